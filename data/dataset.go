@@ -1,0 +1,206 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"math"
+	"sync"
+)
+
+// Errors that callers tell apart; they come wrapped with file, row and field.
+var (
+	// ErrFormat marks a file that is not what its name or magic promises.
+	ErrFormat = errors.New("malformed file")
+	// ErrInvalid marks content that no learner can use: NaN, one class only, no rows.
+	ErrInvalid = errors.New("invalid data")
+	// ErrMismatch marks data that is not the data a problem or network was made from.
+	ErrMismatch = errors.New("data does not match")
+)
+
+// Dataset is a feature matrix with class labels or real targets, and
+// optionally a group (a task) for every row.
+type Dataset struct {
+	// Name is where the dataset came from: a file's path, or "digits".
+	Name string
+	// X is n x d.
+	X Matrix
+	// Label holds the class of every row as an index into Classes. It is nil
+	// for regression.
+	Label []int32
+	// Classes names the classes, in the order of the reader: numbers by value,
+	// words alphabetically.
+	Classes []string
+	// Target holds the real target of every row. It is nil for classification.
+	Target []float64
+	// Group holds the group of every row as an index into Groups, or is nil.
+	Group []int32
+	// Groups names the groups.
+	Groups []string
+	// Features names the columns of X, or is nil.
+	Features []string
+	// Steps lists how the features were made from those of the source file, in
+	// order, each with what was fitted.
+	Steps []Step
+
+	once        sync.Once
+	fingerprint string
+}
+
+// Regression reports whether the rows carry real targets instead of classes.
+func (d *Dataset) Regression() bool { return d.Target != nil }
+
+// ClassSizes counts the rows of every class.
+func (d *Dataset) ClassSizes() []int { return count(d.Label, len(d.Classes)) }
+
+// GroupSizes counts the rows of every group.
+func (d *Dataset) GroupSizes() []int { return count(d.Group, len(d.Groups)) }
+
+func count(index []int32, n int) []int {
+	size := make([]int, n)
+	for _, i := range index {
+		size[i]++
+	}
+	return size
+}
+
+// Validate checks that the parts fit together and that every number is finite.
+func (d *Dataset) Validate() error {
+	if d.X == nil || d.X.Rows() == 0 {
+		return fmt.Errorf("data: %s: %w: it has no rows", d.Name, ErrInvalid)
+	}
+	n := d.X.Rows()
+	if d.X.Cols() == 0 {
+		return fmt.Errorf("data: %s: %w: it has no features", d.Name, ErrInvalid)
+	}
+	if (d.Label == nil) == (d.Target == nil) {
+		return fmt.Errorf("data: %s: %w: it needs either class labels or real targets", d.Name, ErrInvalid)
+	}
+	for _, part := range []struct {
+		what  string
+		index []int32
+		names []string
+	}{{"label", d.Label, d.Classes}, {"group", d.Group, d.Groups}} {
+		if part.index != nil && len(part.index) != n {
+			return fmt.Errorf("data: %s: %w: %d rows but %d %ss", d.Name, ErrInvalid, n, len(part.index), part.what)
+		}
+		for i, c := range part.index {
+			if c < 0 || int(c) >= len(part.names) {
+				return fmt.Errorf("data: %s: row %d: %w: %s %d is not one of the %d known", d.Name, i, ErrInvalid, part.what, c, len(part.names))
+			}
+		}
+	}
+	if d.Target != nil && len(d.Target) != n {
+		return fmt.Errorf("data: %s: %w: %d rows but %d targets", d.Name, ErrInvalid, n, len(d.Target))
+	}
+	if d.Features != nil && len(d.Features) != d.X.Cols() {
+		return fmt.Errorf("data: %s: %w: %d columns but %d feature names", d.Name, ErrInvalid, d.X.Cols(), len(d.Features))
+	}
+	for i, t := range d.Target {
+		if math.IsNaN(t) || math.IsInf(t, 0) {
+			return fmt.Errorf("data: %s: row %d: %w: the target is %v; it must be finite", d.Name, i, ErrInvalid, t)
+		}
+	}
+	for i := range n {
+		r := d.X.Row(i)
+		for p, v := range r.Value {
+			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+				j := p
+				if r.Index != nil {
+					j = int(r.Index[p])
+				}
+				return fmt.Errorf("data: %s: row %d, column %d: %w: the feature is %v; it must be finite", d.Name, i, j, ErrInvalid, v)
+			}
+		}
+	}
+	return nil
+}
+
+// Fingerprint is the SHA-256 of the content: dimensions, entries, labels or
+// targets, groups, and the names of classes and groups. It depends neither on
+// the file format nor on whether X is stored dense or sparse. It is computed
+// once; the dataset must not change afterwards.
+func (d *Dataset) Fingerprint() string {
+	d.once.Do(func() {
+		w := &digest{h: sha256.New()}
+		w.text("l2mt dataset 1")
+		w.number(uint64(d.X.Rows()))
+		w.number(uint64(d.X.Cols()))
+		for i := range d.X.Rows() {
+			w.row(d.X.Row(i))
+		}
+		w.indices(d.Label)
+		w.texts(d.Classes)
+		w.number(uint64(len(d.Target)))
+		for _, t := range d.Target {
+			w.number(math.Float64bits(t))
+		}
+		w.indices(d.Group)
+		w.texts(d.Groups)
+		d.fingerprint = hex.EncodeToString(w.sum())
+	})
+	return d.fingerprint
+}
+
+// digest hashes numbers and texts unambiguously, through a buffer.
+type digest struct {
+	h   hash.Hash
+	buf []byte
+}
+
+func (w *digest) flush(limit int) {
+	if len(w.buf) >= limit {
+		w.h.Write(w.buf)
+		w.buf = w.buf[:0]
+	}
+}
+
+func (w *digest) number(v uint64) {
+	w.buf = binary.LittleEndian.AppendUint64(w.buf, v)
+	w.flush(1 << 15)
+}
+
+func (w *digest) text(s string) {
+	w.number(uint64(len(s)))
+	w.buf = append(w.buf, s...)
+	w.flush(1 << 15)
+}
+
+func (w *digest) texts(s []string) {
+	w.number(uint64(len(s)))
+	for _, t := range s {
+		w.text(t)
+	}
+}
+
+func (w *digest) indices(v []int32) {
+	w.number(uint64(len(v)))
+	for _, i := range v {
+		w.number(uint64(i))
+	}
+}
+
+// row hashes the nonzero entries, so that dense and sparse rows agree.
+func (w *digest) row(r Row) {
+	nonzero := uint64(0)
+	for p, v := range r.Value {
+		if v == 0 {
+			continue
+		}
+		j := uint32(p)
+		if r.Index != nil {
+			j = uint32(r.Index[p])
+		}
+		nonzero++
+		w.number(uint64(j)<<32 | uint64(math.Float32bits(v)))
+	}
+	w.number(nonzero)
+}
+
+func (w *digest) sum() []byte {
+	w.flush(0)
+	return w.h.Sum(nil)
+}

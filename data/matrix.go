@@ -1,0 +1,259 @@
+package data
+
+import "fmt"
+
+// Matrix is the feature matrix X of a dataset, n x d with one data point per
+// row. Dense and CSR implement it. A Matrix is read-only once made, so any
+// number of goroutines may use one.
+type Matrix interface {
+	// Rows and Cols are the dimensions n and d.
+	Rows() int
+	Cols() int
+	// NNZ is the number of stored entries.
+	NNZ() int
+	// Row returns row i without copying it.
+	Row(i int) Row
+	// Take returns the given rows, in that order and repeats included, without
+	// copying their entries.
+	Take(rows []int) Matrix
+	// Mul sets dst (n x k) to X B, with B d x k.
+	Mul(dst, b []float64, k int)
+	// AddMulT adds X' B to dst (d x k), with B n x k.
+	AddMulT(dst, b []float64, k int)
+	// SquaredNorms returns the squared Euclidean length of every row.
+	SquaredNorms() []float64
+}
+
+// Row is one data point. In a dense row Index is nil and Value holds all d
+// entries; in a sparse one Value[p] belongs to column Index[p], the indices
+// ascend strictly, and absent columns are zero.
+type Row struct {
+	Index []int32
+	Value []float32
+}
+
+// Dense is a Matrix that stores every entry, row-major.
+type Dense struct {
+	cols   int
+	data   []float32
+	offset []int // start of each row in data
+}
+
+// NewDense returns the matrix whose rows stand one after the other in values.
+// It keeps values without copying.
+func NewDense(rows, cols int, values []float32) (*Dense, error) {
+	if rows < 0 || cols < 0 || len(values) != rows*cols {
+		return nil, fmt.Errorf("data: a dense matrix of %d x %d needs %d values, not %d", rows, cols, rows*cols, len(values))
+	}
+	offset := make([]int, rows)
+	for i := range offset {
+		offset[i] = i * cols
+	}
+	return &Dense{cols: cols, data: values, offset: offset}, nil
+}
+
+// Rows returns n.
+func (x *Dense) Rows() int { return len(x.offset) }
+
+// Cols returns d.
+func (x *Dense) Cols() int { return x.cols }
+
+// NNZ returns n*d: a dense matrix stores its zeros too.
+func (x *Dense) NNZ() int { return len(x.offset) * x.cols }
+
+// Row returns row i.
+func (x *Dense) Row(i int) Row { return Row{Value: x.row(i)} }
+
+func (x *Dense) row(i int) []float32 {
+	return x.data[x.offset[i]:][:x.cols:x.cols]
+}
+
+// Take returns the given rows; they share their entries with x.
+func (x *Dense) Take(rows []int) Matrix {
+	t := &Dense{cols: x.cols, data: x.data, offset: make([]int, len(rows))}
+	for i, r := range rows {
+		t.offset[i] = x.offset[r]
+	}
+	return t
+}
+
+// Mul sets dst to X B.
+func (x *Dense) Mul(dst, b []float64, k int) {
+	clear(dst[:x.Rows()*k])
+	for i := range x.offset {
+		out := dst[i*k:][:k]
+		if k == 1 {
+			out[0] = dotDense(x.row(i), b)
+			continue
+		}
+		for j, v := range x.row(i) {
+			if v != 0 {
+				axpy(float64(v), b[j*k:][:k], out)
+			}
+		}
+	}
+}
+
+// AddMulT adds X' B to dst.
+func (x *Dense) AddMulT(dst, b []float64, k int) {
+	for i := range x.offset {
+		in := b[i*k:][:k]
+		if k == 1 {
+			addDense(dst, in[0], x.row(i))
+			continue
+		}
+		for j, v := range x.row(i) {
+			if v != 0 {
+				axpy(float64(v), in, dst[j*k:][:k])
+			}
+		}
+	}
+}
+
+// SquaredNorms returns ||x_i||^2 of every row.
+func (x *Dense) SquaredNorms() []float64 { return squaredNorms(x) }
+
+// CSR is a Matrix in compressed sparse row form.
+type CSR struct {
+	cols       int
+	begin, end []int // row i is index[begin[i]:end[i]] and the same of value
+	index      []int32
+	value      []float32
+	nnz        int
+}
+
+// NewCSR returns the matrix whose row i has its columns in
+// index[ptr[i]:ptr[i+1]] and its values beside them. It keeps the slices
+// without copying, and checks that columns ascend strictly within every row.
+func NewCSR(cols int, ptr []int, index []int32, value []float32) (*CSR, error) {
+	if len(ptr) == 0 || ptr[0] != 0 || ptr[len(ptr)-1] != len(index) || len(index) != len(value) {
+		return nil, fmt.Errorf("data: a sparse matrix needs row pointers from 0 to its %d columns and as many values, not %d", len(index), len(value))
+	}
+	n := len(ptr) - 1
+	for i := range n {
+		if ptr[i] > ptr[i+1] || ptr[i+1] > len(index) {
+			return nil, fmt.Errorf("data: row %d of a sparse matrix has row pointers %d and %d; they must ascend up to %d", i, ptr[i], ptr[i+1], len(index))
+		}
+		last := int32(-1)
+		for _, j := range index[ptr[i]:ptr[i+1]] {
+			if j <= last || int(j) >= cols {
+				return nil, fmt.Errorf("data: row %d of a sparse matrix has column %d after column %d; columns must ascend within 0..%d", i, j, last, cols-1)
+			}
+			last = j
+		}
+	}
+	return &CSR{cols: cols, begin: ptr[:n:n], end: ptr[1:], index: index, value: value, nnz: len(index)}, nil
+}
+
+// Rows returns n.
+func (x *CSR) Rows() int { return len(x.begin) }
+
+// Cols returns d.
+func (x *CSR) Cols() int { return x.cols }
+
+// NNZ returns the number of stored entries.
+func (x *CSR) NNZ() int { return x.nnz }
+
+// Row returns row i.
+func (x *CSR) Row(i int) Row {
+	b, e := x.begin[i], x.end[i]
+	return Row{Index: x.index[b:e:e], Value: x.value[b:e:e]}
+}
+
+// Take returns the given rows; they share their entries with x.
+func (x *CSR) Take(rows []int) Matrix {
+	t := &CSR{cols: x.cols, index: x.index, value: x.value, begin: make([]int, len(rows)), end: make([]int, len(rows))}
+	for i, r := range rows {
+		t.begin[i], t.end[i] = x.begin[r], x.end[r]
+		t.nnz += x.end[r] - x.begin[r]
+	}
+	return t
+}
+
+// Mul sets dst to X B.
+func (x *CSR) Mul(dst, b []float64, k int) {
+	clear(dst[:x.Rows()*k])
+	for i := range x.begin {
+		r, out := x.Row(i), dst[i*k:][:k]
+		if k == 1 {
+			out[0] = dotSparse(r, b)
+			continue
+		}
+		for p, j := range r.Index {
+			axpy(float64(r.Value[p]), b[int(j)*k:][:k], out)
+		}
+	}
+}
+
+// AddMulT adds X' B to dst.
+func (x *CSR) AddMulT(dst, b []float64, k int) {
+	for i := range x.begin {
+		r, in := x.Row(i), b[i*k:][:k]
+		if k == 1 {
+			addSparse(dst, in[0], r)
+			continue
+		}
+		for p, j := range r.Index {
+			axpy(float64(r.Value[p]), in, dst[int(j)*k:][:k])
+		}
+	}
+}
+
+// SquaredNorms returns ||x_i||^2 of every row.
+func (x *CSR) SquaredNorms() []float64 { return squaredNorms(x) }
+
+func squaredNorms(x Matrix) []float64 {
+	norms := make([]float64, x.Rows())
+	for i := range norms {
+		for _, v := range x.Row(i).Value {
+			norms[i] += float64(v) * float64(v)
+		}
+	}
+	return norms
+}
+
+// dotDense returns <x, w>. Four sums hide the latency of the additions.
+func dotDense(x []float32, w []float64) float64 {
+	w = w[:len(x)]
+	var s0, s1, s2, s3 float64
+	j := 0
+	for ; j+4 <= len(x); j += 4 {
+		s0 += float64(x[j]) * w[j]
+		s1 += float64(x[j+1]) * w[j+1]
+		s2 += float64(x[j+2]) * w[j+2]
+		s3 += float64(x[j+3]) * w[j+3]
+	}
+	for ; j < len(x); j++ {
+		s0 += float64(x[j]) * w[j]
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+// addDense adds a x to w.
+func addDense(w []float64, a float64, x []float32) {
+	w = w[:len(x)]
+	for j, v := range x {
+		w[j] += a * float64(v)
+	}
+}
+
+func dotSparse(x Row, w []float64) (s float64) {
+	for p, j := range x.Index {
+		s += float64(x.Value[p]) * w[j]
+	}
+	return s
+}
+
+func addSparse(w []float64, a float64, x Row) {
+	for p, j := range x.Index {
+		w[j] += a * float64(x.Value[p])
+	}
+}
+
+// axpy adds a x to y.
+func axpy(a float64, x, y []float64) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += a * v
+	}
+}

@@ -1,0 +1,98 @@
+package data
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// ProblemSchema is the version of the problem files that this package writes.
+const ProblemSchema = 1
+
+// Kind says what a task predicts.
+type Kind string
+
+// The kinds of tasks.
+const (
+	Classification Kind = "classification" // labels -1 and +1
+	Regression     Kind = "regression"     // real targets
+)
+
+// ProblemFile is one file of multitask problems on one dataset.
+type ProblemFile struct {
+	// Schema is ProblemSchema.
+	Schema int `json:"schema"`
+	// Dataset is what the row indices of the tasks refer to. It may be left
+	// out when every task names files of its own.
+	Dataset *DatasetRef `json:"dataset,omitempty"`
+	// Sampling records how the problems were drawn, for the reader; nothing
+	// depends on it.
+	Sampling json.RawMessage `json:"sampling,omitempty"`
+	// Problems holds at least one problem.
+	Problems []*Problem `json:"problems"`
+}
+
+// DatasetRef names a dataset and pins its content.
+type DatasetRef struct {
+	// Path is a file, relative to the problem file, or the name of an embedded
+	// dataset ("digits").
+	Path string `json:"path"`
+	// SHA256 is the dataset's Fingerprint.
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Problem is a multitask problem: several related tasks over the same features.
+type Problem struct {
+	// Name is unique within a file.
+	Name string `json:"name"`
+	// Prepare lists steps fitted on the training rows of all tasks and applied
+	// to all rows: "standardise", "unit".
+	Prepare []string `json:"prepare,omitempty"`
+	Tasks   []*Task  `json:"tasks"`
+}
+
+// Task is one prediction task with its split.
+type Task struct {
+	Name string `json:"name"`
+	Kind Kind   `json:"kind"`
+	// Positive and Negative name the classes labelled +1 and -1; classification only.
+	Positive string `json:"positive,omitempty"`
+	Negative string `json:"negative,omitempty"`
+	// Train, Validation and Test are row indices of the dataset, from 0.
+	Train      []int `json:"train,omitempty"`
+	Validation []int `json:"validation,omitempty"`
+	Test       []int `json:"test,omitempty"`
+	// Files replaces the row indices by files of the task's own.
+	Files *TaskFiles `json:"files,omitempty"`
+}
+
+// TaskFiles are a task's own files, relative to the problem file.
+type TaskFiles struct {
+	Train      string `json:"train"`
+	Validation string `json:"validation,omitempty"`
+	Test       string `json:"test,omitempty"`
+}
+
+// Samples are the data points of one split of one task.
+type Samples struct {
+	// X is n x d.
+	X Matrix
+	// Y has one entry a row: -1 or +1 for classification, else the target.
+	Y []float64
+}
+
+// TaskData is a task with its data at hand.
+type TaskData struct {
+	*Task
+	TrainSet, ValidationSet, TestSet Samples
+}
+
+// ProblemData is a problem with its data at hand: what models are fitted on.
+type ProblemData struct {
+	*Problem
+	Tasks []TaskData
+}
+
+// Cols is the number of features d, the same in every task.
+func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
+
+func (t *Task) String() string { return fmt.Sprintf("task %q", t.Name) }
