@@ -1,0 +1,285 @@
+package data
+
+import (
+	"encoding/json"
+	"errors"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// full writes G out as n x n.
+func (g *LabelGraph) full() [][]int {
+	out := make([][]int, len(g.Class))
+	for i := range out {
+		out[i] = make([]int, len(g.Class))
+		for j := range out[i] {
+			if g.Class[i] == g.Class[j] {
+				out[i][j] = 1
+			}
+		}
+		for _, j := range g.Index[g.Ptr[i]:g.Ptr[i+1]] {
+			out[i][j]--
+		}
+	}
+	return out
+}
+
+func TestLabelGraphGolden(t *testing.T) {
+	raw, err := os.ReadFile("../testdata/golden/label_graph.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []struct {
+			Name   string
+			Config struct{ K int }
+			Inputs struct {
+				X [][]float64
+				Y []float64
+			}
+			Expected struct {
+				G          [][]int
+				Neighbours [][]int32
+			}
+		}
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Cases) != 28 {
+		t.Fatalf("%d cases, want 28", len(file.Cases))
+	}
+	for _, c := range file.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			class := make([]int32, len(c.Inputs.Y))
+			for i, y := range c.Inputs.Y {
+				class[i] = int32(y) + 1
+			}
+			// The golden rows are float64; a dataset's are float32.
+			near := nearest(points[float64]{cols: len(c.Inputs.X[0]), value: c.Inputs.X}, c.Config.K)
+			for i, want := range c.Expected.Neighbours {
+				if !slices.Equal(near[i], want) {
+					t.Errorf("neighbours of row %d are %v, want %v", i, near[i], want)
+				}
+			}
+			if diff := cmp.Diff(c.Expected.G, connect(near, class).full()); diff != "" {
+				t.Errorf("G (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// bruteNearest sorts all others by their exact distance, then by index.
+func bruteNearest(x Matrix, k int) [][]int32 {
+	entry := func(i int) []*big.Rat {
+		v := make([]*big.Rat, x.Cols())
+		for j := range v {
+			v[j] = new(big.Rat)
+		}
+		r := x.Row(i)
+		for p, f := range r.Value {
+			j := p
+			if r.Index != nil {
+				j = int(r.Index[p])
+			}
+			v[j].SetFloat64(float64(f))
+		}
+		return v
+	}
+	rows := make([][]*big.Rat, x.Rows())
+	for i := range rows {
+		rows[i] = entry(i)
+	}
+	near := make([][]int32, len(rows))
+	for i := range rows {
+		dist := make([]*big.Rat, len(rows))
+		for j := range rows {
+			dist[j] = new(big.Rat)
+			for c := range rows[i] {
+				d := new(big.Rat).Sub(rows[i][c], rows[j][c])
+				dist[j].Add(dist[j], d.Mul(d, d))
+			}
+			if j != i {
+				near[i] = append(near[i], int32(j))
+			}
+		}
+		slices.SortStableFunc(near[i], func(a, b int32) int { return dist[a].Cmp(dist[b]) })
+		near[i] = near[i][:k]
+	}
+	return near
+}
+
+// kinds of rows that defeat an approximate search.
+var rowKinds = map[string]func(r *rand.Rand) float32{
+	"normal":       func(r *rand.Rand) float32 { return float32(r.NormFloat64()) },
+	"small counts": func(r *rand.Rand) float32 { return float32(r.IntN(3)) },
+	"tenths":       func(r *rand.Rand) float32 { return float32(r.IntN(3)) / 10 },
+	"far away":     func(r *rand.Rand) float32 { return 4096 + float32(r.IntN(5))/2048 },
+	"huge and tiny": func(r *rand.Rand) float32 {
+		return []float32{1e30, 1e30, -1e30, 1e-30, 3e-30}[r.IntN(5)]
+	},
+	"mostly zero": func(r *rand.Rand) float32 { return float32(r.NormFloat64()) * float32(r.IntN(8)/7) },
+}
+
+func TestNeighboursAreExact(t *testing.T) {
+	for name, draw := range rowKinds {
+		for seed := range uint64(12) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			n, d := 2+r.IntN(80), 1+r.IntN(6)
+			values := make([]float32, n*d)
+			for i := range values {
+				values[i] = draw(r)
+			}
+			dense, err := NewDense(n, d, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := 1 + r.IntN(n-1)
+			want := bruteNearest(dense, k)
+			for storage, x := range map[string]Matrix{"dense": dense, "sparse": sparseCopy(t, dense)} {
+				if diff := cmp.Diff(want, nearest(pointsOf(x), k)); diff != "" {
+					t.Fatalf("%s %s rows, seed %d, n %d, d %d, k %d (-want +got):\n%s", storage, name, seed, n, d, k, diff)
+				}
+			}
+		}
+	}
+}
+
+func TestLabelGraphIsSymmetricAndFollowsItsDefinition(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 20 {
+		n, k := 5+r.IntN(100), 1+r.IntN(4)
+		values := make([]float32, n*3)
+		for i := range values {
+			values[i] = float32(r.NormFloat64())
+		}
+		x, _ := NewDense(n, 3, values)
+		class := make([]int32, n)
+		for i := range class {
+			class[i] = int32(r.IntN(3))
+		}
+		g, err := NewLabelGraph(x, class, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near, full := bruteNearest(x, k), g.full()
+		for i := range n {
+			for j := range n {
+				want := 0
+				if class[i] == class[j] {
+					want = 1
+				} else if slices.Contains(near[i], int32(j)) || slices.Contains(near[j], int32(i)) {
+					want = -1
+				}
+				if full[i][j] != want || full[j][i] != want {
+					t.Fatalf("g(%d,%d) = %d, g(%d,%d) = %d, want %d", i, j, full[i][j], j, i, full[j][i], want)
+				}
+			}
+		}
+	}
+}
+
+func TestLabelGraphDoesNotDependOnWorkers(t *testing.T) {
+	x := benchmarkRows(300, 200, 10)
+	class := make([]int32, 300)
+	for i := range class {
+		class[i] = int32(i % 2)
+	}
+	graph := func(workers int) *LabelGraph {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
+		g, err := NewLabelGraph(x, class, 6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	if diff := cmp.Diff(graph(1), graph(4)); diff != "" {
+		t.Errorf("one worker against four:\n%s", diff)
+	}
+}
+
+func TestLabelGraphRefusesBadInput(t *testing.T) {
+	x, _ := NewDense(3, 1, []float32{0, 1, 2})
+	for name, f := range map[string]func() error{
+		"k = n":          func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 3); return err },
+		"k = 0":          func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 0); return err },
+		"short classes":  func() error { _, err := NewLabelGraph(x, []int32{0, 1}, 1); return err },
+		"negative class": func() error { _, err := NewLabelGraph(x, []int32{0, -1, 0}, 1); return err },
+	} {
+		if err := f(); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: error %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+func TestQuantileClassesFillBinsEquallyAndKeepTiesTogether(t *testing.T) {
+	if got, want := QuantileClasses([]float64{8, 1, 3, 2, 5, 4, 7, 6}, 4), []int32{3, 0, 1, 0, 2, 1, 3, 2}; !slices.Equal(got, want) {
+		t.Errorf("distinct targets: classes %v, want %v", got, want)
+	}
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		y := make([]float64, 1+r.IntN(50))
+		for i := range y {
+			y[i] = float64(r.IntN(6))
+		}
+		class := QuantileClasses(y, 4)
+		for i := range y {
+			for j := range y {
+				if (y[i] == y[j] && class[i] != class[j]) || (y[i] < y[j] && class[i] > class[j]) || class[i] > 3 {
+					t.Fatalf("seed %d: targets %v and %v have classes %d and %d", seed, y[i], y[j], class[i], class[j])
+				}
+			}
+		}
+	}
+}
+
+// benchmarkRows makes sparse unit rows with about nnz entries, the columns
+// skewed as words are.
+func benchmarkRows(n, d, nnz int) Matrix {
+	r := rand.New(rand.NewPCG(1, 2))
+	ptr := []int{0}
+	var index []int32
+	var value []float32
+	for range n {
+		seen := map[int32]bool{}
+		for range nnz {
+			u := r.Float64()
+			seen[int32(u*u*float64(d))] = true
+		}
+		row := make([]int32, 0, len(seen))
+		for j := range seen {
+			row = append(row, j)
+		}
+		slices.Sort(row)
+		for range row {
+			value = append(value, float32(r.ExpFloat64()))
+		}
+		index = append(index, row...)
+		ptr = append(ptr, len(index))
+	}
+	x, err := NewCSR(d, ptr, index, value)
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func BenchmarkLabelGraph(b *testing.B) {
+	x := benchmarkRows(590, 1000, 28)
+	class := make([]int32, 590)
+	for i := range class {
+		class[i] = int32(i % 2)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := NewLabelGraph(x, class, 6); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
