@@ -1,0 +1,212 @@
+package multitask
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Errors that callers tell apart; they come wrapped with the task and field.
+var (
+	// ErrInvalidData marks training data that no model can be fitted to.
+	ErrInvalidData = errors.New("invalid training data")
+	// ErrInvalidParams marks hyperparameters outside of what a model allows.
+	ErrInvalidParams = errors.New("invalid hyperparameters")
+	// ErrInvalidOmega marks a task covariance that is not finite, symmetric
+	// and positive semidefinite.
+	ErrInvalidOmega = errors.New("invalid task covariance")
+	// ErrUnknownModel marks a name that no model is registered under.
+	ErrUnknownModel = errors.New("unknown model")
+)
+
+// Model is one instance of problem (1): a choice of g.
+type Model interface {
+	// Info describes the model.
+	Info() Info
+	// G returns g at a covariance, with +Inf outside of its domain. d is the
+	// number of features.
+	G(c *Covariance, d int, p Params) float64
+	// Step returns the covariance that minimises
+	//	Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega)
+	// for S = W'W. It accepts every positive semidefinite S.
+	Step(s *mat.SymDense, d int, p Params) (*Covariance, error)
+}
+
+// Convex is a Model whose problem (1) is convex in W and Omega together, so
+// that a fit can be certified by duality.
+type Convex interface {
+	Model
+	// Support returns the supremum of <T, Omega> - Lambda2 g(Omega), or a
+	// larger number, over all Omega; it is +Inf where that is unbounded, and
+	// NaN when the model is not convex at these hyperparameters.
+	Support(t *mat.SymDense, p Params) float64
+}
+
+// Info describes a model.
+type Info struct {
+	// Name is what the model is registered under.
+	Name string
+	// Title is the model's name in tables.
+	Title string
+	// Source says where the model comes from.
+	Source string
+	// Ranges lists the hyperparameters that the model has, Lambda1 first.
+	Ranges []Range
+	// Singular says that Omega may become singular, so that a fit needs a
+	// floor.
+	Singular bool
+}
+
+// Covariance is a task covariance as an Omega step returns it.
+type Covariance struct {
+	// Omega is m x m.
+	Omega *mat.SymDense
+	// Precision is the inverse of Omega where a model knows it better than by
+	// inverting, else nil.
+	Precision *mat.SymDense
+	// A is the transfer matrix that AMTL makes Omega from, nil in other models.
+	A *mat.Dense
+	// Gap bounds how far the step's objective is above its minimum. It is 0
+	// for closed forms.
+	Gap float64
+}
+
+// Params are the hyperparameters of a fit.
+type Params struct {
+	// Lambda1 is the strength of tr(W Omega^-1 W')/2; it must be positive.
+	Lambda1 float64 `json:"lambda1"`
+	// Lambda2 is the strength of g(Omega). 0 means the model's default.
+	Lambda2 float64 `json:"lambda2,omitempty"`
+	// Hyper holds a model's own hyperparameters by name. Those left out have
+	// their defaults.
+	Hyper map[string]float64 `json:"hyper,omitempty"`
+}
+
+// The names of the hyperparameters that Params has fields for.
+const (
+	Lambda1 = "lambda1"
+	Lambda2 = "lambda2"
+)
+
+// Get returns the hyperparameter of the given name.
+func (p Params) Get(name string) float64 {
+	switch name {
+	case Lambda1:
+		return p.Lambda1
+	case Lambda2:
+		return p.Lambda2
+	}
+	return p.Hyper[name]
+}
+
+// With returns a copy of p in which one hyperparameter has the given value.
+func (p Params) With(name string, value float64) Params {
+	switch name {
+	case Lambda1:
+		p.Lambda1 = value
+	case Lambda2:
+		p.Lambda2 = value
+	default:
+		h := maps.Clone(p.Hyper)
+		if h == nil {
+			h = map[string]float64{}
+		}
+		h[name] = value
+		p.Hyper = h
+	}
+	return p
+}
+
+// Range is the range in which a hyperparameter is searched.
+type Range struct {
+	// Name is the hyperparameter.
+	Name string
+	// Default is its value where none is given.
+	Default float64
+	// Low and High bound the search. A range with Low equal to High is not
+	// searched. Larger and smaller values are allowed in a fit as long as they
+	// exceed Above.
+	Low, High float64
+	// Above is the value that the hyperparameter must exceed.
+	Above float64
+	// Log says that the search is uniform in the logarithm.
+	Log bool
+}
+
+// At returns the value at the fraction u of the range, from Low at 0 to High
+// at 1.
+func (r Range) At(u float64) float64 {
+	if r.Log {
+		return math.Exp((1-u)*math.Log(r.Low) + u*math.Log(r.High))
+	}
+	return (1-u)*r.Low + u*r.High
+}
+
+// Complete returns p with the model's defaults where p has no value, after
+// checking every hyperparameter.
+func Complete(model Model, p Params) (Params, error) {
+	info := model.Info()
+	known := map[string]bool{}
+	for _, r := range info.Ranges {
+		known[r.Name] = true
+		_, given := p.Hyper[r.Name]
+		if r.Name == Lambda1 || r.Name == Lambda2 && p.Lambda2 != 0 {
+			given = true
+		}
+		if !given {
+			p = p.With(r.Name, r.Default)
+		}
+		v := p.Get(r.Name)
+		if !(v > r.Above) || math.IsInf(v, 0) {
+			return p, fmt.Errorf("multitask: model %q, %s: %w: it is %v but must be finite and above %v", info.Name, r.Name, ErrInvalidParams, v, r.Above)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Hyper)) {
+		if !known[name] {
+			return p, fmt.Errorf("multitask: model %q: %w: it has no hyperparameter %q", info.Name, ErrInvalidParams, name)
+		}
+	}
+	return p, nil
+}
+
+// registry holds the models by name, and names keeps their order.
+var (
+	registry = map[string]Model{}
+	names    []string
+)
+
+// Register makes a model available under its name. It is called from package
+// initialisation and panics on a name that is taken.
+func Register(model Model) {
+	name := model.Info().Name
+	if _, taken := registry[name]; taken {
+		panic(fmt.Sprintf("multitask: the model %q is registered twice", name))
+	}
+	registry[name] = model
+	names = append(names, name)
+}
+
+// Names lists the registered models in alphabetical order.
+func Names() []string { return slices.Sorted(slices.Values(names)) }
+
+// Lookup returns the model of the given name.
+func Lookup(name string) (Model, error) {
+	if m, ok := registry[strings.ToLower(name)]; ok {
+		return m, nil
+	}
+	return nil, fmt.Errorf("multitask: model %q: %w: the models are %s", name, ErrUnknownModel, strings.Join(Names(), ", "))
+}
+
+// Baselines returns the ten models of the paper's tables, STL first.
+func Baselines() []Model {
+	var models []Model
+	for _, name := range []string{"stl", "rmtl", "snr1", "snr2", "mtrl", "ssnr2", "cmtl", "glmtl", "amtl", "spats"} {
+		models = append(models, registry[name])
+	}
+	return models
+}

@@ -1,0 +1,76 @@
+package multitask
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Spectrum is the eigendecomposition U diag(Values) U' of a symmetric matrix.
+type Spectrum struct {
+	// Values are the eigenvalues in ascending order.
+	Values []float64
+	// Vectors has the eigenvectors as its columns. The entry of largest
+	// magnitude of every column is positive, the first one where several tie.
+	Vectors *mat.Dense
+}
+
+// Eigen returns the eigendecomposition of a symmetric matrix. It refuses
+// entries that are not finite, on which the underlying routine may not return.
+func Eigen(a *mat.SymDense) (*Spectrum, error) {
+	if a == nil || a.IsEmpty() {
+		return nil, fmt.Errorf("multitask: eigendecomposition: %w: the matrix is empty", ErrInvalidOmega)
+	}
+	n := a.SymmetricDim()
+	for i := range n {
+		for j := i; j < n; j++ {
+			if v := a.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("multitask: eigendecomposition: %w: entry (%d, %d) is %v; it must be finite", ErrInvalidOmega, i, j, v)
+			}
+		}
+	}
+	var eig mat.EigenSym
+	if ok := eig.Factorize(a, true); !ok {
+		return nil, fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, n)
+	}
+	s := &Spectrum{Values: eig.Values(nil), Vectors: mat.NewDense(n, n, nil)}
+	eig.VectorsTo(s.Vectors)
+	for j := range n {
+		fixSign(s.Vectors, j)
+	}
+	return s, nil
+}
+
+// fixSign turns column j so that its entry of largest magnitude is positive.
+func fixSign(u *mat.Dense, j int) {
+	n, _ := u.Dims()
+	largest := 0.0
+	for i := range n {
+		if v := u.At(i, j); math.Abs(v) > math.Abs(largest) {
+			largest = v
+		}
+	}
+	if largest >= 0 {
+		return
+	}
+	for i := range n {
+		u.Set(i, j, -u.At(i, j))
+	}
+}
+
+// Rebuild returns U diag(values) U', symmetric to the bit.
+func (s *Spectrum) Rebuild(values []float64) *mat.SymDense {
+	n := len(values)
+	a := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			sum := 0.0
+			for k, v := range values {
+				sum += v * s.Vectors.At(i, k) * s.Vectors.At(j, k)
+			}
+			a.SetSym(i, j, sum)
+		}
+	}
+	return a
+}
