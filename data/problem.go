@@ -95,4 +95,15 @@ type ProblemData struct {
 // Cols is the number of features d, the same in every task.
 func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 
-func (t *Task) String() string { return fmt.Sprintf("task %q", t.Name) }
+// Kind is the kind of the problem's tasks, the same in every task.
+func (p *Problem) Kind() Kind { return p.Tasks[0].Kind }
+
+// Find returns the problem of that name.
+func (f *ProblemFile) Find(name string) (*Problem, error) {
+	for _, p := range f.Problems {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("data: no problem %q: the file has %d problems, the first is %q", name, len(f.Problems), f.Problems[0].Name)
+}

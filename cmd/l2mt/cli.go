@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+
+	"l2mt/data/progress"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// errUsage marks errors of the command line that the parser cannot see.
+var errUsage = errors.New("wrong usage")
+
+// cli is the command line. Each command is a struct of flags with a Run method.
+type cli struct {
+	JSON  bool `help:"Print results as JSON."`
+	Quiet bool `short:"q" help:"No progress and no remarks on stderr."`
+
+	Data     dataCmd     `cmd:"" help:"Look at, convert and prepare datasets."`
+	Problems problemsCmd `cmd:"" help:"Make and check multitask problems."`
+	Version  versionCmd  `cmd:"" help:"Print the versions of everything that decides results."`
+}
+
+// env is what a command runs with: results go to stdout, all else to stderr.
+type env struct {
+	context.Context
+	stdout, stderr io.Writer
+	json, quiet    bool
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("l2mt"),
+		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
+		kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+	)
+	if err != nil {
+		panic(err) // the structs above are wrong
+	}
+	defer func() { // --help ends here
+		if e, ok := recover().(exit); ok {
+			code = int(e)
+		}
+	}()
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "l2mt: %v\nRun \"l2mt --help\" or \"l2mt COMMAND --help\" to see what can be given.\n", err)
+		return exitUsage
+	}
+	e := &env{Context: ctx, stdout: stdout, stderr: stderr, json: c.JSON, quiet: c.Quiet}
+	return e.finish(command.Run(e))
+}
+
+type exit int
+
+// finish reports how a command ended.
+func (e *env) finish(err error) int {
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(e.stderr, "l2mt: interrupted")
+		return exitInterrupted
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(e.stderr, "l2mt: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(e.stderr, "l2mt: %v\n", err)
+		return exitFailed
+	}
+}
+
+// print writes a result: v as JSON with --json, else what text writes.
+func (e *env) print(v any, text func(w io.Writer)) error {
+	if !e.json {
+		text(e.stdout)
+		return nil
+	}
+	enc := json.NewEncoder(e.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// remark tells the user something that is not a result.
+func (e *env) remark(format string, args ...any) {
+	if !e.quiet {
+		fmt.Fprintf(e.stderr, format+"\n", args...)
+	}
+}
+
+// reporter is how long work shows its progress.
+func (e *env) reporter() progress.Reporter {
+	if e.quiet {
+		return progress.Silent()
+	}
+	return newMeter(e.stderr)
+}

@@ -1,0 +1,33 @@
+// Package digits embeds the default dataset: the 1,797 8 x 8 images of
+// handwritten digits of the test set of "Optical Recognition of Handwritten
+// Digits" (E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, 1998,
+// licensed CC BY 4.0). A row has 64 pixels between 0 and 16, then the digit.
+package digits
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"strconv"
+
+	"l2mt/data"
+)
+
+// Name is what selects the dataset where a file's path is expected.
+const Name = "digits"
+
+//go:embed digits.csv.gz
+var csvGz []byte
+
+// Load returns the dataset: 1,797 rows, 64 dense features, the classes 0 to 9.
+func Load() (*data.Dataset, error) {
+	d, err := data.ReadCSV(bytes.NewReader(csvGz), Name, data.ReadOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("digits: %w", err)
+	}
+	d.Features = make([]string, 64)
+	for i := range d.Features {
+		d.Features[i] = "pixel " + strconv.Itoa(i/8) + "," + strconv.Itoa(i%8)
+	}
+	return d, nil
+}

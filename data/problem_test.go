@@ -1,0 +1,429 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// madeClasses returns a dataset with the given class sizes, rows shuffled.
+func madeClasses(t testing.TB, sizes ...int) *Dataset {
+	t.Helper()
+	d := &Dataset{Name: "made"}
+	for c, n := range sizes {
+		d.Classes = append(d.Classes, fmt.Sprint("c", c))
+		for range n {
+			d.Label = append(d.Label, int32(c))
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 5))
+	r.Shuffle(len(d.Label), func(i, j int) { d.Label[i], d.Label[j] = d.Label[j], d.Label[i] })
+	values := make([]float32, 2*len(d.Label))
+	for i := range values {
+		values[i] = float32(r.NormFloat64())
+	}
+	x, err := NewDense(len(d.Label), 2, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.X = x
+	return d
+}
+
+// madeGroups returns a regression dataset with the given group sizes.
+func madeGroups(t testing.TB, sizes ...int) *Dataset {
+	t.Helper()
+	d := madeClasses(t, sizes...)
+	d.Group, d.Groups, d.Label, d.Classes = d.Label, d.Classes, nil, nil
+	for i := range d.Group {
+		d.Target = append(d.Target, float64(i))
+	}
+	return d
+}
+
+func encoded(t testing.TB, f *ProblemFile) string {
+	t.Helper()
+	raw, err := f.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestSampledProblemsKeepTheirPromises(t *testing.T) {
+	for seed := range uint64(10) {
+		d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52, 61)
+		c := SampleConfig{Seed: seed, Train: 12, Test: 7}
+		train, test, err := SampleProblems(d, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(train.Problems) != 12 || len(test.Problems) != 7 {
+			t.Fatalf("seed %d: %d and %d problems, want 12 and 7", seed, len(train.Problems), len(test.Problems))
+		}
+		pairs := [2]map[string]bool{{}, {}}
+		counts := map[int]bool{}
+		for s, f := range []*ProblemFile{train, test} {
+			problems, err := f.Bind(d, "")
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for _, p := range problems {
+				counts[len(p.Tasks)] = true
+				if m := len(p.Tasks); m < 4 || m > 8 {
+					t.Errorf("seed %d: %s has %d tasks, want 4 to 8", seed, p.Name, m)
+				}
+				inside := map[string]bool{}
+				for _, task := range p.Tasks {
+					pair := []string{task.Positive, task.Negative}
+					slices.Sort(pair)
+					key := strings.Join(pair, "|")
+					if inside[key] {
+						t.Errorf("seed %d: %s has the pair %s twice", seed, p.Name, key)
+					}
+					inside[key], pairs[s][key] = true, true
+					checkSplit(t, d, task)
+				}
+			}
+		}
+		for pair := range pairs[0] {
+			if pairs[1][pair] {
+				t.Errorf("seed %d: the pair %s is in training and test problems", seed, pair)
+			}
+		}
+		if len(counts) < 2 {
+			t.Errorf("seed %d: all problems have the same number of tasks", seed)
+		}
+	}
+}
+
+// checkSplit checks that a task's splits partition its classes by the default
+// fractions.
+func checkSplit(t *testing.T, d *Dataset, task TaskData) {
+	t.Helper()
+	var all []int
+	for _, s := range task.splits() {
+		all = append(all, s.rows...)
+		if !slices.IsSorted(s.rows) {
+			t.Errorf("task %q: %s rows are not sorted", task.Name, s.field)
+		}
+	}
+	slices.Sort(all)
+	if len(slices.Compact(all)) != len(task.Train)+len(task.Validation)+len(task.Test) {
+		t.Errorf("task %q: a row is in two splits", task.Name)
+	}
+	sizes := d.ClassSizes()
+	for y, name := range map[float64]string{1: task.Positive, -1: task.Negative} {
+		class := slices.Index(d.Classes, name)
+		got := [3]int{}
+		for i, s := range task.sets() {
+			for j, v := range s.Y {
+				if v == y {
+					got[i]++
+				}
+				if d.Label[task.splits()[i].rows[j]] == int32(class) != (v == y) {
+					t.Errorf("task %q: row %d of class %s is labelled %v", task.Name, task.splits()[i].rows[j], name, v)
+				}
+			}
+		}
+		n := sizes[class]
+		share := int(0.3*float64(n) + 0.5)
+		if want := [3]int{share, share, n - 2*share}; got != want {
+			t.Errorf("task %q, class %s of %d rows: splits of %v, want %v", task.Name, name, n, got, want)
+		}
+	}
+}
+
+func TestSamplingDependsOnTheSeedAlone(t *testing.T) {
+	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
+	draw := func(c SampleConfig) (string, string) {
+		train, test, err := SampleProblems(d, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return encoded(t, train), encoded(t, test)
+	}
+	c := SampleConfig{Seed: 3, Train: 6, Test: 4}
+	train, test := draw(c)
+	again, testAgain := draw(c)
+	if train != again || test != testAgain {
+		t.Error("the same seed gave different bytes")
+	}
+	c.Seed = 4
+	if other, _ := draw(c); other == train {
+		t.Error("another seed gave the same problems")
+	}
+}
+
+func TestLargerTrainingFractionsExtendSmallerOnes(t *testing.T) {
+	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
+	draw := func(fraction float64) *ProblemFile {
+		train, _, err := SampleProblems(d, SampleConfig{Seed: 3, Train: 5, Test: 5, TrainFraction: fraction})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return train
+	}
+	small, large := draw(0.1), draw(0.5)
+	for i, p := range small.Problems {
+		for j, task := range p.Tasks {
+			other := large.Problems[i].Tasks[j]
+			if task.Name != other.Name || !slices.Equal(task.Validation, other.Validation) {
+				t.Fatalf("%s, task %d: fractions changed the task or its validation rows", p.Name, j)
+			}
+			for _, r := range task.Train {
+				if !slices.Contains(other.Train, r) {
+					t.Fatalf("%s, task %d: row %d left the training split when it grew", p.Name, j, r)
+				}
+			}
+		}
+	}
+}
+
+func TestGroupProblems(t *testing.T) {
+	sizes := make([]int, 20)
+	for i := range sizes {
+		sizes[i] = 10 + i
+	}
+	d := madeGroups(t, sizes...)
+	train, test, err := GroupProblems(d, GroupConfig{SampleConfig: SampleConfig{Train: 5, Test: 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for s, f := range []*ProblemFile{train, test} {
+		problems, err := f.Bind(d, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			for _, task := range p.Tasks {
+				if prev, ok := seen[task.Name]; ok && prev != s {
+					t.Errorf("group %s is in both sets", task.Name)
+				}
+				seen[task.Name] = s
+				for j, r := range task.Train {
+					if d.Groups[d.Group[r]] != task.Name || task.TrainSet.Y[j] != d.Target[r] {
+						t.Fatalf("task %s: row %d has group %s, target %v", task.Name, r, d.Groups[d.Group[r]], task.TrainSet.Y[j])
+					}
+				}
+			}
+		}
+	}
+	all, none, err := GroupProblems(d, GroupConfig{All: true})
+	if err != nil || none != nil || len(all.Problems) != 1 || len(all.Problems[0].Tasks) != 20 {
+		t.Errorf("All gave %v, %v, %v; want one problem of 20 tasks", all, none, err)
+	}
+}
+
+func TestProblemFilesRoundTrip(t *testing.T) {
+	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
+	train, _, err := SampleProblems(d, SampleConfig{Train: 3, Test: 2, Prepare: []string{"standardise"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "p.json")
+	if err := train.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := LoadProblems(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(train, loaded); diff != "" {
+		t.Errorf("after a round trip (-want +got):\n%s", diff)
+	}
+	if encoded(t, train) != encoded(t, loaded) {
+		t.Error("a round trip changed the bytes")
+	}
+}
+
+func TestProblemsOfOwnFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.svmlight": "1 1:1 3:2\n-1 2:1\n", "a-test.svmlight": "-1 5:1\n",
+		"b.svmlight": "1 1:2\n-1 4:1\n",
+		"p.json": `{"schema": 1, "problems": [{"name": "mine", "tasks": [
+			{"name": "a", "kind": "classification", "files": {"train": "a.svmlight", "test": "a-test.svmlight"}},
+			{"name": "b", "kind": "classification", "positive": "-1", "negative": "1", "files": {"train": "b.svmlight"}}]}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := LoadProblems(filepath.Join(dir, "p.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := f.Bind(nil, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := problems[0]
+	if p.Cols() != 5 || p.Tasks[1].TestSet.X.Cols() != 5 {
+		t.Errorf("%d and %d columns, want the 5 of the widest file", p.Cols(), p.Tasks[1].TestSet.X.Cols())
+	}
+	if got := [][]float64{p.Tasks[0].TrainSet.Y, p.Tasks[0].TestSet.Y, p.Tasks[1].TrainSet.Y}; !cmp.Equal(got, [][]float64{{1, -1}, {-1}, {-1, 1}}) {
+		t.Errorf("labels %v", got)
+	}
+}
+
+func TestPrepareIsFittedOnTrainingRowsAlone(t *testing.T) {
+	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
+	train, _, err := SampleProblems(d, SampleConfig{Train: 1, Test: 1, Prepare: []string{"standardise"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := train.Bind(d, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum, square [2]float64
+	n := 0.0
+	for _, task := range problems[0].Tasks {
+		for i := range task.TrainSet.X.Rows() {
+			for j, v := range task.TrainSet.X.Row(i).Value {
+				sum[j] += float64(v)
+				square[j] += float64(v) * float64(v)
+			}
+			n++
+		}
+	}
+	for j := range sum {
+		near(t, "mean", 0, sum[j]/n, 0)
+		if v := square[j] / n; v < 1-1e-5 || v > 1+1e-5 {
+			t.Errorf("feature %d has variance %v over the training rows, want 1", j, v)
+		}
+	}
+}
+
+func TestProblemFileFaultsAreNamed(t *testing.T) {
+	const task = `{"name": "t", "kind": "classification", "positive": "c0", "negative": "c1", "train": [0, 1]}`
+	file := func(problems string) string {
+		return `{"schema": 1, "dataset": {"path": "made"}, "problems": [` + problems + `]}`
+	}
+	one := func(task string) string { return file(`{"name": "p", "tasks": [` + task + `]}`) }
+	for _, c := range []struct{ name, text, want string }{
+		{"not JSON", "{\n \"schema\": 1,\n oops}", "line 3, column 2"},
+		{"wrong type", "{\"schema\": 1,\n \"problems\": 7}", "line 2"},
+		{"no schema", `{"problems": []}`, `"schema" is missing`},
+		{"newer schema", `{"schema": 2}`, "schema 2; this version reads 1"},
+		{"unknown field", `{"schema": 1, "poblems": []}`, "poblems"},
+		{"text after the end", file(`{"name": "p", "tasks": [`+task+`]}`) + "{}", "after the end"},
+		{"no problems", file(""), `"problems" is empty`},
+		{"no tasks", file(`{"name": "p", "tasks": []}`), `problem "p": invalid data: it has no tasks`},
+		{"problem name twice", file(`{"name": "p", "tasks": [` + task + `]}, {"name": "p", "tasks": [` + task + `]}`), "problem 2 of the list"},
+		{"task name twice", one(task + "," + task), `task 2 of the list`},
+		{"null task", one("null"), "task 1 of the list"},
+		{"unknown kind", one(`{"name": "t", "kind": "ranking", "train": [0]}`), `task "t", field "kind"`},
+		{"two kinds", one(task + `,{"name": "u", "kind": "regression", "train": [0]}`), `task "u", field "kind"`},
+		{"one class name", one(`{"name": "t", "kind": "classification", "positive": "c0", "train": [0]}`), `field "positive"`},
+		{"regression with classes", one(`{"name": "t", "kind": "regression", "positive": "c0", "train": [0]}`), `field "positive"`},
+		{"no training rows", one(`{"name": "t", "kind": "regression", "test": [0]}`), "no training rows"},
+		{"row twice", one(`{"name": "t", "kind": "regression", "train": [5, 6, 5]}`), `field "train": invalid data: row 5 (entry 2 of the list)`},
+		{"row in two splits", one(`{"name": "t", "kind": "regression", "train": [5], "test": [4, 5]}`), `field "test": invalid data: row 5 (entry 1 of the list) is in "train" too`},
+		{"files and rows", one(`{"name": "t", "kind": "regression", "train": [5], "files": {"train": "a"}}`), `field "files"`},
+		{"files without train", one(`{"name": "t", "kind": "regression", "files": {"test": "a"}}`), `names no file`},
+		{"unknown prepare", file(`{"name": "p", "prepare": ["whiten"], "tasks": [` + task + `]}`), `prepare "whiten"`},
+		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `need a "dataset"`},
+	} {
+		_, err := ParseProblems([]byte(c.text))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestBindFaultsAreNamed(t *testing.T) {
+	d := madeClasses(t, 5, 5, 5)
+	rows := rowsBy(d.Label, 3)
+	task := func(train ...int) *Task {
+		return &Task{Name: "t", Kind: Classification, Positive: "c0", Negative: "c1", Train: train}
+	}
+	for _, c := range []struct {
+		name string
+		task *Task
+		want string
+		is   error
+	}{
+		{"row too large", task(rows[0][0], 99), `field "train": invalid data: entry 1 is row 99; made has rows 0..14`, ErrInvalid},
+		{"row negative", task(-1), "row -1", ErrInvalid},
+		{"label of neither class", task(rows[0][0], rows[1][0], rows[2][0]), `entry 2: invalid data: row ` + fmt.Sprint(rows[2][0]) + ` has the class "c2"`, ErrInvalid},
+		{"one class only", task(rows[0]...), `they need both "c0" and "c1"`, ErrInvalid},
+		{"regression on classes", &Task{Name: "t", Kind: Regression, Train: []int{0, 1}}, "has 3 classes", ErrMismatch},
+		{"missing file", &Task{Name: "t", Kind: Regression, Files: &TaskFiles{Train: "nowhere.csv"}}, "nowhere.csv", os.ErrNotExist},
+	} {
+		f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{c.task}}}}
+		_, err := f.Bind(d, t.TempDir())
+		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `problem "p": task "t", field`) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+	}
+	f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made", SHA256: "beef"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{task(0)}}}}
+	if _, err := f.Bind(d, ""); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "beef") || !strings.Contains(err.Error(), d.Fingerprint()) {
+		t.Errorf("another dataset: error %v, want ErrMismatch with both fingerprints", err)
+	}
+	if _, err := f.Bind(nil, ""); !errors.Is(err, ErrMismatch) {
+		t.Errorf("no dataset: error %v, want ErrMismatch", err)
+	}
+}
+
+func TestSamplingRefusesWhatCannotBeDrawn(t *testing.T) {
+	enough := []int{40, 40, 40, 40, 40, 40, 40}
+	for name, f := range map[string]func() error{
+		"too few class pairs": func() error { _, _, err := SampleProblems(madeClasses(t, 40, 40, 40), SampleConfig{}); return err },
+		"fractions above 1": func() error {
+			_, _, err := SampleProblems(madeClasses(t, enough...), SampleConfig{TrainFraction: 0.8})
+			return err
+		},
+		"negative fraction": func() error {
+			_, _, err := SampleProblems(madeClasses(t, enough...), SampleConfig{TrainFraction: -0.1})
+			return err
+		},
+		"more tasks at least than at most": func() error {
+			_, _, err := SampleProblems(madeClasses(t, enough...), SampleConfig{MinTasks: 5, MaxTasks: 4})
+			return err
+		},
+		"a class too small": func() error {
+			_, _, err := SampleProblems(madeClasses(t, 40, 40, 40, 40, 40, 40, 2), SampleConfig{})
+			return err
+		},
+		"class pairs of targets": func() error { _, _, err := SampleProblems(madeGroups(t, enough...), SampleConfig{}); return err },
+		"groups of a dataset without": func() error {
+			_, _, err := GroupProblems(madeClasses(t, enough...), GroupConfig{})
+			return err
+		},
+	} {
+		if err := f(); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: error %v, want ErrInvalid", name, err)
+		}
+	}
+}
+
+func FuzzProblems(f *testing.F) {
+	d := madeClasses(f, 40, 50, 60, 70, 33, 45, 52)
+	train, _, err := SampleProblems(d, SampleConfig{Train: 1, Test: 1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(encoded(f, train)))
+	f.Add([]byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "regression", "files": {"train": "x"}}]}]}`))
+	f.Add([]byte(`{"schema": 1, "dataset": null, "problems": [null]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, err := ParseProblems(raw)
+		if err != nil {
+			return
+		}
+		again, err := ParseProblems([]byte(encoded(t, p)))
+		if err != nil || encoded(t, again) != encoded(t, p) {
+			t.Errorf("a parsed file does not survive writing: %v", err)
+		}
+	})
+}

@@ -1,0 +1,225 @@
+package data
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/google/renameio/v2"
+)
+
+// LoadProblems reads a problem file and checks everything in it that needs no
+// dataset.
+func LoadProblems(path string) (*ProblemFile, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("data: problems: %w", err)
+	}
+	f, err := ParseProblems(raw)
+	if err != nil {
+		return nil, fmt.Errorf("data: problems: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// ParseProblems is LoadProblems of a file's content.
+func ParseProblems(raw []byte) (*ProblemFile, error) {
+	var version struct{ Schema *int }
+	if err := json.Unmarshal(raw, &version); err != nil {
+		return nil, placed(raw, err)
+	}
+	switch {
+	case version.Schema == nil:
+		return nil, fmt.Errorf("%w: the field \"schema\" is missing; this version writes %d", ErrFormat, ProblemSchema)
+	case *version.Schema != ProblemSchema:
+		return nil, fmt.Errorf("%w: schema %d; this version reads %d", ErrFormat, *version.Schema, ProblemSchema)
+	}
+	f := new(ProblemFile)
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(f); err != nil {
+		return nil, placed(raw, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%w: more text after the end of the JSON object", ErrFormat)
+	}
+	if faults := f.faults(); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return f, nil
+}
+
+// placed adds the line and column to an error of package json.
+func placed(raw []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	offset := int64(-1)
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &kind):
+		offset = kind.Offset
+	}
+	if offset < 0 || offset > int64(len(raw)) {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	before := raw[:offset]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
+	return fmt.Errorf("%w: line %d, column %d: %w", ErrFormat, line, column, err)
+}
+
+// Save writes the file whole or not at all. The same problems give the same
+// bytes: one task a line.
+func (f *ProblemFile) Save(path string) error {
+	raw, err := f.encode()
+	if err != nil {
+		return fmt.Errorf("data: problems: %s: %w", path, err)
+	}
+	if err := renameio.WriteFile(path, raw, 0o644); err != nil {
+		return fmt.Errorf("data: problems: %w", err)
+	}
+	return nil
+}
+
+func (f *ProblemFile) encode() ([]byte, error) {
+	head := *f
+	head.Problems = nil
+	raw, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(bytes.TrimSuffix(raw, []byte(`null}`)))
+	for i, p := range f.Problems {
+		head := *p
+		head.Tasks = nil
+		raw, err := json.Marshal(head)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(separator(i, "[\n"))
+		b.Write(bytes.TrimSuffix(raw, []byte(`null}`)))
+		for j, t := range p.Tasks {
+			raw, err := json.Marshal(t)
+			if err != nil {
+				return nil, err
+			}
+			b.WriteString(separator(j, "[\n "))
+			b.Write(raw)
+		}
+		b.WriteString("]}")
+	}
+	b.WriteString("]}\n")
+	return b.Bytes(), nil
+}
+
+// separator stands before item i of a list that opens with open.
+func separator(i int, open string) string {
+	if i == 0 {
+		return open
+	}
+	return "," + open[1:]
+}
+
+// faults returns what is wrong with the file whatever its data is.
+func (f *ProblemFile) faults() (faults []error) {
+	if len(f.Problems) == 0 {
+		faults = append(faults, fmt.Errorf("%w: the list \"problems\" is empty", ErrInvalid))
+	}
+	seen := map[string]bool{}
+	for i, p := range f.Problems {
+		if p == nil {
+			faults = append(faults, fmt.Errorf("problem %d of the list: %w: it is null", i+1, ErrInvalid))
+			continue
+		}
+		if p.Name == "" || seen[p.Name] {
+			faults = append(faults, fmt.Errorf("problem %d of the list: %w: the name %q is empty or taken; names are unique", i+1, ErrInvalid, p.Name))
+		}
+		seen[p.Name] = true
+		for _, err := range p.faults(f.Dataset != nil) {
+			faults = append(faults, fmt.Errorf("problem %q: %w", p.Name, err))
+		}
+	}
+	return faults
+}
+
+func (p *Problem) faults(hasDataset bool) (faults []error) {
+	if len(p.Tasks) == 0 {
+		return []error{fmt.Errorf("%w: it has no tasks", ErrInvalid)}
+	}
+	for _, kind := range p.Prepare {
+		if kind != "standardise" && kind != "unit" {
+			faults = append(faults, fmt.Errorf("%w: prepare %q; it can be standardise or unit", ErrInvalid, kind))
+		}
+	}
+	seen := map[string]bool{}
+	for i, t := range p.Tasks {
+		if t == nil {
+			faults = append(faults, fmt.Errorf("task %d of the list: %w: it is null", i+1, ErrInvalid))
+			continue
+		}
+		if t.Name == "" || seen[t.Name] {
+			faults = append(faults, fmt.Errorf("task %d of the list: %w: the name %q is empty or taken; names are unique", i+1, ErrInvalid, t.Name))
+		}
+		seen[t.Name] = true
+		if p.Tasks[0] != nil && t.Kind != p.Tasks[0].Kind {
+			faults = append(faults, fmt.Errorf("task %q, field \"kind\": %w: %q, but the first task is %q; one problem has one loss", t.Name, ErrInvalid, t.Kind, p.Tasks[0].Kind))
+		}
+		for _, err := range t.faults(hasDataset) {
+			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
+		}
+	}
+	return faults
+}
+
+func (t *Task) faults(hasDataset bool) (faults []error) {
+	fault := func(field, format string, args ...any) {
+		faults = append(faults, fmt.Errorf("field %q: %w: %s", field, ErrInvalid, fmt.Sprintf(format, args...)))
+	}
+	named := t.Positive != "" || t.Negative != ""
+	switch t.Kind {
+	case Classification:
+		if (named || t.Files == nil) && (t.Positive == "" || t.Negative == "" || t.Positive == t.Negative) {
+			fault("positive", "classification needs two different classes, not %q and %q", t.Positive, t.Negative)
+		}
+	case Regression:
+		if named {
+			fault("positive", "regression has no classes, not %q and %q", t.Positive, t.Negative)
+		}
+	default:
+		fault("kind", "%q; it can be %q or %q", t.Kind, Classification, Regression)
+	}
+	rows := len(t.Train) + len(t.Validation) + len(t.Test)
+	switch {
+	case t.Files != nil && rows > 0:
+		fault("files", "the task has row indices too; give one of the two")
+	case t.Files != nil && t.Files.Train == "":
+		fault("files", "\"train\" names no file")
+	case t.Files == nil && !hasDataset:
+		fault("train", "row indices need a \"dataset\" in the problem file")
+	case t.Files == nil && len(t.Train) == 0:
+		fault("train", "there are no training rows")
+	}
+	where := map[int]string{}
+	for _, split := range t.splits() {
+		for i, r := range split.rows {
+			if other, twice := where[r]; twice {
+				fault(split.field, "row %d (entry %d of the list) is in %q too; a row serves once", r, i, other)
+			}
+			where[r] = split.field
+		}
+	}
+	return faults
+}
+
+type split struct {
+	field string
+	rows  []int
+}
+
+func (t *Task) splits() []split {
+	return []split{{"train", t.Train}, {"validation", t.Validation}, {"test", t.Test}}
+}

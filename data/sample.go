@@ -1,0 +1,255 @@
+package data
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// SampleConfig says how multitask problems are drawn from a dataset. The zero
+// value of a field means its default.
+type SampleConfig struct {
+	// Seed selects everything that is random.
+	Seed uint64 `json:"seed"`
+	// Train and Test are the numbers of problems of the two sets; defaults 100
+	// and 50, the paper's.
+	Train int `json:"train"`
+	Test  int `json:"test"`
+	// MinTasks and MaxTasks bound the number of tasks m, which is uniform
+	// between them; defaults 4 and 8.
+	MinTasks int `json:"min_tasks"`
+	MaxTasks int `json:"max_tasks"`
+	// TrainFraction and ValidationFraction are the shares of a task's rows in
+	// the two splits, 0.3 each by default; what is left is the test split.
+	TrainFraction      float64 `json:"train_fraction"`
+	ValidationFraction float64 `json:"validation_fraction"`
+	// Prepare is copied to every problem.
+	Prepare []string `json:"prepare,omitempty"`
+}
+
+// Defaults returns c with zero fields replaced by their defaults.
+func (c SampleConfig) Defaults() SampleConfig {
+	c.Train = cmp.Or(c.Train, 100)
+	c.Test = cmp.Or(c.Test, 50)
+	c.MinTasks = cmp.Or(c.MinTasks, 4)
+	c.MaxTasks = cmp.Or(c.MaxTasks, max(8, c.MinTasks))
+	c.TrainFraction = cmp.Or(c.TrainFraction, 0.3)
+	c.ValidationFraction = cmp.Or(c.ValidationFraction, 0.3)
+	return c
+}
+
+// Validate checks a configuration after Defaults.
+func (c SampleConfig) Validate() error {
+	switch {
+	case c.Train < 1 || c.Test < 1:
+		return fmt.Errorf("data: sample: %w: %d training and %d test problems; each must be at least 1", ErrInvalid, c.Train, c.Test)
+	case c.MinTasks < 1 || c.MaxTasks < c.MinTasks:
+		return fmt.Errorf("data: sample: %w: between %d and %d tasks; it must be 1 <= min <= max", ErrInvalid, c.MinTasks, c.MaxTasks)
+	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 && c.TrainFraction+c.ValidationFraction < 1):
+		return fmt.Errorf("data: sample: %w: training fraction %v and validation fraction %v; both must be positive and leave rows for the test", ErrInvalid, c.TrainFraction, c.ValidationFraction)
+	}
+	return nil
+}
+
+// candidate is a task that problems may contain, before its rows are split.
+type candidate struct {
+	task Task
+	rows [][]int // stratified: the rows of each class, or all of a regression task
+}
+
+// SampleProblems draws multitask problems whose tasks tell one class from
+// another, as the paper does: m class pairs a problem, distinct within it. No
+// class pair is in both sets of problems. Every class of a task is split by
+// the fractions, so both are in every split. Fractions do not change which
+// pairs are drawn, and a larger training fraction extends a smaller one.
+func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
+	if d.Regression() {
+		return nil, nil, fmt.Errorf("data: sample: %s: %w: class pairs need class labels; it has real targets (problems from groups take them)", d.Name, ErrInvalid)
+	}
+	byClass := rowsBy(d.Label, len(d.Classes))
+	var pool []candidate
+	turn := Stream(c.Seed, "positive class")
+	for a := range d.Classes {
+		for b := range a {
+			p, n := a, b
+			if turn.IntN(2) == 0 {
+				p, n = b, a
+			}
+			pool = append(pool, candidate{
+				task: Task{Name: d.Classes[p] + " vs " + d.Classes[n], Kind: Classification, Positive: d.Classes[p], Negative: d.Classes[n]},
+				rows: [][]int{byClass[p], byClass[n]},
+			})
+		}
+	}
+	return sample(d, c, pool, "class pairs")
+}
+
+// GroupConfig says how the groups of a dataset become tasks.
+type GroupConfig struct {
+	SampleConfig
+	// All puts every group into one single problem instead of sampling.
+	All bool `json:"all,omitempty"`
+	// Positive is the class labelled +1; by default the second of two.
+	Positive string `json:"positive,omitempty"`
+}
+
+// GroupProblems draws multitask problems whose tasks are the groups of a
+// dataset, such as schools. No group is in both sets of problems. With c.All
+// there is one problem of all groups, in train, and test is nil.
+func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err error) {
+	if d.Group == nil {
+		return nil, nil, fmt.Errorf("data: sample: %s: %w: it has no group column", d.Name, ErrInvalid)
+	}
+	task := Task{Kind: Regression}
+	if !d.Regression() {
+		task.Kind = Classification
+		if task.Positive, task.Negative, err = d.polarity(c.Positive); err != nil {
+			return nil, nil, err
+		}
+	}
+	var pool []candidate
+	for g, rows := range rowsBy(d.Group, len(d.Groups)) {
+		t := candidate{task: task, rows: [][]int{rows}}
+		t.task.Name = d.Groups[g]
+		if task.Kind == Classification {
+			t.rows = make([][]int, 2)
+			for _, r := range rows {
+				side := 0
+				if d.Classes[d.Label[r]] == task.Negative {
+					side = 1
+				}
+				t.rows[side] = append(t.rows[side], r)
+			}
+		}
+		pool = append(pool, t)
+	}
+	if !c.All {
+		return sample(d, c.SampleConfig, pool, "groups")
+	}
+	s := c.SampleConfig.Defaults()
+	if err := s.Validate(); err != nil {
+		return nil, nil, err
+	}
+	train = newProblemFile(d, c)
+	p, err := s.problem("all", 0, pool)
+	if err != nil {
+		return nil, nil, err
+	}
+	train.Problems = []*Problem{p}
+	return train, nil, nil
+}
+
+// polarity returns the names of the classes +1 and -1 of a two-class dataset.
+func (d *Dataset) polarity(positive string) (plus, minus string, err error) {
+	if len(d.Classes) != 2 {
+		return "", "", fmt.Errorf("data: sample: %s: %w: it has %d classes; tasks from groups need two", d.Name, ErrInvalid, len(d.Classes))
+	}
+	switch positive {
+	case "", d.Classes[1]:
+		return d.Classes[1], d.Classes[0], nil
+	case d.Classes[0]:
+		return d.Classes[0], d.Classes[1], nil
+	}
+	return "", "", fmt.Errorf("data: sample: %s: %w: no class %q; it has %q", d.Name, ErrInvalid, positive, d.Classes)
+}
+
+// sample draws both sets of problems from disjoint shares of the pool.
+func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, test *ProblemFile, err error) {
+	c = c.Defaults()
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if len(pool) < 2*c.MaxTasks {
+		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d %s, but two disjoint sets of problems of up to %d tasks need %d", d.Name, ErrInvalid, len(pool), what, c.MaxTasks, 2*c.MaxTasks)
+	}
+	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
+	share := int(math.Round(float64(len(pool)) * float64(c.Test) / float64(c.Train+c.Test)))
+	share = min(max(share, c.MaxTasks), len(pool)-c.MaxTasks)
+	if train, err = c.set(d, "train", c.Train, pool[share:]); err != nil {
+		return nil, nil, err
+	}
+	test, err = c.set(d, "test", c.Test, pool[:share])
+	return train, test, err
+}
+
+func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) (*ProblemFile, error) {
+	f := newProblemFile(d, c)
+	for i := range uint64(count) {
+		r := Stream(c.Seed, name+" problem", i)
+		m := c.MinTasks + r.IntN(c.MaxTasks-c.MinTasks+1)
+		drawn := make([]candidate, m)
+		for j, p := range r.Perm(len(pool))[:m] {
+			drawn[j] = pool[p]
+		}
+		p, err := c.problem(name, i, drawn)
+		if err != nil {
+			return nil, err
+		}
+		f.Problems = append(f.Problems, p)
+	}
+	return f, nil
+}
+
+func newProblemFile(d *Dataset, sampling any) *ProblemFile {
+	raw, err := json.Marshal(sampling)
+	if err != nil {
+		panic(err) // a struct of numbers and texts
+	}
+	return &ProblemFile{
+		Schema:   ProblemSchema,
+		Dataset:  &DatasetRef{Path: d.Name, SHA256: d.Fingerprint()},
+		Sampling: raw,
+	}
+}
+
+func (c SampleConfig) problem(set string, i uint64, tasks []candidate) (*Problem, error) {
+	p := &Problem{Name: fmt.Sprintf("%s-%04d", set, i+1), Prepare: c.Prepare}
+	for j, t := range tasks {
+		task := t.task
+		r := Stream(c.Seed, set+" split", i, uint64(j))
+		for _, rows := range t.rows {
+			if err := c.split(&task, rows, r); err != nil {
+				return nil, err
+			}
+		}
+		for _, s := range task.splits() {
+			slices.Sort(s.rows)
+		}
+		p.Tasks = append(p.Tasks, &task)
+	}
+	return p, nil
+}
+
+// split deals the rows of one class out to the splits of the task.
+func (c SampleConfig) split(t *Task, rows []int, r *rand.Rand) error {
+	n := len(rows)
+	train := max(1, int(math.Round(c.TrainFraction*float64(n))))
+	validation := max(1, int(math.Round(c.ValidationFraction*float64(n))))
+	if train+validation >= n {
+		return fmt.Errorf("data: sample: task %q: %w: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, ErrInvalid, n, c.TrainFraction, c.ValidationFraction)
+	}
+	order := r.Perm(n)
+	for i, o := range order {
+		switch {
+		case i < train:
+			t.Train = append(t.Train, rows[o])
+		case i >= n-validation:
+			t.Validation = append(t.Validation, rows[o])
+		default:
+			t.Test = append(t.Test, rows[o])
+		}
+	}
+	return nil
+}
+
+// rowsBy lists the rows of every label.
+func rowsBy(label []int32, n int) [][]int {
+	rows := make([][]int, n)
+	for i, l := range label {
+		rows[l] = append(rows[l], i)
+	}
+	return rows
+}
