@@ -1,0 +1,141 @@
+// Package blas holds the numeric kernels under the network's layers: the dense
+// product C = alpha op(A) op(B) + beta C and the product Y = S L of a sparse
+// and a dense matrix, for float32 and float64.
+//
+// Training spends nearly all its time in these two, and gonum's pure Go code
+// reaches a few per cent of what a CPU can do. The kernels here are Go assembly
+// for AVX-512 and for AVX2 with FMA, without cgo; everywhere else gonum is used.
+//
+// Results depend neither on the number of threads nor on which of the two
+// assembly kernels runs: each entry of a product is one sum, always taken in
+// the same order with fused multiply-adds. Gonum rounds differently in the last
+// bits, and leaves out the terms in which op(A) is zero, so that there 0·NaN
+// counts as 0, where the assembly kernels follow IEEE 754.
+package blas
+
+//go:generate go -C gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg blas
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// Variable is the environment variable that Select obeys.
+const Variable = "L2MT_BLAS"
+
+// Auto and Generic are names that Named knows on every machine.
+const (
+	Auto    = "auto"    // the fastest kernels that the machine supports
+	Generic = "generic" // gonum
+)
+
+// ErrKernels is the error of asking for kernels that do not exist or that the
+// machine does not support.
+var ErrKernels = errors.New("no such kernels")
+
+// Float is the type of the numbers in a matrix.
+type Float interface{ float32 | float64 }
+
+// Kernels is a choice of kernels. The zero value is gonum's portable code.
+type Kernels struct {
+	// Threads is the number of goroutines that a large product may be divided
+	// among; 0 means 1. Gonum's dense product chooses its number itself.
+	Threads int
+
+	set *set
+}
+
+// A set is the kernels of one instruction set.
+type set struct {
+	name string
+	f32  kernels[float32]
+	f64  kernels[float64]
+}
+
+// kernels are the functions of a set for one type of numbers.
+type kernels[T Float] struct {
+	lanes int              // numbers in a vector register
+	rows  int              // rows of a tile of C
+	gemm  [2]gemmKernel[T] // for tiles of one and of two vectors of columns
+	csr   []csrKernel[T]   // for one vector of columns, two, and so on
+	pool  sync.Pool        // of *workspace[T]
+}
+
+// kernelsOf returns the kernels of s for the numbers T.
+func kernelsOf[T Float](s *set) *kernels[T] {
+	if k, ok := any(&s.f32).(*kernels[T]); ok {
+		return k
+	}
+	return any(&s.f64).(*kernels[T])
+}
+
+// Select returns the kernels that the environment variable L2MT_BLAS names:
+// auto (also when it is empty or not set), generic, avx2 or avx512. A name that
+// is unknown or not supported by the machine is an error.
+func Select() (Kernels, error) {
+	name := os.Getenv(Variable)
+	if name == "" {
+		name = Auto
+	}
+	k, err := Named(name)
+	if err != nil {
+		return Kernels{}, fmt.Errorf("blas: environment variable %s: %w", Variable, err)
+	}
+	return k, nil
+}
+
+// Named returns the kernels of that name, which is Auto or one of Supported.
+func Named(name string) (Kernels, error) {
+	sets := supported()
+	switch {
+	case name == Generic, name == Auto && len(sets) == 0:
+		return Kernels{}, nil
+	case name == Auto:
+		return Kernels{set: sets[0]}, nil
+	}
+	for _, s := range sets {
+		if s.name == name {
+			return Kernels{set: s}, nil
+		}
+	}
+	return Kernels{}, fmt.Errorf("%w as %q in this program on this machine: have %s and %s", ErrKernels, name, strings.Join(Supported(), ", "), Auto)
+}
+
+// Supported returns the names of the kernels that work here, the fastest first.
+func Supported() []string {
+	var names []string
+	for _, s := range supported() {
+		names = append(names, s.name)
+	}
+	return append(names, Generic)
+}
+
+// Name returns the name of the kernels: generic, avx2 or avx512.
+func (k Kernels) Name() string {
+	if k.set == nil {
+		return Generic
+	}
+	return k.set.name
+}
+
+// Implementation is gonum's BLAS with the dense products of Kernels. It is what
+// gorgonia.Use and tensor.Use take.
+type Implementation struct {
+	gonum.Implementation
+	Kernels
+}
+
+// Sgemm performs C = alpha op(A) op(B) + beta C; see Gemm.
+func (i Implementation) Sgemm(tA, tB Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+	Gemm(i.Kernels, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}
+
+// Dgemm performs C = alpha op(A) op(B) + beta C; see Gemm.
+func (i Implementation) Dgemm(tA, tB Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	Gemm(i.Kernels, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+}

@@ -1,0 +1,285 @@
+package blas
+
+import (
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// The dense product, after Goto and van de Geijn, "Anatomy of high-performance
+// matrix multiplication" (2008). A kernel keeps a tile of C in registers while
+// it adds outer products to it, each of a column of A and a row of B. A block of
+// B is packed in the order in which the kernel reads it, and serves all rows of
+// A. The rows of A are read where they are when they run along k; a transposed A
+// is packed too.
+
+// Transpose says whether an operand is taken as it is or transposed.
+type Transpose = blas.Transpose
+
+// The two values of Transpose for real matrices.
+const (
+	NoTrans = blas.NoTrans
+	Trans   = blas.Trans
+)
+
+const (
+	blockM = 120  // rows of A in a block, a multiple of the rows of every tile
+	blockN = 1024 // columns of B in a block, a multiple of the columns of every tile
+	blockK = 256  // depth of a block; a change of it changes the rounding
+)
+
+// Gemm performs one of the matrix-matrix operations
+//
+//	C = alpha * A * B + beta * C
+//	C = alpha * Aᵀ * B + beta * C
+//	C = alpha * A * Bᵀ + beta * C
+//	C = alpha * Aᵀ * Bᵀ + beta * C
+//
+// on the kernels ker, where op(A) is m×k, op(B) is k×n and C is m×n, all stored
+// by rows. With beta = 0 the old C is not read; with alpha = 0 neither are A and
+// B. Like gonum's routines it panics if a stride or a slice is too short.
+func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	if ker.set == nil {
+		gonumGemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+		return
+	}
+	p := product[T]{
+		kernels: kernelsOf[T](ker.set),
+		m:       m, n: n, k: k,
+		alpha: alpha,
+		a:     operand("A", tA, m, k, a, lda),
+		b:     operand("B", tB, k, n, b, ldb),
+		c:     operand("C", NoTrans, m, n, c, ldc),
+		add:   beta != 0,
+	}
+	if m == 0 || n == 0 {
+		return
+	}
+	if alpha == 0 || k == 0 {
+		p.scale(beta)
+		return
+	}
+	if beta != 0 {
+		p.scale(beta)
+	}
+	parts := parts(ker.Threads, m*n*k)
+	parallel(parts, func(i int) int { return m * i / parts }, func(lo, hi int) { p.rows(lo, hi).run() })
+}
+
+func gonumGemm[T Float](tA, tB Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	var g gonum.Implementation
+	switch a := any(a).(type) {
+	case []float32:
+		g.Sgemm(tA, tB, m, n, k, float32(alpha), a, lda, any(b).([]float32), ldb, float32(beta), any(c).([]float32), ldc)
+	case []float64:
+		g.Dgemm(tA, tB, m, n, k, float64(alpha), a, lda, any(b).([]float64), ldb, float64(beta), any(c).([]float64), ldc)
+	}
+}
+
+// A matrix has its entry (i, j) at data[i*rs+j*cs]; one of the strides is 1.
+type matrix[T Float] struct {
+	data   []T
+	rs, cs int
+}
+
+// operand returns op(X), which is rows x cols, after checking its storage.
+func operand[T Float](name string, t Transpose, rows, cols int, x []T, ld int) matrix[T] {
+	if rows < 0 || cols < 0 {
+		panic("blas: negative dimension of " + name)
+	}
+	v := matrix[T]{x, ld, 1}
+	switch t {
+	case NoTrans:
+	case Trans, blas.ConjTrans:
+		v.rs, v.cs = 1, ld
+		rows, cols = cols, rows
+	default:
+		panic("blas: bad transposition of " + name)
+	}
+	if ld < max(1, cols) {
+		panic("blas: short stride of " + name)
+	}
+	if rows > 0 && cols > 0 && len(x) < (rows-1)*ld+cols {
+		panic("blas: short slice of " + name)
+	}
+	return v
+}
+
+// from returns the matrix that begins at entry (i, j) of x.
+func (x matrix[T]) from(i, j int) matrix[T] {
+	return matrix[T]{x.data[i*x.rs+j*x.cs:], x.rs, x.cs}
+}
+
+// A gemmKernel sets a tile of C to the product of k columns of A, whose entry
+// (i, q) is a[i*rs+q*cs], and a packed panel of B, or adds the product to it. It
+// reads as many rows of A as the largest tile has.
+type gemmKernel[T Float] func(k int, a *T, rs, cs int, b, c *T, ldc, rows, cols int, add bool)
+
+// A product is C = alpha A B or, with add, C += alpha A B. None of m, n, k is 0.
+type product[T Float] struct {
+	*kernels[T]
+	m, n, k int
+	alpha   T
+	a, b, c matrix[T]
+	add     bool
+}
+
+// scale multiplies C by beta.
+func (p product[T]) scale(beta T) {
+	if beta == 1 {
+		return
+	}
+	for i := range p.m {
+		row := p.c.from(i, 0).data[:p.n]
+		if beta == 0 {
+			clear(row) // also of NaN
+			continue
+		}
+		for j := range row {
+			row[j] *= beta
+		}
+	}
+}
+
+// rows returns the part of the product that makes rows lo to hi of C.
+func (p product[T]) rows(lo, hi int) product[T] {
+	p.m, p.a, p.c = hi-lo, p.a.from(lo, 0), p.c.from(lo, 0)
+	return p
+}
+
+func (p product[T]) run() {
+	w := p.workspace(min(p.k, blockK) * min(p.n+2*p.lanes, blockN))
+	defer p.pool.Put(w)
+	for j := 0; j < p.n; j += blockN {
+		for q := 0; q < p.k; q += blockK {
+			blk := block[T]{
+				kernels: p.kernels,
+				n:       min(blockN, p.n-j),
+				k:       min(blockK, p.k-q),
+				add:     p.add || q > 0,
+				packed:  w,
+			}
+			blk.packB(p.b.from(q, j), p.alpha)
+			for i := 0; i < p.m; i += blockM {
+				blk.m, blk.a, blk.c = min(blockM, p.m-i), p.a.from(i, q), p.c.from(i, j)
+				blk.run()
+			}
+		}
+	}
+}
+
+// A block is a product of which B is packed, in panels of two vectors of
+// columns, one after the other; the last may be of one vector. A row of a panel
+// is contiguous, with zeros beyond the last column.
+type block[T Float] struct {
+	*kernels[T]
+	m, n, k int
+	a, c    matrix[T]
+	add     bool
+	packed  *workspace[T]
+}
+
+// panel returns the vectors and the columns of the panel at column j.
+func (b block[T]) panel(j int) (vectors, cols int) {
+	cols = min(2*b.lanes, b.n-j)
+	return (cols + b.lanes - 1) / b.lanes, cols
+}
+
+func (b block[T]) packB(x matrix[T], alpha T) {
+	for j := 0; j < b.n; j += 2 * b.lanes {
+		vectors, cols := b.panel(j)
+		width := vectors * b.lanes
+		dst := b.packed.b[j*b.k:][:width*b.k]
+		for q := range b.k {
+			row := dst[q*width:][:width]
+			if x.cs == 1 {
+				copy(row[:cols], x.data[q*x.rs+j:])
+			} else {
+				for i := range cols {
+					row[i] = x.data[q+(j+i)*x.cs]
+				}
+			}
+			clear(row[cols:])
+		}
+		if alpha != 1 {
+			for i := range dst {
+				dst[i] *= alpha
+			}
+		}
+	}
+}
+
+// packA copies the rows of A from first on, in panels of b.rows rows. A column
+// of a panel is contiguous, with zeros beyond the last row.
+func (b block[T]) packA(first int) {
+	for i := first; i < b.m; i += b.rows {
+		rows := min(b.rows, b.m-i)
+		dst := b.packed.a[i*b.k:][:b.rows*b.k]
+		for q := range b.k {
+			col := dst[q*b.rows:][:b.rows]
+			if b.a.rs == 1 {
+				copy(col[:rows], b.a.data[i+q*b.a.cs:])
+			} else {
+				for r := range rows {
+					col[r] = b.a.data[(i+r)*b.a.rs+q]
+				}
+			}
+			clear(col[rows:])
+		}
+	}
+}
+
+func (b block[T]) run() {
+	// The kernel reads all rows of a tile: a ragged last tile must be packed.
+	direct := 0
+	if b.a.cs == 1 {
+		direct = b.m - b.m%b.rows
+	}
+	b.packA(direct)
+	for j := 0; j < b.n; j += 2 * b.lanes {
+		vectors, cols := b.panel(j)
+		kernel, panel := b.gemm[vectors-1], &b.packed.b[j*b.k]
+		for i := 0; i < b.m; i += b.rows {
+			c := &b.c.data[i*b.c.rs+j]
+			if i < direct {
+				kernel(b.k, &b.a.data[i*b.a.rs], b.a.rs, 1, panel, c, b.c.rs, b.rows, cols, b.add)
+			} else {
+				kernel(b.k, &b.packed.a[i*b.k], 1, b.rows, panel, c, b.c.rs, min(b.rows, b.m-i), cols, b.add)
+			}
+		}
+	}
+}
+
+// A workspace holds the packed blocks of A and B.
+type workspace[T Float] struct{ a, b []T }
+
+// workspace returns one with room for a block of A and sizeB entries of B.
+func (k *kernels[T]) workspace(sizeB int) *workspace[T] {
+	w, ok := k.pool.Get().(*workspace[T])
+	if !ok {
+		w = &workspace[T]{a: make([]T, blockM*blockK)}
+	}
+	if len(w.b) < sizeB {
+		w.b = make([]T, sizeB)
+	}
+	return w
+}
+
+// parts returns into how many parts to divide a product of that many
+// multiplications.
+func parts(threads, multiplications int) int {
+	const grain = 1 << 19 // less is not worth a goroutine
+	return max(1, min(threads, multiplications/grain))
+}
+
+// parallel calls f for every part of the rows, of which part i ends where the
+// next begins, at bound(i+1).
+func parallel(parts int, bound func(i int) int, f func(lo, hi int)) {
+	var wg sync.WaitGroup
+	for i := 1; i < parts; i++ {
+		wg.Go(func() { f(bound(i), bound(i+1)) })
+	}
+	f(bound(0), bound(1))
+	wg.Wait()
+}

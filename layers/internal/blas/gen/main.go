@@ -1,0 +1,290 @@
+// Command gen writes the vector kernels of package blas in Go assembly.
+//
+// A kernel exists for every instruction set (AVX2 with FMA, AVX-512F), element
+// type and width in vector registers. All of them add up in the same order with
+// fused multiply-adds, so they give the same bits: what differs is speed.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// An element is the type of the numbers in a matrix, with its instructions.
+type element struct {
+	name, goType          string
+	shift                 uint64 // log2 of the size in bytes
+	load, add, fma, bcast func(...Op)
+	maskLoad              func(mem, k, z Op) // AVX-512, zeroing
+	maskMove              func(a, mask, b Op)
+}
+
+var elements = []element{
+	{"F32", "float32", 2, VMOVUPS, VADDPS, VFMADD231PS, VBROADCASTSS, VMOVUPS_Z, VMASKMOVPS},
+	{"F64", "float64", 3, VMOVUPD, VADDPD, VFMADD231PD, VBROADCASTSD, VMOVUPD_Z, VMASKMOVPD},
+}
+
+func (e element) size() int { return 1 << e.shift }
+
+// A set is an instruction set. A partial vector, the last of a row whose length
+// is no multiple of the vector, is loaded, stored and multiplied under a mask;
+// lanes outside the mask are neither read nor written.
+type set struct {
+	name   string
+	bytes  int // in a vector register
+	rows   int // of C in a GEMM tile
+	spread int // registers that hold broadcast entries of A
+	wide   int // vectors in the widest CSR kernel
+	vector func() reg.VecVirtual
+	zero   func(v Op)
+	masks  func(e element, cols reg.GPVirtual, n int) []Op
+	load   func(e element, mem, mask, v Op)
+	store  func(e element, v, mask, mem Op)
+	fma    func(e element, mem, mask, x, acc Op)
+}
+
+func main() {
+	ConstraintExpr("amd64,!noasm")
+	for _, s := range []set{avx2(), avx512()} {
+		for _, e := range elements {
+			for width := 1; width <= 2; width++ {
+				gemm(s, e, width)
+			}
+			for width := 1; width <= s.wide; width++ {
+				csr(s, e, width)
+			}
+		}
+	}
+	Generate()
+}
+
+func avx512() set {
+	return set{
+		name: "AVX512", bytes: 64, rows: 12, spread: 4, wide: 8,
+		vector: ZMM,
+		zero:   func(v Op) { VPXORD(v, v, v) },
+		// A mask register has a bit per lane: the low cols bits, cut in vectors.
+		masks: func(e element, cols reg.GPVirtual, n int) []Op {
+			bits := GP64()
+			MOVQ(cols, reg.RCX)
+			MOVQ(U32(1), bits)
+			SHLQ(reg.CL, bits)
+			DECQ(bits)
+			masks := make([]Op, n)
+			for i := range masks {
+				k := K()
+				KMOVW(bits.As32(), k)
+				SHRQ(U8(64/e.size()), bits)
+				masks[i] = k
+			}
+			return masks
+		},
+		load:  func(e element, mem, mask, v Op) { e.maskLoad(mem, mask, v) },
+		store: func(e element, v, mask, mem Op) { e.load(v, mask, mem) },
+		fma:   func(e element, mem, mask, x, acc Op) { e.fma(mem, x, mask, acc) },
+	}
+}
+
+func avx2() set {
+	// A vector mask has its sign bits set in the lanes it lets through. Loaded
+	// from b bytes before the middle of this table, it lets b bytes through.
+	table := GLOBL("lanes", RODATA|NOPTR)
+	for i := range 16 {
+		if i < 8 {
+			DATA(8*i, U64(1<<64-1))
+		} else {
+			DATA(8*i, U64(0))
+		}
+	}
+	return set{
+		name: "AVX2", bytes: 32, rows: 6, spread: 2, wide: 8,
+		vector: YMM,
+		zero:   func(v Op) { VXORPS(v, v, v) },
+		masks: func(e element, cols reg.GPVirtual, n int) []Op {
+			base := GP64()
+			SHLQ(U8(e.shift), cols)
+			NEGQ(cols)
+			LEAQ(table, base)
+			masks := make([]Op, n)
+			for i := range masks {
+				masks[i] = YMM()
+				VMOVUPS(Mem{Base: base, Index: cols, Scale: 1, Disp: 64 + 32*i}, masks[i])
+			}
+			return masks
+		},
+		load:  func(e element, mem, mask, v Op) { e.maskMove(mem, mask, v) },
+		store: func(e element, v, mask, mem Op) { e.maskMove(v, mask, mem) },
+		fma: func(e element, mem, mask, x, acc Op) {
+			v := YMM()
+			e.maskMove(mem, mask, v)
+			e.fma(v, x, acc)
+		},
+	}
+}
+
+// gemm writes the kernel of one tile of C, s.rows rows by width vectors. The
+// tile stays in registers while k outer products are added to it.
+func gemm(s set, e element, width int) {
+	name := fmt.Sprintf("gemm%s%sx%d", e.name, s.name, width)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(k int, a *%[1]s, rs, cs int, b, c *%[1]s, ldc, rows, cols int, add bool)", e.goType))
+	Pragma("noescape")
+	Doc(
+		fmt.Sprintf("%s computes a tile of up to %d x %d entries of C = A B, or adds it to C.", name, s.rows, width*s.bytes/e.size()),
+		"Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.",
+	)
+	k, b := Load(Param("k"), GP64()), Load(Param("b"), GP64())
+	cs := stride(e, "cs")
+	rs := stride(e, "rs")
+	// Each pointer reaches three rows of A by scaled indexing.
+	rows := make([]reg.Register, s.rows/3)
+	rows[0] = Load(Param("a"), GP64())
+	rs3 := GP64()
+	LEAQ(Mem{Base: rs, Index: rs, Scale: 2}, rs3)
+	for i := 1; i < len(rows); i++ {
+		next := GP64()
+		LEAQ(Mem{Base: rows[i-1], Index: rs3, Scale: 1}, next)
+		rows[i] = next
+	}
+	tile := make([][]Op, s.rows)
+	for i := range tile {
+		tile[i] = vectors(s, width)
+		for _, v := range tile[i] {
+			s.zero(v)
+		}
+	}
+
+	panel, spread := vectors(s, width), vectors(s, s.spread)
+	Label("loop")
+	for j, v := range panel {
+		e.load(Mem{Base: b, Disp: j * s.bytes}, v)
+	}
+	for i, row := range tile {
+		entry := Mem{Base: rows[i/3]}
+		if i%3 > 0 {
+			entry.Index, entry.Scale = rs, uint8(i%3)
+		}
+		x := spread[i%len(spread)]
+		e.bcast(entry, x)
+		for j, v := range row {
+			e.fma(panel[j], x, v)
+		}
+	}
+	ADDQ(I32(width*s.bytes), b)
+	for _, p := range rows {
+		ADDQ(cs, p)
+	}
+	DECQ(k)
+	JNZ(LabelRef("loop"))
+
+	cols := Load(Param("cols"), GP64()).(reg.GPVirtual)
+	masks := s.masks(e, cols, width)
+	c, n := Load(Param("c"), GP64()), Load(Param("rows"), GP64())
+	ldc := stride(e, "ldc")
+	add := Load(Param("add"), GP8())
+	TESTB(add, add)
+	JZ(LabelRef("set"))
+	store := func(before func(mem, mask, v Op)) {
+		for _, row := range tile {
+			for j, v := range row {
+				mem := Mem{Base: c, Disp: j * s.bytes}
+				before(mem, masks[j], v)
+				s.store(e, v, masks[j], mem)
+			}
+			ADDQ(ldc, c)
+			DECQ(n)
+			JZ(LabelRef("done"))
+		}
+		JMP(LabelRef("done"))
+	}
+	old := panel[0] // free now
+	store(func(mem, mask, v Op) {
+		s.load(e, mem, mask, old)
+		e.add(old, v, v)
+	})
+	Label("set")
+	store(func(mem, mask, v Op) {})
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// csr writes the kernel that multiplies rows of a sparse matrix by width
+// vectors of columns of a dense one.
+func csr(s set, e element, width int) {
+	name := fmt.Sprintf("csr%s%sx%d", e.name, s.name, width)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(rows int, ptr, idx *int32, val, l *%[1]s, ldl int, y *%[1]s, ldy, cols int, add bool)", e.goType))
+	Pragma("noescape")
+	Doc(
+		fmt.Sprintf("%s computes rows of Y = S L, or adds them to Y, in %d vectors of columns", name, width),
+		"of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.",
+	)
+	last := width - 1
+	mask := s.masks(e, Load(Param("cols"), GP64()).(reg.GPVirtual), 1)[0]
+	rows, ptr := Load(Param("rows"), GP64()), Load(Param("ptr"), GP64())
+	idx, val := Load(Param("idx"), GP64()), Load(Param("val"), GP64())
+	l, y := Load(Param("l"), GP64()), Load(Param("y"), GP64())
+	ldl, ldy := stride(e, "ldl"), stride(e, "ldy")
+	add := Load(Param("add"), GP8())
+	sum := vectors(s, width)
+
+	Label("row")
+	n, begin := GP64(), GP64()
+	MOVLQSX(Mem{Base: ptr}, begin)
+	ADDQ(I8(4), ptr)
+	MOVLQSX(Mem{Base: ptr}, n)
+	for _, v := range sum {
+		s.zero(v)
+	}
+	TESTB(add, add)
+	JZ(LabelRef("count"))
+	for j, v := range sum[:last] {
+		e.load(Mem{Base: y, Disp: j * s.bytes}, v)
+	}
+	s.load(e, Mem{Base: y, Disp: last * s.bytes}, mask, sum[last])
+	Label("count")
+	SUBQ(begin, n)
+	JZ(LabelRef("store"))
+
+	Label("entry")
+	col, x := GP64(), s.vector()
+	MOVLQSX(Mem{Base: idx}, col)
+	IMULQ(ldl, col)
+	e.bcast(Mem{Base: val}, x)
+	for j, v := range sum[:last] {
+		e.fma(Mem{Base: l, Index: col, Scale: 1, Disp: j * s.bytes}, x, v)
+	}
+	s.fma(e, Mem{Base: l, Index: col, Scale: 1, Disp: last * s.bytes}, mask, x, sum[last])
+	ADDQ(I8(4), idx)
+	ADDQ(I8(e.size()), val)
+	DECQ(n)
+	JNZ(LabelRef("entry"))
+
+	Label("store")
+	for j, v := range sum[:last] {
+		e.load(v, Mem{Base: y, Disp: j * s.bytes})
+	}
+	s.store(e, sum[last], mask, Mem{Base: y, Disp: last * s.bytes})
+	ADDQ(ldy, y)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// stride loads a parameter that counts elements and turns it into bytes.
+func stride(e element, param string) reg.Register {
+	r := Load(Param(param), GP64())
+	SHLQ(U8(e.shift), r)
+	return r
+}
+
+func vectors(s set, n int) []Op {
+	v := make([]Op, n)
+	for i := range v {
+		v[i] = s.vector()
+	}
+	return v
+}
