@@ -1,8 +1,392 @@
 package data
 
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// The kinds of steps. FitStep fits all but two: StepWords comes from reading
+// text and StepSelect from SelectTerms or SelectByRidge.
+const (
+	// StepWords made the columns by counting words of texts. It leaves a matrix
+	// of the right width as it is.
+	StepWords = "words"
+	// StepLog replaces a count t > 0 by 1 + ln t.
+	StepLog = "log"
+	// StepTFIDF replaces a count t > 0 of column j by (1 + ln t) idf_j, with
+	// idf_j = 1 + ln((1 + n) / (1 + n_j)), n_j being how many of the n fit rows
+	// have the column. The ones added keep it finite in a column that none has.
+	StepTFIDF = "tfidf"
+	// StepUnit divides every row by its Euclidean length; zero rows stay zero.
+	StepUnit = "unit"
+	// StepStandardise subtracts the column's mean over the fit rows and divides
+	// by its standard deviation there (that of the n rows, not n-1). Columns
+	// that are constant in the fit rows become 0. A sparse matrix is divided
+	// only, because subtracting would fill it.
+	StepStandardise = "standardise"
+	// StepSelect keeps some of the columns.
+	StepSelect = "select"
+)
+
 // Step is one transformation of the features, with what was fitted on the
-// rows it was fitted on, so that new rows can be treated alike.
+// rows it was fitted on, so that new rows can be treated alike. It is the
+// same after a round trip through JSON.
 type Step struct {
-	// Kind names the transformation: "standardise", "unit", "tfidf", "select", ...
+	// Kind is one of the kinds above.
 	Kind string `json:"kind"`
+	// Cols is the number of columns that the step was fitted on, and the only
+	// number it applies to.
+	Cols int `json:"cols"`
+	// Words are the words that the columns count, after StepWords.
+	Words []string `json:"words,omitempty"`
+	// Documents is the number of fit rows and Frequency, for every column, the
+	// number of those that have it; StepWords and StepTFIDF.
+	Documents int   `json:"documents,omitempty"`
+	Frequency []int `json:"frequency,omitempty"`
+	// Mean and Deviation belong to StepStandardise; a deviation of 0 marks a
+	// constant column.
+	Mean      []float64 `json:"mean,omitempty"`
+	Deviation []float64 `json:"deviation,omitempty"`
+	// Columns are the columns that StepSelect keeps, ascending.
+	Columns []int `json:"columns,omitempty"`
+}
+
+// FitStep fits a step of the given kind on the given rows of x; nil means all.
+func FitStep(kind string, x Matrix, rows []int) (Step, error) {
+	fit, err := fitRows(x, rows)
+	if err != nil {
+		return Step{}, fmt.Errorf("data: fit %s: %w", kind, err)
+	}
+	s := Step{Kind: kind, Cols: x.Cols()}
+	switch kind {
+	case StepLog, StepUnit:
+	case StepTFIDF:
+		s.Documents, s.Frequency = fit.Rows(), frequency(fit)
+	case StepStandardise:
+		s.Mean, s.Deviation = moments(fit)
+	default:
+		return Step{}, fmt.Errorf("data: fit %q: %w: FitStep knows %s, %s, %s and %s", kind, ErrInvalid, StepLog, StepTFIDF, StepUnit, StepStandardise)
+	}
+	return s, nil
+}
+
+// fitRows returns the rows of x to fit on, and checks that they exist.
+func fitRows(x Matrix, rows []int) (Matrix, error) {
+	if rows != nil {
+		for _, i := range rows {
+			if i < 0 || i >= x.Rows() {
+				return nil, fmt.Errorf("%w: row %d is not one of the %d rows", ErrInvalid, i, x.Rows())
+			}
+		}
+		x = x.Take(rows)
+	}
+	if x.Rows() == 0 {
+		return nil, fmt.Errorf("%w: there are no rows to fit on", ErrInvalid)
+	}
+	return x, nil
+}
+
+// frequency counts the rows in which every column is not zero.
+func frequency(x Matrix) []int {
+	n := make([]int, x.Cols())
+	for i := range x.Rows() {
+		r := x.Row(i)
+		for p, v := range r.Value {
+			if v != 0 {
+				n[r.column(p)]++
+			}
+		}
+	}
+	return n
+}
+
+// moments returns every column's mean and standard deviation. Absent entries
+// count as zeros. Deviations are summed around the mean, in a second pass, and
+// constant columns are found by comparing entries: rounding would give them a
+// tiny deviation, and dividing by that would blow them up.
+func moments(x Matrix) (mean, deviation []float64) {
+	d, n := x.Cols(), float64(x.Rows())
+	mean, deviation = make([]float64, d), make([]float64, d)
+	low, high, stored := make([]float32, d), make([]float32, d), make([]int, d)
+	for i := range x.Rows() {
+		r := x.Row(i)
+		for p, v := range r.Value {
+			j := r.column(p)
+			if stored[j] == 0 {
+				low[j], high[j] = v, v
+			}
+			low[j], high[j] = min(low[j], v), max(high[j], v)
+			mean[j] += float64(v)
+			stored[j]++
+		}
+	}
+	for j := range mean {
+		mean[j] /= n
+	}
+	for i := range x.Rows() {
+		r := x.Row(i)
+		for p, v := range r.Value {
+			j := r.column(p)
+			e := float64(v) - mean[j]
+			deviation[j] += e * e
+		}
+	}
+	for j := range deviation {
+		absent := x.Rows() - stored[j]
+		if absent > 0 {
+			low[j], high[j] = min(low[j], 0), max(high[j], 0)
+		}
+		if low[j] == high[j] {
+			deviation[j] = 0
+			continue
+		}
+		deviation[j] = math.Sqrt((deviation[j] + float64(absent)*mean[j]*mean[j]) / n)
+	}
+	return mean, deviation
+}
+
+// Validate checks that the fitted parts fit the kind and each other.
+func (s Step) Validate() error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("data: step %q: %w: "+format, append([]any{s.Kind, ErrInvalid}, args...)...)
+	}
+	if s.Cols < 1 {
+		return bad("%d columns; a step is fitted on at least one", s.Cols)
+	}
+	switch s.Kind {
+	case StepLog, StepUnit:
+	case StepWords, StepTFIDF:
+		if s.Kind == StepWords && len(s.Words) != s.Cols {
+			return bad("%d words for %d columns", len(s.Words), s.Cols)
+		}
+		if len(s.Frequency) != s.Cols {
+			return bad("%d frequencies for %d columns", len(s.Frequency), s.Cols)
+		}
+		for j, f := range s.Frequency {
+			if f < 0 || f > s.Documents {
+				return bad("column %d: frequency %d is not within 0..%d, the number of documents", j, f, s.Documents)
+			}
+		}
+	case StepStandardise:
+		if len(s.Mean) != s.Cols || len(s.Deviation) != s.Cols {
+			return bad("%d means and %d deviations for %d columns", len(s.Mean), len(s.Deviation), s.Cols)
+		}
+		for j, v := range s.Deviation {
+			if !finite(v) || v < 0 || !finite(s.Mean[j]) {
+				return bad("column %d: mean %v and deviation %v; both must be finite and the deviation not negative", j, s.Mean[j], v)
+			}
+		}
+	case StepSelect:
+		if len(s.Columns) == 0 {
+			return bad("no columns; it must keep at least one")
+		}
+		last := -1
+		for _, j := range s.Columns {
+			if j <= last || j >= s.Cols {
+				return bad("column %d after column %d; they must ascend within 0..%d", j, last, s.Cols-1)
+			}
+			last = j
+		}
+	default:
+		return bad("unknown kind")
+	}
+	return nil
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Apply returns the transformed matrix; x is not changed. Dense matrices stay
+// dense and sparse ones sparse.
+func (s Step) Apply(x Matrix) (Matrix, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if x.Cols() != s.Cols {
+		return nil, fmt.Errorf("data: step %q: %w: it was fitted on %d columns and the matrix has %d", s.Kind, ErrMismatch, s.Cols, x.Cols())
+	}
+	switch s.Kind {
+	case StepWords:
+		return x, nil
+	case StepSelect:
+		return selectColumns(x, s.Columns), nil
+	}
+	y, err := mapRows(x, s.rowMap())
+	if err != nil {
+		return nil, fmt.Errorf("data: step %q: %w", s.Kind, err)
+	}
+	return y, nil
+}
+
+// rowMap returns the function that writes the transformed entries of a row.
+func (s Step) rowMap() func(dst []float32, r Row) {
+	switch s.Kind {
+	case StepLog:
+		return func(dst []float32, r Row) {
+			for p, v := range r.Value {
+				dst[p] = float32(logCount(v))
+			}
+		}
+	case StepTFIDF:
+		idf := make([]float64, s.Cols)
+		for j, f := range s.Frequency {
+			idf[j] = 1 + math.Log(float64(1+s.Documents)/float64(1+f))
+		}
+		return func(dst []float32, r Row) {
+			for p, v := range r.Value {
+				dst[p] = float32(logCount(v) * idf[r.column(p)])
+			}
+		}
+	case StepUnit:
+		return unitRow
+	}
+	return s.standardiseRow
+}
+
+// logCount is 1 + ln t, and 0 for 0. What is not a count gives NaN, which
+// mapRows reports with its place.
+func logCount(t float32) float64 {
+	switch {
+	case t == 0:
+		return 0
+	case t < 1:
+		return math.NaN()
+	}
+	return 1 + math.Log(float64(t))
+}
+
+func unitRow(dst []float32, r Row) {
+	square := 0.0
+	for _, v := range r.Value {
+		square += float64(v) * float64(v)
+	}
+	length := math.Sqrt(square)
+	if length == 0 {
+		return
+	}
+	for p, v := range r.Value {
+		dst[p] = float32(float64(v) / length)
+	}
+}
+
+func (s Step) standardiseRow(dst []float32, r Row) {
+	for p, v := range r.Value {
+		j, e := p, float64(v)
+		if r.Index == nil {
+			e -= s.Mean[j]
+		} else {
+			j = int(r.Index[p])
+		}
+		if s.Deviation[j] > 0 {
+			dst[p] = float32(e / s.Deviation[j])
+		}
+	}
+}
+
+// mapRows returns x with the entries of every row as f writes them into dst,
+// which starts as zeros. An entry that is not finite is an error.
+func mapRows(x Matrix, f func(dst []float32, r Row)) (Matrix, error) {
+	y, value := emptyLike(x)
+	for i := range x.Rows() {
+		r := x.Row(i)
+		dst := value[:len(r.Value)]
+		value = value[len(r.Value):]
+		f(dst, r)
+		for p, v := range dst {
+			if !finite(float64(v)) {
+				return nil, fmt.Errorf("row %d, column %d: %w: the value %v has no finite result (counts must be 0 or at least 1)", i, r.column(p), ErrInvalid, r.Value[p])
+			}
+		}
+	}
+	return y, nil
+}
+
+// emptyLike returns a matrix with the stored positions of x and zeros for
+// values, and the slice in which those values stand row after row.
+func emptyLike(x Matrix) (Matrix, []float32) {
+	value := make([]float32, x.NNZ())
+	sparse, ok := x.(*CSR)
+	if !ok {
+		y := &Dense{cols: x.Cols(), data: value, offset: make([]int, x.Rows())}
+		for i := range y.offset {
+			y.offset[i] = i * y.cols
+		}
+		return y, value
+	}
+	ptr := make([]int, 1, x.Rows()+1)
+	index := make([]int32, 0, x.NNZ())
+	for i := range x.Rows() {
+		index = append(index, sparse.Row(i).Index...)
+		ptr = append(ptr, len(index))
+	}
+	return newCSR(x.Cols(), ptr, index, value), value
+}
+
+// newCSR is NewCSR for parts that are known to be right.
+func newCSR(cols int, ptr []int, index []int32, value []float32) *CSR {
+	n := len(ptr) - 1
+	return &CSR{cols: cols, begin: ptr[:n:n], end: ptr[1:], index: index, value: value, nnz: len(index)}
+}
+
+// selectColumns returns the given columns of x, which ascend.
+func selectColumns(x Matrix, columns []int) Matrix {
+	if _, sparse := x.(*CSR); !sparse {
+		value := make([]float32, 0, x.Rows()*len(columns))
+		for i := range x.Rows() {
+			r := x.Row(i)
+			for _, j := range columns {
+				value = append(value, r.Value[j])
+			}
+		}
+		y, _ := NewDense(x.Rows(), len(columns), value) // the sizes agree by construction
+		return y
+	}
+	place := make([]int32, x.Cols()) // 1 + the new column, or 0
+	for to, from := range columns {
+		place[from] = int32(to) + 1
+	}
+	ptr := make([]int, 1, x.Rows()+1)
+	var index []int32
+	var value []float32
+	for i := range x.Rows() {
+		r := x.Row(i)
+		for p, j := range r.Index {
+			if to := place[j]; to > 0 {
+				index = append(index, to-1)
+				value = append(value, r.Value[p])
+			}
+		}
+		ptr = append(ptr, len(index))
+	}
+	return newCSR(len(columns), ptr, index, value)
+}
+
+// column returns the column of entry p.
+func (r Row) column(p int) int {
+	if r.Index == nil {
+		return p
+	}
+	return int(r.Index[p])
+}
+
+// With returns the dataset after one more step: the same rows with transformed
+// features, and the step at the end of Steps. Applying the Steps of the result,
+// in order, to the features of the source gives the same bytes.
+func (d *Dataset) With(s Step) (*Dataset, error) {
+	x, err := s.Apply(d.X)
+	if err != nil {
+		return nil, fmt.Errorf("data: %s: %w", d.Name, err)
+	}
+	features := d.Features
+	if s.Kind == StepSelect && features != nil {
+		features = make([]string, len(s.Columns))
+		for to, from := range s.Columns {
+			features[to] = d.Features[from]
+		}
+	}
+	return &Dataset{
+		Name: d.Name, X: x, Label: d.Label, Classes: d.Classes, Target: d.Target,
+		Group: d.Group, Groups: d.Groups, Features: features,
+		Steps: append(slices.Clone(d.Steps), s),
+	}, nil
 }
