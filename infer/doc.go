@@ -1,0 +1,20 @@
+// Package infer finds the best task covariance for a new multitask problem.
+//
+// A trained network estimates how well a covariance Omega suits a problem by
+//
+//	f(Omega) = c tr(Omega^2) + <Phi, Omega>
+//
+// where Phi (m x m) and c come from the problem's training data. The best
+// covariance minimises direction * f over the positive semidefinite matrices of
+// trace 1, which has a closed form (section 3.4 and Theorem 3 of the paper):
+// Omega computes it from Phi and rho alone, and DualScan is the step that finds
+// its eigenvalues.
+//
+// The names are the paper's:
+//
+//	Phi    the linear part of the estimator, times the direction of the link
+//	Rho    the quadratic part of the estimator, times the direction of the link
+//	Kappa  eigenvalues of Phi
+//	Mu     eigenvalues of Omega
+//	Tau    multiplier of the constraint tr(Omega) = 1
+package infer

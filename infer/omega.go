@@ -1,0 +1,233 @@
+package infer
+
+// The best task covariance for an estimator, in closed form:
+//
+//	minimise    rho tr(Omega^2) + <Phi, Omega>
+//	subject to  Omega positive semidefinite, tr(Omega) = 1
+//
+// This is Theorem 3 of the paper, in section 3.4. Omega shares the eigenvectors
+// of Phi = U diag(kappa) U', which leaves its eigenvalues mu to be found.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/model/multitask"
+)
+
+// ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.
+var ErrInvalid = errors.New("invalid input")
+
+// tieTolerance is how far above the lowest eigenvalue another still counts as
+// equal to it, relative to the largest in absolute value. Rounding moves
+// eigenvalues in proportion to that largest one, so the tolerance must too: an
+// absolute floor would call all eigenvalues of a small Phi equal, and Omega
+// would depend on the units of the estimator.
+const tieTolerance = 1e-10
+
+// Solution is the minimiser found by Omega.
+type Solution struct {
+	// Omega is the covariance (m x m): positive semidefinite, trace 1.
+	Omega *mat.SymDense
+	// Rho is the coefficient that was asked for.
+	Rho float64
+	// Kappa holds the eigenvalues of Phi, ascending.
+	Kappa []float64
+	// Mu holds the eigenvalues of Omega, descending: Mu[i] belongs to the
+	// eigenvector of Kappa[i].
+	Mu []float64
+	// Tau is the multiplier of the trace constraint: 2 Rho Omega + Phi + Tau I
+	// is positive semidefinite, and zero on the range of Omega.
+	Tau float64
+	// Objective is Rho tr(Omega^2) + <Phi, Omega>.
+	Objective float64
+	// Multiplicity is the dimension of the lowest eigenspace of Phi.
+	// Eigenvalues within 1e-10 max|Kappa| of the lowest belong to it.
+	Multiplicity int
+}
+
+// Unique reports whether no other covariance has the same objective. For
+// Rho > 0 that is always so; otherwise it needs a simple lowest eigenvalue.
+func (s *Solution) Unique() bool { return s.Rho > 0 || s.Multiplicity == 1 }
+
+// Omega minimises rho tr(Omega^2) + <Phi, Omega> over the positive semidefinite
+// matrices of trace 1.
+//
+//	rho > 0  Omega = U diag(mu) U' with mu from DualScan; the only minimiser.
+//	rho = 0  any covariance on the lowest eigenspace of Phi is a minimiser;
+//	         Omega is the average of its projectors.
+//	rho < 0  the projector on any unit vector of the lowest eigenspace is a
+//	         minimiser; of several vectors Omega takes the one nearest to a
+//	         coordinate axis (a single task), and of several axes the first.
+//
+// None of these depends on the signs or the basis that the eigendecomposition
+// happens to return.
+//
+// Phi is symmetric by its type, and it isn't changed. Omega returns an error
+// that wraps ErrInvalid if Phi is empty, if Phi or rho is not finite, or if Phi
+// has no eigendecomposition in float64.
+func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
+	if !finite(rho) {
+		return nil, fmt.Errorf("infer: rho: %w: it is %v; it must be finite", ErrInvalid, rho)
+	}
+	e, err := spectrum(phi)
+	if err != nil {
+		return nil, err
+	}
+	kappa, u := e.Values, e.Vectors
+	s := &Solution{Rho: rho, Kappa: kappa, Multiplicity: lowestMultiplicity(kappa)}
+	switch {
+	case rho > 0:
+		if s.Mu, s.Tau, s.Objective, err = DualScan(kappa, rho); err != nil {
+			return nil, err
+		}
+	case rho == 0:
+		s.Mu = make([]float64, len(kappa))
+		for i := range s.Multiplicity {
+			s.Mu[i] = 1 / float64(s.Multiplicity)
+		}
+		s.Tau, s.Objective = -kappa[0], kappa[0]
+	default:
+		s.Mu = make([]float64, len(kappa))
+		s.Mu[0] = 1
+		u = nearestToTask(u, s.Multiplicity)
+		s.Tau, s.Objective = -kappa[0]-2*rho, kappa[0]+rho
+	}
+	s.Omega = compose(u, s.Mu)
+	return s, nil
+}
+
+// spectrum returns the eigendecomposition of Phi. gonum reports success on
+// entries so large that they overflow, hence the second look at the values.
+func spectrum(phi *mat.SymDense) (*multitask.Spectrum, error) {
+	e, err := multitask.Eigen(phi)
+	if err != nil {
+		return nil, fmt.Errorf("infer: Phi: %w: %w", ErrInvalid, err)
+	}
+	for i, k := range e.Values {
+		if !finite(k) {
+			return nil, fmt.Errorf("infer: Phi: %w: eigenvalue %d is %v; the entries must be small enough to be squared", ErrInvalid, i, k)
+		}
+	}
+	return e, nil
+}
+
+func lowestMultiplicity(kappa []float64) int {
+	m := len(kappa)
+	tolerance := tieTolerance * max(-kappa[0], kappa[m-1])
+	t := 1
+	for t < m && kappa[t]-kappa[0] <= tolerance {
+		t++
+	}
+	return t
+}
+
+// nearestToTask returns, as an m x 1 matrix, the unit vector in the span of the
+// first t columns of u that is nearest to a coordinate vector e_j: the normed
+// projection of e_j for the j with the longest projection. Lengths that differ
+// by rounding only count as equal, so that the first such j is meant.
+func nearestToTask(u *mat.Dense, t int) *mat.Dense {
+	m, _ := u.Dims()
+	basis := u.Slice(0, m, 0, t).(*mat.Dense)
+	best, length := 0, 0.0
+	for j := range m {
+		if l := mat.Norm(basis.RowView(j), 2); l > length+tieTolerance {
+			best, length = j, l
+		}
+	}
+	var v mat.Dense
+	v.Mul(basis, basis.RowView(best))
+	v.Scale(1/mat.Norm(&v, 2), &v)
+	return &v
+}
+
+// compose returns U diag(mu) U' over the leading columns of u whose mu is
+// positive, as the Gram matrix of sqrt(mu_i) u_i: symmetric to the bit.
+func compose(u *mat.Dense, mu []float64) *mat.SymDense {
+	m, _ := u.Dims()
+	support := 0
+	for support < len(mu) && mu[support] > 0 {
+		support++
+	}
+	v := mat.NewDense(m, support, nil)
+	for j := range support {
+		root := math.Sqrt(mu[j])
+		for i := range m {
+			v.Set(i, j, root*u.At(i, j))
+		}
+	}
+	var omega mat.SymDense
+	omega.SymOuterK(1, v)
+	return &omega
+}
+
+// DualScan finds the eigenvalues of the best covariance for rho > 0:
+//
+//	minimise    rho ||mu||^2 + <mu, kappa>
+//	subject to  mu >= 0, sum(mu) = 1
+//
+// kappa must ascend, as an eigendecomposition returns it. With it come the
+// multiplier tau, for which mu_i = max(0, -(kappa_i + tau) / (2 rho)), and the
+// objective. DualScan returns an error that wraps ErrInvalid if kappa is empty,
+// does not ascend or is not finite, or if rho is not positive and finite.
+//
+// The dual is a convex function of tau, quadratic between neighbouring -kappa_i,
+// and the region in which exactly the k lowest eigenvalues have positive mu has
+// its optimum where those mu sum to 1. The scan lets k grow until the optimum
+// of a region lies in that region. As the dual is convex, that one is the
+// optimum of all, and no values need comparing. It costs one addition an
+// eigenvalue and ends after as many as have positive mu.
+//
+// It is the paper's Algorithm 1 with two changes. The printed one removes
+// kappa_i where it should remove kappa_{i-1}, and so returns mu = (0, 2) for
+// kappa = (1, 0), rho = 0.25, instead of (0, 1). And it compares polynomials in
+// tau, which cancel when kappa has a large common offset or rho is small. Here
+// kappa is measured from its minimum in units of 2 rho,
+//
+//	z_i = (kappa_i - kappa_min) / (2 rho),  mu_i = max(0, theta - z_i),
+//
+// so that all sums are of nonnegative numbers of at most theta <= 1, and the
+// scale of kappa and rho does not matter.
+func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float64, err error) {
+	if err := checkSpectrum(kappa, rho); err != nil {
+		return nil, 0, 0, err
+	}
+	mu = make([]float64, len(kappa)) // holds z until theta is known
+	lowest := kappa[0]
+	support, sum := 1, 0.0
+	for ; support < len(kappa); support++ {
+		z := (kappa[support] - lowest) / rho / 2
+		if float64(support)*z >= 1+sum {
+			break // z >= theta: the optimum of this region lies in it
+		}
+		mu[support] = z
+		sum += z
+	}
+	theta, squares := (1+sum)/float64(support), 0.0
+	for i := range support {
+		mu[i] = max(0, theta-mu[i])
+		squares += mu[i] * mu[i]
+	}
+	// rho ||mu||^2 + <mu, kappa> with kappa_i = lowest + 2 rho (theta - mu_i).
+	return mu, -(lowest + 2*rho*theta), lowest + rho*(2*theta-squares), nil
+}
+
+func checkSpectrum(kappa []float64, rho float64) error {
+	switch {
+	case !(rho > 0) || !finite(rho):
+		return fmt.Errorf("infer: rho: %w: it is %v; the scan needs it positive and finite", ErrInvalid, rho)
+	case len(kappa) == 0:
+		return fmt.Errorf("infer: kappa: %w: it is empty", ErrInvalid)
+	case !finite(kappa[0]) || !finite(kappa[len(kappa)-1]):
+		return fmt.Errorf("infer: kappa: %w: it runs from %v to %v; it must be finite", ErrInvalid, kappa[0], kappa[len(kappa)-1])
+	case !slices.IsSorted(kappa):
+		return fmt.Errorf("infer: kappa: %w: it must ascend", ErrInvalid)
+	}
+	return nil
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
