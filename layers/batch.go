@@ -1,0 +1,165 @@
+package layers
+
+import (
+	"fmt"
+
+	"l2mt/data"
+)
+
+// Points are the rows of one task's X, entry by entry.
+type Points interface {
+	Rows() int
+	Cols() int
+	NNZ() int
+	// Visit calls entry for the stored entries of row i, columns ascending.
+	Visit(i int, entry func(j int, v float64))
+}
+
+// PointsOf returns the rows of a matrix as Points.
+func PointsOf(x data.Matrix) Points { return matrixPoints{x} }
+
+type matrixPoints struct{ data.Matrix }
+
+func (x matrixPoints) Visit(i int, entry func(j int, v float64)) {
+	r := x.Row(i)
+	for p, v := range r.Value {
+		j := p
+		if r.Index != nil {
+			j = int(r.Index[p])
+		}
+		entry(j, float64(v))
+	}
+}
+
+// Task is what the network sees of one task.
+type Task struct {
+	// X is n x d.
+	X Points
+	// Weights are the readout's: the task is embedded as the sum of w_i h_i.
+	Weights []float64
+	// Graph is the label graph of the n rows; nil when nothing is aggregated.
+	Graph *data.LabelGraph
+}
+
+// Batch is the data of one multitask problem in the form the operations want:
+// the rows of all tasks stacked. It never changes, so any number of graphs may
+// share one.
+type Batch struct {
+	rows    int
+	start   []int // task j has the rows start[j]:start[j+1]
+	dtype   DType
+	single  *stack[float32]
+	double  *stack[float64]
+	class   []int32 // numbered through all tasks
+	classes int
+	ptr     []int32 // S of all tasks, block diagonal
+	index   []int32
+}
+
+// stack is the part of a batch that depends on the precision.
+type stack[T Float] struct {
+	x       features[T]
+	weights []T
+}
+
+// NewBatch stacks the tasks of a problem.
+func NewBatch(dtype DType, tasks []Task) (*Batch, error) {
+	if len(tasks) == 0 {
+		return nil, fmt.Errorf("layers: %w: a batch needs at least one task", data.ErrInvalid)
+	}
+	b := &Batch{start: make([]int, 1, len(tasks)+1), dtype: dtype}
+	for j, t := range tasks {
+		n := t.X.Rows()
+		switch {
+		case n == 0 || len(t.Weights) != n:
+			return nil, fmt.Errorf("layers: task %d: %w: %d rows and %d readout weights; it needs as many, at least one", j, data.ErrInvalid, n, len(t.Weights))
+		case t.X.Cols() != tasks[0].X.Cols():
+			return nil, fmt.Errorf("layers: task %d: %w: %d features, but task 0 has %d", j, data.ErrMismatch, t.X.Cols(), tasks[0].X.Cols())
+		case t.Graph != nil && len(t.Graph.Class) != n:
+			return nil, fmt.Errorf("layers: task %d: %w: %d rows, but its label graph has %d", j, data.ErrMismatch, n, len(t.Graph.Class))
+		case (t.Graph == nil) != (tasks[0].Graph == nil):
+			return nil, fmt.Errorf("layers: task %d: %w: all tasks need a label graph, or none", j, data.ErrMismatch)
+		}
+		b.rows += n
+		b.start = append(b.start, b.rows)
+	}
+	if tasks[0].Graph != nil {
+		b.stackGraphs(tasks)
+	}
+	var err error
+	if dtype == Float64 {
+		b.double, err = newStack[float64](tasks)
+	} else {
+		b.single, err = newStack[float32](tasks)
+	}
+	return b, err
+}
+
+func (b *Batch) stackGraphs(tasks []Task) {
+	b.ptr = []int32{0}
+	for j, t := range tasks {
+		for i, c := range t.Graph.Class {
+			b.class = append(b.class, int32(b.classes)+c)
+			for _, q := range t.Graph.Index[t.Graph.Ptr[i]:t.Graph.Ptr[i+1]] {
+				b.index = append(b.index, int32(b.start[j])+q)
+			}
+			b.ptr = append(b.ptr, int32(len(b.index)))
+		}
+		b.classes += t.Graph.Classes
+	}
+}
+
+func newStack[T Float](tasks []Task) (*stack[T], error) {
+	x, err := newFeatures[T](tasks)
+	s := &stack[T]{x: x}
+	for _, t := range tasks {
+		for _, w := range t.Weights {
+			s.weights = append(s.weights, T(w))
+		}
+	}
+	return s, err
+}
+
+// stackOf is the batch in the graph's precision.
+func stackOf[T Float](b *Batch) *stack[T] {
+	var s any = b.single
+	if b.double != nil {
+		s = b.double
+	}
+	return s.(*stack[T])
+}
+
+// Rows is the number of stacked rows, Tasks that of tasks, Cols that of features.
+func (b *Batch) Rows() int  { return b.rows }
+func (b *Batch) Tasks() int { return len(b.start) - 1 }
+func (b *Batch) Cols() int {
+	if b.double != nil {
+		return b.double.x.cols
+	}
+	return b.single.x.cols
+}
+
+// DType is the precision of the stacked data.
+func (b *Batch) DType() DType { return b.dtype }
+
+// Slot is the place in a graph where a batch is put before a run.
+type Slot struct {
+	name        string
+	rows, tasks int // capacity
+	batch       *Batch
+}
+
+// NewSlot returns an empty slot for batches of up to the given number of rows
+// and tasks. The name sets it apart from other slots of the same graph.
+func NewSlot(name string, rows, tasks int) *Slot {
+	return &Slot{name: name, rows: rows, tasks: tasks}
+}
+
+// Put makes b the batch of the next runs.
+func (s *Slot) Put(b *Batch) error {
+	if b.Rows() > s.rows || b.Tasks() > s.tasks {
+		return fmt.Errorf("layers: %w: a problem of %d rows and %d tasks in a graph for up to %d rows and %d tasks", data.ErrMismatch, b.Rows(), b.Tasks(), s.rows, s.tasks)
+	}
+	s.batch = b
+	return nil
+}

@@ -1,0 +1,25 @@
+// Package layers holds the pieces that the network is made of, as nodes of a
+// Gorgonia graph: the product of the data with a weight matrix, the
+// aggregation over the label graph, activations, readouts, kernels between
+// tasks and link functions.
+//
+// A Graph is built once and serves every multitask problem. What changes from
+// problem to problem, the data of its tasks, is a Batch, which is put into a
+// Slot of the graph before a run; the operations that look into the slot work
+// on as many rows as the batch has, within a capacity fixed at the start.
+//
+// The names follow the paper. Rows are points or tasks, so H is n x h and E is
+// m x h:
+//
+//	H_1 = act(X L_1 + b_1)                   Product, Activate
+//	H_i = act(X L_i + P H_{i-1} + b_i)       Aggregate
+//	e_j = sum of w_i h_i over the task's rows   Readout
+//	e_j / ||e_j||                            Unit
+//	E E', exp(-a^2 ||e - e'||^2)             Gram, RBF, OddRBF
+//	<Phi, Omega>                             Inner
+//
+// Functions that add nodes to a graph panic when their operands do not fit, as
+// gonum does; Build turns such a panic into an error. Stock Gorgonia
+// operations may be mixed in with gorgonia.Must. A new operation is an Op: a
+// name, a shape, a body written once for float32 and float64, and a gradient.
+package layers

@@ -1,0 +1,108 @@
+package layers
+
+import (
+	"math"
+
+	"gorgonia.org/tensor"
+)
+
+// Readout is E (tasks x h) from H (n x h): every task's row is the sum of
+// w_i h_i over the task's rows, with the weights of the batch. Rows beyond the
+// batch's tasks are zero.
+func Readout(s *Slot, h *Node) *Node {
+	return Apply(Op{
+		Name: "readout#" + s.name,
+		Shape: func(in []tensor.Shape) tensor.Shape {
+			return tensor.Shape{s.tasks, in[0][1]}
+		},
+		F32:  readout[float32](s),
+		F64:  readout[float64](s),
+		Grad: func(_ Nodes, _, grad *Node) Nodes { return Nodes{readoutGrad(s, grad)} },
+	}, h)
+}
+
+func readout[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		b, weights := s.batch, stackOf[T](s.batch).weights
+		clear(out.Data)
+		for j := range b.Tasks() {
+			for i := b.start[j]; i < b.start[j+1]; i++ {
+				axpy(out.Row(j), weights[i], in[0].Row(i))
+			}
+		}
+	}
+}
+
+// readoutGrad spreads the gradient of a task's row over the task's rows.
+func readoutGrad(s *Slot, grad *Node) *Node {
+	return Apply(Op{
+		Name:  "readout'#" + s.name,
+		Shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{s.rows, in[0][1]} },
+		F32:   readoutGradBody[float32](s),
+		F64:   readoutGradBody[float64](s),
+	}, grad)
+}
+
+func readoutGradBody[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		b, weights := s.batch, stackOf[T](s.batch).weights
+		for j := range b.Tasks() {
+			for i := b.start[j]; i < b.start[j+1]; i++ {
+				y := out.Row(i)
+				clear(y)
+				axpy(y, weights[i], in[0].Row(j))
+			}
+		}
+	}
+}
+
+func axpy[T Float](y []T, a T, x []T) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += a * v
+	}
+}
+
+func dot[T Float](x, y []T) (s T) {
+	y = y[:len(x)]
+	for i, v := range x {
+		s += v * y[i]
+	}
+	return s
+}
+
+// Unit scales every row of E to length 1; a zero row stays zero.
+func Unit(e *Node) *Node {
+	return Apply(Op{
+		Name:  "unit",
+		Shape: sameShape,
+		F32:   unit[float32],
+		F64:   unit[float64],
+		Grad: func(in Nodes, out, grad *Node) Nodes {
+			return Nodes{Apply(Op{Name: "unit'", Shape: sameShape, F32: unitGrad[float32], F64: unitGrad[float64]}, in[0], out, grad)}
+		},
+	}, e)
+}
+
+func unit[T Float](out View[T], in []View[T]) {
+	clear(out.Data)
+	for i := range out.Rows {
+		if r := length(in[0].Row(i)); r > 0 {
+			axpy(out.Row(i), 1/r, in[0].Row(i))
+		}
+	}
+}
+
+// unitGrad is (g - u <u, g>)/||e|| with u = e/||e||.
+func unitGrad[T Float](out View[T], in []View[T]) {
+	clear(out.Data)
+	for i := range out.Rows {
+		u, g := in[1].Row(i), in[2].Row(i)
+		if r := length(in[0].Row(i)); r > 0 {
+			axpy(out.Row(i), 1/r, g)
+			axpy(out.Row(i), -dot(u, g)/r, u)
+		}
+	}
+}
+
+func length[T Float](x []T) T { return T(math.Sqrt(float64(dot(x, x)))) }

@@ -1,0 +1,200 @@
+package layers
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"l2mt/layers/internal/blas"
+)
+
+// DType is the precision that a graph computes in.
+type DType string
+
+// The precisions.
+const (
+	Float32 DType = "float32"
+	Float64 DType = "float64"
+)
+
+// ErrGraph marks a graph that cannot be built or run.
+var ErrGraph = errors.New("invalid graph")
+
+// Graph is a compiled graph with named inputs and captured results. Numbers go
+// in and out as float64 slices whatever the precision. A Graph must be used by
+// one goroutine at a time; different graphs may run side by side.
+type Graph struct {
+	dtype    tensor.Dtype
+	expr     *gorgonia.ExprGraph
+	inputs   map[string]*Node
+	captures Nodes
+	machine  gorgonia.VM
+}
+
+// building guards everything that touches Gorgonia's package-level state: its
+// constants and type pools are shared by all graphs under construction.
+var building sync.Mutex
+
+// useKernels puts our matrix kernels under Gorgonia's stock products too. That
+// is global to the process, so it is done here and nowhere else, when the first
+// graph is built.
+var useKernels = sync.OnceValue(func() error {
+	k, err := kernels()
+	if err == nil {
+		gorgonia.Use(blas.Implementation{Kernels: k})
+	}
+	return err
+})
+
+// Build makes a graph. Define adds its inputs, operations and captures; the
+// graph is then cut down to what the captures need, and compiled.
+func Build(dtype DType, define func(g *Graph)) (graph *Graph, err error) {
+	g := &Graph{expr: gorgonia.NewGraph(), inputs: map[string]*Node{}}
+	switch dtype {
+	case Float32:
+		g.dtype = tensor.Float32
+	case Float64:
+		g.dtype = tensor.Float64
+	default:
+		return nil, fmt.Errorf("layers: %w: precision %q is not one of %q, %q", ErrGraph, dtype, Float32, Float64)
+	}
+	building.Lock()
+	defer building.Unlock()
+	defer func() {
+		if err != nil {
+			graph, err = nil, fmt.Errorf("layers: %w: %w", ErrGraph, err)
+		}
+	}()
+	defer recoverTo(&err)
+	if err := useKernels(); err != nil {
+		return nil, err
+	}
+	define(g)
+	return g, g.compile()
+}
+
+// compile prunes and compiles. Gorgonia merges nodes of equal 32-bit hash
+// without looking at them, so equal hashes are refused here.
+func (g *Graph) compile() error {
+	if len(g.captures) == 0 {
+		return errors.New("nothing is captured")
+	}
+	needed := g.expr.ExactSubgraphRoots(g.captures...).AllNodes()
+	seen := map[uint32]*Node{}
+	var inputs Nodes
+	for _, n := range needed {
+		if twin := seen[n.Hashcode()]; twin != nil && twin != n {
+			return fmt.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
+		}
+		seen[n.Hashcode()] = n
+		if g.inputs[n.Name()] == n {
+			inputs = append(inputs, n)
+		}
+	}
+	program, locations, err := gorgonia.CompileFunction(g.expr, inputs, g.captures)
+	if err != nil {
+		return err
+	}
+	g.machine = gorgonia.NewTapeMachine(g.expr, gorgonia.WithPrecompiled(program, locations))
+	return nil
+}
+
+// Input adds an input, a vector or a matrix of zeros until Set.
+func (g *Graph) Input(name string, shape ...int) *Node {
+	fit(g.inputs[name] == nil, "input %q exists already", name)
+	fit(len(shape) == 1 || len(shape) == 2, "input %q has %d dimensions; it must have 1 or 2", name, len(shape))
+	n := gorgonia.NewTensor(g.expr, g.dtype, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name),
+		gorgonia.WithValue(tensor.New(tensor.Of(g.dtype), tensor.WithShape(shape...))))
+	g.inputs[name] = n
+	return n
+}
+
+// Set gives an input its numbers, row-major. Fewer numbers than the input
+// holds leave the rest zero.
+func (g *Graph) Set(name string, value []float64) error {
+	n := g.inputs[name]
+	if n == nil {
+		return fmt.Errorf("layers: %w: it has no input %q", ErrGraph, name)
+	}
+	if size := n.Shape().TotalSize(); len(value) > size {
+		return fmt.Errorf("layers: %w: input %q holds %d numbers, not %d", ErrGraph, name, size, len(value))
+	}
+	t := n.Value().(*tensor.Dense)
+	if g.dtype == tensor.Float64 {
+		clear(t.Float64s()[copy(t.Float64s(), value):])
+		return nil
+	}
+	to := t.Float32s()
+	for i, v := range value {
+		to[i] = float32(v)
+	}
+	clear(to[len(value):])
+	return nil
+}
+
+// Capture is a result that outlives the run.
+type Capture struct {
+	// Value holds the numbers of the last run, row-major.
+	Value []float64
+}
+
+// Capture makes the value of n available after a run. A node's own Value will
+// not do: Gorgonia lets later operations overwrite it.
+func (g *Graph) Capture(n *Node) *Capture {
+	c := &Capture{Value: make([]float64, n.Shape().TotalSize())}
+	g.captures = append(g.captures, Apply(Op{
+		Name:  fmt.Sprintf("capture%d", len(g.captures)),
+		Shape: func([]tensor.Shape) tensor.Shape { return tensor.ScalarShape() },
+		F32:   keep[float32](c),
+		F64:   keep[float64](c),
+	}, n))
+	return c
+}
+
+func keep[T Float](c *Capture) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		for i, v := range in[0].Data {
+			c.Value[i] = float64(v)
+		}
+		out.Data[0] = 0
+	}
+}
+
+// Gradients captures the gradient of a scalar with respect to inputs.
+func (g *Graph) Gradients(loss *Node, inputs ...*Node) []*Capture {
+	grads, err := gorgonia.Grad(loss, inputs...)
+	if err != nil {
+		panic(fmt.Errorf("gradient: %w", err))
+	}
+	captures := make([]*Capture, len(grads))
+	for i, n := range grads {
+		captures[i] = g.Capture(n)
+	}
+	return captures
+}
+
+// Constant adds a constant scalar.
+func (g *Graph) Constant(v float64) *Node { return constant(g.dtype, v) }
+
+func constant(dtype tensor.Dtype, v float64) *Node {
+	if dtype == tensor.Float64 {
+		return gorgonia.NewConstant(v)
+	}
+	return gorgonia.NewConstant(float32(v))
+}
+
+// Run computes the captures from the inputs and the slots.
+func (g *Graph) Run() error {
+	// Reset first: without it a machine that failed or finished does nothing.
+	g.machine.Reset()
+	if err := g.machine.RunAll(); err != nil {
+		return fmt.Errorf("layers: run: %w", err)
+	}
+	return nil
+}
+
+// Close frees the machine.
+func (g *Graph) Close() error { return g.machine.Close() }

@@ -1,0 +1,115 @@
+package layers
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// square is the shape m x m of a kernel between the rows of E.
+func square(in []tensor.Shape) tensor.Shape {
+	fit(in[0].Dims() == 2, "kernel: the embeddings have shape %v; they must be a matrix", in[0])
+	return tensor.Shape{in[0][0], in[0][0]}
+}
+
+// Gram is the linear kernel E E' (m x m) between the rows of E.
+func Gram(e *Node) *Node {
+	return Apply(Op{
+		Name:  "gram",
+		Shape: square,
+		F32:   gram[float32],
+		F64:   gram[float64],
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			return Nodes{Apply(Op{Name: "gram'", Shape: sameShape, F32: gramGrad[float32], F64: gramGrad[float64]}, in[0], grad)}
+		},
+	}, e)
+}
+
+func gram[T Float](out View[T], in []View[T]) {
+	for i := range out.Rows {
+		for j := range out.Cols {
+			out.Row(i)[j] = dot(in[0].Row(i), in[0].Row(j))
+		}
+	}
+}
+
+// gramGrad is (G + G') E.
+func gramGrad[T Float](out View[T], in []View[T]) {
+	e, g := in[0], in[1]
+	clear(out.Data)
+	for i := range e.Rows {
+		for j := range e.Rows {
+			axpy(out.Row(i), g.Row(i)[j]+g.Row(j)[i], e.Row(j))
+		}
+	}
+}
+
+// Distances is the matrix of ||e_i + sign e_j||^2, m x m; with sign = -1 the
+// squared distances between the rows of E.
+func Distances(sign int, e *Node) *Node {
+	fit(sign == 1 || sign == -1, "distances: the sign is %d; it must be 1 or -1", sign)
+	return Apply(Op{
+		Name:  fmt.Sprintf("distances%+d", sign),
+		Shape: square,
+		F32:   distances[float32](sign),
+		F64:   distances[float64](sign),
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			return Nodes{Apply(Op{
+				Name:  fmt.Sprintf("distances%+d'", sign),
+				Shape: sameShape,
+				F32:   distancesGrad[float32](sign),
+				F64:   distancesGrad[float64](sign),
+			}, in[0], grad)}
+		},
+	}, e)
+}
+
+// distances takes differences first: ||e||^2 + ||e'||^2 - 2 <e, e'> would lose
+// the distance between close embeddings.
+func distances[T Float](sign int) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		for i := range out.Rows {
+			for j := range out.Cols {
+				var s T
+				y := in[0].Row(j)
+				for k, v := range in[0].Row(i) {
+					v += T(sign) * y[k]
+					s += v * v
+				}
+				out.Row(i)[j] = s
+			}
+		}
+	}
+}
+
+// distancesGrad is 2 sum_j (g_ij + g_ji)(e_i + sign e_j) in row i: entry ij
+// pulls e_i along e_i + sign e_j, and entry ji along sign (e_j + sign e_i), which
+// is the same direction.
+func distancesGrad[T Float](sign int) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		e, g := in[0], in[1]
+		clear(out.Data)
+		for i := range e.Rows {
+			for j := range e.Rows {
+				a := 2 * (g.Row(i)[j] + g.Row(j)[i])
+				axpy(out.Row(i), a, e.Row(i))
+				axpy(out.Row(i), T(sign)*a, e.Row(j))
+			}
+		}
+	}
+}
+
+// RBF is the kernel exp(-a^2 ||e - e'||^2) between the rows of E, a being a scalar.
+func RBF(e, a *Node) *Node { return gaussian(Distances(-1, e), a) }
+
+// OddRBF is exp(-a^2 ||e - e'||^2) - exp(-a^2 ||e + e'||^2), a kernel that
+// changes its sign with either embedding.
+func OddRBF(e, a *Node) *Node {
+	return gorgonia.Must(gorgonia.Sub(RBF(e, a), gaussian(Distances(1, e), a)))
+}
+
+func gaussian(distances, a *Node) *Node {
+	scaled := gorgonia.Must(gorgonia.Mul(gorgonia.Must(gorgonia.Square(a)), distances))
+	return gorgonia.Must(gorgonia.Exp(gorgonia.Must(gorgonia.Neg(scaled))))
+}

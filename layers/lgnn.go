@@ -1,0 +1,248 @@
+package layers
+
+import (
+	"fmt"
+	"math"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Product is X L for the batch in the slot: every row's features (n x d) times
+// a weight matrix (d x h).
+func Product(s *Slot, l *Node) *Node {
+	return Apply(Op{
+		Name: "X*#" + s.name,
+		Shape: func(in []tensor.Shape) tensor.Shape {
+			fit(in[0].Dims() == 2, "product with the data: the operand has shape %v; it must be a matrix", in[0])
+			return tensor.Shape{s.rows, in[0][1]}
+		},
+		F32:  product[float32](s),
+		F64:  product[float64](s),
+		Grad: func(in Nodes, _, grad *Node) Nodes { return Nodes{productT(s, in[0].Shape()[0], grad)} },
+	}, l)
+}
+
+func product[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		stackOf[T](s.batch).x.mul(out.Data, in[0].Data, out.Cols)
+	}
+}
+
+// productT is X' G (d x h), the gradient of Product.
+func productT(s *Slot, d int, g *Node) *Node {
+	return Apply(Op{
+		Name:  "X'*#" + s.name,
+		Shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{d, in[0][1]} },
+		F32:   productTBody[float32](s),
+		F64:   productTBody[float64](s),
+	}, g)
+}
+
+func productTBody[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		stackOf[T](s.batch).x.mulT(out.Data, in[0].Data, out.Cols)
+	}
+}
+
+// Norm says how the aggregation over the label graph G is scaled.
+type Norm string
+
+// The scalings of the aggregation.
+const (
+	NormNone Norm = "none" // P = G, the paper's
+	NormSize Norm = "size" // P = G/n, n being the rows of the task
+)
+
+// Aggregate is P H, H being n x h: every row receives the rows of its class
+// and loses its near neighbours of other classes. With G = C C' - S it takes
+// O(n h + nnz(S) h) steps.
+func Aggregate(s *Slot, norm Norm, h *Node) *Node {
+	return Apply(Op{
+		Name:  fmt.Sprintf("G*#%s,%s", s.name, norm),
+		Shape: sameShape,
+		F32:   aggregate[float32](s, norm),
+		F64:   aggregate[float64](s, norm),
+		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{Aggregate(s, norm, grad)} }, // P = P'
+	}, h)
+}
+
+func aggregate[T Float](s *Slot, norm Norm) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		b, h := s.batch, in[0]
+		class := View[T]{b.classes, h.Cols, make([]T, b.classes*h.Cols)} // C' H
+		for i, c := range b.class {
+			add(class.Row(int(c)), h.Row(i))
+		}
+		for j := range b.Tasks() {
+			scale := T(1)
+			if norm == NormSize {
+				scale = 1 / T(b.start[j+1]-b.start[j])
+			}
+			for i := b.start[j]; i < b.start[j+1]; i++ {
+				y := out.Row(i)
+				copy(y, class.Row(int(b.class[i])))
+				for _, q := range b.index[b.ptr[i]:b.ptr[i+1]] {
+					subtract(y, h.Row(int(q)))
+				}
+				if norm == NormSize {
+					for k := range y {
+						y[k] *= scale
+					}
+				}
+			}
+		}
+	}
+}
+
+func add[T Float](y, x []T) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] += v
+	}
+}
+
+func subtract[T Float](y, x []T) {
+	y = y[:len(x)]
+	for i, v := range x {
+		y[i] -= v
+	}
+}
+
+// Activation is the nonlinearity of a layer.
+type Activation string
+
+// The activations.
+const (
+	ReLU     Activation = "relu"
+	Tanh     Activation = "tanh"
+	Softplus Activation = "softplus" // ln(1 + e^z)
+	Identity Activation = "identity"
+)
+
+// Activations lists the names of all activations.
+func Activations() []Activation { return []Activation{ReLU, Tanh, Softplus, Identity} }
+
+// Activate is act(Z_1 + Z_2 + ... + 1 b'), every Z being n x h and b of length h.
+func Activate(s *Slot, act Activation, b *Node, z ...*Node) *Node {
+	return Apply(Op{
+		Name: fmt.Sprintf("%s#%s", act, s.name),
+		Shape: func(in []tensor.Shape) tensor.Shape {
+			fit(len(in) > 1 && in[0].Dims() == 1 && in[1].Dims() == 2 && in[0][0] == in[1][1], "activation: the bias has shape %v, the first operand %v; their columns must agree", in[0], in[1:])
+			return in[1].Clone()
+		},
+		F32: activate[float32](s, act),
+		F64: activate[float64](s, act),
+		Grad: func(in Nodes, out, grad *Node) Nodes {
+			dz := activateGrad(s, act, out, grad)
+			n := Nodes{columnSums(s, dz)}
+			for range in[1:] {
+				n = append(n, dz)
+			}
+			return n
+		},
+	}, append(Nodes{b}, z...)...)
+}
+
+func activate[T Float](s *Slot, act Activation) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		for i := range s.batch.rows {
+			y := out.Row(i)
+			copy(y, in[0].Data)
+			for _, z := range in[1:] {
+				add(y, z.Row(i))
+			}
+			switch act {
+			case ReLU:
+				for k, v := range y {
+					y[k] = max(v, 0)
+				}
+			case Tanh:
+				for k, v := range y {
+					y[k] = T(math.Tanh(float64(v)))
+				}
+			case Softplus:
+				for k, v := range y { // max(v,0) + ln(1+e^-|v|), which cannot overflow
+					y[k] = max(v, 0) + T(math.Log1p(math.Exp(-math.Abs(float64(v)))))
+				}
+			}
+		}
+	}
+}
+
+// activateGrad is grad * act'(z), with the derivative taken from y = act(z).
+func activateGrad(s *Slot, act Activation, y, grad *Node) *Node {
+	return Apply(Op{
+		Name:  fmt.Sprintf("%s'#%s", act, s.name),
+		Shape: sameShape,
+		F32:   activateGradBody[float32](s, act),
+		F64:   activateGradBody[float64](s, act),
+	}, y, grad)
+}
+
+func activateGradBody[T Float](s *Slot, act Activation) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		n := s.batch.rows * out.Cols
+		y, g, dz := in[0].Data[:n], in[1].Data[:n], out.Data[:n]
+		switch act {
+		case ReLU:
+			for k, v := range y {
+				dz[k] = 0
+				if v > 0 {
+					dz[k] = g[k]
+				}
+			}
+		case Tanh:
+			for k, v := range y {
+				dz[k] = g[k] * (1 - v*v)
+			}
+		case Softplus:
+			for k, v := range y { // y = ln(1+e^z), so that the sigmoid of z is 1 - e^-y
+				dz[k] = -g[k] * T(math.Expm1(-float64(v)))
+			}
+		case Identity:
+			copy(dz, g)
+		}
+	}
+}
+
+// columnSums is 1' Z, a vector: the gradient of a bias.
+func columnSums(s *Slot, z *Node) *Node {
+	return Apply(Op{
+		Name:  "1'*#" + s.name,
+		Shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{in[0][1]} },
+		F32:   columnSumsBody[float32](s),
+		F64:   columnSumsBody[float64](s),
+	}, z)
+}
+
+func columnSumsBody[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		clear(out.Data)
+		for i := range s.batch.rows {
+			add(out.Data, in[0].Row(i))
+		}
+	}
+}
+
+// Penalty is the sum of squares of all entries of a matrix.
+func Penalty(l *Node) *Node {
+	return Apply(Op{
+		Name:  "sumSquares",
+		Shape: func([]tensor.Shape) tensor.Shape { return tensor.ScalarShape() },
+		F32:   sumSquares[float32],
+		F64:   sumSquares[float64],
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			twice := gorgonia.Must(gorgonia.Mul(constant(grad.Dtype(), 2), grad))
+			return Nodes{gorgonia.Must(gorgonia.Mul(twice, in[0]))}
+		},
+	}, l)
+}
+
+func sumSquares[T Float](out View[T], in []View[T]) {
+	var s float64
+	for _, v := range in[0].Data {
+		s += float64(v) * float64(v)
+	}
+	out.Data[0] = T(s)
+}

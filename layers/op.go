@@ -1,0 +1,203 @@
+package layers
+
+import (
+	"fmt"
+	"hash"
+	"hash/fnv"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Node and Nodes are Gorgonia's.
+type (
+	Node  = gorgonia.Node
+	Nodes = gorgonia.Nodes
+)
+
+// Float is the element type of a graph.
+type Float interface{ float32 | float64 }
+
+// View is an operand of an Op's body: a row-major matrix. A vector of length n
+// is n x 1 and a scalar 1 x 1.
+type View[T Float] struct {
+	Rows, Cols int
+	Data       []T
+}
+
+// Row returns row i.
+func (v View[T]) Row(i int) []T { return v.Data[i*v.Cols:][:v.Cols:v.Cols] }
+
+// Op describes an operation of a graph. Gorgonia asks a dozen methods of one;
+// they follow from these few fields.
+type Op struct {
+	// Name tells operations apart: two of the same name on the same operands
+	// are one. Whatever the body depends on beside its operands belongs in it.
+	Name string
+	// Shape gives the shape of the result, with no dimensions for a scalar.
+	// It panics when the operands do not fit.
+	Shape func(in []tensor.Shape) tensor.Shape
+	// F32 and F64 are the body in both precisions, usually one generic
+	// function. Out holds stale numbers: every entry has to be written.
+	F32 func(out View[float32], in []View[float32])
+	F64 func(out View[float64], in []View[float64])
+	// Grad returns the gradient with respect to every operand, given the
+	// gradient with respect to the result. Nil entries mean that the operand
+	// is taken as constant; Constant says which. An Op without Grad can only
+	// be used where nothing is differentiated, such as in a gradient.
+	Grad     func(in Nodes, out, grad *Node) Nodes
+	Constant []bool
+}
+
+// Apply adds the operation on the given operands to their graph.
+func Apply(op Op, in ...*Node) *Node {
+	bound := &boundOp{Op: op, types: make([]hm.Type, len(in)+1)}
+	shapes := make([]tensor.Shape, len(in))
+	for i, n := range in {
+		shapes[i] = n.Shape()
+		bound.types[i] = n.Type()
+	}
+	bound.shape = op.Shape(shapes)
+	dtype := in[0].Dtype()
+	if bound.types[len(in)] = hm.Type(dtype); len(bound.shape) > 0 {
+		bound.types[len(in)] = gorgonia.TensorType{Dims: len(bound.shape), Of: dtype}
+	}
+	n, err := gorgonia.ApplyOp(bound, in...)
+	if err != nil {
+		panic(fmt.Errorf("layers: operation %s: %w", op.Name, err))
+	}
+	return n
+}
+
+// boundOp is an Op with the types of its operands, as Gorgonia wants it.
+type boundOp struct {
+	Op
+	types []hm.Type // of the operands, then of the result
+	shape tensor.Shape
+}
+
+func (o *boundOp) Arity() int            { return len(o.types) - 1 }
+func (o *boundOp) Type() hm.Type         { return hm.NewFnType(o.types...) }
+func (o *boundOp) ReturnsPtr() bool      { return true }
+func (o *boundOp) CallsExtern() bool     { return true } // the machine then allocates the result once
+func (o *boundOp) OverwritesInput() int  { return -1 }
+func (o *boundOp) WriteHash(h hash.Hash) { fmt.Fprint(h, o.Name) }
+func (o *boundOp) String() string        { return o.Name }
+
+func (o *boundOp) InferShape(...gorgonia.DimSizer) (tensor.Shape, error) {
+	return o.shape.Clone(), nil
+}
+
+func (o *boundOp) Hashcode() uint32 {
+	h := fnv.New32a()
+	o.WriteHash(h)
+	return h.Sum32()
+}
+
+// Do runs the operation into new memory.
+func (o *boundOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
+	var out gorgonia.Value = tensor.New(tensor.Of(in[0].Dtype()), tensor.WithShape(o.shape...))
+	if len(o.shape) == 0 {
+		if out = gorgonia.NewF32(0); in[0].Dtype() == tensor.Float64 {
+			out = gorgonia.NewF64(0)
+		}
+	}
+	return o.UsePreallocDo(out, in...)
+}
+
+// UsePreallocDo runs the operation into the machine's memory. A panic would
+// end the process, because the machine runs in a goroutine of its own, so it
+// becomes an error.
+func (o *boundOp) UsePreallocDo(out gorgonia.Value, in ...gorgonia.Value) (v gorgonia.Value, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("layers: operation %s: %v", o.Name, r)
+		}
+	}()
+	if in[0].Dtype() == tensor.Float64 {
+		run(o.F64, out, in)
+	} else {
+		run(o.F32, out, in)
+	}
+	return out, nil
+}
+
+func run[T Float](body func(View[T], []View[T]), out gorgonia.Value, in []gorgonia.Value) {
+	views := make([]View[T], len(in))
+	for i, v := range in {
+		views[i] = view[T](v)
+	}
+	result := view[T](out)
+	body(result, views)
+	switch s := out.(type) { // scalars are not slices in Gorgonia: write the result back
+	case *gorgonia.F64:
+		*s = gorgonia.F64(result.Data[0])
+	case *gorgonia.F32:
+		*s = gorgonia.F32(result.Data[0])
+	}
+}
+
+func view[T Float](v gorgonia.Value) View[T] {
+	switch v := v.(type) {
+	case *gorgonia.F64:
+		return View[T]{1, 1, []T{T(*v)}}
+	case *gorgonia.F32:
+		return View[T]{1, 1, []T{T(*v)}}
+	}
+	t := v.(*tensor.Dense)
+	if t.IsMaterializable() { // a transpose or slice that still has its parent's layout
+		t = t.Materialize().(*tensor.Dense)
+	}
+	shape := t.Shape()
+	rows, cols := shape.TotalSize(), 1
+	if len(shape) == 2 {
+		rows, cols = shape[0], shape[1]
+	}
+	return View[T]{rows, cols, entries[T](t)}
+}
+
+// entries are the numbers of a contiguous tensor.
+func entries[T Float](t *tensor.Dense) []T {
+	if t.Dtype() == tensor.Float64 {
+		return any(t.Float64s()).([]T)
+	}
+	return any(t.Float32s()).([]T)
+}
+
+func (o *boundOp) DiffWRT(n int) []bool {
+	wrt := make([]bool, n)
+	for i := range wrt {
+		wrt[i] = o.Grad != nil && (i >= len(o.Constant) || !o.Constant[i])
+	}
+	return wrt
+}
+
+func (o *boundOp) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (n gorgonia.Nodes, err error) {
+	if o.Grad == nil {
+		return nil, fmt.Errorf("layers: operation %s has no gradient", o.Name)
+	}
+	defer recoverTo(&err)
+	return o.Grad(in, out, grad), nil
+}
+
+// recoverTo turns a panic of graph building into an error.
+func recoverTo(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case error:
+		*err = r
+	default:
+		*err = fmt.Errorf("layers: %v", r)
+	}
+}
+
+// sameShape is the shape of the first operand.
+func sameShape(in []tensor.Shape) tensor.Shape { return in[0].Clone() }
+
+// fit panics unless ok: a building error that Build returns.
+func fit(ok bool, format string, args ...any) {
+	if !ok {
+		panic(fmt.Errorf("layers: "+format, args...))
+	}
+}

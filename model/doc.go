@@ -1,0 +1,18 @@
+// Package model is the network of "Learning to Multitask": it embeds the tasks
+// of a multitask problem from their training data, and estimates from the
+// embeddings how good a task covariance Omega is for the problem,
+//
+//	f(E, Omega) = <Phi(E), Omega> + c tr(Omega^2)  ~  v(o),
+//
+// o being the test error relative to single-task learning and v the link.
+//
+// A Config chooses the pieces. Readouts, estimators (E -> Phi, c) and links are
+// looked up by name; RegisterReadout, RegisterEstimator and RegisterLink add
+// one's own, and package modeltest proves them right. Params are the learned
+// numbers as plain slices, and a Network is both with where it came from, saved
+// as a directory.
+//
+// Prepare turns a problem into a Payload. A TrainingGraph gives the loss of
+// tuples (payload, Omega, o) and its gradient; a Forward gives E, Phi and c.
+// Both are made of the same pieces, which are nodes of package layers.
+package model

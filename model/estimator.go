@@ -1,0 +1,55 @@
+package model
+
+import (
+	"gorgonia.org/gorgonia"
+
+	"l2mt/layers"
+)
+
+// The built-in estimators. Their alphas start at the paper's values.
+
+// kernelEstimator is the paper's:
+//
+//	Phi = alpha_1 E E' + alpha_2 K,  K_ij = exp(-alpha_3^2 ||e_i - e_j||^2),  c = alpha_4
+var kernelEstimator = kernelMixture(layers.RBF)
+
+// oddKernelEstimator has a kernel that changes its sign with either embedding,
+// K_ij = exp(-alpha_3^2 ||e_i - e_j||^2) - exp(-alpha_3^2 ||e_i + e_j||^2), as
+// Omega_ij does when the labels of a task are flipped.
+var oddKernelEstimator = kernelMixture(layers.OddRBF)
+
+func kernelMixture(kernel func(e, a *layers.Node) *layers.Node) Estimator {
+	return Estimator{
+		Params: func(Config) []Spec {
+			return []Spec{{Name: "alpha", Shape: []int{4}, Start: []float64{1, 1, 1, 0.1}}}
+		},
+		Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}},
+		Build: func(p Nodes, e *layers.Node) (phi, c *layers.Node) {
+			alpha := func(i int) *layers.Node { return layers.At(p.Get("alpha"), i-1) }
+			linear := gorgonia.Must(gorgonia.Mul(alpha(1), layers.Gram(e)))      // m x m
+			radial := gorgonia.Must(gorgonia.Mul(alpha(2), kernel(e, alpha(3)))) // m x m
+			return gorgonia.Must(gorgonia.Add(linear, radial)), alpha(4)
+		},
+	}
+}
+
+// reluEstimator is the paper's alternative:
+//
+//	Phi = alpha_1 ReLU(F F'),  F = E L' + 1 beta',  c = alpha_2
+var reluEstimator = Estimator{
+	Params: func(c Config) []Spec {
+		return []Spec{
+			{Name: "alpha", Shape: []int{2}, Start: []float64{1, 0.1}},
+			{Name: "L", Shape: []int{c.Hidden, c.Hidden}, Deviation: layerDeviation},
+			{Name: "beta", Shape: []int{c.Hidden}},
+		}
+	},
+	Linear: []Entry{{"alpha", 0}, {"alpha", 1}},
+	Build: func(p Nodes, e *layers.Node) (phi, c *layers.Node) {
+		alpha := p.Get("alpha")
+		turned := gorgonia.Must(gorgonia.Mul(e, gorgonia.Must(gorgonia.Transpose(p.Get("L")))))                 // m x h
+		f := gorgonia.Must(gorgonia.BroadcastAdd(turned, p.Get("beta"), nil, []byte{0}))                        // m x h
+		phi = gorgonia.Must(gorgonia.Mul(layers.At(alpha, 0), gorgonia.Must(gorgonia.Rectify(layers.Gram(f))))) // m x m
+		return phi, layers.At(alpha, 1)
+	},
+}

@@ -1,0 +1,89 @@
+package model
+
+import (
+	"fmt"
+
+	"l2mt/layers"
+)
+
+// Forward computes what a network says about problems. It grows with the
+// problems it meets and reads the network's parameters anew every time, so it
+// follows a network in training. It is used by one goroutine.
+type Forward struct {
+	*network
+	of    *Network
+	graph *layers.Graph
+
+	es, phis, cs, fs, vs *layers.Capture
+}
+
+// Estimate is what a network says about one problem.
+type Estimate struct {
+	// Tasks is m.
+	Tasks int
+	// E holds the embeddings, m x h, row-major.
+	E []float64
+	// Phi (m x m, row-major) and C give f(Omega) = <Phi, Omega> + C tr(Omega^2).
+	Phi []float64
+	C   float64
+	// F and V are f(Omega) and v(o) of the given tuples.
+	F, V []float64
+}
+
+// NewForward returns the forward graph of a network.
+func NewForward(n *Network) (*Forward, error) {
+	if err := n.Config.Validate(); err != nil {
+		return nil, err
+	}
+	if err := n.Params.matches(n.Config); err != nil {
+		return nil, fmt.Errorf("model: forward graph: %w", err)
+	}
+	return &Forward{of: n}, nil
+}
+
+// grow builds the graph for problems of the given size, if it is too small.
+func (f *Forward) grow(size Capacity) error {
+	if f.network != nil {
+		if have := f.network.size; have.atLeast(size) == have {
+			return nil
+		}
+		size = f.network.size.atLeast(size)
+		if err := f.graph.Close(); err != nil {
+			return err
+		}
+	}
+	graph, err := layers.Build(f.of.Config.DType, func(g *layers.Graph) {
+		f.network = newNetwork(g, f.of.Config, size.atLeast(Capacity{}))
+		f.es, f.phis, f.cs = g.Capture(f.e), g.Capture(f.phi), g.Capture(f.c)
+		f.fs, f.vs = g.Capture(f.f), g.Capture(f.v)
+	})
+	if err != nil {
+		f.network = nil
+		return fmt.Errorf("model: forward graph with estimator %q and link %q: %w", f.of.Config.Estimator, f.of.Config.Link, err)
+	}
+	f.graph = graph
+	return nil
+}
+
+// Estimate embeds the tasks of a problem and evaluates the given tuples, of
+// which there may be none.
+func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
+	if err := f.grow(Capacity{p.Rows(), p.Tasks(), len(tuples)}); err != nil {
+		return nil, err
+	}
+	if err := f.put(f.graph, f.of.Params, p, tuples); err != nil {
+		return nil, err
+	}
+	if err := f.graph.Run(); err != nil {
+		return nil, fmt.Errorf("model: forward: %w", err)
+	}
+	m, h := p.Tasks(), f.of.Config.Hidden
+	e := &Estimate{Tasks: m, C: f.cs.Value[0]}
+	e.E = append(e.E, f.es.Value[:m*h]...)
+	for i := range m {
+		e.Phi = append(e.Phi, f.phis.Value[i*f.size.Tasks:][:m]...)
+	}
+	e.F = append(e.F, f.fs.Value[:len(tuples)]...)
+	e.V = append(e.V, f.vs.Value[:len(tuples)]...)
+	return e, nil
+}

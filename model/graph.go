@@ -1,0 +1,155 @@
+package model
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"l2mt/layers"
+)
+
+// This file builds the network as a graph. TrainingGraph and Forward differ in
+// what they capture only.
+
+// Capacity is the size of the largest problem that a graph serves.
+type Capacity struct {
+	// Rows and Tasks of a problem, and Tuples evaluated on it at once.
+	Rows, Tasks, Tuples int
+}
+
+// atLeast returns the capacity that holds both. Gorgonia takes vectors of one
+// element for scalars now and then, so no dimension goes below two.
+func (a Capacity) atLeast(b Capacity) Capacity {
+	return Capacity{max(2, a.Rows, b.Rows), max(2, a.Tasks, b.Tasks), max(2, a.Tuples, b.Tuples)}
+}
+
+// Tuple is a covariance tried on a problem and the relative error o that came
+// of it. The problem is given apart, as a Payload.
+type Tuple struct {
+	// Omega is m x m, row-major, symmetric, with trace 1.
+	Omega []float64
+	// O is the test error divided by that of single-task learning.
+	O float64
+}
+
+// network is the part that both graphs share: the inputs and
+// f = <Phi, Omega> + c tr(Omega^2) and v(o) for every tuple.
+type network struct {
+	config Config
+	size   Capacity
+	slot   *layers.Slot
+	params Nodes
+
+	e, phi, c *layers.Node // tasks x h, tasks x tasks, scalar
+	f, v      *layers.Node // one entry a tuple
+	link      func(o *layers.Node) *layers.Node
+
+	omega, squares, o []float64 // of Put, kept to avoid garbage
+}
+
+// newNetwork adds the inputs and the estimates to a graph.
+func newNetwork(g *layers.Graph, config Config, size Capacity) *network {
+	n := &network{
+		config: config, size: size, params: Nodes{},
+		slot:    layers.NewSlot("problem", size.Rows, size.Tasks),
+		omega:   make([]float64, size.Tuples*size.Tasks*size.Tasks),
+		squares: make([]float64, size.Tuples),
+		o:       make([]float64, size.Tuples),
+	}
+	for _, s := range config.Specs() {
+		n.params[s.Name] = g.Input(s.Name, s.Shape...)
+	}
+	link := links.get(config.Link)
+	n.link = func(o *layers.Node) *layers.Node { return link.Build(n.params, o) }
+
+	n.e = n.embed()                                                                     // tasks x h
+	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
+	linear := layers.Inner(n.phi, g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)) // tuples
+	quadratic := gorgonia.Must(gorgonia.Mul(n.c, g.Input("tr(Omega^2)", size.Tuples)))  // tuples
+	n.f = gorgonia.Must(gorgonia.Add(linear, quadratic))                                // tuples
+	n.v = n.link(g.Input("o", size.Tuples))                                             // tuples
+	return n
+}
+
+// embed is the LGNN with its readout:
+//
+//	H_1 = act(X L_1 + b_1),  H_i = act(X L_i + P H_{i-1} + b_i),  E = readout(H_s)
+func (n *network) embed() *layers.Node {
+	c, s := n.config, n.slot
+	var h *layers.Node
+	for i := 1; i <= c.Layers; i++ {
+		own := min(i, c.distinctLayers())
+		z := layers.Nodes{layers.Product(s, n.params.Get(weightName(own)))} // n x h
+		if i > 1 {
+			z = append(z, layers.Aggregate(s, c.Norm, h)) // n x h
+		}
+		h = layers.Activate(s, c.Activation, n.params.Get(biasName(own)), z...) // n x h
+	}
+	e := layers.Readout(s, h) // tasks x h
+	if c.Unit {
+		e = layers.Unit(e)
+	}
+	return e
+}
+
+// penalty is lambda sum_i ||L_i||^2. A tied matrix counts once a layer.
+func (n *network) penalty(g *layers.Graph) *layers.Node {
+	var sum *layers.Node
+	for i := 1; i <= n.config.distinctLayers(); i++ {
+		times := 1
+		if i == n.config.distinctLayers() {
+			times = n.config.Layers - i + 1
+		}
+		weighted := gorgonia.Must(gorgonia.Mul(g.Constant(n.config.Lambda*float64(times)), layers.Penalty(n.params.Get(weightName(i)))))
+		if sum == nil {
+			sum = weighted
+		} else {
+			sum = gorgonia.Must(gorgonia.Add(sum, weighted))
+		}
+	}
+	return sum
+}
+
+// put sets the inputs: parameters, payload and tuples. Unused places of the
+// tuples hold Omega = 0 and o = 1.
+func (n *network) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) error {
+	if err := p.fits(n.config); err != nil {
+		return err
+	}
+	if len(tuples) > n.size.Tuples {
+		return fmt.Errorf("model: %w: %d tuples in a graph for up to %d", ErrMismatch, len(tuples), n.size.Tuples)
+	}
+	if err := n.slot.Put(p.batch); err != nil {
+		return err
+	}
+	for _, t := range params {
+		if err := g.Set(t.Name, t.Value); err != nil {
+			return err
+		}
+	}
+	m := p.Tasks()
+	clear(n.omega)
+	clear(n.squares)
+	for q := range n.o {
+		n.o[q] = 1
+	}
+	for q, t := range tuples {
+		if len(t.Omega) != m*m {
+			return fmt.Errorf("model: tuple %d: %w: Omega has %d entries, but the problem %d tasks", q, ErrMismatch, len(t.Omega), m)
+		}
+		n.o[q] = t.O
+		for i := range m {
+			row := t.Omega[i*m:][:m]
+			copy(n.omega[(q*n.size.Tasks+i)*n.size.Tasks:], row)
+			for _, w := range row {
+				n.squares[q] += w * w
+			}
+		}
+	}
+	for name, value := range map[string][]float64{"Omega": n.omega, "tr(Omega^2)": n.squares, "o": n.o} {
+		if err := g.Set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

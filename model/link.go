@@ -1,0 +1,37 @@
+package model
+
+import (
+	"math"
+
+	"l2mt/layers"
+)
+
+// gamma declares the two parameters of the built-in links, with the paper's
+// starting values.
+func gamma(Config) []Spec {
+	return []Spec{{Name: "gamma", Shape: []int{2}, Start: []float64{1, 0}}}
+}
+
+// tanhLink is the paper's v(o) = tanh(gamma_1 o + gamma_2).
+var tanhLink = Link{
+	Params:    gamma,
+	Build:     func(p Nodes, o *layers.Node) *layers.Node { return layers.TanhLink(p.Get("gamma"), o) },
+	Direction: func(p Params) float64 { return p.Get("gamma")[0] },
+	Inverse: func(p Params, v float64) float64 {
+		const edge = 1 - 1e-12 // tanh never reaches 1
+		g := p.Get("gamma")
+		return (math.Atanh(min(max(v, -edge), edge)) - g[1]) / g[0]
+	},
+}
+
+// logLink is the paper's alternative v(o) = ln(e^gamma_1 o + e^gamma_2), which
+// rises with o whatever gamma is.
+var logLink = Link{
+	Params:    gamma,
+	Build:     func(p Nodes, o *layers.Node) *layers.Node { return layers.LogLink(p.Get("gamma"), o) },
+	Direction: func(Params) float64 { return 1 },
+	Inverse: func(p Params, v float64) float64 {
+		g := p.Get("gamma")
+		return max(0, (math.Exp(v)-math.Exp(g[1]))/math.Exp(g[0]))
+	},
+}

@@ -1,0 +1,202 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"github.com/google/renameio/v2"
+
+	"l2mt/layers"
+	"l2mt/model/safetensors"
+)
+
+// Network is a configuration with parameters.
+type Network struct {
+	Config Config
+	Params Params
+	// Provenance says what the network was trained on and how, in the
+	// trainer's own words: experience, seed, epoch, versions. It may be empty.
+	Provenance map[string]string
+}
+
+// NewNetwork returns an untrained network.
+func NewNetwork(c Config, seed uint64) (*Network, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Network{Config: c, Params: NewParams(c, seed)}, nil
+}
+
+// Direction is that of the link: minimising Direction * f minimises the
+// estimated relative error. Inference uses Phi' = Direction * Phi and
+// rho = Direction * c.
+func (n *Network) Direction() float64 { return links.get(n.Config.Link).Direction(n.Params) }
+
+// RelativeError is the o that a value of f stands for.
+func (n *Network) RelativeError(f float64) float64 {
+	return links.get(n.Config.Link).Inverse(n.Params, f)
+}
+
+// A network is saved as a directory of two files. The weights carry the
+// configuration too: they are complete by themselves, and config.json, which
+// is for people, is checked against them.
+const (
+	ConfigFile  = "config.json"
+	WeightsFile = "weights.safetensors"
+
+	configSchema  = 1
+	configKey     = "config"
+	provenanceKey = "provenance"
+)
+
+type configFile struct {
+	Schema     int               `json:"schema"`
+	Config     Config            `json:"config"`
+	Provenance map[string]string `json:"provenance,omitempty"`
+}
+
+// Save writes the network to a directory, which is made if need be. Each file
+// replaces the old one at once.
+func (n *Network) Save(dir string) error {
+	if err := n.Params.matches(n.Config); err != nil {
+		return fmt.Errorf("model: save to %s: %w", dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("model: save: %w", err)
+	}
+	metadata := map[string]string{}
+	for key, v := range map[string]any{configKey: n.Config, provenanceKey: n.Provenance} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("model: save to %s: %w", dir, err)
+		}
+		metadata[key] = string(b)
+	}
+	if err := safetensors.Write(filepath.Join(dir, WeightsFile), n.Params, metadata); err != nil {
+		return fmt.Errorf("model: save: %w", err)
+	}
+	b, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("model: save to %s: %w", dir, err)
+	}
+	if err := renameio.WriteFile(filepath.Join(dir, ConfigFile), append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("model: save: %w", err)
+	}
+	return nil
+}
+
+// Load reads a network that Save wrote, and checks that its files are whole,
+// belong together and hold finite numbers. All mismatches are named.
+func Load(dir string) (*Network, error) {
+	path := filepath.Join(dir, ConfigFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("model: load: %w", err)
+	}
+	var file configFile
+	if err := decode(b, &file); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	if file.Schema != configSchema {
+		return nil, fmt.Errorf("model: %s: %w: schema %d; this program reads %d", path, ErrConfig, file.Schema, configSchema)
+	}
+	if err := file.Config.Validate(); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	n := &Network{Config: file.Config}
+	path = filepath.Join(dir, WeightsFile)
+	tensors, metadata, err := safetensors.Read(path)
+	if err != nil {
+		return nil, fmt.Errorf("model: load: %w", err)
+	}
+	if err := n.checkConfig(metadata[configKey]); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	if s, ok := metadata[provenanceKey]; ok {
+		if err := decode([]byte(s), &n.Provenance); err != nil {
+			return nil, fmt.Errorf("model: %s: provenance: %w", path, err)
+		}
+	}
+	if n.Params, err = arrange(n.Config, tensors); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	return n, nil
+}
+
+func decode(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
+// checkConfig compares config.json with the configuration in the weights, if
+// they have one: weights made by another program need not.
+func (n *Network) checkConfig(text string) error {
+	if text == "" {
+		return nil
+	}
+	var c Config
+	if err := decode([]byte(text), &c); err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	var faults []error
+	here, there := reflect.ValueOf(n.Config), reflect.ValueOf(c)
+	for i := range here.NumField() {
+		if a, b := here.Field(i).Interface(), there.Field(i).Interface(); a != b {
+			field := here.Type().Field(i).Tag.Get("json")
+			faults = append(faults, fmt.Errorf("%w: %s is %v, but %s says %v", ErrMismatch, field, b, ConfigFile, a))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// arrange puts tensors into the order of the configuration's parameters, and
+// reports those that are missing, left over, or not of the right kind.
+func arrange(c Config, tensors []Tensor) (Params, error) {
+	var p Params
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("%w: "+format, append([]any{ErrMismatch}, args...)...))
+	}
+	used := map[string]bool{}
+	for _, s := range c.Specs() {
+		used[s.Name] = true
+		i := slices.IndexFunc(tensors, func(t Tensor) bool { return t.Name == s.Name })
+		if i < 0 {
+			fault("there is no tensor %q", s.Name)
+			continue
+		}
+		t := tensors[i]
+		if !slices.Equal(t.Shape, s.Shape) {
+			fault("tensor %q has shape %v; it must have %v", t.Name, t.Shape, s.Shape)
+		}
+		if t.DType != c.storage() {
+			fault("tensor %q has dtype %s; it must have %s", t.Name, t.DType, c.storage())
+		}
+		if j := slices.IndexFunc(t.Value, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); j >= 0 {
+			fault("tensor %q has %v at entry %d; it must be finite", t.Name, t.Value[j], j)
+		}
+		p = append(p, t)
+	}
+	for _, t := range tensors {
+		if !used[t.Name] {
+			fault("there is a tensor %q, which the configuration does not have", t.Name)
+		}
+	}
+	return p, errors.Join(faults...)
+}
+
+// storage is the precision of the parameters in a file.
+func (c Config) storage() safetensors.DType {
+	if c.DType == layers.Float64 {
+		return safetensors.F64
+	}
+	return safetensors.F32
+}

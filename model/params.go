@@ -1,0 +1,124 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"l2mt/data"
+	"l2mt/model/safetensors"
+)
+
+// Spec declares a parameter.
+type Spec struct {
+	// Name is unique within a network.
+	Name string
+	// Shape has one or two dimensions.
+	Shape []int
+	// Start is the initial value, row-major. Nil draws it from a normal
+	// distribution with mean 0 and standard deviation Deviation.
+	Start     []float64
+	Deviation float64
+	// Embedding says that the parameter belongs to the layers below the
+	// embeddings, which want smaller steps than the few numbers above them.
+	Embedding bool
+}
+
+// Tensor is a named array of numbers, row-major.
+type Tensor = safetensors.Tensor
+
+// Params are the parameters of a network in the order of Config.Specs: those
+// of the layers, of the estimator, of the link.
+type Params []Tensor
+
+// layerDeviation is that of the paper's initial L_i, whose entries are N(0, 1/100).
+const layerDeviation = 0.1
+
+// Specs declares the parameters of a valid configuration.
+func (c Config) Specs() []Spec {
+	var specs []Spec
+	for i := 1; i <= c.distinctLayers(); i++ {
+		specs = append(specs,
+			Spec{Name: weightName(i), Shape: []int{c.Features, c.Hidden}, Deviation: layerDeviation, Embedding: true},
+			Spec{Name: biasName(i), Shape: []int{c.Hidden}, Embedding: true})
+	}
+	specs = append(specs, estimators.get(c.Estimator).Params(c)...)
+	return append(specs, links.get(c.Link).Params(c)...)
+}
+
+// distinctLayers is the number of layers with a matrix of their own.
+func (c Config) distinctLayers() int {
+	if c.Free {
+		return c.Layers
+	}
+	return min(c.Layers, 2)
+}
+
+func weightName(layer int) string { return fmt.Sprintf("L%d", layer) }
+func biasName(layer int) string   { return fmt.Sprintf("b%d", layer) }
+
+// NewParams returns the initial parameters. Each is drawn from a stream of its
+// own, so that changing one piece of the configuration leaves the others alone.
+func NewParams(c Config, seed uint64) Params {
+	var p Params
+	for _, s := range c.Specs() {
+		t := Tensor{Name: s.Name, DType: c.storage(), Shape: s.Shape, Value: s.Start}
+		if s.Start == nil {
+			t.Value = normal(data.Stream(seed, "initial "+s.Name), s)
+		}
+		p = append(p, t)
+	}
+	return p.Clone()
+}
+
+func normal(r *rand.Rand, s Spec) []float64 {
+	size := 1
+	for _, n := range s.Shape {
+		size *= n
+	}
+	v := make([]float64, size)
+	for i := range v {
+		v[i] = s.Deviation * r.NormFloat64()
+	}
+	return v
+}
+
+// Get returns the values of a parameter, or nil if there is none of that name.
+func (p Params) Get(name string) []float64 {
+	for _, t := range p {
+		if t.Name == name {
+			return t.Value
+		}
+	}
+	return nil
+}
+
+// Clone copies the parameters.
+func (p Params) Clone() Params {
+	q := slices.Clone(p)
+	for i := range q {
+		q[i].Value = slices.Clone(q[i].Value)
+	}
+	return q
+}
+
+// matches checks the parameters against the configuration's.
+func (p Params) matches(c Config) error {
+	specs := c.Specs()
+	if len(p) != len(specs) {
+		return fmt.Errorf("%w: %d tensors, but the configuration has %d", ErrMismatch, len(p), len(specs))
+	}
+	for i, s := range specs {
+		size := 1
+		for _, n := range s.Shape {
+			size *= n
+		}
+		switch t := p[i]; {
+		case t.Name != s.Name:
+			return fmt.Errorf("%w: tensor %d is %q, but the configuration has %q there", ErrMismatch, i, t.Name, s.Name)
+		case !slices.Equal(t.Shape, s.Shape) || len(t.Value) != size:
+			return fmt.Errorf("%w: tensor %q has shape %v and %d numbers, but the configuration has shape %v", ErrMismatch, t.Name, t.Shape, len(t.Value), s.Shape)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package model
+
+import (
+	"fmt"
+
+	"l2mt/data"
+	"l2mt/layers"
+)
+
+// Payload is a multitask problem as the graphs take it: the training rows of
+// all its tasks stacked, with their label graph and readout weights. It never
+// changes, so any number of graphs may use one, at the same time too.
+type Payload struct {
+	batch *layers.Batch
+	made  Config // what it was prepared for
+}
+
+// Tasks is m, the number of tasks; Rows is the number of training rows of all
+// tasks together.
+func (p *Payload) Tasks() int { return p.batch.Tasks() }
+func (p *Payload) Rows() int  { return p.batch.Rows() }
+
+// regressionClasses is the number of classes that the targets of a regression
+// task are binned into for its label graph: below and above the median.
+const regressionClasses = 2
+
+// LabelGraphs returns the label graphs of the training rows of all tasks, with
+// k neighbours or as many as a smaller task has. They take the longest part of
+// Prepare and depend on the problem and k alone.
+func LabelGraphs(p *data.ProblemData, k int) ([]*data.LabelGraph, error) {
+	graphs := make([]*data.LabelGraph, len(p.Tasks))
+	for j, t := range p.Tasks {
+		y := t.TrainSet.Y
+		class := make([]int32, len(y))
+		for i, v := range y {
+			if v > 0 {
+				class[i] = 1
+			}
+		}
+		if t.Kind == data.Regression {
+			class = data.QuantileClasses(y, regressionClasses)
+		}
+		g, err := data.NewLabelGraph(t.TrainSet.X, class, min(k, len(y)-1))
+		if err != nil {
+			return nil, fmt.Errorf("model: problem %q, %v: %w", p.Name, t.Task, err)
+		}
+		graphs[j] = g
+	}
+	return graphs, nil
+}
+
+// Prepare makes the payload of a problem for networks of a configuration. It
+// looks at training rows only. The label graphs are those of LabelGraphs, or
+// nil to compute them when the configuration needs them.
+func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph) (*Payload, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if len(p.Tasks) == 0 {
+		return nil, fmt.Errorf("model: problem %q: %w: it has no tasks", p.Name, data.ErrInvalid)
+	}
+	if d := p.Cols(); d != c.Features {
+		return nil, fmt.Errorf("model: problem %q: %w: it has %d features, but the network %d", p.Name, ErrMismatch, d, c.Features)
+	}
+	if c.Layers == 1 {
+		graphs = nil
+	} else if graphs == nil {
+		var err error
+		if graphs, err = LabelGraphs(p, c.Neighbours); err != nil {
+			return nil, err
+		}
+	}
+	tasks := make([]layers.Task, len(p.Tasks))
+	for j, t := range p.Tasks {
+		weights, err := readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
+		if err != nil {
+			return nil, fmt.Errorf("model: problem %q, %v: %w", p.Name, t.Task, err)
+		}
+		tasks[j] = layers.Task{X: layers.PointsOf(t.TrainSet.X), Weights: weights}
+		if graphs != nil {
+			tasks[j].Graph = graphs[j]
+		}
+	}
+	payload, err := newPayload(c, tasks)
+	if err != nil {
+		return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
+	}
+	return payload, nil
+}
+
+func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
+	batch, err := layers.NewBatch(c.DType, tasks)
+	return &Payload{batch: batch, made: c}, err
+}
+
+// fits checks that the payload was prepared for networks like c.
+func (p *Payload) fits(c Config) error {
+	for _, f := range []struct {
+		field     string
+		made, now any
+	}{
+		{"features", p.made.Features, c.Features},
+		{"readout", p.made.Readout, c.Readout},
+		{"k", p.made.Neighbours, c.Neighbours},
+		{"dtype", p.made.DType, c.DType},
+		{"use of the label graph", p.made.Layers > 1, c.Layers > 1},
+	} {
+		if f.made != f.now {
+			return fmt.Errorf("model: payload: %w: it was prepared with %s %v, but the graph has %v", ErrMismatch, f.field, f.made, f.now)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"l2mt/data"
+)
+
+// meanReadout is the paper's e = H_s 1/n. It does not see the targets, so a
+// task and the task with all labels flipped have the same embedding.
+func meanReadout(_ data.Kind, y []float64) ([]float64, error) {
+	w := make([]float64, len(y))
+	for i := range w {
+		w[i] = 1 / float64(len(y))
+	}
+	return w, nil
+}
+
+// signedReadout is the mean of the +1 rows minus the mean of the -1 rows; for
+// regression the mean of h_j (y_j - mean y)/sd y. Flipping the labels flips
+// the embedding.
+func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
+	w := make([]float64, len(y))
+	n := float64(len(y))
+	if kind == data.Regression {
+		mean, sd := meanDeviation(y)
+		if sd == 0 {
+			return nil, fmt.Errorf("%w: all training targets are %v; the signed readout needs different ones", data.ErrInvalid, mean)
+		}
+		for i, v := range y {
+			w[i] = (v - mean) / (sd * n)
+		}
+		return w, nil
+	}
+	positive := 0.0
+	for _, v := range y {
+		if v > 0 {
+			positive++
+		}
+	}
+	if positive == 0 || positive == n {
+		return nil, fmt.Errorf("%w: all training rows have the same label; the signed readout needs both", data.ErrInvalid)
+	}
+	for i, v := range y {
+		if w[i] = 1 / positive; v <= 0 {
+			w[i] = -1 / (n - positive)
+		}
+	}
+	return w, nil
+}
+
+// meanDeviation returns the mean and the population standard deviation.
+func meanDeviation(y []float64) (mean, sd float64) {
+	for _, v := range y {
+		mean += v
+	}
+	mean /= float64(len(y))
+	for _, v := range y {
+		sd += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(sd / float64(len(y)))
+}

@@ -1,0 +1,113 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/gorgonia"
+
+	"l2mt/layers"
+)
+
+// TrainingGraph computes the objective of training,
+//
+//	mean over tuples of |f(E, Omega) - v(o)| [/ sd of v(o)] + lambda sum_i ||L_i||^2,
+//
+// and its gradient, for the tuples of one problem at a time: one tuple, as in
+// the paper, or several that share the embedding. It is built once, for the
+// largest problem, and used by one goroutine.
+type TrainingGraph struct {
+	*network
+	graph  *layers.Graph
+	weight []float64
+
+	loss, residual, spread, fs, vs *layers.Capture
+	gradient                       Params // its values are those of the captures
+}
+
+// Step is the outcome of one evaluation. It is overwritten by the next.
+type Step struct {
+	// Loss is the objective, Residual its mean of |f - v(o)|.
+	Loss, Residual float64
+	// Spread is the standard deviation of v(o) over the outcomes of training.
+	Spread float64
+	// F and V have one entry a tuple.
+	F, V []float64
+	// Gradient of Loss, in the order of the parameters.
+	Gradient Params
+}
+
+// NewTrainingGraph builds the graph for problems of up to the given size.
+// Outcomes are the o's of all training tuples, at least two of them different.
+func NewTrainingGraph(c Config, size Capacity, outcomes []float64) (*TrainingGraph, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if len(outcomes) < 2 || slices.Min(outcomes) == slices.Max(outcomes) {
+		return nil, fmt.Errorf("model: training graph: %w: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", ErrConfig, len(outcomes))
+	}
+	t := &TrainingGraph{}
+	var err error
+	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) { t.define(g, c, size.atLeast(Capacity{}), len(outcomes)) })
+	if err != nil {
+		return nil, fmt.Errorf("model: training graph with estimator %q and link %q: %w", c.Estimator, c.Link, err)
+	}
+	return t, t.graph.Set("outcomes", outcomes)
+}
+
+func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcomes int) {
+	t.network = newNetwork(g, c, size)
+	t.weight = make([]float64, size.Tuples)
+
+	distance := gorgonia.Must(gorgonia.Abs(gorgonia.Must(gorgonia.Sub(t.f, t.v))))                                          // tuples
+	residual := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(g.Input("weight", size.Tuples), distance)))) // scalar
+	spread := deviation(t.link(g.Input("outcomes", outcomes)))                                                              // scalar
+	data := residual
+	if c.Objective == Scaled {
+		data = gorgonia.Must(gorgonia.Div(residual, spread))
+	}
+	loss := gorgonia.Must(gorgonia.Add(data, t.penalty(g)))
+
+	t.loss, t.residual, t.spread = g.Capture(loss), g.Capture(residual), g.Capture(spread)
+	t.fs, t.vs = g.Capture(t.f), g.Capture(t.v)
+	var inputs layers.Nodes
+	for _, s := range c.Specs() {
+		inputs = append(inputs, t.params[s.Name])
+	}
+	for i, capture := range g.Gradients(loss, inputs...) {
+		s := c.Specs()[i]
+		t.gradient = append(t.gradient, Tensor{Name: s.Name, DType: c.storage(), Shape: s.Shape, Value: capture.Value})
+	}
+}
+
+// deviation is the population standard deviation of a vector.
+func deviation(v *layers.Node) *layers.Node {
+	centred := gorgonia.Must(gorgonia.Sub(v, gorgonia.Must(gorgonia.Mean(v))))
+	return gorgonia.Must(gorgonia.Sqrt(gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(centred))))))
+}
+
+// Step evaluates the objective and its gradient at the given parameters on the
+// tuples of one problem.
+func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, error) {
+	if len(tuples) == 0 {
+		return Step{}, fmt.Errorf("model: %w: a step needs at least one tuple", ErrMismatch)
+	}
+	if err := t.put(t.graph, params, p, tuples); err != nil {
+		return Step{}, err
+	}
+	clear(t.weight)
+	for q := range tuples {
+		t.weight[q] = 1 / float64(len(tuples))
+	}
+	if err := t.graph.Set("weight", t.weight); err != nil {
+		return Step{}, err
+	}
+	if err := t.graph.Run(); err != nil {
+		return Step{}, fmt.Errorf("model: training step: %w", err)
+	}
+	return Step{
+		Loss: t.loss.Value[0], Residual: t.residual.Value[0], Spread: t.spread.Value[0],
+		F: t.fs.Value[:len(tuples)], V: t.vs.Value[:len(tuples)],
+		Gradient: t.gradient,
+	}, nil
+}

@@ -1,0 +1,67 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"l2mt/model"
+)
+
+// Adam is the optimiser of Kingma and Ba,
+//
+//	m = beta1 m + (1 - beta1) g        v = beta2 v + (1 - beta2) g^2
+//	p = p - rate (m/(1-beta1^t)) / (sqrt(v/(1-beta2^t)) + eps)
+//
+// with eps outside the square root. Unlike Gorgonia's its state can be saved,
+// and every parameter may have a rate of its own.
+type Adam struct {
+	// Beta1, Beta2 and Eps are as above; NewAdam sets 0.9, 0.999 and 1e-8.
+	Beta1, Beta2, Eps float64
+	// Time is t, the number of steps done.
+	Time int
+	// First and Second are m and v, in the order of the parameters.
+	First, Second model.Params
+}
+
+// NewAdam returns an optimiser at rest for parameters like p.
+func NewAdam(p model.Params) *Adam {
+	a := &Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, First: p.Clone(), Second: p.Clone()}
+	for i := range p {
+		clear(a.First[i].Value)
+		clear(a.Second[i].Value)
+	}
+	return a
+}
+
+// Step moves the parameters against the gradient. Rate gives the learning rate
+// of each parameter.
+func (a *Adam) Step(p, gradient model.Params, rate func(name string) float64) error {
+	if err := a.fits(p, gradient); err != nil {
+		return err
+	}
+	a.Time++
+	correct1 := 1 - math.Pow(a.Beta1, float64(a.Time))
+	correct2 := 1 - math.Pow(a.Beta2, float64(a.Time))
+	for i, t := range p {
+		r := rate(t.Name)
+		first, second, value := a.First[i].Value, a.Second[i].Value, t.Value
+		for j, g := range gradient[i].Value {
+			first[j] = a.Beta1*first[j] + (1-a.Beta1)*g
+			second[j] = a.Beta2*second[j] + (1-a.Beta2)*g*g
+			value[j] -= r * (first[j] / correct1) / (math.Sqrt(second[j]/correct2) + a.Eps)
+		}
+	}
+	return nil
+}
+
+// fits checks that everything has the parameters of the optimiser.
+func (a *Adam) fits(sets ...model.Params) error {
+	for _, p := range sets {
+		same := func(s, t model.Tensor) bool { return s.Name == t.Name && len(s.Value) == len(t.Value) }
+		if !slices.EqualFunc(a.First, p, same) || !slices.EqualFunc(a.Second, p, same) {
+			return fmt.Errorf("train: Adam: %w: the optimiser was made for other parameters", model.ErrMismatch)
+		}
+	}
+	return nil
+}
