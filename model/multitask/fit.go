@@ -2,6 +2,9 @@ package multitask
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -67,11 +70,273 @@ type Result struct {
 
 // Fit solves problem (1) for a model.
 func Fit(ctx context.Context, model Model, problem *Problem, p Params, opt Options) (*Result, error) {
-	return nil, nil
+	p, err := Complete(model, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := opt.complete(problem); err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	s := newSolver(problem, model, p, opt.Workers)
+	r, err := s.run(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.Seconds = time.Since(begin).Seconds()
+	return r, nil
 }
 
 // FitFixed solves problem (1) over W and b for a given Omega, which may be
 // singular.
 func FitFixed(ctx context.Context, omega *mat.SymDense, problem *Problem, lambda1 float64, opt Options) (*Result, error) {
-	return nil, nil
+	if err := checkOmega(omega, len(problem.tasks)); err != nil {
+		return nil, err
+	}
+	return Fit(ctx, fixed{omega}, problem, Params{Lambda1: lambda1}, opt)
+}
+
+// checkOmega reports what keeps a matrix from being the covariance of m tasks.
+func checkOmega(omega *mat.SymDense, m int) error {
+	e, err := Eigen(omega)
+	if err != nil {
+		return err
+	}
+	if n := len(e.Values); n != m {
+		return fmt.Errorf("multitask: Omega: %w: it is %d x %d; the problem has %d tasks", ErrInvalidOmega, n, n, m)
+	}
+	if low, high := e.Values[0], e.Values[m-1]; !(high > 0) || low < -1e-9*high {
+		return fmt.Errorf("multitask: Omega: %w: its eigenvalues reach from %v to %v; they must not be negative, nor all zero", ErrInvalidOmega, low, high)
+	}
+	return nil
+}
+
+// complete checks the options and fills in the defaults.
+func (o *Options) complete(problem *Problem) error {
+	if o.Tolerance < 0 || math.IsNaN(o.Tolerance) || o.MaxIterations < 0 {
+		return fmt.Errorf("multitask: options: %w: Tolerance %v and MaxIterations %d must not be negative", ErrInvalidParams, o.Tolerance, o.MaxIterations)
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-8
+	}
+	if o.MaxIterations == 0 {
+		o.MaxIterations = 500
+	}
+	if o.Start != nil {
+		if d, m := o.Start.W.Dims(); d != problem.d || m != len(problem.tasks) {
+			return fmt.Errorf("multitask: options, Start: %w: it is for %d features and %d tasks; the problem has %d and %d", ErrInvalidParams, d, m, problem.d, len(problem.tasks))
+		}
+	}
+	return nil
+}
+
+// run minimises problem (1) to the tolerance: Newton steps under a floor until
+// they bring little, then the certificate, then a lower floor.
+func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
+	r := &Result{Model: s.model.Info().Name, Params: s.params, Status: IterationLimit}
+	if err := s.start(opt.Start); err != nil {
+		return nil, err
+	}
+	best := &candidate{gap: math.Inf(1)}
+	little, lowest := 1e-3, s.floor*1e-11
+	for r.Iterations < opt.MaxIterations {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("multitask: fitting %q: %w", r.Model, err)
+		}
+		enough := little * s.objective()
+		precision := opt.Tolerance
+		if s.rel.curve != nil {
+			// The dual point is as far off as the gradient, not its square.
+			precision *= opt.Tolerance
+		}
+		above, moved, err := s.advance(math.Min(0.1, math.Sqrt(little)), 0.01*precision*s.objective())
+		if err != nil {
+			return nil, err
+		}
+		r.Iterations++
+		r.Trace = append(r.Trace, s.objective())
+		if moved && above > enough {
+			continue
+		}
+		c, err := s.certify()
+		if err != nil {
+			return nil, err
+		}
+		if c.objective <= best.objective || math.IsInf(best.gap, 1) {
+			best = c
+		}
+		if best.gap <= opt.Tolerance*math.Abs(best.objective) {
+			r.Status = Converged
+			break
+		}
+		if !moved && s.floor <= lowest {
+			r.Status = Stalled
+			break
+		}
+		little = max(little*0.1, 1e-20)
+		if s.floor > lowest {
+			s.floor *= 0.01
+			if err := s.relate(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if best.point.w == nil {
+		c, err := s.certify()
+		if err != nil {
+			return nil, err
+		}
+		best = c
+	}
+	best.fill(r, s)
+	return r, nil
+}
+
+// start places the solver at a start and sets the first floor.
+func (s *solver) start(from *Result) error {
+	if from != nil {
+		copy(s.w, rowsOf(from.W))
+		copy(s.b, from.B)
+	}
+	s.place(&s.point)
+	if mat.Trace(s.s) == 0 {
+		// The floor has no scale yet. One step with all tasks apart gives it.
+		s.floor = 1
+		if err := s.relate(); err != nil {
+			return err
+		}
+		s.rel.curve = nil
+		if _, _, err := s.advance(0.1, 0); err != nil {
+			return err
+		}
+	}
+	s.floor = 0
+	if s.model.Info().Singular {
+		e, err := Eigen(s.s)
+		if err != nil {
+			return err
+		}
+		s.floor = 1e-2 * e.Values[s.m-1]
+		if s.floor == 0 {
+			s.floor = 1e-2
+		}
+	}
+	return s.relate()
+}
+
+// candidate is a point with its true objective, that is without the floor.
+type candidate struct {
+	point
+	cov            *Covariance
+	objective, gap float64
+}
+
+// certify evaluates the current point without the floor, and bounds how far it
+// is above the minimum. Directions of W that the floor keeps alive are
+// cut off where that lowers the objective.
+func (s *solver) certify() (*candidate, error) {
+	whole, err := s.evaluate(s.point)
+	if err != nil {
+		return nil, err
+	}
+	bound := s.lower(&s.point)
+	if s.floor > 0 {
+		cut, err := s.cut()
+		if err != nil {
+			return nil, err
+		}
+		if cut != nil {
+			bound = max(bound, s.lower(&cut.point))
+			if cut.objective <= whole.objective {
+				whole = cut
+			}
+		}
+	}
+	whole.gap = whole.objective - bound
+	if math.IsInf(bound, -1) {
+		if whole.gap, err = s.blockGap(whole); err != nil {
+			return nil, err
+		}
+	}
+	return whole, nil
+}
+
+// evaluate returns a copy of a point as a candidate.
+func (s *solver) evaluate(p point) (*candidate, error) {
+	c := &candidate{point: s.newPoint()}
+	copy(c.w, p.w)
+	copy(c.b, p.b)
+	s.place(&c.point)
+	return c, s.complete(c)
+}
+
+// complete runs the Omega step of a candidate without the floor.
+func (s *solver) complete(c *candidate) (err error) {
+	if c.cov, err = s.model.Step(c.s, s.d, s.params); err != nil {
+		return err
+	}
+	rel, err := relate(s.model, c.s, s.d, 0, s.params)
+	if err != nil {
+		return err
+	}
+	c.objective = c.loss + rel.value
+	return nil
+}
+
+// cut returns the point without the directions of W that are as small as the
+// floor, or nil if there are none.
+func (s *solver) cut() (*candidate, error) {
+	e, err := Eigen(s.s)
+	if err != nil {
+		return nil, err
+	}
+	keep := make([]float64, s.m)
+	small := false
+	for i, v := range e.Values {
+		if v > max(100*s.floor, 1e-13*e.Values[s.m-1]) {
+			keep[i] = 1
+		} else {
+			small = true
+		}
+	}
+	if !small {
+		return nil, nil
+	}
+	c := &candidate{point: s.newPoint()}
+	projector := mat.NewDense(s.m, s.m, nil)
+	projector.Copy(e.Rebuild(keep))
+	rotate(c.w, projector, s.w, s.d)
+	copy(c.b, s.b)
+	s.place(&c.point)
+	return c, s.complete(c)
+}
+
+// blockGap bounds the two gaps of a model that is not convex: over W and b
+// given Omega by the length of the gradient, which strong convexity in Z
+// allows, and over Omega given W by the certificate of the step.
+func (s *solver) blockGap(c *candidate) (float64, error) {
+	rel, err := relate(s.model, c.s, s.d, 0, s.params)
+	if err != nil {
+		return 0, err
+	}
+	k, _ := rel.inverse.Dims()
+	z, g := make([]float64, k*s.d), make([]float64, k*s.d)
+	clear(s.t1)
+	s.problem.each(s.workers, func(i int, t *task) {
+		t.x.AddMulT(s.t1[i*s.d:][:s.d], c.r[i], 1)
+	})
+	rotate(z, rel.inverse, c.w, s.d)
+	rotate(g, mat.DenseCopyOf(rel.root.T()), s.t1, s.d)
+	add(s.params.Lambda1, z, g)
+	return inner(g, g)/(2*s.params.Lambda1) + c.cov.Gap, nil
+}
+
+// fill writes a candidate into a result.
+func (c *candidate) fill(r *Result, s *solver) {
+	r.W = mat.NewDense(s.d, s.m, nil)
+	for i := range s.m {
+		r.W.SetCol(i, c.w[i*s.d:][:s.d])
+	}
+	r.B, r.Omega, r.A = c.b, c.cov.Omega, c.cov.A
+	r.Objective, r.Gap = c.objective, max(c.gap, 0)
 }

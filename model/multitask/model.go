@@ -210,3 +210,10 @@ func Baselines() []Model {
 	}
 	return models
 }
+
+// lambda1Range is in every model. The search takes Lambda1 from LambdaGrid.
+var lambda1Range = Range{Name: Lambda1, Low: 1e-6, High: 1e-1, Log: true}
+
+// feasible is how far, relative to its scale, a covariance may be outside of a
+// model's domain.
+const feasible = 1e-8

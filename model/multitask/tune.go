@@ -2,11 +2,18 @@ package multitask
 
 import (
 	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
 
 	"l2mt/data"
 	"l2mt/data/progress"
 
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // TuneOptions control the search for hyperparameters. The zero value searches
@@ -82,22 +89,277 @@ type Errors struct {
 }
 
 // Tune chooses the hyperparameters of a model by its validation error, fits it
-// with them and reports its errors.
+// with them and reports its errors. Of settings with equal errors the one with
+// the largest Lambda1 is taken.
 func Tune(ctx context.Context, model Model, problem *data.ProblemData, opt TuneOptions) (*Tuned, error) {
-	return nil, nil
+	begin := time.Now()
+	s, err := newSearch(model, problem, opt)
+	if err != nil {
+		return nil, err
+	}
+	tried, err := s.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tuned := &Tuned{Model: model.Info().Name}
+	var best *attempt
+	for i := range tried {
+		for j := range tried[i] {
+			t := &tried[i][j]
+			tuned.Trials = append(tuned.Trials, t.Trial)
+			if best == nil || t.better(best) {
+				best = t
+			}
+		}
+	}
+	tuned.Params = best.Params
+	final := s.opt.Fit
+	final.Start = best.result
+	if tuned.Result, err = Fit(ctx, model, s.train, best.Params, final); err != nil {
+		return nil, err
+	}
+	if err := tuned.report(problem, opt.STL); err != nil {
+		return nil, err
+	}
+	tuned.Seconds = time.Since(begin).Seconds()
+	return tuned, nil
 }
 
 // Refit fixes Omega, divided by its trace, chooses Lambda1 by the validation
 // error and reports the errors: the error of a covariance, whatever
 // model it comes from.
 func Refit(ctx context.Context, omega *mat.SymDense, problem *data.ProblemData, opt TuneOptions) (*Tuned, error) {
-	return nil, nil
+	if err := checkOmega(omega, len(problem.Tasks)); err != nil {
+		return nil, err
+	}
+	return Tune(ctx, fixed{normalised(omega)}, problem, opt)
+}
+
+// normalised returns Omega divided by its trace.
+func normalised(omega *mat.SymDense) *mat.SymDense {
+	n := mat.NewSymDense(omega.SymmetricDim(), nil)
+	n.ScaleSym(1/mat.Trace(omega), omega)
+	return n
+}
+
+// report fills in what follows from the final fit.
+func (t *Tuned) report(problem *data.ProblemData, stl *Tuned) (err error) {
+	t.Omega = normalised(t.Result.Omega)
+	kind := problem.Tasks[0].Kind
+	validation, test := make([]data.Samples, len(problem.Tasks)), make([]data.Samples, len(problem.Tasks))
+	for i, task := range problem.Tasks {
+		validation[i], test[i] = task.ValidationSet, task.TestSet
+	}
+	if t.Validation, err = Evaluate(t.Result, kind, validation); err != nil {
+		return fmt.Errorf("%w (validation rows)", err)
+	}
+	if t.Test, err = Evaluate(t.Result, kind, test); err != nil {
+		return fmt.Errorf("%w (test rows)", err)
+	}
+	t.Relative = math.NaN()
+	if stl != nil && stl.Test.Mean > 0 {
+		t.Relative = t.Test.Mean / stl.Test.Mean
+	}
+	return nil
+}
+
+// search is what all fits of one Tune share.
+type search struct {
+	model      Model
+	kind       data.Kind
+	train      *Problem
+	validation []data.Samples
+	settings   []Params // of everything but Lambda1
+	opt        TuneOptions
+}
+
+// attempt is a trial with its fit.
+type attempt struct {
+	Trial
+	result *Result
+}
+
+func (t *attempt) better(than *attempt) bool {
+	if t.Validation != than.Validation {
+		return t.Validation < than.Validation
+	}
+	return t.Params.Lambda1 > than.Params.Lambda1
+}
+
+func newSearch(model Model, problem *data.ProblemData, opt TuneOptions) (*search, error) {
+	train, err := Training(problem, opt.Loss)
+	if err != nil {
+		return nil, err
+	}
+	s := &search{model: model, kind: problem.Tasks[0].Kind, train: train, opt: opt}
+	if s.opt.Lambda1 == nil {
+		s.opt.Lambda1 = LambdaGrid(train)
+	}
+	// Strong regularisation first: its fits are the cheapest, and each is a
+	// good start for the next.
+	s.opt.Lambda1 = slices.Clone(s.opt.Lambda1)
+	slices.Sort(s.opt.Lambda1)
+	slices.Reverse(s.opt.Lambda1)
+	if s.opt.Tolerance == 0 {
+		s.opt.Tolerance = 1e-5
+	}
+	for _, t := range problem.Tasks {
+		s.validation = append(s.validation, t.ValidationSet)
+	}
+	s.settings = settings(model, opt)
+	for _, p := range s.settings {
+		for _, l := range s.opt.Lambda1 {
+			if _, err := Complete(model, p.With(Lambda1, l)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
+}
+
+// settings lists the settings of the hyperparameters beside Lambda1.
+func settings(model Model, opt TuneOptions) []Params {
+	list := []Params{{}}
+	var searched []Range
+	for _, r := range model.Info().Ranges {
+		if r.Name != Lambda1 && r.Low < r.High {
+			searched = append(searched, r)
+		}
+	}
+	if opt.Samples > 0 && len(searched) > 0 {
+		list = make([]Params, opt.Samples)
+		for i := range list {
+			random := data.Stream(opt.Seed, "tune", uint64(i))
+			for _, r := range searched {
+				list[i] = list[i].With(r.Name, r.At(random.Float64()))
+			}
+		}
+		return list
+	}
+	points := opt.Points
+	if points == 0 {
+		points = 4
+	}
+	for _, r := range searched {
+		var next []Params
+		for _, p := range list {
+			for k := range points {
+				next = append(next, p.With(r.Name, r.At((float64(k)+0.5)/float64(points))))
+			}
+		}
+		list = next
+	}
+	return list
+}
+
+// run fits every setting along the path of Lambda1, settings side by side.
+func (s *search) run(ctx context.Context) ([][]attempt, error) {
+	reporter := s.opt.Progress
+	if reporter == nil {
+		reporter = progress.Silent()
+	}
+	reporter.Start("tuning "+s.model.Info().Title, len(s.settings)*len(s.opt.Lambda1))
+	defer reporter.Finish()
+	tried := make([][]attempt, len(s.settings))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, s.opt.Workers))
+	for i, p := range s.settings {
+		group.Go(func() (err error) {
+			tried[i], err = s.path(ctx, p, reporter)
+			return err
+		})
+	}
+	return tried, group.Wait()
+}
+
+// path fits one setting for every Lambda1, each fit starting from the last.
+func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter) ([]attempt, error) {
+	var path []attempt
+	fit := s.opt.Fit
+	fit.Tolerance = s.opt.Tolerance
+	for _, l := range s.opt.Lambda1 {
+		r, err := Fit(ctx, s.model, s.train, p.With(Lambda1, l), fit)
+		if err != nil {
+			return nil, err
+		}
+		errs, err := Evaluate(r, s.kind, s.validation)
+		if err != nil {
+			return nil, fmt.Errorf("%w (validation rows)", err)
+		}
+		path = append(path, attempt{Trial{Params: r.Params, Validation: errs.Mean, Status: r.Status}, r})
+		fit.Start = r
+		reporter.Advance(1, "")
+	}
+	return path, nil
 }
 
 // LambdaGrid is the default grid of Lambda1 for a problem: twelve values a
 // factor of sqrt(10) apart, in proportion to the mean squared length of the
 // training rows.
-func LambdaGrid(p *Problem) []float64 { return nil }
+func LambdaGrid(p *Problem) []float64 {
+	sum, n := 0.0, 0
+	for _, t := range p.tasks {
+		for _, v := range t.x.SquaredNorms() {
+			sum += v
+		}
+		n += len(t.y)
+	}
+	size := sum / float64(n)
+	if size == 0 {
+		size = 1
+	}
+	grid := make([]float64, 12)
+	for i := range grid {
+		grid[i] = size * math.Pow(10, -6+float64(i)/2)
+	}
+	return grid
+}
 
 // Evaluate returns the errors of a fit on the given rows, one Samples a task.
-func Evaluate(r *Result, kind data.Kind, tasks []data.Samples) (Errors, error) { return Errors{}, nil }
+func Evaluate(r *Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
+	d, m := r.W.Dims()
+	if len(tasks) != m {
+		return Errors{}, fmt.Errorf("multitask: evaluation: %w: the fit has %d tasks, not %d", ErrInvalidData, m, len(tasks))
+	}
+	w := rowsOf(r.W)
+	e := Errors{Task: make([]float64, m)}
+	for i, s := range tasks {
+		if s.X == nil || s.X.Rows() == 0 || s.X.Cols() != d || len(s.Y) != s.X.Rows() {
+			return Errors{}, fmt.Errorf("multitask: evaluation: task %d: %w: it needs rows with %d features and as many labels", i, ErrInvalidData, d)
+		}
+		f := make([]float64, len(s.Y))
+		s.X.Mul(f, w[i*d:][:d], 1)
+		for j := range f {
+			f[j] += r.B[i]
+		}
+		if kind == data.Regression {
+			mse := meanSquare(f, s.Y)
+			variance := stat.PopVariance(s.Y, nil)
+			if variance == 0 {
+				return Errors{}, fmt.Errorf("multitask: evaluation: task %d, y: %w: all targets are equal, so that nMSE is undefined", i, ErrInvalidData)
+			}
+			e.Task[i] = mse / variance
+			e.RMSE = append(e.RMSE, math.Sqrt(mse))
+		} else {
+			e.Task[i] = misclassified(f, s.Y)
+		}
+		e.Mean += e.Task[i] / float64(m)
+	}
+	return e, nil
+}
+
+// misclassified is the rate of rows whose prediction, +1 from 0 on, is not y.
+func misclassified(f, y []float64) float64 {
+	wrong := 0
+	for j, v := range f {
+		if (v >= 0) != (y[j] > 0) {
+			wrong++
+		}
+	}
+	return float64(wrong) / float64(len(y))
+}
+
+func meanSquare(f, y []float64) float64 {
+	distance := floats.Distance(f, y, 2)
+	return distance * distance / float64(len(y))
+}

@@ -1,0 +1,252 @@
+package multitask
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"l2mt/data"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// matrix64 is a dense data.Matrix in double precision: the golden features do
+// not fit into single precision.
+type matrix64 struct{ *mat.Dense }
+
+func (x matrix64) Rows() int { n, _ := x.Dims(); return n }
+func (x matrix64) Cols() int { _, d := x.Dims(); return d }
+func (x matrix64) NNZ() int  { return x.Rows() * x.Cols() }
+
+func (x matrix64) Row(i int) data.Row {
+	r := data.Row{Value: make([]float32, x.Cols())}
+	for j, v := range x.RawRowView(i) {
+		r.Value[j] = float32(v)
+	}
+	return r
+}
+
+func (x matrix64) Take(rows []int) data.Matrix {
+	t := mat.NewDense(len(rows), x.Cols(), nil)
+	for i, r := range rows {
+		t.SetRow(i, x.RawRowView(r))
+	}
+	return matrix64{t}
+}
+
+func (x matrix64) Mul(dst, b []float64, k int) {
+	mat.NewDense(x.Rows(), k, dst[:x.Rows()*k]).Mul(x.Dense, mat.NewDense(x.Cols(), k, b[:x.Cols()*k]))
+}
+
+func (x matrix64) AddMulT(dst, b []float64, k int) {
+	var p mat.Dense
+	p.Mul(x.T(), mat.NewDense(x.Rows(), k, b[:x.Rows()*k]))
+	for i, v := range p.RawMatrix().Data {
+		dst[i] += v
+	}
+}
+
+func (x matrix64) SquaredNorms() []float64 {
+	norms := make([]float64, x.Rows())
+	for i := range norms {
+		norms[i] = inner(x.RawRowView(i), x.RawRowView(i))
+	}
+	return norms
+}
+
+// rows is a matrix as the golden files write it.
+type rows [][]float64
+
+func (r rows) dense() *mat.Dense {
+	if len(r) == 0 {
+		return nil
+	}
+	m := mat.NewDense(len(r), len(r[0]), nil)
+	for i, row := range r {
+		m.SetRow(i, row)
+	}
+	return m
+}
+
+func (r rows) sym() *mat.SymDense {
+	if len(r) == 0 {
+		return nil
+	}
+	s := mat.NewSymDense(len(r), nil)
+	for i, row := range r {
+		for j, v := range row[:i+1] {
+			s.SetSym(i, j, v)
+		}
+	}
+	return s
+}
+
+type golden struct {
+	Problems []struct {
+		ID    int
+		Loss  string
+		Tasks []struct {
+			X rows
+			Y []float64
+		}
+	}
+	Cases []goldenCase
+}
+
+type goldenCase struct {
+	Name    string
+	Type    string
+	Problem int
+	Config  struct {
+		Model            goldenModel
+		Lambda1, Lambda2 float64
+		Theorem          int
+		R                float64
+	}
+	Inputs struct {
+		W, Omega, A rows
+		B           []float64
+	}
+	Expected struct {
+		Objective float64
+		DataTerm  float64 `json:"data_term"`
+		TraceTerm float64 `json:"trace_term"`
+		G         float64
+		W, A      rows
+		Omega     rows
+		B         []float64
+		Min       float64 `json:"min_over_Omega"`
+		Closed    float64 `json:"closed_form"`
+		Half      float64 `json:"closed_form_half"`
+		Schatten  float64 `json:"schatten_norm"`
+		LambdaR   float64 `json:"lambda_r"`
+		RHat      float64 `json:"r_hat"`
+	}
+}
+
+type goldenModel struct {
+	Kind         string
+	Omega        rows
+	Eps, A, B, C float64
+	R            float64
+}
+
+func readGolden(t *testing.T, name string) *golden {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &golden{}
+	if err := json.Unmarshal(b, g); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// goldenPair returns the model and hyperparameters that a golden case means.
+func goldenPair(t *testing.T, c goldenCase, m int) (Model, Params) {
+	t.Helper()
+	p := Params{Lambda1: c.Config.Lambda1, Lambda2: c.Config.Lambda2, Hyper: map[string]float64{}}
+	k := c.Config.Model
+	name := ""
+	switch k.Kind {
+	case "fixed":
+		p.Lambda2 = 0
+		return fixed{k.Omega.sym()}, p
+	case "STL":
+		name = "stl"
+	case "RMTL":
+		name, p.Hyper["eps"] = "rmtl", k.Eps
+	case "CMTL":
+		name = "cmtl"
+		p.Hyper["a"], p.Hyper["low"], p.Hyper["high"] = k.A, k.B*float64(m)/k.A, k.C*float64(m)/k.A
+	case "MTRL":
+		name = "mtrl"
+	case "SNR":
+		name, p.Hyper["r"] = "snr", k.R
+	case "SSNR":
+		name, p.Hyper["r"] = "ssnr", k.R
+	case "glMTL":
+		name = "glmtl"
+	case "SPATS":
+		name = "spats-literal"
+	case "AMTL":
+		name, p.Hyper["floor"] = "amtl-literal", 0
+	default:
+		t.Fatalf("unknown kind %q", k.Kind)
+	}
+	model, err := Lookup(name)
+	if err != nil {
+		t.Skip(err)
+	}
+	return model, p
+}
+
+func goldenProblem(t *testing.T, g *golden, i int) *Problem {
+	t.Helper()
+	loss := Square
+	if g.Problems[i].Loss == "logistic" {
+		loss = Logistic
+	}
+	var tasks []data.Samples
+	for _, task := range g.Problems[i].Tasks {
+		tasks = append(tasks, data.Samples{X: matrix64{task.X.dense()}, Y: task.Y})
+	}
+	p, err := NewProblem(loss, tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// near fails unless got is within tol of want, relative to the larger of want
+// and 1e-300.
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol*math.Max(math.Abs(want), 1e-300)) {
+		t.Errorf("%s = %.17g, want %.17g (relative difference %.2g, allowed %.2g)", what, got, want, math.Abs(got-want)/math.Abs(want), tol)
+	}
+}
+
+// nearMatrix fails unless every entry is within tol of want's largest.
+func nearMatrix(t *testing.T, what string, got, want mat.Matrix, tol float64) {
+	t.Helper()
+	var diff mat.Dense
+	diff.Sub(got, want)
+	if d, s := mat.Norm(&diff, math.Inf(1)), mat.Norm(want, math.Inf(1)); !(d <= tol*math.Max(s, 1e-300)) {
+		t.Errorf("%s differs by %.2g of its size, allowed %.2g\ngot  %v\nwant %v", what, d/s, tol, mat.Formatted(got, mat.Prefix("     ")), mat.Formatted(want, mat.Prefix("     ")))
+	}
+}
+
+func TestGoldenFits(t *testing.T) {
+	g := readGolden(t, "fits.json")
+	for _, c := range g.Cases {
+		if c.Type != "fit" {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			problem := goldenProblem(t, g, c.Problem)
+			model, p := goldenPair(t, c, problem.Tasks())
+			r, err := Fit(context.Background(), model, problem, p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if os.Getenv("V") != "" {
+				fmt.Printf("%-50s %v it %d gap %.2g rel %.2g %.1fms\n", c.Name, r.Status, r.Iterations, r.Gap/r.Objective, r.Objective/c.Expected.Objective-1, r.Seconds*1e3)
+			}
+			if r.Status != Converged {
+				t.Errorf("%s after %d iterations with gap %g", r.Status, r.Iterations, r.Gap)
+			}
+			near(t, "objective", r.Objective, c.Expected.Objective, 1e-8)
+			nearMatrix(t, "W", r.W, c.Expected.W.dense(), 1e-4)
+			nearMatrix(t, "b", mat.NewVecDense(len(r.B), r.B), mat.NewVecDense(len(r.B), c.Expected.B), 1e-4)
+			nearMatrix(t, "Omega", r.Omega, c.Expected.Omega.sym(), 1e-4)
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package multitask
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+)
+
+// The vectors of the solver are m x d matrices in row-major order, so that the
+// weights of a task are contiguous. Level-1 BLAS does their arithmetic.
+
+func inner(x, y []float64) float64 {
+	return blas64.Implementation().Ddot(len(x), x, 1, y, 1)
+}
+
+// add adds a x to y.
+func add(a float64, x, y []float64) {
+	blas64.Implementation().Daxpy(len(x), a, x, 1, y, 1)
+}
+
+func scale(a float64, x []float64) {
+	blas64.Implementation().Dscal(len(x), a, x, 1)
+}
+
+// rotate sets dst (rows x d) to A X for A rows x k and X k x d.
+func rotate(dst []float64, a *mat.Dense, x []float64, d int) {
+	rows, k := a.Dims()
+	if rows < wide {
+		clear(dst)
+		for i := range rows {
+			for j := range k {
+				if v := a.At(i, j); v != 0 {
+					add(v, x[j*d:][:d], dst[i*d:][:d])
+				}
+			}
+		}
+		return
+	}
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, a.RawMatrix(),
+		blas64.General{Rows: k, Cols: d, Stride: d, Data: x}, 0,
+		blas64.General{Rows: rows, Cols: d, Stride: d, Data: dst})
+}
+
+// wide is the number of tasks from which products of whole matrices, which
+// gonum blocks and runs in parallel, beat one row at a time.
+const wide = 64
+
+// products returns X Y' for two m x d matrices.
+func products(x, y []float64, m, d int) *mat.Dense {
+	p := mat.NewDense(m, m, nil)
+	if m >= wide {
+		blas64.Gemm(blas.NoTrans, blas.Trans, 1,
+			blas64.General{Rows: m, Cols: d, Stride: d, Data: x},
+			blas64.General{Rows: m, Cols: d, Stride: d, Data: y}, 0, p.RawMatrix())
+		return p
+	}
+	for i := range m {
+		for j := range m {
+			p.Set(i, j, inner(x[i*d:][:d], y[j*d:][:d]))
+		}
+	}
+	return p
+}

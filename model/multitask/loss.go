@@ -1,0 +1,91 @@
+package multitask
+
+import "math"
+
+// Loss is the loss of problem (1) as a function of the prediction f and y.
+type Loss string
+
+// The losses.
+const (
+	// Logistic is ln(1 + exp(-y f)), for labels -1 and +1.
+	Logistic Loss = "logistic"
+	// Square is (y - f)^2.
+	Square Loss = "square"
+)
+
+// mean returns the mean loss of predictions score + b.
+func (l Loss) mean(score, y []float64, b float64) float64 {
+	sum := 0.0
+	for j, s := range score {
+		if l == Square {
+			e := s + b - y[j]
+			sum += e * e
+		} else {
+			sum += logistic(y[j] * (s + b))
+		}
+	}
+	return sum / float64(len(y))
+}
+
+// logistic returns ln(1 + exp(-t)) without overflow.
+func logistic(t float64) float64 {
+	if t < 0 {
+		return -t + math.Log1p(math.Exp(t))
+	}
+	return math.Log1p(math.Exp(-t))
+}
+
+// slopes sets r and h to the first and second derivatives, divided by n, of
+// the loss of every row at the prediction score + b. It returns their sums.
+func (l Loss) slopes(r, h, score, y []float64, b float64) (sumR, sumH float64) {
+	n := float64(len(y))
+	for j, s := range score {
+		if l == Square {
+			r[j], h[j] = 2*(s+b-y[j])/n, 2/n
+		} else {
+			// e <= 1 keeps both tails exact.
+			t := y[j] * (s + b)
+			e := math.Exp(-math.Abs(t))
+			q := 1 / (1 + e)
+			h[j] = e * q * q / n
+			if t > 0 {
+				q *= e
+			}
+			r[j] = -y[j] * q / n
+		}
+		sumR += r[j]
+		sumH += h[j]
+	}
+	return sumR, sumH
+}
+
+// bias returns the b that minimises the mean loss of score + b, starting from
+// an estimate, and leaves the slopes there in r and h.
+func (l Loss) bias(r, h, score, y []float64, b float64) float64 {
+	lo, hi := math.Inf(-1), math.Inf(1)
+	for range 200 {
+		g, c := l.slopes(r, h, score, y, b)
+		if g > 0 {
+			hi = b
+		} else {
+			lo = b
+		}
+		next := b - g/c
+		if !(next > lo && next < hi) {
+			// The sum of the slopes rises with b, so its root is bracketed.
+			switch {
+			case math.IsInf(lo, 0):
+				next = b - 2*(1+math.Abs(b))
+			case math.IsInf(hi, 0):
+				next = b + 2*(1+math.Abs(b))
+			default:
+				next = lo + (hi-lo)/2
+			}
+		}
+		if math.Abs(g) <= 1e-15 || next == b || math.Abs(next-b) <= 1e-15*math.Abs(b) {
+			break
+		}
+		b = next
+	}
+	return b
+}

@@ -1,0 +1,304 @@
+package multitask
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// solver minimises over W and b the function that is left of problem (1) when
+// Omega follows W. It works in Z with W' = Q Z and Omega = Q Q', in which the
+// penalty for a fixed Omega is Lambda1/2 ||Z||^2, and truncates Newton's
+// method by conjugate gradients. The biases are always optimal for W.
+type solver struct {
+	problem *Problem
+	model   Model
+	params  Params
+	workers int
+	m, d    int
+	floor   float64 // added to the diagonal of W'W
+
+	point
+	rel   *relation
+	data  []float64 // gradient of the losses with respect to W', m x d
+	trial point
+	step  point       // the direction dW' and its scores
+	u     [][]float64 // scratch for Hessian products
+	t1    []float64   // scratch, m x d
+	t2    []float64
+	cg    [4][]float64
+}
+
+// point is W with all that a fit needs to know there.
+type point struct {
+	w     []float64     // W', m x d
+	s     *mat.SymDense // W'W
+	b     []float64
+	score [][]float64 // X_i w_i
+	r, h  [][]float64 // first and second derivatives of the loss, over n_i
+	loss  float64
+}
+
+func newSolver(problem *Problem, model Model, params Params, workers int) *solver {
+	m, d := len(problem.tasks), problem.d
+	s := &solver{problem: problem, model: model, params: params, workers: workers, m: m, d: d}
+	for _, p := range []*point{&s.point, &s.trial, &s.step} {
+		*p = s.newPoint()
+	}
+	s.u = s.newScores()
+	s.data, s.t1, s.t2 = make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
+	for i := range s.cg {
+		s.cg[i] = make([]float64, m*d)
+	}
+	return s
+}
+
+func (s *solver) newPoint() point {
+	return point{
+		w: make([]float64, s.m*s.d), b: make([]float64, s.m), s: mat.NewSymDense(s.m, nil),
+		score: s.newScores(), r: s.newScores(), h: s.newScores(),
+	}
+}
+
+func (s *solver) newScores() [][]float64 {
+	v := make([][]float64, s.m)
+	for i, t := range s.problem.tasks {
+		v[i] = make([]float64, len(t.y))
+	}
+	return v
+}
+
+// place moves a point to the weights it holds.
+func (s *solver) place(p *point) {
+	p.s = gram(p.w, s.m, s.d)
+	s.problem.each(s.workers, func(i int, t *task) {
+		t.x.Mul(p.score[i], p.w[i*s.d:][:s.d], 1)
+	})
+	s.losses(p)
+}
+
+// losses finds the biases of a point for its scores, and the losses there.
+func (s *solver) losses(p *point) {
+	loss := make([]float64, s.m)
+	s.problem.each(s.workers, func(i int, t *task) {
+		p.b[i] = s.problem.loss.bias(p.r[i], p.h[i], p.score[i], t.y, p.b[i])
+		loss[i] = s.problem.loss.mean(p.score[i], t.y, p.b[i])
+	})
+	p.loss = 0
+	for _, l := range loss {
+		p.loss += l
+	}
+}
+
+// gradient computes the gradient of the losses with respect to W'.
+func (s *solver) gradient() {
+	clear(s.data)
+	s.problem.each(s.workers, func(i int, t *task) {
+		t.x.AddMulT(s.data[i*s.d:][:s.d], s.r[i], 1)
+	})
+}
+
+// hessian adds to dst the Hessian of the losses, with the biases following W,
+// times V (m x d).
+func (s *solver) hessian(dst, v []float64) {
+	s.problem.each(s.workers, func(i int, t *task) {
+		u, h := s.u[i], s.h[i]
+		t.x.Mul(u, v[i*s.d:][:s.d], 1)
+		mean, total := 0.0, 0.0
+		for j, c := range h {
+			mean += c * u[j]
+			total += c
+		}
+		if total > 0 {
+			mean /= total
+		}
+		for j, c := range h {
+			u[j] = c * (u[j] - mean)
+		}
+		t.x.AddMulT(dst[i*s.d:][:s.d], u, 1)
+	})
+}
+
+// multiply sets dst to the Hessian in Z times v, both k x d.
+func (s *solver) multiply(dst, v []float64, root, rootT *mat.Dense) {
+	w, g := s.t1, s.t2
+	rotate(w, root, v, s.d)
+	clear(g)
+	s.hessian(g, w)
+	if c := s.rel.curve; c != nil {
+		s.addCurvature(g, w, c)
+	}
+	rotate(dst, rootT, g, s.d)
+	add(s.params.Lambda1, v, dst)
+}
+
+// addCurvature adds to g the change that Omega^-1, following W' along dW',
+// makes to the gradient Lambda1 Omega^-1 W'.
+func (s *solver) addCurvature(g, dw []float64, c *curvature) {
+	m := s.m
+	cross := products(dw, s.w, m, s.d)
+	var change mat.Dense
+	change.Mul(c.vectors, cross)
+	cross.Mul(&change, c.vectors.T())
+	change.Add(cross, cross.T()) // dS in the basis of the eigenvectors
+	dp := cross
+	for i := range m {
+		for j := range m {
+			if i != j {
+				dp.Set(i, j, c.slope.At(i, j)*change.At(i, j))
+				continue
+			}
+			sum := 0.0
+			for k := range m {
+				sum += c.diagonal.At(i, k) * change.At(k, k)
+			}
+			dp.Set(i, i, sum)
+		}
+	}
+	change.Mul(c.vectors.T(), dp)
+	dp.Mul(&change, c.vectors)
+	for i := range m {
+		for j := range m {
+			add(s.params.Lambda1*dp.At(i, j), s.w[j*s.d:][:s.d], g[i*s.d:][:s.d])
+		}
+	}
+}
+
+// objective is the function that the solver minimises, with the floor.
+func (s *solver) objective() float64 { return s.loss + s.rel.value }
+
+// relate runs the Omega step at the current point.
+func (s *solver) relate() (err error) {
+	s.rel, err = relate(s.model, s.point.s, s.d, s.floor, s.params)
+	return err
+}
+
+// advance takes one Newton step. It returns an estimate of how far the
+// objective is above its minimum and whether the step lowered it.
+func (s *solver) advance(forcing, enough float64) (above float64, moved bool, err error) {
+	root, l1 := s.rel.root, s.params.Lambda1
+	rootT := mat.DenseCopyOf(root.T())
+	_, k := root.Dims()
+	size := k * s.d
+	z, x, dir, res := s.cg[0][:size], s.cg[1][:size], s.cg[2][:size], s.cg[3][:size]
+	s.gradient()
+	rotate(res, rootT, s.data, s.d)
+	rotate(z, s.rel.inverse, s.w, s.d)
+	add(l1, z, res)
+	norm := inner(res, res)
+	if norm == 0 {
+		return 0, false, nil
+	}
+	// Here the gradient is at most sqrt(2 Lambda1 enough) in length, which
+	// bounds the distance to the minimum by enough for a fixed Omega.
+	target := max(forcing*forcing*norm, 0.1*2*l1*enough)
+	slope := s.conjugate(x, dir, res, z, root, rootT, norm, target)
+	rotate(s.step.w, root, x, s.d)
+	above = -slope / 2
+	moved, err = s.search(slope)
+	return above, moved, err
+}
+
+// conjugate runs conjugate gradients on H x = -res, leaves x, and returns the
+// slope <gradient, x>. hv is scratch.
+func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, norm, target float64) (slope float64) {
+	clear(x)
+	scale(-1, res)
+	copy(dir, res)
+	for it := 0; it < 1000 && (norm > target || it == 0); it++ {
+		s.multiply(hv, dir, root, rootT)
+		curvature := inner(dir, hv)
+		if !(curvature > 1e-14*s.params.Lambda1*inner(dir, dir)) {
+			if it == 0 {
+				// The model is not convex here: step as for a fixed Omega.
+				add(1/s.params.Lambda1, dir, x)
+				slope = -norm / s.params.Lambda1
+			}
+			break
+		}
+		a := norm / curvature
+		add(a, dir, x)
+		slope -= a * norm
+		add(-a, hv, res)
+		next := inner(res, res)
+		scale(next/norm, dir)
+		add(1, res, dir)
+		norm = next
+	}
+	return slope
+}
+
+// search moves along the direction in step until the objective is lower by a
+// fair part of what the slope promises.
+func (s *solver) search(slope float64) (bool, error) {
+	s.problem.each(s.workers, func(i int, t *task) {
+		t.x.Mul(s.step.score[i], s.step.w[i*s.d:][:s.d], 1)
+	})
+	cross := products(s.step.w, s.w, s.m, s.d)
+	square := products(s.step.w, s.step.w, s.m, s.d)
+	before := s.objective()
+	for t := 1.0; t > 1e-10; t /= 2 {
+		for i := range s.m {
+			for j := i; j < s.m; j++ {
+				s.trial.s.SetSym(i, j, s.s.At(i, j)+t*(cross.At(i, j)+cross.At(j, i))+t*t*square.At(i, j))
+			}
+			for j, u := range s.step.score[i] {
+				s.trial.score[i][j] = s.score[i][j] + t*u
+			}
+		}
+		copy(s.trial.b, s.b)
+		s.losses(&s.trial)
+		rel, err := relate(s.model, s.trial.s, s.d, s.floor, s.params)
+		if err != nil {
+			return false, err
+		}
+		if after := s.trial.loss + rel.value; after <= before+1e-4*t*slope+1e-15*math.Abs(before) {
+			copy(s.trial.w, s.w)
+			add(t, s.step.w, s.trial.w)
+			s.point, s.trial = s.trial, s.point
+			s.rel = rel
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// lower returns a lower bound of problem (1) by duality, -Inf if the model is
+// not convex. With the slopes r of the losses scaled by some c in (0, 1] as the
+// dual point, it is c (losses - <W, G>) - Support(c^2 G'G / (2 Lambda1)), G being
+// the gradient of the losses: a Fenchel conjugate of a loss is convex and 0 at 0.
+func (s *solver) lower(p *point) float64 {
+	convex, ok := s.model.(Convex)
+	if !ok {
+		return math.Inf(-1)
+	}
+	g := s.t1
+	clear(g)
+	s.problem.each(s.workers, func(i int, t *task) {
+		t.x.AddMulT(g[i*s.d:][:s.d], p.r[i], 1)
+	})
+	free := p.loss - inner(p.w, g)
+	t := gram(g, s.m, s.d)
+	support := func(c float64) float64 {
+		var scaled mat.SymDense
+		scaled.ScaleSym(c*c/(2*s.params.Lambda1), t)
+		return convex.Support(&scaled, s.params)
+	}
+	at := support(1)
+	if math.IsNaN(at) {
+		return math.Inf(-1)
+	}
+	if !math.IsInf(at, 1) {
+		return free - at
+	}
+	lo, hi := 0.0, 1.0
+	for hi-lo > 1e-13 {
+		c := (lo + hi) / 2
+		if math.IsInf(support(c), 1) {
+			hi = c
+		} else {
+			lo = c
+		}
+	}
+	return lo*free - support(lo)
+}

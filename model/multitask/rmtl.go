@@ -1,0 +1,95 @@
+package multitask
+
+// Regularised multitask learning: tasks pull each other's weights together.
+//
+//	sum of losses + Lambda1/2 tr(W (L + eps I) W')
+//
+//	g(Omega)    0 at (L + eps I)^-1, +Inf elsewhere
+//	Omega step  (L + eps I)^-1
+//	source      Evgeniou, Pontil, "Regularized multi-task learning", KDD 2004
+//
+// L is the Laplacian of the given similarities s_ij of the tasks, all 1 unless
+// given, so that tr(W L W') = 1/2 sum_ij s_ij ||w_i - w_j||^2. L has no inverse;
+// eps > 0, a hyperparameter, stands for how much a task may differ from the
+// rest.
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+func init() { Register(rmtl{}) }
+
+type rmtl struct{ similarity *mat.SymDense }
+
+// NewRMTL returns RMTL with the given similarities of the tasks, which must
+// not be negative. The diagonal has no effect.
+func NewRMTL(similarity *mat.SymDense) (Model, error) {
+	m := similarity.SymmetricDim()
+	for i := range m {
+		for j := i; j < m; j++ {
+			if v := similarity.At(i, j); !(v >= 0) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("multitask: model \"rmtl\", similarity (%d, %d): %w: it is %v; it must be finite and not negative", i, j, ErrInvalidParams, v)
+			}
+		}
+	}
+	return rmtl{similarity}, nil
+}
+
+func (rmtl) Info() Info {
+	return Info{
+		Name: "rmtl", Title: "RMTL", Source: "Evgeniou and Pontil 2004",
+		Ranges: []Range{lambda1Range, {Name: "eps", Default: 0.1, Low: 1e-2, High: 10, Log: true}},
+	}
+}
+
+func (r rmtl) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
+	m := s.SymmetricDim()
+	if r.similarity != nil && r.similarity.SymmetricDim() != m {
+		return nil, fmt.Errorf("multitask: model \"rmtl\", similarity: %w: it is for %d tasks; the problem has %d", ErrInvalidParams, r.similarity.SymmetricDim(), m)
+	}
+	precision := identity(m, p.Get("eps"))
+	for i := range m {
+		for j := range i {
+			v := 1.0
+			if r.similarity != nil {
+				v = r.similarity.At(i, j)
+			}
+			precision.SetSym(i, j, -v)
+			precision.SetSym(i, i, precision.At(i, i)+v)
+			precision.SetSym(j, j, precision.At(j, j)+v)
+		}
+	}
+	return invert(precision)
+}
+
+func (r rmtl) G(c *Covariance, d int, p Params) float64 {
+	step, err := r.Step(c.Omega, d, p)
+	if err != nil {
+		return math.NaN()
+	}
+	return only(c.Omega, step.Omega)
+}
+
+func (r rmtl) Support(t *mat.SymDense, p Params) float64 {
+	step, err := r.Step(t, 0, p)
+	if err != nil {
+		return math.NaN()
+	}
+	return dot(t, step.Omega)
+}
+
+// invert returns the covariance of a positive definite precision.
+func invert(precision *mat.SymDense) (*Covariance, error) {
+	e, err := Eigen(precision)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]float64, len(e.Values))
+	for i, v := range e.Values {
+		values[i] = 1 / v
+	}
+	return &Covariance{Omega: e.Rebuild(values), Precision: precision}, nil
+}
