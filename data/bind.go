@@ -195,3 +195,53 @@ func (p *ProblemData) align() error {
 	}
 	return nil
 }
+
+// prepare fits the problem's steps on the training rows of all its tasks and
+// applies them to all rows.
+func (p *ProblemData) prepare() error {
+	for _, kind := range p.Prepare {
+		train := make([]Matrix, len(p.Tasks))
+		for i := range p.Tasks {
+			train[i] = p.Tasks[i].TrainSet.X
+		}
+		all, err := stack(train)
+		if err != nil {
+			return fmt.Errorf("field \"prepare\": %w", err)
+		}
+		step, err := FitStep(kind, all, nil)
+		if err != nil {
+			return fmt.Errorf("field \"prepare\": %w", err)
+		}
+		for i := range p.Tasks {
+			for j, s := range p.Tasks[i].sets() {
+				if s.X, err = step.Apply(s.X); err != nil {
+					return fmt.Errorf("field \"prepare\": task %q, %s rows: %w", p.Tasks[i].Name, p.Tasks[i].splits()[j].field, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// stack puts matrices of the same width and storage on top of each other.
+func stack(parts []Matrix) (Matrix, error) {
+	cols := parts[0].Cols()
+	ptr := []int{0}
+	var index []int32
+	var value []float32
+	for _, x := range parts {
+		for i := range x.Rows() {
+			r := x.Row(i)
+			index = append(index, r.Index...)
+			value = append(value, r.Value...)
+			ptr = append(ptr, len(value))
+		}
+	}
+	switch {
+	case len(index) == len(value):
+		return NewCSR(cols, ptr, index, value)
+	case len(index) == 0:
+		return NewDense(len(ptr)-1, cols, value)
+	}
+	return nil, fmt.Errorf("%w: some tasks have dense features and others sparse ones; give all the same format", ErrMismatch)
+}

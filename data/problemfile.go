@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/google/renameio/v2"
@@ -42,9 +41,6 @@ func ParseProblems(raw []byte) (*ProblemFile, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(f); err != nil {
 		return nil, placed(raw, err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%w: more text after the end of the JSON object", ErrFormat)
 	}
 	if faults := f.faults(); len(faults) > 0 {
 		return nil, errors.Join(faults...)
@@ -151,8 +147,8 @@ func (p *Problem) faults(hasDataset bool) (faults []error) {
 		return []error{fmt.Errorf("%w: it has no tasks", ErrInvalid)}
 	}
 	for _, kind := range p.Prepare {
-		if kind != "standardise" && kind != "unit" {
-			faults = append(faults, fmt.Errorf("%w: prepare %q; it can be standardise or unit", ErrInvalid, kind))
+		if kind != StepStandardise && kind != StepUnit {
+			faults = append(faults, fmt.Errorf("%w: prepare %q; it can be %s or %s", ErrInvalid, kind, StepStandardise, StepUnit))
 		}
 	}
 	seen := map[string]bool{}

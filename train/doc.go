@@ -1,0 +1,10 @@
+// Package train fits a network to experience: tuples of a multitask problem, a
+// task covariance Omega and the relative test error o that came of it.
+//
+//	min over Theta  mean |f(E, Omega) - v(o)| [/ sd v(o)] + lambda sum_i ||L_i||^2
+//
+// Run is the loop: Adam with a linearly falling rate, one tuple or one problem
+// a step, metrics on held-out problems after every epoch, the best epoch kept,
+// and a checkpoint from which an interrupted run goes on to the same bytes.
+// Package train/collect makes the experience.
+package train

@@ -1,0 +1,70 @@
+package train
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Metrics are what an epoch came to. They depend on the data and the
+// configuration alone, not on the machine; times are kept apart.
+type Metrics struct {
+	// Epoch counts from 1; 0 is the start.
+	Epoch int `json:"epoch"`
+	// Loss and Residual are means over the steps of the epoch: the objective,
+	// and |f - v(o)|.
+	Loss     float64 `json:"loss"`
+	Residual float64 `json:"residual"`
+	// Training and HeldOut say how well f orders the covariances, after the epoch.
+	Training Agreement `json:"training"`
+	HeldOut  Agreement `json:"held_out"`
+	// Spread is the standard deviation of v(o) over the training tuples.
+	Spread float64 `json:"spread"`
+	// Scalars are the parameters above the embeddings, such as alpha and gamma.
+	Scalars map[string][]float64 `json:"scalars"`
+	// Warnings are remarks in plain words.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Agreement is the rank correlation (Spearman's) of direction * f with o.
+type Agreement struct {
+	// Within is the mean over problems of the correlation over a problem's
+	// tuples: whether f tells good covariances from bad ones.
+	Within float64 `json:"within"`
+	// Overall is the correlation over all tuples together.
+	Overall float64 `json:"overall"`
+}
+
+// spearman is the rank correlation of x and y, with equal values sharing the
+// mean of their ranks. It is 0 where all values of either are equal.
+func spearman(x, y []float64) float64 {
+	if len(x) < 2 {
+		return 0
+	}
+	if r := stat.Correlation(ranks(x), ranks(y), nil); !math.IsNaN(r) {
+		return r
+	}
+	return 0
+}
+
+func ranks(x []float64) []float64 {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
+	rank := make([]float64, len(x))
+	for lo := 0; lo < len(order); {
+		hi := lo + 1
+		for hi < len(order) && x[order[hi]] == x[order[lo]] {
+			hi++
+		}
+		for _, i := range order[lo:hi] {
+			rank[i] = float64(lo+hi-1) / 2
+		}
+		lo = hi
+	}
+	return rank
+}
