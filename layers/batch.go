@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"l2mt/data"
+	"l2mt/layers/internal/blas"
 )
 
 // Points are the rows of one task's X, entry by entry.
@@ -41,29 +42,42 @@ type Task struct {
 	Graph *data.LabelGraph
 }
 
+// Norm says how the aggregation over the label graph G is scaled.
+type Norm string
+
+// The scalings of the aggregation.
+const (
+	NormNone Norm = "none" // P = G, the paper's
+	NormSize Norm = "size" // P = G/n, n being the rows of the task
+)
+
 // Batch is the data of one multitask problem in the form the operations want:
 // the rows of all tasks stacked. It never changes, so any number of graphs may
 // share one.
 type Batch struct {
-	rows    int
-	start   []int // task j has the rows start[j]:start[j+1]
-	dtype   DType
-	single  *stack[float32]
-	double  *stack[float64]
-	class   []int32 // numbered through all tasks
-	classes int
-	ptr     []int32 // S of all tasks, block diagonal
-	index   []int32
+	rows   int
+	start  []int // task j has the rows start[j]:start[j+1]
+	dtype  DType
+	single *stack[float32]
+	double *stack[float64]
 }
 
 // stack is the part of a batch that depends on the precision.
 type stack[T Float] struct {
 	x       features[T]
 	weights []T
+	graph   *aggregation[T]
+}
+
+// aggregation is P = C (scale C') - scale S of all tasks, block diagonal.
+type aggregation[T Float] struct {
+	class   []int32      // of every row, numbered through all tasks: C
+	classes *blas.CSR[T] // scale C', classes x n
+	minus   *blas.CSR[T] // -scale S, n x n
 }
 
 // NewBatch stacks the tasks of a problem.
-func NewBatch(dtype DType, tasks []Task) (*Batch, error) {
+func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("layers: %w: a batch needs at least one task", data.ErrInvalid)
 	}
@@ -83,41 +97,65 @@ func NewBatch(dtype DType, tasks []Task) (*Batch, error) {
 		b.rows += n
 		b.start = append(b.start, b.rows)
 	}
-	if tasks[0].Graph != nil {
-		b.stackGraphs(tasks)
-	}
 	var err error
 	if dtype == Float64 {
-		b.double, err = newStack[float64](tasks)
+		b.double, err = newStack[float64](b, norm, tasks)
 	} else {
-		b.single, err = newStack[float32](tasks)
+		b.single, err = newStack[float32](b, norm, tasks)
 	}
-	return b, err
+	if err != nil {
+		return nil, fmt.Errorf("layers: %w", err)
+	}
+	return b, nil
 }
 
-func (b *Batch) stackGraphs(tasks []Task) {
-	b.ptr = []int32{0}
-	for j, t := range tasks {
-		for i, c := range t.Graph.Class {
-			b.class = append(b.class, int32(b.classes)+c)
-			for _, q := range t.Graph.Index[t.Graph.Ptr[i]:t.Graph.Ptr[i+1]] {
-				b.index = append(b.index, int32(b.start[j])+q)
-			}
-			b.ptr = append(b.ptr, int32(len(b.index)))
-		}
-		b.classes += t.Graph.Classes
-	}
-}
-
-func newStack[T Float](tasks []Task) (*stack[T], error) {
-	x, err := newFeatures[T](tasks)
-	s := &stack[T]{x: x}
+func newStack[T Float](b *Batch, norm Norm, tasks []Task) (*stack[T], error) {
+	s := &stack[T]{}
 	for _, t := range tasks {
 		for _, w := range t.Weights {
 			s.weights = append(s.weights, T(w))
 		}
 	}
+	var err error
+	if s.x, err = newFeatures[T](tasks); err != nil || tasks[0].Graph == nil {
+		return s, err
+	}
+	s.graph, err = newAggregation[T](b, norm, tasks)
 	return s, err
+}
+
+func newAggregation[T Float](b *Batch, norm Norm, tasks []Task) (*aggregation[T], error) {
+	a := &aggregation[T]{}
+	var scale []T // of every row
+	ptr, index, value := []int32{0}, []int32{}, []T{}
+	classes := 0
+	for j, t := range tasks {
+		w := T(1)
+		if norm == NormSize {
+			w = 1 / T(t.X.Rows())
+		}
+		for i, c := range t.Graph.Class {
+			a.class = append(a.class, int32(classes)+c)
+			scale = append(scale, w)
+			for _, q := range t.Graph.Index[t.Graph.Ptr[i]:t.Graph.Ptr[i+1]] {
+				index = append(index, int32(b.start[j])+q)
+				value = append(value, -w)
+			}
+			ptr = append(ptr, int32(len(index)))
+		}
+		classes += t.Graph.Classes
+	}
+	var err error
+	if a.minus, err = blas.NewCSR(b.rows, ptr, index, value); err != nil {
+		return nil, err
+	}
+	each := make([]int32, b.rows+1) // the rows of scale C have one entry
+	for i := range each {
+		each[i] = int32(i)
+	}
+	ptr, index, value = transpose(classes, each, a.class, scale)
+	a.classes, err = blas.NewCSR(b.rows, ptr, index, value)
+	return a, err
 }
 
 // stackOf is the batch in the graph's precision.

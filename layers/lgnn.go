@@ -6,6 +6,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"l2mt/layers/internal/blas"
 )
 
 // Product is X L for the batch in the slot: every row's features (n x d) times
@@ -45,53 +47,29 @@ func productTBody[T Float](s *Slot) func(View[T], []View[T]) {
 	}
 }
 
-// Norm says how the aggregation over the label graph G is scaled.
-type Norm string
-
-// The scalings of the aggregation.
-const (
-	NormNone Norm = "none" // P = G, the paper's
-	NormSize Norm = "size" // P = G/n, n being the rows of the task
-)
-
 // Aggregate is P H, H being n x h: every row receives the rows of its class
-// and loses its near neighbours of other classes. With G = C C' - S it takes
-// O(n h + nnz(S) h) steps.
-func Aggregate(s *Slot, norm Norm, h *Node) *Node {
+// and loses its near neighbours of other classes. P is G, or G/n if the batch
+// was made with NormSize. With G = C C' - S it takes O(n h + nnz(S) h) steps.
+func Aggregate(s *Slot, h *Node) *Node {
 	return Apply(Op{
-		Name:  fmt.Sprintf("G*#%s,%s", s.name, norm),
+		Name:  "G*#" + s.name,
 		Shape: sameShape,
-		F32:   aggregate[float32](s, norm),
-		F64:   aggregate[float64](s, norm),
-		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{Aggregate(s, norm, grad)} }, // P = P'
+		F32:   aggregate[float32](s),
+		F64:   aggregate[float64](s),
+		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{Aggregate(s, grad)} }, // P = P'
 	}, h)
 }
 
-func aggregate[T Float](s *Slot, norm Norm) func(View[T], []View[T]) {
+func aggregate[T Float](s *Slot) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
-		b, h := s.batch, in[0]
-		class := View[T]{b.classes, h.Cols, make([]T, b.classes*h.Cols)} // C' H
-		for i, c := range b.class {
-			add(class.Row(int(c)), h.Row(i))
+		ker, _ := kernels()
+		p, h := stackOf[T](s.batch).graph, in[0]
+		sums := View[T]{p.classes.Rows(), h.Cols, make([]T, p.classes.Rows()*h.Cols)}
+		blas.CSRMul(ker, p.classes, h.Cols, h.Data, h.Cols, sums.Data, h.Cols) // C' H
+		for i, c := range p.class {
+			copy(out.Row(i), sums.Row(int(c)))
 		}
-		for j := range b.Tasks() {
-			scale := T(1)
-			if norm == NormSize {
-				scale = 1 / T(b.start[j+1]-b.start[j])
-			}
-			for i := b.start[j]; i < b.start[j+1]; i++ {
-				y := out.Row(i)
-				copy(y, class.Row(int(b.class[i])))
-				for _, q := range b.index[b.ptr[i]:b.ptr[i+1]] {
-					subtract(y, h.Row(int(q)))
-				}
-				if norm == NormSize {
-					for k := range y {
-						y[k] *= scale
-					}
-				}
-			}
-		}
+		blas.CSRAddMul(ker, p.minus, h.Cols, h.Data, h.Cols, out.Data, h.Cols) // - S H
 	}
 }
 
@@ -99,13 +77,6 @@ func add[T Float](y, x []T) {
 	y = y[:len(x)]
 	for i, v := range x {
 		y[i] += v
-	}
-}
-
-func subtract[T Float](y, x []T) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] -= v
 	}
 }
 
@@ -186,11 +157,12 @@ func activateGradBody[T Float](s *Slot, act Activation) func(View[T], []View[T])
 		y, g, dz := in[0].Data[:n], in[1].Data[:n], out.Data[:n]
 		switch act {
 		case ReLU:
-			for k, v := range y {
-				dz[k] = 0
+			for k, v := range y { // a product with 0 or 1: the signs are random, and a branch on them is slow
+				step := 0
 				if v > 0 {
-					dz[k] = g[k]
+					step = 1
 				}
+				dz[k] = g[k] * T(step)
 			}
 		case Tanh:
 			for k, v := range y {

@@ -70,17 +70,20 @@ func Apply(op Op, in ...*Node) *Node {
 	return n
 }
 
-// boundOp is an Op with the types of its operands, as Gorgonia wants it.
+// boundOp is an Op on particular operands, as Gorgonia wants it. It keeps the
+// memory of its result: the machine forgets its own after every run and would
+// allocate it anew.
 type boundOp struct {
 	Op
-	types []hm.Type // of the operands, then of the result
-	shape tensor.Shape
+	types  []hm.Type // of the operands, then of the result
+	shape  tensor.Shape
+	result gorgonia.Value
 }
 
 func (o *boundOp) Arity() int            { return len(o.types) - 1 }
 func (o *boundOp) Type() hm.Type         { return hm.NewFnType(o.types...) }
 func (o *boundOp) ReturnsPtr() bool      { return true }
-func (o *boundOp) CallsExtern() bool     { return true } // the machine then allocates the result once
+func (o *boundOp) CallsExtern() bool     { return false } // the machine need not allocate
 func (o *boundOp) OverwritesInput() int  { return -1 }
 func (o *boundOp) WriteHash(h hash.Hash) { fmt.Fprint(h, o.Name) }
 func (o *boundOp) String() string        { return o.Name }
@@ -95,32 +98,40 @@ func (o *boundOp) Hashcode() uint32 {
 	return h.Sum32()
 }
 
-// Do runs the operation into new memory.
-func (o *boundOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	var out gorgonia.Value = tensor.New(tensor.Of(in[0].Dtype()), tensor.WithShape(o.shape...))
-	if len(o.shape) == 0 {
-		if out = gorgonia.NewF32(0); in[0].Dtype() == tensor.Float64 {
-			out = gorgonia.NewF64(0)
-		}
-	}
-	return o.UsePreallocDo(out, in...)
+// UsePreallocDo runs the operation. Memory that the machine has at hand may be
+// of another shape, so it is passed over.
+func (o *boundOp) UsePreallocDo(_ gorgonia.Value, in ...gorgonia.Value) (gorgonia.Value, error) {
+	return o.Do(in...)
 }
 
-// UsePreallocDo runs the operation into the machine's memory. A panic would
-// end the process, because the machine runs in a goroutine of its own, so it
-// becomes an error.
-func (o *boundOp) UsePreallocDo(out gorgonia.Value, in ...gorgonia.Value) (v gorgonia.Value, err error) {
+// Do runs the operation. A panic would end the process, because the machine
+// runs in a goroutine of its own, so it becomes an error.
+func (o *boundOp) Do(in ...gorgonia.Value) (v gorgonia.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("layers: operation %s: %v", o.Name, r)
 		}
 	}()
-	if in[0].Dtype() == tensor.Float64 {
-		run(o.F64, out, in)
-	} else {
-		run(o.F32, out, in)
+	if o.result == nil {
+		o.result = newValue(in[0].Dtype(), o.shape)
 	}
-	return out, nil
+	if in[0].Dtype() == tensor.Float64 {
+		run(o.F64, o.result, in)
+	} else {
+		run(o.F32, o.result, in)
+	}
+	return o.result, nil
+}
+
+func newValue(dtype tensor.Dtype, shape tensor.Shape) gorgonia.Value {
+	switch {
+	case len(shape) > 0:
+		return tensor.New(tensor.Of(dtype), tensor.WithShape(shape...))
+	case dtype == tensor.Float64:
+		return gorgonia.NewF64(0)
+	default:
+		return gorgonia.NewF32(0)
+	}
 }
 
 func run[T Float](body func(View[T], []View[T]), out gorgonia.Value, in []gorgonia.Value) {

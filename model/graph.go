@@ -81,7 +81,7 @@ func (n *network) embed() *layers.Node {
 		own := min(i, c.distinctLayers())
 		z := layers.Nodes{layers.Product(s, n.params.Get(weightName(own)))} // n x h
 		if i > 1 {
-			z = append(z, layers.Aggregate(s, c.Norm, h)) // n x h
+			z = append(z, layers.Aggregate(s, h)) // n x h
 		}
 		h = layers.Activate(s, c.Activation, n.params.Get(biasName(own)), z...) // n x h
 	}

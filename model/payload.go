@@ -89,7 +89,7 @@ func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph) (*Payload
 }
 
 func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
-	batch, err := layers.NewBatch(c.DType, tasks)
+	batch, err := layers.NewBatch(c.DType, c.Norm, tasks)
 	return &Payload{batch: batch, made: c}, err
 }
 
@@ -101,6 +101,7 @@ func (p *Payload) fits(c Config) error {
 	}{
 		{"features", p.made.Features, c.Features},
 		{"readout", p.made.Readout, c.Readout},
+		{"norm", p.made.Norm, c.Norm},
 		{"k", p.made.Neighbours, c.Neighbours},
 		{"dtype", p.made.DType, c.DType},
 		{"use of the label graph", p.made.Layers > 1, c.Layers > 1},

@@ -1,0 +1,96 @@
+package model_test
+
+import (
+	"fmt"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/train"
+)
+
+// BenchmarkStep is one training step, Adam included, on one problem of 6 tasks
+// with 400 rows of 1,000 features each, hidden width 50, three layers.
+func BenchmarkStep(b *testing.B) {
+	const m, n, d = 6, 400, 1000
+	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
+		for _, density := range []float64{1, 0.03} {
+			b.Run(fmt.Sprintf("%s/density=%v", dtype, density), func(b *testing.B) {
+				c, err := model.Preset("default", d)
+				if err != nil {
+					b.Fatal(err)
+				}
+				c.Layers, c.DType = 3, dtype
+				payload, tuple := benchmarkProblem(b, c, m, n, density)
+				graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: m * n, Tasks: m, Tuples: 1}, outcomes(1000))
+				if err != nil {
+					b.Fatal(err)
+				}
+				p := model.NewParams(c, 1)
+				adam := train.NewAdam(p)
+				b.ReportAllocs()
+				for b.Loop() {
+					step, err := graph.Step(p, payload, []model.Tuple{tuple})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := adam.Step(p, step.Gradient, func(string) float64 { return 1e-3 }); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func outcomes(n int) []float64 {
+	o := make([]float64, n)
+	for i := range o {
+		o[i] = 0.8 + 0.5*float64(i)/float64(n)
+	}
+	return o
+}
+
+func benchmarkProblem(b *testing.B, c model.Config, m, n int, density float64) (*model.Payload, model.Tuple) {
+	b.Helper()
+	r := data.Stream(1, "benchmark")
+	p := &data.ProblemData{Problem: &data.Problem{Name: "benchmark"}}
+	for range m {
+		ptr := []int{0}
+		var index []int32
+		var value []float32
+		for range n {
+			for j := range c.Features {
+				if r.Float64() < density {
+					index = append(index, int32(j))
+					value = append(value, float32(r.NormFloat64()))
+				}
+			}
+			ptr = append(ptr, len(index))
+		}
+		x, err := data.NewCSR(c.Features, ptr, index, value)
+		if err != nil {
+			b.Fatal(err)
+		}
+		y := make([]float64, n)
+		for i := range y {
+			y[i] = float64(2*(i%2) - 1)
+		}
+		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Kind: data.Classification}, TrainSet: data.Samples{X: x, Y: y}})
+	}
+	payload, err := model.Prepare(c, p, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return payload, model.Tuple{Omega: identity(m), O: 0.95}
+}
+
+// identity is I/m.
+func identity(m int) []float64 {
+	omega := make([]float64, m*m)
+	for i := range m {
+		omega[i*m+i] = 1 / float64(m)
+	}
+	return omega
+}
