@@ -176,7 +176,7 @@ func goldenPair(t *testing.T, c goldenCase, m int) (Model, Params) {
 	case "SPATS":
 		name = "spats-literal"
 	case "AMTL":
-		name, p.Hyper["floor"] = "amtl-literal", 0
+		name = "amtl-literal"
 	default:
 		t.Fatalf("unknown kind %q", k.Kind)
 	}
@@ -247,6 +247,107 @@ func TestGoldenFits(t *testing.T) {
 			nearMatrix(t, "W", r.W, c.Expected.W.dense(), 1e-4)
 			nearMatrix(t, "b", mat.NewVecDense(len(r.B), r.B), mat.NewVecDense(len(r.B), c.Expected.B), 1e-4)
 			nearMatrix(t, "Omega", r.Omega, c.Expected.Omega.sym(), 1e-4)
+		})
+	}
+}
+
+// TestGoldenEvaluations compares the parts of problem (1) at given points.
+func TestGoldenEvaluations(t *testing.T) {
+	g := readGolden(t, "fits.json")
+	for _, c := range g.Cases {
+		if c.Type != "evaluate" {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			problem := goldenProblem(t, g, c.Problem)
+			model, p := goldenPair(t, c, problem.Tasks())
+			cov := &Covariance{Omega: c.Inputs.Omega.sym(), A: c.Inputs.A.dense()}
+			if cov.A != nil {
+				cov.Precision = transferPrecision(cov.A)
+			}
+			v, err := Objective(model, problem, c.Inputs.W.dense(), c.Inputs.B, cov, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, "objective", v.Total, c.Expected.Objective, 1e-9)
+			near(t, "losses", v.Loss, c.Expected.DataTerm, 1e-9)
+			near(t, "tr(W Omega^-1 W')", v.Trace, c.Expected.TraceTerm, 1e-9)
+			near(t, "g(Omega)", v.G, c.Expected.G, 1e-9)
+		})
+	}
+}
+
+// transferPrecision is AMTL's (I - A)(I - A)' without a floor.
+func transferPrecision(a *mat.Dense) *mat.SymDense {
+	m, _ := a.Dims()
+	var rest mat.Dense
+	rest.Sub(identity(m, 1), a)
+	p := mat.NewSymDense(m, nil)
+	p.SymOuterK(1, &rest)
+	return p
+}
+
+// TestGoldenOmegaSteps compares Omega steps with convex solvers.
+func TestGoldenOmegaSteps(t *testing.T) {
+	g := readGolden(t, "omega_steps.json")
+	for _, c := range g.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			w := c.Inputs.W.dense()
+			d, m := w.Dims()
+			model, p := goldenPair(t, c, m)
+			p, err := Complete(model, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := gram(rowsOf(w), m, d)
+			cov, err := model.Step(s, d, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Config.Model.Kind == "AMTL" {
+				// The reference has no floor: compare A, which does not depend on it.
+				nearMatrix(t, "A", cov.A, c.Expected.A.dense(), 1e-6)
+				cov.Precision = transferPrecision(cov.A)
+			} else {
+				nearMatrix(t, "Omega", cov.Omega, c.Expected.Omega.sym(), 1e-6)
+			}
+			trace, err := traceTerm(s, cov)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, "objective", p.Lambda1/2*trace+p.Lambda2*model.G(cov, d, p), c.Expected.Objective, 1e-8)
+		})
+	}
+}
+
+// TestGoldenTheorems checks theorems 1 and 2 of the paper, the second with the
+// 1/2 that is missing there.
+func TestGoldenTheorems(t *testing.T) {
+	g := readGolden(t, "theorems.json")
+	for _, c := range g.Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			w := c.Inputs.W.dense()
+			d, m := w.Dims()
+			name := map[int]string{1: "snr", 2: "ssnr"}[c.Config.Theorem]
+			model, err := Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := Params{Lambda1: c.Config.Lambda1, Lambda2: c.Config.Lambda2}.With("r", c.Config.R)
+			rel, err := relate(model, gram(rowsOf(w), m, d), d, 0, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.Expected.Closed
+			if c.Config.Theorem == 2 {
+				want = c.Expected.Half
+			}
+			near(t, "minimum over Omega", rel.value, want, 1e-9)
+			cov, err := model.Step(gram(rowsOf(w), m, d), d, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			nearMatrix(t, "Omega", cov.Omega, c.Expected.Omega.sym(), 1e-6)
 		})
 	}
 }
