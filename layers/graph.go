@@ -102,6 +102,14 @@ func (g *Graph) compile() error {
 	return nil
 }
 
+// DType is the precision of the graph.
+func (g *Graph) DType() DType {
+	if g.dtype == tensor.Float64 {
+		return Float64
+	}
+	return Float32
+}
+
 // Input adds an input, a vector or a matrix of zeros until Set.
 func (g *Graph) Input(name string, shape ...int) *Node {
 	fit(g.inputs[name] == nil, "input %q exists already", name)
