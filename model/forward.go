@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/layers"
 )
 
@@ -86,4 +88,16 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 	e.F = append(e.F, f.fs.Value[:len(tuples)]...)
 	e.V = append(e.V, f.vs.Value[:len(tuples)]...)
 	return e, nil
+}
+
+// Value is f at a covariance: <Phi, Omega> + C tr(Omega^2).
+func (e *Estimate) Value(omega mat.Symmetric) float64 {
+	f := 0.0
+	for i := range e.Tasks {
+		for j := range e.Tasks {
+			w := omega.At(i, j)
+			f += e.Phi[i*e.Tasks+j]*w + e.C*w*w
+		}
+	}
+	return f
 }
