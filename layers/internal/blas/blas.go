@@ -61,6 +61,7 @@ type set struct {
 type kernels[T Float] struct {
 	lanes int              // numbers in a vector register
 	rows  int              // rows of a tile of C
+	copy  copyKernel[T]    // for rows of up to two vectors
 	gemm  [2]gemmKernel[T] // for tiles of one and of two vectors of columns
 	csr   []csrKernel[T]   // for one vector of columns, two, and so on
 	pool  sync.Pool        // of *workspace[T]

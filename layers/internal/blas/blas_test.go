@@ -1,12 +1,17 @@
 package blas
 
 import (
+	"errors"
+	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+
 )
 
-// seed is fixed, so that a failure can be seen again; it is printed with one.
-const seed = 20260401
+// seed is that of all tests; failures print it.
+const seed = 20170501
 
 func stream(tb testing.TB, purpose string) *rand.Rand {
 	tb.Helper()
@@ -27,6 +32,20 @@ func everyKernel(tb testing.TB) []Kernels {
 	return all
 }
 
+// assembly returns those that are not gonum.
+func assembly(tb testing.TB) []Kernels {
+	tb.Helper()
+	return slices.DeleteFunc(everyKernel(tb), func(k Kernels) bool { return k.Name() == Generic })
+}
+
+// forEveryKernel runs a test on every kernel for both types of numbers.
+func forEveryKernel(t *testing.T, f32, f64 func(*testing.T, Kernels)) {
+	for _, ker := range everyKernel(t) {
+		t.Run(ker.Name()+"/float32", func(t *testing.T) { f32(t, ker) })
+		t.Run(ker.Name()+"/float64", func(t *testing.T) { f64(t, ker) })
+	}
+}
+
 func random[T Float](r *rand.Rand, n int) []T {
 	x := make([]T, n)
 	for i := range x {
@@ -35,20 +54,50 @@ func random[T Float](r *rand.Rand, n int) []T {
 	return x
 }
 
-func randomCSR[T Float](r *rand.Rand, rows, cols int, density float64) *CSR[T] {
-	ptr := []int32{0}
-	var idx []int32
-	for range rows {
-		for j := range cols {
-			if r.Float64() < density {
-				idx = append(idx, int32(j))
-			}
+func isFloat32[T Float]() bool {
+	_, ok := any(T(0)).(float32)
+	return ok
+}
+
+// sameBits compares also NaN and the sign of zero.
+func sameBits[T Float](x, y []T) bool {
+	return slices.EqualFunc(x, y, func(a, b T) bool {
+		if isFloat32[T]() {
+			return math.Float32bits(float32(a)) == math.Float32bits(float32(b))
 		}
-		ptr = append(ptr, int32(len(idx)))
+		return math.Float64bits(float64(a)) == math.Float64bits(float64(b))
+	})
+}
+
+func TestSelectObeysTheEnvironment(t *testing.T) {
+	for _, name := range Supported() {
+		t.Setenv(Variable, name)
+		k, err := Select()
+		if err != nil || k.Name() != name {
+			t.Errorf("%s=%s selects %s, error %v", Variable, name, k.Name(), err)
+		}
 	}
-	s, err := NewCSR(cols, ptr, idx, random[T](r, len(idx)))
-	if err != nil {
-		panic(err)
+	for _, name := range []string{"", Auto} {
+		t.Setenv(Variable, name)
+		k, err := Select()
+		if err != nil || k.Name() != Supported()[0] {
+			t.Errorf("%s=%q selects %s, error %v; want the fastest, %s", Variable, name, k.Name(), err, Supported()[0])
+		}
 	}
-	return s
+	t.Setenv(Variable, "AVX3")
+	_, err := Select()
+	if !errors.Is(err, ErrKernels) {
+		t.Fatalf("an unknown name gives the error %v", err)
+	}
+	for _, want := range append(Supported(), Variable, "AVX3", Auto) {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error %q does not mention %s", err, want)
+		}
+	}
+}
+
+func TestZeroKernelsAreGeneric(t *testing.T) {
+	if name := (Kernels{}).Name(); name != Generic {
+		t.Errorf("the zero Kernels are %s", name)
+	}
 }

@@ -1,6 +1,7 @@
 package blas
 
 import (
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/blas"
@@ -26,7 +27,9 @@ const (
 const (
 	blockM = 120  // rows of A in a block, a multiple of the rows of every tile
 	blockN = 1024 // columns of B in a block, a multiple of the columns of every tile
-	blockK = 256  // depth of a block; a change of it changes the rounding
+	// The depth of a block decides how sums are rounded. With a power of two,
+	// panels would compete for the same cache sets.
+	blockK = 252
 )
 
 // Gemm performs one of the matrix-matrix operations
@@ -111,6 +114,13 @@ func (x matrix[T]) from(i, j int) matrix[T] {
 	return matrix[T]{x.data[i*x.rs+j*x.cs:], x.rs, x.cs}
 }
 
+// transposed returns Xᵀ.
+func (x matrix[T]) transposed() matrix[T] { return matrix[T]{x.data, x.cs, x.rs} }
+
+// A copyKernel copies k rows of src to panels, each of k rows: first to whole
+// ones of width columns, then to one of which cols are used and the rest is zero.
+type copyKernel[T Float] func(k int, src *T, ld int, dst *T, width, whole, cols int)
+
 // A gemmKernel sets a tile of C to the product of k columns of A, whose entry
 // (i, q) is a[i*rs+q*cs], and a packed panel of B, or adds the product to it. It
 // reads as many rows of A as the largest tile has.
@@ -149,103 +159,21 @@ func (p product[T]) rows(lo, hi int) product[T] {
 }
 
 func (p product[T]) run() {
-	w := p.workspace(min(p.k, blockK) * min(p.n+2*p.lanes, blockN))
+	w, ok := p.pool.Get().(*workspace[T])
+	if !ok {
+		w = new(workspace[T])
+	}
 	defer p.pool.Put(w)
 	for j := 0; j < p.n; j += blockN {
 		for q := 0; q < p.k; q += blockK {
-			blk := block[T]{
-				kernels: p.kernels,
-				n:       min(blockN, p.n-j),
-				k:       min(blockK, p.k-q),
-				add:     p.add || q > 0,
-				packed:  w,
+			b := block[T]{
+				kernels: p.kernels, packed: w,
+				n: min(blockN, p.n-j), k: min(blockK, p.k-q), add: p.add || q > 0,
 			}
-			blk.packB(p.b.from(q, j), p.alpha)
+			b.packB(p.b.from(q, j), p.alpha)
 			for i := 0; i < p.m; i += blockM {
-				blk.m, blk.a, blk.c = min(blockM, p.m-i), p.a.from(i, q), p.c.from(i, j)
-				blk.run()
-			}
-		}
-	}
-}
-
-// A block is a product of which B is packed, in panels of two vectors of
-// columns, one after the other; the last may be of one vector. A row of a panel
-// is contiguous, with zeros beyond the last column.
-type block[T Float] struct {
-	*kernels[T]
-	m, n, k int
-	a, c    matrix[T]
-	add     bool
-	packed  *workspace[T]
-}
-
-// panel returns the vectors and the columns of the panel at column j.
-func (b block[T]) panel(j int) (vectors, cols int) {
-	cols = min(2*b.lanes, b.n-j)
-	return (cols + b.lanes - 1) / b.lanes, cols
-}
-
-func (b block[T]) packB(x matrix[T], alpha T) {
-	for j := 0; j < b.n; j += 2 * b.lanes {
-		vectors, cols := b.panel(j)
-		width := vectors * b.lanes
-		dst := b.packed.b[j*b.k:][:width*b.k]
-		for q := range b.k {
-			row := dst[q*width:][:width]
-			if x.cs == 1 {
-				copy(row[:cols], x.data[q*x.rs+j:])
-			} else {
-				for i := range cols {
-					row[i] = x.data[q+(j+i)*x.cs]
-				}
-			}
-			clear(row[cols:])
-		}
-		if alpha != 1 {
-			for i := range dst {
-				dst[i] *= alpha
-			}
-		}
-	}
-}
-
-// packA copies the rows of A from first on, in panels of b.rows rows. A column
-// of a panel is contiguous, with zeros beyond the last row.
-func (b block[T]) packA(first int) {
-	for i := first; i < b.m; i += b.rows {
-		rows := min(b.rows, b.m-i)
-		dst := b.packed.a[i*b.k:][:b.rows*b.k]
-		for q := range b.k {
-			col := dst[q*b.rows:][:b.rows]
-			if b.a.rs == 1 {
-				copy(col[:rows], b.a.data[i+q*b.a.cs:])
-			} else {
-				for r := range rows {
-					col[r] = b.a.data[(i+r)*b.a.rs+q]
-				}
-			}
-			clear(col[rows:])
-		}
-	}
-}
-
-func (b block[T]) run() {
-	// The kernel reads all rows of a tile: a ragged last tile must be packed.
-	direct := 0
-	if b.a.cs == 1 {
-		direct = b.m - b.m%b.rows
-	}
-	b.packA(direct)
-	for j := 0; j < b.n; j += 2 * b.lanes {
-		vectors, cols := b.panel(j)
-		kernel, panel := b.gemm[vectors-1], &b.packed.b[j*b.k]
-		for i := 0; i < b.m; i += b.rows {
-			c := &b.c.data[i*b.c.rs+j]
-			if i < direct {
-				kernel(b.k, &b.a.data[i*b.a.rs], b.a.rs, 1, panel, c, b.c.rs, b.rows, cols, b.add)
-			} else {
-				kernel(b.k, &b.packed.a[i*b.k], 1, b.rows, panel, c, b.c.rs, min(b.rows, b.m-i), cols, b.add)
+				b.m, b.a, b.c = min(blockM, p.m-i), p.a.from(i, q), p.c.from(i, j)
+				b.run()
 			}
 		}
 	}
@@ -254,16 +182,69 @@ func (b block[T]) run() {
 // A workspace holds the packed blocks of A and B.
 type workspace[T Float] struct{ a, b []T }
 
-// workspace returns one with room for a block of A and sizeB entries of B.
-func (k *kernels[T]) workspace(sizeB int) *workspace[T] {
-	w, ok := k.pool.Get().(*workspace[T])
-	if !ok {
-		w = &workspace[T]{a: make([]T, blockM*blockK)}
+// A block is a product of which B is packed, in panels of two vectors of columns.
+type block[T Float] struct {
+	*kernels[T]
+	m, n, k int
+	a, c    matrix[T]
+	add     bool
+	packed  *workspace[T]
+}
+
+func (b block[T]) packB(x matrix[T], alpha T) {
+	b.packed.b = b.pack(b.packed.b, 2*b.lanes, x, b.n)
+	if alpha != 1 {
+		for i := range b.packed.b {
+			b.packed.b[i] *= alpha
+		}
 	}
-	if len(w.b) < sizeB {
-		w.b = make([]T, sizeB)
+}
+
+// pack returns a matrix of b.k rows and cols columns in panels of width columns,
+// one after the other. The rows of a panel follow each other, with zeros beyond
+// the last column. It reuses dst if that is large enough.
+func (b block[T]) pack(dst []T, width int, x matrix[T], cols int) []T {
+	whole := (cols - 1) / width
+	dst = slices.Grow(dst[:0], (whole+1)*width*b.k)[:(whole+1)*width*b.k]
+	if x.cs == 1 {
+		b.copy(b.k, &x.data[0], x.rs, &dst[0], width, whole, cols-whole*width)
+		return dst
 	}
-	return w
+	for j := 0; j < cols; j += width {
+		used := min(width, cols-j)
+		for q := range b.k {
+			row := dst[j*b.k+q*width:][:width]
+			for i := range used {
+				row[i] = x.data[q*x.rs+(j+i)*x.cs]
+			}
+			clear(row[used:])
+		}
+	}
+	return dst
+}
+
+func (b block[T]) run() {
+	// The kernel reads every row of a tile, so that a ragged last tile must be
+	// packed even if the rows of A run along k.
+	direct := 0
+	if b.a.cs == 1 {
+		direct = b.m - b.m%b.rows
+	}
+	if direct < b.m {
+		b.packed.a = b.pack(b.packed.a, b.rows, b.a.from(direct, 0).transposed(), b.m-direct)
+	}
+	for j := 0; j < b.n; j += 2 * b.lanes {
+		cols := min(2*b.lanes, b.n-j)
+		kernel, panel := b.gemm[(cols-1)/b.lanes], &b.packed.b[j*b.k]
+		for i := 0; i < b.m; i += b.rows {
+			rows, c := min(b.rows, b.m-i), &b.c.data[i*b.c.rs+j]
+			if i < direct {
+				kernel(b.k, &b.a.data[i*b.a.rs], b.a.rs, 1, panel, c, b.c.rs, rows, cols, b.add)
+			} else {
+				kernel(b.k, &b.packed.a[(i-direct)*b.k], 1, b.rows, panel, c, b.c.rs, rows, cols, b.add)
+			}
+		}
+	}
 }
 
 // parts returns into how many parts to divide a product of that many

@@ -8,12 +8,14 @@ var avx2 = set{
 	name: "avx2",
 	f32: kernels[float32]{
 		lanes: 8, rows: 6,
+		copy: copyF32AVX2,
 		gemm: [...]gemmKernel[float32]{gemmF32AVX2x1, gemmF32AVX2x2},
 		csr: []csrKernel[float32]{csrF32AVX2x1, csrF32AVX2x2, csrF32AVX2x3, csrF32AVX2x4,
 			csrF32AVX2x5, csrF32AVX2x6, csrF32AVX2x7, csrF32AVX2x8},
 	},
 	f64: kernels[float64]{
 		lanes: 4, rows: 6,
+		copy: copyF64AVX2,
 		gemm: [...]gemmKernel[float64]{gemmF64AVX2x1, gemmF64AVX2x2},
 		csr: []csrKernel[float64]{csrF64AVX2x1, csrF64AVX2x2, csrF64AVX2x3, csrF64AVX2x4,
 			csrF64AVX2x5, csrF64AVX2x6, csrF64AVX2x7, csrF64AVX2x8},
@@ -24,12 +26,14 @@ var avx512 = set{
 	name: "avx512",
 	f32: kernels[float32]{
 		lanes: 16, rows: 12,
+		copy: copyF32AVX512,
 		gemm: [...]gemmKernel[float32]{gemmF32AVX512x1, gemmF32AVX512x2},
 		csr: []csrKernel[float32]{csrF32AVX512x1, csrF32AVX512x2, csrF32AVX512x3, csrF32AVX512x4,
 			csrF32AVX512x5, csrF32AVX512x6, csrF32AVX512x7, csrF32AVX512x8},
 	},
 	f64: kernels[float64]{
 		lanes: 8, rows: 12,
+		copy: copyF64AVX512,
 		gemm: [...]gemmKernel[float64]{gemmF64AVX512x1, gemmF64AVX512x2},
 		csr: []csrKernel[float64]{csrF64AVX512x1, csrF64AVX512x2, csrF64AVX512x3, csrF64AVX512x4,
 			csrF64AVX512x5, csrF64AVX512x6, csrF64AVX512x7, csrF64AVX512x8},

@@ -55,7 +55,7 @@ loop:
 	VFMADD231PS  Y6, Y7, Y4
 	VBROADCASTSS (DI)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y5
-	ADDQ         $+32, CX
+	ADDQ         $+64, CX
 	ADDQ         DX, SI
 	ADDQ         DX, DI
 	DECQ         AX
@@ -293,6 +293,60 @@ set:
 	JZ         done
 
 done:
+	VZEROUPPER
+	RET
+
+// func copyF32AVX2(k int, src *float32, ld int, dst *float32, width int, whole int, cols int)
+// Requires: AVX
+TEXT ·copyF32AVX2(SB), NOSPLIT, $0-56
+	MOVQ    width+32(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	VMOVUPS 96(CX)(AX*1), Y1
+	MOVQ    cols+48(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y2
+	VMOVUPS 96(CX)(AX*1), Y3
+	MOVQ    k+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    dst+24(FP), DX
+	MOVQ    whole+40(FP), BX
+	MOVQ    ld+16(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    width+32(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    AX, R8
+	IMULQ   DI, R8
+
+row:
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ BX, R11
+	JMP  test
+
+panel:
+	VMASKMOVPS (R9), Y0, Y4
+	VMASKMOVPS Y4, Y0, (R10)
+	VMASKMOVPS 32(R9), Y1, Y4
+	VMASKMOVPS Y4, Y1, 32(R10)
+	ADDQ       DI, R9
+	ADDQ       R8, R10
+
+test:
+	DECQ       R11
+	JGE        panel
+	VMASKMOVPS (R9), Y2, Y4
+	VMASKMOVPS Y4, Y0, (R10)
+	VMASKMOVPS 32(R9), Y3, Y4
+	VMASKMOVPS Y4, Y1, 32(R10)
+	ADDQ       SI, CX
+	ADDQ       DI, DX
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
@@ -857,7 +911,7 @@ loop:
 	VFMADD231PD  Y6, Y7, Y4
 	VBROADCASTSD (DI)(BX*2), Y7
 	VFMADD231PD  Y6, Y7, Y5
-	ADDQ         $+32, CX
+	ADDQ         $+64, CX
 	ADDQ         DX, SI
 	ADDQ         DX, DI
 	DECQ         AX
@@ -1095,6 +1149,60 @@ set:
 	JZ         done
 
 done:
+	VZEROUPPER
+	RET
+
+// func copyF64AVX2(k int, src *float64, ld int, dst *float64, width int, whole int, cols int)
+// Requires: AVX
+TEXT ·copyF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ    width+32(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	VMOVUPS 96(CX)(AX*1), Y1
+	MOVQ    cols+48(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y2
+	VMOVUPS 96(CX)(AX*1), Y3
+	MOVQ    k+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    dst+24(FP), DX
+	MOVQ    whole+40(FP), BX
+	MOVQ    ld+16(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    width+32(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    AX, R8
+	IMULQ   DI, R8
+
+row:
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ BX, R11
+	JMP  test
+
+panel:
+	VMASKMOVPD (R9), Y0, Y4
+	VMASKMOVPD Y4, Y0, (R10)
+	VMASKMOVPD 32(R9), Y1, Y4
+	VMASKMOVPD Y4, Y1, 32(R10)
+	ADDQ       DI, R9
+	ADDQ       R8, R10
+
+test:
+	DECQ       R11
+	JGE        panel
+	VMASKMOVPD (R9), Y2, Y4
+	VMASKMOVPD Y4, Y0, (R10)
+	VMASKMOVPD 32(R9), Y3, Y4
+	VMASKMOVPD Y4, Y1, 32(R10)
+	ADDQ       SI, CX
+	ADDQ       DI, DX
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
@@ -1679,7 +1787,7 @@ loop:
 	VFMADD231PS  Z12, Z13, Z10
 	VBROADCASTSS (DI)(BX*2), Z13
 	VFMADD231PS  Z12, Z13, Z11
-	ADDQ         $+64, CX
+	ADDQ         $+128, CX
 	ADDQ         DX, SI
 	ADDQ         DX, R8
 	ADDQ         DX, R9
@@ -2102,6 +2210,66 @@ set:
 	JZ      done
 
 done:
+	VZEROUPPER
+	RET
+
+// func copyF32AVX512(k int, src *float32, ld int, dst *float32, width int, whole int, cols int)
+// Requires: AVX, AVX512F
+TEXT ·copyF32AVX512(SB), NOSPLIT, $0-56
+	MOVQ  width+32(FP), AX
+	MOVQ  AX, CX
+	MOVQ  $0x00000001, AX
+	SHLQ  CL, AX
+	DECQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	SHRQ  $0x10, AX
+	MOVQ  cols+48(FP), AX
+	MOVQ  AX, CX
+	MOVQ  $0x00000001, AX
+	SHLQ  CL, AX
+	DECQ  AX
+	KMOVW AX, K3
+	SHRQ  $0x10, AX
+	KMOVW AX, K4
+	SHRQ  $0x10, AX
+	MOVQ  k+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  dst+24(FP), DX
+	MOVQ  whole+40(FP), BX
+	MOVQ  ld+16(FP), SI
+	SHLQ  $0x02, SI
+	MOVQ  width+32(FP), DI
+	SHLQ  $0x02, DI
+	MOVQ  AX, R8
+	IMULQ DI, R8
+
+row:
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ BX, R11
+	JMP  test
+
+panel:
+	VMOVUPS.Z (R9), K1, Z0
+	VMOVUPS   Z0, K1, (R10)
+	VMOVUPS.Z 64(R9), K2, Z0
+	VMOVUPS   Z0, K2, 64(R10)
+	ADDQ      DI, R9
+	ADDQ      R8, R10
+
+test:
+	DECQ      R11
+	JGE       panel
+	VMOVUPS.Z (R9), K3, Z0
+	VMOVUPS   Z0, K1, (R10)
+	VMOVUPS.Z 64(R9), K4, Z0
+	VMOVUPS   Z0, K2, 64(R10)
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	DECQ      AX
+	JNZ       row
 	VZEROUPPER
 	RET
 
@@ -2694,7 +2862,7 @@ loop:
 	VFMADD231PD  Z12, Z13, Z10
 	VBROADCASTSD (DI)(BX*2), Z13
 	VFMADD231PD  Z12, Z13, Z11
-	ADDQ         $+64, CX
+	ADDQ         $+128, CX
 	ADDQ         DX, SI
 	ADDQ         DX, R8
 	ADDQ         DX, R9
@@ -3117,6 +3285,66 @@ set:
 	JZ      done
 
 done:
+	VZEROUPPER
+	RET
+
+// func copyF64AVX512(k int, src *float64, ld int, dst *float64, width int, whole int, cols int)
+// Requires: AVX, AVX512F
+TEXT ·copyF64AVX512(SB), NOSPLIT, $0-56
+	MOVQ  width+32(FP), AX
+	MOVQ  AX, CX
+	MOVQ  $0x00000001, AX
+	SHLQ  CL, AX
+	DECQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x08, AX
+	KMOVW AX, K2
+	SHRQ  $0x08, AX
+	MOVQ  cols+48(FP), AX
+	MOVQ  AX, CX
+	MOVQ  $0x00000001, AX
+	SHLQ  CL, AX
+	DECQ  AX
+	KMOVW AX, K3
+	SHRQ  $0x08, AX
+	KMOVW AX, K4
+	SHRQ  $0x08, AX
+	MOVQ  k+0(FP), AX
+	MOVQ  src+8(FP), CX
+	MOVQ  dst+24(FP), DX
+	MOVQ  whole+40(FP), BX
+	MOVQ  ld+16(FP), SI
+	SHLQ  $0x03, SI
+	MOVQ  width+32(FP), DI
+	SHLQ  $0x03, DI
+	MOVQ  AX, R8
+	IMULQ DI, R8
+
+row:
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ BX, R11
+	JMP  test
+
+panel:
+	VMOVUPD.Z (R9), K1, Z0
+	VMOVUPD   Z0, K1, (R10)
+	VMOVUPD.Z 64(R9), K2, Z0
+	VMOVUPD   Z0, K2, 64(R10)
+	ADDQ      DI, R9
+	ADDQ      R8, R10
+
+test:
+	DECQ      R11
+	JGE       panel
+	VMOVUPD.Z (R9), K3, Z0
+	VMOVUPD   Z0, K1, (R10)
+	VMOVUPD.Z 64(R9), K4, Z0
+	VMOVUPD   Z0, K2, 64(R10)
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	DECQ      AX
+	JNZ       row
 	VZEROUPPER
 	RET
 

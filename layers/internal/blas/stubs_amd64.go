@@ -16,6 +16,12 @@ func gemmF32AVX2x1(k int, a *float32, rs int, cs int, b *float32, c *float32, ld
 //go:noescape
 func gemmF32AVX2x2(k int, a *float32, rs int, cs int, b *float32, c *float32, ldc int, rows int, cols int, add bool)
 
+// copyF32AVX2 copies k rows of src to panels of width columns, at most 16, and then to
+// one that has cols, and zeros after them; k and cols are positive.
+//
+//go:noescape
+func copyF32AVX2(k int, src *float32, ld int, dst *float32, width int, whole int, cols int)
+
 // csrF32AVX2x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
@@ -75,6 +81,12 @@ func gemmF64AVX2x1(k int, a *float64, rs int, cs int, b *float64, c *float64, ld
 //
 //go:noescape
 func gemmF64AVX2x2(k int, a *float64, rs int, cs int, b *float64, c *float64, ldc int, rows int, cols int, add bool)
+
+// copyF64AVX2 copies k rows of src to panels of width columns, at most 8, and then to
+// one that has cols, and zeros after them; k and cols are positive.
+//
+//go:noescape
+func copyF64AVX2(k int, src *float64, ld int, dst *float64, width int, whole int, cols int)
 
 // csrF64AVX2x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
@@ -136,6 +148,12 @@ func gemmF32AVX512x1(k int, a *float32, rs int, cs int, b *float32, c *float32, 
 //go:noescape
 func gemmF32AVX512x2(k int, a *float32, rs int, cs int, b *float32, c *float32, ldc int, rows int, cols int, add bool)
 
+// copyF32AVX512 copies k rows of src to panels of width columns, at most 32, and then to
+// one that has cols, and zeros after them; k and cols are positive.
+//
+//go:noescape
+func copyF32AVX512(k int, src *float32, ld int, dst *float32, width int, whole int, cols int)
+
 // csrF32AVX512x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
@@ -195,6 +213,12 @@ func gemmF64AVX512x1(k int, a *float64, rs int, cs int, b *float64, c *float64, 
 //
 //go:noescape
 func gemmF64AVX512x2(k int, a *float64, rs int, cs int, b *float64, c *float64, ldc int, rows int, cols int, add bool)
+
+// copyF64AVX512 copies k rows of src to panels of width columns, at most 16, and then to
+// one that has cols, and zeros after them; k and cols are positive.
+//
+//go:noescape
+func copyF64AVX512(k int, src *float64, ld int, dst *float64, width int, whole int, cols int)
 
 // csrF64AVX512x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.

@@ -53,6 +53,7 @@ func main() {
 			for width := 1; width <= 2; width++ {
 				gemm(s, e, width)
 			}
+			copyPanels(s, e)
 			for width := 1; width <= s.wide; width++ {
 				csr(s, e, width)
 			}
@@ -172,7 +173,7 @@ func gemm(s set, e element, width int) {
 			e.fma(panel[j], x, v)
 		}
 	}
-	ADDQ(I32(width*s.bytes), b)
+	ADDQ(I32(2*s.bytes), b)
 	for _, p := range rows {
 		ADDQ(cs, p)
 	}
@@ -207,6 +208,54 @@ func gemm(s set, e element, width int) {
 	Label("set")
 	store(func(mem, mask, v Op) {})
 	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// copyPanels writes the kernel that packs a block of A or B. It reads the block
+// row by row: columns of a panel are few, and jumping from row to row would touch
+// a page of memory for each few.
+func copyPanels(s set, e element) {
+	name := fmt.Sprintf("copy%s%s", e.name, s.name)
+	TEXT(name, NOSPLIT, fmt.Sprintf("func(k int, src *%[1]s, ld int, dst *%[1]s, width, whole, cols int)", e.goType))
+	Pragma("noescape")
+	Doc(
+		fmt.Sprintf("%s copies k rows of src to panels of width columns, at most %d, and then to", name, 2*s.bytes/e.size()),
+		"one that has cols, and zeros after them; k and cols are positive.",
+	)
+	all := s.masks(e, Load(Param("width"), GP64()).(reg.GPVirtual), 2)
+	part := s.masks(e, Load(Param("cols"), GP64()).(reg.GPVirtual), 2)
+	k, src, dst := Load(Param("k"), GP64()), Load(Param("src"), GP64()), Load(Param("dst"), GP64())
+	panels := Load(Param("whole"), GP64())
+	ld, width := stride(e, "ld"), stride(e, "width")
+	panel := GP64()
+	MOVQ(k, panel)
+	IMULQ(width, panel)
+	row := vectors(s, 2)
+	from, to, n := GP64(), GP64(), GP64()
+	move := func(masks []Op) {
+		for j, v := range row {
+			s.load(e, Mem{Base: from, Disp: j * s.bytes}, masks[j], v)
+			s.store(e, v, all[j], Mem{Base: to, Disp: j * s.bytes})
+		}
+	}
+	Label("row")
+	MOVQ(src, from)
+	MOVQ(dst, to)
+	MOVQ(panels, n)
+	JMP(LabelRef("test"))
+	Label("panel")
+	move(all)
+	ADDQ(width, from)
+	ADDQ(panel, to)
+	Label("test")
+	DECQ(n)
+	JGE(LabelRef("panel"))
+	move(part)
+	ADDQ(ld, src)
+	ADDQ(width, dst)
+	DECQ(k)
+	JNZ(LabelRef("row"))
 	VZEROUPPER()
 	RET()
 }

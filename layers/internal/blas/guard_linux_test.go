@@ -1,0 +1,63 @@
+package blas
+
+import (
+	"runtime/debug"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// guarded returns a function that gives memory for n numbers, at most max,
+// directly before a page that may not be touched, or directly behind one. It
+// gives the same memory again and again. A kernel that goes astray panics.
+func guarded[T Float](tb testing.TB, max int) func(n int, behind bool) []T {
+	tb.Helper()
+	var zero T
+	size, page := int(unsafe.Sizeof(zero)), unix.Getpagesize()
+	bytes := (max*size + page - 1) / page * page
+	mem, err := unix.Mmap(-1, 0, bytes+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	fault := debug.SetPanicOnFault(true)
+	tb.Cleanup(func() {
+		debug.SetPanicOnFault(fault)
+		if err := unix.Munmap(mem); err != nil {
+			tb.Error(err)
+		}
+	})
+	for _, guard := range [][]byte{mem[:page], mem[page+bytes:]} {
+		if err := unix.Mprotect(guard, unix.PROT_NONE); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return func(n int, behind bool) []T {
+		if n == 0 {
+			return nil
+		}
+		start := page
+		if !behind {
+			start += bytes - n*size
+		}
+		return unsafe.Slice((*T)(unsafe.Pointer(&mem[start])), n)
+	}
+}
+
+func TestGuardsCatchTouches(t *testing.T) {
+	for _, behind := range []bool{false, true} {
+		x := guarded[float32](t, 100)(10, behind)
+		p := unsafe.Add(unsafe.Pointer(&x[0]), 4*10)
+		if behind {
+			p = unsafe.Add(unsafe.Pointer(&x[0]), -4)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("behind a guard = %t: touching the guard went unnoticed", behind)
+				}
+			}()
+			*(*float32)(p) = 1
+		}()
+	}
+}
