@@ -1,0 +1,75 @@
+package model_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+)
+
+// A user's own estimator and link are registered once, in a file like this
+// one, and can then be chosen by name.
+
+// cosine estimates with Phi = beta_1 cos(E) and c = beta_2, where cos(E) holds the
+// cosines between the embeddings.
+func init() {
+	model.RegisterEstimator("cosine", model.Estimator{
+		Params: func(model.Config) []model.Spec {
+			return []model.Spec{{Name: "beta", Shape: []int{2}, Start: []float64{-1, 1}}}
+		},
+		Linear: []model.Entry{{Param: "beta", Index: 0}, {Param: "beta", Index: 1}},
+		Build: func(p model.Nodes, e *layers.Node) (phi, c *layers.Node) {
+			beta := p.Get("beta")
+			cosines := layers.Gram(layers.Unit(e)) // m x m
+			return gorgonia.Must(gorgonia.Mul(layers.At(beta, 0), cosines)), layers.At(beta, 1)
+		},
+	})
+
+	// exp is the link v(o) = a exp(-o), which falls or rises with the sign of a.
+	model.RegisterLink("exp", model.Link{
+		Params: func(model.Config) []model.Spec {
+			return []model.Spec{{Name: "a", Shape: []int{1}, Start: []float64{-1}}}
+		},
+		Build: func(p model.Nodes, o *layers.Node) *layers.Node {
+			falling := gorgonia.Must(gorgonia.Exp(gorgonia.Must(gorgonia.Neg(o))))
+			return gorgonia.Must(gorgonia.Mul(layers.At(p.Get("a"), 0), falling))
+		},
+		Direction: func(p model.Params) float64 { return -p.Get("a")[0] },
+		Inverse: func(p model.Params, v float64) float64 {
+			return -math.Log(max(v/p.Get("a")[0], 1e-12))
+		},
+	})
+}
+
+// One line proves a piece right.
+func TestOwnPieces(t *testing.T) { modeltest.Check(t, "cosine", "exp") }
+
+func ExampleRegisterEstimator() {
+	config, err := model.Preset("default", 64)
+	if err != nil {
+		panic(err)
+	}
+	config.Estimator = "cosine" // registered in this file's init
+	network, err := model.NewNetwork(config, 1)
+	if err != nil {
+		panic(err)
+	}
+	for _, p := range network.Params {
+		fmt.Println(p.Name, p.Shape)
+	}
+	config.Estimator = "sine"
+	fmt.Println(config.Validate())
+	// Output:
+	// L1 [64 50]
+	// b1 [50]
+	// L2 [64 50]
+	// b2 [50]
+	// beta [2]
+	// gamma [2]
+	// model: invalid configuration: estimator is "sine"; it must be one of cosine, kernel, odd-kernel, relu
+}

@@ -1,0 +1,374 @@
+package model_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+)
+
+func TestEveryBuiltInCombination(t *testing.T) {
+	for _, readout := range []string{"mean", "signed"} {
+		for _, estimator := range []string{"kernel", "odd-kernel", "relu"} {
+			for _, link := range []string{"tanh", "log"} {
+				modeltest.Check(t, readout, estimator, link)
+			}
+		}
+	}
+}
+
+// config is a small configuration in double precision.
+func config(t testing.TB, preset string, features int) model.Config {
+	t.Helper()
+	c, err := model.Preset(preset, features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Hidden, c.Neighbours, c.DType = 4, 2, layers.Float64
+	return c
+}
+
+func estimate(t testing.TB, n *model.Network, p *data.ProblemData, tuples ...model.Tuple) *model.Estimate {
+	t.Helper()
+	payload, err := model.Prepare(n.Config, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward, err := model.NewForward(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := forward.Estimate(payload, tuples...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func network(t testing.TB, c model.Config, seed uint64) *model.Network {
+	t.Helper()
+	n, err := model.NewNetwork(c, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// flip negates the labels of one task.
+func flip(p *data.ProblemData, task int) *data.ProblemData {
+	flipped := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	y := slices.Clone(p.Tasks[task].TrainSet.Y)
+	for i := range y {
+		y[i] = -y[i]
+	}
+	flipped.Tasks[task].TrainSet.Y = y
+	return flipped
+}
+
+// The right covariance between two tasks changes its sign when the labels of
+// one are flipped. G depends on whether labels agree and the mean on none, so
+// with the paper's readout the network cannot see that; with the signed
+// readout the embedding changes its sign, and with an odd kernel Phi's row too.
+func TestFlippingLabelsIsInvisibleToTheMeanReadoutAndNegatesTheSignedOne(t *testing.T) {
+	for seed := range uint64(5) {
+		p := modeltest.Problem(data.Stream(seed, "flip"), 3, 8, 6, 9)
+		const task = 1
+		for _, preset := range []string{"paper", "default"} {
+			n := network(t, config(t, preset, 3), seed)
+			h := n.Config.Hidden
+			before, after := estimate(t, n, p), estimate(t, n, flip(p, task))
+			sign := map[string]float64{"mean": 1, "signed": -1}[n.Config.Readout]
+			for j := range before.Tasks {
+				for k := range h {
+					want := before.E[j*h+k]
+					if j == task {
+						want *= sign
+					}
+					if got := after.E[j*h+k]; math.Abs(got-want) > 1e-12 {
+						t.Errorf("seed %d, readout %s: e_%d[%d] is %v after the flip, want %v", seed, n.Config.Readout, j, k, got, want)
+					}
+				}
+				want := before.Phi[task*before.Tasks+j]
+				if j != task {
+					want *= sign
+				}
+				if got := after.Phi[task*before.Tasks+j]; math.Abs(got-want) > 1e-12 {
+					t.Errorf("seed %d, estimator %s: Phi[%d][%d] is %v after the flip, want %v", seed, n.Config.Estimator, task, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+// poisoned panics when anybody looks at it.
+type poisoned struct{ data.Matrix }
+
+func TestTestAndValidationRowsAreNeverTouched(t *testing.T) {
+	p := modeltest.Problem(data.Stream(1, "poison"), 3, 8, 6)
+	n := network(t, config(t, "default", 3), 1)
+	clean := estimate(t, n, p)
+	for j := range p.Tasks {
+		poison := data.Samples{X: poisoned{}, Y: []float64{math.NaN()}}
+		p.Tasks[j].ValidationSet, p.Tasks[j].TestSet = poison, poison
+	}
+	if dirty := estimate(t, n, p); !slices.Equal(clean.E, dirty.E) || !slices.Equal(clean.Phi, dirty.Phi) {
+		t.Error("validation or test rows change the embeddings")
+	}
+	p.Tasks[0].TrainSet.Y[0] *= -1 // the same test can fail
+	if dirty := estimate(t, n, p); slices.Equal(clean.E, dirty.E) {
+		t.Error("training labels do not change the embeddings")
+	}
+}
+
+func TestTheSignedReadoutOfARegressionTaskWeighsByStandardisedTargets(t *testing.T) {
+	y := []float64{3, 1, 4, 1, 5, 9}
+	got, err := model.ReadoutWeights("signed", data.Regression, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shifted := make([]float64, len(y))
+	for i, v := range y {
+		shifted[i] = 7 - 2*v
+	}
+	opposite, err := model.ReadoutWeights("signed", data.Regression, shifted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, correlation := 0.0, 0.0
+	for i, w := range got {
+		sum += w
+		correlation += w * y[i]
+		if math.Abs(w+opposite[i]) > 1e-15 {
+			t.Errorf("weight %d is %v, and %v for 7 - 2y; they must be opposite", i, w, opposite[i])
+		}
+	}
+	mean := 23.0 / 6
+	variance := (9+1+16+1+25+81)/6.0 - mean*mean
+	if math.Abs(sum) > 1e-15 || math.Abs(correlation-math.Sqrt(variance)) > 1e-14 {
+		t.Errorf("the weights sum to %v and give %v for the targets themselves; want 0 and their deviation %v", sum, correlation, math.Sqrt(variance))
+	}
+	for name, y := range map[string][]float64{"regression": {2, 2}, "classification": {1, 1}} {
+		if _, err := model.ReadoutWeights("signed", data.Kind(name), y); !errors.Is(err, data.ErrInvalid) {
+			t.Errorf("%s with equal targets: the error is %v", name, err)
+		}
+	}
+}
+
+func TestARegressionProblemHasEmbeddings(t *testing.T) {
+	p := modeltest.Problem(data.Stream(2, "regression"), 3, 8, 6)
+	for j := range p.Tasks {
+		p.Tasks[j].Task.Kind = data.Regression
+		for i := range p.Tasks[j].TrainSet.Y {
+			p.Tasks[j].TrainSet.Y[i] = float64(i * i)
+		}
+	}
+	e := estimate(t, network(t, config(t, "default", 3), 1), p)
+	for _, v := range e.E {
+		if math.IsNaN(v) {
+			t.Fatalf("E is %v", e.E)
+		}
+	}
+}
+
+// In single precision the forward graph meets problems of growing size, and
+// must give what a fresh graph gives.
+func TestForwardServesProblemsOfAnySize(t *testing.T) {
+	c := config(t, "default", 3)
+	c.DType = layers.Float32
+	n := network(t, c, 1)
+	grown, err := model.NewForward(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := data.Stream(3, "sizes")
+	for _, rows := range [][]int{{4}, {5, 3}, {9, 9, 9, 9, 9}, {3, 4}, {40, 2}} {
+		p := modeltest.Problem(r, 3, rows...)
+		tuple := model.Tuple{Omega: modeltest.Covariance(r, len(rows)), O: 0.9}
+		payload, err := model.Prepare(c, p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := grown.Estimate(payload, tuple, tuple, tuple)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := estimate(t, n, p, tuple)
+		if !slices.Equal(got.E, want.E) || !slices.Equal(got.Phi, want.Phi) || got.C != want.C || got.F[2] != want.F[0] || got.V[1] != want.V[0] {
+			t.Errorf("rows %v: grown graph %+v, fresh graph %+v", rows, got, want)
+		}
+	}
+}
+
+func TestNetworksTrainSideBySide(t *testing.T) {
+	c := config(t, "default", 3)
+	r := data.Stream(4, "side by side")
+	p := modeltest.Problem(r, 3, 8, 6, 7)
+	payload, err := model.Prepare(c, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tuple := model.Tuple{Omega: modeltest.Covariance(r, 3), O: 0.9}
+	losses := make([]float64, 4)
+	var wait sync.WaitGroup
+	for w := range losses {
+		wait.Go(func() {
+			graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: payload.Rows(), Tasks: 3, Tuples: 1}, []float64{0.9, 1.1})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			params := model.NewParams(c, 1)
+			for range 30 {
+				step, err := graph.Step(params, payload, []model.Tuple{tuple})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i, g := range step.Gradient {
+					for j, v := range g.Value {
+						params[i].Value[j] -= 0.01 * v
+					}
+				}
+				losses[w] = step.Loss
+			}
+		})
+	}
+	wait.Wait()
+	for _, l := range losses {
+		if l != losses[0] || math.IsNaN(l) {
+			t.Errorf("the losses differ: %v", losses)
+		}
+	}
+}
+
+func TestTheSameSeedGivesTheSameParameters(t *testing.T) {
+	c := config(t, "default", 5)
+	a, b, other := model.NewParams(c, 7), model.NewParams(c, 7), model.NewParams(c, 8)
+	if !slices.Equal(a.Get("L1"), b.Get("L1")) || slices.Equal(a.Get("L1"), other.Get("L1")) {
+		t.Error("L1 does not follow the seed")
+	}
+	c.Estimator = "relu"
+	if relu := model.NewParams(c, 7); !slices.Equal(a.Get("L2"), relu.Get("L2")) {
+		t.Error("L2 depends on the estimator")
+	}
+	a.Get("L1")[0] = 1000
+	if start := model.NewParams(c, 7); start.Get("L1")[0] == 1000 {
+		t.Error("parameters share memory")
+	}
+}
+
+func TestThePaperPresetIsThePaper(t *testing.T) {
+	c, err := model.Preset("paper", 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := model.NewParams(c, 1)
+	if c.Layers != 2 || c.Hidden != 50 || c.Neighbours != 6 || c.Lambda != 0.1 || c.Free || c.Unit ||
+		!slices.Equal(p.Get("alpha"), []float64{1, 1, 1, 0.1}) || !slices.Equal(p.Get("gamma"), []float64{1, 0}) {
+		t.Errorf("the preset is %+v, alpha %v, gamma %v", c, p.Get("alpha"), p.Get("gamma"))
+	}
+	mean, square := 0.0, 0.0
+	for _, v := range p.Get("L1") {
+		mean += v
+		square += v * v
+	}
+	// 450 draws of N(0, 1/100): the mean is within 4 of its deviations, 0.1/sqrt(450),
+	// and so is the variance, 0.01 sqrt(2/450).
+	if mean /= 450; math.Abs(mean) > 0.019 || math.Abs(square/450-0.01) > 0.0027 {
+		t.Errorf("the entries of L1 have mean %v and mean square %v", mean, square/450)
+	}
+}
+
+func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
+	err := model.Config{Readout: "median", Lambda: math.NaN(), DType: "float16"}.Validate()
+	if !errors.Is(err, model.ErrConfig) {
+		t.Fatalf("the error is %v", err)
+	}
+	for _, part := range []string{
+		`readout is "median"; it must be one of mean, signed`, `estimator is ""`, "odd-kernel", `dtype is "float16"; it must be one of float32, float64`,
+		"features is 0", "layers is 0", "hidden is 0", "k is 0", "lambda is NaN", "paper, scaled", "relu, tanh, softplus, identity", "none, size",
+	} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error does not say %q:\n%v", part, err)
+		}
+	}
+	for _, name := range model.Presets() {
+		c, err := model.Preset(name, 3)
+		if err := errors.Join(err, c.Validate()); err != nil {
+			t.Errorf("preset %s: %v", name, err)
+		}
+	}
+	if _, err := model.Preset("papre", 3); err == nil || !strings.Contains(err.Error(), "default, paper") {
+		t.Errorf("unknown preset: %v", err)
+	}
+}
+
+func TestMisfitsAreNamed(t *testing.T) {
+	c := config(t, "default", 3)
+	r := data.Stream(5, "misfits")
+	p := modeltest.Problem(r, 3, 6, 7)
+	payload, err := model.Prepare(c, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: 13, Tasks: 2, Tuples: 2}, []float64{0.9, 1.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	omega := modeltest.Covariance(r, 2)
+	params := model.NewParams(c, 1)
+	other := c
+	other.Neighbours = 3
+	otherPayload, err := model.Prepare(other, p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bigPayload, err := model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 8), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, call := range map[string]func() error{
+		"4 features, but the network 3": func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6), nil); return err },
+		"at least one tuple":            func() error { _, err := graph.Step(params, payload, nil); return err },
+		"3 tuples":                      func() error { _, err := graph.Step(params, payload, make([]model.Tuple, 3)); return err },
+		"Omega has 9 entries": func() error {
+			_, err := graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}})
+			return err
+		},
+		"prepared with k 3": func() error {
+			_, err := graph.Step(params, otherPayload, []model.Tuple{{Omega: omega, O: 1}})
+			return err
+		},
+		"3 tasks in a graph": func() error {
+			_, err := graph.Step(params, bigPayload, []model.Tuple{{Omega: make([]float64, 9), O: 1}})
+			return err
+		},
+		"all equal": func() error {
+			_, err := model.NewTrainingGraph(c, model.Capacity{}, []float64{1, 1})
+			return err
+		},
+		"5 tensors, but the configuration has 6": func() error {
+			_, err := model.NewForward(&model.Network{Config: c, Params: params[1:]})
+			return err
+		},
+		"task 1": func() error {
+			q := modeltest.Problem(r, 3, 6, 7)
+			for i := range q.Tasks[1].TrainSet.Y {
+				q.Tasks[1].TrainSet.Y[i] = 1
+			}
+			_, err := model.Prepare(c, q, nil)
+			return err
+		},
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v; it must say %q", err, want)
+		}
+	}
+}

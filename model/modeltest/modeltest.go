@@ -1,0 +1,342 @@
+// Package modeltest proves registered readouts, estimators and links right. A
+// test of one's own piece is one line,
+//
+//	func TestMyEstimator(t *testing.T) { modeltest.Check(t, "my-estimator") }
+//
+// which checks the properties that training and inference rely on.
+package modeltest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+)
+
+const (
+	seeds    = 4
+	features = 4
+	tuples   = 3
+
+	step              = 1e-5 // of the central differences
+	gradientTolerance = 1e-5 // of the gradient against them, relative to 1 + |gradient|
+	kinkTolerance     = 1e-4 // differences of two steps that disagree by more straddle a kink
+	equalTolerance    = 1e-10
+)
+
+// Check tests the combination of the named readout, estimator and link. What
+// is not named is the default preset's. A name registered as several kinds of
+// pieces is used for all of them.
+func Check(t *testing.T, names ...string) {
+	t.Helper()
+	c, err := model.Preset("default", features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Layers, c.Hidden, c.Neighbours, c.DType = 3, 3, 2, layers.Float64
+	for _, name := range names {
+		known := false
+		for _, piece := range []struct {
+			names []string
+			field *string
+		}{{model.Readouts(), &c.Readout}, {model.Estimators(), &c.Estimator}, {model.Links(), &c.Link}} {
+			if slices.Contains(piece.names, name) {
+				*piece.field, known = name, true
+			}
+		}
+		if !known {
+			t.Fatalf("no readout, estimator or link is registered as %q; there are the readouts %v, estimators %v and links %v", name, model.Readouts(), model.Estimators(), model.Links())
+		}
+	}
+	for _, objective := range []model.Objective{model.Paper, model.Scaled} {
+		c.Objective = objective
+		for seed := range uint64(seeds) {
+			t.Run(fmt.Sprintf("%s-%s-%s/%s/seed=%d", c.Readout, c.Estimator, c.Link, objective, seed), func(t *testing.T) {
+				s := newSuite(t, c, seed)
+				t.Run("the gradient is that of the loss", s.gradient)
+				t.Run("a step on several tuples is the mean of single steps", s.batch)
+				t.Run("training and forward graphs agree", s.agreement)
+				t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
+				t.Run("a smaller direction * f is a smaller relative error", s.direction)
+				t.Run("a saved network says the same", s.saving)
+			})
+		}
+	}
+}
+
+// suite is a network with random parameters, and a problem with some tuples.
+type suite struct {
+	network  *model.Network
+	problem  *data.ProblemData
+	payload  *model.Payload
+	tuples   []model.Tuple
+	outcomes []float64
+	graph    *model.TrainingGraph
+}
+
+func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
+	t.Helper()
+	r := data.Stream(seed, "modeltest")
+	s := &suite{problem: Problem(r, features, 9, 7, 8), outcomes: []float64{0.7, 0.9, 1, 1.3}}
+	var err error
+	if s.network, err = model.NewNetwork(c, seed); err != nil {
+		t.Fatal(err)
+	}
+	perturb(r, c, s.network.Params, seed%2 == 1)
+	if s.payload, err = model.Prepare(c, s.problem, nil); err != nil {
+		t.Fatal(err)
+	}
+	for q := range tuples {
+		s.tuples = append(s.tuples, model.Tuple{Omega: Covariance(r, len(s.problem.Tasks)), O: s.outcomes[q]})
+	}
+	// More room than needed, so that padding is part of what is tested.
+	size := model.Capacity{Rows: s.payload.Rows() + 3, Tasks: s.payload.Tasks() + 2, Tuples: tuples + 1}
+	if s.graph, err = model.NewTrainingGraph(c, size, s.outcomes); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// perturb moves the parameters away from their start, where many are zero. The
+// ones above the embeddings are negated if wanted: a link may fall.
+func perturb(r *rand.Rand, c model.Config, p model.Params, negate bool) {
+	for i, spec := range c.Specs() {
+		for j := range p[i].Value {
+			if negate && !spec.Embedding {
+				p[i].Value[j] *= -1
+			}
+			p[i].Value[j] += 0.3 * r.NormFloat64()
+		}
+	}
+}
+
+// Problem returns a random classification problem of d dense features with
+// tasks of the given numbers of training rows, at least two each. Both labels
+// occur.
+func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
+	p := &data.ProblemData{Problem: &data.Problem{Name: "random"}}
+	for j, n := range rows {
+		value := make([]float32, n*d)
+		for i := range value {
+			value[i] = float32(r.NormFloat64())
+		}
+		x, err := data.NewDense(n, d, value)
+		if err != nil {
+			panic(err) // the sizes agree by construction
+		}
+		y := make([]float64, n)
+		for i := range y {
+			y[i] = float64(2*r.IntN(2) - 1)
+		}
+		y[0], y[1] = 1, -1
+		p.Tasks = append(p.Tasks, data.TaskData{
+			Task:     &data.Task{Name: fmt.Sprint("task ", j), Kind: data.Classification},
+			TrainSet: data.Samples{X: x, Y: y},
+		})
+	}
+	return p
+}
+
+// Covariance returns a random m x m covariance with trace 1, row-major.
+func Covariance(r *rand.Rand, m int) []float64 {
+	a := make([]float64, m*m)
+	for i := range a {
+		a[i] = r.NormFloat64()
+	}
+	omega, trace := make([]float64, m*m), 0.0
+	for i := range m {
+		for j := range m {
+			for k := range m {
+				omega[i*m+j] += a[i*m+k] * a[j*m+k]
+			}
+		}
+		trace += omega[i*m+i]
+	}
+	for i := range omega {
+		omega[i] /= trace
+	}
+	return omega
+}
+
+func (s *suite) step(t *testing.T, tuples ...model.Tuple) model.Step {
+	t.Helper()
+	step, err := s.graph.Step(s.network.Params, s.payload, tuples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return step
+}
+
+func (s *suite) estimate(t *testing.T, p *model.Payload, tuples ...model.Tuple) *model.Estimate {
+	t.Helper()
+	forward, err := model.NewForward(s.network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := forward.Estimate(p, tuples...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (s *suite) gradient(t *testing.T) {
+	gradient := s.step(t, s.tuples...).Gradient.Clone()
+	checked, kinks := 0, 0
+	for i, p := range s.network.Params {
+		for j, x := range p.Value {
+			difference := func(h float64) float64 {
+				defer func() { p.Value[j] = x }()
+				p.Value[j] = x + h
+				up := s.step(t, s.tuples...).Loss
+				p.Value[j] = x - h
+				return (up - s.step(t, s.tuples...).Loss) / (2 * h)
+			}
+			want, got := difference(step), gradient[i].Value[j]
+			if wide := difference(4 * step); math.Abs(wide-want) > kinkTolerance*(1+math.Abs(want)) {
+				kinks++
+				continue
+			}
+			checked++
+			if !(math.Abs(got-want) <= gradientTolerance*(1+math.Abs(want))) {
+				t.Errorf("d loss / d %s[%d] is %v, by central differences %v", p.Name, j, got, want)
+			}
+		}
+	}
+	if kinks*10 > checked {
+		t.Errorf("%d of %d entries lie at a kink; the gradient is not proved", kinks, kinks+checked)
+	}
+}
+
+func (s *suite) batch(t *testing.T) {
+	together := s.step(t, s.tuples...)
+	loss, gradient := together.Loss, together.Gradient.Clone()
+	for _, tuple := range s.tuples {
+		single := s.step(t, tuple)
+		loss -= single.Loss / tuples
+		for i, g := range single.Gradient {
+			for j, v := range g.Value {
+				gradient[i].Value[j] -= v / tuples
+			}
+		}
+	}
+	near(t, "loss of the batch minus the mean", []float64{loss}, []float64{0})
+	for _, g := range gradient {
+		near(t, "gradient of the batch minus the mean, "+g.Name, g.Value, make([]float64, len(g.Value)))
+	}
+}
+
+func (s *suite) agreement(t *testing.T) {
+	training, forward := s.step(t, s.tuples...), s.estimate(t, s.payload, s.tuples...)
+	near(t, "f of the forward graph", forward.F, training.F)
+	near(t, "v of the forward graph", forward.V, training.V)
+	m := forward.Tasks
+	for q, tuple := range s.tuples {
+		f := 0.0
+		for i, w := range tuple.Omega {
+			f += forward.Phi[i]*w + forward.C*w*w
+		}
+		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{f}, training.F[q:q+1])
+	}
+	for i := range m {
+		for j := range m {
+			near(t, "Phi transposed", forward.Phi[i*m+j:][:1], forward.Phi[j*m+i:][:1])
+		}
+	}
+}
+
+func (s *suite) permutation(t *testing.T) {
+	before := s.estimate(t, s.payload, s.tuples...)
+	m, h := before.Tasks, len(before.E)/before.Tasks
+	order := data.Stream(1, "permutation").Perm(m)
+	if slices.IsSorted(order) {
+		slices.Reverse(order)
+	}
+	moved := &data.ProblemData{Problem: s.problem.Problem}
+	for _, j := range order {
+		moved.Tasks = append(moved.Tasks, s.problem.Tasks[j])
+	}
+	payload, err := model.Prepare(s.network.Config, moved, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	permute := func(v []float64) (p []float64) {
+		for _, i := range order {
+			for _, j := range order {
+				p = append(p, v[i*m+j])
+			}
+		}
+		return p
+	}
+	var tuples []model.Tuple
+	for _, tuple := range s.tuples {
+		tuples = append(tuples, model.Tuple{Omega: permute(tuple.Omega), O: tuple.O})
+	}
+	after := s.estimate(t, payload, tuples...)
+	for to, from := range order {
+		near(t, "E", after.E[to*h:][:h], before.E[from*h:][:h])
+	}
+	near(t, "Phi", after.Phi, permute(before.Phi))
+	near(t, "f", after.F, before.F)
+}
+
+// direction checks the link on a range of o's, and the sign that inference
+// gives to Phi and c.
+func (s *suite) direction(t *testing.T) {
+	var probes []model.Tuple
+	for o := 0.3; o < 2; o += 0.1 {
+		probes = append(probes, model.Tuple{Omega: s.tuples[0].Omega, O: o})
+	}
+	e := s.estimate(t, s.payload, probes...)
+	direction := s.network.Direction()
+	for q, p := range probes {
+		if o := s.network.RelativeError(e.V[q]); math.Abs(o-p.O) > 1e-6 {
+			t.Errorf("the inverse of v(%v) = %v is %v", p.O, e.V[q], o)
+		}
+		if q > 0 && direction*(e.V[q]-e.V[q-1]) <= 0 {
+			t.Errorf("v goes from %v to %v as o rises to %v, against the direction %v", e.V[q-1], e.V[q], p.O, direction)
+		}
+	}
+	// Of two values of f, that with the lower Phi' and rho part stands for the
+	// lower o. The v's are values that f is meant to take.
+	low, high := e.V[2], e.V[len(e.V)-3]
+	if lower := direction*low < direction*high; lower != (s.network.RelativeError(low) < s.network.RelativeError(high)) {
+		t.Errorf("direction * f orders %v and %v against the relative error", low, high)
+	}
+}
+
+func (s *suite) saving(t *testing.T) {
+	dir := t.TempDir()
+	if err := s.network.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := model.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &suite{network: loaded}
+	a, b := s.estimate(t, s.payload, s.tuples...), other.estimate(t, s.payload, s.tuples...)
+	for _, v := range []struct {
+		what      string
+		got, want []float64
+	}{{"E", b.E, a.E}, {"Phi", b.Phi, a.Phi}, {"f", b.F, a.F}, {"v", b.V, a.V}} {
+		if !slices.Equal(v.got, v.want) {
+			t.Errorf("%s of the loaded network is %v, of the saved one %v", v.what, v.got, v.want)
+		}
+	}
+}
+
+func near(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	for i := range want {
+		if !(math.Abs(got[i]-want[i]) <= equalTolerance*(1+math.Abs(want[i]))) {
+			t.Errorf("%s: entry %d is %v, want %v", what, i, got[i], want[i])
+			return
+		}
+	}
+}

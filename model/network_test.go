@@ -1,0 +1,190 @@
+package model_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+	"l2mt/model/safetensors"
+)
+
+func TestASavedNetworkComesBack(t *testing.T) {
+	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
+		c := config(t, "default", 3)
+		c.DType, c.Layers, c.Free = dtype, 3, true
+		n := network(t, c, 1)
+		n.Provenance = map[string]string{"experience": "digits", "seed": "1"}
+		dir := filepath.Join(t.TempDir(), "made", "anew")
+		for range 2 { // onto nothing, and onto itself
+			if err := n.Save(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := model.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Config != n.Config || got.Provenance["experience"] != "digits" {
+			t.Errorf("loaded %+v, saved %+v", got, n)
+		}
+		for i, p := range n.Params {
+			for j, v := range p.Value {
+				if dtype == layers.Float32 {
+					v = float64(float32(v))
+				}
+				if got.Params[i].Value[j] != v {
+					t.Fatalf("%s %s[%d] is %v after loading, was %v", dtype, p.Name, j, got.Params[i].Value[j], v)
+				}
+			}
+		}
+		p := modeltest.Problem(data.Stream(1, "saved"), 3, 6, 5)
+		if a, b := estimate(t, n, p), estimate(t, got, p); !slices.Equal(a.E, b.E) || !slices.Equal(a.Phi, b.Phi) {
+			t.Errorf("%s: the loaded network embeds differently", dtype)
+		}
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) != 2 {
+			t.Errorf("the directory holds %v (%v); it must hold two files", files, err)
+		}
+	}
+}
+
+// Every kind of damage is refused, with the file and the tensor or field.
+func TestLoadNamesEveryMismatch(t *testing.T) {
+	c := config(t, "default", 3)
+	weights := func(change func(p model.Params) model.Params) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			path := filepath.Join(dir, model.WeightsFile)
+			tensors, metadata, err := safetensors.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := safetensors.Write(path, change(tensors), metadata); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	text := func(old, new string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			path := filepath.Join(dir, model.ConfigFile)
+			b, err := os.ReadFile(path)
+			if err != nil || !strings.Contains(string(b), old) {
+				t.Fatalf("%s does not contain %s (%v)", b, old, err)
+			}
+			if err := os.WriteFile(path, []byte(strings.Replace(string(b), old, new, 1)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	bytesOf := func(change func(b []byte) []byte) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			path := filepath.Join(dir, model.WeightsFile)
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, change(b), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		is     error
+		says   []string
+	}{
+		{"a missing tensor", weights(func(p model.Params) model.Params { return p[1:] }), model.ErrMismatch, []string{model.WeightsFile, `no tensor "L1"`}},
+		{"a left-over tensor", weights(func(p model.Params) model.Params {
+			return append(p, model.Tensor{Name: "delta", DType: safetensors.F64, Value: []float64{1}})
+		}), model.ErrMismatch, []string{`a tensor "delta"`}},
+		{"another shape", weights(func(p model.Params) model.Params {
+			p[0].Shape = []int{4, 3}
+			return p
+		}), model.ErrMismatch, []string{`"L1" has shape [4 3]; it must have [3 4]`}},
+		{"another precision", weights(func(p model.Params) model.Params {
+			p[1].DType = safetensors.F32
+			return p
+		}), model.ErrMismatch, []string{`"b1" has dtype F32; it must have F64`}},
+		{"a number that is none", weights(func(p model.Params) model.Params {
+			p[0].Value[5] = math.NaN()
+			return p
+		}), model.ErrMismatch, []string{`"L1" has NaN at entry 5`}},
+		{"a changed byte", bytesOf(func(b []byte) []byte { b[len(b)-3] ^= 1; return b }), safetensors.ErrFormat, []string{model.WeightsFile, "SHA-256"}},
+		{"a torn file", bytesOf(func(b []byte) []byte { return b[:len(b)-1] }), safetensors.ErrFormat, []string{model.WeightsFile}},
+		{"an empty file", bytesOf(func([]byte) []byte { return nil }), safetensors.ErrFormat, []string{model.WeightsFile}},
+		{"a changed choice", text(`"tanh"`, `"log"`), model.ErrMismatch, []string{"link is tanh, but config.json says log"}},
+		{"an unknown choice", text(`"odd-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.ConfigFile, "even-kernel"}},
+		{"an unknown field", text(`"hidden"`, `"hiden"`), nil, []string{model.ConfigFile, "hiden"}},
+		{"another schema", text(`"schema": 1`, `"schema": 2`), model.ErrConfig, []string{model.ConfigFile, "schema 2"}},
+		{"no file", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, model.WeightsFile)) }, os.ErrNotExist, []string{model.WeightsFile}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := network(t, c, 1).Save(dir); err != nil {
+				t.Fatal(err)
+			}
+			tc.damage(t, dir)
+			_, err := model.Load(dir)
+			if err == nil || tc.is != nil && !errors.Is(err, tc.is) {
+				t.Fatalf("the error is %v, want one of %v", err, tc.is)
+			}
+			for _, part := range tc.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the error does not say %q:\n%v", part, err)
+				}
+			}
+		})
+	}
+}
+
+// A crash between the two files leaves the new weights beside the old
+// config.json, which differs in what was trained, not in the configuration.
+func TestACrashBetweenTheFilesLeavesALoadableNetwork(t *testing.T) {
+	c := config(t, "default", 3)
+	n, dir := network(t, c, 1), t.TempDir()
+	n.Provenance = map[string]string{"epoch": "1"}
+	if err := n.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(filepath.Join(dir, model.ConfigFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Provenance["epoch"] = "2"
+	n.Params.Get("gamma")[0] = 5
+	if err := n.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, model.ConfigFile), old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	got, err := model.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Provenance["epoch"] != "2" || got.Params.Get("gamma")[0] != 5 {
+		t.Errorf("loaded epoch %s and gamma %v, want those of the new weights", got.Provenance["epoch"], got.Params.Get("gamma"))
+	}
+}
+
+func TestAConfigurationSurvivesJSON(t *testing.T) {
+	want := config(t, "default", 3)
+	want.Free, want.Activation = true, layers.Softplus
+	b, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got model.Config
+	if err := json.Unmarshal(b, &got); err != nil || got != want {
+		t.Errorf("%s became %+v (%v)", b, got, err)
+	}
+}
