@@ -64,8 +64,8 @@ func (s *Solution) Unique() bool { return s.Rho > 0 || s.Multiplicity == 1 }
 //	         minimiser; of several vectors Omega takes the one nearest to a
 //	         coordinate axis (a single task), and of several axes the first.
 //
-// None of these depends on the signs or the basis that the eigendecomposition
-// happens to return.
+// Up to rounding, none of these depends on the signs or the basis that the
+// eigendecomposition happens to return.
 //
 // Phi is symmetric by its type, and it isn't changed. Omega returns an error
 // that wraps ErrInvalid if Phi is empty, if Phi or rho is not finite, or if Phi

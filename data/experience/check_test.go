@@ -1,0 +1,172 @@
+package experience_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+)
+
+// writeRaw makes a store whose only shard has these lines, valid or not.
+func writeRaw(t testing.TB, lines ...[]byte) (dir, shard string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "store")
+	experiencetest.Write(t, dir, "one")
+	shard = filepath.Join(dir, "one.jsonl")
+	if err := os.WriteFile(shard, bytes.Join(lines, nil), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir, shard
+}
+
+func encodeAll(t testing.TB, records ...*experience.Record) (lines [][]byte) {
+	t.Helper()
+	for _, r := range records {
+		line, err := experience.Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func check(t testing.TB, dir string) *experience.Report {
+	t.Helper()
+	s, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := s.Check(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// wantFault checks that the store has one fault, at that line.
+func wantFault(t *testing.T, name, dir, shard string, line int, want error, says string) {
+	t.Helper()
+	report := check(t, dir)
+	if len(report.Faults) != 1 {
+		t.Errorf("%s: %d faults, want 1: %v", name, len(report.Faults), report.Faults)
+		return
+	}
+	f := report.Faults[0]
+	if f.File != shard || f.Line != line || !errors.Is(f, want) || !strings.Contains(f.Error(), says) {
+		t.Errorf("%s: %v\nwant line %d, %s", name, f, line, says)
+	}
+	if err := report.Err(); !errors.Is(err, want) || !strings.Contains(err.Error(), "1 faults in") {
+		t.Errorf("%s: Err is %v", name, err)
+	}
+}
+
+func TestCheckFindsInvalidRecords(t *testing.T) {
+	for _, c := range invalid {
+		records := experiencetest.Problem(1, "p", 3, "mtrl", "snr")
+		c.spoil(records[1])
+		dir, shard := writeRaw(t, encodeAll(t, records...)...)
+		said := false
+		for _, f := range check(t, dir).Faults {
+			if f.File != shard || f.Line != 2 {
+				t.Errorf("%s: %v", c.name, f)
+			}
+			said = said || errors.Is(f, data.ErrInvalid) && strings.Contains(f.Error(), c.says)
+		}
+		if !said {
+			t.Errorf("%s: no fault says %s", c.name, c.says)
+		}
+	}
+}
+
+func TestCheckFindsDamagedLines(t *testing.T) {
+	good := encodeAll(t, experiencetest.Problem(1, "p", 2, "mtrl", "snr")...)
+	flipped := bytes.Clone(good[1])
+	flipped[len(flipped)/2] ^= 4
+	for _, c := range []struct {
+		name string
+		line []byte
+		want error
+		says string
+	}{
+		{"flipped bit", flipped, experience.ErrChecksum, "it says "},
+		{"empty line", []byte("\n"), data.ErrFormat, "the line does not end in a checksum"},
+		{"text", []byte("hello\n"), data.ErrFormat, "the line does not end in a checksum"},
+		{"carriage return", append(bytes.TrimSuffix(good[1], []byte("\n")), "\r\n"...), data.ErrFormat, "the line does not end in a checksum"},
+		{"not JSON", experience.Seal([]byte("{]}")), data.ErrFormat, "invalid character"},
+		{"unknown field", experience.Seal([]byte(`{"omgea":[[1]]}`)), data.ErrFormat, `unknown field "omgea"`},
+		{"wrong type", experience.Seal([]byte(`{"draw":"first"}`)), data.ErrFormat, "cannot unmarshal string"},
+	} {
+		dir, shard := writeRaw(t, good[0], c.line, good[2])
+		wantFault(t, c.name, dir, shard, 2, c.want, c.says)
+	}
+}
+
+func TestCheckFindsWhatRecordsTellTogether(t *testing.T) {
+	p := experiencetest.Problem(1, "p", 3, "mtrl", "snr")
+	q := experiencetest.Problem(1, "q", 3, "mtrl")
+
+	dir, shard := writeRaw(t, encodeAll(t, p[0], p[1], q[0], p[1], p[2])...)
+	wantFault(t, "duplicate", dir, shard, 4, experience.ErrDuplicate, p[1].ID+" is also at "+shard+":2")
+
+	dir, shard = writeRaw(t, encodeAll(t, p[0], p[1], q[1], p[2])...)
+	wantFault(t, "no denominator", dir, shard, 3, data.ErrInvalid, `problem "q" has 1 tuples that are ok, but none of source "stl"`)
+
+	result := *p[2].Result
+	result.STL = experience.NewErrors(nil, []float64{1, 2, 3})
+	result.O = result.Model.MeanTest / result.STL.MeanTest
+	p[2].Result = &result
+	dir, shard = writeRaw(t, encodeAll(t, p[0], p[1], p[2])...)
+	wantFault(t, "another denominator", dir, shard, 3, experience.ErrConflict, "the errors of single-task learning differ from those at "+shard+":1")
+}
+
+// A failed tuple that says why is not a fault, even the only one of its problem.
+func TestCheckAcceptsExplainedFailures(t *testing.T) {
+	dir := experiencetest.Dir(t)
+	r := *experiencetest.Problem(1, "p", 2, "glmtl")[1]
+	r.Status, r.Reason, r.Omega, r.Result = experience.Failed, "the graphical lasso diverged", nil, nil
+	experiencetest.Write(t, dir, "one", &r)
+	if report := check(t, dir); report.Records != 1 || report.Err() != nil {
+		t.Errorf("%+v", report)
+	}
+}
+
+// Check reports everything it finds and goes on after it.
+func TestCheckGoesOn(t *testing.T) {
+	p := experiencetest.Problem(1, "p", 3, "mtrl", "snr", "ssnr")
+	lines := encodeAll(t, p...)
+	dir, shard := writeRaw(t, []byte("x\n"), lines[0], []byte("y\n"), lines[1], lines[1], lines[2], lines[3][:100])
+	report := check(t, dir)
+	var at []int
+	for _, f := range report.Faults {
+		at = append(at, f.Line)
+	}
+	if !slices.Equal(at, []int{1, 3, 5}) || report.Records != 4 {
+		t.Errorf("faults in lines %v, %d records", at, report.Records)
+	}
+	if w := report.Warnings; len(w) != 1 || w[0].File != shard || w[0].Line != 7 || !errors.Is(w[0], experience.ErrTorn) {
+		t.Errorf("warnings %v", w)
+	}
+}
+
+func TestCheckCanBeInterrupted(t *testing.T) {
+	dir := experiencetest.Dir(t)
+	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
+	s, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Check(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,271 @@
+package experience_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+)
+
+// drawRecord returns an arbitrary record: well-formed, not necessarily valid.
+func drawRecord(t *rapid.T) *experience.Record {
+	finite := rapid.Custom(func(t *rapid.T) float64 {
+		return rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64).Draw(t, "float")
+	})
+	errs := rapid.Custom(func(t *rapid.T) experience.Errors {
+		return experience.Errors{
+			Validation: rapid.SliceOfN(finite, 1, 4).Draw(t, "validation"),
+			Test:       rapid.SliceOfN(finite, 1, 4).Draw(t, "test"),
+			MeanTest:   finite.Draw(t, "mean"),
+		}
+	})
+	r := &experience.Record{
+		ID: rapid.String().Draw(t, "id"), Problem: rapid.String().Draw(t, "problem"),
+		ProblemID: rapid.String().Draw(t, "problem id"), Source: rapid.String().Draw(t, "source"),
+		Draw: rapid.Int().Draw(t, "draw"), Status: experience.Status(rapid.String().Draw(t, "status")),
+		Reason: rapid.String().Draw(t, "reason"),
+	}
+	if rapid.Bool().Draw(t, "with hyper") {
+		r.Hyper = rapid.MapOfN(rapid.String(), finite, 1, 4).Draw(t, "hyper")
+	}
+	if rapid.Bool().Draw(t, "with Omega") {
+		r.Omega = rapid.SliceOfN(rapid.SliceOfN(finite, 1, 4), 1, 4).Draw(t, "omega")
+	}
+	if rapid.Bool().Draw(t, "with result") {
+		r.Result = &experience.Result{Lambda1: finite.Draw(t, "lambda1"), Model: errs.Draw(t, "model"), STL: errs.Draw(t, "stl"), O: finite.Draw(t, "o")}
+	}
+	return r
+}
+
+func TestRecordRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawRecord(t)
+		line, err := experience.Encode(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(line, []byte("\n")); n != 1 || line[len(line)-1] != '\n' {
+			t.Fatalf("%d newlines in %q", n, line)
+		}
+		back, err := experience.Decode(line[:len(line)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(r, back); d != "" {
+			t.Fatalf("changed on the way:\n%s", d)
+		}
+		again, err := experience.Encode(back)
+		if err != nil || !bytes.Equal(line, again) {
+			t.Fatalf("%q became %q, %v", line, again, err)
+		}
+	})
+}
+
+// A line is plain JSON for other programs, and they can verify its checksum.
+func TestLineIsJSONWithItsChecksum(t *testing.T) {
+	r := experiencetest.Problem(1, "p", 2)[0]
+	line, err := experience.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(line, &fields); err != nil {
+		t.Fatal(err)
+	}
+	// As the package comment says it.
+	content := append(line[:bytes.Index(line, []byte(`,"sum"`))], '}')
+	if want := fmt.Sprintf("%x", sha256.Sum256(content))[:16]; fields["sum"] != want {
+		t.Errorf("sum is %v, want %s", fields["sum"], want)
+	}
+	if fields["problem"] != "p" || fields["source"] != "stl" || len(fields["omega"].([]any)) != 2 {
+		t.Errorf("fields are %v", fields)
+	}
+}
+
+func TestEveryChangeOfALineIsNoticed(t *testing.T) {
+	line, err := experience.Encode(experiencetest.Problem(1, "p", 2, "mtrl")[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	line = line[:len(line)-1]
+	for i := range line {
+		for bit := range 8 {
+			changed := bytes.Clone(line)
+			changed[i] ^= 1 << bit
+			if _, err := experience.Decode(changed); !errors.Is(err, experience.ErrChecksum) && !errors.Is(err, data.ErrFormat) {
+				t.Fatalf("bit %d of byte %d, %q: %v", bit, i, line[i], err)
+			}
+		}
+		if _, err := experience.Decode(line[:i]); err == nil {
+			t.Fatalf("accepted the first %d bytes", i)
+		}
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	for _, r := range experiencetest.Problem(1, "p", 2, "mtrl") {
+		line, err := experience.Encode(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		body := bytes.TrimSuffix(line, []byte("\n"))
+		f.Add(body)
+		f.Add(body[:len(body)/2])
+		f.Add(append(body[:len(body)-26:len(body)-26], '}'))
+	}
+	for _, s := range []string{"", "{}", "}", "null", `{"omega":[[1],[]]}`, `{"draw":1e9}`, `{"o":1}`, `{"status":"ok"} {}`, `{"hyper":{"a":1e999}}`, "\x00", `,"sum":"0123456789abcdef"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		// As it is, and with a right checksum, without which nothing gets past the first test.
+		for _, line := range [][]byte{b, bytes.TrimSuffix(experience.Seal(append(bytes.Clone(b), '}')), []byte("\n"))} {
+			r, err := experience.Decode(line)
+			if err != nil {
+				if !errors.Is(err, experience.ErrChecksum) && !errors.Is(err, data.ErrFormat) {
+					t.Fatalf("%q: %v", line, err)
+				}
+				continue
+			}
+			if err := r.Validate(); err != nil && !errors.Is(err, data.ErrInvalid) {
+				t.Fatalf("%q: %v", line, err)
+			}
+			first, err := experience.Encode(r)
+			if err != nil {
+				t.Fatalf("%q: cannot be written again: %v", line, err)
+			}
+			back, err := experience.Decode(bytes.TrimSuffix(first, []byte("\n")))
+			if err != nil {
+				t.Fatalf("%q: cannot be read again: %v", first, err)
+			}
+			if second, err := experience.Encode(back); err != nil || !bytes.Equal(first, second) {
+				t.Fatalf("%q became %q, %v", first, second, err)
+			}
+		}
+	})
+}
+
+func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
+	seen := map[string]string{}
+	add := func(what string, id string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(id) != 32 {
+			t.Errorf("%s: id %q", what, id)
+		}
+		if other, ok := seen[id]; ok {
+			t.Errorf("%s has the id of %s", what, other)
+		}
+		seen[id] = what
+	}
+	tuple := func(what, problem, source string, draw int, hyper map[string]float64) {
+		t.Helper()
+		id, err := experience.TupleID(problem, source, draw, hyper)
+		add(what, id, err)
+	}
+	tuple("a tuple", "p", "snr", 0, map[string]float64{"r": 1})
+	tuple("another problem", "q", "snr", 0, map[string]float64{"r": 1})
+	tuple("another source", "p", "ssnr", 0, map[string]float64{"r": 1})
+	tuple("another draw", "p", "snr", 1, map[string]float64{"r": 1})
+	tuple("another value", "p", "snr", 0, map[string]float64{"r": math.Nextafter(1, 2)})
+	tuple("another name", "p", "snr", 0, map[string]float64{"s": 1})
+	tuple("shifted boundary", "ps", "nr", 0, map[string]float64{"r": 1})
+
+	problem := func(what, fingerprint string, p data.Problem) {
+		t.Helper()
+		id, err := experience.ProblemID(&p, fingerprint)
+		add(what, id, err)
+	}
+	task := func(rows ...int) []*data.Task { return []*data.Task{{Name: "t", Train: rows}} }
+	problem("a problem", "d", data.Problem{Name: "p", Tasks: task(1, 2)})
+	problem("another dataset", "e", data.Problem{Name: "p", Tasks: task(1, 2)})
+	problem("other rows", "d", data.Problem{Name: "p", Tasks: task(1, 3)})
+	problem("other steps", "d", data.Problem{Name: "p", Tasks: task(1, 2), Prepare: []string{"unit"}})
+
+	if _, err := experience.TupleID("p", "snr", 0, map[string]float64{"r": math.NaN()}); err == nil {
+		t.Error("NaN is a hyperparameter")
+	}
+}
+
+// An id must not change from one version of the program to the next, or stores
+// cannot be resumed. The constant is from
+//
+//	printf '["p","snr",2,{"a":0.5,"r":1}]' | sha256sum | cut -c1-32
+func TestIDIsStable(t *testing.T) {
+	const want = "64edb65a61f10757539602647bfedeb6"
+	id, err := experience.TupleID("p", "snr", 2, map[string]float64{"r": 1, "a": 0.5})
+	if err != nil || id != want {
+		t.Errorf("id %s, %v; want %s", id, err, want)
+	}
+}
+
+func TestRelativeErrorNeedsADenominator(t *testing.T) {
+	zero := experience.NewErrors(nil, []float64{0, 0})
+	if _, err := experience.NewResult(1, zero, zero); !errors.Is(err, data.ErrInvalid) {
+		t.Errorf("0/0: %v", err)
+	}
+	r, err := experience.NewResult(1, experience.NewErrors(nil, []float64{0.1, 0.5}), experience.NewErrors(nil, []float64{0.5, 0.25}))
+	if err != nil || r.Model.MeanTest != 0.3 || r.STL.MeanTest != 0.375 || math.Abs(r.O-0.8) > 1e-15 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// invalid lists ways to spoil a valid record, and what must be said about it.
+var invalid = []struct {
+	name  string
+	spoil func(r *experience.Record)
+	says  string
+}{
+	{"foreign id", func(r *experience.Record) { r.ID = strings.Repeat("0", 32) }, `id is "00000000000000000000000000000000"; that of its`},
+	{"no problem", func(r *experience.Record) { r.Problem = "" }, `problem is ""; it must be a text`},
+	{"no source", func(r *experience.Record) { r.Source = "" }, `source is ""; it must be a text`},
+	{"negative draw", func(r *experience.Record) { r.Draw = -1 }, "draw is -1; it counts from 0"},
+	{"unknown status", func(r *experience.Record) { r.Status = "maybe" }, `status is "maybe"; it must be "ok" or "failed"`},
+	{"unexplained failure", func(r *experience.Record) { r.Status, r.Result = experience.Failed, nil }, `status is failed, but the reason is ""`},
+	{"failure with a result", func(r *experience.Record) { r.Status, r.Reason = experience.Failed, "diverged" }, "status is failed, yet there is a result"},
+	{"success with a reason", func(r *experience.Record) { r.Reason = "diverged" }, `yet there is a reason for failure: "diverged"`},
+	{"no Omega", func(r *experience.Record) { r.Omega = nil }, "omega is missing"},
+	{"empty Omega", func(r *experience.Record) { r.Omega = [][]float64{} }, "omega is missing"},
+	{"no result", func(r *experience.Record) { r.Result = nil }, "result is missing"},
+	{"ragged Omega", func(r *experience.Record) { r.Omega[1] = r.Omega[1][:1] }, "omega: row 1 has 1 entries; a matrix of 3 rows needs 3"},
+	{"asymmetric Omega", func(r *experience.Record) { r.Omega[2][0] += 1e-6 }, "omega: it is not symmetric: entry (2, 0) is"},
+	{"trace not 1", func(r *experience.Record) { r.Omega[0][0] += 1e-6 }, "omega: its trace is 1.000"},
+	{"indefinite Omega", func(r *experience.Record) { r.Omega = [][]float64{{0.5, 0.6, 0}, {0.6, 0.5, 0}, {0, 0, 0}} }, "omega: it is not positive semidefinite: its lowest eigenvalue is -0.09999"},
+	{"lambda1 of zero", func(r *experience.Record) { r.Result.Lambda1 = 0 }, "lambda1 is 0; it must be positive and finite"},
+	{"error missing", func(r *experience.Record) { r.Result.Model.Test = r.Result.Model.Test[:2] }, "model: 2 test and 3 validation errors; Omega has 3 tasks"},
+	{"negative error", func(r *experience.Record) { r.Result.Model.Test[1] = -0.1 }, "model: task 1 has error -0.1"},
+	{"wrong mean", func(r *experience.Record) { r.Result.Model.MeanTest += 1e-6 }, "model: mean_test is"},
+	{"wrong o", func(r *experience.Record) { r.Result.O += 1e-6 }, "o is "},
+}
+
+func TestValidate(t *testing.T) {
+	for _, c := range invalid {
+		r := experiencetest.Problem(1, "p", 3, "mtrl")[1]
+		if err := r.Validate(); err != nil {
+			t.Fatalf("valid record: %v", err)
+		}
+		c.spoil(r)
+		err := r.Validate()
+		if !errors.Is(err, data.ErrInvalid) || !strings.Contains(fmt.Sprint(err), c.says) {
+			t.Errorf("%s: %v\nwant %s", c.name, err, c.says)
+		}
+	}
+	stl := experiencetest.Problem(1, "p", 3)[0]
+	stl.Result.Model = experience.NewErrors(nil, []float64{1, 2, 3})
+	stl.Result.O = stl.Result.Model.MeanTest / stl.Result.STL.MeanTest
+	if err := stl.Validate(); err == nil || !strings.Contains(err.Error(), `the source is "stl", yet the errors`) {
+		t.Errorf("STL relative to something else: %v", err)
+	}
+}
