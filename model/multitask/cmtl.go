@@ -132,7 +132,7 @@ func (k cmtl) G(cov *Covariance, _ int, p Params) float64 {
 }
 
 // Support gives the largest eigenvalues of T all that the bounds allow.
-func (k cmtl) Support(t *mat.SymDense, p Params) float64 {
+func (k cmtl) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	m := t.SymmetricDim()
 	a, b, c := k.bounds(m, p)
 	e, err := Eigen(t)

@@ -143,15 +143,25 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("multitask: fitting %q: %w", r.Model, err)
 		}
-		enough := little * s.objective()
+		scale := s.scale()
+		enough := little * scale
 		precision := opt.Tolerance
-		if s.rel.curve != nil {
+		if _, convex := s.model.(Convex); convex && s.rel.curve != nil {
 			// The dual point is as far off as the gradient, not its square.
 			precision *= opt.Tolerance
 		}
-		above, moved, err := s.advance(math.Min(0.1, math.Sqrt(little)), 0.01*precision*s.objective())
+		forcing := math.Min(0.1, math.Sqrt(little))
+		above, moved, err := s.advance(forcing, 0.01*precision*scale)
 		if err != nil {
 			return nil, err
+		}
+		if !moved && s.rel.curve != nil {
+			// Where a pattern of zeros is about to change the curvature
+			// misleads; a step that holds Omega always descends.
+			s.rel.curve = nil
+			if above, moved, err = s.advance(forcing, 0.01*precision*scale); err != nil {
+				return nil, err
+			}
 		}
 		r.Iterations++
 		r.Trace = append(r.Trace, s.objective())
@@ -165,7 +175,7 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 		if c.objective <= best.objective || math.IsInf(best.gap, 1) {
 			best = c
 		}
-		if best.gap <= opt.Tolerance*math.Abs(best.objective) {
+		if best.gap <= opt.Tolerance*max(math.Abs(best.objective), best.loss) {
 			r.Status = Converged
 			break
 		}
@@ -191,6 +201,10 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 	best.fill(r, s)
 	return r, nil
 }
+
+// scale is what tolerances are relative to: the objective, which may be zero
+// or negative where g is, and then the losses.
+func (s *solver) scale() float64 { return max(math.Abs(s.objective()), s.loss) }
 
 // start places the solver at a start and sets the first floor.
 func (s *solver) start(from *Result) error {

@@ -76,52 +76,52 @@ func norm1(a mat.Matrix) float64 {
 // graphicalLasso minimises tr(C P) - ln|P| + alpha ||P||_1 over positive
 // definite P and returns P^-1, P and a bound on the distance to the minimum.
 //
-// It maximises the dual ln|Omega| + m over |Omega - C| <= alpha row by row, as
-// Banerjee, El Ghaoui and d'Aspremont (2008) do: with the other rows fixed, row
-// j solves a lasso. It starts at C + alpha I, which is positive definite
-// whatever C is, and every row raises the determinant, so it stays so. Tasks
-// are scaled to a unit diagonal of Omega, which no row changes.
+// It maximises the dual ln|Omega| + m over |Omega - C| <= alpha, whose diagonal
+// is C + alpha whatever C is, so that a start within the domain is at hand. A
+// unit diagonal of Omega, by scaling the tasks, makes it indifferent to scale.
 func graphicalLasso(c *mat.SymDense, alpha float64) (omega, precision *mat.SymDense, gap float64, err error) {
-	const sweeps = 1000
+	const iterations = 200
 	m := c.SymmetricDim()
 	size := make([]float64, m)
 	for i := range m {
 		size[i] = math.Sqrt(c.At(i, i) + alpha)
 	}
-	q := mat.NewSymDense(m, nil) // C, scaled
-	omega = mat.NewSymDense(m, nil)
+	q := mat.NewSymDense(m, nil) // C + alpha I, scaled
 	for i := range m {
 		for j := range i {
 			q.SetSym(i, j, c.At(i, j)/size[i]/size[j])
-			omega.SetSym(i, j, q.At(i, j))
 		}
-		q.SetSym(i, i, c.At(i, i)/size[i]/size[i])
-		omega.SetSym(i, i, 1)
+		q.SetSym(i, i, 1)
 	}
-	penalty := func(i, j int) float64 { return alpha / size[i] / size[j] }
-	beta := mat.NewDense(m, m, nil)
-	best := math.Inf(1)
-	for range sweeps {
-		for j := range m {
-			rowLasso(omega, q, beta.RawRowView(j), j, penalty)
-		}
-		inverse, err := invert(omega)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		// invert returns its argument as the precision; here the roles differ.
-		p := inverse.Omega
-		gap = dot(q, p) - float64(m)
+	bound := func(i, j int) float64 { return alpha / size[i] / size[j] }
+	dual := &boxed{bound: bound}
+	dual.at = func(u *mat.SymDense) (*boxedPoint, error) { return logDeterminant(q, u) }
+	if _, err := dual.place(mat.NewSymDense(m, nil), 0); err != nil {
+		return nil, nil, 0, err
+	}
+	gap = math.Inf(1)
+	for range iterations {
+		// The gradient is P = Omega^-1.
+		p := dual.gradient
+		g := dot(q, p) - float64(m)
 		for i := range m {
 			for j := range m {
-				gap += penalty(i, j) * math.Abs(p.At(i, j))
+				if i != j {
+					g += bound(i, j) * math.Abs(p.At(i, j))
+				}
 			}
 		}
-		stop := gap <= 1e-13*float64(m) || gap >= best*(1-1e-3)
-		if gap < best || precision == nil {
-			best, precision = gap, p
+		if g < gap {
+			gap, precision = g, p
+			omega = mat.NewSymDense(m, nil)
+			omega.AddSym(q, dual.u)
 		}
-		if stop {
+		if gap <= 1e-14*float64(m) {
+			break
+		}
+		if moved, err := dual.advance(); err != nil {
+			return nil, nil, 0, err
+		} else if !moved {
 			break
 		}
 	}
@@ -131,49 +131,34 @@ func graphicalLasso(c *mat.SymDense, alpha float64) (omega, precision *mat.SymDe
 			precision.SetSym(i, j, precision.At(i, j)/size[i]/size[j])
 		}
 	}
-	return omega, precision, math.Max(best, 0), nil
+	return omega, precision, math.Max(gap, 0), nil
 }
 
-// rowLasso sets row and column j of Omega to their best values given the rest:
-// Omega_ij = sum_k Omega_ik beta_k, where beta minimises
-// 1/2 beta' Omega beta - q_j' beta + sum_i penalty |beta_i| over i, k != j.
-func rowLasso(omega, q *mat.SymDense, beta []float64, j int, penalty func(i, j int) float64) {
-	const passes = 10000
-	m := len(beta)
-	image := make([]float64, m) // Omega beta
-	for i := range m {
-		for k, b := range beta {
-			if k != j {
-				image[i] += omega.At(i, k) * b
-			}
-		}
+// logDeterminant is ln|Q + U| as a function of U.
+func logDeterminant(q, u *mat.SymDense) (*boxedPoint, error) {
+	m := q.SymmetricDim()
+	omega := mat.NewSymDense(m, nil)
+	omega.AddSym(q, u)
+	e, err := Eigen(omega)
+	if err != nil || e.Values[0] <= 0 {
+		return nil, err
 	}
-	for range passes {
-		largest := 0.0
-		for i := range m {
-			if i == j {
-				continue
-			}
-			old := beta[i]
-			beta[i] = soft(q.At(i, j)-image[i]+omega.At(i, i)*old, penalty(i, j)) / omega.At(i, i)
-			if change := beta[i] - old; change != 0 {
-				largest = max(largest, math.Abs(change))
-				for k := range m {
-					image[k] += change * omega.At(k, i)
-				}
-			}
-		}
-		if largest <= 1e-15 {
-			break
-		}
+	p := &boxedPoint{}
+	inverse := make([]float64, m)
+	for i, v := range e.Values {
+		p.value += math.Log(v)
+		inverse[i] = 1 / v
 	}
-	for i := range m {
-		if i != j {
-			// In exact arithmetic the image is within the box already.
-			lo, hi := q.At(i, j)-penalty(i, j), q.At(i, j)+penalty(i, j)
-			omega.SetSym(i, j, min(max(image[i], lo), hi))
-		}
+	precision := e.Rebuild(inverse)
+	p.gradient = precision
+	p.change = func(du *mat.SymDense) *mat.Dense {
+		var t, out mat.Dense
+		t.Mul(precision, du)
+		out.Mul(&t, precision)
+		out.Scale(-1, &out)
+		return &out
 	}
+	return p, nil
 }
 
 // soft is the soft threshold, the minimiser of (x - v)^2/2 + t |x|.
@@ -185,4 +170,22 @@ func soft(v, t float64) float64 {
 		return v + t
 	}
 	return 0
+}
+
+// curve differentiates Omega = S/d + alpha sign(P) on the nonzero entries of P.
+func (glmtl) curve(c *Covariance, s *mat.SymDense, d int, p Params) func(*mat.Dense) *mat.Dense {
+	m := s.SymmetricDim()
+	alpha := 2 * p.Lambda2 / (p.Lambda1 * float64(d))
+	e := newPattern(m, func(i int) float64 { return c.Precision.At(i, i) }, func(i, j int) bool {
+		return math.Abs(c.Omega.At(i, j)-s.At(i, j)/float64(d)) >= alpha*(1-1e-7)
+	})
+	solve := e.solver(func(dp *mat.SymDense) *mat.Dense { return triple(c.Omega, dp, c.Omega) })
+	if solve == nil {
+		return nil
+	}
+	return func(ds *mat.Dense) *mat.Dense {
+		r := e.entries(ds)
+		scale(-1/float64(d), r)
+		return mat.DenseCopyOf(e.matrix(solve(r)))
+	}
 }

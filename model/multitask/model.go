@@ -41,10 +41,12 @@ type Model interface {
 // that a fit can be certified by duality.
 type Convex interface {
 	Model
-	// Support returns the supremum of <T, Omega> - Lambda2 g(Omega), or a
-	// larger number, over all Omega; it is +Inf where that is unbounded, and
-	// NaN when the model is not convex at these hyperparameters.
-	Support(t *mat.SymDense, p Params) float64
+	// Support returns the supremum of <T, Omega> - Lambda2 g(Omega) over all
+	// Omega, or a larger number; it is +Inf where that is unbounded, and NaN
+	// when the model is not convex at these hyperparameters. The step that c
+	// comes from is near the optimum and may serve as a hint; it is nil for
+	// spectral models, which need none.
+	Support(t *mat.SymDense, c *Covariance, p Params) float64
 }
 
 // Info describes a model.
@@ -74,6 +76,9 @@ type Covariance struct {
 	// Gap bounds how far the step's objective is above its minimum. It is 0
 	// for closed forms.
 	Gap float64
+
+	// multiplier is the dual solution of the step of SPATS.
+	multiplier *mat.SymDense
 }
 
 // Params are the hyperparameters of a fit.

@@ -19,14 +19,17 @@ type solver struct {
 	floor   float64 // added to the diagonal of W'W
 
 	point
-	rel   *relation
-	data  []float64 // gradient of the losses with respect to W', m x d
-	trial point
-	step  point       // the direction dW' and its scores
-	u     [][]float64 // scratch for Hessian products
-	t1    []float64   // scratch, m x d
-	t2    []float64
-	cg    [4][]float64
+	rel *relation
+	// follow is how the inverse of Omega follows S at the current point, nil
+	// where it is held or that is not known.
+	follow func(ds *mat.Dense) *mat.Dense
+	data   []float64 // gradient of the losses with respect to W', m x d
+	trial  point
+	step   point       // the direction dW' and its scores
+	u      [][]float64 // scratch for Hessian products
+	t1     []float64   // scratch, m x d
+	t2     []float64
+	cg     [4][]float64
 }
 
 // point is W with all that a fit needs to know there.
@@ -125,8 +128,8 @@ func (s *solver) multiply(dst, v []float64, root, rootT *mat.Dense) {
 	rotate(w, root, v, s.d)
 	clear(g)
 	s.hessian(g, w)
-	if c := s.rel.curve; c != nil {
-		s.addCurvature(g, w, c)
+	if s.follow != nil {
+		s.addCurvature(g, w)
 	}
 	rotate(dst, rootT, g, s.d)
 	add(s.params.Lambda1, v, dst)
@@ -134,32 +137,16 @@ func (s *solver) multiply(dst, v []float64, root, rootT *mat.Dense) {
 
 // addCurvature adds to g the change that Omega^-1, following W' along dW',
 // makes to the gradient Lambda1 Omega^-1 W'.
-func (s *solver) addCurvature(g, dw []float64, c *curvature) {
-	m := s.m
-	cross := products(dw, s.w, m, s.d)
-	var change mat.Dense
-	change.Mul(c.vectors, cross)
-	cross.Mul(&change, c.vectors.T())
-	change.Add(cross, cross.T()) // dS in the basis of the eigenvectors
-	dp := cross
-	for i := range m {
-		for j := range m {
-			if i != j {
-				dp.Set(i, j, c.slope.At(i, j)*change.At(i, j))
-				continue
+func (s *solver) addCurvature(g, dw []float64) {
+	cross := products(dw, s.w, s.m, s.d)
+	ds := mat.NewDense(s.m, s.m, nil)
+	ds.Add(cross, cross.T())
+	dp := s.follow(ds)
+	for i := range s.m {
+		for j := range s.m {
+			if v := dp.At(i, j); v != 0 {
+				add(s.params.Lambda1*v, s.w[j*s.d:][:s.d], g[i*s.d:][:s.d])
 			}
-			sum := 0.0
-			for k := range m {
-				sum += c.diagonal.At(i, k) * change.At(k, k)
-			}
-			dp.Set(i, i, sum)
-		}
-	}
-	change.Mul(c.vectors.T(), dp)
-	dp.Mul(&change, c.vectors)
-	for i := range m {
-		for j := range m {
-			add(s.params.Lambda1*dp.At(i, j), s.w[j*s.d:][:s.d], g[i*s.d:][:s.d])
 		}
 	}
 }
@@ -177,6 +164,10 @@ func (s *solver) relate() (err error) {
 // objective is above its minimum and whether the step lowered it.
 func (s *solver) advance(forcing, enough float64) (above float64, moved bool, err error) {
 	root, l1 := s.rel.root, s.params.Lambda1
+	s.follow = nil
+	if s.rel.curve != nil {
+		s.follow = s.rel.curve()
+	}
 	rootT := mat.DenseCopyOf(root.T())
 	_, k := root.Dims()
 	size := k * s.d
@@ -282,7 +273,7 @@ func (s *solver) lower(p *point) float64 {
 	support := func(c float64) float64 {
 		var scaled mat.SymDense
 		scaled.ScaleSym(c*c/(2*s.params.Lambda1), t)
-		return convex.Support(&scaled, s.params)
+		return convex.Support(&scaled, s.rel.cov, s.params)
 	}
 	at := support(1)
 	if math.IsNaN(at) {

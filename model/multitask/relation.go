@@ -2,7 +2,6 @@ package multitask
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -11,20 +10,13 @@ import (
 type relation struct {
 	// value is Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega) with the floor in S.
 	value float64
+	// cov is the covariance, nil for spectral models, which do without.
+	cov *Covariance
 	// root is Q (m x k) with Omega = Q Q', and inverse its pseudo-inverse.
 	root, inverse *mat.Dense
-	// curve is how the inverse of Omega follows S, nil if that is not known.
-	curve *curvature
-}
-
-// curvature is the derivative of Omega^-1 with respect to S for a spectral
-// model, in the basis of the eigenvectors: off the diagonal entry (i, j)
-// changes by slope(i, j) times that of S, and the diagonal by slope's
-// companion times the diagonal of S.
-type curvature struct {
-	vectors  *mat.Dense // eigenvectors in the rows
-	slope    *mat.Dense
-	diagonal *mat.Dense
+	// curve returns how the inverse of Omega follows S: its derivative along a
+	// change of S. It is nil, or returns nil, where that is not known.
+	curve func() func(ds *mat.Dense) *mat.Dense
 }
 
 // relate computes the Omega step at S = W'W + floor I.
@@ -49,7 +41,7 @@ func relate(model Model, s *mat.SymDense, d int, floor float64, p Params) (*rela
 	if err != nil {
 		return nil, err
 	}
-	rel := &relation{}
+	rel := &relation{cov: c}
 	if c.Precision != nil {
 		rel.value = p.Lambda1 / 2 * dot(s, c.Precision)
 	} else {
@@ -59,6 +51,11 @@ func relate(model Model, s *mat.SymDense, d int, floor float64, p Params) (*rela
 		rel.value += p.Lambda2 * g
 	}
 	rel.root, rel.inverse = roots(e)
+	if k, _ := rel.inverse.Dims(); k == m {
+		if model, ok := model.(curved); ok {
+			rel.curve = func() func(*mat.Dense) *mat.Dense { return model.curve(c, s, d, p) }
+		}
+	}
 	return rel, nil
 }
 
@@ -104,7 +101,7 @@ func relateSpectrum(model spectral, s *mat.SymDense, d int, p Params) (*relation
 	}
 	rel.root, rel.inverse = roots(omega)
 	if _, k := rel.root.Dims(); k == m {
-		rel.curve = curve(model, e, mu, p)
+		rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, e, mu, p) }
 	}
 	return rel, nil
 }
@@ -117,36 +114,4 @@ func gOfSpectrum(model Model, mu []float64, d int, p Params) float64 {
 		omega.SetSym(i, i, v)
 	}
 	return model.G(&Covariance{Omega: omega}, d, p)
-}
-
-// curve differentiates the eigenvalues of Omega^-1 numerically, which is exact
-// enough for Newton's method and needs nothing but the model's spectrum.
-func curve(model spectral, s *Spectrum, mu []float64, p Params) *curvature {
-	const h = 1e-5
-	m := len(mu)
-	c := &curvature{vectors: mat.DenseCopyOf(s.Vectors.T()), slope: mat.NewDense(m, m, nil), diagonal: mat.NewDense(m, m, nil)}
-	up, down, moved := make([]float64, m), make([]float64, m), slices.Clone(s.Values)
-	for j, v := range s.Values {
-		if v == 0 {
-			continue
-		}
-		moved[j] = v * (1 + h)
-		model.spectrum(up, moved, p)
-		moved[j] = v * (1 - h)
-		model.spectrum(down, moved, p)
-		moved[j] = v
-		for i := range m {
-			c.diagonal.Set(i, j, (1/up[i]-1/down[i])/(2*h*v))
-		}
-	}
-	for i := range m {
-		for j := range m {
-			if gap := s.Values[i] - s.Values[j]; math.Abs(gap) > 1e-6*s.Values[max(i, j)] {
-				c.slope.Set(i, j, (1/mu[i]-1/mu[j])/gap)
-			} else {
-				c.slope.Set(i, j, c.diagonal.At(i, i)-c.diagonal.At(i, j))
-			}
-		}
-	}
-	return c
 }

@@ -73,7 +73,7 @@ func (r rmtl) G(c *Covariance, d int, p Params) float64 {
 	return only(c.Omega, step.Omega)
 }
 
-func (r rmtl) Support(t *mat.SymDense, p Params) float64 {
+func (r rmtl) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	step, err := r.Step(t, 0, p)
 	if err != nil {
 		return math.NaN()

@@ -70,7 +70,7 @@ func (s snr) G(c *Covariance, _ int, p Params) float64 {
 
 // Support is the sum over the eigenvalues t of T of the maximum of
 // t mu - Lambda2 mu^r over mu >= 0.
-func (s snr) Support(t *mat.SymDense, p Params) float64 {
+func (s snr) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	r := s.power(p)
 	if r < 1 {
 		return math.NaN()

@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -31,235 +32,123 @@ func sparseStep(s *mat.SymDense, l1, l2 float64) (*Covariance, error) {
 		return &Covariance{Omega: identity(m, 1/float64(m))}, nil
 	}
 	// With S/top and the penalties by l1 top the numbers are of order one. A
-	// floor at rounding level keeps Omega definite.
-	f := mat.NewDense(m, m, nil)
-	root := 0.0
+	// floor keeps Omega definite where S is singular.
+	f, bound := mat.NewDense(m, m, nil), l2/(l1*top)
+	root, rank := 0.0, 0
 	for k, v := range e.Values {
-		q := math.Sqrt(max(v/top, 1e-16))
+		if v > 1e-14*top {
+			rank++
+		}
+		q := math.Sqrt(max(v/top, sparseFloor))
 		root += q
 		for i := range m {
 			f.Set(i, k, e.Vectors.At(i, k)*q)
 		}
 	}
-	dual := &sparseDual{f: f, bound: l2 / (l1 * top), m: m}
-	dual.u = mat.NewSymDense(m, nil)
-	dual.nu = root * root / 2
-	if err := dual.place(); err != nil {
-		return nil, err
+	dual := &boxed{free: true, bound: func(int, int) float64 { return bound }}
+	dual.at = func(m *mat.SymDense) (*boxedPoint, error) { return fidelity(f, m) }
+	if inside, err := dual.place(mat.NewSymDense(m, nil), root*root/2); err != nil || !inside {
+		return nil, fmt.Errorf("multitask: sparse Omega step: %w: W'W is too close to singular", ErrInvalidOmega)
 	}
+	var scaled mat.SymDense
+	scaled.ScaleSym(1/top, s)
+	used := f.Slice(0, m, m-rank, m).(*mat.Dense) // the range of S
 	best, gap := (*mat.SymDense)(nil), math.Inf(1)
 	for range iterations {
-		omega := normalised(dual.omega)
-		value, err := dual.primal(omega)
+		omega, value, err := sparsePrimal(normalised(dual.gradient), &scaled, bound)
 		if err != nil {
 			return nil, err
 		}
-		if g := value - dual.value; g < gap {
-			best, gap = omega, g
+		lower, err := fidelity(used, shifted(dual.u, dual.nu))
+		if err != nil {
+			return nil, err
+		}
+		if lower != nil && value-(lower.value-dual.nu+bound) < gap {
+			best, gap = omega, value-(lower.value-dual.nu+bound)
 		}
 		if gap <= 1e-14*value {
 			break
 		}
-		moved, err := dual.advance()
-		if err != nil {
+		if moved, err := dual.advance(); err != nil {
 			return nil, err
-		}
-		if !moved {
+		} else if !moved {
 			break
 		}
 	}
-	return &Covariance{Omega: best, Gap: math.Max(gap, 0) * l1 * top}, nil
+	c := &Covariance{Omega: best, Gap: math.Max(gap, 0) * l1 * top, multiplier: mat.NewSymDense(m, nil)}
+	c.multiplier.ScaleSym(l1*top, dual.u)
+	return c, nil
 }
 
-// sparseDual is the dual at one point, in units in which l1 is 1 and the
-// largest eigenvalue of S too.
-type sparseDual struct {
-	m     int
-	f     *mat.Dense // S = F F'
-	bound float64    // of the entries of U
-	u     *mat.SymDense
-	nu    float64
+// sparseFloor is the least eigenvalue of S, relative to the largest, that the
+// dual works with.
+const sparseFloor = 1e-12
 
-	value   float64
-	omega   *mat.SymDense
-	image   *mat.Dense // Y = F V with V the eigenvectors of F'M F
-	weights []float64  // square roots of the eigenvalues of F'M F
+// sparsePrimal returns an Omega of trace 1 and the objective of the step there.
+// Directions that only the floor keeps in Omega are left out if that is better.
+func sparsePrimal(omega, s *mat.SymDense, bound float64) (*mat.SymDense, float64, error) {
+	e, err := Eigen(omega)
+	if err != nil {
+		return nil, 0, err
+	}
+	value := traceInverse(s, e)/2 + bound*norm1(omega)
+	if e.Values[0] > 1e2*math.Sqrt(sparseFloor) {
+		return omega, value, nil
+	}
+	for k, mu := range e.Values {
+		if mu <= 1e2*math.Sqrt(sparseFloor) {
+			e.Values[k] = 0
+		}
+	}
+	cut := normalised(e.Rebuild(e.Values))
+	if e, err = Eigen(cut); err != nil {
+		return nil, 0, err
+	}
+	if v := traceInverse(s, e)/2 + bound*norm1(cut); v < value {
+		return cut, v, nil
+	}
+	return omega, value, nil
 }
 
-// place evaluates the dual at u and nu; its value is -Inf outside of the
-// domain, where M is not positive definite.
-func (x *sparseDual) place() error {
-	inside := mat.NewSymDense(x.m, nil)
-	var mf mat.Dense
-	mf.Mul(x.shifted(), x.f)
-	var k mat.Dense
-	k.Mul(x.f.T(), &mf)
-	for i := range x.m {
+// fidelity is sqrt(2) tr (F'M F)^(1/2) as a function of M, positive definite.
+// Its gradient is sqrt(1/2) F (F'M F)^(-1/2) F'.
+func fidelity(f *mat.Dense, m *mat.SymDense) (*boxedPoint, error) {
+	_, n := f.Dims()
+	var mf, fmf mat.Dense
+	mf.Mul(m, f)
+	fmf.Mul(f.T(), &mf)
+	inside := mat.NewSymDense(n, nil)
+	for i := range n {
 		for j := range i + 1 {
-			inside.SetSym(i, j, (k.At(i, j)+k.At(j, i))/2)
+			inside.SetSym(i, j, (fmf.At(i, j)+fmf.At(j, i))/2)
 		}
 	}
 	e, err := Eigen(inside)
-	if err != nil {
-		return err
+	if err != nil || e.Values[0] <= 0 {
+		return nil, err
 	}
-	if e.Values[0] <= 0 {
-		x.value = math.Inf(-1)
-		return nil
-	}
-	x.weights = make([]float64, x.m)
-	inverse := make([]float64, x.m)
-	x.value = x.bound - x.nu
+	p := &boxedPoint{}
+	roots, inverse := make([]float64, n), make([]float64, n)
 	for i, v := range e.Values {
-		x.weights[i] = math.Sqrt(v)
-		inverse[i] = math.Sqrt(0.5) / x.weights[i]
-		x.value += math.Sqrt(2) * x.weights[i]
+		roots[i] = math.Sqrt(v)
+		inverse[i] = math.Sqrt(0.5) / roots[i]
+		p.value += math.Sqrt(2) * roots[i]
 	}
-	x.image = mat.NewDense(x.m, x.m, nil)
-	x.image.Mul(x.f, e.Vectors)
-	x.omega = (&Spectrum{Vectors: x.image}).Rebuild(inverse)
-	return nil
-}
-
-// shifted returns M = U + nu I.
-func (x *sparseDual) shifted() *mat.SymDense {
-	m := mat.NewSymDense(x.m, nil)
-	m.CopySym(x.u)
-	for i := range x.m {
-		m.SetSym(i, i, x.nu)
-	}
-	return m
-}
-
-// primal is the objective of the step at an Omega of trace 1.
-func (x *sparseDual) primal(omega *mat.SymDense) (float64, error) {
-	e, err := Eigen(omega)
-	if err != nil {
-		return 0, err
-	}
-	sum := x.bound * norm1(omega)
-	for k, v := range e.Values {
-		var row mat.VecDense
-		row.MulVec(x.f.T(), e.Vectors.ColView(k))
-		sum += mat.Dot(&row, &row) / (2 * v)
-	}
-	return sum, nil
-}
-
-// change returns the derivative of Omega along dM.
-func (x *sparseDual) change(dm *mat.SymDense) *mat.Dense {
-	var t, k mat.Dense
-	t.Mul(dm, x.image)
-	k.Mul(x.image.T(), &t)
-	for i, a := range x.weights {
-		for j, b := range x.weights {
-			k.Set(i, j, -math.Sqrt(0.5)*k.At(i, j)/(a*b*(a+b)))
-		}
-	}
-	t.Mul(x.image, &k)
-	k.Mul(&t, x.image.T())
-	return &k
-}
-
-// advance takes one Newton step in the variables that are not held at a bound
-// by the gradient, projected onto the box.
-func (x *sparseDual) advance() (bool, error) {
-	m := x.m
-	free := mat.NewSymDense(m, nil)
-	gradient := mat.NewSymDense(m, nil) // of U, and of nu on the diagonal
-	for i := range m {
-		for j := range i {
-			u, g := x.u.At(i, j), x.omega.At(i, j)
-			if !(u >= x.bound && g >= 0 || u <= -x.bound && g <= 0) {
-				free.SetSym(i, j, 1)
-				gradient.SetSym(i, j, g)
+	var image mat.Dense
+	image.Mul(f, e.Vectors)
+	p.gradient = (&Spectrum{Vectors: &image}).Rebuild(inverse)
+	p.change = func(dm *mat.SymDense) *mat.Dense {
+		var t, k mat.Dense
+		t.Mul(dm, &image)
+		k.Mul(image.T(), &t)
+		for i, a := range roots {
+			for j, b := range roots {
+				k.Set(i, j, -math.Sqrt(0.5)*k.At(i, j)/(a*b*(a+b)))
 			}
 		}
+		t.Mul(&image, &k)
+		k.Mul(&t, image.T())
+		return &k
 	}
-	slope := mat.Trace(x.omega) - 1
-	dm, dnu := x.newton(free, gradient, slope)
-	old, oldNu, before := x.u, x.nu, x.value
-	for t := 1.0; t > 1e-12; t /= 2 {
-		x.nu = oldNu + t*dnu
-		x.u = mat.NewSymDense(m, nil)
-		gain := slope * t * dnu
-		for i := range m {
-			for j := range i {
-				v := min(max(old.At(i, j)+t*dm.At(i, j), -x.bound), x.bound)
-				x.u.SetSym(i, j, v)
-				gain += 2 * gradient.At(i, j) * (v - old.At(i, j))
-			}
-		}
-		if err := x.place(); err != nil {
-			return false, err
-		}
-		if x.value > before && x.value >= before+1e-4*gain {
-			return true, nil
-		}
-	}
-	x.u, x.nu = old, oldNu
-	return false, x.place()
-}
-
-// newton solves -H (dU, dnu) = gradient on the free variables by conjugate
-// gradients.
-func (x *sparseDual) newton(free, gradient *mat.SymDense, slope float64) (*mat.SymDense, float64) {
-	m := x.m
-	// A direction is a symmetric matrix with dU off the diagonal and dnu all
-	// along it; the inner product counts nu once.
-	product := func(a, b *mat.SymDense) float64 {
-		sum := a.At(0, 0) * b.At(0, 0)
-		for i := range m {
-			for j := range i {
-				sum += 2 * a.At(i, j) * b.At(i, j)
-			}
-		}
-		return sum
-	}
-	apply := func(dm *mat.SymDense) *mat.SymDense {
-		h := x.change(dm)
-		out := mat.NewSymDense(m, nil)
-		trace := 0.0
-		for i := range m {
-			trace -= h.At(i, i)
-			for j := range i {
-				out.SetSym(i, j, -free.At(i, j)*(h.At(i, j)+h.At(j, i))/2)
-			}
-		}
-		for i := range m {
-			out.SetSym(i, i, trace)
-		}
-		return out
-	}
-	combine := func(a *mat.SymDense, c float64, b *mat.SymDense) {
-		for i := range m {
-			for j := range i + 1 {
-				a.SetSym(i, j, a.At(i, j)+c*b.At(i, j))
-			}
-		}
-	}
-	rest, sum := mat.NewSymDense(m, nil), mat.NewSymDense(m, nil)
-	rest.CopySym(gradient)
-	for i := range m {
-		rest.SetSym(i, i, slope)
-	}
-	dir := mat.NewSymDense(m, nil)
-	dir.CopySym(rest)
-	norm := product(rest, rest)
-	first := norm
-	for it := 0; it < 2*m*m+10 && norm > 1e-24*first; it++ {
-		h := apply(dir)
-		curvature := product(dir, h)
-		if !(curvature > 0) {
-			break
-		}
-		a := norm / curvature
-		combine(sum, a, dir)
-		combine(rest, -a, h)
-		next := product(rest, rest)
-		dir.ScaleSym(next/norm, dir)
-		combine(dir, 1, rest)
-		norm = next
-	}
-	return sum, sum.At(0, 0)
+	return p, nil
 }

@@ -52,18 +52,24 @@ func (spats) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
 }
 
 // Support bounds max <T, Omega> - Lambda2 ||Omega||_1 by the largest eigenvalue
-// of T with its entries off the diagonal shrunk by Lambda2, less Lambda2.
-// The bound is attained at the optimum of a fit.
-func (spats) Support(t *mat.SymDense, p Params) float64 {
+// of T - U, less Lambda2: any U with zero diagonal and |U_ij| <= Lambda2 will do,
+// and that of the step at the optimum attains the maximum.
+func (spats) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
 	m := t.SymmetricDim()
-	shrunk := mat.NewSymDense(m, nil)
+	rest := mat.NewSymDense(m, nil)
 	for i := range m {
-		shrunk.SetSym(i, i, t.At(i, i))
+		rest.SetSym(i, i, t.At(i, i))
 		for j := range i {
-			shrunk.SetSym(i, j, soft(t.At(i, j), p.Lambda2))
+			rest.SetSym(i, j, soft(t.At(i, j), p.Lambda2))
 		}
 	}
-	return largest(shrunk) - p.Lambda2
+	bound := largest(rest)
+	if c != nil && c.multiplier != nil {
+		rest.CopySym(t)
+		addSym(rest, -1, c.multiplier)
+		bound = min(bound, largest(rest))
+	}
+	return bound - p.Lambda2
 }
 
 type spatsLiteral struct{}
@@ -87,11 +93,58 @@ func (spatsLiteral) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) 
 }
 
 // Support is 0 or +Inf: no entry of T is larger than its largest on the diagonal.
-func (spatsLiteral) Support(t *mat.SymDense, p Params) float64 {
+func (spatsLiteral) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	for i := range t.SymmetricDim() {
 		if t.At(i, i) > p.Lambda2 {
 			return math.Inf(1)
 		}
 	}
 	return 0
+}
+
+// curve differentiates Lambda1/2 P S P = Lambda2 sign(Omega) + nu I, with
+// P = Omega^-1, on the nonzero entries of Omega under tr(Omega) = 1.
+func (spats) curve(c *Covariance, s *mat.SymDense, _ int, p Params) func(*mat.Dense) *mat.Dense {
+	m := s.SymmetricDim()
+	inverse, err := invert(c.Omega)
+	if err != nil {
+		return nil
+	}
+	precision := inverse.Omega
+	psp := triple(precision, s, precision)
+	e := newPattern(m, func(i int) float64 { return c.Omega.At(i, i) }, func(i, j int) bool {
+		return p.Lambda1/2*math.Abs(psp.At(i, j)) >= p.Lambda2*(1-1e-7)
+	})
+	solve := e.solver(func(do *mat.SymDense) *mat.Dense {
+		h := triple(precision, do, psp)
+		h.Add(mat.DenseCopyOf(h), h.T())
+		h.Scale(0.5, h)
+		return h
+	})
+	if solve == nil {
+		return nil
+	}
+	trace := e.entries(identity(m, 1))
+	along := solve(trace)
+	return func(ds *mat.Dense) *mat.Dense {
+		r := e.entries(triple(precision, ds, precision))
+		scale(0.5, r)
+		x := solve(r)
+		add(-inner(trace, x)/inner(trace, along), along, x)
+		dp := triple(precision, e.matrix(x), precision)
+		dp.Scale(-1, dp)
+		return dp
+	}
+}
+
+// curve differentiates the diagonal.
+func (spatsLiteral) curve(c *Covariance, s *mat.SymDense, _ int, _ Params) func(*mat.Dense) *mat.Dense {
+	m := s.SymmetricDim()
+	return func(ds *mat.Dense) *mat.Dense {
+		dp := mat.NewDense(m, m, nil)
+		for i := range m {
+			dp.Set(i, i, -ds.At(i, i)/(2*s.At(i, i)*c.Omega.At(i, i)))
+		}
+		return dp
+	}
 }

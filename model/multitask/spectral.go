@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -89,4 +90,55 @@ func identity(m int, c float64) *mat.SymDense {
 		a.SetSym(i, i, c)
 	}
 	return a
+}
+
+// spectralCurve returns the derivative of Omega^-1 along a change of S. In the
+// basis of the eigenvectors an entry off the diagonal changes by a divided
+// difference times that of S, and the diagonal by the derivatives of the
+// eigenvalues, which are numerical: exact enough for Newton's method, and
+// they need nothing but the model's spectrum.
+func spectralCurve(model spectral, s *Spectrum, mu []float64, p Params) func(*mat.Dense) *mat.Dense {
+	const h = 1e-5
+	m := len(mu)
+	slope, diagonal := mat.NewDense(m, m, nil), mat.NewDense(m, m, nil)
+	up, down, moved := make([]float64, m), make([]float64, m), slices.Clone(s.Values)
+	for j, v := range s.Values {
+		if v == 0 {
+			continue
+		}
+		moved[j] = v * (1 + h)
+		model.spectrum(up, moved, p)
+		moved[j] = v * (1 - h)
+		model.spectrum(down, moved, p)
+		moved[j] = v
+		for i := range m {
+			diagonal.Set(i, j, (1/up[i]-1/down[i])/(2*h*v))
+		}
+	}
+	for i := range m {
+		for j := range m {
+			if gap := s.Values[i] - s.Values[j]; math.Abs(gap) > 1e-6*s.Values[max(i, j)] {
+				slope.Set(i, j, (1/mu[i]-1/mu[j])/gap)
+			} else {
+				slope.Set(i, j, diagonal.At(i, i)-diagonal.At(i, j))
+			}
+		}
+	}
+	u := s.Vectors
+	return func(ds *mat.Dense) *mat.Dense {
+		change := triple(u.T(), ds, u)
+		dp := mat.NewDense(m, m, nil)
+		for i := range m {
+			for j := range m {
+				if i != j {
+					dp.Set(i, j, slope.At(i, j)*change.At(i, j))
+					continue
+				}
+				for k := range m {
+					dp.Set(i, i, dp.At(i, i)+diagonal.At(i, k)*change.At(k, k))
+				}
+			}
+		}
+		return triple(u, dp, u.T())
+	}
 }

@@ -61,7 +61,7 @@ func fixSign(u *mat.Dense, j int) {
 
 // Rebuild returns U diag(values) U', symmetric to the bit.
 func (s *Spectrum) Rebuild(values []float64) *mat.SymDense {
-	n := len(values)
+	n, _ := s.Vectors.Dims()
 	a := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := i; j < n; j++ {

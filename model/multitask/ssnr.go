@@ -75,7 +75,7 @@ func (s ssnr) G(c *Covariance, _ int, p Params) float64 {
 }
 
 // Support is the norm of the eigenvalues of T that is dual to the r-norm.
-func (s ssnr) Support(t *mat.SymDense, p Params) float64 {
+func (s ssnr) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	r := s.power(p)
 	if r < 1 {
 		return math.NaN()

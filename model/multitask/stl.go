@@ -35,7 +35,7 @@ func (stl) G(c *Covariance, _ int, _ Params) float64 {
 	return only(c.Omega, identity(m, 1/float64(m)))
 }
 
-func (stl) Support(t *mat.SymDense, _ Params) float64 {
+func (stl) Support(t *mat.SymDense, _ *Covariance, _ Params) float64 {
 	return mat.Trace(t) / float64(t.SymmetricDim())
 }
 
@@ -66,4 +66,4 @@ func (f fixed) Step(*mat.SymDense, int, Params) (*Covariance, error) {
 
 func (f fixed) G(c *Covariance, _ int, _ Params) float64 { return only(c.Omega, f.omega) }
 
-func (f fixed) Support(t *mat.SymDense, _ Params) float64 { return dot(t, f.omega) }
+func (f fixed) Support(t *mat.SymDense, _ *Covariance, _ Params) float64 { return dot(t, f.omega) }

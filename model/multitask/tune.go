@@ -32,7 +32,8 @@ type TuneOptions struct {
 	// Loss is the training loss. Empty means the one that suits the tasks.
 	Loss Loss
 	// Tolerance is the accuracy of the fits that only compare
-	// hyperparameters. 0 means 1e-5. The one chosen is fitted to Fit.Tolerance.
+	// hyperparameters, which stop after 50 iterations at the latest. 0 means
+	// 1e-5. The one chosen is fitted to Fit.Tolerance.
 	Tolerance float64
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
@@ -90,7 +91,8 @@ type Errors struct {
 
 // Tune chooses the hyperparameters of a model by its validation error, fits it
 // with them and reports its errors. Of settings with equal errors the one with
-// the largest Lambda1 is taken.
+// the largest Lambda1 is taken. Models that are not convex keep the fit that
+// was validated: a closer one may be another minimum.
 func Tune(ctx context.Context, model Model, problem *data.ProblemData, opt TuneOptions) (*Tuned, error) {
 	begin := time.Now()
 	s, err := newSearch(model, problem, opt)
@@ -112,11 +114,13 @@ func Tune(ctx context.Context, model Model, problem *data.ProblemData, opt TuneO
 			}
 		}
 	}
-	tuned.Params = best.Params
-	final := s.opt.Fit
-	final.Start = best.result
-	if tuned.Result, err = Fit(ctx, model, s.train, best.Params, final); err != nil {
-		return nil, err
+	tuned.Params, tuned.Result = best.Params, best.result
+	if _, convex := model.(Convex); convex {
+		final := s.opt.Fit
+		final.Start = best.result
+		if tuned.Result, err = Fit(ctx, model, s.train, best.Params, final); err != nil {
+			return nil, err
+		}
 	}
 	if err := tuned.report(problem, opt.STL); err != nil {
 		return nil, err
@@ -276,7 +280,7 @@ func (s *search) run(ctx context.Context) ([][]attempt, error) {
 func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter) ([]attempt, error) {
 	var path []attempt
 	fit := s.opt.Fit
-	fit.Tolerance = s.opt.Tolerance
+	fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, 50
 	for _, l := range s.opt.Lambda1 {
 		r, err := Fit(ctx, s.model, s.train, p.With(Lambda1, l), fit)
 		if err != nil {
