@@ -17,7 +17,7 @@ var kernels = sync.OnceValues(func() (blas.Kernels, error) {
 })
 
 // denseFrom is the share of stored entries from which the dense product is the
-// faster one.
+// faster one; the kernels break even somewhere between 20 and 40 %.
 const denseFrom = 0.25
 
 // features is the stacked X, n x d, either dense or as CSR with its transpose

@@ -24,7 +24,7 @@ func kernelMixture(kernel func(e, a *layers.Node) *layers.Node) Estimator {
 			return []Spec{{Name: "alpha", Shape: []int{4}, Start: []float64{1, 1, 1, 0.1}}}
 		},
 		Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}},
-		Build: func(p Nodes, e *layers.Node) (phi, c *layers.Node) {
+		Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 			alpha := func(i int) *layers.Node { return layers.At(p.Get("alpha"), i-1) }
 			linear := gorgonia.Must(gorgonia.Mul(alpha(1), layers.Gram(e)))      // m x m
 			radial := gorgonia.Must(gorgonia.Mul(alpha(2), kernel(e, alpha(3)))) // m x m
@@ -45,7 +45,7 @@ var reluEstimator = Estimator{
 		}
 	},
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}},
-	Build: func(p Nodes, e *layers.Node) (phi, c *layers.Node) {
+	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 		alpha := p.Get("alpha")
 		turned := gorgonia.Must(gorgonia.Mul(e, gorgonia.Must(gorgonia.Transpose(p.Get("L")))))                 // m x h
 		f := gorgonia.Must(gorgonia.BroadcastAdd(turned, p.Get("beta"), nil, []byte{0}))                        // m x h

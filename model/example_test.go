@@ -23,7 +23,7 @@ func init() {
 			return []model.Spec{{Name: "beta", Shape: []int{2}, Start: []float64{-1, 1}}}
 		},
 		Linear: []model.Entry{{Param: "beta", Index: 0}, {Param: "beta", Index: 1}},
-		Build: func(p model.Nodes, e *layers.Node) (phi, c *layers.Node) {
+		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
 			beta := p.Get("beta")
 			cosines := layers.Gram(layers.Unit(e)) // m x m
 			return gorgonia.Must(gorgonia.Mul(layers.At(beta, 0), cosines)), layers.At(beta, 1)
@@ -35,7 +35,7 @@ func init() {
 		Params: func(model.Config) []model.Spec {
 			return []model.Spec{{Name: "a", Shape: []int{1}, Start: []float64{-1}}}
 		},
-		Build: func(p model.Nodes, o *layers.Node) *layers.Node {
+		Build: func(p model.Inputs, o *layers.Node) *layers.Node {
 			falling := gorgonia.Must(gorgonia.Exp(gorgonia.Must(gorgonia.Neg(o))))
 			return gorgonia.Must(gorgonia.Mul(layers.At(p.Get("a"), 0), falling))
 		},

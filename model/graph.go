@@ -38,7 +38,7 @@ type network struct {
 	config Config
 	size   Capacity
 	slot   *layers.Slot
-	params Nodes
+	params Inputs
 
 	e, phi, c *layers.Node // tasks x h, tasks x tasks, scalar
 	f, v      *layers.Node // one entry a tuple
@@ -50,7 +50,7 @@ type network struct {
 // newNetwork adds the inputs and the estimates to a graph.
 func newNetwork(g *layers.Graph, config Config, size Capacity) *network {
 	n := &network{
-		config: config, size: size, params: Nodes{},
+		config: config, size: size, params: Inputs{},
 		slot:    layers.NewSlot("problem", size.Rows, size.Tasks),
 		omega:   make([]float64, size.Tuples*size.Tasks*size.Tasks),
 		squares: make([]float64, size.Tuples),

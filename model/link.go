@@ -15,7 +15,7 @@ func gamma(Config) []Spec {
 // tanhLink is the paper's v(o) = tanh(gamma_1 o + gamma_2).
 var tanhLink = Link{
 	Params:    gamma,
-	Build:     func(p Nodes, o *layers.Node) *layers.Node { return layers.TanhLink(p.Get("gamma"), o) },
+	Build:     func(p Inputs, o *layers.Node) *layers.Node { return layers.TanhLink(p.Get("gamma"), o) },
 	Direction: func(p Params) float64 { return p.Get("gamma")[0] },
 	Inverse: func(p Params, v float64) float64 {
 		const edge = 1 - 1e-12 // tanh never reaches 1
@@ -28,7 +28,7 @@ var tanhLink = Link{
 // rises with o whatever gamma is.
 var logLink = Link{
 	Params:    gamma,
-	Build:     func(p Nodes, o *layers.Node) *layers.Node { return layers.LogLink(p.Get("gamma"), o) },
+	Build:     func(p Inputs, o *layers.Node) *layers.Node { return layers.LogLink(p.Get("gamma"), o) },
 	Direction: func(Params) float64 { return 1 },
 	Inverse: func(p Params, v float64) float64 {
 		g := p.Get("gamma")

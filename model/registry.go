@@ -28,7 +28,7 @@ type Estimator struct {
 	// problems too; what Phi is there does not matter. Permuting the rows of E
 	// must permute the rows and columns of Phi. Build may panic with an error,
 	// as gorgonia.Must does.
-	Build func(p Nodes, e *layers.Node) (phi, c *layers.Node)
+	Build func(p Inputs, e *layers.Node) (phi, c *layers.Node)
 }
 
 // Entry is one number of a parameter.
@@ -42,7 +42,7 @@ type Link struct {
 	// Params declares the link's parameters.
 	Params func(c Config) []Spec
 	// Build adds v(o) to the graph for a vector o of positive numbers.
-	Build func(p Nodes, o *layers.Node) *layers.Node
+	Build func(p Inputs, o *layers.Node) *layers.Node
 	// Direction is positive when v rises with o and negative when it falls, so
 	// that a small Direction * v means a small o. It scales inference, too:
 	// Phi' = Direction * Phi.
@@ -51,16 +51,16 @@ type Link struct {
 	Inverse func(p Params, v float64) float64
 }
 
-// Nodes are the parameters of a network as inputs of a graph.
-type Nodes map[string]*layers.Node
+// Inputs are the parameters of a network as inputs of its graph.
+type Inputs map[string]*layers.Node
 
 // Get returns a parameter. It panics if there is none of that name, which
 // building the graph turns into an error.
-func (n Nodes) Get(name string) *layers.Node {
-	if n[name] == nil {
+func (in Inputs) Get(name string) *layers.Node {
+	if in[name] == nil {
 		panic(fmt.Errorf("model: %w: there is no parameter %q", ErrConfig, name))
 	}
-	return n[name]
+	return in[name]
 }
 
 // registry holds the pieces of one kind by name.

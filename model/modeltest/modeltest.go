@@ -302,11 +302,19 @@ func (s *suite) direction(t *testing.T) {
 			t.Errorf("v goes from %v to %v as o rises to %v, against the direction %v", e.V[q-1], e.V[q], p.O, direction)
 		}
 	}
-	// Of two values of f, that with the lower Phi' and rho part stands for the
-	// lower o. The v's are values that f is meant to take.
-	low, high := e.V[2], e.V[len(e.V)-3]
-	if lower := direction*low < direction*high; lower != (s.network.RelativeError(low) < s.network.RelativeError(high)) {
-		t.Errorf("direction * f orders %v and %v against the relative error", low, high)
+	// What inference minimises, <Phi', Omega> + rho tr(Omega^2), has to order
+	// covariances as the estimated relative error does.
+	value, o := make([]float64, tuples), make([]float64, tuples)
+	for q, tuple := range s.tuples {
+		for i, w := range tuple.Omega {
+			value[q] += direction*e.Phi[i]*w + direction*e.C*w*w
+		}
+		o[q] = s.network.RelativeError(value[q] / direction)
+		for p := range q {
+			if (value[p]-value[q])*(o[p]-o[q]) < 0 {
+				t.Errorf("inference gives covariances %d and %d the values %v and %v, but their relative errors are %v and %v", p, q, value[p], value[q], o[p], o[q])
+			}
+		}
 	}
 }
 
