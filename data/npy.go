@@ -24,7 +24,7 @@ func parseNPY(r io.ReaderAt, size int64, o ReadOptions) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(a.shape) != 2 {
+	if len(a.shape) != 2 || a.count() == 0 {
 		return nil, fmt.Errorf("%w: the array is %v; it must have rows, and columns of features and a label (or put X and y into an .npz)", ErrFormat, a)
 	}
 	rows, width := a.shape[0], a.shape[1]

@@ -133,7 +133,7 @@ func (z *archive) readAbout(t *table, _ ReadOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(kind) == 1 {
+	if slices.Equal(kind, []string{string(Regression)}) || slices.Equal(kind, []string{string(Classification)}) {
 		t.kind = Kind(kind[0])
 	}
 	steps, err := z.text("steps")

@@ -1,0 +1,43 @@
+// Package datatest finds the real datasets that tests may use but the
+// repository does not hold.
+package datatest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Path returns the path of a real file, and skips the test where it is absent.
+// Real data lies in the directory that the environment variable L2MT_DATA
+// names, else in shared/data beside the repository.
+func Path(t testing.TB, elem ...string) string {
+	t.Helper()
+	dir := os.Getenv("L2MT_DATA")
+	if dir == "" {
+		dir = filepath.Join(root(t), "..", "shared", "data")
+	}
+	path := filepath.Join(append([]string{dir}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("real data not present: set L2MT_DATA")
+	}
+	return path
+}
+
+// root returns the directory of go.mod.
+func root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("the test runs outside the repository: no go.mod above it")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
