@@ -19,7 +19,7 @@
 //	<Phi, Omega>                             Inner
 //
 // Functions that add nodes to a graph panic when their operands do not fit, as
-// gonum does; Build turns such a panic into an error. Stock Gorgonia
-// operations may be mixed in with gorgonia.Must. A new operation is an Op: a
-// name, a shape, a body written once for float32 and float64, and a gradient.
+// gonum does; Build turns such a panic into an error. A new operation is an Op:
+// a name, a shape, a body written once for float32 and float64, and a gradient.
+// No other package needs Gorgonia.
 package layers

@@ -3,7 +3,6 @@ package layers
 import (
 	"fmt"
 
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
 
@@ -75,13 +74,10 @@ func innerGrad[T Float](out View[T], in []View[T]) {
 
 // TanhLink is tanh(gamma_1 o + gamma_2), the paper's link, for a vector o.
 func TanhLink(gamma, o *Node) *Node {
-	scaled := gorgonia.Must(gorgonia.Mul(At(gamma, 0), o))
-	return gorgonia.Must(gorgonia.Tanh(gorgonia.Must(gorgonia.Add(scaled, At(gamma, 1)))))
+	return Tanh(Add(Scale(At(gamma, 0), o), At(gamma, 1)))
 }
 
 // LogLink is ln(e^gamma_1 o + e^gamma_2), the paper's alternative, for a vector o.
 func LogLink(gamma, o *Node) *Node {
-	exp := func(i int) *Node { return gorgonia.Must(gorgonia.Exp(At(gamma, i))) }
-	scaled := gorgonia.Must(gorgonia.Mul(exp(0), o))
-	return gorgonia.Must(gorgonia.Log(gorgonia.Must(gorgonia.Add(scaled, exp(1)))))
+	return Log(Add(Scale(Exp(At(gamma, 0)), o), Exp(At(gamma, 1))))
 }

@@ -3,7 +3,6 @@ package layers
 import (
 	"fmt"
 
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 )
 
@@ -106,10 +105,9 @@ func RBF(e, a *Node) *Node { return gaussian(Distances(-1, e), a) }
 // OddRBF is exp(-a^2 ||e - e'||^2) - exp(-a^2 ||e + e'||^2), a kernel that
 // changes its sign with either embedding.
 func OddRBF(e, a *Node) *Node {
-	return gorgonia.Must(gorgonia.Sub(RBF(e, a), gaussian(Distances(1, e), a)))
+	return Sub(RBF(e, a), gaussian(Distances(1, e), a))
 }
 
 func gaussian(distances, a *Node) *Node {
-	scaled := gorgonia.Must(gorgonia.Mul(gorgonia.Must(gorgonia.Square(a)), distances))
-	return gorgonia.Must(gorgonia.Exp(gorgonia.Must(gorgonia.Neg(scaled))))
+	return Exp(Neg(Scale(Square(a), distances)))
 }

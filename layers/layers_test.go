@@ -10,7 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"l2mt/data"
@@ -278,6 +277,15 @@ func TestOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 			{name: "OddRBF", in: [][]int{{m, h}, {3}}, out: []int{m, m}, build: func(in []*Node) *Node { return OddRBF(in[0], At(in[1], 2)) }},
 			{name: "At", in: [][]int{{h}}, out: nil, build: func(in []*Node) *Node { return At(in[0], h-1) }},
 			{name: "Penalty", in: [][]int{{m, h}}, out: nil, build: func(in []*Node) *Node { return Penalty(in[0]) }},
+			{name: "AddRow, MatMul, Transpose", in: [][]int{{m + 1, h + 1}, {3, h + 1}, {3}}, out: []int{m + 1, 3}, build: func(in []*Node) *Node {
+				return AddRow(MatMul(in[0], Transpose(in[1])), in[2])
+			}},
+			{name: "Div, Hadamard, Sub", in: [][]int{{m + 1, h + 1}, {m + 1, h + 1}, {1}}, out: []int{m + 1, h + 1}, positive: true, build: func(in []*Node) *Node {
+				return Div(Sub(Hadamard(in[0], in[1]), Sqrt(in[0])), At(in[2], 0))
+			}},
+			{name: "Rectify, Abs, Sum, Mean", in: [][]int{{m + 1, h + 1}}, out: nil, build: func(in []*Node) *Node {
+				return Add(Sum(Rectify(in[0])), Mean(Square(Abs(in[0]))))
+			}},
 			{name: "TanhLink", in: [][]int{{2}, {4}}, out: []int{4}, build: func(in []*Node) *Node { return TanhLink(in[0], in[1]) }},
 			{name: "LogLink", in: [][]int{{2}, {4}}, out: []int{4}, positive: true, build: func(in []*Node) *Node { return LogLink(in[0], in[1]) }},
 		} {
@@ -406,15 +414,11 @@ func stockNetwork(t *testing.T, norm Norm, tasks []Task, layers int, params map[
 	g, err := Build(Float64, func(g *Graph) {
 		X, P, R := g.Input("X", n, d), g.Input("P", n, n), g.Input("R", len(tasks), n)
 		in := map[string]*Node{"L1": g.Input("L1", d, h), "b1": g.Input("b1", h), "L2": g.Input("L2", d, h), "b2": g.Input("b2", h)}
-		mul := func(a, b *Node) *Node { return gorgonia.Must(gorgonia.Mul(a, b)) }
-		act := func(z, b *Node) *Node {
-			return gorgonia.Must(gorgonia.Rectify(gorgonia.Must(gorgonia.BroadcastAdd(z, b, nil, []byte{0}))))
-		}
-		H := act(mul(X, in["L1"]), in["b1"])
+		H := Rectify(AddRow(MatMul(X, in["L1"]), in["b1"]))
 		for range layers - 1 {
-			H = act(gorgonia.Must(gorgonia.Add(mul(X, in["L2"]), mul(P, H))), in["b2"])
+			H = Rectify(AddRow(Add(MatMul(X, in["L2"]), MatMul(P, H)), in["b2"]))
 		}
-		E := mul(R, H)
+		E := MatMul(R, H)
 		value = g.Capture(E)
 		var wrt []*Node
 		for _, name := range names {
@@ -459,9 +463,9 @@ func TestOneGraphServesEveryProblemAsADenseStockGraphWould(t *testing.T) {
 	names := []string{"L1", "b1", "L2", "b2"}
 	g, err := Build(Float64, func(g *Graph) {
 		in := map[string]*Node{"L1": g.Input("L1", d, h), "b1": g.Input("b1", h), "L2": g.Input("L2", d, h), "b2": g.Input("b2", h)}
-		H := Activate(s, ReLU, in["b1"], Product(s, in["L1"]))
+		H := Activate(s, ActReLU, in["b1"], Product(s, in["L1"]))
 		for range depth - 1 {
-			H = Activate(s, ReLU, in["b2"], Product(s, in["L2"]), Aggregate(s, H))
+			H = Activate(s, ActReLU, in["b2"], Product(s, in["L2"]), Aggregate(s, H))
 		}
 		E := Readout(s, H)
 		value = g.Capture(E)
@@ -578,7 +582,7 @@ func TestGraphsAreBuiltAndRunSideBySide(t *testing.T) {
 			var e, dl *Capture
 			g, err := Build(Float64, func(g *Graph) {
 				L, bias := g.Input("L", d, h), g.Input("b", h)
-				E := Readout(s, Activate(s, Tanh, bias, Product(s, L), Aggregate(s, Product(s, L))))
+				E := Readout(s, Activate(s, ActTanh, bias, Product(s, L), Aggregate(s, Product(s, L))))
 				e = g.Capture(E)
 				dl = g.Gradients(Penalty(E), L)[0]
 			})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"l2mt/layers/internal/blas"
@@ -85,14 +84,14 @@ type Activation string
 
 // The activations.
 const (
-	ReLU     Activation = "relu"
-	Tanh     Activation = "tanh"
-	Softplus Activation = "softplus" // ln(1 + e^z)
-	Identity Activation = "identity"
+	ActReLU     Activation = "relu"
+	ActTanh     Activation = "tanh"
+	ActSoftplus Activation = "softplus" // ln(1 + e^z)
+	ActIdentity Activation = "identity"
 )
 
 // Activations lists the names of all activations.
-func Activations() []Activation { return []Activation{ReLU, Tanh, Softplus, Identity} }
+func Activations() []Activation { return []Activation{ActReLU, ActTanh, ActSoftplus, ActIdentity} }
 
 // Activate is act(Z_1 + Z_2 + ... + 1 b'), every Z being n x h and b of length h.
 func Activate(s *Slot, act Activation, b *Node, z ...*Node) *Node {
@@ -124,15 +123,15 @@ func activate[T Float](s *Slot, act Activation) func(View[T], []View[T]) {
 				add(y, z.Row(i))
 			}
 			switch act {
-			case ReLU:
+			case ActReLU:
 				for k, v := range y {
 					y[k] = max(v, 0)
 				}
-			case Tanh:
+			case ActTanh:
 				for k, v := range y {
 					y[k] = T(math.Tanh(float64(v)))
 				}
-			case Softplus:
+			case ActSoftplus:
 				for k, v := range y { // max(v,0) + ln(1+e^-|v|), which cannot overflow
 					y[k] = max(v, 0) + T(math.Log1p(math.Exp(-math.Abs(float64(v)))))
 				}
@@ -156,7 +155,7 @@ func activateGradBody[T Float](s *Slot, act Activation) func(View[T], []View[T])
 		n := s.batch.rows * out.Cols
 		y, g, dz := in[0].Data[:n], in[1].Data[:n], out.Data[:n]
 		switch act {
-		case ReLU:
+		case ActReLU:
 			for k, v := range y { // a product with 0 or 1: the signs are random, and a branch on them is slow
 				step := 0
 				if v > 0 {
@@ -164,15 +163,15 @@ func activateGradBody[T Float](s *Slot, act Activation) func(View[T], []View[T])
 				}
 				dz[k] = g[k] * T(step)
 			}
-		case Tanh:
+		case ActTanh:
 			for k, v := range y {
 				dz[k] = g[k] * (1 - v*v)
 			}
-		case Softplus:
+		case ActSoftplus:
 			for k, v := range y { // y = ln(1+e^z), so that the sigmoid of z is 1 - e^-y
 				dz[k] = -g[k] * T(math.Expm1(-float64(v)))
 			}
-		case Identity:
+		case ActIdentity:
 			copy(dz, g)
 		}
 	}
@@ -205,8 +204,7 @@ func Penalty(l *Node) *Node {
 		F32:   sumSquares[float32],
 		F64:   sumSquares[float64],
 		Grad: func(in Nodes, _, grad *Node) Nodes {
-			twice := gorgonia.Must(gorgonia.Mul(constant(grad.Dtype(), 2), grad))
-			return Nodes{gorgonia.Must(gorgonia.Mul(twice, in[0]))}
+			return Nodes{Scale(Scale(constant(grad.Dtype(), 2), grad), in[0])}
 		},
 	}, l)
 }

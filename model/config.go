@@ -69,13 +69,13 @@ type Config struct {
 var presets = map[string]Config{
 	// The paper to the letter (sections 3.2, 3.3 and 4).
 	"paper": {
-		Layers: 2, Hidden: 50, Activation: layers.ReLU, Neighbours: 6, Norm: layers.NormNone,
+		Layers: 2, Hidden: 50, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormNone,
 		Readout: "mean", Estimator: "kernel", Link: "tanh",
 		Objective: Paper, Lambda: 0.1, DType: layers.Float32,
 	},
 	// What works best by measurement.
 	"default": {
-		Layers: 2, Hidden: 50, Activation: layers.ReLU, Neighbours: 6, Norm: layers.NormSize,
+		Layers: 2, Hidden: 50, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
 		Readout: "signed", Unit: true, Estimator: "odd-kernel", Link: "tanh",
 		Objective: Scaled, Lambda: 1e-4, DType: layers.Float32,
 	},

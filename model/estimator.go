@@ -1,10 +1,6 @@
 package model
 
-import (
-	"gorgonia.org/gorgonia"
-
-	"l2mt/layers"
-)
+import "l2mt/layers"
 
 // The built-in estimators. Their alphas start at the paper's values.
 
@@ -26,9 +22,9 @@ func kernelMixture(kernel func(e, a *layers.Node) *layers.Node) Estimator {
 		Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}},
 		Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 			alpha := func(i int) *layers.Node { return layers.At(p.Get("alpha"), i-1) }
-			linear := gorgonia.Must(gorgonia.Mul(alpha(1), layers.Gram(e)))      // m x m
-			radial := gorgonia.Must(gorgonia.Mul(alpha(2), kernel(e, alpha(3)))) // m x m
-			return gorgonia.Must(gorgonia.Add(linear, radial)), alpha(4)
+			linear := layers.Scale(alpha(1), layers.Gram(e))      // m x m
+			radial := layers.Scale(alpha(2), kernel(e, alpha(3))) // m x m
+			return layers.Add(linear, radial), alpha(4)
 		},
 	}
 }
@@ -47,9 +43,8 @@ var reluEstimator = Estimator{
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}},
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 		alpha := p.Get("alpha")
-		turned := gorgonia.Must(gorgonia.Mul(e, gorgonia.Must(gorgonia.Transpose(p.Get("L")))))                 // m x h
-		f := gorgonia.Must(gorgonia.BroadcastAdd(turned, p.Get("beta"), nil, []byte{0}))                        // m x h
-		phi = gorgonia.Must(gorgonia.Mul(layers.At(alpha, 0), gorgonia.Must(gorgonia.Rectify(layers.Gram(f))))) // m x m
+		f := layers.AddRow(layers.MatMul(e, layers.Transpose(p.Get("L"))), p.Get("beta")) // m x h
+		phi = layers.Scale(layers.At(alpha, 0), layers.Rectify(layers.Gram(f)))           // m x m
 		return phi, layers.At(alpha, 1)
 	},
 }

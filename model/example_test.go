@@ -5,8 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"gorgonia.org/gorgonia"
-
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -26,7 +24,7 @@ func init() {
 		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
 			beta := p.Get("beta")
 			cosines := layers.Gram(layers.Unit(e)) // m x m
-			return gorgonia.Must(gorgonia.Mul(layers.At(beta, 0), cosines)), layers.At(beta, 1)
+			return layers.Scale(layers.At(beta, 0), cosines), layers.At(beta, 1)
 		},
 	})
 
@@ -36,8 +34,7 @@ func init() {
 			return []model.Spec{{Name: "a", Shape: []int{1}, Start: []float64{-1}}}
 		},
 		Build: func(p model.Inputs, o *layers.Node) *layers.Node {
-			falling := gorgonia.Must(gorgonia.Exp(gorgonia.Must(gorgonia.Neg(o))))
-			return gorgonia.Must(gorgonia.Mul(layers.At(p.Get("a"), 0), falling))
+			return layers.Scale(layers.At(p.Get("a"), 0), layers.Exp(layers.Neg(o)))
 		},
 		Direction: func(p model.Params) float64 { return -p.Get("a")[0] },
 		Inverse: func(p model.Params, v float64) float64 {

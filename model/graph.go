@@ -3,8 +3,6 @@ package model
 import (
 	"fmt"
 
-	"gorgonia.org/gorgonia"
-
 	"l2mt/layers"
 )
 
@@ -65,8 +63,8 @@ func newNetwork(g *layers.Graph, config Config, size Capacity) *network {
 	n.e = n.embed()                                                                     // tasks x h
 	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
 	linear := layers.Inner(n.phi, g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)) // tuples
-	quadratic := gorgonia.Must(gorgonia.Mul(n.c, g.Input("tr(Omega^2)", size.Tuples)))  // tuples
-	n.f = gorgonia.Must(gorgonia.Add(linear, quadratic))                                // tuples
+	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples))                 // tuples
+	n.f = layers.Add(linear, quadratic)                                                 // tuples
 	n.v = n.link(g.Input("o", size.Tuples))                                             // tuples
 	return n
 }
@@ -100,11 +98,11 @@ func (n *network) penalty(g *layers.Graph) *layers.Node {
 		if i == n.config.distinctLayers() {
 			times = n.config.Layers - i + 1
 		}
-		weighted := gorgonia.Must(gorgonia.Mul(g.Constant(n.config.Lambda*float64(times)), layers.Penalty(n.params.Get(weightName(i)))))
+		weighted := layers.Scale(g.Constant(n.config.Lambda*float64(times)), layers.Penalty(n.params.Get(weightName(i))))
 		if sum == nil {
 			sum = weighted
 		} else {
-			sum = gorgonia.Must(gorgonia.Add(sum, weighted))
+			sum = layers.Add(sum, weighted)
 		}
 	}
 	return sum

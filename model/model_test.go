@@ -372,3 +372,46 @@ func TestMisfitsAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// Gorgonia takes vectors and matrices of one element for scalars now and then.
+func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
+	for _, estimator := range []string{"kernel", "odd-kernel", "relu"} {
+		c := config(t, "default", 1)
+		c.Hidden, c.Layers, c.Estimator, c.Unit = 1, 1, estimator, false
+		payload, err := model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: 4, Tasks: 1, Tuples: 1}, []float64{0.9, 1.1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := model.NewParams(c, 1)
+		for i := range p {
+			for j := range p[i].Value {
+				p[i].Value[j] += 0.5
+			}
+		}
+		loss := func() model.Step {
+			step, err := graph.Step(p, payload, []model.Tuple{{Omega: []float64{1}, O: 0.9}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return step
+		}
+		gradient := loss().Gradient.Clone()
+		for i := range p {
+			for j, x := range p[i].Value {
+				const h = 1e-5
+				p[i].Value[j] = x + h
+				up := loss().Loss
+				p[i].Value[j] = x - h
+				down := loss().Loss
+				p[i].Value[j] = x
+				if want, got := (up-down)/(2*h), gradient[i].Value[j]; !(math.Abs(got-want) <= 1e-6*(1+math.Abs(want))) {
+					t.Errorf("%s: d loss / d %s[%d] is %v, by central differences %v", estimator, p[i].Name, j, got, want)
+				}
+			}
+		}
+	}
+}

@@ -178,7 +178,7 @@ func TestACrashBetweenTheFilesLeavesALoadableNetwork(t *testing.T) {
 
 func TestAConfigurationSurvivesJSON(t *testing.T) {
 	want := config(t, "default", 3)
-	want.Free, want.Activation = true, layers.Softplus
+	want.Free, want.Activation = true, layers.ActSoftplus
 	b, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,7 @@ type Estimator struct {
 	// Build adds Phi (m x m, symmetric) and the scalar c to the graph, given E
 	// (m x h). E has zero rows at the end when the graph serves larger
 	// problems too; what Phi is there does not matter. Permuting the rows of E
-	// must permute the rows and columns of Phi. Build may panic with an error,
-	// as gorgonia.Must does.
+	// must permute the rows and columns of Phi.
 	Build func(p Inputs, e *layers.Node) (phi, c *layers.Node)
 }
 

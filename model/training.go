@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gorgonia.org/gorgonia"
-
 	"l2mt/layers"
 )
 
@@ -59,14 +57,14 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	t.network = newNetwork(g, c, size)
 	t.weight = make([]float64, size.Tuples)
 
-	distance := gorgonia.Must(gorgonia.Abs(gorgonia.Must(gorgonia.Sub(t.f, t.v))))                                          // tuples
-	residual := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(g.Input("weight", size.Tuples), distance)))) // scalar
-	spread := deviation(t.link(g.Input("outcomes", outcomes)))                                                              // scalar
-	data := residual
+	distance := layers.Abs(layers.Sub(t.f, t.v))                                      // tuples
+	residual := layers.Sum(layers.Hadamard(g.Input("weight", size.Tuples), distance)) // scalar
+	spread := deviation(t.link(g.Input("outcomes", outcomes)))                        // scalar
+	fit := residual
 	if c.Objective == Scaled {
-		data = gorgonia.Must(gorgonia.Div(residual, spread))
+		fit = layers.Div(residual, spread)
 	}
-	loss := gorgonia.Must(gorgonia.Add(data, t.penalty(g)))
+	loss := layers.Add(fit, t.penalty(g))
 
 	t.loss, t.residual, t.spread = g.Capture(loss), g.Capture(residual), g.Capture(spread)
 	t.fs, t.vs = g.Capture(t.f), g.Capture(t.v)
@@ -82,8 +80,7 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 
 // deviation is the population standard deviation of a vector.
 func deviation(v *layers.Node) *layers.Node {
-	centred := gorgonia.Must(gorgonia.Sub(v, gorgonia.Must(gorgonia.Mean(v))))
-	return gorgonia.Must(gorgonia.Sqrt(gorgonia.Must(gorgonia.Mean(gorgonia.Must(gorgonia.Square(centred))))))
+	return layers.Sqrt(layers.Mean(layers.Square(layers.Sub(v, layers.Mean(v)))))
 }
 
 // Step evaluates the objective and its gradient at the given parameters on the

@@ -42,14 +42,14 @@ func (a *Adam) Step(p, gradient model.Params, rate func(name string) float64) er
 	}
 	a.Time++
 	correct1 := 1 - math.Pow(a.Beta1, float64(a.Time))
-	correct2 := 1 - math.Pow(a.Beta2, float64(a.Time))
+	root := 1 / math.Sqrt(1-math.Pow(a.Beta2, float64(a.Time)))
 	for i, t := range p {
-		r := rate(t.Name)
+		r := rate(t.Name) / correct1
 		first, second, value := a.First[i].Value, a.Second[i].Value, t.Value
 		for j, g := range gradient[i].Value {
 			first[j] = a.Beta1*first[j] + (1-a.Beta1)*g
 			second[j] = a.Beta2*second[j] + (1-a.Beta2)*g*g
-			value[j] -= r * (first[j] / correct1) / (math.Sqrt(second[j]/correct2) + a.Eps)
+			value[j] -= r * first[j] / (math.Sqrt(second[j])*root + a.Eps)
 		}
 	}
 	return nil
