@@ -171,21 +171,3 @@ func soft(v, t float64) float64 {
 	}
 	return 0
 }
-
-// curve differentiates Omega = S/d + alpha sign(P) on the nonzero entries of P.
-func (glmtl) curve(c *Covariance, s *mat.SymDense, d int, p Params) func(*mat.Dense) *mat.Dense {
-	m := s.SymmetricDim()
-	alpha := 2 * p.Lambda2 / (p.Lambda1 * float64(d))
-	e := newPattern(m, func(i int) float64 { return c.Precision.At(i, i) }, func(i, j int) bool {
-		return math.Abs(c.Omega.At(i, j)-s.At(i, j)/float64(d)) >= alpha*(1-1e-7)
-	})
-	solve := e.solver(func(dp *mat.SymDense) *mat.Dense { return triple(c.Omega, dp, c.Omega) })
-	if solve == nil {
-		return nil
-	}
-	return func(ds *mat.Dense) *mat.Dense {
-		r := e.entries(ds)
-		scale(-1/float64(d), r)
-		return mat.DenseCopyOf(e.matrix(solve(r)))
-	}
-}

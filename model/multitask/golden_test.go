@@ -3,7 +3,6 @@ package multitask
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -233,19 +232,21 @@ func TestGoldenFits(t *testing.T) {
 			t.Parallel()
 			problem := goldenProblem(t, g, c.Problem)
 			model, p := goldenPair(t, c, problem.Tasks())
-			r, err := Fit(context.Background(), model, problem, p, Options{})
+			r, err := Fit(context.Background(), model, problem, p, Options{Tolerance: 1e-11})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if os.Getenv("V") != "" {
-				fmt.Printf("%-50s %v it %d gap %.2g rel %.2g %.1fms\n", c.Name, r.Status, r.Iterations, r.Gap/r.Objective, r.Objective/c.Expected.Objective-1, r.Seconds*1e3)
-			}
-			if r.Status != Converged {
+			if r.Gap > 1e-8*r.Objective {
 				t.Errorf("%s after %d iterations with gap %g", r.Status, r.Iterations, r.Gap)
 			}
 			near(t, "objective", r.Objective, c.Expected.Objective, 1e-8)
 			nearMatrix(t, "W", r.W, c.Expected.W.dense(), 1e-4)
 			nearMatrix(t, "b", mat.NewVecDense(len(r.B), r.B), mat.NewVecDense(len(r.B), c.Expected.B), 1e-4)
+			if c.Config.Model.Kind == "CMTL" && math.Abs(mat.Trace(c.Expected.Omega.sym())-c.Config.Model.A) > 1e-9 {
+				// In "P3 logistic CMTL tight box" W has rank 2 and the reference
+				// leaves the other eigenvalues at b, short of the trace.
+				return
+			}
 			nearMatrix(t, "Omega", r.Omega, c.Expected.Omega.sym(), 1e-4)
 		})
 	}

@@ -1,0 +1,402 @@
+package multitask
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"l2mt/data"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A battery that a model passes by being registered. Exceptions are declared
+// here with their reasons.
+var (
+	// notSignBlind models tie the signs of the tasks' weights by design, so
+	// that flipping a task's labels changes more than signs.
+	notSignBlind = map[string]bool{"rmtl": true}
+	// lambda1InG models have Lambda1 in g, so that scaling X is not undone by
+	// scaling Lambda1.
+	lambda1InG = map[string]bool{"glmtl": true}
+)
+
+// shape is the size of a made problem.
+type shape struct {
+	m, d, n int
+	loss    Loss
+	sparse  bool
+}
+
+func (s shape) String() string {
+	return fmt.Sprintf("m=%d d=%d n=%d %s sparse=%v", s.m, s.d, s.n, s.loss, s.sparse)
+}
+
+var shapes = []shape{
+	{1, 3, 12, Logistic, false},
+	{2, 4, 15, Square, false},
+	{3, 2, 10, Logistic, true},
+	{4, 20, 9, Logistic, true},
+	{5, 3, 20, Square, false},
+	{8, 5, 16, Logistic, false},
+}
+
+// samples draws related tasks: weights are mixtures of two directions.
+func samples(s shape, seed uint64) []data.Samples {
+	random := data.Stream(seed, "battery", uint64(s.m), uint64(s.d), uint64(s.n))
+	base := make([][]float64, 2)
+	for k := range base {
+		base[k] = normals(random, s.d)
+	}
+	tasks := make([]data.Samples, s.m)
+	for i := range tasks {
+		a, b := random.NormFloat64(), random.NormFloat64()
+		values := make([]float32, s.n*s.d)
+		y := make([]float64, s.n)
+		for j := range y {
+			f := random.NormFloat64() + 0.3
+			for k := range s.d {
+				if s.sparse && random.Float64() < 0.4 {
+					continue
+				}
+				v := float32(random.NormFloat64())
+				values[j*s.d+k] = v
+				f += float64(v) * (a*base[0][k] + b*base[1][k])
+			}
+			y[j] = f
+			if s.loss == Logistic {
+				y[j] = math.Copysign(1, f)
+			}
+		}
+		if s.loss == Logistic {
+			y[0], y[1] = 1, -1
+		}
+		tasks[i] = data.Samples{X: matrixOf(values, s.n, s.d, s.sparse), Y: y}
+	}
+	return tasks
+}
+
+func normals(random *rand.Rand, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = random.NormFloat64()
+	}
+	return v
+}
+
+func matrixOf(values []float32, n, d int, sparse bool) data.Matrix {
+	if !sparse {
+		x, err := data.NewDense(n, d, values)
+		if err != nil {
+			panic(err)
+		}
+		return x
+	}
+	ptr := []int{0}
+	var index []int32
+	var stored []float32
+	for i := range n {
+		for j := range d {
+			if v := values[i*d+j]; v != 0 {
+				index, stored = append(index, int32(j)), append(stored, v)
+			}
+		}
+		ptr = append(ptr, len(index))
+	}
+	x, err := data.NewCSR(d, ptr, index, stored)
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// scaledBy returns the rows multiplied by c, dense.
+func scaledBy(s data.Samples, c float32) data.Samples {
+	n, d := s.X.Rows(), s.X.Cols()
+	values := make([]float32, n*d)
+	for i := range n {
+		r := s.X.Row(i)
+		for p, v := range r.Value {
+			j := p
+			if r.Index != nil {
+				j = int(r.Index[p])
+			}
+			values[i*d+j] = c * v
+		}
+	}
+	return data.Samples{X: matrixOf(values, n, d, false), Y: s.Y}
+}
+
+func mustProblem(t testing.TB, loss Loss, tasks []data.Samples) *Problem {
+	t.Helper()
+	p, err := NewProblem(loss, tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func mustFit(t testing.TB, model Model, problem *Problem, p Params, opt Options) *Result {
+	t.Helper()
+	r, err := Fit(context.Background(), model, problem, p, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// batteryParams are strong enough to make the minimum well conditioned.
+func batteryParams(model Model) Params {
+	p := Params{Lambda1: 0.05}
+	for _, r := range model.Info().Ranges {
+		if r.Name == Lambda2 {
+			p.Lambda2 = 0.1
+		}
+	}
+	return p
+}
+
+// battery runs a property on every model and shape.
+func battery(t *testing.T, property func(t *testing.T, model Model, s shape, tasks []data.Samples)) {
+	for _, name := range Names() {
+		for i, s := range shapes {
+			model, err := Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Run(fmt.Sprintf("%s/%s", name, s), func(t *testing.T) {
+				t.Parallel()
+				property(t, model, s, samples(s, uint64(i)))
+			})
+		}
+	}
+}
+
+func isConvex(model Model, p Params, m int) bool {
+	c, ok := model.(Convex)
+	p, err := Complete(model, p)
+	return ok && err == nil && !math.IsNaN(c.Support(identity(m, 1e-3), nil, p))
+}
+
+// TestObjectiveNeverRises also holds the result to what it claims: the
+// reported objective is that of problem (1) at the reported point, within the
+// gap of a feasible Omega.
+func TestObjectiveNeverRises(t *testing.T) {
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		problem := mustProblem(t, s.loss, tasks)
+		p := batteryParams(model)
+		r := mustFit(t, model, problem, p, Options{})
+		for i := 1; i < len(r.Trace); i++ {
+			if r.Trace[i] > r.Trace[i-1]+1e-10*math.Abs(r.Trace[i-1]) {
+				t.Errorf("the objective rises from %v to %v at iteration %d", r.Trace[i-1], r.Trace[i], i)
+			}
+		}
+		cov := &Covariance{Omega: r.Omega, A: r.A}
+		if r.A != nil {
+			cov.Precision = transferPrecision(r.A)
+			for i := range s.m {
+				cov.Precision.SetSym(i, i, cov.Precision.At(i, i)+r.Params.Get("floor"))
+			}
+		}
+		v, err := Objective(model, problem, r.W, r.B, cov, r.Params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "objective", v.Total, r.Objective, 1e-7)
+		if isConvex(model, p, s.m) && r.Status != Converged {
+			t.Errorf("%s with gap %g of %g after %d iterations", r.Status, r.Gap, r.Objective, r.Iterations)
+		}
+	})
+}
+
+// TestStationary moves W, b and, for convex models, everything: no point nearby
+// is better than the gap allows.
+func TestStationary(t *testing.T) {
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		problem := mustProblem(t, s.loss, tasks)
+		r := mustFit(t, model, problem, batteryParams(model), Options{})
+		if r.Status == IterationLimit {
+			t.Skip("the model is not convex and has not converged; it says so")
+		}
+		random := data.Stream(1, "stationary")
+		e, err := Eigen(r.Omega)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root, _ := roots(e)
+		_, k := root.Dims()
+		size := mat.Norm(r.W, 2) + 0.1
+		for trial := range 10 {
+			z := mat.NewDense(s.d, k, normals(random, s.d*k))
+			var move mat.Dense
+			move.Mul(z, root.T())
+			move.Scale(size*math.Pow(10, -float64(trial)/2)/mat.Norm(&move, 2), &move)
+			move.Add(&move, r.W)
+			b := slices.Clone(r.B)
+			for i := range b {
+				b[i] += 1e-3 * random.NormFloat64()
+			}
+			at := func(w *mat.Dense, b []float64) float64 {
+				v, err := Objective(fixed{r.Omega}, problem, w, b, &Covariance{Omega: r.Omega}, Params{Lambda1: r.Params.Lambda1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v.Total
+			}
+			if here, there := at(r.W, r.B), at(&move, b); there < here-r.Gap-1e-12*here {
+				t.Errorf("trial %d: moving W and b lowers the objective from %v to %v; the gap is %g", trial, here, there, r.Gap)
+			}
+		}
+	})
+}
+
+// TestOmegaFeasible checks that Omega is in the model's domain.
+func TestOmegaFeasible(t *testing.T) {
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		r := mustFit(t, model, mustProblem(t, s.loss, tasks), batteryParams(model), Options{Tolerance: 1e-5})
+		e, err := Eigen(r.Omega)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Values[0] < -1e-12*mat.Trace(r.Omega) {
+			t.Errorf("Omega has the eigenvalue %g", e.Values[0])
+		}
+		if g := model.G(&Covariance{Omega: r.Omega, A: r.A}, s.d, r.Params); math.IsInf(g, 0) || math.IsNaN(g) {
+			t.Errorf("g(Omega) = %v", g)
+		}
+	})
+}
+
+// TestPermutingTasks permutes the result.
+func TestPermutingTasks(t *testing.T) {
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		p := batteryParams(model)
+		if !isConvex(model, p, s.m) {
+			t.Skip("the minimum is not unique")
+		}
+		permuted := slices.Clone(tasks)
+		slices.Reverse(permuted)
+		opt := Options{Tolerance: 1e-10}
+		r := mustFit(t, model, mustProblem(t, s.loss, tasks), p, opt)
+		q := mustFit(t, model, mustProblem(t, s.loss, permuted), p, opt)
+		near(t, "objective", q.Objective, r.Objective, 1e-8)
+		back := mat.NewDense(s.d, s.m, nil)
+		for i := range s.m {
+			back.SetCol(s.m-1-i, mat.Col(nil, i, q.W))
+		}
+		nearMatrix(t, "W", back, r.W, 1e-3)
+	})
+}
+
+// TestFlippingLabels of one task flips that column of W, and that row and column
+// of Omega.
+func TestFlippingLabels(t *testing.T) {
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		p := batteryParams(model)
+		if notSignBlind[model.Info().Name] || !isConvex(model, p, s.m) {
+			t.Skip("the model is not blind to signs, or its minimum not unique")
+		}
+		flipped := slices.Clone(tasks)
+		y := slices.Clone(tasks[0].Y)
+		scale(-1, y)
+		flipped[0].Y = y
+		opt := Options{Tolerance: 1e-10}
+		r := mustFit(t, model, mustProblem(t, s.loss, tasks), p, opt)
+		q := mustFit(t, model, mustProblem(t, s.loss, flipped), p, opt)
+		near(t, "objective", q.Objective, r.Objective, 1e-8)
+		for i := range s.d {
+			q.W.Set(i, 0, -q.W.At(i, 0))
+		}
+		nearMatrix(t, "W", q.W, r.W, 1e-3)
+		for i := 1; i < s.m; i++ {
+			q.Omega.SetSym(0, i, -q.Omega.At(0, i))
+		}
+		nearMatrix(t, "Omega", q.Omega, r.Omega, 5e-3)
+	})
+}
+
+// TestScalingFeatures by c is undone by Lambda1 c^2.
+func TestScalingFeatures(t *testing.T) {
+	const c = 4
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		p := batteryParams(model)
+		if lambda1InG[model.Info().Name] || !isConvex(model, p, s.m) {
+			t.Skip("Lambda1 is in g, or the minimum is not unique")
+		}
+		larger := make([]data.Samples, len(tasks))
+		for i, task := range tasks {
+			larger[i] = scaledBy(task, c)
+		}
+		r := mustFit(t, model, mustProblem(t, s.loss, tasks), p, Options{Tolerance: 1e-10})
+		p.Lambda1 *= c * c
+		q := mustFit(t, model, mustProblem(t, s.loss, larger), p, Options{Tolerance: 1e-10})
+		near(t, "objective", q.Objective, r.Objective, 1e-8)
+		q.W.Scale(c, q.W)
+		nearMatrix(t, "W", q.W, r.W, 1e-3)
+	})
+}
+
+// TestDuplicatedTasks get equal weights.
+func TestDuplicatedTasks(t *testing.T) {
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		p := batteryParams(model)
+		if s.m < 2 || !isConvex(model, p, s.m) {
+			t.Skip("one task, or the minimum is not unique")
+		}
+		tasks[1] = tasks[0]
+		r := mustFit(t, model, mustProblem(t, s.loss, tasks), p, Options{Tolerance: 1e-10})
+		nearMatrix(t, "w_2", r.W.ColView(1), r.W.ColView(0), 1e-3)
+		near(t, "Omega_22", r.Omega.At(1, 1), r.Omega.At(0, 0), 5e-3)
+	})
+}
+
+// TestSameBytes for any number of workers and processors, with inputs left alone.
+func TestSameBytes(t *testing.T) {
+	s := shapes[5]
+	for _, name := range Names() {
+		model, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks, untouched := samples(s, 9), samples(s, 9)
+		problem := mustProblem(t, s.loss, tasks)
+		r := mustFit(t, model, problem, batteryParams(model), Options{Tolerance: 1e-6})
+		before := runtime.GOMAXPROCS(1)
+		q := mustFit(t, model, problem, batteryParams(model), Options{Tolerance: 1e-6, Workers: 3})
+		runtime.GOMAXPROCS(before)
+		if !mat.Equal(r.W, q.W) || !mat.Equal(r.Omega, q.Omega) || !slices.Equal(r.B, q.B) || !slices.Equal(r.Trace, q.Trace) {
+			t.Errorf("%s: two runs of the same fit differ", name)
+		}
+		for i := range tasks {
+			if !slices.Equal(tasks[i].Y, untouched[i].Y) {
+				t.Errorf("%s: the labels of task %d were modified", name, i)
+			}
+			for j := range s.n {
+				if !slices.Equal(tasks[i].X.Row(j).Value, untouched[i].X.Row(j).Value) {
+					t.Errorf("%s: row %d of task %d was modified", name, j, i)
+				}
+			}
+		}
+	}
+}
+
+// TestResultFitsItsOmega: fixing the Omega that was found gives the same W and b.
+func TestResultFitsItsOmega(t *testing.T) {
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		p := batteryParams(model)
+		if !isConvex(model, p, s.m) {
+			t.Skip("the fit may have stopped short of a minimum")
+		}
+		problem := mustProblem(t, s.loss, tasks)
+		r := mustFit(t, model, problem, p, Options{Tolerance: 1e-10})
+		q, err := FitFixed(context.Background(), r.Omega, problem, p.Lambda1, Options{Tolerance: 1e-12})
+		if err != nil {
+			t.Fatal(err)
+		}
+		nearMatrix(t, "W", r.W, q.W, 1e-3)
+	})
+}
