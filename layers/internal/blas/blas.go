@@ -4,13 +4,14 @@
 //
 // Training spends nearly all its time in these two, and gonum's pure Go code
 // reaches a few per cent of what a CPU can do. The kernels here are Go assembly
-// for AVX-512 and for AVX2 with FMA, without cgo; everywhere else gonum is used.
+// for AVX-512 and for AVX2 with FMA, without cgo. Everywhere else, and with the
+// build tag noasm, gonum is used.
 //
 // Results depend neither on the number of threads nor on which of the two
-// assembly kernels runs: each entry of a product is one sum, always taken in
-// the same order with fused multiply-adds. Gonum rounds differently in the last
-// bits, and leaves out the terms in which op(A) is zero, so that there 0·NaN
-// counts as 0, where the assembly kernels follow IEEE 754.
+// assembly kernels runs: the terms of an entry are always added in the same
+// order, with fused multiply-adds. Gonum rounds differently in the last bits, and
+// it leaves out the terms in which op(A) is zero, so that there 0·NaN counts as
+// 0, where the assembly kernels follow IEEE 754.
 package blas
 
 //go:generate go -C gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg blas
@@ -83,28 +84,37 @@ func Select() (Kernels, error) {
 	if name == "" {
 		name = Auto
 	}
-	k, err := Named(name)
+	s, err := find(name)
 	if err != nil {
 		return Kernels{}, fmt.Errorf("blas: environment variable %s: %w", Variable, err)
 	}
-	return k, nil
+	return Kernels{set: s}, nil
 }
 
 // Named returns the kernels of that name, which is Auto or one of Supported.
 func Named(name string) (Kernels, error) {
+	s, err := find(name)
+	if err != nil {
+		return Kernels{}, fmt.Errorf("blas: %w", err)
+	}
+	return Kernels{set: s}, nil
+}
+
+// find returns the set of that name, nil for the generic one.
+func find(name string) (*set, error) {
 	sets := supported()
 	switch {
 	case name == Generic, name == Auto && len(sets) == 0:
-		return Kernels{}, nil
+		return nil, nil
 	case name == Auto:
-		return Kernels{set: sets[0]}, nil
+		return sets[0], nil
 	}
 	for _, s := range sets {
 		if s.name == name {
-			return Kernels{set: s}, nil
+			return s, nil
 		}
 	}
-	return Kernels{}, fmt.Errorf("%w as %q in this program on this machine: have %s and %s", ErrKernels, name, strings.Join(Supported(), ", "), Auto)
+	return nil, fmt.Errorf("%w as %q in this program on this machine: it has %s, and %s for the fastest", ErrKernels, name, strings.Join(Supported(), ", "), Auto)
 }
 
 // Supported returns the names of the kernels that work here, the fastest first.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"l2mt/data"
 )
 
 // seed is that of all tests; failures print it.
@@ -15,7 +16,7 @@ const seed = 20170501
 
 func stream(tb testing.TB, purpose string) *rand.Rand {
 	tb.Helper()
-	return rand.New(rand.NewPCG(seed, uint64(len(purpose))))
+	return data.Stream(seed, purpose)
 }
 
 // everyKernel returns the kernels that this machine supports.

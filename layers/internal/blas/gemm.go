@@ -59,12 +59,11 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, l
 	if m == 0 || n == 0 {
 		return
 	}
-	if alpha == 0 || k == 0 {
+	if beta != 0 || alpha == 0 || k == 0 {
 		p.scale(beta)
-		return
 	}
-	if beta != 0 {
-		p.scale(beta)
+	if alpha == 0 || k == 0 {
+		return
 	}
 	parts := parts(ker.Threads, m*n*k)
 	parallel(parts, func(i int) int { return m * i / parts }, func(lo, hi int) { p.rows(lo, hi).run() })
@@ -250,7 +249,7 @@ func (b block[T]) run() {
 // parts returns into how many parts to divide a product of that many
 // multiplications.
 func parts(threads, multiplications int) int {
-	const grain = 1 << 19 // less is not worth a goroutine
+	const grain = 1 << 20 // less is not worth a goroutine
 	return max(1, min(threads, multiplications/grain))
 }
 
