@@ -196,7 +196,8 @@ func NewSlot(name string, rows, tasks int) *Slot {
 // Put makes b the batch of the next runs.
 func (s *Slot) Put(b *Batch) error {
 	if b.Rows() > s.rows || b.Tasks() > s.tasks {
-		return fmt.Errorf("layers: %w: a problem of %d rows and %d tasks in a graph for up to %d rows and %d tasks", data.ErrMismatch, b.Rows(), b.Tasks(), s.rows, s.tasks)
+		return fmt.Errorf("layers: %w: a problem of %d rows and %d tasks in a graph for up to %d rows and %d tasks",
+			data.ErrMismatch, b.Rows(), b.Tasks(), s.rows, s.tasks)
 	}
 	s.batch = b
 	return nil

@@ -46,7 +46,8 @@ func Inner(phi, omegas *Node) *Node {
 	return Apply(Op{
 		Name: "inner",
 		Shape: func(in []tensor.Shape) tensor.Shape {
-			fit(in[0].Dims() == 2 && in[1].Dims() == 2 && in[0].TotalSize() == in[1][1], "inner product of Phi, shape %v, with covariances, shape %v; every row must be as long as Phi", in[0], in[1])
+			fit(in[0].Dims() == 2 && in[1].Dims() == 2 && in[0].TotalSize() == in[1][1],
+				"inner product of Phi, shape %v, with covariances, shape %v; every row must be as long as Phi", in[0], in[1])
 			return tensor.Shape{in[1][0]}
 		},
 		F32:      inner[float32],

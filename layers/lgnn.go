@@ -98,7 +98,8 @@ func Activate(s *Slot, act Activation, b *Node, z ...*Node) *Node {
 	return Apply(Op{
 		Name: fmt.Sprintf("%s#%s", act, s.name),
 		Shape: func(in []tensor.Shape) tensor.Shape {
-			fit(len(in) > 1 && in[0].Dims() == 1 && in[1].Dims() == 2 && in[0][0] == in[1][1], "activation: the bias has shape %v, the first operand %v; their columns must agree", in[0], in[1:])
+			fit(len(in) > 1 && in[0].Dims() == 1 && in[1].Dims() == 2 && in[0][0] == in[1][1],
+				"activation: the bias has shape %v, the operands %v; their columns must agree", in[0], in[1:])
 			return in[1].Clone()
 		},
 		F32: activate[float32](s, act),

@@ -114,6 +114,9 @@ func (n *network) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple
 	if err := p.fits(n.config); err != nil {
 		return err
 	}
+	if err := params.matches(n.config); err != nil {
+		return fmt.Errorf("model: parameters: %w", err)
+	}
 	if len(tuples) > n.size.Tuples {
 		return fmt.Errorf("model: %w: %d tuples in a graph for up to %d", ErrMismatch, len(tuples), n.size.Tuples)
 	}

@@ -31,7 +31,11 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Network{Config: c, Params: NewParams(c, seed)}, nil
+	n := &Network{Config: c, Params: NewParams(c, seed)}
+	if err := n.Params.matches(c); err != nil { // a registered piece may declare what does not fit
+		return nil, fmt.Errorf("model: initial parameters: %w", err)
+	}
+	return n, nil
 }
 
 // Direction is that of the link: minimising Direction * f minimises the
@@ -63,7 +67,8 @@ type configFile struct {
 }
 
 // Save writes the network to a directory, which is made if need be. Each file
-// replaces the old one at once.
+// replaces the old one at once. Parameters are rounded to the precision of the
+// configuration, in which the graphs see them anyway.
 func (n *Network) Save(dir string) error {
 	if err := n.Params.matches(n.Config); err != nil {
 		return fmt.Errorf("model: save to %s: %w", dir, err)
@@ -79,7 +84,11 @@ func (n *Network) Save(dir string) error {
 		}
 		metadata[key] = string(b)
 	}
-	if err := safetensors.Write(filepath.Join(dir, WeightsFile), n.Params, metadata); err != nil {
+	stored := slices.Clone(n.Params)
+	for i := range stored {
+		stored[i].DType = n.Config.storage()
+	}
+	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
 	b, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")

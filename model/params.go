@@ -62,7 +62,7 @@ func biasName(layer int) string   { return fmt.Sprintf("b%d", layer) }
 func NewParams(c Config, seed uint64) Params {
 	var p Params
 	for _, s := range c.Specs() {
-		t := Tensor{Name: s.Name, DType: c.storage(), Shape: s.Shape, Value: s.Start}
+		t := Tensor{Name: s.Name, Shape: s.Shape, Value: s.Start}
 		if s.Start == nil {
 			t.Value = normal(data.Stream(seed, "initial "+s.Name), s)
 		}

@@ -70,6 +70,9 @@ func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph) (*Payload
 			return nil, err
 		}
 	}
+	if graphs != nil && len(graphs) != len(p.Tasks) {
+		return nil, fmt.Errorf("model: problem %q: %w: %d label graphs for %d tasks", p.Name, ErrMismatch, len(graphs), len(p.Tasks))
+	}
 	tasks := make([]layers.Task, len(p.Tasks))
 	for j, t := range p.Tasks {
 		weights, err := readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)

@@ -74,7 +74,7 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	}
 	for i, capture := range g.Gradients(loss, inputs...) {
 		s := c.Specs()[i]
-		t.gradient = append(t.gradient, Tensor{Name: s.Name, DType: c.storage(), Shape: s.Shape, Value: capture.Value})
+		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: capture.Value})
 	}
 }
 
