@@ -13,7 +13,10 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data"
+	"l2mt/infer"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -22,6 +25,7 @@ const (
 	seeds    = 4
 	features = 4
 	tuples   = 3
+	rivals   = 60 // random covariances that inference has to beat
 
 	step              = 1e-5 // of the central differences
 	gradientTolerance = 1e-5 // of the gradient against them, relative to 1 + |gradient|
@@ -63,6 +67,7 @@ func Check(t *testing.T, names ...string) {
 				t.Run("training and forward graphs agree", s.agreement)
 				t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
 				t.Run("a smaller direction * f is a smaller relative error", s.direction)
+				t.Run("inference finds the least estimated error", s.inference)
 				t.Run("a saved network says the same", s.saving)
 			})
 		}
@@ -143,16 +148,18 @@ func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
 }
 
 // Covariance returns a random m x m covariance with trace 1, row-major.
-func Covariance(r *rand.Rand, m int) []float64 {
-	a := make([]float64, m*m)
+func Covariance(r *rand.Rand, m int) []float64 { return covariance(r, m, m) }
+
+func covariance(r *rand.Rand, m, rank int) []float64 {
+	a := make([]float64, m*rank)
 	for i := range a {
 		a[i] = r.NormFloat64()
 	}
 	omega, trace := make([]float64, m*m), 0.0
 	for i := range m {
 		for j := range m {
-			for k := range m {
-				omega[i*m+j] += a[i*m+k] * a[j*m+k]
+			for k := range rank {
+				omega[i*m+j] += a[i*rank+k] * a[j*rank+k]
 			}
 		}
 		trace += omega[i*m+i]
@@ -314,6 +321,31 @@ func (s *suite) direction(t *testing.T) {
 			if (value[p]-value[q])*(o[p]-o[q]) < 0 {
 				t.Errorf("inference gives covariances %d and %d the values %v and %v, but their relative errors are %v and %v", p, q, value[p], value[q], o[p], o[q])
 			}
+		}
+	}
+}
+
+// inference compares the covariance that inference finds with random ones of
+// every rank.
+func (s *suite) inference(t *testing.T) {
+	network, err := infer.NewNetwork(s.network)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := network.Omega(s.problem, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, direction := s.estimate(t, s.payload), s.network.Direction()
+	best := direction * e.Value(found.Omega)
+	r := data.Stream(2, "rivals")
+	for rival := range rivals {
+		omega := mat.NewSymDense(e.Tasks, covariance(r, e.Tasks, 1+rival%e.Tasks))
+		if value := direction * e.Value(omega); value < best-equalTolerance*(1+math.Abs(best)) {
+			t.Errorf("direction * f is %v at the covariance found, but %v at\n%v", best, value, mat.Formatted(omega))
+		}
+		if o := s.network.RelativeError(e.Value(omega)); o < found.Estimated-1e-6 {
+			t.Errorf("the estimated error is %v at the covariance found, but %v at\n%v", found.Estimated, o, mat.Formatted(omega))
 		}
 	}
 }
