@@ -74,22 +74,24 @@ func Manifest() experience.Manifest {
 }
 
 // Problem returns valid records of one made-up problem with m tasks: one of
-// single-task learning and one of every source. The numbers come from seed and
-// name.
+// single-task learning and one of every source; a source named again is drawn
+// again. The numbers come from seed and name.
 func Problem(seed uint64, name string, m int, sources ...string) []*experience.Record {
 	rng := data.Stream(seed, "experiencetest "+name)
 	id := fmt.Sprintf("%016x", rng.Uint64())
 	stl := randomErrors(rng, m)
-	records := []*experience.Record{record(rng, name, id, experience.STL, stl, stl)}
+	records := []*experience.Record{record(rng, name, id, experience.STL, 0, stl, stl)}
+	draws := map[string]int{}
 	for _, source := range sources {
-		records = append(records, record(rng, name, id, source, randomErrors(rng, m), stl))
+		records = append(records, record(rng, name, id, source, draws[source], randomErrors(rng, m), stl))
+		draws[source]++
 	}
 	return records
 }
 
-func record(rng *rand.Rand, problem, problemID, source string, model, stl experience.Errors) *experience.Record {
+func record(rng *rand.Rand, problem, problemID, source string, draw int, model, stl experience.Errors) *experience.Record {
 	r := &experience.Record{
-		Problem: problem, ProblemID: problemID, Source: source,
+		Problem: problem, ProblemID: problemID, Source: source, Draw: draw,
 		Hyper:  map[string]float64{"lambda2": rng.Float64(), "r": float64(1 + rng.IntN(3))},
 		Status: experience.OK, Omega: covariance(rng, len(stl.Test)),
 	}
