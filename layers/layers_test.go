@@ -541,8 +541,8 @@ func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
 func collision(g *Graph) (a, b string) {
 	probe := g.Input("probe", 2)
 	seen := map[uint32]string{}
-	for i := 0; ; i++ {
-		name := fmt.Sprint("x", i)
+	for r := data.Stream(1, "names"); ; {
+		name := fmt.Sprintf("%x", r.Uint64()) // among some 2^16 names two collide
 		h := fnv.New32a()
 		fmt.Fprintf(h, "%v%v%s\x00", probe.Type(), probe.Shape(), name)
 		if other, ok := seen[h.Sum32()]; ok {
