@@ -2,8 +2,10 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"l2mt/data"
+	"l2mt/data/experience"
 	"l2mt/model"
 )
 
@@ -75,4 +77,33 @@ func outcomes(examples []prepared) (o []float64) {
 		}
 	}
 	return o
+}
+
+// Examples brings experience together with the problems that it was made on.
+// Tuples that failed are left out; tuples of a problem that is not given are
+// an error. Fingerprint is that of the problems' dataset.
+func Examples(store *experience.Store, problems []*data.ProblemData, fingerprint string) ([]Example, error) {
+	examples := make([]Example, len(problems))
+	place := map[string]int{}
+	for i, p := range problems {
+		id, err := experience.ProblemID(p.Problem, fingerprint)
+		if err != nil {
+			return nil, fmt.Errorf("train: %w", err)
+		}
+		examples[i].Problem, place[id] = p, i
+	}
+	records, _, err := store.Load() // in canonical order; torn lines are being written
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	for _, r := range records {
+		i, ok := place[r.ProblemID]
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("train: %w: there is experience on problem %q (%s), which is not among the %d problems given", data.ErrMismatch, r.Problem, r.ProblemID, len(problems))
+		case r.Status == experience.OK:
+			examples[i].Tuples = append(examples[i].Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O})
+		}
+	}
+	return examples, nil
 }

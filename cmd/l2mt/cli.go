@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"l2mt/data/progress"
+	"l2mt/model"
+	"l2mt/model/multitask"
 )
 
 // Exit codes.
@@ -28,9 +31,13 @@ type cli struct {
 	JSON  bool `help:"Print results as JSON."`
 	Quiet bool `short:"q" help:"No progress and no remarks on stderr."`
 
-	Data     dataCmd     `cmd:"" help:"Look at, convert and prepare datasets."`
-	Problems problemsCmd `cmd:"" help:"Make and check multitask problems."`
-	Version  versionCmd  `cmd:"" help:"Print the versions of everything that decides results."`
+	Data       dataCmd       `cmd:"" help:"Look at, convert and prepare datasets."`
+	Problems   problemsCmd   `cmd:"" help:"Make and check multitask problems."`
+	Fit        fitCmd        `cmd:"" help:"Fit multitask models to problems, and compare them."`
+	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
+	Experience experienceCmd `cmd:"" help:"Look after experience."`
+	Train      trainCmd      `cmd:"" help:"Train a network on experience."`
+	Version    versionCmd    `cmd:"" help:"Print the versions of everything that decides results."`
 }
 
 // env is what a command runs with: results go to stdout, all else to stderr.
@@ -47,6 +54,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		kong.Name("l2mt"),
 		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
 		kong.Writers(stdout, stderr),
+		kong.Configuration(loadTOML),
+		kong.Vars{
+			"models":     strings.Join(multitask.Names(), ", "),
+			"readouts":   strings.Join(model.Readouts(), ", "),
+			"estimators": strings.Join(model.Estimators(), ", "),
+			"links":      strings.Join(model.Links(), ", "),
+		},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 	)

@@ -32,24 +32,29 @@ func openProblems(path, dataset string) ([]*data.ProblemData, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Dir(path)
 	var d *data.Dataset
 	if f.Dataset != nil {
-		if dataset == "" {
-			dataset = f.Dataset.Path
-			if dataset != digits.Name && !filepath.IsAbs(dataset) {
-				dataset = filepath.Join(dir, dataset)
-			}
-		}
-		if d, err = openDataset(dataset); err != nil {
+		if d, err = openDataset(datasetPath(path, dataset, f)); err != nil {
 			return nil, err
 		}
 	}
-	problems, err := f.Bind(d, dir)
+	problems, err := f.Bind(d, filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return problems, nil
+}
+
+// datasetPath is where the dataset of a problem file is: where the user says,
+// else where the file says, relative to the file.
+func datasetPath(file, dataset string, f *data.ProblemFile) string {
+	switch {
+	case dataset != "":
+		return dataset
+	case f.Dataset.Path == digits.Name || filepath.IsAbs(f.Dataset.Path):
+		return f.Dataset.Path
+	}
+	return filepath.Join(filepath.Dir(file), f.Dataset.Path)
 }
 
 // sampleFlags are what both ways of drawing problems share. Their defaults
@@ -121,7 +126,7 @@ func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
 		if set.file == nil {
 			continue
 		}
-		ref, err := f.reference()
+		ref, err := referTo(f.Dataset, f.Out)
 		if err != nil {
 			return err
 		}
@@ -133,18 +138,6 @@ func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
 		rows = append(rows, summarise(path, set.file))
 	}
 	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
-}
-
-// reference is how a problem file in Out refers to the dataset.
-func (f *sampleFlags) reference() (string, error) {
-	if f.Dataset == digits.Name {
-		return digits.Name, nil
-	}
-	path, err := filepath.Abs(f.Dataset)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Rel(f.Out, path)
 }
 
 type problemsCheckCmd struct {

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/BurntSushi/toml"
+	"github.com/alecthomas/kong"
+	"github.com/google/renameio/v2"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/train"
+)
+
+// trainFlags are the choices about a network and its training. What is not
+// given comes from the preset.
+type trainFlags struct {
+	Preset     string             `default:"default" help:"Where the choices not given come from: default, or paper (the paper to the letter)."`
+	Readout    *string            `help:"How the rows of a task become its embedding (${readouts})."`
+	Unit       *bool              `negatable:"" help:"Scale embeddings to length one."`
+	Estimator  *string            `help:"What turns embeddings into an estimate (${estimators})."`
+	Link       *string            `help:"Function of the relative error that is estimated (${links})."`
+	Layers     *int               `help:"Hidden layers s."`
+	Hidden     *int               `help:"Width h of the layers and of the embeddings."`
+	Free       *bool              `negatable:"" help:"Give each layer from the second on a matrix of its own."`
+	Activation *layers.Activation `help:"Nonlinearity of the layers."`
+	K          *int               `help:"Neighbours k of the label graph."`
+	Norm       *layers.Norm       `help:"Scaling of the label graph: none, or size (divide by the rows of the task)."`
+	Objective  *model.Objective   `help:"paper, or scaled (divided by the spread of what is estimated)."`
+	Lambda     *float64           `help:"Weight decay of the layers."`
+	Dtype      *layers.DType      `help:"float32 or float64."`
+	Lr         *float64           `help:"Adam's rate at the start, falling linearly to zero."`
+	LrEmbed    *float64           `help:"The same for the layers below the embeddings."`
+	Epochs     *int               `help:"Passes over the tuples."`
+	Batch      *train.Batch       `help:"What a step learns from: one tuple (the paper) or all tuples of one problem."`
+	Start      *train.Start       `help:"Where the estimator's linear parameters begin: regression, or preset (the paper's values)."`
+	HeldOut    *int               `help:"Hold out one problem in so many."`
+	Patience   *int               `help:"Stop after so many epochs without a better one; 0 never does."`
+	Seed       uint64             `default:"1" help:"Seed of everything random."`
+}
+
+// config applies the flags to the preset.
+func (f *trainFlags) config(features int) (train.Config, error) {
+	c, err := train.Preset(f.Preset, features)
+	if err != nil {
+		return c, err
+	}
+	set(&c.Model.Readout, f.Readout)
+	set(&c.Model.Unit, f.Unit)
+	set(&c.Model.Estimator, f.Estimator)
+	set(&c.Model.Link, f.Link)
+	set(&c.Model.Layers, f.Layers)
+	set(&c.Model.Hidden, f.Hidden)
+	set(&c.Model.Free, f.Free)
+	set(&c.Model.Activation, f.Activation)
+	set(&c.Model.Neighbours, f.K)
+	set(&c.Model.Norm, f.Norm)
+	set(&c.Model.Objective, f.Objective)
+	set(&c.Model.Lambda, f.Lambda)
+	set(&c.Model.DType, f.Dtype)
+	set(&c.Rate, f.Lr)
+	set(&c.EmbeddingRate, f.LrEmbed)
+	set(&c.Epochs, f.Epochs)
+	set(&c.Batch, f.Batch)
+	set(&c.Start, f.Start)
+	set(&c.HeldOut, f.HeldOut)
+	set(&c.Patience, f.Patience)
+	c.Seed = f.Seed
+	return c, c.Validate()
+}
+
+func set[T any](field, flag *T) {
+	if flag != nil {
+		*field = *flag
+	}
+}
+
+type trainCmd struct {
+	Experience string          `required:"" type:"existingdir" help:"Directory of the experience."`
+	Dataset    string          `help:"Dataset to use instead of the one that the experience names."`
+	Out        string          `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
+	Config     kong.ConfigFlag `help:"TOML file with settings named as these flags are; flags win."`
+	Resume     bool            `help:"Insist that there is a run to go on with."`
+	Seeds      int             `default:"1" help:"Train that many networks, with seeds from --seed on, in folders seed-N."`
+	trainFlags `embed:""`
+}
+
+func (c *trainCmd) Validate() error {
+	if c.Seeds < 1 {
+		return fmt.Errorf("--seeds=%d: there must be at least one", c.Seeds)
+	}
+	return nil
+}
+
+func (c *trainCmd) Run(e *env) error {
+	examples, err := openExperience(c.Experience, c.Dataset)
+	if err != nil {
+		return err
+	}
+	config, err := c.config(examples[0].Problem.Cols())
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	var results []trained
+	for i := range uint64(c.Seeds) {
+		out := c.Out
+		if c.Seeds > 1 {
+			out = filepath.Join(c.Out, fmt.Sprintf("seed-%d", c.Seed+i))
+		}
+		if c.Resume {
+			if _, err := os.Stat(filepath.Join(out, train.StateFile)); err != nil {
+				return fmt.Errorf("--resume: there is no run to go on with: %w", err)
+			}
+		}
+		config.Seed = c.Seed + i
+		result, err := c.train(e, out, config, examples)
+		if err != nil {
+			return err
+		}
+		results = append(results, result)
+	}
+	return e.print(results, func(w io.Writer) { writeTrained(w, results) })
+}
+
+// trained is what a training run came to, for print.
+type trained struct {
+	Dir      string        `json:"dir"`
+	Seed     uint64        `json:"seed"`
+	Epoch    int           `json:"best_epoch"`
+	Best     train.Metrics `json:"best"`
+	Warnings []string      `json:"warnings,omitempty"`
+}
+
+func (c *trainCmd) train(e *env, out string, config train.Config, examples []train.Example) (trained, error) {
+	metrics := func(m train.Metrics, seconds float64) {
+		e.remark("epoch %d: loss %.4f, rank correlation within problems %.3f (held out %.3f), %.2f s", m.Epoch, m.Loss, m.Training.Within, m.HeldOut.Within, seconds)
+		for _, w := range m.Warnings {
+			e.remark("warning: %s", w)
+		}
+	}
+	report, err := train.Run(e, config, examples, train.Options{
+		Out: out, Progress: e.reporter(), Epoch: metrics,
+		Provenance: map[string]string{"experience": filepath.Base(c.Experience), "l2mt": currentVersions().L2MT},
+	})
+	if err != nil {
+		return trained{}, err
+	}
+	for _, w := range report.Warnings {
+		e.remark("warning: %s", w)
+	}
+	if err := writeMetrics(filepath.Join(out, "metrics.jsonl"), report.Metrics); err != nil {
+		return trained{}, err
+	}
+	if err := plotTraining(filepath.Join(out, "training.png"), report.Metrics); err != nil {
+		return trained{}, err
+	}
+	return trained{Dir: out, Seed: config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, nil
+}
+
+func writeMetrics(path string, metrics []train.Metrics) error {
+	var text strings.Builder
+	for _, m := range metrics {
+		line, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	return renameio.WriteFile(path, []byte(text.String()), 0o644)
+}
+
+func writeTrained(w io.Writer, results []trained) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "seed\tbest epoch\tloss\theld out within\toverall\ttraining within\t  network")
+	var within []float64
+	for _, r := range results {
+		within = append(within, r.Best.HeldOut.Within)
+		fmt.Fprintf(t, "%d\t%d\t%.4f\t%.3f\t%.3f\t%.3f\t  %s\n", r.Seed, r.Epoch, r.Best.Loss, r.Best.HeldOut.Within, r.Best.HeldOut.Overall, r.Best.Training.Within, r.Dir)
+	}
+	t.Flush()
+	if len(results) > 1 {
+		mean, variance := stat.MeanVariance(within, nil)
+		fmt.Fprintf(w, "held out within: mean %.3f, standard deviation %.3f over %d seeds\n", mean, math.Sqrt(variance), len(results))
+	}
+}
+
+// loadTOML lets a TOML file set the flags of a command by their names. A name
+// that is no flag is an error.
+func loadTOML(r io.Reader) (kong.Resolver, error) {
+	settings := map[string]any{}
+	if _, err := toml.NewDecoder(r).Decode(&settings); err != nil {
+		return nil, fmt.Errorf("configuration file: %w", err)
+	}
+	return tomlSettings(settings), nil
+}
+
+type tomlSettings map[string]any
+
+// Validate checks that every setting is a flag of some command.
+func (s tomlSettings) Validate(app *kong.Application) error {
+	known := map[string]bool{}
+	for _, leaf := range app.Leaves(false) {
+		for _, flag := range leaf.Flags {
+			known[flag.Name] = true
+		}
+	}
+	for _, name := range sortedKeys(s) {
+		if !known[strings.ReplaceAll(name, "_", "-")] {
+			return fmt.Errorf("configuration file: there is no setting %q", name)
+		}
+	}
+	return nil
+}
+
+// Resolve returns the setting of a flag, or nil.
+func (s tomlSettings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+	for _, name := range []string{flag.Name, strings.ReplaceAll(flag.Name, "-", "_")} {
+		if v, ok := s[name]; ok {
+			return v, nil
+		}
+	}
+	return nil, nil
+}
