@@ -459,10 +459,10 @@ func TestFullDiskThatCannotBeRepaired(t *testing.T) {
 	experiencetest.Write(t, dir, "one", records...)
 }
 
-// unsafe is a file that cannot be brought to the disk.
-type unsafe struct{ experience.File }
+// unsyncable is a file that cannot be brought to the disk.
+type unsyncable struct{ experience.File }
 
-func (unsafe) Sync() error { return syscall.EIO }
+func (unsyncable) Sync() error { return syscall.EIO }
 
 // Close must not say that all is safe when it isn't.
 func TestCloseSyncs(t *testing.T) {
@@ -471,7 +471,7 @@ func TestCloseSyncs(t *testing.T) {
 		w, err := experience.OpenWriterWith(dir, "one", experiencetest.Manifest(), func(path string) (experience.File, error) {
 			f, err := experience.OpenFile(path)
 			if strings.HasSuffix(path, suffix) {
-				f = unsafe{f}
+				f = unsyncable{f}
 			}
 			return f, err
 		})
