@@ -49,15 +49,26 @@ func shifted(u *mat.SymDense, nu float64) *mat.SymDense {
 	return m
 }
 
+// nearBound is how close to its bound, relative to it, an entry that the
+// gradient presses against it counts as held. Were it to count only at the
+// bound, entries on their way there would cut the steps of all others short.
+const nearBound = 1e-3
+
 // advance takes one step and reports whether it raised the function.
 func (x *boxed) advance() (bool, error) {
 	m := x.u.SymmetricDim()
 	loose := mat.NewSymDense(m, nil)
 	ascent := mat.NewSymDense(m, nil)
+	held := mat.NewSymDense(m, nil) // the way of the others to their bounds
 	for i := range m {
 		for j := range i {
 			u, g, b := x.u.At(i, j), x.gradient.At(i, j), x.bound(i, j)
-			if !(u >= b && g >= 0 || u <= -b && g <= 0) {
+			switch {
+			case u >= b*(1-nearBound) && g >= 0:
+				held.SetSym(i, j, b-u)
+			case u <= -b*(1-nearBound) && g <= 0:
+				held.SetSym(i, j, -b-u)
+			default:
 				loose.SetSym(i, j, 1)
 				ascent.SetSym(i, j, g)
 			}
@@ -68,6 +79,8 @@ func (x *boxed) advance() (bool, error) {
 		slope = mat.Trace(x.gradient) - 1
 	}
 	du, dnu := x.newton(loose, ascent, slope)
+	addSym(du, 1, held)
+	gradient := x.gradient
 	old, oldNu, before := x.u, x.nu, x.value-x.nu
 	for t := 1.0; t > 1e-7; t /= 2 {
 		u := mat.NewSymDense(m, nil)
@@ -77,7 +90,7 @@ func (x *boxed) advance() (bool, error) {
 				b := x.bound(i, j)
 				v := min(max(old.At(i, j)+t*du.At(i, j), -b), b)
 				u.SetSym(i, j, v)
-				gain += 2 * ascent.At(i, j) * (v - old.At(i, j))
+				gain += 2 * gradient.At(i, j) * (v - old.At(i, j))
 			}
 		}
 		start := x.boxedPoint

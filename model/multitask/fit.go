@@ -255,13 +255,13 @@ func (s *solver) certify() (*candidate, error) {
 	}
 	bound := s.lower(&s.point)
 	if s.floor > 0 {
-		cut, err := s.cut()
+		cut, must, err := s.cut()
 		if err != nil {
 			return nil, err
 		}
 		if cut != nil {
 			bound = max(bound, s.lower(&cut.point))
-			if cut.objective <= whole.objective {
+			if must || cut.objective <= whole.objective {
 				whole = cut
 			}
 		}
@@ -298,31 +298,34 @@ func (s *solver) complete(c *candidate) (err error) {
 }
 
 // cut returns the point without the directions of W that are as small as the
-// floor, or nil if there are none.
-func (s *solver) cut() (*candidate, error) {
+// floor, or nil if there are none. Where a direction is at rounding level the
+// cut is a must: the Omega step takes it for zero.
+func (s *solver) cut() (c *candidate, must bool, err error) {
 	e, err := Eigen(s.s)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	keep := make([]float64, s.m)
 	small := false
 	for i, v := range e.Values {
-		if v > max(100*s.floor, 1e-13*e.Values[s.m-1]) {
+		rounding := 1e-13 * e.Values[s.m-1]
+		if v > max(100*s.floor, rounding) {
 			keep[i] = 1
 		} else {
 			small = true
 		}
+		must = must || v <= rounding
 	}
 	if !small {
-		return nil, nil
+		return nil, false, nil
 	}
-	c := &candidate{point: s.newPoint()}
+	c = &candidate{point: s.newPoint()}
 	projector := mat.NewDense(s.m, s.m, nil)
 	projector.Copy(e.Rebuild(keep))
 	rotate(c.w, projector, s.w, s.d)
 	copy(c.b, s.b)
 	s.place(&c.point)
-	return c, s.complete(c)
+	return c, must, s.complete(c)
 }
 
 // blockGap bounds the two gaps of a model that is not convex: over W and b

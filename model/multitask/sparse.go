@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -21,7 +20,6 @@ import (
 // a smooth concave function in a box. A projected Newton method maximises it
 // until its value meets that of Omega, scaled to trace 1.
 func sparseStep(s *mat.SymDense, l1, l2 float64) (*Covariance, error) {
-	const iterations = 200
 	m := s.SymmetricDim()
 	e, err := Eigen(s)
 	if err != nil {
@@ -31,58 +29,102 @@ func sparseStep(s *mat.SymDense, l1, l2 float64) (*Covariance, error) {
 	if top <= 0 {
 		return &Covariance{Omega: identity(m, 1/float64(m))}, nil
 	}
-	// With S/top and the penalties by l1 top the numbers are of order one. A
-	// floor keeps Omega definite where S is singular.
-	f, bound := mat.NewDense(m, m, nil), l2/(l1*top)
-	root, rank := 0.0, 0
-	for k, v := range e.Values {
-		if v > 1e-14*top {
-			rank++
-		}
-		q := math.Sqrt(max(v/top, sparseFloor))
-		root += q
-		for i := range m {
-			f.Set(i, k, e.Vectors.At(i, k)*q)
+	// With S/top and the penalties by l1 top the numbers are of order one.
+	scale(1/top, e.Values)
+	x := &sparse{s: mat.NewSymDense(m, nil), spectrum: e, bound: l2 / (l1 * top), gap: math.Inf(1)}
+	x.s.ScaleSym(1/top, s)
+	x.dual = &boxed{free: true, bound: func(int, int) float64 { return x.bound }, u: mat.NewSymDense(m, nil)}
+	for _, v := range e.Values {
+		x.dual.nu += math.Sqrt(max(v, 0))
+	}
+	x.dual.nu *= x.dual.nu / 2
+	start := x.dual.nu
+	if err := x.solve(sparseFloor, 50); err != nil {
+		return nil, err
+	}
+	if x.gap > 1e-10*x.value {
+		// Omega has a larger range than S, so that M is nearly singular. A
+		// floor that shrinks leads there as the barrier of an interior point
+		// method does.
+		x.dual.u, x.dual.nu = mat.NewSymDense(m, nil), start
+		for floor := 0.1; floor > sparseFloor; floor /= 10 {
+			if err := x.solve(floor, 12); err != nil {
+				return nil, err
+			}
 		}
 	}
-	dual := &boxed{free: true, bound: func(int, int) float64 { return bound }}
-	dual.at = func(m *mat.SymDense) (*boxedPoint, error) { return fidelity(f, m) }
-	if inside, err := dual.place(mat.NewSymDense(m, nil), root*root/2); err != nil || !inside {
-		return nil, fmt.Errorf("multitask: sparse Omega step: %w: W'W is too close to singular", ErrInvalidOmega)
-	}
-	var scaled mat.SymDense
-	scaled.ScaleSym(1/top, s)
-	used := f.Slice(0, m, m-rank, m).(*mat.Dense) // the range of S
-	best, gap := (*mat.SymDense)(nil), math.Inf(1)
-	for range iterations {
-		omega, value, err := sparsePrimal(normalised(dual.gradient), &scaled, bound)
-		if err != nil {
-			return nil, err
-		}
-		lower, err := fidelity(used, shifted(dual.u, dual.nu))
-		if err != nil {
-			return nil, err
-		}
-		if lower != nil && value-(lower.value-dual.nu+bound) < gap {
-			best, gap = omega, value-(lower.value-dual.nu+bound)
-		}
-		if gap <= 1e-14*value {
-			break
-		}
-		if moved, err := dual.advance(); err != nil {
-			return nil, err
-		} else if !moved {
-			break
-		}
-	}
-	c := &Covariance{Omega: best, Gap: math.Max(gap, 0) * l1 * top, multiplier: mat.NewSymDense(m, nil)}
-	c.multiplier.ScaleSym(l1*top, dual.u)
+	c := &Covariance{Omega: x.omega, Gap: math.Max(x.gap, 0) * l1 * top, multiplier: mat.NewSymDense(m, nil)}
+	c.multiplier.ScaleSym(l1*top, x.multiplier)
 	return c, nil
 }
 
 // sparseFloor is the least eigenvalue of S, relative to the largest, that the
 // dual works with.
 const sparseFloor = 1e-12
+
+// sparse is one sparseStep in units in which l1 and the largest eigenvalue of
+// S are 1.
+type sparse struct {
+	s        *mat.SymDense
+	spectrum *Spectrum
+	bound    float64
+	dual     *boxed
+
+	// The best point so far, its objective and the gap to the dual.
+	omega, multiplier *mat.SymDense
+	value, gap        float64
+}
+
+// solve maximises the dual with a floor on the eigenvalues of S, and keeps the
+// best Omega for S itself on the way.
+func (x *sparse) solve(floor float64, iterations int) error {
+	f := x.factor(floor)
+	x.dual.at = func(m *mat.SymDense) (*boxedPoint, error) { return fidelity(f, m) }
+	if inside, err := x.dual.place(x.dual.u, x.dual.nu); err != nil || !inside {
+		return err
+	}
+	used := x.factor(0)
+	for range iterations {
+		omega, value, err := sparsePrimal(normalised(x.dual.gradient), x.s, x.bound)
+		if err != nil {
+			return err
+		}
+		lower, err := fidelity(used, shifted(x.dual.u, x.dual.nu))
+		if err != nil {
+			return err
+		}
+		if lower != nil {
+			if gap := value - (lower.value - x.dual.nu + x.bound); gap < x.gap {
+				x.omega, x.multiplier, x.value, x.gap = omega, x.dual.u, value, gap
+			}
+		}
+		if x.gap <= 1e-14*x.value {
+			return nil
+		}
+		if moved, err := x.dual.advance(); err != nil || !moved {
+			return err
+		}
+	}
+	return nil
+}
+
+// factor returns F with F F' = S, the floor put under its eigenvalues; without
+// a floor it has the rank of S.
+func (x *sparse) factor(floor float64) *mat.Dense {
+	m := len(x.spectrum.Values)
+	first := 0
+	for floor == 0 && x.spectrum.Values[first] <= 1e-14 {
+		first++
+	}
+	f := mat.NewDense(m, m-first, nil)
+	for k := first; k < m; k++ {
+		q := math.Sqrt(max(x.spectrum.Values[k], floor))
+		for i := range m {
+			f.Set(i, k-first, x.spectrum.Vectors.At(i, k)*q)
+		}
+	}
+	return f
+}
 
 // sparsePrimal returns an Omega of trace 1 and the objective of the step there.
 // Directions that only the floor keeps in Omega are left out if that is better.

@@ -1,0 +1,391 @@
+package multitask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestSTLAgainstNormalEquations compares ridge regression with a direct solution.
+func TestSTLAgainstNormalEquations(t *testing.T) {
+	for i, s := range []shape{{3, 4, 20, Square, false}, {2, 12, 6, Square, true}} {
+		tasks := samples(s, uint64(i))
+		r := mustFit(t, stl{}, mustProblem(t, Square, tasks), Params{Lambda1: 0.1}, Options{Tolerance: 1e-14})
+		for k, task := range tasks {
+			// 2/n Xc'Xc w + Lambda1 m w = 2/n Xc'yc with centred X and y.
+			x, y := centred(task)
+			var a, b mat.Dense
+			a.Mul(x.T(), x)
+			a.Scale(2/float64(s.n), &a)
+			for j := range s.d {
+				a.Set(j, j, a.At(j, j)+0.1*float64(s.m))
+			}
+			b.Mul(x.T(), y)
+			b.Scale(2/float64(s.n), &b)
+			var w mat.Dense
+			if err := w.Solve(&a, &b); err != nil {
+				t.Fatal(err)
+			}
+			nearMatrix(t, fmt.Sprintf("%s, w of task %d", s, k), r.W.ColView(k), &w, 1e-8)
+		}
+	}
+}
+
+func centred(s data.Samples) (x, y *mat.Dense) {
+	n, d := s.X.Rows(), s.X.Cols()
+	x, y = mat.NewDense(n, d, nil), mat.NewDense(n, 1, slices.Clone(s.Y))
+	unit := make([]float64, d)
+	column := make([]float64, n)
+	for j := range d {
+		unit[j] = 1
+		s.X.Mul(column, unit, 1)
+		x.SetCol(j, column)
+		unit[j] = 0
+	}
+	for _, a := range []*mat.Dense{x, y} {
+		_, k := a.Dims()
+		for j := range k {
+			mean := 0.0
+			for i := range n {
+				mean += a.At(i, j) / float64(n)
+			}
+			for i := range n {
+				a.Set(i, j, a.At(i, j)-mean)
+			}
+		}
+	}
+	return x, y
+}
+
+// TestSTLAgainstPlainNewton compares logistic regression with Newton's method on
+// (w, b) and a dense Hessian.
+func TestSTLAgainstPlainNewton(t *testing.T) {
+	s := shape{2, 3, 25, Logistic, false}
+	tasks := samples(s, 4)
+	r := mustFit(t, stl{}, mustProblem(t, Logistic, tasks), Params{Lambda1: 0.02}, Options{Tolerance: 1e-14})
+	for k, task := range tasks {
+		ridge := 0.02 * float64(s.m)
+		x := mat.NewDense(s.n, s.d+1, nil)
+		for i := range s.n {
+			for j, v := range task.X.Row(i).Value {
+				x.Set(i, j, float64(v))
+			}
+			x.Set(i, s.d, 1)
+		}
+		v := mat.NewDense(s.d+1, 1, nil)
+		for range 50 {
+			var f mat.Dense
+			f.Mul(x, v)
+			g, h := mat.NewDense(s.d+1, 1, nil), mat.NewDense(s.d+1, s.d+1, nil)
+			for i := range s.n {
+				p := 1 / (1 + math.Exp(task.Y[i]*f.At(i, 0)))
+				row := mat.NewDense(s.d+1, 1, slices.Clone(x.RawRowView(i)))
+				var outer, step mat.Dense
+				outer.Mul(row, row.T())
+				outer.Scale(p*(1-p)/float64(s.n), &outer)
+				h.Add(h, &outer)
+				step.Scale(-task.Y[i]*p/float64(s.n), row)
+				g.Add(g, &step)
+			}
+			for j := range s.d {
+				g.Set(j, 0, g.At(j, 0)+ridge*v.At(j, 0))
+				h.Set(j, j, h.At(j, j)+ridge)
+			}
+			var step mat.Dense
+			if err := step.Solve(h, g); err != nil {
+				t.Fatal(err)
+			}
+			v.Sub(v, &step)
+		}
+		nearMatrix(t, fmt.Sprintf("w of task %d", k), r.W.ColView(k), v.Slice(0, s.d, 0, 1), 1e-7)
+		near(t, "b", r.B[k], v.At(s.d, 0), 1e-6)
+	}
+}
+
+// TestNestings: with one task, or Omega = I/m, every covariance of trace 1 is STL.
+func TestNestings(t *testing.T) {
+	s := shape{1, 4, 14, Logistic, false}
+	problem := mustProblem(t, s.loss, samples(s, 2))
+	opt := Options{Tolerance: 1e-12}
+	want := mustFit(t, stl{}, problem, Params{Lambda1: 0.05}, opt)
+	for _, name := range []string{"mtrl", "ssnr2", "cmtl", "spats"} {
+		model, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := mustFit(t, model, problem, Params{Lambda1: 0.05}, opt)
+		nearMatrix(t, name+": W with one task", got.W, want.W, 1e-6)
+	}
+	s.m = 4
+	problem = mustProblem(t, s.loss, samples(s, 2))
+	want = mustFit(t, stl{}, problem, Params{Lambda1: 0.05}, opt)
+	got, err := FitFixed(context.Background(), identity(4, 0.25), problem, 0.05, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearMatrix(t, "W for Omega = I/m", got.W, want.W, 1e-9)
+	tight := mustFit(t, cmtl{}, problem, Params{Lambda1: 0.05, Hyper: map[string]float64{"low": 1, "high": 1}}, opt)
+	nearMatrix(t, "W of CMTL with b = c", tight.W, want.W, 1e-6)
+}
+
+// TestNewtonMatrix compares Hessian products, with Omega following W, with
+// central differences of the gradient.
+func TestNewtonMatrix(t *testing.T) {
+	for _, name := range []string{"stl", "mtrl", "snr1", "snr2", "ssnr2", "cmtl", "spats", "spats-literal"} {
+		s := shape{3, 5, 12, Logistic, false}
+		model, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Complete(model, batteryParams(model))
+		if err != nil {
+			t.Fatal(err)
+		}
+		solver := newSolver(mustProblem(t, s.loss, samples(s, 7)), model, p, 1)
+		random := data.Stream(3, "hessian")
+		w, v := normals(random, s.m*s.d), normals(random, s.m*s.d)
+		// gradient returns the gradient with respect to W' at w + h v.
+		gradient := func(h float64) []float64 {
+			copy(solver.w, w)
+			add(h, v, solver.w)
+			solver.place(&solver.point)
+			if err := solver.relate(); err != nil {
+				t.Fatal(err)
+			}
+			solver.gradient()
+			g := slices.Clone(solver.data)
+			var precision mat.Dense
+			precision.Mul(solver.rel.inverse.T(), solver.rel.inverse)
+			pw := make([]float64, len(g))
+			rotate(pw, &precision, solver.w, s.d)
+			add(p.Lambda1, pw, g)
+			return g
+		}
+		const h = 1e-5
+		up, down := gradient(h), gradient(-h)
+		want := make([]float64, len(up))
+		for i := range want {
+			want[i] = (up[i] - down[i]) / (2 * h)
+		}
+		gradient(0)
+		if solver.rel.curve != nil {
+			solver.follow = solver.rel.curve()
+		}
+		// multiply works in Z: go there and back.
+		root, inverse := solver.rel.root, solver.rel.inverse
+		z, hz, got := make([]float64, len(w)), make([]float64, len(w)), make([]float64, len(w))
+		rotate(z, inverse, v, s.d)
+		solver.multiply(hz, z, root, mat.DenseCopyOf(root.T()))
+		rotate(got, mat.DenseCopyOf(inverse.T()), hz, s.d)
+		tol := 1e-5
+		if name == "spats" {
+			tol = 1e-3 // its step is iterative, which the differences feel
+		}
+		nearMatrix(t, name+": Hessian product", mat.NewVecDense(len(got), got), mat.NewVecDense(len(want), want), tol)
+	}
+}
+
+// TestStepsAtEveryScale runs every Omega step on well and badly scaled, rank
+// deficient and zero S, and compares with mixtures of the model's covariances.
+func TestStepsAtEveryScale(t *testing.T) {
+	for _, name := range Names() {
+		model, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Complete(model, batteryParams(model))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const d = 4
+		for _, m := range []int{1, 2, 3, 6} {
+			random := data.Stream(uint64(m), "steps")
+			for _, rank := range []int{0, 1, m} {
+				s := gramOf(normals(random, m*rank), m, rank)
+				other, err := model.Step(gramOf(normals(random, m*9), m, 9), d, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, size := range []float64{1e-10, 1e-5, 1, 1e5, 1e10} {
+					var scaled mat.SymDense
+					scaled.ScaleSym(size, s)
+					c, err := model.Step(&scaled, d, p)
+					if err != nil {
+						t.Errorf("%s, m=%d, rank %d, scale %g: %v", name, m, rank, size, err)
+						continue
+					}
+					value := stepValue(t, model, &scaled, c, d, p)
+					if math.IsNaN(value) || math.IsInf(value, 0) {
+						t.Errorf("%s, m=%d, rank %d, scale %g: the objective is %v", name, m, rank, size, value)
+					}
+					if c.A != nil || name == "glmtl" {
+						continue // convex in A or in the inverse, not in Omega
+					}
+					for _, mix := range []float64{1e-4, 1e-2, 0.5} {
+						blend := mat.NewSymDense(m, nil)
+						blend.ScaleSym(1-mix, c.Omega)
+						addSym(blend, mix, other.Omega)
+						if v := stepValue(t, model, &scaled, &Covariance{Omega: blend}, d, p); v < value-c.Gap-1e-9*math.Abs(value) {
+							t.Errorf("%s, m=%d, rank %d, scale %g: a mixture has the objective %v, the step %v with gap %g", name, m, rank, size, v, value, c.Gap)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func gramOf(x []float64, m, d int) *mat.SymDense {
+	if d == 0 {
+		return mat.NewSymDense(m, nil)
+	}
+	return gram(x, m, d)
+}
+
+func stepValue(t *testing.T, model Model, s *mat.SymDense, c *Covariance, d int, p Params) float64 {
+	t.Helper()
+	trace, err := traceTerm(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := p.Lambda1 / 2 * trace
+	if g := model.G(c, d, p); g != 0 {
+		v += p.Lambda2 * g
+	}
+	return v
+}
+
+// TestGraphicalLassoCertificate: the gap is that of primal and dual, on singular
+// and badly scaled input too.
+func TestGraphicalLassoCertificate(t *testing.T) {
+	random := data.Stream(5, "glasso")
+	for _, m := range []int{2, 5, 8} {
+		for _, alpha := range []float64{1e-3, 0.1, 10} {
+			c := gramOf(normals(random, m*2), m, 2)
+			for i := range m {
+				for j := i; j < m; j++ {
+					c.SetSym(i, j, c.At(i, j)*math.Pow(10, float64(i+j)-float64(m)))
+				}
+			}
+			omega, precision, gap, err := graphicalLasso(c, alpha)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if gap > 1e-6*float64(m) {
+				t.Errorf("m=%d alpha=%g: gap %g", m, alpha, gap)
+			}
+			for i := range m {
+				for j := range m {
+					if diff := math.Abs(omega.At(i, j) - c.At(i, j)); diff > alpha*(1+1e-9)+1e-9*math.Abs(c.At(i, j)) {
+						t.Errorf("m=%d alpha=%g: Omega - C is %g at (%d, %d)", m, alpha, diff, i, j)
+					}
+				}
+			}
+			var product mat.Dense
+			product.Mul(omega, precision)
+			nearMatrix(t, "Omega P", &product, identity(m, 1), 1e-6)
+		}
+	}
+}
+
+func TestEigen(t *testing.T) {
+	random := data.Stream(6, "eigen")
+	a := gramOf(normals(random, 5*9), 5, 9)
+	e, err := Eigen(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearMatrix(t, "U diag U'", e.Rebuild(e.Values), a, 1e-13)
+	if !slices.IsSorted(e.Values) {
+		t.Errorf("the eigenvalues %v do not ascend", e.Values)
+	}
+	for j := range 5 {
+		column := mat.Col(nil, j, e.Vectors)
+		if top := slices.MaxFunc(column, func(a, b float64) int { return int(math.Copysign(1, math.Abs(a)-math.Abs(b))) }); top < 0 {
+			t.Errorf("eigenvector %d has the largest entry %v; it must be positive", j, top)
+		}
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		a.SetSym(1, 2, bad)
+		if _, err := Eigen(a); !errors.Is(err, ErrInvalidOmega) {
+			t.Errorf("Eigen with the entry %v: %v", bad, err)
+		}
+	}
+}
+
+// TestBadInput wants typed errors that name the task and the field.
+func TestBadInput(t *testing.T) {
+	good := func() []data.Samples { return samples(shape{2, 3, 6, Logistic, false}, 1) }
+	names := []string{"cats", "dogs"}
+	for _, c := range []struct {
+		what string
+		bend func(tasks []data.Samples)
+		want []string
+	}{
+		{"NaN label", func(s []data.Samples) { s[1].Y[2] = math.NaN() }, []string{"dogs", "y", "row 2"}},
+		{"wrong label", func(s []data.Samples) { s[1].Y[2] = 0.5 }, []string{"dogs", "y", "row 2"}},
+		{"one class", func(s []data.Samples) {
+			for i := range s[0].Y {
+				s[0].Y[i] = 1
+			}
+		}, []string{"cats", "y", "one label"}},
+		{"infinite feature", func(s []data.Samples) {
+			s[1].X = matrixOf([]float32{1, 2, float32(math.Inf(1))}, 1, 3, false)
+			s[1].Y = s[1].Y[:1]
+		}, []string{"dogs", "X", "row 0"}},
+		{"no rows", func(s []data.Samples) { s[0].X = matrixOf(nil, 0, 3, false) }, []string{"cats", "X"}},
+		{"short y", func(s []data.Samples) { s[0].Y = s[0].Y[:3] }, []string{"cats", "y"}},
+		{"other features", func(s []data.Samples) { s[1].X = matrixOf(make([]float32, 24), 6, 4, false) }, []string{"dogs", "4 features"}},
+	} {
+		tasks := good()
+		c.bend(tasks)
+		_, err := NewProblem(Logistic, tasks, names...)
+		if !errors.Is(err, ErrInvalidData) {
+			t.Errorf("%s: %v is not ErrInvalidData", c.what, err)
+			continue
+		}
+		for _, w := range c.want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %q does not say %q", c.what, err, w)
+			}
+		}
+	}
+
+	problem := mustProblem(t, Logistic, good())
+	for _, p := range []Params{{}, {Lambda1: -1}, {Lambda1: math.NaN()}, {Lambda1: math.Inf(1)}, {Lambda1: 1, Lambda2: -1}, {Lambda1: 1, Hyper: map[string]float64{"nonsense": 1}}} {
+		if _, err := Fit(context.Background(), registry["snr1"], problem, p, Options{}); !errors.Is(err, ErrInvalidParams) {
+			t.Errorf("%+v: %v is not ErrInvalidParams", p, err)
+		}
+	}
+	indefinite := mat.NewSymDense(2, []float64{1, 2, 2, 1})
+	for _, omega := range []*mat.SymDense{nil, mat.NewSymDense(2, nil), identity(3, 1), indefinite, mat.NewSymDense(2, []float64{1, math.NaN(), math.NaN(), 1})} {
+		if _, err := FitFixed(context.Background(), omega, problem, 1, Options{}); !errors.Is(err, ErrInvalidOmega) {
+			t.Errorf("Omega %v: %v is not ErrInvalidOmega", omega, err)
+		}
+	}
+	if _, err := Lookup("mtrl2"); !errors.Is(err, ErrUnknownModel) || !strings.Contains(err.Error(), "ssnr2") {
+		t.Errorf("an unknown model: %v", err)
+	}
+	canceled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Fit(canceled, stl{}, problem, Params{Lambda1: 1}, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled fit: %v", err)
+	}
+}
+
+// TestIterationLimit is a status, with the gap.
+func TestIterationLimit(t *testing.T) {
+	s := shape{4, 20, 9, Logistic, true}
+	r := mustFit(t, registry["snr1"], mustProblem(t, s.loss, samples(s, 3)), Params{Lambda1: 1e-4}, Options{MaxIterations: 2})
+	if r.Status != IterationLimit || !(r.Gap > 0) || r.Iterations != 2 {
+		t.Errorf("status %q, gap %g, %d iterations", r.Status, r.Gap, r.Iterations)
+	}
+}
