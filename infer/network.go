@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
@@ -41,19 +42,29 @@ type Found struct {
 
 // Omega finds the covariance that the network thinks best for a problem, from
 // the training rows alone. Scale multiplies rho, which decides how much the
-// tasks share: 1 is what the network says, and more brings Omega closer to I/m.
+// tasks share: 1 is what the network says, and more brings Omega closer to
+// I/m, which is reached at infinity.
 func (n *Network) Omega(p *data.ProblemData, scale float64) (*Found, error) {
+	e, err := n.estimate(p)
+	if err != nil {
+		return nil, err
+	}
+	return n.solve(p.Name, e, scale)
+}
+
+// estimate runs the network on the training rows of a problem.
+func (n *Network) estimate(p *data.ProblemData) (*model.Estimate, error) {
 	payload, err := model.Prepare(n.of.Config, p, nil)
 	if err != nil {
 		return nil, fmt.Errorf("infer: %w", err)
 	}
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	e, err := n.forward.Estimate(payload)
-	n.mu.Unlock()
 	if err != nil {
 		return nil, fmt.Errorf("infer: problem %q: %w", p.Name, err)
 	}
-	return n.solve(p.Name, e, scale)
+	return e, nil
 }
 
 // solve turns an estimate of the network into a covariance.
@@ -65,8 +76,12 @@ func (n *Network) solve(problem string, e *model.Estimate, scale float64) (*Foun
 			f.Phi.SetSym(i, j, direction*(e.Phi[i*e.Tasks+j]+e.Phi[j*e.Tasks+i])/2)
 		}
 	}
+	phi, rho := f.Phi, direction*e.C*scale
+	if math.IsInf(scale, 1) { // Phi has no say
+		phi, rho = mat.NewSymDense(e.Tasks, nil), 1
+	}
 	var err error
-	if f.Solution, err = Omega(f.Phi, direction*e.C*scale); err != nil {
+	if f.Solution, err = Omega(phi, rho); err != nil {
 		return nil, fmt.Errorf("infer: problem %q: %w", problem, err)
 	}
 	f.Estimated = n.of.RelativeError(e.Value(f.Omega))
