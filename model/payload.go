@@ -21,8 +21,8 @@ func (p *Payload) Tasks() int { return p.batch.Tasks() }
 func (p *Payload) Rows() int  { return p.batch.Rows() }
 
 // regressionClasses is the number of classes that the targets of a regression
-// task are binned into for its label graph: below and above the median.
-const regressionClasses = 2
+// task are binned into for its label graph, between the quartiles.
+const regressionClasses = 4
 
 // LabelGraphs returns the label graphs of the training rows of all tasks, with
 // k neighbours or as many as a smaller task has. They take the longest part of
