@@ -77,6 +77,8 @@ type ReadOptions struct {
 	// or 1.
 	ClassNames   string
 	FeatureNames string
+	// Text says which words of the texts of a folder are counted.
+	Text TextOptions
 }
 
 // Validate checks the options that can be checked without the file.
@@ -104,6 +106,10 @@ const maxColumns = 1<<31 - 1
 // Read reads a dataset from a file or folder. Features become float32 and must
 // be finite. Errors name the file, the line (from 1) or row (from 0) and the
 // field; they wrap ErrFormat, ErrInvalid or the error of the file system.
+//
+// Reading takes memory in proportion to the file, whatever the file says of its
+// own size. Packed content (.gz, .npz) may grow to 64 MiB or 256 times its size,
+// whichever is more; what grows further is refused.
 func Read(path string, o ReadOptions) (*Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -124,8 +130,10 @@ func Read(path string, o ReadOptions) (*Dataset, error) {
 		t, err = readBinary(path, o, parseNPY)
 	case NPZ:
 		t, err = readBinary(path, o, parseNPZ)
-	default:
-		return nil, fmt.Errorf("data: %s: %w: reading %s is not there yet", path, ErrFormat, format)
+	case MAT:
+		t, err = readBinary(path, o, parseMAT)
+	case Folder:
+		t, err = readFolder(path, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: %w", path, err)

@@ -115,8 +115,8 @@ func tableDataset(t testing.TB) *Dataset {
 func TestAllFormatsGiveTheSameDataset(t *testing.T) {
 	want := tableDataset(t).Fingerprint()
 	paths, err := filepath.Glob(formats + "table*")
-	if err != nil || len(paths) != 11 {
-		t.Fatalf("%d files (%v), want 11", len(paths), err)
+	if err != nil || len(paths) != 12 {
+		t.Fatalf("%d files (%v), want 12", len(paths), err)
 	}
 	for _, path := range paths {
 		d := mustRead(t, path, ReadOptions{})
@@ -491,6 +491,29 @@ func TestDamagedFilesNeverPanic(t *testing.T) {
 	}
 }
 
+func TestChecksumsOfArraysAreChecked(t *testing.T) {
+	content, err := os.ReadFile(formats + "table-half.npz") // whose arrays are not packed
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		start, err := f.DataOffset()
+		if err != nil {
+			t.Fatal(err)
+		}
+		flipped := slices.Clone(content)
+		flipped[start+int64(f.UncompressedSize64)-1] ^= 1
+		_, err = fromBytes("a.npz", flipped, ReadOptions{})
+		if want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": malformed file: the array is damaged"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
 // allocated is how many bytes f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
@@ -531,7 +554,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		{"wide.npy", header("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
 		{"header.npy", "\x93NUMPY\x02\x00\xff\xff\xff\x7f", "claims", 1 << 20},
 		{"rows.npz", zipped(1<<40, header("<f4", "(274877906, 1000)")), "unpacks to more", 1 << 20},
-		{"claim.npz", zipped(60<<20, header("<f4", "(15000, 1000)")), "", 1 << 20},
+		{"claim.npz", zipped(uint64(len(header("<f4", "(15000, 1000)")))+60e6, header("<f4", "(15000, 1000)")), "cut short after 0 of 15000000", 1 << 20},
 		{"blank.svm.gz", blank, "unpacks to more", 4 << 20},
 		{"endless.svm.gz", endless, "unpacks to more", 8 * minInflated},
 		{"endless.csv.gz", endless, "unpacks to more", 8 * minInflated},

@@ -12,6 +12,7 @@ import io
 import os
 
 import numpy as np
+import scipy.io
 import scipy.sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -63,3 +64,11 @@ task = np.array([0, 0, 1, 2, 2, 1, 0, 2])
 np.savez_compressed(
     "tasks.npz", X=X, y=np.column_stack([X.sum(axis=1) / 3, y]), targets=np.array(["third", "class"]),
     task=names[task], features=np.array(features), other=np.arange(3))
+
+# fea and gnd as many published datasets have them, and one matrix per task as
+# MALSAR's school.mat has them: three tasks of 3, 4 and 2 rows.
+scipy.io.savemat("table.mat", {"fea": scipy.sparse.csc_matrix(X), "gnd": y[:, None]}, do_compression=True)
+cells = {name: np.empty((1, 3), dtype=object) for name in "XY"}
+for t, rows in enumerate([[0, 1, 2], [3, 4, 5, 6], [7, 0]]):
+    cells["X"][0, t], cells["Y"][0, t] = X[rows], X[rows].sum(axis=1, keepdims=True) / 3
+scipy.io.savemat("cells.mat", {**cells, "note": "one cell per task"})

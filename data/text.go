@@ -1,0 +1,262 @@
+package data
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Texts become counts of words here: every word a column, in alphabetical
+// order. What weighs the counts (log, tf-idf, unit rows) are steps, so that it
+// serves counts from any file.
+
+// TextOptions say which words of a text are counted. The zero value counts
+// every word of two or more letters that is not a stop word.
+type TextOptions struct {
+	// MinLength is the number of letters of the shortest words; 0 means 2.
+	MinLength int
+	// MinDocuments is the smallest number of documents that a word must be in;
+	// 0 means 1.
+	MinDocuments int
+	// KeepStopWords keeps the words that English texts of any subject are full
+	// of (the, of, and, ...).
+	KeepStopWords bool
+	// SkipHeaders passes over everything up to the first empty line of each
+	// text, as suits mail and news. A text without one is kept whole.
+	SkipHeaders bool
+	// Vocabulary, if not nil, is the words to count, in alphabetical order,
+	// whatever the options above say of them: the Words of the step that
+	// earlier texts were read with, so that new texts get the same columns.
+	Vocabulary []string
+}
+
+// Validate checks the options.
+func (o TextOptions) Validate() error {
+	if o.MinLength < 0 || o.MinDocuments < 0 {
+		return fmt.Errorf("data: text: %w: MinLength is %d and MinDocuments %d; they must not be negative", ErrInvalid, o.MinLength, o.MinDocuments)
+	}
+	for i := 1; i < len(o.Vocabulary); i++ {
+		if o.Vocabulary[i-1] >= o.Vocabulary[i] {
+			return fmt.Errorf("data: text: %w: Vocabulary has %q after %q; its words must ascend", ErrInvalid, o.Vocabulary[i], o.Vocabulary[i-1])
+		}
+	}
+	if o.Vocabulary != nil && len(o.Vocabulary) == 0 {
+		return fmt.Errorf("data: text: %w: Vocabulary is empty; it must hold a word, or be nil", ErrInvalid)
+	}
+	return nil
+}
+
+// counts reports whether the options let a word be counted.
+func (o TextOptions) counts(word string, documents int) bool {
+	return documents >= max(1, o.MinDocuments) &&
+		utf8.RuneCountInString(word) >= cmp.Or(o.MinLength, 2) &&
+		(o.KeepStopWords || !isStopWord(word))
+}
+
+// CountWords counts the words of every document: a row of X per document and a
+// column per word, and the step that says which words these are.
+func CountWords(documents []string, o TextOptions) (*CSR, Step, error) {
+	if err := o.Validate(); err != nil {
+		return nil, Step{}, err
+	}
+	w := newWordCounts(o)
+	for _, text := range documents {
+		w.add([]byte(text))
+	}
+	x, s, err := w.finish()
+	if err != nil {
+		return nil, Step{}, fmt.Errorf("data: text: %w", err)
+	}
+	return x, s, nil
+}
+
+// SelectTerms returns the step that keeps the columns of x that reading the
+// texts with these options would have kept: names are the words that the
+// columns count, or nil if only their document frequency is known. Frequencies
+// are those in the given rows; nil means all. SkipHeaders and Vocabulary play no
+// part.
+func SelectTerms(x Matrix, names []string, rows []int, o TextOptions) (Step, error) {
+	if err := o.Validate(); err != nil {
+		return Step{}, err
+	}
+	fit, err := fitRows(x, rows)
+	if err != nil {
+		return Step{}, fmt.Errorf("data: select terms: %w", err)
+	}
+	if names != nil && len(names) != x.Cols() {
+		return Step{}, fmt.Errorf("data: select terms: %w: %d words for %d columns", ErrMismatch, len(names), x.Cols())
+	}
+	s := Step{Kind: StepSelect, Cols: x.Cols()}
+	for j, n := range frequency(fit) {
+		keep := n >= max(1, o.MinDocuments)
+		if names != nil {
+			keep = o.counts(names[j], n)
+		}
+		if keep {
+			s.Columns = append(s.Columns, j)
+		}
+	}
+	if s.Columns == nil {
+		return Step{}, fmt.Errorf("data: select terms: %w: no word is in %d documents and passes the other options", ErrInvalid, max(1, o.MinDocuments))
+	}
+	return s, nil
+}
+
+// wordCounts collects the counts of documents whose words are not known
+// beforehand: words are numbered as they come, and put in order at the end.
+type wordCounts struct {
+	o      TextOptions
+	number map[string]int32
+	words  []string
+	ptr    []int
+	index  []int32 // of each document in the order of its words
+	value  []float32
+	place  []int // 1 + where the word was last counted
+}
+
+func newWordCounts(o TextOptions) *wordCounts {
+	w := &wordCounts{o: o, number: map[string]int32{}, ptr: []int{0}}
+	for _, word := range o.Vocabulary {
+		w.newWord(word)
+	}
+	return w
+}
+
+func (w *wordCounts) newWord(word string) int32 {
+	i := int32(len(w.words))
+	w.number[word] = i
+	w.words = append(w.words, word)
+	w.place = append(w.place, 0)
+	return i
+}
+
+// add counts the words of one more document.
+func (w *wordCounts) add(text []byte) {
+	if w.o.SkipHeaders {
+		text = afterHeader(text)
+	}
+	start := w.ptr[len(w.ptr)-1]
+	eachWord(text, func(word []byte) {
+		i, known := w.number[string(word)]
+		if !known {
+			if w.o.Vocabulary != nil {
+				return
+			}
+			i = w.newWord(string(word))
+		}
+		if p := w.place[i]; p > start {
+			w.value[p-1]++
+			return
+		}
+		w.index = append(w.index, i)
+		w.value = append(w.value, 1)
+		w.place[i] = len(w.index)
+	})
+	w.ptr = append(w.ptr, len(w.index))
+}
+
+// finish returns the counts of the words that are to be kept, alphabetically.
+func (w *wordCounts) finish() (*CSR, Step, error) {
+	x := w.inOrder()
+	s := Step{Kind: StepWords, Cols: len(w.words), Words: w.words, Documents: x.Rows(), Frequency: frequency(x)}
+	if w.o.Vocabulary != nil {
+		return x, s, nil
+	}
+	if len(w.words) == 0 {
+		return nil, s, fmt.Errorf("%w: there is not a single word in %d documents", ErrInvalid, x.Rows())
+	}
+	keep, err := SelectTerms(x, w.words, nil, w.o)
+	if err != nil {
+		return nil, s, err
+	}
+	kept := Step{Kind: StepWords, Cols: len(keep.Columns), Documents: s.Documents}
+	for _, j := range keep.Columns {
+		kept.Words = append(kept.Words, s.Words[j])
+		kept.Frequency = append(kept.Frequency, s.Frequency[j])
+	}
+	return selectColumns(x, keep.Columns).(*CSR), kept, nil
+}
+
+// inOrder renumbers the words alphabetically and returns the counts.
+func (w *wordCounts) inOrder() *CSR {
+	words, rank := rank(w.words)
+	w.words = words
+	for p, i := range w.index {
+		w.index[p] = rank[i]
+	}
+	// Transposing twice puts the columns of every row in order.
+	x := newCSR(len(words), w.ptr, w.index, w.value)
+	return transpose(transpose(x)).(*CSR)
+}
+
+// eachWord passes on every run of letters in lower case, whatever separates
+// them. Text that is not UTF-8 separates words too. The bytes are only good
+// until the next call.
+func eachWord(text []byte, emit func(word []byte)) {
+	var word []byte
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		text = text[n:]
+		if unicode.IsLetter(r) {
+			word = utf8.AppendRune(word, unicode.ToLower(r))
+		} else if len(word) > 0 {
+			emit(word)
+			word = word[:0]
+		}
+	}
+	if len(word) > 0 {
+		emit(word)
+	}
+}
+
+// afterHeader returns what follows the first empty line.
+func afterHeader(text []byte) []byte {
+	for rest := text; len(rest) > 0; {
+		line, after, _ := bytes.Cut(rest, []byte("\n"))
+		if len(bytes.TrimRight(line, "\r")) == 0 {
+			return after
+		}
+		rest = after
+	}
+	return text
+}
+
+func isStopWord(word string) bool {
+	_, found := slices.BinarySearch(stopWordList, word)
+	return found
+}
+
+// stopWordList is in order.
+var stopWordList = strings.Fields(stopWords)
+
+// stopWords are English function words (articles, pronouns, prepositions,
+// conjunctions, auxiliary verbs, common adverbs, numerals), including what
+// contractions leave when only letters count (don't gives don and t). The list
+// was written for this project from grammar, not copied from another.
+const stopWords = `
+about above across after afterwards again against ago ain all almost alone along alongside already also
+although altogether always am amid among amongst an and another any anybody anyhow anyone anything anyway
+anywhere are aren around as at away back be became because become becomes becoming been before beforehand
+behind being below beneath beside besides between beyond both but by can cannot could couldn despite did didn
+do does doesn doing don done down during each eight either eleven else enough etc even ever every everybody
+everyone everything everywhere except far few fewer fifteen fifty first five for forty four from further
+furthermore gave get gets getting give given gives go goes going gone got had hadn hardly has hasn have haven
+having he hence her here hereafter hereby herein hers herself him himself his how however if in indeed inside
+instead into is isn it its itself just keep last later latter latterly least less lest let like ll made make
+makes many may maybe me meanwhile merely might mightn mine more moreover most mostly much must mustn my myself
+namely near nearly needn neither never nevertheless next nine no nobody none nonetheless noone nor not nothing
+now nowhere of off often on once one ones only onto or other others otherwise ought our ours ourselves out
+outside over own past per perhaps probably provided put quite rather re really regarding same seem seemed
+seeming seems seven several shall she should shouldn since six sixty so some somebody somehow someone
+something sometime sometimes somewhere soon still such take taken takes ten than that the their theirs them
+themselves then thence there thereafter thereby therefore therein thereof thereupon these they this those
+though three through throughout thus till to together too took toward towards twelve twenty two under
+underneath unless unlike until up upon us usually ve versus very via vs was wasn we well were weren what
+whatever when whence whenever where whereafter whereas whereby wherein whereupon wherever whether which
+whichever while whilst who whoever whom whose why will with within without won would wouldn yet you your yours
+yourself yourselves
+`
