@@ -15,6 +15,8 @@ import (
 	"github.com/google/renameio/v2"
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/data"
+	"l2mt/infer"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/train"
@@ -162,7 +164,30 @@ func (c *trainCmd) train(e *env, out string, config train.Config, examples []tra
 	if err := plotTraining(filepath.Join(out, "training.png"), report.Metrics); err != nil {
 		return trained{}, err
 	}
+	if err := saveAtlas(out, report.Network, examples); err != nil {
+		return trained{}, err
+	}
 	return trained{Dir: out, Seed: config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, nil
+}
+
+// saveAtlas keeps where the problems of the experience lie, beside the network
+// that sees them there.
+func saveAtlas(dir string, of *model.Network, examples []train.Example) error {
+	network, err := infer.NewNetwork(of)
+	if err != nil {
+		return err
+	}
+	var problems []*data.ProblemData
+	for _, x := range examples {
+		if len(x.Tuples) > 0 {
+			problems = append(problems, x.Problem)
+		}
+	}
+	atlas, err := infer.NewAtlas(network, problems)
+	if err != nil {
+		return err
+	}
+	return atlas.Save(dir)
 }
 
 func writeMetrics(path string, metrics []train.Metrics) error {
