@@ -184,7 +184,8 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 			break
 		}
 		little = max(little*0.1, 1e-20)
-		if s.floor > lowest {
+		if s.floor > lowest && (!moved || above <= 0.01*c.gap) {
+			// The floor, not the accuracy of the minimum under it, holds the gap.
 			s.floor *= 0.01
 			if err := s.relate(); err != nil {
 				return nil, err
