@@ -251,7 +251,7 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 
 func TestNPZPassesOverOtherArrays(t *testing.T) {
 	content := archiveOf(t, output{"X", "<f4", []int{2, 1}, one([]float32{1, 2})}, output{"y", "<i4", []int{2}, one([]int32{-1, 1})},
-		output{"classes", "<i4", []int{2}, one([]int32{-1, 1})}, output{"files", "|O", []int{2}, one([]byte("pickled"))}, textArray("groups", nil), bytesArray("kind", "ranking"))
+		output{"classes", "<i4", []int{2}, one([]int32{-1, 1})}, output{"files", "|O", []int{2}, one([]byte("pickled"))}, textArray("features", nil), bytesArray("kind", "ranking"))
 	d := mustRead(t, inFile(t, "a.npz", content), ReadOptions{})
 	if want := []string{"-1", "1"}; !slices.Equal(d.Classes, want) {
 		t.Errorf("classes %q, want %q", d.Classes, want)

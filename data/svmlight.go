@@ -164,9 +164,10 @@ func badPair(pair []byte, index, previous int) error {
 // leadingFloat reads the number that s begins with, up to a space, and returns
 // its length.
 func leadingFloat(s []byte) (v float32, n int, err error) {
-	// Counts, by far the most frequent values, are read on the way.
+	// Counts, by far the most frequent values, are read on the way; 18 digits
+	// fit an int, and one rounding is as strconv would do it.
 	count := 0
-	for n < len(s) && n < 7 && isDigit(s[n]) {
+	for n < len(s) && n < 18 && isDigit(s[n]) {
 		count = 10*count + int(s[n]-'0')
 		n++
 	}
@@ -204,9 +205,10 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// WriteSVMLight writes the dataset as svmlight text, with indices from 1.
-// Class names that are numbers become the labels, others are numbered from 1,
-// and so are groups, as qid. Names of features and steps are not written.
+// WriteSVMLight writes the dataset as svmlight text, with indices from 1 and
+// groups as qid. Names of classes are the labels if all are whole numbers, else
+// classes are numbered from 1; likewise groups. The format has no room for
+// other names, for classes without rows, and for the steps: WriteNPZ has.
 func WriteSVMLight(w io.Writer, d *Dataset) error {
 	if err := d.Validate(); err != nil {
 		return err

@@ -2,13 +2,16 @@ package data
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"l2mt/data/datatest"
 )
@@ -63,7 +66,7 @@ func TestSVMLightAgreesWithASlowReader(t *testing.T) {
 					strconv.Itoa(rng.IntN(1e9)),
 					strconv.FormatFloat(rng.NormFloat64(), 'f', rng.IntN(12), 64),
 					strconv.FormatFloat(rng.NormFloat64()*math.Exp(20*rng.NormFloat64()), 'g', -1, 32),
-					"1.", ".5", "-0", "007", "12345678", "1e-3",
+					"1.", ".5", "-0", "007", "123456789012345678901234", "1e-3",
 				}[rng.IntN(10)]
 				fmt.Fprintf(&text, "%s%d:%s", space(), j, v)
 			}
@@ -95,6 +98,29 @@ func TestSVMLightAgreesWithASlowReader(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestLinesComeWholeHoweverTheyAreRead(t *testing.T) {
+	text := "1 1:1\n" + strings.Repeat("2 2:2\n", 3) + "1 3:" + strings.Repeat("0", 300<<10) + "1\n\n2 4:4"
+	want := mustReadBytes(t, "a.svm", []byte(text+"\n"), ReadOptions{}).Fingerprint()
+	for name, r := range map[string]io.Reader{
+		"at once":          strings.NewReader(text),
+		"end with content": iotest.DataErrReader(strings.NewReader(text)),
+		"byte by byte":     iotest.OneByteReader(strings.NewReader(text)),
+		"by halves":        iotest.HalfReader(strings.NewReader(text)),
+	} {
+		tab, err := parseSVMLight(r, ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := tab.dataset(name, ReadOptions{}); err != nil || d.Fingerprint() != want {
+			t.Errorf("read %s it is another dataset (%v)", name, err)
+		}
+	}
+	broken := iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text)))
+	if _, err := parseSVMLight(broken, ReadOptions{}); !errors.Is(err, iotest.ErrTimeout) {
+		t.Errorf("error %v, want the reader's", err)
 	}
 }
 
