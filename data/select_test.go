@@ -1,0 +1,358 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/datatest"
+	"l2mt/data/progress"
+)
+
+// randomClassification draws unrelated rows and classes.
+func randomClassification(t testing.TB, rng *rand.Rand, n, d, classes int) *Dataset {
+	t.Helper()
+	data := &Dataset{Name: "made", X: randomCounts(t, rng, n, d)}
+	for c := range classes {
+		data.Classes = append(data.Classes, fmt.Sprint(c))
+	}
+	for i := range n {
+		data.Label = append(data.Label, int32(i%classes))
+	}
+	return data
+}
+
+// choleskyScores solves the ridge problems in the primal, with everything dense.
+func choleskyScores(t testing.TB, x Matrix, targets [][]float64, alpha float64) []float64 {
+	t.Helper()
+	n, d := x.Rows(), x.Cols()
+	centred := mat.NewDense(n, d, nil)
+	variance := make([]float64, d)
+	for j := range d {
+		mean := 0.0
+		for _, row := range full(x) {
+			mean += row[j] / float64(n)
+		}
+		for i, row := range full(x) {
+			centred.Set(i, j, row[j]-mean)
+			variance[j] += math.Pow(row[j]-mean, 2) / float64(n)
+		}
+	}
+	gram := mat.NewSymDense(d, nil)
+	gram.SymOuterK(1, centred.T())
+	for j := range d {
+		gram.SetSym(j, j, gram.At(j, j)+alpha)
+	}
+	var chol mat.Cholesky
+	if !chol.Factorize(gram) {
+		t.Fatal("the normal equations are not positive definite")
+	}
+	score := make([]float64, d)
+	for _, y := range targets {
+		mean := 0.0
+		for _, v := range y {
+			mean += v / float64(n)
+		}
+		c := mat.NewVecDense(n, nil)
+		for i, v := range y {
+			c.SetVec(i, v-mean)
+		}
+		var right, w mat.VecDense
+		right.MulVec(centred.T(), c)
+		if err := chol.SolveVecTo(&w, &right); err != nil {
+			t.Fatal(err)
+		}
+		for j := range score {
+			score[j] += w.AtVec(j) * w.AtVec(j) * variance[j]
+		}
+	}
+	return score
+}
+
+func indicators(d *Dataset) [][]float64 {
+	y := make([][]float64, len(d.Classes))
+	for c := range y {
+		y[c] = make([]float64, len(d.Label))
+		for i, l := range d.Label {
+			if int(l) == c {
+				y[c][i] = 1
+			}
+		}
+	}
+	return y
+}
+
+func mustScore(t testing.TB, d *Dataset, rows []int, o RidgeOptions) []float64 {
+	t.Helper()
+	score, err := RidgeScores(context.Background(), d, rows, o, progress.Silent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return score
+}
+
+func checkScores(t *testing.T, what string, got, want []float64, within float64) {
+	t.Helper()
+	largest := slices.Max(want)
+	for j := range want {
+		if !(math.Abs(got[j]-want[j]) <= within*largest) {
+			t.Fatalf("%s: score of feature %d is %v, want %v", what, j, got[j], want[j])
+		}
+	}
+}
+
+// Block conjugate gradients in the dual against Cholesky in the primal: more
+// features than rows and fewer, more classes than fit into a block, more
+// classes than rows are left for, dense and sparse.
+func TestRidgeScoresAgreeWithCholesky(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := Stream(seed, "ridge")
+		n, d := 3+rng.IntN(60), 1+rng.IntN(60)
+		classes := 2 + rng.IntN(min(n-1, 45))
+		alpha := math.Exp(2 * rng.NormFloat64())
+		data := randomClassification(t, rng, n, d, classes)
+		if rng.IntN(2) == 0 {
+			data.X = sparseCopy(t, data.X)
+		}
+		if v := data.X.Row(0).Value; len(v) > 0 {
+			v[0] = 50 // some variances are far from others
+		}
+		o := RidgeOptions{Alpha: alpha, Tolerance: 1e-13}
+		want := choleskyScores(t, data.X, indicators(data), alpha)
+		if slices.Max(want) == 0 {
+			continue
+		}
+		checkScores(t, fmt.Sprintf("seed %d, %d x %d, %d classes", seed, n, d, classes), mustScore(t, data, nil, o), want, 1e-8)
+	}
+}
+
+func TestRidgeScoresOfTargetsAgreeWithCholesky(t *testing.T) {
+	rng := Stream(3, "ridge targets")
+	data := &Dataset{X: randomCounts(t, rng, 30, 12)}
+	for range 30 {
+		data.Target = append(data.Target, 5+rng.NormFloat64())
+	}
+	want := choleskyScores(t, data.X, [][]float64{data.Target}, 1)
+	checkScores(t, "targets", mustScore(t, data, nil, RidgeOptions{Tolerance: 1e-13}), want, 1e-8)
+}
+
+func TestRidgeScoresUseTheGivenRowsAlone(t *testing.T) {
+	data := randomClassification(t, Stream(4, "ridge rows"), 40, 15, 5)
+	rows := []int{3, 1, 4, 15, 9, 2, 6, 5, 35, 8} // of the five classes
+	want := mustScore(t, data.Take(rows), nil, RidgeOptions{})
+	if got := mustScore(t, data, rows, RidgeOptions{}); !slices.Equal(got, want) {
+		t.Errorf("scores %v, want %v", got, want)
+	}
+	if all := mustScore(t, data, nil, RidgeOptions{}); slices.Equal(all, want) {
+		t.Error("the rows do not matter")
+	}
+}
+
+// Adding a constant to a column changes nothing, as all columns are centred.
+func TestRidgeScoresIgnoreColumnMeans(t *testing.T) {
+	rng := Stream(5, "ridge means")
+	data := randomClassification(t, rng, 40, 10, 4)
+	want := mustScore(t, data, nil, RidgeOptions{Tolerance: 1e-12})
+	for i := range 40 {
+		for j, v := range data.X.Row(i).Value {
+			data.X.Row(i).Value[j] = v + float32(100*j)
+		}
+	}
+	checkScores(t, "moved columns", mustScore(t, data, nil, RidgeOptions{Tolerance: 1e-12}), want, 1e-8)
+}
+
+func TestRidgeScoresDoNotDependOnWorkers(t *testing.T) {
+	data := randomClassification(t, Stream(6, "ridge workers"), 600, 400, 12)
+	data.X = sparseCopy(t, data.X)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	want := mustScore(t, data, nil, RidgeOptions{})
+	for _, workers := range []int{2, 3, 8} {
+		runtime.GOMAXPROCS(workers)
+		if !slices.Equal(mustScore(t, data, nil, RidgeOptions{}), want) {
+			t.Errorf("%d workers give other bits than one", workers)
+		}
+	}
+}
+
+func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
+	rng := Stream(7, "ridge ties")
+	data := randomClassification(t, rng, 30, 6, 3)
+	wide := make([]float32, 0, 30*12)
+	for i := range 30 { // columns j and j + 6 are the same
+		row := data.X.Row(i).Value
+		wide = append(append(wide, row...), row...)
+	}
+	var err error
+	if data.X, err = NewDense(30, 12, wide); err != nil {
+		t.Fatal(err)
+	}
+	score := mustScore(t, data, nil, RidgeOptions{})
+	for k := 1; k <= 12; k++ {
+		s, err := SelectByRidge(context.Background(), data, nil, RidgeOptions{K: k}, progress.Silent())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(); err != nil || len(s.Columns) != k || s.Cols != 12 {
+			t.Fatalf("%d of %d columns %v (%v)", k, s.Cols, s.Columns, err)
+		}
+		for _, in := range s.Columns {
+			for out := range score {
+				if !slices.Contains(s.Columns, out) && (score[out] > score[in] || score[out] == score[in] && out < in) {
+					t.Errorf("k = %d keeps column %d (%v) and drops %d (%v)", k, in, score[in], out, score[out])
+				}
+			}
+		}
+	}
+}
+
+// A feature that tells a class apart must beat noise.
+func TestSelectionFindsThePlantedFeatures(t *testing.T) {
+	rng := Stream(8, "ridge planted")
+	data := randomClassification(t, rng, 200, 50, 4)
+	planted := []int{7, 21, 30, 48}
+	for i, c := range data.Label {
+		data.X.Row(i).Value[planted[c]] += 20
+	}
+	data.X = sparseCopy(t, data.X)
+	s, err := SelectByRidge(context.Background(), data, nil, RidgeOptions{K: 4}, progress.Silent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(s.Columns, planted) {
+		t.Errorf("columns %v, want %v", s.Columns, planted)
+	}
+}
+
+type iterations struct {
+	n        int
+	stages   []string
+	finished bool
+	cancel   context.CancelFunc
+}
+
+func (r *iterations) Start(stage string, _ int) { r.stages = append(r.stages, stage) }
+func (r *iterations) Finish()                   { r.finished = true }
+func (r *iterations) Advance(n int, _ string) {
+	if r.n += n; r.cancel != nil && r.n == 2 {
+		r.cancel()
+	}
+}
+
+func TestSelectionReportsAndStopsWhenAsked(t *testing.T) {
+	data := randomClassification(t, Stream(9, "ridge cancel"), 60, 40, 3)
+	whole := &iterations{}
+	if _, err := RidgeScores(context.Background(), data, nil, RidgeOptions{Tolerance: 1e-10}, whole); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &iterations{cancel: cancel}
+	_, err := RidgeScores(ctx, data, nil, RidgeOptions{Tolerance: 1e-10}, r)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	if whole.n <= 2 || r.n != 2 || !r.finished || !slices.Equal(r.stages, []string{"ridge selection"}) {
+		t.Errorf("%d iterations of %d, stages %q, finished %t", r.n, whole.n, r.stages, r.finished)
+	}
+}
+
+func TestSelectionRefuses(t *testing.T) {
+	data := randomClassification(t, Stream(10, "ridge refuse"), 60, 40, 3)
+	single := madeClasses(t, 5)
+	flat := madeGroups(t, 3)
+	clear(flat.Target)
+	for _, c := range []struct {
+		name string
+		d    *Dataset
+		rows []int
+		o    RidgeOptions
+		is   error
+		want string
+	}{
+		{"k missing", data, nil, RidgeOptions{}, ErrInvalid, "K is 0"},
+		{"k too large", data, nil, RidgeOptions{K: 41}, ErrInvalid, "K is 41 and there are only 40"},
+		{"alpha", data, nil, RidgeOptions{K: 1, Alpha: -1}, ErrInvalid, "Alpha is -1"},
+		{"alpha NaN", data, nil, RidgeOptions{K: 1, Alpha: math.NaN()}, ErrInvalid, "Alpha is NaN"},
+		{"tolerance", data, nil, RidgeOptions{K: 1, Tolerance: 1}, ErrInvalid, "Tolerance is 1"},
+		{"iterations", data, nil, RidgeOptions{K: 1, MaxIterations: -1}, ErrInvalid, "MaxIterations is -1"},
+		{"rows beyond", data, []int{60}, RidgeOptions{K: 1}, ErrInvalid, "row 60"},
+		{"rows of one class", data, []int{0, 3, 6}, RidgeOptions{K: 1}, ErrInvalid, "one class"},
+		{"one class", single, nil, RidgeOptions{K: 1}, ErrInvalid, "one class"},
+		{"one target", flat, nil, RidgeOptions{K: 1}, ErrInvalid, "one target"},
+		{"gives up", data, nil, RidgeOptions{K: 1, Tolerance: 1e-12, MaxIterations: 2}, errNotConverged, "after 2 iterations"},
+	} {
+		_, err := SelectByRidge(context.Background(), c.d, c.rows, c.o, progress.Silent())
+		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// newsgroups is the paper's first dataset, as word counts.
+func newsgroups(t testing.TB) *Dataset {
+	t.Helper()
+	d, err := Read(datatest.Path(t, "20newsgroups", "20newsgroups.svmlight.gz"), ReadOptions{
+		FeatureNames: datatest.Path(t, "20newsgroups", "vocabulary.txt.gz"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// weighed drops stop words and rare words and weighs the others.
+func weighed(t testing.TB, d *Dataset) *Dataset {
+	t.Helper()
+	terms, err := SelectTerms(d.X, d.Features, nil, TextOptions{MinDocuments: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = mustWith(t, d, terms)
+	for _, kind := range []string{StepTFIDF, StepUnit} {
+		d = mustWith(t, d, mustFit(t, kind, d.X, nil))
+	}
+	return d
+}
+
+// A prototype found 23.5 entries a row with stop words of its own.
+func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
+	d := weighed(t, newsgroups(t))
+	s, err := SelectByRidge(context.Background(), d, nil, RidgeOptions{K: 1000}, progress.Silent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	selected := mustWith(t, d, s)
+	selected = mustWith(t, selected, mustFit(t, StepUnit, selected.X, nil))
+	if perRow := float64(selected.X.NNZ()) / float64(selected.X.Rows()); perRow < 22.5 || perRow > 24.5 {
+		t.Errorf("%.2f entries a row of %d features", perRow, selected.X.Cols())
+	}
+	for _, word := range []string{"god", "windows", "car", "hockey", "encryption"} {
+		if !slices.Contains(selected.Features, word) {
+			t.Errorf("the word %q is not among the features", word)
+		}
+	}
+}
+
+func BenchmarkSelectByRidge(b *testing.B) {
+	d := newsgroups(b)
+	for _, c := range []struct {
+		name string
+		d    *Dataset
+	}{{"tfidf", weighed(b, d)}, {"counts", d}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := SelectByRidge(context.Background(), c.d, nil, RidgeOptions{K: 1000}, progress.Silent()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,308 @@
+package data
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// randomCounts draws a matrix of counts, mostly zeros.
+func randomCounts(t testing.TB, rng *rand.Rand, n, d int) *Dense {
+	t.Helper()
+	values := make([]float32, n*d)
+	for i := range values {
+		if rng.IntN(3) == 0 {
+			values[i] = float32(1 + rng.IntN(9))
+		}
+	}
+	x, err := NewDense(n, d, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// full returns the entries of x, stored or not.
+func full(x Matrix) [][]float64 {
+	m := make([][]float64, x.Rows())
+	for i := range m {
+		m[i] = make([]float64, x.Cols())
+		r := x.Row(i)
+		for p, v := range r.Value {
+			m[i][r.column(p)] = float64(v)
+		}
+	}
+	return m
+}
+
+func mustFit(t testing.TB, kind string, x Matrix, rows []int) Step {
+	t.Helper()
+	s, err := FitStep(kind, x, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustApply(t testing.TB, s Step, x Matrix) Matrix {
+	t.Helper()
+	y, err := s.Apply(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y
+}
+
+func mustWith(t testing.TB, d *Dataset, s Step) *Dataset {
+	t.Helper()
+	with, err := d.With(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return with
+}
+
+func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := Stream(seed, "replay")
+		var x Matrix = randomCounts(t, rng, 3+rng.IntN(20), 2+rng.IntN(8))
+		if rng.IntN(2) == 0 {
+			x = sparseCopy(t, x)
+		}
+		raw := &Dataset{Name: "made", X: x, Target: make([]float64, x.Rows())}
+		d := raw
+		for _, kind := range [][]string{{StepTFIDF, StepUnit, StepStandardise}, {StepLog, StepStandardise, StepUnit}, {StepUnit}}[rng.IntN(3)] {
+			d = mustWith(t, d, mustFit(t, kind, d.X, []int{0, 2, 1, 2}))
+			if rng.IntN(2) == 0 {
+				d = mustWith(t, d, Step{Kind: StepSelect, Cols: d.X.Cols(), Columns: []int{0, d.X.Cols() - 1}[:min(2, d.X.Cols())]})
+			}
+			if d.X.Cols() < 2 {
+				break
+			}
+		}
+		text, err := json.Marshal(d.Steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var steps []Step
+		if err := json.Unmarshal(text, &steps); err != nil {
+			t.Fatal(err)
+		}
+		again := raw
+		for _, s := range steps {
+			again = mustWith(t, again, s)
+		}
+		if !cmp.Equal(full(again.X), full(d.X)) || again.Fingerprint() != d.Fingerprint() {
+			t.Fatalf("seed %d: the steps %s give other features the second time", seed, text)
+		}
+		if diff := cmp.Diff(d.Steps, again.Steps); diff != "" {
+			t.Fatalf("seed %d: %s", seed, diff)
+		}
+	}
+}
+
+// Each kind against its formula, entry by entry, dense and sparse, fitted on
+// some of the rows.
+func TestStepsAgreeWithTheirDefinition(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := Stream(seed, "definition")
+		n, d := 4+rng.IntN(10), 1+rng.IntN(6)
+		dense := randomCounts(t, rng, n, d)
+		for i := range n {
+			dense.row(i)[0] = 3 // a constant column
+		}
+		rows := rng.Perm(n)[:1+rng.IntN(n)]
+		entry := full(dense)
+		mean, deviation, having := make([]float64, d), make([]float64, d), make([]float64, d)
+		for j := range d {
+			for _, i := range rows {
+				mean[j] += entry[i][j] / float64(len(rows))
+				if entry[i][j] != 0 {
+					having[j]++
+				}
+			}
+			for _, i := range rows {
+				deviation[j] += math.Pow(entry[i][j]-mean[j], 2) / float64(len(rows))
+			}
+			deviation[j] = math.Sqrt(deviation[j])
+			if math.Abs(deviation[j]) < 1e-6 { // counts differ by 1 or not at all
+				deviation[j] = math.Inf(1)
+			}
+		}
+		logOf := func(v float64) float64 {
+			if v == 0 {
+				return 0
+			}
+			return 1 + math.Log(v)
+		}
+		norm := func(i int) float64 { return math.Sqrt(dense.SquaredNorms()[i]) }
+		for _, c := range []struct {
+			kind          string
+			dense, sparse func(i, j int, v float64) float64
+		}{
+			{kind: StepLog, dense: func(_, _ int, v float64) float64 { return logOf(v) }},
+			{kind: StepTFIDF, dense: func(_, j int, v float64) float64 {
+				return logOf(v) * (math.Log((1+float64(len(rows)))/(1+having[j])) + 1)
+			}},
+			{kind: StepUnit, dense: func(i, _ int, v float64) float64 { return v / norm(i) }},
+			{
+				kind:   StepStandardise,
+				dense:  func(_, j int, v float64) float64 { return (v - mean[j]) / deviation[j] },
+				sparse: func(_, j int, v float64) float64 { return v / deviation[j] },
+			},
+		} {
+			for _, x := range []Matrix{dense, sparseCopy(t, dense)} {
+				_, sparse := x.(*CSR)
+				want := c.dense
+				if sparse && c.sparse != nil {
+					want = c.sparse
+				}
+				y := mustApply(t, mustFit(t, c.kind, x, rows), x)
+				if _, s := y.(*CSR); s != sparse || y.NNZ() != x.NNZ() {
+					t.Fatalf("%s, seed %d: storage changed, %d entries became %d", c.kind, seed, x.NNZ(), y.NNZ())
+				}
+				for i, row := range full(y) {
+					for j, got := range row {
+						if w := want(i, j, entry[i][j]); math.Abs(got-w) > 1e-6*(1+math.Abs(w)) {
+							t.Fatalf("%s, seed %d, sparse %t: entry %d, %d is %v, want %v", c.kind, seed, sparse, i, j, got, w)
+						}
+					}
+				}
+			}
+			if diff := cmp.Diff(entry, full(dense)); diff != "" {
+				t.Fatalf("%s changed its input: %s", c.kind, diff)
+			}
+		}
+	}
+}
+
+func TestZeroRowsStayZeroInUnitRows(t *testing.T) {
+	x, err := NewDense(3, 2, []float32{0, 0, 3, 4, 1e-30, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := full(mustApply(t, mustFit(t, StepUnit, x, nil), x))
+	if want := [][]float64{{0, 0}, {float64(float32(0.6)), float64(float32(0.8))}, {1, 0}}; !cmp.Equal(got, want) {
+		t.Errorf("rows %v, want %v", got, want)
+	}
+}
+
+// A constant whose sum rounds must still count as constant.
+func TestConstantColumnsBecomeZero(t *testing.T) {
+	x, err := NewDense(7, 1, slices.Repeat([]float32{0.1}, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []Matrix{x, sparseCopy(t, x)} {
+		s := mustFit(t, StepStandardise, x, nil)
+		for i, row := range full(mustApply(t, s, x)) {
+			if row[0] != 0 {
+				t.Errorf("%T: row %d is %v", x, i, row)
+			}
+		}
+	}
+}
+
+func TestStepsAreFittedOnTheGivenRowsAlone(t *testing.T) {
+	rng := Stream(1, "fit rows")
+	x := randomCounts(t, rng, 12, 5)
+	rows := []int{1, 4, 7, 8}
+	other := randomCounts(t, rng, 12, 5)
+	for _, i := range rows {
+		copy(other.row(i), x.row(i))
+	}
+	for _, kind := range []string{StepTFIDF, StepStandardise} {
+		if diff := cmp.Diff(mustFit(t, kind, x, rows), mustFit(t, kind, other, rows)); diff != "" {
+			t.Errorf("%s: other rows matter: %s", kind, diff)
+		}
+		if cmp.Equal(mustFit(t, kind, x, nil), mustFit(t, kind, other, nil)) {
+			t.Errorf("%s: no rows matter", kind)
+		}
+	}
+}
+
+func TestSelectKeepsColumnsAndTheirNames(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := Stream(seed, "select")
+		d := 2 + rng.IntN(8)
+		dense := randomCounts(t, rng, 1+rng.IntN(8), d)
+		var columns []int
+		var features, want []string
+		for j := range d {
+			features = append(features, string(rune('a'+j)))
+			if rng.IntN(2) == 0 || j == d-1 && columns == nil {
+				columns, want = append(columns, j), append(want, features[j])
+			}
+		}
+		for _, x := range []Matrix{dense, sparseCopy(t, dense).Take(rng.Perm(dense.Rows()))} {
+			source := &Dataset{X: x, Target: make([]float64, x.Rows()), Features: features}
+			got := mustWith(t, source, Step{Kind: StepSelect, Cols: d, Columns: columns})
+			if diff := cmp.Diff(want, got.Features); diff != "" {
+				t.Fatalf("seed %d: %s", seed, diff)
+			}
+			if err := got.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			for i, row := range full(got.X) {
+				for to, from := range columns {
+					if row[to] != full(x)[i][from] {
+						t.Fatalf("seed %d: column %d is not column %d", seed, to, from)
+					}
+				}
+			}
+			if source.Steps != nil || len(got.Steps) != 1 {
+				t.Fatalf("steps %v and %v", source.Steps, got.Steps)
+			}
+		}
+	}
+}
+
+func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
+	x, err := NewDense(2, 2, []float32{1, 0.5, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide := mustFit(t, StepUnit, randomCounts(t, Stream(1, "wide"), 3, 4), nil)
+	huge, err := NewDense(1, 1, []float32{math.MaxFloat32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := func(s Step, x Matrix) error { _, err := s.Apply(x); return err }
+	fit := func(kind string, rows []int) error { _, err := FitStep(kind, x, rows); return err }
+	for _, c := range []struct {
+		name string
+		err  error
+		is   error
+		want string
+	}{
+		{"unknown kind to fit", fit("whiten", nil), ErrInvalid, `fit "whiten"`},
+		{"select is not fitted", fit(StepSelect, nil), ErrInvalid, `fit "select"`},
+		{"row too large", fit(StepUnit, []int{0, 2}), ErrInvalid, "row 2 is not one of the 2"},
+		{"negative row", fit(StepUnit, []int{-1}), ErrInvalid, "row -1"},
+		{"no rows", fit(StepUnit, []int{}), ErrInvalid, "no rows"},
+		{"other width", apply(wide, x), ErrMismatch, "fitted on 4 columns and the matrix has 2"},
+		{"half a count", apply(mustFit(t, StepLog, x, nil), x), ErrInvalid, "row 0, column 1: invalid data: the value 0.5"},
+		{"half a count weighed", apply(mustFit(t, StepTFIDF, x, nil), x), ErrInvalid, "row 0, column 1"},
+		{"overflow", apply(Step{Kind: StepStandardise, Cols: 1, Mean: []float64{0}, Deviation: []float64{1e-5}}, huge), ErrInvalid, "row 0, column 0"},
+		{"unknown kind", apply(Step{Kind: "whiten", Cols: 2}, x), ErrInvalid, "unknown kind"},
+		{"no columns", apply(Step{Kind: StepUnit}, x), ErrInvalid, "0 columns"},
+		{"nothing selected", apply(Step{Kind: StepSelect, Cols: 2}, x), ErrInvalid, "at least one"},
+		{"selected twice", apply(Step{Kind: StepSelect, Cols: 2, Columns: []int{1, 1}}, x), ErrInvalid, "column 1 after column 1"},
+		{"selected beyond", apply(Step{Kind: StepSelect, Cols: 2, Columns: []int{0, 2}}, x), ErrInvalid, "column 2 after column 0"},
+		{"means missing", apply(Step{Kind: StepStandardise, Cols: 2, Deviation: []float64{1, 1}}, x), ErrInvalid, "0 means and 2 deviations"},
+		{"negative deviation", apply(Step{Kind: StepStandardise, Cols: 2, Mean: []float64{0, 0}, Deviation: []float64{1, -1}}, x), ErrInvalid, "column 1: mean 0 and deviation -1"},
+		{"frequency beyond", apply(Step{Kind: StepTFIDF, Cols: 2, Documents: 3, Frequency: []int{1, 4}}, x), ErrInvalid, "column 1: frequency 4"},
+		{"frequencies missing", apply(Step{Kind: StepTFIDF, Cols: 2, Documents: 3}, x), ErrInvalid, "0 frequencies for 2 columns"},
+		{"words missing", apply(Step{Kind: StepWords, Cols: 2, Words: []string{"a"}}, x), ErrInvalid, "1 words for 2 columns"},
+	} {
+		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, c.err, c.want)
+		}
+	}
+}
