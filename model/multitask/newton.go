@@ -28,7 +28,7 @@ type solver struct {
 	step   point       // the direction dW' and its scores
 	u      [][]float64 // scratch for Hessian products
 	t1     []float64   // scratch, m x d
-	t2     []float64
+	t2, t3 []float64
 	cg     [4][]float64
 }
 
@@ -49,7 +49,7 @@ func newSolver(problem *Problem, model Model, params Params, workers int) *solve
 		*p = s.newPoint()
 	}
 	s.u = s.newScores()
-	s.data, s.t1, s.t2 = make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
+	s.data, s.t1, s.t2, s.t3 = make([]float64, m*d), make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
 	for i := range s.cg {
 		s.cg[i] = make([]float64, m*d)
 	}
@@ -141,14 +141,8 @@ func (s *solver) addCurvature(g, dw []float64) {
 	cross := products(dw, s.w, s.m, s.d)
 	ds := mat.NewDense(s.m, s.m, nil)
 	ds.Add(cross, cross.T())
-	dp := s.follow(ds)
-	for i := range s.m {
-		for j := range s.m {
-			if v := dp.At(i, j); v != 0 {
-				add(s.params.Lambda1*v, s.w[j*s.d:][:s.d], g[i*s.d:][:s.d])
-			}
-		}
-	}
+	rotate(s.t3, s.follow(ds), s.w, s.d)
+	add(s.params.Lambda1, s.t3, g)
 }
 
 // objective is the function that the solver minimises, with the floor.

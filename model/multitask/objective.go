@@ -98,6 +98,15 @@ func rowsOf(w *mat.Dense) []float64 {
 // gram returns W'W from the rows of W'.
 func gram(rows []float64, m, d int) *mat.SymDense {
 	s := mat.NewSymDense(m, nil)
+	if m >= wide {
+		p := products(rows, rows, m, d)
+		for i := range m {
+			for j := range i + 1 {
+				s.SetSym(i, j, p.At(i, j))
+			}
+		}
+		return s
+	}
 	for i := range m {
 		for j := range i + 1 {
 			s.SetSym(i, j, inner(rows[i*d:][:d], rows[j*d:][:d]))
