@@ -1,6 +1,9 @@
 package train
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -15,10 +18,10 @@ type Example struct {
 	Tuples  []model.Tuple
 }
 
-// prepared is an example whose problem is ready for the graphs.
+// prepared is an example, or one tuple of it, ready for the graphs.
 type prepared struct {
+	Example
 	payload *model.Payload
-	tuples  []model.Tuple
 }
 
 // prepare drops problems without tuples and makes payloads of the others.
@@ -32,7 +35,7 @@ func prepare(c model.Config, examples []Example) ([]prepared, error) {
 		if err != nil {
 			return nil, err
 		}
-		ready = append(ready, prepared{p, e.Tuples})
+		ready = append(ready, prepared{e, p})
 	}
 	return ready, nil
 }
@@ -43,13 +46,9 @@ func divide(examples []prepared, n int, seed uint64) (training, heldOut []prepar
 		return nil, nil, fmt.Errorf("train: %w: experience on %d problems; training and held-out problems need at least 2", ErrConfig, len(examples))
 	}
 	order := data.Stream(seed, "held out").Perm(len(examples))
-	out := max(1, len(examples)/n)
-	held := map[int]bool{}
-	for _, i := range order[:out] {
-		held[i] = true
-	}
+	out := order[:max(1, len(examples)/n)]
 	for i, e := range examples {
-		if held[i] {
+		if slices.Contains(out, i) {
 			heldOut = append(heldOut, e)
 		} else {
 			training = append(training, e)
@@ -58,25 +57,65 @@ func divide(examples []prepared, n int, seed uint64) (training, heldOut []prepar
 	return training, heldOut, nil
 }
 
-// capacity is the size of the largest step.
-func capacity(examples []prepared, batch Batch) model.Capacity {
-	size := model.Capacity{Tuples: 1}
+// steps are what the steps of an epoch learn from, before they are shuffled.
+func steps(examples []prepared, batch Batch) []prepared {
+	if batch == ByProblem {
+		return examples
+	}
+	var single []prepared
 	for _, e := range examples {
-		size.Rows, size.Tasks = max(size.Rows, e.payload.Rows()), max(size.Tasks, e.payload.Tasks())
-		if batch == ByProblem {
-			size.Tuples = max(size.Tuples, len(e.tuples))
+		for i := range e.Tuples {
+			s := e
+			s.Tuples = e.Tuples[i : i+1]
+			single = append(single, s)
 		}
+	}
+	return single
+}
+
+// capacity is the size of the largest step.
+func capacity(steps []prepared) (size model.Capacity) {
+	for _, s := range steps {
+		size.Rows = max(size.Rows, s.payload.Rows())
+		size.Tasks = max(size.Tasks, s.payload.Tasks())
+		size.Tuples = max(size.Tuples, len(s.Tuples))
 	}
 	return size
 }
 
-func outcomes(examples []prepared) (o []float64) {
+func outcomes(examples ...prepared) (o []float64) {
 	for _, e := range examples {
-		for _, t := range e.tuples {
+		for _, t := range e.Tuples {
 			o = append(o, t.O)
 		}
 	}
 	return o
+}
+
+// digest identifies what a run learns from: training rows and tuples.
+func digest(examples []prepared) string {
+	h := sha256.New()
+	var b []byte
+	add := func(parts ...any) {
+		for _, p := range parts {
+			b, _ = binary.Append(b[:0], binary.LittleEndian, p) // it fails for types without a size only
+			h.Write(b)
+		}
+	}
+	for _, e := range examples {
+		add(int64(len(e.Problem.Tasks)), int64(len(e.Tuples)))
+		for _, t := range e.Problem.Tasks {
+			add([]byte(t.Kind), int64(t.TrainSet.X.Rows()), t.TrainSet.Y)
+			for i := range t.TrainSet.X.Rows() {
+				r := t.TrainSet.X.Row(i)
+				add(int64(len(r.Value)), r.Index, r.Value)
+			}
+		}
+		for _, t := range e.Tuples {
+			add(t.Omega, t.O)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Examples brings experience together with the problems that it was made on.

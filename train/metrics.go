@@ -2,6 +2,7 @@ package train
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -14,7 +15,7 @@ type Metrics struct {
 	// Epoch counts from 1; 0 is the start.
 	Epoch int `json:"epoch"`
 	// Loss and Residual are means over the steps of the epoch: the objective,
-	// and |f - v(o)|.
+	// and |f - v(o)|. At the start nothing is learned from the steps.
 	Loss     float64 `json:"loss"`
 	Residual float64 `json:"residual"`
 	// Training and HeldOut say how well f orders the covariances, after the epoch.
@@ -26,6 +27,12 @@ type Metrics struct {
 	Scalars map[string][]float64 `json:"scalars"`
 	// Warnings are remarks in plain words.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// String is one line about the epoch.
+func (m Metrics) String() string {
+	return fmt.Sprintf("loss %.4f, residual %.3g, spread %.3g, rank correlation %.3f (held out %.3f), overall %.3f (%.3f)",
+		m.Loss, m.Residual, m.Spread, m.Training.Within, m.HeldOut.Within, m.Training.Overall, m.HeldOut.Overall)
 }
 
 // Agreement is the rank correlation (Spearman's) of direction * f with o.

@@ -26,7 +26,7 @@ func regress(n *model.Network, examples []prepared) error {
 			n.Params.Get(e.Param)[e.Index] = values[k]
 		}
 	}
-	rows := len(outcomes(examples))
+	rows := len(outcomes(examples...))
 	terms, v := mat.NewDense(rows, len(entries), nil), mat.NewVecDense(rows, nil)
 	unit := make([]float64, len(entries))
 	for k := range entries {
@@ -35,7 +35,7 @@ func regress(n *model.Network, examples []prepared) error {
 		set(unit...)
 		row := 0
 		for _, e := range examples {
-			estimate, err := forward.Estimate(e.payload, e.tuples...)
+			estimate, err := forward.Estimate(e.payload, e.Tuples...)
 			if err != nil {
 				return fmt.Errorf("train: start: %w", err)
 			}

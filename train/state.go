@@ -1,17 +1,15 @@
 package train
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 
 	"l2mt/model"
 	"l2mt/model/safetensors"
@@ -20,6 +18,9 @@ import (
 // StateFile is where a run's state is kept, beside its network: everything
 // that the rest of the run depends on, in one file, replaced at once.
 const StateFile = "state.safetensors"
+
+// ErrResume marks a state that a run cannot go on from.
+var ErrResume = errors.New("this run cannot be resumed")
 
 const (
 	stateSchema = 1
@@ -30,7 +31,7 @@ const (
 type state struct {
 	Schema int    `json:"schema"`
 	Config Config `json:"config"`
-	// Digest is that of the tuples.
+	// Digest is that of the examples.
 	Digest string `json:"digest"`
 	// Step counts the steps done in the current epoch; Loss and Residual are
 	// their sums.
@@ -97,20 +98,13 @@ func (t *trainer) resume() error {
 	}
 	tensors, metadata, err := safetensors.Read(path)
 	if err != nil {
-		return fmt.Errorf("train: resume: %w", err)
+		return fmt.Errorf("train: %w: %w", ErrResume, err)
 	}
 	if err := json.Unmarshal([]byte(metadata[stateKey]), &t.state); err != nil {
-		return fmt.Errorf("train: resume: %s: %w", path, err)
+		return fmt.Errorf("train: %s: %w: its state is not readable: %w", path, ErrResume, err)
 	}
-	switch s := t.state; {
-	case s.Schema != stateSchema:
-		return fmt.Errorf("train: resume: %s: %w: schema %d; this program reads %d", path, ErrConfig, s.Schema, stateSchema)
-	case s.Config != t.config:
-		return fmt.Errorf("train: resume: %s: %w: the run there has other settings (%+v, not %+v); give the same, or another directory", path, ErrConfig, s.Config, t.config)
-	case s.Digest != t.digest:
-		return fmt.Errorf("train: resume: %s: %w: the run there learns from other experience; give another directory", path, ErrConfig)
-	case len(s.Metrics) == 0 || s.Best < 0 || s.Best >= len(s.Metrics) || s.Step < 0 || s.Step > len(t.steps):
-		return fmt.Errorf("train: resume: %s: %w: the state is not one that a run can be in", path, ErrConfig)
+	if err := t.check(t.state); err != nil {
+		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)
 	}
 	t.state.best = t.network.Params.Clone()
 	t.adam.Time = t.state.Time
@@ -118,7 +112,7 @@ func (t *trainer) resume() error {
 		for _, p := range params {
 			i := slices.IndexFunc(tensors, func(s model.Tensor) bool { return s.Name == prefix+p.Name })
 			if i < 0 || len(tensors[i].Value) != len(p.Value) {
-				return fmt.Errorf("train: resume: %s: %w: the tensor %q is missing or has another size", path, model.ErrMismatch, prefix+p.Name)
+				return fmt.Errorf("train: %s: %w: the tensor %q is missing or has another size", path, ErrResume, prefix+p.Name)
 			}
 			copy(p.Value, tensors[i].Value)
 		}
@@ -126,19 +120,32 @@ func (t *trainer) resume() error {
 	return nil
 }
 
-// digest identifies the tuples that a run learns from.
-func digest(examples []prepared) string {
-	h := sha256.New()
-	var b []byte
-	for _, e := range examples {
-		b = binary.LittleEndian.AppendUint64(b[:0], uint64(e.payload.Rows()))
-		for _, t := range e.tuples {
-			for _, v := range t.Omega {
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-			}
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(t.O))
-		}
-		h.Write(b)
+// check says why the run cannot have left the state.
+func (t *trainer) check(s state) error {
+	differences := differences(reflect.ValueOf(s.Config), reflect.ValueOf(t.config))
+	switch {
+	case s.Schema != stateSchema:
+		return fmt.Errorf("schema %d; this program reads %d", s.Schema, stateSchema)
+	case len(differences) > 0:
+		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", strings.Join(differences, ", "))
+	case s.Digest != t.digest:
+		return errors.New("the run there learns from other experience or problems; give the same, or another directory")
+	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs || s.Best < 0 || s.Best >= len(s.Metrics) || s.Step < 0 || s.Step >= len(t.steps):
+		return errors.New("it is not a state that a run can be in")
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return nil
+}
+
+// differences lists the settings that differ, by their names in files.
+func differences(there, here reflect.Value) (d []string) {
+	for i := range there.NumField() {
+		a, b := there.Field(i), here.Field(i)
+		switch {
+		case a.Kind() == reflect.Struct:
+			d = append(d, differences(a, b)...)
+		case !a.Equal(b):
+			d = append(d, fmt.Sprintf("%s is %v there and %v here", there.Type().Field(i).Tag.Get("json"), a, b))
+		}
+	}
+	return d
 }

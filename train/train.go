@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
-	"time"
 
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model"
 )
 
-// ErrDiverged marks a loss or gradient that is not finite.
+// ErrDiverged marks a number of training that is not finite.
 var ErrDiverged = errors.New("training diverged")
 
 // Options are what a run needs beside its configuration. They do not change
@@ -26,9 +24,9 @@ type Options struct {
 	Provenance map[string]string
 	// Progress hears of every step, an epoch being a stage. Nil means nobody.
 	Progress progress.Reporter
-	// Epoch, if not nil, is called after every epoch with its metrics and
-	// seconds.
-	Epoch func(m Metrics, seconds float64)
+	// Epoch, if not nil, is called after every epoch with the metrics of the
+	// start and of all epochs done. Its error ends the run.
+	Epoch func(done []Metrics) error
 }
 
 // Report is what a run came to.
@@ -70,8 +68,14 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 		if err := t.epoch(ctx); err != nil {
 			return nil, err
 		}
+		if o.Epoch == nil {
+			continue
+		}
+		if err := o.Epoch(t.state.Metrics); err != nil {
+			return nil, err
+		}
 	}
-	return t.report()
+	return t.report(), nil
 }
 
 // trainer is a run in progress.
@@ -79,9 +83,9 @@ type trainer struct {
 	config            Config
 	options           Options
 	training, heldOut []prepared
-	steps             []step // of one epoch, before they are shuffled
+	steps             []prepared // of one epoch, before they are shuffled
 	embedding         map[string]bool
-	digest            string // of the tuples
+	digest            string // of the examples
 
 	network *model.Network // its parameters change
 	forward *model.Forward
@@ -90,27 +94,13 @@ type trainer struct {
 	state   state
 }
 
-// step is what one step learns from: some tuples of one problem.
-type step struct {
-	payload *model.Payload
-	tuples  []model.Tuple
-}
-
 func newTrainer(c Config, examples []prepared, o Options) (*trainer, error) {
 	t := &trainer{config: c, options: o, embedding: map[string]bool{}, digest: digest(examples)}
 	var err error
 	if t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed); err != nil {
 		return nil, err
 	}
-	for _, e := range t.training {
-		if c.Batch == ByProblem {
-			t.steps = append(t.steps, step{e.payload, e.tuples})
-			continue
-		}
-		for i := range e.tuples {
-			t.steps = append(t.steps, step{e.payload, e.tuples[i : i+1]})
-		}
-	}
+	t.steps = steps(t.training, c.Batch)
 	for _, s := range c.Model.Specs() {
 		t.embedding[s.Name] = s.Embedding
 	}
@@ -118,7 +108,7 @@ func newTrainer(c Config, examples []prepared, o Options) (*trainer, error) {
 		return nil, err
 	}
 	t.network.Provenance = o.Provenance
-	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.training, c.Batch), outcomes(t.training)); err != nil {
+	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.steps), outcomes(t.training...)); err != nil {
 		return nil, err
 	}
 	if t.forward, err = model.NewForward(t.network); err != nil {
@@ -128,23 +118,31 @@ func newTrainer(c Config, examples []prepared, o Options) (*trainer, error) {
 	return t, nil
 }
 
-// begin sets the start of a new run.
+// begin sets and saves the start of a new run.
 func (t *trainer) begin() error {
 	if t.config.Start == FromRegression {
 		if err := regress(t.network, t.training); err != nil {
 			return err
 		}
 	}
-	first, err := t.graph.Step(t.network.Params, t.steps[0].payload, t.steps[0].tuples)
-	if err != nil {
-		return err
+	m := Metrics{}
+	for i, s := range t.steps {
+		result, err := t.compute(s, i)
+		if err != nil {
+			return err
+		}
+		m.Loss += result.Loss / float64(len(t.steps))
+		m.Residual += result.Residual / float64(len(t.steps))
+		m.Spread = result.Spread
 	}
-	m := Metrics{Loss: first.Loss, Residual: first.Residual, Spread: first.Spread}
 	if err := t.evaluate(&m); err != nil {
 		return err
 	}
 	t.state.Metrics = []Metrics{m}
-	return t.keepBest()
+	if err := t.keepBest(); err != nil {
+		return err
+	}
+	return t.save()
 }
 
 func (t *trainer) finished() bool {
@@ -155,17 +153,16 @@ func (t *trainer) finished() bool {
 
 // epoch does one epoch, or what is left of one that was interrupted.
 func (t *trainer) epoch(ctx context.Context) error {
-	begin := time.Now()
 	number := len(t.state.Metrics)
 	order := data.Stream(t.config.Seed, "order", uint64(number)).Perm(len(t.steps))
 	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d", number, t.config.Epochs), len(order)-t.state.Step)
+	defer t.options.Progress.Finish()
 	spread := 0.0
 	for t.state.Step < len(order) {
 		if err := ctx.Err(); err != nil {
-			t.options.Progress.Finish()
 			return errors.Join(err, t.save())
 		}
-		result, err := t.learn(t.steps[order[t.state.Step]], number)
+		result, err := t.learn(t.steps[order[t.state.Step]])
 		if err != nil {
 			return err
 		}
@@ -173,9 +170,8 @@ func (t *trainer) epoch(ctx context.Context) error {
 		t.state.Loss += result.Loss
 		t.state.Residual += result.Residual
 		spread = result.Spread
-		t.options.Progress.Advance(1, fmt.Sprintf("loss %.4g", t.state.Loss/float64(t.state.Step)))
+		t.options.Progress.Advance(1, fmt.Sprintf("loss %.4f", t.state.Loss/float64(t.state.Step)))
 	}
-	t.options.Progress.Finish()
 	m := Metrics{Epoch: number, Loss: t.state.Loss / float64(len(order)), Residual: t.state.Residual / float64(len(order)), Spread: spread}
 	if err := t.evaluate(&m); err != nil {
 		return err
@@ -188,24 +184,15 @@ func (t *trainer) epoch(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.save(); err != nil {
-		return err
-	}
-	if t.options.Epoch != nil {
-		t.options.Epoch(m, time.Since(begin).Seconds())
-	}
-	return nil
+	t.options.Progress.Advance(0, m.String())
+	return t.save()
 }
 
 // learn does one step of Adam.
-func (t *trainer) learn(s step, epoch int) (model.Step, error) {
-	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
+func (t *trainer) learn(s prepared) (model.Step, error) {
+	result, err := t.compute(s, t.state.Step)
 	if err != nil {
 		return result, err
-	}
-	if bad := firstBad(result); bad != "" {
-		return result, fmt.Errorf("train: %w: %s is not finite at epoch %d, step %d; the last good state is kept: lower the rates (lr %v, lr_embed %v)",
-			ErrDiverged, bad, epoch, t.state.Step+1, t.config.Rate, t.config.EmbeddingRate)
 	}
 	total := t.config.Epochs * len(t.steps)
 	left := 1 - float64(t.adam.Time)/float64(total)
@@ -217,18 +204,39 @@ func (t *trainer) learn(s step, epoch int) (model.Step, error) {
 	})
 }
 
-// firstBad names the first number of a step that is not finite, or is empty.
-func firstBad(s model.Step) string {
-	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
-	for _, g := range s.Gradient {
-		if slices.ContainsFunc(g.Value, bad) {
-			return "the gradient of " + g.Name
+// compute is the loss of a step and its gradient, all of it finite.
+func (t *trainer) compute(s prepared, step int) (model.Step, error) {
+	result, err := t.graph.Step(t.network.Params, s.payload, s.Tuples)
+	if err != nil {
+		return result, err
+	}
+	parts := append(model.Params{ // in the order in which they are computed
+		{Name: "the estimate f", Value: result.F},
+		{Name: "v(o)", Value: result.V},
+		{Name: "the spread of v(o)", Value: []float64{result.Spread}},
+		{Name: "the loss", Value: []float64{result.Loss}},
+	}, result.Gradient...)
+	for i, p := range parts {
+		if slices.ContainsFunc(p.Value, notFinite) {
+			if i >= len(parts)-len(result.Gradient) {
+				p.Name = "the gradient of " + p.Name
+			}
+			return result, t.diverged(fmt.Sprintf("%s is not finite at step %d, on problem %q", p.Name, step+1, s.Problem.Name))
 		}
 	}
-	if bad(s.Loss) {
-		return "the loss"
+	return result, nil
+}
+
+func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
+// diverged is the error of a number that is not finite.
+func (t *trainer) diverged(what string) error {
+	kept := "nothing is kept"
+	if t.options.Out != "" && len(t.state.Metrics) > 0 {
+		kept = fmt.Sprintf("%s keeps the state before this epoch and the best network", t.options.Out)
 	}
-	return ""
+	return fmt.Errorf("train: %w: epoch %d: %s; %s: lower the rates (lr %v, lr_embed %v)",
+		ErrDiverged, len(t.state.Metrics), what, kept, t.config.Rate, t.config.EmbeddingRate)
 }
 
 // evaluate fills in what the parameters are worth at the end of an epoch.
@@ -245,25 +253,32 @@ func (t *trainer) evaluate(m *Metrics) (err error) {
 			m.Scalars[p.Name] = slices.Clone(p.Value)
 		}
 	}
-	if len(t.state.Metrics) > 0 && m.Spread < 0.05*t.state.Metrics[0].Spread {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("collapse: v(o) has lost its spread over the training tuples (standard deviation %.2g, %.2g at the start): "+
-			"both sides of |f - v(o)| go to a constant and nothing is learned; the objective %q divides by the spread", m.Spread, t.state.Metrics[0].Spread, model.Scaled))
+	if before := t.state.Metrics; t.collapsed(*m) && !t.collapsed(before[len(before)-1]) {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the estimated v(o) is collapsing to a constant: its spread is %.2g, and was %.2g at the start", m.Spread, before[0].Spread))
 	}
 	return nil
+}
+
+// collapsed says that v(o) has lost nearly all of its spread since the start.
+func (t *trainer) collapsed(m Metrics) bool {
+	return len(t.state.Metrics) > 0 && m.Spread < 0.05*t.state.Metrics[0].Spread
 }
 
 func (t *trainer) agreement(examples []prepared) (a Agreement, err error) {
 	direction := t.network.Direction()
 	var allF, allO []float64
 	for _, e := range examples {
-		estimate, err := t.forward.Estimate(e.payload, e.tuples...)
+		estimate, err := t.forward.Estimate(e.payload, e.Tuples...)
 		if err != nil {
 			return a, err
 		}
-		o := outcomes([]prepared{e})
+		if slices.ContainsFunc(estimate.F, notFinite) {
+			return a, t.diverged(fmt.Sprintf("the estimate f is not finite after the last step, on problem %q", e.Problem.Name))
+		}
 		for q := range estimate.F {
 			estimate.F[q] *= direction
 		}
+		o := outcomes(e)
 		a.Within += spearman(estimate.F, o) / float64(len(examples))
 		allF, allO = append(allF, estimate.F...), append(allO, o...)
 	}
@@ -277,21 +292,24 @@ func (t *trainer) keepBest() error {
 	if t.options.Out == "" {
 		return nil
 	}
-	if err := os.MkdirAll(t.options.Out, 0o755); err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
 	return t.network.Save(t.options.Out)
 }
 
-func (t *trainer) report() (*Report, error) {
+func (t *trainer) report() *Report {
 	best := *t.network
 	best.Params = t.state.best
 	r := &Report{Network: &best, Best: t.state.Best, Metrics: t.state.Metrics}
-	last := r.Metrics[len(r.Metrics)-1]
-	r.Warnings = append(r.Warnings, last.Warnings...)
-	if h := r.Metrics[r.Best].HeldOut.Within; h < 0.1 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the estimate does not order covariances of held-out problems (rank correlation %.2f at best): "+
-			"covariances found with this network are noise; more experience, or the default preset, may help", h))
+	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
+	if last := r.Metrics[len(r.Metrics)-1]; t.collapsed(last) {
+		warn("collapse: v(o) has lost its spread over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+
+			"both sides of |f - v(o)| went to a constant and nothing was learned; the objective %q, which divides by the spread, prevents it", last.Spread, r.Metrics[0].Spread, model.Scaled)
 	}
-	return r, nil
+	switch h := r.Metrics[r.Best].HeldOut.Within; {
+	case h < 0.1:
+		warn("the estimate does not order the covariances of held-out problems (rank correlation %.2f at best): "+
+			"covariances found with this network are noise; more experience, or the default preset, may help", h)
+	case r.Best == 0:
+		warn("no epoch orders the covariances of held-out problems better than the start (rank correlation %.2f), so the untrained network is kept; more experience may help", h)
+	}
+	return r
 }

@@ -13,31 +13,79 @@ import (
 	"l2mt/data/progress"
 )
 
-// newMeter shows progress on w: a bar on a terminal, a line now and then
-// elsewhere.
+// newMeter shows progress on w. A finished stage is one line everywhere; until
+// then there is a bar on a terminal, and a line now and then elsewhere.
 func newMeter(w io.Writer) progress.Reporter {
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &bar{w: w}
+		return &bar{meter: meter{w: w, now: time.Now}}
 	}
-	return &lines{w: w, every: 10 * time.Second, now: time.Now}
+	return &lines{meter: meter{w: w, now: time.Now}, every: 10 * time.Second}
+}
+
+// meter is how far a stage has come.
+type meter struct {
+	w   io.Writer
+	now func() time.Time
+
+	mu            sync.Mutex
+	stage, status string
+	done, total   int
+	begin         time.Time
+}
+
+func (m *meter) start(stage string, total int) {
+	m.stage, m.status, m.done, m.total, m.begin = stage, "", 0, total, m.now()
+}
+
+func (m *meter) advance(n int, status string) {
+	m.done += n
+	if status != "" {
+		m.status = status
+	}
+}
+
+// write writes a line without carriage returns or escapes.
+func (m *meter) write() {
+	elapsed := m.now().Sub(m.begin)
+	text := fmt.Sprintf("%s: %d", m.stage, m.done)
+	if m.total > 0 {
+		text += fmt.Sprintf("/%d", m.total)
+	}
+	text += fmt.Sprintf(", %.1f s", elapsed.Seconds())
+	if elapsed > 0 && m.done > 0 {
+		text += fmt.Sprintf(", %s/s", threeDigits(float64(m.done)/elapsed.Seconds()))
+	}
+	if m.done > 0 && m.done < m.total {
+		left := elapsed / time.Duration(m.done) * time.Duration(m.total-m.done)
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	if m.status != "" {
+		text += ", " + m.status
+	}
+	fmt.Fprintln(m.w, text)
+}
+
+// threeDigits writes a rate to three digits, or whole.
+func threeDigits(v float64) string {
+	if v >= 100 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
 
 // bar draws progress on a terminal.
 type bar struct {
-	w  io.Writer
-	mu sync.Mutex
-	p  *progressbar.ProgressBar
-	// stage is the description without its status.
-	stage string
+	meter
+	p *progressbar.ProgressBar
 }
 
 func (b *bar) Start(stage string, total int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.start(stage, total)
 	if total == 0 {
 		total = -1
 	}
-	b.stage = stage
 	b.p = progressbar.NewOptions(total,
 		progressbar.OptionSetWriter(b.w),
 		progressbar.OptionSetDescription(stage),
@@ -46,56 +94,50 @@ func (b *bar) Start(stage string, total int) {
 		progressbar.OptionShowIts(),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionFullWidth(),
-		progressbar.OptionOnCompletion(func() { fmt.Fprintln(b.w) }),
+		progressbar.OptionClearOnFinish(),
 	)
+	_ = b.p.RenderBlank() // like Add below, it fails as writing to the terminal does
 }
 
 func (b *bar) Advance(n int, status string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.advance(n, status)
+	if n == 0 {
+		return // the last word on a stage is too long for the bar
+	}
 	if status != "" {
 		b.p.Describe(b.stage + " (" + status + ")")
 	}
-	_ = b.p.Add(n) // it fails only past the total, which harms nothing
+	_ = b.p.Add(n)
 }
 
 func (b *bar) Finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.p.IsFinished() {
-		_ = b.p.Exit()
-		fmt.Fprintln(b.w)
-	}
+	_ = b.p.Clear()
+	b.write()
 }
 
-// lines writes progress as plain lines, with neither carriage returns nor
-// escapes: at most one per interval, and one at the end of a stage.
+// lines writes progress as plain lines, at most one per interval, and one at
+// the end of a stage.
 type lines struct {
-	w     io.Writer
+	meter
 	every time.Duration
-	now   func() time.Time
-
-	mu            sync.Mutex
-	stage, status string
-	done, total   int
-	begin, last   time.Time
+	last  time.Time
 }
 
 func (l *lines) Start(stage string, total int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stage, l.status, l.done, l.total = stage, "", 0, total
-	l.begin = l.now()
+	l.start(stage, total)
 	l.last = l.begin
 }
 
 func (l *lines) Advance(n int, status string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.done += n
-	if status != "" {
-		l.status = status
-	}
+	l.advance(n, status)
 	if now := l.now(); now.Sub(l.last) >= l.every {
 		l.last = now
 		l.write()
@@ -106,23 +148,4 @@ func (l *lines) Finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.write()
-}
-
-func (l *lines) write() {
-	seconds := l.now().Sub(l.begin).Seconds()
-	text := fmt.Sprintf("%s: %d", l.stage, l.done)
-	if l.total > 0 {
-		text += fmt.Sprintf("/%d", l.total)
-	}
-	text += fmt.Sprintf(", %.1f s", seconds)
-	if seconds > 0 && l.done > 0 {
-		text += fmt.Sprintf(", %.3g/s", float64(l.done)/seconds)
-	}
-	if l.done > 0 && l.done < l.total {
-		text += fmt.Sprintf(", %.0f s left", seconds/float64(l.done)*float64(l.total-l.done))
-	}
-	if l.status != "" {
-		text += ", " + l.status
-	}
-	fmt.Fprintln(l.w, text)
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -99,7 +103,8 @@ func (c *trainCmd) Validate() error {
 	if c.Seeds < 1 {
 		return fmt.Errorf("--seeds=%d: there must be at least one", c.Seeds)
 	}
-	return nil
+	_, err := c.config(1) // before the experience is read, which says how many features there are
+	return err
 }
 
 func (c *trainCmd) Run(e *env) error {
@@ -109,21 +114,20 @@ func (c *trainCmd) Run(e *env) error {
 	}
 	config, err := c.config(examples[0].Problem.Cols())
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
+		return err
 	}
 	var results []trained
 	for i := range uint64(c.Seeds) {
+		config.Seed = c.Seed + i
 		out := c.Out
 		if c.Seeds > 1 {
-			out = filepath.Join(c.Out, fmt.Sprintf("seed-%d", c.Seed+i))
+			out = filepath.Join(c.Out, fmt.Sprintf("seed-%d", config.Seed))
+			e.remark("seed %d, %d of %d", config.Seed, i+1, c.Seeds)
 		}
-		if c.Resume {
-			if _, err := os.Stat(filepath.Join(out, train.StateFile)); err != nil {
-				return fmt.Errorf("--resume: there is no run to go on with: %w", err)
-			}
-		}
-		config.Seed = c.Seed + i
 		result, err := c.train(e, out, config, examples)
+		if errors.Is(err, context.Canceled) {
+			e.remark("%s has the state of the run; the same command goes on from there", out)
+		}
 		if err != nil {
 			return err
 		}
@@ -141,33 +145,44 @@ type trained struct {
 	Warnings []string      `json:"warnings,omitempty"`
 }
 
+// usedFile records what a run used, beside its results.
+const usedFile = "run.json"
+
+type used struct {
+	Experience string       `json:"experience"`
+	Training   train.Config `json:"training"`
+	Versions   versions     `json:"versions"`
+}
+
 func (c *trainCmd) train(e *env, out string, config train.Config, examples []train.Example) (trained, error) {
-	metrics := func(m train.Metrics, seconds float64) {
-		e.remark("epoch %d: loss %.4f, rank correlation within problems %.3f (held out %.3f), %.2f s", m.Epoch, m.Loss, m.Training.Within, m.HeldOut.Within, seconds)
-		for _, w := range m.Warnings {
-			e.remark("warning: %s", w)
+	if c.Resume {
+		if _, err := os.Stat(filepath.Join(out, train.StateFile)); err != nil {
+			return trained{}, fmt.Errorf("--resume: there is no run to go on with: %w", err)
 		}
 	}
+	keep := func(done []train.Metrics) error {
+		for _, w := range done[len(done)-1].Warnings {
+			e.remark("warning: %s", w)
+		}
+		return writeMetrics(filepath.Join(out, "metrics.jsonl"), done)
+	}
+	use := used{filepath.Base(c.Experience), config, currentVersions()}
 	report, err := train.Run(e, config, examples, train.Options{
-		Out: out, Progress: e.reporter(), Epoch: metrics,
-		Provenance: map[string]string{"experience": filepath.Base(c.Experience), "l2mt": currentVersions().L2MT},
+		Out: out, Progress: e.reporter(), Epoch: keep,
+		Provenance: map[string]string{"experience": use.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": use.Versions.L2MT},
 	})
 	if err != nil {
 		return trained{}, err
 	}
-	for _, w := range report.Warnings {
-		e.remark("warning: %s", w)
-	}
-	if err := writeMetrics(filepath.Join(out, "metrics.jsonl"), report.Metrics); err != nil {
+	text, err := json.MarshalIndent(use, "", "  ")
+	if err != nil {
 		return trained{}, err
 	}
-	if err := plotTraining(filepath.Join(out, "training.png"), report.Metrics); err != nil {
-		return trained{}, err
-	}
-	if err := saveAtlas(out, report.Network, examples); err != nil {
-		return trained{}, err
-	}
-	return trained{Dir: out, Seed: config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, nil
+	return trained{Dir: out, Seed: config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, errors.Join(
+		renameio.WriteFile(filepath.Join(out, usedFile), append(text, '\n'), 0o644),
+		writeMetrics(filepath.Join(out, "metrics.jsonl"), report.Metrics),
+		plotTraining(filepath.Join(out, "training.png"), report.Metrics),
+		saveAtlas(out, report.Network, examples))
 }
 
 // saveAtlas keeps where the problems of the experience lie, beside the network
@@ -191,15 +206,14 @@ func saveAtlas(dir string, of *model.Network, examples []train.Example) error {
 }
 
 func writeMetrics(path string, metrics []train.Metrics) error {
-	var text strings.Builder
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
 	for _, m := range metrics {
-		line, err := json.Marshal(m)
-		if err != nil {
+		if err := lines.Encode(m); err != nil {
 			return err
 		}
-		text.Write(append(line, '\n'))
 	}
-	return renameio.WriteFile(path, []byte(text.String()), 0o644)
+	return renameio.WriteFile(path, text.Bytes(), 0o644)
 }
 
 func writeTrained(w io.Writer, results []trained) {
@@ -215,6 +229,11 @@ func writeTrained(w io.Writer, results []trained) {
 		mean, variance := stat.MeanVariance(within, nil)
 		fmt.Fprintf(w, "held out within: mean %.3f, standard deviation %.3f over %d seeds\n", mean, math.Sqrt(variance), len(results))
 	}
+	for _, r := range results {
+		for _, warning := range r.Warnings {
+			fmt.Fprintf(w, "warning, seed %d: %s\n", r.Seed, warning)
+		}
+	}
 }
 
 // loadTOML lets a TOML file set the flags of a command by their names. A name
@@ -229,17 +248,21 @@ func loadTOML(r io.Reader) (kong.Resolver, error) {
 
 type tomlSettings map[string]any
 
-// Validate checks that every setting is a flag of some command.
+// Validate checks that every setting is a flag of a command that takes a file.
 func (s tomlSettings) Validate(app *kong.Application) error {
 	known := map[string]bool{}
-	for _, leaf := range app.Leaves(false) {
-		for _, flag := range leaf.Flags {
-			known[flag.Name] = true
+	for _, command := range app.Leaves(false) {
+		var names []string
+		for _, flag := range command.Flags {
+			names = append(names, flag.Name)
+		}
+		for _, name := range names {
+			known[name] = known[name] || slices.Contains(names, "config")
 		}
 	}
 	for _, name := range sortedKeys(s) {
 		if !known[strings.ReplaceAll(name, "_", "-")] {
-			return fmt.Errorf("configuration file: there is no setting %q", name)
+			return fmt.Errorf("configuration file: there is no setting %q; there are the flags of the command, without the dashes", name)
 		}
 	}
 	return nil
