@@ -1,0 +1,271 @@
+package data
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// slowWords finds the words of a text in another way.
+func slowWords(text string) []string {
+	return strings.FieldsFunc(strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) {
+			return ' '
+		}
+		return unicode.ToLower(r)
+	}, text), func(r rune) bool { return r == ' ' })
+}
+
+func wordsOf(text string) []string {
+	var words []string
+	eachWord([]byte(text), func(w []byte) { words = append(words, string(w)) })
+	return words
+}
+
+// randomText draws words, some of them often, between separators of all sorts.
+func randomText(rng *rand.Rand) string {
+	vocabulary := []string{"the", "Boat", "boat", "wind", "a", "é", "Ærø", "x", "don't", "C3PO", "naïve", "ß", "слово", "語", "\xff", "don", "of"}
+	separators := []string{" ", "\n", ", ", "-", "42", "", "\x80", "_"}
+	var b strings.Builder
+	for range rng.IntN(20) {
+		b.WriteString(vocabulary[min(rng.IntN(len(vocabulary)), rng.IntN(len(vocabulary)))])
+		b.WriteString(separators[rng.IntN(len(separators))])
+	}
+	return b.String()
+}
+
+func TestWordsAreRunsOfLettersInLowerCase(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil},
+		{"Don't  re-use X2y, Ångström!", []string{"don", "t", "re", "use", "x", "y", "ångström"}},
+		{"caf\xe9 \xff\xffau lait", []string{"caf", "au", "lait"}},
+		{"ÉCOLE слово 語", []string{"école", "слово", "語"}},
+	} {
+		if got := wordsOf(c.text); !slices.Equal(got, c.want) {
+			t.Errorf("%q has the words %q, want %q", c.text, got, c.want)
+		}
+	}
+	for seed := range uint64(100) {
+		text := randomText(Stream(seed, "words"))
+		if got, want := wordsOf(text), slowWords(text); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: %q has the words %q, want %q", seed, text, got, want)
+		}
+	}
+}
+
+func TestCountsAgreeWithTheirDefinition(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := Stream(seed, "counts")
+		o := TextOptions{MinLength: rng.IntN(4), MinDocuments: rng.IntN(4), KeepStopWords: rng.IntN(2) == 0}
+		documents := make([]string, 1+rng.IntN(6))
+		tf, df := make([]map[string]int, len(documents)), map[string]int{}
+		for i := range documents {
+			documents[i] = randomText(rng)
+			tf[i] = map[string]int{}
+			for _, w := range slowWords(documents[i]) {
+				if tf[i][w]++; tf[i][w] == 1 {
+					df[w]++
+				}
+			}
+		}
+		var vocabulary []string
+		for w, n := range df {
+			stop := slices.Contains([]string{"the", "a", "don", "t", "of"}, w)
+			shortest := o.MinLength
+			if shortest == 0 {
+				shortest = 2
+			}
+			if n >= o.MinDocuments && utf8.RuneCountInString(w) >= shortest && (o.KeepStopWords || !stop) {
+				vocabulary = append(vocabulary, w)
+			}
+		}
+		slices.Sort(vocabulary)
+		x, s, err := CountWords(documents, o)
+		if len(vocabulary) == 0 {
+			if !errors.Is(err, ErrInvalid) {
+				t.Fatalf("seed %d: error %v without words", seed, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if diff := cmp.Diff(vocabulary, s.Words); diff != "" {
+			t.Fatalf("seed %d, %+v: %s", seed, o, diff)
+		}
+		if _, err := NewCSR(x.cols, append([]int{0}, x.end...), x.index, x.value); err != nil || s.Validate() != nil || s.Documents != len(documents) {
+			t.Fatalf("seed %d: %v, %v", seed, err, s.Validate())
+		}
+		for i, row := range full(x) {
+			for j, got := range row {
+				if w := vocabulary[j]; got != float64(tf[i][w]) || s.Frequency[j] != df[w] {
+					t.Fatalf("seed %d: %q is %v times in document %d and in %d documents, want %d and %d", seed, w, got, i, s.Frequency[j], tf[i][w], df[w])
+				}
+			}
+		}
+		// What was counted is a fixed point: the same words are found again.
+		o.Vocabulary = s.Words
+		again, step, err := CountWords(documents, o)
+		if err != nil || !cmp.Equal(full(again), full(x)) || !cmp.Equal(step, s) {
+			t.Fatalf("seed %d: with the vocabulary given the counts differ (%v)", seed, err)
+		}
+	}
+}
+
+// Choosing terms of counts must do what reading the texts would have done.
+func TestSelectTermsAgreesWithCounting(t *testing.T) {
+	for seed := range uint64(40) {
+		rng := Stream(seed, "terms")
+		documents := make([]string, 3+rng.IntN(6))
+		for i := range documents {
+			documents[i] = "anchor " + randomText(rng)
+		}
+		all, step, err := CountWords(documents, TextOptions{MinLength: 1, KeepStopWords: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := TextOptions{MinLength: rng.IntN(4), MinDocuments: rng.IntN(4)}
+		want, wantStep, err := CountWords(documents, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms, err := SelectTerms(all, step.Words, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := mustWith(t, &Dataset{X: all, Features: step.Words}, terms)
+		if !cmp.Equal(d.Features, wantStep.Words) || !cmp.Equal(full(d.X), full(want)) {
+			t.Fatalf("seed %d: %q, want %q", seed, d.Features, wantStep.Words)
+		}
+	}
+}
+
+func TestNewTextsGetTheColumnsOfTheOld(t *testing.T) {
+	_, s, err := CountWords([]string{"wind and water", "salt water"}, TextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, _, err := CountWords([]string{"nothing known", "Salt! salt, WIND, storm"}, TextOptions{Vocabulary: s.Words})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := [][]float64{{0, 0, 0}, {2, 0, 1}}; !cmp.Equal(full(x), want) { // salt, water, wind
+		t.Errorf("counts %v of %q, want %v", full(x), s.Words, want)
+	}
+}
+
+func TestHeadersEndAtTheFirstEmptyLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"From: a\nTo: b\n\nbody\n\nmore": "body\n\nmore",
+		"From: a\r\n\r\nbody":            "body",
+		"\nbody":                         "body",
+		"no header\nat all":              "no header\nat all",
+		"From: a\n \nbody":               "From: a\n \nbody",
+		"From: a\n\n":                    "",
+		"":                               "",
+	} {
+		if got := string(afterHeader([]byte(text))); got != want {
+			t.Errorf("after the header of %q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestStopWordsAreOrderedWords(t *testing.T) {
+	if !slices.IsSorted(stopWordList) || len(slices.Compact(slices.Clone(stopWordList))) != len(stopWordList) {
+		t.Error("the stop words are not in order, each once")
+	}
+	for _, w := range stopWordList {
+		if !isStopWord(w) || !slices.Equal(wordsOf(w), []string{w}) {
+			t.Errorf("%q can never be a stop word", w)
+		}
+	}
+	for _, w := range []string{"boat", "god", "windows", "government", ""} {
+		if isStopWord(w) {
+			t.Errorf("%q is a stop word", w)
+		}
+	}
+}
+
+func TestTextRefuses(t *testing.T) {
+	count := func(o TextOptions, documents ...string) error { _, _, err := CountWords(documents, o); return err }
+	x := randomCounts(t, Stream(1, "terms"), 3, 4)
+	terms := func(names []string, rows []int, o TextOptions) error {
+		_, err := SelectTerms(x, names, rows, o)
+		return err
+	}
+	for _, c := range []struct {
+		name string
+		err  error
+		is   error
+		want string
+	}{
+		{"negative length", count(TextOptions{MinLength: -1}, "word"), ErrInvalid, "MinLength is -1"},
+		{"negative documents", count(TextOptions{MinDocuments: -2}, "word"), ErrInvalid, "MinDocuments -2"},
+		{"vocabulary out of order", count(TextOptions{Vocabulary: []string{"b", "a"}}, "word"), ErrInvalid, `"a" after "b"`},
+		{"vocabulary twice", count(TextOptions{Vocabulary: []string{"b", "b"}}, "word"), ErrInvalid, `"b" after "b"`},
+		{"vocabulary empty", count(TextOptions{Vocabulary: []string{}}, "word"), ErrInvalid, "empty"},
+		{"no words", count(TextOptions{}, "1 2 3", ""), ErrInvalid, "not a single word in 2 documents"},
+		{"only stop words", count(TextOptions{}, "of the"), ErrInvalid, "no word"},
+		{"rare words", count(TextOptions{MinDocuments: 2}, "boat"), ErrInvalid, "no word is in 2 documents"},
+		{"wrong names", terms([]string{"a"}, nil, TextOptions{}), ErrMismatch, "1 words for 4 columns"},
+		{"row beyond", terms(nil, []int{3}, TextOptions{}), ErrInvalid, "row 3"},
+		{"rare terms", terms(nil, nil, TextOptions{MinDocuments: 4}), ErrInvalid, "no word is in 4 documents"},
+	} {
+		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, c.err, c.want)
+		}
+	}
+}
+
+func FuzzCountWords(f *testing.F) {
+	f.Add("From: a\n\nThe boat's wind", "caf\xe9 boat\r\n\r\nBOAT", true)
+	f.Add("", "\x00İstanbul ǅ", false)
+	f.Fuzz(func(t *testing.T, a, b string, skip bool) {
+		x, s, err := CountWords([]string{a, b}, TextOptions{SkipHeaders: skip, MinLength: 1, KeepStopWords: true})
+		if err != nil {
+			return
+		}
+		if err := s.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range []string{a, b} {
+			if skip {
+				text = string(afterHeader([]byte(text)))
+			}
+			sum := 0.0
+			for _, v := range full(x)[i] {
+				sum += v
+			}
+			if words := slowWords(text); sum != float64(len(words)) {
+				t.Fatalf("%q has %d words but %v were counted", text, len(words), sum)
+			}
+		}
+	})
+}
+
+func BenchmarkCountWords(b *testing.B) {
+	rng := Stream(1, "benchmark words")
+	documents := make([]string, 1000)
+	bytes := 0
+	for i := range documents {
+		for range 300 {
+			documents[i] += string(rune('a'+rng.IntN(26))) + string(rune('a'+rng.IntN(26))) + string(rune('a'+min(rng.IntN(26), rng.IntN(26)))) + " "
+		}
+		bytes += len(documents[i])
+	}
+	b.SetBytes(int64(bytes))
+	for b.Loop() {
+		if _, _, err := CountWords(documents, TextOptions{MinDocuments: 3}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
