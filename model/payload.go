@@ -42,7 +42,7 @@ func LabelGraphs(p *data.ProblemData, k int) ([]*data.LabelGraph, error) {
 		}
 		g, err := data.NewLabelGraph(t.TrainSet.X, class, min(k, len(y)-1))
 		if err != nil {
-			return nil, fmt.Errorf("model: problem %q, %v: %w", p.Name, t.Task, err)
+			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
 		}
 		graphs[j] = g
 	}
@@ -77,7 +77,7 @@ func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph) (*Payload
 	for j, t := range p.Tasks {
 		weights, err := readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
 		if err != nil {
-			return nil, fmt.Errorf("model: problem %q, %v: %w", p.Name, t.Task, err)
+			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
 		}
 		tasks[j] = layers.Task{X: layers.PointsOf(t.TrainSet.X), Weights: weights}
 		if graphs != nil {
