@@ -1,0 +1,181 @@
+package train
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/model"
+)
+
+func ready(t testing.TB, examples []Example) []prepared {
+	t.Helper()
+	p, err := prepare(config(t, "default", examples).Model, examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func names(examples []prepared) (n []string) {
+	for _, e := range examples {
+		n = append(n, e.Problem.Name)
+	}
+	return n
+}
+
+func TestEveryProblemIsEitherTrainedOnOrHeldOut(t *testing.T) {
+	examples := ready(t, made(1, 13, 1, 2, 6, 3))
+	drawn := map[string]bool{}
+	for seed := range uint64(20) {
+		for n, out := range map[int]int{2: 6, 6: 2, 13: 1, 50: 1} {
+			training, heldOut, err := divide(examples, n, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := append(names(training), names(heldOut)...)
+			slices.Sort(all)
+			if want := slices.Sorted(slices.Values(names(examples))); len(heldOut) != out || !slices.Equal(all, want) {
+				t.Errorf("seed %d, one in %d: trained on %v, held out %v", seed, n, names(training), names(heldOut))
+			}
+			again, _, _ := divide(examples, n, seed)
+			if !slices.Equal(names(training), names(again)) {
+				t.Errorf("seed %d: the same seed divides differently", seed)
+			}
+			drawn[names(heldOut)[0]] = true
+		}
+	}
+	if len(drawn) < 5 {
+		t.Errorf("20 seeds hold out %v only", drawn)
+	}
+	if _, _, err := divide(examples[:1], 6, 1); !errors.Is(err, ErrConfig) {
+		t.Errorf("dividing one problem: the error is %v", err)
+	}
+}
+
+func TestProblemsWithoutTuplesAreLeftOut(t *testing.T) {
+	examples := made(1, 3, 2, 2, 6, 3)
+	examples[1].Tuples = nil
+	if got, want := names(ready(t, examples)), []string{"made 0", "made 2"}; !slices.Equal(got, want) {
+		t.Errorf("ready are %v, want %v", got, want)
+	}
+}
+
+func TestAStepTakesOneTupleOrAllOfAProblem(t *testing.T) {
+	examples := ready(t, made(1, 3, 4, 2, 6, 3))
+	examples[1].Tuples = examples[1].Tuples[:1]
+	for batch, want := range map[Batch][]int{ByProblem: {4, 1, 4}, ByTuple: {1, 1, 1, 1, 1, 1, 1, 1, 1}} {
+		s := steps(examples, batch)
+		var sizes []int
+		for _, step := range s {
+			sizes = append(sizes, len(step.Tuples))
+		}
+		if !slices.Equal(sizes, want) || !slices.Equal(outcomes(s...), outcomes(examples...)) {
+			t.Errorf("batch %s: steps of %v tuples, want %v, of the same outcomes", batch, sizes, want)
+		}
+		if c := capacity(s); c != (model.Capacity{Rows: 12, Tasks: 2, Tuples: slices.Max(want)}) {
+			t.Errorf("batch %s: the capacity is %+v", batch, c)
+		}
+	}
+}
+
+// The digest pins what a run learns from, and nothing else.
+func TestTheDigestSeesTrainingRowsAndTuplesOnly(t *testing.T) {
+	sum := func(change func(e []Example)) string {
+		examples := made(1, 3, 2, 2, 6, 3)
+		change(examples)
+		return digest(ready(t, examples))
+	}
+	plain := sum(func([]Example) {})
+	for name, change := range map[string]func(e []Example){
+		"a test label":       func(e []Example) { e[1].Problem.Tasks[0].TestSet.Y = []float64{1} },
+		"a validation label": func(e []Example) { e[1].Problem.Tasks[0].ValidationSet.Y = []float64{1} },
+	} {
+		if sum(change) != plain {
+			t.Errorf("%s changes the digest", name)
+		}
+	}
+	for name, change := range map[string]func(e []Example){
+		"a training label": func(e []Example) { e[1].Problem.Tasks[1].TrainSet.Y[5] *= -1 },
+		"a training entry": func(e []Example) { e[2].Problem.Tasks[0].TrainSet.X.Row(3).Value[1]++ },
+		"an outcome":       func(e []Example) { e[0].Tuples[1].O += 1e-9 },
+		"a covariance":     func(e []Example) { e[0].Tuples[1].Omega[3] += 1e-9 },
+		"a missing tuple":  func(e []Example) { e[2].Tuples = e[2].Tuples[:1] },
+		"the order":        func(e []Example) { e[0], e[1] = e[1], e[0] },
+		"a kind":           func(e []Example) { e[0].Problem.Tasks[0].Task.Kind = data.Regression },
+	} {
+		if sum(change) == plain {
+			t.Errorf("%s does not change the digest", name)
+		}
+	}
+}
+
+func TestExamplesJoinRecordsWithTheirProblems(t *testing.T) {
+	const fingerprint = "f"
+	var problems []*data.ProblemData
+	for _, e := range made(1, 3, 0, 2, 6, 3) {
+		problems = append(problems, e.Problem)
+	}
+	dir := t.TempDir()
+	w, err := experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: data.DatasetRef{Path: "made", SHA256: fingerprint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := func(problem int, source string, o float64, status experience.Status) {
+		id, err := experience.ProblemID(problems[problem].Problem, fingerprint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &experience.Record{Problem: problems[problem].Name, ProblemID: id, Source: source, Status: status}
+		if r.ID, err = experience.TupleID(id, source, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		if r.Reason = "it had to"; status == experience.OK {
+			r.Reason = ""
+			r.Omega = [][]float64{{0.5, 0.1}, {0.1, 0.5}}
+			// Errors of 0.5 o and 0.5 make the relative error o.
+			if r.Result, err = experience.NewResult(1, experience.NewErrors([]float64{0.5, 0.5}, []float64{o / 2, o / 2}), experience.NewErrors([]float64{0.5, 0.5}, []float64{0.5, 0.5})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Append(r, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(2, "explore/a", 0.9, experience.OK)
+	record(0, "explore/a", 1.1, experience.OK)
+	record(2, "explore/b", 0.8, experience.OK)
+	record(1, "explore/a", 0, experience.Failed)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	store, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples, err := Examples(store, problems, fingerprint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]float64{{1.1}, nil, {0.8, 0.9}} {
+		var o []float64
+		for _, tuple := range examples[i].Tuples {
+			o = append(o, tuple.O)
+			if !slices.Equal(tuple.Omega, []float64{0.5, 0.1, 0.1, 0.5}) {
+				t.Errorf("problem %d: Omega is %v", i, tuple.Omega)
+			}
+		}
+		slices.Sort(o)
+		if examples[i].Problem != problems[i] || !slices.Equal(o, want) {
+			t.Errorf("problem %d has the outcomes %v, want %v", i, o, want)
+		}
+	}
+	if _, err := Examples(store, problems[:2], fingerprint); !errors.Is(err, data.ErrMismatch) {
+		t.Errorf("experience on a problem that is not given: the error is %v", err)
+	}
+	if _, err := Examples(store, problems, "other"); !errors.Is(err, data.ErrMismatch) {
+		t.Errorf("problems on another dataset: the error is %v", err)
+	}
+}

@@ -1,0 +1,98 @@
+package train
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+)
+
+// made is experience whose truth is known: the tasks of a problem have the same
+// direction up to a sign s_i, and o falls with s' Omega s, the more a
+// covariance ties the tasks together with the right signs.
+func made(seed uint64, problems, tuples, tasks, rows, features int) []Example {
+	examples := make([]Example, problems)
+	for i := range examples {
+		r := data.Stream(seed, "made", uint64(i))
+		p := modeltest.Problem(r, features, equal(tasks, rows)...)
+		p.Problem = &data.Problem{Name: fmt.Sprint("made ", i)}
+		signs := relate(r, p)
+		e := Example{Problem: p}
+		for range tuples {
+			omega := modeltest.Covariance(r, tasks)
+			o := 1.3
+			for a := range tasks {
+				for b := range tasks {
+					o -= 0.6 / float64(tasks) * signs[a] * omega[a*tasks+b] * signs[b]
+				}
+			}
+			e.Tuples = append(e.Tuples, model.Tuple{Omega: omega, O: o})
+		}
+		examples[i] = e
+	}
+	return examples
+}
+
+func equal(n, size int) []int {
+	sizes := make([]int, n)
+	for i := range sizes {
+		sizes[i] = size
+	}
+	return sizes
+}
+
+// relate labels all tasks by one random direction, with a random sign each:
+// one half of the rows lies on either side.
+func relate(r *rand.Rand, p *data.ProblemData) (signs []float64) {
+	direction := make([]float64, p.Cols())
+	for j := range direction {
+		direction[j] = r.NormFloat64()
+	}
+	for _, t := range p.Tasks {
+		sign := float64(2*r.IntN(2) - 1)
+		signs = append(signs, sign)
+		side := make([]float64, len(t.TrainSet.Y))
+		for i := range side {
+			for j, v := range t.TrainSet.X.Row(i).Value {
+				side[i] += direction[j] * float64(v)
+			}
+		}
+		middle := slices.Sorted(slices.Values(side))[len(side)/2]
+		for i := range side {
+			t.TrainSet.Y[i] = sign
+			if side[i] < middle {
+				t.TrainSet.Y[i] = -sign
+			}
+		}
+	}
+	return signs
+}
+
+// small is made experience that trains in an instant.
+func small(seed uint64) []Example { return made(seed, 8, 6, 3, 12, 5) }
+
+// config is a small configuration for examples.
+func config(t testing.TB, preset string, examples []Example) Config {
+	t.Helper()
+	c, err := Preset(preset, examples[0].Problem.Cols())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64
+	c.Epochs, c.Seed = 4, 1
+	return c
+}
+
+func run(t testing.TB, c Config, examples []Example, o Options) *Report {
+	t.Helper()
+	r, err := Run(t.Context(), c, examples, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
