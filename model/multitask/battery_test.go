@@ -183,8 +183,8 @@ func battery(t *testing.T, property func(t *testing.T, model Model, s shape, tas
 	}
 }
 
-// comparable says that two fits of equal problems agree closely.
-func comparable(model Model, p Params, s shape) bool {
+// certifies says that two fits of equal problems agree closely.
+func certifies(model Model, p Params, s shape) bool {
 	_, loose := certified[model.Info().Name]
 	return isConvex(model, p, s.m) && !(loose && s.d < s.m)
 }
@@ -292,7 +292,7 @@ func TestOmegaFeasible(t *testing.T) {
 func TestPermutingTasks(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if !comparable(model, p, s) {
+		if !certifies(model, p, s) {
 			t.Skip("the minimum is not unique")
 		}
 		permuted := slices.Clone(tasks)
@@ -314,7 +314,7 @@ func TestPermutingTasks(t *testing.T) {
 func TestFlippingLabels(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if notSignBlind[model.Info().Name] || !comparable(model, p, s) {
+		if notSignBlind[model.Info().Name] || !certifies(model, p, s) {
 			t.Skip("the model is not blind to signs, or its minimum not unique")
 		}
 		flipped := slices.Clone(tasks)
@@ -341,7 +341,7 @@ func TestScalingFeatures(t *testing.T) {
 	const c = 4
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if lambda1InG[model.Info().Name] || !comparable(model, p, s) {
+		if lambda1InG[model.Info().Name] || !certifies(model, p, s) {
 			t.Skip("Lambda1 is in g, or the minimum is not unique")
 		}
 		larger := make([]data.Samples, len(tasks))
@@ -361,7 +361,7 @@ func TestScalingFeatures(t *testing.T) {
 func TestDuplicatedTasks(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if s.m < 2 || !comparable(model, p, s) {
+		if s.m < 2 || !certifies(model, p, s) {
 			t.Skip("one task, or the minimum is not unique")
 		}
 		tasks[1] = tasks[0]
@@ -405,7 +405,7 @@ func TestSameBytes(t *testing.T) {
 func TestResultFitsItsOmega(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if !comparable(model, p, s) {
+		if !certifies(model, p, s) {
 			t.Skip("the fit may have stopped short of a minimum")
 		}
 		problem := mustProblem(t, s.loss, tasks)
