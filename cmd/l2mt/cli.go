@@ -50,7 +50,30 @@ type env struct {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
 	var c cli
-	parser, err := kong.New(&c,
+	parser, err := newParser(&c, stdout, stderr)
+	if err != nil {
+		panic(err) // the structs of the commands are wrong
+	}
+	defer func() { // --help ends here
+		if fault := recover(); fault != nil {
+			e, ok := fault.(exit)
+			if !ok {
+				panic(fault)
+			}
+			code = int(e)
+		}
+	}()
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "l2mt: %v\nRun \"l2mt --help\" or \"l2mt COMMAND --help\" to see what can be given.\n", err)
+		return exitUsage
+	}
+	e := &env{Context: ctx, stdout: stdout, stderr: stderr, json: c.JSON, quiet: c.Quiet}
+	return e.finish(command.Run(e))
+}
+
+func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
+	return kong.New(c,
 		kong.Name("l2mt"),
 		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
 		kong.Writers(stdout, stderr),
@@ -64,21 +87,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 	)
-	if err != nil {
-		panic(err) // the structs above are wrong
-	}
-	defer func() { // --help ends here
-		if e, ok := recover().(exit); ok {
-			code = int(e)
-		}
-	}()
-	command, err := parser.Parse(args)
-	if err != nil {
-		fmt.Fprintf(stderr, "l2mt: %v\nRun \"l2mt --help\" or \"l2mt COMMAND --help\" to see what can be given.\n", err)
-		return exitUsage
-	}
-	e := &env{Context: ctx, stdout: stdout, stderr: stderr, json: c.JSON, quiet: c.Quiet}
-	return e.finish(command.Run(e))
 }
 
 type exit int

@@ -18,8 +18,12 @@ import (
 var mayImport = map[string][]string{
 	"data":            {"data/progress"},
 	"data/progress":   {},
+	"data/datatest":   {},
 	"data/digits":     {"data"},
 	"data/experience": {"data", "data/progress"},
+
+	"data/experience/experiencetest": {"data", "data/experience"},
+
 	"model/multitask": {"data", "data/progress"},
 	"layers":          {"data"},
 	"model":           {"layers", "data", "model/safetensors"},

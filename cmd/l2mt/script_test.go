@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -38,21 +39,32 @@ func l2mt(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-func TestEveryCommandExplainsItself(t *testing.T) {
-	_, help, _ := l2mt(t, "--help")
-	commands := 0
-	for line := range strings.Lines(help) {
-		// In the tree of commands a leaf is "name  explanation", indented.
-		_, commandsPart, _ := strings.Cut(help, "Commands:")
-		if !strings.Contains(commandsPart, line) || !strings.HasPrefix(line, "  ") {
-			continue
-		}
-		commands++
-		if fields := strings.Fields(line); len(fields) < 2 {
-			t.Errorf("a command without an explanation: %q", line)
-		}
+func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
+	parser, err := newParser(new(cli), io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if commands < 3 {
-		t.Errorf("help lists %d commands:\n%s", commands, help)
+	leaves := parser.Model.Leaves(false)
+	if len(leaves) < 8 {
+		t.Errorf("only %d commands", len(leaves))
+	}
+	for _, leaf := range leaves {
+		if leaf.Help == "" {
+			t.Errorf("%s has no explanation", leaf.FullPath())
+		}
+		for _, flag := range leaf.Flags {
+			if flag.Help == "" {
+				t.Errorf("%s: --%s has no explanation", leaf.FullPath(), flag.Name)
+			}
+		}
+		for _, arg := range leaf.Positional {
+			if arg.Help == "" {
+				t.Errorf("%s: %s has no explanation", leaf.FullPath(), arg.Name)
+			}
+		}
+		code, stdout, stderr := l2mt(t, append(strings.Fields(strings.TrimPrefix(leaf.FullPath(), "l2mt ")), "--help")...)
+		if code != exitDone || stderr != "" || !strings.Contains(stdout, "Usage: "+leaf.FullPath()) {
+			t.Errorf("%s --help: exit code %d, stderr %q, stdout %q", leaf.FullPath(), code, stderr, stdout)
+		}
 	}
 }
