@@ -115,22 +115,19 @@ func wholeLines(r io.Reader, parse func(block []byte) error) error {
 		k, err := r.Read(buf[n:])
 		last := bytes.LastIndexByte(buf[n:n+k], '\n')
 		n += k
-		end := 0
 		switch {
 		case err == io.EOF:
-			end = n
+			return parse(buf[:n])
 		case err != nil:
 			return err
-		case last >= 0:
-			end = n - k + last + 1
+		case last < 0:
+			continue
 		}
-		if parseErr := parse(buf[:end]); parseErr != nil {
-			return parseErr
+		end := n - k + last + 1
+		if err := parse(buf[:end]); err != nil {
+			return err
 		}
 		n = copy(buf, buf[end:n])
-		if err == io.EOF {
-			return nil
-		}
 	}
 }
 
