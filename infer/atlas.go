@@ -40,56 +40,61 @@ type Neighbour struct {
 	Distance float64 `json:"distance"`
 }
 
-// Place returns where a problem is in the network's eyes.
-func (n *Network) Place(p *data.ProblemData) (Place, error) {
-	e, err := n.estimate(p)
-	if err != nil {
-		return Place{}, err
-	}
-	return placeOf(p, e.E), nil
-}
-
-func placeOf(p *data.ProblemData, e []float64) Place {
-	place := Place{Name: p.Name}
-	h := len(e) / len(p.Tasks)
-	for i, t := range p.Tasks {
+// Place is where the problem is in the network's eyes.
+func (e *Embedding) Place() Place {
+	p := Place{Name: e.problem.Name}
+	h := len(e.E) / len(e.problem.Tasks)
+	for i, t := range e.problem.Tasks {
 		row := make([]float32, h)
-		for j, v := range e[i*h:][:h] {
+		for j, v := range e.E[i*h:][:h] {
 			row[j] = float32(v)
 		}
-		place.Tasks, place.E = append(place.Tasks, t.Name), append(place.E, row)
+		p.Tasks, p.E = append(p.Tasks, t.Name), append(p.E, row)
 	}
-	return place
+	return p
 }
 
 // NewAtlas places the problems of training.
 func NewAtlas(n *Network, problems []*data.ProblemData) (*Atlas, error) {
 	a := &Atlas{}
 	for _, p := range problems {
-		place, err := n.Place(p)
+		e, err := n.Embed(p)
 		if err != nil {
 			return nil, err
 		}
-		a.Problems = append(a.Problems, place)
+		a.Problems = append(a.Problems, e.Place())
 	}
 	for i, p := range a.Problems {
 		others := Atlas{Problems: slices.Concat(a.Problems[:i], a.Problems[i+1:])}
-		if near := others.Nearest(p, 1); len(near) > 0 {
+		near, err := others.Nearest(p, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(near) > 0 {
 			a.Radius = max(a.Radius, near[0].Distance)
 		}
 	}
 	return a, nil
 }
 
-// Nearest lists the k nearest problems, nearest first.
-func (a *Atlas) Nearest(p Place, k int) []Neighbour {
-	var near []Neighbour
+// Nearest lists the k nearest problems, nearest first. The place must be one of
+// the network that the atlas belongs to.
+func (a *Atlas) Nearest(p Place, k int) ([]Neighbour, error) {
+	near := []Neighbour{}
 	for _, other := range a.Problems {
+		if have, want := len(other.E[0]), len(p.E[0]); have != want {
+			return nil, fmt.Errorf("infer: atlas: %w: its embeddings have length %d, those of problem %q have %d; it belongs to another network", ErrInvalid, have, p.Name, want)
+		}
 		near = append(near, Neighbour{other.Name, distance(p, other)})
 	}
 	slices.SortStableFunc(near, func(a, b Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
-	return near[:min(k, len(near))]
+	return near[:min(k, len(near))], nil
 }
+
+// Outside reports whether a problem at that distance from its nearest one is
+// further away than any training problem was from the others. One training
+// problem alone does not tell.
+func (a *Atlas) Outside(distance float64) bool { return len(a.Problems) > 1 && distance > a.Radius }
 
 // distance is the mean, over the tasks of a, of the distance to the nearest
 // task of b. A task and the task with all labels flipped are the same here.
@@ -132,18 +137,26 @@ func LoadAtlas(dir string) (*Atlas, error) {
 	}
 	a := &Atlas{}
 	if err := json.Unmarshal(raw, a); err != nil {
-		return nil, fmt.Errorf("infer: atlas: %s: %w", path, err)
+		return nil, fmt.Errorf("infer: atlas: %s: %w: %w", path, ErrInvalid, err)
 	}
-	width := -1
 	for i, p := range a.Problems {
-		for _, e := range p.E {
-			if width < 0 {
-				width = len(e)
-			}
-			if len(e) != width || len(p.E) != len(p.Tasks) {
-				return nil, fmt.Errorf("infer: atlas: %s: problem %d (%q): %w: its embeddings do not have one width, or are not one a task", path, i, p.Name, ErrInvalid)
-			}
+		if err := p.check(a.Problems[0]); err != nil {
+			return nil, fmt.Errorf("infer: atlas: %s: problem %d (%q): %w: %w", path, i, p.Name, ErrInvalid, err)
 		}
 	}
 	return a, nil
+}
+
+// check tells what keeps a place from standing beside the first of its atlas.
+func (p Place) check(first Place) error {
+	if len(p.Tasks) == 0 || len(p.E) != len(p.Tasks) {
+		return fmt.Errorf("it has %d tasks and %d embeddings; it needs one for each", len(p.Tasks), len(p.E))
+	}
+	width := len(first.E[0])
+	for i, e := range p.E {
+		if len(e) != width {
+			return fmt.Errorf("task %q has an embedding of length %d; that of the first task of all has %d", p.Tasks[i], len(e), width)
+		}
+	}
+	return nil
 }

@@ -1,14 +1,17 @@
 package infer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
+	"golang.org/x/sync/errgroup"
 
 	"l2mt/data"
+	"l2mt/data/progress"
 	"l2mt/model/multitask"
 )
 
@@ -23,63 +26,97 @@ type FitOptions struct {
 	// default Scales. Of equal errors the largest multiple is taken, which
 	// shares least. Infinity stands for Omega = I/m.
 	Scales []float64
-	// Tune controls the choice of Lambda1.
+	// Tune controls the choice of Lambda1. Its Workers share the multiples.
 	Tune multitask.TuneOptions
+}
+
+// Candidate is a covariance with its fit.
+type Candidate struct {
+	*Found
+	// Scale is the multiple of rho.
+	Scale float64
+	// Tuned has W, b, Lambda1 and the errors.
+	Tuned *multitask.Tuned
 }
 
 // Fitted is a problem solved with the covariance that a network found.
 type Fitted struct {
-	*Found
-	// Scale is the multiple of rho that the validation rows chose.
-	Scale float64
-	// Tuned has W, b, Lambda1 and the errors.
-	Tuned *multitask.Tuned
-	// Finding and Fitting are the seconds of the two phases.
-	Finding, Fitting float64
+	// Candidate is the one that the validation rows chose.
+	Candidate
+	// Tried lists all of them by Scale.
+	Tried []Candidate
+	// Fitting is the time for all fits in seconds.
+	Fitting float64
 }
 
 // Fit finds the best covariance for a problem, and W and b with Lambda1 tuned
-// on the validation rows. How much of the covariance's sharing to use, a
-// multiple of rho, is chosen on the validation rows too: the network knows
-// which tasks are alike better than how much that is worth here.
+// on the validation rows. It is Embed with Embedding.Fit.
 func (n *Network) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*Fitted, error) {
-	if o.Scales == nil {
-		o.Scales = Scales
-	}
-	begin := time.Now()
-	estimate, err := n.estimate(p)
+	e, err := n.Embed(p)
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitted{Finding: time.Since(begin).Seconds()}
-	for _, scale := range o.Scales {
-		found, err := n.solve(p.Name, estimate, scale)
-		if err != nil {
-			return nil, err
-		}
-		tuned, err := multitask.Refit(ctx, found.Omega, p, o.Tune)
-		if err != nil {
-			return nil, fmt.Errorf("infer: problem %q: %w", p.Name, err)
-		}
-		if f.Tuned == nil || tuned.Validation.Mean <= f.Tuned.Validation.Mean {
-			f.Found, f.Scale, f.Tuned = found, scale, tuned
+	return e.Fit(ctx, o)
+}
+
+// Fit finds the best covariance, and W and b with Lambda1 tuned on the
+// validation rows. How much of the covariance's sharing to use, a multiple of
+// rho, is chosen on the validation rows too: the network knows which tasks are
+// alike better than how much that is worth here.
+func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
+	if err := complete(e.problem); err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	scales := slices.Clone(o.Scales)
+	if scales == nil {
+		scales = slices.Clone(Scales)
+	}
+	slices.Sort(scales)
+	report := cmp.Or(o.Tune.Progress, progress.Silent())
+	o.Tune.Progress = nil // its stages would run side by side
+	report.Start("fitting", len(scales))
+	defer report.Finish()
+	f := &Fitted{Tried: make([]Candidate, len(scales))}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, o.Tune.Workers))
+	for i, scale := range scales {
+		group.Go(func() error {
+			found, err := e.Omega(scale)
+			if err != nil {
+				return err
+			}
+			tuned, err := multitask.Refit(ctx, found.Omega, e.problem, o.Tune)
+			if err != nil {
+				return fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+			}
+			f.Tried[i] = Candidate{found, scale, tuned}
+			report.Advance(1, "")
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, c := range f.Tried {
+		if f.Tuned == nil || c.Tuned.Validation.Mean <= f.Tuned.Validation.Mean {
+			f.Candidate = c
 		}
 	}
-	f.Fitting = time.Since(begin).Seconds() - f.Finding
+	f.Fitting = time.Since(begin).Seconds()
 	return f, nil
 }
 
-// Estimated is the relative error that the network expects of a covariance on
-// a problem.
-func (n *Network) Estimated(p *data.ProblemData, omega *mat.SymDense) (float64, error) {
-	if m := omega.SymmetricDim(); m != len(p.Tasks) {
-		return 0, fmt.Errorf("infer: problem %q: %w: a covariance of %d tasks for a problem of %d", p.Name, ErrInvalid, m, len(p.Tasks))
+// complete checks that a problem has the rows that fits are chosen by and
+// measured on.
+func complete(p *data.ProblemData) error {
+	for _, t := range p.Tasks {
+		switch {
+		case len(t.ValidationSet.Y) == 0:
+			return fmt.Errorf("infer: problem %q, task %q: %w: it has no validation rows, on which hyperparameters are chosen", p.Name, t.Name, ErrInvalid)
+		case len(t.TestSet.Y) == 0:
+			return fmt.Errorf("infer: problem %q, task %q: %w: it has no test rows, on which errors are measured", p.Name, t.Name, ErrInvalid)
+		}
 	}
-	e, err := n.estimate(p)
-	if err != nil {
-		return 0, err
-	}
-	unit := mat.NewSymDense(omega.SymmetricDim(), nil)
-	unit.ScaleSym(1/mat.Trace(omega), omega)
-	return n.of.RelativeError(e.Value(unit)), nil
+	return nil
 }

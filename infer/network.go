@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/model"
+	"l2mt/model/multitask"
 )
 
 // Network finds covariances with a trained network. Its methods may be called
@@ -29,61 +31,111 @@ func NewNetwork(n *model.Network) (*Network, error) {
 	return &Network{of: n, forward: forward}, nil
 }
 
-// Found is a covariance with what the network says about it.
-type Found struct {
-	*Solution
+// Embedding is a problem as the network sees it. It takes the longest part of
+// inference, and everything else about a problem follows from it.
+type Embedding struct {
 	// E holds the embeddings of the tasks, m x h, row-major.
 	E []float64
-	// Phi is what Omega was computed from, with Rho.
-	Phi *mat.SymDense
-	// Estimated is the relative error that the network expects of Omega.
-	Estimated float64
+	// Seconds is the time for the label graph and the embedding.
+	Seconds float64
+
+	network  *model.Network
+	problem  *data.ProblemData
+	estimate *model.Estimate
 }
 
-// Omega finds the covariance that the network thinks best for a problem, from
-// the training rows alone. Scale multiplies rho, which decides how much the
-// tasks share: 1 is what the network says, and more brings Omega closer to
-// I/m, which is reached at infinity.
-func (n *Network) Omega(p *data.ProblemData, scale float64) (*Found, error) {
-	e, err := n.estimate(p)
-	if err != nil {
-		return nil, err
-	}
-	return n.solve(p.Name, e, scale)
-}
-
-// estimate runs the network on the training rows of a problem.
-func (n *Network) estimate(p *data.ProblemData) (*model.Estimate, error) {
+// Embed runs the network on the training rows of a problem.
+func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
+	begin := time.Now()
 	payload, err := model.Prepare(n.of.Config, p, nil)
 	if err != nil {
 		return nil, fmt.Errorf("infer: %w", err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	e, err := n.forward.Estimate(payload)
+	estimate, err := n.forward.Estimate(payload)
 	if err != nil {
 		return nil, fmt.Errorf("infer: problem %q: %w", p.Name, err)
 	}
-	return e, nil
+	return &Embedding{E: estimate.E, Seconds: time.Since(begin).Seconds(), network: n.of, problem: p, estimate: estimate}, nil
 }
 
-// solve turns an estimate of the network into a covariance.
-func (n *Network) solve(problem string, e *model.Estimate, scale float64) (*Found, error) {
-	direction := n.of.Direction()
-	f := &Found{E: e.E, Phi: mat.NewSymDense(e.Tasks, nil)}
-	for i := range e.Tasks {
-		for j := i; j < e.Tasks; j++ {
-			f.Phi.SetSym(i, j, direction*(e.Phi[i*e.Tasks+j]+e.Phi[j*e.Tasks+i])/2)
+// Omega finds the covariance that the network thinks best for a problem, from
+// the training rows alone. It is Embed with Embedding.Omega.
+func (n *Network) Omega(p *data.ProblemData, scale float64) (*Found, error) {
+	e, err := n.Embed(p)
+	if err != nil {
+		return nil, err
+	}
+	return e.Omega(scale)
+}
+
+// Found is a covariance with what the network says about it.
+type Found struct {
+	*Solution
+	// Phi is what Omega was computed from, with Rho.
+	Phi *mat.SymDense
+	// Estimated is the relative error that the network expects of Omega.
+	Estimated float64
+	// Seconds is the time for the eigendecomposition and the scan.
+	Seconds float64
+}
+
+// Omega finds the covariance with the least estimated error. Scale, which must
+// be positive, multiplies rho, which decides how much the tasks share: 1 is
+// what the network says. Where rho is positive, more brings Omega closer to
+// I/m, and infinity always means I/m.
+func (e *Embedding) Omega(scale float64) (*Found, error) {
+	if !(scale > 0) {
+		return nil, fmt.Errorf("infer: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, ErrInvalid, scale)
+	}
+	begin := time.Now()
+	direction, m := e.network.Direction(), e.estimate.Tasks
+	phi, rho := mat.NewSymDense(m, nil), direction*e.estimate.C*scale
+	if math.IsInf(scale, 1) { // Phi has no say
+		rho = 1
+	} else {
+		for i := range m {
+			for j := i; j < m; j++ {
+				phi.SetSym(i, j, direction*(e.estimate.Phi[i*m+j]+e.estimate.Phi[j*m+i])/2)
+			}
 		}
 	}
-	phi, rho := f.Phi, direction*e.C*scale
-	if math.IsInf(scale, 1) { // Phi has no say
-		phi, rho = mat.NewSymDense(e.Tasks, nil), 1
+	solution, err := Omega(phi, rho)
+	if err != nil {
+		return nil, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
 	}
-	var err error
-	if f.Solution, err = Omega(phi, rho); err != nil {
-		return nil, fmt.Errorf("infer: problem %q: %w", problem, err)
-	}
-	f.Estimated = n.of.RelativeError(e.Value(f.Omega))
+	f := &Found{Solution: solution, Phi: phi, Estimated: e.network.RelativeError(e.estimate.Value(solution.Omega))}
+	f.Seconds = time.Since(begin).Seconds()
 	return f, nil
+}
+
+// Estimated is the relative error that the network expects of a covariance,
+// divided by its trace.
+func (e *Embedding) Estimated(omega *mat.SymDense) (float64, error) {
+	if err := checkCovariance(omega, e.estimate.Tasks); err != nil {
+		return 0, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+	}
+	unit := mat.NewSymDense(e.estimate.Tasks, nil)
+	unit.ScaleSym(1/mat.Trace(omega), omega)
+	return e.network.RelativeError(e.estimate.Value(unit)), nil
+}
+
+// semidefinite is how far below zero the lowest eigenvalue of a covariance may
+// be, relative to the highest: covariances written to a file with ten digits
+// pass.
+const semidefinite = 1e-9
+
+func checkCovariance(omega *mat.SymDense, m int) error {
+	if size := omega.SymmetricDim(); size != m {
+		return fmt.Errorf("%w: a covariance of %d tasks for a problem of %d", ErrInvalid, size, m)
+	}
+	e, err := multitask.Eigen(omega)
+	if err != nil {
+		return fmt.Errorf("%w: the covariance: %w", ErrInvalid, err)
+	}
+	if low, high := e.Values[0], e.Values[m-1]; !(high > 0) || low < -semidefinite*high {
+		return fmt.Errorf("%w: the eigenvalues of the covariance run from %.3g to %.3g; none may be negative and one must be positive", ErrInvalid, low, high)
+	}
+	return nil
 }
