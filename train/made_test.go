@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -24,18 +25,33 @@ func made(seed uint64, problems, tuples, tasks, rows, features int) []Example {
 		signs := relate(r, p)
 		e := Example{Problem: p}
 		for range tuples {
-			omega := modeltest.Covariance(r, tasks)
-			o := 1.3
+			omega := covariance(r, tasks)
+			tie := 0.0 // between 0 and 1
 			for a := range tasks {
 				for b := range tasks {
-					o -= 0.6 / float64(tasks) * signs[a] * omega[a*tasks+b] * signs[b]
+					tie += signs[a] * omega[a*tasks+b] * signs[b] / float64(tasks)
 				}
 			}
-			e.Tuples = append(e.Tuples, model.Tuple{Omega: omega, O: o})
+			e.Tuples = append(e.Tuples, model.Tuple{Omega: omega, O: math.Exp(0.6 - 1.2*tie)})
 		}
 		examples[i] = e
 	}
 	return examples
+}
+
+// covariance is random, between one of full rank and one of rank one.
+func covariance(r *rand.Rand, m int) []float64 {
+	omega, u, norm, share := modeltest.Covariance(r, m), make([]float64, m), 0.0, r.Float64()
+	for i := range u {
+		u[i] = r.NormFloat64()
+		norm += u[i] * u[i]
+	}
+	for i := range u {
+		for j := range u {
+			omega[i*m+j] = (1-share)*omega[i*m+j] + share*u[i]*u[j]/norm
+		}
+	}
+	return omega
 }
 
 func equal(n, size int) []int {

@@ -231,12 +231,14 @@ func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 // diverged is the error of a number that is not finite.
 func (t *trainer) diverged(what string) error {
-	kept := "nothing is kept"
-	if t.options.Out != "" && len(t.state.Metrics) > 0 {
-		kept = fmt.Sprintf("%s keeps the state before this epoch and the best network", t.options.Out)
+	epoch, advice := len(t.state.Metrics), fmt.Sprintf("lower the rates (lr %v, lr_embed %v)", t.config.Rate, t.config.EmbeddingRate)
+	switch {
+	case epoch == 0:
+		advice = "nothing has been learned yet, so look at the features and at the tuples of the problem"
+	case t.options.Out != "":
+		advice = fmt.Sprintf("%s keeps the state before this epoch and the best network; %s", t.options.Out, advice)
 	}
-	return fmt.Errorf("train: %w: epoch %d: %s; %s: lower the rates (lr %v, lr_embed %v)",
-		ErrDiverged, len(t.state.Metrics), what, kept, t.config.Rate, t.config.EmbeddingRate)
+	return fmt.Errorf("train: %w: epoch %d: %s: %s", ErrDiverged, epoch, what, advice)
 }
 
 // evaluate fills in what the parameters are worth at the end of an epoch.
@@ -261,7 +263,7 @@ func (t *trainer) evaluate(m *Metrics) (err error) {
 
 // collapsed says that v(o) has lost nearly all of its spread since the start.
 func (t *trainer) collapsed(m Metrics) bool {
-	return len(t.state.Metrics) > 0 && m.Spread < 0.05*t.state.Metrics[0].Spread
+	return len(t.state.Metrics) > 0 && m.Spread < 0.1*t.state.Metrics[0].Spread
 }
 
 func (t *trainer) agreement(examples []prepared) (a Agreement, err error) {

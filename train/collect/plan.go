@@ -1,74 +1,69 @@
 package collect
 
+// Which tuples are made of a problem.
+
 import (
 	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/infer"
 	"l2mt/model/multitask"
 )
 
-// plan lists the tuples of this shard's problems. The tuple of single-task
-// learning comes one problem ahead of the others, which wait for it.
-func (c Config) plan(fingerprint string, problems []*data.ProblemData) ([]*job, error) {
-	var plans [][]*job
-	for i, p := range problems {
-		if i%c.Shards != c.Shard {
-			continue
-		}
-		jobs, err := c.planProblem(fingerprint, p)
-		if err != nil {
-			return nil, err
-		}
-		plans = append(plans, jobs)
-	}
-	var all []*job
-	for i, jobs := range plans {
-		if i == 0 {
-			all = append(all, jobs[0])
-		}
-		if i+1 < len(plans) {
-			all = append(all, plans[i+1][0])
-		}
-		all = append(all, jobs[1:]...)
-	}
-	return all, nil
-}
-
-func (c Config) planProblem(fingerprint string, p *data.ProblemData) ([]*job, error) {
-	id, err := experience.ProblemID(p.Problem, fingerprint)
+// plan lists the tuples of a problem, that of single-task learning first.
+func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
+	id, err := experience.ProblemID(p.Problem, c.fingerprint)
 	if err != nil {
 		return nil, err
 	}
-	b := planner{config: c, problem: p, id: id, stl: newBaseline()}
-	b.add(experience.STL, 0, nil, b.singleTask)
-	for _, name := range c.Models {
-		if name != experience.STL {
-			b.addModel(name)
-		}
+	train, err := usable(p)
+	if err != nil {
+		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
 	}
-	for i := range max(0, c.Explore) {
-		kind := explorations[i%len(explorations)]
-		source, draw := "explore/"+kind.name, i/len(explorations)
-		b.add(source, draw, nil, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
-			return kind.draw(b.random(source, draw), len(p.Tasks)), nil, nil
-		})
+	b := planner{config: c.config, problem: p, train: train, grid: multitask.LambdaGrid(train), id: id, stl: newBaseline()}
+	b.add(experience.STL, 0, nil, b.apart)
+	if r, ok := c.known[b.jobs[0].record.ID]; ok {
+		b.stl.settle(r)
 	}
-	if c.Propose != nil {
+	for _, name := range c.config.Models {
+		b.addModel(name)
+	}
+	b.addExplorations()
+	if c.config.Propose != nil {
 		b.addProposals()
 	}
 	return b.jobs, b.err
+}
+
+// usable checks that a problem can be trained on, tuned and tested, and returns
+// its training rows.
+func usable(p *data.ProblemData) (*multitask.Problem, error) {
+	for _, t := range p.Tasks {
+		for _, split := range []struct {
+			name string
+			set  data.Samples
+		}{{"validation", t.ValidationSet}, {"test", t.TestSet}} {
+			if len(split.set.Y) == 0 {
+				return nil, fmt.Errorf("task %q, field %q: %w: there are no rows; experience needs them", t.Name, split.name, data.ErrInvalid)
+			}
+		}
+	}
+	return multitask.Training(p, "")
 }
 
 // planner lists the tuples of one problem.
 type planner struct {
 	config  Config
 	problem *data.ProblemData
+	train   *multitask.Problem
+	grid    []float64 // of Lambda1
 	id      string
 	stl     *baseline
 	jobs    []*job
@@ -80,7 +75,7 @@ func (b *planner) random(source string, draw int) *rand.Rand {
 	return data.Stream(b.config.Seed, source+" on "+b.id, uint64(draw))
 }
 
-func (b *planner) add(source string, draw int, hyper map[string]float64, try func(context.Context) (*mat.SymDense, *multitask.Result, error)) {
+func (b *planner) add(source string, draw int, hyper map[string]float64, try attempt) {
 	id, err := experience.TupleID(b.id, source, draw, hyper)
 	if err != nil {
 		b.err = err
@@ -93,7 +88,8 @@ func (b *planner) add(source string, draw int, hyper map[string]float64, try fun
 	})
 }
 
-func (b *planner) singleTask(context.Context) (*mat.SymDense, *multitask.Result, error) {
+// apart is the covariance of single-task learning, I/m.
+func (b *planner) apart(context.Context) (*mat.SymDense, *multitask.Result, error) {
 	m := len(b.problem.Tasks)
 	omega := mat.NewSymDense(m, nil)
 	for i := range m {
@@ -109,19 +105,17 @@ func (b *planner) addModel(name string) {
 		b.err = err
 		return
 	}
-	train, err := multitask.Training(b.problem, "")
-	if err != nil {
-		b.err = fmt.Errorf("collect: problem %q: %w", b.problem.Name, err)
-		return
+	if name = model.Info().Name; name == experience.STL {
+		return // every problem has it
 	}
 	for draw := range b.config.Draws {
-		p := drawParams(model, multitask.LambdaGrid(train), b.random(name, draw))
+		p := drawParams(model, b.grid, b.random(name, draw))
 		hyper := map[string]float64{}
 		for _, r := range model.Info().Ranges {
 			hyper[r.Name] = p.Get(r.Name)
 		}
 		b.add(name, draw, hyper, func(ctx context.Context) (*mat.SymDense, *multitask.Result, error) {
-			fit, err := multitask.Fit(ctx, model, train, p, multitask.Options{})
+			fit, err := multitask.Fit(ctx, model, b.train, p, multitask.Options{Tolerance: fitTolerance, MaxIterations: fitIterations})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -149,68 +143,37 @@ func drawParams(model multitask.Model, grid []float64, r *rand.Rand) multitask.P
 	return p
 }
 
-// exploration is a way to draw covariances of trace 1.
-type exploration struct {
-	name string
-	draw func(r *rand.Rand, m int) *mat.SymDense
-}
-
-var explorations = []exploration{
-	// All tasks alike, up to signs.
-	{"rank-one", func(r *rand.Rand, m int) *mat.SymDense { return outer(signs(r, m)) }},
-	{"low-rank", func(r *rand.Rand, m int) *mat.SymDense { return outer(normals(r, m, 1+m/3)) }},
-	{"wishart", func(r *rand.Rand, m int) *mat.SymDense { return outer(normals(r, m, m)) }},
-	// Anywhere between all tasks alike and each on its own.
-	{"ridge", func(r *rand.Rand, m int) *mat.SymDense {
-		omega, t := outer(signs(r, m)), r.Float64()
-		omega.ScaleSym(1-t, omega)
-		for i := range m {
-			omega.SetSym(i, i, omega.At(i, i)+t/float64(m))
-		}
-		return omega
-	}},
-}
-
-// outer returns A A' divided by its trace.
-func outer(a *mat.Dense) *mat.SymDense {
-	var omega mat.SymDense
-	omega.SymOuterK(1, a)
-	omega.ScaleSym(1/mat.Trace(&omega), &omega)
-	return &omega
-}
-
-func signs(r *rand.Rand, m int) *mat.Dense {
-	a := mat.NewDense(m, 1, nil)
-	for i := range m {
-		a.Set(i, 0, float64(2*r.IntN(2)-1))
+// addExplorations adds random covariances, the kinds in turn.
+func (b *planner) addExplorations() {
+	for i := range max(0, b.config.Explore) {
+		kind := explorations[i%len(explorations)]
+		source, draw := "explore/"+kind.name, i/len(explorations)
+		b.add(source, draw, nil, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
+			return kind.draw(b.random(source, draw), len(b.problem.Tasks)), nil, nil
+		})
 	}
-	return a
-}
-
-func normals(r *rand.Rand, m, k int) *mat.Dense {
-	a := mat.NewDense(m, k, nil)
-	for i := range m {
-		for j := range k {
-			a.Set(i, j, r.NormFloat64())
-		}
-	}
-	return a
 }
 
 // scales multiply rho in proposals: the network's own covariance, and
 // neighbours that share more and less.
 var scales = []float64{1, 0.25, 0.5, 2, 4}
 
-// addProposals adds the covariances that the network finds.
+// addProposals adds the covariances that the network finds. It is asked once;
+// the scales differ in the last step alone.
 func (b *planner) addProposals() {
 	source := "propose/" + b.config.ProposedBy
+	ask := sync.OnceValues(func() (*infer.Found, error) { return b.config.Propose.Omega(b.problem, 1) })
 	for draw, scale := range scales {
 		b.add(source, draw, map[string]float64{"rho_scale": scale}, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
-			found, err := b.config.Propose.Omega(b.problem, scale)
+			found, err := ask()
 			if err != nil {
 				return nil, nil, err
 			}
-			return found.Omega, nil, nil
+			scaled, err := infer.Omega(found.Phi, found.Rho*scale)
+			if err != nil {
+				return nil, nil, err
+			}
+			return scaled.Omega, nil, nil
 		})
 	}
 }

@@ -1,0 +1,115 @@
+package collect
+
+// How a tuple is made.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/model/multitask"
+)
+
+// job is a tuple to be made.
+type job struct {
+	record  experience.Record // without what comes of it
+	problem *data.ProblemData
+	stl     *baseline
+	worth   Worth
+	try     attempt
+}
+
+// attempt returns a covariance to try, and the fit that it comes from if it
+// comes from one.
+type attempt func(ctx context.Context) (*mat.SymDense, *multitask.Result, error)
+
+// baseline is the tuple of single-task learning of a problem, which all other
+// tuples of the problem wait for.
+type baseline struct {
+	once   sync.Once
+	done   chan struct{}
+	errors experience.Errors
+	err    error
+}
+
+func newBaseline() *baseline { return &baseline{done: make(chan struct{})} }
+
+// settle lets the waiting go on.
+func (b *baseline) settle(r *experience.Record) {
+	b.once.Do(func() {
+		if r.Result != nil {
+			b.errors = r.Result.Model
+		} else {
+			b.err = fmt.Errorf("single-task learning: %s", r.Reason)
+		}
+		close(b.done)
+	})
+}
+
+// make makes the tuple. Whatever goes wrong becomes the reason why it failed.
+func (j *job) make(ctx context.Context) *experience.Record {
+	r := j.record
+	if err := j.fill(ctx, &r); err != nil {
+		r.Status, r.Omega, r.Result = experience.Failed, nil, nil
+		r.Reason = cmp.Or(strings.ToValidUTF8(err.Error(), "?"), "an error without a text")
+	}
+	if r.Source == experience.STL {
+		j.stl.settle(&r)
+	}
+	return &r
+}
+
+func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
+	defer func() { // one fit of thousands must not end the others
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v", fault)
+		}
+	}()
+	tried, err := j.evaluate(ctx)
+	if err != nil {
+		return err
+	}
+	r.Status, r.Omega = experience.OK, rows(tried.Omega)
+	errors := experience.NewErrors(tried.Validation.Task, tried.Test.Task)
+	stl := errors
+	if r.Source != experience.STL {
+		<-j.stl.done
+		if j.stl.err != nil {
+			return j.stl.err
+		}
+		stl = j.stl.errors
+	}
+	if r.Result, err = experience.NewResult(tried.Params.Lambda1, errors, stl); err != nil {
+		return err
+	}
+	return r.Validate()
+}
+
+func (j *job) evaluate(ctx context.Context) (*multitask.Tuned, error) {
+	omega, fit, err := j.try(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case fit != nil && j.worth == OfModel:
+		return multitask.Report(fit, j.problem, nil)
+	}
+	return multitask.Refit(ctx, omega, j.problem, multitask.TuneOptions{})
+}
+
+func rows(omega *mat.SymDense) [][]float64 {
+	m := omega.SymmetricDim()
+	out := make([][]float64, m)
+	for i := range out {
+		out[i] = make([]float64, m)
+		for k := range out[i] {
+			out[i][k] = omega.At(i, k)
+		}
+	}
+	return out
+}

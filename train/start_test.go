@@ -1,0 +1,157 @@
+package train
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/model"
+)
+
+// squares is the sum of squares of f - v(o) over all tuples.
+func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) {
+	t.Helper()
+	forward, err := model.NewForward(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range examples {
+		estimate, err := forward.Estimate(e.payload, e.Tuples...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for q, f := range estimate.F {
+			sum += (f - estimate.V[q]) * (f - estimate.V[q])
+		}
+	}
+	return sum
+}
+
+// No other values of the parameters that f is linear in bring the estimates
+// closer to v(o), and no other parameter is touched.
+func TestTheRegressionStartIsTheLeastSquares(t *testing.T) {
+	for _, estimator := range []string{"kernel", "odd-kernel", "relu"} {
+		for seed := range uint64(3) {
+			examples := ready(t, small(seed))
+			c := config(t, "default", small(seed)).Model
+			c.Estimator = estimator
+			n, err := model.NewNetwork(c, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := n.Params.Clone()
+			if err := regress(n, examples); err != nil {
+				t.Fatal(err)
+			}
+			least := squares(t, n, examples)
+			for _, e := range c.LinearEntries() {
+				value := n.Params.Get(e.Param)
+				found := value[e.Index]
+				for _, step := range []float64{-1e-2, 1e-2} {
+					value[e.Index] = found + step
+					if s := squares(t, n, examples); s < least {
+						t.Errorf("estimator %s, seed %d: %s[%d] = %v has the sum of squares %v, but %v has %v", estimator, seed, e.Param, e.Index, found, least, value[e.Index], s)
+					}
+				}
+				value[e.Index] = before.Get(e.Param)[e.Index]
+			}
+			if was := squares(t, n, examples); was <= least {
+				t.Errorf("estimator %s, seed %d: the start is no better (%v) than the declared one (%v)", estimator, seed, least, was)
+			}
+			for i := range before {
+				if !slices.Equal(n.Params[i].Value, before[i].Value) { // its linear entries are put back above
+					t.Errorf("estimator %s, seed %d: the start changes other entries of %s", estimator, seed, before[i].Name)
+				}
+			}
+		}
+	}
+}
+
+// Where f can be v(o) exactly, the regression finds the parameters that make it so.
+func TestTheRegressionStartRecoversWhatMadeTheOutcomes(t *testing.T) {
+	examples := ready(t, small(3))
+	n, err := model.NewNetwork(config(t, "default", small(3)).Model, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := []float64{-0.3, 0.7, 1, 0.2} // alpha_3 is not linear; it starts at 1
+	copy(n.Params.Get("alpha"), truth)
+	copy(n.Params.Get("gamma"), []float64{1, -0.5})
+	forward, err := model.NewForward(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range examples {
+		estimate, err := forward.Estimate(e.payload, e.Tuples...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for q, f := range estimate.F {
+			examples[i].Tuples[q].O = n.RelativeError(f)
+		}
+	}
+	clear(n.Params.Get("alpha")[:2])
+	if err := regress(n, examples); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range truth {
+		if got := n.Params.Get("alpha")[i]; math.Abs(got-want) > 1e-5 {
+			t.Errorf("alpha[%d] is %v, want %v", i, got, want)
+		}
+	}
+}
+
+func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
+	examples := ready(t, small(1))
+	for i := range examples {
+		for q := range examples[i].Tuples {
+			clear(examples[i].Tuples[q].Omega)
+		}
+	}
+	n, err := model.NewNetwork(config(t, "default", small(1)).Model, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := regress(n, examples); !errors.Is(err, ErrConfig) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A ridge keeps the start finite where two terms are proportional.
+func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
+	examples := ready(t, small(1)[:2])
+	r := data.Stream(1, "rank one")
+	for i := range examples {
+		for q := range examples[i].Tuples { // tr(Omega^2) is 1 for all of them
+			omega := examples[i].Tuples[q].Omega
+			m := examples[i].payload.Tasks()
+			u, norm := make([]float64, m), 0.0
+			for j := range u {
+				u[j] = r.NormFloat64()
+				norm += u[j] * u[j]
+			}
+			for a := range u {
+				for b := range u {
+					omega[a*m+b] = u[a] * u[b] / norm
+				}
+			}
+		}
+	}
+	c := config(t, "default", small(1)).Model
+	c.Estimator = "relu" // two terms, of which one can vanish
+	n, err := model.NewNetwork(c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(n.Params.Get("L")) // F is 0, and so is its term
+	if err := regress(n, examples); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range n.Params.Get("alpha") {
+		if math.IsNaN(v) || math.Abs(v) > 10 {
+			t.Errorf("alpha is %v", n.Params.Get("alpha"))
+		}
+	}
+}

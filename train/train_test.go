@@ -1,0 +1,418 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+)
+
+// files are the contents of a directory by name.
+func files(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := map[string]string{}
+	for _, e := range entries {
+		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[e.Name()] = string(raw)
+	}
+	return content
+}
+
+// compareFiles expects the network and the state of two runs to be equal byte
+// for byte.
+func compareFiles(t testing.TB, what, got, want string) {
+	t.Helper()
+	a, b := files(t, got), files(t, want)
+	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile} {
+		if a[name] == "" || a[name] != b[name] {
+			t.Errorf("%s: %s has other bytes", what, name)
+		}
+	}
+}
+
+// The tasks of made problems are related, and a network that sees signs learns
+// how from problems that it is then not tested on.
+func TestTrainingLearnsToOrderCovariancesOfHeldOutProblems(t *testing.T) {
+	examples := made(1, 40, 12, 4, 30, 6)
+	c := config(t, "default", examples)
+	c.Model.Hidden = 20
+	for batch, epochs := range map[Batch]int{ByProblem: 15, ByTuple: 5} {
+		c.Batch, c.Epochs = batch, epochs
+		r := run(t, c, examples, Options{})
+		start, best := r.Metrics[0].HeldOut.Within, r.Metrics[r.Best].HeldOut.Within
+		t.Logf("batch %s: from %.3f to %.3f on held-out problems, in epoch %d", batch, start, best, r.Best)
+		if best < 0.85 || best < start+0.2 || len(r.Warnings) > 0 {
+			t.Errorf("batch %s: the correlation on held-out problems is %.3f, and was %.3f at the start; warnings %q", batch, best, start, r.Warnings)
+		}
+	}
+}
+
+func TestTheBestEpochIsKept(t *testing.T) {
+	examples := small(2)
+	c := config(t, "default", examples)
+	c.Epochs = 12
+	dir := t.TempDir()
+	r := run(t, c, examples, Options{Out: dir, Provenance: map[string]string{"made": "yes"}})
+	if len(r.Metrics) != c.Epochs+1 {
+		t.Fatalf("there are metrics of %d epochs and the start, want %d", len(r.Metrics)-1, c.Epochs)
+	}
+	for i, m := range r.Metrics {
+		if m.Epoch != i || m.HeldOut.Within > r.Metrics[r.Best].HeldOut.Within {
+			t.Errorf("epoch %d (%d) has the correlation %v, the best (%d) %v", i, m.Epoch, m.HeldOut.Within, r.Best, r.Metrics[r.Best].HeldOut.Within)
+		}
+	}
+	saved, err := model.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if saved.Provenance["made"] != "yes" {
+		t.Errorf("the saved network has the provenance %v", saved.Provenance)
+	}
+	for _, n := range []*model.Network{saved, r.Network} {
+		for _, p := range n.Params {
+			if want := r.Metrics[r.Best].Scalars[p.Name]; want != nil && !slices.Equal(p.Value, want) {
+				t.Errorf("the network has %s = %v, the best epoch %v", p.Name, p.Value, want)
+			}
+		}
+	}
+	c.Patience = 2
+	if short := run(t, c, examples, Options{}); len(short.Metrics)-1 != min(c.Epochs, short.Best+c.Patience) {
+		t.Errorf("with a patience of %d and the best epoch %d there are %d epochs", c.Patience, short.Best, len(short.Metrics)-1)
+	}
+}
+
+// The metrics of the start are those of a network that has not learned.
+func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	c.Batch, c.Epochs = ByTuple, 1
+	start := run(t, c, examples, Options{}).Metrics[0]
+
+	training, _, err := divide(ready(t, examples), c.Defaults().HeldOut, c.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := model.NewNetwork(c.Model, c.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := regress(n, training); err != nil {
+		t.Fatal(err)
+	}
+	forward, err := model.NewForward(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v []float64
+	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
+	for _, e := range training {
+		estimate, err := forward.Estimate(e.payload, e.Tuples...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for q := range estimate.F {
+			residual += math.Abs(estimate.F[q] - estimate.V[q])
+		}
+		v = append(v, estimate.V...)
+	}
+	for _, x := range v {
+		mean += x / float64(len(v))
+		square += x * x / float64(len(v))
+	}
+	spread := math.Sqrt(square - mean*mean)
+	residual /= float64(len(v))
+	for _, name := range []string{"L1", "L2"} { // two layers, so that each counts once
+		for _, x := range n.Params.Get(name) {
+			penalty += c.Model.Lambda * x * x
+		}
+	}
+	for what, pair := range map[string][2]float64{"residual": {start.Residual, residual}, "spread": {start.Spread, spread}, "loss": {start.Loss, residual/spread + penalty}} {
+		if math.Abs(pair[0]-pair[1]) > 1e-10 {
+			t.Errorf("the %s at the start is %v, want %v", what, pair[0], pair[1])
+		}
+	}
+}
+
+// poisoned panics when anybody looks at it.
+type poisoned struct{ data.Matrix }
+
+func TestTestLabelsChangeNothingInTraining(t *testing.T) {
+	train := func(change func(p *data.ProblemData)) string {
+		examples := small(1)
+		for _, e := range examples {
+			change(e.Problem)
+		}
+		dir := t.TempDir()
+		run(t, config(t, "default", examples), examples, Options{Out: dir})
+		return dir
+	}
+	clean := train(func(*data.ProblemData) {})
+	compareFiles(t, "poisoned validation and test splits", train(func(p *data.ProblemData) {
+		for j := range p.Tasks {
+			poison := data.Samples{X: poisoned{}, Y: []float64{math.NaN(), 1, -1}}
+			p.Tasks[j].ValidationSet, p.Tasks[j].TestSet = poison, poison
+			p.Tasks[j].Task.Test = []int{3, 1, 2}
+		}
+	}), clean)
+	other := train(func(p *data.ProblemData) { p.Tasks[0].TrainSet.Y[0] *= -1 }) // the same test can fail
+	if files(t, other)[model.WeightsFile] == files(t, clean)[model.WeightsFile] {
+		t.Error("training labels change nothing")
+	}
+}
+
+func TestTwoTrainersSideBySideDoNotMeet(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	alone := t.TempDir()
+	run(t, c, examples, Options{Out: alone})
+	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+	var wg sync.WaitGroup
+	for i, dir := range dirs {
+		wg.Go(func() {
+			mine := c
+			if i == 2 {
+				mine.Model.DType, mine.Batch = layers.Float32, ByTuple // another one at the same time
+			}
+			if _, err := Run(t.Context(), mine, examples, Options{Out: dir}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	compareFiles(t, "side by side", dirs[0], alone)
+	compareFiles(t, "side by side", dirs[1], alone)
+}
+
+// spy counts what a Reporter hears, and may call stop before a step.
+type spy struct {
+	stages, steps, finished int
+	total                   int
+	status                  []string
+	at                      int
+	stop                    func()
+}
+
+func (s *spy) Start(_ string, total int) {
+	s.stages++
+	s.total += total
+}
+func (s *spy) Finish() { s.finished++ }
+func (s *spy) Advance(n int, status string) {
+	s.steps += n
+	s.status = append(s.status, status)
+	if n > 0 && s.steps == s.at {
+		s.stop()
+	}
+}
+
+func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	s := &spy{}
+	var seen []int
+	r := run(t, c, examples, Options{Progress: s, Epoch: func(done []Metrics) error {
+		seen = append(seen, len(done))
+		if last := s.status[len(s.status)-1]; last != done[len(done)-1].String() {
+			t.Errorf("the last status of the epoch is %q, want %q", last, done[len(done)-1])
+		}
+		return nil
+	}})
+	steps := c.Epochs * 7 // 8 problems, 1 held out
+	if s.stages != c.Epochs || s.finished != c.Epochs || s.steps != steps || s.total != steps {
+		t.Errorf("%d stages, %d finished, %d steps of %d; want %d and %d", s.stages, s.finished, s.steps, s.total, c.Epochs, steps)
+	}
+	if !slices.Equal(seen, []int{2, 3, 4, 5}) {
+		t.Errorf("after the epochs there were the metrics of %v", seen)
+	}
+	for _, part := range []string{"loss", "residual", "spread", "held out"} {
+		if !strings.Contains(r.Metrics[1].String(), part) {
+			t.Errorf("the line of an epoch lacks %q: %s", part, r.Metrics[1])
+		}
+	}
+	stop := errors.New("enough")
+	if _, err := Run(t.Context(), c, examples, Options{Epoch: func([]Metrics) error { return stop }}); !errors.Is(err, stop) {
+		t.Errorf("the error of Epoch becomes %v", err)
+	}
+}
+
+// With learning rates this large nothing stays finite; the files of the epoch
+// before must.
+func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
+	examples := small(1)
+	dir := t.TempDir()
+	c := config(t, "paper", examples)
+	c.Model.DType, c.Rate, c.EmbeddingRate = layers.Float32, 1e30, 1e30
+	s := &spy{}
+	_, err := Run(t.Context(), c, examples, Options{Out: dir, Progress: s})
+	if !errors.Is(err, ErrDiverged) {
+		t.Fatalf("the error is %v", err)
+	}
+	for _, part := range []string{"epoch 1", fmt.Sprintf("step %d", s.steps+1), "the estimate f", `problem "made `, dir, "lower the rates"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the message lacks %q: %v", part, err)
+		}
+	}
+	if s.finished != s.stages {
+		t.Errorf("%d of %d stages are finished", s.finished, s.stages)
+	}
+	kept, err := model.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, err := model.NewNetwork(c.Model, c.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range kept.Params {
+		for j, v := range p.Value {
+			if v != float64(float32(start.Params[i].Value[j])) {
+				t.Fatalf("%s[%d] of the network kept is %v, want that of the start, %v", p.Name, j, v, start.Params[i].Value[j])
+			}
+		}
+	}
+}
+
+func TestDataThatIsNotFiniteIsFoundBeforeTraining(t *testing.T) {
+	examples := small(1)
+	training, _, err := divide(ready(t, examples), 6, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := training[2].Problem // the steps before it take six tuples each
+	bad.Tasks[1].TrainSet.X.Row(4).Value[2] = float32(math.NaN())
+	c := config(t, "paper", examples)
+	c.Model.Activation = layers.ActIdentity // ReLU may hide it
+	_, err = Run(t.Context(), c, examples, Options{})
+	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), fmt.Sprintf("step 13, on problem %q", bad.Name)) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func init() {
+	// f is finite and its gradient is not: the square root at 0.
+	model.RegisterEstimator("cusp", model.Estimator{
+		Params: func(model.Config) []model.Spec { return []model.Spec{{Name: "cusp", Shape: []int{2}}} },
+		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
+			return layers.Gram(e), layers.Sqrt(layers.At(p.Get("cusp"), 0))
+		},
+	})
+}
+
+func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	c.Model.Estimator = "cusp"
+	_, err := Run(t.Context(), c, examples, Options{})
+	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "the gradient of cusp is not finite at step 1") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// The paper's objective is least when f and v are constant, and training gets
+// there; divided by the spread of v it does not (SCIENCE.md, 1).
+func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
+	examples := made(1, 30, 12, 4, 10, 6)
+	for objective, collapses := range map[model.Objective]bool{model.Paper: true, model.Scaled: false} {
+		c := config(t, "paper", examples)
+		c.Model.Objective, c.Epochs = objective, 10
+		r := run(t, c, examples, Options{})
+		first, last := r.Metrics[0], r.Metrics[len(r.Metrics)-1]
+		t.Logf("objective %s: spread %.3g to %.3g, residual %.3g to %.3g, gamma %.3g, alpha %.3g, held out %.3f", objective,
+			first.Spread, last.Spread, first.Residual, last.Residual, last.Scalars["gamma"], last.Scalars["alpha"], last.HeldOut.Within)
+		words := strings.Join(r.Warnings, "\n")
+		if got := strings.Contains(words, "v(o) has lost its spread"); got != collapses {
+			t.Errorf("objective %s: warned of collapse: %v, want %v (%q)", objective, got, collapses, words)
+		}
+		warned := 0
+		for _, m := range r.Metrics {
+			warned += len(m.Warnings)
+		}
+		if (warned > 0) != collapses || warned > 3 {
+			t.Errorf("objective %s: %d epochs warn of collapse", objective, warned)
+		}
+	}
+}
+
+// In the held-out problem the outcomes run the other way.
+func TestAnEstimateThatDoesNotOrderHeldOutProblemsIsWarnedOf(t *testing.T) {
+	examples := made(1, 12, 12, 4, 30, 6)
+	c := config(t, "default", examples)
+	c.Model.Hidden = 20
+	_, heldOut, err := divide(ready(t, examples), 6, c.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range heldOut {
+		for q := range e.Tuples {
+			e.Tuples[q].O = 1 / e.Tuples[q].O
+		}
+	}
+	c.Start = FromPreset // which orders the wrong way at first, so right here
+	words := strings.Join(run(t, c, examples, Options{}).Warnings, "\n")
+	if !strings.Contains(words, "better than the start") {
+		t.Errorf("a start that no epoch beats: the warnings are %q", words)
+	}
+	c.Start = FromRegression
+	words = strings.Join(run(t, c, examples, Options{}).Warnings, "\n")
+	if !strings.Contains(words, "does not order the covariances of held-out problems") {
+		t.Errorf("outcomes the other way: the warnings are %q", words)
+	}
+}
+
+func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
+	examples := small(1)
+	for name, change := range map[string]func(c *Config){
+		"lr":        func(c *Config) { c.Rate = -1 },
+		"lr_embed":  func(c *Config) { c.EmbeddingRate = math.NaN() },
+		"epochs":    func(c *Config) { c.Epochs = -1 },
+		"batch":     func(c *Config) { c.Batch = "all" },
+		"start":     func(c *Config) { c.Start = "end" },
+		"held out":  func(c *Config) { c.HeldOut = 1 },
+		"patience":  func(c *Config) { c.Patience = -1 },
+		"estimator": func(c *Config) { c.Model.Estimator = "crystal ball" },
+	} {
+		c := config(t, "default", examples)
+		change(&c)
+		_, err := Run(t.Context(), c, examples, Options{})
+		if !(errors.Is(err, ErrConfig) || errors.Is(err, model.ErrConfig)) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	if _, err := Preset("modern", 3); !errors.Is(err, model.ErrConfig) {
+		t.Errorf("preset modern: the error is %v", err)
+	}
+	for i := range examples {
+		for q := range examples[i].Tuples {
+			examples[i].Tuples[q].O = 1
+		}
+	}
+	if _, err := Run(t.Context(), config(t, "default", examples), examples, Options{}); !errors.Is(err, model.ErrConfig) {
+		t.Errorf("equal outcomes: the error is %v", err)
+	}
+}
+
+func TestACancelledRunSaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	examples := small(1)
+	if _, err := Run(ctx, config(t, "default", examples), examples, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+}
