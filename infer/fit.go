@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model/multitask"
 )
 
-// Scales are the multiples of rho that Fit tries by default, from the network's
-// own estimate of how much to share to single-task learning. Covariances that
-// share more than the network says have never paid.
-var Scales = []float64{1, 2, 4, 8, 16, math.Inf(1)}
+// Scales are the multiples of rho that Fit tries by default, from sharing more
+// than the network says to single-task learning.
+var Scales = []float64{0.5, 1, 2, 4, 8, math.Inf(1)}
 
 // FitOptions control Fit. The zero value means the defaults.
 type FitOptions struct {
@@ -119,4 +119,16 @@ func complete(p *data.ProblemData) error {
 		}
 	}
 	return nil
+}
+
+// Score returns what a fit predicts for rows of one of its tasks: the targets
+// of regression, and for classification numbers that are positive where the
+// class is +1.
+func Score(r *multitask.Result, task int, x data.Matrix) []float64 {
+	scores := make([]float64, x.Rows())
+	x.Mul(scores, mat.Col(nil, task, r.W), 1)
+	for i := range scores {
+		scores[i] += r.B[task]
+	}
+	return scores
 }

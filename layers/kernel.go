@@ -111,3 +111,36 @@ func OddRBF(e, a *Node) *Node {
 func gaussian(distances, a *Node) *Node {
 	return Exp(Neg(Scale(Square(a), distances)))
 }
+
+// AddIdentity is K + a I for a square K and a scalar a.
+func AddIdentity(k, a *Node) *Node {
+	return Apply(Op{
+		Name:  "addIdentity",
+		Shape: sameShape,
+		F32:   addIdentity[float32],
+		F64:   addIdentity[float64],
+		Grad: func(_ Nodes, _, grad *Node) Nodes {
+			trace := Op{
+				Name:  "trace",
+				Shape: func([]tensor.Shape) tensor.Shape { return tensor.ScalarShape() },
+				F32:   trace[float32],
+				F64:   trace[float64],
+			}
+			return Nodes{grad, Apply(trace, grad)}
+		},
+	}, k, a)
+}
+
+func addIdentity[T Float](out View[T], in []View[T]) {
+	copy(out.Data, in[0].Data)
+	for i := range out.Rows {
+		out.Row(i)[i] += in[1].Data[0]
+	}
+}
+
+func trace[T Float](out View[T], in []View[T]) {
+	out.Data[0] = 0
+	for i := range in[0].Rows {
+		out.Data[0] += in[0].Row(i)[i]
+	}
+}

@@ -271,6 +271,7 @@ func TestOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		for _, c := range []opCase{
 			{name: "Unit", in: [][]int{{m, h}}, out: []int{m, h}, build: func(in []*Node) *Node { return Unit(in[0]) }},
 			{name: "Gram", in: [][]int{{m, h}}, out: []int{m, m}, build: func(in []*Node) *Node { return Gram(in[0]) }},
+			{name: "AddIdentity", in: [][]int{{m, m}, {2}}, out: []int{m, m}, build: func(in []*Node) *Node { return AddIdentity(in[0], At(in[1], 1)) }},
 			{name: "Distances-", in: [][]int{{m, h}}, out: []int{m, m}, build: func(in []*Node) *Node { return Distances(-1, in[0]) }},
 			{name: "Distances+", in: [][]int{{m, h}}, out: []int{m, m}, build: func(in []*Node) *Node { return Distances(1, in[0]) }},
 			{name: "RBF", in: [][]int{{m, h}, {1}}, out: []int{m, m}, build: func(in []*Node) *Node { return RBF(in[0], At(in[1], 0)) }},

@@ -48,3 +48,39 @@ var reluEstimator = Estimator{
 		return phi, layers.At(alpha, 1)
 	},
 }
+
+// affineEstimator is linear in the Gram matrix of the embeddings, with a
+// constant, which a trace of 1 makes a multiple of I:
+//
+//	Phi = alpha_1 E E' + alpha_2 I,  c = alpha_3
+//
+// f then needs no kernel to reach the level of v(o), and alpha_1 says alone
+// how much alike tasks should share.
+var affineEstimator = Estimator{
+	Params: func(Config) []Spec {
+		return []Spec{{Name: "alpha", Shape: []int{3}, Start: []float64{-0.1, 0.5, 0.1}}}
+	},
+	Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 2}},
+	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
+		alpha := p.Get("alpha")
+		linear := layers.Scale(layers.At(alpha, 0), layers.Gram(e)) // m x m
+		return layers.AddIdentity(linear, layers.At(alpha, 1)), layers.At(alpha, 2)
+	},
+}
+
+// affineKernelEstimator is the odd kernel mixture with a constant:
+//
+//	Phi = alpha_1 E E' + alpha_2 K + alpha_5 I,  c = alpha_4
+//
+// Without it the mixture has to make the level of v(o) out of the diagonals of
+// E E' and K, with opposite signs, which bends f over the off-diagonals.
+var affineKernelEstimator = Estimator{
+	Params: func(Config) []Spec {
+		return []Spec{{Name: "alpha", Shape: []int{5}, Start: []float64{-0.1, -0.1, 1, 0.1, 0.5}}}
+	},
+	Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}, {"alpha", 4}},
+	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
+		mixture, c := oddKernelEstimator.Build(p, e) // m x m, scalar
+		return layers.AddIdentity(mixture, layers.At(p.Get("alpha"), 4)), c
+	},
+}

@@ -62,11 +62,11 @@ func ExampleRegisterEstimator() {
 	config.Estimator = "sine"
 	fmt.Println(config.Validate())
 	// Output:
-	// L1 [64 50]
-	// b1 [50]
-	// L2 [64 50]
-	// b2 [50]
+	// L1 [64 200]
+	// b1 [200]
+	// L2 [64 200]
+	// b2 [200]
 	// beta [2]
 	// gamma [2]
-	// model: invalid configuration: estimator is "sine"; it must be one of cosine, kernel, odd-kernel, relu
+	// model: invalid configuration: estimator is "sine"; it must be one of affine, affine-kernel, cosine, kernel, odd-kernel, relu
 }

@@ -71,7 +71,7 @@ type registry[T any] struct {
 
 var (
 	readouts   = registry[Readout]{kind: "readout", piece: map[string]Readout{"mean": meanReadout, "signed": signedReadout}}
-	estimators = registry[Estimator]{kind: "estimator", piece: map[string]Estimator{"kernel": kernelEstimator, "odd-kernel": oddKernelEstimator, "relu": reluEstimator}}
+	estimators = registry[Estimator]{kind: "estimator", piece: map[string]Estimator{"kernel": kernelEstimator, "odd-kernel": oddKernelEstimator, "relu": reluEstimator, "affine": affineEstimator, "affine-kernel": affineKernelEstimator}}
 	links      = registry[Link]{kind: "link", piece: map[string]Link{"tanh": tanhLink, "log": logLink}}
 )
 
