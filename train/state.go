@@ -1,6 +1,8 @@
 package train
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +27,7 @@ var ErrResume = errors.New("this run cannot be resumed")
 const (
 	stateSchema = 1
 	stateKey    = "state"
+	sumKey      = "state_sha256" // the file has a checksum of its tensors only
 )
 
 // state is where a run has got to.
@@ -81,10 +84,15 @@ func (t *trainer) save() error {
 		}
 	}
 	path := filepath.Join(t.options.Out, StateFile)
-	if err := safetensors.Write(path, all, map[string]string{stateKey: string(text)}); err != nil {
+	if err := safetensors.Write(path, all, map[string]string{stateKey: string(text), sumKey: checksum(text)}); err != nil {
 		return fmt.Errorf("train: save the state: %w", err)
 	}
 	return nil
+}
+
+func checksum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // resume goes on from the state in the directory, or begins where there is none.
@@ -100,7 +108,11 @@ func (t *trainer) resume() error {
 	if err != nil {
 		return fmt.Errorf("train: %w: %w", ErrResume, err)
 	}
-	if err := json.Unmarshal([]byte(metadata[stateKey]), &t.state); err != nil {
+	text := []byte(metadata[stateKey])
+	if checksum(text) != metadata[sumKey] {
+		return fmt.Errorf("train: %s: %w: its state does not have the checksum that the file says; the file is damaged, or not that of a run", path, ErrResume)
+	}
+	if err := json.Unmarshal(text, &t.state); err != nil {
 		return fmt.Errorf("train: %s: %w: its state is not readable: %w", path, ErrResume, err)
 	}
 	if err := t.check(t.state); err != nil {

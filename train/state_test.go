@@ -1,0 +1,279 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/safetensors"
+)
+
+// A run that is cancelled before some step, any number of times, ends in the
+// same bytes as one that is not.
+func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
+	examples := small(1)
+	for batch, dtype := range map[Batch]layers.DType{ByTuple: layers.Float32, ByProblem: layers.Float64} {
+		c := config(t, "default", examples)
+		c.Batch, c.Model.DType = batch, dtype
+		whole := t.TempDir()
+		want := run(t, c, examples, Options{Out: whole})
+		dir, r, stops := t.TempDir(), data.Stream(1, "cancel"), 0
+		for {
+			ctx, cancel := context.WithCancel(t.Context())
+			s := &spy{at: 1 + r.IntN(10), stop: cancel}
+			got, err := Run(ctx, c, examples, Options{Out: dir, Progress: s})
+			cancel()
+			if s.finished != s.stages {
+				t.Errorf("batch %s: %d of %d stages are finished", batch, s.finished, s.stages)
+			}
+			if err == nil {
+				if len(got.Metrics) != len(want.Metrics) || got.Best != want.Best {
+					t.Errorf("batch %s: %d epochs of which %d is the best, want %d and %d", batch, len(got.Metrics)-1, got.Best, len(want.Metrics)-1, want.Best)
+				}
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			stops++
+		}
+		if stops < 2 {
+			t.Errorf("batch %s: cancelled %d times only", batch, stops)
+		}
+		compareFiles(t, "cancelled and resumed", dir, whole)
+	}
+}
+
+// A finished run is reported again, without training.
+func TestAFinishedRunIsReportedAgain(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	dir := t.TempDir()
+	want := run(t, c, examples, Options{Out: dir})
+	s := &spy{}
+	got := run(t, c, examples, Options{Out: dir, Progress: s})
+	if s.steps != 0 {
+		t.Errorf("a finished run does %d steps", s.steps)
+	}
+	if got.Best != want.Best || !slices.EqualFunc(got.Metrics, want.Metrics, func(a, b Metrics) bool { return a.String() == b.String() }) || !slices.Equal(got.Warnings, want.Warnings) {
+		t.Errorf("the report is %+v, was %+v", got, want)
+	}
+	for i, p := range got.Network.Params {
+		if !slices.Equal(p.Value, want.Network.Params[i].Value) {
+			t.Errorf("%s of the network reported differs", p.Name)
+		}
+	}
+}
+
+// childDir is the environment variable that makes TestChild train there.
+const childDir = "L2MT_TEST_TRAIN_DIR"
+
+// large is experience whose products are divided among threads.
+func large(t testing.TB) ([]Example, Config) {
+	examples := made(3, 5, 6, 3, 60, 300)
+	c := config(t, "default", examples)
+	c.Model.Hidden, c.Model.DType, c.Epochs = 50, layers.Float32, 10
+	return examples, c
+}
+
+func TestChild(t *testing.T) {
+	dir := os.Getenv(childDir)
+	if dir == "" {
+		t.Skip("this is the process that other tests start and kill")
+	}
+	examples, c := large(t)
+	run(t, c, examples, Options{Out: dir})
+}
+
+func child(t testing.TB, dir string, env ...string) *exec.Cmd {
+	c := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	c.Env = append(append(os.Environ(), childDir+"="+dir), env...)
+	return c
+}
+
+func TestTheSameSeedGivesTheSameBytesForAnyGOMAXPROCS(t *testing.T) {
+	examples, c := large(t)
+	here := t.TempDir()
+	run(t, c, examples, Options{Out: here})
+	for _, procs := range []string{"1", "2", "3"} {
+		dir := t.TempDir()
+		if out, err := child(t, dir, "GOMAXPROCS="+procs).CombinedOutput(); err != nil {
+			t.Fatalf("GOMAXPROCS=%s: %v\n%s", procs, err, out)
+		}
+		compareFiles(t, "GOMAXPROCS="+procs, dir, here)
+	}
+	other := t.TempDir()
+	c.Seed++
+	run(t, c, examples, Options{Out: other})
+	if files(t, other)[model.WeightsFile] == files(t, here)[model.WeightsFile] {
+		t.Error("another seed gives the same weights")
+	}
+}
+
+// Whenever the process is killed, every file that is there is whole, and the
+// same call goes on to the same bytes.
+func TestKilledAndResumedIsUninterrupted(t *testing.T) {
+	whole := t.TempDir()
+	begin := time.Now()
+	if out, err := child(t, whole).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	length := time.Since(begin)
+
+	dir, r, kills := t.TempDir(), data.Stream(1, "kill"), 0
+	for ; kills < 50; kills++ { // far more than are needed
+		p := child(t, dir)
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := time.AfterFunc(time.Duration(r.Float64()*float64(length)/2), func() { _ = p.Process.Kill() })
+		finished := p.Wait() == nil
+		kill.Stop()
+		loads(t, dir)
+		if finished {
+			break
+		}
+	}
+	if out, err := child(t, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	compareFiles(t, "killed and resumed", dir, whole)
+	if t.Logf("killed %d times", kills); kills < 2 {
+		t.Error("the process was hardly ever killed")
+	}
+}
+
+// loads expects every file of a run that is there to be whole.
+func loads(t testing.TB, dir string) {
+	t.Helper()
+	there := files(t, dir)
+	if there[StateFile] != "" {
+		if _, _, err := safetensors.Read(filepath.Join(dir, StateFile)); err != nil {
+			t.Error(err)
+		}
+	}
+	switch {
+	case there[model.ConfigFile] != "": // it is written last
+		if _, err := model.Load(dir); err != nil {
+			t.Error(err)
+		}
+	case there[StateFile] != "":
+		t.Error("there is a state without a network")
+	}
+}
+
+func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	dir := t.TempDir()
+	run(t, c, examples, Options{Out: dir})
+	before := files(t, dir)
+	for want, change := range map[string]func(c *Config){
+		"epochs is 4 there and 5 here":                           func(c *Config) { c.Epochs = 5 },
+		"lr_embed is 0.0003 there and 0.001 here":                func(c *Config) { c.EmbeddingRate = 1e-3 },
+		"seed is 1 there and 2 here":                             func(c *Config) { c.Seed = 2 },
+		"estimator is odd-kernel there and relu here":            func(c *Config) { c.Model.Estimator = "relu" },
+		"hidden is 6 there and 7 here, lr is 0.01 there":         func(c *Config) { c.Model.Hidden, c.Rate = 7, 0.1 },
+		"dtype is float64 there and float32 here":                func(c *Config) { c.Model.DType = layers.Float32 },
+		"unit is true there and false here, objective is scaled": func(c *Config) { c.Model.Unit, c.Model.Objective = false, model.Paper },
+	} {
+		other := c
+		change(&other)
+		_, err := Run(t.Context(), other, examples, Options{Out: dir})
+		if !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: the error is %v", want, err)
+		}
+	}
+	examples[3].Tuples = examples[3].Tuples[1:]
+	if _, err := Run(t.Context(), c, examples, Options{Out: dir}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "other experience") {
+		t.Errorf("other experience: the error is %v", err)
+	}
+	for name, content := range files(t, dir) {
+		if before[name] != content {
+			t.Errorf("a refused run changes %s", name)
+		}
+	}
+}
+
+func TestAStateThatIsNotOneIsRefused(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if _, err := Run(ctx, c, examples, Options{Out: dir, Progress: &spy{at: 10, stop: cancel}}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, StateFile)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resume := func(content []byte) error {
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Run(t.Context(), c, examples, Options{Out: dir})
+		return err
+	}
+	refused := func(what string, content []byte) {
+		t.Helper()
+		if err := resume(content); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: the error is %v", what, err)
+		}
+	}
+	whole := t.TempDir()
+	run(t, c, examples, Options{Out: whole})
+	for seed := range uint64(60) {
+		r := data.Stream(seed, "corrupt")
+		bad := bytes.Clone(good)
+		at := r.IntN(len(bad))
+		bad[at] ^= 1 << r.IntN(8)
+		refused("a cut file", good[:at])
+		switch err := resume(bad); {
+		case err == nil: // such as a capital letter in a key of the header
+			compareFiles(t, "a flipped bit that is overlooked", dir, whole)
+		case !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), path):
+			t.Errorf("seed %d: a flipped bit: the error is %v", seed, err)
+		}
+	}
+	refused("an empty file", nil)
+
+	tensors, metadata, err := safetensors.Decode(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rewrite := func(what string, tensors []model.Tensor, old, new string) {
+		t.Helper()
+		text := metadata[stateKey]
+		if !strings.Contains(text, old) {
+			t.Fatalf("%s: the state has no %q: %s", what, old, text)
+		}
+		text = strings.Replace(text, old, new, 1)
+		content, err := safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused(what, content)
+	}
+	rewrite("a missing tensor", tensors[1:], "", "")
+	rewrite("another schema", tensors, `"schema":1`, `"schema":9`)
+	rewrite("a step past the end", tensors, `"step":3`, `"step":7`) // 7 steps an epoch, stopped after 10
+	rewrite("a step before the start", tensors, `"step":3`, `"step":-1`)
+	rewrite("a best epoch to come", tensors, `"best":0`, `"best":3`)
+	rewrite("text for a number", tensors, `"step":3`, `"step":"3"`)
+	if err := os.WriteFile(path, good, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, c, examples, Options{Out: dir})
+}
