@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"l2mt/data"
-	"l2mt/data/digits"
 	"l2mt/infer"
 	"l2mt/model"
 	"l2mt/train/collect"
@@ -25,9 +24,21 @@ type collectCmd struct {
 	Explore  int           `default:"8" help:"Random covariances to try on each problem."`
 	Propose  string        `type:"existingdir" help:"Trained network to ask for covariances."`
 	O        collect.Worth `default:"refit" enum:"refit,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned (refit), or the fit that it came from (model, the paper)."`
-	Shard    string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. By default what a Slurm array or an indexed Kubernetes job says, else everything."`
+	Shard    string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. By default what a Slurm array or an indexed Kubernetes job (with L2MT_SHARDS) says, else everything."`
 	Workers  int           `help:"Tuples made at a time; 0 means one per CPU."`
 	Seed     uint64        `default:"1" help:"Seed of everything drawn."`
+}
+
+func (c *collectCmd) Validate() error {
+	switch {
+	case c.Draws < 1:
+		return fmt.Errorf("--draws=%d: there must be at least one", c.Draws)
+	case c.Explore < 0:
+		return fmt.Errorf("--explore=%d: it must not be negative", c.Explore)
+	case c.Workers < 0:
+		return fmt.Errorf("--workers=%d: it must not be negative", c.Workers)
+	}
+	return nil
 }
 
 func (c *collectCmd) Run(e *env) error {
@@ -35,74 +46,90 @@ func (c *collectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := openProblems(c.Problems, c.Dataset)
+	problems, err := openProblemSet(c.Problems, c.Dataset)
 	if err != nil {
 		return err
 	}
-	ref, err := c.reference()
+	if config.Propose, config.ProposedBy, err = c.proposer(problems); err != nil {
+		return err
+	}
+	manifest, err := config.Manifest(problems.reference(), "l2mt "+currentVersions().L2MT)
 	if err != nil {
 		return err
 	}
-	manifest, err := config.Manifest(ref, "l2mt "+currentVersions().L2MT)
+	collector, err := collect.Open(c.Out, manifest, config)
 	if err != nil {
 		return err
 	}
-	if err := keepProblems(c.Out, c.Problems, c.Dataset); err != nil {
+	summary, err := c.collect(e, collector, problems)
+	if err := errors.Join(err, collector.Close()); err != nil {
 		return err
 	}
-	summary, err := collect.Run(e, c.Out, manifest, config, problems, collect.Options{Workers: c.Workers, Progress: e.reporter()})
-	e.remark("%d tuples made, %d of them failed; %d were there before", summary.Made, summary.Failed, summary.Had)
-	if err != nil {
-		return err
-	}
-	return e.print(summary, func(w io.Writer) { fmt.Fprintln(w, c.Out) })
+	return e.print(collected{c.Out, summary}, func(w io.Writer) { fmt.Fprintln(w, c.Out) })
 }
 
-func (c *collectCmd) config() (collect.Config, error) {
-	config := collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Worth: c.O, Seed: c.Seed}
+// collected is what a run came to, for print.
+type collected struct {
+	Dir string `json:"dir"`
+	collect.Summary
+}
+
+func (c *collectCmd) collect(e *env, collector *collect.Collector, problems *problemSet) (collect.Summary, error) {
+	for _, w := range collector.Warnings() {
+		e.remark("warning: %v", w)
+	}
+	// The problems come before the first tuple, so that no store is without them.
+	if err := problems.keep(c.Out); err != nil {
+		return collect.Summary{}, err
+	}
+	defer context.AfterFunc(e, func() {
+		e.remark("finishing the tuples at hand; interrupt again to leave them")
+	})()
+	s, err := collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter()})
+	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed, s.Had)
+	if s.Failed > 0 {
+		e.remark("l2mt experience list --failed %s says why", c.Out)
+	}
+	return s, err
+}
+
+func (c *collectCmd) config() (config collect.Config, err error) {
+	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Worth: c.O, Seed: c.Seed}
 	if c.Explore == 0 {
 		config.Explore = -1
 	}
-	var err error
 	if config.Shard, config.Shards, err = shardOf(c.Shard, os.Getenv); err != nil {
 		return config, err
 	}
-	if c.Propose != "" {
-		network, err := model.Load(c.Propose)
-		if err != nil {
-			return config, err
-		}
-		if config.Propose, err = infer.NewNetwork(network); err != nil {
-			return config, err
-		}
-		config.ProposedBy = filepath.Base(c.Propose)
+	if err := config.Defaults().Validate(); err != nil {
+		return config, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	return config, config.Defaults().Validate()
+	return config, nil
 }
 
-// reference is the dataset of the experience. Problems of files of their own
-// have none; then the problem file is what must not change.
-func (c *collectCmd) reference() (data.DatasetRef, error) {
-	f, err := data.LoadProblems(c.Problems)
+// proposer loads the network that proposes, and names it by its directory and
+// its content: the next round's network may well have the same directory.
+func (c *collectCmd) proposer(problems *problemSet) (*infer.Network, string, error) {
+	if c.Propose == "" {
+		return nil, "", nil
+	}
+	network, err := model.Load(c.Propose)
 	if err != nil {
-		return data.DatasetRef{}, err
+		return nil, "", err
 	}
-	if f.Dataset == nil {
-		sum, err := fileSum(c.Problems)
-		return data.DatasetRef{Path: filepath.Base(c.Problems), SHA256: sum}, err
+	p, err := problems.Problem(0)
+	if err != nil {
+		return nil, "", err
 	}
-	ref := *f.Dataset
-	if ref.SHA256 == "" {
-		d, err := openDataset(datasetPath(c.Problems, c.Dataset, f))
-		if err != nil {
-			return ref, err
-		}
-		ref.SHA256 = d.Fingerprint()
+	if want, got := network.Config.Features, p.Cols(); want != got {
+		return nil, "", fmt.Errorf("%w: --propose=%s: the network is for %d features, the problems have %d", errUsage, c.Propose, want, got)
 	}
-	if ref.Path != digits.Name {
-		ref.Path = filepath.Base(ref.Path)
+	sum, err := fileSum(filepath.Join(c.Propose, model.WeightsFile))
+	if err != nil {
+		return nil, "", err
 	}
-	return ref, nil
+	ready, err := infer.NewNetwork(network)
+	return ready, filepath.Base(c.Propose) + "-" + sum[:8], err
 }
 
 // shardOf reads "i/n". Without it the environment of a Slurm array or of an
@@ -120,25 +147,34 @@ func shardOf(flag string, getenv func(string) string) (shard, shards int, err er
 	return shard, shards, nil
 }
 
+// shardOfEnvironment understands what the engines that start many copies of a
+// command tell each: its index, and how many there are. Kubernetes does not
+// tell the latter, so the job has to set it.
 func shardOfEnvironment(getenv func(string) string) (shard, shards int, err error) {
-	for _, engine := range []struct{ index, first, count string }{
-		{"SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT"},
-		{"JOB_COMPLETION_INDEX", "", "L2MT_SHARDS"},
-	} {
-		if getenv(engine.index) == "" {
-			continue
+	number := func(name string) int {
+		n, fault := strconv.Atoi(getenv(name))
+		if fault != nil {
+			err = fmt.Errorf("%w: %s=%q in the environment is not a number; give --shard=I/N (--shard=0/1 for everything)", errUsage, name, getenv(name))
 		}
-		index, err1 := strconv.Atoi(getenv(engine.index))
-		count, err2 := strconv.Atoi(getenv(engine.count))
-		first := 0
-		if engine.first != "" && getenv(engine.first) != "" {
-			first, err = strconv.Atoi(getenv(engine.first))
-		}
-		if errors.Join(err, err1, err2) != nil || index < first || index-first >= count {
-			return 0, 0, fmt.Errorf("%w: %s=%s and %s=%s in the environment do not make a shard; give --shard=I/N (--shard=0/1 for everything)",
-				errUsage, engine.index, getenv(engine.index), engine.count, getenv(engine.count))
-		}
-		return index - first, count, nil
+		return n
 	}
-	return 0, 1, nil
+	switch {
+	case getenv("SLURM_ARRAY_TASK_ID") != "":
+		first, step := 0, 1
+		if getenv("SLURM_ARRAY_TASK_MIN") != "" {
+			first = number("SLURM_ARRAY_TASK_MIN")
+		}
+		if getenv("SLURM_ARRAY_TASK_STEP") != "" {
+			step = max(1, number("SLURM_ARRAY_TASK_STEP"))
+		}
+		shard, shards = (number("SLURM_ARRAY_TASK_ID")-first)/step, number("SLURM_ARRAY_TASK_COUNT")
+	case getenv("JOB_COMPLETION_INDEX") != "":
+		shard, shards = number("JOB_COMPLETION_INDEX"), number("L2MT_SHARDS")
+	default:
+		return 0, 1, nil
+	}
+	if err == nil && (shard < 0 || shard >= shards) {
+		err = fmt.Errorf("%w: the environment says shard %d (from 0) of %d; give --shard=I/N (--shard=0/1 for everything)", errUsage, shard, shards)
+	}
+	return shard, shards, err
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"l2mt/data/experience"
@@ -61,6 +63,7 @@ type experienceListCmd struct {
 	Dir     string `arg:"" type:"path" help:"Directory of the experience."`
 	Problem string `help:"Only this problem."`
 	Source  string `help:"Only this source, such as mtrl or explore/wishart."`
+	Failed  bool   `help:"Only tuples that failed."`
 }
 
 func (c *experienceListCmd) Run(e *env) error {
@@ -80,20 +83,36 @@ func (c *experienceListCmd) Run(e *env) error {
 	if !e.json {
 		fmt.Fprintln(t, "problem\tsource\tdraw\to\tlambda1\tstatus")
 	}
+	wanted := selection{c.Problem, c.Source, c.Failed}
 	for _, r := range records {
 		switch {
-		case (c.Problem != "" && r.Problem != c.Problem) || (c.Source != "" && r.Source != c.Source):
+		case !wanted.has(r):
 		case e.json: // one object a line: there may be many
 			if err := json.NewEncoder(e.stdout).Encode(r); err != nil {
 				return err
 			}
 		case r.Result == nil:
-			fmt.Fprintf(t, "%s\t%s\t%d\t-\t-\t%s: %s\n", r.Problem, r.Source, r.Draw, r.Status, r.Reason)
+			fmt.Fprintf(t, "%s\t%s\t%d\t-\t-\t%s: %s\n", r.Problem, r.Source, r.Draw, r.Status, oneLine.Replace(r.Reason))
 		default:
 			fmt.Fprintf(t, "%s\t%s\t%d\t%.4f\t%.3g\t%s\n", r.Problem, r.Source, r.Draw, r.Result.O, r.Result.Lambda1, r.Status)
 		}
 	}
 	return nil
+}
+
+// oneLine keeps a text within its row of a table.
+var oneLine = strings.NewReplacer("\n", "; ", "\t", " ")
+
+// selection picks tuples; empty fields pick all.
+type selection struct {
+	Problem, Source string
+	Failed          bool
+}
+
+func (s selection) has(r *experience.Record) bool {
+	return (s.Problem == "" || r.Problem == s.Problem) &&
+		(s.Source == "" || r.Source == s.Source) &&
+		(!s.Failed || r.Status == experience.Failed)
 }
 
 type experienceMergeCmd struct {
@@ -102,8 +121,9 @@ type experienceMergeCmd struct {
 }
 
 func (c *experienceMergeCmd) Run(e *env) error {
-	summary, err := experience.Merge(e, c.Out, c.Dirs...)
-	return e.made(c.Out, summary, err, c.Dirs...)
+	return e.derive(c.Out, c.Dirs, func() (*experience.Summary, error) {
+		return experience.Merge(e, c.Out, c.Dirs...)
+	})
 }
 
 type experienceRemoveCmd struct {
@@ -121,34 +141,57 @@ func (c *experienceRemoveCmd) Validate() error {
 	return nil
 }
 
-// drop is true of tuples that all given flags fit.
-func (c *experienceRemoveCmd) drop(r *experience.Record) bool {
-	return (c.Problem == "" || r.Problem == c.Problem) &&
-		(c.Source == "" || r.Source == c.Source) &&
-		(!c.Failed || r.Status == experience.Failed)
-}
-
 func (c *experienceRemoveCmd) Run(e *env) error {
-	summary, err := experience.Remove(e, c.Out, c.Dir, c.drop)
-	return e.made(c.Out, summary, err, c.Dir)
+	drop := selection{c.Problem, c.Source, c.Failed}
+	return e.derive(c.Out, []string{c.Dir}, func() (*experience.Summary, error) {
+		return experience.Remove(e, c.Out, c.Dir, drop.has)
+	})
 }
 
-// made completes and reports a new store.
-func (e *env) made(out string, s *experience.Summary, err error, from ...string) error {
+// derived is what merging or removing came to, for print.
+type derived struct {
+	Dir     string `json:"dir"`
+	Records int    `json:"records"`
+	Left    int    `json:"left_out"`
+}
+
+// derive makes a store of others, with their problems.
+func (e *env) derive(out string, dirs []string, makeStore func() (*experience.Summary, error)) error {
+	problems, err := rebased(out, dirs...)
 	if err != nil {
 		return err
 	}
-	if err := mergeProblems(out, from...); err != nil {
+	s, err := makeStore()
+	if err != nil {
 		return err
+	}
+	for name, f := range problems {
+		if err := f.Save(filepath.Join(out, name)); err != nil {
+			return err
+		}
 	}
 	for _, w := range s.Warnings {
 		e.remark("warning: %v", w)
 	}
-	return e.print(s, func(w io.Writer) { fmt.Fprintf(w, "%s: %d records, %d left out\n", out, s.Records, s.Left) })
+	return e.print(derived{out, s.Records, s.Left}, func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %d records, %d left out\n", out, s.Records, s.Left)
+	})
 }
 
 type experienceStatsCmd struct {
 	Dir string `arg:"" type:"path" help:"Directory of the experience."`
+}
+
+// sourceStats describes the tuples of one source, for print. Without a tuple
+// that is ok there are no relative errors.
+type sourceStats struct {
+	Source  string   `json:"source"`
+	Tuples  int      `json:"tuples"`
+	Failed  int      `json:"failed"`
+	Mean    *float64 `json:"mean_o"`
+	Min     *float64 `json:"min_o"`
+	Max     *float64 `json:"max_o"`
+	Seconds float64  `json:"seconds"`
 }
 
 func (c *experienceStatsCmd) Run(e *env) error {
@@ -160,12 +203,31 @@ func (c *experienceStatsCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.print(stats, func(w io.Writer) {
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
-		for _, s := range stats {
-			fmt.Fprintf(t, "%d\t%d\t%.4f\t%.4f\t%.4f\t%.2f\t  %s\n", s.Count, s.Failures, s.Mean, s.Min, s.Max, s.Seconds, s.Source)
+	rows := []sourceStats{}
+	for _, s := range stats {
+		row := sourceStats{Source: s.Source, Tuples: s.Count, Failed: s.Failures, Seconds: s.Seconds}
+		if s.Count > s.Failures {
+			row.Mean, row.Min, row.Max = &s.Mean, &s.Min, &s.Max
 		}
-		t.Flush()
-	})
+		rows = append(rows, row)
+	}
+	return e.print(rows, func(w io.Writer) { writeStats(w, rows) })
+}
+
+func writeStats(w io.Writer, rows []sourceStats) {
+	number := func(v *float64) string {
+		if v == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%.4f", *v)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
+	tuples, failed := 0, 0
+	for _, r := range rows {
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", r.Tuples, r.Failed, number(r.Mean), number(r.Min), number(r.Max), r.Seconds, r.Source)
+		tuples, failed = tuples+r.Tuples, failed+r.Failed
+	}
+	t.Flush()
+	fmt.Fprintf(w, "%d tuples, %d of them failed\n", tuples, failed)
 }

@@ -15,44 +15,144 @@ import (
 )
 
 // An experience directory keeps, beside the tuples, the problem files that they
-// were made on, named by their content: with the dataset they are all that
-// training needs.
+// were made on. With the data that these refer to, relative to the directory,
+// they are all that training needs.
 const problemsPattern = "problems-*.json"
 
-// keepProblems copies a problem file into an experience directory.
-func keepProblems(dir, path, dataset string) error {
-	f, err := data.LoadProblems(path)
+// problemSet is a problem file with its dataset. Its problems are brought to
+// memory one at a time.
+type problemSet struct {
+	path        string // of the problem file
+	file        *data.ProblemFile
+	datasetPath string
+	dataset     *data.Dataset // nil if every task has files of its own
+	// fingerprint is that of the dataset and, where tasks have files of their
+	// own, of the content of these.
+	fingerprint string
+}
+
+// openProblemSet opens a problem file. A dataset path other than "" replaces
+// the one in the file.
+func openProblemSet(path, dataset string) (*problemSet, error) {
+	file, err := data.LoadProblems(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &problemSet{path: path, file: file}
+	if file.Dataset != nil {
+		s.datasetPath = datasetPath(path, dataset, file)
+		if s.dataset, err = openDataset(s.datasetPath); err != nil {
+			return nil, err
+		}
+		s.fingerprint = s.dataset.Fingerprint()
+	}
+	if files := taskFiles(file); len(files) > 0 {
+		s.fingerprint, err = s.sumWith(files)
+	}
+	return s, err
+}
+
+// sumWith is the SHA-256 of the dataset's fingerprint and those of the files.
+func (s *problemSet) sumWith(files []*string) (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, s.fingerprint)
+	for _, file := range files {
+		path := *file
+		if path == "" {
+			fmt.Fprintln(h, "none")
+			continue
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(s.path), path)
+		}
+		sum, err := fileSum(path)
+		if err != nil {
+			return "", fmt.Errorf("%s: a task's own file: %w", s.path, err)
+		}
+		fmt.Fprintln(h, sum)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// taskFiles lists the fields of a problem file that name tasks' own files.
+func taskFiles(f *data.ProblemFile) (files []*string) {
+	for _, p := range f.Problems {
+		for _, t := range p.Tasks {
+			if t.Files != nil {
+				files = append(files, &t.Files.Train, &t.Files.Validation, &t.Files.Test)
+			}
+		}
+	}
+	return files
+}
+
+// Len is the number of problems.
+func (s *problemSet) Len() int { return len(s.file.Problems) }
+
+// Problem brings the data to problem i.
+func (s *problemSet) Problem(i int) (*data.ProblemData, error) {
+	one := *s.file
+	one.Problems = one.Problems[i:][:1]
+	bound, err := one.Bind(s.dataset, filepath.Dir(s.path))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.path, err)
+	}
+	return bound[0], nil
+}
+
+// reference names the data for people, and by its fingerprint.
+func (s *problemSet) reference() data.DatasetRef {
+	name := "the tasks' own files"
+	if s.dataset != nil {
+		name = filepath.Base(s.datasetPath)
+	}
+	return data.DatasetRef{Path: name, SHA256: s.fingerprint}
+}
+
+// keep writes the problem file into an experience directory. The same problems
+// have the same name in every one.
+func (s *problemSet) keep(dir string) error {
+	h := sha256.New()
+	for _, p := range s.file.Problems {
+		id, err := experience.ProblemID(p, s.fingerprint)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(h, id)
+	}
+	kept, err := data.LoadProblems(s.path) // a copy to change
 	if err != nil {
 		return err
 	}
-	if f.Dataset != nil {
-		if f.Dataset.Path, err = referTo(datasetPath(path, dataset, f), dir); err != nil {
+	if s.dataset != nil {
+		kept.Dataset.SHA256 = s.dataset.Fingerprint()
+		if kept.Dataset.Path, err = referTo(s.datasetPath, filepath.Dir(s.path)); err != nil {
 			return err
 		}
 	}
-	for _, p := range f.Problems {
-		for _, t := range p.Tasks {
-			if t.Files == nil {
-				continue
-			}
-			for _, file := range []*string{&t.Files.Train, &t.Files.Validation, &t.Files.Test} {
-				if *file == "" || filepath.IsAbs(*file) {
-					continue
-				}
-				if *file, err = referTo(filepath.Join(filepath.Dir(path), *file), dir); err != nil {
-					return err
-				}
-			}
+	if err := rebase(kept, filepath.Dir(s.path), dir); err != nil {
+		return err
+	}
+	name := "problems-" + hex.EncodeToString(h.Sum(nil)[:6]) + ".json"
+	return kept.Save(filepath.Join(dir, name))
+}
+
+// rebase lets a problem file that was in one directory refer to its data from
+// another.
+func rebase(f *data.ProblemFile, from, to string) (err error) {
+	paths := taskFiles(f)
+	if f.Dataset != nil && f.Dataset.Path != digits.Name {
+		paths = append(paths, &f.Dataset.Path)
+	}
+	for _, path := range paths {
+		if *path == "" || filepath.IsAbs(*path) {
+			continue
+		}
+		if *path, err = referTo(filepath.Join(from, *path), to); err != nil {
+			return err
 		}
 	}
-	sum, err := fileSum(path)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return f.Save(filepath.Join(dir, "problems-"+sum[:12]+".json"))
+	return nil
 }
 
 // referTo is how a file in dir refers to a path.
@@ -79,40 +179,66 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
+// keptProblems lists the problem files of an experience directory.
+func keptProblems(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, problemsPattern))
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("%s: there is no %s beside the tuples; l2mt collect keeps the problems there", dir, problemsPattern)
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// rebased reads the problem files of experience directories, as a store in out
+// is to keep them, by name.
+func rebased(out string, dirs ...string) (map[string]*data.ProblemFile, error) {
+	kept := map[string]*data.ProblemFile{}
+	for _, dir := range dirs {
+		paths, err := keptProblems(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			f, err := data.LoadProblems(path)
+			if err != nil {
+				return nil, err
+			}
+			if err := rebase(f, dir, out); err != nil {
+				return nil, err
+			}
+			kept[filepath.Base(path)] = f
+		}
+	}
+	return kept, nil
+}
+
 // openExperience reads experience with the problems that it was made on.
 func openExperience(dir, dataset string) ([]train.Example, error) {
 	store, err := experience.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(dir, problemsPattern))
-	if err != nil || len(files) == 0 {
-		return nil, fmt.Errorf("%s: there is no %s beside the tuples; l2mt collect keeps the problems there", dir, problemsPattern)
+	files, err := keptProblems(dir)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(files)
+	made := store.Manifest().Dataset.SHA256
 	var problems []*data.ProblemData
 	for _, file := range files {
-		some, err := openProblems(file, dataset)
+		set, err := openProblemSet(file, dataset)
 		if err != nil {
 			return nil, err
 		}
-		problems = append(problems, some...)
-	}
-	return train.Examples(store, problems, store.Manifest().Dataset.SHA256)
-}
-
-// mergeProblems copies the problem files of several experience directories.
-func mergeProblems(out string, dirs ...string) error {
-	for _, dir := range dirs {
-		files, err := filepath.Glob(filepath.Join(dir, problemsPattern))
-		if err != nil {
-			return err
+		if set.fingerprint != made {
+			return nil, fmt.Errorf("%s: %w: the tuples were made on data with SHA-256 %s, but %s has %s", dir, data.ErrMismatch, made, set.reference().Path, set.fingerprint)
 		}
-		for _, file := range files {
-			if err := keepProblems(out, file, ""); err != nil {
-				return err
+		for i := range set.Len() {
+			p, err := set.Problem(i)
+			if err != nil {
+				return nil, err
 			}
+			problems = append(problems, p)
 		}
 	}
-	return nil
+	return train.Examples(store, problems, made)
 }

@@ -97,9 +97,20 @@ func NewResult(lambda1 float64, model, stl Errors) (*Result, error) {
 	return &Result{Lambda1: lambda1, Model: model, STL: stl, O: model.MeanTest / stl.MeanTest}, nil
 }
 
-// ProblemID identifies a problem by its content and that of its dataset.
+// ProblemID identifies a problem by its content and the fingerprint of its data.
+// Where the tasks' own files lie does not matter: the fingerprint has to cover
+// what is in them.
 func ProblemID(p *data.Problem, fingerprint string) (string, error) {
-	return contentID(fingerprint, p)
+	content := *p
+	content.Tasks = slices.Clone(p.Tasks)
+	for i, t := range p.Tasks {
+		if t.Files != nil {
+			task := *t
+			task.Files = new(data.TaskFiles)
+			content.Tasks[i] = &task
+		}
+	}
+	return contentID(fingerprint, content)
 }
 
 // TupleID identifies a tuple by how it is made, so it is known before the
