@@ -119,7 +119,7 @@ func RidgeScores(ctx context.Context, d *Dataset, rows []int, o RidgeOptions, re
 	defer report.Finish()
 	s := newRidgeSystem(x, o.Alpha)
 	score := make([]float64, x.Cols())
-	for block := range slices.Chunk(targets, min(blockWidth, x.Rows())) {
+	for block := range slices.Chunk(targets, blockWidth) {
 		w, err := s.solve(ctx, block, o, report)
 		if err != nil {
 			return nil, fmt.Errorf("data: %s: ridge selection: %w", d.Name, err)

@@ -102,21 +102,17 @@ func frequency(x Matrix) []int {
 }
 
 // moments returns every column's mean and standard deviation. Absent entries
-// count as zeros. Deviations are summed around the mean, in a second pass, and
-// constant columns are found by comparing entries: rounding would give them a
-// tiny deviation, and dividing by that would blow them up.
+// count as zeros. Deviations are summed around the mean, in a second pass. The
+// sums of equal float32 numbers are exact in float64, so constant columns have a
+// deviation of exactly 0.
 func moments(x Matrix) (mean, deviation []float64) {
 	d, n := x.Cols(), float64(x.Rows())
 	mean, deviation = make([]float64, d), make([]float64, d)
-	low, high, stored := make([]float32, d), make([]float32, d), make([]int, d)
+	stored := make([]int, d)
 	for i := range x.Rows() {
 		r := x.Row(i)
 		for p, v := range r.Value {
 			j := r.column(p)
-			if stored[j] == 0 {
-				low[j], high[j] = v, v
-			}
-			low[j], high[j] = min(low[j], v), max(high[j], v)
 			mean[j] += float64(v)
 			stored[j]++
 		}
@@ -132,16 +128,9 @@ func moments(x Matrix) (mean, deviation []float64) {
 			deviation[j] += e * e
 		}
 	}
-	for j := range deviation {
-		absent := x.Rows() - stored[j]
-		if absent > 0 {
-			low[j], high[j] = min(low[j], 0), max(high[j], 0)
-		}
-		if low[j] == high[j] {
-			deviation[j] = 0
-			continue
-		}
-		deviation[j] = math.Sqrt((deviation[j] + float64(absent)*mean[j]*mean[j]) / n)
+	for j, sum := range deviation {
+		absent := float64(x.Rows() - stored[j])
+		deviation[j] = math.Sqrt((sum + absent*mean[j]*mean[j]) / n)
 	}
 	return mean, deviation
 }
