@@ -154,7 +154,7 @@ func (t *trainer) finished() bool {
 // epoch does one epoch, or what is left of one that was interrupted.
 func (t *trainer) epoch(ctx context.Context) error {
 	number := len(t.state.Metrics)
-	order := data.Stream(t.config.Seed, "order", uint64(number)).Perm(len(t.steps))
+	order := shuffle(t.config.Seed, number, len(t.steps))
 	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d", number, t.config.Epochs), len(order)-t.state.Step)
 	defer t.options.Progress.Finish()
 	spread := 0.0
@@ -186,6 +186,12 @@ func (t *trainer) epoch(ctx context.Context) error {
 	}
 	t.options.Progress.Advance(0, m.String())
 	return t.save()
+}
+
+// shuffle is the order of the steps of an epoch. It depends on nothing that
+// happened before, so an epoch that was interrupted goes on in the same order.
+func shuffle(seed uint64, epoch, steps int) []int {
+	return data.Stream(seed, "order", uint64(epoch)).Perm(steps)
 }
 
 // learn does one step of Adam.

@@ -98,6 +98,28 @@ func TestTheBestEpochIsKept(t *testing.T) {
 	}
 }
 
+func TestEveryEpochTakesEveryStepOnceInAnOrderOfItsOwn(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(3) {
+		for epoch := range 5 {
+			order := shuffle(seed, epoch, 20)
+			if !slices.Equal(order, shuffle(seed, epoch, 20)) {
+				t.Errorf("seed %d, epoch %d: the order changes", seed, epoch)
+			}
+			seen[fmt.Sprint(order)] = true
+			slices.Sort(order)
+			for i, step := range order {
+				if step != i {
+					t.Fatalf("seed %d, epoch %d: the steps are %v", seed, epoch, order)
+				}
+			}
+		}
+	}
+	if len(seen) != 15 {
+		t.Errorf("there are %d orders of 15 epochs", len(seen))
+	}
+}
+
 // The metrics of the start are those of a network that has not learned.
 func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	examples := small(1)

@@ -1,0 +1,117 @@
+package train
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+)
+
+// heap is the memory in use after a collection.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+func TestMemoryStaysFlatOverTenThousandSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes ten thousand steps")
+	}
+	examples := made(1, 4, 3, 2, 6, 3)
+	c := config(t, "default", examples)
+	tr, err := newTrainer(c, ready(t, examples), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	learn := func(steps int) uint64 {
+		for i := range steps {
+			if _, err := tr.learn(tr.steps[i%len(tr.steps)]); err != nil {
+				t.Fatal(err)
+			}
+			tr.adam.Time = 0 // the rate stays where it is
+		}
+		return heap()
+	}
+	before := learn(1000)
+	after := learn(10000)
+	t.Logf("%d kB after 1,000 steps, %d kB after 11,000", before>>10, after>>10)
+	if after > before+256<<10 {
+		t.Errorf("the heap grows from %d to %d bytes over 10,000 steps", before, after)
+	}
+}
+
+// BenchmarkStep is one step of training: forward, backward, the check for
+// numbers that are not finite, and Adam. There is one problem of 6 tasks with
+// 400 rows of 1,000 features each, the hidden width is 50, and there are three
+// layers; 3 % is the density of text.
+func BenchmarkStep(b *testing.B) {
+	const tasks, rows, features = 6, 400, 1000
+	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
+		for _, density := range []float64{1, 0.03} {
+			b.Run(fmt.Sprintf("%s/density=%v", dtype, density), func(b *testing.B) {
+				c, err := Preset("default", features)
+				if err != nil {
+					b.Fatal(err)
+				}
+				c.Model.Layers, c.Model.Hidden, c.Model.DType, c.Batch = 3, 50, dtype, ByTuple
+				var examples []Example
+				for i := range uint64(2) { // one of them is held out
+					r := data.Stream(1, "benchmark", i)
+					p := modeltest.Problem(r, features, equal(tasks, rows)...)
+					for j := range p.Tasks {
+						thin(b, r.Float64, &p.Tasks[j].TrainSet, density)
+					}
+					e := Example{Problem: p}
+					for q := range 2 {
+						e.Tuples = append(e.Tuples, model.Tuple{Omega: covariance(r, tasks), O: 0.9 + 0.1*float64(q)})
+					}
+					examples = append(examples, e)
+				}
+				ready, err := prepare(c.Model, examples)
+				if err != nil {
+					b.Fatal(err)
+				}
+				t, err := newTrainer(c, ready, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := t.learn(t.steps[0]); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// thin keeps a share of the entries, and stores them sparse.
+func thin(b *testing.B, uniform func() float64, s *data.Samples, density float64) {
+	b.Helper()
+	if density == 1 {
+		return
+	}
+	ptr := []int{0}
+	var index []int32
+	var value []float32
+	for i := range s.X.Rows() {
+		for j, v := range s.X.Row(i).Value {
+			if uniform() < density {
+				index, value = append(index, int32(j)), append(value, v)
+			}
+		}
+		ptr = append(ptr, len(index))
+	}
+	x, err := data.NewCSR(s.X.Cols(), ptr, index, value)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.X = x
+}
