@@ -213,6 +213,34 @@ func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
 	}
 }
 
+// Rows long enough to be taken in parts, and any number of columns.
+func TestBlocksMultiplyAsTheDefinitionSays(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := Stream(seed, "blocks")
+		n, d, k := 1+rng.IntN(3*blockRows), 1+rng.IntN(200), 1+rng.IntN(9)
+		dense := randomCounts(t, rng, n, d)
+		b := make([]float64, d*k)
+		for i := range b {
+			b[i] = rng.NormFloat64()
+		}
+		want := make([]float64, n*k)
+		for i, row := range full(dense) {
+			for j, v := range row {
+				for c := range k {
+					want[i*k+c] += v * b[j*k+c]
+				}
+			}
+		}
+		for _, x := range []Matrix{dense, sparseCopy(t, dense), transpose(transpose(sparseCopy(t, dense))), transpose(transpose(dense))} {
+			got := make([]float64, n*k)
+			newBlocks(x).mul(got, b, k)
+			for i := range want {
+				near(t, fmt.Sprintf("%T, entry %d", x, i), seed, got[i], want[i])
+			}
+		}
+	}
+}
+
 // A feature that tells a class apart must beat noise.
 func TestSelectionFindsThePlantedFeatures(t *testing.T) {
 	rng := Stream(8, "ridge planted")
