@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strconv"
 
 	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
@@ -23,10 +24,11 @@ var palette = []color.Color{
 	color.RGBA{204, 121, 167, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
 }
 
-// series is one line of a plot.
+// series is one line of a plot. A dashed one remains visible upon another.
 type series struct {
-	name string
-	x, y []float64
+	name   string
+	x, y   []float64
+	dashed bool
 }
 
 func newPlot(title, x, y string, lines ...series) (*plot.Plot, error) {
@@ -34,7 +36,7 @@ func newPlot(title, x, y string, lines ...series) (*plot.Plot, error) {
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.Title.TextStyle.Font.Size = font.Length(13)
 	p.Title.Padding = vg.Points(6)
-	p.Legend.Top = true
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
 	p.Add(plotter.NewGrid())
 	for i, s := range lines {
 		var points plotter.XYs
@@ -48,6 +50,9 @@ func newPlot(title, x, y string, lines ...series) (*plot.Plot, error) {
 			return nil, fmt.Errorf("plot %q, line %q: %w", title, s.name, err)
 		}
 		line.Color, line.Width = palette[i%len(palette)], vg.Points(1.5)
+		if s.dashed {
+			line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+		}
 		p.Add(line)
 		p.Legend.Add(s.name, line)
 	}
@@ -63,42 +68,79 @@ func plotTraining(path string, metrics []train.Metrics) error {
 		}
 		return s
 	}
-	loss, err := newPlot("Objective", "epoch", "",
+	losses := []series{
 		column("loss", func(m train.Metrics) float64 { return m.Loss }),
 		column("residual |f - v(o)|", func(m train.Metrics) float64 { return m.Residual }),
-		column("spread of v(o)", func(m train.Metrics) float64 { return m.Spread }))
-	if err != nil {
-		return err
+		column("spread of v(o)", func(m train.Metrics) float64 { return m.Spread }),
 	}
-	correlation, err := newPlot("Rank correlation of estimate and error", "epoch", "",
+	correlations := []series{
 		column("held out, within problems", func(m train.Metrics) float64 { return m.HeldOut.Within }),
-		column("held out, overall", func(m train.Metrics) float64 { return m.HeldOut.Overall }),
 		column("training, within problems", func(m train.Metrics) float64 { return m.Training.Within }),
-		column("training, overall", func(m train.Metrics) float64 { return m.Training.Overall }))
-	if err != nil {
-		return err
+		column("held out, overall", func(m train.Metrics) float64 { return m.HeldOut.Overall }),
+		column("training, overall", func(m train.Metrics) float64 { return m.Training.Overall }),
 	}
-	correlation.Y.Min, correlation.Y.Max = min(correlation.Y.Min, 0), 1
-	correlation.Legend.Top = false
+	correlations[2].dashed, correlations[3].dashed = true, true
 	var scalars []series
 	for _, name := range sortedKeys(metrics[0].Scalars) {
 		for i := range metrics[0].Scalars[name] {
-			scalars = append(scalars, column(fmt.Sprintf("%s %d", name, i+1), func(m train.Metrics) float64 { return m.Scalars[name][i] }))
+			s := column(fmt.Sprintf("%s %d", name, i+1), func(m train.Metrics) float64 { return m.Scalars[name][i] })
+			s.dashed = i%2 == 1
+			scalars = append(scalars, s)
 		}
 	}
-	parameters, err := newPlot("Parameters above the embeddings", "epoch", "", scalars...)
-	if err != nil {
-		return err
+	var plots []*plot.Plot
+	for _, d := range []struct {
+		title string
+		lines []series
+	}{
+		{"Objective", losses},
+		{"Rank correlation of f with the relative error", correlations},
+		{"Parameters above the embeddings", scalars},
+	} {
+		p, err := newPlot(d.title, "epoch", "", d.lines...)
+		if err != nil {
+			return err
+		}
+		p.X.Tick.Marker = wholeTicks{}
+		plots = append(plots, p)
 	}
-	return savePNG(path, 15*vg.Inch, 4.5*vg.Inch, loss, correlation, parameters)
+	plots[0].Y.Min = 0
+	plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
+	return savePNG(path, 15*vg.Inch, 5*vg.Inch, plots...)
 }
 
-// savePNG draws plots side by side.
+// wholeTicks mark whole numbers only, such as epochs.
+type wholeTicks struct{}
+
+func (wholeTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	for _, t := range (plot.DefaultTicks{}).Ticks(lo, hi) {
+		if t.Value != math.Round(t.Value) {
+			continue
+		}
+		if t.Label != "" {
+			t.Label = strconv.Itoa(int(t.Value))
+		}
+		ticks = append(ticks, t)
+	}
+	return ticks
+}
+
+// savePNG draws plots side by side, each with its legend below it.
 func savePNG(path string, width, height vg.Length, plots ...*plot.Plot) error {
 	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(110))
-	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Points(14), PadTop: vg.Points(6), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(10)}
-	for i, row := range plot.Align([][]*plot.Plot{plots}, tiles, draw.New(canvas))[0] {
-		plots[i].Draw(row)
+	whole := draw.New(canvas)
+	below := vg.Length(0) // the height of the highest legend
+	legends := make([]plot.Legend, len(plots))
+	for i, p := range plots {
+		below = max(below, p.Legend.Rectangle(whole).Size().Y)
+		legends[i], p.Legend = p.Legend, plot.NewLegend()
+	}
+	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Points(20), PadTop: vg.Points(6), PadBottom: vg.Points(10), PadLeft: vg.Points(6), PadRight: vg.Points(14)}
+	for i, tile := range plot.Align([][]*plot.Plot{plots}, tiles, draw.Crop(whole, 0, 0, below, 0))[0] {
+		plots[i].Draw(tile)
+		under := plots[i].DataCanvas(tile)
+		under.Min.Y, under.Max.Y = whole.Min.Y, whole.Min.Y+below+tiles.PadBottom/2
+		legends[i].Draw(under)
 	}
 	var b bytes.Buffer
 	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&b); err != nil {
