@@ -239,17 +239,24 @@ func writeTrained(w io.Writer, results []trained) {
 // loadTOML lets a TOML file set the flags of a command by their names. A name
 // that is no flag is an error.
 func loadTOML(r io.Reader) (kong.Resolver, error) {
-	settings := map[string]any{}
-	if _, err := toml.NewDecoder(r).Decode(&settings); err != nil {
-		return nil, fmt.Errorf("configuration file: %w", err)
+	c := configFile{name: "configuration file"}
+	if f, ok := r.(*os.File); ok {
+		c.name = f.Name()
 	}
-	return tomlSettings(settings), nil
+	if _, err := toml.NewDecoder(r).Decode(&c.settings); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.name, err)
+	}
+	return c, nil
 }
 
-type tomlSettings map[string]any
+// configFile holds the settings of a file.
+type configFile struct {
+	name     string
+	settings map[string]any
+}
 
 // Validate checks that every setting is a flag of a command that takes a file.
-func (s tomlSettings) Validate(app *kong.Application) error {
+func (c configFile) Validate(app *kong.Application) error {
 	known := map[string]bool{}
 	for _, command := range app.Leaves(false) {
 		var names []string
@@ -260,18 +267,18 @@ func (s tomlSettings) Validate(app *kong.Application) error {
 			known[name] = known[name] || slices.Contains(names, "config")
 		}
 	}
-	for _, name := range sortedKeys(s) {
+	for _, name := range sortedKeys(c.settings) {
 		if !known[strings.ReplaceAll(name, "_", "-")] {
-			return fmt.Errorf("configuration file: there is no setting %q; there are the flags of the command, without the dashes", name)
+			return fmt.Errorf("%s: there is no setting %q; the settings are the flags of the command without their dashes", c.name, name)
 		}
 	}
 	return nil
 }
 
 // Resolve returns the setting of a flag, or nil.
-func (s tomlSettings) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
+func (c configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	for _, name := range []string{flag.Name, strings.ReplaceAll(flag.Name, "-", "_")} {
-		if v, ok := s[name]; ok {
+		if v, ok := c.settings[name]; ok {
 			return v, nil
 		}
 	}
