@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
@@ -34,10 +35,10 @@ import (
 // conjugate gradients would share each product; block conjugate gradients
 // share the search space too, and on raw word counts, where the system is badly
 // conditioned, that is the difference between about 500 iterations and more
-// than 1,500. Dividing by the diagonal does not help there. The form used is Dubrulle's, "Retooling the method of block conjugate
-// gradients" (ETNA 12, 2001): it keeps the residuals as R = Q C with orthonormal
-// Q, so that dependent residuals (the indicators of all classes sum to zero)
-// do no harm.
+// than 1,500. (Dividing by the diagonal does not help there.) The form used is
+// Dubrulle's, "Retooling the method of block conjugate gradients" (ETNA 12,
+// 2001): it keeps the residuals as R = Q C with orthonormal Q, so that dependent
+// residuals (the indicators of all classes sum to zero) do no harm.
 
 // RidgeOptions says how features are scored and how many are kept.
 type RidgeOptions struct {
@@ -110,8 +111,11 @@ func RidgeScores(ctx context.Context, d *Dataset, rows []int, o RidgeOptions, re
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: ridge selection: %w", d.Name, err)
 	}
-	targets := d.ridgeTargets(rows)
-	if len(targets) == 0 {
+	if rows != nil {
+		d = d.Take(rows)
+	}
+	classes := d.differing()
+	if len(classes) == 0 {
 		return nil, fmt.Errorf("data: %s: ridge selection: %w: the rows to fit on have one class or one target only; nothing tells features apart", d.Name, ErrInvalid)
 	}
 	o = o.withDefaults()
@@ -119,8 +123,8 @@ func RidgeScores(ctx context.Context, d *Dataset, rows []int, o RidgeOptions, re
 	defer report.Finish()
 	s := newRidgeSystem(x, o.Alpha)
 	score := make([]float64, x.Cols())
-	for block := range slices.Chunk(targets, blockWidth) {
-		w, err := s.solve(ctx, block, o, report)
+	for block := range slices.Chunk(classes, blockWidth) { // never more classes than rows
+		w, err := s.solve(ctx, d.ridgeTargets(block), o, report)
 		if err != nil {
 			return nil, fmt.Errorf("data: %s: ridge selection: %w", d.Name, err)
 		}
@@ -134,43 +138,41 @@ func RidgeScores(ctx context.Context, d *Dataset, rows []int, o RidgeOptions, re
 	return score, nil
 }
 
-// ridgeTargets returns the centred right-hand sides: an indicator for every
-// class of the rows, or the target. Those that are constant are left out.
-func (d *Dataset) ridgeTargets(rows []int) [][]float64 {
-	n := len(rows)
-	if rows == nil {
-		n = d.X.Rows()
-	}
-	row := func(i int) int {
-		if rows == nil {
-			return i
+// differing returns the classes that some rows have and others have not. Real
+// targets count as one class, 0.
+func (d *Dataset) differing() []int {
+	if d.Regression() {
+		if slices.Min(d.Target) == slices.Max(d.Target) {
+			return nil
 		}
-		return rows[i]
+		return []int{0}
 	}
-	all := make([][]float64, max(1, len(d.Classes)))
-	for c := range all {
-		all[c] = make([]float64, n)
-	}
-	for i := range n {
-		if d.Regression() {
-			all[0][i] = d.Target[row(i)]
-		} else {
-			all[d.Label[row(i)]][i] = 1
+	var classes []int
+	for c, n := range d.ClassSizes() {
+		if 0 < n && n < d.X.Rows() {
+			classes = append(classes, c)
 		}
 	}
-	return slices.DeleteFunc(all, func(y []float64) bool {
-		if slices.Min(y) == slices.Max(y) {
-			return true
+	return classes
+}
+
+// ridgeTargets returns the centred indicators (n x k) of some classes, or the
+// centred target.
+func (d *Dataset) ridgeTargets(classes []int) *mat.Dense {
+	y := mat.NewDense(d.X.Rows(), len(classes), nil)
+	column := make([]float64, d.X.Rows())
+	for t, class := range classes {
+		copy(column, d.Target)
+		for i, c := range d.Label {
+			column[i] = 0
+			if int(c) == class {
+				column[i] = 1
+			}
 		}
-		sum := 0.0
-		for _, v := range y {
-			sum += v
-		}
-		for i := range y {
-			y[i] -= sum / float64(n)
-		}
-		return false
-	})
+		floats.AddConst(-floats.Sum(column)/float64(len(column)), column)
+		y.SetCol(t, column)
+	}
+	return y
 }
 
 // ridgeSystem is the operator Xc Xc' + alpha I.
@@ -222,14 +224,10 @@ func (s *ridgeSystem) apply(v, u, w []float64, k int) {
 
 var errNotConverged = errors.New("no convergence")
 
-// solve returns the weights (d x k) of the ridge problems with the given
-// right-hand sides.
-func (s *ridgeSystem) solve(ctx context.Context, targets [][]float64, o RidgeOptions, report progress.Reporter) ([]float64, error) {
-	k := len(targets)
-	q := mat.NewDense(s.n, k, nil)
-	for t, y := range targets {
-		q.SetCol(t, y)
-	}
+// solve returns the weights (d x k) of the ridge problems whose right-hand sides
+// are the columns of q, which it uses up.
+func (s *ridgeSystem) solve(ctx context.Context, q *mat.Dense, o RidgeOptions, report progress.Reporter) ([]float64, error) {
+	_, k := q.Dims()
 	c := mat.NewDense(k, k, nil)
 	orthonormalise(q, c)
 	start := columnNorms(c)
