@@ -22,7 +22,8 @@ const AtlasFile = "atlas.json"
 type Atlas struct {
 	Problems []Place `json:"problems"`
 	// Radius is the largest distance of a training problem from its nearest
-	// other one. Problems further away are unlike everything in training.
+	// other one, tasks that they share left out, because a new problem has new
+	// tasks. Problems further away are unlike everything in training.
 	Radius float64 `json:"radius"`
 }
 
@@ -65,13 +66,14 @@ func NewAtlas(n *Network, problems []*data.ProblemData) (*Atlas, error) {
 		a.Problems = append(a.Problems, e.Place())
 	}
 	for i, p := range a.Problems {
-		others := Atlas{Problems: slices.Concat(a.Problems[:i], a.Problems[i+1:])}
-		near, err := others.Nearest(p, 1)
-		if err != nil {
-			return nil, err
+		nearest := math.Inf(1)
+		for j, other := range a.Problems {
+			if i != j {
+				nearest = min(nearest, distance(p, other, true))
+			}
 		}
-		if len(near) > 0 {
-			a.Radius = max(a.Radius, near[0].Distance)
+		if !math.IsInf(nearest, 1) {
+			a.Radius = max(a.Radius, nearest)
 		}
 	}
 	return a, nil
@@ -85,24 +87,28 @@ func (a *Atlas) Nearest(p Place, k int) ([]Neighbour, error) {
 		if have, want := len(other.E[0]), len(p.E[0]); have != want {
 			return nil, fmt.Errorf("infer: atlas: %w: its embeddings have length %d, those of problem %q have %d; it belongs to another network", ErrInvalid, have, p.Name, want)
 		}
-		near = append(near, Neighbour{other.Name, distance(p, other)})
+		near = append(near, Neighbour{other.Name, distance(p, other, false)})
 	}
 	slices.SortStableFunc(near, func(a, b Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
 	return near[:min(k, len(near))], nil
 }
 
 // Outside reports whether a problem at that distance from its nearest one is
-// further away than any training problem was from the others. One training
-// problem alone does not tell.
-func (a *Atlas) Outside(distance float64) bool { return len(a.Problems) > 1 && distance > a.Radius }
+// further away than any training problem was from the others. A radius of zero,
+// such as that of a single problem, does not tell.
+func (a *Atlas) Outside(distance float64) bool { return a.Radius > 0 && distance > a.Radius }
 
 // distance is the mean, over the tasks of a, of the distance to the nearest
-// task of b. A task and the task with all labels flipped are the same here.
-func distance(a, b Place) float64 {
+// task of b, of another name if they must be different tasks. A task and the
+// task with all labels flipped are the same here.
+func distance(a, b Place, different bool) float64 {
 	sum := 0.0
-	for _, e := range a.E {
+	for i, e := range a.E {
 		nearest := math.Inf(1)
-		for _, f := range b.E {
+		for k, f := range b.E {
+			if different && a.Tasks[i] == b.Tasks[k] {
+				continue
+			}
 			minus, plus := 0.0, 0.0
 			for j, v := range e {
 				d, s := float64(v-f[j]), float64(v+f[j])

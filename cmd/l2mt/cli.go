@@ -37,6 +37,10 @@ type cli struct {
 	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
 	Experience experienceCmd `cmd:"" help:"Look after experience."`
 	Train      trainCmd      `cmd:"" help:"Train a network on experience."`
+	Infer      inferCmd      `cmd:"" help:"Find the task covariance of a new problem with a network, and solve it."`
+	Eval       evalCmd       `cmd:"" help:"Compare a network with the multitask models on test problems."`
+	Demo       demoCmd       `cmd:"" help:"Do all of it on one dataset, from problems to a report."`
+	Report     reportCmd     `cmd:"" help:"Gather what commands wrote into one page."`
 	Version    versionCmd    `cmd:"" help:"Print the versions of everything that decides results."`
 }
 

@@ -1,90 +1,193 @@
 package main
 
 import (
-	"cmp"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
 	"fmt"
+	"image/color"
 	"io"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"text/tabwriter"
+
+	"github.com/google/renameio/v2"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"l2mt/infer"
 )
 
-// comparison is one row of the table of models.
-type comparison struct {
-	Model    string `json:"model"`
-	Title    string `json:"title"`
-	Problems int    `json:"problems"`
-	// Error is the mean test error, and Relative that over STL's: the ratio of
-	// the means, as in the paper's tables.
-	Error    float64 `json:"error"`
-	Relative float64 `json:"relative"`
-	// PerProblem is the mean of the relative errors of the problems, and
-	// StandardError its standard error.
-	PerProblem    float64 `json:"per_problem"`
-	StandardError float64 `json:"standard_error"`
-	// Seconds is the mean over problems.
-	Seconds float64 `json:"seconds"`
-}
-
-// compare averages over problems, and sorts by relative error.
-func compare(fits []problemFit) []comparison {
-	type sums struct {
-		row            comparison
-		stl            float64
-		ratios, square float64
-		defined        float64
-	}
-	rows := map[string]*sums{}
-	for _, f := range fits {
-		s := rows[f.Model]
-		if s == nil {
-			s = &sums{row: comparison{Model: f.Model, Title: f.Title}}
-			rows[f.Model] = s
-		}
-		s.row.Problems++
-		s.row.Error += f.Test.Mean
-		s.row.Seconds += f.Seconds
-		s.stl += f.STL.Mean
-		if f.Relative != nil {
-			s.defined++
-			s.ratios += *f.Relative
-			s.square += *f.Relative * *f.Relative
-		}
-	}
-	var table []comparison
-	for _, s := range rows {
-		n := float64(s.row.Problems)
-		s.row.Relative = s.row.Error / s.stl
-		s.row.Error /= n
-		s.row.Seconds /= n
-		if s.defined > 0 {
-			s.row.PerProblem = s.ratios / s.defined
-		}
-		if s.defined > 1 {
-			variance := (s.square - s.ratios*s.ratios/s.defined) / (s.defined - 1)
-			s.row.StandardError = math.Sqrt(max(variance, 0) / s.defined)
-		}
-		table = append(table, s.row)
-	}
-	slices.SortFunc(table, func(a, b comparison) int {
-		return cmp.Or(cmp.Compare(a.Relative, b.Relative), cmp.Compare(a.Model, b.Model))
-	})
-	return table
-}
-
-func writeComparison(w io.Writer, table []comparison) {
-	fmt.Fprintf(w, "relative error: mean test error over that of STL, %d problems\n\n", table[0].Problems)
+// writeTable prints a table of methods.
+func writeTable(w io.Writer, table *infer.Table) {
+	fmt.Fprintf(w, "relative error: mean test error over that of STL, %d problems; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
+	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "relative\tper problem\tstd. error\ttest error\tseconds\t  model")
-	for _, r := range table {
-		deviation := "-"
-		if r.Problems > 1 {
-			deviation = fmt.Sprintf("%.4f", r.StandardError)
-		}
-		fmt.Fprintf(t, "%.4f\t%.4f\t%s\t%.4f\t%.2f\t  %s\n", r.Relative, r.PerProblem, deviation, r.Error, r.Seconds, r.Title)
+	fmt.Fprintln(t, "relative\tper problem\ts.e.\ttest error\tto STL\tp\tw/t/l\tto best\tp\tw/t/l\tseconds\t  method")
+	pooled := 0
+	for _, r := range table.Rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", decimals(r.Relative), decimals(r.PerProblem), decimals(r.StandardError), r.Error,
+			against(r.AgainstSTL, r.Model == infer.STL), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
+		pooled += r.Pooled
 	}
 	t.Flush()
+	if pooled > 0 {
+		fmt.Fprintf(w, "\nThe fit pooled with the training problems had the lower validation error, and was taken, %d times.\n", pooled)
+	}
+}
+
+// against is three columns: the difference, p, and wins, ties and losses. A
+// method is not compared with itself.
+func against(p infer.Paired, self bool) string {
+	if self {
+		return "-\t-\t-"
+	}
+	return fmt.Sprintf("%+.4f\t%.2g\t%d/%d/%d", p.Difference, p.P, p.Wins, p.Ties, p.Losses)
+}
+
+// decimals is four of them, or a dash where the number is undefined.
+func decimals(f infer.Float) string {
+	if math.IsNaN(float64(f)) {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(f), 'f', 4, 64)
+}
+
+// saveTable writes a table as JSON, CSV and a bar chart, and the errors problem
+// by problem as CSV. Times are left out: equal runs give equal files.
+func saveTable(dir string, table *infer.Table) error {
+	timeless := *table
+	timeless.Rows = slices.Clone(table.Rows)
+	for i := range timeless.Rows {
+		timeless.Rows[i].Seconds = 0
+	}
+	if err := saveJSON(filepath.Join(dir, "table.json"), timeless); err != nil {
+		return err
+	}
+	if err := saveCSV(filepath.Join(dir, "table.csv"), tableRows(table)); err != nil {
+		return err
+	}
+	if err := saveCSV(filepath.Join(dir, "problems.csv"), problemRows(table)); err != nil {
+		return err
+	}
+	return plotTable(filepath.Join(dir, "table.png"), table)
+}
+
+func tableRows(table *infer.Table) [][]string {
+	rows := [][]string{{"title", "model", "variant", "relative", "per_problem", "standard_error", "test_error",
+		"difference_to_stl", "p_to_stl", "wins_to_stl", "ties_to_stl", "losses_to_stl",
+		"difference_to_best", "p_to_best", "wins_to_best", "ties_to_best", "losses_to_best", "pooled"}}
+	paired := func(p infer.Paired) []string {
+		return []string{full(float64(p.Difference)), full(p.P), strconv.Itoa(p.Wins), strconv.Itoa(p.Ties), strconv.Itoa(p.Losses)}
+	}
+	for _, r := range table.Rows {
+		rows = append(rows, slices.Concat(
+			[]string{r.Title, r.Model, string(r.Variant), full(float64(r.Relative)), full(float64(r.PerProblem)), full(float64(r.StandardError)), full(r.Error)},
+			paired(r.AgainstSTL), paired(r.AgainstBest), []string{strconv.Itoa(r.Pooled)}))
+	}
+	return rows
+}
+
+func problemRows(table *infer.Table) [][]string {
+	rows := [][]string{{"problem", "title", "model", "variant", "validation_error", "test_error"}}
+	for i, problem := range table.Problems {
+		for _, r := range table.Rows {
+			rows = append(rows, []string{problem, r.Title, r.Model, string(r.Variant), full(r.Validation[i]), full(r.Test[i])})
+		}
+	}
+	return rows
+}
+
+// full is a number with all its digits, or empty where it is undefined.
+func full(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+func saveCSV(path string, rows [][]string) error {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, b.Bytes(), 0o644)
+}
+
+func saveJSON(path string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, append(raw, '\n'), 0o644)
+}
+
+// plotTable draws the relative errors as bars from 1, which is single-task
+// learning, with their standard errors.
+func plotTable(path string, table *infer.Table) error {
+	p := plot.New()
+	p.Title.Text = fmt.Sprintf("Test error relative to single-task learning, %d problems", len(table.Problems))
+	p.X.Label.Text = "mean over problems of the relative error, with standard error (left of 1 is better)"
+	p.X.Tick.Marker = shiftedTicks{by: 1}
+	p.Add(plotter.NewGrid())
+	var models, network plotter.Values
+	var whiskers struct {
+		plotter.XYs
+		plotter.XErrors
+	}
+	var names []string
+	for _, r := range slices.Backward(table.Rows) { // the best on top
+		excess, deviation := float64(r.PerProblem)-1, float64(r.StandardError)
+		if math.IsNaN(excess) {
+			continue
+		}
+		if math.IsNaN(deviation) {
+			deviation = 0
+		}
+		whiskers.XYs = append(whiskers.XYs, plotter.XY{X: excess, Y: float64(len(names))})
+		whiskers.XErrors = append(whiskers.XErrors, struct{ Low, High float64 }{deviation, deviation})
+		models, network = append(models, excess), append(network, 0)
+		if r.Model == infer.L2MT {
+			models[len(names)], network[len(names)] = 0, excess
+		}
+		names = append(names, r.Title)
+	}
+	if len(names) == 0 {
+		return nil // no error of single-task learning to refer to
+	}
+	for i, values := range []plotter.Values{models, network} {
+		bars, err := plotter.NewBarChart(values, vg.Points(12))
+		if err != nil {
+			return fmt.Errorf("plot %s: %w", path, err)
+		}
+		bars.Horizontal, bars.LineStyle.Width = true, 0
+		bars.Color = []color.Color{color.Gray{Y: 170}, palette[0]}[i]
+		p.Add(bars)
+	}
+	bars, err := plotter.NewXErrorBars(whiskers)
+	if err != nil {
+		return fmt.Errorf("plot %s: %w", path, err)
+	}
+	p.Add(bars)
+	p.NominalY(names...)
+	p.Y.Min, p.Y.Max = -0.7, float64(len(names))-0.3
+	p.X.Padding, p.Title.Padding = vg.Points(8), vg.Points(8)
+	return savePNG(path, 9*vg.Inch, vg.Length(1.2+0.28*float64(len(names)))*vg.Inch, p)
+}
+
+// shiftedTicks labels an axis with its values plus a constant.
+type shiftedTicks struct{ by float64 }
+
+func (s shiftedTicks) Ticks(low, high float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(low+s.by, high+s.by)
+	for i := range ticks {
+		ticks[i].Value -= s.by
+	}
+	return ticks
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/infer"
 	"l2mt/model/multitask"
 )
 
@@ -28,7 +29,7 @@ func (f *problemFlags) open() ([]*data.ProblemData, error) {
 		return problems, err
 	}
 	for _, p := range problems {
-		if p.Problem.Name == f.Name {
+		if p.Name == f.Name {
 			return []*data.ProblemData{p}, nil
 		}
 	}
@@ -54,6 +55,8 @@ func (c *fitCmd) Validate() error {
 		return fmt.Errorf("--lambda1 needs one --model: strengths are not comparable between models")
 	case c.Lambda1 < 0:
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
+	case c.Lambda1 == 0 && (c.Lambda2 != 0 || len(c.Hyper) > 0):
+		return fmt.Errorf("--lambda2 and --hyper need --lambda1: hyperparameters are all given or all chosen")
 	}
 	return nil
 }
@@ -66,48 +69,65 @@ func (c *fitCmd) Run(e *env) error {
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	models := multitask.Baselines()
-	if c.Model != "all" {
-		m, err := multitask.Lookup(c.Model)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errUsage, err)
-		}
-		models = []multitask.Model{m}
-	}
-	var fits []problemFit
-	report := e.reporter()
-	report.Start("fitting", len(problems)*(len(models)+1))
-	defer report.Finish()
-	for _, p := range problems {
-		stl, err := multitask.Tune(e, mustModel("stl"), p, c.options(nil))
-		if err != nil {
-			return err
-		}
-		report.Advance(1, p.Problem.Name)
-		for _, m := range models {
-			tuned := stl
-			if m.Info().Name != "stl" {
-				tuned, err = c.fit(e, m, p, stl)
-			} else {
-				tuned.Relative = 1
-			}
-			if err != nil {
-				return fmt.Errorf("problem %q: %w", p.Problem.Name, err)
-			}
-			fits = append(fits, newProblemFit(m, p, tuned, stl))
-			report.Advance(1, p.Problem.Name)
-		}
-	}
-	report.Finish()
 	if c.Model == "all" {
-		table := compare(fits)
-		return e.print(table, func(w io.Writer) { writeComparison(w, table) })
+		return c.compare(e, problems)
+	}
+	m, err := multitask.Lookup(c.Model)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	fits, err := c.solveAll(e, m, problems)
+	if err != nil {
+		return err
 	}
 	return e.print(fits, func(w io.Writer) {
 		for _, f := range fits {
 			f.write(w)
 		}
 	})
+}
+
+// compare makes the table of the paper's ten models.
+func (c *fitCmd) compare(e *env, problems []*data.ProblemData) error {
+	outcomes, err := infer.Evaluate(e, nil, problems, infer.EvaluateOptions{
+		Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter(),
+	})
+	if err != nil {
+		return err
+	}
+	table, err := infer.Summarise(outcomes)
+	if err != nil {
+		return err
+	}
+	return e.print(table, func(w io.Writer) { writeTable(w, table) })
+}
+
+func (c *fitCmd) solveAll(e *env, m multitask.Model, problems []*data.ProblemData) (fits []problemFit, err error) {
+	report := e.reporter()
+	report.Start("fitting "+m.Info().Title, len(problems))
+	defer report.Finish()
+	for _, p := range problems {
+		fit, err := c.solve(e, m, p)
+		if err != nil {
+			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
+		}
+		fits = append(fits, fit)
+		report.Advance(1, p.Name)
+	}
+	return fits, nil
+}
+
+// solve fits a model to a problem, beside single-task learning.
+func (c *fitCmd) solve(e *env, m multitask.Model, p *data.ProblemData) (f problemFit, err error) {
+	o := multitask.TuneOptions{Workers: c.Workers, Points: c.Points}
+	if o.STL, err = multitask.Tune(e, mustModel(infer.STL), p, o); err != nil {
+		return f, err
+	}
+	tuned, err := c.fit(e, m, p, o)
+	if err != nil {
+		return f, err
+	}
+	return newProblemFit(m, p, tuned, o.STL), nil
 }
 
 func mustModel(name string) multitask.Model {
@@ -118,14 +138,10 @@ func mustModel(name string) multitask.Model {
 	return m
 }
 
-func (c *fitCmd) options(stl *multitask.Tuned) multitask.TuneOptions {
-	return multitask.TuneOptions{Workers: c.Workers, Points: c.Points, STL: stl}
-}
-
 // fit fits one model with the hyperparameters given, or tunes them.
-func (c *fitCmd) fit(e *env, m multitask.Model, p *data.ProblemData, stl *multitask.Tuned) (*multitask.Tuned, error) {
+func (c *fitCmd) fit(e *env, m multitask.Model, p *data.ProblemData, o multitask.TuneOptions) (*multitask.Tuned, error) {
 	if c.Lambda1 == 0 {
-		return multitask.Tune(e, m, p, c.options(stl))
+		return multitask.Tune(e, m, p, o)
 	}
 	train, err := multitask.Training(p, "")
 	if err != nil {
@@ -136,7 +152,7 @@ func (c *fitCmd) fit(e *env, m multitask.Model, p *data.ProblemData, stl *multit
 	if err != nil {
 		return nil, err
 	}
-	return multitask.Report(fit, p, stl)
+	return multitask.Report(fit, p, o.STL)
 }
 
 // problemFit is a model fitted to a problem, for print.
@@ -163,9 +179,9 @@ type problemFit struct {
 
 func newProblemFit(m multitask.Model, p *data.ProblemData, t, stl *multitask.Tuned) problemFit {
 	f := problemFit{
-		Problem: p.Problem.Name, Model: m.Info().Name, Title: m.Info().Title, Params: t.Params, Status: t.Result.Status,
+		Problem: p.Name, Model: m.Info().Name, Title: m.Info().Title, Params: t.Params, Status: t.Result.Status,
 		Objective: t.Result.Objective, Gap: t.Result.Gap, Iterations: t.Result.Iterations, Trace: t.Result.Trace,
-		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: correlation(t.Omega), Omega: entries(t.Omega),
+		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: correlation(t.Omega), Omega: infer.Entries(t.Omega),
 		Seconds: t.Seconds, kind: p.Kind(),
 	}
 	if !math.IsNaN(t.Relative) {
@@ -202,7 +218,7 @@ func (f problemFit) write(w io.Writer) {
 		fmt.Fprintf(w, "relative error %.4f\n", *f.Relative)
 	}
 	fmt.Fprintln(w, "\ntask correlations")
-	writeMatrix(w, f.Correlation)
+	writeMatrix(w, f.Correlation, f.Tasks)
 	fmt.Fprintln(w)
 }
 
@@ -226,7 +242,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 // correlation is a covariance scaled to a diagonal of ones; tasks without
 // variance correlate with nothing.
 func correlation(omega *mat.SymDense) [][]float64 {
-	c := entries(omega)
+	c := infer.Entries(omega)
 	for i := range c {
 		for j := range c {
 			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); i == j {
@@ -239,25 +255,14 @@ func correlation(omega *mat.SymDense) [][]float64 {
 	return c
 }
 
-func entries(a *mat.SymDense) [][]float64 {
-	m := a.SymmetricDim()
-	rows := make([][]float64, m)
-	for i := range rows {
-		rows[i] = make([]float64, m)
-		for j := range rows[i] {
-			rows[i][j] = a.At(i, j)
-		}
-	}
-	return rows
-}
-
-func writeMatrix(w io.Writer, rows [][]float64) {
+// writeMatrix prints a matrix with the name of the task behind every row.
+func writeMatrix(w io.Writer, rows [][]float64, tasks []string) {
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
-	for _, row := range rows {
+	for i, row := range rows {
 		for _, v := range row {
 			fmt.Fprintf(t, "%.3f\t", v)
 		}
-		fmt.Fprintln(t)
+		fmt.Fprintf(t, "  %s\n", tasks[i])
 	}
 	t.Flush()
 }
