@@ -310,7 +310,7 @@ func (t *trainer) report() *Report {
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	if last := r.Metrics[len(r.Metrics)-1]; t.collapsed(last) {
 		warn("collapse: v(o) has lost its spread over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+
-			"both sides of |f - v(o)| went to a constant and nothing was learned; the objective %q, which divides by the spread, prevents it", last.Spread, r.Metrics[0].Spread, model.Scaled)
+			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the spread, prevents it", last.Spread, r.Metrics[0].Spread, model.Scaled)
 	}
 	switch h := r.Metrics[r.Best].HeldOut.Within; {
 	case h < 0.1:

@@ -104,9 +104,19 @@ func plotTraining(path string, metrics []train.Metrics) error {
 		p.X.Tick.Marker = wholeTicks{}
 		plots = append(plots, p)
 	}
-	plots[0].Y.Min = 0
+	logarithmic(&plots[0].Y)
 	plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
 	return savePNG(path, 15*vg.Inch, 5*vg.Inch, plots...)
+}
+
+// logarithmic shows whole decades around the values, which must be positive.
+func logarithmic(a *plot.Axis) {
+	if !(a.Min > 0) {
+		return
+	}
+	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	a.Min = math.Pow(10, math.Floor(math.Log10(a.Min)))
+	a.Max = math.Pow(10, math.Ceil(math.Log10(a.Max)))
 }
 
 // wholeTicks mark whole numbers only, such as epochs.

@@ -37,7 +37,7 @@ type trainFlags struct {
 	Layers     *int               `help:"Hidden layers s."`
 	Hidden     *int               `help:"Width h of the layers and of the embeddings."`
 	Free       *bool              `negatable:"" help:"Give each layer from the second on a matrix of its own."`
-	Activation *layers.Activation `help:"Nonlinearity of the layers."`
+	Activation *layers.Activation `help:"Nonlinearity of the layers: relu (the paper), tanh, softplus or identity."`
 	K          *int               `help:"Neighbours k of the label graph."`
 	Norm       *layers.Norm       `help:"Scaling of the label graph: none, or size (divide by the rows of the task)."`
 	Objective  *model.Objective   `help:"paper, or scaled (divided by the spread of what is estimated)."`
