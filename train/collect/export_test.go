@@ -1,0 +1,33 @@
+package collect
+
+import (
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/model/multitask"
+)
+
+// For the tests, which are in a package of their own.
+
+// Exploration is a kind of random covariances by its name.
+func Exploration(name string) func(r *rand.Rand, m int) *mat.SymDense {
+	for _, e := range explorations {
+		if e.name == name {
+			return e.draw
+		}
+	}
+	return nil
+}
+
+// Explorations is the number of kinds.
+var Explorations = len(explorations)
+
+var (
+	DrawParams = drawParams
+	Scales     = scales
+	FitOptions = multitask.Options{Tolerance: fitTolerance, MaxIterations: fitIterations}
+)
+
+// Sabotage closes the store under a collector.
+func (c *Collector) Sabotage() error { return c.writer.Close() }
