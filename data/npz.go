@@ -174,7 +174,7 @@ func (z *archive) missing(name, what string) error {
 		}
 		there = append(there, fmt.Sprintf("%s (%v)", name, a))
 	}
-	return fmt.Errorf("%w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", ErrFormat, name, what, abridge(there))
+	return fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", ErrFormat, ErrNoDataset, name, what, abridge(there))
 }
 
 // text reads an array of text; nil if there is none, or none of text.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -14,7 +15,7 @@ import (
 type dataCmd struct {
 	Info   dataInfoCmd   `cmd:"" help:"Describe datasets."`
 	Import dataImportCmd `cmd:"" help:"Convert a dataset, with every option of its format, into a file that needs none."`
-	Select dataSelectCmd `cmd:"" help:"Keep the features that ridge regression finds most important."`
+	Select dataSelectCmd `cmd:"" help:"Keep the features that ridge regression finds most important. Weigh counts first (data import --step tfidf --step unit): it is faster and better."`
 }
 
 // readFlags say how to read a dataset where the file itself does not.
@@ -30,12 +31,15 @@ type readFlags struct {
 	Columns      int         `help:"Number of features of an svmlight file."`
 	ClassNames   string      `type:"existingfile" help:"File with the names of the classes, one a line."`
 	FeatureNames string      `type:"existingfile" help:"File with the names of the features, one a line."`
+	SkipHeaders  bool        `help:"Texts: pass over everything up to the first empty line (mail, news)."`
+	StopWords    bool        `help:"Texts: keep the words that texts of any subject are full of (the, of, and, ...)."`
 }
 
 func (f *readFlags) options() data.ReadOptions {
 	return data.ReadOptions{
 		Format: f.Format, Kind: f.Kind, Header: f.Header, Label: f.Label, Target: f.Target, Group: f.Group,
 		Features: f.Array, Ignore: f.Ignore, Columns: f.Columns, ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
+		Text: data.TextOptions{SkipHeaders: f.SkipHeaders, KeepStopWords: f.StopWords},
 	}
 }
 
@@ -59,10 +63,14 @@ func (c *dataInfoCmd) Run(e *env) error {
 	var all []datasetInfo
 	for _, path := range c.Files {
 		d, err := c.read(path)
-		if err != nil {
+		switch {
+		case errors.Is(err, data.ErrNoDataset): // says what is there instead
+			all = append(all, datasetInfo{Name: path, Other: err.Error()})
+		case err != nil:
 			return err
+		default:
+			all = append(all, describe(d, c.Classes))
 		}
-		all = append(all, describe(d, c.Classes))
 	}
 	return e.print(all, func(w io.Writer) {
 		for i, info := range all {
@@ -74,9 +82,10 @@ func (c *dataInfoCmd) Run(e *env) error {
 	})
 }
 
-// datasetInfo describes a dataset.
+// datasetInfo describes a dataset, or what a file has instead.
 type datasetInfo struct {
 	Name     string     `json:"name"`
+	Other    string     `json:"other,omitempty"`
 	Rows     int        `json:"rows"`
 	Features int        `json:"features"`
 	Stored   int        `json:"stored"`
@@ -144,6 +153,10 @@ func (info datasetInfo) write(w io.Writer) {
 		storage = fmt.Sprintf("%d nonzeros, %.3g %%", info.Stored, 100*float64(info.Stored)/(float64(info.Rows)*float64(info.Features)))
 	}
 	fmt.Fprintf(t, "name\t%s\n", info.Name)
+	if info.Other != "" {
+		fmt.Fprintf(t, "other\t%s\n", info.Other)
+		return
+	}
 	fmt.Fprintf(t, "rows\t%d\n", info.Rows)
 	fmt.Fprintf(t, "features\t%d (%s)\n", info.Features, storage)
 	info.Classes.write(t, "classes")
@@ -200,6 +213,7 @@ type dataImportCmd struct {
 	Out       string `required:"" type:"path" help:"File to write: .npz, .svmlight or .svmlight.gz."`
 	MinClass  int    `help:"Drop classes with fewer rows."`
 	MaxClass  int    `help:"Drop classes with more rows."`
+	Words     bool   `help:"Drop features that are stop words or shorter than two letters by their names."`
 	MinRows   int    `help:"Drop features that fewer rows have."`
 	stepFlags `embed:""`
 	readFlags `embed:""`
@@ -215,10 +229,30 @@ func (c *dataImportCmd) Run(e *env) error {
 			return err
 		}
 	}
+	if c.Words && d.Features == nil {
+		return fmt.Errorf("%w: --words looks at the names of the features, and %s has none; give them with --feature-names", errUsage, d.Name)
+	}
+	if c.Words || c.MinRows > 0 {
+		step, err := data.SelectTerms(d.X, d.Features, nil, data.TextOptions{MinDocuments: c.MinRows, KeepStopWords: !c.Words, MinLength: c.minLength()})
+		if err != nil {
+			return err
+		}
+		if d, err = d.With(step); err != nil {
+			return err
+		}
+	}
 	if d, err = c.apply(d); err != nil {
 		return err
 	}
 	return e.keep(c.Out, d)
+}
+
+// minLength is that of the features' names: any, unless they are words.
+func (c *dataImportCmd) minLength() int {
+	if c.Words {
+		return 2
+	}
+	return 1
 }
 
 type dataSelectCmd struct {
