@@ -51,13 +51,20 @@ func (a amtl) G(c *Covariance, _ int, _ Params) float64 {
 	return norm1(c.A)
 }
 
-func (a amtl) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
+func (a amtl) Step(s *mat.SymDense, d int, p Params) (*Covariance, error) {
+	return a.refine(s, d, p, hint{})
+}
+
+func (a amtl) refine(s *mat.SymDense, _ int, p Params, h hint) (*Covariance, error) {
 	m := s.SymmetricDim()
 	combine := mat.NewDense(m, m, nil)
 	gap := 0.0
 	for j := range m {
 		column := make([]float64, m)
-		gap += a.lasso(column, s, j, p)
+		if h.from != nil {
+			mat.Col(column, j, h.from.A)
+		}
+		gap += a.lasso(column, s, j, p, h.enough/float64(m))
 		combine.SetCol(j, column)
 	}
 	var rest mat.Dense
@@ -75,17 +82,21 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
 	return c, nil
 }
 
-// lasso minimises Lambda1/2 ||w_j - W a||^2 + Lambda2 ||a||_1 by coordinate
-// descent, and returns the gap to the dual.
-func (a amtl) lasso(column []float64, s *mat.SymDense, j int, p Params) (gap float64) {
-	const passes = 10000
+// lasso minimises Lambda1/2 ||w_j - W a||^2 + Lambda2 ||a||_1 from a start to
+// within enough of the minimum, and returns the gap to the dual. Coordinate
+// descent finds the pattern of zeros and signs, and the equations that are
+// left then have a direct solution.
+func (a amtl) lasso(column []float64, s *mat.SymDense, j int, p Params, enough float64) (gap float64) {
+	const passes = 1000
 	m := len(column)
 	rest := make([]float64, m) // W'(w_j - W a)
-	for i := range m {
-		rest[i] = s.At(i, j)
-	}
 	threshold := p.Lambda2 / p.Lambda1
-	for pass := range passes {
+	for range passes {
+		residual(rest, column, s, j)
+		var value float64
+		if value, gap = a.gap(column, rest, s, j, p); gap <= max(1e-15*value, enough) {
+			break
+		}
 		for i := range m {
 			if s.At(i, i) == 0 || i == j && !a.free {
 				continue
@@ -98,15 +109,113 @@ func (a amtl) lasso(column []float64, s *mat.SymDense, j int, p Params) (gap flo
 				}
 			}
 		}
-		if pass%10 == 0 {
-			var value float64
-			if value, gap = a.gap(column, rest, s, j, p); gap <= 1e-15*value {
-				break
+		polish(column, s, j, threshold)
+	}
+	return math.Max(gap, 0)
+}
+
+// residual sets rest to W'(w_j - W a).
+func residual(rest, column []float64, s *mat.SymDense, j int) {
+	for i := range rest {
+		rest[i] = s.At(i, j)
+	}
+	for k, v := range column {
+		if v != 0 {
+			for i := range rest {
+				rest[i] -= v * s.At(i, k)
 			}
 		}
 	}
-	_, gap = a.gap(column, rest, s, j, p)
-	return math.Max(gap, 0)
+}
+
+// polish moves the nonzero entries of a towards the minimum for their signs,
+// until one of them becomes zero.
+func polish(column []float64, s *mat.SymDense, j int, threshold float64) {
+	active := nonzero(column)
+	var chol mat.Cholesky
+	if len(active) == 0 || !chol.Factorize(submatrix(s, active)) {
+		return
+	}
+	var best mat.VecDense
+	right := mat.NewVecDense(len(active), nil)
+	for k, i := range active {
+		right.SetVec(k, s.At(i, j)-math.Copysign(threshold, column[i]))
+	}
+	if chol.SolveVecTo(&best, right) != nil {
+		return
+	}
+	t, stop := 1.0, -1
+	for k, i := range active {
+		if to := best.AtVec(k); to*column[i] < 0 && column[i]/(column[i]-to) < t {
+			t, stop = column[i]/(column[i]-to), i
+		}
+	}
+	for k, i := range active {
+		column[i] += t * (best.AtVec(k) - column[i])
+	}
+	if stop >= 0 {
+		column[stop] = 0
+	}
+}
+
+func nonzero(column []float64) (active []int) {
+	for i, v := range column {
+		if v != 0 {
+			active = append(active, i)
+		}
+	}
+	return active
+}
+
+// submatrix returns the given rows and columns of S.
+func submatrix(s *mat.SymDense, rows []int) *mat.SymDense {
+	sub := mat.NewSymDense(len(rows), nil)
+	for a, i := range rows {
+		for b, j := range rows[:a+1] {
+			sub.SetSym(a, b, s.At(i, j))
+		}
+	}
+	return sub
+}
+
+// curve differentiates, for every column a of A, the equations
+// S a = s_j - Lambda2/Lambda1 sign(a) on its nonzero entries.
+func (a amtl) curve(c *Covariance, s *mat.SymDense, _ int, _ Params) func(*mat.Dense) *mat.Dense {
+	m := s.SymmetricDim()
+	active, chol := make([][]int, m), make([]mat.Cholesky, m)
+	for j := range m {
+		active[j] = nonzero(mat.Col(nil, j, c.A))
+		if len(active[j]) > 0 && !chol[j].Factorize(submatrix(s, active[j])) {
+			return nil
+		}
+	}
+	var rest mat.Dense
+	rest.Sub(identity(m, 1), c.A)
+	return func(ds *mat.Dense) *mat.Dense {
+		var change mat.Dense // of S (I - A) by S
+		change.Mul(ds, &rest)
+		da := mat.NewDense(m, m, nil)
+		for j, rows := range active {
+			if len(rows) == 0 {
+				continue
+			}
+			right := mat.NewVecDense(len(rows), nil)
+			for k, i := range rows {
+				right.SetVec(k, change.At(i, j))
+			}
+			var x mat.VecDense
+			// An ill-conditioned system only makes the Newton step less good.
+			_ = chol[j].SolveVecTo(&x, right)
+			for k, i := range rows {
+				da.Set(i, j, x.AtVec(k))
+			}
+		}
+		var dp mat.Dense
+		dp.Mul(da, rest.T())
+		dp.Add(mat.DenseCopyOf(&dp), dp.T())
+		dp.Scale(-1, &dp)
+		return &dp
+	}
 }
 
 // gap returns the value of the lasso and how far it is above the dual at the

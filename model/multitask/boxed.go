@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -8,7 +9,7 @@ import (
 // with |U_ij| <= bound and U_ii = 0, and over nu if that is free, less nu. The
 // duals of the Omega steps with an l1 norm have this form. A projected Newton
 // method holds the entries that the gradient presses against their bounds, and
-// solves for the others by conjugate gradients.
+// solves for the others: directly, or by conjugate gradients if they are many.
 type boxed struct {
 	bound func(i, j int) float64
 	// free says that nu is a variable. It is 0 otherwise.
@@ -25,8 +26,9 @@ type boxed struct {
 type boxedPoint struct {
 	value    float64
 	gradient *mat.SymDense
-	// change returns the derivative of the gradient along dM.
-	change func(dm *mat.SymDense) *mat.Dense
+	// Along dM the gradient changes by Q (K o Q'dM Q) Q', with Q the image, K the
+	// kernel, and o the product entry by entry.
+	image, kernel *mat.Dense
 }
 
 // place moves to u and nu, and reports whether they are in the domain.
@@ -78,7 +80,10 @@ func (x *boxed) advance() (bool, error) {
 	if x.free {
 		slope = mat.Trace(x.gradient) - 1
 	}
-	du, dnu := x.newton(loose, ascent, slope)
+	du, dnu, ok := x.direct(loose, ascent, slope)
+	if !ok {
+		du, dnu = x.newton(loose, ascent, slope)
+	}
 	addSym(du, 1, held)
 	gradient := x.gradient
 	old, oldNu, before := x.u, x.nu, x.value-x.nu
@@ -104,6 +109,104 @@ func (x *boxed) advance() (bool, error) {
 		x.u, x.nu, x.boxedPoint = old, oldNu, start
 	}
 	return false, nil
+}
+
+// direct is newton by a Cholesky factorisation. It refuses systems of more than
+// largestSupport unknowns, and singular ones.
+//
+// With p_ik the product, entry by entry, of rows i and k of the image, the
+// entry (ij), (kl) of -H is -2 (p_ik'K p_jl + p_il'K p_jk).
+func (x *boxed) direct(loose, ascent *mat.SymDense, slope float64) (du *mat.SymDense, dnu float64, ok bool) {
+	m := loose.SymmetricDim()
+	var pairs [][2]int
+	for i := range m {
+		for j := range i {
+			if loose.At(i, j) != 0 {
+				pairs = append(pairs, [2]int{i, j})
+			}
+		}
+	}
+	size := len(pairs)
+	if x.free {
+		size++
+	}
+	du = mat.NewSymDense(m, nil)
+	if size == 0 || size > largestSupport {
+		return du, 0, size == 0
+	}
+	fourth := x.fourth()
+	system, right := mat.NewSymDense(size, nil), make([]float64, size)
+	for a, ij := range pairs {
+		i, j := ij[0], ij[1]
+		right[a] = 2 * ascent.At(i, j)
+		for b, kl := range pairs[:a+1] {
+			k, l := kl[0], kl[1]
+			system.SetSym(a, b, -2*(fourth(i, k, j, l)+fourth(i, l, j, k)))
+		}
+		if x.free {
+			sum := 0.0
+			for k := range m {
+				sum -= 2 * fourth(i, k, j, k)
+			}
+			system.SetSym(a, size-1, sum)
+		}
+	}
+	if x.free {
+		right[size-1] = slope
+		sum := 0.0
+		for i := range m {
+			for k := range m {
+				sum -= fourth(i, k, i, k)
+			}
+		}
+		system.SetSym(size-1, size-1, sum)
+	}
+	step, ok := solvePositive(system, right)
+	if !ok {
+		return nil, 0, false
+	}
+	for a, ij := range pairs {
+		du.SetSym(ij[0], ij[1], step[a])
+	}
+	if x.free {
+		dnu = step[size-1]
+	}
+	return du, dnu, true
+}
+
+// fourth returns the function p_ik'K p_jl of i, k, j and l.
+func (x *boxed) fourth() func(i, k, j, l int) float64 {
+	m, n := x.image.Dims()
+	p, kp := make([]float64, m*m*n), mat.NewDense(m*m, n, nil)
+	for i := range m {
+		for k := range m {
+			floats.MulTo(p[(i*m+k)*n:][:n], x.image.RawRowView(i), x.image.RawRowView(k))
+		}
+	}
+	kp.Mul(mat.NewDense(m*m, n, p), x.kernel)
+	return func(i, k, j, l int) float64 {
+		return inner(p[(i*m+k)*n:][:n], kp.RawRowView(j*m+l))
+	}
+}
+
+// solvePositive solves a positive definite system, with a ridge where rounding
+// errors make it singular.
+func solvePositive(system *mat.SymDense, right []float64) ([]float64, bool) {
+	n := len(right)
+	var chol mat.Cholesky
+	for range 4 {
+		if chol.Factorize(system) {
+			var x mat.VecDense
+			// An ill-conditioned system only makes the step less good.
+			_ = chol.SolveVecTo(&x, mat.NewVecDense(n, right))
+			return x.RawVector().Data, true
+		}
+		ridge := 1e-13 * mat.Trace(system)
+		for i := range n {
+			system.SetSym(i, i, system.At(i, i)*(1+1e-10)+ridge)
+		}
+	}
+	return nil, false
 }
 
 // newton solves -H (dU, dnu) = (ascent, slope) on the loose entries. A
@@ -139,7 +242,13 @@ func (x *boxed) newton(loose, ascent *mat.SymDense, slope float64) (*mat.SymDens
 // curvature returns -H dM on the loose entries.
 func (x *boxed) curvature(dm, loose *mat.SymDense) *mat.SymDense {
 	m := dm.SymmetricDim()
-	h := x.change(dm)
+	var turned, h mat.Dense
+	turned.Mul(x.image.T(), dm)
+	h.Mul(&turned, x.image)
+	h.MulElem(&h, x.kernel)
+	turned.Mul(x.image, &h)
+	h.Reset()
+	h.Mul(&turned, x.image.T())
 	out := mat.NewSymDense(m, nil)
 	trace := 0.0
 	for i := range m {

@@ -66,6 +66,8 @@ type Result struct {
 	Gap float64
 	// Seconds is the wall time.
 	Seconds float64
+
+	cov *Covariance // a start for the Omega step of the next fit
 }
 
 // Fit solves problem (1) for a model.
@@ -134,6 +136,9 @@ func (o *Options) complete(problem *Problem) error {
 // they bring little, then the certificate, then a lower floor.
 func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 	r := &Result{Model: s.model.Info().Name, Params: s.params, Status: IterationLimit}
+	if opt.Start != nil {
+		s.from = opt.Start.cov
+	}
 	if err := s.start(opt.Start); err != nil {
 		return nil, err
 	}
@@ -145,6 +150,7 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 		}
 		scale := s.scale()
 		enough := little * scale
+		s.enough = 0.1 * enough
 		precision := opt.Tolerance
 		if _, convex := s.model.(Convex); convex && s.rel.curve != nil {
 			// The dual point is as far off as the gradient, not its square.
@@ -168,6 +174,7 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 		if moved && above > enough {
 			continue
 		}
+		s.enough = 0.1 * opt.Tolerance * scale
 		c, err := s.certify()
 		if err != nil {
 			return nil, err
@@ -242,7 +249,7 @@ func (s *solver) start(from *Result) error {
 // candidate is a point with its true objective, that is without the floor.
 type candidate struct {
 	point
-	cov            *Covariance
+	rel            *relation
 	objective, gap float64
 }
 
@@ -269,9 +276,7 @@ func (s *solver) certify() (*candidate, error) {
 	}
 	whole.gap = whole.objective - bound
 	if math.IsInf(bound, -1) {
-		if whole.gap, err = s.blockGap(whole); err != nil {
-			return nil, err
-		}
+		whole.gap = s.blockGap(whole)
 	}
 	return whole, nil
 }
@@ -287,14 +292,11 @@ func (s *solver) evaluate(p point) (*candidate, error) {
 
 // complete runs the Omega step of a candidate without the floor.
 func (s *solver) complete(c *candidate) (err error) {
-	if c.cov, err = s.model.Step(c.s, s.d, s.params); err != nil {
-		return err
-	}
-	rel, err := relate(s.model, c.s, s.d, 0, s.params)
+	c.rel, err = relate(s.model, c.s, s.d, s.params, s.hint())
 	if err != nil {
 		return err
 	}
-	c.objective = c.loss + rel.value
+	c.objective = c.loss + c.rel.value
 	return nil
 }
 
@@ -332,11 +334,8 @@ func (s *solver) cut() (c *candidate, must bool, err error) {
 // blockGap bounds the two gaps of a model that is not convex: over W and b
 // given Omega by the length of the gradient, which strong convexity in Z
 // allows, and over Omega given W by the certificate of the step.
-func (s *solver) blockGap(c *candidate) (float64, error) {
-	rel, err := relate(s.model, c.s, s.d, 0, s.params)
-	if err != nil {
-		return 0, err
-	}
+func (s *solver) blockGap(c *candidate) float64 {
+	rel := c.rel
 	k, _ := rel.inverse.Dims()
 	z, g := make([]float64, k*s.d), make([]float64, k*s.d)
 	clear(s.t1)
@@ -346,7 +345,7 @@ func (s *solver) blockGap(c *candidate) (float64, error) {
 	rotate(z, rel.inverse, c.w, s.d)
 	rotate(g, mat.DenseCopyOf(rel.root.T()), s.t1, s.d)
 	add(s.params.Lambda1, z, g)
-	return inner(g, g)/(2*s.params.Lambda1) + c.cov.Gap, nil
+	return inner(g, g)/(2*s.params.Lambda1) + rel.covariance().Gap
 }
 
 // fill writes a candidate into a result.
@@ -355,6 +354,7 @@ func (c *candidate) fill(r *Result, s *solver) {
 	for i := range s.m {
 		r.W.SetCol(i, c.w[i*s.d:][:s.d])
 	}
-	r.B, r.Omega, r.A = c.b, c.cov.Omega, c.cov.A
+	cov := c.rel.covariance()
+	r.B, r.Omega, r.A, r.cov = c.b, cov.Omega, cov.A, cov
 	r.Objective, r.Gap = c.objective, max(c.gap, 0)
 }

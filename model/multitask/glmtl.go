@@ -51,14 +51,38 @@ func (glmtl) G(c *Covariance, d int, p Params) float64 {
 	return p.Lambda1*float64(d)/(2*p.Lambda2)*logDet + norm1(precision)
 }
 
-func (glmtl) Step(s *mat.SymDense, d int, p Params) (*Covariance, error) {
+func (m glmtl) Step(s *mat.SymDense, d int, p Params) (*Covariance, error) {
+	return m.refine(s, d, p, hint{})
+}
+
+func (glmtl) refine(s *mat.SymDense, d int, p Params, h hint) (*Covariance, error) {
 	var scaled mat.SymDense
 	scaled.ScaleSym(1/float64(d), s)
-	omega, precision, gap, err := graphicalLasso(&scaled, 2*p.Lambda2/(p.Lambda1*float64(d)))
+	unit := p.Lambda1 * float64(d) / 2
+	h.enough /= unit
+	omega, precision, gap, err := graphicalLasso(&scaled, 2*p.Lambda2/(p.Lambda1*float64(d)), h)
 	if err != nil {
 		return nil, err
 	}
-	return &Covariance{Omega: omega, Precision: precision, Gap: p.Lambda1 * float64(d) / 2 * gap}, nil
+	return &Covariance{Omega: omega, Precision: precision, Gap: unit * gap}, nil
+}
+
+// curve differentiates Omega = W'W/d + alpha sign(P) on the nonzero entries of
+// P, which are those where Omega differs from W'W/d by alpha.
+func (glmtl) curve(c *Covariance, s *mat.SymDense, d int, p Params) func(*mat.Dense) *mat.Dense {
+	alpha := 2 * p.Lambda2 / (p.Lambda1 * float64(d))
+	e := newPattern(s.SymmetricDim(), func(i int) float64 { return c.Precision.At(i, i) }, func(i, j int) bool {
+		return math.Abs(c.Omega.At(i, j)-s.At(i, j)/float64(d)) >= alpha*(1-1e-7)
+	})
+	solve := e.solver(func(dp *mat.SymDense) *mat.Dense { return triple(c.Omega, dp, c.Omega) })
+	if solve == nil {
+		return nil
+	}
+	return func(ds *mat.Dense) *mat.Dense {
+		r := e.entries(ds)
+		scale(-1/float64(d), r)
+		return mat.DenseCopyOf(e.matrix(solve(r)))
+	}
 }
 
 // norm1 is the sum of the absolute values of all entries.
@@ -79,7 +103,7 @@ func norm1(a mat.Matrix) float64 {
 // It maximises the dual ln|Omega| + m over |Omega - C| <= alpha, whose diagonal
 // is C + alpha whatever C is, so that a start within the domain is at hand. A
 // unit diagonal of Omega, by scaling the tasks, makes it indifferent to scale.
-func graphicalLasso(c *mat.SymDense, alpha float64) (omega, precision *mat.SymDense, gap float64, err error) {
+func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *mat.SymDense, gap float64, err error) {
 	const iterations = 200
 	m := c.SymmetricDim()
 	size := make([]float64, m)
@@ -96,7 +120,20 @@ func graphicalLasso(c *mat.SymDense, alpha float64) (omega, precision *mat.SymDe
 	bound := func(i, j int) float64 { return alpha / size[i] / size[j] }
 	dual := &boxed{bound: bound}
 	dual.at = func(u *mat.SymDense) (*boxedPoint, error) { return logDeterminant(q, u) }
-	if _, err := dual.place(mat.NewSymDense(m, nil), 0); err != nil {
+	start := mat.NewSymDense(m, nil)
+	if h.from != nil {
+		for i := range m {
+			for j := range i {
+				b := bound(i, j)
+				start.SetSym(i, j, min(max(h.from.Omega.At(i, j)/size[i]/size[j]-q.At(i, j), -b), b))
+			}
+		}
+	}
+	inside, err := dual.place(start, 0)
+	if err == nil && !inside {
+		_, err = dual.place(mat.NewSymDense(m, nil), 0)
+	}
+	if err != nil {
 		return nil, nil, 0, err
 	}
 	gap = math.Inf(1)
@@ -116,7 +153,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64) (omega, precision *mat.SymDe
 			omega = mat.NewSymDense(m, nil)
 			omega.AddSym(q, dual.u)
 		}
-		if gap <= 1e-14*float64(m) {
+		if gap <= max(1e-14*float64(m), h.enough) {
 			break
 		}
 		if moved, err := dual.advance(); err != nil {
@@ -143,21 +180,17 @@ func logDeterminant(q, u *mat.SymDense) (*boxedPoint, error) {
 	if err != nil || e.Values[0] <= 0 {
 		return nil, err
 	}
-	p := &boxedPoint{}
+	p := &boxedPoint{image: mat.NewDense(m, m, nil), kernel: mat.NewDense(m, m, nil)}
 	inverse := make([]float64, m)
 	for i, v := range e.Values {
 		p.value += math.Log(v)
 		inverse[i] = 1 / v
+		for k := range m {
+			p.image.Set(k, i, e.Vectors.At(k, i)/math.Sqrt(v))
+			p.kernel.Set(k, i, -1)
+		}
 	}
-	precision := e.Rebuild(inverse)
-	p.gradient = precision
-	p.change = func(du *mat.SymDense) *mat.Dense {
-		var t, out mat.Dense
-		t.Mul(precision, du)
-		out.Mul(&t, precision)
-		out.Scale(-1, &out)
-		return &out
-	}
+	p.gradient = e.Rebuild(inverse)
 	return p, nil
 }
 

@@ -335,7 +335,7 @@ func TestGoldenTheorems(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := Params{Lambda1: c.Config.Lambda1, Lambda2: c.Config.Lambda2}.With("r", c.Config.R)
-			rel, err := relate(model, gram(rowsOf(w), m, d), d, 0, p)
+			rel, err := relate(model, gram(rowsOf(w), m, d), d, p, hint{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -77,8 +77,10 @@ type Covariance struct {
 	// for closed forms.
 	Gap float64
 
-	// multiplier is the dual solution of the step of SPATS.
+	// multiplier and trace are the dual solution of the step of SPATS: for the
+	// norm and for the constraint.
 	multiplier *mat.SymDense
+	trace      float64
 }
 
 // Params are the hyperparameters of a fit.

@@ -16,7 +16,9 @@ type solver struct {
 	params  Params
 	workers int
 	m, d    int
-	floor   float64 // added to the diagonal of W'W
+	floor   float64     // added to the diagonal of W'W
+	enough  float64     // accuracy of the Omega steps
+	from    *Covariance // start of the first Omega step, or nil
 
 	point
 	rel *relation
@@ -150,8 +152,17 @@ func (s *solver) objective() float64 { return s.loss + s.rel.value }
 
 // relate runs the Omega step at the current point.
 func (s *solver) relate() (err error) {
-	s.rel, err = relate(s.model, s.point.s, s.d, s.floor, s.params)
+	s.rel, err = relate(s.model, lifted(s.point.s, s.floor), s.d, s.params, s.hint())
 	return err
+}
+
+// hint starts an Omega step where the last one ended.
+func (s *solver) hint() hint {
+	h := hint{from: s.from, enough: s.enough}
+	if s.rel != nil {
+		h.from = s.rel.cov
+	}
+	return h
 }
 
 // advance takes one Newton step. It returns an estimate of how far the
@@ -233,7 +244,7 @@ func (s *solver) search(slope float64) (bool, error) {
 		}
 		copy(s.trial.b, s.b)
 		s.losses(&s.trial)
-		rel, err := relate(s.model, s.trial.s, s.d, s.floor, s.params)
+		rel, err := relate(s.model, lifted(s.trial.s, s.floor), s.d, s.params, s.hint())
 		if err != nil {
 			return false, err
 		}

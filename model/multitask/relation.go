@@ -10,8 +10,9 @@ import (
 type relation struct {
 	// value is Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega) with the floor in S.
 	value float64
-	// cov is the covariance, nil for spectral models, which do without.
-	cov *Covariance
+	// cov is the covariance, nil for spectral models, which do with omega.
+	cov   *Covariance
+	omega *Spectrum
 	// root is Q (m x k) with Omega = Q Q', and inverse its pseudo-inverse.
 	root, inverse *mat.Dense
 	// curve returns how the inverse of Omega follows S: its derivative along a
@@ -19,24 +20,58 @@ type relation struct {
 	curve func() func(ds *mat.Dense) *mat.Dense
 }
 
-// relate computes the Omega step at S = W'W + floor I.
-func relate(model Model, s *mat.SymDense, d int, floor float64, p Params) (*relation, error) {
-	m := s.SymmetricDim()
-	if floor > 0 {
-		t := mat.NewSymDense(m, nil)
-		t.CopySym(s)
-		for i := range m {
-			t.SetSym(i, i, t.At(i, i)+floor)
-		}
-		s = t
+// refiner is a Model whose step iterates. Fits give it a start and say how
+// close to the minimum is close enough.
+type refiner interface {
+	Model
+	// refine is Step with a hint.
+	refine(s *mat.SymDense, d int, p Params, h hint) (*Covariance, error)
+}
+
+// hint is what an Omega step may make use of. The zero value asks for a step
+// as close as rounding errors allow.
+type hint struct {
+	// from is the step at a nearby S, nil where there is none.
+	from *Covariance
+	// enough is the distance to the minimum at which to stop.
+	enough float64
+}
+
+// step is the Omega step of a model, with the hint if it takes any.
+func step(model Model, s *mat.SymDense, d int, p Params, h hint) (*Covariance, error) {
+	if r, ok := model.(refiner); ok {
+		return r.refine(s, d, p, h)
 	}
+	return model.Step(s, d, p)
+}
+
+// lifted returns S + floor I.
+func lifted(s *mat.SymDense, floor float64) *mat.SymDense {
+	if floor == 0 {
+		return s
+	}
+	t := mat.NewSymDense(s.SymmetricDim(), nil)
+	t.CopySym(s)
+	for i := range t.SymmetricDim() {
+		t.SetSym(i, i, t.At(i, i)+floor)
+	}
+	return t
+}
+
+// relate computes the Omega step at S.
+func relate(model Model, s *mat.SymDense, d int, p Params, h hint) (*relation, error) {
 	if sp, ok := model.(spectral); ok {
 		return relateSpectrum(sp, s, d, p)
 	}
-	c, err := model.Step(s, d, p)
+	c, err := step(model, s, d, p, h)
 	if err != nil {
 		return nil, err
 	}
+	return relateTo(model, c, s, d, p)
+}
+
+// relateTo is relate for a covariance that is known.
+func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params) (*relation, error) {
 	e, err := Eigen(c.Omega)
 	if err != nil {
 		return nil, err
@@ -51,12 +86,20 @@ func relate(model Model, s *mat.SymDense, d int, floor float64, p Params) (*rela
 		rel.value += p.Lambda2 * g
 	}
 	rel.root, rel.inverse = roots(e)
-	if k, _ := rel.inverse.Dims(); k == m {
+	if k, m := rel.inverse.Dims(); k == m {
 		if model, ok := model.(curved); ok {
 			rel.curve = func() func(*mat.Dense) *mat.Dense { return model.curve(c, s, d, p) }
 		}
 	}
 	return rel, nil
+}
+
+// covariance returns the covariance itself.
+func (r *relation) covariance() *Covariance {
+	if r.cov == nil {
+		return &Covariance{Omega: r.omega.Rebuild(r.omega.Values)}
+	}
+	return r.cov
 }
 
 // roots returns Q and its pseudo-inverse, leaving out eigenvalues that count
@@ -89,8 +132,7 @@ func relateSpectrum(model spectral, s *mat.SymDense, d int, p Params) (*relation
 	m := len(e.Values)
 	mu := make([]float64, m)
 	model.spectrum(mu, e.Values, p)
-	rel := &relation{}
-	omega := &Spectrum{Values: mu, Vectors: e.Vectors}
+	rel := &relation{omega: &Spectrum{Values: mu, Vectors: e.Vectors}}
 	for k, v := range e.Values {
 		if mu[k] > 0 {
 			rel.value += p.Lambda1 / 2 * v / mu[k]
@@ -99,7 +141,7 @@ func relateSpectrum(model spectral, s *mat.SymDense, d int, p Params) (*relation
 	if g := gOfSpectrum(model, mu, d, p); g != 0 {
 		rel.value += p.Lambda2 * g
 	}
-	rel.root, rel.inverse = roots(omega)
+	rel.root, rel.inverse = roots(rel.omega)
 	if _, k := rel.root.Dims(); k == m {
 		rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, e, mu, p) }
 	}

@@ -139,7 +139,7 @@ func TestNestings(t *testing.T) {
 // TestNewtonMatrix compares Hessian products, with Omega following W, with
 // central differences of the gradient.
 func TestNewtonMatrix(t *testing.T) {
-	for _, name := range []string{"stl", "mtrl", "snr1", "snr2", "ssnr2", "cmtl", "spats", "spats-literal"} {
+	for _, name := range []string{"stl", "mtrl", "snr1", "snr2", "ssnr2", "cmtl", "spats", "spats-literal", "glmtl", "amtl"} {
 		s := shape{3, 5, 12, Logistic, false}
 		model, err := Lookup(name)
 		if err != nil {
@@ -275,7 +275,7 @@ func TestGraphicalLassoCertificate(t *testing.T) {
 					c.SetSym(i, j, c.At(i, j)*math.Pow(10, float64(i+j)-float64(m)))
 				}
 			}
-			omega, precision, gap, err := graphicalLasso(c, alpha)
+			omega, precision, gap, err := graphicalLasso(c, alpha, hint{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ import (
 //
 // a smooth concave function in a box. A projected Newton method maximises it
 // until its value meets that of Omega, scaled to trace 1.
-func sparseStep(s *mat.SymDense, l1, l2 float64) (*Covariance, error) {
+func sparseStep(s *mat.SymDense, l1, l2 float64, h hint) (*Covariance, error) {
 	m := s.SymmetricDim()
 	e, err := Eigen(s)
 	if err != nil {
@@ -30,32 +30,58 @@ func sparseStep(s *mat.SymDense, l1, l2 float64) (*Covariance, error) {
 		return &Covariance{Omega: identity(m, 1/float64(m))}, nil
 	}
 	// With S/top and the penalties by l1 top the numbers are of order one.
+	unit := l1 * top
 	scale(1/top, e.Values)
-	x := &sparse{s: mat.NewSymDense(m, nil), spectrum: e, bound: l2 / (l1 * top), gap: math.Inf(1)}
+	x := &sparse{s: mat.NewSymDense(m, nil), spectrum: e, bound: l2 / unit, enough: h.enough / unit, gap: math.Inf(1)}
 	x.s.ScaleSym(1/top, s)
-	x.dual = &boxed{free: true, bound: func(int, int) float64 { return x.bound }, u: mat.NewSymDense(m, nil)}
-	for _, v := range e.Values {
-		x.dual.nu += math.Sqrt(max(v, 0))
+	x.dual = &boxed{free: true, bound: func(int, int) float64 { return x.bound }}
+	if h.from != nil && h.from.multiplier != nil {
+		x.dual.u, x.dual.nu = clipped(h.from.multiplier, unit, x.bound), h.from.trace/unit
+		if err := x.solve(sparseFloor, 50); err != nil {
+			return nil, err
+		}
 	}
-	x.dual.nu *= x.dual.nu / 2
-	start := x.dual.nu
-	if err := x.solve(sparseFloor, 50); err != nil {
-		return nil, err
+	if x.gap > max(1e-10*x.value, x.enough) {
+		x.restart()
+		if err := x.solve(sparseFloor, 50); err != nil {
+			return nil, err
+		}
 	}
-	if x.gap > 1e-10*x.value {
+	if x.gap > max(1e-10*x.value, x.enough) {
 		// Omega has a larger range than S, so that M is nearly singular. A
 		// floor that shrinks leads there as the barrier of an interior point
 		// method does.
-		x.dual.u, x.dual.nu = mat.NewSymDense(m, nil), start
-		for floor := 0.1; floor > sparseFloor; floor /= 10 {
+		x.restart()
+		for floor := 0.1; floor > sparseFloor && x.gap > x.enough; floor /= 10 {
 			if err := x.solve(floor, 12); err != nil {
 				return nil, err
 			}
 		}
 	}
-	c := &Covariance{Omega: x.omega, Gap: math.Max(x.gap, 0) * l1 * top, multiplier: mat.NewSymDense(m, nil)}
-	c.multiplier.ScaleSym(l1*top, x.multiplier)
+	c := &Covariance{Omega: x.omega, Gap: math.Max(x.gap, 0) * unit, multiplier: mat.NewSymDense(m, nil), trace: x.nu * unit}
+	c.multiplier.ScaleSym(unit, x.multiplier)
 	return c, nil
+}
+
+// clipped returns U/unit within the bound.
+func clipped(u *mat.SymDense, unit, bound float64) *mat.SymDense {
+	m := u.SymmetricDim()
+	c := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := range i {
+			c.SetSym(i, j, min(max(u.At(i, j)/unit, -bound), bound))
+		}
+	}
+	return c
+}
+
+// restart puts the dual at U = 0 and the best nu for that.
+func (x *sparse) restart() {
+	x.dual.u, x.dual.nu = mat.NewSymDense(len(x.spectrum.Values), nil), 0
+	for _, v := range x.spectrum.Values {
+		x.dual.nu += math.Sqrt(max(v, 0))
+	}
+	x.dual.nu *= x.dual.nu / 2
 }
 
 // sparseFloor is the least eigenvalue of S, relative to the largest, that the
@@ -69,10 +95,11 @@ type sparse struct {
 	spectrum *Spectrum
 	bound    float64
 	dual     *boxed
+	enough   float64
 
 	// The best point so far, its objective and the gap to the dual.
 	omega, multiplier *mat.SymDense
-	value, gap        float64
+	nu, value, gap    float64
 }
 
 // solve maximises the dual with a floor on the eigenvalues of S, and keeps the
@@ -95,10 +122,10 @@ func (x *sparse) solve(floor float64, iterations int) error {
 		}
 		if lower != nil {
 			if gap := value - (lower.value - x.dual.nu + x.bound); gap < x.gap {
-				x.omega, x.multiplier, x.value, x.gap = omega, x.dual.u, value, gap
+				x.omega, x.multiplier, x.nu, x.value, x.gap = omega, x.dual.u, x.dual.nu, value, gap
 			}
 		}
-		if x.gap <= 1e-14*x.value {
+		if x.gap <= max(1e-14*x.value, x.enough) {
 			return nil
 		}
 		if moved, err := x.dual.advance(); err != nil || !moved {
@@ -169,28 +196,19 @@ func fidelity(f *mat.Dense, m *mat.SymDense) (*boxedPoint, error) {
 	if err != nil || e.Values[0] <= 0 {
 		return nil, err
 	}
-	p := &boxedPoint{}
+	p := &boxedPoint{image: &mat.Dense{}, kernel: mat.NewDense(n, n, nil)}
 	roots, inverse := make([]float64, n), make([]float64, n)
 	for i, v := range e.Values {
 		roots[i] = math.Sqrt(v)
 		inverse[i] = math.Sqrt(0.5) / roots[i]
 		p.value += math.Sqrt(2) * roots[i]
 	}
-	var image mat.Dense
-	image.Mul(f, e.Vectors)
-	p.gradient = (&Spectrum{Vectors: &image}).Rebuild(inverse)
-	p.change = func(dm *mat.SymDense) *mat.Dense {
-		var t, k mat.Dense
-		t.Mul(dm, &image)
-		k.Mul(image.T(), &t)
-		for i, a := range roots {
-			for j, b := range roots {
-				k.Set(i, j, -math.Sqrt(0.5)*k.At(i, j)/(a*b*(a+b)))
-			}
+	for i, a := range roots {
+		for j, b := range roots {
+			p.kernel.Set(i, j, -math.Sqrt(0.5)/(a*b*(a+b)))
 		}
-		t.Mul(&image, &k)
-		k.Mul(&t, image.T())
-		return &k
 	}
+	p.image.Mul(f, e.Vectors)
+	p.gradient = (&Spectrum{Vectors: p.image}).Rebuild(inverse)
 	return p, nil
 }

@@ -48,7 +48,11 @@ func (spats) G(c *Covariance, _ int, _ Params) float64 {
 }
 
 func (spats) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
-	return sparseStep(s, p.Lambda1, p.Lambda2)
+	return sparseStep(s, p.Lambda1, p.Lambda2, hint{})
+}
+
+func (spats) refine(s *mat.SymDense, _ int, p Params, h hint) (*Covariance, error) {
+	return sparseStep(s, p.Lambda1, p.Lambda2, h)
 }
 
 // Support bounds max <T, Omega> - Lambda2 ||Omega||_1 by the largest eigenvalue

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -63,13 +64,11 @@ func fixSign(u *mat.Dense, j int) {
 func (s *Spectrum) Rebuild(values []float64) *mat.SymDense {
 	n, _ := s.Vectors.Dims()
 	a := mat.NewSymDense(n, nil)
+	row := make([]float64, len(values))
 	for i := range n {
+		floats.MulTo(row, values, s.Vectors.RawRowView(i))
 		for j := i; j < n; j++ {
-			sum := 0.0
-			for k, v := range values {
-				sum += v * s.Vectors.At(i, k) * s.Vectors.At(j, k)
-			}
-			a.SetSym(i, j, sum)
+			a.SetSym(i, j, inner(row, s.Vectors.RawRowView(j)))
 		}
 	}
 	return a
