@@ -92,14 +92,17 @@ func relate(r *rand.Rand, p *data.ProblemData) (signs []float64) {
 // small is made experience that trains in an instant.
 func small(seed uint64) []Example { return made(seed, 8, 6, 3, 12, 5) }
 
-// config is a small configuration for examples.
+// config is a small configuration for examples. Where presets may change, it
+// does not.
 func config(t testing.TB, preset string, examples []Example) Config {
 	t.Helper()
 	c, err := Preset(preset, examples[0].Problem.Cols())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64
+	if c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64; preset == "default" {
+		c.Model.Estimator = "odd-kernel"
+	}
 	c.Epochs, c.Seed = 4, 1
 	return c
 }
