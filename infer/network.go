@@ -47,6 +47,9 @@ type Embedding struct {
 // Embed runs the network on the training rows of a problem.
 func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
 	begin := time.Now()
+	if err := checkFeatures(p); err != nil {
+		return nil, err
+	}
 	payload, err := model.Prepare(n.of.Config, p, nil)
 	if err != nil {
 		return nil, fmt.Errorf("infer: %w", err)
@@ -58,6 +61,19 @@ func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
 		return nil, fmt.Errorf("infer: problem %q: %w", p.Name, err)
 	}
 	return &Embedding{E: estimate.E, Seconds: time.Since(begin).Seconds(), network: n.of, problem: p, estimate: estimate}, nil
+}
+
+// checkFeatures refuses features that are not finite: the network would take
+// them for an answer.
+func checkFeatures(p *data.ProblemData) error {
+	for _, t := range p.Tasks {
+		for i, v := range t.TrainSet.X.SquaredNorms() {
+			if !finite(v) {
+				return fmt.Errorf("infer: problem %q, task %q, training row %d: %w: its features must be finite", p.Name, t.Name, i, ErrInvalid)
+			}
+		}
+	}
+	return nil
 }
 
 // Omega finds the covariance that the network thinks best for a problem, from

@@ -39,7 +39,9 @@ func correlationMap(title string, tasks []string, correlation [][]float64) (*plo
 	p.Title.Text = title
 	p.Title.Padding = vg.Points(8)
 	p.Add(cells)
-	if len(tasks) <= 12 { // more numbers would not fit into their cells
+	if len(tasks) > 12 { // their numbers would not fit into the cells
+		p.Title.Text += "\nblue is -1, grey 0, red 1"
+	} else {
 		numbers, err := cellNumbers(correlation)
 		if err != nil {
 			return nil, err
