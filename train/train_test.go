@@ -350,7 +350,7 @@ func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
 // The paper's objective is least when f and v are constant, and training gets
 // there; divided by the spread of v it does not (SCIENCE.md, 1).
 func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
-	examples := made(1, 30, 12, 4, 10, 6)
+	examples := made(1, 20, 12, 4, 10, 6)
 	for objective, collapses := range map[model.Objective]bool{model.Paper: true, model.Scaled: false} {
 		c := config(t, "paper", examples)
 		c.Model.Objective, c.Epochs = objective, 10
