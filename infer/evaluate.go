@@ -112,8 +112,11 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 			if err != nil {
 				return fmt.Errorf("infer: %s on problem %q: %w", c.model, c.problem.Name, err)
 			}
+			if err := o.Journal.add(outcomes); err != nil {
+				return err
+			}
 			o.Progress.Advance(1, c.model+" on "+c.problem.Name)
-			return o.Journal.add(outcomes)
+			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
