@@ -158,22 +158,22 @@ func (b *planner) addExplorations() {
 // neighbours that share more and less.
 var scales = []float64{1, 0.25, 0.5, 2, 4}
 
-// addProposals adds the covariances that the network finds. It is asked once;
-// the scales differ in the last step alone.
+// addProposals adds the covariances that the network finds. The problem is
+// embedded once, which takes the longest part.
 func (b *planner) addProposals() {
 	source := "propose/" + b.config.ProposedBy
-	ask := sync.OnceValues(func() (*infer.Found, error) { return b.config.Propose.Omega(b.problem, 1) })
+	embed := sync.OnceValues(func() (*infer.Embedding, error) { return b.config.Propose.Embed(b.problem) })
 	for draw, scale := range scales {
 		b.add(source, draw, map[string]float64{"rho_scale": scale}, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
-			found, err := ask()
+			e, err := embed()
 			if err != nil {
 				return nil, nil, err
 			}
-			scaled, err := infer.Omega(found.Phi, found.Rho*scale)
+			found, err := e.Omega(scale)
 			if err != nil {
 				return nil, nil, err
 			}
-			return scaled.Omega, nil, nil
+			return found.Omega, nil, nil
 		})
 	}
 }
