@@ -417,3 +417,26 @@ func TestResultFitsItsOmega(t *testing.T) {
 		nearMatrix(t, "W", r.W, q.W, 1e-3)
 	})
 }
+
+// TestGapsAgree: the minimum lies between objective minus gap and objective
+// whatever the accuracy, so that these intervals overlap.
+func TestGapsAgree(t *testing.T) {
+	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
+		p := batteryParams(model)
+		if !isConvex(model, p, s.m) {
+			t.Skip("the gap of a model that is not convex bounds something else")
+		}
+		problem := mustProblem(t, s.loss, tasks)
+		for _, l := range []float64{1e-3, 1} {
+			p.Lambda1 = l
+			above, below := math.Inf(1), math.Inf(-1)
+			for _, tol := range []float64{1e-3, 1e-5, 1e-8, 1e-11} {
+				r := mustFit(t, model, problem, p, Options{Tolerance: tol})
+				above, below = min(above, r.Objective), max(below, r.Objective-r.Gap)
+			}
+			if below > above*(1+1e-10) {
+				t.Errorf("Lambda1 = %g: one fit reaches %.12g, another proves that %.12g is the least", l, above, below)
+			}
+		}
+	})
+}

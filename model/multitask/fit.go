@@ -292,7 +292,9 @@ func (s *solver) evaluate(p point) (*candidate, error) {
 
 // complete runs the Omega step of a candidate without the floor.
 func (s *solver) complete(c *candidate) (err error) {
-	c.rel, err = relate(s.model, c.s, s.d, s.params, s.hint())
+	near := s.hint()
+	near.floor = s.floor
+	c.rel, err = relate(s.model, c.s, s.d, s.params, near)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -188,7 +189,15 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	// Here the gradient is at most sqrt(2 Lambda1 enough) in length, which
 	// bounds the distance to the minimum by enough for a fixed Omega.
 	target := max(forcing*forcing*norm, 0.1*2*l1*enough)
-	slope := s.conjugate(x, dir, res, z, root, rootT, norm, target)
+	gradient := slices.Clone(res)
+	slope, convex := s.conjugate(x, dir, res, z, root, rootT, norm, target)
+	if !convex && s.follow != nil {
+		// The Newton step may be of little use. The one that holds Omega
+		// lowers the objective for certain.
+		s.follow = nil
+		copy(res, gradient)
+		slope, _ = s.conjugate(x, dir, res, z, root, rootT, norm, target)
+	}
 	rotate(s.step.w, root, x, s.d)
 	above = -slope / 2
 	moved, err = s.search(slope)
@@ -196,8 +205,9 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 }
 
 // conjugate runs conjugate gradients on H x = -res, leaves x, and returns the
-// slope <gradient, x>. hv is scratch.
-func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, norm, target float64) (slope float64) {
+// slope <gradient, x>, and whether H was positive definite as far as it saw.
+// hv is scratch.
+func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, norm, target float64) (slope float64, convex bool) {
 	clear(x)
 	scale(-1, res)
 	copy(dir, res)
@@ -205,12 +215,7 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 		s.multiply(hv, dir, root, rootT)
 		curvature := inner(dir, hv)
 		if !(curvature > 1e-14*s.params.Lambda1*inner(dir, dir)) {
-			if it == 0 {
-				// The model is not convex here: step as for a fixed Omega.
-				add(1/s.params.Lambda1, dir, x)
-				slope = -norm / s.params.Lambda1
-			}
-			break
+			return slope, false
 		}
 		a := norm / curvature
 		add(a, dir, x)
@@ -221,7 +226,7 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 		add(1, res, dir)
 		norm = next
 	}
-	return slope
+	return slope, true
 }
 
 // search moves along the direction in step until the objective is lower by a

@@ -61,7 +61,8 @@ func traceTerm(s *mat.SymDense, c *Covariance) (float64, error) {
 }
 
 // traceInverse returns tr(S Omega^+), +Inf when S has more than rounding
-// errors outside of the range of Omega.
+// errors outside of the range of Omega. Such errors are squares: 1e-14 of S is
+// 1e-7 of W.
 func traceInverse(s *mat.SymDense, omega *Spectrum) float64 {
 	m := s.SymmetricDim()
 	sum, outside := 0.0, 0.0
@@ -74,7 +75,7 @@ func traceInverse(s *mat.SymDense, omega *Spectrum) float64 {
 			outside += v
 		}
 	}
-	if outside > 1e-12*mat.Trace(s) {
+	if outside > 1e-14*mat.Trace(s) {
 		return math.Inf(1)
 	}
 	return sum

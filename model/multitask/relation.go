@@ -31,8 +31,9 @@ type refiner interface {
 // hint is what an Omega step may make use of. The zero value asks for a step
 // as close as rounding errors allow.
 type hint struct {
-	// from is the step at a nearby S, nil where there is none.
-	from *Covariance
+	// from is the step at a nearby S + floor I, nil where there is none.
+	from  *Covariance
+	floor float64
 	// enough is the distance to the minimum at which to stop.
 	enough float64
 }

@@ -37,8 +37,10 @@ func sparseStep(s *mat.SymDense, l1, l2 float64, h hint) (*Covariance, error) {
 	x.dual = &boxed{free: true, bound: func(int, int) float64 { return x.bound }}
 	if h.from != nil && h.from.multiplier != nil {
 		x.dual.u, x.dual.nu = clipped(h.from.multiplier, unit, x.bound), h.from.trace/unit
-		if err := x.solve(sparseFloor, 50); err != nil {
-			return nil, err
+		for floor := max(h.floor/top, sparseFloor); floor >= sparseFloor && x.gap > x.enough; floor /= 10 {
+			if err := x.solve(floor, 12); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if x.gap > max(1e-10*x.value, x.enough) {

@@ -32,9 +32,11 @@ type TuneOptions struct {
 	// Loss is the training loss. Empty means the one that suits the tasks.
 	Loss Loss
 	// Tolerance is the accuracy of the fits that only compare
-	// hyperparameters, which stop after 50 iterations at the latest. 0 means
-	// 1e-5. The one chosen is fitted to Fit.Tolerance.
+	// hyperparameters. 0 means 1e-4, which is far below what a validation
+	// error can tell apart. The setting chosen is fitted to Fit.Tolerance.
 	Tolerance float64
+	// Iterations limits the Newton iterations of these fits. 0 means 20.
+	Iterations int
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
@@ -205,7 +207,10 @@ func newSearch(model Model, problem *data.ProblemData, opt TuneOptions) (*search
 	slices.Sort(s.opt.Lambda1)
 	slices.Reverse(s.opt.Lambda1)
 	if s.opt.Tolerance == 0 {
-		s.opt.Tolerance = 1e-5
+		s.opt.Tolerance = 1e-4
+	}
+	if s.opt.Iterations == 0 {
+		s.opt.Iterations = 20
 	}
 	for _, t := range problem.Tasks {
 		s.validation = append(s.validation, t.ValidationSet)
@@ -280,7 +285,7 @@ func (s *search) run(ctx context.Context) ([][]attempt, error) {
 func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter) ([]attempt, error) {
 	var path []attempt
 	fit := s.opt.Fit
-	fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, 50
+	fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, s.opt.Iterations
 	for _, l := range s.opt.Lambda1 {
 		r, err := Fit(ctx, s.model, s.train, p.With(Lambda1, l), fit)
 		if err != nil {
