@@ -172,6 +172,87 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	}
 }
 
+// The loop by its definition: Adam at a rate that falls linearly to zero, the
+// layers at a rate of their own, and metrics that are means over the steps.
+func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	c.Start, c.Epochs = FromPreset, 3
+	got := run(t, c, examples, Options{})
+
+	training, _, err := divide(ready(t, examples), c.Defaults().HeldOut, c.Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, err := model.NewTrainingGraph(c.Model, capacity(training), outcomes(training...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := model.NewParams(c.Model, c.Seed)
+	first, second := map[string]float64{}, map[string]float64{} // by tensor and entry
+	time, total := 0.0, float64(c.Epochs*len(training))
+	for epoch := 1; epoch <= c.Epochs; epoch++ {
+		loss, residual := 0.0, 0.0
+		for _, i := range shuffle(c.Seed, epoch, len(training)) {
+			s, err := graph.Step(p, training[i].payload, training[i].Tuples)
+			if err != nil {
+				t.Fatal(err)
+			}
+			loss += s.Loss / float64(len(training))
+			residual += s.Residual / float64(len(training))
+			left := 1 - time/total
+			time++
+			for k := range p {
+				rate := c.Rate
+				if strings.ContainsAny(p[k].Name[:1], "Lb") { // L_1, b_1, ...
+					rate = c.EmbeddingRate
+				}
+				for j, g := range s.Gradient[k].Value {
+					key := fmt.Sprint(p[k].Name, j)
+					first[key] = 0.9*first[key] + 0.1*g
+					second[key] = 0.999*second[key] + 0.001*g*g
+					m, v := first[key]/(1-math.Pow(0.9, time)), second[key]/(1-math.Pow(0.999, time))
+					p[k].Value[j] -= left * rate * m / (math.Sqrt(v) + 1e-8)
+				}
+			}
+		}
+		m := got.Metrics[epoch]
+		if math.Abs(m.Loss-loss) > 1e-9 || math.Abs(m.Residual-residual) > 1e-9 {
+			t.Errorf("epoch %d has the loss %v and the residual %v, want %v and %v", epoch, m.Loss, m.Residual, loss, residual)
+		}
+		for _, tensor := range p {
+			for j, v := range m.Scalars[tensor.Name] {
+				if math.Abs(v-tensor.Value[j]) > 1e-9 {
+					t.Errorf("epoch %d ends with %s[%d] = %v, want %v", epoch, tensor.Name, j, v, tensor.Value[j])
+				}
+			}
+		}
+	}
+}
+
+// With f, v and the direction of the link negated the network says the same.
+func TestCorrelationsFollowTheDirectionOfTheLink(t *testing.T) {
+	examples := small(4)
+	tr, err := newTrainer(config(t, "default", examples), ready(t, examples), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := tr.agreement(tr.training)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range append(tr.config.Model.LinearEntries(), model.Entry{Param: "gamma"}, model.Entry{Param: "gamma", Index: 1}) {
+		tr.network.Params.Get(e.Param)[e.Index] *= -1
+	}
+	after, err := tr.agreement(tr.training)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(before.Within-after.Within) > 1e-12 || math.Abs(before.Overall-after.Overall) > 1e-12 || before.Within == 0 {
+		t.Errorf("the correlations are %+v, and were %+v", after, before)
+	}
+}
+
 // poisoned panics when anybody looks at it.
 type poisoned struct{ data.Matrix }
 
