@@ -2,9 +2,16 @@ package main
 
 import (
 	"context"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"l2mt/model"
+	"l2mt/train"
 )
 
 // tinyExperience makes experience in a directory, and returns it.
@@ -39,24 +46,24 @@ func (s *stopAt) Write(p []byte) (int, error) {
 
 func TestAnInterruptedTrainingGoesOnWithTheSameCommand(t *testing.T) {
 	experience := tinyExperience(t)
-	train := func(dir string) []string {
+	command := func(dir string) []string {
 		return []string{"train", "--experience", experience, "--out", dir, "--epochs", "4", "--hidden", "8"}
 	}
 	whole, dir := t.TempDir(), t.TempDir()
-	if code, _, stderr := l2mt(t, train(whole)...); code != exitDone {
+	if code, _, stderr := l2mt(t, command(whole)...); code != exitDone {
 		t.Fatal(stderr)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var stdout strings.Builder
 	stderr := &stopAt{text: "epoch 2/4", stop: cancel}
-	if code := run(ctx, train(dir), &stdout, stderr); code != exitInterrupted {
+	if code := run(ctx, command(dir), &stdout, stderr); code != exitInterrupted {
 		t.Errorf("an interrupted run ends with %d: %s", code, stderr)
 	}
 	if stdout.Len() > 0 || !strings.Contains(stderr.String(), dir+" has the state of the run; the same command goes on from there") || !strings.HasSuffix(stderr.String(), "l2mt: interrupted\n") {
 		t.Errorf("an interrupted run says %q and %q", &stdout, stderr)
 	}
-	code, _, words := l2mt(t, train(dir)...)
+	code, _, words := l2mt(t, command(dir)...)
 	if code != exitDone || strings.Contains(words, "epoch 2/4") || !strings.Contains(words, "epoch 3/4: 5/5") {
 		t.Errorf("the run goes on with %d: %s", code, words)
 	}
@@ -79,7 +86,7 @@ func sum(t testing.TB, path string) string {
 func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 	experience := t.TempDir() // it is not opened
 	for _, c := range []struct{ flag, says string }{
-		{"--estimator=crystal-ball", `estimator is "crystal-ball"; it must be one of affine, affine-kernel, kernel, odd-kernel, relu`},
+		{"--estimator=crystal-ball", `estimator is "crystal-ball"; it must be one of ` + strings.Join(model.Estimators(), ", ")},
 		{"--readout=loud", `readout is "loud"; it must be one of mean, signed`},
 		{"--link=chain", `link is "chain"; it must be one of log, tanh`},
 		{"--preset=modern", `preset is "modern"; it must be one of default, paper`},
@@ -106,6 +113,52 @@ func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 	for _, part := range []string{"--experience", "--estimator", "odd-kernel", "--batch", "--resume", "--seeds", "--config"} {
 		if code != exitDone || stderr != "" || !strings.Contains(stdout, part) {
 			t.Errorf("help ends with %d and lacks %s:\n%s", code, part, stdout)
+		}
+	}
+}
+
+// Every panel of the picture has its lines, whatever the numbers are.
+func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
+	var metrics []train.Metrics
+	for i := range 7 {
+		x := float64(i)
+		metrics = append(metrics, train.Metrics{
+			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Spread: 1e-9,
+			Training: train.Agreement{Within: x / 7, Overall: -x / 9}, HeldOut: train.Agreement{Within: x / 8, Overall: math.NaN()},
+			Scalars: map[string][]float64{"alpha": {x, -x}, "gamma": {1, 0}},
+		})
+	}
+	for name, course := range map[string][]train.Metrics{"seven epochs": metrics, "one epoch": metrics[:2], "no loss": {{}, {Epoch: 1}}} {
+		path := filepath.Join(t.TempDir(), "training.png")
+		if name == "no loss" {
+			course[0].Scalars, course[1].Scalars = metrics[0].Scalars, metrics[0].Scalars
+		}
+		if err := plotTraining(path, course); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		picture, err := png.Decode(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := picture.Bounds().Size()
+		for panel := range 3 {
+			seen := map[color.Color]bool{}
+			for x := panel * size.X / 3; x < (panel+1)*size.X/3; x++ {
+				for y := range size.Y {
+					seen[picture.At(x, y)] = true
+				}
+			}
+			for i := range 3 {
+				if !seen[palette[i]] {
+					t.Errorf("%s: panel %d has no line of colour %d", name, panel, i)
+				}
+			}
 		}
 	}
 }
