@@ -95,8 +95,8 @@ func TestRadiusIsThatOfOtherTasks(t *testing.T) {
 	n := random(t, 1, nil)
 	p, q := made(1, "a", data.Classification, 3), made(2, "b", data.Classification, 3)
 	apart := atlas(t, n, p, q)
-	if doubled := atlas(t, n, p, p, q); doubled.Radius <= 0 || doubled.Radius < 0.3*apart.Radius {
-		t.Errorf("the radius is %v with a problem twice, %v with both once", doubled.Radius, apart.Radius)
+	if twice := atlas(t, n, p, p); twice.Radius != distance(twice.Problems[0], twice.Problems[1], true) || twice.Radius == 0 {
+		t.Errorf("the radius of a problem twice is %v", twice.Radius)
 	}
 	if want := max(distance(apart.Problems[0], apart.Problems[1], true), distance(apart.Problems[1], apart.Problems[0], true)); apart.Radius != want {
 		t.Errorf("the radius of two problems is %v, want %v", apart.Radius, want)

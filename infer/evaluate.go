@@ -235,16 +235,20 @@ func (o EvaluateOptions) network(n *Network, p *data.ProblemData) cell {
 		if err != nil {
 			return nil, err
 		}
-		fitted, err := e.Fit(ctx, FitOptions{Tune: o.Tune})
-		if err != nil {
-			return nil, err
+		var outcomes []Outcome
+		for _, v := range []struct {
+			variant Variant
+			scales  []float64
+		}{{Plain, nil}, {Unscaled, []float64{1}}} {
+			fitted, err := e.Fit(ctx, FitOptions{Scales: v.scales, Tune: o.Tune})
+			if err != nil {
+				return nil, err
+			}
+			outcome := c.outcome(v.variant, fitted.Tuned)
+			outcome.Scale, outcome.Seconds = Float(fitted.Scale), e.Seconds+fitted.Fitting
+			outcomes = append(outcomes, outcome)
 		}
-		plain := c.outcome(Plain, fitted.Tuned)
-		plain.Scale, plain.Seconds = Float(fitted.Scale), e.Seconds+fitted.Fitting
-		first := fitted.Tried[0] // Scales begin with 1
-		unscaled := c.outcome(Unscaled, first.Tuned)
-		unscaled.Scale, unscaled.Seconds = Float(first.Scale), e.Seconds+first.Found.Seconds+first.Tuned.Seconds
-		return []Outcome{plain, unscaled}, nil
+		return outcomes, nil
 	}
 	return c
 }

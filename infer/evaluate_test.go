@@ -79,7 +79,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	find := func(model string, v Variant) Outcome {
 		return outcomes[slices.IndexFunc(outcomes, func(x Outcome) bool { return x.Problem == p.Name && x.Model == model && x.Variant == v })]
 	}
-	m, err := multitask.Lookup("mtrl")
+	m, err := multitask.Lookup("snr2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,23 +103,25 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitted := fit(t, n, p, FitOptions{Tune: o.Tune})
+	fitted, unscaled := fit(t, n, p, FitOptions{Tune: o.Tune}), fit(t, n, p, FitOptions{Scales: []float64{1}, Tune: o.Tune})
 	for _, c := range []struct {
 		outcome Outcome
 		want    *multitask.Tuned
 	}{
-		{find("mtrl", Plain), tuned}, {find("mtrl", Refitted), refitted}, {find("mtrl", Pooled), share},
-		{find(L2MT, Plain), fitted.Tuned}, {find(L2MT, Unscaled), fitted.Tried[0].Tuned},
+		{find("snr2", Plain), tuned}, {find("snr2", Refitted), refitted}, {find("snr2", Pooled), share},
+		{find(L2MT, Plain), fitted.Tuned}, {find(L2MT, Unscaled), unscaled.Tuned},
 	} {
-		if c.outcome.Params.Lambda1 != c.want.Params.Lambda1 || !slices.Equal(c.outcome.Test.Task, c.want.Test.Task) || !slices.Equal(c.outcome.Validation.Task, c.want.Validation.Task) {
+		if !cmp.Equal(c.outcome.Params, c.want.Params) || !slices.Equal(c.outcome.Test.Task, c.want.Test.Task) || !slices.Equal(c.outcome.Validation.Task, c.want.Validation.Task) {
 			t.Errorf("%s %s: %+v, want the errors %v and %v", c.outcome.Model, c.outcome.Variant, c.outcome, c.want.Validation, c.want.Test)
 		}
 		if got, want := c.outcome.Omega, Entries(c.want.Omega); !cmp.Equal(got, want) {
 			t.Errorf("%s %s: Omega %v, want %v", c.outcome.Model, c.outcome.Variant, got, want)
 		}
 	}
-	if got := float64(find(L2MT, Plain).Scale); got != fitted.Scale {
-		t.Errorf("scale %v, want %v", got, fitted.Scale)
+	for v, want := range map[Variant]float64{Plain: fitted.Scale, Unscaled: 1} {
+		if got := float64(find(L2MT, v).Scale); got != want {
+			t.Errorf("L2MT %s: scale %v, want %v", v, got, want)
+		}
 	}
 }
 

@@ -83,9 +83,12 @@ func random(t testing.TB, seed uint64, change func(c *model.Config)) *Network {
 		t.Fatal(err)
 	}
 	r := data.Stream(seed, "random network")
-	for _, p := range of.Params {
-		for i := range p.Value {
-			p.Value[i] += 0.3 * r.NormFloat64()
+	for k, spec := range c.Specs() {
+		for i := range of.Params[k].Value {
+			if seed%2 == 0 && !spec.Embedding { // a link may fall
+				of.Params[k].Value[i] *= -1
+			}
+			of.Params[k].Value[i] += 0.3 * r.NormFloat64()
 		}
 	}
 	n, err := NewNetwork(of)
@@ -122,7 +125,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			rivals[i] = append(rivals[i], drawFeasible(r, len(p.Tasks)))
 		}
 	}
-	negative, positive := 0, 0
+	negative, positive, falling := 0, 0, 0
 	for seed := range uint64(6) {
 		for _, estimator := range model.Estimators() {
 			for _, link := range model.Links() {
@@ -138,6 +141,9 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 					} else {
 						negative++
 					}
+					if e.network.Direction() < 0 {
+						falling++
+					}
 					best := e.value(found.Omega)
 					for k, rival := range rivals[i] {
 						if v := e.value(rival); v < best-1e-9*(1+math.Abs(best)) {
@@ -151,8 +157,8 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			}
 		}
 	}
-	if positive == 0 || negative == 0 {
-		t.Errorf("rho was positive %d times and not %d times; both must be tried", positive, negative)
+	if positive == 0 || negative == 0 || falling == 0 {
+		t.Errorf("rho was positive %d times and not %d times, and the link fell %d times; all must be tried", positive, negative, falling)
 	}
 }
 
@@ -237,6 +243,10 @@ func TestFlippedLabelsFlipCorrelations(t *testing.T) {
 // More of rho shares less, down to nothing.
 func TestScaleLeadsToSingleTaskLearning(t *testing.T) {
 	e := embed(t, random(t, 1, positiveRho), made(1, "p", data.Classification, 4))
+	one, err := e.Omega(1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	last := math.Inf(1)
 	for _, scale := range []float64{0.5, 1, 2, 8, 1e6, math.Inf(1)} {
 		found, err := e.Omega(scale)
@@ -246,6 +256,9 @@ func TestScaleLeadsToSingleTaskLearning(t *testing.T) {
 		norm := mat.Norm(found.Omega, 2)
 		if found.Rho <= 0 || norm > last+1e-12 {
 			t.Errorf("scale %v: rho %v, and Omega has norm %v after %v", scale, found.Rho, norm, last)
+		}
+		if want := scale * one.Rho; !math.IsInf(scale, 1) && math.Abs(found.Rho-want) > 1e-12*want {
+			t.Errorf("scale %v: rho %v, want %v", scale, found.Rho, want)
 		}
 		last = norm
 	}
