@@ -40,6 +40,8 @@ type cli struct {
 	Infer      inferCmd      `cmd:"" help:"Find the task covariance of a new problem with a network, and solve it."`
 	Eval       evalCmd       `cmd:"" help:"Compare a network with the multitask models on test problems."`
 	Demo       demoCmd       `cmd:"" help:"Do all of it on one dataset, from problems to a report."`
+	Sweep      sweepCmd      `cmd:"" help:"Run an experiment: vary settings, repeat over seeds, and draw what comes of it."`
+	Plot       plotCmd       `cmd:"" help:"Draw what a command wrote, as PNG or SVG."`
 	Report     reportCmd     `cmd:"" help:"Gather what commands wrote into one page."`
 	Version    versionCmd    `cmd:"" help:"Print the versions of everything that decides results."`
 }
@@ -82,15 +84,20 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
 		kong.Writers(stdout, stderr),
 		kong.Configuration(loadTOML),
-		kong.Vars{
-			"models":     strings.Join(multitask.Names(), ", "),
-			"readouts":   strings.Join(model.Readouts(), ", "),
-			"estimators": strings.Join(model.Estimators(), ", "),
-			"links":      strings.Join(model.Links(), ", "),
-		},
+		flagVars(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exit(code)) }),
 	)
+}
+
+// flagVars are the names that the explanations of flags list.
+func flagVars() kong.Vars {
+	return kong.Vars{
+		"models":     strings.Join(multitask.Names(), ", "),
+		"readouts":   strings.Join(model.Readouts(), ", "),
+		"estimators": strings.Join(model.Estimators(), ", "),
+		"links":      strings.Join(model.Links(), ", "),
+	}
 }
 
 type exit int

@@ -176,7 +176,7 @@ func plotTable(path string, table *infer.Table) error {
 	p.NominalY(names...)
 	p.Y.Min, p.Y.Max = -0.7, float64(len(names))-0.3
 	p.X.Padding, p.Title.Padding = vg.Points(8), vg.Points(8)
-	return savePNG(path, 9*vg.Inch, vg.Length(1.2+0.28*float64(len(names)))*vg.Inch, p)
+	return savePlots(path, 9*vg.Inch, vg.Length(1.2+0.28*float64(len(names)))*vg.Inch, p)
 }
 
 // shiftedTicks labels an axis with its values plus a constant.

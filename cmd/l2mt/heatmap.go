@@ -26,7 +26,7 @@ func plotCorrelations(path string, tasks []string, views []*view) error {
 		maps = append(maps, p)
 	}
 	side := vg.Length(max(2.5, min(0.6*float64(len(tasks)), 0.2*float64(len(tasks))+6))) * vg.Inch
-	return savePNG(path, vg.Length(len(maps))*(side+3*vg.Inch), side+2.5*vg.Inch, maps...)
+	return savePlots(path, vg.Length(len(maps))*(side+3*vg.Inch), side+2.5*vg.Inch, maps...)
 }
 
 func correlationMap(title string, tasks []string, correlation [][]float64) (*plot.Plot, error) {

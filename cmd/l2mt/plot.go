@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"image/color"
+	"io"
 	"math"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
@@ -14,6 +17,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"l2mt/train"
 )
@@ -106,7 +110,7 @@ func plotTraining(path string, metrics []train.Metrics) error {
 	}
 	logarithmic(&plots[0].Y)
 	plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
-	return savePNG(path, 15*vg.Inch, 5*vg.Inch, plots...)
+	return savePlots(path, 15*vg.Inch, 5*vg.Inch, plots...)
 }
 
 // logarithmic shows whole decades around the values, which must be positive.
@@ -135,10 +139,30 @@ func (wholeTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// savePNG draws plots side by side, each with its legend below it.
-func savePNG(path string, width, height vg.Length, plots ...*plot.Plot) error {
-	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(110))
-	whole := draw.New(canvas)
+// savePlots draws plots side by side, each with its legend below it, as PNG or
+// SVG by the end of the file's name.
+func savePlots(path string, width, height vg.Length, plots ...*plot.Plot) error {
+	var canvas interface {
+		vg.CanvasSizer
+		io.WriterTo
+	}
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png":
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(110))}
+	case ".svg":
+		canvas = vgsvg.New(width, height)
+	default:
+		return fmt.Errorf("plot %s: %w: pictures are written as .png or .svg", path, errUsage)
+	}
+	drawPlots(draw.New(canvas), plots)
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return fmt.Errorf("plot %s: %w", path, err)
+	}
+	return renameio.WriteFile(path, b.Bytes(), 0o644)
+}
+
+func drawPlots(whole draw.Canvas, plots []*plot.Plot) {
 	below := vg.Length(0) // the height of the highest legend
 	legends := make([]plot.Legend, len(plots))
 	for i, p := range plots {
@@ -152,9 +176,4 @@ func savePNG(path string, width, height vg.Length, plots ...*plot.Plot) error {
 		under.Min.Y, under.Max.Y = whole.Min.Y, whole.Min.Y+below+tiles.PadBottom/2
 		legends[i].Draw(under)
 	}
-	var b bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&b); err != nil {
-		return fmt.Errorf("plot %s: %w", path, err)
-	}
-	return renameio.WriteFile(path, b.Bytes(), 0o644)
 }

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/google/renameio/v2"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/infer"
+)
+
+// sweepFile has all that the pictures of a sweep are drawn from.
+const sweepFile = "sweep.json"
+
+// sweepResult is what a sweep comes to.
+type sweepResult struct {
+	Name    string      `json:"name"`
+	Title   string      `json:"title"`
+	Dataset string      `json:"dataset"`
+	Seeds   []uint64    `json:"seeds"`
+	Axes    []sweepAxis `json:"axes"`
+	// Show lists what the pictures show; empty means everything.
+	Show []string `json:"show,omitempty"`
+	// Rows has the methods of every point.
+	Rows []sweepRow `json:"rows"`
+	// Correlations are those of the case study, for the first seed.
+	Correlations []sweepCorrelation `json:"correlations,omitempty"`
+	Versions     versions           `json:"versions"`
+
+	problems [][]string // of results.csv
+}
+
+// sweepAxis is what is varied.
+type sweepAxis struct {
+	Label   string `json:"label"`
+	Numeric bool   `json:"numeric"`
+	Log     bool   `json:"log,omitempty"`
+	Fit     bool   `json:"fit,omitempty"`
+}
+
+// sweepRow is one method at one point, over the seeds.
+type sweepRow struct {
+	// At names the point on every axis, and X is where it is on the first.
+	At      []string      `json:"at"`
+	X       infer.Float   `json:"x"`
+	Title   string        `json:"title"`
+	Model   string        `json:"model"`
+	Variant infer.Variant `json:"variant,omitempty"`
+	// Relative is the mean over seeds of the relative error. Deviation is its
+	// standard error: over the seeds, or over the problems where there is one.
+	Relative  infer.Float `json:"relative"`
+	Deviation infer.Float `json:"standard_error"`
+	// Error is the mean test error.
+	Error   float64 `json:"error"`
+	Seeds   int     `json:"seeds"`
+	Seconds float64 `json:"seconds"`
+
+	runs []infer.Row
+}
+
+// sweepCorrelation is the covariance of one method as correlations.
+type sweepCorrelation struct {
+	Title       string      `json:"title"`
+	Tasks       []string    `json:"tasks"`
+	Correlation [][]float64 `json:"correlation"`
+}
+
+func newSweepResult(x *experiment) *sweepResult {
+	r := &sweepResult{Name: x.name, Title: x.Title, Dataset: filepath.Base(x.Dataset), Seeds: x.Seeds, Show: x.Compare.Show, Versions: currentVersions()}
+	header := []string{}
+	for _, v := range x.Vary {
+		r.Axes = append(r.Axes, sweepAxis{v.Label, v.numeric(), v.Log, v.Fit})
+		header = append(header, v.Label)
+	}
+	r.problems = [][]string{append(header, "seed", "title", "model", "variant", "problem", "validation_error", "test_error", "stl_test_error")}
+	return r
+}
+
+// add takes in the table of one run.
+func (r *sweepResult) add(s *setup, table *infer.Table) {
+	names, x := []string{}, math.NaN()
+	for i, p := range s.at {
+		names = append(names, p.Name)
+		if i == 0 {
+			x = p.at
+		}
+	}
+	stl := table.Rows[slices.IndexFunc(table.Rows, func(row infer.Row) bool { return row.Model == infer.STL })]
+	for _, row := range table.Rows {
+		for i, problem := range table.Problems {
+			r.problems = append(r.problems, append(slices.Clone(names), strconv.FormatUint(s.seed, 10), row.Title, row.Model, string(row.Variant), problem,
+				full(row.Validation[i]), full(row.Test[i]), full(stl.Test[i])))
+		}
+		i := slices.IndexFunc(r.Rows, func(have sweepRow) bool {
+			return slices.Equal(have.At, names) && have.Model == row.Model && have.Variant == row.Variant
+		})
+		if i < 0 {
+			i = len(r.Rows)
+			r.Rows = append(r.Rows, sweepRow{At: names, X: infer.Float(x), Title: row.Title, Model: row.Model, Variant: row.Variant})
+		}
+		r.Rows[i].runs = append(r.Rows[i].runs, row)
+	}
+}
+
+// finish takes the means over the seeds.
+func (r *sweepResult) finish() {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		var relative, errors, seconds []float64
+		for _, run := range row.runs {
+			relative, errors, seconds = append(relative, float64(run.Relative)), append(errors, run.Error), append(seconds, run.Seconds)
+		}
+		mean, spread := stat.MeanStdDev(relative, nil)
+		row.Relative, row.Deviation = infer.Float(mean), infer.Float(spread/math.Sqrt(float64(len(relative))))
+		if len(row.runs) == 1 {
+			row.Deviation = row.runs[0].StandardError
+		}
+		row.Error, row.Seconds, row.Seeds = stat.Mean(errors, nil), stat.Mean(seconds, nil), len(row.runs)
+	}
+}
+
+// addCorrelations takes the covariances of the case study's problem.
+func (r *sweepResult) addCorrelations(s *setup, c *caseStudy, outcomes []infer.Outcome) error {
+	var tasks []string
+	for _, class := range c.Classes {
+		tasks = append(tasks, class+" vs "+c.Shared)
+	}
+	for _, o := range outcomes {
+		row := r.Rows[slices.IndexFunc(r.Rows, func(row sweepRow) bool { return row.Model == o.Model && row.Variant == o.Variant })]
+		if !r.shown(row) || o.Model == infer.STL {
+			continue
+		}
+		omega, err := covariance(o.Omega)
+		if err != nil {
+			return fmt.Errorf("%s: %w", row.Title, err)
+		}
+		title := row.Title
+		for _, p := range s.at {
+			title += ", " + p.Name
+		}
+		r.Correlations = append(r.Correlations, sweepCorrelation{title, tasks, correlation(omega)})
+	}
+	return nil
+}
+
+// shown reports whether the pictures show a method.
+func (r *sweepResult) shown(row sweepRow) bool {
+	name := row.Model
+	if row.Variant != infer.Plain {
+		name += "/" + string(row.Variant)
+	}
+	return len(r.Show) == 0 || slices.Contains(r.Show, name)
+}
+
+// save writes tables and pictures, each file whole or not at all.
+func (r *sweepResult) save(dir, text string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(filepath.Join(dir, "experiment.toml"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	if err := saveCSV(filepath.Join(dir, "results.csv"), r.problems); err != nil {
+		return err
+	}
+	if err := saveCSV(filepath.Join(dir, "summary.csv"), r.summary()); err != nil {
+		return err
+	}
+	if err := saveJSON(filepath.Join(dir, sweepFile), r); err != nil {
+		return err
+	}
+	for _, end := range []string{".png", ".svg"} {
+		if err := plotSweep(filepath.Join(dir, r.Name+end), r); err != nil {
+			return err
+		}
+		if len(r.Correlations) == 0 {
+			continue
+		}
+		if err := plotCase(filepath.Join(dir, "correlation"+end), r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *sweepResult) summary() [][]string {
+	var header []string
+	for _, a := range r.Axes {
+		header = append(header, a.Label)
+	}
+	rows := [][]string{append(header, "title", "model", "variant", "relative", "standard_error", "test_error", "seeds", "seconds")}
+	for _, row := range r.Rows {
+		rows = append(rows, append(slices.Clone(row.At), row.Title, row.Model, string(row.Variant),
+			full(float64(row.Relative)), full(float64(row.Deviation)), full(row.Error), strconv.Itoa(row.Seeds), full(row.Seconds)))
+	}
+	return rows
+}
+
+func (r *sweepResult) write(w io.Writer) {
+	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n\n", r.Title, r.spread())
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, a := range r.Axes {
+		fmt.Fprintf(t, "%s\t", a.Label)
+	}
+	fmt.Fprintln(t, "relative\ts.e.\ttest error\tseconds\t  method")
+	for _, row := range r.Rows {
+		for _, at := range row.At {
+			fmt.Fprintf(t, "%s\t", at)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.4f\t%.2f\t  %s\n", decimals(row.Relative), decimals(row.Deviation), row.Error, row.Seconds, row.Title)
+	}
+	t.Flush()
+	for _, c := range r.Correlations {
+		fmt.Fprintf(w, "\ntask correlations of %s\n", c.Title)
+		writeMatrix(w, c.Correlation, c.Tasks)
+	}
+}
+
+// spread says what the error bars are.
+func (r *sweepResult) spread() string {
+	if len(r.Seeds) == 1 {
+		return "over problems"
+	}
+	return fmt.Sprintf("over %d seeds", len(r.Seeds))
+}
