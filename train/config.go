@@ -46,7 +46,8 @@ type Config struct {
 	// zero at the end; default 0.01.
 	Rate float64 `json:"lr"`
 	// EmbeddingRate is the rate of the layers below the embeddings; default
-	// 3e-4, because a few numbers above them move all tuples at once.
+	// 1e-5: from a hundred problems little can be learned about so many numbers,
+	// and larger rates overfit.
 	EmbeddingRate float64 `json:"lr_embed"`
 	// Batch is what a step learns from; default ByProblem.
 	Batch Batch `json:"batch"`
@@ -80,7 +81,7 @@ func Preset(name string, features int) (Config, error) {
 func (c Config) Defaults() Config {
 	c.Epochs = cmp.Or(c.Epochs, 25)
 	c.Rate = cmp.Or(c.Rate, 0.01)
-	c.EmbeddingRate = cmp.Or(c.EmbeddingRate, 3e-4)
+	c.EmbeddingRate = cmp.Or(c.EmbeddingRate, 1e-5)
 	c.Batch = cmp.Or(c.Batch, ByProblem)
 	c.Start = cmp.Or(c.Start, FromRegression)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)
