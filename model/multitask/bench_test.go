@@ -1,0 +1,121 @@
+package multitask
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"l2mt/data"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// text makes m related tasks of n unit rows with about 24 of d features each,
+// like the term vectors of short texts.
+func text(m, n, d int) *data.ProblemData {
+	p := &data.ProblemData{Problem: &data.Problem{Name: "text"}}
+	for i := range m {
+		random := data.Stream(1, "text", uint64(i))
+		base := normals(data.Stream(1, "text", 1000), d)
+		for j, v := range normals(random, d) {
+			base[j] += 0.5 * v
+		}
+		part := func() data.Samples {
+			ptr, y := []int{0}, make([]float64, n)
+			var index []int32
+			var value []float32
+			for r := range n {
+				f := 0.0
+				step := max(1, d/24)
+				for c := random.IntN(step); c < d; c += 1 + random.IntN(2*step) {
+					index, value = append(index, int32(c)), append(value, 0.2)
+					f += base[c]
+				}
+				ptr = append(ptr, len(index))
+				y[r] = 1
+				if f < 0 {
+					y[r] = -1
+				}
+			}
+			x, err := data.NewCSR(d, ptr, index, value)
+			if err != nil {
+				panic(err)
+			}
+			return data.Samples{X: x, Y: y}
+		}
+		task := &data.Task{Name: fmt.Sprint(i), Kind: data.Classification}
+		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: part(), ValidationSet: part(), TestSet: part()})
+	}
+	return p
+}
+
+func mustTraining(b *testing.B, p *data.ProblemData) *Problem {
+	b.Helper()
+	train, err := Training(p, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	return train
+}
+
+func BenchmarkFit(b *testing.B) {
+	train := mustTraining(b, text(6, 600, 1000))
+	for name, lambda1 := range map[string]float64{"stl": 1e-4, "snr1": 1e-3, "mtrl": 1e-4} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				mustFit(b, registry[name], train, Params{Lambda1: lambda1}, Options{})
+			}
+		})
+	}
+}
+
+func BenchmarkRefit(b *testing.B) {
+	p := text(6, 600, 1000)
+	omega := gramOf(normals(data.Stream(2, "bench"), 6*9), 6, 9)
+	for b.Loop() {
+		if _, err := Refit(context.Background(), omega, p, TuneOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkNonzeros multiplies by the Hessian, which is where fits spend their
+// time, on more and more rows. The time per nonzero has one value while the
+// rows fit into the caches and another beyond.
+func BenchmarkNonzeros(b *testing.B) {
+	for _, n := range []int{250, 1000, 4000, 16000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			train := mustTraining(b, text(4, n, 1000))
+			nonzeros := 0
+			for _, t := range train.tasks {
+				nonzeros += t.x.NNZ()
+			}
+			v, out := normals(data.Stream(3, "bench"), 4*train.d), make([]float64, 4*train.d)
+			s := newSolver(train, stl{}, Params{Lambda1: 1e-4}, 1)
+			s.place(&s.point)
+			for b.Loop() {
+				s.hessian(out, v)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(nonzeros), "ns/nonzero")
+		})
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	const m, d = 6, 1000
+	s := mat.NewSymDense(m, nil)
+	s.ScaleSym(1.0/40, gramOf(normals(data.Stream(4, "bench"), m*40), m, 40))
+	for _, name := range Names() {
+		p, err := Complete(registry[name], Params{Lambda1: 0.1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := registry[name].Step(s, d, p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
