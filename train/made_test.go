@@ -100,10 +100,11 @@ func config(t testing.TB, preset string, examples []Example) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64; preset == "default" {
-		c.Model.Estimator = "odd-kernel"
-	}
+	c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64
 	c.Epochs, c.Seed = 4, 1
+	if preset == "default" {
+		c.Model.Estimator, c.Rate, c.EmbeddingRate = "odd-kernel", 0.01, 3e-4
+	}
 	return c
 }
 

@@ -184,7 +184,7 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	before := files(t, dir)
 	for want, change := range map[string]func(c *Config){
 		"epochs is 4 there and 5 here":                           func(c *Config) { c.Epochs = 5 },
-		"lr_embed is 1e-05 there and 0.001 here":                func(c *Config) { c.EmbeddingRate = 1e-3 },
+		"lr_embed is 0.0003 there and 0.001 here":                func(c *Config) { c.EmbeddingRate = 1e-3 },
 		"seed is 1 there and 2 here":                             func(c *Config) { c.Seed = 2 },
 		"estimator is odd-kernel there and relu here":            func(c *Config) { c.Model.Estimator = "relu" },
 		"hidden is 6 there and 7 here, lr is 0.01 there":         func(c *Config) { c.Model.Hidden, c.Rate = 7, 0.1 },
