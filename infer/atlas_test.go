@@ -167,3 +167,26 @@ func TestBrokenAtlasIsRefused(t *testing.T) {
 		t.Errorf("the atlas of another network: %v", err)
 	}
 }
+
+// Whatever the file, it is refused or holds places that can be compared.
+func FuzzAtlas(f *testing.F) {
+	f.Add([]byte(`{"problems":[{"name":"a","tasks":["s"],"e":[[1,2]]},{"name":"b","tasks":["s","t"],"e":[[1,2],[3,4]]}],"radius":1}`))
+	f.Add([]byte(`{"problems":[{"name":"a","tasks":["s"],"e":[null]}]}`))
+	f.Add([]byte(`{"problems":[{"name":"a","tasks":["s"],"e":[[1]]},{"tasks":["s"],"e":[[1,2]]}]}`))
+	f.Add([]byte(`{"problems":null}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, AtlasFile), raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, err := LoadAtlas(dir)
+		if err != nil {
+			return
+		}
+		for _, p := range a.Problems {
+			if near := nearest(t, a, p, 1); len(near) != 1 {
+				t.Errorf("nearest to %q: %v", p.Name, near)
+			}
+		}
+	})
+}

@@ -347,3 +347,30 @@ func TestFloatInJSON(t *testing.T) {
 		t.Error("a word is read as a number")
 	}
 }
+
+// Whatever the file, it is refused and left alone, or opened up to its last
+// whole line.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte(`{"problem":"p","model":"stl","params":{"lambda1":1},"omega":[[1]],"validation":{"task":[0],"mean":0},"test":{"task":[0],"mean":0},"seconds":1}` + "\n"))
+	f.Add([]byte(`{"problem":"p","model":"l2mt","scale":"+Inf"}` + "\n" + `{"problem":"p"`))
+	f.Add([]byte("\n"))
+	f.Add([]byte("null\n"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		path := filepath.Join(t.TempDir(), "outcomes.jsonl")
+		if err := os.WriteFile(path, raw, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, err := OpenJournal(path)
+		want := raw
+		if err == nil {
+			want = raw[:bytes.LastIndexByte(raw, '\n')+1]
+			if j.Torn() != (len(want) < len(raw)) {
+				t.Errorf("torn %v", j.Torn())
+			}
+			closed(t, j)
+		}
+		if got, _ := os.ReadFile(path); !bytes.Equal(got, want) {
+			t.Errorf("%q is now %q (%v)", raw, got, err)
+		}
+	})
+}
