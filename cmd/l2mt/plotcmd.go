@@ -155,29 +155,61 @@ func plotEmbedding(path string, atlas *infer.Atlas) error {
 	p.X.Label.Text = fmt.Sprintf("first coordinate (the two keep %.0f %% of the squared distances; a task and its mirror image are one)", 100*kept)
 	p.Y.Label.Text = "second coordinate"
 	p.Add(plotter.NewGrid())
-	var means plotter.XYLabels
-	colours := rainbow.Rainbow(len(groups), 0, 0.9, 0.85, 0.75, 1).Colors()
+	colours := rainbow.Rainbow(len(groups), 0, 0.9, 0.9, 0.7, 1).Colors()
+	var placed plotter.XYs
+	var labels []plot.Plotter // above all marks
 	for i, name := range slices.Sorted(maps.Keys(groups)) {
-		marks, err := plotter.NewScatter(groups[name])
+		mean := centre(groups[name])
+		if err := drawGroup(p, groups[name], mean, colours[i]); err != nil {
+			return fmt.Errorf("plot %s: %w", path, err)
+		}
+		mean = clearOf(mean, placed, at)
+		placed = append(placed, mean)
+		label, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{mean}, Labels: []string{name}})
 		if err != nil {
 			return fmt.Errorf("plot %s: %w", path, err)
 		}
-		marks.GlyphStyle = draw.GlyphStyle{Color: colours[i], Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-		p.Add(marks)
-		means.Labels, means.XYs = append(means.Labels, name), append(means.XYs, centre(groups[name]))
+		style := &label.TextStyle[0]
+		style.Color, style.Font.Size = colours[i], 10
+		style.XAlign, style.YAlign = text.XCenter, text.YBottom
+		label.Offset.Y = vg.Points(3)
+		labels = append(labels, label)
 	}
-	labels, err := plotter.NewLabels(means)
-	if err != nil {
-		return fmt.Errorf("plot %s: %w", path, err)
-	}
-	for i := range labels.TextStyle {
-		labels.TextStyle[i].Color, labels.TextStyle[i].Font.Size = color.Black, 9
-		labels.TextStyle[i].XAlign, labels.TextStyle[i].YAlign = text.XCenter, text.YBottom
-	}
-	labels.Offset.Y = vg.Points(4)
-	p.Add(labels)
+	p.Add(labels...)
 	p.X.Padding, p.Y.Padding = vg.Points(10), vg.Points(10)
 	return savePlots(path, 9*vg.Inch, 8*vg.Inch, p)
+}
+
+// drawGroup draws tasks of one name, tied to their mean.
+func drawGroup(p *plot.Plot, tasks plotter.XYs, mean plotter.XY, c color.Color) error {
+	for _, t := range tasks {
+		tie, err := plotter.NewLine(plotter.XYs{mean, t})
+		if err != nil {
+			return err
+		}
+		tie.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(0.4)}
+		p.Add(tie)
+	}
+	marks, err := plotter.NewScatter(tasks)
+	if err != nil {
+		return err
+	}
+	marks.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
+	p.Add(marks)
+	return nil
+}
+
+// clearOf moves the place of a label up until it covers no other one. The size
+// of a label is taken as a share of the picture.
+func clearOf(at plotter.XY, placed, all plotter.XYs) plotter.XY {
+	left, right, low, high := plotter.XYRange(all)
+	width, height := 0.07*(right-left), 0.022*(high-low)
+	for slices.ContainsFunc(placed, func(o plotter.XY) bool {
+		return math.Abs(o.X-at.X) < width && math.Abs(o.Y-at.Y) < height
+	}) {
+		at.Y += height / 2
+	}
+	return at
 }
 
 func centre(points plotter.XYs) (c plotter.XY) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -14,6 +15,9 @@ import (
 
 	"l2mt/infer"
 )
+
+// singleTask is the line at 1, the error of single-task learning.
+var singleTask = draw.LineStyle{Color: color.Gray{Y: 90}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
 
 // plotSweep draws relative errors with error bars: as curves over numbers, else
 // as marks beside names.
@@ -63,14 +67,9 @@ func (r *sweepResult) series(second int) (all []sweepSeries) {
 		}
 		all[i].rows = append(all[i].rows, row)
 	}
-	first := func(s sweepSeries) int {
-		if s.rows[0].Model == infer.L2MT {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(all, func(a, b sweepSeries) int { return first(a) - first(b) })
-	return all
+	ours := func(s sweepSeries) bool { return s.rows[0].Model == infer.L2MT }
+	others := slices.DeleteFunc(slices.Clone(all), ours)
+	return append(slices.DeleteFunc(all, func(s sweepSeries) bool { return !ours(s) }), others...)
 }
 
 // look is how series i is drawn: L2MT in a strong line, the rest told apart by
@@ -91,7 +90,7 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 	axis := r.Axes[0]
 	all := r.series(1)
 	for i, s := range all {
-		slices.SortStableFunc(s.rows, func(a, b sweepRow) int { return int(math.Copysign(1, float64(a.X-b.X))) })
+		slices.SortStableFunc(s.rows, func(a, b sweepRow) int { return cmp.Compare(a.X, b.X) })
 		var points struct {
 			plotter.XYs
 			plotter.YErrors
@@ -101,7 +100,7 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 				continue
 			}
 			points.XYs = append(points.XYs, plotter.XY{X: aside(float64(row.X), i, len(all), axis.Log, s.rows), Y: float64(row.Relative)})
-			bar := bar0(row.Deviation)
+			bar := halfBar(row.Deviation)
 			points.YErrors = append(points.YErrors, struct{ Low, High float64 }{bar, bar})
 		}
 		line, marks, err := plotter.NewLinePoints(points.XYs)
@@ -117,13 +116,11 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 		p.Add(bars, line, marks)
 		p.Legend.Add(s.title, line, marks)
 		if axis.Fit && s.rows[0].Model == infer.L2MT {
-			if err := drawBound(p, s); err != nil {
-				return err
-			}
+			drawBound(p, s, line.Color)
 		}
 	}
 	one := plotter.NewFunction(func(float64) float64 { return 1 })
-	one.LineStyle = draw.LineStyle{Color: color.Gray{Y: 90}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
+	one.LineStyle = singleTask
 	p.Add(one)
 	p.Y.Min, p.Y.Max = min(p.Y.Min, 1), max(p.Y.Max, 1)
 	p.X.Padding, p.Y.Padding = vg.Points(6), vg.Points(6)
@@ -151,7 +148,8 @@ func aside(x float64, i, n int, log bool, rows []sweepRow) float64 {
 	return x + 0.03*place*(last-first)
 }
 
-func bar0(f infer.Float) float64 {
+// halfBar is nothing where there is no standard error.
+func halfBar(f infer.Float) float64 {
 	if math.IsNaN(float64(f)) {
 		return 0
 	}
@@ -160,7 +158,7 @@ func bar0(f infer.Float) float64 {
 
 // drawBound fits a + b q^-1/2, the shape of the bound of Theorem 4, to the
 // means of a series.
-func drawBound(p *plot.Plot, s sweepSeries) error {
+func drawBound(p *plot.Plot, s sweepSeries, c color.Color) {
 	var root, y []float64
 	for _, row := range s.rows {
 		root, y = append(root, 1/math.Sqrt(float64(row.X))), append(y, float64(row.Relative))
@@ -168,10 +166,9 @@ func drawBound(p *plot.Plot, s sweepSeries) error {
 	a, b := stat.LinearRegression(root, y, nil, false)
 	curve := plotter.NewFunction(func(q float64) float64 { return a + b/math.Sqrt(q) })
 	curve.XMin, curve.XMax = float64(s.rows[0].X), float64(s.rows[len(s.rows)-1].X)
-	curve.LineStyle = draw.LineStyle{Color: color.Black, Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
+	curve.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
 	p.Add(curve)
 	p.Legend.Add(fmt.Sprintf("%s: %.3f %+.3f q^-1/2, least squares", s.title, a, b), curve)
-	return nil
 }
 
 // drawMarks draws a row for every value of the first axis, or for every method
@@ -180,7 +177,7 @@ func drawMarks(p *plot.Plot, r *sweepResult) (lines int, err error) {
 	var names []string
 	all := r.series(1)
 	if len(r.Axes) == 0 {
-		all = []sweepSeries{{title: "mean over seeds"}}
+		all = []sweepSeries{{}}
 		for _, s := range r.series(0) {
 			all[0].rows = append(all[0].rows, s.rows...)
 		}
@@ -204,7 +201,7 @@ func drawMarks(p *plot.Plot, r *sweepResult) (lines int, err error) {
 		for _, row := range s.rows {
 			y := float64(slices.Index(names, name(row))) - 0.5*(float64(i)-float64(len(all)-1)/2)/float64(len(all))
 			points.XYs = append(points.XYs, plotter.XY{X: float64(row.Relative), Y: y})
-			bar := bar0(row.Deviation)
+			bar := halfBar(row.Deviation)
 			points.XErrors = append(points.XErrors, struct{ Low, High float64 }{bar, bar})
 		}
 		marks, err := plotter.NewScatter(points.XYs)
@@ -218,13 +215,15 @@ func drawMarks(p *plot.Plot, r *sweepResult) (lines int, err error) {
 		bars.LineStyle, marks.GlyphStyle = look(i, s.rows[0])
 		bars.LineStyle.Width, bars.LineStyle.Dashes = vg.Points(1), nil
 		p.Add(bars, marks)
-		p.Legend.Add(s.title, marks)
+		if s.title != "" {
+			p.Legend.Add(s.title, marks)
+		}
 	}
 	one, err := plotter.NewLine(plotter.XYs{{X: 1, Y: -0.6}, {X: 1, Y: float64(len(names)) - 0.4}})
 	if err != nil {
 		return 0, err
 	}
-	one.LineStyle = draw.LineStyle{Color: color.Gray{Y: 90}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
+	one.LineStyle = singleTask
 	p.Add(one)
 	p.NominalY(names...)
 	p.Y.Min, p.Y.Max = -0.6, float64(len(names))-0.4

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -109,7 +110,7 @@ func (r *sweepResult) add(s *setup, table *infer.Table) {
 	}
 }
 
-// finish takes the means over the seeds.
+// finish takes the means over the seeds, and puts the best of a point first.
 func (r *sweepResult) finish() {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -123,6 +124,14 @@ func (r *sweepResult) finish() {
 			row.Deviation = row.runs[0].StandardError
 		}
 		row.Error, row.Seconds, row.Seeds = stat.Mean(errors, nil), stat.Mean(seconds, nil), len(row.runs)
+	}
+	for from := 0; from < len(r.Rows); {
+		to := from + 1
+		for to < len(r.Rows) && slices.Equal(r.Rows[to].At, r.Rows[from].At) {
+			to++
+		}
+		slices.SortStableFunc(r.Rows[from:to], func(a, b sweepRow) int { return cmp.Compare(a.Error, b.Error) })
+		from = to
 	}
 }
 
