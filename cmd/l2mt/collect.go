@@ -61,7 +61,7 @@ func (c *collectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	summary, err := c.collect(e, collector, problems)
+	summary, err := c.collect(e, collector, config, problems)
 	if err := errors.Join(err, collector.Close()); err != nil {
 		return err
 	}
@@ -74,7 +74,10 @@ type collected struct {
 	collect.Summary
 }
 
-func (c *collectCmd) collect(e *env, collector *collect.Collector, problems *problemSet) (collect.Summary, error) {
+func (c *collectCmd) collect(e *env, collector *collect.Collector, config collect.Config, problems *problemSet) (collect.Summary, error) {
+	if config.Shards > 1 {
+		e.remark("shard %d (from 0) of %d", config.Shard, config.Shards)
+	}
 	for _, w := range collector.Warnings() {
 		e.remark("warning: %v", w)
 	}

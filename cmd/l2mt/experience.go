@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -159,6 +160,9 @@ type derived struct {
 func (e *env) derive(out string, dirs []string, makeStore func() (*experience.Summary, error)) error {
 	problems, err := rebased(out, dirs...)
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
 	s, err := makeStore()

@@ -45,6 +45,9 @@ func openProblemSet(path, dataset string) (*problemSet, error) {
 			return nil, err
 		}
 		s.fingerprint = s.dataset.Fingerprint()
+		if _, err := s.Problem(0); err != nil { // if only because they are of another dataset
+			return nil, err
+		}
 	}
 	if files := taskFiles(file); len(files) > 0 {
 		s.fingerprint, err = s.sumWith(files)

@@ -1,0 +1,403 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data"
+	"l2mt/data/experience/experiencetest"
+)
+
+// tinyProblems samples problems on the digits whose fits take milliseconds.
+func tinyProblems(t *testing.T, n int) string {
+	t.Helper()
+	dir := t.TempDir()
+	mustL2mt(t, "problems", "sample", "--out", dir, "--train", fmt.Sprint(n), "--test", "1", "--seed", "4",
+		"--min-tasks", "2", "--max-tasks", "4", "--train-fraction", "0.04", "--validation-fraction", "0.1", "--prepare", "unit")
+	return filepath.Join(dir, "train.json")
+}
+
+// mustL2mt runs one command line in process, which has to succeed.
+func mustL2mt(t *testing.T, args ...string) (stdout string) {
+	t.Helper()
+	code, stdout, stderr := l2mt(t, args...)
+	if code != exitDone {
+		t.Fatalf("l2mt %v: exit code %d\n%s%s", args, code, stdout, stderr)
+	}
+	return stdout
+}
+
+// collection is a run of the command over many small tuples.
+type collection struct {
+	out  string
+	args []string
+}
+
+const shard = "shard-0-of-1.jsonl"
+
+// tuplesAProblem is what collections make of every problem: single-task
+// learning, three models and explorations.
+const tuplesAProblem = 1 + 3*4 + 24
+
+func newCollection(t *testing.T, problems string) collection {
+	out := experiencetest.Dir(t)
+	return collection{out, []string{"collect", "--problems", problems, "--out", out,
+		"--models", "rmtl,snr2,ssnr2", "--draws", "4", "--explore", "24", "--workers", "2"}}
+}
+
+// start starts the command as a process of its own.
+func (c collection) start(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.Command("l2mt", c.args...)
+	stderr := new(bytes.Buffer)
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // if the test ends early
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	return cmd, stderr
+}
+
+// grow waits until the shard has grown by so many bytes.
+func (c collection) grow(t *testing.T, bytes int64) {
+	t.Helper()
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(c.out, shard))
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	first, begin := size(), time.Now()
+	for size() < first+bytes {
+		if time.Since(begin) > time.Minute {
+			t.Fatal("no tuple in a minute")
+		}
+		time.Sleep(200 * time.Microsecond)
+	}
+}
+
+// whole returns the whole lines of the shard.
+func (c collection) whole(t *testing.T) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(c.out, shard))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return raw[:bytes.LastIndexByte(raw, '\n')+1]
+}
+
+// files returns what merging the store gives.
+func (c collection) files(t *testing.T) map[string]string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "merged")
+	mustL2mt(t, "experience", "merge", c.out, "--out", out)
+	return files(t, out)
+}
+
+func files(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[e.Name()] = string(raw)
+	}
+	return found
+}
+
+// The process is killed fifty times, at its start and at work. What it had
+// recorded stays, what is there is sound, and in the end everything is as if
+// nothing had happened.
+func TestCollectKilledFiftyTimes(t *testing.T) {
+	problems := tinyProblems(t, 9)
+	c := newCollection(t, problems)
+	random := data.Stream(1, "kill")
+	recorded := c.whole(t)
+	for round := range 50 {
+		cmd, stderr := c.start(t)
+		if round%5 == 0 {
+			time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond)
+		} else {
+			c.grow(t, 1+random.Int64N(4000))
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatalf("round %d: %v\n%s", round, err, stderr)
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Fatalf("round %d: the run ended before it was killed; it needs more to do", round)
+		}
+		now := c.whole(t)
+		if !bytes.HasPrefix(now, recorded) {
+			t.Fatalf("round %d: what was recorded is gone", round)
+		}
+		recorded = now
+		experiencetest.MustCheck(t, c.out)
+	}
+	if lines := bytes.Count(recorded, []byte("\n")); lines < 50 {
+		t.Errorf("only %d tuples before the last kill", lines)
+	}
+	mustL2mt(t, c.args...)
+
+	whole := newCollection(t, problems)
+	mustL2mt(t, whole.args...)
+	if got, want := bytes.Count(whole.whole(t), []byte("\n")), 9*tuplesAProblem; got != want {
+		t.Errorf("%d tuples, want %d", got, want)
+	}
+	if d := cmp.Diff(whole.files(t), c.files(t)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCollectInterrupted(t *testing.T) {
+	c := newCollection(t, tinyProblems(t, 6))
+	total := 6 * tuplesAProblem
+	cmd, stderr := c.start(t)
+	c.grow(t, 5000)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Fatalf("%v, want exit code %d\n%s", err, exitInterrupted, stderr)
+	}
+	made := bytes.Count(c.whole(t), []byte("\n"))
+	for _, says := range []string{"finishing the tuples at hand", fmt.Sprintf("%d tuples made, 0 of them failed; 0 were there before", made), "l2mt: interrupted"} {
+		if !strings.Contains(stderr.String(), says) {
+			t.Errorf("stderr does not say %q:\n%s", says, stderr)
+		}
+	}
+	if raw, err := os.ReadFile(filepath.Join(c.out, shard)); err != nil || !bytes.Equal(raw, c.whole(t)) {
+		t.Errorf("the shard ends in a torn line: %v", err)
+	}
+	var summary struct{ Made, Failed, Had int }
+	if err := json.Unmarshal([]byte(mustL2mt(t, append([]string{"--json"}, c.args...)...)), &summary); err != nil {
+		t.Fatal(err)
+	}
+	if summary.Had != made || summary.Made != total-made || summary.Failed != 0 {
+		t.Errorf("the second run: %+v; the first made %d of %d", summary, made, total)
+	}
+}
+
+// SIGTERM is how batch systems take a machine away.
+func TestCollectTerminated(t *testing.T) {
+	c := newCollection(t, tinyProblems(t, 6))
+	cmd, stderr := c.start(t)
+	c.grow(t, 1)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("%v, want exit code %d\n%s", err, exitInterrupted, stderr)
+	}
+}
+
+func TestCollectorsSideBySide(t *testing.T) {
+	problems := tinyProblems(t, 6)
+	c := newCollection(t, problems)
+	c.args = append(c.args, "--shard", "0/2")
+	cmd, _ := c.start(t)
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		if info, err := os.Stat(filepath.Join(c.out, "shard-0-of-2.jsonl")); err == nil && info.Size() > 0 {
+			break
+		}
+		if time.Since(begin) > time.Minute {
+			t.Fatal("no tuple in a minute")
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil { // so that it does not finish meanwhile
+		t.Fatal(err)
+	}
+	code, stdout, stderr := l2mt(t, c.args...)
+	if code != exitFailed || stdout != "" || !strings.Contains(stderr, "shard-0-of-2.jsonl: shard is locked: another process is writing it") {
+		t.Errorf("the second collector: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	mustL2mt(t, append(c.args, "--shard", "1/2")...)
+	if err := errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	whole := newCollection(t, problems)
+	mustL2mt(t, whole.args...)
+	if d := cmp.Diff(whole.files(t), c.files(t)); d != "" {
+		t.Error(d)
+	}
+}
+
+// A limit on the size of files stands for a full disk.
+func TestCollectOnFullDisk(t *testing.T) {
+	problems := tinyProblems(t, 3)
+	c := newCollection(t, problems)
+	const blocks = 100 // of 512 bytes; some shells count more
+	cmd := exec.Command("sh", append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec l2mt "$@"`, blocks), "sh"}, c.args...)...)
+	raw, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(string(raw), shard+": file too large") {
+		t.Errorf("%v, want exit code %d\n%s", err, exitFailed, raw)
+	}
+	if n := len(c.whole(t)); n == 0 {
+		t.Error("nothing was recorded before the disk was full")
+	}
+	experiencetest.MustCheck(t, c.out)
+	mustL2mt(t, c.args...)
+	whole := newCollection(t, problems)
+	mustL2mt(t, whole.args...)
+	if d := cmp.Diff(whole.files(t), c.files(t)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCollectIntoReadOnlyDirectory(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may write anywhere")
+	}
+	problems := tinyProblems(t, 1)
+	c := newCollection(t, problems)
+	mustL2mt(t, c.args...)
+	before := files(t, c.out)
+	if err := os.Chmod(c.out, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(c.out, 0o755)
+	code, stdout, stderr := l2mt(t, append(c.args, "--shard", "0/2")...)
+	if code != exitFailed || stdout != "" || !strings.Contains(stderr, "permission denied") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if d := cmp.Diff(before, files(t, c.out)); d != "" {
+		t.Error(d)
+	}
+}
+
+// Stores of something else are left as they are, down to the problem files.
+func TestCollectLeavesForeignStoresAlone(t *testing.T) {
+	c := newCollection(t, tinyProblems(t, 1))
+	mustL2mt(t, c.args...)
+	before := files(t, c.out)
+	other := t.TempDir()
+	rows := "a,label\n"
+	for i := range 40 {
+		rows += fmt.Sprintf("%d,%c\n", i, 'x'+i%3)
+	}
+	if err := os.WriteFile(filepath.Join(other, "rows.csv"), []byte(rows), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mustL2mt(t, "problems", "sample", "--dataset", filepath.Join(other, "rows.csv"), "--out", other, "--train", "1", "--test", "1", "--min-tasks", "1", "--max-tasks", "1")
+	for _, run := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--problems", filepath.Join(other, "train.json")}, "conflict: the dataset's fingerprint is "},
+		{[]string{"--seed", "9"}, "conflict: the seed is 1 in "},
+		{[]string{"--o", "model"}, `conflict: config.o is "refit" in `},
+	} {
+		code, stdout, stderr := l2mt(t, append(c.args, run.args...)...)
+		if code != exitFailed || stdout != "" || !strings.Contains(stderr, run.says) {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q", run.args, code, stdout, stderr)
+		}
+		if d := cmp.Diff(before, files(t, c.out)); d != "" {
+			t.Errorf("%v: %s", run.args, d)
+		}
+	}
+}
+
+func TestCollectWrongUsage(t *testing.T) {
+	problems := tinyProblems(t, 1)
+	for _, run := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--models", "nonsense"}, `model "nonsense": unknown model: the models are amtl, `},
+		{[]string{"--models", "mtrl,mtrl"}, `model "mtrl" is named twice`},
+		{[]string{"--draws", "0"}, "--draws=0: there must be at least one"},
+		{[]string{"--explore=-1"}, "--explore=-1: it must not be negative"},
+		{[]string{"--workers=-1"}, "--workers=-1: it must not be negative"},
+		{[]string{"--o", "gold"}, `--o must be one of "refit","model"`},
+		{[]string{"--shard", "3/3"}, "--shard=3/3: it must be I/N with I in 0..N-1"},
+		{[]string{"--propose", t.TempDir() + "/nowhere"}, "nowhere"},
+	} {
+		out := filepath.Join(t.TempDir(), "e")
+		code, stdout, stderr := l2mt(t, append([]string{"collect", "--problems", problems, "--out", out}, run.args...)...)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, run.says) {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q", run.args, code, stdout, stderr)
+		}
+		if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v: %s was made", run.args, out)
+		}
+	}
+}
+
+func TestShardOf(t *testing.T) {
+	for _, c := range []struct {
+		flag          string
+		env           map[string]string
+		shard, shards int
+		says          string
+	}{
+		{"", nil, 0, 1, ""},
+		{"0/1", nil, 0, 1, ""},
+		{"2/5", nil, 2, 5, ""},
+		{"5/5", nil, 0, 0, "--shard=5/5"},
+		{"-1/5", nil, 0, 0, "--shard=-1/5"},
+		{"2", nil, 0, 0, "--shard=2"},
+		{"a/b", nil, 0, 0, "--shard=a/b"},
+		{"1/2/3", nil, 0, 0, "--shard=1/2/3"},
+
+		{"", slurm("3", "10", "0", "1"), 3, 10, ""},
+		{"", slurm("3", "10", "1", "1"), 2, 10, ""},
+		{"", slurm("8", "3", "4", "2"), 2, 3, ""}, // --array=4-8:2
+		{"", slurm("3", "10", "", ""), 3, 10, ""},
+		{"1/2", slurm("3", "10", "0", "1"), 1, 2, ""},
+		{"", slurm("7", "3", "1", "1"), 0, 0, "shard 6 (from 0) of 3"}, // --array=1,5,7
+		{"", slurm("0", "3", "1", "1"), 0, 0, "shard -1 (from 0) of 3"},
+		{"", slurm("3", "", "0", "1"), 0, 0, `SLURM_ARRAY_TASK_COUNT="" in the environment is not a number`},
+		{"", slurm("x", "3", "0", "1"), 0, 0, `SLURM_ARRAY_TASK_ID="x" in the environment is not a number`},
+		{"0/1", slurm("x", "3", "0", "1"), 0, 1, ""},
+
+		{"", map[string]string{"JOB_COMPLETION_INDEX": "4", "L2MT_SHARDS": "5"}, 4, 5, ""},
+		{"", map[string]string{"JOB_COMPLETION_INDEX": "0", "L2MT_SHARDS": "1"}, 0, 1, ""},
+		{"", map[string]string{"JOB_COMPLETION_INDEX": "4"}, 0, 0, `L2MT_SHARDS="" in the environment is not a number`},
+		{"", map[string]string{"JOB_COMPLETION_INDEX": "5", "L2MT_SHARDS": "5"}, 0, 0, "shard 5 (from 0) of 5"},
+		{"", map[string]string{"L2MT_SHARDS": "5"}, 0, 1, ""},
+	} {
+		shard, shards, err := shardOf(c.flag, func(name string) string { return c.env[name] })
+		if c.says != "" {
+			if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("--shard=%q in %v: error %v, want %q", c.flag, c.env, err, c.says)
+			}
+			continue
+		}
+		if err != nil || shard != c.shard || shards != c.shards {
+			t.Errorf("--shard=%q in %v: %d/%d, %v; want %d/%d", c.flag, c.env, shard, shards, err, c.shard, c.shards)
+		}
+	}
+}
+
+func slurm(id, count, first, step string) map[string]string {
+	return map[string]string{
+		"SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_COUNT": count,
+		"SLURM_ARRAY_TASK_MIN": first, "SLURM_ARRAY_TASK_STEP": step,
+	}
+}
