@@ -24,7 +24,7 @@ import (
 
 // writeTable prints a table of methods.
 func writeTable(w io.Writer, table *infer.Table) {
-	fmt.Fprintf(w, "relative error: mean test error over that of STL, %d problems; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
+	fmt.Fprintf(w, "relative error: mean test error over that of STL, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "relative\tper problem\ts.e.\ttest error\tto STL\tp\tw/t/l\tto best\tp\tw/t/l\tseconds\t  method")
@@ -130,7 +130,7 @@ func saveJSON(path string, v any) error {
 // learning, with their standard errors.
 func plotTable(path string, table *infer.Table) error {
 	p := plot.New()
-	p.Title.Text = fmt.Sprintf("Test error relative to single-task learning, %d problems", len(table.Problems))
+	p.Title.Text = fmt.Sprintf("Test error relative to single-task learning, problems: %d", len(table.Problems))
 	p.X.Label.Text = "mean over problems of the relative error, with standard error (left of 1 is better)"
 	p.X.Tick.Marker = shiftedTicks{by: 1}
 	p.Add(plotter.NewGrid())
@@ -183,7 +183,7 @@ func plotTable(path string, table *infer.Table) error {
 type shiftedTicks struct{ by float64 }
 
 func (s shiftedTicks) Ticks(low, high float64) []plot.Tick {
-	ticks := plot.DefaultTicks{}.Ticks(low+s.by, high+s.by)
+	ticks := plainTicks{}.Ticks(low+s.by, high+s.by)
 	for i := range ticks {
 		if ticks[i].Label != "" { // the default labels have too few digits
 			ticks[i].Label = number(ticks[i].Value)

@@ -211,3 +211,15 @@ func TestRowsAreMeansOverSeeds(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 }
+
+func TestTicksHaveDifferentLabels(t *testing.T) {
+	for _, c := range [][2]float64{{0.945, 1.109}, {0.9, 1}, {-3, 12}, {0.99, 1.004}, {1e-4, 3e-4}} {
+		seen := map[string]bool{}
+		for _, tick := range (plainTicks{}).Ticks(c[0], c[1]) {
+			if tick.Label != "" && seen[tick.Label] {
+				t.Errorf("between %v and %v there are two ticks %s", c[0], c[1], tick.Label)
+			}
+			seen[tick.Label] = true
+		}
+	}
+}

@@ -41,6 +41,7 @@ func newPlot(title, x, y string, lines ...series) (*plot.Plot, error) {
 	p.Title.TextStyle.Font.Size = font.Length(13)
 	p.Title.Padding = vg.Points(6)
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
+	p.Y.Tick.Marker = plainTicks{}
 	p.Add(plotter.NewGrid())
 	for i, s := range lines {
 		var points plotter.XYs
@@ -121,6 +122,20 @@ func logarithmic(a *plot.Axis) {
 	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	a.Min = math.Pow(10, math.Floor(math.Log10(a.Min)))
 	a.Max = math.Pow(10, math.Ceil(math.Log10(a.Max)))
+}
+
+// plainTicks label what they mark with all the digits of the value. The default
+// ones round to a digit too few, so that two may look the same.
+type plainTicks struct{}
+
+func (plainTicks) Ticks(lo, hi float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(lo, hi)
+	for i, t := range ticks {
+		if t.Label != "" {
+			ticks[i].Label = strconv.FormatFloat(math.Round(t.Value*1e9)/1e9, 'g', -1, 64)
+		}
+	}
+	return ticks
 }
 
 // wholeTicks mark whole numbers only, such as epochs.

@@ -30,12 +30,13 @@ func plotSweep(path string, r *sweepResult) error {
 	label := "test error relative to STL (bars: standard error " + r.spread() + ")"
 	if len(r.Axes) > 0 && r.Axes[0].Numeric {
 		p.X.Label.Text, p.Y.Label.Text = r.Axes[0].Label, label
+		p.Y.Tick.Marker = plainTicks{}
 		if err := drawCurves(p, r); err != nil {
 			return fmt.Errorf("plot %s: %w", path, err)
 		}
 		return savePlots(path, 8*vg.Inch, 7.5*vg.Inch, p)
 	}
-	p.X.Label.Text = label
+	p.X.Label.Text, p.X.Tick.Marker = label, plainTicks{}
 	names, err := drawMarks(p, r)
 	if err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
