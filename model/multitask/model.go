@@ -49,6 +49,13 @@ type Convex interface {
 	Support(t *mat.SymDense, c *Covariance, p Params) float64
 }
 
+// bounded is a Convex model whose Support is +Inf for large T.
+type bounded interface {
+	Convex
+	// domain returns the largest factor by which T may be multiplied.
+	domain(t *mat.SymDense, p Params) float64
+}
+
 // Info describes a model.
 type Info struct {
 	// Name is what the model is registered under.

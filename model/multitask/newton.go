@@ -29,6 +29,7 @@ type solver struct {
 	data   []float64 // gradient of the losses with respect to W', m x d
 	trial  point
 	step   point       // the direction dW' and its scores
+	thin   *thin       // replaces the root and follow in wide problems of low rank
 	u      [][]float64 // scratch for Hessian products
 	t1     []float64   // scratch, m x d
 	t2, t3 []float64
@@ -128,6 +129,15 @@ func (s *solver) hessian(dst, v []float64) {
 // multiply sets dst to the Hessian in Z times v, both k x d.
 func (s *solver) multiply(dst, v []float64, root, rootT *mat.Dense) {
 	w, g := s.t1, s.t2
+	if s.thin != nil {
+		s.thin.rotate(w, v)
+		clear(g)
+		s.hessian(g, w)
+		s.thin.addCurvature(g, w, s.params.Lambda1)
+		s.thin.rotate(dst, g)
+		add(s.params.Lambda1, v, dst)
+		return
+	}
 	rotate(w, root, v, s.d)
 	clear(g)
 	s.hessian(g, w)
@@ -170,18 +180,28 @@ func (s *solver) hint() hint {
 // objective is above its minimum and whether the step lowered it.
 func (s *solver) advance(forcing, enough float64) (above float64, moved bool, err error) {
 	root, l1 := s.rel.root, s.params.Lambda1
-	s.follow = nil
+	s.follow, s.thin = nil, nil
 	if s.rel.curve != nil {
-		s.follow = s.rel.curve()
+		if s.thin = s.newThin(); s.thin == nil {
+			s.follow = s.rel.curve()
+		}
 	}
 	rootT := mat.DenseCopyOf(root.T())
 	_, k := root.Dims()
 	size := k * s.d
 	z, x, dir, res := s.cg[0][:size], s.cg[1][:size], s.cg[2][:size], s.cg[3][:size]
 	s.gradient()
-	rotate(res, rootT, s.data, s.d)
 	rotate(z, s.rel.inverse, s.w, s.d)
-	add(l1, z, res)
+	if s.thin != nil {
+		// Here k = m and Z is not the one of the root.
+		rotate(s.t1, mat.DenseCopyOf(s.rel.inverse.T()), z, s.d)
+		scale(l1, s.t1)
+		add(1, s.data, s.t1)
+		s.thin.rotate(res, s.t1)
+	} else {
+		rotate(res, rootT, s.data, s.d)
+		add(l1, z, res)
+	}
 	norm := inner(res, res)
 	if norm == 0 {
 		return 0, false, nil
@@ -198,7 +218,11 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 		copy(res, gradient)
 		slope, _ = s.conjugate(x, dir, res, z, root, rootT, norm, target)
 	}
-	rotate(s.step.w, root, x, s.d)
+	if s.thin != nil {
+		s.thin.rotate(s.step.w, x)
+	} else {
+		rotate(s.step.w, root, x, s.d)
+	}
 	above = -slope / 2
 	moved, err = s.search(slope)
 	return above, moved, err
@@ -292,14 +316,12 @@ func (s *solver) lower(p *point) float64 {
 	if !math.IsInf(at, 1) {
 		return free - at
 	}
-	lo, hi := 0.0, 1.0
-	for hi-lo > 1e-13 {
-		c := (lo + hi) / 2
-		if math.IsInf(support(c), 1) {
-			hi = c
-		} else {
-			lo = c
-		}
+	// The support is finite for smaller T, and c^2 makes T small enough.
+	c := 1.0
+	if b, ok := s.model.(bounded); ok {
+		var whole mat.SymDense
+		whole.ScaleSym(1/(2*s.params.Lambda1), t)
+		c = math.Sqrt(b.domain(&whole, s.params)) * (1 - 1e-14)
 	}
-	return lo*free - support(lo)
+	return c*free - support(c)
 }

@@ -13,6 +13,7 @@ type relation struct {
 	// cov is the covariance, nil for spectral models, which do with omega.
 	cov   *Covariance
 	omega *Spectrum
+	s     []float64 // the eigenvalues of S that belong to omega's
 	// root is Q (m x k) with Omega = Q Q', and inverse its pseudo-inverse.
 	root, inverse *mat.Dense
 	// curve returns how the inverse of Omega follows S: its derivative along a
@@ -133,7 +134,7 @@ func relateSpectrum(model spectral, s *mat.SymDense, d int, p Params) (*relation
 	m := len(e.Values)
 	mu := make([]float64, m)
 	model.spectrum(mu, e.Values, p)
-	rel := &relation{omega: &Spectrum{Values: mu, Vectors: e.Vectors}}
+	rel := &relation{omega: &Spectrum{Values: mu, Vectors: e.Vectors}, s: e.Values}
 	for k, v := range e.Values {
 		if mu[k] > 0 {
 			rel.value += p.Lambda1 / 2 * v / mu[k]

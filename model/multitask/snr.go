@@ -89,3 +89,10 @@ func (s snr) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	}
 	return sum
 }
+
+func (s snr) domain(t *mat.SymDense, p Params) float64 {
+	if top := largest(t); s.power(p) == 1 && top > 0 {
+		return p.Lambda2 / top
+	}
+	return 1
+}

@@ -106,6 +106,14 @@ func (spatsLiteral) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	return 0
 }
 
+func (spatsLiteral) domain(t *mat.SymDense, p Params) float64 {
+	top := 0.0
+	for i := range t.SymmetricDim() {
+		top = max(top, t.At(i, i))
+	}
+	return p.Lambda2 / top
+}
+
 // curve differentiates Lambda1/2 P S P = Lambda2 sign(Omega) + nu I, with
 // P = Omega^-1, on the nonzero entries of Omega under tr(Omega) = 1.
 func (spats) curve(c *Covariance, s *mat.SymDense, _ int, p Params) func(*mat.Dense) *mat.Dense {

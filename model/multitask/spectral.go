@@ -98,32 +98,8 @@ func identity(m int, c float64) *mat.SymDense {
 // eigenvalues, which are numerical: exact enough for Newton's method, and
 // they need nothing but the model's spectrum.
 func spectralCurve(model spectral, s *Spectrum, mu []float64, p Params) func(*mat.Dense) *mat.Dense {
-	const h = 1e-5
 	m := len(mu)
-	slope, diagonal := mat.NewDense(m, m, nil), mat.NewDense(m, m, nil)
-	up, down, moved := make([]float64, m), make([]float64, m), slices.Clone(s.Values)
-	for j, v := range s.Values {
-		if v == 0 {
-			continue
-		}
-		moved[j] = v * (1 + h)
-		model.spectrum(up, moved, p)
-		moved[j] = v * (1 - h)
-		model.spectrum(down, moved, p)
-		moved[j] = v
-		for i := range m {
-			diagonal.Set(i, j, (1/up[i]-1/down[i])/(2*h*v))
-		}
-	}
-	for i := range m {
-		for j := range m {
-			if gap := s.Values[i] - s.Values[j]; math.Abs(gap) > 1e-6*s.Values[max(i, j)] {
-				slope.Set(i, j, (1/mu[i]-1/mu[j])/gap)
-			} else {
-				slope.Set(i, j, diagonal.At(i, i)-diagonal.At(i, j))
-			}
-		}
-	}
+	slope, diagonal := inverseSlopes(model, s.Values, mu, 0, p)
 	u := s.Vectors
 	return func(ds *mat.Dense) *mat.Dense {
 		change := triple(u.T(), ds, u)
@@ -141,4 +117,37 @@ func spectralCurve(model spectral, s *Spectrum, mu []float64, p Params) func(*ma
 		}
 		return triple(u, dp, u.T())
 	}
+}
+
+// inverseSlopes returns how the inverses of the eigenvalues mu of Omega follow
+// those of S, from the given one on: divided differences, and derivatives.
+func inverseSlopes(model spectral, s, mu []float64, first int, p Params) (slope, diagonal *mat.Dense) {
+	const h = 1e-5
+	k := len(mu) - first
+	slope, diagonal = mat.NewDense(k, k, nil), mat.NewDense(k, k, nil)
+	up, down, moved := make([]float64, len(mu)), make([]float64, len(mu)), slices.Clone(s)
+	for j := range k {
+		v := s[first+j]
+		if v == 0 {
+			continue
+		}
+		moved[first+j] = v * (1 + h)
+		model.spectrum(up, moved, p)
+		moved[first+j] = v * (1 - h)
+		model.spectrum(down, moved, p)
+		moved[first+j] = v
+		for i := range k {
+			diagonal.Set(i, j, (1/up[first+i]-1/down[first+i])/(2*h*v))
+		}
+	}
+	for i := range k {
+		for j := range k {
+			if gap := s[first+i] - s[first+j]; math.Abs(gap) > 1e-6*s[first+max(i, j)] {
+				slope.Set(i, j, (1/mu[first+i]-1/mu[first+j])/gap)
+			} else {
+				slope.Set(i, j, diagonal.At(i, i)-diagonal.At(i, j))
+			}
+		}
+	}
+	return slope, diagonal
 }
