@@ -94,7 +94,7 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 	if err != nil {
 		return nil, err
 	}
-	if err := check(problems, o.Pool); err != nil {
+	if err := o.Check(problems); err != nil {
 		return nil, err
 	}
 	cells := o.cells(n, problems)
@@ -132,7 +132,9 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 	return outcomes, nil
 }
 
-func check(problems, pool []*data.ProblemData) error {
+// Check reports what keeps problems from being evaluated: names that are not
+// unique, and tasks without validation or test rows, in the pool too.
+func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	names := map[string]bool{}
 	for _, p := range problems {
 		if names[p.Name] {
@@ -140,7 +142,7 @@ func check(problems, pool []*data.ProblemData) error {
 		}
 		names[p.Name] = true
 	}
-	for _, p := range slices.Concat(problems, pool) {
+	for _, p := range slices.Concat(problems, o.Pool) {
 		if err := complete(p); err != nil {
 			return err
 		}

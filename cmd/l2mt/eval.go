@@ -52,6 +52,9 @@ func (c *evalCmd) Run(e *env) error {
 			return err
 		}
 	}
+	if err := o.Check(problems); err != nil {
+		return err
+	}
 	table, err := c.evaluate(e, network, problems, o)
 	if err != nil {
 		return err
@@ -110,7 +113,7 @@ func (c *evalCmd) evaluate(e *env, n *infer.Network, problems []*data.ProblemDat
 	}
 	outcomes, err := infer.Evaluate(e, n, problems, o)
 	if err != nil {
-		if c.Out != "" {
+		if o.Journal != nil && o.Journal.Len() > 0 {
 			e.remark("the outcomes so far are in %s; the same command goes on", c.Out)
 		}
 		return nil, err

@@ -40,9 +40,9 @@ type fitCmd struct {
 	problemFlags `embed:""`
 	Model        string             `default:"all" help:"A multitask model (${models}), or \"all\" for the table of the paper's ten."`
 	Tune         bool               `help:"Choose the hyperparameters on the validation rows. Implied unless --lambda1 is given."`
-	Lambda1      float64            `help:"Strength of tr(W Omega^-1 W')/2."`
-	Lambda2      float64            `help:"Strength of g(Omega); 0 means the model's default."`
-	Hyper        map[string]float64 `help:"A model's own hyperparameters, as r=2."`
+	Lambda1      float64            `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2."`
+	Lambda2      float64            `name:"lambda2" help:"Strength of g(Omega); 0 means the model's default."`
+	Hyper        map[string]float64 `mapsep:"," help:"A model's own hyperparameters, as r=2."`
 	Points       int                `default:"4" help:"Grid points for each hyperparameter beside Lambda1 when tuning."`
 	Workers      int                `help:"Fits at a time; 0 means one per CPU."`
 }
@@ -64,6 +64,9 @@ func (c *fitCmd) Validate() error {
 func (c *fitCmd) Run(e *env) error {
 	problems, err := c.open()
 	if err != nil {
+		return err
+	}
+	if err := (infer.EvaluateOptions{}).Check(problems); err != nil {
 		return err
 	}
 	if c.Workers == 0 {

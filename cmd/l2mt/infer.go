@@ -144,6 +144,8 @@ func (v *view) title() string {
 		return "Omega as the network says"
 	case math.IsInf(scale, 1):
 		return "Omega = I/m, which shares nothing"
+	case scale < 1:
+		return fmt.Sprintf("Omega with rho times %v, which shares more", scale)
 	default:
 		return fmt.Sprintf("Omega with rho times %v, which shares less", scale)
 	}
@@ -301,10 +303,17 @@ func covariance(rows [][]float64) (*mat.SymDense, error) {
 	return a, nil
 }
 
+// mostPrinted is the number of tasks up to which a correlation matrix is printed.
+const mostPrinted = 20
+
 func (r *inferred) write(w io.Writer) {
 	fmt.Fprintf(w, "problem %s, %d tasks\n\n", r.Problem, len(r.Tasks))
 	for _, v := range r.views() {
 		fmt.Fprintf(w, "task correlations of %s; relative error expected %.4f\n", v.title(), v.Expected)
+		if len(r.Tasks) > mostPrinted {
+			fmt.Fprintf(w, "too many to print: see correlation.png and result.json of --out, or --json\n\n")
+			continue
+		}
 		writeMatrix(w, v.Correlation, r.Tasks)
 		fmt.Fprintln(w)
 	}
