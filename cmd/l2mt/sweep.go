@@ -349,7 +349,10 @@ func (s *sweep) train(p *plan, config train.Config) error {
 	quiet := *s.stage
 	quiet.quiet = true // a line for every epoch of every network is too much
 	learn := &trainCmd{Experience: p.experience.path}
-	_, err = learn.train(&quiet, p.network.path, config, examples)
+	result, err := learn.train(&quiet, p.network.path, config, examples)
+	for _, w := range result.Warnings {
+		s.e.remark("warning: %s", w)
+	}
 	return err
 }
 

@@ -50,7 +50,7 @@ type sweepSeries struct {
 	rows  []sweepRow
 }
 
-// series collects the rows that the picture shows, L2MT first. What has no
+// series collects the rows that the picture shows, in the order of Show. What has no
 // relative error, where single-task learning makes none, is left out.
 func (r *sweepResult) series(second int) (all []sweepSeries) {
 	for _, row := range r.Rows {
@@ -68,9 +68,10 @@ func (r *sweepResult) series(second int) (all []sweepSeries) {
 		}
 		all[i].rows = append(all[i].rows, row)
 	}
-	ours := func(s sweepSeries) bool { return s.rows[0].Model == infer.L2MT }
-	others := slices.DeleteFunc(slices.Clone(all), ours)
-	return append(slices.DeleteFunc(all, func(s sweepSeries) bool { return !ours(s) }), others...)
+	slices.SortStableFunc(all, func(a, b sweepSeries) int {
+		return cmp.Compare(r.place(a.rows[0]), r.place(b.rows[0]))
+	})
+	return all
 }
 
 // look is how series i is drawn: L2MT in a strong line, the rest told apart by
@@ -139,14 +140,15 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 }
 
 // aside moves the points of a series a little, so that bars do not cover each
-// other.
+// other: together by at most half of what lies between two values.
 func aside(x float64, i, n int, log bool, rows []sweepRow) float64 {
 	place := (float64(i) - float64(n-1)/2) / float64(n) // -1/2 .. 1/2
+	share := place * min(0.02*float64(n), 0.5/float64(max(1, len(rows)-1)))
 	first, last := float64(rows[0].X), float64(rows[len(rows)-1].X)
 	if log {
-		return x * math.Pow(last/first, 0.03*place)
+		return x * math.Pow(last/first, share)
 	}
-	return x + 0.03*place*(last-first)
+	return x + share*(last-first)
 }
 
 // halfBar is nothing where there is no standard error.

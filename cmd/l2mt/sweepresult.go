@@ -130,7 +130,7 @@ func (r *sweepResult) finish() {
 		for to < len(r.Rows) && slices.Equal(r.Rows[to].At, r.Rows[from].At) {
 			to++
 		}
-		slices.SortStableFunc(r.Rows[from:to], func(a, b sweepRow) int { return cmp.Compare(a.Error, b.Error) })
+		slices.SortStableFunc(r.Rows[from:to], func(a, b sweepRow) int { return cmp.Compare(a.Relative, b.Relative) })
 		from = to
 	}
 }
@@ -159,14 +159,24 @@ func (r *sweepResult) addCorrelations(s *setup, c *caseStudy, outcomes []infer.O
 	return nil
 }
 
-// shown reports whether the pictures show a method.
-func (r *sweepResult) shown(row sweepRow) bool {
+// place is the place of a method in Show, or -1. Where Show is empty, L2MT
+// comes before the others.
+func (r *sweepResult) place(row sweepRow) int {
 	name := row.Model
 	if row.Variant != infer.Plain {
 		name += "/" + string(row.Variant)
 	}
-	return len(r.Show) == 0 || slices.Contains(r.Show, name)
+	switch {
+	case len(r.Show) > 0:
+		return slices.Index(r.Show, name)
+	case row.Model == infer.L2MT:
+		return 0
+	}
+	return 1
 }
+
+// shown reports whether the pictures show a method.
+func (r *sweepResult) shown(row sweepRow) bool { return r.place(row) >= 0 }
 
 // save writes tables and pictures, each file whole or not at all.
 func (r *sweepResult) save(dir, text string) error {
