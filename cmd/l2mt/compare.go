@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/google/renameio/v2"
@@ -46,7 +47,11 @@ func against(p infer.Paired, self bool) string {
 	if self {
 		return "-\t-\t-"
 	}
-	return fmt.Sprintf("%+.4f\t%.2g\t%d/%d/%d", p.Difference, p.P, p.Wins, p.Ties, p.Losses)
+	difference := decimals(p.Difference)
+	if !strings.HasPrefix(difference, "-") {
+		difference = "+" + difference
+	}
+	return fmt.Sprintf("%s\t%.2g\t%d/%d/%d", difference, p.P, p.Wins, p.Ties, p.Losses)
 }
 
 // decimals is four of them, or a dash where the number is undefined.
@@ -54,7 +59,7 @@ func decimals(f infer.Float) string {
 	if math.IsNaN(float64(f)) {
 		return "-"
 	}
-	return strconv.FormatFloat(float64(f), 'f', 4, 64)
+	return strings.Replace(strconv.FormatFloat(float64(f), 'f', 4, 64), "-0.0000", "0.0000", 1)
 }
 
 // saveTable writes a table as JSON, CSV and a bar chart, and the errors problem
