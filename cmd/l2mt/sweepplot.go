@@ -27,7 +27,10 @@ func plotSweep(path string, r *sweepResult) error {
 	p.Title.TextStyle.Font.Size = 13
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
 	p.Add(plotter.NewGrid())
-	label := "test error relative to STL (bars: standard error " + r.spread() + ")"
+	label := "test error relative to STL"
+	if slices.ContainsFunc(r.Rows, func(row sweepRow) bool { return !math.IsNaN(float64(row.Deviation)) }) {
+		label += " (bars: standard error " + r.spread() + ")"
+	}
 	if len(r.Axes) > 0 && r.Axes[0].Numeric {
 		p.X.Label.Text, p.Y.Label.Text = r.Axes[0].Label, label
 		p.Y.Tick.Marker = plainTicks{}
