@@ -57,26 +57,40 @@ func newCollection(t *testing.T, problems string) collection {
 		"--models", "rmtl,snr2,ssnr2", "--draws", "4", "--explore", "24", "--workers", "2"}}
 }
 
-// start starts the command as a process of its own.
-func (c collection) start(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
-	t.Helper()
-	cmd := exec.Command("l2mt", c.args...)
-	stderr := new(bytes.Buffer)
-	cmd.Stderr = stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // if the test ends early
-		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-	})
-	return cmd, stderr
+// process is the command at work.
+type process struct {
+	*exec.Cmd
+	ended  chan struct{}
+	stderr bytes.Buffer // to be read when it has ended
 }
 
-// grow waits until the shard has grown by so many bytes.
-func (c collection) grow(t *testing.T, bytes int64) {
+func (c collection) start(t *testing.T) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command("l2mt", c.args...), ended: make(chan struct{})}
+	p.Stderr = &p.stderr
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.Wait() // ProcessState has it all
+		close(p.ended)
+	}()
+	t.Cleanup(func() { p.stop(t, os.Kill) }) // if the test ends early
+	return p
+}
+
+// stop sends a signal and returns the exit code, -1 for death by the signal.
+func (p *process) stop(t *testing.T, s os.Signal) int {
+	t.Helper()
+	if err := p.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+	<-p.ended
+	return p.ProcessState.ExitCode()
+}
+
+// grow waits until a shard has grown by so many bytes or the process has ended.
+func (c collection) grow(t *testing.T, p *process, shard string, bytes int64) {
 	t.Helper()
 	size := func() int64 {
 		info, err := os.Stat(filepath.Join(c.out, shard))
@@ -85,12 +99,12 @@ func (c collection) grow(t *testing.T, bytes int64) {
 		}
 		return info.Size()
 	}
-	first, begin := size(), time.Now()
-	for size() < first+bytes {
-		if time.Since(begin) > time.Minute {
-			t.Fatal("no tuple in a minute")
+	for first := size(); size() < first+bytes; {
+		select {
+		case <-p.ended:
+			return
+		case <-time.After(200 * time.Microsecond):
 		}
-		time.Sleep(200 * time.Microsecond)
 	}
 }
 
@@ -134,60 +148,60 @@ func files(t *testing.T, dir string) map[string]string {
 // nothing had happened.
 func TestCollectKilledFiftyTimes(t *testing.T) {
 	problems := tinyProblems(t, 9)
-	c := newCollection(t, problems)
+	uninterrupted := newCollection(t, problems)
+	mustL2mt(t, uninterrupted.args...)
+	want := uninterrupted.files(t)
+	if got := bytes.Count(uninterrupted.whole(t), []byte("\n")); got != 9*tuplesAProblem {
+		t.Fatalf("%d tuples, want %d", got, 9*tuplesAProblem)
+	}
+
 	random := data.Stream(1, "kill")
-	recorded := c.whole(t)
-	for round := range 50 {
-		cmd, stderr := c.start(t)
-		if round%5 == 0 {
+	c := newCollection(t, problems)
+	var recorded []byte
+	for kills := 0; kills < 50; {
+		p := c.start(t)
+		if kills%5 == 0 {
 			time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond)
 		} else {
-			c.grow(t, 1+random.Int64N(4000))
+			c.grow(t, p, shard, 1+random.Int64N(4000))
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatalf("round %d: %v\n%s", round, err, stderr)
-		}
-		if err := cmd.Wait(); err == nil {
-			t.Fatalf("round %d: the run ended before it was killed; it needs more to do", round)
-		}
+		code := p.stop(t, os.Kill)
 		now := c.whole(t)
 		if !bytes.HasPrefix(now, recorded) {
-			t.Fatalf("round %d: what was recorded is gone", round)
+			t.Fatalf("kill %d: what was recorded is gone", kills)
 		}
 		recorded = now
 		experiencetest.MustCheck(t, c.out)
-	}
-	if lines := bytes.Count(recorded, []byte("\n")); lines < 50 {
-		t.Errorf("only %d tuples before the last kill", lines)
+		switch code {
+		case -1:
+			kills++
+		case exitDone: // too fast to be killed; another one
+			if d := cmp.Diff(want, c.files(t)); d != "" {
+				t.Errorf("after %d kills: %s", kills, d)
+			}
+			c, recorded = newCollection(t, problems), nil
+		default:
+			t.Fatalf("kill %d: exit code %d\n%s", kills, code, &p.stderr)
+		}
 	}
 	mustL2mt(t, c.args...)
-
-	whole := newCollection(t, problems)
-	mustL2mt(t, whole.args...)
-	if got, want := bytes.Count(whole.whole(t), []byte("\n")), 9*tuplesAProblem; got != want {
-		t.Errorf("%d tuples, want %d", got, want)
-	}
-	if d := cmp.Diff(whole.files(t), c.files(t)); d != "" {
+	if d := cmp.Diff(want, c.files(t)); d != "" {
 		t.Error(d)
 	}
 }
 
 func TestCollectInterrupted(t *testing.T) {
-	c := newCollection(t, tinyProblems(t, 6))
-	total := 6 * tuplesAProblem
-	cmd, stderr := c.start(t)
-	c.grow(t, 5000)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
-		t.Fatalf("%v, want exit code %d\n%s", err, exitInterrupted, stderr)
+	c := newCollection(t, tinyProblems(t, 12))
+	total := 12 * tuplesAProblem
+	p := c.start(t)
+	c.grow(t, p, shard, 5000)
+	if code := p.stop(t, os.Interrupt); code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d\n%s", code, exitInterrupted, &p.stderr)
 	}
 	made := bytes.Count(c.whole(t), []byte("\n"))
 	for _, says := range []string{"finishing the tuples at hand", fmt.Sprintf("%d tuples made, 0 of them failed; 0 were there before", made), "l2mt: interrupted"} {
-		if !strings.Contains(stderr.String(), says) {
-			t.Errorf("stderr does not say %q:\n%s", says, stderr)
+		if !strings.Contains(p.stderr.String(), says) {
+			t.Errorf("stderr does not say %q:\n%s", says, &p.stderr)
 		}
 	}
 	if raw, err := os.ReadFile(filepath.Join(c.out, shard)); err != nil || !bytes.Equal(raw, c.whole(t)) {
@@ -204,32 +218,21 @@ func TestCollectInterrupted(t *testing.T) {
 
 // SIGTERM is how batch systems take a machine away.
 func TestCollectTerminated(t *testing.T) {
-	c := newCollection(t, tinyProblems(t, 6))
-	cmd, stderr := c.start(t)
-	c.grow(t, 1)
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
-		t.Errorf("%v, want exit code %d\n%s", err, exitInterrupted, stderr)
+	c := newCollection(t, tinyProblems(t, 12))
+	p := c.start(t)
+	c.grow(t, p, shard, 1)
+	if code := p.stop(t, syscall.SIGTERM); code != exitInterrupted {
+		t.Errorf("exit code %d, want %d\n%s", code, exitInterrupted, &p.stderr)
 	}
 }
 
 func TestCollectorsSideBySide(t *testing.T) {
-	problems := tinyProblems(t, 6)
+	problems := tinyProblems(t, 12)
 	c := newCollection(t, problems)
 	c.args = append(c.args, "--shard", "0/2")
-	cmd, _ := c.start(t)
-	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
-		if info, err := os.Stat(filepath.Join(c.out, "shard-0-of-2.jsonl")); err == nil && info.Size() > 0 {
-			break
-		}
-		if time.Since(begin) > time.Minute {
-			t.Fatal("no tuple in a minute")
-		}
-	}
-	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil { // so that it does not finish meanwhile
+	p := c.start(t)
+	c.grow(t, p, "shard-0-of-2.jsonl", 1)
+	if err := p.Process.Signal(syscall.SIGSTOP); err != nil { // so that it does not finish meanwhile
 		t.Fatal(err)
 	}
 	code, stdout, stderr := l2mt(t, c.args...)
@@ -237,8 +240,8 @@ func TestCollectorsSideBySide(t *testing.T) {
 		t.Errorf("the second collector: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	mustL2mt(t, append(c.args, "--shard", "1/2")...)
-	if err := errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()); err != nil {
-		t.Fatal(err)
+	if code := p.stop(t, syscall.SIGCONT); code != exitDone {
+		t.Fatalf("exit code %d\n%s", code, &p.stderr)
 	}
 	whole := newCollection(t, problems)
 	mustL2mt(t, whole.args...)
