@@ -143,10 +143,10 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 }
 
 // aside moves the points of a series a little, so that bars do not cover each
-// other: together by at most half of what lies between two values.
+// other: together by at most a third of what lies between two values.
 func aside(x float64, i, n int, log bool, rows []sweepRow) float64 {
 	place := (float64(i) - float64(n-1)/2) / float64(n) // -1/2 .. 1/2
-	share := place * min(0.02*float64(n), 0.5/float64(max(1, len(rows)-1)))
+	share := place * min(0.02*float64(n), 0.3/float64(max(1, len(rows)-1)))
 	first, last := float64(rows[0].X), float64(rows[len(rows)-1].X)
 	if log {
 		return x * math.Pow(last/first, share)
