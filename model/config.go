@@ -76,7 +76,7 @@ var presets = map[string]Config{
 	// What works best by measurement.
 	"default": {
 		Layers: 2, Hidden: 200, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
-		Readout: "signed", Unit: true, Estimator: "affine", Link: "tanh",
+		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
 		Objective: Scaled, Lambda: 1e-4, DType: layers.Float32,
 	},
 }
