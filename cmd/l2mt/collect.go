@@ -24,7 +24,7 @@ type collectCmd struct {
 	Explore  int           `default:"8" help:"Random covariances to try on each problem."`
 	Propose  string        `type:"existingdir" help:"Trained network to ask for covariances."`
 	O        collect.Worth `default:"refit" enum:"refit,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned (refit), or the fit that it came from (model, the paper)."`
-	Shard    string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. By default what a Slurm array or an indexed Kubernetes job (with L2MT_SHARDS) says, else everything."`
+	Shard    string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
 	Workers  int           `help:"Tuples made at a time; 0 means one per CPU."`
 	Seed     uint64        `default:"1" help:"Seed of everything drawn."`
 }

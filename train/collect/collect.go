@@ -82,7 +82,8 @@ type Config struct {
 	// Seed selects everything drawn.
 	Seed uint64
 	// Shard of Shards is the part of the problems to work on, from 0; the
-	// default is all.
+	// default is all. Parts of one number of shards may be worked on at the same
+	// time. Those of different numbers overlap, and do not know of each other.
 	Shard, Shards int
 }
 
