@@ -99,8 +99,10 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 	}
 	cells := o.cells(n, problems)
 	missing := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.finished(o.Journal) })
-	o.Progress.Start("evaluating", len(missing))
-	defer o.Progress.Finish()
+	if len(missing) > 0 {
+		o.Progress.Start("evaluating", len(missing))
+		defer o.Progress.Finish()
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, o.Workers))
 	for _, c := range missing {

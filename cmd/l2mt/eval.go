@@ -24,7 +24,7 @@ type evalCmd struct {
 	Dataset   string   `help:"Dataset to use instead of the one that the files name."`
 	Baselines []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Refit     bool     `help:"Also fit with the covariance of each model fixed and Lambda1 tuned for it, which mostly makes a model stronger."`
-	Pool      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error."`
+	Pool      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --baselines."`
 	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
 	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
 	Workers   int      `help:"Fits at a time; 0 means one per CPU."`
@@ -136,7 +136,7 @@ type evaluation struct {
 func (c *evalCmd) begin(e *env) error {
 	now := evaluation{Points: c.Points, Versions: currentVersions()}
 	var err error
-	if now.Network, err = filesSum(filepath.Join(c.Network, model.ConfigFile), filepath.Join(c.Network, model.WeightsFile)); err != nil {
+	if now.Network, err = networkSum(c.Network); err != nil {
 		return err
 	}
 	if now.Problems, err = problemsSum(c.Problems, c.Dataset); err != nil {
@@ -176,6 +176,11 @@ func (c *evalCmd) begin(e *env) error {
 		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, before.Versions.L2MT, now.Versions.L2MT)
 	}
 	return nil
+}
+
+// networkSum is a checksum of a network.
+func networkSum(dir string) (string, error) {
+	return filesSum(filepath.Join(dir, model.ConfigFile), filepath.Join(dir, model.WeightsFile))
 }
 
 // problemsSum is a checksum of a problem file with its data.

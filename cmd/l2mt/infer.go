@@ -21,6 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/progress"
 	"l2mt/infer"
 	"l2mt/model/multitask"
 )
@@ -70,15 +71,18 @@ func (c *inferCmd) Run(e *env) error {
 	} else if err != nil {
 		return err
 	}
+	sum, err := networkSum(c.Network)
+	if err != nil {
+		return err
+	}
 	reading := time.Since(begin).Seconds()
-	var results []*inferred
-	for _, p := range problems {
-		r, err := c.infer(e, network, atlas, p)
-		if err != nil {
-			return err
-		}
-		r.Seconds.Reading, reading = reading, 0
-		results = append(results, r)
+	results, err := c.inferAll(e, network, atlas, problems)
+	if err != nil {
+		return err
+	}
+	results[0].Seconds.Reading = reading
+	for _, r := range results {
+		r.Network = sum
 	}
 	for _, r := range results {
 		if err := r.save(c.dir(r, len(results))); err != nil {
@@ -90,6 +94,26 @@ func (c *inferCmd) Run(e *env) error {
 			r.write(w)
 		}
 	})
+}
+
+// inferAll solves the problems one after the other. Progress is that of the
+// problems, or within the only one.
+func (c *inferCmd) inferAll(e *env, network *infer.Network, atlas *infer.Atlas, problems []*data.ProblemData) (results []*inferred, err error) {
+	within, over := e.reporter(), progress.Silent()
+	if len(problems) > 1 {
+		within, over = over, within
+	}
+	over.Start("problems", len(problems))
+	defer over.Finish()
+	for _, p := range problems {
+		r, err := c.infer(e, network, atlas, p, within)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+		over.Advance(1, p.Name)
+	}
+	return results, nil
 }
 
 // dir is where a result goes, or empty.
@@ -113,7 +137,9 @@ type inferred struct {
 	Outside bool              `json:"outside"`
 	Fit     *inferredFit      `json:"fit,omitempty"`
 	Models  []rankedModel     `json:"models,omitempty"`
-	Seconds *phases           `json:"seconds,omitempty"`
+	// Network is a checksum of the network.
+	Network string  `json:"network"`
+	Seconds *phases `json:"seconds,omitempty"`
 
 	problem *data.ProblemData
 	result  *multitask.Result
@@ -183,7 +209,7 @@ type phases struct {
 	Selecting float64 `json:"models"`
 }
 
-func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *data.ProblemData) (*inferred, error) {
+func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *data.ProblemData, report progress.Reporter) (*inferred, error) {
 	embedding, err := network.Embed(p)
 	if err != nil {
 		return nil, err
@@ -204,11 +230,11 @@ func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *
 	if c.OmegaOnly {
 		return r, nil
 	}
-	if err := r.fit(e, embedding, c.Workers); err != nil {
+	if err := r.fit(e, embedding, c.Workers, report); err != nil {
 		return nil, err
 	}
 	if c.Select {
-		return r, r.rank(e, embedding, c.Workers)
+		return r, r.rank(e, embedding, c.Workers, report)
 	}
 	return r, nil
 }
@@ -229,8 +255,8 @@ func (r *inferred) locate(atlas *infer.Atlas, embedding *infer.Embedding, k int)
 }
 
 // fit solves the problem, and by single-task learning too.
-func (r *inferred) fit(e *env, embedding *infer.Embedding, workers int) error {
-	fitted, err := embedding.Fit(e, infer.FitOptions{Tune: multitask.TuneOptions{Workers: workers, Progress: e.reporter()}})
+func (r *inferred) fit(e *env, embedding *infer.Embedding, workers int, report progress.Reporter) error {
+	fitted, err := embedding.Fit(e, infer.FitOptions{Tune: multitask.TuneOptions{Workers: workers, Progress: report}})
 	if err != nil {
 		return err
 	}
@@ -252,9 +278,9 @@ func (r *inferred) fit(e *env, embedding *infer.Embedding, workers int) error {
 
 // rank fits the ten models and asks the network which of their covariances
 // suits the problem.
-func (r *inferred) rank(e *env, embedding *infer.Embedding, workers int) error {
+func (r *inferred) rank(e *env, embedding *infer.Embedding, workers int, report progress.Reporter) error {
 	begin := time.Now()
-	outcomes, err := infer.Evaluate(e, nil, []*data.ProblemData{r.problem}, infer.EvaluateOptions{Workers: workers, Progress: e.reporter()})
+	outcomes, err := infer.Evaluate(e, nil, []*data.ProblemData{r.problem}, infer.EvaluateOptions{Workers: workers, Progress: report})
 	if err != nil {
 		return err
 	}
