@@ -76,14 +76,14 @@ func Training(p *data.ProblemData, loss Loss) (*Problem, error) {
 // checkSamples reports what makes the rows of one task unfit for training.
 func checkSamples(s data.Samples, labels bool) error {
 	if s.X == nil || s.X.Rows() == 0 || s.X.Cols() == 0 {
-		return fmt.Errorf("X: %w: it needs at least one row and one feature", ErrInvalidData)
+		return fmt.Errorf("features: %w: it needs at least one row and one feature", ErrInvalidData)
 	}
 	if len(s.Y) != s.X.Rows() {
 		return fmt.Errorf("y: %w: it has %d entries for %d rows", ErrInvalidData, len(s.Y), s.X.Rows())
 	}
 	for i, v := range s.X.SquaredNorms() {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("X, row %d: %w: every entry must be finite", i, ErrInvalidData)
+			return fmt.Errorf("features, row %d: %w: every entry must be finite", i, ErrInvalidData)
 		}
 	}
 	positive := 0
