@@ -340,8 +340,8 @@ func TestBadInput(t *testing.T) {
 		{"infinite feature", func(s []data.Samples) {
 			s[1].X = matrixOf([]float32{1, 2, float32(math.Inf(1))}, 1, 3, false)
 			s[1].Y = s[1].Y[:1]
-		}, []string{"dogs", "X", "row 0"}},
-		{"no rows", func(s []data.Samples) { s[0].X = matrixOf(nil, 0, 3, false) }, []string{"cats", "X"}},
+		}, []string{"dogs", "features", "row 0"}},
+		{"no rows", func(s []data.Samples) { s[0].X = matrixOf(nil, 0, 3, false) }, []string{"cats", "features"}},
 		{"short y", func(s []data.Samples) { s[0].Y = s[0].Y[:3] }, []string{"cats", "y"}},
 		{"other features", func(s []data.Samples) { s[1].X = matrixOf(make([]float32, 24), 6, 4, false) }, []string{"dogs", "4 features"}},
 	} {
