@@ -55,7 +55,7 @@ const (
 
 // A model need not be fitted exactly to give a covariance to try: o is that of
 // the covariance as it was found. On 20newsgroups these limits bring it within
-// 3 % of the one at 1e-6, in norm and on average (SPATS: 11 %), in a quarter of
+// 4 % of the one at 1e-6, in norm and on average (SPATS: 11 %), in a third of
 // the time.
 const (
 	fitTolerance  = 1e-3
