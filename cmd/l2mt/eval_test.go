@@ -36,7 +36,7 @@ func results(t *testing.T, dir string) map[string]string {
 func TestAnInterruptedEvaluationGoesOnWithTheSameCommand(t *testing.T) {
 	network, test := tinyNetwork(t)
 	command := func(dir, workers string) []string {
-		return []string{"eval", "--network", network, "--problems", test, "--refit", "--out", dir, "--workers", workers}
+		return []string{"eval", "--network", network, "--problems", test, "--baselines", "snr1,snr2,mtrl,cmtl,spats", "--refit", "--out", dir, "--workers", workers}
 	}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "v")
 	mustL2mt(t, command(whole, "2")...)

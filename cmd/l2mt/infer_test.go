@@ -104,7 +104,7 @@ func TestInferDoesNotLeak(t *testing.T) {
 	}
 	var all, some []inferred
 	for file, results := range map[string]*[]inferred{test: &all, fewer: &some} {
-		if err := json.Unmarshal([]byte(mustL2mt(t, "--json", "infer", "--network", network, "--problem", file, "--select")), results); err != nil {
+		if err := json.Unmarshal([]byte(mustL2mt(t, "--json", "infer", "--network", network, "--problem", file, "--name", "test-0001", "--select")), results); err != nil {
 			t.Fatal(err)
 		}
 	}
