@@ -171,7 +171,10 @@ func TestCollectKilledFiftyTimes(t *testing.T) {
 			t.Fatalf("kill %d: what was recorded is gone", kills)
 		}
 		recorded = now
-		experiencetest.MustCheck(t, c.out)
+		// A process killed at its very start may not have begun the store.
+		if _, err := os.Stat(filepath.Join(c.out, "manifest.json")); err == nil || len(now) > 0 {
+			experiencetest.MustCheck(t, c.out)
+		}
 		switch code {
 		case -1:
 			kills++
