@@ -139,13 +139,14 @@ func nearest[T float32 | float64](p points[T], k int) [][]int32 {
 
 type search[T float32 | float64] struct {
 	points[T]
-	norm  []float64
-	terms int  // most additions behind any one product
-	exact bool // no sum was rounded
+	norm   []float64
+	widest float64 // the largest norm
+	terms  int     // most additions behind any one product
+	exact  bool    // no sum was rounded
 
-	// The transpose of sparse rows.
+	// The transpose of sparse rows, widened once instead of in every product.
 	colPtr, colRow []int32
-	colValue       []T
+	colValue       []float64
 }
 
 func newSearch[T float32 | float64](p points[T]) *search[T] {
@@ -162,6 +163,7 @@ func newSearch[T float32 | float64](p points[T]) *search[T] {
 			largest = max(largest, math.Abs(f))
 			whole = whole && f == math.Trunc(f)
 		}
+		s.widest = max(s.widest, s.norm[i])
 	}
 	// Whole numbers whose sums stay below 2^53, such as counts and pixels, are never rounded.
 	s.exact = whole && 4*float64(s.terms)*largest*largest < 1<<53
@@ -182,11 +184,11 @@ func (s *search[T]) transpose() {
 		s.colPtr[j+1] += s.colPtr[j]
 	}
 	s.colRow = make([]int32, s.colPtr[s.cols])
-	s.colValue = make([]T, len(s.colRow))
+	s.colValue = make([]float64, len(s.colRow))
 	next := slices.Clone(s.colPtr[:s.cols])
 	for i, row := range s.index {
 		for q, j := range row {
-			s.colRow[next[j]], s.colValue[next[j]] = int32(i), s.value[i][q]
+			s.colRow[next[j]], s.colValue[next[j]] = int32(i), float64(s.value[i][q])
 			next[j]++
 		}
 	}
@@ -209,9 +211,9 @@ func (s *search[T]) dots(lo, hi int, out []float64) {
 		for q, j := range s.index[i] {
 			v := float64(s.value[i][q])
 			b, e := s.colPtr[j], s.colPtr[j+1]
-			values := s.colValue[b:e]
-			for r, o := range s.colRow[b:e] {
-				row[o] += v * float64(values[r])
+			rows := s.colRow[b:e]
+			for r, x := range s.colValue[b:e] {
+				row[rows[r]] += v * x
 			}
 		}
 	}
@@ -238,15 +240,13 @@ func (s *search[T]) nearestTo(i, k int, dots []float64) []int32 {
 	if k == 0 {
 		return nil
 	}
-	widest := 0.0
-	for j, d := range dots { // dots become squared distances
-		widest = max(widest, s.norm[j])
-		dots[j] = s.norm[i] + s.norm[j] - 2*d
+	for j, norm := range s.norm { // dots become squared distances
+		dots[j] = s.norm[i] + norm - 2*dots[j]
 	}
 	dots[i] = math.Inf(1)
 	bound := 0.0
 	if !s.exact {
-		bound = 2 * float64(s.terms+4) * unit * (s.norm[i] + widest)
+		bound = 2 * float64(s.terms+4) * unit * (s.norm[i] + s.widest)
 	}
 	// A row further than the k-th by more than both errors is out, whatever
 	// the rounding did.
