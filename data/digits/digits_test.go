@@ -1,0 +1,28 @@
+package digits
+
+import (
+	"testing"
+)
+
+// The numbers are those that the UCI repository gives for the test set.
+func TestTheDatasetIsComplete(t *testing.T) {
+	d, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, k, c := d.X.Rows(), d.X.Cols(), len(d.Classes); n != 1797 || k != 64 || c != 10 || len(d.Features) != 64 {
+		t.Errorf("%d rows, %d features (%d names) and %d classes; want 1797, 64 and 10", n, k, len(d.Features), c)
+	}
+	for digit, n := range []int{178, 182, 177, 183, 181, 182, 181, 179, 174, 180} {
+		if got := d.ClassSizes()[digit]; got != n {
+			t.Errorf("%d images of digit %d, want %d", got, digit, n)
+		}
+	}
+	for i := range d.X.Rows() {
+		for j, v := range d.X.Row(i).Value {
+			if v < 0 || v > 16 {
+				t.Fatalf("image %d, %s: %v; want 0..16", i, d.Features[j], v)
+			}
+		}
+	}
+}
