@@ -32,6 +32,11 @@ func openProblems(path, dataset string) ([]*data.ProblemData, error) {
 	if err != nil {
 		return nil, err
 	}
+	return bindProblems(f, path, dataset)
+}
+
+// bindProblems brings the data to a problem file that was read from path.
+func bindProblems(f *data.ProblemFile, path, dataset string) (_ []*data.ProblemData, err error) {
 	var d *data.Dataset
 	if f.Dataset != nil {
 		if d, err = openDataset(datasetPath(path, dataset, f)); err != nil {
@@ -148,11 +153,11 @@ type problemsCheckCmd struct {
 func (c *problemsCheckCmd) Run(e *env) error {
 	var rows []problemSummary
 	for _, path := range c.Files {
-		if _, err := openProblems(path, c.Dataset); err != nil {
-			return err
-		}
 		f, err := data.LoadProblems(path)
 		if err != nil {
+			return err
+		}
+		if _, err := bindProblems(f, path, c.Dataset); err != nil {
 			return err
 		}
 		rows = append(rows, summarise(path, f))
