@@ -57,6 +57,8 @@ const (
 type Batch struct {
 	rows   int
 	start  []int // task j has the rows start[j]:start[j+1]
+	norm   Norm
+	graphs []*data.LabelGraph // of the tasks; nil when nothing is aggregated
 	dtype  DType
 	single *stack[float32]
 	double *stack[float64]
@@ -81,7 +83,7 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("layers: %w: a batch needs at least one task", data.ErrInvalid)
 	}
-	b := &Batch{start: make([]int, 1, len(tasks)+1), dtype: dtype}
+	b := &Batch{start: make([]int, 1, len(tasks)+1), norm: norm, dtype: dtype}
 	for j, t := range tasks {
 		n := t.X.Rows()
 		switch {
@@ -96,12 +98,15 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 		}
 		b.rows += n
 		b.start = append(b.start, b.rows)
+		if t.Graph != nil {
+			b.graphs = append(b.graphs, t.Graph)
+		}
 	}
 	var err error
 	if dtype == Float64 {
-		b.double, err = newStack[float64](b, norm, tasks)
+		b.double, err = newStack[float64](b, tasks)
 	} else {
-		b.single, err = newStack[float32](b, norm, tasks)
+		b.single, err = newStack[float32](b, tasks)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("layers: %w", err)
@@ -109,7 +114,7 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	return b, nil
 }
 
-func newStack[T Float](b *Batch, norm Norm, tasks []Task) (*stack[T], error) {
+func newStack[T Float](b *Batch, tasks []Task) (*stack[T], error) {
 	s := &stack[T]{}
 	for _, t := range tasks {
 		for _, w := range t.Weights {
@@ -117,33 +122,35 @@ func newStack[T Float](b *Batch, norm Norm, tasks []Task) (*stack[T], error) {
 		}
 	}
 	var err error
-	if s.x, err = newFeatures[T](tasks); err != nil || tasks[0].Graph == nil {
+	if s.x, err = newFeatures[T](tasks); err != nil || b.graphs == nil {
 		return s, err
 	}
-	s.graph, err = newAggregation[T](b, norm, tasks)
+	s.graph, err = newAggregation[T](b, b.graphs)
 	return s, err
 }
 
-func newAggregation[T Float](b *Batch, norm Norm, tasks []Task) (*aggregation[T], error) {
+// newAggregation is the aggregation of the batch's rows over the label graphs of
+// its tasks.
+func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) (*aggregation[T], error) {
 	a := &aggregation[T]{}
 	var scale []T // of every row
 	ptr, index, value := []int32{0}, []int32{}, []T{}
 	classes := 0
-	for j, t := range tasks {
+	for j, g := range graphs {
 		w := T(1)
-		if norm == NormSize {
-			w = 1 / T(t.X.Rows())
+		if b.norm == NormSize {
+			w = 1 / T(b.start[j+1]-b.start[j])
 		}
-		for i, c := range t.Graph.Class {
+		for i, c := range g.Class {
 			a.class = append(a.class, int32(classes)+c)
 			scale = append(scale, w)
-			for _, q := range t.Graph.Index[t.Graph.Ptr[i]:t.Graph.Ptr[i+1]] {
+			for _, q := range g.Index[g.Ptr[i]:g.Ptr[i+1]] {
 				index = append(index, int32(b.start[j])+q)
 				value = append(value, -w)
 			}
 			ptr = append(ptr, int32(len(index)))
 		}
-		classes += t.Graph.Classes
+		classes += g.Classes
 	}
 	var err error
 	if a.minus, err = blas.NewCSR(b.rows, ptr, index, value); err != nil {
@@ -167,6 +174,15 @@ func stackOf[T Float](b *Batch) *stack[T] {
 	return s.(*stack[T])
 }
 
+// graphOf is what Aggregate goes over: the batch's label graph, unless Regraph
+// has made another.
+func graphOf[T Float](s *Slot) *aggregation[T] {
+	if g, ok := s.graph.(*aggregation[T]); ok {
+		return g
+	}
+	return stackOf[T](s.batch).graph
+}
+
 // Rows is the number of stacked rows, Tasks that of tasks, Cols that of features.
 func (b *Batch) Rows() int  { return b.rows }
 func (b *Batch) Tasks() int { return len(b.start) - 1 }
@@ -185,6 +201,7 @@ type Slot struct {
 	name        string
 	rows, tasks int // capacity
 	batch       *Batch
+	graph       any // *aggregation[T] of Regraph in this run, or nil
 }
 
 // NewSlot returns an empty slot for batches of up to the given number of rows
@@ -199,6 +216,6 @@ func (s *Slot) Put(b *Batch) error {
 		return fmt.Errorf("layers: %w: a problem of %d rows and %d tasks in a graph for up to %d rows and %d tasks",
 			data.ErrMismatch, b.Rows(), b.Tasks(), s.rows, s.tasks)
 	}
-	s.batch = b
+	s.batch, s.graph = b, nil
 	return nil
 }

@@ -31,6 +31,7 @@ type Graph struct {
 	expr     *gorgonia.ExprGraph
 	inputs   map[string]*Node
 	captures Nodes
+	refresh  []func() // before every run, where shared numbers need a copy
 	machine  gorgonia.VM
 }
 
@@ -112,10 +113,13 @@ func (g *Graph) DType() DType {
 
 // Input adds an input, a vector or a matrix of zeros until Set.
 func (g *Graph) Input(name string, shape ...int) *Node {
+	return g.input(name, shape, tensor.New(tensor.Of(g.dtype), tensor.WithShape(shape...)))
+}
+
+func (g *Graph) input(name string, shape []int, value *tensor.Dense) *Node {
 	fit(g.inputs[name] == nil, "input %q exists already", name)
 	fit(len(shape) == 1 || len(shape) == 2, "input %q has %d dimensions; it must have 1 or 2", name, len(shape))
-	n := gorgonia.NewTensor(g.expr, g.dtype, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name),
-		gorgonia.WithValue(tensor.New(tensor.Of(g.dtype), tensor.WithShape(shape...))))
+	n := gorgonia.NewTensor(g.expr, g.dtype, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name), gorgonia.WithValue(value))
 	g.inputs[name] = n
 	return n
 }
@@ -141,6 +145,24 @@ func (g *Graph) Set(name string, value []float64) error {
 	}
 	clear(to[len(value):])
 	return nil
+}
+
+// Shared adds an input whose numbers are the caller's, who may change them
+// between runs. In single precision the graph reads them where they are, so that
+// large weights are in memory once.
+func (g *Graph) Shared(name string, value []float32, shape ...int) *Node {
+	if g.dtype == tensor.Float32 {
+		return g.input(name, shape, tensor.New(tensor.WithShape(shape...), tensor.WithBacking(value)))
+	}
+	n := g.Input(name, shape...)
+	to := n.Value().(*tensor.Dense).Float64s()
+	fit(len(to) == len(value), "input %q of shape %v shares %d numbers", name, shape, len(value))
+	g.refresh = append(g.refresh, func() {
+		for i, v := range value {
+			to[i] = float64(v)
+		}
+	})
+	return n
 }
 
 // Capture is a result that outlives the run.
@@ -173,15 +195,51 @@ func keep[T Float](c *Capture) func(View[T], []View[T]) {
 
 // Gradients captures the gradient of a scalar with respect to inputs.
 func (g *Graph) Gradients(loss *Node, inputs ...*Node) []*Capture {
-	grads, err := gorgonia.Grad(loss, inputs...)
-	if err != nil {
-		panic(fmt.Errorf("gradient: %w", err))
-	}
+	grads := Gradient(loss, inputs...)
 	captures := make([]*Capture, len(grads))
 	for i, n := range grads {
 		captures[i] = g.Capture(n)
 	}
 	return captures
+}
+
+// Gradient adds the gradient of a scalar with respect to inputs. It is to be
+// asked for once, with all inputs.
+func Gradient(loss *Node, inputs ...*Node) Nodes {
+	grads, err := gorgonia.Grad(loss, inputs...)
+	if err != nil {
+		panic(fmt.Errorf("gradient: %w", err))
+	}
+	return grads
+}
+
+// Held is a result in single precision, valid until the next run.
+type Held struct {
+	// Value holds the numbers of the last run, row-major.
+	Value []float32
+}
+
+// Hold makes a result of an Op available after a run, as Capture does, but in
+// single precision, where it has no copy made. No other operation may use it.
+func (g *Graph) Hold(n *Node) *Held {
+	h := &Held{}
+	g.captures = append(g.captures, Apply(Op{
+		Name:  fmt.Sprintf("hold%d", len(g.captures)),
+		Shape: func([]tensor.Shape) tensor.Shape { return tensor.ScalarShape() },
+		F32: func(out View[float32], in []View[float32]) {
+			h.Value, out.Data[0] = in[0].Data, 0
+		},
+		F64: func(out View[float64], in []View[float64]) {
+			if h.Value == nil {
+				h.Value = make([]float32, len(in[0].Data))
+			}
+			for i, v := range in[0].Data {
+				h.Value[i] = float32(v)
+			}
+			out.Data[0] = 0
+		},
+	}, n))
+	return h
 }
 
 // Constant adds a constant scalar.
@@ -198,6 +256,9 @@ func constant(dtype tensor.Dtype, v float64) *Node {
 func (g *Graph) Run() error {
 	// Reset first: without it a machine that failed or finished does nothing.
 	g.machine.Reset()
+	for _, copy := range g.refresh {
+		copy()
+	}
 	if err := g.machine.RunAll(); err != nil {
 		return fmt.Errorf("layers: run: %w", err)
 	}

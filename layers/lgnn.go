@@ -62,7 +62,7 @@ func Aggregate(s *Slot, h *Node) *Node {
 func aggregate[T Float](s *Slot) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		ker, _ := kernels()
-		p, h := stackOf[T](s.batch).graph, in[0]
+		p, h := graphOf[T](s), in[0]
 		sums := View[T]{p.classes.Rows(), h.Cols, make([]T, p.classes.Rows()*h.Cols)}
 		blas.CSRMul(ker, p.classes, h.Cols, h.Data, h.Cols, sums.Data, h.Cols) // C' H
 		for i, c := range p.class {

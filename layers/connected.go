@@ -1,0 +1,284 @@
+package layers
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"l2mt/data"
+	"l2mt/layers/internal/blas"
+)
+
+// A head is what turns the features of a dataset into those that the network
+// works on: the fully connected layers of a vision network, say, in front of
+//
+//	H_1 = act(F L_1 + b_1),  F = ReLU(... ReLU(X W_1 + 1 c_1') ...) W_k + 1 c_k'
+//
+// It is applied once where it is frozen (Apply), and is part of the graph where
+// it is trained (Product or Times, Activate, Regraph). Its weights are in single
+// precision whatever the network's is, because there may be a hundred million.
+
+// Connected is a fully connected layer, X W + 1 b'.
+type Connected struct {
+	// In and Out are the numbers that go into the layer and come out of it.
+	In, Out int
+	// W is In x Out, row-major, and B has length Out.
+	W, B []float32
+}
+
+// Head is a stack of fully connected layers with ReLU between them, none after
+// the last.
+type Head []Connected
+
+// In and Out are the numbers of features that go in and come out.
+func (h Head) In() int  { return h[0].In }
+func (h Head) Out() int { return h[len(h)-1].Out }
+
+// String lists the widths: "25088-4096-4096-1000". It is empty without layers.
+func (h Head) String() string {
+	if len(h) == 0 {
+		return ""
+	}
+	widths := []string{strconv.Itoa(h.In())}
+	for _, l := range h {
+		widths = append(widths, strconv.Itoa(l.Out))
+	}
+	return strings.Join(widths, "-")
+}
+
+// Validate checks that there are layers, that their shapes chain and that every
+// weight is finite.
+func (h Head) Validate() error {
+	if len(h) == 0 {
+		return fmt.Errorf("layers: head: %w: it has no layers", data.ErrInvalid)
+	}
+	for i, l := range h {
+		switch {
+		case l.In < 1 || l.Out < 1 || len(l.W) != l.In*l.Out || len(l.B) != l.Out:
+			return fmt.Errorf("layers: head: layer %d: %w: it is %d x %d with %d weights and %d biases; it needs in x out weights and out biases", i, data.ErrInvalid, l.In, l.Out, len(l.W), len(l.B))
+		case i > 0 && l.In != h[i-1].Out:
+			return fmt.Errorf("layers: head: layer %d: %w: it takes %d numbers, but layer %d makes %d; the layers must chain", i, data.ErrMismatch, l.In, i-1, h[i-1].Out)
+		}
+		for _, part := range []struct {
+			name  string
+			value []float32
+		}{{"weight", l.W}, {"bias", l.B}} {
+			if j := firstNotFinite(part.value); j >= 0 {
+				return fmt.Errorf("layers: head: layer %d: %w: %s (%d, %d) is %v; it must be finite", i, data.ErrInvalid, part.name, j/l.Out, j%l.Out, part.value[j])
+			}
+		}
+	}
+	return nil
+}
+
+// firstNotFinite is the index of the first NaN or infinity, or -1.
+func firstNotFinite[T Float](x []T) int {
+	for i, v := range x {
+		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Sum is the SHA-256 of the shapes and weights.
+func (h Head) Sum() string {
+	sum := sha256.New()
+	fmt.Fprintln(sum, h)
+	var b []byte
+	for _, l := range h {
+		for _, part := range [][]float32{l.W, l.B} {
+			for len(part) > 0 {
+				n := min(len(part), 1<<14)
+				b = b[:0]
+				for _, v := range part[:n] {
+					b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+				}
+				sum.Write(b)
+				part = part[n:]
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Clone copies the head.
+func (h Head) Clone() Head {
+	c := h.Zero()
+	for i, l := range h {
+		copy(c[i].W, l.W)
+		copy(c[i].B, l.B)
+	}
+	return c
+}
+
+// Zero returns a head of the same shapes whose weights are zero.
+func (h Head) Zero() Head {
+	z := make(Head, len(h))
+	for i, l := range h {
+		z[i] = Connected{In: l.In, Out: l.Out, W: make([]float32, len(l.W)), B: make([]float32, len(l.B))}
+	}
+	return z
+}
+
+// rowsAtOnce bounds the memory of Apply.
+const rowsAtOnce = 256
+
+// Apply returns what the first n layers make of the rows of x; n = 0 gives x
+// itself. ReLU follows every layer but the head's last.
+func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
+	if n == 0 {
+		return x, nil
+	}
+	if x.Cols() != h.In() {
+		return nil, fmt.Errorf("layers: head: %w: there are %d features, but the head takes %d", data.ErrMismatch, x.Cols(), h.In())
+	}
+	ker, err := kernels()
+	if err != nil {
+		return nil, fmt.Errorf("layers: head: %w", err)
+	}
+	width := h[n-1].Out
+	out := make([]float32, x.Rows()*width)
+	for lo := 0; lo < x.Rows(); lo += rowsAtOnce {
+		hi := min(lo+rowsAtOnce, x.Rows())
+		in := make([]float32, (hi-lo)*x.Cols())
+		for i := lo; i < hi; i++ {
+			to, r := in[(i-lo)*x.Cols():][:x.Cols()], x.Row(i)
+			if r.Index == nil {
+				copy(to, r.Value)
+			}
+			for p, j := range r.Index {
+				to[j] = r.Value[p]
+			}
+		}
+		for k, l := range h[:n] {
+			next := out[lo*width : hi*width]
+			if k < n-1 {
+				next = make([]float32, (hi-lo)*l.Out)
+			}
+			blas.Gemm(ker, blas.NoTrans, blas.NoTrans, hi-lo, l.Out, l.In, 1, in, l.In, l.W, l.Out, 0, next, l.Out)
+			for i := range hi - lo {
+				y := next[i*l.Out:][:l.Out]
+				add(y, l.B)
+				if k == len(h)-1 {
+					continue
+				}
+				for j, v := range y {
+					y[j] = max(v, 0)
+				}
+			}
+			in = next
+		}
+	}
+	return data.NewDense(x.Rows(), width, out)
+}
+
+// Times is H L for rows of the batch that the graph itself has made: n x d times
+// d x h. Product is the same for the rows of X.
+func Times(s *Slot, h, l *Node) *Node {
+	return Apply(Op{
+		Name: "H*#" + s.name,
+		Shape: func(in []tensor.Shape) tensor.Shape {
+			fit(in[0].Dims() == 2 && in[1].Dims() == 2 && in[0][1] == in[1][0], "product of rows of shape %v with a matrix of shape %v; the columns of one must be the rows of the other", in[0], in[1])
+			return tensor.Shape{in[0][0], in[1][1]}
+		},
+		F32: times[float32](s),
+		F64: times[float64](s),
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			dh := Apply(Op{ // G L'
+				Name:  "G*L'#" + s.name,
+				Shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{in[0][0], in[1][0]} },
+				F32:   timesTransposed[float32](s),
+				F64:   timesTransposed[float64](s),
+			}, grad, in[1])
+			dl := Apply(Op{ // H' G
+				Name:  "H'*G#" + s.name,
+				Shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{in[0][1], in[1][1]} },
+				F32:   transposedTimes[float32](s),
+				F64:   transposedTimes[float64](s),
+			}, in[0], grad)
+			return Nodes{dh, dl}
+		},
+	}, h, l)
+}
+
+func times[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		ker, _ := kernels() // Build has returned its error
+		h, l := in[0], in[1]
+		blas.Gemm(ker, blas.NoTrans, blas.NoTrans, s.batch.rows, l.Cols, l.Rows, 1, h.Data, h.Cols, l.Data, l.Cols, 0, out.Data, out.Cols)
+	}
+}
+
+func timesTransposed[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		ker, _ := kernels()
+		g, l := in[0], in[1]
+		blas.Gemm(ker, blas.NoTrans, blas.Trans, s.batch.rows, l.Rows, l.Cols, 1, g.Data, g.Cols, l.Data, l.Cols, 0, out.Data, out.Cols)
+	}
+}
+
+func transposedTimes[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		ker, _ := kernels()
+		h, g := in[0], in[1]
+		blas.Gemm(ker, blas.Trans, blas.NoTrans, h.Cols, g.Cols, s.batch.rows, 1, h.Data, h.Cols, g.Data, g.Cols, 0, out.Data, out.Cols)
+	}
+}
+
+// Regraph is F itself, the features (n x d) of the batch's rows, and lets the
+// operations on it see the label graph of these features instead of the
+// batch's: the same classes, and the k nearest neighbours as they are now. The
+// graph is a constant to the gradient. Features that are not finite have no
+// neighbours, and leave the graph of the batch.
+func Regraph(s *Slot, k int, f *Node) *Node {
+	return Apply(Op{
+		Name:  fmt.Sprintf("graph%d#%s", k, s.name),
+		Shape: sameShape,
+		F32:   regraph[float32](s, k),
+		F64:   regraph[float64](s, k),
+		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{grad} },
+	}, f)
+}
+
+func regraph[T Float](s *Slot, k int) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		n := s.batch.rows * in[0].Cols
+		copy(out.Data[:n], in[0].Data[:n])
+		if firstNotFinite(out.Data[:n]) >= 0 {
+			return
+		}
+		p, err := neighbours(s.batch, k, out)
+		if err != nil {
+			panic(err) // Do turns it into an error
+		}
+		s.graph = p
+	}
+}
+
+// neighbours is the aggregation over the label graphs of the tasks' rows in f.
+func neighbours[T Float](b *Batch, k int, f View[T]) (*aggregation[T], error) {
+	graphs := make([]*data.LabelGraph, b.Tasks())
+	for j := range graphs {
+		rows := f.Data[b.start[j]*f.Cols : b.start[j+1]*f.Cols]
+		single := make([]float32, len(rows)) // as features are kept everywhere
+		for i, v := range rows {
+			single[i] = float32(v)
+		}
+		n := b.start[j+1] - b.start[j]
+		x, err := data.NewDense(n, f.Cols, single)
+		if err != nil {
+			return nil, err
+		}
+		if graphs[j], err = data.NewLabelGraph(x, b.graphs[j].Class, min(k, n-1)); err != nil {
+			return nil, err
+		}
+	}
+	return newAggregation[T](b, graphs)
+}

@@ -1,0 +1,270 @@
+package layers
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+)
+
+// randomHead has layers of the given widths.
+func randomHead(r *rand.Rand, widths ...int) Head {
+	h := make(Head, len(widths)-1)
+	for i := range h {
+		h[i] = Connected{In: widths[i], Out: widths[i+1]}
+		for range widths[i] * widths[i+1] {
+			h[i].W = append(h[i].W, float32(r.NormFloat64()))
+		}
+		for range widths[i+1] {
+			h[i].B = append(h[i].B, float32(r.NormFloat64()))
+		}
+	}
+	return h
+}
+
+// matrixOf is points as a dataset has them.
+func matrixOf(t testing.TB, p randomPoints, sparse bool) data.Matrix {
+	t.Helper()
+	if !sparse {
+		value := make([]float32, len(p.value))
+		for i, v := range p.value {
+			value[i] = float32(v)
+		}
+		x, err := data.NewDense(p.rows, p.cols, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	ptr, index, value := []int{0}, []int32{}, []float32{}
+	for i := range p.rows {
+		p.Visit(i, func(j int, v float64) {
+			index, value = append(index, int32(j)), append(value, float32(v))
+		})
+		ptr = append(ptr, len(index))
+	}
+	x, err := data.NewCSR(p.cols, ptr, index, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// The operations of a trained head, on a graph with room to spare.
+func TestHeadOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
+	for seed := range uint64(6) {
+		r := data.Stream(seed, "head operations")
+		d, h := 2+r.IntN(4), 1+r.IntN(4)
+		sizes := []int{2 + r.IntN(5), 3 + r.IntN(5)}
+		tasks := randomTasks(r, d, 1, sizes...)
+		rows := sizes[0] + sizes[1]
+		s := NewSlot("p", rows+3, len(sizes)+1)
+		put := func(dtype DType) {
+			if err := s.Put(batchOf(t, dtype, NormSize, tasks)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range []opCase{
+			{name: "Times", in: [][]int{{s.rows, d}, {d, h}}, out: []int{s.rows, h}, rows: rows, build: func(in []*Node) *Node { return Times(s, in[0], in[1]) }},
+			{name: "Regraph", in: [][]int{{s.rows, d}}, out: []int{s.rows, d}, rows: rows, build: func(in []*Node) *Node { return Regraph(s, 2, in[0]) }},
+			// Neighbours are not what an infinitesimal step changes.
+			{name: "Regraph, Aggregate", in: [][]int{{s.rows, d}}, out: []int{s.rows, d}, rows: rows, build: func(in []*Node) *Node { return Aggregate(s, Regraph(s, 2, in[0])) }},
+			{name: "two layers", in: [][]int{{d, h}, {h}, {h, 3}, {3}}, out: []int{s.rows, 3}, rows: rows, build: func(in []*Node) *Node {
+				f := Activate(s, ActReLU, in[1], Product(s, in[0]))
+				return Activate(s, ActIdentity, in[3], Times(s, f, in[2]))
+			}},
+		} {
+			t.Run(fmt.Sprintf("%s/d=%d,h=%d,sizes=%v,seed=%d", c.name, d, h, sizes, seed), func(t *testing.T) {
+				c.check(t, r, put)
+			})
+		}
+	}
+}
+
+// Aggregating after Regraph is aggregating over the label graph that the
+// features would have had from the start, and the next batch starts afresh.
+func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
+	for seed := range uint64(8) {
+		r := data.Stream(seed, "regraph")
+		width, k := 1+r.IntN(4), 1+r.IntN(3)
+		tasks := randomTasks(r, 3, 1, 4+r.IntN(6), 5+r.IntN(6))
+		norm := []Norm{NormNone, NormSize}[seed%2]
+		batch := batchOf(t, Float64, norm, tasks)
+		f := newPoints(r, batch.Rows(), width, 1)
+		for i, v := range f.value {
+			f.value[i] = float64(float32(v))
+		}
+		x := matrixOf(t, f, false)
+		afresh, row := append([]Task{}, tasks...), 0
+		for j := range afresh {
+			var rows []int
+			for range afresh[j].X.Rows() {
+				rows = append(rows, row)
+				row++
+			}
+			var err error
+			if afresh[j].Graph, err = data.NewLabelGraph(x.Take(rows), tasks[j].Graph.Class, k); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := func(b *Batch, through func(*Slot, *Node) *Node) []float64 {
+			s := NewSlot("p", b.Rows()+2, 2)
+			var sum *Capture
+			g, err := Build(Float64, func(g *Graph) { sum = g.Capture(Aggregate(s, through(s, g.Input("f", s.rows, width)))) })
+			for range 2 {
+				if err := errors.Join(err, s.Put(b), g.Set("f", f.value), g.Run()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Put(b); err != nil || s.graph != nil {
+				t.Errorf("seed %d: the next batch does not start afresh (%v)", seed, err)
+			}
+			return sum.Value[:b.Rows()*width]
+		}
+		got := run(batch, func(s *Slot, f *Node) *Node { return Regraph(s, k, f) })
+		want := run(batchOf(t, Float64, norm, afresh), func(_ *Slot, f *Node) *Node { return f })
+		same(t, fmt.Sprintf("seed %d", seed), got, want, 0)
+	}
+}
+
+func TestRegraphLeavesFeaturesThatAreNotFiniteAlone(t *testing.T) {
+	r := data.Stream(1, "not finite")
+	tasks := randomTasks(r, 2, 1, 5)
+	s := NewSlot("p", 5, 1)
+	var got *Capture
+	g, err := Build(Float64, func(g *Graph) { got = g.Capture(Regraph(s, 2, g.Input("f", 5, 1))) })
+	if err := errors.Join(err, s.Put(batchOf(t, Float64, NormSize, tasks)), g.Set("f", []float64{1, math.NaN(), 3, math.Inf(1), 5}), g.Run()); err != nil {
+		t.Fatal(err)
+	}
+	if !math.IsNaN(got.Value[1]) || !math.IsInf(got.Value[3], 1) || s.graph != nil {
+		t.Errorf("the features are %v and the graph %v", got.Value, s.graph)
+	}
+}
+
+// By the definition, one row and one number at a time.
+func TestAHeadIsAppliedAsDefined(t *testing.T) {
+	for seed := range uint64(6) {
+		r := data.Stream(seed, "apply")
+		h := randomHead(r, 1+r.IntN(6), 1+r.IntN(5), 1+r.IntN(5), 2)
+		p := newPoints(r, []int{3, rowsAtOnce + 5}[seed%2], h.In(), 0.6)
+		for n := range len(h) + 1 {
+			got, err := h.Apply(matrixOf(t, p, seed%3 == 0), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range p.rows {
+				row := p.value[i*p.cols:][:p.cols]
+				for k, l := range h[:n] {
+					next := make([]float64, l.Out)
+					for o := range next {
+						next[o] = float64(l.B[o])
+						for j, v := range row {
+							next[o] += float64(float32(v)) * float64(l.W[j*l.Out+o])
+						}
+						if k < len(h)-1 {
+							next[o] = max(next[o], 0)
+						}
+					}
+					row = next
+				}
+				y := make([]float64, got.Cols())
+				gr := got.Row(i)
+				for q, v := range gr.Value {
+					c := q
+					if gr.Index != nil {
+						c = int(gr.Index[q])
+					}
+					y[c] = float64(v)
+				}
+				same(t, fmt.Sprintf("seed %d, %d layers, row %d", seed, n, i), y, row, 1e-4)
+			}
+		}
+	}
+}
+
+// Weights that are shared are read where they are, and their gradient is that
+// of weights which are set.
+func TestSharedInputsFollowTheirOwner(t *testing.T) {
+	for _, dtype := range []DType{Float32, Float64} {
+		r := data.Stream(2, "shared")
+		w := randomHead(r, 4, 3)[0].W
+		tasks := randomTasks(r, 4, 1, 6)
+		s := NewSlot("p", 8, 1)
+		var value *Capture
+		var held *Held
+		var captured *Capture
+		g, err := Build(dtype, func(g *Graph) {
+			y := Penalty(Readout(s, Add(Product(s, g.Shared("w", w, 4, 3)), Product(s, g.Input("v", 4, 3)))))
+			value = g.Capture(y)
+			grads := Gradient(y, g.inputs["w"], g.inputs["v"])
+			held, captured = g.Hold(grads[0]), g.Capture(grads[1])
+		})
+		if err := errors.Join(err, s.Put(batchOf(t, dtype, NormSize, tasks))); err != nil {
+			t.Fatal(err)
+		}
+		var before float64
+		for step := range 3 {
+			if err := g.Run(); err != nil {
+				t.Fatal(err)
+			}
+			if step > 0 && value.Value[0] == before {
+				t.Errorf("%s: the graph does not see the new weights", dtype)
+			}
+			before = value.Value[0]
+			for i, v := range held.Value {
+				if math.Abs(float64(v)-captured.Value[i]) > 1e-6*(1+math.Abs(captured.Value[i])) {
+					t.Errorf("%s: the gradient held is %v, captured %v", dtype, held.Value, captured.Value)
+				}
+				w[i] -= 0.01 * v
+			}
+		}
+	}
+}
+
+func TestHeadsThatCannotBeAreRefused(t *testing.T) {
+	r := data.Stream(1, "bad heads")
+	change := func(f func(h Head) Head) Head { return f(randomHead(r, 4, 3, 2)) }
+	for name, c := range map[string]struct {
+		head Head
+		want error
+		text string
+	}{
+		"no layers":        {nil, data.ErrInvalid, "no layers"},
+		"no chain":         {Head{randomHead(r, 4, 3)[0], randomHead(r, 2, 2)[0]}, data.ErrMismatch, "layer 1: data does not match: it takes 2 numbers, but layer 0 makes 3"},
+		"missing bias":     {change(func(h Head) Head { h[1].B = nil; return h }), data.ErrInvalid, "layer 1: invalid data: it is 3 x 2 with 6 weights and 0 biases"},
+		"too few weights":  {change(func(h Head) Head { h[0].W = h[0].W[1:]; return h }), data.ErrInvalid, "11 weights"},
+		"NaN weight":       {change(func(h Head) Head { h[0].W[7] = float32(math.NaN()); return h }), data.ErrInvalid, "layer 0: invalid data: weight (2, 1) is NaN"},
+		"infinite bias":    {change(func(h Head) Head { h[1].B[1] = float32(math.Inf(-1)); return h }), data.ErrInvalid, "bias (0, 1) is -Inf"},
+		"sound, of course": {randomHead(r, 4, 3, 2), nil, ""},
+	} {
+		err := c.head.Validate()
+		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	if _, err := randomHead(r, 4, 2).Apply(matrixOf(t, newPoints(r, 2, 3, 1), false), 1); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "3 features, but the head takes 4") {
+		t.Errorf("another width: the error is %v", err)
+	}
+}
+
+func TestTheSumOfAHeadIsThatOfItsContent(t *testing.T) {
+	h := randomHead(data.Stream(1, "sum"), 5, 4, 3)
+	sum := h.Sum()
+	if c := h.Clone(); c.Sum() != sum || &c[0].W[0] == &h[0].W[0] {
+		t.Error("the copy is another, or no copy")
+	}
+	for _, part := range [][]float32{h[0].W, h[0].B, h[1].W, h[1].B} {
+		part[len(part)-1]++
+		if h.Sum() == sum {
+			t.Error("a change leaves the sum")
+		}
+		part[len(part)-1]--
+	}
+	if h.String() != "5-4-3" || Head(nil).String() != "" {
+		t.Errorf("the widths are %q", h)
+	}
+}
