@@ -3,13 +3,12 @@ package data
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 )
 
 // Bind brings the data to every problem of the file. Row indices refer to d,
 // which may be nil when every task names files of its own; those are relative
-// to dir. All faults are reported, each with its problem, task and field.
+// to dir, and must lie in it unless f.Outside is set. All faults are reported, each with its problem, task and field.
 func (f *ProblemFile) Bind(d *Dataset, dir string) ([]*ProblemData, error) {
 	if f.Dataset != nil {
 		if d == nil {
@@ -20,9 +19,10 @@ func (f *ProblemFile) Bind(d *Dataset, dir string) ([]*ProblemData, error) {
 		}
 	}
 	bound := make([]*ProblemData, len(f.Problems))
+	locate := func(name string) (string, error) { return f.File(dir, name) }
 	var faults []error
 	for i, p := range f.Problems {
-		b, err := p.bind(d, dir)
+		b, err := p.bind(d, locate)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("data: problem %q: %w", p.Name, err))
 		}
@@ -34,11 +34,14 @@ func (f *ProblemFile) Bind(d *Dataset, dir string) ([]*ProblemData, error) {
 	return bound, nil
 }
 
-func (p *Problem) bind(d *Dataset, dir string) (*ProblemData, error) {
+// locator finds a file that a problem file names.
+type locator func(name string) (path string, err error)
+
+func (p *Problem) bind(d *Dataset, locate locator) (*ProblemData, error) {
 	b := &ProblemData{Problem: p, Tasks: make([]TaskData, len(p.Tasks))}
 	var faults []error
 	for i, t := range p.Tasks {
-		bound, err := t.bind(d, dir)
+		bound, err := t.bind(d, locate)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
 		}
@@ -53,10 +56,10 @@ func (p *Problem) bind(d *Dataset, dir string) (*ProblemData, error) {
 	return b, b.prepare()
 }
 
-func (t *Task) bind(d *Dataset, dir string) (TaskData, error) {
+func (t *Task) bind(d *Dataset, locate locator) (TaskData, error) {
 	b := TaskData{Task: t}
 	if t.Files != nil {
-		return b, b.read(dir)
+		return b, b.read(locate)
 	}
 	for i, s := range b.sets() {
 		set, err := t.samples(d, t.splits()[i])
@@ -117,7 +120,7 @@ func (d *Dataset) contents() string {
 
 // read takes the splits from the task's own files. Where the task does not
 // name its classes, the training file has two, and the second is +1.
-func (t *TaskData) read(dir string) error {
+func (t *TaskData) read(locate locator) error {
 	task := *t.Task
 	files := []string{task.Files.Train, task.Files.Validation, task.Files.Test}
 	for i, s := range t.sets() {
@@ -125,9 +128,9 @@ func (t *TaskData) read(dir string) error {
 		if files[i] == "" {
 			continue
 		}
-		path := files[i]
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
+		path, err := locate(files[i])
+		if err != nil {
+			return fmt.Errorf("field %q: %w", field, err)
 		}
 		d, err := Read(path, ReadOptions{})
 		if err != nil {

@@ -29,6 +29,8 @@ type ProblemFile struct {
 	Sampling json.RawMessage `json:"sampling,omitempty"`
 	// Problems holds at least one problem.
 	Problems []*Problem `json:"problems"`
+	// Outside lets the file name data outside of its directory.
+	Outside bool `json:"-"`
 }
 
 // DatasetRef names a dataset and pins its content.

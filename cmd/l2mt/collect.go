@@ -16,17 +16,17 @@ import (
 )
 
 type collectCmd struct {
-	Problems string        `required:"" type:"path" help:"Problem file."`
-	Dataset  string        `help:"Dataset to use instead of the one that the file names."`
-	Out      string        `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
-	Models   []string      `help:"Multitask models to try (${models}); by default the paper's ten."`
-	Draws    int           `default:"1" help:"Draws of hyperparameters for each model."`
-	Explore  int           `default:"8" help:"Random covariances to try on each problem."`
-	Propose  string        `type:"existingdir" help:"Trained network to ask for covariances."`
-	O        collect.Worth `default:"refit" enum:"refit,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned (refit), or the fit that it came from (model, the paper)."`
-	Shard    string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
-	Workers  int           `help:"Tuples made at a time; 0 means one per CPU."`
-	Seed     uint64        `default:"1" help:"Seed of everything drawn."`
+	Problems  string `required:"" type:"path" help:"Problem file."`
+	dataFlags `embed:""`
+	Out       string        `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
+	Models    []string      `help:"Multitask models to try (${models}); by default the paper's ten."`
+	Draws     int           `default:"1" help:"Draws of hyperparameters for each model."`
+	Explore   int           `default:"8" help:"Random covariances to try on each problem."`
+	Propose   string        `type:"existingdir" help:"Trained network to ask for covariances."`
+	O         collect.Worth `default:"refit" enum:"refit,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned (refit), or the fit that it came from (model, the paper)."`
+	Shard     string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
+	Workers   int           `help:"Tuples made at a time; 0 means one per CPU."`
+	Seed      uint64        `default:"1" help:"Seed of everything drawn."`
 }
 
 func (c *collectCmd) Validate() error {
@@ -46,7 +46,7 @@ func (c *collectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := openProblemSet(c.Problems, c.Dataset)
+	problems, err := openProblemSet(c.Problems, c.dataFlags)
 	if err != nil {
 		return err
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 type evalCmd struct {
-	Network   string   `required:"" type:"existingdir" help:"Trained network."`
-	Problems  string   `required:"" type:"path" help:"File of the test problems."`
-	Dataset   string   `help:"Dataset to use instead of the one that the files name."`
+	Network   string `required:"" type:"existingdir" help:"Trained network."`
+	Problems  string `required:"" type:"path" help:"File of the test problems."`
+	dataFlags `embed:""`
 	Baselines []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Refit     bool     `help:"Also fit with the covariance of each model fixed and Lambda1 tuned for it, which mostly makes a model stronger."`
 	Pool      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --baselines."`
@@ -39,7 +39,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := openProblems(c.Problems, c.Dataset)
+	problems, err := c.open(c.Problems)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (c *evalCmd) Run(e *env) error {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Pool != "" {
-		if o.Pool, err = openProblems(c.Pool, c.Dataset); err != nil {
+		if o.Pool, err = c.open(c.Pool); err != nil {
 			return err
 		}
 	}
@@ -139,11 +139,11 @@ func (c *evalCmd) begin(e *env) error {
 	if now.Network, err = networkSum(c.Network); err != nil {
 		return err
 	}
-	if now.Problems, err = problemsSum(c.Problems, c.Dataset); err != nil {
+	if now.Problems, err = c.problemsSum(c.Problems); err != nil {
 		return err
 	}
 	if c.Pool != "" {
-		if now.Pool, err = problemsSum(c.Pool, c.Dataset); err != nil {
+		if now.Pool, err = c.problemsSum(c.Pool); err != nil {
 			return err
 		}
 	}
@@ -184,32 +184,27 @@ func networkSum(dir string) (string, error) {
 }
 
 // problemsSum is a checksum of a problem file with its data.
-func problemsSum(path, dataset string) (string, error) {
-	f, err := data.LoadProblems(path)
+func (c *evalCmd) problemsSum(path string) (string, error) {
+	f, err := c.load(path)
 	if err != nil {
 		return "", err
 	}
 	files := []string{path}
-	for _, p := range f.Problems {
-		for _, t := range p.Tasks {
-			if t.Files == nil {
-				continue
-			}
-			for _, file := range []string{t.Files.Train, t.Files.Validation, t.Files.Test} {
-				if file != "" && !filepath.IsAbs(file) {
-					file = filepath.Join(filepath.Dir(path), file)
-				}
-				if file != "" {
-					files = append(files, file)
-				}
-			}
+	for _, name := range taskFiles(f) {
+		if *name == "" {
+			continue
 		}
+		file, err := f.File(filepath.Dir(path), *name)
+		if err != nil {
+			return "", blame(path, err)
+		}
+		files = append(files, file)
 	}
 	sum, err := filesSum(files...)
 	if err != nil || f.Dataset == nil || f.Dataset.SHA256 != "" {
 		return sum, err // the file names the dataset by its checksum
 	}
-	d, err := openDataset(datasetPath(path, dataset, f))
+	d, err := c.dataset(f, path)
 	if err != nil {
 		return "", err
 	}

@@ -264,7 +264,7 @@ func (x *experiment) setup(at []point, seed uint64) (*setup, error) {
 	if err := s.sample.config().Defaults().Validate(); err != nil {
 		return nil, fmt.Errorf("[problems] %w", err)
 	}
-	if err := decodeFlags(&s.collect, collected, "problems", "dataset", "out", "shard", "propose", "workers"); err != nil {
+	if err := decodeFlags(&s.collect, collected, "problems", "dataset", "allow-outside", "out", "shard", "propose", "workers"); err != nil {
 		return nil, fmt.Errorf("[experience] %w", err)
 	}
 	s.collect.Shard = "0/1"

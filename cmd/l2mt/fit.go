@@ -18,13 +18,13 @@ import (
 
 // problemFlags name the problems that a command works on.
 type problemFlags struct {
-	Problem string `required:"" type:"path" help:"Problem file."`
-	Name    string `help:"Name of one problem of the file; by default all are taken."`
-	Dataset string `help:"Dataset to use instead of the one that the file names."`
+	Problem   string `required:"" type:"path" help:"Problem file."`
+	Name      string `help:"Name of one problem of the file; by default all are taken."`
+	dataFlags `embed:""`
 }
 
 func (f *problemFlags) open() ([]*data.ProblemData, error) {
-	problems, err := openProblems(f.Problem, f.Dataset)
+	problems, err := f.dataFlags.open(f.Problem)
 	if err != nil || f.Name == "" {
 		return problems, err
 	}

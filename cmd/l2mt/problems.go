@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,41 +26,77 @@ func openDataset(path string) (*data.Dataset, error) {
 	return data.Read(path, data.ReadOptions{})
 }
 
-// openProblems reads a problem file with its data. A dataset path other than
-// "" replaces the one in the file.
-func openProblems(path, dataset string) ([]*data.ProblemData, error) {
-	f, err := data.LoadProblems(path)
+// dataFlags say where the data of a problem file is.
+type dataFlags struct {
+	Dataset      string `help:"Dataset to use instead of the one that the file names."`
+	AllowOutside bool   `help:"Let the problem file name any data outside of its directory. Without this only a dataset whose SHA-256 it states may lie elsewhere."`
+}
+
+// load reads a problem file.
+func (f dataFlags) load(path string) (*data.ProblemFile, error) {
+	file, err := data.LoadProblems(path)
 	if err != nil {
 		return nil, err
 	}
-	return bindProblems(f, path, dataset)
+	file.Outside = f.AllowOutside
+	return file, nil
 }
 
-// bindProblems brings the data to a problem file that was read from path.
-func bindProblems(f *data.ProblemFile, path, dataset string) (_ []*data.ProblemData, err error) {
+// open reads a problem file with its data.
+func (f dataFlags) open(path string) ([]*data.ProblemData, error) {
+	file, err := f.load(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.bind(file, path)
+}
+
+// bind brings the data to a problem file that was read from path.
+func (f dataFlags) bind(file *data.ProblemFile, path string) (_ []*data.ProblemData, err error) {
 	var d *data.Dataset
-	if f.Dataset != nil {
-		if d, err = openDataset(datasetPath(path, dataset, f)); err != nil {
+	if file.Dataset != nil {
+		if d, err = f.dataset(file, path); err != nil {
 			return nil, err
 		}
 	}
-	problems, err := f.Bind(d, filepath.Dir(path))
+	problems, err := file.Bind(d, filepath.Dir(path))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, blame(path, err)
 	}
 	return problems, nil
 }
 
-// datasetPath is where the dataset of a problem file is: where the user says,
-// else where the file says, relative to the file.
-func datasetPath(file, dataset string, f *data.ProblemFile) string {
-	switch {
-	case dataset != "":
-		return dataset
-	case f.Dataset.Path == digits.Name || filepath.IsAbs(f.Dataset.Path):
-		return f.Dataset.Path
+// dataset reads the dataset of a problem file that was read from path.
+func (f dataFlags) dataset(file *data.ProblemFile, path string) (*data.Dataset, error) {
+	where, err := f.datasetFile(file, path)
+	if err != nil {
+		return nil, err
 	}
-	return filepath.Join(filepath.Dir(file), f.Dataset.Path)
+	return openDataset(where)
+}
+
+// datasetFile is where the dataset of a problem file is: where the user says,
+// else where the file says, relative to the file.
+func (f dataFlags) datasetFile(file *data.ProblemFile, path string) (string, error) {
+	switch {
+	case f.Dataset != "":
+		return f.Dataset, nil
+	case file.Dataset.Path == digits.Name:
+		return digits.Name, nil
+	}
+	where, err := file.DatasetFile(filepath.Dir(path))
+	if err != nil {
+		return "", blame(path, err)
+	}
+	return where, nil
+}
+
+// blame names the problem file in an error, and the flags that help.
+func blame(path string, err error) error {
+	if errors.Is(err, data.ErrOutside) {
+		err = fmt.Errorf("%w (--dataset names another, --allow-outside allows it if you trust the file)", err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // sampleFlags are what both ways of drawing problems share. Their defaults
@@ -146,18 +183,18 @@ func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
 }
 
 type problemsCheckCmd struct {
-	Files   []string `arg:"" name:"file" type:"path" help:"Problem files."`
-	Dataset string   `help:"Dataset to use instead of the one that the file names."`
+	Files     []string `arg:"" name:"file" type:"path" help:"Problem files."`
+	dataFlags `embed:""`
 }
 
 func (c *problemsCheckCmd) Run(e *env) error {
 	var rows []problemSummary
 	for _, path := range c.Files {
-		f, err := data.LoadProblems(path)
+		f, err := c.load(path)
 		if err != nil {
 			return err
 		}
-		if _, err := bindProblems(f, path, c.Dataset); err != nil {
+		if _, err := c.bind(f, path); err != nil {
 			return err
 		}
 		rows = append(rows, summarise(path, f))

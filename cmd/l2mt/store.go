@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,16 +32,17 @@ type problemSet struct {
 	fingerprint string
 }
 
-// openProblemSet opens a problem file. A dataset path other than "" replaces
-// the one in the file.
-func openProblemSet(path, dataset string) (*problemSet, error) {
-	file, err := data.LoadProblems(path)
+// openProblemSet opens a problem file.
+func openProblemSet(path string, flags dataFlags) (*problemSet, error) {
+	file, err := flags.load(path)
 	if err != nil {
 		return nil, err
 	}
 	s := &problemSet{path: path, file: file}
 	if file.Dataset != nil {
-		s.datasetPath = datasetPath(path, dataset, file)
+		if s.datasetPath, err = flags.datasetFile(file, path); err != nil {
+			return nil, err
+		}
 		if s.dataset, err = openDataset(s.datasetPath); err != nil {
 			return nil, err
 		}
@@ -60,13 +62,13 @@ func (s *problemSet) sumWith(files []*string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, s.fingerprint)
 	for _, file := range files {
-		path := *file
-		if path == "" {
+		if *file == "" {
 			fmt.Fprintln(h, "none")
 			continue
 		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(s.path), path)
+		path, err := s.file.File(filepath.Dir(s.path), *file)
+		if err != nil {
+			return "", blame(s.path, err)
 		}
 		sum, err := fileSum(path)
 		if err != nil {
@@ -98,7 +100,7 @@ func (s *problemSet) Problem(i int) (*data.ProblemData, error) {
 	one.Problems = one.Problems[i:][:1]
 	bound, err := one.Bind(s.dataset, filepath.Dir(s.path))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.path, err)
+		return nil, blame(s.path, err)
 	}
 	return bound[0], nil
 }
@@ -174,12 +176,16 @@ func referTo(path, dir string) (string, error) {
 }
 
 func fileSum(path string) (string, error) {
-	raw, err := os.ReadFile(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:]), nil
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // keptProblems lists the problem files of an experience directory.
@@ -228,7 +234,9 @@ func openExperience(dir, dataset string) ([]train.Example, error) {
 	made := store.Manifest().Dataset.SHA256
 	var problems []*data.ProblemData
 	for _, file := range files {
-		set, err := openProblemSet(file, dataset)
+		// The problem files that collect keeps may refer to data anywhere: the
+		// manifest pins its content.
+		set, err := openProblemSet(file, dataFlags{Dataset: dataset, AllowOutside: true})
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,97 @@
+package data
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A problem file reaches its own directory and nothing else, by whatever road.
+func TestProblemFilesStayInTheirDirectory(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "problems")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.MkdirAll(filepath.Join(dir, "below", "texts", "class"), 0o755))
+	must(os.MkdirAll(filepath.Join(dir, "mixed", "class"), 0o755))
+	for _, name := range []string{"secret.csv", "problems/a.csv", "problems/below/b.csv", "problems/below/texts/class/text", "problemsbeside.csv"} {
+		must(os.WriteFile(filepath.Join(root, name), []byte("1,2\n"), 0o644))
+	}
+	for link, to := range map[string]string{
+		"out.csv": "../secret.csv", "in.csv": "below/b.csv", "absolute.csv": filepath.Join(dir, "a.csv"), "up": "..",
+		"mixed/class/text": "../../../secret.csv", "linked": "below/texts",
+	} {
+		must(os.Symlink(to, filepath.Join(dir, link)))
+	}
+	must(syscall.Mkfifo(filepath.Join(dir, "pipe.csv"), 0o644))
+	must(os.Symlink(dir, filepath.Join(root, "here")))
+
+	for name, want := range map[string]error{
+		"a.csv": nil, "below/b.csv": nil, "below/../a.csv": nil, "in.csv": nil, "absolute.csv": nil, "below/texts": nil, "linked": nil,
+		filepath.Join(dir, "a.csv"): nil, "../problems/a.csv": nil,
+		"nowhere.csv": nil, // reading says so
+
+		"../secret.csv": ErrOutside, "below/../../secret.csv": ErrOutside, filepath.Join(root, "secret.csv"): ErrOutside, "..": ErrOutside,
+		"../problemsbeside.csv": ErrOutside, "out.csv": ErrOutside, "up/secret.csv": ErrOutside, "mixed": ErrOutside,
+		"../nowhere.csv": ErrOutside, "/nowhere.csv": ErrOutside,
+		"pipe.csv": ErrInvalid, "/dev/zero": ErrOutside,
+	} {
+		for _, dir := range []string{dir, filepath.Join(root, "here")} {
+			f := &ProblemFile{Dataset: &DatasetRef{Path: name}}
+			if path, err := f.File(dir, name); !errors.Is(err, want) || err == nil && !filepath.IsAbs(path) {
+				t.Errorf("%s in %s: %q, %v; want %v", name, dir, path, err, want)
+			}
+			if _, err := f.DatasetFile(dir); !errors.Is(err, want) {
+				t.Errorf("dataset %s in %s: %v, want %v", name, dir, err, want)
+			}
+			anywhere := want
+			switch {
+			case name == "/dev/zero":
+				anywhere = ErrInvalid
+			case want == ErrOutside:
+				anywhere = nil
+			}
+			f.Dataset.SHA256 = "0123"
+			if _, err := f.DatasetFile(dir); !errors.Is(err, anywhere) {
+				t.Errorf("pinned dataset %s in %s: %v, want %v", name, dir, err, anywhere)
+			}
+			f.Outside = true
+			if _, err := f.File(dir, name); !errors.Is(err, anywhere) {
+				t.Errorf("%s allowed outside of %s: %v, want %v", name, dir, err, anywhere)
+			}
+		}
+	}
+}
+
+// What Bind reads, and so everybody else, goes the same way.
+func TestBindRefusesFilesOutside(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "problems")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "rows.csv"), []byte("1,2,a\n3,4,b\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ParseProblems([]byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "classification", "files": {"train": "../rows.csv"}}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Bind(nil, dir); !errors.Is(err, ErrOutside) {
+		t.Errorf("error %v, want ErrOutside", err)
+	}
+	f.Outside = true
+	if _, err := f.Bind(nil, dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Bind(nil, root); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want ErrNotExist", err)
+	}
+}
