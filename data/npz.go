@@ -29,15 +29,9 @@ import (
 // The features and y are needed; other arrays are passed over.
 
 func parseNPZ(r io.ReaderAt, size int64, o ReadOptions) (*table, error) {
-	packed, err := zip.NewReader(r, size)
+	z, err := newArchive(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no .npz file, or cut short: %w", ErrFormat, err)
-	}
-	z := &archive{size: size, file: map[string]*zip.File{}}
-	for _, f := range packed.File {
-		name := strings.TrimSuffix(f.Name, ".npy")
-		z.names = append(z.names, name)
-		z.file[name] = f
+		return nil, err
 	}
 	t := &table{}
 	for _, read := range []func(*table, ReadOptions) error{z.readX, z.readLabels, z.readGroups, z.readAbout} {
@@ -53,6 +47,20 @@ type archive struct {
 	size  int64
 	names []string // in the file's order
 	file  map[string]*zip.File
+}
+
+func newArchive(r io.ReaderAt, size int64) (*archive, error) {
+	packed, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is no .npz file, or cut short: %w", ErrFormat, err)
+	}
+	z := &archive{size: size, file: map[string]*zip.File{}}
+	for _, f := range packed.File {
+		name := strings.TrimSuffix(f.Name, ".npy")
+		z.names = append(z.names, name)
+		z.file[name] = f
+	}
+	return z, nil
 }
 
 func (z *archive) readX(t *table, o ReadOptions) error {

@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -161,63 +162,107 @@ func product(shape []int) (size int, ok bool) {
 // allocates no more than a small multiple of the file's size, whatever the
 // header says.
 func Decode(file []byte) ([]Tensor, map[string]string, error) {
-	entries, metadata, data, err := decodeHeader(file)
+	c, err := newContent(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
-		return nil, nil, fmt.Errorf("safetensors: %w: %w", ErrFormat, err)
+		return nil, nil, fmt.Errorf("safetensors: %w", err)
 	}
-	names := slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
-		x, y := entries[a].Offsets, entries[b].Offsets
-		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]), cmp.Compare(a, b))
-	})
 	var tensors []Tensor
-	end := 0
-	for _, name := range names {
-		e := entries[name]
-		if err := e.check(end, len(data)); err != nil {
-			return nil, nil, fmt.Errorf("safetensors: %w: tensor %q: %w", ErrFormat, name, err)
-		}
-		end = e.Offsets[1]
-		tensors = append(tensors, Tensor{name, e.DType, e.Shape, e.DType.decode(data[e.Offsets[0]:end])})
+	for _, name := range c.names {
+		e := c.entries[name]
+		data := file[c.start:][e.Offsets[0]:e.Offsets[1]]
+		tensors = append(tensors, Tensor{name, e.DType, e.Shape, e.DType.decode(data)})
 	}
-	if end != len(data) {
-		return nil, nil, fmt.Errorf("safetensors: %w: %d bytes of data, but the tensors end at byte %d", ErrFormat, len(data), end)
-	}
-	if want, have := metadata[checksumKey], checksum(data); want != "" && want != have {
-		return nil, nil, fmt.Errorf("safetensors: %w: the data has SHA-256 %s, but the header says %s", ErrFormat, have, want)
-	}
-	return tensors, metadata, nil
+	return tensors, c.metadata, nil
 }
 
-func decodeHeader(file []byte) (entries map[string]entry, metadata map[string]string, data []byte, err error) {
-	if len(file) < lengthSize {
-		return nil, nil, nil, fmt.Errorf("%d bytes, less than the length of the header takes", len(file))
+// content is what the header of a file says, after checks: every tensor has
+// the place and size that it should have, and the data its checksum.
+type content struct {
+	names    []string // in the order of the data
+	entries  map[string]entry
+	metadata map[string]string
+	start    int64 // of the data
+}
+
+func newContent(r io.ReaderAt, size int64) (*content, error) {
+	c := &content{}
+	if err := c.readHeader(r, size); err != nil {
+		return nil, err
 	}
-	length := binary.LittleEndian.Uint64(file)
-	rest := file[lengthSize:]
-	if length > min(uint64(len(rest)), maxHeader) {
-		return nil, nil, nil, fmt.Errorf("a header of %d bytes in a file of %d", length, len(file))
+	end, limit := 0, int(size-c.start)
+	for _, name := range c.names {
+		e := c.entries[name]
+		if err := e.check(end, limit); err != nil {
+			return nil, fmt.Errorf("%w: tensor %q: %w", ErrFormat, name, err)
+		}
+		end = e.Offsets[1]
 	}
+	if end != limit {
+		return nil, fmt.Errorf("%w: %d bytes of data, but the tensors end at byte %d", ErrFormat, limit, end)
+	}
+	want := c.metadata[checksumKey]
+	if want == "" {
+		return c, nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(r, c.start, int64(limit))); err != nil {
+		return nil, err
+	}
+	if have := hex.EncodeToString(sum.Sum(nil)); want != have {
+		return nil, fmt.Errorf("%w: the data has SHA-256 %s, but the header says %s", ErrFormat, have, want)
+	}
+	return c, nil
+}
+
+func (c *content) readHeader(r io.ReaderAt, size int64) error {
+	if size < lengthSize {
+		return fmt.Errorf("%w: %d bytes, less than the length of the header takes", ErrFormat, size)
+	}
+	var prefix [lengthSize]byte
+	if _, err := r.ReadAt(prefix[:], 0); err != nil {
+		return err
+	}
+	length := binary.LittleEndian.Uint64(prefix[:])
+	if length > min(uint64(size-lengthSize), maxHeader) {
+		return fmt.Errorf("%w: a header of %d bytes in a file of %d", ErrFormat, length, size)
+	}
+	header := make([]byte, length)
+	if _, err := io.ReadFull(io.NewSectionReader(r, lengthSize, int64(length)), header); err != nil {
+		return err
+	}
+	c.start = lengthSize + int64(length)
+	if err := c.parseHeader(header); err != nil {
+		return fmt.Errorf("%w: header: %w", ErrFormat, err)
+	}
+	c.names = slices.SortedFunc(maps.Keys(c.entries), func(a, b string) int {
+		x, y := c.entries[a].Offsets, c.entries[b].Offsets
+		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]), cmp.Compare(a, b))
+	})
+	return nil
+}
+
+func (c *content) parseHeader(header []byte) error {
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(rest[:length], &raw); err != nil {
-		return nil, nil, nil, fmt.Errorf("header: %w", err)
+	if err := json.Unmarshal(header, &raw); err != nil {
+		return err
 	}
 	if m, ok := raw[metadataKey]; ok {
-		if err := json.Unmarshal(m, &metadata); err != nil {
-			return nil, nil, nil, fmt.Errorf("header: metadata: %w", err)
+		if err := json.Unmarshal(m, &c.metadata); err != nil {
+			return fmt.Errorf("metadata: %w", err)
 		}
 		delete(raw, metadataKey)
 	}
-	entries = make(map[string]entry, len(raw))
+	c.entries = make(map[string]entry, len(raw))
 	for name, m := range raw {
 		var e entry
 		d := json.NewDecoder(bytes.NewReader(m))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&e); err != nil {
-			return nil, nil, nil, fmt.Errorf("header: tensor %q: %w", name, err)
+			return fmt.Errorf("tensor %q: %w", name, err)
 		}
-		entries[name] = e
+		c.entries[name] = e
 	}
-	return entries, metadata, rest[length:], nil
+	return nil
 }
 
 // check compares an entry with its place in the data, which begins where the
