@@ -80,25 +80,11 @@ func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	var data []byte
 	entries := make([]entry, len(tensors))
 	for i, t := range tensors {
+		if err := checkTensor(tensors[:i], t, len(t.Value)); err != nil {
+			return nil, err
+		}
 		begin := len(data)
-		switch {
-		case t.DType.size() == 0:
-			return nil, fmt.Errorf("safetensors: tensor %q: dtype %q is not one of %s, %s", t.Name, t.DType, F32, F64)
-		case t.Name == "" || t.Name == metadataKey:
-			return nil, fmt.Errorf("safetensors: tensor %d has the name %q, which is not allowed", i, t.Name)
-		case slices.ContainsFunc(tensors[:i], func(u Tensor) bool { return u.Name == t.Name }):
-			return nil, fmt.Errorf("safetensors: two tensors have the name %q", t.Name)
-		}
-		for _, v := range t.Value {
-			if t.DType == F64 {
-				data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
-			} else {
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v)))
-			}
-		}
-		if size, ok := product(t.Shape); !ok || size != len(t.Value) {
-			return nil, fmt.Errorf("safetensors: tensor %q has shape %v but %d numbers", t.Name, t.Shape, len(t.Value))
-		}
+		data = t.DType.append(data, t.Value)
 		entries[i] = entry{t.DType, append([]int{}, t.Shape...), [2]int{begin, len(data)}}
 	}
 	header, err := encodeHeader(tensors, entries, metadata, checksum(data))
@@ -107,6 +93,34 @@ func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	}
 	file := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(file, header...), data...), nil
+}
+
+// checkTensor checks a tensor of count numbers that comes after others.
+func checkTensor(before []Tensor, t Tensor, count int) error {
+	switch {
+	case t.DType.size() == 0:
+		return fmt.Errorf("safetensors: tensor %q: dtype %q is not one of %s, %s", t.Name, t.DType, F32, F64)
+	case t.Name == "" || t.Name == metadataKey:
+		return fmt.Errorf("safetensors: tensor %d has the name %q, which is not allowed", len(before), t.Name)
+	case slices.ContainsFunc(before, func(u Tensor) bool { return u.Name == t.Name }):
+		return fmt.Errorf("safetensors: two tensors have the name %q", t.Name)
+	}
+	if size, ok := product(t.Shape); !ok || size != count {
+		return fmt.Errorf("safetensors: tensor %q has shape %v but %d numbers", t.Name, t.Shape, count)
+	}
+	return nil
+}
+
+// append adds numbers as they stand in a file.
+func (d DType) append(data []byte, value []float64) []byte {
+	for _, v := range value {
+		if d == F64 {
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(v))
+		} else {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(v)))
+		}
+	}
+	return data
 }
 
 // encodeHeader writes the entries in the order of the tensors, which a map

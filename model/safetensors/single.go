@@ -6,16 +6,12 @@ package safetensors
 
 import (
 	"bufio"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -104,136 +100,47 @@ func writeData(w io.Writer, tensors []Tensor, singles []Single) error {
 }
 
 // ReadWith reads a file. The arrays whose names single picks come in single
-// precision; nil picks none. Both lists are in the order of the data.
+// precision. Both lists are in the order of the data.
 func ReadWith(path string, single func(name string) bool) (tensors []Tensor, singles []Single, metadata map[string]string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("safetensors: %w", err)
-	}
-	defer f.Close()
-	tensors, singles, metadata, err = readWith(f, single)
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("%s: safetensors: %w", path, err)
-	}
-	return tensors, singles, metadata, nil
-}
-
-func readWith(f *os.File, single func(name string) bool) (tensors []Tensor, singles []Single, metadata map[string]string, err error) {
-	entries, metadata, length, err := readHeader(f)
+	f, err := Open(path)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	names := inOrder(entries)
-	end := 0
-	for _, name := range names { // before anything of a size that the header claims is made
-		e := entries[name]
-		if err := e.check(end, length); err != nil {
-			return nil, nil, nil, fmt.Errorf("%w: tensor %q: %w", ErrFormat, name, err)
-		}
-		end = e.Offsets[1]
-	}
-	if end != length {
-		return nil, nil, nil, fmt.Errorf("%w: %d bytes of data, but the tensors end at byte %d", ErrFormat, length, end)
-	}
-	sum := sha256.New()
-	data := io.TeeReader(bufio.NewReaderSize(f, 1<<20), sum)
-	for _, name := range names {
-		e := entries[name]
-		if single != nil && single(name) {
-			s := Single{Name: name, Shape: e.Shape}
-			if s.Value, err = readSingle(data, e); err != nil {
-				return nil, nil, nil, fmt.Errorf("tensor %q: %w", name, err)
+	defer f.Close()
+	for _, name := range f.names {
+		e := f.entries[name]
+		if single(name) {
+			value, err := f.Float32s(name)
+			if err != nil {
+				return nil, nil, nil, err
 			}
-			singles = append(singles, s)
+			singles = append(singles, Single{name, e.Shape, value})
 			continue
 		}
 		raw := make([]byte, e.Offsets[1]-e.Offsets[0])
-		if _, err := io.ReadFull(data, raw); err != nil {
-			return nil, nil, nil, fmt.Errorf("tensor %q: %w", name, err)
+		if _, err := f.file.ReadAt(raw, f.start+int64(e.Offsets[0])); err != nil {
+			return nil, nil, nil, fmt.Errorf("%s: safetensors: tensor %q: %w", path, name, err)
 		}
 		tensors = append(tensors, Tensor{name, e.DType, e.Shape, e.DType.decode(raw)})
 	}
-	return tensors, singles, metadata, checkSum(metadata, sum)
+	return tensors, singles, f.metadata, nil
 }
 
-func checkSum(metadata map[string]string, sum hash.Hash) error {
-	if want, have := metadata[checksumKey], hex.EncodeToString(sum.Sum(nil)); want != "" && want != have {
-		return fmt.Errorf("%w: the data has SHA-256 %s, but the header says %s", ErrFormat, have, want)
-	}
-	return nil
-}
-
-func readSingle(r io.Reader, e entry) ([]float32, error) {
-	value := make([]float32, 0, (e.Offsets[1]-e.Offsets[0])/e.DType.size())
-	b := make([]byte, piece*e.DType.size())
-	for len(value) < cap(value) {
-		b = b[:min(len(b), (cap(value)-len(value))*e.DType.size())]
-		if _, err := io.ReadFull(r, b); err != nil {
-			return nil, err
-		}
-		for v := range slices.Chunk(b, e.DType.size()) {
-			if e.DType == F64 {
-				value = append(value, float32(math.Float64frombits(binary.LittleEndian.Uint64(v))))
-			} else {
-				value = append(value, math.Float32frombits(binary.LittleEndian.Uint32(v)))
-			}
-		}
-	}
-	return value, nil
-}
-
-// readHeader reads the header and returns the length of the data behind it.
-func readHeader(f *os.File) (entries map[string]entry, metadata map[string]string, data int, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	start := make([]byte, lengthSize)
-	if _, err := io.ReadFull(f, start); err != nil {
-		return nil, nil, 0, fmt.Errorf("%w: %d bytes, less than the length of the header takes", ErrFormat, info.Size())
-	}
-	length, rest := binary.LittleEndian.Uint64(start), uint64(info.Size())-lengthSize
-	if length > min(rest, maxHeader) {
-		return nil, nil, 0, fmt.Errorf("%w: a header of %d bytes in a file of %d", ErrFormat, length, info.Size())
-	}
-	header := make([]byte, length)
-	if _, err := io.ReadFull(f, header); err != nil {
-		return nil, nil, 0, err
-	}
-	if entries, metadata, err = parseHeader(header); err != nil {
-		return nil, nil, 0, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	return entries, metadata, int(rest - length), nil
-}
-
-// Metadata reads what a file says about itself, without its data. The key
-// "sha256" has the checksum of the data where the file was written here.
-func Metadata(path string) (map[string]string, error) {
+// Checksum is the SHA-256 that a file says its data has, without looking at the
+// data: empty where it says none.
+func Checksum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("safetensors: %w", err)
+		return "", fmt.Errorf("safetensors: %w", err)
 	}
 	defer f.Close()
-	_, metadata, _, err := readHeader(f)
+	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%s: safetensors: %w", path, err)
+		return "", fmt.Errorf("safetensors: %w", err)
 	}
-	return metadata, nil
-}
-
-// inOrder lists the names of the entries in the order of their data.
-func inOrder(entries map[string]entry) []string {
-	return slices.SortedFunc(maps.Keys(entries), func(a, b string) int {
-		x, y := entries[a].Offsets, entries[b].Offsets
-		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]), cmp.Compare(a, b))
-	})
-}
-
-// parseHeader reads the header's JSON.
-func parseHeader(header []byte) (entries map[string]entry, metadata map[string]string, err error) {
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(header, &raw); err != nil {
-		return nil, nil, fmt.Errorf("header: %w", err)
+	var c content
+	if err := c.readHeader(f, info.Size()); err != nil {
+		return "", fmt.Errorf("%s: safetensors: %w", path, err)
 	}
-	return parseEntries(raw)
+	return c.metadata[checksumKey], nil
 }
