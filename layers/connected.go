@@ -87,10 +87,10 @@ func firstNotFinite[T Float](x []T) int {
 	return -1
 }
 
-// Sum is the SHA-256 of the shapes and weights.
+// Sum is the SHA-256 of the weights, W before b and layer after layer, as the
+// bytes of little-endian numbers: that of the data in a safetensors file.
 func (h Head) Sum() string {
 	sum := sha256.New()
-	fmt.Fprintln(sum, h)
 	var b []byte
 	for _, l := range h {
 		for _, part := range [][]float32{l.W, l.B} {

@@ -36,6 +36,9 @@ const (
 type Config struct {
 	// Features is d, the number of columns of X.
 	Features int `json:"features"`
+	// Head has the widths of the fully connected layers in front of the network,
+	// as "1280-1000"; the last is Features. It is empty where there are none.
+	Head string `json:"head,omitempty"`
 	// Layers is s, the number of hidden layers; with 1 the label graph is not used.
 	Layers int `json:"layers"`
 	// Hidden is h, the width of the layers and of the embeddings.
@@ -95,6 +98,9 @@ func Preset(name string, features int) (Config, error) {
 // Presets lists the names of the presets.
 func Presets() []string { return sortedKeys(presets) }
 
+// maxLayers keeps a damaged configuration from building a graph without end.
+const maxLayers = 100
+
 // Validate checks every field and reports all faults.
 func (c Config) Validate() error {
 	var faults []error
@@ -109,7 +115,13 @@ func (c Config) Validate() error {
 		}
 	}
 	positive("features", c.Features)
+	if c.Head != "" && !strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
+		faults = append(faults, fmt.Errorf("model: %w: head is %q, but features %d; a head makes as many features as the network takes", ErrConfig, c.Head, c.Features))
+	}
 	positive("layers", c.Layers)
+	if c.Layers > maxLayers {
+		faults = append(faults, fmt.Errorf("model: %w: layers is %d; it must be at most %d", ErrConfig, c.Layers, maxLayers))
+	}
 	positive("hidden", c.Hidden)
 	positive("k", c.Neighbours)
 	among("activation", string(c.Activation), texts(layers.Activations()))

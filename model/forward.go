@@ -14,6 +14,7 @@ import (
 type Forward struct {
 	*network
 	of    *Network
+	head  layers.Head
 	graph *layers.Graph
 
 	es, phis, cs, fs, vs *layers.Capture
@@ -32,15 +33,17 @@ type Estimate struct {
 	F, V []float64
 }
 
-// NewForward returns the forward graph of a network.
-func NewForward(n *Network) (*Forward, error) {
-	if err := n.Config.Validate(); err != nil {
+// NewForward returns the forward graph of a network. Head has the layers of its
+// head that are in the graph, as those of a TrainingGraph; without, payloads have
+// the features that the whole head makes.
+func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
+	if err := checkHead(n.Config, head); err != nil {
 		return nil, err
 	}
 	if err := n.Params.matches(n.Config); err != nil {
 		return nil, fmt.Errorf("model: forward graph: %w", err)
 	}
-	return &Forward{of: n}, nil
+	return &Forward{of: n, head: head}, nil
 }
 
 // grow builds the graph for problems of the given size, if it is too small.
@@ -55,7 +58,7 @@ func (f *Forward) grow(size Capacity) error {
 		}
 	}
 	graph, err := layers.Build(f.of.Config.DType, func(g *layers.Graph) {
-		f.network = newNetwork(g, f.of.Config, size.atLeast(Capacity{}))
+		f.network = newNetwork(g, f.of.Config, size.atLeast(Capacity{}), f.head)
 		f.es, f.phis, f.cs = g.Capture(f.e), g.Capture(f.phi), g.Capture(f.c)
 		f.fs, f.vs = g.Capture(f.f), g.Capture(f.v)
 	})

@@ -36,8 +36,10 @@ type network struct {
 	config Config
 	size   Capacity
 	slot   *layers.Slot
+	head   layers.Head // the layers of the head that are in the graph
 	params Inputs
 
+	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h, tasks x tasks, scalar
 	f, v      *layers.Node // one entry a tuple
 	link      func(o *layers.Node) *layers.Node
@@ -46,9 +48,9 @@ type network struct {
 }
 
 // newNetwork adds the inputs and the estimates to a graph.
-func newNetwork(g *layers.Graph, config Config, size Capacity) *network {
+func newNetwork(g *layers.Graph, config Config, size Capacity, head layers.Head) *network {
 	n := &network{
-		config: config, size: size, params: Inputs{},
+		config: config, size: size, head: head, params: Inputs{},
 		slot:    layers.NewSlot("problem", size.Rows, size.Tasks),
 		omega:   make([]float64, size.Tuples*size.Tasks*size.Tasks),
 		squares: make([]float64, size.Tuples),
@@ -60,7 +62,7 @@ func newNetwork(g *layers.Graph, config Config, size Capacity) *network {
 	link := links.get(config.Link)
 	n.link = func(o *layers.Node) *layers.Node { return link.Build(n.params, o) }
 
-	n.e = n.embed()                                                                     // tasks x h
+	n.e = n.embed(n.features(g))                                                        // tasks x h
 	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
 	linear := layers.Inner(n.phi, g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)) // tuples
 	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples))                 // tuples
@@ -69,15 +71,46 @@ func newNetwork(g *layers.Graph, config Config, size Capacity) *network {
 	return n
 }
 
-// embed is the LGNN with its readout:
+// features is what the layers of the head make of the rows in the slot, with the
+// label graph of these features:
+//
+//	F = ReLU(... ReLU(X W_1 + 1 b_1') ...) W_k + 1 b_k'
+//
+// It is nil without layers, for X itself.
+func (n *network) features(g *layers.Graph) (f *layers.Node) {
+	for i, l := range n.head {
+		w := g.Shared(fmt.Sprint("head.W", i), l.W, l.In, l.Out)
+		b := g.Shared(fmt.Sprint("head.b", i), l.B, l.Out)
+		n.weights = append(n.weights, w, b)
+		act := layers.ActReLU
+		if i == len(n.head)-1 {
+			act = layers.ActIdentity
+		}
+		f = layers.Activate(n.slot, act, b, n.product(f, w)) // n x out
+	}
+	if f != nil && n.config.Layers > 1 {
+		f = layers.Regraph(n.slot, n.config.Neighbours, f) // n x d
+	}
+	return f
+}
+
+// product is F L, or X L if F is nil.
+func (n *network) product(f, l *layers.Node) *layers.Node {
+	if f == nil {
+		return layers.Product(n.slot, l)
+	}
+	return layers.Times(n.slot, f, l)
+}
+
+// embed is the LGNN with its readout, X being the features:
 //
 //	H_1 = act(X L_1 + b_1),  H_i = act(X L_i + P H_{i-1} + b_i),  E = readout(H_s)
-func (n *network) embed() *layers.Node {
+func (n *network) embed(x *layers.Node) *layers.Node {
 	c, s := n.config, n.slot
 	var h *layers.Node
 	for i := 1; i <= c.Layers; i++ {
 		own := min(i, c.distinctLayers())
-		z := layers.Nodes{layers.Product(s, n.params.Get(weightName(own)))} // n x h
+		z := layers.Nodes{n.product(x, n.params.Get(weightName(own)))} // n x h
 		if i > 1 {
 			z = append(z, layers.Aggregate(s, h)) // n x h
 		}
@@ -111,7 +144,7 @@ func (n *network) penalty(g *layers.Graph) *layers.Node {
 // put sets the inputs: parameters, payload and tuples. Unused places of the
 // tuples hold Omega = 0 and o = 1.
 func (n *network) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) error {
-	if err := p.fits(n.config); err != nil {
+	if err := p.fits(below(n.config, n.head)); err != nil {
 		return err
 	}
 	if err := params.matches(n.config); err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/google/renameio/v2"
 
@@ -21,6 +22,9 @@ import (
 type Network struct {
 	Config Config
 	Params Params
+	// Head is what makes the network's features, as Config.Head says; nil where
+	// they are those of the dataset.
+	Head layers.Head
 	// Provenance says what the network was trained on and how, in the
 	// trainer's own words: experience, seed, epoch, versions. It may be empty.
 	Provenance map[string]string
@@ -48,7 +52,7 @@ func (n *Network) RelativeError(f float64) float64 {
 	return links.get(n.Config.Link).Inverse(n.Params, f)
 }
 
-// A network is saved as a directory of two files. The weights carry the
+// A network is saved as a directory of two files, and a third if it has a head. The weights carry the
 // configuration too: they are complete by themselves, and config.json, which
 // is for people, is checked against them.
 const (
@@ -73,6 +77,9 @@ func (n *Network) Save(dir string) error {
 	if err := n.Params.matches(n.Config); err != nil {
 		return fmt.Errorf("model: save to %s: %w", dir, err)
 	}
+	if n.Head.String() != n.Config.Head {
+		return fmt.Errorf("model: save to %s: %w: the head is %q, but the configuration says %q", dir, ErrMismatch, n.Head, n.Config.Head)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
@@ -87,6 +94,11 @@ func (n *Network) Save(dir string) error {
 	stored := slices.Clone(n.Params)
 	for i := range stored {
 		stored[i].DType = n.Config.storage()
+	}
+	if n.Head != nil {
+		if err := saveHead(dir, n.Head); err != nil {
+			return fmt.Errorf("model: save: %w", err)
+		}
 	}
 	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
 		return fmt.Errorf("model: save: %w", err)
@@ -109,14 +121,8 @@ func Load(dir string) (*Network, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model: load: %w", err)
 	}
-	var file configFile
-	if err := decode(b, &file); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", path, err)
-	}
-	if file.Schema != configSchema {
-		return nil, fmt.Errorf("model: %s: %w: schema %d; this program reads %d", path, ErrConfig, file.Schema, configSchema)
-	}
-	if err := file.Config.Validate(); err != nil {
+	file, err := decodeConfig(b)
+	if err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
 	n := &Network{Config: file.Config}
@@ -136,7 +142,28 @@ func Load(dir string) (*Network, error) {
 	if n.Params, err = arrange(n.Config, tensors); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
+	if n.Head, err = loadHead(dir, n.Config.Head); err != nil {
+		return nil, err
+	}
 	return n, nil
+}
+
+// decodeConfig reads config.json.
+func decodeConfig(b []byte) (file configFile, err error) {
+	// A newer schema may have other fields: look at the version first.
+	var version struct {
+		Schema int `json:"schema"`
+	}
+	if err := json.Unmarshal(b, &version); err != nil {
+		return file, err
+	}
+	if version.Schema != configSchema {
+		return file, fmt.Errorf("%w: schema %d; this program reads %d", ErrConfig, version.Schema, configSchema)
+	}
+	if err := decode(b, &file); err != nil {
+		return file, err
+	}
+	return file, file.Config.Validate()
 }
 
 func decode(b []byte, v any) error {
@@ -159,7 +186,7 @@ func (n *Network) checkConfig(text string) error {
 	here, there := reflect.ValueOf(n.Config), reflect.ValueOf(c)
 	for i := range here.NumField() {
 		if a, b := here.Field(i).Interface(), there.Field(i).Interface(); a != b {
-			field := here.Type().Field(i).Tag.Get("json")
+			field, _, _ := strings.Cut(here.Type().Field(i).Tag.Get("json"), ",")
 			faults = append(faults, fmt.Errorf("%w: %s is %v, but %s says %v", ErrMismatch, field, b, ConfigFile, a))
 		}
 	}

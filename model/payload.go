@@ -51,11 +51,14 @@ func LabelGraphs(p *data.ProblemData, k int) ([]*data.LabelGraph, error) {
 
 // Prepare makes the payload of a problem for networks of a configuration. It
 // looks at training rows only. The label graphs are those of LabelGraphs, or
-// nil to compute them when the configuration needs them.
-func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph) (*Payload, error) {
+// nil to compute them when the configuration needs them. Head has the layers of
+// the network's head that are in the graph: the problem has the features below
+// them.
+func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph, head ...layers.Connected) (*Payload, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	c = below(c, head)
 	if len(p.Tasks) == 0 {
 		return nil, fmt.Errorf("model: problem %q: %w: it has no tasks", p.Name, data.ErrInvalid)
 	}
@@ -89,6 +92,14 @@ func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph) (*Payload
 		return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
 	}
 	return payload, nil
+}
+
+// below is a configuration for the features that go into layers of its head.
+func below(c Config, head layers.Head) Config {
+	if len(head) > 0 {
+		c.Features = head.In()
+	}
+	return c
 }
 
 func newPayload(c Config, tasks []layers.Task) (*Payload, error) {

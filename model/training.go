@@ -20,7 +20,8 @@ type TrainingGraph struct {
 	weight []float64
 
 	loss, residual, spread, fs, vs *layers.Capture
-	gradient                       Params // its values are those of the captures
+	gradient                       Params         // its values are those of the captures
+	held                           []*layers.Held // W, b, W, b, ... of the head
 }
 
 // Step is the outcome of one evaluation. It is overwritten by the next.
@@ -31,14 +32,19 @@ type Step struct {
 	Spread float64
 	// F and V have one entry a tuple.
 	F, V []float64
-	// Gradient of Loss, in the order of the parameters.
+	// Gradient of Loss, in the order of the parameters, and with respect to the
+	// layers of the head in the graph.
 	Gradient Params
+	Head     layers.Head
 }
 
 // NewTrainingGraph builds the graph for problems of up to the given size.
 // Outcomes are the o's of all training tuples, at least two of them different.
-func NewTrainingGraph(c Config, size Capacity, outcomes []float64) (*TrainingGraph, error) {
-	if err := c.Validate(); err != nil {
+// Head has the layers to train along, the last ones of the network's head. Their
+// weights stay the caller's, who changes them between steps; payloads have the
+// features below them.
+func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layers.Connected) (*TrainingGraph, error) {
+	if err := checkHead(c, head); err != nil {
 		return nil, err
 	}
 	if len(outcomes) < 2 || slices.Min(outcomes) == slices.Max(outcomes) {
@@ -46,15 +52,15 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64) (*TrainingGra
 	}
 	t := &TrainingGraph{}
 	var err error
-	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) { t.define(g, c, size.atLeast(Capacity{}), len(outcomes)) })
+	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) { t.define(g, c, size.atLeast(Capacity{}), len(outcomes), head) })
 	if err != nil {
 		return nil, fmt.Errorf("model: training graph with estimator %q and link %q: %w", c.Estimator, c.Link, err)
 	}
 	return t, t.graph.Set("outcomes", outcomes)
 }
 
-func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcomes int) {
-	t.network = newNetwork(g, c, size)
+func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcomes int, head layers.Head) {
+	t.network = newNetwork(g, c, size, head)
 	t.weight = make([]float64, size.Tuples)
 
 	distance := layers.Abs(layers.Sub(t.f, t.v))                                      // tuples
@@ -72,10 +78,28 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	for _, s := range c.Specs() {
 		inputs = append(inputs, t.params[s.Name])
 	}
-	for i, capture := range g.Gradients(loss, inputs...) {
+	for i, gradient := range layers.Gradient(loss, append(inputs, t.weights...)...) {
+		if i >= len(c.Specs()) {
+			t.held = append(t.held, g.Hold(gradient))
+			continue
+		}
 		s := c.Specs()[i]
-		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: capture.Value})
+		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: g.Capture(gradient).Value})
 	}
+}
+
+// checkHead checks a configuration and the layers of its head in a graph.
+func checkHead(c Config, head layers.Head) error {
+	if err := c.Validate(); err != nil || len(head) == 0 {
+		return err
+	}
+	if err := head.Validate(); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	if head.Out() != c.Features {
+		return fmt.Errorf("model: %w: the head makes %d features, but the network takes %d", ErrMismatch, head.Out(), c.Features)
+	}
+	return nil
 }
 
 // deviation is the population standard deviation of a vector.
@@ -103,8 +127,18 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 		return Step{}, fmt.Errorf("model: training step: %w", err)
 	}
 	return Step{
+		Head: t.headGradient(),
 		Loss: t.loss.Value[0], Residual: t.residual.Value[0], Spread: t.spread.Value[0],
 		F: t.fs.Value[:len(tuples)], V: t.vs.Value[:len(tuples)],
 		Gradient: t.gradient,
 	}, nil
+}
+
+// headGradient is what is held of the gradient, as a head.
+func (t *TrainingGraph) headGradient() layers.Head {
+	var h layers.Head
+	for i, l := range t.head {
+		h = append(h, layers.Connected{In: l.In, Out: l.Out, W: t.held[2*i].Value, B: t.held[2*i+1].Value})
+	}
+	return h
 }

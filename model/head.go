@@ -1,0 +1,270 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model/safetensors"
+)
+
+// HeadFile is the head of a network that has one, beside its weights. It has
+// the names that ReadHead reads, W0, b0, W1, b1 and so on, so it can be the
+// start of another training.
+const HeadFile = "head.safetensors"
+
+// The ways to name the arrays of a head.
+var (
+	// As NumPy programs do: W is in x out. A single layer needs no number.
+	arrayNames = regexp.MustCompile(`^()(W|b)(\d*)$`)
+	// As PyTorch names the layers of an nn.Sequential, with gaps where it has
+	// others: weight is out x in.
+	torchNames = regexp.MustCompile(`^(.*\.)?(\d+)\.(weight|bias)$`)
+)
+
+// classifier is the name that torchvision's models give to their head.
+const classifier = "classifier."
+
+// ReadHead reads the fully connected layers of a head from an .npz or a
+// .safetensors file, with these arrays:
+//
+//	W0, b0, W1, b1, ...         W is in x out; W and b if there is one layer
+//	0.weight, 0.bias, ...       weight is out x in, as PyTorch has it
+//	classifier.0.weight, ...    likewise, whatever else the file has
+//
+// Layers come in the order of their numbers, and gaps do not matter.
+func ReadHead(path string) (layers.Head, error) {
+	file, err := openArrays(path)
+	if err != nil {
+		return nil, fmt.Errorf("model: head: %w", err)
+	}
+	defer file.Close()
+	head, err := readHead(file)
+	if err == nil {
+		err = head.Validate()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("model: head: %s: %w", path, err)
+	}
+	return head, nil
+}
+
+// arrays are what both formats offer.
+type arrays interface {
+	Names() []string
+	Shape(name string) ([]int, error)
+	Float32s(name string) ([]float32, error)
+	Close() error
+}
+
+func openArrays(path string) (arrays, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".npz":
+		return data.OpenArrays(path)
+	case ".safetensors":
+		return safetensors.Open(path)
+	}
+	return nil, fmt.Errorf("%s: %w: weights are read from .npz and .safetensors files", path, data.ErrFormat)
+}
+
+// connectedNames are the names of one layer's arrays.
+type connectedNames struct {
+	number       int
+	weight, bias string
+	transposed   bool // the weight is out x in
+}
+
+func readHead(file arrays) (layers.Head, error) {
+	names, err := layerNames(file.Names())
+	if err != nil {
+		return nil, err
+	}
+	var head layers.Head
+	for _, n := range names {
+		l, err := readConnected(file, n)
+		if err != nil {
+			return nil, err
+		}
+		head = append(head, l)
+	}
+	return head, nil
+}
+
+// layerNames finds the layers among the names of a file.
+func layerNames(names []string) ([]connectedNames, error) {
+	pattern, prefix := arrayNames, ""
+	if slices.ContainsFunc(names, torchNames.MatchString) {
+		pattern = torchNames
+	}
+	if pattern == torchNames && slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, classifier) && torchNames.MatchString(s) }) {
+		prefix = classifier
+	}
+	byNumber := map[int]*connectedNames{}
+	for _, name := range names {
+		m := pattern.FindStringSubmatch(name)
+		if m == nil || prefix != "" && m[1] != prefix {
+			continue
+		}
+		kind, digits := m[2], m[3]
+		if pattern == torchNames {
+			kind, digits = m[3], m[2]
+		}
+		number := -1 // W and b
+		if digits != "" {
+			var err error
+			if number, err = strconv.Atoi(digits); err != nil {
+				return nil, fmt.Errorf("array %q: %w: %w", name, data.ErrFormat, err)
+			}
+		}
+		l := byNumber[number]
+		if l == nil {
+			l = &connectedNames{number: number, transposed: pattern == torchNames}
+			byNumber[number] = l
+		}
+		at := &l.bias
+		if kind == "W" || kind == "weight" {
+			at = &l.weight
+		}
+		if *at != "" {
+			return nil, fmt.Errorf("%w: %q and %q have one number; give the layers of the head alone", data.ErrFormat, *at, name)
+		}
+		*at = name
+	}
+	if len(byNumber) == 0 {
+		return nil, fmt.Errorf("%w: the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without %q before it", data.ErrFormat, names, classifier)
+	}
+	var found []connectedNames
+	for _, number := range slices.Sorted(maps.Keys(byNumber)) {
+		found = append(found, *byNumber[number])
+	}
+	return found, nil
+}
+
+func readConnected(file arrays, n connectedNames) (l layers.Connected, err error) {
+	switch {
+	case n.bias == "":
+		return l, fmt.Errorf("%w: there is a weight %q without its bias; a layer has both", data.ErrFormat, n.weight)
+	case n.weight == "":
+		return l, fmt.Errorf("%w: there is a bias %q without its weight; a layer has both", data.ErrFormat, n.bias)
+	}
+	shape, err := file.Shape(n.weight)
+	if err != nil {
+		return l, err
+	}
+	if len(shape) != 2 {
+		return l, fmt.Errorf("array %q: %w: its shape is %v; the weight of a fully connected layer has two dimensions", n.weight, data.ErrFormat, shape)
+	}
+	l.In, l.Out = shape[0], shape[1]
+	if n.transposed {
+		l.In, l.Out = l.Out, l.In
+	}
+	if biases, err := file.Shape(n.bias); err != nil {
+		return l, err
+	} else if !slices.Equal(biases, []int{l.Out}) {
+		return l, fmt.Errorf("array %q: %w: its shape is %v; the weight %q, %v, needs %d biases", n.bias, data.ErrMismatch, biases, n.weight, shape, l.Out)
+	}
+	var err1, err2 error
+	l.W, err1 = file.Float32s(n.weight)
+	l.B, err2 = file.Float32s(n.bias)
+	if err := errors.Join(err1, err2); err != nil {
+		return l, err
+	}
+	if n.transposed {
+		l.W = transposed(l.W, l.Out, l.In)
+	}
+	return l, nil
+}
+
+// transposed returns the transpose of a rows x cols matrix. It goes by blocks
+// that stay in the cache.
+func transposed(a []float32, rows, cols int) []float32 {
+	const block = 32
+	t := make([]float32, len(a))
+	for i0 := 0; i0 < rows; i0 += block {
+		for j0 := 0; j0 < cols; j0 += block {
+			for i := i0; i < min(i0+block, rows); i++ {
+				for j := j0; j < min(j0+block, cols); j++ {
+					t[j*rows+i] = a[i*cols+j]
+				}
+			}
+		}
+	}
+	return t
+}
+
+// saveHead writes a head to a directory, unless the file there is the same:
+// only the layers that are trained change, and the others may be large.
+func saveHead(dir string, head layers.Head) error {
+	path := filepath.Join(dir, HeadFile)
+	if sum, err := safetensors.Checksum(path); err == nil && sum == head.Sum() {
+		return nil
+	}
+	return safetensors.WriteWith(path, nil, HeadArrays("", head), nil)
+}
+
+// HeadArrays are the weights of a head as arrays of a file, where they are in
+// memory. The prefix comes before their names.
+func HeadArrays(prefix string, head layers.Head) (singles []safetensors.Single) {
+	for i, l := range head {
+		singles = append(singles,
+			safetensors.Single{Name: fmt.Sprint(prefix, "W", i), Shape: []int{l.In, l.Out}, Value: l.W},
+			safetensors.Single{Name: fmt.Sprint(prefix, "b", i), Shape: []int{l.Out}, Value: l.B})
+	}
+	return singles
+}
+
+// loadHead reads the head of a saved network of the given widths.
+func loadHead(dir, widths string) (layers.Head, error) {
+	if widths == "" {
+		return nil, nil
+	}
+	head, err := ReadHead(filepath.Join(dir, HeadFile))
+	if err != nil {
+		return nil, err
+	}
+	if head.String() != widths {
+		return nil, fmt.Errorf("model: %s: %w: the head is %s, but %s says %s", filepath.Join(dir, HeadFile), ErrMismatch, head, ConfigFile, widths)
+	}
+	return head, nil
+}
+
+// Features returns a problem with the features that the network works on: those
+// that its head makes, or the problem itself if it has none. Everything that is
+// done with the network's covariances takes these.
+func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
+	return Through(n.Head, len(n.Head), p)
+}
+
+// Through returns a problem with the features that the first layers of a head
+// make of its own. All of its rows are gone through; a problem without layers
+// to go through is returned as it is.
+func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemData, error) {
+	if count == 0 {
+		return p, nil
+	}
+	if len(p.Prepare) > 0 {
+		return nil, fmt.Errorf("model: problem %q: %w: its features are prepared (%s), but a head takes those of the dataset; draw the problems without", p.Name, ErrMismatch, strings.Join(p.Prepare, ", "))
+	}
+	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	for i := range q.Tasks {
+		t := &q.Tasks[i]
+		for _, s := range []*data.Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
+			if s.X == nil {
+				continue
+			}
+			x, err := head.Apply(s.X, count)
+			if err != nil {
+				return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
+			}
+			s.X = x
+		}
+	}
+	return q, nil
+}

@@ -1,0 +1,412 @@
+package model_test
+
+import (
+	"archive/zip"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+	"l2mt/model/safetensors"
+)
+
+// randomHead has layers of the given widths. Its weights are multiples of the
+// step of the central differences, so that single precision has them exactly.
+func randomHead(r *rand.Rand, widths ...int) layers.Head {
+	var h layers.Head
+	numbers := func(n int) (v []float32) {
+		for range n {
+			v = append(v, float32(math.Round(r.NormFloat64()/headStep)*headStep))
+		}
+		return v
+	}
+	for i, in := range widths[:len(widths)-1] {
+		h = append(h, layers.Connected{In: in, Out: widths[i+1], W: numbers(in * widths[i+1]), B: numbers(widths[i+1])})
+	}
+	return h
+}
+
+const headStep = 0x1p-14
+
+// headed is a network with a head, in double precision.
+func headed(t testing.TB, seed uint64, head layers.Head) *model.Network {
+	t.Helper()
+	c := config(t, "default", head.Out())
+	c.Head = head.String()
+	n := network(t, c, seed)
+	r := data.Stream(seed, "headed")
+	for _, p := range n.Params { // biases and alphas at their start hide what depends on them
+		for j := range p.Value {
+			p.Value[j] += 0.2 * r.NormFloat64()
+		}
+	}
+	n.Head = head
+	return n
+}
+
+// Central differences, in every weight of the trained layers, of the objective
+// of the whole graph.
+func TestTheGradientReachesTheHead(t *testing.T) {
+	checked, kinks := 0, 0
+	for seed := range uint64(6) {
+		r := data.Stream(seed, "head gradient")
+		p := modeltest.Problem(r, 3, 6, 5, 7)
+		n := headed(t, seed, randomHead(r, 3, 4, 3, 2))
+		frozen := int(seed % 3)
+		head := n.Head[frozen:]
+		under, err := model.Through(n.Head, frozen, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload, err := model.Prepare(n.Config, under, nil, head...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes := []float64{0.8, 1, 1.3}
+		var tuples []model.Tuple
+		for _, o := range outcomes {
+			tuples = append(tuples, model.Tuple{Omega: modeltest.Covariance(r, 3), O: o})
+		}
+		size := model.Capacity{Rows: payload.Rows() + 3, Tasks: 4, Tuples: 4}
+		graph, err := model.NewTrainingGraph(n.Config, size, outcomes, head...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss := func() model.Step {
+			s, err := graph.Step(n.Params, payload, tuples)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		gradient := loss().Head.Clone()
+		if gradient.String() != head.String() {
+			t.Fatalf("the gradient has the shapes %s, the head %s", gradient, head)
+		}
+		for i, l := range head {
+			for _, part := range []struct {
+				what     string
+				value, g []float32
+			}{{"weight", l.W, gradient[i].W}, {"bias", l.B, gradient[i].B}} {
+				for j, v := range part.value {
+					slope := func(h float64) float64 {
+						part.value[j] = float32(float64(v) + h)
+						up := loss().Loss
+						part.value[j] = float32(float64(v) - h)
+						down := loss().Loss
+						part.value[j] = v
+						return (up - down) / (2 * h)
+					}
+					wide, want := slope(2*headStep), slope(headStep)
+					if math.Abs(wide-want) > 1e-5*(1+math.Abs(want)) { // ReLU, |.| or the neighbours change in between
+						kinks++
+						continue
+					}
+					checked++
+					if got := float64(part.g[j]); math.Abs(got-want) > 1e-5*(1+math.Abs(want)) {
+						t.Errorf("seed %d, layer %d: gradient of %s %d is %v, by central differences %v", seed, frozen+i, part.what, j, got, want)
+					}
+				}
+			}
+		}
+	}
+	if kinks*5 > checked {
+		t.Errorf("%d of %d entries lie at a kink; the gradient is not proved", kinks, kinks+checked)
+	}
+}
+
+// However much of the head is in the graph, the network says the same: all the
+// same bits in single precision, where both paths add in the same order.
+func TestAFrozenHeadAndATrainedOneSayTheSame(t *testing.T) {
+	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
+		r := data.Stream(3, "frozen and trained")
+		p := modeltest.Problem(r, 5, 9, 6, 12)
+		head := randomHead(r, 5, 4, 3)
+		c := config(t, "default", 3)
+		c.Head, c.DType, c.Layers = head.String(), dtype, 3
+		n := network(t, c, 1)
+		n.Head = head
+		tuple := model.Tuple{Omega: modeltest.Covariance(r, 3), O: 0.9}
+		var want *model.Estimate
+		for frozen := len(head); frozen >= 0; frozen-- {
+			under, err := model.Through(head, frozen, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			payload, err := model.Prepare(c, under, nil, head[frozen:]...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			forward, err := model.NewForward(n, head[frozen:]...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := forward.Estimate(payload, tuple)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = got
+			}
+			tolerance := 0.0
+			if dtype == layers.Float64 { // the frozen head rounds to single precision
+				tolerance = 1e-5
+			}
+			for i, v := range want.Phi {
+				if math.Abs(v-got.Phi[i]) > tolerance || math.Abs(want.F[0]-got.F[0]) > tolerance {
+					t.Errorf("%s, %d layers frozen: Phi is %v and f %v, with all frozen %v and %v", dtype, frozen, got.Phi, got.F, want.Phi, want.F)
+					break
+				}
+			}
+		}
+	}
+}
+
+func TestANetworkWithAHeadComesBack(t *testing.T) {
+	r := data.Stream(4, "saved head")
+	n := headed(t, 1, randomHead(r, 5, 4, 3))
+	dir := t.TempDir()
+	for range 2 { // the second time the head is there
+		if err := n.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := model.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Config != n.Config || !reflect.DeepEqual(got.Head, n.Head) {
+		t.Errorf("loaded %+v, saved %+v", got, n)
+	}
+	n.Head[1].W[0]++ // and when it has changed it is written
+	if err := n.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := model.ReadHead(filepath.Join(dir, model.HeadFile)); err != nil || !reflect.DeepEqual(got, n.Head) {
+		t.Errorf("the head read is %v, saved %v (%v)", got, n.Head, err)
+	}
+	p := modeltest.Problem(r, 5, 4, 4)
+	if q, err := n.Features(p); err != nil || q.Cols() != 3 || p.Cols() != 5 {
+		t.Errorf("the features are %v (%v)", q, err)
+	}
+
+	other := randomHead(r, 5, 3)
+	if err := safetensors.WriteWith(filepath.Join(dir, model.HeadFile), nil, model.HeadArrays("", other), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.Load(dir); !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), "the head is 5-3, but config.json says 5-4-3") {
+		t.Errorf("another head: the error is %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, model.HeadFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.Load(dir); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), model.HeadFile) {
+		t.Errorf("without its head: the error is %v", err)
+	}
+	n.Head = nil
+	if err := n.Save(dir); !errors.Is(err, model.ErrMismatch) {
+		t.Errorf("saving without the head: the error is %v", err)
+	}
+}
+
+func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
+	r := data.Stream(5, "misfits")
+	head := randomHead(r, 5, 4, 3)
+	n := headed(t, 1, head)
+	graph := func(head ...layers.Connected) error {
+		_, err := model.NewTrainingGraph(n.Config, model.Capacity{}, []float64{1, 2}, head...)
+		return err
+	}
+	for name, c := range map[string]struct {
+		err  error
+		want error
+		text string
+	}{
+		"another width of the dataset": {func() error { _, err := n.Features(modeltest.Problem(r, 7, 4)); return err }(), data.ErrMismatch, `problem "random", task "task 0"`},
+		"features below the head": {func() error {
+			_, err := model.Prepare(n.Config, modeltest.Problem(r, 5, 4), nil)
+			return err
+		}(), model.ErrMismatch, "it has 5 features, but the network 3"},
+		"layers that are not the last": {graph(head[0]), model.ErrMismatch, "the head makes 4 features, but the network takes 3"},
+		"no chain":                     {graph(head[1], head[1]), data.ErrMismatch, "layer 1"},
+		"prepared features": {func() error {
+			p := modeltest.Problem(r, 5, 4)
+			p.Prepare = []string{"unit"}
+			_, err := n.Features(p)
+			return err
+		}(), model.ErrMismatch, "its features are prepared (unit)"},
+		"widths that end elsewhere": {func() error { c := n.Config; c.Head = "5-4"; return c.Validate() }(), model.ErrConfig, `head is "5-4", but features 3`},
+	} {
+		if !errors.Is(c.err, c.want) || !strings.Contains(c.err.Error(), c.text) {
+			t.Errorf("%s: the error is %v", name, c.err)
+		}
+	}
+}
+
+// array is one of a NumPy file made by hand.
+type array struct {
+	name  string
+	shape []int
+	value []float32
+}
+
+func writeNPZ(t *testing.T, path string, arrays []array) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z := zip.NewWriter(f)
+	for _, a := range arrays {
+		w, err := z.Create(a.name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(a.shape), " ", ", "), "[]") + ","
+		header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }\n", shape)
+		w.Write(append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header))), header...))
+		if err := binary.Write(w, binary.LittleEndian, a.value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeSafetensors(t *testing.T, path string, arrays []array) {
+	t.Helper()
+	var singles []safetensors.Single
+	for _, a := range arrays {
+		singles = append(singles, safetensors.Single{Name: a.name, Shape: a.shape, Value: a.value})
+	}
+	if err := safetensors.WriteWith(path, nil, singles, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var writers = map[string]func(*testing.T, string, []array){".npz": writeNPZ, ".safetensors": writeSafetensors}
+
+func turned(l layers.Connected) (t []float32) {
+	for j := range l.Out {
+		for i := range l.In {
+			t = append(t, l.W[i*l.Out+j])
+		}
+	}
+	return t
+}
+
+func TestHeadsAreReadByAllNames(t *testing.T) {
+	r := data.Stream(6, "names")
+	h := randomHead(r, 37, 34, 3)
+	one, two := h[0], h[1]
+	numpy := func(l layers.Connected, n string) []array {
+		return []array{{"W" + n, []int{l.In, l.Out}, l.W}, {"b" + n, []int{l.Out}, l.B}}
+	}
+	torch := func(l layers.Connected, n string) []array {
+		return []array{{n + ".weight", []int{l.Out, l.In}, turned(l)}, {n + ".bias", []int{l.Out}, l.B}}
+	}
+	for name, c := range map[string]struct {
+		arrays []array
+		want   layers.Head
+	}{
+		"one of NumPy":            {numpy(one, ""), h[:1]},
+		"two of NumPy":            {slices.Concat(numpy(two, "7"), numpy(one, "2")), h},
+		"PyTorch":                 {slices.Concat(torch(one, "0"), torch(two, "2")), h},
+		"more than nine":          {slices.Concat(torch(two, "10"), torch(one, "9")), h},
+		"torchvision's VGG":       {slices.Concat(torch(one, "classifier.0"), torch(two, "classifier.3"), []array{{"features.0.weight", []int{2, 1, 1, 1}, []float32{1, 2}}, {"features.0.bias", []int{2}, []float32{1, 2}}}), h},
+		"torchvision's MobileNet": {torch(two, "classifier.1"), h[1:]},
+		"what is not a layer":     {append(numpy(one, ""), array{"mean", []int{1}, []float32{1}}), h[:1]},
+	} {
+		for end, write := range writers {
+			path := filepath.Join(t.TempDir(), "head"+end)
+			write(t, path, c.arrays)
+			got, err := model.ReadHead(path)
+			if err != nil || !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s%s: read %s, want %s (%v)", name, end, got, c.want, err)
+			}
+		}
+	}
+}
+
+func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
+	r := data.Stream(7, "bad files")
+	h := randomHead(r, 4, 3, 2)
+	w, b := array{"0.weight", []int{3, 4}, h[0].W}, array{"0.bias", []int{3}, h[0].B}
+	nan := slices.Clone(h[0].W)
+	nan[5] = float32(math.NaN())
+	for name, c := range map[string]struct {
+		arrays []array
+		want   error
+		text   string
+	}{
+		"other names":      {[]array{{"kernel", []int{4, 3}, h[0].W}}, data.ErrFormat, `the arrays are ["kernel"]; a head has W0, b0`},
+		"no bias":          {[]array{w}, data.ErrFormat, `there is a weight "0.weight" without its bias`},
+		"no weight":        {[]array{b}, data.ErrFormat, `there is a bias "0.bias" without its weight`},
+		"a convolution":    {[]array{{"0.weight", []int{3, 2, 2}, h[0].W}, b}, data.ErrFormat, `array "0.weight": malformed file: its shape is [3 2 2]`},
+		"too many biases":  {[]array{w, {"0.bias", []int{4}, h[0].W[:4]}}, data.ErrMismatch, `array "0.bias"`},
+		"no chain":         {[]array{w, b, {"1.weight", []int{2, 4}, h[0].W[:8]}, {"1.bias", []int{2}, h[1].B}}, data.ErrMismatch, "layer 1: data does not match: it takes 4 numbers, but layer 0 makes 3"},
+		"NaN":              {[]array{{"0.weight", []int{3, 4}, nan}, b}, data.ErrInvalid, "is NaN; it must be finite"},
+		"the same number":  {[]array{w, b, {"a.0.weight", []int{3, 4}, h[0].W}}, data.ErrFormat, "have one number"},
+		"a monstrous name": {[]array{{"99999999999999999999.weight", []int{1}, h[0].B[:1]}}, data.ErrFormat, "99999999999999999999.weight"},
+	} {
+		for end, write := range writers {
+			path := filepath.Join(t.TempDir(), "head"+end)
+			write(t, path, c.arrays)
+			if _, err := model.ReadHead(path); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s%s: the error is %v", name, end, err)
+			}
+		}
+	}
+	for path, want := range map[string]error{"head.pt": data.ErrFormat, "absent.npz": os.ErrNotExist, "absent.safetensors": os.ErrNotExist} {
+		if _, err := model.ReadHead(path); !errors.Is(err, want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: the error is %v", path, err)
+		}
+	}
+}
+
+// The pooled activations through the last layer are the logits, but for the half
+// precision in which the activations are kept.
+func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
+	head, err := model.ReadHead(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pooled, err := data.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_pool.npz"), data.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logits, err := data.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_logits.npz"), data.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []int
+	for i := 0; i < pooled.X.Rows(); i += 500 {
+		rows = append(rows, i)
+	}
+	got, err := head.Apply(pooled.X.Take(rows), len(head))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range rows {
+		want := logits.X.Row(row).Value
+		for j, v := range got.Row(i).Value {
+			if math.Abs(float64(v-want[j])) > 0.02 {
+				t.Fatalf("image %d: logit %d is %v, want %v", row, j, v, want[j])
+			}
+		}
+	}
+}
