@@ -104,27 +104,50 @@ func (t *trainer) resume() error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return t.begin()
 	}
+	if err := t.restore(path); err != nil {
+		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)
+	}
+	return nil
+}
+
+// errDamaged marks a state that no run has left.
+var errDamaged = errors.New("the file is damaged, or not that of a run; remove it to begin anew")
+
+// restore takes up the state in a file.
+func (t *trainer) restore(path string) error {
 	tensors, metadata, err := safetensors.Read(path)
 	if err != nil {
-		return fmt.Errorf("train: %w: %w", ErrResume, err)
+		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	text := []byte(metadata[stateKey])
 	if checksum(text) != metadata[sumKey] {
-		return fmt.Errorf("train: %s: %w: its state does not have the checksum that the file says; the file is damaged, or not that of a run", path, ErrResume)
+		return fmt.Errorf("%w: its state does not have the checksum that it says", errDamaged)
 	}
-	if err := json.Unmarshal(text, &t.state); err != nil {
-		return fmt.Errorf("train: %s: %w: its state is not readable: %w", path, ErrResume, err)
+	// A newer schema may have other fields: look at the version first.
+	var version struct {
+		Schema int `json:"schema"`
 	}
-	if err := t.check(t.state); err != nil {
-		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)
+	if err := json.Unmarshal(text, &version); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
+	if version.Schema != stateSchema {
+		return fmt.Errorf("schema %d; this program reads %d", version.Schema, stateSchema)
+	}
+	var there state
+	if err := json.Unmarshal(text, &there); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if err := t.check(there); err != nil {
+		return err
+	}
+	t.state = there
 	t.state.best = t.network.Params.Clone()
 	t.adam.Time = t.state.Time
 	for prefix, params := range t.parts() {
 		for _, p := range params {
 			i := slices.IndexFunc(tensors, func(s model.Tensor) bool { return s.Name == prefix+p.Name })
 			if i < 0 || len(tensors[i].Value) != len(p.Value) {
-				return fmt.Errorf("train: %s: %w: the tensor %q is missing or has another size", path, ErrResume, prefix+p.Name)
+				return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, prefix+p.Name)
 			}
 			copy(p.Value, tensors[i].Value)
 		}
@@ -136,14 +159,12 @@ func (t *trainer) resume() error {
 func (t *trainer) check(s state) error {
 	differences := differences(reflect.ValueOf(s.Config), reflect.ValueOf(t.config))
 	switch {
-	case s.Schema != stateSchema:
-		return fmt.Errorf("schema %d; this program reads %d", s.Schema, stateSchema)
 	case len(differences) > 0:
 		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", strings.Join(differences, ", "))
 	case s.Digest != t.digest:
 		return errors.New("the run there learns from other experience or problems; give the same, or another directory")
-	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs || s.Best < 0 || s.Best >= len(s.Metrics) || s.Step < 0 || s.Step >= len(t.steps):
-		return errors.New("it is not a state that a run can be in")
+	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs || s.Best < 0 || s.Best >= len(s.Metrics) || s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
+		return fmt.Errorf("%w: it is not a state that a run can be in", errDamaged)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func encode(r *Record) ([]byte, error) {
 }
 
 // decode reads a record from its line without the newline. It checks the
-// checksum and the form; Validate checks the content.
+// checksum, the form, and that what is ok has an outcome; Validate checks the rest.
 func decode(line []byte) (*Record, error) {
 	body, err := unseal(line)
 	if err != nil {
@@ -89,6 +89,12 @@ func decode(line []byte) (*Record, error) {
 	r := new(Record)
 	if err := decodeStrictly(body, r); err != nil {
 		return nil, err
+	}
+	switch { // readers rely on these
+	case r.Status == OK && len(r.Omega) == 0:
+		return nil, fmt.Errorf("%w: omega is missing; a tuple that is ok has one", data.ErrInvalid)
+	case r.Status == OK && r.Result == nil:
+		return nil, fmt.Errorf("%w: result is missing; a tuple that is ok has one", data.ErrInvalid)
 	}
 	return r, nil
 }

@@ -1,0 +1,121 @@
+package experience_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+)
+
+// Whatever the manifest, it is refused or belongs to a store that can be opened
+// again with what was read.
+func FuzzManifest(f *testing.F) {
+	dir := filepath.Join(f.TempDir(), "store")
+	experiencetest.Write(f, dir, "a")
+	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	for _, s := range []string{"", "{}", "null", `{"schema":2,"new":1}`, `{"schema":1,"dataset":{"path":"","sha256":"0"},"seed":1,"config":[]}`,
+		`{"schema":1,"dataset":{"path":"","sha256":"0"},"seed":-1}`, `{"schema":1,"dataset":{"sha256":"0"},"config":{"a":1e999,"a":{"b":null}}}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "manifest.json"), raw)
+		s, err := experience.Open(dir)
+		if err != nil {
+			if !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) && !errors.Is(err, experience.ErrSchema) {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			return
+		}
+		w, err := experience.OpenWriter(dir, "a", s.Manifest())
+		if err != nil {
+			t.Fatalf("%q is read as %+v, which it does not agree with: %v", raw, s.Manifest(), err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func write(t testing.TB, path string, raw []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever stands in the files of a shard, reading ends without a panic, a
+// writer leaves the whole lines as they are, and merging them changes none.
+func FuzzStore(f *testing.F) {
+	dir := filepath.Join(f.TempDir(), "store")
+	experiencetest.Write(f, dir, "a", experiencetest.Problem(1, "p", 2, "mtrl", "snr2")...)
+	shard, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	seconds, err := os.ReadFile(filepath.Join(dir, "a.seconds.tsv"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(shard, seconds, false)
+	f.Add(shard[:len(shard)-9], seconds[:len(seconds)-3], false)
+	f.Add([]byte("\n\n"), []byte("x\t1\t2\n\x00\ty"), false)
+	f.Add([]byte(`{"id":"x","problem":"p","status":"ok","omega":[[1,2],[3]],"result":{"model":{},"stl":{}}}`), []byte(nil), true)
+	f.Add([]byte(`{"id":"x","problem":"p","status":"ok"}`), []byte("x\tNaN\n"), true)
+	f.Fuzz(func(t *testing.T, shard, seconds []byte, sealed bool) {
+		if sealed && len(shard) > 0 { // without a right checksum little is read
+			shard = experience.Seal(shard)
+		}
+		dir := filepath.Join(t.TempDir(), "store")
+		experiencetest.Write(t, dir, "b")
+		path := filepath.Join(dir, "a.jsonl")
+		write(t, path, shard)
+		write(t, filepath.Join(dir, "a.seconds.tsv"), seconds)
+		s, err := experience.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records, _, loadErr := s.Load()
+		for _, r := range records {
+			if r.Status == experience.OK && (r.Result == nil || len(r.Omega) == 0) {
+				t.Fatalf("a record without a result: %+v", r)
+			}
+		}
+		_, statsErr := s.Stats()
+		if _, err := s.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if (loadErr == nil) != (statsErr == nil) {
+			t.Fatalf("Load says %v, Stats says %v", loadErr, statsErr)
+		}
+		w, err := experience.OpenWriter(dir, "a", experiencetest.Manifest())
+		if (err == nil) != (loadErr == nil) {
+			t.Fatalf("Load says %v, OpenWriter %v", loadErr, err)
+		}
+		whole := shard
+		if err == nil {
+			whole = shard[:bytes.LastIndexByte(shard, '\n')+1]
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, whole) {
+			t.Fatalf("the shard was %q and is %q (%v)", shard, now, err)
+		}
+		out := filepath.Join(t.TempDir(), "merged")
+		summary, err := experience.Merge(context.Background(), out, dir)
+		if err == nil && summary.Records+summary.Left != len(records) {
+			t.Fatalf("merging %d records keeps %d and leaves %d", len(records), summary.Records, summary.Left)
+		}
+	})
+}

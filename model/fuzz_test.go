@@ -1,0 +1,81 @@
+package model_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+	"l2mt/model/safetensors"
+)
+
+// Whatever the directory of a network holds, it is refused, or is a network
+// that says something about a problem and survives being saved. The
+// configuration in the weights, checked against config.json, is left out, so
+// that one change can get through.
+func FuzzLoad(f *testing.F) {
+	problem := modeltest.Problem(data.Stream(1, "fuzz"), 3, 5, 4)
+	for _, preset := range []string{"default", "paper"} {
+		c := config(f, preset, 3)
+		c.Hidden = 2
+		dir := f.TempDir()
+		if err := network(f, c, 1).Save(dir); err != nil {
+			f.Fatal(err)
+		}
+		text := read(f, filepath.Join(dir, model.ConfigFile))
+		tensors, metadata, err := safetensors.Read(filepath.Join(dir, model.WeightsFile))
+		if err != nil {
+			f.Fatal(err)
+		}
+		delete(metadata, "config")
+		weights, err := safetensors.Encode(tensors, metadata)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, weights)
+		f.Add(text, read(f, filepath.Join(dir, model.WeightsFile)))
+		for _, change := range [][2]string{
+			{`"schema": 1`, `"schema": 7, "new": 0`}, {`"hidden": 2`, `"hidden": 1000000000000`}, {`"layers": 2`, `"layers": 1000000000, "free": true`},
+			{`"k": 6`, `"k": 9223372036854775807`}, {`"features": 3`, `"features": -1`}, {`"lambda":`, `"lambda": 1e400, "x":`},
+		} {
+			f.Add(bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1), weights)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text, weights []byte) {
+		dir := t.TempDir()
+		for name, content := range map[string][]byte{model.ConfigFile: text, model.WeightsFile: weights} {
+			if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n, err := model.Load(dir)
+		if err != nil {
+			if !strings.Contains(err.Error(), dir) {
+				t.Errorf("the error does not say where: %v", err)
+			}
+			return
+		}
+		if n.Config.Features == problem.Cols() {
+			estimate(t, n, problem)
+		}
+		if err := n.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := model.Load(dir); err != nil {
+			t.Errorf("a network that was loaded and saved is refused: %v", err)
+		}
+	})
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

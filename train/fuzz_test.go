@@ -1,0 +1,61 @@
+package train
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"l2mt/model/safetensors"
+)
+
+// Whatever stands where a run left its state, it is refused, or a run goes on
+// from it that can be reported. Texts also come with a right checksum in a
+// sound file, without which nothing gets past the first test.
+func FuzzState(f *testing.F) {
+	examples := small(1)
+	c := config(f, "default", examples)
+	c.Epochs = 2
+	dir := f.TempDir()
+	run(f, c, examples, Options{Out: dir})
+	path := filepath.Join(dir, StateFile)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	tensors, metadata, err := safetensors.Decode(good)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good, metadata[stateKey])
+	f.Add(good[:len(good)-9], `{"schema":2,"config":[]}`)
+	f.Add([]byte{}, `{"schema":1,"metrics":[],"best":0}`)
+	f.Add(good, `null`)
+	ready, err := prepare(c.Model, examples)
+	if err != nil {
+		f.Fatal(err)
+	}
+	at, err := newTrainer(c, ready, Options{Out: f.TempDir()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	path = filepath.Join(at.options.Out, StateFile)
+	f.Fuzz(func(t *testing.T, raw []byte, text string) {
+		sealed, err := safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range [][]byte{raw, sealed} {
+			if err := os.WriteFile(path, content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			at.state = state{}
+			if err := at.resume(); err != nil {
+				continue
+			}
+			if at.finished() != (len(at.state.Metrics)-1 == c.Epochs) {
+				t.Errorf("finished with %d metrics", len(at.state.Metrics))
+			}
+			at.report()
+		}
+	})
+}
