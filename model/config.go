@@ -101,9 +101,6 @@ func Presets() []string { return sortedKeys(presets) }
 // maxLayers keeps a damaged configuration from building a graph without end.
 const maxLayers = 100
 
-// maxLayers keeps a damaged configuration from building a graph without end.
-const maxLayers = 100
-
 // Validate checks every field and reports all faults.
 func (c Config) Validate() error {
 	var faults []error
@@ -122,9 +119,6 @@ func (c Config) Validate() error {
 		faults = append(faults, fmt.Errorf("model: %w: head is %q, but features %d; a head makes as many features as the network takes", ErrConfig, c.Head, c.Features))
 	}
 	positive("layers", c.Layers)
-	if c.Layers > maxLayers {
-		faults = append(faults, fmt.Errorf("model: %w: layers is %d; it must be at most %d", ErrConfig, c.Layers, maxLayers))
-	}
 	if c.Layers > maxLayers {
 		faults = append(faults, fmt.Errorf("model: %w: layers is %d; it must be at most %d", ErrConfig, c.Layers, maxLayers))
 	}

@@ -166,24 +166,6 @@ func decodeConfig(b []byte) (file configFile, err error) {
 	return file, file.Config.Validate()
 }
 
-// decodeConfig reads config.json.
-func decodeConfig(b []byte) (file configFile, err error) {
-	// A newer schema may have other fields: look at the version first.
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(b, &version); err != nil {
-		return file, err
-	}
-	if version.Schema != configSchema {
-		return file, fmt.Errorf("%w: schema %d; this program reads %d", ErrConfig, version.Schema, configSchema)
-	}
-	if err := decode(b, &file); err != nil {
-		return file, err
-	}
-	return file, file.Config.Validate()
-}
-
 func decode(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
