@@ -1,0 +1,221 @@
+package vgg
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"l2mt/layers/internal/blas"
+)
+
+const (
+	colours = 3
+	taps    = 9 // of a 3 x 3 convolution
+)
+
+// Net is a network up to some layer. Any number of goroutines may use one.
+type Net struct {
+	config  Config
+	library *library
+	kernels blas.Kernels
+	blocks  [][]convolution
+	dense   []dense
+	pool    sync.Pool // of *workspace
+}
+
+// convolution is y = ReLU(x * weight + bias). The weights of the nine taps
+// follow each other, row by row; each is in x out.
+type convolution struct {
+	in, out      int
+	weight, bias []float32
+}
+
+// dense is y = weight x + bias with the weights out x in, or the transpose.
+type dense struct {
+	in, out      int
+	weight, bias []float32
+	transposed   bool
+	relu         bool
+}
+
+// Library is the library whose weights these are, torchvision or keras.
+func (n *Net) Library() string { return n.library.name }
+
+// Features returns the features of every picture. A picture is Size x Size
+// pixels by rows, each with a byte for red, green and blue. Besides the result,
+// every worker takes memory for the activations of two layers.
+func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
+	size := n.config.Size
+	for i, p := range pictures {
+		if len(p) != size*size*colours {
+			return nil, fmt.Errorf("vgg: picture %d: %w: %d bytes; %d x %d pixels have %d", i, ErrInvalid, len(p), size, size, size*size*colours)
+		}
+	}
+	if len(pictures) == 0 {
+		return nil, nil
+	}
+	workers = max(1, workers)
+	width := n.config.Width(Pool5)
+	rows := make([]float32, len(pictures)*width)
+	share := max(1, workers/len(pictures)) // of the workers for one picture
+	each(len(pictures), workers, func(i int) {
+		n.convolve(pictures[i], rows[i*width:][:width], share)
+	})
+	columns := transposed(rows, len(pictures), width)
+	for _, d := range n.dense {
+		columns = d.apply(n.kernels, columns, len(pictures), workers)
+		width = d.out
+	}
+	rows = transposed(columns, width, len(pictures))
+	features := make([][]float32, len(pictures))
+	for i := range features {
+		features[i] = rows[i*width:][:width:width]
+	}
+	return features, nil
+}
+
+// convolve runs the blocks on a picture and flattens what comes out.
+func (n *Net) convolve(picture []byte, flat []float32, workers int) {
+	w, ok := n.pool.Get().(*workspace)
+	if !ok {
+		w = newWorkspace(n.config)
+	}
+	defer n.pool.Put(w)
+	x := w.next(n.config.Size, n.config.Size, colours)
+	n.library.prepare(picture, x)
+	for _, block := range n.blocks {
+		for _, c := range block {
+			y := w.next(x.height, x.width, c.out)
+			c.apply(n.kernels, x, y, workers)
+			x = y
+		}
+		y := w.next(x.height/2, x.width/2, x.channels)
+		pool(x, y, workers)
+		x = y
+	}
+	n.library.flatten(x, flat)
+}
+
+const (
+	// bandPoints is how many points are convolved at a time, so that they stay
+	// in the second-level cache for all nine taps. With fewer, more time goes
+	// into packing the weights.
+	bandPoints = 900
+	// minPart is the least number of channels that is worth a part of its own.
+	minPart = 64
+)
+
+// apply sets y, whose border is zero, to the convolution of x. It is divided
+// into bands of rows, and where these are too few for the workers, each of them
+// into parts of the channels.
+func (c convolution) apply(k blas.Kernels, x, y grid, workers int) {
+	bands := ceil(x.height*x.width, bandPoints)
+	height := ceil(x.height, bands)
+	bands = ceil(x.height, height)
+	parts := min(ceil(workers, bands), ceil(c.out, minPart))
+	width := ceil(ceil(c.out, parts), minPart) * minPart
+	parts = ceil(c.out, width)
+	k.Threads = 1
+	each(bands*parts, workers, func(i int) {
+		top, from := i/parts*height, i%parts*width
+		c.band(k, x, y, top, min(top+height, x.height), from, min(from+width, c.out))
+	})
+}
+
+// band convolves the rows from top to bottom, for some of the channels. The
+// points between the rows are computed too, and then cleared.
+func (c convolution) band(k blas.Kernels, x, y grid, top, bottom, from, to int) {
+	m := (bottom-top)*(x.width+1) - 1
+	for t := range taps {
+		a, b := x.from(top+t/3-1, t%3-1), c.weight[t*c.in*c.out+from:]
+		beta := float32(1)
+		if t == 0 {
+			beta = 0
+		}
+		blas.Gemm(k, blas.NoTrans, blas.NoTrans, m, to-from, c.in, 1, a, c.in, b, c.out, beta, y.from(top, 0)[from:], c.out)
+	}
+	for row := top; row < bottom; row++ {
+		clear(y.at(row, -1)[from:to])
+		for col := range x.width {
+			addRelu(y.at(row, col)[from:to], c.bias[from:to])
+		}
+	}
+}
+
+// addRelu sets y to ReLU(y + b).
+func addRelu(y, b []float32) {
+	y = y[:len(b)]
+	for i, v := range b {
+		y[i] = relu(y[i] + v)
+	}
+}
+
+// relu is max(v, 0) without a branch, which could not be predicted: the sign
+// bit, spread over the whole word, clears it.
+func relu(v float32) float32 {
+	u := math.Float32bits(v)
+	return math.Float32frombits(u &^ uint32(int32(u)>>31))
+}
+
+// pool sets y to the largest of every 2 x 2 points of x, which has no negative
+// entry: such numbers are in the order of their bits.
+func pool(x, y grid, workers int) {
+	each(y.height, workers, func(row int) {
+		for col := range y.width {
+			out := y.at(row, col)
+			a, b := x.at(2*row, 2*col)[:len(out)], x.at(2*row, 2*col+1)[:len(out)]
+			c, d := x.at(2*row+1, 2*col)[:len(out)], x.at(2*row+1, 2*col+1)[:len(out)]
+			for i := range out {
+				out[i] = math.Float32frombits(max(math.Float32bits(a[i]), math.Float32bits(b[i]), math.Float32bits(c[i]), math.Float32bits(d[i])))
+			}
+		}
+	})
+}
+
+// apply returns the layer's output, out x n, for the input x, in x n. With the
+// pictures as columns, the weights are read where they are, and the product
+// adds up every entry in the same order for any number of them.
+func (d dense) apply(k blas.Kernels, x []float32, n, workers int) []float32 {
+	k.Threads = workers
+	t, stride := blas.NoTrans, d.in
+	if d.transposed {
+		t, stride = blas.Trans, d.out
+	}
+	y := make([]float32, d.out*n)
+	blas.Gemm(k, t, blas.NoTrans, d.out, n, d.in, 1, d.weight, stride, x, n, 0, y, n)
+	for i, b := range d.bias {
+		row := y[i*n:][:n]
+		for j, v := range row {
+			row[j] = v + b
+			if d.relu {
+				row[j] = relu(row[j])
+			}
+		}
+	}
+	return y
+}
+
+// transposed returns the transpose of x, rows x cols.
+func transposed(x []float32, rows, cols int) []float32 {
+	t := make([]float32, len(x))
+	for i := range rows {
+		for j, v := range x[i*cols:][:cols] {
+			t[j*rows+i] = v
+		}
+	}
+	return t
+}
+
+// each calls f for 0 to n-1, up to so many calls at a time.
+func each(n, workers int, f func(i int)) {
+	var g errgroup.Group
+	g.SetLimit(workers)
+	for i := range n {
+		g.Go(func() error { f(i); return nil })
+	}
+	_ = g.Wait() // f has no error
+}
+
+func ceil(n, d int) int { return (n + d - 1) / d }

@@ -1,0 +1,38 @@
+package vgg
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"l2mt/model/safetensors"
+)
+
+// npzOf makes an .npz file as numpy.savez does.
+func npzOf(t *testing.T, all []safetensors.Tensor) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	z := zip.NewWriter(&file)
+	for _, x := range all {
+		w, err := z.Create(x.Name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(x.Shape), "[]"), " ", ", ")
+		header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }\n", shape)
+		b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
+		if _, err := w.Write(append(b, header...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := binary.Write(w, binary.LittleEndian, x.Value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}

@@ -1,0 +1,431 @@
+package vgg
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"l2mt/data"
+	"l2mt/model/safetensors"
+)
+
+// small is a network through the same code, with sizes that do not divide
+// evenly into tiles, vectors or parts.
+var small = Config{Name: "small", Size: 20, Blocks: []Block{{1, 5}, {2, 70}}, Dense: [3]int{19, 11, 7}}
+
+// A memory is a file of weights in memory.
+type memory struct {
+	names []string
+	shape map[string][]int
+	value map[string][]float32
+}
+
+func (m *memory) Names() []string                         { return m.names }
+func (m *memory) Shape(name string) ([]int, error)        { return m.shape[name], nil }
+func (m *memory) Float32s(name string) ([]float32, error) { return m.value[name], nil }
+func (m *memory) Close() error                            { return nil }
+
+// randomWeights makes the weights of a network as a library lays them out.
+func randomWeights(r *rand.Rand, c Config, l *library) *memory {
+	m := &memory{shape: map[string][]int{}, value: map[string][]float32{}}
+	s := source{config: c, library: l}
+	for _, w := range s.wanted(FC8) {
+		for part, shape := range [][]int{s.shape(w), {w.out}} {
+			name := w.layer + l.parts[part]
+			size, fan := 1, w.in
+			for _, n := range shape {
+				size *= n
+			}
+			if w.convolution {
+				fan *= taps
+			}
+			value := make([]float32, size)
+			for i := range value {
+				value[i] = float32(math.Sqrt(2/float64(fan))) * (2*r.Float32() - 0.9)
+			}
+			m.names = append(m.names, name)
+			m.shape[name], m.value[name] = shape, value
+		}
+	}
+	return m
+}
+
+func randomPictures(r *rand.Rand, c Config, n int) [][]byte {
+	pictures := make([][]byte, n)
+	for i := range pictures {
+		pictures[i] = make([]byte, c.Size*c.Size*colours)
+		for j := range pictures[i] {
+			pictures[i][j] = byte(r.Uint32())
+		}
+	}
+	return pictures
+}
+
+func mustLoad(t testing.TB, m tensors, c Config, up Layer) *Net {
+	t.Helper()
+	n, err := load(m, c, up)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func features(t testing.TB, n *Net, pictures [][]byte, workers int) [][]float32 {
+	t.Helper()
+	f, err := n.Features(pictures, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// An image is activations [channel][row][column] of the naive implementation.
+type image [][][]float64
+
+func newImage(channels, height, width int) image {
+	x := make(image, channels)
+	for c := range x {
+		x[c] = make([][]float64, height)
+		for i := range x[c] {
+			x[c][i] = make([]float64, width)
+		}
+	}
+	return x
+}
+
+// naive computes all layers as the definitions say, in float64, from the file
+// itself.
+func naive(c Config, l *library, m *memory, picture []byte) map[Layer][]float64 {
+	x := newImage(3, c.Size, c.Size)
+	for i := range c.Size {
+		for j := range c.Size {
+			p := picture[3*(i*c.Size+j):]
+			for k := range 3 {
+				if l == torchvision {
+					mean, deviation := [3]float64{0.485, 0.456, 0.406}, [3]float64{0.229, 0.224, 0.225}
+					x[k][i][j] = (float64(p[k])/255 - mean[k]) / deviation[k]
+				} else {
+					x[k][i][j] = float64(p[2-k]) - [3]float64{103.939, 116.779, 123.68}[k]
+				}
+			}
+		}
+	}
+	names := l.layers(c)
+	for _, b := range c.Blocks {
+		for range b.Convolutions {
+			x = naiveConvolution(x, b.Channels, l, m.value[names[0]+l.parts[0]], m.value[names[0]+l.parts[1]])
+			names = names[1:]
+		}
+		x = naivePool(x)
+	}
+	var flat []float64
+	if l == torchvision {
+		for _, channel := range x {
+			flat = append(flat, slices.Concat(channel...)...)
+		}
+	} else {
+		for i := range x[0] {
+			for j := range x[0][i] {
+				for k := range x {
+					flat = append(flat, x[k][i][j])
+				}
+			}
+		}
+	}
+	all := map[Layer][]float64{Pool5: flat}
+	for i, up := range []Layer{FC6, FC7, FC8} {
+		w, b := m.value[names[i]+l.parts[0]], m.value[names[i]+l.parts[1]]
+		out := make([]float64, len(b))
+		for o := range out {
+			out[o] = float64(b[o])
+			for j, v := range flat {
+				if l == torchvision {
+					out[o] += float64(w[o*len(flat)+j]) * v
+				} else {
+					out[o] += float64(w[j*len(b)+o]) * v
+				}
+			}
+			if up != FC8 {
+				out[o] = max(0, out[o])
+			}
+		}
+		all[up], flat = out, out
+	}
+	return all
+}
+
+func naiveConvolution(x image, out int, l *library, weight, bias []float32) image {
+	height, width := len(x[0]), len(x[0][0])
+	y := newImage(out, height, width)
+	for o := range out {
+		for i := range height {
+			for j := range width {
+				s := float64(bias[o])
+				for c := range x {
+					for di := range 3 {
+						for dj := range 3 {
+							p, q := i+di-1, j+dj-1
+							if p < 0 || q < 0 || p >= height || q >= width {
+								continue
+							}
+							at := ((o*len(x)+c)*3+di)*3 + dj
+							if l == keras {
+								at = ((di*3+dj)*len(x)+c)*out + o
+							}
+							s += float64(weight[at]) * x[c][p][q]
+						}
+					}
+				}
+				y[o][i][j] = max(0, s)
+			}
+		}
+	}
+	return y
+}
+
+func naivePool(x image) image {
+	y := newImage(len(x), len(x[0])/2, len(x[0][0])/2)
+	for c := range y {
+		for i := range y[c] {
+			for j := range y[c][i] {
+				y[c][i][j] = max(x[c][2*i][2*j], x[c][2*i][2*j+1], x[c][2*i+1][2*j], x[c][2*i+1][2*j+1])
+			}
+		}
+	}
+	return y
+}
+
+func TestFeaturesAgreeWithTheDefinition(t *testing.T) {
+	for _, l := range []*library{torchvision, keras} {
+		for _, c := range []Config{
+			small,
+			{Name: "odd", Size: 13, Blocks: []Block{{2, 3}, {1, 4}, {1, 2}}, Dense: [3]int{3, 2, 5}},
+			{Name: "bands", Size: 64, Blocks: []Block{{1, 2}, {1, 3}}, Dense: [3]int{2, 2, 2}},
+		} {
+			r := data.Stream(1, "vgg "+l.name)
+			m, pictures := randomWeights(r, c, l), randomPictures(r, c, 2)
+			for _, up := range Layers() {
+				got := features(t, mustLoad(t, m, c, up), pictures, 2)
+				for i, p := range pictures {
+					want := naive(c, l, m, p)[up]
+					if len(got[i]) != len(want) || len(want) != c.Width(up) {
+						t.Fatalf("%s, %s, %s: %d features, want %d", l.name, c.Name, up, len(got[i]), len(want))
+					}
+					var scale float64
+					for _, v := range want {
+						scale = max(scale, math.Abs(v))
+					}
+					for j, v := range want {
+						if d := math.Abs(float64(got[i][j]) - v); d > 1e-5*scale {
+							t.Fatalf("%s, %s, %s, picture %d: feature %d is %v, want %v", l.name, c.Name, up, i, j, got[i][j], v)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFeaturesDependOnThePictureAlone: not on the workers, nor on the other
+// pictures, to the last bit.
+func TestFeaturesDependOnThePictureAlone(t *testing.T) {
+	r := data.Stream(2, "vgg")
+	nets := map[*library]*Net{}
+	for _, l := range []*library{torchvision, keras} {
+		nets[l] = mustLoad(t, randomWeights(r, small, l), small, FC8)
+	}
+	pictures := randomPictures(r, small, 20)
+	rapid.Check(t, func(t *rapid.T) {
+		n := nets[rapid.SampledFrom([]*library{torchvision, keras}).Draw(t, "library")]
+		i := rapid.IntRange(0, len(pictures)-1).Draw(t, "from")
+		j := rapid.IntRange(i+1, len(pictures)).Draw(t, "to")
+		many, err := n.Features(pictures[i:j], rapid.IntRange(-1, 9).Draw(t, "workers"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := rapid.IntRange(i, j-1).Draw(t, "picture")
+		alone, err := n.Features(pictures[k:k+1], rapid.IntRange(1, 9).Draw(t, "workers alone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(alone[0], many[k-i]) {
+			t.Errorf("%v alone, %v among %d", alone[0], many[k-i], j-i)
+		}
+	})
+}
+
+// TestVGG19 checks the sizes against those that the literature gives.
+func TestVGG19(t *testing.T) {
+	c := VGG19()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Parameters(); n != 143_667_240 {
+		t.Errorf("%d parameters", n)
+	}
+	for l, want := range map[Layer]int{Pool5: 25088, FC6: 4096, FC7: 4096, FC8: 1000} {
+		if w := c.Width(l); w != want {
+			t.Errorf("%s has %d features, want %d", l, w, want)
+		}
+	}
+	for l, last := range map[*library]string{torchvision: "features.34", keras: "block5_conv4"} {
+		names := l.layers(c)
+		if len(names) != 19 || names[15] != last {
+			t.Errorf("%s: layers %q", l.name, names)
+		}
+		s := source{config: c, library: l}
+		n := 0
+		for _, w := range s.wanted(FC8) {
+			size := 1
+			for _, k := range s.shape(w) {
+				size *= k
+			}
+			n += size + w.out
+		}
+		if n != c.Parameters() {
+			t.Errorf("%s: the tensors have %d numbers", l.name, n)
+		}
+	}
+}
+
+// TestFilesAreRead: both formats and the spellings of names that there are
+// give the same network.
+func TestFilesAreRead(t *testing.T) {
+	r := data.Stream(3, "vgg")
+	picture := randomPictures(r, small, 1)
+	for _, test := range []struct {
+		l      *library
+		rename func(string) string
+	}{
+		{torchvision, func(s string) string { return s }},
+		{keras, func(s string) string { return s }},
+		{keras, func(s string) string { return s + ":0" }},
+		{keras, func(s string) string {
+			layer, part, _ := strings.Cut(s, "/")
+			return layer + "/" + layer + "_" + map[string]string{"kernel": "W", "bias": "b"}[part] + "_1:0"
+		}},
+		{keras, func(s string) string { return strings.ReplaceAll(s, "/", ".") }},
+	} {
+		m := randomWeights(r, small, test.l)
+		want := features(t, mustLoad(t, m, small, FC8), picture, 1)[0]
+		for _, path := range writeFiles(t, m, test.rename) {
+			n, err := Load(path, small, FC8)
+			if err != nil {
+				t.Errorf("%s: %v", test.rename(m.names[0]), err)
+				continue
+			}
+			if got := features(t, n, picture, 1)[0]; !slices.Equal(got, want) || n.Library() != test.l.name {
+				t.Errorf("%s, %s: features %v, want %v", path, n.Library(), got, want)
+			}
+		}
+	}
+}
+
+// writeFiles writes weights in both formats.
+func writeFiles(t *testing.T, m *memory, rename func(string) string) []string {
+	t.Helper()
+	var all []safetensors.Tensor
+	for _, name := range m.names {
+		x := safetensors.Tensor{Name: rename(name), DType: safetensors.F32, Shape: m.shape[name]}
+		for _, v := range m.value[name] {
+			x.Value = append(x.Value, float64(v))
+		}
+		all = append(all, x)
+	}
+	dir := t.TempDir()
+	st, npz := filepath.Join(dir, "w.safetensors"), filepath.Join(dir, "w.npz")
+	if err := safetensors.Write(st, all, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(npz, npzOf(t, all), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return []string{st, npz}
+}
+
+func TestWrongWeightsAreRefused(t *testing.T) {
+	r := data.Stream(4, "vgg")
+	for _, test := range []struct {
+		l      *library
+		change func(m *memory)
+		want   string
+	}{
+		{torchvision, func(m *memory) { m.shape["features.3.weight"] = []int{70, 5, 3, 2} }, "features.3.weight is 70 x 5 x 3 x 2; small has 70 x 5 x 3 x 3"},
+		{torchvision, func(m *memory) { m.shape["classifier.6.bias"] = []int{8} }, "classifier.6.bias is 8; small has 7"},
+		{torchvision, func(m *memory) { m.names = m.names[:4] }, "features.5.weight is missing; small has it with 70 x 70 x 3 x 3"},
+		{torchvision, func(m *memory) { m.names = append(m.names, "features.7.weight") }, "features.7.weight, which small does not have"},
+		{torchvision, func(m *memory) { m.names = []string{"a", "b", "c", "d", "e", "f"} }, "neither torchvision's features.0.weight nor Keras' block1_conv1/kernel, but a, b, c, d, e, ..."},
+		{torchvision, func(m *memory) { m.value["features.0.bias"][2] = float32(math.NaN()) }, "entry 2 of features.0.bias is NaN"},
+		{keras, func(m *memory) { m.shape["fc1/kernel"] = []int{19, 1750} }, "fc1/kernel is 19 x 1750; small has 1750 x 19"},
+		{keras, func(m *memory) { m.names = m.names[1:] }, "block1_conv1/kernel is missing; small has it with 3 x 3 x 3 x 5"},
+		{keras, func(m *memory) { m.names = append(m.names, "block2_conv3/kernel") }, "block2_conv3/kernel, which small does not have"},
+	} {
+		m := randomWeights(r, small, test.l)
+		test.change(m)
+		if _, err := load(m, small, FC8); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("the error is %v, want %s", err, test.want)
+		}
+	}
+	for _, path := range []string{"w.h5", "absent.npz", "absent.safetensors"} {
+		if _, err := Load(path, small, FC8); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: the error is %v", path, err)
+		}
+	}
+}
+
+// TestLayersAboveMayBeMissing: files without the top serve for pool5.
+func TestLayersAboveMayBeMissing(t *testing.T) {
+	m := randomWeights(data.Stream(5, "vgg"), small, keras)
+	m.names = m.names[:6]
+	mustLoad(t, m, small, Pool5)
+	if _, err := load(m, small, FC6); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "fc1/kernel is missing") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestWhatCannotBeIsRefused(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"too small":   func(c *Config) { c.Size = 3 },
+		"no blocks":   func(c *Config) { c.Blocks = nil },
+		"no channels": func(c *Config) { c.Blocks = []Block{{1, 0}} },
+		"no width":    func(c *Config) { c.Dense[1] = 0 },
+	} {
+		c := small
+		change(&c)
+		if _, err := load(&memory{}, c, FC8); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	m := randomWeights(data.Stream(6, "vgg"), small, keras)
+	if _, err := load(m, small, "fc9"); !errors.Is(err, ErrInvalid) {
+		t.Errorf("another layer: the error is %v", err)
+	}
+	if _, err := mustLoad(t, m, small, Pool5).Features([][]byte{make([]byte, 5)}, 1); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a short picture: the error is %v", err)
+	}
+}
+
+// BenchmarkVGG19 takes one picture through the whole network.
+func BenchmarkVGG19(b *testing.B) {
+	c := VGG19()
+	r := data.Stream(7, "vgg")
+	for _, up := range []Layer{Pool5, FC8} {
+		n := mustLoad(b, randomWeights(r, c, torchvision), c, up)
+		for _, workers := range []int{1, 2} {
+			pictures := randomPictures(r, c, 1)
+			b.Run(fmt.Sprintf("%s/workers=%d", up, workers), func(b *testing.B) {
+				for b.Loop() {
+					features(b, n, pictures, workers)
+				}
+			})
+		}
+	}
+}
