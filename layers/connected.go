@@ -111,11 +111,16 @@ func (h Head) Sum() string {
 // Clone copies the head.
 func (h Head) Clone() Head {
 	c := h.Zero()
-	for i, l := range h {
-		copy(c[i].W, l.W)
-		copy(c[i].B, l.B)
-	}
+	c.Copy(h)
 	return c
+}
+
+// Copy sets the weights to those of a head of the same shapes.
+func (h Head) Copy(from Head) {
+	for i, l := range from {
+		copy(h[i].W, l.W)
+		copy(h[i].B, l.B)
+	}
 }
 
 // Zero returns a head of the same shapes whose weights are zero.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"l2mt/layers"
 	"l2mt/model"
 )
 
@@ -41,18 +42,32 @@ func (a *Adam) Step(p, gradient model.Params, rate func(name string) float64) er
 		return err
 	}
 	a.Time++
-	correct1 := 1 - math.Pow(a.Beta1, float64(a.Time))
-	root := 1 / math.Sqrt(1-math.Pow(a.Beta2, float64(a.Time)))
 	for i, t := range p {
-		r := rate(t.Name) / correct1
-		first, second, value := a.First[i].Value, a.Second[i].Value, t.Value
-		for j, g := range gradient[i].Value {
-			first[j] = a.Beta1*first[j] + (1-a.Beta1)*g
-			second[j] = a.Beta2*second[j] + (1-a.Beta2)*g*g
-			value[j] -= r * first[j] / (math.Sqrt(second[j])*root + a.Eps)
-		}
+		move(a, t.Value, gradient[i].Value, a.First[i].Value, a.Second[i].Value, rate(t.Name))
 	}
 	return nil
+}
+
+// head moves the weights of a head after the step that has moved the
+// parameters. All its numbers are in single precision.
+func (a *Adam) head(h, gradient, first, second layers.Head, rate float64) {
+	for i := range h {
+		move(a, h[i].W, gradient[i].W, first[i].W, second[i].W, rate)
+		move(a, h[i].B, gradient[i].B, first[i].B, second[i].B, rate)
+	}
+}
+
+// move is step a.Time for some numbers.
+func move[T layers.Float](a *Adam, value, gradient, first, second []T, rate float64) {
+	r := rate / (1 - math.Pow(a.Beta1, float64(a.Time)))
+	root := 1 / math.Sqrt(1-math.Pow(a.Beta2, float64(a.Time)))
+	for j, g := range gradient {
+		g, m, v := float64(g), float64(first[j]), float64(second[j])
+		m = a.Beta1*m + (1-a.Beta1)*g
+		v = a.Beta2*v + (1-a.Beta2)*g*g
+		first[j], second[j] = T(m), T(v)
+		value[j] -= T(r * m / (math.Sqrt(v)*root + a.Eps))
+	}
 }
 
 // fits checks that everything has the parameters of the optimiser.

@@ -1,11 +1,13 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/progress"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -74,7 +76,7 @@ func BenchmarkStep(b *testing.B) {
 					}
 					examples = append(examples, e)
 				}
-				ready, err := prepare(c.Model, examples)
+				ready, err := prepare(context.Background(), c.Model, examples, nil, 0, progress.Silent())
 				if err != nil {
 					b.Fatal(err)
 				}

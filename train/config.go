@@ -50,6 +50,11 @@ type Config struct {
 	// the sooner they overfit the experience: 3e-4 was best for 64 features, 1e-5
 	// to 5e-5 for 1,000.
 	EmbeddingRate float64 `json:"lr_embed"`
+	// TrainHead says which layers of the head, if there is one, are trained;
+	// default HeadFrozen.
+	TrainHead TrainHead `json:"train_head,omitempty"`
+	// HeadRate is the rate of these layers; default 1e-5.
+	HeadRate float64 `json:"lr_head,omitempty"`
 	// Batch is what a step learns from; default ByProblem.
 	Batch Batch `json:"batch"`
 	// Start is where the linear parameters begin; default FromRegression.
@@ -83,6 +88,9 @@ func (c Config) Defaults() Config {
 	c.Epochs = cmp.Or(c.Epochs, 25)
 	c.Rate = cmp.Or(c.Rate, 0.01)
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate, 0.02/float64(max(1, c.Model.Features)))
+	if c.TrainHead != HeadFrozen {
+		c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
+	}
 	c.Batch = cmp.Or(c.Batch, ByProblem)
 	c.Start = cmp.Or(c.Start, FromRegression)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)
@@ -101,10 +109,17 @@ func (c Config) Validate() error {
 	if c.Epochs < 1 {
 		fault("%d epochs; there must be at least 1", c.Epochs)
 	}
-	for name, rate := range map[string]float64{"lr": c.Rate, "lr_embed": c.EmbeddingRate} {
+	rates := map[string]float64{"lr": c.Rate, "lr_embed": c.EmbeddingRate}
+	if c.TrainHead != HeadFrozen || c.HeadRate != 0 {
+		rates["lr_head"] = c.HeadRate
+	}
+	for name, rate := range rates {
 		if !(rate > 0) || math.IsInf(rate, 0) {
 			fault("%s is %v; it must be positive and finite", name, rate)
 		}
+	}
+	if c.TrainHead != HeadFrozen && c.TrainHead != HeadLast && c.TrainHead != HeadAll {
+		fault("train_head is %q; it must be %q, %q, or empty for none", c.TrainHead, HeadLast, HeadAll)
 	}
 	if c.Batch != ByTuple && c.Batch != ByProblem {
 		fault("batch is %q; it must be %s or %s", c.Batch, ByTuple, ByProblem)

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -9,6 +10,8 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/progress"
+	"l2mt/layers"
 	"l2mt/model"
 )
 
@@ -24,18 +27,36 @@ type prepared struct {
 	payload *model.Payload
 }
 
-// prepare drops problems without tuples and makes payloads of the others.
-func prepare(c model.Config, examples []Example) ([]prepared, error) {
+// prepare drops problems without tuples and makes payloads of the others, with
+// the features that the first layers of a head make, as many as are frozen.
+func prepare(ctx context.Context, c model.Config, examples []Example, head layers.Head, frozen int, report progress.Reporter) ([]prepared, error) {
+	if frozen > 0 {
+		report.Start("features", len(examples))
+		defer report.Finish()
+	}
 	var ready []prepared
 	for _, e := range examples {
 		if len(e.Tuples) == 0 {
 			continue
 		}
-		p, err := model.Prepare(c, e.Problem, nil)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if head != nil && e.Problem.Cols() != head.In() {
+			return nil, fmt.Errorf("train: problem %q: %w: it has %d features, but the head takes %d", e.Problem.Name, data.ErrMismatch, e.Problem.Cols(), head.In())
+		}
+		p, err := model.Through(head, frozen, model.TrainingRows(e.Problem))
 		if err != nil {
 			return nil, err
 		}
-		ready = append(ready, prepared{e, p})
+		payload, err := model.Prepare(c, p, nil, head[frozen:]...)
+		if err != nil {
+			return nil, err
+		}
+		ready = append(ready, prepared{e, payload})
+		if frozen > 0 {
+			report.Advance(1, e.Problem.Name)
+		}
 	}
 	return ready, nil
 }

@@ -7,12 +7,13 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/progress"
 	"l2mt/model"
 )
 
 func ready(t testing.TB, examples []Example) []prepared {
 	t.Helper()
-	p, err := prepare(config(t, "default", examples).Model, examples)
+	p, err := prepare(t.Context(), config(t, "default", examples).Model, examples, nil, 0, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,19 +5,20 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/layers"
 	"l2mt/model"
 )
 
 // regress sets the parameters that f is linear in to the least-squares fit of
 // v(o) over the training tuples, the embeddings being what they are. The
 // paper's start says "aligned is bad" on real data, and training does not turn
-// that round.
-func regress(n *model.Network, examples []prepared) error {
+// that round. Head has the trained layers of the network's head.
+func regress(n *model.Network, examples []prepared, head ...layers.Connected) error {
 	entries := n.Config.LinearEntries()
 	if len(entries) == 0 {
 		return nil
 	}
-	forward, err := model.NewForward(n)
+	forward, err := model.NewForward(n, head...)
 	if err != nil {
 		return err
 	}

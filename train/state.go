@@ -34,8 +34,9 @@ const (
 type state struct {
 	Schema int    `json:"schema"`
 	Config Config `json:"config"`
-	// Digest is that of the examples.
+	// Digest is that of the examples, and Head that of the head at the start.
 	Digest string `json:"digest"`
+	Head   string `json:"head,omitempty"`
 	// Step counts the steps done in the current epoch; Loss and Residual are
 	// their sums.
 	Step     int     `json:"step"`
@@ -70,7 +71,7 @@ func (t *trainer) save() error {
 		return nil
 	}
 	s := t.state
-	s.Schema, s.Config, s.Digest, s.Time = stateSchema, t.config, t.digest, t.adam.Time
+	s.Schema, s.Config, s.Digest, s.Head, s.Time = stateSchema, t.config, t.digest, t.tuning.sum, t.adam.Time
 	text, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("train: save the state: %w", err)
@@ -84,7 +85,7 @@ func (t *trainer) save() error {
 		}
 	}
 	path := filepath.Join(t.options.Out, StateFile)
-	if err := safetensors.Write(path, all, map[string]string{stateKey: string(text), sumKey: checksum(text)}); err != nil {
+	if err := safetensors.WriteWith(path, all, t.tuning.singles(), map[string]string{stateKey: string(text), sumKey: checksum(text)}); err != nil {
 		return fmt.Errorf("train: save the state: %w", err)
 	}
 	return nil
@@ -115,7 +116,7 @@ var errDamaged = errors.New("the file is damaged, or not that of a run; remove i
 
 // restore takes up the state in a file.
 func (t *trainer) restore(path string) error {
-	tensors, metadata, err := safetensors.Read(path)
+	tensors, singles, metadata, err := safetensors.ReadWith(path, func(name string) bool { return strings.HasPrefix(name, headPrefix) })
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -152,7 +153,7 @@ func (t *trainer) restore(path string) error {
 			copy(p.Value, tensors[i].Value)
 		}
 	}
-	return nil
+	return t.tuning.restore(singles)
 }
 
 // check says why the run cannot have left the state.
@@ -163,6 +164,8 @@ func (t *trainer) check(s state) error {
 		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", strings.Join(differences, ", "))
 	case s.Digest != t.digest:
 		return errors.New("the run there learns from other experience or problems; give the same, or another directory")
+	case s.Head != t.tuning.sum:
+		return errors.New("the run there began with another head; give the same, or another directory")
 	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs || s.Best < 0 || s.Best >= len(s.Metrics) || s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
 		return fmt.Errorf("%w: it is not a state that a run can be in", errDamaged)
 	}
@@ -173,11 +176,12 @@ func (t *trainer) check(s state) error {
 func differences(there, here reflect.Value) (d []string) {
 	for i := range there.NumField() {
 		a, b := there.Field(i), here.Field(i)
+		name, _, _ := strings.Cut(there.Type().Field(i).Tag.Get("json"), ",")
 		switch {
 		case a.Kind() == reflect.Struct:
 			d = append(d, differences(a, b)...)
 		case !a.Equal(b):
-			d = append(d, fmt.Sprintf("%s is %v there and %v here", there.Type().Field(i).Tag.Get("json"), a, b))
+			d = append(d, fmt.Sprintf("%s is %v there and %v here", name, a, b))
 		}
 	}
 	return d

@@ -9,15 +9,20 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/progress"
+	"l2mt/layers"
 	"l2mt/model"
 )
 
 // ErrDiverged marks a number of training that is not finite.
 var ErrDiverged = errors.New("training diverged")
 
-// Options are what a run needs beside its configuration. They do not change
-// its result.
+// Options are what a run needs beside its configuration. But for Head they do
+// not change its result.
 type Options struct {
+	// Head stands in front of the network and makes its features; nil where
+	// they are those of the problems. The run takes it over: the layers that it
+	// trains change in place, and have the best epoch's weights in the end.
+	Head layers.Head
 	// Out is the directory for the network and the state. Empty keeps nothing.
 	Out string
 	// Provenance is stored in the network.
@@ -50,10 +55,13 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	if err := c.checkHead(o.Head); err != nil {
+		return nil, err
+	}
 	if o.Progress == nil {
 		o.Progress = progress.Silent()
 	}
-	ready, err := prepare(c.Model, examples)
+	ready, err := prepare(ctx, c.Model, examples, o.Head, c.TrainHead.frozen(o.Head), o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +83,9 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 			return nil, err
 		}
 	}
+	if err := t.tuning.useBest(o.Out); err != nil {
+		return nil, err
+	}
 	return t.report(), nil
 }
 
@@ -91,6 +102,7 @@ type trainer struct {
 	forward *model.Forward
 	graph   *model.TrainingGraph
 	adam    *Adam
+	tuning  tuning
 	state   state
 }
 
@@ -107,11 +119,12 @@ func newTrainer(c Config, examples []prepared, o Options) (*trainer, error) {
 	if t.network, err = model.NewNetwork(c.Model, c.Seed); err != nil {
 		return nil, err
 	}
-	t.network.Provenance = o.Provenance
-	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.steps), outcomes(t.training...)); err != nil {
+	t.network.Provenance, t.network.Head = o.Provenance, o.Head
+	t.tuning = newTuning(o.Head, c.TrainHead)
+	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.steps), outcomes(t.training...), t.tuning.layers...); err != nil {
 		return nil, err
 	}
-	if t.forward, err = model.NewForward(t.network); err != nil {
+	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {
 		return nil, err
 	}
 	t.adam = NewAdam(t.network.Params)
@@ -121,7 +134,7 @@ func newTrainer(c Config, examples []prepared, o Options) (*trainer, error) {
 // begin sets and saves the start of a new run.
 func (t *trainer) begin() error {
 	if t.config.Start == FromRegression {
-		if err := regress(t.network, t.training); err != nil {
+		if err := regress(t.network, t.training, t.tuning.layers...); err != nil {
 			return err
 		}
 	}
@@ -202,12 +215,14 @@ func (t *trainer) learn(s prepared) (model.Step, error) {
 	}
 	total := t.config.Epochs * len(t.steps)
 	left := 1 - float64(t.adam.Time)/float64(total)
-	return result, t.adam.Step(t.network.Params, result.Gradient, func(name string) float64 {
+	err = t.adam.Step(t.network.Params, result.Gradient, func(name string) float64 {
 		if t.embedding[name] {
 			return left * t.config.EmbeddingRate
 		}
 		return left * t.config.Rate
 	})
+	t.adam.head(t.tuning.layers, result.Head, t.tuning.first, t.tuning.second, left*t.config.HeadRate)
+	return result, err
 }
 
 // compute is the loss of a step and its gradient, all of it finite.
@@ -230,6 +245,13 @@ func (t *trainer) compute(s prepared, step int) (model.Step, error) {
 			return result, t.diverged(fmt.Sprintf("%s is not finite at step %d, on problem %q", p.Name, step+1, s.Problem.Name))
 		}
 	}
+	for _, l := range result.Head {
+		for _, g := range [][]float32{l.W, l.B} {
+			if slices.ContainsFunc(g, func(v float32) bool { return notFinite(float64(v)) }) {
+				return result, t.diverged(fmt.Sprintf("the gradient of the head is not finite at step %d, on problem %q", step+1, s.Problem.Name))
+			}
+		}
+	}
 	return result, nil
 }
 
@@ -237,7 +259,7 @@ func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 
 // diverged is the error of a number that is not finite.
 func (t *trainer) diverged(what string) error {
-	epoch, advice := len(t.state.Metrics), fmt.Sprintf("lower the rates (lr %v, lr_embed %v)", t.config.Rate, t.config.EmbeddingRate)
+	epoch, advice := len(t.state.Metrics), fmt.Sprintf("lower the rates (%s)", t.config.rates())
 	switch {
 	case epoch == 0:
 		advice = "nothing has been learned yet, so look at the features and at the tuples of the problem"
@@ -245,6 +267,15 @@ func (t *trainer) diverged(what string) error {
 		advice = fmt.Sprintf("%s keeps the state before this epoch and the best network; %s", t.options.Out, advice)
 	}
 	return fmt.Errorf("train: %w: epoch %d: %s: %s", ErrDiverged, epoch, what, advice)
+}
+
+// rates lists the rates in words.
+func (c Config) rates() string {
+	text := fmt.Sprintf("lr %v, lr_embed %v", c.Rate, c.EmbeddingRate)
+	if c.TrainHead != HeadFrozen {
+		text += fmt.Sprintf(", lr_head %v", c.HeadRate)
+	}
+	return text
 }
 
 // evaluate fills in what the parameters are worth at the end of an epoch.
@@ -297,6 +328,7 @@ func (t *trainer) agreement(examples []prepared) (a Agreement, err error) {
 // keepBest remembers the parameters as the best so far.
 func (t *trainer) keepBest() error {
 	t.state.best = t.network.Params.Clone()
+	t.tuning.keepBest(t.options.Out)
 	if t.options.Out == "" {
 		return nil
 	}

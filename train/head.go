@@ -1,0 +1,122 @@
+package train
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/safetensors"
+)
+
+// TrainHead says which layers of a head are trained along with the network.
+type TrainHead string
+
+// The layers to train. What is below them is applied once for each problem.
+const (
+	HeadFrozen TrainHead = ""     // none of them: the features stay what they are
+	HeadLast   TrainHead = "last" // the last one
+	HeadAll    TrainHead = "all"
+)
+
+// frozen is the number of layers of a head that are not trained.
+func (t TrainHead) frozen(head layers.Head) int {
+	switch t {
+	case HeadAll:
+		return 0
+	case HeadLast:
+		return max(0, len(head)-1)
+	}
+	return len(head)
+}
+
+// tuning is what there is of the trained layers: one copy of the weights, which
+// are those of the network's head, and Adam's two moments. The gradient is in
+// the graph.
+type tuning struct {
+	layers, first, second layers.Head
+	best                  layers.Head // where there is no directory to keep it in
+	sum                   string      // of the whole head at the start
+}
+
+func newTuning(head layers.Head, train TrainHead) tuning {
+	t := tuning{layers: head[train.frozen(head):]}
+	t.first, t.second = t.layers.Zero(), t.layers.Zero()
+	if head != nil {
+		t.sum = head.Sum()
+	}
+	return t
+}
+
+// The arrays of the trained layers in a state, by prefix. Their best weights are
+// in the network beside it.
+const (
+	headPrefix       = "head."
+	headValuePrefix  = headPrefix + "value."
+	headFirstPrefix  = headPrefix + "first."
+	headSecondPrefix = headPrefix + "second."
+)
+
+// singles are the numbers of the trained layers as arrays of a state.
+func (t *tuning) singles() []safetensors.Single {
+	return slices.Concat(model.HeadArrays(headValuePrefix, t.layers), model.HeadArrays(headFirstPrefix, t.first), model.HeadArrays(headSecondPrefix, t.second))
+}
+
+// restore takes up the numbers of a state.
+func (t *tuning) restore(there []safetensors.Single) error {
+	for _, s := range t.singles() {
+		i := slices.IndexFunc(there, func(r safetensors.Single) bool { return r.Name == s.Name })
+		if i < 0 || len(there[i].Value) != len(s.Value) {
+			return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, s.Name)
+		}
+		copy(s.Value, there[i].Value)
+	}
+	return nil
+}
+
+// keepBest remembers the weights as the best so far; with a directory the
+// network there has them.
+func (t *tuning) keepBest(out string) {
+	if out == "" {
+		t.best = t.layers.Clone()
+	}
+}
+
+// useBest brings the best weights back.
+func (t *tuning) useBest(out string) error {
+	if len(t.layers) == 0 {
+		return nil
+	}
+	best := t.best
+	if out != "" {
+		head, err := model.ReadHead(filepath.Join(out, model.HeadFile))
+		if err != nil {
+			return err
+		}
+		best = head[max(0, len(head)-len(t.layers)):]
+	}
+	if best.String() != t.layers.String() {
+		return fmt.Errorf("train: %w: the best layers are %s, and those trained %s", model.ErrMismatch, best, t.layers)
+	}
+	t.layers.Copy(best)
+	return nil
+}
+
+// checkHead brings the head into the configuration.
+func (c *Config) checkHead(head layers.Head) error {
+	if head == nil {
+		if c.Model.Head != "" || c.TrainHead != HeadFrozen {
+			return fmt.Errorf("train: %w: the settings speak of a head (%q, train_head %q), but there is none", ErrConfig, c.Model.Head, c.TrainHead)
+		}
+		return nil
+	}
+	if err := head.Validate(); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	if c.Model.Head != "" && c.Model.Head != head.String() {
+		return fmt.Errorf("train: %w: head is %q, but the head given is %s", ErrConfig, c.Model.Head, head)
+	}
+	c.Model.Head = head.String()
+	return nil
+}

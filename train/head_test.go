@@ -1,0 +1,276 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/safetensors"
+)
+
+// someHead has layers of the given widths, with the deviations that keep the
+// scale of what goes in.
+func someHead(seed uint64, widths ...int) layers.Head {
+	r := data.Stream(seed, "some head")
+	var h layers.Head
+	for i, in := range widths[:len(widths)-1] {
+		l := layers.Connected{In: in, Out: widths[i+1], B: make([]float32, widths[i+1])}
+		for range in * l.Out {
+			l.W = append(l.W, float32(r.NormFloat64()/math.Sqrt(float64(in))))
+		}
+		h = append(h, l)
+	}
+	return h
+}
+
+// headConfig trains the given layers of a head that makes 5 features.
+func headConfig(t testing.TB, train TrainHead, examples []Example) Config {
+	t.Helper()
+	c := config(t, "default", examples)
+	c.Model.Features, c.Model.DType = 5, layers.Float32
+	c.TrainHead = train
+	if train != HeadFrozen {
+		c.HeadRate = 1e-3
+	}
+	return c
+}
+
+func widths(examples []Example) []int { return []int{examples[0].Problem.Cols(), 7, 5} }
+
+// With a rate of almost zero nothing is learned by the layers in the graph, and
+// training goes the way that it goes with a frozen head, bit for bit.
+func TestATrainedHeadThatStandsStillIsAFrozenOne(t *testing.T) {
+	examples := small(3)
+	frozen := run(t, headConfig(t, HeadFrozen, examples), examples, Options{Head: someHead(1, widths(examples)...)})
+	for _, train := range []TrainHead{HeadLast, HeadAll} {
+		c := headConfig(t, train, examples)
+		c.HeadRate = 1e-30
+		got := run(t, c, examples, Options{Head: someHead(1, widths(examples)...)})
+		if !reflect.DeepEqual(got.Metrics, frozen.Metrics) || !reflect.DeepEqual(got.Network, frozen.Network) {
+			t.Errorf("%s: the metrics are\n%v, with the frozen head\n%v", train, got.Metrics, frozen.Metrics)
+		}
+	}
+}
+
+// A frozen head is the same as features that were made before.
+func TestAFrozenHeadMakesFeatures(t *testing.T) {
+	examples := small(4)
+	head := someHead(1, widths(examples)...)
+	c := headConfig(t, HeadFrozen, examples)
+	got := run(t, c, examples, Options{Head: head})
+	var made []Example
+	for _, e := range examples {
+		p, err := model.Through(head, len(head), e.Problem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, Example{p, e.Tuples})
+	}
+	if want := run(t, c, made, Options{}); !reflect.DeepEqual(got.Metrics, want.Metrics) {
+		t.Errorf("the metrics are %v, with features made before %v", got.Metrics, want.Metrics)
+	}
+	if got.Network.Config.Head != head.String() || !reflect.DeepEqual(got.Network.Head, head) {
+		t.Errorf("the network's head is %v, %q", got.Network.Head, got.Network.Config.Head)
+	}
+}
+
+// Only the layers that are to be trained change, and they lower the loss.
+func TestTheHeadLearns(t *testing.T) {
+	examples := small(5)
+	loss := map[TrainHead]float64{}
+	for _, train := range []TrainHead{HeadFrozen, HeadLast, HeadAll} {
+		c := headConfig(t, train, examples)
+		c.Epochs, c.Rate, c.EmbeddingRate = 30, 1e-9, 1e-9
+		if train != HeadFrozen {
+			c.HeadRate = 0.02
+		}
+		start, head := someHead(1, widths(examples)...), someHead(1, widths(examples)...)
+		report := run(t, c, examples, Options{Head: head})
+		loss[train] = report.Metrics[len(report.Metrics)-1].Loss
+		best := report.Network.Head
+		if changed := !slices.Equal(best[0].W, start[0].W); changed != (train == HeadAll && report.Best > 0) {
+			t.Errorf("%s: the first layer has changed: %v", train, changed)
+		}
+		if changed := !slices.Equal(best[1].B, start[1].B); changed != (train != HeadFrozen && report.Best > 0) {
+			t.Errorf("%s: the last layer has changed: %v", train, changed)
+		}
+	}
+	if !(loss[HeadLast] < 0.97*loss[HeadFrozen] && loss[HeadAll] < 0.97*loss[HeadFrozen]) {
+		t.Errorf("the losses are %v; training the head must lower them", loss)
+	}
+}
+
+// A run of one piece, one that was interrupted at every other step and gone on
+// with, and one that keeps nothing come to the same network.
+func TestATrainedHeadIsGoneOnWith(t *testing.T) {
+	examples := small(6)
+	for _, train := range []TrainHead{HeadLast, HeadAll} {
+		c := headConfig(t, train, examples)
+		c.Epochs = 3
+		start := func() layers.Head { return someHead(2, widths(examples)...) }
+		whole, cut := t.TempDir(), t.TempDir()
+		want := run(t, c, examples, Options{Out: whole, Head: start()})
+		for left := 100; ; left-- {
+			ctx, stop := context.WithCancel(t.Context())
+			steps := 0
+			_, err := Run(ctx, c, examples, Options{Out: cut, Head: start(), Progress: &stepCounter{step: func() {
+				if steps++; steps == 2 {
+					stop()
+				}
+			}}})
+			stop()
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, context.Canceled) || left == 0 {
+				t.Fatal(err)
+			}
+		}
+		got := run(t, c, examples, Options{Out: cut, Head: start()})
+		memory := run(t, c, examples, Options{Head: start()})
+		for name, r := range map[string]*Report{"interrupted": got, "in memory": memory} {
+			if !reflect.DeepEqual(r.Metrics, want.Metrics) || !reflect.DeepEqual(r.Network, want.Network) {
+				t.Errorf("%s, %s: another network or other metrics", train, name)
+			}
+		}
+		for _, file := range []string{StateFile, model.HeadFile, model.WeightsFile} {
+			a, err1 := os.ReadFile(filepath.Join(whole, file))
+			b, err2 := os.ReadFile(filepath.Join(cut, file))
+			if err := errors.Join(err1, err2); err != nil || !slices.Equal(a, b) {
+				t.Errorf("%s: %s differs (%v)", train, file, err)
+			}
+		}
+		saved, err := model.Load(whole)
+		if err != nil || !reflect.DeepEqual(saved.Head, want.Network.Head) {
+			t.Errorf("%s: the head saved is not that of the report (%v)", train, err)
+		}
+
+		// What the run depends on must be the same.
+		if _, err := Run(t.Context(), c, examples, Options{Out: cut, Head: someHead(3, widths(examples)...)}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "another head") {
+			t.Errorf("another head: the error is %v", err)
+		}
+		c.HeadRate *= 2
+		if _, err := Run(t.Context(), c, examples, Options{Out: cut, Head: start()}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "lr_head is 0.001 there and 0.002 here") {
+			t.Errorf("another rate: the error is %v", err)
+		}
+	}
+}
+
+// stepCounter is a reporter that hears of the steps of epochs alone.
+type stepCounter struct {
+	step  func()
+	epoch bool
+}
+
+func (c *stepCounter) Start(stage string, _ int) { c.epoch = strings.HasPrefix(stage, "epoch") }
+func (c *stepCounter) Finish()                   { c.epoch = false }
+func (c *stepCounter) Advance(n int, _ string) {
+	if c.epoch && n > 0 {
+		c.step()
+	}
+}
+
+func TestHeadSettingsThatCannotBeAreRefused(t *testing.T) {
+	examples := small(7)
+	good := func() layers.Head { return someHead(1, widths(examples)...) }
+	for name, c := range map[string]struct {
+		change func(c *Config, head *layers.Head)
+		want   error
+		text   string
+	}{
+		"unknown layers":   {func(c *Config, _ *layers.Head) { c.TrainHead = "first" }, ErrConfig, `train_head is "first"; it must be "last", "all", or empty`},
+		"negative rate":    {func(c *Config, _ *layers.Head) { c.HeadRate = -1 }, ErrConfig, "lr_head is -1"},
+		"no head":          {func(_ *Config, h *layers.Head) { *h = nil }, ErrConfig, "there is none"},
+		"another head":     {func(c *Config, _ *layers.Head) { c.Model.Head = "9-5" }, ErrConfig, `head is "9-5", but the head given is 5-7-5`},
+		"other input":      {func(_ *Config, h *layers.Head) { *h = someHead(1, 4, 5) }, data.ErrMismatch, "it has 5 features, but the head takes 4"},
+		"other output":     {func(_ *Config, h *layers.Head) { *h = someHead(1, 5, 4) }, model.ErrConfig, "features 5"},
+		"NaN":              {func(_ *Config, h *layers.Head) { (*h)[0].W[3] = float32(math.NaN()) }, data.ErrInvalid, "NaN"},
+		"layers unchained": {func(_ *Config, h *layers.Head) { (*h)[1].In = 6 }, data.ErrInvalid, "layer 1"},
+	} {
+		for _, train := range []TrainHead{HeadLast, HeadAll} {
+			config, head := headConfig(t, train, examples), good()
+			c.change(&config, &head)
+			if _, err := Run(t.Context(), config, examples, Options{Head: head}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Errorf("%s, %s: the error is %v", name, train, err)
+			}
+		}
+	}
+}
+
+func TestADivergingHeadIsNoticed(t *testing.T) {
+	examples := small(8)
+	c := headConfig(t, HeadLast, examples)
+	c.HeadRate = 1e38
+	_, err := Run(t.Context(), c, examples, Options{Head: someHead(1, widths(examples)...)})
+	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "lr_head 1e+38") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// BenchmarkTheLastLayerOfVGG trains the last of three layers as large as those
+// of VGG-19, 25088-4096-4096-1000, with random weights: from the file to the
+// saved network. It reports the process's peak memory. Run it alone:
+//
+//	go test -run '^$' -bench TheLastLayerOfVGG -benchtime 1x ./train
+func BenchmarkTheLastLayerOfVGG(b *testing.B) {
+	dir := b.TempDir()
+	file := filepath.Join(dir, "vgg.safetensors")
+	func() { // so that nothing of it is in memory afterwards
+		r := data.Stream(1, "vgg")
+		head := layers.Head{{In: 25088, Out: 4096}, {In: 4096, Out: 4096}, {In: 4096, Out: 1000}}
+		for i := range head {
+			l := &head[i]
+			l.W, l.B = make([]float32, l.In*l.Out), make([]float32, l.Out)
+			scale := float32(math.Sqrt(6 / float64(l.In)))
+			for j := range l.W {
+				l.W[j] = scale * (2*r.Float32() - 1)
+			}
+		}
+		if err := safetensors.WriteWith(file, nil, model.HeadArrays("", head), nil); err != nil {
+			b.Fatal(err)
+		}
+	}()
+	examples := made(1, 6, 10, 4, 30, 25088)
+	c, err := Preset("default", 1000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c.Epochs, c.TrainHead = 2, HeadLast
+	for i := range b.N {
+		head, err := model.ReadHead(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Run(b.Context(), c, examples, Options{Head: head, Out: filepath.Join(dir, fmt.Sprint("network", i))}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(peakMemory(b)/(1<<30), "GiB")
+}
+
+// peakMemory is the most memory that the process has had, in bytes.
+func peakMemory(b *testing.B) float64 {
+	b.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Skip("the peak of the memory is known on Linux only")
+	}
+	for line := range strings.Lines(string(status)) {
+		var kB float64
+		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kB); err == nil {
+			return kB * 1024
+		}
+	}
+	b.Fatal("there is no VmHWM in /proc/self/status")
+	return 0
+}
