@@ -1,0 +1,245 @@
+package images
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image/color"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"l2mt/data"
+	"l2mt/data/progress"
+)
+
+// options make small pictures.
+var options = Options{Short: 4, Crop: 3}
+
+// mean is a Net of three features: the mean colour, and two that the order of
+// the pixels decides.
+func mean(pictures [][]byte, _ int) ([][]float32, error) {
+	rows := make([][]float32, len(pictures))
+	for i, p := range pictures {
+		rows[i] = make([]float32, 3)
+		for j, v := range p {
+			rows[i][0] += float32(v) / float32(len(p))
+			rows[i][1+j%2] += float32(j) * float32(v)
+		}
+	}
+	return rows, nil
+}
+
+// collection makes a folder of n pictures in three classes, of which those with
+// the indices in bad are none.
+func collection(t testing.TB, n int, bad ...int) *Collection {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range n {
+		content := []byte("bad")
+		if !slices.Contains(bad, i) {
+			content = pngOf(t, 5+i%7, 4+i%5, func(x, y int) color.Color { return color.Gray{byte(40*x + y*i)} })
+		}
+		put(t, content, dir, fmt.Sprint(i*3/n), fmt.Sprintf("%03d.png", i))
+	}
+	c, err := Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestExtractMakesADataset(t *testing.T) {
+	c := collection(t, 50, 7, 20)
+	config := Config{Net: mean, Features: 3, Read: options, Workers: 2, Progress: progress.Silent()}
+	r, err := Extract(t.Context(), c, filepath.Join(t.TempDir(), "p"), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Dataset.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Skipped) != 2 || r.Skipped[0].Name != "0/007.png" || r.Skipped[1].Name != "1/020.png" || !errors.Is(r.Skipped[0].Err, data.ErrFormat) {
+		t.Errorf("skipped %v", r.Skipped)
+	}
+	if len(r.Files) != 48 || r.Dataset.X.Rows() != 48 || r.Dataset.X.Cols() != 3 {
+		t.Fatalf("%d files, %d rows", len(r.Files), r.Dataset.X.Rows())
+	}
+	for i, name := range r.Files {
+		p, err := Read(filepath.Join(c.Dir, name), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := mean([][]byte{p}, 1)
+		if class := r.Dataset.Classes[r.Dataset.Label[i]]; !slices.Equal(r.Dataset.X.Row(i).Value, want[0]) || class != name[:1] {
+			t.Errorf("%s: class %s, features %v, want %v", name, class, r.Dataset.X.Row(i).Value, want[0])
+		}
+	}
+}
+
+// bytesOf extracts and returns the dataset's file.
+func bytesOf(r *Result) ([]byte, error) {
+	var b bytes.Buffer
+	err := data.WriteNPZ(&b, r.Dataset)
+	return b.Bytes(), err
+}
+
+// TestInterruptedExtractionsComeToTheSame: however often an extraction is
+// interrupted, and whatever a crash leaves of its last record, the result is
+// byte for byte that of one run, and no batch that was kept is computed again.
+func TestInterruptedExtractionsComeToTheSame(t *testing.T) {
+	c := collection(t, 70, 3, 33, 34)
+	dir := t.TempDir()
+	whole, err := Extract(t.Context(), c, filepath.Join(dir, "whole"), Config{Net: mean, Features: 3, Read: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := bytesOf(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := 0
+	rapid.Check(t, func(t *rapid.T) {
+		runs++
+		path := filepath.Join(dir, fmt.Sprint(runs))
+		computed, torn := 0, 0
+		var r *Result
+		for run := 0; ; run++ {
+			if run > 20 {
+				t.Fatal("it never ends")
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			left := rapid.IntRange(0, 4).Draw(t, "batches before the interruption")
+			net := func(p [][]byte, workers int) ([][]float32, error) {
+				computed += len(p)
+				if left--; left == 0 {
+					stop()
+				}
+				return mean(p, workers)
+			}
+			var err error
+			r, err = Extract(ctx, c, path, Config{Net: net, Features: 3, Read: options, Workers: rapid.IntRange(1, 3).Draw(t, "workers")})
+			stop()
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, context.Canceled) || r.Dataset != nil {
+				t.Fatal(err)
+			}
+			torn += tear(t, path)
+		}
+		if got, err := bytesOf(r); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("another dataset, or %v", err)
+		}
+		if !slices.Equal(r.Files, whole.Files) || len(r.Skipped) == 0 {
+			t.Errorf("files %q, %d skipped", r.Files, len(r.Skipped))
+		}
+		if computed > 67+torn {
+			t.Errorf("%d pictures computed, of 67 and %d torn", computed, torn)
+		}
+	})
+}
+
+// tear damages the last record, and returns how many it hit.
+func tear(t *rapid.T, path string) int {
+	const record = 4 + 3*4 + 4
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := bytes.IndexByte(file, '\n') + 1
+	if len(file) == head {
+		return 0
+	}
+	last := len(file) - record
+	switch rapid.SampledFrom([]string{"whole", "cut", "flipped", "longer", "head"}).Draw(t, "damage") {
+	case "cut":
+		file = file[:last+rapid.IntRange(0, record-1).Draw(t, "left")]
+	case "flipped":
+		file[last+rapid.IntRange(0, record-1).Draw(t, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+	case "longer":
+		file = append(file, make([]byte, rapid.IntRange(1, 2*record).Draw(t, "more"))...)
+	case "head":
+		kept := (len(file) - head) / record
+		if err := os.WriteFile(path, file[:rapid.IntRange(0, head-1).Draw(t, "left")], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+	if err := os.WriteFile(path, file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return 1
+}
+
+func TestRowsOfOtherExtractionsAreNotUsed(t *testing.T) {
+	c := collection(t, 6)
+	path := filepath.Join(t.TempDir(), "p")
+	config := Config{Net: mean, Features: 3, Identity: "mean", Read: options}
+	if _, err := Extract(t.Context(), c, path, config); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*Config, *Collection){
+		"another net":           func(c *Config, _ *Collection) { c.Identity = "median" },
+		"other options":         func(c *Config, _ *Collection) { c.Read.Crop = 2 },
+		"another width":         func(c *Config, _ *Collection) { c.Features = 2 },
+		"another picture":       func(_ *Config, c *Collection) { c.Files[2].Name = "0/x.png" },
+		"a picture that grew":   func(_ *Config, c *Collection) { c.Files[2].Size++ },
+		"a picture in addition": func(_ *Config, c *Collection) { c.Files = append(c.Files, c.Files[0]) },
+	} {
+		other, files := config, *c
+		files.Files = slices.Clone(c.Files)
+		change(&other, &files)
+		if _, err := Extract(t.Context(), &files, path, other); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	if _, err := Extract(t.Context(), c, path, config); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+}
+
+func TestRowsHaveOneWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "p")
+	r, err := openRows(path, "key", 3, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	if _, err := openRows(path, "key", 3, 2); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestExtractSaysWhatIsWrong(t *testing.T) {
+	good := Config{Net: mean, Features: 3, Read: options}
+	broken := errors.New("broken")
+	for want, change := range map[string]func(*Config){
+		"Net must be set":        func(c *Config) { c.Net = nil },
+		"Workers (-1)":           func(c *Config) { c.Workers = -1 },
+		"Crop 5":                 func(c *Config) { c.Read.Crop = 5 },
+		"broken":                 func(c *Config) { c.Net = func([][]byte, int) ([][]float32, error) { return nil, broken } },
+		"0/000.png: invalid":     func(c *Config) { c.Net = rowsOf(float32(0), 1) },
+		"feature 1 is +Inf; it ": func(c *Config) { zero := float32(0); c.Net = rowsOf(0, 1/zero, 2) },
+	} {
+		config := good
+		change(&config)
+		if _, err := Extract(t.Context(), collection(t, 6), filepath.Join(t.TempDir(), "p"), config); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
+	_, err := Extract(t.Context(), collection(t, 6, 2, 3), filepath.Join(t.TempDir(), "p"), good)
+	if !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "class 1: ") {
+		t.Errorf("a class without sound pictures: %v", err)
+	}
+}
+
+// rowsOf is a Net that makes the same of every picture.
+func rowsOf(row ...float32) Net {
+	return func(p [][]byte, _ int) ([][]float32, error) { return slices.Repeat([][]float32{row}, len(p)), nil }
+}

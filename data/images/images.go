@@ -1,0 +1,147 @@
+// Package images turns folders of pictures into datasets of features.
+//
+// A collection is a folder with one sub-folder for every class, named after it,
+// as MIT-Indoor-67, Caltech-101 and Caltech256 are unpacked. Pictures are JPEG
+// or PNG files. What makes features of their pixels is a Net; package layers/vgg
+// has one.
+package images
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"l2mt/data"
+)
+
+// Collection is the files of pictures below a folder.
+type Collection struct {
+	// Dir is the folder that holds those of the classes.
+	Dir string
+	// Classes are the names of their folders, in alphabetical order.
+	Classes []string
+	// Files are the pictures by class, then by name.
+	Files []File
+	// Others is the number of files and folders among the pictures whose names
+	// do not end as a picture's.
+	Others int
+}
+
+// File is a file that should hold a picture.
+type File struct {
+	// Name is its path below the collection's folder, with slashes.
+	Name string
+	// Class is the index of its class.
+	Class int
+	// Size is its size in bytes.
+	Size int64
+}
+
+// unpacked are the folders of the classes in the archives of MIT-Indoor-67,
+// Caltech256 and Caltech-101.
+var unpacked = []string{"Images", "256_ObjectCategories", "101_ObjectCategories"}
+
+// extensions are how the names of pictures end, in lower case.
+var extensions = []string{".jpg", ".jpeg", ".png"}
+
+// Find lists the pictures of a folder that has a sub-folder for every class, or
+// in which one of the datasets above was unpacked. Classes to leave out are given
+// by name; a background class such as Caltech-101's BACKGROUND_Google is one
+// like any other. A class without pictures is an error. Names that begin with a
+// dot are passed over.
+func Find(dir string, without ...string) (*Collection, error) {
+	c, err := find(dir, without)
+	if err != nil {
+		return nil, fmt.Errorf("images: %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+func find(dir string, without []string) (*Collection, error) {
+	c := &Collection{Dir: dir}
+	classes, _, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range unpacked {
+		if !slices.Contains(classes, name) {
+			continue
+		}
+		inner, _, err := list(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		if len(inner) > 0 {
+			c.Dir, classes = filepath.Join(dir, name), inner
+			break
+		}
+	}
+	for _, name := range without {
+		if !slices.Contains(classes, name) {
+			return nil, fmt.Errorf("%w: there is no class %q to leave out", data.ErrInvalid, name)
+		}
+	}
+	for _, class := range classes {
+		if slices.Contains(without, class) {
+			continue
+		}
+		if err := c.add(class); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Classes) == 0 {
+		return nil, fmt.Errorf("%w: it has no classes; it needs a sub-folder with pictures for every class", data.ErrInvalid)
+	}
+	return c, nil
+}
+
+// add adds a class and its pictures.
+func (c *Collection) add(class string) error {
+	folders, files, err := list(filepath.Join(c.Dir, class))
+	if err != nil {
+		return err
+	}
+	c.Others += len(folders)
+	before := len(c.Files)
+	for _, f := range files {
+		if !slices.Contains(extensions, strings.ToLower(path.Ext(f.Name()))) {
+			c.Others++
+			continue
+		}
+		c.Files = append(c.Files, File{path.Join(class, f.Name()), len(c.Classes), f.Size()})
+	}
+	if len(c.Files) == before {
+		return fmt.Errorf("class %s: %w: its folder has no pictures (%s); remove it, or leave the class out", class, data.ErrInvalid, strings.Join(extensions, ", "))
+	}
+	c.Classes = append(c.Classes, class)
+	return nil
+}
+
+// list returns what a folder has, by name, following links.
+func list(dir string) (folders []string, files []os.FileInfo, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, e.Name()))
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case info.IsDir():
+			folders = append(folders, e.Name())
+		default:
+			files = append(files, info)
+		}
+	}
+	return folders, files, nil
+}
+
+// path is where a file is.
+func (c *Collection) path(f File) string { return filepath.Join(c.Dir, filepath.FromSlash(f.Name)) }

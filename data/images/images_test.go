@@ -1,0 +1,335 @@
+package images
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"l2mt/data"
+)
+
+// put writes a file, and the folders above it.
+func put(t testing.TB, content []byte, elem ...string) string {
+	t.Helper()
+	path := filepath.Join(elem...)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// pngOf encodes a picture that a function of the place colours.
+func pngOf(t testing.TB, width, height int, colour func(x, y int) color.Color) []byte {
+	t.Helper()
+	p := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			p.Set(x, y, colour(x, y))
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestFindReadsDatasetsAsTheyAreUnpacked(t *testing.T) {
+	for name, test := range map[string]struct {
+		files   []string
+		without []string
+		classes []string
+		want    []string
+		others  int
+	}{
+		"MIT-Indoor-67": {
+			files:   []string{"Images/bar/b.jpg", "Images/bar/a.JPG", "Images/airport_inside/x.jpeg", "Annotations/bar/a.xml"},
+			classes: []string{"airport_inside", "bar"},
+			want:    []string{"airport_inside/x.jpeg", "bar/a.JPG", "bar/b.jpg"},
+		},
+		"Caltech256": {
+			files:   []string{"256_ObjectCategories/001.ak47/001_0001.jpg", "256_ObjectCategories/056.dog/056_0001.jpg", "256_ObjectCategories/056.dog/greg/x.jpg", "256_ObjectCategories/198.spider/RENAME2", "256_ObjectCategories/198.spider/1.jpg", "256_ObjectCategories/257.clutter/1.jpg"},
+			classes: []string{"001.ak47", "056.dog", "198.spider", "257.clutter"},
+			want:    []string{"001.ak47/001_0001.jpg", "056.dog/056_0001.jpg", "198.spider/1.jpg", "257.clutter/1.jpg"},
+			others:  2,
+		},
+		"Caltech-101": {
+			files:   []string{"101_ObjectCategories/BACKGROUND_Google/image_0001.jpg", "101_ObjectCategories/BACKGROUND_Google/tmp", "101_ObjectCategories/ant/image_0001.jpg", "101_ObjectCategories/.DS_Store"},
+			without: []string{"BACKGROUND_Google"},
+			classes: []string{"ant"},
+			want:    []string{"ant/image_0001.jpg"},
+		},
+		"classes": {
+			files:   []string{"b/1.png", "a/2.png", "README"},
+			classes: []string{"a", "b"},
+			want:    []string{"a/2.png", "b/1.png"},
+		},
+		"a class called Images": {
+			files:   []string{"Images/1.png", "a/2.png"},
+			classes: []string{"Images", "a"},
+			want:    []string{"Images/1.png", "a/2.png"},
+		},
+	} {
+		dir := t.TempDir()
+		for _, f := range test.files {
+			put(t, []byte("1234"), dir, f)
+		}
+		c, err := Find(dir, test.without...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var names []string
+		for _, f := range c.Files {
+			names = append(names, f.Name)
+			if class, _, _ := strings.Cut(f.Name, "/"); class != c.Classes[f.Class] || f.Size != 4 {
+				t.Errorf("%s: %+v with the classes %q", name, f, c.Classes)
+			}
+			if _, err := os.Stat(c.path(f)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if !slices.Equal(c.Classes, test.classes) || !slices.Equal(names, test.want) || c.Others != test.others {
+			t.Errorf("%s: classes %q, files %q, %d others", name, c.Classes, names, c.Others)
+		}
+	}
+}
+
+func TestFindSaysWhatIsWrong(t *testing.T) {
+	for want, test := range map[string]struct {
+		files, without []string
+	}{
+		"has no classes":              {files: []string{"1.jpg"}},
+		"class b: ":                   {files: []string{"a/1.jpg", "b/1.txt"}},
+		`no class "c" to leave out`:   {files: []string{"a/1.jpg"}, without: []string{"c"}},
+		"it has no classes; it needs": {files: []string{"a/1.jpg"}, without: []string{"a"}},
+	} {
+		dir := t.TempDir()
+		for _, f := range test.files {
+			put(t, nil, dir, f)
+		}
+		if _, err := Find(dir, test.without...); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
+}
+
+// TestScaledAsPillowDoes compares with pictures that Pillow scaled.
+func TestScaledAsPillowDoes(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "pil.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Width, Height, Short, Crop int
+		Pixels                     []byte
+	}
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 5 {
+		t.Fatalf("only %d cases", len(cases))
+	}
+	for _, c := range cases {
+		colour := func(x, y int) color.Color {
+			v := func(k int) byte { return byte(x*x*7 + y*13 + x*y*(k+3) + k*85) }
+			return color.NRGBA{v(0), v(1), v(2), 255}
+		}
+		path := put(t, pngOf(t, c.Width, c.Height, colour), t.TempDir(), "x.png")
+		got, err := Read(path, Options{Short: c.Short, Crop: c.Crop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, c.Pixels) {
+			t.Errorf("%d x %d, scaled to %d, cropped to %d: another picture", c.Width, c.Height, c.Short, c.Crop)
+		}
+	}
+}
+
+// TestScaledIsTheMeanUnderATriangle compares with the definition: every pixel
+// of the whole scaled picture is the mean of all pixels of the source, weighed
+// by a triangle around its centre. Only the roundings differ.
+func TestScaledIsTheMeanUnderATriangle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width, height := rapid.IntRange(1, 40).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height")
+		short := rapid.IntRange(1, 30).Draw(t, "short")
+		side := rapid.IntRange(1, short).Draw(t, "side")
+		r := data.Stream(rapid.Uint64().Draw(t, "seed"), "scale")
+		p := image.NewNRGBA(image.Rect(0, 0, width, height))
+		for i := range p.Pix {
+			p.Pix[i] = byte(r.Uint32())
+		}
+		toWidth, toHeight := short, short
+		if width < height {
+			toHeight = short * height / width
+		} else {
+			toWidth = short * width / height
+		}
+		left, top := int(math.RoundToEven(float64(toWidth-side)/2)), int(math.RoundToEven(float64(toHeight-side)/2))
+		got := scaled(p, short, side)
+		for y := range side {
+			for x := range side {
+				for k := range 3 {
+					want := triangle(p, k, left+x, toWidth, top+y, toHeight)
+					if v := float64(got[(y*side+x)*3+k]); math.Abs(v-want) > 1.01 {
+						t.Fatalf("pixel %d, %d, colour %d is %v, want %v", x, y, k, v, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+func triangle(p *image.NRGBA, k, x, toWidth, y, toHeight int) float64 {
+	weight := func(i, from, j, to int) float64 {
+		scale := float64(from) / float64(to)
+		distance := math.Abs((float64(i) + 0.5) - (float64(j)+0.5)*scale)
+		return max(0, 1-distance/max(1, scale))
+	}
+	sum, total := 0.0, 0.0
+	b := p.Bounds()
+	for i := range b.Dy() {
+		for j := range b.Dx() {
+			w := weight(i, b.Dy(), y, toHeight) * weight(j, b.Dx(), x, toWidth)
+			sum += w * float64(p.Pix[p.PixOffset(j, i)+k])
+			total += w
+		}
+	}
+	return sum / total
+}
+
+// TestEveryKindOfPictureIsRead: a picture of one colour stays that, whatever
+// it is stored as and whatever its name says.
+func TestEveryKindOfPictureIsRead(t *testing.T) {
+	grey, red := color.NRGBA{90, 90, 90, 255}, color.NRGBA{200, 10, 30, 255}
+	all := image.Rect(0, 0, 9, 6)
+	fill := func(set func(x, y int, c color.Color), c color.Color) {
+		for y := range all.Dy() {
+			for x := range all.Dx() {
+				set(x, y, c)
+			}
+		}
+	}
+	for name, test := range map[string]struct {
+		picture interface {
+			image.Image
+			Set(x, y int, c color.Color)
+		}
+		colour, want color.NRGBA
+		jpeg         bool
+	}{
+		"grey png":        {picture: image.NewGray(all), colour: grey, want: grey},
+		"16-bit png":      {picture: image.NewNRGBA64(all), colour: red, want: red},
+		"transparent png": {picture: image.NewNRGBA(all), colour: color.NRGBA{200, 10, 30, 5}, want: red},
+		"opaque png":      {picture: image.NewRGBA(all), colour: red, want: red},
+		"palette png":     {picture: image.NewPaletted(all, color.Palette{grey, red}), colour: red, want: red},
+		"colour jpeg":     {picture: image.NewRGBA(all), colour: red, want: red, jpeg: true},
+		"grey jpeg":       {picture: image.NewGray(all), colour: grey, want: grey, jpeg: true},
+	} {
+		fill(test.picture.Set, test.colour)
+		var b bytes.Buffer
+		var err error
+		if test.jpeg {
+			err = jpeg.Encode(&b, test.picture, &jpeg.Options{Quality: 100})
+		} else {
+			err = png.Encode(&b, test.picture)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(put(t, b.Bytes(), t.TempDir(), "wrong.name"), Options{Short: 5, Crop: 4})
+		if err != nil || len(got) != 4*4*3 {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+			continue
+		}
+		for i, v := range got {
+			if want := []byte{test.want.R, test.want.G, test.want.B}[i%3]; max(v, want)-min(v, want) > 2 {
+				t.Errorf("%s: byte %d is %d, want %d", name, i, v, want)
+				break
+			}
+		}
+	}
+}
+
+// bomb is a sound PNG header that claims a size.
+func bomb(t testing.TB, width, height uint32) []byte {
+	b := pngOf(t, 1, 1, func(int, int) color.Color { return color.White })
+	binary.BigEndian.PutUint32(b[16:], width)
+	binary.BigEndian.PutUint32(b[20:], height)
+	binary.BigEndian.PutUint32(b[29:], crc32.ChecksumIEEE(b[12:29]))
+	return b
+}
+
+var badPictures = map[string]func(t testing.TB) []byte{
+	"nothing":  func(testing.TB) []byte { return nil },
+	"text":     func(testing.TB) []byte { return []byte("no picture") },
+	"a bomb":   func(t testing.TB) []byte { return bomb(t, 1<<16, 1<<16) },
+	"overflow": func(t testing.TB) []byte { return bomb(t, math.MaxInt32, math.MaxInt32) },
+	"cut short": func(t testing.TB) []byte {
+		b := pngOf(t, 30, 30, func(x, y int) color.Color { return color.Gray{byte(x * y)} })
+		return b[:len(b)/2]
+	},
+}
+
+func TestBadPicturesAreErrors(t *testing.T) {
+	for name, content := range badPictures {
+		path := put(t, content(t), t.TempDir(), "x.png")
+		_, err := Read(path, Options{})
+		if !(errors.Is(err, data.ErrFormat) || errors.Is(err, data.ErrInvalid)) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	path := put(t, pngOf(t, 5, 4, func(int, int) color.Color { return color.White }), t.TempDir(), "x.png")
+	if _, err := Read(path, Options{MaxPixels: 20}); err != nil {
+		t.Errorf("20 pixels: %v", err)
+	}
+	if _, err := Read(path, Options{MaxPixels: 19}); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "5 x 4 pixels") {
+		t.Errorf("more pixels than allowed: %v", err)
+	}
+	for _, o := range []Options{{Short: -1}, {Crop: 300}, {MaxPixels: -1}} {
+		if _, err := Read(path, o); !errors.Is(err, data.ErrInvalid) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// FuzzRead: no content makes Read panic or pass its limit of pixels.
+func FuzzRead(f *testing.F) {
+	for _, content := range badPictures {
+		f.Add(content(f))
+	}
+	f.Add(pngOf(f, 5, 4, func(x, y int) color.Color { return color.NRGBA{byte(x), byte(y), 3, 200} }))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		path := put(t, content, t.TempDir(), "x")
+		if p, err := Read(path, Options{Short: 6, Crop: 5, MaxPixels: 1 << 16}); err == nil && len(p) != 5*5*3 {
+			t.Errorf("%d bytes", len(p))
+		}
+	})
+}
+
+func ExampleFind() {
+	c, err := Find("caltech-101", "BACKGROUND_Google")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(c.Files), "pictures of", len(c.Classes), "classes")
+}

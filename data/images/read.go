@@ -1,0 +1,119 @@
+package images
+
+import (
+	"bufio"
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/jpeg" // for image.Decode
+	_ "image/png"
+	"io"
+	"os"
+
+	"l2mt/data"
+)
+
+// Options say how pictures are read. The zero value suits networks trained on
+// ImageNet.
+type Options struct {
+	// Short is the length that the shorter side is scaled to; 0 means 256.
+	Short int
+	// Crop is the side of the square that is then cut out of the middle; 0 means
+	// 224.
+	Crop int
+	// MaxPixels is the size of the largest picture that is decoded; 0 means
+	// 2^25, which takes 100 to 400 MB of memory.
+	MaxPixels int
+}
+
+// Defaults returns the options with the values that zeros stand for.
+func (o Options) Defaults() Options {
+	for _, d := range []struct {
+		field *int
+		value int
+	}{{&o.Short, 256}, {&o.Crop, 224}, {&o.MaxPixels, 1 << 25}} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	return o
+}
+
+// Validate checks the options.
+func (o Options) Validate() error {
+	o = o.Defaults()
+	if o.Crop < 1 || o.Crop > o.Short || o.MaxPixels < 1 {
+		return fmt.Errorf("images: %w: Crop %d, Short %d, MaxPixels %d; Crop must be within 1..Short, and MaxPixels positive", data.ErrInvalid, o.Crop, o.Short, o.MaxPixels)
+	}
+	return nil
+}
+
+// Read reads a picture, scales its shorter side and cuts out the middle: Crop x
+// Crop pixels by rows, each with a byte for red, green and blue. The content,
+// not the name, decides whether it is JPEG or PNG. Transparency and remarks
+// about the orientation are passed over, as torchvision does.
+func Read(path string, o Options) ([]byte, error) {
+	o = o.Defaults()
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	picture, err := decode(path, o.MaxPixels)
+	if err != nil {
+		return nil, fmt.Errorf("images: %w", err)
+	}
+	return scaled(picture, o.Short, o.Crop), nil
+}
+
+// decode looks at the size that a file claims before it makes room for it.
+func decode(path string, maxPixels int) (image.Image, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	config, _, err := image.DecodeConfig(bufio.NewReader(f))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: it is no sound JPEG or PNG file: %w", path, data.ErrFormat, err)
+	}
+	if config.Width < 1 || config.Height < 1 || config.Width > maxPixels/config.Height {
+		return nil, fmt.Errorf("%s: %w: %d x %d pixels; a picture must have 1 to %d", path, data.ErrInvalid, config.Width, config.Height, maxPixels)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	picture, _, err := image.Decode(bufio.NewReader(f))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: the picture is damaged or cut short: %w", path, data.ErrFormat, err)
+	}
+	return picture, nil
+}
+
+// readRow puts the pixels of row y, counted from 0, into rgb.
+func readRow(picture image.Image, y int, rgb []byte) {
+	b := picture.Bounds()
+	y += b.Min.Y
+	switch p := picture.(type) {
+	case *image.YCbCr:
+		for x := b.Min.X; x < b.Max.X; x++ {
+			i, j := p.YOffset(x, y), p.COffset(x, y)
+			rgb[0], rgb[1], rgb[2] = color.YCbCrToRGB(p.Y[i], p.Cb[j], p.Cr[j])
+			rgb = rgb[colours:]
+		}
+	case *image.NRGBA:
+		withoutAlpha(p.Pix[p.PixOffset(b.Min.X, y):], b.Dx(), rgb)
+	case *image.RGBA: // decoders make it of opaque pictures only
+		withoutAlpha(p.Pix[p.PixOffset(b.Min.X, y):], b.Dx(), rgb)
+	default:
+		for x := b.Min.X; x < b.Max.X; x++ {
+			c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
+			rgb[0], rgb[1], rgb[2] = c.R, c.G, c.B
+			rgb = rgb[colours:]
+		}
+	}
+}
+
+func withoutAlpha(rgba []byte, pixels int, rgb []byte) {
+	for i := range pixels {
+		copy(rgb[i*colours:][:colours], rgba[4*i:])
+	}
+}
