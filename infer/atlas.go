@@ -12,6 +12,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"l2mt/data"
+	"l2mt/model"
 )
 
 // AtlasFile is kept beside a network's weights.
@@ -59,7 +60,7 @@ func (e *Embedding) Place() Place {
 func NewAtlas(n *Network, problems []*data.ProblemData) (*Atlas, error) {
 	a := &Atlas{}
 	for _, p := range problems {
-		e, err := n.Embed(p)
+		e, err := n.Embed(model.TrainingRows(p))
 		if err != nil {
 			return nil, err
 		}

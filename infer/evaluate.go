@@ -87,7 +87,8 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 }
 
 // Evaluate solves every problem with every model, and with the network unless
-// that is nil. All choices are made on validation rows. The outcomes come
+// that is nil. All choices are made on validation rows. Where the network has a
+// head, the features that it makes are those of all models. The outcomes come
 // problem by problem in the order of the models, the network last.
 func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
@@ -96,6 +97,14 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 	}
 	if err := o.Check(problems); err != nil {
 		return nil, err
+	}
+	if n != nil {
+		if problems, err = n.features(problems); err != nil {
+			return nil, err
+		}
+		if o.Pool, err = n.features(o.Pool); err != nil {
+			return nil, err
+		}
 	}
 	cells := o.cells(n, problems)
 	missing := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.finished(o.Journal) })
@@ -132,6 +141,18 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 		}
 	}
 	return outcomes, nil
+}
+
+// features is Features of several problems.
+func (n *Network) features(problems []*data.ProblemData) ([]*data.ProblemData, error) {
+	made := make([]*data.ProblemData, len(problems))
+	for i, p := range problems {
+		var err error
+		if made[i], err = n.Features(p); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
 }
 
 // Check reports what keeps problems from being evaluated: names that are not
@@ -235,7 +256,7 @@ func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
 func (o EvaluateOptions) network(n *Network, p *data.ProblemData) cell {
 	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Unscaled}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
-		e, err := n.Embed(p)
+		e, err := n.embed(p)
 		if err != nil {
 			return nil, err
 		}

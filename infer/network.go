@@ -44,8 +44,36 @@ type Embedding struct {
 	estimate *model.Estimate
 }
 
+// Features returns a problem with the features that the network works on: those
+// that its head makes, or the problem itself if it has none.
+func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
+	q, err := n.of.Features(p)
+	if err != nil {
+		return nil, fmt.Errorf("infer: %w", err)
+	}
+	return q, nil
+}
+
+// Head has the widths of the network's head, as "1280-1000"; empty if it has none.
+func (n *Network) Head() string { return n.of.Config.Head }
+
 // Embed runs the network on the training rows of a problem.
 func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
+	begin := time.Now()
+	q, err := n.Features(p)
+	if err != nil {
+		return nil, err
+	}
+	e, err := n.embed(q)
+	if err != nil {
+		return nil, err
+	}
+	e.Seconds = time.Since(begin).Seconds()
+	return e, nil
+}
+
+// embed is Embed for a problem that has the network's features.
+func (n *Network) embed(p *data.ProblemData) (*Embedding, error) {
 	begin := time.Now()
 	if err := checkFeatures(p); err != nil {
 		return nil, err
@@ -62,6 +90,10 @@ func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
 	}
 	return &Embedding{E: estimate.E, Seconds: time.Since(begin).Seconds(), network: n.of, problem: p, estimate: estimate}, nil
 }
+
+// Problem is the problem with the features that the network works on, which
+// Fit uses too.
+func (e *Embedding) Problem() *data.ProblemData { return e.problem }
 
 // checkFeatures refuses features that are not finite: the network would take
 // them for an answer.
