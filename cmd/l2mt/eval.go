@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -148,7 +147,8 @@ func (c *evalCmd) begin(e *env) error {
 		}
 	}
 	path := filepath.Join(c.Out, "run.json")
-	raw, err := os.ReadFile(path)
+	var before evaluation
+	err = loadJSON(path, &before)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(c.Out, 0o755); err != nil {
 			return err
@@ -157,10 +157,6 @@ func (c *evalCmd) begin(e *env) error {
 	}
 	if err != nil {
 		return err
-	}
-	var before evaluation
-	if err := json.Unmarshal(raw, &before); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	for _, f := range []struct {
 		what        string

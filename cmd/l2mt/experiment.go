@@ -116,18 +116,23 @@ func readExperiment(from string) (*experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &experiment{name: strings.TrimSuffix(filepath.Base(from), ".toml"), text: string(raw)}
-	meta, err := toml.Decode(x.text, x)
+	x, err := parseExperiment(strings.TrimSuffix(filepath.Base(from), ".toml"), string(raw))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
-	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("%s: there is no setting %q in an experiment", from, unknown[0].String())
-	}
-	if err := x.complete(); err != nil {
-		return nil, fmt.Errorf("%s: %w", from, err)
-	}
 	return x, nil
+}
+
+func parseExperiment(name, text string) (*experiment, error) {
+	x := &experiment{name: name, text: text}
+	meta, err := toml.Decode(text, x)
+	if err != nil {
+		return nil, err
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return nil, fmt.Errorf("there is no setting %q in an experiment", unknown[0].String())
+	}
+	return x, x.complete()
 }
 
 // complete fills in the defaults and checks all but what depends on the data.
@@ -150,6 +155,9 @@ func (x *experiment) complete() error {
 		if err := x.Vary[i].complete(); err != nil {
 			return fmt.Errorf("[[vary]] %d: %w", i+1, err)
 		}
+	}
+	if runs := x.runs(); runs > maxRuns {
+		return fmt.Errorf("%.0f runs; an experiment has at most %d", runs, maxRuns)
 	}
 	for _, at := range x.points() {
 		if _, err := x.setup(at, x.Seeds[0]); err != nil {
@@ -219,6 +227,18 @@ func (v *variation) numeric() bool {
 	return !slices.ContainsFunc(v.Cases, func(p point) bool { return math.IsNaN(p.at) })
 }
 
+// maxRuns bounds the runs of an experiment, each of which takes minutes.
+const maxRuns = 10_000
+
+// runs is the number of runs.
+func (x *experiment) runs() float64 {
+	n := float64(len(x.Seeds))
+	for _, v := range x.Vary {
+		n *= float64(len(v.Cases))
+	}
+	return n
+}
+
 // points lists the pairs of what is varied, the last varying fastest. An
 // experiment that varies nothing has one, of no length.
 func (x *experiment) points() [][]point {
@@ -271,7 +291,7 @@ func (x *experiment) setup(at []point, seed uint64) (*setup, error) {
 	if _, err := s.collect.config(); err != nil {
 		return nil, fmt.Errorf("[experience] %w", err)
 	}
-	if _, own := merged(training[:len(training)-1])["seed"]; own {
+	if own, err := merged(training[:len(training)-1]); err == nil && own["seed"] != nil {
 		return nil, errors.New("[training] seed: give seeds = [...] at the top of the experiment instead")
 	}
 	if err := decodeFlags(&s.training, training); err != nil {
@@ -290,21 +310,28 @@ func (x *experiment) setup(at []point, seed uint64) (*setup, error) {
 func (s *setup) config(features int) (train.Config, error) { return s.training.config(features) }
 
 // merged puts later settings over earlier ones. Flags may be written with
-// underscores.
-func merged(layers []settings) settings {
+// underscores, but not in both ways at once.
+func merged(layers []settings) (settings, error) {
 	all := settings{}
 	for _, layer := range layers {
 		for name, v := range layer {
-			all[strings.ReplaceAll(name, "_", "-")] = v
+			dashed := strings.ReplaceAll(name, "_", "-")
+			if _, twice := layer[dashed]; twice && dashed != name {
+				return nil, fmt.Errorf("%s and %s are the same setting; give one of them", dashed, name)
+			}
+			all[dashed] = v
 		}
 	}
-	return all
+	return all, nil
 }
 
 // decodeFlags sets the flags of a command from settings. The reserved ones are
 // the sweep's to set.
 func decodeFlags(into any, layers []settings, reserved ...string) error {
-	all := merged(layers)
+	all, err := merged(layers)
+	if err != nil {
+		return err
+	}
 	for _, name := range reserved {
 		if _, given := all[name]; given {
 			return fmt.Errorf("%s: the sweep sets it", name)

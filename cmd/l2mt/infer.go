@@ -209,6 +209,37 @@ type phases struct {
 	Selecting float64 `json:"models"`
 }
 
+// check finds what no inference writes and pictures rely on.
+func (r *inferred) check() error {
+	if r.Found == nil {
+		return errors.New("there is no covariance in \"found\"")
+	}
+	for _, v := range r.views() {
+		if err := checkCorrelation(v.Correlation, r.Tasks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkCorrelation checks that there is a correlation for each pair of tasks.
+func checkCorrelation(correlation [][]float64, tasks []string) error {
+	if len(tasks) == 0 || len(correlation) != len(tasks) {
+		return fmt.Errorf("correlations of %d tasks, but %d tasks", len(correlation), len(tasks))
+	}
+	for i, row := range correlation {
+		if len(row) != len(tasks) {
+			return fmt.Errorf("correlations: row %d has %d entries for %d tasks", i, len(row), len(tasks))
+		}
+		for j, v := range row {
+			if !(math.Abs(v) < 1.01) { // rounding
+				return fmt.Errorf("correlations: entry (%d, %d) is %v; it must be within -1..1", i, j, v)
+			}
+		}
+	}
+	return nil
+}
+
 func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *data.ProblemData, report progress.Reporter) (*inferred, error) {
 	embedding, err := network.Embed(p)
 	if err != nil {
@@ -526,13 +557,20 @@ func readCovariances(path string) (given []namedCovariance, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if given, err = parseCovariances(raw); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, data.ErrFormat, err)
+	}
+	return given, nil
+}
+
+func parseCovariances(raw []byte) (given []namedCovariance, err error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&given); err != nil {
-		return nil, fmt.Errorf("%s: %w: it must be a JSON list of {\"name\": ..., \"omega\": [[...]]}: %w", path, data.ErrFormat, err)
+		return nil, fmt.Errorf("it must be a JSON list of {\"name\": ..., \"omega\": [[...]]}: %w", err)
 	}
 	if len(given) == 0 {
-		return nil, fmt.Errorf("%s: %w: the list is empty", path, data.ErrFormat)
+		return nil, errors.New("the list is empty")
 	}
 	return given, nil
 }

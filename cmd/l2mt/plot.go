@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"l2mt/data"
 	"l2mt/train"
 )
 
@@ -116,7 +117,7 @@ func plotTraining(path string, metrics []train.Metrics) error {
 
 // logarithmic shows whole decades around the values, which must be positive.
 func logarithmic(a *plot.Axis) {
-	if !(a.Min > 0) {
+	if !(a.Min > 1/largest) || !(a.Max < largest) {
 		return
 	}
 	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
@@ -157,6 +158,13 @@ func (wholeTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 // savePlots draws plots side by side, each with its legend below it, as PNG or
 // SVG by the end of the file's name.
 func savePlots(path string, width, height vg.Length, plots ...*plot.Plot) error {
+	for _, p := range plots {
+		for _, a := range []*plot.Axis{&p.X, &p.Y} {
+			if err := drawable(a); err != nil {
+				return fmt.Errorf("plot %s: %w", path, err)
+			}
+		}
+	}
 	var canvas interface {
 		vg.CanvasSizer
 		io.WriterTo
@@ -175,6 +183,22 @@ func savePlots(path string, width, height vg.Length, plots ...*plot.Plot) error 
 		return fmt.Errorf("plot %s: %w", path, err)
 	}
 	return renameio.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// largest is what numbers in a picture may come to: ticks of larger ones overflow.
+const largest = 1e150
+
+// drawable refuses an axis of numbers too large, and widens one of numbers so
+// close that the ticks between them would be one number.
+func drawable(a *plot.Axis) error {
+	size := max(math.Abs(a.Min), math.Abs(a.Max))
+	if !(size < largest) && !math.IsInf(a.Min, 1) { // an axis without data begins at +Inf
+		return fmt.Errorf("%w: numbers from %v to %v cannot be drawn", data.ErrInvalid, a.Min, a.Max)
+	}
+	if least := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < least {
+		a.Min, a.Max = a.Min-least, a.Max+least
+	}
+	return nil
 }
 
 func drawPlots(whole draw.Canvas, plots []*plot.Plot) {

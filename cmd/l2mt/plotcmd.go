@@ -55,11 +55,21 @@ type plotTrainingCmd struct {
 }
 
 func (c *plotTrainingCmd) Run(e *env) error {
-	raw, err := os.ReadFile(filepath.Join(c.Dir, "metrics.jsonl"))
+	path := filepath.Join(c.Dir, "metrics.jsonl")
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	var metrics []train.Metrics
+	metrics, err := parseMetrics(raw)
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", path, data.ErrFormat, err)
+	}
+	return c.drawn(e, plotTraining(c.Out, metrics))
+}
+
+// parseMetrics reads the metrics of the start and of all epochs, which have the
+// same parameters.
+func parseMetrics(raw []byte) (metrics []train.Metrics, err error) {
 	for lines := json.NewDecoder(bytes.NewReader(raw)); ; {
 		var m train.Metrics
 		err := lines.Decode(&m)
@@ -67,14 +77,19 @@ func (c *plotTrainingCmd) Run(e *env) error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("%s: line %d: %w: %w", filepath.Join(c.Dir, "metrics.jsonl"), len(metrics)+1, data.ErrFormat, err)
+			return nil, fmt.Errorf("line %d: %w", len(metrics)+1, err)
 		}
 		metrics = append(metrics, m)
+		for name, v := range metrics[0].Scalars {
+			if len(m.Scalars[name]) != len(v) {
+				return nil, fmt.Errorf("line %d: %d numbers of %s; the first line has %d", len(metrics), len(m.Scalars[name]), name, len(v))
+			}
+		}
 	}
 	if len(metrics) == 0 {
-		return fmt.Errorf("%s: metrics.jsonl: %w: it is empty", c.Dir, data.ErrFormat)
+		return nil, errors.New("it is empty")
 	}
-	return c.drawn(e, plotTraining(c.Out, metrics))
+	return metrics, nil
 }
 
 type plotTableCmd struct {

@@ -199,8 +199,20 @@ func loadJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
+	if err := parseJSON(raw, v); err != nil {
+		return fmt.Errorf("%s: %w: %w; remove it, and the command that wrote it makes it again", path, data.ErrFormat, err)
+	}
+	return nil
+}
+
+// parseJSON reads what a command wrote. Values that have a check must pass it,
+// because the file may be damaged or made up.
+func parseJSON(raw []byte, v any) error {
 	if err := json.Unmarshal(raw, v); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
+	}
+	if c, ok := v.(interface{ check() error }); ok {
+		return c.check()
 	}
 	return nil
 }

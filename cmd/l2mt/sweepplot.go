@@ -22,6 +22,9 @@ var singleTask = draw.LineStyle{Color: color.Gray{Y: 90}, Width: vg.Points(1), D
 // plotSweep draws relative errors with error bars: as curves over numbers, else
 // as marks beside names.
 func plotSweep(path string, r *sweepResult) error {
+	if len(r.series(len(r.Axes))) == 0 {
+		return nil // no error of single-task learning to refer to, or nothing to show
+	}
 	p := plot.New()
 	p.Title.Text, p.Title.Padding = r.Title, vg.Points(8)
 	p.Title.TextStyle.Font.Size = 13

@@ -73,6 +73,27 @@ type sweepCorrelation struct {
 	Correlation [][]float64 `json:"correlation"`
 }
 
+// check finds what no sweep writes and pictures rely on.
+func (r *sweepResult) check() error {
+	if len(r.Axes) > 2 {
+		return fmt.Errorf("%d axes; a sweep has at most 2", len(r.Axes))
+	}
+	for i, row := range r.Rows {
+		if len(row.At) != len(r.Axes) {
+			return fmt.Errorf("row %d: a point on %d axes, of %d", i, len(row.At), len(r.Axes))
+		}
+		if x := float64(row.X); len(r.Axes) > 0 && r.Axes[0].Numeric && (math.IsNaN(x) || math.IsInf(x, 0)) {
+			return fmt.Errorf("row %d: x is %v; it must be a number", i, x)
+		}
+	}
+	for i, c := range r.Correlations {
+		if err := checkCorrelation(c.Correlation, c.Tasks); err != nil {
+			return fmt.Errorf("correlations %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
 func newSweepResult(x *experiment) *sweepResult {
 	r := &sweepResult{Name: x.name, Title: x.Title, Dataset: filepath.Base(x.Dataset), Seeds: x.Seeds, Show: x.Compare.Show, Versions: currentVersions()}
 	header := []string{}
