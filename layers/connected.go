@@ -110,6 +110,9 @@ func (h Head) Sum() string {
 
 // Clone copies the head.
 func (h Head) Clone() Head {
+	if h == nil {
+		return nil
+	}
 	c := h.Zero()
 	c.Copy(h)
 	return c
@@ -286,4 +289,19 @@ func neighbours[T Float](b *Batch, k int, f View[T]) (*aggregation[T], error) {
 		}
 	}
 	return newAggregation[T](b, graphs)
+}
+
+// RandomHead draws layers of the given widths: weights from N(0, 2/in), which
+// keeps the scale of what goes through ReLU, and biases of zero. It stands for a
+// pretrained head where there is none.
+func RandomHead(seed uint64, widths ...int) Head {
+	h := make(Head, len(widths)-1)
+	for i := range h {
+		h[i] = Connected{In: widths[i], Out: widths[i+1], W: make([]float32, widths[i]*widths[i+1]), B: make([]float32, widths[i+1])}
+		r, deviation := data.Stream(seed, "random head", uint64(i)), math.Sqrt(2/float64(widths[i]))
+		for j := range h[i].W {
+			h[i].W[j] = float32(deviation * r.NormFloat64())
+		}
+	}
+	return h
 }

@@ -19,6 +19,7 @@ type collectCmd struct {
 	Problems  string `required:"" type:"path" help:"Problem file."`
 	dataFlags `embed:""`
 	Out       string        `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
+	Head      string        `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
 	Models    []string      `help:"Multitask models to try (${models}); by default the paper's ten."`
 	Draws     int           `default:"1" help:"Draws of hyperparameters for each model."`
 	Explore   int           `default:"8" help:"Random covariances to try on each problem."`
@@ -48,6 +49,9 @@ func (c *collectCmd) Run(e *env) error {
 	}
 	problems, err := openProblemSet(c.Problems, c.dataFlags)
 	if err != nil {
+		return err
+	}
+	if err := problems.through(c.Head); err != nil {
 		return err
 	}
 	if config.Propose, config.ProposedBy, err = c.proposer(problems); err != nil {
@@ -124,10 +128,17 @@ func (c *collectCmd) proposer(problems *problemSet) (*infer.Network, string, err
 	if err != nil {
 		return nil, "", err
 	}
-	if want, got := network.Config.Features, p.Cols(); want != got {
+	want := network.Config.Features
+	if network.Head != nil {
+		want = network.Head.In()
+	}
+	if got := p.Cols(); want != got {
 		return nil, "", fmt.Errorf("%w: --propose=%s: the network is for %d features, the problems have %d", errUsage, c.Propose, want, got)
 	}
 	sum, err := fileSum(filepath.Join(c.Propose, model.WeightsFile))
+	if network.Head != nil {
+		sum, err = networkSum(c.Propose)
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -54,6 +54,9 @@ func (c *evalCmd) Run(e *env) error {
 	if err := o.Check(problems); err != nil {
 		return err
 	}
+	if head := network.Head(); head != "" {
+		e.remark("features of all methods: those of the network's head, %s", head)
+	}
 	table, err := c.evaluate(e, network, problems, o)
 	if err != nil {
 		return err
@@ -176,7 +179,12 @@ func (c *evalCmd) begin(e *env) error {
 
 // networkSum is a checksum of a network.
 func networkSum(dir string) (string, error) {
-	return filesSum(filepath.Join(dir, model.ConfigFile), filepath.Join(dir, model.WeightsFile))
+	files := []string{filepath.Join(dir, model.ConfigFile), filepath.Join(dir, model.WeightsFile)}
+	head := filepath.Join(dir, model.HeadFile)
+	if _, err := os.Stat(head); err == nil {
+		files = append(files, head)
+	}
+	return filesSum(files...)
 }
 
 // problemsSum is a checksum of a problem file with its data.

@@ -36,6 +36,10 @@ type experiment struct {
 	About string `toml:"about"`
 	// Dataset is a path or "digits", the default.
 	Dataset string `toml:"dataset"`
+	// Head is a file of fully connected layers that make the features, or
+	// random:WIDTHS; default none. The training setting train-head says which of
+	// them are trained.
+	Head string `toml:"head"`
 	// Seeds are those of the runs; default 1. A section with a seed of its own
 	// keeps it in all runs.
 	Seeds []uint64 `toml:"seeds"`
@@ -284,7 +288,7 @@ func (x *experiment) setup(at []point, seed uint64) (*setup, error) {
 	if err := s.sample.config().Defaults().Validate(); err != nil {
 		return nil, fmt.Errorf("[problems] %w", err)
 	}
-	if err := decodeFlags(&s.collect, collected, "problems", "dataset", "allow-outside", "out", "shard", "propose", "workers"); err != nil {
+	if err := decodeFlags(&s.collect, collected, "problems", "dataset", "allow-outside", "out", "shard", "propose", "workers", "head"); err != nil {
 		return nil, fmt.Errorf("[experience] %w", err)
 	}
 	s.collect.Shard = "0/1"
@@ -296,6 +300,9 @@ func (x *experiment) setup(at []point, seed uint64) (*setup, error) {
 	}
 	if err := decodeFlags(&s.training, training); err != nil {
 		return nil, fmt.Errorf("[training] %w", err)
+	}
+	if x.Head == "" && (s.training.TrainHead != "none" || s.training.LrHead != nil) {
+		return nil, errors.New("[training] train-head and lr-head need a head: give head = ... at the top of the experiment")
 	}
 	if s.training.First < 0 {
 		return nil, fmt.Errorf("[training] first: %d; it must not be negative", s.training.First)

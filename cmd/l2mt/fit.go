@@ -38,6 +38,7 @@ func (f *problemFlags) open() ([]*data.ProblemData, error) {
 
 type fitCmd struct {
 	problemFlags `embed:""`
+	Network      string             `type:"existingdir" help:"Trained network whose head makes the features."`
 	Model        string             `default:"all" help:"A multitask model (${models}), or \"all\" for the table of the paper's ten."`
 	Tune         bool               `help:"Choose the hyperparameters on the validation rows. Implied unless --lambda1 is given."`
 	Lambda1      float64            `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2."`
@@ -68,6 +69,15 @@ func (c *fitCmd) Run(e *env) error {
 	}
 	if err := (infer.EvaluateOptions{}).Check(problems); err != nil {
 		return err
+	}
+	if c.Network != "" {
+		network, err := loadNetwork(c.Network)
+		if err != nil {
+			return err
+		}
+		if problems, err = featuresOf(network, problems); err != nil {
+			return err
+		}
 	}
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)

@@ -245,7 +245,7 @@ func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *
 	if err != nil {
 		return nil, err
 	}
-	r := &inferred{Problem: p.Name, problem: p, Seconds: &phases{Embedding: embedding.Seconds}}
+	r := &inferred{Problem: p.Name, problem: embedding.Problem(), Seconds: &phases{Embedding: embedding.Seconds}}
 	for _, t := range p.Tasks {
 		r.Tasks = append(r.Tasks, t.Name)
 	}

@@ -12,6 +12,8 @@ import (
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/experience"
+	"l2mt/layers"
+	"l2mt/model"
 	"l2mt/train"
 )
 
@@ -28,8 +30,32 @@ type problemSet struct {
 	datasetPath string
 	dataset     *data.Dataset // nil if every task has files of its own
 	// fingerprint is that of the dataset and, where tasks have files of their
-	// own, of the content of these.
+	// own, of the content of these, and with a head of its weights.
 	fingerprint string
+	head        layers.Head // what the features go through
+	headName    string
+}
+
+// through lets the features of all problems go through a head.
+func (s *problemSet) through(name string) error {
+	if name == "" {
+		return nil
+	}
+	p, err := s.Problem(0)
+	if err != nil {
+		return err
+	}
+	if s.head, err = openHead(name, p.Cols()); err != nil {
+		return err
+	}
+	s.headName, s.fingerprint = headName(name), throughHead(s.fingerprint, s.head)
+	return nil
+}
+
+// throughHead is the fingerprint of data whose features go through a head.
+func throughHead(fingerprint string, head layers.Head) string {
+	sum := sha256.Sum256([]byte(fingerprint + " " + head.String() + " " + head.Sum()))
+	return hex.EncodeToString(sum[:])
 }
 
 // openProblemSet opens a problem file.
@@ -102,7 +128,7 @@ func (s *problemSet) Problem(i int) (*data.ProblemData, error) {
 	if err != nil {
 		return nil, blame(s.path, err)
 	}
-	return bound[0], nil
+	return model.Through(s.head, len(s.head), bound[0])
 }
 
 // reference names the data for people, and by its fingerprint.
@@ -110,6 +136,9 @@ func (s *problemSet) reference() data.DatasetRef {
 	name := "the tasks' own files"
 	if s.dataset != nil {
 		name = filepath.Base(s.datasetPath)
+	}
+	if s.head != nil {
+		name += " through " + s.headName
 	}
 	return data.DatasetRef{Path: name, SHA256: s.fingerprint}
 }
@@ -221,8 +250,10 @@ func rebased(out string, dirs ...string) (map[string]*data.ProblemFile, error) {
 	return kept, nil
 }
 
-// openExperience reads experience with the problems that it was made on.
-func openExperience(dir, dataset string) ([]train.Example, error) {
+// openExperience reads experience with the problems that it was made on. With a
+// head, whose input these are, the tuples may have been made on what it makes of
+// them, or on the problems as they are.
+func openExperience(e *env, dir, dataset, head string) ([]train.Example, error) {
 	store, err := experience.Open(dir)
 	if err != nil {
 		return nil, err
@@ -231,7 +262,7 @@ func openExperience(dir, dataset string) ([]train.Example, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := store.Manifest().Dataset.SHA256
+	made, through := store.Manifest().Dataset, false
 	var problems []*data.ProblemData
 	for _, file := range files {
 		// The problem files that collect keeps may refer to data anywhere: the
@@ -240,8 +271,8 @@ func openExperience(dir, dataset string) ([]train.Example, error) {
 		if err != nil {
 			return nil, err
 		}
-		if set.fingerprint != made {
-			return nil, fmt.Errorf("%s: %w: the tuples were made on data with SHA-256 %s, but %s has %s", dir, data.ErrMismatch, made, set.reference().Path, set.fingerprint)
+		if through, err = set.madeOn(made, head); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		for i := range set.Len() {
 			p, err := set.Problem(i)
@@ -251,5 +282,26 @@ func openExperience(dir, dataset string) ([]train.Example, error) {
 			problems = append(problems, p)
 		}
 	}
-	return train.Examples(store, problems, made)
+	if head != "" && !through {
+		e.remark("warning: the tuples of %s were made on the features as they are in the dataset, not on those of the head: l2mt collect --head makes such", dir)
+	}
+	return train.Examples(store, problems, made.SHA256)
+}
+
+// madeOn checks that experience was made on the problems, and tells whether they
+// went through a head then.
+func (s *problemSet) madeOn(made data.DatasetRef, head string) (through bool, err error) {
+	if s.fingerprint == made.SHA256 {
+		return false, nil
+	}
+	if head != "" {
+		other := *s
+		if err := other.through(head); err != nil {
+			return false, err
+		}
+		if other.fingerprint == made.SHA256 {
+			return true, nil
+		}
+	}
+	return false, fmt.Errorf("%w: the tuples were made on %s, with SHA-256 %s, but %s has %s", data.ErrMismatch, made.Path, made.SHA256, s.reference().Path, s.fingerprint)
 }

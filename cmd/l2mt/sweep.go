@@ -24,6 +24,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/infer"
+	"l2mt/layers"
 	"l2mt/model/multitask"
 	"l2mt/train"
 	"l2mt/train/collect"
@@ -33,6 +34,7 @@ type sweepCmd struct {
 	Experiment string   `arg:"" optional:"" help:"TOML file, or the name of a shipped experiment (see --list)."`
 	List       bool     `help:"List the shipped experiments."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
+	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
 	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables and pictures."`
 	Store      string   `default:"runs/sweep/store" type:"path" help:"Directory of what runs and experiments share: problems, experience, networks and outcomes. What is there is not made again."`
 	Seeds      []uint64 `help:"Seeds to use instead of those of the experiment."`
@@ -64,6 +66,9 @@ func (c *sweepCmd) Run(e *env) error {
 	}
 	if c.Dataset != "" {
 		x.Dataset = c.Dataset
+	}
+	if c.Head != "" {
+		x.Head = c.Head
 	}
 	s, err := newSweep(e, x, c)
 	if err != nil {
@@ -112,6 +117,7 @@ type sweep struct {
 	store   string
 	workers int
 	data    *data.Dataset
+	head    layers.Head // as it is at the start
 	models  []multitask.Model
 	warned  bool
 }
@@ -121,6 +127,9 @@ func newSweep(e *env, x *experiment, c *sweepCmd) (s *sweep, err error) {
 	stage := *e
 	stage.stdout, stage.json, s.stage = io.Discard, false, &stage
 	if s.data, err = openDataset(x.Dataset); err != nil {
+		return nil, err
+	}
+	if s.head, err = openHead(x.Head, s.data.X.Cols()); err != nil {
 		return nil, err
 	}
 	if x.Case != nil {
@@ -187,7 +196,11 @@ type plan struct {
 // plan lists what a run needs, in the order in which it is made.
 func (s *sweep) plan(r *setup) (*plan, error) {
 	p := &plan{setup: r}
-	config, err := r.config(s.data.X.Cols())
+	features, head := s.data.X.Cols(), ""
+	if s.head != nil {
+		features, head = s.head.Out(), s.head.String()+" "+s.head.Sum()
+	}
+	config, err := r.config(features)
 	if err != nil {
 		return nil, err
 	}
@@ -203,21 +216,26 @@ func (s *sweep) plan(r *setup) (*plan, error) {
 	}{s.data.Fingerprint(), r.sample.config().Defaults(), s.Case})
 	p.experience = s.in("experience", struct {
 		Problems string        `json:"problems"`
+		Head     string        `json:"head,omitempty"`
 		Models   []string      `json:"models"`
 		Draws    int           `json:"draws"`
 		Explore  int           `json:"explore"`
 		O        collect.Worth `json:"o"`
 		Seed     uint64        `json:"seed"`
-	}{filepath.Base(p.problems.path), collected.Models, collected.Draws, collected.Explore, collected.Worth, collected.Seed})
+	}{filepath.Base(p.problems.path), head, collected.Models, collected.Draws, collected.Explore, collected.Worth, collected.Seed})
 	p.network = s.in("networks", struct {
 		Experience string       `json:"experience"`
 		First      int          `json:"first,omitempty"`
 		Training   train.Config `json:"training"`
 	}{filepath.Base(p.experience.path), r.training.First, config})
+	if config.TrainHead != train.HeadFrozen {
+		head = filepath.Base(p.network.path) // as it is after training
+	}
 	p.baselines = s.in("baselines", struct {
 		Problems string `json:"problems"`
+		Head     string `json:"head,omitempty"`
 		Points   int    `json:"points"`
-	}{filepath.Base(p.problems.path), s.Compare.Points})
+	}{filepath.Base(p.problems.path), head, s.Compare.Points})
 	var names []string
 	for _, m := range s.models {
 		names = append(names, m.Info().Name)
@@ -332,12 +350,12 @@ func (s *sweep) draw(p *plan) error {
 
 func (s *sweep) collect(p *plan) error {
 	c := p.setup.collect
-	c.Problems, c.Dataset, c.Out, c.Workers = p.file("train"), s.Dataset, p.experience.path, s.workers
+	c.Problems, c.Dataset, c.Head, c.Out, c.Workers = p.file("train"), s.Dataset, s.Head, p.experience.path, s.workers
 	return c.Run(s.stage)
 }
 
 func (s *sweep) train(p *plan, config train.Config) error {
-	examples, err := openExperience(p.experience.path, s.Dataset)
+	examples, err := openExperience(s.e, p.experience.path, s.Dataset, s.Head)
 	if err != nil {
 		return err
 	}
@@ -348,8 +366,8 @@ func (s *sweep) train(p *plan, config train.Config) error {
 	}
 	quiet := *s.stage
 	quiet.quiet = true // a line for every epoch of every network is too much
-	learn := &trainCmd{Experience: p.experience.path}
-	result, err := learn.train(&quiet, p.network.path, config, examples)
+	learn := &trainCmd{Experience: p.experience.path, Head: s.Head}
+	result, err := learn.train(&quiet, p.network.path, config, examples, s.head.Clone())
 	for _, w := range result.Warnings {
 		s.e.remark("warning: %s", w)
 	}
@@ -380,6 +398,11 @@ func (s *sweep) evaluate(p *plan, in folder, network *infer.Network, models []mu
 	if err != nil {
 		return nil, err
 	}
+	if s.head != nil && network == nil { // the models are to have the features of the network too
+		if problems, err = s.features(p, problems); err != nil {
+			return nil, err
+		}
+	}
 	journal, err := infer.OpenJournal(filepath.Join(in.path, "outcomes.jsonl"))
 	if err != nil {
 		return nil, err
@@ -396,6 +419,16 @@ func (s *sweep) evaluate(p *plan, in folder, network *infer.Network, models []mu
 		o.Progress = s.stage.reporter()
 	}
 	return infer.Evaluate(s.e, network, problems, o)
+}
+
+// features has the problems with the features that the head of a run's network
+// makes.
+func (s *sweep) features(p *plan, problems []*data.ProblemData) ([]*data.ProblemData, error) {
+	network, err := loadNetwork(p.network.path)
+	if err != nil {
+		return nil, err
+	}
+	return featuresOf(network, problems)
 }
 
 // gather makes the table of every run and brings them together.

@@ -45,6 +45,8 @@ type trainFlags struct {
 	Dtype      *layers.DType      `help:"float32 or float64."`
 	Lr         *float64           `help:"Adam's rate at the start, falling linearly to zero."`
 	LrEmbed    *float64           `help:"The same for the layers below the embeddings."`
+	TrainHead  string             `default:"none" enum:"none,last,all" help:"Layers of the head to train along: none, last or all."`
+	LrHead     *float64           `help:"The same for the layers of the head."`
 	Epochs     *int               `help:"Passes over the tuples."`
 	Batch      *train.Batch       `help:"What a step learns from: one tuple (the paper) or all tuples of one problem."`
 	Start      *train.Start       `help:"Where the estimator's linear parameters begin: regression, or preset (the paper's values)."`
@@ -74,12 +76,17 @@ func (f *trainFlags) config(features int) (train.Config, error) {
 	set(&c.Model.DType, f.Dtype)
 	set(&c.Rate, f.Lr)
 	set(&c.EmbeddingRate, f.LrEmbed)
+	if c.TrainHead = train.TrainHead(f.TrainHead); f.TrainHead == "none" {
+		c.TrainHead = train.HeadFrozen
+	}
+	set(&c.HeadRate, f.LrHead)
 	set(&c.Epochs, f.Epochs)
 	set(&c.Batch, f.Batch)
 	set(&c.Start, f.Start)
 	set(&c.HeldOut, f.HeldOut)
 	set(&c.Patience, f.Patience)
 	c.Seed = f.Seed
+	c = c.Defaults()
 	return c, c.Validate()
 }
 
@@ -92,6 +99,7 @@ func set[T any](field, flag *T) {
 type trainCmd struct {
 	Experience string          `required:"" type:"existingdir" help:"Directory of the experience."`
 	Dataset    string          `help:"Dataset to use instead of the one that the experience names."`
+	Head       string          `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .npz or .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:128-64 for random ones of these widths."`
 	Out        string          `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
 	Config     kong.ConfigFlag `help:"TOML file with settings named as these flags are; flags win."`
 	Resume     bool            `help:"Insist that there is a run to go on with."`
@@ -100,19 +108,30 @@ type trainCmd struct {
 }
 
 func (c *trainCmd) Validate() error {
-	if c.Seeds < 1 {
+	switch {
+	case c.Seeds < 1:
 		return fmt.Errorf("--seeds=%d: there must be at least one", c.Seeds)
+	case c.Head == "" && (c.TrainHead != "none" || c.LrHead != nil):
+		return errors.New("--train-head and --lr-head need --head: there are no layers to train")
 	}
 	_, err := c.config(1) // before the experience is read, which says how many features there are
 	return err
 }
 
 func (c *trainCmd) Run(e *env) error {
-	examples, err := openExperience(c.Experience, c.Dataset)
+	examples, err := openExperience(e, c.Experience, c.Dataset, c.Head)
 	if err != nil {
 		return err
 	}
-	config, err := c.config(examples[0].Problem.Cols())
+	features := examples[0].Problem.Cols()
+	head, err := openHead(c.Head, features)
+	if err != nil {
+		return err
+	}
+	if head != nil {
+		features = head.Out()
+	}
+	config, err := c.config(features)
 	if err != nil {
 		return err
 	}
@@ -124,7 +143,12 @@ func (c *trainCmd) Run(e *env) error {
 			out = filepath.Join(c.Out, fmt.Sprintf("seed-%d", config.Seed))
 			e.remark("seed %d, %d of %d", config.Seed, i+1, c.Seeds)
 		}
-		result, err := c.train(e, out, config, examples)
+		if i > 0 { // training changes the head
+			if head, err = openHead(c.Head, examples[0].Problem.Cols()); err != nil {
+				return err
+			}
+		}
+		result, err := c.train(e, out, config, examples, head)
 		if errors.Is(err, context.Canceled) {
 			e.remark("%s has the state of the run; the same command goes on from there", out)
 		}
@@ -150,11 +174,12 @@ const usedFile = "run.json"
 
 type used struct {
 	Experience string       `json:"experience"`
+	Head       string       `json:"head,omitempty"`
 	Training   train.Config `json:"training"`
 	Versions   versions     `json:"versions"`
 }
 
-func (c *trainCmd) train(e *env, out string, config train.Config, examples []train.Example) (trained, error) {
+func (c *trainCmd) train(e *env, out string, config train.Config, examples []train.Example, head layers.Head) (trained, error) {
 	if c.Resume {
 		if _, err := os.Stat(filepath.Join(out, train.StateFile)); err != nil {
 			return trained{}, fmt.Errorf("--resume: there is no run to go on with: %w", err)
@@ -166,10 +191,14 @@ func (c *trainCmd) train(e *env, out string, config train.Config, examples []tra
 		}
 		return writeMetrics(filepath.Join(out, "metrics.jsonl"), done)
 	}
-	use := used{filepath.Base(c.Experience), config, currentVersions()}
+	use := used{Experience: filepath.Base(c.Experience), Training: config, Versions: currentVersions()}
+	provenance := map[string]string{"experience": use.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": use.Versions.L2MT}
+	if head != nil {
+		use.Head = headName(c.Head)
+		provenance["head"] = use.Head
+	}
 	report, err := train.Run(e, config, examples, train.Options{
-		Out: out, Progress: e.reporter(), Epoch: keep,
-		Provenance: map[string]string{"experience": use.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": use.Versions.L2MT},
+		Head: head, Out: out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
 	})
 	if err != nil {
 		return trained{}, err
