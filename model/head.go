@@ -15,6 +15,12 @@ import (
 	"l2mt/model/safetensors"
 )
 
+// Head is a stack of fully connected layers, of Connected, in front of a network.
+type (
+	Head      = layers.Head
+	Connected = layers.Connected
+)
+
 // HeadFile is the head of a network that has one, beside its weights. It has
 // the names that ReadHead reads, W0, b0, W1, b1 and so on, so it can be the
 // start of another training.

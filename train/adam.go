@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"l2mt/layers"
 	"l2mt/model"
 )
 
@@ -50,7 +49,7 @@ func (a *Adam) Step(p, gradient model.Params, rate func(name string) float64) er
 
 // head moves the weights of a head after the step that has moved the
 // parameters. All its numbers are in single precision.
-func (a *Adam) head(h, gradient, first, second layers.Head, rate float64) {
+func (a *Adam) head(h, gradient, first, second model.Head, rate float64) {
 	for i := range h {
 		move(a, h[i].W, gradient[i].W, first[i].W, second[i].W, rate)
 		move(a, h[i].B, gradient[i].B, first[i].B, second[i].B, rate)
@@ -58,7 +57,7 @@ func (a *Adam) head(h, gradient, first, second layers.Head, rate float64) {
 }
 
 // move is step a.Time for some numbers.
-func move[T layers.Float](a *Adam, value, gradient, first, second []T, rate float64) {
+func move[T float32 | float64](a *Adam, value, gradient, first, second []T, rate float64) {
 	r := rate / (1 - math.Pow(a.Beta1, float64(a.Time)))
 	root := 1 / math.Sqrt(1-math.Pow(a.Beta2, float64(a.Time)))
 	for j, g := range gradient {

@@ -11,7 +11,6 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/progress"
-	"l2mt/layers"
 	"l2mt/model"
 )
 
@@ -29,7 +28,7 @@ type prepared struct {
 
 // prepare drops problems without tuples and makes payloads of the others, with
 // the features that the first layers of a head make, as many as are frozen.
-func prepare(ctx context.Context, c model.Config, examples []Example, head layers.Head, frozen int, report progress.Reporter) ([]prepared, error) {
+func prepare(ctx context.Context, c model.Config, examples []Example, head model.Head, frozen int, report progress.Reporter) ([]prepared, error) {
 	if frozen > 0 {
 		report.Start("features", len(examples))
 		defer report.Finish()

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/safetensors"
 )
@@ -21,7 +20,7 @@ const (
 )
 
 // frozen is the number of layers of a head that are not trained.
-func (t TrainHead) frozen(head layers.Head) int {
+func (t TrainHead) frozen(head model.Head) int {
 	switch t {
 	case HeadAll:
 		return 0
@@ -35,12 +34,12 @@ func (t TrainHead) frozen(head layers.Head) int {
 // are those of the network's head, and Adam's two moments. The gradient is in
 // the graph.
 type tuning struct {
-	layers, first, second layers.Head
-	best                  layers.Head // where there is no directory to keep it in
+	layers, first, second model.Head
+	best                  model.Head // where there is no directory to keep it in
 	sum                   string      // of the whole head at the start
 }
 
-func newTuning(head layers.Head, train TrainHead) tuning {
+func newTuning(head model.Head, train TrainHead) tuning {
 	t := tuning{layers: head[train.frozen(head):]}
 	t.first, t.second = t.layers.Zero(), t.layers.Zero()
 	if head != nil {
@@ -104,7 +103,7 @@ func (t *tuning) useBest(out string) error {
 }
 
 // checkHead brings the head into the configuration.
-func (c *Config) checkHead(head layers.Head) error {
+func (c *Config) checkHead(head model.Head) error {
 	if head == nil {
 		if c.Model.Head != "" || c.TrainHead != HeadFrozen {
 			return fmt.Errorf("train: %w: the settings speak of a head (%q, train_head %q), but there is none", ErrConfig, c.Model.Head, c.TrainHead)

@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/layers"
 	"l2mt/model"
 )
 
@@ -13,7 +12,7 @@ import (
 // v(o) over the training tuples, the embeddings being what they are. The
 // paper's start says "aligned is bad" on real data, and training does not turn
 // that round. Head has the trained layers of the network's head.
-func regress(n *model.Network, examples []prepared, head ...layers.Connected) error {
+func regress(n *model.Network, examples []prepared, head ...model.Connected) error {
 	entries := n.Config.LinearEntries()
 	if len(entries) == 0 {
 		return nil

@@ -9,7 +9,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/progress"
-	"l2mt/layers"
 	"l2mt/model"
 )
 
@@ -22,7 +21,7 @@ type Options struct {
 	// Head stands in front of the network and makes its features; nil where
 	// they are those of the problems. The run takes it over: the layers that it
 	// trains change in place, and have the best epoch's weights in the end.
-	Head layers.Head
+	Head model.Head
 	// Out is the directory for the network and the state. Empty keeps nothing.
 	Out string
 	// Provenance is stored in the network.
