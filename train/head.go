@@ -36,7 +36,7 @@ func (t TrainHead) frozen(head model.Head) int {
 type tuning struct {
 	layers, first, second model.Head
 	best                  model.Head // where there is no directory to keep it in
-	sum                   string      // of the whole head at the start
+	sum                   string     // of the whole head at the start
 }
 
 func newTuning(head model.Head, train TrainHead) tuning {
