@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -39,6 +40,12 @@ const (
 	Pooled Variant = "pooled"
 	// Unscaled is the network's covariance with rho as the network says.
 	Unscaled Variant = "unscaled"
+	// Unrefined is the network's covariance with a multiple of rho, but no
+	// steps of refinement.
+	Unrefined Variant = "unrefined"
+	// Untaught is refinement that starts from I/m instead of what the network
+	// says.
+	Untaught Variant = "untaught"
 )
 
 // EvaluateOptions control Evaluate. The zero value compares with the paper's
@@ -254,23 +261,34 @@ func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
 
 // network solves the problem with the network.
 func (o EvaluateOptions) network(n *Network, p *data.ProblemData) cell {
-	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Unscaled}}
+	c := cell{problem: p, model: L2MT}
+	variants := []struct {
+		variant Variant
+		options FitOptions
+	}{
+		{Plain, FitOptions{}},
+		{Unrefined, FitOptions{Steps: -1}},
+		{Unscaled, FitOptions{Scales: []float64{1}, Steps: -1}},
+		{Untaught, FitOptions{Scales: []float64{math.Inf(1)}}},
+	}
+	for _, v := range variants {
+		c.variants = append(c.variants, v.variant)
+	}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
 		e, err := n.embed(p)
 		if err != nil {
 			return nil, err
 		}
 		var outcomes []Outcome
-		for _, v := range []struct {
-			variant Variant
-			scales  []float64
-		}{{Plain, nil}, {Unscaled, []float64{1}}} {
-			fitted, err := e.Fit(ctx, FitOptions{Scales: v.scales, Tune: o.Tune})
+		for _, v := range variants {
+			options := v.options
+			options.Tune = o.Tune
+			fitted, err := e.Fit(ctx, options)
 			if err != nil {
 				return nil, err
 			}
 			outcome := c.outcome(v.variant, fitted.Tuned)
-			outcome.Scale, outcome.Seconds = Float(fitted.Scale), e.Seconds+fitted.Fitting
+			outcome.Scale, outcome.Step, outcome.Seconds = Float(fitted.Scale), fitted.Step, e.Seconds+fitted.Fitting
 			outcomes = append(outcomes, outcome)
 		}
 		return outcomes, nil

@@ -72,7 +72,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	for _, x := range outcomes[:len(outcomes)/2] {
 		names = append(names, x.Model+"/"+string(x.Variant))
 	}
-	if want := []string{"stl/", "mtrl/", "mtrl/refit", "mtrl/pooled", "snr2/", "snr2/refit", "snr2/pooled", "l2mt/", "l2mt/unscaled"}; !slices.Equal(names, want) {
+	if want := []string{"stl/", "mtrl/", "mtrl/refit", "mtrl/pooled", "snr2/", "snr2/refit", "snr2/pooled", "l2mt/", "l2mt/unrefined", "l2mt/unscaled", "l2mt/untaught"}; !slices.Equal(names, want) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
 	p := problems[1]
@@ -103,13 +103,16 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitted, unscaled := fit(t, n, p, FitOptions{Tune: o.Tune}), fit(t, n, p, FitOptions{Scales: []float64{1}, Tune: o.Tune})
+	fitted, unrefined := fit(t, n, p, FitOptions{Tune: o.Tune}), fit(t, n, p, FitOptions{Steps: -1, Tune: o.Tune})
+	unscaled := fit(t, n, p, FitOptions{Scales: []float64{1}, Steps: -1, Tune: o.Tune})
+	untaught := fit(t, n, p, FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
 	for _, c := range []struct {
 		outcome Outcome
 		want    *multitask.Tuned
 	}{
 		{find("snr2", Plain), tuned}, {find("snr2", Refitted), refitted}, {find("snr2", Pooled), share},
 		{find(L2MT, Plain), fitted.Tuned}, {find(L2MT, Unscaled), unscaled.Tuned},
+		{find(L2MT, Unrefined), unrefined.Tuned}, {find(L2MT, Untaught), untaught.Tuned},
 	} {
 		if !cmp.Equal(c.outcome.Params, c.want.Params) || !slices.Equal(c.outcome.Test.Task, c.want.Test.Task) || !slices.Equal(c.outcome.Validation.Task, c.want.Validation.Task) {
 			t.Errorf("%s %s: %+v, want the errors %v and %v", c.outcome.Model, c.outcome.Variant, c.outcome, c.want.Validation, c.want.Test)
@@ -118,9 +121,9 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 			t.Errorf("%s %s: Omega %v, want %v", c.outcome.Model, c.outcome.Variant, got, want)
 		}
 	}
-	for v, want := range map[Variant]float64{Plain: fitted.Scale, Unscaled: 1} {
-		if got := float64(find(L2MT, v).Scale); got != want {
-			t.Errorf("L2MT %s: scale %v, want %v", v, got, want)
+	for v, want := range map[Variant]*Fitted{Plain: fitted, Unrefined: unrefined, Unscaled: unscaled, Untaught: untaught} {
+		if got := find(L2MT, v); float64(got.Scale) != want.Scale || got.Step != want.Step {
+			t.Errorf("L2MT %s: scale %v, step %d; want %v, %d", v, got.Scale, got.Step, want.Scale, want.Step)
 		}
 	}
 }

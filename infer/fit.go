@@ -26,6 +26,9 @@ type FitOptions struct {
 	// default Scales. Of equal errors the largest multiple is taken, which
 	// shares least. Infinity stands for Omega = I/m.
 	Scales []float64
+	// Steps is the number of steps that refine the covariance chosen; 0 means
+	// 10, and a negative number none.
+	Steps int
 	// Tune controls the choice of Lambda1. Its Workers share the multiples.
 	Tune multitask.TuneOptions
 }
@@ -33,8 +36,11 @@ type FitOptions struct {
 // Candidate is a covariance with its fit.
 type Candidate struct {
 	*Found
-	// Scale is the multiple of rho.
+	// Scale is the multiple of rho that it started from.
 	Scale float64
+	// Step is the step of refinement that led to it, 0 for what the network
+	// says.
+	Step int
 	// Tuned has W, b, Lambda1 and the errors.
 	Tuned *multitask.Tuned
 }
@@ -43,7 +49,7 @@ type Candidate struct {
 type Fitted struct {
 	// Candidate is the one that the validation rows chose.
 	Candidate
-	// Tried lists all of them by Scale.
+	// Tried lists all of them, by Scale and then by Step.
 	Tried []Candidate
 	// Fitting is the time for all fits in seconds.
 	Fitting float64
@@ -62,40 +68,25 @@ func (n *Network) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*
 // Fit finds the best covariance, and W and b with Lambda1 tuned on the
 // validation rows. How much of the covariance's sharing to use, a multiple of
 // rho, is chosen on the validation rows too: the network knows which tasks are
-// alike better than how much that is worth here.
+// alike better than how much that is worth here. From there steps of refinement
+// follow what the validation rows say of every pair of tasks.
 func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	if err := complete(e.problem); err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	scales := slices.Clone(o.Scales)
-	if scales == nil {
-		scales = slices.Clone(Scales)
+	if o.Scales == nil {
+		o.Scales = Scales
 	}
-	slices.Sort(scales)
+	o.Scales = slices.Sorted(slices.Values(o.Scales))
+	o.Steps = max(cmp.Or(o.Steps, refinements), 0)
 	report := cmp.Or(o.Tune.Progress, progress.Silent())
 	o.Tune.Progress = nil // its stages would run side by side
-	report.Start("fitting", len(scales))
+	report.Start("fitting", len(o.Scales)+o.Steps)
 	defer report.Finish()
-	f := &Fitted{Tried: make([]Candidate, len(scales))}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(1, o.Tune.Workers))
-	for i, scale := range scales {
-		group.Go(func() error {
-			found, err := e.Omega(scale)
-			if err != nil {
-				return err
-			}
-			tuned, err := multitask.Refit(ctx, found.Omega, e.problem, o.Tune)
-			if err != nil {
-				return fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
-			}
-			f.Tried[i] = Candidate{found, scale, tuned}
-			report.Advance(1, "")
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	f := &Fitted{}
+	var err error
+	if f.Tried, err = e.scale(ctx, o, report); err != nil {
 		return nil, err
 	}
 	for _, c := range f.Tried {
@@ -103,8 +94,50 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 			f.Candidate = c
 		}
 	}
+	refined, err := e.refine(ctx, f.Candidate, o, report)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range refined {
+		if c.Tuned.Validation.Mean < f.Tuned.Validation.Mean {
+			f.Candidate = c
+		}
+	}
+	f.Tried = append(f.Tried, refined...)
 	f.Fitting = time.Since(begin).Seconds()
 	return f, nil
+}
+
+// scale fits with the covariances of all multiples of rho.
+func (e *Embedding) scale(ctx context.Context, o FitOptions, report progress.Reporter) ([]Candidate, error) {
+	tried := make([]Candidate, len(o.Scales))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, o.Tune.Workers))
+	for i, scale := range o.Scales {
+		group.Go(func() error {
+			found, err := e.Omega(scale)
+			if err != nil {
+				return err
+			}
+			tuned, err := e.refit(ctx, found, o.Tune)
+			if err != nil {
+				return err
+			}
+			tried[i] = Candidate{Found: found, Scale: scale, Tuned: tuned}
+			report.Advance(1, "")
+			return nil
+		})
+	}
+	return tried, group.Wait()
+}
+
+// refit fits with a covariance found.
+func (e *Embedding) refit(ctx context.Context, f *Found, o multitask.TuneOptions) (*multitask.Tuned, error) {
+	tuned, err := multitask.Refit(ctx, f.Omega, e.problem, o)
+	if err != nil {
+		return nil, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+	}
+	return tuned, nil
 }
 
 // complete checks that a problem has the rows that fits are chosen by and

@@ -29,7 +29,7 @@ func TestFitChoosesByValidation(t *testing.T) {
 	later := false
 	for seed := range uint64(12) {
 		for _, kind := range []data.Kind{data.Classification, data.Regression} {
-			f := fit(t, random(t, seed, nil), made(seed, "p", kind, 3), FitOptions{Scales: []float64{math.Inf(1), 1, 4}})
+			f := fit(t, random(t, seed, nil), made(seed, "p", kind, 3), FitOptions{Scales: []float64{math.Inf(1), 1, 4}, Steps: -1})
 			if !slices.IsSortedFunc(f.Tried, func(a, b Candidate) int { return int(math.Copysign(1, a.Scale-b.Scale)) }) || len(f.Tried) != 3 {
 				t.Fatalf("seed %d: %d candidates, not in the order of their scales", seed, len(f.Tried))
 			}
@@ -52,7 +52,7 @@ func TestFitChoosesByValidation(t *testing.T) {
 // Infinity is single-task learning: the same covariance and the same errors.
 func TestInfiniteScaleIsSTL(t *testing.T) {
 	p := made(1, "p", data.Classification, 4)
-	f := fit(t, random(t, 1, nil), p, FitOptions{Scales: []float64{math.Inf(1)}})
+	f := fit(t, random(t, 1, nil), p, FitOptions{Scales: []float64{math.Inf(1)}, Steps: -1})
 	m, err := multitask.Lookup(STL)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestFitDoesNotDependOnWorkers(t *testing.T) {
 	p := made(1, "p", data.Classification, 3)
 	a := fit(t, random(t, 1, nil), p, FitOptions{})
 	b := fit(t, random(t, 1, nil), p, FitOptions{Tune: multitask.TuneOptions{Workers: 4}})
-	if len(a.Tried) != len(Scales) || a.Scale != b.Scale || !mat.Equal(a.Tuned.Result.W, b.Tuned.Result.W) {
+	if len(a.Tried) != len(b.Tried) || a.Scale != b.Scale || a.Step != b.Step || !mat.Equal(a.Tuned.Result.W, b.Tuned.Result.W) {
 		t.Errorf("one worker takes scale %v, four take %v", a.Scale, b.Scale)
 	}
 }
@@ -112,11 +112,11 @@ func TestTestRowsDoNotLeak(t *testing.T) {
 				d := poisoned.Tried[i]
 				if !mat.Equal(c.Omega, d.Omega) || !mat.Equal(c.Tuned.Result.W, d.Tuned.Result.W) || !slices.Equal(c.Tuned.Result.B, d.Tuned.Result.B) ||
 					c.Tuned.Params.Lambda1 != d.Tuned.Params.Lambda1 || !slices.Equal(c.Tuned.Validation.Task, d.Tuned.Validation.Task) {
-					t.Errorf("seed %d, %s, scale %v: the fit depends on the test rows", seed, kind, c.Scale)
+					t.Errorf("seed %d, %s, scale %v, step %d: the fit depends on the test rows", seed, kind, c.Scale, c.Step)
 				}
 			}
-			if clean.Scale != poisoned.Scale {
-				t.Errorf("seed %d, %s: scale %v, but %v with other test rows", seed, kind, clean.Scale, poisoned.Scale)
+			if clean.Scale != poisoned.Scale || clean.Step != poisoned.Step {
+				t.Errorf("seed %d, %s: scale %v, step %d, but %v, %d with other test rows", seed, kind, clean.Scale, clean.Step, poisoned.Scale, poisoned.Step)
 			}
 		}
 	}

@@ -25,6 +25,8 @@ type Outcome struct {
 	Params multitask.Params `json:"params"`
 	// Scale is the multiple of rho that they chose, for L2MT only.
 	Scale Float `json:"scale,omitzero"`
+	// Step is the step of refinement that they chose, for L2MT only.
+	Step int `json:"step,omitempty"`
 	// Omega is the covariance, with trace 1.
 	Omega [][]float64 `json:"omega"`
 	// Validation and Test are the errors on these rows. Nothing but the report

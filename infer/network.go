@@ -137,7 +137,6 @@ func (e *Embedding) Omega(scale float64) (*Found, error) {
 	if !(scale > 0) {
 		return nil, fmt.Errorf("infer: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, ErrInvalid, scale)
 	}
-	begin := time.Now()
 	direction, m := e.network.Direction(), e.estimate.Tasks
 	phi, rho := mat.NewSymDense(m, nil), direction*e.estimate.C*scale
 	if math.IsInf(scale, 1) { // Phi has no say
@@ -149,6 +148,12 @@ func (e *Embedding) Omega(scale float64) (*Found, error) {
 			}
 		}
 	}
+	return e.solve(phi, rho)
+}
+
+// solve minimises rho tr(Omega^2) + <Phi, Omega>.
+func (e *Embedding) solve(phi *mat.SymDense, rho float64) (*Found, error) {
+	begin := time.Now()
 	solution, err := Omega(phi, rho)
 	if err != nil {
 		return nil, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)

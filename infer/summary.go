@@ -215,6 +215,10 @@ func title(model string, v Variant) string {
 		return name + ", refitted"
 	case Unscaled:
 		return name + ", rho as it is"
+	case Unrefined:
+		return name + ", not refined"
+	case Untaught:
+		return name + ", refined without the network"
 	}
 	return name
 }

@@ -146,7 +146,7 @@ func TestTableOfEvaluation(t *testing.T) {
 	o := quick(t)
 	o.Pool = []*data.ProblemData{made(3, "c", data.Classification, 3)}
 	table := summarise(t, evaluate(t, random(t, 1, nil), twoProblems(), o))
-	if len(table.Rows) != 9 { // 3 plain, 2 refitted, 2 best, 2 of the network
+	if len(table.Rows) != 11 { // 3 plain, 2 refitted, 2 best, 4 of the network
 		t.Errorf("%d rows", len(table.Rows))
 	}
 	for _, r := range table.Rows {

@@ -152,20 +152,26 @@ type view struct {
 	Rho         infer.Float `json:"rho"`
 	// Scale is the multiple of the network's rho.
 	Scale infer.Float `json:"scale"`
+	// Step is the step of refinement that led here from there.
+	Step int `json:"step,omitempty"`
 	// Expected is the relative error that the network expects.
 	Expected infer.Float `json:"expected_relative_error"`
 }
 
-func newView(f *infer.Found, scale float64) *view {
+func newView(f *infer.Found, scale float64, step int) *view {
 	return &view{
 		Omega: infer.Entries(f.Omega), Correlation: correlation(f.Omega),
-		Rho: infer.Float(f.Rho), Scale: infer.Float(scale), Expected: infer.Float(f.Estimated),
+		Rho: infer.Float(f.Rho), Scale: infer.Float(scale), Step: step, Expected: infer.Float(f.Estimated),
 	}
 }
 
-// title says in words what the scale means.
+// title says in words what the scale and the step mean.
 func (v *view) title() string {
 	switch scale := float64(v.Scale); {
+	case v.Step > 0 && math.IsInf(scale, 1):
+		return fmt.Sprintf("Omega after step %d of refinement from I/m", v.Step)
+	case v.Step > 0:
+		return fmt.Sprintf("Omega after step %d of refinement from rho times %v", v.Step, scale)
 	case scale == 1:
 		return "Omega as the network says"
 	case math.IsInf(scale, 1):
@@ -257,7 +263,7 @@ func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *
 		return nil, err
 	}
 	r.Seconds.Solving = found.Seconds
-	r.Found = newView(found, 1)
+	r.Found = newView(found, 1, 0)
 	if c.OmegaOnly {
 		return r, nil
 	}
@@ -296,7 +302,7 @@ func (r *inferred) fit(e *env, embedding *infer.Embedding, workers int, report p
 	if err != nil {
 		return err
 	}
-	r.Used = newView(fitted.Found, fitted.Scale)
+	r.Used = newView(fitted.Found, fitted.Scale, fitted.Step)
 	t := fitted.Tuned
 	r.result = t.Result
 	r.Fit = &inferredFit{
@@ -394,7 +400,7 @@ func (r *inferred) write(w io.Writer) {
 
 // views are the covariance found and, if it is another, the one used.
 func (r *inferred) views() []*view {
-	if r.Used == nil || r.Used.Scale == r.Found.Scale {
+	if r.Used == nil || r.Used.Step == 0 && r.Used.Scale == r.Found.Scale {
 		return []*view{r.Found}
 	}
 	return []*view{r.Found, r.Used}

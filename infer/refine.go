@@ -1,0 +1,86 @@
+package infer
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/progress"
+	"l2mt/model/multitask"
+)
+
+const (
+	// refinements is the default number of steps.
+	refinements = 10
+	// stride is the length of the first step, as a part of the trace of Omega.
+	stride = 0.2
+)
+
+// refine descends the validation error from a covariance. A step minimises
+//
+//	<slope, Omega> + 1/(2 t) ||Omega - Omega_k||^2
+//
+// over the covariances of trace 1, which is the problem that the network poses
+// with slope - Omega_k / t for Phi and 1/(2 t) for rho, so its closed form
+// serves again. After a step that does not lower the error, which is not taken,
+// t is half as large, and after one that does half as large again.
+func (e *Embedding) refine(ctx context.Context, from Candidate, o FitOptions, report progress.Reporter) (tried []Candidate, err error) {
+	t, slope := stride, (*mat.SymDense)(nil)
+	for k := 1; k <= o.Steps && from.Tuned.Validation.Mean > 0; k++ {
+		if slope == nil {
+			if slope, err = e.slope(from.Tuned); err != nil {
+				return nil, err
+			}
+			if mat.Norm(slope, 2) == 0 {
+				return tried, nil
+			}
+		}
+		phi := mat.NewSymDense(e.estimate.Tasks, nil)
+		phi.ScaleSym(-1/t, from.Omega)
+		phi.AddSym(phi, slope)
+		found, err := e.solve(phi, 1/(2*t))
+		if err != nil {
+			return nil, err
+		}
+		o.Tune.Lambda1 = around(from.Tuned.Params.Lambda1)
+		tuned, err := e.refit(ctx, found, o.Tune)
+		if err != nil {
+			return nil, err
+		}
+		next := Candidate{Found: found, Scale: from.Scale, Step: k, Tuned: tuned}
+		tried = append(tried, next)
+		if tuned.Validation.Mean < from.Tuned.Validation.Mean {
+			from, slope, t = next, nil, 1.5*t
+		} else {
+			t /= 2
+		}
+		report.Advance(1, "")
+	}
+	return tried, nil
+}
+
+// slope is the slope of the validation error at a fit, of length 1, along
+// covariances of one trace.
+func (e *Embedding) slope(t *multitask.Tuned) (*mat.SymDense, error) {
+	slope, err := multitask.Slope(t.Result, e.problem)
+	if err != nil {
+		return nil, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+	}
+	m := slope.SymmetricDim()
+	level := mat.Trace(slope) / float64(m)
+	for i := range m {
+		slope.SetSym(i, i, slope.At(i, i)-level)
+	}
+	if length := mat.Norm(slope, 2); length > 0 {
+		slope.ScaleSym(1/length, slope)
+	}
+	return slope, nil
+}
+
+// around is the grid of Lambda1 in the neighbourhood of the last choice.
+func around(lambda1 float64) []float64 {
+	step := math.Sqrt(10)
+	return []float64{lambda1 / step, lambda1, lambda1 * step}
+}
