@@ -94,6 +94,7 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 func flagVars() kong.Vars {
 	return kong.Vars{
 		"models":     strings.Join(multitask.Names(), ", "),
+		"nets":       strings.Join(netNames(), ","),
 		"readouts":   strings.Join(model.Readouts(), ", "),
 		"estimators": strings.Join(model.Estimators(), ", "),
 		"links":      strings.Join(model.Links(), ", "),

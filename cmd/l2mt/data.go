@@ -13,9 +13,10 @@ import (
 )
 
 type dataCmd struct {
-	Info   dataInfoCmd   `cmd:"" help:"Describe datasets."`
-	Import dataImportCmd `cmd:"" help:"Convert a dataset, with every option of its format, into a file that needs none."`
-	Select dataSelectCmd `cmd:"" help:"Keep the features that ridge regression finds most important. Weigh counts first (data import --step tfidf --step unit): it is faster and better."`
+	Info     dataInfoCmd     `cmd:"" help:"Describe datasets."`
+	Import   dataImportCmd   `cmd:"" help:"Convert a dataset, with every option of its format, into a file that needs none."`
+	Features dataFeaturesCmd `cmd:"" help:"Make a dataset of the features that a network finds in pictures."`
+	Select   dataSelectCmd   `cmd:"" help:"Keep the features that ridge regression finds most important. Weigh counts first (data import --step tfidf --step unit): it is faster and better."`
 }
 
 // readFlags say how to read a dataset where the file itself does not.

@@ -20,12 +20,14 @@ var mayImport = map[string][]string{
 	"data/progress":   {},
 	"data/datatest":   {},
 	"data/digits":     {"data"},
+	"data/images":     {"data", "data/progress"},
 	"data/experience": {"data", "data/progress"},
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
 	"model/multitask": {"data", "data/progress"},
 	"layers":          {"data"},
+	"layers/vgg":      {"data", "model/safetensors"},
 	"model":           {"layers", "data", "model/safetensors"},
 	"train":           {"model", "model/multitask", "model/safetensors", "infer", "data", "data/experience", "data/progress"},
 	"train/collect":   {"model", "model/multitask", "infer", "data", "data/experience", "data/progress"},
