@@ -71,6 +71,8 @@ func visible(path string, folders bool) ([]string, error) {
 			return nil, err
 		}
 		switch {
+		case !folders && !info.IsDir() && !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s: %w: neither a file nor a folder", filepath.Join(path, e.Name()), ErrFormat)
 		case folders == info.IsDir():
 			names = append(names, e.Name())
 		case !folders:

@@ -411,7 +411,7 @@ func TestReadMATRefuses(t *testing.T) {
 		{name: "packed nothing", content: text(plain.pack(nil)), is: ErrFormat, want: "byte 0 of what is packed at byte 128: malformed file: a tag is cut short"},
 		{name: "packed in packed", content: text(plain.pack(plain.pack(x))), is: ErrFormat, want: "an element of type 15 stands"},
 		{name: "wrong checksum", content: text(x, broken), is: ErrFormat, want: "variable Y: byte"},
-		{name: "unpacks too much", content: text(plain.pack(plain.order.AppendUint32(plain.order.AppendUint32(nil, miMatrix), 1<<31))), is: ErrFormat, want: "unpacks to more than 67108864 bytes"},
+		{name: "unpacks too much", content: text(plain.pack(plain.order.AppendUint32(plain.order.AppendUint32(nil, miMatrix), 1<<31))), is: ErrFormat, want: "unpacks to more than 16777216 bytes"},
 		{name: "unknown class", content: text(plain.variable("X", 40, 0, []float64{1, 1})), is: ErrFormat, want: "byte 136: malformed file: an unknown class of variable, 40"},
 		{name: "flags missing", content: text(plain.element(miMatrix, plain.element(miInt8, []byte("X")))), is: ErrFormat, want: "byte 136: malformed file: an element of type 1 and 1 bytes stands where flags should"},
 		{name: "one dimension", content: text(plain.variable("X", mxDouble, 0, []float64{4}, plain.numbers(miDouble, []float64{1, 2, 3, 4}))), is: ErrFormat, want: "byte 152: malformed file: 4 bytes of dimensions"},

@@ -218,8 +218,15 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	return entry, nil
 }
 
+// freeTexts is how many texts an array may have however small it is packed. Each
+// takes some 32 bytes of memory, and in the file a bit may be enough.
+const freeTexts = 4 << 20
+
 // textOf reads the entries of an array of text.
 func textOf(a *array) ([]string, error) {
+	if n := a.count(); int64(n) > max(freeTexts, 4*a.stored) {
+		return nil, fmt.Errorf("%w: %d texts in %d bytes", ErrFormat, n, a.stored)
+	}
 	switch a.kind {
 	case 'U':
 		return entriesOf(a, a.utf32)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +20,7 @@ const (
 	// grow. Text and features rarely pass 20; deflate's own limit is 1,032.
 	maxInflation = 256
 	// minInflated is what even the smallest compressed file may grow to.
-	minInflated = 64 << 20
+	minInflated = 16 << 20
 )
 
 // inflatedLimit is how many bytes may come from so many compressed ones.
@@ -149,7 +150,9 @@ func readNames(path string) ([]string, error) {
 		seen[name] = true
 		names = append(names, name)
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("data: %s: line %d: %w: the name is longer than %d bytes", path, len(names)+1, ErrFormat, bufio.MaxScanTokenSize)
+	} else if err != nil {
 		return nil, fmt.Errorf("data: %s: after line %d: %w", path, len(names), err)
 	}
 	if names == nil {

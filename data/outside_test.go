@@ -95,3 +95,17 @@ func TestBindRefusesFilesOutside(t *testing.T) {
 		t.Errorf("error %v, want ErrNotExist", err)
 	}
 }
+
+// A pipe among the texts of a folder would be read for ever.
+func TestFoldersHoldFilesOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "class")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFolder(filepath.Dir(dir), TextOptions{}); !errors.Is(err, ErrFormat) {
+		t.Errorf("error %v, want ErrFormat", err)
+	}
+}

@@ -42,7 +42,9 @@ func ParseProblems(raw []byte) (*ProblemFile, error) {
 	if err := dec.Decode(f); err != nil {
 		return nil, placed(raw, err)
 	}
-	if faults := f.faults(); len(faults) > 0 {
+	if faults := f.faults(); len(faults) > maxFaults {
+		return nil, fmt.Errorf("%w\nthere are more faults than these %d", errors.Join(faults[:maxFaults]...), maxFaults)
+	} else if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
 	return f, nil
@@ -120,13 +122,21 @@ func separator(i int, open string) string {
 	return "," + open[1:]
 }
 
-// faults returns what is wrong with the file whatever its data is.
+// maxFaults is how many faults of a file are named. A file of a few megabytes
+// can have millions.
+const maxFaults = 100
+
+// faults returns what is wrong with the file whatever its data is, or somewhat
+// more than maxFaults of it.
 func (f *ProblemFile) faults() (faults []error) {
 	if len(f.Problems) == 0 {
 		faults = append(faults, fmt.Errorf("%w: the list \"problems\" is empty", ErrInvalid))
 	}
 	seen := map[string]bool{}
 	for i, p := range f.Problems {
+		if len(faults) > maxFaults {
+			break
+		}
 		if p == nil {
 			faults = append(faults, fmt.Errorf("problem %d of the list: %w: it is null", i+1, ErrInvalid))
 			continue
@@ -153,6 +163,9 @@ func (p *Problem) faults(hasDataset bool) (faults []error) {
 	}
 	seen := map[string]bool{}
 	for i, t := range p.Tasks {
+		if len(faults) > maxFaults {
+			break
+		}
 		if t == nil {
 			faults = append(faults, fmt.Errorf("task %d of the list: %w: it is null", i+1, ErrInvalid))
 			continue
@@ -202,6 +215,9 @@ func (t *Task) faults(hasDataset bool) (faults []error) {
 	where := map[int]string{}
 	for _, split := range t.splits() {
 		for i, r := range split.rows {
+			if len(faults) > maxFaults {
+				return faults
+			}
 			if other, twice := where[r]; twice {
 				fault(split.field, "row %d (entry %d of the list) is in %q too; a row serves once", r, i, other)
 			}

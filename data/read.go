@@ -108,8 +108,10 @@ const maxColumns = 1<<31 - 1
 // field; they wrap ErrFormat, ErrInvalid or the error of the file system.
 //
 // Reading takes memory in proportion to the file, whatever the file says of its
-// own size. Packed content (.gz, .npz) may grow to 64 MiB or 256 times its size,
-// whichever is more; what grows further is refused.
+// own size. Packed content (.gz, .npz, .mat) may grow to 16 MiB or 256 times its
+// size, whichever is more; what grows further is refused. Sparse features may
+// have 16,777,216 columns or 64 for each entry, whichever is more, unless Columns
+// or the names of the features say that there are as many.
 func Read(path string, o ReadOptions) (*Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -231,10 +233,32 @@ type table struct {
 	steps                     []Step
 }
 
+const (
+	// columnsPerEntry is how many columns sparse features may have for each
+	// entry. Hashed words and the widest public datasets have fewer than one.
+	columnsPerEntry = 64
+	// freeColumns is what they may have however few entries there are.
+	freeColumns = 1 << 24
+)
+
+// checkWidth refuses features whose width alone, which a few bytes can claim,
+// would fill the memory of whatever keeps a number for each column.
+func (t *table) checkWidth(o ReadOptions) error {
+	x, sparse := t.x.(*CSR)
+	limit := max(freeColumns, columnsPerEntry*t.x.NNZ(), o.Columns, len(t.features))
+	if !sparse || x.cols <= limit {
+		return nil
+	}
+	return fmt.Errorf("%w: %d columns for %d entries; if that is right, give the number of columns", ErrInvalid, x.cols, x.NNZ())
+}
+
 // dataset turns the table into a dataset and checks it.
 func (t *table) dataset(path string, o ReadOptions) (*Dataset, error) {
 	if err := t.readNames(o); err != nil {
 		return nil, err
+	}
+	if err := t.checkWidth(o); err != nil {
+		return nil, fmt.Errorf("data: %s: %w", path, err)
 	}
 	d := &Dataset{Name: path, X: t.x, Features: t.features, Steps: t.steps}
 	if err := d.setLabels(&t.label, t.classes, cmp.Or(o.Kind, t.kind)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -541,6 +542,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		}
 		return b.String()
 	}
+	texts := packedArrays(t, map[string]string{"X": header("<f4", "(1, 2)") + strings.Repeat("\x00", 8), "y": header("|S1", "(15728640,)") + strings.Repeat("a", 15728640)})
 	comments := strings.Repeat(packed(t, strings.Repeat("#"+strings.Repeat("-", 1<<12)+"\n", 256)), 100)
 	endless := strings.Repeat(packed(t, strings.Repeat("1", 1<<20)), 100)
 	for _, c := range []struct {
@@ -554,7 +556,9 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		{"wide.npy", header("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
 		{"header.npy", "\x93NUMPY\x02\x00\xff\xff\xff\x7f", "claims", 1 << 20},
 		{"rows.npz", zipped(1<<40, header("<f4", "(274877906, 1000)")), "unpacks to more", 1 << 20},
-		{"claim.npz", zipped(uint64(len(header("<f4", "(15000, 1000)")))+60e6, header("<f4", "(15000, 1000)")), "cut short after 0 of 15000000", 1 << 20},
+		{"claim.npz", zipped(uint64(len(header("<f4", "(4000, 1000)")))+16e6, header("<f4", "(4000, 1000)")), "cut short after 0 of 4000000", 1 << 20},
+		{"texts.npz", texts, "15728640 texts in", 4 << 20},
+		{"wide.svm", "1 1:1\n2 2147483647:1\n", "2147483647 columns for 2 entries", 4 << 20},
 		{"comments.svm.gz", comments, "unpacks to more", 4 << 20},
 		{"endless.svm.gz", endless, "unpacks to more", 8 * minInflated},
 		{"endless.csv.gz", endless, "unpacks to more", 8 * minInflated},
@@ -569,6 +573,37 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// packedArrays is an .npz file.
+func packedArrays(t testing.TB, arrays map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, content := range arrays {
+		w, err := z.Create(name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Who knows that so many columns are right can say so.
+func TestWideFilesAreReadWhenAskedFor(t *testing.T) {
+	path := inFile(t, "wide.svm", "1 1:1\n2 2147483646:1\n")
+	if d := mustRead(t, path, ReadOptions{Columns: 2147483646}); d.X.Cols() != 2147483646 {
+		t.Errorf("%d columns", d.X.Cols())
+	}
+	if d := mustRead(t, inFile(t, "free.svm", "1 1:1\n2 16777216:1\n"), ReadOptions{}); d.X.Cols() != 16777216 {
+		t.Errorf("%d columns", d.X.Cols())
 	}
 }
 
