@@ -71,6 +71,53 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
+// Whatever the file of weights, in either format and with the names of either
+// kind, it is refused, or is a head whose layers fit each other.
+func FuzzReadHead(f *testing.F) {
+	array := func(name string, shape ...int) safetensors.Tensor {
+		size := 1
+		for _, n := range shape {
+			size *= n
+		}
+		return safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: shape, Value: make([]float64, size)}
+	}
+	for _, tensors := range [][]safetensors.Tensor{
+		{array("W0", 2, 3), array("b0", 3), array("W1", 3, 1), array("b1", 1)},
+		{array("W", 2, 3), array("b", 3)},
+		{array("classifier.0.weight", 3, 2), array("classifier.0.bias", 3), array("features.0.weight", 1)},
+		{array("W0", 2, 3), array("W00", 3), array("b0", 3), array("b99999999999999999999", 1)},
+		{array("W0", 0, 3), array("b0", 3)},
+	} {
+		content, err := safetensors.Encode(tensors, nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content, false)
+	}
+	f.Add([]byte("PK\x05\x06"+strings.Repeat("\x00", 18)), true)
+	f.Fuzz(func(t *testing.T, content []byte, npz bool) {
+		path := filepath.Join(t.TempDir(), "head.safetensors")
+		if npz {
+			path = filepath.Join(filepath.Dir(path), "head.npz")
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		head, err := model.ReadHead(path)
+		if err != nil {
+			return
+		}
+		if err := head.Validate(); err != nil {
+			t.Error(err)
+		}
+		for i, l := range head {
+			if len(l.W) != l.In*l.Out || len(l.B) != l.Out || i > 0 && l.In != head[i-1].Out {
+				t.Errorf("layer %d: %d x %d with %d weights and %d biases", i, l.In, l.Out, len(l.W), len(l.B))
+			}
+		}
+	})
+}
+
 func read(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
