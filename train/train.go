@@ -47,8 +47,8 @@ type Report struct {
 }
 
 // Run trains a network on examples, or goes on with the run that it finds in
-// o.Out. After a cancelled context, the state of which is saved, the same call
-// goes on to the same bytes.
+// o.Out, where no other process may be training (ErrLocked). After a cancelled
+// context, the state of which is saved, the same call goes on to the same bytes.
 func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report, error) {
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
@@ -67,6 +67,13 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 	t, err := newTrainer(c, ready, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Out != "" {
+		unlock, err := lock(o.Out)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
 	}
 	if err := t.resume(); err != nil {
 		return nil, err

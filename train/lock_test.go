@@ -1,0 +1,32 @@
+package train
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Two runs in one directory would take each other's states.
+func TestADirectoryTakesOneRunAtATime(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	dir := t.TempDir()
+	orphan := filepath.Join(dir, "."+StateFile+"123")
+	if err := os.WriteFile(orphan, []byte("half a st"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the state that was never finished is still there: %v", err)
+	}
+	if _, err := Run(t.Context(), c, examples, Options{Out: dir}); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second run: error %v, want ErrLocked", err)
+	}
+	unlock()
+	run(t, c, examples, Options{Out: dir})
+	run(t, c, examples, Options{Out: dir})
+}
