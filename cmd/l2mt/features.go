@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -71,6 +72,9 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	if pictures.Others > 0 {
 		e.remark("%d other files and folders are passed over", pictures.Others)
 	}
+	// The weights are most of the heap, so that by default as much as they take
+	// again would be thrown away before it is collected.
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	net, err := vgg.Load(c.Weights, nets[c.Net], c.Layer)
 	if err != nil {
 		return err

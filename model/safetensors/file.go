@@ -1,8 +1,10 @@
 package safetensors
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 )
@@ -61,11 +63,22 @@ func (f *File) Float32s(name string) ([]float32, error) {
 		if _, err := io.ReadFull(r, part); err != nil {
 			return nil, fmt.Errorf("%s: safetensors: tensor %q: %w", f.file.Name(), name, err)
 		}
-		for _, v := range e.DType.decode(part) {
-			value = append(value, float32(v))
-		}
+		value = e.DType.appendFloat32s(value, part)
 	}
 	return value, nil
+}
+
+// appendFloat32s decodes without room in between: what is thrown away beside
+// large tensors would take as much again.
+func (d DType) appendFloat32s(value []float32, data []byte) []float32 {
+	for b := range slices.Chunk(data, d.size()) {
+		if d == F64 {
+			value = append(value, float32(math.Float64frombits(binary.LittleEndian.Uint64(b))))
+		} else {
+			value = append(value, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		}
+	}
+	return value
 }
 
 func (f *File) entry(name string) (entry, error) {
