@@ -84,6 +84,8 @@ type variation struct {
 	// Log asks for a logarithmic axis, Fit for the curve a + b q^-1/2.
 	Log bool `toml:"log"`
 	Fit bool `toml:"fit"`
+	// Change asks how much the test errors change from those of the first value.
+	Change bool `toml:"change"`
 }
 
 // point is one value of what is varied.

@@ -17,7 +17,7 @@ import (
 )
 
 func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
-	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "functions"}
+	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "finetune", "functions"}
 	if got := experimentNames(); !slices.Equal(got, want) {
 		t.Fatalf("the shipped experiments are %q, want %q", got, want)
 	}

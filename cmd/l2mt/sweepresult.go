@@ -44,6 +44,7 @@ type sweepAxis struct {
 	Numeric bool   `json:"numeric"`
 	Log     bool   `json:"log,omitempty"`
 	Fit     bool   `json:"fit,omitempty"`
+	Change  bool   `json:"change,omitempty"`
 }
 
 // sweepRow is one method at one point, over the seeds.
@@ -62,8 +63,18 @@ type sweepRow struct {
 	Error   float64 `json:"error"`
 	Seeds   int     `json:"seeds"`
 	Seconds float64 `json:"seconds"`
+	// Change is where asked for.
+	Change *change `json:"change,omitempty"`
 
 	runs []infer.Row
+}
+
+// change is by how many per cent the mean test error is above that at the first
+// value of an axis. The standard error is that of the differences problem by
+// problem, over all seeds.
+type change struct {
+	Percent   float64 `json:"percent"`
+	Deviation float64 `json:"standard_error"`
 }
 
 // sweepCorrelation is the covariance of one method as correlations.
@@ -98,7 +109,7 @@ func newSweepResult(x *experiment) *sweepResult {
 	r := &sweepResult{Name: x.name, Title: x.Title, Dataset: filepath.Base(x.Dataset), Seeds: x.Seeds, Show: x.Compare.Show, Versions: currentVersions()}
 	header := []string{}
 	for _, v := range x.Vary {
-		r.Axes = append(r.Axes, sweepAxis{v.Label, v.numeric(), v.Log, v.Fit})
+		r.Axes = append(r.Axes, sweepAxis{v.Label, v.numeric(), v.Log, v.Fit, v.Change})
 		header = append(header, v.Label)
 	}
 	r.problems = [][]string{append(header, "seed", "title", "model", "variant", "problem", "validation_error", "test_error", "stl_test_error")}
@@ -146,6 +157,7 @@ func (r *sweepResult) finish() {
 		}
 		row.Error, row.Seconds, row.Seeds = stat.Mean(errors, nil), stat.Mean(seconds, nil), len(row.runs)
 	}
+	r.compare()
 	for from := 0; from < len(r.Rows); {
 		to := from + 1
 		for to < len(r.Rows) && slices.Equal(r.Rows[to].At, r.Rows[from].At) {
@@ -154,6 +166,51 @@ func (r *sweepResult) finish() {
 		slices.SortStableFunc(r.Rows[from:to], func(a, b sweepRow) int { return cmp.Compare(a.Relative, b.Relative) })
 		from = to
 	}
+}
+
+// compare fills in the changes along the axis that asks for them.
+func (r *sweepResult) compare() {
+	axis := slices.IndexFunc(r.Axes, func(a sweepAxis) bool { return a.Change })
+	if axis < 0 {
+		return
+	}
+	first := r.Rows[0].At[axis]
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		at := slices.Clone(row.At)
+		at[axis] = first
+		j := slices.IndexFunc(r.Rows, func(have sweepRow) bool {
+			return slices.Equal(have.At, at) && have.Model == row.Model && have.Variant == row.Variant
+		})
+		if j >= 0 && row.At[axis] != first {
+			row.Change = changeOf(r.Rows[j].runs, row.runs)
+		}
+	}
+}
+
+// changeOf compares the runs at two points, seed by seed. It is nil where they
+// are of other problems, or have no error to change.
+func changeOf(before, after []infer.Row) *change {
+	var old, differences []float64
+	for i, run := range after {
+		if i >= len(before) || len(run.Test) != len(before[i].Test) {
+			return nil
+		}
+		for k, v := range run.Test {
+			old = append(old, before[i].Test[k])
+			differences = append(differences, v-before[i].Test[k])
+		}
+	}
+	mean, spread := stat.MeanStdDev(differences, nil)
+	if base := stat.Mean(old, nil); base > 0 {
+		return &change{100 * mean / base, 100 * spread / math.Sqrt(float64(len(old))) / base}
+	}
+	return nil
+}
+
+// changes reports whether any axis asks for changes.
+func (r *sweepResult) changes() bool {
+	return slices.ContainsFunc(r.Axes, func(a sweepAxis) bool { return a.Change })
 }
 
 // addCorrelations takes the covariances of the case study's problem.
@@ -240,21 +297,47 @@ func (r *sweepResult) summary() [][]string {
 		rows = append(rows, append(slices.Clone(row.At), row.Title, row.Model, string(row.Variant),
 			full(float64(row.Relative)), full(float64(row.Deviation)), full(row.Error), strconv.Itoa(row.Seeds), full(row.Seconds)))
 	}
+	if !r.changes() {
+		return rows
+	}
+	rows[0] = append(rows[0], "change_percent", "change_standard_error")
+	for i, row := range r.Rows {
+		percent, deviation := "", ""
+		if row.Change != nil {
+			percent, deviation = full(row.Change.Percent), full(row.Change.Deviation)
+		}
+		rows[i+1] = append(rows[i+1], percent, deviation)
+	}
 	return rows
 }
 
 func (r *sweepResult) write(w io.Writer) {
-	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n\n", r.Title, r.spread())
+	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n", r.Title, r.spread())
+	if r.changes() {
+		fmt.Fprintln(w, "change: per cent of the test error at the first value, with its s.e. over the differences problem by problem")
+	}
+	fmt.Fprintln(w)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, a := range r.Axes {
 		fmt.Fprintf(t, "%s\t", a.Label)
 	}
-	fmt.Fprintln(t, "relative\ts.e.\ttest error\tseconds\t  method")
+	changed := ""
+	if r.changes() {
+		changed = "change\ts.e.\t"
+	}
+	fmt.Fprintf(t, "relative\ts.e.\ttest error\t%sseconds\t  method\n", changed)
 	for _, row := range r.Rows {
 		for _, at := range row.At {
 			fmt.Fprintf(t, "%s\t", at)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.4f\t%.2f\t  %s\n", decimals(row.Relative), decimals(row.Deviation), row.Error, row.Seconds, row.Title)
+		fmt.Fprintf(t, "%s\t%s\t%.4f\t", decimals(row.Relative), decimals(row.Deviation), row.Error)
+		switch {
+		case row.Change != nil:
+			fmt.Fprintf(t, "%+.2f\t%.2f\t", row.Change.Percent, row.Change.Deviation)
+		case changed != "":
+			fmt.Fprint(t, "\t\t")
+		}
+		fmt.Fprintf(t, "%.2f\t  %s\n", row.Seconds, row.Title)
 	}
 	t.Flush()
 	for _, c := range r.Correlations {
