@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/google/renameio/v2"
+	"l2mt/data/atomic"
 )
 
 // LoadProblems reads a problem file and checks everything in it that needs no
@@ -77,7 +77,7 @@ func (f *ProblemFile) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("data: problems: %s: %w", path, err)
 	}
-	if err := renameio.WriteFile(path, raw, 0o644); err != nil {
+	if err := atomic.WriteFile(path, raw); err != nil {
 		return fmt.Errorf("data: problems: %w", err)
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/google/renameio/v2"
+	"l2mt/data/atomic"
 )
 
 // Write writes the dataset to a file, in the format that its name promises:
@@ -27,15 +27,7 @@ func Write(path string, d *Dataset) error {
 	default:
 		return fmt.Errorf("data: %s: %w: datasets are not written as %s; name it .npz or .svmlight", path, ErrFormat, format)
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
-	defer f.Cleanup()
-	if err := write(f, d); err != nil {
-		return fmt.Errorf("data: writing %s: %w", path, err)
-	}
-	if err := f.CloseAtomicallyReplace(); err != nil {
+	if err := atomic.Write(path, func(w io.Writer) error { return write(w, d) }); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	return nil

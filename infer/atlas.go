@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"l2mt/data"
+	"l2mt/data/atomic"
 	"l2mt/model"
 )
 
@@ -129,7 +128,7 @@ func (a *Atlas) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("infer: atlas: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(dir, AtlasFile), append(raw, '\n'), 0o644); err != nil {
+	if err := atomic.WriteFile(filepath.Join(dir, AtlasFile), append(raw, '\n')); err != nil {
 		return fmt.Errorf("infer: atlas: %w", err)
 	}
 	return nil

@@ -12,8 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
+	"l2mt/data/atomic"
 	"l2mt/layers"
 	"l2mt/model/safetensors"
 )
@@ -107,7 +106,7 @@ func (n *Network) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("model: save to %s: %w", dir, err)
 	}
-	if err := renameio.WriteFile(filepath.Join(dir, ConfigFile), append(b, '\n'), 0o644); err != nil {
+	if err := atomic.WriteFile(filepath.Join(dir, ConfigFile), append(b, '\n')); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
 	return nil

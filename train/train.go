@@ -92,7 +92,13 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 	if err := t.tuning.useBest(o.Out); err != nil {
 		return nil, err
 	}
-	return t.report(), nil
+	r := t.report()
+	if o.Out != "" { // it has been saved, but the files may have suffered since
+		if err := r.Network.Save(o.Out); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // trainer is a run in progress.

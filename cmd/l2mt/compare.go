@@ -15,11 +15,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"l2mt/data/atomic"
 	"l2mt/infer"
 )
 
@@ -120,7 +120,7 @@ func saveCSV(path string, rows [][]string) error {
 	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, b.Bytes(), 0o644)
+	return atomic.WriteFile(path, b.Bytes())
 }
 
 func saveJSON(path string, v any) error {
@@ -128,7 +128,7 @@ func saveJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, append(raw, '\n'), 0o644)
+	return atomic.WriteFile(path, append(raw, '\n'))
 }
 
 // plotTable draws the relative errors as bars from 1, which is single-task

@@ -16,7 +16,8 @@ import (
 // mayImport is the design: which packages of this module a package may
 // import. A package's own sub-packages under internal/ are always allowed.
 var mayImport = map[string][]string{
-	"data":            {"data/progress"},
+	"data":            {"data/atomic", "data/progress"},
+	"data/atomic":     {},
 	"data/progress":   {},
 	"data/datatest":   {},
 	"data/digits":     {"data"},
@@ -28,12 +29,12 @@ var mayImport = map[string][]string{
 	"model/multitask": {"data", "data/progress"},
 	"layers":          {"data"},
 	"layers/vgg":      {"data", "model/safetensors"},
-	"model":           {"layers", "data", "model/safetensors"},
+	"model":           {"layers", "data", "data/atomic", "model/safetensors"},
 	"train":           {"model", "model/multitask", "model/safetensors", "infer", "data", "data/experience", "data/progress"},
 	"train/collect":   {"model", "model/multitask", "infer", "data", "data/experience", "data/progress"},
-	"infer":           {"model", "model/multitask", "data", "data/progress"},
+	"infer":           {"model", "model/multitask", "data", "data/atomic", "data/progress"},
 
-	"model/safetensors": {},
+	"model/safetensors": {"data/atomic"},
 	"model/modeltest":   {"model", "layers", "data", "infer"},
 }
 

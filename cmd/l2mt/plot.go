@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -20,6 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"l2mt/data"
+	"l2mt/data/atomic"
 	"l2mt/train"
 )
 
@@ -182,7 +182,7 @@ func savePlots(path string, width, height vg.Length, plots ...*plot.Plot) error 
 	if _, err := canvas.WriteTo(&b); err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
 	}
-	return renameio.WriteFile(path, b.Bytes(), 0o644)
+	return atomic.WriteFile(path, b.Bytes())
 }
 
 // largest is what numbers in a picture may come to: ticks of larger ones overflow.

@@ -16,9 +16,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"l2mt/data"
+	"l2mt/data/atomic"
 	"l2mt/data/experience"
 	"l2mt/infer"
 	"l2mt/model"
@@ -57,7 +56,7 @@ func (c *reportCmd) Run(e *env) error {
 		return err
 	}
 	path := filepath.Join(c.Dir, reportFile)
-	if err := renameio.WriteFile(path, page, 0o644); err != nil {
+	if err := atomic.WriteFile(path, page); err != nil {
 		return err
 	}
 	return e.print(map[string]string{"report": path}, func(w io.Writer) { fmt.Fprintln(w, path) })

@@ -16,10 +16,10 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/alecthomas/kong"
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/atomic"
 	"l2mt/infer"
 	"l2mt/layers"
 	"l2mt/model"
@@ -208,7 +208,7 @@ func (c *trainCmd) train(e *env, out string, config train.Config, examples []tra
 		return trained{}, err
 	}
 	return trained{Dir: out, Seed: config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, errors.Join(
-		renameio.WriteFile(filepath.Join(out, usedFile), append(text, '\n'), 0o644),
+		atomic.WriteFile(filepath.Join(out, usedFile), append(text, '\n')),
 		writeMetrics(filepath.Join(out, "metrics.jsonl"), report.Metrics),
 		plotTraining(filepath.Join(out, "training.png"), report.Metrics),
 		saveAtlas(out, report.Network, examples))
@@ -242,7 +242,7 @@ func writeMetrics(path string, metrics []train.Metrics) error {
 			return err
 		}
 	}
-	return renameio.WriteFile(path, text.Bytes(), 0o644)
+	return atomic.WriteFile(path, text.Bytes())
 }
 
 func writeTrained(w io.Writer, results []trained) {

@@ -25,7 +25,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/google/renameio/v2"
+	"l2mt/data/atomic"
 )
 
 // ErrFormat marks a file that is not safetensors, or is damaged.
@@ -314,7 +314,7 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := renameio.WriteFile(path, file, 0o644); err != nil {
+	if err := atomic.WriteFile(path, file); err != nil {
 		return fmt.Errorf("safetensors: %w", err)
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/google/renameio/v2"
+	"l2mt/data/atomic"
 )
 
 // Single is a named array of numbers in single precision, row-major.
@@ -60,18 +60,13 @@ func WriteWith(path string, tensors []Tensor, singles []Single, metadata map[str
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	err = atomic.Write(path, func(f io.Writer) error {
+		w := bufio.NewWriterSize(f, 1<<20)
+		_, err1 := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header))))
+		_, err2 := w.Write(header)
+		return errors.Join(err1, err2, writeData(w, tensors, singles), w.Flush())
+	})
 	if err != nil {
-		return fmt.Errorf("safetensors: %w", err)
-	}
-	defer f.Cleanup()
-	w := bufio.NewWriterSize(f, 1<<20)
-	_, err1 := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header))))
-	_, err2 := w.Write(header)
-	if err := errors.Join(err1, err2, writeData(w, tensors, singles), w.Flush()); err != nil {
-		return fmt.Errorf("safetensors: %s: %w", path, err)
-	}
-	if err := f.CloseAtomicallyReplace(); err != nil {
 		return fmt.Errorf("safetensors: %w", err)
 	}
 	return nil
