@@ -157,13 +157,15 @@ func tear(t *rapid.T, path string) int {
 		return 0
 	}
 	last := len(file) - record
-	switch rapid.SampledFrom([]string{"whole", "cut", "flipped", "longer", "head"}).Draw(t, "damage") {
+	switch rapid.SampledFrom([]string{"whole", "cut", "flipped", "longer", "doubled", "head"}).Draw(t, "damage") {
 	case "cut":
 		file = file[:last+rapid.IntRange(0, record-1).Draw(t, "left")]
 	case "flipped":
 		file[last+rapid.IntRange(0, record-1).Draw(t, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 	case "longer":
 		file = append(file, make([]byte, rapid.IntRange(1, 2*record).Draw(t, "more"))...)
+	case "doubled":
+		file = append(file, file[last:]...)
 	case "head":
 		kept := (len(file) - head) / record
 		if err := os.WriteFile(path, file[:rapid.IntRange(0, head-1).Draw(t, "left")], 0o644); err != nil {
