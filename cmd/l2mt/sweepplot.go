@@ -98,15 +98,18 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 	axis := r.Axes[0]
 	all := r.series(1)
 	for i, s := range all {
+		if axis.Log { // which has no place for zero
+			s.rows = slices.DeleteFunc(s.rows, func(row sweepRow) bool { return row.X <= 0 })
+		}
+		if len(s.rows) == 0 {
+			continue
+		}
 		slices.SortStableFunc(s.rows, func(a, b sweepRow) int { return cmp.Compare(a.X, b.X) })
 		var points struct {
 			plotter.XYs
 			plotter.YErrors
 		}
 		for _, row := range s.rows {
-			if axis.Log && row.X <= 0 {
-				continue
-			}
 			points.XYs = append(points.XYs, plotter.XY{X: aside(float64(row.X), i, len(all), axis.Log, s.rows), Y: float64(row.Relative)})
 			bar := halfBar(row.Deviation)
 			points.YErrors = append(points.YErrors, struct{ Low, High float64 }{bar, bar})
@@ -123,7 +126,7 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 		bars.LineStyle = draw.LineStyle{Color: line.Color, Width: vg.Points(0.8)}
 		p.Add(bars, line, marks)
 		p.Legend.Add(s.title, line, marks)
-		if axis.Fit && s.rows[0].Model == infer.L2MT {
+		if axis.Fit && s.rows[0].Model == infer.L2MT && s.rows[0].X > 0 {
 			drawBound(p, s, line.Color)
 		}
 	}

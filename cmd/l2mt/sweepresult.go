@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/data/atomic"
 	"l2mt/infer"
 )
 
@@ -261,7 +261,7 @@ func (r *sweepResult) save(dir, text string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(filepath.Join(dir, "experiment.toml"), []byte(text), 0o644); err != nil {
+	if err := atomic.WriteFile(filepath.Join(dir, "experiment.toml"), []byte(text)); err != nil {
 		return err
 	}
 	if err := saveCSV(filepath.Join(dir, "results.csv"), r.problems); err != nil {
