@@ -19,7 +19,7 @@ import (
 
 // small is a network through the same code, with sizes that do not divide
 // evenly into tiles, vectors or parts.
-var small = Config{Name: "small", Size: 20, Blocks: []Block{{1, 5}, {2, 70}}, Dense: [3]int{19, 11, 7}}
+var small = Config{Name: "small", Size: 13, Blocks: []Block{{1, 5}, {2, 70}}, Dense: [3]int{19, 11, 7}}
 
 // A memory is a file of weights in memory.
 type memory struct {
@@ -364,7 +364,7 @@ func TestWrongWeightsAreRefused(t *testing.T) {
 		{torchvision, func(m *memory) { m.names = append(m.names, "features.7.weight") }, "features.7.weight, which small does not have"},
 		{torchvision, func(m *memory) { m.names = []string{"a", "b", "c", "d", "e", "f"} }, "neither torchvision's features.0.weight nor Keras' block1_conv1/kernel, but a, b, c, d, e, ..."},
 		{torchvision, func(m *memory) { m.value["features.0.bias"][2] = float32(math.NaN()) }, "entry 2 of features.0.bias is NaN"},
-		{keras, func(m *memory) { m.shape["fc1/kernel"] = []int{19, 1750} }, "fc1/kernel is 19 x 1750; small has 1750 x 19"},
+		{keras, func(m *memory) { m.shape["fc1/kernel"] = []int{19, 630} }, "fc1/kernel is 19 x 630; small has 630 x 19"},
 		{keras, func(m *memory) { m.names = m.names[1:] }, "block1_conv1/kernel is missing; small has it with 3 x 3 x 3 x 5"},
 		{keras, func(m *memory) { m.names = append(m.names, "block2_conv3/kernel") }, "block2_conv3/kernel, which small does not have"},
 	} {
