@@ -217,12 +217,18 @@ func TestADivergingHeadIsNoticed(t *testing.T) {
 	}
 }
 
-// BenchmarkTheLastLayerOfVGG trains the last of three layers as large as those
-// of VGG-19, 25088-4096-4096-1000, with random weights: from the file to the
-// saved network. It reports the process's peak memory. Run it alone:
+// BenchmarkTheHeadOfVGG trains layers as large as those of VGG-19,
+// 25088-4096-4096-1000, with random weights: from the file to the saved network.
+// It reports the process's peak memory. Run the cases alone:
 //
-//	go test -run '^$' -bench TheLastLayerOfVGG -benchtime 1x ./train
-func BenchmarkTheLastLayerOfVGG(b *testing.B) {
+//	go test -run '^$' -bench TheHeadOfVGG/last -benchtime 1x ./train
+func BenchmarkTheHeadOfVGG(b *testing.B) {
+	for _, train := range []TrainHead{HeadLast, HeadAll} {
+		b.Run(string(train), func(b *testing.B) { benchmarkVGG(b, train) })
+	}
+}
+
+func benchmarkVGG(b *testing.B, train TrainHead) {
 	dir := b.TempDir()
 	file := filepath.Join(dir, "vgg.safetensors")
 	func() { // so that nothing of it is in memory afterwards
@@ -245,7 +251,7 @@ func BenchmarkTheLastLayerOfVGG(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c.Epochs, c.TrainHead = 2, HeadLast
+	c.Epochs, c.TrainHead = 2, train
 	for i := range b.N {
 		head, err := model.ReadHead(file)
 		if err != nil {
