@@ -156,7 +156,13 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 			// The dual point is as far off as the gradient, not its square.
 			precision *= opt.Tolerance
 		}
-		forcing := math.Min(0.1, math.Sqrt(little))
+		// A step that Omega follows is rough until the floor is low. Close steps
+		// pay where Omega is fixed, and in the end, when the objective no
+		// longer tells what lowers it.
+		forcing := min(0.1, 1e4*little)
+		if s.rel.curve == nil {
+			forcing = min(forcing, math.Sqrt(little))
+		}
 		above, moved, err := s.advance(forcing, 0.01*precision*scale)
 		if err != nil {
 			return nil, err
@@ -174,7 +180,7 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 		if moved && above > enough {
 			continue
 		}
-		s.enough = 0.1 * opt.Tolerance * scale
+		s.enough = 0.01 * opt.Tolerance * scale
 		c, err := s.certify()
 		if err != nil {
 			return nil, err
@@ -239,6 +245,9 @@ func (s *solver) start(from *Result) error {
 			return err
 		}
 		s.floor = 1e-2 * e.Values[s.m-1]
+		if from != nil {
+			s.floor *= 1e-2
+		}
 		if s.floor == 0 {
 			s.floor = 1e-2
 		}

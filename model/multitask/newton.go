@@ -30,10 +30,11 @@ type solver struct {
 	trial  point
 	step   point       // the direction dW' and its scores
 	thin   *thin       // replaces the root and follow in wide problems of low rank
+	span   *span       // preconditions, nil where Omega is held
 	u      [][]float64 // scratch for Hessian products
 	t1     []float64   // scratch, m x d
 	t2, t3 []float64
-	cg     [4][]float64
+	cg     [5][]float64
 }
 
 // point is W with all that a fit needs to know there.
@@ -180,7 +181,7 @@ func (s *solver) hint() hint {
 // objective is above its minimum and whether the step lowered it.
 func (s *solver) advance(forcing, enough float64) (above float64, moved bool, err error) {
 	root, l1 := s.rel.root, s.params.Lambda1
-	s.follow, s.thin = nil, nil
+	s.follow, s.thin, s.span = nil, nil, nil
 	if s.rel.curve != nil {
 		if s.thin = s.newThin(); s.thin == nil {
 			s.follow = s.rel.curve()
@@ -209,12 +210,19 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	// Here the gradient is at most sqrt(2 Lambda1 enough) in length, which
 	// bounds the distance to the minimum by enough for a fixed Omega.
 	target := max(forcing*forcing*norm, 0.1*2*l1*enough)
+	convex := true
+	if s.follow != nil {
+		s.span, convex = s.newSpan()
+	}
 	gradient := slices.Clone(res)
-	slope, convex := s.conjugate(x, dir, res, z, root, rootT, norm, target)
+	slope := 0.0
+	if convex {
+		slope, convex = s.conjugate(x, dir, res, z, root, rootT, norm, target)
+	}
 	if !convex && s.follow != nil {
 		// The Newton step may be of little use. The one that holds Omega
 		// lowers the objective for certain.
-		s.follow = nil
+		s.follow, s.span = nil, nil
 		copy(res, gradient)
 		slope, _ = s.conjugate(x, dir, res, z, root, rootT, norm, target)
 	}
@@ -228,27 +236,41 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	return above, moved, err
 }
 
-// conjugate runs conjugate gradients on H x = -res, leaves x, and returns the
-// slope <gradient, x>, and whether H was positive definite as far as it saw.
+// conjugate runs conjugate gradients on H x = -res, preconditioned if there is a
+// span, leaves x, and returns the slope <gradient, x>, and whether H was
+// positive definite as far as it saw.
 // hv is scratch.
 func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, norm, target float64) (slope float64, convex bool) {
 	clear(x)
 	scale(-1, res)
-	copy(dir, res)
-	for it := 0; it < 1000 && (norm > target || it == 0); it++ {
+	near, limit := res, 1000
+	if s.span != nil {
+		// Preconditioned, only a nearly singular H takes as many.
+		limit = 100
+		near = s.cg[4][:len(res)]
+		s.span.solve(near, res)
+	}
+	copy(dir, near)
+	product := inner(res, near)
+	for it := 0; it < limit && (norm > target || it == 0); it++ {
 		s.multiply(hv, dir, root, rootT)
 		curvature := inner(dir, hv)
 		if !(curvature > 1e-14*s.params.Lambda1*inner(dir, dir)) {
 			return slope, false
 		}
-		a := norm / curvature
+		a := product / curvature
 		add(a, dir, x)
-		slope -= a * norm
+		slope -= a * product
 		add(-a, hv, res)
-		next := inner(res, res)
-		scale(next/norm, dir)
-		add(1, res, dir)
-		norm = next
+		norm = inner(res, res)
+		next := norm
+		if s.span != nil {
+			s.span.solve(near, res)
+			next = inner(res, near)
+		}
+		scale(next/product, dir)
+		add(1, near, dir)
+		product = next
 	}
 	return slope, true
 }

@@ -1,0 +1,140 @@
+package multitask
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// span is the Newton matrix on the Z whose rows are in the span of the rows of
+// W'. Omega sees a change of W only there. As it follows, it may take away
+// nearly all of the penalty, more the closer it is to singular, and conjugate
+// gradients would need an iteration or more for each of the k r directions.
+// Solving for these exactly, and taking the penalty alone for all others,
+// preconditions them.
+type span struct {
+	q       []float64 // orthonormal rows, r x d
+	k, r, d int
+	lambda1 float64
+	matrix  mat.Cholesky
+	y       *mat.VecDense // scratch, k r
+	change  *mat.Dense    // scratch, k x r
+}
+
+// widestSpan bounds the directions of a span: the matrix of a larger one costs
+// more than it saves.
+const widestSpan = 200
+
+// newSpan returns the matrix at the current point, nil if it is too large, and
+// whether it is positive definite. The whole Newton matrix cannot be if it is
+// not.
+func (s *solver) newSpan() (*span, bool) {
+	root, l1 := s.rel.root, s.params.Lambda1
+	q, w := s.basis()
+	_, k := root.Dims()
+	r := len(q) / s.d
+	if r == 0 || k*r > widestSpan {
+		return nil, true
+	}
+	n := &span{q: q, k: k, r: r, d: s.d, lambda1: l1, y: mat.NewVecDense(k*r, nil), change: mat.NewDense(k, r, nil)}
+	losses := s.hessians(q, r)
+	matrix := mat.NewSymDense(k*r, nil)
+	g, cross, ds := mat.NewDense(s.m, r, nil), mat.NewDense(s.m, s.m, nil), mat.NewDense(s.m, s.m, nil)
+	var follow, column mat.Dense
+	for x := range k {
+		for a := range r {
+			// dZ is the unit matrix with its one at (x, a), in the basis.
+			cross.Outer(1, root.ColView(x), w.ColView(a))
+			ds.Add(cross, cross.T())
+			follow.Mul(s.follow(ds), w)
+			for i, h := range losses {
+				for b := range r {
+					g.Set(i, b, root.At(i, x)*h.At(a, b)+l1*follow.At(i, b))
+				}
+			}
+			column.Mul(root.T(), g)
+			column.Set(x, a, column.At(x, a)+l1)
+			for j, v := range column.RawMatrix().Data[:x*r+a+1] {
+				matrix.SetSym(x*r+a, j, v)
+			}
+		}
+	}
+	return n, n.matrix.Factorize(matrix)
+}
+
+// basis returns an orthonormal basis of the rows of W' (r x d), and their
+// coordinates in it (m x r).
+func (s *solver) basis() (q []float64, w *mat.Dense) {
+	w = mat.NewDense(s.m, s.m, nil)
+	r := 0
+	for i := range s.m {
+		q = append(q, s.w[i*s.d:][:s.d]...)
+		rest := q[r*s.d:]
+		size := math.Sqrt(inner(rest, rest))
+		for range 2 { // once more, for what rounding errors left
+			for a := range r {
+				c := inner(q[a*s.d:][:s.d], rest)
+				add(-c, q[a*s.d:][:s.d], rest)
+				w.Set(i, a, w.At(i, a)+c)
+			}
+		}
+		left := math.Sqrt(inner(rest, rest))
+		if left <= 1e-10*size {
+			q = q[:r*s.d]
+			continue
+		}
+		scale(1/left, rest)
+		w.Set(i, r, left)
+		r++
+	}
+	if r == 0 {
+		return nil, nil
+	}
+	return q, w.Slice(0, s.m, 0, r).(*mat.Dense)
+}
+
+// hessians returns the Hessian of the loss of every task on the span of the
+// rows of q (r x d).
+func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
+	columns := make([]float64, len(q)) // Q', d x r
+	for a := range r {
+		for j, v := range q[a*s.d:][:s.d] {
+			columns[j*r+a] = v
+		}
+	}
+	h := make([]*mat.SymDense, s.m)
+	s.problem.each(s.workers, func(i int, t *task) {
+		rows := mat.NewDense(len(t.y), r, nil)
+		t.x.Mul(rows.RawMatrix().Data, columns, r)
+		mean := make([]float64, r)
+		if total := floats.Sum(s.h[i]); total > 0 {
+			for j, c := range s.h[i] {
+				add(c/total, rows.RawRowView(j), mean)
+			}
+		}
+		for j, c := range s.h[i] {
+			row := rows.RawRowView(j)
+			floats.Sub(row, mean)
+			floats.Scale(math.Sqrt(c), row)
+		}
+		h[i] = mat.NewSymDense(r, nil)
+		h[i].SymOuterK(1, rows.T())
+	})
+	return h
+}
+
+// solve sets dst to the preconditioned vector x, both k x d.
+func (n *span) solve(dst, x []float64) {
+	for i := range n.k {
+		for a := range n.r {
+			n.y.SetVec(i*n.r+a, inner(x[i*n.d:][:n.d], n.q[a*n.d:][:n.d]))
+		}
+	}
+	change := mat.NewVecDense(n.k*n.r, n.change.RawMatrix().Data)
+	// An ill-conditioned system only makes the preconditioner less good.
+	_ = n.matrix.SolveVecTo(change, n.y)
+	change.AddScaledVec(change, -1/n.lambda1, n.y)
+	rotate(dst, n.change, n.q, n.d)
+	add(1/n.lambda1, x, dst)
+}
