@@ -49,7 +49,7 @@ func ExampleNetwork_Fit() {
 	fmt.Printf("Omega for %d tasks, chosen from %d candidates\n", fitted.Omega.SymmetricDim(), len(fitted.Tried))
 	fmt.Printf("W is %d x %d, with %d test errors\n", weights, tasks, len(fitted.Tuned.Test.Task))
 	// Output:
-	// Omega for 4 tasks, chosen from 16 candidates
+	// Omega for 4 tasks, chosen from 26 candidates
 	// W is 64 x 4, with 4 test errors
 }
 

@@ -27,7 +27,7 @@ type FitOptions struct {
 	// shares least. Infinity stands for Omega = I/m.
 	Scales []float64
 	// Steps is the number of steps that refine the covariance chosen; 0 means
-	// 10, and a negative number none.
+	// 20, and a negative number none.
 	Steps int
 	// Tune controls the choice of Lambda1. Its Workers share the multiples.
 	Tune multitask.TuneOptions
@@ -43,6 +43,8 @@ type Candidate struct {
 	Step int
 	// Tuned has W, b, Lambda1 and the errors.
 	Tuned *multitask.Tuned
+	// Soft is multitask.SoftError of the fit, by which steps are judged.
+	Soft float64
 }
 
 // Fitted is a problem solved with the covariance that a network found.
@@ -99,7 +101,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		return nil, err
 	}
 	for _, c := range refined {
-		if c.Tuned.Validation.Mean < f.Tuned.Validation.Mean {
+		if c.Soft < f.Soft {
 			f.Candidate = c
 		}
 	}
@@ -119,11 +121,9 @@ func (e *Embedding) scale(ctx context.Context, o FitOptions, report progress.Rep
 			if err != nil {
 				return err
 			}
-			tuned, err := e.refit(ctx, found, o.Tune)
-			if err != nil {
+			if tried[i], err = e.refit(ctx, Candidate{Found: found, Scale: scale}, o.Tune); err != nil {
 				return err
 			}
-			tried[i] = Candidate{Found: found, Scale: scale, Tuned: tuned}
 			report.Advance(1, "")
 			return nil
 		})
@@ -131,13 +131,15 @@ func (e *Embedding) scale(ctx context.Context, o FitOptions, report progress.Rep
 	return tried, group.Wait()
 }
 
-// refit fits with a covariance found.
-func (e *Embedding) refit(ctx context.Context, f *Found, o multitask.TuneOptions) (*multitask.Tuned, error) {
-	tuned, err := multitask.Refit(ctx, f.Omega, e.problem, o)
-	if err != nil {
-		return nil, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+// refit completes a candidate with the fit.
+func (e *Embedding) refit(ctx context.Context, c Candidate, o multitask.TuneOptions) (_ Candidate, err error) {
+	if c.Tuned, err = multitask.Refit(ctx, c.Omega, e.problem, o); err == nil {
+		c.Soft, err = multitask.SoftError(c.Tuned.Result, e.problem)
 	}
-	return tuned, nil
+	if err != nil {
+		return c, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+	}
+	return c, nil
 }
 
 // complete checks that a problem has the rows that fits are chosen by and

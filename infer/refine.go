@@ -13,12 +13,13 @@ import (
 
 const (
 	// refinements is the default number of steps.
-	refinements = 10
+	refinements = 20
 	// stride is the length of the first step, as a part of the trace of Omega.
 	stride = 0.2
 )
 
-// refine descends the validation error from a covariance. A step minimises
+// refine descends the soft error of the validation rows from a covariance; the
+// error itself is a staircase. A step minimises
 //
 //	<slope, Omega> + 1/(2 t) ||Omega - Omega_k||^2
 //
@@ -28,7 +29,7 @@ const (
 // t is half as large, and after one that does half as large again.
 func (e *Embedding) refine(ctx context.Context, from Candidate, o FitOptions, report progress.Reporter) (tried []Candidate, err error) {
 	t, slope := stride, (*mat.SymDense)(nil)
-	for k := 1; k <= o.Steps && from.Tuned.Validation.Mean > 0; k++ {
+	for k := 1; k <= o.Steps && from.Soft > 0; k++ {
 		if slope == nil {
 			if slope, err = e.slope(from.Tuned); err != nil {
 				return nil, err
@@ -45,13 +46,12 @@ func (e *Embedding) refine(ctx context.Context, from Candidate, o FitOptions, re
 			return nil, err
 		}
 		o.Tune.Lambda1 = around(from.Tuned.Params.Lambda1)
-		tuned, err := e.refit(ctx, found, o.Tune)
+		next, err := e.refit(ctx, Candidate{Found: found, Scale: from.Scale, Step: k}, o.Tune)
 		if err != nil {
 			return nil, err
 		}
-		next := Candidate{Found: found, Scale: from.Scale, Step: k, Tuned: tuned}
 		tried = append(tried, next)
-		if tuned.Validation.Mean < from.Tuned.Validation.Mean {
+		if next.Soft < from.Soft {
 			from, slope, t = next, nil, 1.5*t
 		} else {
 			t /= 2
@@ -61,7 +61,7 @@ func (e *Embedding) refine(ctx context.Context, from Candidate, o FitOptions, re
 	return tried, nil
 }
 
-// slope is the slope of the validation error at a fit, of length 1, along
+// slope is the slope of the soft error at a fit, of length 1, along
 // covariances of one trace.
 func (e *Embedding) slope(t *multitask.Tuned) (*mat.SymDense, error) {
 	slope, err := multitask.Slope(t.Result, e.problem)

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 )
@@ -35,35 +34,9 @@ func slopeProblem(s shape, seed uint64) *data.ProblemData {
 	return p
 }
 
-// softError is the validation error of a fit, with steps of the given widths,
-// one a task, for misclassified rows.
-func softError(r *Result, p *data.ProblemData, widths []float64) float64 {
-	sum := 0.0
-	for i, t := range p.Tasks {
-		v := t.ValidationSet
-		f := make([]float64, len(v.Y))
-		v.X.Mul(f, mat.Col(nil, i, r.W), 1)
-		e, distance := 0.0, 0.0
-		for j, y := range v.Y {
-			g := f[j] + r.B[i]
-			distance += math.Abs(g) / float64(len(f))
-			if t.Kind == data.Regression {
-				e += (g - y) * (g - y) / stat.PopVariance(v.Y, nil) / float64(len(f))
-			} else if widths[i] > 0 {
-				e += 1 / (1 + math.Exp(y*g/widths[i])) / float64(len(f))
-			}
-		}
-		if widths[i] == 0 {
-			widths[i] = 0.1 * distance
-		}
-		sum += e / float64(len(p.Tasks))
-	}
-	return sum
-}
-
-// Differences of the validation error between fits for neighbouring
+// Differences of the soft error between fits for neighbouring
 // covariances agree with the slope, at regular covariances and at the edge.
-func TestSlopeIsThatOfTheValidationError(t *testing.T) {
+func TestSlopeIsThatOfTheSoftError(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, s := range shapes {
 			s.n *= 2
@@ -87,28 +60,81 @@ func TestSlopeIsThatOfTheValidationError(t *testing.T) {
 					}
 					return r
 				}
-				const h = 1e-4
+				h, accuracy := 1e-4, 1e-4
+				if rank < s.m { // the error bends fast where a direction opens
+					h, accuracy = 2e-5, 0.02
+				}
 				at := fit(0)
-				widths := make([]float64, s.m)
-				softError(at, p, widths)
 				slope, err := Slope(at, p)
 				if err != nil {
 					t.Fatal(err)
 				}
 				got := dot(slope, direction)
 				// Third order, one-sided: the other side may not be feasible.
-				e := func(k float64) float64 { return softError(fit(k*h), p, widths) }
-				want := (-11*e(0) + 18*e(1) - 9*e(2) + 2*e(3)) / (6 * h)
-				accuracy := 1e-4
-				if rank < s.m {
-					accuracy = 0.02 // the error bends fast where a direction opens
+				e := func(k float64) float64 {
+					e, err := SoftError(fit(k*h), p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return e
 				}
+				want := (-11*e(0) + 18*e(1) - 9*e(2) + 2*e(3)) / (6 * h)
 				if math.Abs(got-want) > accuracy*math.Max(math.Abs(want), 0.01) {
 					t.Errorf("seed %d, %v, rank %d: slope %v, differences say %v", seed, s, rank, got, want)
 				}
 			}
 		}
 	}
+}
+
+// The soft error counts the rows on the wrong side of a boundary that is far
+// from all of them, does not depend on the scale of the predictions, and is the
+// validation error of regression.
+func TestSoftError(t *testing.T) {
+	p := slopeProblem(shape{3, 4, 40, Logistic, false}, 1)
+	train, err := Training(p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := FitFixed(t.Context(), identity(3, 1), train, 0.1, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	soft := func(r *Result) float64 {
+		e, err := SoftError(r, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	scaled := *r
+	scaled.W, scaled.B = mat.NewDense(4, 3, nil), make([]float64, 3)
+	scaled.W.Scale(50, r.W)
+	for i, b := range r.B {
+		scaled.B[i] = 50 * b
+	}
+	near(t, "of predictions 50 times as large", soft(&scaled), soft(r), 1e-12)
+	var hard []data.Samples
+	for i := range p.Tasks { // all rows the same but for a sign: all at one distance
+		v := &p.Tasks[i].ValidationSet
+		v.X = v.X.Take(make([]int, len(v.Y)))
+		hard = append(hard, *v)
+	}
+	want, err := Evaluate(r, data.Classification, hard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "of rows at one distance", soft(r), want.Mean, 1e-4)
+
+	p = slopeProblem(shape{3, 4, 40, Square, false}, 1)
+	var rows []data.Samples
+	for _, task := range p.Tasks {
+		rows = append(rows, task.ValidationSet)
+	}
+	if want, err = Evaluate(r, data.Regression, rows); err != nil {
+		t.Fatal(err)
+	}
+	near(t, "of regression", soft(r), want.Mean, 1e-12)
 }
 
 func TestSlopeNeedsValidationRows(t *testing.T) {
