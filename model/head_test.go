@@ -410,31 +410,3 @@ func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
 		}
 	}
 }
-
-// Whatever a file holds, it is refused, or its layers are sound.
-func FuzzReadHead(f *testing.F) {
-	dir := f.TempDir()
-	h := randomHead(data.Stream(8, "fuzz"), 3, 2, 2)
-	path := filepath.Join(dir, "head.safetensors")
-	if err := safetensors.WriteWith(path, nil, model.HeadArrays("", h), nil); err != nil {
-		f.Fatal(err)
-	}
-	good, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(good)
-	f.Add(good[:len(good)-3])
-	f.Add([]byte("PK\x03\x04"))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, name := range []string{"fuzz.npz", "fuzz.safetensors"} {
-			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, raw, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if head, err := model.ReadHead(path); err == nil && head.Validate() != nil {
-				t.Errorf("%s: read %s, which is not sound", name, head)
-			}
-		}
-	})
-}
