@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"l2mt/data"
 	"l2mt/data/experience/experiencetest"
 )
 
@@ -64,19 +63,41 @@ type process struct {
 	stderr bytes.Buffer // to be read when it has ended
 }
 
-func (c collection) start(t *testing.T) *process {
+func (c collection) start(t *testing.T) *process { return startProcess(t, c.args...) }
+
+// startProcess starts a command line, and ends it with the test at the latest.
+func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command("l2mt", c.args...), ended: make(chan struct{})}
-	p.Stderr = &p.stderr
-	if err := p.Start(); err != nil {
+	p := newProcess(args...)
+	if err := p.begin(t); err != nil {
 		t.Fatal(err)
+	}
+	return p
+}
+
+func newProcess(args ...string) *process {
+	p := &process{Cmd: exec.Command("l2mt", args...), ended: make(chan struct{})}
+	p.Stderr = &p.stderr
+	return p
+}
+
+func (p *process) begin(t *testing.T) error {
+	t.Helper()
+	if err := p.Start(); err != nil {
+		return err
 	}
 	go func() {
 		_ = p.Wait() // ProcessState has it all
 		close(p.ended)
 	}()
 	t.Cleanup(func() { p.stop(t, os.Kill) }) // if the test ends early
-	return p
+	return nil
+}
+
+// wait waits for the end and returns the exit code.
+func (p *process) wait() int {
+	<-p.ended
+	return p.ProcessState.ExitCode()
 }
 
 // stop sends a signal and returns the exit code, -1 for death by the signal.
@@ -85,8 +106,7 @@ func (p *process) stop(t *testing.T, s os.Signal) int {
 	if err := p.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatal(err)
 	}
-	<-p.ended
-	return p.ProcessState.ExitCode()
+	return p.wait()
 }
 
 // grow waits until a shard has grown by so many bytes or the process has ended.
@@ -143,56 +163,6 @@ func files(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// The process is killed fifty times, at its start and at work. What it had
-// recorded stays, what is there is sound, and in the end everything is as if
-// nothing had happened.
-func TestCollectKilledFiftyTimes(t *testing.T) {
-	problems := tinyProblems(t, 9)
-	uninterrupted := newCollection(t, problems)
-	mustL2mt(t, uninterrupted.args...)
-	want := uninterrupted.files(t)
-	if got := bytes.Count(uninterrupted.whole(t), []byte("\n")); got != 9*tuplesAProblem {
-		t.Fatalf("%d tuples, want %d", got, 9*tuplesAProblem)
-	}
-
-	random := data.Stream(1, "kill")
-	c := newCollection(t, problems)
-	var recorded []byte
-	for kills := 0; kills < 50; {
-		p := c.start(t)
-		if kills%5 == 0 {
-			time.Sleep(time.Duration(random.IntN(40)) * time.Millisecond)
-		} else {
-			c.grow(t, p, shard, 1+random.Int64N(4000))
-		}
-		code := p.stop(t, os.Kill)
-		now := c.whole(t)
-		if !bytes.HasPrefix(now, recorded) {
-			t.Fatalf("kill %d: what was recorded is gone", kills)
-		}
-		recorded = now
-		// A process killed at its very start may not have begun the store.
-		if _, err := os.Stat(filepath.Join(c.out, "manifest.json")); err == nil || len(now) > 0 {
-			experiencetest.MustCheck(t, c.out)
-		}
-		switch code {
-		case -1:
-			kills++
-		case exitDone: // too fast to be killed; another one
-			if d := cmp.Diff(want, c.files(t)); d != "" {
-				t.Errorf("after %d kills: %s", kills, d)
-			}
-			c, recorded = newCollection(t, problems), nil
-		default:
-			t.Fatalf("kill %d: exit code %d\n%s", kills, code, &p.stderr)
-		}
-	}
-	mustL2mt(t, c.args...)
-	if d := cmp.Diff(want, c.files(t)); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestCollectInterrupted(t *testing.T) {
 	c := newCollection(t, tinyProblems(t, 12))
 	total := 12 * tuplesAProblem
@@ -219,16 +189,6 @@ func TestCollectInterrupted(t *testing.T) {
 	}
 }
 
-// SIGTERM is how batch systems take a machine away.
-func TestCollectTerminated(t *testing.T) {
-	c := newCollection(t, tinyProblems(t, 12))
-	p := c.start(t)
-	c.grow(t, p, shard, 1)
-	if code := p.stop(t, syscall.SIGTERM); code != exitInterrupted {
-		t.Errorf("exit code %d, want %d\n%s", code, exitInterrupted, &p.stderr)
-	}
-}
-
 func TestCollectorsSideBySide(t *testing.T) {
 	problems := tinyProblems(t, 12)
 	c := newCollection(t, problems)
@@ -249,50 +209,6 @@ func TestCollectorsSideBySide(t *testing.T) {
 	whole := newCollection(t, problems)
 	mustL2mt(t, whole.args...)
 	if d := cmp.Diff(whole.files(t), c.files(t)); d != "" {
-		t.Error(d)
-	}
-}
-
-// A limit on the size of files stands for a full disk.
-func TestCollectOnFullDisk(t *testing.T) {
-	problems := tinyProblems(t, 3)
-	c := newCollection(t, problems)
-	const blocks = 100 // of 512 bytes; some shells count more
-	cmd := exec.Command("sh", append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec l2mt "$@"`, blocks), "sh"}, c.args...)...)
-	raw, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitFailed || !strings.Contains(string(raw), shard+": file too large") {
-		t.Errorf("%v, want exit code %d\n%s", err, exitFailed, raw)
-	}
-	if n := len(c.whole(t)); n == 0 {
-		t.Error("nothing was recorded before the disk was full")
-	}
-	experiencetest.MustCheck(t, c.out)
-	mustL2mt(t, c.args...)
-	whole := newCollection(t, problems)
-	mustL2mt(t, whole.args...)
-	if d := cmp.Diff(whole.files(t), c.files(t)); d != "" {
-		t.Error(d)
-	}
-}
-
-func TestCollectIntoReadOnlyDirectory(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may write anywhere")
-	}
-	problems := tinyProblems(t, 1)
-	c := newCollection(t, problems)
-	mustL2mt(t, c.args...)
-	before := files(t, c.out)
-	if err := os.Chmod(c.out, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	defer os.Chmod(c.out, 0o755)
-	code, stdout, stderr := l2mt(t, append(c.args, "--shard", "0/2")...)
-	if code != exitFailed || stdout != "" || !strings.Contains(stderr, "permission denied") {
-		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
-	if d := cmp.Diff(before, files(t, c.out)); d != "" {
 		t.Error(d)
 	}
 }

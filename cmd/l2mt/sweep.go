@@ -251,7 +251,7 @@ func (s *sweep) plan(r *setup) (*plan, error) {
 	}{filepath.Base(p.network.path), filepath.Base(p.problems.path)})
 	p.tasks = []task{
 		{p.problems, "drawing problems", func() error { return s.draw(p) }},
-		{p.experience, "trying covariances", func() error { return s.collect(p) }},
+		{p.experience, "trying covariances", func() error { return s.collect(s.stage, p) }},
 		{p.network, "training", func() error { return s.train(p, config) }},
 		{p.baselines, "fitting the models", func() error { _, err := s.evaluateModels(p); return err }},
 		{p.evaluation, "fitting with the network's covariances", func() error { _, err := s.evaluateNetwork(p); return err }},
@@ -348,13 +348,19 @@ func (s *sweep) draw(p *plan) error {
 	return f.save(s.stage, training, test)
 }
 
-func (s *sweep) collect(p *plan) error {
+func (s *sweep) collect(e *env, p *plan) error {
 	c := p.setup.collect
 	c.Problems, c.Dataset, c.Head, c.Out, c.Workers = p.file("train"), s.Dataset, s.Head, p.experience.path, s.workers
-	return c.Run(s.stage)
+	return c.Run(e)
 }
 
 func (s *sweep) train(p *plan, config train.Config) error {
+	quiet := *s.stage
+	quiet.quiet = true // a line for every epoch of every network is too much
+	// What a file of the experience lost since it was made is made again.
+	if err := s.collect(&quiet, p); err != nil {
+		return err
+	}
 	examples, err := openExperience(s.e, p.experience.path, s.Dataset, s.Head)
 	if err != nil {
 		return err
@@ -364,8 +370,6 @@ func (s *sweep) train(p *plan, config train.Config) error {
 	} else if first > 0 {
 		examples = examples[:first]
 	}
-	quiet := *s.stage
-	quiet.quiet = true // a line for every epoch of every network is too much
 	learn := &trainCmd{Experience: p.experience.path, Head: s.Head}
 	result, err := learn.train(&quiet, p.network.path, config, examples, s.head.Clone())
 	for _, w := range result.Warnings {
