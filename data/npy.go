@@ -93,6 +93,9 @@ func readArrayHeader(r io.Reader) (header string, start int64, err error) {
 	if _, err := io.ReadFull(r, magic); err != nil || string(magic[:6]) != "\x93NUMPY" {
 		return "", 0, fmt.Errorf("%w: it begins with %q; a NumPy array begins with \"\\x93NUMPY\" and a version", ErrFormat, magic)
 	}
+	if magic[6] < 1 || magic[6] > 3 {
+		return "", 0, fmt.Errorf("%w: NumPy format version %d.%d; versions 1 to 3 are read", ErrFormat, magic[6], magic[7])
+	}
 	length := make([]byte, 2, 4)
 	if magic[6] > 1 {
 		length = length[:4]

@@ -554,6 +554,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		{"columns.npy", header("<f8", "(0, 4611686018427387904)"), "must have rows", 1 << 20},
 		{"nothing.npy", header("<f8", "(1000000000000, 0)"), "must have rows", 1 << 20},
 		{"wide.npy", header("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
+		{"newer.npy", "\x93NUMPY\x04\x00" + strings.Repeat(" ", 100), "NumPy format version 4.0; versions 1 to 3 are read", 1 << 20},
 		{"header.npy", "\x93NUMPY\x02\x00\xff\xff\xff\x7f", "claims", 1 << 20},
 		{"rows.npz", zipped(1<<40, header("<f4", "(274877906, 1000)")), "unpacks to more", 1 << 20},
 		{"claim.npz", zipped(uint64(len(header("<f4", "(4000, 1000)")))+16e6, header("<f4", "(4000, 1000)")), "cut short after 0 of 4000000", 1 << 20},
