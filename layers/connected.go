@@ -36,8 +36,10 @@ type Connected struct {
 // the last.
 type Head []Connected
 
-// In and Out are the numbers of features that go in and come out.
-func (h Head) In() int  { return h[0].In }
+// In is the number of features that go in.
+func (h Head) In() int { return h[0].In }
+
+// Out is the number of features that come out.
 func (h Head) Out() int { return h[len(h)-1].Out }
 
 // String lists the widths: "25088-4096-4096-1000". It is empty without layers.

@@ -41,6 +41,7 @@ type Fault struct {
 	Err  error
 }
 
+// Error says where the fault is and what it is.
 func (f *Fault) Error() string { return fmt.Sprintf("experience: %s:%d: %v", f.File, f.Line, f.Err) }
 
 // Unwrap returns Err.

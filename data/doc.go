@@ -1,0 +1,13 @@
+// Package data holds what multitask learning starts from: datasets with dense
+// or sparse features, multitask problems drawn from them or written by hand, and
+// the label graphs of their tasks.
+//
+// Read reads a dataset in any of the Formats. SampleProblems and GroupProblems
+// draw problems from one, LoadProblems reads them from a file, and
+// ProblemFile.Bind brings the rows to them: a ProblemData has a matrix and labels
+// for every task and split. Steps, such as tf-idf or standardising, are fitted on
+// some rows and applied to all.
+//
+// Files may come from anyone: what they say of their own size is not believed,
+// memory grows with what has been read, and errors name file, line and field.
+package data

@@ -1,0 +1,13 @@
+package modeltest_test
+
+import (
+	"testing"
+
+	"l2mt/model/modeltest"
+)
+
+// One line in a test proves a registered estimator, readout or link right, here
+// the paper's estimator with the logarithmic link.
+func Example() {
+	_ = func(t *testing.T) { modeltest.Check(t, "kernel", "log") }
+}
