@@ -1,0 +1,54 @@
+package vgg
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/model/safetensors"
+)
+
+// Whatever the file of weights, in either format, it is refused or makes a
+// network that has features of the width it says.
+func FuzzLoad(f *testing.F) {
+	tiny := Config{Name: "tiny", Size: 2, Blocks: []Block{{1, 2}}, Dense: [3]int{2, 1, 3}}
+	picture := make([]byte, tiny.Size*tiny.Size*colours)
+	for _, l := range []*library{torchvision, keras} {
+		m := randomWeights(data.Stream(1, "fuzz"), tiny, l)
+		var all []safetensors.Tensor
+		for _, name := range m.names {
+			x := safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: m.shape[name]}
+			for _, v := range m.value[name] {
+				x.Value = append(x.Value, float64(v))
+			}
+			all = append(all, x)
+		}
+		for i := range all {
+			content, err := safetensors.Encode(all[i:], nil)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(content, false)
+		}
+	}
+	f.Add([]byte("PK\x05\x06"), true)
+	f.Fuzz(func(t *testing.T, content []byte, npz bool) {
+		path := filepath.Join(t.TempDir(), "w.safetensors")
+		if npz {
+			path = filepath.Join(filepath.Dir(path), "w.npz")
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, up := range Layers() {
+			n, err := Load(path, tiny, up)
+			if err != nil {
+				continue
+			}
+			if got := features(t, n, [][]byte{picture}, 1)[0]; len(got) != tiny.Width(up) {
+				t.Errorf("%s has %d features, want %d", up, len(got), tiny.Width(up))
+			}
+		}
+	})
+}
