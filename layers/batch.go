@@ -183,9 +183,13 @@ func graphOf[T Float](s *Slot) *aggregation[T] {
 	return stackOf[T](s.batch).graph
 }
 
-// Rows is the number of stacked rows, Tasks that of tasks, Cols that of features.
-func (b *Batch) Rows() int  { return b.rows }
+// Rows is the number of stacked rows.
+func (b *Batch) Rows() int { return b.rows }
+
+// Tasks is the number of tasks.
 func (b *Batch) Tasks() int { return len(b.start) - 1 }
+
+// Cols is the number of features.
 func (b *Batch) Cols() int {
 	if b.double != nil {
 		return b.double.x.cols

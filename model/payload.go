@@ -15,10 +15,11 @@ type Payload struct {
 	made  Config // what it was prepared for
 }
 
-// Tasks is m, the number of tasks; Rows is the number of training rows of all
-// tasks together.
+// Tasks is m, the number of tasks.
 func (p *Payload) Tasks() int { return p.batch.Tasks() }
-func (p *Payload) Rows() int  { return p.batch.Rows() }
+
+// Rows is the number of training rows of all tasks together.
+func (p *Payload) Rows() int { return p.batch.Rows() }
 
 // regressionClasses is the number of classes that the targets of a regression
 // task are binned into for its label graph, between the quartiles.
