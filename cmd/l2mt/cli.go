@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,8 +75,26 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintf(stderr, "l2mt: %v\nRun \"l2mt --help\" or \"l2mt COMMAND --help\" to see what can be given.\n", err)
 		return exitUsage
 	}
-	e := &env{Context: ctx, stdout: stdout, stderr: stderr, json: c.JSON, quiet: c.Quiet}
-	return e.finish(command.Run(e))
+	results := &output{to: stdout}
+	e := &env{Context: ctx, stdout: results, stderr: stderr, json: c.JSON, quiet: c.Quiet}
+	err = command.Run(e)
+	if err == nil && results.err != nil {
+		err = fmt.Errorf("the results could not be printed: %w", results.err)
+	}
+	return e.finish(err)
+}
+
+// output remembers that something could not be written, which those who print
+// need not look at.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	o.err = cmp.Or(o.err, err)
+	return n, err
 }
 
 func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {

@@ -39,6 +39,22 @@ func l2mt(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
+// A full disk under a redirected stdout must not pass for success.
+func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"version"}, {"data", "info"}, {"--json", "data", "info"}, {"sweep", "--list"}} {
+		var errs bytes.Buffer
+		code := run(context.Background(), args, full, &errs)
+		if code != exitFailed || !strings.Contains(errs.String(), "write /dev/full: no space left on device") {
+			t.Errorf("%v: exit code %d, stderr %q", args, code, &errs)
+		}
+	}
+}
+
 func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 	parser, err := newParser(new(cli), io.Discard, io.Discard)
 	if err != nil {
