@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -55,10 +56,14 @@ func (e *Embedding) Place() Place {
 	return p
 }
 
-// NewAtlas places the problems of training.
-func NewAtlas(n *Network, problems []*data.ProblemData) (*Atlas, error) {
+// NewAtlas places the problems of training, of which one is looked at at a time.
+// Its time grows with the square of their number.
+func NewAtlas(n *Network, problems iter.Seq2[*data.ProblemData, error]) (*Atlas, error) {
 	a := &Atlas{}
-	for _, p := range problems {
+	for p, err := range problems {
+		if err != nil {
+			return nil, err
+		}
 		e, err := n.Embed(model.TrainingRows(p))
 		if err != nil {
 			return nil, err

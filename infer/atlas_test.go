@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ import (
 
 func atlas(t *testing.T, n *Network, problems ...*data.ProblemData) *Atlas {
 	t.Helper()
-	a, err := NewAtlas(n, problems)
+	a, err := NewAtlas(n, each(problems))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,4 +190,15 @@ func FuzzAtlas(f *testing.F) {
 			}
 		}
 	})
+}
+
+// each gives problems that are in memory one at a time.
+func each(problems []*data.ProblemData) iter.Seq2[*data.ProblemData, error] {
+	return func(yield func(*data.ProblemData, error) bool) {
+		for _, p := range problems {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
 }

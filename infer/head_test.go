@@ -68,8 +68,8 @@ func TestEverythingIsDoneOnTheFeaturesOfTheHead(t *testing.T) {
 	if slices.Equal(raw[0].Test.Task, evaluate(t, with, problems[:1], o)[0].Test.Task) {
 		t.Error("single-task learning does not see the features of the head")
 	}
-	a, err1 := NewAtlas(with, problems)
-	b, err2 := NewAtlas(without, made)
+	a, err1 := NewAtlas(with, each(problems))
+	b, err2 := NewAtlas(without, each(made))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

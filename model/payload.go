@@ -21,6 +21,9 @@ func (p *Payload) Tasks() int { return p.batch.Tasks() }
 // Rows is the number of training rows of all tasks together.
 func (p *Payload) Rows() int { return p.batch.Rows() }
 
+// Bytes is the memory that the payload's numbers take.
+func (p *Payload) Bytes() int64 { return p.batch.Bytes() }
+
 // regressionClasses is the number of classes that the targets of a regression
 // task are binned into for its label graph, between the quartiles.
 const regressionClasses = 4

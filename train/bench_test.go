@@ -1,13 +1,11 @@
 package train
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"testing"
 
 	"l2mt/data"
-	"l2mt/data/progress"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -28,7 +26,7 @@ func TestMemoryStaysFlatOverTenThousandSteps(t *testing.T) {
 	examples := made(1, 4, 3, 2, 6, 3)
 	c := config(t, "default", examples)
 	c.Epochs = 1e6 // the rate hardly falls
-	tr, err := newTrainer(c, ready(t, examples), Options{})
+	tr, err := newTrainer(c, shelved(t, c.Model, examples), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +74,7 @@ func BenchmarkStep(b *testing.B) {
 					}
 					examples = append(examples, e)
 				}
-				ready, err := prepare(context.Background(), c.Model, examples, nil, 0, progress.Silent())
-				if err != nil {
-					b.Fatal(err)
-				}
-				t, err := newTrainer(c, ready, Options{})
+				t, err := newTrainer(c, shelved(b, c.Model, examples), Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -96,7 +90,7 @@ func BenchmarkStep(b *testing.B) {
 }
 
 // thin keeps a share of the entries, and stores them sparse.
-func thin(b *testing.B, uniform func() float64, s *data.Samples, density float64) {
+func thin(b testing.TB, uniform func() float64, s *data.Samples, density float64) {
 	b.Helper()
 	if density == 1 {
 		return

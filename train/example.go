@@ -2,10 +2,9 @@ package train
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
+	"hash"
 	"slices"
 
 	"l2mt/data"
@@ -20,44 +19,58 @@ type Example struct {
 	Tuples  []model.Tuple
 }
 
-// prepared is an example, or one tuple of it, ready for the graphs.
-type prepared struct {
-	Example
-	payload *model.Payload
+// Source is where a run's examples come from. Only the one at hand has to be in
+// memory.
+type Source interface {
+	// Len is the number of examples.
+	Len() int
+	// Example brings example i, from 0. The same i brings the same example every
+	// time; it is asked for by one goroutine at a time.
+	Example(i int) (Example, error)
 }
 
-// prepare drops problems without tuples and makes payloads of the others, with
-// the features that the first layers of a head make, as many as are frozen.
-func prepare(ctx context.Context, c model.Config, examples []Example, head model.Head, frozen int, report progress.Reporter) ([]prepared, error) {
+// InMemory are examples that are in memory anyway.
+type InMemory []Example
+
+// Len is the number of examples.
+func (e InMemory) Len() int { return len(e) }
+
+// Example returns example i.
+func (e InMemory) Example(i int) (Example, error) { return e[i], nil }
+
+// fill prepares the examples that have tuples, with the features that the first
+// layers of a head make, as many as are frozen.
+func (s *shelf) fill(ctx context.Context, source Source, head model.Head, frozen int, report progress.Reporter) error {
 	if frozen > 0 {
-		report.Start("features", len(examples))
+		report.Start("features", source.Len())
 		defer report.Finish()
 	}
-	var ready []prepared
-	for _, e := range examples {
+	for i := range source.Len() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := source.Example(i)
+		if err != nil {
+			return err
+		}
 		if len(e.Tuples) == 0 {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		if head != nil && e.Problem.Cols() != head.In() {
-			return nil, fmt.Errorf("train: problem %q: %w: it has %d features, but the head takes %d", e.Problem.Name, data.ErrMismatch, e.Problem.Cols(), head.In())
+			return fmt.Errorf("train: problem %q: %w: it has %d features, but the head takes %d", e.Problem.Name, data.ErrMismatch, e.Problem.Cols(), head.In())
 		}
-		p, err := model.Through(head, frozen, model.TrainingRows(e.Problem))
-		if err != nil {
-			return nil, err
+		digest(s.digest, e)
+		if e.Problem, err = model.Through(head, frozen, model.TrainingRows(e.Problem)); err != nil {
+			return err
 		}
-		payload, err := model.Prepare(c, p, nil, head[frozen:]...)
-		if err != nil {
-			return nil, err
+		if err := s.add(e); err != nil {
+			return err
 		}
-		ready = append(ready, prepared{e, payload})
 		if frozen > 0 {
 			report.Advance(1, e.Problem.Name)
 		}
 	}
-	return ready, nil
+	return nil
 }
 
 // divide keeps one problem in n, at least one, out of training.
@@ -84,9 +97,9 @@ func steps(examples []prepared, batch Batch) []prepared {
 	}
 	var single []prepared
 	for _, e := range examples {
-		for i := range e.Tuples {
+		for i := range e.outcomes {
 			s := e
-			s.Tuples = e.Tuples[i : i+1]
+			s.first, s.outcomes = i, e.outcomes[i:i+1]
 			single = append(single, s)
 		}
 	}
@@ -96,25 +109,22 @@ func steps(examples []prepared, batch Batch) []prepared {
 // capacity is the size of the largest step.
 func capacity(steps []prepared) (size model.Capacity) {
 	for _, s := range steps {
-		size.Rows = max(size.Rows, s.payload.Rows())
-		size.Tasks = max(size.Tasks, s.payload.Tasks())
-		size.Tuples = max(size.Tuples, len(s.Tuples))
+		size.Rows = max(size.Rows, s.rows)
+		size.Tasks = max(size.Tasks, s.tasks)
+		size.Tuples = max(size.Tuples, len(s.outcomes))
 	}
 	return size
 }
 
 func outcomes(examples ...prepared) (o []float64) {
 	for _, e := range examples {
-		for _, t := range e.Tuples {
-			o = append(o, t.O)
-		}
+		o = append(o, e.outcomes...)
 	}
 	return o
 }
 
-// digest identifies what a run learns from: training rows and tuples.
-func digest(examples []prepared) string {
-	h := sha256.New()
+// digest adds what a run learns from an example: training rows and tuples.
+func digest(h hash.Hash, e Example) {
 	var b []byte
 	add := func(parts ...any) {
 		for _, p := range parts {
@@ -122,47 +132,66 @@ func digest(examples []prepared) string {
 			h.Write(b)
 		}
 	}
-	for _, e := range examples {
-		add(int64(len(e.Problem.Tasks)), int64(len(e.Tuples)))
-		for _, t := range e.Problem.Tasks {
-			add([]byte(t.Kind), int64(t.TrainSet.X.Rows()), t.TrainSet.Y)
-			for i := range t.TrainSet.X.Rows() {
-				r := t.TrainSet.X.Row(i)
-				add(int64(len(r.Value)), r.Index, r.Value)
-			}
-		}
-		for _, t := range e.Tuples {
-			add(t.Omega, t.O)
+	add(int64(len(e.Problem.Tasks)), int64(len(e.Tuples)))
+	for _, t := range e.Problem.Tasks {
+		add([]byte(t.Kind), int64(t.TrainSet.X.Rows()), t.TrainSet.Y)
+		for i := range t.TrainSet.X.Rows() {
+			r := t.TrainSet.X.Row(i)
+			add(int64(len(r.Value)), r.Index, r.Value)
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	for _, t := range e.Tuples {
+		add(t.Omega, t.O)
+	}
 }
 
-// Examples brings experience together with the problems that it was made on.
-// Tuples that failed are left out; tuples of a problem that is not given are
-// an error. Fingerprint is that of the problems' dataset.
-func Examples(store *experience.Store, problems []*data.ProblemData, fingerprint string) ([]Example, error) {
-	examples := make([]Example, len(problems))
-	place := map[string]int{}
-	for i, p := range problems {
-		id, err := experience.ProblemID(p.Problem, fingerprint)
-		if err != nil {
-			return nil, fmt.Errorf("train: %w", err)
-		}
-		examples[i].Problem, place[id] = p, i
-	}
-	records, _, err := store.Load() // in canonical order; torn lines are being written
+// stored is experience that stays in its store until it is asked for.
+type stored struct {
+	index *experience.Index
+	ids   []string // of the problems
+	bind  func(i int) (*data.ProblemData, error)
+}
+
+// Stored brings experience together with the problems that it was made on, of
+// which bind brings the data. Tuples that failed are left out; tuples of a
+// problem that is not given are an error. Fingerprint is that of the problems'
+// dataset.
+func Stored(store *experience.Store, problems []*data.Problem, bind func(i int) (*data.ProblemData, error), fingerprint string) (Source, error) {
+	index, err := store.Index()
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	for _, r := range records {
-		i, ok := place[r.ProblemID]
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("train: %w: there is experience on problem %q (%s), which is not among the %d problems given", data.ErrMismatch, r.Problem, r.ProblemID, len(problems))
-		case r.Status == experience.OK:
-			examples[i].Tuples = append(examples[i].Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O})
+	s := &stored{index: index, bind: bind}
+	given := map[string]bool{}
+	for _, p := range problems {
+		id, err := experience.ProblemID(p, fingerprint)
+		if err != nil {
+			return nil, fmt.Errorf("train: %w", err)
+		}
+		s.ids, given[id] = append(s.ids, id), true
+	}
+	for id, name := range index.Problems() {
+		if !given[id] {
+			return nil, fmt.Errorf("train: %w: there is experience on problem %q (%s), which is not among the %d problems given", data.ErrMismatch, name, id, len(problems))
 		}
 	}
-	return examples, nil
+	return s, nil
+}
+
+// Len is the number of problems.
+func (s *stored) Len() int { return len(s.ids) }
+
+// Example brings a problem with its tuples in canonical order.
+func (s *stored) Example(i int) (e Example, err error) {
+	records, err := s.index.Records(s.ids[i])
+	if err != nil {
+		return e, fmt.Errorf("train: %w", err)
+	}
+	for _, r := range records {
+		if r.Status == experience.OK {
+			e.Tuples = append(e.Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O})
+		}
+	}
+	e.Problem, err = s.bind(i)
+	return e, err
 }

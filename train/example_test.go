@@ -1,6 +1,7 @@
 package train
 
 import (
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"testing"
@@ -11,18 +12,37 @@ import (
 	"l2mt/model"
 )
 
-func ready(t testing.TB, examples []Example) []prepared {
+// shelved puts examples on a shelf.
+func shelved(t testing.TB, c model.Config, examples []Example) *shelf {
 	t.Helper()
-	p, err := prepare(t.Context(), config(t, "default", examples).Model, examples, nil, 0, progress.Silent())
+	s, err := newShelf(c, nil, 0, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	if err := s.fill(t.Context(), InMemory(examples), nil, 0, progress.Silent()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func ready(t testing.TB, examples []Example) []prepared {
+	t.Helper()
+	return shelved(t, config(t, "default", examples).Model, examples).examples
+}
+
+// content is what the graphs take of a prepared example.
+func (p prepared) content(t testing.TB) (*model.Payload, []model.Tuple) {
+	t.Helper()
+	payload, tuples, err := p.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return payload, tuples
 }
 
 func names(examples []prepared) (n []string) {
 	for _, e := range examples {
-		n = append(n, e.Problem.Name)
+		n = append(n, e.name)
 	}
 	return n
 }
@@ -66,12 +86,12 @@ func TestProblemsWithoutTuplesAreLeftOut(t *testing.T) {
 
 func TestAStepTakesOneTupleOrAllOfAProblem(t *testing.T) {
 	examples := ready(t, made(1, 3, 4, 2, 6, 3))
-	examples[1].Tuples = examples[1].Tuples[:1]
+	examples[1].outcomes = examples[1].outcomes[:1]
 	for batch, want := range map[Batch][]int{ByProblem: {4, 1, 4}, ByTuple: {1, 1, 1, 1, 1, 1, 1, 1, 1}} {
 		s := steps(examples, batch)
 		var sizes []int
 		for _, step := range s {
-			sizes = append(sizes, len(step.Tuples))
+			sizes = append(sizes, len(step.outcomes))
 		}
 		if !slices.Equal(sizes, want) || !slices.Equal(outcomes(s...), outcomes(examples...)) {
 			t.Errorf("batch %s: steps of %v tuples, want %v, of the same outcomes", batch, sizes, want)
@@ -87,7 +107,11 @@ func TestTheDigestSeesTrainingRowsAndTuplesOnly(t *testing.T) {
 	sum := func(change func(e []Example)) string {
 		examples := made(1, 3, 2, 2, 6, 3)
 		change(examples)
-		return digest(ready(t, examples))
+		h := sha256.New()
+		for _, e := range examples {
+			digest(h, e)
+		}
+		return string(h.Sum(nil))
 	}
 	plain := sum(func([]Example) {})
 	for name, change := range map[string]func(e []Example){
@@ -156,27 +180,37 @@ func TestExamplesJoinRecordsWithTheirProblems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples, err := Examples(store, problems, fingerprint)
-	if err != nil {
-		t.Fatal(err)
+	open := func(n int, fingerprint string) (Source, error) {
+		var plain []*data.Problem
+		for _, p := range problems[:n] {
+			plain = append(plain, p.Problem)
+		}
+		return Stored(store, plain, func(i int) (*data.ProblemData, error) { return problems[i], nil }, fingerprint)
 	}
-	for i, want := range [][]float64{{1.1}, nil, {0.8, 0.9}} {
+	source, err := open(3, fingerprint)
+	if err != nil || source.Len() != 3 {
+		t.Fatal(source, err)
+	}
+	for i, want := range [][]float64{{1.1}, nil, {0.9, 0.8}} { // in canonical order
+		e, err := source.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var o []float64
-		for _, tuple := range examples[i].Tuples {
+		for _, tuple := range e.Tuples {
 			o = append(o, tuple.O)
 			if !slices.Equal(tuple.Omega, []float64{0.5, 0.1, 0.1, 0.5}) {
 				t.Errorf("problem %d: Omega is %v", i, tuple.Omega)
 			}
 		}
-		slices.Sort(o)
-		if examples[i].Problem != problems[i] || !slices.Equal(o, want) {
+		if e.Problem != problems[i] || !slices.Equal(o, want) {
 			t.Errorf("problem %d has the outcomes %v, want %v", i, o, want)
 		}
 	}
-	if _, err := Examples(store, problems[:2], fingerprint); !errors.Is(err, data.ErrMismatch) {
+	if _, err := open(2, fingerprint); !errors.Is(err, data.ErrMismatch) {
 		t.Errorf("experience on a problem that is not given: the error is %v", err)
 	}
-	if _, err := Examples(store, problems, "other"); !errors.Is(err, data.ErrMismatch) {
+	if _, err := open(3, "other"); !errors.Is(err, data.ErrMismatch) {
 		t.Errorf("problems on another dataset: the error is %v", err)
 	}
 }

@@ -1,12 +1,10 @@
 package train
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"l2mt/data/progress"
 	"l2mt/model/safetensors"
 )
 
@@ -32,11 +30,7 @@ func FuzzState(f *testing.F) {
 	f.Add(good[:len(good)-9], `{"schema":2,"config":[]}`)
 	f.Add([]byte{}, `{"schema":1,"metrics":[],"best":0}`)
 	f.Add(good, `null`)
-	ready, err := prepare(context.Background(), c.Model, examples, nil, 0, progress.Silent())
-	if err != nil {
-		f.Fatal(err)
-	}
-	at, err := newTrainer(c, ready, Options{Out: f.TempDir()})
+	at, err := newTrainer(c, shelved(f, c.Model, examples), Options{Out: f.TempDir()})
 	if err != nil {
 		f.Fatal(err)
 	}

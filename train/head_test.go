@@ -123,7 +123,7 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 		for left := 100; ; left-- {
 			ctx, stop := context.WithCancel(t.Context())
 			steps := 0
-			_, err := Run(ctx, c, examples, Options{Out: cut, Head: start(), Progress: &stepCounter{step: func() {
+			_, err := Run(ctx, c, InMemory(examples), Options{Out: cut, Head: start(), Progress: &stepCounter{step: func() {
 				if steps++; steps == 2 {
 					stop()
 				}
@@ -156,11 +156,11 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 		}
 
 		// What the run depends on must be the same.
-		if _, err := Run(t.Context(), c, examples, Options{Out: cut, Head: someHead(3, widths(examples)...)}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "another head") {
+		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: someHead(3, widths(examples)...)}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "another head") {
 			t.Errorf("another head: the error is %v", err)
 		}
 		c.HeadRate *= 2
-		if _, err := Run(t.Context(), c, examples, Options{Out: cut, Head: start()}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "lr_head is 0.001 there and 0.002 here") {
+		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: start()}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "lr_head is 0.001 there and 0.002 here") {
 			t.Errorf("another rate: the error is %v", err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestHeadSettingsThatCannotBeAreRefused(t *testing.T) {
 		for _, train := range []TrainHead{HeadLast, HeadAll} {
 			config, head := headConfig(t, train, examples), good()
 			c.change(&config, &head)
-			if _, err := Run(t.Context(), config, examples, Options{Head: head}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			if _, err := Run(t.Context(), config, InMemory(examples), Options{Head: head}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("%s, %s: the error is %v", name, train, err)
 			}
 		}
@@ -211,7 +211,7 @@ func TestADivergingHeadIsNoticed(t *testing.T) {
 	examples := small(8)
 	c := headConfig(t, HeadLast, examples)
 	c.HeadRate = 1e38
-	_, err := Run(t.Context(), c, examples, Options{Head: someHead(1, widths(examples)...)})
+	_, err := Run(t.Context(), c, InMemory(examples), Options{Head: someHead(1, widths(examples)...)})
 	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "lr_head 1e+38") {
 		t.Errorf("the error is %v", err)
 	}
@@ -257,7 +257,7 @@ func benchmarkVGG(b *testing.B, train TrainHead) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := Run(b.Context(), c, examples, Options{Head: head, Out: filepath.Join(dir, fmt.Sprint("network", i))}); err != nil {
+		if _, err := Run(b.Context(), c, InMemory(examples), Options{Head: head, Out: filepath.Join(dir, fmt.Sprint("network", i))}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -110,7 +110,7 @@ func config(t testing.TB, preset string, examples []Example) Config {
 
 func run(t testing.TB, c Config, examples []Example, o Options) *Report {
 	t.Helper()
-	r, err := Run(t.Context(), c, examples, o)
+	r, err := Run(t.Context(), c, InMemory(examples), o)
 	if err != nil {
 		t.Fatal(err)
 	}

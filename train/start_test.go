@@ -18,7 +18,8 @@ func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) 
 		t.Fatal(err)
 	}
 	for _, e := range examples {
-		estimate, err := forward.Estimate(e.payload, e.Tuples...)
+		payload, tuples := e.content(t)
+		estimate, err := forward.Estimate(payload, tuples...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,13 +92,14 @@ func TestTheRegressionStartRecoversWhatMadeTheOutcomes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, e := range examples {
-			estimate, err := forward.Estimate(e.payload, e.Tuples...)
+		for _, e := range examples {
+			payload, tuples := e.content(t)
+			estimate, err := forward.Estimate(payload, tuples...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for q, f := range estimate.F {
-				examples[i].Tuples[q].O = n.RelativeError(f)
+				tuples[q].O = n.RelativeError(f)
 			}
 		}
 		for _, e := range c.LinearEntries() {
@@ -115,9 +117,10 @@ func TestTheRegressionStartRecoversWhatMadeTheOutcomes(t *testing.T) {
 
 func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 	examples := ready(t, small(1))
-	for i := range examples {
-		for q := range examples[i].Tuples {
-			clear(examples[i].Tuples[q].Omega)
+	for _, e := range examples {
+		_, tuples := e.content(t)
+		for q := range tuples {
+			clear(tuples[q].Omega)
 		}
 	}
 	n, err := model.NewNetwork(config(t, "default", small(1)).Model, 1)
@@ -133,10 +136,10 @@ func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
 	examples := ready(t, small(1)[:2])
 	r := data.Stream(1, "rank one")
-	for i := range examples {
-		for q := range examples[i].Tuples { // tr(Omega^2) is 1 for all of them
-			omega := examples[i].Tuples[q].Omega
-			m := examples[i].payload.Tasks()
+	for _, e := range examples {
+		_, tuples := e.content(t)
+		for q := range tuples { // tr(Omega^2) is 1 for all of them
+			omega, m := tuples[q].Omega, e.tasks
 			u, norm := make([]float64, m), 0.0
 			for j := range u {
 				u[j] = r.NormFloat64()

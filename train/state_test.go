@@ -31,7 +31,7 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 		for {
 			ctx, cancel := context.WithCancel(t.Context())
 			s := &spy{at: 1 + r.IntN(10), stop: cancel}
-			got, err := Run(ctx, c, examples, Options{Out: dir, Progress: s})
+			got, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: s})
 			cancel()
 			if s.finished != s.stages {
 				t.Errorf("batch %s: %d of %d stages are finished", batch, s.finished, s.stages)
@@ -193,13 +193,13 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	} {
 		other := c
 		change(&other)
-		_, err := Run(t.Context(), other, examples, Options{Out: dir})
+		_, err := Run(t.Context(), other, InMemory(examples), Options{Out: dir})
 		if !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: the error is %v", want, err)
 		}
 	}
 	examples[3].Tuples = examples[3].Tuples[1:]
-	if _, err := Run(t.Context(), c, examples, Options{Out: dir}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "other experience") {
+	if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "other experience") {
 		t.Errorf("other experience: the error is %v", err)
 	}
 	for name, content := range files(t, dir) {
@@ -215,7 +215,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if _, err := Run(ctx, c, examples, Options{Out: dir, Progress: &spy{at: 10, stop: cancel}}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: &spy{at: 10, stop: cancel}}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, StateFile)
@@ -227,7 +227,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := Run(t.Context(), c, examples, Options{Out: dir})
+		_, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir})
 		return err
 	}
 	refused := func(what string, content []byte) {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -24,6 +25,11 @@ type Options struct {
 	Head model.Head
 	// Out is the directory for the network and the state. Empty keeps nothing.
 	Out string
+	// Memory limits, in bytes, what is kept in memory of the examples as the graphs
+	// take them; 0 means no limit. With one, all of it is in a file in Out, or in
+	// the directory for temporary files, and read again when it is needed. Beside
+	// it there is the dataset, the graph, and the example at hand.
+	Memory int64
 	// Provenance is stored in the network.
 	Provenance map[string]string
 	// Progress hears of every step, an epoch being a stage. Nil means nobody.
@@ -49,7 +55,7 @@ type Report struct {
 // Run trains a network on examples, or goes on with the run that it finds in
 // o.Out, where no other process may be training (ErrLocked). After a cancelled
 // context, the state of which is saved, the same call goes on to the same bytes.
-func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report, error) {
+func Run(ctx context.Context, c Config, source Source, o Options) (*Report, error) {
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -60,13 +66,8 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 	if o.Progress == nil {
 		o.Progress = progress.Silent()
 	}
-	ready, err := prepare(ctx, c.Model, examples, o.Head, c.TrainHead.frozen(o.Head), o.Progress)
-	if err != nil {
-		return nil, err
-	}
-	t, err := newTrainer(c, ready, o)
-	if err != nil {
-		return nil, err
+	if o.Memory < 0 {
+		return nil, fmt.Errorf("train: %w: a memory of %d bytes; 0 means no limit", ErrConfig, o.Memory)
 	}
 	if o.Out != "" {
 		unlock, err := lock(o.Out)
@@ -74,6 +75,19 @@ func Run(ctx context.Context, c Config, examples []Example, o Options) (*Report,
 			return nil, err
 		}
 		defer unlock()
+	}
+	frozen := c.TrainHead.frozen(o.Head)
+	s, err := newShelf(c.Model, o.Head[frozen:], o.Memory, o.Out)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if err := s.fill(ctx, source, o.Head, frozen, o.Progress); err != nil {
+		return nil, err
+	}
+	t, err := newTrainer(c, s, o)
+	if err != nil {
+		return nil, err
 	}
 	if err := t.resume(); err != nil {
 		return nil, err
@@ -118,10 +132,10 @@ type trainer struct {
 	state   state
 }
 
-func newTrainer(c Config, examples []prepared, o Options) (*trainer, error) {
-	t := &trainer{config: c, options: o, embedding: map[string]bool{}, digest: digest(examples)}
+func newTrainer(c Config, s *shelf, o Options) (*trainer, error) {
+	t := &trainer{config: c, options: o, embedding: map[string]bool{}, digest: hex.EncodeToString(s.digest.Sum(nil))}
 	var err error
-	if t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed); err != nil {
+	if t.training, t.heldOut, err = divide(s.examples, c.HeldOut, c.Seed); err != nil {
 		return nil, err
 	}
 	t.steps = steps(t.training, c.Batch)
@@ -239,7 +253,11 @@ func (t *trainer) learn(s prepared) (model.Step, error) {
 
 // compute is the loss of a step and its gradient, all of it finite.
 func (t *trainer) compute(s prepared, step int) (model.Step, error) {
-	result, err := t.graph.Step(t.network.Params, s.payload, s.Tuples)
+	payload, tuples, err := s.load()
+	if err != nil {
+		return model.Step{}, err
+	}
+	result, err := t.graph.Step(t.network.Params, payload, tuples)
 	if err != nil {
 		return result, err
 	}
@@ -254,13 +272,13 @@ func (t *trainer) compute(s prepared, step int) (model.Step, error) {
 			if i >= len(parts)-len(result.Gradient) {
 				p.Name = "the gradient of " + p.Name
 			}
-			return result, t.diverged(fmt.Sprintf("%s is not finite at step %d, on problem %q", p.Name, step+1, s.Problem.Name))
+			return result, t.diverged(fmt.Sprintf("%s is not finite at step %d, on problem %q", p.Name, step+1, s.name))
 		}
 	}
 	for _, l := range result.Head {
 		for _, g := range [][]float32{l.W, l.B} {
 			if slices.ContainsFunc(g, func(v float32) bool { return notFinite(float64(v)) }) {
-				return result, t.diverged(fmt.Sprintf("the gradient of the head is not finite at step %d, on problem %q", step+1, s.Problem.Name))
+				return result, t.diverged(fmt.Sprintf("the gradient of the head is not finite at step %d, on problem %q", step+1, s.name))
 			}
 		}
 	}
@@ -319,19 +337,22 @@ func (t *trainer) agreement(examples []prepared) (a Agreement, err error) {
 	direction := t.network.Direction()
 	var allF, allO []float64
 	for _, e := range examples {
-		estimate, err := t.forward.Estimate(e.payload, e.Tuples...)
+		payload, tuples, err := e.load()
+		if err != nil {
+			return a, err
+		}
+		estimate, err := t.forward.Estimate(payload, tuples...)
 		if err != nil {
 			return a, err
 		}
 		if slices.ContainsFunc(estimate.F, notFinite) {
-			return a, t.diverged(fmt.Sprintf("the estimate f is not finite after the last step, on problem %q", e.Problem.Name))
+			return a, t.diverged(fmt.Sprintf("the estimate f is not finite after the last step, on problem %q", e.name))
 		}
 		for q := range estimate.F {
 			estimate.F[q] *= direction
 		}
-		o := outcomes(e)
-		a.Within += spearman(estimate.F, o) / float64(len(examples))
-		allF, allO = append(allF, estimate.F...), append(allO, o...)
+		a.Within += spearman(estimate.F, e.outcomes) / float64(len(examples))
+		allF, allO = append(allF, estimate.F...), append(allO, e.outcomes...)
 	}
 	a.Overall = spearman(allF, allO)
 	return a, nil

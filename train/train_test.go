@@ -145,7 +145,8 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	var v []float64
 	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
 	for _, e := range training {
-		estimate, err := forward.Estimate(e.payload, e.Tuples...)
+		payload, tuples := e.content(t)
+		estimate, err := forward.Estimate(payload, tuples...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +195,8 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	for epoch := 1; epoch <= c.Epochs; epoch++ {
 		loss, residual := 0.0, 0.0
 		for _, i := range shuffle(c.Seed, epoch, len(training)) {
-			s, err := graph.Step(p, training[i].payload, training[i].Tuples)
+			payload, tuples := training[i].content(t)
+			s, err := graph.Step(p, payload, tuples)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -233,7 +235,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 // With f, v and the direction of the link negated the network says the same.
 func TestCorrelationsFollowTheDirectionOfTheLink(t *testing.T) {
 	examples := small(4)
-	tr, err := newTrainer(config(t, "default", examples), ready(t, examples), Options{})
+	tr, err := newTrainer(config(t, "default", examples), shelved(t, config(t, "default", examples).Model, examples), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +295,7 @@ func TestTwoTrainersSideBySideDoNotMeet(t *testing.T) {
 			if i == 2 {
 				mine.Model.DType, mine.Batch = layers.Float32, ByTuple // another one at the same time
 			}
-			if _, err := Run(t.Context(), mine, examples, Options{Out: dir}); err != nil {
+			if _, err := Run(t.Context(), mine, InMemory(examples), Options{Out: dir}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -350,7 +352,7 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 		}
 	}
 	stop := errors.New("enough")
-	if _, err := Run(t.Context(), c, examples, Options{Epoch: func([]Metrics) error { return stop }}); !errors.Is(err, stop) {
+	if _, err := Run(t.Context(), c, InMemory(examples), Options{Epoch: func([]Metrics) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("the error of Epoch becomes %v", err)
 	}
 }
@@ -363,7 +365,7 @@ func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
 	c := config(t, "paper", examples)
 	c.Model.DType, c.Rate, c.EmbeddingRate = layers.Float32, 1e30, 1e30
 	s := &spy{}
-	_, err := Run(t.Context(), c, examples, Options{Out: dir, Progress: s})
+	_, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir, Progress: s})
 	if !errors.Is(err, ErrDiverged) {
 		t.Fatalf("the error is %v", err)
 	}
@@ -392,17 +394,21 @@ func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
 	}
 }
 
+func named(examples []Example, name string) Example {
+	return examples[slices.IndexFunc(examples, func(e Example) bool { return e.Problem.Name == name })]
+}
+
 func TestDataThatIsNotFiniteIsFoundBeforeTraining(t *testing.T) {
 	examples := small(1)
 	training, _, err := divide(ready(t, examples), 6, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := training[2].Problem // the steps before it take six tuples each
+	bad := named(examples, training[2].name).Problem // the steps before it take six tuples each
 	bad.Tasks[1].TrainSet.X.Row(4).Value[2] = float32(math.NaN())
 	c := config(t, "paper", examples)
 	c.Model.Activation = layers.ActIdentity // ReLU may hide it
-	_, err = Run(t.Context(), c, examples, Options{})
+	_, err = Run(t.Context(), c, InMemory(examples), Options{})
 	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), fmt.Sprintf("step 13, on problem %q", bad.Name)) {
 		t.Errorf("the error is %v", err)
 	}
@@ -422,7 +428,7 @@ func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
 	examples := small(1)
 	c := config(t, "default", examples)
 	c.Model.Estimator = "cusp"
-	_, err := Run(t.Context(), c, examples, Options{})
+	_, err := Run(t.Context(), c, InMemory(examples), Options{})
 	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "the gradient of cusp is not finite at step 1") {
 		t.Errorf("the error is %v", err)
 	}
@@ -462,7 +468,8 @@ func TestAnEstimateThatDoesNotOrderHeldOutProblemsIsWarnedOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range heldOut {
+	for _, p := range heldOut {
+		e := named(examples, p.name)
 		for q := range e.Tuples {
 			e.Tuples[q].O = 1 / e.Tuples[q].O
 		}
@@ -493,7 +500,7 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	} {
 		c := config(t, "default", examples)
 		change(&c)
-		_, err := Run(t.Context(), c, examples, Options{})
+		_, err := Run(t.Context(), c, InMemory(examples), Options{})
 		if !(errors.Is(err, ErrConfig) || errors.Is(err, model.ErrConfig)) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
@@ -506,7 +513,7 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 			examples[i].Tuples[q].O = 1
 		}
 	}
-	if _, err := Run(t.Context(), config(t, "default", examples), examples, Options{}); !errors.Is(err, model.ErrConfig) {
+	if _, err := Run(t.Context(), config(t, "default", examples), InMemory(examples), Options{}); !errors.Is(err, model.ErrConfig) {
 		t.Errorf("equal outcomes: the error is %v", err)
 	}
 }
@@ -515,7 +522,7 @@ func TestACancelledRunSaysSo(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	examples := small(1)
-	if _, err := Run(ctx, config(t, "default", examples), examples, Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, config(t, "default", examples), InMemory(examples), Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

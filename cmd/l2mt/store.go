@@ -250,10 +250,10 @@ func rebased(out string, dirs ...string) (map[string]*data.ProblemFile, error) {
 	return kept, nil
 }
 
-// openExperience reads experience with the problems that it was made on. With a
+// openExperience opens experience with the problems that it was made on. With a
 // head, whose input these are, the tuples may have been made on what it makes of
 // them, or on the problems as they are.
-func openExperience(e *env, dir, dataset, head string) ([]train.Example, error) {
+func openExperience(e *env, dir, dataset, head string) (train.Source, error) {
 	store, err := experience.Open(dir)
 	if err != nil {
 		return nil, err
@@ -263,7 +263,8 @@ func openExperience(e *env, dir, dataset, head string) ([]train.Example, error) 
 		return nil, err
 	}
 	made, through := store.Manifest().Dataset, false
-	var problems []*data.ProblemData
+	var problems []*data.Problem
+	var bind []func() (*data.ProblemData, error) // the problems
 	for _, file := range files {
 		// The problem files that collect keeps may refer to data anywhere: the
 		// manifest pins its content.
@@ -274,18 +275,15 @@ func openExperience(e *env, dir, dataset, head string) ([]train.Example, error) 
 		if through, err = set.madeOn(made, head); err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
-		for i := range set.Len() {
-			p, err := set.Problem(i)
-			if err != nil {
-				return nil, err
-			}
+		for i, p := range set.file.Problems {
 			problems = append(problems, p)
+			bind = append(bind, func() (*data.ProblemData, error) { return set.Problem(i) })
 		}
 	}
 	if head != "" && !through {
 		e.remark("warning: the tuples of %s were made on the features as they are in the dataset, not on those of the head: l2mt collect --head makes such", dir)
 	}
-	return train.Examples(store, problems, made.SHA256)
+	return train.Stored(store, problems, func(i int) (*data.ProblemData, error) { return bind[i]() }, made.SHA256)
 }
 
 // madeOn checks that experience was made on the problems, and tells whether they

@@ -365,10 +365,10 @@ func (s *sweep) train(p *plan, config train.Config) error {
 	if err != nil {
 		return err
 	}
-	if first := p.training.First; first > len(examples) {
-		return fmt.Errorf("%w: [training] first: %d; the experience has %d problems", errUsage, first, len(examples))
+	if first := p.training.First; first > examples.Len() {
+		return fmt.Errorf("%w: [training] first: %d; the experience has %d problems", errUsage, first, examples.Len())
 	} else if first > 0 {
-		examples = examples[:first]
+		examples = firstOf{examples, first}
 	}
 	learn := &trainCmd{Experience: p.experience.path, Head: s.Head}
 	result, err := learn.train(&quiet, p.network.path, config, examples, s.head.Clone())
@@ -377,6 +377,14 @@ func (s *sweep) train(p *plan, config train.Config) error {
 	}
 	return err
 }
+
+// firstOf are the first n examples.
+type firstOf struct {
+	train.Source
+	n int
+}
+
+func (f firstOf) Len() int { return f.n }
 
 func (s *sweep) evaluateModels(p *plan) ([]infer.Outcome, error) {
 	return s.evaluate(p, p.baselines, nil, s.models)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -103,6 +104,7 @@ type trainCmd struct {
 	Out        string          `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
 	Config     kong.ConfigFlag `help:"TOML file with settings named as these flags are; flags win."`
 	Resume     bool            `help:"Insist that there is a run to go on with."`
+	Memory     byteSize        `placeholder:"SIZE" help:"Memory for problems as the graph takes them and for their tuples, such as 512MiB; what does not fit is read from a file in --out, time and again. 0, the default, keeps all in memory. The results are the same."`
 	Seeds      int             `default:"1" help:"Train that many networks, with seeds from --seed on, in folders seed-N."`
 	trainFlags `embed:""`
 }
@@ -123,7 +125,11 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	features := examples[0].Problem.Cols()
+	first, err := examples.Example(0)
+	if err != nil {
+		return err
+	}
+	features := first.Problem.Cols()
 	head, err := openHead(c.Head, features)
 	if err != nil {
 		return err
@@ -144,7 +150,7 @@ func (c *trainCmd) Run(e *env) error {
 			e.remark("seed %d, %d of %d", config.Seed, i+1, c.Seeds)
 		}
 		if i > 0 { // training changes the head
-			if head, err = openHead(c.Head, examples[0].Problem.Cols()); err != nil {
+			if head, err = openHead(c.Head, first.Problem.Cols()); err != nil {
 				return err
 			}
 		}
@@ -179,7 +185,7 @@ type used struct {
 	Versions   versions     `json:"versions"`
 }
 
-func (c *trainCmd) train(e *env, out string, config train.Config, examples []train.Example, head layers.Head) (trained, error) {
+func (c *trainCmd) train(e *env, out string, config train.Config, examples train.Source, head layers.Head) (trained, error) {
 	if c.Resume {
 		if _, err := os.Stat(filepath.Join(out, train.StateFile)); err != nil {
 			return trained{}, fmt.Errorf("--resume: there is no run to go on with: %w", err)
@@ -198,7 +204,7 @@ func (c *trainCmd) train(e *env, out string, config train.Config, examples []tra
 		provenance["head"] = use.Head
 	}
 	report, err := train.Run(e, config, examples, train.Options{
-		Head: head, Out: out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
+		Head: head, Out: out, Memory: int64(c.Memory), Progress: e.reporter(), Epoch: keep, Provenance: provenance,
 	})
 	if err != nil {
 		return trained{}, err
@@ -214,24 +220,52 @@ func (c *trainCmd) train(e *env, out string, config train.Config, examples []tra
 		saveAtlas(out, report.Network, examples))
 }
 
-// saveAtlas keeps where the problems of the experience lie, beside the network
-// that sees them there.
-func saveAtlas(dir string, of *model.Network, examples []train.Example) error {
+// atlasSize bounds the problems of an atlas, all of which are compared with each
+// other.
+const atlasSize = 1000
+
+// saveAtlas keeps where problems of the experience lie, evenly spread over it,
+// beside the network that sees them there.
+func saveAtlas(dir string, of *model.Network, examples train.Source) error {
 	network, err := infer.NewNetwork(of)
 	if err != nil {
 		return err
 	}
-	var problems []*data.ProblemData
-	for _, x := range examples {
-		if len(x.Tuples) > 0 {
-			problems = append(problems, x.Problem)
+	n := examples.Len()
+	size := min(n, atlasSize)
+	atlas, err := infer.NewAtlas(network, func(yield func(*data.ProblemData, error) bool) {
+		for i := range size {
+			x, err := examples.Example(i * n / size)
+			if (err != nil || len(x.Tuples) > 0) && !yield(x.Problem, err) {
+				return
+			}
 		}
-	}
-	atlas, err := infer.NewAtlas(network, problems)
+	})
 	if err != nil {
 		return err
 	}
 	return atlas.Save(dir)
+}
+
+// byteSize is a number of bytes, written with or without a unit.
+type byteSize int64
+
+// UnmarshalText reads a number with a unit of 2^10, 2^20, ... bytes.
+func (b *byteSize) UnmarshalText(text []byte) error {
+	number, unit := strings.TrimRight(string(text), "KMGTiB"), 1.0
+	if s := string(text)[len(number):]; s != "" && s != "B" {
+		power := slices.Index([]string{"", "KiB", "MiB", "GiB", "TiB"}, s)
+		if power < 0 {
+			return fmt.Errorf("%q is no size: the units are B, KiB, MiB, GiB and TiB", text)
+		}
+		unit = math.Pow(1024, float64(power))
+	}
+	size, err := strconv.ParseFloat(number, 64)
+	if size *= unit; err != nil || !(size >= 0 && size < math.MaxInt64) {
+		return fmt.Errorf("%q is no size: it must be a number of bytes, or such as 512MiB", text)
+	}
+	*b = byteSize(size)
+	return nil
 }
 
 func writeMetrics(path string, metrics []train.Metrics) error {

@@ -45,6 +45,9 @@ func (s *CSR[T]) Rows() int { return len(s.ptr) - 1 }
 // Cols returns the number of columns.
 func (s *CSR[T]) Cols() int { return s.cols }
 
+// NNZ returns the number of entries.
+func (s *CSR[T]) NNZ() int { return len(s.idx) }
+
 // A csrKernel sets rows of Y to those of S L, or adds them to Y. Entry ptr[0] of
 // S is at idx[0] and val[0]; the last vector of columns has cols.
 type csrKernel[T Float] func(rows int, ptr, idx *int32, val, l *T, ldl int, y *T, ldy, cols int, add bool)

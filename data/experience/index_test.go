@@ -1,0 +1,88 @@
+package experience_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+)
+
+// The index gives what Load gives, problem by problem, wherever the records are.
+func TestTheIndexFindsTheRecordsOfEveryProblem(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	shards := map[string][]*experience.Record{}
+	for i := range uint64(5) {
+		for q, r := range experiencetest.Problem(i, fmt.Sprint("p", 4-i), 2+int(i), "mtrl", "snr2") {
+			name := fmt.Sprint("s", (q+int(i))%3)
+			shards[name] = append([]*experience.Record{r}, shards[name]...)
+		}
+	}
+	for name, records := range shards {
+		experiencetest.Write(t, dir, name, records...)
+	}
+	last := filepath.Join(dir, "s2.jsonl")
+	f, err := os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"id":"`); err != nil { // somebody is writing
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]*experience.Record{}
+	for _, r := range load(t, dir) {
+		want[r.ProblemID] = append(want[r.ProblemID], r)
+	}
+	store, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := store.Index()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]*experience.Record{}
+	for id, name := range index.Problems() {
+		if got[id], err = index.Records(id); err != nil {
+			t.Fatal(err)
+		}
+		if len(got[id]) > 0 && got[id][0].Problem != name {
+			t.Errorf("%s is called %q and %q", id, name, got[id][0].Problem)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" || len(want) != 5 {
+		t.Errorf("%d problems: %s", len(want), d)
+	}
+	if records, err := index.Records("nobody"); len(records) > 0 || err != nil {
+		t.Errorf("a problem that is not there has %v, %v", records, err)
+	}
+
+	// A line that has changed since is not read as good.
+	text, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/3] ^= 1
+	if err := os.WriteFile(last, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var faults []error
+	for id := range index.Problems() {
+		_, err := index.Records(id)
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); !errors.Is(err, experience.ErrChecksum) {
+		t.Errorf("a changed line: %v", err)
+	}
+	if _, err := store.Index(); !errors.Is(err, experience.ErrChecksum) {
+		t.Errorf("the index of a changed line: %v", err)
+	}
+}
