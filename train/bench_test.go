@@ -2,10 +2,12 @@ package train
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/progress"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -19,30 +21,50 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-func TestMemoryStaysFlatOverTenThousandSteps(t *testing.T) {
+// With L2MT_LONG in the environment these are 100,000 steps:
+//
+//	L2MT_LONG=1 go test -v -run StaysFlat -timeout 1h ./train ./train/collect
+func TestMemoryStaysFlatOverManySteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten thousand steps")
 	}
+	steps := 5000
+	if os.Getenv("L2MT_LONG") != "" {
+		steps = 50000
+	}
 	examples := made(1, 4, 3, 2, 6, 3)
 	c := config(t, "default", examples)
-	c.Epochs = 1e6 // the rate hardly falls
-	tr, err := newTrainer(c, shelved(t, c.Model, examples), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	learn := func(steps int) uint64 {
-		for i := range steps {
-			if _, err := tr.learn(tr.steps[i%len(tr.steps)]); err != nil {
-				t.Fatal(err)
-			}
+	c.Epochs = 1e6                           // the rate hardly falls
+	for _, limit := range []int64{0, 2000} { // with one problem in memory at a time
+		s, err := newShelf(c.Model, nil, limit, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
 		}
-		return heap()
-	}
-	before := learn(1000)
-	after := learn(10000)
-	t.Logf("%d kB after 1,000 steps, %d kB after 11,000", before>>10, after>>10)
-	if after > before+256<<10 {
-		t.Errorf("the heap grows from %d to %d bytes over 10,000 steps", before, after)
+		defer s.close()
+		if err := s.fill(t.Context(), InMemory(examples), nil, 0, progress.Silent()); err != nil {
+			t.Fatal(err)
+		}
+		tr, err := newTrainer(c, s, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		learn := func(steps int) (bytes uint64, goroutines int) {
+			for i := range steps {
+				if _, err := tr.learn(tr.steps[i%len(tr.steps)]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return heap(), runtime.NumGoroutine()
+		}
+		before, few := learn(steps / 10)
+		after, many := learn(steps)
+		t.Logf("limit %d: %d kB and %d goroutines after %d steps, %d kB and %d goroutines %d steps later", limit, before>>10, few, steps/10, after>>10, many, steps)
+		if after > before+256<<10 {
+			t.Errorf("the heap grows from %d to %d bytes over %d steps", before, after, steps)
+		}
+		if many > few {
+			t.Errorf("%d goroutines become %d over %d steps", few, many, steps)
+		}
 	}
 }
 

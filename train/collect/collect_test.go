@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -261,6 +262,43 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 	if d := cmp.Diff(want, merged(t, dir)); d != "" {
 		t.Error(d)
+	}
+}
+
+// What grows with the tuples is what the writer knows of each of them: its id. With
+// L2MT_LONG in the environment there are 10,000 tuples.
+func TestMemoryStaysFlatOverManyTuples(t *testing.T) {
+	n := 40
+	if os.Getenv("L2MT_LONG") != "" {
+		n = 1000
+	}
+	problems, ref := sample(t, n)
+	type use struct {
+		heap       uint64
+		goroutines int
+	}
+	var uses []use // after every tenth of the tuples
+	watch := &reporter{advance: func(done int) {
+		if done%n != 0 {
+			return
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		uses = append(uses, use{m.HeapAlloc, runtime.NumGoroutine()})
+	}}
+	c := open(t, experiencetest.Dir(t), small, ref)
+	_, err := c.Run(t.Context(), problems, collect.Options{Workers: 2, Progress: watch})
+	if err := errors.Join(err, c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	first, last := uses[1], uses[len(uses)-2] // the workers are at work
+	t.Logf("from tuple %d to tuple %d: %d kB and %d goroutines, %d kB and %d goroutines", 2*n, 9*n, first.heap>>10, first.goroutines, last.heap>>10, last.goroutines)
+	if room := uint64(512<<10 + 7*n*256); last.heap > first.heap+room {
+		t.Errorf("the heap grows from %d to %d bytes over %d tuples", first.heap, last.heap, 7*n)
+	}
+	if last.goroutines > first.goroutines+2 { // a tuple's own may be at work
+		t.Errorf("%d goroutines become %d", first.goroutines, last.goroutines)
 	}
 }
 
