@@ -62,13 +62,20 @@ func decimals(f infer.Float) string {
 	return strings.Replace(strconv.FormatFloat(float64(f), 'f', 4, 64), "-0.0000", "0.0000", 1)
 }
 
+// secondsFile has the times of an evaluation, by method, or of an inference. They
+// are kept apart from the results, so that equal runs give equal files.
+const secondsFile = "seconds.json"
+
 // saveTable writes a table as JSON, CSV and a bar chart, and the errors problem
-// by problem as CSV. Times are left out: equal runs give equal files.
+// by problem as CSV.
 func saveTable(dir string, table *infer.Table) error {
-	timeless := *table
+	timeless, seconds := *table, map[string]float64{}
 	timeless.Rows = slices.Clone(table.Rows)
-	for i := range timeless.Rows {
-		timeless.Rows[i].Seconds = 0
+	for i, row := range table.Rows {
+		timeless.Rows[i].Seconds, seconds[row.Title] = 0, row.Seconds
+	}
+	if err := saveJSON(filepath.Join(dir, secondsFile), seconds); err != nil {
+		return err
 	}
 	if err := saveJSON(filepath.Join(dir, "table.json"), timeless); err != nil {
 		return err
@@ -79,7 +86,8 @@ func saveTable(dir string, table *infer.Table) error {
 	if err := saveCSV(filepath.Join(dir, "problems.csv"), problemRows(table)); err != nil {
 		return err
 	}
-	return plotTable(filepath.Join(dir, "table.png"), table)
+	picture, err := plotTable(table)
+	return savePicture(filepath.Join(dir, "table.png"), picture, err)
 }
 
 func tableRows(table *infer.Table) [][]string {
@@ -133,10 +141,9 @@ func saveJSON(path string, v any) error {
 
 // plotTable draws the relative errors as bars from 1, which is single-task
 // learning, with their standard errors.
-func plotTable(path string, table *infer.Table) error {
-	p := plot.New()
-	p.Title.Text = fmt.Sprintf("Test error relative to single-task learning, problems: %d", len(table.Problems))
-	p.X.Label.Text = "mean over problems of the relative error, with standard error (left of 1 is better)"
+func plotTable(table *infer.Table) (*picture, error) {
+	p := newPlot(fmt.Sprintf("Test error relative to single-task learning, problems: %d", len(table.Problems)),
+		"mean over problems of the relative error, with standard error (left of 1 is better)", "")
 	p.X.Tick.Marker = shiftedTicks{by: 1}
 	p.Add(plotter.NewGrid())
 	var models, network plotter.Values
@@ -162,12 +169,12 @@ func plotTable(path string, table *infer.Table) error {
 		names = append(names, r.Title)
 	}
 	if len(names) == 0 {
-		return nil // no error of single-task learning to refer to
+		return nil, nil // no error of single-task learning to refer to
 	}
 	for i, values := range []plotter.Values{models, network} {
 		bars, err := plotter.NewBarChart(values, vg.Points(12))
 		if err != nil {
-			return fmt.Errorf("plot %s: %w", path, err)
+			return nil, err
 		}
 		bars.Horizontal, bars.LineStyle.Width = true, 0
 		bars.Color = []color.Color{color.Gray{Y: 170}, palette[0]}[i]
@@ -175,13 +182,13 @@ func plotTable(path string, table *infer.Table) error {
 	}
 	bars, err := plotter.NewXErrorBars(whiskers)
 	if err != nil {
-		return fmt.Errorf("plot %s: %w", path, err)
+		return nil, err
 	}
 	p.Add(bars)
 	p.NominalY(names...)
 	p.Y.Min, p.Y.Max = -0.7, float64(len(names))-0.3
-	p.X.Padding, p.Title.Padding = vg.Points(8), vg.Points(8)
-	return savePlots(path, 9*vg.Inch, vg.Length(1.2+0.28*float64(len(names)))*vg.Inch, p)
+	p.X.Padding = vg.Points(8)
+	return &picture{9 * vg.Inch, vg.Length(1.2+0.28*float64(len(names))) * vg.Inch, []*plot.Plot{p}}, nil
 }
 
 // shiftedTicks labels an axis with its values plus a constant.

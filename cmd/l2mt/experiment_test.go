@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -187,16 +188,36 @@ func TestScalingKeepsDistancesOfThePlane(t *testing.T) {
 	}
 }
 
-func TestLabelsAreClearOfEachOther(t *testing.T) {
-	all := plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}
-	var placed plotter.XYs
-	for range 5 {
-		placed = append(placed, clearOf(plotter.XY{X: 0.5, Y: 0.5}, placed, all))
+// However many names there are at one place, those that are written do not cover
+// each other, and the first one always is.
+func TestNamesAreClearOfEachOther(t *testing.T) {
+	names := placed{across: 600, up: 500}
+	for i := range 30 {
+		names.add(fmt.Sprintf("task %d", i), plotter.XY{X: 0.5, Y: 0.5}, 9)
 	}
-	for i, a := range placed {
-		for _, b := range placed[:i] {
-			if math.Abs(a.Y-b.Y) < 0.0199 {
-				t.Errorf("labels at %v and %v", a, b)
+	if n := len(names.labels); n < 2 || n > 10 || names.labels[0].Labels[0] != "task 0" {
+		t.Fatalf("%d names are written, the first is %s", n, names.labels[0].Labels[0])
+	}
+	for i, a := range names.labels {
+		for _, b := range names.labels[:i] {
+			if apart := math.Abs(float64(a.Offset.Y - b.Offset.Y)); apart < 9 {
+				t.Errorf("%s and %s, of 9 points, are %v points apart", a.Labels[0], b.Labels[0], apart)
+			}
+		}
+	}
+}
+
+// Neighbours differ in colour.
+func TestNeighboursDifferInColour(t *testing.T) {
+	var points plotter.XYs
+	for i := range 2 * len(palette) {
+		points = append(points, plotter.XY{X: float64(100 * (i % 2)), Y: float64(i / 2)}) // two heaps, by turns
+	}
+	colour := apart(points)
+	for i := range points {
+		for j := range i {
+			if i%2 == j%2 && colour[i] == colour[j] {
+				t.Errorf("points %v and %v of one heap have colour %d", points[i], points[j], colour[i])
 			}
 		}
 	}

@@ -127,34 +127,36 @@ func FuzzPictures(f *testing.F) {
 	f.Add(swept, []byte(`{}`))
 	f.Add(swept, []byte(`{"axes":[{"label":"x"},{"label":"y"}],"rows":[{"at":["a","b"],"title":"m","relative":1},{"at":[],"relative":1e308}],"show":["x"]}`))
 	f.Fuzz(func(t *testing.T, kind int, raw []byte) {
-		picture := filepath.Join(t.TempDir(), "picture.svg")
+		path := filepath.Join(t.TempDir(), "picture.svg")
+		var drawn *picture
 		var err error
 		switch uint(kind) % kinds {
 		case metrics:
 			var m []train.Metrics
 			if m, err = parseMetrics(raw); err == nil {
-				err = plotTraining(picture, m)
+				drawn, err = plotTraining(m)
 			}
 		case table:
 			var table infer.Table
 			if err = parseJSON(raw, &table); err == nil {
-				err = plotTable(picture, &table)
+				drawn, err = plotTable(&table)
 			}
 		case result:
 			var r inferred
 			if err = parseJSON(raw, &r); err == nil {
-				err = plotCorrelations(picture, r.Tasks, r.views())
+				drawn, err = plotCorrelations(r.Tasks, r.views())
 			}
 		case swept:
 			var r sweepResult
 			if err = parseJSON(raw, &r); err == nil {
-				err = plotSweep(picture, &r)
+				drawn, err = plotSweep(&r)
 			}
 			if err == nil && len(r.Correlations) > 0 {
-				err = plotCase(picture, &r)
+				correlations, err := plotCase(&r)
+				_ = savePicture(path, correlations, err)
 			}
 		}
-		_ = err // an error is as good as a picture
+		_ = savePicture(path, drawn, err) // an error is as good as a picture
 	})
 }
 

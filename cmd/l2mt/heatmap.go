@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -16,18 +15,21 @@ import (
 
 // plotCorrelations draws the correlations of tasks as heat maps side by side,
 // blue for -1 and red for 1 whatever the values are, the first task on top.
-func plotCorrelations(path string, tasks []string, views []*view) error {
+func plotCorrelations(tasks []string, views []*view) (*picture, error) {
 	var maps []*plot.Plot
 	for _, v := range views {
 		p, err := correlationMap("Task correlations\n"+v.title(), tasks, v.Correlation)
 		if err != nil {
-			return fmt.Errorf("plot %s: %w", path, err)
+			return nil, err
 		}
 		maps = append(maps, p)
 	}
 	side := vg.Length(max(2.5, min(0.6*float64(len(tasks)), 0.2*float64(len(tasks))+6))) * vg.Inch
-	return savePlots(path, vg.Length(len(maps))*(side+3*vg.Inch), side+2.5*vg.Inch, maps...)
+	return &picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}, nil
 }
+
+// narrowest is the least width of a cell.
+const narrowest = 0.5 * vg.Inch
 
 func correlationMap(title string, tasks []string, correlation [][]float64) (*plot.Plot, error) {
 	colours := moreland.SmoothBlueRed()
@@ -35,9 +37,7 @@ func correlationMap(title string, tasks []string, correlation [][]float64) (*plo
 	colours.SetMax(1)
 	cells := plotter.NewHeatMap(square(correlation), colours.Palette(255))
 	cells.Min, cells.Max = -1, 1
-	p := plot.New()
-	p.Title.Text = title
-	p.Title.Padding = vg.Points(8)
+	p := newPlot(title, "", "")
 	p.Add(cells)
 	if len(tasks) > 12 { // their numbers would not fit into the cells
 		p.Title.Text += "\nblue is -1, grey 0, red 1"
@@ -52,8 +52,12 @@ func correlationMap(title string, tasks []string, correlation [][]float64) (*plo
 	slices.Reverse(upwards)
 	p.NominalY(upwards...)
 	p.NominalX(tasks...)
-	p.X.Tick.Label.Rotation = 0.6
-	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = text.XRight, text.YCenter
+	for _, name := range tasks {
+		if p.X.Tick.Label.Width(name) > narrowest { // it would run into the next one
+			p.X.Tick.Label.Rotation = 0.6
+			p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = text.XRight, text.YCenter
+		}
+	}
 	return p, nil
 }
 
@@ -80,6 +84,7 @@ func cellNumbers(s square) (*plotter.Labels, error) {
 	}
 	for i := range numbers.TextStyle {
 		at := cells.XYs[i]
+		numbers.TextStyle[i].Font, numbers.TextStyle[i].Color = sans(10), color.Gray{Y: 20}
 		if math.Abs(s.Z(int(at.X), int(at.Y))) > 0.7 { // on a dark cell
 			numbers.TextStyle[i].Color = color.White
 		}

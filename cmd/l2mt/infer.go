@@ -29,7 +29,7 @@ import (
 type inferCmd struct {
 	Network      string `required:"" type:"existingdir" help:"Trained network."`
 	problemFlags `embed:""`
-	Out          string `type:"path" help:"Directory for predictions.csv, omega.json, correlation.png and result.json; with several problems, one folder for each."`
+	Out          string `type:"path" help:"Directory for predictions.csv, omega.json, correlation.png, embedding.json, seconds.json and result.json; with several problems, one folder for each."`
 	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
 	Select       bool   `help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
 	Score        string `type:"path" placeholder:"FILE" help:"Estimate the error of given covariances instead: a JSON list of {\"name\": ..., \"omega\": [[...]]}."`
@@ -143,6 +143,7 @@ type inferred struct {
 
 	problem *data.ProblemData
 	result  *multitask.Result
+	place   infer.Place
 }
 
 // view is a covariance with what the network says about it.
@@ -251,7 +252,7 @@ func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *
 	if err != nil {
 		return nil, err
 	}
-	r := &inferred{Problem: p.Name, problem: embedding.Problem(), Seconds: &phases{Embedding: embedding.Seconds}}
+	r := &inferred{Problem: p.Name, problem: embedding.Problem(), place: embedding.Place(), Seconds: &phases{Embedding: embedding.Seconds}}
 	for _, t := range p.Tasks {
 		r.Tasks = append(r.Tasks, t.Name)
 	}
@@ -457,6 +458,9 @@ func (r *inferred) writeNearest(w io.Writer) {
 	}
 }
 
+// embeddingFile has the tasks' embeddings, for the map of tasks in a report.
+const embeddingFile = "embedding.json"
+
 // save writes the result to a directory, each file whole or not at all.
 func (r *inferred) save(dir string) error {
 	if dir == "" {
@@ -472,13 +476,20 @@ func (r *inferred) save(dir string) error {
 	if err := saveJSON(filepath.Join(dir, "omega.json"), omega); err != nil {
 		return err
 	}
-	if err := plotCorrelations(filepath.Join(dir, "correlation.png"), r.Tasks, r.views()); err != nil {
+	picture, err := plotCorrelations(r.Tasks, r.views())
+	if err := savePicture(filepath.Join(dir, "correlation.png"), picture, err); err != nil {
 		return err
 	}
 	if r.result != nil {
 		if err := saveCSV(filepath.Join(dir, "predictions.csv"), r.predictions()); err != nil {
 			return err
 		}
+	}
+	if err := saveJSON(filepath.Join(dir, embeddingFile), r.place); err != nil {
+		return err
+	}
+	if err := saveJSON(filepath.Join(dir, secondsFile), r.Seconds); err != nil {
+		return err
 	}
 	timeless := *r
 	timeless.Seconds = nil

@@ -160,7 +160,8 @@ func TestHeatMaps(t *testing.T) {
 		}
 		v.Correlation[0][0], v.Correlation[m-1][m-1] = 1, -1
 		path := filepath.Join(t.TempDir(), "map.png")
-		if err := plotCorrelations(path, tasks, []*view{v, v}); err != nil {
+		drawn, err := plotCorrelations(tasks, []*view{v, v})
+		if err := savePicture(path, drawn, err); err != nil {
 			t.Fatal(err)
 		}
 		raw, err := os.ReadFile(path)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"html/template"
 	"image/color"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -36,12 +38,26 @@ type series struct {
 	dashed bool
 }
 
-func newPlot(title, x, y string, lines ...series) (*plot.Plot, error) {
+// newPlot is an empty plot in the style of all.
+func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.TextStyle.Font.Size = font.Length(13)
-	p.Title.Padding = vg.Points(6)
+	p.Title.Padding = vg.Points(8)
+	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		s.Font = sans(10)
+	}
+	p.Title.TextStyle.Font = sans(13)
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
+	return p
+}
+
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans", Size: size}
+}
+
+// newLinePlot is a plot of lines.
+func newLinePlot(title, x, y string, lines ...series) (*plot.Plot, error) {
+	p := newPlot(title, x, y)
 	p.Y.Tick.Marker = plainTicks{}
 	p.Add(plotter.NewGrid())
 	for i, s := range lines {
@@ -66,7 +82,7 @@ func newPlot(title, x, y string, lines ...series) (*plot.Plot, error) {
 }
 
 // plotTraining draws the loss, the correlations and the scalars over epochs.
-func plotTraining(path string, metrics []train.Metrics) error {
+func plotTraining(metrics []train.Metrics) (*picture, error) {
 	column := func(name string, f func(m train.Metrics) float64) series {
 		s := series{name: name}
 		for _, m := range metrics {
@@ -103,16 +119,16 @@ func plotTraining(path string, metrics []train.Metrics) error {
 		{"Rank correlation of f with the relative error", correlations},
 		{"Parameters above the embeddings", scalars},
 	} {
-		p, err := newPlot(d.title, "epoch", "", d.lines...)
+		p, err := newLinePlot(d.title, "epoch", "", d.lines...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.X.Tick.Marker = wholeTicks{}
 		plots = append(plots, p)
 	}
 	logarithmic(&plots[0].Y)
 	plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
-	return savePlots(path, 15*vg.Inch, 5*vg.Inch, plots...)
+	return &picture{15 * vg.Inch, 5 * vg.Inch, plots}, nil
 }
 
 // logarithmic shows whole decades around the values, which must be positive.
@@ -155,34 +171,76 @@ func (wholeTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// savePlots draws plots side by side, each with its legend below it, as PNG or
-// SVG by the end of the file's name.
-func savePlots(path string, width, height vg.Length, plots ...*plot.Plot) error {
-	for _, p := range plots {
-		for _, a := range []*plot.Axis{&p.X, &p.Y} {
-			if err := drawable(a); err != nil {
-				return fmt.Errorf("plot %s: %w", path, err)
-			}
-		}
+// picture is plots to be drawn side by side, each with its legend below it. A nil
+// picture is one of nothing.
+type picture struct {
+	width, height vg.Length
+	plots         []*plot.Plot
+}
+
+// savePicture writes what a function that plots returns, as PNG or SVG by the
+// end of the file's name.
+func savePicture(path string, p *picture, err error) error {
+	if err == nil && p != nil {
+		err = p.save(path)
 	}
-	var canvas interface {
-		vg.CanvasSizer
-		io.WriterTo
-	}
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png":
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(110))}
-	case ".svg":
-		canvas = vgsvg.New(width, height)
-	default:
-		return fmt.Errorf("plot %s: %w: pictures are written as .png or .svg", path, errUsage)
-	}
-	drawPlots(draw.New(canvas), plots)
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
+	if err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
 	}
-	return atomic.WriteFile(path, b.Bytes())
+	return nil
+}
+
+func (p *picture) save(path string) error {
+	var raw []byte
+	var err error
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png":
+		raw, err = p.on(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(110))})
+	case ".svg":
+		c := vgsvg.New(p.width, p.height)
+		paper := draw.New(c)
+		paper.SetColor(color.White)
+		paper.Fill(paper.Rectangle.Path())
+		raw, err = p.on(c)
+		raw = withFonts(raw)
+	default:
+		return fmt.Errorf("%w: pictures are written as .png or .svg", errUsage)
+	}
+	if err != nil {
+		return err
+	}
+	return atomic.WriteFile(path, raw)
+}
+
+// inline is the picture as part of a page: what is black has the colour of the
+// text around it, and there is no paper under it.
+func (p *picture) inline() (template.HTML, error) {
+	raw, err := p.on(vgsvg.New(p.width, p.height))
+	if err != nil {
+		return "", err
+	}
+	svg := withFonts(raw[bytes.Index(raw, []byte("<svg")):])
+	// Where a page is narrower than this, the picture is moved, not made smaller.
+	svg = bytes.Replace(svg, []byte("<svg"), fmt.Appendf(nil, "<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points()), 1)
+	return template.HTML(bytes.ReplaceAll(svg, []byte("#000000"), []byte("currentColor"))), nil
+}
+
+// on draws on a canvas and returns the file that comes of it.
+func (p *picture) on(c interface {
+	vg.CanvasSizer
+	io.WriterTo
+}) ([]byte, error) {
+	if err := p.draw(draw.New(c)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	_, err := c.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+// withFonts names fonts of the same widths, for readers who lack the first.
+func withFonts(svg []byte) []byte {
+	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif"))
 }
 
 // largest is what numbers in a picture may come to: ticks of larger ones overflow.
@@ -201,18 +259,26 @@ func drawable(a *plot.Axis) error {
 	return nil
 }
 
-func drawPlots(whole draw.Canvas, plots []*plot.Plot) {
+func (p *picture) draw(whole draw.Canvas) error {
 	below := vg.Length(0) // the height of the highest legend
-	legends := make([]plot.Legend, len(plots))
-	for i, p := range plots {
-		below = max(below, p.Legend.Rectangle(whole).Size().Y)
-		legends[i], p.Legend = p.Legend, plot.NewLegend()
+	plots := make([]*plot.Plot, len(p.plots))
+	for i, of := range p.plots {
+		for _, a := range []*plot.Axis{&of.X, &of.Y} {
+			if err := drawable(a); err != nil {
+				return err
+			}
+		}
+		below = max(below, of.Legend.Rectangle(whole).Size().Y)
+		bare := *of
+		bare.Legend, bare.BackgroundColor = plot.NewLegend(), nil
+		plots[i] = &bare
 	}
 	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Points(20), PadTop: vg.Points(6), PadBottom: vg.Points(10), PadLeft: vg.Points(6), PadRight: vg.Points(14)}
 	for i, tile := range plot.Align([][]*plot.Plot{plots}, tiles, draw.Crop(whole, 0, 0, below, 0))[0] {
 		plots[i].Draw(tile)
 		under := plots[i].DataCanvas(tile)
 		under.Min.Y, under.Max.Y = whole.Min.Y, whole.Min.Y+below+tiles.PadBottom/2
-		legends[i].Draw(under)
+		p.plots[i].Legend.Draw(under)
 	}
+	return nil
 }

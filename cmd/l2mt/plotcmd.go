@@ -5,21 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image/color"
 	"io"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
-
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/plot"
-	rainbow "gonum.org/v1/plot/palette"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"l2mt/data"
 	"l2mt/infer"
@@ -40,9 +28,12 @@ type plotFlags struct {
 	Out string `required:"" type:"path" help:"Picture to write, as .png or .svg."`
 }
 
-// drawn says where the picture is.
-func (f *plotFlags) drawn(e *env, err error) error {
-	if err != nil {
+// save writes what a function that plots returned, and says where.
+func (f *plotFlags) save(e *env, p *picture, err error) error {
+	if p == nil && err == nil {
+		err = fmt.Errorf("%w: single-task learning makes no error there, so nothing is relative to it", data.ErrInvalid)
+	}
+	if err := savePicture(f.Out, p, err); err != nil {
 		return err
 	}
 	return e.print(map[string]string{"picture": f.Out}, func(w io.Writer) { fmt.Fprintln(w, f.Out) })
@@ -55,16 +46,28 @@ type plotTrainingCmd struct {
 }
 
 func (c *plotTrainingCmd) Run(e *env) error {
-	path := filepath.Join(c.Dir, "metrics.jsonl")
-	raw, err := os.ReadFile(path)
+	metrics, err := readMetrics(c.Dir)
 	if err != nil {
 		return err
 	}
+	picture, err := plotTraining(metrics)
+	return c.save(e, picture, err)
+}
+
+// metricsFile is where a training run keeps its metrics.
+const metricsFile = "metrics.jsonl"
+
+func readMetrics(dir string) ([]train.Metrics, error) {
+	path := filepath.Join(dir, metricsFile)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
 	metrics, err := parseMetrics(raw)
 	if err != nil {
-		return fmt.Errorf("%s: %w: %w", path, data.ErrFormat, err)
+		return nil, fmt.Errorf("%s: %w: %w", path, data.ErrFormat, err)
 	}
-	return c.drawn(e, plotTraining(c.Out, metrics))
+	return metrics, nil
 }
 
 // parseMetrics reads the metrics of the start and of all epochs, which have the
@@ -101,7 +104,8 @@ func (c *plotTableCmd) Run(e *env) error {
 	if err := c.load("table.json", &table); err != nil {
 		return err
 	}
-	return c.drawn(e, plotTable(c.Out, &table))
+	picture, err := plotTable(&table)
+	return c.save(e, picture, err)
 }
 
 type plotCorrelationCmd struct {
@@ -113,7 +117,8 @@ func (c *plotCorrelationCmd) Run(e *env) error {
 	if err := c.load("result.json", &r); err != nil {
 		return err
 	}
-	return c.drawn(e, plotCorrelations(c.Out, r.Tasks, r.views()))
+	picture, err := plotCorrelations(r.Tasks, r.views())
+	return c.save(e, picture, err)
 }
 
 type plotSweepCmd struct {
@@ -126,17 +131,19 @@ func (c *plotSweepCmd) Run(e *env) error {
 	if err := c.load(sweepFile, &r); err != nil {
 		return err
 	}
-	switch {
-	case !c.Correlation:
-		return c.drawn(e, plotSweep(c.Out, &r))
-	case len(r.Correlations) == 0:
-		return fmt.Errorf("%w: %s: the sweep has no case study", errUsage, c.Dir)
+	plot := plotSweep
+	if c.Correlation {
+		plot = plotCase
 	}
-	return c.drawn(e, plotCase(c.Out, &r))
+	picture, err := plot(&r)
+	return c.save(e, picture, err)
 }
 
 type plotEmbeddingCmd struct {
 	plotFlags `embed:""`
+	Problem   string `type:"path" placeholder:"FILE" help:"Problem file with tasks to show among those of training."`
+	Name      string `help:"Name of one problem of the file; by default all are taken."`
+	dataFlags `embed:""`
 }
 
 func (c *plotEmbeddingCmd) Run(e *env) error {
@@ -144,143 +151,33 @@ func (c *plotEmbeddingCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return c.drawn(e, plotEmbedding(c.Out, atlas))
-}
-
-// plotEmbedding draws the tasks of an atlas in the plane, by classical scaling
-// of their distances. Tasks of one name, which differ in their rows, share a
-// colour, and their name stands at their mean.
-func plotEmbedding(path string, atlas *infer.Atlas) error {
-	var names []string
-	var e [][]float32
-	for _, p := range atlas.Problems {
-		names, e = append(names, p.Tasks...), append(e, p.E...)
-	}
-	at, kept, err := scaled(e)
-	if err != nil {
-		return fmt.Errorf("plot %s: %w", path, err)
-	}
-	groups := map[string]plotter.XYs{}
-	for i, name := range names {
-		groups[name] = append(groups[name], at[i])
-	}
-	p := plot.New()
-	p.Title.Text = fmt.Sprintf("%d training tasks as the network sees them", len(names))
-	p.Title.Padding, p.Title.TextStyle.Font.Size = vg.Points(8), 13
-	p.X.Label.Text = fmt.Sprintf("first coordinate (the two keep %.0f %% of the squared distances; a task and its mirror image are one)", 100*kept)
-	p.Y.Label.Text = "second coordinate"
-	p.Add(plotter.NewGrid())
-	colours := rainbow.Rainbow(len(groups), 0, 0.9, 0.9, 0.7, 1).Colors()
-	var placed plotter.XYs
-	var labels []plot.Plotter // above all marks
-	for i, name := range slices.Sorted(maps.Keys(groups)) {
-		mean := centre(groups[name])
-		if err := drawGroup(p, groups[name], mean, colours[i]); err != nil {
-			return fmt.Errorf("plot %s: %w", path, err)
-		}
-		mean = clearOf(mean, placed, at)
-		placed = append(placed, mean)
-		label, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{mean}, Labels: []string{name}})
-		if err != nil {
-			return fmt.Errorf("plot %s: %w", path, err)
-		}
-		style := &label.TextStyle[0]
-		style.Color, style.Font.Size = colours[i], 10
-		style.XAlign, style.YAlign = text.XCenter, text.YBottom
-		label.Offset.Y = vg.Points(3)
-		labels = append(labels, label)
-	}
-	p.Add(labels...)
-	p.X.Padding, p.Y.Padding = vg.Points(10), vg.Points(10)
-	return savePlots(path, 9*vg.Inch, 8*vg.Inch, p)
-}
-
-// drawGroup draws tasks of one name, tied to their mean.
-func drawGroup(p *plot.Plot, tasks plotter.XYs, mean plotter.XY, c color.Color) error {
-	for _, t := range tasks {
-		tie, err := plotter.NewLine(plotter.XYs{mean, t})
-		if err != nil {
+	var places []infer.Place
+	if c.Problem != "" {
+		if places, err = c.places(); err != nil {
 			return err
 		}
-		tie.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(0.4)}
-		p.Add(tie)
 	}
-	marks, err := plotter.NewScatter(tasks)
+	picture, err := plotEmbedding(atlas, places...)
+	return c.save(e, picture, err)
+}
+
+// places are where the network sees the problems of the file.
+func (c *plotEmbeddingCmd) places() (places []infer.Place, err error) {
+	network, err := loadNetwork(c.Dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	marks.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
-	p.Add(marks)
-	return nil
-}
-
-// clearOf moves the place of a label up or down, as little as needed, until it
-// covers no other one. The size of a label is taken as a share of the picture.
-func clearOf(at plotter.XY, placed, all plotter.XYs) plotter.XY {
-	left, right, low, high := plotter.XYRange(all)
-	width, height := 0.06*(right-left), 0.02*(high-low)
-	free := at
-	for step := 1; slices.ContainsFunc(placed, func(o plotter.XY) bool {
-		return math.Abs(o.X-free.X) < width && math.Abs(o.Y-free.Y) < height
-	}); step++ {
-		free.Y = at.Y + height/2*float64(step/2)*float64(1-2*(step%2))
+	flags := problemFlags{Problem: c.Problem, Name: c.Name, dataFlags: c.dataFlags}
+	problems, err := flags.open()
+	if err != nil {
+		return nil, err
 	}
-	return free
-}
-
-func centre(points plotter.XYs) (c plotter.XY) {
-	for _, p := range points {
-		c.X += p.X / float64(len(points))
-		c.Y += p.Y / float64(len(points))
-	}
-	return c
-}
-
-// scaled places embeddings in the plane by classical scaling: the two leading
-// eigenvectors of the doubly centred matrix of squared distances. As in the
-// atlas, a task and the task with all labels flipped are the same. It also
-// returns the share of the positive eigenvalues that the two have.
-func scaled(e [][]float32) (at plotter.XYs, kept float64, err error) {
-	n := len(e)
-	squared := mat.NewSymDense(n, nil)
-	mean, all := make([]float64, n), 0.0
-	for i := range n {
-		for j := range n {
-			minus, plus := 0.0, 0.0
-			for k, v := range e[i] {
-				d, s := float64(v-e[j][k]), float64(v+e[j][k])
-				minus += d * d
-				plus += s * s
-			}
-			d := min(minus, plus)
-			squared.SetSym(i, j, d)
-			mean[i] += d / float64(n)
+	for _, p := range problems {
+		embedding, err := network.Embed(p)
+		if err != nil {
+			return nil, err
 		}
-		all += mean[i] / float64(n)
+		places = append(places, embedding.Place())
 	}
-	for i := range n {
-		for j := i; j < n; j++ {
-			squared.SetSym(i, j, -(squared.At(i, j)-mean[i]-mean[j]+all)/2)
-		}
-	}
-	var eigen mat.EigenSym
-	if n < 3 || !eigen.Factorize(squared, true) {
-		return nil, 0, fmt.Errorf("%w: %d tasks cannot be placed in the plane", data.ErrInvalid, n)
-	}
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	values := eigen.Values(nil)
-	positive := 0.0
-	for _, v := range values {
-		positive += max(v, 0)
-	}
-	if positive == 0 {
-		return nil, 0, fmt.Errorf("%w: all embeddings are the same", data.ErrInvalid)
-	}
-	at = make(plotter.XYs, n)
-	for i := range at {
-		at[i].X = vectors.At(i, n-1) * math.Sqrt(max(values[n-1], 0))
-		at[i].Y = vectors.At(i, n-2) * math.Sqrt(max(values[n-2], 0))
-	}
-	return at, (max(values[n-1], 0) + max(values[n-2], 0)) / positive, nil
+	return places, nil
 }

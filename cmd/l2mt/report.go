@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	_ "embed"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ const reportFile = "report.html"
 var reportTemplate string
 
 type reportCmd struct {
-	Dir string `arg:"" type:"existingdir" help:"Directory with what the other commands wrote, itself or in folders: evaluations, inferences, networks, experience, problems."`
+	Dir string `arg:"" type:"existingdir" help:"Directory with what the other commands wrote, itself or in folders: evaluations, sweeps, inferences, networks, experience, problems."`
 }
 
 func (c *reportCmd) Run(e *env) error {
@@ -39,17 +38,23 @@ func (c *reportCmd) Run(e *env) error {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
+		if _, err := os.Stat(filepath.Join(path, markFile)); err == nil && path != c.Dir {
+			return fs.SkipDir // what sweeps share is told by their results
+		}
 		name, err := filepath.Rel(c.Dir, path)
 		if err != nil {
 			return err
 		}
 		return r.add(path, name)
 	})
+	if err == nil {
+		err = r.drawMaps()
+	}
 	if err != nil {
 		return err
 	}
 	if r.empty() {
-		return fmt.Errorf("%s: there is nothing to report: no table.json, result.json, %s, manifest.json or problem file, here or in a folder", c.Dir, model.ConfigFile)
+		return fmt.Errorf("%s: there is nothing to report: no table.json, sweep.json, result.json, %s, manifest.json or problem file, here or in a folder", c.Dir, model.ConfigFile)
 	}
 	page, err := r.page()
 	if err != nil {
@@ -66,6 +71,7 @@ func (c *reportCmd) Run(e *env) error {
 type report struct {
 	Title       string
 	Evaluations []reportTable
+	Sweeps      []reportSweep
 	Inferences  []reportInference
 	Networks    []reportNetwork
 	Experiences []reportExperience
@@ -74,32 +80,40 @@ type report struct {
 }
 
 type reportTable struct {
-	Name  string
-	Table infer.Table
-	Chart template.URL
+	Name, Config string
+	Table        infer.Table
+	Chart        template.HTML
+}
+
+type reportSweep struct {
+	Name, Config string
+	*sweepResult
+	Chart, Case template.HTML
 }
 
 type reportInference struct {
 	Name   string
 	Result inferred
-	Map    template.URL
+	Place  *infer.Place // nil if it was not kept
+	Map    template.HTML
 }
 
 type reportNetwork struct {
-	Name    string
-	Network *model.Network
-	Config  string
-	Curves  template.URL
+	Name, Config string
+	Shape        string       // the network's own configuration
+	Sum          string       // of its files
+	Atlas        *infer.Atlas // nil if there is none
+	Curves, Map  template.HTML
 }
 
 type reportExperience struct {
-	Name     string
-	Manifest experience.Manifest
-	Stats    []experience.SourceStats
+	Name, Config string
+	Manifest     experience.Manifest
+	Stats        []experience.SourceStats
 }
 
 func (r *report) empty() bool {
-	return len(r.Evaluations)+len(r.Inferences)+len(r.Networks)+len(r.Experiences)+len(r.Problems) == 0
+	return len(r.Evaluations)+len(r.Sweeps)+len(r.Inferences)+len(r.Networks)+len(r.Experiences)+len(r.Problems) == 0
 }
 
 // add takes in what one directory holds.
@@ -109,6 +123,7 @@ func (r *report) add(dir, name string) error {
 		read func(dir, name string) error
 	}{
 		{"table.json", r.addTable},
+		{sweepFile, r.addSweep},
 		{"result.json", r.addInference},
 		{model.WeightsFile, r.addNetwork},
 		{"manifest.json", r.addExperience},
@@ -133,9 +148,38 @@ func (r *report) addTable(dir, name string) error {
 	if err := loadJSON(filepath.Join(dir, "table.json"), &t.Table); err != nil {
 		return err
 	}
+	var seconds map[string]float64
+	if err := optional(loadJSON(filepath.Join(dir, secondsFile), &seconds)); err != nil {
+		return err
+	}
+	for i, row := range t.Table.Rows {
+		t.Table.Rows[i].Seconds = seconds[row.Title]
+	}
 	var err error
-	t.Chart, err = picture(filepath.Join(dir, "table.png"))
+	if t.Config, err = readText(dir, usedFile); err != nil {
+		return err
+	}
+	t.Chart, err = inline(plotTable(&t.Table))
 	r.Evaluations = append(r.Evaluations, t)
+	return err
+}
+
+func (r *report) addSweep(dir, name string) error {
+	s := reportSweep{Name: name, sweepResult: &sweepResult{}}
+	if err := loadJSON(filepath.Join(dir, sweepFile), s.sweepResult); err != nil {
+		return err
+	}
+	var err error
+	if s.Config, err = readText(dir, "experiment.toml"); err != nil {
+		return err
+	}
+	if s.Chart, err = inline(plotSweep(s.sweepResult)); err != nil {
+		return err
+	}
+	if len(s.Correlations) > 0 {
+		s.Case, err = inline(plotCase(s.sweepResult))
+	}
+	r.Sweeps = append(r.Sweeps, s)
 	return err
 }
 
@@ -144,8 +188,14 @@ func (r *report) addInference(dir, name string) error {
 	if err := loadJSON(filepath.Join(dir, "result.json"), &i.Result); err != nil {
 		return err
 	}
+	if err := optional(loadJSON(filepath.Join(dir, secondsFile), &i.Result.Seconds)); err != nil {
+		return err
+	}
+	if err := optional(loadJSON(filepath.Join(dir, embeddingFile), &i.Place)); err != nil {
+		return err
+	}
 	var err error
-	i.Map, err = picture(filepath.Join(dir, "correlation.png"))
+	i.Map, err = inline(plotCorrelations(i.Result.Tasks, i.Result.views()))
 	r.Inferences = append(r.Inferences, i)
 	return err
 }
@@ -153,18 +203,54 @@ func (r *report) addInference(dir, name string) error {
 func (r *report) addNetwork(dir, name string) error {
 	n := reportNetwork{Name: name}
 	var err error
-	if n.Network, err = model.Load(dir); err != nil {
+	if _, err = model.Load(dir); err != nil {
 		return err
 	}
-	raw, err := json.MarshalIndent(n.Network.Config, "", "  ")
-	if err != nil {
+	if n.Sum, err = networkSum(dir); err != nil {
 		return err
 	}
-	n.Config = string(raw)
-	if n.Curves, err = picture(filepath.Join(dir, "training.png")); err != nil {
+	if n.Config, err = readText(dir, usedFile); err != nil {
 		return err
+	}
+	if n.Shape, err = readText(dir, model.ConfigFile); err != nil {
+		return err
+	}
+	if n.Atlas, err = infer.LoadAtlas(dir); optional(err) != nil {
+		return err
+	}
+	metrics, err := readMetrics(dir)
+	if optional(err) != nil {
+		return err
+	}
+	if metrics != nil {
+		if n.Curves, err = inline(plotTraining(metrics)); err != nil {
+			return err
+		}
 	}
 	r.Networks = append(r.Networks, n)
+	return nil
+}
+
+// drawMaps draws the tasks of the inferences among those that their networks
+// were trained on.
+func (r *report) drawMaps() error {
+	for i := range r.Networks {
+		n := &r.Networks[i]
+		if n.Atlas == nil {
+			continue
+		}
+		var places []infer.Place
+		for _, x := range r.Inferences {
+			if x.Place != nil && x.Result.Network == n.Sum {
+				places = append(places, *x.Place)
+			}
+		}
+		var err error
+		n.Map, err = inline(plotEmbedding(n.Atlas, places...))
+		if err != nil && !errors.Is(err, data.ErrInvalid) { // too few tasks for a map
+			return fmt.Errorf("%s: %w", n.Name, err)
+		}
+	}
 	return nil
 }
 
@@ -173,8 +259,12 @@ func (r *report) addExperience(dir, name string) error {
 	if err != nil {
 		return err
 	}
+	text, err := readText(dir, "manifest.json")
+	if err != nil {
+		return err
+	}
 	stats, err := store.Stats()
-	r.Experiences = append(r.Experiences, reportExperience{name, store.Manifest(), stats})
+	r.Experiences = append(r.Experiences, reportExperience{name, text, store.Manifest(), stats})
 	return err
 }
 
@@ -191,6 +281,28 @@ func (r *report) addProblems(dir, name string) error {
 		r.Problems = append(r.Problems, summarise(filepath.Join(name, file), f))
 	}
 	return nil
+}
+
+// optional forgives that a file is not there.
+func optional(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// readText reads a file to be shown as it is; it is empty if there is none.
+func readText(dir, name string) (string, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, name))
+	return string(raw), optional(err)
+}
+
+// inline is what a function that plots returned, for the page.
+func inline(p *picture, err error) (template.HTML, error) {
+	if p == nil || err != nil {
+		return "", err
+	}
+	return p.inline()
 }
 
 func loadJSON(path string, v any) error {
@@ -216,25 +328,21 @@ func parseJSON(raw []byte, v any) error {
 	return nil
 }
 
-// picture is a PNG as a data URL, so that the page needs no other file; it is
-// empty if there is none.
-func picture(path string) (template.URL, error) {
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(raw)), err
-}
-
 func (r *report) page() ([]byte, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"decimals": decimals,
 		"percent":  func(f infer.Float) string { return percent(float64(f)) },
-		"shade":    shade,
 		"short":    func(v float64) string { return fmt.Sprintf("%.4f", v) },
 		"p":        func(v float64) string { return fmt.Sprintf("%.2g", v) },
-		"l2mt":     func(row infer.Row) bool { return row.Model == infer.L2MT },
-		"join":     strings.Join,
+		"l2mt":     func(name string) bool { return name == infer.L2MT },
+		"says": func(says string, p template.HTML) any {
+			return struct {
+				Says    string
+				Picture template.HTML
+			}{says, p}
+		},
+		"text": func(says, text string) any { return struct{ Says, Text string }{says, text} },
+		"join": strings.Join,
 	}).Parse(reportTemplate)
 	if err != nil {
 		return nil, err
@@ -251,13 +359,4 @@ func percent(v float64) string {
 		return "-"
 	}
 	return fmt.Sprintf("%+.1f %%", 100*v)
-}
-
-// shade is the background of a correlation: red for 1, blue for -1.
-func shade(v float64) template.CSS {
-	hue := 215
-	if v > 0 {
-		hue = 10
-	}
-	return template.CSS(fmt.Sprintf("background: hsl(%d 75%% 50%% / %.2f)", hue, 0.75*math.Min(1, math.Abs(v))))
 }

@@ -17,37 +17,34 @@ import (
 )
 
 // singleTask is the line at 1, the error of single-task learning.
-var singleTask = draw.LineStyle{Color: color.Gray{Y: 90}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
+var singleTask = draw.LineStyle{Color: color.Gray{Y: 120}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
 
 // plotSweep draws relative errors with error bars: as curves over numbers, else
 // as marks beside names.
-func plotSweep(path string, r *sweepResult) error {
+func plotSweep(r *sweepResult) (*picture, error) {
 	if len(r.series(len(r.Axes))) == 0 {
-		return nil // no error of single-task learning to refer to, or nothing to show
+		return nil, nil // no error of single-task learning to refer to, or nothing to show
 	}
-	p := plot.New()
-	p.Title.Text, p.Title.Padding = r.Title, vg.Points(8)
-	p.Title.TextStyle.Font.Size = 13
-	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
+	p := newPlot(r.Title, "", "")
 	p.Add(plotter.NewGrid())
 	label := "test error relative to STL"
 	if slices.ContainsFunc(r.Rows, func(row sweepRow) bool { return !math.IsNaN(float64(row.Deviation)) }) {
-		label += " (bars: standard error " + r.spread() + ")"
+		label += " (bars: standard error " + r.Spread() + ")"
 	}
 	if len(r.Axes) > 0 && r.Axes[0].Numeric {
 		p.X.Label.Text, p.Y.Label.Text = r.Axes[0].Label, label
 		p.Y.Tick.Marker = plainTicks{}
 		if err := drawCurves(p, r); err != nil {
-			return fmt.Errorf("plot %s: %w", path, err)
+			return nil, err
 		}
-		return savePlots(path, 8*vg.Inch, 7.5*vg.Inch, p)
+		return &picture{8 * vg.Inch, 7.5 * vg.Inch, []*plot.Plot{p}}, nil
 	}
 	p.X.Label.Text, p.X.Tick.Marker = label, plainTicks{}
 	names, err := drawMarks(p, r)
 	if err != nil {
-		return fmt.Errorf("plot %s: %w", path, err)
+		return nil, err
 	}
-	return savePlots(path, 9*vg.Inch, vg.Length(2.4+0.32*float64(names))*vg.Inch, p)
+	return &picture{9 * vg.Inch, vg.Length(2.4+0.32*float64(names)) * vg.Inch, []*plot.Plot{p}}, nil
 }
 
 // sweepSeries is one method, at one value of the second axis.
@@ -244,15 +241,18 @@ func drawMarks(p *plot.Plot, r *sweepResult) (lines int, err error) {
 }
 
 // plotCase draws the correlations of the case study side by side.
-func plotCase(path string, r *sweepResult) error {
+func plotCase(r *sweepResult) (*picture, error) {
+	if len(r.Correlations) == 0 {
+		return nil, fmt.Errorf("%w: the sweep has no case study", errUsage)
+	}
 	var maps []*plot.Plot
 	for _, c := range r.Correlations {
 		p, err := correlationMap(c.Title, c.Tasks, c.Correlation)
 		if err != nil {
-			return fmt.Errorf("plot %s: %w", path, err)
+			return nil, err
 		}
 		maps = append(maps, p)
 	}
 	side := vg.Length(2.2+0.25*float64(len(r.Correlations[0].Tasks))) * vg.Inch
-	return savePlots(path, vg.Length(len(maps))*(side+0.6*vg.Inch), side+0.8*vg.Inch, maps...)
+	return &picture{vg.Length(len(maps)) * (side + 0.6*vg.Inch), side + 0.8*vg.Inch, maps}, nil
 }

@@ -208,8 +208,8 @@ func changeOf(before, after []infer.Row) *change {
 	return nil
 }
 
-// changes reports whether any axis asks for changes.
-func (r *sweepResult) changes() bool {
+// Changes reports whether any axis asks for changes.
+func (r *sweepResult) Changes() bool {
 	return slices.ContainsFunc(r.Axes, func(a sweepAxis) bool { return a.Change })
 }
 
@@ -274,13 +274,15 @@ func (r *sweepResult) save(dir, text string) error {
 		return err
 	}
 	for _, end := range []string{".png", ".svg"} {
-		if err := plotSweep(filepath.Join(dir, r.Name+end), r); err != nil {
+		picture, err := plotSweep(r)
+		if err := savePicture(filepath.Join(dir, r.Name+end), picture, err); err != nil {
 			return err
 		}
 		if len(r.Correlations) == 0 {
 			continue
 		}
-		if err := plotCase(filepath.Join(dir, "correlation"+end), r); err != nil {
+		picture, err = plotCase(r)
+		if err := savePicture(filepath.Join(dir, "correlation"+end), picture, err); err != nil {
 			return err
 		}
 	}
@@ -297,7 +299,7 @@ func (r *sweepResult) summary() [][]string {
 		rows = append(rows, append(slices.Clone(row.At), row.Title, row.Model, string(row.Variant),
 			full(float64(row.Relative)), full(float64(row.Deviation)), full(row.Error), strconv.Itoa(row.Seeds), full(row.Seconds)))
 	}
-	if !r.changes() {
+	if !r.Changes() {
 		return rows
 	}
 	rows[0] = append(rows[0], "change_percent", "change_standard_error")
@@ -312,8 +314,8 @@ func (r *sweepResult) summary() [][]string {
 }
 
 func (r *sweepResult) write(w io.Writer) {
-	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n", r.Title, r.spread())
-	if r.changes() {
+	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n", r.Title, r.Spread())
+	if r.Changes() {
 		fmt.Fprintln(w, "change: per cent of the test error at the first value, with its s.e. over the differences problem by problem")
 	}
 	fmt.Fprintln(w)
@@ -322,7 +324,7 @@ func (r *sweepResult) write(w io.Writer) {
 		fmt.Fprintf(t, "%s\t", a.Label)
 	}
 	changed := ""
-	if r.changes() {
+	if r.Changes() {
 		changed = "change\ts.e.\t"
 	}
 	fmt.Fprintf(t, "relative\ts.e.\ttest error\t%sseconds\t  method\n", changed)
@@ -346,8 +348,8 @@ func (r *sweepResult) write(w io.Writer) {
 	}
 }
 
-// spread says what the error bars are.
-func (r *sweepResult) spread() string {
+// Spread says what the error bars are.
+func (r *sweepResult) Spread() string {
 	if len(r.Seeds) == 1 {
 		return "over problems"
 	}

@@ -213,10 +213,11 @@ func (c *trainCmd) train(e *env, out string, config train.Config, examples train
 	if err != nil {
 		return trained{}, err
 	}
+	curves, err := plotTraining(report.Metrics)
 	return trained{Dir: out, Seed: config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, errors.Join(
 		atomic.WriteFile(filepath.Join(out, usedFile), append(text, '\n')),
 		writeMetrics(filepath.Join(out, "metrics.jsonl"), report.Metrics),
-		plotTraining(filepath.Join(out, "training.png"), report.Metrics),
+		savePicture(filepath.Join(out, "training.png"), curves, err),
 		saveAtlas(out, report.Network, examples))
 }
 

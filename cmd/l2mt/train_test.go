@@ -170,7 +170,8 @@ func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 		if name == "no loss" {
 			course[0].Scalars, course[1].Scalars = metrics[0].Scalars, metrics[0].Scalars
 		}
-		if err := plotTraining(path, course); err != nil {
+		drawn, err := plotTraining(course)
+		if err := savePicture(path, drawn, err); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
