@@ -27,7 +27,7 @@ type FitOptions struct {
 	// shares least. Infinity stands for Omega = I/m.
 	Scales []float64
 	// Steps is the number of steps that refine the covariance chosen; 0 means
-	// 20, and a negative number none.
+	// Refinements, and a negative number none.
 	Steps int
 	// Tune controls the choice of Lambda1. Its Workers share the multiples.
 	Tune multitask.TuneOptions
@@ -81,7 +81,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		o.Scales = Scales
 	}
 	o.Scales = slices.Sorted(slices.Values(o.Scales))
-	o.Steps = max(cmp.Or(o.Steps, refinements), 0)
+	o.Steps = max(cmp.Or(o.Steps, Refinements), 0)
 	report := cmp.Or(o.Tune.Progress, progress.Silent())
 	o.Tune.Progress = nil // its stages would run side by side
 	report.Start("fitting", len(o.Scales)+o.Steps)

@@ -11,12 +11,11 @@ import (
 	"l2mt/model/multitask"
 )
 
-const (
-	// refinements is the default number of steps.
-	refinements = 20
-	// stride is the length of the first step, as a part of the trace of Omega.
-	stride = 0.2
-)
+// Refinements is the number of steps that Fit takes by default.
+const Refinements = 20
+
+// stride is the length of the first step, as a part of the trace of Omega.
+const stride = 0.2
 
 // refine descends the soft error of the validation rows from a covariance; the
 // error itself is a staircase. A step minimises

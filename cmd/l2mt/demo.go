@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"l2mt/data"
+	"l2mt/infer"
 )
 
 // demoCmd is the whole of L2MT on one dataset: each stage is the command of
@@ -31,7 +32,7 @@ func (c *demoCmd) Run(e *env) error {
 	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 8, O: "refit", Seed: c.Seed}
 	learn := &trainCmd{Experience: at("experience"), Out: at("network"), Seeds: 1, trainFlags: trainFlags{Preset: "default", Seed: c.Seed}}
 	evaluate := &evalCmd{Network: at("network"), Problems: test, Baselines: c.Baselines, Out: at("evaluation")}
-	infer := &inferCmd{Network: at("network"), Out: at("problem"), Nearest: 3}
+	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: infer.Refinements, Nearest: 3}
 	report := &reportCmd{Dir: c.Out}
 
 	stage := *e
@@ -51,8 +52,8 @@ func (c *demoCmd) Run(e *env) error {
 			if err != nil {
 				return err
 			}
-			infer.Problem, infer.Name = test, f.Problems[0].Name
-			return infer.Run(e)
+			explain.Problem, explain.Name = test, f.Problems[0].Name
+			return explain.Run(e)
 		}, &last},
 		{"writing the report", report.Run, &stage},
 	} {

@@ -33,6 +33,7 @@ type inferCmd struct {
 	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
 	Select       bool   `help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
 	Score        string `type:"path" placeholder:"FILE" help:"Estimate the error of given covariances instead: a JSON list of {\"name\": ..., \"omega\": [[...]]}."`
+	Steps        int    `default:"20" help:"Steps that refine the covariance by what the validation rows say; 0 keeps the network's, with the multiple of rho that they choose."`
 	Nearest      int    `default:"3" help:"Training problems to name, nearest first."`
 	Workers      int    `help:"Fits at a time; 0 means one per CPU."`
 }
@@ -43,6 +44,8 @@ func (c *inferCmd) Validate() error {
 		return errors.New("--omega-only and --select exclude each other: the models must be fitted to be ranked")
 	case c.Score != "" && (c.OmegaOnly || c.Select || c.Out != ""):
 		return errors.New("--score only estimates: it goes with none of --omega-only, --select and --out")
+	case c.Steps < 0:
+		return fmt.Errorf("--steps=%d: it must not be negative", c.Steps)
 	case c.Nearest < 0:
 		return fmt.Errorf("--nearest=%d: it must not be negative", c.Nearest)
 	}
@@ -268,7 +271,7 @@ func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *
 	if c.OmegaOnly {
 		return r, nil
 	}
-	if err := r.fit(e, embedding, c.Workers, report); err != nil {
+	if err := r.fit(e, embedding, c.Steps, c.Workers, report); err != nil {
 		return nil, err
 	}
 	if c.Select {
@@ -293,8 +296,11 @@ func (r *inferred) locate(atlas *infer.Atlas, embedding *infer.Embedding, k int)
 }
 
 // fit solves the problem, and by single-task learning too.
-func (r *inferred) fit(e *env, embedding *infer.Embedding, workers int, report progress.Reporter) error {
-	fitted, err := embedding.Fit(e, infer.FitOptions{Tune: multitask.TuneOptions{Workers: workers, Progress: report}})
+func (r *inferred) fit(e *env, embedding *infer.Embedding, steps, workers int, report progress.Reporter) error {
+	if steps == 0 {
+		steps = -1 // none
+	}
+	fitted, err := embedding.Fit(e, infer.FitOptions{Steps: steps, Tune: multitask.TuneOptions{Workers: workers, Progress: report}})
 	if err != nil {
 		return err
 	}
