@@ -284,7 +284,11 @@ func (s *solver) search(slope float64) (bool, error) {
 	cross := products(s.step.w, s.w, s.m, s.d)
 	square := products(s.step.w, s.step.w, s.m, s.d)
 	before := s.objective()
-	for t := 1.0; t > 1e-5; t /= 2 {
+	shortest := 1e-5
+	if s.follow != nil {
+		shortest = 1e-2 // holding Omega is better than such a short step
+	}
+	for t := 1.0; t > shortest; t /= 2 {
 		for i := range s.m {
 			for j := i; j < s.m; j++ {
 				s.trial.s.SetSym(i, j, s.s.At(i, j)+t*(cross.At(i, j)+cross.At(j, i))+t*t*square.At(i, j))
