@@ -197,9 +197,6 @@ type shiftedTicks struct{ by float64 }
 func (s shiftedTicks) Ticks(low, high float64) []plot.Tick {
 	ticks := plainTicks{}.Ticks(low+s.by, high+s.by)
 	for i := range ticks {
-		if ticks[i].Label != "" { // the default labels have too few digits
-			ticks[i].Label = number(ticks[i].Value)
-		}
 		ticks[i].Value -= s.by
 	}
 	return ticks

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -233,14 +234,24 @@ func TestRowsAreMeansOverSeeds(t *testing.T) {
 	}
 }
 
-func TestTicksHaveDifferentLabels(t *testing.T) {
-	for _, c := range [][2]float64{{0.945, 1.109}, {0.9, 1}, {-3, 12}, {0.99, 1.004}, {1e-4, 3e-4}} {
-		seen := map[string]bool{}
-		for _, tick := range (plainTicks{}).Ticks(c[0], c[1]) {
-			if tick.Label != "" && seen[tick.Label] {
-				t.Errorf("between %v and %v there are two ticks %s", c[0], c[1], tick.Label)
+func TestTicksAreEnoughAndTellApart(t *testing.T) {
+	const seed = 3
+	r := data.Stream(seed, "ticks")
+	for range 200 {
+		lo := 10 * r.NormFloat64()
+		hi := lo + math.Pow(10, 6*r.Float64()-4)
+		ticks := plainTicks{}.Ticks(lo, hi)
+		if len(ticks) < 4 || len(ticks) > 10 {
+			t.Errorf("seed %d: between %v and %v there are %d ticks", seed, lo, hi, len(ticks))
+		}
+		for i, tick := range ticks {
+			v, err := strconv.ParseFloat(tick.Label, 64)
+			if err != nil || math.Abs(v-tick.Value) > 1e-9*math.Abs(v) || v < lo || v > hi || math.Signbit(v) && v == 0 || len(tick.Label) > 10 {
+				t.Errorf("seed %d: between %v and %v there is a tick %q at %v", seed, lo, hi, tick.Label, tick.Value)
 			}
-			seen[tick.Label] = true
+			if i > 0 && tick.Label == ticks[i-1].Label {
+				t.Errorf("seed %d: between %v and %v there are two ticks %q", seed, lo, hi, tick.Label)
+			}
 		}
 	}
 }

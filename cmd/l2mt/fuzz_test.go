@@ -124,6 +124,8 @@ func FuzzPictures(f *testing.F) {
 		Rows:         []sweepRow{{At: []string{"1"}, X: 1, Title: "a", Model: "l2mt", Relative: 0.9, Deviation: 0.1}, {At: []string{"2"}, X: 2, Title: "a", Model: "l2mt", Relative: 0.8}},
 		Correlations: []sweepCorrelation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
 	f.Add(swept, []byte(`{"axes":[{"numeric":true,"log":true,"fit":true}],"rows":[{"at":["0"],"x":0,"model":"l2mt","relative":0.9},{"at":["1"],"x":1,"model":"l2mt","relative":0.8},{"at":["2"],"x":2,"model":"l2mt","relative":0.7}]}`))
+	// Errors far apart, with a fit that falls below zero.
+	f.Add(swept, []byte(`{"axes":[{"numeric":true,"fit":true}],"rows":[{"at":["1"],"x":1,"model":"l2mt","relative":9},{"at":["2"],"x":2,"model":"l2mt","relative":1},{"at":["9"],"x":9,"model":"l2mt","relative":0.1}]}`))
 	f.Add(swept, []byte(`{}`))
 	f.Add(swept, []byte(`{"axes":[{"label":"x"},{"label":"y"}],"rows":[{"at":["a","b"],"title":"m","relative":1},{"at":[],"relative":1e308}],"show":["x"]}`))
 	f.Fuzz(func(t *testing.T, kind int, raw []byte) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,6 +48,7 @@ func newPlot(title, x, y string) *plot.Plot {
 		s.Font = sans(10)
 	}
 	p.Title.TextStyle.Font = sans(13)
+	p.X.Label.Padding, p.Y.Label.Padding = vg.Points(3), vg.Points(3)
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
 	return p
 }
@@ -141,34 +143,35 @@ func logarithmic(a *plot.Axis) {
 	a.Max = math.Pow(10, math.Ceil(math.Log10(a.Max)))
 }
 
-// plainTicks label what they mark with all the digits of the value. The default
-// ones round to a digit too few, so that two may look the same.
+// plainTicks mark and label four to ten round numbers. The default ones label two
+// or three, with a digit too few, so that two may look the same.
 type plainTicks struct{}
 
-func (plainTicks) Ticks(lo, hi float64) []plot.Tick {
-	ticks := plot.DefaultTicks{}.Ticks(lo, hi)
-	for i, t := range ticks {
-		if t.Label != "" {
-			ticks[i].Label = strconv.FormatFloat(math.Round(t.Value*1e9)/1e9, 'g', -1, 64)
+func (plainTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
+	for _, more := range []float64{5, 2} {
+		if 4*more*step <= hi-lo {
+			step *= more
+			break
 		}
+	}
+	if !(step > 0) { // one number
+		return []plot.Tick{{Value: lo, Label: tickLabel(lo)}}
+	}
+	for i := math.Ceil(lo/step) + 0; i*step <= hi; i++ { // + 0: never minus zero
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: tickLabel(i * step)})
 	}
 	return ticks
 }
 
+// tickLabel leaves out the digits that rounding made.
+func tickLabel(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }
+
 // wholeTicks mark whole numbers only, such as epochs.
 type wholeTicks struct{}
 
-func (wholeTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
-	for _, t := range (plot.DefaultTicks{}).Ticks(lo, hi) {
-		if t.Value != math.Round(t.Value) {
-			continue
-		}
-		if t.Label != "" {
-			t.Label = strconv.Itoa(int(t.Value))
-		}
-		ticks = append(ticks, t)
-	}
-	return ticks
+func (wholeTicks) Ticks(lo, hi float64) []plot.Tick {
+	return slices.DeleteFunc(plainTicks{}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value != math.Round(t.Value) })
 }
 
 // picture is plots to be drawn side by side, each with its legend below it. A nil

@@ -132,6 +132,7 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 	p.Add(one)
 	p.Y.Min, p.Y.Max = min(p.Y.Min, 1), max(p.Y.Max, 1)
 	p.X.Padding, p.Y.Padding = vg.Points(6), vg.Points(6)
+	ratios(&p.Y)
 	var ticks []plot.Tick
 	for _, row := range r.Rows {
 		if x := float64(row.X); !slices.ContainsFunc(ticks, func(t plot.Tick) bool { return t.Value == x }) && (x > 0 || !axis.Log) {
@@ -143,6 +144,28 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 		p.X.Scale = plot.LogScale{}
 	}
 	return nil
+}
+
+// ratios makes an axis of relative errors logarithmic where they differ much, so
+// that the small ones remain apart.
+func ratios(a *plot.Axis) {
+	if a.Min > 0 && a.Max > 4*a.Min {
+		a.Scale, a.Tick.Marker = plot.LogScale{}, ratioTicks{}
+	}
+}
+
+// ratioTicks mark 1, 2 and 5 of every decade.
+type ratioTicks struct{}
+
+func (ratioTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	for decade := math.Floor(math.Log10(lo)); decade <= math.Log10(hi); decade++ {
+		for _, digit := range []float64{1, 2, 5} {
+			if v := digit * math.Pow(10, decade); v >= lo && v <= hi {
+				ticks = append(ticks, plot.Tick{Value: v, Label: tickLabel(v)})
+			}
+		}
+	}
+	return ticks
 }
 
 // aside moves the points of a series a little, so that bars do not cover each
@@ -173,7 +196,8 @@ func drawBound(p *plot.Plot, s sweepSeries, c color.Color) {
 		root, y = append(root, 1/math.Sqrt(float64(row.X))), append(y, float64(row.Relative))
 	}
 	a, b := stat.LinearRegression(root, y, nil, false)
-	curve := plotter.NewFunction(func(q float64) float64 { return a + b/math.Sqrt(q) })
+	// No error is negative, and a logarithmic axis has no place for zero.
+	curve := plotter.NewFunction(func(q float64) float64 { return max(a+b/math.Sqrt(q), 1e-9) })
 	curve.XMin, curve.XMax = float64(s.rows[0].X), float64(s.rows[len(s.rows)-1].X)
 	curve.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
 	p.Add(curve)
@@ -237,6 +261,7 @@ func drawMarks(p *plot.Plot, r *sweepResult) (lines int, err error) {
 	p.NominalY(names...)
 	p.Y.Min, p.Y.Max = -0.6, float64(len(names))-0.4
 	p.X.Padding = vg.Points(8)
+	ratios(&p.X)
 	return len(names) + len(all)/2, nil
 }
 
