@@ -149,17 +149,22 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 // ratios makes an axis of relative errors logarithmic where they differ much, so
 // that the small ones remain apart.
 func ratios(a *plot.Axis) {
-	if a.Min > 0 && a.Max > 4*a.Min {
+	if a.Min > 0 && a.Max > 6*a.Min {
 		a.Scale, a.Tick.Marker = plot.LogScale{}, ratioTicks{}
 	}
 }
 
-// ratioTicks mark 1, 2 and 5 of every decade.
+// ratioTicks mark 1, 2 and 5 of every decade, or more where there is little more
+// than one.
 type ratioTicks struct{}
 
 func (ratioTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	digits := []float64{1, 2, 5}
+	if hi < 20*lo {
+		digits = []float64{1, 1.5, 2, 3, 4, 5, 7}
+	}
 	for decade := math.Floor(math.Log10(lo)); decade <= math.Log10(hi); decade++ {
-		for _, digit := range []float64{1, 2, 5} {
+		for _, digit := range digits {
 			if v := digit * math.Pow(10, decade); v >= lo && v <= hi {
 				ticks = append(ticks, plot.Tick{Value: v, Label: tickLabel(v)})
 			}
