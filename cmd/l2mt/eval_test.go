@@ -27,6 +27,7 @@ func results(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := files(t, dir)
 	delete(found, "outcomes.jsonl")
+	delete(found, secondsFile)
 	return found
 }
 

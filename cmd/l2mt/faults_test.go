@@ -95,7 +95,7 @@ values = [4, 8]
 		{"eval", func(dir string) []string {
 			return []string{"eval", "--network", network, "--problems", test, "--baselines", "snr1,snr2,mtrl,cmtl,rmtl", "--refit", "--out", filepath.Join(dir, "v"), "--workers", "2"}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(files(t, filepath.Join(dir, "v")), "outcomes.jsonl") // it has times
+			return without(files(t, filepath.Join(dir, "v")), "outcomes.jsonl", secondsFile) // they have times
 		}},
 		{"sweep", func(dir string) []string {
 			return []string{"sweep", experiment, "--store", filepath.Join(dir, "store"), "--out", filepath.Join(dir, "out")}
