@@ -113,6 +113,9 @@ func without(files map[string]string, names ...string) map[string]string {
 }
 
 func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a hundred runs of the binary, which is no quicker for the race detector")
+	}
 	commands := faultCommands(t)
 	var mu sync.Mutex
 	tries := map[string]map[string]int{}

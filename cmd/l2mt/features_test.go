@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"l2mt/data"
@@ -143,14 +144,18 @@ func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path stri
 	}
 }
 
-// interrupter interrupts when something is written that has a text in it.
+// interrupter interrupts when something is written that has a text in it. Like
+// the standard error stream it may be written to from several goroutines.
 type interrupter struct {
+	mu sync.Mutex
 	bytes.Buffer
 	text string
 	stop func()
 }
 
 func (w *interrupter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if strings.Contains(string(b), w.text) {
 		w.stop()
 	}
