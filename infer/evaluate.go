@@ -261,37 +261,39 @@ func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
 
 // network solves the problem with the network.
 func (o EvaluateOptions) network(n *Network, p *data.ProblemData) cell {
-	c := cell{problem: p, model: L2MT}
-	variants := []struct {
-		variant Variant
-		options FitOptions
-	}{
-		{Plain, FitOptions{}},
-		{Unrefined, FitOptions{Steps: -1}},
-		{Unscaled, FitOptions{Scales: []float64{1}, Steps: -1}},
-		{Untaught, FitOptions{Scales: []float64{math.Inf(1)}}},
-	}
-	for _, v := range variants {
-		c.variants = append(c.variants, v.variant)
-	}
+	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Unrefined, Unscaled, Untaught}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
 		e, err := n.embed(p)
 		if err != nil {
 			return nil, err
 		}
-		var outcomes []Outcome
-		for _, v := range variants {
-			options := v.options
-			options.Tune = o.Tune
-			fitted, err := e.Fit(ctx, options)
-			if err != nil {
-				return nil, err
-			}
-			outcome := c.outcome(v.variant, fitted.Tuned)
-			outcome.Scale, outcome.Step, outcome.Seconds = Float(fitted.Scale), fitted.Step, e.Seconds+fitted.Fitting
-			outcomes = append(outcomes, outcome)
+		plain, err := e.Fit(ctx, FitOptions{Tune: o.Tune})
+		if err != nil {
+			return nil, err
 		}
-		return outcomes, nil
+		untaught, err := e.Fit(ctx, FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
+		if err != nil {
+			return nil, err
+		}
+		// The multiples of rho that the plain fit tried serve two more variants.
+		unscaled, scaling := plain.Start, 0.0
+		for _, t := range plain.Tried[:len(Scales)] {
+			scaling += t.seconds()
+			if t.Scale == 1 {
+				unscaled = t
+			}
+		}
+		outcome := func(v Variant, t Candidate, seconds float64) Outcome {
+			outcome := c.outcome(v, t.Tuned)
+			outcome.Scale, outcome.Step, outcome.Seconds = Float(t.Scale), t.Step, e.Seconds+seconds
+			return outcome
+		}
+		return []Outcome{
+			outcome(Plain, plain.Candidate, plain.Fitting),
+			outcome(Unrefined, plain.Start, scaling),
+			outcome(Unscaled, unscaled, unscaled.seconds()),
+			outcome(Untaught, untaught.Candidate, untaught.Fitting),
+		}, nil
 	}
 	return c
 }

@@ -47,10 +47,15 @@ type Candidate struct {
 	Soft float64
 }
 
+// seconds is the time for the candidate.
+func (c Candidate) seconds() float64 { return c.Found.Seconds + c.Tuned.Seconds }
+
 // Fitted is a problem solved with the covariance that a network found.
 type Fitted struct {
 	// Candidate is the one that the validation rows chose.
 	Candidate
+	// Start is the multiple of rho that they chose, from which refinement starts.
+	Start Candidate
 	// Tried lists all of them, by Scale and then by Step.
 	Tried []Candidate
 	// Fitting is the time for all fits in seconds.
@@ -92,11 +97,12 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		return nil, err
 	}
 	for _, c := range f.Tried {
-		if f.Tuned == nil || c.Tuned.Validation.Mean <= f.Tuned.Validation.Mean {
-			f.Candidate = c
+		if f.Start.Tuned == nil || c.Tuned.Validation.Mean <= f.Start.Tuned.Validation.Mean {
+			f.Start = c
 		}
 	}
-	refined, err := e.refine(ctx, f.Candidate, o, report)
+	f.Candidate = f.Start
+	refined, err := e.refine(ctx, f.Start, o, report)
 	if err != nil {
 		return nil, err
 	}
