@@ -106,10 +106,10 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 		return nil, err
 	}
 	if n != nil {
-		if problems, err = n.features(problems); err != nil {
+		if problems, err = n.FeaturesOf(problems); err != nil {
 			return nil, err
 		}
-		if o.Pool, err = n.features(o.Pool); err != nil {
+		if o.Pool, err = n.FeaturesOf(o.Pool); err != nil {
 			return nil, err
 		}
 	}
@@ -148,18 +148,6 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 		}
 	}
 	return outcomes, nil
-}
-
-// features is Features of several problems.
-func (n *Network) features(problems []*data.ProblemData) ([]*data.ProblemData, error) {
-	made := make([]*data.ProblemData, len(problems))
-	for i, p := range problems {
-		var err error
-		if made[i], err = n.Features(p); err != nil {
-			return nil, err
-		}
-	}
-	return made, nil
 }
 
 // Check reports what keeps problems from being evaluated: names that are not

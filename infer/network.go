@@ -54,6 +54,18 @@ func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
 	return q, nil
 }
 
+// FeaturesOf is Features of several problems.
+func (n *Network) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, error) {
+	made := make([]*data.ProblemData, len(problems))
+	for i, p := range problems {
+		var err error
+		if made[i], err = n.Features(p); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
 // Head has the widths of the network's head, as "1280-1000"; empty if it has none.
 func (n *Network) Head() string { return n.of.Config.Head }
 

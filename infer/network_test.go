@@ -352,10 +352,9 @@ func TestNetworkIsShared(t *testing.T) {
 	}
 }
 
-// BenchmarkInference is everything up to Omega, label graph included, for 6
-// tasks of 590 rows and 1,000 features with 23.5 entries a row, as the problems
-// of 20newsgroups have, on the default network.
-func BenchmarkInference(b *testing.B) {
+// defaultNetwork is the untrained default for the problems of benchmarks.
+func defaultNetwork(b *testing.B) *Network {
+	b.Helper()
 	c, err := model.Preset("default", 1000)
 	if err != nil {
 		b.Fatal(err)
@@ -368,6 +367,14 @@ func BenchmarkInference(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	return n
+}
+
+// BenchmarkInference is everything up to Omega, label graph included, for 6
+// tasks of 590 rows and 1,000 features with 23.5 entries a row, as the problems
+// of 20newsgroups have, on the default network.
+func BenchmarkInference(b *testing.B) {
+	n := defaultNetwork(b)
 	p := sparse(b, 6, 590, 1000, 0.0235)
 	for b.Loop() {
 		if _, err := n.Omega(p, 1); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/model"
 	"l2mt/model/multitask"
 )
 
@@ -23,18 +22,7 @@ func BenchmarkScaling(b *testing.B) {
 		}
 		return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
 	}
-	c, err := model.Preset("default", 1000)
-	if err != nil {
-		b.Fatal(err)
-	}
-	of, err := model.NewNetwork(c, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	n, err := NewNetwork(of)
-	if err != nil {
-		b.Fatal(err)
-	}
+	n := defaultNetwork(b)
 	for _, m := range []int{6, 60, 600} {
 		p := sparse(b, m, 100, 1000, 0.03)
 		var omega *mat.SymDense

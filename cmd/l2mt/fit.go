@@ -75,7 +75,7 @@ func (c *fitCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if problems, err = featuresOf(network, problems); err != nil {
+		if problems, err = network.FeaturesOf(problems); err != nil {
 			return err
 		}
 	}

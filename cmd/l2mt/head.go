@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/infer"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -65,16 +64,4 @@ func headName(name string) string {
 		return name
 	}
 	return filepath.Base(name)
-}
-
-// featuresOf has the problems with the features that a network works on.
-func featuresOf(n *infer.Network, problems []*data.ProblemData) ([]*data.ProblemData, error) {
-	made := make([]*data.ProblemData, len(problems))
-	for i, p := range problems {
-		var err error
-		if made[i], err = n.Features(p); err != nil {
-			return nil, err
-		}
-	}
-	return made, nil
 }

@@ -440,7 +440,7 @@ func (s *sweep) features(p *plan, problems []*data.ProblemData) ([]*data.Problem
 	if err != nil {
 		return nil, err
 	}
-	return featuresOf(network, problems)
+	return network.FeaturesOf(problems)
 }
 
 // gather makes the table of every run and brings them together.
