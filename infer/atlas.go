@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/data/atomic"
+	"l2mt/data/files"
 	"l2mt/model"
 )
 
@@ -133,7 +133,7 @@ func (a *Atlas) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("infer: atlas: %w", err)
 	}
-	if err := atomic.WriteFile(filepath.Join(dir, AtlasFile), append(raw, '\n')); err != nil {
+	if err := files.WriteFile(filepath.Join(dir, AtlasFile), append(raw, '\n')); err != nil {
 		return fmt.Errorf("infer: atlas: %w", err)
 	}
 	return nil

@@ -25,7 +25,7 @@ func ExampleNetwork_Fit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	problems, err := file.Bind(d, ".")
+	problems, err := file.Bind(d, ".", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

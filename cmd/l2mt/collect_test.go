@@ -139,14 +139,14 @@ func (c collection) whole(t *testing.T) []byte {
 }
 
 // files returns what merging the store gives.
-func (c collection) files(t *testing.T) map[string]string {
+func (c collection) filesIn(t *testing.T) map[string]string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "merged")
 	mustL2mt(t, "experience", "merge", c.out, "--out", out)
-	return files(t, out)
+	return filesIn(t, out)
 }
 
-func files(t *testing.T, dir string) map[string]string {
+func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	entries, err := os.ReadDir(dir)
@@ -208,7 +208,7 @@ func TestCollectorsSideBySide(t *testing.T) {
 	}
 	whole := newCollection(t, problems)
 	mustL2mt(t, whole.args...)
-	if d := cmp.Diff(whole.files(t), c.files(t)); d != "" {
+	if d := cmp.Diff(whole.filesIn(t), c.filesIn(t)); d != "" {
 		t.Error(d)
 	}
 }
@@ -217,7 +217,7 @@ func TestCollectorsSideBySide(t *testing.T) {
 func TestCollectLeavesForeignStoresAlone(t *testing.T) {
 	c := newCollection(t, tinyProblems(t, 1))
 	mustL2mt(t, c.args...)
-	before := files(t, c.out)
+	before := filesIn(t, c.out)
 	other := t.TempDir()
 	rows := "a,label\n"
 	for i := range 40 {
@@ -239,7 +239,7 @@ func TestCollectLeavesForeignStoresAlone(t *testing.T) {
 		if code != exitFailed || stdout != "" || !strings.Contains(stderr, run.says) {
 			t.Errorf("%v: exit code %d, stdout %q, stderr %q", run.args, code, stdout, stderr)
 		}
-		if d := cmp.Diff(before, files(t, c.out)); d != "" {
+		if d := cmp.Diff(before, filesIn(t, c.out)); d != "" {
 			t.Errorf("%v: %s", run.args, d)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"l2mt/data/atomic"
+	"l2mt/data/files"
 	"l2mt/infer"
 )
 
@@ -128,7 +128,7 @@ func saveCSV(path string, rows [][]string) error {
 	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
 		return err
 	}
-	return atomic.WriteFile(path, b.Bytes())
+	return files.WriteFile(path, b.Bytes())
 }
 
 func saveJSON(path string, v any) error {
@@ -136,7 +136,7 @@ func saveJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return atomic.WriteFile(path, append(raw, '\n'))
+	return files.WriteFile(path, append(raw, '\n'))
 }
 
 // plotTable draws the relative errors as bars from 1, which is single-task

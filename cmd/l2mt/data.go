@@ -10,6 +10,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/digits"
+	"l2mt/data/format"
 )
 
 type dataCmd struct {
@@ -21,23 +22,23 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format       data.Format `help:"svmlight, csv, tsv, npy, npz, mat or folder, if the name does not say."`
-	Kind         data.Kind   `help:"classification or regression, if the labels do not say."`
-	Header       data.Header `help:"Whether a table has a header: yes or no."`
-	Label        string      `help:"Column or array of the labels: a name, or a number from 0."`
-	Target       string      `help:"Which of several targets: a name, or a number from 0."`
-	Group        string      `help:"Column or array of the groups (tasks)."`
-	Array        string      `help:"Name of the array of features (npz, mat)."`
-	Ignore       []string    `help:"Columns of a table to leave out."`
-	Columns      int         `help:"Number of features of an svmlight file."`
-	ClassNames   string      `type:"existingfile" help:"File with the names of the classes, one a line."`
-	FeatureNames string      `type:"existingfile" help:"File with the names of the features, one a line."`
-	SkipHeaders  bool        `help:"Texts: pass over everything up to the first empty line (mail, news)."`
-	StopWords    bool        `help:"Texts: keep the words that texts of any subject are full of (the, of, and, ...)."`
+	Format       format.Format `help:"svmlight, csv, tsv, npy, npz, mat or folder, if the name does not say."`
+	Kind         data.Kind     `help:"classification or regression, if the labels do not say."`
+	Header       format.Header `help:"Whether a table has a header: yes or no."`
+	Label        string        `help:"Column or array of the labels: a name, or a number from 0."`
+	Target       string        `help:"Which of several targets: a name, or a number from 0."`
+	Group        string        `help:"Column or array of the groups (tasks)."`
+	Array        string        `help:"Name of the array of features (npz, mat)."`
+	Ignore       []string      `help:"Columns of a table to leave out."`
+	Columns      int           `help:"Number of features of an svmlight file."`
+	ClassNames   string        `type:"existingfile" help:"File with the names of the classes, one a line."`
+	FeatureNames string        `type:"existingfile" help:"File with the names of the features, one a line."`
+	SkipHeaders  bool          `help:"Texts: pass over everything up to the first empty line (mail, news)."`
+	StopWords    bool          `help:"Texts: keep the words that texts of any subject are full of (the, of, and, ...)."`
 }
 
-func (f *readFlags) options() data.ReadOptions {
-	return data.ReadOptions{
+func (f *readFlags) options() format.Options {
+	return format.Options{
 		Format: f.Format, Kind: f.Kind, Header: f.Header, Label: f.Label, Target: f.Target, Group: f.Group,
 		Features: f.Array, Ignore: f.Ignore, Columns: f.Columns, ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
 		Text: data.TextOptions{SkipHeaders: f.SkipHeaders, KeepStopWords: f.StopWords},
@@ -48,7 +49,7 @@ func (f *readFlags) read(path string) (*data.Dataset, error) {
 	if path == digits.Name {
 		return digits.Load()
 	}
-	return data.Read(path, f.options())
+	return format.Read(path, f.options())
 }
 
 type dataInfoCmd struct {
@@ -201,7 +202,7 @@ func (f *stepFlags) apply(d *data.Dataset) (*data.Dataset, error) {
 
 // keep writes a dataset and describes it.
 func (e *env) keep(path string, d *data.Dataset) error {
-	if err := data.Write(path, d); err != nil {
+	if err := format.Write(path, d); err != nil {
 		return err
 	}
 	d.Name = path

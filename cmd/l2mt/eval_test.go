@@ -25,7 +25,7 @@ func tinyNetwork(t testing.TB) (network, test string) {
 // results are the files of an evaluation that do not depend on time.
 func results(t *testing.T, dir string) map[string]string {
 	t.Helper()
-	found := files(t, dir)
+	found := filesIn(t, dir)
 	delete(found, "outcomes.jsonl")
 	delete(found, secondsFile)
 	return found

@@ -153,7 +153,7 @@ func TestCaseStudyIsNotInTheTrainingProblems(t *testing.T) {
 		t.Errorf("%d problems were drawn", before)
 	}
 	f.Problems = []*data.Problem{p}
-	if _, err := f.Bind(d, "."); err != nil {
+	if _, err := f.Bind(d, ".", nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -31,7 +31,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"l2mt/data"
-	"l2mt/model/safetensors"
+	"l2mt/data/safetensors"
 	"l2mt/train"
 )
 
@@ -85,22 +85,22 @@ values = [4, 8]
 		}, func(t *testing.T, dir string) map[string]string {
 			merged := filepath.Join(t.TempDir(), "merged")
 			mustL2mt(t, "experience", "merge", filepath.Join(dir, "e"), "--out", merged)
-			return files(t, merged)
+			return filesIn(t, merged)
 		}},
 		{"train", func(dir string) []string {
 			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--epochs", "12", "--hidden", "8"}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(files(t, filepath.Join(dir, "n")), ".lock")
+			return without(filesIn(t, filepath.Join(dir, "n")), ".lock")
 		}},
 		{"eval", func(dir string) []string {
 			return []string{"eval", "--network", network, "--problems", test, "--baselines", "snr1,snr2,mtrl,cmtl,rmtl", "--refit", "--out", filepath.Join(dir, "v"), "--workers", "2"}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(files(t, filepath.Join(dir, "v")), "outcomes.jsonl", secondsFile) // they have times
+			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", secondsFile) // they have times
 		}},
 		{"sweep", func(dir string) []string {
 			return []string{"sweep", experiment, "--store", filepath.Join(dir, "store"), "--out", filepath.Join(dir, "out")}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(files(t, filepath.Join(dir, "out")), "sweep.json", "summary.csv") // they have times
+			return without(filesIn(t, filepath.Join(dir, "out")), "sweep.json", "summary.csv") // they have times
 		}},
 	}
 }

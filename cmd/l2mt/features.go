@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"l2mt/data"
+	"l2mt/data/format"
 	"l2mt/data/images"
 	"l2mt/layers/vgg"
 )
@@ -116,7 +116,7 @@ func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config im
 	if err != nil {
 		return err
 	}
-	if err := data.Write(c.Out, r.Dataset); err != nil {
+	if err := format.Write(c.Out, r.Dataset); err != nil {
 		return err
 	}
 	r.Dataset.Name = c.Out

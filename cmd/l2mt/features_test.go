@@ -15,9 +15,10 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/format"
 	"l2mt/data/images"
+	"l2mt/data/safetensors"
 	"l2mt/layers/vgg"
-	"l2mt/model/safetensors"
 )
 
 // tiny is a network that tests and scripts can have the weights of.
@@ -110,7 +111,7 @@ func TestFeaturesOfPictures(t *testing.T) {
 // checkFeatures compares a file with the features of every picture by itself.
 func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path string) {
 	t.Helper()
-	d, err := data.Read(path, data.ReadOptions{})
+	d, err := format.Read(path, format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

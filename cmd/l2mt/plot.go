@@ -22,7 +22,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"l2mt/data"
-	"l2mt/data/atomic"
+	"l2mt/data/files"
 	"l2mt/train"
 )
 
@@ -212,7 +212,7 @@ func (p *picture) save(path string) error {
 	if err != nil {
 		return err
 	}
-	return atomic.WriteFile(path, raw)
+	return files.WriteFile(path, raw)
 }
 
 // inline is the picture as part of a page: what is black has the colour of the

@@ -10,6 +10,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/digits"
+	"l2mt/data/format"
 )
 
 type problemsCmd struct {
@@ -23,7 +24,7 @@ func openDataset(path string) (*data.Dataset, error) {
 	if path == digits.Name {
 		return digits.Load()
 	}
-	return data.Read(path, data.ReadOptions{})
+	return format.Read(path, format.Options{})
 }
 
 // dataFlags say where the data of a problem file is.
@@ -59,7 +60,7 @@ func (f dataFlags) bind(file *data.ProblemFile, path string) (_ []*data.ProblemD
 			return nil, err
 		}
 	}
-	problems, err := file.Bind(d, filepath.Dir(path))
+	problems, err := file.Bind(d, filepath.Dir(path), format.Open)
 	if err != nil {
 		return nil, blame(path, err)
 	}

@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/data/atomic"
 	"l2mt/data/experience"
+	"l2mt/data/files"
 	"l2mt/infer"
 	"l2mt/model"
 )
@@ -61,7 +61,7 @@ func (c *reportCmd) Run(e *env) error {
 		return err
 	}
 	path := filepath.Join(c.Dir, reportFile)
-	if err := atomic.WriteFile(path, page); err != nil {
+	if err := files.WriteFile(path, page); err != nil {
 		return err
 	}
 	return e.print(map[string]string{"report": path}, func(w io.Writer) { fmt.Fprintln(w, path) })

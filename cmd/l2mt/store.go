@@ -12,6 +12,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/experience"
+	"l2mt/data/format"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/train"
@@ -124,7 +125,7 @@ func (s *problemSet) Len() int { return len(s.file.Problems) }
 func (s *problemSet) Problem(i int) (*data.ProblemData, error) {
 	one := *s.file
 	one.Problems = one.Problems[i:][:1]
-	bound, err := one.Bind(s.dataset, filepath.Dir(s.path))
+	bound, err := one.Bind(s.dataset, filepath.Dir(s.path), format.Open)
 	if err != nil {
 		return nil, blame(s.path, err)
 	}

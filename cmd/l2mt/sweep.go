@@ -406,7 +406,7 @@ func (s *sweep) evaluate(p *plan, in folder, network *infer.Network, models []mu
 	if err != nil {
 		return nil, err
 	}
-	problems, err := file.Bind(s.data, p.problems.path)
+	problems, err := file.Bind(s.data, p.problems.path, nil)
 	if err != nil {
 		return nil, err
 	}

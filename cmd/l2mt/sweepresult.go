@@ -13,7 +13,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"l2mt/data/atomic"
+	"l2mt/data/files"
 	"l2mt/infer"
 )
 
@@ -261,7 +261,7 @@ func (r *sweepResult) save(dir, text string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := atomic.WriteFile(filepath.Join(dir, "experiment.toml"), []byte(text)); err != nil {
+	if err := files.WriteFile(filepath.Join(dir, "experiment.toml"), []byte(text)); err != nil {
 		return err
 	}
 	if err := saveCSV(filepath.Join(dir, "results.csv"), r.problems); err != nil {

@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
-	"l2mt/data/atomic"
+	"l2mt/data/files"
 	"l2mt/infer"
 	"l2mt/layers"
 	"l2mt/model"
@@ -215,7 +215,7 @@ func (c *trainCmd) train(e *env, out string, config train.Config, examples train
 	}
 	curves, err := plotTraining(report.Metrics)
 	return trained{Dir: out, Seed: config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, errors.Join(
-		atomic.WriteFile(filepath.Join(out, usedFile), append(text, '\n')),
+		files.WriteFile(filepath.Join(out, usedFile), append(text, '\n')),
 		writeMetrics(filepath.Join(out, "metrics.jsonl"), report.Metrics),
 		savePicture(filepath.Join(out, "training.png"), curves, err),
 		saveAtlas(out, report.Network, examples))
@@ -277,7 +277,7 @@ func writeMetrics(path string, metrics []train.Metrics) error {
 			return err
 		}
 	}
-	return atomic.WriteFile(path, text.Bytes())
+	return files.WriteFile(path, text.Bytes())
 }
 
 func writeTrained(w io.Writer, results []trained) {

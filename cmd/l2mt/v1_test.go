@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"l2mt/data/safetensors"
 	"l2mt/infer"
 	"l2mt/model"
-	"l2mt/model/safetensors"
 	"l2mt/train"
 )
 

@@ -43,7 +43,7 @@ func sample(t testing.TB, n int) (collect.InMemory, data.DatasetRef) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := file.Bind(d, "")
+	problems, err := file.Bind(d, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
