@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"l2mt/infer"
+	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/train/collect"
 )
@@ -116,7 +116,7 @@ func (c *collectCmd) config() (config collect.Config, err error) {
 
 // proposer loads the network that proposes, and names it by its directory and
 // its content: the next round's network may well have the same directory.
-func (c *collectCmd) proposer(problems *problemSet) (*infer.Network, string, error) {
+func (c *collectCmd) proposer(problems *problemSet) (*solve.Network, string, error) {
 	if c.Propose == "" {
 		return nil, "", nil
 	}
@@ -142,7 +142,7 @@ func (c *collectCmd) proposer(problems *problemSet) (*infer.Network, string, err
 	if err != nil {
 		return nil, "", err
 	}
-	ready, err := infer.NewNetwork(network)
+	ready, err := solve.NewNetwork(network)
 	return ready, filepath.Base(c.Propose) + "-" + sum[:8], err
 }
 

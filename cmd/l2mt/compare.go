@@ -20,11 +20,11 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"l2mt/data/files"
-	"l2mt/infer"
+	"l2mt/infer/compare"
 )
 
 // writeTable prints a table of methods.
-func writeTable(w io.Writer, table *infer.Table) {
+func writeTable(w io.Writer, table *compare.Table) {
 	fmt.Fprintf(w, "relative error: mean test error over that of STL, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -32,7 +32,7 @@ func writeTable(w io.Writer, table *infer.Table) {
 	pooled := 0
 	for _, r := range table.Rows {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", decimals(r.Relative), decimals(r.PerProblem), decimals(r.StandardError), r.Error,
-			against(r.AgainstSTL, r.Model == infer.STL), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
+			against(r.AgainstSTL, r.Model == compare.STL), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
 		pooled += r.Pooled
 	}
 	t.Flush()
@@ -43,7 +43,7 @@ func writeTable(w io.Writer, table *infer.Table) {
 
 // against is three columns: the difference, p, and wins, ties and losses. A
 // method is not compared with itself.
-func against(p infer.Paired, self bool) string {
+func against(p compare.Paired, self bool) string {
 	if self {
 		return "-\t-\t-"
 	}
@@ -55,7 +55,7 @@ func against(p infer.Paired, self bool) string {
 }
 
 // decimals is four of them, or a dash where the number is undefined.
-func decimals(f infer.Float) string {
+func decimals(f compare.Float) string {
 	if math.IsNaN(float64(f)) {
 		return "-"
 	}
@@ -68,7 +68,7 @@ const secondsFile = "seconds.json"
 
 // saveTable writes a table as JSON, CSV and a bar chart, and the errors problem
 // by problem as CSV.
-func saveTable(dir string, table *infer.Table) error {
+func saveTable(dir string, table *compare.Table) error {
 	timeless, seconds := *table, map[string]float64{}
 	timeless.Rows = slices.Clone(table.Rows)
 	for i, row := range table.Rows {
@@ -90,11 +90,11 @@ func saveTable(dir string, table *infer.Table) error {
 	return savePicture(filepath.Join(dir, "table.png"), picture, err)
 }
 
-func tableRows(table *infer.Table) [][]string {
+func tableRows(table *compare.Table) [][]string {
 	rows := [][]string{{"title", "model", "variant", "relative", "per_problem", "standard_error", "test_error",
 		"difference_to_stl", "p_to_stl", "wins_to_stl", "ties_to_stl", "losses_to_stl",
 		"difference_to_best", "p_to_best", "wins_to_best", "ties_to_best", "losses_to_best", "pooled"}}
-	paired := func(p infer.Paired) []string {
+	paired := func(p compare.Paired) []string {
 		return []string{full(float64(p.Difference)), full(p.P), strconv.Itoa(p.Wins), strconv.Itoa(p.Ties), strconv.Itoa(p.Losses)}
 	}
 	for _, r := range table.Rows {
@@ -105,7 +105,7 @@ func tableRows(table *infer.Table) [][]string {
 	return rows
 }
 
-func problemRows(table *infer.Table) [][]string {
+func problemRows(table *compare.Table) [][]string {
 	rows := [][]string{{"problem", "title", "model", "variant", "validation_error", "test_error"}}
 	for i, problem := range table.Problems {
 		for _, r := range table.Rows {
@@ -141,7 +141,7 @@ func saveJSON(path string, v any) error {
 
 // plotTable draws the relative errors as bars from 1, which is single-task
 // learning, with their standard errors.
-func plotTable(table *infer.Table) (*picture, error) {
+func plotTable(table *compare.Table) (*picture, error) {
 	p := newPlot(fmt.Sprintf("Test error relative to single-task learning, problems: %d", len(table.Problems)),
 		"mean over problems of the relative error, with standard error (left of 1 is better)", "")
 	p.X.Tick.Marker = shiftedTicks{by: 1}
@@ -163,7 +163,7 @@ func plotTable(table *infer.Table) (*picture, error) {
 		whiskers.XYs = append(whiskers.XYs, plotter.XY{X: excess, Y: float64(len(names))})
 		whiskers.XErrors = append(whiskers.XErrors, struct{ Low, High float64 }{deviation, deviation})
 		models, network = append(models, excess), append(network, 0)
-		if r.Model == infer.L2MT {
+		if r.Model == compare.L2MT {
 			models[len(names)], network[len(names)] = 0, excess
 		}
 		names = append(names, r.Title)

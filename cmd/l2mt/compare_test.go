@@ -7,20 +7,20 @@ import (
 	"strings"
 	"testing"
 
-	"l2mt/infer"
+	"l2mt/infer/compare"
 	"l2mt/model/multitask"
 )
 
 // tableOf makes a table of STL and L2MT from their test errors.
-func tableOf(t *testing.T, stl, ours []float64) *infer.Table {
+func tableOf(t *testing.T, stl, ours []float64) *compare.Table {
 	t.Helper()
-	var outcomes []infer.Outcome
+	var outcomes []compare.Outcome
 	for i := range stl {
-		for model, e := range map[string]float64{infer.STL: stl[i], infer.L2MT: ours[i]} {
-			outcomes = append(outcomes, infer.Outcome{Problem: string(rune('p' + i)), Model: model, Test: multitask.Errors{Mean: e}})
+		for model, e := range map[string]float64{compare.STL: stl[i], compare.L2MT: ours[i]} {
+			outcomes = append(outcomes, compare.Outcome{Problem: string(rune('p' + i)), Model: model, Test: multitask.Errors{Mean: e}})
 		}
 	}
-	table, err := infer.Summarise(outcomes)
+	table, err := compare.Summarise(outcomes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 		if err := saveTable(dir, table); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		var back infer.Table
+		var back compare.Table
 		if err := loadJSON(filepath.Join(dir, "table.json"), &back); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

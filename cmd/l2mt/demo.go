@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"l2mt/data"
-	"l2mt/infer"
+	"l2mt/infer/solve"
 )
 
 // demoCmd is the whole of L2MT on one dataset: each stage is the command of
@@ -32,7 +32,7 @@ func (c *demoCmd) Run(e *env) error {
 	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 8, O: "refit", Seed: c.Seed}
 	learn := &trainCmd{Experience: at("experience"), Out: at("network"), Seeds: 1, trainFlags: trainFlags{Preset: "default", Seed: c.Seed}}
 	evaluate := &evalCmd{Network: at("network"), Problems: test, Baselines: c.Baselines, Out: at("evaluation")}
-	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: infer.Refinements, Nearest: 3}
+	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Refinements, Nearest: 3}
 	report := &reportCmd{Dir: c.Out}
 
 	stage := *e

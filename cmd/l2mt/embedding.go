@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"l2mt/data"
-	"l2mt/infer"
+	"l2mt/infer/solve"
 )
 
 // mostMapped bounds the training tasks on a map: the eigenvectors take the cube
@@ -30,7 +30,7 @@ const mostMapped = 600
 // plotEmbedding draws training tasks in the plane. Those of one name, which tell
 // the same classes apart on other rows, are tied to their mean. Tasks of new
 // problems stand out among them.
-func plotEmbedding(training *infer.Atlas, problems ...infer.Place) (*picture, error) {
+func plotEmbedding(training *solve.Atlas, problems ...solve.Place) (*picture, error) {
 	known, others := spread(training), joined(problems)
 	if len(others.Tasks) != len(others.E) {
 		return nil, fmt.Errorf("%w: %d tasks with %d embeddings", data.ErrInvalid, len(others.Tasks), len(others.E))
@@ -88,9 +88,9 @@ func plotEmbedding(training *infer.Atlas, problems ...infer.Place) (*picture, er
 
 // spread joins the problems of an atlas, evenly left out until few enough tasks
 // remain.
-func spread(a *infer.Atlas) infer.Place {
+func spread(a *solve.Atlas) solve.Place {
 	for step := 1; ; step++ {
-		var some []infer.Place
+		var some []solve.Place
 		for i := 0; i < len(a.Problems); i += step {
 			some = append(some, a.Problems[i])
 		}
@@ -101,7 +101,7 @@ func spread(a *infer.Atlas) infer.Place {
 }
 
 // joined is all the tasks of problems.
-func joined(problems []infer.Place) (all infer.Place) {
+func joined(problems []solve.Place) (all solve.Place) {
 	for _, p := range problems {
 		all.Tasks, all.E = append(all.Tasks, p.Tasks...), append(all.E, p.E...)
 	}

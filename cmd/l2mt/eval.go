@@ -12,7 +12,8 @@ import (
 	"runtime"
 
 	"l2mt/data"
-	"l2mt/infer"
+	"l2mt/infer/compare"
+	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
@@ -42,7 +43,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	o := infer.EvaluateOptions{Models: models, Refit: c.Refit, Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
+	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -85,22 +86,22 @@ func lookupAll(names []string) (models []multitask.Model, err error) {
 	return models, nil
 }
 
-func loadNetwork(dir string) (*infer.Network, error) {
+func loadNetwork(dir string) (*solve.Network, error) {
 	n, err := model.Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	return infer.NewNetwork(n)
+	return solve.NewNetwork(n)
 }
 
 // evaluate makes the table, keeping every outcome as it comes if there is a
 // directory to keep it in.
-func (c *evalCmd) evaluate(e *env, n *infer.Network, problems []*data.ProblemData, o infer.EvaluateOptions) (table *infer.Table, err error) {
+func (c *evalCmd) evaluate(e *env, n *solve.Network, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
 	if c.Out != "" {
 		if err := c.begin(e); err != nil {
 			return nil, err
 		}
-		journal, err := infer.OpenJournal(filepath.Join(c.Out, "outcomes.jsonl"))
+		journal, err := compare.OpenJournal(filepath.Join(c.Out, "outcomes.jsonl"))
 		if err != nil {
 			return nil, err
 		}
@@ -113,14 +114,14 @@ func (c *evalCmd) evaluate(e *env, n *infer.Network, problems []*data.ProblemDat
 		}
 		o.Journal = journal
 	}
-	outcomes, err := infer.Evaluate(e, n, problems, o)
+	outcomes, err := compare.Evaluate(e, n, problems, o)
 	if err != nil {
 		if o.Journal != nil && o.Journal.Len() > 0 {
 			e.remark("the outcomes so far are in %s; the same command goes on", c.Out)
 		}
 		return nil, err
 	}
-	return infer.Summarise(outcomes)
+	return compare.Summarise(outcomes)
 }
 
 // evaluation is what the outcomes in a directory depend on. Which models they

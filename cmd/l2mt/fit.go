@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/infer"
+	"l2mt/infer/compare"
 	"l2mt/model/multitask"
 )
 
@@ -67,7 +67,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := (infer.EvaluateOptions{}).Check(problems); err != nil {
+	if err := (compare.EvaluateOptions{}).Check(problems); err != nil {
 		return err
 	}
 	if c.Network != "" {
@@ -102,13 +102,13 @@ func (c *fitCmd) Run(e *env) error {
 
 // compare makes the table of the paper's ten models.
 func (c *fitCmd) compare(e *env, problems []*data.ProblemData) error {
-	outcomes, err := infer.Evaluate(e, nil, problems, infer.EvaluateOptions{
+	outcomes, err := compare.Evaluate(e, nil, problems, compare.EvaluateOptions{
 		Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter(),
 	})
 	if err != nil {
 		return err
 	}
-	table, err := infer.Summarise(outcomes)
+	table, err := compare.Summarise(outcomes)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (c *fitCmd) solveAll(e *env, m multitask.Model, problems []*data.ProblemDat
 // solve fits a model to a problem, beside single-task learning.
 func (c *fitCmd) solve(e *env, m multitask.Model, p *data.ProblemData) (f problemFit, err error) {
 	o := multitask.TuneOptions{Workers: c.Workers, Points: c.Points}
-	if o.STL, err = multitask.Tune(e, mustModel(infer.STL), p, o); err != nil {
+	if o.STL, err = multitask.Tune(e, mustModel(compare.STL), p, o); err != nil {
 		return f, err
 	}
 	tuned, err := c.fit(e, m, p, o)
@@ -194,7 +194,7 @@ func newProblemFit(m multitask.Model, p *data.ProblemData, t, stl *multitask.Tun
 	f := problemFit{
 		Problem: p.Name, Model: m.Info().Name, Title: m.Info().Title, Params: t.Params, Status: t.Result.Status,
 		Objective: t.Result.Objective, Gap: t.Result.Gap, Iterations: t.Result.Iterations, Trace: t.Result.Trace,
-		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: correlation(t.Omega), Omega: infer.Entries(t.Omega),
+		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: correlation(t.Omega), Omega: compare.Entries(t.Omega),
 		Seconds: t.Seconds, kind: p.Kind(),
 	}
 	if !math.IsNaN(t.Relative) {
@@ -255,7 +255,7 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 // correlation is a covariance scaled to a diagonal of ones; tasks without
 // variance correlate with nothing.
 func correlation(omega *mat.SymDense) [][]float64 {
-	c := infer.Entries(omega)
+	c := compare.Entries(omega)
 	for i := range c {
 		for j := range c {
 			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); i == j {

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data/experience"
-	"l2mt/infer"
+	"l2mt/infer/compare"
 	"l2mt/train"
 )
 
@@ -115,7 +115,7 @@ func FuzzPictures(f *testing.F) {
 	line := encoded(train.Metrics{Loss: 1, Residual: 0.5, Spread: 1e-3, Scalars: map[string][]float64{"alpha": {1, 2}}})
 	f.Add(metrics, append(append(line, '\n'), encoded(train.Metrics{Epoch: 1, Loss: 0.1, Scalars: map[string][]float64{"alpha": {1, 2}}})...))
 	f.Add(metrics, append(append(line, '\n'), `{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}`...))
-	f.Add(table, encoded(infer.Table{Problems: []string{"p"}, Best: "a", Rows: []infer.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: infer.Float(math.NaN())}}}))
+	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
 	f.Add(result, encoded(inferred{Problem: "p", Tasks: []string{"a", "b"}, Found: &view{Correlation: [][]float64{{1, -0.5}, {-0.5, 1}}, Scale: 1}}))
@@ -139,7 +139,7 @@ func FuzzPictures(f *testing.F) {
 				drawn, err = plotTraining(m)
 			}
 		case table:
-			var table infer.Table
+			var table compare.Table
 			if err = parseJSON(raw, &table); err == nil {
 				drawn, err = plotTable(&table)
 			}

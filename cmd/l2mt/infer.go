@@ -22,7 +22,8 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/progress"
-	"l2mt/infer"
+	"l2mt/infer/compare"
+	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
 
@@ -68,9 +69,9 @@ func (c *inferCmd) Run(e *env) error {
 	if c.Score != "" {
 		return c.score(e, network, problems)
 	}
-	atlas, err := infer.LoadAtlas(c.Network)
+	atlas, err := solve.LoadAtlas(c.Network)
 	if errors.Is(err, fs.ErrNotExist) {
-		e.remark("%s has no %s, so there is no telling how far a problem is from those of training; l2mt train makes it", c.Network, infer.AtlasFile)
+		e.remark("%s has no %s, so there is no telling how far a problem is from those of training; l2mt train makes it", c.Network, solve.AtlasFile)
 	} else if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (c *inferCmd) Run(e *env) error {
 
 // inferAll solves the problems one after the other. Progress is that of the
 // problems, or within the only one.
-func (c *inferCmd) inferAll(e *env, network *infer.Network, atlas *infer.Atlas, problems []*data.ProblemData) (results []*inferred, err error) {
+func (c *inferCmd) inferAll(e *env, network *solve.Network, atlas *solve.Atlas, problems []*data.ProblemData) (results []*inferred, err error) {
 	within, over := e.reporter(), progress.Silent()
 	if len(problems) > 1 {
 		within, over = over, within
@@ -135,8 +136,8 @@ type inferred struct {
 	// that the problem was solved with; nil if it was not.
 	Found   *view             `json:"found"`
 	Used    *view             `json:"used,omitempty"`
-	Nearest []infer.Neighbour `json:"nearest"`
-	Radius  infer.Float       `json:"radius"`
+	Nearest []solve.Neighbour `json:"nearest"`
+	Radius  compare.Float     `json:"radius"`
 	Outside bool              `json:"outside"`
 	Fit     *inferredFit      `json:"fit,omitempty"`
 	Models  []rankedModel     `json:"models,omitempty"`
@@ -146,26 +147,26 @@ type inferred struct {
 
 	problem *data.ProblemData
 	result  *multitask.Result
-	place   infer.Place
+	place   solve.Place
 }
 
 // view is a covariance with what the network says about it.
 type view struct {
-	Omega       [][]float64 `json:"omega"`
-	Correlation [][]float64 `json:"correlation"`
-	Rho         infer.Float `json:"rho"`
+	Omega       [][]float64   `json:"omega"`
+	Correlation [][]float64   `json:"correlation"`
+	Rho         compare.Float `json:"rho"`
 	// Scale is the multiple of the network's rho.
-	Scale infer.Float `json:"scale"`
+	Scale compare.Float `json:"scale"`
 	// Step is the step of refinement that led here from there.
 	Step int `json:"step,omitempty"`
 	// Expected is the relative error that the network expects.
-	Expected infer.Float `json:"expected_relative_error"`
+	Expected compare.Float `json:"expected_relative_error"`
 }
 
-func newView(f *infer.Found, scale float64, step int) *view {
+func newView(f *solve.Found, scale float64, step int) *view {
 	return &view{
-		Omega: infer.Entries(f.Omega), Correlation: correlation(f.Omega),
-		Rho: infer.Float(f.Rho), Scale: infer.Float(scale), Step: step, Expected: infer.Float(f.Estimated),
+		Omega: compare.Entries(f.Omega), Correlation: correlation(f.Omega),
+		Rho: compare.Float(f.Rho), Scale: compare.Float(scale), Step: step, Expected: compare.Float(f.Estimated),
 	}
 }
 
@@ -195,7 +196,7 @@ type inferredFit struct {
 	Validation multitask.Errors `json:"validation"`
 	Test       multitask.Errors `json:"test"`
 	STL        multitask.Errors `json:"stl"`
-	Relative   infer.Float      `json:"relative_error"`
+	Relative   compare.Float    `json:"relative_error"`
 }
 
 // rankedModel is a model with the error that the network expects of its
@@ -203,10 +204,10 @@ type inferredFit struct {
 type rankedModel struct {
 	Model      string           `json:"model"`
 	Title      string           `json:"title"`
-	Expected   infer.Float      `json:"expected_relative_error"`
+	Expected   compare.Float    `json:"expected_relative_error"`
 	Validation float64          `json:"validation"`
 	Test       float64          `json:"test"`
-	Relative   infer.Float      `json:"relative_error"`
+	Relative   compare.Float    `json:"relative_error"`
 	Params     multitask.Params `json:"params"`
 }
 
@@ -250,7 +251,7 @@ func checkCorrelation(correlation [][]float64, tasks []string) error {
 	return nil
 }
 
-func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *data.ProblemData, report progress.Reporter) (*inferred, error) {
+func (c *inferCmd) infer(e *env, network *solve.Network, atlas *solve.Atlas, p *data.ProblemData, report progress.Reporter) (*inferred, error) {
 	embedding, err := network.Embed(p)
 	if err != nil {
 		return nil, err
@@ -281,8 +282,8 @@ func (c *inferCmd) infer(e *env, network *infer.Network, atlas *infer.Atlas, p *
 }
 
 // locate says how far the problem is from those of training.
-func (r *inferred) locate(atlas *infer.Atlas, embedding *infer.Embedding, k int) error {
-	r.Radius = infer.Float(math.NaN())
+func (r *inferred) locate(atlas *solve.Atlas, embedding *solve.Embedding, k int) error {
+	r.Radius = compare.Float(math.NaN())
 	if atlas == nil {
 		return nil
 	}
@@ -290,22 +291,22 @@ func (r *inferred) locate(atlas *infer.Atlas, embedding *infer.Embedding, k int)
 	if err != nil {
 		return err
 	}
-	r.Radius, r.Outside = infer.Float(atlas.Radius), len(near) > 0 && atlas.Outside(near[0].Distance)
+	r.Radius, r.Outside = compare.Float(atlas.Radius), len(near) > 0 && atlas.Outside(near[0].Distance)
 	r.Nearest = near[:min(k, len(near))]
 	return nil
 }
 
 // fit solves the problem, and by single-task learning too.
-func (r *inferred) fit(e *env, embedding *infer.Embedding, steps, workers int, report progress.Reporter) error {
+func (r *inferred) fit(e *env, embedding *solve.Embedding, steps, workers int, report progress.Reporter) error {
 	if steps == 0 {
 		steps = -1 // none
 	}
-	fitted, err := embedding.Fit(e, infer.FitOptions{Steps: steps, Tune: multitask.TuneOptions{Workers: workers, Progress: report}})
+	fitted, err := embedding.Fit(e, solve.FitOptions{Steps: steps, Tune: multitask.TuneOptions{Workers: workers, Progress: report}})
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
-	stl, err := multitask.Tune(e, mustModel(infer.STL), r.problem, multitask.TuneOptions{Workers: workers})
+	stl, err := multitask.Tune(e, mustModel(compare.STL), r.problem, multitask.TuneOptions{Workers: workers})
 	if err != nil {
 		return err
 	}
@@ -314,7 +315,7 @@ func (r *inferred) fit(e *env, embedding *infer.Embedding, steps, workers int, r
 	r.result = t.Result
 	r.Fit = &inferredFit{
 		Lambda1: t.Params.Lambda1, Status: t.Result.Status, Validation: t.Validation, Test: t.Test, STL: stl.Test,
-		Relative: infer.Float(t.Test.Mean / stl.Test.Mean),
+		Relative: compare.Float(t.Test.Mean / stl.Test.Mean),
 	}
 	r.Seconds.Fitting = fitted.Fitting + time.Since(begin).Seconds()
 	return nil
@@ -322,9 +323,9 @@ func (r *inferred) fit(e *env, embedding *infer.Embedding, steps, workers int, r
 
 // rank fits the ten models and asks the network which of their covariances
 // suits the problem.
-func (r *inferred) rank(e *env, embedding *infer.Embedding, workers int, report progress.Reporter) error {
+func (r *inferred) rank(e *env, embedding *solve.Embedding, workers int, report progress.Reporter) error {
 	begin := time.Now()
-	outcomes, err := infer.Evaluate(e, nil, []*data.ProblemData{r.problem}, infer.EvaluateOptions{Workers: workers, Progress: report})
+	outcomes, err := compare.Evaluate(e, nil, []*data.ProblemData{r.problem}, compare.EvaluateOptions{Workers: workers, Progress: report})
 	if err != nil {
 		return err
 	}
@@ -338,8 +339,8 @@ func (r *inferred) rank(e *env, embedding *infer.Embedding, workers int, report 
 			return fmt.Errorf("%s: %w", o.Model, err)
 		}
 		r.Models = append(r.Models, rankedModel{
-			Model: o.Model, Title: mustModel(o.Model).Info().Title, Expected: infer.Float(expected),
-			Validation: o.Validation.Mean, Test: o.Test.Mean, Relative: infer.Float(o.Test.Mean / r.Fit.STL.Mean), Params: o.Params,
+			Model: o.Model, Title: mustModel(o.Model).Info().Title, Expected: compare.Float(expected),
+			Validation: o.Validation.Mean, Test: o.Test.Mean, Relative: compare.Float(o.Test.Mean / r.Fit.STL.Mean), Params: o.Params,
 		})
 	}
 	slices.SortStableFunc(r.Models, func(a, b rankedModel) int { return cmp.Compare(a.Expected, b.Expected) })
@@ -516,7 +517,7 @@ func (r *inferred) predictions() [][]string {
 			}
 			return t.Negative
 		}
-		for j, score := range infer.Score(r.result, i, t.TestSet.X) {
+		for j, score := range solve.Score(r.result, i, t.TestSet.X) {
 			row := j
 			if t.Files == nil {
 				row = t.Test[j]
@@ -536,13 +537,13 @@ type namedCovariance struct {
 
 // scored is a covariance with the error that the network expects of it.
 type scored struct {
-	Problem  string      `json:"problem"`
-	Name     string      `json:"name"`
-	Expected infer.Float `json:"expected_relative_error"`
+	Problem  string        `json:"problem"`
+	Name     string        `json:"name"`
+	Expected compare.Float `json:"expected_relative_error"`
 }
 
 // score estimates the errors of given covariances.
-func (c *inferCmd) score(e *env, network *infer.Network, problems []*data.ProblemData) error {
+func (c *inferCmd) score(e *env, network *solve.Network, problems []*data.ProblemData) error {
 	given, err := readCovariances(c.Score)
 	if err != nil {
 		return err
@@ -562,7 +563,7 @@ func (c *inferCmd) score(e *env, network *infer.Network, problems []*data.Proble
 			if err != nil {
 				return fmt.Errorf("%s: entry %d (%q): %w", c.Score, i, g.Name, err)
 			}
-			scores = append(scores, scored{p.Name, g.Name, infer.Float(expected)})
+			scores = append(scores, scored{p.Name, g.Name, compare.Float(expected)})
 		}
 	}
 	return e.print(scores, func(w io.Writer) {

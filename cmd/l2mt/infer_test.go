@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/infer"
+	"l2mt/infer/compare"
 	"l2mt/model/multitask"
 )
 
@@ -138,7 +138,7 @@ func TestCovarianceOfRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back := infer.Entries(a); !slices.EqualFunc(back, rows, slices.Equal[[]float64]) {
+	if back := compare.Entries(a); !slices.EqualFunc(back, rows, slices.Equal[[]float64]) {
 		t.Errorf("%v comes back as %v", rows, back)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 
 	"l2mt/data"
-	"l2mt/infer"
+	"l2mt/infer/compare"
+	"l2mt/infer/solve"
 	"l2mt/train"
 )
 
@@ -100,7 +101,7 @@ type plotTableCmd struct {
 }
 
 func (c *plotTableCmd) Run(e *env) error {
-	var table infer.Table
+	var table compare.Table
 	if err := c.load("table.json", &table); err != nil {
 		return err
 	}
@@ -147,11 +148,11 @@ type plotEmbeddingCmd struct {
 }
 
 func (c *plotEmbeddingCmd) Run(e *env) error {
-	atlas, err := infer.LoadAtlas(c.Dir)
+	atlas, err := solve.LoadAtlas(c.Dir)
 	if err != nil {
 		return err
 	}
-	var places []infer.Place
+	var places []solve.Place
 	if c.Problem != "" {
 		if places, err = c.places(); err != nil {
 			return err
@@ -162,7 +163,7 @@ func (c *plotEmbeddingCmd) Run(e *env) error {
 }
 
 // places are where the network sees the problems of the file.
-func (c *plotEmbeddingCmd) places() (places []infer.Place, err error) {
+func (c *plotEmbeddingCmd) places() (places []solve.Place, err error) {
 	network, err := loadNetwork(c.Dir)
 	if err != nil {
 		return nil, err

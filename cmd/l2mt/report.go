@@ -18,7 +18,8 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/files"
-	"l2mt/infer"
+	"l2mt/infer/compare"
+	"l2mt/infer/solve"
 	"l2mt/model"
 )
 
@@ -81,7 +82,7 @@ type report struct {
 
 type reportTable struct {
 	Name, Config string
-	Table        infer.Table
+	Table        compare.Table
 	Chart        template.HTML
 }
 
@@ -94,7 +95,7 @@ type reportSweep struct {
 type reportInference struct {
 	Name   string
 	Result inferred
-	Place  *infer.Place // nil if it was not kept
+	Place  *solve.Place // nil if it was not kept
 	Map    template.HTML
 }
 
@@ -102,7 +103,7 @@ type reportNetwork struct {
 	Name, Config string
 	Shape        string       // the network's own configuration
 	Sum          string       // of its files
-	Atlas        *infer.Atlas // nil if there is none
+	Atlas        *solve.Atlas // nil if there is none
 	Curves, Map  template.HTML
 }
 
@@ -215,7 +216,7 @@ func (r *report) addNetwork(dir, name string) error {
 	if n.Shape, err = readText(dir, model.ConfigFile); err != nil {
 		return err
 	}
-	if n.Atlas, err = infer.LoadAtlas(dir); optional(err) != nil {
+	if n.Atlas, err = solve.LoadAtlas(dir); optional(err) != nil {
 		return err
 	}
 	metrics, err := readMetrics(dir)
@@ -239,7 +240,7 @@ func (r *report) drawMaps() error {
 		if n.Atlas == nil {
 			continue
 		}
-		var places []infer.Place
+		var places []solve.Place
 		for _, x := range r.Inferences {
 			if x.Place != nil && x.Result.Network == n.Sum {
 				places = append(places, *x.Place)
@@ -331,10 +332,10 @@ func parseJSON(raw []byte, v any) error {
 func (r *report) page() ([]byte, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"decimals": decimals,
-		"percent":  func(f infer.Float) string { return percent(float64(f)) },
+		"percent":  func(f compare.Float) string { return percent(float64(f)) },
 		"short":    func(v float64) string { return fmt.Sprintf("%.4f", v) },
 		"p":        func(v float64) string { return fmt.Sprintf("%.2g", v) },
-		"l2mt":     func(name string) bool { return name == infer.L2MT },
+		"l2mt":     func(name string) bool { return name == compare.L2MT },
 		"says": func(says string, p template.HTML) any {
 			return struct {
 				Says    string

@@ -23,7 +23,8 @@ import (
 	"text/tabwriter"
 
 	"l2mt/data"
-	"l2mt/infer"
+	"l2mt/infer/compare"
+	"l2mt/infer/solve"
 	"l2mt/layers"
 	"l2mt/model/multitask"
 	"l2mt/train"
@@ -386,22 +387,22 @@ type firstOf struct {
 
 func (f firstOf) Len() int { return f.n }
 
-func (s *sweep) evaluateModels(p *plan) ([]infer.Outcome, error) {
+func (s *sweep) evaluateModels(p *plan) ([]compare.Outcome, error) {
 	return s.evaluate(p, p.baselines, nil, s.models)
 }
 
 // evaluateNetwork has the outcomes of the network alone.
-func (s *sweep) evaluateNetwork(p *plan) ([]infer.Outcome, error) {
+func (s *sweep) evaluateNetwork(p *plan) ([]compare.Outcome, error) {
 	network, err := loadNetwork(p.network.path)
 	if err != nil {
 		return nil, err
 	}
 	outcomes, err := s.evaluate(p, p.evaluation, network, nil)
-	return slices.DeleteFunc(outcomes, func(o infer.Outcome) bool { return o.Model != infer.L2MT }), err
+	return slices.DeleteFunc(outcomes, func(o compare.Outcome) bool { return o.Model != compare.L2MT }), err
 }
 
 // evaluate returns the outcomes in a folder and makes those that are missing.
-func (s *sweep) evaluate(p *plan, in folder, network *infer.Network, models []multitask.Model) (outcomes []infer.Outcome, err error) {
+func (s *sweep) evaluate(p *plan, in folder, network *solve.Network, models []multitask.Model) (outcomes []compare.Outcome, err error) {
 	file, err := data.LoadProblems(p.file("test"))
 	if err != nil {
 		return nil, err
@@ -415,7 +416,7 @@ func (s *sweep) evaluate(p *plan, in folder, network *infer.Network, models []mu
 			return nil, err
 		}
 	}
-	journal, err := infer.OpenJournal(filepath.Join(in.path, "outcomes.jsonl"))
+	journal, err := compare.OpenJournal(filepath.Join(in.path, "outcomes.jsonl"))
 	if err != nil {
 		return nil, err
 	}
@@ -423,14 +424,14 @@ func (s *sweep) evaluate(p *plan, in folder, network *infer.Network, models []mu
 	if models == nil {
 		models = []multitask.Model{}
 	}
-	o := infer.EvaluateOptions{
+	o := compare.EvaluateOptions{
 		Models: models, Refit: s.Compare.Refit, Tune: multitask.TuneOptions{Points: s.Compare.Points},
 		Workers: s.workers, Journal: journal,
 	}
 	if _, done, err := in.complete(); err != nil || !done {
 		o.Progress = s.stage.reporter()
 	}
-	return infer.Evaluate(s.e, network, problems, o)
+	return compare.Evaluate(s.e, network, problems, o)
 }
 
 // features has the problems with the features that the head of a run's network
@@ -455,7 +456,7 @@ func (s *sweep) gather(plans []*plan) (*sweepResult, error) {
 		if err != nil {
 			return nil, err
 		}
-		table, err := infer.Summarise(slices.Concat(outcomes, network))
+		table, err := compare.Summarise(slices.Concat(outcomes, network))
 		if err != nil {
 			return nil, err
 		}

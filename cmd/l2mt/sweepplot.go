@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"l2mt/infer"
+	"l2mt/infer/compare"
 )
 
 // singleTask is the line at 1, the error of single-task learning.
@@ -82,7 +82,7 @@ func (r *sweepResult) series(second int) (all []sweepSeries) {
 func look(i int, row sweepRow) (draw.LineStyle, draw.GlyphStyle) {
 	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.CrossGlyph{}}
 	line := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.2)}
-	if row.Model == infer.L2MT {
+	if row.Model == compare.L2MT {
 		line.Width = vg.Points(2.4)
 	}
 	if i >= len(palette) {
@@ -123,7 +123,7 @@ func drawCurves(p *plot.Plot, r *sweepResult) error {
 		bars.LineStyle = draw.LineStyle{Color: line.Color, Width: vg.Points(0.8)}
 		p.Add(bars, line, marks)
 		p.Legend.Add(s.title, line, marks)
-		if axis.Fit && s.rows[0].Model == infer.L2MT && s.rows[0].X > 0 {
+		if axis.Fit && s.rows[0].Model == compare.L2MT && s.rows[0].X > 0 {
 			drawBound(p, s, line.Color)
 		}
 	}
@@ -186,7 +186,7 @@ func aside(x float64, i, n int, log bool, rows []sweepRow) float64 {
 }
 
 // halfBar is nothing where there is no standard error.
-func halfBar(f infer.Float) float64 {
+func halfBar(f compare.Float) float64 {
 	if math.IsNaN(float64(f)) {
 		return 0
 	}

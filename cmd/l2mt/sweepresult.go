@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data/files"
-	"l2mt/infer"
+	"l2mt/infer/compare"
 )
 
 // sweepFile has all that the pictures of a sweep are drawn from.
@@ -50,15 +50,15 @@ type sweepAxis struct {
 // sweepRow is one method at one point, over the seeds.
 type sweepRow struct {
 	// At names the point on every axis, and X is where it is on the first.
-	At      []string      `json:"at"`
-	X       infer.Float   `json:"x"`
-	Title   string        `json:"title"`
-	Model   string        `json:"model"`
-	Variant infer.Variant `json:"variant,omitempty"`
+	At      []string        `json:"at"`
+	X       compare.Float   `json:"x"`
+	Title   string          `json:"title"`
+	Model   string          `json:"model"`
+	Variant compare.Variant `json:"variant,omitempty"`
 	// Relative is the mean over seeds of the relative error. Deviation is its
 	// standard error: over the seeds, or over the problems where there is one.
-	Relative  infer.Float `json:"relative"`
-	Deviation infer.Float `json:"standard_error"`
+	Relative  compare.Float `json:"relative"`
+	Deviation compare.Float `json:"standard_error"`
 	// Error is the mean test error.
 	Error   float64 `json:"error"`
 	Seeds   int     `json:"seeds"`
@@ -66,7 +66,7 @@ type sweepRow struct {
 	// Change is where asked for.
 	Change *change `json:"change,omitempty"`
 
-	runs []infer.Row
+	runs []compare.Row
 }
 
 // change is by how many per cent the mean test error is above that at the first
@@ -117,7 +117,7 @@ func newSweepResult(x *experiment) *sweepResult {
 }
 
 // add takes in the table of one run.
-func (r *sweepResult) add(s *setup, table *infer.Table) {
+func (r *sweepResult) add(s *setup, table *compare.Table) {
 	names, x := []string{}, math.NaN()
 	for i, p := range s.at {
 		names = append(names, p.Name)
@@ -125,7 +125,7 @@ func (r *sweepResult) add(s *setup, table *infer.Table) {
 			x = p.at
 		}
 	}
-	stl := table.Rows[slices.IndexFunc(table.Rows, func(row infer.Row) bool { return row.Model == infer.STL })]
+	stl := table.Rows[slices.IndexFunc(table.Rows, func(row compare.Row) bool { return row.Model == compare.STL })]
 	for _, row := range table.Rows {
 		for i, problem := range table.Problems {
 			r.problems = append(r.problems, append(slices.Clone(names), strconv.FormatUint(s.seed, 10), row.Title, row.Model, string(row.Variant), problem,
@@ -136,7 +136,7 @@ func (r *sweepResult) add(s *setup, table *infer.Table) {
 		})
 		if i < 0 {
 			i = len(r.Rows)
-			r.Rows = append(r.Rows, sweepRow{At: names, X: infer.Float(x), Title: row.Title, Model: row.Model, Variant: row.Variant})
+			r.Rows = append(r.Rows, sweepRow{At: names, X: compare.Float(x), Title: row.Title, Model: row.Model, Variant: row.Variant})
 		}
 		r.Rows[i].runs = append(r.Rows[i].runs, row)
 	}
@@ -151,7 +151,7 @@ func (r *sweepResult) finish() {
 			relative, errors, seconds = append(relative, float64(run.Relative)), append(errors, run.Error), append(seconds, run.Seconds)
 		}
 		mean, spread := stat.MeanStdDev(relative, nil)
-		row.Relative, row.Deviation = infer.Float(mean), infer.Float(spread/math.Sqrt(float64(len(relative))))
+		row.Relative, row.Deviation = compare.Float(mean), compare.Float(spread/math.Sqrt(float64(len(relative))))
 		if len(row.runs) == 1 {
 			row.Deviation = row.runs[0].StandardError
 		}
@@ -190,7 +190,7 @@ func (r *sweepResult) compare() {
 
 // changeOf compares the runs at two points, seed by seed. It is nil where they
 // are of other problems, or have no error to change.
-func changeOf(before, after []infer.Row) *change {
+func changeOf(before, after []compare.Row) *change {
 	var old, differences []float64
 	for i, run := range after {
 		if i >= len(before) || len(run.Test) != len(before[i].Test) {
@@ -214,14 +214,14 @@ func (r *sweepResult) Changes() bool {
 }
 
 // addCorrelations takes the covariances of the case study's problem.
-func (r *sweepResult) addCorrelations(s *setup, c *caseStudy, outcomes []infer.Outcome) error {
+func (r *sweepResult) addCorrelations(s *setup, c *caseStudy, outcomes []compare.Outcome) error {
 	var tasks []string
 	for _, class := range c.Classes {
 		tasks = append(tasks, class+" vs "+c.Shared)
 	}
 	for _, o := range outcomes {
 		row := r.Rows[slices.IndexFunc(r.Rows, func(row sweepRow) bool { return row.Model == o.Model && row.Variant == o.Variant })]
-		if !r.shown(row) || o.Model == infer.STL {
+		if !r.shown(row) || o.Model == compare.STL {
 			continue
 		}
 		omega, err := covariance(o.Omega)
@@ -241,13 +241,13 @@ func (r *sweepResult) addCorrelations(s *setup, c *caseStudy, outcomes []infer.O
 // comes before the others.
 func (r *sweepResult) place(row sweepRow) int {
 	name := row.Model
-	if row.Variant != infer.Plain {
+	if row.Variant != compare.Plain {
 		name += "/" + string(row.Variant)
 	}
 	switch {
 	case len(r.Show) > 0:
 		return slices.Index(r.Show, name)
-	case row.Model == infer.L2MT:
+	case row.Model == compare.L2MT:
 		return 0
 	}
 	return 1

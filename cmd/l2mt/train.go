@@ -21,7 +21,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/files"
-	"l2mt/infer"
+	"l2mt/infer/solve"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/train"
@@ -228,13 +228,13 @@ const atlasSize = 1000
 // saveAtlas keeps where problems of the experience lie, evenly spread over it,
 // beside the network that sees them there.
 func saveAtlas(dir string, of *model.Network, examples train.Source) error {
-	network, err := infer.NewNetwork(of)
+	network, err := solve.NewNetwork(of)
 	if err != nil {
 		return err
 	}
 	n := examples.Len()
 	size := min(n, atlasSize)
-	atlas, err := infer.NewAtlas(network, func(yield func(*data.ProblemData, error) bool) {
+	atlas, err := solve.NewAtlas(network, func(yield func(*data.ProblemData, error) bool) {
 		for i := range size {
 			x, err := examples.Example(i * n / size)
 			if (err != nil || len(x.Tuples) > 0) && !yield(x.Problem, err) {

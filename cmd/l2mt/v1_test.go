@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"l2mt/data/safetensors"
-	"l2mt/infer"
+	"l2mt/infer/compare"
 	"l2mt/model"
 	"l2mt/train"
 )
@@ -125,11 +125,11 @@ func TestOldFilesLoad(t *testing.T) {
 		if code != exitDone || !strings.Contains(stderr, "going on from ") {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
-		var table infer.Table
+		var table compare.Table
 		if err := json.Unmarshal([]byte(stdout), &table); err != nil {
 			t.Fatal(err)
 		}
-		if i := slices.IndexFunc(table.Rows, func(r infer.Row) bool { return r.Title == "SNR2" }); i < 0 {
+		if i := slices.IndexFunc(table.Rows, func(r compare.Row) bool { return r.Title == "SNR2" }); i < 0 {
 			t.Errorf("SNR2 is not in the table: %s", stdout)
 		} else {
 			near(t, "the error of SNR2", table.Rows[i].Error, 0.012820512820512818, 1e-12)

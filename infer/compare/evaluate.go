@@ -1,4 +1,4 @@
-package infer
+package compare
 
 // The comparison of the paper's section 5: on every test problem, the network
 // against multitask models whose hyperparameters are tuned on validation rows.
@@ -15,6 +15,8 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/progress"
+	"l2mt/infer"
+	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
 
@@ -97,7 +99,7 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 // that is nil. All choices are made on validation rows. Where the network has a
 // head, the features that it makes are those of all models. The outcomes come
 // problem by problem in the order of the models, the network last.
-func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
+func Evaluate(ctx context.Context, n *solve.Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
 	if err != nil {
 		return nil, err
@@ -105,15 +107,16 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 	if err := o.Check(problems); err != nil {
 		return nil, err
 	}
+	given := problems
 	if n != nil {
-		if problems, err = n.FeaturesOf(problems); err != nil {
+		if problems, err = n.FeaturesOf(given); err != nil {
 			return nil, err
 		}
 		if o.Pool, err = n.FeaturesOf(o.Pool); err != nil {
 			return nil, err
 		}
 	}
-	cells := o.cells(n, problems)
+	cells := o.cells(n, given, problems)
 	missing := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.finished(o.Journal) })
 	if len(missing) > 0 {
 		o.Progress.Start("evaluating", len(missing))
@@ -128,7 +131,7 @@ func Evaluate(ctx context.Context, n *Network, problems []*data.ProblemData, o E
 			}
 			outcomes, err := c.run(ctx)
 			if err != nil {
-				return fmt.Errorf("infer: %s on problem %q: %w", c.model, c.problem.Name, err)
+				return fmt.Errorf("compare: %s on problem %q: %w", c.model, c.problem.Name, err)
 			}
 			if err := o.Journal.add(outcomes); err != nil {
 				return err
@@ -156,13 +159,18 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	names := map[string]bool{}
 	for _, p := range problems {
 		if names[p.Name] {
-			return fmt.Errorf("infer: problem %q: %w: there are two of that name", p.Name, ErrInvalid)
+			return fmt.Errorf("compare: problem %q: %w: there are two of that name", p.Name, infer.ErrInvalid)
 		}
 		names[p.Name] = true
 	}
 	for _, p := range slices.Concat(problems, o.Pool) {
-		if err := complete(p); err != nil {
-			return err
+		for _, t := range p.Tasks {
+			switch {
+			case len(t.ValidationSet.Y) == 0:
+				return fmt.Errorf("compare: problem %q, task %q: %w: it has no validation rows, on which hyperparameters are chosen", p.Name, t.Name, infer.ErrInvalid)
+			case len(t.TestSet.Y) == 0:
+				return fmt.Errorf("compare: problem %q, task %q: %w: it has no test rows, on which errors are measured", p.Name, t.Name, infer.ErrInvalid)
+			}
 		}
 	}
 	return nil
@@ -184,8 +192,10 @@ func (c cell) finished(j *Journal) bool {
 	})
 }
 
-func (o EvaluateOptions) cells(n *Network, problems []*data.ProblemData) (cells []cell) {
-	for _, p := range problems {
+// cells are the work on problems as they were given, which the network takes,
+// and with the features that it makes of them, which the models take.
+func (o EvaluateOptions) cells(n *solve.Network, given, problems []*data.ProblemData) (cells []cell) {
+	for i, p := range problems {
 		for _, m := range o.Models {
 			cells = append(cells, o.plain(m, p))
 			if len(o.Pool) > 0 && m.Info().Name != STL {
@@ -193,7 +203,7 @@ func (o EvaluateOptions) cells(n *Network, problems []*data.ProblemData) (cells 
 			}
 		}
 		if n != nil {
-			cells = append(cells, o.network(n, p))
+			cells = append(cells, o.network(n, given[i]))
 		}
 	}
 	return cells
@@ -248,30 +258,30 @@ func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
 }
 
 // network solves the problem with the network.
-func (o EvaluateOptions) network(n *Network, p *data.ProblemData) cell {
+func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
 	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Unrefined, Unscaled, Untaught}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
-		e, err := n.embed(p)
+		e, err := n.Embed(p)
 		if err != nil {
 			return nil, err
 		}
-		plain, err := e.Fit(ctx, FitOptions{Tune: o.Tune})
+		plain, err := e.Fit(ctx, solve.FitOptions{Tune: o.Tune})
 		if err != nil {
 			return nil, err
 		}
-		untaught, err := e.Fit(ctx, FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
+		untaught, err := e.Fit(ctx, solve.FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
 		if err != nil {
 			return nil, err
 		}
 		// The multiples of rho that the plain fit tried serve two more variants.
 		unscaled, scaling := plain.Start, 0.0
-		for _, t := range plain.Tried[:len(Scales)] {
-			scaling += t.seconds()
+		for _, t := range plain.Tried[:len(solve.Scales)] {
+			scaling += t.Seconds()
 			if t.Scale == 1 {
 				unscaled = t
 			}
 		}
-		outcome := func(v Variant, t Candidate, seconds float64) Outcome {
+		outcome := func(v Variant, t solve.Candidate, seconds float64) Outcome {
 			outcome := c.outcome(v, t.Tuned)
 			outcome.Scale, outcome.Step, outcome.Seconds = Float(t.Scale), t.Step, e.Seconds+seconds
 			return outcome
@@ -279,7 +289,7 @@ func (o EvaluateOptions) network(n *Network, p *data.ProblemData) cell {
 		return []Outcome{
 			outcome(Plain, plain.Candidate, plain.Fitting),
 			outcome(Unrefined, plain.Start, scaling),
-			outcome(Unscaled, unscaled, unscaled.seconds()),
+			outcome(Unscaled, unscaled, unscaled.Seconds()),
 			outcome(Untaught, untaught.Candidate, untaught.Fitting),
 		}, nil
 	}

@@ -1,4 +1,4 @@
-package infer
+package solve
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data/progress"
+	"l2mt/infer"
 	"l2mt/model/multitask"
 )
 
@@ -18,13 +19,8 @@ const Refinements = 20
 const stride = 0.2
 
 // refine descends the soft error of the validation rows from a covariance; the
-// error itself is a staircase. A step minimises
-//
-//	<slope, Omega> + 1/(2 t) ||Omega - Omega_k||^2
-//
-// over the covariances of trace 1, which is the problem that the network poses
-// with slope - Omega_k / t for Phi and 1/(2 t) for rho, so its closed form
-// serves again. After a step that does not lower the error, which is not taken,
+// error itself is a staircase. Steps are Proximal ones, so the closed form of
+// the network's own problem serves again. After a step that does not lower the error, which is not taken,
 // t is half as large, and after one that does half as large again.
 func (e *Embedding) refine(ctx context.Context, from Candidate, o FitOptions, report progress.Reporter) (tried []Candidate, err error) {
 	t, slope := stride, (*mat.SymDense)(nil)
@@ -37,10 +33,8 @@ func (e *Embedding) refine(ctx context.Context, from Candidate, o FitOptions, re
 				return tried, nil
 			}
 		}
-		phi := mat.NewSymDense(e.estimate.Tasks, nil)
-		phi.ScaleSym(-1/t, from.Omega)
-		phi.AddSym(phi, slope)
-		found, err := e.solve(phi, 1/(2*t))
+		phi, rho := infer.Proximal(slope, from.Omega, t)
+		found, err := e.solve(phi, rho)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +59,7 @@ func (e *Embedding) refine(ctx context.Context, from Candidate, o FitOptions, re
 func (e *Embedding) slope(t *multitask.Tuned) (*mat.SymDense, error) {
 	slope, err := multitask.Slope(t.Result, e.problem)
 	if err != nil {
-		return nil, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	m := slope.SymmetricDim()
 	level := mat.Trace(slope) / float64(m)

@@ -1,4 +1,4 @@
-package infer
+package solve
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/infer"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
@@ -26,7 +27,7 @@ type Network struct {
 func NewNetwork(n *model.Network) (*Network, error) {
 	forward, err := model.NewForward(n)
 	if err != nil {
-		return nil, fmt.Errorf("infer: %w", err)
+		return nil, fmt.Errorf("solve: %w", err)
 	}
 	return &Network{of: n, forward: forward}, nil
 }
@@ -49,7 +50,7 @@ type Embedding struct {
 func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
 	q, err := n.of.Features(p)
 	if err != nil {
-		return nil, fmt.Errorf("infer: %w", err)
+		return nil, fmt.Errorf("solve: %w", err)
 	}
 	return q, nil
 }
@@ -72,33 +73,22 @@ func (n *Network) Head() string { return n.of.Config.Head }
 // Embed runs the network on the training rows of a problem.
 func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
 	begin := time.Now()
-	q, err := n.Features(p)
+	p, err := n.Features(p)
 	if err != nil {
 		return nil, err
 	}
-	e, err := n.embed(q)
-	if err != nil {
-		return nil, err
-	}
-	e.Seconds = time.Since(begin).Seconds()
-	return e, nil
-}
-
-// embed is Embed for a problem that has the network's features.
-func (n *Network) embed(p *data.ProblemData) (*Embedding, error) {
-	begin := time.Now()
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
 	payload, err := model.Prepare(n.of.Config, p, nil)
 	if err != nil {
-		return nil, fmt.Errorf("infer: %w", err)
+		return nil, fmt.Errorf("solve: %w", err)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	estimate, err := n.forward.Estimate(payload)
 	if err != nil {
-		return nil, fmt.Errorf("infer: problem %q: %w", p.Name, err)
+		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
 	return &Embedding{E: estimate.E, Seconds: time.Since(begin).Seconds(), network: n.of, problem: p, estimate: estimate}, nil
 }
@@ -112,8 +102,8 @@ func (e *Embedding) Problem() *data.ProblemData { return e.problem }
 func checkFeatures(p *data.ProblemData) error {
 	for _, t := range p.Tasks {
 		for i, v := range t.TrainSet.X.SquaredNorms() {
-			if !finite(v) {
-				return fmt.Errorf("infer: problem %q, task %q, training row %d: %w: its features must be finite", p.Name, t.Name, i, ErrInvalid)
+			if !(v <= math.MaxFloat64) { // or NaN
+				return fmt.Errorf("solve: problem %q, task %q, training row %d: %w: its features must be finite", p.Name, t.Name, i, infer.ErrInvalid)
 			}
 		}
 	}
@@ -132,7 +122,7 @@ func (n *Network) Omega(p *data.ProblemData, scale float64) (*Found, error) {
 
 // Found is a covariance with what the network says about it.
 type Found struct {
-	*Solution
+	*infer.Solution
 	// Phi is what Omega was computed from, with Rho.
 	Phi *mat.SymDense
 	// Estimated is the relative error that the network expects of Omega.
@@ -147,7 +137,7 @@ type Found struct {
 // I/m, and infinity always means I/m.
 func (e *Embedding) Omega(scale float64) (*Found, error) {
 	if !(scale > 0) {
-		return nil, fmt.Errorf("infer: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, ErrInvalid, scale)
+		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
 	}
 	direction, m := e.network.Direction(), e.estimate.Tasks
 	phi, rho := mat.NewSymDense(m, nil), direction*e.estimate.C*scale
@@ -166,9 +156,9 @@ func (e *Embedding) Omega(scale float64) (*Found, error) {
 // solve minimises rho tr(Omega^2) + <Phi, Omega>.
 func (e *Embedding) solve(phi *mat.SymDense, rho float64) (*Found, error) {
 	begin := time.Now()
-	solution, err := Omega(phi, rho)
+	solution, err := infer.Omega(phi, rho)
 	if err != nil {
-		return nil, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	f := &Found{Solution: solution, Phi: phi, Estimated: e.network.RelativeError(e.estimate.Value(solution.Omega))}
 	f.Seconds = time.Since(begin).Seconds()
@@ -179,7 +169,7 @@ func (e *Embedding) solve(phi *mat.SymDense, rho float64) (*Found, error) {
 // divided by its trace.
 func (e *Embedding) Estimated(omega *mat.SymDense) (float64, error) {
 	if err := checkCovariance(omega, e.estimate.Tasks); err != nil {
-		return 0, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+		return 0, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	unit := mat.NewSymDense(e.estimate.Tasks, nil)
 	unit.ScaleSym(1/mat.Trace(omega), omega)
@@ -193,14 +183,14 @@ const semidefinite = 1e-9
 
 func checkCovariance(omega *mat.SymDense, m int) error {
 	if size := omega.SymmetricDim(); size != m {
-		return fmt.Errorf("%w: a covariance of %d tasks for a problem of %d", ErrInvalid, size, m)
+		return fmt.Errorf("%w: a covariance of %d tasks for a problem of %d", infer.ErrInvalid, size, m)
 	}
 	e, err := multitask.Eigen(omega)
 	if err != nil {
-		return fmt.Errorf("%w: the covariance: %w", ErrInvalid, err)
+		return fmt.Errorf("%w: the covariance: %w", infer.ErrInvalid, err)
 	}
 	if low, high := e.Values[0], e.Values[m-1]; !(high > 0) || low < -semidefinite*high {
-		return fmt.Errorf("%w: the eigenvalues of the covariance run from %.3g to %.3g; none may be negative and one must be positive", ErrInvalid, low, high)
+		return fmt.Errorf("%w: the eigenvalues of the covariance run from %.3g to %.3g; none may be negative and one must be positive", infer.ErrInvalid, low, high)
 	}
 	return nil
 }

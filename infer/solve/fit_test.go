@@ -1,4 +1,4 @@
-package infer
+package solve
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/infer"
+	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
 )
 
@@ -53,7 +55,7 @@ func TestFitChoosesByValidation(t *testing.T) {
 func TestInfiniteScaleIsSTL(t *testing.T) {
 	p := made(1, "p", data.Classification, 4)
 	f := fit(t, random(t, 1, nil), p, FitOptions{Scales: []float64{math.Inf(1)}, Steps: -1})
-	m, err := multitask.Lookup(STL)
+	m, err := multitask.Lookup("stl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func TestInfiniteScaleIsSTL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if maxDifference(f.Omega, stl.Omega) > 1e-12 {
+	if !mat.EqualApprox(f.Omega, stl.Omega, 1e-12) {
 		t.Errorf("Omega is\n%v", mat.Formatted(f.Omega))
 	}
 	if !slices.Equal(f.Tuned.Test.Task, stl.Test.Task) || !slices.Equal(f.Tuned.Validation.Task, stl.Validation.Task) {
@@ -85,26 +87,12 @@ func TestSingleTask(t *testing.T) {
 	}
 }
 
-// poisoned returns the problem with other test rows: labels exchanged, or
-// targets moved, and features replaced.
-func poisoned(p *data.ProblemData) *data.ProblemData {
-	other := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
-	for i := range other.Tasks {
-		s := &other.Tasks[i].TestSet
-		*s = data.Samples{X: p.Tasks[i].TrainSet.X.Take(make([]int, len(s.Y))), Y: slices.Clone(s.Y)}
-		for j := range s.Y {
-			s.Y[j] = -s.Y[j]
-		}
-	}
-	return other
-}
-
 // Test rows change the test errors and nothing else.
 func TestTestRowsDoNotLeak(t *testing.T) {
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for seed := range uint64(4) {
 			n, p := random(t, seed, nil), made(seed, "p", kind, 3)
-			clean, poisoned := fit(t, n, p, FitOptions{}), fit(t, n, poisoned(p), FitOptions{})
+			clean, poisoned := fit(t, n, p, FitOptions{}), fit(t, n, solvetest.Poisoned(p), FitOptions{})
 			if clean.Tuned.Test.Mean == poisoned.Tuned.Test.Mean {
 				t.Errorf("seed %d, %s: the poison does not act", seed, kind)
 			}
@@ -135,23 +123,13 @@ func TestOmegaNeedsTrainingRowsOnly(t *testing.T) {
 	}
 }
 
-func TestFitNeedsAllSplits(t *testing.T) {
-	n := random(t, 1, nil)
-	for _, c := range []struct {
-		split string
-		empty func(t *data.TaskData)
-	}{
-		{"validation", func(t *data.TaskData) { t.ValidationSet = data.Samples{} }},
-		{"test", func(t *data.TaskData) { t.TestSet = data.Samples{} }},
-	} {
-		p := made(1, "p", data.Classification, 3)
-		c.empty(&p.Tasks[1])
-		_, err := n.Fit(t.Context(), p, FitOptions{})
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), `task "p task 1"`) || !strings.Contains(err.Error(), c.split) {
-			t.Errorf("no %s rows: %v", c.split, err)
-		}
+func TestFitNeedsValidationRows(t *testing.T) {
+	n, p := random(t, 1, nil), made(1, "p", data.Classification, 3)
+	p.Tasks[1].ValidationSet = data.Samples{}
+	if _, err := n.Fit(t.Context(), p, FitOptions{}); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `task "p task 1"`) || !strings.Contains(err.Error(), "validation") {
+		t.Errorf("no validation rows: %v", err)
 	}
-	if _, err := n.Fit(t.Context(), made(1, "p", data.Classification, 3), FitOptions{Scales: []float64{1, -2}}); !errors.Is(err, ErrInvalid) {
+	if _, err := n.Fit(t.Context(), made(1, "p", data.Classification, 3), FitOptions{Scales: []float64{1, -2}}); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("a negative scale: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package infer
+package compare
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/infer"
 	"l2mt/model/multitask"
 )
 
@@ -137,7 +138,7 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 		plain, models = append(plain, m), append(models, m)
 	}
 	if stl == nil {
-		return nil, fmt.Errorf("infer: table: %w: there are no outcomes of %q, to which errors are relative", ErrInvalid, STL)
+		return nil, fmt.Errorf("compare: table: %w: there are no outcomes of %q, to which errors are relative", infer.ErrInvalid, STL)
 	}
 	best := slices.MinFunc(models, func(a, b *method) int { return cmp.Compare(a.Error, b.Error) })
 	rows := models
@@ -176,14 +177,14 @@ func collate(outcomes []Outcome) (problems []string, methods []*method, err erro
 			methods = append(methods, m)
 		}
 		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
-			return nil, nil, fmt.Errorf("infer: table: %w: the outcomes of %s do not take each problem once, in the order of the others: there is one of problem %q in place %d", ErrInvalid, m.Title, o.Problem, i)
+			return nil, nil, fmt.Errorf("compare: table: %w: the outcomes of %s do not take each problem once, in the order of the others: there is one of problem %q in place %d", infer.ErrInvalid, m.Title, o.Problem, i)
 		}
 		m.Validation, m.Test = append(m.Validation, o.Validation.Mean), append(m.Test, o.Test.Mean)
 		m.seconds = append(m.seconds, o.Seconds)
 	}
 	for _, m := range methods {
 		if len(m.Test) < len(problems) {
-			return nil, nil, fmt.Errorf("infer: table: %w: there is no outcome of %s on problem %q", ErrInvalid, m.Title, problems[len(m.Test)])
+			return nil, nil, fmt.Errorf("compare: table: %w: there is no outcome of %s on problem %q", infer.ErrInvalid, m.Title, problems[len(m.Test)])
 		}
 		m.finish()
 	}

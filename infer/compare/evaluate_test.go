@@ -1,4 +1,4 @@
-package infer
+package compare
 
 import (
 	"bytes"
@@ -16,6 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data"
+	"l2mt/infer"
+	"l2mt/infer/solve"
+	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
 )
 
@@ -34,11 +37,11 @@ func quick(t testing.TB) EvaluateOptions {
 }
 
 func twoProblems() []*data.ProblemData {
-	return []*data.ProblemData{made(1, "a", data.Classification, 3), made(2, "b", data.Classification, 2)}
+	return []*data.ProblemData{solvetest.Problem(1, "a", data.Classification, 3), solvetest.Problem(2, "b", data.Classification, 2)}
 }
 
 // evaluate returns the outcomes without their times, which differ.
-func evaluate(t testing.TB, n *Network, problems []*data.ProblemData, o EvaluateOptions) []Outcome {
+func evaluate(t testing.TB, n *solve.Network, problems []*data.ProblemData, o EvaluateOptions) []Outcome {
 	t.Helper()
 	outcomes, err := Evaluate(t.Context(), n, problems, o)
 	if err != nil {
@@ -65,8 +68,8 @@ func same(t *testing.T, what string, got, want []Outcome) {
 // Every method has its outcomes, in order, and each is what the packages give
 // when they are called directly.
 func TestOutcomesAreThoseOfTheModels(t *testing.T) {
-	n, problems, o := random(t, 1, nil), twoProblems(), quick(t)
-	o.Pool = []*data.ProblemData{made(3, "c", data.Classification, 3)}
+	n, problems, o := network(t), twoProblems(), quick(t)
+	o.Pool = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	outcomes := evaluate(t, n, problems, o)
 	var names []string
 	for _, x := range outcomes[:len(outcomes)/2] {
@@ -103,15 +106,15 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fitted, unrefined := fit(t, n, p, FitOptions{Tune: o.Tune}), fit(t, n, p, FitOptions{Steps: -1, Tune: o.Tune})
-	unscaled := fit(t, n, p, FitOptions{Scales: []float64{1}, Steps: -1, Tune: o.Tune})
-	untaught := fit(t, n, p, FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
+	plain, unrefined := fitted(t, n, p, solve.FitOptions{Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Steps: -1, Tune: o.Tune})
+	unscaled := fitted(t, n, p, solve.FitOptions{Scales: []float64{1}, Steps: -1, Tune: o.Tune})
+	untaught := fitted(t, n, p, solve.FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
 	for _, c := range []struct {
 		outcome Outcome
 		want    *multitask.Tuned
 	}{
 		{find("snr2", Plain), tuned}, {find("snr2", Refitted), refitted}, {find("snr2", Pooled), share},
-		{find(L2MT, Plain), fitted.Tuned}, {find(L2MT, Unscaled), unscaled.Tuned},
+		{find(L2MT, Plain), plain.Tuned}, {find(L2MT, Unscaled), unscaled.Tuned},
 		{find(L2MT, Unrefined), unrefined.Tuned}, {find(L2MT, Untaught), untaught.Tuned},
 	} {
 		if !cmp.Equal(c.outcome.Params, c.want.Params) || !slices.Equal(c.outcome.Test.Task, c.want.Test.Task) || !slices.Equal(c.outcome.Validation.Task, c.want.Validation.Task) {
@@ -121,7 +124,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 			t.Errorf("%s %s: Omega %v, want %v", c.outcome.Model, c.outcome.Variant, got, want)
 		}
 	}
-	for v, want := range map[Variant]*Fitted{Plain: fitted, Unrefined: unrefined, Unscaled: unscaled, Untaught: untaught} {
+	for v, want := range map[Variant]*solve.Fitted{Plain: plain, Unrefined: unrefined, Unscaled: unscaled, Untaught: untaught} {
 		if got := find(L2MT, v); float64(got.Scale) != want.Scale || got.Step != want.Step {
 			t.Errorf("L2MT %s: scale %v, step %d; want %v, %d", v, got.Scale, got.Step, want.Scale, want.Step)
 		}
@@ -129,7 +132,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 }
 
 func TestOutcomesDoNotDependOnWorkers(t *testing.T) {
-	n, o := random(t, 1, nil), quick(t)
+	n, o := network(t), quick(t)
 	want := evaluate(t, n, twoProblems(), o)
 	o.Workers = 5
 	same(t, "five workers", evaluate(t, n, twoProblems(), o), want)
@@ -137,14 +140,14 @@ func TestOutcomesDoNotDependOnWorkers(t *testing.T) {
 
 // Nothing that anybody chooses depends on test rows.
 func TestEvaluationDoesNotLeak(t *testing.T) {
-	n, o := random(t, 1, nil), quick(t)
-	o.Pool = []*data.ProblemData{made(3, "c", data.Classification, 3)}
+	n, o := network(t), quick(t)
+	o.Pool = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	clean := evaluate(t, n, twoProblems(), o)
 	var others []*data.ProblemData
 	for _, p := range twoProblems() {
-		others = append(others, poisoned(p))
+		others = append(others, solvetest.Poisoned(p))
 	}
-	o.Pool = []*data.ProblemData{poisoned(o.Pool[0])}
+	o.Pool = []*data.ProblemData{solvetest.Poisoned(o.Pool[0])}
 	dirty := evaluate(t, n, others, o)
 	for i := range clean {
 		if clean[i].Test.Mean == dirty[i].Test.Mean {
@@ -198,7 +201,7 @@ func closed(t *testing.T, j *Journal) {
 // An evaluation that is interrupted goes on where it was, and comes to the same
 // outcomes as one that is not.
 func TestInterruptedEvaluationGoesOn(t *testing.T) {
-	n, o := random(t, 1, nil), quick(t)
+	n, o := network(t), quick(t)
 	want := evaluate(t, n, twoProblems(), o)
 	for stop := int32(1); stop <= 7; stop += 3 {
 		path := filepath.Join(t.TempDir(), "outcomes.jsonl")
@@ -230,7 +233,7 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 
 // A last line that is cut off anywhere is dropped, and made again.
 func TestTornLineIsMadeAgain(t *testing.T) {
-	n, o := random(t, 1, nil), quick(t)
+	n, o := network(t), quick(t)
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
 	o.Journal = journal(t, path)
 	want := evaluate(t, n, twoProblems(), o)
@@ -270,7 +273,7 @@ func TestJournalRefusesOtherLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := OpenJournal(path)
-		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "line ") {
+		if !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%q: %v", text, err)
 		}
 		if after, _ := os.ReadFile(path); string(after) != text {
@@ -291,7 +294,7 @@ func TestJournalHasOneWriter(t *testing.T) {
 
 // More models, and more variants, can be added to a journal.
 func TestJournalGrows(t *testing.T) {
-	n, o := random(t, 1, nil), quick(t)
+	n, o := network(t), quick(t)
 	want := evaluate(t, n, twoProblems(), o)
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
 	few := o
@@ -303,18 +306,18 @@ func TestJournalGrows(t *testing.T) {
 }
 
 func TestEvaluateRefuses(t *testing.T) {
-	n, o := random(t, 1, nil), quick(t)
-	twice := []*data.ProblemData{made(1, "a", data.Classification, 2), made(2, "a", data.Classification, 2)}
-	if _, err := Evaluate(t.Context(), n, twice, o); !errors.Is(err, ErrInvalid) {
+	n, o := network(t), quick(t)
+	twice := []*data.ProblemData{solvetest.Problem(1, "a", data.Classification, 2), solvetest.Problem(2, "a", data.Classification, 2)}
+	if _, err := Evaluate(t.Context(), n, twice, o); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("two problems of one name: %v", err)
 	}
 	lacking := twoProblems()
 	lacking[1].Tasks[0].ValidationSet = data.Samples{}
-	if _, err := Evaluate(t.Context(), n, lacking, o); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), `problem "b", task "b task 0"`) {
+	if _, err := Evaluate(t.Context(), n, lacking, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `problem "b", task "b task 0"`) {
 		t.Errorf("no validation rows: %v", err)
 	}
 	o.Pool = lacking[1:]
-	if _, err := Evaluate(t.Context(), n, twoProblems()[:1], o); !errors.Is(err, ErrInvalid) {
+	if _, err := Evaluate(t.Context(), n, twoProblems()[:1], o); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("no validation rows in the pool: %v", err)
 	}
 }
@@ -376,4 +379,45 @@ func FuzzJournal(f *testing.F) {
 			t.Errorf("%q is now %q (%v)", raw, got, err)
 		}
 	})
+}
+
+// Every model has the features that a network's head makes.
+func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
+	a, b := solvetest.Headed(t)
+	with, err1 := solve.NewNetwork(a)
+	without, err2 := solve.NewNetwork(b)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	problems := twoProblems()
+	made, err := with.FeaturesOf(problems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := quick(t)
+	want := o
+	o.Pool, want.Pool = problems[1:], made[1:]
+	same(t, "outcomes", evaluate(t, with, problems[:1], o), evaluate(t, without, made[:1], want))
+	raw := evaluate(t, nil, problems[:1], o)
+	if slices.Equal(raw[0].Test.Task, evaluate(t, with, problems[:1], o)[0].Test.Task) {
+		t.Error("single-task learning does not see the features of the head")
+	}
+}
+
+func network(t testing.TB) *solve.Network {
+	t.Helper()
+	n, err := solve.NewNetwork(solvetest.Network(t, 1, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func fitted(t *testing.T, n *solve.Network, p *data.ProblemData, o solve.FitOptions) *solve.Fitted {
+	t.Helper()
+	f, err := n.Fit(t.Context(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

@@ -1,4 +1,4 @@
-package infer
+package solve
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/progress"
+	"l2mt/infer"
 	"l2mt/model/multitask"
 )
 
@@ -47,8 +48,8 @@ type Candidate struct {
 	Soft float64
 }
 
-// seconds is the time for the candidate.
-func (c Candidate) seconds() float64 { return c.Found.Seconds + c.Tuned.Seconds }
+// Seconds is the time for the candidate.
+func (c Candidate) Seconds() float64 { return c.Found.Seconds + c.Tuned.Seconds }
 
 // Fitted is a problem solved with the covariance that a network found.
 type Fitted struct {
@@ -78,8 +79,10 @@ func (n *Network) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*
 // alike better than how much that is worth here. From there steps of refinement
 // follow what the validation rows say of every pair of tasks.
 func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
-	if err := complete(e.problem); err != nil {
-		return nil, err
+	for _, t := range e.problem.Tasks {
+		if len(t.ValidationSet.Y) == 0 {
+			return nil, fmt.Errorf("solve: problem %q, task %q: %w: it has no validation rows, on which hyperparameters are chosen", e.problem.Name, t.Name, infer.ErrInvalid)
+		}
 	}
 	begin := time.Now()
 	if o.Scales == nil {
@@ -143,23 +146,9 @@ func (e *Embedding) refit(ctx context.Context, c Candidate, o multitask.TuneOpti
 		c.Soft, err = multitask.SoftError(c.Tuned.Result, e.problem)
 	}
 	if err != nil {
-		return c, fmt.Errorf("infer: problem %q: %w", e.problem.Name, err)
+		return c, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	return c, nil
-}
-
-// complete checks that a problem has the rows that fits are chosen by and
-// measured on.
-func complete(p *data.ProblemData) error {
-	for _, t := range p.Tasks {
-		switch {
-		case len(t.ValidationSet.Y) == 0:
-			return fmt.Errorf("infer: problem %q, task %q: %w: it has no validation rows, on which hyperparameters are chosen", p.Name, t.Name, ErrInvalid)
-		case len(t.TestSet.Y) == 0:
-			return fmt.Errorf("infer: problem %q, task %q: %w: it has no test rows, on which errors are measured", p.Name, t.Name, ErrInvalid)
-		}
-	}
-	return nil
 }
 
 // Score returns what a fit predicts for rows of one of its tasks: the targets

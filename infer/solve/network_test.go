@@ -1,97 +1,29 @@
-package infer
+package solve
 
 import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/layers"
+	"l2mt/infer"
+	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
 
-const features = 5
+const features = solvetest.Features
 
-// made returns a problem of related tasks with a few dense features: the tasks
-// have one direction in common, up to its sign.
-func made(seed uint64, name string, kind data.Kind, tasks int) *data.ProblemData {
-	r := data.Stream(seed, "made "+name)
-	direction := make([]float64, features)
-	for j := range direction {
-		direction[j] = r.NormFloat64()
-	}
-	p := &data.ProblemData{Problem: &data.Problem{Name: name}}
-	for i := range tasks {
-		w := make([]float64, features)
-		sign := float64(2*r.IntN(2) - 1)
-		for j := range w {
-			w[j] = sign*direction[j] + 0.3*r.NormFloat64()
-		}
-		task := &data.Task{Name: fmt.Sprintf("%s task %d", name, i), Kind: kind}
-		if kind == data.Classification {
-			task.Positive, task.Negative = "yes", "no"
-		}
-		t := data.TaskData{Task: task}
-		t.TrainSet, t.ValidationSet, t.TestSet = rows(r, w, kind, 14+i), rows(r, w, kind, 12), rows(r, w, kind, 40)
-		p.Tasks, p.Problem.Tasks = append(p.Tasks, t), append(p.Problem.Tasks, task)
-	}
-	return p
-}
+var made = solvetest.Problem
 
-func rows(r *rand.Rand, w []float64, kind data.Kind, n int) data.Samples {
-	value, y := make([]float32, n*len(w)), make([]float64, n)
-	for i := range y {
-		for j := range w {
-			v := r.NormFloat64()
-			value[i*len(w)+j] = float32(v)
-			y[i] += w[j] * v
-		}
-		y[i] += 0.7 * r.NormFloat64()
-		if kind == data.Classification {
-			y[i] = math.Copysign(1, y[i])
-			if i < 2 { // both classes occur
-				y[i] = float64(2*i - 1)
-			}
-		}
-	}
-	x, err := data.NewDense(n, len(w), value)
-	if err != nil {
-		panic(err) // the sizes agree by construction
-	}
-	return data.Samples{X: x, Y: y}
-}
-
-// random returns a network of random parameters in float64.
+// random returns a network of random parameters, ready for use.
 func random(t testing.TB, seed uint64, change func(c *model.Config)) *Network {
 	t.Helper()
-	c, err := model.Preset("default", features)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Layers, c.Hidden, c.Neighbours, c.DType = 2, 6, 3, layers.Float64
-	if change != nil {
-		change(&c)
-	}
-	of, err := model.NewNetwork(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := data.Stream(seed, "random network")
-	for k, spec := range c.Specs() {
-		for i := range of.Params[k].Value {
-			if seed%2 == 0 && !spec.Embedding { // a link may fall
-				of.Params[k].Value[i] *= -1
-			}
-			of.Params[k].Value[i] += 0.3 * r.NormFloat64()
-		}
-	}
-	n, err := NewNetwork(of)
+	n, err := NewNetwork(solvetest.Network(t, seed, change))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +54,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 		rivals[i] = modelCovariances(t, p)
 		r := data.Stream(4, "rivals", uint64(i))
 		for range 30 {
-			rivals[i] = append(rivals[i], drawFeasible(r, len(p.Tasks)))
+			rivals[i] = append(rivals[i], solvetest.Covariance(r, len(p.Tasks)))
 		}
 	}
 	negative, positive, falling := 0, 0, 0
@@ -266,7 +198,7 @@ func TestScaleLeadsToSingleTaskLearning(t *testing.T) {
 		t.Errorf("at last Omega has norm %v, want 0.5", last)
 	}
 	for _, scale := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
-		if _, err := e.Omega(scale); !errors.Is(err, ErrInvalid) {
+		if _, err := e.Omega(scale); !errors.Is(err, infer.ErrInvalid) {
 			t.Errorf("scale %v: %v, want ErrInvalid", scale, err)
 		}
 	}
@@ -277,7 +209,7 @@ func positiveRho(c *model.Config) { c.Estimator = "kernel" }
 
 func TestEstimatedDividesByTheTrace(t *testing.T) {
 	e := embed(t, random(t, 1, nil), made(1, "p", data.Classification, 3))
-	omega := drawFeasible(data.Stream(1, "omega"), 3)
+	omega := solvetest.Covariance(data.Stream(1, "omega"), 3)
 	want, err := e.Estimated(omega)
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +232,7 @@ func TestCovariancesToEstimateAreChecked(t *testing.T) {
 		{"zero", mat.NewSymDense(2, nil)},
 		{"negative", mat.NewSymDense(2, []float64{1, 2, 2, 1})},
 	} {
-		if o, err := e.Estimated(c.omega); !errors.Is(err, ErrInvalid) {
+		if o, err := e.Estimated(c.omega); !errors.Is(err, infer.ErrInvalid) {
 			t.Errorf("%s: %v, %v, want ErrInvalid", c.name, o, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package infer
+package solve
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data"
+	"l2mt/infer"
 	"l2mt/model"
 )
 
@@ -152,19 +153,19 @@ func TestBrokenAtlasIsRefused(t *testing.T) {
 		if err := a.Save(dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := LoadAtlas(dir); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+		if _, err := LoadAtlas(dir); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, AtlasFile), []byte(`{"problems": [`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadAtlas(dir); !errors.Is(err, ErrInvalid) {
+	if _, err := LoadAtlas(dir); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("half a file: %v", err)
 	}
 	n := random(t, 1, func(c *model.Config) { c.Hidden++ })
 	other := atlas(t, random(t, 1, nil), made(1, "a", data.Classification, 2))
-	if _, err := other.Nearest(embed(t, n, made(2, "b", data.Classification, 2)).Place(), 1); !errors.Is(err, ErrInvalid) {
+	if _, err := other.Nearest(embed(t, n, made(2, "b", data.Classification, 2)).Place(), 1); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("the atlas of another network: %v", err)
 	}
 }

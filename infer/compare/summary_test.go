@@ -1,4 +1,4 @@
-package infer
+package compare
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/infer"
+	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
 )
 
@@ -144,8 +146,8 @@ func TestRoundingDoesNotWin(t *testing.T) {
 
 func TestTableOfEvaluation(t *testing.T) {
 	o := quick(t)
-	o.Pool = []*data.ProblemData{made(3, "c", data.Classification, 3)}
-	table := summarise(t, evaluate(t, random(t, 1, nil), twoProblems(), o))
+	o.Pool = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
+	table := summarise(t, evaluate(t, network(t), twoProblems(), o))
 	if len(table.Rows) != 11 { // 3 plain, 2 refitted, 2 best, 4 of the network
 		t.Errorf("%d rows", len(table.Rows))
 	}
@@ -170,7 +172,7 @@ func TestOutcomesThatMakeNoTable(t *testing.T) {
 		{"the first missing", "MTRL", slices.Concat(stl, mtrl[1:])},
 		{"one twice", "MTRL", slices.Concat(stl, mtrl, mtrl[:1])},
 	} {
-		if _, err := Summarise(c.outcomes); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Summarise(c.outcomes); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package infer
+package compare
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"l2mt/infer"
 	"l2mt/model/multitask"
 )
 
@@ -60,12 +61,12 @@ func newJournal() *Journal { return &Journal{done: map[outcomeKey]Outcome{}} }
 func OpenJournal(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("infer: journal: %w", err)
+		return nil, fmt.Errorf("compare: journal: %w", err)
 	}
 	j := newJournal()
 	j.file = file
 	if err := j.open(); err != nil {
-		return nil, errors.Join(fmt.Errorf("infer: journal: %s: %w", path, err), file.Close())
+		return nil, errors.Join(fmt.Errorf("compare: journal: %s: %w", path, err), file.Close())
 	}
 	return j, nil
 }
@@ -87,7 +88,7 @@ func (j *Journal) open() error {
 		}
 		var o Outcome
 		if err := json.Unmarshal(line, &o); err != nil || o.Problem == "" || o.Model == "" {
-			return fmt.Errorf("line %d: %w: it is not an outcome as this program writes it; cut it out, and it is made again (%v)", number, ErrInvalid, err)
+			return fmt.Errorf("line %d: %w: it is not an outcome as this program writes it; cut it out, and it is made again (%v)", number, infer.ErrInvalid, err)
 		}
 		j.done[o.key()] = o
 		j.size += int64(len(line))
@@ -117,7 +118,7 @@ func (j *Journal) Len() int {
 // Close ends the writing.
 func (j *Journal) Close() error {
 	if err := errors.Join(j.file.Sync(), j.file.Close()); err != nil {
-		return fmt.Errorf("infer: journal: %w", err)
+		return fmt.Errorf("compare: journal: %w", err)
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ func (j *Journal) add(outcomes []Outcome) error {
 	for _, o := range outcomes {
 		line, err := json.Marshal(o)
 		if err != nil {
-			return fmt.Errorf("infer: journal: %w", err)
+			return fmt.Errorf("compare: journal: %w", err)
 		}
 		text = append(append(text, line...), '\n')
 	}
@@ -145,7 +146,7 @@ func (j *Journal) add(outcomes []Outcome) error {
 	defer j.mu.Unlock()
 	if j.file != nil {
 		if _, err := j.file.Write(text); err != nil {
-			return fmt.Errorf("infer: journal: %w", errors.Join(err, j.cut()))
+			return fmt.Errorf("compare: journal: %w", errors.Join(err, j.cut()))
 		}
 		j.size += int64(len(text))
 	}

@@ -1,4 +1,4 @@
-package infer
+package solve
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/files"
+	"l2mt/infer"
 	"l2mt/model"
 )
 
@@ -90,7 +91,7 @@ func (a *Atlas) Nearest(p Place, k int) ([]Neighbour, error) {
 	near := []Neighbour{}
 	for _, other := range a.Problems {
 		if have, want := len(other.E[0]), len(p.E[0]); have != want {
-			return nil, fmt.Errorf("infer: atlas: %w: its embeddings have length %d, those of problem %q have %d; it belongs to another network", ErrInvalid, have, p.Name, want)
+			return nil, fmt.Errorf("solve: atlas: %w: its embeddings have length %d, those of problem %q have %d; it belongs to another network", infer.ErrInvalid, have, p.Name, want)
 		}
 		near = append(near, Neighbour{other.Name, distance(p, other, false)})
 	}
@@ -131,10 +132,10 @@ func distance(a, b Place, different bool) float64 {
 func (a *Atlas) Save(dir string) error {
 	raw, err := json.Marshal(a)
 	if err != nil {
-		return fmt.Errorf("infer: atlas: %w", err)
+		return fmt.Errorf("solve: atlas: %w", err)
 	}
 	if err := files.WriteFile(filepath.Join(dir, AtlasFile), append(raw, '\n')); err != nil {
-		return fmt.Errorf("infer: atlas: %w", err)
+		return fmt.Errorf("solve: atlas: %w", err)
 	}
 	return nil
 }
@@ -144,15 +145,15 @@ func LoadAtlas(dir string) (*Atlas, error) {
 	path := filepath.Join(dir, AtlasFile)
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("infer: atlas: %w", err)
+		return nil, fmt.Errorf("solve: atlas: %w", err)
 	}
 	a := &Atlas{}
 	if err := json.Unmarshal(raw, a); err != nil {
-		return nil, fmt.Errorf("infer: atlas: %s: %w: %w", path, ErrInvalid, err)
+		return nil, fmt.Errorf("solve: atlas: %s: %w: %w", path, infer.ErrInvalid, err)
 	}
 	for i, p := range a.Problems {
 		if err := p.check(a.Problems[0]); err != nil {
-			return nil, fmt.Errorf("infer: atlas: %s: problem %d (%q): %w: %w", path, i, p.Name, ErrInvalid, err)
+			return nil, fmt.Errorf("solve: atlas: %s: problem %d (%q): %w: %w", path, i, p.Name, infer.ErrInvalid, err)
 		}
 	}
 	return a, nil
