@@ -215,34 +215,6 @@ func (b *Batch) Cols() int {
 	return b.single.x.cols
 }
 
-// Bytes is the memory that the batch's numbers take.
-func (b *Batch) Bytes() int64 {
-	size := 8 * len(b.start)
-	for _, g := range b.graphs {
-		size += 4 * (len(g.Class) + len(g.Ptr) + len(g.Index))
-	}
-	if b.double != nil {
-		return int64(size + b.double.bytes(8))
-	}
-	return int64(size + b.single.bytes(4))
-}
-
-// bytes is the memory of a stack whose numbers take that much each.
-func (s *stack[T]) bytes(number int) int {
-	size := number * (len(s.weights) + len(s.x.dense))
-	matrices := []*blas.CSR[T]{s.x.sparse, s.x.sparseT}
-	if s.graph != nil {
-		size += 4 * len(s.graph.class)
-		matrices = append(matrices, s.graph.classes, s.graph.minus)
-	}
-	for _, m := range matrices {
-		if m != nil {
-			size += 4*(m.Rows()+1) + (4+number)*m.NNZ()
-		}
-	}
-	return size
-}
-
 // DType is the precision of the stacked data.
 func (b *Batch) DType() DType { return b.dtype }
 
