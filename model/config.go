@@ -34,11 +34,14 @@ const (
 // Config holds every choice about a network. The zero value is not valid:
 // start from a preset.
 type Config struct {
-	// Features is d, the number of columns of X.
+	// Features is d, the number of columns of X. A body that is free of the
+	// features does not look at it.
 	Features int `json:"features"`
 	// Head has the widths of the fully connected layers in front of the network,
 	// as "1280-1000"; the last is Features. It is empty where there are none.
 	Head string `json:"head,omitempty"`
+	// Body names what turns a problem into embeddings.
+	Body string `json:"body"`
 	// Layers is s, the number of hidden layers; with 1 the label graph is not used.
 	Layers int `json:"layers"`
 	// Hidden is h, the width of the layers and of the embeddings.
@@ -72,13 +75,13 @@ type Config struct {
 var presets = map[string]Config{
 	// The paper to the letter (sections 3.2, 3.3 and 4).
 	"paper": {
-		Layers: 2, Hidden: 50, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormNone,
+		Body: "lgnn", Layers: 2, Hidden: 50, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormNone,
 		Readout: "mean", Estimator: "kernel", Link: "tanh",
 		Objective: Paper, Lambda: 0.1, DType: layers.Float32,
 	},
 	// What works best by measurement.
 	"default": {
-		Layers: 2, Hidden: 200, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
+		Body: "lgnn", Layers: 2, Hidden: 200, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
 		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
 		Objective: Scaled, Lambda: 1e-4, DType: layers.Float32,
 	},
@@ -114,7 +117,9 @@ func (c Config) Validate() error {
 			faults = append(faults, choice(field, v, names))
 		}
 	}
-	positive("features", c.Features)
+	if !bodies.get(c.Body).FeatureFree {
+		positive("features", c.Features)
+	}
 	if c.Head != "" && !strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
 		faults = append(faults, fmt.Errorf("model: %w: head is %q, but features %d; a head makes as many features as the network takes", ErrConfig, c.Head, c.Features))
 	}
@@ -126,11 +131,15 @@ func (c Config) Validate() error {
 	positive("k", c.Neighbours)
 	among("activation", string(c.Activation), texts(layers.Activations()))
 	among("norm", string(c.Norm), texts([]layers.Norm{layers.NormNone, layers.NormSize}))
+	among("body", c.Body, Bodies())
 	among("readout", c.Readout, Readouts())
 	among("estimator", c.Estimator, Estimators())
 	among("link", c.Link, Links())
 	among("objective", string(c.Objective), texts([]Objective{Paper, Scaled}))
 	among("dtype", string(c.DType), texts([]layers.DType{layers.Float32, layers.Float64}))
+	if body, estimator := bodies.get(c.Body).Per, estimators.get(c.Estimator).Per; body != estimator {
+		faults = append(faults, fmt.Errorf("model: %w: the body %q makes a row for every %s, but the estimator %q takes one for every %s; they must agree", ErrConfig, c.Body, body, c.Estimator, estimator))
+	}
 	if c.Lambda < 0 || math.IsNaN(c.Lambda) || math.IsInf(c.Lambda, 0) {
 		faults = append(faults, fmt.Errorf("model: %w: lambda is %v; it must be finite and not negative", ErrConfig, c.Lambda))
 	}
@@ -139,7 +148,7 @@ func (c Config) Validate() error {
 
 // missing names the pieces that somebody has to register.
 func (c Config) missing() error {
-	return errors.Join(readouts.missing(c.Readout), estimators.missing(c.Estimator), links.missing(c.Link))
+	return errors.Join(bodies.missing(c.Body), readouts.missing(c.Readout), estimators.missing(c.Estimator), links.missing(c.Link))
 }
 
 // choice is the error of a name that is not among the valid ones.

@@ -159,6 +159,7 @@ func decodeConfig(b []byte) (file configFile, err error) {
 	if version.Schema != configSchema {
 		return file, fmt.Errorf("%w: schema %d; this program reads %d", ErrConfig, version.Schema, configSchema)
 	}
+	file.Config.Body = "lgnn" // what it was before there was a choice
 	if err := decode(b, &file); err != nil {
 		return file, err
 	}
@@ -180,7 +181,7 @@ func (n *Network) checkConfig(text string) error {
 	if text == "" {
 		return nil
 	}
-	var c Config
+	c := Config{Body: "lgnn"} // as above
 	if err := decode([]byte(text), &c); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}

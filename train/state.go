@@ -134,7 +134,7 @@ func (t *trainer) restore(path string) error {
 	if version.Schema != stateSchema {
 		return fmt.Errorf("schema %d; this program reads %d", version.Schema, stateSchema)
 	}
-	var there state
+	there := state{Config: Config{Model: model.Config{Body: "lgnn"}}} // what it was before there was a choice
 	if err := json.Unmarshal(text, &there); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
