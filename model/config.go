@@ -137,6 +137,11 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
+// missing names the pieces that somebody has to register.
+func (c Config) missing() error {
+	return errors.Join(readouts.missing(c.Readout), estimators.missing(c.Estimator), links.missing(c.Link))
+}
+
 // choice is the error of a name that is not among the valid ones.
 func choice(field, name string, valid []string) error {
 	return fmt.Errorf("model: %w: %s is %q; it must be one of %s", ErrConfig, field, name, strings.Join(valid, ", "))

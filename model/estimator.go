@@ -3,6 +3,13 @@ package model
 import "l2mt/layers"
 
 // The built-in estimators. Their alphas start at the paper's values.
+func init() {
+	RegisterEstimator("kernel", kernelEstimator)
+	RegisterEstimator("odd-kernel", oddKernelEstimator)
+	RegisterEstimator("relu", reluEstimator)
+	RegisterEstimator("affine", affineEstimator)
+	RegisterEstimator("affine-kernel", affineKernelEstimator)
+}
 
 // kernelEstimator is the paper's:
 //

@@ -71,7 +71,7 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := model.Prepare(n.Config, under, nil, head...)
+		payload, err := model.Prepare(n.Config, under, head...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestAFrozenHeadAndATrainedOneSayTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			payload, err := model.Prepare(c, under, nil, head[frozen:]...)
+			payload, err := model.Prepare(c, under, head[frozen:]...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +237,7 @@ func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
 	}{
 		"another width of the dataset": {func() error { _, err := n.Features(modeltest.Problem(r, 7, 4)); return err }(), data.ErrMismatch, `problem "random", task "task 0"`},
 		"features below the head": {func() error {
-			_, err := model.Prepare(n.Config, modeltest.Problem(r, 5, 4), nil)
+			_, err := model.Prepare(n.Config, modeltest.Problem(r, 5, 4))
 			return err
 		}(), model.ErrMismatch, "it has 5 features, but the network 3"},
 		"layers that are not the last": {graph(head[0]), model.ErrMismatch, "the head makes 4 features, but the network takes 3"},

@@ -162,6 +162,9 @@ func decodeConfig(b []byte) (file configFile, err error) {
 	if err := decode(b, &file); err != nil {
 		return file, err
 	}
+	if err := file.Config.missing(); err != nil {
+		return file, err
+	}
 	return file, file.Config.Validate()
 }
 

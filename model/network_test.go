@@ -122,7 +122,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 		{"a torn file", bytesOf(func(b []byte) []byte { return b[:len(b)-1] }), safetensors.ErrFormat, []string{model.WeightsFile}},
 		{"an empty file", bytesOf(func([]byte) []byte { return nil }), safetensors.ErrFormat, []string{model.WeightsFile}},
 		{"a changed choice", text(`"tanh"`, `"log"`), model.ErrMismatch, []string{"link is tanh, but config.json says log"}},
-		{"an unknown choice", text(`"affine-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.ConfigFile, "even-kernel"}},
+		{"an unknown choice", text(`"affine-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.ConfigFile + `: invalid configuration: estimator "even-kernel" is not in this binary; import the package that registers it`}},
 		{"an unknown field", text(`"hidden"`, `"hiden"`), nil, []string{model.ConfigFile, "hiden"}},
 		{"another schema", text(`"schema": 1`, `"schema": 2`), model.ErrConfig, []string{model.ConfigFile, "schema 2"}},
 		{"no file", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, model.WeightsFile)) }, os.ErrNotExist, []string{model.WeightsFile}},

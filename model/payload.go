@@ -21,44 +21,30 @@ func (p *Payload) Tasks() int { return p.batch.Tasks() }
 // Rows is the number of training rows of all tasks together.
 func (p *Payload) Rows() int { return p.batch.Rows() }
 
-// Bytes is the memory that the payload's numbers take.
-func (p *Payload) Bytes() int64 { return p.batch.Bytes() }
-
 // regressionClasses is the number of classes that the targets of a regression
 // task are binned into for its label graph, between the quartiles.
 const regressionClasses = 4
 
-// LabelGraphs returns the label graphs of the training rows of all tasks, with
-// k neighbours or as many as a smaller task has. They take the longest part of
-// Prepare and depend on the problem and k alone.
-func LabelGraphs(p *data.ProblemData, k int) ([]*data.LabelGraph, error) {
-	graphs := make([]*data.LabelGraph, len(p.Tasks))
-	for j, t := range p.Tasks {
-		y := t.TrainSet.Y
-		class := make([]int32, len(y))
-		for i, v := range y {
-			if v > 0 {
-				class[i] = 1
-			}
+// labelGraph is that of a task's training rows, with k neighbours or as many as
+// there are.
+func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
+	y := t.TrainSet.Y
+	class := make([]int32, len(y))
+	for i, v := range y {
+		if v > 0 {
+			class[i] = 1
 		}
-		if t.Kind == data.Regression {
-			class = data.QuantileClasses(y, regressionClasses)
-		}
-		g, err := data.NewLabelGraph(t.TrainSet.X, class, min(k, len(y)-1))
-		if err != nil {
-			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
-		}
-		graphs[j] = g
 	}
-	return graphs, nil
+	if t.Kind == data.Regression {
+		class = data.QuantileClasses(y, regressionClasses)
+	}
+	return data.NewLabelGraph(t.TrainSet.X, class, min(k, len(y)-1))
 }
 
 // Prepare makes the payload of a problem for networks of a configuration. It
-// looks at training rows only. The label graphs are those of LabelGraphs, or
-// nil to compute them when the configuration needs them. Head has the layers of
-// the network's head that are in the graph: the problem has the features below
-// them.
-func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph, head ...layers.Connected) (*Payload, error) {
+// looks at training rows only. Head has the layers of the network's head that
+// are in the graph: the problem has the features below them.
+func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -69,26 +55,15 @@ func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph, head ...l
 	if d := p.Cols(); d != c.Features {
 		return nil, fmt.Errorf("model: problem %q: %w: it has %d features, but the network %d", p.Name, ErrMismatch, d, c.Features)
 	}
-	if c.Layers == 1 {
-		graphs = nil
-	} else if graphs == nil {
-		var err error
-		if graphs, err = LabelGraphs(p, c.Neighbours); err != nil {
-			return nil, err
-		}
-	}
-	if graphs != nil && len(graphs) != len(p.Tasks) {
-		return nil, fmt.Errorf("model: problem %q: %w: %d label graphs for %d tasks", p.Name, ErrMismatch, len(graphs), len(p.Tasks))
-	}
 	tasks := make([]layers.Task, len(p.Tasks))
 	for j, t := range p.Tasks {
-		weights, err := readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
+		var err error
+		tasks[j].X = layers.PointsOf(t.TrainSet.X)
+		if tasks[j].Weights, err = readouts.get(c.Readout)(t.Kind, t.TrainSet.Y); err == nil && c.Layers > 1 {
+			tasks[j].Graph, err = labelGraph(t, c.Neighbours)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
-		}
-		tasks[j] = layers.Task{X: layers.PointsOf(t.TrainSet.X), Weights: weights}
-		if graphs != nil {
-			tasks[j].Graph = graphs[j]
 		}
 	}
 	payload, err := newPayload(c, tasks)

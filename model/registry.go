@@ -3,7 +3,10 @@ package model
 import (
 	"fmt"
 	"maps"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 
 	"l2mt/data"
@@ -62,26 +65,71 @@ func (in Inputs) Get(name string) *layers.Node {
 	return in[name]
 }
 
+// Piece is something registered under a name.
+type Piece struct {
+	// Kind is "readout", "estimator" or "link".
+	Kind string
+	Name string
+	// Package is the import path of the package that registered it.
+	Package string
+}
+
+// Pieces lists everything that is registered, by kind and name.
+func Pieces() []Piece {
+	return slices.Concat(readouts.list(), estimators.list(), links.list())
+}
+
 // registry holds the pieces of one kind by name.
 type registry[T any] struct {
 	kind  string
 	mu    sync.RWMutex
 	piece map[string]T
+	by    map[string]string // the package that registered it
+}
+
+func newRegistry[T any](kind string) *registry[T] {
+	return &registry[T]{kind: kind, piece: map[string]T{}, by: map[string]string{}}
 }
 
 var (
-	readouts   = registry[Readout]{kind: "readout", piece: map[string]Readout{"mean": meanReadout, "signed": signedReadout}}
-	estimators = registry[Estimator]{kind: "estimator", piece: map[string]Estimator{"kernel": kernelEstimator, "odd-kernel": oddKernelEstimator, "relu": reluEstimator, "affine": affineEstimator, "affine-kernel": affineKernelEstimator}}
-	links      = registry[Link]{kind: "link", piece: map[string]Link{"tanh": tanhLink, "log": logLink}}
+	readouts   = newRegistry[Readout]("readout")
+	estimators = newRegistry[Estimator]("estimator")
+	links      = newRegistry[Link]("link")
 )
 
+// add is called by the Register functions and by nothing else: it looks for the
+// package that called them.
 func (r *registry[T]) add(name string, piece T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.piece[name]; ok || name == "" {
-		panic(fmt.Sprintf("model: %s %q is registered already, or has no name", r.kind, name))
+	by := caller(2)
+	if name == "" {
+		panic(fmt.Sprintf("model: package %s registers a %s without a name", by, r.kind))
 	}
-	r.piece[name] = piece
+	if other, ok := r.by[name]; ok {
+		panic(fmt.Sprintf("model: package %s registers the %s %q, a name that package %s has taken; take another", by, r.kind, name, other))
+	}
+	r.piece[name], r.by[name] = piece, by
+}
+
+// caller is the import path of the package so many calls above the caller's.
+func caller(skip int) string {
+	pc := make([]uintptr, 1)
+	runtime.Callers(skip+2, pc)
+	frame, _ := runtime.CallersFrames(pc).Next()
+	return packageOf(frame.Function)
+}
+
+// packageOf is the import path in the name of a function, such as
+// "example.com/own/v2.init.0". Dots in the last element of the path are escaped.
+func packageOf(function string) string {
+	last := strings.LastIndex(function, "/") + 1
+	element, _, _ := strings.Cut(function[last:], ".")
+	path := function[:last] + element
+	if info, ok := debug.ReadBuildInfo(); ok && path == "main" {
+		return info.Path
+	}
+	return strings.ReplaceAll(path, "%2e", ".")
 }
 
 func (r *registry[T]) get(name string) T {
@@ -94,6 +142,23 @@ func (r *registry[T]) names() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return sortedKeys(r.piece)
+}
+
+func (r *registry[T]) list() (pieces []Piece) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, name := range sortedKeys(r.by) {
+		pieces = append(pieces, Piece{r.kind, name, r.by[name]})
+	}
+	return pieces
+}
+
+// missing is the error of a name that nobody has registered.
+func (r *registry[T]) missing(name string) error {
+	if name == "" || slices.Contains(r.names(), name) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s %q is not in this binary; import the package that registers it", ErrConfig, r.kind, name)
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -145,7 +145,7 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	var v []float64
 	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
 	for _, e := range training {
-		payload, tuples := e.content(t)
+		payload, tuples := e.payload, e.tuples
 		estimate, err := forward.Estimate(payload, tuples...)
 		if err != nil {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	for epoch := 1; epoch <= c.Epochs; epoch++ {
 		loss, residual := 0.0, 0.0
 		for _, i := range shuffle(c.Seed, epoch, len(training)) {
-			payload, tuples := training[i].content(t)
+			payload, tuples := training[i].payload, training[i].tuples
 			s, err := graph.Step(p, payload, tuples)
 			if err != nil {
 				t.Fatal(err)
@@ -235,10 +235,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 // With f, v and the direction of the link negated the network says the same.
 func TestCorrelationsFollowTheDirectionOfTheLink(t *testing.T) {
 	examples := small(4)
-	tr, err := newTrainer(config(t, "default", examples), shelved(t, config(t, "default", examples).Model, examples), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := trainerOf(t, config(t, "default", examples), examples, Options{})
 	before, err := tr.agreement(tr.training)
 	if err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 		t.Fatal(err)
 	}
 	perturb(r, c, s.network.Params, seed%2 == 1)
-	if s.payload, err = model.Prepare(c, s.problem, nil); err != nil {
+	if s.payload, err = model.Prepare(c, s.problem); err != nil {
 		t.Fatal(err)
 	}
 	for q := range tuples {
@@ -263,7 +263,7 @@ func (s *suite) permutation(t *testing.T) {
 	for _, j := range order {
 		moved.Tasks = append(moved.Tasks, s.problem.Tasks[j])
 	}
-	payload, err := model.Prepare(s.network.Config, moved, nil)
+	payload, err := model.Prepare(s.network.Config, moved)
 	if err != nil {
 		t.Fatal(err)
 	}
