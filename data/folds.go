@@ -17,7 +17,7 @@ func (p *ProblemData) Labelled() (*ProblemData, error) {
 		if len(held.Y) == 0 {
 			continue
 		}
-		x, err := stack([]Matrix{t.TrainSet.X, held.X})
+		x, err := Stack([]Matrix{t.TrainSet.X, held.X})
 		if err != nil {
 			return nil, fmt.Errorf("data: task %q, training and validation rows: %w", t.Name, err)
 		}
