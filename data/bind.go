@@ -8,8 +8,10 @@ import (
 
 // Bind brings the data to every problem of the file. Row indices refer to d,
 // which may be nil when every task names files of its own; those are relative
-// to dir, and must lie in it unless f.Outside is set. All faults are reported, each with its problem, task and field.
-func (f *ProblemFile) Bind(d *Dataset, dir string) ([]*ProblemData, error) {
+// to dir, must lie in it unless f.Outside is set, and are read by read, which
+// may be nil where there are none. All faults are reported, each with its
+// problem, task and field.
+func (f *ProblemFile) Bind(d *Dataset, dir string, read func(path string) (*Dataset, error)) ([]*ProblemData, error) {
 	if f.Dataset != nil {
 		if d == nil {
 			return nil, fmt.Errorf("data: problems: %w: they need the dataset %q", ErrMismatch, f.Dataset.Path)
@@ -19,10 +21,19 @@ func (f *ProblemFile) Bind(d *Dataset, dir string) ([]*ProblemData, error) {
 		}
 	}
 	bound := make([]*ProblemData, len(f.Problems))
-	locate := func(name string) (string, error) { return f.File(dir, name) }
+	open := func(name string) (*Dataset, error) {
+		path, err := f.File(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if read == nil {
+			return nil, fmt.Errorf("%s: %w: there is nothing to read it with", path, ErrMismatch)
+		}
+		return read(path)
+	}
 	var faults []error
 	for i, p := range f.Problems {
-		b, err := p.bind(d, locate)
+		b, err := p.bind(d, open)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("data: problem %q: %w", p.Name, err))
 		}
@@ -34,14 +45,14 @@ func (f *ProblemFile) Bind(d *Dataset, dir string) ([]*ProblemData, error) {
 	return bound, nil
 }
 
-// locator finds a file that a problem file names.
-type locator func(name string) (path string, err error)
+// opener reads a file that a problem file names.
+type opener func(name string) (*Dataset, error)
 
-func (p *Problem) bind(d *Dataset, locate locator) (*ProblemData, error) {
+func (p *Problem) bind(d *Dataset, open opener) (*ProblemData, error) {
 	b := &ProblemData{Problem: p, Tasks: make([]TaskData, len(p.Tasks))}
 	var faults []error
 	for i, t := range p.Tasks {
-		bound, err := t.bind(d, locate)
+		bound, err := t.bind(d, open)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
 		}
@@ -56,10 +67,10 @@ func (p *Problem) bind(d *Dataset, locate locator) (*ProblemData, error) {
 	return b, b.prepare()
 }
 
-func (t *Task) bind(d *Dataset, locate locator) (TaskData, error) {
+func (t *Task) bind(d *Dataset, open opener) (TaskData, error) {
 	b := TaskData{Task: t}
 	if t.Files != nil {
-		return b, b.read(locate)
+		return b, b.read(open)
 	}
 	for i, s := range b.sets() {
 		set, err := t.samples(d, t.splits()[i])
@@ -120,7 +131,7 @@ func (d *Dataset) contents() string {
 
 // read takes the splits from the task's own files. Where the task does not
 // name its classes, the training file has two, and the second is +1.
-func (t *TaskData) read(locate locator) error {
+func (t *TaskData) read(open opener) error {
 	task := *t.Task
 	files := []string{task.Files.Train, task.Files.Validation, task.Files.Test}
 	for i, s := range t.sets() {
@@ -128,11 +139,7 @@ func (t *TaskData) read(locate locator) error {
 		if files[i] == "" {
 			continue
 		}
-		path, err := locate(files[i])
-		if err != nil {
-			return fmt.Errorf("field %q: %w", field, err)
-		}
-		d, err := Read(path, ReadOptions{})
+		d, err := open(files[i])
 		if err != nil {
 			return fmt.Errorf("field %q: %w", field, err)
 		}
@@ -184,11 +191,7 @@ func (p *ProblemData) align() error {
 			case nil:
 				s.X = &CSR{cols: cols}
 			case *CSR:
-				if x.cols != cols {
-					wide := *x
-					wide.cols = cols
-					s.X = &wide
-				}
+				s.X = x.Widened(cols)
 			default:
 				if x.Cols() != cols {
 					return fmt.Errorf("task %q, field %q: %w: it has %d features, another has %d", p.Tasks[i].Name, p.Tasks[i].splits()[j].field, ErrMismatch, x.Cols(), cols)
@@ -207,7 +210,7 @@ func (p *ProblemData) prepare() error {
 		for i := range p.Tasks {
 			train[i] = p.Tasks[i].TrainSet.X
 		}
-		all, err := stack(train)
+		all, err := Stack(train)
 		if err != nil {
 			return fmt.Errorf("field \"prepare\": %w", err)
 		}
@@ -226,8 +229,8 @@ func (p *ProblemData) prepare() error {
 	return nil
 }
 
-// stack puts matrices of the same width and storage on top of each other.
-func stack(parts []Matrix) (Matrix, error) {
+// Stack puts matrices of the same width and storage on top of each other.
+func Stack(parts []Matrix) (Matrix, error) {
 	cols := parts[0].Cols()
 	ptr := []int{0}
 	var index []int32

@@ -2,7 +2,7 @@
 // or sparse features, multitask problems drawn from them or written by hand, and
 // the label graphs of their tasks.
 //
-// Read reads a dataset in any of the Formats. SampleProblems and GroupProblems
+// Package format reads datasets. SampleProblems and GroupProblems
 // draw problems from one, LoadProblems reads them from a file, and
 // ProblemFile.Bind brings the rows to them: a ProblemData has a matrix and labels
 // for every task and split. Steps, such as tf-idf or standardising, are fitted on

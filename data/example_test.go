@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"l2mt/data"
+	"l2mt/data/format"
 )
 
 // Rows with a group become a problem with a task for every group.
@@ -15,7 +16,7 @@ func Example() {
 		fmt.Fprintf(&text, "%d,%d,north,apple\n%d,%d,north,pear\n", 5+i%3, 5, 4, 7+i%2)
 		fmt.Fprintf(&text, "%d,%d,south,apple\n%d,%d,south,pear\n", 6+i%2, 6, 5, 9+i%3)
 	}
-	d, err := data.ReadCSV(strings.NewReader(text.String()), "fruit", data.ReadOptions{Group: "orchard", Label: "fruit"})
+	d, err := format.ReadCSV(strings.NewReader(text.String()), "fruit", format.Options{Group: "orchard", Label: "fruit"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -25,7 +26,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	problems, err := file.Bind(d, ".")
+	problems, err := file.Bind(d, ".", nil)
 	if err != nil {
 		fmt.Println(err)
 		return

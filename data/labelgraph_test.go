@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"l2mt/data/datatest"
 )
 
 // full writes G out as n x n.
@@ -282,47 +280,6 @@ func BenchmarkLabelGraph(b *testing.B) {
 	for b.Loop() {
 		if _, err := NewLabelGraph(x, class, 6); err != nil {
 			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkLabelGraphsOfNewsgroups makes the graphs of six class pairs of
-// 20newsgroups, 30 % of their rows, in the 1,000 most frequent words.
-func BenchmarkLabelGraphsOfNewsgroups(b *testing.B) {
-	d, err := Read(datatest.Path(b, "20newsgroups/20newsgroups.svmlight.gz"), ReadOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	documents := frequency(d.X)
-	columns := make([]int, len(documents))
-	for j := range columns {
-		columns[j] = j
-	}
-	slices.SortStableFunc(columns, func(i, j int) int { return documents[j] - documents[i] })
-	columns = columns[:1000]
-	slices.Sort(columns)
-	x := selectColumns(d.X, columns)
-	var tasks []Matrix
-	var classes [][]int32
-	for pair := int32(0); pair < 12; pair += 2 {
-		var rows []int
-		for _, r := range Stream(1, "benchmark", uint64(pair)).Perm(x.Rows()) {
-			if d.Label[r]/2*2 == pair {
-				rows = append(rows, r)
-			}
-		}
-		rows = rows[:len(rows)*3/10]
-		class := make([]int32, len(rows))
-		for i, r := range rows {
-			class[i] = d.Label[r] % 2
-		}
-		tasks, classes = append(tasks, x.Take(rows)), append(classes, class)
-	}
-	for b.Loop() {
-		for i := range tasks {
-			if _, err := NewLabelGraph(tasks[i], classes[i], 6); err != nil {
-				b.Fatal(err)
-			}
 		}
 	}
 }

@@ -170,6 +170,17 @@ func (x *CSR) Take(rows []int) Matrix {
 	return t
 }
 
+// Widened returns x with at least the given number of columns; those that x
+// does not have are zero.
+func (x *CSR) Widened(cols int) *CSR {
+	if cols <= x.cols {
+		return x
+	}
+	wide := *x
+	wide.cols = cols
+	return &wide
+}
+
 // Mul sets dst to X B.
 func (x *CSR) Mul(dst, b []float64, k int) {
 	clear(dst[:x.Rows()*k])

@@ -2,7 +2,6 @@ package data
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -67,45 +66,5 @@ func TestProblemFilesStayInTheirDirectory(t *testing.T) {
 				t.Errorf("%s allowed outside of %s: %v, want %v", name, dir, err, anywhere)
 			}
 		}
-	}
-}
-
-// What Bind reads, and so everybody else, goes the same way.
-func TestBindRefusesFilesOutside(t *testing.T) {
-	root := t.TempDir()
-	dir := filepath.Join(root, "problems")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "rows.csv"), []byte("1,2,a\n3,4,b\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := ParseProblems([]byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "classification", "files": {"train": "../rows.csv"}}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Bind(nil, dir); !errors.Is(err, ErrOutside) {
-		t.Errorf("error %v, want ErrOutside", err)
-	}
-	f.Outside = true
-	if _, err := f.Bind(nil, dir); err != nil {
-		t.Error(err)
-	}
-	if _, err := f.Bind(nil, root); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v, want ErrNotExist", err)
-	}
-}
-
-// A pipe among the texts of a folder would be read for ever.
-func TestFoldersHoldFilesOnly(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "class")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "text"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadFolder(filepath.Dir(dir), TextOptions{}); !errors.Is(err, ErrFormat) {
-		t.Errorf("error %v, want ErrFormat", err)
 	}
 }

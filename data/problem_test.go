@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data/datatest"
 )
 
 // madeClasses returns a dataset with the given class sizes, rows shuffled.
@@ -72,7 +74,7 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 		pairs := [2]map[string]bool{{}, {}}
 		counts := map[int]bool{}
 		for s, f := range []*ProblemFile{train, test} {
-			problems, err := f.Bind(d, "")
+			problems, err := f.Bind(d, "", nil)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -200,7 +202,7 @@ func TestGroupProblems(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for s, f := range []*ProblemFile{train, test} {
-		problems, err := f.Bind(d, "")
+		problems, err := f.Bind(d, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,43 +248,13 @@ func TestProblemFilesRoundTrip(t *testing.T) {
 	}
 }
 
-func TestProblemsOfOwnFiles(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"a.svmlight": "1 1:1 3:2\n-1 2:1\n", "a-test.svmlight": "-1 5:1\n",
-		"b.svmlight": "1 1:2\n-1 4:1\n",
-		"p.json": `{"schema": 1, "problems": [{"name": "mine", "tasks": [
-			{"name": "a", "kind": "classification", "files": {"train": "a.svmlight", "test": "a-test.svmlight"}},
-			{"name": "b", "kind": "classification", "positive": "-1", "negative": "1", "files": {"train": "b.svmlight"}}]}]}`,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f, err := LoadProblems(filepath.Join(dir, "p.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := f.Bind(nil, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := problems[0]
-	if p.Cols() != 5 || p.Tasks[1].TestSet.X.Cols() != 5 {
-		t.Errorf("%d and %d columns, want the 5 of the widest file", p.Cols(), p.Tasks[1].TestSet.X.Cols())
-	}
-	if got := [][]float64{p.Tasks[0].TrainSet.Y, p.Tasks[0].TestSet.Y, p.Tasks[1].TrainSet.Y}; !cmp.Equal(got, [][]float64{{1, -1}, {-1}, {-1, 1}}) {
-		t.Errorf("labels %v", got)
-	}
-}
-
 func TestPrepareIsFittedOnTrainingRowsAlone(t *testing.T) {
 	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52)
 	train, _, err := SampleProblems(d, SampleConfig{Train: 1, Test: 1, Prepare: []string{"standardise"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := train.Bind(d, "")
+	problems, err := train.Bind(d, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,19 +330,19 @@ func TestBindFaultsAreNamed(t *testing.T) {
 		{"label of neither class", task(rows[0][0], rows[1][0], rows[2][0]), `entry 2: invalid data: row ` + fmt.Sprint(rows[2][0]) + ` has the class "c2"`, ErrInvalid},
 		{"one class only", task(rows[0]...), `they need both "c0" and "c1"`, ErrInvalid},
 		{"regression on classes", &Task{Name: "t", Kind: Regression, Train: []int{0, 1}}, "has 3 classes", ErrMismatch},
-		{"missing file", &Task{Name: "t", Kind: Regression, Files: &TaskFiles{Train: "nowhere.csv"}}, "nowhere.csv", os.ErrNotExist},
+		{"missing file", &Task{Name: "t", Kind: Regression, Files: &TaskFiles{Train: "nowhere.csv"}}, "files.train", os.ErrNotExist},
 	} {
 		f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{c.task}}}}
-		_, err := f.Bind(d, t.TempDir())
+		_, err := f.Bind(d, t.TempDir(), func(path string) (*Dataset, error) { return nil, os.ErrNotExist })
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `problem "p": task "t", field`) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}
 	f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made", SHA256: "beef"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{task(0)}}}}
-	if _, err := f.Bind(d, ""); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "beef") || !strings.Contains(err.Error(), d.Fingerprint()) {
+	if _, err := f.Bind(d, "", nil); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "beef") || !strings.Contains(err.Error(), d.Fingerprint()) {
 		t.Errorf("another dataset: error %v, want ErrMismatch with both fingerprints", err)
 	}
-	if _, err := f.Bind(nil, ""); !errors.Is(err, ErrMismatch) {
+	if _, err := f.Bind(nil, "", nil); !errors.Is(err, ErrMismatch) {
 		t.Errorf("no dataset: error %v, want ErrMismatch", err)
 	}
 }
@@ -416,7 +388,7 @@ func TestFaultsOfAProblemFileAreCounted(t *testing.T) {
 		"rows":     `{"schema":1,"dataset":{"path":"x"},"problems":[{"name":"p","tasks":[{"name":"t","kind":"regression","train":[` + strings.Repeat("1,", n) + `1]}]}]}`,
 	} {
 		var err error
-		if got, limit := allocated(func() { _, err = ParseProblems([]byte(raw)) }), uint64(300*len(raw)); got > limit {
+		if got, limit := datatest.Allocated(func() { _, err = ParseProblems([]byte(raw)) }), uint64(300*len(raw)); got > limit {
 			t.Errorf("%s: %d bytes allocated for a file of %d", name, got, len(raw))
 		}
 		if !errors.Is(err, ErrInvalid) || len(err.Error()) > 30_000 || !strings.HasSuffix(err.Error(), "there are more faults than these 100") {

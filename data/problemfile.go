@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"l2mt/data/atomic"
+	"l2mt/data/files"
 )
 
 // LoadProblems reads a problem file and checks everything in it that needs no
@@ -77,7 +77,7 @@ func (f *ProblemFile) Save(path string) error {
 	if err != nil {
 		return fmt.Errorf("data: problems: %s: %w", path, err)
 	}
-	if err := atomic.WriteFile(path, raw); err != nil {
+	if err := files.WriteFile(path, raw); err != nil {
 		return fmt.Errorf("data: problems: %w", err)
 	}
 	return nil

@@ -190,7 +190,7 @@ func newRidgeSystem(x Matrix, alpha float64) *ridgeSystem {
 		variance[j] = v * v
 	}
 	return &ridgeSystem{
-		x: newBlocks(x), xt: newBlocks(transpose(x)), n: x.Rows(), d: x.Cols(),
+		x: newBlocks(x), xt: newBlocks(Transpose(x)), n: x.Rows(), d: x.Cols(),
 		alpha: alpha, mean: mean, variance: variance,
 	}
 }
@@ -349,8 +349,8 @@ func (b blocks) mul(dst, right []float64, k int) {
 	work.Wait() // no block fails
 }
 
-// transpose returns X'.
-func transpose(x Matrix) Matrix {
+// Transpose returns X'.
+func Transpose(x Matrix) Matrix {
 	n, d := x.Rows(), x.Cols()
 	if _, sparse := x.(*CSR); !sparse {
 		value := make([]float32, n*d)

@@ -13,7 +13,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/data/datatest"
 	"l2mt/data/progress"
 )
 
@@ -231,7 +230,7 @@ func TestBlocksMultiplyAsTheDefinitionSays(t *testing.T) {
 				}
 			}
 		}
-		for _, x := range []Matrix{dense, sparseCopy(t, dense), transpose(transpose(sparseCopy(t, dense))), transpose(transpose(dense))} {
+		for _, x := range []Matrix{dense, sparseCopy(t, dense), Transpose(Transpose(sparseCopy(t, dense))), Transpose(Transpose(dense))} {
 			got := make([]float64, n*k)
 			newBlocks(x).mul(got, b, k)
 			for i := range want {
@@ -320,67 +319,5 @@ func TestSelectionRefuses(t *testing.T) {
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
-	}
-}
-
-// newsgroups is the paper's first dataset, as word counts.
-func newsgroups(t testing.TB) *Dataset {
-	t.Helper()
-	d, err := Read(datatest.Path(t, "20newsgroups", "20newsgroups.svmlight.gz"), ReadOptions{
-		FeatureNames: datatest.Path(t, "20newsgroups", "vocabulary.txt.gz"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// weighed drops stop words and rare words and weighs the others.
-func weighed(t testing.TB, d *Dataset) *Dataset {
-	t.Helper()
-	terms, err := SelectTerms(d.X, d.Features, nil, TextOptions{MinDocuments: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d = mustWith(t, d, terms)
-	for _, kind := range []string{StepTFIDF, StepUnit} {
-		d = mustWith(t, d, mustFit(t, kind, d.X, nil))
-	}
-	return d
-}
-
-// A prototype found 23.5 entries a row with stop words of its own.
-func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
-	d := weighed(t, newsgroups(t))
-	s, err := SelectByRidge(context.Background(), d, nil, RidgeOptions{K: 1000}, progress.Silent())
-	if err != nil {
-		t.Fatal(err)
-	}
-	selected := mustWith(t, d, s)
-	selected = mustWith(t, selected, mustFit(t, StepUnit, selected.X, nil))
-	if perRow := float64(selected.X.NNZ()) / float64(selected.X.Rows()); perRow < 22.5 || perRow > 24.5 {
-		t.Errorf("%.2f entries a row of %d features", perRow, selected.X.Cols())
-	}
-	for _, word := range []string{"god", "windows", "car", "hockey", "encryption"} {
-		if !slices.Contains(selected.Features, word) {
-			t.Errorf("the word %q is not among the features", word)
-		}
-	}
-}
-
-func BenchmarkSelectByRidge(b *testing.B) {
-	d := newsgroups(b)
-	for _, c := range []struct {
-		name string
-		d    *Dataset
-	}{{"tfidf", weighed(b, d)}, {"counts", d}} {
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := SelectByRidge(context.Background(), c.d, nil, RidgeOptions{K: 1000}, progress.Silent()); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -63,11 +63,11 @@ func CountWords(documents []string, o TextOptions) (*CSR, Step, error) {
 	if err := o.Validate(); err != nil {
 		return nil, Step{}, err
 	}
-	w := newWordCounts(o)
+	w := NewWordCounter(o)
 	for _, text := range documents {
-		w.add([]byte(text))
+		w.Add([]byte(text))
 	}
-	x, s, err := w.finish()
+	x, s, err := w.Finish()
 	if err != nil {
 		return nil, Step{}, fmt.Errorf("data: text: %w", err)
 	}
@@ -106,9 +106,10 @@ func SelectTerms(x Matrix, names []string, rows []int, o TextOptions) (Step, err
 	return s, nil
 }
 
-// wordCounts collects the counts of documents whose words are not known
-// beforehand: words are numbered as they come, and put in order at the end.
-type wordCounts struct {
+// WordCounter counts the words of documents as they come. Their words need not
+// be known beforehand: they are numbered as they come, and put in order at the
+// end.
+type WordCounter struct {
 	o      TextOptions
 	number map[string]int32
 	words  []string
@@ -118,15 +119,16 @@ type wordCounts struct {
 	place  []int // 1 + where the word was last counted
 }
 
-func newWordCounts(o TextOptions) *wordCounts {
-	w := &wordCounts{o: o, number: map[string]int32{}, ptr: []int{0}}
+// NewWordCounter returns a counter that has seen no document.
+func NewWordCounter(o TextOptions) *WordCounter {
+	w := &WordCounter{o: o, number: map[string]int32{}, ptr: []int{0}}
 	for _, word := range o.Vocabulary {
 		w.newWord(word)
 	}
 	return w
 }
 
-func (w *wordCounts) newWord(word string) int32 {
+func (w *WordCounter) newWord(word string) int32 {
 	i := int32(len(w.words))
 	w.number[word] = i
 	w.words = append(w.words, word)
@@ -134,8 +136,8 @@ func (w *wordCounts) newWord(word string) int32 {
 	return i
 }
 
-// add counts the words of one more document.
-func (w *wordCounts) add(text []byte) {
+// Add counts the words of one more document.
+func (w *WordCounter) Add(text []byte) {
 	if w.o.SkipHeaders {
 		text = afterHeader(text)
 	}
@@ -159,8 +161,8 @@ func (w *wordCounts) add(text []byte) {
 	w.ptr = append(w.ptr, len(w.index))
 }
 
-// finish returns the counts of the words that are to be kept, alphabetically.
-func (w *wordCounts) finish() (*CSR, Step, error) {
+// Finish returns the counts of the words that are to be kept, alphabetically.
+func (w *WordCounter) Finish() (*CSR, Step, error) {
 	x := w.inOrder()
 	s := Step{Kind: StepWords, Cols: len(w.words), Words: w.words, Documents: x.Rows(), Frequency: frequency(x)}
 	if w.o.Vocabulary != nil {
@@ -182,15 +184,20 @@ func (w *wordCounts) finish() (*CSR, Step, error) {
 }
 
 // inOrder renumbers the words alphabetically and returns the counts.
-func (w *wordCounts) inOrder() *CSR {
-	words, rank := rank(w.words)
+func (w *WordCounter) inOrder() *CSR {
+	words := slices.Sorted(slices.Values(w.words))
+	rank := make([]int32, len(words))
+	for i, word := range w.words {
+		at, _ := slices.BinarySearch(words, word)
+		rank[i] = int32(at)
+	}
 	w.words = words
 	for p, i := range w.index {
 		w.index[p] = rank[i]
 	}
 	// Transposing twice puts the columns of every row in order.
 	x := newCSR(len(words), w.ptr, w.index, w.value)
-	return transpose(transpose(x)).(*CSR)
+	return Transpose(Transpose(x)).(*CSR)
 }
 
 // eachWord passes on every run of letters in lower case, whatever separates

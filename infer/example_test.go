@@ -1,57 +1,12 @@
 package infer_test
 
 import (
-	"context"
 	"fmt"
-	"log"
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/data"
-	"l2mt/data/digits"
 	"l2mt/infer"
-	"l2mt/model"
 )
-
-// A new problem is solved: the network finds the covariance, the validation
-// rows choose how much of it to use and Lambda1, and the test rows say what came
-// of it. The network here is untrained; model.Load reads a trained one.
-func ExampleNetwork_Fit() {
-	d, err := digits.Load()
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, file, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 1, Test: 1, MaxTasks: 4, TrainFraction: 0.05})
-	if err != nil {
-		log.Fatal(err)
-	}
-	problems, err := file.Bind(d, ".")
-	if err != nil {
-		log.Fatal(err)
-	}
-	config, err := model.Preset("default", d.X.Cols())
-	if err != nil {
-		log.Fatal(err)
-	}
-	untrained, err := model.NewNetwork(config, 1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	network, err := infer.NewNetwork(untrained)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fitted, err := network.Fit(context.Background(), problems[0], infer.FitOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	weights, tasks := fitted.Tuned.Result.W.Dims()
-	fmt.Printf("Omega for %d tasks, chosen from %d candidates\n", fitted.Omega.SymmetricDim(), len(fitted.Tried))
-	fmt.Printf("W is %d x %d, with %d test errors\n", weights, tasks, len(fitted.Tuned.Test.Task))
-	// Output:
-	// Omega for 4 tasks, chosen from 26 candidates
-	// W is 64 x 4, with 4 test errors
-}
 
 // Three tasks: the estimator says that tasks 0 and 1 should share (a negative
 // entry of Phi makes a positive covariance cheap) and that task 2 is opposed to

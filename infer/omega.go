@@ -15,8 +15,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/model/multitask"
 )
 
 // ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.
@@ -74,11 +72,10 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	if !finite(rho) {
 		return nil, fmt.Errorf("infer: rho: %w: it is %v; it must be finite", ErrInvalid, rho)
 	}
-	e, err := spectrum(phi)
+	kappa, u, err := spectrum(phi)
 	if err != nil {
 		return nil, err
 	}
-	kappa, u := e.Values, e.Vectors
 	s := &Solution{Rho: rho, Kappa: kappa, Multiplicity: lowestMultiplicity(kappa)}
 	switch {
 	case rho > 0:
@@ -101,19 +98,33 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	return s, nil
 }
 
-// spectrum returns the eigendecomposition of Phi. gonum reports success on
-// entries so large that they overflow, hence the second look at the values.
-func spectrum(phi *mat.SymDense) (*multitask.Spectrum, error) {
-	e, err := multitask.Eigen(phi)
-	if err != nil {
-		return nil, fmt.Errorf("infer: Phi: %w: %w", ErrInvalid, err)
+// spectrum returns the eigenvalues of Phi, ascending, and its eigenvectors as
+// columns. gonum's routine may not return on entries that are not finite, and
+// reports success on entries so large that they overflow, hence the two looks.
+func spectrum(phi *mat.SymDense) (kappa []float64, u *mat.Dense, err error) {
+	if phi == nil || phi.IsEmpty() {
+		return nil, nil, fmt.Errorf("infer: Phi: %w: it is empty", ErrInvalid)
 	}
-	for i, k := range e.Values {
-		if !finite(k) {
-			return nil, fmt.Errorf("infer: Phi: %w: eigenvalue %d is %v; the entries must be small enough to be squared", ErrInvalid, i, k)
+	m := phi.SymmetricDim()
+	for i := range m {
+		for j := i; j < m; j++ {
+			if v := phi.At(i, j); !finite(v) {
+				return nil, nil, fmt.Errorf("infer: Phi: %w: entry (%d, %d) is %v; it must be finite", ErrInvalid, i, j, v)
+			}
 		}
 	}
-	return e, nil
+	var eigen mat.EigenSym
+	if !eigen.Factorize(phi, true) {
+		return nil, nil, fmt.Errorf("infer: Phi: %w: its eigendecomposition did not converge", ErrInvalid)
+	}
+	kappa, u = eigen.Values(nil), new(mat.Dense)
+	for i, k := range kappa {
+		if !finite(k) {
+			return nil, nil, fmt.Errorf("infer: Phi: %w: eigenvalue %d is %v; the entries must be small enough to be squared", ErrInvalid, i, k)
+		}
+	}
+	eigen.VectorsTo(u)
+	return kappa, u, nil
 }
 
 func lowestMultiplicity(kappa []float64) int {
@@ -214,6 +225,17 @@ func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float6
 	}
 	// rho ||mu||^2 + <mu, kappa> with kappa_i = lowest + 2 rho (theta - mu_i).
 	return mu, -(lowest + 2*rho*theta), lowest + rho*(2*theta-squares), nil
+}
+
+// Proximal poses a step of refinement as the problem that Omega solves: the Phi
+// and rho with which
+//
+//	<slope, Omega> + 1/(2 t) ||Omega - from||^2  =  rho tr(Omega^2) + <Phi, Omega> + constant.
+func Proximal(slope, from *mat.SymDense, t float64) (phi *mat.SymDense, rho float64) {
+	phi = mat.NewSymDense(from.SymmetricDim(), nil)
+	phi.ScaleSym(-1/t, from)
+	phi.AddSym(phi, slope)
+	return phi, 1 / (2 * t)
 }
 
 func checkSpectrum(kappa []float64, rho float64) error {

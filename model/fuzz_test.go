@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/safetensors"
 	"l2mt/model"
 	"l2mt/model/modeltest"
-	"l2mt/model/safetensors"
 )
 
 // Whatever the directory of a network holds, it is refused, or is a network

@@ -11,8 +11,9 @@ import (
 	"strings"
 
 	"l2mt/data"
+	"l2mt/data/format"
+	"l2mt/data/safetensors"
 	"l2mt/layers"
-	"l2mt/model/safetensors"
 )
 
 // Head is a stack of fully connected layers, of Connected, in front of a network.
@@ -73,7 +74,7 @@ type arrays interface {
 func openArrays(path string) (arrays, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".npz":
-		return data.OpenArrays(path)
+		return format.OpenArrays(path)
 	case ".safetensors":
 		return safetensors.Open(path)
 	}

@@ -16,10 +16,11 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/format"
+	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
-	"l2mt/model/safetensors"
 )
 
 // randomHead has layers of the given widths. Its weights are multiples of the
@@ -385,11 +386,11 @@ func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pooled, err := data.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_pool.npz"), data.ReadOptions{})
+	pooled, err := format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_pool.npz"), format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	logits, err := data.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_logits.npz"), data.ReadOptions{})
+	logits, err := format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_logits.npz"), format.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

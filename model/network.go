@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"l2mt/data/atomic"
+	"l2mt/data/files"
+	"l2mt/data/safetensors"
 	"l2mt/layers"
-	"l2mt/model/safetensors"
 )
 
 // Network is a configuration with parameters.
@@ -106,7 +106,7 @@ func (n *Network) Save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("model: save to %s: %w", dir, err)
 	}
-	if err := atomic.WriteFile(filepath.Join(dir, ConfigFile), append(b, '\n')); err != nil {
+	if err := files.WriteFile(filepath.Join(dir, ConfigFile), append(b, '\n')); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
 	return nil

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
-	"l2mt/model/safetensors"
 )
 
 func TestASavedNetworkComesBack(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/model/safetensors"
+	"l2mt/data/safetensors"
 )
 
 // Spec declares a parameter.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"l2mt/model/safetensors"
+	"l2mt/data/safetensors"
 )
 
 // Whatever stands where a run left its state, it is refused, or a run goes on

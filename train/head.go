@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"l2mt/data/safetensors"
 	"l2mt/model"
-	"l2mt/model/safetensors"
 )
 
 // TrainHead says which layers of a head are trained along with the network.

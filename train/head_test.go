@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
-	"l2mt/model/safetensors"
 )
 
 // someHead has layers of the given widths, with the deviations that keep the

@@ -24,7 +24,7 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	problems, err := file.Bind(d, ".")
+	problems, err := file.Bind(d, ".", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"l2mt/data/safetensors"
 	"l2mt/model"
-	"l2mt/model/safetensors"
 )
 
 // StateFile is where a run's state is kept, beside its network: everything

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"l2mt/data"
+	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
-	"l2mt/model/safetensors"
 )
 
 // A run that is cancelled before some step, any number of times, ends in the

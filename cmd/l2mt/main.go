@@ -1,15 +1,9 @@
 // L2mt learns which multitask model suits a problem. See README.md.
+//
+// A program with pieces of your own (an estimator, a body, a link) is this file
+// with one more import, of the package that registers them.
 package main
 
-import (
-	"context"
-	"os"
-	"os/signal"
-	"syscall"
-)
+import "l2mt/cmd/l2mt/command"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { command.Main() }

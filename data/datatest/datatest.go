@@ -1,10 +1,11 @@
 // Package datatest finds the real datasets that tests may use but the
-// repository does not hold.
+// repository does not hold, and measures what reading them costs.
 package datatest
 
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -40,4 +41,13 @@ func root(t testing.TB) string {
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// Allocated returns the bytes that f allocates.
+func Allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

@@ -3,14 +3,14 @@ package datatest_test
 import (
 	"testing"
 
-	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/format"
 )
 
 // A test that wants real data is skipped where there is none.
 func Example() {
 	_ = func(t *testing.T) {
-		d, err := data.Read(datatest.Path(t, "classics", "school.npz"), data.ReadOptions{})
+		d, err := format.Read(datatest.Path(t, "classics", "school.npz"), format.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

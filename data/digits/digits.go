@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"l2mt/data"
+	"l2mt/data/format"
 )
 
 // Name is what selects the dataset where a file's path is expected.
@@ -21,7 +22,7 @@ var csvGz []byte
 
 // Load returns the dataset: 1,797 rows, 64 dense features, the classes 0 to 9.
 func Load() (*data.Dataset, error) {
-	d, err := data.ReadCSV(bytes.NewReader(csvGz), Name, data.ReadOptions{})
+	d, err := format.ReadCSV(bytes.NewReader(csvGz), Name, format.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("digits: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"l2mt/data"
+	"l2mt/data/format"
 	"l2mt/data/progress"
 )
 
@@ -85,7 +86,7 @@ func TestExtractMakesADataset(t *testing.T) {
 // bytesOf extracts and returns the dataset's file.
 func bytesOf(r *Result) ([]byte, error) {
 	var b bytes.Buffer
-	err := data.WriteNPZ(&b, r.Dataset)
+	err := format.WriteNPZ(&b, r.Dataset)
 	return b.Bytes(), err
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/model/safetensors"
+	"l2mt/data/safetensors"
 )
 
 // Whatever the file of weights, in either format, it is refused or makes a

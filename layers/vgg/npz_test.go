@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"l2mt/model/safetensors"
+	"l2mt/data/safetensors"
 )
 
 // npzOf makes an .npz file as numpy.savez does.

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"l2mt/data"
-	"l2mt/model/safetensors"
+	"l2mt/data/safetensors"
 )
 
 // small is a network through the same code, with sizes that do not divide

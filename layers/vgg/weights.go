@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"l2mt/data"
+	"l2mt/data/format"
+	"l2mt/data/safetensors"
 	"l2mt/layers/internal/blas"
-	"l2mt/model/safetensors"
 )
 
 // tensors is a file of weights.
@@ -39,7 +39,7 @@ func Load(path string, c Config, up Layer) (*Net, error) {
 func open(path string) (tensors, error) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".npz":
-		return data.OpenArrays(path)
+		return format.OpenArrays(path)
 	case ".safetensors":
 		return safetensors.Open(path)
 	}

@@ -14,10 +14,7 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
 	"l2mt/data"
-	"l2mt/infer"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -26,7 +23,6 @@ const (
 	seeds    = 4
 	features = 4
 	tuples   = 3
-	rivals   = 60 // random covariances that inference has to beat
 
 	step              = 1e-5 // of the central differences
 	gradientTolerance = 1e-5 // of the gradient against them, relative to 1 + |gradient|
@@ -71,7 +67,6 @@ func Check(t *testing.T, names ...string) {
 				t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
 				t.Run("columns of zeros change nothing where the features are free", s.padding)
 				t.Run("a smaller direction * f is a smaller relative error", s.direction)
-				t.Run("inference finds the least estimated error", s.inference)
 				t.Run("a saved network says the same", s.saving)
 			})
 		}
@@ -358,31 +353,6 @@ func (s *suite) direction(t *testing.T) {
 			if (value[p]-value[q])*(o[p]-o[q]) < 0 {
 				t.Errorf("inference gives covariances %d and %d the values %v and %v, but their relative errors are %v and %v", p, q, value[p], value[q], o[p], o[q])
 			}
-		}
-	}
-}
-
-// inference compares the covariance that inference finds with random ones of
-// every rank.
-func (s *suite) inference(t *testing.T) {
-	network, err := infer.NewNetwork(s.network)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := network.Omega(s.problem, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, direction := s.estimate(t, s.payload), s.network.Direction()
-	best := direction * e.Value(found.Omega)
-	r := data.Stream(2, "rivals")
-	for rival := range rivals {
-		omega := mat.NewSymDense(e.Tasks, covariance(r, e.Tasks, 1+rival%e.Tasks))
-		if value := direction * e.Value(omega); value < best-equalTolerance*(1+math.Abs(best)) {
-			t.Errorf("direction * f is %v at the covariance found, but %v at\n%v", best, value, mat.Formatted(omega))
-		}
-		if o := s.network.RelativeError(e.Value(omega)); o < found.Estimated-1e-6 {
-			t.Errorf("the estimated error is %v at the covariance found, but %v at\n%v", found.Estimated, o, mat.Formatted(omega))
 		}
 	}
 }

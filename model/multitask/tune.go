@@ -59,8 +59,8 @@ type Tuned struct {
 	Result *Result
 	// Omega is the covariance of the fit divided by its trace.
 	Omega *mat.SymDense
-	// Validation and Test are the errors on these rows. The test rows take no
-	// part in any choice.
+	// Validation and Test are the errors on these rows, empty where no task has
+	// such rows. The test rows take no part in any choice.
 	Validation, Test Errors
 	// Relative is the mean test error divided by that of STL, NaN if unknown.
 	Relative float64
@@ -156,14 +156,14 @@ func (t *Tuned) report(problem *data.ProblemData, stl *Tuned) (err error) {
 	for i, task := range problem.Tasks {
 		validation[i], test[i] = task.ValidationSet, task.TestSet
 	}
-	if t.Validation, err = Evaluate(t.Result, kind, validation); err != nil {
+	if t.Validation, err = evaluateAny(t.Result, kind, validation); err != nil {
 		return fmt.Errorf("%w (validation rows)", err)
 	}
-	if t.Test, err = Evaluate(t.Result, kind, test); err != nil {
+	if t.Test, err = evaluateAny(t.Result, kind, test); err != nil {
 		return fmt.Errorf("%w (test rows)", err)
 	}
 	t.Relative = math.NaN()
-	if stl != nil && stl.Test.Mean > 0 {
+	if stl != nil && stl.Test.Mean > 0 && t.Test.Task != nil {
 		t.Relative = t.Test.Mean / stl.Test.Mean
 	}
 	return nil
@@ -355,6 +355,14 @@ func Evaluate(r *Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
 		e.Mean += e.Task[i] / float64(m)
 	}
 	return e, nil
+}
+
+// evaluateAny is Evaluate, and no errors where no task has rows.
+func evaluateAny(r *Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
+	if !slices.ContainsFunc(tasks, func(s data.Samples) bool { return len(s.Y) > 0 }) {
+		return Errors{}, nil
+	}
+	return Evaluate(r, kind, tasks)
 }
 
 // misclassified is the rate of rows whose prediction, +1 from 0 on, is not y.

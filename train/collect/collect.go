@@ -32,7 +32,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/progress"
-	"l2mt/infer"
+	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
 
@@ -73,7 +73,7 @@ type Config struct {
 	// Explore is the number of random covariances; default 8, and -1 means none.
 	Explore int
 	// Propose is a trained network to ask for covariances, or nil.
-	Propose *infer.Network
+	Propose *solve.Network
 	// ProposedBy names it in the records. Tuples of an equal name are taken for
 	// the same, so every network needs a name of its own.
 	ProposedBy string

@@ -24,7 +24,7 @@ import (
 	"l2mt/data/digits"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
-	"l2mt/infer"
+	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
@@ -43,7 +43,7 @@ func sample(t testing.TB, n int) (collect.InMemory, data.DatasetRef) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := file.Bind(d, "")
+	problems, err := file.Bind(d, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -765,7 +765,7 @@ func poison(problems collect.InMemory, split func(*data.TaskData) *data.Samples)
 }
 
 // untrained returns a network that proposes something.
-func untrained(t testing.TB, features int) *infer.Network {
+func untrained(t testing.TB, features int) *solve.Network {
 	t.Helper()
 	c, err := model.Preset("default", features)
 	if err != nil {
@@ -776,7 +776,7 @@ func untrained(t testing.TB, features int) *infer.Network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready, err := infer.NewNetwork(n)
+	ready, err := solve.NewNetwork(n)
 	if err != nil {
 		t.Fatal(err)
 	}

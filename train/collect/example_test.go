@@ -23,7 +23,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	problems, err := file.Bind(d, ".")
+	problems, err := file.Bind(d, ".", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/infer"
+	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
 
@@ -162,7 +162,7 @@ var scales = []float64{1, 0.25, 0.5, 2, 4}
 // embedded once, which takes the longest part.
 func (b *planner) addProposals() {
 	source := "propose/" + b.config.ProposedBy
-	embed := sync.OnceValues(func() (*infer.Embedding, error) { return b.config.Propose.Embed(b.problem) })
+	embed := sync.OnceValues(func() (*solve.Embedding, error) { return b.config.Propose.Embed(b.problem) })
 	for draw, scale := range scales {
 		b.add(source, draw, map[string]float64{"rho_scale": scale}, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
 			e, err := embed()

@@ -1,0 +1,166 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"l2mt/data/progress"
+	"l2mt/model"
+	"l2mt/model/multitask"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// errUsage marks errors of the command line that the parser cannot see.
+var errUsage = errors.New("wrong usage")
+
+// cli is the command line. Each command is a struct of flags with a Run method.
+type cli struct {
+	JSON  bool `help:"Print results as JSON."`
+	Quiet bool `short:"q" help:"No progress and no remarks on stderr."`
+
+	Data       dataCmd       `cmd:"" help:"Look at, convert and prepare datasets."`
+	Problems   problemsCmd   `cmd:"" help:"Make and check multitask problems."`
+	Fit        fitCmd        `cmd:"" help:"Fit multitask models to problems, and compare them."`
+	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
+	Experience experienceCmd `cmd:"" help:"Look after experience."`
+	Train      trainCmd      `cmd:"" help:"Train a network on experience."`
+	Infer      inferCmd      `cmd:"" help:"Find the task covariance of a new problem with a network, and solve it."`
+	Eval       evalCmd       `cmd:"" help:"Compare a network with the multitask models on test problems."`
+	Demo       demoCmd       `cmd:"" help:"Do all of it on one dataset, from problems to a report."`
+	Sweep      sweepCmd      `cmd:"" help:"Run an experiment: vary settings, repeat over seeds, and draw what comes of it."`
+	Plot       plotCmd       `cmd:"" help:"Draw what a command wrote, as PNG or SVG."`
+	Report     reportCmd     `cmd:"" help:"Gather what commands wrote into one page."`
+	Version    versionCmd    `cmd:"" help:"Print the versions of everything that decides results."`
+}
+
+// env is what a command runs with: results go to stdout, all else to stderr.
+type env struct {
+	context.Context
+	stdout, stderr io.Writer
+	json, quiet    bool
+}
+
+// Run executes one command line and returns the exit code.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+	var c cli
+	parser, err := newParser(&c, stdout, stderr)
+	if err != nil {
+		panic(err) // the structs of the commands are wrong
+	}
+	defer func() { // --help ends here
+		if fault := recover(); fault != nil {
+			e, ok := fault.(exit)
+			if !ok {
+				panic(fault)
+			}
+			code = int(e)
+		}
+	}()
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "l2mt: %v\nRun \"l2mt --help\" or \"l2mt COMMAND --help\" to see what can be given.\n", err)
+		return exitUsage
+	}
+	results := &output{to: stdout}
+	e := &env{Context: ctx, stdout: results, stderr: stderr, json: c.JSON, quiet: c.Quiet}
+	err = command.Run(e)
+	if err == nil && results.err != nil {
+		err = fmt.Errorf("the results could not be printed: %w", results.err)
+	}
+	return e.finish(err)
+}
+
+// output remembers that something could not be written, which those who print
+// need not look at.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	o.err = cmp.Or(o.err, err)
+	return n, err
+}
+
+func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("l2mt"),
+		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
+		kong.Writers(stdout, stderr),
+		kong.Configuration(loadTOML),
+		flagVars(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
+		kong.Exit(func(code int) { panic(exit(code)) }),
+	)
+}
+
+// flagVars are the names that the explanations of flags list.
+func flagVars() kong.Vars {
+	return kong.Vars{
+		"models":     strings.Join(multitask.Names(), ", "),
+		"nets":       strings.Join(netNames(), ","),
+		"readouts":   strings.Join(model.Readouts(), ", "),
+		"estimators": strings.Join(model.Estimators(), ", "),
+		"links":      strings.Join(model.Links(), ", "),
+	}
+}
+
+type exit int
+
+// finish reports how a command ended.
+func (e *env) finish(err error) int {
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(e.stderr, "l2mt: interrupted")
+		return exitInterrupted
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(e.stderr, "l2mt: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(e.stderr, "l2mt: %v\n", err)
+		return exitFailed
+	}
+}
+
+// print writes a result: v as JSON with --json, else what text writes.
+func (e *env) print(v any, text func(w io.Writer)) error {
+	if !e.json {
+		text(e.stdout)
+		return nil
+	}
+	enc := json.NewEncoder(e.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// remark tells the user something that is not a result.
+func (e *env) remark(format string, args ...any) {
+	if !e.quiet {
+		fmt.Fprintf(e.stderr, format+"\n", args...)
+	}
+}
+
+// reporter is how long work shows its progress.
+func (e *env) reporter() progress.Reporter {
+	if e.quiet {
+		return progress.Silent()
+	}
+	return newMeter(e.stderr)
+}

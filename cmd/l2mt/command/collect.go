@@ -1,0 +1,194 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"l2mt/infer/solve"
+	"l2mt/model"
+	"l2mt/train/collect"
+)
+
+type collectCmd struct {
+	Problems  string `required:"" type:"path" help:"Problem file."`
+	dataFlags `embed:""`
+	Out       string        `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
+	Head      string        `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
+	Models    []string      `help:"Multitask models to try (${models}); by default the paper's ten."`
+	Draws     int           `default:"1" help:"Draws of hyperparameters for each model."`
+	Explore   int           `default:"8" help:"Random covariances to try on each problem."`
+	Propose   string        `type:"existingdir" help:"Trained network to ask for covariances."`
+	O         collect.Worth `default:"refit" enum:"refit,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned (refit), or the fit that it came from (model, the paper)."`
+	Shard     string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
+	Workers   int           `help:"Tuples made at a time; 0 means one per CPU."`
+	Seed      uint64        `default:"1" help:"Seed of everything drawn."`
+}
+
+func (c *collectCmd) Validate() error {
+	switch {
+	case c.Draws < 1:
+		return fmt.Errorf("--draws=%d: there must be at least one", c.Draws)
+	case c.Explore < 0:
+		return fmt.Errorf("--explore=%d: it must not be negative", c.Explore)
+	case c.Workers < 0:
+		return fmt.Errorf("--workers=%d: it must not be negative", c.Workers)
+	}
+	return nil
+}
+
+func (c *collectCmd) Run(e *env) error {
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	problems, err := openProblemSet(c.Problems, c.dataFlags)
+	if err != nil {
+		return err
+	}
+	if err := problems.through(c.Head); err != nil {
+		return err
+	}
+	if config.Propose, config.ProposedBy, err = c.proposer(problems); err != nil {
+		return err
+	}
+	manifest, err := config.Manifest(problems.reference(), "l2mt "+currentVersions().L2MT)
+	if err != nil {
+		return err
+	}
+	collector, err := collect.Open(c.Out, manifest, config)
+	if err != nil {
+		return err
+	}
+	summary, err := c.collect(e, collector, config, problems)
+	if err := errors.Join(err, collector.Close()); err != nil {
+		return err
+	}
+	return e.print(collected{c.Out, summary}, func(w io.Writer) { fmt.Fprintln(w, c.Out) })
+}
+
+// collected is what a run came to, for print.
+type collected struct {
+	Dir string `json:"dir"`
+	collect.Summary
+}
+
+func (c *collectCmd) collect(e *env, collector *collect.Collector, config collect.Config, problems *problemSet) (collect.Summary, error) {
+	if config.Shards > 1 {
+		e.remark("shard %d (from 0) of %d", config.Shard, config.Shards)
+	}
+	for _, w := range collector.Warnings() {
+		e.remark("warning: %v", w)
+	}
+	// The problems come before the first tuple, so that no store is without them.
+	if err := problems.keep(c.Out); err != nil {
+		return collect.Summary{}, err
+	}
+	defer context.AfterFunc(e, func() {
+		e.remark("finishing the tuples at hand; interrupt again to leave them")
+	})()
+	s, err := collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter()})
+	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed, s.Had)
+	if s.Failed > 0 {
+		e.remark("l2mt experience list --failed %s says why", c.Out)
+	}
+	return s, err
+}
+
+func (c *collectCmd) config() (config collect.Config, err error) {
+	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Worth: c.O, Seed: c.Seed}
+	if c.Explore == 0 {
+		config.Explore = -1
+	}
+	if config.Shard, config.Shards, err = shardOf(c.Shard, os.Getenv); err != nil {
+		return config, err
+	}
+	if err := config.Defaults().Validate(); err != nil {
+		return config, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	return config, nil
+}
+
+// proposer loads the network that proposes, and names it by its directory and
+// its content: the next round's network may well have the same directory.
+func (c *collectCmd) proposer(problems *problemSet) (*solve.Network, string, error) {
+	if c.Propose == "" {
+		return nil, "", nil
+	}
+	network, err := model.Load(c.Propose)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := problems.Problem(0)
+	if err != nil {
+		return nil, "", err
+	}
+	want := network.Config.Features
+	if network.Head != nil {
+		want = network.Head.In()
+	}
+	if got := p.Cols(); want != got {
+		return nil, "", fmt.Errorf("%w: --propose=%s: the network is for %d features, the problems have %d", errUsage, c.Propose, want, got)
+	}
+	sum, err := fileSum(filepath.Join(c.Propose, model.WeightsFile))
+	if network.Head != nil {
+		sum, err = networkSum(c.Propose)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	ready, err := solve.NewNetwork(network)
+	return ready, filepath.Base(c.Propose) + "-" + sum[:8], err
+}
+
+// shardOf reads "i/n". Without it the environment of a Slurm array or of an
+// indexed Kubernetes job decides.
+func shardOf(flag string, getenv func(string) string) (shard, shards int, err error) {
+	if flag == "" {
+		return shardOfEnvironment(getenv)
+	}
+	i, n, ok := strings.Cut(flag, "/")
+	shard, err1 := strconv.Atoi(i)
+	shards, err2 := strconv.Atoi(n)
+	if !ok || errors.Join(err1, err2) != nil || shard < 0 || shard >= shards {
+		return 0, 0, fmt.Errorf("%w: --shard=%s: it must be I/N with I in 0..N-1", errUsage, flag)
+	}
+	return shard, shards, nil
+}
+
+// shardOfEnvironment understands what the engines that start many copies of a
+// command tell each: its index, and how many there are. Kubernetes does not
+// tell the latter, so the job has to set it.
+func shardOfEnvironment(getenv func(string) string) (shard, shards int, err error) {
+	number := func(name string) int {
+		n, fault := strconv.Atoi(getenv(name))
+		if fault != nil {
+			err = fmt.Errorf("%w: %s=%q in the environment is not a number; give --shard=I/N (--shard=0/1 for everything)", errUsage, name, getenv(name))
+		}
+		return n
+	}
+	switch {
+	case getenv("SLURM_ARRAY_TASK_ID") != "":
+		first, step := 0, 1
+		if getenv("SLURM_ARRAY_TASK_MIN") != "" {
+			first = number("SLURM_ARRAY_TASK_MIN")
+		}
+		if getenv("SLURM_ARRAY_TASK_STEP") != "" {
+			step = max(1, number("SLURM_ARRAY_TASK_STEP"))
+		}
+		shard, shards = (number("SLURM_ARRAY_TASK_ID")-first)/step, number("SLURM_ARRAY_TASK_COUNT")
+	case getenv("JOB_COMPLETION_INDEX") != "":
+		shard, shards = number("JOB_COMPLETION_INDEX"), number("L2MT_SHARDS")
+	default:
+		return 0, 1, nil
+	}
+	if err == nil && (shard < 0 || shard >= shards) {
+		err = fmt.Errorf("%w: the environment says shard %d (from 0) of %d; give --shard=I/N (--shard=0/1 for everything)", errUsage, shard, shards)
+	}
+	return shard, shards, err
+}

@@ -1,0 +1,230 @@
+package command
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"l2mt/data"
+	"l2mt/infer/compare"
+	"l2mt/infer/solve"
+	"l2mt/model"
+	"l2mt/model/multitask"
+)
+
+type evalCmd struct {
+	Network   string `required:"" type:"existingdir" help:"Trained network."`
+	Problems  string `required:"" type:"path" help:"File of the test problems."`
+	dataFlags `embed:""`
+	Baselines []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
+	Refit     bool     `help:"Also fit with the covariance of each model fixed and Lambda1 tuned for it, which mostly makes a model stronger."`
+	Pool      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --baselines."`
+	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
+	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
+	Workers   int      `help:"Fits at a time; 0 means one per CPU."`
+}
+
+func (c *evalCmd) Run(e *env) error {
+	models, err := lookupAll(c.Baselines)
+	if err != nil {
+		return err
+	}
+	network, err := loadNetwork(c.Network)
+	if err != nil {
+		return err
+	}
+	problems, err := c.open(c.Problems)
+	if err != nil {
+		return err
+	}
+	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.Pool != "" {
+		if o.Pool, err = c.open(c.Pool); err != nil {
+			return err
+		}
+	}
+	if err := o.Check(problems); err != nil {
+		return err
+	}
+	if head := network.Head(); head != "" {
+		e.remark("features of all methods: those of the network's head, %s", head)
+	}
+	table, err := c.evaluate(e, network, problems, o)
+	if err != nil {
+		return err
+	}
+	if c.Out != "" {
+		if err := saveTable(c.Out, table); err != nil {
+			return err
+		}
+	}
+	return e.print(table, func(w io.Writer) { writeTable(w, table) })
+}
+
+// lookupAll returns the models of the given names; "all" means the paper's ten.
+func lookupAll(names []string) (models []multitask.Model, err error) {
+	for _, name := range names {
+		if name == "all" {
+			models = append(models, multitask.Baselines()...)
+			continue
+		}
+		m, err := multitask.Lookup(name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: --baselines: %w", errUsage, err)
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+func loadNetwork(dir string) (*solve.Network, error) {
+	n, err := model.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return solve.NewNetwork(n)
+}
+
+// evaluate makes the table, keeping every outcome as it comes if there is a
+// directory to keep it in.
+func (c *evalCmd) evaluate(e *env, n *solve.Network, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
+	if c.Out != "" {
+		if err := c.begin(e); err != nil {
+			return nil, err
+		}
+		journal, err := compare.OpenJournal(filepath.Join(c.Out, "outcomes.jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, journal.Close()) }()
+		if journal.Torn() {
+			e.remark("warning: the last line of outcomes.jsonl was cut off while it was written; it is made again")
+		}
+		if journal.Len() > 0 {
+			e.remark("going on from %d outcomes in %s", journal.Len(), c.Out)
+		}
+		o.Journal = journal
+	}
+	outcomes, err := compare.Evaluate(e, n, problems, o)
+	if err != nil {
+		if o.Journal != nil && o.Journal.Len() > 0 {
+			e.remark("the outcomes so far are in %s; the same command goes on", c.Out)
+		}
+		return nil, err
+	}
+	return compare.Summarise(outcomes)
+}
+
+// evaluation is what the outcomes in a directory depend on. Which models they
+// are of does not matter: more can be added.
+type evaluation struct {
+	Network  string   `json:"network"`
+	Problems string   `json:"problems"`
+	Pool     string   `json:"pool,omitempty"`
+	Points   int      `json:"points"`
+	Versions versions `json:"versions"`
+}
+
+// begin writes down what the outcomes depend on, or checks that what is in the
+// directory already depends on the same.
+func (c *evalCmd) begin(e *env) error {
+	now := evaluation{Points: c.Points, Versions: currentVersions()}
+	var err error
+	if now.Network, err = networkSum(c.Network); err != nil {
+		return err
+	}
+	if now.Problems, err = c.problemsSum(c.Problems); err != nil {
+		return err
+	}
+	if c.Pool != "" {
+		if now.Pool, err = c.problemsSum(c.Pool); err != nil {
+			return err
+		}
+	}
+	path := filepath.Join(c.Out, "run.json")
+	var before evaluation
+	err = loadJSON(path, &before)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(c.Out, 0o755); err != nil {
+			return err
+		}
+		return saveJSON(path, now)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		what        string
+		before, now any
+	}{
+		{"network", before.Network, now.Network}, {"problems", before.Problems, now.Problems}, {"pool", before.Pool, now.Pool}, {"points", before.Points, now.Points},
+	} {
+		if f.before != f.now {
+			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, f.what, f.what, f.before, f.now)
+		}
+	}
+	if before.Versions.L2MT != now.Versions.L2MT {
+		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, before.Versions.L2MT, now.Versions.L2MT)
+	}
+	return nil
+}
+
+// networkSum is a checksum of a network.
+func networkSum(dir string) (string, error) {
+	files := []string{filepath.Join(dir, model.ConfigFile), filepath.Join(dir, model.WeightsFile)}
+	head := filepath.Join(dir, model.HeadFile)
+	if _, err := os.Stat(head); err == nil {
+		files = append(files, head)
+	}
+	return filesSum(files...)
+}
+
+// problemsSum is a checksum of a problem file with its data.
+func (c *evalCmd) problemsSum(path string) (string, error) {
+	f, err := c.load(path)
+	if err != nil {
+		return "", err
+	}
+	files := []string{path}
+	for _, name := range taskFiles(f) {
+		if *name == "" {
+			continue
+		}
+		file, err := f.File(filepath.Dir(path), *name)
+		if err != nil {
+			return "", blame(path, err)
+		}
+		files = append(files, file)
+	}
+	sum, err := filesSum(files...)
+	if err != nil || f.Dataset == nil || f.Dataset.SHA256 != "" {
+		return sum, err // the file names the dataset by its checksum
+	}
+	d, err := c.dataset(f, path)
+	if err != nil {
+		return "", err
+	}
+	return sum + " " + d.Fingerprint(), nil
+}
+
+// filesSum is a checksum of several files.
+func filesSum(paths ...string) (string, error) {
+	all := sha256.New()
+	for _, path := range paths {
+		sum, err := fileSum(path)
+		if err != nil {
+			return "", err
+		}
+		io.WriteString(all, sum)
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}

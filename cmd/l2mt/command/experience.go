@@ -1,0 +1,237 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"l2mt/data/experience"
+)
+
+type experienceCmd struct {
+	Check  experienceCheckCmd  `cmd:"" help:"Look for damage and contradictions."`
+	List   experienceListCmd   `cmd:"" help:"List the tuples."`
+	Merge  experienceMergeCmd  `cmd:"" help:"Make one store of several, such as the shards of a run."`
+	Remove experienceRemoveCmd `cmd:"" help:"Make a store without some of the tuples."`
+	Stats  experienceStatsCmd  `cmd:"" help:"Count tuples and average relative errors by source."`
+}
+
+type experienceCheckCmd struct {
+	Dir string `arg:"" type:"path" help:"Directory of the experience."`
+}
+
+func (c *experienceCheckCmd) Run(e *env) error {
+	store, err := experience.Open(c.Dir)
+	if err != nil {
+		return err
+	}
+	report, err := store.Check(e)
+	if err != nil {
+		return err
+	}
+	for _, w := range report.Warnings {
+		e.remark("warning: %v", w)
+	}
+	type fault struct {
+		File  string `json:"file"`
+		Line  int    `json:"line"`
+		Fault string `json:"fault"`
+	}
+	result := struct {
+		Records int     `json:"records"`
+		Faults  []fault `json:"faults"`
+	}{Records: report.Records, Faults: []fault{}}
+	for _, f := range report.Faults {
+		result.Faults = append(result.Faults, fault{f.File, f.Line, f.Err.Error()})
+	}
+	err = e.print(result, func(w io.Writer) {
+		for _, f := range report.Faults {
+			fmt.Fprintln(w, f)
+		}
+		fmt.Fprintf(w, "%d records, %d faults\n", report.Records, len(report.Faults))
+	})
+	if err != nil {
+		return err
+	}
+	return report.Err()
+}
+
+type experienceListCmd struct {
+	Dir     string `arg:"" type:"path" help:"Directory of the experience."`
+	Problem string `help:"Only this problem."`
+	Source  string `help:"Only this source, such as mtrl or explore/wishart."`
+	Failed  bool   `help:"Only tuples that failed."`
+}
+
+func (c *experienceListCmd) Run(e *env) error {
+	store, err := experience.Open(c.Dir)
+	if err != nil {
+		return err
+	}
+	records, warnings, err := store.Load()
+	if err != nil {
+		return err
+	}
+	for _, w := range warnings {
+		e.remark("warning: %v", w)
+	}
+	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	defer t.Flush()
+	if !e.json {
+		fmt.Fprintln(t, "problem\tsource\tdraw\to\tlambda1\tstatus")
+	}
+	wanted := selection{c.Problem, c.Source, c.Failed}
+	for _, r := range records {
+		switch {
+		case !wanted.has(r):
+		case e.json: // one object a line: there may be many
+			if err := json.NewEncoder(e.stdout).Encode(r); err != nil {
+				return err
+			}
+		case r.Result == nil:
+			fmt.Fprintf(t, "%s\t%s\t%d\t-\t-\t%s: %s\n", r.Problem, r.Source, r.Draw, r.Status, oneLine.Replace(r.Reason))
+		default:
+			fmt.Fprintf(t, "%s\t%s\t%d\t%.4f\t%.3g\t%s\n", r.Problem, r.Source, r.Draw, r.Result.O, r.Result.Lambda1, r.Status)
+		}
+	}
+	return nil
+}
+
+// oneLine keeps a text within its row of a table.
+var oneLine = strings.NewReplacer("\n", "; ", "\t", " ")
+
+// selection picks tuples; empty fields pick all.
+type selection struct {
+	Problem, Source string
+	Failed          bool
+}
+
+func (s selection) has(r *experience.Record) bool {
+	return (s.Problem == "" || r.Problem == s.Problem) &&
+		(s.Source == "" || r.Source == s.Source) &&
+		(!s.Failed || r.Status == experience.Failed)
+}
+
+type experienceMergeCmd struct {
+	Dirs []string `arg:"" type:"existingdir" help:"Directories to merge."`
+	Out  string   `required:"" type:"path" help:"Directory to make."`
+}
+
+func (c *experienceMergeCmd) Run(e *env) error {
+	return e.derive(c.Out, c.Dirs, func() (*experience.Summary, error) {
+		return experience.Merge(e, c.Out, c.Dirs...)
+	})
+}
+
+type experienceRemoveCmd struct {
+	Dir     string `arg:"" type:"existingdir" help:"Directory of the experience. It stays as it is."`
+	Problem string `help:"Drop this problem."`
+	Source  string `help:"Drop this source, such as mtrl or explore/wishart."`
+	Failed  bool   `help:"Drop failed tuples, so that they are tried again."`
+	Out     string `required:"" type:"path" help:"Directory to make."`
+}
+
+func (c *experienceRemoveCmd) Validate() error {
+	if c.Problem == "" && c.Source == "" && !c.Failed {
+		return fmt.Errorf("nothing to remove: give --problem, --source or --failed")
+	}
+	return nil
+}
+
+func (c *experienceRemoveCmd) Run(e *env) error {
+	drop := selection{c.Problem, c.Source, c.Failed}
+	return e.derive(c.Out, []string{c.Dir}, func() (*experience.Summary, error) {
+		return experience.Remove(e, c.Out, c.Dir, drop.has)
+	})
+}
+
+// derived is what merging or removing came to, for print.
+type derived struct {
+	Dir     string `json:"dir"`
+	Records int    `json:"records"`
+	Left    int    `json:"left_out"`
+}
+
+// derive makes a store of others, with their problems.
+func (e *env) derive(out string, dirs []string, makeStore func() (*experience.Summary, error)) error {
+	problems, err := rebased(out, dirs...)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		return err
+	}
+	s, err := makeStore()
+	if err != nil {
+		return err
+	}
+	for name, f := range problems {
+		if err := f.Save(filepath.Join(out, name)); err != nil {
+			return err
+		}
+	}
+	for _, w := range s.Warnings {
+		e.remark("warning: %v", w)
+	}
+	return e.print(derived{out, s.Records, s.Left}, func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %d records, %d left out\n", out, s.Records, s.Left)
+	})
+}
+
+type experienceStatsCmd struct {
+	Dir string `arg:"" type:"path" help:"Directory of the experience."`
+}
+
+// sourceStats describes the tuples of one source, for print. Without a tuple
+// that is ok there are no relative errors.
+type sourceStats struct {
+	Source  string   `json:"source"`
+	Tuples  int      `json:"tuples"`
+	Failed  int      `json:"failed"`
+	Mean    *float64 `json:"mean_o"`
+	Min     *float64 `json:"min_o"`
+	Max     *float64 `json:"max_o"`
+	Seconds float64  `json:"seconds"`
+}
+
+func (c *experienceStatsCmd) Run(e *env) error {
+	store, err := experience.Open(c.Dir)
+	if err != nil {
+		return err
+	}
+	stats, err := store.Stats()
+	if err != nil {
+		return err
+	}
+	rows := []sourceStats{}
+	for _, s := range stats {
+		row := sourceStats{Source: s.Source, Tuples: s.Count, Failed: s.Failures, Seconds: s.Seconds}
+		if s.Count > s.Failures {
+			row.Mean, row.Min, row.Max = &s.Mean, &s.Min, &s.Max
+		}
+		rows = append(rows, row)
+	}
+	return e.print(rows, func(w io.Writer) { writeStats(w, rows) })
+}
+
+func writeStats(w io.Writer, rows []sourceStats) {
+	number := func(v *float64) string {
+		if v == nil {
+			return "-"
+		}
+		return fmt.Sprintf("%.4f", *v)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
+	tuples, failed := 0, 0
+	for _, r := range rows {
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", r.Tuples, r.Failed, number(r.Mean), number(r.Min), number(r.Max), r.Seconds, r.Source)
+		tuples, failed = tuples+r.Tuples, failed+r.Failed
+	}
+	t.Flush()
+	fmt.Fprintf(w, "%d tuples, %d of them failed\n", tuples, failed)
+}

@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"l2mt/data/format"
+	"l2mt/data/images"
+	"l2mt/layers/vgg"
+)
+
+// nets are the networks that turn pictures into features.
+var nets = map[string]vgg.Config{
+	"vgg19": vgg.VGG19(),
+}
+
+func netNames() []string { return slices.Sorted(maps.Keys(nets)) }
+
+type dataFeaturesCmd struct {
+	Images    string    `required:"" type:"existingdir" help:"Folder with a sub-folder of JPEG or PNG files for every class, or in which MIT-Indoor-67, Caltech-101 or Caltech256 was unpacked."`
+	Net       string    `default:"vgg19" enum:"${nets}" help:"Network: ${enum}."`
+	Weights   string    `required:"" type:"existingfile" help:"File of its weights, .safetensors or .npz, with the names of torchvision or Keras. Pictures are prepared as that library does."`
+	Layer     vgg.Layer `default:"fc8" enum:"pool5,fc6,fc7,fc8" help:"Layer whose activations are the features: ${enum}."`
+	Out       string    `required:"" type:"path" help:"File to write, .npz. What is done is kept beside it until it is whole: the same command goes on from there."`
+	LeaveOut  []string  `help:"Classes to leave out, such as BACKGROUND_Google or 257.clutter."`
+	MaxPixels int       `default:"33554432" help:"Pictures with more pixels are skipped, not decoded."`
+	Workers   int       `help:"Pictures at a time; 0 means one per CPU."`
+}
+
+func (c *dataFeaturesCmd) Validate() error {
+	// The parser says better what is missing altogether.
+	switch {
+	case c.Out != "" && strings.ToLower(filepath.Ext(c.Out)) != ".npz":
+		return fmt.Errorf("--out=%s: its name must end in .npz", c.Out)
+	case c.MaxPixels < 1:
+		return fmt.Errorf("--max-pixels=%d: there must be at least one", c.MaxPixels)
+	case c.Workers < 0:
+		return fmt.Errorf("--workers=%d: it must not be negative", c.Workers)
+	}
+	return nil
+}
+
+// extracted is what an extraction came to, for print and as the record beside
+// the dataset.
+type extracted struct {
+	Net      string         `json:"net"`
+	Layer    vgg.Layer      `json:"layer"`
+	Weights  string         `json:"weights"`
+	SHA256   string         `json:"weights_sha256"`
+	Library  string         `json:"weights_of"`
+	Read     images.Options `json:"read"`
+	Dataset  datasetInfo    `json:"dataset"`
+	Skipped  []string       `json:"skipped,omitempty"`
+	Files    []string       `json:"files,omitempty"` // of the rows
+	Versions versions       `json:"versions"`
+}
+
+func (c *dataFeaturesCmd) Run(e *env) error {
+	pictures, err := images.Find(c.Images, c.LeaveOut...)
+	if err != nil {
+		return err
+	}
+	e.remark("%d pictures of %d classes in %s", len(pictures.Files), len(pictures.Classes), pictures.Dir)
+	if pictures.Others > 0 {
+		e.remark("%d other files and folders are passed over", pictures.Others)
+	}
+	// The weights are most of the heap, so that by default as much as they take
+	// again would be thrown away before it is collected.
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	net, err := vgg.Load(c.Weights, nets[c.Net], c.Layer)
+	if err != nil {
+		return err
+	}
+	sum, err := fileSum(c.Weights)
+	if err != nil {
+		return err
+	}
+	e.remark("%s with weights of %s", c.Net, net.Library())
+	config := images.Config{
+		Net: net.Features, Features: nets[c.Net].Width(c.Layer),
+		Identity: fmt.Sprintf("%s %s %s", c.Net, c.Layer, sum),
+		Read:     images.Options{Crop: nets[c.Net].Size, MaxPixels: c.MaxPixels}.Defaults(),
+		Workers:  c.Workers, Progress: e.reporter(),
+	}
+	made := extracted{
+		Net: c.Net, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum, Library: net.Library(),
+		Read: config.Read, Versions: currentVersions(),
+	}
+	return c.extract(e, pictures, config, made)
+}
+
+func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config images.Config, made extracted) error {
+	partial := c.Out + ".partial"
+	defer context.AfterFunc(e, func() { e.remark("finishing the pictures at hand; interrupt again to leave them") })()
+	r, err := images.Extract(e, pictures, partial, config)
+	if r != nil {
+		for _, s := range r.Skipped {
+			e.remark("skipped %s: %v", s.Name, s.Err)
+			made.Skipped = append(made.Skipped, s.Name)
+		}
+		if len(r.Skipped) > 0 {
+			e.remark("%d of %d pictures skipped", len(r.Skipped), len(pictures.Files))
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		e.remark("%s has what is done; the same command goes on from there", partial)
+	}
+	if err != nil {
+		return err
+	}
+	if err := format.Write(c.Out, r.Dataset); err != nil {
+		return err
+	}
+	r.Dataset.Name = c.Out
+	made.Dataset = describe(r.Dataset, false)
+	record := made
+	record.Files = r.Files
+	if err := errors.Join(saveJSON(c.Out+".json", record), os.Remove(partial)); err != nil {
+		return err
+	}
+	return e.print(made, func(w io.Writer) { made.Dataset.write(w) })
+}

@@ -1,0 +1,192 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/format"
+	"l2mt/data/images"
+	"l2mt/data/safetensors"
+	"l2mt/layers/vgg"
+)
+
+// tiny is a network that tests and scripts can have the weights of.
+var tiny = vgg.Config{Name: "tiny", Size: 32, Blocks: []vgg.Block{{Convolutions: 1, Channels: 3}, {Convolutions: 1, Channels: 4}}, Dense: [3]int{6, 5, 4}}
+
+func init() { nets["tiny"] = tiny }
+
+// tinyWeights writes weights with the names of torchvision.
+func tinyWeights(t *testing.T, seed uint64) string {
+	t.Helper()
+	r := data.Stream(seed, "tiny weights")
+	var all []safetensors.Tensor
+	for _, x := range []struct {
+		layer string
+		shape []int
+	}{
+		{"features.0", []int{3, 3, 3, 3}}, {"features.3", []int{4, 3, 3, 3}},
+		{"classifier.0", []int{6, 4 * 8 * 8}}, {"classifier.3", []int{5, 6}}, {"classifier.6", []int{4, 5}},
+	} {
+		for part, shape := range map[string][]int{"weight": x.shape, "bias": x.shape[:1]} {
+			size := 1
+			for _, n := range shape {
+				size *= n
+			}
+			w := safetensors.Tensor{Name: x.layer + "." + part, DType: safetensors.F32, Shape: shape}
+			for range size {
+				w.Value = append(w.Value, r.NormFloat64()/8)
+			}
+			all = append(all, w)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "tiny.safetensors")
+	if err := safetensors.Write(path, all, nil); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// pictures makes Caltech-101 in small: n pictures of two classes, of which the
+// fourth is none.
+func pictures(t *testing.T, n int) string {
+	t.Helper()
+	dir := t.TempDir()
+	r := data.Stream(1, "pictures")
+	for i := range n {
+		p := image.NewGray(image.Rect(0, 0, 20+i, 30))
+		for j := range p.Pix {
+			p.Pix[j] = byte(r.Uint32())
+		}
+		var content bytes.Buffer
+		if err := jpeg.Encode(&content, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		if i == 3 {
+			content.Truncate(content.Len() / 2)
+		}
+		path := filepath.Join(dir, "101_ObjectCategories", []string{"ant", "bee"}[i%2], fmt.Sprintf("image_%04d.jpg", i))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestFeaturesOfPictures(t *testing.T) {
+	dir, weights, out := pictures(t, 20), tinyWeights(t, 1), filepath.Join(t.TempDir(), "x.npz")
+	for _, layer := range vgg.Layers() {
+		code, stdout, stderr := l2mt(t, "data", "features", "--net", "tiny", "--images", dir, "--weights", weights, "--layer", string(layer), "--out", out)
+		if code != exitDone {
+			t.Fatalf("%s: exit code %d: %s", layer, code, stderr)
+		}
+		for _, want := range []string{"20 pictures of 2 classes", "weights of torchvision", "skipped bee/image_0003.jpg: ", "1 of 20 pictures skipped"} {
+			if !strings.Contains(stderr, want) {
+				t.Errorf("%s: stderr does not say %q: %s", layer, want, stderr)
+			}
+		}
+		if code, again, _ := l2mt(t, "data", "info", out); code != exitDone || again != stdout {
+			t.Errorf("%s: data info prints %s, the command %s", layer, again, stdout)
+		}
+		checkFeatures(t, dir, weights, layer, out)
+		if left, _ := filepath.Glob(out + ".partial"); left != nil {
+			t.Errorf("%s is left", left)
+		}
+	}
+}
+
+// checkFeatures compares a file with the features of every picture by itself.
+func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path string) {
+	t.Helper()
+	d, err := format.Read(path, format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record extracted
+	if err := json.Unmarshal(text, &record); err != nil {
+		t.Fatal(err)
+	}
+	if len(record.Files) != d.X.Rows() || d.X.Rows() != 19 || !slices.Equal(record.Skipped, []string{"bee/image_0003.jpg"}) || !slices.Equal(d.Classes, []string{"ant", "bee"}) {
+		t.Fatalf("%d rows of the classes %q, recorded as %+v", d.X.Rows(), d.Classes, record)
+	}
+	net, err := vgg.Load(weights, tiny, layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range record.Files {
+		p, err := images.Read(filepath.Join(dir, "101_ObjectCategories", name), images.Options{Crop: tiny.Size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := net.Features([][]byte{p}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d.X.Row(i).Value, want[0]) || !strings.HasPrefix(name, d.Classes[d.Label[i]]+"/") {
+			t.Errorf("%s, %s: class %s, features %v, want %v", layer, name, d.Classes[d.Label[i]], d.X.Row(i).Value, want[0])
+		}
+	}
+}
+
+// interrupter interrupts when something is written that has a text in it. Like
+// the standard error stream it may be written to from several goroutines.
+type interrupter struct {
+	mu sync.Mutex
+	bytes.Buffer
+	text string
+	stop func()
+}
+
+func (w *interrupter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if strings.Contains(string(b), w.text) {
+		w.stop()
+	}
+	return w.Buffer.Write(b)
+}
+
+func TestInterruptedFeaturesGoOn(t *testing.T) {
+	dir, weights, out := pictures(t, 20), tinyWeights(t, 1), t.TempDir()
+	command := func(name, weights string) []string {
+		return []string{"data", "features", "--net", "tiny", "--images", dir, "--weights", weights, "--out", filepath.Join(out, name)}
+	}
+	if code, _, stderr := l2mt(t, command("whole.npz", weights)...); code != exitDone {
+		t.Fatal(stderr)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stderr := interrupter{text: "weights of", stop: stop}
+	if code := Run(ctx, command("x.npz", weights), &bytes.Buffer{}, &stderr); code != exitInterrupted || !strings.Contains(stderr.String(), "the same command goes on") {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	if code, _, stderr := l2mt(t, command("x.npz", tinyWeights(t, 2))...); code != exitFailed || !strings.Contains(stderr, "another net") {
+		t.Errorf("other weights: exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := l2mt(t, command("x.npz", weights)...); code != exitDone {
+		t.Fatal(stderr)
+	}
+	whole, err := os.ReadFile(filepath.Join(out, "whole.npz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resumed, err := os.ReadFile(filepath.Join(out, "x.npz")); err != nil || !bytes.Equal(resumed, whole) {
+		t.Errorf("another dataset, or %v", err)
+	}
+}

@@ -1,0 +1,114 @@
+package command
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// arrows is the design: which packages of this module a package imports, no more
+// and no fewer. Commands may use everything but each other's parts.
+var arrows = map[string][]string{
+	"data":             {"data/files", "data/progress"},
+	"data/files":       {},
+	"data/progress":    {},
+	"data/datatest":    {},
+	"data/safetensors": {"data/files"},
+	"data/format":      {"data", "data/files"},
+	"data/digits":      {"data", "data/format"},
+	"data/images":      {"data", "data/progress"},
+	"data/experience":  {"data"},
+
+	"data/experience/experiencetest": {"data", "data/experience"},
+
+	"model/multitask": {"data", "data/progress"},
+	"layers":          {"data", "layers/internal/blas"},
+	"layers/vgg":      {"data/format", "data/safetensors", "layers/internal/blas"},
+	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers"},
+	"model/modeltest": {"data", "layers", "model"},
+
+	"infer":                 {},
+	"infer/solve":           {"data", "data/files", "data/progress", "infer", "model", "model/multitask"},
+	"infer/solve/solvetest": {"data", "layers", "model"},
+	"infer/compare":         {"data", "data/progress", "infer", "infer/solve", "model/multitask"},
+
+	"train":         {"data", "data/experience", "data/progress", "data/safetensors", "model"},
+	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model/multitask"},
+}
+
+// mayUseGorgonia are the packages that build graphs. The engine must stay
+// replaceable, so no other package knows it.
+var mayUseGorgonia = []string{"layers", "model"}
+
+func TestImportsFollowTheDesign(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	found := map[string]map[string]bool{}
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if _, err := os.Stat(filepath.Join(file, "go.mod")); (err == nil && file != root) || entry.Name() == "testdata" || entry.Name() == ".git" {
+				return filepath.SkipDir // another module, or no code of ours
+			}
+			return nil
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		if found[pkg] == nil {
+			found[pkg] = map[string]bool{}
+		}
+		imports(t, file, pkg, found[pkg])
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg, to := range found {
+		if strings.HasPrefix(pkg, "cmd/") || strings.Contains(pkg, "/internal/") {
+			continue
+		}
+		want, known := arrows[pkg]
+		if got := slices.Sorted(maps.Keys(to)); !known || !slices.Equal(got, want) {
+			t.Errorf("%s imports %v; the table says %v", pkg, got, want)
+		}
+	}
+	for pkg := range arrows {
+		if found[pkg] == nil {
+			t.Errorf("the table has %s, which does not exist", pkg)
+		}
+	}
+}
+
+// imports adds the packages of this module that a file imports.
+func imports(t *testing.T, file, pkg string, to map[string]bool) {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range f.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(name, "gorgonia.org/") && !slices.Contains(mayUseGorgonia, pkg) && !strings.HasPrefix(pkg, "layers") {
+			t.Errorf("%s: %s may not import %s", file, pkg, name)
+		}
+		if inside, ours := strings.CutPrefix(name, "l2mt/"); ours {
+			to[inside] = true
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"html"
+	"image/png"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// smallRun has something of everything that a report shows.
+func smallRun(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	experiment := filepath.Join(t.TempDir(), "case.toml")
+	if err := os.WriteFile(experiment, []byte(`
+title = "A small study"
+problems = { train = 6, train-fraction = 0.03 }
+case = { shared = "8", classes = ["3", "5", "0"] }
+experience = { models = ["stl", "snr2"], explore = 2 }
+training = { epochs = 2, hidden = 4 }
+compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, args := range [][]string{
+		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--out", at("problems")},
+		{"collect", "--problems", at("problems/train.json"), "--models", "stl,snr2", "--explore", "2", "--out", at("experience")},
+		{"train", "--experience", at("experience"), "--epochs", "2", "--hidden", "4", "--out", at("network")},
+		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--baselines", "snr2", "--out", at("evaluation")},
+		{"infer", "--network", at("network"), "--problem", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
+		{"sweep", experiment, "--store", at("store"), "--out", at("sweep")},
+	} {
+		mustL2mt(t, append([]string{"-q"}, args...)...)
+	}
+	return dir
+}
+
+func TestReport(t *testing.T) {
+	dir := smallRun(t)
+	mustL2mt(t, "report", dir)
+	page, err := os.ReadFile(filepath.Join(dir, reportFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("shows everything", func(t *testing.T) { reportShowsEverything(t, string(page)) })
+	t.Run("needs nothing else", func(t *testing.T) { reportNeedsNothingElse(t, page) })
+	t.Run("in a browser", func(t *testing.T) { reportInABrowser(t, page) })
+}
+
+func reportShowsEverything(t *testing.T, page string) {
+	for _, want := range []string{
+		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep, digits", "Problem test-0001", "Network <small>network",
+		"Experience <small>experience", "problems/train.json", "Versions",
+		"Bar chart of the relative errors", "Relative errors with standard errors", "Heat maps of the task correlations by method",
+		"Heat map of the task correlations", "Loss, rank correlations and parameters", "Map of the tasks",
+		"test-0001 among", `shared = "8"`, `"epochs": 2`, "gorgonia.org/gorgonia",
+	} {
+		if !strings.Contains(html.UnescapeString(page), want) {
+			t.Errorf("the report does not have %q", want)
+		}
+	}
+	if n := strings.Count(page, "<svg"); n != 6 {
+		t.Errorf("%d pictures, want 6: what the sweep keeps in its store is not for the report", n)
+	}
+}
+
+// outside is what a page could load something with.
+var outside = regexp.MustCompile(`(?i)<(script|link|iframe|img|image|object|embed)\b|\b(src|srcset|href|xlink:href|action)\s*=|url\(|@import`)
+
+func reportNeedsNothingElse(t *testing.T, page []byte) {
+	if found := outside.FindAll(page, -1); found != nil {
+		t.Errorf("the page has %q", found)
+	}
+}
+
+// probe loads the page in frames of several widths and writes down what it sees.
+//
+//go:embed testdata/probe.html
+var probe []byte
+
+// seen is what the probe writes down about the page at one width.
+type seen struct {
+	Width    int      // of the frame
+	Overflow int      // pixels that stand out on the right
+	Loaded   []string // by the page
+	Clipped  []string // texts that stand out of their picture
+	Covered  []string // pairs of texts that cover each other
+	Faint    []string // texts of little contrast to the page
+	Dark     bool
+}
+
+func reportInABrowser(t *testing.T, page []byte) {
+	chromium := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			chromium = path
+			break
+		}
+	}
+	if chromium == "" {
+		t.Skip("there is no Chromium")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/probe":
+			w.Write(probe)
+		case "/report":
+			// What the page loads, were it from its own place, is an error on the console.
+			w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+			w.Write(page)
+		default:
+			w.WriteHeader(http.StatusNoContent) // an icon for the tab
+		}
+	}))
+	defer server.Close()
+
+	for _, scheme := range []struct {
+		name, setting string
+		dark          bool
+	}{{"light", "preferredColorScheme=1", false}, {"dark", "preferredColorScheme=0", true}} {
+		dom := browse(t, chromium, "--blink-settings="+scheme.setting, "--window-size=1600,1200", "--dump-dom", server.URL+"/probe")
+		var frames []seen
+		_, text, _ := strings.Cut(dom, "<pre>")
+		text, _, _ = strings.Cut(text, "</pre>")
+		if err := json.Unmarshal([]byte(html.UnescapeString(text)), &frames); err != nil || len(frames) != 3 {
+			t.Fatalf("%s: the probe wrote %q: %v", scheme.name, text, err)
+		}
+		for _, f := range frames {
+			if f.Overflow != 0 || len(f.Loaded)+len(f.Clipped)+len(f.Covered)+len(f.Faint) > 0 || f.Dark != scheme.dark {
+				t.Errorf("%s: %+v", scheme.name, f)
+			}
+		}
+		screenshot := filepath.Join(t.ArtifactDir(), scheme.name+".png")
+		browse(t, chromium, "--blink-settings="+scheme.setting, "--window-size=1200,4000", "--hide-scrollbars", "--screenshot="+screenshot, server.URL+"/report")
+		raw, err := os.ReadFile(screenshot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shot, err := png.Decode(bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, _, _, _ := shot.At(0, 0).RGBA(); (r < 0x8000) != scheme.dark {
+			t.Errorf("%s: the corner of the screenshot is %v", scheme.name, shot.At(0, 0))
+		}
+	}
+}
+
+// browse runs headless Chromium and returns what it prints. Messages on the
+// console of a page are errors.
+func browse(t *testing.T, chromium string, args ...string) string {
+	t.Helper()
+	profile, err := os.MkdirTemp("", "l2mt-chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(profile) // what a late process writes there does not matter
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, chromium, append([]string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--user-data-dir=" + profile, "--enable-logging=stderr",
+	}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, &stderr)
+	}
+	for line := range strings.Lines(stderr.String()) {
+		if strings.Contains(line, "CONSOLE") {
+			t.Errorf("%v: on the console: %s", args, line)
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,165 @@
+package command
+
+import (
+	"context"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"l2mt/model"
+	"l2mt/train"
+)
+
+// tinyExperience makes experience in a directory, and returns it.
+func tinyExperience(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	problems, experience := filepath.Join(dir, "p"), filepath.Join(dir, "e")
+	for _, args := range [][]string{
+		{"problems", "sample", "--out", problems, "--train", "6", "--test", "2", "--min-tasks", "2", "--max-tasks", "3", "--train-fraction", "0.03"},
+		{"collect", "--problems", filepath.Join(problems, "train.json"), "--out", experience, "--models", "stl,snr2", "--explore", "4"},
+	} {
+		if code, _, stderr := l2mt(t, args...); code != exitDone {
+			t.Fatalf("%v: %s", args, stderr)
+		}
+	}
+	return experience
+}
+
+// stopAt is a stderr that cancels when it sees a text.
+type stopAt struct {
+	strings.Builder
+	text string
+	stop func()
+}
+
+func (s *stopAt) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), s.text) {
+		s.stop()
+	}
+	return s.Builder.Write(p)
+}
+
+func TestAnInterruptedTrainingGoesOnWithTheSameCommand(t *testing.T) {
+	experience := tinyExperience(t)
+	command := func(dir string) []string {
+		return []string{"train", "--experience", experience, "--out", dir, "--epochs", "4", "--hidden", "8"}
+	}
+	whole, dir := t.TempDir(), t.TempDir()
+	if code, _, stderr := l2mt(t, command(whole)...); code != exitDone {
+		t.Fatal(stderr)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stdout strings.Builder
+	stderr := &stopAt{text: "epoch 2/4", stop: cancel}
+	if code := Run(ctx, command(dir), &stdout, stderr); code != exitInterrupted {
+		t.Errorf("an interrupted run ends with %d: %s", code, stderr)
+	}
+	if stdout.Len() > 0 || !strings.Contains(stderr.String(), dir+" has the state of the run; the same command goes on from there") || !strings.HasSuffix(stderr.String(), "l2mt: interrupted\n") {
+		t.Errorf("an interrupted run says %q and %q", &stdout, stderr)
+	}
+	code, _, words := l2mt(t, command(dir)...)
+	if code != exitDone || strings.Contains(words, "epoch 2/4") || !strings.Contains(words, "epoch 3/4: 5/5") {
+		t.Errorf("the run goes on with %d: %s", code, words)
+	}
+	for _, name := range []string{"config.json", "weights.safetensors", "state.safetensors", "metrics.jsonl", "training.png", "run.json"} {
+		if sum(t, filepath.Join(dir, name)) != sum(t, filepath.Join(whole, name)) {
+			t.Errorf("%s has other bytes than that of an uninterrupted run", name)
+		}
+	}
+}
+
+func sum(t testing.TB, path string) string {
+	t.Helper()
+	s, err := fileSum(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
+	experience := t.TempDir() // it is not opened
+	for _, c := range []struct{ flag, says string }{
+		{"--estimator=crystal-ball", `estimator is "crystal-ball"; it must be one of ` + strings.Join(model.Estimators(), ", ")},
+		{"--readout=loud", `readout is "loud"; it must be one of mean, signed`},
+		{"--link=chain", `link is "chain"; it must be one of log, tanh`},
+		{"--preset=modern", `preset is "modern"; it must be one of default, paper`},
+		{"--objective=win", `objective is "win"; it must be one of paper, scaled`},
+		{"--norm=big", `norm is "big"`},
+		{"--dtype=float16", `dtype is "float16"; it must be one of float32, float64`},
+		{"--batch=all", `batch is "all"; it must be tuple or problem`},
+		{"--epochs=-3", "-3 epochs; there must be at least 1"},
+		{"--epochs=many", "--epochs: expected a valid 64 bit int but got \"many\""},
+		{"--lr=-1", "lr is -1; it must be positive and finite"},
+		{"--held-out=1", "one problem in 1 is held out"},
+		{"--seeds=0", "--seeds=0: there must be at least one"},
+		{"--frobnicate", "unknown flag --frobnicate"},
+	} {
+		code, stdout, stderr := l2mt(t, "train", "--experience", experience, "--out", "x", c.flag)
+		if code != exitUsage || stdout != "" || !strings.Contains(stderr, c.says) || !strings.Contains(stderr, "--help") {
+			t.Errorf("%s: exit %d, %q, want %q", c.flag, code, stderr, c.says)
+		}
+	}
+	if code, _, stderr := l2mt(t, "train", "--out", "x"); code != exitUsage || !strings.Contains(stderr, "missing flags: --experience") {
+		t.Errorf("no experience: exit %d, %q", code, stderr)
+	}
+	code, stdout, stderr := l2mt(t, "train", "--help")
+	for _, part := range []string{"--experience", "--estimator", "odd-kernel", "--batch", "--resume", "--seeds", "--config"} {
+		if code != exitDone || stderr != "" || !strings.Contains(stdout, part) {
+			t.Errorf("help ends with %d and lacks %s:\n%s", code, part, stdout)
+		}
+	}
+}
+
+// Every panel of the picture has its lines, whatever the numbers are.
+func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
+	var metrics []train.Metrics
+	for i := range 7 {
+		x := float64(i)
+		metrics = append(metrics, train.Metrics{
+			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Spread: 1e-9,
+			Training: train.Agreement{Within: x / 7, Overall: -x / 9}, HeldOut: train.Agreement{Within: x / 8, Overall: math.NaN()},
+			Scalars: map[string][]float64{"alpha": {x, -x}, "gamma": {1, 0}},
+		})
+	}
+	for name, course := range map[string][]train.Metrics{"seven epochs": metrics, "one epoch": metrics[:2], "no loss": {{}, {Epoch: 1}}} {
+		path := filepath.Join(t.TempDir(), "training.png")
+		if name == "no loss" {
+			course[0].Scalars, course[1].Scalars = metrics[0].Scalars, metrics[0].Scalars
+		}
+		drawn, err := plotTraining(course)
+		if err := savePicture(path, drawn, err); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		picture, err := png.Decode(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := picture.Bounds().Size()
+		for panel := range 3 {
+			seen := map[color.Color]bool{}
+			for x := panel * size.X / 3; x < (panel+1)*size.X/3; x++ {
+				for y := range size.Y {
+					seen[picture.At(x, y)] = true
+				}
+			}
+			for i := range 3 {
+				if !seen[palette[i]] {
+					t.Errorf("%s: panel %d has no line of colour %d", name, panel, i)
+				}
+			}
+		}
+	}
+}

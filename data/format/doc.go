@@ -1,0 +1,10 @@
+// Package format reads datasets from files and writes them: svmlight, CSV and
+// TSV, NumPy's .npy and .npz, MATLAB version 5 and folders of texts.
+//
+// Read takes a file in any of the Formats; Open is Read for files that say all
+// of themselves. Every reader makes a table, which turns into a data.Dataset in
+// one place, the same for all formats.
+//
+// Files may come from anyone: what they say of their own size is not believed,
+// memory grows with what has been read, and errors name file, line and field.
+package format

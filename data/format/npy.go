@@ -1,0 +1,343 @@
+package format
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"l2mt/data"
+	"math"
+	"math/bits"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// NumPy's .npy format is a header, in text, and the entries of one array. It is
+// read here rather than with sbinet/npyio, which has no float16, allocates what
+// the header promises before it has seen a single entry, and panics on
+// malformed headers.
+
+// parseNPY reads a single array as a table without a header: a row a data
+// point, the label in one column.
+func parseNPY(r io.ReaderAt, size int64, o Options) (*table, error) {
+	a, err := newArray(io.NewSectionReader(r, 0, size), size, size)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.shape) != 2 || a.count() == 0 {
+		return nil, fmt.Errorf("%w: the array is %v; it must have rows, and columns of features and a label (or put X and y into an .npz)", data.ErrFormat, a)
+	}
+	rows, width := a.shape[0], a.shape[1]
+	columns, err := findColumns(width, nil, o)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := numbersOf[float64](a)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{label: values{float: a.kind == 'f'}}
+	features := make([]float32, 0, rows*len(columns.features))
+	for row := range slices.Chunk(entry, width) {
+		t.label.number = append(t.label.number, row[columns.label])
+		if columns.group >= 0 {
+			t.group.number = append(t.group.number, row[columns.group])
+		}
+		for _, j := range columns.features {
+			features = append(features, float32(row[j]))
+		}
+	}
+	t.x, err = data.NewDense(rows, len(columns.features), features)
+	return t, err
+}
+
+// array is an array whose header has been read and whose entries have not.
+type array struct {
+	shape   []int
+	fortran bool // columns one after the other
+	order   binary.ByteOrder
+	kind    byte // numbers: f, i, u, b; text: U (UTF-32), S (bytes)
+	size    int  // bytes per entry
+	entries io.Reader
+	stored  int64 // bytes that the array takes on disk
+}
+
+// maxArrayHeader bounds the header; NumPy itself stops at 10,000 bytes.
+const maxArrayHeader = 1 << 16
+
+// newArray reads the header of an array of length bytes in all, and checks that
+// the entries it promises are exactly the rest. On disk the array takes stored
+// bytes, fewer if it is packed.
+func newArray(r io.Reader, length, stored int64) (*array, error) {
+	header, start, err := readArrayHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	a := &array{entries: r, stored: stored}
+	if err := a.parseType(header); err != nil {
+		return nil, err
+	}
+	bytes, err := a.parseShape(header)
+	if err != nil {
+		return nil, err
+	}
+	if bytes != uint64(length-start) {
+		return nil, fmt.Errorf("%w: the header promises an array of %v, %d bytes, but %d follow", data.ErrFormat, a, bytes, length-start)
+	}
+	return a, nil
+}
+
+// readArrayHeader returns the header's text and where the entries start.
+func readArrayHeader(r io.Reader) (header string, start int64, err error) {
+	magic := make([]byte, 8) // and the version
+	if _, err := io.ReadFull(r, magic); err != nil || string(magic[:6]) != "\x93NUMPY" {
+		return "", 0, fmt.Errorf("%w: it begins with %q; a NumPy array begins with \"\\x93NUMPY\" and a version", data.ErrFormat, magic)
+	}
+	if magic[6] < 1 || magic[6] > 3 {
+		return "", 0, fmt.Errorf("%w: NumPy format version %d.%d; versions 1 to 3 are read", data.ErrFormat, magic[6], magic[7])
+	}
+	length := make([]byte, 2, 4)
+	if magic[6] > 1 {
+		length = length[:4]
+	}
+	if _, err := io.ReadFull(r, length); err != nil {
+		return "", 0, fmt.Errorf("%w: the NumPy header is cut short: %w", data.ErrFormat, err)
+	}
+	n := binary.LittleEndian.Uint32(length[:cap(length)])
+	if n > maxArrayHeader {
+		return "", 0, fmt.Errorf("%w: the NumPy header claims %d bytes; the most is %d", data.ErrFormat, n, maxArrayHeader)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return "", 0, fmt.Errorf("%w: the NumPy header is cut short: %w", data.ErrFormat, err)
+	}
+	return string(text), int64(len(magic)+len(length)) + int64(n), nil
+}
+
+// The fields of a header such as
+//
+//	{'descr': '<f4', 'fortran_order': False, 'shape': (8677, 1000), }
+var (
+	npyType    = regexp.MustCompile(`'descr':\s*'([<>|=]?)(\w)(\d*)'`)
+	npyFortran = regexp.MustCompile(`'fortran_order':\s*(True|False)`)
+	npyShape   = regexp.MustCompile(`'shape':\s*\(([\d, ]*)\)`)
+)
+
+// parseType reads how entries are stored.
+func (a *array) parseType(header string) error {
+	m := npyType.FindStringSubmatch(header)
+	if m == nil {
+		return fmt.Errorf("%w: the NumPy header %.80q has no simple type; it must be a number or text", data.ErrFormat, header)
+	}
+	a.order = binary.LittleEndian
+	if m[1] == ">" {
+		a.order = binary.BigEndian
+	}
+	a.kind = m[2][0]
+	a.size, _ = strconv.Atoi(m[3])
+	switch a.kind {
+	case 'f':
+		if a.size == 2 || a.size == 4 || a.size == 8 {
+			return nil
+		}
+	case 'i', 'u':
+		if a.size == 1 || a.size == 2 || a.size == 4 || a.size == 8 {
+			return nil
+		}
+	case 'b':
+		if a.size == 1 {
+			return nil
+		}
+	case 'U':
+		a.size *= 4
+		if 0 < a.size && a.size <= math.MaxInt32 {
+			return nil
+		}
+	case 'S':
+		if 0 < a.size && a.size <= math.MaxInt32 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: entries of the NumPy type %q; they must be real numbers (f2, f4, f8, i or u) or text (U or S)", data.ErrFormat, m[2]+m[3])
+}
+
+// parseShape reads the dimensions and returns how many bytes the entries take.
+func (a *array) parseShape(header string) (bytes uint64, err error) {
+	fortran, shape := npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
+	if fortran == nil || shape == nil {
+		return 0, fmt.Errorf("%w: the NumPy header %.80q lacks fortran_order or shape", data.ErrFormat, header)
+	}
+	a.fortran = fortran[1] == "True"
+	bytes = uint64(a.size)
+	for _, text := range strings.FieldsFunc(shape[1], func(c rune) bool { return c == ',' || c == ' ' }) {
+		n, err := strconv.ParseInt(text, 10, 64)
+		var overflow uint64
+		overflow, bytes = bits.Mul64(bytes, uint64(n))
+		if err != nil || overflow > 0 {
+			return 0, fmt.Errorf("%w: the array's shape (%s) is beyond all memory", data.ErrFormat, shape[1])
+		}
+		a.shape = append(a.shape, int(n))
+	}
+	return bytes, nil
+}
+
+// String describes the array: "8677 x 1000 float32".
+func (a *array) String() string {
+	var text []string
+	for _, n := range a.shape {
+		text = append(text, strconv.Itoa(n))
+	}
+	kind := map[byte]string{'f': "float", 'i': "int", 'u': "uint", 'b': "bool", 'U': "text", 'S': "text"}[a.kind]
+	if a.isNumber() && a.kind != 'b' {
+		kind += strconv.Itoa(8 * a.size)
+	}
+	return strings.TrimSpace(strings.Join(text, " x ") + " " + kind)
+}
+
+func (a *array) isNumber() bool { return a.kind != 'U' && a.kind != 'S' }
+
+// count is the number of entries.
+func (a *array) count() int {
+	n := 1
+	for _, m := range a.shape {
+		n *= m
+	}
+	return n
+}
+
+// numbersOf reads the entries of an array of numbers, row by row.
+func numbersOf[T float32 | float64](a *array) ([]T, error) {
+	if !a.isNumber() {
+		return nil, fmt.Errorf("%w: the array is %v; it must hold numbers", data.ErrFormat, a)
+	}
+	decode := a.decoder()
+	entry, err := entriesOf(a, func(b []byte) T { return T(decode(b)) })
+	if err != nil {
+		return nil, err
+	}
+	if a.fortran && len(a.shape) == 2 {
+		entry = rowsFromColumns(entry, a.shape[0], a.shape[1])
+	}
+	return entry, nil
+}
+
+// freeTexts is how many texts an array may have however small it is packed. Each
+// takes some 32 bytes of memory, and in the file a bit may be enough.
+const freeTexts = 4 << 20
+
+// textOf reads the entries of an array of text.
+func textOf(a *array) ([]string, error) {
+	if n := a.count(); int64(n) > max(freeTexts, 4*a.stored) {
+		return nil, fmt.Errorf("%w: %d texts in %d bytes", data.ErrFormat, n, a.stored)
+	}
+	switch a.kind {
+	case 'U':
+		return entriesOf(a, a.utf32)
+	case 'S':
+		return entriesOf(a, func(b []byte) string { return strings.TrimRight(string(b), "\x00") })
+	}
+	return nil, fmt.Errorf("%w: the array is %v; it must hold text", data.ErrFormat, a)
+}
+
+// entriesOf reads the entries in the order of the file. Room for one entry a
+// stored byte is made at once; beyond that it grows with what has been read.
+func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
+	const chunk = 64 << 10
+	n := a.count()
+	buf := make([]byte, min(n, max(1, chunk/a.size))*a.size)
+	entry := make([]T, 0, min(n, int(a.stored)))
+	for len(entry) < n {
+		b := buf[:min(len(buf), (n-len(entry))*a.size)]
+		if _, err := io.ReadFull(a.entries, b); err != nil {
+			return nil, fmt.Errorf("%w: the array is damaged or cut short after %d of %d entries: %w", data.ErrFormat, len(entry), n, err)
+		}
+		for b := range slices.Chunk(b, a.size) {
+			entry = append(entry, decode(b))
+		}
+	}
+	// The end has the checksum of packed entries.
+	if _, err := io.ReadFull(a.entries, make([]byte, 1)); err != io.EOF {
+		return nil, fmt.Errorf("%w: the array is damaged: %v at its end", data.ErrFormat, err)
+	}
+	return entry, nil
+}
+
+// decoder returns what turns the bytes of an entry into a number.
+func (a *array) decoder() func([]byte) float64 {
+	switch {
+	case a.kind == 'f' && a.size == 2:
+		return func(b []byte) float64 { return float64(float16(a.order.Uint16(b))) }
+	case a.kind == 'f' && a.size == 4:
+		return func(b []byte) float64 { return float64(math.Float32frombits(a.order.Uint32(b))) }
+	case a.kind == 'f':
+		return func(b []byte) float64 { return math.Float64frombits(a.order.Uint64(b)) }
+	case a.kind == 'i':
+		// The sign of the highest bit fills what the entry lacks.
+		shift := 64 - 8*a.size
+		return func(b []byte) float64 { return float64(int64(a.unsigned(b)<<shift) >> shift) }
+	}
+	return func(b []byte) float64 { return float64(a.unsigned(b)) }
+}
+
+func (a *array) unsigned(b []byte) uint64 {
+	switch len(b) {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(a.order.Uint16(b))
+	case 4:
+		return uint64(a.order.Uint32(b))
+	}
+	return a.order.Uint64(b)
+}
+
+// float16 widens a half-precision number: sign, 5 bits of exponent, 10 of
+// fraction.
+func float16(h uint16) float32 {
+	sign, exponent, fraction := uint32(h)>>15<<31, uint32(h)>>10&31, uint32(h)&1023
+	switch exponent {
+	case 0: // a multiple of 2^-24
+		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
+	case 31: // an infinity or no number
+		return math.Float32frombits(sign | 255<<23 | fraction<<13)
+	}
+	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+}
+
+// utf32 reads text that is padded with zeros.
+func (a *array) utf32(b []byte) string {
+	var text strings.Builder
+	for c := range slices.Chunk(b, 4) {
+		text.WriteRune(rune(a.order.Uint32(c)))
+	}
+	return strings.TrimRight(text.String(), "\x00")
+}
+
+// rowsFromColumns turns the columns of a rows x cols matrix, one after the other,
+// into its rows.
+func rowsFromColumns[T any](columns []T, rows, cols int) []T {
+	byRow := make([]T, len(columns))
+	for j := range cols {
+		for i := range rows {
+			byRow[i*cols+j] = columns[j*rows+i]
+		}
+	}
+	return byRow
+}
+
+// writeArrayHeader writes what readArrayHeader reads, padded as NumPy does so
+// that entries start at a multiple of 64 bytes.
+func writeArrayHeader(w io.Writer, numpyType string, shape []int) error {
+	dims := ""
+	for _, n := range shape {
+		dims += strconv.Itoa(n) + ", "
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", numpyType, strings.TrimSuffix(dims, " "))
+	const start = 10 // magic, version and length
+	padding := 63 - (start+len(text))%64
+	text += strings.Repeat(" ", padding) + "\n"
+	magic := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(text)))
+	_, err := w.Write(append(magic, text...))
+	return err
+}

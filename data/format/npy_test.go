@@ -1,0 +1,353 @@
+package format
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sbinet/npyio/npy"
+	"github.com/sbinet/npyio/npz"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
+)
+
+func TestFloat16FollowsItsDefinition(t *testing.T) {
+	for h := range 1 << 16 {
+		sign, exponent, fraction := 1-2*float64(h>>15), h>>10&31, float64(h&1023)
+		want := sign * math.Ldexp(1024+fraction, exponent-25)
+		switch {
+		case exponent == 0:
+			want = sign * math.Ldexp(fraction, -24)
+		case exponent == 31 && fraction == 0:
+			want = math.Inf(int(sign))
+		case exponent == 31:
+			want = math.NaN()
+		}
+		got := float64(float16(uint16(h)))
+		if got != want && !(math.IsNaN(got) && math.IsNaN(want)) || math.Signbit(got) != (sign < 0) && !math.IsNaN(got) {
+			t.Fatalf("%#x is %v, want %v", h, got, want)
+		}
+	}
+}
+
+func TestWholeNumbersOfEverySize(t *testing.T) {
+	for numpyType, c := range map[string]struct {
+		bytes string
+		want  float64
+	}{
+		"|i1": {"\x80", -128}, "|u1": {"\xff", 255}, "|b1": {"\x01", 1},
+		"<i2": {"\xfe\xff", -2}, ">i2": {"\xff\xfe", -2}, "<u2": {"\xfe\xff", 65534},
+		"<i4": {"\xff\xff\xff\xff", -1}, ">u4": {"\x00\x00\x01\x00", 256},
+		"<i8": {"\x00\x00\x00\x00\x00\x00\x00\x80", math.MinInt64}, "=i8": {"\x05\x00\x00\x00\x00\x00\x00\x00", 5},
+	} {
+		b := arrayBytes(t, numpyType, nil, []byte(c.bytes))
+		a, err := newArray(bytes.NewReader(b), int64(len(b)), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := numbersOf[float64](a); err != nil || got[0] != c.want {
+			t.Errorf("%s: %v (%v), want %v", numpyType, got, err, c.want)
+		}
+	}
+}
+
+// arrayBytes is an .npy file.
+func arrayBytes(t testing.TB, numpyType string, shape []int, entries any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := (output{"", numpyType, shape, one(entries)}).write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// archiveOf is an .npz file.
+func archiveOf(t testing.TB, arrays ...output) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, a := range arrays {
+		w, err := z.Create(a.name + ".npy")
+		if err == nil {
+			err = a.write(w)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestAgreesWithNpyio(t *testing.T) {
+	for seed := range uint64(50) {
+		rng := data.Stream(seed, "test npyio")
+		n, d := 1+rng.IntN(10), 1+rng.IntN(10)
+		x, y := mat.NewDense(n, d, nil), make([]int64, n)
+		for i := range n {
+			y[i] = rng.Int64N(3)
+			for j := range d {
+				x.Set(i, j, float64(float32(rng.NormFloat64())))
+			}
+		}
+		var theirs, ours bytes.Buffer
+		w := npz.NewWriter(&theirs)
+		for name, array := range map[string]any{"X.npy": *x, "y.npy": y} {
+			if err := w.Write(name, array); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		read := mustReadBytes(t, "a.npz", theirs.Bytes(), Options{})
+		for i := range n {
+			for j, v := range read.X.Row(i).Value {
+				if float64(v) != x.At(i, j) || read.Classes[read.Label[i]] != fmt.Sprint(y[i]) {
+					t.Fatalf("seed %d: row %d differs from what npyio wrote", seed, i)
+				}
+			}
+		}
+		if err := WriteNPZ(&ours, read); err != nil {
+			t.Fatal(err)
+		}
+		r, err := npz.NewReader(bytes.NewReader(ours.Bytes()), int64(ours.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again []float32
+		if err := r.Read("X.npy", &again); err != nil || !slices.Equal(again, slices.Concat(rowsOf(read.X)...)) {
+			t.Fatalf("seed %d: npyio does not read what was written: %v", seed, err)
+		}
+		if shape := r.Header("X.npy").Descr.Shape; !slices.Equal(shape, []int{n, d}) {
+			t.Fatalf("seed %d: npyio sees the shape %v, want %d x %d", seed, shape, n, d)
+		}
+	}
+}
+
+func TestArrayHeadersStayAligned(t *testing.T) {
+	for n := range 70 {
+		shape := make([]int, n%5)
+		b := arrayBytes(t, "<U"+strings.Repeat("1", 1+n), shape, []byte{})
+		if len(b)%64 != 0 {
+			t.Errorf("a header of %d bytes", len(b))
+		}
+		if _, err := npy.NewReader(bytes.NewReader(b)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestGroupsAndSeveralTargets(t *testing.T) {
+	d := mustRead(t, formats+"tasks.npz", Options{})
+	groups := d.Groups
+	if !d.Regression() || d.Target[3] != 5 {
+		t.Errorf("targets %v; want the first column, a third of the features' sum", d.Target)
+	}
+	if want := []string{"north", "south", "west"}; !slices.Equal(d.Groups, want) {
+		t.Errorf("groups %q, want %q", d.Groups, want)
+	}
+	if want := []int32{0, 0, 1, 2, 2, 1, 0, 2}; !slices.Equal(d.Group, want) {
+		t.Errorf("groups %v, want %v", d.Group, want)
+	}
+	if want := []string{"width", "height", "a, quoted", "depth", "mass"}; !slices.Equal(d.Features, want) {
+		t.Errorf("features %q, want %q", d.Features, want)
+	}
+	for _, target := range []string{"1", "class"} {
+		d := mustRead(t, formats+"tasks.npz", Options{Target: target})
+		if !slices.Equal(d.Label, tableDataset(t).Label) {
+			t.Errorf("target %s: labels %v", target, d.Label)
+		}
+	}
+	d = mustRead(t, formats+"tasks.npz", Options{Label: "task", Group: "y", Features: "X"})
+	if !slices.Equal(d.Classes, groups) || len(d.Groups) != 8 {
+		t.Errorf("classes %q, groups %q", d.Classes, d.Groups)
+	}
+}
+
+func TestArraysAsTables(t *testing.T) {
+	d := mustRead(t, formats+"table.npy", Options{Label: "1", Group: "5", Ignore: []string{"0"}})
+	if !d.Regression() || !slices.Equal(d.Groups, []string{"1", "2", "5"}) || d.X.Cols() != 3 {
+		t.Errorf("targets %v, groups %q, %d columns", d.Target, d.Groups, d.X.Cols())
+	}
+}
+
+func TestNPYRefusesBadArrays(t *testing.T) {
+	whole, err := os.ReadFile(formats + "table.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := func(old, new string) string { return strings.Replace(string(whole), old, new, 1) }
+	nan := arrayBytes(t, "<f8", []int{2, 2}, []float64{1, 2, math.NaN(), 4})
+	checkRefusals(t, ".npy", []refusal{
+		{name: "nothing", content: "", is: data.ErrFormat, want: "a NumPy array begins with"},
+		{name: "wrong magic", content: "PK\x03\x04" + string(whole), is: data.ErrFormat, want: "a NumPy array begins with"},
+		{name: "more entries than promised", content: string(whole) + "12345678", is: data.ErrFormat, want: "promises"},
+		{name: "fewer entries than promised", content: edit("(8, 6)", "(9, 6)"), is: data.ErrFormat, want: "promises an array of 9 x 6 float64, 432 bytes, but 384 follow"},
+		{name: "three dimensions", content: edit("(8, 6), } ", "(4,2,6), }"), is: data.ErrFormat, want: "the array is 4 x 2 x 6 float64"},
+		{name: "one dimension", content: edit("(8, 6)", "(48, )"), is: data.ErrFormat, want: "the array is 48 float64"},
+		{name: "no rows", content: string(arrayBytes(t, "<f8", []int{0, 3}, []float64{})), is: data.ErrFormat, want: "must have rows"},
+		{name: "one column", content: edit("(8, 6)", "(48,1)"), is: data.ErrInvalid, want: "it has 1 column;"},
+		{name: "negative shape", content: edit("(8, 6)", "(-8, 6)"), is: data.ErrFormat, want: "lacks fortran_order or shape"},
+		{name: "complex", content: edit("<f8", "<c8"), is: data.ErrFormat, want: `"c8"`},
+		{name: "odd size", content: edit("<f8", "<f3"), is: data.ErrFormat, want: `"f3"`},
+		{name: "objects", content: edit("<f8", "|O"), is: data.ErrFormat, want: `"O"`},
+		{name: "records", content: edit("'<f8'", "[('x', '<f8')]"), is: data.ErrFormat, want: "no simple type"},
+		{name: "text", content: edit("<f8", "|S8"), is: data.ErrFormat, want: "8 x 6 text; it must hold numbers"},
+		{name: "no such label", content: string(whole), options: Options{Label: "6"}, is: data.ErrInvalid, want: `there is no column "6"`},
+		{name: "NaN", content: string(nan), is: data.ErrInvalid, want: "row 1, column 0: invalid data: the feature is NaN"},
+		{name: "NaN label", content: string(nan), options: Options{Label: "0"}, is: data.ErrInvalid, want: "label: row 1: invalid data: it is NaN"},
+	})
+}
+
+func TestNPZRefusesBadArchives(t *testing.T) {
+	x := output{"X", "<f4", []int{2, 3}, one([]float32{1, 2, 3, 4, 5, 6})}
+	y := output{"y", "<i4", []int{2}, one([]int32{1, 2})}
+	floats := func(name string, shape []int, entries ...float64) output {
+		return output{name, "<f8", shape, one(entries)}
+	}
+	csr := func(format string, indptr, indices, shape []float64) string {
+		return archiveOf(t, y, bytesArray("format", format), floats("shape", []int{len(shape)}, shape...), floats("indptr", []int{len(indptr)}, indptr...),
+			floats("indices", []int{len(indices)}, indices...), floats("data", []int{2}, 1, 2))
+	}
+	checkRefusals(t, ".npz", []refusal{
+		{name: "not a zip file", content: "\x93NUMPY", is: data.ErrFormat, want: "no .npz file"},
+		{name: "empty archive", content: archiveOf(t), is: data.ErrFormat, want: "there is no array X of features"},
+		{name: "no labels", content: archiveOf(t, x), is: data.ErrFormat, want: "there is no array y of labels, only X (2 x 3 float32)"},
+		{name: "other names", content: archiveOf(t, x, y), options: Options{Features: "A"}, is: data.ErrFormat, want: "there is no array A of features, only X (2 x 3 float32), y (2 int32)"},
+		{name: "no groups", content: archiveOf(t, x, y), options: Options{Group: "school"}, is: data.ErrFormat, want: "there is no array school of groups"},
+		{name: "no such target", content: archiveOf(t, x, y), options: Options{Target: "1"}, is: data.ErrInvalid, want: `array y: invalid data: there is no column "1"`},
+		{name: "flat features", content: archiveOf(t, y, floats("X", []int{2}, 1, 2)), is: data.ErrInvalid, want: "array X: invalid data: it is 2 float64; features are n x d"},
+		{name: "features of text", content: archiveOf(t, y, output{"X", "<U1", []int{2, 1}, one([]int32{'a', 'b'})}), is: data.ErrFormat, want: "array X: malformed file: the array is 2 x 1 text; it must hold numbers"},
+		{name: "too few labels", content: archiveOf(t, x, floats("y", []int{1}, 1)), is: data.ErrInvalid, want: "2 rows but 1 labels"},
+		{name: "too few groups", content: archiveOf(t, x, y, floats("task", []int{1}, 1)), is: data.ErrInvalid, want: "2 rows but 1 groups"},
+		{name: "single label", content: archiveOf(t, x, floats("y", nil, 1)), is: data.ErrInvalid, want: "array y: invalid data: it is float64"},
+		{name: "NaN", content: archiveOf(t, y, floats("X", []int{2, 2}, 1, 2, 3, math.NaN())), is: data.ErrInvalid, want: "row 1, column 1: invalid data: the feature is NaN"},
+		{name: "beyond float32", content: archiveOf(t, y, floats("X", []int{2, 2}, 1, 1e300, 3, 4)), is: data.ErrInvalid, want: "row 0, column 1: invalid data: the feature is +Inf"},
+		{name: "infinite target", content: archiveOf(t, x, floats("y", []int{2}, .5, math.Inf(1))), is: data.ErrInvalid, want: "label: row 1: invalid data: it is +Inf"},
+		{name: "empty word", content: archiveOf(t, x, textArray("y", []string{"a", ""})), is: data.ErrInvalid, want: "label: row 1: invalid data: it is empty"},
+		{name: "words as targets", content: archiveOf(t, x, textArray("y", []string{"a", "b"})), options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `label: row 0: malformed file: "a" is not a number`},
+		{name: "too few class names", content: archiveOf(t, x, y, textArray("classes", []string{"a"})), is: data.ErrInvalid, want: "2 does not number one of the 1 names"},
+		{name: "too few feature names", content: archiveOf(t, x, y, textArray("features", []string{"a"})), is: data.ErrInvalid, want: "3 columns but 1 feature names"},
+		{name: "bad steps", content: archiveOf(t, x, y, bytesArray("steps", "[")), is: data.ErrFormat, want: "array steps: malformed file"},
+		{name: "sparse columns", content: csr("csc", []float64{0, 1, 2}, []float64{0, 1}, []float64{2, 2}), is: data.ErrFormat, want: `stored as ["csc"]`},
+		{name: "sparse out of order", content: csr("csr", []float64{0, 2, 2}, []float64{1, 0}, []float64{2, 2}), is: data.ErrFormat, want: "column 0 after column 1"},
+		{name: "sparse twice", content: csr("csr", []float64{0, 2, 2}, []float64{1, 1}, []float64{2, 2}), is: data.ErrFormat, want: "column 1 after column 1"},
+		{name: "sparse out of range", content: csr("csr", []float64{0, 1, 2}, []float64{0, 2}, []float64{2, 2}), is: data.ErrFormat, want: "within 0..1"},
+		{name: "sparse negative", content: csr("csr", []float64{0, 1, 2}, []float64{0, -1}, []float64{2, 2}), is: data.ErrFormat, want: "array indices: malformed file: entry 1 is -1"},
+		{name: "sparse pointers", content: csr("csr", []float64{0, 2, 1}, []float64{0, 1}, []float64{2, 2}), is: data.ErrFormat, want: "row pointers"},
+		{name: "sparse rows", content: csr("csr", []float64{0, 1, 2}, []float64{0, 1}, []float64{3, 2}), is: data.ErrFormat, want: "array shape: malformed file: it says [3 2] but indptr has 3 entries"},
+		{name: "sparse shape", content: csr("csr", []float64{0, 1, 2}, []float64{0, 1}, []float64{2}), is: data.ErrFormat, want: "array shape"},
+	})
+}
+
+func TestNPZPassesOverOtherArrays(t *testing.T) {
+	content := archiveOf(t, output{"X", "<f4", []int{2, 1}, one([]float32{1, 2})}, output{"y", "<i4", []int{2}, one([]int32{-1, 1})},
+		output{"classes", "<i4", []int{2}, one([]int32{-1, 1})}, output{"files", "|O", []int{2}, one([]byte("pickled"))}, textArray("features", nil), bytesArray("kind", "ranking"))
+	d := mustRead(t, inFile(t, "a.npz", content), Options{})
+	if want := []string{"-1", "1"}; !slices.Equal(d.Classes, want) {
+		t.Errorf("classes %q, want %q", d.Classes, want)
+	}
+}
+
+func TestNPZRefusesNamesThatNumPyCannotHold(t *testing.T) {
+	for _, name := range []string{"a\x00", "\xff"} {
+		d := tableDataset(t)
+		d.Classes[1] = name
+		if err := WriteNPZ(new(bytes.Buffer), d); err == nil || !strings.Contains(err.Error(), "NumPy cannot hold it") {
+			t.Errorf("name %q: error %v", name, err)
+		}
+	}
+}
+
+func FuzzNPY(f *testing.F) {
+	addSeeds(f, ".npy")
+	f.Add(arrayBytes(f, "<f2", []int{2, 2}, []uint16{0, 1, 2, 0x3c00}))
+	f.Add(arrayBytes(f, ">u1", []int{1, 3}, []byte{0, 1, 2}))
+	f.Add(arrayBytes(f, "|b1", []int{3, 2}, []byte{0, 1, 0, 1, 1, 1}))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		tab, err := parseNPY(bytes.NewReader(content), int64(len(content)), Options{})
+		fuzzed(t, tab, err)
+	})
+}
+
+// FuzzNPZ changes the archive, whose checksums keep most changes from the
+// arrays; FuzzArrays changes these.
+func FuzzNPZ(f *testing.F) {
+	addSeeds(f, ".npz")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		tab, err := parseNPZ(bytes.NewReader(content), int64(len(content)), Options{})
+		fuzzed(t, tab, err)
+	})
+}
+
+func FuzzArrays(f *testing.F) {
+	names := []string{"X", "shape", "indptr", "indices", "data", "y", "group", "classes", "steps"}
+	for seed := range uint64(8) {
+		arrays, err := arraysOf(randomDataset(data.Stream(seed, "fuzz arrays")))
+		if err != nil {
+			f.Fatal(err)
+		}
+		c := make([][]byte, len(names))
+		for i, name := range names {
+			for _, a := range arrays {
+				if a.name == name {
+					var b bytes.Buffer
+					if err := a.write(&b); err != nil {
+						f.Fatal(err)
+					}
+					c[i] = b.Bytes()
+				}
+			}
+		}
+		f.Add(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8])
+	}
+	f.Fuzz(func(t *testing.T, x, shape, indptr, indices, data, y, group, classes, steps []byte) {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		for i, content := range [][]byte{x, shape, indptr, indices, data, y, group, classes, steps} {
+			if len(content) == 0 {
+				continue
+			}
+			if w, err := z.Create(names[i] + ".npy"); err == nil {
+				w.Write(content)
+			}
+		}
+		if len(indptr) > 0 {
+			w, err := z.Create("format.npy")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := bytesArray("format", "csr").write(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		z.Close()
+		tab, err := parseNPZ(bytes.NewReader(b.Bytes()), int64(b.Len()), Options{})
+		fuzzed(t, tab, err)
+	})
+}
+
+func BenchmarkReadNPZ(b *testing.B) {
+	path := datatest.Path(b, "caltech101", "caltech101_mobilenetv2_logits.npz")
+	b.ReportAllocs()
+	for b.Loop() {
+		mustRead(b, path, Options{})
+	}
+}
+
+func rowsOf(x data.Matrix) (rows [][]float32) {
+	for i := range x.Rows() {
+		rows = append(rows, x.Row(i).Value)
+	}
+	return rows
+}

@@ -1,0 +1,437 @@
+package format
+
+import (
+	"archive/zip"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"l2mt/data"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// An .npz file is a zip file of NumPy arrays. These make a dataset:
+//
+//	X         n x d features, or instead
+//	data      with indices, indptr, shape and format: as SciPy stores CSR
+//	y         n labels or targets, or n x k targets, of which one is picked
+//	group     n groups (tasks)
+//	classes   names of the classes 1, 2, ... (or 0, 1, ...)
+//	groups    names of the groups, likewise
+//	features  d names
+//	targets   k names
+//	kind      "classification" or "regression"
+//	steps     how the features were made, as JSON
+//
+// The features and y are needed; other arrays are passed over.
+
+func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
+	z, err := newArchive(r, size)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{}
+	for _, read := range []func(*table, Options) error{z.readX, z.readLabels, z.readGroups, z.readAbout} {
+		if err := read(t, o); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// archive is an .npz file.
+type archive struct {
+	size  int64
+	names []string // in the file's order
+	file  map[string]*zip.File
+}
+
+func newArchive(r io.ReaderAt, size int64) (*archive, error) {
+	packed, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is no .npz file, or cut short: %w", data.ErrFormat, err)
+	}
+	z := &archive{size: size, file: map[string]*zip.File{}}
+	for _, f := range packed.File {
+		name := strings.TrimSuffix(f.Name, ".npy")
+		z.names = append(z.names, name)
+		z.file[name] = f
+	}
+	return z, nil
+}
+
+func (z *archive) readX(t *table, o Options) error {
+	if o.Features == "" && z.has("indptr") {
+		x, err := z.readCSR()
+		t.x = x
+		return err
+	}
+	name := z.find(o.Features, []string{"X"})
+	if name == "" {
+		return z.missing(cmp.Or(o.Features, "X"), "features")
+	}
+	x, err := fromArray(z, name, denseOf)
+	t.x = x
+	return err
+}
+
+// readCSR reads a matrix as scipy.sparse.save_npz writes it.
+func (z *archive) readCSR() (*data.CSR, error) {
+	if format, err := fromArray(z, "format", textOf); err != nil || format[0] != "csr" {
+		return nil, fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
+	}
+	shape, err := fromArray(z, "shape", wholesOf[int32])
+	if err != nil {
+		return nil, err
+	}
+	begin, err := fromArray(z, "indptr", wholesOf[int])
+	if err != nil {
+		return nil, err
+	}
+	index, err := fromArray(z, "indices", wholesOf[int32])
+	if err != nil {
+		return nil, err
+	}
+	value, err := fromArray(z, "data", numbersOf[float32])
+	if err != nil {
+		return nil, err
+	}
+	if len(shape) != 2 || int(shape[0]) != len(begin)-1 {
+		return nil, fmt.Errorf("array shape: %w: it says %v but indptr has %d entries, one more than rows", data.ErrFormat, shape, len(begin))
+	}
+	x, err := data.NewCSR(int(shape[1]), begin, index, value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", data.ErrFormat, err)
+	}
+	return x, nil
+}
+
+func (z *archive) readLabels(t *table, o Options) (err error) {
+	name := z.find(o.Label, labelNames)
+	if name == "" {
+		return z.missing(cmp.Or(o.Label, "y"), "labels")
+	}
+	t.label, err = fromArray(z, name, func(a *array) (values, error) { return z.columnOf(a, o.Target) })
+	return err
+}
+
+func (z *archive) readGroups(t *table, o Options) (err error) {
+	name := z.find(o.Group, groupNames)
+	if name == "" {
+		if o.Group != "" {
+			return z.missing(o.Group, "groups")
+		}
+		return nil
+	}
+	t.group, err = fromArray(z, name, func(a *array) (values, error) { return z.columnOf(a, "") })
+	return err
+}
+
+// readAbout reads what the file says about the features and labels.
+func (z *archive) readAbout(t *table, _ Options) (err error) {
+	for name, names := range map[string]*[]string{"classes": &t.classes, "groups": &t.groups, "features": &t.features} {
+		if *names, err = z.text(name); err != nil {
+			return err
+		}
+	}
+	kind, err := z.text("kind")
+	if err != nil {
+		return err
+	}
+	if slices.Equal(kind, []string{string(data.Regression)}) || slices.Equal(kind, []string{string(data.Classification)}) {
+		t.kind = data.Kind(kind[0])
+	}
+	steps, err := z.text("steps")
+	if err != nil || steps == nil {
+		return err
+	}
+	if err := json.Unmarshal([]byte(steps[0]), &t.steps); err != nil {
+		return fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
+	}
+	return nil
+}
+
+func (z *archive) has(name string) bool { return z.file[name] != nil }
+
+// find returns the array asked for; if none is asked for, the first with one
+// of the usual names; "" if there is none.
+func (z *archive) find(asked string, usual []string) string {
+	if asked != "" && z.has(asked) {
+		return asked
+	}
+	if asked == "" {
+		for _, name := range usual {
+			if i := slices.IndexFunc(z.names, func(s string) bool { return strings.EqualFold(s, name) }); i >= 0 {
+				return z.names[i]
+			}
+		}
+	}
+	return ""
+}
+
+// missing says that there is no such array, and what there is.
+func (z *archive) missing(name, what string) error {
+	var there []string
+	for _, name := range z.names {
+		a, err := fromArray(z, name, func(a *array) (*array, error) { return a, nil })
+		if err != nil {
+			return err
+		}
+		there = append(there, fmt.Sprintf("%s (%v)", name, a))
+	}
+	return fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", data.ErrFormat, data.ErrNoDataset, name, what, abridge(there))
+}
+
+// text reads an array of text; nil if there is none, or none of text.
+func (z *archive) text(name string) ([]string, error) {
+	if !z.has(name) {
+		return nil, nil
+	}
+	return fromArray(z, name, func(a *array) ([]string, error) {
+		if a.isNumber() || a.count() == 0 {
+			return nil, nil
+		}
+		return textOf(a)
+	})
+}
+
+// fromArray reads an array with read.
+func fromArray[T any](z *archive, name string, read func(*array) (T, error)) (result T, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("array %s: %w", name, err)
+		}
+	}()
+	f := z.file[name]
+	if f == nil {
+		return result, fmt.Errorf("%w: it is missing", data.ErrFormat)
+	}
+	stored := int64(min(f.CompressedSize64, uint64(z.size)))
+	limit := inflatedLimit(stored)
+	if f.UncompressedSize64 > uint64(limit) {
+		return result, tooInflated(limit)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return result, fmt.Errorf("%w: %w", data.ErrFormat, err)
+	}
+	defer r.Close()
+	a, err := newArray(r, int64(f.UncompressedSize64), stored)
+	if err != nil {
+		return result, err
+	}
+	return read(a)
+}
+
+func denseOf(a *array) (*data.Dense, error) {
+	if len(a.shape) != 2 || a.count() == 0 {
+		return nil, fmt.Errorf("%w: it is %v; features are n x d", data.ErrInvalid, a)
+	}
+	entry, err := numbersOf[float32](a)
+	if err != nil {
+		return nil, err
+	}
+	return data.NewDense(a.shape[0], a.shape[1], entry)
+}
+
+// wholesOf reads numbers of rows, columns or entries.
+func wholesOf[T int | int32](a *array) ([]T, error) {
+	entry, err := numbersOf[float64](a)
+	if err != nil {
+		return nil, err
+	}
+	whole := make([]T, len(entry))
+	for i, v := range entry {
+		whole[i] = T(v)
+		if v < 0 || v > maxClassNumber || float64(whole[i]) != v {
+			return nil, fmt.Errorf("%w: entry %d is %v; it must be a whole number from 0", data.ErrFormat, i, v)
+		}
+	}
+	return whole, nil
+}
+
+// columnOf reads labels or groups, picking one column if there are several.
+func (z *archive) columnOf(a *array, target string) (values, error) {
+	if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
+		return values{}, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
+	}
+	width := a.count() / a.shape[0]
+	if !a.isNumber() && width == 1 {
+		word, err := textOf(a)
+		return values{word: word}, err
+	}
+	j, err := z.findTarget(target, width)
+	if err != nil {
+		return values{}, err
+	}
+	entry, err := numbersOf[float64](a)
+	if err != nil {
+		return values{}, err
+	}
+	v := values{float: a.kind == 'f'}
+	for row := range slices.Chunk(entry, width) {
+		v.number = append(v.number, row[j])
+	}
+	return v, nil
+}
+
+// findTarget returns the column of a target given by number or name.
+func (z *archive) findTarget(asked string, width int) (int, error) {
+	names, err := z.text("targets")
+	if err != nil {
+		return 0, err
+	}
+	if len(names) != width {
+		names = nil
+	}
+	c := columns{width: width, names: names}
+	return c.find(asked, nil, 0)
+}
+
+// WriteNPZ writes the dataset as an .npz file that keeps all of it: reading it
+// gives the same fingerprint, names and steps. Sparse features are stored so
+// that scipy.sparse.load_npz reads them.
+func WriteNPZ(w io.Writer, d *data.Dataset) error {
+	if err := d.Validate(); err != nil {
+		return err
+	}
+	arrays, err := arraysOf(d)
+	if err != nil {
+		return fmt.Errorf("format: %s: %w", d.Name, err)
+	}
+	z := zip.NewWriter(w)
+	for _, a := range arrays {
+		f, err := z.Create(a.name + ".npy")
+		if err == nil {
+			err = a.write(f)
+		}
+		if err != nil {
+			return fmt.Errorf("format: writing npz: array %s: %w", a.name, err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		return fmt.Errorf("format: writing npz: %w", err)
+	}
+	return nil
+}
+
+// output is an array to be written: slices of numbers, one after the other.
+type output struct {
+	name, numpyType string
+	shape           []int
+	entries         iter.Seq[any]
+}
+
+func (a output) write(w io.Writer) error {
+	if err := writeArrayHeader(w, a.numpyType, a.shape); err != nil {
+		return err
+	}
+	for part := range a.entries {
+		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func one(part any) iter.Seq[any] {
+	return func(yield func(any) bool) { yield(part) }
+}
+
+// arraysOf returns all arrays of a dataset.
+func arraysOf(d *data.Dataset) ([]output, error) {
+	for _, names := range [][]string{d.Classes, d.Groups, d.Features} {
+		for _, name := range names {
+			if !utf8.ValidString(name) || strings.HasSuffix(name, "\x00") {
+				return nil, fmt.Errorf("name %q: %w: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name, data.ErrInvalid)
+			}
+		}
+	}
+	arrays := featureArrays(d.X)
+	if d.Regression() {
+		arrays = append(arrays, output{"y", "<f8", []int{len(d.Target)}, one(d.Target)}, bytesArray("kind", string(data.Regression)))
+	} else {
+		arrays = append(arrays, numberArray("y", d.Label), textArray("classes", d.Classes), bytesArray("kind", string(data.Classification)))
+	}
+	if d.Group != nil {
+		arrays = append(arrays, numberArray("group", d.Group), textArray("groups", d.Groups))
+	}
+	if d.Features != nil {
+		arrays = append(arrays, textArray("features", d.Features))
+	}
+	if d.Steps != nil {
+		steps, err := json.Marshal(d.Steps)
+		if err != nil {
+			return nil, fmt.Errorf("steps: %w", err)
+		}
+		arrays = append(arrays, bytesArray("steps", string(steps)))
+	}
+	return arrays, nil
+}
+
+// featureArrays stores X dense or as CSR, as it is.
+func featureArrays(x data.Matrix) []output {
+	n, d := x.Rows(), x.Cols()
+	values := rowParts(x, func(r data.Row) any { return r.Value })
+	if x.Row(0).Index == nil {
+		return []output{{"X", "<f4", []int{n, d}, values}}
+	}
+	begin := make([]int64, 1, n+1)
+	for i := range n {
+		begin = append(begin, begin[i]+int64(len(x.Row(i).Value)))
+	}
+	return []output{
+		bytesArray("format", "csr"),
+		{"shape", "<i8", []int{2}, one([]int64{int64(n), int64(d)})},
+		{"indptr", "<i8", []int{n + 1}, one(begin)},
+		{"indices", "<i4", []int{x.NNZ()}, rowParts(x, func(r data.Row) any { return r.Index })},
+		{"data", "<f4", []int{x.NNZ()}, values},
+	}
+}
+
+func rowParts(x data.Matrix, part func(data.Row) any) iter.Seq[any] {
+	return func(yield func(any) bool) {
+		for i := range x.Rows() {
+			if !yield(part(x.Row(i))) {
+				return
+			}
+		}
+	}
+}
+
+// numberArray numbers classes or groups from 1.
+func numberArray(name string, index []int32) output {
+	number := make([]int32, len(index))
+	for i, c := range index {
+		number[i] = c + 1
+	}
+	return output{name, "<i4", []int{len(index)}, one(number)}
+}
+
+// textArray pads every name with zeros to the length of the longest.
+func textArray(name string, names []string) output {
+	width := 1
+	for _, s := range names {
+		width = max(width, utf8.RuneCountInString(s))
+	}
+	padded := func(yield func(any) bool) {
+		text := make([]int32, width)
+		for _, s := range names {
+			clear(text)
+			copy(text, []rune(s))
+			if !yield(text) {
+				return
+			}
+		}
+	}
+	return output{name, fmt.Sprintf("<U%d", width), []int{len(names)}, padded}
+}
+
+// bytesArray is a single text.
+func bytesArray(name, text string) output {
+	return output{name, fmt.Sprintf("|S%d", len(text)), nil, one([]byte(text))}
+}

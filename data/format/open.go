@@ -1,0 +1,163 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"l2mt/data"
+	"os"
+	"strings"
+)
+
+// Files are opened and unpacked here. Nothing that a file says of its own size
+// is believed: readers allocate as content arrives, and compressed content may
+// only grow so far, so a small file cannot fill the memory.
+
+const (
+	// maxInflation is how many times its size on disk compressed content may
+	// grow. Text and features rarely pass 20; deflate's own limit is 1,032.
+	maxInflation = 256
+	// minInflated is what even the smallest compressed file may grow to.
+	minInflated = 16 << 20
+)
+
+// inflatedLimit is how many bytes may come from so many compressed ones.
+func inflatedLimit(compressed int64) int64 {
+	return max(minInflated, maxInflation*compressed)
+}
+
+func tooInflated(limit int64) error {
+	return fmt.Errorf("%w: it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", data.ErrFormat, limit, maxInflation)
+}
+
+// openText opens a text file, unpacking it if it is packed by gzip.
+func openText(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := unpack(f, isGzip(path))
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return text, nil
+}
+
+func isGzip(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".gz") }
+
+// unpack returns the text of f, which may be packed by gzip, and must be if so
+// promised. Closing the text closes f.
+func unpack(f io.ReadCloser, promised bool) (io.ReadCloser, error) {
+	packed := &counter{r: f}
+	in := bufio.NewReaderSize(packed, 64<<10)
+	magic := []byte{0x1f, 0x8b}
+	if start, _ := in.Peek(len(magic)); !promised && !bytes.Equal(start, magic) {
+		return struct {
+			io.Reader
+			io.Closer
+		}{in, f}, nil
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is not a sound gzip file: %w", data.ErrFormat, err)
+	}
+	// Unpacking runs beside the parsing, so on two cores both take no longer
+	// than the slower of them.
+	text, unpacked := io.Pipe()
+	go func() {
+		defer f.Close()
+		_, err := io.Copy(unpacked, &inflated{gzip: z, packed: packed})
+		unpacked.CloseWithError(err)
+	}()
+	return text, nil
+}
+
+// counter counts what is read through it.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// inflated is unpacked text that ends in an error if it grows too much.
+type inflated struct {
+	gzip   *gzip.Reader
+	packed *counter
+	n      int64
+}
+
+func (t *inflated) Read(b []byte) (int, error) {
+	n, err := t.gzip.Read(b)
+	t.n += int64(n)
+	if limit := inflatedLimit(t.packed.n); t.n > limit {
+		return n, tooInflated(limit)
+	}
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("%w: the gzip file is damaged or cut short: %w", data.ErrFormat, err)
+	}
+	return n, err
+}
+
+// wholeLines passes the text to parse in blocks of whole lines, as it comes.
+func wholeLines(r io.Reader, parse func(block []byte) error) error {
+	buf, n := make([]byte, 128<<10), 0
+	for {
+		if n == len(buf) {
+			buf = append(buf, make([]byte, n)...)
+		}
+		k, err := r.Read(buf[n:])
+		last := bytes.LastIndexByte(buf[n:n+k], '\n')
+		n += k
+		switch {
+		case err == io.EOF:
+			return parse(buf[:n])
+		case err != nil:
+			return err
+		case last < 0:
+			continue
+		}
+		end := n - k + last + 1
+		if err := parse(buf[:end]); err != nil {
+			return err
+		}
+		n = copy(buf, buf[end:n])
+	}
+}
+
+// readNames reads a file of names, one a line.
+func readNames(path string) ([]string, error) {
+	f, err := openText(path)
+	if err != nil {
+		return nil, fmt.Errorf("format: names: %w", err)
+	}
+	defer f.Close()
+	var names []string
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		name := strings.TrimSpace(lines.Text())
+		if name == "" || seen[name] {
+			return nil, fmt.Errorf("format: %s: line %d: %w: the name %q is empty or occurs twice; every line needs a name of its own", path, len(names)+1, data.ErrFormat, name)
+		}
+		seen[name] = true
+		names = append(names, name)
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("format: %s: line %d: %w: the name is longer than %d bytes", path, len(names)+1, data.ErrFormat, bufio.MaxScanTokenSize)
+	} else if err != nil {
+		return nil, fmt.Errorf("format: %s: after line %d: %w", path, len(names), err)
+	}
+	if names == nil {
+		return nil, fmt.Errorf("format: %s: %w: it holds no names; it needs one a line", path, data.ErrFormat)
+	}
+	return names, nil
+}

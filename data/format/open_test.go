@@ -1,0 +1,53 @@
+package format
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"l2mt/data"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Whatever a file of names holds, packed or not, it is refused or gives one name
+// a line.
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{"", "a\nb\n", "a\n\nb", " a \r\nb", "a\na\n", strings.Repeat("x", 70_000), "\x1f\x8b", "\xff\x00\n"} {
+		f.Add([]byte(s), false)
+		f.Add([]byte(s), true)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, pack bool) {
+		content := text
+		if pack {
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			if _, err := z.Write(text); err != nil {
+				t.Fatal(err)
+			}
+			if err := z.Close(); err != nil {
+				t.Fatal(err)
+			}
+			content = b.Bytes()
+		}
+		path := filepath.Join(t.TempDir(), "names")
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		names, err := readNames(path)
+		if err != nil {
+			if !errors.Is(err, data.ErrFormat) {
+				t.Errorf("error %v, want ErrFormat", err)
+			}
+			return
+		}
+		if n := strings.Count(strings.TrimSuffix(string(text), "\n"), "\n") + 1; pack && len(names) != n {
+			t.Errorf("%d names in %d lines", len(names), n)
+		}
+		if slices.Contains(names, "") {
+			t.Errorf("an empty name among %q", names)
+		}
+	})
+}

@@ -1,0 +1,299 @@
+package format
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"l2mt/data"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Format is a file format that datasets are read from.
+type Format string
+
+// The formats.
+const (
+	SVMLight Format = "svmlight" // label index:value ..., also libsvm's
+	CSV      Format = "csv"      // comma-separated values
+	TSV      Format = "tsv"      // tab-separated values
+	NPY      Format = "npy"      // one NumPy array
+	NPZ      Format = "npz"      // several NumPy arrays
+	MAT      Format = "mat"      // MATLAB version 5
+	Folder   Format = "folder"   // one folder of text files per class
+)
+
+// Header says whether the first line of a CSV or TSV file names its columns.
+type Header string
+
+// The headers. HeaderAuto takes a first line without any number for a header.
+const (
+	HeaderAuto Header = ""
+	HeaderYes  Header = "yes"
+	HeaderNo   Header = "no"
+)
+
+// labelNames and groupNames are what labels and groups are usually called.
+var (
+	labelNames = []string{"label", "class", "y", "target"}
+	groupNames = []string{"group", "task"}
+)
+
+// ReadOptions say how to read a file. The zero value suits most files.
+type Options struct {
+	// Format is the file's format. If empty, the file's name decides:
+	// .svmlight, .libsvm, .svm, .csv, .tsv (each also with .gz), .npy, .npz,
+	// .mat, or a folder.
+	Format Format
+	// Kind says whether the labels are classes or real targets. If empty, they
+	// decide: words, whole numbers and labels with class names are classes,
+	// other numbers are targets, and so are more than 50 different whole
+	// numbers stored as floating-point numbers (npy, npz, mat).
+	Kind data.Kind
+	// Header says whether a CSV or TSV file begins with a header.
+	Header Header
+	// Label is where the labels or targets are: the name of a column (CSV, TSV)
+	// or of an array (npz, mat), or the number of a column (CSV, TSV, npy),
+	// counted from 0. If empty: what is called label, class, y or target, in
+	// this order and in any case, else a table's last column.
+	Label string
+	// Target picks one column of labels that have several (npz, mat): its number
+	// from 0, or its name in the array "targets". If empty, the first.
+	Target string
+	// Group is where the groups (tasks) are, said as for Label. If empty: what
+	// is called group or task, if anything is. In svmlight files groups are
+	// the qid.
+	Group string
+	// Features is the name of the array of features (npz, mat). If empty: X.
+	Features string
+	// Ignore lists columns of a table that are neither features nor labels.
+	Ignore []string
+	// Columns is the number of features of an svmlight file. If 0, the largest
+	// index, or the number of feature names, decides.
+	Columns int
+	// ClassNames and FeatureNames are files of names, one a line (.gz too).
+	// Class names are in the order of the class numbers, which may start at 0
+	// or 1.
+	ClassNames   string
+	FeatureNames string
+	// Text says which words of the texts of a folder are counted.
+	Text data.TextOptions
+}
+
+// Validate checks the options that can be checked without the file.
+func (o Options) Validate() error {
+	formats := []Format{"", SVMLight, CSV, TSV, NPY, NPZ, MAT, Folder}
+	if !slices.Contains(formats, o.Format) {
+		return fmt.Errorf("format: format %q: %w: it must be one of %v", o.Format, data.ErrInvalid, formats[1:])
+	}
+	kinds := []data.Kind{"", data.Classification, data.Regression}
+	if !slices.Contains(kinds, o.Kind) {
+		return fmt.Errorf("format: kind %q: %w: it must be one of %v", o.Kind, data.ErrInvalid, kinds[1:])
+	}
+	if !slices.Contains([]Header{HeaderAuto, HeaderYes, HeaderNo}, o.Header) {
+		return fmt.Errorf("format: header %q: %w: it must be %s, %s or empty", o.Header, data.ErrInvalid, HeaderYes, HeaderNo)
+	}
+	if o.Columns < 0 || o.Columns > maxColumns {
+		return fmt.Errorf("format: %d columns: %w: they must be within 0..%d", o.Columns, data.ErrInvalid, maxColumns)
+	}
+	return nil
+}
+
+// maxColumns bounds the number of features: sparse rows index them by int32.
+const maxColumns = 1<<31 - 1
+
+// Read reads a dataset from a file or folder. Features become float32 and must
+// be finite. Errors name the file, the line (from 1) or row (from 0) and the
+// field; they wrap ErrFormat, ErrInvalid or the error of the file system.
+//
+// Reading takes memory in proportion to the file, whatever the file says of its
+// own size. Packed content (.gz, .npz, .mat) may grow to 16 MiB or 256 times its
+// size, whichever is more; what grows further is refused. Sparse features may
+// have 16,777,216 columns or 64 for each entry, whichever is more, unless Columns
+// or the names of the features say that there are as many.
+func Read(path string, o Options) (*data.Dataset, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	format, err := formatOf(path, o.Format)
+	if err != nil {
+		return nil, fmt.Errorf("format: %w", err)
+	}
+	var t *table
+	switch format {
+	case SVMLight:
+		t, err = readText(path, o, parseSVMLight)
+	case CSV:
+		t, err = readText(path, o, parseCSV)
+	case TSV:
+		t, err = readText(path, o, parseTSV)
+	case NPY:
+		t, err = readBinary(path, o, parseNPY)
+	case NPZ:
+		t, err = readBinary(path, o, parseNPZ)
+	case MAT:
+		t, err = readBinary(path, o, parseMAT)
+	case Folder:
+		t, err = readFolder(path, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("format: %s: %w", path, err)
+	}
+	return t.dataset(path, o)
+}
+
+// ReadCSV reads a dataset from comma-separated text, packed by gzip or not, and
+// gives it a name.
+func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	text, err := unpack(io.NopCloser(r), false)
+	if err != nil {
+		return nil, fmt.Errorf("format: %s: %w", name, err)
+	}
+	defer text.Close()
+	t, err := parseCSV(text, o)
+	if err != nil {
+		return nil, fmt.Errorf("format: %s: %w", name, err)
+	}
+	return t.dataset(name, o)
+}
+
+// formatOf returns the format asked for, else what the path is.
+func formatOf(path string, asked Format) (Format, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case asked != "":
+		return asked, nil
+	case info.IsDir():
+		return Folder, nil
+	}
+	return formatOfName(path)
+}
+
+// formatOfName returns the format that a file's name promises.
+func formatOfName(path string) (Format, error) {
+	name := strings.ToLower(filepath.Base(path))
+	switch filepath.Ext(strings.TrimSuffix(name, ".gz")) {
+	case ".svmlight", ".libsvm", ".svm":
+		return SVMLight, nil
+	case ".csv":
+		return CSV, nil
+	case ".tsv":
+		return TSV, nil
+	}
+	switch filepath.Ext(name) {
+	case ".npy":
+		return NPY, nil
+	case ".npz":
+		return NPZ, nil
+	case ".mat":
+		return MAT, nil
+	}
+	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy, .npz or .mat, or the format be given", path, data.ErrFormat)
+}
+
+func readText(path string, o Options, parse func(io.Reader, Options) (*table, error)) (*table, error) {
+	f, err := openText(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return parse(f, o)
+}
+
+func readBinary(path string, o Options, parse func(io.ReaderAt, int64, Options) (*table, error)) (*table, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return parse(f, info.Size(), o)
+}
+
+// table is what a reader finds in a file, before labels become classes.
+type table struct {
+	x data.Matrix
+	// wider says that x may have more columns than the file shows.
+	wider bool
+	label values
+	// group is empty if the file has no groups.
+	group values
+	// kind is set if the file says whether the labels are classes.
+	kind                      data.Kind
+	classes, groups, features []string
+	steps                     []data.Step
+}
+
+const (
+	// columnsPerEntry is how many columns sparse features may have for each
+	// entry. Hashed words and the widest public datasets have fewer than one.
+	columnsPerEntry = 64
+	// freeColumns is what they may have however few entries there are.
+	freeColumns = 1 << 24
+)
+
+// checkWidth refuses features whose width alone, which a few bytes can claim,
+// would fill the memory of whatever keeps a number for each column.
+func (t *table) checkWidth(o Options) error {
+	x, sparse := t.x.(*data.CSR)
+	limit := max(freeColumns, columnsPerEntry*t.x.NNZ(), o.Columns, len(t.features))
+	if !sparse || x.Cols() <= limit {
+		return nil
+	}
+	return fmt.Errorf("%w: %d columns for %d entries; if that is right, give the number of columns", data.ErrInvalid, x.Cols(), x.NNZ())
+}
+
+// dataset turns the table into a dataset and checks it.
+func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
+	if err := t.readNames(o); err != nil {
+		return nil, err
+	}
+	if err := t.checkWidth(o); err != nil {
+		return nil, fmt.Errorf("format: %s: %w", path, err)
+	}
+	d := &data.Dataset{Name: path, X: t.x, Features: t.features, Steps: t.steps}
+	if err := setLabels(d, &t.label, t.classes, cmp.Or(o.Kind, t.kind)); err != nil {
+		return nil, fmt.Errorf("format: %s: label: %w", path, err)
+	}
+	if t.group.len() > 0 {
+		if err := setGroups(d, &t.group, t.groups); err != nil {
+			return nil, fmt.Errorf("format: %s: group: %w", path, err)
+		}
+	}
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// readNames reads the names that come in files of their own.
+func (t *table) readNames(o Options) (err error) {
+	if o.ClassNames != "" {
+		if t.classes, err = readNames(o.ClassNames); err != nil {
+			return err
+		}
+	}
+	if o.FeatureNames != "" {
+		if t.features, err = readNames(o.FeatureNames); err != nil {
+			return err
+		}
+	}
+	if x, ok := t.x.(*data.CSR); ok && t.wider {
+		t.x = x.Widened(len(t.features))
+	}
+	return nil
+}
+
+// Open reads a dataset from a file or folder that says all of itself. It is
+// Read with the zero ReadOptions.
+func Open(path string) (*data.Dataset, error) { return Read(path, Options{}) }

@@ -1,0 +1,132 @@
+package data_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
+	"l2mt/data/format"
+	"l2mt/data/progress"
+)
+
+// newsgroups is the paper's first dataset, as word counts.
+func newsgroups(t testing.TB) *data.Dataset {
+	t.Helper()
+	d, err := format.Read(datatest.Path(t, "20newsgroups", "20newsgroups.svmlight.gz"), format.Options{
+		FeatureNames: datatest.Path(t, "20newsgroups", "vocabulary.txt.gz"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func with(t testing.TB, d *data.Dataset, steps ...data.Step) *data.Dataset {
+	t.Helper()
+	for _, s := range steps {
+		var err error
+		if d, err = d.With(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+func fit(t testing.TB, kind string, d *data.Dataset) data.Step {
+	t.Helper()
+	s, err := data.FitStep(kind, d.X, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// weighed drops stop words and rare words and weighs the others.
+func weighed(t testing.TB, d *data.Dataset) *data.Dataset {
+	t.Helper()
+	terms, err := data.SelectTerms(d.X, d.Features, nil, data.TextOptions{MinDocuments: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d = with(t, d, terms)
+	for _, kind := range []string{data.StepTFIDF, data.StepUnit} {
+		d = with(t, d, fit(t, kind, d))
+	}
+	return d
+}
+
+// A prototype found 23.5 entries a row with stop words of its own.
+func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
+	d := weighed(t, newsgroups(t))
+	s, err := data.SelectByRidge(context.Background(), d, nil, data.RidgeOptions{K: 1000}, progress.Silent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	selected := with(t, d, s)
+	selected = with(t, selected, fit(t, data.StepUnit, selected))
+	if perRow := float64(selected.X.NNZ()) / float64(selected.X.Rows()); perRow < 22.5 || perRow > 24.5 {
+		t.Errorf("%.2f entries a row of %d features", perRow, selected.X.Cols())
+	}
+	for _, word := range []string{"god", "windows", "car", "hockey", "encryption"} {
+		if !slices.Contains(selected.Features, word) {
+			t.Errorf("the word %q is not among the features", word)
+		}
+	}
+}
+
+func BenchmarkSelectByRidge(b *testing.B) {
+	d := newsgroups(b)
+	for _, c := range []struct {
+		name string
+		d    *data.Dataset
+	}{{"tfidf", weighed(b, d)}, {"counts", d}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := data.SelectByRidge(context.Background(), c.d, nil, data.RidgeOptions{K: 1000}, progress.Silent()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkLabelGraphsOfNewsgroups makes the graphs of six class pairs of
+// 20newsgroups, 30 % of their rows, in the 1,000 most frequent words.
+func BenchmarkLabelGraphsOfNewsgroups(b *testing.B) {
+	d := newsgroups(b)
+	documents := fit(b, data.StepTFIDF, d).Frequency
+	columns := make([]int, len(documents))
+	for j := range columns {
+		columns[j] = j
+	}
+	slices.SortStableFunc(columns, func(i, j int) int { return documents[j] - documents[i] })
+	columns = columns[:1000]
+	slices.Sort(columns)
+	x := with(b, d, data.Step{Kind: data.StepSelect, Cols: d.X.Cols(), Columns: columns}).X
+	var tasks []data.Matrix
+	var classes [][]int32
+	for pair := int32(0); pair < 12; pair += 2 {
+		var rows []int
+		for _, r := range data.Stream(1, "benchmark", uint64(pair)).Perm(x.Rows()) {
+			if d.Label[r]/2*2 == pair {
+				rows = append(rows, r)
+			}
+		}
+		rows = rows[:len(rows)*3/10]
+		class := make([]int32, len(rows))
+		for i, r := range rows {
+			class[i] = d.Label[r] % 2
+		}
+		tasks, classes = append(tasks, x.Take(rows)), append(classes, class)
+	}
+	for b.Loop() {
+		for i := range tasks {
+			if _, err := data.NewLabelGraph(tasks[i], classes[i], 6); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package safetensors_test
+
+import (
+	"fmt"
+
+	"l2mt/data/safetensors"
+)
+
+func Example() {
+	file, err := safetensors.Encode([]safetensors.Tensor{
+		{Name: "W", DType: safetensors.F32, Shape: []int{2, 2}, Value: []float64{1, 2, 3, 4}},
+	}, map[string]string{"step": "12"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tensors, metadata, err := safetensors.Decode(file)
+	fmt.Println(tensors[0].Name, tensors[0].Shape, tensors[0].Value, metadata["step"], err)
+	_, _, err = safetensors.Decode(file[:len(file)-1])
+	fmt.Println(err)
+	// Output:
+	// W [2 2] [1 2 3 4] 12 <nil>
+	// safetensors: malformed safetensors file: tensor "W": data at bytes 0 to 16 of 15; it must begin at 0
+}

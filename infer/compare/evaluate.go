@@ -1,0 +1,313 @@
+package compare
+
+// The comparison of the paper's section 5: on every test problem, the network
+// against multitask models whose hyperparameters are tuned on validation rows.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/progress"
+	"l2mt/infer"
+	"l2mt/infer/solve"
+	"l2mt/model/multitask"
+)
+
+// The names of two methods in outcomes and tables.
+const (
+	L2MT = "l2mt"
+	STL  = "stl"
+)
+
+// Variant is a way to use a model or the network.
+type Variant string
+
+// The variants.
+const (
+	// Plain is the model with all hyperparameters tuned, and for the network
+	// Fit with its defaults.
+	Plain Variant = ""
+	// Refitted takes the covariance of the plain model and fits W and b anew
+	// with Lambda1 tuned for it.
+	Refitted Variant = "refit"
+	// Pooled fits the tasks of the problem together with those of the training
+	// problems.
+	Pooled Variant = "pooled"
+	// Unscaled is the network's covariance with rho as the network says.
+	Unscaled Variant = "unscaled"
+	// Unrefined is the network's covariance with a multiple of rho, but no
+	// steps of refinement.
+	Unrefined Variant = "unrefined"
+	// Untaught is refinement that starts from I/m instead of what the network
+	// says.
+	Untaught Variant = "untaught"
+)
+
+// EvaluateOptions control Evaluate. The zero value compares with the paper's
+// ten models.
+type EvaluateOptions struct {
+	// Models are the multitask models; default multitask.Baselines().
+	// Single-task learning is always among them, because errors are relative to
+	// its error.
+	Models []multitask.Model
+	// Refit asks for the refitted variant of every model too.
+	Refit bool
+	// Pool holds training problems; with any, the pooled variant of every model
+	// is made too.
+	Pool []*data.ProblemData
+	// Tune controls the choice of hyperparameters. Its STL, Workers and
+	// Progress are not used.
+	Tune multitask.TuneOptions
+	// Workers is the number of fits made at a time; the outcomes do not depend
+	// on it. 0 means 1.
+	Workers int
+	// Journal keeps the outcomes and has those made before. Nil keeps nothing.
+	Journal *Journal
+	// Progress hears of every fit. Nil means nobody.
+	Progress progress.Reporter
+}
+
+func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
+	stl, err := multitask.Lookup(STL)
+	if err != nil {
+		return o, err
+	}
+	if o.Models == nil {
+		o.Models = multitask.Baselines()
+	}
+	models := []multitask.Model{stl}
+	for _, m := range o.Models {
+		if !slices.ContainsFunc(models, func(other multitask.Model) bool { return other.Info().Name == m.Info().Name }) {
+			models = append(models, m)
+		}
+	}
+	o.Models = models
+	o.Tune.STL, o.Tune.Workers, o.Tune.Progress = nil, 1, nil
+	o.Progress = cmp.Or(o.Progress, progress.Silent())
+	o.Journal = cmp.Or(o.Journal, newJournal())
+	return o, nil
+}
+
+// Evaluate solves every problem with every model, and with the network unless
+// that is nil. All choices are made on validation rows. Where the network has a
+// head, the features that it makes are those of all models. The outcomes come
+// problem by problem in the order of the models, the network last.
+func Evaluate(ctx context.Context, n *solve.Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
+	o, err := o.defaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Check(problems); err != nil {
+		return nil, err
+	}
+	given := problems
+	if n != nil {
+		if problems, err = n.FeaturesOf(given); err != nil {
+			return nil, err
+		}
+		if o.Pool, err = n.FeaturesOf(o.Pool); err != nil {
+			return nil, err
+		}
+	}
+	cells := o.cells(n, given, problems)
+	missing := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.finished(o.Journal) })
+	if len(missing) > 0 {
+		o.Progress.Start("evaluating", len(missing))
+		defer o.Progress.Finish()
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, o.Workers))
+	for _, c := range missing {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			outcomes, err := c.run(ctx)
+			if err != nil {
+				return fmt.Errorf("compare: %s on problem %q: %w", c.model, c.problem.Name, err)
+			}
+			if err := o.Journal.add(outcomes); err != nil {
+				return err
+			}
+			o.Progress.Advance(1, c.model+" on "+c.problem.Name)
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var outcomes []Outcome
+	for _, c := range cells {
+		for _, v := range c.variants {
+			outcome, _ := o.Journal.get(c.problem.Name, c.model, v)
+			outcomes = append(outcomes, outcome)
+		}
+	}
+	return outcomes, nil
+}
+
+// Check reports what keeps problems from being evaluated: names that are not
+// unique, and tasks without validation or test rows, in the pool too.
+func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
+	names := map[string]bool{}
+	for _, p := range problems {
+		if names[p.Name] {
+			return fmt.Errorf("compare: problem %q: %w: there are two of that name", p.Name, infer.ErrInvalid)
+		}
+		names[p.Name] = true
+	}
+	for _, p := range slices.Concat(problems, o.Pool) {
+		for _, t := range p.Tasks {
+			switch {
+			case len(t.ValidationSet.Y) == 0:
+				return fmt.Errorf("compare: problem %q, task %q: %w: it has no validation rows, on which hyperparameters are chosen", p.Name, t.Name, infer.ErrInvalid)
+			case len(t.TestSet.Y) == 0:
+				return fmt.Errorf("compare: problem %q, task %q: %w: it has no test rows, on which errors are measured", p.Name, t.Name, infer.ErrInvalid)
+			}
+		}
+	}
+	return nil
+}
+
+// cell is one piece of work: the outcomes of some variants of one model on one
+// problem.
+type cell struct {
+	problem  *data.ProblemData
+	model    string
+	variants []Variant
+	run      func(ctx context.Context) ([]Outcome, error)
+}
+
+func (c cell) finished(j *Journal) bool {
+	return !slices.ContainsFunc(c.variants, func(v Variant) bool {
+		_, ok := j.get(c.problem.Name, c.model, v)
+		return !ok
+	})
+}
+
+// cells are the work on problems as they were given, which the network takes,
+// and with the features that it makes of them, which the models take.
+func (o EvaluateOptions) cells(n *solve.Network, given, problems []*data.ProblemData) (cells []cell) {
+	for i, p := range problems {
+		for _, m := range o.Models {
+			cells = append(cells, o.plain(m, p))
+			if len(o.Pool) > 0 && m.Info().Name != STL {
+				cells = append(cells, o.pooled(m, p))
+			}
+		}
+		if n != nil {
+			cells = append(cells, o.network(n, given[i]))
+		}
+	}
+	return cells
+}
+
+// plain tunes a model, and refits its covariance where that is asked for.
+// Single-task learning is its own refit.
+func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
+	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Plain}}
+	if o.Refit && c.model != STL {
+		c.variants = append(c.variants, Refitted)
+	}
+	c.run = func(ctx context.Context) ([]Outcome, error) {
+		tuned, err := multitask.Tune(ctx, m, p, o.Tune)
+		if err != nil {
+			return nil, err
+		}
+		outcomes := []Outcome{c.outcome(Plain, tuned)}
+		if len(c.variants) > 1 {
+			refitted, err := multitask.Refit(ctx, tuned.Omega, p, o.Tune)
+			if err != nil {
+				return nil, fmt.Errorf("refit: %w", err)
+			}
+			outcomes = append(outcomes, c.outcome(Refitted, refitted))
+		}
+		return outcomes, nil
+	}
+	return c
+}
+
+// pooled tunes a model on the tasks of the problem and of the training problems
+// together. Single-task learning would gain nothing.
+func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
+	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Pooled}}
+	c.run = func(ctx context.Context) ([]Outcome, error) {
+		all, first, err := multitask.Pool(append([]*data.ProblemData{p}, o.Pool...)...)
+		if err != nil {
+			return nil, err
+		}
+		tuned, err := multitask.Tune(ctx, m, all, o.Tune)
+		if err != nil {
+			return nil, fmt.Errorf("pooled: %w", err)
+		}
+		seconds := tuned.Seconds
+		if tuned, err = multitask.Report(tuned.Result.Share(first[0], len(p.Tasks)), p, nil); err != nil {
+			return nil, fmt.Errorf("pooled: %w", err)
+		}
+		tuned.Seconds = seconds
+		return []Outcome{c.outcome(Pooled, tuned)}, nil
+	}
+	return c
+}
+
+// network solves the problem with the network.
+func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
+	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Unrefined, Unscaled, Untaught}}
+	c.run = func(ctx context.Context) ([]Outcome, error) {
+		e, err := n.Embed(p)
+		if err != nil {
+			return nil, err
+		}
+		plain, err := e.Fit(ctx, solve.FitOptions{Tune: o.Tune})
+		if err != nil {
+			return nil, err
+		}
+		untaught, err := e.Fit(ctx, solve.FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
+		if err != nil {
+			return nil, err
+		}
+		// The multiples of rho that the plain fit tried serve two more variants.
+		unscaled, scaling := plain.Start, 0.0
+		for _, t := range plain.Tried[:len(solve.Scales)] {
+			scaling += t.Seconds()
+			if t.Scale == 1 {
+				unscaled = t
+			}
+		}
+		outcome := func(v Variant, t solve.Candidate, seconds float64) Outcome {
+			outcome := c.outcome(v, t.Tuned)
+			outcome.Scale, outcome.Step, outcome.Seconds = Float(t.Scale), t.Step, e.Seconds+seconds
+			return outcome
+		}
+		return []Outcome{
+			outcome(Plain, plain.Candidate, plain.Fitting),
+			outcome(Unrefined, plain.Start, scaling),
+			outcome(Unscaled, unscaled, unscaled.Seconds()),
+			outcome(Untaught, untaught.Candidate, untaught.Fitting),
+		}, nil
+	}
+	return c
+}
+
+func (c cell) outcome(v Variant, t *multitask.Tuned) Outcome {
+	return Outcome{
+		Problem: c.problem.Name, Model: c.model, Variant: v, Params: t.Params, Omega: Entries(t.Omega),
+		Validation: t.Validation, Test: t.Test, Seconds: t.Seconds,
+	}
+}
+
+// Entries writes out a covariance, row by row.
+func Entries(a *mat.SymDense) [][]float64 {
+	rows := make([][]float64, a.SymmetricDim())
+	for i := range rows {
+		rows[i] = mat.Row(nil, i, a)
+	}
+	return rows
+}

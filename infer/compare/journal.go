@@ -1,0 +1,157 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"l2mt/infer"
+	"l2mt/model/multitask"
+)
+
+// Outcome is what one method came to on one problem.
+type Outcome struct {
+	// Problem is the name of the problem.
+	Problem string `json:"problem"`
+	// Model is the name of the multitask model, or L2MT.
+	Model string `json:"model"`
+	// Variant is how the model was used.
+	Variant Variant `json:"variant,omitempty"`
+	// Params are the hyperparameters that the validation rows chose.
+	Params multitask.Params `json:"params"`
+	// Scale is the multiple of rho that they chose, for L2MT only.
+	Scale Float `json:"scale,omitzero"`
+	// Step is the step of refinement that they chose, for L2MT only.
+	Step int `json:"step,omitempty"`
+	// Omega is the covariance, with trace 1.
+	Omega [][]float64 `json:"omega"`
+	// Validation and Test are the errors on these rows. Nothing but the report
+	// depends on the test rows.
+	Validation multitask.Errors `json:"validation"`
+	Test       multitask.Errors `json:"test"`
+	// Seconds is the time that it took beyond the outcome it starts from.
+	Seconds float64 `json:"seconds"`
+}
+
+// Journal keeps the outcomes of an evaluation as they come, so that an
+// interrupted one can go on: a file with one JSON object a line, which is only
+// appended to. One process at a time may have it open.
+type Journal struct {
+	mu   sync.Mutex
+	file *os.File // nil keeps nothing
+	size int64    // of the whole lines
+	torn bool
+	done map[outcomeKey]Outcome
+}
+
+type outcomeKey struct {
+	problem, model string
+	variant        Variant
+}
+
+func newJournal() *Journal { return &Journal{done: map[outcomeKey]Outcome{}} }
+
+// OpenJournal opens a journal, or creates it. A last line that was cut off
+// while it was written is dropped.
+func OpenJournal(path string) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("compare: journal: %w", err)
+	}
+	j := newJournal()
+	j.file = file
+	if err := j.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("compare: journal: %s: %w", path, err), file.Close())
+	}
+	return j, nil
+}
+
+func (j *Journal) open() error {
+	if err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("another process is writing it: %w", err)
+	}
+	raw, err := os.ReadFile(j.file.Name())
+	if err != nil {
+		return err
+	}
+	number := 0
+	for line := range bytes.Lines(raw) {
+		number++
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			j.torn = true
+			break
+		}
+		var o Outcome
+		if err := json.Unmarshal(line, &o); err != nil || o.Problem == "" || o.Model == "" {
+			return fmt.Errorf("line %d: %w: it is not an outcome as this program writes it; cut it out, and it is made again (%v)", number, infer.ErrInvalid, err)
+		}
+		j.done[o.key()] = o
+		j.size += int64(len(line))
+	}
+	return j.cut()
+}
+
+// cut ends the file behind its last whole line.
+func (j *Journal) cut() error {
+	if err := j.file.Truncate(j.size); err != nil {
+		return err
+	}
+	_, err := j.file.Seek(j.size, 0)
+	return err
+}
+
+// Torn reports whether a torn last line was dropped.
+func (j *Journal) Torn() bool { return j.torn }
+
+// Len is the number of outcomes kept.
+func (j *Journal) Len() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.done)
+}
+
+// Close ends the writing.
+func (j *Journal) Close() error {
+	if err := errors.Join(j.file.Sync(), j.file.Close()); err != nil {
+		return fmt.Errorf("compare: journal: %w", err)
+	}
+	return nil
+}
+
+func (o Outcome) key() outcomeKey { return outcomeKey{o.Problem, o.Model, o.Variant} }
+
+func (j *Journal) get(problem, model string, v Variant) (Outcome, bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	o, ok := j.done[outcomeKey{problem, model, v}]
+	return o, ok
+}
+
+// add keeps outcomes. What a full disk leaves of a line is cut off again.
+func (j *Journal) add(outcomes []Outcome) error {
+	var text []byte
+	for _, o := range outcomes {
+		line, err := json.Marshal(o)
+		if err != nil {
+			return fmt.Errorf("compare: journal: %w", err)
+		}
+		text = append(append(text, line...), '\n')
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file != nil {
+		if _, err := j.file.Write(text); err != nil {
+			return fmt.Errorf("compare: journal: %w", errors.Join(err, j.cut()))
+		}
+		j.size += int64(len(text))
+	}
+	for _, o := range outcomes {
+		j.done[o.key()] = o
+	}
+	return nil
+}

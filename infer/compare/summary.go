@@ -1,0 +1,300 @@
+package compare
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/infer"
+	"l2mt/model/multitask"
+)
+
+// Float is a number that may be undefined. JSON has no such numbers: it is
+// null there if it is NaN, and the text "+Inf" or "-Inf" if it is infinite.
+type Float float64
+
+// MarshalJSON writes the number.
+func (f Float) MarshalJSON() ([]byte, error) {
+	switch v := float64(f); {
+	case math.IsNaN(v):
+		return []byte("null"), nil
+	case math.IsInf(v, 0):
+		return json.Marshal(strconv.FormatFloat(v, 'g', -1, 64))
+	default:
+		return json.Marshal(v)
+	}
+}
+
+// UnmarshalJSON reads the number.
+func (f *Float) UnmarshalJSON(raw []byte) error {
+	switch string(raw) {
+	case "null":
+		*f = Float(math.NaN())
+		return nil
+	case `"+Inf"`:
+		*f = Float(math.Inf(1))
+		return nil
+	case `"-Inf"`:
+		*f = Float(math.Inf(-1))
+		return nil
+	}
+	return json.Unmarshal(raw, (*float64)(f))
+}
+
+// Table compares methods over problems.
+type Table struct {
+	// Problems names the problems.
+	Problems []string `json:"problems"`
+	// Best is the title of the model with the least mean test error, which is
+	// what the network has to beat.
+	Best string `json:"best_model"`
+	// Rows has the methods, least relative error first.
+	Rows []Row `json:"rows"`
+}
+
+// Row is one method in a table. Errors are relative to single-task learning.
+type Row struct {
+	// Title names the method for people, Model and Variant for programs.
+	Title   string  `json:"title"`
+	Model   string  `json:"model"`
+	Variant Variant `json:"variant,omitempty"`
+	// Error is the mean test error, and Relative that over the mean test error
+	// of single-task learning, as in the paper's tables.
+	Error    float64 `json:"error"`
+	Relative Float   `json:"relative"`
+	// PerProblem is the mean of the relative errors of the problems, and
+	// StandardError its standard error. Problems on which single-task learning
+	// makes no error are left out.
+	PerProblem    Float `json:"per_problem"`
+	StandardError Float `json:"standard_error"`
+	// AgainstSTL and AgainstBest compare with single-task learning and with the
+	// best model.
+	AgainstSTL  Paired `json:"against_stl"`
+	AgainstBest Paired `json:"against_best"`
+	// Pooled counts the problems on which the pooled fit had the lower
+	// validation error and was taken.
+	Pooled int `json:"pooled,omitempty"`
+	// Validation and Test are the mean errors problem by problem.
+	Validation []float64 `json:"validation"`
+	Test       []float64 `json:"test"`
+	// Seconds is the mean time for a problem.
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// Paired compares a method with another, problem by problem.
+type Paired struct {
+	// Difference is the mean difference of the test errors over the mean error
+	// of single-task learning, the difference of the two Relatives;
+	// StandardError is its standard error. Negative is better.
+	Difference    Float `json:"difference"`
+	StandardError Float `json:"standard_error"`
+	// P is the two-sided p value of Wilcoxon's signed-rank test.
+	P float64 `json:"p"`
+	// Wins, Ties and Losses count problems.
+	Wins   int `json:"wins"`
+	Ties   int `json:"ties"`
+	Losses int `json:"losses"`
+}
+
+// Summarise makes the table of outcomes. Every method must have an outcome on
+// every problem, and single-task learning must be among them.
+//
+// Where a model was also pooled, its row has on each problem the fit with the
+// lower validation error. The paper takes the one with the lower test error,
+// which cannot be known in use. Two more rows choose, on each problem, the
+// model with the lowest validation error, plain and refitted: the strongest
+// rival that does not look at test rows.
+func Summarise(outcomes []Outcome) (*Table, error) {
+	problems, methods, err := collate(outcomes)
+	if err != nil {
+		return nil, err
+	}
+	var stl *method
+	var models, plain, refitted, networks []*method
+	for _, m := range methods {
+		switch {
+		case m.Variant == Pooled:
+			continue // taken together with the plain one
+		case m.Model == L2MT:
+			networks = append(networks, m)
+			continue
+		case m.Variant == Refitted:
+			refitted = append(refitted, m.after(find(methods, m.Model, Plain)))
+			models = append(models, m)
+			continue
+		case m.Model == STL:
+			stl = m
+			refitted = append(refitted, m)
+		}
+		if pooled := find(methods, m.Model, Pooled); pooled != nil {
+			m = choose(m.Title+", own or pooled", m.Model, m.Variant, m, pooled)
+		}
+		plain, models = append(plain, m), append(models, m)
+	}
+	if stl == nil {
+		return nil, fmt.Errorf("compare: table: %w: there are no outcomes of %q, to which errors are relative", infer.ErrInvalid, STL)
+	}
+	best := slices.MinFunc(models, func(a, b *method) int { return cmp.Compare(a.Error, b.Error) })
+	rows := models
+	if len(plain) > 1 {
+		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(plain)), "best", Plain, plain...))
+	}
+	if len(refitted) > 1 {
+		rows = append(rows, choose(fmt.Sprintf("best of %d refitted, by validation", len(refitted)), "best", Refitted, refitted...))
+	}
+	rows = append(rows, networks...)
+	table := &Table{Problems: problems, Best: best.Title}
+	for _, m := range rows {
+		m.compare(stl, best)
+		table.Rows = append(table.Rows, m.Row)
+	}
+	slices.SortStableFunc(table.Rows, func(a, b Row) int { return cmp.Compare(a.Error, b.Error) })
+	return table, nil
+}
+
+// method is a row in the making.
+type method struct {
+	Row
+	seconds []float64
+}
+
+// collate brings the outcomes of every method together, problems and methods
+// in the order of their first outcomes.
+func collate(outcomes []Outcome) (problems []string, methods []*method, err error) {
+	for _, o := range outcomes {
+		if !slices.Contains(problems, o.Problem) {
+			problems = append(problems, o.Problem)
+		}
+		m := find(methods, o.Model, o.Variant)
+		if m == nil {
+			m = &method{Row: Row{Title: title(o.Model, o.Variant), Model: o.Model, Variant: o.Variant}}
+			methods = append(methods, m)
+		}
+		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
+			return nil, nil, fmt.Errorf("compare: table: %w: the outcomes of %s do not take each problem once, in the order of the others: there is one of problem %q in place %d", infer.ErrInvalid, m.Title, o.Problem, i)
+		}
+		m.Validation, m.Test = append(m.Validation, o.Validation.Mean), append(m.Test, o.Test.Mean)
+		m.seconds = append(m.seconds, o.Seconds)
+	}
+	for _, m := range methods {
+		if len(m.Test) < len(problems) {
+			return nil, nil, fmt.Errorf("compare: table: %w: there is no outcome of %s on problem %q", infer.ErrInvalid, m.Title, problems[len(m.Test)])
+		}
+		m.finish()
+	}
+	return problems, methods, nil
+}
+
+// finish sets the means.
+func (m *method) finish() {
+	m.Error, m.Seconds = stat.Mean(m.Test, nil), stat.Mean(m.seconds, nil)
+}
+
+func find(methods []*method, model string, v Variant) *method {
+	i := slices.IndexFunc(methods, func(m *method) bool { return m.Model == model && m.Variant == v })
+	if i < 0 {
+		return nil
+	}
+	return methods[i]
+}
+
+func title(model string, v Variant) string {
+	name := model
+	if model == L2MT {
+		name = "L2MT"
+	} else if m, err := multitask.Lookup(model); err == nil {
+		name = m.Info().Title
+	}
+	switch v {
+	case Refitted:
+		return name + ", refitted"
+	case Unscaled:
+		return name + ", rho as it is"
+	case Unrefined:
+		return name + ", not refined"
+	case Untaught:
+		return name + ", refined without the network"
+	}
+	return name
+}
+
+// after adds the time of the method that this one starts from.
+func (m *method) after(first *method) *method {
+	if first != nil {
+		floats.Add(m.seconds, first.seconds)
+		m.finish()
+	}
+	return m
+}
+
+// choose takes on each problem the method with the lowest validation error, the
+// first of equals. It takes the time of all.
+func choose(title, model string, v Variant, from ...*method) *method {
+	m := &method{Row: Row{Title: title, Model: model, Variant: v}}
+	for i := range from[0].Test {
+		taken, seconds := from[0], 0.0
+		for _, f := range from {
+			seconds += f.seconds[i]
+			if f.Validation[i] < taken.Validation[i] {
+				taken = f
+			}
+		}
+		if taken.Variant == Pooled {
+			m.Pooled++
+		}
+		m.Validation, m.Test = append(m.Validation, taken.Validation[i]), append(m.Test, taken.Test[i])
+		m.seconds = append(m.seconds, seconds)
+	}
+	m.finish()
+	return m
+}
+
+// compare fills in what is relative to others.
+func (m *method) compare(stl, best *method) {
+	m.Relative = Float(m.Error / stl.Error)
+	var ratios []float64
+	for i, e := range m.Test {
+		if stl.Test[i] > 0 {
+			ratios = append(ratios, e/stl.Test[i])
+		}
+	}
+	m.PerProblem, m.StandardError = meanOf(ratios)
+	m.AgainstSTL, m.AgainstBest = m.against(stl, stl.Error), m.against(best, stl.Error)
+}
+
+// rounding is what errors are rounded to before they are compared, so that
+// means that differ only in the order of their sums tie.
+const rounding = 1e-12
+
+func (m *method) against(other *method, unit float64) (p Paired) {
+	var relative, rounded []float64
+	for i, e := range m.Test {
+		relative = append(relative, (e-other.Test[i])/unit)
+		d := math.Round((e - other.Test[i]) / rounding)
+		switch {
+		case d < 0:
+			p.Wins++
+		case d == 0:
+			p.Ties++
+		default:
+			p.Losses++
+		}
+		rounded = append(rounded, d)
+	}
+	p.Difference, p.StandardError = meanOf(relative)
+	p.P = Wilcoxon(rounded)
+	return p
+}
+
+// meanOf returns the mean and its standard error, each NaN if there are too few
+// values for it.
+func meanOf(values []float64) (mean, deviation Float) {
+	m, sd := stat.MeanStdDev(values, nil)
+	return Float(m), Float(sd / math.Sqrt(float64(len(values))))
+}

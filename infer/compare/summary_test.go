@@ -1,0 +1,179 @@
+package compare
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/infer"
+	"l2mt/infer/solve/solvetest"
+	"l2mt/model/multitask"
+)
+
+// results makes outcomes of one method on problems p, q, r, ..., each with a
+// validation error, a test error and 2 seconds.
+func results(model string, v Variant, errors ...[2]float64) []Outcome {
+	var list []Outcome
+	for i, e := range errors {
+		list = append(list, Outcome{
+			Problem: string(rune('p' + i)), Model: model, Variant: v, Seconds: 2,
+			Validation: multitask.Errors{Mean: e[0]}, Test: multitask.Errors{Mean: e[1]},
+		})
+	}
+	return list
+}
+
+func summarise(t *testing.T, outcomes ...[]Outcome) *Table {
+	t.Helper()
+	table, err := Summarise(slices.Concat(outcomes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func row(t *testing.T, table *Table, model string, v Variant) Row {
+	t.Helper()
+	i := slices.IndexFunc(table.Rows, func(r Row) bool { return r.Model == model && r.Variant == v })
+	if i < 0 {
+		t.Fatalf("there is no row of %s %q", model, v)
+	}
+	return table.Rows[i]
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-12) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// A table worked out by hand.
+func TestTableByHand(t *testing.T) {
+	table := summarise(t,
+		results(STL, Plain, [2]float64{0.3, 0.2}, [2]float64{0.3, 0.4}, [2]float64{0.3, 0.3}),
+		results("mtrl", Plain, [2]float64{0.2, 0.1}, [2]float64{0.4, 0.4}, [2]float64{0.3, 0.1}),
+		results(L2MT, Plain, [2]float64{0.2, 0.1}, [2]float64{0.2, 0.3}, [2]float64{0.2, 0.6}),
+	)
+	if table.Best != "MTRL" || !slices.Equal(table.Problems, []string{"p", "q", "r"}) {
+		t.Errorf("best %q on %v", table.Best, table.Problems)
+	}
+	var order []string
+	for _, r := range table.Rows {
+		order = append(order, r.Title)
+	}
+	if want := []string{"MTRL", "best of 2 by validation", "STL", "L2MT"}; !slices.Equal(order, want) {
+		t.Errorf("rows %q, want %q", order, want)
+	}
+	m := row(t, table, "mtrl", Plain)
+	near(t, "error", m.Error, 0.2)
+	near(t, "relative error", float64(m.Relative), 2./3) // 0.6 over 0.9
+	near(t, "error per problem", float64(m.PerProblem), (1./2+1+1./3)/3)
+	mean := (1./2 + 1 + 1./3) / 3
+	square := (1./2-mean)*(1./2-mean) + (1-mean)*(1-mean) + (1./3-mean)*(1./3-mean)
+	near(t, "standard error", float64(m.StandardError), math.Sqrt(square/2/3))
+	near(t, "difference to STL", float64(m.AgainstSTL.Difference), 2./3-1)
+	if a := m.AgainstSTL; a.Wins != 2 || a.Ties != 1 || a.Losses != 0 || a.P != 0.5 { // two differences of one sign: 2/4
+		t.Errorf("MTRL against STL: %+v", a)
+	}
+	n := row(t, table, L2MT, Plain)
+	near(t, "difference of L2MT to the best", float64(n.AgainstBest.Difference), (1.0-0.6)/0.9)
+	if a := n.AgainstBest; a.Wins != 1 || a.Ties != 1 || a.Losses != 1 {
+		t.Errorf("L2MT against MTRL: %+v", a)
+	}
+	near(t, "seconds", n.Seconds, 2)
+}
+
+// What is chosen is chosen by validation errors, however bad for the test
+// error, and costs the time of all that was tried.
+func TestChoicesAreByValidation(t *testing.T) {
+	table := summarise(t,
+		results(STL, Plain, [2]float64{0.3, 0.3}, [2]float64{0.1, 0.5}),
+		results("mtrl", Plain, [2]float64{0.2, 0.4}, [2]float64{0.2, 0.1}),
+		results("mtrl", Refitted, [2]float64{0.5, 0.1}, [2]float64{0.05, 0.6}),
+		results("mtrl", Pooled, [2]float64{0.1, 0.7}, [2]float64{0.2, 0.05}),
+	)
+	for _, c := range []struct {
+		model   string
+		variant Variant
+		title   string
+		test    []float64
+		seconds float64
+		pooled  int
+	}{
+		{"mtrl", Plain, "MTRL, own or pooled", []float64{0.7, 0.1}, 4, 1}, // of equals its own
+		{"mtrl", Refitted, "MTRL, refitted", []float64{0.1, 0.6}, 4, 0},
+		{"best", Plain, "best of 2 by validation", []float64{0.7, 0.5}, 6, 0},
+		{"best", Refitted, "best of 2 refitted, by validation", []float64{0.3, 0.6}, 6, 0},
+	} {
+		r := row(t, table, c.model, c.variant)
+		if r.Title != c.title || !slices.Equal(r.Test, c.test) || r.Seconds != c.seconds || r.Pooled != c.pooled {
+			t.Errorf("%s: %+v, want the title %q, the errors %v, %v s, pooled %d times", c.model, r, c.title, c.test, c.seconds, c.pooled)
+		}
+	}
+}
+
+// Problems on which single-task learning makes no error have no relative error;
+// they count in the ratio of the means and in the differences.
+func TestTableWithoutErrors(t *testing.T) {
+	table := summarise(t,
+		results(STL, Plain, [2]float64{0, 0}, [2]float64{0.3, 0.4}),
+		results("mtrl", Plain, [2]float64{0, 0.1}, [2]float64{0.2, 0.2}),
+	)
+	m := row(t, table, "mtrl", Plain)
+	near(t, "relative error", float64(m.Relative), 0.75)
+	near(t, "error per problem", float64(m.PerProblem), 0.5)
+	if !math.IsNaN(float64(m.StandardError)) {
+		t.Errorf("the standard error of one ratio is %v", m.StandardError)
+	}
+	none := summarise(t, results(STL, Plain, [2]float64{0, 0}), results("mtrl", Plain, [2]float64{0, 0}))
+	m = row(t, none, "mtrl", Plain)
+	if !math.IsNaN(float64(m.Relative)) || !math.IsNaN(float64(m.PerProblem)) || m.AgainstSTL.P != 1 || m.AgainstSTL.Ties != 1 {
+		t.Errorf("no errors at all: %+v", m)
+	}
+}
+
+// Errors that differ by rounding tie.
+func TestRoundingDoesNotWin(t *testing.T) {
+	table := summarise(t, results(STL, Plain, [2]float64{0, 0.3}), results("mtrl", Plain, [2]float64{0, math.Nextafter(0.3, 0)}))
+	if got := row(t, table, "mtrl", Plain).AgainstSTL; got.Ties != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTableOfEvaluation(t *testing.T) {
+	o := quick(t)
+	o.Pool = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
+	table := summarise(t, evaluate(t, network(t), twoProblems(), o))
+	if len(table.Rows) != 11 { // 3 plain, 2 refitted, 2 best, 4 of the network
+		t.Errorf("%d rows", len(table.Rows))
+	}
+	for _, r := range table.Rows {
+		near(t, "the difference to STL of "+r.Title, float64(r.AgainstSTL.Difference), float64(r.Relative)-1)
+		if a := r.AgainstBest; a.Wins+a.Ties+a.Losses != 2 {
+			t.Errorf("%s: %+v is not of 2 problems", r.Title, a)
+		}
+	}
+}
+
+func TestOutcomesThatMakeNoTable(t *testing.T) {
+	stl := results(STL, Plain, [2]float64{1, 1}, [2]float64{1, 1})
+	mtrl := results("mtrl", Plain, [2]float64{1, 1}, [2]float64{1, 1})
+	for _, c := range []struct {
+		name, want string
+		outcomes   []Outcome
+	}{
+		{"nothing", "stl", nil},
+		{"no STL", "stl", mtrl},
+		{"one missing", `no outcome of MTRL on problem "q"`, slices.Concat(stl, mtrl[:1])},
+		{"the first missing", "MTRL", slices.Concat(stl, mtrl[1:])},
+		{"one twice", "MTRL", slices.Concat(stl, mtrl, mtrl[:1])},
+	} {
+		if _, err := Summarise(c.outcomes); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package solve
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/infer/solve/solvetest"
+	"l2mt/model"
+)
+
+// headed is a random network with a head, and the same one behind it.
+func headed(t testing.TB) (with, without *Network) {
+	t.Helper()
+	a, b := solvetest.Headed(t)
+	with, err1 := NewNetwork(a)
+	without, err2 := NewNetwork(b)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return with, without
+}
+
+// A network with a head does to a problem what the network behind it does to the
+// features that the head makes: covariances, fits and the atlas.
+func TestEverythingIsDoneOnTheFeaturesOfTheHead(t *testing.T) {
+	with, without := headed(t)
+	problems := []*data.ProblemData{made(1, "a", data.Classification, 3), made(2, "b", data.Classification, 2)}
+	var made []*data.ProblemData
+	for _, p := range problems {
+		q, err := model.Through(with.of.Head, len(with.of.Head), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, q)
+	}
+	for i, p := range problems {
+		a, err1 := with.Fit(t.Context(), p, FitOptions{})
+		b, err2 := without.Fit(t.Context(), made[i], FitOptions{})
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		if !mat.Equal(a.Omega, b.Omega) || !mat.Equal(a.Tuned.Result.W, b.Tuned.Result.W) || a.Tuned.Test.Mean != b.Tuned.Test.Mean {
+			t.Errorf("%s: the fit is another", p.Name)
+		}
+		e, err := with.Embed(p)
+		if err != nil || e.Problem().Cols() != 3 || e.Problem().Tasks[1].TestSet.X.Cols() != 3 {
+			t.Errorf("%s: the embedding's problem has other features (%v)", p.Name, err)
+		}
+	}
+	a, err1 := NewAtlas(with, each(problems))
+	b, err2 := NewAtlas(without, each(made))
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	if a.Radius != b.Radius || !slices.Equal(a.Problems[1].E[0], b.Problems[1].E[0]) {
+		t.Error("the atlas is another")
+	}
+}

@@ -1,0 +1,196 @@
+package solve
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/infer"
+	"l2mt/model"
+	"l2mt/model/multitask"
+)
+
+// Network finds covariances with a trained network. Its methods may be called
+// from several goroutines.
+type Network struct {
+	of *model.Network
+
+	mu      sync.Mutex
+	forward *model.Forward
+}
+
+// NewNetwork returns the network ready for use.
+func NewNetwork(n *model.Network) (*Network, error) {
+	forward, err := model.NewForward(n)
+	if err != nil {
+		return nil, fmt.Errorf("solve: %w", err)
+	}
+	return &Network{of: n, forward: forward}, nil
+}
+
+// Embedding is a problem as the network sees it. It takes the longest part of
+// inference, and everything else about a problem follows from it.
+type Embedding struct {
+	// E holds the embeddings of the tasks, m x h, row-major.
+	E []float64
+	// Seconds is the time for the label graph and the embedding.
+	Seconds float64
+
+	network  *model.Network
+	problem  *data.ProblemData
+	estimate *model.Estimate
+}
+
+// Features returns a problem with the features that the network works on: those
+// that its head makes, or the problem itself if it has none.
+func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
+	q, err := n.of.Features(p)
+	if err != nil {
+		return nil, fmt.Errorf("solve: %w", err)
+	}
+	return q, nil
+}
+
+// FeaturesOf is Features of several problems.
+func (n *Network) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, error) {
+	made := make([]*data.ProblemData, len(problems))
+	for i, p := range problems {
+		var err error
+		if made[i], err = n.Features(p); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+// Head has the widths of the network's head, as "1280-1000"; empty if it has none.
+func (n *Network) Head() string { return n.of.Config.Head }
+
+// Embed runs the network on the training rows of a problem.
+func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
+	begin := time.Now()
+	p, err := n.Features(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkFeatures(p); err != nil {
+		return nil, err
+	}
+	payload, err := model.Prepare(n.of.Config, p)
+	if err != nil {
+		return nil, fmt.Errorf("solve: %w", err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	estimate, err := n.forward.Estimate(payload)
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+	}
+	return &Embedding{E: estimate.E, Seconds: time.Since(begin).Seconds(), network: n.of, problem: p, estimate: estimate}, nil
+}
+
+// Problem is the problem with the features that the network works on, which
+// Fit uses too.
+func (e *Embedding) Problem() *data.ProblemData { return e.problem }
+
+// checkFeatures refuses features that are not finite: the network would take
+// them for an answer.
+func checkFeatures(p *data.ProblemData) error {
+	for _, t := range p.Tasks {
+		for i, v := range t.TrainSet.X.SquaredNorms() {
+			if !(v <= math.MaxFloat64) { // or NaN
+				return fmt.Errorf("solve: problem %q, task %q, training row %d: %w: its features must be finite", p.Name, t.Name, i, infer.ErrInvalid)
+			}
+		}
+	}
+	return nil
+}
+
+// Omega finds the covariance that the network thinks best for a problem, from
+// the training rows alone. It is Embed with Embedding.Omega.
+func (n *Network) Omega(p *data.ProblemData, scale float64) (*Found, error) {
+	e, err := n.Embed(p)
+	if err != nil {
+		return nil, err
+	}
+	return e.Omega(scale)
+}
+
+// Found is a covariance with what the network says about it.
+type Found struct {
+	*infer.Solution
+	// Phi is what Omega was computed from, with Rho.
+	Phi *mat.SymDense
+	// Estimated is the relative error that the network expects of Omega.
+	Estimated float64
+	// Seconds is the time for the eigendecomposition and the scan.
+	Seconds float64
+}
+
+// Omega finds the covariance with the least estimated error. Scale, which must
+// be positive, multiplies rho, which decides how much the tasks share: 1 is
+// what the network says. Where rho is positive, more brings Omega closer to
+// I/m, and infinity always means I/m.
+func (e *Embedding) Omega(scale float64) (*Found, error) {
+	if !(scale > 0) {
+		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
+	}
+	direction, m := e.network.Direction(), e.estimate.Tasks
+	phi, rho := mat.NewSymDense(m, nil), direction*e.estimate.C*scale
+	if math.IsInf(scale, 1) { // Phi has no say
+		rho = 1
+	} else {
+		for i := range m {
+			for j := i; j < m; j++ {
+				phi.SetSym(i, j, direction*(e.estimate.Phi[i*m+j]+e.estimate.Phi[j*m+i])/2)
+			}
+		}
+	}
+	return e.solve(phi, rho)
+}
+
+// solve minimises rho tr(Omega^2) + <Phi, Omega>.
+func (e *Embedding) solve(phi *mat.SymDense, rho float64) (*Found, error) {
+	begin := time.Now()
+	solution, err := infer.Omega(phi, rho)
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	}
+	f := &Found{Solution: solution, Phi: phi, Estimated: e.network.RelativeError(e.estimate.Value(solution.Omega))}
+	f.Seconds = time.Since(begin).Seconds()
+	return f, nil
+}
+
+// Estimated is the relative error that the network expects of a covariance,
+// divided by its trace.
+func (e *Embedding) Estimated(omega *mat.SymDense) (float64, error) {
+	if err := checkCovariance(omega, e.estimate.Tasks); err != nil {
+		return 0, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	}
+	unit := mat.NewSymDense(e.estimate.Tasks, nil)
+	unit.ScaleSym(1/mat.Trace(omega), omega)
+	return e.network.RelativeError(e.estimate.Value(unit)), nil
+}
+
+// semidefinite is how far below zero the lowest eigenvalue of a covariance may
+// be, relative to the highest: covariances written to a file with ten digits
+// pass.
+const semidefinite = 1e-9
+
+func checkCovariance(omega *mat.SymDense, m int) error {
+	if size := omega.SymmetricDim(); size != m {
+		return fmt.Errorf("%w: a covariance of %d tasks for a problem of %d", infer.ErrInvalid, size, m)
+	}
+	e, err := multitask.Eigen(omega)
+	if err != nil {
+		return fmt.Errorf("%w: the covariance: %w", infer.ErrInvalid, err)
+	}
+	if low, high := e.Values[0], e.Values[m-1]; !(high > 0) || low < -semidefinite*high {
+		return fmt.Errorf("%w: the eigenvalues of the covariance run from %.3g to %.3g; none may be negative and one must be positive", infer.ErrInvalid, low, high)
+	}
+	return nil
+}

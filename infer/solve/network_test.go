@@ -1,0 +1,351 @@
+package solve
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/infer"
+	"l2mt/infer/solve/solvetest"
+	"l2mt/model"
+	"l2mt/model/multitask"
+)
+
+const features = solvetest.Features
+
+var made = solvetest.Problem
+
+// random returns a network of random parameters, ready for use.
+func random(t testing.TB, seed uint64, change func(c *model.Config)) *Network {
+	t.Helper()
+	n, err := NewNetwork(solvetest.Network(t, seed, change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func embed(t testing.TB, n *Network, p *data.ProblemData) *Embedding {
+	t.Helper()
+	e, err := n.Embed(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// value is what inference minimises: direction times the estimate.
+func (e *Embedding) value(omega *mat.SymDense) float64 {
+	return e.network.Direction() * e.estimate.Value(omega)
+}
+
+// The covariance found is at least as good, in the eyes of the network, as that
+// of every model, of single-task learning, and of chance, whatever the pieces
+// and the sign of rho.
+func TestNoModelHasABetterCovariance(t *testing.T) {
+	problems := []*data.ProblemData{made(1, "a", data.Classification, 4), made(2, "b", data.Regression, 3), made(3, "c", data.Classification, 1)}
+	rivals := make([][]*mat.SymDense, len(problems))
+	for i, p := range problems {
+		rivals[i] = modelCovariances(t, p)
+		r := data.Stream(4, "rivals", uint64(i))
+		for range 30 {
+			rivals[i] = append(rivals[i], solvetest.Covariance(r, len(p.Tasks)))
+		}
+	}
+	negative, positive, falling := 0, 0, 0
+	for seed := range uint64(6) {
+		for _, estimator := range model.Estimators() {
+			for _, link := range model.Links() {
+				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
+				for i, p := range problems {
+					e := embed(t, n, p)
+					found, err := e.Omega(1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if found.Rho > 0 {
+						positive++
+					} else {
+						negative++
+					}
+					if e.network.Direction() < 0 {
+						falling++
+					}
+					best := e.value(found.Omega)
+					for k, rival := range rivals[i] {
+						if v := e.value(rival); v < best-1e-9*(1+math.Abs(best)) {
+							t.Fatalf("seed %d, %s, %s, problem %s: direction * f is %v at the covariance found, but %v at rival %d", seed, estimator, link, p.Name, best, v, k)
+						}
+						if o, err := e.Estimated(rival); err != nil || o < found.Estimated-1e-9 {
+							t.Fatalf("seed %d, %s, %s, problem %s: the network expects the error %v of the covariance found, but %v of rival %d (%v)", seed, estimator, link, p.Name, found.Estimated, o, k, err)
+						}
+					}
+				}
+			}
+		}
+	}
+	if positive == 0 || negative == 0 || falling == 0 {
+		t.Errorf("rho was positive %d times and not %d times, and the link fell %d times; all must be tried", positive, negative, falling)
+	}
+}
+
+// modelCovariances are those of the paper's ten models, one of which has I/m.
+func modelCovariances(t *testing.T, p *data.ProblemData) []*mat.SymDense {
+	t.Helper()
+	training, err := multitask.Training(p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*mat.SymDense
+	for _, m := range multitask.Baselines() {
+		fit, err := multitask.Fit(t.Context(), m, training, multitask.Params{Lambda1: 0.1}, multitask.Options{Tolerance: 1e-4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		omega := mat.NewSymDense(len(p.Tasks), nil)
+		omega.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
+		list = append(list, omega)
+	}
+	return list
+}
+
+// Tasks in another order give the covariance in that order.
+func TestOrderOfTasksDoesNotMatter(t *testing.T) {
+	for seed := range uint64(8) {
+		for _, estimator := range model.Estimators() {
+			n := random(t, seed, func(c *model.Config) { c.Estimator = estimator })
+			p := made(seed, "p", data.Classification, 4)
+			order := data.Stream(seed, "order").Perm(4)
+			other := &data.ProblemData{Problem: &data.Problem{Name: "p"}}
+			for _, i := range order {
+				other.Tasks = append(other.Tasks, p.Tasks[i])
+			}
+			a, b := omegaOf(t, n, p), omegaOf(t, n, other)
+			for i := range order {
+				for j := range order {
+					if got, want := b.At(i, j), a.At(order[i], order[j]); math.Abs(got-want) > 1e-9 {
+						t.Fatalf("seed %d, %s, order %v: entry (%d, %d) is %v, it was %v", seed, estimator, order, i, j, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func omegaOf(t *testing.T, n *Network, p *data.ProblemData) *mat.SymDense {
+	t.Helper()
+	found, err := n.Omega(p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.Omega
+}
+
+// With the signed readout and an odd kernel, exchanging the labels of a task
+// changes the sign of its correlations and nothing else.
+func TestFlippedLabelsFlipCorrelations(t *testing.T) {
+	for seed := range uint64(20) {
+		n := random(t, seed, nil)
+		p := made(seed, "p", data.Classification, 4)
+		before := omegaOf(t, n, p)
+		sign := make([]float64, len(p.Tasks))
+		r := data.Stream(seed, "flips")
+		for i := range p.Tasks {
+			sign[i] = float64(2*r.IntN(2) - 1)
+			for j := range p.Tasks[i].TrainSet.Y {
+				p.Tasks[i].TrainSet.Y[j] *= sign[i]
+			}
+		}
+		after := omegaOf(t, n, p)
+		for i := range sign {
+			for j := range sign {
+				if got, want := after.At(i, j), sign[i]*sign[j]*before.At(i, j); math.Abs(got-want) > 1e-9 {
+					t.Fatalf("seed %d, signs %v: entry (%d, %d) is %v, want %v", seed, sign, i, j, got, want)
+				}
+			}
+		}
+	}
+}
+
+// More of rho shares less, down to nothing.
+func TestScaleLeadsToSingleTaskLearning(t *testing.T) {
+	e := embed(t, random(t, 1, positiveRho), made(1, "p", data.Classification, 4))
+	one, err := e.Omega(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := math.Inf(1)
+	for _, scale := range []float64{0.5, 1, 2, 8, 1e6, math.Inf(1)} {
+		found, err := e.Omega(scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		norm := mat.Norm(found.Omega, 2)
+		if found.Rho <= 0 || norm > last+1e-12 {
+			t.Errorf("scale %v: rho %v, and Omega has norm %v after %v", scale, found.Rho, norm, last)
+		}
+		if want := scale * one.Rho; !math.IsInf(scale, 1) && math.Abs(found.Rho-want) > 1e-12*want {
+			t.Errorf("scale %v: rho %v, want %v", scale, found.Rho, want)
+		}
+		last = norm
+	}
+	if math.Abs(last-0.5) > 1e-12 { // of I/4
+		t.Errorf("at last Omega has norm %v, want 0.5", last)
+	}
+	for _, scale := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
+		if _, err := e.Omega(scale); !errors.Is(err, infer.ErrInvalid) {
+			t.Errorf("scale %v: %v, want ErrInvalid", scale, err)
+		}
+	}
+}
+
+// positiveRho is an estimator whose untrained rho is positive.
+func positiveRho(c *model.Config) { c.Estimator = "kernel" }
+
+func TestEstimatedDividesByTheTrace(t *testing.T) {
+	e := embed(t, random(t, 1, nil), made(1, "p", data.Classification, 3))
+	omega := solvetest.Covariance(data.Stream(1, "omega"), 3)
+	want, err := e.Estimated(omega)
+	if err != nil {
+		t.Fatal(err)
+	}
+	omega.ScaleSym(17, omega)
+	if got, err := e.Estimated(omega); err != nil || math.Abs(got-want) > 1e-12 {
+		t.Errorf("17 times the covariance: %v, %v, want %v", got, err, want)
+	}
+}
+
+func TestCovariancesToEstimateAreChecked(t *testing.T) {
+	e := embed(t, random(t, 1, nil), made(1, "p", data.Classification, 2))
+	for _, c := range []struct {
+		name  string
+		omega *mat.SymDense
+	}{
+		{"another number of tasks", mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1})},
+		{"not finite", mat.NewSymDense(2, []float64{1, math.NaN(), math.NaN(), 1})},
+		{"infinite", mat.NewSymDense(2, []float64{math.Inf(1), 0, 0, 1})},
+		{"zero", mat.NewSymDense(2, nil)},
+		{"negative", mat.NewSymDense(2, []float64{1, 2, 2, 1})},
+	} {
+		if o, err := e.Estimated(c.omega); !errors.Is(err, infer.ErrInvalid) {
+			t.Errorf("%s: %v, %v, want ErrInvalid", c.name, o, err)
+		}
+	}
+}
+
+func TestProblemsThatANetworkRefuses(t *testing.T) {
+	n := random(t, 1, func(c *model.Config) { c.Features = features + 1 })
+	if _, err := n.Embed(made(1, "p", data.Classification, 2)); !errors.Is(err, model.ErrMismatch) {
+		t.Errorf("a network for another number of features: %v, want ErrMismatch", err)
+	}
+	n = random(t, 1, nil)
+	p := made(1, "p", data.Classification, 2)
+	for i := range p.Tasks[1].TrainSet.Y {
+		p.Tasks[1].TrainSet.Y[i] = 1
+	}
+	if _, err := n.Embed(p); err == nil {
+		t.Error("a task with one class is taken")
+	}
+	p = made(1, "p", data.Classification, 2)
+	p.Tasks[1].TrainSet.X.Row(3).Value[2] = float32(math.NaN())
+	if found, err := n.Omega(p, 1); err == nil {
+		t.Errorf("NaN in the features is taken, Omega is\n%v", mat.Formatted(found.Omega))
+	}
+}
+
+// Several goroutines may use one network.
+func TestNetworkIsShared(t *testing.T) {
+	n := random(t, 1, nil)
+	var problems []*data.ProblemData
+	var want []*mat.SymDense
+	for i := range 6 {
+		p := made(uint64(i), "p", data.Classification, 2+i%3)
+		problems, want = append(problems, p), append(want, omegaOf(t, n, p))
+	}
+	done := make(chan error)
+	for i, p := range problems {
+		go func() {
+			found, err := n.Omega(p, 1)
+			if err == nil && !mat.Equal(found.Omega, want[i]) {
+				err = fmt.Errorf("problem %d: another Omega than alone", i)
+			}
+			done <- err
+		}()
+	}
+	for range problems {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// defaultNetwork is the untrained default for the problems of benchmarks.
+func defaultNetwork(b *testing.B) *Network {
+	b.Helper()
+	c, err := model.Preset("default", 1000)
+	if err != nil {
+		b.Fatal(err)
+	}
+	of, err := model.NewNetwork(c, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n, err := NewNetwork(of)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
+// BenchmarkInference is everything up to Omega, label graph included, for 6
+// tasks of 590 rows and 1,000 features with 23.5 entries a row, as the problems
+// of 20newsgroups have, on the default network.
+func BenchmarkInference(b *testing.B) {
+	n := defaultNetwork(b)
+	p := sparse(b, 6, 590, 1000, 0.0235)
+	for b.Loop() {
+		if _, err := n.Omega(p, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// sparse returns a problem of sparse rows of length one.
+func sparse(b *testing.B, tasks, n, d int, density float64) *data.ProblemData {
+	r := data.Stream(1, "sparse")
+	p := &data.ProblemData{Problem: &data.Problem{Name: "sparse"}}
+	for i := range tasks {
+		ptr, index, value, y := []int{0}, []int32{}, []float32{}, make([]float64, n)
+		for k := range n {
+			y[k] = float64(2*(k%2) - 1)
+			first := len(value)
+			for j := range d {
+				if r.Float64() < density {
+					index, value = append(index, int32(j)), append(value, float32(r.ExpFloat64()))
+				}
+			}
+			row := value[first:]
+			norm := 0.0
+			for _, v := range row {
+				norm += float64(v) * float64(v)
+			}
+			for j := range row {
+				row[j] /= float32(math.Sqrt(norm))
+			}
+			ptr = append(ptr, len(index))
+		}
+		x, err := data.NewCSR(d, ptr, index, value)
+		if err != nil {
+			b.Fatal(err)
+		}
+		task := &data.Task{Name: fmt.Sprint("task ", i), Kind: data.Classification, Positive: "yes", Negative: "no"}
+		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: data.Samples{X: x, Y: y}})
+	}
+	p.Problem.Tasks = slices.Repeat([]*data.Task{p.Tasks[0].Task}, tasks)
+	return p
+}

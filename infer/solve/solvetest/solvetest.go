@@ -1,0 +1,141 @@
+// Package solvetest draws the problems and networks that tests of inference
+// and of comparisons share.
+package solvetest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+)
+
+// Features is d of the problems.
+const Features = 5
+
+// Problem returns a problem of related tasks with a few dense features: the tasks
+// have one direction in common, up to its sign.
+func Problem(seed uint64, name string, kind data.Kind, tasks int) *data.ProblemData {
+	r := data.Stream(seed, "made "+name)
+	direction := make([]float64, Features)
+	for j := range direction {
+		direction[j] = r.NormFloat64()
+	}
+	p := &data.ProblemData{Problem: &data.Problem{Name: name}}
+	for i := range tasks {
+		w := make([]float64, Features)
+		sign := float64(2*r.IntN(2) - 1)
+		for j := range w {
+			w[j] = sign*direction[j] + 0.3*r.NormFloat64()
+		}
+		task := &data.Task{Name: fmt.Sprintf("%s task %d", name, i), Kind: kind}
+		if kind == data.Classification {
+			task.Positive, task.Negative = "yes", "no"
+		}
+		t := data.TaskData{Task: task}
+		t.TrainSet, t.ValidationSet, t.TestSet = rows(r, w, kind, 14+i), rows(r, w, kind, 12), rows(r, w, kind, 40)
+		p.Tasks, p.Problem.Tasks = append(p.Tasks, t), append(p.Problem.Tasks, task)
+	}
+	return p
+}
+
+func rows(r *rand.Rand, w []float64, kind data.Kind, n int) data.Samples {
+	value, y := make([]float32, n*len(w)), make([]float64, n)
+	for i := range y {
+		for j := range w {
+			v := r.NormFloat64()
+			value[i*len(w)+j] = float32(v)
+			y[i] += w[j] * v
+		}
+		y[i] += 0.7 * r.NormFloat64()
+		if kind == data.Classification {
+			y[i] = math.Copysign(1, y[i])
+			if i < 2 { // both classes occur
+				y[i] = float64(2*i - 1)
+			}
+		}
+	}
+	x, err := data.NewDense(n, len(w), value)
+	if err != nil {
+		panic(err) // the sizes agree by construction
+	}
+	return data.Samples{X: x, Y: y}
+}
+
+// Network returns a network of random parameters in float64.
+func Network(t testing.TB, seed uint64, change func(c *model.Config)) *model.Network {
+	t.Helper()
+	c, err := model.Preset("default", Features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Layers, c.Hidden, c.Neighbours, c.DType = 2, 6, 3, layers.Float64
+	if change != nil {
+		change(&c)
+	}
+	of, err := model.NewNetwork(c, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := data.Stream(seed, "random network")
+	for k, spec := range c.Specs() {
+		for i := range of.Params[k].Value {
+			if seed%2 == 0 && !spec.Embedding { // a link may fall
+				of.Params[k].Value[i] *= -1
+			}
+			of.Params[k].Value[i] += 0.3 * r.NormFloat64()
+		}
+	}
+	return of
+}
+
+// Poisoned returns the problem with other test rows: labels exchanged, or
+// targets moved, and features replaced.
+func Poisoned(p *data.ProblemData) *data.ProblemData {
+	other := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	for i := range other.Tasks {
+		s := &other.Tasks[i].TestSet
+		*s = data.Samples{X: p.Tasks[i].TrainSet.X.Take(make([]int, len(s.Y))), Y: slices.Clone(s.Y)}
+		for j := range s.Y {
+			s.Y[j] = -s.Y[j]
+		}
+	}
+	return other
+}
+
+// Headed is a random network on 3 features that a head makes, and the same
+// network on these features as those of the dataset.
+func Headed(t testing.TB) (with, without *model.Network) {
+	t.Helper()
+	r := data.Stream(1, "headed")
+	head := layers.Head{{In: Features, Out: 4}, {In: 4, Out: 3}}
+	for i := range head {
+		l := &head[i]
+		for range l.In * l.Out {
+			l.W = append(l.W, float32(r.NormFloat64()))
+		}
+		for range l.Out {
+			l.B = append(l.B, float32(r.NormFloat64()))
+		}
+	}
+	with = Network(t, 1, func(c *model.Config) { c.Features, c.Head = head.Out(), head.String() })
+	with.Head = head
+	without = Network(t, 1, func(c *model.Config) { c.Features = head.Out() })
+	return with, without
+}
+
+// Covariance draws a covariance of trace 1 and random rank.
+func Covariance(r *rand.Rand, m int) *mat.SymDense {
+	g := mat.NewDense(m, 1+r.IntN(m), nil)
+	g.Apply(func(_, _ int, _ float64) float64 { return r.NormFloat64() }, g)
+	var omega mat.SymDense
+	omega.SymOuterK(1, g)
+	omega.ScaleSym(1/mat.Trace(&omega), &omega)
+	return &omega
+}
