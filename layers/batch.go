@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"slices"
 
 	"l2mt/data"
 	"l2mt/layers/internal/blas"
@@ -48,8 +49,25 @@ type Norm string
 // The scalings of the aggregation.
 const (
 	NormNone Norm = "none" // P = G, the paper's
-	NormSize Norm = "size" // P = G/n, n being the rows of the task
+	NormSize Norm = "size" // P = G/n
 )
+
+// norms has what G is multiplied by for a task of n rows.
+var norms = []struct {
+	name  Norm
+	scale func(n int) float64
+}{
+	{NormNone, func(int) float64 { return 1 }},
+	{NormSize, func(n int) float64 { return 1 / float64(n) }},
+}
+
+// Norms lists the names of all norms.
+func Norms() (names []Norm) {
+	for _, n := range norms {
+		names = append(names, n.name)
+	}
+	return names
+}
 
 // Batch is the data of one multitask problem in the form the operations want:
 // the rows of all tasks stacked. It never changes, so any number of graphs may
@@ -82,6 +100,9 @@ type aggregation[T Float] struct {
 func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("layers: %w: a batch needs at least one task", data.ErrInvalid)
+	}
+	if !slices.Contains(Norms(), norm) {
+		return nil, fmt.Errorf("layers: %w: the norm is %q; it must be one of %q", data.ErrInvalid, norm, Norms())
 	}
 	b := &Batch{start: make([]int, 1, len(tasks)+1), norm: norm, dtype: dtype}
 	for j, t := range tasks {
@@ -135,12 +156,9 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) (*aggregation[
 	a := &aggregation[T]{}
 	var scale []T // of every row
 	ptr, index, value := []int32{0}, []int32{}, []T{}
-	classes := 0
+	classes, norm := 0, norms[slices.Index(Norms(), b.norm)]
 	for j, g := range graphs {
-		w := T(1)
-		if b.norm == NormSize {
-			w = 1 / T(b.start[j+1]-b.start[j])
-		}
+		w := T(norm.scale(b.start[j+1] - b.start[j]))
 		for i, c := range g.Class {
 			a.class = append(a.class, int32(classes)+c)
 			scale = append(scale, w)
@@ -195,34 +213,6 @@ func (b *Batch) Cols() int {
 		return b.double.x.cols
 	}
 	return b.single.x.cols
-}
-
-// Bytes is the memory that the batch's numbers take.
-func (b *Batch) Bytes() int64 {
-	size := 8 * len(b.start)
-	for _, g := range b.graphs {
-		size += 4 * (len(g.Class) + len(g.Ptr) + len(g.Index))
-	}
-	if b.double != nil {
-		return int64(size + b.double.bytes(8))
-	}
-	return int64(size + b.single.bytes(4))
-}
-
-// bytes is the memory of a stack whose numbers take that much each.
-func (s *stack[T]) bytes(number int) int {
-	size := number * (len(s.weights) + len(s.x.dense))
-	matrices := []*blas.CSR[T]{s.x.sparse, s.x.sparseT}
-	if s.graph != nil {
-		size += 4 * len(s.graph.class)
-		matrices = append(matrices, s.graph.classes, s.graph.minus)
-	}
-	for _, m := range matrices {
-		if m != nil {
-			size += 4*(m.Rows()+1) + (4+number)*m.NNZ()
-		}
-	}
-	return size
 }
 
 // DType is the precision of the stacked data.

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"l2mt/data"
 	"l2mt/layers/internal/blas"
 )
@@ -194,22 +192,22 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 func Times(s *Slot, h, l *Node) *Node {
 	return Apply(Op{
 		Name: "H*#" + s.name,
-		Shape: func(in []tensor.Shape) tensor.Shape {
-			fit(in[0].Dims() == 2 && in[1].Dims() == 2 && in[0][1] == in[1][0], "product of rows of shape %v with a matrix of shape %v; the columns of one must be the rows of the other", in[0], in[1])
-			return tensor.Shape{in[0][0], in[1][1]}
+		Shape: func(in []Shape) Shape {
+			fit(len(in[0]) == 2 && len(in[1]) == 2 && in[0][1] == in[1][0], "product of rows of shape %v with a matrix of shape %v; the columns of one must be the rows of the other", in[0], in[1])
+			return Shape{in[0][0], in[1][1]}
 		},
 		F32: times[float32](s),
 		F64: times[float64](s),
 		Grad: func(in Nodes, _, grad *Node) Nodes {
 			dh := Apply(Op{ // G L'
 				Name:  "G*L'#" + s.name,
-				Shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{in[0][0], in[1][0]} },
+				Shape: func(in []Shape) Shape { return Shape{in[0][0], in[1][0]} },
 				F32:   timesTransposed[float32](s),
 				F64:   timesTransposed[float64](s),
 			}, grad, in[1])
 			dl := Apply(Op{ // H' G
 				Name:  "H'*G#" + s.name,
-				Shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{in[0][1], in[1][1]} },
+				Shape: func(in []Shape) Shape { return Shape{in[0][1], in[1][1]} },
 				F32:   transposedTimes[float32](s),
 				F64:   transposedTimes[float64](s),
 			}, in[0], grad)
@@ -250,7 +248,7 @@ func transposedTimes[T Float](s *Slot) func(View[T], []View[T]) {
 func Regraph(s *Slot, k int, f *Node) *Node {
 	return Apply(Op{
 		Name:  fmt.Sprintf("graph%d#%s", k, s.name),
-		Shape: sameShape,
+		Shape: SameShape,
 		F32:   regraph[float32](s, k),
 		F64:   regraph[float64](s, k),
 		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{grad} },

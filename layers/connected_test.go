@@ -4,55 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"l2mt/data"
 )
-
-// randomHead has layers of the given widths.
-func randomHead(r *rand.Rand, widths ...int) Head {
-	h := make(Head, len(widths)-1)
-	for i := range h {
-		h[i] = Connected{In: widths[i], Out: widths[i+1]}
-		for range widths[i] * widths[i+1] {
-			h[i].W = append(h[i].W, float32(r.NormFloat64()))
-		}
-		for range widths[i+1] {
-			h[i].B = append(h[i].B, float32(r.NormFloat64()))
-		}
-	}
-	return h
-}
-
-// matrixOf is points as a dataset has them.
-func matrixOf(t testing.TB, p randomPoints, sparse bool) data.Matrix {
-	t.Helper()
-	if !sparse {
-		value := make([]float32, len(p.value))
-		for i, v := range p.value {
-			value[i] = float32(v)
-		}
-		x, err := data.NewDense(p.rows, p.cols, value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
-	ptr, index, value := []int{0}, []int32{}, []float32{}
-	for i := range p.rows {
-		p.Visit(i, func(j int, v float64) {
-			index, value = append(index, int32(j)), append(value, float32(v))
-		})
-		ptr = append(ptr, len(index))
-	}
-	x, err := data.NewCSR(p.cols, ptr, index, value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
 
 // The operations of a trained head, on a graph with room to spare.
 func TestHeadOperationsHaveTheGradientsOfTheirValues(t *testing.T) {

@@ -20,6 +20,8 @@
 //
 // Functions that add nodes to a graph panic when their operands do not fit, as
 // gonum does; Build turns such a panic into an error. A new operation is an Op:
-// a name, a shape, a body written once for float32 and float64, and a gradient.
-// No other package needs Gorgonia.
+// a name, a shape, a body written once for float32 and float64, and a gradient,
+// all in types of this package; its author does not import Gorgonia. A new
+// activation is a line of a table in activation.go, a new scaling of the label
+// graph one in batch.go.
 package layers

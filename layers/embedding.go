@@ -2,8 +2,6 @@ package layers
 
 import (
 	"math"
-
-	"gorgonia.org/tensor"
 )
 
 // Readout is E (tasks x h) from H (n x h): every task's row is the sum of
@@ -12,8 +10,8 @@ import (
 func Readout(s *Slot, h *Node) *Node {
 	return Apply(Op{
 		Name: "readout#" + s.name,
-		Shape: func(in []tensor.Shape) tensor.Shape {
-			return tensor.Shape{s.tasks, in[0][1]}
+		Shape: func(in []Shape) Shape {
+			return Shape{s.tasks, in[0][1]}
 		},
 		F32:  readout[float32](s),
 		F64:  readout[float64](s),
@@ -37,7 +35,7 @@ func readout[T Float](s *Slot) func(View[T], []View[T]) {
 func readoutGrad(s *Slot, grad *Node) *Node {
 	return Apply(Op{
 		Name:  "readout'#" + s.name,
-		Shape: func(in []tensor.Shape) tensor.Shape { return tensor.Shape{s.rows, in[0][1]} },
+		Shape: func(in []Shape) Shape { return Shape{s.rows, in[0][1]} },
 		F32:   readoutGradBody[float32](s),
 		F64:   readoutGradBody[float64](s),
 	}, grad)
@@ -75,11 +73,11 @@ func dot[T Float](x, y []T) (s T) {
 func Unit(e *Node) *Node {
 	return Apply(Op{
 		Name:  "unit",
-		Shape: sameShape,
+		Shape: SameShape,
 		F32:   unit[float32],
 		F64:   unit[float64],
 		Grad: func(in Nodes, out, grad *Node) Nodes {
-			return Nodes{Apply(Op{Name: "unit'", Shape: sameShape, F32: unitGrad[float32], F64: unitGrad[float64]}, in[0], out, grad)}
+			return Nodes{Apply(Op{Name: "unit'", Shape: SameShape, F32: unitGrad[float32], F64: unitGrad[float64]}, in[0], out, grad)}
 		},
 	}, e)
 }

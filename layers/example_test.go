@@ -36,3 +36,45 @@ func Example() {
 	// [0.707 0.707 1.000]
 	// 6 entries of the gradient
 }
+
+// cube is x^3 of every entry: an operation of one's own, in both precisions, with
+// a gradient made of operations that there are.
+func cube(x *layers.Node) *layers.Node {
+	return layers.Apply(layers.Op{
+		Name:  "cube",
+		Shape: layers.SameShape,
+		F32:   cubes[float32],
+		F64:   cubes[float64],
+		Grad: func(in layers.Nodes, _, grad *layers.Node) layers.Nodes {
+			square := layers.Square(in[0])
+			return layers.Nodes{layers.Hadamard(grad, layers.Add(square, layers.Add(square, square)))} // 3 x^2 g
+		},
+	}, x)
+}
+
+func cubes[T layers.Float](out layers.View[T], in []layers.View[T]) {
+	for i, x := range in[0].Data {
+		out.Data[i] = x * x * x
+	}
+}
+
+func ExampleApply() {
+	var value, gradient *layers.Capture
+	graph, err := layers.Build(layers.Float32, func(g *layers.Graph) {
+		x := g.Input("x", 3)
+		y := cube(x)
+		value = g.Capture(y)
+		gradient = g.Gradients(layers.Sum(y), x)[0]
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer graph.Close()
+	if err := errors.Join(graph.Set("x", []float64{1, 2, -3}), graph.Run()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(value.Value, gradient.Value)
+	// Output: [1 8 -27] [3 12 27]
+}

@@ -177,7 +177,7 @@ func (g *Graph) Capture(n *Node) *Capture {
 	c := &Capture{Value: make([]float64, n.Shape().TotalSize())}
 	g.captures = append(g.captures, Apply(Op{
 		Name:  fmt.Sprintf("capture%d", len(g.captures)),
-		Shape: func([]tensor.Shape) tensor.Shape { return tensor.ScalarShape() },
+		Shape: ScalarShape,
 		F32:   keep[float32](c),
 		F64:   keep[float64](c),
 	}, n))
@@ -225,7 +225,7 @@ func (g *Graph) Hold(n *Node) *Held {
 	h := &Held{}
 	g.captures = append(g.captures, Apply(Op{
 		Name:  fmt.Sprintf("hold%d", len(g.captures)),
-		Shape: func([]tensor.Shape) tensor.Shape { return tensor.ScalarShape() },
+		Shape: ScalarShape,
 		F32: func(out View[float32], in []View[float32]) {
 			h.Value, out.Data[0] = in[0].Data, 0
 		},

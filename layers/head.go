@@ -2,17 +2,15 @@ package layers
 
 import (
 	"fmt"
-
-	"gorgonia.org/tensor"
 )
 
 // At is entry i of a vector, a scalar.
 func At(v *Node, i int) *Node {
 	return Apply(Op{
 		Name: fmt.Sprintf("at%d", i),
-		Shape: func(in []tensor.Shape) tensor.Shape {
-			fit(in[0].Dims() == 1 && i < in[0][0], "entry %d of an operand of shape %v; it must be a vector with that entry", i, in[0])
-			return tensor.ScalarShape()
+		Shape: func(in []Shape) Shape {
+			fit(len(in[0]) == 1 && i < in[0][0], "entry %d of an operand of shape %v; it must be a vector with that entry", i, in[0])
+			return Shape{}
 		},
 		F32: at[float32](i),
 		F64: at[float64](i),
@@ -20,7 +18,7 @@ func At(v *Node, i int) *Node {
 			n := in[0].Shape()[0]
 			return Nodes{Apply(Op{
 				Name:  fmt.Sprintf("at%d'%d", i, n),
-				Shape: func([]tensor.Shape) tensor.Shape { return tensor.Shape{n} },
+				Shape: func([]Shape) Shape { return Shape{n} },
 				F32:   atGrad[float32](i),
 				F64:   atGrad[float64](i),
 			}, grad)}
@@ -45,16 +43,16 @@ func atGrad[T Float](i int) func(View[T], []View[T]) {
 func Inner(phi, omegas *Node) *Node {
 	return Apply(Op{
 		Name: "inner",
-		Shape: func(in []tensor.Shape) tensor.Shape {
-			fit(in[0].Dims() == 2 && in[1].Dims() == 2 && in[0].TotalSize() == in[1][1],
+		Shape: func(in []Shape) Shape {
+			fit(len(in[0]) == 2 && len(in[1]) == 2 && in[0].Size() == in[1][1],
 				"inner product of Phi, shape %v, with covariances, shape %v; every row must be as long as Phi", in[0], in[1])
-			return tensor.Shape{in[1][0]}
+			return Shape{in[1][0]}
 		},
 		F32:      inner[float32],
 		F64:      inner[float64],
 		Constant: []bool{false, true},
 		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Apply(Op{Name: "inner'", Shape: sameShape, F32: innerGrad[float32], F64: innerGrad[float64]}, in[0], in[1], grad), nil}
+			return Nodes{Apply(Op{Name: "inner'", Shape: SameShape, F32: innerGrad[float32], F64: innerGrad[float64]}, in[0], in[1], grad), nil}
 		},
 	}, phi, omegas)
 }

@@ -2,14 +2,12 @@ package layers
 
 import (
 	"fmt"
-
-	"gorgonia.org/tensor"
 )
 
 // square is the shape m x m of a kernel between the rows of E.
-func square(in []tensor.Shape) tensor.Shape {
-	fit(in[0].Dims() == 2, "kernel: the embeddings have shape %v; they must be a matrix", in[0])
-	return tensor.Shape{in[0][0], in[0][0]}
+func square(in []Shape) Shape {
+	fit(len(in[0]) == 2, "kernel: the embeddings have shape %v; they must be a matrix", in[0])
+	return Shape{in[0][0], in[0][0]}
 }
 
 // Gram is the linear kernel E E' (m x m) between the rows of E.
@@ -20,7 +18,7 @@ func Gram(e *Node) *Node {
 		F32:   gram[float32],
 		F64:   gram[float64],
 		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Apply(Op{Name: "gram'", Shape: sameShape, F32: gramGrad[float32], F64: gramGrad[float64]}, in[0], grad)}
+			return Nodes{Apply(Op{Name: "gram'", Shape: SameShape, F32: gramGrad[float32], F64: gramGrad[float64]}, in[0], grad)}
 		},
 	}, e)
 }
@@ -56,7 +54,7 @@ func Distances(sign int, e *Node) *Node {
 		Grad: func(in Nodes, _, grad *Node) Nodes {
 			return Nodes{Apply(Op{
 				Name:  fmt.Sprintf("distances%+d'", sign),
-				Shape: sameShape,
+				Shape: SameShape,
 				F32:   distancesGrad[float32](sign),
 				F64:   distancesGrad[float64](sign),
 			}, in[0], grad)}
@@ -116,13 +114,13 @@ func gaussian(distances, a *Node) *Node {
 func AddIdentity(k, a *Node) *Node {
 	return Apply(Op{
 		Name:  "addIdentity",
-		Shape: sameShape,
+		Shape: SameShape,
 		F32:   addIdentity[float32],
 		F64:   addIdentity[float64],
 		Grad: func(_ Nodes, _, grad *Node) Nodes {
 			trace := Op{
 				Name:  "trace",
-				Shape: func([]tensor.Shape) tensor.Shape { return tensor.ScalarShape() },
+				Shape: ScalarShape,
 				F32:   trace[float32],
 				F64:   trace[float64],
 			}

@@ -29,6 +29,24 @@ type View[T Float] struct {
 // Row returns row i.
 func (v View[T]) Row(i int) []T { return v.Data[i*v.Cols:][:v.Cols:v.Cols] }
 
+// Shape is the shape of an operand: its dimensions, none for a scalar.
+type Shape []int
+
+// Size is the number of entries.
+func (s Shape) Size() int {
+	size := 1
+	for _, n := range s {
+		size *= n
+	}
+	return size
+}
+
+// SameShape is the Shape of an Op whose result has that of its first operand.
+func SameShape(in []Shape) Shape { return in[0] }
+
+// ScalarShape is the Shape of an Op whose result is a scalar.
+func ScalarShape([]Shape) Shape { return nil }
+
 // Op describes an operation of a graph. Gorgonia asks a dozen methods of one;
 // they follow from these few fields.
 type Op struct {
@@ -37,7 +55,7 @@ type Op struct {
 	Name string
 	// Shape gives the shape of the result, with no dimensions for a scalar.
 	// It panics when the operands do not fit.
-	Shape func(in []tensor.Shape) tensor.Shape
+	Shape func(in []Shape) Shape
 	// F32 and F64 are the body in both precisions, usually one generic
 	// function. Out holds stale numbers: every entry has to be written.
 	F32 func(out View[float32], in []View[float32])
@@ -53,12 +71,12 @@ type Op struct {
 // Apply adds the operation on the given operands to their graph.
 func Apply(op Op, in ...*Node) *Node {
 	bound := &boundOp{Op: op, types: make([]hm.Type, len(in)+1)}
-	shapes := make([]tensor.Shape, len(in))
+	shapes := make([]Shape, len(in))
 	for i, n := range in {
-		shapes[i] = n.Shape()
+		shapes[i] = Shape(n.Shape())
 		bound.types[i] = n.Type()
 	}
-	bound.shape = op.Shape(shapes)
+	bound.shape = append(tensor.Shape{}, op.Shape(shapes)...)
 	dtype := in[0].Dtype()
 	if bound.types[len(in)] = hm.Type(dtype); len(bound.shape) > 0 {
 		bound.types[len(in)] = gorgonia.TensorType{Dims: len(bound.shape), Of: dtype}
@@ -202,9 +220,6 @@ func recoverTo(err *error) {
 		*err = fmt.Errorf("layers: %v", r)
 	}
 }
-
-// sameShape is the shape of the first operand.
-func sameShape(in []tensor.Shape) tensor.Shape { return in[0].Clone() }
 
 // fit panics unless ok: a building error that Build returns.
 func fit(ok bool, format string, args ...any) {

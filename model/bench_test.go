@@ -79,7 +79,7 @@ func benchmarkProblem(b *testing.B, c model.Config, m, n int, density float64) (
 		}
 		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Kind: data.Classification}, TrainSet: data.Samples{X: x, Y: y}})
 	}
-	payload, err := model.Prepare(c, p, nil)
+	payload, err := model.Prepare(c, p)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,6 +3,13 @@ package model
 import "l2mt/layers"
 
 // The built-in estimators. Their alphas start at the paper's values.
+func init() {
+	RegisterEstimator("kernel", kernelEstimator)
+	RegisterEstimator("odd-kernel", oddKernelEstimator)
+	RegisterEstimator("relu", reluEstimator)
+	RegisterEstimator("affine", affineEstimator)
+	RegisterEstimator("affine-kernel", affineKernelEstimator)
+}
 
 // kernelEstimator is the paper's:
 //
@@ -36,8 +43,8 @@ var reluEstimator = Estimator{
 	Params: func(c Config) []Spec {
 		return []Spec{
 			{Name: "alpha", Shape: []int{2}, Start: []float64{1, 0.1}},
-			{Name: "L", Shape: []int{c.Hidden, c.Hidden}, Deviation: layerDeviation},
-			{Name: "beta", Shape: []int{c.Hidden}},
+			{Name: "L", Shape: []int{c.Width(), c.Width()}, Deviation: layerDeviation},
+			{Name: "beta", Shape: []int{c.Width()}},
 		}
 	},
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}},

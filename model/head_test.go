@@ -71,7 +71,7 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := model.Prepare(n.Config, under, nil, head...)
+		payload, err := model.Prepare(n.Config, under, head...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestAFrozenHeadAndATrainedOneSayTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			payload, err := model.Prepare(c, under, nil, head[frozen:]...)
+			payload, err := model.Prepare(c, under, head[frozen:]...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +237,7 @@ func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
 	}{
 		"another width of the dataset": {func() error { _, err := n.Features(modeltest.Problem(r, 7, 4)); return err }(), data.ErrMismatch, `problem "random", task "task 0"`},
 		"features below the head": {func() error {
-			_, err := model.Prepare(n.Config, modeltest.Problem(r, 5, 4), nil)
+			_, err := model.Prepare(n.Config, modeltest.Problem(r, 5, 4))
 			return err
 		}(), model.ErrMismatch, "it has 5 features, but the network 3"},
 		"layers that are not the last": {graph(head[0]), model.ErrMismatch, "the head makes 4 features, but the network takes 3"},
@@ -248,7 +248,7 @@ func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
 			_, err := n.Features(p)
 			return err
 		}(), model.ErrMismatch, "its features are prepared (unit)"},
-		"widths that end elsewhere": {func() error { c := n.Config; c.Head = "5-4"; return c.Validate() }(), model.ErrConfig, `head is "5-4", but features 3`},
+		"widths that end elsewhere": {func() error { c := n.Config; c.Head = "5-4"; return c.Validate() }(), model.ErrConfig, `head is "5-4", but model.features 3`},
 	} {
 		if !errors.Is(c.err, c.want) || !strings.Contains(c.err.Error(), c.text) {
 			t.Errorf("%s: the error is %v", name, c.err)

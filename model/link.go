@@ -6,6 +6,12 @@ import (
 	"l2mt/layers"
 )
 
+// The built-in links.
+func init() {
+	RegisterLink("tanh", tanhLink)
+	RegisterLink("log", logLink)
+}
+
 // gamma declares the two parameters of the built-in links, with the paper's
 // starting values.
 func gamma(Config) []Spec {

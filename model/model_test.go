@@ -37,7 +37,7 @@ func config(t testing.TB, preset string, features int) model.Config {
 
 func estimate(t testing.TB, n *model.Network, p *data.ProblemData, tuples ...model.Tuple) *model.Estimate {
 	t.Helper()
-	payload, err := model.Prepare(n.Config, p, nil)
+	payload, err := model.Prepare(n.Config, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestForwardServesProblemsOfAnySize(t *testing.T) {
 	for _, rows := range [][]int{{4}, {5, 3}, {9, 9, 9, 9, 9}, {3, 4}, {40, 2}} {
 		p := modeltest.Problem(r, 3, rows...)
 		tuple := model.Tuple{Omega: modeltest.Covariance(r, len(rows)), O: 0.9}
-		payload, err := model.Prepare(c, p, nil)
+		payload, err := model.Prepare(c, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestNetworksTrainSideBySide(t *testing.T) {
 	c := config(t, "default", 3)
 	r := data.Stream(4, "side by side")
 	p := modeltest.Problem(r, 3, 8, 6, 7)
-	payload, err := model.Prepare(c, p, nil)
+	payload, err := model.Prepare(c, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 	c := config(t, "default", 3)
 	r := data.Stream(5, "misfits")
 	p := modeltest.Problem(r, 3, 6, 7)
-	payload, err := model.Prepare(c, p, nil)
+	payload, err := model.Prepare(c, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,16 +326,16 @@ func TestMisfitsAreNamed(t *testing.T) {
 	params := model.NewParams(c, 1)
 	other := c
 	other.Neighbours = 3
-	otherPayload, err := model.Prepare(other, p, nil)
+	otherPayload, err := model.Prepare(other, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bigPayload, err := model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 8), nil)
+	bigPayload, err := model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 8))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for want, call := range map[string]func() error{
-		"4 features, but the network 3": func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6), nil); return err },
+		"4 features, but the network 3": func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6)); return err },
 		"at least one tuple":            func() error { _, err := graph.Step(params, payload, nil); return err },
 		"3 tuples":                      func() error { _, err := graph.Step(params, payload, make([]model.Tuple, 3)); return err },
 		"Omega has 9 entries": func() error {
@@ -363,7 +363,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 			for i := range q.Tasks[1].TrainSet.Y {
 				q.Tasks[1].TrainSet.Y[i] = 1
 			}
-			_, err := model.Prepare(c, q, nil)
+			_, err := model.Prepare(c, q)
 			return err
 		},
 	} {
@@ -378,7 +378,7 @@ func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
 	for _, estimator := range []string{"kernel", "odd-kernel", "relu"} {
 		c := config(t, "default", 1)
 		c.Hidden, c.Layers, c.Estimator, c.Unit = 1, 1, estimator, false
-		payload, err := model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4), nil)
+		payload, err := model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,6 +57,18 @@ func TestASavedNetworkComesBack(t *testing.T) {
 	}
 }
 
+// replaceIn changes the first occurrence of a text in a file.
+func replaceIn(t *testing.T, path, old, new string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(b), old) {
+		t.Fatalf("%s does not contain %s (%v)", b, old, err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(b), old, new, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Every kind of damage is refused, with the file and the tensor or field.
 func TestLoadNamesEveryMismatch(t *testing.T) {
 	c := config(t, "default", 3)
@@ -73,16 +85,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 		}
 	}
 	text := func(old, new string) func(t *testing.T, dir string) {
-		return func(t *testing.T, dir string) {
-			path := filepath.Join(dir, model.ConfigFile)
-			b, err := os.ReadFile(path)
-			if err != nil || !strings.Contains(string(b), old) {
-				t.Fatalf("%s does not contain %s (%v)", b, old, err)
-			}
-			if err := os.WriteFile(path, []byte(strings.Replace(string(b), old, new, 1)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		return func(t *testing.T, dir string) { replaceIn(t, filepath.Join(dir, model.ConfigFile), old, new) }
 	}
 	bytesOf := func(change func(b []byte) []byte) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
@@ -122,7 +125,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 		{"a torn file", bytesOf(func(b []byte) []byte { return b[:len(b)-1] }), safetensors.ErrFormat, []string{model.WeightsFile}},
 		{"an empty file", bytesOf(func([]byte) []byte { return nil }), safetensors.ErrFormat, []string{model.WeightsFile}},
 		{"a changed choice", text(`"tanh"`, `"log"`), model.ErrMismatch, []string{"link is tanh, but config.json says log"}},
-		{"an unknown choice", text(`"affine-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.ConfigFile, "even-kernel"}},
+		{"an unknown choice", text(`"affine-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.ConfigFile + `: invalid configuration: estimator "even-kernel" is not in this binary; import the package that registers it`}},
 		{"an unknown field", text(`"hidden"`, `"hiden"`), nil, []string{model.ConfigFile, "hiden"}},
 		{"another schema", text(`"schema": 1`, `"schema": 2`), model.ErrConfig, []string{model.ConfigFile, "schema 2"}},
 		{"no file", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, model.WeightsFile)) }, os.ErrNotExist, []string{model.WeightsFile}},

@@ -8,57 +8,47 @@ import (
 )
 
 // Payload is a multitask problem as the graphs take it: the training rows of
-// all its tasks stacked, with their label graph and readout weights. It never
-// changes, so any number of graphs may use one, at the same time too.
+// all its tasks stacked, with their label graph and readout weights, and the
+// statistics that the body asks for. It never changes, so any number of graphs
+// may use one, at the same time too.
 type Payload struct {
-	batch *layers.Batch
-	made  Config // what it was prepared for
+	rows, tasks int
+	batch       *layers.Batch // nil where the body does not look at rows
+	statistics  [][]float64   // in the body's order
+	made        Config        // what it was prepared for
 }
 
 // Tasks is m, the number of tasks.
-func (p *Payload) Tasks() int { return p.batch.Tasks() }
+func (p *Payload) Tasks() int { return p.tasks }
 
-// Rows is the number of training rows of all tasks together.
-func (p *Payload) Rows() int { return p.batch.Rows() }
-
-// Bytes is the memory that the payload's numbers take.
-func (p *Payload) Bytes() int64 { return p.batch.Bytes() }
+// Rows is the number of training rows that go into the graph, of all tasks
+// together.
+func (p *Payload) Rows() int { return p.rows }
 
 // regressionClasses is the number of classes that the targets of a regression
 // task are binned into for its label graph, between the quartiles.
 const regressionClasses = 4
 
-// LabelGraphs returns the label graphs of the training rows of all tasks, with
-// k neighbours or as many as a smaller task has. They take the longest part of
-// Prepare and depend on the problem and k alone.
-func LabelGraphs(p *data.ProblemData, k int) ([]*data.LabelGraph, error) {
-	graphs := make([]*data.LabelGraph, len(p.Tasks))
-	for j, t := range p.Tasks {
-		y := t.TrainSet.Y
-		class := make([]int32, len(y))
-		for i, v := range y {
-			if v > 0 {
-				class[i] = 1
-			}
+// labelGraph is that of a task's training rows, with k neighbours or as many as
+// there are.
+func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
+	y := t.TrainSet.Y
+	class := make([]int32, len(y))
+	for i, v := range y {
+		if v > 0 {
+			class[i] = 1
 		}
-		if t.Kind == data.Regression {
-			class = data.QuantileClasses(y, regressionClasses)
-		}
-		g, err := data.NewLabelGraph(t.TrainSet.X, class, min(k, len(y)-1))
-		if err != nil {
-			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
-		}
-		graphs[j] = g
 	}
-	return graphs, nil
+	if t.Kind == data.Regression {
+		class = data.QuantileClasses(y, regressionClasses)
+	}
+	return data.NewLabelGraph(t.TrainSet.X, class, min(k, len(y)-1))
 }
 
 // Prepare makes the payload of a problem for networks of a configuration. It
-// looks at training rows only. The label graphs are those of LabelGraphs, or
-// nil to compute them when the configuration needs them. Head has the layers of
-// the network's head that are in the graph: the problem has the features below
-// them.
-func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph, head ...layers.Connected) (*Payload, error) {
+// looks at training rows only. Head has the layers of the network's head that
+// are in the graph: the problem has the features below them.
+func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -66,36 +56,44 @@ func Prepare(c Config, p *data.ProblemData, graphs []*data.LabelGraph, head ...l
 	if len(p.Tasks) == 0 {
 		return nil, fmt.Errorf("model: problem %q: %w: it has no tasks", p.Name, data.ErrInvalid)
 	}
+	body := bodies.get(c.Body)
+	payload := &Payload{tasks: len(p.Tasks), made: c}
+	if !body.FeatureFree {
+		tasks, err := stacked(c, p)
+		if err != nil {
+			return nil, err
+		}
+		if payload, err = newPayload(c, tasks); err != nil {
+			return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
+		}
+	}
+	for _, s := range body.Statistics {
+		v, err := s.of(p)
+		if err != nil {
+			return nil, err
+		}
+		payload.statistics = append(payload.statistics, v)
+	}
+	return payload, nil
+}
+
+// stacked are the tasks of a problem with what the operations on rows need.
+func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	if d := p.Cols(); d != c.Features {
 		return nil, fmt.Errorf("model: problem %q: %w: it has %d features, but the network %d", p.Name, ErrMismatch, d, c.Features)
 	}
-	if c.Layers == 1 {
-		graphs = nil
-	} else if graphs == nil {
-		var err error
-		if graphs, err = LabelGraphs(p, c.Neighbours); err != nil {
-			return nil, err
-		}
-	}
-	if graphs != nil && len(graphs) != len(p.Tasks) {
-		return nil, fmt.Errorf("model: problem %q: %w: %d label graphs for %d tasks", p.Name, ErrMismatch, len(graphs), len(p.Tasks))
-	}
 	tasks := make([]layers.Task, len(p.Tasks))
 	for j, t := range p.Tasks {
-		weights, err := readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
+		var err error
+		tasks[j].X = layers.PointsOf(t.TrainSet.X)
+		if tasks[j].Weights, err = readouts.get(c.Readout)(t.Kind, t.TrainSet.Y); err == nil && c.usesGraph() {
+			tasks[j].Graph, err = labelGraph(t, c.Neighbours)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
 		}
-		tasks[j] = layers.Task{X: layers.PointsOf(t.TrainSet.X), Weights: weights}
-		if graphs != nil {
-			tasks[j].Graph = graphs[j]
-		}
 	}
-	payload, err := newPayload(c, tasks)
-	if err != nil {
-		return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
-	}
-	return payload, nil
+	return tasks, nil
 }
 
 // below is a configuration for the features that go into layers of its head.
@@ -108,23 +106,28 @@ func below(c Config, head layers.Head) Config {
 
 func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
 	batch, err := layers.NewBatch(c.DType, c.Norm, tasks)
-	return &Payload{batch: batch, made: c}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Payload{rows: batch.Rows(), tasks: batch.Tasks(), batch: batch, made: c}, nil
 }
 
-// fits checks that the payload was prepared for networks like c.
+// fits checks that the payload was prepared for networks like c. Without rows
+// there is nothing in it but what the body says.
 func (p *Payload) fits(c Config) error {
 	for _, f := range []struct {
 		field     string
 		made, now any
 	}{
+		{"body", p.made.Body, c.Body},
 		{"features", p.made.Features, c.Features},
 		{"readout", p.made.Readout, c.Readout},
 		{"norm", p.made.Norm, c.Norm},
 		{"k", p.made.Neighbours, c.Neighbours},
 		{"dtype", p.made.DType, c.DType},
-		{"use of the label graph", p.made.Layers > 1, c.Layers > 1},
+		{"use of the label graph", p.made.usesGraph(), c.usesGraph()},
 	} {
-		if f.made != f.now {
+		if f.made != f.now && (p.batch != nil || f.field == "body") {
 			return fmt.Errorf("model: payload: %w: it was prepared with %s %v, but the graph has %v", ErrMismatch, f.field, f.made, f.now)
 		}
 	}

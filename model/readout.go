@@ -7,6 +7,12 @@ import (
 	"l2mt/data"
 )
 
+// The built-in readouts.
+func init() {
+	RegisterReadout("mean", meanReadout)
+	RegisterReadout("signed", signedReadout)
+}
+
 // meanReadout is the paper's e = H_s 1/n. It does not see the targets, so a
 // task and the task with all labels flipped have the same embedding.
 func meanReadout(_ data.Kind, y []float64) ([]float64, error) {

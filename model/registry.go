@@ -3,7 +3,10 @@ package model
 import (
 	"fmt"
 	"maps"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 
 	"l2mt/data"
@@ -17,16 +20,18 @@ type Readout func(kind data.Kind, y []float64) ([]float64, error)
 // Estimator turns embeddings into the two terms of
 // f(E, Omega) = <Phi, Omega> + c tr(Omega^2).
 type Estimator struct {
-	// Params declares the estimator's parameters.
+	// Params declares the estimator's parameters; nil if there are none.
 	Params func(c Config) []Spec
+	// Per says which rows of E it takes: those of a body with the same.
+	Per Per
 	// Linear lists the entries of parameters that f is linear in (with the
 	// others fixed), so that training can start them from a regression. It may
 	// be empty.
 	Linear []Entry
-	// Build adds Phi (m x m, symmetric) and the scalar c to the graph, given E
-	// (m x h). E has zero rows at the end when the graph serves larger
-	// problems too; what Phi is there does not matter. Permuting the rows of E
-	// must permute the rows and columns of Phi.
+	// Build adds Phi (m x m, symmetric) and the scalar c to the graph, given E:
+	// m x h, or m^2 x h with a row for every pair, where Phi may be m^2 x 1. E has
+	// more rows when the graph serves larger problems too; what Phi is there does
+	// not matter. Permuting the tasks in E must permute them in Phi.
 	Build func(p Inputs, e *layers.Node) (phi, c *layers.Node)
 }
 
@@ -38,7 +43,7 @@ type Entry struct {
 
 // Link is the monotone function v of the relative error o that f estimates.
 type Link struct {
-	// Params declares the link's parameters.
+	// Params declares the link's parameters; nil if there are none.
 	Params func(c Config) []Spec
 	// Build adds v(o) to the graph for a vector o of positive numbers.
 	Build func(p Inputs, o *layers.Node) *layers.Node
@@ -62,26 +67,72 @@ func (in Inputs) Get(name string) *layers.Node {
 	return in[name]
 }
 
+// Piece is something registered under a name.
+type Piece struct {
+	// Kind is "body", "readout", "estimator" or "link".
+	Kind string
+	Name string
+	// Package is the import path of the package that registered it.
+	Package string
+}
+
+// Pieces lists everything that is registered, by kind and name.
+func Pieces() []Piece {
+	return slices.Concat(bodies.list(), readouts.list(), estimators.list(), links.list())
+}
+
 // registry holds the pieces of one kind by name.
 type registry[T any] struct {
 	kind  string
 	mu    sync.RWMutex
 	piece map[string]T
+	by    map[string]string // the package that registered it
+}
+
+func newRegistry[T any](kind string) *registry[T] {
+	return &registry[T]{kind: kind, piece: map[string]T{}, by: map[string]string{}}
 }
 
 var (
-	readouts   = registry[Readout]{kind: "readout", piece: map[string]Readout{"mean": meanReadout, "signed": signedReadout}}
-	estimators = registry[Estimator]{kind: "estimator", piece: map[string]Estimator{"kernel": kernelEstimator, "odd-kernel": oddKernelEstimator, "relu": reluEstimator, "affine": affineEstimator, "affine-kernel": affineKernelEstimator}}
-	links      = registry[Link]{kind: "link", piece: map[string]Link{"tanh": tanhLink, "log": logLink}}
+	bodies     = newRegistry[Body]("body")
+	readouts   = newRegistry[Readout]("readout")
+	estimators = newRegistry[Estimator]("estimator")
+	links      = newRegistry[Link]("link")
 )
 
+// add is called by the Register functions and by nothing else: it looks for the
+// package that called them.
 func (r *registry[T]) add(name string, piece T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.piece[name]; ok || name == "" {
-		panic(fmt.Sprintf("model: %s %q is registered already, or has no name", r.kind, name))
+	by := caller(2)
+	if name == "" {
+		panic(fmt.Sprintf("model: package %s registers a %s without a name", by, r.kind))
 	}
-	r.piece[name] = piece
+	if other, ok := r.by[name]; ok {
+		panic(fmt.Sprintf("model: package %s registers the %s %q, a name that package %s has taken; take another", by, r.kind, name, other))
+	}
+	r.piece[name], r.by[name] = piece, by
+}
+
+// caller is the import path of the package so many calls above the caller's.
+func caller(skip int) string {
+	pc := make([]uintptr, 1)
+	runtime.Callers(skip+2, pc)
+	frame, _ := runtime.CallersFrames(pc).Next()
+	return packageOf(frame.Function)
+}
+
+// packageOf is the import path in the name of a function, such as
+// "example.com/own/v2.init.0". Dots in the last element of the path are escaped.
+func packageOf(function string) string {
+	last := strings.LastIndex(function, "/") + 1
+	element, _, _ := strings.Cut(function[last:], ".")
+	path := function[:last] + element
+	if info, ok := debug.ReadBuildInfo(); ok && path == "main" {
+		return info.Path
+	}
+	return strings.ReplaceAll(path, "%2e", ".")
 }
 
 func (r *registry[T]) get(name string) T {
@@ -96,10 +147,30 @@ func (r *registry[T]) names() []string {
 	return sortedKeys(r.piece)
 }
 
+func (r *registry[T]) list() (pieces []Piece) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, name := range sortedKeys(r.by) {
+		pieces = append(pieces, Piece{r.kind, name, r.by[name]})
+	}
+	return pieces
+}
+
+// missing is the error of a name that nobody has registered.
+func (r *registry[T]) missing(name string) error {
+	if name == "" || slices.Contains(r.names(), name) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s %q is not in this binary; import the package that registers it (there are %s)", ErrConfig, r.kind, name, strings.Join(r.names(), ", "))
+}
+
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
-// RegisterReadout makes a readout available under a name. Like the other
-// Register functions it is meant for init, and panics if the name is taken.
+// RegisterBody makes a body available under a name. Like the other Register
+// functions it is meant for init, and panics if the name is taken.
+func RegisterBody(name string, b Body) { bodies.add(name, b) }
+
+// RegisterReadout makes a readout available under a name.
 func RegisterReadout(name string, r Readout) { readouts.add(name, r) }
 
 // RegisterEstimator makes an estimator available under a name.
@@ -107,6 +178,9 @@ func RegisterEstimator(name string, e Estimator) { estimators.add(name, e) }
 
 // RegisterLink makes a link available under a name.
 func RegisterLink(name string, l Link) { links.add(name, l) }
+
+// Bodies lists the names of the bodies.
+func Bodies() []string { return bodies.names() }
 
 // Readouts lists the names of the readouts.
 func Readouts() []string { return readouts.names() }

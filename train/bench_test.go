@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/data/progress"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -34,37 +33,24 @@ func TestMemoryStaysFlatOverManySteps(t *testing.T) {
 	}
 	examples := made(1, 4, 3, 2, 6, 3)
 	c := config(t, "default", examples)
-	c.Epochs = 1e6                           // the rate hardly falls
-	for _, limit := range []int64{0, 2000} { // with one problem in memory at a time
-		s, err := newShelf(c.Model, nil, limit, t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.close()
-		if err := s.fill(t.Context(), InMemory(examples), nil, 0, progress.Silent()); err != nil {
-			t.Fatal(err)
-		}
-		tr, err := newTrainer(c, s, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		learn := func(steps int) (bytes uint64, goroutines int) {
-			for i := range steps {
-				if _, err := tr.learn(tr.steps[i%len(tr.steps)]); err != nil {
-					t.Fatal(err)
-				}
+	c.Epochs = 1e6 // the rate hardly falls
+	tr := trainerOf(t, c, examples, Options{})
+	learn := func(steps int) (bytes uint64, goroutines int) {
+		for i := range steps {
+			if _, err := tr.learn(tr.steps[i%len(tr.steps)]); err != nil {
+				t.Fatal(err)
 			}
-			return heap(), runtime.NumGoroutine()
 		}
-		before, few := learn(steps / 10)
-		after, many := learn(steps)
-		t.Logf("limit %d: %d kB and %d goroutines after %d steps, %d kB and %d goroutines %d steps later", limit, before>>10, few, steps/10, after>>10, many, steps)
-		if after > before+256<<10 {
-			t.Errorf("the heap grows from %d to %d bytes over %d steps", before, after, steps)
-		}
-		if many > few {
-			t.Errorf("%d goroutines become %d over %d steps", few, many, steps)
-		}
+		return heap(), runtime.NumGoroutine()
+	}
+	before, few := learn(steps / 10)
+	after, many := learn(steps)
+	t.Logf("%d kB and %d goroutines after %d steps, %d kB and %d goroutines %d steps later", before>>10, few, steps/10, after>>10, many, steps)
+	if after > before+256<<10 {
+		t.Errorf("the heap grows from %d to %d bytes over %d steps", before, after, steps)
+	}
+	if many > few {
+		t.Errorf("%d goroutines become %d over %d steps", few, many, steps)
 	}
 }
 
@@ -96,10 +82,7 @@ func BenchmarkStep(b *testing.B) {
 					}
 					examples = append(examples, e)
 				}
-				t, err := newTrainer(c, shelved(b, c.Model, examples), Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				t := trainerOf(b, c, examples, Options{})
 				b.ReportAllocs()
 				for b.Loop() {
 					if _, err := t.learn(t.steps[0]); err != nil {

@@ -2,7 +2,9 @@ package train
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"hash"
 	"slices"
@@ -19,8 +21,8 @@ type Example struct {
 	Tuples  []model.Tuple
 }
 
-// Source is where a run's examples come from. Only the one at hand has to be in
-// memory.
+// Source is where a run's examples come from. A run goes through it once, before
+// it learns, and keeps what the graphs take of the examples in memory.
 type Source interface {
 	// Len is the number of examples.
 	Len() int
@@ -38,39 +40,50 @@ func (e InMemory) Len() int { return len(e) }
 // Example returns example i.
 func (e InMemory) Example(i int) (Example, error) { return e[i], nil }
 
-// fill prepares the examples that have tuples, with the features that the first
-// layers of a head make, as many as are frozen.
-func (s *shelf) fill(ctx context.Context, source Source, head model.Head, frozen int, report progress.Reporter) error {
+// prepared is an example, or one tuple of it, as the graphs take it.
+type prepared struct {
+	name    string
+	payload *model.Payload
+	tuples  []model.Tuple
+}
+
+// prepare makes the examples that have tuples ready, with the features that the
+// frozen layers of a head make, and the digest of all that a run learns from.
+func prepare(ctx context.Context, c Config, source Source, head model.Head, report progress.Reporter) (examples []prepared, sum string, err error) {
+	h, frozen := sha256.New(), c.TrainHead.frozen(head)
 	if frozen > 0 {
 		report.Start("features", source.Len())
 		defer report.Finish()
 	}
 	for i := range source.Len() {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, "", err
 		}
 		e, err := source.Example(i)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		if len(e.Tuples) == 0 {
 			continue
 		}
 		if head != nil && e.Problem.Cols() != head.In() {
-			return fmt.Errorf("train: problem %q: %w: it has %d features, but the head takes %d", e.Problem.Name, data.ErrMismatch, e.Problem.Cols(), head.In())
+			return nil, "", fmt.Errorf("train: problem %q: %w: it has %d features, but the head takes %d", e.Problem.Name, data.ErrMismatch, e.Problem.Cols(), head.In())
 		}
-		digest(s.digest, e)
-		if e.Problem, err = model.Through(head, frozen, model.TrainingRows(e.Problem)); err != nil {
-			return err
+		digest(h, e)
+		p, err := model.Through(head, frozen, model.TrainingRows(e.Problem))
+		if err != nil {
+			return nil, "", err
 		}
-		if err := s.add(e); err != nil {
-			return err
+		payload, err := model.Prepare(c.Model, p, head[frozen:]...)
+		if err != nil {
+			return nil, "", err
 		}
+		examples = append(examples, prepared{p.Name, payload, e.Tuples})
 		if frozen > 0 {
-			report.Advance(1, e.Problem.Name)
+			report.Advance(1, p.Name)
 		}
 	}
-	return nil
+	return examples, hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // divide keeps one problem in n, at least one, out of training.
@@ -97,10 +110,8 @@ func steps(examples []prepared, batch Batch) []prepared {
 	}
 	var single []prepared
 	for _, e := range examples {
-		for i := range e.outcomes {
-			s := e
-			s.first, s.outcomes = i, e.outcomes[i:i+1]
-			single = append(single, s)
+		for i := range e.tuples {
+			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1]})
 		}
 	}
 	return single
@@ -109,16 +120,18 @@ func steps(examples []prepared, batch Batch) []prepared {
 // capacity is the size of the largest step.
 func capacity(steps []prepared) (size model.Capacity) {
 	for _, s := range steps {
-		size.Rows = max(size.Rows, s.rows)
-		size.Tasks = max(size.Tasks, s.tasks)
-		size.Tuples = max(size.Tuples, len(s.outcomes))
+		size.Rows = max(size.Rows, s.payload.Rows())
+		size.Tasks = max(size.Tasks, s.payload.Tasks())
+		size.Tuples = max(size.Tuples, len(s.tuples))
 	}
 	return size
 }
 
 func outcomes(examples ...prepared) (o []float64) {
 	for _, e := range examples {
-		o = append(o, e.outcomes...)
+		for _, t := range e.tuples {
+			o = append(o, t.O)
+		}
 	}
 	return o
 }

@@ -8,37 +8,8 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/data/progress"
 	"l2mt/model"
 )
-
-// shelved puts examples on a shelf.
-func shelved(t testing.TB, c model.Config, examples []Example) *shelf {
-	t.Helper()
-	s, err := newShelf(c, nil, 0, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.fill(t.Context(), InMemory(examples), nil, 0, progress.Silent()); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func ready(t testing.TB, examples []Example) []prepared {
-	t.Helper()
-	return shelved(t, config(t, "default", examples).Model, examples).examples
-}
-
-// content is what the graphs take of a prepared example.
-func (p prepared) content(t testing.TB) (*model.Payload, []model.Tuple) {
-	t.Helper()
-	payload, tuples, err := p.load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload, tuples
-}
 
 func names(examples []prepared) (n []string) {
 	for _, e := range examples {
@@ -86,12 +57,12 @@ func TestProblemsWithoutTuplesAreLeftOut(t *testing.T) {
 
 func TestAStepTakesOneTupleOrAllOfAProblem(t *testing.T) {
 	examples := ready(t, made(1, 3, 4, 2, 6, 3))
-	examples[1].outcomes = examples[1].outcomes[:1]
+	examples[1].tuples = examples[1].tuples[:1]
 	for batch, want := range map[Batch][]int{ByProblem: {4, 1, 4}, ByTuple: {1, 1, 1, 1, 1, 1, 1, 1, 1}} {
 		s := steps(examples, batch)
 		var sizes []int
 		for _, step := range s {
-			sizes = append(sizes, len(step.outcomes))
+			sizes = append(sizes, len(step.tuples))
 		}
 		if !slices.Equal(sizes, want) || !slices.Equal(outcomes(s...), outcomes(examples...)) {
 			t.Errorf("batch %s: steps of %v tuples, want %v, of the same outcomes", batch, sizes, want)
@@ -212,5 +183,24 @@ func TestExamplesJoinRecordsWithTheirProblems(t *testing.T) {
 	}
 	if _, err := open(3, "other"); !errors.Is(err, data.ErrMismatch) {
 		t.Errorf("problems on another dataset: the error is %v", err)
+	}
+}
+
+// failing is a source whose third example cannot be had.
+type failing struct{ InMemory }
+
+var errGone = errors.New("it is gone")
+
+func (f failing) Example(i int) (Example, error) {
+	if i == 2 {
+		return Example{}, errGone
+	}
+	return f.InMemory.Example(i)
+}
+
+func TestASourceThatFailsEndsTheRun(t *testing.T) {
+	examples := small(1)
+	if _, err := Run(t.Context(), config(t, "default", examples), failing{examples}, Options{}); !errors.Is(err, errGone) {
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/progress"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -115,4 +116,28 @@ func run(t testing.TB, c Config, examples []Example, o Options) *Report {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// ready are examples as a run has them, with nothing in front of the network.
+func ready(t testing.TB, examples []Example) []prepared {
+	t.Helper()
+	made, _, err := prepare(t.Context(), config(t, "default", examples), InMemory(examples), nil, progress.Silent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// trainerOf is a run on examples that has not begun.
+func trainerOf(t testing.TB, c Config, examples []Example, o Options) *trainer {
+	t.Helper()
+	ready, digest, err := prepare(t.Context(), c, InMemory(examples), nil, progress.Silent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := newTrainer(c, ready, digest, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
 }

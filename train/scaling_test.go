@@ -1,10 +1,8 @@
 package train
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -38,8 +36,8 @@ func measure(b *testing.B, work func() error) {
 }
 
 // BenchmarkScaling is the table of the README on growing: for a problem like those
-// of texts, of 30 entries a row, what it takes to prepare it, to do a step on it,
-// and to bring it back from the file of a run with a limit of memory.
+// of texts, of 30 entries a row, what it takes to prepare it and to do a step on
+// it.
 //
 //	go test -run '^$' -bench 'Scaling|Outcomes' -benchtime 3x ./train
 func BenchmarkScaling(b *testing.B) {
@@ -62,41 +60,15 @@ func BenchmarkScaling(b *testing.B) {
 			}
 			examples = append(examples, e)
 		}
-		fill := func() (*shelf, error) {
-			s, err := newShelf(c.Model, nil, 1<<40, os.TempDir())
-			if err != nil {
-				return nil, err
-			}
-			return s, s.fill(b.Context(), InMemory(examples), nil, 0, progress.Silent())
-		}
 		b.Run(name+"prepare", func(b *testing.B) {
 			measure(b, func() error {
-				s, err := fill()
-				return errors.Join(err, s.close())
-			})
-		})
-		s, err := fill()
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer s.close()
-		t, err := newTrainer(c, s, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(name+"step", func(b *testing.B) {
-			measure(b, func() error { _, err := t.learn(s.examples[0]); return err })
-		})
-		b.Run(name+"load", func(b *testing.B) {
-			p := s.examples[0].place
-			measure(b, func() error {
-				if p.recent != nil {
-					s.drop(p)
-				}
-				_, err := p.load()
+				_, _, err := prepare(b.Context(), c, InMemory(examples), nil, progress.Silent())
 				return err
 			})
-			b.ReportMetric(float64(p.size)/1024, "kB")
+		})
+		t := trainerOf(b, c, examples, Options{})
+		b.Run(name+"step", func(b *testing.B) {
+			measure(b, func() error { _, err := t.learn(t.steps[0]); return err })
 		})
 	}
 }
@@ -120,10 +92,7 @@ func BenchmarkOutcomes(b *testing.B) {
 				b.Fatal(err)
 			}
 			c.Batch = ByTuple
-			t, err := newTrainer(c, shelved(b, c.Model, examples), Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			t := trainerOf(b, c, examples, Options{})
 			measure(b, func() error { _, err := t.learn(t.steps[0]); return err })
 		})
 	}

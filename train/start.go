@@ -35,11 +35,7 @@ func regress(n *model.Network, examples []prepared, head ...model.Connected) err
 		set(unit...)
 		row := 0
 		for _, e := range examples {
-			payload, tuples, err := e.load()
-			if err != nil {
-				return err
-			}
-			estimate, err := forward.Estimate(payload, tuples...)
+			estimate, err := forward.Estimate(e.payload, e.tuples...)
 			if err != nil {
 				return fmt.Errorf("train: start: %w", err)
 			}

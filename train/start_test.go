@@ -18,7 +18,7 @@ func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) 
 		t.Fatal(err)
 	}
 	for _, e := range examples {
-		payload, tuples := e.content(t)
+		payload, tuples := e.payload, e.tuples
 		estimate, err := forward.Estimate(payload, tuples...)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestTheRegressionStartRecoversWhatMadeTheOutcomes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range examples {
-			payload, tuples := e.content(t)
+			payload, tuples := e.payload, e.tuples
 			estimate, err := forward.Estimate(payload, tuples...)
 			if err != nil {
 				t.Fatal(err)
@@ -118,7 +118,7 @@ func TestTheRegressionStartRecoversWhatMadeTheOutcomes(t *testing.T) {
 func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 	examples := ready(t, small(1))
 	for _, e := range examples {
-		_, tuples := e.content(t)
+		tuples := e.tuples
 		for q := range tuples {
 			clear(tuples[q].Omega)
 		}
@@ -137,9 +137,9 @@ func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
 	examples := ready(t, small(1)[:2])
 	r := data.Stream(1, "rank one")
 	for _, e := range examples {
-		_, tuples := e.content(t)
+		tuples := e.tuples
 		for q := range tuples { // tr(Omega^2) is 1 for all of them
-			omega, m := tuples[q].Omega, e.tasks
+			omega, m := tuples[q].Omega, e.payload.Tasks()
 			u, norm := make([]float64, m), 0.0
 			for j := range u {
 				u[j] = r.NormFloat64()

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -25,11 +24,6 @@ type Options struct {
 	Head model.Head
 	// Out is the directory for the network and the state. Empty keeps nothing.
 	Out string
-	// Memory limits, in bytes, what is kept in memory of the examples as the graphs
-	// take them; 0 means no limit. With one, all of it is in a file in Out, or in
-	// the directory for temporary files, and read again when it is needed. Beside
-	// it there is the dataset, the graph, and the example at hand.
-	Memory int64
 	// Provenance is stored in the network.
 	Provenance map[string]string
 	// Progress hears of every step, an epoch being a stage. Nil means nobody.
@@ -66,9 +60,6 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if o.Progress == nil {
 		o.Progress = progress.Silent()
 	}
-	if o.Memory < 0 {
-		return nil, fmt.Errorf("train: %w: a memory of %d bytes; 0 means no limit", ErrConfig, o.Memory)
-	}
 	if o.Out != "" {
 		unlock, err := lock(o.Out)
 		if err != nil {
@@ -76,16 +67,11 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 		}
 		defer unlock()
 	}
-	frozen := c.TrainHead.frozen(o.Head)
-	s, err := newShelf(c.Model, o.Head[frozen:], o.Memory, o.Out)
+	examples, digest, err := prepare(ctx, c, source, o.Head, o.Progress)
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
-	if err := s.fill(ctx, source, o.Head, frozen, o.Progress); err != nil {
-		return nil, err
-	}
-	t, err := newTrainer(c, s, o)
+	t, err := newTrainer(c, examples, digest, o)
 	if err != nil {
 		return nil, err
 	}
@@ -132,10 +118,10 @@ type trainer struct {
 	state   state
 }
 
-func newTrainer(c Config, s *shelf, o Options) (*trainer, error) {
-	t := &trainer{config: c, options: o, embedding: map[string]bool{}, digest: hex.EncodeToString(s.digest.Sum(nil))}
+func newTrainer(c Config, examples []prepared, digest string, o Options) (*trainer, error) {
+	t := &trainer{config: c, options: o, embedding: map[string]bool{}, digest: digest}
 	var err error
-	if t.training, t.heldOut, err = divide(s.examples, c.HeldOut, c.Seed); err != nil {
+	if t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed); err != nil {
 		return nil, err
 	}
 	t.steps = steps(t.training, c.Batch)
@@ -253,11 +239,7 @@ func (t *trainer) learn(s prepared) (model.Step, error) {
 
 // compute is the loss of a step and its gradient, all of it finite.
 func (t *trainer) compute(s prepared, step int) (model.Step, error) {
-	payload, tuples, err := s.load()
-	if err != nil {
-		return model.Step{}, err
-	}
-	result, err := t.graph.Step(t.network.Params, payload, tuples)
+	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
 	if err != nil {
 		return result, err
 	}
@@ -301,9 +283,9 @@ func (t *trainer) diverged(what string) error {
 
 // rates lists the rates in words.
 func (c Config) rates() string {
-	text := fmt.Sprintf("lr %v, lr_embed %v", c.Rate, c.EmbeddingRate)
+	text := fmt.Sprintf("train.rate %v, train.embedding_rate %v", c.Rate, c.EmbeddingRate)
 	if c.TrainHead != HeadFrozen {
-		text += fmt.Sprintf(", lr_head %v", c.HeadRate)
+		text += fmt.Sprintf(", train.head_rate %v", c.HeadRate)
 	}
 	return text
 }
@@ -337,11 +319,7 @@ func (t *trainer) agreement(examples []prepared) (a Agreement, err error) {
 	direction := t.network.Direction()
 	var allF, allO []float64
 	for _, e := range examples {
-		payload, tuples, err := e.load()
-		if err != nil {
-			return a, err
-		}
-		estimate, err := t.forward.Estimate(payload, tuples...)
+		estimate, err := t.forward.Estimate(e.payload, e.tuples...)
 		if err != nil {
 			return a, err
 		}
@@ -351,8 +329,9 @@ func (t *trainer) agreement(examples []prepared) (a Agreement, err error) {
 		for q := range estimate.F {
 			estimate.F[q] *= direction
 		}
-		a.Within += spearman(estimate.F, e.outcomes) / float64(len(examples))
-		allF, allO = append(allF, estimate.F...), append(allO, e.outcomes...)
+		o := outcomes(e)
+		a.Within += spearman(estimate.F, o) / float64(len(examples))
+		allF, allO = append(allF, estimate.F...), append(allO, o...)
 	}
 	a.Overall = spearman(allF, allO)
 	return a, nil

@@ -145,7 +145,7 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	var v []float64
 	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
 	for _, e := range training {
-		payload, tuples := e.content(t)
+		payload, tuples := e.payload, e.tuples
 		estimate, err := forward.Estimate(payload, tuples...)
 		if err != nil {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	for epoch := 1; epoch <= c.Epochs; epoch++ {
 		loss, residual := 0.0, 0.0
 		for _, i := range shuffle(c.Seed, epoch, len(training)) {
-			payload, tuples := training[i].content(t)
+			payload, tuples := training[i].payload, training[i].tuples
 			s, err := graph.Step(p, payload, tuples)
 			if err != nil {
 				t.Fatal(err)
@@ -235,10 +235,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 // With f, v and the direction of the link negated the network says the same.
 func TestCorrelationsFollowTheDirectionOfTheLink(t *testing.T) {
 	examples := small(4)
-	tr, err := newTrainer(config(t, "default", examples), shelved(t, config(t, "default", examples).Model, examples), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := trainerOf(t, config(t, "default", examples), examples, Options{})
 	before, err := tr.agreement(tr.training)
 	if err != nil {
 		t.Fatal(err)
@@ -489,14 +486,14 @@ func TestAnEstimateThatDoesNotOrderHeldOutProblemsIsWarnedOf(t *testing.T) {
 func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	examples := small(1)
 	for name, change := range map[string]func(c *Config){
-		"lr":        func(c *Config) { c.Rate = -1 },
-		"lr_embed":  func(c *Config) { c.EmbeddingRate = math.NaN() },
-		"epochs":    func(c *Config) { c.Epochs = -1 },
-		"batch":     func(c *Config) { c.Batch = "all" },
-		"start":     func(c *Config) { c.Start = "end" },
-		"held out":  func(c *Config) { c.HeldOut = 1 },
-		"patience":  func(c *Config) { c.Patience = -1 },
-		"estimator": func(c *Config) { c.Model.Estimator = "crystal ball" },
+		"train.rate":           func(c *Config) { c.Rate = -1 },
+		"train.embedding_rate": func(c *Config) { c.EmbeddingRate = math.NaN() },
+		"epochs":               func(c *Config) { c.Epochs = -1 },
+		"batch":                func(c *Config) { c.Batch = "all" },
+		"start":                func(c *Config) { c.Start = "end" },
+		"held_out":             func(c *Config) { c.HeldOut = 1 },
+		"patience":             func(c *Config) { c.Patience = -1 },
+		"estimator":            func(c *Config) { c.Model.Estimator = "crystal ball" },
 	} {
 		c := config(t, "default", examples)
 		change(&c)

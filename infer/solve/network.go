@@ -80,7 +80,7 @@ func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
-	payload, err := model.Prepare(n.of.Config, p, nil)
+	payload, err := model.Prepare(n.of.Config, p)
 	if err != nil {
 		return nil, fmt.Errorf("solve: %w", err)
 	}

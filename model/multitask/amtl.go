@@ -99,6 +99,7 @@ func (a amtl) lasso(column []float64, s *mat.SymDense, j int, p Params, enough f
 		}
 		for i := range m {
 			if s.At(i, i) == 0 || i == j && !a.free {
+				column[i] = 0
 				continue
 			}
 			old := column[i]
@@ -109,7 +110,8 @@ func (a amtl) lasso(column []float64, s *mat.SymDense, j int, p Params, enough f
 				}
 			}
 		}
-		polish(column, s, j, threshold)
+		for polish(column, s, j, threshold) {
+		}
 	}
 	return math.Max(gap, 0)
 }
@@ -128,34 +130,64 @@ func residual(rest, column []float64, s *mat.SymDense, j int) {
 	}
 }
 
-// polish moves the nonzero entries of a towards the minimum for their signs,
-// until one of them becomes zero.
-func polish(column []float64, s *mat.SymDense, j int, threshold float64) {
+// polish moves the nonzero entries of a to the minimum for their signs, or
+// until one of them becomes zero, and reports the latter.
+func polish(column []float64, s *mat.SymDense, j int, threshold float64) bool {
 	active := nonzero(column)
+	if len(active) == 0 {
+		return false
+	}
 	var chol mat.Cholesky
-	if len(active) == 0 || !chol.Factorize(submatrix(s, active)) {
-		return
-	}
-	var best mat.VecDense
-	right := mat.NewVecDense(len(active), nil)
+	move, t := mat.NewVecDense(len(active), nil), 1.0
 	for k, i := range active {
-		right.SetVec(k, s.At(i, j)-math.Copysign(threshold, column[i]))
+		move.SetVec(k, s.At(i, j)-math.Copysign(threshold, column[i]))
 	}
-	if chol.SolveVecTo(&best, right) != nil {
-		return
+	if gram := submatrix(s, active); chol.Factorize(gram) && chol.SolveVecTo(move, move) == nil {
+		for k, i := range active {
+			move.SetVec(k, move.AtVec(k)-column[i])
+		}
+	} else if t = math.Inf(1); !downhill(move, gram, column, active) {
+		return false
 	}
-	t, stop := 1.0, -1
+	stop := -1
 	for k, i := range active {
-		if to := best.AtVec(k); to*column[i] < 0 && column[i]/(column[i]-to) < t {
-			t, stop = column[i]/(column[i]-to), i
+		if to := -column[i] / move.AtVec(k); to >= 0 && to < t {
+			t, stop = to, i
 		}
 	}
+	if math.IsInf(t, 1) {
+		return false
+	}
 	for k, i := range active {
-		column[i] += t * (best.AtVec(k) - column[i])
+		column[i] += t * move.AtVec(k)
 	}
 	if stop >= 0 {
 		column[stop] = 0
 	}
+	return stop >= 0
+}
+
+// downhill sets move to the direction that leaves W a as it is, where W has
+// dependent columns, and along which the norm of a falls most.
+func downhill(move *mat.VecDense, gram *mat.SymDense, column []float64, active []int) bool {
+	e, err := Eigen(gram)
+	if err != nil {
+		return false
+	}
+	move.Zero()
+	sign := mat.NewVecDense(len(active), nil)
+	for k, i := range active {
+		sign.SetVec(k, math.Copysign(1, column[i]))
+	}
+	for k, v := range e.Values {
+		if u := e.Vectors.ColView(k); v <= 1e-13*e.Values[len(active)-1] {
+			move.AddScaledVec(move, -mat.Dot(u, sign), u)
+		}
+	}
+	if mat.Norm(move, math.Inf(1)) < 1e-8 { // all are as good
+		move.CopyVec(e.Vectors.ColView(0))
+	}
+	return true
 }
 
 func nonzero(column []float64) (active []int) {

@@ -7,44 +7,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Value is problem (1) at one point, in its parts.
-type Value struct {
-	// Total is Loss + Lambda1/2 Trace + Lambda2 G.
-	Total float64
-	// Loss is the sum over the tasks of their mean losses.
-	Loss float64
-	// Trace is tr(W Omega^-1 W'), +Inf when W is outside of the range of Omega.
-	Trace float64
-	// G is g(Omega), +Inf when Omega is outside of the model's domain.
-	G float64
-}
-
-// Objective evaluates problem (1) for a model.
-func Objective(model Model, problem *Problem, w *mat.Dense, b []float64, c *Covariance, p Params) (Value, error) {
-	p, err := Complete(model, p)
-	if err != nil {
-		return Value{}, err
-	}
-	if r, k := w.Dims(); r != problem.d || k != len(problem.tasks) || len(b) != k {
-		return Value{}, fmt.Errorf("multitask: objective: %w: W is %d x %d and b has %d entries; the problem needs %d x %d", ErrInvalidParams, r, k, len(b), problem.d, len(problem.tasks))
-	}
-	v := Value{G: model.G(c, problem.d, p)}
-	if v.Trace, err = traceTerm(gram(rowsOf(w), len(b), problem.d), c); err != nil {
-		return Value{}, err
-	}
-	columns := rowsOf(w)
-	for i, t := range problem.tasks {
-		score := make([]float64, len(t.y))
-		t.x.Mul(score, columns[i*problem.d:][:problem.d], 1)
-		v.Loss += problem.loss.mean(score, t.y, b[i])
-	}
-	v.Total = v.Loss + p.Lambda1/2*v.Trace
-	if v.G != 0 {
-		v.Total += p.Lambda2 * v.G
-	}
-	return v, nil
-}
-
 // traceTerm returns tr(S Omega^-1) for S = W'W.
 func traceTerm(s *mat.SymDense, c *Covariance) (float64, error) {
 	if c.Precision != nil {

@@ -8,13 +8,11 @@ package multitask
 //	Omega step  (L + eps I)^-1
 //	source      Evgeniou, Pontil, "Regularized multi-task learning", KDD 2004
 //
-// L is the Laplacian of the given similarities s_ij of the tasks, all 1 unless
-// given, so that tr(W L W') = 1/2 sum_ij s_ij ||w_i - w_j||^2. L has no inverse;
-// eps > 0, a hyperparameter, stands for how much a task may differ from the
-// rest.
+// L is the Laplacian of tasks that are all equally similar, m I - 11', so that
+// tr(W L W') = 1/2 sum_ij ||w_i - w_j||^2. L has no inverse; eps > 0, a
+// hyperparameter, stands for how much a task may differ from the rest.
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -22,21 +20,7 @@ import (
 
 func init() { Register(rmtl{}) }
 
-type rmtl struct{ similarity *mat.SymDense }
-
-// NewRMTL returns RMTL with the given similarities of the tasks, which must
-// not be negative. The diagonal has no effect.
-func NewRMTL(similarity *mat.SymDense) (Model, error) {
-	m := similarity.SymmetricDim()
-	for i := range m {
-		for j := i; j < m; j++ {
-			if v := similarity.At(i, j); !(v >= 0) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("multitask: model \"rmtl\", similarity (%d, %d): %w: it is %v; it must be finite and not negative", i, j, ErrInvalidParams, v)
-			}
-		}
-	}
-	return rmtl{similarity}, nil
-}
+type rmtl struct{}
 
 func (rmtl) Info() Info {
 	return Info{
@@ -45,21 +29,12 @@ func (rmtl) Info() Info {
 	}
 }
 
-func (r rmtl) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
+func (rmtl) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
 	m := s.SymmetricDim()
-	if r.similarity != nil && r.similarity.SymmetricDim() != m {
-		return nil, fmt.Errorf("multitask: model \"rmtl\", similarity: %w: it is for %d tasks; the problem has %d", ErrInvalidParams, r.similarity.SymmetricDim(), m)
-	}
-	precision := identity(m, p.Get("eps"))
+	precision := identity(m, float64(m-1)+p.Get("eps"))
 	for i := range m {
 		for j := range i {
-			v := 1.0
-			if r.similarity != nil {
-				v = r.similarity.At(i, j)
-			}
-			precision.SetSym(i, j, -v)
-			precision.SetSym(i, i, precision.At(i, i)+v)
-			precision.SetSym(j, j, precision.At(j, j)+v)
+			precision.SetSym(i, j, -1)
 		}
 	}
 	return invert(precision)

@@ -6,7 +6,7 @@ package multitask
 //	  subject to tr(Omega) = 1
 //
 //	g(Omega)    ||Omega||_1 over all entries where tr(Omega) = 1, else +Inf
-//	Omega step  projected Newton on the dual of the step, see sparse.go
+//	Omega step  projected Newton on the dual of the step, see solver_sparse.go
 //	source      Zhang, Yang, "Learning sparse task relations in multi-task
 //	            learning", AAAI 2017
 //

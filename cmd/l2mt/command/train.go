@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -77,9 +76,7 @@ func (f *trainFlags) config(features int) (train.Config, error) {
 	set(&c.Model.DType, f.Dtype)
 	set(&c.Rate, f.Lr)
 	set(&c.EmbeddingRate, f.LrEmbed)
-	if c.TrainHead = train.TrainHead(f.TrainHead); f.TrainHead == "none" {
-		c.TrainHead = train.HeadFrozen
-	}
+	c.TrainHead = train.TrainHead(f.TrainHead)
 	set(&c.HeadRate, f.LrHead)
 	set(&c.Epochs, f.Epochs)
 	set(&c.Batch, f.Batch)
@@ -104,7 +101,6 @@ type trainCmd struct {
 	Out        string          `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
 	Config     kong.ConfigFlag `help:"TOML file with settings named as these flags are; flags win."`
 	Resume     bool            `help:"Insist that there is a run to go on with."`
-	Memory     byteSize        `placeholder:"SIZE" help:"Memory for problems as the graph takes them and for their tuples, such as 512MiB; what does not fit is read from a file in --out, time and again. 0, the default, keeps all in memory. The results are the same."`
 	Seeds      int             `default:"1" help:"Train that many networks, with seeds from --seed on, in folders seed-N."`
 	trainFlags `embed:""`
 }
@@ -204,7 +200,7 @@ func (c *trainCmd) train(e *env, out string, config train.Config, examples train
 		provenance["head"] = use.Head
 	}
 	report, err := train.Run(e, config, examples, train.Options{
-		Head: head, Out: out, Memory: int64(c.Memory), Progress: e.reporter(), Epoch: keep, Provenance: provenance,
+		Head: head, Out: out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
 	})
 	if err != nil {
 		return trained{}, err
@@ -246,27 +242,6 @@ func saveAtlas(dir string, of *model.Network, examples train.Source) error {
 		return err
 	}
 	return atlas.Save(dir)
-}
-
-// byteSize is a number of bytes, written with or without a unit.
-type byteSize int64
-
-// UnmarshalText reads a number with a unit of 2^10, 2^20, ... bytes.
-func (b *byteSize) UnmarshalText(text []byte) error {
-	number, unit := strings.TrimRight(string(text), "KMGTiB"), 1.0
-	if s := string(text)[len(number):]; s != "" && s != "B" {
-		power := slices.Index([]string{"", "KiB", "MiB", "GiB", "TiB"}, s)
-		if power < 0 {
-			return fmt.Errorf("%q is no size: the units are B, KiB, MiB, GiB and TiB", text)
-		}
-		unit = math.Pow(1024, float64(power))
-	}
-	size, err := strconv.ParseFloat(number, 64)
-	if size *= unit; err != nil || !(size >= 0 && size < math.MaxInt64) {
-		return fmt.Errorf("%q is no size: it must be a number of bytes, or such as 512MiB", text)
-	}
-	*b = byteSize(size)
-	return nil
 }
 
 func writeMetrics(path string, metrics []train.Metrics) error {

@@ -74,40 +74,6 @@ func TestAnInterruptedTrainingGoesOnWithTheSameCommand(t *testing.T) {
 	}
 }
 
-// What does not fit is read from a file, to the same results.
-func TestALimitOfMemoryChangesNoResult(t *testing.T) {
-	experience := tinyExperience(t)
-	free, bound := t.TempDir(), t.TempDir()
-	for dir, more := range map[string][]string{free: nil, bound: {"--memory", "0.05MiB"}} {
-		if code, _, stderr := l2mt(t, append([]string{"train", "--experience", experience, "--out", dir, "--epochs", "3", "--hidden", "8"}, more...)...); code != exitDone {
-			t.Fatal(stderr)
-		}
-	}
-	for _, name := range []string{"config.json", "weights.safetensors", "state.safetensors", "metrics.jsonl", "run.json", "atlas.json"} {
-		if sum(t, filepath.Join(bound, name)) != sum(t, filepath.Join(free, name)) {
-			t.Errorf("%s has other bytes than without a limit", name)
-		}
-	}
-	code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", t.TempDir(), "--memory", "2KiB")
-	if code != exitFailed || !strings.Contains(stderr, "but the limit is 2048; raise the limit") {
-		t.Errorf("a limit that no problem fits ends with %d: %s", code, stderr)
-	}
-}
-
-func TestSizesAreReadWithTheirUnits(t *testing.T) {
-	for text, want := range map[string]byteSize{"0": 0, "12": 12, "12B": 12, "1.5KiB": 1536, "512MiB": 512 << 20, "3GiB": 3 << 30, "1TiB": 1 << 40} {
-		var got byteSize
-		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
-			t.Errorf("%s is %d bytes (%v), want %d", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "MiB", "1 MiB", "1KB", "1mib", "1KiBMiB", "NaN", "9e99TiB", "-0.5GiB"} {
-		if err := new(byteSize).UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is taken for a size", text)
-		}
-	}
-}
-
 func sum(t testing.TB, path string) string {
 	t.Helper()
 	s, err := fileSum(path)
@@ -127,14 +93,11 @@ func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 		{"--objective=win", `objective is "win"; it must be one of paper, scaled`},
 		{"--norm=big", `norm is "big"`},
 		{"--dtype=float16", `dtype is "float16"; it must be one of float32, float64`},
-		{"--batch=all", `batch is "all"; it must be tuple or problem`},
-		{"--epochs=-3", "-3 epochs; there must be at least 1"},
+		{"--batch=all", `batch is "all"; it must be one of tuple, problem`},
+		{"--epochs=-3", "train.epochs is -3; it must be a whole number of at least 1"},
 		{"--epochs=many", "--epochs: expected a valid 64 bit int but got \"many\""},
-		{"--lr=-1", "lr is -1; it must be positive and finite"},
-		{"--held-out=1", "one problem in 1 is held out"},
-		{"--memory=lots", `"lots" is no size`},
-		{"--memory=3MB", "the units are B, KiB, MiB, GiB and TiB"},
-		{"--memory=-1", "is no size"},
+		{"--lr=-1", "train.rate is -1; it must be a number above 0"},
+		{"--held-out=1", "train.held_out is 1; it must be a whole number of at least 2"},
 		{"--seeds=0", "--seeds=0: there must be at least one"},
 		{"--frobnicate", "unknown flag --frobnicate"},
 	} {

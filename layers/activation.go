@@ -1,0 +1,153 @@
+package layers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Activation is the nonlinearity of a layer.
+type Activation string
+
+// The activations.
+const (
+	ActReLU     Activation = "relu" // max(z, 0)
+	ActTanh     Activation = "tanh"
+	ActSoftplus Activation = "softplus" // ln(1 + e^z)
+	ActIdentity Activation = "identity"
+)
+
+// activations is all that there is to know of them.
+var activations = []struct {
+	name   Activation
+	single curve[float32]
+	double curve[float64]
+}{
+	{ActReLU, curve[float32]{relu[float32], reluGrad[float32]}, curve[float64]{relu[float64], reluGrad[float64]}},
+	{ActTanh, curve[float32]{tanh[float32], tanhGrad[float32]}, curve[float64]{tanh[float64], tanhGrad[float64]}},
+	{ActSoftplus, curve[float32]{softplus[float32], softplusGrad[float32]}, curve[float64]{softplus[float64], softplusGrad[float64]}},
+	{ActIdentity, curve[float32]{identity[float32], identityGrad[float32]}, curve[float64]{identity[float64], identityGrad[float64]}},
+}
+
+// curve is an activation on many numbers at once, in one precision.
+type curve[T Float] struct {
+	act  func(z []T)        // z becomes act(z)
+	grad func(dz, y, g []T) // dz becomes g act'(z), with the derivative taken from y = act(z)
+}
+
+func relu[T Float](z []T) {
+	for k, v := range z {
+		z[k] = max(v, 0)
+	}
+}
+
+// reluGrad multiplies by 0 or 1: the signs are random, and a branch on them is slow.
+func reluGrad[T Float](dz, y, g []T) {
+	for k, v := range y {
+		step := 0
+		if v > 0 {
+			step = 1
+		}
+		dz[k] = g[k] * T(step)
+	}
+}
+
+func tanh[T Float](z []T) {
+	for k, v := range z {
+		z[k] = T(math.Tanh(float64(v)))
+	}
+}
+
+func tanhGrad[T Float](dz, y, g []T) {
+	for k, v := range y {
+		dz[k] = g[k] * (1 - v*v)
+	}
+}
+
+// softplus is max(z, 0) + ln(1 + e^-|z|), which cannot overflow.
+func softplus[T Float](z []T) {
+	for k, v := range z {
+		z[k] = max(v, 0) + T(math.Log1p(math.Exp(-math.Abs(float64(v)))))
+	}
+}
+
+// softplusGrad has the sigmoid of z as 1 - e^-y.
+func softplusGrad[T Float](dz, y, g []T) {
+	for k, v := range y {
+		dz[k] = -g[k] * T(math.Expm1(-float64(v)))
+	}
+}
+
+func identity[T Float]([]T)              {}
+func identityGrad[T Float](dz, _, g []T) { copy(dz, g) }
+
+// Activations lists the names of all activations.
+func Activations() (names []Activation) {
+	for _, a := range activations {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// curveOf is an activation in the graph's precision.
+func curveOf[T Float](act Activation) curve[T] {
+	i := slices.Index(Activations(), act)
+	fit(i >= 0, "the activation is %q; it must be one of %q", act, Activations())
+	var c any = activations[i].single
+	if _, ok := c.(curve[T]); !ok {
+		c = activations[i].double
+	}
+	return c.(curve[T])
+}
+
+// Activate is act(Z_1 + Z_2 + ... + 1 b'), every Z being n x h and b of length h.
+func Activate(s *Slot, act Activation, b *Node, z ...*Node) *Node {
+	return Apply(Op{
+		Name: fmt.Sprintf("%s#%s", act, s.name),
+		Shape: func(in []Shape) Shape {
+			fit(len(in) > 1 && len(in[0]) == 1 && len(in[1]) == 2 && in[0][0] == in[1][1],
+				"activation: the bias has shape %v, the operands %v; their columns must agree", in[0], in[1:])
+			return in[1]
+		},
+		F32: activate(s, curveOf[float32](act)),
+		F64: activate(s, curveOf[float64](act)),
+		Grad: func(in Nodes, out, grad *Node) Nodes {
+			dz := activateGrad(s, act, out, grad)
+			n := Nodes{columnSums(s, dz)}
+			for range in[1:] {
+				n = append(n, dz)
+			}
+			return n
+		},
+	}, append(Nodes{b}, z...)...)
+}
+
+func activate[T Float](s *Slot, c curve[T]) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		for i := range s.batch.rows {
+			y := out.Row(i)
+			copy(y, in[0].Data)
+			for _, z := range in[1:] {
+				add(y, z.Row(i))
+			}
+			c.act(y)
+		}
+	}
+}
+
+// activateGrad is grad * act'(z), y being act(z).
+func activateGrad(s *Slot, act Activation, y, grad *Node) *Node {
+	return Apply(Op{
+		Name:  fmt.Sprintf("%s'#%s", act, s.name),
+		Shape: SameShape,
+		F32:   activateGradBody(s, curveOf[float32](act)),
+		F64:   activateGradBody(s, curveOf[float64](act)),
+	}, y, grad)
+}
+
+func activateGradBody[T Float](s *Slot, c curve[T]) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		n := s.batch.rows * out.Cols
+		c.grad(out.Data[:n], in[0].Data[:n], in[1].Data[:n])
+	}
+}

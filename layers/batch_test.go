@@ -1,0 +1,41 @@
+package layers
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+)
+
+func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
+	r := data.Stream(1, "misfits")
+	good := randomTasks(r, 3, 1, 4, 5)
+	change := func(f func(tasks []Task)) []Task {
+		tasks := append([]Task{}, good...)
+		f(tasks)
+		return tasks
+	}
+	for name, tasks := range map[string][]Task{
+		"no tasks":        nil,
+		"no rows":         {{X: randomPoints{0, 3, nil}}},
+		"too few weights": change(func(tasks []Task) { tasks[1].Weights = tasks[1].Weights[1:] }),
+		"other features":  change(func(tasks []Task) { tasks[1].X = newPoints(r, 5, 4, 1) }),
+		"other graph":     change(func(tasks []Task) { tasks[1].Graph = tasks[0].Graph }),
+		"one graph only":  change(func(tasks []Task) { tasks[1].Graph = nil }),
+	} {
+		if _, err := NewBatch(Float32, NormSize, tasks); !errors.Is(err, data.ErrInvalid) && !errors.Is(err, data.ErrMismatch) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	if _, err := NewBatch(Float32, "degree", good); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), `["none" "size"]`) {
+		t.Errorf("another norm: the error is %v", err)
+	}
+	b := batchOf(t, Float32, NormSize, good)
+	if err := NewSlot("p", b.Rows()-1, 2).Put(b); !errors.Is(err, data.ErrMismatch) {
+		t.Errorf("too many rows: the error is %v", err)
+	}
+	if err := NewSlot("p", b.Rows(), 1).Put(b); !errors.Is(err, data.ErrMismatch) {
+		t.Errorf("too many tasks: the error is %v", err)
+	}
+}

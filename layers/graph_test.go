@@ -1,0 +1,115 @@
+package layers
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"sync"
+	"testing"
+
+	"l2mt/data"
+)
+
+func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
+	scalar := ScalarShape
+	flat := Op{Name: "flat", Shape: scalar, F32: weightedBody[float32], F64: weightedBody[float64]}
+	for name, define := range map[string]func(g *Graph){
+		"nothing captured":        func(g *Graph) { g.Input("x", 2) },
+		"the same input twice":    func(g *Graph) { g.Capture(g.Input("x", 2)); g.Input("x", 2) },
+		"an input of dimension 3": func(g *Graph) { g.Capture(g.Input("x", 2, 2, 2)) },
+		"an activation that there is not": func(g *Graph) {
+			g.Capture(Activate(NewSlot("p", 3, 2), "step", g.Input("b", 2), g.Input("z", 3, 2)))
+		},
+		"operands that do not fit": func(g *Graph) { g.Capture(At(g.Input("x", 2), 5)) },
+		"two inputs with one 32-bit hash": func(g *Graph) {
+			a, b := collision(g)
+			g.Capture(g.Input(a, 2))
+			g.Capture(g.Input(b, 2))
+		},
+		"an input that the loss does not depend on": func(g *Graph) {
+			g.Gradients(At(g.Input("x", 2), 0), g.Input("y", 2))
+		},
+		"the gradient of an operation without one": func(g *Graph) {
+			x := g.Input("x", 2)
+			g.Gradients(Apply(flat, x, x), x)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Build(Float64, define); !errors.Is(err, ErrGraph) {
+				t.Errorf("the error is %v, want one of ErrGraph", err)
+			}
+		})
+	}
+	if _, err := Build("float16", func(*Graph) {}); !errors.Is(err, ErrGraph) {
+		t.Errorf("unknown precision: %v", err)
+	}
+}
+
+// collision finds two names of vectors of length 2 that Gorgonia takes for one.
+func collision(g *Graph) (a, b string) {
+	probe := g.Input("probe", 2)
+	seen := map[uint32]string{}
+	for r := data.Stream(1, "names"); ; {
+		name := fmt.Sprintf("%x", r.Uint64()) // among some 2^16 names two collide
+		h := fnv.New32a()
+		fmt.Fprintf(h, "%v%v%s\x00", probe.Type(), probe.Shape(), name)
+		if other, ok := seen[h.Sum32()]; ok {
+			return other, name
+		}
+		seen[h.Sum32()] = name
+	}
+}
+
+func TestAPanicInABodyIsAnErrorOfTheRun(t *testing.T) {
+	g, err := Build(Float64, func(g *Graph) {
+		g.Capture(Apply(Op{
+			Name: "broken", Shape: SameShape,
+			F64: func(View[float64], []View[float64]) { panic("no such luck") },
+		}, g.Input("x", 2)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // and again after a failed run
+		if err := g.Run(); err == nil || !strings.Contains(err.Error(), "no such luck") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func TestGraphsAreBuiltAndRunSideBySide(t *testing.T) {
+	const d, h = 5, 3
+	r := data.Stream(9, "side by side")
+	batch := batchOf(t, Float64, NormSize, randomTasks(r, d, 1, 7, 9, 4)) // shared by all
+	l, b := normals(r, d*h), normals(r, h)
+	results := make([][]float64, 4)
+	var wait sync.WaitGroup
+	for w := range results {
+		wait.Go(func() {
+			s := NewSlot("p", 20, 3)
+			var e, dl *Capture
+			g, err := Build(Float64, func(g *Graph) {
+				L, bias := g.Input("L", d, h), g.Input("b", h)
+				E := Readout(s, Activate(s, ActTanh, bias, Product(s, L), Aggregate(s, Product(s, L))))
+				e = g.Capture(E)
+				dl = g.Gradients(Penalty(E), L)[0]
+			})
+			if err := errors.Join(err, s.Put(batch)); err != nil {
+				t.Error(err)
+				return
+			}
+			for range 50 {
+				if err := errors.Join(g.Set("L", l), g.Set("b", b), g.Run()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			results[w] = append(append([]float64{}, e.Value...), dl.Value...)
+		})
+	}
+	wait.Wait()
+	for _, v := range results[1:] {
+		same(t, "result of another goroutine", v, results[0], 0)
+	}
+}

@@ -1,0 +1,306 @@
+package layers
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"l2mt/data"
+)
+
+// randomPoints are points in double precision, a share of them zero.
+type randomPoints struct {
+	rows, cols int
+	value      []float64
+}
+
+func newPoints(r *rand.Rand, rows, cols int, density float64) randomPoints {
+	p := randomPoints{rows, cols, make([]float64, rows*cols)}
+	for i := range p.value {
+		if r.Float64() < density {
+			p.value[i] = r.NormFloat64()
+		}
+	}
+	return p
+}
+
+func (p randomPoints) Rows() int { return p.rows }
+
+func (p randomPoints) Cols() int { return p.cols }
+
+func (p randomPoints) NNZ() (n int) {
+	for _, v := range p.value {
+		if v != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (p randomPoints) Visit(i int, entry func(j int, v float64)) {
+	for j, v := range p.value[i*p.cols:][:p.cols] {
+		if v != 0 {
+			entry(j, v)
+		}
+	}
+}
+
+// randomTasks are tasks of the given sizes with random classes, symmetric S
+// between classes, and readout weights.
+func randomTasks(r *rand.Rand, d int, density float64, sizes ...int) []Task {
+	tasks := make([]Task, len(sizes))
+	for j, n := range sizes {
+		g := &data.LabelGraph{Classes: 2, Ptr: []int32{0}}
+		edge := make([]bool, n*n)
+		for range n {
+			g.Class = append(g.Class, int32(r.IntN(2)))
+		}
+		for i := range n {
+			for k := range i {
+				if g.Class[i] != g.Class[k] && r.IntN(3) == 0 {
+					edge[i*n+k], edge[k*n+i] = true, true
+				}
+			}
+		}
+		for i := range n {
+			for k := range n {
+				if edge[i*n+k] {
+					g.Index = append(g.Index, int32(k))
+				}
+			}
+			g.Ptr = append(g.Ptr, int32(len(g.Index)))
+		}
+		tasks[j] = Task{X: newPoints(r, n, d, density), Weights: normals(r, n), Graph: g}
+	}
+	return tasks
+}
+
+func normals(r *rand.Rand, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = r.NormFloat64()
+	}
+	return v
+}
+
+func batchOf(t testing.TB, dtype DType, norm Norm, tasks []Task) *Batch {
+	t.Helper()
+	b, err := NewBatch(dtype, norm, tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// weighted is sum_i w_i y_i over all entries: a scalar whose gradient is w.
+func weighted(y, w *Node) *Node {
+	scalar := ScalarShape
+	return Apply(Op{
+		Name: "weighted", Shape: scalar, F32: weightedBody[float32], F64: weightedBody[float64], Constant: []bool{false, true},
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			return Nodes{Apply(Op{
+				Name: "weighted'", Shape: SameShape, F32: weightedGrad[float32], F64: weightedGrad[float64],
+			}, in[0], in[1], grad), nil}
+		},
+	}, y, w)
+}
+
+func weightedBody[T Float](out View[T], in []View[T]) { out.Data[0] = dot(in[0].Data, in[1].Data) }
+
+func weightedGrad[T Float](out View[T], in []View[T]) {
+	if len(out.Data) == 1 {
+		out.Data[0] = in[1].Data[0] * in[2].Data[0]
+		return
+	}
+	for i, w := range in[1].Data {
+		out.Data[i] = w * in[2].Data[0]
+	}
+}
+
+// opCase is an operation on inputs of given shapes. Rows counts the rows of the
+// result that mean something; the rest is capacity.
+type opCase struct {
+	name  string
+	in    [][]int
+	out   []int
+	rows  int
+	build func(in []*Node) *Node
+	// positive makes the inputs positive, for logarithms.
+	positive bool
+}
+
+// compiled is an operation with weights on its result, and its gradient.
+type compiled struct {
+	*Graph
+	value *Capture
+	loss  *Capture
+	grads []*Capture
+}
+
+func (c opCase) compile(t *testing.T, dtype DType) *compiled {
+	t.Helper()
+	k := &compiled{}
+	var err error
+	k.Graph, err = Build(dtype, func(g *Graph) {
+		var in []*Node
+		for i, shape := range c.in {
+			in = append(in, g.Input(fmt.Sprint("in", i), shape...))
+		}
+		y := c.build(in)
+		size := 1
+		for _, n := range c.out {
+			size *= n
+		}
+		if y.Shape().TotalSize() != size || y.Dims() != len(c.out) {
+			t.Errorf("the result has shape %v, want %v", y.Shape(), c.out)
+		}
+		loss := weighted(y, g.Input("weights", size))
+		k.value, k.loss = g.Capture(y), g.Capture(loss)
+		k.grads = g.Gradients(loss, in...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func (k *compiled) run(t *testing.T, inputs [][]float64) float64 {
+	t.Helper()
+	for i, v := range inputs {
+		if err := k.Set(fmt.Sprint("in", i), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return k.loss.Value[0]
+}
+
+const (
+	differenceStep      = 1e-5
+	differenceTolerance = 1e-6 // of central differences in double precision
+	singleTolerance     = 2e-4 // of single against double precision
+)
+
+// check compares the gradient with central differences, and single precision
+// with double.
+func (c opCase) check(t *testing.T, r *rand.Rand, put func(DType)) {
+	t.Helper()
+	var inputs [][]float64
+	for _, shape := range c.in {
+		size := 1
+		for _, n := range shape {
+			size *= n
+		}
+		v := normals(r, size)
+		if c.positive {
+			for i := range v {
+				v[i] = math.Abs(v[i]) + 0.1
+			}
+		}
+		inputs = append(inputs, v)
+	}
+	size := 1
+	for _, n := range c.out {
+		size *= n
+	}
+	weights := normals(r, size)
+	if c.rows > 0 {
+		weights = weights[:c.rows*c.out[1]]
+	}
+	run := func(dtype DType) *compiled {
+		k := c.compile(t, dtype)
+		put(dtype)
+		if err := k.Set("weights", weights); err != nil {
+			t.Fatal(err)
+		}
+		k.run(t, inputs)
+		return k
+	}
+	double := run(Float64)
+	gradients := make([][]float64, len(inputs))
+	for i := range inputs {
+		gradients[i] = append(gradients[i], double.grads[i].Value...)
+	}
+	for i, v := range inputs {
+		for j, x := range v {
+			v[j] = x + differenceStep
+			up := double.run(t, inputs)
+			v[j] = x - differenceStep
+			down := double.run(t, inputs)
+			v[j] = x
+			want := (up - down) / (2 * differenceStep)
+			if got := gradients[i][j]; math.Abs(got-want) > differenceTolerance*(1+math.Abs(want)) {
+				t.Errorf("gradient of input %d at %d is %v, by central differences %v", i, j, got, want)
+			}
+		}
+	}
+	double.run(t, inputs)
+	single := run(Float32)
+	if double.DType() != Float64 || single.DType() != Float32 {
+		t.Errorf("precisions %s and %s", double.DType(), single.DType())
+	}
+	same(t, "value in single precision", single.value.Value[:len(weights)], double.value.Value[:len(weights)], singleTolerance)
+	for i := range inputs {
+		same(t, fmt.Sprintf("gradient %d in single precision", i), single.grads[i].Value, gradients[i], singleTolerance)
+	}
+}
+
+func same(t *testing.T, what string, got, want []float64, tol float64) {
+	t.Helper()
+	scale := 1.0
+	for _, w := range want {
+		scale = max(scale, math.Abs(w))
+	}
+	for i := range want {
+		if !(math.Abs(got[i]-want[i]) <= tol*scale) {
+			t.Errorf("%s: entry %d is %v, want %v", what, i, got[i], want[i])
+			return
+		}
+	}
+}
+
+// randomHead has layers of the given widths.
+func randomHead(r *rand.Rand, widths ...int) Head {
+	h := make(Head, len(widths)-1)
+	for i := range h {
+		h[i] = Connected{In: widths[i], Out: widths[i+1]}
+		for range widths[i] * widths[i+1] {
+			h[i].W = append(h[i].W, float32(r.NormFloat64()))
+		}
+		for range widths[i+1] {
+			h[i].B = append(h[i].B, float32(r.NormFloat64()))
+		}
+	}
+	return h
+}
+
+// matrixOf is points as a dataset has them.
+func matrixOf(t testing.TB, p randomPoints, sparse bool) data.Matrix {
+	t.Helper()
+	if !sparse {
+		value := make([]float32, len(p.value))
+		for i, v := range p.value {
+			value[i] = float32(v)
+		}
+		x, err := data.NewDense(p.rows, p.cols, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	ptr, index, value := []int{0}, []int32{}, []float32{}
+	for i := range p.rows {
+		p.Visit(i, func(j int, v float64) {
+			index, value = append(index, int32(j)), append(value, float32(v))
+		})
+		ptr = append(ptr, len(index))
+	}
+	x, err := data.NewCSR(p.cols, ptr, index, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}

@@ -1,0 +1,123 @@
+package layers
+
+import (
+	"fmt"
+	"testing"
+
+	"l2mt/data"
+)
+
+func TestOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
+	for seed := range uint64(6) {
+		r := data.Stream(seed, "operations")
+		m, h := 1+r.IntN(5), 1+r.IntN(4)
+		for _, c := range []opCase{
+			{name: "Unit", in: [][]int{{m, h}}, out: []int{m, h}, build: func(in []*Node) *Node { return Unit(in[0]) }},
+			{name: "Gram", in: [][]int{{m, h}}, out: []int{m, m}, build: func(in []*Node) *Node { return Gram(in[0]) }},
+			{name: "AddIdentity", in: [][]int{{m, m}, {2}}, out: []int{m, m}, build: func(in []*Node) *Node { return AddIdentity(in[0], At(in[1], 1)) }},
+			{name: "Distances-", in: [][]int{{m, h}}, out: []int{m, m}, build: func(in []*Node) *Node { return Distances(-1, in[0]) }},
+			{name: "Distances+", in: [][]int{{m, h}}, out: []int{m, m}, build: func(in []*Node) *Node { return Distances(1, in[0]) }},
+			{name: "RBF", in: [][]int{{m, h}, {1}}, out: []int{m, m}, build: func(in []*Node) *Node { return RBF(in[0], At(in[1], 0)) }},
+			{name: "OddRBF", in: [][]int{{m, h}, {3}}, out: []int{m, m}, build: func(in []*Node) *Node { return OddRBF(in[0], At(in[1], 2)) }},
+			{name: "At", in: [][]int{{h}}, out: nil, build: func(in []*Node) *Node { return At(in[0], h-1) }},
+			{name: "Penalty", in: [][]int{{m, h}}, out: nil, build: func(in []*Node) *Node { return Penalty(in[0]) }},
+			{name: "AddRow, MatMul, Transpose", in: [][]int{{m + 1, h + 1}, {3, h + 1}, {3}}, out: []int{m + 1, 3}, build: func(in []*Node) *Node {
+				return AddRow(MatMul(in[0], Transpose(in[1])), in[2])
+			}},
+			{name: "Div, Hadamard, Sub", in: [][]int{{m + 1, h + 1}, {m + 1, h + 1}, {1}}, out: []int{m + 1, h + 1}, positive: true, build: func(in []*Node) *Node {
+				return Div(Sub(Hadamard(in[0], in[1]), Sqrt(in[0])), At(in[2], 0))
+			}},
+			{name: "Rectify, Abs, Sum, Mean", in: [][]int{{m + 1, h + 1}}, out: nil, build: func(in []*Node) *Node {
+				return Add(Sum(Rectify(in[0])), Mean(Square(Abs(in[0]))))
+			}},
+			{name: "TanhLink", in: [][]int{{2}, {4}}, out: []int{4}, build: func(in []*Node) *Node { return TanhLink(in[0], in[1]) }},
+			{name: "LogLink", in: [][]int{{2}, {4}}, out: []int{4}, positive: true, build: func(in []*Node) *Node { return LogLink(in[0], in[1]) }},
+		} {
+			t.Run(fmt.Sprintf("%s/m=%d,h=%d,seed=%d", c.name, m, h, seed), func(t *testing.T) {
+				c.check(t, r, func(DType) {})
+			})
+		}
+	}
+}
+
+func TestInnerIsTheInnerProductWithEveryCovariance(t *testing.T) {
+	r := data.Stream(1, "inner")
+	const m, tuples = 3, 4
+	phi, omegas := normals(r, m*m), normals(r, tuples*m*m)
+	var value *Capture
+	var grads []*Capture
+	g, err := Build(Float64, func(g *Graph) {
+		p := g.Input("phi", m, m)
+		y := Inner(p, g.Input("omegas", tuples, m*m))
+		value = g.Capture(y)
+		grads = g.Gradients(weighted(y, g.Input("weights", tuples)), p)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := normals(r, tuples)
+	for name, v := range map[string][]float64{"phi": phi, "omegas": omegas, "weights": weights} {
+		if err := g.Set(name, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := g.Run(); err != nil {
+		t.Fatal(err)
+	}
+	wantGrad := make([]float64, m*m)
+	for q := range tuples {
+		want := 0.0
+		for i := range phi {
+			want += phi[i] * omegas[q*m*m+i]
+			wantGrad[i] += weights[q] * omegas[q*m*m+i]
+		}
+		same(t, "inner product", value.Value[q:q+1], []float64{want}, 1e-14)
+	}
+	same(t, "gradient", grads[0].Value, wantGrad, 1e-14)
+}
+
+func TestUnitLeavesAZeroEmbeddingAndItsGradientZero(t *testing.T) {
+	c := opCase{in: [][]int{{3, 2}}, out: []int{3, 2}, build: func(in []*Node) *Node { return Unit(in[0]) }}
+	k := c.compile(t, Float64)
+	if err := k.Set("weights", []float64{1, 2, 3, 4, 5, 6}); err != nil {
+		t.Fatal(err)
+	}
+	k.run(t, [][]float64{{3, 4, 0, 0, 0, -2}})
+	same(t, "unit rows", k.value.Value, []float64{0.6, 0.8, 0, 0, 0, -1}, 1e-15)
+	same(t, "gradient of the zero row", k.grads[0].Value[2:4], []float64{0, 0}, 0)
+}
+
+// Every operation that looks into the slot, over dense and sparse data, on a
+// graph with room to spare.
+func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
+	for seed := range uint64(6) {
+		r := data.Stream(seed, "slot operations")
+		d, h := 1+r.IntN(5), 1+r.IntN(3)
+		sizes := []int{1 + r.IntN(6), 2 + r.IntN(6), 1 + r.IntN(3)}
+		tasks := randomTasks(r, d, []float64{1, 0.15}[seed%2], sizes...)
+		norm := []Norm{NormNone, NormSize}[seed/2%2]
+		rows := sizes[0] + sizes[1] + sizes[2]
+		s := NewSlot("p", rows+3, len(sizes)+2)
+		put := func(dtype DType) {
+			if err := s.Put(batchOf(t, dtype, norm, tasks)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stacked := []int{s.rows, h}
+		cases := []opCase{
+			{name: "Product", in: [][]int{{d, h}}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Product(s, in[0]) }},
+			{name: "Aggregate", in: [][]int{stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Aggregate(s, in[0]) }},
+			{name: "Readout", in: [][]int{stacked}, out: []int{s.tasks, h}, build: func(in []*Node) *Node { return Readout(s, in[0]) }},
+		}
+		for _, act := range Activations() {
+			cases = append(cases,
+				opCase{name: string(act) + "/1", in: [][]int{{h}, stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Activate(s, act, in[0], in[1]) }},
+				opCase{name: string(act) + "/2", in: [][]int{{h}, stacked, stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Activate(s, act, in[0], in[1:]...) }})
+		}
+		for _, c := range cases {
+			t.Run(fmt.Sprintf("%s/d=%d,h=%d,sizes=%v,seed=%d", c.name, d, h, sizes, seed), func(t *testing.T) {
+				c.check(t, r, put)
+			})
+		}
+	}
+}
