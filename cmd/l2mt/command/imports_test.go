@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"data/safetensors": {"data/files"},
 	"data/format":      {"data", "data/files"},
 	"data/digits":      {"data", "data/format"},
+	"data/table":       {"data", "data/format"},
 	"data/images":      {"data", "data/progress"},
 	"data/experience":  {"data"},
 
