@@ -8,9 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"strings"
 
 	"l2mt/data/files"
 	"l2mt/data/safetensors"
@@ -159,6 +157,7 @@ func decodeConfig(b []byte) (file configFile, err error) {
 	if version.Schema != configSchema {
 		return file, fmt.Errorf("%w: schema %d; this program reads %d", ErrConfig, version.Schema, configSchema)
 	}
+	file.Config.Body = "lgnn" // what it was before there was a choice
 	if err := decode(b, &file); err != nil {
 		return file, err
 	}
@@ -180,17 +179,13 @@ func (n *Network) checkConfig(text string) error {
 	if text == "" {
 		return nil
 	}
-	var c Config
+	c := Config{Body: "lgnn"} // as above
 	if err := decode([]byte(text), &c); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	var faults []error
-	here, there := reflect.ValueOf(n.Config), reflect.ValueOf(c)
-	for i := range here.NumField() {
-		if a, b := here.Field(i).Interface(), there.Field(i).Interface(); a != b {
-			field, _, _ := strings.Cut(here.Type().Field(i).Tag.Get("json"), ",")
-			faults = append(faults, fmt.Errorf("%w: %s is %v, but %s says %v", ErrMismatch, field, b, ConfigFile, a))
-		}
+	for _, d := range c.Settings().Differences(n.Config.Settings()) {
+		faults = append(faults, fmt.Errorf("%w: %s is %s, but %s says %s", ErrMismatch, d.Name, d.Here, ConfigFile, d.There))
 	}
 	return errors.Join(faults...)
 }

@@ -32,15 +32,16 @@ var arrows = map[string][]string{
 	"model/multitask": {"data", "data/progress"},
 	"layers":          {"data", "layers/internal/blas"},
 	"layers/vgg":      {"data/format", "data/safetensors", "layers/internal/blas"},
-	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers"},
+	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers", "model/settings"},
 	"model/modeltest": {"data", "layers", "model"},
+	"model/settings":  {},
 
 	"infer":                 {},
 	"infer/solve":           {"data", "data/files", "data/progress", "infer", "model", "model/multitask"},
 	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/progress", "infer", "infer/solve", "model/multitask"},
 
-	"train":         {"data", "data/experience", "data/progress", "data/safetensors", "model"},
+	"train":         {"data", "data/experience", "data/progress", "data/safetensors", "model", "model/settings"},
 	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model/multitask"},
 }
 
