@@ -87,11 +87,8 @@ func (r *Recipe) Validate() error {
 		if err := s.Validate(); err != nil {
 			return fmt.Errorf("recipe: %w", err)
 		}
-		if s.Cols != d {
-			return fmt.Errorf("recipe: step %q: %w: it is for %d columns; there are %d", s.Kind, data.ErrInvalid, s.Cols, d)
-		}
-		if s.Kind == data.StepSelect {
-			d = len(s.Columns)
+		if s.Cols != d || s.Kind == data.StepSelect {
+			return fmt.Errorf("recipe: step %q: %w: it is for %d columns and must keep them all; there are %d", s.Kind, data.ErrInvalid, s.Cols, d)
 		}
 	}
 	return nil
