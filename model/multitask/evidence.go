@@ -223,10 +223,10 @@ func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 
 // mostRows bounds the rows of Labelled's leave-one-out, which inverts a matrix of
 // as many rows.
-const mostRows = 1000
+const mostRows = 400
 
 // Labelled is the evidence of all labelled rows of a problem, those of training
-// and of validation: leave-one-out, or five folds from 1,000 rows on, where
+// and of validation: leave-one-out, or five folds above 400 rows, where
 // leaving out one row takes longer and a fifth of them costs little.
 func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
 	all, err := p.Labelled()

@@ -143,6 +143,7 @@ type left struct {
 	h, root []float64  // and H^(1/2)
 	q       *mat.Dense // H^(-1/2) M H^(-1/2), of eigenvalues 0 to 1
 	z, r    []float64
+	logDet  float64 // log |I + H^(1/2) K H^(1/2)| + log |Z'PZ|
 }
 
 // newton takes the Newton step from the scores and slopes of a fit, after which
@@ -193,6 +194,7 @@ func (l *left) invert() error {
 	if !chol.Factorize(b) {
 		return fmt.Errorf("multitask: evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", ErrInvalidParams, l.lambda1)
 	}
+	l.logDet = chol.LogDet()
 	if err := chol.InverseTo(b); err != nil {
 		if _, ill := err.(mat.Condition); !ill {
 			return fmt.Errorf("multitask: evidence: %w", err)
@@ -216,6 +218,7 @@ func (l *left) invert() error {
 	if !chol.Factorize(c) {
 		return fmt.Errorf("multitask: evidence: %w: the biases are not determined at Lambda1 = %v", ErrInvalidParams, l.lambda1)
 	}
+	l.logDet += chol.LogDet()
 	var part mat.Dense // C^-1 Y'
 	if err := chol.SolveTo(&part, y.T()); err != nil {
 		if _, ill := err.(mat.Condition); !ill {

@@ -23,12 +23,13 @@ var arrows = map[string][]string{
 	"data/safetensors": {"data/files"},
 	"data/format":      {"data", "data/files"},
 	"data/digits":      {"data", "data/format"},
+	"data/table":       {"data", "data/format"},
 	"data/images":      {"data", "data/files", "data/progress"},
 	"data/experience":  {"data", "data/files"},
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
-	"model/multitask": {"data", "data/progress"},
+	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table"},
 	"layers":          {"data", "layers/internal/blas"},
 	"layers/vgg":      {"data/format", "data/safetensors", "layers/internal/blas"},
 	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers", "model/settings"},
