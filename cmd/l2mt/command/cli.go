@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/progress"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -25,7 +26,7 @@ const (
 )
 
 // errUsage marks errors of the command line that the parser cannot see.
-var errUsage = errors.New("wrong usage")
+var errUsage = run.ErrUsage
 
 // cli is the command line. Each command is a struct of flags with a Run method.
 type cli struct {

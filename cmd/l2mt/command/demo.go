@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"l2mt/cmd/l2mt/internal/report"
 	"l2mt/data"
 	"l2mt/infer/solve"
 )
@@ -33,7 +34,7 @@ func (c *demoCmd) Run(e *env) error {
 	learn := &trainCmd{Experience: at("experience"), Out: at("network"), Seeds: 1, trainFlags: trainFlags{Preset: "default", Seed: c.Seed}}
 	evaluate := &evalCmd{Network: at("network"), Problems: test, Baselines: c.Baselines, Out: at("evaluation")}
 	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Refinements, Nearest: 3}
-	report := &reportCmd{Dir: c.Out}
+	page := &reportCmd{Dir: c.Out}
 
 	stage := *e
 	stage.stdout, stage.json = io.Discard, false
@@ -55,7 +56,7 @@ func (c *demoCmd) Run(e *env) error {
 			explain.Problem, explain.Name = test, f.Problems[0].Name
 			return explain.Run(e)
 		}, &last},
-		{"writing the report", report.Run, &stage},
+		{"writing the report", page.Run, &stage},
 	} {
 		e.remark("%d/6 %s", i+1, s.what)
 		if err := s.run(s.e); err != nil {
@@ -66,7 +67,7 @@ func (c *demoCmd) Run(e *env) error {
 		}
 	}
 	if !e.json {
-		fmt.Fprintf(e.stdout, "report: %s\npictures and tables: %s, %s, %s\n", at(reportFile), at("evaluation"), at("problem"), at("network"))
+		fmt.Fprintf(e.stdout, "report: %s\npictures and tables: %s, %s, %s\n", at(report.File), at("evaluation"), at("problem"), at("network"))
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"l2mt/cmd/l2mt/internal/run"
 )
 
 // tinyNetwork trains a network in a directory, and returns it with the file of
@@ -27,7 +29,7 @@ func results(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := filesIn(t, dir)
 	delete(found, "outcomes.jsonl")
-	delete(found, secondsFile)
+	delete(found, run.SecondsFile)
 	return found
 }
 

@@ -30,6 +30,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/safetensors"
 	"l2mt/train"
@@ -73,7 +74,7 @@ experience = {models = ["stl", "snr2"], explore = 2}
 training = {epochs = 2}
 compare = {models = ["snr2", "rmtl"], refit = true}
 [[vary]]
-setting = "training.hidden"
+setting = "training.model.hidden"
 values = [4, 8]
 `), 0o644); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ values = [4, 8]
 		{"eval", func(dir string) []string {
 			return []string{"eval", "--network", network, "--problems", test, "--baselines", "snr1,snr2,mtrl,cmtl,rmtl", "--refit", "--out", filepath.Join(dir, "v"), "--workers", "2"}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", secondsFile) // they have times
+			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", run.SecondsFile) // they have times
 		}},
 		{"sweep", func(dir string) []string {
 			return []string{"sweep", experiment, "--store", filepath.Join(dir, "store"), "--out", filepath.Join(dir, "out")}

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"l2mt/cmd/l2mt/internal/report"
 )
 
 // smallRun has something of everything that a report shows.
@@ -28,7 +30,7 @@ title = "A small study"
 problems = { train = 6, train-fraction = 0.03 }
 case = { shared = "8", classes = ["3", "5", "0"] }
 experience = { models = ["stl", "snr2"], explore = 2 }
-training = { epochs = 2, hidden = 4 }
+training = { epochs = 2, model.hidden = 4 }
 compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 `), 0o644); err != nil {
 		t.Fatal(err)
@@ -50,7 +52,7 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 func TestReport(t *testing.T) {
 	dir := smallRun(t)
 	mustL2mt(t, "report", dir)
-	page, err := os.ReadFile(filepath.Join(dir, reportFile))
+	page, err := os.ReadFile(filepath.Join(dir, report.File))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,26 +1,22 @@
 package command
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/BurntSushi/toml"
 	"github.com/alecthomas/kong"
 	"gonum.org/v1/gonum/stat"
 
-	"l2mt/data"
-	"l2mt/data/files"
-	"l2mt/infer/solve"
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/train"
@@ -119,7 +115,7 @@ func (c *trainCmd) Validate() error {
 }
 
 func (c *trainCmd) Run(e *env) error {
-	examples, err := openExperience(e, c.Experience, c.Dataset, c.Head)
+	examples, err := run.OpenExperience(c.Experience, c.Dataset, c.Head, e.remark)
 	if err != nil {
 		return err
 	}
@@ -128,7 +124,7 @@ func (c *trainCmd) Run(e *env) error {
 		return err
 	}
 	features := first.Problem.Cols()
-	head, err := openHead(c.Head, features)
+	head, err := run.OpenHead(c.Head, features)
 	if err != nil {
 		return err
 	}
@@ -139,7 +135,7 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	var results []trained
+	var results []run.Trained
 	for i := range uint64(c.Seeds) {
 		config.Seed = c.Seed + i
 		out := c.Out
@@ -148,11 +144,14 @@ func (c *trainCmd) Run(e *env) error {
 			e.remark("seed %d, %d of %d", config.Seed, i+1, c.Seeds)
 		}
 		if i > 0 { // training changes the head
-			if head, err = openHead(c.Head, first.Problem.Cols()); err != nil {
+			if head, err = run.OpenHead(c.Head, first.Problem.Cols()); err != nil {
 				return err
 			}
 		}
-		result, err := c.train(e, out, config, examples, head)
+		result, err := run.Train(e, run.Training{
+			Out: out, Experience: filepath.Base(c.Experience), Head: head, HeadName: c.Head, Config: config,
+			Resume: c.Resume, Progress: e.reporter(), Remark: e.remark,
+		}, examples)
 		if errors.Is(err, context.Canceled) {
 			e.remark("%s has the state of the run; the same command goes on from there", out)
 		}
@@ -164,101 +163,8 @@ func (c *trainCmd) Run(e *env) error {
 	return e.print(results, func(w io.Writer) { writeTrained(w, results) })
 }
 
-// trained is what a training run came to, for print.
-type trained struct {
-	Dir      string        `json:"dir"`
-	Seed     uint64        `json:"seed"`
-	Epoch    int           `json:"best_epoch"`
-	Best     train.Metrics `json:"best"`
-	Warnings []string      `json:"warnings,omitempty"`
-}
-
-// usedFile records what a run used, beside its results.
-const usedFile = "run.json"
-
-type used struct {
-	Experience string       `json:"experience"`
-	Head       string       `json:"head,omitempty"`
-	Training   train.Config `json:"training"`
-	Versions   versions     `json:"versions"`
-}
-
-func (c *trainCmd) train(e *env, out string, config train.Config, examples train.Source, head layers.Head) (trained, error) {
-	if c.Resume {
-		if _, err := os.Stat(filepath.Join(out, train.StateFile)); err != nil {
-			return trained{}, fmt.Errorf("--resume: there is no run to go on with: %w", err)
-		}
-	}
-	keep := func(done []train.Metrics) error {
-		for _, w := range done[len(done)-1].Warnings {
-			e.remark("warning: %s", w)
-		}
-		return writeMetrics(filepath.Join(out, "metrics.jsonl"), done)
-	}
-	use := used{Experience: filepath.Base(c.Experience), Training: config, Versions: currentVersions()}
-	provenance := map[string]string{"experience": use.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": use.Versions.L2MT}
-	if head != nil {
-		use.Head = headName(c.Head)
-		provenance["head"] = use.Head
-	}
-	report, err := train.Run(e, config, examples, train.Options{
-		Head: head, Out: out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
-	})
-	if err != nil {
-		return trained{}, err
-	}
-	text, err := json.MarshalIndent(use, "", "  ")
-	if err != nil {
-		return trained{}, err
-	}
-	curves, err := plotTraining(report.Metrics)
-	return trained{Dir: out, Seed: config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, errors.Join(
-		files.WriteFile(filepath.Join(out, usedFile), append(text, '\n')),
-		writeMetrics(filepath.Join(out, "metrics.jsonl"), report.Metrics),
-		savePicture(filepath.Join(out, "training.png"), curves, err),
-		saveAtlas(out, report.Network, examples))
-}
-
-// atlasSize bounds the problems of an atlas, all of which are compared with each
-// other.
-const atlasSize = 1000
-
-// saveAtlas keeps where problems of the experience lie, evenly spread over it,
-// beside the network that sees them there.
-func saveAtlas(dir string, of *model.Network, examples train.Source) error {
-	network, err := solve.NewNetwork(of)
-	if err != nil {
-		return err
-	}
-	n := examples.Len()
-	size := min(n, atlasSize)
-	atlas, err := solve.NewAtlas(network, func(yield func(*data.ProblemData, error) bool) {
-		for i := range size {
-			x, err := examples.Example(i * n / size)
-			if (err != nil || len(x.Tuples) > 0) && !yield(x.Problem, err) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return atlas.Save(dir)
-}
-
-func writeMetrics(path string, metrics []train.Metrics) error {
-	var text bytes.Buffer
-	lines := json.NewEncoder(&text)
-	for _, m := range metrics {
-		if err := lines.Encode(m); err != nil {
-			return err
-		}
-	}
-	return files.WriteFile(path, text.Bytes())
-}
-
-func writeTrained(w io.Writer, results []trained) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+func writeTrained(w io.Writer, results []run.Trained) {
+	t := run.Columns(w)
 	fmt.Fprintln(t, "seed\tbest epoch\tloss\theld out within\toverall\ttraining within\t  network")
 	var within []float64
 	for _, r := range results {
@@ -308,7 +214,7 @@ func (c configFile) Validate(app *kong.Application) error {
 			known[name] = known[name] || slices.Contains(names, "config")
 		}
 	}
-	for _, name := range sortedKeys(c.settings) {
+	for _, name := range slices.Sorted(maps.Keys(c.settings)) {
 		if !known[strings.ReplaceAll(name, "_", "-")] {
 			return fmt.Errorf("%s: there is no setting %q; the settings are the flags of the command without their dashes", c.name, name)
 		}

@@ -2,16 +2,12 @@ package command
 
 import (
 	"context"
-	"image/color"
-	"image/png"
-	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/model"
-	"l2mt/train"
 )
 
 // tinyExperience makes experience in a directory, and returns it.
@@ -76,7 +72,7 @@ func TestAnInterruptedTrainingGoesOnWithTheSameCommand(t *testing.T) {
 
 func sum(t testing.TB, path string) string {
 	t.Helper()
-	s, err := fileSum(path)
+	s, err := run.FileSum(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,53 +109,6 @@ func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 	for _, part := range []string{"--experience", "--estimator", "odd-kernel", "--batch", "--resume", "--seeds", "--config"} {
 		if code != exitDone || stderr != "" || !strings.Contains(stdout, part) {
 			t.Errorf("help ends with %d and lacks %s:\n%s", code, part, stdout)
-		}
-	}
-}
-
-// Every panel of the picture has its lines, whatever the numbers are.
-func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
-	var metrics []train.Metrics
-	for i := range 7 {
-		x := float64(i)
-		metrics = append(metrics, train.Metrics{
-			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Spread: 1e-9,
-			Training: train.Agreement{Within: x / 7, Overall: -x / 9}, HeldOut: train.Agreement{Within: x / 8, Overall: math.NaN()},
-			Scalars: map[string][]float64{"alpha": {x, -x}, "gamma": {1, 0}},
-		})
-	}
-	for name, course := range map[string][]train.Metrics{"seven epochs": metrics, "one epoch": metrics[:2], "no loss": {{}, {Epoch: 1}}} {
-		path := filepath.Join(t.TempDir(), "training.png")
-		if name == "no loss" {
-			course[0].Scalars, course[1].Scalars = metrics[0].Scalars, metrics[0].Scalars
-		}
-		drawn, err := plotTraining(course)
-		if err := savePicture(path, drawn, err); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		picture, err := png.Decode(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size := picture.Bounds().Size()
-		for panel := range 3 {
-			seen := map[color.Color]bool{}
-			for x := panel * size.X / 3; x < (panel+1)*size.X/3; x++ {
-				for y := range size.Y {
-					seen[picture.At(x, y)] = true
-				}
-			}
-			for i := range 3 {
-				if !seen[palette[i]] {
-					t.Errorf("%s: panel %d has no line of colour %d", name, panel, i)
-				}
-			}
 		}
 	}
 }
