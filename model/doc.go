@@ -6,11 +6,12 @@
 //
 // o being the test error relative to single-task learning and v the link.
 //
-// A Config chooses the pieces. Readouts, estimators (E -> Phi, c) and links are
-// looked up by name; RegisterReadout, RegisterEstimator and RegisterLink add
-// one's own, and package modeltest proves them right. Params are the learned
-// numbers as plain slices, and a Network is both with where it came from, saved
-// as a directory.
+// A Config chooses the pieces. Bodies (problem -> E), readouts, estimators
+// (E -> Phi, c) and links are looked up by name; RegisterBody, RegisterReadout,
+// RegisterEstimator and RegisterLink add one's own, Pieces lists them all, and
+// package modeltest proves them right. The body "lgnn" is the paper's. Params
+// are the learned numbers as plain slices, and a Network is both with where it
+// came from, saved as a directory.
 //
 // A head is fully connected layers in front of the network, which make its
 // features; ReadHead reads one. It is applied once where it is frozen (Features,

@@ -43,8 +43,8 @@ var reluEstimator = Estimator{
 	Params: func(c Config) []Spec {
 		return []Spec{
 			{Name: "alpha", Shape: []int{2}, Start: []float64{1, 0.1}},
-			{Name: "L", Shape: []int{c.Hidden, c.Hidden}, Deviation: layerDeviation},
-			{Name: "beta", Shape: []int{c.Hidden}},
+			{Name: "L", Shape: []int{c.Width(), c.Width()}, Deviation: layerDeviation},
+			{Name: "beta", Shape: []int{c.Width()}},
 		}
 	},
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}},

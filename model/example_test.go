@@ -60,8 +60,6 @@ func ExampleRegisterEstimator() {
 	for _, p := range network.Params {
 		fmt.Println(p.Name, p.Shape)
 	}
-	config.Estimator = "sine"
-	fmt.Println(config.Validate())
 	// Output:
 	// L1 [64 200]
 	// b1 [200]
@@ -69,5 +67,4 @@ func ExampleRegisterEstimator() {
 	// b2 [200]
 	// beta [2]
 	// gamma [2]
-	// model: invalid configuration: estimator is "sine"; it must be one of affine, affine-kernel, example-cosine, kernel, odd-kernel, relu
 }

@@ -24,8 +24,10 @@ type Forward struct {
 type Estimate struct {
 	// Tasks is m.
 	Tasks int
-	// E holds the embeddings, m x h, row-major.
-	E []float64
+	// E holds the embeddings, row-major, with a row of h numbers for every task or
+	// pair of tasks, as Per says.
+	E   []float64
+	Per Per
 	// Phi (m x m, row-major) and C give f(Omega) = <Phi, Omega> + C tr(Omega^2).
 	Phi []float64
 	C   float64
@@ -64,7 +66,7 @@ func (f *Forward) grow(size Capacity) error {
 	})
 	if err != nil {
 		f.network = nil
-		return fmt.Errorf("model: forward graph with estimator %q and link %q: %w", f.of.Config.Estimator, f.of.Config.Link, err)
+		return fmt.Errorf("model: forward graph with body %q, estimator %q and link %q: %w", f.of.Config.Body, f.of.Config.Estimator, f.of.Config.Link, err)
 	}
 	f.graph = graph
 	return nil
@@ -82,9 +84,9 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 	if err := f.graph.Run(); err != nil {
 		return nil, fmt.Errorf("model: forward: %w", err)
 	}
-	m, h := p.Tasks(), f.of.Config.Hidden
-	e := &Estimate{Tasks: m, C: f.cs.Value[0]}
-	e.E = append(e.E, f.es.Value[:m*h]...)
+	m, h, per := p.Tasks(), f.of.Config.Width(), bodies.get(f.of.Config.Body).Per
+	e := &Estimate{Tasks: m, Per: per, E: make([]float64, per.rows(m)*h), C: f.cs.Value[0]}
+	per.move(e.E, m, f.es.Value, f.size.Tasks, h)
 	for i := range m {
 		e.Phi = append(e.Phi, f.phis.Value[i*f.size.Tasks:][:m]...)
 	}

@@ -40,7 +40,7 @@ type network struct {
 	params Inputs
 
 	weights   layers.Nodes // of the head: W, b, W, b, ...
-	e, phi, c *layers.Node // tasks x h, tasks x tasks, scalar
+	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
 	f, v      *layers.Node // one entry a tuple
 	link      func(o *layers.Node) *layers.Node
 
@@ -62,7 +62,11 @@ func newNetwork(g *layers.Graph, config Config, size Capacity, head layers.Head)
 	link := links.get(config.Link)
 	n.link = func(o *layers.Node) *layers.Node { return link.Build(n.params, o) }
 
-	n.e = n.embed(n.features(g))                                                        // tasks x h
+	body, statistics := bodies.get(config.Body), Inputs{}
+	for _, s := range body.Statistics {
+		statistics[s.Name] = g.Input(statisticName(s), s.Per.rows(size.Tasks), s.Cols)
+	}
+	n.e = body.Build(BodyInputs{config, n.params, statistics, n.slot, n.features(g)})   // tasks, or pairs of them, x h
 	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
 	linear := layers.Inner(n.phi, g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)) // tuples
 	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples))                 // tuples
@@ -86,52 +90,25 @@ func (n *network) features(g *layers.Graph) (f *layers.Node) {
 		if i == len(n.head)-1 {
 			act = layers.ActIdentity
 		}
-		f = layers.Activate(n.slot, act, b, n.product(f, w)) // n x out
+		f = layers.Activate(n.slot, act, b, BodyInputs{Slot: n.slot, features: f}.Product(w)) // n x out
 	}
-	if f != nil && n.config.Layers > 1 {
+	if f != nil && n.config.usesGraph() {
 		f = layers.Regraph(n.slot, n.config.Neighbours, f) // n x d
 	}
 	return f
 }
 
-// product is F L, or X L if F is nil.
-func (n *network) product(f, l *layers.Node) *layers.Node {
-	if f == nil {
-		return layers.Product(n.slot, l)
-	}
-	return layers.Times(n.slot, f, l)
-}
+// statisticName keeps the names of statistics apart from those of parameters.
+func statisticName(s Statistic) string { return "statistic " + s.Name }
 
-// embed is the LGNN with its readout, X being the features:
-//
-//	H_1 = act(X L_1 + b_1),  H_i = act(X L_i + P H_{i-1} + b_i),  E = readout(H_s)
-func (n *network) embed(x *layers.Node) *layers.Node {
-	c, s := n.config, n.slot
-	var h *layers.Node
-	for i := 1; i <= c.Layers; i++ {
-		own := min(i, c.distinctLayers())
-		z := layers.Nodes{n.product(x, n.params.Get(weightName(own)))} // n x h
-		if i > 1 {
-			z = append(z, layers.Aggregate(s, h)) // n x h
+// penalty is lambda sum_i ||L_i||^2 over the parameters that decay, or nil
+// without any. A tied matrix counts once a layer.
+func (n *network) penalty(g *layers.Graph) (sum *layers.Node) {
+	for _, s := range n.config.Specs() {
+		if s.Decay == 0 {
+			continue
 		}
-		h = layers.Activate(s, c.Activation, n.params.Get(biasName(own)), z...) // n x h
-	}
-	e := layers.Readout(s, h) // tasks x h
-	if c.Unit {
-		e = layers.Unit(e)
-	}
-	return e
-}
-
-// penalty is lambda sum_i ||L_i||^2. A tied matrix counts once a layer.
-func (n *network) penalty(g *layers.Graph) *layers.Node {
-	var sum *layers.Node
-	for i := 1; i <= n.config.distinctLayers(); i++ {
-		times := 1
-		if i == n.config.distinctLayers() {
-			times = n.config.Layers - i + 1
-		}
-		weighted := layers.Scale(g.Constant(n.config.Lambda*float64(times)), layers.Penalty(n.params.Get(weightName(i))))
+		weighted := layers.Scale(g.Constant(n.config.Lambda*s.Decay), layers.Penalty(n.params.Get(s.Name)))
 		if sum == nil {
 			sum = weighted
 		} else {
@@ -153,8 +130,20 @@ func (n *network) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple
 	if len(tuples) > n.size.Tuples {
 		return fmt.Errorf("model: %w: %d tuples in a graph for up to %d", ErrMismatch, len(tuples), n.size.Tuples)
 	}
-	if err := n.slot.Put(p.batch); err != nil {
-		return err
+	if p.batch != nil {
+		if err := n.slot.Put(p.batch); err != nil {
+			return err
+		}
+	}
+	if p.Tasks() > n.size.Tasks {
+		return fmt.Errorf("model: %w: a problem of %d tasks in a graph for up to %d", ErrMismatch, p.Tasks(), n.size.Tasks)
+	}
+	for i, s := range bodies.get(n.config.Body).Statistics {
+		v := make([]float64, s.Per.rows(n.size.Tasks)*s.Cols)
+		s.Per.move(v, n.size.Tasks, p.statistics[i], p.Tasks(), s.Cols)
+		if err := g.Set(statisticName(s), v); err != nil {
+			return err
+		}
 	}
 	for _, t := range params {
 		if err := g.Set(t.Name, t.Value); err != nil {

@@ -57,6 +57,18 @@ func TestASavedNetworkComesBack(t *testing.T) {
 	}
 }
 
+// replaceIn changes the first occurrence of a text in a file.
+func replaceIn(t *testing.T, path, old, new string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(b), old) {
+		t.Fatalf("%s does not contain %s (%v)", b, old, err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(b), old, new, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Every kind of damage is refused, with the file and the tensor or field.
 func TestLoadNamesEveryMismatch(t *testing.T) {
 	c := config(t, "default", 3)
@@ -73,16 +85,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 		}
 	}
 	text := func(old, new string) func(t *testing.T, dir string) {
-		return func(t *testing.T, dir string) {
-			path := filepath.Join(dir, model.ConfigFile)
-			b, err := os.ReadFile(path)
-			if err != nil || !strings.Contains(string(b), old) {
-				t.Fatalf("%s does not contain %s (%v)", b, old, err)
-			}
-			if err := os.WriteFile(path, []byte(strings.Replace(string(b), old, new, 1)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
+		return func(t *testing.T, dir string) { replaceIn(t, filepath.Join(dir, model.ConfigFile), old, new) }
 	}
 	bytesOf := func(change func(b []byte) []byte) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {

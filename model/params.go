@@ -19,6 +19,9 @@ type Spec struct {
 	// distribution with mean 0 and standard deviation Deviation.
 	Start     []float64
 	Deviation float64
+	// Decay is how many times the penalty of training counts the sum of its
+	// squares; 0 leaves it free.
+	Decay float64
 	// Embedding says that the parameter belongs to the layers below the
 	// embeddings, which want smaller steps than the few numbers above them.
 	Embedding bool
@@ -28,34 +31,18 @@ type Spec struct {
 type Tensor = safetensors.Tensor
 
 // Params are the parameters of a network in the order of Config.Specs: those
-// of the layers, of the estimator, of the link.
+// of the body, of the estimator, of the link.
 type Params []Tensor
 
-// layerDeviation is that of the paper's initial L_i, whose entries are N(0, 1/100).
-const layerDeviation = 0.1
-
 // Specs declares the parameters of a valid configuration.
-func (c Config) Specs() []Spec {
-	var specs []Spec
-	for i := 1; i <= c.distinctLayers(); i++ {
-		specs = append(specs,
-			Spec{Name: weightName(i), Shape: []int{c.Features, c.Hidden}, Deviation: layerDeviation, Embedding: true},
-			Spec{Name: biasName(i), Shape: []int{c.Hidden}, Embedding: true})
+func (c Config) Specs() (specs []Spec) {
+	for _, params := range []func(Config) []Spec{bodies.get(c.Body).Params, estimators.get(c.Estimator).Params, links.get(c.Link).Params} {
+		if params != nil {
+			specs = append(specs, params(c)...)
+		}
 	}
-	specs = append(specs, estimators.get(c.Estimator).Params(c)...)
-	return append(specs, links.get(c.Link).Params(c)...)
+	return specs
 }
-
-// distinctLayers is the number of layers with a matrix of their own.
-func (c Config) distinctLayers() int {
-	if c.Free {
-		return c.Layers
-	}
-	return min(c.Layers, 2)
-}
-
-func weightName(layer int) string { return fmt.Sprintf("L%d", layer) }
-func biasName(layer int) string   { return fmt.Sprintf("b%d", layer) }
 
 // NewParams returns the initial parameters. Each is drawn from a stream of its
 // own, so that changing one piece of the configuration leaves the others alone.

@@ -8,18 +8,22 @@ import (
 )
 
 // Payload is a multitask problem as the graphs take it: the training rows of
-// all its tasks stacked, with their label graph and readout weights. It never
-// changes, so any number of graphs may use one, at the same time too.
+// all its tasks stacked, with their label graph and readout weights, and the
+// statistics that the body asks for. It never changes, so any number of graphs
+// may use one, at the same time too.
 type Payload struct {
-	batch *layers.Batch
-	made  Config // what it was prepared for
+	rows, tasks int
+	batch       *layers.Batch // nil where the body does not look at rows
+	statistics  [][]float64   // in the body's order
+	made        Config        // what it was prepared for
 }
 
 // Tasks is m, the number of tasks.
-func (p *Payload) Tasks() int { return p.batch.Tasks() }
+func (p *Payload) Tasks() int { return p.tasks }
 
-// Rows is the number of training rows of all tasks together.
-func (p *Payload) Rows() int { return p.batch.Rows() }
+// Rows is the number of training rows that go into the graph, of all tasks
+// together.
+func (p *Payload) Rows() int { return p.rows }
 
 // regressionClasses is the number of classes that the targets of a regression
 // task are binned into for its label graph, between the quartiles.
@@ -52,6 +56,29 @@ func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload,
 	if len(p.Tasks) == 0 {
 		return nil, fmt.Errorf("model: problem %q: %w: it has no tasks", p.Name, data.ErrInvalid)
 	}
+	body := bodies.get(c.Body)
+	payload := &Payload{tasks: len(p.Tasks), made: c}
+	if !body.FeatureFree {
+		tasks, err := stacked(c, p)
+		if err != nil {
+			return nil, err
+		}
+		if payload, err = newPayload(c, tasks); err != nil {
+			return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
+		}
+	}
+	for _, s := range body.Statistics {
+		v, err := s.of(p)
+		if err != nil {
+			return nil, err
+		}
+		payload.statistics = append(payload.statistics, v)
+	}
+	return payload, nil
+}
+
+// stacked are the tasks of a problem with what the operations on rows need.
+func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	if d := p.Cols(); d != c.Features {
 		return nil, fmt.Errorf("model: problem %q: %w: it has %d features, but the network %d", p.Name, ErrMismatch, d, c.Features)
 	}
@@ -59,18 +86,14 @@ func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload,
 	for j, t := range p.Tasks {
 		var err error
 		tasks[j].X = layers.PointsOf(t.TrainSet.X)
-		if tasks[j].Weights, err = readouts.get(c.Readout)(t.Kind, t.TrainSet.Y); err == nil && c.Layers > 1 {
+		if tasks[j].Weights, err = readouts.get(c.Readout)(t.Kind, t.TrainSet.Y); err == nil && c.usesGraph() {
 			tasks[j].Graph, err = labelGraph(t, c.Neighbours)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
 		}
 	}
-	payload, err := newPayload(c, tasks)
-	if err != nil {
-		return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
-	}
-	return payload, nil
+	return tasks, nil
 }
 
 // below is a configuration for the features that go into layers of its head.
@@ -83,23 +106,28 @@ func below(c Config, head layers.Head) Config {
 
 func newPayload(c Config, tasks []layers.Task) (*Payload, error) {
 	batch, err := layers.NewBatch(c.DType, c.Norm, tasks)
-	return &Payload{batch: batch, made: c}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Payload{rows: batch.Rows(), tasks: batch.Tasks(), batch: batch, made: c}, nil
 }
 
-// fits checks that the payload was prepared for networks like c.
+// fits checks that the payload was prepared for networks like c. Without rows
+// there is nothing in it but what the body says.
 func (p *Payload) fits(c Config) error {
 	for _, f := range []struct {
 		field     string
 		made, now any
 	}{
+		{"body", p.made.Body, c.Body},
 		{"features", p.made.Features, c.Features},
 		{"readout", p.made.Readout, c.Readout},
 		{"norm", p.made.Norm, c.Norm},
 		{"k", p.made.Neighbours, c.Neighbours},
 		{"dtype", p.made.DType, c.DType},
-		{"use of the label graph", p.made.Layers > 1, c.Layers > 1},
+		{"use of the label graph", p.made.usesGraph(), c.usesGraph()},
 	} {
-		if f.made != f.now {
+		if f.made != f.now && (p.batch != nil || f.field == "body") {
 			return fmt.Errorf("model: payload: %w: it was prepared with %s %v, but the graph has %v", ErrMismatch, f.field, f.made, f.now)
 		}
 	}

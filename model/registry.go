@@ -20,16 +20,18 @@ type Readout func(kind data.Kind, y []float64) ([]float64, error)
 // Estimator turns embeddings into the two terms of
 // f(E, Omega) = <Phi, Omega> + c tr(Omega^2).
 type Estimator struct {
-	// Params declares the estimator's parameters.
+	// Params declares the estimator's parameters; nil if there are none.
 	Params func(c Config) []Spec
+	// Per says which rows of E it takes: those of a body with the same.
+	Per Per
 	// Linear lists the entries of parameters that f is linear in (with the
 	// others fixed), so that training can start them from a regression. It may
 	// be empty.
 	Linear []Entry
-	// Build adds Phi (m x m, symmetric) and the scalar c to the graph, given E
-	// (m x h). E has zero rows at the end when the graph serves larger
-	// problems too; what Phi is there does not matter. Permuting the rows of E
-	// must permute the rows and columns of Phi.
+	// Build adds Phi (m x m, symmetric) and the scalar c to the graph, given E:
+	// m x h, or m^2 x h with a row for every pair, where Phi may be m^2 x 1. E has
+	// more rows when the graph serves larger problems too; what Phi is there does
+	// not matter. Permuting the tasks in E must permute them in Phi.
 	Build func(p Inputs, e *layers.Node) (phi, c *layers.Node)
 }
 
@@ -41,7 +43,7 @@ type Entry struct {
 
 // Link is the monotone function v of the relative error o that f estimates.
 type Link struct {
-	// Params declares the link's parameters.
+	// Params declares the link's parameters; nil if there are none.
 	Params func(c Config) []Spec
 	// Build adds v(o) to the graph for a vector o of positive numbers.
 	Build func(p Inputs, o *layers.Node) *layers.Node
@@ -67,7 +69,7 @@ func (in Inputs) Get(name string) *layers.Node {
 
 // Piece is something registered under a name.
 type Piece struct {
-	// Kind is "readout", "estimator" or "link".
+	// Kind is "body", "readout", "estimator" or "link".
 	Kind string
 	Name string
 	// Package is the import path of the package that registered it.
@@ -76,7 +78,7 @@ type Piece struct {
 
 // Pieces lists everything that is registered, by kind and name.
 func Pieces() []Piece {
-	return slices.Concat(readouts.list(), estimators.list(), links.list())
+	return slices.Concat(bodies.list(), readouts.list(), estimators.list(), links.list())
 }
 
 // registry holds the pieces of one kind by name.
@@ -92,6 +94,7 @@ func newRegistry[T any](kind string) *registry[T] {
 }
 
 var (
+	bodies     = newRegistry[Body]("body")
 	readouts   = newRegistry[Readout]("readout")
 	estimators = newRegistry[Estimator]("estimator")
 	links      = newRegistry[Link]("link")
@@ -158,13 +161,16 @@ func (r *registry[T]) missing(name string) error {
 	if name == "" || slices.Contains(r.names(), name) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s %q is not in this binary; import the package that registers it", ErrConfig, r.kind, name)
+	return fmt.Errorf("%w: %s %q is not in this binary; import the package that registers it (there are %s)", ErrConfig, r.kind, name, strings.Join(r.names(), ", "))
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
-// RegisterReadout makes a readout available under a name. Like the other
-// Register functions it is meant for init, and panics if the name is taken.
+// RegisterBody makes a body available under a name. Like the other Register
+// functions it is meant for init, and panics if the name is taken.
+func RegisterBody(name string, b Body) { bodies.add(name, b) }
+
+// RegisterReadout makes a readout available under a name.
 func RegisterReadout(name string, r Readout) { readouts.add(name, r) }
 
 // RegisterEstimator makes an estimator available under a name.
@@ -172,6 +178,9 @@ func RegisterEstimator(name string, e Estimator) { estimators.add(name, e) }
 
 // RegisterLink makes a link available under a name.
 func RegisterLink(name string, l Link) { links.add(name, l) }
+
+// Bodies lists the names of the bodies.
+func Bodies() []string { return bodies.names() }
 
 // Readouts lists the names of the readouts.
 func Readouts() []string { return readouts.names() }

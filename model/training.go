@@ -54,7 +54,7 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layer
 	var err error
 	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) { t.define(g, c, size.atLeast(Capacity{}), len(outcomes), head) })
 	if err != nil {
-		return nil, fmt.Errorf("model: training graph with estimator %q and link %q: %w", c.Estimator, c.Link, err)
+		return nil, fmt.Errorf("model: training graph with body %q, estimator %q and link %q: %w", c.Body, c.Estimator, c.Link, err)
 	}
 	return t, t.graph.Set("outcomes", outcomes)
 }
@@ -70,7 +70,10 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	if c.Objective == Scaled {
 		fit = layers.Div(residual, spread)
 	}
-	loss := layers.Add(fit, t.penalty(g))
+	loss := fit
+	if penalty := t.penalty(g); penalty != nil {
+		loss = layers.Add(fit, penalty)
+	}
 
 	t.loss, t.residual, t.spread = g.Capture(loss), g.Capture(residual), g.Capture(spread)
 	t.fs, t.vs = g.Capture(t.f), g.Capture(t.v)
@@ -95,6 +98,9 @@ func checkHead(c Config, head layers.Head) error {
 	}
 	if err := head.Validate(); err != nil {
 		return fmt.Errorf("model: %w", err)
+	}
+	if len(bodies.get(c.Body).Statistics) > 0 {
+		return fmt.Errorf("model: %w: the body %q takes statistics of the features, which change with the head; train none of its layers", ErrMismatch, c.Body)
 	}
 	if head.Out() != c.Features {
 		return fmt.Errorf("model: %w: the head makes %d features, but the network takes %d", ErrMismatch, head.Out(), c.Features)

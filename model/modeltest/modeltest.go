@@ -1,5 +1,5 @@
-// Package modeltest proves registered readouts, estimators and links right. A
-// test of one's own piece is one line,
+// Package modeltest proves registered bodies, readouts, estimators and links
+// right. A test of one's own piece is one line,
 //
 //	func TestMyEstimator(t *testing.T) { modeltest.Check(t, "my-estimator") }
 //
@@ -7,6 +7,7 @@
 package modeltest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -29,7 +30,7 @@ const (
 	equalTolerance    = 1e-10
 )
 
-// Check tests the combination of the named readout, estimator and link. What
+// Check tests the combination of the named body, readout, estimator and link. What
 // is not named is the default preset's. A name registered as several kinds of
 // pieces is used for all of them.
 func Check(t *testing.T, names ...string) {
@@ -44,24 +45,27 @@ func Check(t *testing.T, names ...string) {
 		for _, piece := range []struct {
 			names []string
 			field *string
-		}{{model.Readouts(), &c.Readout}, {model.Estimators(), &c.Estimator}, {model.Links(), &c.Link}} {
+		}{{model.Bodies(), &c.Body}, {model.Readouts(), &c.Readout}, {model.Estimators(), &c.Estimator}, {model.Links(), &c.Link}} {
 			if slices.Contains(piece.names, name) {
 				*piece.field, known = name, true
 			}
 		}
 		if !known {
-			t.Fatalf("no readout, estimator or link is registered as %q; there are the readouts %v, estimators %v and links %v", name, model.Readouts(), model.Estimators(), model.Links())
+			t.Fatalf("nothing is registered as %q; there are %v", name, model.Pieces())
 		}
 	}
 	for _, objective := range []model.Objective{model.Paper, model.Scaled} {
+		c := c
 		c.Objective = objective
 		for seed := range uint64(seeds) {
-			t.Run(fmt.Sprintf("%s-%s-%s/%s/seed=%d", c.Readout, c.Estimator, c.Link, objective, seed), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s-%s-%s-%s/%s/seed=%d", c.Body, c.Readout, c.Estimator, c.Link, objective, seed), func(t *testing.T) {
+				t.Parallel()
 				s := newSuite(t, c, seed)
 				t.Run("the gradient is that of the loss", s.gradient)
 				t.Run("a step on several tuples is the mean of single steps", s.batch)
 				t.Run("training and forward graphs agree", s.agreement)
 				t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
+				t.Run("columns of zeros change nothing where the features are free", s.padding)
 				t.Run("a smaller direction * f is a smaller relative error", s.direction)
 				t.Run("a saved network says the same", s.saving)
 			})
@@ -254,7 +258,7 @@ func (s *suite) agreement(t *testing.T) {
 
 func (s *suite) permutation(t *testing.T) {
 	before := s.estimate(t, s.payload, s.tuples...)
-	m, h := before.Tasks, len(before.E)/before.Tasks
+	m := before.Tasks
 	order := data.Stream(1, "permutation").Perm(m)
 	if slices.IsSorted(order) {
 		slices.Reverse(order)
@@ -267,24 +271,57 @@ func (s *suite) permutation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	permute := func(v []float64) (p []float64) {
+	pairs := func(v []float64) (p []float64) {
+		width := len(v) / (m * m)
 		for _, i := range order {
 			for _, j := range order {
-				p = append(p, v[i*m+j])
+				p = append(p, v[(i*m+j)*width:][:width]...)
 			}
+		}
+		return p
+	}
+	tasks := func(v []float64) (p []float64) {
+		width := len(v) / m
+		for _, i := range order {
+			p = append(p, v[i*width:][:width]...)
 		}
 		return p
 	}
 	var tuples []model.Tuple
 	for _, tuple := range s.tuples {
-		tuples = append(tuples, model.Tuple{Omega: permute(tuple.Omega), O: tuple.O})
+		tuples = append(tuples, model.Tuple{Omega: pairs(tuple.Omega), O: tuple.O})
 	}
 	after := s.estimate(t, payload, tuples...)
-	for to, from := range order {
-		near(t, "E", after.E[to*h:][:h], before.E[from*h:][:h])
+	if before.Per == model.PerPair {
+		tasks = pairs
 	}
-	near(t, "Phi", after.Phi, permute(before.Phi))
+	near(t, "E", after.E, tasks(before.E))
+	near(t, "Phi", after.Phi, pairs(before.Phi))
 	near(t, "f", after.F, before.F)
+}
+
+// padding is for bodies that serve problems of any number of features; others
+// refuse the problem.
+func (s *suite) padding(t *testing.T) {
+	wide := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
+	for j := range wide.Tasks {
+		x := wide.Tasks[j].TrainSet.X
+		value := make([]float32, x.Rows()*(features+3))
+		for i := range x.Rows() {
+			copy(value[i*(features+3):], x.Row(i).Value)
+		}
+		var err error
+		if wide.Tasks[j].TrainSet.X, err = data.NewDense(x.Rows(), features+3, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	payload, err := model.Prepare(s.network.Config, wide)
+	if errors.Is(err, model.ErrMismatch) {
+		t.Skip("the body works on", features, "features")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "E", s.estimate(t, payload).E, s.estimate(t, s.payload).E)
 }
 
 // direction checks the link on a range of o's, and the sign that inference

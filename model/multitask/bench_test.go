@@ -119,3 +119,47 @@ func BenchmarkStep(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkEvidence measures a fit with the slope, by each kind of evidence, with
+// 3 + 3 % of the rows of 20 Newsgroups and a sixth of that.
+func BenchmarkEvidence(b *testing.B) {
+	for _, n := range []int{9, 56} {
+		p := text(6, n, 1000)
+		all, err := p.Labelled()
+		if err != nil {
+			b.Fatal(err)
+		}
+		parts, err := all.Folds(5, 1, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, kind := range []struct {
+			name string
+			make func() (Evidence, error)
+		}{
+			{"split", func() (Evidence, error) { return Split(p) }},
+			{"leave-one-out", func() (Evidence, error) { return LeaveOneOut(all) }},
+			{"folds", func() (Evidence, error) { return Folds(all, parts, Options{Tolerance: 1e-6}) }},
+		} {
+			e, err := kind.make()
+			if err != nil {
+				b.Fatal(err)
+			}
+			r, err := FitFixed(b.Context(), identity(6, 1.0/6), e.Training(), 1e-2, Options{Tolerance: 1e-6})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(fmt.Sprintf("%s/n=%d", kind.name, n), func(b *testing.B) {
+				for range b.N {
+					h, err := e.Measure(b.Context(), r)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err := h.Slope(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // softness is the width of the step that stands for a misclassified row in
-// SoftError, relative to the mean distance of the rows of the task from the
+// a soft error, relative to the mean distance of the rows of the task from the
 // boundary. A wide one asks for confidence, a narrow one hears few rows.
 const softness = 0.1
 
@@ -20,43 +21,64 @@ const softness = 0.1
 // curves for the steps of misclassified rows, so that it changes with every row
 // near the boundary. For regression it is the validation error itself.
 func SoftError(r *Result, problem *data.ProblemData) (float64, error) {
-	if err := checkFit(r, problem); err != nil {
+	h, err := measureSplit(r, problem)
+	if err != nil {
 		return 0, err
 	}
-	mean, w := 0.0, rowsOf(r.W)
-	for i := range problem.Tasks {
-		e, _ := softError(validationScores(w, r.B[i], i, problem), problem.Tasks[i].ValidationSet.Y, problem.Tasks[i].Kind)
-		mean += e / float64(len(problem.Tasks))
-	}
-	return mean, nil
+	return h.Soft, nil
 }
 
 // Slope returns the gradient of SoftError with respect to Omega, W and b
 // following it with Lambda1 held. The fit must be one for a given Omega.
+func Slope(r *Result, problem *data.ProblemData) (*mat.SymDense, error) {
+	h, err := measureSplit(r, problem)
+	if err != nil {
+		return nil, err
+	}
+	return h.Slope()
+}
+
+func measureSplit(r *Result, problem *data.ProblemData) (*HeldOut, error) {
+	e, err := Split(problem)
+	if err != nil {
+		return nil, err
+	}
+	return e.Measure(context.Background(), r)
+}
+
+// check reports what keeps a fit from being one of the problem.
+func (p *Problem) check(r *Result) error {
+	if d, m := r.W.Dims(); d != p.d || m != len(p.tasks) {
+		return fmt.Errorf("multitask: evidence: %w: the fit is for %d tasks with %d features; the problem has %d with %d", ErrInvalidData, m, d, len(p.tasks), p.d)
+	}
+	return nil
+}
+
+// at places a solver at a fit, for the Omega that it has.
+func (p *Problem) at(r *Result) (*solver, error) {
+	s := newSolver(p, fixed{r.Omega}, r.Params, 1)
+	return s, s.start(r)
+}
+
+// slope returns the gradient with respect to Omega of a function of the scores
+// of rows that are not trained on, given its derivatives with respect to these,
+// at the minimum for a given Omega. W and b follow, Lambda1 is held.
 //
 // With G the gradient of the losses, W = -G Omega / Lambda1 at the minimum, so
 // that dW = -(H dW Omega + G dOmega) / Lambda1. One linear system, the adjoint
 // of this one, gives the slope in all directions.
-func Slope(r *Result, problem *data.ProblemData) (*mat.SymDense, error) {
-	if err := checkFit(r, problem); err != nil {
-		return nil, err
-	}
-	train, err := Training(problem, "")
+func (p *Problem) slope(r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
+	s, err := p.at(r)
 	if err != nil {
-		return nil, err
-	}
-	s := newSolver(train, fixed{r.Omega}, r.Params, 1)
-	if err := s.start(r); err != nil {
 		return nil, err
 	}
 	s.gradient()
 	u := make([]float64, s.m*s.d) // the slope with respect to W', m x d
-	for i := range s.m {
-		v := problem.Tasks[i].ValidationSet
-		_, slopes := softError(validationScores(s.w, s.b[i], i, problem), v.Y, problem.Tasks[i].Kind)
-		floats.Scale(1/float64(s.m), slopes)
-		v.X.AddMulT(u[i*s.d:][:s.d], slopes, 1)
-		s.biasSlope(u[i*s.d:][:s.d], i, floats.Sum(slopes))
+	for i, c := range derivatives {
+		if len(c) > 0 {
+			rows[i].X.AddMulT(u[i*s.d:][:s.d], c, 1)
+			s.biasSlope(u[i*s.d:][:s.d], i, floats.Sum(c))
+		}
 	}
 	// (Lambda1 I + Q'HQ) X = -Q'U, then U + HQX, which the covariance sees.
 	root, l1 := s.rel.root, s.params.Lambda1
@@ -89,30 +111,6 @@ func (s *solver) biasSlope(u []float64, i int, slope float64) {
 		floats.AddScaled(follow, -slope/total, h)
 		s.problem.tasks[i].x.AddMulT(u, follow, 1)
 	}
-}
-
-// checkFit reports what keeps a fit from being measured on the validation rows
-// of a problem.
-func checkFit(r *Result, problem *data.ProblemData) error {
-	d, m := r.W.Dims()
-	if m != len(problem.Tasks) {
-		return fmt.Errorf("multitask: soft error: %w: the fit is for %d tasks; the problem has %d", ErrInvalidData, m, len(problem.Tasks))
-	}
-	for _, t := range problem.Tasks {
-		if v := t.ValidationSet; len(v.Y) == 0 || v.X.Cols() != d {
-			return fmt.Errorf("multitask: soft error: task %q: %w: it needs validation rows with %d features", t.Name, ErrInvalidData, d)
-		}
-	}
-	return nil
-}
-
-// validationScores returns the predictions for the validation rows of task i.
-func validationScores(w []float64, b float64, i int, problem *data.ProblemData) []float64 {
-	x := problem.Tasks[i].ValidationSet.X
-	f := make([]float64, x.Rows())
-	x.Mul(f, w[i*x.Cols():][:x.Cols()], 1)
-	floats.AddConst(b, f)
-	return f
 }
 
 // softError returns the soft error of one task and its derivative with respect

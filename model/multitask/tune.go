@@ -31,6 +31,16 @@ type TuneOptions struct {
 	Seed uint64
 	// Loss is the training loss. Empty means the one that suits the tasks.
 	Loss Loss
+	// Evidence takes the place of the validation rows. Its soft error chooses,
+	// smoothed along Lambda1, and Lambda1 may lie between the grid's values:
+	// nothing then hangs on which of few rows happen to be misclassified.
+	Evidence Evidence
+	// Smoothness is the standard deviation, in ln(Lambda1), of the Gaussian
+	// that smooths the soft error. 0 means that of a factor of sqrt(10).
+	Smoothness float64
+	// Prior is what is known of Lambda1 beforehand, as if from other rows. Nil
+	// is nothing. It takes Evidence.
+	Prior *Lambda1Prior
 	// Tolerance is the accuracy of the fits that only compare
 	// hyperparameters. 0 means 1e-4, which is far below what a validation
 	// error can tell apart. The setting chosen is fitted to Fit.Tolerance.
@@ -59,9 +69,12 @@ type Tuned struct {
 	Result *Result
 	// Omega is the covariance of the fit divided by its trace.
 	Omega *mat.SymDense
-	// Validation and Test are the errors on these rows. The test rows take no
-	// part in any choice.
+	// Validation and Test are the errors on these rows, empty where no task has
+	// such rows. The test rows take no part in any choice. Where other evidence
+	// has chosen, Validation is the mean that it tells.
 	Validation, Test Errors
+	// HeldOut is what the evidence says of the fit, nil if none was given.
+	HeldOut *HeldOut
 	// Relative is the mean test error divided by that of STL, NaN if unknown.
 	Relative float64
 	// Trials lists what was tried, in a fixed order.
@@ -73,7 +86,8 @@ type Tuned struct {
 // Trial is one setting of the hyperparameters that was tried.
 type Trial struct {
 	Params Params
-	// Validation is the mean error on the validation rows.
+	// Validation is the mean error on the validation rows, or the smoothed soft
+	// error of other evidence with the prior's part.
 	Validation float64
 	// Status is how the fit ended.
 	Status Status
@@ -107,12 +121,19 @@ func Tune(ctx context.Context, model Model, problem *data.ProblemData, opt TuneO
 	}
 	tuned := &Tuned{Model: model.Info().Name}
 	var best *attempt
-	for i := range tried {
-		for j := range tried[i] {
-			t := &tried[i][j]
+	params := Params{}
+	for _, path := range tried {
+		if s.opt.Evidence != nil {
+			s.smooth(path)
+		}
+		for j := range path {
+			t := &path[j]
 			tuned.Trials = append(tuned.Trials, t.Trial)
 			if best == nil || t.better(best) {
-				best = t
+				best, params = t, t.Params
+				if s.opt.Evidence != nil {
+					params = params.With(Lambda1, between(path, j))
+				}
 			}
 		}
 	}
@@ -120,7 +141,13 @@ func Tune(ctx context.Context, model Model, problem *data.ProblemData, opt TuneO
 	if _, convex := model.(Convex); convex {
 		final := s.opt.Fit
 		final.Start = best.result
-		if tuned.Result, err = Fit(ctx, model, s.train, best.Params, final); err != nil {
+		if tuned.Result, err = Fit(ctx, model, s.train, params, final); err != nil {
+			return nil, err
+		}
+		tuned.Params = tuned.Result.Params
+	}
+	if s.opt.Evidence != nil {
+		if tuned.HeldOut, err = s.opt.Evidence.Measure(ctx, tuned.Result); err != nil {
 			return nil, err
 		}
 	}
@@ -156,14 +183,16 @@ func (t *Tuned) report(problem *data.ProblemData, stl *Tuned) (err error) {
 	for i, task := range problem.Tasks {
 		validation[i], test[i] = task.ValidationSet, task.TestSet
 	}
-	if t.Validation, err = Evaluate(t.Result, kind, validation); err != nil {
+	if t.HeldOut != nil {
+		t.Validation = Errors{Mean: t.HeldOut.Error} // validation rows may be among those trained on
+	} else if t.Validation, err = evaluateAny(t.Result, kind, validation); err != nil {
 		return fmt.Errorf("%w (validation rows)", err)
 	}
-	if t.Test, err = Evaluate(t.Result, kind, test); err != nil {
+	if t.Test, err = evaluateAny(t.Result, kind, test); err != nil {
 		return fmt.Errorf("%w (test rows)", err)
 	}
 	t.Relative = math.NaN()
-	if stl != nil && stl.Test.Mean > 0 {
+	if stl != nil && stl.Test.Mean > 0 && t.Test.Task != nil {
 		t.Relative = t.Test.Mean / stl.Test.Mean
 	}
 	return nil
@@ -183,6 +212,7 @@ type search struct {
 type attempt struct {
 	Trial
 	result *Result
+	rows   int // held out
 }
 
 func (t *attempt) better(than *attempt) bool {
@@ -195,6 +225,12 @@ func (t *attempt) better(than *attempt) bool {
 func newSearch(model Model, problem *data.ProblemData, opt TuneOptions) (*search, error) {
 	train, err := Training(problem, opt.Loss)
 	if err != nil {
+		return nil, err
+	}
+	if opt.Evidence != nil {
+		train = opt.Evidence.Training()
+	}
+	if err := opt.Prior.check(opt.Evidence); err != nil {
 		return nil, err
 	}
 	s := &search{model: model, kind: problem.Tasks[0].Kind, train: train, opt: opt}
@@ -291,11 +327,21 @@ func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter)
 		if err != nil {
 			return nil, err
 		}
-		errs, err := Evaluate(r, s.kind, s.validation)
-		if err != nil {
-			return nil, fmt.Errorf("%w (validation rows)", err)
+		t := attempt{Trial: Trial{Params: r.Params, Status: r.Status}, result: r}
+		if s.opt.Evidence != nil {
+			held, err := s.opt.Evidence.Measure(ctx, r)
+			if err != nil {
+				return nil, err
+			}
+			t.Validation, t.rows = held.Soft, held.Rows
+		} else {
+			errs, err := Evaluate(r, s.kind, s.validation)
+			if err != nil {
+				return nil, fmt.Errorf("%w (validation rows)", err)
+			}
+			t.Validation = errs.Mean
 		}
-		path = append(path, attempt{Trial{Params: r.Params, Validation: errs.Mean, Status: r.Status}, r})
+		path = append(path, t)
 		fit.Start = r
 		reporter.Advance(1, "")
 	}
@@ -355,6 +401,14 @@ func Evaluate(r *Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
 		e.Mean += e.Task[i] / float64(m)
 	}
 	return e, nil
+}
+
+// evaluateAny is Evaluate, and no errors where no task has rows.
+func evaluateAny(r *Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
+	if !slices.ContainsFunc(tasks, func(s data.Samples) bool { return len(s.Y) > 0 }) {
+		return Errors{}, nil
+	}
+	return Evaluate(r, kind, tasks)
 }
 
 // misclassified is the rate of rows whose prediction, +1 from 0 on, is not y.

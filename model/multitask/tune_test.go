@@ -64,6 +64,47 @@ func TestTestRowsStayOut(t *testing.T) {
 	}
 }
 
+// TestTestRowsAreOptional: without any, all is as it was but the test errors.
+func TestTestRowsAreOptional(t *testing.T) {
+	p, bare := problemData(tuneShapes[0], 1), problemData(tuneShapes[0], 1)
+	for i := range bare.Tasks {
+		bare.Tasks[i].TestSet = data.Samples{}
+	}
+	omega := identity(3, 1)
+	for _, fit := range []func(p *data.ProblemData) (*Tuned, error){
+		func(p *data.ProblemData) (*Tuned, error) {
+			return Tune(t.Context(), registry["mtrl"], p, TuneOptions{})
+		},
+		func(p *data.ProblemData) (*Tuned, error) { return Refit(t.Context(), omega, p, TuneOptions{}) },
+		func(p *data.ProblemData) (*Tuned, error) {
+			r, err := Refit(t.Context(), omega, p, TuneOptions{})
+			if err != nil {
+				return nil, err
+			}
+			return Report(r.Result, p, r)
+		},
+	} {
+		a, err := fit(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := fit(bare)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !mat.Equal(a.Result.W, b.Result.W) || a.Validation.Mean != b.Validation.Mean {
+			t.Error("another fit without test rows")
+		}
+		if b.Test.Task != nil || b.Test.Mean != 0 || !math.IsNaN(b.Relative) {
+			t.Errorf("test errors %+v, relative %v without test rows", b.Test, b.Relative)
+		}
+	}
+	bare.Tasks[1].TestSet = p.Tasks[1].TestSet
+	if _, err := Refit(t.Context(), omega, bare, TuneOptions{}); err == nil {
+		t.Error("test rows of one task alone were no error")
+	}
+}
+
 // TestTuneWorkers: the same result for any number of workers.
 func TestTuneWorkers(t *testing.T) {
 	p := problemData(tuneShapes[0], 2)

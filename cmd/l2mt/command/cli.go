@@ -103,7 +103,6 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("l2mt"),
 		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
 		kong.Writers(stdout, stderr),
-		kong.Configuration(loadTOML),
 		flagVars(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exit(code)) }),
@@ -115,6 +114,8 @@ func flagVars() kong.Vars {
 	return kong.Vars{
 		"models":     strings.Join(multitask.Names(), ", "),
 		"nets":       strings.Join(netNames(), ","),
+		"presets":    strings.Join(model.Presets(), ", "),
+		"bodies":     strings.Join(model.Bodies(), ", "),
 		"readouts":   strings.Join(model.Readouts(), ", "),
 		"estimators": strings.Join(model.Estimators(), ", "),
 		"links":      strings.Join(model.Links(), ", "),

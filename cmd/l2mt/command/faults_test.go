@@ -69,12 +69,12 @@ func faultCommands(t *testing.T) []command {
 	experiment := filepath.Join(t.TempDir(), "tiny.toml")
 	if err := os.WriteFile(experiment, []byte(`
 seeds = [1]
-problems = {train = 4, test = 2, min-tasks = 2, max-tasks = 2, train-fraction = 0.03}
+problems = {train = 4, test = 2, min_tasks = 2, max_tasks = 2, train_fraction = 0.03}
 experience = {models = ["stl", "snr2"], explore = 2}
-training = {epochs = 2}
+train = {epochs = 2}
 compare = {models = ["snr2", "rmtl"], refit = true}
 [[vary]]
-setting = "training.model.hidden"
+setting = "model.hidden"
 values = [4, 8]
 `), 0o644); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ values = [4, 8]
 			return filesIn(t, merged)
 		}},
 		{"train", func(dir string) []string {
-			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--epochs", "12", "--hidden", "8"}
+			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--epochs", "12", "--set", "model.hidden=8"}
 		}, func(t *testing.T, dir string) map[string]string {
 			return without(filesIn(t, filepath.Join(dir, "n")), ".lock")
 		}},

@@ -16,8 +16,8 @@ import (
 // Whatever the configuration file of train, it is refused or makes a
 // configuration that is valid.
 func FuzzConfig(f *testing.F) {
-	for _, s := range []string{"", "hidden = 3\nlr_embed = 1e-4\nunit = true", "estimator = 'kernel'", "estimator = 3", "seed = -1", "layers = [1, 2]",
-		"lr = nan", "config = 'other.toml'", "experience = '/'", "help = true", "json = true", "[train]\nlr = 1", "batch = 1979-05-27", "epochs = {a = 1}", "lr = '\\u0000'"} {
+	for _, s := range []string{"", "[model]\nhidden = 3\nunit = true\n[train]\nembedding_rate = 1e-4", "model.estimator = 'kernel'", "[model]\nestimator = 3", "train.seed = -1",
+		"model.layers = [1, 2]", "train.rate = nan", "config = 'other.toml'", "[train]\nmodel.hidden = 3", "train = 1", "train.batch = 1979-05-27", "train.epochs = {a = 1}", "train.rate = '\\u0000'", "train.head = 'last'"} {
 		f.Add(s)
 	}
 	dir := f.TempDir()

@@ -15,11 +15,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -50,9 +50,7 @@ type Experiment struct {
 	// keeps it in all runs.
 	Seeds []uint64 `toml:"seeds"`
 	// The settings of data.SampleConfig, of experience and of train.Config.
-	Problems   settings `toml:"problems"`
-	Experience settings `toml:"experience"`
-	Training   settings `toml:"training"`
+	choices
 	// Compare says which models L2MT is compared with, and what is shown.
 	Compare comparison `toml:"compare"`
 	// Case replaces the test problems by one of tasks that share a class.
@@ -80,7 +78,7 @@ type comparison struct {
 type variation struct {
 	// Label says what it is, on the axis and in the tables.
 	Label string `toml:"label"`
-	// Setting is SECTION.NAME, such as training.model.hidden.
+	// Setting is SECTION.NAME, such as model.hidden.
 	Setting string `toml:"setting"`
 	Values  []any  `toml:"values"`
 	// Cases are named sets of settings instead.
@@ -94,12 +92,20 @@ type variation struct {
 
 // point is one value of what is varied.
 type point struct {
-	Name       string   `toml:"name"`
-	Problems   settings `toml:"problems"`
-	Experience settings `toml:"experience"`
-	Training   settings `toml:"training"`
+	Name string `toml:"name"`
+	choices
 
 	at float64 // on a numeric axis, else NaN
+}
+
+// choices are settings by section: those of data.SampleConfig, of experience
+// (see collection), and the sections of train.Config, where train has two more
+// (see setup).
+type choices struct {
+	Problems   map[string]any `toml:"problems"`
+	Experience map[string]any `toml:"experience"`
+	Model      map[string]any `toml:"model"`
+	Train      map[string]any `toml:"train"`
 }
 
 // Names lists the shipped experiments.
@@ -133,19 +139,14 @@ func Read(from string) (*Experiment, error) {
 	return x, nil
 }
 
-// sections have settings of their own.
-var sections = []string{"problems", "experience", "training"}
-
 func parse(name, text string) (*Experiment, error) {
 	x := &Experiment{name: name, text: text}
 	meta, err := toml.Decode(text, x)
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range meta.Undecoded() {
-		if !slices.ContainsFunc(sections, func(name string) bool { return slices.Contains(key, name) }) { // which setup checks
-			return nil, fmt.Errorf("there is no setting %q in an experiment", key.String())
-		}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return nil, fmt.Errorf("there is no setting %q in an experiment", unknown[0].String())
 	}
 	return x, x.complete()
 }
@@ -204,16 +205,18 @@ func (v *variation) complete() error {
 		case float64:
 			p.at = n
 		}
-		one := nested(name, value)
+		one := map[string]any{name: value}
 		switch section {
 		case "problems":
 			p.Problems = one
 		case "experience":
 			p.Experience = one
-		case "training":
-			p.Training = one
+		case "model":
+			p.Model = one
+		case "train":
+			p.Train = one
 		default:
-			return fmt.Errorf("setting = %q: there is no section %q to vary; there are problems, experience and training", v.Setting, section)
+			return fmt.Errorf("setting = %q: there is no section %q to vary; there are problems, experience, model and train", v.Setting, section)
 		}
 		v.Cases = append(v.Cases, p)
 	}
@@ -273,70 +276,15 @@ func (x *Experiment) points() [][]point {
 // Name is that of the file without its end.
 func (x *Experiment) Name() string { return x.name }
 
-// settings are values by the names that a configuration has for them in JSON,
-// for which dashes do as well as underscores.
-type settings map[string]any
-
-// nested is the setting of a name such as model.hidden.
-func nested(name string, value any) settings {
-	outer, inner, deep := strings.Cut(name, ".")
-	if deep {
-		value = map[string]any(nested(inner, value))
-	}
-	return settings{outer: value}
-}
-
-// onto sets the fields of a configuration.
-func (s settings) onto(config any) error {
-	plain, err := underscored(s)
-	if err != nil {
-		return err
-	}
-	raw, err := json.Marshal(plain)
-	if err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	err = d.Decode(config)
-	var mistaken *json.UnmarshalTypeError
-	if errors.As(err, &mistaken) {
-		return fmt.Errorf("%s is a %s; it must be %s", mistaken.Field, mistaken.Value, mistaken.Type)
-	}
-	if err != nil {
-		return errors.New(strings.Replace(err.Error(), "json: unknown field", "there is no setting", 1))
-	}
-	return nil
-}
-
-// underscored has the names as they are in JSON. A name may not be there in both
-// ways.
-func underscored(s map[string]any) (map[string]any, error) {
-	all := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		field := strings.ReplaceAll(name, "-", "_")
-		if _, twice := all[field]; twice {
-			return nil, fmt.Errorf("%s is there twice, with dashes and with underscores", field)
-		}
-		all[field] = s[name]
-		if inner, ok := s[name].(map[string]any); ok {
-			var err error
-			if all[field], err = underscored(inner); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return all, nil
-}
-
 // setup is what one run does, resolved.
 type setup struct {
 	at         []point
 	seed       uint64
 	sampling   data.SampleConfig
 	collection collection
-	training   []settings // of the experiment, and of the point over them
-	first      int
+	preset     string
+	first      int              // so many training problems only, if not 0
+	training   []map[string]any // settings of train.Config, later ones over earlier ones
 }
 
 // collection are the settings of experience.
@@ -353,36 +301,30 @@ func (c collection) config() collect.Config {
 	return collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Worth: c.O, Seed: c.Seed}
 }
 
-// learning are the settings of training, and two more.
-type learning struct {
-	Preset string `json:"preset"`
-	// First limits the training problems to so many; 0 means all.
-	First int `json:"first"`
-	train.Config
-}
-
-// setup puts the settings of a point over those of the experiment.
+// setup puts the settings of a point over those of the experiment. The section
+// train may name the preset, and how many training problems come first.
 func (x *Experiment) setup(at []point, seed uint64) (*setup, error) {
-	s := &setup{at: at, seed: seed, training: []settings{x.Training}}
+	s := &setup{at: at, seed: seed, preset: "default"}
 	s.sampling.Seed, s.collection.Seed = seed, seed
-	problems, experience := []settings{x.Problems}, []settings{x.Experience}
+	s.collection.Explore = collect.Config{}.Defaults().Explore
+	layers := []choices{x.choices}
 	for _, p := range at {
-		problems, experience, s.training = append(problems, p.Problems), append(experience, p.Experience), append(s.training, p.Training)
+		layers = append(layers, p.choices)
 	}
-	for _, some := range problems {
-		if err := some.onto(&s.sampling); err != nil {
+	for _, c := range layers {
+		if err := decode(c.Problems, &s.sampling); err != nil {
 			return nil, fmt.Errorf("[problems] %w", err)
+		}
+		if err := decode(c.Experience, &s.collection); err != nil {
+			return nil, fmt.Errorf("[experience] %w", err)
+		}
+		if err := s.learn(c); err != nil {
+			return nil, fmt.Errorf("[train] %w", err)
 		}
 	}
 	s.sampling = s.sampling.Defaults()
 	if err := s.sampling.Validate(); err != nil {
 		return nil, fmt.Errorf("[problems] %w", err)
-	}
-	s.collection.Explore = collect.Config{}.Defaults().Explore
-	for _, some := range experience {
-		if err := some.onto(&s.collection); err != nil {
-			return nil, fmt.Errorf("[experience] %w", err)
-		}
 	}
 	if s.collection.Explore == 0 {
 		s.collection.Explore = -1
@@ -392,43 +334,78 @@ func (x *Experiment) setup(at []point, seed uint64) (*setup, error) {
 		return nil, fmt.Errorf("[experience] %w", err)
 	}
 	s.collection = collection{c.Models, c.Draws, c.Explore, c.Worth, c.Seed}
-	for _, some := range s.training {
-		if some["seed"] != nil {
-			return nil, errors.New("[training] seed: give seeds = [...] at the top of the experiment instead")
-		}
-	}
 	config, err := s.config(1)
 	if err != nil {
-		return nil, fmt.Errorf("[training] %w", err)
+		return nil, err
 	}
-	if x.Head == "" && (config.TrainHead != train.HeadFrozen || config.HeadRate != 0) {
-		return nil, errors.New("[training] train_head and lr_head need a head: give head = ... at the top of the experiment")
+	if x.Head == "" && config.TrainHead != train.HeadFrozen {
+		return nil, errors.New("[train] head needs a head: give head = ... at the top of the experiment")
 	}
 	return s, nil
 }
 
+// learn takes in the settings of training.
+func (s *setup) learn(c choices) error {
+	own := map[string]any{}
+	for name, value := range c.Train {
+		fits := true
+		switch name {
+		case "preset":
+			s.preset, fits = value.(string)
+		case "first":
+			var n int64
+			n, fits = value.(int64)
+			s.first, fits = int(n), fits && n >= 0
+		case "seed":
+			return errors.New("seed: give seeds = [...] at the top of the experiment instead")
+		default:
+			own[name] = value
+		}
+		if !fits {
+			return fmt.Errorf("%s: %v; preset is a name, and first a number from 0", name, value)
+		}
+	}
+	s.training = append(s.training, map[string]any{"model": c.Model, "train": own})
+	return nil
+}
+
 // config is the configuration of training for data of so many features.
 func (s *setup) config(features int) (train.Config, error) {
-	all := learning{Preset: "default"}
-	for _, some := range s.training { // the preset is under everything else
-		if err := some.onto(&all); err != nil {
-			return train.Config{}, err
-		}
-	}
-	preset, err := train.Preset(all.Preset, features)
+	c, err := train.Preset(s.preset, features)
 	if err != nil {
-		return preset, err
+		return c, err
 	}
-	all.Config = preset
 	for _, some := range s.training {
-		if err := some.onto(&all); err != nil {
-			return train.Config{}, err
+		if err := c.Settings().Apply(some); err != nil {
+			return c, err
 		}
 	}
-	if s.first = all.First; s.first < 0 {
-		return preset, fmt.Errorf("first: %d; it must not be negative", s.first)
-	}
-	all.Seed = s.seed
-	c := all.Config.Defaults()
+	c.Seed = s.seed
 	return c, c.Validate()
+}
+
+// decode sets the fields of a configuration by the names that they have in JSON.
+func decode(settings map[string]any, config any) error {
+	raw, err := json.Marshal(settings)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	err = d.Decode(config)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s is a %s; it must be %s", kind.Field, kind.Value, kind.Type)
+	}
+	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+		var names []string
+		for f := range reflect.TypeOf(config).Elem().Fields() {
+			names = append(names, strings.TrimSuffix(f.Tag.Get("json"), ",omitempty"))
+		}
+		return fmt.Errorf("there is no setting %s; there are %s", name, strings.Join(names, ", "))
+	}
+	return err
 }

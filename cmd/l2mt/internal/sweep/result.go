@@ -348,6 +348,7 @@ func (r *Result) summary() [][]string {
 	return rows
 }
 
+// Write prints the table, and the correlations of a case study.
 func (r *Result) Write(w io.Writer) {
 	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n", r.Title, r.Spread())
 	if r.Changes() {

@@ -87,11 +87,11 @@ func TestFoldersAreNamedByWhatDeterminesThem(t *testing.T) {
 		same [5]bool // problems, experience, network, baselines, evaluation
 	}{
 		{"title = \"another\"\n[compare]\nshow = [\"l2mt\"]", [5]bool{true, true, true, true, true}},
-		{"[training]\npreset = \"default\"\n[problems]\ntrain = 100\nmin_tasks = 4\n[experience]\nexplore = 8", [5]bool{true, true, true, true, true}},
+		{"[train]\npreset = \"default\"\n[problems]\ntrain = 100\nmin_tasks = 4\n[experience]\nexplore = 8", [5]bool{true, true, true, true, true}},
 		{"[compare]\nmodels = [\"snr2\"]", [5]bool{true, true, true, true, true}},
 		{"[compare]\npoints = 3", [5]bool{true, true, true, false, true}},
-		{"[training.model]\nhidden = 7", [5]bool{true, true, false, true, false}},
-		{"[training]\nfirst = 7", [5]bool{true, true, false, true, false}},
+		{"[model]\nhidden = 7", [5]bool{true, true, false, true, false}},
+		{"[train]\nfirst = 7", [5]bool{true, true, false, true, false}},
 		{"[experience]\nexplore = 3", [5]bool{true, false, false, true, false}},
 		{"[problems]\ntrain = 7", [5]bool{}},
 		{"seeds = [2]", [5]bool{}},
@@ -174,8 +174,8 @@ func FuzzExperiment(f *testing.F) {
 		f.Add(x.text)
 	}
 	for _, s := range []string{"", "seeds = [-1]", "[training]\nhelp = true", "[training]\n\"\" = 1", "[experience]\ndraws = [[1], {a = 2}]",
-		"[[vary]]\nsetting = 'problems.train'\nvalues = [1, 1]", "[[vary]]\nsetting = 'training.lr'\nvalues = [nan, inf, 1979-05-27]\nlog = true",
-		"[[vary]]\n[[vary.case]]\nname = 'a'\n[vary.case.training]\nseed = 2", "[case]\nshared = '1'", "[problems]\nmin_tasks = 9\nmin-tasks = 3"} {
+		"[[vary]]\nsetting = 'problems.train'\nvalues = [1, 1]", "[[vary]]\nsetting = 'train.rate'\nvalues = [nan, inf, 1979-05-27]\nlog = true",
+		"[[vary]]\n[[vary.case]]\nname = 'a'\n[vary.case.train]\nseed = 2", "[case]\nshared = '1'", "[problems]\nmin_tasks = 9\nmin-tasks = 3"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

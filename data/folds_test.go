@@ -1,0 +1,167 @@
+package data
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// labelled makes a task whose row j is (j, task) and whose first rows are +1.
+func labelled(t *testing.T, kind Kind, task, positive, n int) TaskData {
+	t.Helper()
+	values, y := make([]float32, 2*n), make([]float64, n)
+	for j := range n {
+		values[2*j], values[2*j+1] = float32(j), float32(task)
+		y[j] = -1
+		if kind == Regression {
+			y[j] = float64(j)
+		} else if j < positive {
+			y[j] = 1
+		}
+	}
+	x, err := NewDense(n, 2, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return TaskData{Task: &Task{Name: string(rune('a' + task)), Kind: kind, Positive: "1", Negative: "0"}, TrainSet: Samples{x, y}, ValidationSet: Samples{X: x.Take(nil)}}
+}
+
+func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
+	p := &ProblemData{Tasks: []TaskData{
+		labelled(t, Classification, 0, 7, 23), labelled(t, Classification, 1, 3, 40), labelled(t, Classification, 2, 1, 9),
+	}}
+	folds, err := p.Folds(5, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(folds) != 5 {
+		t.Fatalf("%d folds", len(folds))
+	}
+	parts := []int{5, 3, 0} // as many as the rarest class has rows, none for one
+	for i, task := range p.Tasks {
+		n := len(task.TrainSet.Y)
+		seen := make([]int, n)
+		for f, fold := range folds {
+			got := fold.Tasks[i]
+			if len(got.TrainSet.Y)+len(got.ValidationSet.Y) != n || len(fold.Rows[i]) != len(got.ValidationSet.Y) {
+				t.Errorf("task %d, fold %d: %d and %d rows of %d", i, f, len(got.TrainSet.Y), len(got.ValidationSet.Y), n)
+			}
+			for j, row := range fold.Rows[i] {
+				seen[row]++
+				if x := got.ValidationSet.X.Row(j).Value; x[0] != float32(row) || x[1] != float32(i) || got.ValidationSet.Y[j] != task.TrainSet.Y[row] {
+					t.Errorf("task %d, fold %d: row %d is %v", i, f, row, x)
+				}
+			}
+			if f >= parts[i] {
+				if len(fold.Rows[i]) != 0 {
+					t.Errorf("task %d has a part in fold %d", i, f)
+				}
+				continue
+			}
+			positive := 0
+			for _, y := range got.ValidationSet.Y {
+				if y > 0 {
+					positive++
+				}
+			}
+			all := 0
+			for _, y := range task.TrainSet.Y {
+				if y > 0 {
+					all++
+				}
+			}
+			if positive < all/parts[i] || positive > (all+parts[i]-1)/parts[i] {
+				t.Errorf("task %d, fold %d: %d of %d positive rows", i, f, positive, all)
+			}
+			if rows := len(fold.Rows[i]); rows < n/parts[i] || rows > (n+parts[i]-1)/parts[i] {
+				t.Errorf("task %d, fold %d: %d of %d rows", i, f, rows, n)
+			}
+		}
+		for row, times := range seen {
+			if want := min(parts[i], 1); times != want {
+				t.Errorf("task %d: row %d was held out %d times", i, row, times)
+			}
+		}
+	}
+	again, err := p.Folds(5, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := p.Folds(5, 4, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(again[0].Rows[0], folds[0].Rows[0]) || slices.Equal(other[0].Rows[0], folds[0].Rows[0]) {
+		t.Error("the seed does not decide")
+	}
+}
+
+func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
+	for _, kind := range []Kind{Regression, Classification} {
+		task := labelled(t, kind, 0, 15, 30)
+		numbers := make([]int, 30)
+		for j := range numbers {
+			numbers[j] = 100 + j%15/2
+		}
+		p := &ProblemData{Tasks: []TaskData{task}}
+		folds, err := p.Folds(3, 1, [][]int{numbers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := map[int]int{}
+		for f, fold := range folds {
+			if len(fold.Rows[0]) < 6 {
+				t.Errorf("%s: fold %d has %d rows", kind, f, len(fold.Rows[0]))
+			}
+			for _, j := range fold.Rows[0] {
+				if g, ok := at[numbers[j]]; ok && g != f {
+					t.Errorf("%s: the rows numbered %d are in folds %d and %d", kind, numbers[j], g, f)
+				}
+				at[numbers[j]] = f
+			}
+		}
+	}
+}
+
+func TestFoldsSayWhatIsMissing(t *testing.T) {
+	one := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 1, 9)}}
+	apart := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 4, 9)}}
+	for _, c := range []struct {
+		p        *ProblemData
+		k        int
+		together [][]int
+		want     string
+	}{
+		{one, 5, nil, "two of each class"},
+		{apart, 1, nil, "at least 2"},
+		{apart, 3, [][]int{{1, 2}}, "9 training rows"},
+		{apart, 3, [][]int{}, "1 tasks"},
+		// One number has all of the +1 rows.
+		{apart, 3, [][]int{{1, 1, 1, 1, 2, 2, 2, 2, 2}}, "two of each class"},
+	} {
+		if _, err := c.p.Folds(c.k, 1, c.together); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want words about %q", err, c.want)
+		}
+	}
+}
+
+func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
+	a, b := labelled(t, Classification, 0, 2, 5), labelled(t, Classification, 1, 3, 4)
+	a.ValidationSet, a.TestSet = b.TrainSet, b.TrainSet
+	p := &ProblemData{Tasks: []TaskData{a, b}}
+	all, err := p.Labelled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := all.Tasks[0]
+	if !slices.Equal(got.TrainSet.Y, []float64{1, 1, -1, -1, -1, 1, 1, 1, -1}) || got.TrainSet.X.Row(6).Value[0] != 1 || got.TrainSet.X.Row(6).Value[1] != 1 {
+		t.Errorf("training rows %v", got.TrainSet)
+	}
+	if len(got.ValidationSet.Y) != 0 || got.ValidationSet.X.Rows() != 0 || got.ValidationSet.X.Cols() != 2 || len(got.TestSet.Y) != 4 {
+		t.Errorf("validation rows %v, test rows %v", got.ValidationSet, got.TestSet)
+	}
+	if len(p.Tasks[0].TrainSet.Y) != 5 || len(all.Tasks[1].TrainSet.Y) != 4 {
+		t.Error("the problem itself has changed")
+	}
+}

@@ -1,0 +1,246 @@
+package model_test
+
+import (
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+)
+
+// Two bodies unlike the built-in one, and an estimator for the second.
+func init() {
+	// E = R X M + s v', with a statistic s of the tasks beside their rows.
+	model.RegisterBody("test-linear", model.Body{
+		Params: func(c model.Config) []model.Spec {
+			return []model.Spec{
+				{Name: "M", Shape: []int{c.Features, c.Hidden}, Deviation: 0.5, Embedding: true, Decay: 1},
+				{Name: "v", Shape: []int{1, c.Hidden}, Deviation: 0.5},
+			}
+		},
+		Statistics: []model.Statistic{{Name: "size", Per: model.PerTask, Cols: 1, Of: logSizes}},
+		Build: func(in model.BodyInputs) *layers.Node {
+			sizes := layers.MatMul(in.Statistics.Get("size"), in.Params.Get("v")) // tasks x h
+			return layers.Add(in.Readout(in.Product(in.Params.Get("M"))), sizes)  // tasks x h
+		},
+	})
+	// E = tanh(S M + 1 b') for every pair of tasks, S being two inner products.
+	model.RegisterBody("test-pairs", model.Body{
+		Params: func(model.Config) []model.Spec {
+			return []model.Spec{{Name: "M", Shape: []int{2, 3}, Deviation: 0.5}, {Name: "b", Shape: []int{3}}}
+		},
+		Per:         model.PerPair,
+		Width:       func(model.Config) int { return 3 },
+		Statistics:  []model.Statistic{{Name: "products", Per: model.PerPair, Cols: 2, Of: products}},
+		FeatureFree: true,
+		Build: func(in model.BodyInputs) *layers.Node {
+			s := in.Statistics.Get("products") // tasks^2 x 2
+			return layers.Tanh(layers.AddRow(layers.MatMul(s, in.Params.Get("M")), in.Params.Get("b")))
+		},
+	})
+	// Phi = E a, c = gamma.
+	model.RegisterEstimator("test-pairs", model.Estimator{
+		Params: func(model.Config) []model.Spec {
+			return []model.Spec{{Name: "a", Shape: []int{3, 1}, Deviation: 1}, {Name: "c", Shape: []int{2}, Start: []float64{0.5, 0}}}
+		},
+		Per: model.PerPair,
+		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
+			return layers.MatMul(e, p.Get("a")), layers.At(p.Get("c"), 0) // tasks^2 x 1
+		},
+	})
+	for name, of := range map[string]func(*data.ProblemData) ([]float64, error){
+		"test-short": func(*data.ProblemData) ([]float64, error) { return []float64{1}, nil },
+		"test-nan":   func(*data.ProblemData) ([]float64, error) { return []float64{1, math.NaN()}, nil },
+	} {
+		model.RegisterBody(name, model.Body{
+			Statistics:  []model.Statistic{{Name: "bad", Cols: 1, Of: of}},
+			FeatureFree: true,
+			Build:       func(in model.BodyInputs) *layers.Node { return in.Statistics.Get("bad") },
+		})
+	}
+}
+
+func logSizes(p *data.ProblemData) (s []float64, err error) {
+	for _, t := range p.Tasks {
+		s = append(s, math.Log(float64(len(t.TrainSet.Y))))
+	}
+	return s, nil
+}
+
+// signedMeans are sum_i y_i x_i / n of the tasks.
+func signedMeans(p *data.ProblemData) (means [][]float64) {
+	for _, t := range p.Tasks {
+		mean := make([]float64, p.Cols())
+		for i, y := range t.TrainSet.Y {
+			for j, v := range t.TrainSet.X.Row(i).Value {
+				mean[j] += y * float64(v) / float64(len(t.TrainSet.Y))
+			}
+		}
+		means = append(means, mean)
+	}
+	return means
+}
+
+// products are the inner products of the signed means, and their squares.
+func products(p *data.ProblemData) (s []float64, err error) {
+	means := signedMeans(p)
+	for _, a := range means {
+		for _, b := range means {
+			inner := 0.0
+			for j := range a {
+				inner += a[j] * b[j]
+			}
+			s = append(s, inner, inner*inner)
+		}
+	}
+	return s, nil
+}
+
+func TestOtherBodiesAreProvedByTheSameLine(t *testing.T) {
+	modeltest.Check(t, "test-linear")
+	modeltest.Check(t, "test-pairs") // body and estimator
+}
+
+// On a problem smaller than the graph, by the formulas above.
+func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
+	r := data.Stream(1, "bodies")
+	small, large := modeltest.Problem(r, 4, 6, 5, 9), modeltest.Problem(r, 4, 8, 8, 8, 8)
+	for body, formula := range map[string]func(n *model.Network, row func(j int) []float64) []float64{
+		"test-linear": func(n *model.Network, row func(j int) []float64) (e []float64) {
+			weights := [][]float64{} // of the signed readout
+			for _, t := range small.Tasks {
+				w, err := model.ReadoutWeights("signed", data.Classification, t.TrainSet.Y)
+				if err != nil {
+					panic(err)
+				}
+				weights = append(weights, w)
+			}
+			m, v := n.Params.Get("M"), n.Params.Get("v")
+			for j, t := range small.Tasks {
+				for k := range v {
+					sum := row(j)[0] * v[k]
+					for i, w := range weights[j] {
+						for q, x := range t.TrainSet.X.Row(i).Value {
+							sum += w * float64(x) * m[q*len(v)+k]
+						}
+					}
+					e = append(e, sum)
+				}
+			}
+			return e
+		},
+		"test-pairs": func(n *model.Network, row func(j int) []float64) (e []float64) {
+			m, b := n.Params.Get("M"), n.Params.Get("b")
+			for pair := range 9 {
+				for k := range b {
+					e = append(e, math.Tanh(row(pair)[0]*m[k]+row(pair)[1]*m[3+k]+b[k]))
+				}
+			}
+			return e
+		},
+	} {
+		c := config(t, "default", 4)
+		c.Body, c.Unit, c.Readout = body, false, "signed"
+		statistic, cols := logSizes, 1
+		if body == "test-pairs" {
+			c.Estimator, statistic, cols = "test-pairs", products, 2
+		}
+		n := network(t, c, 1)
+		forward, err := model.NewForward(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*data.ProblemData{large, small} { // the graph is made for the large one
+			payload, err := model.Prepare(c, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := forward.Estimate(payload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p == large {
+				continue
+			}
+			s, err := statistic(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			near(t, body, e.E, formula(n, func(j int) []float64 { return s[j*cols:][:cols] }), 1e-12)
+		}
+	}
+}
+
+func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
+	p := modeltest.Problem(data.Stream(2, "bodies"), 4, 6, 5)
+	with := func(change func(c *model.Config)) model.Config {
+		c := config(t, "default", 4)
+		change(&c)
+		return c
+	}
+	head := randomHead(data.Stream(1, "head"), 6, 4)
+	for want, call := range map[string]func() error{
+		`body is "lstm"; it must be one of lgnn, `: with(func(c *model.Config) { c.Body = "lstm" }).Validate,
+		`the body "test-pairs" makes a row for every pair of tasks, but the estimator "affine-kernel" takes one for every task`: with(func(c *model.Config) { c.Body = "test-pairs" }).Validate,
+		"features is 0": with(func(c *model.Config) { c.Features = 0 }).Validate,
+		`problem "random": statistic "bad": invalid data: it has 1 numbers; a row of 1 for every task makes 2`: func() error {
+			_, err := model.Prepare(with(func(c *model.Config) { c.Body = "test-short" }), p)
+			return err
+		},
+		`entry 1 is NaN; it must be finite`: func() error {
+			_, err := model.Prepare(with(func(c *model.Config) { c.Body = "test-nan" }), p)
+			return err
+		},
+		`it was prepared with body test-linear, but the graph has lgnn`: func() error {
+			payload, err := model.Prepare(with(func(c *model.Config) { c.Body = "test-linear" }), p)
+			if err != nil {
+				return err
+			}
+			forward, err := model.NewForward(network(t, config(t, "default", 4), 1))
+			if err != nil {
+				return err
+			}
+			_, err = forward.Estimate(payload)
+			return err
+		},
+		"statistics of the features, which change with the head": func() error {
+			n := network(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)
+			_, err := model.NewForward(n, head...)
+			return err
+		},
+	} {
+		if err := call(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error is %v; it must say %q", err, want)
+		}
+	}
+	free := with(func(c *model.Config) { c.Body, c.Estimator, c.Features = "test-pairs", "test-pairs", 0 })
+	if err := free.Validate(); err != nil {
+		t.Errorf("a body free of the features: %v", err)
+	}
+	if _, err := model.Prepare(free, &data.ProblemData{Problem: p.Problem}); !errors.Is(err, data.ErrInvalid) {
+		t.Errorf("a problem without tasks: %v", err)
+	}
+}
+
+// Old networks say nothing of a body: they are LGNNs.
+func TestAConfigurationWithoutABodyIsTheLGNN(t *testing.T) {
+	if !slices.Contains(model.Bodies(), "lgnn") {
+		t.Fatal(model.Bodies())
+	}
+	n := network(t, config(t, "default", 3), 1)
+	dir := t.TempDir()
+	if err := n.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	replaceIn(t, filepath.Join(dir, model.ConfigFile), "\n    \"body\": \"lgnn\",", "")
+	loaded, err := model.Load(dir)
+	if err != nil || loaded.Config.Body != "lgnn" {
+		t.Errorf("it is loaded as %+v (%v)", loaded, err)
+	}
+}
