@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/safetensors"
 	"l2mt/infer/compare"
 	"l2mt/model"
@@ -50,7 +51,7 @@ func TestOldFilesLoad(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 
 	t.Run("problems", func(t *testing.T) {
-		var got []problemSummary
+		var got []run.Summary
 		says(t, &got, "problems", "check", at("problems/train.json"), at("problems/test.json"))
 		train, test := got[0], got[1]
 		if train.Problems != 4 || train.Tasks != 9 || train.TrainRows != 90 || train.Validation != 321 || train.TestRows != 2817 {
@@ -81,11 +82,11 @@ func TestOldFilesLoad(t *testing.T) {
 		}
 	})
 	t.Run("network", func(t *testing.T) {
-		var got, want inferred
-		if err := loadJSON(at("inference/result.json"), &want); err != nil {
+		var got, want run.Inference
+		if err := run.LoadJSON(at("inference/result.json"), &want); err != nil {
 			t.Fatal(err)
 		}
-		var all []inferred
+		var all []run.Inference
 		says(t, &all, "infer", "--network", at("network"), "--problem", at("problems/test.json"), "--omega-only")
 		got = all[0]
 		for i, row := range want.Found.Omega {
@@ -149,10 +150,10 @@ func TestNewerFilesAreRefused(t *testing.T) {
 		says   string
 		args   []string
 	}{
-		{"problems/test.json", replace(`"schema":1`, `"schema":9,"new":1`), "schema 9; this version reads 1", []string{"problems", "check", "problems/test.json"}},
-		{"experience/manifest.json", replace(`"schema": 1`, `"schema": 9, "new": 1`), "the store has schema 9; this program knows schema 1", []string{"experience", "check", "experience"}},
-		{"network/" + model.ConfigFile, replace(`"schema": 1`, `"schema": 9, "new": 1`), "schema 9; this program reads 1", []string{"infer", "--network", "network", "--problem", "problems/test.json"}},
-		{"checkpoint/" + train.StateFile, newState, "schema 9; this program reads 2", []string{"train", "--experience", "experience", "--out", "checkpoint", "--epochs", "30", "--hidden", "4"}},
+		{"problems/test.json", replace(`"schema":1`, `"schema":9,"new":1`), "it has schema 9; this program reads schema 1", []string{"problems", "check", "problems/test.json"}},
+		{"experience/manifest.json", replace(`"schema": 1`, `"schema": 9, "new": 1`), "it has schema 9; this program reads schema 1", []string{"experience", "check", "experience"}},
+		{"network/" + model.ConfigFile, replace(`"schema": 1`, `"schema": 9, "new": 1`), "it has schema 9; this program reads schema 1", []string{"infer", "--network", "network", "--problem", "problems/test.json"}},
+		{"checkpoint/" + train.StateFile, newState, "schema 9; this program reads 2", []string{"train", "--experience", "experience", "--out", "checkpoint", "--epochs", "30", "--set", "model.hidden=4"}},
 	} {
 		dir := oldFiles(t)
 		path := filepath.Join(dir, c.file)

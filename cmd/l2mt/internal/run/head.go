@@ -1,4 +1,4 @@
-package command
+package run
 
 // A head is fully connected layers in front of the network. Every command that
 // is given one, or a network that has one, works on the features that it makes.
@@ -24,9 +24,9 @@ const (
 // widest bounds the layers of a random head.
 const widest = 100_000
 
-// openHead reads a head, or draws a random one for so many features. It is nil
+// OpenHead reads a head, or draws a random one for so many features. It is nil
 // for no name.
-func openHead(name string, features int) (layers.Head, error) {
+func OpenHead(name string, features int) (layers.Head, error) {
 	widths, random := strings.CutPrefix(name, randomHead)
 	if name == "" {
 		return nil, nil
@@ -41,7 +41,7 @@ func openHead(name string, features int) (layers.Head, error) {
 		return nil, err
 	}
 	if head.In() != features {
-		return nil, fmt.Errorf("%w: %w: --head=%s takes %d features, but the dataset has %d", errUsage, data.ErrMismatch, name, head.In(), features)
+		return nil, fmt.Errorf("%w: %w: --head=%s takes %d features, but the dataset has %d", ErrUsage, data.ErrMismatch, name, head.In(), features)
 	}
 	return head, nil
 }
@@ -51,15 +51,15 @@ func drawHead(text string, features int) (layers.Head, error) {
 	for _, w := range strings.Split(text, "-") {
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 1 || n > widest {
-			return nil, fmt.Errorf("%w: --head=%s%s: it must be the widths of the layers, as %s128-64, each from 1 to %d", errUsage, randomHead, text, randomHead, widest)
+			return nil, fmt.Errorf("%w: --head=%s%s: it must be the widths of the layers, as %s128-64, each from 1 to %d", ErrUsage, randomHead, text, randomHead, widest)
 		}
 		widths = append(widths, n)
 	}
 	return layers.RandomHead(randomHeadSeed, widths...), nil
 }
 
-// headName is a head's name in files, where paths of a machine mean nothing.
-func headName(name string) string {
+// HeadName is a head's name in files, where paths of a machine mean nothing.
+func HeadName(name string) string {
 	if strings.HasPrefix(name, randomHead) {
 		return name
 	}

@@ -1,8 +1,9 @@
-package command
+package run
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,14 +19,97 @@ import (
 	"l2mt/train"
 )
 
+// Data says where the data of a problem file is.
+type Data struct {
+	// Dataset is used instead of the one that the file names.
+	Dataset string
+	// AllowOutside lets the file name any data outside of its directory.
+	AllowOutside bool
+}
+
+// OpenDataset reads a dataset by path, or the embedded one by its name.
+func OpenDataset(path string) (*data.Dataset, error) {
+	if path == digits.Name {
+		return digits.Load()
+	}
+	return format.Read(path, format.Options{})
+}
+
+// Load reads a problem file.
+func (f Data) Load(path string) (*data.ProblemFile, error) {
+	file, err := data.LoadProblems(path)
+	if err != nil {
+		return nil, err
+	}
+	file.Outside = f.AllowOutside
+	return file, nil
+}
+
+// Open reads a problem file with its data.
+func (f Data) Open(path string) ([]*data.ProblemData, error) {
+	file, err := f.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Bind(file, path)
+}
+
+// Bind brings the data to a problem file that was read from path.
+func (f Data) Bind(file *data.ProblemFile, path string) (_ []*data.ProblemData, err error) {
+	var d *data.Dataset
+	if file.Dataset != nil {
+		if d, err = f.OpenDataset(file, path); err != nil {
+			return nil, err
+		}
+	}
+	problems, err := file.Bind(d, filepath.Dir(path), format.Open)
+	if err != nil {
+		return nil, Blame(path, err)
+	}
+	return problems, nil
+}
+
+// OpenDataset reads the dataset of a problem file that was read from path.
+func (f Data) OpenDataset(file *data.ProblemFile, path string) (*data.Dataset, error) {
+	where, err := f.datasetFile(file, path)
+	if err != nil {
+		return nil, err
+	}
+	return OpenDataset(where)
+}
+
+// datasetFile is where the dataset of a problem file is: where the user says,
+// else where the file says, relative to the file.
+func (f Data) datasetFile(file *data.ProblemFile, path string) (string, error) {
+	switch {
+	case f.Dataset != "":
+		return f.Dataset, nil
+	case file.Dataset.Path == digits.Name:
+		return digits.Name, nil
+	}
+	where, err := file.DatasetFile(filepath.Dir(path))
+	if err != nil {
+		return "", Blame(path, err)
+	}
+	return where, nil
+}
+
+// Blame names the problem file in an error, and the flags that help.
+func Blame(path string, err error) error {
+	if errors.Is(err, data.ErrOutside) {
+		err = fmt.Errorf("%w (--dataset names another, --allow-outside allows it if you trust the file)", err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
 // An experience directory keeps, beside the tuples, the problem files that they
 // were made on. With the data that these refer to, relative to the directory,
 // they are all that training needs.
 const problemsPattern = "problems-*.json"
 
-// problemSet is a problem file with its dataset. Its problems are brought to
+// Problems is a problem file with its dataset. Its problems are brought to
 // memory one at a time.
-type problemSet struct {
+type Problems struct {
 	path        string // of the problem file
 	file        *data.ProblemFile
 	datasetPath string
@@ -37,8 +121,8 @@ type problemSet struct {
 	headName    string
 }
 
-// through lets the features of all problems go through a head.
-func (s *problemSet) through(name string) error {
+// Through lets the features of all problems go through a head.
+func (s *Problems) Through(name string) error {
 	if name == "" {
 		return nil
 	}
@@ -46,10 +130,10 @@ func (s *problemSet) through(name string) error {
 	if err != nil {
 		return err
 	}
-	if s.head, err = openHead(name, p.Cols()); err != nil {
+	if s.head, err = OpenHead(name, p.Cols()); err != nil {
 		return err
 	}
-	s.headName, s.fingerprint = headName(name), throughHead(s.fingerprint, s.head)
+	s.headName, s.fingerprint = HeadName(name), throughHead(s.fingerprint, s.head)
 	return nil
 }
 
@@ -59,18 +143,18 @@ func throughHead(fingerprint string, head layers.Head) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// openProblemSet opens a problem file.
-func openProblemSet(path string, flags dataFlags) (*problemSet, error) {
-	file, err := flags.load(path)
+// OpenProblems opens a problem file.
+func OpenProblems(path string, from Data) (*Problems, error) {
+	file, err := from.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &problemSet{path: path, file: file}
+	s := &Problems{path: path, file: file}
 	if file.Dataset != nil {
-		if s.datasetPath, err = flags.datasetFile(file, path); err != nil {
+		if s.datasetPath, err = from.datasetFile(file, path); err != nil {
 			return nil, err
 		}
-		if s.dataset, err = openDataset(s.datasetPath); err != nil {
+		if s.dataset, err = OpenDataset(s.datasetPath); err != nil {
 			return nil, err
 		}
 		s.fingerprint = s.dataset.Fingerprint()
@@ -78,14 +162,14 @@ func openProblemSet(path string, flags dataFlags) (*problemSet, error) {
 			return nil, err
 		}
 	}
-	if files := taskFiles(file); len(files) > 0 {
+	if files := TaskFiles(file); len(files) > 0 {
 		s.fingerprint, err = s.sumWith(files)
 	}
 	return s, err
 }
 
 // sumWith is the SHA-256 of the dataset's fingerprint and those of the files.
-func (s *problemSet) sumWith(files []*string) (string, error) {
+func (s *Problems) sumWith(files []*string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, s.fingerprint)
 	for _, file := range files {
@@ -95,9 +179,9 @@ func (s *problemSet) sumWith(files []*string) (string, error) {
 		}
 		path, err := s.file.File(filepath.Dir(s.path), *file)
 		if err != nil {
-			return "", blame(s.path, err)
+			return "", Blame(s.path, err)
 		}
-		sum, err := fileSum(path)
+		sum, err := FileSum(path)
 		if err != nil {
 			return "", fmt.Errorf("%s: a task's own file: %w", s.path, err)
 		}
@@ -106,8 +190,8 @@ func (s *problemSet) sumWith(files []*string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// taskFiles lists the fields of a problem file that name tasks' own files.
-func taskFiles(f *data.ProblemFile) (files []*string) {
+// TaskFiles lists the fields of a problem file that name tasks' own files.
+func TaskFiles(f *data.ProblemFile) (files []*string) {
 	for _, p := range f.Problems {
 		for _, t := range p.Tasks {
 			if t.Files != nil {
@@ -119,21 +203,21 @@ func taskFiles(f *data.ProblemFile) (files []*string) {
 }
 
 // Len is the number of problems.
-func (s *problemSet) Len() int { return len(s.file.Problems) }
+func (s *Problems) Len() int { return len(s.file.Problems) }
 
 // Problem brings the data to problem i.
-func (s *problemSet) Problem(i int) (*data.ProblemData, error) {
+func (s *Problems) Problem(i int) (*data.ProblemData, error) {
 	one := *s.file
 	one.Problems = one.Problems[i:][:1]
 	bound, err := one.Bind(s.dataset, filepath.Dir(s.path), format.Open)
 	if err != nil {
-		return nil, blame(s.path, err)
+		return nil, Blame(s.path, err)
 	}
 	return model.Through(s.head, len(s.head), bound[0])
 }
 
-// reference names the data for people, and by its fingerprint.
-func (s *problemSet) reference() data.DatasetRef {
+// Reference names the data for people, and by its fingerprint.
+func (s *Problems) Reference() data.DatasetRef {
 	name := "the tasks' own files"
 	if s.dataset != nil {
 		name = filepath.Base(s.datasetPath)
@@ -144,9 +228,9 @@ func (s *problemSet) reference() data.DatasetRef {
 	return data.DatasetRef{Path: name, SHA256: s.fingerprint}
 }
 
-// keep writes the problem file into an experience directory. The same problems
+// Keep writes the problem file into an experience directory. The same problems
 // have the same name in every one.
-func (s *problemSet) keep(dir string) error {
+func (s *Problems) Keep(dir string) error {
 	h := sha256.New()
 	for _, p := range s.file.Problems {
 		id, err := experience.ProblemID(p, s.fingerprint)
@@ -161,7 +245,7 @@ func (s *problemSet) keep(dir string) error {
 	}
 	if s.dataset != nil {
 		kept.Dataset.SHA256 = s.dataset.Fingerprint()
-		if kept.Dataset.Path, err = referTo(s.datasetPath, filepath.Dir(s.path)); err != nil {
+		if kept.Dataset.Path, err = ReferTo(s.datasetPath, filepath.Dir(s.path)); err != nil {
 			return err
 		}
 	}
@@ -175,7 +259,7 @@ func (s *problemSet) keep(dir string) error {
 // rebase lets a problem file that was in one directory refer to its data from
 // another.
 func rebase(f *data.ProblemFile, from, to string) (err error) {
-	paths := taskFiles(f)
+	paths := TaskFiles(f)
 	if f.Dataset != nil && f.Dataset.Path != digits.Name {
 		paths = append(paths, &f.Dataset.Path)
 	}
@@ -183,15 +267,15 @@ func rebase(f *data.ProblemFile, from, to string) (err error) {
 		if *path == "" || filepath.IsAbs(*path) {
 			continue
 		}
-		if *path, err = referTo(filepath.Join(from, *path), to); err != nil {
+		if *path, err = ReferTo(filepath.Join(from, *path), to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// referTo is how a file in dir refers to a path.
-func referTo(path, dir string) (string, error) {
+// ReferTo is how a file in dir refers to a path.
+func ReferTo(path, dir string) (string, error) {
 	if path == digits.Name {
 		return path, nil
 	}
@@ -205,7 +289,8 @@ func referTo(path, dir string) (string, error) {
 	return filepath.Rel(dir, path)
 }
 
-func fileSum(path string) (string, error) {
+// FileSum is the SHA-256 of a file.
+func FileSum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -228,9 +313,9 @@ func keptProblems(dir string) ([]string, error) {
 	return files, nil
 }
 
-// rebased reads the problem files of experience directories, as a store in out
+// Rebased reads the problem files of experience directories, as a store in out
 // is to keep them, by name.
-func rebased(out string, dirs ...string) (map[string]*data.ProblemFile, error) {
+func Rebased(out string, dirs ...string) (map[string]*data.ProblemFile, error) {
 	kept := map[string]*data.ProblemFile{}
 	for _, dir := range dirs {
 		paths, err := keptProblems(dir)
@@ -251,10 +336,10 @@ func rebased(out string, dirs ...string) (map[string]*data.ProblemFile, error) {
 	return kept, nil
 }
 
-// openExperience opens experience with the problems that it was made on. With a
+// OpenExperience opens experience with the problems that it was made on. With a
 // head, whose input these are, the tuples may have been made on what it makes of
 // them, or on the problems as they are.
-func openExperience(e *env, dir, dataset, head string) (train.Source, error) {
+func OpenExperience(dir, dataset, head string, remark Remark) (train.Source, error) {
 	store, err := experience.Open(dir)
 	if err != nil {
 		return nil, err
@@ -269,7 +354,7 @@ func openExperience(e *env, dir, dataset, head string) (train.Source, error) {
 	for _, file := range files {
 		// The problem files that collect keeps may refer to data anywhere: the
 		// manifest pins its content.
-		set, err := openProblemSet(file, dataFlags{Dataset: dataset, AllowOutside: true})
+		set, err := OpenProblems(file, Data{Dataset: dataset, AllowOutside: true})
 		if err != nil {
 			return nil, err
 		}
@@ -282,25 +367,25 @@ func openExperience(e *env, dir, dataset, head string) (train.Source, error) {
 		}
 	}
 	if head != "" && !through {
-		e.remark("warning: the tuples of %s were made on the features as they are in the dataset, not on those of the head: l2mt collect --head makes such", dir)
+		remark("warning: the tuples of %s were made on the features as they are in the dataset, not on those of the head: l2mt collect --head makes such", dir)
 	}
 	return train.Stored(store, problems, func(i int) (*data.ProblemData, error) { return bind[i]() }, made.SHA256)
 }
 
 // madeOn checks that experience was made on the problems, and tells whether they
 // went through a head then.
-func (s *problemSet) madeOn(made data.DatasetRef, head string) (through bool, err error) {
+func (s *Problems) madeOn(made data.DatasetRef, head string) (through bool, err error) {
 	if s.fingerprint == made.SHA256 {
 		return false, nil
 	}
 	if head != "" {
 		other := *s
-		if err := other.through(head); err != nil {
+		if err := other.Through(head); err != nil {
 			return false, err
 		}
 		if other.fingerprint == made.SHA256 {
 			return true, nil
 		}
 	}
-	return false, fmt.Errorf("%w: the tuples were made on %s, with SHA-256 %s, but %s has %s", data.ErrMismatch, made.Path, made.SHA256, s.reference().Path, s.fingerprint)
+	return false, fmt.Errorf("%w: the tuples were made on %s, with SHA-256 %s, but %s has %s", data.ErrMismatch, made.Path, made.SHA256, s.Reference().Path, s.fingerprint)
 }
