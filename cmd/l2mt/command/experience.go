@@ -158,21 +158,12 @@ type derived struct {
 
 // derive makes a store of others, with their problems.
 func (e *env) derive(out string, dirs []string, makeStore func() (*experience.Summary, error)) error {
-	problems, err := run.Rebased(out, dirs...)
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
 	s, err := makeStore()
 	if err != nil {
 		return err
-	}
-	for name, f := range problems {
-		if err := f.Save(filepath.Join(out, name)); err != nil {
-			return err
-		}
 	}
 	for _, w := range s.Warnings {
 		e.remark("warning: %v", w)

@@ -5,6 +5,8 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/digits"
+	"l2mt/data/experience"
 )
 
 type problemsCmd struct {
@@ -19,7 +21,7 @@ type dataFlags struct {
 	AllowOutside bool   `help:"Let the problem file name any data outside of its directory. Without this only a dataset whose SHA-256 it states may lie elsewhere."`
 }
 
-func (f dataFlags) data() run.Data { return run.Data(f) }
+func (f dataFlags) data() experience.DataOptions { return experience.DataOptions(f) }
 
 // sampleFlags are what both ways of drawing problems share. Their defaults
 // are the paper's.
@@ -48,7 +50,7 @@ type problemsSampleCmd struct {
 }
 
 func (c *problemsSampleCmd) Run(e *env) error {
-	d, err := run.OpenDataset(c.Dataset)
+	d, err := digits.Open(c.Dataset)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ type problemsGroupsCmd struct {
 }
 
 func (c *problemsGroupsCmd) Run(e *env) error {
-	d, err := run.OpenDataset(c.Dataset)
+	d, err := digits.Open(c.Dataset)
 	if err != nil {
 		return err
 	}
@@ -94,14 +96,14 @@ type problemsCheckCmd struct {
 func (c *problemsCheckCmd) Run(e *env) error {
 	var rows []run.Summary
 	for _, path := range c.Files {
-		f, err := c.data().Load(path)
+		problems, err := run.OpenProblems(path, c.data())
 		if err != nil {
 			return err
 		}
-		if _, err := c.data().Bind(f, path); err != nil {
-			return err
+		if _, err := problems.All(); err != nil {
+			return run.Advise(err)
 		}
-		rows = append(rows, run.Summarise(path, f))
+		rows = append(rows, run.Summarise(path, problems.File()))
 	}
 	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
 }

@@ -21,7 +21,7 @@ import (
 type trainCmd struct {
 	Experience string            `required:"" type:"existingdir" help:"Directory of the experience."`
 	Dataset    string            `help:"Dataset to use instead of the one that the experience names."`
-	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .npz or .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:128-64 for random ones of these widths."`
+	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .npz or .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-128-64 for random ones of these widths, from 64 features on."`
 	TrainHead  *string           `help:"Layers of the head to train along: none (the default), last or all."`
 	Out        string            `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
 	Resume     bool              `help:"Insist that there is a run to go on with."`
@@ -112,7 +112,11 @@ func (c *trainCmd) Validate() error {
 }
 
 func (c *trainCmd) Run(e *env) error {
-	examples, err := run.OpenExperience(c.Experience, c.Dataset, c.Head, e.remark)
+	head, err := run.OpenHead(c.Head)
+	if err != nil {
+		return err
+	}
+	examples, err := run.OpenExperience(c.Experience, c.Dataset, head, e.remark)
 	if err != nil {
 		return err
 	}
@@ -121,10 +125,6 @@ func (c *trainCmd) Run(e *env) error {
 		return err
 	}
 	features := example.Problem.Cols()
-	head, err := run.OpenHead(c.Head, features)
-	if err != nil {
-		return err
-	}
 	if head != nil {
 		features = head.Out()
 	}
@@ -142,7 +142,7 @@ func (c *trainCmd) Run(e *env) error {
 			e.remark("seed %d, %d of %d", config.Seed, i+1, c.Seeds)
 		}
 		if i > 0 { // training changes the head
-			if head, err = run.OpenHead(c.Head, example.Problem.Cols()); err != nil {
+			if head, err = run.OpenHead(c.Head); err != nil {
 				return err
 			}
 		}

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 
-	"l2mt/data"
 	"l2mt/layers"
 	"l2mt/model"
 )
 
 // randomHead begins the name of a head that is drawn and not read: then the
-// widths of its layers follow, as random:128-64. It is always the same one.
+// number of features and the widths of its layers follow, as random:64-128-64. It
+// is always the same one.
 const (
 	randomHead     = "random:"
 	randomHeadSeed = 1
@@ -24,36 +24,29 @@ const (
 // widest bounds the layers of a random head.
 const widest = 100_000
 
-// OpenHead reads a head, or draws a random one for so many features. It is nil
-// for no name.
-func OpenHead(name string, features int) (layers.Head, error) {
+// OpenHead reads a head, or draws a random one. It is nil for no name.
+func OpenHead(name string) (layers.Head, error) {
 	widths, random := strings.CutPrefix(name, randomHead)
-	if name == "" {
+	switch {
+	case name == "":
 		return nil, nil
+	case random:
+		return drawHead(widths)
 	}
-	head, err := layers.Head(nil), error(nil)
-	if random {
-		head, err = drawHead(widths, features)
-	} else {
-		head, err = model.ReadHead(name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if head.In() != features {
-		return nil, fmt.Errorf("%w: %w: --head=%s takes %d features, but the dataset has %d", ErrUsage, data.ErrMismatch, name, head.In(), features)
-	}
-	return head, nil
+	return model.ReadHead(name)
 }
 
-func drawHead(text string, features int) (layers.Head, error) {
-	widths := []int{features}
+func drawHead(text string) (layers.Head, error) {
+	var widths []int
 	for _, w := range strings.Split(text, "-") {
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 1 || n > widest {
-			return nil, fmt.Errorf("%w: --head=%s%s: it must be the widths of the layers, as %s128-64, each from 1 to %d", ErrUsage, randomHead, text, randomHead, widest)
+			return nil, fmt.Errorf("%w: --head=%s%s: it must be the widths from the features on, as %s64-128-64, each from 1 to %d", ErrUsage, randomHead, text, randomHead, widest)
 		}
 		widths = append(widths, n)
+	}
+	if len(widths) < 2 {
+		return nil, fmt.Errorf("%w: --head=%s%s: it needs the number of features and the width of a layer, as %s64-128", ErrUsage, randomHead, text, randomHead)
 	}
 	return layers.RandomHead(randomHeadSeed, widths...), nil
 }
