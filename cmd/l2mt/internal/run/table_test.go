@@ -1,4 +1,4 @@
-package command
+package run
 
 import (
 	"math"
@@ -42,15 +42,15 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 	} {
 		table, dir := tableOf(t, c.stl, c.ours), t.TempDir()
 		var text strings.Builder
-		writeTable(&text, table)
+		WriteTable(&text, table)
 		if strings.Contains(text.String(), "NaN") || !strings.Contains(text.String(), " -") {
 			t.Errorf("%s:\n%s", c.name, &text)
 		}
-		if err := saveTable(dir, table); err != nil {
+		if err := SaveTable(dir, table); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		var back compare.Table
-		if err := loadJSON(filepath.Join(dir, "table.json"), &back); err != nil {
+		back, err := LoadTable(dir)
+		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		if got, want := float64(back.Rows[0].StandardError), float64(table.Rows[0].StandardError); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
@@ -72,7 +72,7 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 // Columns stand over each other: every row ends in as many fields as the head.
 func TestTableHasItsColumns(t *testing.T) {
 	var text strings.Builder
-	writeTable(&text, tableOf(t, []float64{0.2, 0.3, 0.1}, []float64{0.1, 0.3, 0.2}))
+	WriteTable(&text, tableOf(t, []float64{0.2, 0.3, 0.1}, []float64{0.1, 0.3, 0.2}))
 	_, rows, ok := strings.Cut(text.String(), "method\n")
 	if !ok {
 		t.Fatalf("no head:\n%s", &text)

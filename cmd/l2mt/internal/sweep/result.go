@@ -1,4 +1,4 @@
-package command
+package sweep
 
 import (
 	"cmp"
@@ -9,37 +9,40 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"text/tabwriter"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
 )
 
-// sweepFile has all that the pictures of a sweep are drawn from.
-const sweepFile = "sweep.json"
+// File has all that the pictures of a sweep are drawn from.
+const File = "sweep.json"
 
-// sweepResult is what a sweep comes to.
-type sweepResult struct {
-	Name    string      `json:"name"`
-	Title   string      `json:"title"`
-	Dataset string      `json:"dataset"`
-	Seeds   []uint64    `json:"seeds"`
-	Axes    []sweepAxis `json:"axes"`
+// Result is what a sweep comes to.
+type Result struct {
+	Name    string   `json:"name"`
+	Title   string   `json:"title"`
+	Dataset string   `json:"dataset"`
+	Seeds   []uint64 `json:"seeds"`
+	Axes    []Axis   `json:"axes"`
 	// Show lists what the pictures show; empty means everything.
 	Show []string `json:"show,omitempty"`
 	// Rows has the methods of every point.
-	Rows []sweepRow `json:"rows"`
+	Rows []Row `json:"rows"`
 	// Correlations are those of the case study, for the first seed.
-	Correlations []sweepCorrelation `json:"correlations,omitempty"`
-	Versions     versions           `json:"versions"`
+	Correlations []plot.Correlation `json:"correlations,omitempty"`
+	Versions     run.Versions       `json:"versions"`
 
 	problems [][]string // of results.csv
+	text     string     // of the experiment
 }
 
-// sweepAxis is what is varied.
-type sweepAxis struct {
+// Axis is what is varied.
+type Axis struct {
 	Label   string `json:"label"`
 	Numeric bool   `json:"numeric"`
 	Log     bool   `json:"log,omitempty"`
@@ -47,8 +50,8 @@ type sweepAxis struct {
 	Change  bool   `json:"change,omitempty"`
 }
 
-// sweepRow is one method at one point, over the seeds.
-type sweepRow struct {
+// Row is one method at one point, over the seeds.
+type Row struct {
 	// At names the point on every axis, and X is where it is on the first.
 	At      []string        `json:"at"`
 	X       compare.Float   `json:"x"`
@@ -64,28 +67,21 @@ type sweepRow struct {
 	Seeds   int     `json:"seeds"`
 	Seconds float64 `json:"seconds"`
 	// Change is where asked for.
-	Change *change `json:"change,omitempty"`
+	Change *Change `json:"change,omitempty"`
 
 	runs []compare.Row
 }
 
-// change is by how many per cent the mean test error is above that at the first
+// Change is by how many per cent the mean test error is above that at the first
 // value of an axis. The standard error is that of the differences problem by
 // problem, over all seeds.
-type change struct {
+type Change struct {
 	Percent   float64 `json:"percent"`
 	Deviation float64 `json:"standard_error"`
 }
 
-// sweepCorrelation is the covariance of one method as correlations.
-type sweepCorrelation struct {
-	Title       string      `json:"title"`
-	Tasks       []string    `json:"tasks"`
-	Correlation [][]float64 `json:"correlation"`
-}
-
-// check finds what no sweep writes and pictures rely on.
-func (r *sweepResult) check() error {
+// Check finds what no sweep writes and pictures rely on.
+func (r *Result) Check() error {
 	if len(r.Axes) > 2 {
 		return fmt.Errorf("%d axes; a sweep has at most 2", len(r.Axes))
 	}
@@ -98,18 +94,18 @@ func (r *sweepResult) check() error {
 		}
 	}
 	for i, c := range r.Correlations {
-		if err := checkCorrelation(c.Correlation, c.Tasks); err != nil {
+		if err := c.Check(); err != nil {
 			return fmt.Errorf("correlations %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func newSweepResult(x *experiment) *sweepResult {
-	r := &sweepResult{Name: x.name, Title: x.Title, Dataset: filepath.Base(x.Dataset), Seeds: x.Seeds, Show: x.Compare.Show, Versions: currentVersions()}
+func newResult(x *Experiment) *Result {
+	r := &Result{Name: x.name, Title: x.Title, Dataset: filepath.Base(x.Dataset), Seeds: x.Seeds, Show: x.Compare.Show, Versions: run.CurrentVersions(), text: x.text}
 	header := []string{}
 	for _, v := range x.Vary {
-		r.Axes = append(r.Axes, sweepAxis{v.Label, v.numeric(), v.Log, v.Fit, v.Change})
+		r.Axes = append(r.Axes, Axis{v.Label, v.numeric(), v.Log, v.Fit, v.Change})
 		header = append(header, v.Label)
 	}
 	r.problems = [][]string{append(header, "seed", "title", "model", "variant", "problem", "validation_error", "test_error", "stl_test_error")}
@@ -117,7 +113,7 @@ func newSweepResult(x *experiment) *sweepResult {
 }
 
 // add takes in the table of one run.
-func (r *sweepResult) add(s *setup, table *compare.Table) {
+func (r *Result) add(s *setup, table *compare.Table) {
 	names, x := []string{}, math.NaN()
 	for i, p := range s.at {
 		names = append(names, p.Name)
@@ -129,21 +125,21 @@ func (r *sweepResult) add(s *setup, table *compare.Table) {
 	for _, row := range table.Rows {
 		for i, problem := range table.Problems {
 			r.problems = append(r.problems, append(slices.Clone(names), strconv.FormatUint(s.seed, 10), row.Title, row.Model, string(row.Variant), problem,
-				full(row.Validation[i]), full(row.Test[i]), full(stl.Test[i])))
+				run.Full(row.Validation[i]), run.Full(row.Test[i]), run.Full(stl.Test[i])))
 		}
-		i := slices.IndexFunc(r.Rows, func(have sweepRow) bool {
+		i := slices.IndexFunc(r.Rows, func(have Row) bool {
 			return slices.Equal(have.At, names) && have.Model == row.Model && have.Variant == row.Variant
 		})
 		if i < 0 {
 			i = len(r.Rows)
-			r.Rows = append(r.Rows, sweepRow{At: names, X: compare.Float(x), Title: row.Title, Model: row.Model, Variant: row.Variant})
+			r.Rows = append(r.Rows, Row{At: names, X: compare.Float(x), Title: row.Title, Model: row.Model, Variant: row.Variant})
 		}
 		r.Rows[i].runs = append(r.Rows[i].runs, row)
 	}
 }
 
 // finish takes the means over the seeds, and puts the best of a point first.
-func (r *sweepResult) finish() {
+func (r *Result) finish() {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		var relative, errors, seconds []float64
@@ -163,14 +159,14 @@ func (r *sweepResult) finish() {
 		for to < len(r.Rows) && slices.Equal(r.Rows[to].At, r.Rows[from].At) {
 			to++
 		}
-		slices.SortStableFunc(r.Rows[from:to], func(a, b sweepRow) int { return cmp.Compare(a.Relative, b.Relative) })
+		slices.SortStableFunc(r.Rows[from:to], func(a, b Row) int { return cmp.Compare(a.Relative, b.Relative) })
 		from = to
 	}
 }
 
 // compare fills in the changes along the axis that asks for them.
-func (r *sweepResult) compare() {
-	axis := slices.IndexFunc(r.Axes, func(a sweepAxis) bool { return a.Change })
+func (r *Result) compare() {
+	axis := slices.IndexFunc(r.Axes, func(a Axis) bool { return a.Change })
 	if axis < 0 {
 		return
 	}
@@ -179,7 +175,7 @@ func (r *sweepResult) compare() {
 		row := &r.Rows[i]
 		at := slices.Clone(row.At)
 		at[axis] = first
-		j := slices.IndexFunc(r.Rows, func(have sweepRow) bool {
+		j := slices.IndexFunc(r.Rows, func(have Row) bool {
 			return slices.Equal(have.At, at) && have.Model == row.Model && have.Variant == row.Variant
 		})
 		if j >= 0 && row.At[axis] != first {
@@ -190,7 +186,7 @@ func (r *sweepResult) compare() {
 
 // changeOf compares the runs at two points, seed by seed. It is nil where they
 // are of other problems, or have no error to change.
-func changeOf(before, after []compare.Row) *change {
+func changeOf(before, after []compare.Row) *Change {
 	var old, differences []float64
 	for i, run := range after {
 		if i >= len(before) || len(run.Test) != len(before[i].Test) {
@@ -203,28 +199,28 @@ func changeOf(before, after []compare.Row) *change {
 	}
 	mean, spread := stat.MeanStdDev(differences, nil)
 	if base := stat.Mean(old, nil); base > 0 {
-		return &change{100 * mean / base, 100 * spread / math.Sqrt(float64(len(old))) / base}
+		return &Change{100 * mean / base, 100 * spread / math.Sqrt(float64(len(old))) / base}
 	}
 	return nil
 }
 
 // Changes reports whether any axis asks for changes.
-func (r *sweepResult) Changes() bool {
-	return slices.ContainsFunc(r.Axes, func(a sweepAxis) bool { return a.Change })
+func (r *Result) Changes() bool {
+	return slices.ContainsFunc(r.Axes, func(a Axis) bool { return a.Change })
 }
 
 // addCorrelations takes the covariances of the case study's problem.
-func (r *sweepResult) addCorrelations(s *setup, c *caseStudy, outcomes []compare.Outcome) error {
+func (r *Result) addCorrelations(s *setup, c *caseStudy, outcomes []compare.Outcome) error {
 	var tasks []string
 	for _, class := range c.Classes {
 		tasks = append(tasks, class+" vs "+c.Shared)
 	}
 	for _, o := range outcomes {
-		row := r.Rows[slices.IndexFunc(r.Rows, func(row sweepRow) bool { return row.Model == o.Model && row.Variant == o.Variant })]
+		row := r.Rows[slices.IndexFunc(r.Rows, func(row Row) bool { return row.Model == o.Model && row.Variant == o.Variant })]
 		if !r.shown(row) || o.Model == compare.STL {
 			continue
 		}
-		omega, err := covariance(o.Omega)
+		omega, err := run.CovarianceOf(o.Omega)
 		if err != nil {
 			return fmt.Errorf("%s: %w", row.Title, err)
 		}
@@ -232,14 +228,14 @@ func (r *sweepResult) addCorrelations(s *setup, c *caseStudy, outcomes []compare
 		for _, p := range s.at {
 			title += ", " + p.Name
 		}
-		r.Correlations = append(r.Correlations, sweepCorrelation{title, tasks, correlation(omega)})
+		r.Correlations = append(r.Correlations, plot.Correlation{Title: title, Tasks: tasks, Correlation: run.Correlation(omega)})
 	}
 	return nil
 }
 
 // place is the place of a method in Show, or -1. Where Show is empty, L2MT
 // comes before the others.
-func (r *sweepResult) place(row sweepRow) int {
+func (r *Result) place(row Row) int {
 	name := row.Model
 	if row.Variant != compare.Plain {
 		name += "/" + string(row.Variant)
@@ -254,42 +250,81 @@ func (r *sweepResult) place(row sweepRow) int {
 }
 
 // shown reports whether the pictures show a method.
-func (r *sweepResult) shown(row sweepRow) bool { return r.place(row) >= 0 }
+func (r *Result) shown(row Row) bool { return r.place(row) >= 0 }
 
-// save writes tables and pictures, each file whole or not at all.
-func (r *sweepResult) save(dir, text string) error {
+// Save writes tables and pictures, each file whole or not at all.
+func (r *Result) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := files.WriteFile(filepath.Join(dir, "experiment.toml"), []byte(text)); err != nil {
+	if err := files.WriteFile(filepath.Join(dir, "experiment.toml"), []byte(r.text)); err != nil {
 		return err
 	}
-	if err := saveCSV(filepath.Join(dir, "results.csv"), r.problems); err != nil {
+	if err := run.SaveCSV(filepath.Join(dir, "results.csv"), r.problems); err != nil {
 		return err
 	}
-	if err := saveCSV(filepath.Join(dir, "summary.csv"), r.summary()); err != nil {
+	if err := run.SaveCSV(filepath.Join(dir, "summary.csv"), r.summary()); err != nil {
 		return err
 	}
-	if err := saveJSON(filepath.Join(dir, sweepFile), r); err != nil {
+	if err := run.SaveJSON(filepath.Join(dir, File), r); err != nil {
 		return err
 	}
 	for _, end := range []string{".png", ".svg"} {
-		picture, err := plotSweep(r)
-		if err := savePicture(filepath.Join(dir, r.Name+end), picture, err); err != nil {
+		errors, err := r.Picture()
+		if err := plot.Save(filepath.Join(dir, r.Name+end), errors, err); err != nil {
 			return err
 		}
-		if len(r.Correlations) == 0 {
-			continue
-		}
-		picture, err = plotCase(r)
-		if err := savePicture(filepath.Join(dir, "correlation"+end), picture, err); err != nil {
+		maps, err := plot.Correlations(r.Correlations)
+		if err := plot.Save(filepath.Join(dir, "correlation"+end), maps, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *sweepResult) summary() [][]string {
+// Load reads what Save wrote.
+func Load(dir string) (*Result, error) {
+	r := new(Result)
+	return r, run.LoadJSON(filepath.Join(dir, File), r)
+}
+
+// Picture draws the relative errors of the methods that are to be shown. What has
+// none, where single-task learning makes no error, is left out.
+func (r *Result) Picture() (*plot.Picture, error) {
+	p := &plot.Relative{Title: r.Title, Label: "test error relative to STL"}
+	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !math.IsNaN(float64(row.Deviation)) }) {
+		p.Label += " (bars: standard error " + r.Spread() + ")"
+	}
+	curve := len(r.Axes) > 0 && r.Axes[0].Numeric
+	if curve {
+		p.Axis, p.Log = cmp.Or(r.Axes[0].Label, " "), r.Axes[0].Log
+	}
+	shown := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return !r.shown(row) || math.IsNaN(float64(row.Relative)) })
+	slices.SortStableFunc(shown, func(a, b Row) int { return cmp.Compare(r.place(a), r.place(b)) })
+	for _, row := range shown {
+		point := plot.Point{Name: row.Title, X: float64(row.X), Error: float64(row.Relative), Deviation: float64(row.Deviation)}
+		method := plot.Method{} // where nothing is varied, the methods are the points
+		if len(row.At) > 0 {
+			point.Name, method.Title = row.At[0], strings.Join(append([]string{row.Title}, row.At[1:]...), ", ")
+			method.Strong = row.Model == compare.L2MT
+			method.Fit = method.Strong && r.Axes[0].Fit
+		}
+		i := slices.IndexFunc(p.Methods, func(m plot.Method) bool { return m.Title == method.Title })
+		if i < 0 {
+			i, p.Methods = len(p.Methods), append(p.Methods, method)
+		}
+		p.Methods[i].Points = append(p.Methods[i].Points, point)
+	}
+	for _, row := range r.Rows {
+		name := strings.Join(append(slices.Clone(row.At), row.Title)[:1], "")
+		if r.shown(row) && !slices.Contains(p.Names, name) {
+			p.Names = append(p.Names, name)
+		}
+	}
+	return p.Draw()
+}
+
+func (r *Result) summary() [][]string {
 	var header []string
 	for _, a := range r.Axes {
 		header = append(header, a.Label)
@@ -297,7 +332,7 @@ func (r *sweepResult) summary() [][]string {
 	rows := [][]string{append(header, "title", "model", "variant", "relative", "standard_error", "test_error", "seeds", "seconds")}
 	for _, row := range r.Rows {
 		rows = append(rows, append(slices.Clone(row.At), row.Title, row.Model, string(row.Variant),
-			full(float64(row.Relative)), full(float64(row.Deviation)), full(row.Error), strconv.Itoa(row.Seeds), full(row.Seconds)))
+			run.Full(float64(row.Relative)), run.Full(float64(row.Deviation)), run.Full(row.Error), strconv.Itoa(row.Seeds), run.Full(row.Seconds)))
 	}
 	if !r.Changes() {
 		return rows
@@ -306,20 +341,21 @@ func (r *sweepResult) summary() [][]string {
 	for i, row := range r.Rows {
 		percent, deviation := "", ""
 		if row.Change != nil {
-			percent, deviation = full(row.Change.Percent), full(row.Change.Deviation)
+			percent, deviation = run.Full(row.Change.Percent), run.Full(row.Change.Deviation)
 		}
 		rows[i+1] = append(rows[i+1], percent, deviation)
 	}
 	return rows
 }
 
-func (r *sweepResult) write(w io.Writer) {
+// Write prints the table, and the correlations of a case study.
+func (r *Result) Write(w io.Writer) {
 	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n", r.Title, r.Spread())
 	if r.Changes() {
 		fmt.Fprintln(w, "change: per cent of the test error at the first value, with its s.e. over the differences problem by problem")
 	}
 	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	for _, a := range r.Axes {
 		fmt.Fprintf(t, "%s\t", a.Label)
 	}
@@ -332,7 +368,7 @@ func (r *sweepResult) write(w io.Writer) {
 		for _, at := range row.At {
 			fmt.Fprintf(t, "%s\t", at)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.4f\t", decimals(row.Relative), decimals(row.Deviation), row.Error)
+		fmt.Fprintf(t, "%s\t%s\t%.4f\t", run.Decimals(row.Relative), run.Decimals(row.Deviation), row.Error)
 		switch {
 		case row.Change != nil:
 			fmt.Fprintf(t, "%+.2f\t%.2f\t", row.Change.Percent, row.Change.Deviation)
@@ -344,12 +380,12 @@ func (r *sweepResult) write(w io.Writer) {
 	t.Flush()
 	for _, c := range r.Correlations {
 		fmt.Fprintf(w, "\ntask correlations of %s\n", c.Title)
-		writeMatrix(w, c.Correlation, c.Tasks)
+		run.WriteMatrix(w, c.Correlation, c.Tasks)
 	}
 }
 
 // Spread says what the error bars are.
-func (r *sweepResult) Spread() string {
+func (r *Result) Spread() string {
 	if len(r.Seeds) == 1 {
 		return "over problems"
 	}

@@ -1,6 +1,7 @@
-package command
+package plot
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -13,51 +14,76 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// plotCorrelations draws the correlations of tasks as heat maps side by side,
-// blue for -1 and red for 1 whatever the values are, the first task on top.
-func plotCorrelations(tasks []string, views []*view) (*picture, error) {
+// Correlation is the correlations of tasks, with a name for every row.
+type Correlation struct {
+	Title       string      `json:"title"`
+	Tasks       []string    `json:"tasks"`
+	Correlation [][]float64 `json:"correlation"`
+}
+
+// Check finds what cannot be drawn: there must be a correlation for each pair of
+// tasks.
+func (c Correlation) Check() error {
+	if len(c.Tasks) == 0 || len(c.Correlation) != len(c.Tasks) {
+		return fmt.Errorf("correlations of %d tasks, but %d tasks", len(c.Correlation), len(c.Tasks))
+	}
+	for i, row := range c.Correlation {
+		if len(row) != len(c.Tasks) {
+			return fmt.Errorf("correlations: row %d has %d entries for %d tasks", i, len(row), len(c.Tasks))
+		}
+		for j, v := range row {
+			if !(math.Abs(v) < 1.01) { // rounding
+				return fmt.Errorf("correlations: entry (%d, %d) is %v; it must be within -1..1", i, j, v)
+			}
+		}
+	}
+	return nil
+}
+
+// Correlations draws correlations as heat maps side by side, blue for -1 and
+// red for 1 whatever the values are, the first task on top.
+func Correlations(all []Correlation) (*Picture, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
 	var maps []*plot.Plot
-	for _, v := range views {
-		p, err := correlationMap("Task correlations\n"+v.title(), tasks, v.Correlation)
+	for _, c := range all {
+		p, err := heatMap(c)
 		if err != nil {
 			return nil, err
 		}
 		maps = append(maps, p)
 	}
-	return heatMaps(len(tasks), maps...), nil
-}
-
-// heatMaps is maps of so many tasks side by side.
-func heatMaps(tasks int, maps ...*plot.Plot) *picture {
-	side := vg.Length(max(2.5, min(0.6*float64(tasks), 0.2*float64(tasks)+6))) * vg.Inch
-	return &picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}
+	tasks := float64(len(all[0].Tasks))
+	side := vg.Length(max(2.5, min(0.6*tasks, 0.2*tasks+6))) * vg.Inch
+	return &Picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}, nil
 }
 
 // narrowest is the least width of a cell.
 const narrowest = 0.5 * vg.Inch
 
-func correlationMap(title string, tasks []string, correlation [][]float64) (*plot.Plot, error) {
+func heatMap(c Correlation) (*plot.Plot, error) {
 	colours := moreland.SmoothBlueRed()
 	colours.SetMin(-1)
 	colours.SetMax(1)
-	cells := plotter.NewHeatMap(square(correlation), colours.Palette(255))
+	cells := plotter.NewHeatMap(square(c.Correlation), colours.Palette(255))
 	cells.Min, cells.Max = -1, 1
-	p := newPlot(title, "", "")
+	p := newPlot(c.Title, "", "")
 	p.Add(cells)
-	if len(tasks) > 12 { // their numbers would not fit into the cells
+	if len(c.Tasks) > 12 { // their numbers would not fit into the cells
 		p.Title.Text += "\nblue is -1, grey 0, red 1"
 	} else {
-		numbers, err := cellNumbers(correlation)
+		numbers, err := cellNumbers(c.Correlation)
 		if err != nil {
 			return nil, err
 		}
 		p.Add(numbers)
 	}
-	upwards := slices.Clone(tasks)
+	upwards := slices.Clone(c.Tasks)
 	slices.Reverse(upwards)
 	p.NominalY(upwards...)
-	p.NominalX(tasks...)
-	for _, name := range tasks {
+	p.NominalX(c.Tasks...)
+	for _, name := range c.Tasks {
 		if p.X.Tick.Label.Width(name) > narrowest { // it would run into the next one
 			p.X.Tick.Label.Rotation = 0.6
 			p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = text.XRight, text.YCenter
