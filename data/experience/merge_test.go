@@ -193,7 +193,7 @@ func TestMergeNeedsADirectoryAndSources(t *testing.T) {
 	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
 	before := tree(t, dir)
 	ctx := context.Background()
-	if _, err := experience.Merge(ctx, dir, dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "new place") {
+	if _, err := experience.Merge(ctx, dir, dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "directory of its own") {
 		t.Errorf("merge onto itself: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
