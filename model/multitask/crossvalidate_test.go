@@ -77,8 +77,8 @@ func TestCrossValidationHoldsOut(t *testing.T) {
 			for _, trial := range v.Trials {
 				near(t, fmt.Sprintf("%s, %s, lambda1 = %v", loss, name, trial.Params.Lambda1), trial.Validation, losses[trial.Params.Lambda1], 1e-5)
 			}
-			if least := math.Min(losses[0.3], losses[0.01]); math.Abs(v.Loss-least) > 1e-5*least {
-				t.Errorf("%s, %s: loss %v of %v", loss, name, v.Loss, losses)
+			if least := math.Min(losses[0.3], losses[0.01]); math.Abs(v.Loss-least) > 1e-5*least || math.Abs(losses[v.Result.Params.Lambda1]-least) > 1e-5*least {
+				t.Errorf("%s, %s: loss %v at lambda1 = %v, of %v", loss, name, v.Loss, v.Result.Params.Lambda1, losses)
 			}
 			one := opt
 			one.Workers = 1
