@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/infer/compare"
 	"l2mt/model/multitask"
@@ -109,7 +110,7 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 	stl, pooled := f.done[compare.STL], f.done[modelPooled]
 	r := &tableReport{
 		Problem: p.Name, Kind: p.Kind(), Model: best.name, title: best.title, Params: best.Result.Params, Status: best.Result.Status,
-		Features: p.Cols(), Folds: len(f.folds), Correlation: correlation(best.Omega), Notes: f.table.Notes, Stages: f.seconds,
+		Features: p.Cols(), Folds: len(f.folds), Correlation: run.Correlation(best.Omega), Notes: f.table.Notes, Stages: f.seconds,
 	}
 	for _, v := range f.order {
 		r.Models = append(r.Models, modelLoss{v.name, v.title, v.Loss, float64(meanOf(v.Scores).Error)})
@@ -136,7 +137,7 @@ const mostListed = 200
 
 func (r *tableReport) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features\n", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
-	fmt.Fprintf(w, "%s, lambda1 = %s, chosen by %d-fold cross-validation, fitted on all labelled rows (%s)\n\n", r.title, number(r.Params.Lambda1), r.Folds, r.Status)
+	fmt.Fprintf(w, "%s, lambda1 = %s, chosen by %d-fold cross-validation, fitted on all labelled rows (%s)\n\n", r.title, run.Number(r.Params.Lambda1), r.Folds, r.Status)
 	if len(r.Models) > 2 {
 		r.writeModels(w)
 	}
@@ -242,7 +243,7 @@ const mostInTable = 12
 func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
 	if len(names) <= mostInTable {
 		fmt.Fprintln(w, "task correlations")
-		writeMatrix(w, correlation, names)
+		run.WriteMatrix(w, correlation, names)
 		return
 	}
 	type pair struct {
