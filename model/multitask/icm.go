@@ -136,15 +136,14 @@ func newICM(p *Problem, o ICMOptions) (*icm, error) {
 	if rank < 0 || rank > len(p.tasks) || o.Iterations < 0 {
 		return nil, fmt.Errorf("multitask: ICM: %w: rank %d and %d iterations; the rank is 1 to %d, the number of tasks", ErrInvalidParams, rank, o.Iterations, len(p.tasks))
 	}
-	e := &leaveOneOut{train: p, first: []int{0}}
+	n := 0
 	for _, t := range p.tasks {
-		e.y, e.first = append(e.y, t.y), append(e.first, e.first[len(e.first)-1]+len(t.y))
+		n += len(t.y)
 	}
-	n := e.first[len(p.tasks)]
 	if n > mostICMRows {
 		return nil, fmt.Errorf("multitask: ICM: %w: it has %d training rows; the time grows with their cube, and the limit is %d", ErrInvalidData, n, mostICMRows)
 	}
-	e.gram = p.gram(e.first)
+	e := newLeaveOneOut(measure{train: p, y: make([][]float64, len(p.tasks))})
 	return &icm{leaveOneOut: e, rank: rank, f: make([]float64, n), c: make([]float64, n)}, nil
 }
 
