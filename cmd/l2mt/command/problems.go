@@ -96,9 +96,9 @@ type problemsCheckCmd struct {
 func (c *problemsCheckCmd) Run(e *env) error {
 	var rows []run.Summary
 	for _, path := range c.Files {
-		problems, err := run.OpenProblems(path, c.data())
+		problems, err := experience.OpenProblems(path, c.data())
 		if err != nil {
-			return err
+			return run.Advise(err)
 		}
 		if _, err := problems.All(); err != nil {
 			return run.Advise(err)

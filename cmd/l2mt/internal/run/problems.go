@@ -10,17 +10,22 @@ import (
 	"l2mt/train"
 )
 
-// OpenProblems opens a problem file. Its errors name the flags that help.
+// OpenProblems opens a problem file and looks at its first problem, so that data
+// that does not suit is found before anything is written. Its errors name the
+// flags that help.
 func OpenProblems(path string, o experience.DataOptions) (*experience.Problems, error) {
 	p, err := experience.OpenProblems(path, o)
+	if err == nil {
+		_, err = p.Problem(0)
+	}
 	return p, Advise(err)
 }
 
 // LoadProblems is OpenProblems with the data of all problems.
 func LoadProblems(path string, o experience.DataOptions) ([]*data.ProblemData, error) {
-	p, err := OpenProblems(path, o)
+	p, err := experience.OpenProblems(path, o)
 	if err != nil {
-		return nil, err
+		return nil, Advise(err)
 	}
 	all, err := p.All()
 	return all, Advise(err)
