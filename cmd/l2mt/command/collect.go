@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/experience"
+	"l2mt/data/files"
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/train/collect"
@@ -47,11 +49,11 @@ func (c *collectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := run.OpenProblems(c.Problems, c.data())
+	problems, err := c.problems(c.Problems)
 	if err != nil {
 		return err
 	}
-	if err := problems.Through(c.Head); err != nil {
+	if problems, err = run.Through(problems, c.Head); err != nil {
 		return err
 	}
 	if config.Propose, config.ProposedBy, err = c.proposer(problems); err != nil {
@@ -88,7 +90,7 @@ func (c *collectCmd) config() (config collect.Config, err error) {
 
 // proposer loads the network that proposes, and names it by its directory and
 // its content: the next round's network may well have the same directory.
-func (c *collectCmd) proposer(problems *run.Problems) (*solve.Network, string, error) {
+func (c *collectCmd) proposer(problems *experience.Problems) (*solve.Network, string, error) {
 	if c.Propose == "" {
 		return nil, "", nil
 	}
@@ -107,7 +109,7 @@ func (c *collectCmd) proposer(problems *run.Problems) (*solve.Network, string, e
 	if got := p.Cols(); want != got {
 		return nil, "", fmt.Errorf("%w: --propose=%s: the network is for %d features, the problems have %d", errUsage, c.Propose, want, got)
 	}
-	sum, err := run.FileSum(filepath.Join(c.Propose, model.WeightsFile))
+	sum, err := files.SHA256(filepath.Join(c.Propose, model.WeightsFile))
 	if network.Head != nil {
 		sum, err = run.NetworkSum(c.Propose)
 	}

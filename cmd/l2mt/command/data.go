@@ -266,7 +266,7 @@ type dataSelectCmd struct {
 }
 
 func (c *dataSelectCmd) Run(e *env) error {
-	d, err := run.OpenDataset(c.File)
+	d, err := digits.Open(c.File)
 	if err != nil {
 		return err
 	}

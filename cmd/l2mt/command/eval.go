@@ -11,6 +11,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
@@ -37,7 +38,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := c.data().Open(c.Problems)
+	problems, err := c.all(c.Problems)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func (c *evalCmd) Run(e *env) error {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Pool != "" {
-		if o.Pool, err = c.data().Open(c.Pool); err != nil {
+		if o.Pool, err = c.all(c.Pool); err != nil {
 			return err
 		}
 	}
@@ -152,30 +153,16 @@ func (c *evalCmd) begin(e *env) error {
 	return nil
 }
 
-// problemsSum is a checksum of a problem file with its data.
+// problemsSum is a checksum of a problem file and of its data.
 func (c *evalCmd) problemsSum(path string) (string, error) {
-	f, err := c.data().Load(path)
+	p, err := c.problems(path)
 	if err != nil {
 		return "", err
 	}
-	files := []string{path}
-	for _, name := range run.TaskFiles(f) {
-		if *name == "" {
-			continue
-		}
-		file, err := f.File(filepath.Dir(path), *name)
-		if err != nil {
-			return "", run.Blame(path, err)
-		}
-		files = append(files, file)
-	}
-	sum, err := run.FilesSum(files...)
-	if err != nil || f.Dataset == nil || f.Dataset.SHA256 != "" {
-		return sum, err // the file names the dataset by its checksum
-	}
-	d, err := c.data().OpenDataset(f, path)
+	ref, err := p.Reference()
 	if err != nil {
 		return "", err
 	}
-	return sum + " " + d.Fingerprint(), nil
+	sum, err := files.SHA256(path)
+	return sum + " " + ref.SHA256, err
 }

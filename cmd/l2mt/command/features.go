@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/data/images"
 	"l2mt/layers/vgg"
@@ -80,7 +81,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	sum, err := run.FileSum(c.Weights)
+	sum, err := files.SHA256(c.Weights)
 	if err != nil {
 		return err
 	}

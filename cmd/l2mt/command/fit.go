@@ -25,7 +25,7 @@ type problemFlags struct {
 }
 
 func (f *problemFlags) open() ([]*data.ProblemData, error) {
-	problems, err := f.data().Open(f.Problem)
+	problems, err := f.all(f.Problem)
 	if err != nil || f.Name == "" {
 		return problems, err
 	}

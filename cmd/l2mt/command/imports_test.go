@@ -26,7 +26,7 @@ var arrows = map[string][]string{
 	"data/digits":      {"data", "data/format"},
 	"data/table":       {"data", "data/format"},
 	"data/images":      {"data", "data/files", "data/progress"},
-	"data/experience":  {"data", "data/files"},
+	"data/experience":  {"data", "data/digits", "data/files", "data/format"},
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/multitask"},
 
-	"train":         {"data", "data/experience", "data/progress", "data/safetensors", "model", "model/settings"},
+	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "model", "model/settings"},
 	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model/multitask"},
 
 	"cmd/l2mt":                 {"cmd/l2mt/command"},

@@ -5,6 +5,8 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/digits"
+	"l2mt/data/experience"
 )
 
 type problemsCmd struct {
@@ -19,7 +21,18 @@ type dataFlags struct {
 	AllowOutside bool   `help:"Let the problem file name any data outside of its directory. Without this only a dataset whose SHA-256 it states may lie elsewhere."`
 }
 
-func (f dataFlags) data() run.Data { return run.Data(f) }
+func (f dataFlags) problems(path string) (*experience.Problems, error) {
+	return experience.OpenProblems(path, experience.DataOptions(f))
+}
+
+// all brings the data to all problems of a file.
+func (f dataFlags) all(path string) ([]*data.ProblemData, error) {
+	p, err := f.problems(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.All()
+}
 
 // sampleFlags are what both ways of drawing problems share. Their defaults
 // are the paper's.
@@ -48,7 +61,7 @@ type problemsSampleCmd struct {
 }
 
 func (c *problemsSampleCmd) Run(e *env) error {
-	d, err := run.OpenDataset(c.Dataset)
+	d, err := digits.Open(c.Dataset)
 	if err != nil {
 		return err
 	}
@@ -66,7 +79,7 @@ type problemsGroupsCmd struct {
 }
 
 func (c *problemsGroupsCmd) Run(e *env) error {
-	d, err := run.OpenDataset(c.Dataset)
+	d, err := digits.Open(c.Dataset)
 	if err != nil {
 		return err
 	}
@@ -94,14 +107,14 @@ type problemsCheckCmd struct {
 func (c *problemsCheckCmd) Run(e *env) error {
 	var rows []run.Summary
 	for _, path := range c.Files {
-		f, err := c.data().Load(path)
+		p, err := c.problems(path)
 		if err != nil {
 			return err
 		}
-		if _, err := c.data().Bind(f, path); err != nil {
+		if _, err := p.All(); err != nil {
 			return err
 		}
-		rows = append(rows, run.Summarise(path, f))
+		rows = append(rows, run.Summarise(path, p.File()))
 	}
 	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/files"
 	"l2mt/model"
 )
 
@@ -72,7 +72,7 @@ func TestAnInterruptedTrainingGoesOnWithTheSameCommand(t *testing.T) {
 
 func sum(t testing.TB, path string) string {
 	t.Helper()
-	s, err := run.FileSum(path)
+	s, err := files.SHA256(path)
 	if err != nil {
 		t.Fatal(err)
 	}

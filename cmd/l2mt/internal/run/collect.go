@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"l2mt/data/experience"
 	"l2mt/data/progress"
 	"l2mt/train/collect"
 )
@@ -13,7 +14,7 @@ type Collection struct {
 	// Out is the directory of the experience. If it has some, only what is missing
 	// is added.
 	Out      string
-	Problems *Problems
+	Problems *experience.Problems
 	Config   collect.Config
 	Workers  int
 	Progress progress.Reporter
@@ -22,7 +23,11 @@ type Collection struct {
 
 // Collect makes experience in a directory that has the problems too.
 func Collect(ctx context.Context, c Collection) (s collect.Summary, err error) {
-	manifest, err := c.Config.Manifest(c.Problems.Reference(), "l2mt "+CurrentVersions().L2MT)
+	reference, err := c.Problems.Reference()
+	if err != nil {
+		return s, err
+	}
+	manifest, err := c.Config.Manifest(reference, "l2mt "+CurrentVersions().L2MT)
 	if err != nil {
 		return s, err
 	}

@@ -102,7 +102,7 @@ func Full(v float64) string {
 func FilesSum(paths ...string) (string, error) {
 	all := sha256.New()
 	for _, path := range paths {
-		sum, err := FileSum(path)
+		sum, err := files.SHA256(path)
 		if err != nil {
 			return "", err
 		}

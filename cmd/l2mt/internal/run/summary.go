@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"l2mt/data"
+	"l2mt/data/experience"
 )
 
 // Summary describes one problem file.
@@ -63,7 +64,7 @@ func SaveProblems(dir, dataset string, train, test *data.ProblemFile) (rows []Su
 		if set.file == nil {
 			continue
 		}
-		if set.file.Dataset.Path, err = ReferTo(dataset, dir); err != nil {
+		if set.file.Dataset.Path, err = experience.ReferTo(dataset, dir); err != nil {
 			return nil, err
 		}
 		path := filepath.Join(dir, set.name)

@@ -20,6 +20,8 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/digits"
+	"l2mt/data/experience"
 	"l2mt/data/progress"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
@@ -58,10 +60,10 @@ type sweep struct {
 
 func newSweep(x *Experiment, o Options) (s *sweep, err error) {
 	s = &sweep{Experiment: x, Options: o}
-	if s.data, err = run.OpenDataset(x.Dataset); err != nil {
+	if s.data, err = digits.Open(x.Dataset); err != nil {
 		return nil, err
 	}
-	if s.head, err = run.OpenHead(x.Head, s.data.X.Cols()); err != nil {
+	if s.head, err = run.OpenHead(x.Head); err != nil {
 		return nil, err
 	}
 	if x.Case != nil {
@@ -271,11 +273,11 @@ func (s *sweep) draw(p *plan) error {
 }
 
 func (s *sweep) collect(ctx context.Context, p *plan, quiet bool) error {
-	problems, err := run.OpenProblems(p.file("train"), run.Data{Dataset: s.Dataset})
+	problems, err := experience.OpenProblems(p.file("train"), experience.DataOptions{Dataset: s.Dataset})
 	if err != nil {
 		return err
 	}
-	if err := problems.Through(s.Head); err != nil {
+	if problems, err = run.Through(problems, s.Head); err != nil {
 		return err
 	}
 	report, remark := s.Progress, s.Remark
@@ -298,7 +300,7 @@ func (s *sweep) train(ctx context.Context, p *plan, config train.Config) error {
 	if err := s.collect(ctx, p, true); err != nil {
 		return err
 	}
-	examples, err := run.OpenExperience(p.experience.path, s.Dataset, s.Head, s.Remark)
+	examples, err := run.OpenExperience(p.experience.path, s.Dataset, s.head, s.Remark)
 	if err != nil {
 		return err
 	}
