@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
@@ -172,7 +171,7 @@ func units(k data.Kind) (error, good, loss string) {
 
 func (r *tableReport) writeModels(w io.Writer) {
 	what, _, loss := units(r.Kind)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	fmt.Fprintf(t, "%s\t%s\t  model\n", loss, what)
 	for _, m := range slices.SortedStableFunc(slices.Values(r.Models), func(a, b modelLoss) int { return cmp.Compare(a.Loss, b.Loss) }) {
 		fmt.Fprintf(t, "%.4f\t%.4f\t  %s\n", m.Loss, m.Error, m.Title)
@@ -183,7 +182,7 @@ func (r *tableReport) writeModels(w io.Writer) {
 
 func (r *tableReport) writeTasks(w io.Writer) {
 	what, good, _ := units(r.Kind)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	fmt.Fprintf(t, "rows\t%s\t+-\t%s\tSTL %s\t%s\tpooled %s\t%s\t  task\n", what, good, what, good, what, good)
 	line := func(t io.Writer, v taskReport) {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s", v.Rows, gap(float64(v.Fit.Error)), gap(float64(v.Fit.StandardError)), gap(v.Fit.good(r.Kind)))

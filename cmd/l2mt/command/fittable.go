@@ -351,8 +351,7 @@ func (f *tableFitter) calibration(v *fitted) (temperature, brier float64) {
 }
 
 func drawCorrelations(path string, s *multitask.Saved) error {
-	names := taskNames(s)
-	picture, err := plot.Correlations([]plot.Correlation{{Title: s.Model, Tasks: names, Correlation: run.Correlation(s.Omega)}})
+	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations\n" + s.Model, Tasks: taskNames(s), Correlation: run.Correlation(s.Omega)}})
 	return plot.Save(path, picture, err)
 }
 

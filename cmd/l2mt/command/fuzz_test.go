@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
 )
 
 // Whatever the configuration file of train, it is refused or makes a
@@ -59,7 +60,7 @@ func FuzzCovariances(f *testing.F) {
 			return
 		}
 		for _, g := range given {
-			omega, err := run.CovarianceOf(g.Omega)
+			omega, err := data.NewCovariance(g.Omega)
 			if err != nil {
 				continue
 			}

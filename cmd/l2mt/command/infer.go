@@ -144,9 +144,9 @@ func (c *inferCmd) score(e *env, network *solve.Network, problems []*data.Proble
 			return err
 		}
 		for i, g := range given {
-			omega, err := run.CovarianceOf(g.Omega)
+			omega, err := data.NewCovariance(g.Omega)
 			if err != nil {
-				return fmt.Errorf("%s: entry %d (%q): %w: %w", c.Score, i, g.Name, data.ErrInvalid, err)
+				return fmt.Errorf("%s: entry %d (%q): %w", c.Score, i, g.Name, err)
 			}
 			expected, err := embedding.Estimated(omega)
 			if err != nil {

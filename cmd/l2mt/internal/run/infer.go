@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
 	"l2mt/data/progress"
@@ -227,7 +225,7 @@ func (r *Inference) rank(ctx context.Context, embedding *solve.Embedding, o Infe
 		return err
 	}
 	for _, m := range outcomes {
-		omega, err := CovarianceOf(m.Omega)
+		omega, err := data.NewCovariance(m.Omega)
 		if err != nil {
 			return err
 		}
@@ -243,30 +241,4 @@ func (r *Inference) rank(ctx context.Context, embedding *solve.Embedding, o Infe
 	slices.SortStableFunc(r.Models, func(a, b RankedModel) int { return cmp.Compare(a.Expected, b.Expected) })
 	r.Seconds.Selecting = time.Since(begin).Seconds()
 	return nil
-}
-
-// CovarianceOf is a matrix written out row by row.
-func CovarianceOf(rows [][]float64) (*mat.SymDense, error) {
-	if len(rows) == 0 {
-		return nil, errors.New("the matrix is empty")
-	}
-	size := 0.0
-	for i, row := range rows {
-		if len(row) != len(rows) {
-			return nil, fmt.Errorf("row %d has %d entries; a matrix of %d rows needs %d", i, len(row), len(rows), len(rows))
-		}
-		for _, v := range row {
-			size = max(size, math.Abs(v))
-		}
-	}
-	a := mat.NewSymDense(len(rows), nil)
-	for i, row := range rows {
-		for j, v := range row[:i+1] {
-			if w := rows[j][i]; math.Abs(v-w) > 1e-9*size {
-				return nil, fmt.Errorf("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i, j, v, j, i, w)
-			}
-			a.SetSym(i, j, v)
-		}
-	}
-	return a, nil
 }

@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/infer/compare"
 	"l2mt/model/multitask"
 )
 
@@ -28,21 +27,5 @@ func TestPredictionsOfOwnFilesAndOfRegression(t *testing.T) {
 	want := [][]string{{"task", "row", "prediction", "score", "label"}, {"t", "0", "3.5", "3.5", "7"}, {"t", "1", "6.5", "6.5", "8"}}
 	if got := r.predictions(); !slices.EqualFunc(got, want, slices.Equal[[]string]) {
 		t.Errorf("%v, want %v", got, want)
-	}
-}
-
-func TestCovarianceOfRows(t *testing.T) {
-	for _, rows := range [][][]float64{nil, {{1, 0}}, {{1, 0}, {0}}, {{1, 0.1}, {0.2, 1}}} {
-		if a, err := CovarianceOf(rows); err == nil {
-			t.Errorf("%v is taken for\n%v", rows, mat.Formatted(a))
-		}
-	}
-	rows := [][]float64{{2, -1}, {-1, 3}}
-	a, err := CovarianceOf(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if back := compare.Entries(a); !slices.EqualFunc(back, rows, slices.Equal[[]float64]) {
-		t.Errorf("%v comes back as %v", rows, back)
 	}
 }

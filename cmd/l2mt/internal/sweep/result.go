@@ -15,6 +15,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
 )
@@ -220,7 +221,7 @@ func (r *Result) addCorrelations(s *setup, c *caseStudy, outcomes []compare.Outc
 		if !r.shown(row) || o.Model == compare.STL {
 			continue
 		}
-		omega, err := run.CovarianceOf(o.Omega)
+		omega, err := data.NewCovariance(o.Omega)
 		if err != nil {
 			return fmt.Errorf("%s: %w", row.Title, err)
 		}
