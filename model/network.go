@@ -1,7 +1,6 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,7 +131,7 @@ func Load(dir string) (*Network, error) {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
 	if s, ok := metadata[provenanceKey]; ok {
-		if err := decode([]byte(s), &n.Provenance); err != nil {
+		if err := files.DecodeJSON([]byte(s), &n.Provenance); err != nil {
 			return nil, fmt.Errorf("model: %s: provenance: %w", path, err)
 		}
 	}
@@ -147,30 +146,14 @@ func Load(dir string) (*Network, error) {
 
 // decodeConfig reads config.json.
 func decodeConfig(b []byte) (file configFile, err error) {
-	// A newer schema may have other fields: look at the version first.
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(b, &version); err != nil {
-		return file, err
-	}
-	if version.Schema != configSchema {
-		return file, fmt.Errorf("%w: schema %d; this program reads %d", ErrConfig, version.Schema, configSchema)
-	}
 	file.Config.Body = "lgnn" // what it was before there was a choice
-	if err := decode(b, &file); err != nil {
-		return file, err
+	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
+		return file, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	if err := file.Config.missing(); err != nil {
 		return file, err
 	}
 	return file, file.Config.Validate()
-}
-
-func decode(b []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
 }
 
 // checkConfig compares config.json with the configuration in the weights, if
@@ -180,7 +163,7 @@ func (n *Network) checkConfig(text string) error {
 		return nil
 	}
 	c := Config{Body: "lgnn"} // as above
-	if err := decode([]byte(text), &c); err != nil {
+	if err := files.DecodeJSON([]byte(text), &c); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	var faults []error

@@ -34,7 +34,7 @@ type Rows struct {
 // OpenRows opens a CSV or TSV file, packed by gzip or not, and reads its header.
 // The file's name decides the format if o does not. Close the rows after use.
 func OpenRows(path string, o Options) (*Rows, error) {
-	kind, err := formatOf(path, o.Format)
+	kind, err := Of(path, o.Format)
 	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
 	}

@@ -128,7 +128,7 @@ func TestHeadersWithNumbers(t *testing.T) {
 
 func TestErrorsOfRowsSayWhere(t *testing.T) {
 	for text, want := range map[string]string{
-		"x,y\n1,2\n1,2,3\n":  "format: a.csv: line 3: malformed file: it has 3 columns but the first line has 2",
+		"x,y\n1,2\n1,2,3\n":   "format: a.csv: line 3: malformed file: it has 3 columns but the first line has 2",
 		"x,y\n1,2\n\n1,\"3\n": "format: a.csv: line 5, byte 1: malformed file: " + csv.ErrQuote.Error(),
 	} {
 		r, err := NewRows(io.NopCloser(strings.NewReader(text)), "a.csv", Options{})
