@@ -1,9 +1,6 @@
 package data
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "encoding/json"
 
 // ProblemSchema is the version of the problem files that this package writes.
 const ProblemSchema = 1
@@ -98,14 +95,4 @@ type ProblemData struct {
 func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 
 // Kind is the kind of the problem's tasks, the same in every task.
-func (p *Problem) Kind() Kind { return p.Tasks[0].Kind }
-
-// Find returns the problem of that name.
-func (f *ProblemFile) Find(name string) (*Problem, error) {
-	for _, p := range f.Problems {
-		if p.Name == name {
-			return p, nil
-		}
-	}
-	return nil, fmt.Errorf("data: no problem %q: the file has %d problems, the first is %q", name, len(f.Problems), f.Problems[0].Name)
-}
+func (p *ProblemData) Kind() Kind { return p.Tasks[0].Kind }

@@ -22,6 +22,7 @@ import (
 // A run that is cancelled before some step, any number of times, ends in the
 // same bytes as one that is not.
 func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
+	t.Parallel()
 	examples := small(1)
 	for batch, dtype := range map[Batch]layers.DType{ByTuple: layers.Float32, ByProblem: layers.Float64} {
 		c := config(t, "default", examples)
@@ -103,6 +104,7 @@ func child(t testing.TB, dir string, env ...string) *exec.Cmd {
 }
 
 func TestTheSameSeedGivesTheSameBytesForAnyGOMAXPROCS(t *testing.T) {
+	t.Parallel()
 	examples, c := large(t)
 	here := t.TempDir()
 	run(t, c, examples, Options{Out: here})
@@ -124,6 +126,7 @@ func TestTheSameSeedGivesTheSameBytesForAnyGOMAXPROCS(t *testing.T) {
 // The kernels in assembly and those in Go add in other orders. Over sixty steps in
 // float32 the weights differ by what rounding does, and no more.
 func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
+	t.Parallel()
 	const tolerance = 1e-4 // of the largest weight
 	var ends [][]safetensors.Tensor
 	for _, kernels := range []string{"", "generic"} {
@@ -212,13 +215,13 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	run(t, c, examples, Options{Out: dir})
 	before := files(t, dir)
 	for want, change := range map[string]func(c *Config){
-		"epochs is 4 there and 5 here":                                 func(c *Config) { c.Epochs = 5 },
-		"train.embedding_rate is 0.0003 there and 0.001 here":          func(c *Config) { c.EmbeddingRate = 1e-3 },
-		"seed is 1 there and 2 here":                                   func(c *Config) { c.Seed = 2 },
-		"estimator is odd-kernel there and relu here":                  func(c *Config) { c.Model.Estimator = "relu" },
-		"model.hidden is 6 there and 7 here, train.rate is 0.01 there": func(c *Config) { c.Model.Hidden, c.Rate = 7, 0.1 },
-		"dtype is float64 there and float32 here":                      func(c *Config) { c.Model.DType = layers.Float32 },
-		"model.unit is true there and false here, model.objective is scaled":       func(c *Config) { c.Model.Unit, c.Model.Objective = false, model.Paper },
+		"epochs is 4 there and 5 here":                                       func(c *Config) { c.Epochs = 5 },
+		"train.embedding_rate is 0.0003 there and 0.001 here":                func(c *Config) { c.EmbeddingRate = 1e-3 },
+		"seed is 1 there and 2 here":                                         func(c *Config) { c.Seed = 2 },
+		"estimator is odd-kernel there and relu here":                        func(c *Config) { c.Model.Estimator = "relu" },
+		"model.hidden is 6 there and 7 here, train.rate is 0.01 there":       func(c *Config) { c.Model.Hidden, c.Rate = 7, 0.1 },
+		"dtype is float64 there and float32 here":                            func(c *Config) { c.Model.DType = layers.Float32 },
+		"model.unit is true there and false here, model.objective is scaled": func(c *Config) { c.Model.Unit, c.Model.Objective = false, model.Paper },
 	} {
 		other := c
 		change(&other)
@@ -239,6 +242,7 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 }
 
 func TestAStateThatIsNotOneIsRefused(t *testing.T) {
+	t.Parallel()
 	examples := small(1)
 	c := config(t, "default", examples)
 	dir := t.TempDir()

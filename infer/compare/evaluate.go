@@ -236,7 +236,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 			return outcomes, nil
 		}
 		all := o.Tune
-		if all.Evidence, err = multitask.Labelled(p, o.Tune.Seed); err != nil {
+		if all.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{Seed: o.Tune.Seed}); err != nil {
 			return nil, err
 		}
 		for _, v := range c.variants[1:] {

@@ -103,7 +103,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	onAll := o.Tune
-	if onAll.Evidence, err = multitask.Labelled(p, 0); err != nil {
+	if onAll.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	labelled, err := multitask.Tune(t.Context(), m, p, onAll)
@@ -372,7 +372,7 @@ func TestFloatInJSON(t *testing.T) {
 // whole line.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"problem":"p","model":"stl","params":{"lambda1":1},"omega":[[1]],"validation":{"task":[0],"mean":0},"test":{"task":[0],"mean":0},"seconds":1}` + "\n"))
-	f.Add([]byte(`{"problem":"p","model":"l2mt","scale":"+Inf"}` + "\n" + `{"problem":"p"`))
+	f.Add([]byte(`{"problem":"p","model":"l2mt","step":3}` + "\n" + `{"problem":"p"`))
 	f.Add([]byte("\n"))
 	f.Add([]byte("null\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -18,7 +18,7 @@ const (
 	Steps = 20
 	// Rows is n_0, the number of held-out rows that the word of a network is worth
 	// by default.
-	Rows = 100
+	Rows = 50
 )
 
 // FitOptions control Fit. The zero value means the defaults.
@@ -72,7 +72,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	begin := time.Now()
 	evidence, err := o.Evidence, error(nil)
 	if evidence == nil {
-		if evidence, err = multitask.Labelled(e.problem, o.Tune.Seed); err != nil {
+		if evidence, err = multitask.Labelled(e.problem, multitask.EvidenceOptions{Seed: o.Tune.Seed}); err != nil {
 			return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 		}
 	}

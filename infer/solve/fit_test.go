@@ -32,7 +32,7 @@ func TestStepsLowerTheObjective(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, kind := range []data.Kind{data.Classification, data.Regression} {
 			f := fit(t, random(t, seed, nil), made(seed, "p", kind, 4), FitOptions{Rows: 10})
-			if err := checkCovariance(f.Omega, 4); err != nil {
+			if err := data.CheckCovariance(f.Omega, 4); err != nil {
 				t.Errorf("seed %d, %s: %v", seed, kind, err)
 			}
 			if trace := mat.Trace(f.Omega); math.Abs(trace-1) > 1e-9 {
@@ -105,7 +105,7 @@ func TestPriorAtBothEnds(t *testing.T) {
 		t.Errorf("Omega is\n%v\nthe network says\n%v", mat.Formatted(f.Omega), mat.Formatted(f.Prior.Omega))
 	}
 	f := fit(t, n, p, FitOptions{Without: true, Steps: -1})
-	evidence, err := multitask.Labelled(p, 0)
+	evidence, err := multitask.Labelled(p, multitask.EvidenceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

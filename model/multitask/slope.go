@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -11,40 +10,6 @@ import (
 
 	"l2mt/data"
 )
-
-// softness is the width of the step that stands for a misclassified row in
-// a soft error, relative to the mean distance of the rows of the task from the
-// boundary. A wide one asks for confidence, a narrow one hears few rows.
-const softness = 0.1
-
-// SoftError returns the mean error of a fit on the validation rows with logistic
-// curves for the steps of misclassified rows, so that it changes with every row
-// near the boundary. For regression it is the validation error itself.
-func SoftError(r *Result, problem *data.ProblemData) (float64, error) {
-	h, err := measureSplit(r, problem)
-	if err != nil {
-		return 0, err
-	}
-	return h.Soft, nil
-}
-
-// Slope returns the gradient of SoftError with respect to Omega, W and b
-// following it with Lambda1 held. The fit must be one for a given Omega.
-func Slope(r *Result, problem *data.ProblemData) (*mat.SymDense, error) {
-	h, err := measureSplit(r, problem)
-	if err != nil {
-		return nil, err
-	}
-	return h.Slope()
-}
-
-func measureSplit(r *Result, problem *data.ProblemData) (*HeldOut, error) {
-	e, err := Split(problem)
-	if err != nil {
-		return nil, err
-	}
-	return e.Measure(context.Background(), r)
-}
 
 // check reports what keeps a fit from being one of the problem.
 func (p *Problem) check(r *Result) error {
@@ -115,7 +80,7 @@ func (s *solver) biasSlope(u []float64, i int, slope float64) {
 
 // softError returns the soft error of one task and its derivative with respect
 // to the predictions f.
-func softError(f, y []float64, kind data.Kind) (e float64, slopes []float64) {
+func softError(f, y []float64, kind data.Kind, softness float64) (e float64, slopes []float64) {
 	n := float64(len(y))
 	slopes = make([]float64, len(y))
 	if kind == data.Regression {
