@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/data/experience"
 	"l2mt/data/progress"
 	"l2mt/model"
 )
@@ -156,55 +155,4 @@ func digest(h hash.Hash, e Example) {
 	for _, t := range e.Tuples {
 		add(t.Omega, t.O)
 	}
-}
-
-// stored is experience that stays in its store until it is asked for.
-type stored struct {
-	index *experience.Index
-	ids   []string // of the problems
-	bind  func(i int) (*data.ProblemData, error)
-}
-
-// Stored brings experience together with the problems that it was made on, of
-// which bind brings the data. Tuples that failed are left out; tuples of a
-// problem that is not given are an error. Fingerprint is that of the problems'
-// dataset.
-func Stored(store *experience.Store, problems []*data.Problem, bind func(i int) (*data.ProblemData, error), fingerprint string) (Source, error) {
-	index, err := store.Index()
-	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	s := &stored{index: index, bind: bind}
-	given := map[string]bool{}
-	for _, p := range problems {
-		id, err := experience.ProblemID(p, fingerprint)
-		if err != nil {
-			return nil, fmt.Errorf("train: %w", err)
-		}
-		s.ids, given[id] = append(s.ids, id), true
-	}
-	for id, name := range index.Problems() {
-		if !given[id] {
-			return nil, fmt.Errorf("train: %w: there is experience on problem %q (%s), which is not among the %d problems given", data.ErrMismatch, name, id, len(problems))
-		}
-	}
-	return s, nil
-}
-
-// Len is the number of problems.
-func (s *stored) Len() int { return len(s.ids) }
-
-// Example brings a problem with its tuples in canonical order.
-func (s *stored) Example(i int) (e Example, err error) {
-	records, err := s.index.Records(s.ids[i])
-	if err != nil {
-		return e, fmt.Errorf("train: %w", err)
-	}
-	for _, r := range records {
-		if r.Status == experience.OK {
-			e.Tuples = append(e.Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O})
-		}
-	}
-	e.Problem, err = s.bind(i)
-	return e, err
 }

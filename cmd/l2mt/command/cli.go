@@ -11,6 +11,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -25,7 +27,7 @@ const (
 )
 
 // errUsage marks errors of the command line that the parser cannot see.
-var errUsage = errors.New("wrong usage")
+var errUsage = run.ErrUsage
 
 // cli is the command line. Each command is a struct of flags with a Run method.
 type cli struct {
@@ -34,7 +36,9 @@ type cli struct {
 
 	Data       dataCmd       `cmd:"" help:"Look at, convert and prepare datasets."`
 	Problems   problemsCmd   `cmd:"" help:"Make and check multitask problems."`
-	Fit        fitCmd        `cmd:"" help:"Fit multitask models to problems, and compare them."`
+	Fit        fitCmd        `cmd:"" help:"Fit multitask models to labelled tables or to problems, and compare them."`
+	Predict    predictCmd    `cmd:"" help:"Predict the rows of a table with a model that fit has saved."`
+	Show       showCmd       `cmd:"" help:"Show what is in a model that fit has saved."`
 	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
 	Experience experienceCmd `cmd:"" help:"Look after experience."`
 	Train      trainCmd      `cmd:"" help:"Train a network on experience."`
@@ -102,7 +106,6 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("l2mt"),
 		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
 		kong.Writers(stdout, stderr),
-		kong.Configuration(loadTOML),
 		flagVars(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exit(code)) }),
@@ -114,6 +117,8 @@ func flagVars() kong.Vars {
 	return kong.Vars{
 		"models":     strings.Join(multitask.Names(), ", "),
 		"nets":       strings.Join(netNames(), ","),
+		"presets":    strings.Join(model.Presets(), ", "),
+		"bodies":     strings.Join(model.Bodies(), ", "),
 		"readouts":   strings.Join(model.Readouts(), ", "),
 		"estimators": strings.Join(model.Estimators(), ", "),
 		"links":      strings.Join(model.Links(), ", "),
@@ -124,6 +129,9 @@ type exit int
 
 // finish reports how a command ended.
 func (e *env) finish(err error) int {
+	if errors.Is(err, data.ErrOutside) {
+		err = fmt.Errorf("%w (--dataset names another, --allow-outside allows it if you trust the file)", err)
+	}
 	switch {
 	case err == nil:
 		return exitDone

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/experience"
 )
 
@@ -79,7 +79,7 @@ func (c *experienceListCmd) Run(e *env) error {
 	for _, w := range warnings {
 		e.remark("warning: %v", w)
 	}
-	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	t := run.Fields(e.stdout)
 	defer t.Flush()
 	if !e.json {
 		fmt.Fprintln(t, "problem\tsource\tdraw\to\tlambda1\tstatus")
@@ -122,7 +122,7 @@ type experienceMergeCmd struct {
 }
 
 func (c *experienceMergeCmd) Run(e *env) error {
-	return e.derive(c.Out, c.Dirs, func() (*experience.Summary, error) {
+	return e.derive(c.Out, func() (*experience.Summary, error) {
 		return experience.Merge(e, c.Out, c.Dirs...)
 	})
 }
@@ -144,7 +144,7 @@ func (c *experienceRemoveCmd) Validate() error {
 
 func (c *experienceRemoveCmd) Run(e *env) error {
 	drop := selection{c.Problem, c.Source, c.Failed}
-	return e.derive(c.Out, []string{c.Dir}, func() (*experience.Summary, error) {
+	return e.derive(c.Out, func() (*experience.Summary, error) {
 		return experience.Remove(e, c.Out, c.Dir, drop.has)
 	})
 }
@@ -156,23 +156,14 @@ type derived struct {
 	Left    int    `json:"left_out"`
 }
 
-// derive makes a store of others, with their problems.
-func (e *env) derive(out string, dirs []string, makeStore func() (*experience.Summary, error)) error {
-	problems, err := rebased(out, dirs...)
-	if err != nil {
-		return err
-	}
+// derive makes a store of others.
+func (e *env) derive(out string, makeStore func() (*experience.Summary, error)) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
 	s, err := makeStore()
 	if err != nil {
 		return err
-	}
-	for name, f := range problems {
-		if err := f.Save(filepath.Join(out, name)); err != nil {
-			return err
-		}
 	}
 	for _, w := range s.Warnings {
 		e.remark("warning: %v", w)
@@ -225,7 +216,7 @@ func writeStats(w io.Writer, rows []sourceStats) {
 		}
 		return fmt.Sprintf("%.4f", *v)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
 	tuples, failed := 0, 0
 	for _, r := range rows {

@@ -1,16 +1,17 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
-	"gonum.org/v1/gonum/mat"
-
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/infer/compare"
 	"l2mt/model/multitask"
@@ -24,7 +25,7 @@ type problemFlags struct {
 }
 
 func (f *problemFlags) open() ([]*data.ProblemData, error) {
-	problems, err := f.dataFlags.open(f.Problem)
+	problems, err := f.all(f.Problem)
 	if err != nil || f.Name == "" {
 		return problems, err
 	}
@@ -37,19 +38,31 @@ func (f *problemFlags) open() ([]*data.ProblemData, error) {
 }
 
 type fitCmd struct {
-	problemFlags `embed:""`
-	Network      string             `type:"existingdir" help:"Trained network whose head makes the features."`
-	Model        string             `default:"all" help:"A multitask model (${models}), or \"all\" for the table of the paper's ten."`
-	Tune         bool               `help:"Choose the hyperparameters on the validation rows. Implied unless --lambda1 is given."`
-	Lambda1      float64            `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2."`
-	Lambda2      float64            `name:"lambda2" help:"Strength of g(Omega); 0 means the model's default."`
-	Hyper        map[string]float64 `mapsep:"," help:"A model's own hyperparameters, as r=2."`
-	Points       int                `default:"4" help:"Grid points for each hyperparameter beside Lambda1 when tuning."`
-	Workers      int                `help:"Fits at a time; 0 means one per CPU."`
+	Files      []string `arg:"" optional:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups."`
+	tableFlags `embed:""`
+	Problem    string `type:"path" help:"Problem file, instead of tables."`
+	Name       string `help:"Name of one problem of the file; by default all are taken."`
+	dataFlags  `embed:""`
+	Network    string             `type:"existingdir" help:"Trained network whose head makes the features."`
+	Model      string             `help:"A multitask model (${models}), or \"all\" for the table of the paper's ten. Of tables also \"pooled\", one model for all tasks, \"best\" of all by cross-validation, or \"l2mt\", the default there."`
+	Tune       bool               `help:"Choose the hyperparameters on the validation rows. Implied unless --lambda1 is given."`
+	Lambda1    float64            `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2."`
+	Lambda2    float64            `name:"lambda2" help:"Strength of g(Omega); 0 means the model's default."`
+	Hyper      map[string]float64 `mapsep:"," help:"A model's own hyperparameters, as r=2."`
+	Points     int                `default:"4" help:"Grid points for each hyperparameter beside Lambda1 when tuning."`
+	Workers    int                `help:"Fits at a time; 0 means one per CPU."`
 }
 
 func (c *fitCmd) Validate() error {
+	if len(c.Files) > 0 {
+		return c.validateTables()
+	}
+	c.Model = cmp.Or(c.Model, "all")
 	switch {
+	case c.Problem == "":
+		return fmt.Errorf("give tables to fit, or --problem=STRING")
+	case c.tableFlags.given():
+		return fmt.Errorf("--problem says itself what its tasks are and what splits they have; flags of tables need tables")
 	case c.Lambda1 != 0 && c.Tune:
 		return fmt.Errorf("--lambda1 and --tune exclude each other: give the hyperparameters or have them chosen")
 	case c.Model == "all" && c.Lambda1 != 0:
@@ -63,7 +76,11 @@ func (c *fitCmd) Validate() error {
 }
 
 func (c *fitCmd) Run(e *env) error {
-	problems, err := c.open()
+	if len(c.Files) > 0 {
+		return c.fitTables(e)
+	}
+	file := problemFlags{Problem: c.Problem, Name: c.Name, dataFlags: c.dataFlags}
+	problems, err := file.open()
 	if err != nil {
 		return err
 	}
@@ -71,7 +88,7 @@ func (c *fitCmd) Run(e *env) error {
 		return err
 	}
 	if c.Network != "" {
-		network, err := loadNetwork(c.Network)
+		network, err := run.LoadNetwork(c.Network)
 		if err != nil {
 			return err
 		}
@@ -112,7 +129,7 @@ func (c *fitCmd) compare(e *env, problems []*data.ProblemData) error {
 	if err != nil {
 		return err
 	}
-	return e.print(table, func(w io.Writer) { writeTable(w, table) })
+	return e.print(table, func(w io.Writer) { run.WriteTable(w, table) })
 }
 
 func (c *fitCmd) solveAll(e *env, m multitask.Model, problems []*data.ProblemData) (fits []problemFit, err error) {
@@ -133,7 +150,7 @@ func (c *fitCmd) solveAll(e *env, m multitask.Model, problems []*data.ProblemDat
 // solve fits a model to a problem, beside single-task learning.
 func (c *fitCmd) solve(e *env, m multitask.Model, p *data.ProblemData) (f problemFit, err error) {
 	o := multitask.TuneOptions{Workers: c.Workers, Points: c.Points}
-	if o.STL, err = multitask.Tune(e, mustModel(compare.STL), p, o); err != nil {
+	if o.STL, err = multitask.Tune(e, run.MustModel(compare.STL), p, o); err != nil {
 		return f, err
 	}
 	tuned, err := c.fit(e, m, p, o)
@@ -141,14 +158,6 @@ func (c *fitCmd) solve(e *env, m multitask.Model, p *data.ProblemData) (f proble
 		return f, err
 	}
 	return newProblemFit(m, p, tuned, o.STL), nil
-}
-
-func mustModel(name string) multitask.Model {
-	m, err := multitask.Lookup(name)
-	if err != nil {
-		panic(err) // the names in this program are registered
-	}
-	return m
 }
 
 // fit fits one model with the hyperparameters given, or tunes them.
@@ -194,7 +203,7 @@ func newProblemFit(m multitask.Model, p *data.ProblemData, t, stl *multitask.Tun
 	f := problemFit{
 		Problem: p.Name, Model: m.Info().Name, Title: m.Info().Title, Params: t.Params, Status: t.Result.Status,
 		Objective: t.Result.Objective, Gap: t.Result.Gap, Iterations: t.Result.Iterations, Trace: t.Result.Trace,
-		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: correlation(t.Omega), Omega: compare.Entries(t.Omega),
+		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: run.Correlation(t.Omega), Omega: compare.Entries(t.Omega),
 		Seconds: t.Seconds, kind: p.Kind(),
 	}
 	if !math.IsNaN(t.Relative) {
@@ -208,15 +217,15 @@ func newProblemFit(m multitask.Model, p *data.ProblemData, t, stl *multitask.Tun
 
 func (f problemFit) write(w io.Writer) {
 	fmt.Fprintf(w, "%s on %s: %s after %d iterations, gap %.2g, %.3g s\n", f.Title, f.Problem, f.Status, f.Iterations, f.Gap, f.Seconds)
-	hyper := []string{"lambda1 = " + number(f.Params.Lambda1)}
+	hyper := []string{"lambda1 = " + run.Number(f.Params.Lambda1)}
 	if f.Params.Lambda2 != 0 {
-		hyper = append(hyper, "lambda2 = "+number(f.Params.Lambda2))
+		hyper = append(hyper, "lambda2 = "+run.Number(f.Params.Lambda2))
 	}
-	for _, name := range sortedKeys(f.Params.Hyper) {
-		hyper = append(hyper, name+" = "+number(f.Params.Hyper[name]))
+	for _, name := range slices.Sorted(maps.Keys(f.Params.Hyper)) {
+		hyper = append(hyper, name+" = "+run.Number(f.Params.Hyper[name]))
 	}
 	fmt.Fprintf(w, "%s\nobjective %s\n\n", strings.Join(hyper, ", "), trace(f.Trace))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	what := "error"
 	if f.kind == data.Regression {
 		what = "nMSE"
@@ -231,7 +240,7 @@ func (f problemFit) write(w io.Writer) {
 		fmt.Fprintf(w, "relative error %.4f\n", *f.Relative)
 	}
 	fmt.Fprintln(w, "\ntask correlations")
-	writeMatrix(w, f.Correlation, f.Tasks)
+	run.WriteMatrix(w, f.Correlation, f.Tasks)
 	fmt.Fprintln(w)
 }
 
@@ -248,34 +257,4 @@ func trace(values []float64) string {
 		}
 	}
 	return strings.Join(parts, " ")
-}
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
-
-// correlation is a covariance scaled to a diagonal of ones; tasks without
-// variance correlate with nothing.
-func correlation(omega *mat.SymDense) [][]float64 {
-	c := compare.Entries(omega)
-	for i := range c {
-		for j := range c {
-			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); i == j {
-				c[i][j] = 1
-			} else if scale > 0 {
-				c[i][j] /= scale
-			}
-		}
-	}
-	return c
-}
-
-// writeMatrix prints a matrix with the name of the task behind every row.
-func writeMatrix(w io.Writer, rows [][]float64, tasks []string) {
-	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
-	for i, row := range rows {
-		for _, v := range row {
-			fmt.Fprintf(t, "%.3f\t", v)
-		}
-		fmt.Fprintf(t, "  %s\n", tasks[i])
-	}
-	t.Flush()
 }

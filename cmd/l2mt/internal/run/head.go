@@ -1,0 +1,68 @@
+package run
+
+// A head is fully connected layers in front of the network. Every command that
+// is given one, or a network that has one, works on the features that it makes.
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"l2mt/data/experience"
+	"l2mt/layers"
+	"l2mt/model"
+	"l2mt/train"
+)
+
+// randomHead begins the name of a head that is drawn and not read: then the
+// widths of its layers follow, from the features on, as random:64-32-16. It is
+// always the same one.
+const (
+	randomHead     = "random:"
+	randomHeadSeed = 1
+)
+
+// widest bounds the layers of a random head.
+const widest = 100_000
+
+// OpenHead reads a head, or draws a random one. It is nil for no name.
+func OpenHead(name string) (layers.Head, error) {
+	text, random := strings.CutPrefix(name, randomHead)
+	switch {
+	case name == "":
+		return nil, nil
+	case !random:
+		return model.ReadHead(name)
+	}
+	var widths []int
+	for _, w := range strings.Split(text, "-") {
+		n, err := strconv.Atoi(w)
+		if err != nil || n < 1 || n > widest {
+			break
+		}
+		widths = append(widths, n)
+	}
+	if len(widths) < 2 || len(widths) != strings.Count(text, "-")+1 {
+		return nil, fmt.Errorf("%w: --head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", ErrUsage, name, randomHead, widest)
+	}
+	return layers.RandomHead(randomHeadSeed, widths...), nil
+}
+
+// HeadName is a head's name in files, where paths of a machine mean nothing.
+func HeadName(name string) string {
+	if strings.HasPrefix(name, randomHead) {
+		return name
+	}
+	return filepath.Base(name)
+}
+
+// Through lets the features of problems go through the head of a name, if there
+// is one.
+func Through(p *experience.Problems, name string) (*experience.Problems, error) {
+	head, err := OpenHead(name)
+	if head == nil || err != nil {
+		return p, err
+	}
+	return p.Through(train.Through(head, HeadName(name))), nil
+}
