@@ -294,7 +294,7 @@ func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
 		if err != nil {
 			return nil, err
 		}
-		found, err := e.Omega()
+		found, err := e.Omega(1)
 		if err != nil {
 			return nil, err
 		}

@@ -115,7 +115,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, without := fitted(t, n, p, solve.FitOptions{Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Without: true, Tune: o.Tune})
-	found, err := n.Omega(p)
+	found, err := n.Omega(p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

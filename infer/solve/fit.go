@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -18,7 +19,7 @@ const (
 	Steps = 20
 	// Rows is n_0, the number of held-out rows that the word of a network is worth
 	// by default.
-	Rows = 50
+	Rows = 30
 )
 
 // FitOptions control Fit. The zero value means the defaults.
@@ -77,7 +78,11 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		}
 	}
 	f := &Fitted{}
-	if f.Prior, err = e.prior(o.Without); err != nil {
+	scale := 1.0
+	if o.Without {
+		scale = math.Inf(1)
+	}
+	if f.Prior, err = e.Omega(scale); err != nil {
 		return nil, err
 	}
 	steps := max(cmp.Or(o.Steps, Steps), 0)
@@ -92,15 +97,6 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	f.Estimated = e.network.RelativeError(e.estimate.Value(f.Omega))
 	f.Seconds = time.Since(begin).Seconds()
 	return f, nil
-}
-
-// prior is what the network says, or I/m.
-func (e *Embedding) prior(without bool) (*Found, error) {
-	if !without {
-		return e.Omega()
-	}
-	m := e.estimate.Tasks
-	return e.solve(mat.NewSymDense(m, nil), 1)
 }
 
 // Score returns what a fit predicts for rows of one of its tasks: the targets

@@ -101,7 +101,7 @@ func TestStepIsTheMinimum(t *testing.T) {
 // steps there is single-task learning.
 func TestPriorAtBothEnds(t *testing.T) {
 	p, n := made(1, "p", data.Classification, 4), random(t, 1, nil)
-	if f := fit(t, n, p, FitOptions{Rows: 1e12}); !mat.EqualApprox(f.Omega, f.Prior.Omega, 1e-6) {
+	if f := fit(t, n, p, FitOptions{Rows: 1e20}); !mat.EqualApprox(f.Omega, f.Prior.Omega, 1e-6) {
 		t.Errorf("Omega is\n%v\nthe network says\n%v", mat.Formatted(f.Omega), mat.Formatted(f.Prior.Omega))
 	}
 	f := fit(t, n, p, FitOptions{Without: true, Steps: -1})

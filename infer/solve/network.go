@@ -111,12 +111,12 @@ func checkFeatures(p *data.ProblemData) error {
 
 // Omega finds the covariance that the network thinks best for a problem, from
 // the training rows alone. It is Embed with Embedding.Omega.
-func (n *Network) Omega(p *data.ProblemData) (*Found, error) {
+func (n *Network) Omega(p *data.ProblemData, scale float64) (*Found, error) {
 	e, err := n.Embed(p)
 	if err != nil {
 		return nil, err
 	}
-	return e.Omega()
+	return e.Omega(scale)
 }
 
 // Found is a covariance with what the network says about it.
@@ -130,17 +130,26 @@ type Found struct {
 	Seconds float64
 }
 
-// Omega finds the covariance with the least estimated error: the paper's
-// inference.
-func (e *Embedding) Omega() (*Found, error) {
+// Omega finds the covariance with the least estimated error. Scale, which must
+// be positive, multiplies rho, which decides how much the tasks share: 1 is
+// what the network says. Where rho is positive, more brings Omega closer to
+// I/m, and infinity always means I/m.
+func (e *Embedding) Omega(scale float64) (*Found, error) {
+	if !(scale > 0) {
+		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
+	}
 	direction, m := e.network.Direction(), e.estimate.Tasks
-	phi := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := i; j < m; j++ {
-			phi.SetSym(i, j, direction*(e.estimate.Phi[i*m+j]+e.estimate.Phi[j*m+i])/2)
+	phi, rho := mat.NewSymDense(m, nil), direction*e.estimate.C*scale
+	if math.IsInf(scale, 1) { // Phi has no say
+		rho = 1
+	} else {
+		for i := range m {
+			for j := i; j < m; j++ {
+				phi.SetSym(i, j, direction*(e.estimate.Phi[i*m+j]+e.estimate.Phi[j*m+i])/2)
+			}
 		}
 	}
-	return e.solve(phi, direction*e.estimate.C)
+	return e.solve(phi, rho)
 }
 
 // solve minimises rho tr(Omega^2) + <Phi, Omega>.

@@ -64,7 +64,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
 					e := embed(t, n, p)
-					found, err := e.Omega()
+					found, err := e.Omega(1)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -139,7 +139,7 @@ func TestOrderOfTasksDoesNotMatter(t *testing.T) {
 
 func omegaOf(t *testing.T, n *Network, p *data.ProblemData) *mat.SymDense {
 	t.Helper()
-	found, err := n.Omega(p)
+	found, err := n.Omega(p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,6 +168,38 @@ func TestFlippedLabelsFlipCorrelations(t *testing.T) {
 					t.Fatalf("seed %d, signs %v: entry (%d, %d) is %v, want %v", seed, sign, i, j, got, want)
 				}
 			}
+		}
+	}
+}
+
+// More of rho shares less, down to nothing.
+func TestScaleLeadsToSingleTaskLearning(t *testing.T) {
+	e := embed(t, random(t, 1, positiveRho), made(1, "p", data.Classification, 4))
+	one, err := e.Omega(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := math.Inf(1)
+	for _, scale := range []float64{0.5, 1, 2, 8, 1e6, math.Inf(1)} {
+		found, err := e.Omega(scale)
+		if err != nil {
+			t.Fatal(err)
+		}
+		norm := mat.Norm(found.Omega, 2)
+		if found.Rho <= 0 || norm > last+1e-12 {
+			t.Errorf("scale %v: rho %v, and Omega has norm %v after %v", scale, found.Rho, norm, last)
+		}
+		if want := scale * one.Rho; !math.IsInf(scale, 1) && math.Abs(found.Rho-want) > 1e-12*want {
+			t.Errorf("scale %v: rho %v, want %v", scale, found.Rho, want)
+		}
+		last = norm
+	}
+	if math.Abs(last-0.5) > 1e-12 { // of I/4
+		t.Errorf("at last Omega has norm %v, want 0.5", last)
+	}
+	for _, scale := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
+		if _, err := e.Omega(scale); !errors.Is(err, infer.ErrInvalid) {
+			t.Errorf("scale %v: %v, want ErrInvalid", scale, err)
 		}
 	}
 }
@@ -221,7 +253,7 @@ func TestProblemsThatANetworkRefuses(t *testing.T) {
 	}
 	p = made(1, "p", data.Classification, 2)
 	p.Tasks[1].TrainSet.X.Row(3).Value[2] = float32(math.NaN())
-	if found, err := n.Omega(p); err == nil {
+	if found, err := n.Omega(p, 1); err == nil {
 		t.Errorf("NaN in the features is taken, Omega is\n%v", mat.Formatted(found.Omega))
 	}
 }
@@ -238,7 +270,7 @@ func TestNetworkIsShared(t *testing.T) {
 	done := make(chan error)
 	for i, p := range problems {
 		go func() {
-			found, err := n.Omega(p)
+			found, err := n.Omega(p, 1)
 			if err == nil && !mat.Equal(found.Omega, want[i]) {
 				err = fmt.Errorf("problem %d: another Omega than alone", i)
 			}
@@ -277,7 +309,7 @@ func BenchmarkInference(b *testing.B) {
 	n := defaultNetwork(b)
 	p := sparse(b, 6, 590, 1000, 0.0235)
 	for b.Loop() {
-		if _, err := n.Omega(p); err != nil {
+		if _, err := n.Omega(p, 1); err != nil {
 			b.Fatal(err)
 		}
 	}

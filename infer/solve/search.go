@@ -33,13 +33,14 @@ const (
 
 // search minimises prior and evidence over the covariances of trace 1,
 //
-//	soft(Omega) + n_0/n m/2 ||Omega - Omega_0||^2,
+//	soft(Omega) + w m/2 ||Omega - Omega_0||^2,  w = sqrt(n_0/n),
 //
-// n being the number of rows held out, by steps from Omega_0. The second term is
+// n being the number of rows held out, whose noise falls with its root, by steps
+// from Omega_0. The second term is
 // f of a network, up to a constant and a factor, where f has its minimum Omega_0
 // inside of the covariances. A step minimises
 //
-//	<slope, Omega> + n_0/n m/2 ||Omega - Omega_0||^2 + 1/(2 t) ||Omega - Omega_k||^2,
+//	<slope, Omega> + w m/2 ||Omega - Omega_0||^2 + 1/(2 t) ||Omega - Omega_k||^2,
 //
 // which is the problem that a network poses too, so the same closed form solves
 // it. After a step that does not lower the objective, which is not taken, t is
@@ -53,7 +54,7 @@ type search struct {
 	report   progress.Reporter
 
 	prior *mat.SymDense // Omega_0
-	pull  float64       // n_0/n m
+	pull  float64       // w m
 }
 
 // run fills in what comes of a prior.
@@ -63,7 +64,7 @@ func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
 		return err
 	}
 	s.report.Advance(1, "")
-	s.pull = s.rows / float64(f.STL.HeldOut.Rows) * float64(len(s.problem.Tasks))
+	s.pull = math.Sqrt(s.rows/float64(f.STL.HeldOut.Rows)) * float64(len(s.problem.Tasks))
 	if f.Start, err = s.fit(ctx, s.prior, s.tune); err != nil {
 		return err
 	}
