@@ -29,6 +29,9 @@ const (
 	// Scaled divides it by the standard deviation of v(o) over all training
 	// tuples, so that shrinking both sides gains nothing.
 	Scaled Objective = "scaled"
+	// Slopes adds to Scaled how far the slope of f is from that of v(o) at the
+	// tuples that have one: m(m+1)/2 numbers a tuple instead of one.
+	Slopes Objective = "slopes"
 )
 
 // Config holds every choice about a network. The zero value is not valid:
@@ -85,7 +88,17 @@ var presets = map[string]Config{
 		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
 		Objective: Scaled, Lambda: 1e-4, DType: layers.Float32,
 	},
+	// One network for problems of any features.
+	"pairwise": {
+		Body: "pairwise", Layers: 1, Hidden: 16, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
+		Readout: "signed", Estimator: "pairs", Link: "tanh",
+		Objective: Slopes, Lambda: 1e-4, DType: layers.Float64,
+	},
 }
+
+// FeatureFree says that networks like this serve problems of any number of
+// features.
+func (c Config) FeatureFree() bool { return bodies.get(c.Body).FeatureFree }
 
 // Preset returns the configuration of that name, "default" or "paper", for
 // data of the given number of features.
@@ -117,7 +130,7 @@ func (c Config) Validate() error {
 			faults = append(faults, choice(field, v, names))
 		}
 	}
-	if !bodies.get(c.Body).FeatureFree {
+	if !c.FeatureFree() {
 		positive("features", c.Features)
 	}
 	if c.Head != "" && !strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
@@ -135,7 +148,7 @@ func (c Config) Validate() error {
 	among("readout", c.Readout, Readouts())
 	among("estimator", c.Estimator, Estimators())
 	among("link", c.Link, Links())
-	among("objective", string(c.Objective), texts([]Objective{Paper, Scaled}))
+	among("objective", string(c.Objective), texts([]Objective{Paper, Scaled, Slopes}))
 	among("dtype", string(c.DType), texts([]layers.DType{layers.Float32, layers.Float64}))
 	if body, estimator := bodies.get(c.Body).Per, estimators.get(c.Estimator).Per; body != estimator {
 		faults = append(faults, fmt.Errorf("model: %w: the body %q makes a row for every %s, but the estimator %q takes one for every %s; they must agree", ErrConfig, c.Body, body, c.Estimator, estimator))

@@ -11,6 +11,8 @@ import (
 //
 //	mean over tuples of |f(E, Omega) - v(o)| [/ sd of v(o)] + lambda sum_i ||L_i||^2,
 //
+// [the first term with reach ||Phi + 2 c Omega - v'(o) S|| added, over covariances of
+// one trace, where the slope S of o is known,]
 // and its gradient, for the tuples of one problem at a time: one tuple, as in
 // the paper, or several that share the embedding. It is built once, for the
 // largest problem, and used by one goroutine.
@@ -18,6 +20,7 @@ type TrainingGraph struct {
 	*network
 	graph  *layers.Graph
 	weight []float64
+	slopes []float64 // of Step, kept to avoid garbage; nil unless the objective is Slopes
 
 	loss, residual, spread, fs, vs *layers.Capture
 	gradient                       Params         // its values are those of the captures
@@ -67,8 +70,11 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	residual := layers.Sum(layers.Hadamard(g.Input("weight", size.Tuples), distance)) // scalar
 	spread := deviation(t.link(g.Input("outcomes", outcomes)))                        // scalar
 	fit := residual
-	if c.Objective == Scaled {
-		fit = layers.Div(residual, spread)
+	if c.Objective == Slopes {
+		fit = layers.Add(residual, t.steepness(g, size))
+	}
+	if c.Objective != Paper {
+		fit = layers.Div(fit, spread)
 	}
 	loss := fit
 	if penalty := t.penalty(g); penalty != nil {
@@ -89,6 +95,54 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 		s := c.Specs()[i]
 		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: g.Capture(gradient).Value})
 	}
+}
+
+// reach is how far the objective Slopes looks along a slope: steps in Omega of that
+// length count as much as differences of v(o) do.
+const reach = 0.3
+
+// steepness is the mean over the tuples with slopes of
+//
+//	reach ||Phi + 2 c Omega - v'(o) S||, less its trace.
+func (t *TrainingGraph) steepness(g *layers.Graph, size Capacity) *layers.Node {
+	pairs := size.Tasks * size.Tasks
+	t.slopes = make([]float64, size.Tuples*pairs)
+	const h = 1e-3
+	o := g.Input("o of slopes", size.Tuples)
+	steep := layers.Div(layers.Sub(t.link(layers.Add(o, g.Constant(h))), t.link(o)), g.Constant(h)) // tuples: v'(o)
+	follow := layers.ScaleRows(g.Input("slope", size.Tuples, pairs), steep)                         // tuples x tasks^2
+	of := layers.AddRow(layers.Scale(layers.Add(t.c, t.c), t.omegas), layers.Flat(t.phi))           // tuples x tasks^2
+	off := layers.Traceless(layers.Sub(of, follow), g.Input("tasks", 2))                            // tuples x tasks^2
+	length := layers.Sqrt(layers.Add(layers.RowInner(off, off), g.Constant(1e-12)))                 // tuples x 1
+	return layers.Sum(layers.Hadamard(g.Input("weight of slopes", size.Tuples, 1), length))
+}
+
+// putSlopes sets the inputs of steepness. Unused places weigh nothing.
+func (t *TrainingGraph) putSlopes(p *Payload, tuples []Tuple) error {
+	weight, known, m := make([]float64, len(tuples)), 0.0, p.Tasks()
+	clear(t.slopes)
+	for q, tuple := range tuples {
+		if tuple.Slope == nil {
+			continue
+		}
+		if len(tuple.Slope) != m*m {
+			return fmt.Errorf("model: tuple %d: %w: the slope has %d entries, but the problem %d tasks", q, ErrMismatch, len(tuple.Slope), m)
+		}
+		for i := range m {
+			copy(t.slopes[(q*t.size.Tasks+i)*t.size.Tasks:], tuple.Slope[i*m:][:m])
+		}
+		weight[q] = reach
+		known++
+	}
+	for q := range weight {
+		weight[q] /= max(1, known)
+	}
+	for name, value := range map[string][]float64{"slope": t.slopes, "weight of slopes": weight, "o of slopes": t.o, "tasks": {float64(m)}} {
+		if err := t.graph.Set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkHead checks a configuration and the layers of its head in a graph.
@@ -128,6 +182,11 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	}
 	if err := t.graph.Set("weight", t.weight); err != nil {
 		return Step{}, err
+	}
+	if t.slopes != nil {
+		if err := t.putSlopes(p, tuples); err != nil {
+			return Step{}, err
+		}
 	}
 	if err := t.graph.Run(); err != nil {
 		return Step{}, fmt.Errorf("model: training step: %w", err)

@@ -89,7 +89,7 @@ func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 		{"--estimator=crystal-ball", `estimator is "crystal-ball"; it must be one of ` + strings.Join(model.Estimators(), ", ")},
 		{"--readout=loud", `readout is "loud"; it must be one of mean, signed`},
 		{"--link=chain", `link is "chain"; it must be one of log, tanh`},
-		{"--preset=modern", `preset is "modern"; it must be one of default, paper`},
+		{"--preset=modern", `preset is "modern"; it must be one of default, pairwise, paper`},
 		{"--objective=win", `objective is "win"; it must be one of paper, scaled`},
 		{"--norm=big", `norm is "big"`},
 		{"--dtype=float16", `dtype is "float16"; it must be one of float32, float64`},
