@@ -286,7 +286,7 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"not JSON", "{\n \"schema\": 1,\n oops}", "line 3, column 2"},
 		{"wrong type", "{\"schema\": 1,\n \"problems\": 7}", "line 2"},
 		{"no schema", `{"problems": []}`, `"schema" is missing`},
-		{"newer schema", `{"schema": 2}`, "schema 2; this version reads 1"},
+		{"newer schema", `{"schema": 2}`, "schema 2; this program reads schema 1"},
 		{"unknown field", `{"schema": 1, "poblems": []}`, "poblems"},
 		{"text after the end", file(`{"name": "p", "tasks": [`+task+`]}`) + "{}", "line 1, column 1"},
 		{"no problems", file(""), `"problems" is empty`},

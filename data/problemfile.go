@@ -26,21 +26,9 @@ func LoadProblems(path string) (*ProblemFile, error) {
 
 // ParseProblems is LoadProblems of a file's content.
 func ParseProblems(raw []byte) (*ProblemFile, error) {
-	var version struct{ Schema *int }
-	if err := json.Unmarshal(raw, &version); err != nil {
-		return nil, placed(raw, err)
-	}
-	switch {
-	case version.Schema == nil:
-		return nil, fmt.Errorf("%w: the field \"schema\" is missing; this version writes %d", ErrFormat, ProblemSchema)
-	case *version.Schema != ProblemSchema:
-		return nil, fmt.Errorf("%w: schema %d; this version reads %d", ErrFormat, *version.Schema, ProblemSchema)
-	}
 	f := new(ProblemFile)
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(f); err != nil {
-		return nil, placed(raw, err)
+	if err := files.DecodeSchema(raw, ProblemSchema, f); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	if faults := f.faults(); len(faults) > maxFaults {
 		return nil, fmt.Errorf("%w\nthere are more faults than these %d", errors.Join(faults[:maxFaults]...), maxFaults)
@@ -48,26 +36,6 @@ func ParseProblems(raw []byte) (*ProblemFile, error) {
 		return nil, errors.Join(faults...)
 	}
 	return f, nil
-}
-
-// placed adds the line and column to an error of package json.
-func placed(raw []byte, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	offset := int64(-1)
-	switch {
-	case errors.As(err, &syntax):
-		offset = syntax.Offset
-	case errors.As(err, &kind):
-		offset = kind.Offset
-	}
-	if offset < 0 || offset > int64(len(raw)) {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	before := raw[:offset]
-	line := 1 + bytes.Count(before, []byte("\n"))
-	column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
-	return fmt.Errorf("%w: line %d, column %d: %w", ErrFormat, line, column, err)
 }
 
 // Save writes the file whole or not at all. The same problems give the same

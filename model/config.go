@@ -3,11 +3,10 @@ package model
 import (
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"l2mt/layers"
+	"l2mt/model/settings"
 )
 
 // Errors that callers tell apart; they come wrapped with the field, tensor or file.
@@ -35,43 +34,39 @@ const (
 )
 
 // Config holds every choice about a network. The zero value is not valid:
-// start from a preset.
+// start from a preset. Package settings reads the tags.
 type Config struct {
 	// Features is d, the number of columns of X. A body that is free of the
 	// features does not look at it.
-	Features int `json:"features"`
+	Features int `json:"features" min:"0"`
 	// Head has the widths of the fully connected layers in front of the network,
 	// as "1280-1000"; the last is Features. It is empty where there are none.
 	Head string `json:"head,omitempty"`
-	// Body names what turns a problem into embeddings.
-	Body string `json:"body"`
-	// Layers is s, the number of hidden layers; with 1 the label graph is not used.
-	Layers int `json:"layers"`
-	// Hidden is h, the width of the layers and of the embeddings.
-	Hidden int `json:"hidden"`
-	// Free gives each of the layers 2..s a matrix and a bias of its own; the
-	// zero value ties them, as the paper does.
-	Free bool `json:"free"`
-	// Activation is the nonlinearity of the layers; the paper's is relu.
-	Activation layers.Activation `json:"activation"`
-	// Neighbours is k of the label graph. Smaller tasks use all their rows.
-	Neighbours int `json:"k"`
-	// Norm scales the aggregation over the label graph.
-	Norm layers.Norm `json:"norm"`
-	// Readout names how the rows of a task become its embedding.
-	Readout string `json:"readout"`
-	// Unit scales the embeddings to length 1; the zero value does not.
-	Unit bool `json:"unit"`
-	// Estimator names what turns embeddings into Phi and c.
-	Estimator string `json:"estimator"`
-	// Link names v.
-	Link string `json:"link"`
-	// Objective is what training minimises.
-	Objective Objective `json:"objective"`
-	// Lambda weighs the squares of the layers' matrices; 0 leaves them free.
-	Lambda float64 `json:"lambda"`
-	// DType is the precision of the computation.
-	DType layers.DType `json:"dtype"`
+
+	Body       string            `json:"body" help:"What turns a problem into embeddings of its tasks."`
+	Layers     int               `json:"layers" min:"1" max:"100" help:"Hidden layers s; with 1 the label graph is not used."`
+	Hidden     int               `json:"hidden" min:"1" help:"Width h of the layers and of the embeddings."`
+	Free       bool              `json:"free" help:"Give each layer from the second on a matrix and a bias of its own; the paper ties them."`
+	Activation layers.Activation `json:"activation" help:"Nonlinearity of the layers; the paper's is relu."`
+	// Neighbours is k. Smaller tasks use all their rows.
+	Neighbours int          `json:"k" min:"1" help:"Neighbours k of the label graph."`
+	Norm       layers.Norm  `json:"norm" help:"Scaling of the label graph: none, or size (divided by the rows of the task)."`
+	Readout    string       `json:"readout" help:"How the rows of a task become its embedding."`
+	Unit       bool         `json:"unit" help:"Scale embeddings to length one."`
+	Estimator  string       `json:"estimator" help:"What turns embeddings into Phi and c."`
+	Link       string       `json:"link" help:"Function v of the relative error that is estimated."`
+	Objective  Objective    `json:"objective" help:"What training minimises: paper, or scaled (divided by the spread of v), or slopes (scaled, with slopes of the experience)."`
+	Lambda     float64      `json:"lambda" min:"0" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
+	DType      layers.DType `json:"dtype" help:"Precision of the computation."`
+}
+
+// Settings is the table of the configuration, section "model".
+func (c *Config) Settings() settings.Table {
+	return settings.Of("model", c, map[string][]string{
+		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
+		"activation": texts(layers.Activations()), "norm": texts(layers.Norms()),
+		"objective": texts([]Objective{Paper, Scaled, Slopes}), "dtype": texts([]layers.DType{layers.Float32, layers.Float64}),
+	})
 }
 
 // presets are the configurations with a name. Features is left to the caller.
@@ -105,7 +100,7 @@ func (c Config) FeatureFree() bool { return bodies.get(c.Body).FeatureFree }
 func Preset(name string, features int) (Config, error) {
 	c, ok := presets[name]
 	if !ok {
-		return Config{}, choice("preset", name, Presets())
+		return Config{}, fmt.Errorf("model: %w: preset is %q; it must be one of %s", ErrConfig, name, strings.Join(Presets(), ", "))
 	}
 	c.Features = features
 	return c, nil
@@ -114,47 +109,22 @@ func Preset(name string, features int) (Config, error) {
 // Presets lists the names of the presets.
 func Presets() []string { return sortedKeys(presets) }
 
-// maxLayers keeps a damaged configuration from building a graph without end.
-const maxLayers = 100
-
 // Validate checks every field and reports all faults.
 func (c Config) Validate() error {
-	var faults []error
-	positive := func(field string, v int) {
-		if v < 1 {
-			faults = append(faults, fmt.Errorf("model: %w: %s is %d; it must be at least 1", ErrConfig, field, v))
-		}
-	}
-	among := func(field, v string, names []string) {
-		if !slices.Contains(names, v) {
-			faults = append(faults, choice(field, v, names))
-		}
-	}
-	if !c.FeatureFree() {
-		positive("features", c.Features)
+	faults := c.Settings().Faults()
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	body, estimator := bodies.get(c.Body), estimators.get(c.Estimator)
+	if c.Features == 0 && !c.FeatureFree() {
+		fault("model.features is 0; the body %q needs at least 1", c.Body)
 	}
 	if c.Head != "" && !strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {
-		faults = append(faults, fmt.Errorf("model: %w: head is %q, but features %d; a head makes as many features as the network takes", ErrConfig, c.Head, c.Features))
+		fault("model.head is %q, but model.features %d; a head makes as many features as the network takes", c.Head, c.Features)
 	}
-	positive("layers", c.Layers)
-	if c.Layers > maxLayers {
-		faults = append(faults, fmt.Errorf("model: %w: layers is %d; it must be at most %d", ErrConfig, c.Layers, maxLayers))
+	if body.Per != estimator.Per {
+		fault("the body %q makes a row for every %s, but the estimator %q takes one for every %s; they must agree", c.Body, body.Per, c.Estimator, estimator.Per)
 	}
-	positive("hidden", c.Hidden)
-	positive("k", c.Neighbours)
-	among("activation", string(c.Activation), texts(layers.Activations()))
-	among("norm", string(c.Norm), texts([]layers.Norm{layers.NormNone, layers.NormSize}))
-	among("body", c.Body, Bodies())
-	among("readout", c.Readout, Readouts())
-	among("estimator", c.Estimator, Estimators())
-	among("link", c.Link, Links())
-	among("objective", string(c.Objective), texts([]Objective{Paper, Scaled, Slopes}))
-	among("dtype", string(c.DType), texts([]layers.DType{layers.Float32, layers.Float64}))
-	if body, estimator := bodies.get(c.Body).Per, estimators.get(c.Estimator).Per; body != estimator {
-		faults = append(faults, fmt.Errorf("model: %w: the body %q makes a row for every %s, but the estimator %q takes one for every %s; they must agree", ErrConfig, c.Body, body, c.Estimator, estimator))
-	}
-	if c.Lambda < 0 || math.IsNaN(c.Lambda) || math.IsInf(c.Lambda, 0) {
-		faults = append(faults, fmt.Errorf("model: %w: lambda is %v; it must be finite and not negative", ErrConfig, c.Lambda))
+	for i, err := range faults {
+		faults[i] = fmt.Errorf("model: %w: %w", ErrConfig, err)
 	}
 	return errors.Join(faults...)
 }
@@ -162,11 +132,6 @@ func (c Config) Validate() error {
 // missing names the pieces that somebody has to register.
 func (c Config) missing() error {
 	return errors.Join(bodies.missing(c.Body), readouts.missing(c.Readout), estimators.missing(c.Estimator), links.missing(c.Link))
-}
-
-// choice is the error of a name that is not among the valid ones.
-func choice(field, name string, valid []string) error {
-	return fmt.Errorf("model: %w: %s is %q; it must be one of %s", ErrConfig, field, name, strings.Join(valid, ", "))
 }
 
 func texts[S ~string](names []S) []string {

@@ -70,13 +70,13 @@ func newNetwork(g *layers.Graph, config Config, size Capacity, head layers.Head)
 	for _, s := range body.Statistics {
 		statistics[s.Name] = g.Input(statisticName(s), s.Per.rows(size.Tasks), s.Cols)
 	}
-	n.e = body.Build(BodyInputs{config, n.params, statistics, n.slot, n.features(g)})   // tasks, or pairs of them, x h
-	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
-	n.omegas = g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)     // tuples x tasks^2
-	linear := layers.Inner(n.phi, n.omegas)                             // tuples
-	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples)) // tuples
-	n.f = layers.Add(linear, quadratic)                                 // tuples
-	n.v = n.link(g.Input("o", size.Tuples))                             // tuples
+	n.e = body.Build(BodyInputs{config, n.params, statistics, n.slot, n.features(g)}) // tasks, or pairs of them, x h
+	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                // tasks x tasks, scalar
+	n.omegas = g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)                   // tuples x tasks^2
+	linear := layers.Inner(n.phi, n.omegas)                                           // tuples
+	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples))               // tuples
+	n.f = layers.Add(linear, quadratic)                                               // tuples
+	n.v = n.link(g.Input("o", size.Tuples))                                           // tuples
 	return n
 }
 

@@ -248,7 +248,7 @@ func TestHeadsThatDoNotFitAreRefused(t *testing.T) {
 			_, err := n.Features(p)
 			return err
 		}(), model.ErrMismatch, "its features are prepared (unit)"},
-		"widths that end elsewhere": {func() error { c := n.Config; c.Head = "5-4"; return c.Validate() }(), model.ErrConfig, `head is "5-4", but features 3`},
+		"widths that end elsewhere": {func() error { c := n.Config; c.Head = "5-4"; return c.Validate() }(), model.ErrConfig, `head is "5-4", but model.features 3`},
 	} {
 		if !errors.Is(c.err, c.want) || !strings.Contains(c.err.Error(), c.text) {
 			t.Errorf("%s: the error is %v", name, c.err)

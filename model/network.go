@@ -1,16 +1,13 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
-	"strings"
 
 	"l2mt/data/files"
 	"l2mt/data/safetensors"
@@ -134,7 +131,7 @@ func Load(dir string) (*Network, error) {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
 	if s, ok := metadata[provenanceKey]; ok {
-		if err := decode([]byte(s), &n.Provenance); err != nil {
+		if err := files.DecodeJSON([]byte(s), &n.Provenance); err != nil {
 			return nil, fmt.Errorf("model: %s: provenance: %w", path, err)
 		}
 	}
@@ -149,30 +146,14 @@ func Load(dir string) (*Network, error) {
 
 // decodeConfig reads config.json.
 func decodeConfig(b []byte) (file configFile, err error) {
-	// A newer schema may have other fields: look at the version first.
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(b, &version); err != nil {
-		return file, err
-	}
-	if version.Schema != configSchema {
-		return file, fmt.Errorf("%w: schema %d; this program reads %d", ErrConfig, version.Schema, configSchema)
-	}
 	file.Config.Body = "lgnn" // what it was before there was a choice
-	if err := decode(b, &file); err != nil {
-		return file, err
+	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
+		return file, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	if err := file.Config.missing(); err != nil {
 		return file, err
 	}
 	return file, file.Config.Validate()
-}
-
-func decode(b []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	return d.Decode(v)
 }
 
 // checkConfig compares config.json with the configuration in the weights, if
@@ -182,16 +163,12 @@ func (n *Network) checkConfig(text string) error {
 		return nil
 	}
 	c := Config{Body: "lgnn"} // as above
-	if err := decode([]byte(text), &c); err != nil {
+	if err := files.DecodeJSON([]byte(text), &c); err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
 	var faults []error
-	here, there := reflect.ValueOf(n.Config), reflect.ValueOf(c)
-	for i := range here.NumField() {
-		if a, b := here.Field(i).Interface(), there.Field(i).Interface(); a != b {
-			field, _, _ := strings.Cut(here.Type().Field(i).Tag.Get("json"), ",")
-			faults = append(faults, fmt.Errorf("%w: %s is %v, but %s says %v", ErrMismatch, field, b, ConfigFile, a))
-		}
+	for _, d := range c.Settings().Differences(n.Config.Settings()) {
+		faults = append(faults, fmt.Errorf("%w: %s is %s, but %s says %s", ErrMismatch, d.Name, d.Here, ConfigFile, d.There))
 	}
 	return errors.Join(faults...)
 }

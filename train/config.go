@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
+	"io"
 
 	"l2mt/model"
+	"l2mt/model/settings"
 )
 
 // ErrConfig marks a setting of training that makes no sense.
@@ -36,51 +37,41 @@ const (
 )
 
 // Config holds every choice about training. The zero value of a field means
-// its default.
+// its default. Package settings reads the tags.
 type Config struct {
 	// Model is the network to train. It has no default.
 	Model model.Config `json:"model"`
-	// Epochs is the number of passes over the training tuples; default 25.
-	Epochs int `json:"epochs"`
-	// Rate is Adam's rate at the first step, from which it falls linearly to
-	// zero at the end; default 0.01.
-	Rate float64 `json:"lr"`
-	// EmbeddingRate is the rate of the layers below the embeddings; default
-	// 0.02 / d. They have d numbers for each hidden unit, and the more there are
-	// the sooner they overfit the experience: 3e-4 was best for 64 features, 1e-5
-	// to 5e-5 for 1,000.
-	EmbeddingRate float64 `json:"lr_embed"`
-	// TrainHead says which layers of the head, if there is one, are trained;
-	// default HeadFrozen.
-	TrainHead TrainHead `json:"train_head,omitempty"`
-	// HeadRate is the rate of these layers; default 1e-5.
-	HeadRate float64 `json:"lr_head,omitempty"`
-	// Batch is what a step learns from; default ByProblem.
-	Batch Batch `json:"batch"`
-	// Start is where the linear parameters begin; default FromRegression.
-	Start Start `json:"start"`
-	// HeldOut keeps one problem in so many out of training, to choose the
-	// epoch by; default 6.
-	HeldOut int `json:"held_out"`
-	// Patience ends training after so many epochs without a better one; 0
-	// never does.
-	Patience int `json:"patience"`
-	// Seed selects the initial parameters, the held-out problems and the order.
-	Seed uint64 `json:"seed"`
+
+	Epochs int     `json:"epochs" min:"1" help:"Passes over the training tuples."`
+	Rate   float64 `json:"rate" above:"0" help:"Adam's rate at the first step, falling linearly to zero at the end."`
+	// The layers below the embeddings have d numbers for each hidden unit, and the
+	// more there are the sooner they overfit the experience: 3e-4 was best for 64
+	// features, 1e-5 to 5e-5 for 1,000.
+	EmbeddingRate float64   `json:"embedding_rate" above:"0" zero:"0.02 / d" help:"The same for the layers below the embeddings."`
+	TrainHead     TrainHead `json:"head" help:"Layers of the head to train along."`
+	HeadRate      float64   `json:"head_rate" above:"0" help:"Adam's rate for the layers of the head that are trained."`
+	Batch         Batch     `json:"batch" help:"What a step learns from: one tuple (the paper), or all tuples of one problem, which share its embedding."`
+	Start         Start     `json:"start" help:"Where the estimator's linear parameters begin: regression, or preset (the values that the estimator declares: the paper's)."`
+	HeldOut       int       `json:"held_out" min:"2" help:"Hold out one problem in so many, to choose the epoch by."`
+	Patience      int       `json:"patience" min:"0" help:"End after so many epochs without a better one; 0 never does."`
+	Seed          uint64    `json:"seed" help:"Seed of the initial parameters, the held-out problems and the order."`
 }
 
 // Preset returns the settings of that name, "default" or "paper", for data of
 // the given number of features.
 func Preset(name string, features int) (Config, error) {
+	c, err := preset(name, features)
+	return c.Defaults(), err
+}
+
+// preset is Preset with zeros for what does not differ from the defaults.
+func preset(name string, features int) (Config, error) {
 	m, err := model.Preset(name, features)
-	if err != nil {
-		return Config{}, err
-	}
 	c := Config{Model: m}
 	if name == "paper" {
 		c.Batch, c.Start, c.EmbeddingRate = ByTuple, FromPreset, 0.01
 	}
-	return c.Defaults(), nil
+	return c, err
 }
 
 // Defaults returns c with zero fields replaced by their defaults.
@@ -88,9 +79,8 @@ func (c Config) Defaults() Config {
 	c.Epochs = cmp.Or(c.Epochs, 25)
 	c.Rate = cmp.Or(c.Rate, 0.01)
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate, 0.02/float64(max(1, c.Model.Features)))
-	if c.TrainHead != HeadFrozen {
-		c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
-	}
+	c.TrainHead = cmp.Or(c.TrainHead, HeadFrozen)
+	c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
 	c.Batch = cmp.Or(c.Batch, ByProblem)
 	c.Start = cmp.Or(c.Start, FromRegression)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)
@@ -99,39 +89,64 @@ func (c Config) Defaults() Config {
 
 // Validate checks a configuration after Defaults and reports all faults.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("train: %w: "+format, append([]any{ErrConfig}, args...)...))
-	}
-	if err := c.Model.Validate(); err != nil {
-		faults = append(faults, err)
-	}
-	if c.Epochs < 1 {
-		fault("%d epochs; there must be at least 1", c.Epochs)
-	}
-	rates := map[string]float64{"lr": c.Rate, "lr_embed": c.EmbeddingRate}
-	if c.TrainHead != HeadFrozen || c.HeadRate != 0 {
-		rates["lr_head"] = c.HeadRate
-	}
-	for name, rate := range rates {
-		if !(rate > 0) || math.IsInf(rate, 0) {
-			fault("%s is %v; it must be positive and finite", name, rate)
-		}
-	}
-	if c.TrainHead != HeadFrozen && c.TrainHead != HeadLast && c.TrainHead != HeadAll {
-		fault("train_head is %q; it must be %q, %q, or empty for none", c.TrainHead, HeadLast, HeadAll)
-	}
-	if c.Batch != ByTuple && c.Batch != ByProblem {
-		fault("batch is %q; it must be %s or %s", c.Batch, ByTuple, ByProblem)
-	}
-	if c.Start != FromRegression && c.Start != FromPreset {
-		fault("start is %q; it must be %s or %s", c.Start, FromRegression, FromPreset)
-	}
-	if c.HeldOut < 2 {
-		fault("one problem in %d is held out; it must be one in at least 2", c.HeldOut)
-	}
-	if c.Patience < 0 {
-		fault("patience is %d; it must not be negative", c.Patience)
+	faults := []error{c.Model.Validate()}
+	for _, err := range c.own().Faults() {
+		faults = append(faults, fmt.Errorf("train: %w: %w", ErrConfig, err))
 	}
 	return errors.Join(faults...)
+}
+
+// own are the settings in section "train".
+func (c *Config) own() settings.Table {
+	return settings.Of("train", c, map[string][]string{
+		"head":  {string(HeadFrozen), string(HeadLast), string(HeadAll)},
+		"batch": {string(ByTuple), string(ByProblem)},
+		"start": {string(FromRegression), string(FromPreset)},
+	})
+}
+
+// Settings is the table of the configuration: sections "model" and "train".
+func (c *Config) Settings() settings.Table { return append(c.Model.Settings(), c.own()...) }
+
+// Set gives a setting, such as "model.hidden", the value of a text. What is not
+// valid changes nothing.
+func (c *Config) Set(name, value string) error { return configError(c.Settings().Set(name, value)) }
+
+// Load sets what a TOML file has in the sections [model] and [train].
+func (c *Config) Load(file io.Reader) error { return configError(c.Settings().Load(file)) }
+
+func configError(err error) error {
+	if err != nil {
+		err = fmt.Errorf("train: %w: %w", ErrConfig, err)
+	}
+	return err
+}
+
+// Setting says of a setting what a user has to know.
+type Setting struct {
+	Name, Meaning, Valid string
+	// Default has its value in every preset.
+	Default map[string]string
+}
+
+// Settings lists all settings.
+func Settings() (list []Setting) {
+	for _, name := range model.Presets() {
+		zeros, err := preset(name, 0)
+		if err != nil {
+			panic(err) // the name is one of the valid ones
+		}
+		full := zeros.Defaults()
+		given := zeros.Settings().Open()
+		for i, s := range full.Settings().Open() {
+			if len(list) == i {
+				list = append(list, Setting{s.Name, s.Meaning, s.Valid(), map[string]string{}})
+			}
+			list[i].Default[name] = s.Value()
+			if s.Zero != "" && given[i].Value() == "0" {
+				list[i].Default[name] = s.Zero
+			}
+		}
+	}
+	return list
 }

@@ -14,7 +14,7 @@ type TrainHead string
 
 // The layers to train. What is below them is applied once for each problem.
 const (
-	HeadFrozen TrainHead = ""     // none of them: the features stay what they are
+	HeadFrozen TrainHead = "none" // none of them: the features stay what they are
 	HeadLast   TrainHead = "last" // the last one
 	HeadAll    TrainHead = "all"
 )
@@ -106,7 +106,7 @@ func (t *tuning) useBest(out string) error {
 func (c *Config) checkHead(head model.Head) error {
 	if head == nil {
 		if c.Model.Head != "" || c.TrainHead != HeadFrozen {
-			return fmt.Errorf("train: %w: the settings speak of a head (%q, train_head %q), but there is none", ErrConfig, c.Model.Head, c.TrainHead)
+			return fmt.Errorf("train: %w: the settings speak of a head (%q, train.head %q), but there is none", ErrConfig, c.Model.Head, c.TrainHead)
 		}
 		return nil
 	}
@@ -114,7 +114,7 @@ func (c *Config) checkHead(head model.Head) error {
 		return fmt.Errorf("train: %w", err)
 	}
 	if c.Model.Head != "" && c.Model.Head != head.String() {
-		return fmt.Errorf("train: %w: head is %q, but the head given is %s", ErrConfig, c.Model.Head, head)
+		return fmt.Errorf("train: %w: model.head is %q, but the head given is %s", ErrConfig, c.Model.Head, head)
 	}
 	c.Model.Head = head.String()
 	return nil

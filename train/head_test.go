@@ -160,7 +160,7 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 			t.Errorf("another head: the error is %v", err)
 		}
 		c.HeadRate *= 2
-		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: start()}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "lr_head is 0.001 there and 0.002 here") {
+		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: start()}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "train.head_rate is 0.001 there and 0.002 here") {
 			t.Errorf("another rate: the error is %v", err)
 		}
 	}
@@ -188,8 +188,8 @@ func TestHeadSettingsThatCannotBeAreRefused(t *testing.T) {
 		want   error
 		text   string
 	}{
-		"unknown layers":   {func(c *Config, _ *layers.Head) { c.TrainHead = "first" }, ErrConfig, `train_head is "first"; it must be "last", "all", or empty`},
-		"negative rate":    {func(c *Config, _ *layers.Head) { c.HeadRate = -1 }, ErrConfig, "lr_head is -1"},
+		"unknown layers":   {func(c *Config, _ *layers.Head) { c.TrainHead = "first" }, ErrConfig, `train.head is "first"; it must be one of none, last, all`},
+		"negative rate":    {func(c *Config, _ *layers.Head) { c.HeadRate = -1 }, ErrConfig, "train.head_rate is -1; it must be a number above 0"},
 		"no head":          {func(_ *Config, h *layers.Head) { *h = nil }, ErrConfig, "there is none"},
 		"another head":     {func(c *Config, _ *layers.Head) { c.Model.Head = "9-5" }, ErrConfig, `head is "9-5", but the head given is 5-7-5`},
 		"other input":      {func(_ *Config, h *layers.Head) { *h = someHead(1, 4, 5) }, data.ErrMismatch, "it has 5 features, but the head takes 4"},
@@ -212,7 +212,7 @@ func TestADivergingHeadIsNoticed(t *testing.T) {
 	c := headConfig(t, HeadLast, examples)
 	c.HeadRate = 1e38
 	_, err := Run(t.Context(), c, InMemory(examples), Options{Head: someHead(1, widths(examples)...)})
-	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "lr_head 1e+38") {
+	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "train.head_rate 1e+38") {
 		t.Errorf("the error is %v", err)
 	}
 }

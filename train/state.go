@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -25,7 +24,7 @@ const StateFile = "state.safetensors"
 var ErrResume = errors.New("this run cannot be resumed")
 
 const (
-	stateSchema = 1
+	stateSchema = 2
 	stateKey    = "state"
 	sumKey      = "state_sha256" // the file has a checksum of its tensors only
 )
@@ -134,7 +133,7 @@ func (t *trainer) restore(path string) error {
 	if version.Schema != stateSchema {
 		return fmt.Errorf("schema %d; this program reads %d", version.Schema, stateSchema)
 	}
-	there := state{Config: Config{Model: model.Config{Body: "lgnn"}}} // what it was before there was a choice
+	var there state
 	if err := json.Unmarshal(text, &there); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -158,7 +157,10 @@ func (t *trainer) restore(path string) error {
 
 // check says why the run cannot have left the state.
 func (t *trainer) check(s state) error {
-	differences := differences(reflect.ValueOf(s.Config), reflect.ValueOf(t.config))
+	var differences []string
+	for _, d := range t.config.Settings().Differences(s.Config.Settings()) {
+		differences = append(differences, fmt.Sprintf("%s is %s there and %s here", d.Name, d.There, d.Here))
+	}
 	switch {
 	case len(differences) > 0:
 		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", strings.Join(differences, ", "))
@@ -170,19 +172,4 @@ func (t *trainer) check(s state) error {
 		return fmt.Errorf("%w: it is not a state that a run can be in", errDamaged)
 	}
 	return nil
-}
-
-// differences lists the settings that differ, by their names in files.
-func differences(there, here reflect.Value) (d []string) {
-	for i := range there.NumField() {
-		a, b := there.Field(i), here.Field(i)
-		name, _, _ := strings.Cut(there.Type().Field(i).Tag.Get("json"), ",")
-		switch {
-		case a.Kind() == reflect.Struct:
-			d = append(d, differences(a, b)...)
-		case !a.Equal(b):
-			d = append(d, fmt.Sprintf("%s is %v there and %v here", name, a, b))
-		}
-	}
-	return d
 }

@@ -212,13 +212,13 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	run(t, c, examples, Options{Out: dir})
 	before := files(t, dir)
 	for want, change := range map[string]func(c *Config){
-		"epochs is 4 there and 5 here":                           func(c *Config) { c.Epochs = 5 },
-		"lr_embed is 0.0003 there and 0.001 here":                func(c *Config) { c.EmbeddingRate = 1e-3 },
-		"seed is 1 there and 2 here":                             func(c *Config) { c.Seed = 2 },
-		"estimator is odd-kernel there and relu here":            func(c *Config) { c.Model.Estimator = "relu" },
-		"hidden is 6 there and 7 here, lr is 0.01 there":         func(c *Config) { c.Model.Hidden, c.Rate = 7, 0.1 },
-		"dtype is float64 there and float32 here":                func(c *Config) { c.Model.DType = layers.Float32 },
-		"unit is true there and false here, objective is scaled": func(c *Config) { c.Model.Unit, c.Model.Objective = false, model.Paper },
+		"epochs is 4 there and 5 here":                                       func(c *Config) { c.Epochs = 5 },
+		"train.embedding_rate is 0.0003 there and 0.001 here":                func(c *Config) { c.EmbeddingRate = 1e-3 },
+		"seed is 1 there and 2 here":                                         func(c *Config) { c.Seed = 2 },
+		"estimator is odd-kernel there and relu here":                        func(c *Config) { c.Model.Estimator = "relu" },
+		"model.hidden is 6 there and 7 here, train.rate is 0.01 there":       func(c *Config) { c.Model.Hidden, c.Rate = 7, 0.1 },
+		"dtype is float64 there and float32 here":                            func(c *Config) { c.Model.DType = layers.Float32 },
+		"model.unit is true there and false here, model.objective is scaled": func(c *Config) { c.Model.Unit, c.Model.Objective = false, model.Paper },
 	} {
 		other := c
 		change(&other)
@@ -300,7 +300,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 		refused(what, content)
 	}
 	rewrite("a missing tensor", tensors[1:], "", "")
-	rewrite("another schema", tensors, `"schema":1`, `"schema":9`)
+	rewrite("another schema", tensors, `"schema":2`, `"schema":9`)
 	rewrite("a step past the end", tensors, `"step":3`, `"step":7`) // 7 steps an epoch, stopped after 10
 	rewrite("a step before the start", tensors, `"step":3`, `"step":-1`)
 	rewrite("a best epoch to come", tensors, `"best":0`, `"best":3`)

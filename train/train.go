@@ -283,9 +283,9 @@ func (t *trainer) diverged(what string) error {
 
 // rates lists the rates in words.
 func (c Config) rates() string {
-	text := fmt.Sprintf("lr %v, lr_embed %v", c.Rate, c.EmbeddingRate)
+	text := fmt.Sprintf("train.rate %v, train.embedding_rate %v", c.Rate, c.EmbeddingRate)
 	if c.TrainHead != HeadFrozen {
-		text += fmt.Sprintf(", lr_head %v", c.HeadRate)
+		text += fmt.Sprintf(", train.head_rate %v", c.HeadRate)
 	}
 	return text
 }

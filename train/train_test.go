@@ -486,14 +486,14 @@ func TestAnEstimateThatDoesNotOrderHeldOutProblemsIsWarnedOf(t *testing.T) {
 func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 	examples := small(1)
 	for name, change := range map[string]func(c *Config){
-		"lr":        func(c *Config) { c.Rate = -1 },
-		"lr_embed":  func(c *Config) { c.EmbeddingRate = math.NaN() },
-		"epochs":    func(c *Config) { c.Epochs = -1 },
-		"batch":     func(c *Config) { c.Batch = "all" },
-		"start":     func(c *Config) { c.Start = "end" },
-		"held out":  func(c *Config) { c.HeldOut = 1 },
-		"patience":  func(c *Config) { c.Patience = -1 },
-		"estimator": func(c *Config) { c.Model.Estimator = "crystal ball" },
+		"train.rate":           func(c *Config) { c.Rate = -1 },
+		"train.embedding_rate": func(c *Config) { c.EmbeddingRate = math.NaN() },
+		"epochs":               func(c *Config) { c.Epochs = -1 },
+		"batch":                func(c *Config) { c.Batch = "all" },
+		"start":                func(c *Config) { c.Start = "end" },
+		"held_out":             func(c *Config) { c.HeldOut = 1 },
+		"patience":             func(c *Config) { c.Patience = -1 },
+		"estimator":            func(c *Config) { c.Model.Estimator = "crystal ball" },
 	} {
 		c := config(t, "default", examples)
 		change(&c)

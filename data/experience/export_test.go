@@ -3,10 +3,7 @@ package experience
 // For the tests, which are in a package of their own so that they can use
 // experiencetest.
 
-type File = file
-
 var (
-	OpenFile       = openFile
 	OpenWriterWith = openWriter
 	Encode         = encode
 	Decode         = decode

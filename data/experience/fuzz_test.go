@@ -11,6 +11,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
+	"l2mt/data/files"
 )
 
 // Whatever the manifest, it is refused or belongs to a store that can be opened
@@ -32,7 +33,7 @@ func FuzzManifest(f *testing.F) {
 		write(t, filepath.Join(dir, "manifest.json"), raw)
 		s, err := experience.Open(dir)
 		if err != nil {
-			if !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) && !errors.Is(err, experience.ErrSchema) {
+			if !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) && !errors.Is(err, files.ErrSchema) {
 				t.Fatalf("%q: %v", raw, err)
 			}
 			return

@@ -14,6 +14,7 @@ import (
 	"iter"
 
 	"l2mt/data"
+	"l2mt/data/files"
 )
 
 // MaxLine bounds the length of a line in bytes, enough for 800 tasks. A reader
@@ -87,8 +88,8 @@ func decode(line []byte) (*Record, error) {
 		return nil, err
 	}
 	r := new(Record)
-	if err := decodeStrictly(body, r); err != nil {
-		return nil, err
+	if err := files.DecodeJSON(body, r); err != nil {
+		return nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
 	}
 	switch { // readers rely on these
 	case r.Status == OK && len(r.Omega) == 0:
@@ -97,19 +98,6 @@ func decode(line []byte) (*Record, error) {
 		return nil, fmt.Errorf("%w: result is missing; a tuple that is ok has one", data.ErrInvalid)
 	}
 	return r, nil
-}
-
-// decodeStrictly reads exactly one JSON value without unknown fields.
-func decodeStrictly(raw []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return fmt.Errorf("%w: %w", data.ErrFormat, err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("%w: something follows the JSON object", data.ErrFormat)
-	}
-	return nil
 }
 
 // line is one line of a shard, without its newline. The text is only valid

@@ -13,17 +13,14 @@ import (
 	"slices"
 
 	"l2mt/data"
+	"l2mt/data/files"
 )
 
 // Schema is the version of the stores that this package writes.
 const Schema = 1
 
-var (
-	// ErrSchema marks a store of a schema that this package doesn't know.
-	ErrSchema = errors.New("unknown schema")
-	// ErrConflict marks stores, runs or records that contradict each other.
-	ErrConflict = errors.New("conflict")
-)
+// ErrConflict marks stores, runs or records that contradict each other.
+var ErrConflict = errors.New("conflict")
 
 const manifestName = "manifest.json"
 
@@ -54,7 +51,7 @@ type Manifest struct {
 func (m Manifest) normal() (Manifest, error) {
 	m.Schema = cmp.Or(m.Schema, Schema)
 	if m.Schema != Schema {
-		return m, fmt.Errorf("%w: the store has schema %d; this program knows schema %d", ErrSchema, m.Schema, Schema)
+		return m, fmt.Errorf("%w: the store has schema %d; this program knows schema %d", files.ErrSchema, m.Schema, Schema)
 	}
 	if m.Dataset.SHA256 == "" {
 		return m, fmt.Errorf("dataset.sha256: %w: it is missing; it must be the fingerprint of the dataset", data.ErrInvalid)
@@ -152,18 +149,8 @@ func readManifest(dir string) (Manifest, error) {
 }
 
 func parseManifest(raw []byte) (m Manifest, err error) {
-	// A newer schema may have other fields: look at the version first.
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(raw, &version); err != nil {
+	if err := files.DecodeSchema(raw, Schema, &m); err != nil {
 		return m, fmt.Errorf("%w: %w", data.ErrFormat, err)
-	}
-	if version.Schema != Schema {
-		return m, fmt.Errorf("%w: the store has schema %d; this program knows schema %d", ErrSchema, version.Schema, Schema)
-	}
-	if err := decodeStrictly(raw, &m); err != nil {
-		return m, err
 	}
 	return m.normal()
 }
@@ -194,20 +181,11 @@ func establish(dir string, m Manifest) error {
 }
 
 // create puts a complete manifest into dir, or returns fs.ErrExist if there is
-// one already. A link, unlike a rename, never replaces.
+// one already.
 func create(dir string, m Manifest) error {
 	raw, err := m.encode()
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, manifestName+".tmp-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(raw)
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Link(f.Name(), filepath.Join(dir, manifestName))
+	return files.Create(filepath.Join(dir, manifestName), raw)
 }

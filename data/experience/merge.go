@@ -7,12 +7,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"l2mt/data"
+	"l2mt/data/files"
 )
 
 // mergedShard is the name of the only shard of a store made by Merge or Remove.
@@ -165,41 +167,32 @@ func publish(ctx context.Context, out string, m Manifest, items []*item) (err er
 		return fmt.Errorf("experience: %w", err)
 	}
 	if err := writeShard(ctx, filepath.Join(tmp, mergedShard+shardSuffix), items); err != nil {
-		return err
-	}
-	if err := syncDir(tmp); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, out); err != nil {
 		return fmt.Errorf("experience: %w", err)
 	}
-	return syncDir(filepath.Dir(out))
+	if err := errors.Join(os.Rename(tmp, out), files.SyncDir(filepath.Dir(out))); err != nil {
+		return fmt.Errorf("experience: %w", err)
+	}
+	return nil
 }
 
 // writeShard copies the lines of the items, one at a time.
 func writeShard(ctx context.Context, path string, items []*item) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("experience: %w", err)
-	}
-	defer f.Close()
-	w := bufio.NewWriter(f)
-	for _, it := range items {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	return files.Write(path, func(f io.Writer) error {
+		w := bufio.NewWriter(f)
+		for _, it := range items {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			line, err := it.read()
+			if err != nil {
+				return err
+			}
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
 		}
-		line, err := it.read()
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(line); err != nil {
-			return fmt.Errorf("experience: %w", err)
-		}
-	}
-	if err := errors.Join(w.Flush(), f.Sync()); err != nil {
-		return fmt.Errorf("experience: %s: %w", path, err)
-	}
-	return nil
+		return w.Flush()
+	})
 }
 
 // read fetches the line of an item. It opens the shard every time: canonical

@@ -3,13 +3,13 @@ package format
 import (
 	"errors"
 	"io/fs"
-	"l2mt/data"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data"
 )
 
 func TestProblemsOfOwnFiles(t *testing.T) {
@@ -65,19 +65,5 @@ func TestBindRefusesFilesOutside(t *testing.T) {
 	}
 	if _, err := f.Bind(nil, root, Open); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want ErrNotExist", err)
-	}
-}
-
-// A pipe among the texts of a folder would be read for ever.
-func TestFoldersHoldFilesOnly(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "class")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "text"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(filepath.Dir(dir)); !errors.Is(err, data.ErrFormat) {
-		t.Errorf("error %v, want ErrFormat", err)
 	}
 }

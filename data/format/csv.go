@@ -3,8 +3,6 @@ package format
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"l2mt/data"
@@ -16,30 +14,32 @@ import (
 // Tables of comma- or tab-separated values have a row a line. Every column is a
 // feature except the label's, the group's, and those to be ignored.
 
-func parseCSV(r io.Reader, o Options) (*table, error) { return parseSeparated(r, ',', o) }
+func parseCSV(r io.Reader, o Options) (*table, error) { return parseSeparated(r, CSV, o) }
 
-func parseTSV(r io.Reader, o Options) (*table, error) { return parseSeparated(r, '\t', o) }
+func parseTSV(r io.Reader, o Options) (*table, error) { return parseSeparated(r, TSV, o) }
 
-func parseSeparated(r io.Reader, separator rune, o Options) (*table, error) {
-	lines := csv.NewReader(skipByteOrderMark(r))
-	lines.Comma = separator
-	lines.FieldsPerRecord = -1 // csvParser says better what is wrong with a ragged row
-	lines.ReuseRecord = true
+func parseSeparated(in io.Reader, separator Format, o Options) (*table, error) {
+	o.Format = separator
+	rows, err := newRows(in, o)
+	if err != nil {
+		return nil, err
+	}
 	p := csvParser{options: o}
+	if rows.Width > 0 {
+		if p.columns, err = findColumns(rows.Width, rows.Names, o); err != nil {
+			return nil, fmt.Errorf("line 1: %w", err)
+		}
+	}
 	for {
-		record, err := lines.Read()
+		block, err := rows.next()
 		if err == io.EOF {
 			return p.table()
 		}
-		if syntax := (*csv.ParseError)(nil); errors.As(err, &syntax) {
-			return nil, fmt.Errorf("line %d, byte %d: %w: %w", syntax.Line, syntax.Column, data.ErrFormat, syntax.Err)
+		if err == nil {
+			err = block.each(p.row)
 		}
 		if err != nil {
 			return nil, err
-		}
-		if err := p.record(record); err != nil {
-			line, _ := lines.FieldPos(0)
-			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
 }
@@ -57,42 +57,13 @@ func skipByteOrderMark(r io.Reader) io.Reader {
 // csvParser collects the rows of a table.
 type csvParser struct {
 	options      Options
-	columns      *columns // nil before the first line
+	columns      *columns // nil if there are none
 	value        []float32
 	label, group values
 }
 
-func (p *csvParser) record(record []string) error {
-	for i, text := range record {
-		record[i] = strings.TrimSpace(text)
-	}
-	if p.columns != nil {
-		return p.row(record)
-	}
-	isHeader := p.options.Header == HeaderYes ||
-		p.options.Header == HeaderAuto && !slices.ContainsFunc(record, isNumber)
-	var names []string
-	if isHeader {
-		names = slices.Clone(record)
-	}
-	var err error
-	p.columns, err = findColumns(len(record), names, p.options)
-	if err != nil || isHeader {
-		return err
-	}
-	return p.row(record)
-}
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
-}
-
-func (p *csvParser) row(record []string) error {
+func (p *csvParser) row(_ int, record []string) error {
 	c := p.columns
-	if len(record) != c.width {
-		return fmt.Errorf("%w: it has %d columns but the first line has %d", data.ErrFormat, len(record), c.width)
-	}
 	if err := p.label.add(record[c.label], p.options.Kind); err != nil {
 		return fmt.Errorf("%s, the label: %w", c.name(c.label), err)
 	}

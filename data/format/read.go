@@ -117,7 +117,7 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	format, err := formatOf(path, o.Format)
+	format, err := Of(path, o.Format)
 	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
 	}
@@ -162,8 +162,8 @@ func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
 	return t.dataset(name, o)
 }
 
-// formatOf returns the format asked for, else what the path is.
-func formatOf(path string, asked Format) (Format, error) {
+// Of returns the format asked for, else that of the file or folder.
+func Of(path string, asked Format) (Format, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"math"
-	"os"
-
-	"golang.org/x/sys/unix"
+	"slices"
+	"strings"
 
 	"l2mt/data"
+	"l2mt/data/files"
 )
 
 // Rows are kept in a file while an extraction runs:
@@ -24,11 +25,11 @@ import (
 // Records are only appended. Those that an end of the process or of the machine
 // left torn are cut off when the file is opened again, and made again.
 type rows struct {
-	file  *os.File
+	log   *files.Log
+	path  string
 	width int
 	start int64         // of the records
-	place map[int]int64 // of a picture's record, counted in records
-	count int64
+	order map[int]int64 // of the pictures' records in the file
 }
 
 const rowsVersion = "l2mt features 1"
@@ -36,47 +37,47 @@ const rowsVersion = "l2mt features 1"
 // openRows opens the rows with that key of n pictures, or begins them. One process at
 // a time may have them open.
 func openRows(path, key string, n, width int) (*rows, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	log, err := files.OpenLog(path)
 	if err != nil {
 		return nil, err
 	}
-	r := &rows{file: f, width: width, place: map[int]int64{}}
+	r := &rows{log: log, path: path, width: width, order: map[int]int64{}}
 	if err := r.open(fmt.Sprintf("%s %s %d\n", rowsVersion, key, width), n); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, log.Close())
 	}
 	return r, nil
 }
 
 func (r *rows) open(head string, n int) error {
-	if err := unix.Flock(int(r.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return fmt.Errorf("another process is writing it: %w", err)
-	}
-	found := make([]byte, len(head))
-	got, err := r.file.ReadAt(found, 0)
-	if err != nil && err != io.EOF {
+	r.start = int64(len(head))
+	found := make([]byte, min(r.start, r.log.Size()))
+	if _, err := r.log.ReadAt(found, 0); err != nil && err != io.EOF {
 		return err
 	}
-	r.start = int64(len(head))
-	if string(found[:got]) != head {
-		if head[:got] != string(found[:got]) {
-			return fmt.Errorf("%w: it was begun with other pictures, other options or another net; remove it to begin anew", data.ErrMismatch)
-		}
-		if _, err := r.file.WriteAt([]byte(head), 0); err != nil { // new, or torn
+	if !strings.HasPrefix(head, string(found)) {
+		return fmt.Errorf("%w: it was begun with other pictures, other options or another net; remove it to begin anew", data.ErrMismatch)
+	}
+	if len(found) < len(head) { // new, or torn
+		if err := r.log.Cut(0); err != nil {
 			return err
 		}
+		return r.log.Append([]byte(head))
 	}
 	if err := r.scan(n); err != nil {
 		return err
 	}
-	return r.cut()
+	return r.log.Cut(r.end())
 }
+
+// end is where the sound records end.
+func (r *rows) end() int64 { return r.start + int64(len(r.order)*r.size()) }
 
 // size is that of a record in bytes.
 func (r *rows) size() int { return 4 + 4*r.width + 4 }
 
 // scan finds the sound records.
 func (r *rows) scan(n int) error {
-	in := r.records(math.MaxInt64)
+	in := r.records(r.log.Size())
 	record := make([]byte, r.size())
 	for {
 		_, err := io.ReadFull(in, record)
@@ -90,15 +91,13 @@ func (r *rows) scan(n int) error {
 		if !ok || index >= n || r.has(index) {
 			return nil
 		}
-		r.place[index] = r.count
-		r.count++
+		r.order[index] = int64(len(r.order))
 	}
 }
 
-// records reads the first n records.
-func (r *rows) records(n int64) io.Reader {
-	length := min(n, (math.MaxInt64-r.start)/int64(r.size())) * int64(r.size())
-	return bufio.NewReaderSize(io.NewSectionReader(r.file, r.start, length), 1<<20)
+// records reads the records up to end.
+func (r *rows) records(end int64) io.Reader {
+	return bufio.NewReaderSize(io.NewSectionReader(r.log, r.start, end-r.start), 1<<20)
 }
 
 // sound returns the index in a record, if its checksum is right.
@@ -107,17 +106,13 @@ func sound(record []byte) (index int, ok bool) {
 	return int(binary.LittleEndian.Uint32(body)), crc32.ChecksumIEEE(body) == binary.LittleEndian.Uint32(sum)
 }
 
-// cut ends the file behind its last sound record.
-func (r *rows) cut() error { return r.file.Truncate(r.start + r.count*int64(r.size())) }
-
 // has reports whether the row of a picture is there.
 func (r *rows) has(index int) bool {
-	_, ok := r.place[index]
+	_, ok := r.order[index]
 	return ok
 }
 
-// add keeps the rows of pictures. What a full disk leaves of them is cut off
-// again.
+// add keeps the rows of pictures, all or none of them.
 func (r *rows) add(index []int, features [][]float32) error {
 	var text []byte
 	for i, row := range features {
@@ -128,32 +123,27 @@ func (r *rows) add(index []int, features [][]float32) error {
 		}
 		text = binary.LittleEndian.AppendUint32(text, crc32.ChecksumIEEE(text[begin:]))
 	}
-	if _, err := r.file.WriteAt(text, r.start+r.count*int64(r.size())); err != nil {
-		return fmt.Errorf("images: keeping features: %w", errors.Join(err, r.cut()))
+	if err := r.log.Append(text); err != nil {
+		return fmt.Errorf("images: keeping features: %w", err)
 	}
 	for _, i := range index {
-		r.place[i] = r.count
-		r.count++
+		r.order[i] = int64(len(r.order))
 	}
 	return nil
 }
 
 // all returns the rows one after the other, in the order of the pictures.
 func (r *rows) all() ([]float32, error) {
-	next := make([]int, r.count) // the rank of every record's picture
-	ranked := 0
-	for i := 0; ranked < len(r.place); i++ {
-		if at, ok := r.place[i]; ok {
-			next[at] = ranked
-			ranked++
-		}
+	next := make([]int, len(r.order)) // the rank of every record's picture
+	for rank, picture := range slices.Sorted(maps.Keys(r.order)) {
+		next[r.order[picture]] = rank
 	}
-	values := make([]float32, ranked*r.width)
-	in := r.records(r.count)
+	values := make([]float32, len(next)*r.width)
+	in := r.records(r.end())
 	record := make([]byte, r.size())
 	for _, rank := range next {
 		if _, err := io.ReadFull(in, record); err != nil {
-			return nil, fmt.Errorf("images: %s: %w", r.file.Name(), err)
+			return nil, fmt.Errorf("images: %s: %w", r.path, err)
 		}
 		row := values[rank*r.width:][:r.width]
 		for j := range row {
@@ -163,4 +153,4 @@ func (r *rows) all() ([]float32, error) {
 	return values, nil
 }
 
-func (r *rows) close() error { return r.file.Close() }
+func (r *rows) close() error { return r.log.Close() }

@@ -269,9 +269,7 @@ func (c *content) parseHeader(header []byte) error {
 	c.entries = make(map[string]entry, len(raw))
 	for name, m := range raw {
 		var e entry
-		d := json.NewDecoder(bytes.NewReader(m))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&e); err != nil {
+		if err := files.DecodeJSON(m, &e); err != nil {
 			return fmt.Errorf("tensor %q: %w", name, err)
 		}
 		c.entries[name] = e

@@ -187,7 +187,7 @@ func journal(t *testing.T, path string) *Journal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { j.file.Close() })
+	t.Cleanup(func() { j.log.Close() })
 	return j
 }
 

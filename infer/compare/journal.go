@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
+	"l2mt/data/files"
 	"l2mt/infer"
 	"l2mt/model/multitask"
 )
@@ -43,8 +42,7 @@ type Outcome struct {
 // appended to. One process at a time may have it open.
 type Journal struct {
 	mu   sync.Mutex
-	file *os.File // nil keeps nothing
-	size int64    // of the whole lines
+	log  *files.Log // nil keeps nothing
 	torn bool
 	done map[outcomeKey]Outcome
 }
@@ -59,50 +57,36 @@ func newJournal() *Journal { return &Journal{done: map[outcomeKey]Outcome{}} }
 // OpenJournal opens a journal, or creates it. A last line that was cut off
 // while it was written is dropped.
 func OpenJournal(path string) (*Journal, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	log, err := files.OpenLog(path)
 	if err != nil {
 		return nil, fmt.Errorf("compare: journal: %w", err)
 	}
 	j := newJournal()
-	j.file = file
-	if err := j.open(); err != nil {
-		return nil, errors.Join(fmt.Errorf("compare: journal: %s: %w", path, err), file.Close())
+	j.log = log
+	if err := j.read(); err != nil {
+		return nil, errors.Join(fmt.Errorf("compare: journal: %s: %w", path, err), log.Close())
 	}
 	return j, nil
 }
 
-func (j *Journal) open() error {
-	if err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return fmt.Errorf("another process is writing it: %w", err)
+func (j *Journal) read() (err error) {
+	if j.torn, err = j.log.Repair(); err != nil {
+		return err
 	}
-	raw, err := os.ReadFile(j.file.Name())
-	if err != nil {
+	raw := make([]byte, j.log.Size())
+	if _, err := io.ReadFull(io.NewSectionReader(j.log, 0, j.log.Size()), raw); err != nil {
 		return err
 	}
 	number := 0
 	for line := range bytes.Lines(raw) {
 		number++
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			j.torn = true
-			break
-		}
 		var o Outcome
-		if err := json.Unmarshal(line, &o); err != nil || o.Problem == "" || o.Model == "" {
+		if err := files.DecodeJSON(line, &o); err != nil || o.Problem == "" || o.Model == "" {
 			return fmt.Errorf("line %d: %w: it is not an outcome as this program writes it; cut it out, and it is made again (%v)", number, infer.ErrInvalid, err)
 		}
 		j.done[o.key()] = o
-		j.size += int64(len(line))
 	}
-	return j.cut()
-}
-
-// cut ends the file behind its last whole line.
-func (j *Journal) cut() error {
-	if err := j.file.Truncate(j.size); err != nil {
-		return err
-	}
-	_, err := j.file.Seek(j.size, 0)
-	return err
+	return nil
 }
 
 // Torn reports whether a torn last line was dropped.
@@ -117,7 +101,7 @@ func (j *Journal) Len() int {
 
 // Close ends the writing.
 func (j *Journal) Close() error {
-	if err := errors.Join(j.file.Sync(), j.file.Close()); err != nil {
+	if err := j.log.Close(); err != nil {
 		return fmt.Errorf("compare: journal: %w", err)
 	}
 	return nil
@@ -132,7 +116,7 @@ func (j *Journal) get(problem, model string, v Variant) (Outcome, bool) {
 	return o, ok
 }
 
-// add keeps outcomes. What a full disk leaves of a line is cut off again.
+// add keeps outcomes, all or none of them.
 func (j *Journal) add(outcomes []Outcome) error {
 	var text []byte
 	for _, o := range outcomes {
@@ -144,11 +128,10 @@ func (j *Journal) add(outcomes []Outcome) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.file != nil {
-		if _, err := j.file.Write(text); err != nil {
-			return fmt.Errorf("compare: journal: %w", errors.Join(err, j.cut()))
+	if j.log != nil {
+		if err := j.log.Append(text); err != nil {
+			return fmt.Errorf("compare: journal: %w", err)
 		}
-		j.size += int64(len(text))
 	}
 	for _, o := range outcomes {
 		j.done[o.key()] = o

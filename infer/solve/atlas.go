@@ -148,7 +148,7 @@ func LoadAtlas(dir string) (*Atlas, error) {
 		return nil, fmt.Errorf("solve: atlas: %w", err)
 	}
 	a := &Atlas{}
-	if err := json.Unmarshal(raw, a); err != nil {
+	if err := files.DecodeJSON(raw, a); err != nil {
 		return nil, fmt.Errorf("solve: atlas: %s: %w: %w", path, infer.ErrInvalid, err)
 	}
 	for i, p := range a.Problems {

@@ -24,6 +24,7 @@ import (
 	"l2mt/data/digits"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
+	"l2mt/data/files"
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -344,7 +345,7 @@ func TestTwoCollectorsOnOneShard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := collect.Open(dir, m, half); !errors.Is(err, experience.ErrLocked) {
+	if _, err := collect.Open(dir, m, half); !errors.Is(err, files.ErrLocked) {
 		t.Errorf("the second collector on a shard: %v", err)
 	}
 	second := open(t, dir, other, ref)
@@ -401,7 +402,7 @@ func TestForeignStoreIsRefusedAndLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := collect.Open(newer, m, small); !errors.Is(err, experience.ErrSchema) {
+	if _, err := collect.Open(newer, m, small); !errors.Is(err, files.ErrSchema) {
 		t.Errorf("a newer schema: %v", err)
 	}
 	if d := cmp.Diff(before, tree(t, dir)); d != "" {

@@ -23,23 +23,25 @@ var arrows = map[string][]string{
 	"data/safetensors": {"data/files"},
 	"data/format":      {"data", "data/files"},
 	"data/digits":      {"data", "data/format"},
-	"data/images":      {"data", "data/progress"},
-	"data/experience":  {"data"},
+	"data/table":       {"data", "data/format"},
+	"data/images":      {"data", "data/files", "data/progress"},
+	"data/experience":  {"data", "data/files"},
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
-	"model/multitask": {"data", "data/progress"},
+	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table"},
 	"layers":          {"data", "layers/internal/blas"},
 	"layers/vgg":      {"data/format", "data/safetensors", "layers/internal/blas"},
-	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers"},
+	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers", "model/settings"},
 	"model/modeltest": {"data", "layers", "model"},
+	"model/settings":  {},
 
 	"infer":                 {},
 	"infer/solve":           {"data", "data/files", "data/progress", "infer", "model", "model/multitask"},
 	"infer/solve/solvetest": {"data", "layers", "model"},
-	"infer/compare":         {"data", "data/progress", "infer", "infer/solve", "model/multitask"},
+	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/multitask"},
 
-	"train":         {"data", "data/experience", "data/progress", "data/safetensors", "model"},
+	"train":         {"data", "data/experience", "data/progress", "data/safetensors", "model", "model/settings"},
 	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model/multitask"},
 }
 

@@ -76,9 +76,7 @@ func (f *trainFlags) config(features int) (train.Config, error) {
 	set(&c.Model.DType, f.Dtype)
 	set(&c.Rate, f.Lr)
 	set(&c.EmbeddingRate, f.LrEmbed)
-	if c.TrainHead = train.TrainHead(f.TrainHead); f.TrainHead == "none" {
-		c.TrainHead = train.HeadFrozen
-	}
+	c.TrainHead = train.TrainHead(f.TrainHead)
 	set(&c.HeadRate, f.LrHead)
 	set(&c.Epochs, f.Epochs)
 	set(&c.Batch, f.Batch)

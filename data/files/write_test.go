@@ -2,9 +2,13 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -50,4 +54,42 @@ func TestAFileIsWrittenWholeOrNotAtAll(t *testing.T) {
 		t.Error("a directory was replaced")
 	}
 	has("third")
+}
+
+// What was readable by whom stays so.
+func TestAReplacedFileKeepsItsPermissions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, nil, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o440); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o440 {
+		t.Errorf("the permissions are %v, %v; want 0440", info.Mode(), err)
+	}
+}
+
+func TestAFileIsCreatedOnce(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	var won atomic.Int32
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			switch err := Create(path, fmt.Append(nil, i)); {
+			case err == nil:
+				won.Add(1)
+			case !errors.Is(err, fs.ErrExist):
+				t.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || won.Load() != 1 {
+		t.Errorf("%d created it; there are %v, %v", won.Load(), entries, err)
+	}
 }

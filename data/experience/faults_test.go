@@ -1,0 +1,306 @@
+package experience_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+	"l2mt/data/files"
+)
+
+func TestUnusablePlaces(t *testing.T) {
+	base := t.TempDir()
+	aFile := filepath.Join(base, "file")
+	if err := os.WriteFile(aFile, []byte("hello"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	orphans := filepath.Join(base, "orphans")
+	if err := os.MkdirAll(orphans, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(orphans, "one.jsonl"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	shardIsADir := filepath.Join(base, "shard is a directory")
+	if err := os.MkdirAll(filepath.Join(shardIsADir, "one.jsonl"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, dir, shard string
+		want             error
+		says             string
+	}{
+		{"a file", aFile, "one", syscall.ENOTDIR, aFile},
+		{"below a file", filepath.Join(aFile, "store"), "one", syscall.ENOTDIR, aFile},
+		{"shards without manifest", orphans, "one", data.ErrInvalid, "there are shards but no manifest.json"},
+		{"shard is a directory", shardIsADir, "one", syscall.EISDIR, "one.jsonl"},
+		{"shard name with a slash", base, "../one", data.ErrInvalid, `shard "../one"`},
+		{"empty shard name", base, "", data.ErrInvalid, `shard ""`},
+	} {
+		_, err := experience.OpenWriter(c.dir, c.shard, experiencetest.Manifest())
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if _, err := experience.Open(filepath.Join(base, "absent")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("absent store: %v", err)
+	}
+	if _, err := experience.OpenWriter(base, "one", experience.Manifest{}); !errors.Is(err, data.ErrInvalid) {
+		t.Errorf("no fingerprint: %v", err)
+	}
+}
+
+func TestReadOnlyDirectory(t *testing.T) {
+	dir := experiencetest.Dir(t)
+	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
+	before := tree(t, dir)
+	refuse := func(path string) (*files.Log, error) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EROFS}
+	}
+	_, err := experience.OpenWriterWith(dir, "two", experiencetest.Manifest(), refuse)
+	if !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), filepath.Join(dir, "two.jsonl")) {
+		t.Errorf("read-only file system: %v", err)
+	}
+	if os.Geteuid() != 0 { // root may write anywhere
+		if err := os.Chmod(dir, 0o555); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Chmod(dir, 0o755)
+		if _, err := experience.OpenWriter(dir, "two", experiencetest.Manifest()); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("read-only directory: %v", err)
+		}
+	}
+	if d := cmp.Diff(before, tree(t, dir)); d != "" {
+		t.Errorf("the store changed:\n%s", d)
+	}
+}
+
+// disk is a file on a disk with room for so many bytes more.
+type disk struct {
+	*os.File
+	room *int
+}
+
+func (d disk) WriteAt(b []byte, offset int64) (int, error) {
+	n := min(len(b), *d.room)
+	*d.room -= n
+	if written, err := d.File.WriteAt(b[:n], offset); err != nil || n == len(b) {
+		return written, err
+	}
+	return n, syscall.ENOSPC
+}
+
+// openOn opens a shard whose files are not as they should be.
+func openOn(dir string, fault func(path string, f *os.File) files.File) (*experience.Writer, error) {
+	return experience.OpenWriterWith(dir, "one", experiencetest.Manifest(), func(path string) (*files.Log, error) {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		info, err := f.Stat()
+		return files.NewLog(fault(path, f), info.Size()), err
+	})
+}
+
+// However little room there is, the shard holds whole records only, and what
+// did not fit can be appended once there is room again.
+func TestFullDisk(t *testing.T) {
+	records := experiencetest.Problem(1, "p", 3, "mtrl", "snr")
+	line, err := experience.Encode(records[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := 0; room < 2*len(line); room += 37 {
+		dir := experiencetest.Dir(t)
+		left := room
+		w, err := openOn(dir, func(_ string, f *os.File) files.File { return disk{f, &left} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := 0
+		for _, r := range records {
+			err := w.Append(r, 1)
+			if err == nil {
+				stored++
+			} else if !errors.Is(err, syscall.ENOSPC) {
+				t.Fatalf("room %d: %v", room, err)
+			}
+			if w.Has(r.ID) != (err == nil) {
+				t.Fatalf("room %d: Append says %v, Has %v", room, err, w.Has(r.ID))
+			}
+		}
+		if got := len(load(t, dir)); got != stored || stored == len(records) {
+			t.Fatalf("room %d: %d of %d appended records are there", room, got, stored)
+		}
+		left = 1 << 20
+		for _, r := range records {
+			if !w.Has(r.ID) {
+				if err := w.Append(r, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := load(t, dir); len(got) != len(records) {
+			t.Fatalf("room %d: %d records in the end", room, len(got))
+		}
+	}
+}
+
+// unsyncable is a file that cannot be brought to the disk.
+type unsyncable struct{ *os.File }
+
+func (unsyncable) Sync() error { return syscall.EIO }
+
+// Close must not say that all is safe when it isn't.
+func TestCloseSyncs(t *testing.T) {
+	dir := experiencetest.Dir(t)
+	for _, suffix := range []string{".jsonl", ".seconds.tsv"} {
+		w, err := openOn(dir, func(path string, f *os.File) files.File {
+			if strings.HasSuffix(path, suffix) {
+				return unsyncable{f}
+			}
+			return f
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); !errors.Is(err, syscall.EIO) {
+			t.Errorf("%s: %v", suffix, err)
+		}
+	}
+	if err := open(t, dir, "one").Close(); err != nil {
+		t.Errorf("the shard was not given free: %v", err)
+	}
+}
+
+// A shard cut anywhere within its last line loses that record and no other,
+// and writing it again gives the bytes of a run that was never cut.
+func TestTornLastLineIsDoneAgain(t *testing.T) {
+	records := experiencetest.Problem(1, "p", 2, "mtrl", "snr")
+	dir := experiencetest.Dir(t)
+	experiencetest.Write(t, dir, "one", records...)
+	path := filepath.Join(dir, "one.jsonl")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
+	for cut := len(whole) - 1; cut > last; cut -= 11 {
+		if err := os.Truncate(path, int64(cut)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := experience.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report, err := s.Check(t.Context()); err != nil || len(report.Faults) != 0 || len(report.Warnings) != 1 || report.Records != 2 {
+			t.Fatalf("cut at %d: %+v, %v", cut, report, err)
+		}
+		other := open(t, dir, "two") // has no business with the torn line
+		if len(other.Warnings()) != 0 {
+			t.Fatalf("cut at %d: another shard's writer warns %v", cut, other.Warnings())
+		}
+		other.Close()
+		w := open(t, dir, "one")
+		warnings := w.Warnings()
+		if len(warnings) != 1 || warnings[0].File != path || warnings[0].Line != 3 || !errors.Is(warnings[0], experience.ErrTorn) {
+			t.Fatalf("cut at %d: warnings %v", cut, warnings)
+		}
+		for i, r := range records {
+			if w.Has(r.ID) != (i < 2) {
+				t.Fatalf("cut at %d: record %d known: %v", cut, i, w.Has(r.ID))
+			}
+		}
+		if err := errors.Join(w.Append(records[2], 1), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, whole) {
+			t.Fatalf("cut at %d: the shard differs from the one never cut (%v)", cut, err)
+		}
+	}
+}
+
+func TestDamagedLineStopsTheWriter(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2, "mtrl")...)
+	path := filepath.Join(dir, "one.jsonl")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[20] ^= 1
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err = experience.OpenWriter(dir, "two", experiencetest.Manifest())
+	if !errors.Is(err, experience.ErrChecksum) || !strings.Contains(err.Error(), path+":1: ") || !strings.Contains(err.Error(), "delete that line") {
+		t.Errorf("damaged line: %v", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, b) {
+		t.Errorf("the shard changed (%v)", err)
+	}
+}
+
+// The seconds file survives a torn line too, and never spoils a record.
+func TestTornSeconds(t *testing.T) {
+	dir := experiencetest.Dir(t)
+	records := experiencetest.Problem(1, "p", 2, "mtrl")
+	experiencetest.Write(t, dir, "one", records[0])
+	path := filepath.Join(dir, "one.seconds.tsv")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, info.Size()-3); err != nil {
+		t.Fatal(err)
+	}
+	experiencetest.Write(t, dir, "one", records[1])
+	s, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seconds, err := s.Seconds()
+	if err != nil || len(seconds) != 1 || seconds[records[1].ID] != 0.5 {
+		t.Errorf("seconds %v, %v", seconds, err)
+	}
+}
+
+// Readers hold one line at a time and give up on an endless one.
+func TestLineLengthIsBounded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
+	f, err := os.OpenFile(filepath.Join(dir, "one.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(experience.MaxLine * 64); err != nil { // a hole: takes no room
+		t.Fatal(err)
+	}
+	s, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.Load()
+	if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), "one.jsonl:2: ") {
+		t.Errorf("endless line: %v", err)
+	}
+	long := experiencetest.Problem(1, "p", 2)[0]
+	long.Problem = strings.Repeat("x", experience.MaxLine)
+	if _, err := experience.Encode(long); !errors.Is(err, data.ErrInvalid) {
+		t.Errorf("too long to be read: %v", err)
+	}
+}

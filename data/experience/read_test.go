@@ -1,0 +1,52 @@
+package experience_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+)
+
+func open(t testing.TB, dir, shard string) *experience.Writer {
+	t.Helper()
+	w, err := experience.OpenWriter(dir, shard, experiencetest.Manifest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func load(t testing.TB, dir string) []*experience.Record {
+	t.Helper()
+	s, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, _, err := s.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// tree reads all files below dir.
+func tree(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		found[path[len(dir):]] = string(b)
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,78 @@
+package files
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// ErrSchema marks a file of another version.
+var ErrSchema = errors.New("unknown schema")
+
+// DecodeJSON reads one JSON value, and refuses fields that are not known and
+// anything behind it. The error has the line and column.
+func DecodeJSON(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return place(raw, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return at(raw, d.InputOffset(), errors.New("something follows the JSON value"))
+	}
+	return nil
+}
+
+// DecodeSchema is DecodeJSON of an object whose field "schema" says its version.
+// It looks at that first, because another version may have other fields
+// (ErrSchema).
+func DecodeSchema(raw []byte, schema int, into any) error {
+	var version struct{ Schema *int }
+	if err := json.Unmarshal(raw, &version); err != nil {
+		return place(raw, err)
+	}
+	switch {
+	case version.Schema == nil:
+		return fmt.Errorf("%w: the field \"schema\" is missing; this program reads schema %d", ErrSchema, schema)
+	case *version.Schema != schema:
+		return fmt.Errorf("%w: it has schema %d; this program reads schema %d", ErrSchema, *version.Schema, schema)
+	}
+	return DecodeJSON(raw, into)
+}
+
+// place adds the line and column to an error of package json.
+func place(raw []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return at(raw, syntax.Offset, err)
+	case errors.As(err, &kind):
+		return at(raw, kind.Offset, err)
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return at(raw, int64(len(raw)), errors.New("unexpected end of JSON input"))
+	}
+	// An unknown field has no offset. Its name has one, if it occurs only once.
+	if quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		if name, unquoteErr := strconv.Unquote(quoted); unquoteErr == nil {
+			found := regexp.MustCompile(`"`+regexp.QuoteMeta(name)+`"\s*:`).FindAllIndex(raw, 2)
+			if len(found) == 1 {
+				return at(raw, int64(found[0][0])+1, err)
+			}
+		}
+	}
+	return err
+}
+
+// at says where in a text an error is, given the number of bytes up to there.
+func at(raw []byte, offset int64, err error) error {
+	before := raw[:min(max(0, offset), int64(len(raw)))]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := len(before) - (bytes.LastIndexByte(before, '\n') + 1)
+	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+}

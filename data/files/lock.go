@@ -1,0 +1,32 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// ErrLocked marks a file that another process has locked.
+var ErrLocked = errors.New("another process is writing it")
+
+// Lock locks a file, which is made if need be and stays, until unlock is called
+// or the process ends. It does not wait: if the file is locked, the error wraps
+// ErrLocked.
+func Lock(path string) (unlock func() error, err error) {
+	f, err := openLocked(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Close, nil
+}
+
+func openLocked(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return f, nil
+}

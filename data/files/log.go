@@ -1,0 +1,110 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+)
+
+// Log is a file that is only appended to, by one process at a time; any number
+// may read it meanwhile. A record is appended whole or not at all. Only the end
+// of the process or of the machine may leave a part of one, as the last in the
+// file: whoever opens the log next cuts it off.
+type Log struct {
+	file File
+	size int64 // of the whole records
+	torn error // set when a part of a record could not be cut off again
+}
+
+// File is what a log needs of its file. Tests put one that fails in its place.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// OpenLog opens a log, or makes it, and locks it (ErrLocked).
+func OpenLog(path string) (*Log, error) {
+	f, err := openLocked(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 { // it may be new
+		err = SyncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return NewLog(f, info.Size()), nil
+}
+
+// NewLog returns the log in an open file of that size.
+func NewLog(f File, size int64) *Log { return &Log{file: f, size: size} }
+
+// Size is the number of bytes in the log.
+func (l *Log) Size() int64 { return l.size }
+
+// ReadAt reads from the file.
+func (l *Log) ReadAt(b []byte, offset int64) (int, error) { return l.file.ReadAt(b, offset) }
+
+// Append adds a record in one call, and cuts off what a failed call wrote, so
+// that it may be tried again. When it returns nil, the record survives the end of
+// the process; after Sync, that of the machine.
+func (l *Log) Append(record []byte) error {
+	if l.torn != nil {
+		return l.torn
+	}
+	_, err := l.file.WriteAt(record, l.size)
+	if err == nil {
+		l.size += int64(len(record))
+		return nil
+	}
+	if cutErr := l.file.Truncate(l.size); cutErr != nil {
+		l.torn = errors.Join(err, fmt.Errorf("the file now ends in a torn record, which whoever opens it next cuts off: %w", cutErr))
+		return l.torn
+	}
+	return err
+}
+
+// Cut drops everything from size on.
+func (l *Log) Cut(size int64) error {
+	if size == l.size {
+		return nil
+	}
+	if err := errors.Join(l.file.Truncate(size), l.file.Sync()); err != nil {
+		return fmt.Errorf("cannot cut off what was torn: %w", err)
+	}
+	l.size = size
+	return nil
+}
+
+// Repair cuts off a last line without newline, for logs whose records are lines,
+// and tells whether there was one.
+func (l *Log) Repair() (torn bool, err error) {
+	whole, block := l.size, make([]byte, 64<<10)
+	for whole > 0 {
+		begin := max(0, whole-int64(len(block)))
+		part := block[:whole-begin]
+		if _, err := l.file.ReadAt(part, begin); err != nil {
+			return false, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			whole = begin + int64(i) + 1
+			break
+		}
+		whole = begin
+	}
+	torn = whole < l.size
+	return torn, l.Cut(whole)
+}
+
+// Sync brings the log to the disk.
+func (l *Log) Sync() error { return l.file.Sync() }
+
+// Close syncs the log and gives it free for others.
+func (l *Log) Close() error { return errors.Join(l.file.Sync(), l.file.Close()) }

@@ -1,0 +1,171 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var (
+	errFull   = errors.New("the disk is full")
+	errBroken = errors.New("the disk is broken")
+)
+
+// disk is a file on a disk with room for so many bytes more, which may be broken.
+type disk struct {
+	*os.File
+	room   int
+	broken bool
+}
+
+func (d *disk) WriteAt(b []byte, offset int64) (int, error) {
+	n := min(len(b), d.room)
+	d.room -= n
+	if written, err := d.File.WriteAt(b[:n], offset); err != nil || n == len(b) {
+		return written, err
+	}
+	return n, errFull
+}
+
+func (d *disk) Truncate(size int64) error {
+	if d.broken {
+		return errBroken
+	}
+	return d.File.Truncate(size)
+}
+
+func (d *disk) Sync() error {
+	if d.broken {
+		return errBroken
+	}
+	return d.File.Sync()
+}
+
+func open(t *testing.T, path string) *Log {
+	t.Helper()
+	l, err := OpenLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestALogHasOneWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	first := open(t, path)
+	if _, err := OpenLog(path); !errors.Is(err, ErrLocked) || !bytes.Contains([]byte(err.Error()), []byte(path)) {
+		t.Errorf("a second writer: %v", err)
+	}
+	if _, err := Lock(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second lock: %v", err)
+	}
+	if err := first.Append([]byte("read by others\n")); err != nil || content(t, path) != "read by others\n" {
+		t.Errorf("%q, %v", content(t, path), err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if again := open(t, path); again.Size() != 15 {
+		t.Errorf("the size is %d", again.Size())
+	}
+}
+
+// However little room there is, a log holds whole records, and what did not fit
+// can be appended once there is room.
+func TestAFullDiskLeavesWholeRecords(t *testing.T) {
+	for room := range 14 {
+		path := filepath.Join(t.TempDir(), "log")
+		f, err := openLocked(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &disk{File: f, room: room}
+		l := NewLog(d, 0)
+		for range 2 {
+			if err := l.Append([]byte("record\n")); err != nil && !errors.Is(err, errFull) {
+				t.Fatalf("room %d: %v", room, err)
+			}
+		}
+		if want := "record\nrecord\n"[:room/7*7]; content(t, path) != want {
+			t.Errorf("room %d: the log has %q, want %q", room, content(t, path), want)
+		}
+		d.room = 100
+		if err := errors.Join(l.Append([]byte("last\n")), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if want := "record\nrecord\n"[:room/7*7] + "last\n"; content(t, path) != want {
+			t.Errorf("room %d: the log has %q, want %q", room, content(t, path), want)
+		}
+	}
+}
+
+// If the torn part cannot even be cut off, nothing more is appended behind it.
+func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	f, err := openLocked(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{File: f, room: 3, broken: true}
+	l := NewLog(d, 0)
+	for range 2 {
+		if err := l.Append([]byte("record\n")); !errors.Is(err, errFull) || !errors.Is(err, errBroken) {
+			t.Errorf("the error is %v", err)
+		}
+		d.room = 100
+	}
+	if content(t, path) != "rec" {
+		t.Errorf("the log has %q", content(t, path))
+	}
+	if err := l.Sync(); !errors.Is(err, errBroken) {
+		t.Errorf("a sync that failed: %v", err)
+	}
+	if err := l.Close(); !errors.Is(err, errBroken) {
+		t.Errorf("closed with %v", err)
+	}
+	again := open(t, path)
+	if torn, err := again.Repair(); err != nil || !torn || again.Size() != 0 || content(t, path) != "" {
+		t.Errorf("torn %v, %v; the log has %q", torn, err, content(t, path))
+	}
+	if err := again.Append([]byte("whole\n")); err != nil || content(t, path) != "whole\n" {
+		t.Errorf("%v; the log has %q", err, content(t, path))
+	}
+}
+
+func TestRepairKeepsWholeLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	for _, length := range []int{0, 1, 10, 64<<10 - 1, 64 << 10, 64<<10 + 1, 200_000} {
+		for _, whole := range []string{"", "\n", "one\n", "one\n\ntwo\n", string(bytes.Repeat([]byte("x"), 64<<10)) + "\n"} {
+			if err := os.WriteFile(path, append([]byte(whole), bytes.Repeat([]byte("t"), length)...), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			l := open(t, path)
+			if torn, err := l.Repair(); err != nil || torn != (length > 0) {
+				t.Errorf("a tail of %d: torn %v, %v", length, torn, err)
+			}
+			if content(t, path) != whole || l.Size() != int64(len(whole)) {
+				t.Errorf("a tail of %d behind %d bytes: %d are left", length, len(whole), len(content(t, path)))
+			}
+			l.Close()
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package files
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// WriteFile writes a file, or replaces it.
+func WriteFile(path string, content []byte) error { return Write(path, all(content)) }
+
+// Write writes what the function writes to a file, or replaces it, keeping its
+// permissions. The content goes to a temporary file beside it, whose name begins
+// with a dot and the name of the file; that is synced and renamed, and the
+// directory is synced. If the function fails, or anything else, the file stays
+// as it was.
+func Write(path string, write func(w io.Writer) error) error {
+	return publish(path, write, os.Rename)
+}
+
+// Create writes a file as WriteFile does, but never replaces one: then the error
+// wraps fs.ErrExist. Of several processes that create a file, one succeeds.
+func Create(path string, content []byte) error { return publish(path, all(content), os.Link) }
+
+func all(content []byte) func(w io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}
+}
+
+// publish writes a temporary file and gives it its name.
+func publish(path string, write func(w io.Writer) error, name func(from, to string) error) error {
+	dir, base := filepath.Split(path)
+	tmp := filepath.Join(dir, "."+base+rand.Text())
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(tmp) // fails where it has got its name
+	if info, statErr := os.Lstat(path); statErr == nil && info.Mode().IsRegular() {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		err = write(f)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := name(tmp, path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return SyncDir(dir)
+}
+
+// SyncDir makes the names in a directory safe from a power cut, where the system
+// can: Windows does so itself.
+func SyncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,146 @@
+package format
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// allRows cuts text into rows, with blocks of about the given size.
+func allRows(text string, size int) (rows [][]string, lines []int, err error) {
+	o := Options{Header: HeaderNo}
+	r, err := newRows(strings.NewReader(""), o)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.in, r.size, r.end = iotest.HalfReader(strings.NewReader(text)), size, false
+	for {
+		b, err := r.next()
+		if err == io.EOF {
+			return rows, lines, nil
+		}
+		if err != nil {
+			return rows, lines, err
+		}
+		for s := b.splitter(); ; {
+			row, err := s.row()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return rows, lines, err
+			}
+			rows, lines = append(rows, slices.Clone(row)), append(lines, s.at)
+		}
+	}
+}
+
+// csvRows is the same by encoding/csv.
+func csvRows(text string) (rows [][]string, lines []int, err error) {
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord = -1
+	for {
+		row, err := r.Read()
+		if err == io.EOF {
+			return rows, lines, nil
+		}
+		if err != nil {
+			return rows, lines, err
+		}
+		for i := range row {
+			row[i] = strings.TrimSpace(row[i])
+		}
+		line, _ := r.FieldPos(0)
+		rows, lines = append(rows, row), append(lines, line)
+	}
+}
+
+func FuzzRows(f *testing.F) {
+	for _, seed := range []string{
+		"a,b\n1,2\n", "a,b\r\n1,\r\n\r\n,\r\n", "\"a\nb\",\"c\"\"d\"\n\n\"\",x", "\"open,1\n2", "a\"b,c\n", "\"a\"b\n", "\"a\"\r", "\"a\r\nb\"\r\nc\r", "a\rb,\"c\"\r\rd", "\"", "\"\"\"\"",
+	} {
+		f.Add(seed, 3)
+	}
+	f.Fuzz(func(t *testing.T, text string, size int) {
+		want, wantLines, wantErr := csvRows(text)
+		got, lines, err := allRows(text, 1+max(size, -size)%1000)
+		if fmt.Sprint(got) != fmt.Sprint(want) || !slices.Equal(lines, wantLines) || (err == nil) != (wantErr == nil) {
+			t.Errorf("%q: rows %q at %v, %v; encoding/csv says %q at %v, %v", text, got, lines, err, want, wantLines, wantErr)
+		}
+	})
+}
+
+// A table of many blocks is the same rows, with the lines that they begin on.
+func TestRowsComeInBlocks(t *testing.T) {
+	var text bytes.Buffer
+	text.WriteString("\ufeffid,\"a\nname\"\n")
+	const n = 60_000
+	for i := range n {
+		fmt.Fprintf(&text, "%d,\"x\n%d\"\n\n", i, i)
+	}
+	r, err := NewRows(io.NopCloser(&text), "many", Options{Header: HeaderYes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(r.Names, []string{"id", "a\nname"}) || r.Width != 2 {
+		t.Fatalf("%d columns %q", r.Width, r.Names)
+	}
+	blocks, next := 0, 0
+	for {
+		b, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks++
+		err = b.Each(func(line int, cells []string) error {
+			if want := []string{fmt.Sprint(next), fmt.Sprintf("x\n%d", next)}; !slices.Equal(cells, want) || line != 3+3*next {
+				return fmt.Errorf("%q, want %q on line %d", cells, want, 3+3*next)
+			}
+			next++
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if next != n || blocks < 3 {
+		t.Errorf("%d rows in %d blocks", next, blocks)
+	}
+}
+
+// The name of a column that is asked for tells a header that has numbers in it.
+func TestHeadersWithNumbers(t *testing.T) {
+	for _, o := range []Options{{Label: "y"}, {Group: "y"}} {
+		r, err := NewRows(io.NopCloser(strings.NewReader("2019,y\n1,2\n")), "a.csv", o)
+		if err != nil || !slices.Equal(r.Names, []string{"2019", "y"}) {
+			t.Errorf("%+v: names %q, %v", o, r.Names, err)
+		}
+	}
+}
+
+func TestErrorsOfRowsSayWhere(t *testing.T) {
+	for text, want := range map[string]string{
+		"x,y\n1,2\n1,2,3\n":   "format: a.csv: line 3: malformed file: it has 3 columns but the first line has 2",
+		"x,y\n1,2\n\n1,\"3\n": "format: a.csv: line 5, byte 1: malformed file: " + csv.ErrQuote.Error(),
+	} {
+		r, err := NewRows(io.NopCloser(strings.NewReader(text)), "a.csv", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.Next()
+		if err == nil {
+			err = b.Each(func(int, []string) error { return nil })
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}

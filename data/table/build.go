@@ -1,0 +1,310 @@
+package table
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"l2mt/data"
+)
+
+// ready is a task with its rows.
+type ready struct {
+	*data.Task
+	rows []int
+	y    []float64
+}
+
+// build makes the problem of what has been read.
+func (r *reader) build(paths []string) error {
+	if r.x == nil {
+		if err := r.expand(); err != nil {
+			return err
+		}
+	}
+	tasks, err := r.finishTasks()
+	if err == nil {
+		err = r.steps()
+	}
+	if err != nil {
+		return err
+	}
+	p := &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0])}}
+	for _, t := range tasks {
+		none := data.Samples{X: r.x.Take(nil)}
+		p.Problem.Tasks = append(p.Problem.Tasks, t.Task)
+		p.Tasks = append(p.Tasks, data.TaskData{
+			Task: t.Task, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
+		})
+	}
+	r.Problem = p
+	return nil
+}
+
+// finishTasks gives the tasks their order, kind and classes, and leaves out
+// those that cannot be learned if that is asked for.
+func (r *reader) finishTasks() (kept []ready, err error) {
+	if r.grouped {
+		slices.SortFunc(r.tasks, func(a, b *labels) int { return compareNames(a.name, b.name) })
+	}
+	var targets []*target
+	for _, name := range r.Recipe.Targets {
+		targets = append(targets, r.targets[name])
+	}
+	kind, note, err := kindOf(targets, r.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if note != "" {
+		r.note("%s", note)
+	}
+	if err := r.leaks(targets); err != nil {
+		return nil, err
+	}
+	if r.skipped > 0 {
+		r.note("%d rows without a label are left out", r.skipped)
+	}
+	var fault error
+	for _, l := range r.tasks {
+		t, y, err := l.task(kind, r.Positive)
+		switch {
+		case err == nil:
+			kept = append(kept, ready{t, l.rows, y})
+		case !r.SkipTasks:
+			return nil, fmt.Errorf("%w (skip tasks leaves such tasks out)", err)
+		default:
+			fault = cmp.Or(fault, err)
+		}
+	}
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("%w (and no other task can be learned)", fault)
+	}
+	if fault != nil {
+		r.note("%d of %d tasks are left out, the first because: %v", len(r.tasks)-len(kept), len(r.tasks), fault)
+	}
+	return kept, nil
+}
+
+// enoughToTell is how many equal values are no coincidence.
+const enoughToTell = 20
+
+// leaks finds a feature that is the target itself.
+func (r *reader) leaks(targets []*target) error {
+	value := make([]float32, r.x.Cols())
+	for _, t := range targets {
+		n, same := 0, make([]bool, r.x.Cols())
+		for j := range same {
+			same[j] = true
+		}
+		left := len(same)
+		for _, l := range r.tasks {
+			if l.target != t {
+				continue
+			}
+			for i := 0; i < len(l.rows) && left > 0; i++ {
+				n++
+				left = 0
+				for j, v := range dense(value, r.x.Row(l.rows[i])) {
+					if same[j] = same[j] && v == float32(l.number[i]); same[j] {
+						left++
+					}
+				}
+			}
+		}
+		if j := slices.Index(same, true); j >= 0 && n >= enoughToTell {
+			return fmt.Errorf("column %q: %w: it equals the target %q in every row; ignore it", r.Recipe.Features()[j], data.ErrInvalid, t.name)
+		}
+	}
+	return nil
+}
+
+// dense writes a row with its zeros to x.
+func dense(x []float32, r data.Row) []float32 {
+	if r.Index == nil {
+		return r.Value
+	}
+	clear(x)
+	for p, j := range r.Index {
+		x[j] = r.Value[p]
+	}
+	return x
+}
+
+// compareNames orders numbers by value, before words.
+func compareNames(a, b string) int {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	switch {
+	case errX == nil && errY == nil:
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	case errX == nil:
+		return -1
+	case errY == nil:
+		return 1
+	}
+	return cmp.Compare(a, b)
+}
+
+// expand makes features of the columns, and the columns of the recipe.
+func (r *reader) expand() error {
+	var order [][]int32 // the places of the levels in the order of their names
+	for k := range r.columns {
+		c := Column{Name: r.columns[k].name}
+		place := make([]int32, len(r.columns[k].levels))
+		if r.columns[k].levels != nil {
+			c.Levels = slices.SortedFunc(maps.Keys(r.columns[k].levels), compareNames)
+			if len(c.Levels) == 0 {
+				return fmt.Errorf("column %q: %w: all its values are missing; ignore it", c.Name, data.ErrInvalid)
+			}
+			for to, level := range c.Levels {
+				place[r.columns[k].levels[level]] = int32(to)
+			}
+		}
+		order = append(order, place)
+		r.Recipe.Columns = append(r.Recipe.Columns, c)
+	}
+	d, n := r.Recipe.Width(), r.rows
+	value := r.value
+	if d > len(r.columns) || slices.ContainsFunc(r.columns, func(c column) bool { return c.levels != nil }) {
+		value = make([]float32, 0, n*d)
+		for i := range n {
+			for k, v := range r.value[i*len(r.columns):][:len(r.columns)] {
+				c := &r.Recipe.Columns[k]
+				if c.Levels == nil {
+					value = append(value, v)
+					continue
+				}
+				part := make([]float32, c.width())
+				if v != v {
+					for j := range part {
+						part[j] = missing
+					}
+				} else if v >= 0 {
+					part[order[k][int(v)]] = 1
+				}
+				value = append(value, part...)
+			}
+		}
+	}
+	r.value = nil
+	if r.Impute == Mean {
+		if err := r.impute(value, d); err != nil {
+			return err
+		}
+	}
+	x, err := data.NewDense(n, d, value)
+	r.x = x
+	return err
+}
+
+// impute puts the means of the features where values are missing.
+func (r *reader) impute(value []float32, d int) error {
+	sum, count := make([]float64, d), make([]int, d)
+	for i, v := range value {
+		if v == v {
+			sum[i%d] += float64(v)
+			count[i%d]++
+		}
+	}
+	j, filled := 0, 0
+	for k := range r.Recipe.Columns {
+		c := &r.Recipe.Columns[k]
+		for range c.width() {
+			if count[j] == 0 {
+				return fmt.Errorf("column %q: %w: all its values are missing; ignore it", c.Name, data.ErrInvalid)
+			}
+			c.Mean = append(c.Mean, float32(sum[j]/float64(count[j])))
+			j++
+		}
+	}
+	mean := make([]float32, 0, d)
+	for _, c := range r.Recipe.Columns {
+		mean = append(mean, c.Mean...)
+	}
+	for i, v := range value {
+		if v != v {
+			value[i] = mean[i%d]
+			filled++
+		}
+	}
+	if filled > 0 {
+		r.note("%d missing values became the means of their columns", filled)
+	}
+	return nil
+}
+
+// steps fits the steps, or the one that is needed, and applies them.
+func (r *reader) steps() error {
+	kinds := r.Steps
+	_, r.Recipe.Sparse = r.x.(*data.CSR)
+	if slices.Equal(kinds, []string{None}) {
+		return nil
+	}
+	if len(kinds) == 0 && !r.Recipe.Sparse {
+		if ratio := scales(r.x); ratio > unlike {
+			kinds = []string{data.StepStandardise}
+			r.note("features are standardised, as the largest values of some are %.3g times those of others; step none keeps them", ratio)
+		}
+	}
+	for _, kind := range kinds {
+		step, err := data.FitStep(kind, r.x, nil)
+		if err != nil {
+			return err
+		}
+		if kind == data.StepStandardise {
+			r.spare(&step)
+		}
+		if r.x, err = step.Apply(r.x); err != nil {
+			return err
+		}
+		r.Recipe.Steps = append(r.Recipe.Steps, step)
+	}
+	return nil
+}
+
+// unlike is how many times as large the values of one feature must be for its
+// scale to differ from that of another.
+const unlike = 10
+
+// scales compares the largest absolute values of the features that are not all
+// zero: the largest with the smallest.
+func scales(x data.Matrix) float64 {
+	size := make([]float64, x.Cols())
+	for i := range x.Rows() {
+		for j, v := range x.Row(i).Value {
+			size[j] = max(size[j], math.Abs(float64(v)))
+		}
+	}
+	size = slices.DeleteFunc(size, func(v float64) bool { return v == 0 })
+	if len(size) == 0 {
+		return 1
+	}
+	return slices.Max(size) / slices.Min(size)
+}
+
+// spare lets features of zeros and ones be as they are, which are on a scale of
+// their own, however rare the ones. Sparse features are not centred.
+func (r *reader) spare(s *data.Step) {
+	binary := make([]bool, s.Cols)
+	for j := range binary {
+		binary[j] = !r.Recipe.Sparse
+	}
+	for i := range r.x.Rows() {
+		for p, v := range r.x.Row(i).Value {
+			if v != 0 && v != 1 && !r.Recipe.Sparse {
+				binary[p] = false
+			}
+		}
+	}
+	for j := range s.Mean {
+		if r.Recipe.Sparse {
+			s.Mean[j] = 0
+		}
+		if binary[j] {
+			s.Mean[j], s.Deviation[j] = 0, 1
+		}
+	}
+}

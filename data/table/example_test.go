@@ -1,0 +1,43 @@
+package table_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"l2mt/data/table"
+)
+
+// Two assays of the same molecules, each with gaps.
+func Example() {
+	dir, err := os.MkdirTemp("", "table")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "assays.csv")
+	os.WriteFile(path, []byte("weight,solvent,tox1,tox2\n18,water,0,\n46,ethanol,1,1\n32,,,0\n"), 0o644)
+
+	t, err := table.Read([]string{path}, table.Options{
+		Targets: []string{"tox*"}, Categorical: []string{"solvent"}, Impute: table.Mean, Steps: []string{table.None},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, task := range t.Problem.Tasks {
+		fmt.Println(task.Name, task.TrainSet.Y)
+	}
+	fmt.Println(t.Recipe.Features())
+
+	b, err := t.Recipe.Bind([]string{"solvent", "weight"}, 2, false)
+	if err != nil {
+		panic(err)
+	}
+	x, unseen := make([]float32, t.Recipe.Width()), table.Unseen{}
+	fmt.Println(b.Features(x, []string{"acetone", "58"}, unseen), x, unseen)
+	// Output:
+	// tox1 [-1 1]
+	// tox2 [1 -1]
+	// [weight solvent=ethanol solvent=water]
+	// <nil> [58 0 0] map[{solvent acetone}:1]
+}

@@ -1,0 +1,52 @@
+package table
+
+import (
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"l2mt/data/format"
+)
+
+// Whatever the table to be predicted is, its rows become finite features or an
+// error.
+func FuzzFeatures(f *testing.F) {
+	for _, seed := range []string{"x,c\n1,red\n", "c,x\nblue,\n?,2\n", "x\n1\n", "x,c\n1e40,red\n", "x,c,c\n1,2,3\n", "1,2\n", "x,c\nNaN,NaN\n0x1p3,\"re\nd\"\n"} {
+		f.Add(seed)
+	}
+	recipe := Recipe{Columns: []Column{{Name: "x", Mean: []float32{7}}, {Name: "c", Levels: []string{"blue", "red"}, Mean: []float32{0.5, 0.5}}}}
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := format.NewRows(io.NopCloser(strings.NewReader(text)), "fuzz", format.Options{})
+		if err != nil || rows.Width == 0 {
+			return
+		}
+		b, err := recipe.Bind(rows.Names, rows.Width, true)
+		if err != nil {
+			return
+		}
+		x := make([]float32, recipe.Width())
+		for {
+			block, err := rows.Next()
+			if err == io.EOF {
+				return
+			}
+			if err == nil {
+				err = block.Each(func(_ int, cells []string) error {
+					if err := b.Features(x, cells, Unseen{}); err != nil {
+						return err
+					}
+					for _, v := range x {
+						if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
+							t.Errorf("%q makes %v", cells, x)
+						}
+					}
+					return nil
+				})
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,271 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"l2mt/data"
+)
+
+// Recipe says how features are made of the rows of a table. It is the same after
+// a round trip through JSON.
+type Recipe struct {
+	// Columns are what the features are made of.
+	Columns []Column `json:"columns"`
+	// ByPosition says that the table had no header, so that columns are known by
+	// their numbers, from 0.
+	ByPosition bool `json:"by_position,omitempty"`
+	// Sparse says that the features are stored as CSR.
+	Sparse bool `json:"sparse,omitempty"`
+	// Task is the column that names the task of a row, if one does.
+	Task string `json:"task,omitempty"`
+	// Targets are the columns of the labels.
+	Targets []string `json:"targets,omitempty"`
+	// Steps are applied to the features, in this order.
+	Steps []data.Step `json:"steps,omitempty"`
+}
+
+// Column is a column that one or several features are made of.
+type Column struct {
+	Name string `json:"name"`
+	// Levels are the values of a category. Each is a feature, which is 1 in the
+	// rows that have the level and else 0. A column of numbers has none.
+	Levels []string `json:"levels,omitempty"`
+	// Mean is what stands for a missing value: a number, or one for every level.
+	// Without it values may not be missing.
+	Mean []float32 `json:"mean,omitempty"`
+}
+
+// width is how many features the column makes.
+func (c *Column) width() int { return max(1, len(c.Levels)) }
+
+// Features names the features before the steps: "age", "city=Rome".
+func (r *Recipe) Features() []string {
+	var names []string
+	for _, c := range r.Columns {
+		if c.Levels == nil {
+			names = append(names, c.Name)
+		}
+		for _, level := range c.Levels {
+			names = append(names, c.Name+"="+level)
+		}
+	}
+	return names
+}
+
+// Width is the number of features before the steps.
+func (r *Recipe) Width() int {
+	d := 0
+	for i := range r.Columns {
+		d += r.Columns[i].width()
+	}
+	return d
+}
+
+// Validate checks a recipe that comes from a file.
+func (r *Recipe) Validate() error {
+	if len(r.Columns) == 0 {
+		return fmt.Errorf("recipe: %w: it has no columns", data.ErrInvalid)
+	}
+	names := map[string]bool{}
+	for i := range r.Columns {
+		c := &r.Columns[i]
+		if names[c.Name] {
+			return fmt.Errorf("recipe: %w: two columns are called %q", data.ErrInvalid, c.Name)
+		}
+		names[c.Name] = true
+		if c.Mean != nil && len(c.Mean) != c.width() {
+			return fmt.Errorf("recipe: column %q: %w: %d means for %d features", c.Name, data.ErrInvalid, len(c.Mean), c.width())
+		}
+	}
+	d := r.Width()
+	for _, s := range r.Steps {
+		if err := s.Validate(); err != nil {
+			return fmt.Errorf("recipe: %w", err)
+		}
+		if s.Cols != d || s.Kind == data.StepSelect {
+			return fmt.Errorf("recipe: step %q: %w: it is for %d columns and must keep them all; there are %d", s.Kind, data.ErrInvalid, s.Cols, d)
+		}
+	}
+	return nil
+}
+
+// Binding makes features of the rows of one table. It may be used by several
+// goroutines.
+type Binding struct {
+	recipe *Recipe
+	from   []int              // the column of the table that each of the recipe is in, -1 for zeros
+	level  []map[string]int32 // the number of every level
+}
+
+// Bind finds the recipe's columns in a table with the given names (nil without a
+// header) and number of columns. Other columns are passed over. A column that
+// the table lacks is an error, or zero if zeros is set.
+func (r *Recipe) Bind(names []string, width int, zeros bool) (*Binding, error) {
+	switch {
+	case names == nil && !r.ByPosition:
+		return nil, fmt.Errorf("%w: it has no header; the columns %s are known by name", data.ErrMismatch, abridge(r.names()))
+	case names == nil:
+		names = numbered(width)
+	case r.ByPosition:
+		return nil, fmt.Errorf("%w: it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", data.ErrMismatch, names[0])
+	}
+	b := &Binding{recipe: r}
+	var missing []string
+	for _, c := range r.Columns {
+		j := slices.Index(names, c.Name)
+		if j < 0 {
+			missing = append(missing, c.Name)
+		} else if slices.Contains(names[j+1:], c.Name) {
+			return nil, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, c.Name)
+		}
+		b.from = append(b.from, j)
+		level := map[string]int32{}
+		for i, name := range c.Levels {
+			level[name] = int32(i)
+		}
+		b.level = append(b.level, level)
+	}
+	if len(missing) > 0 && !zeros {
+		return nil, fmt.Errorf("%w: there is no column %s; there are %s (missing columns: zero puts zeros)", data.ErrMismatch, abridge(missing), abridge(names))
+	}
+	return b, nil
+}
+
+func (r *Recipe) names() []string {
+	names := make([]string, len(r.Columns))
+	for i, c := range r.Columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Unseen counts the levels of categories that the recipe does not know.
+type Unseen map[UnseenLevel]int
+
+// UnseenLevel is a level that a recipe does not know. Its rows have none of
+// the levels.
+type UnseenLevel struct{ Column, Level string }
+
+// Features writes the features of a row, before the steps, to dst, which has
+// room for Width.
+func (b *Binding) Features(dst []float32, cells []string, unseen Unseen) error {
+	at := 0
+	for i, j := range b.from {
+		c := &b.recipe.Columns[i]
+		part := dst[at:][:c.width()]
+		at += len(part)
+		if j < 0 {
+			clear(part)
+			continue
+		}
+		switch cell := cells[j]; {
+		case isMissing(cell):
+			if c.Mean == nil {
+				return missingError(c.Name, cell)
+			}
+			copy(part, c.Mean)
+		case c.Levels == nil:
+			v, err := parseNumber(c.Name, cell)
+			if err != nil {
+				return err
+			}
+			part[0] = v
+		default:
+			clear(part)
+			if k, ok := b.level[i][cell]; ok {
+				part[k] = 1
+			} else {
+				unseen[UnseenLevel{c.Name, strings.Clone(cell)}]++
+			}
+		}
+	}
+	return nil
+}
+
+// isMissing reports whether a cell says that there is no value.
+func isMissing(cell string) bool {
+	if len(cell) > 4 || cell != "" && cell[0] <= '9' && cell[0] != '#' {
+		return false
+	}
+	switch strings.ToLower(cell) {
+	case "", "na", "n/a", "#n/a", "nan", "null", "none", "?":
+		return true
+	}
+	return false
+}
+
+func missingError(column, cell string) error {
+	return fmt.Errorf("column %q: %w: the value is missing (%q); fill it in, ignore the column, or impute the mean", column, data.ErrInvalid, cell)
+}
+
+// parseNumber reads the cell of a column of numbers.
+func parseNumber(column, cell string) (float32, error) {
+	v, err := strconv.ParseFloat(cell, 32)
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return 0, fmt.Errorf("column %q: %w: it is %s; numbers must be finite and fit a float32", column, data.ErrInvalid, cell)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("column %q: %w: %q is not a number; if the column holds categories say that it is categorical, else ignore it", column, data.ErrFormat, cell)
+	}
+	return float32(v), nil
+}
+
+// numbered are the names of columns without a header.
+func numbered(width int) []string {
+	names := make([]string, width)
+	for j := range names {
+		names[j] = strconv.Itoa(j)
+	}
+	return names
+}
+
+// find returns the column of a name, or else of a number.
+func find(names []string, asked string) (int, error) {
+	if j := slices.Index(names, asked); j >= 0 {
+		if slices.Contains(names[j+1:], asked) {
+			return 0, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, asked)
+		}
+		return j, nil
+	}
+	if j, err := strconv.Atoi(asked); err == nil && j >= 0 && j < len(names) {
+		return j, nil
+	}
+	return 0, fmt.Errorf("%w: there is no column %q; there are %s", data.ErrInvalid, asked, abridge(names))
+}
+
+// match returns the columns that names, numbers or patterns ask for, in order.
+func match(names, asked []string) ([]int, error) {
+	var found []int
+	for _, a := range asked {
+		j, err := find(names, a)
+		if err == nil {
+			found = append(found, j)
+			continue
+		}
+		before := len(found)
+		for j, name := range names {
+			if ok, _ := filepath.Match(a, name); ok {
+				found = append(found, j)
+			}
+		}
+		if len(found) == before {
+			return nil, err
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// abridge lists a few names.
+func abridge(names []string) string {
+	const few = 5
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:few], ", "), len(names))
+}

@@ -1,0 +1,292 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+)
+
+// inFiles writes files, given as name and content in turn, and returns their paths.
+func inFiles(t testing.TB, files ...string) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	for i := 0; i < len(files); i += 2 {
+		path := filepath.Join(dir, files[i])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// shown writes a problem down: a line a task, with its rows before the labels.
+func shown(p *data.ProblemData) string {
+	var b strings.Builder
+	for _, t := range p.Tasks {
+		fmt.Fprintf(&b, "%s", t.Name)
+		if t.Kind == data.Classification {
+			fmt.Fprintf(&b, " (%s or %s)", t.Positive, t.Negative)
+		}
+		for i, y := range t.TrainSet.Y {
+			fmt.Fprintf(&b, "; %v %v", t.TrainSet.X.Row(i).Value, y)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestShapesOfTables(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		files    []string
+		o        Options
+		features []string
+		want     string
+		notes    []string
+	}{
+		{
+			"a column names the task, spaces, CRLF, quotes and a mark",
+			[]string{"school.csv", "\ufeffpupil,school,\"the score\",boy\r\n1,10,2.5,1\r\n 2 ,9,3,0\r\n3,10,4,1\r\n4,9,1,1\r\n"},
+			Options{Task: "school", Targets: []string{"the score"}, Ignore: []string{"pup*"}},
+			[]string{"boy"},
+			"9; [0] 3; [1] 1\n10; [1] 2.5; [1] 4\n",
+			nil,
+		}, {
+			"whole numbers are a regression, and it is said",
+			[]string{"a.tsv", "x\ttask\ty\n1\ta\t3\n2\ta\t4\n3\ta\t5\n"},
+			Options{Task: "task"},
+			[]string{"x"},
+			"a; [1] 3; [2] 4; [3] 5\n",
+			[]string{`target "y": 3 different whole numbers, taken for regression; say --kind classification if they are classes`},
+		}, {
+			"a pattern of target columns with blanks",
+			[]string{"tox.csv", "tox2,x,tox1,id\n1,7,,a\n,8,0,b\n0,9,1,c\n,,,\n"},
+			Options{Targets: []string{"tox*"}, Ignore: []string{"id"}},
+			[]string{"x"},
+			"tox2 (1 or 0); [7] 1; [9] -1\ntox1 (1 or 0); [8] -1; [9] 1\n",
+			[]string{"1 rows without a label are left out"},
+		}, {
+			"a file a task, columns by name",
+			[]string{"a.csv", "x,spam,z\n1,no,2\n3,yes,4\n", "b.csv", "z,x,spam\n20,10,yes\n40,30,no\n"},
+			Options{Targets: []string{"spam"}, Steps: []string{None}},
+			[]string{"x", "z"},
+			"a (yes or no); [1 2] -1; [3 4] 1\nb (yes or no); [10 20] 1; [30 40] -1\n",
+			nil,
+		}, {
+			"missing columns are zero",
+			[]string{"a.csv", "x,c,y\n1,red,0\n3,blue,1\n", "b.csv", "y,z\n1,5\n0,6\n"},
+			Options{MissingColumns: Zero, Categorical: []string{"c"}, Positive: "0"},
+			[]string{"x", "c=blue", "c=red", "z"},
+			"a (0 or 1); [1 0 1 0] 1; [3 1 0 0] -1\nb (0 or 1); [0 0 0 5] -1; [0 0 0 6] 1\n",
+			nil,
+		}, {
+			"no header, columns by number",
+			[]string{"a.csv", "1,2.5,7\n3,4.5,8\n", "b.csv", "5,6.5,9\n7,8.5,6\n"},
+			Options{Targets: []string{"1"}},
+			[]string{"0", "2"},
+			"a; [1 7] 2.5; [3 8] 4.5\nb; [5 9] 6.5; [7 6] 8.5\n",
+			[]string{"no header: columns are known by their numbers, from 0, and matched by position"},
+		}, {
+			"classes of each task",
+			[]string{"a.csv", "x,class\n1,cat\n2,dog\n", "b.csv", "x,class\n3,wolf\n4,fox\n"},
+			Options{},
+			[]string{"x"},
+			"a (dog or cat); [1] -1; [2] 1\nb (wolf or fox); [3] 1; [4] -1\n",
+			nil,
+		}, {
+			"words are categories, gaps are means",
+			[]string{"a.csv", "city,size,y\nRome,1,0.5\nOslo,,1.5\n?,4,2.5\nRome,4,3.5\n"},
+			Options{Categorical: []string{"*"}, Impute: Mean},
+			[]string{"city=Oslo", "city=Rome", "size"},
+			"y; [0 1 1] 0.5; [1 0 3] 1.5; [0.33333334 0.6666667 4] 2.5; [0 1 4] 3.5\n",
+			[]string{"3 missing values became the means of their columns"},
+		}, {
+			"tasks that cannot be learned are left out",
+			[]string{"a.csv", "task,x,y\na,1,0\na,2,1\nb,3,1\nc,4,1\nc,5,1\nc,6,\n"},
+			Options{Task: "task", SkipTasks: true, SkipUnlabelled: true},
+			[]string{"x"},
+			"a (1 or 0); [1] -1; [2] 1\n",
+			[]string{"1 rows without a label are left out", `2 of 3 tasks are left out, the first because: task "b": invalid data: it has a single labelled row; it needs two at least`},
+		}, {
+			"unlike scales are standardised, ones and zeros are not",
+			[]string{"a.csv", "big,bit,y\n100,0,1.5\n300,1,2.5\n100,0,3.5\n300,0,1.5\n"},
+			Options{},
+			[]string{"big", "bit"},
+			"y; [-1 0] 1.5; [1 1] 2.5; [-1 0] 3.5; [1 0] 1.5\n",
+			[]string{"features are standardised, as the largest values of some are 300 times those of others; step none keeps them"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tab, err := Read(inFiles(t, c.files...), c.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := shown(tab.Problem); got != c.want {
+				t.Errorf("problem:\n%swant:\n%s", got, c.want)
+			}
+			if got := tab.Recipe.Features(); !slices.Equal(got, c.features) || tab.Recipe.Width() != len(got) {
+				t.Errorf("features %q, width %d, want %q", got, tab.Recipe.Width(), c.features)
+			}
+			if !slices.Equal(tab.Notes, c.notes) {
+				t.Errorf("notes %q, want %q", tab.Notes, c.notes)
+			}
+			if err := tab.Recipe.Validate(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestBadTables(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files []string
+		o     Options
+		is    error
+		want  string
+	}{
+		{"empty file", []string{"a.csv", ""}, Options{}, data.ErrInvalid, "a.csv: invalid data: it is empty; it needs a header and rows"},
+		{"header alone", []string{"a.csv", "x,y\n"}, Options{}, data.ErrInvalid, "a.csv: invalid data: it has no labelled rows"},
+		{"no target", []string{"a.csv", "x,z\n1,2\n"}, Options{}, data.ErrInvalid, "a.csv: target: invalid data: say which column is; there are x, z"},
+		{"no such target", []string{"a.csv", "x,z\n1,2\n"}, Options{Targets: []string{"tox*"}}, data.ErrInvalid, `a.csv: target: invalid data: there is no column "tox*"; there are x, z`},
+		{"no such task", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "w"}, data.ErrInvalid, `a.csv: task: invalid data: there is no column "w"; there are x, y`},
+		{"no such thing to ignore", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"w"}}, data.ErrInvalid, `a.csv: ignore: invalid data: there is no column "w"`},
+		{"no features", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "x"}, data.ErrInvalid, "a.csv: invalid data: no column is left for features"},
+		{"target that is categorical", []string{"a.csv", "x,y\n1,2\n"}, Options{Categorical: []string{"y"}}, data.ErrInvalid, `a.csv: column "y": invalid data: it is no feature and cannot be categorical`},
+		{"task that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "y"}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot name the task and be a target`},
+		{"target that is ignored", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"y"}}, data.ErrInvalid, "a.csv: invalid data: the target is ignored"},
+		{"target among the features", []string{"a.csv", "x,y\n" + strings.Repeat("1.5,1.5\n2,2\n3,3\n", 10)}, Options{}, data.ErrInvalid, `column "x": invalid data: it equals the target "y" in every row; ignore it`},
+		{"two columns of one name", []string{"a.csv", "x,x,y\n1,2,3\n"}, Options{}, data.ErrInvalid, `a.csv: invalid data: two columns are called "x"`},
+		{"task column and several targets", []string{"a.csv", "t,x,y1,y2\n1,2,3,4\n"}, Options{Task: "t", Targets: []string{"y*"}}, data.ErrInvalid, "a.csv: invalid data: a column names the task, and 2 are targets; give one target"},
+		{"mixed kinds", []string{"a.csv", "x,y1,y2\n1,0,1.5\n2,1,2.5\n3,0,3.5\n"}, Options{Targets: []string{"y*"}}, data.ErrInvalid, `columns "y1" and "y2": invalid data: one is classification (2 different whole numbers), the other regression (3 different numbers); fit them apart, or say the kind of both`},
+		{"a word among numbers", []string{"a.csv", "x,y\n1,1.5\n2,\"3,5\"\n3,4\n"}, Options{}, data.ErrFormat, `a.csv: line 3: column "y": "3,5": malformed file: it is a word among numbers; correct it`},
+		{"a word for a regression", []string{"a.csv", "x,y\n1,yes\n2,no\n"}, Options{Kind: data.Regression}, data.ErrFormat, `a.csv: line 2: column "y": "yes": malformed file: it is not a number`},
+		{"infinite target", []string{"a.csv", "x,y\n1,inf\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is inf; it must be finite`},
+		{"NaN target", []string{"a.csv", "x,y\n1,NaN\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is missing ("NaN"); fill it in, or skip unlabelled rows`},
+		{"one class", []string{"a.csv", "t,x,y\na,1,0\na,2,1\nb,3,1\nb,4,1\n"}, Options{Task: "t"}, data.ErrInvalid, `task "b": invalid data: all its 2 rows are "1"; it needs rows of both classes (skip tasks leaves such tasks out)`},
+		{"one value", []string{"a.csv", "x,y\n1,7\n2,7\n"}, Options{Kind: data.Regression}, data.ErrInvalid, `task "y": invalid data: all 2 targets are 7; they must differ`},
+		{"one row", []string{"a.csv", "t,x,y\na,1,0\na,2,1\nb,3,1\n"}, Options{Task: "t"}, data.ErrInvalid, `task "b": invalid data: it has a single labelled row`},
+		{"no labels", []string{"a.csv", "x,y1,y2\n1,,2\n2,,3\n3,,4\n"}, Options{Targets: []string{"y1", "y2"}}, data.ErrInvalid, `task "y1": invalid data: no row is labelled`},
+		{"three classes", []string{"a.csv", "x,y\n1,a\n2,b\n3,c\n"}, Options{}, data.ErrInvalid, `task "y": invalid data: it has 3 classes, from "a" to "c"; tasks have two`},
+		{"no such class", []string{"a.csv", "x,y\n1,a\n2,b\n"}, Options{Positive: "c"}, data.ErrInvalid, `task "y": invalid data: its classes are "a" and "b"; "c" cannot be the positive one`},
+		{"no task", []string{"a.csv", "t,x,y\na,1,0\n,2,1\n"}, Options{Task: "t"}, data.ErrInvalid, `a.csv: line 3: column "t", the task: invalid data: it is missing ("")`},
+		{"ragged", []string{"a.csv", "x,y\n1,2\n1,2,3\n"}, Options{}, data.ErrFormat, "a.csv: line 3: malformed file: it has 3 columns but the first line has 2"},
+		{"category", []string{"a.csv", "x,c,y\n1,red,2\n"}, Options{}, data.ErrFormat, `a.csv: line 2: column "c": malformed file: "red" is not a number; if the column holds categories say that it is categorical`},
+		{"missing value", []string{"a.csv", "x,y\n1,2\nNA,3\n"}, Options{}, data.ErrInvalid, `a.csv: line 3: column "x": invalid data: the value is missing ("NA")`},
+		{"all values missing", []string{"a.csv", "x,z,y\n1,,2\n2,,3\n"}, Options{Impute: Mean}, data.ErrInvalid, `column "z": invalid data: all its values are missing; ignore it`},
+		{"huge value", []string{"a.csv", "x,y\n1e99,2\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "x": invalid data: it is 1e99; numbers must be finite and fit a float32`},
+		{"tasks of one name", []string{"a/x.csv", "x,y\n1,2\n", "b/x.csv", "x,y\n1,2\n"}, Options{}, data.ErrInvalid, `b/x.csv: invalid data: two files make a task "x"`},
+		{"column that one file lacks", []string{"a.csv", "x,y\n1,2\n", "b.csv", "x,z,y\n1,2,3\n"}, Options{}, data.ErrMismatch, `a.csv: data does not match: there is no column "z", which `},
+		{"one header of two", []string{"a.csv", "x,y\n1,2\n", "b.csv", "1,3\n"}, Options{Targets: []string{"1"}}, data.ErrMismatch, "b.csv: data does not match: it has a header and "},
+		{"formats", []string{"a.csv", "x,y\n1,2\n", "b.npz", "x"}, Options{}, data.ErrMismatch, "some files are text tables"},
+		{"impute", []string{"a.csv", "x,y\n1,2\n"}, Options{Impute: "median"}, data.ErrInvalid, `impute: "median"`},
+		{"identifier", []string{"a.csv", "x,y\n" + many("id%d,%d\n", mostLevels+1)}, Options{Categorical: []string{"x"}}, data.ErrInvalid, `a.csv: line 1002: column "x": invalid data: it has more than 1000 different levels`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Read(inFiles(t, c.files...), c.o)
+			if err == nil || !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %v: %s", err, c.is, c.want)
+			}
+		})
+	}
+}
+
+func many(line string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, line, i, i)
+	}
+	return b.String()
+}
+
+// 100,000 tasks are no trouble to read.
+func TestManyTasks(t *testing.T) {
+	const n = 100_000
+	var long strings.Builder
+	long.WriteString("task,x,y\n")
+	for i := range n {
+		fmt.Fprintf(&long, "%d,1,2.5\n%d,2,3.5\n", i, i)
+	}
+	tab, err := Read(inFiles(t, "a.csv", long.String()), Options{Task: "task"})
+	if err != nil || len(tab.Problem.Tasks) != n || tab.Problem.Tasks[n-1].Name != "99999" {
+		t.Errorf("%d tasks, %v", len(tab.Problem.Tasks), err)
+	}
+}
+
+// Rows that the recipe makes of the table it comes from are those of the problem,
+// before the steps.
+func TestRecipesRepeatWhatWasDone(t *testing.T) {
+	text := "city,size,age,y\nRome,1,30,0.5\nOslo,,40,1.5\n?,4,50,2.5\nRome,4,60,3.5\n"
+	tab, err := Read(inFiles(t, "a.csv", text), Options{Categorical: []string{"city"}, Impute: Mean, Steps: []string{None}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(tab.Recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var recipe Recipe
+	if err := json.Unmarshal(raw, &recipe); err != nil {
+		t.Fatal(err)
+	}
+	b, err := recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unseen := Unseen{}
+	x := tab.Problem.Tasks[0].TrainSet.X
+	for i, row := range [][]string{{"30", "", "1", "Rome"}, {"40", "", "nan", "Oslo"}, {"50", "", "4", ""}, {"60", "", "4", "Rome"}} {
+		got := make([]float32, recipe.Width())
+		if err := b.Features(got, row, unseen); err != nil {
+			t.Fatal(err)
+		}
+		if want := x.Row(i).Value; !slices.Equal(got, want) {
+			t.Errorf("row %d: %v, want %v", i, got, want)
+		}
+	}
+	got := make([]float32, recipe.Width())
+	if err := b.Features(got, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 2, 1}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if len(unseen) != 1 || unseen[UnseenLevel{"city", "Bonn"}] != 1 {
+		t.Errorf("unseen levels %v", unseen)
+	}
+	if err := b.Features(got, []string{"old", "", "2", "Bonn"}, unseen); err == nil || !strings.Contains(err.Error(), `column "age": malformed file: "old" is not a number`) {
+		t.Error(err)
+	}
+}
+
+func TestRecipesBind(t *testing.T) {
+	named := Recipe{Columns: []Column{{Name: "x"}, {Name: "z"}}}
+	bare := Recipe{Columns: []Column{{Name: "0"}, {Name: "2"}}, ByPosition: true}
+	for _, c := range []struct {
+		r     Recipe
+		names []string
+		zeros bool
+		want  string
+	}{
+		{named, []string{"z", "w", "x"}, false, ""},
+		{named, []string{"z"}, false, "there is no column x; there are z"},
+		{named, []string{"z"}, true, ""},
+		{named, []string{"z", "x", "x"}, false, `two columns are called "x"`},
+		{named, nil, false, "it has no header; the columns x, z are known by name"},
+		{bare, nil, false, ""},
+		{bare, []string{"x", "y", "z"}, false, `it has a header, which begins with "x"`},
+	} {
+		_, err := c.r.Bind(c.names, 3, c.zeros)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.names, err, c.want)
+		}
+	}
+}
