@@ -86,7 +86,7 @@ var presets = map[string]Config{
 	// One network for problems of any features.
 	"pairwise": {
 		Body: "pairwise", Layers: 1, Hidden: 16, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
-		Readout: "signed", Estimator: "pairs", Link: "tanh",
+		Readout: "signed", Estimator: "pairs", Link: "identity",
 		Objective: Slopes, Lambda: 1e-4, DType: layers.Float64,
 	},
 }

@@ -31,6 +31,8 @@ type Tuple struct {
 	// Slope is the gradient of O with respect to Omega, m x m, row-major, or nil
 	// where it is not known. Only the objective Slopes looks at it.
 	Slope []float64
+	// Lambda1 is that of the refit that O is the error of, 0 if it is not known.
+	Lambda1 float64
 }
 
 // network is the part that both graphs share: the inputs and

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -13,12 +14,15 @@ import (
 	"l2mt/data/experience"
 	"l2mt/data/progress"
 	"l2mt/model"
+	"l2mt/train/collect"
 )
 
 // Example is a problem with the experience on it.
 type Example struct {
 	Problem *data.ProblemData
 	Tuples  []model.Tuple
+	// Weight is what the problem counts for in training; 0 means 1.
+	Weight float64
 }
 
 // Source is where a run's examples come from. A run goes through it once, before
@@ -40,11 +44,43 @@ func (e InMemory) Len() int { return len(e) }
 // Example returns example i.
 func (e InMemory) Example(i int) (Example, error) { return e[i], nil }
 
+// Join brings the examples of several sources one after the other. Every source
+// counts for the same, however many examples it has. Where their problems differ
+// in their features, the network has to be one that is free of them.
+func Join(sources ...Source) Source { return joined(sources) }
+
+type joined []Source
+
+// Len is the number of examples of all sources.
+func (j joined) Len() (n int) {
+	for _, s := range j {
+		n += s.Len()
+	}
+	return n
+}
+
+// Example brings example i of all sources.
+func (j joined) Example(i int) (e Example, err error) {
+	all := j.Len()
+	for _, s := range j {
+		if n := s.Len(); i >= n {
+			i -= n
+			continue
+		}
+		e, err = s.Example(i)
+		e.Weight = cmp.Or(e.Weight, 1) * float64(all) / float64(len(j)*s.Len())
+		return e, err
+	}
+	return e, fmt.Errorf("train: %w: there is no example %d", data.ErrInvalid, i)
+}
+
 // prepared is an example, or one tuple of it, as the graphs take it.
 type prepared struct {
 	name    string
 	payload *model.Payload
 	tuples  []model.Tuple
+	weight  float64
+	at      int // in the source
 }
 
 // prepare makes the examples that have tuples ready, with the features that the
@@ -78,7 +114,7 @@ func prepare(ctx context.Context, c Config, source Source, head model.Head, repo
 		if err != nil {
 			return nil, "", err
 		}
-		examples = append(examples, prepared{p.Name, payload, e.Tuples})
+		examples = append(examples, prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i})
 		if frozen > 0 {
 			report.Advance(1, p.Name)
 		}
@@ -111,7 +147,7 @@ func steps(examples []prepared, batch Batch) []prepared {
 	var single []prepared
 	for _, e := range examples {
 		for i := range e.tuples {
-			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1]})
+			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1], e.weight, e.at})
 		}
 	}
 	return single
@@ -155,6 +191,12 @@ func digest(h hash.Hash, e Example) {
 	}
 	for _, t := range e.Tuples {
 		add(t.Omega, t.O)
+		if t.Slope != nil {
+			add(t.Slope, t.Lambda1)
+		}
+	}
+	if e.Weight != 0 {
+		add(e.Weight)
 	}
 }
 
@@ -163,6 +205,9 @@ type stored struct {
 	index *experience.Index
 	ids   []string // of the problems
 	bind  func(i int) (*data.ProblemData, error)
+	// labelled says that validation rows are trained on, as they were when the
+	// experience was made.
+	labelled bool
 }
 
 // Stored brings experience together with the problems that it was made on, of
@@ -174,7 +219,7 @@ func Stored(store *experience.Store, problems []*data.Problem, bind func(i int) 
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	s := &stored{index: index, bind: bind}
+	s := &stored{index: index, bind: bind, labelled: collect.WorthOf(store.Manifest()) == collect.OfLabelled}
 	given := map[string]bool{}
 	for _, p := range problems {
 		id, err := experience.ProblemID(p, fingerprint)
@@ -202,9 +247,13 @@ func (s *stored) Example(i int) (e Example, err error) {
 	}
 	for _, r := range records {
 		if r.Status == experience.OK {
-			e.Tuples = append(e.Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O})
+			e.Tuples = append(e.Tuples, model.Tuple{
+				Omega: slices.Concat(r.Omega...), O: r.Result.O, Slope: slices.Concat(r.Result.Slope...), Lambda1: r.Result.Lambda1,
+			})
 		}
 	}
-	e.Problem, err = s.bind(i)
+	if e.Problem, err = s.bind(i); err == nil && s.labelled {
+		e.Problem, err = e.Problem.Labelled()
+	}
 	return e, err
 }

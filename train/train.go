@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model"
@@ -75,7 +77,10 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := t.resume(); err != nil {
+	if err := t.prepareContests(ctx, source); err != nil {
+		return nil, err
+	}
+	if err := t.resume(ctx); err != nil {
 		return nil, err
 	}
 	for !t.finished() {
@@ -107,6 +112,7 @@ type trainer struct {
 	options           Options
 	training, heldOut []prepared
 	steps             []prepared // of one epoch, before they are shuffled
+	contests          []*contest // on held-out problems
 	embedding         map[string]bool
 	digest            string // of the examples
 
@@ -144,7 +150,7 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 }
 
 // begin sets and saves the start of a new run.
-func (t *trainer) begin() error {
+func (t *trainer) begin(ctx context.Context) error {
 	if t.config.Start == FromRegression {
 		if err := regress(t.network, t.training, t.tuning.layers...); err != nil {
 			return err
@@ -160,7 +166,7 @@ func (t *trainer) begin() error {
 		m.Residual += result.Residual / float64(len(t.steps))
 		m.Spread = result.Spread
 	}
-	if err := t.evaluate(&m); err != nil {
+	if err := t.evaluate(ctx, &m); err != nil {
 		return err
 	}
 	t.state.Metrics = []Metrics{m}
@@ -198,12 +204,12 @@ func (t *trainer) epoch(ctx context.Context) error {
 		t.options.Progress.Advance(1, fmt.Sprintf("loss %.4f", t.state.Loss/float64(t.state.Step)))
 	}
 	m := Metrics{Epoch: number, Loss: t.state.Loss / float64(len(order)), Residual: t.state.Residual / float64(len(order)), Spread: spread}
-	if err := t.evaluate(&m); err != nil {
+	if err := t.evaluate(ctx, &m); err != nil {
 		return err
 	}
 	t.state.Metrics = append(t.state.Metrics, m)
 	t.state.Step, t.state.Loss, t.state.Residual = 0, 0, 0
-	if m.HeldOut.Within > t.state.Metrics[t.state.Best].HeldOut.Within {
+	if m.better(t.state.Metrics[t.state.Best]) {
 		t.state.Best = number
 		if err := t.keepBest(); err != nil {
 			return err
@@ -227,6 +233,9 @@ func (t *trainer) learn(s prepared) (model.Step, error) {
 	}
 	total := t.config.Epochs * len(t.steps)
 	left := 1 - float64(t.adam.Time)/float64(total)
+	for _, g := range result.Gradient {
+		floats.Scale(s.weight, g.Value)
+	}
 	err = t.adam.Step(t.network.Params, result.Gradient, func(name string) float64 {
 		if t.embedding[name] {
 			return left * t.config.EmbeddingRate
@@ -291,11 +300,14 @@ func (c Config) rates() string {
 }
 
 // evaluate fills in what the parameters are worth at the end of an epoch.
-func (t *trainer) evaluate(m *Metrics) (err error) {
+func (t *trainer) evaluate(ctx context.Context, m *Metrics) (err error) {
 	if m.Training, err = t.agreement(t.training); err != nil {
 		return err
 	}
 	if m.HeldOut, err = t.agreement(t.heldOut); err != nil {
+		return err
+	}
+	if err := t.find(ctx, m); err != nil {
 		return err
 	}
 	m.Scalars = map[string][]float64{}
@@ -307,6 +319,49 @@ func (t *trainer) evaluate(m *Metrics) (err error) {
 	if before := t.state.Metrics; t.collapsed(*m) && !t.collapsed(before[len(before)-1]) {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the estimated v(o) is collapsing to a constant: its spread is %.2g, and was %.2g at the start", m.Spread, before[0].Spread))
 	}
+	return nil
+}
+
+// prepareContests keeps the held-out problems that the found covariances are
+// measured on.
+func (t *trainer) prepareContests(ctx context.Context, source Source) error {
+	if t.config.Model.Objective != model.Slopes || t.network.Head != nil {
+		return nil
+	}
+	for _, h := range t.heldOut {
+		e, err := source.Example(h.at)
+		if err != nil {
+			return err
+		}
+		c, err := newContest(ctx, e, h.payload)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			c.weight = h.weight
+			t.contests = append(t.contests, c)
+		}
+	}
+	return nil
+}
+
+// find measures what the network finds on the held-out problems.
+func (t *trainer) find(ctx context.Context, m *Metrics) error {
+	if len(t.contests) == 0 {
+		return nil
+	}
+	var found, regret, total float64
+	for _, c := range t.contests {
+		o, err := c.found(ctx, t.network, t.forward)
+		if err != nil {
+			return err
+		}
+		found += c.weight * o
+		regret += c.weight * (o - c.best)
+		total += c.weight
+	}
+	found, regret = found/total, regret/total
+	m.Found, m.Regret = &found, &regret
 	return nil
 }
 

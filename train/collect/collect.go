@@ -157,6 +157,17 @@ func (c Config) Manifest(dataset data.DatasetRef, createdBy string) (experience.
 	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: raw, CreatedBy: []string{createdBy}}, err
 }
 
+// WorthOf is what o measures in a store, from its manifest; empty if it does not say.
+func WorthOf(m experience.Manifest) Worth {
+	var c struct {
+		O Worth `json:"o"`
+	}
+	if json.Unmarshal(m.Config, &c) != nil {
+		return ""
+	}
+	return c.O
+}
+
 // Problems are what experience is made on. Only those at hand are in memory.
 type Problems interface {
 	// Len is the number of problems.
