@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/big"
 	"runtime"
 	"slices"
 
@@ -30,8 +29,8 @@ type LabelGraph struct {
 }
 
 // NewLabelGraph returns the label graph of the rows of x, whose classes are
-// given. Neighbours are by Euclidean distance, computed exactly: rows at equal
-// distance come in the order of their index, whatever rounding would say.
+// given. Neighbours are by Euclidean distance, in float64: rows at equal distance
+// come in the order of their index.
 func NewLabelGraph(x Matrix, class []int32, k int) (*LabelGraph, error) {
 	n := x.Rows()
 	if len(class) != n {
@@ -45,7 +44,7 @@ func NewLabelGraph(x Matrix, class []int32, k int) (*LabelGraph, error) {
 			return nil, fmt.Errorf("data: label graph: row %d: %w: class %d is negative", i, ErrInvalid, c)
 		}
 	}
-	return connect(nearest(pointsOf(x), k), class), nil
+	return connect(nearest(x, k), class), nil
 }
 
 // QuantileClasses returns the classes of a regression task for its label
@@ -84,42 +83,22 @@ func connect(near [][]int32, class []int32) *LabelGraph {
 	return g
 }
 
-// points are rows for the search of neighbours. They are generic because the
-// search promises exact answers, and that is tested on float64 rows too.
-type points[T float32 | float64] struct {
-	cols  int
-	index [][]int32 // nil: dense rows
-	value [][]T
-}
-
-func pointsOf(x Matrix) points[float32] {
-	p := points[float32]{cols: x.Cols(), value: make([][]float32, x.Rows())}
-	for i := range p.value {
-		r := x.Row(i)
-		p.value[i] = r.Value
-		if r.Index != nil || p.index != nil {
-			if p.index == nil {
-				p.index = make([][]int32, x.Rows())
-			}
-			p.index[i] = r.Index
-		}
-	}
-	return p
-}
-
 // rowBlock is the number of rows whose distances to all others are held at once.
 const rowBlock = 64
 
-// nearest returns the k nearest others of every row, nearest first.
+// nearest returns the k nearest others of every row, nearest first, ties going
+// to the lower index. Distances are sums of squared differences in float64.
 //
-// Distances come from ||a||^2 + ||b||^2 - 2 a'b in float64, whose error is
-// bounded. Only where that bound cannot tell who is among the k nearest are
-// rows compared by their differences, and where those cannot tell either, in
-// exact arithmetic.
-func nearest[T float32 | float64](p points[T], k int) [][]int32 {
-	n := len(p.value)
-	s := newSearch(p)
+// They are summed for those rows only that may be among the k nearest by
+// ||a||^2 + ||b||^2 - 2 a'b, which takes a product of matrices for all and whose
+// error is bounded.
+func nearest(x Matrix, k int) [][]int32 {
+	n := x.Rows()
+	s := newSearch(x)
 	near := make([][]int32, n)
+	if k == 0 {
+		return near
+	}
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for lo := 0; lo < n; lo += rowBlock {
@@ -133,71 +112,34 @@ func nearest[T float32 | float64](p points[T], k int) [][]int32 {
 			return nil
 		})
 	}
-	work.Wait() // no block fails
+	_ = work.Wait() // no block fails
 	return near
 }
 
-type search[T float32 | float64] struct {
-	points[T]
-	norm   []float64
-	widest float64 // the largest norm
-	terms  int     // most additions behind any one product
-	exact  bool    // no sum was rounded
-
-	// The transpose of sparse rows, widened once instead of in every product.
-	colPtr, colRow []int32
-	colValue       []float64
+type search struct {
+	x       Matrix
+	columns *CSR // X' of a sparse X, else nil
+	norm    []float64
+	widest  float64 // the largest norm
+	terms   int     // bounds the additions behind a distance
 }
 
-func newSearch[T float32 | float64](p points[T]) *search[T] {
-	s := &search[T]{points: p, norm: make([]float64, len(p.value)), terms: p.cols}
-	largest, whole := 0.0, true
-	if p.index != nil {
-		s.terms = 0
+func newSearch(x Matrix) *search {
+	s := &search{x: x, norm: x.SquaredNorms()}
+	if _, sparse := x.(*CSR); sparse {
+		s.columns = Transpose(x).(*CSR)
 	}
-	for i, row := range p.value {
-		s.terms = max(s.terms, len(row))
-		for _, v := range row {
-			f := float64(v)
-			s.norm[i] += f * f
-			largest = max(largest, math.Abs(f))
-			whole = whole && f == math.Trunc(f)
-		}
-		s.widest = max(s.widest, s.norm[i])
-	}
-	// Whole numbers whose sums stay below 2^53, such as counts and pixels, are never rounded.
-	s.exact = whole && 4*float64(s.terms)*largest*largest < 1<<53
-	if p.index != nil {
-		s.transpose()
+	for i, norm := range s.norm {
+		s.widest = max(s.widest, norm)
+		s.terms = max(s.terms, 2*len(x.Row(i).Value))
 	}
 	return s
 }
 
-func (s *search[T]) transpose() {
-	s.colPtr = make([]int32, s.cols+1)
-	for _, row := range s.index {
-		for _, j := range row {
-			s.colPtr[j+1]++
-		}
-	}
-	for j := range s.cols {
-		s.colPtr[j+1] += s.colPtr[j]
-	}
-	s.colRow = make([]int32, s.colPtr[s.cols])
-	s.colValue = make([]float64, len(s.colRow))
-	next := slices.Clone(s.colPtr[:s.cols])
-	for i, row := range s.index {
-		for q, j := range row {
-			s.colRow[next[j]], s.colValue[next[j]] = int32(i), float64(s.value[i][q])
-			next[j]++
-		}
-	}
-}
-
 // dots sets out, (hi-lo) x n, to the products of rows lo..hi with all rows.
-func (s *search[T]) dots(lo, hi int, out []float64) {
-	n := len(s.value)
-	if s.index == nil {
+func (s *search) dots(lo, hi int, out []float64) {
+	n := s.x.Rows()
+	if s.columns == nil {
 		a := s.widen(lo, hi)
 		for j := 0; j < n; j += rowBlock {
 			b := s.widen(j, min(j+rowBlock, n))
@@ -207,24 +149,20 @@ func (s *search[T]) dots(lo, hi int, out []float64) {
 		return
 	}
 	for i := lo; i < hi; i++ {
-		row := out[(i-lo)*n:][:n]
-		for q, j := range s.index[i] {
-			v := float64(s.value[i][q])
-			b, e := s.colPtr[j], s.colPtr[j+1]
-			rows := s.colRow[b:e]
-			for r, x := range s.colValue[b:e] {
-				row[rows[r]] += v * x
-			}
+		row, dots := s.x.Row(i), out[(i-lo)*n:][:n]
+		for q, j := range row.Index {
+			addSparse(dots, float64(row.Value[q]), s.columns.Row(int(j)))
 		}
 	}
 }
 
 // widen copies dense rows lo..hi as float64.
-func (s *search[T]) widen(lo, hi int) blas64.General {
-	g := blas64.General{Rows: hi - lo, Cols: s.cols, Stride: s.cols, Data: make([]float64, (hi-lo)*s.cols)}
+func (s *search) widen(lo, hi int) blas64.General {
+	d := s.x.Cols()
+	g := blas64.General{Rows: hi - lo, Cols: d, Stride: d, Data: make([]float64, (hi-lo)*d)}
 	for i := lo; i < hi; i++ {
-		for j, v := range s.value[i] {
-			g.Data[(i-lo)*s.cols+j] = float64(v)
+		for j, v := range s.x.Row(i).Value {
+			g.Data[(i-lo)*d+j] = float64(v)
 		}
 	}
 	return g
@@ -234,42 +172,32 @@ func (s *search[T]) widen(lo, hi int) blas64.General {
 const unit = 1.0 / (1 << 53)
 
 // nearestTo returns the k nearest others of row i, given its products.
-func (s *search[T]) nearestTo(i, k int, dots []float64) []int32 {
-	n := len(dots)
-	k = min(k, n-1)
-	if k == 0 {
-		return nil
-	}
+func (s *search) nearestTo(i, k int, dots []float64) []int32 {
 	for j, norm := range s.norm { // dots become squared distances
 		dots[j] = s.norm[i] + norm - 2*dots[j]
 	}
 	dots[i] = math.Inf(1)
-	bound := 0.0
-	if !s.exact {
-		bound = 2 * float64(s.terms+4) * unit * (s.norm[i] + s.widest)
+	// A row further than the k-th by more than the errors of both distances, each
+	// computed in two ways, is out.
+	limit := kth(dots, k) + 8*float64(s.terms+4)*unit*(s.norm[i]+s.widest)
+	type other struct {
+		distance float64
+		row      int32
 	}
-	// A row further than the k-th by more than both errors is out, whatever
-	// the rounding did.
-	limit := kth(dots, k) + 2*bound
-	list := make([]int32, 0, k+1)
+	var others []other
 	for j, d := range dots {
 		if d <= limit {
-			list = append(list, int32(j))
+			others = append(others, other{squaredDistance(s.x.Row(i), s.x.Row(j)), int32(j)})
 		}
 	}
-	slices.SortFunc(list, func(a, b int32) int {
-		switch da, db := dots[a], dots[b]; {
-		case da < db-2*bound:
-			return -1
-		case da > db+2*bound:
-			return 1
-		}
-		if c := s.compare(i, int(a), int(b)); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
+	slices.SortFunc(others, func(a, b other) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.row, b.row))
 	})
-	return list[:k:k]
+	list := make([]int32, k)
+	for q := range list {
+		list[q] = others[q].row
+	}
+	return list
 }
 
 // kth returns the k-th smallest value.
@@ -301,66 +229,42 @@ func sink(heap []float64, i int) {
 	}
 }
 
-// compare orders rows a and b by their exact distance from row i.
-func (s *search[T]) compare(i, a, b int) int {
-	da, db := s.difference(i, a), s.difference(i, b)
-	// Sums of squares have an error relative to themselves alone.
-	slack := float64(2*s.terms+8) * unit
-	if s.exact || (da == 0 && db == 0) || math.Abs(da-db) > slack*(da+db) {
-		return cmp.Compare(da, db)
-	}
-	return s.exactDistance(i, a).Cmp(s.exactDistance(i, b))
-}
-
-// difference returns the sum of (a - b)^2 in float64.
-func (s *search[T]) difference(a, b int) (sum float64) {
-	s.pairs(a, b, func(x, y T) {
-		d := float64(x) - float64(y)
-		sum += d * d
-	})
-	return sum
-}
-
-// exactDistance returns the squared distance without rounding: the exponents
-// of float64 span less than 2^11, so a difference has less than 2200 bits and
-// its square twice as many.
-func (s *search[T]) exactDistance(a, b int) *big.Float {
-	sum := new(big.Float).SetPrec(4608)
-	d, y := new(big.Float).SetPrec(2304), new(big.Float)
-	square := new(big.Float).SetPrec(4608)
-	s.pairs(a, b, func(u, v T) {
-		if u != v {
-			d.Sub(d.SetFloat64(float64(u)), y.SetFloat64(float64(v)))
-			sum.Add(sum, square.Mul(d, d))
+// squaredDistance sums the squared differences of two rows of one matrix, column
+// by column, so that the sum is the same however they are stored.
+func squaredDistance(a, b Row) (sum float64) {
+	if a.Index == nil {
+		for j, v := range a.Value {
+			sum += square(v, b.Value[j])
 		}
-	})
-	return sum
-}
-
-// pairs calls f with the entries of rows a and b in every column where either
-// has one.
-func (s *search[T]) pairs(a, b int, f func(x, y T)) {
-	va, vb := s.value[a], s.value[b]
-	if s.index == nil {
-		for j, x := range va {
-			f(x, vb[j])
-		}
-		return
+		return sum
 	}
-	ia, ib := s.index[a], s.index[b]
 	p, q := 0, 0
-	for p < len(ia) || q < len(ib) {
-		switch {
-		case q == len(ib) || (p < len(ia) && ia[p] < ib[q]):
-			f(va[p], 0)
+	for p < len(a.Index) && q < len(b.Index) {
+		switch i, j := a.Index[p], b.Index[q]; {
+		case i < j:
+			sum += square(a.Value[p], 0)
 			p++
-		case p == len(ia) || ib[q] < ia[p]:
-			f(0, vb[q])
+		case i > j:
+			sum += square(0, b.Value[q])
 			q++
 		default:
-			f(va[p], vb[q])
+			sum += square(a.Value[p], b.Value[q])
 			p++
 			q++
 		}
 	}
+	for _, v := range a.Value[p:] {
+		sum += square(v, 0)
+	}
+	for _, v := range b.Value[q:] {
+		sum += square(0, v)
+	}
+	return sum
+}
+
+// square is (a-b)^2. The conversion keeps a processor from fusing it with the
+// sum, which would round otherwise than another does.
+func square(a, b float32) float64 {
+	d := float64(a) - float64(b)
+	return float64(d * d)
 }

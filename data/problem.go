@@ -1,9 +1,6 @@
 package data
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "encoding/json"
 
 // ProblemSchema is the version of the problem files that this package writes.
 const ProblemSchema = 1
@@ -97,15 +94,16 @@ type ProblemData struct {
 // Cols is the number of features d, the same in every task.
 func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 
-// Kind is the kind of the problem's tasks, the same in every task.
-func (p *Problem) Kind() Kind { return p.Tasks[0].Kind }
-
-// Find returns the problem of that name.
-func (f *ProblemFile) Find(name string) (*Problem, error) {
-	for _, p := range f.Problems {
-		if p.Name == name {
-			return p, nil
-		}
+// Tested is the problem with its test rows in the place of its validation rows,
+// for what asks held-out rows.
+func (p *ProblemData) Tested() *ProblemData {
+	q := &ProblemData{Problem: p.Problem}
+	for _, t := range p.Tasks {
+		t.ValidationSet = t.TestSet
+		q.Tasks = append(q.Tasks, t)
 	}
-	return nil, fmt.Errorf("data: no problem %q: the file has %d problems, the first is %q", name, len(f.Problems), f.Problems[0].Name)
+	return q
 }
+
+// Kind is the kind of the problem's tasks, the same in every task.
+func (p *ProblemData) Kind() Kind { return p.Tasks[0].Kind }

@@ -306,7 +306,7 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"unknown prepare", file(`{"name": "p", "prepare": ["whiten"], "tasks": [` + task + `]}`), `prepare "whiten"`},
 		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `need a "dataset"`},
 	} {
-		_, err := ParseProblems([]byte(c.text))
+		_, err := parseProblems([]byte(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
@@ -388,7 +388,7 @@ func TestFaultsOfAProblemFileAreCounted(t *testing.T) {
 		"rows":     `{"schema":1,"dataset":{"path":"x"},"problems":[{"name":"p","tasks":[{"name":"t","kind":"regression","train":[` + strings.Repeat("1,", n) + `1]}]}]}`,
 	} {
 		var err error
-		if got, limit := datatest.Allocated(func() { _, err = ParseProblems([]byte(raw)) }), uint64(300*len(raw)); got > limit {
+		if got, limit := datatest.Allocated(func() { _, err = parseProblems([]byte(raw)) }), uint64(300*len(raw)); got > limit {
 			t.Errorf("%s: %d bytes allocated for a file of %d", name, got, len(raw))
 		}
 		if !errors.Is(err, ErrInvalid) || len(err.Error()) > 30_000 || !strings.HasSuffix(err.Error(), "there are more faults than these 100") {
@@ -407,11 +407,11 @@ func FuzzProblems(f *testing.F) {
 	f.Add([]byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "regression", "files": {"train": "x"}}]}]}`))
 	f.Add([]byte(`{"schema": 1, "dataset": null, "problems": [null]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		p, err := ParseProblems(raw)
+		p, err := parseProblems(raw)
 		if err != nil {
 			return
 		}
-		again, err := ParseProblems([]byte(encoded(t, p)))
+		again, err := parseProblems([]byte(encoded(t, p)))
 		if err != nil || encoded(t, again) != encoded(t, p) {
 			t.Errorf("a parsed file does not survive writing: %v", err)
 		}

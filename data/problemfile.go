@@ -17,15 +17,15 @@ func LoadProblems(path string) (*ProblemFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: problems: %w", err)
 	}
-	f, err := ParseProblems(raw)
+	f, err := parseProblems(raw)
 	if err != nil {
 		return nil, fmt.Errorf("data: problems: %s: %w", path, err)
 	}
 	return f, nil
 }
 
-// ParseProblems is LoadProblems of a file's content.
-func ParseProblems(raw []byte) (*ProblemFile, error) {
+// parseProblems is LoadProblems of a file's content.
+func parseProblems(raw []byte) (*ProblemFile, error) {
 	f := new(ProblemFile)
 	if err := files.DecodeSchema(raw, ProblemSchema, f); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)

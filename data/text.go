@@ -57,23 +57,6 @@ func (o TextOptions) counts(word string, documents int) bool {
 		(o.KeepStopWords || !isStopWord(word))
 }
 
-// CountWords counts the words of every document: a row of X per document and a
-// column per word, and the step that says which words these are.
-func CountWords(documents []string, o TextOptions) (*CSR, Step, error) {
-	if err := o.Validate(); err != nil {
-		return nil, Step{}, err
-	}
-	w := NewWordCounter(o)
-	for _, text := range documents {
-		w.Add([]byte(text))
-	}
-	x, s, err := w.Finish()
-	if err != nil {
-		return nil, Step{}, fmt.Errorf("data: text: %w", err)
-	}
-	return x, s, nil
-}
-
 // SelectTerms returns the step that keeps the columns of x that reading the
 // texts with these options would have kept: names are the words that the
 // columns count, or nil if only their document frequency is known. Frequencies

@@ -84,9 +84,6 @@ func Squared(e *Node) *Node {
 	return reshaped(e, Shape{m, m})
 }
 
-// Flat is the vector of the numbers of a matrix, row by row.
-func Flat(a *Node) *Node { return reshaped(a, Shape{a.Shape().TotalSize()}) }
-
 func reshaped(a *Node, to Shape) *Node {
 	return Apply(Op{
 		Name:  fmt.Sprintf("reshaped%v", to),
@@ -95,36 +92,4 @@ func reshaped(a *Node, to Shape) *Node {
 		F64:   func(out View[float64], in []View[float64]) { copy(out.Data, in[0].Data) },
 		Grad:  func(in Nodes, _, grad *Node) Nodes { return Nodes{reshaped(grad, Shape(in[0].Shape()))} },
 	}, a)
-}
-
-// Traceless projects every row of A, an m x m matrix row-major, onto the matrices
-// of trace 0 of the first count[0] tasks: others become zero. There is no gradient
-// to the count.
-func Traceless(a, count *Node) *Node {
-	return Apply(Op{
-		Name:     "traceless",
-		Shape:    SameShape,
-		F32:      traceless[float32],
-		F64:      traceless[float64],
-		Constant: []bool{false, true},
-		Grad:     func(in Nodes, _, grad *Node) Nodes { return Nodes{Traceless(grad, in[1]), nil} },
-	}, a, count)
-}
-
-func traceless[T Float](out View[T], in []View[T]) {
-	m, tasks := 0, int(in[1].Data[0])
-	for m*m < out.Cols {
-		m++
-	}
-	clear(out.Data)
-	for q := range out.Rows {
-		from, to, trace := in[0].Row(q), out.Row(q), T(0)
-		for i := range tasks {
-			copy(to[i*m:][:tasks], from[i*m:])
-			trace += from[i*m+i]
-		}
-		for i := range tasks {
-			to[i*m+i] -= trace / T(tasks)
-		}
-	}
 }

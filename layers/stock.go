@@ -39,11 +39,6 @@ func Transpose(a *Node) *Node { return must(gorgonia.Transpose(a)) }
 // AddRow is A + 1 b': the vector b added to every row.
 func AddRow(a, b *Node) *Node { return must(gorgonia.BroadcastAdd(a, b, nil, []byte{0})) }
 
-// ScaleRows is diag(v) A: every row of A times an entry of the vector v.
-func ScaleRows(a, v *Node) *Node {
-	return must(gorgonia.BroadcastHadamardProd(a, v, nil, []byte{1}))
-}
-
 // Neg is -A.
 func Neg(a *Node) *Node { return must(gorgonia.Neg(a)) }
 

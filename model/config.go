@@ -28,9 +28,10 @@ const (
 	// Scaled divides it by the standard deviation of v(o) over all training
 	// tuples, so that shrinking both sides gains nothing.
 	Scaled Objective = "scaled"
-	// Slopes adds to Scaled how far the slope of f is from that of v(o) at the
-	// tuples that have one: m(m+1)/2 numbers a tuple instead of one.
-	Slopes Objective = "slopes"
+	// Found is the error of the covariance that the network finds, along the
+	// slopes of tuples at covariances that it has just found, with a part of
+	// Scaled to keep f at the level of v(o).
+	Found Objective = "found"
 )
 
 // Config holds every choice about a network. The zero value is not valid:
@@ -55,7 +56,7 @@ type Config struct {
 	Unit       bool         `json:"unit" help:"Scale embeddings to length one."`
 	Estimator  string       `json:"estimator" help:"What turns embeddings into Phi and c."`
 	Link       string       `json:"link" help:"Function v of the relative error that is estimated."`
-	Objective  Objective    `json:"objective" help:"What training minimises: paper, or scaled (divided by the spread of v), or slopes (scaled, with slopes of the experience)."`
+	Objective  Objective    `json:"objective" help:"What training minimises: paper, or scaled (divided by the spread of v), or found (the error of the covariances that the network finds on the training problems)."`
 	Lambda     float64      `json:"lambda" min:"0" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
 	DType      layers.DType `json:"dtype" help:"Precision of the computation."`
 }
@@ -65,7 +66,7 @@ func (c *Config) Settings() settings.Table {
 	return settings.Of("model", c, map[string][]string{
 		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
 		"activation": texts(layers.Activations()), "norm": texts(layers.Norms()),
-		"objective": texts([]Objective{Paper, Scaled, Slopes}), "dtype": texts([]layers.DType{layers.Float32, layers.Float64}),
+		"objective": texts([]Objective{Paper, Scaled, Found}), "dtype": texts([]layers.DType{layers.Float32, layers.Float64}),
 	})
 }
 
@@ -87,7 +88,7 @@ var presets = map[string]Config{
 	"pairwise": {
 		Body: "pairwise", Layers: 1, Hidden: 16, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
 		Readout: "signed", Estimator: "pairs", Link: "identity",
-		Objective: Slopes, Lambda: 1e-4, DType: layers.Float64,
+		Objective: Found, Lambda: 0.01, DType: layers.Float64,
 	},
 }
 

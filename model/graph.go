@@ -28,8 +28,8 @@ type Tuple struct {
 	Omega []float64
 	// O is the test error divided by that of single-task learning.
 	O float64
-	// Slope is the gradient of O with respect to Omega, m x m, row-major, or nil
-	// where it is not known. Only the objective Slopes looks at it.
+	// Slope is the gradient of O with respect to Omega, m x m, row-major, or nil.
+	// The objective Found lowers O along it, for an Omega that was just found.
 	Slope []float64
 	// Lambda1 is that of the refit that O is the error of, 0 if it is not known.
 	Lambda1 float64
@@ -46,7 +46,6 @@ type network struct {
 
 	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
-	omegas    *layers.Node // tuples x tasks^2
 	f, v      *layers.Node // one entry a tuple
 	link      func(o *layers.Node) *layers.Node
 
@@ -72,13 +71,12 @@ func newNetwork(g *layers.Graph, config Config, size Capacity, head layers.Head)
 	for _, s := range body.Statistics {
 		statistics[s.Name] = g.Input(statisticName(s), s.Per.rows(size.Tasks), s.Cols)
 	}
-	n.e = body.Build(BodyInputs{config, n.params, statistics, n.slot, n.features(g)}) // tasks, or pairs of them, x h
-	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                // tasks x tasks, scalar
-	n.omegas = g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)                   // tuples x tasks^2
-	linear := layers.Inner(n.phi, n.omegas)                                           // tuples
-	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples))               // tuples
-	n.f = layers.Add(linear, quadratic)                                               // tuples
-	n.v = n.link(g.Input("o", size.Tuples))                                           // tuples
+	n.e = body.Build(BodyInputs{config, n.params, statistics, n.slot, n.features(g)})   // tasks, or pairs of them, x h
+	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
+	linear := layers.Inner(n.phi, g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)) // tuples
+	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples))                 // tuples
+	n.f = layers.Add(linear, quadratic)                                                 // tuples
+	n.v = n.link(g.Input("o", size.Tuples))                                             // tuples
 	return n
 }
 

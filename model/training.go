@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,8 +12,7 @@ import (
 //
 //	mean over tuples of |f(E, Omega) - v(o)| [/ sd of v(o)] + lambda sum_i ||L_i||^2,
 //
-// [the first term with reach ||Phi + 2 c Omega - v'(o) S|| added, over covariances of
-// one trace, where the slope S of o is known,]
+// or for the objective Found the descent along slopes with a tenth of the first term,
 // and its gradient, for the tuples of one problem at a time: one tuple, as in
 // the paper, or several that share the embedding. It is built once, for the
 // largest problem, and used by one goroutine.
@@ -20,7 +20,7 @@ type TrainingGraph struct {
 	*network
 	graph  *layers.Graph
 	weight []float64
-	slopes []float64 // of Step, kept to avoid garbage; nil unless the objective is Slopes
+	slopes []float64 // of Step, kept to avoid garbage; nil unless the objective is Found
 
 	loss, residual, spread, fs, vs *layers.Capture
 	gradient                       Params         // its values are those of the captures
@@ -70,11 +70,11 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	residual := layers.Sum(layers.Hadamard(g.Input("weight", size.Tuples), distance)) // scalar
 	spread := deviation(t.link(g.Input("outcomes", outcomes)))                        // scalar
 	fit := residual
-	if c.Objective == Slopes {
-		fit = layers.Add(residual, t.steepness(g, size))
-	}
-	if c.Objective != Paper {
-		fit = layers.Div(fit, spread)
+	switch c.Objective {
+	case Scaled:
+		fit = layers.Div(residual, spread)
+	case Found:
+		fit = layers.Add(t.descent(g, size), layers.Scale(g.Constant(calibration), layers.Div(residual, spread)))
 	}
 	loss := fit
 	if penalty := t.penalty(g); penalty != nil {
@@ -97,27 +97,22 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	}
 }
 
-// reach is how far the objective Slopes looks along a slope: steps in Omega of that
-// length count as much as differences of v(o) do.
-const reach = 0.3
+// calibration is the part of Scaled in the objective Found.
+const calibration = 0.1
 
-// steepness is the mean over the tuples with slopes of
+// descent is the mean over the tuples with a slope S, traceless, of
 //
-//	reach ||Phi + 2 c Omega - v'(o) S||, less its trace.
-func (t *TrainingGraph) steepness(g *layers.Graph, size Capacity) *layers.Node {
-	pairs := size.Tasks * size.Tasks
-	t.slopes = make([]float64, size.Tuples*pairs)
-	const h = 1e-3
-	o := g.Input("o of slopes", size.Tuples)
-	steep := layers.Div(layers.Sub(t.link(layers.Add(o, g.Constant(h))), t.link(o)), g.Constant(h)) // tuples: v'(o)
-	follow := layers.ScaleRows(g.Input("slope", size.Tuples, pairs), steep)                         // tuples x tasks^2
-	of := layers.AddRow(layers.Scale(layers.Add(t.c, t.c), t.omegas), layers.Flat(t.phi))           // tuples x tasks^2
-	off := layers.Traceless(layers.Sub(of, follow), g.Input("tasks", 2))                            // tuples x tasks^2
-	length := layers.Sqrt(layers.Add(layers.RowInner(off, off), g.Constant(1e-12)))                 // tuples x 1
-	return layers.Sum(layers.Hadamard(g.Input("weight of slopes", size.Tuples, 1), length))
+//	<S, -Phi / (2 c)>.
+//
+// The covariance found is the nearest to -Phi / (2 c), so this descends along S.
+func (t *TrainingGraph) descent(g *layers.Graph, size Capacity) *layers.Node {
+	t.slopes = make([]float64, size.Tuples*size.Tasks*size.Tasks)
+	along := layers.Inner(t.phi, g.Input("slope", size.Tuples, size.Tasks*size.Tasks))   // tuples: <S, Phi>
+	mean := layers.Sum(layers.Hadamard(g.Input("weight of slopes", size.Tuples), along)) // scalar
+	return layers.Neg(layers.Div(mean, layers.Add(t.c, t.c)))
 }
 
-// putSlopes sets the inputs of steepness. Unused places weigh nothing.
+// putSlopes sets the inputs of descent. Unused places weigh nothing.
 func (t *TrainingGraph) putSlopes(p *Payload, tuples []Tuple) error {
 	weight, known, m := make([]float64, len(tuples)), 0.0, p.Tasks()
 	clear(t.slopes)
@@ -128,21 +123,22 @@ func (t *TrainingGraph) putSlopes(p *Payload, tuples []Tuple) error {
 		if len(tuple.Slope) != m*m {
 			return fmt.Errorf("model: tuple %d: %w: the slope has %d entries, but the problem %d tasks", q, ErrMismatch, len(tuple.Slope), m)
 		}
+		level := 0.0
 		for i := range m {
-			copy(t.slopes[(q*t.size.Tasks+i)*t.size.Tasks:], tuple.Slope[i*m:][:m])
+			level += tuple.Slope[i*m+i] / float64(m)
 		}
-		weight[q] = reach
+		for i := range m {
+			row := t.slopes[(q*t.size.Tasks+i)*t.size.Tasks:]
+			copy(row, tuple.Slope[i*m:][:m])
+			row[i] -= level
+		}
+		weight[q] = 1
 		known++
 	}
 	for q := range weight {
 		weight[q] /= max(1, known)
 	}
-	for name, value := range map[string][]float64{"slope": t.slopes, "weight of slopes": weight, "o of slopes": t.o, "tasks": {float64(m)}} {
-		if err := t.graph.Set(name, value); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(t.graph.Set("slope", t.slopes), t.graph.Set("weight of slopes", weight))
 }
 
 // checkHead checks a configuration and the layers of its head in a graph.

@@ -2,6 +2,7 @@ package train
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -100,5 +101,37 @@ func TestSettingsThatThereAreNotAreRefusedWithWhatIsNear(t *testing.T) {
 	}
 	if err := c.Load(strings.NewReader("[train]\nepoch = 3")); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "near it: train.epochs") {
 		t.Errorf("a file: the error is %v", err)
+	}
+}
+
+func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
+	examples := small(1)
+	for name, change := range map[string]func(c *Config){
+		"train.rate":           func(c *Config) { c.Rate = -1 },
+		"train.embedding_rate": func(c *Config) { c.EmbeddingRate = math.NaN() },
+		"epochs":               func(c *Config) { c.Epochs = -1 },
+		"batch":                func(c *Config) { c.Batch = "all" },
+		"start":                func(c *Config) { c.Start = "end" },
+		"held_out":             func(c *Config) { c.HeldOut = 1 },
+		"patience":             func(c *Config) { c.Patience = -1 },
+		"estimator":            func(c *Config) { c.Model.Estimator = "crystal ball" },
+	} {
+		c := config(t, "default", examples)
+		change(&c)
+		_, err := Run(t.Context(), c, InMemory(examples), Options{})
+		if !(errors.Is(err, ErrConfig) || errors.Is(err, model.ErrConfig)) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	if _, err := Preset("modern", 3); !errors.Is(err, model.ErrConfig) {
+		t.Errorf("preset modern: the error is %v", err)
+	}
+	for i := range examples {
+		for q := range examples[i].Tuples {
+			examples[i].Tuples[q].O = 1
+		}
+	}
+	if _, err := Run(t.Context(), config(t, "default", examples), InMemory(examples), Options{}); !errors.Is(err, model.ErrConfig) {
+		t.Errorf("equal outcomes: the error is %v", err)
 	}
 }

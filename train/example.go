@@ -81,6 +81,9 @@ type prepared struct {
 	tuples  []model.Tuple
 	weight  float64
 	at      int // in the source
+	// practice is what covariances are tried on; nil unless the objective is
+	// model.Found.
+	practice *practice
 }
 
 // prepare makes the examples that have tuples ready, with the features that the
@@ -114,7 +117,7 @@ func prepare(ctx context.Context, c Config, source Source, head model.Head, repo
 		if err != nil {
 			return nil, "", err
 		}
-		examples = append(examples, prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i})
+		examples = append(examples, prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
 		if frozen > 0 {
 			report.Advance(1, p.Name)
 		}
@@ -147,7 +150,7 @@ func steps(examples []prepared, batch Batch) []prepared {
 	var single []prepared
 	for _, e := range examples {
 		for i := range e.tuples {
-			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1], e.weight, e.at})
+			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1], e.weight, e.at, e.practice})
 		}
 	}
 	return single
@@ -158,7 +161,7 @@ func capacity(steps []prepared) (size model.Capacity) {
 	for _, s := range steps {
 		size.Rows = max(size.Rows, s.payload.Rows())
 		size.Tasks = max(size.Tasks, s.payload.Tasks())
-		size.Tuples = max(size.Tuples, len(s.tuples))
+		size.Tuples = max(size.Tuples, len(s.tuples)+1) // practice adds one
 	}
 	return size
 }
@@ -191,9 +194,6 @@ func digest(h hash.Hash, e Example) {
 	}
 	for _, t := range e.Tuples {
 		add(t.Omega, t.O)
-		if t.Slope != nil {
-			add(t.Slope, t.Lambda1)
-		}
 	}
 	if e.Weight != 0 {
 		add(e.Weight)
@@ -248,7 +248,7 @@ func (s *stored) Example(i int) (e Example, err error) {
 	for _, r := range records {
 		if r.Status == experience.OK {
 			e.Tuples = append(e.Tuples, model.Tuple{
-				Omega: slices.Concat(r.Omega...), O: r.Result.O, Slope: slices.Concat(r.Result.Slope...), Lambda1: r.Result.Lambda1,
+				Omega: slices.Concat(r.Omega...), O: r.Result.O, Lambda1: r.Result.Lambda1,
 			})
 		}
 	}

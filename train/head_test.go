@@ -86,6 +86,7 @@ func TestAFrozenHeadMakesFeatures(t *testing.T) {
 
 // Only the layers that are to be trained change, and they lower the loss.
 func TestTheHeadLearns(t *testing.T) {
+	t.Parallel()
 	examples := small(5)
 	loss := map[TrainHead]float64{}
 	for _, train := range []TrainHead{HeadFrozen, HeadLast, HeadAll} {
@@ -113,6 +114,7 @@ func TestTheHeadLearns(t *testing.T) {
 // A run of one piece, one that was interrupted at every other step and gone on
 // with, and one that keeps nothing come to the same network.
 func TestATrainedHeadIsGoneOnWith(t *testing.T) {
+	t.Parallel()
 	examples := small(6)
 	for _, train := range []TrainHead{HeadLast, HeadAll} {
 		c := headConfig(t, train, examples)

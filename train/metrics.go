@@ -23,7 +23,7 @@ type Metrics struct {
 	HeldOut  Agreement `json:"held_out"`
 	// Found is the mean relative test error, over the held-out problems, of the
 	// covariances that the network finds, and Regret what it is above the best
-	// tuples. Both are nil unless the objective is model.Slopes, the epoch of which
+	// tuples. Both are nil unless the objective is model.Found, the epoch of which
 	// they choose.
 	Found  *float64 `json:"found,omitempty"`
 	Regret *float64 `json:"regret,omitempty"`

@@ -22,6 +22,7 @@ import (
 // A run that is cancelled before some step, any number of times, ends in the
 // same bytes as one that is not.
 func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
+	t.Parallel()
 	examples := small(1)
 	for batch, dtype := range map[Batch]layers.DType{ByTuple: layers.Float32, ByProblem: layers.Float64} {
 		c := config(t, "default", examples)
@@ -103,6 +104,7 @@ func child(t testing.TB, dir string, env ...string) *exec.Cmd {
 }
 
 func TestTheSameSeedGivesTheSameBytesForAnyGOMAXPROCS(t *testing.T) {
+	t.Parallel()
 	examples, c := large(t)
 	here := t.TempDir()
 	run(t, c, examples, Options{Out: here})
@@ -124,6 +126,7 @@ func TestTheSameSeedGivesTheSameBytesForAnyGOMAXPROCS(t *testing.T) {
 // The kernels in assembly and those in Go add in other orders. Over sixty steps in
 // float32 the weights differ by what rounding does, and no more.
 func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
+	t.Parallel()
 	const tolerance = 1e-4 // of the largest weight
 	var ends [][]safetensors.Tensor
 	for _, kernels := range []string{"", "generic"} {
@@ -239,6 +242,7 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 }
 
 func TestAStateThatIsNotOneIsRefused(t *testing.T) {
+	t.Parallel()
 	examples := small(1)
 	c := config(t, "default", examples)
 	dir := t.TempDir()

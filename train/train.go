@@ -77,7 +77,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := t.prepareContests(ctx, source); err != nil {
+	if err := t.preparePractice(ctx, source); err != nil {
 		return nil, err
 	}
 	if err := t.resume(ctx); err != nil {
@@ -112,7 +112,6 @@ type trainer struct {
 	options           Options
 	training, heldOut []prepared
 	steps             []prepared // of one epoch, before they are shuffled
-	contests          []*contest // on held-out problems
 	embedding         map[string]bool
 	digest            string // of the examples
 
@@ -193,7 +192,11 @@ func (t *trainer) epoch(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(err, t.save())
 		}
-		result, err := t.learn(t.steps[order[t.state.Step]])
+		step, err := t.practise(ctx, t.steps[order[t.state.Step]])
+		if err != nil {
+			return err
+		}
+		result, err := t.learn(step)
 		if err != nil {
 			return err
 		}
@@ -307,7 +310,7 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) (err error) {
 	if m.HeldOut, err = t.agreement(t.heldOut); err != nil {
 		return err
 	}
-	if err := t.find(ctx, m); err != nil {
+	if err := t.measureFound(ctx, m); err != nil {
 		return err
 	}
 	m.Scalars = map[string][]float64{}
@@ -319,49 +322,6 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) (err error) {
 	if before := t.state.Metrics; t.collapsed(*m) && !t.collapsed(before[len(before)-1]) {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the estimated v(o) is collapsing to a constant: its spread is %.2g, and was %.2g at the start", m.Spread, before[0].Spread))
 	}
-	return nil
-}
-
-// prepareContests keeps the held-out problems that the found covariances are
-// measured on.
-func (t *trainer) prepareContests(ctx context.Context, source Source) error {
-	if t.config.Model.Objective != model.Slopes || t.network.Head != nil {
-		return nil
-	}
-	for _, h := range t.heldOut {
-		e, err := source.Example(h.at)
-		if err != nil {
-			return err
-		}
-		c, err := newContest(ctx, e, h.payload)
-		if err != nil {
-			return err
-		}
-		if c != nil {
-			c.weight = h.weight
-			t.contests = append(t.contests, c)
-		}
-	}
-	return nil
-}
-
-// find measures what the network finds on the held-out problems.
-func (t *trainer) find(ctx context.Context, m *Metrics) error {
-	if len(t.contests) == 0 {
-		return nil
-	}
-	var found, regret, total float64
-	for _, c := range t.contests {
-		o, err := c.found(ctx, t.network, t.forward)
-		if err != nil {
-			return err
-		}
-		found += c.weight * o
-		regret += c.weight * (o - c.best)
-		total += c.weight
-	}
-	found, regret = found/total, regret/total
-	m.Found, m.Regret = &found, &regret
 	return nil
 }
 

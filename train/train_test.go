@@ -1,12 +1,9 @@
 package train
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,39 +14,10 @@ import (
 	"l2mt/model"
 )
 
-// files are the contents of a directory by name.
-func files(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content := map[string]string{}
-	for _, e := range entries {
-		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		content[e.Name()] = string(raw)
-	}
-	return content
-}
-
-// compareFiles expects the network and the state of two runs to be equal byte
-// for byte.
-func compareFiles(t testing.TB, what, got, want string) {
-	t.Helper()
-	a, b := files(t, got), files(t, want)
-	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile} {
-		if a[name] == "" || a[name] != b[name] {
-			t.Errorf("%s: %s has other bytes", what, name)
-		}
-	}
-}
-
 // The tasks of made problems are related, and a network that sees signs learns
 // how from problems that it is then not tested on.
 func TestTrainingLearnsToOrderCovariancesOfHeldOutProblems(t *testing.T) {
+	t.Parallel()
 	examples := made(1, 40, 12, 4, 30, 6)
 	c := config(t, "default", examples)
 	c.Model.Hidden = 20
@@ -252,10 +220,8 @@ func TestCorrelationsFollowTheDirectionOfTheLink(t *testing.T) {
 	}
 }
 
-// poisoned panics when anybody looks at it.
-type poisoned struct{ data.Matrix }
-
 func TestTestLabelsChangeNothingInTraining(t *testing.T) {
+	t.Parallel()
 	train := func(change func(p *data.ProblemData)) string {
 		examples := small(1)
 		for _, e := range examples {
@@ -280,6 +246,7 @@ func TestTestLabelsChangeNothingInTraining(t *testing.T) {
 }
 
 func TestTwoTrainersSideBySideDoNotMeet(t *testing.T) {
+	t.Parallel()
 	examples := small(1)
 	c := config(t, "default", examples)
 	alone := t.TempDir()
@@ -300,28 +267,6 @@ func TestTwoTrainersSideBySideDoNotMeet(t *testing.T) {
 	wg.Wait()
 	compareFiles(t, "side by side", dirs[0], alone)
 	compareFiles(t, "side by side", dirs[1], alone)
-}
-
-// spy counts what a Reporter hears, and may call stop before a step.
-type spy struct {
-	stages, steps, finished int
-	total                   int
-	status                  []string
-	at                      int
-	stop                    func()
-}
-
-func (s *spy) Start(_ string, total int) {
-	s.stages++
-	s.total += total
-}
-func (s *spy) Finish() { s.finished++ }
-func (s *spy) Advance(n int, status string) {
-	s.steps += n
-	s.status = append(s.status, status)
-	if n > 0 && s.steps == s.at {
-		s.stop()
-	}
 }
 
 func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
@@ -351,175 +296,5 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 	stop := errors.New("enough")
 	if _, err := Run(t.Context(), c, InMemory(examples), Options{Epoch: func([]Metrics) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("the error of Epoch becomes %v", err)
-	}
-}
-
-// With learning rates this large nothing stays finite; the files of the epoch
-// before must.
-func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
-	examples := small(1)
-	dir := t.TempDir()
-	c := config(t, "paper", examples)
-	c.Model.DType, c.Rate, c.EmbeddingRate = layers.Float32, 1e30, 1e30
-	s := &spy{}
-	_, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir, Progress: s})
-	if !errors.Is(err, ErrDiverged) {
-		t.Fatalf("the error is %v", err)
-	}
-	for _, part := range []string{"epoch 1", fmt.Sprintf("step %d", s.steps+1), "the estimate f", `problem "made `, dir, "lower the rates"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the message lacks %q: %v", part, err)
-		}
-	}
-	if s.finished != s.stages {
-		t.Errorf("%d of %d stages are finished", s.finished, s.stages)
-	}
-	kept, err := model.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start, err := model.NewNetwork(c.Model, c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, p := range kept.Params {
-		for j, v := range p.Value {
-			if v != float64(float32(start.Params[i].Value[j])) {
-				t.Fatalf("%s[%d] of the network kept is %v, want that of the start, %v", p.Name, j, v, start.Params[i].Value[j])
-			}
-		}
-	}
-}
-
-func named(examples []Example, name string) Example {
-	return examples[slices.IndexFunc(examples, func(e Example) bool { return e.Problem.Name == name })]
-}
-
-func TestDataThatIsNotFiniteIsFoundBeforeTraining(t *testing.T) {
-	examples := small(1)
-	training, _, err := divide(ready(t, examples), 6, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bad := named(examples, training[2].name).Problem // the steps before it take six tuples each
-	bad.Tasks[1].TrainSet.X.Row(4).Value[2] = float32(math.NaN())
-	c := config(t, "paper", examples)
-	c.Model.Activation = layers.ActIdentity // ReLU may hide it
-	_, err = Run(t.Context(), c, InMemory(examples), Options{})
-	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), fmt.Sprintf("step 13, on problem %q", bad.Name)) {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-func init() {
-	// f is finite and its gradient is not: the square root at 0.
-	model.RegisterEstimator("cusp", model.Estimator{
-		Params: func(model.Config) []model.Spec { return []model.Spec{{Name: "cusp", Shape: []int{2}}} },
-		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
-			return layers.Gram(e), layers.Sqrt(layers.At(p.Get("cusp"), 0))
-		},
-	})
-}
-
-func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
-	examples := small(1)
-	c := config(t, "default", examples)
-	c.Model.Estimator = "cusp"
-	_, err := Run(t.Context(), c, InMemory(examples), Options{})
-	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "the gradient of cusp is not finite at step 1") {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// The paper's objective is least when f and v are constant, and training gets
-// there; divided by the spread of v it does not (SCIENCE.md, 1).
-func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
-	examples := made(1, 20, 12, 4, 10, 6)
-	for objective, collapses := range map[model.Objective]bool{model.Paper: true, model.Scaled: false} {
-		c := config(t, "paper", examples)
-		c.Model.Objective, c.Epochs = objective, 10
-		r := run(t, c, examples, Options{})
-		first, last := r.Metrics[0], r.Metrics[len(r.Metrics)-1]
-		t.Logf("objective %s: spread %.3g to %.3g, residual %.3g to %.3g, gamma %.3g, alpha %.3g, held out %.3f", objective,
-			first.Spread, last.Spread, first.Residual, last.Residual, last.Scalars["gamma"], last.Scalars["alpha"], last.HeldOut.Within)
-		words := strings.Join(r.Warnings, "\n")
-		if got := strings.Contains(words, "v(o) has lost its spread"); got != collapses {
-			t.Errorf("objective %s: warned of collapse: %v, want %v (%q)", objective, got, collapses, words)
-		}
-		warned := 0
-		for _, m := range r.Metrics {
-			warned += len(m.Warnings)
-		}
-		if (warned > 0) != collapses || warned > 3 {
-			t.Errorf("objective %s: %d epochs warn of collapse", objective, warned)
-		}
-	}
-}
-
-// In the held-out problem the outcomes run the other way.
-func TestAnEstimateThatDoesNotOrderHeldOutProblemsIsWarnedOf(t *testing.T) {
-	examples := made(1, 12, 12, 4, 30, 6)
-	c := config(t, "default", examples)
-	c.Model.Hidden = 20
-	_, heldOut, err := divide(ready(t, examples), 6, c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range heldOut {
-		e := named(examples, p.name)
-		for q := range e.Tuples {
-			e.Tuples[q].O = 1 / e.Tuples[q].O
-		}
-	}
-	c.Start = FromPreset // which orders the wrong way at first, so right here
-	words := strings.Join(run(t, c, examples, Options{}).Warnings, "\n")
-	if !strings.Contains(words, "better than the start") {
-		t.Errorf("a start that no epoch beats: the warnings are %q", words)
-	}
-	c.Start = FromRegression
-	words = strings.Join(run(t, c, examples, Options{}).Warnings, "\n")
-	if !strings.Contains(words, "does not order the covariances of held-out problems") {
-		t.Errorf("outcomes the other way: the warnings are %q", words)
-	}
-}
-
-func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
-	examples := small(1)
-	for name, change := range map[string]func(c *Config){
-		"train.rate":           func(c *Config) { c.Rate = -1 },
-		"train.embedding_rate": func(c *Config) { c.EmbeddingRate = math.NaN() },
-		"epochs":               func(c *Config) { c.Epochs = -1 },
-		"batch":                func(c *Config) { c.Batch = "all" },
-		"start":                func(c *Config) { c.Start = "end" },
-		"held_out":             func(c *Config) { c.HeldOut = 1 },
-		"patience":             func(c *Config) { c.Patience = -1 },
-		"estimator":            func(c *Config) { c.Model.Estimator = "crystal ball" },
-	} {
-		c := config(t, "default", examples)
-		change(&c)
-		_, err := Run(t.Context(), c, InMemory(examples), Options{})
-		if !(errors.Is(err, ErrConfig) || errors.Is(err, model.ErrConfig)) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: the error is %v", name, err)
-		}
-	}
-	if _, err := Preset("modern", 3); !errors.Is(err, model.ErrConfig) {
-		t.Errorf("preset modern: the error is %v", err)
-	}
-	for i := range examples {
-		for q := range examples[i].Tuples {
-			examples[i].Tuples[q].O = 1
-		}
-	}
-	if _, err := Run(t.Context(), config(t, "default", examples), InMemory(examples), Options{}); !errors.Is(err, model.ErrConfig) {
-		t.Errorf("equal outcomes: the error is %v", err)
-	}
-}
-
-func TestACancelledRunSaysSo(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	examples := small(1)
-	if _, err := Run(ctx, config(t, "default", examples), InMemory(examples), Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
 	}
 }

@@ -52,7 +52,11 @@ func TestBindRefusesFilesOutside(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "rows.csv"), []byte("1,2,a\n3,4,b\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err := data.ParseProblems([]byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "classification", "files": {"train": "../rows.csv"}}]}]}`))
+	path := filepath.Join(dir, "problems.json")
+	if err := os.WriteFile(path, []byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "classification", "files": {"train": "../rows.csv"}}]}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := data.LoadProblems(path)
 	if err != nil {
 		t.Fatal(err)
 	}

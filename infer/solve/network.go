@@ -11,7 +11,6 @@ import (
 	"l2mt/data"
 	"l2mt/infer"
 	"l2mt/model"
-	"l2mt/model/multitask"
 )
 
 // Network finds covariances with a trained network. Its methods may be called
@@ -168,29 +167,10 @@ func (e *Embedding) solve(phi *mat.SymDense, rho float64) (*Found, error) {
 // Estimated is the relative error that the network expects of a covariance,
 // divided by its trace.
 func (e *Embedding) Estimated(omega *mat.SymDense) (float64, error) {
-	if err := checkCovariance(omega, e.estimate.Tasks); err != nil {
-		return 0, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	if err := data.CheckCovariance(omega, e.estimate.Tasks); err != nil {
+		return 0, fmt.Errorf("solve: problem %q: %w: the covariance: %w", e.problem.Name, infer.ErrInvalid, err)
 	}
 	unit := mat.NewSymDense(e.estimate.Tasks, nil)
 	unit.ScaleSym(1/mat.Trace(omega), omega)
 	return e.network.RelativeError(e.estimate.Value(unit)), nil
-}
-
-// semidefinite is how far below zero the lowest eigenvalue of a covariance may
-// be, relative to the highest: covariances written to a file with ten digits
-// pass.
-const semidefinite = 1e-9
-
-func checkCovariance(omega *mat.SymDense, m int) error {
-	if size := omega.SymmetricDim(); size != m {
-		return fmt.Errorf("%w: a covariance of %d tasks for a problem of %d", infer.ErrInvalid, size, m)
-	}
-	e, err := multitask.Eigen(omega)
-	if err != nil {
-		return fmt.Errorf("%w: the covariance: %w", infer.ErrInvalid, err)
-	}
-	if low, high := e.Values[0], e.Values[m-1]; !(high > 0) || low < -semidefinite*high {
-		return fmt.Errorf("%w: the eigenvalues of the covariance run from %.3g to %.3g; none may be negative and one must be positive", infer.ErrInvalid, low, high)
-	}
-	return nil
 }

@@ -22,7 +22,7 @@ func TestRefinementLowersTheSoftError(t *testing.T) {
 				if c.Step > 0 {
 					best = min(best, c.Soft)
 				}
-				if err := checkCovariance(c.Omega, 4); err != nil {
+				if err := data.CheckCovariance(c.Omega, 4); err != nil {
 					t.Errorf("seed %d, %s, step %d: %v", seed, kind, c.Step, err)
 				}
 				if trace := mat.Trace(c.Omega); math.Abs(trace-1) > 1e-9 {

@@ -54,7 +54,7 @@ func Check(t *testing.T, names ...string) {
 			t.Fatalf("nothing is registered as %q; there are %v", name, model.Pieces())
 		}
 	}
-	for _, objective := range []model.Objective{model.Paper, model.Scaled, model.Slopes} {
+	for _, objective := range []model.Objective{model.Paper, model.Scaled, model.Found} {
 		c := c
 		c.Objective = objective
 		for seed := range uint64(seeds) {

@@ -137,9 +137,9 @@ func BenchmarkEvidence(b *testing.B) {
 			name string
 			make func() (Evidence, error)
 		}{
-			{"split", func() (Evidence, error) { return Split(p) }},
-			{"leave-one-out", func() (Evidence, error) { return LeaveOneOut(all) }},
-			{"folds", func() (Evidence, error) { return Folds(all, parts, Options{Tolerance: 1e-6}) }},
+			{"split", func() (Evidence, error) { return Split(p, EvidenceOptions{}) }},
+			{"leave-one-out", func() (Evidence, error) { return LeaveOneOut(all, EvidenceOptions{}) }},
+			{"folds", func() (Evidence, error) { return Folds(all, parts, EvidenceOptions{}) }},
 		} {
 			e, err := kind.make()
 			if err != nil {

@@ -3,6 +3,7 @@ package multitask
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -20,6 +21,32 @@ type Evidence interface {
 	// given Omega, or the minimum of another model: then the Omega that the
 	// model has found is held while rows are left out.
 	Measure(ctx context.Context, r *Result) (*HeldOut, error)
+}
+
+// EvidenceOptions say how fits are measured. The zero value means the defaults.
+type EvidenceOptions struct {
+	// Softness is the width of the step that stands for a misclassified row in
+	// the soft error, relative to the mean distance of the rows of the task
+	// from the boundary; default 1. A wide one asks for confidence, and so hears
+	// all rows. A narrow one is nearer to the error, but hears few.
+	Softness float64
+	// Fit controls the fits of folds; by default to a Tolerance of 1e-6.
+	Fit Options
+	// Seed draws the folds of Labelled.
+	Seed uint64
+}
+
+func (o EvidenceOptions) complete() (EvidenceOptions, error) {
+	if o.Softness < 0 || math.IsNaN(o.Softness) || math.IsInf(o.Softness, 0) {
+		return o, fmt.Errorf("multitask: evidence: %w: the softness is %v; it must be finite and positive", ErrInvalidParams, o.Softness)
+	}
+	if o.Softness == 0 {
+		o.Softness = 1
+	}
+	if o.Fit.Tolerance == 0 {
+		o.Fit.Tolerance = 1e-6
+	}
+	return o, nil
 }
 
 // HeldOut is what rows that were held out say of a fit.
@@ -47,10 +74,34 @@ func (h *HeldOut) Slope() (*mat.SymDense, error) { return h.slope() }
 // the slope: fits depend on Omega / Lambda1 alone.
 func (h *HeldOut) AlongLambda1(slope *mat.SymDense) float64 { return -dot(slope, h.omega) }
 
-// hear compares scores with the targets. It returns the derivatives of the soft
-// error with respect to the scores too.
-func hear(scores, y [][]float64, kind data.Kind) (h *HeldOut, derivatives [][]float64) {
-	h = &HeldOut{Scores: scores}
+// measure is what the kinds of evidence have in common.
+type measure struct {
+	train *Problem
+	kind  data.Kind
+	y     [][]float64 // of the rows held out
+	opt   EvidenceOptions
+}
+
+func newMeasure(p *data.ProblemData, o EvidenceOptions) (measure, error) {
+	o, err := o.complete()
+	if err != nil {
+		return measure{}, err
+	}
+	train, err := Training(p, "")
+	if err != nil {
+		return measure{}, err
+	}
+	return measure{train: train, kind: p.Tasks[0].Kind, y: make([][]float64, len(p.Tasks)), opt: o}, nil
+}
+
+// Training returns the rows that the fits are to be on.
+func (e *measure) Training() *Problem { return e.train }
+
+// hear compares the scores of a fit with the targets. It returns the derivatives
+// of the soft error with respect to the scores too.
+func (e *measure) hear(r *Result, scores [][]float64) (h *HeldOut, derivatives [][]float64) {
+	h = &HeldOut{Scores: scores, omega: r.Omega}
+	y, kind := e.y, e.kind
 	derivatives = make([][]float64, len(y))
 	tasks := 0.0
 	for i := range y {
@@ -59,7 +110,7 @@ func hear(scores, y [][]float64, kind data.Kind) (h *HeldOut, derivatives [][]fl
 		}
 		tasks++
 		h.Rows += len(y[i])
-		soft, d := softError(scores[i], y[i], kind)
+		soft, d := softError(scores[i], y[i], kind, e.opt.Softness)
 		derivatives[i] = d
 		h.Soft += soft
 		if kind == data.Regression {
@@ -76,12 +127,12 @@ func hear(scores, y [][]float64, kind data.Kind) (h *HeldOut, derivatives [][]fl
 	return h, derivatives
 }
 
-// checkHeld reports what keeps held-out targets from being compared with
+// check reports what keeps the held-out targets from being compared with
 // predictions.
-func checkHeld(p *data.ProblemData, y [][]float64) error {
-	for i, t := range p.Tasks {
-		if t.Kind == data.Regression && len(y[i]) > 0 && slices.Min(y[i]) == slices.Max(y[i]) {
-			return fmt.Errorf("multitask: evidence: task %q: %w: all held-out targets are equal, so that nMSE is undefined", t.Name, ErrInvalidData)
+func (e *measure) check() error {
+	for i, y := range e.y {
+		if e.kind == data.Regression && len(y) > 0 && slices.Min(y) == slices.Max(y) {
+			return fmt.Errorf("multitask: evidence: %s: %w: all held-out targets are equal, so that nMSE is undefined", e.train.tasks[i].name, ErrInvalidData)
 		}
 	}
 	return nil
@@ -89,37 +140,32 @@ func checkHeld(p *data.ProblemData, y [][]float64) error {
 
 // split is the evidence of validation rows.
 type split struct {
-	train *Problem
-	kind  data.Kind
-	rows  []data.Samples
-	y     [][]float64
+	measure
+	rows []data.Samples
 }
 
 // Split is the evidence of the validation rows of a problem.
-func Split(p *data.ProblemData) (Evidence, error) {
-	train, err := Training(p, "")
+func Split(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
+	m, err := newMeasure(p, o)
 	if err != nil {
 		return nil, err
 	}
-	e := &split{train: train, kind: p.Tasks[0].Kind}
-	for _, t := range p.Tasks {
+	e := &split{measure: m}
+	for i, t := range p.Tasks {
 		v := t.ValidationSet
-		if len(v.Y) == 0 || v.X.Cols() != train.d {
-			return nil, fmt.Errorf("multitask: evidence: task %q: %w: it needs validation rows with %d features", t.Name, ErrInvalidData, train.d)
+		if len(v.Y) == 0 || v.X.Cols() != e.train.d {
+			return nil, fmt.Errorf("multitask: evidence: task %q: %w: it needs validation rows with %d features", t.Name, ErrInvalidData, e.train.d)
 		}
-		e.rows, e.y = append(e.rows, v), append(e.y, v.Y)
+		e.rows, e.y[i] = append(e.rows, v), v.Y
 	}
-	return e, checkHeld(p, e.y)
+	return e, e.check()
 }
-
-func (e *split) Training() *Problem { return e.train }
 
 func (e *split) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 	if err := e.train.check(r); err != nil {
 		return nil, err
 	}
-	h, derivatives := hear(predict(r, e.rows), e.y, e.kind)
-	h.omega = r.Omega
+	h, derivatives := e.hear(r, predict(r, e.rows))
 	h.slope = func() (*mat.SymDense, error) { return e.train.slope(r, e.rows, derivatives) }
 	return h, nil
 }
@@ -140,11 +186,8 @@ func predict(r *Result, rows []data.Samples) [][]float64 {
 
 // folds is the evidence of a cross-validation.
 type folds struct {
-	train *Problem
-	kind  data.Kind
-	y     [][]float64 // of the rows held out, fold after fold
-	folds []fold
-	opt   Options
+	measure // with y fold after fold
+	folds   []fold
 }
 
 type fold struct {
@@ -153,14 +196,14 @@ type fold struct {
 }
 
 // Folds is the evidence of a cross-validation on the training rows of a problem:
-// every fold is fitted anew, with the given options, and the predictions of
-// all folds are measured together. HeldOut has the rows fold after fold.
-func Folds(p *data.ProblemData, parts []data.Fold, opt Options) (Evidence, error) {
-	train, err := Training(p, "")
+// every fold is fitted anew, and the predictions of all folds are measured
+// together. HeldOut has the rows fold after fold.
+func Folds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (Evidence, error) {
+	m, err := newMeasure(p, o)
 	if err != nil {
 		return nil, err
 	}
-	e := &folds{train: train, kind: p.Tasks[0].Kind, y: make([][]float64, len(p.Tasks)), opt: opt}
+	e := &folds{measure: m}
 	for _, part := range parts {
 		f := fold{rows: make([]data.Samples, len(p.Tasks))}
 		if len(part.Tasks) != len(p.Tasks) {
@@ -178,17 +221,15 @@ func Folds(p *data.ProblemData, parts []data.Fold, opt Options) (Evidence, error
 	if len(slices.Concat(e.y...)) == 0 {
 		return nil, fmt.Errorf("multitask: evidence: %w: no fold has rows to validate", ErrInvalidData)
 	}
-	return e, checkHeld(p, e.y)
+	return e, e.check()
 }
-
-func (e *folds) Training() *Problem { return e.train }
 
 func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 	if err := e.train.check(r); err != nil {
 		return nil, err
 	}
 	fits, scores := make([]*Result, len(e.folds)), make([][]float64, len(e.train.tasks))
-	opt := e.opt
+	opt := e.opt.Fit
 	opt.Start = r
 	for k, f := range e.folds {
 		var err error
@@ -199,8 +240,7 @@ func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 			scores[i] = append(scores[i], f...)
 		}
 	}
-	h, derivatives := hear(scores, e.y, e.kind)
-	h.omega = r.Omega
+	h, derivatives := e.hear(r, scores)
 	h.slope = func() (*mat.SymDense, error) {
 		sum := mat.NewSymDense(len(scores), nil)
 		next := make([]int, len(scores))
@@ -223,12 +263,12 @@ func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 
 // mostRows bounds the rows of Labelled's leave-one-out, which inverts a matrix of
 // as many rows.
-const mostRows = 1000
+const mostRows = 400
 
 // Labelled is the evidence of all labelled rows of a problem, those of training
-// and of validation: leave-one-out, or five folds from 1,000 rows on, where
+// and of validation: leave-one-out, or five folds above 400 rows, where
 // leaving out one row takes longer and a fifth of them costs little.
-func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
+func Labelled(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
 	all, err := p.Labelled()
 	if err != nil {
 		return nil, fmt.Errorf("multitask: evidence: %w", err)
@@ -238,11 +278,11 @@ func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
 		rows += len(t.TrainSet.Y)
 	}
 	if rows <= mostRows {
-		return LeaveOneOut(all)
+		return LeaveOneOut(all, o)
 	}
-	parts, err := all.Folds(5, seed, nil)
+	parts, err := all.Folds(5, o.Seed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("multitask: evidence: %w", err)
 	}
-	return Folds(all, parts, Options{Tolerance: 1e-6})
+	return Folds(all, parts, o)
 }

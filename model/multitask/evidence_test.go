@@ -18,17 +18,17 @@ func evidences(t *testing.T, p *data.ProblemData) map[string]Evidence {
 	t.Helper()
 	made := map[string]Evidence{}
 	var err error
-	if made["split"], err = Split(p); err != nil {
+	if made["split"], err = Split(p, EvidenceOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if made["leave-one-out"], err = LeaveOneOut(p); err != nil {
+	if made["leave-one-out"], err = LeaveOneOut(p, EvidenceOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	parts, err := p.Folds(3, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made["folds"], err = Folds(p, parts, Options{Tolerance: 1e-14}); err != nil {
+	if made["folds"], err = Folds(p, parts, EvidenceOptions{Fit: Options{Tolerance: 1e-14}}); err != nil {
 		t.Fatal(err)
 	}
 	return made
@@ -131,7 +131,7 @@ func without(p *data.ProblemData, loss Loss, omega *mat.SymDense, lambda1 float6
 func TestLeaveOneOutIsRefittingWithoutEachRow(t *testing.T) {
 	for seed, s := range []shape{{3, 5, 13, Square, false}, {4, 20, 10, Square, true}, {1, 3, 8, Square, false}} {
 		p := slopeProblem(s, uint64(seed))
-		e, err := LeaveOneOut(p)
+		e, err := LeaveOneOut(p, EvidenceOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 	} {
 		for seed := range uint64(2) {
 			p := slopeProblem(c.s, seed)
-			e, err := LeaveOneOut(p)
+			e, err := LeaveOneOut(p, EvidenceOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -300,7 +300,7 @@ func TestEvidenceOfOneRowAClass(t *testing.T) {
 			t.Fatalf("%d rows", n)
 		}
 	}
-	e, err := LeaveOneOut(p)
+	e, err := LeaveOneOut(p, EvidenceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,11 +337,11 @@ func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 	}
 	q := &data.ProblemData{Tasks: []data.TaskData{p.Tasks[0], p.Tasks[1]}}
 	q.Tasks[1].ValidationSet = data.Samples{}
-	if _, err := Split(q); !errors.Is(err, ErrInvalidData) {
+	if _, err := Split(q, EvidenceOptions{}); !errors.Is(err, ErrInvalidData) {
 		t.Errorf("split: %v, want ErrInvalidData", err)
 	}
 	q.Tasks[1].TrainSet = data.Samples{X: q.Tasks[1].TrainSet.X.Take([]int{0}), Y: []float64{1}}
-	if _, err := LeaveOneOut(q); !errors.Is(err, ErrInvalidData) {
+	if _, err := LeaveOneOut(q, EvidenceOptions{}); !errors.Is(err, ErrInvalidData) {
 		t.Errorf("leave-one-out: %v, want ErrInvalidData", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // the values of the grid, and hardly moves with the grid.
 func TestEvidenceChoosesSmoothly(t *testing.T) {
 	p := problemData(shape{3, 20, 8, Logistic, false}, 7)
-	e, err := Labelled(p, 1)
+	e, err := Labelled(p, EvidenceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func mustMeasureOf(t *testing.T, e Evidence, r *Result) *HeldOut {
 // and needs evidence.
 func TestPriorOfLambda1(t *testing.T) {
 	p := problemData(shape{3, 6, 30, Logistic, false}, 7)
-	e, err := Split(p)
+	e, err := Split(p, EvidenceOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

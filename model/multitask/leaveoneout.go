@@ -41,9 +41,7 @@ import (
 )
 
 type leaveOneOut struct {
-	train *Problem
-	kind  data.Kind
-	y     [][]float64
+	measure
 	first []int      // where the rows of each task begin, and the end
 	gram  *mat.Dense // <x_a, x_b>, N x N
 }
@@ -56,20 +54,27 @@ type leaveOneOut struct {
 // Lambda1 is what so few rows want, and within 5 % for five rows, or for a
 // hundredth of that Lambda1. The only row of its class is predicted
 // by that step too, where refitting would have no minimum.
-func LeaveOneOut(p *data.ProblemData) (Evidence, error) {
-	train, err := Training(p, "")
+func LeaveOneOut(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
+	m, err := newMeasure(p, o)
 	if err != nil {
 		return nil, err
 	}
-	e := &leaveOneOut{train: train, kind: p.Tasks[0].Kind, first: []int{0}}
-	for _, t := range train.tasks {
+	for _, t := range m.train.tasks {
 		if len(t.y) < 2 {
 			return nil, fmt.Errorf("multitask: evidence: %s: %w: it has one row; leaving it out takes at least 2", t.name, ErrInvalidData)
 		}
-		e.y, e.first = append(e.y, t.y), append(e.first, e.first[len(e.first)-1]+len(t.y))
 	}
-	e.gram = train.gram(e.first)
-	return e, checkHeld(p, e.y)
+	e := newLeaveOneOut(m)
+	return e, e.check()
+}
+
+func newLeaveOneOut(m measure) *leaveOneOut {
+	e := &leaveOneOut{measure: m, first: []int{0}}
+	for i, t := range m.train.tasks {
+		e.y[i], e.first = t.y, append(e.first, e.first[i]+len(t.y))
+	}
+	e.gram = m.train.gram(e.first)
+	return e
 }
 
 // gram returns the inner products of the rows of all tasks.
@@ -108,8 +113,6 @@ func (p *Problem) gram(first []int) *mat.Dense {
 	return gram
 }
 
-func (e *leaveOneOut) Training() *Problem { return e.train }
-
 func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 	if err := e.train.check(r); err != nil {
 		return nil, err
@@ -129,8 +132,7 @@ func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 			scores[i] = append(scores[i], l.z[a]+l.r[a]/(l.h[a]*l.q.At(a, a)))
 		}
 	}
-	h, derivatives := hear(scores, e.y, e.kind)
-	h.omega = r.Omega
+	h, derivatives := e.hear(r, scores)
 	h.slope = func() (*mat.SymDense, error) { return l.slope(slices.Concat(derivatives...)), nil }
 	return h, nil
 }
@@ -143,6 +145,7 @@ type left struct {
 	h, root []float64  // and H^(1/2)
 	q       *mat.Dense // H^(-1/2) M H^(-1/2), of eigenvalues 0 to 1
 	z, r    []float64
+	logDet  float64 // log |I + H^(1/2) K H^(1/2)| + log |Z'PZ|
 }
 
 // newton takes the Newton step from the scores and slopes of a fit, after which
@@ -193,6 +196,7 @@ func (l *left) invert() error {
 	if !chol.Factorize(b) {
 		return fmt.Errorf("multitask: evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", ErrInvalidParams, l.lambda1)
 	}
+	l.logDet = chol.LogDet()
 	if err := chol.InverseTo(b); err != nil {
 		if _, ill := err.(mat.Condition); !ill {
 			return fmt.Errorf("multitask: evidence: %w", err)
@@ -216,6 +220,7 @@ func (l *left) invert() error {
 	if !chol.Factorize(c) {
 		return fmt.Errorf("multitask: evidence: %w: the biases are not determined at Lambda1 = %v", ErrInvalidParams, l.lambda1)
 	}
+	l.logDet += chol.LogDet()
 	var part mat.Dense // C^-1 Y'
 	if err := chol.SolveTo(&part, y.T()); err != nil {
 		if _, ill := err.(mat.Condition); !ill {

@@ -12,14 +12,9 @@ import (
 	"l2mt/data"
 )
 
-// softness is the width of the step that stands for a misclassified row in
-// a soft error, relative to the mean distance of the rows of the task from the
-// boundary. A wide one asks for confidence, a narrow one hears few rows.
-const softness = 0.1
-
 // SoftError returns the mean error of a fit on the validation rows with logistic
-// curves for the steps of misclassified rows, so that it changes with every row
-// near the boundary. For regression it is the validation error itself.
+// curves for the steps of misclassified rows, a tenth as wide as the rows are
+// away from the boundary on average. It is the Soft of a Split of Softness 0.1.
 func SoftError(r *Result, problem *data.ProblemData) (float64, error) {
 	h, err := measureSplit(r, problem)
 	if err != nil {
@@ -39,7 +34,7 @@ func Slope(r *Result, problem *data.ProblemData) (*mat.SymDense, error) {
 }
 
 func measureSplit(r *Result, problem *data.ProblemData) (*HeldOut, error) {
-	e, err := Split(problem)
+	e, err := Split(problem, EvidenceOptions{Softness: 0.1})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +110,7 @@ func (s *solver) biasSlope(u []float64, i int, slope float64) {
 
 // softError returns the soft error of one task and its derivative with respect
 // to the predictions f.
-func softError(f, y []float64, kind data.Kind) (e float64, slopes []float64) {
+func softError(f, y []float64, kind data.Kind, softness float64) (e float64, slopes []float64) {
 	n := float64(len(y))
 	slopes = make([]float64, len(y))
 	if kind == data.Regression {

@@ -44,20 +44,12 @@ func newTrial(p *data.ProblemData, worth Worth, slopes bool) (*trial, error) {
 		}
 	}
 	t := &trial{problem: p, worth: worth, slopes: slopes}
-	t.evidence = sync.OnceValues(func() (multitask.Evidence, error) { return multitask.Labelled(p, 0) })
-	t.test = sync.OnceValues(func() (multitask.Evidence, error) { return multitask.Split(tested(p)) })
+	t.evidence = sync.OnceValues(func() (multitask.Evidence, error) { return multitask.Labelled(p, multitask.EvidenceOptions{}) })
+	t.test = sync.OnceValues(func() (multitask.Evidence, error) {
+		return multitask.Split(p.Tested(), multitask.EvidenceOptions{Softness: 0.1})
+	})
 	t.train, err = multitask.Training(p, "")
 	return t, err
-}
-
-// tested is a problem with its test rows in the place of its validation rows.
-func tested(p *data.ProblemData) *data.ProblemData {
-	q := &data.ProblemData{Problem: p.Problem}
-	for _, t := range p.Tasks {
-		t.ValidationSet = t.TestSet
-		q.Tasks = append(q.Tasks, t)
-	}
-	return q
 }
 
 // slope is that of the soft test error over a test error, or nil if none is

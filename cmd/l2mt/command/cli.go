@@ -34,7 +34,9 @@ type cli struct {
 
 	Data       dataCmd       `cmd:"" help:"Look at, convert and prepare datasets."`
 	Problems   problemsCmd   `cmd:"" help:"Make and check multitask problems."`
-	Fit        fitCmd        `cmd:"" help:"Fit multitask models to problems, and compare them."`
+	Fit        fitCmd        `cmd:"" help:"Fit multitask models to labelled tables or to problems, and compare them."`
+	Predict    predictCmd    `cmd:"" help:"Predict the rows of a table with a model that fit has saved."`
+	Show       showCmd       `cmd:"" help:"Show what is in a model that fit has saved."`
 	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
 	Experience experienceCmd `cmd:"" help:"Look after experience."`
 	Train      trainCmd      `cmd:"" help:"Train a network on experience."`

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -37,19 +38,31 @@ func (f *problemFlags) open() ([]*data.ProblemData, error) {
 }
 
 type fitCmd struct {
-	problemFlags `embed:""`
-	Network      string             `type:"existingdir" help:"Trained network whose head makes the features."`
-	Model        string             `default:"all" help:"A multitask model (${models}), or \"all\" for the table of the paper's ten."`
-	Tune         bool               `help:"Choose the hyperparameters on the validation rows. Implied unless --lambda1 is given."`
-	Lambda1      float64            `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2."`
-	Lambda2      float64            `name:"lambda2" help:"Strength of g(Omega); 0 means the model's default."`
-	Hyper        map[string]float64 `mapsep:"," help:"A model's own hyperparameters, as r=2."`
-	Points       int                `default:"4" help:"Grid points for each hyperparameter beside Lambda1 when tuning."`
-	Workers      int                `help:"Fits at a time; 0 means one per CPU."`
+	Files      []string `arg:"" optional:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups."`
+	tableFlags `embed:""`
+	Problem    string `type:"path" help:"Problem file, instead of tables."`
+	Name       string `help:"Name of one problem of the file; by default all are taken."`
+	dataFlags  `embed:""`
+	Network    string             `type:"existingdir" help:"Trained network whose head makes the features."`
+	Model      string             `help:"A multitask model (${models}), or \"all\" for the table of the paper's ten. Of tables also \"pooled\", one model for all tasks, \"best\" of all by cross-validation, or \"l2mt\", the default there."`
+	Tune       bool               `help:"Choose the hyperparameters on the validation rows. Implied unless --lambda1 is given."`
+	Lambda1    float64            `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2."`
+	Lambda2    float64            `name:"lambda2" help:"Strength of g(Omega); 0 means the model's default."`
+	Hyper      map[string]float64 `mapsep:"," help:"A model's own hyperparameters, as r=2."`
+	Points     int                `default:"4" help:"Grid points for each hyperparameter beside Lambda1 when tuning."`
+	Workers    int                `help:"Fits at a time; 0 means one per CPU."`
 }
 
 func (c *fitCmd) Validate() error {
+	if len(c.Files) > 0 {
+		return c.validateTables()
+	}
+	c.Model = cmp.Or(c.Model, "all")
 	switch {
+	case c.Problem == "":
+		return fmt.Errorf("give tables to fit, or --problem=STRING")
+	case c.tableFlags.given():
+		return fmt.Errorf("--problem says itself what its tasks are and what splits they have; flags of tables need tables")
 	case c.Lambda1 != 0 && c.Tune:
 		return fmt.Errorf("--lambda1 and --tune exclude each other: give the hyperparameters or have them chosen")
 	case c.Model == "all" && c.Lambda1 != 0:
@@ -63,7 +76,11 @@ func (c *fitCmd) Validate() error {
 }
 
 func (c *fitCmd) Run(e *env) error {
-	problems, err := c.open()
+	if len(c.Files) > 0 {
+		return c.fitTables(e)
+	}
+	file := problemFlags{Problem: c.Problem, Name: c.Name, dataFlags: c.dataFlags}
+	problems, err := file.open()
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,13 @@ func plotCorrelations(tasks []string, views []*view) (*picture, error) {
 		}
 		maps = append(maps, p)
 	}
-	side := vg.Length(max(2.5, min(0.6*float64(len(tasks)), 0.2*float64(len(tasks))+6))) * vg.Inch
-	return &picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}, nil
+	return heatMaps(len(tasks), maps...), nil
+}
+
+// heatMaps is maps of so many tasks side by side.
+func heatMaps(tasks int, maps ...*plot.Plot) *picture {
+	side := vg.Length(max(2.5, min(0.6*float64(tasks), 0.2*float64(tasks)+6))) * vg.Inch
+	return &picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}
 }
 
 // narrowest is the least width of a cell.

@@ -32,10 +32,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := f.Find("test-0002")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := f.Problems[1] // test-0002
 	raw, err := os.ReadFile(filepath.Join(dir, "predictions.csv"))
 	if err != nil {
 		t.Fatal(err)

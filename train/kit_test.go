@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -140,4 +142,65 @@ func trainerOf(t testing.TB, c Config, examples []Example, o Options) *trainer {
 		t.Fatal(err)
 	}
 	return tr
+}
+
+// files are the contents of a directory by name.
+func files(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := map[string]string{}
+	for _, e := range entries {
+		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[e.Name()] = string(raw)
+	}
+	return content
+}
+
+// compareFiles expects the network and the state of two runs to be equal byte
+// for byte.
+func compareFiles(t testing.TB, what, got, want string) {
+	t.Helper()
+	a, b := files(t, got), files(t, want)
+	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile} {
+		if a[name] == "" || a[name] != b[name] {
+			t.Errorf("%s: %s has other bytes", what, name)
+		}
+	}
+}
+
+// poisoned panics when anybody looks at it.
+type poisoned struct{ data.Matrix }
+
+// spy counts what a Reporter hears, and may call stop before a step.
+type spy struct {
+	stages, steps, finished int
+	total                   int
+	status                  []string
+	at                      int
+	stop                    func()
+}
+
+func (s *spy) Start(_ string, total int) {
+	s.stages++
+	s.total += total
+}
+
+func (s *spy) Finish() { s.finished++ }
+
+func (s *spy) Advance(n int, status string) {
+	s.steps += n
+	s.status = append(s.status, status)
+	if n > 0 && s.steps == s.at {
+		s.stop()
+	}
+}
+
+func named(examples []Example, name string) Example {
+	return examples[slices.IndexFunc(examples, func(e Example) bool { return e.Problem.Name == name })]
 }

@@ -1,0 +1,402 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/format"
+	"l2mt/data/table"
+	"l2mt/infer/compare"
+	"l2mt/model/multitask"
+)
+
+// tableFlags say what the columns of labelled tables are, and how they are
+// fitted.
+type tableFlags struct {
+	Task           string        `help:"Tables: column that names the task of a row. Without it every target or, of several files, every file is a task."`
+	Target         []string      `help:"Tables: columns of the labels, by name or pattern (tox*); blanks where a row has none."`
+	Kind           data.Kind     `help:"Tables: classification or regression, if the labels do not say."`
+	Positive       string        `help:"Tables: the class that is +1; by default the larger number, or the word that is later in the alphabet."`
+	Ignore         []string      `help:"Tables: columns to leave out, by name or pattern."`
+	Categorical    []string      `help:"Tables: columns of categories, by name or pattern; * means all that have words in them."`
+	Impute         string        `help:"Tables: \"mean\" puts the mean of its column where a value is missing."`
+	MissingColumns string        `help:"Tables: \"zero\" puts zeros where a file lacks a column."`
+	Step           []string      `help:"Tables: steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
+	SkipUnlabelled bool          `help:"Tables: leave out rows without a label."`
+	SkipTasks      bool          `help:"Tables: leave out tasks that cannot be learned: with a single row, or one class."`
+	Header         format.Header `help:"Tables: whether they have a header, yes or no, if the first line does not say."`
+	Format         format.Format `help:"Tables: csv, tsv, npz and so on, if the name does not say."`
+	Folds          int           `help:"Tables: folds of the cross-validation; 0 means 5."`
+	Seed           uint64        `help:"Tables: seed of the folds."`
+	Omega          string        `type:"existingfile" help:"Tables: fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
+	Out            string        `type:"path" help:"Tables: directory to save the model to."`
+}
+
+func (f *tableFlags) given() bool { return !reflect.ValueOf(*f).IsZero() }
+
+func (f *tableFlags) options() table.Options {
+	return table.Options{
+		Task: f.Task, Targets: f.Target, Kind: f.Kind, Positive: f.Positive, Ignore: f.Ignore, Categorical: f.Categorical,
+		Impute: f.Impute, MissingColumns: f.MissingColumns, Steps: f.Step, SkipUnlabelled: f.SkipUnlabelled, SkipTasks: f.SkipTasks,
+		Format: format.Options{Header: f.Header, Format: f.Format},
+	}
+}
+
+// Names of models that are no entries of the registry.
+const (
+	modelL2MT   = "l2mt"
+	modelPooled = "pooled"
+	modelBest   = "best"
+	modelAll    = "all"
+	modelOmega  = "omega"
+)
+
+func (c *fitCmd) validateTables() error {
+	switch {
+	case c.Problem != "" || c.Name != "" || c.Dataset != "" || c.AllowOutside || c.Network != "":
+		return fmt.Errorf("tables exclude --problem, --name, --dataset, --allow-outside and --network")
+	case c.Tune || c.Lambda2 != 0 || len(c.Hyper) > 0:
+		return fmt.Errorf("a cross-validation chooses the hyperparameters for tables; only --lambda1 can be given")
+	case c.Lambda1 < 0:
+		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
+	case c.Omega != "" && c.Model != "":
+		return fmt.Errorf("--omega is a model of its own; leave --model out")
+	case c.Folds == 1 || c.Folds < 0:
+		return fmt.Errorf("--folds=%d: it must be at least 2", c.Folds)
+	}
+	if c.Folds == 0 {
+		c.Folds = 5
+	}
+	if c.Omega != "" {
+		c.Model = modelOmega
+	} else if c.Model == "" {
+		c.Model = modelL2MT
+	}
+	return nil
+}
+
+// mostTasks bounds the tasks of a fit, which keeps matrices of tasks x tasks.
+const mostTasks = 4096
+
+func (c *fitCmd) fitTables(e *env) error {
+	begin := time.Now()
+	t, err := table.Read(c.Files, c.options())
+	if err != nil {
+		return err
+	}
+	for _, note := range t.Notes {
+		e.remark("%s", note)
+	}
+	if m := len(t.Problem.Tasks); m > mostTasks {
+		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
+	}
+	folds, err := t.Problem.Folds(c.Folds, c.Seed, nil)
+	if err != nil {
+		return err
+	}
+	if c.Workers == 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	f := &tableFitter{table: t, folds: folds, done: map[string]*fitted{}}
+	f.options = multitask.TuneOptions{Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
+	if c.Lambda1 != 0 {
+		f.options.Lambda1 = []float64{c.Lambda1}
+	}
+	f.spent("reading", begin)
+	if c.Model == modelL2MT {
+		e.remark("without a pretrained network: the best, by cross-validation, of tasks on their own, one model for all, and what lies between")
+	}
+	best, err := f.best(e, c)
+	if err != nil {
+		return err
+	}
+	report, err := f.report(best)
+	if err != nil {
+		return err
+	}
+	if c.Out != "" {
+		if err := f.save(c.Out, best); err != nil {
+			return err
+		}
+		report.Saved = c.Out
+	}
+	return e.print(report, report.write)
+}
+
+// tableFitter fits models to one table, each once.
+type tableFitter struct {
+	table   *table.Table
+	folds   []data.Fold
+	options multitask.TuneOptions
+	done    map[string]*fitted
+	order   []*fitted
+	seconds []stage
+}
+
+// stage is a part of the work and the time it took.
+type stage struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (f *tableFitter) spent(name string, begin time.Time) {
+	f.seconds = append(f.seconds, stage{name, time.Since(begin).Seconds()})
+}
+
+// candidate is a model to be fitted.
+type candidate struct {
+	name, title string
+	model       multitask.Model
+}
+
+// fitted is a candidate with its fit.
+type fitted struct {
+	candidate
+	*multitask.CrossValidated
+}
+
+// best fits what was asked for, beside STL and pooled, and returns that of the
+// least loss.
+func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err error) {
+	m := len(f.table.Problem.Tasks)
+	asked, err := c.candidates(m)
+	if err != nil {
+		return nil, err
+	}
+	for _, rival := range []candidate{known(compare.STL), pooled(m)} {
+		if _, err := f.fit(ctx, rival); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range asked {
+		v, err := f.fit(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || v.Loss < best.Loss {
+			best = v
+		}
+	}
+	return best, nil
+}
+
+func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
+	if v := f.done[c.name]; v != nil {
+		return v, nil
+	}
+	begin := time.Now()
+	v, err := multitask.CrossValidate(ctx, c.model, f.table.Problem, f.folds, f.options)
+	if err != nil {
+		return nil, err
+	}
+	f.spent(c.title, begin)
+	f.done[c.name] = &fitted{c, v}
+	f.order = append(f.order, f.done[c.name])
+	return f.done[c.name], nil
+}
+
+// candidates are the models among which the least cross-validated loss chooses.
+func (c *fitCmd) candidates(m int) ([]candidate, error) {
+	switch c.Model {
+	case modelL2MT:
+		return l2mtCandidates(m), nil
+	case modelPooled:
+		return []candidate{pooled(m)}, nil
+	case modelBest, modelAll:
+		all := []candidate{pooled(m)}
+		for _, b := range multitask.Baselines() {
+			all = append(all, known(b.Info().Name))
+		}
+		return all, nil
+	case modelOmega:
+		omega, err := readOmega(c.Omega, m)
+		if err != nil {
+			return nil, err
+		}
+		model, err := multitask.Given(omega)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Omega, err)
+		}
+		return []candidate{{modelOmega, "given covariance", model}}, nil
+	}
+	if _, err := multitask.Lookup(c.Model); err != nil {
+		return nil, fmt.Errorf("%w: %w, or %s, %s, %s, %s", errUsage, err, modelL2MT, modelPooled, modelBest, modelAll)
+	}
+	return []candidate{known(c.Model)}, nil
+}
+
+// l2mtCandidates stand in for the covariance of a pretrained network: what lies
+// between tasks on their own and one model for all.
+func l2mtCandidates(m int) []candidate {
+	all := []candidate{known(compare.STL)}
+	for _, share := range []float64{0.5, 0.8, 0.95} {
+		all = append(all, blend(m, share))
+	}
+	return append(all, pooled(m))
+}
+
+func known(name string) candidate {
+	m := mustModel(name)
+	return candidate{m.Info().Name, m.Info().Title, m}
+}
+
+func pooled(m int) candidate {
+	c := blend(m, 1)
+	c.name, c.title = modelPooled, "pooled"
+	return c
+}
+
+// blend is the covariance share 11'/m + (1 - share) I/m.
+func blend(m int, share float64) candidate {
+	omega := mat.NewSymDense(m, nil)
+	for i := range m {
+		omega.SetSym(i, i, 1/float64(m))
+		for j := range i {
+			omega.SetSym(i, j, share/float64(m))
+		}
+	}
+	model, err := multitask.Given(omega)
+	if err != nil {
+		panic(err) // it is a covariance
+	}
+	title := fmt.Sprintf("shared %.0f %%", 100*share)
+	return candidate{title, title, model}
+}
+
+// readOmega reads the covariance of m tasks.
+func readOmega(path string, m int) (*mat.SymDense, error) {
+	rows, err := format.OpenRows(path, format.Options{Header: format.HeaderNo})
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all [][]float64
+	for {
+		block, err := rows.Next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = block.Each(func(_ int, cells []string) error {
+				row, err := numbersOf(cells)
+				all = append(all, row)
+				return err
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(all) != m || rows.Width != m {
+		return nil, fmt.Errorf("%s: %d rows of %d numbers; the covariance of %d tasks has %d of %d", path, len(all), rows.Width, m, m, m)
+	}
+	omega := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := range i + 1 {
+			if all[i][j] != all[j][i] {
+				return nil, fmt.Errorf("%s: entry %d of row %d is %v, but entry %d of row %d is %v; a covariance is symmetric", path, j+1, i+1, all[i][j], i+1, j+1, all[j][i])
+			}
+			omega.SetSym(i, j, all[i][j])
+		}
+	}
+	return omega, nil
+}
+
+// save writes the model and the picture of its correlations.
+func (f *tableFitter) save(dir string, best *fitted) error {
+	s, err := multitask.NewSaved(best.Result, f.table.Problem, f.table.Recipe)
+	if err != nil {
+		return err
+	}
+	s.Model = best.name
+	s.Temperature, _ = f.calibration(best)
+	for i, score := range best.Scores {
+		if s.Kind == data.Regression && score.Held > 0 {
+			s.Tasks[i].StandardError = score.Error
+		}
+	}
+	v := currentVersions()
+	s.Versions = map[string]string{"l2mt": v.L2MT, "go": v.Go, "system": v.System}
+	if err := s.Save(dir); err != nil {
+		return err
+	}
+	if len(s.Tasks) > mostDrawn {
+		return nil
+	}
+	return drawCorrelations(filepath.Join(dir, "correlation.png"), s)
+}
+
+// mostDrawn bounds the tasks of a picture.
+const mostDrawn = 300
+
+// calibration is the temperature of the probabilities and their Brier score, 0
+// for a regression.
+func (f *tableFitter) calibration(v *fitted) (temperature, brier float64) {
+	if f.table.Problem.Kind() == data.Regression {
+		return 0, 0
+	}
+	return multitask.Temperature(v.Held, f.table.Problem)
+}
+
+func drawCorrelations(path string, s *multitask.Saved) error {
+	names := taskNames(s)
+	p, err := correlationMap("Task correlations\n"+s.Model, names, correlation(s.Omega))
+	if err != nil {
+		return err
+	}
+	return savePicture(path, heatMaps(len(names), p), nil)
+}
+
+func taskNames(s *multitask.Saved) []string {
+	names := make([]string, len(s.Tasks))
+	for i, t := range s.Tasks {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// clusters are the groups of tasks that correlations above a half connect, the
+// largest first.
+func clusters(correlation [][]float64) [][]int {
+	m := len(correlation)
+	seen := make([]bool, m)
+	var found [][]int
+	for i := range m {
+		if seen[i] {
+			continue
+		}
+		group := []int{i}
+		seen[i] = true
+		for k := 0; k < len(group); k++ {
+			for j, v := range correlation[group[k]] {
+				if v > 0.5 && !seen[j] {
+					seen[j] = true
+					group = append(group, j)
+				}
+			}
+		}
+		slices.Sort(group)
+		found = append(found, group)
+	}
+	slices.SortStableFunc(found, func(a, b []int) int { return len(b) - len(a) })
+	return found
+}
+
+// few lists some names.
+func few(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:most], ", "), len(names))
+}

@@ -1,0 +1,369 @@
+package command
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"l2mt/data"
+	"l2mt/data/files"
+	"l2mt/data/format"
+	"l2mt/data/table"
+	"l2mt/model/multitask"
+)
+
+type predictCmd struct {
+	File           string        `arg:"" help:"CSV or TSV file of rows to predict, or - for what comes in through stdin."`
+	Model          string        `required:"" type:"path" help:"Directory that fit saved a model to."`
+	Task           string        `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row gets a prediction for each."`
+	NewTask        string        `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
+	MissingColumns string        `enum:",zero" default:"" help:"\"zero\" takes zeros for columns that the table lacks."`
+	Header         format.Header `help:"Whether the table has a header, yes or no, if the first line does not say."`
+	Format         format.Format `help:"csv or tsv, if the name does not say."`
+	Out            string        `type:"path" help:"CSV file to write; by default stdout."`
+	Workers        int           `help:"Blocks of rows at a time; 0 means one per CPU."`
+}
+
+func (c *predictCmd) Run(e *env) error {
+	model, err := multitask.Load(c.Model)
+	if err != nil {
+		return err
+	}
+	rows, err := c.open(model)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	p, err := c.predictor(model, rows)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if c.Out == "" {
+		out := bufio.NewWriter(e.stdout)
+		if err := p.run(e, rows, out); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	return files.Write(c.Out, func(w io.Writer) error { return p.run(e, rows, w) })
+}
+
+func (c *predictCmd) open(m *multitask.Saved) (*format.Rows, error) {
+	o := format.Options{Header: c.Header, Format: c.Format, Group: cmp.Or(c.Task, m.Recipe.Task), Label: m.Recipe.Columns[0].Name}
+	if c.File == "-" {
+		return format.NewRows(os.Stdin, "stdin", o)
+	}
+	return format.OpenRows(c.File, o)
+}
+
+// predictor predicts blocks of rows.
+type predictor struct {
+	model   *multitask.Saved
+	binding *table.Binding
+	column  int            // of the task, -1 if all rows have the same tasks
+	tasks   []int          // then these
+	number  map[string]int // of a task by name
+	mean    bool           // tasks that are not known are the Average
+	fresh   string         // the one such task of all rows
+	w       map[int][]float64
+	b       map[int]float64
+	name    []string // of every task, as a cell
+	class   [][2]string
+	workers int
+}
+
+func (c *predictCmd) predictor(m *multitask.Saved, rows *format.Rows) (*predictor, error) {
+	if rows.Width == 0 {
+		return nil, fmt.Errorf("%w: it is empty; it needs a header", data.ErrInvalid)
+	}
+	p := &predictor{model: m, column: -1, number: map[string]int{}, mean: c.NewTask != "", w: map[int][]float64{}, b: map[int]float64{}, workers: c.Workers}
+	var err error
+	if p.binding, err = m.Recipe.Bind(rows.Names, rows.Width, c.MissingColumns != ""); err != nil {
+		return nil, err
+	}
+	if p.workers == 0 {
+		p.workers = runtime.GOMAXPROCS(0)
+	}
+	for i, t := range m.Tasks {
+		p.number[t.Name] = i
+		p.w[i], p.b[i] = m.Weights(i)
+		p.name = append(p.name, cell(t.Name))
+		p.class = append(p.class, [2]string{cell(t.Negative), cell(t.Positive)})
+	}
+	p.w[multitask.Average], p.b[multitask.Average] = m.Weights(multitask.Average)
+	return p, p.findTasks(c.Task, rows)
+}
+
+// findTasks finds out which tasks the rows are of.
+func (p *predictor) findTasks(asked string, rows *format.Rows) error {
+	m := p.model
+	names := rows.Names
+	if names == nil {
+		for j := range rows.Width {
+			names = append(names, strconv.Itoa(j))
+		}
+	}
+	column := cmp.Or(asked, m.Recipe.Task)
+	task, err := m.Task(asked)
+	switch {
+	case err == nil && column != m.Recipe.Task: // a target of the tables fitted may be a column too
+		p.tasks = []int{task}
+		return nil
+	case column != "" && slices.Contains(names, column):
+		p.column = slices.Index(names, column)
+		return nil
+	case asked != "" && p.mean:
+		p.tasks, p.fresh = []int{multitask.Average}, cell(asked)
+		return nil
+	case asked != "":
+		return fmt.Errorf("--task=%s is no column, and %w; --new-task mean predicts others too", asked, err)
+	}
+	wide := !slices.ContainsFunc(m.Tasks, func(t multitask.SavedTask) bool { return !slices.Contains(m.Recipe.Targets, t.Name) })
+	if wide || len(m.Tasks) == 1 {
+		for i := range m.Tasks {
+			p.tasks = append(p.tasks, i)
+		}
+		return nil
+	}
+	if m.Recipe.Task != "" {
+		return fmt.Errorf("%w: there is no column %q, which names the tasks; give another with --task, or the name of one task", data.ErrMismatch, m.Recipe.Task)
+	}
+	return fmt.Errorf("%w: say with --task which task the rows are of, or which column names it; the model has %s", data.ErrMismatch, few(taskNames(m)))
+}
+
+// header is the first line of the predictions.
+func (p *predictor) header() string {
+	if p.column < 0 && len(p.tasks) > 1 {
+		var names []string
+		for _, i := range p.tasks {
+			names = append(names, p.name[i])
+			if p.model.Kind == data.Classification {
+				names = append(names, cell("probability of "+p.model.Tasks[i].Name+" "+p.model.Tasks[i].Positive))
+			}
+		}
+		return strings.Join(names, ",") + "\n"
+	}
+	if p.model.Kind == data.Regression {
+		return "task,prediction,standard_error\n"
+	}
+	positive := p.model.Tasks[0].Positive
+	for _, t := range p.model.Tasks {
+		if t.Positive != positive {
+			return "task,prediction,probability of the positive class\n"
+		}
+	}
+	return "task,prediction," + cell("probability of "+positive) + "\n"
+}
+
+// cell is a text as a cell of a CSV file.
+func cell(text string) string {
+	if strings.ContainsAny(text, "\",\n\r") || strings.TrimSpace(text) != text {
+		return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+	}
+	return text
+}
+
+// predicted is what comes of a block.
+type predicted struct {
+	text   []byte
+	rows   int
+	unseen table.Unseen
+	fresh  map[string]int // rows of tasks that the model does not know
+	err    error
+}
+
+// run predicts all rows, in order, several blocks at a time.
+func (p *predictor) run(e *env, rows *format.Rows, w io.Writer) error {
+	if _, err := io.WriteString(w, p.header()); err != nil {
+		return err
+	}
+	report := e.reporter()
+	report.Start("predicting", 0)
+	defer report.Finish()
+	queue, stop := make(chan chan predicted, p.workers), make(chan struct{})
+	defer close(stop)
+	go p.read(rows, queue, stop)
+	unseen, fresh := table.Unseen{}, map[string]int{}
+	for done := range queue {
+		var b predicted
+		select {
+		case b = <-done:
+		case <-e.Done():
+			return e.Err()
+		}
+		if b.err != nil {
+			return b.err
+		}
+		if _, err := w.Write(b.text); err != nil {
+			return err
+		}
+		for level, n := range b.unseen {
+			unseen[level] += n
+		}
+		for name, n := range b.fresh {
+			fresh[name] += n
+		}
+		report.Advance(b.rows, "")
+	}
+	p.remark(e, unseen, fresh)
+	return nil
+}
+
+// read passes blocks on, each to work of its own, until stop.
+func (p *predictor) read(rows *format.Rows, queue chan<- chan predicted, stop <-chan struct{}) {
+	defer close(queue)
+	for {
+		done := make(chan predicted, 1)
+		select {
+		case queue <- done:
+		case <-stop:
+			return
+		}
+		block, err := rows.Next()
+		if err == io.EOF {
+			done <- predicted{}
+			return
+		}
+		if err != nil {
+			done <- predicted{err: err}
+			return
+		}
+		go func() { done <- p.block(block) }()
+	}
+}
+
+// remark says what the model did not know.
+func (p *predictor) remark(e *env, unseen table.Unseen, fresh map[string]int) {
+	for _, u := range slices.SortedFunc(maps.Keys(unseen), func(a, b table.UnseenLevel) int {
+		return cmp.Or(unseen[b]-unseen[a], cmp.Compare(a.Column, b.Column), cmp.Compare(a.Level, b.Level))
+	})[:min(5, len(unseen))] {
+		e.remark("column %q: %d rows have the level %q, which the model has not seen; it counts for nothing", u.Column, unseen[u], u.Level)
+	}
+	if len(unseen) > 5 {
+		e.remark("(and %d more such levels)", len(unseen)-5)
+	}
+	if len(fresh) > 0 {
+		e.remark("rows of tasks that the model does not know were predicted by the mean of its tasks: %s", few(slices.Sorted(maps.Keys(fresh))))
+	}
+}
+
+// block predicts the rows of a block.
+func (p *predictor) block(block *format.Block) (b predicted) {
+	d := p.model.Recipe.Width()
+	var value []float32
+	var of []int       // the task of every row
+	var names []string // its name, where the model does not know it
+	b.unseen, b.fresh = table.Unseen{}, map[string]int{}
+	b.err = block.Each(func(_ int, cells []string) error {
+		value = slices.Grow(value, d)[:len(value)+d]
+		if err := p.binding.Features(value[len(value)-d:], cells, b.unseen); err != nil {
+			return err
+		}
+		if p.column < 0 {
+			return nil
+		}
+		i, known := p.number[cells[p.column]]
+		if !known {
+			if !p.mean {
+				_, err := p.model.Task(cells[p.column])
+				return fmt.Errorf("%w; --new-task mean predicts others too", err)
+			}
+			i = multitask.Average
+			name := cells[p.column]
+			b.fresh[name]++
+			names = append(names, name)
+		}
+		of = append(of, i)
+		return nil
+	})
+	if b.err != nil {
+		return b
+	}
+	b.rows = len(value) / d
+	var x data.Matrix
+	if x, b.err = data.NewDense(b.rows, d, value); b.err != nil {
+		return b
+	}
+	if x, b.err = p.model.Prepare(x); b.err != nil {
+		return b
+	}
+	if p.column < 0 {
+		scores := make([][]float64, len(p.tasks))
+		for k, i := range p.tasks {
+			scores[k] = multitask.Scores(x, p.w[i], p.b[i])
+		}
+		for j := range b.rows {
+			for k, i := range p.tasks {
+				if k > 0 {
+					b.text = append(b.text, ',')
+				}
+				b.text = p.append(b.text, i, p.fresh, scores[k][j], len(p.tasks) == 1)
+			}
+			b.text = append(b.text, '\n')
+		}
+		return b
+	}
+	score := p.eachOfItsTask(x, of)
+	for j, i := range of {
+		name := ""
+		if i == multitask.Average {
+			name, names = cell(names[0]), names[1:]
+		}
+		b.text = append(p.append(b.text, i, name, score[j], true), '\n')
+	}
+	return b
+}
+
+// eachOfItsTask predicts every row by the weights of its task.
+func (p *predictor) eachOfItsTask(x data.Matrix, of []int) []float64 {
+	rows := map[int][]int{}
+	for j, i := range of {
+		rows[i] = append(rows[i], j)
+	}
+	score := make([]float64, len(of))
+	for i, list := range rows {
+		for k, f := range multitask.Scores(x.Take(list), p.w[i], p.b[i]) {
+			score[list[k]] = f
+		}
+	}
+	return score
+}
+
+// append writes a prediction, with its task or without. A name is that of a task
+// which the model does not know.
+func (p *predictor) append(text []byte, i int, name string, score float64, withTask bool) []byte {
+	of := multitask.SavedTask{}
+	class := [2]string{}
+	switch {
+	case i != multitask.Average:
+		name, of, class = p.name[i], p.model.Tasks[i], p.class[i]
+	case p.model.Kind == data.Classification:
+		class = p.class[0]
+	}
+	if withTask {
+		text = append(append(text, name...), ',')
+	}
+	if p.model.Kind == data.Classification {
+		label := class[0]
+		if score >= 0 {
+			label = class[1]
+		}
+		text = append(append(text, label...), ',')
+		return strconv.AppendFloat(text, p.model.Probability(score), 'g', 6, 64)
+	}
+	text = strconv.AppendFloat(text, score, 'g', -1, 64)
+	if withTask {
+		text = append(text, ',')
+		if of.StandardError > 0 {
+			text = strconv.AppendFloat(text, of.StandardError, 'g', 4, 64)
+		}
+	}
+	return text
+}

@@ -1,0 +1,132 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"l2mt/data"
+	"l2mt/model/multitask"
+)
+
+type showCmd struct {
+	Model string `arg:"" type:"path" help:"Directory that fit saved a model to."`
+	Task  string `help:"Only this task."`
+	Top   int    `default:"10" help:"How many coefficients to show, the largest first."`
+	Plot  string `type:"path" help:"Draw the task correlations, as .png or .svg."`
+}
+
+// shownModel is what show prints.
+type shownModel struct {
+	*multitask.Saved
+	Shared       []coefficient  `json:"shared"`
+	Coefficients []coefficients `json:"coefficients"`
+	Correlation  [][]float64    `json:"correlation"`
+}
+
+// coefficients are those of a task.
+type coefficients struct {
+	Task string        `json:"task"`
+	Bias float64       `json:"bias"`
+	Top  []coefficient `json:"top"`
+}
+
+// coefficient is the weight of a feature as it is in the table, and of one
+// standard deviation of it if the fit was standardised.
+type coefficient struct {
+	Feature string  `json:"feature"`
+	Weight  float64 `json:"weight"`
+	Scaled  float64 `json:"scaled"`
+}
+
+func (c *showCmd) Run(e *env) error {
+	m, err := multitask.Load(c.Model)
+	if err != nil {
+		return err
+	}
+	s := shownModel{Saved: m, Correlation: correlation(m.Omega)}
+	w, _ := m.Weights(multitask.Average)
+	s.Shared = c.largest(m, w)
+	for i, t := range m.Tasks {
+		if c.Task == "" || c.Task == t.Name {
+			w, b := m.Weights(i)
+			s.Coefficients = append(s.Coefficients, coefficients{t.Name, b, c.largest(m, w)})
+		}
+	}
+	if s.Coefficients == nil {
+		_, err := m.Task(c.Task)
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	if c.Plot != "" {
+		if len(m.Tasks) > mostDrawn {
+			return fmt.Errorf("%d tasks: a picture of their correlations has room for %d", len(m.Tasks), mostDrawn)
+		}
+		if err := drawCorrelations(c.Plot, m); err != nil {
+			return err
+		}
+	}
+	return e.print(s, s.write)
+}
+
+// largest are the coefficients that count most, by the scale of their features.
+func (c *showCmd) largest(m *multitask.Saved, w []float64) []coefficient {
+	all := make([]coefficient, len(w))
+	for j, v := range w {
+		all[j] = coefficient{m.Features[j], v, v}
+		if m.Scale != nil {
+			all[j].Scaled = v * m.Scale.Deviation[j]
+		}
+	}
+	slices.SortStableFunc(all, func(a, b coefficient) int { return cmp.Compare(max(b.Scaled, -b.Scaled), max(a.Scaled, -a.Scaled)) })
+	return all[:min(len(all), c.Top)]
+}
+
+func (s shownModel) write(w io.Writer) {
+	fmt.Fprintf(w, "%s, %s of %d tasks with %d features, lambda1 = %s\n", s.Model, s.Kind, len(s.Tasks), len(s.Features), number(s.Params.Lambda1))
+	if s.Recipe.Task != "" {
+		fmt.Fprintf(w, "column %q names the task\n", s.Recipe.Task)
+	}
+	for _, c := range s.Recipe.Columns {
+		if c.Levels != nil {
+			fmt.Fprintf(w, "column %q has %d levels: %s\n", c.Name, len(c.Levels), few(c.Levels))
+		}
+	}
+	for _, step := range s.Recipe.Steps {
+		fmt.Fprintf(w, "step %s\n", step.Kind)
+	}
+	if s.Scale != nil {
+		fmt.Fprintln(w, "fitted on standardised features; weights are for the features as they are in a table, in brackets for a standard deviation")
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Versions)) {
+		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
+	}
+	fmt.Fprintln(w, "\nshared part, the mean of all tasks")
+	writeCoefficients(w, s.Shared, s.Scale != nil)
+	for _, c := range s.Coefficients[:min(len(s.Coefficients), mostListed)] {
+		i, _ := s.Task(c.Task)
+		t := s.Tasks[i]
+		fmt.Fprintf(w, "\n%s: %d rows, b = %s", c.Task, t.Rows, number(c.Bias))
+		if s.Kind == data.Classification {
+			fmt.Fprintf(w, ", %s against %s", t.Positive, t.Negative)
+		}
+		if t.StandardError > 0 {
+			fmt.Fprintf(w, ", standard error %s", number(t.StandardError))
+		}
+		fmt.Fprintln(w)
+		writeCoefficients(w, c.Top, s.Scale != nil)
+	}
+	fmt.Fprintln(w)
+	writeCorrelations(w, taskNames(s.Saved), s.Correlation)
+}
+
+func writeCoefficients(w io.Writer, all []coefficient, scaled bool) {
+	for _, c := range all {
+		if scaled {
+			fmt.Fprintf(w, "%12s  (%s)  %s\n", number(c.Weight), number(c.Scaled), c.Feature)
+		} else {
+			fmt.Fprintf(w, "%12s  %s\n", number(c.Weight), c.Feature)
+		}
+	}
+}

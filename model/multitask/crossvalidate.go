@@ -1,0 +1,201 @@
+package multitask
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+	"l2mt/data/progress"
+)
+
+// CrossValidated is a model whose hyperparameters a cross-validation chose,
+// fitted on all rows.
+type CrossValidated struct {
+	// Model is the name of the model, "fixed" for a given Omega.
+	Model string
+	// Result is the fit on all rows.
+	Result *Result
+	// Omega is its covariance divided by its trace.
+	Omega *mat.SymDense
+	// Held are the predictions for the rows of every task by the fit of the fold
+	// that held them out, NaN for rows that none did.
+	Held [][]float64
+	// Loss is the mean loss of the tasks there: the logistic loss, or nMSE.
+	Loss float64
+	// Scores are what these predictions are worth, task by task.
+	Scores []Score
+	// Trials lists what was tried, in a fixed order, with Loss as Validation.
+	Trials []Trial
+	// Seconds is the wall time.
+	Seconds float64
+}
+
+// Given is the model of a given Omega, divided by its trace.
+func Given(omega *mat.SymDense) (Model, error) {
+	if err := checkOmega(omega, omega.SymmetricDim()); err != nil {
+		return nil, err
+	}
+	return fixed{normalised(omega)}, nil
+}
+
+// CrossValidate chooses the hyperparameters of a model by the loss of the rows
+// that folds hold out, and fits it with them on all rows. In every fold the model
+// is fitted anew, with its Omega. Of opt, what Tune says of evidence and STL is
+// not used.
+//
+// Classes are judged by the logistic loss: where a class is rare the rate of
+// misclassified rows cannot tell hyperparameters apart.
+func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, folds []data.Fold, opt TuneOptions) (*CrossValidated, error) {
+	begin := time.Now()
+	opt.Evidence, opt.STL = nil, nil
+	all, err := newSearch(model, problem, opt)
+	if err != nil {
+		return nil, err
+	}
+	c := &crossValidation{all: all, folds: make([]*search, len(folds)), rows: folds}
+	opt.Lambda1 = all.opt.Lambda1
+	for k := range folds {
+		if c.folds[k], err = newSearch(model, folds[k].ProblemData, opt); err != nil {
+			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
+		}
+	}
+	if err := c.run(ctx); err != nil {
+		return nil, err
+	}
+	v := &CrossValidated{Model: model.Info().Name}
+	best := c.choose(v, problem)
+	final := all.opt.Fit
+	// The first fold's fit is near in every model, and in the same valley of
+	// those that have several.
+	final.Start = best.first
+	if v.Result, err = Fit(ctx, model, all.train, best.params, final); err != nil {
+		return nil, err
+	}
+	v.Omega, v.Held, v.Loss = normalised(v.Result.Omega), best.held, best.loss
+	for i, t := range problem.Tasks {
+		v.Scores = append(v.Scores, scoreOf(best.held[i], t.TrainSet.Y, t.Kind))
+	}
+	v.Seconds = time.Since(begin).Seconds()
+	return v, nil
+}
+
+// crossValidation is one grid on several folds.
+type crossValidation struct {
+	all   *search
+	folds []*search
+	rows  []data.Fold
+	tried [][]heldFit // settings x Lambda1
+}
+
+// heldFit is one setting and Lambda1 on all folds.
+type heldFit struct {
+	params Params
+	held   [][]float64 // predictions
+	loss   float64
+	first  *Result // of the first fold
+	status Status
+}
+
+// run fits every setting on every fold along the path of Lambda1.
+func (c *crossValidation) run(ctx context.Context) error {
+	s := c.all
+	reporter := s.opt.Progress
+	if reporter == nil {
+		reporter = progress.Silent()
+	}
+	reporter.Start("cross-validating "+s.model.Info().Title, len(s.settings)*len(s.opt.Lambda1)*len(c.folds))
+	defer reporter.Finish()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, s.opt.Workers))
+	for _, p := range s.settings {
+		path := make([]heldFit, len(s.opt.Lambda1))
+		for l, lambda1 := range s.opt.Lambda1 {
+			path[l] = heldFit{params: p.With(Lambda1, lambda1), status: Converged}
+			for _, t := range s.train.tasks {
+				path[l].held = append(path[l].held, slices.Repeat([]float64{math.NaN()}, len(t.y)))
+			}
+		}
+		c.tried = append(c.tried, path)
+		for k := range c.folds {
+			group.Go(func() error { return c.path(ctx, path, k, reporter) })
+		}
+	}
+	return group.Wait()
+}
+
+// path fits one setting on a fold for every Lambda1, each fit starting from the
+// last.
+func (c *crossValidation) path(ctx context.Context, path []heldFit, k int, reporter progress.Reporter) error {
+	s := c.folds[k]
+	fit := s.opt.Fit
+	fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, s.opt.Iterations
+	for l := range path {
+		r, err := Fit(ctx, s.model, s.train, path[l].params, fit)
+		if err != nil {
+			return fmt.Errorf("%w (fold %d)", err, k+1)
+		}
+		for i, f := range predict(r, s.validation) {
+			for j, row := range c.rows[k].Rows[i] {
+				path[l].held[i][row] = f[j]
+			}
+		}
+		if k == 0 {
+			path[l].first, path[l].status = r, r.Status
+		}
+		fit.Start = r
+		reporter.Advance(1, "")
+	}
+	return nil
+}
+
+// choose finds the point of the least loss; of equals the one with the largest
+// Lambda1, which comes first.
+func (c *crossValidation) choose(v *CrossValidated, problem *data.ProblemData) (best *heldFit) {
+	for _, path := range c.tried {
+		for l := range path {
+			p := &path[l]
+			p.loss = heldLoss(p.held, problem)
+			v.Trials = append(v.Trials, Trial{Params: p.params, Validation: p.loss, Status: p.status})
+			if best == nil || p.loss < best.loss || p.loss == best.loss && p.params.Lambda1 > best.params.Lambda1 {
+				best = p
+			}
+		}
+	}
+	return best
+}
+
+// heldLoss is the mean over the tasks of the logistic loss, or nMSE, of the rows
+// that have been held out.
+func heldLoss(held [][]float64, problem *data.ProblemData) float64 {
+	sum, tasks := 0.0, 0
+	for i, t := range problem.Tasks {
+		f, y := known(held[i], t.TrainSet.Y)
+		if len(f) == 0 {
+			continue
+		}
+		tasks++
+		if t.Kind == data.Regression {
+			sum += meanSquare(f, y) / stat.PopVariance(t.TrainSet.Y, nil)
+		} else {
+			sum += Logistic.mean(f, y, 0)
+		}
+	}
+	return sum / float64(tasks)
+}
+
+// known leaves out the rows without a prediction.
+func known(held, y []float64) (f, of []float64) {
+	for j, v := range held {
+		if !math.IsNaN(v) {
+			f, of = append(f, v), append(of, y[j])
+		}
+	}
+	return f, of
+}
