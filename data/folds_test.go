@@ -165,3 +165,23 @@ func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
 		t.Error("the problem itself has changed")
 	}
 }
+
+// A fold may train on equal targets: tasks of a few rows often do.
+func TestFoldsOfFewTargets(t *testing.T) {
+	x, err := NewDense(3, 1, []float32{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := TaskData{Task: &Task{Name: "few", Kind: Regression}, TrainSet: Samples{X: x, Y: []float64{1, 1, 2}}}
+	folds, err := (&ProblemData{Problem: &Problem{Tasks: []*Task{task.Task}}, Tasks: []TaskData{task}}).Folds(5, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := 0
+	for _, f := range folds {
+		held += len(f.Rows[0])
+	}
+	if held != 3 {
+		t.Errorf("%d of 3 rows are held out", held)
+	}
+}

@@ -121,6 +121,7 @@ var rowKinds = map[string]func(r *rand.Rand) float32{
 }
 
 func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
+	t.Parallel()
 	for name, draw := range rowKinds {
 		for seed := range uint64(12) {
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -145,6 +146,7 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 }
 
 func TestLabelGraphIsSymmetricAndFollowsItsDefinition(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 20 {
 		n, k := 5+r.IntN(100), 1+r.IntN(4)

@@ -59,6 +59,7 @@ func weighed(t testing.TB, d *data.Dataset) *data.Dataset {
 
 // A prototype found 23.5 entries a row with stop words of its own.
 func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
+	t.Parallel()
 	d := weighed(t, newsgroups(t))
 	s, err := data.SelectByRidge(context.Background(), d, nil, data.RidgeOptions{K: 1000}, progress.Silent())
 	if err != nil {

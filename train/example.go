@@ -11,10 +11,8 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/data/experience"
 	"l2mt/data/progress"
 	"l2mt/model"
-	"l2mt/train/collect"
 )
 
 // Example is a problem with the experience on it.
@@ -198,62 +196,4 @@ func digest(h hash.Hash, e Example) {
 	if e.Weight != 0 {
 		add(e.Weight)
 	}
-}
-
-// stored is experience that stays in its store until it is asked for.
-type stored struct {
-	index *experience.Index
-	ids   []string // of the problems
-	bind  func(i int) (*data.ProblemData, error)
-	// labelled says that validation rows are trained on, as they were when the
-	// experience was made.
-	labelled bool
-}
-
-// Stored brings experience together with the problems that it was made on, of
-// which bind brings the data. Tuples that failed are left out; tuples of a
-// problem that is not given are an error. Fingerprint is that of the problems'
-// dataset.
-func Stored(store *experience.Store, problems []*data.Problem, bind func(i int) (*data.ProblemData, error), fingerprint string) (Source, error) {
-	index, err := store.Index()
-	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	s := &stored{index: index, bind: bind, labelled: collect.WorthOf(store.Manifest()) == collect.OfLabelled}
-	given := map[string]bool{}
-	for _, p := range problems {
-		id, err := experience.ProblemID(p, fingerprint)
-		if err != nil {
-			return nil, fmt.Errorf("train: %w", err)
-		}
-		s.ids, given[id] = append(s.ids, id), true
-	}
-	for id, name := range index.Problems() {
-		if !given[id] {
-			return nil, fmt.Errorf("train: %w: there is experience on problem %q (%s), which is not among the %d problems given", data.ErrMismatch, name, id, len(problems))
-		}
-	}
-	return s, nil
-}
-
-// Len is the number of problems.
-func (s *stored) Len() int { return len(s.ids) }
-
-// Example brings a problem with its tuples in canonical order.
-func (s *stored) Example(i int) (e Example, err error) {
-	records, err := s.index.Records(s.ids[i])
-	if err != nil {
-		return e, fmt.Errorf("train: %w", err)
-	}
-	for _, r := range records {
-		if r.Status == experience.OK {
-			e.Tuples = append(e.Tuples, model.Tuple{
-				Omega: slices.Concat(r.Omega...), O: r.Result.O, Lambda1: r.Result.Lambda1,
-			})
-		}
-	}
-	if e.Problem, err = s.bind(i); err == nil && s.labelled {
-		e.Problem, err = e.Problem.Labelled()
-	}
-	return e, err
 }

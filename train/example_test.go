@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/data/experience"
 	"l2mt/model"
 )
 
@@ -105,84 +104,6 @@ func TestTheDigestSeesTrainingRowsAndTuplesOnly(t *testing.T) {
 		if sum(change) == plain {
 			t.Errorf("%s does not change the digest", name)
 		}
-	}
-}
-
-func TestExamplesJoinRecordsWithTheirProblems(t *testing.T) {
-	const fingerprint = "f"
-	var problems []*data.ProblemData
-	for _, e := range made(1, 3, 0, 2, 6, 3) {
-		problems = append(problems, e.Problem)
-	}
-	dir := t.TempDir()
-	w, err := experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: data.DatasetRef{Path: "made", SHA256: fingerprint}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	record := func(problem int, source string, o float64, status experience.Status) {
-		id, err := experience.ProblemID(problems[problem].Problem, fingerprint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := &experience.Record{Problem: problems[problem].Name, ProblemID: id, Source: source, Status: status}
-		if r.ID, err = experience.TupleID(id, source, 0, nil); err != nil {
-			t.Fatal(err)
-		}
-		if r.Reason = "it had to"; status == experience.OK {
-			r.Reason = ""
-			r.Omega = [][]float64{{0.5, 0.1}, {0.1, 0.5}}
-			// Errors of 0.5 o and 0.5 make the relative error o.
-			if r.Result, err = experience.NewResult(1, experience.NewErrors([]float64{0.5, 0.5}, []float64{o / 2, o / 2}), experience.NewErrors([]float64{0.5, 0.5}, []float64{0.5, 0.5})); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Append(r, 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	record(2, "explore/a", 0.9, experience.OK)
-	record(0, "explore/a", 1.1, experience.OK)
-	record(2, "explore/b", 0.8, experience.OK)
-	record(1, "explore/a", 0, experience.Failed)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	store, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := func(n int, fingerprint string) (Source, error) {
-		var plain []*data.Problem
-		for _, p := range problems[:n] {
-			plain = append(plain, p.Problem)
-		}
-		return Stored(store, plain, func(i int) (*data.ProblemData, error) { return problems[i], nil }, fingerprint)
-	}
-	source, err := open(3, fingerprint)
-	if err != nil || source.Len() != 3 {
-		t.Fatal(source, err)
-	}
-	for i, want := range [][]float64{{1.1}, nil, {0.9, 0.8}} { // in canonical order
-		e, err := source.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var o []float64
-		for _, tuple := range e.Tuples {
-			o = append(o, tuple.O)
-			if !slices.Equal(tuple.Omega, []float64{0.5, 0.1, 0.1, 0.5}) {
-				t.Errorf("problem %d: Omega is %v", i, tuple.Omega)
-			}
-		}
-		if e.Problem != problems[i] || !slices.Equal(o, want) {
-			t.Errorf("problem %d has the outcomes %v, want %v", i, o, want)
-		}
-	}
-	if _, err := open(2, fingerprint); !errors.Is(err, data.ErrMismatch) {
-		t.Errorf("experience on a problem that is not given: the error is %v", err)
-	}
-	if _, err := open(3, "other"); !errors.Is(err, data.ErrMismatch) {
-		t.Errorf("problems on another dataset: the error is %v", err)
 	}
 }
 

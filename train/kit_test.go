@@ -144,8 +144,8 @@ func trainerOf(t testing.TB, c Config, examples []Example, o Options) *trainer {
 	return tr
 }
 
-// files are the contents of a directory by name.
-func files(t testing.TB, dir string) map[string]string {
+// contents are the contents of a directory by name.
+func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -166,7 +166,7 @@ func files(t testing.TB, dir string) map[string]string {
 // for byte.
 func compareFiles(t testing.TB, what, got, want string) {
 	t.Helper()
-	a, b := files(t, got), files(t, want)
+	a, b := contents(t, got), contents(t, want)
 	for _, name := range []string{model.ConfigFile, model.WeightsFile, StateFile} {
 		if a[name] == "" || a[name] != b[name] {
 			t.Errorf("%s: %s has other bytes", what, name)

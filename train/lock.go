@@ -7,11 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"l2mt/data/files"
 )
-
-// ErrLocked marks a directory in which another process is training.
-var ErrLocked = errors.New("the directory is in use")
 
 // lockFile is locked while a run works in its directory. The state cannot be: it
 // is replaced again and again.
@@ -24,21 +21,17 @@ func lock(dir string) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	path := filepath.Join(dir, lockFile)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	free, err := files.Lock(filepath.Join(dir, lockFile))
+	if errors.Is(err, files.ErrLocked) {
+		err = fmt.Errorf("%w: wait for its training to end, or take another directory", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = fmt.Errorf("%w: another process is training there; wait for it, or take another directory", ErrLocked)
-		}
-		return nil, errors.Join(fmt.Errorf("train: %s: %w", dir, err), f.Close())
-	}
 	if err := removeLeftOvers(dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("train: %w", err), f.Close())
+		return nil, errors.Join(fmt.Errorf("train: %w", err), free())
 	}
-	return func() { _ = f.Close() }, nil // nothing was written to it
+	return func() { _ = free() }, nil // nothing was written to it
 }
 
 // removeLeftOvers removes states that were never finished, which can be large.

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"l2mt/data/files"
 )
 
 // Two runs in one directory would take each other's states.
@@ -23,7 +25,7 @@ func TestADirectoryTakesOneRunAtATime(t *testing.T) {
 	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the state that was never finished is still there: %v", err)
 	}
-	if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir}); !errors.Is(err, ErrLocked) {
+	if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir}); !errors.Is(err, files.ErrLocked) {
 		t.Errorf("a second run: error %v, want ErrLocked", err)
 	}
 	unlock()

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"l2mt/data/files"
 	"l2mt/data/safetensors"
 	"l2mt/model"
 )
@@ -124,18 +125,10 @@ func (t *trainer) restore(path string) error {
 	if checksum(text) != metadata[sumKey] {
 		return fmt.Errorf("%w: its state does not have the checksum that it says", errDamaged)
 	}
-	// A newer schema may have other fields: look at the version first.
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(text, &version); err != nil {
-		return fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	if version.Schema != stateSchema {
-		return fmt.Errorf("schema %d; this program reads %d", version.Schema, stateSchema)
-	}
 	var there state
-	if err := json.Unmarshal(text, &there); err != nil {
+	if err := files.DecodeSchema(text, stateSchema, &there); errors.Is(err, files.ErrSchema) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	if err := t.check(there); err != nil {

@@ -118,7 +118,7 @@ func TestTheSameSeedGivesTheSameBytesForAnyGOMAXPROCS(t *testing.T) {
 	other := t.TempDir()
 	c.Seed++
 	run(t, c, examples, Options{Out: other})
-	if files(t, other)[model.WeightsFile] == files(t, here)[model.WeightsFile] {
+	if contents(t, other)[model.WeightsFile] == contents(t, here)[model.WeightsFile] {
 		t.Error("another seed gives the same weights")
 	}
 }
@@ -175,7 +175,7 @@ func TestKilledAndResumedIsUninterrupted(t *testing.T) {
 		if finished {
 			break
 		}
-		if now := files(t, dir)[StateFile]; now != before {
+		if now := contents(t, dir)[StateFile]; now != before {
 			before = now
 			moved++
 		}
@@ -192,7 +192,7 @@ func TestKilledAndResumedIsUninterrupted(t *testing.T) {
 // loads expects every file of a run that is there to be whole.
 func loads(t testing.TB, dir string) {
 	t.Helper()
-	there := files(t, dir)
+	there := contents(t, dir)
 	if there[StateFile] != "" {
 		if _, _, err := safetensors.Read(filepath.Join(dir, StateFile)); err != nil {
 			t.Error(err)
@@ -213,7 +213,7 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	c := config(t, "default", examples)
 	dir := t.TempDir()
 	run(t, c, examples, Options{Out: dir})
-	before := files(t, dir)
+	before := contents(t, dir)
 	for want, change := range map[string]func(c *Config){
 		"epochs is 4 there and 5 here":                                       func(c *Config) { c.Epochs = 5 },
 		"train.embedding_rate is 0.0003 there and 0.001 here":                func(c *Config) { c.EmbeddingRate = 1e-3 },
@@ -234,7 +234,7 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 	if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: dir}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "other experience") {
 		t.Errorf("other experience: the error is %v", err)
 	}
-	for name, content := range files(t, dir) {
+	for name, content := range contents(t, dir) {
 		if before[name] != content {
 			t.Errorf("a refused run changes %s", name)
 		}

@@ -49,7 +49,7 @@ type Report struct {
 }
 
 // Run trains a network on examples, or goes on with the run that it finds in
-// o.Out, where no other process may be training (ErrLocked). After a cancelled
+// o.Out, where no other process may be training (files.ErrLocked). After a cancelled
 // context, the state of which is saved, the same call goes on to the same bytes.
 func Run(ctx context.Context, c Config, source Source, o Options) (*Report, error) {
 	c = c.Defaults()

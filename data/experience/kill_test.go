@@ -70,6 +70,7 @@ func (s slow) WriteAt(b []byte, offset int64) (n int, err error) {
 }
 
 func TestKill(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("kills 50 processes")
 	}

@@ -32,9 +32,9 @@ type Summary struct {
 }
 
 // Merge makes the new store out of the records of all stores in dirs, in
-// canonical order. The result depends only on the records, so neither on the
-// order of dirs nor on how the records are spread over shards. A tuple that
-// occurs several times alike is kept once.
+// canonical order, and of their problem files. The result depends only on the
+// records, so neither on the order of dirs nor on how the records are divided
+// into shards. A tuple that occurs several times alike is kept once.
 //
 // Merge returns an error that wraps ErrConflict, with both values, if manifests
 // disagree or if a tuple occurs in two versions. It refuses damaged lines, and an
@@ -73,7 +73,11 @@ func derive(ctx context.Context, out string, dirs []string, drop func(*Record) b
 		return nil, err
 	}
 	summary.Records = len(items)
-	return summary, publish(ctx, out, manifest, items)
+	problems, err := rebased(out, dirs...)
+	if err != nil {
+		return nil, err
+	}
+	return summary, publish(ctx, out, manifest, problems, items)
 }
 
 // openAgreeing opens stores that may be merged, and unites their manifests.
@@ -153,7 +157,7 @@ func unique(items []*item, summary *Summary) ([]*item, error) {
 }
 
 // publish writes a store beside out and renames it when it is complete.
-func publish(ctx context.Context, out string, m Manifest, items []*item) (err error) {
+func publish(ctx context.Context, out string, m Manifest, problems map[string]*data.ProblemFile, items []*item) (err error) {
 	tmp := filepath.Clean(out) + ".tmp-" + rand.Text()
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		return fmt.Errorf("experience: %w", err)
@@ -165,6 +169,11 @@ func publish(ctx context.Context, out string, m Manifest, items []*item) (err er
 	}()
 	if err := create(tmp, m); err != nil {
 		return fmt.Errorf("experience: %w", err)
+	}
+	for name, f := range problems {
+		if err := f.Save(filepath.Join(tmp, name)); err != nil {
+			return fmt.Errorf("experience: %w", err)
+		}
 	}
 	if err := writeShard(ctx, filepath.Join(tmp, mergedShard+shardSuffix), items); err != nil {
 		return fmt.Errorf("experience: %w", err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 const (
@@ -139,16 +138,19 @@ func shardEntries(path string) iter.Seq2[entry, error] {
 	}
 }
 
-// shardPaths lists the shards of a store by name.
-func shardPaths(dir string) ([]string, error) {
-	files, err := os.ReadDir(dir)
+// shardPaths lists the shards of a store.
+func shardPaths(dir string) ([]string, error) { return list(dir, "*"+shardSuffix) }
+
+// list lists the files of a directory with such names, in their order.
+func list(dir, pattern string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("experience: %w", err)
 	}
 	var paths []string
-	for _, f := range files {
-		if name := f.Name(); strings.HasSuffix(name, shardSuffix) && !f.IsDir() {
-			paths = append(paths, filepath.Join(dir, name))
+	for _, e := range entries {
+		if match, _ := filepath.Match(pattern, e.Name()); match && !e.IsDir() {
+			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}
 	return paths, nil

@@ -1,20 +1,11 @@
 package format
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/gzip"
-	"encoding/csv"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -25,93 +16,6 @@ import (
 )
 
 const formats = "../../testdata/formats/"
-
-func nan() float64 { return math.NaN() }
-
-// inFile writes content to a file of that name.
-func inFile(t testing.TB, name, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func packed(t testing.TB, text string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-func mustRead(t testing.TB, path string, o Options) *data.Dataset {
-	t.Helper()
-	d, err := Read(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// fromBytes reads content as Read would read it from a file of that name, but
-// without the file, which would be slow.
-func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
-	format, err := formatOfName(name)
-	if err != nil {
-		return nil, err
-	}
-	var t *table
-	r := bytes.NewReader(content)
-	switch format {
-	case SVMLight:
-		t, err = parseSVMLight(r, o)
-	case CSV:
-		return ReadCSV(r, name, o)
-	case NPY:
-		t, err = parseNPY(r, r.Size(), o)
-	case NPZ:
-		t, err = parseNPZ(r, r.Size(), o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t.dataset(name, o)
-}
-
-func mustReadBytes(t testing.TB, name string, content []byte, o Options) *data.Dataset {
-	t.Helper()
-	d, err := fromBytes(name, content, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-// tableDataset is the content of the files table.*, as their maker states it.
-func tableDataset(t testing.TB) *data.Dataset {
-	t.Helper()
-	x, err := data.NewDense(8, 5, []float32{
-		0, 1.5, 0, -2, 0,
-		3, 0, 0.25, 0, 0,
-		0, 0, 0, 0, 0,
-		1, 2, 3, 4, 5,
-		-0.5, 0, 1024, 0, 0,
-		0, 1. / 1024, 0, 7, 0,
-		2, 2, 2, 2, 0,
-		0, 0, 0, -1, 0,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &data.Dataset{X: x, Label: []int32{1, 0, 2, 0, 1, 2, 0, 1}, Classes: []string{"1", "2", "5"}}
-}
 
 func TestAllFormatsGiveTheSameDataset(t *testing.T) {
 	want := tableDataset(t).Fingerprint()
@@ -182,70 +86,6 @@ func TestNamesFromFiles(t *testing.T) {
 	}
 }
 
-// randomDataset draws a dataset of any kind that files must carry.
-func randomDataset(rng *rand.Rand) *data.Dataset {
-	n, cols := 1+rng.IntN(12), 1+rng.IntN(6)
-	begin, index, value := []int{0}, []int32{}, []float32{}
-	dense := make([]float32, n*cols)
-	for i := range n {
-		for j := range cols {
-			if rng.IntN(3) > 0 {
-				continue
-			}
-			v := float32(rng.NormFloat64() * math.Exp(10*rng.NormFloat64()))
-			if rng.IntN(2) == 0 {
-				v = float32(rng.IntN(2000))
-			}
-			dense[i*cols+j] = v
-			index, value = append(index, int32(j)), append(value, v)
-		}
-		begin = append(begin, len(index))
-	}
-	d := &data.Dataset{Name: "made"}
-	d.X, _ = data.NewDense(n, cols, dense)
-	if rng.IntN(2) == 0 {
-		d.X, _ = data.NewCSR(cols, begin, index, value)
-	}
-	if rng.IntN(3) == 0 {
-		d.Target = make([]float64, n)
-		for i := range d.Target {
-			d.Target[i] = float64(rng.IntN(3)) * 1.1
-		}
-	} else {
-		d.Label, d.Classes = randomClasses(rng, n)
-	}
-	if rng.IntN(2) == 0 {
-		d.Group, d.Groups = randomClasses(rng, n)
-	}
-	if rng.IntN(2) == 0 {
-		for j := range cols {
-			d.Features = append(d.Features, strings.Repeat("é", j)+"word")
-		}
-	}
-	if rng.IntN(2) == 0 {
-		d.Steps = []data.Step{{Kind: data.StepUnit, Cols: cols}, {Kind: data.StepStandardise, Cols: cols, Mean: []float64{rng.NormFloat64()}}}
-	}
-	return d
-}
-
-// randomClasses draws classes, numbered or named, some of them perhaps empty.
-func randomClasses(rng *rand.Rand, n int) ([]int32, []string) {
-	var names []string
-	first, numbered := rng.IntN(4)-2, rng.IntN(2) == 0
-	for c := range 1 + rng.IntN(4) {
-		name := strconv.Itoa(first + 3*c)
-		if !numbered {
-			name = fmt.Sprintf("class %d ☂", c)
-		}
-		names = append(names, name)
-	}
-	index := make([]int32, n)
-	for i := range index {
-		index[i] = rng.Int32N(int32(len(names)))
-	}
-	return index, names
-}
-
 func TestNPZKeepsEverything(t *testing.T) {
 	for seed := range uint64(150) {
 		d := randomDataset(data.Stream(seed, "test npz"))
@@ -264,37 +104,6 @@ func TestNPZKeepsEverything(t *testing.T) {
 			t.Fatalf("seed %d: written again the file differs (%v)", seed, err)
 		}
 	}
-}
-
-// renamed is the dataset as svmlight can hold it: classes and groups without
-// rows are gone and names that are no whole numbers are numbered.
-func renamed(t *testing.T, d *data.Dataset) *data.Dataset {
-	t.Helper()
-	r := &data.Dataset{X: d.X, Target: d.Target}
-	for _, part := range []struct {
-		index []int32
-		names []string
-		set   func(*values, []string) error
-	}{
-		{d.Label, d.Classes, func(v *values, names []string) error { return setLabels(r, v, names, data.Classification) }},
-		{d.Group, d.Groups, func(v *values, names []string) error { return setGroups(r, v, names) }},
-	} {
-		if part.index == nil {
-			continue
-		}
-		v := &values{}
-		for _, c := range part.index {
-			number, err := strconv.ParseFloat(part.names[c], 64)
-			if err != nil {
-				number = float64(c + 1)
-			}
-			v.number = append(v.number, number)
-		}
-		if err := part.set(v, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return r
 }
 
 func TestSVMLightRoundTrip(t *testing.T) {
@@ -318,38 +127,8 @@ func TestSVMLightRoundTrip(t *testing.T) {
 	}
 }
 
-// asCSV writes a dataset as a table with the label first, and then the group.
-func asCSV(d *data.Dataset) string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	for i := range d.X.Rows() {
-		var record []string
-		if d.Regression() {
-			record = append(record, fmt.Sprint(d.Target[i]))
-		} else {
-			record = append(record, d.Classes[d.Label[i]])
-		}
-		if d.Group != nil {
-			record = append(record, d.Groups[d.Group[i]])
-		}
-		dense := make([]float32, d.X.Cols())
-		for p, v := range d.X.Row(i).Value {
-			j := p
-			if d.X.Row(i).Index != nil {
-				j = int(d.X.Row(i).Index[p])
-			}
-			dense[j] = v
-		}
-		for _, v := range dense {
-			record = append(record, fmt.Sprint(v))
-		}
-		w.Write(record)
-	}
-	w.Flush()
-	return b.String()
-}
-
 func TestFormatsAgreeOnRandomData(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(300) {
 		d := renamed(t, randomDataset(data.Stream(seed, "test formats")))
 		o := Options{Kind: data.Classification, Header: HeaderNo, Label: "0"}
@@ -407,187 +186,6 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// refusal is a file that must be refused, and what the error must say.
-type refusal struct {
-	name, content string
-	options       Options
-	is            error
-	want          string
-}
-
-func checkRefusals(t *testing.T, extension string, cases []refusal) {
-	t.Helper()
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			path := inFile(t, "file"+extension, c.content)
-			d, err := Read(path, c.options)
-			if err == nil {
-				t.Fatalf("read %d x %d, classes %q; want an error", d.X.Rows(), d.X.Cols(), d.Classes)
-			}
-			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), ": "+path+": ") {
-				t.Errorf("error %q, want %q of kind %q", err, c.want, c.is)
-			}
-		})
-	}
-}
-
-func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
-	table := formats + "table.npz"
-	for _, c := range []struct {
-		name, path string
-		options    Options
-		is         error
-		want       string
-	}{
-		{"missing file", "nowhere.csv", Options{}, fs.ErrNotExist, "nowhere.csv"},
-		{"missing names", table, Options{ClassNames: "nowhere.txt"}, fs.ErrNotExist, "nowhere.txt"},
-		{"nameless format", formats + "make.py", Options{}, data.ErrFormat, "does not say what it is"},
-		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, `format "xls"`},
-		{"unknown kind", table, Options{Kind: "ranking"}, data.ErrInvalid, `kind "ranking"`},
-		{"unknown header", table, Options{Header: "maybe"}, data.ErrInvalid, `header "maybe"`},
-		{"negative columns", table, Options{Columns: -1}, data.ErrInvalid, "-1 columns"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Read(c.path, c.options)
-			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q of kind %q", err, c.want, c.is)
-			}
-		})
-	}
-}
-
-func TestDamagedGzipIsRefused(t *testing.T) {
-	whole := packed(t, strings.Repeat("1 1:2 2:3\n", 100))
-	flipped := []byte(whole)
-	flipped[len(flipped)/2] ^= 0x10
-	checkRefusals(t, ".svmlight.gz", []refusal{
-		{name: "text instead", content: "1 1:2\n", is: data.ErrFormat, want: "not a sound gzip file"},
-		{name: "empty", content: "", is: data.ErrFormat, want: "not a sound gzip file"},
-		{name: "cut short", content: whole[:len(whole)-9], is: data.ErrFormat, want: "damaged or cut short"},
-		{name: "without its end", content: whole[:len(whole)-1], is: data.ErrFormat, want: "damaged or cut short"},
-		{name: "flipped bit", content: string(flipped), is: data.ErrFormat, want: "damaged or cut short"},
-	})
-}
-
-// Every cut of a binary file must be noticed; no flipped bit may do more than
-// give an error or other data.
-func TestDamagedFilesNeverPanic(t *testing.T) {
-	for _, name := range []string{"table.csv.gz", "table.npy", "table.npz", "table-sparse.npz", "tasks.npz"} {
-		content, err := os.ReadFile(formats + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for cut := range content {
-			if _, err := fromBytes(name, content[:cut], Options{}); err == nil {
-				t.Errorf("%s cut to %d of %d bytes was read", name, cut, len(content))
-			}
-		}
-		for i := range content {
-			flipped := slices.Clone(content)
-			flipped[i] ^= 1 << (i % 8)
-			if d, err := fromBytes(name, flipped, Options{}); err == nil && d.Validate() != nil {
-				t.Errorf("%s with a flipped bit in byte %d is invalid: %v", name, i, d.Validate())
-			}
-		}
-	}
-}
-
-func TestChecksumsOfArraysAreChecked(t *testing.T) {
-	content, err := os.ReadFile(formats + "table-half.npz") // whose arrays are not packed
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range z.File {
-		start, err := f.DataOffset()
-		if err != nil {
-			t.Fatal(err)
-		}
-		flipped := slices.Clone(content)
-		flipped[start+int64(f.UncompressedSize64)-1] ^= 1
-		_, err = fromBytes("a.npz", flipped, Options{})
-		if want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": malformed file: the array is damaged"; err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-}
-
-func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
-	header := func(numpyType, shape string) string {
-		text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", numpyType, shape)
-		return "\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
-	}
-	zipped := func(claim uint64, content string) string {
-		var b bytes.Buffer
-		z := zip.NewWriter(&b)
-		w, err := z.CreateRaw(&zip.FileHeader{Name: "X.npy", CompressedSize64: uint64(len(content)), UncompressedSize64: claim})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Write([]byte(content))
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return b.String()
-	}
-	texts := packedArrays(t, map[string]string{"X": header("<f4", "(1, 2)") + strings.Repeat("\x00", 8), "y": header("|S1", "(15728640,)") + strings.Repeat("a", 15728640)})
-	comments := strings.Repeat(packed(t, strings.Repeat("#"+strings.Repeat("-", 1<<12)+"\n", 256)), 100)
-	endless := strings.Repeat(packed(t, strings.Repeat("1", 1<<20)), 100)
-	for _, c := range []struct {
-		file, content, want string
-		limit               uint64
-	}{
-		{"rows.npy", header("<f4", "(1000000000000, 3)"), "promises", 1 << 20},
-		{"overflow.npy", header("<f8", "(4611686018427387904, 4611686018427387904)"), "beyond all memory", 1 << 20},
-		{"columns.npy", header("<f8", "(0, 4611686018427387904)"), "must have rows", 1 << 20},
-		{"nothing.npy", header("<f8", "(1000000000000, 0)"), "must have rows", 1 << 20},
-		{"wide.npy", header("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
-		{"newer.npy", "\x93NUMPY\x04\x00" + strings.Repeat(" ", 100), "NumPy format version 4.0; versions 1 to 3 are read", 1 << 20},
-		{"header.npy", "\x93NUMPY\x02\x00\xff\xff\xff\x7f", "claims", 1 << 20},
-		{"rows.npz", zipped(1<<40, header("<f4", "(274877906, 1000)")), "unpacks to more", 1 << 20},
-		{"claim.npz", zipped(uint64(len(header("<f4", "(4000, 1000)")))+16e6, header("<f4", "(4000, 1000)")), "cut short after 0 of 4000000", 1 << 20},
-		{"texts.npz", texts, "15728640 texts in", 4 << 20},
-		{"wide.svm", "1 1:1\n2 2147483647:1\n", "2147483647 columns for 2 entries", 4 << 20},
-		{"comments.svm.gz", comments, "unpacks to more", 4 << 20},
-		{"endless.svm.gz", endless, "unpacks to more", 8 * minInflated},
-		{"endless.csv.gz", endless, "unpacks to more", 8 * minInflated},
-	} {
-		t.Run(c.file, func(t *testing.T) {
-			path := inFile(t, c.file, c.content)
-			var err error
-			if got := datatest.Allocated(func() { _, err = Read(path, Options{}) }); got > c.limit {
-				t.Errorf("%d bytes allocated, more than %d", got, c.limit)
-			}
-			if !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want %q", err, c.want)
-			}
-		})
-	}
-}
-
-// packedArrays is an .npz file.
-func packedArrays(t testing.TB, arrays map[string]string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for name, content := range arrays {
-		w, err := z.Create(name + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(w, content); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 // Who knows that so many columns are right can say so.
 func TestWideFilesAreReadWhenAskedFor(t *testing.T) {
 	path := inFile(t, "wide.svm", "1 1:1\n2 2147483646:1\n")
@@ -600,6 +198,7 @@ func TestWideFilesAreReadWhenAskedFor(t *testing.T) {
 }
 
 func TestRealData(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		path                                 []string
 		options                              Options
@@ -637,14 +236,8 @@ func TestRealData(t *testing.T) {
 	}
 }
 
-func first(names []string) string {
-	if names == nil {
-		return ""
-	}
-	return names[0]
-}
-
 func TestRealNamesAndLayers(t *testing.T) {
+	t.Parallel()
 	d := mustRead(t, datatest.Path(t, "20newsgroups", "20newsgroups.svmlight.gz"), Options{
 		ClassNames:   datatest.Path(t, "20newsgroups", "classes.txt"),
 		FeatureNames: datatest.Path(t, "20newsgroups", "vocabulary.txt.gz"),
@@ -656,15 +249,4 @@ func TestRealNamesAndLayers(t *testing.T) {
 	if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), "W (1280 x 1000 float32), b (1000 float32)") {
 		t.Errorf("a layer is no dataset, but the error is %v", err)
 	}
-}
-
-// full writes out a matrix: its product with I.
-func full(x data.Matrix) [][]float64 {
-	d := x.Cols()
-	identity, product := make([]float64, d*d), make([]float64, x.Rows()*d)
-	for j := range d {
-		identity[j*d+j] = 1
-	}
-	x.Mul(product, identity, d)
-	return slices.Collect(slices.Chunk(product, max(d, 1)))
 }

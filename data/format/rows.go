@@ -249,17 +249,26 @@ func (s *splitter) row() ([]string, error) {
 		if line == "" {
 			continue
 		}
-		for {
-			i := strings.IndexByte(line, s.separator)
-			if i < 0 {
-				s.cells = append(s.cells, strings.TrimSpace(line))
-				return s.cells, nil
+		begin := 0
+		for i := range len(line) {
+			if line[i] == s.separator {
+				s.cells = append(s.cells, trim(line[begin:i]))
+				begin = i + 1
 			}
-			s.cells = append(s.cells, strings.TrimSpace(line[:i]))
-			line = line[i+1:]
 		}
+		s.cells = append(s.cells, trim(line[begin:]))
+		return s.cells, nil
 	}
 	return nil, io.EOF
+}
+
+// trim is strings.TrimSpace, at once done where there is nothing to trim.
+func trim(cell string) string {
+	letter := func(c byte) bool { return ' ' < c && c < 0x7f }
+	if n := len(cell); n == 0 || letter(cell[0]) && letter(cell[n-1]) {
+		return cell
+	}
+	return strings.TrimSpace(cell)
 }
 
 // quoted cuts a row that has quotes, and so perhaps several lines.
@@ -292,7 +301,7 @@ func (s *splitter) quoted() error {
 				return fault(begin+strings.IndexByte(cell, '"'), csv.ErrBareQuote)
 			}
 		}
-		s.cells = append(s.cells, strings.TrimSpace(cell))
+		s.cells = append(s.cells, trim(cell))
 		behind := text[end:]
 		behind = strings.TrimPrefix(behind, "\r")
 		switch {

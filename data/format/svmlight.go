@@ -182,14 +182,14 @@ func leadingFloat(s []byte) (v float32, n int, err error) {
 
 // parseFeature reads a feature, which must be finite.
 func parseFeature(text string) (float32, error) {
-	v, err := strconv.ParseFloat(text, 32)
+	v, err := ParseFloat32(text)
 	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	case math.IsNaN(float64(v)) || math.IsInf(float64(v), 0):
 		return 0, fmt.Errorf("%w: the feature is %s; it must be finite and fit a float32", data.ErrInvalid, text)
 	case err != nil:
 		return 0, fmt.Errorf("%w: the feature %q is not a number", data.ErrFormat, text)
 	}
-	return float32(v), nil
+	return v, nil
 }
 
 // field returns what s begins with, up to a space.

@@ -94,6 +94,7 @@ func bytesOf(r *Result) ([]byte, error) {
 // interrupted, and whatever a crash leaves of its last record, the result is
 // byte for byte that of one run, and no batch that was kept is computed again.
 func TestInterruptedExtractionsComeToTheSame(t *testing.T) {
+	t.Parallel()
 	c := collection(t, 70, 3, 33, 34)
 	dir := t.TempDir()
 	whole, err := Extract(t.Context(), c, filepath.Join(dir, "whole"), Config{Net: mean, Features: 3, Read: options})

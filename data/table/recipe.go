@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"l2mt/data"
+	"l2mt/data/format"
 )
 
 // Recipe says how features are made of the rows of a table. It is the same after
@@ -205,14 +206,14 @@ func missingError(column, cell string) error {
 
 // parseNumber reads the cell of a column of numbers.
 func parseNumber(column, cell string) (float32, error) {
-	v, err := strconv.ParseFloat(cell, 32)
-	if math.IsInf(v, 0) || math.IsNaN(v) {
+	v, err := format.ParseFloat32(cell)
+	if math.IsInf(float64(v), 0) || math.IsNaN(float64(v)) {
 		return 0, fmt.Errorf("column %q: %w: it is %s; numbers must be finite and fit a float32", column, data.ErrInvalid, cell)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("column %q: %w: %q is not a number; if the column holds categories say that it is categorical, else ignore it", column, data.ErrFormat, cell)
 	}
-	return float32(v), nil
+	return v, nil
 }
 
 // numbered are the names of columns without a header.

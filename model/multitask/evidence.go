@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -32,6 +33,12 @@ type EvidenceOptions struct {
 	Softness float64
 	// Fit controls the fits of folds; by default to a Tolerance of 1e-6.
 	Fit Options
+	// Folds asks Labelled for so many folds; 0 leaves the kind of evidence to it.
+	Folds int
+	// Together asks Labelled for folds that do not part the rows of a task with
+	// the same number: repeated measurements, say. It has a number for every
+	// row of data.ProblemData.Labelled. Nil means that no rows belong together.
+	Together [][]int
 	// Seed draws the folds of Labelled.
 	Seed uint64
 }
@@ -266,8 +273,9 @@ func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 const mostRows = 400
 
 // Labelled is the evidence of all labelled rows of a problem, those of training
-// and of validation: leave-one-out, or five folds above 400 rows, where
-// leaving out one row takes longer and a fifth of them costs little.
+// and of validation: leave-one-out, or folds where they are asked for, or five of
+// them above 400 rows, where leaving out one row takes longer and a fifth of
+// them costs little.
 func Labelled(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
 	all, err := p.Labelled()
 	if err != nil {
@@ -277,10 +285,10 @@ func Labelled(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
 	for _, t := range all.Tasks {
 		rows += len(t.TrainSet.Y)
 	}
-	if rows <= mostRows {
+	if rows <= mostRows && o.Folds == 0 && o.Together == nil {
 		return LeaveOneOut(all, o)
 	}
-	parts, err := all.Folds(5, o.Seed, nil)
+	parts, err := all.Folds(cmp.Or(o.Folds, 5), o.Seed, o.Together)
 	if err != nil {
 		return nil, fmt.Errorf("multitask: evidence: %w", err)
 	}

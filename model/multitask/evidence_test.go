@@ -321,6 +321,62 @@ func TestEvidenceOfOneRowAClass(t *testing.T) {
 	}
 }
 
+// TestLabelledChoosesTheKind by the number of rows and by what is asked for, and
+// keeps together what belongs together.
+func TestLabelledChoosesTheKind(t *testing.T) {
+	few, many := slopeProblem(shape{2, 3, 40, Logistic, false}, 1), slopeProblem(shape{2, 3, 204, Logistic, false}, 1)
+	pairs := make([][]int, 2)
+	for i := range pairs {
+		for j := range 40 {
+			pairs[i] = append(pairs[i], j/2)
+		}
+	}
+	for _, c := range []struct {
+		p     *data.ProblemData
+		o     EvidenceOptions
+		folds int
+	}{{few, EvidenceOptions{}, 0}, {many, EvidenceOptions{}, 5}, {few, EvidenceOptions{Folds: 3}, 3}, {few, EvidenceOptions{Together: pairs}, 5}} {
+		e, err := Labelled(c.p, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, ok := e.(*folds)
+		if ok != (c.folds > 0) || ok && len(f.folds) != c.folds {
+			t.Errorf("%+v: %T", c.o, e)
+		}
+		rows := 0
+		for _, task := range c.p.Tasks {
+			rows += len(task.TrainSet.Y) + len(task.ValidationSet.Y)
+		}
+		if h := mustMeasure(t, e, identity(2, 1), 0.1); h.Rows != rows {
+			t.Errorf("%+v: %d rows held out of %d", c.o, h.Rows, rows)
+		}
+		for _, part := range f.parts() {
+			if c.o.Together != nil && len(part)%2 != 0 {
+				t.Errorf("a pair was parted: %d rows", len(part))
+			}
+		}
+	}
+	for _, o := range []EvidenceOptions{{Softness: -1}, {Softness: math.Inf(1)}} {
+		if _, err := Labelled(few, o); !errors.Is(err, ErrInvalidParams) {
+			t.Errorf("%+v: %v, want ErrInvalidParams", o, err)
+		}
+	}
+}
+
+// parts returns the targets held out in every fold of every task.
+func (e *folds) parts() (parts [][]float64) {
+	if e == nil {
+		return nil
+	}
+	for _, f := range e.folds {
+		for _, rows := range f.rows {
+			parts = append(parts, rows.Y)
+		}
+	}
+	return parts
+}
+
 func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 	p := slopeProblem(shapes[1], 1)
 	good := evidences(t, p)

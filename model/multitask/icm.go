@@ -4,19 +4,23 @@ package multitask
 // labelled rows and without any held out.
 //
 //	f_a = <x_a, w_t> + b_t for a row a of task t,  W ~ Gaussian with Omega over
-//	the tasks,  Omega = B B' + diag(v),  b flat
+//	the tasks,  Omega = B B' + diag(v),  b wide
 //	minimise over B, v    -log p(y)
 //
 // With l the negative log likelihood of a row, r, h and l''' its derivatives at
-// the most likely f = -K r + Z b, M as in leave-one-out with Lambda1 = 1 and
-// weights 1, and D = diag(1/h):
+// the most likely f = -K r, where K has the variance of b between the rows of a
+// task, D = diag(1/h) and M = (K + D)^-1:
 //
-//	-log p(y) = sum l + r'K r/2 + (log |I + H^1/2 K H^1/2| + log |Z'PZ|)/2
+//	-log p(y) = sum l + r'K r/2 + log |I + H^1/2 K H^1/2| / 2
 //	d/dK      = (M - r r' - u r' - r u')/2,  u = M D a,  a_k = (1/h_k - M_kk/h_k^2) l'''_k / 2
 //
 // That is Laplace's approximation for the logistic loss, where l is the loss. For
 // the squared loss l = (y - f)^2/(2 s_t) + ln(s_t)/2 with a noise s_t for every
 // task, and it is exact.
+//
+// A flat b, as in problem (1), will not do here: where the classes can be told
+// apart by all weights that are long enough, the likelihood grows with their
+// length as the range of good biases does.
 //
 // Sources: Bonilla, Chai, Williams 2007; Rasmussen and Williams 2006, 3.4 and 5.5.
 
@@ -46,6 +50,8 @@ const mostICMRows = 2000
 // and the fit with it. Unlike in problem (1) every row weighs the same,
 // whatever the size of its task, and Lambda1 is part of Omega, which has no
 // fixed trace: Params.Lambda1 is 1. Objective is the negative log likelihood.
+// Rows that several tasks have in common count as independent, so that tasks
+// of class pairs look more alike than they are.
 func ICM(ctx context.Context, problem *Problem, o ICMOptions) (*Result, error) {
 	begin := time.Now()
 	c, err := newICM(problem, o)
@@ -116,6 +122,7 @@ func ICM(ctx context.Context, problem *Problem, o ICMOptions) (*Result, error) {
 type icm struct {
 	*leaveOneOut
 	rank int
+	bias []float64 // the variances of b
 	f, c []float64 // the last mode and its dual variables, where the next search starts
 	last *evaluation
 }
@@ -144,7 +151,18 @@ func newICM(p *Problem, o ICMOptions) (*icm, error) {
 		return nil, fmt.Errorf("multitask: ICM: %w: it has %d training rows; the time grows with their cube, and the limit is %d", ErrInvalidData, n, mostICMRows)
 	}
 	e := newLeaveOneOut(measure{train: p, y: make([][]float64, len(p.tasks))})
-	return &icm{leaveOneOut: e, rank: rank, f: make([]float64, n), c: make([]float64, n)}, nil
+	c := &icm{leaveOneOut: e, rank: rank, bias: make([]float64, len(p.tasks)), f: make([]float64, n), c: make([]float64, n)}
+	for i := range c.bias {
+		c.bias[i] = 10 // wide for logits
+		if p.loss == Square {
+			square := 0.0
+			for _, y := range c.y[i] {
+				square += y * y / float64(len(c.y[i]))
+			}
+			c.bias[i] = 100*square + 1e-300
+		}
+	}
+	return c, nil
 }
 
 // begin returns the start: half of the variance in diag(v) and half in the leading
@@ -239,10 +257,11 @@ func (c *icm) evaluate(x []float64) (*evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.r, e.b = l.r, c.biases(l)
-	e.value += l.logDet/2 - floats.Dot(l.r, c.f)/2 // r'K r = -r'f, as Z'r = 0
+	e.r, e.b = l.r, make([]float64, m)
+	e.value += l.logDet/2 - inner(l.r, c.f)/2
 	for i, y := range c.y {
 		f := c.f[c.first[i]:c.first[i+1]]
+		e.b[i] = -c.bias[i] * floats.Sum(l.r[c.first[i]:c.first[i+1]])
 		if noise == nil {
 			e.value += Logistic.mean(f, y, 0) * float64(len(y))
 		} else {
@@ -273,7 +292,7 @@ func (c *icm) mode(omega *mat.SymDense, noise []float64) (*left, error) {
 	n := len(c.f)
 	r, none := make([]float64, n), make([]float64, len(c.y))
 	for it := 0; ; it++ {
-		l := &left{leaveOneOut: c.leaveOneOut, omega: omega, lambda1: 1, h: make([]float64, n)}
+		l := &left{leaveOneOut: c.leaveOneOut, omega: omega, lambda1: 1, bias: c.bias, h: make([]float64, n)}
 		for i, y := range c.y {
 			from, to := c.first[i], c.first[i+1]
 			weight := float64(len(y))
@@ -315,30 +334,6 @@ func (c *icm) energy(f, dual []float64) float64 {
 		sum += Logistic.mean(f[c.first[i]:c.first[i+1]], y, 0) * float64(len(y))
 	}
 	return sum
-}
-
-// predict returns K c with the biases at zero.
-func (c *icm) predict(omega *mat.SymDense, dual []float64) []float64 {
-	f := make([]float64, len(dual))
-	for i := range c.y {
-		for j := range c.y {
-			for a := c.first[i]; a < c.first[i+1]; a++ {
-				f[a] += omega.At(i, j) * inner(c.gram.RawRowView(a)[c.first[j]:c.first[j+1]], dual[c.first[j]:c.first[j+1]])
-			}
-		}
-	}
-	return f
-}
-
-// biases returns b = f - K c, the same for all rows of a task.
-func (c *icm) biases(l *left) []float64 {
-	without := c.predict(l.omega, c.c)
-	b := make([]float64, len(c.y))
-	for i := range b {
-		from, to := c.first[i], c.first[i+1]
-		b[i] = (floats.Sum(c.f[from:to]) - floats.Sum(without[from:to])) / float64(to-from)
-	}
-	return b
 }
 
 // slope returns the slope of -log p(y) with respect to Omega.

@@ -145,7 +145,8 @@ type left struct {
 	h, root []float64  // and H^(1/2)
 	q       *mat.Dense // H^(-1/2) M H^(-1/2), of eigenvalues 0 to 1
 	z, r    []float64
-	logDet  float64 // log |I + H^(1/2) K H^(1/2)| + log |Z'PZ|
+	bias    []float64 // in K for the rows of each task, instead of a free bias; or nil
+	logDet  float64   // log |I + H^(1/2) K H^(1/2)|
 }
 
 // newton takes the Newton step from the scores and slopes of a fit, after which
@@ -189,6 +190,13 @@ func (l *left) invert() error {
 			}
 		}
 	}
+	for i, v := range l.bias {
+		for a := l.first[i]; a < l.first[i+1]; a++ {
+			for k := a; k < l.first[i+1]; k++ {
+				b.SetSym(a, k, b.At(a, k)+v*root[a]*root[k])
+			}
+		}
+	}
 	for a := range n {
 		b.SetSym(a, a, 1+b.At(a, a))
 	}
@@ -203,6 +211,9 @@ func (l *left) invert() error {
 		}
 	}
 	l.q = mat.DenseCopyOf(b)
+	if l.bias != nil {
+		return nil
+	}
 	// Take the biases out: Q - Y C^-1 Y' with Y = Q H^(1/2) Z and C = Z'H^(1/2) Y.
 	y, c := mat.NewDense(n, m, nil), mat.NewSymDense(m, nil)
 	for i := range m {
@@ -220,7 +231,6 @@ func (l *left) invert() error {
 	if !chol.Factorize(c) {
 		return fmt.Errorf("multitask: evidence: %w: the biases are not determined at Lambda1 = %v", ErrInvalidParams, l.lambda1)
 	}
-	l.logDet += chol.LogDet()
 	var part mat.Dense // C^-1 Y'
 	if err := chol.SolveTo(&part, y.T()); err != nil {
 		if _, ill := err.(mat.Condition); !ill {

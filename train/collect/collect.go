@@ -49,7 +49,7 @@ const (
 	OfRefit Worth = "refit"
 	// OfLabelled is OfRefit with the validation rows among those trained on, and
 	// Lambda1 chosen by multitask.Labelled. Problems need no validation rows.
-	OfLabelled Worth = "labelled"
+	OfLabelled Worth = experience.Labelled
 	// OfModel is the error of the very fit that Omega came from, as in the
 	// paper; o depends on its Lambda1 too. Covariances that no fit came from are
 	// refitted.
@@ -155,17 +155,6 @@ func (c Config) Manifest(dataset data.DatasetRef, createdBy string) (experience.
 		Slopes     bool    `json:"slopes,omitempty"`
 	}{c.Defaults().Worth, fitTolerance, fitIterations, c.Slopes})
 	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: raw, CreatedBy: []string{createdBy}}, err
-}
-
-// WorthOf is what o measures in a store, from its manifest; empty if it does not say.
-func WorthOf(m experience.Manifest) Worth {
-	var c struct {
-		O Worth `json:"o"`
-	}
-	if json.Unmarshal(m.Config, &c) != nil {
-		return ""
-	}
-	return c.O
 }
 
 // Problems are what experience is made on. Only those at hand are in memory.

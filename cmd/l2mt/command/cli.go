@@ -11,6 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/progress"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -25,7 +26,7 @@ const (
 )
 
 // errUsage marks errors of the command line that the parser cannot see.
-var errUsage = errors.New("wrong usage")
+var errUsage = run.ErrUsage
 
 // cli is the command line. Each command is a struct of flags with a Run method.
 type cli struct {
@@ -104,7 +105,6 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 		kong.Name("l2mt"),
 		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
 		kong.Writers(stdout, stderr),
-		kong.Configuration(loadTOML),
 		flagVars(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
 		kong.Exit(func(code int) { panic(exit(code)) }),
@@ -116,6 +116,8 @@ func flagVars() kong.Vars {
 	return kong.Vars{
 		"models":     strings.Join(multitask.Names(), ", "),
 		"nets":       strings.Join(netNames(), ","),
+		"presets":    strings.Join(model.Presets(), ", "),
+		"bodies":     strings.Join(model.Bodies(), ", "),
 		"readouts":   strings.Join(model.Readouts(), ", "),
 		"estimators": strings.Join(model.Estimators(), ", "),
 		"links":      strings.Join(model.Links(), ", "),

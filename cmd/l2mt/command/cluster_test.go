@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"l2mt/cmd/l2mt/internal/run"
 )
 
 const clusterDir = "../../../testdata/cluster"
@@ -76,7 +78,7 @@ func TestASlurmArrayCollectsWhatASingleRunDoes(t *testing.T) {
 			t.Errorf("%s has other bytes than that of a single run", filepath.Base(name))
 		}
 	}
-	if _, err := loadNetwork(at("network")); err != nil {
+	if _, err := run.LoadNetwork(at("network")); err != nil {
 		t.Error(err)
 	}
 }

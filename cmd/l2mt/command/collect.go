@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/experience"
+	"l2mt/data/files"
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/train/collect"
@@ -49,26 +51,20 @@ func (c *collectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := openProblemSet(c.Problems, c.dataFlags)
+	problems, err := run.OpenProblems(c.Problems, c.data())
 	if err != nil {
 		return err
 	}
-	if err := problems.through(c.Head); err != nil {
+	if problems, err = run.Through(problems, c.Head); err != nil {
 		return err
 	}
 	if config.Propose, config.ProposedBy, err = c.proposer(problems); err != nil {
 		return err
 	}
-	manifest, err := config.Manifest(problems.reference(), "l2mt "+currentVersions().L2MT)
+	summary, err := run.Collect(e, run.Collection{
+		Out: c.Out, Problems: problems, Config: config, Workers: c.Workers, Progress: e.reporter(), Remark: e.remark,
+	})
 	if err != nil {
-		return err
-	}
-	collector, err := collect.Open(c.Out, manifest, config)
-	if err != nil {
-		return err
-	}
-	summary, err := c.collect(e, collector, config, problems)
-	if err := errors.Join(err, collector.Close()); err != nil {
 		return err
 	}
 	return e.print(collected{c.Out, summary}, func(w io.Writer) { fmt.Fprintln(w, c.Out) })
@@ -78,28 +74,6 @@ func (c *collectCmd) Run(e *env) error {
 type collected struct {
 	Dir string `json:"dir"`
 	collect.Summary
-}
-
-func (c *collectCmd) collect(e *env, collector *collect.Collector, config collect.Config, problems *problemSet) (collect.Summary, error) {
-	if config.Shards > 1 {
-		e.remark("shard %d (from 0) of %d", config.Shard, config.Shards)
-	}
-	for _, w := range collector.Warnings() {
-		e.remark("warning: %v", w)
-	}
-	// The problems come before the first tuple, so that no store is without them.
-	if err := problems.keep(c.Out); err != nil {
-		return collect.Summary{}, err
-	}
-	defer context.AfterFunc(e, func() {
-		e.remark("finishing the tuples at hand; interrupt again to leave them")
-	})()
-	s, err := collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter()})
-	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed, s.Had)
-	if s.Failed > 0 {
-		e.remark("l2mt experience list --failed %s says why", c.Out)
-	}
-	return s, err
 }
 
 func (c *collectCmd) config() (config collect.Config, err error) {
@@ -118,7 +92,7 @@ func (c *collectCmd) config() (config collect.Config, err error) {
 
 // proposer loads the network that proposes, and names it by its directory and
 // its content: the next round's network may well have the same directory.
-func (c *collectCmd) proposer(problems *problemSet) (*solve.Network, string, error) {
+func (c *collectCmd) proposer(problems *experience.Problems) (*solve.Network, string, error) {
 	if c.Propose == "" {
 		return nil, "", nil
 	}
@@ -137,9 +111,9 @@ func (c *collectCmd) proposer(problems *problemSet) (*solve.Network, string, err
 	if got := p.Cols(); want != got && !network.Config.FeatureFree() {
 		return nil, "", fmt.Errorf("%w: --propose=%s: the network is for %d features, the problems have %d", errUsage, c.Propose, want, got)
 	}
-	sum, err := fileSum(filepath.Join(c.Propose, model.WeightsFile))
+	sum, err := files.SHA256(filepath.Join(c.Propose, model.WeightsFile))
 	if network.Head != nil {
-		sum, err = networkSum(c.Propose)
+		sum, err = run.NetworkSum(c.Propose)
 	}
 	if err != nil {
 		return nil, "", err

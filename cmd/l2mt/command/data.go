@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/format"
@@ -148,7 +148,7 @@ func sizes(names []string, size []int, list bool) *sizesInfo {
 }
 
 func (info datasetInfo) write(w io.Writer) {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := run.Fields(w)
 	defer t.Flush()
 	storage := "dense"
 	if info.Sparse {
@@ -266,7 +266,7 @@ type dataSelectCmd struct {
 }
 
 func (c *dataSelectCmd) Run(e *env) error {
-	d, err := openDataset(c.File)
+	d, err := digits.Open(c.File)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"l2mt/cmd/l2mt/internal/report"
 	"l2mt/data"
 	"l2mt/infer/solve"
 )
@@ -30,10 +31,10 @@ func (c *demoCmd) Run(e *env) error {
 		TrainFraction: c.TrainFraction, ValidationFraction: 0.3, Seed: c.Seed,
 	}}
 	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 8, O: "refit", Seed: c.Seed}
-	learn := &trainCmd{Experience: at("experience"), Out: at("network"), Seeds: 1, trainFlags: trainFlags{Preset: "default", Seed: c.Seed}}
+	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "default", Seed: &c.Seed, Seeds: 1}
 	evaluate := &evalCmd{Network: at("network"), Problems: test, Baselines: c.Baselines, Out: at("evaluation")}
 	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Refinements, Nearest: 3}
-	report := &reportCmd{Dir: c.Out}
+	page := &reportCmd{Dir: c.Out}
 
 	stage := *e
 	stage.stdout, stage.json = io.Discard, false
@@ -55,7 +56,7 @@ func (c *demoCmd) Run(e *env) error {
 			explain.Problem, explain.Name = test, f.Problems[0].Name
 			return explain.Run(e)
 		}, &last},
-		{"writing the report", report.Run, &stage},
+		{"writing the report", page.Run, &stage},
 	} {
 		e.remark("%d/6 %s", i+1, s.what)
 		if err := s.run(s.e); err != nil {
@@ -66,7 +67,7 @@ func (c *demoCmd) Run(e *env) error {
 		}
 	}
 	if !e.json {
-		fmt.Fprintf(e.stdout, "report: %s\npictures and tables: %s, %s, %s\n", at(reportFile), at("evaluation"), at("problem"), at("network"))
+		fmt.Fprintf(e.stdout, "report: %s\npictures and tables: %s, %s, %s\n", at(report.File), at("evaluation"), at("problem"), at("network"))
 	}
 	return nil
 }

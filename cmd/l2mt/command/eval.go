@@ -1,8 +1,6 @@
 package command
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +9,11 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
-	"l2mt/model"
 	"l2mt/model/multitask"
 )
 
@@ -31,15 +30,15 @@ type evalCmd struct {
 }
 
 func (c *evalCmd) Run(e *env) error {
-	models, err := lookupAll(c.Baselines)
+	models, err := run.Lookup(c.Baselines)
+	if err != nil {
+		return fmt.Errorf("%w: --baselines: %w", errUsage, err)
+	}
+	network, err := run.LoadNetwork(c.Network)
 	if err != nil {
 		return err
 	}
-	network, err := loadNetwork(c.Network)
-	if err != nil {
-		return err
-	}
-	problems, err := c.open(c.Problems)
+	problems, err := run.LoadProblems(c.Problems, c.data())
 	if err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func (c *evalCmd) Run(e *env) error {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Pool != "" {
-		if o.Pool, err = c.open(c.Pool); err != nil {
+		if o.Pool, err = run.LoadProblems(c.Pool, c.data()); err != nil {
 			return err
 		}
 	}
@@ -63,35 +62,11 @@ func (c *evalCmd) Run(e *env) error {
 		return err
 	}
 	if c.Out != "" {
-		if err := saveTable(c.Out, table); err != nil {
+		if err := run.SaveTable(c.Out, table); err != nil {
 			return err
 		}
 	}
-	return e.print(table, func(w io.Writer) { writeTable(w, table) })
-}
-
-// lookupAll returns the models of the given names; "all" means the paper's ten.
-func lookupAll(names []string) (models []multitask.Model, err error) {
-	for _, name := range names {
-		if name == "all" {
-			models = append(models, multitask.Baselines()...)
-			continue
-		}
-		m, err := multitask.Lookup(name)
-		if err != nil {
-			return nil, fmt.Errorf("%w: --baselines: %w", errUsage, err)
-		}
-		models = append(models, m)
-	}
-	return models, nil
-}
-
-func loadNetwork(dir string) (*solve.Network, error) {
-	n, err := model.Load(dir)
-	if err != nil {
-		return nil, err
-	}
-	return solve.NewNetwork(n)
+	return e.print(table, func(w io.Writer) { run.WriteTable(w, table) })
 }
 
 // evaluate makes the table, keeping every outcome as it comes if there is a
@@ -127,19 +102,19 @@ func (c *evalCmd) evaluate(e *env, n *solve.Network, problems []*data.ProblemDat
 // evaluation is what the outcomes in a directory depend on. Which models they
 // are of does not matter: more can be added.
 type evaluation struct {
-	Network  string   `json:"network"`
-	Problems string   `json:"problems"`
-	Pool     string   `json:"pool,omitempty"`
-	Points   int      `json:"points"`
-	Versions versions `json:"versions"`
+	Network  string       `json:"network"`
+	Problems string       `json:"problems"`
+	Pool     string       `json:"pool,omitempty"`
+	Points   int          `json:"points"`
+	Versions run.Versions `json:"versions"`
 }
 
 // begin writes down what the outcomes depend on, or checks that what is in the
 // directory already depends on the same.
 func (c *evalCmd) begin(e *env) error {
-	now := evaluation{Points: c.Points, Versions: currentVersions()}
+	now := evaluation{Points: c.Points, Versions: run.CurrentVersions()}
 	var err error
-	if now.Network, err = networkSum(c.Network); err != nil {
+	if now.Network, err = run.NetworkSum(c.Network); err != nil {
 		return err
 	}
 	if now.Problems, err = c.problemsSum(c.Problems); err != nil {
@@ -152,12 +127,12 @@ func (c *evalCmd) begin(e *env) error {
 	}
 	path := filepath.Join(c.Out, "run.json")
 	var before evaluation
-	err = loadJSON(path, &before)
+	err = run.LoadJSON(path, &before)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(c.Out, 0o755); err != nil {
 			return err
 		}
-		return saveJSON(path, now)
+		return run.SaveJSON(path, now)
 	}
 	if err != nil {
 		return err
@@ -178,53 +153,16 @@ func (c *evalCmd) begin(e *env) error {
 	return nil
 }
 
-// networkSum is a checksum of a network.
-func networkSum(dir string) (string, error) {
-	files := []string{filepath.Join(dir, model.ConfigFile), filepath.Join(dir, model.WeightsFile)}
-	head := filepath.Join(dir, model.HeadFile)
-	if _, err := os.Stat(head); err == nil {
-		files = append(files, head)
-	}
-	return filesSum(files...)
-}
-
 // problemsSum is a checksum of a problem file with its data.
 func (c *evalCmd) problemsSum(path string) (string, error) {
-	f, err := c.load(path)
+	problems, err := run.OpenProblems(path, c.data())
 	if err != nil {
 		return "", err
 	}
-	files := []string{path}
-	for _, name := range taskFiles(f) {
-		if *name == "" {
-			continue
-		}
-		file, err := f.File(filepath.Dir(path), *name)
-		if err != nil {
-			return "", blame(path, err)
-		}
-		files = append(files, file)
-	}
-	sum, err := filesSum(files...)
-	if err != nil || f.Dataset == nil || f.Dataset.SHA256 != "" {
-		return sum, err // the file names the dataset by its checksum
-	}
-	d, err := c.dataset(f, path)
+	ref, err := problems.Reference()
 	if err != nil {
-		return "", err
+		return "", run.Advise(err)
 	}
-	return sum + " " + d.Fingerprint(), nil
-}
-
-// filesSum is a checksum of several files.
-func filesSum(paths ...string) (string, error) {
-	all := sha256.New()
-	for _, path := range paths {
-		sum, err := fileSum(path)
-		if err != nil {
-			return "", err
-		}
-		io.WriteString(all, sum)
-	}
-	return hex.EncodeToString(all.Sum(nil)), nil
+	sum, err := files.SHA256(path)
+	return sum + " " + ref.SHA256, err
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"l2mt/cmd/l2mt/internal/run"
 )
 
 // tinyNetwork trains a network in a directory, and returns it with the file of
@@ -16,7 +18,7 @@ func tinyNetwork(t testing.TB) (network, test string) {
 	t.Helper()
 	experience := tinyExperience(t)
 	network = filepath.Join(t.TempDir(), "n")
-	if code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", network, "--epochs", "1", "--hidden", "8"); code != exitDone {
+	if code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", network, "--epochs", "1", "--set", "model.hidden=8"); code != exitDone {
 		t.Fatal(stderr)
 	}
 	return network, filepath.Join(filepath.Dir(experience), "p", "test.json")
@@ -27,7 +29,7 @@ func results(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := filesIn(t, dir)
 	delete(found, "outcomes.jsonl")
-	delete(found, secondsFile)
+	delete(found, run.SecondsFile)
 	return found
 }
 

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/experience"
 )
 
@@ -79,7 +79,7 @@ func (c *experienceListCmd) Run(e *env) error {
 	for _, w := range warnings {
 		e.remark("warning: %v", w)
 	}
-	t := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	t := run.Fields(e.stdout)
 	defer t.Flush()
 	if !e.json {
 		fmt.Fprintln(t, "problem\tsource\tdraw\to\tlambda1\tstatus")
@@ -158,21 +158,12 @@ type derived struct {
 
 // derive makes a store of others, with their problems.
 func (e *env) derive(out string, dirs []string, makeStore func() (*experience.Summary, error)) error {
-	problems, err := rebased(out, dirs...)
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
 	s, err := makeStore()
 	if err != nil {
 		return err
-	}
-	for name, f := range problems {
-		if err := f.Save(filepath.Join(out, name)); err != nil {
-			return err
-		}
 	}
 	for _, w := range s.Warnings {
 		e.remark("warning: %v", w)
@@ -225,7 +216,7 @@ func writeStats(w io.Writer, rows []sourceStats) {
 		}
 		return fmt.Sprintf("%.4f", *v)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
 	tuples, failed := 0, 0
 	for _, r := range rows {

@@ -30,6 +30,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/safetensors"
 	"l2mt/train"
@@ -68,12 +69,12 @@ func faultCommands(t *testing.T) []command {
 	experiment := filepath.Join(t.TempDir(), "tiny.toml")
 	if err := os.WriteFile(experiment, []byte(`
 seeds = [1]
-problems = {train = 4, test = 2, min-tasks = 2, max-tasks = 2, train-fraction = 0.03}
+problems = {train = 4, test = 2, min_tasks = 2, max_tasks = 2, train_fraction = 0.03}
 experience = {models = ["stl", "snr2"], explore = 2}
-training = {epochs = 2}
+train = {epochs = 2}
 compare = {models = ["snr2", "rmtl"], refit = true}
 [[vary]]
-setting = "training.hidden"
+setting = "model.hidden"
 values = [4, 8]
 `), 0o644); err != nil {
 		t.Fatal(err)
@@ -88,14 +89,14 @@ values = [4, 8]
 			return filesIn(t, merged)
 		}},
 		{"train", func(dir string) []string {
-			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--epochs", "12", "--hidden", "8"}
+			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--epochs", "12", "--set", "model.hidden=8"}
 		}, func(t *testing.T, dir string) map[string]string {
 			return without(filesIn(t, filepath.Join(dir, "n")), ".lock")
 		}},
 		{"eval", func(dir string) []string {
 			return []string{"eval", "--network", network, "--problems", test, "--baselines", "snr1,snr2,mtrl,cmtl,rmtl", "--refit", "--out", filepath.Join(dir, "v"), "--workers", "2"}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", secondsFile) // they have times
+			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", run.SecondsFile) // they have times
 		}},
 		{"sweep", func(dir string) []string {
 			return []string{"sweep", experiment, "--store", filepath.Join(dir, "store"), "--out", filepath.Join(dir, "out")}

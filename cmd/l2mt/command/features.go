@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/data/images"
 	"l2mt/layers/vgg"
@@ -60,7 +62,7 @@ type extracted struct {
 	Dataset  datasetInfo    `json:"dataset"`
 	Skipped  []string       `json:"skipped,omitempty"`
 	Files    []string       `json:"files,omitempty"` // of the rows
-	Versions versions       `json:"versions"`
+	Versions run.Versions   `json:"versions"`
 }
 
 func (c *dataFeaturesCmd) Run(e *env) error {
@@ -79,7 +81,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	sum, err := fileSum(c.Weights)
+	sum, err := files.SHA256(c.Weights)
 	if err != nil {
 		return err
 	}
@@ -92,7 +94,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	}
 	made := extracted{
 		Net: c.Net, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum, Library: net.Library(),
-		Read: config.Read, Versions: currentVersions(),
+		Read: config.Read, Versions: run.CurrentVersions(),
 	}
 	return c.extract(e, pictures, config, made)
 }
@@ -123,7 +125,7 @@ func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config im
 	made.Dataset = describe(r.Dataset, false)
 	record := made
 	record.Files = r.Files
-	if err := errors.Join(saveJSON(c.Out+".json", record), os.Remove(partial)); err != nil {
+	if err := errors.Join(run.SaveJSON(c.Out+".json", record), os.Remove(partial)); err != nil {
 		return err
 	}
 	return e.print(made, func(w io.Writer) { made.Dataset.write(w) })

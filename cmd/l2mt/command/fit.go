@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
-	"gonum.org/v1/gonum/mat"
-
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/infer/compare"
 	"l2mt/model/multitask"
@@ -25,7 +25,7 @@ type problemFlags struct {
 }
 
 func (f *problemFlags) open() ([]*data.ProblemData, error) {
-	problems, err := f.dataFlags.open(f.Problem)
+	problems, err := run.LoadProblems(f.Problem, f.data())
 	if err != nil || f.Name == "" {
 		return problems, err
 	}
@@ -88,7 +88,7 @@ func (c *fitCmd) Run(e *env) error {
 		return err
 	}
 	if c.Network != "" {
-		network, err := loadNetwork(c.Network)
+		network, err := run.LoadNetwork(c.Network)
 		if err != nil {
 			return err
 		}
@@ -129,7 +129,7 @@ func (c *fitCmd) compare(e *env, problems []*data.ProblemData) error {
 	if err != nil {
 		return err
 	}
-	return e.print(table, func(w io.Writer) { writeTable(w, table) })
+	return e.print(table, func(w io.Writer) { run.WriteTable(w, table) })
 }
 
 func (c *fitCmd) solveAll(e *env, m multitask.Model, problems []*data.ProblemData) (fits []problemFit, err error) {
@@ -150,7 +150,7 @@ func (c *fitCmd) solveAll(e *env, m multitask.Model, problems []*data.ProblemDat
 // solve fits a model to a problem, beside single-task learning.
 func (c *fitCmd) solve(e *env, m multitask.Model, p *data.ProblemData) (f problemFit, err error) {
 	o := multitask.TuneOptions{Workers: c.Workers, Points: c.Points}
-	if o.STL, err = multitask.Tune(e, mustModel(compare.STL), p, o); err != nil {
+	if o.STL, err = multitask.Tune(e, run.MustModel(compare.STL), p, o); err != nil {
 		return f, err
 	}
 	tuned, err := c.fit(e, m, p, o)
@@ -158,14 +158,6 @@ func (c *fitCmd) solve(e *env, m multitask.Model, p *data.ProblemData) (f proble
 		return f, err
 	}
 	return newProblemFit(m, p, tuned, o.STL), nil
-}
-
-func mustModel(name string) multitask.Model {
-	m, err := multitask.Lookup(name)
-	if err != nil {
-		panic(err) // the names in this program are registered
-	}
-	return m
 }
 
 // fit fits one model with the hyperparameters given, or tunes them.
@@ -211,7 +203,7 @@ func newProblemFit(m multitask.Model, p *data.ProblemData, t, stl *multitask.Tun
 	f := problemFit{
 		Problem: p.Name, Model: m.Info().Name, Title: m.Info().Title, Params: t.Params, Status: t.Result.Status,
 		Objective: t.Result.Objective, Gap: t.Result.Gap, Iterations: t.Result.Iterations, Trace: t.Result.Trace,
-		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: correlation(t.Omega), Omega: compare.Entries(t.Omega),
+		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: run.Correlation(t.Omega), Omega: compare.Entries(t.Omega),
 		Seconds: t.Seconds, kind: p.Kind(),
 	}
 	if !math.IsNaN(t.Relative) {
@@ -225,15 +217,15 @@ func newProblemFit(m multitask.Model, p *data.ProblemData, t, stl *multitask.Tun
 
 func (f problemFit) write(w io.Writer) {
 	fmt.Fprintf(w, "%s on %s: %s after %d iterations, gap %.2g, %.3g s\n", f.Title, f.Problem, f.Status, f.Iterations, f.Gap, f.Seconds)
-	hyper := []string{"lambda1 = " + number(f.Params.Lambda1)}
+	hyper := []string{"lambda1 = " + run.Number(f.Params.Lambda1)}
 	if f.Params.Lambda2 != 0 {
-		hyper = append(hyper, "lambda2 = "+number(f.Params.Lambda2))
+		hyper = append(hyper, "lambda2 = "+run.Number(f.Params.Lambda2))
 	}
-	for _, name := range sortedKeys(f.Params.Hyper) {
-		hyper = append(hyper, name+" = "+number(f.Params.Hyper[name]))
+	for _, name := range slices.Sorted(maps.Keys(f.Params.Hyper)) {
+		hyper = append(hyper, name+" = "+run.Number(f.Params.Hyper[name]))
 	}
 	fmt.Fprintf(w, "%s\nobjective %s\n\n", strings.Join(hyper, ", "), trace(f.Trace))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	what := "error"
 	if f.kind == data.Regression {
 		what = "nMSE"
@@ -248,7 +240,7 @@ func (f problemFit) write(w io.Writer) {
 		fmt.Fprintf(w, "relative error %.4f\n", *f.Relative)
 	}
 	fmt.Fprintln(w, "\ntask correlations")
-	writeMatrix(w, f.Correlation, f.Tasks)
+	run.WriteMatrix(w, f.Correlation, f.Tasks)
 	fmt.Fprintln(w)
 }
 
@@ -265,34 +257,4 @@ func trace(values []float64) string {
 		}
 	}
 	return strings.Join(parts, " ")
-}
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
-
-// correlation is a covariance scaled to a diagonal of ones; tasks without
-// variance correlate with nothing.
-func correlation(omega *mat.SymDense) [][]float64 {
-	c := compare.Entries(omega)
-	for i := range c {
-		for j := range c {
-			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); i == j {
-				c[i][j] = 1
-			} else if scale > 0 {
-				c[i][j] /= scale
-			}
-		}
-	}
-	return c
-}
-
-// writeMatrix prints a matrix with the name of the task behind every row.
-func writeMatrix(w io.Writer, rows [][]float64, tasks []string) {
-	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
-	for i, row := range rows {
-		for _, v := range row {
-			fmt.Fprintf(t, "%.3f\t", v)
-		}
-		fmt.Fprintf(t, "  %s\n", tasks[i])
-	}
-	t.Flush()
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/infer/compare"
 	"l2mt/model/multitask"
@@ -109,7 +109,7 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 	stl, pooled := f.done[compare.STL], f.done[modelPooled]
 	r := &tableReport{
 		Problem: p.Name, Kind: p.Kind(), Model: best.name, title: best.title, Params: best.Result.Params, Status: best.Result.Status,
-		Features: p.Cols(), Folds: len(f.folds), Correlation: correlation(best.Omega), Notes: f.table.Notes, Stages: f.seconds,
+		Features: p.Cols(), Folds: len(f.folds), Correlation: run.Correlation(best.Omega), Notes: f.table.Notes, Stages: f.seconds,
 	}
 	for _, v := range f.order {
 		r.Models = append(r.Models, modelLoss{v.name, v.title, v.Loss, float64(meanOf(v.Scores).Error)})
@@ -136,7 +136,7 @@ const mostListed = 200
 
 func (r *tableReport) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features\n", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
-	fmt.Fprintf(w, "%s, lambda1 = %s, chosen by %d-fold cross-validation, fitted on all labelled rows (%s)\n\n", r.title, number(r.Params.Lambda1), r.Folds, r.Status)
+	fmt.Fprintf(w, "%s, lambda1 = %s, chosen by %d-fold cross-validation, fitted on all labelled rows (%s)\n\n", r.title, run.Number(r.Params.Lambda1), r.Folds, r.Status)
 	if len(r.Models) > 2 {
 		r.writeModels(w)
 	}
@@ -171,7 +171,7 @@ func units(k data.Kind) (error, good, loss string) {
 
 func (r *tableReport) writeModels(w io.Writer) {
 	what, _, loss := units(r.Kind)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	fmt.Fprintf(t, "%s\t%s\t  model\n", loss, what)
 	for _, m := range slices.SortedStableFunc(slices.Values(r.Models), func(a, b modelLoss) int { return cmp.Compare(a.Loss, b.Loss) }) {
 		fmt.Fprintf(t, "%.4f\t%.4f\t  %s\n", m.Loss, m.Error, m.Title)
@@ -182,7 +182,7 @@ func (r *tableReport) writeModels(w io.Writer) {
 
 func (r *tableReport) writeTasks(w io.Writer) {
 	what, good, _ := units(r.Kind)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := run.Columns(w)
 	fmt.Fprintf(t, "rows\t%s\t+-\t%s\tSTL %s\t%s\tpooled %s\t%s\t  task\n", what, good, what, good, what, good)
 	line := func(t io.Writer, v taskReport) {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s", v.Rows, gap(float64(v.Fit.Error)), gap(float64(v.Fit.StandardError)), gap(v.Fit.good(r.Kind)))
@@ -242,7 +242,7 @@ const mostInTable = 12
 func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
 	if len(names) <= mostInTable {
 		fmt.Fprintln(w, "task correlations")
-		writeMatrix(w, correlation, names)
+		run.WriteMatrix(w, correlation, names)
 		return
 	}
 	type pair struct {

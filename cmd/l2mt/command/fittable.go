@@ -13,6 +13,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/format"
 	"l2mt/data/table"
@@ -246,7 +248,7 @@ func l2mtCandidates(m int) []candidate {
 }
 
 func known(name string) candidate {
-	m := mustModel(name)
+	m := run.MustModel(name)
 	return candidate{m.Info().Name, m.Info().Title, m}
 }
 
@@ -325,7 +327,7 @@ func (f *tableFitter) save(dir string, best *fitted) error {
 			s.Tasks[i].StandardError = score.Error
 		}
 	}
-	v := currentVersions()
+	v := run.CurrentVersions()
 	s.Versions = map[string]string{"l2mt": v.L2MT, "go": v.Go, "system": v.System}
 	if err := s.Save(dir); err != nil {
 		return err
@@ -349,12 +351,8 @@ func (f *tableFitter) calibration(v *fitted) (temperature, brier float64) {
 }
 
 func drawCorrelations(path string, s *multitask.Saved) error {
-	names := taskNames(s)
-	p, err := correlationMap("Task correlations\n"+s.Model, names, correlation(s.Omega))
-	if err != nil {
-		return err
-	}
-	return savePicture(path, heatMaps(len(names), p), nil)
+	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations\n" + s.Model, Tasks: taskNames(s), Correlation: run.Correlation(s.Omega)}})
+	return plot.Save(path, picture, err)
 }
 
 func taskNames(s *multitask.Saved) []string {

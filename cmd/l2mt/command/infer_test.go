@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,11 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/mat"
-
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
-	"l2mt/infer/compare"
-	"l2mt/model/multitask"
 )
 
 // The errors of the predictions are the errors reported, and their rows and
@@ -24,8 +19,8 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	network, test := tinyNetwork(t)
 	dir := t.TempDir()
 	mustL2mt(t, "infer", "--network", network, "--problem", test, "--name", "test-0002", "--out", dir)
-	var result inferred
-	if err := loadJSON(filepath.Join(dir, "result.json"), &result); err != nil {
+	var result run.Inference
+	if err := run.LoadJSON(filepath.Join(dir, "result.json"), &result); err != nil {
 		t.Fatal(err)
 	}
 	f, err := data.LoadProblems(test)
@@ -62,26 +57,6 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	}
 }
 
-// Tasks with files of their own count rows in these, and regression predicts
-// its score.
-func TestPredictionsOfOwnFilesAndOfRegression(t *testing.T) {
-	x, err := data.NewDense(2, 1, []float32{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &inferred{
-		problem: &data.ProblemData{Tasks: []data.TaskData{{
-			Task:    &data.Task{Name: "t", Kind: data.Regression, Files: &data.TaskFiles{Test: "rows.csv"}},
-			TestSet: data.Samples{X: x, Y: []float64{7, 8}},
-		}}},
-		result: &multitask.Result{W: mat.NewDense(1, 1, []float64{3}), B: []float64{0.5}},
-	}
-	want := [][]string{{"task", "row", "prediction", "score", "label"}, {"t", "0", "3.5", "3.5", "7"}, {"t", "1", "6.5", "6.5", "8"}}
-	if got := r.predictions(); !slices.EqualFunc(got, want, slices.Equal[[]string]) {
-		t.Errorf("%v, want %v", got, want)
-	}
-}
-
 // Test rows change the errors reported and nothing else: neither covariance,
 // nor Lambda1, nor the scores of other rows.
 func TestInferDoesNotLeak(t *testing.T) {
@@ -99,8 +74,8 @@ func TestInferDoesNotLeak(t *testing.T) {
 	if err := f.Save(fewer); err != nil {
 		t.Fatal(err)
 	}
-	var all, some []inferred
-	for file, results := range map[string]*[]inferred{test: &all, fewer: &some} {
+	var all, some []run.Inference
+	for file, results := range map[string]*[]run.Inference{test: &all, fewer: &some} {
 		if err := json.Unmarshal([]byte(mustL2mt(t, "--json", "infer", "--network", network, "--problem", file, "--name", "test-0001", "--select")), results); err != nil {
 			t.Fatal(err)
 		}
@@ -120,69 +95,6 @@ func TestInferDoesNotLeak(t *testing.T) {
 		}
 		if len(a.Models) != 10 {
 			t.Errorf("%s: %d models are ranked", a.Problem, len(a.Models))
-		}
-	}
-}
-
-func TestCovarianceOfRows(t *testing.T) {
-	for _, rows := range [][][]float64{nil, {{1, 0}}, {{1, 0}, {0}}, {{1, 0.1}, {0.2, 1}}} {
-		if a, err := covariance(rows); err == nil {
-			t.Errorf("%v is taken for\n%v", rows, mat.Formatted(a))
-		}
-	}
-	rows := [][]float64{{2, -1}, {-1, 3}}
-	a, err := covariance(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if back := compare.Entries(a); !slices.EqualFunc(back, rows, slices.Equal[[]float64]) {
-		t.Errorf("%v comes back as %v", rows, back)
-	}
-}
-
-// Heat maps are drawn whatever the number and the names of the tasks, with -1
-// blue and 1 red.
-func TestHeatMaps(t *testing.T) {
-	for _, m := range []int{1, 2, 13} {
-		r := data.Stream(1, "heat map", uint64(m))
-		v := &view{Scale: 1}
-		var tasks []string
-		for i := range m {
-			tasks = append(tasks, strings.Repeat("long name ", i%4))
-			row := make([]float64, m)
-			for j := range row {
-				row[j] = 2*r.Float64() - 1
-			}
-			v.Correlation = append(v.Correlation, row)
-		}
-		v.Correlation[0][0], v.Correlation[m-1][m-1] = 1, -1
-		path := filepath.Join(t.TempDir(), "map.png")
-		drawn, err := plotCorrelations(tasks, []*view{v, v})
-		if err := savePicture(path, drawn, err); err != nil {
-			t.Fatal(err)
-		}
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		picture, err := png.Decode(bytes.NewReader(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
-		red, blue := 0, 0
-		for x := range picture.Bounds().Dx() {
-			for y := range picture.Bounds().Dy() {
-				r, g, b, _ := picture.At(x, y).RGBA()
-				switch {
-				case r > 0xa000 && g < 0x3000 && b < 0x4000:
-					red++
-				case r < 0x5000 && g < 0x6000 && b > 0xa000:
-					blue++
-				}
-			}
-		}
-		if (m > 1 && red == 0) || blue == 0 {
-			t.Errorf("%d tasks: %d red and %d blue points", m, red, blue)
 		}
 	}
 }

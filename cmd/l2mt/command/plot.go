@@ -1,287 +1,150 @@
 package command
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
-	"image/color"
 	"io"
-	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
-
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/cmd/l2mt/internal/sweep"
 	"l2mt/data"
-	"l2mt/data/files"
-	"l2mt/train"
+	"l2mt/infer/solve"
 )
 
-// palette has colours that remain apart for colour-blind readers (Okabe and Ito).
-var palette = []color.Color{
-	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
-	color.RGBA{204, 121, 167, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
+type plotCmd struct {
+	Training    plotTrainingCmd    `cmd:"" help:"Loss, correlations and parameters over the epochs of a training run."`
+	Table       plotTableCmd       `cmd:"" help:"Relative errors of the methods of an evaluation."`
+	Correlation plotCorrelationCmd `cmd:"" help:"Task correlations of an inference."`
+	Sweep       plotSweepCmd       `cmd:"" help:"Relative errors of a sweep."`
+	Embedding   plotEmbeddingCmd   `cmd:"" help:"Map of the training tasks as a network sees them."`
 }
 
-// series is one line of a plot. A dashed one remains visible upon another.
-type series struct {
-	name   string
-	x, y   []float64
-	dashed bool
+// plotFlags are what all pictures have in common.
+type plotFlags struct {
+	Dir string `arg:"" type:"existingdir" help:"Directory that the command wrote."`
+	Out string `required:"" type:"path" help:"Picture to write, as .png or .svg."`
 }
 
-// newPlot is an empty plot in the style of all.
-func newPlot(title, x, y string) *plot.Plot {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.Padding = vg.Points(8)
-	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
-		s.Font = sans(10)
-	}
-	p.Title.TextStyle.Font = sans(13)
-	p.X.Label.Padding, p.Y.Label.Padding = vg.Points(3), vg.Points(3)
-	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
-	return p
-}
-
-func sans(size vg.Length) font.Font {
-	return font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans", Size: size}
-}
-
-// newLinePlot is a plot of lines.
-func newLinePlot(title, x, y string, lines ...series) (*plot.Plot, error) {
-	p := newPlot(title, x, y)
-	p.Y.Tick.Marker = plainTicks{}
-	p.Add(plotter.NewGrid())
-	for i, s := range lines {
-		var points plotter.XYs
-		for j := range s.x {
-			if !math.IsNaN(s.y[j]) {
-				points = append(points, plotter.XY{X: s.x[j], Y: s.y[j]})
-			}
-		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
-			return nil, fmt.Errorf("plot %q, line %q: %w", title, s.name, err)
-		}
-		line.Color, line.Width = palette[i%len(palette)], vg.Points(1.5)
-		if s.dashed {
-			line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
-		}
-		p.Add(line)
-		p.Legend.Add(s.name, line)
-	}
-	return p, nil
-}
-
-// plotTraining draws the loss, the correlations and the scalars over epochs.
-func plotTraining(metrics []train.Metrics) (*picture, error) {
-	column := func(name string, f func(m train.Metrics) float64) series {
-		s := series{name: name}
-		for _, m := range metrics {
-			s.x, s.y = append(s.x, float64(m.Epoch)), append(s.y, f(m))
-		}
-		return s
-	}
-	losses := []series{
-		column("loss", func(m train.Metrics) float64 { return m.Loss }),
-		column("residual |f - v(o)|", func(m train.Metrics) float64 { return m.Residual }),
-		column("spread of v(o)", func(m train.Metrics) float64 { return m.Spread }),
-	}
-	correlations := []series{
-		column("held out, within problems", func(m train.Metrics) float64 { return m.HeldOut.Within }),
-		column("training, within problems", func(m train.Metrics) float64 { return m.Training.Within }),
-		column("held out, overall", func(m train.Metrics) float64 { return m.HeldOut.Overall }),
-		column("training, overall", func(m train.Metrics) float64 { return m.Training.Overall }),
-	}
-	correlations[2].dashed, correlations[3].dashed = true, true
-	var scalars []series
-	for _, name := range sortedKeys(metrics[0].Scalars) {
-		for i := range metrics[0].Scalars[name] {
-			s := column(fmt.Sprintf("%s %d", name, i+1), func(m train.Metrics) float64 { return m.Scalars[name][i] })
-			s.dashed = i%2 == 1
-			scalars = append(scalars, s)
-		}
-	}
-	var plots []*plot.Plot
-	for _, d := range []struct {
-		title string
-		lines []series
-	}{
-		{"Objective", losses},
-		{"Rank correlation of f with the relative error", correlations},
-		{"Parameters above the embeddings", scalars},
-	} {
-		p, err := newLinePlot(d.title, "epoch", "", d.lines...)
-		if err != nil {
-			return nil, err
-		}
-		p.X.Tick.Marker = wholeTicks{}
-		plots = append(plots, p)
-	}
-	logarithmic(&plots[0].Y)
-	plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
-	return &picture{15 * vg.Inch, 5 * vg.Inch, plots}, nil
-}
-
-// logarithmic shows whole decades around the values, which must be positive.
-func logarithmic(a *plot.Axis) {
-	if !(a.Min > 1/largest) || !(a.Max < largest) {
-		return
-	}
-	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	a.Min = math.Pow(10, math.Floor(math.Log10(a.Min)))
-	a.Max = math.Pow(10, math.Ceil(math.Log10(a.Max)))
-}
-
-// plainTicks mark and label four to ten round numbers. The default ones label two
-// or three, with a digit too few, so that two may look the same.
-type plainTicks struct{}
-
-func (plainTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
-	for _, more := range []float64{5, 2} {
-		if 4*more*step <= hi-lo {
-			step *= more
-			break
-		}
-	}
-	if !(step > 0) { // one number
-		return []plot.Tick{{Value: lo, Label: tickLabel(lo)}}
-	}
-	for i := math.Ceil(lo/step) + 0; i*step <= hi; i++ { // + 0: never minus zero
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: tickLabel(i * step)})
-	}
-	return ticks
-}
-
-// tickLabel leaves out the digits that rounding made.
-func tickLabel(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }
-
-// wholeTicks mark whole numbers only, such as epochs.
-type wholeTicks struct{}
-
-func (wholeTicks) Ticks(lo, hi float64) []plot.Tick {
-	return slices.DeleteFunc(plainTicks{}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value != math.Round(t.Value) })
-}
-
-// picture is plots to be drawn side by side, each with its legend below it. A nil
-// picture is one of nothing.
-type picture struct {
-	width, height vg.Length
-	plots         []*plot.Plot
-}
-
-// savePicture writes what a function that plots returns, as PNG or SVG by the
-// end of the file's name.
-func savePicture(path string, p *picture, err error) error {
-	if err == nil && p != nil {
-		err = p.save(path)
-	}
-	if err != nil {
-		return fmt.Errorf("plot %s: %w", path, err)
+// Validate is of the command line, before anything is read.
+func (f *plotFlags) Validate() error {
+	if end := strings.ToLower(filepath.Ext(f.Out)); f.Out != "" && !slices.Contains([]string{".png", ".svg"}, end) {
+		return fmt.Errorf("--out=%s: pictures are written as .png or .svg", f.Out)
 	}
 	return nil
 }
 
-func (p *picture) save(path string) error {
-	var raw []byte
-	var err error
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png":
-		raw, err = p.on(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(110))})
-	case ".svg":
-		c := vgsvg.New(p.width, p.height)
-		paper := draw.New(c)
-		paper.SetColor(color.White)
-		paper.Fill(paper.Rectangle.Path())
-		raw, err = p.on(c)
-		raw = withFonts(raw)
-	default:
-		return fmt.Errorf("%w: pictures are written as .png or .svg", errUsage)
+// save writes what a function that draws returned, and says where.
+func (f *plotFlags) save(e *env, p *plot.Picture, err error) error {
+	if p == nil && err == nil {
+		err = fmt.Errorf("%w: single-task learning makes no error there, so nothing is relative to it", data.ErrInvalid)
 	}
+	if err := plot.Save(f.Out, p, err); err != nil {
+		return err
+	}
+	return e.print(map[string]string{"picture": f.Out}, func(w io.Writer) { fmt.Fprintln(w, f.Out) })
+}
+
+type plotTrainingCmd struct {
+	plotFlags `embed:""`
+}
+
+func (c *plotTrainingCmd) Run(e *env) error {
+	metrics, err := run.LoadMetrics(c.Dir)
 	if err != nil {
 		return err
 	}
-	return files.WriteFile(path, raw)
+	picture, err := plot.Training(metrics)
+	return c.save(e, picture, err)
 }
 
-// inline is the picture as part of a page: what is black has the colour of the
-// text around it, and there is no paper under it.
-func (p *picture) inline() (template.HTML, error) {
-	raw, err := p.on(vgsvg.New(p.width, p.height))
+type plotTableCmd struct {
+	plotFlags `embed:""`
+}
+
+func (c *plotTableCmd) Run(e *env) error {
+	table, err := run.LoadTable(c.Dir)
 	if err != nil {
-		return "", err
+		return err
 	}
-	svg := withFonts(raw[bytes.Index(raw, []byte("<svg")):])
-	// Where a page is narrower than this, the picture is moved, not made smaller.
-	svg = bytes.Replace(svg, []byte("<svg"), fmt.Appendf(nil, "<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points()), 1)
-	return template.HTML(bytes.ReplaceAll(svg, []byte("#000000"), []byte("currentColor"))), nil
+	picture, err := plot.Table(table)
+	return c.save(e, picture, err)
 }
 
-// on draws on a canvas and returns the file that comes of it.
-func (p *picture) on(c interface {
-	vg.CanvasSizer
-	io.WriterTo
-}) ([]byte, error) {
-	if err := p.draw(draw.New(c)); err != nil {
+type plotCorrelationCmd struct {
+	plotFlags `embed:""`
+}
+
+func (c *plotCorrelationCmd) Run(e *env) error {
+	r, _, err := run.LoadInference(c.Dir)
+	if err != nil {
+		return err
+	}
+	picture, err := plot.Correlations(r.Correlations())
+	return c.save(e, picture, err)
+}
+
+type plotSweepCmd struct {
+	plotFlags   `embed:""`
+	Correlation bool `help:"Draw the correlations of a case study instead."`
+}
+
+func (c *plotSweepCmd) Run(e *env) error {
+	r, err := sweep.Load(c.Dir)
+	switch {
+	case err != nil:
+		return err
+	case c.Correlation && len(r.Correlations) == 0:
+		return fmt.Errorf("%w: the sweep has no case study", errUsage)
+	case c.Correlation:
+		picture, err := plot.Correlations(r.Correlations)
+		return c.save(e, picture, err)
+	}
+	picture, err := r.Picture()
+	return c.save(e, picture, err)
+}
+
+type plotEmbeddingCmd struct {
+	plotFlags `embed:""`
+	Problem   string `type:"path" placeholder:"FILE" help:"Problem file with tasks to show among those of training."`
+	Name      string `help:"Name of one problem of the file; by default all are taken."`
+	dataFlags `embed:""`
+}
+
+func (c *plotEmbeddingCmd) Run(e *env) error {
+	atlas, err := solve.LoadAtlas(c.Dir)
+	if err != nil {
+		return err
+	}
+	var places []solve.Place
+	if c.Problem != "" {
+		if places, err = c.places(); err != nil {
+			return err
+		}
+	}
+	picture, err := plot.Embedding(atlas, places...)
+	return c.save(e, picture, err)
+}
+
+// places are where the network sees the problems of the file.
+func (c *plotEmbeddingCmd) places() (places []solve.Place, err error) {
+	network, err := run.LoadNetwork(c.Dir)
+	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	_, err := c.WriteTo(&b)
-	return b.Bytes(), err
-}
-
-// withFonts names fonts of the same widths, for readers who lack the first.
-func withFonts(svg []byte) []byte {
-	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif"))
-}
-
-// largest is what numbers in a picture may come to: ticks of larger ones overflow.
-const largest = 1e150
-
-// drawable refuses an axis of numbers too large, and widens one of numbers so
-// close that the ticks between them would be one number.
-func drawable(a *plot.Axis) error {
-	size := max(math.Abs(a.Min), math.Abs(a.Max))
-	if !(size < largest) && !math.IsInf(a.Min, 1) { // an axis without data begins at +Inf
-		return fmt.Errorf("%w: numbers from %v to %v cannot be drawn", data.ErrInvalid, a.Min, a.Max)
+	flags := problemFlags{Problem: c.Problem, Name: c.Name, dataFlags: c.dataFlags}
+	problems, err := flags.open()
+	if err != nil {
+		return nil, err
 	}
-	if least := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < least {
-		a.Min, a.Max = a.Min-least, a.Max+least
-	}
-	return nil
-}
-
-func (p *picture) draw(whole draw.Canvas) error {
-	below := vg.Length(0) // the height of the highest legend
-	plots := make([]*plot.Plot, len(p.plots))
-	for i, of := range p.plots {
-		for _, a := range []*plot.Axis{&of.X, &of.Y} {
-			if err := drawable(a); err != nil {
-				return err
-			}
+	for _, p := range problems {
+		embedding, err := network.Embed(p)
+		if err != nil {
+			return nil, err
 		}
-		below = max(below, of.Legend.Rectangle(whole).Size().Y)
-		bare := *of
-		bare.Legend, bare.BackgroundColor = plot.NewLegend(), nil
-		plots[i] = &bare
+		places = append(places, embedding.Place())
 	}
-	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Points(20), PadTop: vg.Points(6), PadBottom: vg.Points(10), PadLeft: vg.Points(6), PadRight: vg.Points(14)}
-	for i, tile := range plot.Align([][]*plot.Plot{plots}, tiles, draw.Crop(whole, 0, 0, below, 0))[0] {
-		plots[i].Draw(tile)
-		under := plots[i].DataCanvas(tile)
-		under.Min.Y, under.Max.Y = whole.Min.Y, whole.Min.Y+below+tiles.PadBottom/2
-		p.plots[i].Legend.Draw(under)
-	}
-	return nil
+	return places, nil
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"l2mt/cmd/l2mt/internal/report"
 )
 
 // smallRun has something of everything that a report shows.
@@ -25,10 +27,11 @@ func smallRun(t *testing.T) (dir string) {
 	experiment := filepath.Join(t.TempDir(), "case.toml")
 	if err := os.WriteFile(experiment, []byte(`
 title = "A small study"
-problems = { train = 6, train-fraction = 0.03 }
+problems = { train = 6, train_fraction = 0.03 }
 case = { shared = "8", classes = ["3", "5", "0"] }
 experience = { models = ["stl", "snr2"], explore = 2 }
-training = { epochs = 2, hidden = 4 }
+train = { epochs = 2 }
+model = { hidden = 4 }
 compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 `), 0o644); err != nil {
 		t.Fatal(err)
@@ -37,7 +40,7 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 	for _, args := range [][]string{
 		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--out", at("problems")},
 		{"collect", "--problems", at("problems/train.json"), "--models", "stl,snr2", "--explore", "2", "--out", at("experience")},
-		{"train", "--experience", at("experience"), "--epochs", "2", "--hidden", "4", "--out", at("network")},
+		{"train", "--experience", at("experience"), "--epochs", "2", "--set", "model.hidden=4", "--out", at("network")},
 		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--baselines", "snr2", "--out", at("evaluation")},
 		{"infer", "--network", at("network"), "--problem", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
 		{"sweep", experiment, "--store", at("store"), "--out", at("sweep")},
@@ -50,7 +53,7 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 func TestReport(t *testing.T) {
 	dir := smallRun(t)
 	mustL2mt(t, "report", dir)
-	page, err := os.ReadFile(filepath.Join(dir, reportFile))
+	page, err := os.ReadFile(filepath.Join(dir, report.File))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +68,7 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Experience <small>experience", "problems/train.json", "Versions",
 		"Bar chart of the relative errors", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, rank correlations and parameters", "Map of the tasks",
-		"test-0001 among", `shared = "8"`, `"epochs": 2`, "gorgonia.org/gorgonia",
+		"test-0001 among", `shared = "8"`, `"epochs": 2`, "This page: l2mt ",
 	} {
 		if !strings.Contains(html.UnescapeString(page), want) {
 			t.Errorf("the report does not have %q", want)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/model/multitask"
 )
@@ -46,7 +47,7 @@ func (c *showCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	s := shownModel{Saved: m, Correlation: correlation(m.Omega)}
+	s := shownModel{Saved: m, Correlation: run.Correlation(m.Omega)}
 	w, _ := m.Weights(multitask.Average)
 	s.Shared = c.largest(m, w)
 	for i, t := range m.Tasks {
@@ -84,7 +85,7 @@ func (c *showCmd) largest(m *multitask.Saved, w []float64) []coefficient {
 }
 
 func (s shownModel) write(w io.Writer) {
-	fmt.Fprintf(w, "%s, %s of %d tasks with %d features, lambda1 = %s\n", s.Model, s.Kind, len(s.Tasks), len(s.Features), number(s.Params.Lambda1))
+	fmt.Fprintf(w, "%s, %s of %d tasks with %d features, lambda1 = %s\n", s.Model, s.Kind, len(s.Tasks), len(s.Features), run.Number(s.Params.Lambda1))
 	if s.Recipe.Task != "" {
 		fmt.Fprintf(w, "column %q names the task\n", s.Recipe.Task)
 	}
@@ -107,12 +108,12 @@ func (s shownModel) write(w io.Writer) {
 	for _, c := range s.Coefficients[:min(len(s.Coefficients), mostListed)] {
 		i, _ := s.Task(c.Task)
 		t := s.Tasks[i]
-		fmt.Fprintf(w, "\n%s: %d rows, b = %s", c.Task, t.Rows, number(c.Bias))
+		fmt.Fprintf(w, "\n%s: %d rows, b = %s", c.Task, t.Rows, run.Number(c.Bias))
 		if s.Kind == data.Classification {
 			fmt.Fprintf(w, ", %s against %s", t.Positive, t.Negative)
 		}
 		if t.StandardError > 0 {
-			fmt.Fprintf(w, ", standard error %s", number(t.StandardError))
+			fmt.Fprintf(w, ", standard error %s", run.Number(t.StandardError))
 		}
 		fmt.Fprintln(w)
 		writeCoefficients(w, c.Top, s.Scale != nil)
@@ -124,9 +125,9 @@ func (s shownModel) write(w io.Writer) {
 func writeCoefficients(w io.Writer, all []coefficient, scaled bool) {
 	for _, c := range all {
 		if scaled {
-			fmt.Fprintf(w, "%12s  (%s)  %s\n", number(c.Weight), number(c.Scaled), c.Feature)
+			fmt.Fprintf(w, "%12s  (%s)  %s\n", run.Number(c.Weight), run.Number(c.Scaled), c.Feature)
 		} else {
-			fmt.Fprintf(w, "%12s  %s\n", number(c.Weight), c.Feature)
+			fmt.Fprintf(w, "%12s  %s\n", run.Number(c.Weight), c.Feature)
 		}
 	}
 }

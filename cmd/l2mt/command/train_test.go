@@ -2,16 +2,12 @@ package command
 
 import (
 	"context"
-	"image/color"
-	"image/png"
-	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"l2mt/data/files"
 	"l2mt/model"
-	"l2mt/train"
 )
 
 // tinyExperience makes experience in a directory, and returns it.
@@ -47,7 +43,7 @@ func (s *stopAt) Write(p []byte) (int, error) {
 func TestAnInterruptedTrainingGoesOnWithTheSameCommand(t *testing.T) {
 	experience := tinyExperience(t)
 	command := func(dir string) []string {
-		return []string{"train", "--experience", experience, "--out", dir, "--epochs", "4", "--hidden", "8"}
+		return []string{"train", "--experience", experience, "--out", dir, "--epochs", "4", "--set", "model.hidden=8"}
 	}
 	whole, dir := t.TempDir(), t.TempDir()
 	if code, _, stderr := l2mt(t, command(whole)...); code != exitDone {
@@ -76,7 +72,7 @@ func TestAnInterruptedTrainingGoesOnWithTheSameCommand(t *testing.T) {
 
 func sum(t testing.TB, path string) string {
 	t.Helper()
-	s, err := fileSum(path)
+	s, err := files.SHA256(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,16 +84,17 @@ func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 	for _, c := range []struct{ flag, says string }{
 		{"--estimator=crystal-ball", `estimator is "crystal-ball"; it must be one of ` + strings.Join(model.Estimators(), ", ")},
 		{"--readout=loud", `readout is "loud"; it must be one of mean, signed`},
-		{"--link=chain", `link is "chain"; it must be one of log, tanh`},
-		{"--preset=modern", `preset is "modern"; it must be one of default, pairwise, paper`},
-		{"--objective=win", `objective is "win"; it must be one of paper, scaled`},
-		{"--norm=big", `norm is "big"`},
-		{"--dtype=float16", `dtype is "float16"; it must be one of float32, float64`},
-		{"--batch=all", `batch is "all"; it must be one of tuple, problem`},
+		{"--link=chain", `link is "chain"; it must be one of identity, log, tanh`},
+		{"--preset=modern", `--preset must be one of "default","pairwise","paper" but got "modern"`},
+		{"--body=soul", `body is "soul"; it must be one of lgnn`},
+		{"--set=model.objective=win", `objective is "win"; it must be one of paper, scaled`},
+		{"--set=model.norm=big", `norm is "big"`},
+		{"--set=model.dtype=float16", `dtype is "float16"; it must be one of float32, float64`},
+		{"--set=train.batch=all", `batch is "all"; it must be one of tuple, problem`},
 		{"--epochs=-3", "train.epochs is -3; it must be a whole number of at least 1"},
 		{"--epochs=many", "--epochs: expected a valid 64 bit int but got \"many\""},
-		{"--lr=-1", "train.rate is -1; it must be a number above 0"},
-		{"--held-out=1", "train.held_out is 1; it must be a whole number of at least 2"},
+		{"--set=train.rate=-1", "train.rate is -1; it must be a number above 0"},
+		{"--set=train.held_out=1", "train.held_out is 1; it must be a whole number of at least 2"},
 		{"--seeds=0", "--seeds=0: there must be at least one"},
 		{"--frobnicate", "unknown flag --frobnicate"},
 	} {
@@ -110,56 +107,9 @@ func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 		t.Errorf("no experience: exit %d, %q", code, stderr)
 	}
 	code, stdout, stderr := l2mt(t, "train", "--help")
-	for _, part := range []string{"--experience", "--estimator", "odd-kernel", "--batch", "--resume", "--seeds", "--config"} {
+	for _, part := range []string{"--experience", "--estimator", "odd-kernel", "--set", "--help-settings", "--resume", "--seeds", "--config"} {
 		if code != exitDone || stderr != "" || !strings.Contains(stdout, part) {
 			t.Errorf("help ends with %d and lacks %s:\n%s", code, part, stdout)
-		}
-	}
-}
-
-// Every panel of the picture has its lines, whatever the numbers are.
-func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
-	var metrics []train.Metrics
-	for i := range 7 {
-		x := float64(i)
-		metrics = append(metrics, train.Metrics{
-			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Spread: 1e-9,
-			Training: train.Agreement{Within: x / 7, Overall: -x / 9}, HeldOut: train.Agreement{Within: x / 8, Overall: math.NaN()},
-			Scalars: map[string][]float64{"alpha": {x, -x}, "gamma": {1, 0}},
-		})
-	}
-	for name, course := range map[string][]train.Metrics{"seven epochs": metrics, "one epoch": metrics[:2], "no loss": {{}, {Epoch: 1}}} {
-		path := filepath.Join(t.TempDir(), "training.png")
-		if name == "no loss" {
-			course[0].Scalars, course[1].Scalars = metrics[0].Scalars, metrics[0].Scalars
-		}
-		drawn, err := plotTraining(course)
-		if err := savePicture(path, drawn, err); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		picture, err := png.Decode(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size := picture.Bounds().Size()
-		for panel := range 3 {
-			seen := map[color.Color]bool{}
-			for x := panel * size.X / 3; x < (panel+1)*size.X/3; x++ {
-				for y := range size.Y {
-					seen[picture.At(x, y)] = true
-				}
-			}
-			for i := range 3 {
-				if !seen[palette[i]] {
-					t.Errorf("%s: panel %d has no line of colour %d", name, panel, i)
-				}
-			}
 		}
 	}
 }

@@ -1,0 +1,75 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write writes a file in a directory of the test.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestTooManyTasksAreOneLine(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("task,x,y\n")
+	for i := range 100_000 {
+		fmt.Fprintf(&b, "%d,1,2.5\n%d,2,3.5\n", i, i)
+	}
+	code, _, stderr := l2mt(t, "-q", "fit", write(t, "a.csv", b.String()), "--task", "task", "--out", "never")
+	if code != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "100000 tasks: a fit keeps covariances of tasks x tasks, and takes 4096 at most") {
+		t.Errorf("exit code %d, stderr %q", code, stderr)
+	}
+}
+
+// The same seed makes the same bytes, with any number of workers, and a fault
+// in the last of many rows leaves no predictions behind.
+func TestTablesToPredictions(t *testing.T) {
+	var rows strings.Builder
+	rows.WriteString("task,x,z,y\n")
+	for i := range 60_000 {
+		fmt.Fprintf(&rows, "%c,%d,%d,%v\n", 'a'+i%3, i%17, i%11, float64(i%17+i%3)+0.5*float64(i%7))
+	}
+	text := rows.String()
+	train := write(t, "train.csv", strings.Join(strings.SplitAfter(text, "\n")[:100], ""))
+	dir := t.TempDir()
+	for _, workers := range []string{"1", "2"} {
+		out := filepath.Join(dir, workers)
+		if code, _, stderr := l2mt(t, "-q", "fit", train, "--task", "task", "--target", "y", "--workers", workers, "--out", out); code != exitDone {
+			t.Fatal(stderr)
+		}
+		code, _, stderr := l2mt(t, "-q", "predict", "--model", out, write(t, "all.csv", text), "--workers", workers, "--out", filepath.Join(out, "p.csv"))
+		if code != exitDone {
+			t.Fatal(stderr)
+		}
+	}
+	for _, name := range []string{"model.json", "weights.safetensors", "correlation.png", "p.csv"} {
+		one, err := os.ReadFile(filepath.Join(dir, "1", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := os.ReadFile(filepath.Join(dir, "2", name))
+		if err != nil || !bytes.Equal(one, two) {
+			t.Errorf("%s differs: %v", name, err)
+		}
+		if n := bytes.Count(one, []byte("\n")); name == "p.csv" && n != 60_001 {
+			t.Errorf("%d lines of predictions", n)
+		}
+	}
+	out := filepath.Join(dir, "never.csv")
+	code, _, stderr := l2mt(t, "-q", "predict", "--model", filepath.Join(dir, "1"), write(t, "bad.csv", text+"a,1\n"), "--out", out)
+	if _, err := os.Stat(out); code != exitFailed || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(stderr, "line 60002: malformed file: it has 2 columns") {
+		t.Errorf("exit code %d, stderr %q, %v", code, stderr, err)
+	}
+}

@@ -1,0 +1,198 @@
+// Package plot draws what training, comparing and inferring come to. A function
+// that draws returns a picture, which Save writes as a file and Inline as part of
+// a page.
+package plot
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"image/color"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"l2mt/data"
+	"l2mt/data/files"
+)
+
+// palette has colours that remain apart for colour-blind readers (Okabe and Ito).
+var palette = []color.Color{
+	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
+	color.RGBA{204, 121, 167, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
+}
+
+// newPlot is an empty plot in the style of all.
+func newPlot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.Padding = vg.Points(8)
+	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		s.Font = sans(10)
+	}
+	p.Title.TextStyle.Font = sans(13)
+	p.X.Label.Padding, p.Y.Label.Padding = vg.Points(3), vg.Points(3)
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
+	return p
+}
+
+func sans(size vg.Length) font.Font {
+	return font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans", Size: size}
+}
+
+// plainTicks mark and label four to ten round numbers. The default ones label two
+// or three, with a digit too few, so that two may look the same.
+type plainTicks struct{}
+
+func (plainTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
+	for _, more := range []float64{5, 2} {
+		if 4*more*step <= hi-lo {
+			step *= more
+			break
+		}
+	}
+	if !(step > 0) { // one number
+		return []plot.Tick{{Value: lo, Label: tickLabel(lo)}}
+	}
+	for i := math.Ceil(lo/step) + 0; i*step <= hi; i++ { // + 0: never minus zero
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: tickLabel(i * step)})
+	}
+	return ticks
+}
+
+// tickLabel leaves out the digits that rounding made.
+func tickLabel(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }
+
+// wholeTicks mark whole numbers only, such as epochs.
+type wholeTicks struct{}
+
+func (wholeTicks) Ticks(lo, hi float64) []plot.Tick {
+	return slices.DeleteFunc(plainTicks{}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value != math.Round(t.Value) })
+}
+
+// Picture is plots to be drawn side by side, each with its legend below it. A nil
+// picture is one of nothing.
+type Picture struct {
+	width, height vg.Length
+	plots         []*plot.Plot
+}
+
+// Save writes what a function that draws returned, as PNG or SVG by the end of
+// the file's name.
+func Save(path string, p *Picture, err error) error {
+	if err == nil && p != nil {
+		err = p.save(path)
+	}
+	if err != nil {
+		return fmt.Errorf("plot %s: %w", path, err)
+	}
+	return nil
+}
+
+func (p *Picture) save(path string) error {
+	var raw []byte
+	var err error
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".png":
+		raw, err = p.on(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(110))})
+	case ".svg":
+		c := vgsvg.New(p.width, p.height)
+		paper := draw.New(c)
+		paper.SetColor(color.White)
+		paper.Fill(paper.Rectangle.Path())
+		raw, err = p.on(c)
+		raw = withFonts(raw)
+	default:
+		return fmt.Errorf("%w: pictures are written as .png or .svg", data.ErrFormat)
+	}
+	if err != nil {
+		return err
+	}
+	return files.WriteFile(path, raw)
+}
+
+// Inline is the picture as part of a page: what is black has the colour of the
+// text around it, and there is no paper under it. A picture of nothing is empty.
+func (p *Picture) Inline() (template.HTML, error) {
+	if p == nil {
+		return "", nil
+	}
+	raw, err := p.on(vgsvg.New(p.width, p.height))
+	if err != nil {
+		return "", err
+	}
+	svg := withFonts(raw[bytes.Index(raw, []byte("<svg")):])
+	// Where a page is narrower than this, the picture is moved, not made smaller.
+	svg = bytes.Replace(svg, []byte("<svg"), fmt.Appendf(nil, "<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points()), 1)
+	return template.HTML(bytes.ReplaceAll(svg, []byte("#000000"), []byte("currentColor"))), nil
+}
+
+// on draws on a canvas and returns the file that comes of it.
+func (p *Picture) on(c interface {
+	vg.CanvasSizer
+	io.WriterTo
+}) ([]byte, error) {
+	if err := p.draw(draw.New(c)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	_, err := c.WriteTo(&b)
+	return b.Bytes(), err
+}
+
+// withFonts names fonts of the same widths, for readers who lack the first.
+func withFonts(svg []byte) []byte {
+	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif"))
+}
+
+// largest is what numbers in a picture may come to: ticks of larger ones overflow.
+const largest = 1e150
+
+// drawable refuses an axis of numbers too large, and widens one of numbers so
+// close that the ticks between them would be one number.
+func drawable(a *plot.Axis) error {
+	size := max(math.Abs(a.Min), math.Abs(a.Max))
+	if !(size < largest) && !math.IsInf(a.Min, 1) { // an axis without data begins at +Inf
+		return fmt.Errorf("%w: numbers from %v to %v cannot be drawn", data.ErrInvalid, a.Min, a.Max)
+	}
+	if least := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < least {
+		a.Min, a.Max = a.Min-least, a.Max+least
+	}
+	return nil
+}
+
+func (p *Picture) draw(whole draw.Canvas) error {
+	below := vg.Length(0) // the height of the highest legend
+	plots := make([]*plot.Plot, len(p.plots))
+	for i, of := range p.plots {
+		for _, a := range []*plot.Axis{&of.X, &of.Y} {
+			if err := drawable(a); err != nil {
+				return err
+			}
+		}
+		below = max(below, of.Legend.Rectangle(whole).Size().Y)
+		bare := *of
+		bare.Legend, bare.BackgroundColor = plot.NewLegend(), nil
+		plots[i] = &bare
+	}
+	tiles := draw.Tiles{Rows: 1, Cols: len(plots), PadX: vg.Points(20), PadTop: vg.Points(6), PadBottom: vg.Points(10), PadLeft: vg.Points(6), PadRight: vg.Points(14)}
+	for i, tile := range plot.Align([][]*plot.Plot{plots}, tiles, draw.Crop(whole, 0, 0, below, 0))[0] {
+		plots[i].Draw(tile)
+		under := plots[i].DataCanvas(tile)
+		under.Min.Y, under.Max.Y = whole.Min.Y, whole.Min.Y+below+tiles.PadBottom/2
+		p.plots[i].Legend.Draw(under)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package plot
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/plotter"
+
+	"l2mt/data"
+	"l2mt/train"
+)
+
+// Every panel of the picture has its lines, whatever the numbers are.
+func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
+	var metrics []train.Metrics
+	for i := range 7 {
+		x := float64(i)
+		metrics = append(metrics, train.Metrics{
+			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Spread: 1e-9,
+			Training: train.Agreement{Within: x / 7, Overall: -x / 9}, HeldOut: train.Agreement{Within: x / 8, Overall: math.NaN()},
+			Scalars: map[string][]float64{"alpha": {x, -x}, "gamma": {1, 0}},
+		})
+	}
+	for name, course := range map[string][]train.Metrics{"seven epochs": metrics, "one epoch": metrics[:2], "no loss": {{}, {Epoch: 1}}} {
+		path := filepath.Join(t.TempDir(), "training.png")
+		if name == "no loss" {
+			course[0].Scalars, course[1].Scalars = metrics[0].Scalars, metrics[0].Scalars
+		}
+		drawn, err := Training(course)
+		if err := Save(path, drawn, err); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		picture, err := png.Decode(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := picture.Bounds().Size()
+		for panel := range 3 {
+			seen := map[color.Color]bool{}
+			for x := panel * size.X / 3; x < (panel+1)*size.X/3; x++ {
+				for y := range size.Y {
+					seen[picture.At(x, y)] = true
+				}
+			}
+			for i := range 3 {
+				if !seen[palette[i]] {
+					t.Errorf("%s: panel %d has no line of colour %d", name, panel, i)
+				}
+			}
+		}
+	}
+}
+
+// Heat maps are drawn whatever the number and the names of the tasks, with -1
+// blue and 1 red.
+func TestHeatMaps(t *testing.T) {
+	for _, m := range []int{1, 2, 13} {
+		r := data.Stream(1, "heat map", uint64(m))
+		c := Correlation{Title: "Task correlations\nof a test"}
+		for i := range m {
+			c.Tasks = append(c.Tasks, strings.Repeat("long name ", i%4))
+			row := make([]float64, m)
+			for j := range row {
+				row[j] = 2*r.Float64() - 1
+			}
+			c.Correlation = append(c.Correlation, row)
+		}
+		c.Correlation[0][0], c.Correlation[m-1][m-1] = 1, -1
+		path := filepath.Join(t.TempDir(), "map.png")
+		drawn, err := Correlations([]Correlation{c, c})
+		if err := Save(path, drawn, err); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(bytes.NewReader(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		red, blue := 0, 0
+		for x := range picture.Bounds().Dx() {
+			for y := range picture.Bounds().Dy() {
+				r, g, b, _ := picture.At(x, y).RGBA()
+				switch {
+				case r > 0xa000 && g < 0x3000 && b < 0x4000:
+					red++
+				case r < 0x5000 && g < 0x6000 && b > 0xa000:
+					blue++
+				}
+			}
+		}
+		if (m > 1 && red == 0) || blue == 0 {
+			t.Errorf("%d tasks: %d red and %d blue points", m, red, blue)
+		}
+	}
+}
+
+// Distances between points of a half plane beyond the mirror image are
+// distances in the plane, so scaling must bring them back.
+func TestScalingKeepsDistancesOfThePlane(t *testing.T) {
+	const seed = 7
+	r := rand.New(rand.NewPCG(seed, 0))
+	e := make([][]float32, 12)
+	for i := range e {
+		// Far from the origin in one direction: no mirror image is nearer.
+		e[i] = []float32{float32(10 + r.NormFloat64()), float32(r.NormFloat64()), 0}
+		if i%2 == 1 { // a flipped task is the same
+			e[i] = []float32{-e[i][0], -e[i][1], 0}
+		}
+	}
+	at, kept, err := scaled(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(kept-1) > 1e-6 {
+		t.Errorf("the plane keeps %v of itself", kept)
+	}
+	for i := range e {
+		for j := range e {
+			sign := float64(1 - 2*((i+j)%2))
+			want := math.Hypot(float64(e[i][0])-sign*float64(e[j][0]), float64(e[i][1])-sign*float64(e[j][1]))
+			if got := math.Hypot(at[i].X-at[j].X, at[i].Y-at[j].Y); math.Abs(got-want) > 1e-5 {
+				t.Errorf("seed %d: points %d and %d are %v apart, want %v", seed, i, j, got, want)
+			}
+		}
+	}
+}
+
+// However many names there are at one place, those that are written do not cover
+// each other, and the first one always is.
+func TestNamesAreClearOfEachOther(t *testing.T) {
+	const seed = 3
+	r := data.Stream(seed, "names")
+	names := names{across: 600, up: 500}
+	for i := range 100 {
+		names.add(fmt.Sprintf("task %d", i), plotter.XY{X: r.Float64(), Y: r.Float64()}, 9)
+	}
+	if n := len(names.labels); n < 20 || n == 100 || names.labels[0].Labels[0] != "task 0" {
+		t.Fatalf("%d names are written, the first is %s", n, names.labels[0].Labels[0])
+	}
+	for i, a := range names.labels {
+		for _, b := range names.labels[:i] {
+			across := names.across * math.Abs(a.XYs[0].X-b.XYs[0].X)
+			up := names.up * math.Abs(a.XYs[0].Y-b.XYs[0].Y)
+			if across < 27 && up < 9 { // a name of 9 points is at least this wide
+				t.Errorf("seed %d: %s and %s are %v points apart across and %v up", seed, a.Labels[0], b.Labels[0], across, up)
+			}
+		}
+	}
+}
+
+func TestTicksAreEnoughAndTellApart(t *testing.T) {
+	const seed = 3
+	r := data.Stream(seed, "ticks")
+	for range 200 {
+		lo := 10 * r.NormFloat64()
+		hi := lo + math.Pow(10, 6*r.Float64()-4)
+		ticks := plainTicks{}.Ticks(lo, hi)
+		if len(ticks) < 4 || len(ticks) > 10 {
+			t.Errorf("seed %d: between %v and %v there are %d ticks", seed, lo, hi, len(ticks))
+		}
+		for i, tick := range ticks {
+			v, err := strconv.ParseFloat(tick.Label, 64)
+			if err != nil || math.Abs(v-tick.Value) > 1e-9*math.Abs(v) || v < lo || v > hi || math.Signbit(v) && v == 0 || len(tick.Label) > 10 {
+				t.Errorf("seed %d: between %v and %v there is a tick %q at %v", seed, lo, hi, tick.Label, tick.Value)
+			}
+			if i > 0 && tick.Label == ticks[i-1].Label {
+				t.Errorf("seed %d: between %v and %v there are two ticks %q", seed, lo, hi, tick.Label)
+			}
+		}
+	}
+}

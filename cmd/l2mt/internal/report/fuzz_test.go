@@ -1,0 +1,75 @@
+package report
+
+import (
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/cmd/l2mt/internal/sweep"
+	"l2mt/infer/compare"
+	"l2mt/train"
+)
+
+// Whatever stands in the files that pictures and the report are drawn from, they
+// are refused or drawn.
+func FuzzPictures(f *testing.F) {
+	const metrics, table, result, swept, kinds = 0, 1, 2, 3, 4
+	encoded := func(v any) []byte {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return raw
+	}
+	line := encoded(train.Metrics{Loss: 1, Residual: 0.5, Spread: 1e-3, Scalars: map[string][]float64{"alpha": {1, 2}}})
+	f.Add(metrics, append(append(line, '\n'), encoded(train.Metrics{Epoch: 1, Loss: 0.1, Scalars: map[string][]float64{"alpha": {1, 2}}})...))
+	f.Add(metrics, append(append(line, '\n'), `{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}`...))
+	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
+	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
+	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
+	f.Add(result, encoded(run.Inference{Problem: "p", Tasks: []string{"a", "b"}, Found: &run.View{Correlation: [][]float64{{1, -0.5}, {-0.5, 1}}, Scale: 1}}))
+	f.Add(result, []byte(`{"tasks":["a"],"found":null,"used":{"correlation":[[1,2]]}}`))
+	f.Add(swept, encoded(sweep.Result{Title: "t", Seeds: []uint64{1, 2}, Axes: []sweep.Axis{{Label: "x", Numeric: true, Log: true, Fit: true}},
+		Rows:         []sweep.Row{{At: []string{"1"}, X: 1, Title: "a", Model: "l2mt", Relative: 0.9, Deviation: 0.1}, {At: []string{"2"}, X: 2, Title: "a", Model: "l2mt", Relative: 0.8}},
+		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
+	f.Add(swept, []byte(`{"axes":[{"numeric":true,"log":true,"fit":true}],"rows":[{"at":["0"],"x":0,"model":"l2mt","relative":0.9},{"at":["1"],"x":1,"model":"l2mt","relative":0.8},{"at":["2"],"x":2,"model":"l2mt","relative":0.7}]}`))
+	// Errors far apart, with a fit that falls below zero.
+	f.Add(swept, []byte(`{"axes":[{"numeric":true,"fit":true}],"rows":[{"at":["1"],"x":1,"model":"l2mt","relative":9},{"at":["2"],"x":2,"model":"l2mt","relative":1},{"at":["9"],"x":9,"model":"l2mt","relative":0.1}]}`))
+	f.Add(swept, []byte(`{}`))
+	f.Add(swept, []byte(`{"axes":[{"label":"x"},{"label":"y"}],"rows":[{"at":["a","b"],"title":"m","relative":1},{"at":[],"relative":1e308}],"show":["x"]}`))
+	f.Fuzz(func(t *testing.T, kind int, raw []byte) {
+		path := filepath.Join(t.TempDir(), "picture.svg")
+		var drawn *plot.Picture
+		var err error
+		switch uint(kind) % kinds {
+		case metrics:
+			var m []train.Metrics
+			if m, err = run.ParseMetrics(raw); err == nil {
+				drawn, err = plot.Training(m)
+			}
+		case table:
+			var table compare.Table
+			if err = run.ParseJSON(raw, &table); err == nil {
+				drawn, err = plot.Table(&table)
+			}
+		case result:
+			var r run.Inference
+			if err = run.ParseJSON(raw, &r); err == nil {
+				drawn, err = plot.Correlations(r.Correlations())
+			}
+		case swept:
+			var r sweep.Result
+			if err = run.ParseJSON(raw, &r); err == nil {
+				drawn, err = r.Picture()
+			}
+			if err == nil {
+				maps, err := plot.Correlations(r.Correlations)
+				_ = plot.Save(path, maps, err)
+			}
+		}
+		_ = plot.Save(path, drawn, err) // an error is as good as a picture
+	})
+}

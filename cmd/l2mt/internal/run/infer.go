@@ -1,0 +1,244 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data"
+	"l2mt/data/progress"
+	"l2mt/infer/compare"
+	"l2mt/infer/solve"
+	"l2mt/model/multitask"
+)
+
+// Inference is what the network makes of a problem, for print and for files.
+type Inference struct {
+	Problem string   `json:"problem"`
+	Tasks   []string `json:"tasks"`
+	// Found is the covariance with rho as the network says, and Used the one
+	// that the problem was solved with; nil if it was not.
+	Found   *View             `json:"found"`
+	Used    *View             `json:"used,omitempty"`
+	Nearest []solve.Neighbour `json:"nearest"`
+	Radius  compare.Float     `json:"radius"`
+	Outside bool              `json:"outside"`
+	Fit     *InferredFit      `json:"fit,omitempty"`
+	Models  []RankedModel     `json:"models,omitempty"`
+	// Network is a checksum of the network.
+	Network string  `json:"network"`
+	Seconds *Phases `json:"seconds,omitempty"`
+
+	problem *data.ProblemData
+	result  *multitask.Result
+	place   solve.Place
+}
+
+// View is a covariance with what the network says about it.
+type View struct {
+	Omega       [][]float64   `json:"omega"`
+	Correlation [][]float64   `json:"correlation"`
+	Rho         compare.Float `json:"rho"`
+	// Scale is the multiple of the network's rho.
+	Scale compare.Float `json:"scale"`
+	// Step is the step of refinement that led here from there.
+	Step int `json:"step,omitempty"`
+	// Expected is the relative error that the network expects.
+	Expected compare.Float `json:"expected_relative_error"`
+}
+
+func newView(f *solve.Found, scale float64, step int) *View {
+	return &View{
+		Omega: compare.Entries(f.Omega), Correlation: Correlation(f.Omega),
+		Rho: compare.Float(f.Rho), Scale: compare.Float(scale), Step: step, Expected: compare.Float(f.Estimated),
+	}
+}
+
+// Title says in words what the scale and the step mean.
+func (v *View) Title() string {
+	switch scale := float64(v.Scale); {
+	case v.Step > 0 && math.IsInf(scale, 1):
+		return fmt.Sprintf("Omega after step %d of refinement from I/m", v.Step)
+	case v.Step > 0:
+		return fmt.Sprintf("Omega after step %d of refinement from rho times %v", v.Step, scale)
+	case scale == 1:
+		return "Omega as the network says"
+	case math.IsInf(scale, 1):
+		return "Omega = I/m, which shares nothing"
+	case scale < 1:
+		return fmt.Sprintf("Omega with rho times %v, which shares more", scale)
+	default:
+		return fmt.Sprintf("Omega with rho times %v, which shares less", scale)
+	}
+}
+
+// InferredFit is the solution with the covariance found, beside single-task
+// learning.
+type InferredFit struct {
+	Lambda1    float64          `json:"lambda1"`
+	Status     multitask.Status `json:"status"`
+	Validation multitask.Errors `json:"validation"`
+	Test       multitask.Errors `json:"test"`
+	STL        multitask.Errors `json:"stl"`
+	Relative   compare.Float    `json:"relative_error"`
+}
+
+// RankedModel is a model with the error that the network expects of its
+// covariance.
+type RankedModel struct {
+	Model      string           `json:"model"`
+	Title      string           `json:"title"`
+	Expected   compare.Float    `json:"expected_relative_error"`
+	Validation float64          `json:"validation"`
+	Test       float64          `json:"test"`
+	Relative   compare.Float    `json:"relative_error"`
+	Params     multitask.Params `json:"params"`
+}
+
+// Phases says where the time went, in seconds.
+type Phases struct {
+	Reading   float64 `json:"reading"`
+	Embedding float64 `json:"label_graph_and_embedding"`
+	Solving   float64 `json:"eigendecomposition_and_scan"`
+	Fitting   float64 `json:"fits"`
+	Selecting float64 `json:"models"`
+}
+
+// Check finds what no inference writes and pictures rely on.
+func (r *Inference) Check() error {
+	if r.Found == nil {
+		return errors.New("there is no covariance in \"found\"")
+	}
+	for _, c := range r.Correlations() {
+		if err := c.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Correlations are the task correlations of the views, to be drawn.
+func (r *Inference) Correlations() (all []plot.Correlation) {
+	for _, v := range r.Views() {
+		all = append(all, plot.Correlation{Title: "Task correlations\n" + v.Title(), Tasks: r.Tasks, Correlation: v.Correlation})
+	}
+	return all
+}
+
+// InferOptions says what an inference is to come to.
+type InferOptions struct {
+	// Atlas tells how far a problem is from those of training, if not nil, and
+	// Nearest how many of these are named.
+	Atlas   *solve.Atlas
+	Nearest int
+	// OmegaOnly stops at the covariance, Select ranks the paper's ten models too.
+	OmegaOnly, Select bool
+	// Steps refine the covariance; 0 is none.
+	Steps    int
+	Workers  int
+	Progress progress.Reporter
+}
+
+// Infer finds the covariance of a problem with a network, and solves it.
+func Infer(ctx context.Context, network *solve.Network, p *data.ProblemData, o InferOptions) (*Inference, error) {
+	embedding, err := network.Embed(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &Inference{Problem: p.Name, problem: embedding.Problem(), place: embedding.Place(), Seconds: &Phases{Embedding: embedding.Seconds}}
+	for _, t := range p.Tasks {
+		r.Tasks = append(r.Tasks, t.Name)
+	}
+	if err := r.locate(o.Atlas, embedding, o.Nearest); err != nil {
+		return nil, err
+	}
+	found, err := embedding.Omega(1)
+	if err != nil {
+		return nil, err
+	}
+	r.Seconds.Solving = found.Seconds
+	r.Found = newView(found, 1, 0)
+	if o.OmegaOnly {
+		return r, nil
+	}
+	if err := r.fit(ctx, embedding, o); err != nil {
+		return nil, err
+	}
+	if o.Select {
+		return r, r.rank(ctx, embedding, o)
+	}
+	return r, nil
+}
+
+// locate says how far the problem is from those of training.
+func (r *Inference) locate(atlas *solve.Atlas, embedding *solve.Embedding, k int) error {
+	r.Radius = compare.Float(math.NaN())
+	if atlas == nil {
+		return nil
+	}
+	near, err := atlas.Nearest(embedding.Place(), max(k, 1))
+	if err != nil {
+		return err
+	}
+	r.Radius, r.Outside = compare.Float(atlas.Radius), len(near) > 0 && atlas.Outside(near[0].Distance)
+	r.Nearest = near[:min(k, len(near))]
+	return nil
+}
+
+// fit solves the problem, and by single-task learning too.
+func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o InferOptions) error {
+	steps := o.Steps
+	if steps == 0 {
+		steps = -1 // none
+	}
+	fitted, err := embedding.Fit(ctx, solve.FitOptions{Steps: steps, Tune: multitask.TuneOptions{Workers: o.Workers, Progress: o.Progress}})
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	stl, err := multitask.Tune(ctx, MustModel(compare.STL), r.problem, multitask.TuneOptions{Workers: o.Workers})
+	if err != nil {
+		return err
+	}
+	r.Used = newView(fitted.Found, fitted.Scale, fitted.Step)
+	t := fitted.Tuned
+	r.result = t.Result
+	r.Fit = &InferredFit{
+		Lambda1: t.Params.Lambda1, Status: t.Result.Status, Validation: t.Validation, Test: t.Test, STL: stl.Test,
+		Relative: compare.Float(t.Test.Mean / stl.Test.Mean),
+	}
+	r.Seconds.Fitting = fitted.Fitting + time.Since(begin).Seconds()
+	return nil
+}
+
+// rank fits the ten models and asks the network which of their covariances
+// suits the problem.
+func (r *Inference) rank(ctx context.Context, embedding *solve.Embedding, o InferOptions) error {
+	begin := time.Now()
+	outcomes, err := compare.Evaluate(ctx, nil, []*data.ProblemData{r.problem}, compare.EvaluateOptions{Workers: o.Workers, Progress: o.Progress})
+	if err != nil {
+		return err
+	}
+	for _, m := range outcomes {
+		omega, err := data.NewCovariance(m.Omega)
+		if err != nil {
+			return err
+		}
+		expected, err := embedding.Estimated(omega)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Model, err)
+		}
+		r.Models = append(r.Models, RankedModel{
+			Model: m.Model, Title: MustModel(m.Model).Info().Title, Expected: compare.Float(expected),
+			Validation: m.Validation.Mean, Test: m.Test.Mean, Relative: compare.Float(m.Test.Mean / r.Fit.STL.Mean), Params: m.Params,
+		})
+	}
+	slices.SortStableFunc(r.Models, func(a, b RankedModel) int { return cmp.Compare(a.Expected, b.Expected) })
+	r.Seconds.Selecting = time.Since(begin).Seconds()
+	return nil
+}

@@ -1,0 +1,182 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data"
+	"l2mt/infer/solve"
+)
+
+// mostPrinted is the number of tasks up to which a correlation matrix is printed.
+const mostPrinted = 20
+
+// Write prints the result.
+func (r *Inference) Write(w io.Writer) {
+	fmt.Fprintf(w, "problem %s, %d tasks\n\n", r.Problem, len(r.Tasks))
+	for _, v := range r.Views() {
+		fmt.Fprintf(w, "task correlations of %s; relative error expected %.4f\n", v.Title(), v.Expected)
+		if len(r.Tasks) > mostPrinted {
+			fmt.Fprintf(w, "too many to print: see correlation.png and result.json of --out, or --json\n\n")
+			continue
+		}
+		WriteMatrix(w, v.Correlation, r.Tasks)
+		fmt.Fprintln(w)
+	}
+	if r.Fit != nil {
+		r.writeFit(w)
+	}
+	if r.Models != nil {
+		r.writeModels(w)
+	}
+	r.writeNearest(w)
+	s := r.Seconds
+	fmt.Fprintf(w, "\nseconds: reading %.3f, label graph and embedding %.3f, eigendecomposition and scan %.6f", s.Reading, s.Embedding, s.Solving)
+	if r.Fit != nil {
+		fmt.Fprintf(w, ", fits %.3f", s.Fitting)
+	}
+	if r.Models != nil {
+		fmt.Fprintf(w, ", models %.3f", s.Selecting)
+	}
+	fmt.Fprintln(w)
+}
+
+// Views are the covariance found and, if it is another, the one used.
+func (r *Inference) Views() []*View {
+	if r.Used == nil || r.Used.Step == 0 && r.Used.Scale == r.Found.Scale {
+		return []*View{r.Found}
+	}
+	return []*View{r.Found, r.Used}
+}
+
+func (r *Inference) writeFit(w io.Writer) {
+	t := Columns(w)
+	what := "error"
+	if r.problem.Kind() == data.Regression {
+		what = "nMSE"
+	}
+	fmt.Fprintf(t, "test %s\tSTL\trelative\t  task\n", what)
+	row := func(l2mt, stl float64, name string) {
+		fmt.Fprintf(t, "%.4f\t%.4f\t%s\t  %s\n", l2mt, stl, ratio(l2mt, stl), name)
+	}
+	for i, name := range r.Tasks {
+		row(r.Fit.Test.Task[i], r.Fit.STL.Task[i], name)
+	}
+	row(r.Fit.Test.Mean, r.Fit.STL.Mean, "mean")
+	t.Flush()
+	fmt.Fprintf(w, "\nrelative error %s, expected %.4f\n", ratio(r.Fit.Test.Mean, r.Fit.STL.Mean), r.Used.Expected)
+	fmt.Fprintf(w, "chosen on the validation rows: %s; lambda1 = %s\n", r.Used.Title(), Number(r.Fit.Lambda1))
+}
+
+func (r *Inference) writeModels(w io.Writer) {
+	fmt.Fprintf(w, "\nof the paper's ten models the network expects most of the covariance of %s\n", r.Models[0].Title)
+	t := Columns(w)
+	fmt.Fprintln(t, "expected\trelative\ttest error\tvalidation\t  model")
+	for _, m := range r.Models {
+		fmt.Fprintf(t, "%.4f\t%s\t%.4f\t%.4f\t  %s\n", m.Expected, Decimals(m.Relative), m.Test, m.Validation, m.Title)
+	}
+	t.Flush()
+}
+
+func (r *Inference) writeNearest(w io.Writer) {
+	if r.Nearest == nil {
+		return
+	}
+	fmt.Fprint(w, "\nnearest training problems, with their distances:")
+	for _, n := range r.Nearest {
+		fmt.Fprintf(w, " %s (%.3f)", n.Name, n.Distance)
+	}
+	fmt.Fprintln(w)
+	if r.Outside {
+		fmt.Fprintf(w, "warning: no training problem is this near: they are at most %.3f from their nearest one, so do not trust the covariance; look at the errors\n", r.Radius)
+	}
+}
+
+// embeddingFile has the tasks' embeddings, for the map of tasks in a report.
+const embeddingFile = "embedding.json"
+
+// Save writes the result to a directory, each file whole or not at all.
+func (r *Inference) Save(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	var omega []Covariance
+	for _, v := range r.Views() {
+		omega = append(omega, Covariance{r.Problem + ", " + v.Title(), v.Omega})
+	}
+	if err := SaveJSON(filepath.Join(dir, "omega.json"), omega); err != nil {
+		return err
+	}
+	picture, err := plot.Correlations(r.Correlations())
+	if err := plot.Save(filepath.Join(dir, "correlation.png"), picture, err); err != nil {
+		return err
+	}
+	if r.result != nil {
+		if err := SaveCSV(filepath.Join(dir, "predictions.csv"), r.predictions()); err != nil {
+			return err
+		}
+	}
+	if err := SaveJSON(filepath.Join(dir, embeddingFile), r.place); err != nil {
+		return err
+	}
+	if err := SaveJSON(filepath.Join(dir, SecondsFile), r.Seconds); err != nil {
+		return err
+	}
+	timeless := *r
+	timeless.Seconds = nil
+	return SaveJSON(filepath.Join(dir, resultFile), timeless)
+}
+
+// predictions are those for the test rows. The row counts in the dataset, or in
+// the task's own file, from 0.
+func (r *Inference) predictions() [][]string {
+	rows := [][]string{{"task", "row", "prediction", "score", "label"}}
+	for i, t := range r.problem.Tasks {
+		class := func(v float64) string {
+			switch {
+			case t.Kind == data.Regression:
+				return Full(v)
+			case v >= 0:
+				return t.Positive
+			}
+			return t.Negative
+		}
+		for j, score := range solve.Score(r.result, i, t.TestSet.X) {
+			row := j
+			if t.Files == nil {
+				row = t.Test[j]
+			}
+			rows = append(rows, []string{t.Name, strconv.Itoa(row), class(score), Full(score), class(t.TestSet.Y[j])})
+		}
+	}
+	return rows
+}
+
+// Covariance is one entry of a file for --score. The file omega.json is
+// such a list too.
+type Covariance struct {
+	Name  string      `json:"name"`
+	Omega [][]float64 `json:"omega"`
+}
+
+const resultFile = "result.json"
+
+// LoadInference reads what Save wrote. The place is nil if it was not kept.
+func LoadInference(dir string) (*Inference, *solve.Place, error) {
+	r, place := new(Inference), (*solve.Place)(nil)
+	err := LoadJSON(filepath.Join(dir, resultFile), r)
+	if err == nil {
+		err = Optional(LoadJSON(filepath.Join(dir, SecondsFile), &r.Seconds))
+	}
+	if err == nil {
+		err = Optional(LoadJSON(filepath.Join(dir, embeddingFile), &place))
+	}
+	return r, place, err
+}

@@ -1,0 +1,156 @@
+// Package run is what commands and experiments have in common: the stages of
+// work, each from configurations of the libraries to a directory that says what
+// was used, and how results are printed and kept.
+package run
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"l2mt/data"
+	"l2mt/data/files"
+	"l2mt/infer/solve"
+	"l2mt/model"
+	"l2mt/model/multitask"
+)
+
+// ErrUsage marks wrong usage that the parser of the command line cannot see.
+var ErrUsage = errors.New("wrong usage")
+
+// Remark tells the user something that is not a result.
+type Remark func(format string, args ...any)
+
+// Files that stages write into their directories.
+const (
+	// UsedFile records what a stage used.
+	UsedFile = "run.json"
+	// SecondsFile has the times of an evaluation, by method, or of an inference.
+	// They are kept apart from the results, so that equal runs give equal files.
+	SecondsFile = "seconds.json"
+)
+
+// SaveJSON writes a value to a file, whole or not at all.
+func SaveJSON(path string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return files.WriteFile(path, append(raw, '\n'))
+}
+
+// LoadJSON reads what SaveJSON wrote.
+func LoadJSON(path string, v any) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := ParseJSON(raw, v); err != nil {
+		return fmt.Errorf("%s: %w: %w; remove it, and the command that wrote it makes it again", path, data.ErrFormat, err)
+	}
+	return nil
+}
+
+// ParseJSON reads what SaveJSON writes. Values that have a check must pass it,
+// because the file may be damaged or made up.
+func ParseJSON(raw []byte, v any) error {
+	if err := json.Unmarshal(raw, v); err != nil {
+		return err
+	}
+	if c, ok := v.(interface{ Check() error }); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+// Optional forgives that a file is not there.
+func Optional(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// SaveCSV writes rows to a file, whole or not at all.
+func SaveCSV(path string, rows [][]string) error {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		return err
+	}
+	return files.WriteFile(path, b.Bytes())
+}
+
+// Full is a number with all its digits, or empty where it is undefined.
+func Full(v float64) string {
+	if math.IsNaN(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// FilesSum is a checksum of several files.
+func FilesSum(paths ...string) (string, error) {
+	all := sha256.New()
+	for _, path := range paths {
+		sum, err := files.SHA256(path)
+		if err != nil {
+			return "", err
+		}
+		io.WriteString(all, sum)
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}
+
+// NetworkSum is a checksum of a network.
+func NetworkSum(dir string) (string, error) {
+	paths := []string{filepath.Join(dir, model.ConfigFile), filepath.Join(dir, model.WeightsFile)}
+	head := filepath.Join(dir, model.HeadFile)
+	if _, err := os.Stat(head); err == nil {
+		paths = append(paths, head)
+	}
+	return FilesSum(paths...)
+}
+
+// LoadNetwork reads a network, ready to solve problems with.
+func LoadNetwork(dir string) (*solve.Network, error) {
+	n, err := model.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return solve.NewNetwork(n)
+}
+
+// Lookup returns the models of the given names; "all" means the paper's ten.
+func Lookup(names []string) (models []multitask.Model, err error) {
+	for _, name := range names {
+		if name == "all" {
+			models = append(models, multitask.Baselines()...)
+			continue
+		}
+		m, err := multitask.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+// MustModel is a multitask model of the paper.
+func MustModel(name string) multitask.Model {
+	m, err := multitask.Lookup(name)
+	if err != nil {
+		panic(err) // the names in this program are registered
+	}
+	return m
+}

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/infer/compare"
+)
+
+// tableFile has the table of an evaluation.
+const tableFile = "table.json"
+
+// WriteTable prints a table of methods.
+func WriteTable(w io.Writer, table *compare.Table) {
+	fmt.Fprintf(w, "relative error: mean test error over that of STL, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
+	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
+	t := Columns(w)
+	fmt.Fprintln(t, "relative\tper problem\ts.e.\ttest error\tto STL\tp\tw/t/l\tto best\tp\tw/t/l\tseconds\t  method")
+	pooled := 0
+	for _, r := range table.Rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", Decimals(r.Relative), Decimals(r.PerProblem), Decimals(r.StandardError), r.Error,
+			against(r.AgainstSTL, r.Model == compare.STL), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
+		pooled += r.Pooled
+	}
+	t.Flush()
+	if pooled > 0 {
+		fmt.Fprintf(w, "\nThe fit pooled with the training problems had the lower validation error, and was taken, %d times.\n", pooled)
+	}
+}
+
+// against is three columns: the difference, p, and wins, ties and losses. A
+// method is not compared with itself.
+func against(p compare.Paired, self bool) string {
+	if self {
+		return "-\t-\t-"
+	}
+	difference := Decimals(p.Difference)
+	if !strings.HasPrefix(difference, "-") {
+		difference = "+" + difference
+	}
+	return fmt.Sprintf("%s\t%.2g\t%d/%d/%d", difference, p.P, p.Wins, p.Ties, p.Losses)
+}
+
+// SaveTable writes a table as JSON, CSV and a bar chart, and the errors problem
+// by problem as CSV.
+func SaveTable(dir string, table *compare.Table) error {
+	timeless, seconds := *table, map[string]float64{}
+	timeless.Rows = slices.Clone(table.Rows)
+	for i, row := range table.Rows {
+		timeless.Rows[i].Seconds, seconds[row.Title] = 0, row.Seconds
+	}
+	if err := SaveJSON(filepath.Join(dir, SecondsFile), seconds); err != nil {
+		return err
+	}
+	if err := SaveJSON(filepath.Join(dir, tableFile), timeless); err != nil {
+		return err
+	}
+	if err := SaveCSV(filepath.Join(dir, "table.csv"), tableRows(table)); err != nil {
+		return err
+	}
+	if err := SaveCSV(filepath.Join(dir, "problems.csv"), problemRows(table)); err != nil {
+		return err
+	}
+	picture, err := plot.Table(table)
+	return plot.Save(filepath.Join(dir, "table.png"), picture, err)
+}
+
+func tableRows(table *compare.Table) [][]string {
+	rows := [][]string{{"title", "model", "variant", "relative", "per_problem", "standard_error", "test_error",
+		"difference_to_stl", "p_to_stl", "wins_to_stl", "ties_to_stl", "losses_to_stl",
+		"difference_to_best", "p_to_best", "wins_to_best", "ties_to_best", "losses_to_best", "pooled"}}
+	paired := func(p compare.Paired) []string {
+		return []string{Full(float64(p.Difference)), Full(p.P), strconv.Itoa(p.Wins), strconv.Itoa(p.Ties), strconv.Itoa(p.Losses)}
+	}
+	for _, r := range table.Rows {
+		rows = append(rows, slices.Concat(
+			[]string{r.Title, r.Model, string(r.Variant), Full(float64(r.Relative)), Full(float64(r.PerProblem)), Full(float64(r.StandardError)), Full(r.Error)},
+			paired(r.AgainstSTL), paired(r.AgainstBest), []string{strconv.Itoa(r.Pooled)}))
+	}
+	return rows
+}
+
+func problemRows(table *compare.Table) [][]string {
+	rows := [][]string{{"problem", "title", "model", "variant", "validation_error", "test_error"}}
+	for i, problem := range table.Problems {
+		for _, r := range table.Rows {
+			rows = append(rows, []string{problem, r.Title, r.Model, string(r.Variant), Full(r.Validation[i]), Full(r.Test[i])})
+		}
+	}
+	return rows
+}
+
+// LoadTable reads what SaveTable wrote.
+func LoadTable(dir string) (*compare.Table, error) {
+	table := new(compare.Table)
+	if err := LoadJSON(filepath.Join(dir, tableFile), table); err != nil {
+		return nil, err
+	}
+	var seconds map[string]float64
+	if err := Optional(LoadJSON(filepath.Join(dir, SecondsFile), &seconds)); err != nil {
+		return nil, err
+	}
+	for i, row := range table.Rows {
+		table.Rows[i].Seconds = seconds[row.Title]
+	}
+	return table, nil
+}

@@ -1,0 +1,95 @@
+package run
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"l2mt/infer/compare"
+	"l2mt/model/multitask"
+)
+
+// tableOf makes a table of STL and L2MT from their test errors.
+func tableOf(t *testing.T, stl, ours []float64) *compare.Table {
+	t.Helper()
+	var outcomes []compare.Outcome
+	for i := range stl {
+		for model, e := range map[string]float64{compare.STL: stl[i], compare.L2MT: ours[i]} {
+			outcomes = append(outcomes, compare.Outcome{Problem: string(rune('p' + i)), Model: model, Test: multitask.Errors{Mean: e}})
+		}
+	}
+	table, err := compare.Summarise(outcomes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// Whatever is undefined is a dash in print, empty in CSV, null in JSON, and not
+// drawn.
+func TestTablesWithUndefinedNumbers(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		stl, ours []float64
+		drawn     bool
+	}{
+		{"one problem", []float64{0.2}, []float64{0.1}, true},
+		{"no errors of STL on one", []float64{0.2, 0}, []float64{0.1, 0.1}, true},
+		{"no errors of STL", []float64{0, 0}, []float64{0.1, 0}, false},
+		{"no errors", []float64{0}, []float64{0}, false},
+	} {
+		table, dir := tableOf(t, c.stl, c.ours), t.TempDir()
+		var text strings.Builder
+		WriteTable(&text, table)
+		if strings.Contains(text.String(), "NaN") || !strings.Contains(text.String(), " -") {
+			t.Errorf("%s:\n%s", c.name, &text)
+		}
+		if err := SaveTable(dir, table); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		back, err := LoadTable(dir)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if got, want := float64(back.Rows[0].StandardError), float64(table.Rows[0].StandardError); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Errorf("%s: the standard error %v comes back as %v", c.name, want, got)
+		}
+		raw, err := os.ReadFile(filepath.Join(dir, "table.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), "NaN") {
+			t.Errorf("%s:\n%s", c.name, raw)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "table.png")); (err == nil) != c.drawn {
+			t.Errorf("%s: the chart: %v", c.name, err)
+		}
+	}
+}
+
+// Columns stand over each other: every row ends in as many fields as the head.
+func TestTableHasItsColumns(t *testing.T) {
+	var text strings.Builder
+	WriteTable(&text, tableOf(t, []float64{0.2, 0.3, 0.1}, []float64{0.1, 0.3, 0.2}))
+	_, rows, ok := strings.Cut(text.String(), "method\n")
+	if !ok {
+		t.Fatalf("no head:\n%s", &text)
+	}
+	want := map[string]string{
+		"STL":  "1.0000 1.0000 0.0000 0.2000 - - - - - - 0.00 STL",
+		"L2MT": "1.0000 1.1667 0.4410 0.2000 +0.0000 1 1/1/1 +0.0000 1 1/1/1 0.00 L2MT",
+	}
+	for line := range strings.Lines(rows) {
+		fields := strings.Fields(line)
+		name := fields[len(fields)-1]
+		if got := strings.Join(fields, " "); got != want[name] {
+			t.Errorf("%q, want %q", got, want[name])
+		}
+		delete(want, name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing rows: %v", want)
+	}
+}

@@ -1,0 +1,69 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/infer/compare"
+)
+
+// Columns is a table for print, with columns set to the right.
+func Columns(w io.Writer) *tabwriter.Writer {
+	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+}
+
+// Fields is a table for print, with columns set to the left.
+func Fields(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
+// Number is a number of four digits.
+func Number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// Decimals is four of them, or a dash where the number is undefined.
+func Decimals(f compare.Float) string {
+	if math.IsNaN(float64(f)) {
+		return "-"
+	}
+	return strings.Replace(strconv.FormatFloat(float64(f), 'f', 4, 64), "-0.0000", "0.0000", 1)
+}
+
+// ratio is a over b, or a dash where that is undefined.
+func ratio(a, b float64) string {
+	if b == 0 {
+		return "-"
+	}
+	return Decimals(compare.Float(a / b))
+}
+
+// Correlation is a covariance scaled to a diagonal of ones; tasks without
+// variance correlate with nothing.
+func Correlation(omega *mat.SymDense) [][]float64 {
+	c := compare.Entries(omega)
+	for i := range c {
+		for j := range c {
+			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); i == j {
+				c[i][j] = 1
+			} else if scale > 0 {
+				c[i][j] /= scale
+			}
+		}
+	}
+	return c
+}
+
+// WriteMatrix prints a matrix with the name of the task behind every row.
+func WriteMatrix(w io.Writer, rows [][]float64, tasks []string) {
+	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
+	for i, row := range rows {
+		for _, v := range row {
+			fmt.Fprintf(t, "%.3f\t", v)
+		}
+		fmt.Fprintf(t, "  %s\n", tasks[i])
+	}
+	t.Flush()
+}

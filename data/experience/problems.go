@@ -1,0 +1,309 @@
+package experience
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+
+	"l2mt/data"
+	"l2mt/data/digits"
+	"l2mt/data/files"
+	"l2mt/data/format"
+)
+
+// DataOptions say where the data of a problem file is.
+type DataOptions struct {
+	// Dataset, if not empty, is used instead of the dataset that the file names:
+	// a path, or the name of an embedded one.
+	Dataset string
+	// AllowOutside lets the file name any data outside of its directory.
+	AllowOutside bool
+}
+
+// Problems is a problem file with its data. One problem at a time is brought to
+// memory.
+type Problems struct {
+	path        string // of the problem file
+	file        *data.ProblemFile
+	datasetPath string
+	dataset     *data.Dataset // nil if every task has files of its own
+	transform   *Transform
+}
+
+// Transform makes other features of a problem, as a head in front of a network
+// does.
+type Transform struct {
+	// Name is for people.
+	Name string
+	// Identity says what it does, with everything that decides its features.
+	Identity string
+	Apply    func(*data.ProblemData) (*data.ProblemData, error)
+}
+
+// OpenProblems opens a problem file and reads the dataset that it names.
+func OpenProblems(path string, o DataOptions) (*Problems, error) {
+	file, err := data.LoadProblems(path)
+	if err != nil {
+		return nil, err
+	}
+	file.Outside = o.AllowOutside
+	p := &Problems{path: path, file: file, datasetPath: o.Dataset}
+	if file.Dataset == nil {
+		return p, nil
+	}
+	if p.datasetPath == "" && file.Dataset.Path == digits.Name {
+		p.datasetPath = digits.Name
+	} else if p.datasetPath == "" {
+		if p.datasetPath, err = file.DatasetFile(p.dir()); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if p.dataset, err = digits.Open(p.datasetPath); err != nil {
+		return nil, err
+	}
+	_, err = p.bind(nil) // it may be another dataset
+	return p, err
+}
+
+func (p *Problems) dir() string { return filepath.Dir(p.path) }
+
+// File is the problem file.
+func (p *Problems) File() *data.ProblemFile { return p.file }
+
+// Len is the number of problems.
+func (p *Problems) Len() int { return len(p.file.Problems) }
+
+// Problem brings the data to problem i.
+func (p *Problems) Problem(i int) (*data.ProblemData, error) {
+	bound, err := p.bind(p.file.Problems[i : i+1])
+	if err != nil {
+		return nil, err
+	}
+	return bound[0], nil
+}
+
+// All brings the data to all problems. The error names all that is wrong with
+// them.
+func (p *Problems) All() ([]*data.ProblemData, error) { return p.bind(p.file.Problems) }
+
+func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
+	some := *p.file
+	some.Problems = problems
+	bound, err := some.Bind(p.dataset, p.dir(), format.Open)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.path, err)
+	}
+	for i := range bound {
+		if p.transform == nil {
+			break
+		}
+		if bound[i], err = p.transform.Apply(bound[i]); err != nil {
+			return nil, err
+		}
+	}
+	return bound, nil
+}
+
+// Through returns the problems with other features.
+func (p *Problems) Through(t Transform) *Problems {
+	q := *p
+	q.transform = &t
+	return &q
+}
+
+// Reference names the data for people, and by a fingerprint of the dataset, of
+// what is in the tasks' own files, and of the transform.
+func (p *Problems) Reference() (ref data.DatasetRef, err error) {
+	ref.Path = "the tasks' own files"
+	if p.dataset != nil {
+		ref.Path, ref.SHA256 = filepath.Base(p.datasetPath), p.dataset.Fingerprint()
+	}
+	if own := taskFiles(p.file); len(own) > 0 {
+		if ref.SHA256, err = p.sumWith(ref.SHA256, own); err != nil {
+			return ref, fmt.Errorf("%s: a task's own file: %w", p.path, err)
+		}
+	}
+	if t := p.transform; t != nil {
+		ref.Path += " through " + t.Name
+		ref.SHA256 = hexSum(ref.SHA256 + " " + t.Identity)
+	}
+	return ref, nil
+}
+
+// sumWith is the SHA-256 of a fingerprint and those of files.
+func (p *Problems) sumWith(fingerprint string, own []*string) (string, error) {
+	text := fmt.Sprintln(fingerprint)
+	for _, name := range own {
+		sum := "none"
+		if *name != "" {
+			path, err := p.file.File(p.dir(), *name)
+			if err != nil {
+				return "", err
+			}
+			if sum, err = files.SHA256(path); err != nil {
+				return "", err
+			}
+		}
+		text += fmt.Sprintln(sum)
+	}
+	return hexSum(text), nil
+}
+
+func hexSum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// taskFiles lists the fields of a problem file that name tasks' own files.
+func taskFiles(f *data.ProblemFile) (own []*string) {
+	for _, p := range f.Problems {
+		for _, t := range p.Tasks {
+			if t.Files != nil {
+				own = append(own, &t.Files.Train, &t.Files.Validation, &t.Files.Test)
+			}
+		}
+	}
+	return own
+}
+
+// An experience directory keeps, beside the tuples, the problem files that they
+// were made on. With the data that these refer to, relative to the directory,
+// they are all that training needs.
+const problemsPattern = "problems-*.json"
+
+// Keep writes the problem file into the directory of a store. The same problems
+// have the same name in every one.
+func (p *Problems) Keep(dir string) error {
+	ref, err := p.Reference()
+	if err != nil {
+		return err
+	}
+	ids := ""
+	for _, problem := range p.file.Problems {
+		id, err := ProblemID(problem, ref.SHA256)
+		if err != nil {
+			return err
+		}
+		ids += id + "\n"
+	}
+	kept, err := data.LoadProblems(p.path) // a copy to change
+	if err != nil {
+		return err
+	}
+	if err := rebase(kept, p.dir(), dir); err != nil {
+		return err
+	}
+	if p.dataset != nil {
+		kept.Dataset.SHA256 = p.dataset.Fingerprint()
+		if kept.Dataset.Path, err = ReferTo(p.datasetPath, dir); err != nil {
+			return err
+		}
+	}
+	return kept.Save(filepath.Join(dir, "problems-"+hexSum(ids)[:12]+".json"))
+}
+
+// rebase lets a problem file that was in one directory refer to its data from
+// another.
+func rebase(f *data.ProblemFile, from, to string) (err error) {
+	paths := taskFiles(f)
+	if f.Dataset != nil && f.Dataset.Path != digits.Name {
+		paths = append(paths, &f.Dataset.Path)
+	}
+	for _, path := range paths {
+		if *path == "" || filepath.IsAbs(*path) {
+			continue
+		}
+		if *path, err = ReferTo(filepath.Join(from, *path), to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReferTo is how a problem file in dir refers to a dataset: by its path from
+// there, or by its name if it is embedded.
+func ReferTo(dataset, dir string) (string, error) {
+	if dataset == digits.Name {
+		return dataset, nil
+	}
+	path, err := filepath.Abs(dataset)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", err
+	}
+	if relative, err := filepath.Rel(dir, path); err == nil {
+		path = relative // but on another drive
+	}
+	return filepath.ToSlash(path), nil
+}
+
+// Problems opens the problem files that the store keeps, with the dataset, if
+// not empty, in place of the one that they name. The tuples must have been made
+// on these problems as they are, or as the transform, if there is one, makes
+// them, which through tells. Either way they come as they are.
+func (s *Store) Problems(dataset string, t *Transform) (kept []*Problems, through bool, err error) {
+	paths, err := keptProblems(s.dir)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(paths) == 0 {
+		return nil, false, fmt.Errorf("experience: %s: %w: there is no %s beside the tuples; collecting keeps the problems there", s.dir, data.ErrInvalid, problemsPattern)
+	}
+	for _, path := range paths {
+		// They may refer to data anywhere: the manifest pins its content.
+		p, err := OpenProblems(path, DataOptions{Dataset: dataset, AllowOutside: true})
+		if err != nil {
+			return nil, false, fmt.Errorf("experience: %w", err)
+		}
+		if through, err = p.madeOn(s.manifest.Dataset, t); err != nil {
+			return nil, false, fmt.Errorf("experience: %s: %w", s.dir, err)
+		}
+		kept = append(kept, p)
+	}
+	return kept, through, nil
+}
+
+// madeOn checks that tuples were made on the problems, and tells whether these
+// went through the transform then.
+func (p *Problems) madeOn(made data.DatasetRef, t *Transform) (through bool, err error) {
+	ref, err := p.Reference()
+	if err != nil || ref.SHA256 == made.SHA256 {
+		return false, err
+	}
+	if t != nil {
+		other, err := p.Through(*t).Reference()
+		if err != nil || other.SHA256 == made.SHA256 {
+			return true, err
+		}
+	}
+	return false, fmt.Errorf("%w: the tuples were made on %s, with SHA-256 %s, but %s has %s", data.ErrMismatch, made.Path, made.SHA256, ref.Path, ref.SHA256)
+}
+
+// keptProblems lists the problem files in the directory of a store.
+func keptProblems(dir string) ([]string, error) { return list(dir, problemsPattern) }
+
+// rebased reads the problem files of stores, as one in out is to keep them, by
+// name.
+func rebased(out string, dirs ...string) (map[string]*data.ProblemFile, error) {
+	kept := map[string]*data.ProblemFile{}
+	for _, dir := range dirs {
+		paths, err := keptProblems(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			f, err := data.LoadProblems(path)
+			if err == nil {
+				err = rebase(f, dir, out)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("experience: %w", err)
+			}
+			kept[filepath.Base(path)] = f
+		}
+	}
+	return kept, nil
+}

@@ -1,0 +1,218 @@
+package experience_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+)
+
+// ownFiles makes a problem file whose only task has files of its own, beside it.
+func ownFiles(t *testing.T, dir, train string) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "train.csv"), []byte(train))
+	write(t, filepath.Join(dir, "test.csv"), []byte("7,8,b\n"))
+	path := filepath.Join(dir, "mine.json")
+	write(t, path, []byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [
+		{"name": "t", "kind": "classification", "positive": "a", "negative": "b", "files": {"train": "train.csv", "test": "test.csv"}}]}]}`))
+	return path
+}
+
+// onDataset makes a problem file on a dataset beside it.
+func onDataset(t *testing.T, dir string) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "rows.csv"), []byte("1,2,a\n3,4,b\n5,6,a\n7,8,b\n"))
+	path := filepath.Join(dir, "mine.json")
+	write(t, path, []byte(`{"schema": 1, "dataset": {"path": "rows.csv"}, "problems": [
+		{"name": "p", "tasks": [{"name": "t", "kind": "classification", "positive": "a", "negative": "b", "train": [0, 1], "test": [2]}]},
+		{"name": "q", "tasks": [{"name": "t", "kind": "classification", "positive": "b", "negative": "a", "train": [0, 1], "test": [3]}]}]}`))
+	return path
+}
+
+func openProblems(t *testing.T, path string) *experience.Problems {
+	t.Helper()
+	p, err := experience.OpenProblems(path, experience.DataOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func reference(t *testing.T, p *experience.Problems) data.DatasetRef {
+	t.Helper()
+	ref, err := p.Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// double doubles all features.
+var double = experience.Transform{Name: "a doubling", Identity: "2x", Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
+	twice := *p
+	twice.Tasks = slices.Clone(p.Tasks)
+	for i, t := range twice.Tasks {
+		values := slices.Clone(t.TrainSet.X.Row(0).Value)
+		for j := range values {
+			values[j] *= 2
+		}
+		x, err := data.NewDense(1, len(values), values)
+		if err != nil {
+			return nil, err
+		}
+		twice.Tasks[i].TrainSet.X = x
+	}
+	return &twice, nil
+}}
+
+func TestProblemsComeWithTheirData(t *testing.T) {
+	p := openProblems(t, onDataset(t, t.TempDir()))
+	all, err := p.All()
+	if err != nil || len(all) != 2 || p.Len() != 2 {
+		t.Fatal(all, err)
+	}
+	q, err := p.Problem(1)
+	if err != nil || q.Name != "q" || !slices.Equal(q.Tasks[0].TrainSet.Y, []float64{-1, 1}) || !slices.Equal(q.Tasks[0].TestSet.X.Row(0).Value, []float32{7, 8}) {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if q, err := p.Through(double).Problem(1); err != nil || !slices.Equal(q.Tasks[0].TrainSet.X.Row(0).Value, []float32{2, 4}) {
+		t.Errorf("doubled: %+v, %v", q, err)
+	}
+}
+
+// The reference follows everything that the numbers of a tuple depend on, and
+// nothing else.
+func TestTheReferenceIsThatOfTheContent(t *testing.T) {
+	root := t.TempDir()
+	sums := map[string]string{}
+	for name, ref := range map[string]data.DatasetRef{
+		"dataset":         reference(t, openProblems(t, onDataset(t, filepath.Join(root, "a")))),
+		"doubled":         reference(t, openProblems(t, onDataset(t, filepath.Join(root, "b"))).Through(double)),
+		"own files":       reference(t, openProblems(t, ownFiles(t, filepath.Join(root, "c"), "1,2,a\n3,4,b\n"))),
+		"other own files": reference(t, openProblems(t, ownFiles(t, filepath.Join(root, "d"), "1,2,a\n3,5,b\n"))),
+	} {
+		if other, taken := sums[ref.SHA256]; taken {
+			t.Errorf("%s and %s have one fingerprint", name, other)
+		}
+		sums[ref.SHA256] = name
+	}
+	if ref := reference(t, openProblems(t, onDataset(t, filepath.Join(root, "elsewhere")))); sums[ref.SHA256] != "dataset" || ref.Path != "rows.csv" {
+		t.Errorf("the same elsewhere: %+v", ref)
+	}
+	if ref := reference(t, openProblems(t, onDataset(t, filepath.Join(root, "f"))).Through(double)); ref.Path != "rows.csv through a doubling" {
+		t.Errorf("the name is %q", ref.Path)
+	}
+}
+
+// stored makes a store of one tuple on the first of the problems, which it keeps.
+func stored(t *testing.T, dir string, p *experience.Problems) {
+	t.Helper()
+	ref := reference(t, p)
+	w, err := experience.OpenWriter(dir, "one", experience.Manifest{Dataset: ref})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := p.File().Problems[0]
+	id, err := experience.ProblemID(first, ref.SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &experience.Record{Problem: first.Name, ProblemID: id, Source: "mtrl", Status: experience.Failed, Reason: "it had to"}
+	if r.ID, err = experience.TupleID(id, r.Source, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(p.Keep(dir), w.Append(r, 1), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func kept(t *testing.T, dir string) []*experience.Problems {
+	t.Helper()
+	s, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := s.Problems("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Problem files find their data from every store that keeps them.
+func TestStoresKeepTheirProblems(t *testing.T) {
+	root := t.TempDir()
+	for name, path := range map[string]string{
+		"dataset":   onDataset(t, filepath.Join(root, "[1] dataset")),
+		"own files": ownFiles(t, filepath.Join(root, "[2] files"), "1,2,a\n3,4,b\n"),
+	} {
+		p := openProblems(t, path)
+		dir := filepath.Join(root, name, "[3] store")
+		stored(t, dir, p)
+		if err := p.Keep(dir); err != nil { // the same file again
+			t.Fatal(err)
+		}
+		merged, removed := filepath.Join(root, name, "deep", "below", "merged"), filepath.Join(root, name, "removed")
+		if err := os.MkdirAll(filepath.Dir(merged), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := experience.Merge(t.Context(), merged, dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := experience.Remove(t.Context(), removed, merged, func(*experience.Record) bool { return true }); err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{dir, merged, removed} {
+			found := kept(t, dir)
+			if len(found) != 1 || reference(t, found[0]).SHA256 != reference(t, p).SHA256 {
+				t.Fatalf("%s, %s: %d problem files", name, dir, len(found))
+			}
+			if q, err := found[0].Problem(0); err != nil || !slices.Equal(q.Tasks[0].TrainSet.X.Row(1).Value, []float32{3, 4}) {
+				t.Errorf("%s, %s: %v", name, dir, err)
+			}
+		}
+	}
+}
+
+func TestStoresRefuseOtherProblems(t *testing.T) {
+	root := t.TempDir()
+	path := onDataset(t, filepath.Join(root, "data"))
+	dir := filepath.Join(root, "store")
+	stored(t, dir, openProblems(t, path).Through(double))
+	s, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, through, err := s.Problems("", &double); err != nil || !through {
+		t.Errorf("through the doubling: %v, %v", through, err)
+	}
+	tripled := double
+	tripled.Identity = "3x"
+	for _, transform := range []*experience.Transform{nil, &tripled} {
+		if _, _, err := s.Problems("", transform); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "rows.csv through a doubling") {
+			t.Errorf("another transform: %v", err)
+		}
+	}
+	write(t, filepath.Join(root, "data", "rows.csv"), []byte("1,2,a\n3,4,b\n5,6,a\n7,9,b\n"))
+	if _, _, err := s.Problems("", &double); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "rows.csv") {
+		t.Errorf("another dataset: %v", err)
+	}
+	own := ownFiles(t, filepath.Join(root, "own"), "1,2,a\n")
+	if err := os.Remove(filepath.Join(root, "own", "test.csv")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openProblems(t, own).Reference(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), own) {
+		t.Errorf("a file that is gone: %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+package format
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
+)
+
+func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
+	table := formats + "table.npz"
+	for _, c := range []struct {
+		name, path string
+		options    Options
+		is         error
+		want       string
+	}{
+		{"missing file", "nowhere.csv", Options{}, fs.ErrNotExist, "nowhere.csv"},
+		{"missing names", table, Options{ClassNames: "nowhere.txt"}, fs.ErrNotExist, "nowhere.txt"},
+		{"nameless format", formats + "make.py", Options{}, data.ErrFormat, "does not say what it is"},
+		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, `format "xls"`},
+		{"unknown kind", table, Options{Kind: "ranking"}, data.ErrInvalid, `kind "ranking"`},
+		{"unknown header", table, Options{Header: "maybe"}, data.ErrInvalid, `header "maybe"`},
+		{"negative columns", table, Options{Columns: -1}, data.ErrInvalid, "-1 columns"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Read(c.path, c.options)
+			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q of kind %q", err, c.want, c.is)
+			}
+		})
+	}
+}
+
+func TestDamagedGzipIsRefused(t *testing.T) {
+	whole := packed(t, strings.Repeat("1 1:2 2:3\n", 100))
+	flipped := []byte(whole)
+	flipped[len(flipped)/2] ^= 0x10
+	checkRefusals(t, ".svmlight.gz", []refusal{
+		{name: "text instead", content: "1 1:2\n", is: data.ErrFormat, want: "not a sound gzip file"},
+		{name: "empty", content: "", is: data.ErrFormat, want: "not a sound gzip file"},
+		{name: "cut short", content: whole[:len(whole)-9], is: data.ErrFormat, want: "damaged or cut short"},
+		{name: "without its end", content: whole[:len(whole)-1], is: data.ErrFormat, want: "damaged or cut short"},
+		{name: "flipped bit", content: string(flipped), is: data.ErrFormat, want: "damaged or cut short"},
+	})
+}
+
+// Every cut of a binary file must be noticed; no flipped bit may do more than
+// give an error or other data.
+func TestDamagedFilesNeverPanic(t *testing.T) {
+	for _, name := range []string{"table.csv.gz", "table.npy", "table.npz", "table-sparse.npz", "tasks.npz"} {
+		content, err := os.ReadFile(formats + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for cut := range content {
+			if _, err := fromBytes(name, content[:cut], Options{}); err == nil {
+				t.Errorf("%s cut to %d of %d bytes was read", name, cut, len(content))
+			}
+		}
+		for i := range content {
+			flipped := slices.Clone(content)
+			flipped[i] ^= 1 << (i % 8)
+			if d, err := fromBytes(name, flipped, Options{}); err == nil && d.Validate() != nil {
+				t.Errorf("%s with a flipped bit in byte %d is invalid: %v", name, i, d.Validate())
+			}
+		}
+	}
+}
+
+func TestChecksumsOfArraysAreChecked(t *testing.T) {
+	content, err := os.ReadFile(formats + "table-half.npz") // whose arrays are not packed
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		start, err := f.DataOffset()
+		if err != nil {
+			t.Fatal(err)
+		}
+		flipped := slices.Clone(content)
+		flipped[start+int64(f.UncompressedSize64)-1] ^= 1
+		_, err = fromBytes("a.npz", flipped, Options{})
+		if want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": malformed file: the array is damaged"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
+	header := func(numpyType, shape string) string {
+		text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", numpyType, shape)
+		return "\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
+	}
+	zipped := func(claim uint64, content string) string {
+		var b bytes.Buffer
+		z := zip.NewWriter(&b)
+		w, err := z.CreateRaw(&zip.FileHeader{Name: "X.npy", CompressedSize64: uint64(len(content)), UncompressedSize64: claim})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write([]byte(content))
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	texts := packedArrays(t, map[string]string{"X": header("<f4", "(1, 2)") + strings.Repeat("\x00", 8), "y": header("|S1", "(15728640,)") + strings.Repeat("a", 15728640)})
+	comments := strings.Repeat(packed(t, strings.Repeat("#"+strings.Repeat("-", 1<<12)+"\n", 256)), 100)
+	endless := strings.Repeat(packed(t, strings.Repeat("1", 1<<20)), 100)
+	for _, c := range []struct {
+		file, content, want string
+		limit               uint64
+	}{
+		{"rows.npy", header("<f4", "(1000000000000, 3)"), "promises", 1 << 20},
+		{"overflow.npy", header("<f8", "(4611686018427387904, 4611686018427387904)"), "beyond all memory", 1 << 20},
+		{"columns.npy", header("<f8", "(0, 4611686018427387904)"), "must have rows", 1 << 20},
+		{"nothing.npy", header("<f8", "(1000000000000, 0)"), "must have rows", 1 << 20},
+		{"wide.npy", header("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
+		{"newer.npy", "\x93NUMPY\x04\x00" + strings.Repeat(" ", 100), "NumPy format version 4.0; versions 1 to 3 are read", 1 << 20},
+		{"header.npy", "\x93NUMPY\x02\x00\xff\xff\xff\x7f", "claims", 1 << 20},
+		{"rows.npz", zipped(1<<40, header("<f4", "(274877906, 1000)")), "unpacks to more", 1 << 20},
+		{"claim.npz", zipped(uint64(len(header("<f4", "(4000, 1000)")))+16e6, header("<f4", "(4000, 1000)")), "cut short after 0 of 4000000", 1 << 20},
+		{"texts.npz", texts, "15728640 texts in", 4 << 20},
+		{"wide.svm", "1 1:1\n2 2147483647:1\n", "2147483647 columns for 2 entries", 4 << 20},
+		{"comments.svm.gz", comments, "unpacks to more", 4 << 20},
+		{"endless.svm.gz", endless, "unpacks to more", 8 * minInflated},
+		{"endless.csv.gz", endless, "unpacks to more", 8 * minInflated},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			path := inFile(t, c.file, c.content)
+			var err error
+			if got := datatest.Allocated(func() { _, err = Read(path, Options{}) }); got > c.limit {
+				t.Errorf("%d bytes allocated, more than %d", got, c.limit)
+			}
+			if !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,296 @@
+package format
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+)
+
+func nan() float64 { return math.NaN() }
+
+// inFile writes content to a file of that name.
+func inFile(t testing.TB, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func packed(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func mustRead(t testing.TB, path string, o Options) *data.Dataset {
+	t.Helper()
+	d, err := Read(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// fromBytes reads content as Read would read it from a file of that name, but
+// without the file, which would be slow.
+func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
+	format, err := formatOfName(name)
+	if err != nil {
+		return nil, err
+	}
+	var t *table
+	r := bytes.NewReader(content)
+	switch format {
+	case SVMLight:
+		t, err = parseSVMLight(r, o)
+	case CSV:
+		return ReadCSV(r, name, o)
+	case NPY:
+		t, err = parseNPY(r, r.Size(), o)
+	case NPZ:
+		t, err = parseNPZ(r, r.Size(), o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.dataset(name, o)
+}
+
+func mustReadBytes(t testing.TB, name string, content []byte, o Options) *data.Dataset {
+	t.Helper()
+	d, err := fromBytes(name, content, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// tableDataset is the content of the files table.*, as their maker states it.
+func tableDataset(t testing.TB) *data.Dataset {
+	t.Helper()
+	x, err := data.NewDense(8, 5, []float32{
+		0, 1.5, 0, -2, 0,
+		3, 0, 0.25, 0, 0,
+		0, 0, 0, 0, 0,
+		1, 2, 3, 4, 5,
+		-0.5, 0, 1024, 0, 0,
+		0, 1. / 1024, 0, 7, 0,
+		2, 2, 2, 2, 0,
+		0, 0, 0, -1, 0,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &data.Dataset{X: x, Label: []int32{1, 0, 2, 0, 1, 2, 0, 1}, Classes: []string{"1", "2", "5"}}
+}
+
+// randomDataset draws a dataset of any kind that files must carry.
+func randomDataset(rng *rand.Rand) *data.Dataset {
+	n, cols := 1+rng.IntN(12), 1+rng.IntN(6)
+	begin, index, value := []int{0}, []int32{}, []float32{}
+	dense := make([]float32, n*cols)
+	for i := range n {
+		for j := range cols {
+			if rng.IntN(3) > 0 {
+				continue
+			}
+			v := float32(rng.NormFloat64() * math.Exp(10*rng.NormFloat64()))
+			if rng.IntN(2) == 0 {
+				v = float32(rng.IntN(2000))
+			}
+			dense[i*cols+j] = v
+			index, value = append(index, int32(j)), append(value, v)
+		}
+		begin = append(begin, len(index))
+	}
+	d := &data.Dataset{Name: "made"}
+	d.X, _ = data.NewDense(n, cols, dense)
+	if rng.IntN(2) == 0 {
+		d.X, _ = data.NewCSR(cols, begin, index, value)
+	}
+	if rng.IntN(3) == 0 {
+		d.Target = make([]float64, n)
+		for i := range d.Target {
+			d.Target[i] = float64(rng.IntN(3)) * 1.1
+		}
+	} else {
+		d.Label, d.Classes = randomClasses(rng, n)
+	}
+	if rng.IntN(2) == 0 {
+		d.Group, d.Groups = randomClasses(rng, n)
+	}
+	if rng.IntN(2) == 0 {
+		for j := range cols {
+			d.Features = append(d.Features, strings.Repeat("é", j)+"word")
+		}
+	}
+	if rng.IntN(2) == 0 {
+		d.Steps = []data.Step{{Kind: data.StepUnit, Cols: cols}, {Kind: data.StepStandardise, Cols: cols, Mean: []float64{rng.NormFloat64()}}}
+	}
+	return d
+}
+
+// randomClasses draws classes, numbered or named, some of them perhaps empty.
+func randomClasses(rng *rand.Rand, n int) ([]int32, []string) {
+	var names []string
+	first, numbered := rng.IntN(4)-2, rng.IntN(2) == 0
+	for c := range 1 + rng.IntN(4) {
+		name := strconv.Itoa(first + 3*c)
+		if !numbered {
+			name = fmt.Sprintf("class %d ☂", c)
+		}
+		names = append(names, name)
+	}
+	index := make([]int32, n)
+	for i := range index {
+		index[i] = rng.Int32N(int32(len(names)))
+	}
+	return index, names
+}
+
+// renamed is the dataset as svmlight can hold it: classes and groups without
+// rows are gone and names that are no whole numbers are numbered.
+func renamed(t *testing.T, d *data.Dataset) *data.Dataset {
+	t.Helper()
+	r := &data.Dataset{X: d.X, Target: d.Target}
+	for _, part := range []struct {
+		index []int32
+		names []string
+		set   func(*values, []string) error
+	}{
+		{d.Label, d.Classes, func(v *values, names []string) error { return setLabels(r, v, names, data.Classification) }},
+		{d.Group, d.Groups, func(v *values, names []string) error { return setGroups(r, v, names) }},
+	} {
+		if part.index == nil {
+			continue
+		}
+		v := &values{}
+		for _, c := range part.index {
+			number, err := strconv.ParseFloat(part.names[c], 64)
+			if err != nil {
+				number = float64(c + 1)
+			}
+			v.number = append(v.number, number)
+		}
+		if err := part.set(v, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// asCSV writes a dataset as a table with the label first, and then the group.
+func asCSV(d *data.Dataset) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	for i := range d.X.Rows() {
+		var record []string
+		if d.Regression() {
+			record = append(record, fmt.Sprint(d.Target[i]))
+		} else {
+			record = append(record, d.Classes[d.Label[i]])
+		}
+		if d.Group != nil {
+			record = append(record, d.Groups[d.Group[i]])
+		}
+		dense := make([]float32, d.X.Cols())
+		for p, v := range d.X.Row(i).Value {
+			j := p
+			if d.X.Row(i).Index != nil {
+				j = int(d.X.Row(i).Index[p])
+			}
+			dense[j] = v
+		}
+		for _, v := range dense {
+			record = append(record, fmt.Sprint(v))
+		}
+		w.Write(record)
+	}
+	w.Flush()
+	return b.String()
+}
+
+// refusal is a file that must be refused, and what the error must say.
+type refusal struct {
+	name, content string
+	options       Options
+	is            error
+	want          string
+}
+
+func checkRefusals(t *testing.T, extension string, cases []refusal) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			path := inFile(t, "file"+extension, c.content)
+			d, err := Read(path, c.options)
+			if err == nil {
+				t.Fatalf("read %d x %d, classes %q; want an error", d.X.Rows(), d.X.Cols(), d.Classes)
+			}
+			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), ": "+path+": ") {
+				t.Errorf("error %q, want %q of kind %q", err, c.want, c.is)
+			}
+		})
+	}
+}
+
+// packedArrays is an .npz file.
+func packedArrays(t testing.TB, arrays map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, content := range arrays {
+		w, err := z.Create(name + ".npy")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(w, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func first(names []string) string {
+	if names == nil {
+		return ""
+	}
+	return names[0]
+}
+
+// full writes out a matrix: its product with I.
+func full(x data.Matrix) [][]float64 {
+	d := x.Cols()
+	identity, product := make([]float64, d*d), make([]float64, x.Rows()*d)
+	for j := range d {
+		identity[j*d+j] = 1
+	}
+	x.Mul(product, identity, d)
+	return slices.Collect(slices.Chunk(product, max(d, 1)))
+}

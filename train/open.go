@@ -1,0 +1,109 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/model"
+)
+
+// OpenOptions say how Open finds the problems of experience. All may be left out.
+type OpenOptions struct {
+	// Dataset is used instead of the one that the problem files name.
+	Dataset string
+	// Head is what the features go through in training. The tuples may have been
+	// made on the features that it makes, or on those of the problems.
+	Head model.Head
+}
+
+// Experience is a Source of the examples in an experience directory. They stay
+// there until they are asked for.
+type Experience struct {
+	// ThroughHead tells that the tuples were made on the features that the head
+	// makes.
+	ThroughHead bool
+
+	index    *experience.Index
+	ids      []string // of the problems
+	problems []*experience.Problems
+	labelled bool // validation rows are trained on, as when the tuples were made
+}
+
+// Open brings the tuples in an experience directory together with the problem
+// files that are kept there. Tuples that failed are left out; tuples on a problem
+// that is not kept are an error.
+func Open(dir string, o OpenOptions) (*Experience, error) {
+	store, err := experience.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	var through *experience.Transform
+	if o.Head != nil {
+		t := Through(o.Head, "")
+		through = &t
+	}
+	e := &Experience{labelled: store.Manifest().Worth() == experience.Labelled}
+	if e.problems, e.ThroughHead, err = store.Problems(o.Dataset, through); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	if e.index, err = store.Index(); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	return e, e.identify(store.Manifest().Dataset.SHA256)
+}
+
+// Through is the transform of problems by a head.
+func Through(head model.Head, name string) experience.Transform {
+	return experience.Transform{Name: name, Identity: head.String() + " " + head.Sum(), Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
+		return model.Through(head, len(head), p)
+	}}
+}
+
+// identify finds out which problems the tuples are on.
+func (e *Experience) identify(fingerprint string) error {
+	kept := map[string]bool{}
+	for _, set := range e.problems {
+		for _, p := range set.File().Problems {
+			id, err := experience.ProblemID(p, fingerprint)
+			if err != nil {
+				return fmt.Errorf("train: %w", err)
+			}
+			e.ids, kept[id] = append(e.ids, id), true
+		}
+	}
+	for id, name := range e.index.Problems() {
+		if !kept[id] {
+			return fmt.Errorf("train: %w: there is experience on problem %q (%s), which is not among the %d problems kept", data.ErrMismatch, name, id, len(e.ids))
+		}
+	}
+	return nil
+}
+
+// Len is the number of problems.
+func (e *Experience) Len() int { return len(e.ids) }
+
+// Example brings a problem with its tuples in canonical order.
+func (e *Experience) Example(i int) (x Example, err error) {
+	records, err := e.index.Records(e.ids[i])
+	if err != nil {
+		return x, fmt.Errorf("train: %w", err)
+	}
+	for _, r := range records {
+		if r.Status == experience.OK {
+			x.Tuples = append(x.Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O, Lambda1: r.Result.Lambda1})
+		}
+	}
+	for _, set := range e.problems {
+		if i < set.Len() {
+			x.Problem, err = set.Problem(i)
+			break
+		}
+		i -= set.Len()
+	}
+	if err == nil && e.labelled {
+		x.Problem, err = x.Problem.Labelled()
+	}
+	return x, err
+}

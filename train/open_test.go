@@ -1,0 +1,171 @@
+package train
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/digits"
+	"l2mt/data/experience"
+	"l2mt/layers"
+	"l2mt/model"
+)
+
+// collected makes an experience directory of three problems on the digits, as
+// collecting leaves it, and returns their problem file.
+func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
+	t.Helper()
+	d, err := digits.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 3, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "problems.json")
+	if err := file.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	problems, err := experience.OpenProblems(path, experience.DataOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if head != nil {
+		problems = problems.Through(Through(head, "head"))
+	}
+	ref, err := problems.Reference()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: ref})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := problems.Keep(dir); err != nil {
+		t.Fatal(err)
+	}
+	record := func(problem int, source string, o float64, status experience.Status) {
+		p := file.Problems[problem]
+		id, err := experience.ProblemID(p, ref.SHA256)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &experience.Record{Problem: p.Name, ProblemID: id, Source: source, Status: status}
+		if r.ID, err = experience.TupleID(id, source, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+		if r.Reason = "it had to"; status == experience.OK {
+			r.Reason = ""
+			r.Omega = [][]float64{{0.5, 0.1}, {0.1, 0.5}}
+			// Errors of 0.5 o and 0.5 make the relative error o.
+			if r.Result, err = experience.NewResult(1, experience.NewErrors(nil, []float64{o / 2, o / 2}), experience.NewErrors(nil, []float64{0.5, 0.5})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Append(r, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record(2, "explore/b", 0.9, experience.OK)
+	record(0, "explore/a", 1.1, experience.OK)
+	record(0, "explore/b", 1.2, experience.OK)
+	record(2, "explore/a", 0.8, experience.OK)
+	record(1, "explore/a", 0, experience.Failed)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return problems
+}
+
+func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "experience")
+	problems := collected(t, dir, nil)
+	e, err := Open(dir, OpenOptions{})
+	if err != nil || e.Len() != 3 || e.ThroughHead {
+		t.Fatal(e, err)
+	}
+	for i, want := range [][]float64{{1.1, 1.2}, nil, {0.8, 0.9}} { // in canonical order
+		x, err := e.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o []float64
+		for _, tuple := range x.Tuples {
+			o = append(o, tuple.O)
+			if !slices.Equal(tuple.Omega, []float64{0.5, 0.1, 0.1, 0.5}) {
+				t.Errorf("problem %d: Omega is %v", i, tuple.Omega)
+			}
+		}
+		if !slices.Equal(o, want) || x.Problem.Name != problems.File().Problems[i].Name || x.Problem.Cols() != 64 {
+			t.Errorf("problem %d is %s with %d features and the outcomes %v, want %v", i, x.Problem.Name, x.Problem.Cols(), o, want)
+		}
+	}
+	config, err := Preset("default", 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Model.Hidden, config.Epochs = 4, 1
+	if report, err := Run(t.Context(), config, e, Options{}); err != nil || len(report.Metrics) != 2 {
+		t.Errorf("a run on it: %v, %v", report, err)
+	}
+}
+
+// Tuples belong to features: those of the problems, or those that one head makes.
+func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
+	head, other := layers.RandomHead(1, 64, 5), layers.RandomHead(2, 64, 5)
+	plain, through := filepath.Join(t.TempDir(), "plain"), filepath.Join(t.TempDir(), "through")
+	collected(t, plain, nil)
+	collected(t, through, head)
+	for _, c := range []struct {
+		dir         string
+		head        model.Head
+		throughHead bool
+		want        error
+	}{
+		{plain, nil, false, nil}, {plain, head, false, nil}, {through, head, true, nil},
+		{through, nil, false, data.ErrMismatch}, {through, other, false, data.ErrMismatch},
+	} {
+		e, err := Open(c.dir, OpenOptions{Head: c.head})
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s with the head %v: the error is %v, want %v", filepath.Base(c.dir), c.head, err, c.want)
+		}
+		if err != nil {
+			continue
+		}
+		if e.ThroughHead != c.throughHead {
+			t.Errorf("%s with the head %v: through it %v, want %v", filepath.Base(c.dir), c.head, e.ThroughHead, c.throughHead)
+		}
+		if x, err := e.Example(0); err != nil || x.Problem.Cols() != 64 {
+			t.Errorf("%s: the examples come through the head: %v", filepath.Base(c.dir), err)
+		}
+	}
+	if _, err := Open(plain, OpenOptions{Dataset: filepath.Join(t.TempDir(), "gone.csv")}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("another dataset: the error is %v", err)
+	}
+	kept, err := filepath.Glob(filepath.Join(plain, "problems-*.json"))
+	if err != nil || len(kept) != 1 {
+		t.Fatal(kept, err)
+	}
+	file, err := data.LoadProblems(kept[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.Problems = file.Problems[:2]
+	if err := file.Save(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(plain, OpenOptions{}); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "train-0003") {
+		t.Errorf("tuples on a problem that is not kept: the error is %v", err)
+	}
+	if err := os.Remove(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(plain, OpenOptions{}); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "problems-*.json") {
+		t.Errorf("no problem files: the error is %v", err)
+	}
+}
