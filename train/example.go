@@ -159,7 +159,7 @@ func capacity(steps []prepared) (size model.Capacity) {
 	for _, s := range steps {
 		size.Rows = max(size.Rows, s.payload.Rows())
 		size.Tasks = max(size.Tasks, s.payload.Tasks())
-		size.Tuples = max(size.Tuples, len(s.tuples)+1) // practice adds one
+		size.Tuples = max(size.Tuples, len(s.tuples))
 	}
 	return size
 }

@@ -138,7 +138,11 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	}
 	t.network.Provenance, t.network.Head = o.Provenance, o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
-	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.steps), outcomes(t.training...), t.tuning.layers...); err != nil {
+	size := capacity(t.steps)
+	if c.Model.Objective == model.Found {
+		size.Tuples++ // the covariance found
+	}
+	if t.graph, err = model.NewTrainingGraph(c.Model, size, outcomes(t.training...), t.tuning.layers...); err != nil {
 		return nil, err
 	}
 	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {
