@@ -11,7 +11,9 @@ package multitask
 //	source      Zhang, Schneider, "Learning multiple tasks with a sparse
 //	            matrix-normal penalty", NIPS 2010; Rai, Kumar, Daume, NIPS 2012
 //
-// The problem is not convex in Omega, but the step is convex in Omega^-1.
+// The problem is not convex in Omega, but the step is convex in Omega^-1. A fit
+// may end in a local minimum: on small problems, up to 2 % above the best of
+// several starts.
 
 import (
 	"math"
@@ -129,9 +131,9 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 			}
 		}
 	}
-	inside, err := dual.place(start, 0)
+	inside, err := dual.place(start)
 	if err == nil && !inside {
-		_, err = dual.place(mat.NewSymDense(m, nil), 0)
+		_, err = dual.place(mat.NewSymDense(m, nil))
 	}
 	if err != nil {
 		return nil, nil, 0, err

@@ -66,41 +66,28 @@ func ICM(ctx context.Context, problem *Problem, o ICMOptions) (*Result, error) {
 	if limit == 0 {
 		limit = 50
 	}
-	var fault error
-	at := func(x []float64) *evaluation {
-		e, err := c.evaluate(x)
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil && fault == nil {
-			fault = err
-		}
-		return e
-	}
 	p := optimize.Problem{
 		Func: func(x []float64) float64 {
-			if e := at(x); e != nil {
-				return e.value
+			e, err := c.evaluate(x)
+			if err != nil {
+				return math.Inf(1) // too large a step
 			}
-			return math.Inf(1)
+			return e.value
 		},
 		Grad: func(g, x []float64) {
-			if e := at(x); e != nil {
+			if e, err := c.evaluate(x); err == nil {
 				copy(g, e.gradient)
 			}
 		},
 		Status: func() (optimize.Status, error) {
-			if fault != nil {
-				return optimize.Failure, fault
+			if err := ctx.Err(); err != nil {
+				return optimize.Failure, err
 			}
 			return optimize.NotTerminated, nil
 		},
 	}
 	found, err := optimize.Minimize(p, x, &optimize.Settings{MajorIterations: limit, GradientThreshold: 1e-4, Converger: &optimize.FunctionConverge{Relative: 1e-7, Iterations: 5}}, &optimize.LBFGS{})
-	if fault != nil {
-		return nil, fmt.Errorf("multitask: ICM: %w", fault)
-	}
-	if found == nil {
+	if found == nil || ctx.Err() != nil {
 		return nil, fmt.Errorf("multitask: ICM: %w", err)
 	}
 	// A line search that rounding errors end has found what there is to find.

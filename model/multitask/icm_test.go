@@ -90,6 +90,27 @@ func TestICMIsTheGaussianLikelihood(t *testing.T) {
 	near(t, "difference of the log likelihoods", mustEvaluate(t, c, one).value-mustEvaluate(t, c, two).value, density(one)-density(two), 1e-9)
 }
 
+// TestICMIsNearTheLogisticLikelihood, which is summed here over a grid of w and b,
+// for one task with one feature.
+func TestICMIsNearTheLogisticLikelihood(t *testing.T) {
+	tasks := samples(shape{1, 1, 30, Logistic, false}, 4)
+	c := mustICM(t, Logistic, tasks, 1)
+	for _, v := range []float64{-1, 0, 1} {
+		variance := 1 + math.Exp(v)
+		sum, step := 0.0, 0.05
+		f := make([]float64, 30)
+		for w := -8.0; w < 8; w += step {
+			for b := -8.0; b < 8; b += step {
+				tasks[0].X.Mul(f, []float64{w}, 1)
+				log := -Logistic.mean(f, tasks[0].Y, b)*30 - w*w/(2*variance) - b*b/(2*c.bias[0])
+				sum += math.Exp(log) * step * step
+			}
+		}
+		want := -math.Log(sum / (2 * math.Pi * math.Sqrt(variance*c.bias[0])))
+		near(t, "-log p(y)", mustEvaluate(t, c, []float64{1, v}).value, want, 0.01)
+	}
+}
+
 // TestICMFits: tasks whose weights are the same or opposite are found to be, the
 // covariance is more likely than all tasks apart, and W and b are the minimum of
 // problem (1) for it.

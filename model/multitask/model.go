@@ -84,10 +84,7 @@ type Covariance struct {
 	// for closed forms.
 	Gap float64
 
-	// multiplier and trace are the dual solution of the step of SPATS: for the
-	// norm and for the constraint.
-	multiplier *mat.SymDense
-	trace      float64
+	center *center // where Omega comes from the central path of SPATS
 }
 
 // Params are the hyperparameters of a fit.

@@ -5,50 +5,36 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// boxed maximises a smooth concave function of M = U + nu I over symmetric U
-// with |U_ij| <= bound and U_ii = 0, and over nu if that is free, less nu. The
-// duals of the Omega steps with an l1 norm have this form. A projected Newton
-// method holds the entries that the gradient presses against their bounds, and
+// boxed maximises a smooth concave function over symmetric U with
+// |U_ij| <= bound and U_ii = 0. The dual of the graphical lasso has this form. A
+// projected Newton method holds the entries that the gradient presses against their bounds, and
 // solves for the others: directly, or by conjugate gradients if they are many.
 type boxed struct {
 	bound func(i, j int) float64
-	// free says that nu is a variable. It is 0 otherwise.
-	free bool
 	// at evaluates the function; it returns nil outside of its domain.
-	at func(m *mat.SymDense) (*boxedPoint, error)
+	at func(u *mat.SymDense) (*boxedPoint, error)
 
-	u  *mat.SymDense
-	nu float64
+	u *mat.SymDense
 	*boxedPoint
 }
 
-// boxedPoint is the function at one M.
+// boxedPoint is the function at one U.
 type boxedPoint struct {
 	value    float64
 	gradient *mat.SymDense
-	// Along dM the gradient changes by Q (K o Q'dM Q) Q', with Q the image, K the
+	// Along dU the gradient changes by Q (K o Q'dU Q) Q', with Q the image, K the
 	// kernel, and o the product entry by entry.
 	image, kernel *mat.Dense
 }
 
-// place moves to u and nu, and reports whether they are in the domain.
-func (x *boxed) place(u *mat.SymDense, nu float64) (bool, error) {
-	p, err := x.at(shifted(u, nu))
+// place moves to u, and reports whether it is in the domain.
+func (x *boxed) place(u *mat.SymDense) (bool, error) {
+	p, err := x.at(u)
 	if p == nil || err != nil {
 		return false, err
 	}
-	x.u, x.nu, x.boxedPoint = u, nu, p
+	x.u, x.boxedPoint = u, p
 	return true, nil
-}
-
-// shifted returns U + nu I.
-func shifted(u *mat.SymDense, nu float64) *mat.SymDense {
-	m := mat.NewSymDense(u.SymmetricDim(), nil)
-	m.CopySym(u)
-	for i := range u.SymmetricDim() {
-		m.SetSym(i, i, nu)
-	}
-	return m
 }
 
 // nearBound is how close to its bound, relative to it, an entry that the
@@ -76,20 +62,16 @@ func (x *boxed) advance() (bool, error) {
 			}
 		}
 	}
-	slope := 0.0
-	if x.free {
-		slope = mat.Trace(x.gradient) - 1
-	}
-	du, dnu, ok := x.direct(loose, ascent, slope)
+	du, ok := x.direct(loose, ascent)
 	if !ok {
-		du, dnu = x.newton(loose, ascent, slope)
+		du = x.newton(loose, ascent)
 	}
 	addSym(du, 1, held)
 	gradient := x.gradient
-	old, oldNu, before := x.u, x.nu, x.value-x.nu
+	old, before := x.u, x.value
 	for t := 1.0; t > 1e-7; t /= 2 {
 		u := mat.NewSymDense(m, nil)
-		gain := slope * t * dnu
+		gain := 0.0
 		for i := range m {
 			for j := range i {
 				b := x.bound(i, j)
@@ -99,14 +81,14 @@ func (x *boxed) advance() (bool, error) {
 			}
 		}
 		start := x.boxedPoint
-		inside, err := x.place(u, oldNu+t*dnu)
+		inside, err := x.place(u)
 		if err != nil {
 			return false, err
 		}
-		if after := x.value - x.nu; inside && after > before && after >= before+1e-4*gain {
+		if inside && x.value > before && x.value >= before+1e-4*gain {
 			return true, nil
 		}
-		x.u, x.nu, x.boxedPoint = old, oldNu, start
+		x.u, x.boxedPoint = old, start
 	}
 	return false, nil
 }
@@ -116,7 +98,7 @@ func (x *boxed) advance() (bool, error) {
 //
 // With p_ik the product, entry by entry, of rows i and k of the image, the
 // entry (ij), (kl) of -H is -2 (p_ik'K p_jl + p_il'K p_jk).
-func (x *boxed) direct(loose, ascent *mat.SymDense, slope float64) (du *mat.SymDense, dnu float64, ok bool) {
+func (x *boxed) direct(loose, ascent *mat.SymDense) (du *mat.SymDense, ok bool) {
 	m := loose.SymmetricDim()
 	var pairs [][2]int
 	for i := range m {
@@ -127,12 +109,9 @@ func (x *boxed) direct(loose, ascent *mat.SymDense, slope float64) (du *mat.SymD
 		}
 	}
 	size := len(pairs)
-	if x.free {
-		size++
-	}
 	du = mat.NewSymDense(m, nil)
 	if size == 0 || size > largestSupport {
-		return du, 0, size == 0
+		return du, size == 0
 	}
 	fourth := x.fourth()
 	system, right := mat.NewSymDense(size, nil), make([]float64, size)
@@ -143,35 +122,15 @@ func (x *boxed) direct(loose, ascent *mat.SymDense, slope float64) (du *mat.SymD
 			k, l := kl[0], kl[1]
 			system.SetSym(a, b, -2*(fourth(i, k, j, l)+fourth(i, l, j, k)))
 		}
-		if x.free {
-			sum := 0.0
-			for k := range m {
-				sum -= 2 * fourth(i, k, j, k)
-			}
-			system.SetSym(a, size-1, sum)
-		}
-	}
-	if x.free {
-		right[size-1] = slope
-		sum := 0.0
-		for i := range m {
-			for k := range m {
-				sum -= fourth(i, k, i, k)
-			}
-		}
-		system.SetSym(size-1, size-1, sum)
 	}
 	step, ok := solvePositive(system, right)
 	if !ok {
-		return nil, 0, false
+		return nil, false
 	}
 	for a, ij := range pairs {
 		du.SetSym(ij[0], ij[1], step[a])
 	}
-	if x.free {
-		dnu = step[size-1]
-	}
-	return du, dnu, true
+	return du, true
 }
 
 // fourth returns the function p_ik'K p_jl of i, k, j and l.
@@ -209,70 +168,48 @@ func solvePositive(system *mat.SymDense, right []float64) ([]float64, bool) {
 	return nil, false
 }
 
-// newton solves -H (dU, dnu) = (ascent, slope) on the loose entries. A
-// direction is a symmetric matrix with dU off the diagonal and dnu all along
-// it; the inner product counts dnu once.
-func (x *boxed) newton(loose, ascent *mat.SymDense, slope float64) (*mat.SymDense, float64) {
+// newton solves -H dU = ascent on the loose entries.
+func (x *boxed) newton(loose, ascent *mat.SymDense) *mat.SymDense {
 	m := loose.SymmetricDim()
 	rest, sum, dir := mat.NewSymDense(m, nil), mat.NewSymDense(m, nil), mat.NewSymDense(m, nil)
 	rest.CopySym(ascent)
-	for i := range m {
-		rest.SetSym(i, i, slope)
-	}
 	dir.CopySym(rest)
-	norm := boxedProduct(rest, rest)
+	norm := dot(rest, rest)
 	first := norm
 	for it := 0; it < 2*m*m+10 && norm > 1e-24*first; it++ {
 		h := x.curvature(dir, loose)
-		c := boxedProduct(dir, h)
+		c := dot(dir, h)
 		if !(c > 0) {
 			break
 		}
 		a := norm / c
 		addSym(sum, a, dir)
 		addSym(rest, -a, h)
-		next := boxedProduct(rest, rest)
+		next := dot(rest, rest)
 		dir.ScaleSym(next/norm, dir)
 		addSym(dir, 1, rest)
 		norm = next
 	}
-	return sum, sum.At(0, 0)
+	return sum
 }
 
-// curvature returns -H dM on the loose entries.
-func (x *boxed) curvature(dm, loose *mat.SymDense) *mat.SymDense {
-	m := dm.SymmetricDim()
+// curvature returns -H dU on the loose entries.
+func (x *boxed) curvature(du, loose *mat.SymDense) *mat.SymDense {
+	m := du.SymmetricDim()
 	var turned, h mat.Dense
-	turned.Mul(x.image.T(), dm)
+	turned.Mul(x.image.T(), du)
 	h.Mul(&turned, x.image)
 	h.MulElem(&h, x.kernel)
 	turned.Mul(x.image, &h)
 	h.Reset()
 	h.Mul(&turned, x.image.T())
 	out := mat.NewSymDense(m, nil)
-	trace := 0.0
 	for i := range m {
-		trace -= h.At(i, i)
 		for j := range i {
 			out.SetSym(i, j, -loose.At(i, j)*(h.At(i, j)+h.At(j, i))/2)
 		}
 	}
-	if x.free {
-		for i := range m {
-			out.SetSym(i, i, trace)
-		}
-	}
 	return out
-}
-
-func boxedProduct(a, b *mat.SymDense) float64 {
-	sum := a.At(0, 0) * b.At(0, 0)
-	for i := range a.SymmetricDim() {
-		for j := range i {
-			sum += 2 * a.At(i, j) * b.At(i, j)
-		}
-	}
-	return sum
 }
 
 // addSym adds c b to a.

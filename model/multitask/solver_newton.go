@@ -23,9 +23,14 @@ type solver struct {
 
 	point
 	rel *relation
-	// follow is how the inverse of Omega follows S at the current point, nil
-	// where it is held or that is not known.
-	follow func(ds *mat.Dense) *mat.Dense
+	z   []float64 // Z, k x d
+	// follow is how the inverse of Omega follows S at the current point, in the
+	// coordinates of Z, nil where it is held or that is not known.
+	follow func(dc *mat.Dense) *mat.Dense
+	// drift is how Omega follows mu on the central path, and full says that the
+	// last step there went nearly all the way.
+	drift  *mat.SymDense
+	full   bool
 	data   []float64 // gradient of the losses with respect to W', m x d
 	trial  point
 	step   point       // the direction dW' and its scores
@@ -55,6 +60,7 @@ func newSolver(problem *Problem, model Model, params Params, workers int) *solve
 	}
 	s.u = s.newScores()
 	s.data, s.t1, s.t2, s.t3 = make([]float64, m*d), make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
+	s.z = make([]float64, m*d)
 	for i := range s.cg {
 		s.cg[i] = make([]float64, m*d)
 	}
@@ -142,21 +148,23 @@ func (s *solver) multiply(dst, v []float64, root, rootT *mat.Dense) {
 	rotate(w, root, v, s.d)
 	clear(g)
 	s.hessian(g, w)
-	if s.follow != nil {
-		s.addCurvature(g, w)
-	}
 	rotate(dst, rootT, g, s.d)
 	add(s.params.Lambda1, v, dst)
+	if s.follow != nil {
+		s.addCurvature(dst, v)
+	}
 }
 
-// addCurvature adds to g the change that Omega^-1, following W' along dW',
-// makes to the gradient Lambda1 Omega^-1 W'.
-func (s *solver) addCurvature(g, dw []float64) {
-	cross := products(dw, s.w, s.m, s.d)
-	ds := mat.NewDense(s.m, s.m, nil)
-	ds.Add(cross, cross.T())
-	rotate(s.t3, s.follow(ds), s.w, s.d)
-	add(s.params.Lambda1, s.t3, g)
+// addCurvature adds to g the change that Omega^-1, following Z along dz, makes to
+// the gradient Lambda1 Z.
+func (s *solver) addCurvature(g, dz []float64) {
+	k := len(s.z) / s.d
+	cross := products(dz, s.z, k, s.d)
+	dc := mat.NewDense(k, k, nil)
+	dc.Add(cross, cross.T())
+	change := s.t3[:len(s.z)]
+	rotate(change, s.follow(dc), s.z, s.d)
+	add(s.params.Lambda1, change, g)
 }
 
 // objective is the function that the solver minimises, with the floor.
@@ -164,8 +172,42 @@ func (s *solver) objective() float64 { return s.loss + s.rel.value }
 
 // relate runs the Omega step at the current point.
 func (s *solver) relate() (err error) {
-	s.rel, err = relate(s.model, lifted(s.point.s, s.floor), s.d, s.params, s.hint())
+	gramian := s.s
+	if x := s.frame(); x != nil {
+		s.z = s.z[:s.m*s.d]
+		rotate(s.z, x.inverse, s.w, s.d)
+		gramian = gram(s.z, s.m, s.d)
+	}
+	s.rel, err = s.omega(gramian)
 	return err
+}
+
+// frame returns the center in whose coordinates Omega steps are made, nil where
+// the model has none.
+func (s *solver) frame() *center {
+	if s.rel != nil {
+		return s.rel.center
+	}
+	if s.from != nil && s.from.center != nil {
+		return s.from.center
+	}
+	if model, ok := s.model.(central); ok {
+		return model.start(s.m)
+	}
+	return nil
+}
+
+// omega runs the Omega step at S, which is in the coordinates of the frame if
+// there is one.
+func (s *solver) omega(gramian *mat.SymDense) (*relation, error) {
+	if x := s.frame(); x != nil {
+		at, err := x.at(gramian, s.floor, s.params)
+		if err != nil {
+			return nil, err
+		}
+		return at.relation(), nil
+	}
+	return relate(s.model, lifted(gramian, s.floor), s.d, s.params, s.hint())
 }
 
 // hint starts an Omega step where the last one ended.
@@ -190,21 +232,27 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	rootT := mat.DenseCopyOf(root.T())
 	_, k := root.Dims()
 	size := k * s.d
-	z, x, dir, res := s.cg[0][:size], s.cg[1][:size], s.cg[2][:size], s.cg[3][:size]
+	s.z = s.z[:size]
+	hv, x, dir, res := s.cg[0][:size], s.cg[1][:size], s.cg[2][:size], s.cg[3][:size]
 	s.gradient()
-	rotate(z, s.rel.inverse, s.w, s.d)
+	rotate(s.z, s.rel.inverse, s.w, s.d)
 	if s.thin != nil {
 		// Here k = m and Z is not the one of the root.
-		rotate(s.t1, mat.DenseCopyOf(s.rel.inverse.T()), z, s.d)
+		rotate(s.t1, mat.DenseCopyOf(s.rel.inverse.T()), s.z, s.d)
 		scale(l1, s.t1)
 		add(1, s.data, s.t1)
 		s.thin.rotate(res, s.t1)
 	} else {
 		rotate(res, rootT, s.data, s.d)
-		add(l1, z, res)
+		add(l1, s.z, res)
+	}
+	if s.rel.center != nil {
+		s.drift = s.rel.center.toward(s.floor)
+		rotate(s.t3, mat.DenseCopyOf(s.drift), s.z, s.d)
+		add(-l1, s.t3, res)
 	}
 	norm := inner(res, res)
-	if norm == 0 {
+	if norm == 0 && s.rel.center == nil {
 		return 0, false, nil
 	}
 	// Here the gradient is at most sqrt(2 Lambda1 enough) in length, which
@@ -217,14 +265,14 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	gradient := slices.Clone(res)
 	slope := 0.0
 	if convex {
-		slope, convex = s.conjugate(x, dir, res, z, root, rootT, norm, target)
+		slope, convex = s.conjugate(x, dir, res, hv, root, rootT, norm, target)
 	}
 	if !convex && s.follow != nil {
 		// The Newton step may be of little use. The one that holds Omega
 		// lowers the objective for certain.
 		s.follow, s.span = nil, nil
 		copy(res, gradient)
-		slope, _ = s.conjugate(x, dir, res, z, root, rootT, norm, target)
+		slope, _ = s.conjugate(x, dir, res, hv, root, rootT, norm, target)
 	}
 	if s.thin != nil {
 		s.thin.rotate(s.step.w, x)
@@ -232,6 +280,10 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 		rotate(s.step.w, root, x, s.d)
 	}
 	above = -slope / 2
+	if s.rel.center != nil {
+		moved, err = s.searchCentral(x)
+		return above, moved, err
+	}
 	moved, err = s.search(slope)
 	return above, moved, err
 }
@@ -281,8 +333,7 @@ func (s *solver) search(slope float64) (bool, error) {
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.Mul(s.step.score[i], s.step.w[i*s.d:][:s.d], 1)
 	})
-	cross := products(s.step.w, s.w, s.m, s.d)
-	square := products(s.step.w, s.step.w, s.m, s.d)
+	cross, square := products(s.step.w, s.w, s.m, s.d), products(s.step.w, s.step.w, s.m, s.d)
 	before := s.objective()
 	shortest := 1e-5
 	if s.follow != nil {
@@ -299,7 +350,7 @@ func (s *solver) search(slope float64) (bool, error) {
 		}
 		copy(s.trial.b, s.b)
 		s.losses(&s.trial)
-		rel, err := relate(s.model, lifted(s.trial.s, s.floor), s.d, s.params, s.hint())
+		rel, err := s.omega(s.trial.s)
 		if err != nil {
 			return false, err
 		}

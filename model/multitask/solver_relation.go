@@ -17,8 +17,11 @@ type relation struct {
 	// root is Q (m x k) with Omega = Q Q', and inverse its pseudo-inverse.
 	root, inverse *mat.Dense
 	// curve returns how the inverse of Omega follows S: its derivative along a
-	// change of S. It is nil, or returns nil, where that is not known.
-	curve func() func(ds *mat.Dense) *mat.Dense
+	// change of S, both in the coordinates of Z, where Omega is the identity. It
+	// is nil, or returns nil, where that is not known.
+	curve func() func(dc *mat.Dense) *mat.Dense
+	// center is the step on the central path of SPATS, nil in other models.
+	center *center
 }
 
 // refiner is a Model whose step iterates. Fits give it a start and say how
@@ -32,9 +35,8 @@ type refiner interface {
 // hint is what an Omega step may make use of. The zero value asks for a step
 // as close as rounding errors allow.
 type hint struct {
-	// from is the step at a nearby S + floor I, nil where there is none.
-	from  *Covariance
-	floor float64
+	// from is the step at a nearby S, nil where there is none.
+	from *Covariance
 	// enough is the distance to the minimum at which to stop.
 	enough float64
 }
@@ -90,7 +92,15 @@ func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params) (*re
 	rel.root, rel.inverse = roots(e)
 	if k, m := rel.inverse.Dims(); k == m {
 		if model, ok := model.(curved); ok {
-			rel.curve = func() func(*mat.Dense) *mat.Dense { return model.curve(c, s, d, p) }
+			rel.curve = func() func(*mat.Dense) *mat.Dense {
+				follow := model.curve(c, s, d, p)
+				if follow == nil {
+					return nil
+				}
+				return func(dc *mat.Dense) *mat.Dense {
+					return triple(rel.root.T(), follow(triple(rel.root, dc, rel.root.T())), rel.root)
+				}
+			}
 		}
 	}
 	return rel, nil
@@ -145,7 +155,7 @@ func relateSpectrum(model spectral, s *mat.SymDense, d int, p Params) (*relation
 	}
 	rel.root, rel.inverse = roots(rel.omega)
 	if _, k := rel.root.Dims(); k == m {
-		rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, e, mu, p) }
+		rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, e.Values, mu, p) }
 	}
 	return rel, nil
 }

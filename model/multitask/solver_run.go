@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// run minimises problem (1) to the tolerance: Newton steps under a floor until
-// they bring little, then the certificate, then a lower floor.
+// run fits the model.
 func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 	r := &Result{Model: s.model.Info().Name, Params: s.params, Status: IterationLimit}
 	if opt.Start != nil {
@@ -18,7 +17,32 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 	if err := s.start(opt.Start); err != nil {
 		return nil, err
 	}
-	best := &candidate{gap: math.Inf(1)}
+	minimise := s.descend
+	if s.rel.center != nil {
+		minimise = s.along
+	}
+	best, err := minimise(ctx, opt, r)
+	if err != nil {
+		return nil, err
+	}
+	if best.w == nil {
+		if best, err = s.certify(); err != nil {
+			return nil, err
+		}
+	}
+	best.fill(r, s)
+	return r, nil
+}
+
+// thorough is the tolerance that a fit reaches first when it is asked for less,
+// so that asking for more never ends with less.
+const thorough = 1e-8
+
+// descend minimises problem (1) to the tolerance: Newton steps under a floor
+// until they bring little, then the certificate, then a lower floor.
+func (s *solver) descend(ctx context.Context, opt Options, r *Result) (*candidate, error) {
+	best := newCandidate()
+	aim := max(opt.Tolerance, thorough)
 	little, lowest := 1e-3, s.floor*1e-11
 	for r.Iterations < opt.MaxIterations {
 		if err := ctx.Err(); err != nil {
@@ -27,10 +51,10 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 		scale := s.scale()
 		enough := little * scale
 		s.enough = 0.1 * enough
-		precision := opt.Tolerance
+		precision := aim
 		if _, convex := s.model.(Convex); convex && s.rel.curve != nil {
 			// The dual point is as far off as the gradient, not its square.
-			precision *= opt.Tolerance
+			precision *= aim
 		}
 		// A step that Omega follows is rough until the floor is low. Close steps
 		// pay where Omega is fixed, and in the end, when the objective no
@@ -56,21 +80,21 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 		if moved && above > enough {
 			continue
 		}
-		s.enough = 0.01 * opt.Tolerance * scale
+		s.enough = 0.01 * aim * scale
 		c, err := s.certify()
 		if err != nil {
 			return nil, err
 		}
-		if c.objective <= best.objective || math.IsInf(best.gap, 1) {
-			best = c
-		}
-		if best.gap <= opt.Tolerance*max(math.Abs(best.objective), best.loss) {
-			r.Status = Converged
-			break
+		best = best.better(c)
+		for ; best.within(aim); aim = max(opt.Tolerance, aim/100) {
+			if aim <= opt.Tolerance {
+				r.Status = Converged
+				return best, nil
+			}
 		}
 		if !moved && s.floor <= lowest {
 			r.Status = Stalled
-			break
+			return best, nil
 		}
 		little = max(little*0.1, 1e-20)
 		if s.floor > lowest && (!moved || above <= 0.01*c.gap) {
@@ -81,15 +105,7 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 			}
 		}
 	}
-	if best.point.w == nil {
-		c, err := s.certify()
-		if err != nil {
-			return nil, err
-		}
-		best = c
-	}
-	best.fill(r, s)
-	return r, nil
+	return best, nil
 }
 
 // scale is what tolerances are relative to: the objective, which may be zero
@@ -103,6 +119,10 @@ func (s *solver) start(from *Result) error {
 		copy(s.b, from.B)
 	}
 	s.place(&s.point)
+	if s.frame() != nil {
+		s.floor = 0.1 * (s.loss + s.params.Lambda2) / float64(s.m*s.m)
+		return s.relate()
+	}
 	if mat.Trace(s.s) == 0 {
 		// The floor has no scale yet. One step with all tasks apart gives it.
 		s.floor = 1
@@ -134,8 +154,32 @@ func (s *solver) start(from *Result) error {
 // candidate is a point with its true objective, that is without the floor.
 type candidate struct {
 	point
-	rel            *relation
-	objective, gap float64
+	rel       *relation
+	objective float64
+	// bound is a lower bound of problem (1), -Inf where the model is not convex.
+	bound, gap float64
+}
+
+// newCandidate returns a candidate that every other one is better than.
+func newCandidate() *candidate {
+	return &candidate{objective: math.Inf(1), bound: math.Inf(-1), gap: math.Inf(1)}
+}
+
+// better returns the candidate with the lower objective, with the higher bound.
+func (c *candidate) better(than *candidate) *candidate {
+	bound := max(c.bound, than.bound)
+	if than.objective <= c.objective {
+		c = than
+	}
+	if c.bound = bound; !math.IsInf(bound, -1) {
+		c.gap = c.objective - bound
+	}
+	return c
+}
+
+// within says whether the gap is within a tolerance.
+func (c *candidate) within(tolerance float64) bool {
+	return c.gap <= tolerance*max(math.Abs(c.objective), c.loss)
 }
 
 // certify evaluates the current point without the floor, and bounds how far it
@@ -147,7 +191,7 @@ func (s *solver) certify() (*candidate, error) {
 		return nil, err
 	}
 	bound := s.lower(&s.point)
-	if s.floor > 0 {
+	if s.floor > 0 && s.rel.center == nil {
 		cut, must, err := s.cut()
 		if err != nil {
 			return nil, err
@@ -159,7 +203,7 @@ func (s *solver) certify() (*candidate, error) {
 			}
 		}
 	}
-	whole.gap = whole.objective - bound
+	whole.bound, whole.gap = bound, whole.objective-bound
 	if math.IsInf(bound, -1) {
 		whole.gap = s.blockGap(whole)
 	}
@@ -177,9 +221,12 @@ func (s *solver) evaluate(p point) (*candidate, error) {
 
 // complete runs the Omega step of a candidate without the floor.
 func (s *solver) complete(c *candidate) (err error) {
-	near := s.hint()
-	near.floor = s.floor
-	c.rel, err = relate(s.model, c.s, s.d, s.params, near)
+	if x := s.rel.center; x != nil {
+		plain, _ := x.value()
+		c.rel, c.objective = s.rel, c.loss+plain
+		return nil
+	}
+	c.rel, err = relate(s.model, c.s, s.d, s.params, s.hint())
 	if err != nil {
 		return err
 	}

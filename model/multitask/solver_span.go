@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// span is the Newton matrix on the Z whose rows are in the span of the rows of
-// W'. Omega sees a change of W only there. As it follows, it may take away
+// span is the Newton matrix on the changes of Z with rows in the span of those of
+// Z itself. Omega sees a change of W only there. As it follows, it may take away
 // nearly all of the penalty, more the closer it is to singular, and conjugate
 // gradients would need an iteration or more for each of the k r directions.
 // Solving for these exactly, and taking the penalty alone for all others,
@@ -24,14 +24,14 @@ type span struct {
 
 // widestSpan bounds the directions of a span: the matrix of a larger one costs
 // more than it saves.
-const widestSpan = 200
+const widestSpan = 700
 
 // newSpan returns the matrix at the current point, nil if it is too large, and
 // whether it is positive definite. The whole Newton matrix cannot be if it is
 // not.
 func (s *solver) newSpan() (*span, bool) {
 	root, l1 := s.rel.root, s.params.Lambda1
-	q, w := s.basis()
+	q, z := s.basis()
 	_, k := root.Dims()
 	r := len(q) / s.d
 	if r == 0 || k*r > widestSpan {
@@ -39,21 +39,29 @@ func (s *solver) newSpan() (*span, bool) {
 	}
 	n := &span{q: q, k: k, r: r, d: s.d, lambda1: l1, y: mat.NewVecDense(k*r, nil), change: mat.NewDense(k, r, nil)}
 	losses := s.hessians(q, r)
+	curve := s.follow
+	if x := s.rel.center; x != nil {
+		curve = x.rough()
+	}
 	matrix := mat.NewSymDense(k*r, nil)
-	g, cross, ds := mat.NewDense(s.m, r, nil), mat.NewDense(s.m, s.m, nil), mat.NewDense(s.m, s.m, nil)
+	g, cross, dc := mat.NewDense(s.m, r, nil), mat.NewDense(k, k, nil), mat.NewDense(k, k, nil)
+	unit := mat.NewDense(k, 1, nil)
 	var follow, column mat.Dense
 	for x := range k {
 		for a := range r {
 			// dZ is the unit matrix with its one at (x, a), in the basis.
-			cross.Outer(1, root.ColView(x), w.ColView(a))
-			ds.Add(cross, cross.T())
-			follow.Mul(s.follow(ds), w)
+			unit.Set(x, 0, 1)
+			cross.Outer(l1, unit.ColView(0), z.ColView(a))
+			unit.Set(x, 0, 0)
+			dc.Add(cross, cross.T())
+			follow.Mul(curve(dc), z)
 			for i, h := range losses {
 				for b := range r {
-					g.Set(i, b, root.At(i, x)*h.At(a, b)+l1*follow.At(i, b))
+					g.Set(i, b, root.At(i, x)*h.At(a, b))
 				}
 			}
 			column.Mul(root.T(), g)
+			column.Add(&column, &follow)
 			column.Set(x, a, column.At(x, a)+l1)
 			for j, v := range column.RawMatrix().Data[:x*r+a+1] {
 				matrix.SetSym(x*r+a, j, v)
@@ -63,20 +71,21 @@ func (s *solver) newSpan() (*span, bool) {
 	return n, n.matrix.Factorize(matrix)
 }
 
-// basis returns an orthonormal basis of the rows of W' (r x d), and their
-// coordinates in it (m x r).
-func (s *solver) basis() (q []float64, w *mat.Dense) {
-	w = mat.NewDense(s.m, s.m, nil)
+// basis returns an orthonormal basis of the rows of Z (r x d), and their
+// coordinates in it (k x r).
+func (s *solver) basis() (q []float64, z *mat.Dense) {
+	k := len(s.z) / s.d
+	z = mat.NewDense(k, k, nil)
 	r := 0
-	for i := range s.m {
-		q = append(q, s.w[i*s.d:][:s.d]...)
+	for i := range k {
+		q = append(q, s.z[i*s.d:][:s.d]...)
 		rest := q[r*s.d:]
 		size := math.Sqrt(inner(rest, rest))
 		for range 2 { // once more, for what rounding errors left
 			for a := range r {
 				c := inner(q[a*s.d:][:s.d], rest)
 				add(-c, q[a*s.d:][:s.d], rest)
-				w.Set(i, a, w.At(i, a)+c)
+				z.Set(i, a, z.At(i, a)+c)
 			}
 		}
 		left := math.Sqrt(inner(rest, rest))
@@ -85,13 +94,13 @@ func (s *solver) basis() (q []float64, w *mat.Dense) {
 			continue
 		}
 		scale(1/left, rest)
-		w.Set(i, r, left)
+		z.Set(i, r, left)
 		r++
 	}
 	if r == 0 {
 		return nil, nil
 	}
-	return q, w.Slice(0, s.m, 0, r).(*mat.Dense)
+	return q, z.Slice(0, k, 0, r).(*mat.Dense)
 }
 
 // hessians returns the Hessian of the loss of every task on the span of the

@@ -30,6 +30,7 @@ func TestSpanInvertsTheNewtonMatrix(t *testing.T) {
 			if solver.rel.curve == nil {
 				continue
 			}
+			rotate(solver.z, solver.rel.inverse, solver.w, s.d)
 			if solver.follow = solver.rel.curve(); solver.follow == nil {
 				continue
 			}

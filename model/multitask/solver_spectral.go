@@ -92,30 +92,31 @@ func identity(m int, c float64) *mat.SymDense {
 	return a
 }
 
-// spectralCurve returns the derivative of Omega^-1 along a change of S. In the
-// basis of the eigenvectors an entry off the diagonal changes by a divided
+// spectralCurve returns the derivative of Omega^-1 along a change of S, in the
+// coordinates of Z. There an entry off the diagonal changes by a divided
 // difference times that of S, and the diagonal by the derivatives of the
 // eigenvalues, which are numerical: exact enough for Newton's method, and
 // they need nothing but the model's spectrum.
-func spectralCurve(model spectral, s *Spectrum, mu []float64, p Params) func(*mat.Dense) *mat.Dense {
+func spectralCurve(model spectral, s, mu []float64, p Params) func(*mat.Dense) *mat.Dense {
 	m := len(mu)
-	slope, diagonal := inverseSlopes(model, s.Values, mu, 0, p)
-	u := s.Vectors
-	return func(ds *mat.Dense) *mat.Dense {
-		change := triple(u.T(), ds, u)
-		dp := mat.NewDense(m, m, nil)
-		for i := range m {
-			for j := range m {
-				if i != j {
-					dp.Set(i, j, slope.At(i, j)*change.At(i, j))
-					continue
-				}
-				for k := range m {
-					dp.Set(i, i, dp.At(i, i)+diagonal.At(i, k)*change.At(k, k))
-				}
-			}
+	slope, diagonal := inverseSlopes(model, s, mu, 0, p)
+	for i := range m {
+		for j := range m {
+			slope.Set(i, j, mu[i]*mu[j]*slope.At(i, j))
+			diagonal.Set(i, j, mu[i]*mu[j]*diagonal.At(i, j))
 		}
-		return triple(u, dp, u.T())
+	}
+	return func(dc *mat.Dense) *mat.Dense {
+		dp := mat.NewDense(m, m, nil)
+		dp.MulElem(slope, dc)
+		for i := range m {
+			sum := 0.0
+			for k := range m {
+				sum += diagonal.At(i, k) * dc.At(k, k)
+			}
+			dp.Set(i, i, sum)
+		}
+		return dp
 	}
 }
 

@@ -39,6 +39,7 @@ func TestThinIsExactAtLowRank(t *testing.T) {
 		solver.thin = nil
 		solver.follow = solver.rel.curve()
 		x, hx := make([]float64, len(v)), make([]float64, len(v))
+		rotate(solver.z, solver.rel.inverse, solver.w, s.d)
 		rotate(x, solver.rel.inverse, v, s.d)
 		solver.multiply(hx, x, solver.rel.root, mat.DenseCopyOf(solver.rel.root.T()))
 		rotate(x, mat.DenseCopyOf(solver.rel.inverse.T()), hx, s.d)

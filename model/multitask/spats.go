@@ -6,7 +6,7 @@ package multitask
 //	  subject to tr(Omega) = 1
 //
 //	g(Omega)    ||Omega||_1 over all entries where tr(Omega) = 1, else +Inf
-//	Omega step  projected Newton on the dual of the step, see solver_sparse.go
+//	Omega step  an interior point method, see solver_center.go
 //	source      Zhang, Yang, "Learning sparse task relations in multi-task
 //	            learning", AAAI 2017
 //
@@ -47,13 +47,40 @@ func (spats) G(c *Covariance, _ int, _ Params) float64 {
 	return norm1(c.Omega)
 }
 
-func (spats) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
-	return sparseStep(s, p.Lambda1, p.Lambda2, hint{})
+// Step follows the central path until its gap is at rounding level.
+func (k spats) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
+	m := s.SymmetricDim()
+	x := k.start(m)
+	c := mat.NewSymDense(m, nil)
+	c.ScaleSym(float64(m), s)
+	best := &Covariance{Gap: math.Inf(1)}
+	mu := 0.1 * (p.Lambda1/2*mat.Trace(c) + p.Lambda2)
+	for range 40 {
+		var err error
+		if x, err = x.at(c, mu, p); err != nil {
+			return nil, err
+		}
+		c = mat.NewSymDense(m, nil)
+		for i, v := range x.c {
+			c.SetSym(i, i, v)
+		}
+		plain, _ := x.value()
+		// By duality no Omega is better than 2 tr C less the support of T.
+		t := symmetrised(triple(x.inverse.T(), c, x.inverse), p.Lambda1/2)
+		cov := x.relation().cov
+		cov.Gap = max(0, plain-p.Lambda1*mat.Trace(c)+k.Support(t, cov, p))
+		if cov.Gap <= best.Gap {
+			best = cov
+		}
+		if best.Gap <= 1e-10*plain {
+			break
+		}
+		mu /= 10
+	}
+	return best, nil
 }
 
-func (spats) refine(s *mat.SymDense, _ int, p Params, h hint) (*Covariance, error) {
-	return sparseStep(s, p.Lambda1, p.Lambda2, h)
-}
+func (spats) start(m int) *center { return newCenter(m) }
 
 // Support bounds max <T, Omega> - Lambda2 ||Omega||_1 by the largest eigenvalue
 // of T - U, less Lambda2: any U with zero diagonal and |U_ij| <= Lambda2 will do,
@@ -68,9 +95,9 @@ func (spats) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
 		}
 	}
 	bound := largest(rest)
-	if c != nil && c.multiplier != nil {
+	if c != nil && c.center != nil {
 		rest.CopySym(t)
-		addSym(rest, -1, c.multiplier)
+		addSym(rest, -1, c.center.multiplier)
 		bound = min(bound, largest(rest))
 	}
 	return bound - p.Lambda2
@@ -112,41 +139,6 @@ func (spatsLiteral) domain(t *mat.SymDense, p Params) float64 {
 		top = max(top, t.At(i, i))
 	}
 	return p.Lambda2 / top
-}
-
-// curve differentiates Lambda1/2 P S P = Lambda2 sign(Omega) + nu I, with
-// P = Omega^-1, on the nonzero entries of Omega under tr(Omega) = 1.
-func (spats) curve(c *Covariance, s *mat.SymDense, _ int, p Params) func(*mat.Dense) *mat.Dense {
-	m := s.SymmetricDim()
-	inverse, err := invert(c.Omega)
-	if err != nil {
-		return nil
-	}
-	precision := inverse.Omega
-	psp := triple(precision, s, precision)
-	e := newPattern(m, func(i int) float64 { return c.Omega.At(i, i) }, func(i, j int) bool {
-		return p.Lambda1/2*math.Abs(psp.At(i, j)) >= p.Lambda2*(1-1e-7)
-	})
-	solve := e.solver(func(do *mat.SymDense) *mat.Dense {
-		h := triple(precision, do, psp)
-		h.Add(mat.DenseCopyOf(h), h.T())
-		h.Scale(0.5, h)
-		return h
-	})
-	if solve == nil {
-		return nil
-	}
-	trace := e.entries(identity(m, 1))
-	along := solve(trace)
-	return func(ds *mat.Dense) *mat.Dense {
-		r := e.entries(triple(precision, ds, precision))
-		scale(0.5, r)
-		x := solve(r)
-		add(-inner(trace, x)/inner(trace, along), along, x)
-		dp := triple(precision, e.matrix(x), precision)
-		dp.Scale(-1, dp)
-		return dp
-	}
 }
 
 // curve differentiates the diagonal.

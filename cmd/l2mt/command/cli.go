@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -128,6 +129,9 @@ type exit int
 
 // finish reports how a command ended.
 func (e *env) finish(err error) int {
+	if errors.Is(err, data.ErrOutside) {
+		err = fmt.Errorf("%w (--dataset names another, --allow-outside allows it if you trust the file)", err)
+	}
 	switch {
 	case err == nil:
 		return exitDone

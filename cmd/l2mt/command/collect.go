@@ -51,7 +51,7 @@ func (c *collectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := run.OpenProblems(c.Problems, c.data())
+	problems, err := c.problems(c.Problems)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := run.LoadProblems(c.Problems, c.data())
+	problems, err := c.all(c.Problems)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *evalCmd) Run(e *env) error {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Pool != "" {
-		if o.Pool, err = run.LoadProblems(c.Pool, c.data()); err != nil {
+		if o.Pool, err = c.all(c.Pool); err != nil {
 			return err
 		}
 	}
@@ -153,15 +153,15 @@ func (c *evalCmd) begin(e *env) error {
 	return nil
 }
 
-// problemsSum is a checksum of a problem file with its data.
+// problemsSum is a checksum of a problem file and of its data.
 func (c *evalCmd) problemsSum(path string) (string, error) {
-	problems, err := run.OpenProblems(path, c.data())
+	p, err := c.problems(path)
 	if err != nil {
 		return "", err
 	}
-	ref, err := problems.Reference()
+	ref, err := p.Reference()
 	if err != nil {
-		return "", run.Advise(err)
+		return "", err
 	}
 	sum, err := files.SHA256(path)
 	return sum + " " + ref.SHA256, err

@@ -122,7 +122,7 @@ type experienceMergeCmd struct {
 }
 
 func (c *experienceMergeCmd) Run(e *env) error {
-	return e.derive(c.Out, c.Dirs, func() (*experience.Summary, error) {
+	return e.derive(c.Out, func() (*experience.Summary, error) {
 		return experience.Merge(e, c.Out, c.Dirs...)
 	})
 }
@@ -144,7 +144,7 @@ func (c *experienceRemoveCmd) Validate() error {
 
 func (c *experienceRemoveCmd) Run(e *env) error {
 	drop := selection{c.Problem, c.Source, c.Failed}
-	return e.derive(c.Out, []string{c.Dir}, func() (*experience.Summary, error) {
+	return e.derive(c.Out, func() (*experience.Summary, error) {
 		return experience.Remove(e, c.Out, c.Dir, drop.has)
 	})
 }
@@ -156,8 +156,8 @@ type derived struct {
 	Left    int    `json:"left_out"`
 }
 
-// derive makes a store of others, with their problems.
-func (e *env) derive(out string, dirs []string, makeStore func() (*experience.Summary, error)) error {
+// derive makes a store of others.
+func (e *env) derive(out string, makeStore func() (*experience.Summary, error)) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}

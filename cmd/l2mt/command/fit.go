@@ -25,7 +25,7 @@ type problemFlags struct {
 }
 
 func (f *problemFlags) open() ([]*data.ProblemData, error) {
-	problems, err := run.LoadProblems(f.Problem, f.data())
+	problems, err := f.all(f.Problem)
 	if err != nil || f.Name == "" {
 		return problems, err
 	}

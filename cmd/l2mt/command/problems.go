@@ -21,7 +21,18 @@ type dataFlags struct {
 	AllowOutside bool   `help:"Let the problem file name any data outside of its directory. Without this only a dataset whose SHA-256 it states may lie elsewhere."`
 }
 
-func (f dataFlags) data() experience.DataOptions { return experience.DataOptions(f) }
+func (f dataFlags) problems(path string) (*experience.Problems, error) {
+	return experience.OpenProblems(path, experience.DataOptions(f))
+}
+
+// all brings the data to all problems of a file.
+func (f dataFlags) all(path string) ([]*data.ProblemData, error) {
+	p, err := f.problems(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.All()
+}
 
 // sampleFlags are what both ways of drawing problems share. Their defaults
 // are the paper's.
@@ -96,14 +107,14 @@ type problemsCheckCmd struct {
 func (c *problemsCheckCmd) Run(e *env) error {
 	var rows []run.Summary
 	for _, path := range c.Files {
-		problems, err := experience.OpenProblems(path, c.data())
+		p, err := c.problems(path)
 		if err != nil {
-			return run.Advise(err)
+			return err
 		}
-		if _, err := problems.All(); err != nil {
-			return run.Advise(err)
+		if _, err := p.All(); err != nil {
+			return err
 		}
-		rows = append(rows, run.Summarise(path, problems.File()))
+		rows = append(rows, run.Summarise(path, p.File()))
 	}
 	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
 }

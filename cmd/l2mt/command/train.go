@@ -22,7 +22,7 @@ import (
 type trainCmd struct {
 	Experience []string          `required:"" sep:"none" type:"existingdir" help:"Directory of the experience. Of several, given one by one, all count for the same; their datasets may differ in their features if the network is free of these (--preset pairwise)."`
 	Dataset    string            `help:"Dataset to use instead of the one that the experience names."`
-	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .npz or .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-128-64 for random ones of these widths, from 64 features on."`
+	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .npz or .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-32-16 for random ones of these widths, from the features on."`
 	TrainHead  *string           `help:"Layers of the head to train along: none (the default), last or all."`
 	Out        string            `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
 	Resume     bool              `help:"Insist that there is a run to go on with."`
@@ -126,7 +126,9 @@ func (c *trainCmd) Run(e *env) error {
 		return err
 	}
 	features := example.Problem.Cols()
-	if head != nil {
+	if head != nil && head.In() != features {
+		return fmt.Errorf("%w: --head=%s takes %d features, but the problems have %d", errUsage, c.Head, head.In(), features)
+	} else if head != nil {
 		features = head.Out()
 	}
 	config, err := c.config(features)
@@ -142,13 +144,8 @@ func (c *trainCmd) Run(e *env) error {
 			out = filepath.Join(c.Out, fmt.Sprintf("seed-%d", config.Seed))
 			e.remark("seed %d, %d of %d", config.Seed, i+1, c.Seeds)
 		}
-		if i > 0 { // training changes the head
-			if head, err = run.OpenHead(c.Head); err != nil {
-				return err
-			}
-		}
 		result, err := run.Train(e, run.Training{
-			Out: out, Experience: strings.Join(names(c.Experience), ", "), Head: head, HeadName: c.Head, Config: config,
+			Out: out, Experience: strings.Join(names(c.Experience), ", "), Head: head.Clone(), HeadName: c.Head, Config: config,
 			Resume: c.Resume, Progress: e.reporter(), Remark: e.remark,
 		}, examples)
 		if errors.Is(err, context.Canceled) {

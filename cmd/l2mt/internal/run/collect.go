@@ -23,11 +23,11 @@ type Collection struct {
 
 // Collect makes experience in a directory that has the problems too.
 func Collect(ctx context.Context, c Collection) (s collect.Summary, err error) {
-	made, err := c.Problems.Reference()
+	reference, err := c.Problems.Reference()
 	if err != nil {
 		return s, err
 	}
-	manifest, err := c.Config.Manifest(made, "l2mt "+CurrentVersions().L2MT)
+	manifest, err := c.Config.Manifest(reference, "l2mt "+CurrentVersions().L2MT)
 	if err != nil {
 		return s, err
 	}

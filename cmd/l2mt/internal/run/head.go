@@ -9,13 +9,15 @@ import (
 	"strconv"
 	"strings"
 
+	"l2mt/data/experience"
 	"l2mt/layers"
 	"l2mt/model"
+	"l2mt/train"
 )
 
 // randomHead begins the name of a head that is drawn and not read: then the
-// number of features and the widths of its layers follow, as random:64-128-64. It
-// is always the same one.
+// widths of its layers follow, from the features on, as random:64-32-16. It is
+// always the same one.
 const (
 	randomHead     = "random:"
 	randomHeadSeed = 1
@@ -26,27 +28,23 @@ const widest = 100_000
 
 // OpenHead reads a head, or draws a random one. It is nil for no name.
 func OpenHead(name string) (layers.Head, error) {
-	widths, random := strings.CutPrefix(name, randomHead)
+	text, random := strings.CutPrefix(name, randomHead)
 	switch {
 	case name == "":
 		return nil, nil
-	case random:
-		return drawHead(widths)
+	case !random:
+		return model.ReadHead(name)
 	}
-	return model.ReadHead(name)
-}
-
-func drawHead(text string) (layers.Head, error) {
 	var widths []int
 	for _, w := range strings.Split(text, "-") {
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 1 || n > widest {
-			return nil, fmt.Errorf("%w: --head=%s%s: it must be the widths from the features on, as %s64-128-64, each from 1 to %d", ErrUsage, randomHead, text, randomHead, widest)
+			break
 		}
 		widths = append(widths, n)
 	}
-	if len(widths) < 2 {
-		return nil, fmt.Errorf("%w: --head=%s%s: it needs the number of features and the width of a layer, as %s64-128", ErrUsage, randomHead, text, randomHead)
+	if len(widths) < 2 || len(widths) != strings.Count(text, "-")+1 {
+		return nil, fmt.Errorf("%w: --head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", ErrUsage, name, randomHead, widest)
 	}
 	return layers.RandomHead(randomHeadSeed, widths...), nil
 }
@@ -57,4 +55,14 @@ func HeadName(name string) string {
 		return name
 	}
 	return filepath.Base(name)
+}
+
+// Through lets the features of problems go through the head of a name, if there
+// is one.
+func Through(p *experience.Problems, name string) (*experience.Problems, error) {
+	head, err := OpenHead(name)
+	if head == nil || err != nil {
+		return p, err
+	}
+	return p.Through(train.Through(head, HeadName(name))), nil
 }

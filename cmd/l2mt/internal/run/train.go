@@ -81,6 +81,35 @@ func Train(ctx context.Context, t Training, examples train.Source) (Trained, err
 		saveAtlas(t.Out, report.Network, examples))
 }
 
+// OpenExperiences opens experience in several directories, all of which count for
+// the same.
+func OpenExperiences(dirs []string, dataset string, head layers.Head, remark Remark) (train.Source, error) {
+	var all []train.Source
+	for _, dir := range dirs {
+		e, err := OpenExperience(dir, dataset, head, remark)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return train.Join(all...), nil
+}
+
+// OpenExperience opens experience to train on, for a network behind a head or nil.
+func OpenExperience(dir, dataset string, head layers.Head, remark Remark) (train.Source, error) {
+	examples, err := train.Open(dir, train.OpenOptions{Dataset: dataset, Head: head})
+	if err != nil {
+		return nil, err
+	}
+	if head != nil && !examples.ThroughHead {
+		remark("warning: the tuples of %s were made on the features as they are in the dataset, not on those of the head: l2mt collect --head makes such", dir)
+	}
+	return examples, nil
+}
+
 // atlasSize bounds the problems of an atlas, all of which are compared with each
 // other.
 const atlasSize = 1000

@@ -273,7 +273,7 @@ func (s *sweep) draw(p *plan) error {
 }
 
 func (s *sweep) collect(ctx context.Context, p *plan, quiet bool) error {
-	problems, err := run.OpenProblems(p.file("train"), experience.DataOptions{Dataset: s.Dataset})
+	problems, err := experience.OpenProblems(p.file("train"), experience.DataOptions{Dataset: s.Dataset})
 	if err != nil {
 		return err
 	}
@@ -300,11 +300,10 @@ func (s *sweep) train(ctx context.Context, p *plan, config train.Config) error {
 	if err := s.collect(ctx, p, true); err != nil {
 		return err
 	}
-	opened, err := run.OpenExperience(p.experience.path, s.Dataset, s.head, s.Remark)
+	examples, err := run.OpenExperience(p.experience.path, s.Dataset, s.head, s.Remark)
 	if err != nil {
 		return err
 	}
-	examples := train.Source(opened)
 	if p.first > examples.Len() {
 		return fmt.Errorf("%w: [training] first: %d; the experience has %d problems", run.ErrUsage, p.first, examples.Len())
 	} else if p.first > 0 {
