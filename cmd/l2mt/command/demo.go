@@ -31,7 +31,7 @@ func (c *demoCmd) Run(e *env) error {
 		TrainFraction: c.TrainFraction, ValidationFraction: c.TrainFraction, Seed: c.Seed,
 	}}
 	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 8, O: "refit", Seed: c.Seed}
-	learn := &trainCmd{Experience: at("experience"), Out: at("network"), Preset: "default", Seed: &c.Seed, Seeds: 1}
+	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "default", Seed: &c.Seed, Seeds: 1}
 	evaluate := &evalCmd{Network: at("network"), Problems: test, Baselines: c.Baselines, Out: at("evaluation")}
 	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Steps, Nearest: 3}
 	page := &reportCmd{Dir: c.Out}
