@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/progress"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
@@ -177,9 +176,7 @@ func readCovariances(path string) (given []run.Covariance, err error) {
 }
 
 func parseCovariances(raw []byte) (given []run.Covariance, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&given); err != nil {
+	if err := files.DecodeJSON(raw, &given); err != nil {
 		return nil, fmt.Errorf("it must be a JSON list of {\"name\": ..., \"omega\": [[...]]}: %w", err)
 	}
 	if len(given) == 0 {

@@ -16,6 +16,7 @@ import (
 // The errors of the predictions are the errors reported, and their rows and
 // labels are those of the problem.
 func TestPredictionsHaveTheErrorsReported(t *testing.T) {
+	t.Parallel()
 	network, test := tinyNetwork(t)
 	dir := t.TempDir()
 	mustL2mt(t, "infer", "--network", network, "--problem", test, "--name", "test-0002", "--out", dir)
@@ -60,6 +61,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 // Test rows change the errors reported and nothing else: neither covariance,
 // nor Lambda1, nor the scores of other rows.
 func TestInferDoesNotLeak(t *testing.T) {
+	t.Parallel()
 	network, test := tinyNetwork(t)
 	f, err := data.LoadProblems(test)
 	if err != nil {
