@@ -65,6 +65,9 @@ type EvaluateOptions struct {
 	// Tune controls the choice of hyperparameters. Its STL, Workers and
 	// Progress are not used.
 	Tune multitask.TuneOptions
+	// Steps refine the network's covariance; 0 means the default of solve, and less
+	// none.
+	Steps int
 	// Workers is the number of fits made at a time; the outcomes do not depend
 	// on it. 0 means 1.
 	Workers int
@@ -265,11 +268,11 @@ func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
 		if err != nil {
 			return nil, err
 		}
-		plain, err := e.Fit(ctx, solve.FitOptions{Tune: o.Tune})
+		plain, err := e.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps})
 		if err != nil {
 			return nil, err
 		}
-		untaught, err := e.Fit(ctx, solve.FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
+		untaught, err := e.Fit(ctx, solve.FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune, Steps: o.Steps})
 		if err != nil {
 			return nil, err
 		}

@@ -27,7 +27,7 @@ type inferCmd struct {
 	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
 	Select       bool   `help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
 	Score        string `type:"path" placeholder:"FILE" help:"Estimate the error of given covariances instead: a JSON list of {\"name\": ..., \"omega\": [[...]]}."`
-	Steps        int    `default:"20" help:"Steps that refine the covariance by what the validation rows say; 0 keeps the network's, with the multiple of rho that they choose."`
+	Steps        int    `default:"${steps}" help:"Steps that refine the covariance by what the validation rows say; 0 keeps the network's, with the multiple of rho that they choose."`
 	Nearest      int    `default:"3" help:"Training problems to name, nearest first."`
 	Workers      int    `help:"Fits at a time; 0 means one per CPU."`
 }

@@ -54,11 +54,8 @@ func (r *Inference) Views() []*View {
 }
 
 func (r *Inference) writeFit(w io.Writer) {
+	what := ErrorName(w, r.problem.Kind())
 	t := Columns(w)
-	what := "error"
-	if r.problem.Kind() == data.Regression {
-		what = "nMSE"
-	}
 	fmt.Fprintf(t, "test %s\tSTL\trelative\t  task\n", what)
 	row := func(l2mt, stl float64, name string) {
 		fmt.Fprintf(t, "%.4f\t%.4f\t%s\t  %s\n", l2mt, stl, ratio(l2mt, stl), name)
