@@ -15,7 +15,7 @@ var (
 
 // disk is a file on a disk with room for so many bytes more, which may be broken.
 type disk struct {
-	*os.File
+	*locked
 	room   int
 	broken bool
 }
@@ -98,7 +98,7 @@ func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &disk{File: f, room: room}
+		d := &disk{locked: f, room: room}
 		l := NewLog(d, 0)
 		for range 2 {
 			if err := l.Append([]byte("record\n")); err != nil && !errors.Is(err, errFull) {
@@ -125,7 +125,7 @@ func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &disk{File: f, room: 3, broken: true}
+	d := &disk{locked: f, room: 3, broken: true}
 	l := NewLog(d, 0)
 	for range 2 {
 		if err := l.Append([]byte("record\n")); !errors.Is(err, errFull) || !errors.Is(err, errBroken) {

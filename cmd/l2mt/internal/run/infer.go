@@ -215,6 +215,9 @@ func (r *Inference) rank(ctx context.Context, embedding *solve.Embedding, p *dat
 		return err
 	}
 	for _, m := range outcomes {
+		if m.Variant != compare.Plain {
+			continue
+		}
 		omega, err := data.NewCovariance(m.Omega)
 		if err != nil {
 			return err
