@@ -4,6 +4,7 @@ import (
 	gocmp "cmp"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -206,6 +207,11 @@ func TestLabelGraphRefusesBadInput(t *testing.T) {
 		"k = 0":          func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 0); return err },
 		"short classes":  func() error { _, err := NewLabelGraph(x, []int32{0, 1}, 1); return err },
 		"negative class": func() error { _, err := NewLabelGraph(x, []int32{0, -1, 0}, 1); return err },
+		"not finite": func() error {
+			x, _ := NewDense(3, 1, []float32{0, float32(math.NaN()), 2})
+			_, err := NewLabelGraph(x, []int32{0, 1, 0}, 1)
+			return err
+		},
 	} {
 		if err := f(); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: error %v, want ErrInvalid", name, err)
