@@ -55,7 +55,7 @@ type Record struct {
 	Result *Result `json:"result,omitempty"`
 }
 
-// Result is the worth of a covariance on a problem.
+// Result is what a covariance came to on a problem.
 type Result struct {
 	// Lambda1 is the strength that was chosen on validation data.
 	Lambda1 float64 `json:"lambda1"`

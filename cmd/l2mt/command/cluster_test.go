@@ -1,16 +1,16 @@
+//go:build faults
+
 package command
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,15 +20,10 @@ import (
 	"l2mt/cmd/l2mt/internal/run"
 )
 
-const clusterDir = "../../../testdata/cluster"
-
 // The files for clusters at work: a Slurm of two nodes on this machine runs an
 // array of four, one of whose tasks is killed half-way and queued again, then
 // merges and trains. The merged store has the bytes of a single run's.
-func TestASlurmArrayCollectsWhatASingleRunDoes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes half a minute")
-	}
+func TestFaultsOfASlurmArray(t *testing.T) {
 	slurm := startSlurm(t)
 	scripts, err := filepath.Abs(clusterDir)
 	if err != nil {
@@ -213,45 +208,6 @@ func finished(t *testing.T, done func() bool) {
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it takes more than a minute")
-		}
-	}
-}
-
-// What the manifests run are command lines of l2mt, and the number of shards is
-// that of the pods.
-func TestTheKubernetesManifestsCallL2MT(t *testing.T) {
-	arguments := regexp.MustCompile(`(?m)^ +args: \[(.*)\]$`)
-	for file, runs := range map[string][]string{
-		"kubernetes-collect.yaml": {"collect"},
-		"kubernetes-train.yaml":   {"experience merge <dirs>", "train"},
-	} {
-		text, err := os.ReadFile(filepath.Join(clusterDir, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var commands []string
-		for _, found := range arguments.FindAllSubmatch(text, -1) {
-			// The directories of the claim are anywhere here.
-			line := strings.ReplaceAll(strings.ReplaceAll(string(found[1]), `"`, ""), "/l2mt/experience", t.TempDir())
-			line = strings.ReplaceAll(line, "--experience, /merged/experience", "--experience, "+t.TempDir())
-			parser, err := newParser(new(cli), io.Discard, io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parsed, err := parser.Parse(strings.Split(line, ", "))
-			if err != nil {
-				t.Errorf("%s: %s: %v", file, line, err)
-				continue
-			}
-			commands = append(commands, parsed.Command())
-		}
-		if !slices.Equal(commands, runs) {
-			t.Errorf("%s runs %q, want %q", file, commands, runs)
-		}
-		completions := regexp.MustCompile(`completions: (\d+)`).FindSubmatch(text)
-		shards := regexp.MustCompile(`L2MT_SHARDS\n +value: "(\d+)"`).FindSubmatch(text)
-		if file == "kubernetes-collect.yaml" && (completions == nil || shards == nil || !bytes.Equal(completions[1], shards[1])) {
-			t.Errorf("%s has %q completions and %q shards", file, completions, shards)
 		}
 	}
 }

@@ -37,6 +37,7 @@ func results(t *testing.T, dir string) map[string]string {
 // and comes to the same bytes as one that was not stopped. A line that was cut
 // off is made again.
 func TestAnInterruptedEvaluationGoesOnWithTheSameCommand(t *testing.T) {
+	t.Parallel()
 	network, test := tinyNetwork(t)
 	command := func(dir, workers string) []string {
 		return []string{"eval", "--network", network, "--problems", test, "--baselines", "snr1,snr2,mtrl,cmtl,spats", "--refit", "--out", dir, "--workers", workers}
@@ -84,6 +85,7 @@ func TestAnInterruptedEvaluationGoesOnWithTheSameCommand(t *testing.T) {
 }
 
 func TestExitCodesOfEvalAndInfer(t *testing.T) {
+	t.Parallel()
 	network, test := tinyNetwork(t)
 	for _, c := range []struct {
 		code int

@@ -87,6 +87,7 @@ func pictures(t *testing.T, n int) string {
 }
 
 func TestFeaturesOfPictures(t *testing.T) {
+	t.Parallel()
 	dir, weights, out := pictures(t, 20), tinyWeights(t, 1), filepath.Join(t.TempDir(), "x.npz")
 	for _, layer := range vgg.Layers() {
 		code, stdout, stderr := l2mt(t, "data", "features", "--net", "tiny", "--images", dir, "--weights", weights, "--layer", string(layer), "--out", out)
@@ -164,6 +165,7 @@ func (w *interrupter) Write(b []byte) (int, error) {
 }
 
 func TestInterruptedFeaturesGoOn(t *testing.T) {
+	t.Parallel()
 	dir, weights, out := pictures(t, 20), tinyWeights(t, 1), t.TempDir()
 	command := func(name, weights string) []string {
 		return []string{"data", "features", "--net", "tiny", "--images", dir, "--weights", weights, "--out", filepath.Join(out, name)}

@@ -16,6 +16,7 @@ import (
 // The errors of the predictions are the errors reported, and their rows and
 // labels are those of the problem.
 func TestPredictionsHaveTheErrorsReported(t *testing.T) {
+	t.Parallel()
 	network, test := tinyNetwork(t)
 	dir := t.TempDir()
 	mustL2mt(t, "infer", "--network", network, "--problem", test, "--name", "test-0002", "--out", dir)
@@ -60,6 +61,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 // Test rows change the errors reported and nothing else: neither covariance,
 // nor Lambda1, nor the scores of other rows.
 func TestInferDoesNotLeak(t *testing.T) {
+	t.Parallel()
 	network, test := tinyNetwork(t)
 	f, err := data.LoadProblems(test)
 	if err != nil {
@@ -85,7 +87,7 @@ func TestInferDoesNotLeak(t *testing.T) {
 		if a.Fit.Test.Mean == b.Fit.Test.Mean {
 			t.Errorf("%s: other test rows have the same error", a.Problem)
 		}
-		if a.Fit.Lambda1 != b.Fit.Lambda1 || a.Used.Scale != b.Used.Scale || a.Used.Expected != b.Used.Expected || a.Fit.Validation.Mean != b.Fit.Validation.Mean {
+		if a.Fit.Lambda1 != b.Fit.Lambda1 || a.Used.Step != b.Used.Step || a.Used.Expected != b.Used.Expected || a.Fit.Validation.Mean != b.Fit.Validation.Mean {
 			t.Errorf("%s: what is chosen depends on test rows", a.Problem)
 		}
 		for k, m := range a.Models {

@@ -56,6 +56,7 @@ func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
 }
 
 func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
+	t.Parallel()
 	parser, err := newParser(new(cli), io.Discard, io.Discard)
 	if err != nil {
 		t.Fatal(err)

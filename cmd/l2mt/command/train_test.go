@@ -41,6 +41,7 @@ func (s *stopAt) Write(p []byte) (int, error) {
 }
 
 func TestAnInterruptedTrainingGoesOnWithTheSameCommand(t *testing.T) {
+	t.Parallel()
 	experience := tinyExperience(t)
 	command := func(dir string) []string {
 		return []string{"train", "--experience", experience, "--out", dir, "--epochs", "4", "--set", "model.hidden=8"}

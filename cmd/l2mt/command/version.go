@@ -17,6 +17,9 @@ func (versionCmd) Run(e *env) error {
 		fmt.Fprintf(t, "go\t%s\n", v.Go)
 		fmt.Fprintf(t, "system\t%s, %d CPUs\n", v.System, v.CPUs)
 		fmt.Fprintf(t, "cpu features\t%v\n", v.CPU)
+		for _, p := range v.Pieces {
+			fmt.Fprintf(t, "%s %s\tof %s\n", p.Kind, p.Name, p.Package)
+		}
 		for _, m := range v.Modules {
 			fmt.Fprintf(t, "%s\t%s\n", m.Path, m.Version)
 		}

@@ -23,6 +23,9 @@ type Collection struct {
 
 // Collect makes experience in a directory that has the problems too.
 func Collect(ctx context.Context, c Collection) (s collect.Summary, err error) {
+	if _, err := c.Problems.Problem(0); err != nil { // before there is a directory
+		return s, err
+	}
 	reference, err := c.Problems.Reference()
 	if err != nil {
 		return s, err

@@ -3,8 +3,11 @@ package run
 import (
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"golang.org/x/sys/cpu"
+
+	"l2mt/model"
 )
 
 // Versions is what l2mt version prints, and what runs record beside their results.
@@ -15,6 +18,15 @@ type Versions struct {
 	CPUs    int      `json:"cpus"`
 	CPU     []string `json:"cpu_features"`
 	Modules []Module `json:"modules"`
+	// Pieces are those registered by packages that are not of this module.
+	Pieces []Piece `json:"pieces,omitempty"`
+}
+
+// Piece is a part of networks, with the package that registered it.
+type Piece struct {
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Package string `json:"package"`
 }
 
 // Module is a module of the program.
@@ -31,6 +43,11 @@ func CurrentVersions() Versions {
 		System: runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs:   runtime.NumCPU(),
 		CPU:    cpuFeatures(),
+	}
+	for _, p := range model.Pieces() {
+		if !strings.HasPrefix(p.Package, "l2mt/") {
+			v.Pieces = append(v.Pieces, Piece(p))
+		}
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
