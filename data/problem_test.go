@@ -53,7 +53,7 @@ func madeGroups(t testing.TB, sizes ...int) *Dataset {
 
 func encoded(t testing.TB, f *ProblemFile) string {
 	t.Helper()
-	raw, err := f.encode()
+	raw, err := f.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func parseProblems(raw []byte) (*ProblemFile, error) {
 // Save writes the file whole or not at all. The same problems give the same
 // bytes: one task a line.
 func (f *ProblemFile) Save(path string) error {
-	raw, err := f.encode()
+	raw, err := f.Encode()
 	if err != nil {
 		return fmt.Errorf("data: problems: %s: %w", path, err)
 	}
@@ -51,7 +51,8 @@ func (f *ProblemFile) Save(path string) error {
 	return nil
 }
 
-func (f *ProblemFile) encode() ([]byte, error) {
+// Encode is the content of the file that Save writes.
+func (f *ProblemFile) Encode() ([]byte, error) {
 	head := *f
 	head.Problems = nil
 	raw, err := json.Marshal(head)

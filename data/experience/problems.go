@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"l2mt/data"
 	"l2mt/data/digits"
@@ -172,8 +173,8 @@ func taskFiles(f *data.ProblemFile) (own []*string) {
 // they are all that training needs.
 const problemsPattern = "problems-*.json"
 
-// Keep writes the problem file into the directory of a store. The same problems
-// have the same name in every one.
+// Keep writes the problem file into the directory of a store, which must have no
+// other problems. The same problems have the same name in every one.
 func (p *Problems) Keep(dir string) error {
 	ref, err := p.Reference()
 	if err != nil {
@@ -200,7 +201,14 @@ func (p *Problems) Keep(dir string) error {
 			return err
 		}
 	}
-	return kept.Save(filepath.Join(dir, "problems-"+hexSum(ids)[:12]+".json"))
+	path := filepath.Join(dir, "problems-"+hexSum(ids)[:12]+".json")
+	switch others, err := keptProblems(dir); {
+	case err != nil:
+		return err
+	case len(others) > 0 && !slices.Contains(others, path):
+		return fmt.Errorf("experience: %w: %s has tuples on other problems than %s; take another directory, and merge the two if they belong together", data.ErrMismatch, dir, p.path)
+	}
+	return kept.Save(path)
 }
 
 // rebase lets a problem file that was in one directory refer to its data from

@@ -91,12 +91,16 @@ func mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
+// Perfect is the reason why a problem on which single-task learning makes no test
+// error has no results.
+const Perfect = "the test error of single-task learning is 0, so no error is relative to it"
+
 // NewResult returns the result with its relative error. It returns an error
 // that wraps data.ErrInvalid if STL makes no test error at all, because then no
 // relative error exists.
 func NewResult(lambda1 float64, model, stl Errors) (*Result, error) {
 	if stl.MeanTest == 0 {
-		return nil, fmt.Errorf("experience: %w: the test error of single-task learning is 0, so no error is relative to it", data.ErrInvalid)
+		return nil, fmt.Errorf("experience: %w: %s", data.ErrInvalid, Perfect)
 	}
 	return &Result{Lambda1: lambda1, Model: model, STL: stl, O: model.MeanTest / stl.MeanTest}, nil
 }

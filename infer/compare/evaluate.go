@@ -72,6 +72,9 @@ type EvaluateOptions struct {
 	// Tune controls the choice of hyperparameters. Its STL, Workers and
 	// Progress are not used.
 	Tune multitask.TuneOptions
+	// Steps refine the network's covariance; 0 means the default of solve, and less
+	// none.
+	Steps int
 	// Workers is the number of fits made at a time; the outcomes do not depend
 	// on it. 0 means 1.
 	Workers int
@@ -282,11 +285,11 @@ func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
 func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
 	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Paper}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
-		plain, err := n.Fit(ctx, p, solve.FitOptions{Tune: o.Tune})
+		plain, err := n.Fit(ctx, p, solve.FitOptions{Tune: o.Tune, Steps: o.Steps})
 		if err != nil {
 			return nil, err
 		}
-		without, err := n.Fit(ctx, p, solve.FitOptions{Tune: o.Tune, Without: true})
+		without, err := n.Fit(ctx, p, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Without: true})
 		if err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -243,6 +244,9 @@ type Summary struct {
 	Made   int `json:"made"`
 	Failed int `json:"failed"`
 	Had    int `json:"had"`
+	// Perfect counts the failed ones on problems on which single-task learning
+	// makes no error, which is no fault of theirs.
+	Perfect int `json:"perfect"`
 }
 
 // Run makes the tuples that the store does not have yet. When ctx is cancelled
@@ -268,7 +272,10 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 		if r.Status == experience.Failed {
 			s.Failed++
 		}
-		report.Advance(1, fmt.Sprintf("%d failed", s.Failed))
+		if strings.Contains(r.Reason, experience.Perfect) {
+			s.Perfect++
+		}
+		report.Advance(1, fmt.Sprintf("%d failed", s.Failed-s.Perfect))
 	}
 	queue := make(chan *job)
 	work, stop := errgroup.WithContext(ctx)

@@ -621,7 +621,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 	}
 	dir := experiencetest.Dir(t)
 	s := run(t, dir, small, problems, ref, 2)
-	if want := (collect.Summary{Made: 2 * smallTuples, Failed: smallTuples}); s != want {
+	if want := (collect.Summary{Made: 2 * smallTuples, Failed: smallTuples, Perfect: smallTuples}); s != want {
 		t.Errorf("%+v, want %+v", s, want)
 	}
 	for _, r := range load(t, dir) {
@@ -631,7 +631,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 		}
 	}
 	again := run(t, dir, collect.Config{Models: small.Models, Draws: 2, Explore: 6, Seed: small.Seed}, problems, ref, 2)
-	if want := (collect.Summary{Made: 2, Failed: 1, Had: 2 * smallTuples}); again != want {
+	if want := (collect.Summary{Made: 2, Failed: 1, Had: 2 * smallTuples, Perfect: 1}); again != want {
 		t.Errorf("with more tuples: %+v, want %+v", again, want)
 	}
 }

@@ -45,5 +45,5 @@ func Example() {
 	defer collector.Close()
 	summary, err := collector.Run(context.Background(), collect.InMemory(problems), collect.Options{})
 	fmt.Printf("%+v %v\n", summary, err)
-	// Output: {Made:8 Failed:0 Had:0} <nil>
+	// Output: {Made:8 Failed:0 Had:0 Perfect:0} <nil>
 }

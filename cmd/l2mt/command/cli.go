@@ -14,8 +14,10 @@ import (
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/progress"
+	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
+	"l2mt/train/collect"
 )
 
 // Exit codes.
@@ -112,8 +114,10 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// flagVars are the names that the explanations of flags list.
+// flagVars are what the explanations of flags list, and the defaults of the
+// libraries.
 func flagVars() kong.Vars {
+	sample, made := data.SampleConfig{}.Defaults(), collect.Config{}.Defaults()
 	return kong.Vars{
 		"models":     strings.Join(multitask.Names(), ", "),
 		"nets":       strings.Join(netNames(), ","),
@@ -122,6 +126,10 @@ func flagVars() kong.Vars {
 		"readouts":   strings.Join(model.Readouts(), ", "),
 		"estimators": strings.Join(model.Estimators(), ", "),
 		"links":      strings.Join(model.Links(), ", "),
+
+		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
+		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),
+		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "worth": string(made.Worth), "steps": fmt.Sprint(solve.Steps),
 	}
 }
 

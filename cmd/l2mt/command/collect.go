@@ -23,11 +23,11 @@ type collectCmd struct {
 	Out       string        `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
 	Head      string        `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
 	Models    []string      `help:"Multitask models to try (${models}); by default the paper's ten."`
-	Draws     int           `default:"1" help:"Draws of hyperparameters for each model."`
-	Explore   int           `default:"8" help:"Random covariances to try on each problem."`
+	Draws     int           `default:"${draws}" help:"Draws of hyperparameters for each model."`
+	Explore   int           `default:"${explore}" help:"Random covariances to try on each problem."`
 	Near      int           `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
 	Propose   string        `type:"existingdir" help:"Trained network to ask for covariances."`
-	O         collect.Worth `default:"refit" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
+	O         collect.Worth `default:"${worth}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
 	Slopes    bool          `help:"Record how the error changes with the covariance."`
 	Shard     string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
 	Workers   int           `help:"Tuples made at a time; 0 means one per CPU."`

@@ -19,7 +19,7 @@ type demoCmd struct {
 	Train         int      `default:"60" help:"Training problems."`
 	Test          int      `default:"40" help:"Test problems."`
 	TrainFraction float64  `default:"0.05" help:"Share of a task's rows to train on, and as many again to validate. Sharing pays most where there are few."`
-	Baselines     []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
+	Models        []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Seed          uint64   `default:"1" help:"Seed of everything random."`
 }
 
@@ -32,7 +32,7 @@ func (c *demoCmd) Run(e *env) error {
 	}}
 	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 8, O: "refit", Seed: c.Seed}
 	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "default", Seed: &c.Seed, Seeds: 1}
-	evaluate := &evalCmd{Network: at("network"), Problems: test, Baselines: c.Baselines, Out: at("evaluation")}
+	evaluate := &evalCmd{Network: at("network"), Problems: test, Models: c.Models, Steps: solve.Steps, Out: at("evaluation")}
 	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Steps, Nearest: 3}
 	page := &reportCmd{Dir: c.Out}
 
@@ -53,7 +53,7 @@ func (c *demoCmd) Run(e *env) error {
 			if err != nil {
 				return err
 			}
-			explain.Problem, explain.Name = test, f.Problems[0].Name
+			explain.Problems, explain.Name = test, f.Problems[0].Name
 			return explain.Run(e)
 		}, &last},
 		{"writing the report", page.Run, &stage},

@@ -21,18 +21,19 @@ type evalCmd struct {
 	Network   string `required:"" type:"existingdir" help:"Trained network."`
 	Problems  string `required:"" type:"path" help:"File of the test problems."`
 	dataFlags `embed:""`
-	Baselines []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
+	Models    []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Refit     bool     `help:"Also fit with the covariance of each model fixed and Lambda1 tuned for it, which mostly makes a model stronger."`
-	Pool      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --baselines."`
+	Pool      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
 	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
+	Steps     int      `default:"${steps}" help:"Steps that refine the network's covariance by what the validation rows say; 0 is none."`
 	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
 	Workers   int      `help:"Fits at a time; 0 means one per CPU."`
 }
 
 func (c *evalCmd) Run(e *env) error {
-	models, err := run.Lookup(c.Baselines)
+	models, err := run.Lookup(c.Models)
 	if err != nil {
-		return fmt.Errorf("%w: --baselines: %w", errUsage, err)
+		return fmt.Errorf("%w: --models: %w", errUsage, err)
 	}
 	network, err := run.LoadNetwork(c.Network)
 	if err != nil {
@@ -42,7 +43,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
+	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Steps: run.Steps(c.Steps), Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -106,13 +107,14 @@ type evaluation struct {
 	Problems string       `json:"problems"`
 	Pool     string       `json:"pool,omitempty"`
 	Points   int          `json:"points"`
+	Steps    int          `json:"steps"`
 	Versions run.Versions `json:"versions"`
 }
 
 // begin writes down what the outcomes depend on, or checks that what is in the
 // directory already depends on the same.
 func (c *evalCmd) begin(e *env) error {
-	now := evaluation{Points: c.Points, Versions: run.CurrentVersions()}
+	now := evaluation{Points: c.Points, Steps: c.Steps, Versions: run.CurrentVersions()}
 	var err error
 	if now.Network, err = run.NetworkSum(c.Network); err != nil {
 		return err
@@ -141,7 +143,7 @@ func (c *evalCmd) begin(e *env) error {
 		what        string
 		before, now any
 	}{
-		{"network", before.Network, now.Network}, {"problems", before.Problems, now.Problems}, {"pool", before.Pool, now.Pool}, {"points", before.Points, now.Points},
+		{"network", before.Network, now.Network}, {"problems", before.Problems, now.Problems}, {"pool", before.Pool, now.Pool}, {"points", before.Points, now.Points}, {"steps", before.Steps, now.Steps},
 	} {
 		if f.before != f.now {
 			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, f.what, f.what, f.before, f.now)

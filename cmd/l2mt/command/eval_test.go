@@ -40,7 +40,7 @@ func TestAnInterruptedEvaluationGoesOnWithTheSameCommand(t *testing.T) {
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	command := func(dir, workers string) []string {
-		return []string{"eval", "--network", network, "--problems", test, "--baselines", "snr1,snr2,mtrl,cmtl,spats", "--refit", "--out", dir, "--workers", workers}
+		return []string{"eval", "--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl,spats", "--refit", "--out", dir, "--workers", workers}
 	}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "v")
 	mustL2mt(t, command(whole, "2")...)
@@ -91,19 +91,19 @@ func TestExitCodesOfEvalAndInfer(t *testing.T) {
 		code int
 		args []string
 	}{
-		{exitDone, []string{"eval", "--network", network, "--problems", test, "--baselines", "stl"}},
-		{exitUsage, []string{"eval", "--network", network, "--problems", test, "--baselines", "oracle"}},
+		{exitDone, []string{"eval", "--network", network, "--problems", test, "--models", "stl"}},
+		{exitUsage, []string{"eval", "--network", network, "--problems", test, "--models", "oracle"}},
 		{exitUsage, []string{"eval", "--network", network + "x", "--problems", test}},
 		{exitUsage, []string{"eval", "--network", network}},
 		{exitFailed, []string{"eval", "--network", network, "--problems", test + "x"}},
 		{exitFailed, []string{"eval", "--network", t.TempDir(), "--problems", test}},
-		{exitUsage, []string{"infer", "--network", network, "--problem", test, "--name", "test-0007"}},
-		{exitUsage, []string{"infer", "--network", network, "--problem", test, "--nearest", "-1"}},
-		{exitUsage, []string{"infer", "--network", network, "--problem", test, "--select", "--omega-only"}},
-		{exitFailed, []string{"infer", "--network", t.TempDir(), "--problem", test}},
-		{exitFailed, []string{"infer", "--network", network, "--problem", test, "--score", test}},
-		{exitUsage, []string{"fit", "--problem", test, "--model", "oracle"}},
-		{exitFailed, []string{"fit", "--problem", test + "x"}},
+		{exitUsage, []string{"infer", "--network", network, "--problems", test, "--name", "test-0007"}},
+		{exitUsage, []string{"infer", "--network", network, "--problems", test, "--nearest", "-1"}},
+		{exitUsage, []string{"infer", "--network", network, "--problems", test, "--select", "--omega-only"}},
+		{exitFailed, []string{"infer", "--network", t.TempDir(), "--problems", test}},
+		{exitFailed, []string{"infer", "--network", network, "--problems", test, "--score", test}},
+		{exitUsage, []string{"fit", "--problems", test, "--model", "oracle"}},
+		{exitFailed, []string{"fit", "--problems", test + "x"}},
 	} {
 		code, stdout, stderr := l2mt(t, c.args...)
 		if code != c.code {

@@ -61,10 +61,10 @@ func (c *experienceCheckCmd) Run(e *env) error {
 }
 
 type experienceListCmd struct {
-	Dir     string `arg:"" type:"path" help:"Directory of the experience."`
-	Problem string `help:"Only this problem."`
-	Source  string `help:"Only this source, such as mtrl or explore/wishart."`
-	Failed  bool   `help:"Only tuples that failed."`
+	Dir    string `arg:"" type:"path" help:"Directory of the experience."`
+	Name   string `help:"Only the problem of this name."`
+	Source string `help:"Only this source, such as mtrl or explore/wishart."`
+	Failed bool   `help:"Only tuples that failed."`
 }
 
 func (c *experienceListCmd) Run(e *env) error {
@@ -84,7 +84,7 @@ func (c *experienceListCmd) Run(e *env) error {
 	if !e.json {
 		fmt.Fprintln(t, "problem\tsource\tdraw\to\tlambda1\tstatus")
 	}
-	wanted := selection{c.Problem, c.Source, c.Failed}
+	wanted := selection{c.Name, c.Source, c.Failed}
 	for _, r := range records {
 		switch {
 		case !wanted.has(r):
@@ -128,22 +128,22 @@ func (c *experienceMergeCmd) Run(e *env) error {
 }
 
 type experienceRemoveCmd struct {
-	Dir     string `arg:"" type:"existingdir" help:"Directory of the experience. It stays as it is."`
-	Problem string `help:"Drop this problem."`
-	Source  string `help:"Drop this source, such as mtrl or explore/wishart."`
-	Failed  bool   `help:"Drop failed tuples, so that they are tried again."`
-	Out     string `required:"" type:"path" help:"Directory to make."`
+	Dir    string `arg:"" type:"existingdir" help:"Directory of the experience. It stays as it is."`
+	Name   string `help:"Drop the problem of this name."`
+	Source string `help:"Drop this source, such as mtrl or explore/wishart."`
+	Failed bool   `help:"Drop failed tuples, so that they are tried again."`
+	Out    string `required:"" type:"path" help:"Directory to make."`
 }
 
 func (c *experienceRemoveCmd) Validate() error {
-	if c.Problem == "" && c.Source == "" && !c.Failed {
-		return fmt.Errorf("nothing to remove: give --problem, --source or --failed")
+	if c.Name == "" && c.Source == "" && !c.Failed {
+		return fmt.Errorf("nothing to remove: give --name, --source or --failed")
 	}
 	return nil
 }
 
 func (c *experienceRemoveCmd) Run(e *env) error {
-	drop := selection{c.Problem, c.Source, c.Failed}
+	drop := selection{c.Name, c.Source, c.Failed}
 	return e.derive(c.Out, func() (*experience.Summary, error) {
 		return experience.Remove(e, c.Out, c.Dir, drop.has)
 	})

@@ -94,7 +94,7 @@ values = [4, 8]
 			return without(filesIn(t, filepath.Join(dir, "n")), ".lock")
 		}},
 		{"eval", func(dir string) []string {
-			return []string{"eval", "--network", network, "--problems", test, "--baselines", "snr1,snr2,mtrl,cmtl,rmtl", "--refit", "--out", filepath.Join(dir, "v"), "--workers", "2"}
+			return []string{"eval", "--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl,rmtl", "--refit", "--out", filepath.Join(dir, "v"), "--workers", "2"}
 		}, func(t *testing.T, dir string) map[string]string {
 			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", run.SecondsFile) // they have times
 		}},

@@ -19,13 +19,13 @@ import (
 
 // problemFlags name the problems that a command works on.
 type problemFlags struct {
-	Problem   string `required:"" type:"path" help:"Problem file."`
+	Problems  string `required:"" type:"path" help:"Problem file."`
 	Name      string `help:"Name of one problem of the file; by default all are taken."`
 	dataFlags `embed:""`
 }
 
 func (f *problemFlags) open() ([]*data.ProblemData, error) {
-	problems, err := f.all(f.Problem)
+	problems, err := f.all(f.Problems)
 	if err != nil || f.Name == "" {
 		return problems, err
 	}
@@ -34,13 +34,13 @@ func (f *problemFlags) open() ([]*data.ProblemData, error) {
 			return []*data.ProblemData{p}, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %s has no problem %q; the first is %q", errUsage, f.Problem, f.Name, problems[0].Name)
+	return nil, fmt.Errorf("%w: %s has no problem %q; the first is %q", errUsage, f.Problems, f.Name, problems[0].Name)
 }
 
 type fitCmd struct {
 	Files      []string `arg:"" optional:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups."`
 	tableFlags `embed:""`
-	Problem    string `type:"path" help:"Problem file, instead of tables."`
+	Problems   string `type:"path" help:"Problem file, instead of tables."`
 	Name       string `help:"Name of one problem of the file; by default all are taken."`
 	dataFlags  `embed:""`
 	Network    string             `type:"existingdir" help:"Trained network whose head makes the features."`
@@ -59,10 +59,10 @@ func (c *fitCmd) Validate() error {
 	}
 	c.Model = cmp.Or(c.Model, "all")
 	switch {
-	case c.Problem == "":
-		return fmt.Errorf("give tables to fit, or --problem=STRING")
+	case c.Problems == "":
+		return fmt.Errorf("give tables to fit, or --problems=FILE")
 	case c.tableFlags.given():
-		return fmt.Errorf("--problem says itself what its tasks are and what splits they have; flags of tables need tables")
+		return fmt.Errorf("--problems says itself what its tasks are and what splits they have; flags of tables need tables")
 	case c.Lambda1 != 0 && c.Tune:
 		return fmt.Errorf("--lambda1 and --tune exclude each other: give the hyperparameters or have them chosen")
 	case c.Model == "all" && c.Lambda1 != 0:
@@ -79,7 +79,7 @@ func (c *fitCmd) Run(e *env) error {
 	if len(c.Files) > 0 {
 		return c.fitTables(e)
 	}
-	file := problemFlags{Problem: c.Problem, Name: c.Name, dataFlags: c.dataFlags}
+	file := problemFlags{Problems: c.Problems, Name: c.Name, dataFlags: c.dataFlags}
 	problems, err := file.open()
 	if err != nil {
 		return err
@@ -224,12 +224,9 @@ func (f problemFit) write(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(f.Params.Hyper)) {
 		hyper = append(hyper, name+" = "+run.Number(f.Params.Hyper[name]))
 	}
-	fmt.Fprintf(w, "%s\nobjective %s\n\n", strings.Join(hyper, ", "), trace(f.Trace))
+	fmt.Fprintf(w, "%s\nobjective after each iteration: %s\n\n", strings.Join(hyper, ", "), trace(f.Trace))
+	what := run.ErrorName(w, f.kind)
 	t := run.Columns(w)
-	what := "error"
-	if f.kind == data.Regression {
-		what = "nMSE"
-	}
 	fmt.Fprintf(t, "%s\tSTL %s\t  task\n", f.Title+" "+what, what)
 	for i, name := range f.Tasks {
 		fmt.Fprintf(t, "%.4f\t%.4f\t  %s\n", f.Test.Task[i], f.STL.Task[i], name)

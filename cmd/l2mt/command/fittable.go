@@ -65,8 +65,8 @@ const (
 
 func (c *fitCmd) validateTables() error {
 	switch {
-	case c.Problem != "" || c.Name != "" || c.Dataset != "" || c.AllowOutside || c.Network != "":
-		return fmt.Errorf("tables exclude --problem, --name, --dataset, --allow-outside and --network")
+	case c.Problems != "" || c.Name != "" || c.Dataset != "" || c.AllowOutside || c.Network != "":
+		return fmt.Errorf("tables exclude --problems, --name, --dataset, --allow-outside and --network")
 	case c.Tune || c.Lambda2 != 0 || len(c.Hyper) > 0:
 		return fmt.Errorf("a cross-validation chooses the hyperparameters for tables; only --lambda1 can be given")
 	case c.Lambda1 < 0:

@@ -26,7 +26,7 @@ type inferCmd struct {
 	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
 	Select       bool   `help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
 	Score        string `type:"path" placeholder:"FILE" help:"Estimate the error of given covariances instead: a JSON list of {\"name\": ..., \"omega\": [[...]]}."`
-	Steps        int    `default:"20" help:"Steps from what the network says toward what the labelled rows say, each left out in turn; 0 keeps the network's covariance."`
+	Steps        int    `default:"${steps}" help:"Steps from what the network says toward what the labelled rows say, each left out in turn; 0 keeps the network's covariance."`
 	Nearest      int    `default:"3" help:"Training problems to name, nearest first."`
 	Workers      int    `help:"Fits at a time; 0 means one per CPU."`
 }

@@ -19,7 +19,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	dir := t.TempDir()
-	mustL2mt(t, "infer", "--network", network, "--problem", test, "--name", "test-0002", "--out", dir)
+	mustL2mt(t, "infer", "--network", network, "--problems", test, "--name", "test-0002", "--out", dir)
 	var result run.Inference
 	if err := run.LoadJSON(filepath.Join(dir, "result.json"), &result); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestInferDoesNotLeak(t *testing.T) {
 	}
 	var all, some []run.Inference
 	for file, results := range map[string]*[]run.Inference{test: &all, fewer: &some} {
-		if err := json.Unmarshal([]byte(mustL2mt(t, "--json", "infer", "--network", network, "--problem", file, "--name", "test-0001", "--select")), results); err != nil {
+		if err := json.Unmarshal([]byte(mustL2mt(t, "--json", "infer", "--network", network, "--problems", file, "--name", "test-0001", "--select")), results); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,7 +39,7 @@ func TestAProgramWithAnEstimatorOfItsOwn(t *testing.T) {
 		t.Errorf("the network is %s (%v)", config, err)
 	}
 	// The program without the estimator says what is missing.
-	code, _, stderr := l2mt(t, "infer", "--network", network, "--problem", filepath.Join(network, "config.json"))
+	code, _, stderr := l2mt(t, "infer", "--network", network, "--problems", filepath.Join(network, "config.json"))
 	if code != exitFailed || !strings.Contains(stderr, `estimator "cosine" is not in this binary`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

@@ -108,7 +108,7 @@ func (c *plotSweepCmd) Run(e *env) error {
 
 type plotEmbeddingCmd struct {
 	plotFlags `embed:""`
-	Problem   string `type:"path" placeholder:"FILE" help:"Problem file with tasks to show among those of training."`
+	Problems  string `type:"path" placeholder:"FILE" help:"Problem file with tasks to show among those of training."`
 	Name      string `help:"Name of one problem of the file; by default all are taken."`
 	dataFlags `embed:""`
 }
@@ -119,7 +119,7 @@ func (c *plotEmbeddingCmd) Run(e *env) error {
 		return err
 	}
 	var places []solve.Place
-	if c.Problem != "" {
+	if c.Problems != "" {
 		if places, err = c.places(); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (c *plotEmbeddingCmd) places() (places []solve.Place, err error) {
 	if err != nil {
 		return nil, err
 	}
-	flags := problemFlags{Problem: c.Problem, Name: c.Name, dataFlags: c.dataFlags}
+	flags := problemFlags{Problems: c.Problems, Name: c.Name, dataFlags: c.dataFlags}
 	problems, err := flags.open()
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 )
 
 type problemsCmd struct {
-	Sample     problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart."`
+	Sample     problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do."`
 	FromGroups problemsGroupsCmd `cmd:"" help:"Draw problems whose tasks are the groups of a dataset, such as schools."`
 	Check      problemsCheckCmd  `cmd:"" help:"Check problem files and name every fault with its place."`
 }
@@ -39,12 +39,12 @@ func (f dataFlags) all(path string) ([]*data.ProblemData, error) {
 type sampleFlags struct {
 	Dataset            string   `default:"digits" help:"Dataset: a file or directory, or the embedded \"digits\"."`
 	Out                string   `required:"" type:"path" help:"Directory for train.json and test.json."`
-	Train              int      `default:"100" help:"Number of training problems."`
-	Test               int      `default:"50" help:"Number of test problems."`
-	MinTasks           int      `default:"4" help:"Fewest tasks of a problem."`
-	MaxTasks           int      `default:"8" help:"Most tasks of a problem."`
-	TrainFraction      float64  `default:"0.3" help:"Share of a task's rows to train on."`
-	ValidationFraction float64  `default:"0.3" help:"Share of a task's rows to choose hyperparameters on. The rest is the test split."`
+	Train              int      `default:"${train}" help:"Number of training problems."`
+	Test               int      `default:"${test}" help:"Number of test problems."`
+	MinTasks           int      `default:"${mintasks}" help:"Fewest tasks of a problem."`
+	MaxTasks           int      `default:"${maxtasks}" help:"Most tasks of a problem."`
+	TrainFraction      float64  `default:"${trainfraction}" help:"Share of a task's rows to train on."`
+	ValidationFraction float64  `default:"${validationfraction}" help:"Share of a task's rows to choose hyperparameters on. The rest is the test split."`
 	Prepare            []string `enum:"standardise,unit" help:"Steps fitted on the training rows of each problem (${enum})."`
 	Seed               uint64   `default:"1" help:"Seed of everything that is random."`
 }

@@ -41,8 +41,8 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--out", at("problems")},
 		{"collect", "--problems", at("problems/train.json"), "--models", "stl,snr2", "--explore", "2", "--out", at("experience")},
 		{"train", "--experience", at("experience"), "--epochs", "2", "--set", "model.hidden=4", "--out", at("network")},
-		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--baselines", "snr2", "--out", at("evaluation")},
-		{"infer", "--network", at("network"), "--problem", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
+		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--models", "snr2", "--out", at("evaluation")},
+		{"infer", "--network", at("network"), "--problems", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
 		{"sweep", experiment, "--store", at("store"), "--out", at("sweep")},
 	} {
 		mustL2mt(t, append([]string{"-q"}, args...)...)

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"l2mt/data"
+	"l2mt/infer/compare"
 	"l2mt/train"
 )
 
@@ -185,5 +186,24 @@ func TestTicksAreEnoughAndTellApart(t *testing.T) {
 				t.Errorf("seed %d: between %v and %v there are two ticks %q", seed, lo, hi, tick.Label)
 			}
 		}
+	}
+}
+
+// The bars come in the order of what they show, the best on top, whatever the
+// order of the table is. In a picture the lowest name is written first.
+func TestBarsOfATableAreInOrder(t *testing.T) {
+	p, err := Table(&compare.Table{Problems: []string{"p"}, Rows: []compare.Row{
+		{Title: "first", Relative: 0.7, PerProblem: 0.9}, {Title: "second", Relative: 0.8, PerProblem: 0.8}, {Title: "third", Relative: 0.9, PerProblem: 1.1},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg, err := p.Inline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) int { return strings.Index(string(svg), ">"+name+"<") }
+	if third, first, second := at("third"), at("first"), at("second"); third < 0 || first < third || second < first {
+		t.Errorf("from below third, first and second are at %d, %d and %d", third, first, second)
 	}
 }

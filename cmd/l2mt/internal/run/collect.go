@@ -53,8 +53,11 @@ func Collect(ctx context.Context, c Collection) (s collect.Summary, err error) {
 		c.Remark("finishing the tuples at hand; interrupt again to leave them")
 	})()
 	s, err = collector.Run(ctx, c.Problems, collect.Options{Workers: c.Workers, Progress: c.Progress})
-	c.Remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed, s.Had)
-	if s.Failed > 0 {
+	c.Remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed-s.Perfect, s.Had)
+	if s.Perfect > 0 {
+		c.Remark("%d have no relative error, because single-task learning makes no test error on their problems", s.Perfect)
+	}
+	if s.Failed > s.Perfect {
 		c.Remark("l2mt experience list --failed %s says why", c.Out)
 	}
 	return s, err

@@ -1,8 +1,11 @@
 package run
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -52,7 +55,7 @@ func WriteSummaries(w io.Writer, rows []Summary) {
 }
 
 // SaveProblems writes problems of a dataset as train.json and test.json, which may
-// be nil, into a directory.
+// be nil, into a directory. Other ones that are there already stay.
 func SaveProblems(dir, dataset string, train, test *data.ProblemFile) (rows []Summary, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -68,10 +71,27 @@ func SaveProblems(dir, dataset string, train, test *data.ProblemFile) (rows []Su
 			return nil, err
 		}
 		path := filepath.Join(dir, set.name)
-		if err := set.file.Save(path); err != nil {
+		if err := saveNew(path, set.file); err != nil {
 			return nil, err
 		}
 		rows = append(rows, Summarise(path, set.file))
 	}
 	return rows, nil
+}
+
+// saveNew writes a problem file, unless there is another one.
+func saveNew(path string, f *data.ProblemFile) error {
+	raw, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	switch old, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.Save(path)
+	case err != nil:
+		return err
+	case !bytes.Equal(old, raw):
+		return fmt.Errorf("%w: %s has other problems; remove it, or give another --out", ErrUsage, path)
+	}
+	return nil
 }

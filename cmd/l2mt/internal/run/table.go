@@ -28,9 +28,24 @@ func WriteTable(w io.Writer, table *compare.Table) {
 		pooled += r.Pooled
 	}
 	t.Flush()
+	if n := perfect(table); n > 0 {
+		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", n)
+	}
 	if pooled > 0 {
 		fmt.Fprintf(w, "\nThe fit pooled with the training problems had the lower validation error, and was taken, %d times.\n", pooled)
 	}
+}
+
+// perfect counts the problems on which single-task learning makes no error.
+func perfect(table *compare.Table) (n int) {
+	for _, r := range table.Rows {
+		for _, e := range r.Test {
+			if r.Model == compare.STL && e == 0 {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // against is three columns: the difference, p, and wins, ties and losses. A

@@ -46,6 +46,9 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 		if strings.Contains(text.String(), "NaN") || !strings.Contains(text.String(), " -") {
 			t.Errorf("%s:\n%s", c.name, &text)
 		}
+		if says := strings.Contains(text.String(), "per problem leaves out 1 problems"); says != (c.name == "no errors of STL on one" || c.name == "no errors") {
+			t.Errorf("%s: the problems left out are named: %v\n%s", c.name, says, &text)
+		}
 		if err := SaveTable(dir, table); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

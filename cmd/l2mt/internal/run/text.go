@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/data"
 	"l2mt/infer/compare"
 )
 
@@ -66,4 +67,14 @@ func WriteMatrix(w io.Writer, rows [][]float64, tasks []string) {
 		fmt.Fprintf(t, "  %s\n", tasks[i])
 	}
 	t.Flush()
+}
+
+// ErrorName is what test errors are called in a table. A name that does not say
+// it all is defined before.
+func ErrorName(w io.Writer, k data.Kind) string {
+	if k == data.Regression {
+		fmt.Fprintln(w, "nMSE: mean squared error over the variance of the targets")
+		return "nMSE"
+	}
+	return "error"
 }
