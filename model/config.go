@@ -96,6 +96,9 @@ var presets = map[string]Config{
 // features.
 func (c Config) FeatureFree() bool { return bodies.get(c.Body).FeatureFree }
 
+// Embeds says what the embeddings of networks like this are of.
+func (c Config) Embeds() Per { return bodies.get(c.Body).Per }
+
 // Preset returns the configuration of that name, "default" or "paper", for
 // data of the given number of features.
 func Preset(name string, features int) (Config, error) {

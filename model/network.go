@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -112,10 +113,32 @@ func (n *Network) Save(dir string) error {
 // Load reads a network that Save wrote, and checks that its files are whole,
 // belong together and hold finite numbers. All mismatches are named.
 func Load(dir string) (*Network, error) {
-	path := filepath.Join(dir, ConfigFile)
-	b, err := os.ReadFile(path)
+	n, err := read(os.DirFS(dir), dir)
 	if err != nil {
-		return nil, fmt.Errorf("model: load: %w", err)
+		return nil, err
+	}
+	if n.Head, err = loadHead(dir, n.Config.Head); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// LoadFS is Load from a file system, such as one that a program embeds. It reads
+// no head.
+func LoadFS(from fs.FS) (*Network, error) {
+	n, err := read(from, "")
+	if err == nil && n.Config.Head != "" {
+		return nil, fmt.Errorf("model: %s: %w: the network has a head, which Load reads from a directory", ConfigFile, ErrConfig)
+	}
+	return n, err
+}
+
+// read reads all but the head. Dir is what errors call the file system.
+func read(from fs.FS, dir string) (*Network, error) {
+	path := filepath.Join(dir, ConfigFile)
+	b, err := fs.ReadFile(from, ConfigFile)
+	if err != nil {
+		return nil, fmt.Errorf("model: load: %s: %w", path, err)
 	}
 	file, err := decodeConfig(b)
 	if err != nil {
@@ -123,9 +146,12 @@ func Load(dir string) (*Network, error) {
 	}
 	n := &Network{Config: file.Config}
 	path = filepath.Join(dir, WeightsFile)
-	tensors, metadata, err := safetensors.Read(path)
+	if b, err = fs.ReadFile(from, WeightsFile); err != nil {
+		return nil, fmt.Errorf("model: load: %s: %w", path, err)
+	}
+	tensors, metadata, err := safetensors.Decode(b)
 	if err != nil {
-		return nil, fmt.Errorf("model: load: %w", err)
+		return nil, fmt.Errorf("model: load: %s: %w", path, err)
 	}
 	if err := n.checkConfig(metadata[configKey]); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
@@ -137,9 +163,6 @@ func Load(dir string) (*Network, error) {
 	}
 	if n.Params, err = arrange(n.Config, tensors); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
-	}
-	if n.Head, err = loadHead(dir, n.Config.Head); err != nil {
-		return nil, err
 	}
 	return n, nil
 }

@@ -3,12 +3,15 @@ package model_test
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"l2mt/data"
 	"l2mt/data/safetensors"
@@ -146,6 +149,30 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A file system brings the same network as its directory, but no head.
+func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if err := network(t, config(t, "default", 3), 1).Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	want, err := model.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := model.LoadFS(os.DirFS(dir)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v (%v), want %+v", got, err, want)
+	}
+	if _, err := model.LoadFS(fstest.MapFS{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("nothing there: %v", err)
+	}
+	if err := headed(t, 1, randomHead(data.Stream(4, "embedded head"), 5, 4, 3)).Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.LoadFS(os.DirFS(dir)); !errors.Is(err, model.ErrConfig) || !strings.Contains(err.Error(), "head") {
+		t.Errorf("a head: %v", err)
 	}
 }
 

@@ -100,6 +100,7 @@ func prepare(ctx context.Context, c Config, source Source, head model.Head, repo
 		if err != nil {
 			return nil, "", err
 		}
+		e.Tuples = c.learnable(e.Tuples)
 		if len(e.Tuples) == 0 {
 			continue
 		}
@@ -121,6 +122,19 @@ func prepare(ctx context.Context, c Config, source Source, head model.Head, repo
 		}
 	}
 	return examples, hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// hopeless is the relative error from which the objective model.Found leaves out a
+// tuple. Such covariances make twice the error of single-task learning: no network
+// should find one, and how bad they are would outweigh what tells good ones apart.
+const hopeless = 2
+
+// learnable are the tuples that a run learns from.
+func (c Config) learnable(tuples []model.Tuple) []model.Tuple {
+	if c.Model.Objective != model.Found {
+		return tuples
+	}
+	return slices.DeleteFunc(slices.Clone(tuples), func(t model.Tuple) bool { return t.O >= hopeless })
 }
 
 // divide keeps one problem in n, at least one, out of training.

@@ -43,9 +43,13 @@ type Neighbour struct {
 	Distance float64 `json:"distance"`
 }
 
-// Place is where the problem is in the network's eyes.
-func (e *Embedding) Place() Place {
+// Place is where the problem is in the network's eyes. Where the network embeds
+// pairs of tasks, it is nowhere, and the second result is false.
+func (e *Embedding) Place() (Place, bool) {
 	p := Place{Name: e.problem.Name}
+	if e.network.Config.Embeds() != model.PerTask {
+		return p, false
+	}
 	h := len(e.E) / len(e.problem.Tasks)
 	for i, t := range e.problem.Tasks {
 		row := make([]float32, h)
@@ -54,8 +58,11 @@ func (e *Embedding) Place() Place {
 		}
 		p.Tasks, p.E = append(p.Tasks, t.Name), append(p.E, row)
 	}
-	return p
+	return p, true
 }
+
+// Places says whether the network gives problems a place.
+func (n *Network) Places() bool { return n.of.Config.Embeds() == model.PerTask }
 
 // NewAtlas places the problems of training, of which one is looked at at a time.
 // Its time grows with the square of their number.
@@ -69,7 +76,11 @@ func NewAtlas(n *Network, problems iter.Seq2[*data.ProblemData, error]) (*Atlas,
 		if err != nil {
 			return nil, err
 		}
-		a.Problems = append(a.Problems, e.Place())
+		place, ok := e.Place()
+		if !ok {
+			return nil, fmt.Errorf("solve: atlas: %w: the body %q embeds pairs of tasks; an atlas takes embeddings of tasks", infer.ErrInvalid, n.of.Config.Body)
+		}
+		a.Problems = append(a.Problems, place)
 	}
 	for i, p := range a.Problems {
 		nearest := math.Inf(1)

@@ -37,6 +37,38 @@ func nearest(t *testing.T, a *Atlas, p Place, k int) []Neighbour {
 	return near
 }
 
+func placed(t *testing.T, n *Network, p *data.ProblemData) Place {
+	t.Helper()
+	place, ok := embed(t, n, p).Place()
+	if !ok {
+		t.Fatal("the problem has no place")
+	}
+	return place
+}
+
+// A network of pairs of tasks gives problems no place.
+func TestPairsOfTasksHaveNoPlace(t *testing.T) {
+	c, err := model.Preset("pairwise", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, err := model.NewNetwork(c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := NewNetwork(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := made(1, "a", data.Classification, 3)
+	if place, ok := embed(t, n, p).Place(); ok || n.Places() {
+		t.Errorf("it has the place %v", place)
+	}
+	if _, err := NewAtlas(n, each([]*data.ProblemData{p})); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "pairs of tasks") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // A problem is nearest to itself, at distance 0, labels exchanged or not.
 func TestNearestIsTheProblemItself(t *testing.T) {
 	n := random(t, 1, nil)
@@ -47,7 +79,7 @@ func TestNearestIsTheProblemItself(t *testing.T) {
 	a := atlas(t, n, problems...)
 	for _, p := range problems {
 		for range 2 {
-			near := nearest(t, a, embed(t, n, p).Place(), 3)
+			near := nearest(t, a, placed(t, n, p), 3)
 			if len(near) != 3 || near[0].Name != p.Name || near[0].Distance > 1e-6 {
 				t.Errorf("nearest to %s: %v", p.Name, near)
 			}
@@ -165,7 +197,7 @@ func TestBrokenAtlasIsRefused(t *testing.T) {
 	}
 	n := random(t, 1, func(c *model.Config) { c.Hidden++ })
 	other := atlas(t, random(t, 1, nil), made(1, "a", data.Classification, 2))
-	if _, err := other.Nearest(embed(t, n, made(2, "b", data.Classification, 2)).Place(), 1); !errors.Is(err, infer.ErrInvalid) {
+	if _, err := other.Nearest(placed(t, n, made(2, "b", data.Classification, 2)), 1); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("the atlas of another network: %v", err)
 	}
 }

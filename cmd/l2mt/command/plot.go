@@ -144,7 +144,11 @@ func (c *plotEmbeddingCmd) places() (places []solve.Place, err error) {
 		if err != nil {
 			return nil, err
 		}
-		places = append(places, embedding.Place())
+		place, ok := embedding.Place()
+		if !ok {
+			return nil, fmt.Errorf("%s: the network embeds pairs of tasks, which have no place", c.Dir)
+		}
+		places = append(places, place)
 	}
 	return places, nil
 }

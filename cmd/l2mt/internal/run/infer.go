@@ -38,7 +38,7 @@ type Inference struct {
 
 	problem *data.ProblemData
 	result  *multitask.Result
-	place   solve.Place
+	place   *solve.Place // nil if the network gives none
 }
 
 // View is a covariance with what the network says about it.
@@ -145,7 +145,7 @@ func Infer(ctx context.Context, network *solve.Network, p *data.ProblemData, o I
 	if err != nil {
 		return nil, err
 	}
-	r := &Inference{Problem: p.Name, problem: embedding.Problem(), place: embedding.Place(), Seconds: &Phases{Embedding: embedding.Seconds}}
+	r := &Inference{Problem: p.Name, problem: embedding.Problem(), Seconds: &Phases{Embedding: embedding.Seconds}}
 	for _, t := range p.Tasks {
 		r.Tasks = append(r.Tasks, t.Name)
 	}
@@ -173,13 +173,16 @@ func Infer(ctx context.Context, network *solve.Network, p *data.ProblemData, o I
 	return r, nil
 }
 
-// locate says how far the problem is from those of training.
+// locate says where the problem is, and how far from those of training.
 func (r *Inference) locate(atlas *solve.Atlas, embedding *solve.Embedding, k int) error {
 	r.Radius = compare.Float(math.NaN())
-	if atlas == nil {
+	if place, ok := embedding.Place(); ok {
+		r.place = &place
+	}
+	if atlas == nil || r.place == nil {
 		return nil
 	}
-	near, err := atlas.Nearest(embedding.Place(), max(k, 1))
+	near, err := atlas.Nearest(*r.place, max(k, 1))
 	if err != nil {
 		return err
 	}

@@ -123,8 +123,10 @@ func (r *Inference) Save(dir string) error {
 			return err
 		}
 	}
-	if err := SaveJSON(filepath.Join(dir, embeddingFile), r.place); err != nil {
-		return err
+	if r.place != nil {
+		if err := SaveJSON(filepath.Join(dir, embeddingFile), r.place); err != nil {
+			return err
+		}
 	}
 	if err := SaveJSON(filepath.Join(dir, SecondsFile), r.Seconds); err != nil {
 		return err

@@ -117,7 +117,7 @@ const atlasSize = 1000
 // saveAtlas keeps where problems of the experience lie, evenly spread over it,
 // beside the network that sees them there.
 func saveAtlas(dir string, of *model.Network, examples train.Source) error {
-	if of.Config.FeatureFree() { // tasks of different features have no place in common
+	if of.Config.Embeds() != model.PerTask { // problems have no place
 		return nil
 	}
 	network, err := solve.NewNetwork(of)
