@@ -43,6 +43,9 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 // entries must be finite, no eigenvalue negative, and one positive. The caller
 // says which matrix it is.
 func CheckCovariance(omega *mat.SymDense, m int) error {
+	if omega == nil || omega.IsEmpty() {
+		return fmt.Errorf("%w: it has no entries", ErrInvalid)
+	}
 	if size := omega.SymmetricDim(); size != m {
 		return fmt.Errorf("%w: it is for %d tasks; there are %d", ErrInvalid, size, m)
 	}

@@ -41,6 +41,11 @@ func TestCovariancesAreChecked(t *testing.T) {
 			t.Errorf("%s: the error is %v, want %s", name, err, c.says)
 		}
 	}
+	for _, omega := range []*mat.SymDense{nil, {}} {
+		if err := CheckCovariance(omega, 0); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "no entries") {
+			t.Errorf("none: %v", err)
+		}
+	}
 	if err := CheckCovariance(mat.NewSymDense(1, []float64{1}), 2); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "it is for 1 tasks; there are 2") {
 		t.Errorf("another size: %v", err)
 	}

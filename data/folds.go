@@ -75,11 +75,11 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 				return nil, fmt.Errorf("data: folds: task %q: %w: %d numbers of what belongs together; it has %d training rows", t.Name, ErrInvalid, len(numbers), len(t.TrainSet.Y))
 			}
 		}
-		place := t.parts(numbers, k, seed, i)
-		parted = parted || slices.Contains(place, 1)
+		fold := t.parts(numbers, k, seed, i)
+		parted = parted || slices.Contains(fold, 1)
 		for f := range folds {
 			var held, rest []int
-			for j, at := range place {
+			for j, at := range fold {
 				if at == f {
 					held = append(held, j)
 				} else {
@@ -135,12 +135,12 @@ func (t *TaskData) parts(numbers []int, k int, seed uint64, task int) []int {
 	if t.Kind == Classification {
 		k = min(k, have[1])
 	}
-	place := make([]int, len(numbers))
+	fold := make([]int, len(numbers))
 	if k < 2 {
-		for j := range place {
-			place[j] = -1
+		for j := range fold {
+			fold[j] = -1
 		}
-		return place
+		return fold
 	}
 	Stream(seed, "folds", uint64(task)).Shuffle(len(units), func(a, b int) { units[a], units[b] = units[b], units[a] })
 	slices.SortStableFunc(units, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
@@ -159,10 +159,10 @@ func (t *TaskData) parts(numbers []int, k int, seed uint64, task int) []int {
 			}
 		}
 		for _, j := range u {
-			place[j] = best
+			fold[j] = best
 			count[best][class(j)]++
 		}
 		size[best] += len(u)
 	}
-	return place
+	return fold
 }

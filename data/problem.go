@@ -94,5 +94,16 @@ type ProblemData struct {
 // Cols is the number of features d, the same in every task.
 func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 
+// Tested is the problem with its test rows in the place of its validation rows,
+// for what asks held-out rows.
+func (p *ProblemData) Tested() *ProblemData {
+	q := &ProblemData{Problem: p.Problem}
+	for _, t := range p.Tasks {
+		t.ValidationSet = t.TestSet
+		q.Tasks = append(q.Tasks, t)
+	}
+	return q
+}
+
 // Kind is the kind of the problem's tasks, the same in every task.
 func (p *ProblemData) Kind() Kind { return p.Tasks[0].Kind }

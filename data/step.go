@@ -233,7 +233,7 @@ func (s Step) rowMap() func(dst []float32, r Row) {
 }
 
 // logCount is 1 + ln t, and 0 for 0. What is not a count gives NaN, which
-// mapRows reports with its place.
+// mapRows reports with its row and column.
 func logCount(t float32) float64 {
 	switch {
 	case t == 0:
@@ -330,9 +330,9 @@ func selectColumns(x Matrix, columns []int) Matrix {
 		y, _ := NewDense(x.Rows(), len(columns), value) // the sizes agree by construction
 		return y
 	}
-	place := make([]int32, x.Cols()) // 1 + the new column, or 0
+	becomes := make([]int32, x.Cols()) // 1 + the new column, or 0
 	for to, from := range columns {
-		place[from] = int32(to) + 1
+		becomes[from] = int32(to) + 1
 	}
 	ptr := make([]int, 1, x.Rows()+1)
 	var index []int32
@@ -340,7 +340,7 @@ func selectColumns(x Matrix, columns []int) Matrix {
 	for i := range x.Rows() {
 		r := x.Row(i)
 		for p, j := range r.Index {
-			if to := place[j]; to > 0 {
+			if to := becomes[j]; to > 0 {
 				index = append(index, to-1)
 				value = append(value, r.Value[p])
 			}

@@ -99,7 +99,7 @@ type WordCounter struct {
 	ptr    []int
 	index  []int32 // of each document in the order of its words
 	value  []float32
-	place  []int // 1 + where the word was last counted
+	last   []int // 1 + where the word was last counted
 }
 
 // NewWordCounter returns a counter that has seen no document.
@@ -115,7 +115,7 @@ func (w *WordCounter) newWord(word string) int32 {
 	i := int32(len(w.words))
 	w.number[word] = i
 	w.words = append(w.words, word)
-	w.place = append(w.place, 0)
+	w.last = append(w.last, 0)
 	return i
 }
 
@@ -133,13 +133,13 @@ func (w *WordCounter) Add(text []byte) {
 			}
 			i = w.newWord(string(word))
 		}
-		if p := w.place[i]; p > start {
+		if p := w.last[i]; p > start {
 			w.value[p-1]++
 			return
 		}
 		w.index = append(w.index, i)
 		w.value = append(w.value, 1)
-		w.place[i] = len(w.index)
+		w.last[i] = len(w.index)
 	})
 	w.ptr = append(w.ptr, len(w.index))
 }

@@ -117,15 +117,7 @@ func AddIdentity(k, a *Node) *Node {
 		Shape: SameShape,
 		F32:   addIdentity[float32],
 		F64:   addIdentity[float64],
-		Grad: func(_ Nodes, _, grad *Node) Nodes {
-			trace := Op{
-				Name:  "trace",
-				Shape: ScalarShape,
-				F32:   trace[float32],
-				F64:   trace[float64],
-			}
-			return Nodes{grad, Apply(trace, grad)}
-		},
+		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{grad, Trace(grad)} },
 	}, k, a)
 }
 
@@ -136,9 +128,31 @@ func addIdentity[T Float](out View[T], in []View[T]) {
 	}
 }
 
+// Trace is the sum of the diagonal of a square matrix, a scalar.
+func Trace(k *Node) *Node {
+	return Apply(Op{
+		Name:  "trace",
+		Shape: ScalarShape,
+		F32:   trace[float32],
+		F64:   trace[float64],
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			spread := Op{Name: "trace'", Shape: SameShape, F32: traceGrad[float32], F64: traceGrad[float64]}
+			return Nodes{Apply(spread, in[0], grad)}
+		},
+	}, k)
+}
+
 func trace[T Float](out View[T], in []View[T]) {
 	out.Data[0] = 0
 	for i := range in[0].Rows {
 		out.Data[0] += in[0].Row(i)[i]
+	}
+}
+
+// traceGrad is g I.
+func traceGrad[T Float](out View[T], in []View[T]) {
+	clear(out.Data)
+	for i := range out.Rows {
+		out.Row(i)[i] = in[1].Data[0]
 	}
 }

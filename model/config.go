@@ -28,6 +28,10 @@ const (
 	// Scaled divides it by the standard deviation of v(o) over all training
 	// tuples, so that shrinking both sides gains nothing.
 	Scaled Objective = "scaled"
+	// Found is the error of the covariance that the network finds, along the
+	// slopes of tuples at covariances that it has just found, with a part of
+	// Scaled to keep f at the level of v(o).
+	Found Objective = "found"
 )
 
 // Config holds every choice about a network. The zero value is not valid:
@@ -52,7 +56,7 @@ type Config struct {
 	Unit       bool         `json:"unit" help:"Scale embeddings to length one."`
 	Estimator  string       `json:"estimator" help:"What turns embeddings into Phi and c."`
 	Link       string       `json:"link" help:"Function v of the relative error that is estimated."`
-	Objective  Objective    `json:"objective" help:"What training minimises: paper, or scaled (divided by the spread of v)."`
+	Objective  Objective    `json:"objective" help:"What training minimises: paper, or scaled (divided by the spread of v), or found (the error of the covariances that the network finds on the training problems)."`
 	Lambda     float64      `json:"lambda" min:"0" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
 	DType      layers.DType `json:"dtype" help:"Precision of the computation."`
 }
@@ -62,7 +66,7 @@ func (c *Config) Settings() settings.Table {
 	return settings.Of("model", c, map[string][]string{
 		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
 		"activation": texts(layers.Activations()), "norm": texts(layers.Norms()),
-		"objective": texts([]Objective{Paper, Scaled}), "dtype": texts([]layers.DType{layers.Float32, layers.Float64}),
+		"objective": texts([]Objective{Paper, Scaled, Found}), "dtype": texts([]layers.DType{layers.Float32, layers.Float64}),
 	})
 }
 
@@ -80,7 +84,17 @@ var presets = map[string]Config{
 		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
 		Objective: Scaled, Lambda: 1e-4, DType: layers.Float32,
 	},
+	// One network for problems of any features.
+	"pairwise": {
+		Body: "pairwise", Layers: 1, Hidden: 16, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
+		Readout: "signed", Estimator: "pairs", Link: "identity",
+		Objective: Found, Lambda: 0.01, DType: layers.Float64,
+	},
 }
+
+// FeatureFree says that networks like this serve problems of any number of
+// features.
+func (c Config) FeatureFree() bool { return bodies.get(c.Body).FeatureFree }
 
 // Preset returns the configuration of that name, "default" or "paper", for
 // data of the given number of features.
@@ -101,7 +115,7 @@ func (c Config) Validate() error {
 	faults := c.Settings().Faults()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	body, estimator := bodies.get(c.Body), estimators.get(c.Estimator)
-	if c.Features == 0 && !body.FeatureFree {
+	if c.Features == 0 && !c.FeatureFree() {
 		fault("model.features is 0; the body %q needs at least 1", c.Body)
 	}
 	if c.Head != "" && !strings.HasSuffix(c.Head, fmt.Sprint("-", c.Features)) {

@@ -9,9 +9,10 @@
 // A Config chooses the pieces. Bodies (problem -> E), readouts, estimators
 // (E -> Phi, c) and links are looked up by name; RegisterBody, RegisterReadout,
 // RegisterEstimator and RegisterLink add one's own, Pieces lists them all, and
-// package modeltest proves them right. The body "lgnn" is the paper's. Params
-// are the learned numbers as plain slices, and a Network is both with where it
-// came from, saved as a directory.
+// package modeltest proves them right. The body "lgnn" is the paper's; "pairwise"
+// knows inner products alone, so that one network serves problems over any
+// features. Params are the learned numbers as plain slices, and a Network is both
+// with where it came from, saved as a directory.
 //
 // A head is fully connected layers in front of the network, which make its
 // features; ReadHead reads one. It is applied once where it is frozen (Features,

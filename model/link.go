@@ -10,6 +10,15 @@ import (
 func init() {
 	RegisterLink("tanh", tanhLink)
 	RegisterLink("log", logLink)
+	RegisterLink("identity", identityLink)
+}
+
+// identityLink is v(o) = o. It leaves training no way to bend v until slopes
+// vanish where most tuples lie.
+var identityLink = Link{
+	Build:     func(_ Inputs, o *layers.Node) *layers.Node { return o },
+	Direction: func(Params) float64 { return 1 },
+	Inverse:   func(_ Params, v float64) float64 { return max(0, v) },
 }
 
 // gamma declares the two parameters of the built-in links, with the paper's

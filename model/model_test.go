@@ -305,7 +305,7 @@ func TestValidateReportsEveryFaultWithTheValidNames(t *testing.T) {
 			t.Errorf("preset %s: %v", name, err)
 		}
 	}
-	if _, err := model.Preset("papre", 3); err == nil || !strings.Contains(err.Error(), "default, paper") {
+	if _, err := model.Preset("papre", 3); err == nil || !strings.Contains(err.Error(), "default, pairwise, paper") {
 		t.Errorf("unknown preset: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 //
 //	mean over tuples of |f(E, Omega) - v(o)| [/ sd of v(o)] + lambda sum_i ||L_i||^2,
 //
+// or for the objective Found the descent along slopes with a tenth of the first term,
 // and its gradient, for the tuples of one problem at a time: one tuple, as in
 // the paper, or several that share the embedding. It is built once, for the
 // largest problem, and used by one goroutine.
@@ -18,6 +20,7 @@ type TrainingGraph struct {
 	*network
 	graph  *layers.Graph
 	weight []float64
+	slopes []float64 // of Step, kept to avoid garbage; nil unless the objective is Found
 
 	loss, residual, spread, fs, vs *layers.Capture
 	gradient                       Params         // its values are those of the captures
@@ -67,8 +70,11 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	residual := layers.Sum(layers.Hadamard(g.Input("weight", size.Tuples), distance)) // scalar
 	spread := deviation(t.link(g.Input("outcomes", outcomes)))                        // scalar
 	fit := residual
-	if c.Objective == Scaled {
+	switch c.Objective {
+	case Scaled:
 		fit = layers.Div(residual, spread)
+	case Found:
+		fit = layers.Add(t.descent(g, size), layers.Scale(g.Constant(calibration), layers.Div(residual, spread)))
 	}
 	loss := fit
 	if penalty := t.penalty(g); penalty != nil {
@@ -89,6 +95,50 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 		s := c.Specs()[i]
 		t.gradient = append(t.gradient, Tensor{Name: s.Name, Shape: s.Shape, Value: g.Capture(gradient).Value})
 	}
+}
+
+// calibration is the part of Scaled in the objective Found.
+const calibration = 0.1
+
+// descent is the mean over the tuples with a slope S, traceless, of
+//
+//	<S, -Phi / (2 c)>.
+//
+// The covariance found is the nearest to -Phi / (2 c), so this descends along S.
+func (t *TrainingGraph) descent(g *layers.Graph, size Capacity) *layers.Node {
+	t.slopes = make([]float64, size.Tuples*size.Tasks*size.Tasks)
+	along := layers.Inner(t.phi, g.Input("slope", size.Tuples, size.Tasks*size.Tasks))   // tuples: <S, Phi>
+	mean := layers.Sum(layers.Hadamard(g.Input("weight of slopes", size.Tuples), along)) // scalar
+	return layers.Neg(layers.Div(mean, layers.Add(t.c, t.c)))
+}
+
+// putSlopes sets the inputs of descent. Unused places weigh nothing.
+func (t *TrainingGraph) putSlopes(p *Payload, tuples []Tuple) error {
+	weight, known, m := make([]float64, len(tuples)), 0.0, p.Tasks()
+	clear(t.slopes)
+	for q, tuple := range tuples {
+		if tuple.Slope == nil {
+			continue
+		}
+		if len(tuple.Slope) != m*m {
+			return fmt.Errorf("model: tuple %d: %w: the slope has %d entries, but the problem %d tasks", q, ErrMismatch, len(tuple.Slope), m)
+		}
+		level := 0.0
+		for i := range m {
+			level += tuple.Slope[i*m+i] / float64(m)
+		}
+		for i := range m {
+			row := t.slopes[(q*t.size.Tasks+i)*t.size.Tasks:]
+			copy(row, tuple.Slope[i*m:][:m])
+			row[i] -= level
+		}
+		weight[q] = 1
+		known++
+	}
+	for q := range weight {
+		weight[q] /= max(1, known)
+	}
+	return errors.Join(t.graph.Set("slope", t.slopes), t.graph.Set("weight of slopes", weight))
 }
 
 // checkHead checks a configuration and the layers of its head in a graph.
@@ -128,6 +178,11 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	}
 	if err := t.graph.Set("weight", t.weight); err != nil {
 		return Step{}, err
+	}
+	if t.slopes != nil {
+		if err := t.putSlopes(p, tuples); err != nil {
+			return Step{}, err
+		}
 	}
 	if err := t.graph.Run(); err != nil {
 		return Step{}, fmt.Errorf("model: training step: %w", err)

@@ -71,6 +71,9 @@ func preset(name string, features int) (Config, error) {
 	if name == "paper" {
 		c.Batch, c.Start, c.EmbeddingRate = ByTuple, FromPreset, 0.01
 	}
+	if name == "pairwise" {
+		c.Epochs, c.Rate = 10, 0.003
+	}
 	return c, err
 }
 

@@ -15,15 +15,15 @@ import (
 func TestEverySettingIsListedWithItsDefaults(t *testing.T) {
 	list := Settings()
 	for _, want := range []Setting{
-		{"model.body", "", "", map[string]string{"default": "lgnn", "paper": "lgnn"}},
-		{"model.hidden", "", "a whole number of at least 1", map[string]string{"default": "200", "paper": "50"}},
-		{"model.readout", "", "one of mean, signed", map[string]string{"default": "signed", "paper": "mean"}},
-		{"model.k", "", "", map[string]string{"default": "6", "paper": "6"}},
-		{"train.rate", "", "a number above 0", map[string]string{"default": "0.01", "paper": "0.01"}},
-		{"train.embedding_rate", "", "", map[string]string{"default": "0.02 / d", "paper": "0.01"}},
-		{"train.epochs", "", "", map[string]string{"default": "25", "paper": "25"}},
-		{"train.batch", "", "one of tuple, problem", map[string]string{"default": "problem", "paper": "tuple"}},
-		{"train.head", "", "one of none, last, all", map[string]string{"default": "none", "paper": "none"}},
+		{"model.body", "", "", map[string]string{"default": "lgnn", "pairwise": "pairwise", "paper": "lgnn"}},
+		{"model.hidden", "", "a whole number of at least 1", map[string]string{"default": "200", "pairwise": "16", "paper": "50"}},
+		{"model.readout", "", "one of mean, signed", map[string]string{"default": "signed", "pairwise": "signed", "paper": "mean"}},
+		{"model.k", "", "", map[string]string{"default": "6", "pairwise": "6", "paper": "6"}},
+		{"train.rate", "", "a number above 0", map[string]string{"default": "0.01", "pairwise": "0.003", "paper": "0.01"}},
+		{"train.embedding_rate", "", "", map[string]string{"default": "0.02 / d", "pairwise": "0.02 / d", "paper": "0.01"}},
+		{"train.epochs", "", "", map[string]string{"default": "25", "pairwise": "10", "paper": "25"}},
+		{"train.batch", "", "one of tuple, problem", map[string]string{"default": "problem", "pairwise": "problem", "paper": "tuple"}},
+		{"train.head", "", "one of none, last, all", map[string]string{"default": "none", "pairwise": "none", "paper": "none"}},
 	} {
 		i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == want.Name })
 		if i < 0 {

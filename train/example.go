@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -18,6 +19,8 @@ import (
 type Example struct {
 	Problem *data.ProblemData
 	Tuples  []model.Tuple
+	// Weight is what the problem counts for in training; 0 means 1.
+	Weight float64
 }
 
 // Source is where a run's examples come from. A run goes through it once, before
@@ -39,11 +42,46 @@ func (e InMemory) Len() int { return len(e) }
 // Example returns example i.
 func (e InMemory) Example(i int) (Example, error) { return e[i], nil }
 
+// Join brings the examples of several sources one after the other. Every source
+// counts for the same, however many examples it has. Where their problems differ
+// in their features, the network has to be one that is free of them.
+func Join(sources ...Source) Source { return joined(sources) }
+
+type joined []Source
+
+// Len is the number of examples of all sources.
+func (j joined) Len() (n int) {
+	for _, s := range j {
+		n += s.Len()
+	}
+	return n
+}
+
+// Example brings example i of all sources.
+func (j joined) Example(i int) (e Example, err error) {
+	all := j.Len()
+	for _, s := range j {
+		if n := s.Len(); i >= n {
+			i -= n
+			continue
+		}
+		e, err = s.Example(i)
+		e.Weight = cmp.Or(e.Weight, 1) * float64(all) / float64(len(j)*s.Len())
+		return e, err
+	}
+	return e, fmt.Errorf("train: %w: there is no example %d", data.ErrInvalid, i)
+}
+
 // prepared is an example, or one tuple of it, as the graphs take it.
 type prepared struct {
 	name    string
 	payload *model.Payload
 	tuples  []model.Tuple
+	weight  float64
+	at      int // in the source
+	// practice is what covariances are tried on; nil unless the objective is
+	// model.Found.
+	practice *practice
 }
 
 // prepare makes the examples that have tuples ready, with the features that the
@@ -77,7 +115,7 @@ func prepare(ctx context.Context, c Config, source Source, head model.Head, repo
 		if err != nil {
 			return nil, "", err
 		}
-		examples = append(examples, prepared{p.Name, payload, e.Tuples})
+		examples = append(examples, prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
 		if frozen > 0 {
 			report.Advance(1, p.Name)
 		}
@@ -110,7 +148,7 @@ func steps(examples []prepared, batch Batch) []prepared {
 	var single []prepared
 	for _, e := range examples {
 		for i := range e.tuples {
-			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1]})
+			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1], e.weight, e.at, e.practice})
 		}
 	}
 	return single
@@ -154,5 +192,8 @@ func digest(h hash.Hash, e Example) {
 	}
 	for _, t := range e.Tuples {
 		add(t.Omega, t.O)
+	}
+	if e.Weight != 0 {
+		add(e.Weight)
 	}
 }

@@ -74,7 +74,7 @@ func TestAFrozenHeadMakesFeatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made = append(made, Example{p, e.Tuples})
+		made = append(made, Example{Problem: p, Tuples: e.Tuples})
 	}
 	if want := run(t, c, made, Options{}); !reflect.DeepEqual(got.Metrics, want.Metrics) {
 		t.Errorf("the metrics are %v, with features made before %v", got.Metrics, want.Metrics)

@@ -21,6 +21,12 @@ type Metrics struct {
 	// Training and HeldOut say how well f orders the covariances, after the epoch.
 	Training Agreement `json:"training"`
 	HeldOut  Agreement `json:"held_out"`
+	// Found is the mean relative test error, over the held-out problems, of the
+	// covariances that the network finds, and Regret what it is above the best
+	// tuples. Both are nil unless the objective is model.Found, the epoch of which
+	// they choose.
+	Found  *float64 `json:"found,omitempty"`
+	Regret *float64 `json:"regret,omitempty"`
 	// Spread is the standard deviation of v(o) over the training tuples.
 	Spread float64 `json:"spread"`
 	// Scalars are the parameters above the embeddings, such as alpha and gamma.
@@ -31,8 +37,21 @@ type Metrics struct {
 
 // String is one line about the epoch.
 func (m Metrics) String() string {
-	return fmt.Sprintf("loss %.4f, residual %.3g, spread %.3g, rank correlation %.3f (held out %.3f), overall %.3f (%.3f)",
+	s := fmt.Sprintf("loss %.4f, residual %.3g, spread %.3g, rank correlation %.3f (held out %.3f), overall %.3f (%.3f)",
 		m.Loss, m.Residual, m.Spread, m.Training.Within, m.HeldOut.Within, m.Training.Overall, m.HeldOut.Overall)
+	if m.Found != nil {
+		s += fmt.Sprintf(", finds %.3f (regret %.3f)", *m.Found, *m.Regret)
+	}
+	return s
+}
+
+// better says whether an epoch is to be kept instead of another: by the error of
+// what the network finds where that is measured, else by the order that it gives.
+func (m Metrics) better(than Metrics) bool {
+	if m.Found != nil && than.Found != nil {
+		return *m.Found < *than.Found
+	}
+	return m.HeldOut.Within > than.HeldOut.Within
 }
 
 // Agreement is the rank correlation (Spearman's) of direction * f with o.

@@ -28,6 +28,7 @@ type Experience struct {
 	index    *experience.Index
 	ids      []string // of the problems
 	problems []*experience.Problems
+	labelled bool // validation rows are trained on, as when the tuples were made
 }
 
 // Open brings the tuples in an experience directory together with the problem
@@ -43,7 +44,7 @@ func Open(dir string, o OpenOptions) (*Experience, error) {
 		t := Through(o.Head, "")
 		through = &t
 	}
-	e := &Experience{}
+	e := &Experience{labelled: store.Manifest().Worth() == experience.Labelled}
 	if e.problems, e.ThroughHead, err = store.Problems(o.Dataset, through); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
@@ -91,7 +92,7 @@ func (e *Experience) Example(i int) (x Example, err error) {
 	}
 	for _, r := range records {
 		if r.Status == experience.OK {
-			x.Tuples = append(x.Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O})
+			x.Tuples = append(x.Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O, Lambda1: r.Result.Lambda1})
 		}
 	}
 	for _, set := range e.problems {
@@ -100,6 +101,9 @@ func (e *Experience) Example(i int) (x Example, err error) {
 			break
 		}
 		i -= set.Len()
+	}
+	if err == nil && e.labelled {
+		x.Problem, err = x.Problem.Labelled()
 	}
 	return x, err
 }

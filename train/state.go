@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -97,13 +98,13 @@ func checksum(text []byte) string {
 }
 
 // resume goes on from the state in the directory, or begins where there is none.
-func (t *trainer) resume() error {
+func (t *trainer) resume(ctx context.Context) error {
 	path := filepath.Join(t.options.Out, StateFile)
 	if t.options.Out == "" {
-		return t.begin()
+		return t.begin(ctx)
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return t.begin()
+		return t.begin(ctx)
 	}
 	if err := t.restore(path); err != nil {
 		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)

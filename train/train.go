@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model"
@@ -75,7 +77,10 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := t.resume(); err != nil {
+	if err := t.preparePractice(ctx, source); err != nil {
+		return nil, err
+	}
+	if err := t.resume(ctx); err != nil {
 		return nil, err
 	}
 	for !t.finished() {
@@ -133,7 +138,11 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	}
 	t.network.Provenance, t.network.Head = o.Provenance, o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
-	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.steps), outcomes(t.training...), t.tuning.layers...); err != nil {
+	size := capacity(t.steps)
+	if c.Model.Objective == model.Found {
+		size.Tuples++ // the covariance found
+	}
+	if t.graph, err = model.NewTrainingGraph(c.Model, size, outcomes(t.training...), t.tuning.layers...); err != nil {
 		return nil, err
 	}
 	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {
@@ -144,7 +153,7 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 }
 
 // begin sets and saves the start of a new run.
-func (t *trainer) begin() error {
+func (t *trainer) begin(ctx context.Context) error {
 	if t.config.Start == FromRegression {
 		if err := regress(t.network, t.training, t.tuning.layers...); err != nil {
 			return err
@@ -160,7 +169,7 @@ func (t *trainer) begin() error {
 		m.Residual += result.Residual / float64(len(t.steps))
 		m.Spread = result.Spread
 	}
-	if err := t.evaluate(&m); err != nil {
+	if err := t.evaluate(ctx, &m); err != nil {
 		return err
 	}
 	t.state.Metrics = []Metrics{m}
@@ -187,7 +196,11 @@ func (t *trainer) epoch(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(err, t.save())
 		}
-		result, err := t.learn(t.steps[order[t.state.Step]])
+		step, err := t.practise(ctx, t.steps[order[t.state.Step]])
+		if err != nil {
+			return err
+		}
+		result, err := t.learn(step)
 		if err != nil {
 			return err
 		}
@@ -198,12 +211,12 @@ func (t *trainer) epoch(ctx context.Context) error {
 		t.options.Progress.Advance(1, fmt.Sprintf("loss %.4f", t.state.Loss/float64(t.state.Step)))
 	}
 	m := Metrics{Epoch: number, Loss: t.state.Loss / float64(len(order)), Residual: t.state.Residual / float64(len(order)), Spread: spread}
-	if err := t.evaluate(&m); err != nil {
+	if err := t.evaluate(ctx, &m); err != nil {
 		return err
 	}
 	t.state.Metrics = append(t.state.Metrics, m)
 	t.state.Step, t.state.Loss, t.state.Residual = 0, 0, 0
-	if m.HeldOut.Within > t.state.Metrics[t.state.Best].HeldOut.Within {
+	if m.better(t.state.Metrics[t.state.Best]) {
 		t.state.Best = number
 		if err := t.keepBest(); err != nil {
 			return err
@@ -227,6 +240,9 @@ func (t *trainer) learn(s prepared) (model.Step, error) {
 	}
 	total := t.config.Epochs * len(t.steps)
 	left := 1 - float64(t.adam.Time)/float64(total)
+	for _, g := range result.Gradient {
+		floats.Scale(s.weight, g.Value)
+	}
 	err = t.adam.Step(t.network.Params, result.Gradient, func(name string) float64 {
 		if t.embedding[name] {
 			return left * t.config.EmbeddingRate
@@ -291,11 +307,14 @@ func (c Config) rates() string {
 }
 
 // evaluate fills in what the parameters are worth at the end of an epoch.
-func (t *trainer) evaluate(m *Metrics) (err error) {
+func (t *trainer) evaluate(ctx context.Context, m *Metrics) (err error) {
 	if m.Training, err = t.agreement(t.training); err != nil {
 		return err
 	}
 	if m.HeldOut, err = t.agreement(t.heldOut); err != nil {
+		return err
+	}
+	if err := t.measureFound(ctx, m); err != nil {
 		return err
 	}
 	m.Scalars = map[string][]float64{}

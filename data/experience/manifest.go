@@ -189,3 +189,18 @@ func create(dir string, m Manifest) error {
 	}
 	return files.Create(filepath.Join(dir, manifestName), raw)
 }
+
+// Labelled is the worth of tuples whose fits have all labelled rows to train on,
+// those of validation among them.
+const Labelled = "labelled"
+
+// Worth is what o measures, as the configuration says; empty if it does not.
+func (m Manifest) Worth() string {
+	var c struct {
+		O string `json:"o"`
+	}
+	if json.Unmarshal(m.Config, &c) != nil {
+		return ""
+	}
+	return c.O
+}

@@ -56,7 +56,7 @@ func Remove(ctx context.Context, out, dir string, drop func(*Record) bool) (*Sum
 
 func derive(ctx context.Context, out string, dirs []string, drop func(*Record) bool) (*Summary, error) {
 	if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("experience: %s: %w; the new store needs a new place", out, cmp.Or(err, fs.ErrExist))
+		return nil, fmt.Errorf("experience: %s: %w; the new store needs a directory of its own", out, cmp.Or(err, fs.ErrExist))
 	}
 	stores, manifest, err := openAgreeing(dirs)
 	if err != nil {

@@ -41,6 +41,7 @@ func someRecords() []*experience.Record {
 // finished and stores are named, merging gives the same bytes as merging an
 // undivided run, or as merging a merged store again.
 func TestMergeDependsOnTheRecordsOnly(t *testing.T) {
+	t.Parallel()
 	undivided := experiencetest.Dir(t)
 	experiencetest.Write(t, undivided, "one", someRecords()...)
 	want, _ := merge(t, undivided)
@@ -187,12 +188,12 @@ func TestMergeLeavesOutTornLinesAndRefusesDamage(t *testing.T) {
 	mustNotExist(t, out)
 }
 
-func TestMergeNeedsANewPlaceAndSources(t *testing.T) {
+func TestMergeNeedsADirectoryAndSources(t *testing.T) {
 	dir := experiencetest.Dir(t)
 	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
 	before := tree(t, dir)
 	ctx := context.Background()
-	if _, err := experience.Merge(ctx, dir, dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "new place") {
+	if _, err := experience.Merge(ctx, dir, dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "directory of its own") {
 		t.Errorf("merge onto itself: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "out")

@@ -55,7 +55,7 @@ type Record struct {
 	Result *Result `json:"result,omitempty"`
 }
 
-// Result is the worth of a covariance on a problem.
+// Result is what a covariance came to on a problem.
 type Result struct {
 	// Lambda1 is the strength that was chosen on validation data.
 	Lambda1 float64 `json:"lambda1"`
@@ -64,6 +64,10 @@ type Result struct {
 	STL   Errors `json:"stl"`
 	// O is the relative test error, Model.MeanTest over STL.MeanTest.
 	O float64 `json:"o"`
+	// Slope (m x m, symmetric) is the gradient of the test error over
+	// STL.MeanTest with respect to Omega, at Lambda1 and with logistic curves for
+	// the steps of misclassified rows. It may be missing.
+	Slope [][]float64 `json:"slope,omitempty"`
 }
 
 // Errors holds one error a task, in the order of the problem's tasks.
@@ -207,6 +211,29 @@ func (r *Record) faults() (faults []error) {
 	return faults
 }
 
+// checkSymmetric tells why a is not a symmetric m x m matrix of finite numbers.
+func checkSymmetric(a [][]float64, m int) error {
+	if len(a) != m {
+		return fmt.Errorf("it has %d rows; a problem of %d tasks needs %d", len(a), m, m)
+	}
+	for i, row := range a {
+		if len(row) != m {
+			return fmt.Errorf("row %d has %d entries; a matrix of %d rows needs %d", i, len(row), m, m)
+		}
+	}
+	for i, row := range a {
+		for j, v := range row {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("entry (%d, %d) is %v; it must be finite", i, j, v)
+			}
+			if j < i && v != a[j][i] {
+				return fmt.Errorf("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i, j, v, j, i, a[j][i])
+			}
+		}
+	}
+	return nil
+}
+
 func (r *Result) check(m int, source string, add func(format string, args ...any)) {
 	if !(r.Lambda1 > 0) || math.IsInf(r.Lambda1, 0) {
 		add("lambda1 is %v; it must be positive and finite", r.Lambda1)
@@ -221,6 +248,11 @@ func (r *Result) check(m int, source string, add func(format string, args ...any
 	}
 	if o := r.Model.MeanTest / r.STL.MeanTest; !near(r.O, o) {
 		add("o is %v, but the mean test errors %v and %v have ratio %v", r.O, r.Model.MeanTest, r.STL.MeanTest, o)
+	}
+	if r.Slope != nil {
+		if err := checkSymmetric(r.Slope, m); err != nil {
+			add("slope: %v", err)
+		}
 	}
 	if source == STL && !r.Model.equal(r.STL) {
 		add("the source is %q, yet the errors of model and stl differ", STL)

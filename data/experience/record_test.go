@@ -259,6 +259,10 @@ var invalid = []struct {
 	{"error missing", func(r *experience.Record) { r.Result.Model.Test = r.Result.Model.Test[:2] }, "model: 2 test and 3 validation errors; Omega has 3 tasks"},
 	{"negative error", func(r *experience.Record) { r.Result.Model.Test[1] = -0.1 }, "model: task 1 has error -0.1"},
 	{"wrong mean", func(r *experience.Record) { r.Result.Model.MeanTest += 1e-6 }, "model: mean_test is"},
+	{"small slope", func(r *experience.Record) { r.Result.Slope = [][]float64{{1}} }, "slope: it has 1 rows; a problem of 3 tasks needs 3"},
+	{"asymmetric slope", func(r *experience.Record) {
+		r.Result.Slope = [][]float64{{1, 2, 3}, {2, 4, 5}, {3, 6, 7}}
+	}, "slope: it is not symmetric: entry (2, 1) is 6, entry (1, 2) is 5"},
 	{"wrong o", func(r *experience.Record) { r.Result.O += 1e-6 }, "o is "},
 }
 

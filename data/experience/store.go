@@ -87,7 +87,7 @@ func divert(warnings []*Fault, err error) ([]*Fault, error) {
 	return warnings, err
 }
 
-// entry is a record and its place.
+// entry is a record and where it is.
 type entry struct {
 	record *Record // nil beside an error
 	path   string

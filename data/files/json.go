@@ -20,7 +20,7 @@ func DecodeJSON(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return place(raw, err)
+		return located(raw, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return at(raw, d.InputOffset(), errors.New("something follows the JSON value"))
@@ -34,7 +34,7 @@ func DecodeJSON(raw []byte, into any) error {
 func DecodeSchema(raw []byte, schema int, into any) error {
 	var version struct{ Schema *int }
 	if err := json.Unmarshal(raw, &version); err != nil {
-		return place(raw, err)
+		return located(raw, err)
 	}
 	switch {
 	case version.Schema == nil:
@@ -45,8 +45,8 @@ func DecodeSchema(raw []byte, schema int, into any) error {
 	return DecodeJSON(raw, into)
 }
 
-// place adds the line and column to an error of package json.
-func place(raw []byte, err error) error {
+// located adds the line and column to an error of package json.
+func located(raw []byte, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {

@@ -201,36 +201,36 @@ func wordClasses(words, names []string) ([]int32, []string, error) {
 	if names == nil {
 		return index, different, nil
 	}
-	place := make([]int32, len(different))
+	class := make([]int32, len(different))
 	for c, word := range different {
-		place[c] = int32(slices.Index(names, word))
-		if place[c] < 0 {
+		class[c] = int32(slices.Index(names, word))
+		if class[c] < 0 {
 			return nil, nil, fmt.Errorf("row %d: %w: %q is not one of the %d names, which begin with %q", slices.Index(words, word), data.ErrInvalid, word, len(names), names[0])
 		}
 	}
 	for i, c := range index {
-		index[i] = place[c]
+		index[i] = class[c]
 	}
 	return index, names, nil
 }
 
 // rank returns the different values in ascending order, and for every value
-// its place among them.
+// its index among them.
 func rank[T cmp.Ordered](all []T) (different []T, index []int32) {
-	place := make(map[T]int32)
+	order := make(map[T]int32)
 	for _, v := range all {
-		if _, ok := place[v]; !ok {
-			place[v] = 0
+		if _, ok := order[v]; !ok {
+			order[v] = 0
 			different = append(different, v)
 		}
 	}
 	slices.Sort(different)
 	for i, v := range different {
-		place[v] = int32(i)
+		order[v] = int32(i)
 	}
 	index = make([]int32, len(all))
 	for i, v := range all {
-		index[i] = place[v]
+		index[i] = order[v]
 	}
 	return different, index
 }

@@ -242,7 +242,7 @@ type matElement struct {
 	next int64 // where the next element begins
 }
 
-// fault returns an error with its place.
+// fault returns an error that says where.
 func (s *matStream) fault(at int64, format string, args ...any) error {
 	return fmt.Errorf("byte %d%s: %w: %s", at, s.where, data.ErrFormat, fmt.Sprintf(format, args...))
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"l2mt/data"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"l2mt/data"
+	"l2mt/data/files"
 )
 
 // An .npz file is a zip file of NumPy arrays. These make a dataset:
@@ -149,7 +151,7 @@ func (z *archive) readAbout(t *table, _ Options) (err error) {
 	if err != nil || steps == nil {
 		return err
 	}
-	if err := json.Unmarshal([]byte(steps[0]), &t.steps); err != nil {
+	if err := files.DecodeJSON([]byte(steps[0]), &t.steps); err != nil {
 		return fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
 	}
 	return nil

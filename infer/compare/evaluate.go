@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -29,25 +28,32 @@ const (
 // Variant is a way to use a model or the network.
 type Variant string
 
-// The variants.
+// The variants of models.
 const (
-	// Plain is the model with all hyperparameters tuned, and for the network
-	// Fit with its defaults.
+	// Plain is the model as the paper uses it: hyperparameters tuned on the
+	// validation rows, W and b fitted on the training rows. Of the network it is
+	// solve's Fit with its defaults.
 	Plain Variant = ""
-	// Refitted takes the covariance of the plain model and fits W and b anew
-	// with Lambda1 tuned for it.
+	// Labelled uses all labelled rows, as Fit does: tuned by leaving them out in
+	// turn, and fitted on all of them.
+	Labelled Variant = "labelled"
+	// Refitted takes the covariance of the plain model and uses all labelled rows
+	// for Lambda1, W and b.
 	Refitted Variant = "refit"
 	// Pooled fits the tasks of the problem together with those of the training
 	// problems.
 	Pooled Variant = "pooled"
-	// Unscaled is the network's covariance with rho as the network says.
-	Unscaled Variant = "unscaled"
-	// Unrefined is the network's covariance with a multiple of rho, but no
-	// steps of refinement.
-	Unrefined Variant = "unrefined"
-	// Untaught is refinement that starts from I/m instead of what the network
-	// says.
-	Untaught Variant = "untaught"
+)
+
+// The variants of the network.
+const (
+	// Alone is what the network says, without steps: no evidence has a say in Omega.
+	Alone Variant = "alone"
+	// Without has I/m in the place of what the network says: the control.
+	Without Variant = "without"
+	// Paper is the paper's inference: what the network says of the training rows,
+	// Lambda1 tuned on the validation rows.
+	Paper Variant = "paper"
 )
 
 // EvaluateOptions control Evaluate. The zero value compares with the paper's
@@ -57,7 +63,8 @@ type EvaluateOptions struct {
 	// Single-task learning is always among them, because errors are relative to
 	// its error.
 	Models []multitask.Model
-	// Refit asks for the refitted variant of every model too.
+	// Refit asks for the variants of every model that use all labelled rows,
+	// Labelled and Refitted. Single-task learning has the first in any case.
 	Refit bool
 	// Pool holds training problems; with any, the pooled variant of every model
 	// is made too.
@@ -212,12 +219,15 @@ func (o EvaluateOptions) cells(n *solve.Network, given, problems []*data.Problem
 	return cells
 }
 
-// plain tunes a model, and refits its covariance where that is asked for.
+// plain tunes a model, and uses all labelled rows where that is asked for.
 // Single-task learning is its own refit.
 func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Plain}}
-	if o.Refit && c.model != STL {
-		c.variants = append(c.variants, Refitted)
+	switch {
+	case c.model == STL:
+		c.variants = append(c.variants, Labelled)
+	case o.Refit:
+		c.variants = append(c.variants, Labelled, Refitted)
 	}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
 		tuned, err := multitask.Tune(ctx, m, p, o.Tune)
@@ -225,12 +235,23 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 			return nil, err
 		}
 		outcomes := []Outcome{c.outcome(Plain, tuned)}
-		if len(c.variants) > 1 {
-			refitted, err := multitask.Refit(ctx, tuned.Omega, p, o.Tune)
-			if err != nil {
-				return nil, fmt.Errorf("refit: %w", err)
+		if len(c.variants) == 1 {
+			return outcomes, nil
+		}
+		all := o.Tune
+		if all.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{Seed: o.Tune.Seed}); err != nil {
+			return nil, err
+		}
+		for _, v := range c.variants[1:] {
+			tune := func() (*multitask.Tuned, error) { return multitask.Tune(ctx, m, p, all) }
+			if v == Refitted {
+				tune = func() (*multitask.Tuned, error) { return multitask.Refit(ctx, tuned.Omega, p, all) }
 			}
-			outcomes = append(outcomes, c.outcome(Refitted, refitted))
+			t, err := tune()
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", v, err)
+			}
+			outcomes = append(outcomes, c.outcome(v, t))
 		}
 		return outcomes, nil
 	}
@@ -262,38 +283,38 @@ func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
 
 // network solves the problem with the network.
 func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
-	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Unrefined, Unscaled, Untaught}}
+	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Paper}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
+		plain, err := n.Fit(ctx, p, solve.FitOptions{Tune: o.Tune, Steps: o.Steps})
+		if err != nil {
+			return nil, err
+		}
+		without, err := n.Fit(ctx, p, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Without: true})
+		if err != nil {
+			return nil, err
+		}
 		e, err := n.Embed(p)
 		if err != nil {
 			return nil, err
 		}
-		plain, err := e.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps})
+		found, err := e.Omega(1)
 		if err != nil {
 			return nil, err
 		}
-		untaught, err := e.Fit(ctx, solve.FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune, Steps: o.Steps})
+		paper, err := multitask.Refit(ctx, found.Omega, e.Problem(), o.Tune)
 		if err != nil {
 			return nil, err
 		}
-		// The multiples of rho that the plain fit tried serve two more variants.
-		unscaled, scaling := plain.Start, 0.0
-		for _, t := range plain.Tried[:len(solve.Scales)] {
-			scaling += t.Seconds()
-			if t.Scale == 1 {
-				unscaled = t
-			}
-		}
-		outcome := func(v Variant, t solve.Candidate, seconds float64) Outcome {
-			outcome := c.outcome(v, t.Tuned)
-			outcome.Scale, outcome.Step, outcome.Seconds = Float(t.Scale), t.Step, e.Seconds+seconds
+		outcome := func(v Variant, t *multitask.Tuned, step int, seconds float64) Outcome {
+			outcome := c.outcome(v, t)
+			outcome.Step, outcome.Seconds = step, e.Seconds+seconds
 			return outcome
 		}
 		return []Outcome{
-			outcome(Plain, plain.Candidate, plain.Fitting),
-			outcome(Unrefined, plain.Start, scaling),
-			outcome(Unscaled, unscaled, unscaled.Seconds()),
-			outcome(Untaught, untaught.Candidate, untaught.Fitting),
+			outcome(Plain, plain.Tuned, plain.Step, plain.Seconds),
+			outcome(Alone, plain.Start.Tuned, 0, plain.Start.Tuned.Seconds),
+			outcome(Without, without.Tuned, without.Step, without.Seconds),
+			outcome(Paper, paper, 0, paper.Seconds),
 		}, nil
 	}
 	return c

@@ -75,7 +75,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	for _, x := range outcomes[:len(outcomes)/2] {
 		names = append(names, x.Model+"/"+string(x.Variant))
 	}
-	if want := []string{"stl/", "mtrl/", "mtrl/refit", "mtrl/pooled", "snr2/", "snr2/refit", "snr2/pooled", "l2mt/", "l2mt/unrefined", "l2mt/unscaled", "l2mt/untaught"}; !slices.Equal(names, want) {
+	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/labelled", "mtrl/refit", "mtrl/pooled", "snr2/", "snr2/labelled", "snr2/refit", "snr2/pooled", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}; !slices.Equal(names, want) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
 	p := problems[1]
@@ -87,10 +87,6 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	tuned, err := multitask.Tune(t.Context(), m, p, o.Tune)
-	if err != nil {
-		t.Fatal(err)
-	}
-	refitted, err := multitask.Refit(t.Context(), tuned.Omega, p, o.Tune)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,16 +102,34 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, unrefined := fitted(t, n, p, solve.FitOptions{Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Steps: -1, Tune: o.Tune})
-	unscaled := fitted(t, n, p, solve.FitOptions{Scales: []float64{1}, Steps: -1, Tune: o.Tune})
-	untaught := fitted(t, n, p, solve.FitOptions{Scales: []float64{math.Inf(1)}, Tune: o.Tune})
+	onAll := o.Tune
+	if onAll.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	labelled, err := multitask.Tune(t.Context(), m, p, onAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := multitask.Refit(t.Context(), tuned.Omega, p, onAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, without := fitted(t, n, p, solve.FitOptions{Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Without: true, Tune: o.Tune})
+	found, err := n.Omega(p, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paper, err := multitask.Refit(t.Context(), found.Omega, p, o.Tune)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		outcome Outcome
 		want    *multitask.Tuned
 	}{
-		{find("snr2", Plain), tuned}, {find("snr2", Refitted), refitted}, {find("snr2", Pooled), share},
-		{find(L2MT, Plain), plain.Tuned}, {find(L2MT, Unscaled), unscaled.Tuned},
-		{find(L2MT, Unrefined), unrefined.Tuned}, {find(L2MT, Untaught), untaught.Tuned},
+		{find("snr2", Plain), tuned}, {find("snr2", Labelled), labelled}, {find("snr2", Refitted), again}, {find("snr2", Pooled), share},
+		{find(L2MT, Plain), plain.Tuned}, {find(L2MT, Alone), plain.Start.Tuned},
+		{find(L2MT, Without), without.Tuned}, {find(L2MT, Paper), paper},
 	} {
 		if !cmp.Equal(c.outcome.Params, c.want.Params) || !slices.Equal(c.outcome.Test.Task, c.want.Test.Task) || !slices.Equal(c.outcome.Validation.Task, c.want.Validation.Task) {
 			t.Errorf("%s %s: %+v, want the errors %v and %v", c.outcome.Model, c.outcome.Variant, c.outcome, c.want.Validation, c.want.Test)
@@ -124,9 +138,9 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 			t.Errorf("%s %s: Omega %v, want %v", c.outcome.Model, c.outcome.Variant, got, want)
 		}
 	}
-	for v, want := range map[Variant]*solve.Fitted{Plain: plain, Unrefined: unrefined, Unscaled: unscaled, Untaught: untaught} {
-		if got := find(L2MT, v); float64(got.Scale) != want.Scale || got.Step != want.Step {
-			t.Errorf("L2MT %s: scale %v, step %d; want %v, %d", v, got.Scale, got.Step, want.Scale, want.Step)
+	for v, want := range map[Variant]int{Plain: plain.Step, Alone: 0, Without: without.Step} {
+		if got := find(L2MT, v).Step; got != want {
+			t.Errorf("L2MT %s: step %d, want %d", v, got, want)
 		}
 	}
 }
@@ -358,7 +372,7 @@ func TestFloatInJSON(t *testing.T) {
 // whole line.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"problem":"p","model":"stl","params":{"lambda1":1},"omega":[[1]],"validation":{"task":[0],"mean":0},"test":{"task":[0],"mean":0},"seconds":1}` + "\n"))
-	f.Add([]byte(`{"problem":"p","model":"l2mt","scale":"+Inf"}` + "\n" + `{"problem":"p"`))
+	f.Add([]byte(`{"problem":"p","model":"l2mt","step":3}` + "\n" + `{"problem":"p"`))
 	f.Add([]byte("\n"))
 	f.Add([]byte("null\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {

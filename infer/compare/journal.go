@@ -23,9 +23,7 @@ type Outcome struct {
 	Variant Variant `json:"variant,omitempty"`
 	// Params are the hyperparameters that the validation rows chose.
 	Params multitask.Params `json:"params"`
-	// Scale is the multiple of rho that they chose, for L2MT only.
-	Scale Float `json:"scale,omitzero"`
-	// Step is the step of refinement that they chose, for L2MT only.
+	// Step is the number of steps from what the network says, for L2MT only.
 	Step int `json:"step,omitempty"`
 	// Omega is the covariance, with trace 1.
 	Omega [][]float64 `json:"omega"`

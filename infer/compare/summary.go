@@ -116,7 +116,7 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 		return nil, err
 	}
 	var stl *method
-	var models, plain, refitted, networks []*method
+	var models, plain, labelled, refitted, networks []*method
 	for _, m := range methods {
 		switch {
 		case m.Variant == Pooled:
@@ -128,9 +128,14 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 			refitted = append(refitted, m.after(find(methods, m.Model, Plain)))
 			models = append(models, m)
 			continue
+		case m.Variant == Labelled:
+			labelled, models = append(labelled, m), append(models, m)
+			if m.Model == STL {
+				refitted = append(refitted, m)
+			}
+			continue
 		case m.Model == STL:
 			stl = m
-			refitted = append(refitted, m)
 		}
 		if pooled := find(methods, m.Model, Pooled); pooled != nil {
 			m = choose(m.Title+", own or pooled", m.Model, m.Variant, m, pooled)
@@ -147,6 +152,9 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	}
 	if len(refitted) > 1 {
 		rows = append(rows, choose(fmt.Sprintf("best of %d refitted, by validation", len(refitted)), "best", Refitted, refitted...))
+	}
+	if len(labelled) > 1 {
+		rows = append(rows, choose(fmt.Sprintf("best of %d on all labelled rows", len(labelled)), "best", Labelled, labelled...))
 	}
 	rows = append(rows, networks...)
 	table := &Table{Problems: problems, Best: best.Title}
@@ -214,12 +222,14 @@ func title(model string, v Variant) string {
 	switch v {
 	case Refitted:
 		return name + ", refitted"
-	case Unscaled:
-		return name + ", rho as it is"
-	case Unrefined:
-		return name + ", not refined"
-	case Untaught:
-		return name + ", refined without the network"
+	case Labelled:
+		return name + ", all labelled rows"
+	case Alone:
+		return name + ", the network alone"
+	case Without:
+		return name + " without the network"
+	case Paper:
+		return name + " as in the paper"
 	}
 	return name
 }

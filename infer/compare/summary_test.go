@@ -92,6 +92,7 @@ func TestTableByHand(t *testing.T) {
 func TestChoicesAreByValidation(t *testing.T) {
 	table := summarise(t,
 		results(STL, Plain, [2]float64{0.3, 0.3}, [2]float64{0.1, 0.5}),
+		results(STL, Labelled, [2]float64{0.3, 0.3}, [2]float64{0.1, 0.5}),
 		results("mtrl", Plain, [2]float64{0.2, 0.4}, [2]float64{0.2, 0.1}),
 		results("mtrl", Refitted, [2]float64{0.5, 0.1}, [2]float64{0.05, 0.6}),
 		results("mtrl", Pooled, [2]float64{0.1, 0.7}, [2]float64{0.2, 0.05}),
@@ -148,7 +149,7 @@ func TestTableOfEvaluation(t *testing.T) {
 	o := quick(t)
 	o.Pool = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	table := summarise(t, evaluate(t, network(t), twoProblems(), o))
-	if len(table.Rows) != 11 { // 3 plain, 2 refitted, 2 best, 4 of the network
+	if len(table.Rows) != 15 { // 3 plain, 3 on all labelled rows, 2 refitted, 3 best, 4 of the network
 		t.Errorf("%d rows", len(table.Rows))
 	}
 	for _, r := range table.Rows {

@@ -11,15 +11,14 @@ import (
 	"l2mt/model"
 )
 
-// A new problem is solved: the network finds the covariance, the validation
-// rows choose how much of it to use and Lambda1, and the test rows say what came
-// of it. The network here is untrained; model.Load reads a trained one.
+// A new problem is solved: what the network says is a prior, all labelled rows
+// are evidence, each left out in turn, and the test rows say what came of it. The network here is untrained; model.Load reads a trained one.
 func ExampleNetwork_Fit() {
 	d, err := digits.Load()
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, file, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 1, Test: 1, MaxTasks: 4, TrainFraction: 0.05})
+	_, file, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 1, Test: 1, MaxTasks: 4, TrainFraction: 0.03, ValidationFraction: 0.03})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,9 +43,9 @@ func ExampleNetwork_Fit() {
 		log.Fatal(err)
 	}
 	weights, tasks := fitted.Tuned.Result.W.Dims()
-	fmt.Printf("Omega for %d tasks, chosen from %d candidates\n", fitted.Omega.SymmetricDim(), len(fitted.Tried))
+	fmt.Printf("Omega for %d tasks, fitted on %d labelled rows\n", fitted.Omega.SymmetricDim(), fitted.Tuned.HeldOut.Rows)
 	fmt.Printf("W is %d x %d, with %d test errors\n", weights, tasks, len(fitted.Tuned.Test.Task))
 	// Output:
-	// Omega for 4 tasks, chosen from 26 candidates
+	// Omega for 4 tasks, fitted on 80 labelled rows
 	// W is 64 x 4, with 4 test errors
 }

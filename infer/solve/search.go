@@ -2,37 +2,15 @@ package solve
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/progress"
 	"l2mt/infer"
 	"l2mt/model/multitask"
 )
-
-// Prior is what is known of a covariance before any held-out row is looked at:
-//
-//	Weight m/2 ||Omega - Omega_0||^2
-//
-// in relative errors, those of single-task learning being 1. It is f of a network
-// up to a constant where f has its minimum Omega_0 inside of the covariances, and
-// Weight is n_0 over the number of held-out rows.
-type Prior struct {
-	// Omega is Omega_0, of trace 1.
-	Omega *mat.SymDense
-	// Weight is how much it counts; 0 leaves everything to the evidence.
-	Weight float64
-}
-
-// value is the prior's part of what Search minimises.
-func (p Prior) value(omega *mat.SymDense) float64 {
-	var d mat.Dense
-	d.Sub(omega, p.Omega)
-	n := mat.Norm(&d, 2)
-	return p.Weight * float64(omega.SymmetricDim()) / 2 * n * n
-}
 
 // Searched is a covariance with its fit and what speaks for it.
 type Searched struct {
@@ -40,52 +18,70 @@ type Searched struct {
 	Omega *mat.SymDense
 	// Tuned is the fit on all rows of the evidence, with the Lambda1 that it chose.
 	Tuned *multitask.Tuned
-	// Objective is the relative soft error of the rows held out and the prior's part.
+	// Objective is the soft error of the rows held out and the prior's part.
 	Objective float64
-	// Step is the number of steps that led here, 0 being Omega_0.
+	// Step is the number of steps that led here, 0 being what the network says.
 	Step int
 }
 
-// shortest is the length, relative to the trace of Omega, of the steps that
-// Search does not take any more.
-const shortest = 1e-3
+const (
+	// stride is the length of the first step, relative to the trace of Omega.
+	stride = 0.2
+	// shortest is the length of the steps that are not taken any more.
+	shortest = 1e-3
+)
 
-// search is what the steps of a Search share.
-type search struct {
-	problem  *data.ProblemData
-	evidence multitask.Evidence
-	prior    Prior
-	unit     float64 // the soft error of single-task learning
-	tune     multitask.TuneOptions
-}
-
-// Search minimises prior and evidence,
+// search minimises prior and evidence over the covariances of trace 1,
 //
-//	soft(Omega) / soft(I/m) + Weight m/2 ||Omega - Omega_0||^2,
+//	soft(Omega) + w m/2 ||Omega - Omega_0||^2,  w = sqrt(n_0/n),
 //
-// over the covariances of trace 1, by steps from Omega_0. A step minimises
+// n being the number of rows held out, whose noise falls with its root, by steps
+// from Omega_0. The second term is
+// f of a network, up to a constant and a factor, where f has its minimum Omega_0
+// inside of the covariances. A step minimises
 //
-//	<slope, Omega> + Weight m/2 ||Omega - Omega_0||^2 + 1/(2 t) ||Omega - Omega_k||^2
+//	<slope, Omega> + w m/2 ||Omega - Omega_0||^2 + 1/(2 t) ||Omega - Omega_k||^2,
 //
 // which is the problem that a network poses too, so the same closed form solves
 // it. After a step that does not lower the objective, which is not taken, t is
 // half as large, and after one that does half as large again. Lambda1 is held on
-// the way and chosen at both ends: a multiple of Omega is a Lambda1.
-func Search(ctx context.Context, p *data.ProblemData, e multitask.Evidence, prior Prior, steps int, tune multitask.TuneOptions) (*Searched, error) {
-	tune.Evidence = e
-	s := &search{problem: p, evidence: e, prior: prior, tune: tune}
-	stl, err := multitask.Refit(ctx, uniform(len(p.Tasks)), p, tune)
+// the way and chosen at both ends: a multiple of Omega is another Lambda1.
+type search struct {
+	problem  *data.ProblemData
+	evidence multitask.Evidence
+	rows     float64 // n_0
+	tune     multitask.TuneOptions
+	report   progress.Reporter
+
+	prior *mat.SymDense // Omega_0
+	pull  float64       // w m
+}
+
+// run fills in what comes of a prior.
+func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
+	s.tune.Evidence, s.prior = s.evidence, f.Prior.Omega
+	if f.STL, err = multitask.Refit(ctx, uniform(len(s.problem.Tasks)), s.problem, s.tune); err != nil {
+		return err
+	}
+	s.report.Advance(1, "")
+	s.pull = math.Sqrt(s.rows/float64(f.STL.HeldOut.Rows)) * float64(len(s.problem.Tasks))
+	if f.Start, err = s.fit(ctx, s.prior, s.tune); err != nil {
+		return err
+	}
+	if f.Searched = f.Start; steps == 0 {
+		return nil
+	}
+	end, err := s.descend(ctx, f.Start, steps)
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+		return err
 	}
-	if s.unit = stl.HeldOut.Soft; s.unit == 0 {
-		s.unit = 1
+	final := s.tune
+	final.Lambda1 = around(end.Tuned.Params.Lambda1)
+	if f.Searched, err = s.fit(ctx, end.Omega, final); err != nil {
+		return err
 	}
-	best, err := s.refit(ctx, prior.Omega, tune)
-	if err != nil {
-		return nil, err
-	}
-	return s.descend(ctx, best, steps)
+	f.Step = end.Step
+	return nil
 }
 
 // uniform is I/m, which shares nothing.
@@ -97,78 +93,69 @@ func uniform(m int) *mat.SymDense {
 	return o
 }
 
-func (s *search) refit(ctx context.Context, omega *mat.SymDense, tune multitask.TuneOptions) (*Searched, error) {
+// fit completes a covariance with its fit.
+func (s *search) fit(ctx context.Context, omega *mat.SymDense, tune multitask.TuneOptions) (*Searched, error) {
 	tuned, err := multitask.Refit(ctx, omega, s.problem, tune)
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", s.problem.Name, err)
+		return nil, err
 	}
-	return &Searched{Omega: tuned.Omega, Tuned: tuned, Objective: tuned.HeldOut.Soft/s.unit + s.prior.value(tuned.Omega)}, nil
+	s.report.Advance(1, "")
+	var d mat.Dense
+	d.Sub(omega, s.prior)
+	distance := mat.Norm(&d, 2)
+	return &Searched{Omega: omega, Tuned: tuned, Objective: tuned.HeldOut.Soft + s.pull/2*distance*distance}, nil
 }
 
 // descend takes the steps.
 func (s *search) descend(ctx context.Context, at *Searched, steps int) (*Searched, error) {
-	var slope *mat.SymDense
-	var t float64
-	for k := 1; k <= steps; k++ {
-		if slope == nil {
-			var err error
-			if slope, err = at.Tuned.HeldOut.Slope(); err != nil {
-				return nil, fmt.Errorf("solve: problem %q: %w", s.problem.Name, err)
-			}
-			slope.ScaleSym(1/s.unit, slope)
-			length := lengthAlong(slope)
-			if length == 0 {
-				break
-			}
-			if t == 0 {
-				t = stride / length
-			}
-			if t*length < shortest {
-				break
-			}
-		}
-		phi, rho := infer.Proximal(slope, at.Omega, t)
-		pull := s.prior.Weight * float64(len(s.problem.Tasks))
-		var toward mat.SymDense
-		toward.ScaleSym(-pull, s.prior.Omega)
-		phi.AddSym(phi, &toward)
-		found, err := infer.Omega(phi, rho+pull/2)
+	slope, err := at.Tuned.HeldOut.Slope()
+	if err != nil {
+		return nil, err
+	}
+	t := stride / length(slope)
+	for k := 1; k <= steps && t*length(slope) > shortest; k++ {
+		found, err := infer.Omega(s.pose(slope, at.Omega, t))
 		if err != nil {
-			return nil, fmt.Errorf("solve: problem %q: %w", s.problem.Name, err)
+			return nil, err
 		}
 		held := s.tune
 		held.Lambda1 = []float64{at.Tuned.Params.Lambda1}
 		held.Fit.Tolerance, held.Fit.Start = 1e-6, at.Tuned.Result
-		next, err := s.refit(ctx, found.Omega, held)
+		next, err := s.fit(ctx, found.Omega, held)
 		if err != nil {
 			return nil, err
 		}
-		if next.Objective < at.Objective {
-			next.Step = k
-			at, slope, t = next, nil, 1.5*t
-		} else if t /= 2; t*lengthAlong(slope) < shortest {
-			break
+		if !(next.Objective < at.Objective) {
+			t /= 2
+			continue
+		}
+		at, t = next, 1.5*t
+		at.Step = k
+		if slope, err = at.Tuned.HeldOut.Slope(); err != nil {
+			return nil, err
 		}
 	}
-	final := s.tune
-	final.Lambda1 = spread(at.Tuned.Params.Lambda1)
-	last, err := s.refit(ctx, at.Omega, final)
-	if err != nil {
-		return nil, err
-	}
-	last.Step = at.Step
-	return last, nil
+	return at, nil
 }
 
-// lengthAlong is the length of a slope along covariances of one trace.
-func lengthAlong(slope *mat.SymDense) float64 {
-	m := slope.SymmetricDim()
-	level, n := mat.Trace(slope)/float64(m), mat.Norm(slope, 2)
-	return math.Sqrt(max(0, n*n-float64(m)*level*level))
+// pose is a step as the problem that infer.Omega solves.
+func (s *search) pose(slope, from *mat.SymDense, t float64) (phi *mat.SymDense, rho float64) {
+	phi, rho = infer.Proximal(slope, from, t)
+	var toward mat.SymDense
+	toward.ScaleSym(-s.pull, s.prior)
+	phi.AddSym(phi, &toward)
+	return phi, rho + s.pull/2
 }
 
-// spread is the grid of Lambda1 in the neighbourhood of the last choice.
-func spread(lambda1 float64) []float64 {
+// length is that of a slope along covariances of one trace, at least the least
+// positive number.
+func length(slope *mat.SymDense) float64 {
+	level, n := mat.Trace(slope)/float64(slope.SymmetricDim()), mat.Norm(slope, 2)
+	return math.Sqrt(max(math.SmallestNonzeroFloat64, n*n-float64(slope.SymmetricDim())*level*level))
+}
+
+// around is the grid of Lambda1 in the neighbourhood of a choice.
+func around(lambda1 float64) []float64 {
 	grid := make([]float64, 7)
 	for i := range grid {
 		grid[i] = lambda1 * math.Pow(10, float64(i-3)/2)

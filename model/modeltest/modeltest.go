@@ -54,7 +54,7 @@ func Check(t *testing.T, names ...string) {
 			t.Fatalf("nothing is registered as %q; there are %v", name, model.Pieces())
 		}
 	}
-	for _, objective := range []model.Objective{model.Paper, model.Scaled} {
+	for _, objective := range []model.Objective{model.Paper, model.Scaled, model.Found} {
 		c := c
 		c.Objective = objective
 		for seed := range uint64(seeds) {
@@ -96,7 +96,9 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 		t.Fatal(err)
 	}
 	for q := range tuples {
-		s.tuples = append(s.tuples, model.Tuple{Omega: Covariance(r, len(s.problem.Tasks)), O: s.outcomes[q]})
+		s.tuples = append(s.tuples, model.Tuple{
+			Omega: Covariance(r, len(s.problem.Tasks)), O: s.outcomes[q], Slope: Covariance(r, len(s.problem.Tasks)),
+		})
 	}
 	// More room than needed, so that padding is part of what is tested.
 	size := model.Capacity{Rows: s.payload.Rows() + 3, Tasks: s.payload.Tasks() + 2, Tuples: tuples + 1}

@@ -163,3 +163,33 @@ func BenchmarkEvidence(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTune is what eval waits for: all ten models on a problem of six tasks.
+func BenchmarkTune(b *testing.B) {
+	p := text(6, 560, 1000)
+	for _, model := range Baselines() {
+		b.Run(model.Info().Name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Tune(context.Background(), model, p, TuneOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSPATS fits to 1e-6 with m tasks of few features, where Omega has a
+// larger range than W.
+func BenchmarkSPATS(b *testing.B) {
+	for _, m := range []int{4, 8, 16} {
+		b.Run(fmt.Sprintf("m=%d", m), func(b *testing.B) {
+			s := shape{m, m, 30, Logistic, false}
+			problem := mustProblem(b, s.loss, samples(s, 1))
+			for b.Loop() {
+				if r := mustFit(b, spats{}, problem, Params{Lambda1: 1e-2, Lambda2: 1e-2}, Options{Tolerance: 1e-6}); r.Status != Converged {
+					b.Fatal(r.Status)
+				}
+			}
+		})
+	}
+}

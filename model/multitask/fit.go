@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
 )
 
 // Options control a fit. The zero value asks for the default accuracy.
@@ -100,15 +102,8 @@ func FitFixed(ctx context.Context, omega *mat.SymDense, problem *Problem, lambda
 
 // checkOmega reports what keeps a matrix from being the covariance of m tasks.
 func checkOmega(omega *mat.SymDense, m int) error {
-	e, err := Eigen(omega)
-	if err != nil {
-		return err
-	}
-	if n := len(e.Values); n != m {
-		return fmt.Errorf("multitask: Omega: %w: it is %d x %d; the problem has %d tasks", ErrInvalidOmega, n, n, m)
-	}
-	if low, high := e.Values[0], e.Values[m-1]; !(high > 0) || low < -1e-9*high {
-		return fmt.Errorf("multitask: Omega: %w: its eigenvalues reach from %v to %v; they must not be negative, nor all zero", ErrInvalidOmega, low, high)
+	if err := data.CheckCovariance(omega, m); err != nil {
+		return fmt.Errorf("multitask: Omega: %w: %w", ErrInvalidOmega, err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -191,37 +190,15 @@ func Load(dir string) (*Saved, error) {
 
 // parseSaved reads model.json.
 func parseSaved(b []byte) (*Saved, error) {
-	// A newer schema may have other fields: look at the version first.
-	var version struct {
-		Schema int `json:"schema"`
-	}
-	if err := json.Unmarshal(b, &version); err != nil {
-		return nil, fmt.Errorf("%w: it is damaged or cut short: %w", ErrSaved, err)
-	}
-	if version.Schema != savedSchema {
-		return nil, fmt.Errorf("%w: schema %d; this program reads %d; take the program that wrote it, or a newer one", ErrSaved, version.Schema, savedSchema)
-	}
 	file := savedFile{Saved: &Saved{}}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&file); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSaved, err)
+	if err := files.DecodeSchema(b, savedSchema, &file); errors.Is(err, files.ErrSchema) {
+		return nil, fmt.Errorf("%w: %w; take the program that wrote it, or a newer one", ErrSaved, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: it is damaged: %w", ErrSaved, err)
 	}
-	s, m := file.Saved, len(file.Omega)
-	if m == 0 {
-		return nil, fmt.Errorf("%w: there is no omega", ErrSaved)
-	}
-	s.Omega = mat.NewSymDense(m, nil)
-	for i, row := range file.Omega {
-		if len(row) != m {
-			return nil, fmt.Errorf("%w: row %d of omega has %d numbers for %d tasks", ErrSaved, i, len(row), m)
-		}
-		for j := range i + 1 {
-			if row[j] != file.Omega[j][i] {
-				return nil, fmt.Errorf("%w: omega is not symmetric in rows %d and %d", ErrSaved, j, i)
-			}
-			s.Omega.SetSym(i, j, row[j])
-		}
+	s, err := file.Saved, error(nil)
+	if s.Omega, err = data.NewCovariance(file.Omega); err != nil {
+		return nil, fmt.Errorf("%w: omega: %w", ErrSaved, err)
 	}
 	return s, nil
 }

@@ -164,7 +164,7 @@ func TestSavedModelsThatAreDamaged(t *testing.T) {
 	path := filepath.Join(dir, SavedFile)
 	whole, _ := os.ReadFile(path)
 	for _, c := range []struct{ old, new, want string }{
-		{`"schema":1`, `"schema":2`, "schema 2; this program reads 1"},
+		{`"schema":1`, `"schema":2`, "schema 2; this program reads schema 1"},
 		{`"north"`, `"nord"`, "its weights are of another fit than model.json"},
 	} {
 		if err := os.WriteFile(path, bytes.Replace(whole, []byte(c.old), []byte(c.new), 1), 0o644); err != nil {

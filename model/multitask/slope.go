@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -11,35 +10,6 @@ import (
 
 	"l2mt/data"
 )
-
-// SoftError returns the mean error of a fit on the validation rows with logistic
-// curves for the steps of misclassified rows, a tenth as wide as the rows are
-// away from the boundary on average. It is the Soft of a Split of Softness 0.1.
-func SoftError(r *Result, problem *data.ProblemData) (float64, error) {
-	h, err := measureSplit(r, problem)
-	if err != nil {
-		return 0, err
-	}
-	return h.Soft, nil
-}
-
-// Slope returns the gradient of SoftError with respect to Omega, W and b
-// following it with Lambda1 held. The fit must be one for a given Omega.
-func Slope(r *Result, problem *data.ProblemData) (*mat.SymDense, error) {
-	h, err := measureSplit(r, problem)
-	if err != nil {
-		return nil, err
-	}
-	return h.Slope()
-}
-
-func measureSplit(r *Result, problem *data.ProblemData) (*HeldOut, error) {
-	e, err := Split(problem, EvidenceOptions{Softness: 0.1})
-	if err != nil {
-		return nil, err
-	}
-	return e.Measure(context.Background(), r)
-}
 
 // check reports what keeps a fit from being one of the problem.
 func (p *Problem) check(r *Result) error {

@@ -65,19 +65,13 @@ func TestSlopeIsThatOfTheSoftError(t *testing.T) {
 					h, accuracy = 2e-5, 0.02
 				}
 				at := fit(0)
-				slope, err := Slope(at, p)
+				slope, err := measured(t, at, p).Slope()
 				if err != nil {
 					t.Fatal(err)
 				}
 				got := dot(slope, direction)
 				// Third order, one-sided: the other side may not be feasible.
-				e := func(k float64) float64 {
-					e, err := SoftError(fit(k*h), p)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return e
-				}
+				e := func(k float64) float64 { return measured(t, fit(k*h), p).Soft }
 				want := (-11*e(0) + 18*e(1) - 9*e(2) + 2*e(3)) / (6 * h)
 				if math.Abs(got-want) > accuracy*math.Max(math.Abs(want), 0.01) {
 					t.Errorf("seed %d, %v, rank %d: slope %v, differences say %v", seed, s, rank, got, want)
@@ -100,13 +94,7 @@ func TestSoftError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	soft := func(r *Result) float64 {
-		e, err := SoftError(r, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e
-	}
+	soft := func(r *Result) float64 { return measured(t, r, p).Soft }
 	scaled := *r
 	scaled.W, scaled.B = mat.NewDense(4, 3, nil), make([]float64, 3)
 	scaled.W.Scale(50, r.W)
@@ -137,18 +125,24 @@ func TestSoftError(t *testing.T) {
 	near(t, "of regression", soft(r), want.Mean, 1e-12)
 }
 
-func TestSlopeNeedsValidationRows(t *testing.T) {
+func TestSplitNeedsValidationRows(t *testing.T) {
 	p := slopeProblem(shapes[1], 1)
-	train, err := Training(p, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := FitFixed(t.Context(), identity(2, 1), train, 1, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	p.Tasks[1].ValidationSet = data.Samples{}
-	if _, err := Slope(r, p); !errors.Is(err, ErrInvalidData) {
+	if _, err := Split(p, EvidenceOptions{}); !errors.Is(err, ErrInvalidData) {
 		t.Errorf("%v, want ErrInvalidData", err)
 	}
+}
+
+// measured is what the validation rows say of a fit.
+func measured(t *testing.T, r *Result, p *data.ProblemData) *HeldOut {
+	t.Helper()
+	e, err := Split(p, EvidenceOptions{Softness: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := e.Measure(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }

@@ -27,6 +27,9 @@ type solver struct {
 	// follow is how the inverse of Omega follows S at the current point, in the
 	// coordinates of Z, nil where it is held or that is not known.
 	follow func(dc *mat.Dense) *mat.Dense
+	// misses counts the Newton matrices in a row that were not positive definite,
+	// and wait the steps to hold Omega before trying the next.
+	misses, wait int
 	// drift is how Omega follows mu on the central path, and full says that the
 	// last step there went nearly all the way.
 	drift  *mat.SymDense
@@ -225,9 +228,10 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	root, l1 := s.rel.root, s.params.Lambda1
 	s.follow, s.thin, s.span = nil, nil, nil
 	if s.rel.curve != nil {
-		if s.thin = s.newThin(); s.thin == nil {
+		if s.thin = s.newThin(); s.thin == nil && s.wait == 0 {
 			s.follow = s.rel.curve()
 		}
+		s.wait = max(0, s.wait-1)
 	}
 	rootT := mat.DenseCopyOf(root.T())
 	_, k := root.Dims()
@@ -269,10 +273,18 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	}
 	if !convex && s.follow != nil {
 		// The Newton step may be of little use. The one that holds Omega
-		// lowers the objective for certain.
+		// lowers the objective for certain, and so will a few more.
 		s.follow, s.span = nil, nil
+		s.misses++
+		s.wait = min(1<<s.misses, 8)
 		copy(res, gradient)
+		if forcing == 0.1 {
+			target = max(target, 0.1*norm)
+		}
 		slope, _ = s.conjugate(x, dir, res, hv, root, rootT, norm, target)
+	}
+	if s.follow != nil {
+		s.misses = 0
 	}
 	if s.thin != nil {
 		s.thin.rotate(s.step.w, x)
@@ -328,7 +340,8 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 }
 
 // search moves along the direction in step until the objective is lower by a
-// fair part of what the slope promises.
+// fair part of what the slope promises. A direction that holds Omega does not
+// know what Omega gains by following: it goes on while that pays.
 func (s *solver) search(slope float64) (bool, error) {
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.Mul(s.step.score[i], s.step.w[i*s.d:][:s.d], 1)
@@ -339,30 +352,56 @@ func (s *solver) search(slope float64) (bool, error) {
 	if s.follow != nil {
 		shortest = 1e-2 // holding Omega is better than such a short step
 	}
-	for t := 1.0; t > shortest; t /= 2 {
-		for i := range s.m {
-			for j := i; j < s.m; j++ {
-				s.trial.s.SetSym(i, j, s.s.At(i, j)+t*(cross.At(i, j)+cross.At(j, i))+t*t*square.At(i, j))
-			}
-			for j, u := range s.step.score[i] {
-				s.trial.score[i][j] = s.score[i][j] + t*u
-			}
-		}
-		copy(s.trial.b, s.b)
-		s.losses(&s.trial)
-		rel, err := s.omega(s.trial.s)
+	t := 1.0
+	rel, after, err := s.try(t, cross, square)
+	if err != nil {
+		return false, err
+	}
+	for held := s.follow == nil && s.rel.curve != nil && s.thin == nil; held && after < before+0.5*slope*t; {
+		farther, next, err := s.try(2*t, cross, square)
 		if err != nil {
 			return false, err
 		}
-		if after := s.trial.loss + rel.value; after <= before+1e-4*t*slope+1e-15*math.Abs(before) {
-			copy(s.trial.w, s.w)
-			add(t, s.step.w, s.trial.w)
-			s.point, s.trial = s.trial, s.point
-			s.rel = rel
-			return true, nil
+		if next > after+0.5*(after-before) {
+			if rel, after, err = s.try(t, cross, square); err != nil {
+				return false, err
+			}
+			break
+		}
+		t, rel, after = 2*t, farther, next
+	}
+	for ; !(after <= before+1e-4*t*slope+1e-15*math.Abs(before)); t /= 2 {
+		if t <= shortest {
+			return false, nil
+		}
+		if rel, after, err = s.try(t/2, cross, square); err != nil {
+			return false, err
 		}
 	}
-	return false, nil
+	copy(s.trial.w, s.w)
+	add(t, s.step.w, s.trial.w)
+	s.point, s.trial = s.trial, s.point
+	s.rel = rel
+	return true, nil
+}
+
+// try returns the Omega step and the objective after a step of length t.
+func (s *solver) try(t float64, cross, square *mat.Dense) (*relation, float64, error) {
+	for i := range s.m {
+		for j := i; j < s.m; j++ {
+			s.trial.s.SetSym(i, j, s.s.At(i, j)+t*(cross.At(i, j)+cross.At(j, i))+t*t*square.At(i, j))
+		}
+		for j, u := range s.step.score[i] {
+			s.trial.score[i][j] = s.score[i][j] + t*u
+		}
+	}
+	copy(s.trial.b, s.b)
+	s.losses(&s.trial)
+	rel, err := s.omega(s.trial.s)
+	if err != nil {
+		return nil, 0, err
+	}
+	return rel, s.trial.loss + rel.value, nil
 }
 
 // lower returns a lower bound of problem (1) by duality, -Inf if the model is

@@ -97,7 +97,7 @@ func (s *solver) descend(ctx context.Context, opt Options, r *Result) (*candidat
 			return best, nil
 		}
 		little = max(little*0.1, 1e-20)
-		if s.floor > lowest && (!moved || above <= 0.01*c.gap) {
+		if s.floor > lowest && (!moved || above <= 0.1*c.gap) {
 			// The floor, not the accuracy of the minimum under it, holds the gap.
 			s.floor *= 0.01
 			if err := s.relate(); err != nil {

@@ -296,6 +296,17 @@ func TestGraphicalLassoCertificate(t *testing.T) {
 	}
 }
 
+// TestGraphicalLassoOfASingularMatrix: a penalty below the rounding errors of C is
+// as good as none, and no panic.
+func TestGraphicalLassoOfASingularMatrix(t *testing.T) {
+	c := gramOf(normals(data.Stream(8, "glasso"), 5*2), 5, 2)
+	omega, _, _, err := graphicalLasso(c, 1e-30, hint{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nearMatrix(t, "Omega", omega, c, 1e-9)
+}
+
 func TestEigen(t *testing.T) {
 	random := data.Stream(6, "eigen")
 	a := gramOf(normals(random, 5*9), 5, 9)

@@ -48,6 +48,9 @@ const (
 	// OfRefit fixes Omega and tunes Lambda1 on validation rows: o belongs to
 	// Omega alone.
 	OfRefit Worth = "refit"
+	// OfLabelled is OfRefit with the validation rows among those trained on, and
+	// Lambda1 chosen by multitask.Labelled. Problems need no validation rows.
+	OfLabelled Worth = experience.Labelled
 	// OfModel is the error of the very fit that Omega came from, as in the
 	// paper; o depends on its Lambda1 too. Covariances that no fit came from are
 	// refitted.
@@ -73,6 +76,10 @@ type Config struct {
 	Draws int
 	// Explore is the number of random covariances; default 8, and -1 means none.
 	Explore int
+	// Near is the number of covariances near those made by hand: of networks with
+	// the body "pairwise", untrained but for their weights of the cosines and
+	// their diagonal, which are drawn.
+	Near int
 	// Propose is a trained network to ask for covariances, or nil.
 	Propose *solve.Network
 	// ProposedBy names it in the records. Tuples of an equal name are taken for
@@ -80,6 +87,9 @@ type Config struct {
 	ProposedBy string
 	// Worth is what o measures; default OfRefit.
 	Worth Worth
+	// Slopes records how the error changes with the covariance, too. It takes a
+	// refit: there are none with OfModel.
+	Slopes bool
 	// Seed selects everything drawn.
 	Seed uint64
 	// Shard of Shards is the part of the problems to work on, from 0; the
@@ -123,10 +133,14 @@ func (c Config) Validate() error {
 		return fault("%d draws of every model; there must be at least 1", c.Draws)
 	case c.Explore < -1:
 		return fault("%d random covariances; -1 means none", c.Explore)
+	case c.Near < 0:
+		return fault("%d covariances near those made by hand; there may be none", c.Near)
+	case c.Slopes && c.Worth == OfModel:
+		return fault("slopes of the %s; they belong to a covariance that is refitted", c.Worth)
 	case c.Propose != nil && (c.ProposedBy == "" || !utf8.ValidString(c.ProposedBy)):
 		return fault("the proposing network is called %q; it needs a name", c.ProposedBy)
-	case c.Worth != OfRefit && c.Worth != OfModel:
-		return fault("o of %q; it can be of the %s or of the %s", c.Worth, OfRefit, OfModel)
+	case c.Worth != OfRefit && c.Worth != OfModel && c.Worth != OfLabelled:
+		return fault("o of %q; it can be of the %s, of the %s, or %s", c.Worth, OfRefit, OfModel, OfLabelled)
 	case c.Shard < 0 || c.Shard >= c.Shards:
 		return fault("shard %d of %d; shards count from 0", c.Shard, c.Shards)
 	}
@@ -139,7 +153,8 @@ func (c Config) Manifest(dataset data.DatasetRef, createdBy string) (experience.
 		O          Worth   `json:"o"`
 		Tolerance  float64 `json:"fit_tolerance"`
 		Iterations int     `json:"fit_iterations"`
-	}{c.Defaults().Worth, fitTolerance, fitIterations})
+		Slopes     bool    `json:"slopes,omitempty"`
+	}{c.Defaults().Worth, fitTolerance, fitIterations, c.Slopes})
 	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: raw, CreatedBy: []string{createdBy}}, err
 }
 

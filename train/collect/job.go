@@ -11,18 +11,16 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/model/multitask"
 )
 
 // job is a tuple to be made.
 type job struct {
-	record  experience.Record // without what comes of it
-	problem *data.ProblemData
-	stl     *baseline
-	worth   Worth
-	try     attempt
+	*trial
+	record experience.Record // without what comes of it
+	stl    *baseline
+	try    attempt
 }
 
 // attempt returns a covariance to try, and the fit that it comes from if it
@@ -88,6 +86,9 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 	if r.Result, err = experience.NewResult(tried.Params.Lambda1, errors, stl); err != nil {
 		return err
 	}
+	if r.Result.Slope, err = j.slope(ctx, tried.Result, stl.MeanTest); err != nil {
+		return err
+	}
 	return r.Validate()
 }
 
@@ -99,7 +100,13 @@ func (j *job) evaluate(ctx context.Context) (*multitask.Tuned, error) {
 	case fit != nil && j.worth == OfModel:
 		return multitask.Report(fit, j.problem, nil)
 	}
-	return multitask.Refit(ctx, omega, j.problem, multitask.TuneOptions{})
+	o := multitask.TuneOptions{}
+	if j.worth == OfLabelled {
+		if o.Evidence, err = j.evidence(); err != nil {
+			return nil, err
+		}
+	}
+	return multitask.Refit(ctx, omega, j.problem, o)
 }
 
 func rows(omega *mat.SymDense) [][]float64 {

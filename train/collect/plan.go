@@ -14,6 +14,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/infer/solve"
+	"l2mt/model"
 	"l2mt/model/multitask"
 )
 
@@ -23,11 +24,11 @@ func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	train, err := usable(p)
-	if err != nil {
+	b := planner{config: c.config, id: id, stl: newBaseline()}
+	if b.trial, err = newTrial(p, c.config.Worth, c.config.Slopes); err != nil {
 		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
 	}
-	b := planner{config: c.config, problem: p, train: train, grid: multitask.LambdaGrid(train), id: id, stl: newBaseline()}
+	b.grid = multitask.LambdaGrid(b.train)
 	b.add(experience.STL, 0, nil, b.apart)
 	if r, ok := c.known[b.jobs[0].record.ID]; ok {
 		b.stl.settle(r)
@@ -36,38 +37,22 @@ func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
 		b.addModel(name)
 	}
 	b.addExplorations()
+	b.addNear()
 	if c.config.Propose != nil {
 		b.addProposals()
 	}
 	return b.jobs, b.err
 }
 
-// usable checks that a problem can be trained on, tuned and tested, and returns
-// its training rows.
-func usable(p *data.ProblemData) (*multitask.Problem, error) {
-	for _, t := range p.Tasks {
-		for _, split := range []struct {
-			name string
-			set  data.Samples
-		}{{"validation", t.ValidationSet}, {"test", t.TestSet}} {
-			if len(split.set.Y) == 0 {
-				return nil, fmt.Errorf("task %q, field %q: %w: there are no rows; experience needs them", t.Name, split.name, data.ErrInvalid)
-			}
-		}
-	}
-	return multitask.Training(p, "")
-}
-
 // planner lists the tuples of one problem.
 type planner struct {
-	config  Config
-	problem *data.ProblemData
-	train   *multitask.Problem
-	grid    []float64 // of Lambda1
-	id      string
-	stl     *baseline
-	jobs    []*job
-	err     error
+	*trial
+	config Config
+	grid   []float64 // of Lambda1
+	id     string
+	stl    *baseline
+	jobs   []*job
+	err    error
 }
 
 // random is the stream of one tuple.
@@ -84,7 +69,7 @@ func (b *planner) add(source string, draw int, hyper map[string]float64, try att
 		record: experience.Record{
 			ID: id, Problem: b.problem.Name, ProblemID: b.id, Source: source, Draw: draw, Hyper: hyper,
 		},
-		problem: b.problem, stl: b.stl, worth: b.config.Worth, try: try,
+		trial: b.trial, stl: b.stl, try: try,
 	})
 }
 
@@ -152,6 +137,48 @@ func (b *planner) addExplorations() {
 			return kind.draw(b.random(source, draw), len(b.problem.Tasks)), nil, nil
 		})
 	}
+}
+
+// addNear adds covariances near those made by hand.
+func (b *planner) addNear() {
+	const source = "near/pairwise"
+	for draw := range b.config.Near {
+		b.add(source, draw, nil, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
+			network, err := nearby(b.random(source, draw))
+			if err != nil {
+				return nil, nil, err
+			}
+			found, err := network.Omega(b.problem, 1)
+			if err != nil {
+				return nil, nil, err
+			}
+			return found.Omega, nil, nil
+		})
+	}
+}
+
+// nearby is an untrained network whose cosines have drawn weights, of sum 1, and
+// whose diagonal is anything from a twentieth to three of theirs.
+func nearby(r *rand.Rand) (*solve.Network, error) {
+	c, err := model.Preset("pairwise", 0)
+	if err != nil {
+		return nil, err
+	}
+	n, err := model.NewNetwork(c, 0)
+	if err != nil {
+		return nil, err
+	}
+	a, sum := n.Params.Get("a"), 0.0
+	for k := range 4 {
+		a[k] = r.ExpFloat64()
+		sum += a[k]
+	}
+	for k := range 4 {
+		a[k] /= sum
+	}
+	low, high := math.Log(0.05), math.Log(3)
+	a[5] = low + (high-low)*r.Float64()
+	return solve.NewNetwork(n)
 }
 
 // scales multiply rho in proposals: the network's own covariance, and

@@ -25,8 +25,10 @@ type collectCmd struct {
 	Models    []string      `help:"Multitask models to try (${models}); by default the paper's ten."`
 	Draws     int           `default:"${draws}" help:"Draws of hyperparameters for each model."`
 	Explore   int           `default:"${explore}" help:"Random covariances to try on each problem."`
+	Near      int           `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
 	Propose   string        `type:"existingdir" help:"Trained network to ask for covariances."`
-	O         collect.Worth `default:"${worth}" enum:"refit,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned (refit), or the fit that it came from (model, the paper)."`
+	O         collect.Worth `default:"${worth}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
+	Slopes    bool          `help:"Record how the error changes with the covariance."`
 	Shard     string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
 	Workers   int           `help:"Tuples made at a time; 0 means one per CPU."`
 	Seed      uint64        `default:"1" help:"Seed of everything drawn."`
@@ -75,7 +77,7 @@ type collected struct {
 }
 
 func (c *collectCmd) config() (config collect.Config, err error) {
-	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Worth: c.O, Seed: c.Seed}
+	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Near: c.Near, Worth: c.O, Slopes: c.Slopes, Seed: c.Seed}
 	if c.Explore == 0 {
 		config.Explore = -1
 	}
@@ -106,7 +108,7 @@ func (c *collectCmd) proposer(problems *experience.Problems) (*solve.Network, st
 	if network.Head != nil {
 		want = network.Head.In()
 	}
-	if got := p.Cols(); want != got {
+	if got := p.Cols(); want != got && !network.Config.FeatureFree() {
 		return nil, "", fmt.Errorf("%w: --propose=%s: the network is for %d features, the problems have %d", errUsage, c.Propose, want, got)
 	}
 	sum, err := files.SHA256(filepath.Join(c.Propose, model.WeightsFile))

@@ -106,7 +106,7 @@ func TestCollectWrongUsage(t *testing.T) {
 		{[]string{"--draws", "0"}, "--draws=0: there must be at least one"},
 		{[]string{"--explore=-1"}, "--explore=-1: it must not be negative"},
 		{[]string{"--workers=-1"}, "--workers=-1: it must not be negative"},
-		{[]string{"--o", "gold"}, `--o must be one of "refit","model"`},
+		{[]string{"--o", "gold"}, `--o must be one of "refit","labelled","model"`},
 		{[]string{"--shard", "3/3"}, "--shard=3/3: it must be I/N with I in 0..N-1"},
 		{[]string{"--propose", t.TempDir() + "/nowhere"}, "nowhere"},
 	} {

@@ -18,7 +18,7 @@ type demoCmd struct {
 	Out           string   `default:"runs/demo" type:"path" help:"Directory for everything. What is there already is not made again."`
 	Train         int      `default:"60" help:"Training problems."`
 	Test          int      `default:"40" help:"Test problems."`
-	TrainFraction float64  `default:"0.03" help:"Share of a task's rows to train on. Sharing pays most where there are few."`
+	TrainFraction float64  `default:"0.05" help:"Share of a task's rows to train on, and as many again to validate. Sharing pays most where there are few."`
 	Models        []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Seed          uint64   `default:"1" help:"Seed of everything random."`
 }
@@ -28,12 +28,12 @@ func (c *demoCmd) Run(e *env) error {
 	train, test := filepath.Join(at("problems"), "train.json"), filepath.Join(at("problems"), "test.json")
 	sample := &problemsSampleCmd{sampleFlags{
 		Dataset: c.Dataset, Out: at("problems"), Train: c.Train, Test: c.Test, MinTasks: 4, MaxTasks: 8,
-		TrainFraction: c.TrainFraction, ValidationFraction: 0.3, Seed: c.Seed,
+		TrainFraction: c.TrainFraction, ValidationFraction: c.TrainFraction, Seed: c.Seed,
 	}}
 	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 8, O: "refit", Seed: c.Seed}
-	learn := &trainCmd{Experience: at("experience"), Out: at("network"), Preset: "default", Seed: &c.Seed, Seeds: 1}
-	evaluate := &evalCmd{Network: at("network"), Problems: test, Models: c.Models, Steps: solve.Refinements, Out: at("evaluation")}
-	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Refinements, Nearest: 3}
+	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "default", Seed: &c.Seed, Seeds: 1}
+	evaluate := &evalCmd{Network: at("network"), Problems: test, Models: c.Models, Steps: solve.Steps, Out: at("evaluation")}
+	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Steps, Nearest: 3}
 	page := &reportCmd{Dir: c.Out}
 
 	stage := *e

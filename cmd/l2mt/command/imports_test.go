@@ -42,8 +42,8 @@ var arrows = map[string][]string{
 	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/multitask"},
 
-	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "model", "model/settings"},
-	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model/multitask"},
+	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer", "model", "model/multitask", "model/settings"},
+	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model", "model/multitask"},
 
 	"cmd/l2mt":                 {"cmd/l2mt/command"},
 	"cmd/l2mt/internal/plot":   {},

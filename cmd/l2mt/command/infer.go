@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +13,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/progress"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
@@ -27,7 +26,7 @@ type inferCmd struct {
 	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
 	Select       bool   `help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
 	Score        string `type:"path" placeholder:"FILE" help:"Estimate the error of given covariances instead: a JSON list of {\"name\": ..., \"omega\": [[...]]}."`
-	Steps        int    `default:"${steps}" help:"Steps that refine the covariance by what the validation rows say; 0 keeps the network's, with the multiple of rho that they choose."`
+	Steps        int    `default:"${steps}" help:"Steps from what the network says toward what the labelled rows say, each left out in turn; 0 keeps the network's covariance."`
 	Nearest      int    `default:"3" help:"Training problems to name, nearest first."`
 	Workers      int    `help:"Fits at a time; 0 means one per CPU."`
 }
@@ -177,9 +176,7 @@ func readCovariances(path string) (given []run.Covariance, err error) {
 }
 
 func parseCovariances(raw []byte) (given []run.Covariance, err error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&given); err != nil {
+	if err := files.DecodeJSON(raw, &given); err != nil {
 		return nil, fmt.Errorf("it must be a JSON list of {\"name\": ..., \"omega\": [[...]]}: %w", err)
 	}
 	if len(given) == 0 {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"gonum.org/v1/gonum/stat"
@@ -19,7 +20,7 @@ import (
 )
 
 type trainCmd struct {
-	Experience string            `required:"" type:"existingdir" help:"Directory of the experience."`
+	Experience []string          `required:"" sep:"none" type:"existingdir" help:"Directory of the experience. Of several, given one by one, all count for the same; their datasets may differ in their features if the network is free of these (--preset pairwise)."`
 	Dataset    string            `help:"Dataset to use instead of the one that the experience names."`
 	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .npz or .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-32-16 for random ones of these widths, from the features on."`
 	TrainHead  *string           `help:"Layers of the head to train along: none (the default), last or all."`
@@ -116,7 +117,7 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	examples, err := run.OpenExperience(c.Experience, c.Dataset, head, e.remark)
+	examples, err := run.OpenExperiences(c.Experience, c.Dataset, head, e.remark)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (c *trainCmd) Run(e *env) error {
 			e.remark("seed %d, %d of %d", config.Seed, i+1, c.Seeds)
 		}
 		result, err := run.Train(e, run.Training{
-			Out: out, Experience: filepath.Base(c.Experience), Head: head.Clone(), HeadName: c.Head, Config: config,
+			Out: out, Experience: strings.Join(names(c.Experience), ", "), Head: head.Clone(), HeadName: c.Head, Config: config,
 			Resume: c.Resume, Progress: e.reporter(), Remark: e.remark,
 		}, examples)
 		if errors.Is(err, context.Canceled) {
@@ -176,4 +177,12 @@ func writeTrained(w io.Writer, results []run.Trained) {
 			fmt.Fprintf(w, "warning, seed %d: %s\n", r.Seed, warning)
 		}
 	}
+}
+
+// names are the last elements of paths.
+func names(paths []string) (last []string) {
+	for _, p := range paths {
+		last = append(last, filepath.Base(p))
+	}
+	return last
 }

@@ -85,8 +85,8 @@ func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 	for _, c := range []struct{ flag, says string }{
 		{"--estimator=crystal-ball", `estimator is "crystal-ball"; it must be one of ` + strings.Join(model.Estimators(), ", ")},
 		{"--readout=loud", `readout is "loud"; it must be one of mean, signed`},
-		{"--link=chain", `link is "chain"; it must be one of log, tanh`},
-		{"--preset=modern", `--preset must be one of "default","paper" but got "modern"`},
+		{"--link=chain", `link is "chain"; it must be one of identity, log, tanh`},
+		{"--preset=modern", `--preset must be one of "default","pairwise","paper" but got "modern"`},
 		{"--body=soul", `body is "soul"; it must be one of lgnn`},
 		{"--set=model.objective=win", `objective is "win"; it must be one of paper, scaled`},
 		{"--set=model.norm=big", `norm is "big"`},

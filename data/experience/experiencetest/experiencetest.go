@@ -24,8 +24,8 @@ func Dir(t testing.TB) string {
 	return dir
 }
 
-// MustCheck fails the test if the store in dir has faults. A place where no
-// store was made yet has none.
+// MustCheck fails the test if the store in dir has faults. A directory
+// where no store was made yet has none.
 func MustCheck(t testing.TB, dir string) {
 	t.Helper()
 	if found, _ := filepath.Glob(filepath.Join(dir, "*")); len(found) == 0 {

@@ -30,7 +30,7 @@ func FuzzPictures(f *testing.F) {
 	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
-	f.Add(result, encoded(run.Inference{Problem: "p", Tasks: []string{"a", "b"}, Found: &run.View{Correlation: [][]float64{{1, -0.5}, {-0.5, 1}}, Scale: 1}}))
+	f.Add(result, encoded(run.Inference{Problem: "p", Tasks: []string{"a", "b"}, Found: &run.View{Correlation: [][]float64{{1, -0.5}, {-0.5, 1}}}}))
 	f.Add(result, []byte(`{"tasks":["a"],"found":null,"used":{"correlation":[[1,2]]}}`))
 	f.Add(swept, encoded(sweep.Result{Title: "t", Seeds: []uint64{1, 2}, Axes: []sweep.Axis{{Label: "x", Numeric: true, Log: true, Fit: true}},
 		Rows:         []sweep.Row{{At: []string{"1"}, X: 1, Title: "a", Model: "l2mt", Relative: 0.9, Deviation: 0.1}, {At: []string{"2"}, X: 2, Title: "a", Model: "l2mt", Relative: 0.8}},

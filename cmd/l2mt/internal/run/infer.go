@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
 	"l2mt/data/progress"
@@ -21,8 +23,8 @@ import (
 type Inference struct {
 	Problem string   `json:"problem"`
 	Tasks   []string `json:"tasks"`
-	// Found is the covariance with rho as the network says, and Used the one
-	// that the problem was solved with; nil if it was not.
+	// Found is the covariance as the network says, and Used the one that the
+	// problem was solved with; nil if it was not.
 	Found   *View             `json:"found"`
 	Used    *View             `json:"used,omitempty"`
 	Nearest []solve.Neighbour `json:"nearest"`
@@ -41,45 +43,34 @@ type Inference struct {
 
 // View is a covariance with what the network says about it.
 type View struct {
-	Omega       [][]float64   `json:"omega"`
-	Correlation [][]float64   `json:"correlation"`
-	Rho         compare.Float `json:"rho"`
-	// Scale is the multiple of the network's rho.
-	Scale compare.Float `json:"scale"`
-	// Step is the step of refinement that led here from there.
-	Step int `json:"step,omitempty"`
+	Omega       [][]float64 `json:"omega"`
+	Correlation [][]float64 `json:"correlation"`
+	// Step is the number of steps that led here from what the network says.
+	Step int `json:"step"`
 	// Expected is the relative error that the network expects.
 	Expected compare.Float `json:"expected_relative_error"`
 }
 
-func newView(f *solve.Found, scale float64, step int) *View {
-	return &View{
-		Omega: compare.Entries(f.Omega), Correlation: Correlation(f.Omega),
-		Rho: compare.Float(f.Rho), Scale: compare.Float(scale), Step: step, Expected: compare.Float(f.Estimated),
-	}
+func newView(omega *mat.SymDense, step int, expected float64) *View {
+	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Step: step, Expected: compare.Float(expected)}
 }
 
-// Title says in words what the scale and the step mean.
+// Title says in words where the covariance comes from.
 func (v *View) Title() string {
-	switch scale := float64(v.Scale); {
-	case v.Step > 0 && math.IsInf(scale, 1):
-		return fmt.Sprintf("Omega after step %d of refinement from I/m", v.Step)
-	case v.Step > 0:
-		return fmt.Sprintf("Omega after step %d of refinement from rho times %v", v.Step, scale)
-	case scale == 1:
-		return "Omega as the network says"
-	case math.IsInf(scale, 1):
-		return "Omega = I/m, which shares nothing"
-	case scale < 1:
-		return fmt.Sprintf("Omega with rho times %v, which shares more", scale)
-	default:
-		return fmt.Sprintf("Omega with rho times %v, which shares less", scale)
+	if v.Step > 0 {
+		return fmt.Sprintf("Omega after %d steps toward what the rows say", v.Step)
 	}
+	return "Omega as the network says"
 }
 
 // InferredFit is the solution with the covariance found, beside single-task
 // learning.
 type InferredFit struct {
+	// Rows is the number of rows fitted on, and HeldOutSTL the mean error of
+	// single-task learning when they are left out in turn; that of the fit is in
+	// Validation.
+	Rows       int              `json:"rows"`
+	HeldOutSTL float64          `json:"held_out_stl"`
 	Lambda1    float64          `json:"lambda1"`
 	Status     multitask.Status `json:"status"`
 	Validation multitask.Errors `json:"validation"`
@@ -146,7 +137,11 @@ type InferOptions struct {
 
 // Infer finds the covariance of a problem with a network, and solves it.
 func Infer(ctx context.Context, network *solve.Network, p *data.ProblemData, o InferOptions) (*Inference, error) {
-	embedding, err := network.Embed(p)
+	all, err := p.Labelled()
+	if err != nil {
+		return nil, err
+	}
+	embedding, err := network.Embed(all)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +157,7 @@ func Infer(ctx context.Context, network *solve.Network, p *data.ProblemData, o I
 		return nil, err
 	}
 	r.Seconds.Solving = found.Seconds
-	r.Found = newView(found, 1, 0)
+	r.Found = newView(found.Omega, 0, found.Estimated)
 	if o.OmegaOnly {
 		return r, nil
 	}
@@ -170,7 +165,10 @@ func Infer(ctx context.Context, network *solve.Network, p *data.ProblemData, o I
 		return nil, err
 	}
 	if o.Select {
-		return r, r.rank(ctx, embedding, o)
+		if p, err = network.Features(p); err != nil {
+			return nil, err
+		}
+		return r, r.rank(ctx, embedding, p, o)
 	}
 	return r, nil
 }
@@ -196,31 +194,30 @@ func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o Infer
 	if err != nil {
 		return err
 	}
-	begin := time.Now()
-	stl, err := multitask.Tune(ctx, MustModel(compare.STL), r.problem, multitask.TuneOptions{Workers: o.Workers})
-	if err != nil {
-		return err
-	}
-	r.Used = newView(fitted.Found, fitted.Scale, fitted.Step)
+	r.Used = newView(fitted.Omega, fitted.Step, fitted.Estimated)
 	t := fitted.Tuned
 	r.result = t.Result
 	r.Fit = &InferredFit{
-		Lambda1: t.Params.Lambda1, Status: t.Result.Status, Validation: t.Validation, Test: t.Test, STL: stl.Test,
-		Relative: compare.Float(t.Test.Mean / stl.Test.Mean),
+		Rows: t.HeldOut.Rows, HeldOutSTL: fitted.STL.HeldOut.Error,
+		Lambda1: t.Params.Lambda1, Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
+		STL: fitted.STL.Test, Relative: compare.Float(t.Test.Mean / fitted.STL.Test.Mean),
 	}
-	r.Seconds.Fitting = fitted.Fitting + time.Since(begin).Seconds()
+	r.Seconds.Fitting = fitted.Seconds
 	return nil
 }
 
 // rank fits the ten models and asks the network which of their covariances
 // suits the problem.
-func (r *Inference) rank(ctx context.Context, embedding *solve.Embedding, o InferOptions) error {
+func (r *Inference) rank(ctx context.Context, embedding *solve.Embedding, p *data.ProblemData, o InferOptions) error {
 	begin := time.Now()
-	outcomes, err := compare.Evaluate(ctx, nil, []*data.ProblemData{r.problem}, compare.EvaluateOptions{Workers: o.Workers, Progress: o.Progress})
+	outcomes, err := compare.Evaluate(ctx, nil, []*data.ProblemData{p}, compare.EvaluateOptions{Workers: o.Workers, Progress: o.Progress})
 	if err != nil {
 		return err
 	}
 	for _, m := range outcomes {
+		if m.Variant != compare.Plain {
+			continue
+		}
 		omega, err := data.NewCovariance(m.Omega)
 		if err != nil {
 			return err

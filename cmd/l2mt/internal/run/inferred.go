@@ -47,7 +47,7 @@ func (r *Inference) Write(w io.Writer) {
 
 // Views are the covariance found and, if it is another, the one used.
 func (r *Inference) Views() []*View {
-	if r.Used == nil || r.Used.Step == 0 && r.Used.Scale == r.Found.Scale {
+	if r.Used == nil || r.Used.Step == 0 {
 		return []*View{r.Found}
 	}
 	return []*View{r.Found, r.Used}
@@ -55,6 +55,11 @@ func (r *Inference) Views() []*View {
 
 func (r *Inference) writeFit(w io.Writer) {
 	what := ErrorName(w, r.problem.Kind())
+	fmt.Fprintf(w, "fitted on all %d labelled rows with lambda1 = %s; each row left out in turn, the mean %s is %.4f, and %.4f of single-task learning\n\n",
+		r.Fit.Rows, Number(r.Fit.Lambda1), what, r.Fit.Validation.Mean, r.Fit.HeldOutSTL)
+	if len(r.Fit.Test.Task) == 0 {
+		return
+	}
 	t := Columns(w)
 	fmt.Fprintf(t, "test %s\tSTL\trelative\t  task\n", what)
 	row := func(l2mt, stl float64, name string) {
@@ -65,8 +70,6 @@ func (r *Inference) writeFit(w io.Writer) {
 	}
 	row(r.Fit.Test.Mean, r.Fit.STL.Mean, "mean")
 	t.Flush()
-	fmt.Fprintf(w, "\nrelative error %s, expected %.4f\n", ratio(r.Fit.Test.Mean, r.Fit.STL.Mean), r.Used.Expected)
-	fmt.Fprintf(w, "chosen on the validation rows: %s; lambda1 = %s\n", r.Used.Title(), Number(r.Fit.Lambda1))
 }
 
 func (r *Inference) writeModels(w io.Writer) {

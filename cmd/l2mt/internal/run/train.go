@@ -81,6 +81,23 @@ func Train(ctx context.Context, t Training, examples train.Source) (Trained, err
 		saveAtlas(t.Out, report.Network, examples))
 }
 
+// OpenExperiences opens experience in several directories, all of which count for
+// the same.
+func OpenExperiences(dirs []string, dataset string, head layers.Head, remark Remark) (train.Source, error) {
+	var all []train.Source
+	for _, dir := range dirs {
+		e, err := OpenExperience(dir, dataset, head, remark)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return train.Join(all...), nil
+}
+
 // OpenExperience opens experience to train on, for a network behind a head or nil.
 func OpenExperience(dir, dataset string, head layers.Head, remark Remark) (train.Source, error) {
 	examples, err := train.Open(dir, train.OpenOptions{Dataset: dataset, Head: head})
@@ -100,6 +117,9 @@ const atlasSize = 1000
 // saveAtlas keeps where problems of the experience lie, evenly spread over it,
 // beside the network that sees them there.
 func saveAtlas(dir string, of *model.Network, examples train.Source) error {
+	if of.Config.FeatureFree() { // tasks of different features have no place in common
+		return nil
+	}
 	network, err := solve.NewNetwork(of)
 	if err != nil {
 		return err

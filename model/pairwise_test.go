@@ -1,0 +1,286 @@
+package model_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+)
+
+func TestPairwiseIsProvedLikeAnyOther(t *testing.T) {
+	modeltest.Check(t, "pairwise", "pairs")
+	modeltest.Check(t, "pairwise", "pairs", "identity")
+}
+
+// pairwise is a network with that body, random if a seed is given.
+func pairwise(t *testing.T, seed uint64) *model.Network {
+	t.Helper()
+	c, err := model.Preset("pairwise", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := network(t, c, seed)
+	r := data.Stream(seed, "pairwise")
+	for i := range n.Params {
+		for j := range n.Params[i].Value {
+			if seed > 0 {
+				n.Params[i].Value[j] += 0.3 * r.NormFloat64()
+			}
+		}
+	}
+	return n
+}
+
+func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
+	t.Helper()
+	payload, err := model.Prepare(n.Config, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward, err := model.NewForward(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := forward.Estimate(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.E
+}
+
+// changed is a problem with other rows and targets.
+func changed(t *testing.T, p *data.ProblemData, row func(x []float64) []float64, target func(task int, y float64) float64) *data.ProblemData {
+	t.Helper()
+	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	for j := range q.Tasks {
+		set := p.Tasks[j].TrainSet
+		var value []float32
+		y := make([]float64, len(set.Y))
+		for i := range y {
+			var x []float64
+			for _, v := range set.X.Row(i).Value {
+				x = append(x, float64(v))
+			}
+			for _, v := range row(x) {
+				value = append(value, float32(v))
+			}
+			y[i] = target(j, set.Y[i])
+		}
+		x, err := data.NewDense(len(y), len(value)/len(y), value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Tasks[j].TrainSet = data.Samples{X: x, Y: y}
+	}
+	return q
+}
+
+func same(x []float64) []float64    { return x }
+func kept(_ int, y float64) float64 { return y }
+func regression(p *data.ProblemData, r *rand.Rand) {
+	for j, t := range p.Tasks {
+		task := *t.Task
+		task.Kind = data.Regression
+		p.Tasks[j].Task = &task
+		for i := range t.TrainSet.Y {
+			t.TrainSet.Y[i] = r.NormFloat64()
+		}
+	}
+}
+
+// Features are numbers in single precision, of which a rotation keeps seven digits.
+func TestPairwiseKnowsNoBasisNoScaleAndNoSign(t *testing.T) {
+	for seed := range uint64(6) {
+		r := data.Stream(seed, "invariances")
+		const d = 12
+		p := modeltest.Problem(r, d, 4+r.IntN(8), 5, 3, 6) // fewer and more rows than features
+		if seed%2 == 1 {
+			regression(p, r)
+		}
+		n := pairwise(t, seed+1)
+		e := embedded(t, n, p)
+		random := mat.NewDense(d, d, nil)
+		for i := range d {
+			for j := range d {
+				random.Set(i, j, r.NormFloat64())
+			}
+		}
+		var qr mat.QR
+		qr.Factorize(random)
+		var rotation mat.Dense
+		qr.QTo(&rotation)
+		order := r.Perm(d)
+		for what, q := range map[string]*data.ProblemData{
+			"rotated": changed(t, p, func(x []float64) []float64 {
+				var y mat.VecDense
+				y.MulVec(&rotation, mat.NewVecDense(d, x))
+				return y.RawVector().Data
+			}, kept),
+			"permuted": changed(t, p, func(x []float64) (y []float64) {
+				for _, j := range order {
+					y = append(y, x[j])
+				}
+				return y
+			}, kept),
+			"scaled": changed(t, p, func(x []float64) (y []float64) {
+				for _, v := range x {
+					y = append(y, 1024*v)
+				}
+				return y
+			}, kept),
+			"moved": changed(t, p, func(x []float64) (y []float64) {
+				for j, v := range x {
+					y = append(y, v+float64(j))
+				}
+				return y
+			}, kept),
+			"with many columns of zeros": changed(t, p, func(x []float64) []float64 { return append(x, make([]float64, 30)...) }, kept),
+		} {
+			near(t, fmt.Sprintf("%s, seed %d", what, seed), embedded(t, n, q), e, 2e-4)
+		}
+		flipped := slices.Clone(e)
+		for i := range 4 {
+			if i != 1 {
+				flipped[1*4+i], flipped[i*4+1] = -e[1*4+i], -e[i*4+1]
+			}
+		}
+		near(t, fmt.Sprintf("labels of a task flipped, seed %d", seed), embedded(t, n, changed(t, p, same, func(task int, y float64) float64 {
+			if task == 1 {
+				return -y
+			}
+			return y
+		})), flipped, 1e-9)
+	}
+}
+
+// The formulas of debiased and whitened cosines, by loops over entries: class means,
+// class covariances, and the inverse of the pooled one.
+func TestUntrainedPairwiseIsTheCosinesMadeByHand(t *testing.T) {
+	for seed, rows := range [][]int{{9, 7, 12}, {4, 5, 4}} { // more rows than features, and fewer
+		r := data.Stream(uint64(seed), "by hand")
+		const d, m = 14, 3
+		p := modeltest.Problem(r, d, rows...)
+		for _, k := range p.Tasks { // two rows a class at least
+			k.TrainSet.Y[2], k.TrainSet.Y[3] = 1, -1
+		}
+		means, noise, squares := make([][]float64, m), make([]float64, m), make([]float64, m)
+		pooled, n, classes := mat.NewDense(d, d, nil), 0.0, 0.0
+		for i, k := range p.Tasks {
+			means[i] = make([]float64, d)
+			for _, class := range []float64{-1, 1} {
+				var x [][]float32
+				for a, y := range k.TrainSet.Y {
+					if y == class {
+						x = append(x, k.TrainSet.X.Row(a).Value)
+					}
+				}
+				count := float64(len(x))
+				n, classes, squares[i] = n+count, classes+1, squares[i]+1/count
+				mean := make([]float64, d)
+				for _, v := range x {
+					for j := range v {
+						mean[j] += float64(v[j]) / count
+					}
+				}
+				for j := range mean {
+					means[i][j] += class * mean[j]
+				}
+				for _, v := range x {
+					for j := range v {
+						noise[i] += (float64(v[j]) - mean[j]) * (float64(v[j]) - mean[j]) / (count - 1) / count
+						for l := range v {
+							pooled.Set(j, l, pooled.At(j, l)+(float64(v[j])-mean[j])*(float64(v[l])-mean[l]))
+						}
+					}
+				}
+			}
+		}
+		var product mat.Dense
+		product.Mul(pooled, pooled)
+		tau := mat.Trace(&product) / mat.Trace(pooled) / n
+		pooled.Scale(1/n, pooled)
+		whole := mat.DenseCopyOf(pooled)
+		for j := range d {
+			whole.Set(j, j, whole.At(j, j)+tau)
+		}
+		var inverse, dof mat.Dense
+		if err := inverse.Inverse(whole); err != nil {
+			t.Fatal(err)
+		}
+		dof.Mul(&inverse, pooled)
+		want := make([]float64, m*m)
+		inner := func(a, b []float64, metric mat.Matrix) float64 {
+			if metric == nil {
+				return mat.Dot(mat.NewVecDense(d, a), mat.NewVecDense(d, b))
+			}
+			return mat.Inner(mat.NewVecDense(d, a), metric, mat.NewVecDense(d, b))
+		}
+		for i := range m {
+			want[i*m+i] = 1.3 / m
+			for j := range m {
+				if i == j {
+					continue
+				}
+				cosine := func(metric mat.Matrix, s func(i int) float64) float64 {
+					signal := func(i int) float64 {
+						length := inner(means[i], means[i], metric)
+						return max(length-s(i), 0.1*length)
+					}
+					return max(-1, min(1, inner(means[i], means[j], metric)/math.Sqrt(signal(i)*signal(j))))
+				}
+				want[i*m+j] = (cosine(nil, func(i int) float64 { return noise[i] }) +
+					cosine(&inverse, func(i int) float64 { return squares[i] * mat.Trace(&dof) * n / (n - classes) })) / 2 / m
+			}
+		}
+		near(t, fmt.Sprint("E, rows ", rows), embedded(t, pairwise(t, 0), p), want, 1e-9)
+	}
+}
+
+func TestPairwiseIsFiniteOnWhatPeopleBring(t *testing.T) {
+	r := data.Stream(1, "battery")
+	base := func(rows ...int) *data.ProblemData { return modeltest.Problem(r, 5, rows...) }
+	zeros := func(x []float64) []float64 { return make([]float64, len(x)) }
+	targets := base(6, 7)
+	regression(targets, r)
+	for what, p := range map[string]*data.ProblemData{
+		"one task":             base(8),
+		"one row a class":      base(2, 2, 2),
+		"one row a class once": base(2, 9),
+		"three rows":           base(3, 3, 3, 3),
+		"all-zero rows":        changed(t, base(6, 7), zeros, kept),
+		"constant features":    changed(t, base(6, 7), func(x []float64) []float64 { return append([]float64{7, 1e6}, x...) }, kept),
+		"only constant ones":   changed(t, base(6, 7), func(x []float64) []float64 { return []float64{3, 1e6} }, kept),
+		"a large scale":        changed(t, base(6, 7), func(x []float64) []float64 { x[0] *= 1e6; return x }, kept),
+		"a tiny scale": changed(t, base(6, 7), func(x []float64) []float64 {
+			for j := range x {
+				x[j] *= 1e-18
+			}
+			return x
+		}, kept),
+		"one feature":       changed(t, base(6, 7), func(x []float64) []float64 { return x[:1] }, kept),
+		"one label":         changed(t, base(6, 7), same, func(task int, y float64) float64 { return max(y, float64(1-2*task)) }),
+		"equal targets":     changed(t, targets, same, func(task int, y float64) float64 { return y * float64(task) }),
+		"regression":        targets,
+		"many features":     changed(t, base(5, 5), func(x []float64) []float64 { return append(x, make([]float64, 5000)...) }, kept),
+		"duplicates":        changed(t, base(6, 7), func(x []float64) []float64 { return []float64{1, -1, 2} }, kept),
+		"rows of one class": changed(t, base(6, 7), same, func(int, float64) float64 { return 1 }),
+	} {
+		m := len(p.Tasks)
+		for _, seed := range []uint64{0, 1} {
+			e := embedded(t, pairwise(t, seed), p)
+			for k, v := range e {
+				if math.IsNaN(v) || math.IsInf(v, 0) || (k%(m+1) == 0 && v <= 0) {
+					t.Errorf("%s: E is %v", what, e)
+					break
+				}
+			}
+		}
+	}
+}

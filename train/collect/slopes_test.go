@@ -1,0 +1,111 @@
+package collect_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+	"l2mt/model/multitask"
+	"l2mt/train/collect"
+)
+
+// Errors are those of fits on all labelled rows, slopes those of the soft test
+// error by central differences of such fits, over the error of single-task learning.
+func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
+	problems, ref := sample(t, 2)
+	byName := map[string]*data.ProblemData{}
+	for _, p := range problems {
+		all, err := p.Labelled()
+		if err != nil {
+			t.Fatal(err)
+		}
+		byName[p.Name] = all
+	}
+	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Worth: collect.OfLabelled, Slopes: true, Seed: 4}
+	dir := experiencetest.Dir(t)
+	if s := run(t, dir, c, problems, ref, 2); s != (collect.Summary{Made: 2 * 6}) {
+		t.Errorf("%+v", s)
+	}
+	near := map[float64]bool{}
+	for _, r := range load(t, dir) {
+		p := byName[r.Problem]
+		if strings.HasPrefix(r.Source, "near/") {
+			near[r.Omega[0][1]] = true
+		}
+		train, err := multitask.Training(p, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		test, err := multitask.Split(p.Tested(), multitask.EvidenceOptions{Softness: 0.1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		measure := func(i, j int, h float64) (*multitask.Result, *multitask.HeldOut) {
+			omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
+			omega.SetSym(i, j, omega.At(i, j)+h)
+			fit, err := multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			held, err := test.Measure(t.Context(), fit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fit, held
+		}
+		fit, held := measure(0, 0, 0)
+		if math.Abs(held.Error-r.Result.Model.MeanTest) > 1e-3 {
+			t.Errorf("%s on %s: the error is recorded as %v; it is %v", r.Source, r.Problem, r.Result.Model.MeanTest, held.Error)
+		}
+		if r.Source == experience.STL {
+			var scores []data.Samples
+			for _, k := range p.Tasks {
+				scores = append(scores, k.TestSet)
+			}
+			e, err := multitask.Evaluate(fit, p.Kind(), scores)
+			if err != nil || cmp.Diff(e.Task, r.Result.STL.Test) != "" {
+				t.Errorf("single-task learning makes the errors %v, recorded are %v (%v)", e.Task, r.Result.STL.Test, err)
+			}
+		}
+		if r.Source != "near/pairwise" && r.Source != experience.STL { // differences need a regular covariance
+			continue
+		}
+		const h = 1e-6
+		_, up := measure(0, 1, h)
+		_, down := measure(0, 1, -h)
+		want := (up.Soft - down.Soft) / (4 * h) / r.Result.STL.MeanTest // the entry stands in Omega twice
+		if got := r.Result.Slope[0][1]; math.Abs(got-want) > 1e-3*(1+math.Abs(want)) {
+			t.Errorf("%s on %s: the slope is %v, by differences %v", r.Source, r.Problem, got, want)
+		}
+	}
+	if len(near) < 5 {
+		t.Errorf("the 6 covariances near those made by hand have %d different entries (0, 1)", len(near))
+	}
+	for _, bad := range []collect.Config{{Near: -1}, {Worth: collect.OfModel, Slopes: true}} {
+		if err := bad.Defaults().Validate(); err == nil {
+			t.Errorf("%+v is taken", bad)
+		}
+	}
+}
+
+// With all labelled rows trained on, problems without validation rows will do.
+func TestLabelledNeedsNoValidationRows(t *testing.T) {
+	problems, ref := sample(t, 1)
+	for i := range problems[0].Tasks {
+		k := &problems[0].Tasks[i]
+		task := *k.Task
+		task.Validation = nil
+		k.Task, k.ValidationSet = &task, data.Samples{}
+	}
+	c := collect.Config{Models: []string{"stl"}, Explore: 1, Worth: collect.OfLabelled}
+	if s := run(t, experiencetest.Dir(t), c, problems, ref, 1); s != (collect.Summary{Made: 2}) {
+		t.Errorf("%+v", s)
+	}
+}

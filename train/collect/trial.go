@@ -1,0 +1,76 @@
+package collect
+
+// What the tuples of a problem share.
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/model/multitask"
+)
+
+// trial is a problem to try covariances on.
+type trial struct {
+	problem *data.ProblemData  // with the rows that are trained on
+	train   *multitask.Problem // these rows
+	worth   Worth
+	slopes  bool
+	// evidence chooses Lambda1 for OfLabelled, test has the test rows. Both are
+	// made when they are first asked for.
+	evidence, test func() (multitask.Evidence, error)
+}
+
+// newTrial checks that a problem can be trained on, tuned and tested.
+func newTrial(p *data.ProblemData, worth Worth, slopes bool) (*trial, error) {
+	for _, t := range p.Tasks {
+		for _, split := range []struct {
+			name   string
+			set    data.Samples
+			needed bool
+		}{{"validation", t.ValidationSet, worth != OfLabelled}, {"test", t.TestSet, true}} {
+			if len(split.set.Y) == 0 && split.needed {
+				return nil, fmt.Errorf("task %q, field %q: %w: there are no rows; experience needs them", t.Name, split.name, data.ErrInvalid)
+			}
+		}
+	}
+	var err error
+	if worth == OfLabelled {
+		if p, err = p.Labelled(); err != nil {
+			return nil, err
+		}
+	}
+	t := &trial{problem: p, worth: worth, slopes: slopes}
+	t.evidence = sync.OnceValues(func() (multitask.Evidence, error) { return multitask.Labelled(p, multitask.EvidenceOptions{}) })
+	t.test = sync.OnceValues(func() (multitask.Evidence, error) {
+		return multitask.Split(p.Tested(), multitask.EvidenceOptions{Softness: 0.1})
+	})
+	t.train, err = multitask.Training(p, "")
+	return t, err
+}
+
+// slope is that of the soft test error over a test error, or nil if none is
+// asked for.
+func (t *trial) slope(ctx context.Context, r *multitask.Result, over float64) ([][]float64, error) {
+	if !t.slopes {
+		return nil, nil
+	}
+	test, err := t.test()
+	if err != nil {
+		return nil, err
+	}
+	held, err := test.Measure(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	slope, err := held.Slope()
+	if err != nil {
+		return nil, err
+	}
+	scaled := mat.NewSymDense(slope.SymmetricDim(), nil)
+	scaled.ScaleSym(1/over, slope)
+	return rows(scaled), nil
+}

@@ -1,0 +1,168 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+	"l2mt/model/multitask"
+)
+
+// tested is experience with test rows and refits, on tasks of the given number of
+// features that have nothing to do with each other: the untrained network, which
+// shares, does harm.
+func tested(t testing.TB, seed uint64, problems, features int) []Example {
+	t.Helper()
+	examples := make([]Example, problems)
+	for i := range examples {
+		r := data.Stream(seed, "tested", uint64(i))
+		p := modeltest.Problem(r, features, equal(3, 56)...)
+		p.Problem = &data.Problem{Name: fmt.Sprint("tested ", seed, " ", i)}
+		for j := range p.Tasks {
+			relate(r, &data.ProblemData{Tasks: p.Tasks[j : j+1]})
+		}
+		for j, k := range p.Tasks { // 6 rows to train on, both labels among them
+			rows := make([]int, 50)
+			for a := range rows {
+				rows[a] = a + 6
+			}
+			all := k.TrainSet
+			p.Tasks[j].TrainSet = data.Samples{X: all.X.Take([]int{0, 1, 2, 3, 4, 5}), Y: all.Y[:6]}
+			p.Tasks[j].TrainSet.Y[0], p.Tasks[j].TrainSet.Y[1] = 1, -1
+			p.Tasks[j].TestSet = data.Samples{X: all.X.Take(rows), Y: all.Y[6:]}
+		}
+		examples[i].Problem = p
+		stl := 0.0
+		for q := range 4 {
+			omega := mat.NewSymDense(3, modeltest.Covariance(r, 3))
+			if q == 0 {
+				omega = mat.NewSymDense(3, []float64{1. / 3, 0, 0, 0, 1. / 3, 0, 0, 0, 1. / 3})
+			}
+			tuned, err := multitask.Refit(t.Context(), omega, p, multitask.TuneOptions{Evidence: labelled(t, p)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q == 0 {
+				stl = tuned.Test.Mean
+			}
+			examples[i].Tuples = append(examples[i].Tuples, model.Tuple{Omega: entries(omega), O: tuned.Test.Mean / stl, Lambda1: tuned.Params.Lambda1})
+		}
+	}
+	return examples
+}
+
+func labelled(t testing.TB, p *data.ProblemData) multitask.Evidence {
+	t.Helper()
+	e, err := multitask.Labelled(p, multitask.EvidenceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func pairwise(t testing.TB) Config {
+	t.Helper()
+	c, err := Preset("pairwise", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Epochs, c.Seed = 8, 1
+	return c
+}
+
+// Sources of different features, of which the covariances found get better.
+func TestOneNetworkLearnsFromSeveralSources(t *testing.T) {
+	source := Join(InMemory(tested(t, 1, 30, 4)), InMemory(tested(t, 2, 60, 9)))
+	c := pairwise(t)
+	r, err := Run(t.Context(), c, source, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, best := r.Metrics[0], r.Metrics[r.Best]
+	t.Logf("it finds %.3f at the start, %.3f in epoch %d", *start.Found, *best.Found, r.Best)
+	if r.Best == 0 || !(*best.Found < *start.Found) {
+		t.Errorf("the covariances found do not get better: %v", r.Metrics)
+	}
+	for i, m := range r.Metrics {
+		if *m.Found < *best.Found || (*m.Found == *best.Found && i < r.Best) {
+			t.Errorf("epoch %d finds %v, the best one (%d) %v", i, *m.Found, r.Best, *best.Found)
+		}
+	}
+	again, err := Run(t.Context(), c, source, Options{Out: filepath.Join(t.TempDir(), "again")})
+	if err != nil || !reflect.DeepEqual(again.Metrics, r.Metrics) {
+		t.Errorf("the same run comes to something else (%v)", err)
+	}
+}
+
+func TestEverySourceCountsForTheSame(t *testing.T) {
+	a, b := InMemory(small(1)), InMemory(small(2)[:2])
+	b[1].Weight = 3
+	j := Join(a, b)
+	var weights []float64
+	for i := range j.Len() {
+		e, err := j.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights = append(weights, e.Weight)
+	}
+	if want := []float64{.625, .625, .625, .625, .625, .625, .625, .625, 2.5, 7.5}; !reflect.DeepEqual(weights, want) {
+		t.Errorf("the weights are %v, want %v", weights, want)
+	}
+	if _, err := j.Example(10); !errors.Is(err, data.ErrInvalid) {
+		t.Errorf("an example beyond the last: %v", err)
+	}
+}
+
+// The slope that a step descends is that of the soft test error relative to that of
+// single-task learning, by central differences between refits.
+func TestThePracticeTellsErrorAndSlope(t *testing.T) {
+	for i, e := range tested(t, 3, 4, 5) {
+		p, err := newPractice(t.Context(), e)
+		if err != nil || p == nil {
+			t.Fatal(p, err)
+		}
+		omega := mat.NewSymDense(3, []float64{.4, .1, 0, .1, .3, -.05, 0, -.05, .3})
+		tuple, err := p.tuple(t.Context(), omega)
+		if err != nil {
+			t.Fatal(err)
+		}
+		soft := func(h float64) float64 {
+			o := mat.NewSymDense(3, nil)
+			o.CopySym(omega)
+			o.SetSym(0, 1, o.At(0, 1)+h)
+			fit, err := multitask.FitFixed(t.Context(), o, p.train, p.lambda1, multitask.Options{Tolerance: 1e-12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			held, err := p.test.Measure(t.Context(), fit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return held.Soft / p.unit
+		}
+		want := (soft(1e-5) - soft(-1e-5)) / 4e-5 // the entry stands in Omega twice
+		if length := mat.Norm(mat.NewSymDense(3, tuple.Slope), 2); length < steepest-1e-9 && math.Abs(tuple.Slope[1]-want) > 1e-3*(1+math.Abs(want)) {
+			t.Errorf("problem %d: the slope is %v, by differences %v", i, tuple.Slope[1], want)
+		}
+		if least := p.best; tuple.O < 0 || least > 1 {
+			t.Errorf("problem %d: o is %v, the least of the tuples %v", i, tuple.O, least)
+		}
+	}
+}
+
+func TestFoundNeedsErrorsThatCanBeMeasured(t *testing.T) {
+	c := pairwise(t)
+	if _, err := Run(t.Context(), c, InMemory(small(1)), Options{}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "on no problem can an error be measured") {
+		t.Errorf("without test rows: %v", err)
+	}
+}
