@@ -44,6 +44,11 @@ func NewLabelGraph(x Matrix, class []int32, k int) (*LabelGraph, error) {
 			return nil, fmt.Errorf("data: label graph: row %d: %w: class %d is negative", i, ErrInvalid, c)
 		}
 	}
+	for i, v := range x.SquaredNorms() {
+		if !(v <= math.MaxFloat64) { // or NaN
+			return nil, fmt.Errorf("data: label graph: row %d: %w: its features must be finite", i, ErrInvalid)
+		}
+	}
 	return connect(nearest(x, k), class), nil
 }
 

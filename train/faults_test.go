@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"l2mt/data"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -60,7 +61,7 @@ func TestDataThatIsNotFiniteIsFoundBeforeTraining(t *testing.T) {
 	c := config(t, "paper", examples)
 	c.Model.Activation = layers.ActIdentity // ReLU may hide it
 	_, err = Run(t.Context(), c, InMemory(examples), Options{})
-	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), fmt.Sprintf("step 13, on problem %q", bad.Name)) {
+	if !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), fmt.Sprintf("problem %q, task %q: ", bad.Name, bad.Tasks[1].Name)) || !strings.Contains(err.Error(), "row 4: ") {
 		t.Errorf("the error is %v", err)
 	}
 }
