@@ -18,7 +18,7 @@ import (
 )
 
 type evalCmd struct {
-	Network   string `required:"" type:"existingdir" help:"Trained network."`
+	Network   string `type:"existingdir" help:"Trained network; by default the pretrained one, which serves all features (l2mt version names it)."`
 	Problems  string `required:"" type:"path" help:"File of the test problems."`
 	dataFlags `embed:""`
 	Models    []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`

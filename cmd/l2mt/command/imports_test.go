@@ -37,6 +37,8 @@ var arrows = map[string][]string{
 	"model/modeltest": {"data", "layers", "model"},
 	"model/settings":  {},
 
+	"model/pretrained": {"model"},
+
 	"infer":                 {},
 	"infer/solve":           {"data", "data/files", "data/progress", "infer", "model", "model/multitask"},
 	"infer/solve/solvetest": {"data", "layers", "model"},

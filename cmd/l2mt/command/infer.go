@@ -20,7 +20,7 @@ import (
 )
 
 type inferCmd struct {
-	Network      string `required:"" type:"existingdir" help:"Trained network."`
+	Network      string `type:"existingdir" help:"Trained network; by default the pretrained one, which serves all features (l2mt version names it)."`
 	problemFlags `embed:""`
 	Out          string `type:"path" help:"Directory for predictions.csv, omega.json, correlation.png, embedding.json, seconds.json and result.json; with several problems, one folder for each."`
 	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
@@ -61,10 +61,8 @@ func (c *inferCmd) Run(e *env) error {
 	if c.Score != "" {
 		return c.score(e, network, problems)
 	}
-	atlas, err := solve.LoadAtlas(c.Network)
-	if errors.Is(err, fs.ErrNotExist) {
-		e.remark("%s has no %s, so there is no telling how far a problem is from those of training; l2mt train makes it", c.Network, solve.AtlasFile)
-	} else if err != nil {
+	atlas, err := c.atlas(e, network)
+	if err != nil {
 		return err
 	}
 	sum, err := run.NetworkSum(c.Network)
@@ -92,6 +90,19 @@ func (c *inferCmd) Run(e *env) error {
 			r.Write(w)
 		}
 	})
+}
+
+// atlas reads that of the network; nil if there is none.
+func (c *inferCmd) atlas(e *env, network *solve.Network) (*solve.Atlas, error) {
+	if !network.Places() {
+		return nil, nil
+	}
+	atlas, err := solve.LoadAtlas(c.Network)
+	if errors.Is(err, fs.ErrNotExist) {
+		e.remark("%s has no %s, so there is no telling how far a problem is from those of training; l2mt train makes it", c.Network, solve.AtlasFile)
+		return nil, nil
+	}
+	return atlas, err
 }
 
 // inferAll solves the problems one after the other. Progress is that of the

@@ -17,6 +17,7 @@ func (versionCmd) Run(e *env) error {
 		fmt.Fprintf(t, "go\t%s\n", v.Go)
 		fmt.Fprintf(t, "system\t%s, %d CPUs\n", v.System, v.CPUs)
 		fmt.Fprintf(t, "cpu features\t%v\n", v.CPU)
+		fmt.Fprintf(t, "pretrained network\t%s, %s\n", v.Pretrained.Name, v.Pretrained.Checksum)
 		for _, p := range v.Pieces {
 			fmt.Fprintf(t, "%s %s\tof %s\n", p.Kind, p.Name, p.Package)
 		}

@@ -23,6 +23,7 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
+	"l2mt/model/pretrained"
 )
 
 // ErrUsage marks wrong usage that the parser of the command line cannot see.
@@ -111,8 +112,11 @@ func FilesSum(paths ...string) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// NetworkSum is a checksum of a network.
+// NetworkSum is a checksum of a network, the pretrained one if dir is empty.
 func NetworkSum(dir string) (string, error) {
+	if dir == "" {
+		return pretrained.Checksum(), nil
+	}
 	paths := []string{filepath.Join(dir, model.ConfigFile), filepath.Join(dir, model.WeightsFile)}
 	head := filepath.Join(dir, model.HeadFile)
 	if _, err := os.Stat(head); err == nil {
@@ -121,9 +125,14 @@ func NetworkSum(dir string) (string, error) {
 	return FilesSum(paths...)
 }
 
-// LoadNetwork reads a network, ready to solve problems with.
+// LoadNetwork reads a network, ready to solve problems with: the pretrained one if
+// dir is empty.
 func LoadNetwork(dir string) (*solve.Network, error) {
-	n, err := model.Load(dir)
+	load := pretrained.Load
+	if dir != "" {
+		load = func() (*model.Network, error) { return model.Load(dir) }
+	}
+	n, err := load()
 	if err != nil {
 		return nil, err
 	}

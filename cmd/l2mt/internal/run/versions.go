@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"l2mt/model"
+	"l2mt/model/pretrained"
 )
 
 // Versions is what l2mt version prints, and what runs record beside their results.
@@ -18,6 +19,8 @@ type Versions struct {
 	CPUs    int      `json:"cpus"`
 	CPU     []string `json:"cpu_features"`
 	Modules []Module `json:"modules"`
+	// Pretrained is the network in this program.
+	Pretrained Pretrained `json:"pretrained"`
 	// Pieces are those registered by packages that are not of this module.
 	Pieces []Piece `json:"pieces,omitempty"`
 }
@@ -27,6 +30,12 @@ type Piece struct {
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`
 	Package string `json:"package"`
+}
+
+// Pretrained is the network that commands take if they are given none.
+type Pretrained struct {
+	Name     string `json:"name"`
+	Checksum string `json:"checksum"`
 }
 
 // Module is a module of the program.
@@ -43,6 +52,8 @@ func CurrentVersions() Versions {
 		System: runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs:   runtime.NumCPU(),
 		CPU:    cpuFeatures(),
+
+		Pretrained: Pretrained{Name: pretrained.Name, Checksum: pretrained.Checksum()},
 	}
 	for _, p := range model.Pieces() {
 		if !strings.HasPrefix(p.Package, "l2mt/") {
