@@ -45,6 +45,21 @@ func Given(omega *mat.SymDense) (Model, error) {
 	return fixed{normalised(omega)}, nil
 }
 
+// Dependent is a Model that is another one on every problem: that of the
+// covariance which a network finds there, say. CrossValidate asks for that of
+// every fold, so that rows held out have no say in what is fitted without them.
+type Dependent interface {
+	Model
+	On(p *data.ProblemData) (Model, error)
+}
+
+func on(model Model, p *data.ProblemData) (Model, error) {
+	if d, ok := model.(Dependent); ok {
+		return d.On(p)
+	}
+	return model, nil
+}
+
 // CrossValidate chooses the hyperparameters of a model by the loss of the rows
 // that folds hold out, and fits it with them on all rows. In every fold the model
 // is fitted anew, with its Omega. Of opt, what Tune says of evidence and STL is
@@ -55,27 +70,36 @@ func Given(omega *mat.SymDense) (Model, error) {
 func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, folds []data.Fold, opt TuneOptions) (*CrossValidated, error) {
 	begin := time.Now()
 	opt.Evidence, opt.STL = nil, nil
-	all, err := newSearch(model, problem, opt)
+	name := model.Info().Name
+	final, err := on(model, problem)
+	if err != nil {
+		return nil, err
+	}
+	all, err := newSearch(final, problem, opt)
 	if err != nil {
 		return nil, err
 	}
 	c := &crossValidation{all: all, folds: make([]*search, len(folds)), rows: folds}
 	opt.Lambda1 = all.opt.Lambda1
 	for k := range folds {
-		if c.folds[k], err = newSearch(model, folds[k].ProblemData, opt); err != nil {
+		part, err := on(model, folds[k].ProblemData)
+		if err == nil {
+			c.folds[k], err = newSearch(part, folds[k].ProblemData, opt)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 		}
 	}
 	if err := c.run(ctx); err != nil {
 		return nil, err
 	}
-	v := &CrossValidated{Model: model.Info().Name}
+	v := &CrossValidated{Model: name}
 	best := c.choose(v, problem)
-	final := all.opt.Fit
+	close := all.opt.Fit
 	// The first fold's fit is near in every model, and in the same valley of
 	// those that have several.
-	final.Start = best.first
-	if v.Result, err = Fit(ctx, model, all.train, best.params, final); err != nil {
+	close.Start = best.first
+	if v.Result, err = Fit(ctx, final, all.train, best.params, close); err != nil {
 		return nil, err
 	}
 	v.Omega, v.Held, v.Loss = normalised(v.Result.Omega), best.held, best.loss

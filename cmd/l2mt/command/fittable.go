@@ -19,6 +19,7 @@ import (
 	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
+	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
 
@@ -115,9 +116,6 @@ func (c *fitCmd) fitTables(e *env) error {
 		f.options.Lambda1 = []float64{c.Lambda1}
 	}
 	f.spent("reading", begin)
-	if c.Model == modelL2MT {
-		e.remark("without a pretrained network: the best, by cross-validation, of tasks on their own, one model for all, and what lies between")
-	}
 	best, err := f.best(e, c)
 	if err != nil {
 		return err
@@ -211,7 +209,11 @@ func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
 func (c *fitCmd) candidates(m int) ([]candidate, error) {
 	switch c.Model {
 	case modelL2MT:
-		return l2mtCandidates(m), nil
+		network, err := run.LoadNetwork("")
+		if err != nil {
+			return nil, err
+		}
+		return l2mtCandidates(network, m), nil
 	case modelPooled:
 		return []candidate{pooled(m)}, nil
 	case modelBest, modelAll:
@@ -237,14 +239,31 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 	return []candidate{known(c.Model)}, nil
 }
 
-// l2mtCandidates stand in for the covariance of a pretrained network: what lies
-// between tasks on their own and one model for all.
-func l2mtCandidates(m int) []candidate {
-	all := []candidate{known(compare.STL)}
+// l2mtCandidates are the covariance that the pretrained network finds, tasks on
+// their own, one model for all, and what lies between these: the network knows
+// relations of tasks, but not that most tables' tasks are alike.
+func l2mtCandidates(network *solve.Network, m int) []candidate {
+	stl := known(compare.STL)
+	all := []candidate{stl, {modelL2MT, "the network's covariance", foundBy{stl.model, network}}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
 	return append(all, pooled(m))
+}
+
+// foundBy is the model of the covariance that a network finds for a problem.
+type foundBy struct {
+	multitask.Model // for its Info until the problem is known
+	network         *solve.Network
+}
+
+// On is the model on a problem.
+func (f foundBy) On(p *data.ProblemData) (multitask.Model, error) {
+	found, err := f.network.Omega(p, 1)
+	if err != nil {
+		return nil, err
+	}
+	return multitask.Given(found.Omega)
 }
 
 func known(name string) candidate {
