@@ -1,0 +1,415 @@
+package infer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+
+	"l2mt/data"
+)
+
+// drawMatrix returns a Phi with simple or repeated eigenvalues in a random basis.
+func drawMatrix(t *rapid.T, label string) *mat.SymDense {
+	m := rapid.IntRange(1, 12).Draw(t, label+" m")
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, label+" seed"), 2))
+	kappa := make([]float64, m)
+	repeated := rapid.Bool().Draw(t, label+" repeated eigenvalues")
+	for i := range kappa {
+		if kappa[i] = rng.NormFloat64(); repeated {
+			kappa[i] = math.Round(kappa[i])
+		}
+	}
+	q := orthogonal(rng, m)
+	phi := mat.NewSymDense(m, nil)
+	for i, k := range kappa {
+		phi.SymRankOne(phi, k, q.ColView(i))
+	}
+	return phi
+}
+
+func orthogonal(rng *rand.Rand, m int) *mat.Dense {
+	g := mat.NewDense(m, m, nil)
+	g.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, g)
+	var qr mat.QR
+	qr.Factorize(g)
+	var q mat.Dense
+	qr.QTo(&q)
+	return &q
+}
+
+// drawFeasible returns a random covariance of trace 1 and random rank.
+func drawFeasible(rng *rand.Rand, m int) *mat.SymDense {
+	g := mat.NewDense(m, 1+rng.IntN(m), nil)
+	g.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, g)
+	var omega mat.SymDense
+	omega.SymOuterK(1, g)
+	omega.ScaleSym(1/mat.Trace(&omega), &omega)
+	return &omega
+}
+
+var drawRho = rapid.Custom(func(t *rapid.T) float64 {
+	sign := rapid.SampledFrom([]float64{-1, 0, 1}).Draw(t, "sign of rho")
+	return sign * math.Pow(10, rapid.Float64Range(-3, 3).Draw(t, "log rho"))
+})
+
+func TestOmegaIsFeasibleAndOptimal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
+		s, err := Omega(phi, rho)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := matrixResidual(phi, s); r > kktTolerance {
+			t.Fatalf("KKT residual %g", r)
+		}
+		scale := math.Abs(rho) + mat.Norm(phi, 2)
+		if d := math.Abs(objective(phi, s.Omega, rho) - s.Objective); d > 1e-12*scale {
+			t.Fatalf("the objective of Omega differs from Objective by %g", d)
+		}
+		m := phi.SymmetricDim()
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "rivals"), 3))
+		for range 50 {
+			rival := drawFeasible(rng, m)
+			step := math.Pow(10, -6*rng.Float64()) // from a far rival to a neighbour
+			rival.ScaleSym(step, rival)
+			var rest mat.SymDense
+			rest.ScaleSym(1-step, s.Omega)
+			rival.AddSym(rival, &rest)
+			if v := objective(phi, rival, rho); v < s.Objective-1e-12*scale {
+				t.Fatalf("a random covariance has objective %v, Omega %v", v, s.Objective)
+			}
+		}
+		uniform := mat.NewSymDense(m, nil)
+		for i := range m {
+			uniform.SetSym(i, i, 1/float64(m))
+		}
+		if v := objective(phi, uniform, rho); v < s.Objective-1e-12*scale {
+			t.Fatalf("I/m has objective %v, Omega %v", v, s.Objective)
+		}
+	})
+}
+
+// With two tasks every covariance is (1 + a cos(angle), a sin(angle); ., 1 - a cos(angle)) / 2
+// with 0 <= a <= 1, so a grid over a and the angle sees them all.
+func TestTwoTasksAgainstAGrid(t *testing.T) {
+	const steps = 200
+	for _, rho := range []float64{-2, -0.1, 0, 0.1, 0.5, 3} {
+		rng := data.Stream(7, "two tasks")
+		for range 5 {
+			a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+			s, err := Omega(mat.NewSymDense(2, []float64{a, b, b, c}), rho)
+			if err != nil {
+				t.Fatal(err)
+			}
+			best := math.Inf(1)
+			for i := range steps + 1 {
+				length := float64(i) / steps
+				for j := range steps {
+					sin, cos := math.Sincos(2 * math.Pi * float64(j) / steps)
+					x, y, z := (1+length*cos)/2, length*sin/2, (1-length*cos)/2
+					best = min(best, rho*(x*x+2*y*y+z*z)+a*x+2*b*y+c*z)
+				}
+			}
+			if s.Objective > best+1e-12 || s.Objective < best-0.01 {
+				t.Errorf("rho %v, Phi (%.3f, %.3f; %.3f): objective %v, grid %v", rho, a, b, c, s.Objective, best)
+			}
+		}
+	}
+}
+
+// sameUnder checks that transforming Phi transforms Omega alike. Where Omega
+// isn't unique and rho < 0 the answer is a choice among tasks, so only the
+// objective must agree.
+func sameUnder(t *rapid.T, transform func(rng *rand.Rand, a *mat.SymDense) *mat.SymDense) {
+	phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
+	seed := rapid.Uint64().Draw(t, "transform")
+	apply := func(a *mat.SymDense) *mat.SymDense { return transform(rand.New(rand.NewPCG(seed, 4)), a) }
+	s, err := Omega(phi, rho)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := Omega(apply(phi), rho)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := math.Abs(s.Objective - moved.Objective); d > 1e-11*(1+math.Abs(rho)) {
+		t.Fatalf("objective %v became %v", s.Objective, moved.Objective)
+	}
+	if rho < 0 && !s.Unique() {
+		return
+	}
+	// A close pair of lowest eigenvalues makes Omega ill-conditioned when rho <= 0.
+	if m := len(s.Kappa); rho <= 0 && s.Multiplicity < m && s.Kappa[s.Multiplicity]-s.Kappa[0] < 1e-4 {
+		return
+	}
+	if d := maxDifference(apply(s.Omega), moved.Omega); d > 1e-9 {
+		t.Fatalf("Omega differs by %g", d)
+	}
+}
+
+func TestPermutingTasksPermutesOmega(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sameUnder(t, func(rng *rand.Rand, a *mat.SymDense) *mat.SymDense {
+			m := a.SymmetricDim()
+			p, b := rng.Perm(m), mat.NewSymDense(m, nil)
+			for i := range m {
+				for j := i; j < m; j++ {
+					b.SetSym(i, j, a.At(p[i], p[j]))
+				}
+			}
+			return b
+		})
+	})
+}
+
+func TestFlippingSignsFlipsOmega(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sameUnder(t, func(rng *rand.Rand, a *mat.SymDense) *mat.SymDense {
+			m := a.SymmetricDim()
+			sign := make([]float64, m)
+			for i := range sign {
+				sign[i] = float64(1 - 2*rng.IntN(2))
+			}
+			b := mat.NewSymDense(m, nil)
+			for i := range m {
+				for j := i; j < m; j++ {
+					b.SetSym(i, j, sign[i]*sign[j]*a.At(i, j))
+				}
+			}
+			return b
+		})
+	})
+}
+
+// Omega depends on Phi and rho only up to a common factor, and not on a
+// multiple of I in Phi.
+func TestUnitsAndOffsetDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
+		s, err := Omega(phi, rho)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A power of two scales without rounding.
+		factor := math.Exp2(float64(rapid.IntRange(-498, 498).Draw(t, "log2 of the factor")))
+		var scaled mat.SymDense
+		scaled.ScaleSym(factor, phi)
+		other, err := Omega(&scaled, factor*rho)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Multiplicity != other.Multiplicity {
+			t.Fatalf("multiplicity %d, scaled %d", s.Multiplicity, other.Multiplicity)
+		}
+		if rho >= 0 {
+			if d := maxDifference(s.Omega, other.Omega); d > 1e-9 {
+				t.Fatalf("scaled by %g: Omega differs by %g", factor, d)
+			}
+		}
+		offset := rapid.Float64Range(-10, 10).Draw(t, "offset")
+		m := phi.SymmetricDim()
+		for i := range m {
+			phi.SetSym(i, i, phi.At(i, i)+offset)
+		}
+		if other, err = Omega(phi, rho); err != nil {
+			t.Fatal(err)
+		}
+		if d := math.Abs(other.Objective - s.Objective - offset); d > 1e-10*(1+math.Abs(rho)) {
+			t.Fatalf("offset %v: objective moved by %v", offset, other.Objective-s.Objective)
+		}
+	})
+}
+
+// One lowest eigenvector is chosen by the eigenspace alone: on a plane it is the
+// projection of the task that lies nearest to the plane.
+func TestNegativeRhoChoosesTheNearestTask(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		phi  []float64
+		m    int
+		want []float64 // the chosen vector
+	}{
+		{"zero Phi takes the first task", make([]float64, 9), 3, []float64{1, 0, 0}},
+		{"diagonal tie takes the first of the tied", []float64{1, 0, 0, 0, -1, 0, 0, 0, -1}, 3, []float64{0, 1, 0}},
+		// The eigenspace is orthogonal to (2, 1, 0)/sqrt 5 and holds task 2, which is nearest.
+		{"a task inside the eigenspace", []float64{4, 2, 0, 2, 1, 0, 0, 0, 0}, 3, []float64{0, 0, 1}},
+		{"all ones projects the first task", []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, 3, []float64{2 / math.Sqrt(6), -1 / math.Sqrt(6), -1 / math.Sqrt(6)}},
+	} {
+		s, err := Omega(mat.NewSymDense(c.m, c.phi), -0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := mat.NewSymDense(c.m, nil)
+		want.SymRankOne(want, 1, mat.NewVecDense(c.m, c.want))
+		if d := maxDifference(s.Omega, want); d > 1e-12 {
+			t.Errorf("%s: Omega is\n%.4f", c.name, mat.Formatted(s.Omega))
+		}
+		if s.Unique() {
+			t.Errorf("%s: called unique", c.name)
+		}
+	}
+}
+
+// For Phi = 11' all tasks are equally near to the lowest eigenspace, up to the
+// rounding of the basis that gonum found. The first must be chosen all the same.
+func TestRoundingDoesNotChooseTheTask(t *testing.T) {
+	for m := 2; m <= 40; m++ {
+		phi, want := mat.NewSymDense(m, nil), mat.NewVecDense(m, nil)
+		for i := range m {
+			for j := range m {
+				phi.SetSym(i, j, 1)
+			}
+			want.SetVec(i, -1/float64(m))
+		}
+		want.SetVec(0, 1-1/float64(m))
+		s, err := Omega(phi, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var projector mat.SymDense
+		projector.SymOuterK(1/mat.Dot(want, want), want)
+		if d := maxDifference(s.Omega, &projector); d > 1e-12 {
+			t.Errorf("m = %d: Omega differs by %g from the projector of task 0", m, d)
+		}
+	}
+}
+
+// Rounding in Phi must not split a repeated lowest eigenvalue, at any scale, and
+// a gap above the tolerance must.
+func TestTiesAreRelativeToTheSpectrum(t *testing.T) {
+	for _, scale := range []float64{1e-150, 1e-9, 1, 1e9, 1e150} {
+		for _, c := range []struct {
+			gap  float64
+			want int
+		}{{0, 2}, {1e-11, 2}, {1e-9, 1}, {0.5, 1}} {
+			phi := mat.NewDiagDense(3, []float64{2 * scale, scale * (1 + c.gap), scale})
+			sym := mat.NewSymDense(3, nil)
+			for i := range 3 {
+				sym.SetSym(i, i, phi.At(i, i))
+			}
+			s, err := Omega(sym, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Multiplicity != c.want {
+				t.Errorf("scale %g, gap %g: multiplicity %d, want %d", scale, c.gap, s.Multiplicity, c.want)
+			}
+		}
+	}
+}
+
+func TestOmegaLeavesPhiAlone(t *testing.T) {
+	phi := mat.NewSymDense(2, []float64{1, 2, 2, -3})
+	for _, rho := range []float64{-1, 0, 1} {
+		if _, err := Omega(phi, rho); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := maxDifference(phi, mat.NewSymDense(2, []float64{1, 2, 2, -3})); d != 0 {
+		t.Errorf("Phi changed by %g", d)
+	}
+}
+
+func TestUnusableInput(t *testing.T) {
+	bad := func(v float64) *mat.SymDense { return mat.NewSymDense(2, []float64{1, v, v, 1}) }
+	for _, c := range []struct {
+		name string
+		phi  *mat.SymDense
+		rho  float64
+		says string
+	}{
+		{"no Phi", nil, 1, "infer: Phi: invalid input: it is empty"},
+		{"empty Phi", new(mat.SymDense), 1, "infer: Phi: invalid input: it is empty"},
+		{"NaN in Phi", bad(math.NaN()), 1, `infer: Phi: invalid input: entry \(0, 1\) is NaN; it must be finite`},
+		{"Inf in Phi", bad(math.Inf(1)), 0, `infer: Phi: invalid input: entry \(0, 1\) is \+Inf; it must be finite`},
+		{"NaN rho", bad(0), math.NaN(), "infer: rho: invalid input: it is NaN; it must be finite"},
+		{"infinite rho", bad(0), math.Inf(-1), "infer: rho: invalid input: it is -Inf; it must be finite"},
+	} {
+		s, err := Omega(c.phi, c.rho)
+		if s != nil || !errors.Is(err, ErrInvalid) || !regexp.MustCompile(c.says).MatchString(err.Error()) {
+			t.Errorf("%s: %v, %v", c.name, s, err)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		kappa []float64
+		rho   float64
+	}{
+		{"no spectrum", nil, 1},
+		{"descending", []float64{2, 1}, 1},
+		{"NaN first", []float64{math.NaN(), 1}, 1},
+		{"NaN within", []float64{0, math.NaN(), 1}, 1},
+		{"infinite", []float64{0, math.Inf(1)}, 1},
+		{"rho zero", []float64{0, 1}, 0},
+		{"rho negative", []float64{0, 1}, -1},
+		{"rho NaN", []float64{0, 1}, math.NaN()},
+	} {
+		if _, _, _, err := DualScan(c.kappa, c.rho); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// The largest finite entries overflow inside the decomposition. That must end in
+// an error or in a covariance, never in NaN.
+func TestHugePhi(t *testing.T) {
+	for _, v := range []float64{1e150, 1e300, math.MaxFloat64} {
+		phi := mat.NewSymDense(3, []float64{v, -v, v, -v, v, v, v, v, -v})
+		s, err := Omega(phi, 1)
+		if err == nil && !(math.Abs(mat.Trace(s.Omega)-1) < 1e-12) {
+			t.Errorf("entries of %g: Omega has trace %v", v, mat.Trace(s.Omega))
+		}
+		if err != nil && (!errors.Is(err, ErrInvalid) || v <= 1e150) {
+			t.Errorf("entries of %g: %v", v, err)
+		}
+	}
+}
+
+func BenchmarkDualScan(b *testing.B) {
+	for _, m := range []int{8, 64, 512, 4096, 100_000, 1_000_000} {
+		rng := data.Stream(0, "spectrum")
+		kappa := make([]float64, m)
+		for i := range kappa {
+			kappa[i] = rng.NormFloat64()
+		}
+		slices.Sort(kappa)
+		for _, c := range []struct {
+			name string
+			rho  float64
+		}{{"sparse", 0.7}, {"full", 10 * float64(m)}} {
+			b.Run(fmt.Sprintf("%s/m=%d", c.name, m), func(b *testing.B) {
+				for b.Loop() {
+					if _, _, _, err := DualScan(kappa, c.rho); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkOmega(b *testing.B) {
+	for _, m := range []int{6, 50, 200} {
+		rng := data.Stream(0, "phi")
+		phi := mat.NewSymDense(m, nil)
+		for i := range m {
+			for j := i; j < m; j++ {
+				phi.SetSym(i, j, rng.NormFloat64())
+			}
+		}
+		b.Run(fmt.Sprintf("m=%d", m), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Omega(phi, 0.7); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package collect_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/data/digits"
+	"l2mt/data/experience"
+	"l2mt/train/collect"
+)
+
+// sample draws problems on the digits, few rows and a few tasks each.
+func sample(t testing.TB, n int) (collect.InMemory, data.DatasetRef) {
+	t.Helper()
+	d, err := digits.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, _, err := data.SampleProblems(d, data.SampleConfig{
+		Seed: 5, Train: n, Test: 1, MinTasks: 2, MaxTasks: 4, TrainFraction: 0.04, ValidationFraction: 0.1, Prepare: []string{"unit"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := file.Bind(d, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problems, data.DatasetRef{Path: digits.Name, SHA256: d.Fingerprint()}
+}
+
+// small is a collection of 1 + 2*2 + 5 tuples a problem.
+var small = collect.Config{Models: []string{"mtrl", "snr2", "stl"}, Draws: 2, Explore: 5, Seed: 3}
+
+const smallTuples = 10
+
+func open(t testing.TB, dir string, c collect.Config, ref data.DatasetRef) *collect.Collector {
+	t.Helper()
+	m, err := c.Manifest(ref, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	collector, err := collect.Open(dir, m, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return collector
+}
+
+// run collects to the end.
+func run(t testing.TB, dir string, c collect.Config, problems collect.Problems, ref data.DatasetRef, workers int) collect.Summary {
+	t.Helper()
+	collector := open(t, dir, c, ref)
+	s, err := collector.Run(t.Context(), problems, collect.Options{Workers: workers})
+	if err := errors.Join(err, collector.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func load(t testing.TB, dir string) []*experience.Record {
+	t.Helper()
+	s, err := experience.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, warnings, err := s.Load()
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	return records
+}
+
+// merged returns the files that merging stores gives.
+func merged(t testing.TB, dirs ...string) map[string]string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "merged")
+	if _, err := experience.Merge(t.Context(), out, dirs...); err != nil {
+		t.Fatal(err)
+	}
+	return tree(t, out)
+}
+
+// tree reads all files of a directory.
+func tree(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		files[path[len(dir):]] = string(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// reporter calls advance with the number of items done.
+type reporter struct {
+	total   int
+	done    atomic.Int64
+	advance func(done int)
+}
+
+func (r *reporter) Start(_ string, total int) { r.total = total }
+func (r *reporter) Finish()                   {}
+func (r *reporter) Advance(n int, _ string)   { r.advance(int(r.done.Add(int64(n)))) }

@@ -1,0 +1,476 @@
+package collect_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+	"l2mt/infer/solve"
+	"l2mt/model"
+	"l2mt/model/multitask"
+	"l2mt/train/collect"
+)
+
+// Names of models are written in any case, and recorded in one.
+func TestNamesOfModels(t *testing.T) {
+	problems, ref := sample(t, 1)
+	dir := experiencetest.Dir(t)
+	run(t, dir, collect.Config{Models: []string{"STL", "RMTL"}, Explore: -1}, problems, ref, 1)
+	var sources []string
+	for _, r := range load(t, dir) {
+		sources = append(sources, r.Source)
+	}
+	if want := []string{"rmtl", "stl"}; !slices.Equal(sources, want) {
+		t.Errorf("sources %v, want %v", sources, want)
+	}
+}
+
+// faulty is a model whose step goes wrong.
+type faulty struct {
+	multitask.Model
+	name string
+	step func(s *mat.SymDense) (*multitask.Covariance, error)
+}
+
+func (f faulty) Info() multitask.Info {
+	info := f.Model.Info()
+	info.Name = f.name
+	return info
+}
+
+func (f faulty) Step(s *mat.SymDense, _ int, _ multitask.Params) (*multitask.Covariance, error) {
+	return f.step(s)
+}
+
+// The faults that models may have, and what is to be recorded.
+var faults = []struct {
+	name   string
+	step   func(s *mat.SymDense) (*multitask.Covariance, error)
+	reason string
+}{
+	{"test-fails", func(*mat.SymDense) (*multitask.Covariance, error) { return nil, errors.New("no luck\xff") }, "no luck?"},
+	{"test-silent", func(*mat.SymDense) (*multitask.Covariance, error) { return nil, errors.New("") }, ""},
+	{"test-panics", func(*mat.SymDense) (*multitask.Covariance, error) { panic("oh no") }, "panic: oh no"},
+	{"test-nan", func(s *mat.SymDense) (*multitask.Covariance, error) {
+		omega := mat.NewSymDense(s.SymmetricDim(), nil)
+		omega.SetSym(0, 0, math.NaN())
+		return &multitask.Covariance{Omega: omega}, nil
+	}, ""},
+	{"test-zero", func(s *mat.SymDense) (*multitask.Covariance, error) {
+		return &multitask.Covariance{Omega: mat.NewSymDense(s.SymmetricDim(), nil)}, nil
+	}, ""},
+	{"test-nothing", func(s *mat.SymDense) (*multitask.Covariance, error) { return nil, nil }, "panic: "},
+}
+
+func init() {
+	base, err := multitask.Lookup("glmtl") // a model that is not spectral, so that its step is taken
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range faults {
+		multitask.Register(faulty{base, f.name, f.step})
+	}
+}
+
+// A fit that fails is a record like any other, and the run goes on.
+func TestFailedFitsAreRecorded(t *testing.T) {
+	problems, ref := sample(t, 2)
+	for _, worth := range []collect.Worth{collect.OfRefit, collect.OfModel} {
+		c := collect.Config{Models: []string{"snr2"}, Explore: 1, Worth: worth}
+		for _, f := range faults {
+			c.Models = append(c.Models, f.name)
+		}
+		dir := experiencetest.Dir(t)
+		s := run(t, dir, c, problems, ref, 2)
+		if want := (collect.Summary{Made: 2 * (3 + len(faults)), Failed: 2 * len(faults)}); s != want {
+			t.Errorf("%s: %+v, want %+v", worth, s, want)
+		}
+		failed := map[string]string{}
+		for _, r := range load(t, dir) {
+			if r.Status == experience.Failed {
+				failed[r.Source] = r.Reason
+			}
+		}
+		for _, f := range faults {
+			if reason, ok := failed[f.name]; !ok || reason == "" || !strings.Contains(reason, f.reason) {
+				t.Errorf("%s: %s is recorded with reason %q, want %q", worth, f.name, reason, f.reason)
+			}
+		}
+	}
+}
+
+// Where single-task learning makes no error nothing is relative to it: all
+// tuples of that problem fail and say so, and the others do not mind.
+func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
+	problems, ref := sample(t, 2)
+	solved := problems[0]
+	for i := range solved.Tasks { // let the test rows be the training rows, told apart by a column of their own
+		train := solved.Tasks[i].TrainSet
+		rows := make([]float32, 0, 2*len(train.Y))
+		for _, y := range train.Y {
+			rows = append(rows, float32(y), 0)
+		}
+		x, err := data.NewDense(len(train.Y), 2, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		easy := data.Samples{X: x, Y: train.Y}
+		solved.Tasks[i].TrainSet, solved.Tasks[i].ValidationSet, solved.Tasks[i].TestSet = easy, easy, easy
+	}
+	dir := experiencetest.Dir(t)
+	s := run(t, dir, small, problems, ref, 2)
+	if want := (collect.Summary{Made: 2 * smallTuples, Failed: smallTuples, Perfect: smallTuples}); s != want {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+	for _, r := range load(t, dir) {
+		const says = "the test error of single-task learning is 0"
+		if failed := r.Status == experience.Failed; failed != (r.Problem == solved.Name) || failed && !strings.Contains(r.Reason, says) {
+			t.Errorf("%s, %s: %s, %s", r.Problem, r.Source, r.Status, r.Reason)
+		}
+	}
+	again := run(t, dir, collect.Config{Models: small.Models, Draws: 2, Explore: 6, Seed: small.Seed}, problems, ref, 2)
+	if want := (collect.Summary{Made: 2, Failed: 1, Had: 2 * smallTuples, Perfect: 1}); again != want {
+		t.Errorf("with more tuples: %+v, want %+v", again, want)
+	}
+}
+
+// What is recorded can be had again from the record and the problem.
+func TestRecordsAgreeWithTheFits(t *testing.T) {
+	problems, ref := sample(t, 2)
+	byName := map[string]*data.ProblemData{}
+	for _, p := range problems {
+		byName[p.Name] = p
+	}
+	for _, worth := range []collect.Worth{collect.OfRefit, collect.OfModel} {
+		c := small
+		c.Worth = worth
+		dir := experiencetest.Dir(t)
+		run(t, dir, c, problems, ref, 2)
+		for _, r := range load(t, dir) {
+			p := byName[r.Problem]
+			train, err := multitask.Training(p, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
+			fixed, err := multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fit := fixed
+			if m, err := multitask.Lookup(r.Source); err == nil && r.Source != experience.STL {
+				params := multitask.Params{}
+				for name, v := range r.Hyper {
+					params = params.With(name, v)
+				}
+				if fit, err = multitask.Fit(t.Context(), m, train, params, collect.FitOptions); err != nil {
+					t.Fatal(err)
+				}
+				scaled := mat.NewSymDense(len(r.Omega), nil)
+				scaled.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
+				if !mat.EqualApprox(scaled, omega, 1e-12) {
+					t.Errorf("%s: %s on %s: the recorded Omega is not that of the recorded hyperparameters", worth, r.Source, r.Problem)
+				}
+				if worth == collect.OfRefit {
+					fit = fixed
+				}
+			}
+			var test []data.Samples
+			for _, task := range p.Tasks {
+				test = append(test, task.TestSet)
+			}
+			e, err := multitask.Evaluate(fit, p.Kind(), test)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(e.Task, r.Result.Model.Test); d != "" {
+				t.Errorf("%s: %s on %s: the recorded test errors are not those of the fit: %s", worth, r.Source, r.Problem, d)
+			}
+			if r.Source == experience.STL && r.Result.O != 1 {
+				t.Errorf("single-task learning is worth %v", r.Result.O)
+			}
+		}
+	}
+}
+
+// Nothing but the errors on test rows may depend on them.
+func TestPoisonedTestRows(t *testing.T) {
+	problems, ref := sample(t, 2)
+	network := untrained(t, 64)
+	for _, worth := range []collect.Worth{collect.OfRefit, collect.OfModel} {
+		c := small
+		c.Worth, c.Propose, c.ProposedBy = worth, network, "net"
+		clean, poisoned := experiencetest.Dir(t), experiencetest.Dir(t)
+		run(t, clean, c, problems, ref, 2)
+		run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.TestSet }), ref, 2)
+		before, after := load(t, clean), load(t, poisoned)
+		changed := 0
+		for i, r := range after {
+			if r.Result.Model.MeanTest != before[i].Result.Model.MeanTest {
+				changed++
+			}
+			for _, x := range []*experience.Record{r, before[i]} {
+				x.Result.O, x.Result.Model.Test, x.Result.Model.MeanTest = 0, nil, 0
+				x.Result.STL.Test, x.Result.STL.MeanTest = nil, 0
+			}
+		}
+		if changed == 0 {
+			t.Errorf("%s: no test error changed", worth)
+		}
+		if d := cmp.Diff(before, after); d != "" {
+			t.Errorf("%s: more than test errors changed: %s", worth, d)
+		}
+	}
+}
+
+// Omega comes from training rows alone: validation rows choose Lambda1.
+func TestPoisonedValidationRows(t *testing.T) {
+	problems, ref := sample(t, 2)
+	c := small
+	c.Propose, c.ProposedBy = untrained(t, 64), "net"
+	clean, poisoned := experiencetest.Dir(t), experiencetest.Dir(t)
+	run(t, clean, c, problems, ref, 2)
+	run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.ValidationSet }), ref, 2)
+	before, after := load(t, clean), load(t, poisoned)
+	changed := 0
+	for i, r := range after {
+		if d := cmp.Diff(before[i].Omega, r.Omega); d != "" {
+			t.Errorf("%s on %s: %s", r.Source, r.Problem, d)
+		}
+		if r.Result.Lambda1 != before[i].Result.Lambda1 {
+			changed++
+		}
+	}
+	if changed == 0 {
+		t.Error("no Lambda1 changed")
+	}
+}
+
+// poison turns every third label of a split round.
+func poison(problems collect.InMemory, split func(*data.TaskData) *data.Samples) collect.InMemory {
+	var out collect.InMemory
+	for _, p := range problems {
+		tasks := slices.Clone(p.Tasks)
+		for i := range tasks {
+			s := split(&tasks[i])
+			s.Y = slices.Clone(s.Y)
+			for j := 0; j < len(s.Y); j += 3 {
+				s.Y[j] *= -1
+			}
+		}
+		out = append(out, &data.ProblemData{Problem: p.Problem, Tasks: tasks})
+	}
+	return out
+}
+
+// untrained returns a network that proposes something.
+func untrained(t testing.TB, features int) *solve.Network {
+	t.Helper()
+	c, err := model.Preset("default", features)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Hidden = 6
+	n, err := model.NewNetwork(c, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, err := solve.NewNetwork(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ready
+}
+
+func TestProposals(t *testing.T) {
+	problems, ref := sample(t, 3)
+	dir := experiencetest.Dir(t)
+	run(t, dir, small, problems, ref, 2)
+	c := small
+	c.Propose, c.ProposedBy = untrained(t, 64), "first"
+	s := run(t, dir, c, problems, ref, 3)
+	if want := (collect.Summary{Made: 3 * len(collect.Scales), Had: 3 * smallTuples}); s != want {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+	byName := map[string]*data.ProblemData{}
+	for _, p := range problems {
+		byName[p.Name] = p
+	}
+	proposed := map[string]bool{}
+	for _, r := range load(t, dir) {
+		if r.Source != "propose/first" {
+			continue
+		}
+		proposed[fmt.Sprint(r.Omega)] = true
+		if r.Hyper["rho_scale"] != collect.Scales[r.Draw] {
+			t.Errorf("draw %d has the scale %v, want %v", r.Draw, r.Hyper["rho_scale"], collect.Scales[r.Draw])
+		}
+		want, err := untrained(t, 64).Omega(byName[r.Problem], collect.Scales[r.Draw])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...)); !mat.EqualApprox(got, want.Omega, 1e-9) {
+			t.Errorf("%s, draw %d: the recorded Omega is not what the network says", r.Problem, r.Draw)
+		}
+	}
+	if len(proposed) < 3 {
+		t.Errorf("the network proposed %d covariances on 3 problems", len(proposed))
+	}
+	alone := experiencetest.Dir(t)
+	run(t, alone, c, problems, ref, 1)
+	if d := cmp.Diff(merged(t, alone), merged(t, dir)); d != "" {
+		t.Errorf("in one run by one worker: %s", d)
+	}
+
+	c.Propose = untrained(t, 7)
+	c.ProposedBy = "unfit"
+	s = run(t, dir, c, problems, ref, 2)
+	if want := 3 * len(collect.Scales); s.Made != want || s.Failed != want {
+		t.Errorf("a network for other features: %+v, want %d failures", s, want)
+	}
+}
+
+// Draws cover the ranges of the hyperparameters and never leave them.
+func TestDrawsOfHyperparameters(t *testing.T) {
+	grid := []float64{1e-5, 1e-3, 1e-1}
+	for _, m := range multitask.Baselines() {
+		seen := map[string]map[float64]bool{}
+		for draw := range uint64(40) {
+			p := collect.DrawParams(m, grid, data.Stream(1, m.Info().Name, draw))
+			if _, err := multitask.Complete(m, p); err != nil {
+				t.Errorf("%s, draw %d: %v", m.Info().Name, draw, err)
+			}
+			for _, r := range m.Info().Ranges {
+				low, high := r.Low, r.High
+				switch {
+				case r.Name == multitask.Lambda1:
+					low, high = grid[0], grid[2]
+				case low == high:
+					low, high = r.Default, r.Default
+				}
+				v := p.Get(r.Name)
+				if v < low*(1-1e-12) || v > high*(1+1e-12) {
+					t.Errorf("%s: %s = %v is outside of [%v, %v]", m.Info().Name, r.Name, v, low, high)
+				}
+				if seen[r.Name] == nil {
+					seen[r.Name] = map[float64]bool{}
+				}
+				seen[r.Name][v] = true
+				if draw == 39 && low < high {
+					values := slices.Sorted(maps.Keys(seen[r.Name]))
+					if len(values) < 40 || values[0] > low+(high-low)/4 || values[39] < low+(high-low)/10 {
+						t.Errorf("%s: %s drawn 40 times is %v, of [%v, %v]", m.Info().Name, r.Name, values, low, high)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestExplorations(t *testing.T) {
+	ranks := map[string]func(m int) int{
+		"rank-one": func(int) int { return 1 },
+		"low-rank": func(m int) int { return min(m, 1+m/3) },
+		"wishart":  func(m int) int { return m },
+		"ridge":    func(m int) int { return m },
+	}
+	if len(ranks) != collect.Explorations {
+		t.Errorf("%d kinds, want %d", collect.Explorations, len(ranks))
+	}
+	for name, rank := range ranks {
+		draw := collect.Exploration(name)
+		for seed := range uint64(30) {
+			m := 1 + int(seed)%9
+			omega := draw(data.Stream(seed, name), m)
+			if trace := mat.Trace(omega); math.Abs(trace-1) > 1e-12 {
+				t.Errorf("%s, seed %d: trace %v", name, seed, trace)
+			}
+			s, err := multitask.Eigen(omega)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := 0
+			for _, v := range s.Values {
+				if v < -1e-14 {
+					t.Errorf("%s, seed %d: eigenvalue %v", name, seed, v)
+				}
+				if v > 1e-12 {
+					got++
+				}
+			}
+			if got != rank(m) {
+				t.Errorf("%s, seed %d: rank %d of %d, want %d", name, seed, got, m, rank(m))
+			}
+			if other := draw(data.Stream(seed+100, name), m); m > 4 && mat.EqualApprox(omega, other, 1e-6) {
+				t.Errorf("%s: seeds %d and %d draw the same", name, seed, seed+100)
+			}
+		}
+	}
+}
+
+// A shard brings its own problems to memory, and no others.
+func TestShardLooksAtItsOwnProblems(t *testing.T) {
+	problems, ref := sample(t, 5)
+	c := small
+	c.Shard, c.Shards = 1, 3
+	watched := &watched{InMemory: problems}
+	run(t, experiencetest.Dir(t), c, watched, ref, 2)
+	for i, n := range watched.asked {
+		if mine := i%3 == 1; (n > 0) != mine {
+			t.Errorf("problem %d was asked for %d times by shard 1 of 3", i, n)
+		}
+	}
+}
+
+type watched struct {
+	collect.InMemory
+	asked [5]int
+}
+
+func (w *watched) Problem(i int) (*data.ProblemData, error) {
+	w.asked[i]++
+	return w.InMemory.Problem(i)
+}
+
+func TestManifest(t *testing.T) {
+	m, err := small.Manifest(data.DatasetRef{Path: "d", SHA256: "s"}, "me")
+	if err != nil || m.Validate() != nil || m.Seed != small.Seed || !slices.Equal(m.CreatedBy, []string{"me"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	var config map[string]any
+	if err := json.Unmarshal(m.Config, &config); err != nil || config["o"] != "refit" {
+		t.Errorf("%v, %v", config, err)
+	}
+}
+
+func BenchmarkCollect(b *testing.B) {
+	problems, ref := sample(b, 4)
+	made := 0
+	for b.Loop() {
+		made += run(b, filepath.Join(b.TempDir(), "store"), collect.Config{}, problems, ref, 1).Made
+	}
+	b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "tuples/s")
+}
+
+// BenchmarkResume is a run that finds everything done.
+func BenchmarkResume(b *testing.B) {
+	problems, ref := sample(b, 40)
+	dir := filepath.Join(b.TempDir(), "store")
+	run(b, dir, small, problems, ref, 2)
+	for b.Loop() {
+		run(b, dir, small, problems, ref, 1)
+	}
+	b.ReportMetric(float64(b.N*40*smallTuples)/b.Elapsed().Seconds(), "tuples/s")
+}
