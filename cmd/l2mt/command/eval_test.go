@@ -85,6 +85,7 @@ func TestAnInterruptedEvaluationGoesOnWithTheSameCommand(t *testing.T) {
 }
 
 func TestExitCodesOfEvalAndInfer(t *testing.T) {
+	long(t)
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	for _, c := range []struct {

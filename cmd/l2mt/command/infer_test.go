@@ -16,6 +16,7 @@ import (
 // The errors of the predictions are the errors reported, and their rows and
 // labels are those of the problem.
 func TestPredictionsHaveTheErrorsReported(t *testing.T) {
+	long(t)
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	dir := t.TempDir()
@@ -61,6 +62,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 // Test rows change the errors reported and nothing else: neither covariance,
 // nor Lambda1, nor the scores of other rows.
 func TestInferDoesNotLeak(t *testing.T) {
+	long(t)
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	f, err := data.LoadProblems(test)

@@ -12,6 +12,7 @@ import (
 // would, and does what its README says: the estimator has a name in --help, on
 // the command line and in what version lists.
 func TestAProgramWithAnEstimatorOfItsOwn(t *testing.T) {
+	long(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "own-estimator")
 	build := exec.Command("go", "build", "-o", program, ".")

@@ -51,6 +51,7 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 }
 
 func TestReport(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := smallRun(t)
 	mustL2mt(t, "report", dir)

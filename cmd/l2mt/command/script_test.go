@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
+	long(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -83,5 +84,14 @@ func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 		if code != exitDone || stderr != "" || !strings.Contains(stdout, "Usage: "+leaf.FullPath()) {
 			t.Errorf("%s --help: exit code %d, stderr %q, stdout %q", leaf.FullPath(), code, stderr, stdout)
 		}
+	}
+}
+
+// long leaves out, with -short, what runs many commands one after the other: the
+// race detector, ten times as slow, has nothing to find between them.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("many commands one after the other")
 	}
 }

@@ -36,6 +36,7 @@ func TestTooManyTasksAreOneLine(t *testing.T) {
 // The same seed makes the same bytes, with any number of workers, and a fault
 // in the last of many rows leaves no predictions behind.
 func TestTablesToPredictions(t *testing.T) {
+	long(t)
 	var rows strings.Builder
 	rows.WriteString("task,x,z,y\n")
 	for i := range 60_000 {
