@@ -6,8 +6,8 @@ package command
 // records something, with the binary itself: processes are killed and
 // terminated, disks fill up, directories become read-only, files are cut short or
 // replaced. Nothing recorded may be lost, nothing torn read as good, and in the
-// end everything must be as if nothing had happened. The table in docs/reliability.md is
-// printed by
+// end everything must be as if nothing had happened. The table in
+// docs/reliability.md is printed by
 //
 //	go test -tags faults ./cmd/l2mt/command -run TestFaults$ -v
 
