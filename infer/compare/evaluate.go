@@ -285,11 +285,23 @@ func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
 func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
 	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Paper}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
-		plain, err := n.Fit(ctx, p, solve.FitOptions{Tune: o.Tune, Steps: o.Steps})
+		labelled, err := p.Labelled()
 		if err != nil {
 			return nil, err
 		}
-		without, err := n.Fit(ctx, p, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Without: true})
+		all, err := n.Embed(labelled)
+		if err != nil {
+			return nil, err
+		}
+		evidence, err := multitask.Labelled(all.Problem(), multitask.EvidenceOptions{Seed: o.Tune.Seed})
+		if err != nil {
+			return nil, err
+		}
+		plain, err := all.Fit(ctx, solve.FitOptions{Evidence: evidence, Tune: o.Tune, Steps: o.Steps})
+		if err != nil {
+			return nil, err
+		}
+		without, err := all.Fit(ctx, solve.FitOptions{Evidence: evidence, Tune: o.Tune, Steps: o.Steps, Without: true})
 		if err != nil {
 			return nil, err
 		}
@@ -307,14 +319,14 @@ func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
 		}
 		outcome := func(v Variant, t *multitask.Tuned, step int, seconds float64) Outcome {
 			outcome := c.outcome(v, t)
-			outcome.Step, outcome.Seconds = step, e.Seconds+seconds
+			outcome.Step, outcome.Seconds = step, seconds
 			return outcome
 		}
 		return []Outcome{
-			outcome(Plain, plain.Tuned, plain.Step, plain.Seconds),
-			outcome(Alone, plain.Start.Tuned, 0, plain.Start.Tuned.Seconds),
-			outcome(Without, without.Tuned, without.Step, without.Seconds),
-			outcome(Paper, paper, 0, paper.Seconds),
+			outcome(Plain, plain.Tuned, plain.Step, all.Seconds+plain.Seconds),
+			outcome(Alone, plain.Start.Tuned, 0, all.Seconds+plain.Start.Tuned.Seconds),
+			outcome(Without, without.Tuned, without.Step, all.Seconds+without.Seconds),
+			outcome(Paper, paper, 0, e.Seconds+paper.Seconds),
 		}, nil
 	}
 	return c
