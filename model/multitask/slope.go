@@ -12,15 +12,15 @@ import (
 )
 
 // check reports what keeps a fit from being one of the problem.
-func (p *Problem) check(r *Result) error {
+func (p *TrainingSet) check(r *Result) error {
 	if d, m := r.W.Dims(); d != p.d || m != len(p.tasks) {
 		return fmt.Errorf("multitask: evidence: %w: the fit is for %d tasks with %d features; the problem has %d with %d", ErrInvalidData, m, d, len(p.tasks), p.d)
 	}
 	return nil
 }
 
-// at places a solver at a fit, for the Omega that it has.
-func (p *Problem) at(r *Result) (*solver, error) {
+// at puts a solver at a fit, for the Omega that it has.
+func (p *TrainingSet) at(r *Result) (*solver, error) {
 	s := newSolver(p, fixed{r.Omega}, r.Params, 1)
 	return s, s.start(r)
 }
@@ -32,7 +32,7 @@ func (p *Problem) at(r *Result) (*solver, error) {
 // With G the gradient of the losses, W = -G Omega / Lambda1 at the minimum, so
 // that dW = -(H dW Omega + G dOmega) / Lambda1. One linear system, the adjoint
 // of this one, gives the slope in all directions.
-func (p *Problem) slope(r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
+func (p *TrainingSet) slope(r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
 	s, err := p.at(r)
 	if err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"l2mt/data"
 )
 
-// Problem is the training data of problem (1), checked. It keeps the feature
+// TrainingSet is the data of problem (1), checked. It keeps the feature
 // matrices without copying them, and any number of fits may share it.
-type Problem struct {
+type TrainingSet struct {
 	loss  Loss
 	d     int
 	tasks []task
@@ -23,16 +23,16 @@ type task struct {
 	y    []float64
 }
 
-// NewProblem checks the training data of the tasks. Names, one a task, serve
+// NewTrainingSet checks the training data of the tasks. Names, one a task, serve
 // error messages and may be left out.
-func NewProblem(loss Loss, tasks []data.Samples, names ...string) (*Problem, error) {
+func NewTrainingSet(loss Loss, tasks []data.Samples, names ...string) (*TrainingSet, error) {
 	if loss != Logistic && loss != Square {
 		return nil, fmt.Errorf("multitask: loss %q: %w: it is %q or %q", loss, ErrInvalidParams, Logistic, Square)
 	}
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
 	}
-	p := &Problem{loss: loss, tasks: make([]task, len(tasks))}
+	p := &TrainingSet{loss: loss, tasks: make([]task, len(tasks))}
 	for i, s := range tasks {
 		name := fmt.Sprintf("task %d", i)
 		if i < len(names) {
@@ -55,7 +55,7 @@ func NewProblem(loss Loss, tasks []data.Samples, names ...string) (*Problem, err
 // Training returns the training rows of a problem, with the given loss or, if
 // that is empty, the one that suits the kind of its tasks: logistic for
 // classification and square for regression.
-func Training(p *data.ProblemData, loss Loss) (*Problem, error) {
+func Training(p *data.ProblemData, loss Loss) (*TrainingSet, error) {
 	samples := make([]data.Samples, len(p.Tasks))
 	names := make([]string, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -70,7 +70,7 @@ func Training(p *data.ProblemData, loss Loss) (*Problem, error) {
 			loss = Logistic
 		}
 	}
-	return NewProblem(loss, samples, names...)
+	return NewTrainingSet(loss, samples, names...)
 }
 
 // checkSamples reports what makes the rows of one task unfit for training.
@@ -105,13 +105,13 @@ func checkSamples(s data.Samples, labels bool) error {
 }
 
 // Tasks is the number of tasks m.
-func (p *Problem) Tasks() int { return len(p.tasks) }
+func (p *TrainingSet) Tasks() int { return len(p.tasks) }
 
 // Cols is the number of features d.
-func (p *Problem) Cols() int { return p.d }
+func (p *TrainingSet) Cols() int { return p.d }
 
 // each calls f for every task on the given number of goroutines.
-func (p *Problem) each(workers int, f func(i int, t *task)) {
+func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
 	if workers <= 1 {
 		for i := range p.tasks {
 			f(i, &p.tasks[i])
