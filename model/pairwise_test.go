@@ -243,6 +243,52 @@ func TestUntrainedPairwiseIsTheCosinesMadeByHand(t *testing.T) {
 	}
 }
 
+// Sparse rows are never centred; dense ones are, and the test above has these by
+// hand. One column is large and the same throughout a task, which leaves a centred
+// row few digits unless it is made.
+func TestPairwiseOfSparseRowsIsThatOfDenseOnes(t *testing.T) {
+	for seed := range uint64(8) {
+		r := data.Stream(seed, "sparse")
+		p := modeltest.Problem(r, 30, 4+r.IntN(30), 6, 5) // fewer and more rows than features
+		if seed%2 == 1 {
+			regression(p, r)
+		}
+		offset := 0.0
+		if seed >= 6 {
+			offset = 1e7
+		}
+		sparse := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+		for j := range p.Tasks {
+			set := &p.Tasks[j].TrainSet
+			ptr, index, value, dense := []int{0}, []int32{}, []float32{}, []float32{}
+			for range set.Y {
+				for k := range int32(30) {
+					v := float32(0)
+					if k == 29 {
+						v = float32(offset)
+					} else if r.Float64() < 0.15 {
+						v = float32(r.NormFloat64())
+					}
+					if dense = append(dense, v); v != 0 {
+						index, value = append(index, k), append(value, v)
+					}
+				}
+				ptr = append(ptr, len(index))
+			}
+			x, err := data.NewCSR(30, ptr, index, value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sparse.Tasks[j].TrainSet = data.Samples{X: x, Y: set.Y}
+			if set.X, err = data.NewDense(len(set.Y), 30, dense); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := pairwise(t, seed+1)
+		near(t, fmt.Sprint("E of sparse rows, seed ", seed), embedded(t, n, sparse), embedded(t, n, p), 1e-9)
+	}
+}
+
 func TestPairwiseIsFiniteOnWhatPeopleBring(t *testing.T) {
 	r := data.Stream(1, "battery")
 	base := func(rows ...int) *data.ProblemData { return modeltest.Problem(r, 5, rows...) }
