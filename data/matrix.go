@@ -1,6 +1,10 @@
 package data
 
-import "fmt"
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/blas/blas64"
+)
 
 // Matrix is the feature matrix X of a dataset, n x d with one data point per
 // row. Dense and CSR implement it. A Matrix is read-only once made, so any
@@ -82,17 +86,23 @@ func (x *Dense) Take(rows []int) Matrix {
 
 // Mul sets dst to X B.
 func (x *Dense) Mul(dst, b []float64, k int) {
-	clear(dst[:x.Rows()*k])
-	for i := range x.offset {
-		out := dst[i*k:][:k]
-		if k == 1 {
-			out[0] = dotDense(x.row(i), b)
-			continue
+	if k == 1 {
+		for i := range x.offset {
+			dst[i] = dotDense(x.row(i), b)
 		}
-		for j, v := range x.row(i) {
-			if v != 0 {
-				axpy(float64(v), b[j*k:][:k], out)
-			}
+		return
+	}
+	// A row is widened once for all columns of B.
+	column, row := make([]float64, k*x.cols), make([]float64, x.cols)
+	for j := range x.cols {
+		for c, v := range b[j*k:][:k] {
+			column[c*x.cols+j] = v
+		}
+	}
+	for i := range x.offset {
+		widen(row, x.row(i))
+		for c := range k {
+			dst[i*k+c] = dot(row, column[c*x.cols:][:x.cols])
 		}
 	}
 }
@@ -115,10 +125,11 @@ func (x *Dense) AddMulT(dst, b []float64, k int) {
 
 // AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
 func (x *Dense) AddGram(dst, v, c []float64) (sum float64) {
+	row := make([]float64, x.cols)
 	for i := range x.offset {
-		row := x.row(i)
-		u := c[i] * dotDense(row, v)
-		addDense(dst, u, row)
+		widen(row, x.row(i))
+		u := c[i] * dot(row, v[:x.cols])
+		blas64.Implementation().Daxpy(x.cols, u, row, 1, dst, 1)
 		sum += u
 	}
 	return sum
@@ -248,6 +259,16 @@ func squaredNorms(x Matrix) []float64 {
 	}
 	return norms
 }
+
+// widen copies x to dst.
+func widen(dst []float64, x []float32) {
+	dst = dst[:len(x)]
+	for j, v := range x {
+		dst[j] = float64(v)
+	}
+}
+
+func dot(x, y []float64) float64 { return blas64.Implementation().Ddot(len(x), x, 1, y, 1) }
 
 // dotDense returns <x, w>. Four sums hide the latency of the additions.
 func dotDense(x []float32, w []float64) float64 {

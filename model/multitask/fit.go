@@ -69,7 +69,9 @@ type Result struct {
 	// Seconds is the wall time.
 	Seconds float64
 
-	cov *Covariance // a start for the Omega step of the next fit
+	cov    *Covariance // a start for the Omega step of the next fit
+	of     *narrow     // the coordinates that it was fitted in, or nil
+	inside *mat.Dense  // W there
 }
 
 // Fit solves problem (1) for a model.
@@ -82,12 +84,35 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 		return nil, err
 	}
 	begin := time.Now()
-	s := newSolver(problem, model, p, opt.Workers)
-	r, err := s.run(ctx, opt)
+	r, err := problem.fit(ctx, model, p, opt)
 	if err != nil {
 		return nil, err
 	}
 	r.Seconds = time.Since(begin).Seconds()
+	return r, nil
+}
+
+// fit runs the solver, in the span of the rows if that is faster.
+func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
+	inner := p.narrowed()
+	if inner == nil {
+		return newSolver(p, model, params, opt.Workers).run(ctx, opt)
+	}
+	if opt.Start != nil {
+		start := *opt.Start
+		if start.of == inner {
+			start.W = start.inside
+		} else {
+			start.W = inner.enter(start.W)
+		}
+		opt.Start = &start
+	}
+	r, err := newSolver(inner.TrainingSet, model, params, opt.Workers).run(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.of, r.inside = inner, r.W
+	r.W = inner.leave(r.inside)
 	return r, nil
 }
 

@@ -205,7 +205,7 @@ func (s *solver) omega(gramian *mat.SymDense) (*relation, error) {
 		}
 		return at.relation(), nil
 	}
-	return relate(s.model, lifted(gramian, s.floor), s.d, s.params, s.hint())
+	return relate(s.model, lifted(gramian, s.floor), s.problem.features, s.params, s.hint())
 }
 
 // hint starts an Omega step where the last one ended.

@@ -226,7 +226,7 @@ func (s *solver) complete(c *candidate) (err error) {
 		c.rel, c.objective = s.rel, c.loss+plain
 		return nil
 	}
-	c.rel, err = relate(s.model, c.s, s.d, s.params, s.hint())
+	c.rel, err = relate(s.model, c.s, s.problem.features, s.params, s.hint())
 	if err != nil {
 		return err
 	}

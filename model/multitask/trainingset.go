@@ -12,9 +12,13 @@ import (
 // TrainingSet is the data of problem (1), checked. It keeps the feature
 // matrices without copying them, and any number of fits may share it.
 type TrainingSet struct {
-	loss  Loss
-	d     int
-	tasks []task
+	loss     Loss
+	d        int // columns of X
+	features int // d of g(Omega), which is more in a narrow
+	tasks    []task
+
+	once  sync.Once
+	inner *narrow
 }
 
 type task struct {
@@ -42,7 +46,7 @@ func NewTrainingSet(loss Loss, tasks []data.Samples, names ...string) (*Training
 			return nil, fmt.Errorf("multitask: %s: %w", name, err)
 		}
 		if i == 0 {
-			p.d = s.X.Cols()
+			p.d, p.features = s.X.Cols(), s.X.Cols()
 		}
 		if s.X.Cols() != p.d {
 			return nil, fmt.Errorf("multitask: %s, X: %w: it has %d features but the first task has %d", name, ErrInvalidData, s.X.Cols(), p.d)
