@@ -119,7 +119,7 @@ func pairStatistics(p *data.ProblemData) ([]float64, error) {
 		math.Log(float64(m)) - 1.8, (math.Log(r.dimension) - 3) / 2, r.dimension / float64(r.rows), r.dof / float64(r.rows),
 		r.raw.size(), r.white.size(), 1 - floats.Sum(r.raw.noise)*share, 1 - floats.Sum(r.white.noise)*share, regression,
 	}
-	var out []float64
+	out := make([]float64, 0, m*m*pairColumns)
 	for i := range m {
 		for j := range m {
 			self := 0.0

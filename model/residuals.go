@@ -69,7 +69,7 @@ func residualsOf(p *data.ProblemData, dense bool) (e *residuals, sparse bool, er
 		}
 		first += n
 	}
-	if e.gram, err = layers.Products(e.span); err != nil {
+	if e.gram, err = layers.InnerProducts(e.span); err != nil {
 		return nil, false, err
 	}
 	if !dense {
