@@ -45,9 +45,12 @@ type Result struct {
 	Model string
 	// Params are the hyperparameters, complete.
 	Params Params
-	// W is d x m, with the weights of one task in every column.
+	// W is d x m, with the weights of one task in every column. Of tasks of more
+	// than two classes it has such a block for each of the C classes, one below
+	// the other: it is C d x m.
 	W *mat.Dense
-	// B holds the m biases.
+	// B holds the m biases, or C for every task, -Inf for a class that the task
+	// lacks.
 	B []float64
 	// Omega is the covariance as the model has it, not normalised.
 	Omega *mat.SymDense
@@ -72,6 +75,23 @@ type Result struct {
 	cov *Covariance // a start for the Omega step of the next fit
 }
 
+// Scores are what the fit predicts of rows of one of its tasks: the targets of a
+// regression, and for two classes numbers that are positive where the class is +1.
+// Of more classes every row has one for each, which stand row by row.
+func (r *Result) Scores(task int, x data.Matrix) []float64 {
+	d, _ := r.W.Dims()
+	k := d / x.Cols()
+	w, f := make([]float64, d), make([]float64, x.Rows()*k)
+	for j := range d { // d/k x k
+		w[j%x.Cols()*k+j/x.Cols()] = r.W.At(j, task)
+	}
+	x.Mul(f, w, k)
+	for j := range f {
+		f[j] += r.B[task*k+j%k]
+	}
+	return f
+}
+
 // Fit solves problem (1) for a model.
 func Fit(ctx context.Context, model Model, problem *Problem, p Params, opt Options) (*Result, error) {
 	p, err := Complete(model, p)
@@ -94,7 +114,7 @@ func Fit(ctx context.Context, model Model, problem *Problem, p Params, opt Optio
 // FitFixed solves problem (1) over W and b for a given Omega, which may be
 // singular.
 func FitFixed(ctx context.Context, omega *mat.SymDense, problem *Problem, lambda1 float64, opt Options) (*Result, error) {
-	if err := checkOmega(omega, len(problem.tasks)); err != nil {
+	if err := checkOmega(omega, problem.Tasks()); err != nil {
 		return nil, err
 	}
 	return Fit(ctx, fixed{omega}, problem, Params{Lambda1: lambda1}, opt)
@@ -120,8 +140,8 @@ func (o *Options) complete(problem *Problem) error {
 		o.MaxIterations = 500
 	}
 	if o.Start != nil {
-		if d, m := o.Start.W.Dims(); d != problem.d || m != len(problem.tasks) {
-			return fmt.Errorf("multitask: options, Start: %w: it is for %d features and %d tasks; the problem has %d and %d", ErrInvalidParams, d, m, problem.d, len(problem.tasks))
+		if d, m := o.Start.W.Dims(); d != problem.classes*problem.cols || m != problem.Tasks() {
+			return fmt.Errorf("multitask: options, Start: %w: its W is %d x %d; that of the problem is %d x %d", ErrInvalidParams, d, m, problem.classes*problem.cols, problem.Tasks())
 		}
 	}
 	return nil
