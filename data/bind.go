@@ -168,6 +168,9 @@ func (t *TaskData) learnable() error {
 		what := "their targets are all equal"
 		if t.Kind == Classification {
 			what = fmt.Sprintf("they need both %q and %q", t.Positive, t.Negative)
+			if t.Positive == "" {
+				what = "they are of one class"
+			}
 		}
 		return fmt.Errorf("field \"train\": %w: %d rows, and %s", ErrInvalid, len(y), what)
 	}

@@ -36,8 +36,8 @@ type Score struct {
 func scoreOf(held, y []float64, kind data.Kind) Score {
 	f, of := known(held, y)
 	nan := math.NaN()
-	s := Score{Rows: len(y), Held: len(f), Error: nan, StandardError: nan, AUC: nan, R2: nan}
-	n := float64(len(f))
+	s := Score{Rows: len(y), Held: len(of), Error: nan, StandardError: nan, AUC: nan, R2: nan}
+	n := float64(len(of))
 	switch {
 	case n == 0:
 	case kind == data.Classification:
