@@ -55,6 +55,25 @@ func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
 	return e.E
 }
 
+// Tasks of two classes are embedded alike whether these are the only ones, or two
+// of three, whichever comes first.
+func TestPairwiseOfSeveralClasses(t *testing.T) {
+	for seed := range uint64(3) {
+		r := data.Stream(seed, "several")
+		const d = 6
+		two := modeltest.Problem(r, d, 4+8*int(seed), 7, 5)
+		three := changed(t, two, same, func(_ int, y float64) float64 { return 1 - y })
+		three.Problem = &data.Problem{Classes: []string{"a", "b", "c"}}
+		n := pairwise(t, seed+1)
+		want := embedded(t, n, two)
+		for i, v := range embedded(t, n, three) {
+			if math.Abs(v-want[i]) > 1e-6*math.Abs(want[i]) {
+				t.Errorf("seed %d, pair %d: %v, as two classes %v", seed, i, v, want[i])
+			}
+		}
+	}
+}
+
 // changed is a problem with other rows and targets.
 func changed(t *testing.T, p *data.ProblemData, row func(x []float64) []float64, target func(task int, y float64) float64) *data.ProblemData {
 	t.Helper()

@@ -15,13 +15,17 @@ import (
 //
 //	d_i = sum_a c_a x_a,  c_a = y_a / sum y^2 * (2 for classification, sd(y) for regression)
 //
-// which for classification is the difference of the class means. With e_a what 1
+// which for classification is the difference of the class means. Of K > 2 classes
+// it is one vector for each, their mean less the mean of all K means; inner products
+// are summed over the classes that tasks share, and of two classes they come out
+// as half of the above. With e_a what 1
 // and y leave of row x_a, and h_a its leverage in that, ||d_i||^2 exceeds its
 // expectation by
 //
 //	s_i = sum_a c_a^2 ||e_a||^2 / (1 - h_a)
 //
-// on average: tr(cov+)/n+ + tr(cov-)/n- for classification. Cosines of signed means
+// on average: tr(cov+)/n+ + tr(cov-)/n- for classification (of K classes 1 - 1/K
+// times the sum of all). Cosines of signed means
 // come out too small by it, so debiased ones take ||d_i||^2 - s_i for the square of
 // a length. Whitened ones take inner products by the inverse of
 //
@@ -153,7 +157,8 @@ func relate(p *data.ProblemData) (*relations, error) {
 	for _, t := range p.Tasks {
 		r.rows += len(t.TrainSet.Y)
 	}
-	rest, signed := mat.NewDense(r.rows, d, nil), mat.NewDense(m, d, nil) // E, d_i
+	classes := max(1, p.Several())
+	rest, signed := mat.NewDense(r.rows, d, nil), mat.NewDense(m, classes*d, nil) // E, d_i
 	noise, squares, alone := make([]float64, m), make([]float64, m), make([]float64, m)
 	left, free := 0.0, 0.0 // tr(E'E) and the sum of 1 - h
 	for i, first := 0, 0; i < m; i++ {
@@ -163,7 +168,14 @@ func relate(p *data.ProblemData) (*relations, error) {
 			return nil, fmt.Errorf("%w: task %q has %d features, but task %q %d", data.ErrMismatch, t.Name, t.TrainSet.X.Cols(), p.Tasks[0].Name, d)
 		}
 		e := rest.Slice(first, first+n, 0, d).(*mat.Dense)
-		c, leverage := explain(e, signed.RawRowView(i), t)
+		var c, leverage []float64
+		var size, balance float64
+		if classes > 1 {
+			c, leverage, size, balance = explainClasses(e, signed.RawRowView(i), t)
+		} else {
+			c, leverage = explain(e, signed.RawRowView(i), t)
+			size, balance = sizes(t)
+		}
 		for a := range n {
 			square, unexplained := floats.Dot(e.RawRowView(a), e.RawRowView(a)), 1-leverage[a]
 			left += square
@@ -175,7 +187,6 @@ func relate(p *data.ProblemData) (*relations, error) {
 				alone[i] += c[a] * c[a]
 			}
 		}
-		size, balance := sizes(t)
 		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
 		first += n
 	}
@@ -195,16 +206,9 @@ func relate(p *data.ProblemData) (*relations, error) {
 // where all targets are equal, and their leverages.
 func explain(e *mat.Dense, d []float64, t data.TaskData) (c, leverage []float64) {
 	n, mean := len(t.TrainSet.Y), make([]float64, len(d))
+	copyRows(e, t.TrainSet.X)
 	for a := range n {
-		row, x := t.TrainSet.X.Row(a), e.RawRowView(a)
-		for q, v := range row.Value {
-			k := q
-			if row.Index != nil {
-				k = int(row.Index[q])
-			}
-			x[k] = float64(v)
-		}
-		floats.AddScaled(mean, 1/float64(n), x)
+		floats.AddScaled(mean, 1/float64(n), e.RawRowView(a))
 	}
 	c, leverage = make([]float64, n), make([]float64, n)
 	average, deviation := meanDeviation(t.TrainSet.Y)
@@ -228,6 +232,55 @@ func explain(e *mat.Dense, d []float64, t data.TaskData) (c, leverage []float64)
 		}
 	}
 	return c, leverage
+}
+
+func copyRows(to *mat.Dense, from data.Matrix) {
+	for a := range from.Rows() {
+		row, x := from.Row(a), to.RawRowView(a)
+		for q, v := range row.Value {
+			k := q
+			if row.Index != nil {
+				k = int(row.Index[q])
+			}
+			x[k] = float64(v)
+		}
+	}
+}
+
+// explainClasses is explain and sizes for more than two classes: e has the rows
+// less the means of their classes, and d, class by class, these less their mean.
+// Squares of c are summed over the classes. The sizes are twice the harmonic mean
+// of the rows of a class, and ln of the largest over the smallest class.
+func explainClasses(e *mat.Dense, d []float64, t data.TaskData) (c, leverage []float64, size, balance float64) {
+	cols := t.TrainSet.X.Cols()
+	copyRows(e, t.TrainSet.X)
+	n := make([]float64, len(d)/cols)
+	for a, y := range t.TrainSet.Y {
+		n[int(y)]++
+		floats.Add(d[int(y)*cols:][:cols], e.RawRowView(a))
+	}
+	k, mean, inverse := 0.0, make([]float64, cols), 0.0
+	least, most := math.Inf(1), 0.0
+	for y, rows := range n {
+		if rows > 0 {
+			k++
+			least, most, inverse = min(least, rows), max(most, rows), inverse+1/rows
+			floats.Scale(1/rows, d[y*cols:][:cols])
+			floats.Add(mean, d[y*cols:][:cols])
+		}
+	}
+	c, leverage = make([]float64, len(t.TrainSet.Y)), make([]float64, len(t.TrainSet.Y))
+	for a, y := range t.TrainSet.Y {
+		rows := n[int(y)]
+		floats.Sub(e.RawRowView(a), d[int(y)*cols:][:cols])
+		c[a], leverage[a] = math.Sqrt(1-1/k)/rows, 1/rows
+	}
+	for y, rows := range n {
+		if rows > 0 {
+			floats.AddScaled(d[y*cols:][:cols], -1/k, mean)
+		}
+	}
+	return c, leverage, 2 * k / inverse, math.Log(most / least)
 }
 
 // sizes are sum y^2, with y scaled to what a sample of n balanced labels has, and
@@ -276,27 +329,31 @@ func (r *relations) whiten(rest, signed *mat.Dense, squares []float64, free floa
 	if !chol.Factorize(a) {
 		return fmt.Errorf("%w: the features cannot be whitened: their covariance is not positive definite in float64; scale them", data.ErrInvalid)
 	}
-	right := mat.DenseCopyOf(signed.T()) // d x m
-	if thin {
-		right.Reset()
-		right.Mul(rest, signed.T()) // n x m
-	}
-	var solved, part mat.Dense
-	if err := chol.SolveTo(&solved, right); err != nil {
-		return fmt.Errorf("whitening: %w", err)
-	}
-	part.Mul(right.T(), &solved) // m x m
 	m := len(squares)
 	products := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := i; j < m; j++ {
-			v := (part.At(i, j) + part.At(j, i)) / 2
-			if thin {
-				v = (mat.Dot(signed.RowView(i), signed.RowView(j)) - v) / tau
-			} else {
-				v *= float64(n)
+	_, blocks := signed.Dims()
+	for first := 0; first < blocks; first += d { // class by class
+		of := signed.Slice(0, m, first, first+d).(*mat.Dense)
+		right := mat.DenseCopyOf(of.T()) // d x m
+		if thin {
+			right.Reset()
+			right.Mul(rest, of.T()) // n x m
+		}
+		var solved, part mat.Dense
+		if err := chol.SolveTo(&solved, right); err != nil {
+			return fmt.Errorf("whitening: %w", err)
+		}
+		part.Mul(right.T(), &solved) // m x m
+		for i := range m {
+			for j := i; j < m; j++ {
+				v := (part.At(i, j) + part.At(j, i)) / 2
+				if thin {
+					v = (mat.Dot(of.RowView(i), of.RowView(j)) - v) / tau
+				} else {
+					v *= float64(n)
+				}
+				products.SetSym(i, j, products.At(i, j)+v)
 			}
-			products.SetSym(i, j, v)
 		}
 	}
 	if err := chol.InverseTo(a); err != nil {

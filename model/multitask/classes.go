@@ -26,13 +26,6 @@ func column(scores []float64, class, classes int) []float64 {
 	return c
 }
 
-// setColumn is the inverse of column.
-func setColumn(scores, values []float64, class, classes int) {
-	for j, v := range values {
-		scores[j*classes+class] = v
-	}
-}
-
 // ClassOf is the number of the class that the scores of one row speak for: that of
 // the largest, of equals the first. Two classes have one score, and the second is
 // the one from 0 on.

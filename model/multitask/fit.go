@@ -79,15 +79,35 @@ type Result struct {
 // regression, and for two classes numbers that are positive where the class is +1.
 // Of more classes every row has one for each, which stand row by row.
 func (r *Result) Scores(task int, x data.Matrix) []float64 {
-	d, _ := r.W.Dims()
-	k := d / x.Cols()
-	w, f := make([]float64, d), make([]float64, x.Rows()*k)
-	for j := range d { // d/k x k
-		w[j%x.Cols()*k+j/x.Cols()] = r.W.At(j, task)
+	return linear(r.W, r.B, task).Scores(x)
+}
+
+// Linear is what predicts the rows of a task: X W + 1 b'.
+type Linear struct {
+	// W is d x k, row-major; there is a column for every class, or k = 1.
+	W []float64
+	// B has k entries.
+	B []float64
+}
+
+// linear takes the column of a task out of W, and its biases out of all.
+func linear(w *mat.Dense, b []float64, task int) Linear {
+	rows, m := w.Dims()
+	k := len(b) / m
+	l := Linear{W: make([]float64, rows), B: b[task*k:][:k]}
+	for j := range rows {
+		l.W[j%(rows/k)*k+j/(rows/k)] = w.At(j, task)
 	}
-	x.Mul(f, w, k)
+	return l
+}
+
+// Scores returns X W + 1 b', row by row.
+func (l Linear) Scores(x data.Matrix) []float64 {
+	k := len(l.B)
+	f := make([]float64, x.Rows()*k)
+	x.Mul(f, l.W, k)
 	for j := range f {
-		f[j] += r.B[task*k+j%k]
+		f[j] += l.B[j%k]
 	}
 	return f
 }
