@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Errors that callers tell apart; they come wrapped with file, row and field.
+// Errors that callers distinguish; they come wrapped with file, row and field.
 var (
 	// ErrFormat marks a file that is not what its name or magic promises.
 	ErrFormat = errors.New("malformed file")

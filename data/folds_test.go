@@ -126,7 +126,7 @@ func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
 
 func TestFoldsSayWhatIsMissing(t *testing.T) {
 	one := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 1, 9)}}
-	apart := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 4, 9)}}
+	single := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 4, 9)}}
 	for _, c := range []struct {
 		p        *ProblemData
 		k        int
@@ -134,11 +134,11 @@ func TestFoldsSayWhatIsMissing(t *testing.T) {
 		want     string
 	}{
 		{one, 5, nil, "two of each class"},
-		{apart, 1, nil, "at least 2"},
-		{apart, 3, [][]int{{1, 2}}, "9 training rows"},
-		{apart, 3, [][]int{}, "1 tasks"},
+		{single, 1, nil, "at least 2"},
+		{single, 3, [][]int{{1, 2}}, "9 training rows"},
+		{single, 3, [][]int{}, "1 tasks"},
 		// One number has all of the +1 rows.
-		{apart, 3, [][]int{{1, 1, 1, 1, 2, 2, 2, 2, 2}}, "two of each class"},
+		{single, 3, [][]int{{1, 1, 1, 1, 2, 2, 2, 2, 2}}, "two of each class"},
 	} {
 		if _, err := c.p.Folds(c.k, 1, c.together); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want words about %q", err, c.want)

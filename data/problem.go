@@ -99,7 +99,7 @@ type ProblemData struct {
 // Cols is the number of features d, the same in every task.
 func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 
-// Tested is the problem with its test rows in the place of its validation rows,
+// Tested is the problem with its test rows as its validation rows,
 // for what asks held-out rows.
 func (p *ProblemData) Tested() *ProblemData {
 	q := &ProblemData{Problem: p.Problem}

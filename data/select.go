@@ -116,7 +116,7 @@ func RidgeScores(ctx context.Context, d *Dataset, rows []int, o RidgeOptions, re
 	}
 	classes := d.differing()
 	if len(classes) == 0 {
-		return nil, fmt.Errorf("data: %s: ridge selection: %w: the rows to fit on have one class or one target only; nothing tells features apart", d.Name, ErrInvalid)
+		return nil, fmt.Errorf("data: %s: ridge selection: %w: the rows to fit on have one class or one target only; nothing distinguishes features", d.Name, ErrInvalid)
 	}
 	o = o.withDefaults()
 	report.Start("ridge selection", 0)

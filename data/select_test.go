@@ -240,7 +240,7 @@ func TestBlocksMultiplyAsTheDefinitionSays(t *testing.T) {
 	}
 }
 
-// A feature that tells a class apart must beat noise.
+// A feature that marks a class must beat noise.
 func TestSelectionFindsThePlantedFeatures(t *testing.T) {
 	rng := Stream(8, "ridge planted")
 	data := randomClassification(t, rng, 200, 50, 4)

@@ -218,7 +218,7 @@ func (b *Batch) Cols() int {
 // DType is the precision of the stacked data.
 func (b *Batch) DType() DType { return b.dtype }
 
-// Slot is the place in a graph where a batch is put before a run.
+// Slot is the part of a graph that a batch is put into before a run.
 type Slot struct {
 	name        string
 	rows, tasks int // capacity
@@ -227,7 +227,7 @@ type Slot struct {
 }
 
 // NewSlot returns an empty slot for batches of up to the given number of rows
-// and tasks. The name sets it apart from other slots of the same graph.
+// and tasks. The name distinguishes it from other slots of the same graph.
 func NewSlot(name string, rows, tasks int) *Slot {
 	return &Slot{name: name, rows: rows, tasks: tasks}
 }

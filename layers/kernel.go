@@ -136,8 +136,8 @@ func Trace(k *Node) *Node {
 		F32:   trace[float32],
 		F64:   trace[float64],
 		Grad: func(in Nodes, _, grad *Node) Nodes {
-			spread := Op{Name: "trace'", Shape: SameShape, F32: traceGrad[float32], F64: traceGrad[float64]}
-			return Nodes{Apply(spread, in[0], grad)}
+			gradient := Op{Name: "trace'", Shape: SameShape, F32: traceGrad[float32], F64: traceGrad[float64]}
+			return Nodes{Apply(gradient, in[0], grad)}
 		},
 	}, k)
 }

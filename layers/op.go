@@ -50,7 +50,7 @@ func ScalarShape([]Shape) Shape { return nil }
 // Op describes an operation of a graph. Gorgonia asks a dozen methods of one;
 // they follow from these few fields.
 type Op struct {
-	// Name tells operations apart: two of the same name on the same operands
+	// Name distinguishes operations: two of the same name on the same operands
 	// are one. Whatever the body depends on beside its operands belongs in it.
 	Name string
 	// Shape gives the shape of the result, with no dimensions for a scalar.

@@ -9,7 +9,7 @@ import (
 	"l2mt/model/settings"
 )
 
-// Errors that callers tell apart; they come wrapped with the field, tensor or file.
+// Errors that callers distinguish; they come wrapped with the field, tensor or file.
 var (
 	// ErrConfig marks a choice that does not exist or makes no sense.
 	ErrConfig = errors.New("invalid configuration")
@@ -56,7 +56,7 @@ type Config struct {
 	Unit       bool         `json:"unit" help:"Scale embeddings to length one."`
 	Estimator  string       `json:"estimator" help:"What turns embeddings into Phi and c."`
 	Link       string       `json:"link" help:"Function v of the relative error that is estimated."`
-	Objective  Objective    `json:"objective" help:"What training minimises: paper, or scaled (divided by the spread of v), or found (the error of the covariances that the network finds on the training problems)."`
+	Objective  Objective    `json:"objective" help:"What training minimises: paper, or scaled (divided by the standard deviation of v), or found (the error of the covariances that the network finds on the training problems)."`
 	Lambda     float64      `json:"lambda" min:"0" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
 	DType      layers.DType `json:"dtype" help:"Precision of the computation."`
 }

@@ -12,7 +12,7 @@ import (
 // problems it meets and reads the network's parameters anew every time, so it
 // follows a network in training. It is used by one goroutine.
 type Forward struct {
-	*network
+	*core
 	of    *Network
 	head  layers.Head
 	graph *layers.Graph
@@ -50,22 +50,22 @@ func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
 
 // grow builds the graph for problems of the given size, if it is too small.
 func (f *Forward) grow(size Capacity) error {
-	if f.network != nil {
-		if have := f.network.size; have.atLeast(size) == have {
+	if f.core != nil {
+		if have := f.core.size; have.atLeast(size) == have {
 			return nil
 		}
-		size = f.network.size.atLeast(size)
+		size = f.core.size.atLeast(size)
 		if err := f.graph.Close(); err != nil {
 			return err
 		}
 	}
 	graph, err := layers.Build(f.of.Config.DType, func(g *layers.Graph) {
-		f.network = newNetwork(g, f.of.Config, size.atLeast(Capacity{}), f.head)
+		f.core = newCore(g, f.of.Config, size.atLeast(Capacity{}), f.head)
 		f.es, f.phis, f.cs = g.Capture(f.e), g.Capture(f.phi), g.Capture(f.c)
 		f.fs, f.vs = g.Capture(f.f), g.Capture(f.v)
 	})
 	if err != nil {
-		f.network = nil
+		f.core = nil
 		return fmt.Errorf("model: forward graph with body %q, estimator %q and link %q: %w", f.of.Config.Body, f.of.Config.Estimator, f.of.Config.Link, err)
 	}
 	f.graph = graph

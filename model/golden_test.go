@@ -213,7 +213,7 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 			near(t, "f and v in training", []float64{step.F[0], step.V[0]}, []float64{want.F, want.V}, valueTolerance)
 			near(t, "residual", []float64{step.Residual}, []float64{math.Abs(want.F - want.V)}, valueTolerance)
 			if c.Objective == model.Scaled {
-				near(t, "spread", []float64{step.Spread}, []float64{want.Std}, valueTolerance)
+				near(t, "deviation", []float64{step.Deviation}, []float64{want.Std}, valueTolerance)
 			}
 			for _, g := range step.Gradient {
 				near(t, "gradient of "+g.Name, g.Value, flatten(want.Grad[g.Name]), gradientTolerance)

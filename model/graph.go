@@ -22,7 +22,7 @@ func (a Capacity) atLeast(b Capacity) Capacity {
 }
 
 // Tuple is a covariance tried on a problem and the relative error o that came
-// of it. The problem is given apart, as a Payload.
+// of it. The problem is given separately, as a Payload.
 type Tuple struct {
 	// Omega is m x m, row-major, symmetric, with trace 1.
 	Omega []float64
@@ -35,9 +35,9 @@ type Tuple struct {
 	Lambda1 float64
 }
 
-// network is the part that both graphs share: the inputs and
+// core is the part that both graphs share: the inputs and
 // f = <Phi, Omega> + c tr(Omega^2) and v(o) for every tuple.
-type network struct {
+type core struct {
 	config Config
 	size   Capacity
 	slot   *layers.Slot
@@ -52,9 +52,9 @@ type network struct {
 	omega, squares, o []float64 // of Put, kept to avoid garbage
 }
 
-// newNetwork adds the inputs and the estimates to a graph.
-func newNetwork(g *layers.Graph, config Config, size Capacity, head layers.Head) *network {
-	n := &network{
+// newCore adds the inputs and the estimates to a graph.
+func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head) *core {
+	n := &core{
 		config: config, size: size, head: head, params: Inputs{},
 		slot:    layers.NewSlot("problem", size.Rows, size.Tasks),
 		omega:   make([]float64, size.Tuples*size.Tasks*size.Tasks),
@@ -86,7 +86,7 @@ func newNetwork(g *layers.Graph, config Config, size Capacity, head layers.Head)
 //	F = ReLU(... ReLU(X W_1 + 1 b_1') ...) W_k + 1 b_k'
 //
 // It is nil without layers, for X itself.
-func (n *network) features(g *layers.Graph) (f *layers.Node) {
+func (n *core) features(g *layers.Graph) (f *layers.Node) {
 	for i, l := range n.head {
 		w := g.Shared(fmt.Sprint("head.W", i), l.W, l.In, l.Out)
 		b := g.Shared(fmt.Sprint("head.b", i), l.B, l.Out)
@@ -103,12 +103,12 @@ func (n *network) features(g *layers.Graph) (f *layers.Node) {
 	return f
 }
 
-// statisticName keeps the names of statistics apart from those of parameters.
+// statisticName keeps the names of statistics from being those of parameters.
 func statisticName(s Statistic) string { return "statistic " + s.Name }
 
 // penalty is lambda sum_i ||L_i||^2 over the parameters that decay, or nil
 // without any. A tied matrix counts once a layer.
-func (n *network) penalty(g *layers.Graph) (sum *layers.Node) {
+func (n *core) penalty(g *layers.Graph) (sum *layers.Node) {
 	for _, s := range n.config.Specs() {
 		if s.Decay == 0 {
 			continue
@@ -123,9 +123,9 @@ func (n *network) penalty(g *layers.Graph) (sum *layers.Node) {
 	return sum
 }
 
-// put sets the inputs: parameters, payload and tuples. Unused places of the
+// put sets the inputs: parameters, payload and tuples. Unused entries of the
 // tuples hold Omega = 0 and o = 1.
-func (n *network) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) error {
+func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) error {
 	if err := p.fits(below(n.config, n.head)); err != nil {
 		return err
 	}

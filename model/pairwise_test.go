@@ -26,7 +26,7 @@ func pairwise(t *testing.T, seed uint64) *model.Network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := network(t, c, seed)
+	n := core(t, c, seed)
 	r := data.Stream(seed, "pairwise")
 	for i := range n.Params {
 		for j := range n.Params[i].Value {

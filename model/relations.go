@@ -42,7 +42,7 @@ const (
 	pairColumns = 2*cosines + 2 + invariants
 
 	leastSignal = 0.1 // of ||d||^2, that debiasing leaves
-	spread      = 3   // most ln of a ratio of signals
+	mostRatio   = 3   // most ln of a ratio of signals
 )
 
 // related are the tasks of a problem in one inner product.
@@ -97,7 +97,7 @@ func (r *related) strengths() []float64 {
 	mean := floats.Sum(signal) / float64(len(signal))
 	for i, v := range signal {
 		if signal[i] = 0; mean > 0 {
-			signal[i] = clip(math.Log(v/mean), spread)
+			signal[i] = clip(math.Log(v/mean), mostRatio)
 		}
 	}
 	return signal
@@ -132,9 +132,9 @@ func pairStatistics(p *data.ProblemData) ([]float64, error) {
 			c1, c2 := r.raw.cosine(i, j)
 			c3, c4 := r.white.cosine(i, j)
 			mean := func(v []float64) float64 { return (v[i] + v[j]) / 2 }
-			apart := func(v []float64) float64 { return math.Abs(v[i] - v[j]) }
+			gap := func(v []float64) float64 { return math.Abs(v[i] - v[j]) }
 			out = append(out, c1, c2, c3, c4, share, self, math.Abs(c1), math.Abs(c2), math.Abs(c3), math.Abs(c4),
-				mean(r.size), apart(r.size), mean(r.balance), 1-mean(r.raw.noise), 1-mean(r.white.noise), mean(raw), mean(white), apart(white))
+				mean(r.size), gap(r.size), mean(r.balance), 1-mean(r.raw.noise), 1-mean(r.white.noise), mean(raw), mean(white), gap(white))
 			out = append(out, problem...)
 		}
 	}

@@ -17,22 +17,22 @@ import (
 // the paper, or several that share the embedding. It is built once, for the
 // largest problem, and used by one goroutine.
 type TrainingGraph struct {
-	*network
+	*core
 	graph  *layers.Graph
 	weight []float64
 	slopes []float64 // of Step, kept to avoid garbage; nil unless the objective is Found
 
-	loss, residual, spread, fs, vs *layers.Capture
-	gradient                       Params         // its values are those of the captures
-	held                           []*layers.Held // W, b, W, b, ... of the head
+	loss, residual, deviation, fs, vs *layers.Capture
+	gradient                          Params         // its values are those of the captures
+	held                              []*layers.Held // W, b, W, b, ... of the head
 }
 
 // Step is the outcome of one evaluation. It is overwritten by the next.
 type Step struct {
 	// Loss is the objective, Residual its mean of |f - v(o)|.
 	Loss, Residual float64
-	// Spread is the standard deviation of v(o) over the outcomes of training.
-	Spread float64
+	// Deviation is the standard deviation of v(o) over the outcomes of training.
+	Deviation float64
 	// F and V have one entry a tuple.
 	F, V []float64
 	// Gradient of Loss, in the order of the parameters, and with respect to the
@@ -63,25 +63,25 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layer
 }
 
 func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcomes int, head layers.Head) {
-	t.network = newNetwork(g, c, size, head)
+	t.core = newCore(g, c, size, head)
 	t.weight = make([]float64, size.Tuples)
 
 	distance := layers.Abs(layers.Sub(t.f, t.v))                                      // tuples
 	residual := layers.Sum(layers.Hadamard(g.Input("weight", size.Tuples), distance)) // scalar
-	spread := deviation(t.link(g.Input("outcomes", outcomes)))                        // scalar
+	scale := deviation(t.link(g.Input("outcomes", outcomes)))                         // scalar
 	fit := residual
 	switch c.Objective {
 	case Scaled:
-		fit = layers.Div(residual, spread)
+		fit = layers.Div(residual, scale)
 	case Found:
-		fit = layers.Add(t.descent(g, size), layers.Scale(g.Constant(calibration), layers.Div(residual, spread)))
+		fit = layers.Add(t.descent(g, size), layers.Scale(g.Constant(calibration), layers.Div(residual, scale)))
 	}
 	loss := fit
 	if penalty := t.penalty(g); penalty != nil {
 		loss = layers.Add(fit, penalty)
 	}
 
-	t.loss, t.residual, t.spread = g.Capture(loss), g.Capture(residual), g.Capture(spread)
+	t.loss, t.residual, t.deviation = g.Capture(loss), g.Capture(residual), g.Capture(scale)
 	t.fs, t.vs = g.Capture(t.f), g.Capture(t.v)
 	var inputs layers.Nodes
 	for _, s := range c.Specs() {
@@ -112,7 +112,7 @@ func (t *TrainingGraph) descent(g *layers.Graph, size Capacity) *layers.Node {
 	return layers.Neg(layers.Div(mean, layers.Add(t.c, t.c)))
 }
 
-// putSlopes sets the inputs of descent. Unused places weigh nothing.
+// putSlopes sets the inputs of descent. Unused entries weigh nothing.
 func (t *TrainingGraph) putSlopes(p *Payload, tuples []Tuple) error {
 	weight, known, m := make([]float64, len(tuples)), 0.0, p.Tasks()
 	clear(t.slopes)
@@ -189,7 +189,7 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	}
 	return Step{
 		Head: t.headGradient(),
-		Loss: t.loss.Value[0], Residual: t.residual.Value[0], Spread: t.spread.Value[0],
+		Loss: t.loss.Value[0], Residual: t.residual.Value[0], Deviation: t.deviation.Value[0],
 		F: t.fs.Value[:len(tuples)], V: t.vs.Value[:len(tuples)],
 		Gradient: t.gradient,
 	}, nil

@@ -67,7 +67,7 @@ func BenchmarkStep(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				c.Model.Layers, c.Model.Hidden, c.Model.DType, c.Batch = 3, 50, dtype, ByTuple
+				c.Model.Layers, c.Model.Hidden, c.Model.DType, c.Update = 3, 50, dtype, ByTuple
 				c.Epochs = 1e6 // the rate hardly falls
 				var examples []Example
 				for i := range uint64(2) { // one of them is held out

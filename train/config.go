@@ -13,15 +13,15 @@ import (
 // ErrConfig marks a setting of training that makes no sense.
 var ErrConfig = errors.New("invalid training configuration")
 
-// Batch says what a step learns from.
-type Batch string
+// Update says what a step learns from.
+type Update string
 
-// The batches.
+// The updates.
 const (
 	// ByTuple takes one tuple a step, as the paper does.
-	ByTuple Batch = "tuple"
+	ByTuple Update = "tuple"
 	// ByProblem takes all tuples of one problem, which share its embedding.
-	ByProblem Batch = "problem"
+	ByProblem Update = "problem"
 )
 
 // Start says where the parameters that f is linear in begin.
@@ -50,7 +50,7 @@ type Config struct {
 	EmbeddingRate float64   `json:"embedding_rate" above:"0" zero:"0.02 / d" help:"The same for the layers below the embeddings."`
 	TrainHead     TrainHead `json:"head" help:"Layers of the head to train along."`
 	HeadRate      float64   `json:"head_rate" above:"0" help:"Adam's rate for the layers of the head that are trained."`
-	Batch         Batch     `json:"batch" help:"What a step learns from: one tuple (the paper), or all tuples of one problem, which share its embedding."`
+	Update        Update    `json:"update" help:"What a step learns from: one tuple (the paper), or all tuples of one problem, which share its embedding."`
 	Start         Start     `json:"start" help:"Where the estimator's linear parameters begin: regression, or preset (the values that the estimator declares: the paper's)."`
 	HeldOut       int       `json:"held_out" min:"2" help:"Hold out one problem in so many, to choose the epoch by."`
 	Patience      int       `json:"patience" min:"0" help:"End after so many epochs without a better one; 0 never does."`
@@ -69,7 +69,7 @@ func preset(name string, features int) (Config, error) {
 	m, err := model.Preset(name, features)
 	c := Config{Model: m}
 	if name == "paper" {
-		c.Batch, c.Start, c.EmbeddingRate = ByTuple, FromPreset, 0.01
+		c.Update, c.Start, c.EmbeddingRate = ByTuple, FromPreset, 0.01
 	}
 	if name == "pairwise" {
 		c.Epochs, c.Rate = 10, 0.003
@@ -84,7 +84,7 @@ func (c Config) Defaults() Config {
 	c.EmbeddingRate = cmp.Or(c.EmbeddingRate, 0.02/float64(max(1, c.Model.Features)))
 	c.TrainHead = cmp.Or(c.TrainHead, HeadFrozen)
 	c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
-	c.Batch = cmp.Or(c.Batch, ByProblem)
+	c.Update = cmp.Or(c.Update, ByProblem)
 	c.Start = cmp.Or(c.Start, FromRegression)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)
 	return c
@@ -102,9 +102,9 @@ func (c Config) Validate() error {
 // own are the settings in section "train".
 func (c *Config) own() settings.Table {
 	return settings.Of("train", c, map[string][]string{
-		"head":  {string(HeadFrozen), string(HeadLast), string(HeadAll)},
-		"batch": {string(ByTuple), string(ByProblem)},
-		"start": {string(FromRegression), string(FromPreset)},
+		"head":   {string(HeadFrozen), string(HeadLast), string(HeadAll)},
+		"update": {string(ByTuple), string(ByProblem)},
+		"start":  {string(FromRegression), string(FromPreset)},
 	})
 }
 

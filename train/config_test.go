@@ -22,7 +22,7 @@ func TestEverySettingIsListedWithItsDefaults(t *testing.T) {
 		{"train.rate", "", "a number above 0", map[string]string{"default": "0.01", "pairwise": "0.003", "paper": "0.01"}},
 		{"train.embedding_rate", "", "", map[string]string{"default": "0.02 / d", "pairwise": "0.02 / d", "paper": "0.01"}},
 		{"train.epochs", "", "", map[string]string{"default": "25", "pairwise": "10", "paper": "25"}},
-		{"train.batch", "", "one of tuple, problem", map[string]string{"default": "problem", "pairwise": "problem", "paper": "tuple"}},
+		{"train.update", "", "one of tuple, problem", map[string]string{"default": "problem", "pairwise": "problem", "paper": "tuple"}},
 		{"train.head", "", "one of none, last, all", map[string]string{"default": "none", "pairwise": "none", "paper": "none"}},
 	} {
 		i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == want.Name })
@@ -52,10 +52,10 @@ func TestSettingsReachTheConfiguration(t *testing.T) {
 	}
 	byText, byFile := want, want
 	want.Model.Hidden, want.Model.Free, want.Model.Activation, want.Model.Lambda = 100, true, "tanh", 0
-	want.Rate, want.Batch, want.TrainHead, want.Seed = 0.002, ByTuple, HeadLast, 9
+	want.Rate, want.Update, want.TrainHead, want.Seed = 0.002, ByTuple, HeadLast, 9
 	for name, text := range map[string]string{
 		"model.hidden": "100", "model.free": "true", "model.activation": "tanh", "model.lambda": "0",
-		"train.rate": "2e-3", "train.batch": "tuple", "train.head": "last", "train.seed": "9",
+		"train.rate": "2e-3", "train.update": "tuple", "train.head": "last", "train.seed": "9",
 	} {
 		if err := byText.Set(name, text); err != nil {
 			t.Error(err)
@@ -68,7 +68,7 @@ func TestSettingsReachTheConfiguration(t *testing.T) {
 		model.lambda = 0
 		[train]
 		rate = 2e-3
-		batch = "tuple"
+		update = "tuple"
 		head = "last"
 		seed = 9`)); err != nil {
 		t.Error(err)
@@ -110,7 +110,7 @@ func TestConfigurationsThatMakeNoSenseAreRefused(t *testing.T) {
 		"train.rate":           func(c *Config) { c.Rate = -1 },
 		"train.embedding_rate": func(c *Config) { c.EmbeddingRate = math.NaN() },
 		"epochs":               func(c *Config) { c.Epochs = -1 },
-		"batch":                func(c *Config) { c.Batch = "all" },
+		"update":               func(c *Config) { c.Update = "all" },
 		"start":                func(c *Config) { c.Start = "end" },
 		"held_out":             func(c *Config) { c.HeldOut = 1 },
 		"patience":             func(c *Config) { c.Patience = -1 },

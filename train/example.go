@@ -126,7 +126,7 @@ func prepare(ctx context.Context, c Config, source Source, head model.Head, repo
 
 // hopeless is the relative error from which the objective model.Found leaves out a
 // tuple. Such covariances make twice the error of single-task learning: no network
-// should find one, and how bad they are would outweigh what tells good ones apart.
+// should find one, and how bad they are would outweigh what distinguishes good ones.
 const hopeless = 2
 
 // learnable are the tuples that a run learns from.
@@ -155,8 +155,8 @@ func divide(examples []prepared, n int, seed uint64) (training, heldOut []prepar
 }
 
 // steps are what the steps of an epoch learn from, before they are shuffled.
-func steps(examples []prepared, batch Batch) []prepared {
-	if batch == ByProblem {
+func steps(examples []prepared, update Update) []prepared {
+	if update == ByProblem {
 		return examples
 	}
 	var single []prepared

@@ -57,17 +57,17 @@ func TestProblemsWithoutTuplesAreLeftOut(t *testing.T) {
 func TestAStepTakesOneTupleOrAllOfAProblem(t *testing.T) {
 	examples := ready(t, made(1, 3, 4, 2, 6, 3))
 	examples[1].tuples = examples[1].tuples[:1]
-	for batch, want := range map[Batch][]int{ByProblem: {4, 1, 4}, ByTuple: {1, 1, 1, 1, 1, 1, 1, 1, 1}} {
-		s := steps(examples, batch)
+	for update, want := range map[Update][]int{ByProblem: {4, 1, 4}, ByTuple: {1, 1, 1, 1, 1, 1, 1, 1, 1}} {
+		s := steps(examples, update)
 		var sizes []int
 		for _, step := range s {
 			sizes = append(sizes, len(step.tuples))
 		}
 		if !slices.Equal(sizes, want) || !slices.Equal(outcomes(s...), outcomes(examples...)) {
-			t.Errorf("batch %s: steps of %v tuples, want %v, of the same outcomes", batch, sizes, want)
+			t.Errorf("update %s: steps of %v tuples, want %v, of the same outcomes", update, sizes, want)
 		}
 		if c := capacity(s); c != (model.Capacity{Rows: 12, Tasks: 2, Tuples: slices.Max(want)}) {
-			t.Errorf("batch %s: the capacity is %+v", batch, c)
+			t.Errorf("update %s: the capacity is %+v", update, c)
 		}
 	}
 }

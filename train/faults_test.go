@@ -87,7 +87,7 @@ func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
 }
 
 // The paper's objective is least when f and v are constant, and training gets
-// there; divided by the spread of v it does not (SCIENCE.md, 1).
+// there; divided by the deviation of v it does not (SCIENCE.md, 1).
 func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
 	t.Parallel()
 	examples := made(1, 20, 12, 4, 10, 6)
@@ -96,10 +96,10 @@ func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
 		c.Model.Objective, c.Epochs = objective, 10
 		r := run(t, c, examples, Options{})
 		first, last := r.Metrics[0], r.Metrics[len(r.Metrics)-1]
-		t.Logf("objective %s: spread %.3g to %.3g, residual %.3g to %.3g, gamma %.3g, alpha %.3g, held out %.3f", objective,
-			first.Spread, last.Spread, first.Residual, last.Residual, last.Scalars["gamma"], last.Scalars["alpha"], last.HeldOut.Within)
+		t.Logf("objective %s: deviation %.3g to %.3g, residual %.3g to %.3g, gamma %.3g, alpha %.3g, held out %.3f", objective,
+			first.Deviation, last.Deviation, first.Residual, last.Residual, last.Scalars["gamma"], last.Scalars["alpha"], last.HeldOut.Within)
 		words := strings.Join(r.Warnings, "\n")
-		if got := strings.Contains(words, "v(o) has lost its spread"); got != collapses {
+		if got := strings.Contains(words, "v(o) has lost its variation"); got != collapses {
 			t.Errorf("objective %s: warned of collapse: %v, want %v (%q)", objective, got, collapses, words)
 		}
 		warned := 0

@@ -18,7 +18,7 @@ import (
 // way: a quadratic f that is fitted to what stored tuples say runs off to where
 // none of them is.
 type practice struct {
-	train   *multitask.Problem
+	train   *multitask.TrainingSet
 	test    multitask.Evidence
 	lambda1 float64 // of the best tuple
 	unit    float64 // the test error of single-task learning
@@ -145,7 +145,7 @@ func (t *trainer) preparePractice(ctx context.Context, source Source) error {
 			}
 		}
 	}
-	t.steps = steps(t.training, t.config.Batch)
+	t.steps = steps(t.training, t.config.Update)
 	if !slices.ContainsFunc(t.training, func(p prepared) bool { return p.practice != nil }) {
 		return fmt.Errorf("train: %w: the objective is %q, but on no problem can an error be measured: that takes test rows, and tuples that say their Lambda1", ErrConfig, model.Found)
 	}
@@ -166,7 +166,7 @@ func (t *trainer) practise(ctx context.Context, s prepared) (prepared, error) {
 	return s, err
 }
 
-// measureFound fills in what the covariances found on held-out problems are worth.
+// measureFound fills in how good the covariances found on held-out problems are.
 func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 	var found, regret, total float64
 	for _, h := range t.heldOut {

@@ -10,7 +10,7 @@ import (
 )
 
 // Metrics are what an epoch came to. They depend on the data and the
-// configuration alone, not on the machine; times are kept apart.
+// configuration alone, not on the machine; times are kept separately.
 type Metrics struct {
 	// Epoch counts from 1; 0 is the start.
 	Epoch int `json:"epoch"`
@@ -27,8 +27,8 @@ type Metrics struct {
 	// they choose.
 	Found  *float64 `json:"found,omitempty"`
 	Regret *float64 `json:"regret,omitempty"`
-	// Spread is the standard deviation of v(o) over the training tuples.
-	Spread float64 `json:"spread"`
+	// Deviation is the standard deviation of v(o) over the training tuples.
+	Deviation float64 `json:"deviation"`
 	// Scalars are the parameters above the embeddings, such as alpha and gamma.
 	Scalars map[string][]float64 `json:"scalars"`
 	// Warnings are remarks in plain words.
@@ -37,8 +37,8 @@ type Metrics struct {
 
 // String is one line about the epoch.
 func (m Metrics) String() string {
-	s := fmt.Sprintf("loss %.4f, residual %.3g, spread %.3g, rank correlation %.3f (held out %.3f), overall %.3f (%.3f)",
-		m.Loss, m.Residual, m.Spread, m.Training.Within, m.HeldOut.Within, m.Training.Overall, m.HeldOut.Overall)
+	s := fmt.Sprintf("loss %.4f, residual %.3g, deviation %.3g, rank correlation %.3f (held out %.3f), overall %.3f (%.3f)",
+		m.Loss, m.Residual, m.Deviation, m.Training.Within, m.HeldOut.Within, m.Training.Overall, m.HeldOut.Overall)
 	if m.Found != nil {
 		s += fmt.Sprintf(", finds %.3f (regret %.3f)", *m.Found, *m.Regret)
 	}

@@ -44,7 +44,7 @@ func Open(dir string, o OpenOptions) (*Experience, error) {
 		t := Through(o.Head, "")
 		through = &t
 	}
-	e := &Experience{labelled: store.Manifest().Worth() == experience.Labelled}
+	e := &Experience{labelled: store.Manifest().Measured() == experience.Labelled}
 	if e.problems, e.ThroughHead, err = store.Problems(o.Dataset, through); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}

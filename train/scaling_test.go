@@ -75,7 +75,7 @@ func BenchmarkScaling(b *testing.B) {
 	}
 }
 
-// BenchmarkOutcomes is a step on one tuple, the spread of v(o) over all training
+// BenchmarkOutcomes is a step on one tuple, the deviation of v(o) over all training
 // tuples included, by their number.
 func BenchmarkOutcomes(b *testing.B) {
 	for _, tuples := range []int{1000, 10000, 100000, 1000000} {
@@ -93,7 +93,7 @@ func BenchmarkOutcomes(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			c.Batch = ByTuple
+			c.Update = ByTuple
 			t := trainerOf(b, c, examples, Options{})
 			measure(b, func() error { _, err := t.learn(t.steps[0]); return err })
 		})

@@ -23,9 +23,9 @@ import (
 func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 	t.Parallel()
 	examples := small(1)
-	for batch, dtype := range map[Batch]layers.DType{ByTuple: layers.Float32, ByProblem: layers.Float64} {
+	for update, dtype := range map[Update]layers.DType{ByTuple: layers.Float32, ByProblem: layers.Float64} {
 		c := config(t, "default", examples)
-		c.Batch, c.Model.DType = batch, dtype
+		c.Update, c.Model.DType = update, dtype
 		whole := t.TempDir()
 		want := run(t, c, examples, Options{Out: whole})
 		dir, r, stops := t.TempDir(), data.Stream(1, "cancel"), 0
@@ -35,11 +35,11 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 			got, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: s})
 			cancel()
 			if s.finished != s.stages {
-				t.Errorf("batch %s: %d of %d stages are finished", batch, s.finished, s.stages)
+				t.Errorf("update %s: %d of %d stages are finished", update, s.finished, s.stages)
 			}
 			if err == nil {
 				if len(got.Metrics) != len(want.Metrics) || got.Best != want.Best {
-					t.Errorf("batch %s: %d epochs of which %d is the best, want %d and %d", batch, len(got.Metrics)-1, got.Best, len(want.Metrics)-1, want.Best)
+					t.Errorf("update %s: %d epochs of which %d is the best, want %d and %d", update, len(got.Metrics)-1, got.Best, len(want.Metrics)-1, want.Best)
 				}
 				break
 			}
@@ -49,7 +49,7 @@ func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 			stops++
 		}
 		if stops < 2 {
-			t.Errorf("batch %s: cancelled %d times only", batch, stops)
+			t.Errorf("update %s: cancelled %d times only", update, stops)
 		}
 		compareFiles(t, "cancelled and resumed", dir, whole)
 	}
@@ -140,13 +140,13 @@ func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
 		ends = append(ends, slices.DeleteFunc(tensors, func(p safetensors.Tensor) bool { return !strings.HasPrefix(p.Name, paramsPrefix) }))
 	}
 	for i, p := range ends[0] {
-		largest, apart := 0.0, 0.0
+		largest, gap := 0.0, 0.0
 		for j, v := range p.Value {
-			largest, apart = max(largest, math.Abs(v)), max(apart, math.Abs(v-ends[1][i].Value[j]))
+			largest, gap = max(largest, math.Abs(v)), max(gap, math.Abs(v-ends[1][i].Value[j]))
 		}
-		t.Logf("%s: %.2g, the largest is %.2g", p.Name, apart, largest)
-		if largest == 0 || !(apart <= tolerance*largest) {
-			t.Errorf("%s differs by %v, the largest weight is %v", p.Name, apart, largest)
+		t.Logf("%s: %.2g, the largest is %.2g", p.Name, gap, largest)
+		if largest == 0 || !(gap <= tolerance*largest) {
+			t.Errorf("%s differs by %v, the largest weight is %v", p.Name, gap, largest)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	if t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed); err != nil {
 		return nil, err
 	}
-	t.steps = steps(t.training, c.Batch)
+	t.steps = steps(t.training, c.Update)
 	for _, s := range c.Model.Specs() {
 		t.embedding[s.Name] = s.Embedding
 	}
@@ -167,7 +167,7 @@ func (t *trainer) begin(ctx context.Context) error {
 		}
 		m.Loss += result.Loss / float64(len(t.steps))
 		m.Residual += result.Residual / float64(len(t.steps))
-		m.Spread = result.Spread
+		m.Deviation = result.Deviation
 	}
 	if err := t.evaluate(ctx, &m); err != nil {
 		return err
@@ -191,7 +191,7 @@ func (t *trainer) epoch(ctx context.Context) error {
 	order := shuffle(t.config.Seed, number, len(t.steps))
 	t.options.Progress.Start(fmt.Sprintf("epoch %d/%d", number, t.config.Epochs), len(order)-t.state.Step)
 	defer t.options.Progress.Finish()
-	spread := 0.0
+	deviation := 0.0
 	for t.state.Step < len(order) {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(err, t.save())
@@ -207,10 +207,10 @@ func (t *trainer) epoch(ctx context.Context) error {
 		t.state.Step++
 		t.state.Loss += result.Loss
 		t.state.Residual += result.Residual
-		spread = result.Spread
+		deviation = result.Deviation
 		t.options.Progress.Advance(1, fmt.Sprintf("loss %.4f", t.state.Loss/float64(t.state.Step)))
 	}
-	m := Metrics{Epoch: number, Loss: t.state.Loss / float64(len(order)), Residual: t.state.Residual / float64(len(order)), Spread: spread}
+	m := Metrics{Epoch: number, Loss: t.state.Loss / float64(len(order)), Residual: t.state.Residual / float64(len(order)), Deviation: deviation}
 	if err := t.evaluate(ctx, &m); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (t *trainer) compute(s prepared, step int) (model.Step, error) {
 	parts := append(model.Params{ // in the order in which they are computed
 		{Name: "the estimate f", Value: result.F},
 		{Name: "v(o)", Value: result.V},
-		{Name: "the spread of v(o)", Value: []float64{result.Spread}},
+		{Name: "the standard deviation of v(o)", Value: []float64{result.Deviation}},
 		{Name: "the loss", Value: []float64{result.Loss}},
 	}, result.Gradient...)
 	for i, p := range parts {
@@ -306,7 +306,7 @@ func (c Config) rates() string {
 	return text
 }
 
-// evaluate fills in what the parameters are worth at the end of an epoch.
+// evaluate fills in how good the parameters are at the end of an epoch.
 func (t *trainer) evaluate(ctx context.Context, m *Metrics) (err error) {
 	if m.Training, err = t.agreement(t.training); err != nil {
 		return err
@@ -324,14 +324,14 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) (err error) {
 		}
 	}
 	if before := t.state.Metrics; t.collapsed(*m) && !t.collapsed(before[len(before)-1]) {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the estimated v(o) is collapsing to a constant: its spread is %.2g, and was %.2g at the start", m.Spread, before[0].Spread))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the estimated v(o) is collapsing to a constant: its standard deviation is %.2g, and was %.2g at the start", m.Deviation, before[0].Deviation))
 	}
 	return nil
 }
 
-// collapsed says that v(o) has lost nearly all of its spread since the start.
+// collapsed says that v(o) has lost nearly all of its variation since the start.
 func (t *trainer) collapsed(m Metrics) bool {
-	return len(t.state.Metrics) > 0 && m.Spread < 0.1*t.state.Metrics[0].Spread
+	return len(t.state.Metrics) > 0 && m.Deviation < 0.1*t.state.Metrics[0].Deviation
 }
 
 func (t *trainer) agreement(examples []prepared) (a Agreement, err error) {
@@ -372,8 +372,8 @@ func (t *trainer) report() *Report {
 	r := &Report{Network: &best, Best: t.state.Best, Metrics: t.state.Metrics}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	if last := r.Metrics[len(r.Metrics)-1]; t.collapsed(last) {
-		warn("collapse: v(o) has lost its spread over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+
-			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the spread, prevents it", last.Spread, r.Metrics[0].Spread, model.Scaled)
+		warn("collapse: v(o) has lost its variation over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+
+			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents it", last.Deviation, r.Metrics[0].Deviation, model.Scaled)
 	}
 	switch h := r.Metrics[r.Best].HeldOut.Within; {
 	case h < 0.1:

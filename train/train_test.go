@@ -21,13 +21,13 @@ func TestTrainingLearnsToOrderCovariancesOfHeldOutProblems(t *testing.T) {
 	examples := made(1, 40, 12, 4, 30, 6)
 	c := config(t, "default", examples)
 	c.Model.Hidden = 20
-	for batch, epochs := range map[Batch]int{ByProblem: 15, ByTuple: 5} {
-		c.Batch, c.Epochs = batch, epochs
+	for update, epochs := range map[Update]int{ByProblem: 15, ByTuple: 5} {
+		c.Update, c.Epochs = update, epochs
 		r := run(t, c, examples, Options{})
 		start, best := r.Metrics[0].HeldOut.Within, r.Metrics[r.Best].HeldOut.Within
-		t.Logf("batch %s: from %.3f to %.3f on held-out problems, in epoch %d", batch, start, best, r.Best)
+		t.Logf("update %s: from %.3f to %.3f on held-out problems, in epoch %d", update, start, best, r.Best)
 		if best < 0.85 || best < start+0.2 || len(r.Warnings) > 0 {
-			t.Errorf("batch %s: the correlation on held-out problems is %.3f, and was %.3f at the start; warnings %q", batch, best, start, r.Warnings)
+			t.Errorf("update %s: the correlation on held-out problems is %.3f, and was %.3f at the start; warnings %q", update, best, start, r.Warnings)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func TestEveryEpochTakesEveryStepOnceInAnOrderOfItsOwn(t *testing.T) {
 func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	examples := small(1)
 	c := config(t, "default", examples)
-	c.Batch, c.Epochs = ByTuple, 1
+	c.Update, c.Epochs = ByTuple, 1
 	start := run(t, c, examples, Options{}).Metrics[0]
 
 	training, _, err := divide(ready(t, examples), c.Defaults().HeldOut, c.Seed)
@@ -127,14 +127,14 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 		mean += x / float64(len(v))
 		square += x * x / float64(len(v))
 	}
-	spread := math.Sqrt(square - mean*mean)
+	deviation := math.Sqrt(square - mean*mean)
 	residual /= float64(len(v))
 	for _, name := range []string{"L1", "L2"} { // two layers, so that each counts once
 		for _, x := range n.Params.Get(name) {
 			penalty += c.Model.Lambda * x * x
 		}
 	}
-	for what, pair := range map[string][2]float64{"residual": {start.Residual, residual}, "spread": {start.Spread, spread}, "loss": {start.Loss, residual/spread + penalty}} {
+	for what, pair := range map[string][2]float64{"residual": {start.Residual, residual}, "deviation": {start.Deviation, deviation}, "loss": {start.Loss, residual/deviation + penalty}} {
 		if math.Abs(pair[0]-pair[1]) > 1e-10 {
 			t.Errorf("the %s at the start is %v, want %v", what, pair[0], pair[1])
 		}
@@ -257,7 +257,7 @@ func TestTwoTrainersSideBySideDoNotMeet(t *testing.T) {
 		wg.Go(func() {
 			mine := c
 			if i == 2 {
-				mine.Model.DType, mine.Batch = layers.Float32, ByTuple // another one at the same time
+				mine.Model.DType, mine.Update = layers.Float32, ByTuple // another one at the same time
 			}
 			if _, err := Run(t.Context(), mine, InMemory(examples), Options{Out: dir}); err != nil {
 				t.Error(err)
@@ -288,7 +288,7 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 	if !slices.Equal(seen, []int{2, 3, 4, 5}) {
 		t.Errorf("after the epochs there were the metrics of %v", seen)
 	}
-	for _, part := range []string{"loss", "residual", "spread", "held out"} {
+	for _, part := range []string{"loss", "residual", "deviation", "held out"} {
 		if !strings.Contains(r.Metrics[1].String(), part) {
 			t.Errorf("the line of an epoch lacks %q: %s", part, r.Metrics[1])
 		}

@@ -18,7 +18,7 @@ import (
 	"l2mt/data/files"
 )
 
-func TestUnusablePlaces(t *testing.T) {
+func TestUnusableFolders(t *testing.T) {
 	base := t.TempDir()
 	aFile := filepath.Join(base, "file")
 	if err := os.WriteFile(aFile, []byte("hello"), 0o644); err != nil {

@@ -190,12 +190,12 @@ func create(dir string, m Manifest) error {
 	return files.Create(filepath.Join(dir, manifestName), raw)
 }
 
-// Labelled is the worth of tuples whose fits have all labelled rows to train on,
+// Labelled is what o measures where the fits have all labelled rows to train on,
 // those of validation among them.
 const Labelled = "labelled"
 
-// Worth is what o measures, as the configuration says; empty if it does not.
-func (m Manifest) Worth() string {
+// Measured is what o is the error of, as the configuration says; empty if it does not.
+func (m Manifest) Measured() string {
 	var c struct {
 		O string `json:"o"`
 	}

@@ -249,7 +249,7 @@ func ReferTo(dataset, dir string) (string, error) {
 }
 
 // Problems opens the problem files that the store keeps, with the dataset, if
-// not empty, in place of the one that they name. The tuples must have been made
+// not empty, instead of the one that they name. The tuples must have been made
 // on these problems as they are, or as the transform, if there is one, makes
 // them, which through tells. Either way they come as they are.
 func (s *Store) Problems(dataset string, t *Transform) (kept []*Problems, through bool, err error) {

@@ -203,7 +203,7 @@ func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
 	a, _ := experience.ProblemID(&here, "d")
 	b, _ := experience.ProblemID(&there, "d")
 	if a != b || there.Tasks[0].Files.Train != "../there/a.csv" {
-		t.Errorf("ids of the same files in two places: %q, %q; the problem afterwards: %q", a, b, there.Tasks[0].Files.Train)
+		t.Errorf("ids of the same files in two folders: %q, %q; the problem afterwards: %q", a, b, there.Tasks[0].Files.Train)
 	}
 
 	if _, err := experience.TupleID("p", "snr", 0, map[string]float64{"r": math.NaN()}); err == nil {

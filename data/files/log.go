@@ -18,7 +18,7 @@ type Log struct {
 	torn error // set when a part of a record could not be cut off again
 }
 
-// File is what a log needs of its file. Tests put one that fails in its place.
+// File is what a log needs of its file. Tests replace it by one that fails.
 type File interface {
 	io.ReaderAt
 	io.WriterAt

@@ -36,7 +36,7 @@ func put(t testing.TB, content []byte, elem ...string) string {
 	return path
 }
 
-// pngOf encodes a picture that a function of the place colours.
+// pngOf encodes a picture that a function of the position colours.
 func pngOf(t testing.TB, width, height int, colour func(x, y int) color.Color) []byte {
 	t.Helper()
 	p := image.NewNRGBA(image.Rect(0, 0, width, height))

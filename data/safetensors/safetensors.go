@@ -190,7 +190,7 @@ func Decode(file []byte) ([]Tensor, map[string]string, error) {
 }
 
 // content is what the header of a file says, after checks: every tensor has
-// the place and size that it should have, and the data its checksum.
+// the offset and size that it should have, and the data its checksum.
 type content struct {
 	names    []string // in the order of the data
 	entries  map[string]entry
@@ -277,7 +277,7 @@ func (c *content) parseHeader(header []byte) error {
 	return nil
 }
 
-// check compares an entry with its place in the data, which begins where the
+// check compares an entry with its offset in the data, which begins where the
 // one before it ended.
 func (e entry) check(begin, limit int) error {
 	if e.DType.size() == 0 {

@@ -162,20 +162,20 @@ func compareNames(a, b string) int {
 
 // expand makes features of the columns, and the columns of the recipe.
 func (r *reader) expand() error {
-	var order [][]int32 // the places of the levels in the order of their names
+	var order [][]int32 // the positions of the levels in the order of their names
 	for k := range r.columns {
 		c := Column{Name: r.columns[k].name}
-		place := make([]int32, len(r.columns[k].levels))
+		position := make([]int32, len(r.columns[k].levels))
 		if r.columns[k].levels != nil {
 			c.Levels = slices.SortedFunc(maps.Keys(r.columns[k].levels), compareNames)
 			if len(c.Levels) == 0 {
 				return fmt.Errorf("column %q: %w: all its values are missing; ignore it", c.Name, data.ErrInvalid)
 			}
 			for to, level := range c.Levels {
-				place[r.columns[k].levels[level]] = int32(to)
+				position[r.columns[k].levels[level]] = int32(to)
 			}
 		}
-		order = append(order, place)
+		order = append(order, position)
 		r.Recipe.Columns = append(r.Recipe.Columns, c)
 	}
 	d, n := r.Recipe.Width(), r.rows

@@ -39,7 +39,7 @@ func newTarget(name string) *target {
 const mostWhole = 1000
 
 // add takes the label of a row from a cell that is not missing.
-func (l *labels) add(row int, cell, place string) error {
+func (l *labels) add(row int, cell, at string) error {
 	t := l.target
 	v, err := strconv.ParseFloat(cell, 64)
 	switch {
@@ -54,7 +54,7 @@ func (l *labels) add(row int, cell, place string) error {
 		return nil
 	}
 	if t.wordAt == "" {
-		t.wordAt = fmt.Sprintf("%s: column %q: %q", place, t.name, cell)
+		t.wordAt = fmt.Sprintf("%s: column %q: %q", at, t.name, cell)
 	}
 	w, ok := t.words[cell]
 	if !ok {
@@ -100,7 +100,7 @@ func kindOf(targets []*target, asked data.Kind) (kind data.Kind, note string, er
 		case first == nil:
 			first, kind = t, k
 		case k != kind:
-			return "", "", fmt.Errorf("columns %q and %q: %w: one is %s (%s), the other %s (%s); fit them apart, or say the kind of both", first.name, t.name, data.ErrInvalid, kind, first.contents(), k, t.contents())
+			return "", "", fmt.Errorf("columns %q and %q: %w: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.name, t.name, data.ErrInvalid, kind, first.contents(), k, t.contents())
 		}
 	}
 	if kind == "" {

@@ -293,7 +293,7 @@ func (r *reader) roles(s *sheet) (err error) {
 
 // align gives all files the same features, by name.
 func (r *reader) align() error {
-	place := map[string]int{}
+	index := map[string]int{}
 	first := map[string]string{} // the file that a column is first in
 	for _, s := range r.sheets {
 		if s.bare != r.sheets[0].bare {
@@ -301,12 +301,12 @@ func (r *reader) align() error {
 		}
 		for _, j := range s.features {
 			name := s.names[j]
-			if _, ok := place[name]; !ok {
-				place[name], first[name] = len(r.columns), s.path
+			if _, ok := index[name]; !ok {
+				index[name], first[name] = len(r.columns), s.path
 				r.columns = append(r.columns, column{name: name})
 			}
 			if slices.Contains(s.category, j) {
-				r.columns[place[name]].levels = map[string]int32{}
+				r.columns[index[name]].levels = map[string]int32{}
 			}
 		}
 	}
@@ -317,7 +317,7 @@ func (r *reader) align() error {
 			at[k] = -1
 		}
 		for _, j := range s.features {
-			at[place[s.names[j]]] = j
+			at[index[s.names[j]]] = j
 		}
 		if k := slices.Index(at, -1); k >= 0 && r.MissingColumns != Zero {
 			name := r.columns[k].name

@@ -40,16 +40,16 @@ const (
 	// Refitted takes the covariance of the plain model and uses all labelled rows
 	// for Lambda1, W and b.
 	Refitted Variant = "refit"
-	// Pooled fits the tasks of the problem together with those of the training
+	// Joint fits the tasks of the problem together with those of the training
 	// problems.
-	Pooled Variant = "pooled"
+	Joint Variant = "joint"
 )
 
 // The variants of the network.
 const (
 	// Alone is what the network says, without steps: no evidence has a say in Omega.
 	Alone Variant = "alone"
-	// Without has I/m in the place of what the network says: the control.
+	// Without has I/m instead of what the network says: the control.
 	Without Variant = "without"
 	// Paper is the paper's inference: what the network says of the training rows,
 	// Lambda1 tuned on the validation rows.
@@ -66,9 +66,9 @@ type EvaluateOptions struct {
 	// Refit asks for the variants of every model that use all labelled rows,
 	// Labelled and Refitted. Single-task learning has the first in any case.
 	Refit bool
-	// Pool holds training problems; with any, the pooled variant of every model
+	// Joint holds training problems; with any, the joint variant of every model
 	// is made too.
-	Pool []*data.ProblemData
+	Joint []*data.ProblemData
 	// Tune controls the choice of hyperparameters. Its STL, Workers and
 	// Progress are not used.
 	Tune multitask.TuneOptions
@@ -109,7 +109,7 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 // that is nil. All choices are made on validation rows. Where the network has a
 // head, the features that it makes are those of all models. The outcomes come
 // problem by problem in the order of the models, the network last.
-func Evaluate(ctx context.Context, n *solve.Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
+func Evaluate(ctx context.Context, n *solve.Finder, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func Evaluate(ctx context.Context, n *solve.Network, problems []*data.ProblemDat
 		if problems, err = n.FeaturesOf(given); err != nil {
 			return nil, err
 		}
-		if o.Pool, err = n.FeaturesOf(o.Pool); err != nil {
+		if o.Joint, err = n.FeaturesOf(o.Joint); err != nil {
 			return nil, err
 		}
 	}
@@ -164,7 +164,7 @@ func Evaluate(ctx context.Context, n *solve.Network, problems []*data.ProblemDat
 }
 
 // Check reports what keeps problems from being evaluated: names that are not
-// unique, and tasks without validation or test rows, in the pool too.
+// unique, and tasks without validation or test rows, in those fitted jointly too.
 func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	names := map[string]bool{}
 	for _, p := range problems {
@@ -173,7 +173,7 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 		}
 		names[p.Name] = true
 	}
-	for _, p := range slices.Concat(problems, o.Pool) {
+	for _, p := range slices.Concat(problems, o.Joint) {
 		for _, t := range p.Tasks {
 			switch {
 			case len(t.ValidationSet.Y) == 0:
@@ -204,12 +204,12 @@ func (c cell) finished(j *Journal) bool {
 
 // cells are the work on problems as they were given, which the network takes,
 // and with the features that it makes of them, which the models take.
-func (o EvaluateOptions) cells(n *solve.Network, given, problems []*data.ProblemData) (cells []cell) {
+func (o EvaluateOptions) cells(n *solve.Finder, given, problems []*data.ProblemData) (cells []cell) {
 	for i, p := range problems {
 		for _, m := range o.Models {
 			cells = append(cells, o.plain(m, p))
-			if len(o.Pool) > 0 && m.Info().Name != STL {
-				cells = append(cells, o.pooled(m, p))
+			if len(o.Joint) > 0 && m.Info().Name != STL {
+				cells = append(cells, o.joint(m, p))
 			}
 		}
 		if n != nil {
@@ -258,31 +258,31 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 	return c
 }
 
-// pooled tunes a model on the tasks of the problem and of the training problems
+// joint tunes a model on the tasks of the problem and of the training problems
 // together. Single-task learning would gain nothing.
-func (o EvaluateOptions) pooled(m multitask.Model, p *data.ProblemData) cell {
-	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Pooled}}
+func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) cell {
+	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Joint}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
-		all, first, err := multitask.Pool(append([]*data.ProblemData{p}, o.Pool...)...)
+		all, first, err := multitask.Join(append([]*data.ProblemData{p}, o.Joint...)...)
 		if err != nil {
 			return nil, err
 		}
 		tuned, err := multitask.Tune(ctx, m, all, o.Tune)
 		if err != nil {
-			return nil, fmt.Errorf("pooled: %w", err)
+			return nil, fmt.Errorf("joint: %w", err)
 		}
 		seconds := tuned.Seconds
 		if tuned, err = multitask.Report(tuned.Result.Share(first[0], len(p.Tasks)), p, nil); err != nil {
-			return nil, fmt.Errorf("pooled: %w", err)
+			return nil, fmt.Errorf("joint: %w", err)
 		}
 		tuned.Seconds = seconds
-		return []Outcome{c.outcome(Pooled, tuned)}, nil
+		return []Outcome{c.outcome(Joint, tuned)}, nil
 	}
 	return c
 }
 
 // network solves the problem with the network.
-func (o EvaluateOptions) network(n *solve.Network, p *data.ProblemData) cell {
+func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Paper}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
 		labelled, err := p.Labelled()

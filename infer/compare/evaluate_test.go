@@ -41,7 +41,7 @@ func twoProblems() []*data.ProblemData {
 }
 
 // evaluate returns the outcomes without their times, which differ.
-func evaluate(t testing.TB, n *solve.Network, problems []*data.ProblemData, o EvaluateOptions) []Outcome {
+func evaluate(t testing.TB, n *solve.Finder, problems []*data.ProblemData, o EvaluateOptions) []Outcome {
 	t.Helper()
 	outcomes, err := Evaluate(t.Context(), n, problems, o)
 	if err != nil {
@@ -69,13 +69,13 @@ func same(t *testing.T, what string, got, want []Outcome) {
 // when they are called directly.
 func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	n, problems, o := network(t), twoProblems(), quick(t)
-	o.Pool = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
+	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	outcomes := evaluate(t, n, problems, o)
 	var names []string
 	for _, x := range outcomes[:len(outcomes)/2] {
 		names = append(names, x.Model+"/"+string(x.Variant))
 	}
-	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/labelled", "mtrl/refit", "mtrl/pooled", "snr2/", "snr2/labelled", "snr2/refit", "snr2/pooled", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}; !slices.Equal(names, want) {
+	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/labelled", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}; !slices.Equal(names, want) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
 	p := problems[1]
@@ -90,15 +90,15 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, first, err := multitask.Pool(p, o.Pool[0])
+	all, first, err := multitask.Join(p, o.Joint[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	pooled, err := multitask.Tune(t.Context(), m, all, o.Tune)
+	joint, err := multitask.Tune(t.Context(), m, all, o.Tune)
 	if err != nil {
 		t.Fatal(err)
 	}
-	share, err := multitask.Report(pooled.Result.Share(first[0], len(p.Tasks)), p, nil)
+	share, err := multitask.Report(joint.Result.Share(first[0], len(p.Tasks)), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		outcome Outcome
 		want    *multitask.Tuned
 	}{
-		{find("snr2", Plain), tuned}, {find("snr2", Labelled), labelled}, {find("snr2", Refitted), again}, {find("snr2", Pooled), share},
+		{find("snr2", Plain), tuned}, {find("snr2", Labelled), labelled}, {find("snr2", Refitted), again}, {find("snr2", Joint), share},
 		{find(L2MT, Plain), plain.Tuned}, {find(L2MT, Alone), plain.Start.Tuned},
 		{find(L2MT, Without), without.Tuned}, {find(L2MT, Paper), paper},
 	} {
@@ -155,13 +155,13 @@ func TestOutcomesDoNotDependOnWorkers(t *testing.T) {
 // Nothing that anybody chooses depends on test rows.
 func TestEvaluationDoesNotLeak(t *testing.T) {
 	n, o := network(t), quick(t)
-	o.Pool = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
+	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	clean := evaluate(t, n, twoProblems(), o)
 	var others []*data.ProblemData
 	for _, p := range twoProblems() {
 		others = append(others, solvetest.Poisoned(p))
 	}
-	o.Pool = []*data.ProblemData{solvetest.Poisoned(o.Pool[0])}
+	o.Joint = []*data.ProblemData{solvetest.Poisoned(o.Joint[0])}
 	dirty := evaluate(t, n, others, o)
 	for i := range clean {
 		if clean[i].Test.Mean == dirty[i].Test.Mean {
@@ -330,9 +330,9 @@ func TestEvaluateRefuses(t *testing.T) {
 	if _, err := Evaluate(t.Context(), n, lacking, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `problem "b", task "b task 0"`) {
 		t.Errorf("no validation rows: %v", err)
 	}
-	o.Pool = lacking[1:]
+	o.Joint = lacking[1:]
 	if _, err := Evaluate(t.Context(), n, twoProblems()[:1], o); !errors.Is(err, infer.ErrInvalid) {
-		t.Errorf("no validation rows in the pool: %v", err)
+		t.Errorf("no validation rows in the joint problems: %v", err)
 	}
 }
 
@@ -398,8 +398,8 @@ func FuzzJournal(f *testing.F) {
 // Every model has the features that a network's head makes.
 func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	a, b := solvetest.Headed(t)
-	with, err1 := solve.NewNetwork(a)
-	without, err2 := solve.NewNetwork(b)
+	with, err1 := solve.NewFinder(a)
+	without, err2 := solve.NewFinder(b)
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +410,7 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	}
 	o := quick(t)
 	want := o
-	o.Pool, want.Pool = problems[1:], made[1:]
+	o.Joint, want.Joint = problems[1:], made[1:]
 	same(t, "outcomes", evaluate(t, with, problems[:1], o), evaluate(t, without, made[:1], want))
 	raw := evaluate(t, nil, problems[:1], o)
 	if slices.Equal(raw[0].Test.Task, evaluate(t, with, problems[:1], o)[0].Test.Task) {
@@ -418,16 +418,16 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	}
 }
 
-func network(t testing.TB) *solve.Network {
+func network(t testing.TB) *solve.Finder {
 	t.Helper()
-	n, err := solve.NewNetwork(solvetest.Network(t, 1, nil))
+	n, err := solve.NewFinder(solvetest.Network(t, 1, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-func fitted(t *testing.T, n *solve.Network, p *data.ProblemData, o solve.FitOptions) *solve.Fitted {
+func fitted(t *testing.T, n *solve.Finder, p *data.ProblemData, o solve.FitOptions) *solve.Fitted {
 	t.Helper()
 	f, err := n.Fit(t.Context(), p, o)
 	if err != nil {

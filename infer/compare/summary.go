@@ -77,9 +77,9 @@ type Row struct {
 	// best model.
 	AgainstSTL  Paired `json:"against_stl"`
 	AgainstBest Paired `json:"against_best"`
-	// Pooled counts the problems on which the pooled fit had the lower
+	// Joint counts the problems on which the joint fit had the lower
 	// validation error and was taken.
-	Pooled int `json:"pooled,omitempty"`
+	Joint int `json:"joint,omitempty"`
 	// Validation and Test are the mean errors problem by problem.
 	Validation []float64 `json:"validation"`
 	Test       []float64 `json:"test"`
@@ -105,7 +105,7 @@ type Paired struct {
 // Summarise makes the table of outcomes. Every method must have an outcome on
 // every problem, and single-task learning must be among them.
 //
-// Where a model was also pooled, its row has on each problem the fit with the
+// Where a model was also fitted jointly, its row has on each problem the fit with the
 // lower validation error. The paper takes the one with the lower test error,
 // which cannot be known in use. Two more rows choose, on each problem, the
 // model with the lowest validation error, plain and refitted: the strongest
@@ -119,7 +119,7 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	var models, plain, labelled, refitted, networks []*method
 	for _, m := range methods {
 		switch {
-		case m.Variant == Pooled:
+		case m.Variant == Joint:
 			continue // taken together with the plain one
 		case m.Model == L2MT:
 			networks = append(networks, m)
@@ -137,8 +137,8 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 		case m.Model == STL:
 			stl = m
 		}
-		if pooled := find(methods, m.Model, Pooled); pooled != nil {
-			m = choose(m.Title+", own or pooled", m.Model, m.Variant, m, pooled)
+		if joint := find(methods, m.Model, Joint); joint != nil {
+			m = choose(m.Title+", own or joint", m.Model, m.Variant, m, joint)
 		}
 		plain, models = append(plain, m), append(models, m)
 	}
@@ -185,7 +185,7 @@ func collate(outcomes []Outcome) (problems []string, methods []*method, err erro
 			methods = append(methods, m)
 		}
 		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
-			return nil, nil, fmt.Errorf("compare: table: %w: the outcomes of %s do not take each problem once, in the order of the others: there is one of problem %q in place %d", infer.ErrInvalid, m.Title, o.Problem, i)
+			return nil, nil, fmt.Errorf("compare: table: %w: the outcomes of %s do not take each problem once, in the order of the others: number %d is of problem %q", infer.ErrInvalid, m.Title, i, o.Problem)
 		}
 		m.Validation, m.Test = append(m.Validation, o.Validation.Mean), append(m.Test, o.Test.Mean)
 		m.seconds = append(m.seconds, o.Seconds)
@@ -255,8 +255,8 @@ func choose(title, model string, v Variant, from ...*method) *method {
 				taken = f
 			}
 		}
-		if taken.Variant == Pooled {
-			m.Pooled++
+		if taken.Variant == Joint {
+			m.Joint++
 		}
 		m.Validation, m.Test = append(m.Validation, taken.Validation[i]), append(m.Test, taken.Test[i])
 		m.seconds = append(m.seconds, seconds)

@@ -95,7 +95,7 @@ func TestChoicesAreByValidation(t *testing.T) {
 		results(STL, Labelled, [2]float64{0.3, 0.3}, [2]float64{0.1, 0.5}),
 		results("mtrl", Plain, [2]float64{0.2, 0.4}, [2]float64{0.2, 0.1}),
 		results("mtrl", Refitted, [2]float64{0.5, 0.1}, [2]float64{0.05, 0.6}),
-		results("mtrl", Pooled, [2]float64{0.1, 0.7}, [2]float64{0.2, 0.05}),
+		results("mtrl", Joint, [2]float64{0.1, 0.7}, [2]float64{0.2, 0.05}),
 	)
 	for _, c := range []struct {
 		model   string
@@ -103,16 +103,16 @@ func TestChoicesAreByValidation(t *testing.T) {
 		title   string
 		test    []float64
 		seconds float64
-		pooled  int
+		joint   int
 	}{
-		{"mtrl", Plain, "MTRL, own or pooled", []float64{0.7, 0.1}, 4, 1}, // of equals its own
+		{"mtrl", Plain, "MTRL, own or joint", []float64{0.7, 0.1}, 4, 1}, // of equals its own
 		{"mtrl", Refitted, "MTRL, refitted", []float64{0.1, 0.6}, 4, 0},
 		{"best", Plain, "best of 2 by validation", []float64{0.7, 0.5}, 6, 0},
 		{"best", Refitted, "best of 2 refitted, by validation", []float64{0.3, 0.6}, 6, 0},
 	} {
 		r := row(t, table, c.model, c.variant)
-		if r.Title != c.title || !slices.Equal(r.Test, c.test) || r.Seconds != c.seconds || r.Pooled != c.pooled {
-			t.Errorf("%s: %+v, want the title %q, the errors %v, %v s, pooled %d times", c.model, r, c.title, c.test, c.seconds, c.pooled)
+		if r.Title != c.title || !slices.Equal(r.Test, c.test) || r.Seconds != c.seconds || r.Joint != c.joint {
+			t.Errorf("%s: %+v, want the title %q, the errors %v, %v s, joint %d times", c.model, r, c.title, c.test, c.seconds, c.joint)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestRoundingDoesNotWin(t *testing.T) {
 
 func TestTableOfEvaluation(t *testing.T) {
 	o := quick(t)
-	o.Pool = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
+	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	table := summarise(t, evaluate(t, network(t), twoProblems(), o))
 	if len(table.Rows) != 15 { // 3 plain, 3 on all labelled rows, 2 refitted, 3 best, 4 of the network
 		t.Errorf("%d rows", len(table.Rows))

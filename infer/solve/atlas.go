@@ -22,15 +22,15 @@ const AtlasFile = "atlas.json"
 // Atlas holds the embeddings of the problems that a network was trained on, to
 // say how far a new problem is from them.
 type Atlas struct {
-	Problems []Place `json:"problems"`
+	Problems []Embedded `json:"problems"`
 	// Radius is the largest distance of a training problem from its nearest
 	// other one, tasks that they share left out, because a new problem has new
 	// tasks. Problems further away are unlike everything in training.
 	Radius float64 `json:"radius"`
 }
 
-// Place is where a problem is.
-type Place struct {
+// Embedded is a problem as an atlas has it.
+type Embedded struct {
 	Name string `json:"name"`
 	// Tasks names the tasks, and E holds their embeddings.
 	Tasks []string    `json:"tasks"`
@@ -43,10 +43,10 @@ type Neighbour struct {
 	Distance float64 `json:"distance"`
 }
 
-// Place is where the problem is in the network's eyes. Where the network embeds
-// pairs of tasks, it is nowhere, and the second result is false.
-func (e *Embedding) Place() (Place, bool) {
-	p := Place{Name: e.problem.Name}
+// Tasks are the embeddings, task by task. Where the network embeds
+// pairs of tasks, there are none, and the second result is false.
+func (e *Embedding) Tasks() (Embedded, bool) {
+	p := Embedded{Name: e.problem.Name}
 	if e.network.Config.Embeds() != model.PerTask {
 		return p, false
 	}
@@ -61,12 +61,12 @@ func (e *Embedding) Place() (Place, bool) {
 	return p, true
 }
 
-// Places says whether the network gives problems a place.
-func (n *Network) Places() bool { return n.of.Config.Embeds() == model.PerTask }
+// EmbedsTasks says whether the network embeds tasks, not pairs of them.
+func (f *Finder) EmbedsTasks() bool { return f.of.Config.Embeds() == model.PerTask }
 
-// NewAtlas places the problems of training, of which one is looked at at a time.
+// NewAtlas embeds the problems of training, of which one is looked at at a time.
 // Its time grows with the square of their number.
-func NewAtlas(n *Network, problems iter.Seq2[*data.ProblemData, error]) (*Atlas, error) {
+func NewAtlas(n *Finder, problems iter.Seq2[*data.ProblemData, error]) (*Atlas, error) {
 	a := &Atlas{}
 	for p, err := range problems {
 		if err != nil {
@@ -76,11 +76,11 @@ func NewAtlas(n *Network, problems iter.Seq2[*data.ProblemData, error]) (*Atlas,
 		if err != nil {
 			return nil, err
 		}
-		place, ok := e.Place()
+		embedded, ok := e.Tasks()
 		if !ok {
 			return nil, fmt.Errorf("solve: atlas: %w: the body %q embeds pairs of tasks; an atlas takes embeddings of tasks", infer.ErrInvalid, n.of.Config.Body)
 		}
-		a.Problems = append(a.Problems, place)
+		a.Problems = append(a.Problems, embedded)
 	}
 	for i, p := range a.Problems {
 		nearest := math.Inf(1)
@@ -96,9 +96,9 @@ func NewAtlas(n *Network, problems iter.Seq2[*data.ProblemData, error]) (*Atlas,
 	return a, nil
 }
 
-// Nearest lists the k nearest problems, nearest first. The place must be one of
+// Nearest lists the k nearest problems, nearest first. The problem must be embedded by
 // the network that the atlas belongs to.
-func (a *Atlas) Nearest(p Place, k int) ([]Neighbour, error) {
+func (a *Atlas) Nearest(p Embedded, k int) ([]Neighbour, error) {
 	near := []Neighbour{}
 	for _, other := range a.Problems {
 		if have, want := len(other.E[0]), len(p.E[0]); have != want {
@@ -118,7 +118,7 @@ func (a *Atlas) Outside(distance float64) bool { return a.Radius > 0 && distance
 // distance is the mean, over the tasks of a, of the distance to the nearest
 // task of b, of another name if they must be different tasks. A task and the
 // task with all labels flipped are the same here.
-func distance(a, b Place, different bool) float64 {
+func distance(a, b Embedded, different bool) float64 {
 	sum := 0.0
 	for i, e := range a.E {
 		nearest := math.Inf(1)
@@ -170,8 +170,8 @@ func LoadAtlas(dir string) (*Atlas, error) {
 	return a, nil
 }
 
-// check tells what keeps a place from standing beside the first of its atlas.
-func (p Place) check(first Place) error {
+// check tells what keeps a problem from standing beside the first of its atlas.
+func (p Embedded) check(first Embedded) error {
 	if len(p.Tasks) == 0 || len(p.E) != len(p.Tasks) {
 		return fmt.Errorf("it has %d tasks and %d embeddings; it needs one for each", len(p.Tasks), len(p.E))
 	}

@@ -19,7 +19,7 @@ import (
 	"l2mt/model"
 )
 
-func atlas(t *testing.T, n *Network, problems ...*data.ProblemData) *Atlas {
+func atlas(t *testing.T, n *Finder, problems ...*data.ProblemData) *Atlas {
 	t.Helper()
 	a, err := NewAtlas(n, each(problems))
 	if err != nil {
@@ -28,7 +28,7 @@ func atlas(t *testing.T, n *Network, problems ...*data.ProblemData) *Atlas {
 	return a
 }
 
-func nearest(t *testing.T, a *Atlas, p Place, k int) []Neighbour {
+func nearest(t *testing.T, a *Atlas, p Embedded, k int) []Neighbour {
 	t.Helper()
 	near, err := a.Nearest(p, k)
 	if err != nil {
@@ -37,17 +37,17 @@ func nearest(t *testing.T, a *Atlas, p Place, k int) []Neighbour {
 	return near
 }
 
-func placed(t *testing.T, n *Network, p *data.ProblemData) Place {
+func tasksOf(t *testing.T, n *Finder, p *data.ProblemData) Embedded {
 	t.Helper()
-	place, ok := embed(t, n, p).Place()
+	embedded, ok := embed(t, n, p).Tasks()
 	if !ok {
-		t.Fatal("the problem has no place")
+		t.Fatal("the problem is not embedded")
 	}
-	return place
+	return embedded
 }
 
-// A network of pairs of tasks gives problems no place.
-func TestPairsOfTasksHaveNoPlace(t *testing.T) {
+// A network of pairs of tasks has no atlas.
+func TestPairsOfTasksHaveNoAtlas(t *testing.T) {
 	c, err := model.Preset("pairwise", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -56,13 +56,13 @@ func TestPairsOfTasksHaveNoPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := NewNetwork(of)
+	n, err := NewFinder(of)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := made(1, "a", data.Classification, 3)
-	if place, ok := embed(t, n, p).Place(); ok || n.Places() {
-		t.Errorf("it has the place %v", place)
+	if embedded, ok := embed(t, n, p).Tasks(); ok || n.EmbedsTasks() {
+		t.Errorf("it is embedded as %v", embedded)
 	}
 	if _, err := NewAtlas(n, each([]*data.ProblemData{p})); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "pairs of tasks") {
 		t.Errorf("the error is %v", err)
@@ -79,7 +79,7 @@ func TestNearestIsTheProblemItself(t *testing.T) {
 	a := atlas(t, n, problems...)
 	for _, p := range problems {
 		for range 2 {
-			near := nearest(t, a, placed(t, n, p), 3)
+			near := nearest(t, a, tasksOf(t, n, p), 3)
 			if len(near) != 3 || near[0].Name != p.Name || near[0].Distance > 1e-6 {
 				t.Errorf("nearest to %s: %v", p.Name, near)
 			}
@@ -96,9 +96,9 @@ func TestNearestIsTheProblemItself(t *testing.T) {
 	}
 }
 
-// place is a problem with one embedding of length 2 for each task.
-func place(name string, e map[string][2]float32) Place {
-	p := Place{Name: name}
+// embedded is a problem with one embedding of length 2 for each task.
+func embedded(name string, e map[string][2]float32) Embedded {
+	p := Embedded{Name: name}
 	for _, task := range []string{"s", "t", "u", "v"} {
 		if x, ok := e[task]; ok {
 			p.Tasks, p.E = append(p.Tasks, task), append(p.E, x[:])
@@ -110,8 +110,8 @@ func place(name string, e map[string][2]float32) Place {
 // The distance is the mean over the tasks of that to the nearest task or its
 // opposite, and can leave out the same tasks.
 func TestDistanceByHand(t *testing.T) {
-	a := place("a", map[string][2]float32{"s": {1, 0}, "t": {0, 2}})
-	b := place("b", map[string][2]float32{"s": {-1, 0}, "u": {0, 3}, "v": {4, 4}})
+	a := embedded("a", map[string][2]float32{"s": {1, 0}, "t": {0, 2}})
+	b := embedded("b", map[string][2]float32{"s": {-1, 0}, "u": {0, 3}, "v": {4, 4}})
 	if got := distance(a, b, false); got != 0.5 { // s: 0, to the opposite; t: 1, to u
 		t.Errorf("distance %v, want 0.5", got)
 	}
@@ -119,7 +119,7 @@ func TestDistanceByHand(t *testing.T) {
 	if got := distance(a, b, true); math.Abs(got-want) > 1e-12 {
 		t.Errorf("distance to other tasks %v, want %v", got, want)
 	}
-	if got := distance(place("c", map[string][2]float32{"s": {1, 1}}), place("d", map[string][2]float32{"s": {1, 1}}), true); !math.IsInf(got, 1) {
+	if got := distance(embedded("c", map[string][2]float32{"s": {1, 1}}), embedded("d", map[string][2]float32{"s": {1, 1}}), true); !math.IsInf(got, 1) {
 		t.Errorf("distance of problems without other tasks %v, want infinity", got)
 	}
 }
@@ -128,14 +128,14 @@ func TestDistanceByHand(t *testing.T) {
 func TestRadiusIsThatOfOtherTasks(t *testing.T) {
 	n := random(t, 1, nil)
 	p, q := made(1, "a", data.Classification, 3), made(2, "b", data.Classification, 3)
-	apart := atlas(t, n, p, q)
+	distinct := atlas(t, n, p, q)
 	if twice := atlas(t, n, p, p); twice.Radius != distance(twice.Problems[0], twice.Problems[1], true) || twice.Radius == 0 {
 		t.Errorf("the radius of a problem twice is %v", twice.Radius)
 	}
-	if want := max(distance(apart.Problems[0], apart.Problems[1], true), distance(apart.Problems[1], apart.Problems[0], true)); apart.Radius != want {
-		t.Errorf("the radius of two problems is %v, want %v", apart.Radius, want)
+	if want := max(distance(distinct.Problems[0], distinct.Problems[1], true), distance(distinct.Problems[1], distinct.Problems[0], true)); distinct.Radius != want {
+		t.Errorf("the radius of two problems is %v, want %v", distinct.Radius, want)
 	}
-	if !apart.Outside(2*apart.Radius) || apart.Outside(apart.Radius) {
+	if !distinct.Outside(2*distinct.Radius) || distinct.Outside(distinct.Radius) {
 		t.Error("twice the radius is inside, or the radius outside")
 	}
 	if one := atlas(t, n, p); one.Radius != 0 || one.Outside(3) {
@@ -164,7 +164,7 @@ func TestBrokenAtlasIsRefused(t *testing.T) {
 	if _, err := LoadAtlas(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no atlas: %v", err)
 	}
-	good := Atlas{Radius: 1, Problems: []Place{{Name: "a", Tasks: []string{"s", "t"}, E: [][]float32{{1, 2}, {3, 4}}}, {Name: "b", Tasks: []string{"s"}, E: [][]float32{{5, 6}}}}}
+	good := Atlas{Radius: 1, Problems: []Embedded{{Name: "a", Tasks: []string{"s", "t"}, E: [][]float32{{1, 2}, {3, 4}}}, {Name: "b", Tasks: []string{"s"}, E: [][]float32{{5, 6}}}}}
 	for _, c := range []struct {
 		name, want string
 		spoil      func(a *Atlas)
@@ -197,12 +197,12 @@ func TestBrokenAtlasIsRefused(t *testing.T) {
 	}
 	n := random(t, 1, func(c *model.Config) { c.Hidden++ })
 	other := atlas(t, random(t, 1, nil), made(1, "a", data.Classification, 2))
-	if _, err := other.Nearest(placed(t, n, made(2, "b", data.Classification, 2)), 1); !errors.Is(err, infer.ErrInvalid) {
+	if _, err := other.Nearest(tasksOf(t, n, made(2, "b", data.Classification, 2)), 1); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("the atlas of another network: %v", err)
 	}
 }
 
-// Whatever the file, it is refused or holds places that can be compared.
+// Whatever the file, it is refused or holds problems that can be compared.
 func FuzzAtlas(f *testing.F) {
 	f.Add([]byte(`{"problems":[{"name":"a","tasks":["s"],"e":[[1,2]]},{"name":"b","tasks":["s","t"],"e":[[1,2],[3,4]]}],"radius":1}`))
 	f.Add([]byte(`{"problems":[{"name":"a","tasks":["s"],"e":[null]}]}`))

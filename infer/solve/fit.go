@@ -17,7 +17,7 @@ import (
 const (
 	// Steps is how many steps of Search Fit takes by default.
 	Steps = 20
-	// Rows is n_0, the number of held-out rows that the word of a network is worth
+	// Rows is n_0, the number of held-out rows that what a network says counts for
 	// by default.
 	Rows = 30
 )
@@ -27,8 +27,8 @@ type FitOptions struct {
 	// Evidence judges covariances and Lambda1; nil means all labelled rows,
 	// multitask.Labelled.
 	Evidence multitask.Evidence
-	// Without lets I/m take the place of what the network says: the control that
-	// tells what the network is worth.
+	// Without puts I/m where the network would say something: the control that
+	// tells what the network adds.
 	Without bool
 	// Rows is n_0; 0 means the default, Rows.
 	Rows float64
@@ -42,7 +42,7 @@ type FitOptions struct {
 // Fitted is a problem solved with the covariance that network and evidence found.
 type Fitted struct {
 	*Searched
-	// Prior is what the network says, or what took its place, and Start its fit.
+	// Prior is what the network says, or I/m without it, and Start its fit.
 	Prior *Found
 	Start *Searched
 	// Estimated is the relative error that the network expects of Omega.
@@ -55,12 +55,12 @@ type Fitted struct {
 
 // Fit finds the best covariance for a problem, and W and b, on all its labelled
 // rows. It is Embed of these rows with Embedding.Fit.
-func (n *Network) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*Fitted, error) {
+func (f *Finder) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*Fitted, error) {
 	all, err := p.Labelled()
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
-	e, err := n.Embed(all)
+	e, err := f.Embed(all)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"l2mt/model/multitask"
 )
 
-func fit(t *testing.T, n *Network, p *data.ProblemData, o FitOptions) *Fitted {
+func fit(t *testing.T, n *Finder, p *data.ProblemData, o FitOptions) *Fitted {
 	t.Helper()
 	f, err := n.Fit(t.Context(), p, o)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 )
 
 // headed is a random network with a head, and the same one behind it.
-func headed(t testing.TB) (with, without *Network) {
+func headed(t testing.TB) (with, without *Finder) {
 	t.Helper()
 	a, b := solvetest.Headed(t)
-	with, err1 := NewNetwork(a)
-	without, err2 := NewNetwork(b)
+	with, err1 := NewFinder(a)
+	without, err2 := NewFinder(b)
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ type library struct {
 	layers func(Config) []string
 	// channelsFirst says that weights are out x in x 3 x 3 and out x in and
 	// that pool5 is flattened by channel, not 3 x 3 x in x out, in x out, and by
-	// place.
+	// position.
 	channelsFirst bool
 	// order, mean and scale prepare a pixel: channel i is
 	// (pixel[order[i]] - mean[i]) * scale[i].
@@ -96,12 +96,12 @@ func (l *library) prepare(picture []byte, x grid) {
 func (l *library) flatten(x grid, flat []float32) {
 	for row := range x.height {
 		for col := range x.width {
-			place := row*x.width + col
+			at := row*x.width + col
 			for i, v := range x.at(row, col) {
 				if l.channelsFirst {
-					flat[i*x.height*x.width+place] = v
+					flat[i*x.height*x.width+at] = v
 				} else {
-					flat[place*x.channels+i] = v
+					flat[at*x.channels+i] = v
 				}
 			}
 		}

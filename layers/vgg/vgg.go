@@ -13,7 +13,7 @@
 //
 // Weights are read with the names that torchvision or Keras give them. The two
 // were trained on differently prepared pictures and flatten pool5 in different
-// orders (torchvision by channel, Keras by place); a Net does as the library of
+// orders (torchvision by channel, Keras by position); a Net does as the library of
 // its weights does, so that its pool5 fits the same file's fc6.
 //
 // Features depend neither on the number of workers nor on which pictures are

@@ -131,16 +131,16 @@ func scaledBy(s data.Samples, c float32) data.Samples {
 	return data.Samples{X: matrixOf(values, n, d, false), Y: s.Y}
 }
 
-func mustProblem(t testing.TB, loss Loss, tasks []data.Samples) *Problem {
+func mustProblem(t testing.TB, loss Loss, tasks []data.Samples) *TrainingSet {
 	t.Helper()
-	p, err := NewProblem(loss, tasks)
+	p, err := NewTrainingSet(loss, tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func mustFit(t testing.TB, model Model, problem *Problem, p Params, opt Options) *Result {
+func mustFit(t testing.TB, model Model, problem *TrainingSet, p Params, opt Options) *Result {
 	t.Helper()
 	r, err := Fit(context.Background(), model, problem, p, opt)
 	if err != nil {

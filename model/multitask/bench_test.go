@@ -49,7 +49,7 @@ func text(m, n, d int) *data.ProblemData {
 	return p
 }
 
-func mustTraining(b *testing.B, p *data.ProblemData) *Problem {
+func mustTraining(b *testing.B, p *data.ProblemData) *TrainingSet {
 	b.Helper()
 	train, err := Training(p, "")
 	if err != nil {
@@ -92,7 +92,7 @@ func BenchmarkNonzeros(b *testing.B) {
 			}
 			v, out := normals(data.Stream(3, "bench"), 4*train.cols), make([]float64, 4*train.cols)
 			s := newSolver(train, stl{}, Params{Lambda1: 1e-4}, 1)
-			s.place(&s.point)
+			s.moveTo(&s.point)
 			for b.Loop() {
 				s.hessian(out, v)
 			}

@@ -68,7 +68,7 @@ func (k cmtl) spectrum(mu, s []float64, p Params) {
 	next := sort.Search(len(turns), func(i int) bool { return fill(turns[i]) >= a })
 	switch {
 	case next == len(turns):
-		spread(mu, sigma, a, b, c)
+		evenOut(mu, sigma, a, b, c)
 	case next > 0:
 		// Between these two turns the same values are free; they share what
 		// the clipped ones leave in proportion to sigma.
@@ -92,9 +92,9 @@ func (k cmtl) spectrum(mu, s []float64, p Params) {
 	}
 }
 
-// spread gives every direction that W uses the most it may have, and shares
+// evenOut gives every direction that W uses the most it may have, and shares
 // what is left equally among those that W does not use.
-func spread(mu, sigma []float64, a, b, c float64) {
+func evenOut(mu, sigma []float64, a, b, c float64) {
 	left, unused := a, 0
 	for _, v := range sigma {
 		if v > 0 {

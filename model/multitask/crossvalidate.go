@@ -29,7 +29,7 @@ type CrossValidated struct {
 	Held [][]float64
 	// Loss is the mean loss of the tasks there: the logistic loss, or nMSE.
 	Loss float64
-	// Scores are what these predictions are worth, task by task.
+	// Scores judge these predictions, task by task.
 	Scores []Score
 	// Trials lists what was tried, in a fixed order, with Loss as Validation.
 	Trials []Trial
@@ -66,7 +66,7 @@ func on(model Model, p *data.ProblemData) (Model, error) {
 // not used.
 //
 // Classes are judged by the logistic loss: where a class is rare the rate of
-// misclassified rows cannot tell hyperparameters apart.
+// misclassified rows cannot distinguish hyperparameters.
 func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, folds []data.Fold, opt TuneOptions) (*CrossValidated, error) {
 	begin := time.Now()
 	opt.Evidence, opt.STL = nil, nil

@@ -16,7 +16,7 @@ import (
 // its Lambda1. There are three kinds: Split, LeaveOneOut and Folds.
 type Evidence interface {
 	// Training returns the rows that the fits are to be on.
-	Training() *Problem
+	Training() *TrainingSet
 	// Measure returns what is said of a fit on these rows. It must be one for a
 	// given Omega, or the minimum of another model: then the Omega that the
 	// model has found is held while rows are left out.
@@ -82,7 +82,7 @@ func (h *HeldOut) AlongLambda1(slope *mat.SymDense) float64 { return -dot(slope,
 
 // measure is what the kinds of evidence have in common.
 type measure struct {
-	train *Problem
+	train *TrainingSet
 	kind  data.Kind
 	y     [][]float64 // of the rows held out
 	opt   EvidenceOptions
@@ -101,7 +101,7 @@ func newMeasure(p *data.ProblemData, o EvidenceOptions) (measure, error) {
 }
 
 // Training returns the rows that the fits are to be on.
-func (e *measure) Training() *Problem { return e.train }
+func (e *measure) Training() *TrainingSet { return e.train }
 
 // hear compares the scores of a fit with the targets. It returns the derivatives
 // of the soft error with respect to the scores too.
@@ -194,7 +194,7 @@ type folds struct {
 }
 
 type fold struct {
-	train *Problem
+	train *TrainingSet
 	rows  []data.Samples
 }
 

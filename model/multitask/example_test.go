@@ -34,7 +34,7 @@ func rows(n int, normal [2]float64, shift float32) data.Samples {
 // Two tasks have nearly the same answer and the third the opposite one. MTRL
 // learns how the tasks relate along with their weights.
 func ExampleFit() {
-	problem, err := multitask.NewProblem(multitask.Logistic, []data.Samples{
+	problem, err := multitask.NewTrainingSet(multitask.Logistic, []data.Samples{
 		rows(25, [2]float64{2, 1}, 0.25),
 		rows(25, [2]float64{1.5, 1}, 0.25),
 		rows(25, [2]float64{-2, -1}, 0.25),

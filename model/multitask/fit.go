@@ -113,7 +113,7 @@ func (l Linear) Scores(x data.Matrix) []float64 {
 }
 
 // Fit solves problem (1) for a model.
-func Fit(ctx context.Context, model Model, problem *Problem, p Params, opt Options) (*Result, error) {
+func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt Options) (*Result, error) {
 	p, err := Complete(model, p)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func Fit(ctx context.Context, model Model, problem *Problem, p Params, opt Optio
 
 // FitFixed solves problem (1) over W and b for a given Omega, which may be
 // singular.
-func FitFixed(ctx context.Context, omega *mat.SymDense, problem *Problem, lambda1 float64, opt Options) (*Result, error) {
+func FitFixed(ctx context.Context, omega *mat.SymDense, problem *TrainingSet, lambda1 float64, opt Options) (*Result, error) {
 	if err := checkOmega(omega, problem.Tasks()); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func checkOmega(omega *mat.SymDense, m int) error {
 }
 
 // complete checks the options and fills in the defaults.
-func (o *Options) complete(problem *Problem) error {
+func (o *Options) complete(problem *TrainingSet) error {
 	if o.Tolerance < 0 || math.IsNaN(o.Tolerance) || o.MaxIterations < 0 {
 		return fmt.Errorf("multitask: options: %w: Tolerance %v and MaxIterations %d must not be negative", ErrInvalidParams, o.Tolerance, o.MaxIterations)
 	}

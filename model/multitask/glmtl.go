@@ -131,13 +131,13 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 			}
 		}
 	}
-	inside, err := dual.place(start)
+	inside, err := dual.moveTo(start)
 	for ridge := 0.0; err == nil && !inside; ridge = max(10*ridge, 1e-16) {
 		// Where alpha is next to nothing, rounding errors may hide it.
 		for i := range m {
 			q.SetSym(i, i, 1+ridge)
 		}
-		inside, err = dual.place(mat.NewSymDense(m, nil))
+		inside, err = dual.moveTo(mat.NewSymDense(m, nil))
 	}
 	if err != nil {
 		return nil, nil, 0, err

@@ -186,7 +186,7 @@ func goldenPair(t *testing.T, c goldenCase, m int) (Model, Params) {
 	return model, p
 }
 
-func goldenProblem(t *testing.T, g *golden, i int) *Problem {
+func goldenProblem(t *testing.T, g *golden, i int) *TrainingSet {
 	t.Helper()
 	loss := Square
 	if g.Problems[i].Loss == "logistic" {
@@ -196,7 +196,7 @@ func goldenProblem(t *testing.T, g *golden, i int) *Problem {
 	for _, task := range g.Problems[i].Tasks {
 		tasks = append(tasks, data.Samples{X: matrix64{task.X.dense()}, Y: task.Y})
 	}
-	p, err := NewProblem(loss, tasks)
+	p, err := NewTrainingSet(loss, tasks)
 	if err != nil {
 		t.Fatal(err)
 	}

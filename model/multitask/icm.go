@@ -18,8 +18,8 @@ package multitask
 // the squared loss l = (y - f)^2/(2 s_t) + ln(s_t)/2 with a noise s_t for every
 // task, and it is exact.
 //
-// A flat b, as in problem (1), will not do here: where the classes can be told
-// apart by all weights that are long enough, the likelihood grows with their
+// A flat b, as in problem (1), will not do here: where the classes can be
+// separated by all weights that are long enough, the likelihood grows with their
 // length as the range of good biases does.
 //
 // Sources: Bonilla, Chai, Williams 2007; Rasmussen and Williams 2006, 3.4 and 5.5.
@@ -52,7 +52,7 @@ const mostICMRows = 2000
 // fixed trace: Params.Lambda1 is 1. Objective is the negative log likelihood.
 // Rows that several tasks have in common count as independent, so that tasks
 // of class pairs look more alike than they are.
-func ICM(ctx context.Context, problem *Problem, o ICMOptions) (*Result, error) {
+func ICM(ctx context.Context, problem *TrainingSet, o ICMOptions) (*Result, error) {
 	begin := time.Now()
 	c, err := newICM(problem, o)
 	if err != nil {
@@ -122,7 +122,7 @@ type evaluation struct {
 	r, b     []float64
 }
 
-func newICM(p *Problem, o ICMOptions) (*icm, error) {
+func newICM(p *TrainingSet, o ICMOptions) (*icm, error) {
 	rank := o.Rank
 	if rank == 0 {
 		rank = 1
@@ -159,7 +159,7 @@ func newICM(p *Problem, o ICMOptions) (*icm, error) {
 }
 
 // begin returns the start: half of the variance in diag(v) and half in the leading
-// directions of the most likely tasks apart, at the most likely of some scales.
+// directions of the most likely unrelated tasks, at the most likely of some scales.
 func (c *icm) begin() ([]float64, error) {
 	m := len(c.y)
 	size := 0.0

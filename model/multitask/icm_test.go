@@ -112,7 +112,7 @@ func TestICMIsNearTheLogisticLikelihood(t *testing.T) {
 }
 
 // TestICMFits: tasks whose weights are the same or opposite are found to be, the
-// covariance is more likely than all tasks apart, and W and b are the minimum of
+// covariance is more likely than unrelated tasks, and W and b are the minimum of
 // problem (1) for it.
 func TestICMFits(t *testing.T) {
 	for _, loss := range []Loss{Logistic, Square} {
@@ -152,7 +152,7 @@ func TestICMFits(t *testing.T) {
 				x[4+i] = s
 			}
 			if e := mustEvaluate(t, c, x); e.value < r.Objective {
-				t.Errorf("%s: tasks apart at scale %v: %v, found %v", loss, s, e.value, r.Objective)
+				t.Errorf("%s: unrelated tasks at scale %v: %v, found %v", loss, s, e.value, r.Objective)
 			}
 		}
 		// Where the noise is the loss, W and b are where the slopes of the losses

@@ -80,7 +80,7 @@ func newLeaveOneOut(m measure) *leaveOneOut {
 }
 
 // gram returns the inner products of the rows of all tasks, class by class.
-func (p *Problem) gram(first []int) *mat.Dense {
+func (p *TrainingSet) gram(first []int) *mat.Dense {
 	n := first[len(p.tasks)]
 	gram := mat.NewDense(n, n, nil)
 	const block = 16

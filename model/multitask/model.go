@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Errors that callers tell apart; they come wrapped with the task and field.
+// Errors that callers distinguish; they come wrapped with the task and field.
 var (
 	// ErrInvalidData marks training data that no model can be fitted to.
 	ErrInvalidData = errors.New("invalid training data")

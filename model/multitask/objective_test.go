@@ -11,7 +11,7 @@ import (
 type value struct{ total, loss, trace, g float64 }
 
 // objective evaluates problem (1) from its definition.
-func objective(t *testing.T, model Model, problem *Problem, w *mat.Dense, b []float64, c *Covariance, p Params) value {
+func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b []float64, c *Covariance, p Params) value {
 	t.Helper()
 	p, err := Complete(model, p)
 	if err != nil {

@@ -29,7 +29,7 @@ func tableOf(t testing.TB, steps ...string) *table.Table {
 		a, b := random.NormFloat64(), 5000+300*random.NormFloat64()
 		fmt.Fprintf(&text, "%s,%v,%v,7,%v\n", []string{"north", "south", "east"}[i%3], a, b, 3+a+b/100+0.1*random.NormFloat64())
 	}
-	path := filepath.Join(t.TempDir(), "places.csv")
+	path := filepath.Join(t.TempDir(), "towns.csv")
 	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}

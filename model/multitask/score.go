@@ -11,7 +11,7 @@ import (
 	"l2mt/data"
 )
 
-// Score says what predictions for rows that were held out are worth. What cannot
+// Score judges predictions for rows that were held out. What cannot
 // be known, as of a task without such rows, is NaN.
 type Score struct {
 	// Rows is how many labelled rows there are, Held how many were held out.

@@ -12,15 +12,15 @@ import (
 )
 
 // check reports what keeps a fit from being one of the problem.
-func (p *Problem) check(r *Result) error {
+func (p *TrainingSet) check(r *Result) error {
 	if d, m := r.W.Dims(); d != p.classes*p.cols || m != p.Tasks() {
 		return fmt.Errorf("multitask: evidence: %w: the W of the fit is %d x %d; that of the problem is %d x %d", ErrInvalidData, d, m, p.classes*p.cols, p.Tasks())
 	}
 	return nil
 }
 
-// at places a solver at a fit, for the Omega that it has.
-func (p *Problem) at(r *Result) (*solver, error) {
+// at puts a solver at a fit, for the Omega that it has.
+func (p *TrainingSet) at(r *Result) (*solver, error) {
 	s := newSolver(p, fixed{r.Omega}, r.Params, 1)
 	return s, s.start(r)
 }
@@ -33,7 +33,7 @@ func (p *Problem) at(r *Result) (*solver, error) {
 // With G the gradient of the losses, W = -G Omega / Lambda1 at the minimum, so
 // that dW = -(H dW Omega + G dOmega) / Lambda1. One linear system, the adjoint
 // of this one, gives the slope in all directions.
-func (p *Problem) slope(r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
+func (p *TrainingSet) slope(r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
 	s, err := p.at(r)
 	if err != nil {
 		return nil, err

@@ -27,8 +27,8 @@ type boxedPoint struct {
 	image, kernel *mat.Dense
 }
 
-// place moves to u, and reports whether it is in the domain.
-func (x *boxed) place(u *mat.SymDense) (bool, error) {
+// moveTo moves to u, and reports whether it is in the domain.
+func (x *boxed) moveTo(u *mat.SymDense) (bool, error) {
 	p, err := x.at(u)
 	if p == nil || err != nil {
 		return false, err
@@ -81,7 +81,7 @@ func (x *boxed) advance() (bool, error) {
 			}
 		}
 		start := x.boxedPoint
-		inside, err := x.place(u)
+		inside, err := x.moveTo(u)
 		if err != nil {
 			return false, err
 		}

@@ -21,7 +21,7 @@ func small(seed uint64) (s shape, tasks []data.Samples, p Params) {
 // TestSPATSCertifies on many small problems, among them one feature for four
 // tasks.
 func TestSPATSCertifies(t *testing.T) {
-	check := func(what any, problem *Problem, p Params) {
+	check := func(what any, problem *TrainingSet, p Params) {
 		t.Helper()
 		r := mustFit(t, spats{}, problem, p, Options{Tolerance: 1e-7, MaxIterations: 100})
 		if r.Status != Converged {

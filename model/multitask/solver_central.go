@@ -96,7 +96,7 @@ func (s *solver) searchCentral(dz []float64) (bool, error) {
 		add(t, s.step.w, s.trial.w)
 		add(t*t, bend, s.trial.w)
 		copy(s.trial.b, s.b)
-		s.place(&s.trial)
+		s.moveTo(&s.trial)
 		copy(s.t1, s.z)
 		add(t, dy, s.t1)
 		next, err := x.moved(e, t, gram(s.t1, s.m, s.d), 0.5)

@@ -12,7 +12,7 @@ import (
 // penalty for a fixed Omega is Lambda1/2 ||Z||^2, and truncates Newton's
 // method by conjugate gradients. The biases are always optimal for W.
 type solver struct {
-	problem *Problem
+	problem *TrainingSet
 	model   Model
 	params  Params
 	workers int
@@ -56,7 +56,7 @@ type point struct {
 	loss  float64
 }
 
-func newSolver(problem *Problem, model Model, params Params, workers int) *solver {
+func newSolver(problem *TrainingSet, model Model, params Params, workers int) *solver {
 	m, d := problem.Tasks(), problem.classes*problem.cols
 	s := &solver{problem: problem, model: model, params: params, workers: workers, m: m, d: d, cols: problem.cols}
 	for _, p := range []*point{&s.point, &s.trial, &s.step} {
@@ -90,8 +90,8 @@ func (s *solver) newScores() [][]float64 {
 // task i of the problem.
 func (s *solver) of(i int, w []float64) []float64 { return w[i*s.cols:][:s.cols] }
 
-// place moves a point to the weights it holds.
-func (s *solver) place(p *point) {
+// moveTo moves a point to the weights it holds.
+func (s *solver) moveTo(p *point) {
 	p.s = gram(p.w, s.m, s.d)
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.Mul(p.score[i], s.of(i, p.w), 1)

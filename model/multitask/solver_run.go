@@ -112,7 +112,7 @@ func (s *solver) descend(ctx context.Context, opt Options, r *Result) (*candidat
 // or negative where g is, and then the losses.
 func (s *solver) scale() float64 { return max(math.Abs(s.objective()), s.loss) }
 
-// start places the solver at a start and sets the first floor.
+// start puts the solver at a start and sets the first floor.
 func (s *solver) start(from *Result) error {
 	if from != nil {
 		copy(s.w, rowsOf(from.W))
@@ -122,13 +122,13 @@ func (s *solver) start(from *Result) error {
 			}
 		}
 	}
-	s.place(&s.point)
+	s.moveTo(&s.point)
 	if s.frame() != nil {
 		s.floor = 0.1 * (s.loss + s.params.Lambda2) / float64(s.m*s.m)
 		return s.relate()
 	}
 	if mat.Trace(s.s) == 0 {
-		// The floor has no scale yet. One step with all tasks apart gives it.
+		// The floor has no scale yet. One step of single-task learning gives it.
 		s.floor = 1
 		if err := s.relate(); err != nil {
 			return err
@@ -219,7 +219,7 @@ func (s *solver) evaluate(p point) (*candidate, error) {
 	c := &candidate{point: s.newPoint()}
 	copy(c.w, p.w)
 	copy(c.b, p.b)
-	s.place(&c.point)
+	s.moveTo(&c.point)
 	return c, s.complete(c)
 }
 
@@ -265,7 +265,7 @@ func (s *solver) cut() (c *candidate, must bool, err error) {
 	projector.Copy(e.Rebuild(keep))
 	rotate(c.w, projector, s.w, s.d)
 	copy(c.b, s.b)
-	s.place(&c.point)
+	s.moveTo(&c.point)
 	return c, must, s.complete(c)
 }
 

@@ -22,7 +22,7 @@ func TestSpanInvertsTheNewtonMatrix(t *testing.T) {
 			solver := newSolver(problem, registry[name], p, 1)
 			random := data.Stream(uint64(seed), "span")
 			copy(solver.w, normals(random, s.m*s.d))
-			solver.place(&solver.point)
+			solver.moveTo(&solver.point)
 			solver.floor = 1e-2
 			if err := solver.relate(); err != nil {
 				t.Fatal(err)

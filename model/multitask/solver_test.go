@@ -159,7 +159,7 @@ func TestNewtonMatrix(t *testing.T) {
 		gradient := func(h float64) []float64 {
 			copy(solver.w, w)
 			add(h, v, solver.w)
-			solver.place(&solver.point)
+			solver.moveTo(&solver.point)
 			if err := solver.relate(); err != nil {
 				t.Fatal(err)
 			}
@@ -358,7 +358,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		tasks := good()
 		c.bend(tasks)
-		_, err := NewProblem(Logistic, tasks, names...)
+		_, err := NewTrainingSet(Logistic, tasks, names...)
 		if !errors.Is(err, ErrInvalidData) {
 			t.Errorf("%s: %v is not ErrInvalidData", c.what, err)
 			continue

@@ -21,7 +21,7 @@ func TestThinIsExactAtLowRank(t *testing.T) {
 		solver := newSolver(problem, registry[name], p, 1)
 		random := data.Stream(12, "thin")
 		copy(solver.w, normals(random, s.m*s.d))
-		solver.place(&solver.point)
+		solver.moveTo(&solver.point)
 		solver.floor = 1e-3
 		if err := solver.relate(); err != nil {
 			t.Fatal(err)

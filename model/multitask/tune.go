@@ -31,7 +31,7 @@ type TuneOptions struct {
 	Seed uint64
 	// Loss is the training loss. Empty means the one that suits the tasks.
 	Loss Loss
-	// Evidence takes the place of the validation rows. Its soft error chooses,
+	// Evidence replaces the validation rows. Its soft error chooses,
 	// smoothed along Lambda1, and Lambda1 may lie between the grid's values:
 	// nothing then hangs on which of few rows happen to be misclassified.
 	Evidence Evidence
@@ -43,7 +43,7 @@ type TuneOptions struct {
 	Prior *Lambda1Prior
 	// Tolerance is the accuracy of the fits that only compare
 	// hyperparameters. 0 means 1e-4, which is far below what a validation
-	// error can tell apart. The setting chosen is fitted to Fit.Tolerance.
+	// error can distinguish. The setting chosen is fitted to Fit.Tolerance.
 	Tolerance float64
 	// Iterations limits the Newton iterations of these fits. 0 means 20.
 	Iterations int
@@ -202,7 +202,7 @@ func (t *Tuned) report(problem *data.ProblemData, stl *Tuned) (err error) {
 type search struct {
 	model      Model
 	kind       data.Kind
-	train      *Problem
+	train      *TrainingSet
 	validation []data.Samples
 	settings   []Params // of everything but Lambda1
 	opt        TuneOptions
@@ -348,10 +348,10 @@ func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter)
 	return path, nil
 }
 
-// LambdaGrid is the default grid of Lambda1 for a problem: twelve values a
-// factor of sqrt(10) apart, in proportion to the mean squared length of the
+// LambdaGrid is the default grid of Lambda1 for a problem: twelve values, each
+// sqrt(10) times the one before, in proportion to the mean squared length of the
 // training rows.
-func LambdaGrid(p *Problem) []float64 {
+func LambdaGrid(p *TrainingSet) []float64 {
 	sum, n := 0.0, 0
 	for _, t := range p.tasks {
 		for _, v := range t.x.SquaredNorms() {

@@ -187,7 +187,7 @@ func TestRefitIgnoresTheTrace(t *testing.T) {
 func TestPool(t *testing.T) {
 	s := tuneShapes[0]
 	p, q := problemData(s, 5), problemData(s, 6)
-	pool, first, err := Pool(p, q)
+	pool, first, err := Join(p, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestPool(t *testing.T) {
 	own := mustFit(t, registry["stl"], part, Params{Lambda1: 0.1}, opt)
 	nearMatrix(t, "W", all.Share(3, 3).W, own.W, 1e-5)
 	other := problemData(shape{2, 7, 9, Logistic, false}, 1)
-	if _, _, err := Pool(p, other); err == nil {
-		t.Error("problems with different features were pooled")
+	if _, _, err := Join(p, other); err == nil {
+		t.Error("problems with different features were joined")
 	}
 }

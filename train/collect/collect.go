@@ -40,21 +40,21 @@ import (
 // ErrConfig marks settings that make no sense.
 var ErrConfig = errors.New("invalid collection")
 
-// Worth says what the relative error of a tuple is the error of.
-type Worth string
+// Measured says what the relative error of a tuple is the error of.
+type Measured string
 
-// The kinds of worth.
+// What can be measured.
 const (
 	// OfRefit fixes Omega and tunes Lambda1 on validation rows: o belongs to
 	// Omega alone.
-	OfRefit Worth = "refit"
+	OfRefit Measured = "refit"
 	// OfLabelled is OfRefit with the validation rows among those trained on, and
 	// Lambda1 chosen by multitask.Labelled. Problems need no validation rows.
-	OfLabelled Worth = experience.Labelled
+	OfLabelled Measured = experience.Labelled
 	// OfModel is the error of the very fit that Omega came from, as in the
 	// paper; o depends on its Lambda1 too. Covariances that no fit came from are
 	// refitted.
-	OfModel Worth = "model"
+	OfModel Measured = "model"
 )
 
 // A model need not be fitted exactly to give a covariance to try: o is that of
@@ -81,12 +81,12 @@ type Config struct {
 	// their diagonal, which are drawn.
 	Near int
 	// Propose is a trained network to ask for covariances, or nil.
-	Propose *solve.Network
+	Propose *solve.Finder
 	// ProposedBy names it in the records. Tuples of an equal name are taken for
 	// the same, so every network needs a name of its own.
 	ProposedBy string
-	// Worth is what o measures; default OfRefit.
-	Worth Worth
+	// Measured is what o is the error of; default OfRefit.
+	Measured Measured
 	// Slopes records how the error changes with the covariance, too. It takes a
 	// refit: there are none with OfModel.
 	Slopes bool
@@ -107,7 +107,7 @@ func (c Config) Defaults() Config {
 	}
 	c.Draws = cmp.Or(c.Draws, 1)
 	c.Explore = cmp.Or(c.Explore, 8)
-	c.Worth = cmp.Or(c.Worth, OfRefit)
+	c.Measured = cmp.Or(c.Measured, OfRefit)
 	c.Shards = cmp.Or(c.Shards, 1)
 	return c
 }
@@ -135,12 +135,12 @@ func (c Config) Validate() error {
 		return fault("%d random covariances; -1 means none", c.Explore)
 	case c.Near < 0:
 		return fault("%d covariances near those made by hand; there may be none", c.Near)
-	case c.Slopes && c.Worth == OfModel:
-		return fault("slopes of the %s; they belong to a covariance that is refitted", c.Worth)
+	case c.Slopes && c.Measured == OfModel:
+		return fault("slopes of the %s; they belong to a covariance that is refitted", c.Measured)
 	case c.Propose != nil && (c.ProposedBy == "" || !utf8.ValidString(c.ProposedBy)):
 		return fault("the proposing network is called %q; it needs a name", c.ProposedBy)
-	case c.Worth != OfRefit && c.Worth != OfModel && c.Worth != OfLabelled:
-		return fault("o of %q; it can be of the %s, of the %s, or %s", c.Worth, OfRefit, OfModel, OfLabelled)
+	case c.Measured != OfRefit && c.Measured != OfModel && c.Measured != OfLabelled:
+		return fault("o of %q; it can be of the %s, of the %s, or %s", c.Measured, OfRefit, OfModel, OfLabelled)
 	case c.Shard < 0 || c.Shard >= c.Shards:
 		return fault("shard %d of %d; shards count from 0", c.Shard, c.Shards)
 	}
@@ -150,11 +150,11 @@ func (c Config) Validate() error {
 // Manifest is that of a store with such tuples.
 func (c Config) Manifest(dataset data.DatasetRef, createdBy string) (experience.Manifest, error) {
 	raw, err := json.Marshal(struct {
-		O          Worth   `json:"o"`
-		Tolerance  float64 `json:"fit_tolerance"`
-		Iterations int     `json:"fit_iterations"`
-		Slopes     bool    `json:"slopes,omitempty"`
-	}{c.Defaults().Worth, fitTolerance, fitIterations, c.Slopes})
+		O          Measured `json:"o"`
+		Tolerance  float64  `json:"fit_tolerance"`
+		Iterations int      `json:"fit_iterations"`
+		Slopes     bool     `json:"slopes,omitempty"`
+	}{c.Defaults().Measured, fitTolerance, fitIterations, c.Slopes})
 	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: raw, CreatedBy: []string{createdBy}}, err
 }
 
@@ -305,7 +305,7 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 // the tuples that the store has and those that are missing.
 func (c *Collector) count(ctx context.Context, problems Problems) (had, missing int, err error) {
 	var faults []error
-	place := map[string]string{}
+	known := map[string]string{}
 	for jobs, err := range c.plans(problems) {
 		if err := ctx.Err(); err != nil {
 			return had, missing, err
@@ -315,10 +315,10 @@ func (c *Collector) count(ctx context.Context, problems Problems) (had, missing 
 			continue
 		}
 		stl := jobs[0].record
-		if other, twice := place[stl.ProblemID]; twice {
+		if other, twice := known[stl.ProblemID]; twice {
 			faults = append(faults, fmt.Errorf("collect: %w: problems %q and %q are the same", data.ErrInvalid, other, stl.Problem))
 		}
-		place[stl.ProblemID] = stl.Problem
+		known[stl.ProblemID] = stl.Problem
 		for _, j := range jobs {
 			if c.writer.Has(j.record.ID) {
 				had++

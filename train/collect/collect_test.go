@@ -88,7 +88,7 @@ func TestSameTuplesForAnyDivisionOfTheWork(t *testing.T) {
 		}
 	}
 	for _, n := range []int{2, 3, 6} { // one more than there are problems
-		var apart []string
+		var parts []string
 		together := experiencetest.Dir(t)
 		for i := range n {
 			c := small
@@ -96,10 +96,10 @@ func TestSameTuplesForAnyDivisionOfTheWork(t *testing.T) {
 			dir := experiencetest.Dir(t)
 			run(t, dir, c, problems, ref, 2)
 			run(t, together, c, problems, ref, 2)
-			apart = append(apart, dir)
+			parts = append(parts, dir)
 		}
-		data.Stream(uint64(n), "order").Shuffle(n, func(i, j int) { apart[i], apart[j] = apart[j], apart[i] })
-		if d := cmp.Diff(want, merged(t, apart...)); d != "" {
+		data.Stream(uint64(n), "order").Shuffle(n, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		if d := cmp.Diff(want, merged(t, parts...)); d != "" {
 			t.Errorf("%d shards in stores of their own: %s", n, d)
 		}
 		if d := cmp.Diff(want, merged(t, together)); d != "" {
@@ -255,10 +255,10 @@ func TestForeignStoreIsRefusedAndLeftAlone(t *testing.T) {
 	problems, ref := sample(t, 1)
 	dir := experiencetest.Dir(t)
 	run(t, dir, small, problems, ref, 1)
-	elsewhere, seed, worth := ref, small, small
+	elsewhere, seed, measured := ref, small, small
 	elsewhere.SHA256 = strings.Repeat("0", 64)
 	seed.Seed = 4
-	worth.Worth = collect.OfModel
+	measured.Measured = collect.OfModel
 	before := tree(t, dir)
 	for _, c := range []struct {
 		name string
@@ -268,7 +268,7 @@ func TestForeignStoreIsRefusedAndLeftAlone(t *testing.T) {
 	}{
 		{"dataset", small, elsewhere, "fingerprint is " + ref.SHA256},
 		{"seed", seed, ref, "the seed is 3 in "},
-		{"worth", worth, ref, `config.o is "refit" in `},
+		{"measured", measured, ref, `config.o is "refit" in `},
 	} {
 		m, err := c.c.Manifest(c.ref, "test")
 		if err != nil {
@@ -385,7 +385,7 @@ func TestConfig(t *testing.T) {
 		{collect.Config{Models: []string{"mtrl", "MTRL"}}, `model "mtrl" is named twice`},
 		{collect.Config{Draws: -1}, "-1 draws"},
 		{collect.Config{Explore: -2}, "-2 random covariances"},
-		{collect.Config{Worth: "gold"}, `o of "gold"`},
+		{collect.Config{Measured: "gold"}, `o of "gold"`},
 		{collect.Config{Shard: 2, Shards: 2}, "shard 2 of 2"},
 		{collect.Config{Shard: -1, Shards: 2}, "shard -1 of 2"},
 		{collect.Config{Propose: network}, "needs a name"},

@@ -97,11 +97,11 @@ func (j *job) evaluate(ctx context.Context) (*multitask.Tuned, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case fit != nil && j.worth == OfModel:
+	case fit != nil && j.measured == OfModel:
 		return multitask.Report(fit, j.problem, nil)
 	}
 	o := multitask.TuneOptions{}
-	if j.worth == OfLabelled {
+	if j.measured == OfLabelled {
 		if o.Evidence, err = j.evidence(); err != nil {
 			return nil, err
 		}

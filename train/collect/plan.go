@@ -25,11 +25,11 @@ func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
 		return nil, err
 	}
 	b := planner{config: c.config, id: id, stl: newBaseline()}
-	if b.trial, err = newTrial(p, c.config.Worth, c.config.Slopes); err != nil {
+	if b.trial, err = newTrial(p, c.config.Measured, c.config.Slopes); err != nil {
 		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
 	}
 	b.grid = multitask.LambdaGrid(b.train)
-	b.add(experience.STL, 0, nil, b.apart)
+	b.add(experience.STL, 0, nil, b.single)
 	if r, ok := c.known[b.jobs[0].record.ID]; ok {
 		b.stl.settle(r)
 	}
@@ -73,8 +73,8 @@ func (b *planner) add(source string, draw int, hyper map[string]float64, try att
 	})
 }
 
-// apart is the covariance of single-task learning, I/m.
-func (b *planner) apart(context.Context) (*mat.SymDense, *multitask.Result, error) {
+// single is the covariance of single-task learning, I/m.
+func (b *planner) single(context.Context) (*mat.SymDense, *multitask.Result, error) {
 	m := len(b.problem.Tasks)
 	omega := mat.NewSymDense(m, nil)
 	for i := range m {
@@ -159,7 +159,7 @@ func (b *planner) addNear() {
 
 // nearby is an untrained network whose cosines have drawn weights, of sum 1, and
 // whose diagonal is anything from a twentieth to three of theirs.
-func nearby(r *rand.Rand) (*solve.Network, error) {
+func nearby(r *rand.Rand) (*solve.Finder, error) {
 	c, err := model.Preset("pairwise", 0)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func nearby(r *rand.Rand) (*solve.Network, error) {
 	}
 	low, high := math.Log(0.05), math.Log(3)
 	a[5] = low + (high-low)*r.Float64()
-	return solve.NewNetwork(n)
+	return solve.NewFinder(n)
 }
 
 // scales multiply rho in proposals: the network's own covariance, and

@@ -87,15 +87,15 @@ func init() {
 // A fit that fails is a record like any other, and the run goes on.
 func TestFailedFitsAreRecorded(t *testing.T) {
 	problems, ref := sample(t, 2)
-	for _, worth := range []collect.Worth{collect.OfRefit, collect.OfModel} {
-		c := collect.Config{Models: []string{"snr2"}, Explore: 1, Worth: worth}
+	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
+		c := collect.Config{Models: []string{"snr2"}, Explore: 1, Measured: measured}
 		for _, f := range faults {
 			c.Models = append(c.Models, f.name)
 		}
 		dir := experiencetest.Dir(t)
 		s := run(t, dir, c, problems, ref, 2)
 		if want := (collect.Summary{Made: 2 * (3 + len(faults)), Failed: 2 * len(faults)}); s != want {
-			t.Errorf("%s: %+v, want %+v", worth, s, want)
+			t.Errorf("%s: %+v, want %+v", measured, s, want)
 		}
 		failed := map[string]string{}
 		for _, r := range load(t, dir) {
@@ -105,7 +105,7 @@ func TestFailedFitsAreRecorded(t *testing.T) {
 		}
 		for _, f := range faults {
 			if reason, ok := failed[f.name]; !ok || reason == "" || !strings.Contains(reason, f.reason) {
-				t.Errorf("%s: %s is recorded with reason %q, want %q", worth, f.name, reason, f.reason)
+				t.Errorf("%s: %s is recorded with reason %q, want %q", measured, f.name, reason, f.reason)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func TestFailedFitsAreRecorded(t *testing.T) {
 func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 	problems, ref := sample(t, 2)
 	solved := problems[0]
-	for i := range solved.Tasks { // let the test rows be the training rows, told apart by a column of their own
+	for i := range solved.Tasks { // let the test rows be the training rows, marked by a column of their own
 		train := solved.Tasks[i].TrainSet
 		rows := make([]float32, 0, 2*len(train.Y))
 		for _, y := range train.Y {
@@ -153,9 +153,9 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 	for _, p := range problems {
 		byName[p.Name] = p
 	}
-	for _, worth := range []collect.Worth{collect.OfRefit, collect.OfModel} {
+	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
 		c := small
-		c.Worth = worth
+		c.Measured = measured
 		dir := experiencetest.Dir(t)
 		run(t, dir, c, problems, ref, 2)
 		for _, r := range load(t, dir) {
@@ -181,9 +181,9 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 				scaled := mat.NewSymDense(len(r.Omega), nil)
 				scaled.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
 				if !mat.EqualApprox(scaled, omega, 1e-12) {
-					t.Errorf("%s: %s on %s: the recorded Omega is not that of the recorded hyperparameters", worth, r.Source, r.Problem)
+					t.Errorf("%s: %s on %s: the recorded Omega is not that of the recorded hyperparameters", measured, r.Source, r.Problem)
 				}
-				if worth == collect.OfRefit {
+				if measured == collect.OfRefit {
 					fit = fixed
 				}
 			}
@@ -196,10 +196,10 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(e.Task, r.Result.Model.Test); d != "" {
-				t.Errorf("%s: %s on %s: the recorded test errors are not those of the fit: %s", worth, r.Source, r.Problem, d)
+				t.Errorf("%s: %s on %s: the recorded test errors are not those of the fit: %s", measured, r.Source, r.Problem, d)
 			}
 			if r.Source == experience.STL && r.Result.O != 1 {
-				t.Errorf("single-task learning is worth %v", r.Result.O)
+				t.Errorf("single-task learning has the error %v", r.Result.O)
 			}
 		}
 	}
@@ -209,9 +209,9 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 func TestPoisonedTestRows(t *testing.T) {
 	problems, ref := sample(t, 2)
 	network := untrained(t, 64)
-	for _, worth := range []collect.Worth{collect.OfRefit, collect.OfModel} {
+	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
 		c := small
-		c.Worth, c.Propose, c.ProposedBy = worth, network, "net"
+		c.Measured, c.Propose, c.ProposedBy = measured, network, "net"
 		clean, poisoned := experiencetest.Dir(t), experiencetest.Dir(t)
 		run(t, clean, c, problems, ref, 2)
 		run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.TestSet }), ref, 2)
@@ -227,10 +227,10 @@ func TestPoisonedTestRows(t *testing.T) {
 			}
 		}
 		if changed == 0 {
-			t.Errorf("%s: no test error changed", worth)
+			t.Errorf("%s: no test error changed", measured)
 		}
 		if d := cmp.Diff(before, after); d != "" {
-			t.Errorf("%s: more than test errors changed: %s", worth, d)
+			t.Errorf("%s: more than test errors changed: %s", measured, d)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func poison(problems collect.InMemory, split func(*data.TaskData) *data.Samples)
 }
 
 // untrained returns a network that proposes something.
-func untrained(t testing.TB, features int) *solve.Network {
+func untrained(t testing.TB, features int) *solve.Finder {
 	t.Helper()
 	c, err := model.Preset("default", features)
 	if err != nil {
@@ -287,7 +287,7 @@ func untrained(t testing.TB, features int) *solve.Network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ready, err := solve.NewNetwork(n)
+	ready, err := solve.NewFinder(n)
 	if err != nil {
 		t.Fatal(err)
 	}

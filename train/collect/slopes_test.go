@@ -28,7 +28,7 @@ func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
 		}
 		byName[p.Name] = all
 	}
-	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Worth: collect.OfLabelled, Slopes: true, Seed: 4}
+	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Measured: collect.OfLabelled, Slopes: true, Seed: 4}
 	dir := experiencetest.Dir(t)
 	if s := run(t, dir, c, problems, ref, 2); s != (collect.Summary{Made: 2 * 6}) {
 		t.Errorf("%+v", s)
@@ -88,7 +88,7 @@ func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
 	if len(near) < 5 {
 		t.Errorf("the 6 covariances near those made by hand have %d different entries (0, 1)", len(near))
 	}
-	for _, bad := range []collect.Config{{Near: -1}, {Worth: collect.OfModel, Slopes: true}} {
+	for _, bad := range []collect.Config{{Near: -1}, {Measured: collect.OfModel, Slopes: true}} {
 		if err := bad.Defaults().Validate(); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -104,7 +104,7 @@ func TestLabelledNeedsNoValidationRows(t *testing.T) {
 		task.Validation = nil
 		k.Task, k.ValidationSet = &task, data.Samples{}
 	}
-	c := collect.Config{Models: []string{"stl"}, Explore: 1, Worth: collect.OfLabelled}
+	c := collect.Config{Models: []string{"stl"}, Explore: 1, Measured: collect.OfLabelled}
 	if s := run(t, experiencetest.Dir(t), c, problems, ref, 1); s != (collect.Summary{Made: 2}) {
 		t.Errorf("%+v", s)
 	}

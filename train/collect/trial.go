@@ -15,35 +15,35 @@ import (
 
 // trial is a problem to try covariances on.
 type trial struct {
-	problem *data.ProblemData  // with the rows that are trained on
-	train   *multitask.Problem // these rows
-	worth   Worth
-	slopes  bool
+	problem  *data.ProblemData      // with the rows that are trained on
+	train    *multitask.TrainingSet // these rows
+	measured Measured
+	slopes   bool
 	// evidence chooses Lambda1 for OfLabelled, test has the test rows. Both are
 	// made when they are first asked for.
 	evidence, test func() (multitask.Evidence, error)
 }
 
 // newTrial checks that a problem can be trained on, tuned and tested.
-func newTrial(p *data.ProblemData, worth Worth, slopes bool) (*trial, error) {
+func newTrial(p *data.ProblemData, measured Measured, slopes bool) (*trial, error) {
 	for _, t := range p.Tasks {
 		for _, split := range []struct {
 			name   string
 			set    data.Samples
 			needed bool
-		}{{"validation", t.ValidationSet, worth != OfLabelled}, {"test", t.TestSet, true}} {
+		}{{"validation", t.ValidationSet, measured != OfLabelled}, {"test", t.TestSet, true}} {
 			if len(split.set.Y) == 0 && split.needed {
 				return nil, fmt.Errorf("task %q, field %q: %w: there are no rows; experience needs them", t.Name, split.name, data.ErrInvalid)
 			}
 		}
 	}
 	var err error
-	if worth == OfLabelled {
+	if measured == OfLabelled {
 		if p, err = p.Labelled(); err != nil {
 			return nil, err
 		}
 	}
-	t := &trial{problem: p, worth: worth, slopes: slopes}
+	t := &trial{problem: p, measured: measured, slopes: slopes}
 	t.evidence = sync.OnceValues(func() (multitask.Evidence, error) { return multitask.Labelled(p, multitask.EvidenceOptions{}) })
 	t.test = sync.OnceValues(func() (multitask.Evidence, error) {
 		return multitask.Split(p.Tested(), multitask.EvidenceOptions{Softness: 0.1})

@@ -129,7 +129,7 @@ func flagVars() kong.Vars {
 
 		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
 		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),
-		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "worth": string(made.Worth), "steps": fmt.Sprint(solve.Steps),
+		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "measured": string(made.Measured), "steps": fmt.Sprint(solve.Steps),
 	}
 }
 

@@ -20,18 +20,18 @@ import (
 type collectCmd struct {
 	Problems  string `required:"" type:"path" help:"Problem file."`
 	dataFlags `embed:""`
-	Out       string        `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
-	Head      string        `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
-	Models    []string      `help:"Multitask models to try (${models}); by default the paper's ten."`
-	Draws     int           `default:"${draws}" help:"Draws of hyperparameters for each model."`
-	Explore   int           `default:"${explore}" help:"Random covariances to try on each problem."`
-	Near      int           `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
-	Propose   string        `type:"existingdir" help:"Trained network to ask for covariances."`
-	O         collect.Worth `default:"${worth}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
-	Slopes    bool          `help:"Record how the error changes with the covariance."`
-	Shard     string        `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
-	Workers   int           `help:"Tuples made at a time; 0 means one per CPU."`
-	Seed      uint64        `default:"1" help:"Seed of everything drawn."`
+	Out       string           `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
+	Head      string           `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
+	Models    []string         `help:"Multitask models to try (${models}); by default the paper's ten."`
+	Draws     int              `default:"${draws}" help:"Draws of hyperparameters for each model."`
+	Explore   int              `default:"${explore}" help:"Random covariances to try on each problem."`
+	Near      int              `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
+	Propose   string           `type:"existingdir" help:"Trained network to ask for covariances."`
+	O         collect.Measured `default:"${measured}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
+	Slopes    bool             `help:"Record how the error changes with the covariance."`
+	Shard     string           `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
+	Workers   int              `help:"Tuples made at a time; 0 means one per CPU."`
+	Seed      uint64           `default:"1" help:"Seed of everything drawn."`
 }
 
 func (c *collectCmd) Validate() error {
@@ -77,7 +77,7 @@ type collected struct {
 }
 
 func (c *collectCmd) config() (config collect.Config, err error) {
-	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Near: c.Near, Worth: c.O, Slopes: c.Slopes, Seed: c.Seed}
+	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Near: c.Near, Measured: c.O, Slopes: c.Slopes, Seed: c.Seed}
 	if c.Explore == 0 {
 		config.Explore = -1
 	}
@@ -92,7 +92,7 @@ func (c *collectCmd) config() (config collect.Config, err error) {
 
 // proposer loads the network that proposes, and names it by its directory and
 // its content: the next round's network may well have the same directory.
-func (c *collectCmd) proposer(problems *experience.Problems) (*solve.Network, string, error) {
+func (c *collectCmd) proposer(problems *experience.Problems) (*solve.Finder, string, error) {
 	if c.Propose == "" {
 		return nil, "", nil
 	}
@@ -118,7 +118,7 @@ func (c *collectCmd) proposer(problems *experience.Problems) (*solve.Network, st
 	if err != nil {
 		return nil, "", err
 	}
-	ready, err := solve.NewNetwork(network)
+	ready, err := solve.NewFinder(network)
 	return ready, filepath.Base(c.Propose) + "-" + sum[:8], err
 }
 

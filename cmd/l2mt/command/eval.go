@@ -23,7 +23,7 @@ type evalCmd struct {
 	dataFlags `embed:""`
 	Models    []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Refit     bool     `help:"Also fit with the covariance of each model fixed and Lambda1 tuned for it, which mostly makes a model stronger."`
-	Pool      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
+	Joint     string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
 	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
 	Steps     int      `default:"${steps}" help:"Steps that refine the network's covariance by what the validation rows say; 0 is none."`
 	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
@@ -47,8 +47,8 @@ func (c *evalCmd) Run(e *env) error {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	if c.Pool != "" {
-		if o.Pool, err = c.all(c.Pool); err != nil {
+	if c.Joint != "" {
+		if o.Joint, err = c.all(c.Joint); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (c *evalCmd) Run(e *env) error {
 
 // evaluate makes the table, keeping every outcome as it comes if there is a
 // directory to keep it in.
-func (c *evalCmd) evaluate(e *env, n *solve.Network, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
+func (c *evalCmd) evaluate(e *env, n *solve.Finder, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
 	if c.Out != "" {
 		if err := c.begin(e); err != nil {
 			return nil, err
@@ -105,7 +105,7 @@ func (c *evalCmd) evaluate(e *env, n *solve.Network, problems []*data.ProblemDat
 type evaluation struct {
 	Network  string       `json:"network"`
 	Problems string       `json:"problems"`
-	Pool     string       `json:"pool,omitempty"`
+	Joint    string       `json:"joint,omitempty"`
 	Points   int          `json:"points"`
 	Steps    int          `json:"steps"`
 	Versions run.Versions `json:"versions"`
@@ -122,8 +122,8 @@ func (c *evalCmd) begin(e *env) error {
 	if now.Problems, err = c.problemsSum(c.Problems); err != nil {
 		return err
 	}
-	if c.Pool != "" {
-		if now.Pool, err = c.problemsSum(c.Pool); err != nil {
+	if c.Joint != "" {
+		if now.Joint, err = c.problemsSum(c.Joint); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (c *evalCmd) begin(e *env) error {
 		what        string
 		before, now any
 	}{
-		{"network", before.Network, now.Network}, {"problems", before.Problems, now.Problems}, {"pool", before.Pool, now.Pool}, {"points", before.Points, now.Points}, {"steps", before.Steps, now.Steps},
+		{"network", before.Network, now.Network}, {"problems", before.Problems, now.Problems}, {"joint", before.Joint, now.Joint}, {"points", before.Points, now.Points}, {"steps", before.Steps, now.Steps},
 	} {
 		if f.before != f.now {
 			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, f.what, f.what, f.before, f.now)

@@ -242,7 +242,7 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 // l2mtCandidates are the covariance that the pretrained network finds, tasks on
 // their own, one model for all, and what lies between these: the network knows
 // relations of tasks, but not that most tables' tasks are alike.
-func l2mtCandidates(network *solve.Network, m int) []candidate {
+func l2mtCandidates(network *solve.Finder, m int) []candidate {
 	stl := known(compare.STL)
 	all := []candidate{stl, {modelL2MT, "the network's covariance", foundBy{stl.model, network}}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
@@ -254,7 +254,7 @@ func l2mtCandidates(network *solve.Network, m int) []candidate {
 // foundBy is the model of the covariance that a network finds for a problem.
 type foundBy struct {
 	multitask.Model // for its Info until the problem is known
-	network         *solve.Network
+	network         *solve.Finder
 }
 
 // On is the model on a problem.

@@ -18,7 +18,7 @@ import (
 // configuration that is valid.
 func FuzzConfig(f *testing.F) {
 	for _, s := range []string{"", "[model]\nhidden = 3\nunit = true\n[train]\nembedding_rate = 1e-4", "model.estimator = 'kernel'", "[model]\nestimator = 3", "train.seed = -1",
-		"model.layers = [1, 2]", "train.rate = nan", "config = 'other.toml'", "[train]\nmodel.hidden = 3", "train = 1", "train.batch = 1979-05-27", "train.epochs = {a = 1}", "train.rate = '\\u0000'", "train.head = 'last'"} {
+		"model.layers = [1, 2]", "train.rate = nan", "config = 'other.toml'", "[train]\nmodel.hidden = 3", "train = 1", "train.update = 1979-05-27", "train.epochs = {a = 1}", "train.rate = '\\u0000'", "train.head = 'last'"} {
 		f.Add(s)
 	}
 	dir := f.TempDir()

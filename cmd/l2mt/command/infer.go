@@ -93,8 +93,8 @@ func (c *inferCmd) Run(e *env) error {
 }
 
 // atlas reads that of the network; nil if there is none.
-func (c *inferCmd) atlas(e *env, network *solve.Network) (*solve.Atlas, error) {
-	if !network.Places() {
+func (c *inferCmd) atlas(e *env, network *solve.Finder) (*solve.Atlas, error) {
+	if !network.EmbedsTasks() {
 		return nil, nil
 	}
 	atlas, err := solve.LoadAtlas(c.Network)
@@ -107,7 +107,7 @@ func (c *inferCmd) atlas(e *env, network *solve.Network) (*solve.Atlas, error) {
 
 // inferAll solves the problems one after the other. Progress is that of the
 // problems, or within the only one.
-func (c *inferCmd) inferAll(e *env, network *solve.Network, problems []*data.ProblemData, o run.InferOptions) (results []*run.Inference, err error) {
+func (c *inferCmd) inferAll(e *env, network *solve.Finder, problems []*data.ProblemData, o run.InferOptions) (results []*run.Inference, err error) {
 	var over progress.Reporter
 	o.Progress, over = e.reporter(), progress.Silent()
 	if len(problems) > 1 {
@@ -142,7 +142,7 @@ type scored struct {
 }
 
 // score estimates the errors of given covariances.
-func (c *inferCmd) score(e *env, network *solve.Network, problems []*data.ProblemData) error {
+func (c *inferCmd) score(e *env, network *solve.Finder, problems []*data.ProblemData) error {
 	given, err := readCovariances(c.Score)
 	if err != nil {
 		return err

@@ -118,18 +118,18 @@ func (c *plotEmbeddingCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	var places []solve.Place
+	var embedded []solve.Embedded
 	if c.Problems != "" {
-		if places, err = c.places(); err != nil {
+		if embedded, err = c.embedded(); err != nil {
 			return err
 		}
 	}
-	picture, err := plot.Embedding(atlas, places...)
+	picture, err := plot.Embedding(atlas, embedded...)
 	return c.save(e, picture, err)
 }
 
-// places are where the network sees the problems of the file.
-func (c *plotEmbeddingCmd) places() (places []solve.Place, err error) {
+// embedded are the problems of the file as the network embeds them.
+func (c *plotEmbeddingCmd) embedded() (embedded []solve.Embedded, err error) {
 	network, err := run.LoadNetwork(c.Dir)
 	if err != nil {
 		return nil, err
@@ -144,11 +144,11 @@ func (c *plotEmbeddingCmd) places() (places []solve.Place, err error) {
 		if err != nil {
 			return nil, err
 		}
-		place, ok := embedding.Place()
+		tasks, ok := embedding.Tasks()
 		if !ok {
-			return nil, fmt.Errorf("%s: the network embeds pairs of tasks, which have no place", c.Dir)
+			return nil, fmt.Errorf("%s: the network embeds pairs of tasks, and an atlas takes tasks", c.Dir)
 		}
-		places = append(places, place)
+		embedded = append(embedded, tasks)
 	}
-	return places, nil
+	return embedded, nil
 }

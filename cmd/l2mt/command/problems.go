@@ -12,7 +12,7 @@ import (
 type problemsCmd struct {
 	Sample     problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do."`
 	FromGroups problemsGroupsCmd `cmd:"" help:"Draw problems whose tasks are the groups of a dataset, such as schools."`
-	Check      problemsCheckCmd  `cmd:"" help:"Check problem files and name every fault with its place."`
+	Check      problemsCheckCmd  `cmd:"" help:"Check problem files and name every fault with task and field."`
 }
 
 // dataFlags say where the data of a problem file is.

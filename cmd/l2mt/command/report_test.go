@@ -122,7 +122,7 @@ func reportInABrowser(t *testing.T, page []byte) {
 		case "/probe":
 			w.Write(probe)
 		case "/report":
-			// What the page loads, were it from its own place, is an error on the console.
+			// What the page loads, were it from its own site, is an error on the console.
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 			w.Write(page)
 		default:

@@ -91,7 +91,7 @@ func TestWrongUsageOfTrainEndsWithTwo(t *testing.T) {
 		{"--set=model.objective=win", `objective is "win"; it must be one of paper, scaled`},
 		{"--set=model.norm=big", `norm is "big"`},
 		{"--set=model.dtype=float16", `dtype is "float16"; it must be one of float32, float64`},
-		{"--set=train.batch=all", `batch is "all"; it must be one of tuple, problem`},
+		{"--set=train.update=all", `update is "all"; it must be one of tuple, problem`},
 		{"--epochs=-3", "train.epochs is -3; it must be a whole number of at least 1"},
 		{"--epochs=many", "--epochs: expected a valid 64 bit int but got \"many\""},
 		{"--set=train.rate=-1", "train.rate is -1; it must be a number above 0"},

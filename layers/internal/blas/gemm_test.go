@@ -12,7 +12,7 @@ import (
 )
 
 // TestGemmRaggedEdges takes every m and n up to 40, several tiles of every
-// kernel, with random k, strides, scalars, threads and places of the guards.
+// kernel, with random k, strides, scalars, threads and positions of the guards.
 func TestGemmRaggedEdges(t *testing.T) {
 	forEveryKernel(t, testGemmRaggedEdges[float32], testGemmRaggedEdges[float64])
 }

@@ -31,8 +31,8 @@ const mostMapped = 600
 // Embedding draws training tasks in the plane. Those of one name, which tell the
 // same classes apart on other rows, are tied to their mean. Tasks of new problems
 // stand out among them.
-func Embedding(training *solve.Atlas, problems ...solve.Place) (*Picture, error) {
-	known, others := spread(training), joined(problems)
+func Embedding(training *solve.Atlas, problems ...solve.Embedded) (*Picture, error) {
+	known, others := thinned(training), joined(problems)
 	if len(others.Tasks) != len(others.E) {
 		return nil, fmt.Errorf("%w: %d tasks with %d embeddings", data.ErrInvalid, len(others.Tasks), len(others.E))
 	}
@@ -62,7 +62,7 @@ func Embedding(training *solve.Atlas, problems ...solve.Place) (*Picture, error)
 		groups[name] = append(groups[name], at[i])
 	}
 	order := slices.Sorted(maps.Keys(groups))
-	slices.SortStableFunc(order, func(a, b string) int { return len(groups[b]) - len(groups[a]) }) // the largest find place first
+	slices.SortStableFunc(order, func(a, b string) int { return len(groups[b]) - len(groups[a]) }) // the largest are written first
 	for i, name := range order {
 		mean := centre(groups[name])
 		names.add(name, mean, 9)
@@ -84,11 +84,11 @@ func Embedding(training *solve.Atlas, problems ...solve.Place) (*Picture, error)
 	return shown, nil
 }
 
-// spread joins the problems of an atlas, evenly left out until few enough tasks
+// thinned joins the problems of an atlas, evenly left out until few enough tasks
 // remain.
-func spread(a *solve.Atlas) solve.Place {
+func thinned(a *solve.Atlas) solve.Embedded {
 	for step := 1; ; step++ {
-		var some []solve.Place
+		var some []solve.Embedded
 		for i := 0; i < len(a.Problems); i += step {
 			some = append(some, a.Problems[i])
 		}
@@ -99,7 +99,7 @@ func spread(a *solve.Atlas) solve.Place {
 }
 
 // joined is all the tasks of problems.
-func joined(problems []solve.Place) (all solve.Place) {
+func joined(problems []solve.Embedded) (all solve.Embedded) {
 	for _, p := range problems {
 		all.Tasks, all.E = append(all.Tasks, p.Tasks...), append(all.E, p.E...)
 	}
@@ -161,7 +161,7 @@ func (n *names) add(name string, at plotter.XY, size vg.Length) {
 	n.labels = append(n.labels, &plotter.Labels{XYs: plotter.XYs{at}, Labels: []string{name}, TextStyle: []text.Style{style}, Offset: vg.Point{Y: above}})
 }
 
-// scaled places embeddings in the plane. It also returns the share of the
+// scaled maps embeddings to the plane. It also returns the share of the
 // positive eigenvalues that the two coordinates have.
 func scaled(e [][]float32) (at plotter.XYs, kept float64, err error) {
 	n := len(e)

@@ -27,7 +27,7 @@ import (
 	"l2mt/data/files"
 )
 
-// palette has colours that remain apart for colour-blind readers (Okabe and Ito).
+// palette has colours that remain distinct for colour-blind readers (Okabe and Ito).
 var palette = []color.Color{
 	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
 	color.RGBA{204, 121, 167, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},

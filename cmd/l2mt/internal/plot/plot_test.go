@@ -26,7 +26,7 @@ func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 	for i := range 7 {
 		x := float64(i)
 		metrics = append(metrics, train.Metrics{
-			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Spread: 1e-9,
+			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Deviation: 1e-9,
 			Training: train.Agreement{Within: x / 7, Overall: -x / 9}, HeldOut: train.Agreement{Within: x / 8, Overall: math.NaN()},
 			Scalars: map[string][]float64{"alpha": {x, -x}, "gamma": {1, 0}},
 		})
@@ -138,13 +138,13 @@ func TestScalingKeepsDistancesOfThePlane(t *testing.T) {
 			sign := float64(1 - 2*((i+j)%2))
 			want := math.Hypot(float64(e[i][0])-sign*float64(e[j][0]), float64(e[i][1])-sign*float64(e[j][1]))
 			if got := math.Hypot(at[i].X-at[j].X, at[i].Y-at[j].Y); math.Abs(got-want) > 1e-5 {
-				t.Errorf("seed %d: points %d and %d are %v apart, want %v", seed, i, j, got, want)
+				t.Errorf("seed %d: points %d and %d are %v from each other, want %v", seed, i, j, got, want)
 			}
 		}
 	}
 }
 
-// However many names there are at one place, those that are written do not cover
+// However many names there are at one point, those that are written do not cover
 // each other, and the first one always is.
 func TestNamesAreClearOfEachOther(t *testing.T) {
 	const seed = 3
@@ -161,13 +161,13 @@ func TestNamesAreClearOfEachOther(t *testing.T) {
 			across := names.across * math.Abs(a.XYs[0].X-b.XYs[0].X)
 			up := names.up * math.Abs(a.XYs[0].Y-b.XYs[0].Y)
 			if across < 27 && up < 9 { // a name of 9 points is at least this wide
-				t.Errorf("seed %d: %s and %s are %v points apart across and %v up", seed, a.Labels[0], b.Labels[0], across, up)
+				t.Errorf("seed %d: %s and %s are %v points from each other across and %v up", seed, a.Labels[0], b.Labels[0], across, up)
 			}
 		}
 	}
 }
 
-func TestTicksAreEnoughAndTellApart(t *testing.T) {
+func TestTicksAreEnoughAndDistinct(t *testing.T) {
 	const seed = 3
 	r := data.Stream(seed, "ticks")
 	for range 200 {

@@ -75,7 +75,7 @@ func (r *Relative) Draw() (*Picture, error) {
 var singleTask = draw.LineStyle{Color: color.Gray{Y: 120}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
 
 // look is how method i is drawn: a strong one in a strong line, the rest told
-// apart by colour, dashes and marks together.
+// by colour, dashes and marks together.
 func (m Method) look(i int) (draw.LineStyle, draw.GlyphStyle) {
 	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.CrossGlyph{}}
 	line := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.2)}
@@ -92,7 +92,7 @@ func (r *Relative) curves(p *plot.Plot) error {
 	var ticks []plot.Tick
 	for i, m := range r.Methods {
 		at := slices.SortedStableFunc(slices.Values(m.Points), func(a, b Point) int { return cmp.Compare(a.X, b.X) })
-		if r.Log { // which has no place for zero
+		if r.Log { // which cannot show zero
 			at = slices.DeleteFunc(at, func(p Point) bool { return p.X <= 0 })
 		}
 		if len(at) == 0 {
@@ -157,7 +157,7 @@ func addBound(p *plot.Plot, title string, points []Point, c color.Color) {
 		root, y = append(root, 1/math.Sqrt(point.X)), append(y, point.Error)
 	}
 	a, b := stat.LinearRegression(root, y, nil, false)
-	// No error is negative, and a logarithmic axis has no place for zero.
+	// No error is negative, and a logarithmic axis cannot show zero.
 	curve := plotter.NewFunction(func(q float64) float64 { return max(a+b/math.Sqrt(q), 1e-9) })
 	curve.XMin, curve.XMax = points[0].X, points[len(points)-1].X
 	curve.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
@@ -207,7 +207,7 @@ func (r *Relative) marks(p *plot.Plot) error {
 }
 
 // ratios makes an axis of relative errors logarithmic where they differ much, so
-// that the small ones remain apart.
+// that the small ones remain distinct.
 func ratios(a *plot.Axis) {
 	if a.Min > 0 && a.Max > 6*a.Min {
 		a.Scale, a.Tick.Marker = plot.LogScale{}, ratioTicks{}

@@ -25,7 +25,7 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 	losses := []course{
 		column("loss", func(m train.Metrics) float64 { return m.Loss }),
 		column("residual |f - v(o)|", func(m train.Metrics) float64 { return m.Residual }),
-		column("spread of v(o)", func(m train.Metrics) float64 { return m.Spread }),
+		column("standard deviation of v(o)", func(m train.Metrics) float64 { return m.Deviation }),
 	}
 	correlations := []course{
 		column("held out, within problems", func(m train.Metrics) float64 { return m.HeldOut.Within }),

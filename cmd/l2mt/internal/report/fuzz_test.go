@@ -24,7 +24,7 @@ func FuzzPictures(f *testing.F) {
 		}
 		return raw
 	}
-	line := encoded(train.Metrics{Loss: 1, Residual: 0.5, Spread: 1e-3, Scalars: map[string][]float64{"alpha": {1, 2}}})
+	line := encoded(train.Metrics{Loss: 1, Residual: 0.5, Deviation: 1e-3, Scalars: map[string][]float64{"alpha": {1, 2}}})
 	f.Add(metrics, append(append(line, '\n'), encoded(train.Metrics{Epoch: 1, Loss: 0.1, Scalars: map[string][]float64{"alpha": {1, 2}}})...))
 	f.Add(metrics, append(append(line, '\n'), `{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}`...))
 	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))

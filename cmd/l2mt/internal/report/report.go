@@ -71,7 +71,7 @@ type report struct {
 	Evaluations []table
 	Sweeps      []swept
 	Inferences  []inference
-	Networks    []network
+	Networks    []trained
 	Experiences []collected
 	Problems    []run.Summary
 	Versions    run.Versions
@@ -90,13 +90,13 @@ type swept struct {
 }
 
 type inference struct {
-	Name   string
-	Result *run.Inference
-	Place  *solve.Place // nil if it was not kept
-	Map    template.HTML
+	Name     string
+	Result   *run.Inference
+	Embedded *solve.Embedded // nil if it was not kept
+	Map      template.HTML
 }
 
-type network struct {
+type trained struct {
 	Name, Config string
 	Shape        string       // the network's own configuration
 	Sum          string       // of its files
@@ -172,7 +172,7 @@ func (r *report) addSweep(dir, name string) (err error) {
 
 func (r *report) addInference(dir, name string) (err error) {
 	i := inference{Name: name}
-	if i.Result, i.Place, err = run.LoadInference(dir); err != nil {
+	if i.Result, i.Embedded, err = run.LoadInference(dir); err != nil {
 		return err
 	}
 	i.Map, err = inline(plot.Correlations(i.Result.Correlations()))
@@ -181,7 +181,7 @@ func (r *report) addInference(dir, name string) (err error) {
 }
 
 func (r *report) addNetwork(dir, name string) error {
-	n := network{Name: name}
+	n := trained{Name: name}
 	var err error
 	if _, err = model.Load(dir); err != nil {
 		return err
@@ -219,14 +219,14 @@ func (r *report) drawMaps() error {
 		if n.Atlas == nil {
 			continue
 		}
-		var places []solve.Place
+		var embedded []solve.Embedded
 		for _, x := range r.Inferences {
-			if x.Place != nil && x.Result.Network == n.Sum {
-				places = append(places, *x.Place)
+			if x.Embedded != nil && x.Result.Network == n.Sum {
+				embedded = append(embedded, *x.Embedded)
 			}
 		}
 		var err error
-		n.Map, err = inline(plot.Embedding(n.Atlas, places...))
+		n.Map, err = inline(plot.Embedding(n.Atlas, embedded...))
 		if err != nil && !errors.Is(err, data.ErrInvalid) { // too few tasks for a map
 			return fmt.Errorf("%s: %w", n.Name, err)
 		}

@@ -36,9 +36,9 @@ type Inference struct {
 	Network string  `json:"network"`
 	Seconds *Phases `json:"seconds,omitempty"`
 
-	problem *data.ProblemData
-	result  *multitask.Result
-	place   *solve.Place // nil if the network gives none
+	problem  *data.ProblemData
+	result   *multitask.Result
+	embedded *solve.Embedded // nil if the network gives none
 }
 
 // View is a covariance with what the network says about it.
@@ -136,7 +136,7 @@ type InferOptions struct {
 }
 
 // Infer finds the covariance of a problem with a network, and solves it.
-func Infer(ctx context.Context, network *solve.Network, p *data.ProblemData, o InferOptions) (*Inference, error) {
+func Infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, o InferOptions) (*Inference, error) {
 	all, err := p.Labelled()
 	if err != nil {
 		return nil, err
@@ -176,13 +176,13 @@ func Infer(ctx context.Context, network *solve.Network, p *data.ProblemData, o I
 // locate says where the problem is, and how far from those of training.
 func (r *Inference) locate(atlas *solve.Atlas, embedding *solve.Embedding, k int) error {
 	r.Radius = compare.Float(math.NaN())
-	if place, ok := embedding.Place(); ok {
-		r.place = &place
+	if tasks, ok := embedding.Tasks(); ok {
+		r.embedded = &tasks
 	}
-	if atlas == nil || r.place == nil {
+	if atlas == nil || r.embedded == nil {
 		return nil
 	}
-	near, err := atlas.Nearest(*r.place, max(k, 1))
+	near, err := atlas.Nearest(*r.embedded, max(k, 1))
 	if err != nil {
 		return err
 	}

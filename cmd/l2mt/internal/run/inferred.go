@@ -123,8 +123,8 @@ func (r *Inference) Save(dir string) error {
 			return err
 		}
 	}
-	if r.place != nil {
-		if err := SaveJSON(filepath.Join(dir, embeddingFile), r.place); err != nil {
+	if r.embedded != nil {
+		if err := SaveJSON(filepath.Join(dir, embeddingFile), r.embedded); err != nil {
 			return err
 		}
 	}
@@ -170,15 +170,15 @@ type Covariance struct {
 
 const resultFile = "result.json"
 
-// LoadInference reads what Save wrote. The place is nil if it was not kept.
-func LoadInference(dir string) (*Inference, *solve.Place, error) {
-	r, place := new(Inference), (*solve.Place)(nil)
+// LoadInference reads what Save wrote. The embedding is nil if it was not kept.
+func LoadInference(dir string) (*Inference, *solve.Embedded, error) {
+	r, embedded := new(Inference), (*solve.Embedded)(nil)
 	err := LoadJSON(filepath.Join(dir, resultFile), r)
 	if err == nil {
 		err = Optional(LoadJSON(filepath.Join(dir, SecondsFile), &r.Seconds))
 	}
 	if err == nil {
-		err = Optional(LoadJSON(filepath.Join(dir, embeddingFile), &place))
+		err = Optional(LoadJSON(filepath.Join(dir, embeddingFile), &embedded))
 	}
-	return r, place, err
+	return r, embedded, err
 }

@@ -37,7 +37,7 @@ const (
 	// UsedFile records what a stage used.
 	UsedFile = "run.json"
 	// SecondsFile has the times of an evaluation, by method, or of an inference.
-	// They are kept apart from the results, so that equal runs give equal files.
+	// They are kept separate from the results, so that equal runs give equal files.
 	SecondsFile = "seconds.json"
 )
 
@@ -127,7 +127,7 @@ func NetworkSum(dir string) (string, error) {
 
 // LoadNetwork reads a network, ready to solve problems with: the pretrained one if
 // dir is empty.
-func LoadNetwork(dir string) (*solve.Network, error) {
+func LoadNetwork(dir string) (*solve.Finder, error) {
 	load := pretrained.Load
 	if dir != "" {
 		load = func() (*model.Network, error) { return model.Load(dir) }
@@ -136,7 +136,7 @@ func LoadNetwork(dir string) (*solve.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return solve.NewNetwork(n)
+	return solve.NewFinder(n)
 }
 
 // Lookup returns the models of the given names; "all" means the paper's ten.

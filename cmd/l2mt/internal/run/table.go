@@ -21,18 +21,18 @@ func WriteTable(w io.Writer, table *compare.Table) {
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
 	t := Columns(w)
 	fmt.Fprintln(t, "relative\tper problem\ts.e.\ttest error\tto STL\tp\tw/t/l\tto best\tp\tw/t/l\tseconds\t  method")
-	pooled := 0
+	joint := 0
 	for _, r := range table.Rows {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", Decimals(r.Relative), Decimals(r.PerProblem), Decimals(r.StandardError), r.Error,
 			against(r.AgainstSTL, r.Model == compare.STL), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
-		pooled += r.Pooled
+		joint += r.Joint
 	}
 	t.Flush()
 	if n := perfect(table); n > 0 {
 		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", n)
 	}
-	if pooled > 0 {
-		fmt.Fprintf(w, "\nThe fit pooled with the training problems had the lower validation error, and was taken, %d times.\n", pooled)
+	if joint > 0 {
+		fmt.Fprintf(w, "\nThe joint fit with the training problems had the lower validation error, and was taken, %d times.\n", joint)
 	}
 }
 
@@ -88,14 +88,14 @@ func SaveTable(dir string, table *compare.Table) error {
 func tableRows(table *compare.Table) [][]string {
 	rows := [][]string{{"title", "model", "variant", "relative", "per_problem", "standard_error", "test_error",
 		"difference_to_stl", "p_to_stl", "wins_to_stl", "ties_to_stl", "losses_to_stl",
-		"difference_to_best", "p_to_best", "wins_to_best", "ties_to_best", "losses_to_best", "pooled"}}
+		"difference_to_best", "p_to_best", "wins_to_best", "ties_to_best", "losses_to_best", "joint"}}
 	paired := func(p compare.Paired) []string {
 		return []string{Full(float64(p.Difference)), Full(p.P), strconv.Itoa(p.Wins), strconv.Itoa(p.Ties), strconv.Itoa(p.Losses)}
 	}
 	for _, r := range table.Rows {
 		rows = append(rows, slices.Concat(
 			[]string{r.Title, r.Model, string(r.Variant), Full(float64(r.Relative)), Full(float64(r.PerProblem)), Full(float64(r.StandardError)), Full(r.Error)},
-			paired(r.AgainstSTL), paired(r.AgainstBest), []string{strconv.Itoa(r.Pooled)}))
+			paired(r.AgainstSTL), paired(r.AgainstBest), []string{strconv.Itoa(r.Joint)}))
 	}
 	return rows
 }

@@ -114,13 +114,13 @@ func OpenExperience(dir, dataset string, head layers.Head, remark Remark) (train
 // other.
 const atlasSize = 1000
 
-// saveAtlas keeps where problems of the experience lie, evenly spread over it,
-// beside the network that sees them there.
+// saveAtlas keeps the embeddings of problems from all over the experience
+// beside the network that they are of.
 func saveAtlas(dir string, of *model.Network, examples train.Source) error {
-	if of.Config.Embeds() != model.PerTask { // problems have no place
+	if of.Config.Embeds() != model.PerTask { // an atlas takes embeddings of tasks
 		return nil
 	}
-	network, err := solve.NewNetwork(of)
+	network, err := solve.NewFinder(of)
 	if err != nil {
 		return err
 	}

@@ -147,8 +147,8 @@ func (r *Result) finish() {
 		for _, run := range row.runs {
 			relative, errors, seconds = append(relative, float64(run.Relative)), append(errors, run.Error), append(seconds, run.Seconds)
 		}
-		mean, spread := stat.MeanStdDev(relative, nil)
-		row.Relative, row.Deviation = compare.Float(mean), compare.Float(spread/math.Sqrt(float64(len(relative))))
+		mean, deviation := stat.MeanStdDev(relative, nil)
+		row.Relative, row.Deviation = compare.Float(mean), compare.Float(deviation/math.Sqrt(float64(len(relative))))
 		if len(row.runs) == 1 {
 			row.Deviation = row.runs[0].StandardError
 		}
@@ -198,9 +198,9 @@ func changeOf(before, after []compare.Row) *Change {
 			differences = append(differences, v-before[i].Test[k])
 		}
 	}
-	mean, spread := stat.MeanStdDev(differences, nil)
+	mean, deviation := stat.MeanStdDev(differences, nil)
 	if base := stat.Mean(old, nil); base > 0 {
-		return &Change{100 * mean / base, 100 * spread / math.Sqrt(float64(len(old))) / base}
+		return &Change{100 * mean / base, 100 * deviation / math.Sqrt(float64(len(old))) / base}
 	}
 	return nil
 }
@@ -234,9 +234,9 @@ func (r *Result) addCorrelations(s *setup, c *caseStudy, outcomes []compare.Outc
 	return nil
 }
 
-// place is the place of a method in Show, or -1. Where Show is empty, L2MT
+// position is that of a method in Show, or -1. Where Show is empty, L2MT
 // comes before the others.
-func (r *Result) place(row Row) int {
+func (r *Result) position(row Row) int {
 	name := row.Model
 	if row.Variant != compare.Plain {
 		name += "/" + string(row.Variant)
@@ -251,7 +251,7 @@ func (r *Result) place(row Row) int {
 }
 
 // shown reports whether the pictures show a method.
-func (r *Result) shown(row Row) bool { return r.place(row) >= 0 }
+func (r *Result) shown(row Row) bool { return r.position(row) >= 0 }
 
 // Save writes tables and pictures, each file whole or not at all.
 func (r *Result) Save(dir string) error {
@@ -294,14 +294,14 @@ func Load(dir string) (*Result, error) {
 func (r *Result) Picture() (*plot.Picture, error) {
 	p := &plot.Relative{Title: r.Title, Label: "test error relative to STL"}
 	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !math.IsNaN(float64(row.Deviation)) }) {
-		p.Label += " (bars: standard error " + r.Spread() + ")"
+		p.Label += " (bars: standard error " + r.ErrorBars() + ")"
 	}
 	curve := len(r.Axes) > 0 && r.Axes[0].Numeric
 	if curve {
 		p.Axis, p.Log = cmp.Or(r.Axes[0].Label, " "), r.Axes[0].Log
 	}
 	shown := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return !r.shown(row) || math.IsNaN(float64(row.Relative)) })
-	slices.SortStableFunc(shown, func(a, b Row) int { return cmp.Compare(r.place(a), r.place(b)) })
+	slices.SortStableFunc(shown, func(a, b Row) int { return cmp.Compare(r.position(a), r.position(b)) })
 	for _, row := range shown {
 		point := plot.Point{Name: row.Title, X: float64(row.X), Error: float64(row.Relative), Deviation: float64(row.Deviation)}
 		method := plot.Method{} // where nothing is varied, the methods are the points
@@ -351,7 +351,7 @@ func (r *Result) summary() [][]string {
 
 // Write prints the table, and the correlations of a case study.
 func (r *Result) Write(w io.Writer) {
-	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n", r.Title, r.Spread())
+	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n", r.Title, r.ErrorBars())
 	if r.Changes() {
 		fmt.Fprintln(w, "change: per cent of the test error at the first value, with its s.e. over the differences problem by problem")
 	}
@@ -385,8 +385,8 @@ func (r *Result) Write(w io.Writer) {
 	}
 }
 
-// Spread says what the error bars are.
-func (r *Result) Spread() string {
+// ErrorBars says what the error bars are.
+func (r *Result) ErrorBars() string {
 	if len(r.Seeds) == 1 {
 		return "over problems"
 	}

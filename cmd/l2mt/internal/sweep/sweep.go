@@ -76,7 +76,7 @@ func newSweep(x *Experiment, o Options) (s *sweep, err error) {
 	return s, err
 }
 
-// folder is a place in the store and what determines its content.
+// folder is one of the store and what determines its content.
 type folder struct {
 	path, mark string
 	of         any
@@ -342,7 +342,7 @@ func (s *sweep) evaluateNetwork(ctx context.Context, p *plan) ([]compare.Outcome
 }
 
 // evaluate returns the outcomes in a folder and makes those that are missing.
-func (s *sweep) evaluate(ctx context.Context, p *plan, in folder, network *solve.Network, models []multitask.Model) (outcomes []compare.Outcome, err error) {
+func (s *sweep) evaluate(ctx context.Context, p *plan, in folder, network *solve.Finder, models []multitask.Model) (outcomes []compare.Outcome, err error) {
 	file, err := data.LoadProblems(p.file("test"))
 	if err != nil {
 		return nil, err

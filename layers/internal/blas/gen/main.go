@@ -33,17 +33,17 @@ func (e element) size() int { return 1 << e.shift }
 // is no multiple of the vector, is loaded, stored and multiplied under a mask;
 // lanes outside the mask are neither read nor written.
 type set struct {
-	name   string
-	bytes  int // in a vector register
-	rows   int // of C in a GEMM tile
-	spread int // registers that hold broadcast entries of A
-	wide   int // vectors in the widest CSR kernel
-	vector func() reg.VecVirtual
-	zero   func(v Op)
-	masks  func(e element, cols reg.GPVirtual, n int) []Op
-	load   func(e element, mem, mask, v Op)
-	store  func(e element, v, mask, mem Op)
-	fma    func(e element, mem, mask, x, acc Op)
+	name      string
+	bytes     int // in a vector register
+	rows      int // of C in a GEMM tile
+	broadcast int // registers that hold broadcast entries of A
+	wide      int // vectors in the widest CSR kernel
+	vector    func() reg.VecVirtual
+	zero      func(v Op)
+	masks     func(e element, cols reg.GPVirtual, n int) []Op
+	load      func(e element, mem, mask, v Op)
+	store     func(e element, v, mask, mem Op)
+	fma       func(e element, mem, mask, x, acc Op)
 }
 
 func main() {
@@ -64,7 +64,7 @@ func main() {
 
 func avx512() set {
 	return set{
-		name: "AVX512", bytes: 64, rows: 12, spread: 4, wide: 8,
+		name: "AVX512", bytes: 64, rows: 12, broadcast: 4, wide: 8,
 		vector: ZMM,
 		zero:   func(v Op) { VPXORD(v, v, v) },
 		// A mask register has a bit per lane: the low cols bits, cut in vectors.
@@ -101,7 +101,7 @@ func avx2() set {
 		}
 	}
 	return set{
-		name: "AVX2", bytes: 32, rows: 6, spread: 2, wide: 8,
+		name: "AVX2", bytes: 32, rows: 6, broadcast: 2, wide: 8,
 		vector: YMM,
 		zero:   func(v Op) { VXORPS(v, v, v) },
 		masks: func(e element, cols reg.GPVirtual, n int) []Op {
@@ -157,7 +157,7 @@ func gemm(s set, e element, width int) {
 		}
 	}
 
-	panel, spread := vectors(s, width), vectors(s, s.spread)
+	panel, broadcast := vectors(s, width), vectors(s, s.broadcast)
 	Label("loop")
 	for j, v := range panel {
 		e.load(Mem{Base: b, Disp: j * s.bytes}, v)
@@ -167,7 +167,7 @@ func gemm(s set, e element, width int) {
 		if i%3 > 0 {
 			entry.Index, entry.Scale = rs, uint8(i%3)
 		}
-		x := spread[i%len(spread)]
+		x := broadcast[i%len(broadcast)]
 		e.bcast(entry, x)
 		for j, v := range row {
 			e.fma(panel[j], x, v)

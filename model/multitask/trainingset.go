@@ -10,7 +10,7 @@ import (
 	"l2mt/data"
 )
 
-// Problem is the training data of problem (1), checked. It keeps the feature
+// TrainingSet is the data of problem (1), checked. It keeps the feature
 // matrices without copying them, and any number of fits may share it.
 //
 // Tasks of more than two classes are learned class by class, each against the
@@ -20,7 +20,7 @@ import (
 // the same class. Where a task lacks a class there are no losses, and the best
 // weights leave of the block's term that of the other tasks alone, with their
 // part of Omega.
-type Problem struct {
+type TrainingSet struct {
 	loss    Loss
 	cols    int // features
 	classes int // C, or 1: then W is d x m
@@ -36,13 +36,13 @@ type task struct {
 	y    []float64
 }
 
-// NewProblem checks the training data of the tasks. Names, one a task, serve
+// NewTrainingSet checks the training data of the tasks. Names, one a task, serve
 // error messages and may be left out.
-func NewProblem(loss Loss, tasks []data.Samples, names ...string) (*Problem, error) {
+func NewTrainingSet(loss Loss, tasks []data.Samples, names ...string) (*TrainingSet, error) {
 	if loss != Logistic && loss != Square {
 		return nil, fmt.Errorf("multitask: loss %q: %w: it is %q or %q", loss, ErrInvalidParams, Logistic, Square)
 	}
-	p := &Problem{loss: loss, classes: 1}
+	p := &TrainingSet{loss: loss, classes: 1}
 	err := p.fill(tasks, names, func(name string, s data.Samples) error {
 		if loss == Logistic {
 			for i, y := range s.Y {
@@ -57,11 +57,11 @@ func NewProblem(loss Loss, tasks []data.Samples, names ...string) (*Problem, err
 	return p, err
 }
 
-// NewClassesProblem is NewProblem with the logistic loss for tasks of more than
+// NewClassesSet is NewTrainingSet with the logistic loss for tasks of more than
 // two classes. Y has the number of a row's class, less than classes. A task may
 // lack some.
-func NewClassesProblem(classes int, tasks []data.Samples, names ...string) (*Problem, error) {
-	p := &Problem{loss: Logistic, classes: classes}
+func NewClassesSet(classes int, tasks []data.Samples, names ...string) (*TrainingSet, error) {
+	p := &TrainingSet{loss: Logistic, classes: classes}
 	err := p.fill(tasks, names, func(name string, s data.Samples) error {
 		for i, y := range s.Y {
 			if !(y >= 0 && y < float64(classes)) || y != math.Trunc(y) {
@@ -92,7 +92,7 @@ func against(y []float64, class int) []float64 {
 }
 
 // fill adds tasks whose features and targets are sound.
-func (p *Problem) fill(tasks []data.Samples, names []string, add func(name string, s data.Samples) error) error {
+func (p *TrainingSet) fill(tasks []data.Samples, names []string, add func(name string, s data.Samples) error) error {
 	if len(tasks) == 0 {
 		return fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
 	}
@@ -121,7 +121,7 @@ func (p *Problem) fill(tasks []data.Samples, names []string, add func(name strin
 // Training returns the training rows of a problem, with the given loss or, if
 // that is empty, the one that suits the kind of its tasks: logistic for
 // classification and square for regression.
-func Training(p *data.ProblemData, loss Loss) (*Problem, error) {
+func Training(p *data.ProblemData, loss Loss) (*TrainingSet, error) {
 	samples := make([]data.Samples, len(p.Tasks))
 	names := make([]string, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -140,9 +140,9 @@ func Training(p *data.ProblemData, loss Loss) (*Problem, error) {
 		if loss != Logistic {
 			return nil, fmt.Errorf("multitask: loss %q: %w: tasks of %d classes have the logistic loss", loss, ErrInvalidParams, k)
 		}
-		return NewClassesProblem(k, samples, names...)
+		return NewClassesSet(k, samples, names...)
 	}
-	return NewProblem(loss, samples, names...)
+	return NewTrainingSet(loss, samples, names...)
 }
 
 // checkSamples reports what makes the rows of one task unfit for training.
@@ -170,13 +170,13 @@ func checkSamples(s data.Samples, labels bool) error {
 }
 
 // Tasks is the number of tasks m.
-func (p *Problem) Tasks() int { return len(p.tasks) / p.classes }
+func (p *TrainingSet) Tasks() int { return len(p.tasks) / p.classes }
 
 // Cols is the number of features d.
-func (p *Problem) Cols() int { return p.cols }
+func (p *TrainingSet) Cols() int { return p.cols }
 
 // rows are how many rows each task has.
-func (p *Problem) rows() []int {
+func (p *TrainingSet) rows() []int {
 	n := make([]int, p.Tasks())
 	for i, t := range p.tasks {
 		n[i/p.classes] = max(n[i/p.classes], len(t.y))
@@ -185,7 +185,7 @@ func (p *Problem) rows() []int {
 }
 
 // each calls f for every task, class by class, on the given number of goroutines.
-func (p *Problem) each(workers int, f func(i int, t *task)) {
+func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
 	if workers <= 1 {
 		for i := range p.tasks {
 			f(i, &p.tasks[i])

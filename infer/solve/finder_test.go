@@ -21,16 +21,16 @@ const features = solvetest.Features
 var made = solvetest.Problem
 
 // random returns a network of random parameters, ready for use.
-func random(t testing.TB, seed uint64, change func(c *model.Config)) *Network {
+func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 	t.Helper()
-	n, err := NewNetwork(solvetest.Network(t, seed, change))
+	n, err := NewFinder(solvetest.Network(t, seed, change))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-func embed(t testing.TB, n *Network, p *data.ProblemData) *Embedding {
+func embed(t testing.TB, n *Finder, p *data.ProblemData) *Embedding {
 	t.Helper()
 	e, err := n.Embed(p)
 	if err != nil {
@@ -137,7 +137,7 @@ func TestOrderOfTasksDoesNotMatter(t *testing.T) {
 	}
 }
 
-func omegaOf(t *testing.T, n *Network, p *data.ProblemData) *mat.SymDense {
+func omegaOf(t *testing.T, n *Finder, p *data.ProblemData) *mat.SymDense {
 	t.Helper()
 	found, err := n.Omega(p, 1)
 	if err != nil {
@@ -285,7 +285,7 @@ func TestNetworkIsShared(t *testing.T) {
 }
 
 // defaultNetwork is the untrained default for the problems of benchmarks.
-func defaultNetwork(b *testing.B) *Network {
+func defaultNetwork(b *testing.B) *Finder {
 	b.Helper()
 	c, err := model.Preset("default", 1000)
 	if err != nil {
@@ -295,7 +295,7 @@ func defaultNetwork(b *testing.B) *Network {
 	if err != nil {
 		b.Fatal(err)
 	}
-	n, err := NewNetwork(of)
+	n, err := NewFinder(of)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,22 +13,22 @@ import (
 	"l2mt/model"
 )
 
-// Network finds covariances with a trained network. Its methods may be called
+// Finder finds covariances with a trained network. Its methods may be called
 // from several goroutines.
-type Network struct {
+type Finder struct {
 	of *model.Network
 
 	mu      sync.Mutex
 	forward *model.Forward
 }
 
-// NewNetwork returns the network ready for use.
-func NewNetwork(n *model.Network) (*Network, error) {
+// NewFinder returns a finder that asks the network.
+func NewFinder(n *model.Network) (*Finder, error) {
 	forward, err := model.NewForward(n)
 	if err != nil {
 		return nil, fmt.Errorf("solve: %w", err)
 	}
-	return &Network{of: n, forward: forward}, nil
+	return &Finder{of: n, forward: forward}, nil
 }
 
 // Embedding is a problem as the network sees it. It takes the longest part of
@@ -46,8 +46,8 @@ type Embedding struct {
 
 // Features returns a problem with the features that the network works on: those
 // that its head makes, or the problem itself if it has none.
-func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
-	q, err := n.of.Features(p)
+func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
+	q, err := f.of.Features(p)
 	if err != nil {
 		return nil, fmt.Errorf("solve: %w", err)
 	}
@@ -55,11 +55,11 @@ func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
 }
 
 // FeaturesOf is Features of several problems.
-func (n *Network) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, error) {
+func (f *Finder) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, error) {
 	made := make([]*data.ProblemData, len(problems))
 	for i, p := range problems {
 		var err error
-		if made[i], err = n.Features(p); err != nil {
+		if made[i], err = f.Features(p); err != nil {
 			return nil, err
 		}
 	}
@@ -67,29 +67,29 @@ func (n *Network) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData,
 }
 
 // Head has the widths of the network's head, as "1280-1000"; empty if it has none.
-func (n *Network) Head() string { return n.of.Config.Head }
+func (f *Finder) Head() string { return f.of.Config.Head }
 
 // Embed runs the network on the training rows of a problem.
-func (n *Network) Embed(p *data.ProblemData) (*Embedding, error) {
+func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	begin := time.Now()
-	p, err := n.Features(p)
+	p, err := f.Features(p)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
-	payload, err := model.Prepare(n.of.Config, p)
+	payload, err := model.Prepare(f.of.Config, p)
 	if err != nil {
 		return nil, fmt.Errorf("solve: %w", err)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	estimate, err := n.forward.Estimate(payload)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	estimate, err := f.forward.Estimate(payload)
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
-	return &Embedding{E: estimate.E, Seconds: time.Since(begin).Seconds(), network: n.of, problem: p, estimate: estimate}, nil
+	return &Embedding{E: estimate.E, Seconds: time.Since(begin).Seconds(), network: f.of, problem: p, estimate: estimate}, nil
 }
 
 // Problem is the problem with the features that the network works on, which
@@ -111,8 +111,8 @@ func checkFeatures(p *data.ProblemData) error {
 
 // Omega finds the covariance that the network thinks best for a problem, from
 // the training rows alone. It is Embed with Embedding.Omega.
-func (n *Network) Omega(p *data.ProblemData, scale float64) (*Found, error) {
-	e, err := n.Embed(p)
+func (f *Finder) Omega(p *data.ProblemData, scale float64) (*Found, error) {
+	e, err := f.Embed(p)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 
 // A new problem is solved: what the network says is a prior, all labelled rows
 // are evidence, each left out in turn, and the test rows say what came of it. The network here is untrained; model.Load reads a trained one.
-func ExampleNetwork_Fit() {
+func ExampleFinder_Fit() {
 	d, err := digits.Load()
 	if err != nil {
 		log.Fatal(err)
@@ -34,7 +34,7 @@ func ExampleNetwork_Fit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	network, err := solve.NewNetwork(untrained)
+	network, err := solve.NewFinder(untrained)
 	if err != nil {
 		log.Fatal(err)
 	}
