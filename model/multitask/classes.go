@@ -39,8 +39,8 @@ func ClassOf(scores []float64) int {
 	return 0
 }
 
-// labelOf is the number of the class that y says.
-func labelOf(y float64, classes int) int {
+// LabelOf is the number of the class that y is, for so many scores a row.
+func LabelOf(y float64, classes int) int {
 	if classes > 1 {
 		return int(y)
 	}
@@ -51,7 +51,7 @@ func labelOf(y float64, classes int) int {
 func misclassified(scores, y []float64) float64 {
 	wrong, k := 0, perRow(scores, y)
 	for j, v := range y {
-		if ClassOf(scores[j*k:][:k]) != labelOf(v, k) {
+		if ClassOf(scores[j*k:][:k]) != LabelOf(v, k) {
 			wrong++
 		}
 	}

@@ -265,8 +265,8 @@ func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 	return h, nil
 }
 
-// mostRows bounds the rows of Labelled's leave-one-out, which inverts a matrix of
-// as many rows.
+// mostRows bounds the rows of Labelled's leave-one-out, times the classes where
+// there are more than two, because it inverts a matrix of as many.
 const mostRows = 400
 
 // Labelled is the evidence of all labelled rows of a problem, those of training
@@ -280,7 +280,7 @@ func Labelled(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
 	}
 	rows := 0
 	for _, t := range all.Tasks {
-		rows += len(t.TrainSet.Y)
+		rows += len(t.TrainSet.Y) * max(1, all.Several())
 	}
 	if rows <= mostRows && o.Folds == 0 && o.Together == nil {
 		return LeaveOneOut(all, o)

@@ -122,7 +122,7 @@ func Temperature(held [][]float64, problem *data.ProblemData) (temperature, brie
 	temperature = math.Exp(-(low + high) / 2)
 	for j, v := range y {
 		Probabilities(p, f[j*k:][:k], temperature)
-		p[labelOf(v, k)]--
+		p[LabelOf(v, k)]--
 		brier += floats.Dot(p, p) / 2 / float64(len(y))
 	}
 	return temperature, brier
