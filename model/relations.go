@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/layers"
 )
 
 // What training rows say of how tasks relate, in inner products alone. With y
@@ -153,134 +154,54 @@ type relations struct {
 }
 
 func relate(p *data.ProblemData) (*relations, error) {
-	m, d, r := len(p.Tasks), p.Cols(), &relations{dimension: 1}
+	m, r := len(p.Tasks), &relations{dimension: 1}
 	for _, t := range p.Tasks {
+		if d := t.TrainSet.X.Cols(); d != p.Cols() {
+			return nil, fmt.Errorf("%w: task %q has %d features, but task %q %d", data.ErrMismatch, t.Name, d, p.Tasks[0].Name, p.Cols())
+		}
 		r.rows += len(t.TrainSet.Y)
-	}
-	classes := max(1, p.Several())
-	rest, signed := mat.NewDense(r.rows, d, nil), mat.NewDense(m, classes*d, nil) // E, d_i
-	noise, squares, alone := make([]float64, m), make([]float64, m), make([]float64, m)
-	left, free := 0.0, 0.0 // tr(E'E) and the sum of 1 - h
-	for i, first := 0, 0; i < m; i++ {
-		t := p.Tasks[i]
-		n := len(t.TrainSet.Y)
-		if t.TrainSet.X.Cols() != d {
-			return nil, fmt.Errorf("%w: task %q has %d features, but task %q %d", data.ErrMismatch, t.Name, t.TrainSet.X.Cols(), p.Tasks[0].Name, d)
-		}
-		e := rest.Slice(first, first+n, 0, d).(*mat.Dense)
-		var c, leverage []float64
-		var size, balance float64
-		if classes > 1 {
-			c, leverage, size, balance = explainClasses(e, signed.RawRowView(i), t)
-		} else {
-			c, leverage = explain(e, signed.RawRowView(i), t)
-			size, balance = sizes(t)
-		}
-		for a := range n {
-			square, unexplained := floats.Dot(e.RawRowView(a), e.RawRowView(a)), 1-leverage[a]
-			left += square
-			squares[i] += c[a] * c[a]
-			if unexplained > 1e-9 {
-				free += unexplained
-				noise[i] += c[a] * c[a] * square / unexplained
-			} else { // the only row of its class
-				alone[i] += c[a] * c[a]
-			}
+		size, balance := sizes(t)
+		if k := p.Several(); k > 0 {
+			size, balance = sizesOfClasses(k, t)
 		}
 		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
-		first += n
 	}
-	products := mat.NewSymDense(m, nil)
-	products.SymOuterK(1, signed)
+	e, err := newResiduals(p)
+	if err != nil {
+		return nil, err
+	}
+	noise, squares, alone := make([]float64, m), make([]float64, m), make([]float64, m)
+	left, free := 0.0, 0.0 // tr(E'E) and the sum of 1 - h
+	for a, square := range e.squares {
+		i, c, unexplained := e.task[a], e.c[a]*e.c[a], 1-e.leverage[a]
+		left += square
+		squares[i] += c
+		if unexplained > 1e-9 {
+			free += unexplained
+			noise[i] += c * square / unexplained
+		} else { // the only row of its class
+			alone[i] += c
+		}
+	}
+	products := e.acrossTasks(e.gram, m)
 	if !(left > 0) { // nothing is known of the noise
 		r.raw, r.white = newRelated(products, nil), newRelated(products, nil)
 		return r, nil
 	}
 	floats.AddScaled(noise, left/free, alone)
 	r.raw = newRelated(products, noise)
-	return r, r.whiten(rest, signed, squares, free)
+	return r, r.whiten(e, squares, free)
 }
 
-// explain puts a task's rows less their mean and their part along y into e, and
-// the signed mean into d. It returns the weights of the rows in d, which are zero
-// where all targets are equal, and their leverages.
-func explain(e *mat.Dense, d []float64, t data.TaskData) (c, leverage []float64) {
-	n, mean := len(t.TrainSet.Y), make([]float64, len(d))
-	copyRows(e, t.TrainSet.X)
-	for a := range n {
-		floats.AddScaled(mean, 1/float64(n), e.RawRowView(a))
-	}
-	c, leverage = make([]float64, n), make([]float64, n)
-	average, deviation := meanDeviation(t.TrainSet.Y)
-	scale := deviation
-	if t.Kind == data.Classification {
-		scale = 2
-	}
-	total := float64(n) * deviation * deviation // sum of y^2
-	for a, y := range t.TrainSet.Y {
-		leverage[a] = 1 / float64(n)
-		floats.Sub(e.RawRowView(a), mean)
-		if total > 0 {
-			c[a] = (y - average) / total * scale
-			leverage[a] += (y - average) * (y - average) / total
-			floats.AddScaled(d, c[a], e.RawRowView(a))
+// symmetric is the leading m x m of a matrix.
+func symmetric(a layers.View[float64], m int) *mat.SymDense {
+	s := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			s.SetSym(i, j, a.Row(i)[j])
 		}
 	}
-	for a, y := range t.TrainSet.Y {
-		if total > 0 {
-			floats.AddScaled(e.RawRowView(a), -(y-average)/scale, d)
-		}
-	}
-	return c, leverage
-}
-
-func copyRows(to *mat.Dense, from data.Matrix) {
-	for a := range from.Rows() {
-		row, x := from.Row(a), to.RawRowView(a)
-		for q, v := range row.Value {
-			k := q
-			if row.Index != nil {
-				k = int(row.Index[q])
-			}
-			x[k] = float64(v)
-		}
-	}
-}
-
-// explainClasses is explain and sizes for more than two classes: e has the rows
-// less the means of their classes, and d, class by class, these less their mean.
-// Squares of c are summed over the classes. The sizes are twice the harmonic mean
-// of the rows of a class, and ln of the largest over the smallest class.
-func explainClasses(e *mat.Dense, d []float64, t data.TaskData) (c, leverage []float64, size, balance float64) {
-	cols := t.TrainSet.X.Cols()
-	copyRows(e, t.TrainSet.X)
-	n := make([]float64, len(d)/cols)
-	for a, y := range t.TrainSet.Y {
-		n[int(y)]++
-		floats.Add(d[int(y)*cols:][:cols], e.RawRowView(a))
-	}
-	k, mean, inverse := 0.0, make([]float64, cols), 0.0
-	least, most := math.Inf(1), 0.0
-	for y, rows := range n {
-		if rows > 0 {
-			k++
-			least, most, inverse = min(least, rows), max(most, rows), inverse+1/rows
-			floats.Scale(1/rows, d[y*cols:][:cols])
-			floats.Add(mean, d[y*cols:][:cols])
-		}
-	}
-	c, leverage = make([]float64, len(t.TrainSet.Y)), make([]float64, len(t.TrainSet.Y))
-	for a, y := range t.TrainSet.Y {
-		rows := n[int(y)]
-		floats.Sub(e.RawRowView(a), d[int(y)*cols:][:cols])
-		c[a], leverage[a] = math.Sqrt(1-1/k)/rows, 1/rows
-	}
-	for y, rows := range n {
-		if rows > 0 {
-			floats.AddScaled(d[y*cols:][:cols], -1/k, mean)
-		}
-	}
-	return c, leverage, 2 * k / inverse, math.Log(most / least)
+	return s
 }
 
 // sizes are sum y^2, with y scaled to what a sample of n balanced labels has, and
@@ -304,64 +225,40 @@ func sizes(t data.TaskData) (size, balance float64) {
 // are fewer than the features: with A = EE' + N tau I,
 //
 //	S^-1 = (I - E' A^-1 E) / tau,  and A = E'E + N tau I, S^-1 = N A^-1 otherwise.
-func (r *relations) whiten(rest, signed *mat.Dense, squares []float64, free float64) error {
-	n, d := rest.Dims()
-	k, thin := d, n <= d
-	a := new(mat.SymDense)
-	if thin {
-		k = n
-		a.SymOuterK(1, rest) // n x n
-	} else {
-		a.SymOuterK(1, rest.T()) // d x d
+func (r *relations) whiten(e *residuals, squares []float64, free float64) error {
+	n, m := float64(r.rows), len(squares)
+	a, right, err := e.short()
+	if err != nil {
+		return err
 	}
-	trace, square := mat.Trace(a), 0.0
+	k, trace, square := a.Rows, 0.0, 0.0
 	for i := range k {
-		for j := range k {
-			square += a.At(i, j) / trace * a.At(i, j)
-		}
+		trace += a.Row(i)[i]
+	}
+	for i := range k {
+		row := a.Row(i)[:i+1]
+		square += (2*floats.Dot(row, row) - row[i]*row[i]) / trace
 	}
 	r.dimension = trace / square
-	tau := square / float64(n) // times N it is added
+	tau := square / n // times N it is added
 	for i := range k {
-		a.SetSym(i, i, a.At(i, i)+square)
+		a.Row(i)[i] += square
 	}
-	var chol mat.Cholesky
-	if !chol.Factorize(a) {
-		return fmt.Errorf("%w: the features cannot be whitened: their covariance is not positive definite in float64; scale them", data.ErrInvalid)
+	inner, inverse, err := layers.InverseProducts(a, right)
+	if err != nil {
+		return fmt.Errorf("the features cannot be whitened; scale them: %w", err)
 	}
-	m := len(squares)
-	products := mat.NewSymDense(m, nil)
-	_, blocks := signed.Dims()
-	for first := 0; first < blocks; first += d { // class by class
-		of := signed.Slice(0, m, first, first+d).(*mat.Dense)
-		right := mat.DenseCopyOf(of.T()) // d x m
-		if thin {
-			right.Reset()
-			right.Mul(rest, of.T()) // n x m
-		}
-		var solved, part mat.Dense
-		if err := chol.SolveTo(&solved, right); err != nil {
-			return fmt.Errorf("whitening: %w", err)
-		}
-		part.Mul(right.T(), &solved) // m x m
-		for i := range m {
-			for j := i; j < m; j++ {
-				v := (part.At(i, j) + part.At(j, i)) / 2
-				if thin {
-					v = (mat.Dot(of.RowView(i), of.RowView(j)) - v) / tau
-				} else {
-					v *= float64(n)
-				}
-				products.SetSym(i, j, products.At(i, j)+v)
-			}
-		}
+	products := e.acrossTasks(inner, m)
+	if e.thin() {
+		products.ScaleSym(-1, products)
+		products.AddSym(products, e.acrossTasks(e.gram, m))
+		products.ScaleSym(1/tau, products)
+	} else {
+		products.ScaleSym(n, products)
 	}
-	if err := chol.InverseTo(a); err != nil {
-		return fmt.Errorf("whitening: %w", err)
-	}
-	r.dof = float64(k) - square*mat.Trace(a)
+	r.dof = float64(k) - square*inverse
 	for i, v := range squares {
-		squares[i] = v * r.dof * float64(n) / free
+		squares[i] = v * r.dof * n / free
 	}
 	r.white = newRelated(products, squares)
 	return nil
