@@ -20,6 +20,9 @@ type Matrix interface {
 	Mul(dst, b []float64, k int)
 	// AddMulT adds X' B to dst (d x k), with B n x k.
 	AddMulT(dst, b []float64, k int)
+	// AddGram adds X' diag(c) X v to dst, with v of length d, in one pass over the
+	// entries. It returns the sum of diag(c) X v.
+	AddGram(dst, v, c []float64) float64
 	// SquaredNorms returns the squared Euclidean length of every row.
 	SquaredNorms() []float64
 }
@@ -108,6 +111,17 @@ func (x *Dense) AddMulT(dst, b []float64, k int) {
 			}
 		}
 	}
+}
+
+// AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
+func (x *Dense) AddGram(dst, v, c []float64) (sum float64) {
+	for i := range x.offset {
+		row := x.row(i)
+		u := c[i] * dotDense(row, v)
+		addDense(dst, u, row)
+		sum += u
+	}
+	return sum
 }
 
 // SquaredNorms returns ||x_i||^2 of every row.
@@ -211,6 +225,17 @@ func (x *CSR) AddMulT(dst, b []float64, k int) {
 	}
 }
 
+// AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
+func (x *CSR) AddGram(dst, v, c []float64) (sum float64) {
+	for i := range x.begin {
+		r := x.Row(i)
+		u := c[i] * dotSparse(r, v)
+		addSparse(dst, u, r)
+		sum += u
+	}
+	return sum
+}
+
 // SquaredNorms returns ||x_i||^2 of every row.
 func (x *CSR) SquaredNorms() []float64 { return squaredNorms(x) }
 
@@ -249,11 +274,22 @@ func addDense(w []float64, a float64, x []float32) {
 	}
 }
 
-func dotSparse(x Row, w []float64) (s float64) {
-	for p, j := range x.Index {
-		s += float64(x.Value[p]) * w[j]
+// dotSparse returns <x, w>, by four sums as dotDense.
+func dotSparse(x Row, w []float64) float64 {
+	index, value := x.Index, x.Value[:len(x.Index)]
+	var s0, s1, s2, s3 float64
+	p := 0
+	for ; p+4 <= len(index); p += 4 {
+		j, v := index[p:p+4:p+4], value[p:p+4:p+4]
+		s0 += float64(v[0]) * w[j[0]]
+		s1 += float64(v[1]) * w[j[1]]
+		s2 += float64(v[2]) * w[j[2]]
+		s3 += float64(v[3]) * w[j[3]]
 	}
-	return s
+	for ; p < len(index); p++ {
+		s0 += float64(value[p]) * w[index[p]]
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // entryBlock is the number of entries of a row whose rows of B stay in the
@@ -285,9 +321,19 @@ func addProduct(y []float64, x Row, b []float64) {
 	}
 }
 
+// addSparse adds a x to w.
 func addSparse(w []float64, a float64, x Row) {
-	for p, j := range x.Index {
-		w[j] += a * float64(x.Value[p])
+	index, value := x.Index, x.Value[:len(x.Index)]
+	p := 0
+	for ; p+4 <= len(index); p += 4 {
+		j, v := index[p:p+4:p+4], value[p:p+4:p+4]
+		w[j[0]] += a * float64(v[0])
+		w[j[1]] += a * float64(v[1])
+		w[j[2]] += a * float64(v[2])
+		w[j[3]] += a * float64(v[3])
+	}
+	for ; p < len(index); p++ {
+		w[index[p]] += a * float64(value[p])
 	}
 }
 

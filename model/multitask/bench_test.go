@@ -93,6 +93,7 @@ func BenchmarkNonzeros(b *testing.B) {
 			v, out := normals(data.Stream(3, "bench"), 4*train.cols), make([]float64, 4*train.cols)
 			s := newSolver(train, stl{}, Params{Lambda1: 1e-4}, 1)
 			s.moveTo(&s.point)
+			s.gradient()
 			for b.Loop() {
 				s.hessian(out, v)
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -37,11 +38,12 @@ type solver struct {
 	full   bool
 	data   []float64 // gradient of the losses with respect to W', m x d
 	trial  point
-	step   point       // the direction dW' and its scores
-	thin   *thin       // replaces the root and follow in wide problems of low rank
-	span   *span       // preconditions, nil where Omega is held
-	u      [][]float64 // scratch for Hessian products
-	t1     []float64   // scratch, m x d
+	step   point     // the direction dW' and its scores
+	thin   *thin     // replaces the root and follow in wide problems of low rank
+	span   *span     // preconditions, nil where Omega is held
+	mean   []float64 // the rows' sum with the weights h, m x d
+	total  []float64 // the sums of these weights
+	t1     []float64 // scratch, m x d
 	t2, t3 []float64
 	cg     [5][]float64
 }
@@ -62,7 +64,7 @@ func newSolver(problem *TrainingSet, model Model, params Params, workers int) *s
 	for _, p := range []*point{&s.point, &s.trial, &s.step} {
 		*p = s.newPoint()
 	}
-	s.u = s.newScores()
+	s.mean, s.total = make([]float64, m*d), make([]float64, len(problem.tasks))
 	s.data, s.t1, s.t2, s.t3 = make([]float64, m*d), make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
 	s.z = make([]float64, m*d)
 	for i := range s.cg {
@@ -112,11 +114,15 @@ func (s *solver) losses(p *point) {
 	}
 }
 
-// gradient computes the gradient of the losses with respect to W'.
+// gradient computes the gradient of the losses with respect to W', and what
+// hessian needs.
 func (s *solver) gradient() {
 	clear(s.data)
+	clear(s.mean)
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.AddMulT(s.of(i, s.data), s.r[i], 1)
+		t.x.AddMulT(s.of(i, s.mean), s.h[i], 1)
+		s.total[i] = max(floats.Sum(s.h[i]), math.SmallestNonzeroFloat64)
 	})
 }
 
@@ -124,20 +130,9 @@ func (s *solver) gradient() {
 // times V (m x d).
 func (s *solver) hessian(dst, v []float64) {
 	s.problem.each(s.workers, func(i int, t *task) {
-		u, h := s.u[i], s.h[i]
-		t.x.Mul(u, s.of(i, v), 1)
-		mean, total := 0.0, 0.0
-		for j, c := range h {
-			mean += c * u[j]
-			total += c
-		}
-		if total > 0 {
-			mean /= total
-		}
-		for j, c := range h {
-			u[j] = c * (u[j] - mean)
-		}
-		t.x.AddMulT(s.of(i, dst), u, 1)
+		out := s.of(i, dst)
+		sum := t.x.AddGram(out, s.of(i, v), s.h[i])
+		add(-sum/s.total[i], s.of(i, s.mean), out)
 	})
 }
 
@@ -350,6 +345,7 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 func (s *solver) search(slope float64) (bool, error) {
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.Mul(s.step.score[i], s.of(i, s.step.w), 1)
+		s.step.b[i] = -inner(s.h[i], s.step.score[i]) / s.total[i]
 	})
 	cross, square := products(s.step.w, s.w, s.m, s.d), products(s.step.w, s.step.w, s.m, s.d)
 	before := s.objective()
@@ -403,6 +399,7 @@ func (s *solver) try(t float64, cross, square *mat.Dense) (*relation, float64, e
 		}
 	}
 	copy(s.trial.b, s.b)
+	add(t, s.step.b, s.trial.b)
 	s.losses(&s.trial)
 	rel, err := s.omega(s.trial.s)
 	if err != nil {

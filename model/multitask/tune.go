@@ -45,7 +45,7 @@ type TuneOptions struct {
 	// hyperparameters. 0 means 1e-4, which is far below what a validation
 	// error can distinguish. The setting chosen is fitted to Fit.Tolerance.
 	Tolerance float64
-	// Iterations limits the Newton iterations of these fits. 0 means 20.
+	// Iterations limits the Newton iterations of these fits. 0 means 10.
 	Iterations int
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
@@ -246,7 +246,7 @@ func newSearch(model Model, problem *data.ProblemData, opt TuneOptions) (*search
 		s.opt.Tolerance = 1e-4
 	}
 	if s.opt.Iterations == 0 {
-		s.opt.Iterations = 20
+		s.opt.Iterations = 10
 	}
 	for _, t := range problem.Tasks {
 		s.validation = append(s.validation, t.ValidationSet)
