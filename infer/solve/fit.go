@@ -7,8 +7,6 @@ import (
 	"math"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model/multitask"
@@ -132,16 +130,4 @@ func (e *Embedding) stl(ctx context.Context, tune multitask.TuneOptions) (_ *mul
 		return nil, err
 	}
 	return multitask.Refit(ctx, uniform(len(e.problem.Tasks)), e.problem, tune)
-}
-
-// Score returns what a fit predicts for rows of one of its tasks: the targets
-// of regression, and for classification numbers that are positive where the
-// class is +1.
-func Score(r *multitask.Result, task int, x data.Matrix) []float64 {
-	scores := make([]float64, x.Rows())
-	x.Mul(scores, mat.Col(nil, task, r.W), 1)
-	for i := range scores {
-		scores[i] += r.B[task]
-	}
-	return scores
 }

@@ -108,10 +108,15 @@ func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
 			columns[j*r+a] = v
 		}
 	}
-	h := make([]*mat.SymDense, s.m)
+	classes := s.problem.classes
+	parts := make([]*mat.SymDense, len(s.problem.tasks))
 	s.problem.each(s.workers, func(i int, t *task) {
+		parts[i] = mat.NewSymDense(r, nil)
+		if len(t.y) == 0 {
+			return
+		}
 		rows := mat.NewDense(len(t.y), r, nil)
-		t.x.Mul(rows.RawMatrix().Data, columns, r)
+		t.x.Mul(rows.RawMatrix().Data, columns[i%classes*s.cols*r:][:s.cols*r], r)
 		mean := make([]float64, r)
 		if total := floats.Sum(s.h[i]); total > 0 {
 			for j, c := range s.h[i] {
@@ -123,9 +128,16 @@ func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
 			floats.Sub(row, mean)
 			floats.Scale(math.Sqrt(c), row)
 		}
-		h[i] = mat.NewSymDense(r, nil)
-		h[i].SymOuterK(1, rows.T())
+		parts[i].SymOuterK(1, rows.T())
 	})
+	h := parts[:0]
+	for i, part := range parts {
+		if i%classes == 0 {
+			h = append(h, part)
+		} else {
+			h[i/classes].AddSym(h[i/classes], part)
+		}
+	}
 	return h
 }
 
