@@ -79,8 +79,8 @@ func addGram(ker blas.Kernels, a View[float64], scale float64, b View[float64], 
 	}
 }
 
-// Products are B'B (m x m) for B, k x m.
-func Products(b View[float64]) (View[float64], error) {
+// InnerProducts are B'B (m x m) for B, k x m.
+func InnerProducts(b View[float64]) (View[float64], error) {
 	ker, err := kernels()
 	if err != nil {
 		return View[float64]{}, err
@@ -112,6 +112,6 @@ func InverseProducts(a, b View[float64]) (products View[float64], trace float64,
 	}
 	half := View[float64]{b.Rows, b.Cols, make([]float64, len(b.Data))} // L^-1 B
 	blas.Gemm(ker, blas.NoTrans, blas.NoTrans, b.Rows, b.Cols, b.Rows, 1, a.Data, a.Cols, b.Data, b.Cols, 0, half.Data, half.Cols)
-	products, err = Products(half)
+	products, err = InnerProducts(half)
 	return products, trace, err
 }

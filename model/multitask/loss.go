@@ -15,6 +15,9 @@ const (
 
 // mean returns the mean loss of predictions score + b.
 func (l Loss) mean(score, y []float64, b float64) float64 {
+	if len(y) == 0 {
+		return 0
+	}
 	sum := 0.0
 	for j, s := range score {
 		if l == Square {

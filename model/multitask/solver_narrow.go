@@ -37,6 +37,9 @@ const dependent = 1e-12
 // that brings nothing.
 func (p *TrainingSet) narrowed() *narrow {
 	p.once.Do(func() {
+		if p.classes > 1 { // the blocks of W have rows of their own
+			return
+		}
 		n, m, cost := 0, len(p.tasks), 0
 		for _, t := range p.tasks {
 			n += len(t.y)
@@ -45,7 +48,7 @@ func (p *TrainingSet) narrowed() *narrow {
 			}
 			cost += 3 * t.x.NNZ()
 		}
-		if before, after := cost+m*m*p.d, n*n+m*m*n; 2*after < before {
+		if before, after := cost+m*m*p.cols, n*n+m*m*n; 2*after < before {
 			p.inner = p.narrow()
 		}
 	})
@@ -58,7 +61,7 @@ func (p *TrainingSet) narrow() *narrow {
 		ends = append(ends, ends[i]+len(t.y))
 	}
 	gram, count := p.gram(ends), ends[len(p.tasks)]
-	s := &narrow{TrainingSet: &TrainingSet{loss: p.loss, features: p.features}, first: []int{0}}
+	s := &narrow{TrainingSet: &TrainingSet{loss: p.loss, features: p.features, classes: 1}, first: []int{0}}
 	l := mat.NewTriDense(count, mat.Lower, nil).RawTriangular()
 	var basis []int // in the list of all rows
 	for i, t := range p.tasks {
@@ -88,9 +91,9 @@ func (p *TrainingSet) narrow() *narrow {
 		s.tasks = append(s.tasks, task{name: t.name, x: x, y: t.y})
 	}
 	l.N = len(basis)
-	s.l, s.d = l, max(1, l.N)
+	s.l, s.cols = l, max(1, l.N)
 	for _, t := range s.tasks {
-		t.x.(*shortRows).d = s.d
+		t.x.(*shortRows).d = s.cols
 	}
 	return s
 }
@@ -99,9 +102,9 @@ func (p *TrainingSet) narrow() *narrow {
 // span.
 func (s *narrow) enter(w *mat.Dense) *mat.Dense {
 	d, m := w.Dims()
-	in, wide := mat.NewDense(s.d, m, nil), rowsOf(w)
+	in, wide := mat.NewDense(s.cols, m, nil), rowsOf(w)
 	for i := range m {
-		c := make([]float64, s.d)
+		c := make([]float64, s.cols)
 		for t, x := range s.rows {
 			x.Mul(c[s.first[t]:], wide[i*d:][:d], 1)
 		}

@@ -26,10 +26,10 @@ func TestNarrowFitsAreWideFits(t *testing.T) {
 	clear(rows[3])
 	problem := mustProblem(t, s.loss, tasks)
 	n := problem.narrowed()
-	if n == nil || n.d != 3*s.n-3 {
+	if n == nil || n.cols != 3*s.n-3 {
 		t.Fatalf("the span of %d rows, 3 of them dependent, is %+v", 3*s.n, n)
 	}
-	w := mat.NewDense(n.d, 3, normals(data.Stream(3, "narrow"), n.d*3))
+	w := mat.NewDense(n.cols, 3, normals(data.Stream(3, "narrow"), n.cols*3))
 	nearMatrix(t, "there and back", n.enter(n.leave(w)), w, 1e-12)
 	for _, name := range Names() {
 		model := registry[name]

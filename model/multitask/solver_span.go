@@ -113,10 +113,15 @@ func (s *solver) hessians(q []float64, r int) [][]float64 {
 			columns[j*r+a] = v
 		}
 	}
-	h := make([][]float64, s.m)
+	classes := s.problem.classes
+	parts := make([][]float64, len(s.problem.tasks))
 	s.problem.each(s.workers, func(i int, t *task) {
+		parts[i] = make([]float64, r*r)
+		if len(t.y) == 0 {
+			return
+		}
 		rows := mat.NewDense(len(t.y), r, nil)
-		t.x.Mul(rows.RawMatrix().Data, columns, r)
+		t.x.Mul(rows.RawMatrix().Data, columns[i%classes*s.cols*r:][:s.cols*r], r)
 		mean := make([]float64, r)
 		if total := floats.Sum(s.h[i]); total > 0 {
 			for j, c := range s.h[i] {
@@ -128,10 +133,16 @@ func (s *solver) hessians(q []float64, r int) [][]float64 {
 			floats.Sub(row, mean)
 			floats.Scale(math.Sqrt(c), row)
 		}
-		var product mat.Dense
-		product.Mul(rows.T(), rows)
-		h[i] = product.RawMatrix().Data
+		mat.NewDense(r, r, parts[i]).Mul(rows.T(), rows)
 	})
+	h := parts[:0]
+	for i, part := range parts {
+		if i%classes == 0 {
+			h = append(h, part)
+		} else {
+			add(1, part, h[i/classes])
+		}
+	}
 	return h
 }
 
