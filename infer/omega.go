@@ -14,6 +14,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -72,7 +73,7 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	if !finite(rho) {
 		return nil, fmt.Errorf("infer: rho: %w: it is %v; it must be finite", ErrInvalid, rho)
 	}
-	kappa, u, err := spectrum(phi)
+	kappa, v, err := spectrum(phi)
 	if err != nil {
 		return nil, err
 	}
@@ -91,17 +92,16 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	default:
 		s.Mu = make([]float64, len(kappa))
 		s.Mu[0] = 1
-		u = nearestToTask(u, s.Multiplicity)
+		v = nearestToTask(v, s.Multiplicity)
 		s.Tau, s.Objective = -kappa[0]-2*rho, kappa[0]+rho
 	}
-	s.Omega = compose(u, s.Mu)
+	s.Omega = compose(v, s.Mu)
 	return s, nil
 }
 
 // spectrum returns the eigenvalues of Phi, ascending, and its eigenvectors as
-// columns. gonum's routine may not return on entries that are not finite, and
-// reports success on entries so large that they overflow, hence the two looks.
-func spectrum(phi *mat.SymDense) (kappa []float64, u *mat.Dense, err error) {
+// rows.
+func spectrum(phi *mat.SymDense) (kappa []float64, v *mat.Dense, err error) {
 	if phi == nil || phi.IsEmpty() {
 		return nil, nil, fmt.Errorf("infer: Phi: %w: it is empty", ErrInvalid)
 	}
@@ -113,18 +113,11 @@ func spectrum(phi *mat.SymDense) (kappa []float64, u *mat.Dense, err error) {
 			}
 		}
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(phi, true) {
-		return nil, nil, fmt.Errorf("infer: Phi: %w: its eigendecomposition did not converge", ErrInvalid)
+	kappa, v, ok := eigen(phi)
+	if !ok {
+		return nil, nil, fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64; the entries must be small enough to be squared", ErrInvalid)
 	}
-	kappa, u = eigen.Values(nil), new(mat.Dense)
-	for i, k := range kappa {
-		if !finite(k) {
-			return nil, nil, fmt.Errorf("infer: Phi: %w: eigenvalue %d is %v; the entries must be small enough to be squared", ErrInvalid, i, k)
-		}
-	}
-	eigen.VectorsTo(u)
-	return kappa, u, nil
+	return kappa, v, nil
 }
 
 func lowestMultiplicity(kappa []float64) int {
@@ -137,42 +130,36 @@ func lowestMultiplicity(kappa []float64) int {
 	return t
 }
 
-// nearestToTask returns, as an m x 1 matrix, the unit vector in the span of the
-// first t columns of u that is nearest to a coordinate vector e_j: the normed
+// nearestToTask returns, as a 1 x m matrix, the unit vector in the span of the
+// first t rows of v that is nearest to a coordinate vector e_j: the normed
 // projection of e_j for the j with the longest projection. Lengths that differ
 // by rounding only count as equal, so that the first such j is meant.
-func nearestToTask(u *mat.Dense, t int) *mat.Dense {
-	m, _ := u.Dims()
-	basis := u.Slice(0, m, 0, t).(*mat.Dense)
+func nearestToTask(v *mat.Dense, t int) *mat.Dense {
+	_, m := v.Dims()
+	basis := v.Slice(0, t, 0, m).(*mat.Dense)
 	best, length := 0, 0.0
 	for j := range m {
-		if l := mat.Norm(basis.RowView(j), 2); l > length+tieTolerance {
+		if l := mat.Norm(basis.ColView(j), 2); l > length+tieTolerance {
 			best, length = j, l
 		}
 	}
-	var v mat.Dense
-	v.Mul(basis, basis.RowView(best))
-	v.Scale(1/mat.Norm(&v, 2), &v)
-	return &v
+	var nearest mat.Dense
+	nearest.Mul(basis.Slice(0, t, best, best+1).T(), basis)
+	nearest.Scale(1/mat.Norm(&nearest, 2), &nearest)
+	return &nearest
 }
 
-// compose returns U diag(mu) U' over the leading columns of u whose mu is
-// positive, as the Gram matrix of sqrt(mu_i) u_i: symmetric to the bit.
-func compose(u *mat.Dense, mu []float64) *mat.SymDense {
-	m, _ := u.Dims()
+// compose returns V' diag(mu) V over the leading rows of v whose mu is positive,
+// as the Gram matrix of sqrt(mu_i) v_i: symmetric to the bit. It overwrites v.
+func compose(v *mat.Dense, mu []float64) *mat.SymDense {
+	_, m := v.Dims()
 	support := 0
 	for support < len(mu) && mu[support] > 0 {
+		floats.Scale(math.Sqrt(mu[support]), v.RawRowView(support))
 		support++
 	}
-	v := mat.NewDense(m, support, nil)
-	for j := range support {
-		root := math.Sqrt(mu[j])
-		for i := range m {
-			v.Set(i, j, root*u.At(i, j))
-		}
-	}
 	var omega mat.SymDense
-	omega.SymOuterK(1, v)
+	omega.SymOuterK(1, v.Slice(0, support, 0, m).T())
 	return &omega
 }
 

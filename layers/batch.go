@@ -137,13 +137,15 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 
 func newStack[T Float](b *Batch, tasks []Task) (*stack[T], error) {
 	s := &stack[T]{}
+	var points []Points
 	for _, t := range tasks {
+		points = append(points, t.X)
 		for _, w := range t.Weights {
 			s.weights = append(s.weights, T(w))
 		}
 	}
 	var err error
-	if s.x, err = newFeatures[T](tasks); err != nil || b.graphs == nil {
+	if s.x, err = newFeatures[T](points, denseFrom); err != nil || b.graphs == nil {
 		return s, err
 	}
 	s.graph, err = newAggregation[T](b, b.graphs)

@@ -21,7 +21,6 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer graph.Close()
 	if err := errors.Join(graph.Set("E", []float64{1, 0, 0, 2, 3, 3}), graph.Run()); err != nil {
 		fmt.Println(err)
 		return
@@ -70,7 +69,6 @@ func ExampleApply() {
 		fmt.Println(err)
 		return
 	}
-	defer graph.Close()
 	if err := errors.Join(graph.Set("x", []float64{1, 2, -3}), graph.Run()); err != nil {
 		fmt.Println(err)
 		return

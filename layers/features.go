@@ -29,28 +29,31 @@ type features[T Float] struct {
 	sparseT    *blas.CSR[T] // X'
 }
 
-func newFeatures[T Float](tasks []Task) (features[T], error) {
-	x := features[T]{cols: tasks[0].X.Cols()}
+// newFeatures stacks the rows of all tasks, as dense ones from that share of stored
+// entries on.
+func newFeatures[T Float](tasks []Points, denseFrom float64) (features[T], error) {
+	x := features[T]{cols: tasks[0].Cols()}
 	nnz := 0
 	for _, t := range tasks {
-		x.rows += t.X.Rows()
-		nnz += t.X.NNZ()
+		x.rows += t.Rows()
+		nnz += t.NNZ()
 	}
 	if float64(nnz) >= denseFrom*float64(x.rows)*float64(x.cols) {
-		x.dense = make([]T, 0, x.rows*x.cols)
+		x.dense = make([]T, x.rows*x.cols)
+		rest := x.dense
 		for _, t := range tasks {
-			for i := range t.X.Rows() {
-				x.dense = append(x.dense, make([]T, x.cols)...)
-				to := x.dense[len(x.dense)-x.cols:]
-				t.X.Visit(i, func(j int, v float64) { to[j] = T(v) })
+			for i := range t.Rows() {
+				to := rest[:x.cols]
+				t.Visit(i, func(j int, v float64) { to[j] = T(v) })
+				rest = rest[x.cols:]
 			}
 		}
 		return x, nil
 	}
 	ptr, index, value := make([]int32, 1, x.rows+1), make([]int32, 0, nnz), make([]T, 0, nnz)
 	for _, t := range tasks {
-		for i := range t.X.Rows() {
-			t.X.Visit(i, func(j int, v float64) {
+		for i := range t.Rows() {
+			t.Visit(i, func(j int, v float64) {
 				index = append(index, int32(j))
 				value = append(value, T(v))
 			})

@@ -7,8 +7,6 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"l2mt/layers/internal/blas"
 )
 
 // DType is the precision that a graph computes in.
@@ -32,23 +30,13 @@ type Graph struct {
 	inputs   map[string]*Node
 	captures Nodes
 	refresh  []func() // before every run, where shared numbers need a copy
-	machine  gorgonia.VM
+	steps    []step
+	values   []gorgonia.Value // of the nodes, in the order of the steps
 }
 
 // building guards everything that touches Gorgonia's package-level state: its
 // constants and type pools are shared by all graphs under construction.
 var building sync.Mutex
-
-// useKernels puts our matrix kernels under Gorgonia's stock products too. That
-// is global to the process, so it is done here and nowhere else, when the first
-// graph is built.
-var useKernels = sync.OnceValue(func() error {
-	k, err := kernels()
-	if err == nil {
-		gorgonia.Use(blas.Implementation{Kernels: k})
-	}
-	return err
-})
 
 // Build makes a graph. Define adds its inputs, operations and captures; the
 // graph is then cut down to what the captures need, and compiled.
@@ -70,37 +58,75 @@ func Build(dtype DType, define func(g *Graph)) (graph *Graph, err error) {
 		}
 	}()
 	defer recoverTo(&err)
-	if err := useKernels(); err != nil {
+	if _, err := kernels(); err != nil {
 		return nil, err
 	}
 	define(g)
 	return g, g.compile()
 }
 
-// compile prunes and compiles. Gorgonia merges nodes of equal 32-bit hash
-// without looking at them, so equal hashes are refused here.
+// step is an operation of a run, with the places of its operands and its result.
+type step struct {
+	op   *boundOp
+	from []int
+	in   []gorgonia.Value
+	to   int
+}
+
+// compile lists the operations that the captures need, operands first. It takes the
+// place of Gorgonia's machine, which throws all memory away between two runs, and
+// merges nodes of equal 32-bit hash without looking at them: such are refused here.
 func (g *Graph) compile() error {
 	if len(g.captures) == 0 {
 		return errors.New("nothing is captured")
 	}
-	needed := g.expr.ExactSubgraphRoots(g.captures...).AllNodes()
-	seen := map[uint32]*Node{}
-	var inputs Nodes
-	for _, n := range needed {
-		if twin := seen[n.Hashcode()]; twin != nil && twin != n {
+	place, seen := map[*Node]int{}, map[uint32]*Node{}
+	var visit func(n *Node) error
+	visit = func(n *Node) error {
+		if _, done := place[n]; done {
+			return nil
+		}
+		if twin := seen[n.Hashcode()]; twin != nil {
 			return fmt.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
 		}
 		seen[n.Hashcode()] = n
-		if g.inputs[n.Name()] == n {
-			inputs = append(inputs, n)
+		s := step{}
+		for operands := g.expr.From(n.ID()); operands.Next(); {
+			operand := operands.Node().(*Node)
+			if err := visit(operand); err != nil {
+				return err
+			}
+			s.from = append(s.from, place[operand])
 		}
-	}
-	program, locations, err := gorgonia.CompileFunction(g.expr, inputs, g.captures)
-	if err != nil {
+		place[n] = len(g.values)
+		g.values = append(g.values, n.Value())
+		if len(s.from) == 0 { // an input or a constant
+			return nil
+		}
+		s.to, s.in = place[n], make([]gorgonia.Value, len(s.from))
+		g.steps = append(g.steps, s)
+		var err error
+		g.steps[len(g.steps)-1].op, err = bound(n)
 		return err
 	}
-	g.machine = gorgonia.NewTapeMachine(g.expr, gorgonia.WithPrecompiled(program, locations))
+	for _, n := range g.captures {
+		if err := visit(n); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// bound is the operation of a node. Where a node is used twice Gorgonia adds the
+// gradients with an operation of its own.
+func bound(n *Node) (*boundOp, error) {
+	if op, ok := n.Op().(*boundOp); ok {
+		return op, nil
+	}
+	if fmt.Sprint(n.Op()) == "+ false" {
+		return &boundOp{Op: Op{Name: "+", F32: zipped(sum[float32]), F64: zipped(sum[float64])}, shape: n.Shape()}, nil
+	}
+	return nil, fmt.Errorf("operation %v is none of this package", n.Op())
 }
 
 // DType is the precision of the graph.
@@ -171,8 +197,7 @@ type Capture struct {
 	Value []float64
 }
 
-// Capture makes the value of n available after a run. A node's own Value will
-// not do: Gorgonia lets later operations overwrite it.
+// Capture makes the value of n available after a run, in double precision.
 func (g *Graph) Capture(n *Node) *Capture {
 	c := &Capture{Value: make([]float64, n.Shape().TotalSize())}
 	g.captures = append(g.captures, Apply(Op{
@@ -254,16 +279,18 @@ func constant(dtype tensor.Dtype, v float64) *Node {
 
 // Run computes the captures from the inputs and the slots.
 func (g *Graph) Run() error {
-	// Reset first: without it a machine that failed or finished does nothing.
-	g.machine.Reset()
 	for _, copy := range g.refresh {
 		copy()
 	}
-	if err := g.machine.RunAll(); err != nil {
-		return fmt.Errorf("layers: run: %w", err)
+	for _, s := range g.steps {
+		for i, from := range s.from {
+			s.in[i] = g.values[from]
+		}
+		v, err := s.op.Do(s.in...)
+		if err != nil {
+			return fmt.Errorf("layers: run: %w", err)
+		}
+		g.values[s.to] = v
 	}
 	return nil
 }
-
-// Close frees the machine.
-func (g *Graph) Close() error { return g.machine.Close() }

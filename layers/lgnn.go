@@ -1,6 +1,11 @@
 package layers
 
-import "l2mt/layers/internal/blas"
+import (
+	"fmt"
+	"slices"
+
+	"l2mt/layers/internal/blas"
+)
 
 // Product is X L for the batch in the slot: every row's features (n x d) times
 // a weight matrix (d x h).
@@ -36,6 +41,104 @@ func productT(s *Slot, d int, g *Node) *Node {
 func productTBody[T Float](s *Slot) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		stackOf[T](s.batch).x.mulT(out.Data, in[0].Data, out.Cols)
+	}
+}
+
+// Products are X L (n x h) for several weight matrices (d x h), for which the data
+// are read once, on the way forth and on the way back.
+func Products(s *Slot, l ...*Node) (parts Nodes) {
+	if len(l) == 1 {
+		return Nodes{Product(s, l[0])}
+	}
+	width := 0 // of X [L_1 L_2 ...]
+	for _, n := range l {
+		fit(n.Dims() == 2, "product with the data: the operand has shape %v; it must be a matrix", n.Shape())
+		width += n.Shape()[1]
+	}
+	single, double := &sideBySide[float32]{slot: s, width: width}, &sideBySide[float64]{slot: s, width: width}
+	all := Apply(Op{
+		Name:  fmt.Sprintf("X*[%d of %d]#%s", len(l), width, s.name),
+		Shape: func([]Shape) Shape { return Shape{s.rows, width} },
+		F32:   single.product,
+		F64:   double.product,
+		Grad: func(in Nodes, _, token *Node) (grads Nodes) {
+			d := in[0].Shape()[0]
+			back := Apply(Op{
+				Name:  fmt.Sprintf("X'*[%d of %d]#%s", len(in), width, s.name),
+				Shape: func([]Shape) Shape { return Shape{d, width} },
+				F32:   single.productT,
+				F64:   double.productT,
+			}, token) // d x width
+			for from, i := 0, 0; i < len(in); i++ {
+				to := from + in[i].Shape()[1]
+				grads, from = append(grads, Columns(back, from, to)), to
+			}
+			return grads
+		},
+	}, l...) // n x width
+	for from, i := 0, 0; i < len(l); i++ {
+		to := from + l[i].Shape()[1]
+		parts, from = append(parts, part(all, single, double, from, to)), to
+	}
+	return parts
+}
+
+// part is some columns of X [L_1 L_2 ...]. Gorgonia would add the gradients of the
+// parts, but they stand side by side: each is put into its columns of one matrix, and
+// what goes through the graph is a token.
+func part(all *Node, single *sideBySide[float32], double *sideBySide[float64], from, to int) *Node {
+	return Apply(Op{
+		Name:  fmt.Sprintf("part%d:%d", from, to),
+		Shape: func(in []Shape) Shape { return Shape{in[0][0], to - from} },
+		F32:   columns[float32](from),
+		F64:   columns[float64](from),
+		Grad: func(_ Nodes, _, grad *Node) Nodes {
+			return Nodes{Apply(Op{
+				Name:  fmt.Sprintf("part%d:%d'#%s", from, to, single.slot.name),
+				Shape: func([]Shape) Shape { return Shape{1, 1} },
+				F32:   single.put(from),
+				F64:   double.put(from),
+			}, grad)}
+		},
+	}, all)
+}
+
+// sideBySide has the memory of Products in one precision.
+type sideBySide[T Float] struct {
+	slot    *Slot
+	width   int
+	weights []T // [L_1 L_2 ...], d x width
+	grad    []T // of the product, n x width
+}
+
+func (p *sideBySide[T]) product(out View[T], in []View[T]) {
+	p.weights = slices.Grow(p.weights[:0], in[0].Rows*p.width)[:in[0].Rows*p.width]
+	from := 0
+	for _, l := range in {
+		beside(p.weights, p.width, from, l, l.Rows)
+		from += l.Cols
+	}
+	stackOf[T](p.slot.batch).x.mul(out.Data, p.weights, p.width)
+}
+
+func (p *sideBySide[T]) put(from int) func(View[T], []View[T]) {
+	return func(token View[T], in []View[T]) {
+		if p.grad == nil {
+			p.grad = make([]T, p.slot.rows*p.width)
+		}
+		beside(p.grad, p.width, from, in[0], p.slot.batch.rows)
+		token.Data[0] = 0
+	}
+}
+
+func (p *sideBySide[T]) productT(out View[T], _ []View[T]) {
+	stackOf[T](p.slot.batch).x.mulT(out.Data, p.grad, p.width)
+}
+
+// beside copies rows of a matrix to columns of a wider one.
+func beside[T Float](to []T, width, from int, x View[T], rows int) {
+	for i := range rows {
+		copy(to[i*width+from:][:x.Cols], x.Row(i))
 	}
 }
 

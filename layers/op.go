@@ -89,13 +89,14 @@ func Apply(op Op, in ...*Node) *Node {
 }
 
 // boundOp is an Op on particular operands, as Gorgonia wants it. It keeps the
-// memory of its result: the machine forgets its own after every run and would
-// allocate it anew.
+// memory of its result, and how it looks at its operands.
 type boundOp struct {
 	Op
 	types  []hm.Type // of the operands, then of the result
 	shape  tensor.Shape
 	result gorgonia.Value
+	single views[float32]
+	double views[float64]
 }
 
 func (o *boundOp) Arity() int            { return len(o.types) - 1 }
@@ -116,14 +117,7 @@ func (o *boundOp) Hashcode() uint32 {
 	return h.Sum32()
 }
 
-// UsePreallocDo runs the operation. Memory that the machine has at hand may be
-// of another shape, so it is passed over.
-func (o *boundOp) UsePreallocDo(_ gorgonia.Value, in ...gorgonia.Value) (gorgonia.Value, error) {
-	return o.Do(in...)
-}
-
-// Do runs the operation. A panic would end the process, because the machine
-// runs in a goroutine of its own, so it becomes an error.
+// Do runs the operation. A panic becomes an error.
 func (o *boundOp) Do(in ...gorgonia.Value) (v gorgonia.Value, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -134,9 +128,9 @@ func (o *boundOp) Do(in ...gorgonia.Value) (v gorgonia.Value, err error) {
 		o.result = newValue(in[0].Dtype(), o.shape)
 	}
 	if in[0].Dtype() == tensor.Float64 {
-		run(o.F64, o.result, in)
+		o.double.run(o.F64, o.result, in)
 	} else {
-		run(o.F32, o.result, in)
+		o.single.run(o.F32, o.result, in)
 	}
 	return o.result, nil
 }
@@ -152,13 +146,23 @@ func newValue(dtype tensor.Dtype, shape tensor.Shape) gorgonia.Value {
 	}
 }
 
-func run[T Float](body func(View[T], []View[T]), out gorgonia.Value, in []gorgonia.Value) {
-	views := make([]View[T], len(in))
-	for i, v := range in {
-		views[i] = view[T](v)
+// views are the result and the operands of an operation as matrices. Those of
+// tensors stay as they are while the tensors do.
+type views[T Float] struct {
+	values []gorgonia.Value
+	views  []View[T]
+}
+
+func (w *views[T]) run(body func(View[T], []View[T]), out gorgonia.Value, in []gorgonia.Value) {
+	if w.values == nil {
+		w.values, w.views = make([]gorgonia.Value, 1+len(in)), make([]View[T], 1+len(in))
 	}
-	result := view[T](out)
-	body(result, views)
+	w.look(0, out)
+	for i, v := range in {
+		w.look(1+i, v)
+	}
+	body(w.views[0], w.views[1:])
+	result := w.views[0]
 	switch s := out.(type) { // scalars are not slices in Gorgonia: write the result back
 	case *gorgonia.F64:
 		*s = gorgonia.F64(result.Data[0])
@@ -167,16 +171,22 @@ func run[T Float](body func(View[T], []View[T]), out gorgonia.Value, in []gorgon
 	}
 }
 
-func view[T Float](v gorgonia.Value) View[T] {
-	switch v := v.(type) {
-	case *gorgonia.F64:
-		return View[T]{1, 1, []T{T(*v)}}
-	case *gorgonia.F32:
-		return View[T]{1, 1, []T{T(*v)}}
+func (w *views[T]) look(i int, v gorgonia.Value) {
+	if w.values[i] != v {
+		w.values[i], w.views[i] = v, view[T](v)
 	}
-	t := v.(*tensor.Dense)
-	if t.IsMaterializable() { // a transpose or slice that still has its parent's layout
-		t = t.Materialize().(*tensor.Dense)
+	switch s := v.(type) {
+	case *gorgonia.F64:
+		w.views[i].Data[0] = T(*s)
+	case *gorgonia.F32:
+		w.views[i].Data[0] = T(*s)
+	}
+}
+
+func view[T Float](v gorgonia.Value) View[T] {
+	t, ok := v.(*tensor.Dense)
+	if !ok {
+		return View[T]{1, 1, make([]T, 1)}
 	}
 	shape := t.Shape()
 	rows, cols := shape.TotalSize(), 1

@@ -55,9 +55,6 @@ func (f *Forward) grow(size Capacity) error {
 			return nil
 		}
 		size = f.core.size.atLeast(size)
-		if err := f.graph.Close(); err != nil {
-			return err
-		}
 	}
 	graph, err := layers.Build(f.of.Config.DType, func(g *layers.Graph) {
 		f.core = newCore(g, f.of.Config, size.atLeast(Capacity{}), f.head)

@@ -38,10 +38,15 @@ func lgnnParams(c Config) (specs []Spec) {
 
 func lgnn(in BodyInputs) *layers.Node {
 	c := in.Config
+	var weights layers.Nodes
+	for i := range c.distinctLayers() {
+		weights = append(weights, in.Params.Get(weightName(i+1)))
+	}
 	var h *layers.Node
+	products := in.Products(weights...) // n x h
 	for i := 1; i <= c.Layers; i++ {
 		own := min(i, c.distinctLayers())
-		z := layers.Nodes{in.Product(in.Params.Get(weightName(own)))} // n x h
+		z := layers.Nodes{products[own-1]} // n x h
 		if i > 1 {
 			z = append(z, layers.Aggregate(in.Slot, h)) // n x h
 		}

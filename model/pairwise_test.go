@@ -55,6 +55,20 @@ func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
 	return e.E
 }
 
+// Tasks of two classes are embedded alike whether these are the only ones, or two
+// of three, whichever comes first.
+func TestPairwiseOfSeveralClasses(t *testing.T) {
+	for seed := range uint64(3) {
+		r := data.Stream(seed, "several")
+		const d = 6
+		two := modeltest.Problem(r, d, 4+8*int(seed), 7, 5)
+		three := changed(t, two, same, func(_ int, y float64) float64 { return 1 - y })
+		three.Problem = &data.Problem{Classes: []string{"a", "b", "c"}}
+		n := pairwise(t, seed+1)
+		near(t, fmt.Sprint("E of two classes of three, seed ", seed), embedded(t, n, three), embedded(t, n, two), 1e-9)
+	}
+}
+
 // changed is a problem with other rows and targets.
 func changed(t *testing.T, p *data.ProblemData, row func(x []float64) []float64, target func(task int, y float64) float64) *data.ProblemData {
 	t.Helper()
@@ -240,6 +254,65 @@ func TestUntrainedPairwiseIsTheCosinesMadeByHand(t *testing.T) {
 			}
 		}
 		near(t, fmt.Sprint("E, rows ", rows), embedded(t, pairwise(t, 0), p), want, 1e-9)
+	}
+}
+
+// Sparse rows are never centred; dense ones are, and the test above has these by
+// hand. One column is large and the same throughout a task, which leaves a centred
+// row few digits unless it is made.
+func TestPairwiseOfSparseRowsIsThatOfDenseOnes(t *testing.T) {
+	for seed := range uint64(8) {
+		r := data.Stream(seed, "sparse")
+		p := modeltest.Problem(r, 30, 4+r.IntN(30), 6, 5) // fewer and more rows than features
+		if seed%2 == 1 {
+			regression(p, r)
+		}
+		offset := 0.0
+		if seed >= 6 {
+			offset = 1e7
+		}
+		sparse := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+		for j := range p.Tasks {
+			set := &p.Tasks[j].TrainSet
+			ptr, index, value, dense := []int{0}, []int32{}, []float32{}, []float32{}
+			for range set.Y {
+				for k := range int32(30) {
+					v := float32(0)
+					if k == 29 {
+						v = float32(offset)
+					} else if r.Float64() < 0.15 {
+						v = float32(r.NormFloat64())
+					}
+					if dense = append(dense, v); v != 0 {
+						index, value = append(index, k), append(value, v)
+					}
+				}
+				ptr = append(ptr, len(index))
+			}
+			x, err := data.NewCSR(30, ptr, index, value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sparse.Tasks[j].TrainSet = data.Samples{X: x, Y: set.Y}
+			if set.X, err = data.NewDense(len(set.Y), 30, dense); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := pairwise(t, seed+1)
+		near(t, fmt.Sprint("E of sparse rows, seed ", seed), embedded(t, n, sparse), embedded(t, n, p), 1e-9)
+		if seed%2 == 1 {
+			continue
+		}
+		for _, q := range []*data.ProblemData{p, sparse} {
+			q.Problem = &data.Problem{Classes: []string{"a", "b", "c"}}
+			for j, task := range q.Tasks {
+				q.Tasks[j].TrainSet.Y = make([]float64, len(task.TrainSet.Y))
+				for a := range task.TrainSet.Y {
+					q.Tasks[j].TrainSet.Y[a] = float64(a % 3)
+				}
+			}
+		}
+		near(t, fmt.Sprint("E of sparse rows of three classes, seed ", seed), embedded(t, n, sparse), embedded(t, n, p), 1e-9)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/layers"
 )
 
 // What training rows say of how tasks relate, in inner products alone. With y
@@ -15,13 +16,17 @@ import (
 //
 //	d_i = sum_a c_a x_a,  c_a = y_a / sum y^2 * (2 for classification, sd(y) for regression)
 //
-// which for classification is the difference of the class means. With e_a what 1
+// which for classification is the difference of the class means. Of K > 2 classes
+// it is one vector for each, their mean less the mean of all K means; inner products
+// are summed over the classes that tasks share, and of two classes they come out
+// as half of the above. With e_a what 1
 // and y leave of row x_a, and h_a its leverage in that, ||d_i||^2 exceeds its
 // expectation by
 //
 //	s_i = sum_a c_a^2 ||e_a||^2 / (1 - h_a)
 //
-// on average: tr(cov+)/n+ + tr(cov-)/n- for classification. Cosines of signed means
+// on average: tr(cov+)/n+ + tr(cov-)/n- for classification (of K classes 1 - 1/K
+// times the sum of all). Cosines of signed means
 // come out too small by it, so debiased ones take ||d_i||^2 - s_i for the square of
 // a length. Whitened ones take inner products by the inverse of
 //
@@ -118,7 +123,7 @@ func pairStatistics(p *data.ProblemData) ([]float64, error) {
 		math.Log(float64(m)) - 1.8, (math.Log(r.dimension) - 3) / 2, r.dimension / float64(r.rows), r.dof / float64(r.rows),
 		r.raw.size(), r.white.size(), 1 - floats.Sum(r.raw.noise)*share, 1 - floats.Sum(r.white.noise)*share, regression,
 	}
-	var out []float64
+	out := make([]float64, 0, m*m*pairColumns)
 	for i := range m {
 		for j := range m {
 			self := 0.0
@@ -149,85 +154,54 @@ type relations struct {
 }
 
 func relate(p *data.ProblemData) (*relations, error) {
-	m, d, r := len(p.Tasks), p.Cols(), &relations{dimension: 1}
+	m, r := len(p.Tasks), &relations{dimension: 1}
 	for _, t := range p.Tasks {
+		if d := t.TrainSet.X.Cols(); d != p.Cols() {
+			return nil, fmt.Errorf("%w: task %q has %d features, but task %q %d", data.ErrMismatch, t.Name, d, p.Tasks[0].Name, p.Cols())
+		}
 		r.rows += len(t.TrainSet.Y)
+		size, balance := sizes(t)
+		if k := p.Several(); k > 0 {
+			size, balance = sizesOfClasses(k, t)
+		}
+		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
 	}
-	rest, signed := mat.NewDense(r.rows, d, nil), mat.NewDense(m, d, nil) // E, d_i
+	e, err := newResiduals(p)
+	if err != nil {
+		return nil, err
+	}
 	noise, squares, alone := make([]float64, m), make([]float64, m), make([]float64, m)
 	left, free := 0.0, 0.0 // tr(E'E) and the sum of 1 - h
-	for i, first := 0, 0; i < m; i++ {
-		t := p.Tasks[i]
-		n := len(t.TrainSet.Y)
-		if t.TrainSet.X.Cols() != d {
-			return nil, fmt.Errorf("%w: task %q has %d features, but task %q %d", data.ErrMismatch, t.Name, t.TrainSet.X.Cols(), p.Tasks[0].Name, d)
+	for a, square := range e.squares {
+		i, c, unexplained := e.task[a], e.c[a]*e.c[a], 1-e.leverage[a]
+		left += square
+		squares[i] += c
+		if unexplained > 1e-9 {
+			free += unexplained
+			noise[i] += c * square / unexplained
+		} else { // the only row of its class
+			alone[i] += c
 		}
-		e := rest.Slice(first, first+n, 0, d).(*mat.Dense)
-		c, leverage := explain(e, signed.RawRowView(i), t)
-		for a := range n {
-			square, unexplained := floats.Dot(e.RawRowView(a), e.RawRowView(a)), 1-leverage[a]
-			left += square
-			squares[i] += c[a] * c[a]
-			if unexplained > 1e-9 {
-				free += unexplained
-				noise[i] += c[a] * c[a] * square / unexplained
-			} else { // the only row of its class
-				alone[i] += c[a] * c[a]
-			}
-		}
-		size, balance := sizes(t)
-		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
-		first += n
 	}
-	products := mat.NewSymDense(m, nil)
-	products.SymOuterK(1, signed)
+	products := e.acrossTasks(e.gram, m)
 	if !(left > 0) { // nothing is known of the noise
 		r.raw, r.white = newRelated(products, nil), newRelated(products, nil)
 		return r, nil
 	}
 	floats.AddScaled(noise, left/free, alone)
 	r.raw = newRelated(products, noise)
-	return r, r.whiten(rest, signed, squares, free)
+	return r, r.whiten(e, squares, free)
 }
 
-// explain puts a task's rows less their mean and their part along y into e, and
-// the signed mean into d. It returns the weights of the rows in d, which are zero
-// where all targets are equal, and their leverages.
-func explain(e *mat.Dense, d []float64, t data.TaskData) (c, leverage []float64) {
-	n, mean := len(t.TrainSet.Y), make([]float64, len(d))
-	for a := range n {
-		row, x := t.TrainSet.X.Row(a), e.RawRowView(a)
-		for q, v := range row.Value {
-			k := q
-			if row.Index != nil {
-				k = int(row.Index[q])
-			}
-			x[k] = float64(v)
-		}
-		floats.AddScaled(mean, 1/float64(n), x)
-	}
-	c, leverage = make([]float64, n), make([]float64, n)
-	average, deviation := meanDeviation(t.TrainSet.Y)
-	scale := deviation
-	if t.Kind == data.Classification {
-		scale = 2
-	}
-	total := float64(n) * deviation * deviation // sum of y^2
-	for a, y := range t.TrainSet.Y {
-		leverage[a] = 1 / float64(n)
-		floats.Sub(e.RawRowView(a), mean)
-		if total > 0 {
-			c[a] = (y - average) / total * scale
-			leverage[a] += (y - average) * (y - average) / total
-			floats.AddScaled(d, c[a], e.RawRowView(a))
+// symmetric is the leading m x m of a matrix.
+func symmetric(a layers.View[float64], m int) *mat.SymDense {
+	s := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			s.SetSym(i, j, a.Row(i)[j])
 		}
 	}
-	for a, y := range t.TrainSet.Y {
-		if total > 0 {
-			floats.AddScaled(e.RawRowView(a), -(y-average)/scale, d)
-		}
-	}
-	return c, leverage
+	return s
 }
 
 // sizes are sum y^2, with y scaled to what a sample of n balanced labels has, and
@@ -251,60 +225,40 @@ func sizes(t data.TaskData) (size, balance float64) {
 // are fewer than the features: with A = EE' + N tau I,
 //
 //	S^-1 = (I - E' A^-1 E) / tau,  and A = E'E + N tau I, S^-1 = N A^-1 otherwise.
-func (r *relations) whiten(rest, signed *mat.Dense, squares []float64, free float64) error {
-	n, d := rest.Dims()
-	k, thin := d, n <= d
-	a := new(mat.SymDense)
-	if thin {
-		k = n
-		a.SymOuterK(1, rest) // n x n
-	} else {
-		a.SymOuterK(1, rest.T()) // d x d
+func (r *relations) whiten(e *residuals, squares []float64, free float64) error {
+	n, m := float64(r.rows), len(squares)
+	a, right, err := e.short()
+	if err != nil {
+		return err
 	}
-	trace, square := mat.Trace(a), 0.0
+	k, trace, square := a.Rows, 0.0, 0.0
 	for i := range k {
-		for j := range k {
-			square += a.At(i, j) / trace * a.At(i, j)
-		}
+		trace += a.Row(i)[i]
+	}
+	for i := range k {
+		row := a.Row(i)[:i+1]
+		square += (2*floats.Dot(row, row) - row[i]*row[i]) / trace
 	}
 	r.dimension = trace / square
-	tau := square / float64(n) // times N it is added
+	tau := square / n // times N it is added
 	for i := range k {
-		a.SetSym(i, i, a.At(i, i)+square)
+		a.Row(i)[i] += square
 	}
-	var chol mat.Cholesky
-	if !chol.Factorize(a) {
-		return fmt.Errorf("%w: the features cannot be whitened: their covariance is not positive definite in float64; scale them", data.ErrInvalid)
+	inner, inverse, err := layers.InverseProducts(a, right)
+	if err != nil {
+		return fmt.Errorf("the features cannot be whitened; scale them: %w", err)
 	}
-	right := mat.DenseCopyOf(signed.T()) // d x m
-	if thin {
-		right.Reset()
-		right.Mul(rest, signed.T()) // n x m
+	products := e.acrossTasks(inner, m)
+	if e.thin() {
+		products.ScaleSym(-1, products)
+		products.AddSym(products, e.acrossTasks(e.gram, m))
+		products.ScaleSym(1/tau, products)
+	} else {
+		products.ScaleSym(n, products)
 	}
-	var solved, part mat.Dense
-	if err := chol.SolveTo(&solved, right); err != nil {
-		return fmt.Errorf("whitening: %w", err)
-	}
-	part.Mul(right.T(), &solved) // m x m
-	m := len(squares)
-	products := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := i; j < m; j++ {
-			v := (part.At(i, j) + part.At(j, i)) / 2
-			if thin {
-				v = (mat.Dot(signed.RowView(i), signed.RowView(j)) - v) / tau
-			} else {
-				v *= float64(n)
-			}
-			products.SetSym(i, j, v)
-		}
-	}
-	if err := chol.InverseTo(a); err != nil {
-		return fmt.Errorf("whitening: %w", err)
-	}
-	r.dof = float64(k) - square*mat.Trace(a)
+	r.dof = float64(k) - square*inverse
 	for i, v := range squares {
-		squares[i] = v * r.dof * float64(n) / free
+		squares[i] = v * r.dof * n / free
 	}
 	r.white = newRelated(products, squares)
 	return nil

@@ -22,8 +22,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-
-	"gonum.org/v1/gonum/blas/gonum"
 )
 
 // Variable is the environment variable that Select obeys.
@@ -132,21 +130,4 @@ func (k Kernels) Name() string {
 		return Generic
 	}
 	return k.set.name
-}
-
-// Implementation is gonum's BLAS with the dense products of Kernels. It is what
-// gorgonia.Use and tensor.Use take.
-type Implementation struct {
-	gonum.Implementation
-	Kernels
-}
-
-// Sgemm performs C = alpha op(A) op(B) + beta C; see Gemm.
-func (i Implementation) Sgemm(tA, tB Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	Gemm(i.Kernels, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-}
-
-// Dgemm performs C = alpha op(A) op(B) + beta C; see Gemm.
-func (i Implementation) Dgemm(tA, tB Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	Gemm(i.Kernels, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }

@@ -246,3 +246,54 @@ func TestNewCSRRefusesMalformed(t *testing.T) {
 		}
 	}
 }
+
+// TestCSRGram compares with plain sums over the entries of two rows, and looks that
+// the upper triangle stays as it is.
+func TestCSRGram(t *testing.T) {
+	r := stream(t, "csr gram")
+	for range 20 {
+		n, d := 1+r.IntN(20), 1+r.IntN(20)
+		dense, a := make([]float64, n*d), random[float64](r, n*n)
+		ptr, idx, val := []int32{0}, []int32{}, []float64{}
+		ptrT, idxT, valT := []int32{0}, []int32{}, []float64{}
+		for i := range n {
+			for j := range d {
+				if r.IntN(3) == 0 {
+					dense[i*d+j] = r.NormFloat64()
+					idx, val = append(idx, int32(j)), append(val, dense[i*d+j])
+				}
+			}
+			ptr = append(ptr, int32(len(idx)))
+		}
+		for j := range d {
+			for i := range n {
+				if v := dense[i*d+j]; v != 0 {
+					idxT, valT = append(idxT, int32(i)), append(valT, v)
+				}
+			}
+			ptrT = append(ptrT, int32(len(idxT)))
+		}
+		s, err := NewCSR(d, ptr, idx, val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		transposed, err := NewCSR(n, ptrT, idxT, valT)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Clone(a)
+		for i := range n {
+			for k := range i + 1 {
+				for j := range d {
+					want[i*n+k] += dense[i*d+j] * dense[k*d+j]
+				}
+			}
+		}
+		CSRGram(s, transposed, a, n)
+		for i := range a {
+			if math.Abs(a[i]-want[i]) > 1e-12 {
+				t.Fatalf("seed %d, %d x %d: entry %d is %v; the plain sum is %v", seed, n, d, i, a[i], want[i])
+			}
+		}
+	}
+}

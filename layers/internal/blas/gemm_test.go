@@ -6,9 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"gonum.org/v1/gonum/blas/gonum"
-	"gorgonia.org/tensor"
 )
 
 var transposes = []Transpose{NoTrans, Trans}
@@ -307,29 +304,6 @@ func TestGemmRefusesWhatGonumRefuses(t *testing.T) {
 				}()
 				Gemm(ker, test.tA, test.tB, test.m, test.n, test.k, 1, test.a, test.lda, test.b, test.ldb, 0, test.c, test.ldc)
 			}()
-		}
-	}
-}
-
-// TestTensorUsesImplementation multiplies through the tensor library.
-func TestTensorUsesImplementation(t *testing.T) {
-	defer tensor.Use(tensor.WhichBLAS())
-	r := stream(t, "tensor")
-	x, y := random[float32](r, 30*20), random[float32](r, 20*50)
-	want := make([]float32, 30*50)
-	gonum.Implementation{}.Sgemm(NoTrans, NoTrans, 30, 50, 20, 1, x, 20, y, 50, 0, want, 50)
-	for _, ker := range everyKernel(t) {
-		tensor.Use(Implementation{Kernels: ker})
-		a := tensor.New(tensor.WithShape(30, 20), tensor.WithBacking(slices.Clone(x)))
-		b := tensor.New(tensor.WithShape(20, 50), tensor.WithBacking(slices.Clone(y)))
-		c, err := tensor.MatMul(a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, v := range c.Data().([]float32) {
-			if math.Abs(float64(v-want[i])) > 1e-4 {
-				t.Fatalf("%s: entry %d is %v, gonum's is %v", ker.Name(), i, v, want[i])
-			}
 		}
 	}
 }

@@ -1,0 +1,104 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+)
+
+// What eigenvectors and eigenvalues are, A v = kappa v and V V' = I, and gonum's
+// eigenvalues, for matrices of the kinds that trouble such routines, in sizes about
+// those of the strips and batches.
+func TestEigen(t *testing.T) {
+	normal := func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() }
+	kinds := map[string]func(r *rand.Rand, i, j int) float64{
+		"random":   normal,
+		"zero":     func(*rand.Rand, int, int) float64 { return 0 },
+		"ones":     func(*rand.Rand, int, int) float64 { return 1 },
+		"diagonal": func(r *rand.Rand, i, j int) float64 { return is(i == j) * float64(i%3) },
+		"blocks":   func(r *rand.Rand, i, j int) float64 { return is(i/3 == j/3) * (2 + is(i == j)) },
+		"zero diagonal": func(r *rand.Rand, i, j int) float64 {
+			return is(j == i-1)
+		},
+		"graded": func(r *rand.Rand, i, j int) float64 { return r.NormFloat64() * math.Pow(10, -float64(i+j)/4) },
+		"tiny":   func(r *rand.Rand, i, j int) float64 { return 1e-160 * r.NormFloat64() },
+		"large":  func(r *rand.Rand, i, j int) float64 { return 1e150 * r.NormFloat64() },
+	}
+	for what, entry := range kinds {
+		for _, n := range []int{1, 2, 3, 5, 17, 64, 65, 130} {
+			r := data.Stream(uint64(n), "eigen")
+			a := mat.NewSymDense(n, nil)
+			for i := range n {
+				for j := range i + 1 {
+					a.SetSym(i, j, entry(r, i, j))
+				}
+			}
+			before := slices.Clone(a.RawSymmetric().Data)
+			kappa, v, ok := eigen(a)
+			if !ok || !slices.Equal(before, a.RawSymmetric().Data) {
+				t.Fatalf("%s, n = %d: it does not converge, or A has changed", what, n)
+			}
+			var peer mat.EigenSym
+			if !peer.Factorize(a, true) {
+				t.Fatal("gonum does not converge")
+			}
+			scale := math.SmallestNonzeroFloat64 + max(math.Abs(kappa[0]), kappa[n-1])
+			tolerance := 4e-15 * float64(n+10)
+			if d := floats.Distance(kappa, peer.Values(nil), math.Inf(1)); !(d <= tolerance*scale) || !slices.IsSorted(kappa) {
+				t.Errorf("%s, n = %d: eigenvalues are %.3g of the largest away from gonum's", what, n, d/scale)
+			}
+			var residual, gram mat.Dense
+			residual.Mul(v, a)
+			gram.Mul(v, v.T())
+			for i := range n {
+				for j := range n {
+					if d := math.Abs(residual.At(i, j) - kappa[i]*v.At(i, j)); !(d <= tolerance*scale) {
+						t.Fatalf("%s, n = %d: entry %d of A v - kappa v is %.3g for vector %d", what, n, j, d/scale, i)
+					}
+					if d := math.Abs(gram.At(i, j) - is(i == j)); !(d <= tolerance) {
+						t.Fatalf("%s, n = %d: vectors %d and %d are orthonormal up to %.3g", what, n, i, j, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+func is(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func BenchmarkEigen(b *testing.B) {
+	for _, n := range []int{6, 64, 256, 512} {
+		r := data.Stream(1, "eigen")
+		a := mat.NewSymDense(n, nil)
+		for i := range n {
+			for j := range i + 1 {
+				a.SetSym(i, j, r.NormFloat64())
+			}
+		}
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				eigen(a)
+			}
+		})
+		b.Run(fmt.Sprintf("n=%d/gonum", n), func(b *testing.B) {
+			for b.Loop() {
+				var e mat.EigenSym
+				var u mat.Dense
+				e.Factorize(a, true)
+				e.VectorsTo(&u)
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package blas
+
+import (
+	"math"
+	"testing"
+)
+
+// TestCholesky multiplies the factor and its inverse out again, by plain loops, in
+// every size about the edges of panels. What is above the diagonal is NaN, so that
+// it would show if it were read.
+func TestCholesky(t *testing.T) {
+	forEveryKernel(t, testCholesky[float32], testCholesky[float64])
+}
+
+func testCholesky[T Float](t *testing.T, ker Kernels) {
+	r := stream(t, "cholesky")
+	for _, n := range []int{1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 100, 128, 200, 259} {
+		ld := n + r.IntN(3)
+		a, l := make([]float64, n*n), make([]T, n*ld)
+		for i := range l {
+			l[i] = T(math.NaN())
+		}
+		b := random[T](r, n*n)
+		for i := range n {
+			for j := range i + 1 {
+				for q := range n {
+					a[i*n+j] += float64(b[i*n+q]) * float64(b[j*n+q]) / float64(n)
+				}
+				if i == j {
+					a[i*n+j]++
+				}
+				l[i*ld+j] = T(a[i*n+j])
+			}
+		}
+		if !Cholesky(ker, n, l, ld) {
+			t.Fatalf("n = %d: not positive definite", n)
+		}
+		inverse := make([]T, len(l))
+		copy(inverse, l)
+		Invert(ker, n, inverse, ld)
+		for i := range n {
+			for j := range n {
+				var product, unit float64
+				for q := range n {
+					if q <= min(i, j) {
+						product += float64(l[i*ld+q]) * float64(l[j*ld+q])
+					}
+					if q <= i {
+						if unit += float64(inverse[i*ld+q]) * float64(l[q*ld+min(j, q)]) * one(j <= q); math.IsNaN(unit) {
+							t.Fatalf("n = %d: entry (%d, %d) is read above the diagonal", n, i, j)
+						}
+					}
+				}
+				tolerance := 20 * epsilon[T]()
+				if j <= i && !(math.Abs(product-a[i*n+j]) <= tolerance*a[i*n+i]) {
+					t.Fatalf("seed %d, n = %d: entry (%d, %d) of L L' is %v, not %v", seed, n, i, j, product, a[i*n+j])
+				}
+				if want := one(i == j); !(math.Abs(unit-want) <= tolerance) {
+					t.Fatalf("seed %d, n = %d: entry (%d, %d) of L^-1 L is %v", seed, n, i, j, unit)
+				}
+				if j > i && inverse[i*ld+j] != 0 {
+					t.Fatalf("n = %d: the inverse has %v above the diagonal", n, inverse[i*ld+j])
+				}
+			}
+		}
+		for i := range n {
+			l[i*ld+i] = 1
+		}
+		if l[(n-1)*ld+n-1] = -1; Cholesky(ker, n, l, ld) {
+			t.Errorf("n = %d: an indefinite matrix is factorized", n)
+		}
+	}
+}
+
+func one(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func BenchmarkCholesky(b *testing.B) {
+	const n = 1000
+	for _, ker := range everyKernel(b) {
+		r := stream(b, "bench cholesky")
+		a, l := make([]float64, n*n), make([]float64, n*n)
+		for i := range n {
+			for j := range i + 1 {
+				a[i*n+j] = r.NormFloat64() / n
+			}
+			a[i*n+i]++
+		}
+		b.Run(ker.Name(), func(b *testing.B) {
+			for b.Loop() {
+				copy(l, a)
+				Cholesky(ker, n, l, n)
+			}
+			gflops(b, n*n*n/3)
+		})
+		b.Run(ker.Name()+"/Invert", func(b *testing.B) {
+			for b.Loop() {
+				copy(a, l)
+				Invert(ker, n, a, n)
+			}
+			gflops(b, n*n*n/3)
+		})
+	}
+}
