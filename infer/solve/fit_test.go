@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/infer"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
@@ -28,6 +29,7 @@ func fit(t *testing.T, n *Finder, p *data.ProblemData, o FitOptions) *Fitted {
 // Steps lower the objective of most problems, never raise it, and lead to
 // covariances.
 func TestStepsLowerTheObjective(t *testing.T) {
+	datatest.Long(t)
 	lower, problems := 0, 0
 	for seed := range uint64(8) {
 		for _, kind := range []data.Kind{data.Classification, data.Regression} {
