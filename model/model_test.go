@@ -9,12 +9,14 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
 )
 
 func TestEveryBuiltInCombination(t *testing.T) {
+	datatest.Long(t)
 	for _, readout := range []string{"mean", "signed"} {
 		for _, estimator := range []string{"kernel", "odd-kernel", "relu"} {
 			for _, link := range []string{"tanh", "log"} {

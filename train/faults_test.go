@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -89,6 +90,7 @@ func TestTheFirstTensorThatIsNotFiniteIsNamed(t *testing.T) {
 // The paper's objective is least when f and v are constant, and training gets
 // there; divided by the deviation of v it does not (SCIENCE.md, 1).
 func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	examples := made(1, 20, 12, 4, 10, 6)
 	for objective, collapses := range map[model.Objective]bool{model.Paper: true, model.Scaled: false} {

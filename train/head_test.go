@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
@@ -86,6 +87,7 @@ func TestAFrozenHeadMakesFeatures(t *testing.T) {
 
 // Only the layers that are to be trained change, and they lower the loss.
 func TestTheHeadLearns(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	examples := small(5)
 	loss := map[TrainHead]float64{}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
@@ -21,6 +22,7 @@ import (
 // A run that is cancelled before some step, any number of times, ends in the
 // same bytes as one that is not.
 func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	examples := small(1)
 	for update, dtype := range map[Update]layers.DType{ByTuple: layers.Float32, ByProblem: layers.Float64} {
@@ -125,6 +127,7 @@ func TestTheSameSeedGivesTheSameBytesForAnyGOMAXPROCS(t *testing.T) {
 // The kernels in assembly and those in Go add in other orders. Over sixty steps in
 // float32 the weights differ by what rounding does, and no more.
 func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	const tolerance = 1e-4 // of the largest weight
 	var ends [][]safetensors.Tensor
@@ -185,6 +188,7 @@ func TestARunWithOtherSettingsOrExperienceIsNotResumed(t *testing.T) {
 }
 
 func TestAStateThatIsNotOneIsRefused(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	examples := small(1)
 	c := config(t, "default", examples)

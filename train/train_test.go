@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -17,6 +18,7 @@ import (
 // The tasks of made problems are related, and a network that sees signs learns
 // how from problems that it is then not tested on.
 func TestTrainingLearnsToOrderCovariancesOfHeldOutProblems(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	examples := made(1, 30, 12, 4, 20, 6)
 	c := config(t, "default", examples)

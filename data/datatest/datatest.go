@@ -1,5 +1,6 @@
 // Package datatest finds the real datasets that tests may use but the
-// repository does not hold, and measures what reading them costs.
+// repository does not hold, measures what reading them costs, and leaves out what
+// takes long.
 package datatest
 
 import (
@@ -9,11 +10,21 @@ import (
 	"testing"
 )
 
+// Long leaves out, with -short, what would find no race: the race detector, which
+// is run so, makes everything ten times as slow.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long, and nothing runs side by side")
+	}
+}
+
 // Path returns the path of a real file, and skips the test where it is absent.
 // Real data lies in the directory that the environment variable L2MT_DATA
 // names, else in shared/data beside the repository.
 func Path(t testing.TB, elem ...string) string {
 	t.Helper()
+	Long(t)
 	dir := os.Getenv("L2MT_DATA")
 	if dir == "" {
 		dir = filepath.Join(root(t), "..", "shared", "data")

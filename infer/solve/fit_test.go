@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/infer"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
@@ -28,6 +29,7 @@ func fit(t *testing.T, n *Finder, p *data.ProblemData, o FitOptions) *Fitted {
 // Steps lower the objective of most problems, never raise it, and lead to
 // covariances.
 func TestStepsLowerTheObjective(t *testing.T) {
+	datatest.Long(t)
 	lower, problems := 0, 0
 	for seed := range uint64(8) {
 		for _, kind := range []data.Kind{data.Classification, data.Regression} {
@@ -104,7 +106,7 @@ func TestPriorAtBothEnds(t *testing.T) {
 	if f := fit(t, n, p, FitOptions{Rows: 1e20}); !mat.EqualApprox(f.Omega, f.Prior.Omega, 1e-6) {
 		t.Errorf("Omega is\n%v\nthe network says\n%v", mat.Formatted(f.Omega), mat.Formatted(f.Prior.Omega))
 	}
-	f := fit(t, n, p, FitOptions{Without: true, Steps: -1})
+	f := fit(t, n, p, FitOptions{Without: true, Euclidean: true, Steps: -1})
 	evidence, err := multitask.Labelled(p, multitask.EvidenceOptions{})
 	if err != nil {
 		t.Fatal(err)

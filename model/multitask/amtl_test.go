@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -13,6 +14,7 @@ import (
 // patterns of zeros and signs, on singular W'W: fewer features than tasks, and
 // columns that repeat. A minimum with independent columns always exists.
 func TestAMTLStepAgainstSupports(t *testing.T) {
+	datatest.Long(t)
 	check := func(what string, w *mat.Dense, p Params) {
 		t.Helper()
 		d, m := w.Dims()

@@ -160,8 +160,13 @@ func batteryParams(model Model) Params {
 	return p
 }
 
-// battery runs a property on every model and shape.
+// battery runs a property on every model and shape; with -short, which the race
+// detector is run with, on two shapes.
 func battery(t *testing.T, property func(t *testing.T, model Model, s shape, tasks []data.Samples)) {
+	shapes := shapes
+	if testing.Short() {
+		shapes = shapes[:2]
+	}
 	for _, name := range Names() {
 		for i, s := range shapes {
 			model, err := Lookup(name)

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // evidences makes the three kinds for one problem.
@@ -152,6 +153,7 @@ func TestLeaveOneOutIsRefittingWithoutEachRow(t *testing.T) {
 // mean square of the predictions: within 2 % where Lambda1 is not small for the
 // number of rows (half of the n given here).
 func TestApproximateLeaveOneOut(t *testing.T) {
+	datatest.Long(t)
 	for _, c := range []struct {
 		s               shape
 		lambda1, within float64

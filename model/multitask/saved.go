@@ -18,6 +18,7 @@ import (
 	"l2mt/data/files"
 	"l2mt/data/safetensors"
 	"l2mt/data/table"
+	spelling "l2mt/model/settings" // settings are a function here
 )
 
 // Saved is a fitted model with all that predictions take. It is kept in a
@@ -338,35 +339,15 @@ func (s *Saved) Task(name string) (int, error) {
 // near lists the names of the few tasks that are spelt most like a name.
 func (s *Saved) near(name string) string {
 	const few = 5
-	var names []string
+	var all []string
 	for _, t := range s.Tasks {
-		names = append(names, t.Name)
+		all = append(all, t.Name)
 	}
-	if len(names) <= few {
-		return strings.Join(names, ", ")
+	if len(all) <= few {
+		return strings.Join(all, ", ")
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return edits(a, name) - edits(b, name) })
-	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:few], ", "), len(names))
-}
-
-// edits counts the letters to insert, delete or replace to make b of a.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			next := diagonal
-			if a[i] != b[j] {
-				next = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
+	slices.SortStableFunc(all, func(a, b string) int { return spelling.Distance(a, name) - spelling.Distance(b, name) })
+	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(all[:few], ", "), len(all))
 }
 
 // Linear is W and b of a task, or of the Average. A class has the mean of the

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -21,6 +22,7 @@ func small(seed uint64) (s shape, tasks []data.Samples, p Params) {
 // TestSPATSCertifies on many small problems, among them one feature for four
 // tasks.
 func TestSPATSCertifies(t *testing.T) {
+	datatest.Long(t)
 	check := func(what any, problem *TrainingSet, p Params) {
 		t.Helper()
 		r := mustFit(t, spats{}, problem, p, Options{Tolerance: 1e-7, MaxIterations: 100})
@@ -39,6 +41,7 @@ func TestSPATSCertifies(t *testing.T) {
 // TestSPATSAgainstSearch compares fits of two tasks with a search over all Omega
 // of trace 1, of which W and b are fitted to each.
 func TestSPATSAgainstSearch(t *testing.T) {
+	datatest.Long(t)
 	for seed := range uint64(4) {
 		_, _, p := small(seed)
 		s := shape{2, 3, 12, Logistic, false}
@@ -115,6 +118,7 @@ func TestCenterIsStationary(t *testing.T) {
 
 // TestMoreIsNotLess: a fit asked for more accuracy ends with no larger a gap.
 func TestMoreIsNotLess(t *testing.T) {
+	datatest.Long(t)
 	for _, model := range []Model{registry["mtrl"], registry["snr1"], spats{}} {
 		for seed := range uint64(12) {
 			s, tasks, p := small(seed)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -196,6 +197,7 @@ func TestNewtonMatrix(t *testing.T) {
 // TestStepsAtEveryScale runs every Omega step on well and badly scaled, rank
 // deficient and zero S, and compares with mixtures of the model's covariances.
 func TestStepsAtEveryScale(t *testing.T) {
+	datatest.Long(t)
 	for _, name := range Names() {
 		model, err := Lookup(name)
 		if err != nil {

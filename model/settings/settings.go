@@ -227,7 +227,7 @@ func (t Table) near(name string) string {
 	var all, near []string
 	for _, s := range t {
 		_, field, _ := strings.Cut(s.Name, ".")
-		letters[s.Name] = min(distance(name, s.Name), distance(name[strings.LastIndex(name, ".")+1:], field))
+		letters[s.Name] = min(Distance(name, s.Name), Distance(name[strings.LastIndex(name, ".")+1:], field))
 		all = append(all, s.Name)
 		if letters[s.Name] <= farthest {
 			near = append(near, s.Name)
@@ -240,8 +240,8 @@ func (t Table) near(name string) string {
 	return "near it: " + strings.Join(near, ", ")
 }
 
-// distance is Levenshtein's: the fewest letters to insert, delete or replace.
-func distance(a, b string) int {
+// Distance of two names is Levenshtein's: the fewest letters to insert, delete or replace.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1) // of the table, for the letters of a so far
 	for j := range row {
 		row[j] = j

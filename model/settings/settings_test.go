@@ -135,7 +135,7 @@ func TestTheDistanceOfNames(t *testing.T) {
 		a, b string
 		want int
 	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"hidden", "hidden", 0}, {"ab", "ba", 2}, {"rate", "rat", 1}} {
-		if got := distance(c.a, c.b); got != c.want {
+		if got := Distance(c.a, c.b); got != c.want {
 			t.Errorf("from %q to %q it is %d, want %d", c.a, c.b, got, c.want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
 	"l2mt/data/files"
@@ -158,6 +159,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 // What grows with the tuples is what the writer knows of each of them: its id. With
 // L2MT_LONG in the environment there are 10,000 tuples.
 func TestMemoryStaysFlatOverManyTuples(t *testing.T) {
+	datatest.Long(t)
 	n := 25
 	if os.Getenv("L2MT_LONG") != "" {
 		n = 1000

@@ -19,7 +19,7 @@ import (
 // a file for every task, each with its columns in another order. What is fitted
 // and predicted is that of the npz files.
 func TestClassicsAsTables(t *testing.T) {
-	long(t)
+	datatest.Long(t)
 	for _, c := range []struct {
 		name, model string
 		write       func(t *testing.T, d *data.Dataset) (args []string)

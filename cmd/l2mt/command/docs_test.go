@@ -9,11 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // Every package says what it is for and shows how it is used, and every exported
 // name is explained.
 func TestEverythingExportedIsExplained(t *testing.T) {
+	datatest.Long(t)
 	packages := 0
 	err := filepath.WalkDir(filepath.Join("..", "..", ".."), func(dir string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {

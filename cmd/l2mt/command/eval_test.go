@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/datatest"
 )
 
 // tinyNetwork trains a network in a directory, and returns it with the file of
@@ -85,7 +86,7 @@ func TestAnInterruptedEvaluationGoesOnWithTheSameCommand(t *testing.T) {
 }
 
 func TestExitCodesOfEvalAndInfer(t *testing.T) {
-	long(t)
+	datatest.Long(t)
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	for _, c := range []struct {

@@ -69,7 +69,7 @@ func faultCommands(t *testing.T) []command {
 	experiment := filepath.Join(t.TempDir(), "tiny.toml")
 	if err := os.WriteFile(experiment, []byte(`
 seeds = [1]
-problems = {train = 4, test = 2, min_tasks = 2, max_tasks = 2, train_fraction = 0.03}
+problems = {train = 4, test = 2, min_tasks = 2, max_tasks = 2, train_fraction = 0.03, validation_fraction = 0.03}
 experience = {models = ["stl", "snr2"], explore = 2}
 train = {epochs = 2}
 compare = {models = ["snr2", "rmtl"], refit = true}

@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
-	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table"},
+	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table", "model/settings"},
 	"layers":          {"data", "layers/internal/blas"},
 	"layers/vgg":      {"data/format", "data/safetensors", "layers/internal/blas"},
 	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers", "model/settings"},

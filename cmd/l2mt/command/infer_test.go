@@ -11,12 +11,13 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/datatest"
 )
 
 // The errors of the predictions are the errors reported, and their rows and
 // labels are those of the problem.
 func TestPredictionsHaveTheErrorsReported(t *testing.T) {
-	long(t)
+	datatest.Long(t)
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	dir := t.TempDir()
@@ -62,7 +63,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 // Test rows change the errors reported and nothing else: neither covariance,
 // nor Lambda1, nor the scores of other rows.
 func TestInferDoesNotLeak(t *testing.T) {
-	long(t)
+	datatest.Long(t)
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	f, err := data.LoadProblems(test)

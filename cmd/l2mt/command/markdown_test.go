@@ -10,11 +10,14 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"l2mt/data/datatest"
 )
 
 // TestDocs holds what a machine can tell of README and docs: they are short
 // enough to read, their links lead somewhere, and their command lines parse.
 func TestDocs(t *testing.T) {
+	datatest.Long(t)
 	root := filepath.Join("..", "..", "..")
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(pages) == 0 {

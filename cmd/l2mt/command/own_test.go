@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // The example of a program with an estimator of its own is built as its author
 // would, and does what its README says: the estimator has a name in --help, on
 // the command line and in what version lists.
 func TestAProgramWithAnEstimatorOfItsOwn(t *testing.T) {
-	long(t)
+	datatest.Long(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "own-estimator")
 	build := exec.Command("go", "build", "-o", program, ".")

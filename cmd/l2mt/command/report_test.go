@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"l2mt/cmd/l2mt/internal/report"
+	"l2mt/data/datatest"
 )
 
 // smallRun has something of everything that a report shows.
@@ -51,7 +52,7 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 }
 
 func TestReport(t *testing.T) {
-	long(t)
+	datatest.Long(t)
 	t.Parallel()
 	dir := smallRun(t)
 	mustL2mt(t, "report", dir)

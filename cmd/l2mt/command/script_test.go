@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"l2mt/data/datatest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
@@ -20,7 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	long(t)
+	datatest.Long(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -57,6 +59,7 @@ func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
 }
 
 func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	parser, err := newParser(new(cli), io.Discard, io.Discard)
 	if err != nil {
@@ -84,14 +87,5 @@ func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 		if code != exitDone || stderr != "" || !strings.Contains(stdout, "Usage: "+leaf.FullPath()) {
 			t.Errorf("%s --help: exit code %d, stderr %q, stdout %q", leaf.FullPath(), code, stderr, stdout)
 		}
-	}
-}
-
-// long leaves out, with -short, what runs many commands one after the other: the
-// race detector, ten times as slow, has nothing to find between them.
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("many commands one after the other")
 	}
 }

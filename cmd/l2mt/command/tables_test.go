@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // write writes a file in a directory of the test.
@@ -36,7 +38,7 @@ func TestTooManyTasksAreOneLine(t *testing.T) {
 // The same seed makes the same bytes, with any number of workers, and a fault
 // in the last of many rows leaves no predictions behind.
 func TestTablesToPredictions(t *testing.T) {
-	long(t)
+	datatest.Long(t)
 	var rows strings.Builder
 	rows.WriteString("task,x,z,y\n")
 	for i := range 60_000 {
