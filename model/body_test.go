@@ -168,7 +168,7 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 			if p == large {
 				continue
 			}
-			s, err := statistic(p)
+			s, err := statistic(data.InMetric(p))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -184,6 +184,8 @@ func TestUntrainedPairwiseIsTheCosinesMadeByHand(t *testing.T) {
 		for _, k := range p.Tasks { // two rows a class at least
 			k.TrainSet.Y[2], k.TrainSet.Y[3] = 1, -1
 		}
+		made := embedded(t, pairwise(t, 0), p)
+		p = data.InMetric(p)
 		means, noise, squares := make([][]float64, m), make([]float64, m), make([]float64, m)
 		pooled, n, classes := mat.NewDense(d, d, nil), 0.0, 0.0
 		for i, k := range p.Tasks {
@@ -253,7 +255,7 @@ func TestUntrainedPairwiseIsTheCosinesMadeByHand(t *testing.T) {
 					cosine(&inverse, func(i int) float64 { return squares[i] * mat.Trace(&dof) * n / (n - classes) })) / 2 / m
 			}
 		}
-		near(t, fmt.Sprint("E, rows ", rows), embedded(t, pairwise(t, 0), p), want, 1e-9)
+		near(t, fmt.Sprint("E, rows ", rows), made, want, 1e-9)
 	}
 }
 

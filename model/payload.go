@@ -44,7 +44,8 @@ func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 }
 
 // Prepare makes the payload of a problem for networks of a configuration. It
-// looks at training rows only. Head has the layers of the network's head that
+// looks at training rows only; a network without weights for features sees them in
+// their metric. Head has the layers of the network's head that
 // are in the graph: the problem has the features below them.
 func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload, error) {
 	if err := c.Validate(); err != nil {
@@ -64,6 +65,9 @@ func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload,
 		if payload, err = newPayload(c, tasks); err != nil {
 			return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
 		}
+	}
+	if body.FeatureFree {
+		p = data.InMetric(p)
 	}
 	for _, s := range body.Statistics {
 		v, err := s.of(p)

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/data"
 	"l2mt/infer"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -46,10 +47,14 @@ func newPractice(ctx context.Context, e Example) (*practice, error) {
 			return nil, nil
 		}
 	}
+	problem := e.Problem
+	if e.InMetric {
+		problem = data.InMetric(problem)
+	}
 	p := &practice{lambda1: best.Lambda1, best: best.O, unit: 1}
 	var err error
-	if p.train, err = multitask.Training(e.Problem, ""); err == nil {
-		p.test, err = multitask.Split(e.Problem.Tested(), multitask.EvidenceOptions{Softness: 0.1})
+	if p.train, err = multitask.Training(problem, ""); err == nil {
+		p.test, err = multitask.Split(problem.Tested(), multitask.EvidenceOptions{Softness: 0.1})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("train: problem %q: %w", e.Problem.Name, err)

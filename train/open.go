@@ -103,6 +103,7 @@ func (e *Experience) Example(i int) (x Example, err error) {
 		i -= set.Len()
 	}
 	if err == nil && e.labelled {
+		x.InMetric = true
 		x.Problem, err = x.Problem.Labelled()
 	}
 	return x, err

@@ -75,7 +75,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	for _, x := range outcomes[:len(outcomes)/2] {
 		names = append(names, x.Model+"/"+string(x.Variant))
 	}
-	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/labelled", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/paper"}; !slices.Equal(names, want) {
+	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/labelled", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/euclidean", "l2mt/metric", "l2mt/paper"}; !slices.Equal(names, want) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
 	p := problems[1]
@@ -115,6 +115,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, without := fitted(t, n, p, solve.FitOptions{Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Without: true, Tune: o.Tune})
+	euclidean, metric := fitted(t, n, p, solve.FitOptions{Euclidean: true, Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Without: true, Steps: -1, Tune: o.Tune})
 	found, err := n.Omega(p, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -130,6 +131,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		{find("snr2", Plain), tuned}, {find("snr2", Labelled), labelled}, {find("snr2", Refitted), again}, {find("snr2", Joint), share},
 		{find(L2MT, Plain), plain.Tuned}, {find(L2MT, Alone), plain.Start.Tuned},
 		{find(L2MT, Without), without.Tuned}, {find(L2MT, Paper), paper},
+		{find(L2MT, Euclidean), euclidean.Tuned}, {find(L2MT, Metric), metric.Tuned},
 	} {
 		if !cmp.Equal(c.outcome.Params, c.want.Params) || !slices.Equal(c.outcome.Test.Task, c.want.Test.Task) || !slices.Equal(c.outcome.Validation.Task, c.want.Validation.Task) {
 			t.Errorf("%s %s: %+v, want the errors %v and %v", c.outcome.Model, c.outcome.Variant, c.outcome, c.want.Validation, c.want.Test)

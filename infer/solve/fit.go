@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"l2mt/data"
@@ -25,7 +26,7 @@ type FitOptions struct {
 	// Without puts I/m where the network would say something: the control that
 	// tells what the network adds.
 	Without bool
-	// Euclidean fits the features as they are, not in their multitask.Metric: the
+	// Euclidean fits the features as they are, not in their data.Metric: the
 	// control that tells what that adds.
 	Euclidean bool
 	// Rows is n_0; 0 means the default, Rows.
@@ -71,11 +72,11 @@ func (f *Finder) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*F
 // is a prior, held-out rows are evidence, and Search weighs them.
 func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	begin := time.Now()
-	var metric *multitask.Metric
+	var metric *data.Metric
 	if !o.Euclidean {
-		metric = multitask.NewMetric(e.problem)
+		metric = data.NewMetric(e.problem)
 	}
-	s := &search{problem: metric.Problem(e.problem), rows: cmp.Or(o.Rows, Rows), tune: o.Tune}
+	s := &search{problem: metric.Problem(untested(e.problem)), rows: cmp.Or(o.Rows, Rows), tune: o.Tune}
 	f, err := &Fitted{}, error(nil)
 	if s.tune.Evidence, err = multitask.Labelled(s.problem, multitask.EvidenceOptions{Seed: o.Tune.Seed}); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
@@ -113,11 +114,21 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	return f, nil
 }
 
+// untested is a problem without its test rows, which need not be brought into a
+// metric for every fit.
+func untested(p *data.ProblemData) *data.ProblemData {
+	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	for i := range q.Tasks {
+		q.Tasks[i].TestSet = data.Samples{}
+	}
+	return q
+}
+
 // restore returns what was found in a metric with the features as they are.
-func (e *Embedding) restore(metric *multitask.Metric, found *Searched) (*Searched, error) {
+func (e *Embedding) restore(metric *data.Metric, found *Searched) (*Searched, error) {
 	s := *found
 	var err error
-	if s.Tuned, err = metric.Report(found.Tuned, e.problem); err != nil {
+	if s.Tuned, err = found.Tuned.Restored(metric, e.problem); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	return &s, nil

@@ -106,7 +106,7 @@ func TestPriorAtBothEnds(t *testing.T) {
 	if f := fit(t, n, p, FitOptions{Rows: 1e20}); !mat.EqualApprox(f.Omega, f.Prior.Omega, 1e-6) {
 		t.Errorf("Omega is\n%v\nthe network says\n%v", mat.Formatted(f.Omega), mat.Formatted(f.Prior.Omega))
 	}
-	f := fit(t, n, p, FitOptions{Without: true, Steps: -1})
+	f := fit(t, n, p, FitOptions{Without: true, Euclidean: true, Steps: -1})
 	evidence, err := multitask.Labelled(p, multitask.EvidenceOptions{})
 	if err != nil {
 		t.Fatal(err)

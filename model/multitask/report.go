@@ -8,3 +8,12 @@ func Report(r *Result, problem *data.ProblemData, stl *Tuned) (*Tuned, error) {
 	t := &Tuned{Model: r.Model, Params: r.Params, Result: r, Seconds: r.Seconds}
 	return t, t.report(problem, stl)
 }
+
+// Restored returns what was found on metric.Problem(problem) as a fit of the
+// problem.
+func (t *Tuned) Restored(metric *data.Metric, problem *data.ProblemData) (*Tuned, error) {
+	r, u := *t.Result, *t
+	r.W, r.of, r.inside = metric.Restore(r.W), nil, nil
+	u.Result = &r
+	return &u, u.report(problem, nil)
+}

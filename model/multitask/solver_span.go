@@ -38,31 +38,36 @@ func (s *solver) newSpan() (*span, bool) {
 		return nil, true
 	}
 	n := &span{q: q, k: k, r: r, d: s.d, lambda1: l1, y: make([]float64, k*r), change: mat.NewDense(k, r, nil)}
-	losses := s.hessians(q, r)
 	matrix := mat.NewSymDense(k*r, nil)
-	g, cross, dc := mat.NewDense(s.m, r, nil), mat.NewDense(k, k, nil), mat.NewDense(k, k, nil)
-	unit := mat.NewDense(k, 1, nil)
-	var follow, column mat.Dense
-	for x := range k {
-		for a := range r {
-			// dZ is the unit matrix with its one at (x, a), in the basis.
-			unit.Set(x, 0, 1)
-			cross.Outer(l1, unit.ColView(0), z.ColView(a))
-			unit.Set(x, 0, 0)
-			dc.Add(cross, cross.T())
-			follow.Mul(s.follow(dc), z)
-			for i, h := range losses {
-				for b := range r {
-					g.Set(i, b, root.At(i, x)*h.At(a, b))
+	rows := matrix.RawSymmetric().Data // of which the upper triangle counts
+	for i, h := range s.hessians(q, r) {
+		for x := range k {
+			for y := x; y < k; y++ {
+				c := root.At(i, x) * root.At(i, y)
+				for a := range r {
+					add(c, h[a*r:][:r], rows[(x*r+a)*k*r+y*r:][:r])
 				}
 			}
-			column.Mul(root.T(), g)
-			column.Add(&column, &follow)
-			column.Set(x, a, column.At(x, a)+l1)
-			for j, v := range column.RawMatrix().Data[:x*r+a+1] {
-				matrix.SetSym(x*r+a, j, v)
+		}
+	}
+	// The unit matrices of dS, of which a change of Z makes a combination.
+	unit, change := mat.NewDense(k, k, nil), mat.NewDense(k, r, nil)
+	for x := range k {
+		for y := range x + 1 {
+			unit.Set(x, y, unit.At(x, y)+l1)
+			unit.Set(y, x, unit.At(y, x)+l1)
+			change.Mul(s.follow(unit), z)
+			unit.Zero()
+			for a := range r {
+				add(z.At(y, a), change.RawMatrix().Data[x*r:], rows[(x*r+a)*k*r+x*r:][:(k-x)*r])
+				if x != y {
+					add(z.At(x, a), change.RawMatrix().Data[y*r:], rows[(y*r+a)*k*r+y*r:][:(k-y)*r])
+				}
 			}
 		}
+	}
+	for x := range k * r {
+		matrix.SetSym(x, x, matrix.At(x, x)+l1)
 	}
 	return n, n.matrix.factorize(matrix)
 }
@@ -101,7 +106,7 @@ func (s *solver) basis() (q []float64, z *mat.Dense) {
 
 // hessians returns the Hessian of the loss of every task on the span of the
 // rows of q (r x d).
-func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
+func (s *solver) hessians(q []float64, r int) [][]float64 {
 	columns := make([]float64, len(q)) // Q', d x r
 	for a := range r {
 		for j, v := range q[a*s.d:][:s.d] {
@@ -109,9 +114,9 @@ func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
 		}
 	}
 	classes := s.problem.classes
-	parts := make([]*mat.SymDense, len(s.problem.tasks))
+	parts := make([][]float64, len(s.problem.tasks))
 	s.problem.each(s.workers, func(i int, t *task) {
-		parts[i] = mat.NewSymDense(r, nil)
+		parts[i] = make([]float64, r*r)
 		if len(t.y) == 0 {
 			return
 		}
@@ -128,14 +133,14 @@ func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
 			floats.Sub(row, mean)
 			floats.Scale(math.Sqrt(c), row)
 		}
-		parts[i].SymOuterK(1, rows.T())
+		mat.NewDense(r, r, parts[i]).Mul(rows.T(), rows)
 	})
 	h := parts[:0]
 	for i, part := range parts {
 		if i%classes == 0 {
 			h = append(h, part)
 		} else {
-			h[i/classes].AddSym(h[i/classes], part)
+			add(1, part, h[i/classes])
 		}
 	}
 	return h

@@ -39,6 +39,7 @@ func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
 		if strings.HasPrefix(r.Source, "near/") {
 			near[r.Omega[0][1]] = true
 		}
+		p = data.InMetric(p) // fits on all labelled rows are
 		train, err := multitask.Training(p, "")
 		if err != nil {
 			t.Fatal(err)

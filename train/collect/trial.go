@@ -42,6 +42,7 @@ func newTrial(p *data.ProblemData, measured Measured, slopes bool) (*trial, erro
 		if p, err = p.Labelled(); err != nil {
 			return nil, err
 		}
+		p = data.InMetric(p)
 	}
 	t := &trial{problem: p, measured: measured, slopes: slopes}
 	t.evidence = sync.OnceValues(func() (multitask.Evidence, error) { return multitask.Labelled(p, multitask.EvidenceOptions{}) })

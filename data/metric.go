@@ -1,4 +1,4 @@
-package multitask
+package data
 
 import (
 	"math"
@@ -6,8 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/data"
 )
 
 const (
@@ -17,6 +15,8 @@ const (
 	sparse = 0.1
 	// metricRows is the number of rows beyond which more are not asked.
 	metricRows = 2000
+	// least is the scatter, relative to the mean square of a row, that is rounding.
+	least = 1e-12
 )
 
 // Metric is what the tasks have in common apart from Omega: how the rows of a
@@ -25,7 +25,7 @@ const (
 //	sum_i 1/n_i sum_j loss + Lambda1/2 tr(W' (S + tau I) W Omega^-1)
 //
 // with S (d x d) the scatter of rows about the mean of their task and class, and
-// tau its mean eigenvalue. So the columns of W and its rows each have a
+// tau the mean of those of its eigenvalues that can be positive. So the columns of W and its rows each have a
 // covariance, Omega and (S + tau I)^-1, and directions in which rows scatter
 // without their class cost more than those in which they do not. It is (1) with
 // rows X A and W = A V, for any A A' = (S + tau I)^-1:
@@ -47,15 +47,19 @@ type Metric struct {
 // NewMetric returns the metric of the training rows of a problem. It is nil, which
 // leaves everything as it is, for a single task, for sparse rows, and where rows
 // do not scatter.
-func NewMetric(p *data.ProblemData) *Metric {
+func NewMetric(p *ProblemData) *Metric {
 	if len(p.Tasks) < 2 || !filled(p) {
 		return nil
 	}
 	c := scatter(p)
 	n, d := c.Dims()
 	norm, side := mat.Norm(c, 2), mat.NewSymDense(min(n, d), nil)
-	tau := norm * norm / float64(min(n, d))
-	if !(tau > 0) || math.IsInf(tau, 1) {
+	tau := norm * norm / float64(min(n, columns(c)))
+	before, rows := 0.0, 0
+	for _, t := range p.Tasks {
+		before, rows = before+floats.Sum(t.TrainSet.X.SquaredNorms()), rows+t.TrainSet.X.Rows()
+	}
+	if !(norm*norm > least*before/float64(rows)) || math.IsInf(tau, 1) {
 		return nil
 	}
 	if n < d {
@@ -83,9 +87,8 @@ func NewMetric(p *data.ProblemData) *Metric {
 		solve(m.f, root, false, c)
 		solve(m.f, lower, true, m.f)
 	}
-	before, after := 0.0, 0.0
+	after := 0.0
 	for _, t := range p.Tasks {
-		before += floats.Sum(t.TrainSet.X.SquaredNorms())
 		after += floats.Sum(m.rows(t.TrainSet.X).SquaredNorms())
 	}
 	m.scale *= math.Sqrt(before / after)
@@ -99,7 +102,7 @@ func solve(dst *mat.Dense, l *mat.TriDense, transposed bool, b mat.Matrix) {
 }
 
 // filled reports whether the rows have more than few entries that are not zero.
-func filled(p *data.ProblemData) bool {
+func filled(p *ProblemData) bool {
 	entries, all := 0, 0
 	for _, t := range p.Tasks {
 		x := t.TrainSet.X
@@ -117,12 +120,12 @@ func filled(p *data.ProblemData) bool {
 
 // scatter returns C (n x d), the rows without the mean of their task and class
 // over the root of their number.
-func scatter(p *data.ProblemData) *mat.Dense {
-	d, groups, n := p.Cols(), [][]data.Row{}, 0
+func scatter(p *ProblemData) *mat.Dense {
+	d, groups, n := p.Cols(), [][]Row{}, 0
 	for _, t := range p.Tasks {
 		of := map[float64]int{} // a class to its group
 		for j, y := range t.TrainSet.Y {
-			if t.Kind == data.Regression {
+			if t.Kind == Regression {
 				y = 0
 			}
 			g, seen := of[y]
@@ -156,8 +159,22 @@ func scatter(p *data.ProblemData) *mat.Dense {
 	return c
 }
 
+// columns counts those that are not zero.
+func columns(c *mat.Dense) (count int) {
+	n, d := c.Dims()
+	for j := range d {
+		for i := range n {
+			if c.At(i, j) != 0 {
+				count++
+				break
+			}
+		}
+	}
+	return count
+}
+
 // addRow adds a r to x.
-func addRow(x []float64, a float64, r data.Row) {
+func addRow(x []float64, a float64, r Row) {
 	for p, v := range r.Value {
 		j := p
 		if r.Index != nil {
@@ -167,25 +184,28 @@ func addRow(x []float64, a float64, r data.Row) {
 	}
 }
 
-// Problem returns a problem with rows X A, those to train on and to validate. It
-// has no test rows: Restore brings W back to the features of these.
-func (m *Metric) Problem(p *data.ProblemData) *data.ProblemData {
+// InMetric returns a problem in the metric of its training rows.
+func InMetric(p *ProblemData) *ProblemData { return NewMetric(p).Problem(p) }
+
+// Problem returns a problem with rows X A.
+func (m *Metric) Problem(p *ProblemData) *ProblemData {
 	if m == nil {
 		return p
 	}
-	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	q := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
 	for i := range q.Tasks {
 		t := &q.Tasks[i]
-		t.TrainSet.X, t.TestSet = m.rows(t.TrainSet.X), data.Samples{}
-		if t.ValidationSet.X != nil {
-			t.ValidationSet.X = m.rows(t.ValidationSet.X)
+		for _, set := range []*Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
+			if set.X != nil {
+				set.X = m.rows(set.X)
+			}
 		}
 	}
 	return q
 }
 
 // rows returns X A.
-func (m *Metric) rows(x data.Matrix) data.Matrix {
+func (m *Metric) rows(x Matrix) Matrix {
 	n, d := x.Rows(), x.Cols()
 	z := mat.NewDense(max(n, 1), d, nil)
 	for i := range n {
@@ -207,36 +227,41 @@ func (m *Metric) rows(x data.Matrix) data.Matrix {
 			values[i*d+j] = float32(v)
 		}
 	}
-	dense, err := data.NewDense(n, d, values)
+	dense, err := NewDense(n, d, values)
 	if err != nil {
 		panic(err) // the sizes are right
 	}
 	return dense
 }
 
-// Restore returns a fit of Problem(p) as one of p, with W = A V.
-func (m *Metric) Restore(fit *Result) *Result {
+// Restore returns W = A V for V, which has d rows, or d for each of several classes.
+func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	if m == nil {
-		return fit
+		return v
 	}
-	var w mat.Dense
-	if m.lower != nil {
-		solve(&w, m.lower, true, fit.W)
-	} else {
+	rows, tasks := v.Dims()
+	d := m.cols()
+	w := mat.NewDense(rows, tasks, nil)
+	for i := 0; i < rows; i += d {
+		from, to := v.Slice(i, i+d, 0, tasks), w.Slice(i, i+d, 0, tasks).(*mat.Dense)
+		if m.lower != nil {
+			solve(to, m.lower, true, from)
+			continue
+		}
 		var part mat.Dense
-		part.Mul(m.f, fit.W)
-		w.Mul(m.c.T(), &part)
-		w.Sub(fit.W, &w)
+		part.Mul(m.f, from)
+		to.Mul(m.c.T(), &part)
+		to.Sub(from, to)
 	}
-	w.Scale(m.scale, &w)
-	r := *fit
-	r.W = &w
-	return &r
+	w.Scale(m.scale, w)
+	return w
 }
 
-// Report returns what Refit found on Problem(p) as if it had been found on p.
-func (m *Metric) Report(t *Tuned, p *data.ProblemData) (*Tuned, error) {
-	r := *t
-	r.Result = m.Restore(t.Result)
-	return &r, r.report(p, nil)
+func (m *Metric) cols() int {
+	if m.lower != nil {
+		d, _ := m.lower.Dims()
+		return d
+	}
+	_, d := m.c.Dims()
+	return d
 }
