@@ -8,7 +8,6 @@ package sweep
 // do the work, so a setting has one name, one check and one default.
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"encoding/json"
@@ -27,6 +26,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/train"
 	"l2mt/train/collect"
 )
@@ -390,9 +390,7 @@ func decode(settings map[string]any, config any) error {
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	err = d.Decode(config)
+	err = files.DecodeJSON(raw, config)
 	var kind *json.UnmarshalTypeError
 	switch {
 	case err == nil:
@@ -400,7 +398,7 @@ func decode(settings map[string]any, config any) error {
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s is a %s; it must be %s", kind.Field, kind.Value, kind.Type)
 	}
-	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+	if _, name, unknown := strings.Cut(err.Error(), "json: unknown field "); unknown {
 		var names []string
 		for f := range reflect.TypeOf(config).Elem().Fields() {
 			names = append(names, strings.TrimSuffix(f.Tag.Get("json"), ",omitempty"))
