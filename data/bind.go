@@ -52,7 +52,7 @@ func (p *Problem) bind(d *Dataset, open opener) (*ProblemData, error) {
 	b := &ProblemData{Problem: p, Tasks: make([]TaskData, len(p.Tasks))}
 	var faults []error
 	for i, t := range p.Tasks {
-		bound, err := t.bind(d, open)
+		bound, err := t.bind(d, open, p.Classes)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
 		}
@@ -67,13 +67,13 @@ func (p *Problem) bind(d *Dataset, open opener) (*ProblemData, error) {
 	return b, b.prepare()
 }
 
-func (t *Task) bind(d *Dataset, open opener) (TaskData, error) {
+func (t *Task) bind(d *Dataset, open opener, classes []string) (TaskData, error) {
 	b := TaskData{Task: t}
 	if t.Files != nil {
-		return b, b.read(open)
+		return b, b.read(open, classes)
 	}
 	for i, s := range b.sets() {
-		set, err := t.samples(d, t.splits()[i])
+		set, err := t.samples(d, t.splits()[i], classes)
 		if err != nil {
 			return b, err
 		}
@@ -88,14 +88,14 @@ func (t *TaskData) sets() []*Samples {
 }
 
 // samples takes the rows of one split from the dataset.
-func (t *Task) samples(d *Dataset, s split) (Samples, error) {
+func (t *Task) samples(d *Dataset, s split, classes []string) (Samples, error) {
 	n := d.X.Rows()
 	y := make([]float64, len(s.rows))
 	for i, r := range s.rows {
 		if r < 0 || r >= n {
 			return Samples{}, fmt.Errorf("field %q: %w: entry %d is row %d; %s has rows 0..%d", s.field, ErrInvalid, i, r, d.Name, n-1)
 		}
-		v, err := t.value(d, r)
+		v, err := t.value(d, r, classes)
 		if err != nil {
 			return Samples{}, fmt.Errorf("field %q: entry %d: %w", s.field, i, err)
 		}
@@ -104,13 +104,21 @@ func (t *Task) samples(d *Dataset, s split) (Samples, error) {
 	return Samples{X: d.X.Take(s.rows), Y: y}, nil
 }
 
-// value is what the task predicts of row r: the target, or -1 or +1.
-func (t *Task) value(d *Dataset, r int) (float64, error) {
+// value is what the task predicts of row r: the target, or -1 or +1, or the number
+// among the classes of the problem if it lists them.
+func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	if d.Regression() != (t.Kind == Regression) {
 		return 0, fmt.Errorf("%w: a %s task cannot use %s, which has %s", ErrMismatch, t.Kind, d.Name, d.contents())
 	}
 	if t.Kind == Regression {
 		return d.Target[r], nil
+	}
+	if classes != nil {
+		class := d.Classes[d.Label[r]]
+		if c := slices.Index(classes, class); c >= 0 {
+			return float64(c), nil
+		}
+		return 0, fmt.Errorf("%w: row %d has the class %q, which the problem does not list", ErrInvalid, r, class)
 	}
 	switch class := d.Classes[d.Label[r]]; class {
 	case t.Positive:
@@ -131,7 +139,7 @@ func (d *Dataset) contents() string {
 
 // read takes the splits from the task's own files. Where the task does not
 // name its classes, the training file has two, and the second is +1.
-func (t *TaskData) read(open opener) error {
+func (t *TaskData) read(open opener, classes []string) error {
 	task := *t.Task
 	files := []string{task.Files.Train, task.Files.Validation, task.Files.Test}
 	for i, s := range t.sets() {
@@ -143,7 +151,7 @@ func (t *TaskData) read(open opener) error {
 		if err != nil {
 			return fmt.Errorf("field %q: %w", field, err)
 		}
-		if task.Kind == Classification && task.Positive == "" {
+		if task.Kind == Classification && task.Positive == "" && classes == nil {
 			if len(d.Classes) != 2 {
 				return fmt.Errorf("field %q: %w: %s has %s; name the task's \"positive\" and \"negative\"", field, ErrInvalid, d.Name, d.contents())
 			}
@@ -153,7 +161,7 @@ func (t *TaskData) read(open opener) error {
 		for r := range rows {
 			rows[r] = r
 		}
-		if *s, err = task.samples(d, split{field, rows}); err != nil {
+		if *s, err = task.samples(d, split{field, rows}, classes); err != nil {
 			return err
 		}
 	}
@@ -168,6 +176,9 @@ func (t *TaskData) learnable() error {
 		what := "their targets are all equal"
 		if t.Kind == Classification {
 			what = fmt.Sprintf("they need both %q and %q", t.Positive, t.Negative)
+			if t.Positive == "" {
+				what = "they are of one class"
+			}
 		}
 		return fmt.Errorf("field \"train\": %w: %d rows, and %s", ErrInvalid, len(y), what)
 	}

@@ -75,7 +75,7 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 				return nil, fmt.Errorf("data: folds: task %q: %w: %d numbers of what belongs together; it has %d training rows", t.Name, ErrInvalid, len(numbers), len(t.TrainSet.Y))
 			}
 		}
-		fold := t.parts(numbers, k, seed, i)
+		fold := t.parts(p.labels(i), numbers, k, seed, i)
 		parted = parted || slices.Contains(fold, 1)
 		for f := range folds {
 			var held, rest []int
@@ -102,15 +102,25 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	return folds, nil
 }
 
+// labels are the classes of a task's training rows, by number; a regression has
+// one.
+func (p *ProblemData) labels(task int) []int {
+	t := p.Tasks[task]
+	class := make([]int, len(t.TrainSet.Y))
+	for j, y := range t.TrainSet.Y {
+		switch {
+		case p.Several() > 0:
+			class[j] = int(y)
+		case t.Kind == Classification && y > 0:
+			class[j] = 1
+		}
+	}
+	return class
+}
+
 // parts returns the part, from 0 to k-1, of every training row, and -1 for all
 // rows of a task that cannot be split.
-func (t *TaskData) parts(numbers []int, k int, seed uint64, task int) []int {
-	class := func(j int) int {
-		if t.Kind == Classification && t.TrainSet.Y[j] > 0 {
-			return 1
-		}
-		return 0
-	}
+func (t *TaskData) parts(class, numbers []int, k int, seed uint64, task int) []int {
 	// A unit is the rows of one number.
 	index := map[int]int{}
 	var units [][]int
@@ -121,19 +131,18 @@ func (t *TaskData) parts(numbers []int, k int, seed uint64, task int) []int {
 		}
 		units[index[n]] = append(units[index[n]], j)
 	}
-	have := [2]int{} // units with a row of the class
+	have := map[int]int{} // units with a row of the class
 	for _, u := range units {
-		seen := [2]bool{}
+		seen := map[int]bool{}
 		for _, j := range u {
-			if c := class(j); !seen[c] {
+			if c := class[j]; !seen[c] {
 				seen[c] = true
 				have[c]++
 			}
 		}
 	}
-	k = min(k, have[0])
-	if t.Kind == Classification {
-		k = min(k, have[1])
+	for _, n := range have {
+		k = min(k, n)
 	}
 	fold := make([]int, len(numbers))
 	if k < 2 {
@@ -146,13 +155,16 @@ func (t *TaskData) parts(numbers []int, k int, seed uint64, task int) []int {
 	slices.SortStableFunc(units, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
 	// The large units first, each where there is least of its classes and then
 	// the fewest rows.
-	count, size := make([][2]int, k), make([]int, k)
+	count, size := make([]map[int]int, k), make([]int, k)
+	for f := range count {
+		count[f] = map[int]int{}
+	}
 	for _, u := range units {
 		best, least := 0, 0
 		for f := range k {
 			same := 0
 			for _, j := range u {
-				same += count[f][class(j)]
+				same += count[f][class[j]]
 			}
 			if f == 0 || same < least || same == least && size[f] < size[best] {
 				best, least = f, same
@@ -160,7 +172,7 @@ func (t *TaskData) parts(numbers []int, k int, seed uint64, task int) []int {
 		}
 		for _, j := range u {
 			fold[j] = best
-			count[best][class(j)]++
+			count[best][class[j]]++
 		}
 		size[best] += len(u)
 	}

@@ -1,6 +1,10 @@
 package data
 
-import "fmt"
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/blas/blas64"
+)
 
 // Matrix is the feature matrix X of a dataset, n x d with one data point per
 // row. Dense and CSR implement it. A Matrix is read-only once made, so any
@@ -20,6 +24,9 @@ type Matrix interface {
 	Mul(dst, b []float64, k int)
 	// AddMulT adds X' B to dst (d x k), with B n x k.
 	AddMulT(dst, b []float64, k int)
+	// AddGram adds X' diag(c) X v to dst, with v of length d, in one pass over the
+	// entries. It returns the sum of diag(c) X v.
+	AddGram(dst, v, c []float64) float64
 	// SquaredNorms returns the squared Euclidean length of every row.
 	SquaredNorms() []float64
 }
@@ -79,17 +86,23 @@ func (x *Dense) Take(rows []int) Matrix {
 
 // Mul sets dst to X B.
 func (x *Dense) Mul(dst, b []float64, k int) {
-	clear(dst[:x.Rows()*k])
-	for i := range x.offset {
-		out := dst[i*k:][:k]
-		if k == 1 {
-			out[0] = dotDense(x.row(i), b)
-			continue
+	if k == 1 {
+		for i := range x.offset {
+			dst[i] = dotDense(x.row(i), b)
 		}
-		for j, v := range x.row(i) {
-			if v != 0 {
-				axpy(float64(v), b[j*k:][:k], out)
-			}
+		return
+	}
+	// A row is widened once for all columns of B.
+	column, row := make([]float64, k*x.cols), make([]float64, x.cols)
+	for j := range x.cols {
+		for c, v := range b[j*k:][:k] {
+			column[c*x.cols+j] = v
+		}
+	}
+	for i := range x.offset {
+		widen(row, x.row(i))
+		for c := range k {
+			dst[i*k+c] = dot(row, column[c*x.cols:][:x.cols])
 		}
 	}
 }
@@ -108,6 +121,18 @@ func (x *Dense) AddMulT(dst, b []float64, k int) {
 			}
 		}
 	}
+}
+
+// AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
+func (x *Dense) AddGram(dst, v, c []float64) (sum float64) {
+	row := make([]float64, x.cols)
+	for i := range x.offset {
+		widen(row, x.row(i))
+		u := c[i] * dot(row, v[:x.cols])
+		blas64.Implementation().Daxpy(x.cols, u, row, 1, dst, 1)
+		sum += u
+	}
+	return sum
 }
 
 // SquaredNorms returns ||x_i||^2 of every row.
@@ -211,6 +236,17 @@ func (x *CSR) AddMulT(dst, b []float64, k int) {
 	}
 }
 
+// AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
+func (x *CSR) AddGram(dst, v, c []float64) (sum float64) {
+	for i := range x.begin {
+		r := x.Row(i)
+		u := c[i] * dotSparse(r, v)
+		addSparse(dst, u, r)
+		sum += u
+	}
+	return sum
+}
+
 // SquaredNorms returns ||x_i||^2 of every row.
 func (x *CSR) SquaredNorms() []float64 { return squaredNorms(x) }
 
@@ -223,6 +259,16 @@ func squaredNorms(x Matrix) []float64 {
 	}
 	return norms
 }
+
+// widen copies x to dst.
+func widen(dst []float64, x []float32) {
+	dst = dst[:len(x)]
+	for j, v := range x {
+		dst[j] = float64(v)
+	}
+}
+
+func dot(x, y []float64) float64 { return blas64.Implementation().Ddot(len(x), x, 1, y, 1) }
 
 // dotDense returns <x, w>. Four sums hide the latency of the additions.
 func dotDense(x []float32, w []float64) float64 {
@@ -249,11 +295,22 @@ func addDense(w []float64, a float64, x []float32) {
 	}
 }
 
-func dotSparse(x Row, w []float64) (s float64) {
-	for p, j := range x.Index {
-		s += float64(x.Value[p]) * w[j]
+// dotSparse returns <x, w>, by four sums as dotDense.
+func dotSparse(x Row, w []float64) float64 {
+	index, value := x.Index, x.Value[:len(x.Index)]
+	var s0, s1, s2, s3 float64
+	p := 0
+	for ; p+4 <= len(index); p += 4 {
+		j, v := index[p:p+4:p+4], value[p:p+4:p+4]
+		s0 += float64(v[0]) * w[j[0]]
+		s1 += float64(v[1]) * w[j[1]]
+		s2 += float64(v[2]) * w[j[2]]
+		s3 += float64(v[3]) * w[j[3]]
 	}
-	return s
+	for ; p < len(index); p++ {
+		s0 += float64(value[p]) * w[index[p]]
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 // entryBlock is the number of entries of a row whose rows of B stay in the
@@ -285,9 +342,19 @@ func addProduct(y []float64, x Row, b []float64) {
 	}
 }
 
+// addSparse adds a x to w.
 func addSparse(w []float64, a float64, x Row) {
-	for p, j := range x.Index {
-		w[j] += a * float64(x.Value[p])
+	index, value := x.Index, x.Value[:len(x.Index)]
+	p := 0
+	for ; p+4 <= len(index); p += 4 {
+		j, v := index[p:p+4:p+4], value[p:p+4:p+4]
+		w[j[0]] += a * float64(v[0])
+		w[j[1]] += a * float64(v[1])
+		w[j[2]] += a * float64(v[2])
+		w[j[3]] += a * float64(v[3])
+	}
+	for ; p < len(index); p++ {
+		w[index[p]] += a * float64(value[p])
 	}
 }
 

@@ -3,6 +3,7 @@ package data
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -36,7 +37,7 @@ func sparseCopy(t testing.TB, x Matrix) *CSR {
 func TestProductsAgreeWithTheirDefinition(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 11))
-		n, d, k := 1+r.IntN(12), 1+r.IntN(12), 1+r.IntN(4)
+		n, d, k := 1+r.IntN(12), 1+r.IntN(24), 1+r.IntN(4)
 		values := make([]float32, n*d)
 		for i := range values {
 			if r.IntN(3) > 0 {
@@ -85,6 +86,21 @@ func TestProductsAgreeWithTheirDefinition(t *testing.T) {
 			}
 			for i := range wantT {
 				near(t, name, seed, transposed[i], wantT[i])
+			}
+			gram, wantGram, wantSum := slices.Clone(start[:d]), slices.Clone(start[:d]), 0.0
+			for i, row := range rows {
+				u := 0.0
+				for j := range d {
+					u += float64(values[row*d+j]) * b[j]
+				}
+				wantSum += bt[i] * u
+				for j := range d {
+					wantGram[j] += float64(values[row*d+j]) * bt[i] * u
+				}
+			}
+			near(t, name, seed, x.AddGram(gram, b[:d], bt[:len(rows)]), wantSum)
+			for j := range d {
+				near(t, name, seed, gram[j], wantGram[j])
 			}
 		}
 	}

@@ -46,6 +46,9 @@ type Problem struct {
 	// Prepare lists steps fitted on the training rows of all tasks and applied
 	// to all rows: "standardise", "unit".
 	Prepare []string `json:"prepare,omitempty"`
+	// Classes are those of all tasks together, where tasks have more than two:
+	// tasks share the classes that have one name. A task need not have them all.
+	Classes []string `json:"classes,omitempty"`
 	Tasks   []*Task  `json:"tasks"`
 }
 
@@ -53,7 +56,8 @@ type Problem struct {
 type Task struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// Positive and Negative name the classes labelled +1 and -1; classification only.
+	// Positive and Negative name the classes labelled +1 and -1 of a classification,
+	// unless the problem has Classes.
 	Positive string `json:"positive,omitempty"`
 	Negative string `json:"negative,omitempty"`
 	// Train, Validation and Test are row indices of the dataset, from 0.
@@ -75,7 +79,8 @@ type TaskFiles struct {
 type Samples struct {
 	// X is n x d.
 	X Matrix
-	// Y has one entry a row: -1 or +1 for classification, else the target.
+	// Y has one entry a row: -1 or +1 for classification, the number of the class
+	// where the problem has Classes, else the target.
 	Y []float64
 }
 
@@ -107,3 +112,11 @@ func (p *ProblemData) Tested() *ProblemData {
 
 // Kind is the kind of the problem's tasks, the same in every task.
 func (p *ProblemData) Kind() Kind { return p.Tasks[0].Kind }
+
+// Several is the number of classes where tasks have more than two, else 0.
+func (p *ProblemData) Several() int {
+	if p.Problem == nil {
+		return 0
+	}
+	return len(p.Classes)
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"l2mt/data/files"
 )
@@ -130,6 +131,9 @@ func (p *Problem) faults(hasDataset bool) (faults []error) {
 			faults = append(faults, fmt.Errorf("%w: prepare %q; it can be %s or %s", ErrInvalid, kind, StepStandardise, StepUnit))
 		}
 	}
+	if k := len(p.Classes); k > 0 && (k < 3 || distinct(p.Classes) < k) {
+		faults = append(faults, fmt.Errorf("field \"classes\": %w: %d names, %d of them different; it lists all classes, each once, where tasks have more than two", ErrInvalid, k, distinct(p.Classes)))
+	}
 	seen := map[string]bool{}
 	for i, t := range p.Tasks {
 		if len(faults) > maxFaults {
@@ -146,25 +150,31 @@ func (p *Problem) faults(hasDataset bool) (faults []error) {
 		if p.Tasks[0] != nil && t.Kind != p.Tasks[0].Kind {
 			faults = append(faults, fmt.Errorf("task %q, field \"kind\": %w: %q, but the first task is %q; one problem has one loss", t.Name, ErrInvalid, t.Kind, p.Tasks[0].Kind))
 		}
-		for _, err := range t.faults(hasDataset) {
+		for _, err := range t.faults(hasDataset, len(p.Classes) > 0) {
 			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
 		}
 	}
 	return faults
 }
 
-func (t *Task) faults(hasDataset bool) (faults []error) {
+func distinct(names []string) int {
+	return len(slices.Compact(slices.Sorted(slices.Values(names))))
+}
+
+func (t *Task) faults(hasDataset, several bool) (faults []error) {
 	fault := func(field, format string, args ...any) {
 		faults = append(faults, fmt.Errorf("field %q: %w: %s", field, ErrInvalid, fmt.Sprintf(format, args...)))
 	}
 	named := t.Positive != "" || t.Negative != ""
 	switch t.Kind {
 	case Classification:
-		if (named || t.Files == nil) && (t.Positive == "" || t.Negative == "" || t.Positive == t.Negative) {
+		if several && named {
+			fault("positive", "the problem lists its classes, so that a task has no positive one (%q) and no negative one (%q)", t.Positive, t.Negative)
+		} else if !several && (named || t.Files == nil) && (t.Positive == "" || t.Negative == "" || t.Positive == t.Negative) {
 			fault("positive", "classification needs two different classes, not %q and %q", t.Positive, t.Negative)
 		}
 	case Regression:
-		if named {
+		if named || several {
 			fault("positive", "regression has no classes, not %q and %q", t.Positive, t.Negative)
 		}
 	default:

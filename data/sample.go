@@ -97,16 +97,20 @@ type GroupConfig struct {
 }
 
 // GroupProblems draws multitask problems whose tasks are the groups of a
-// dataset, such as schools. No group is in both sets of problems. With c.All
+// dataset, such as schools. Where the dataset has more than two classes so have
+// the tasks. No group is in both sets of problems. With c.All
 // there is one problem of all groups, in train, and test is nil.
 func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err error) {
 	if d.Group == nil {
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: it has no group column", d.Name, ErrInvalid)
 	}
 	task := Task{Kind: Regression}
+	var several []string
 	if !d.Regression() {
 		task.Kind = Classification
-		if task.Positive, task.Negative, err = d.polarity(c.Positive); err != nil {
+		if len(d.Classes) > 2 && c.Positive == "" {
+			several = d.Classes
+		} else if task.Positive, task.Negative, err = d.polarity(c.Positive); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -114,7 +118,14 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 	for g, rows := range rowsBy(d.Group, len(d.Groups)) {
 		t := candidate{task: task, rows: [][]int{rows}}
 		t.task.Name = d.Groups[g]
-		if task.Kind == Classification {
+		switch {
+		case several != nil:
+			t.rows = make([][]int, len(several))
+			for _, r := range rows {
+				t.rows[d.Label[r]] = append(t.rows[d.Label[r]], r)
+			}
+			t.rows = slices.DeleteFunc(t.rows, func(rows []int) bool { return rows == nil })
+		case task.Kind == Classification:
 			t.rows = make([][]int, 2)
 			for _, r := range rows {
 				side := 0
@@ -127,25 +138,39 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 		pool = append(pool, t)
 	}
 	if !c.All {
-		return sample(d, c.SampleConfig, pool, "groups")
+		train, test, err = sample(d, c.SampleConfig, pool, "groups")
+	} else {
+		train, err = c.all(d, pool)
 	}
+	for _, f := range []*ProblemFile{train, test} {
+		if f != nil {
+			for _, p := range f.Problems {
+				p.Classes = several
+			}
+		}
+	}
+	return train, test, err
+}
+
+// all makes one problem of all groups.
+func (c GroupConfig) all(d *Dataset, pool []candidate) (*ProblemFile, error) {
 	s := c.SampleConfig.Defaults()
 	if err := s.Validate(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	train = newProblemFile(d, c)
+	f := newProblemFile(d, c)
 	p, err := s.problem("all", 0, pool)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	train.Problems = []*Problem{p}
-	return train, nil, nil
+	f.Problems = []*Problem{p}
+	return f, nil
 }
 
 // polarity returns the names of the classes +1 and -1 of a two-class dataset.
 func (d *Dataset) polarity(positive string) (plus, minus string, err error) {
 	if len(d.Classes) != 2 {
-		return "", "", fmt.Errorf("data: sample: %s: %w: it has %d classes; tasks from groups need two", d.Name, ErrInvalid, len(d.Classes))
+		return "", "", fmt.Errorf("data: sample: %s: %w: it has %d classes; of two one is positive", d.Name, ErrInvalid, len(d.Classes))
 	}
 	switch positive {
 	case "", d.Classes[1]:

@@ -151,7 +151,7 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 		if body == "test-pairs" {
 			c.Estimator, statistic, cols = "test-pairs", products, 2
 		}
-		n := core(t, c, 1)
+		n := network(t, c, 1)
 		forward, err := model.NewForward(n)
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			forward, err := model.NewForward(core(t, config(t, "default", 4), 1))
+			forward, err := model.NewForward(network(t, config(t, "default", 4), 1))
 			if err != nil {
 				return err
 			}
@@ -210,7 +210,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			return err
 		},
 		"statistics of the features, which change with the head": func() error {
-			n := core(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)
+			n := network(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)
 			_, err := model.NewForward(n, head...)
 			return err
 		},
@@ -233,7 +233,7 @@ func TestAConfigurationWithoutABodyIsTheLGNN(t *testing.T) {
 	if !slices.Contains(model.Bodies(), "lgnn") {
 		t.Fatal(model.Bodies())
 	}
-	n := core(t, config(t, "default", 3), 1)
+	n := network(t, config(t, "default", 3), 1)
 	dir := t.TempDir()
 	if err := n.Save(dir); err != nil {
 		t.Fatal(err)

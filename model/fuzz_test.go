@@ -23,7 +23,7 @@ func FuzzLoad(f *testing.F) {
 		c := config(f, preset, 3)
 		c.Hidden = 2
 		dir := f.TempDir()
-		if err := core(f, c, 1).Save(dir); err != nil {
+		if err := network(f, c, 1).Save(dir); err != nil {
 			f.Fatal(err)
 		}
 		text := read(f, filepath.Join(dir, model.ConfigFile))

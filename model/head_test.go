@@ -46,7 +46,7 @@ func headed(t testing.TB, seed uint64, head layers.Head) *model.Network {
 	t.Helper()
 	c := config(t, "default", head.Out())
 	c.Head = head.String()
-	n := core(t, c, seed)
+	n := network(t, c, seed)
 	r := data.Stream(seed, "headed")
 	for _, p := range n.Params { // biases and alphas at their start hide what depends on them
 		for j := range p.Value {
@@ -137,7 +137,7 @@ func TestAFrozenHeadAndATrainedOneSayTheSame(t *testing.T) {
 		head := randomHead(r, 5, 4, 3)
 		c := config(t, "default", 3)
 		c.Head, c.DType, c.Layers = head.String(), dtype, 3
-		n := core(t, c, 1)
+		n := network(t, c, 1)
 		n.Head = head
 		tuple := model.Tuple{Omega: modeltest.Covariance(r, 3), O: 0.9}
 		var want *model.Estimate

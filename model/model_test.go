@@ -52,7 +52,7 @@ func estimate(t testing.TB, n *model.Network, p *data.ProblemData, tuples ...mod
 	return e
 }
 
-func core(t testing.TB, c model.Config, seed uint64) *model.Network {
+func network(t testing.TB, c model.Config, seed uint64) *model.Network {
 	t.Helper()
 	n, err := model.NewNetwork(c, seed)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestFlippingLabelsIsInvisibleToTheMeanReadoutAndNegatesTheSignedOne(t *test
 		p := modeltest.Problem(data.Stream(seed, "flip"), 3, 8, 6, 9)
 		const task = 1
 		for _, preset := range []string{"paper", "default"} {
-			n := core(t, config(t, preset, 3), seed)
+			n := network(t, config(t, preset, 3), seed)
 			h := n.Config.Hidden
 			before, after := estimate(t, n, p), estimate(t, n, flip(p, task))
 			sign := map[string]float64{"mean": 1, "signed": -1}[n.Config.Readout]
@@ -112,7 +112,7 @@ type poisoned struct{ data.Matrix }
 
 func TestTestAndValidationRowsAreNeverTouched(t *testing.T) {
 	p := modeltest.Problem(data.Stream(1, "poison"), 3, 8, 6)
-	n := core(t, config(t, "default", 3), 1)
+	n := network(t, config(t, "default", 3), 1)
 	clean := estimate(t, n, p)
 	for j := range p.Tasks {
 		poison := data.Samples{X: poisoned{}, Y: []float64{math.NaN()}}
@@ -169,7 +169,7 @@ func TestARegressionProblemHasEmbeddings(t *testing.T) {
 			p.Tasks[j].TrainSet.Y[i] = float64(i * i)
 		}
 	}
-	e := estimate(t, core(t, config(t, "default", 3), 1), p)
+	e := estimate(t, network(t, config(t, "default", 3), 1), p)
 	for _, v := range e.E {
 		if math.IsNaN(v) {
 			t.Fatalf("E is %v", e.E)
@@ -182,7 +182,7 @@ func TestARegressionProblemHasEmbeddings(t *testing.T) {
 func TestForwardServesProblemsOfAnySize(t *testing.T) {
 	c := config(t, "default", 3)
 	c.DType = layers.Float32
-	n := core(t, c, 1)
+	n := network(t, c, 1)
 	grown, err := model.NewForward(n)
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestASavedNetworkComesBack(t *testing.T) {
 	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
 		c := config(t, "default", 3)
 		c.DType, c.Layers, c.Free = dtype, 3, true
-		n := core(t, c, 1)
+		n := network(t, c, 1)
 		n.Provenance = map[string]string{"experience": "digits", "seed": "1"}
 		dir := filepath.Join(t.TempDir(), "made", "anew")
 		for range 2 { // onto nothing, and onto itself
@@ -135,7 +135,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := core(t, c, 1).Save(dir); err != nil {
+			if err := network(t, c, 1).Save(dir); err != nil {
 				t.Fatal(err)
 			}
 			tc.damage(t, dir)
@@ -155,7 +155,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 // A file system brings the same network as its directory, but no head.
 func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 	dir := t.TempDir()
-	if err := core(t, config(t, "default", 3), 1).Save(dir); err != nil {
+	if err := network(t, config(t, "default", 3), 1).Save(dir); err != nil {
 		t.Fatal(err)
 	}
 	want, err := model.Load(dir)
@@ -180,7 +180,7 @@ func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 // config.json, which differs in what was trained, not in the configuration.
 func TestACrashBetweenTheFilesLeavesALoadableNetwork(t *testing.T) {
 	c := config(t, "default", 3)
-	n, dir := core(t, c, 1), t.TempDir()
+	n, dir := network(t, c, 1), t.TempDir()
 	n.Provenance = map[string]string{"epoch": "1"}
 	if err := n.Save(dir); err != nil {
 		t.Fatal(err)

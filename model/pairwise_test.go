@@ -26,7 +26,7 @@ func pairwise(t *testing.T, seed uint64) *model.Network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := core(t, c, seed)
+	n := network(t, c, seed)
 	r := data.Stream(seed, "pairwise")
 	for i := range n.Params {
 		for j := range n.Params[i].Value {
@@ -53,6 +53,20 @@ func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
 		t.Fatal(err)
 	}
 	return e.E
+}
+
+// Tasks of two classes are embedded alike whether these are the only ones, or two
+// of three, whichever comes first.
+func TestPairwiseOfSeveralClasses(t *testing.T) {
+	for seed := range uint64(3) {
+		r := data.Stream(seed, "several")
+		const d = 6
+		two := modeltest.Problem(r, d, 4+8*int(seed), 7, 5)
+		three := changed(t, two, same, func(_ int, y float64) float64 { return 1 - y })
+		three.Problem = &data.Problem{Classes: []string{"a", "b", "c"}}
+		n := pairwise(t, seed+1)
+		near(t, fmt.Sprint("E of two classes of three, seed ", seed), embedded(t, n, three), embedded(t, n, two), 1e-9)
+	}
 }
 
 // changed is a problem with other rows and targets.
@@ -286,6 +300,19 @@ func TestPairwiseOfSparseRowsIsThatOfDenseOnes(t *testing.T) {
 		}
 		n := pairwise(t, seed+1)
 		near(t, fmt.Sprint("E of sparse rows, seed ", seed), embedded(t, n, sparse), embedded(t, n, p), 1e-9)
+		if seed%2 == 1 {
+			continue
+		}
+		for _, q := range []*data.ProblemData{p, sparse} {
+			q.Problem = &data.Problem{Classes: []string{"a", "b", "c"}}
+			for j, task := range q.Tasks {
+				q.Tasks[j].TrainSet.Y = make([]float64, len(task.TrainSet.Y))
+				for a := range task.TrainSet.Y {
+					q.Tasks[j].TrainSet.Y[a] = float64(a % 3)
+				}
+			}
+		}
+		near(t, fmt.Sprint("E of sparse rows of three classes, seed ", seed), embedded(t, n, sparse), embedded(t, n, p), 1e-9)
 	}
 }
 

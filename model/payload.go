@@ -34,10 +34,8 @@ const regressionClasses = 4
 func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 	y := t.TrainSet.Y
 	class := make([]int32, len(y))
-	for i, v := range y {
-		if v > 0 {
-			class[i] = 1
-		}
+	for i, v := range y { // -1 and +1, or the number of the class
+		class[i] = int32(max(v, 0))
 	}
 	if t.Kind == data.Regression {
 		class = data.QuantileClasses(y, regressionClasses)
@@ -81,6 +79,9 @@ func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload,
 func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	if d := p.Cols(); d != c.Features {
 		return nil, fmt.Errorf("model: problem %q: %w: it has %d features, but the network %d", p.Name, ErrMismatch, d, c.Features)
+	}
+	if k := p.Several(); k > 0 && c.Readout != "mean" {
+		return nil, fmt.Errorf("model: problem %q: %w: it has %d classes, and the readout %q tells two apart; the body \"pairwise\" takes more, and the readout \"mean\" does not look at them", p.Name, ErrMismatch, k, c.Readout)
 	}
 	tasks := make([]layers.Task, len(p.Tasks))
 	for j, t := range p.Tasks {

@@ -16,13 +16,17 @@ import (
 //
 //	d_i = sum_a c_a x_a,  c_a = y_a / sum y^2 * (2 for classification, sd(y) for regression)
 //
-// which for classification is the difference of the class means. With e_a what 1
+// which for classification is the difference of the class means. Of K > 2 classes
+// it is one vector for each, their mean less the mean of all K means; inner products
+// are summed over the classes that tasks share, and of two classes they come out
+// as half of the above. With e_a what 1
 // and y leave of row x_a, and h_a its leverage in that, ||d_i||^2 exceeds its
 // expectation by
 //
 //	s_i = sum_a c_a^2 ||e_a||^2 / (1 - h_a)
 //
-// on average: tr(cov+)/n+ + tr(cov-)/n- for classification. Cosines of signed means
+// on average: tr(cov+)/n+ + tr(cov-)/n- for classification (of K classes 1 - 1/K
+// times the sum of all). Cosines of signed means
 // come out too small by it, so debiased ones take ||d_i||^2 - s_i for the square of
 // a length. Whitened ones take inner products by the inverse of
 //
@@ -157,6 +161,9 @@ func relate(p *data.ProblemData) (*relations, error) {
 		}
 		r.rows += len(t.TrainSet.Y)
 		size, balance := sizes(t)
+		if k := p.Several(); k > 0 {
+			size, balance = sizesOfClasses(k, t)
+		}
 		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
 	}
 	e, err := newResiduals(p)
@@ -176,7 +183,7 @@ func relate(p *data.ProblemData) (*relations, error) {
 			alone[i] += c
 		}
 	}
-	products := symmetric(e.gram, m)
+	products := e.acrossTasks(e.gram, m)
 	if !(left > 0) { // nothing is known of the noise
 		r.raw, r.white = newRelated(products, nil), newRelated(products, nil)
 		return r, nil
@@ -241,10 +248,10 @@ func (r *relations) whiten(e *residuals, squares []float64, free float64) error 
 	if err != nil {
 		return fmt.Errorf("the features cannot be whitened; scale them: %w", err)
 	}
-	products := symmetric(inner, m)
+	products := e.acrossTasks(inner, m)
 	if e.thin() {
 		products.ScaleSym(-1, products)
-		products.AddSym(products, symmetric(e.gram, m))
+		products.AddSym(products, e.acrossTasks(e.gram, m))
 		products.ScaleSym(1/tau, products)
 	} else {
 		products.ScaleSym(n, products)

@@ -19,12 +19,14 @@ import (
 //	E'E = X'X - R' Q'Q R,  E E' = X X' - V Q' - Q V' + Q R R' Q'
 type residuals struct {
 	rows    *layers.Rows
+	classes int                  // C, or 1
+	means   int                  // the first column of R' with a mean: m, or C m
 	span    layers.View[float64] // R' (d x 2m): signed means, then means
 	gram    layers.View[float64] // R R' (2m x 2m)
 	v       layers.View[float64] // V (n x 2m), where X is sparse
 	squares []float64            // ||e_a||^2
 
-	task           []int     // of the rows
+	task, of       []int     // of the rows: i, and the column of R' with their signed mean
 	c, q, leverage []float64 // of the rows: weight in d_i, part of d_i, and h_a
 }
 
@@ -49,11 +51,17 @@ func squaresOf(p *data.ProblemData) (sum float64) {
 
 func residualsOf(p *data.ProblemData, dense bool) (e *residuals, sparse bool, err error) {
 	m := len(p.Tasks)
-	e = &residuals{span: view(p.Cols(), 2*m)}
+	e = &residuals{classes: max(1, p.Several())}
+	e.means = e.classes * m
+	e.span = view(p.Cols(), e.means+m)
 	points := make([]layers.Points, m)
 	for i, t := range p.Tasks {
 		points[i] = layers.PointsOf(t.TrainSet.X)
-		e.weigh(i, t)
+		if e.classes > 1 {
+			e.weighClasses(i, t)
+		} else {
+			e.weigh(i, t)
+		}
 	}
 	if e.rows, err = layers.NewRows(dense, points...); err != nil {
 		return nil, false, err
@@ -62,9 +70,19 @@ func residualsOf(p *data.ProblemData, dense bool) (e *residuals, sparse bool, er
 	first := 0
 	for i, t := range p.Tasks {
 		n := len(t.TrainSet.Y)
+		part := layers.View[float64]{Rows: n, Cols: x.Cols}
 		if dense {
-			e.center(i, first, layers.View[float64]{Rows: n, Cols: x.Cols, Data: x.Data[first*x.Cols:][:n*x.Cols]})
-		} else {
+			part.Data = x.Data[first*x.Cols:][:n*x.Cols]
+		}
+		switch {
+		case e.classes > 1:
+			e.sumClasses(i, first, t)
+			if dense {
+				e.centerClasses(first, part)
+			}
+		case dense:
+			e.center(i, first, part)
+		default:
 			e.sum(i, first, t.TrainSet.X)
 		}
 		first += n
@@ -94,7 +112,7 @@ func (e *residuals) weigh(i int, t data.TaskData) {
 			c, q = y/total*scale, y/scale
 			leverage += y * y / total
 		}
-		e.task, e.c, e.q, e.leverage = append(e.task, i), append(e.c, c), append(e.q, q), append(e.leverage, leverage)
+		e.task, e.of, e.c, e.q, e.leverage = append(e.task, i), append(e.of, i), append(e.c, c), append(e.q, q), append(e.leverage, leverage)
 	}
 }
 
@@ -129,21 +147,20 @@ func (e *residuals) sum(i, first int, x data.Matrix) {
 }
 
 func (e *residuals) put(i int, signed, mean []float64) {
-	m := e.span.Cols / 2
 	for j := range mean {
 		row := e.span.Row(j)
-		row[i], row[m+i] = signed[j], mean[j]
+		row[i], row[e.means+i] = signed[j], mean[j]
 	}
 }
 
 // measure finds the squares of the residuals of sparse rows.
 func (e *residuals) measure(p *data.ProblemData) {
-	m := len(p.Tasks)
 	for i, t := range p.Tasks {
 		for _, square := range t.TrainSet.X.SquaredNorms() {
-			a := len(e.squares)
-			q, v, signed, mean := e.q[a], e.v.Row(a), e.gram.Row(i), e.gram.Row(m+i)
-			square += q*(q*signed[i]+2*mean[i]-2*v[i]) + mean[m+i] - 2*v[m+i]
+			a, j := len(e.squares), e.means+i
+			of := e.of[a]
+			q, v, signed, mean := e.q[a], e.v.Row(a), e.gram.Row(of), e.gram.Row(j)
+			square += q*(q*signed[of]+2*mean[of]-2*v[of]) + mean[j] - 2*v[j]
 			e.squares = append(e.squares, max(0, square))
 		}
 	}
@@ -155,8 +172,8 @@ func (e *residuals) thin() bool { return len(e.task) <= e.span.Rows }
 // short is the lower triangle of the smaller one of E E' and E'E, and E D' or D'
 // with the signed means in the rows of D.
 func (e *residuals) short() (a, right layers.View[float64], err error) {
-	d, m := e.span.Rows, e.span.Cols/2
-	signed := view(d, m) // D'
+	d := e.span.Rows
+	signed := view(d, e.means) // D'
 	for j := range d {
 		copy(signed.Row(j), e.span.Row(j))
 	}
@@ -177,16 +194,16 @@ func (e *residuals) short() (a, right layers.View[float64], err error) {
 
 // weighted is R' (Q'Q)^1/2, as Q'Q is diagonal.
 func (e *residuals) weighted() layers.View[float64] {
-	d, m := e.span.Rows, e.span.Cols/2
-	weight := make([]float64, 2*m)
+	d := e.span.Rows
+	weight := make([]float64, e.span.Cols)
 	for a, i := range e.task {
-		weight[i] += e.q[a] * e.q[a]
-		weight[m+i]++
+		weight[e.of[a]] += e.q[a] * e.q[a]
+		weight[e.means+i]++
 	}
 	for i, w := range weight {
 		weight[i] = math.Sqrt(w)
 	}
-	r := view(d, 2*m)
+	r := view(d, len(weight))
 	for j := range d {
 		floats.MulTo(r.Row(j), e.span.Row(j), weight)
 	}
@@ -195,18 +212,18 @@ func (e *residuals) weighted() layers.View[float64] {
 
 // reduce turns the lower triangle of X X' into that of E E', and returns E D'.
 func (e *residuals) reduce(a layers.View[float64]) layers.View[float64] {
-	n, m := a.Rows, e.span.Cols/2
-	right := view(n, m)
-	rest := make([]float64, 2*m) // of row b: e_b R'
+	n := a.Rows
+	right := view(n, e.means)
+	rest := make([]float64, e.span.Cols) // of row b: e_b R'
 	for b := range n {
-		j, q := e.task[b], e.q[b]
+		j, mean, q := e.of[b], e.means+e.task[b], e.q[b]
 		copy(rest, e.v.Row(b))
 		floats.AddScaled(rest, -q, e.gram.Row(j))
-		floats.AddScaled(rest, -1, e.gram.Row(m+j))
+		floats.AddScaled(rest, -1, e.gram.Row(mean))
 		copy(right.Row(b), rest)
 		for c := range b + 1 { // <e_b, e_c> = <x_b, x_c> - (Q R)_b x_c' - e_b (Q R)_c'
-			i, v := e.task[c], e.v.Row(c)
-			a.Row(b)[c] -= q*v[j] + v[m+j] + e.q[c]*rest[i] + rest[m+i]
+			v := e.v.Row(c)
+			a.Row(b)[c] -= q*v[j] + v[mean] + e.q[c]*rest[e.of[c]] + rest[e.means+e.task[c]]
 		}
 	}
 	return right

@@ -27,7 +27,7 @@ func TestMemoryStaysFlatOverManySteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten thousand steps")
 	}
-	steps := 5000
+	steps := 3000
 	if os.Getenv("L2MT_LONG") != "" {
 		steps = 50000
 	}

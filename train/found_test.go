@@ -76,7 +76,7 @@ func pairwise(t testing.TB) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Epochs, c.Seed = 8, 1
+	c.Epochs, c.Seed = 5, 1
 	return c
 }
 

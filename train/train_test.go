@@ -18,7 +18,7 @@ import (
 // how from problems that it is then not tested on.
 func TestTrainingLearnsToOrderCovariancesOfHeldOutProblems(t *testing.T) {
 	t.Parallel()
-	examples := made(1, 40, 12, 4, 30, 6)
+	examples := made(1, 30, 12, 4, 20, 6)
 	c := config(t, "default", examples)
 	c.Model.Hidden = 20
 	for update, epochs := range map[Update]int{ByProblem: 15, ByTuple: 5} {

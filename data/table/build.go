@@ -32,7 +32,7 @@ func (r *reader) build(paths []string) error {
 	if err != nil {
 		return err
 	}
-	p := &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0])}}
+	p := &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0]), Classes: r.classes}}
 	for _, t := range tasks {
 		none := data.Samples{X: r.x.Take(nil)}
 		p.Problem.Tasks = append(p.Problem.Tasks, t.Task)
@@ -67,9 +67,21 @@ func (r *reader) finishTasks() (kept []ready, err error) {
 	if r.skipped > 0 {
 		r.note("%d rows without a label are left out", r.skipped)
 	}
+	var all []class
+	if kind == data.Classification {
+		if all, err = several(r.tasks); err != nil {
+			return nil, err
+		}
+	}
+	if all != nil && r.Positive != "" {
+		return nil, fmt.Errorf("positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0].name(), all[len(all)-1].name())
+	}
+	for _, c := range all {
+		r.classes = append(r.classes, c.name())
+	}
 	var fault error
 	for _, l := range r.tasks {
-		t, y, err := l.task(kind, r.Positive)
+		t, y, err := l.task(kind, r.Positive, all)
 		switch {
 		case err == nil:
 			kept = append(kept, ready{t, l.rows, y})

@@ -157,8 +157,52 @@ func (t *target) classes() []class {
 	return all
 }
 
-// task makes a task of the labels, or says why they cannot be learned.
-func (l *labels) task(kind data.Kind, positive string) (*data.Task, []float64, error) {
+// classes are those of the rows.
+func (l *labels) classes() []class {
+	words := make([]string, len(l.target.words))
+	for w, i := range l.target.words {
+		words[i] = w
+	}
+	of := make([]class, len(l.rows))
+	for i, v := range l.number {
+		if of[i].number = v; l.word[i] >= 0 {
+			of[i] = class{word: words[l.word[i]]}
+		}
+	}
+	return of
+}
+
+// different are the classes that there are, in order.
+func different(of []class) []class {
+	all := slices.Clone(of)
+	slices.SortFunc(all, inOrder)
+	return slices.Compact(all)
+}
+
+// mostClasses bounds the classes of a problem.
+const mostClasses = 1000
+
+// several are the classes of all tasks together if one of them has more than two,
+// else nil.
+func several(tasks []*labels) ([]class, error) {
+	var all []class
+	most := 0
+	for _, l := range tasks {
+		own := different(l.classes())
+		all, most = append(all, own...), max(most, len(own))
+	}
+	if all = different(all); most <= 2 {
+		return nil, nil
+	}
+	if len(all) > mostClasses {
+		return nil, fmt.Errorf("target %q: %w: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", tasks[0].target.name, data.ErrInvalid, len(all), all[0].name(), all[len(all)-1].name(), mostClasses)
+	}
+	return all, nil
+}
+
+// task makes a task of the labels, or says why they cannot be learned. Its y has
+// the number of the class if there are several.
+func (l *labels) task(kind data.Kind, positive string, several []class) (*data.Task, []float64, error) {
 	t := &data.Task{Name: l.name, Kind: kind}
 	fault := func(format string, args ...any) error {
 		return fmt.Errorf("task %q: %w: "+format, append([]any{l.name, data.ErrInvalid}, args...)...)
@@ -175,27 +219,21 @@ func (l *labels) task(kind data.Kind, positive string) (*data.Task, []float64, e
 		}
 		return t, l.number, nil
 	}
-	words := make([]string, len(l.target.words))
-	for w, i := range l.target.words {
-		words[i] = w
+	of := l.classes()
+	if !slices.ContainsFunc(of, func(c class) bool { return c != of[0] }) {
+		return nil, nil, fault("all its %d rows are %q; it needs rows of two classes", len(of), of[0].name())
 	}
-	of := make([]class, len(l.rows))
-	for i, v := range l.number {
-		if of[i].number = v; l.word[i] >= 0 {
-			of[i] = class{word: words[l.word[i]]}
+	y := make([]float64, len(of))
+	if several != nil {
+		for i, c := range of {
+			at, _ := slices.BinarySearchFunc(several, c, inOrder)
+			y[i] = float64(at)
 		}
+		return t, y, nil
 	}
 	all := l.target.classes()
 	if len(all) != 2 { // tasks may have pairs of their own
-		all = slices.Clone(of)
-		slices.SortFunc(all, inOrder)
-		all = slices.Compact(all)
-	}
-	if len(all) > 2 {
-		return nil, nil, fault("it has %d classes, from %q to %q; tasks have two", len(all), all[0].name(), all[len(all)-1].name())
-	}
-	if !slices.ContainsFunc(of, func(c class) bool { return c != of[0] }) {
-		return nil, nil, fault("all its %d rows are %q; it needs rows of both classes", len(of), of[0].name())
+		all = different(of)
 	}
 	if positive == all[0].name() {
 		slices.Reverse(all)
@@ -204,7 +242,6 @@ func (l *labels) task(kind data.Kind, positive string) (*data.Task, []float64, e
 	if positive != "" && positive != t.Positive {
 		return nil, nil, fault("its classes are %q and %q; %q cannot be the positive one", t.Negative, t.Positive, positive)
 	}
-	y := make([]float64, len(of))
 	for i, c := range of {
 		y[i] = -1
 		if c == all[1] {

@@ -136,8 +136,9 @@ type reader struct {
 	columns []column
 	value   []float32 // rows x columns; NaN where missing, levels by number
 	rows    int
-	skipped int  // rows without a label
-	grouped bool // tasks have come with the rows
+	classes []string // where tasks have more than two
+	skipped int      // rows without a label
+	grouped bool     // tasks have come with the rows
 	tasks   []*labels
 	byName  map[string]*labels
 	targets map[string]*target

@@ -35,13 +35,16 @@ func shown(p *data.ProblemData) string {
 	var b strings.Builder
 	for _, t := range p.Tasks {
 		fmt.Fprintf(&b, "%s", t.Name)
-		if t.Kind == data.Classification {
+		if t.Positive != "" {
 			fmt.Fprintf(&b, " (%s or %s)", t.Positive, t.Negative)
 		}
 		for i, y := range t.TrainSet.Y {
 			fmt.Fprintf(&b, "; %v %v", t.TrainSet.X.Row(i).Value, y)
 		}
 		b.WriteString("\n")
+	}
+	if p.Classes != nil {
+		fmt.Fprintf(&b, "classes %s\n", strings.Join(p.Classes, ", "))
 	}
 	return b.String()
 }
@@ -103,6 +106,13 @@ func TestShapesOfTables(t *testing.T) {
 			Options{},
 			[]string{"x"},
 			"a (dog or cat); [1] -1; [2] 1\nb (wolf or fox); [3] 1; [4] -1\n",
+			nil,
+		}, {
+			"more than two classes, of which a task has two",
+			[]string{"a.csv", "t,x,class\na,1,cat\na,2,dog\na,3,ant\nb,4,eel\nb,5,cat\n"},
+			Options{Task: "t"},
+			[]string{"x"},
+			"a; [1] 1; [2] 2; [3] 0\nb; [4] 3; [5] 1\nclasses ant, cat, dog, eel\n",
 			nil,
 		}, {
 			"words are categories, gaps are means",
@@ -174,11 +184,12 @@ func TestBadTables(t *testing.T) {
 		{"a word for a regression", []string{"a.csv", "x,y\n1,yes\n2,no\n"}, Options{Kind: data.Regression}, data.ErrFormat, `a.csv: line 2: column "y": "yes": malformed file: it is not a number`},
 		{"infinite target", []string{"a.csv", "x,y\n1,inf\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is inf; it must be finite`},
 		{"NaN target", []string{"a.csv", "x,y\n1,NaN\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is missing ("NaN"); fill it in, or skip unlabelled rows`},
-		{"one class", []string{"a.csv", "t,x,y\na,1,0\na,2,1\nb,3,1\nb,4,1\n"}, Options{Task: "t"}, data.ErrInvalid, `task "b": invalid data: all its 2 rows are "1"; it needs rows of both classes (skip tasks leaves such tasks out)`},
+		{"one class", []string{"a.csv", "t,x,y\na,1,0\na,2,1\nb,3,1\nb,4,1\n"}, Options{Task: "t"}, data.ErrInvalid, `task "b": invalid data: all its 2 rows are "1"; it needs rows of two classes (skip tasks leaves such tasks out)`},
 		{"one value", []string{"a.csv", "x,y\n1,7\n2,7\n"}, Options{Kind: data.Regression}, data.ErrInvalid, `task "y": invalid data: all 2 targets are 7; they must differ`},
 		{"one row", []string{"a.csv", "t,x,y\na,1,0\na,2,1\nb,3,1\n"}, Options{Task: "t"}, data.ErrInvalid, `task "b": invalid data: it has a single labelled row`},
 		{"no labels", []string{"a.csv", "x,y1,y2\n1,,2\n2,,3\n3,,4\n"}, Options{Targets: []string{"y1", "y2"}}, data.ErrInvalid, `task "y1": invalid data: no row is labelled`},
-		{"three classes", []string{"a.csv", "x,y\n1,a\n2,b\n3,c\n"}, Options{}, data.ErrInvalid, `task "y": invalid data: it has 3 classes, from "a" to "c"; tasks have two`},
+		{"a positive one of three classes", []string{"a.csv", "x,y\n1,a\n2,b\n3,c\n"}, Options{Positive: "b"}, data.ErrInvalid, `positive: "b": invalid data: there are 3 classes, from "a" to "c"; of two one is positive`},
+		{"identifiers for classes", []string{"a.csv", "x,y\n" + many("%d,id%d\n", mostClasses+1)}, Options{}, data.ErrInvalid, `target "y": invalid data: it has 1001 classes, from "id0" to "id999"; there can be 1000, and regression takes numbers`},
 		{"no such class", []string{"a.csv", "x,y\n1,a\n2,b\n"}, Options{Positive: "c"}, data.ErrInvalid, `task "y": invalid data: its classes are "a" and "b"; "c" cannot be the positive one`},
 		{"no task", []string{"a.csv", "t,x,y\na,1,0\n,2,1\n"}, Options{Task: "t"}, data.ErrInvalid, `a.csv: line 3: column "t", the task: invalid data: it is missing ("")`},
 		{"ragged", []string{"a.csv", "x,y\n1,2\n1,2,3\n"}, Options{}, data.ErrFormat, "a.csv: line 3: malformed file: it has 3 columns but the first line has 2"},

@@ -51,6 +51,10 @@ const (
 	Alone Variant = "alone"
 	// Without has I/m instead of what the network says: the control.
 	Without Variant = "without"
+	// Euclidean fits the features as they are, not in the tasks' common metric.
+	Euclidean Variant = "euclidean"
+	// Metric is that metric alone: every task on its own in it.
+	Metric Variant = "metric"
 	// Paper is the paper's inference: what the network says of the training rows,
 	// Lambda1 tuned on the validation rows.
 	Paper Variant = "paper"
@@ -283,7 +287,7 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) cell {
 
 // network solves the problem with the network.
 func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
-	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Paper}}
+	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Euclidean, Metric, Paper}}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
 		labelled, err := p.Labelled()
 		if err != nil {
@@ -293,15 +297,15 @@ func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 		if err != nil {
 			return nil, err
 		}
-		evidence, err := multitask.Labelled(all.Problem(), multitask.EvidenceOptions{Seed: o.Tune.Seed})
+		plain, err := all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps})
 		if err != nil {
 			return nil, err
 		}
-		plain, err := all.Fit(ctx, solve.FitOptions{Evidence: evidence, Tune: o.Tune, Steps: o.Steps})
+		without, err := all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Without: true})
 		if err != nil {
 			return nil, err
 		}
-		without, err := all.Fit(ctx, solve.FitOptions{Evidence: evidence, Tune: o.Tune, Steps: o.Steps, Without: true})
+		euclidean, err := all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Euclidean: true})
 		if err != nil {
 			return nil, err
 		}
@@ -326,6 +330,8 @@ func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 			outcome(Plain, plain.Tuned, plain.Step, all.Seconds+plain.Seconds),
 			outcome(Alone, plain.Start.Tuned, 0, all.Seconds+plain.Start.Tuned.Seconds),
 			outcome(Without, without.Tuned, without.Step, all.Seconds+without.Seconds),
+			outcome(Euclidean, euclidean.Tuned, euclidean.Step, all.Seconds+euclidean.Seconds),
+			outcome(Metric, without.Start.Tuned, 0, without.Start.Tuned.Seconds),
 			outcome(Paper, paper, 0, e.Seconds+paper.Seconds),
 		}, nil
 	}

@@ -226,6 +226,10 @@ func title(model string, v Variant) string {
 		return name + ", all labelled rows"
 	case Alone:
 		return name + ", the network alone"
+	case Euclidean:
+		return name + " without the common metric"
+	case Metric:
+		return "STL, all labelled rows, in the common metric"
 	case Without:
 		return name + " without the network"
 	case Paper:

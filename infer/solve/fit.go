@@ -7,8 +7,6 @@ import (
 	"math"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model/multitask"
@@ -24,18 +22,19 @@ const (
 
 // FitOptions control Fit. The zero value means the defaults.
 type FitOptions struct {
-	// Evidence judges covariances and Lambda1; nil means all labelled rows,
-	// multitask.Labelled.
-	Evidence multitask.Evidence
 	// Without puts I/m where the network would say something: the control that
 	// tells what the network adds.
 	Without bool
+	// Euclidean fits the features as they are, not in their multitask.Metric: the
+	// control that tells what that adds.
+	Euclidean bool
 	// Rows is n_0; 0 means the default, Rows.
 	Rows float64
 	// Steps is the number of steps from what the network says; 0 means the
 	// default, Steps, and a negative number none.
 	Steps int
-	// Tune controls the fits. Its Evidence is not used.
+	// Tune controls the fits. Evidence is that of all labelled rows,
+	// multitask.Labelled.
 	Tune multitask.TuneOptions
 }
 
@@ -47,7 +46,8 @@ type Fitted struct {
 	Start *Searched
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
-	// STL is single-task learning on the same rows, by the same evidence.
+	// STL is single-task learning on the same rows, by the same kind of evidence,
+	// with the features as they are.
 	STL *multitask.Tuned
 	// Seconds is the time for all fits.
 	Seconds float64
@@ -71,13 +71,15 @@ func (f *Finder) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*F
 // is a prior, held-out rows are evidence, and Search weighs them.
 func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	begin := time.Now()
-	evidence, err := o.Evidence, error(nil)
-	if evidence == nil {
-		if evidence, err = multitask.Labelled(e.problem, multitask.EvidenceOptions{Seed: o.Tune.Seed}); err != nil {
-			return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
-		}
+	var metric *multitask.Metric
+	if !o.Euclidean {
+		metric = multitask.NewMetric(e.problem)
 	}
-	f := &Fitted{}
+	s := &search{problem: metric.Problem(e.problem), rows: cmp.Or(o.Rows, Rows), tune: o.Tune}
+	f, err := &Fitted{}, error(nil)
+	if s.tune.Evidence, err = multitask.Labelled(s.problem, multitask.EvidenceOptions{Seed: o.Tune.Seed}); err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	}
 	scale := 1.0
 	if o.Without {
 		scale = math.Inf(1)
@@ -86,27 +88,46 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		return nil, err
 	}
 	steps := max(cmp.Or(o.Steps, Steps), 0)
-	report := cmp.Or(o.Tune.Progress, progress.Silent())
-	o.Tune.Progress = nil // its stages would follow each other quickly
-	report.Start("fitting", steps+3)
-	defer report.Finish()
-	s := &search{problem: e.problem, evidence: evidence, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, report: report}
+	s.report = cmp.Or(o.Tune.Progress, progress.Silent())
+	s.tune.Progress = nil // its stages would follow each other quickly
+	s.report.Start("fitting", steps+3)
+	defer s.report.Finish()
 	if err := s.run(ctx, f, steps); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
+	start := f.Start
+	if f.Start, err = e.restore(metric, start); err != nil {
+		return nil, err
+	}
+	if f.Searched == start {
+		f.Searched = f.Start
+	} else if f.Searched, err = e.restore(metric, f.Searched); err != nil {
+		return nil, err
+	}
+	if f.STL, err = e.stl(ctx, o.Tune); err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	}
+	s.report.Advance(1, "")
 	f.Estimated = e.network.RelativeError(e.estimate.Value(f.Omega))
 	f.Seconds = time.Since(begin).Seconds()
 	return f, nil
 }
 
-// Score returns what a fit predicts for rows of one of its tasks: the targets
-// of regression, and for classification numbers that are positive where the
-// class is +1.
-func Score(r *multitask.Result, task int, x data.Matrix) []float64 {
-	scores := make([]float64, x.Rows())
-	x.Mul(scores, mat.Col(nil, task, r.W), 1)
-	for i := range scores {
-		scores[i] += r.B[task]
+// restore returns what was found in a metric with the features as they are.
+func (e *Embedding) restore(metric *multitask.Metric, found *Searched) (*Searched, error) {
+	s := *found
+	var err error
+	if s.Tuned, err = metric.Report(found.Tuned, e.problem); err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
-	return scores
+	return &s, nil
+}
+
+// stl fits every task on its own, by the same kind of evidence.
+func (e *Embedding) stl(ctx context.Context, tune multitask.TuneOptions) (_ *multitask.Tuned, err error) {
+	tune.Progress = nil
+	if tune.Evidence, err = multitask.Labelled(e.problem, multitask.EvidenceOptions{Seed: tune.Seed}); err != nil {
+		return nil, err
+	}
+	return multitask.Refit(ctx, uniform(len(e.problem.Tasks)), e.problem, tune)
 }

@@ -206,7 +206,7 @@ func TestScoresHaveTheErrorsReported(t *testing.T) {
 		f := fit(t, random(t, 2, nil), p, FitOptions{})
 		for i, task := range p.Tasks {
 			y, wrong, squares := task.TestSet.Y, 0.0, 0.0
-			for j, score := range Score(f.Tuned.Result, i, task.TestSet.X) {
+			for j, score := range f.Tuned.Result.Scores(i, task.TestSet.X) {
 				if (score >= 0) != (y[j] > 0) {
 					wrong++
 				}

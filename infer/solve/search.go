@@ -47,11 +47,10 @@ const (
 // half as large, and after one that does half as large again. Lambda1 is held on
 // the way and chosen at both ends: a multiple of Omega is another Lambda1.
 type search struct {
-	problem  *data.ProblemData
-	evidence multitask.Evidence
-	rows     float64 // n_0
-	tune     multitask.TuneOptions
-	report   progress.Reporter
+	problem *data.ProblemData
+	rows    float64 // n_0
+	tune    multitask.TuneOptions
+	report  progress.Reporter
 
 	prior *mat.SymDense // Omega_0
 	pull  float64       // w m
@@ -59,12 +58,12 @@ type search struct {
 
 // run fills in what comes of a prior.
 func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
-	s.tune.Evidence, s.prior = s.evidence, f.Prior.Omega
-	if f.STL, err = multitask.Refit(ctx, uniform(len(s.problem.Tasks)), s.problem, s.tune); err != nil {
-		return err
+	n := 0
+	for _, t := range s.problem.Tasks {
+		n += len(t.TrainSet.Y)
 	}
-	s.report.Advance(1, "")
-	s.pull = math.Sqrt(s.rows/float64(f.STL.HeldOut.Rows)) * float64(len(s.problem.Tasks))
+	s.prior = f.Prior.Omega
+	s.pull = math.Sqrt(s.rows/float64(n)) * float64(len(s.problem.Tasks))
 	if f.Start, err = s.fit(ctx, s.prior, s.tune); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	seeds    = 4
+	seeds    = 2 // the second with what is above the embeddings negated
 	features = 4
 	tuples   = 3
 
@@ -205,19 +205,20 @@ func (s *suite) gradient(t *testing.T) {
 				p.Value[j] = x - h
 				return (up - s.step(t, s.tuples...).Loss) / (2 * h)
 			}
+			checked++
 			want, got := difference(step), gradient[i].Value[j]
+			if math.Abs(got-want) <= gradientTolerance*(1+math.Abs(want)) {
+				continue
+			}
 			if wide := difference(4 * step); math.Abs(wide-want) > kinkTolerance*(1+math.Abs(want)) {
 				kinks++
 				continue
 			}
-			checked++
-			if !(math.Abs(got-want) <= gradientTolerance*(1+math.Abs(want))) {
-				t.Errorf("d loss / d %s[%d] is %v, by central differences %v", p.Name, j, got, want)
-			}
+			t.Errorf("d loss / d %s[%d] is %v, by central differences %v", p.Name, j, got, want)
 		}
 	}
 	if kinks*10 > checked {
-		t.Errorf("%d of %d entries lie at a kink; the gradient is not proved", kinks, kinks+checked)
+		t.Errorf("%d of %d entries lie at a kink; the gradient is not proved", kinks, checked)
 	}
 }
 

@@ -138,12 +138,13 @@ func polish(column []float64, s *mat.SymDense, j int, threshold float64) bool {
 	if len(active) == 0 {
 		return false
 	}
-	var chol mat.Cholesky
+	var chol cholesky
 	move, t := mat.NewVecDense(len(active), nil), 1.0
 	for k, i := range active {
 		move.SetVec(k, s.At(i, j)-math.Copysign(threshold, column[i]))
 	}
-	if gram := submatrix(s, active); chol.Factorize(gram) && chol.SolveVecTo(move, move) == nil {
+	if gram := submatrix(s, active); chol.factorize(gram) && !chol.singular() {
+		chol.solve(move.RawVector().Data)
 		for k, i := range active {
 			move.SetVec(k, move.AtVec(k)-column[i])
 		}
@@ -215,10 +216,10 @@ func submatrix(s *mat.SymDense, rows []int) *mat.SymDense {
 // S a = s_j - Lambda2/Lambda1 sign(a) on its nonzero entries.
 func (a amtl) curve(c *Covariance, s *mat.SymDense, _ int, _ Params) func(*mat.Dense) *mat.Dense {
 	m := s.SymmetricDim()
-	active, chol := make([][]int, m), make([]mat.Cholesky, m)
+	active, chol := make([][]int, m), make([]cholesky, m)
 	for j := range m {
 		active[j] = nonzero(mat.Col(nil, j, c.A))
-		if len(active[j]) > 0 && !chol[j].Factorize(submatrix(s, active[j])) {
+		if len(active[j]) > 0 && !chol[j].factorize(submatrix(s, active[j])) {
 			return nil
 		}
 	}
@@ -232,15 +233,13 @@ func (a amtl) curve(c *Covariance, s *mat.SymDense, _ int, _ Params) func(*mat.D
 			if len(rows) == 0 {
 				continue
 			}
-			right := mat.NewVecDense(len(rows), nil)
+			x := make([]float64, len(rows))
 			for k, i := range rows {
-				right.SetVec(k, change.At(i, j))
+				x[k] = change.At(i, j)
 			}
-			var x mat.VecDense
-			// An ill-conditioned system only makes the Newton step less good.
-			_ = chol[j].SolveVecTo(&x, right)
+			chol[j].solve(x)
 			for k, i := range rows {
-				da.Set(i, j, x.AtVec(k))
+				da.Set(i, j, x[k])
 			}
 		}
 		var dp mat.Dense

@@ -37,7 +37,7 @@ func TestAMTLStepAgainstSupports(t *testing.T) {
 	}
 	check("W = [1 2 3]", mat.NewDense(1, 3, []float64{1, 2, 3}), Params{Lambda1: 1, Lambda2: 1e-4})
 	random := data.Stream(1, "lasso")
-	for range 300 {
+	for range 100 {
 		m := 2 + random.IntN(3)
 		d := 1 + random.IntN(m)
 		w := mat.NewDense(d, m, normals(random, d*m))

@@ -90,9 +90,10 @@ func BenchmarkNonzeros(b *testing.B) {
 			for _, t := range train.tasks {
 				nonzeros += t.x.NNZ()
 			}
-			v, out := normals(data.Stream(3, "bench"), 4*train.d), make([]float64, 4*train.d)
+			v, out := normals(data.Stream(3, "bench"), 4*train.cols), make([]float64, 4*train.cols)
 			s := newSolver(train, stl{}, Params{Lambda1: 1e-4}, 1)
 			s.moveTo(&s.point)
+			s.gradient()
 			for b.Loop() {
 				s.hessian(out, v)
 			}

@@ -24,8 +24,8 @@ type CrossValidated struct {
 	Result *Result
 	// Omega is its covariance divided by its trace.
 	Omega *mat.SymDense
-	// Held are the predictions for the rows of every task by the fit of the fold
-	// that held them out, NaN for rows that none did.
+	// Held are the scores of the rows of every task by the fit of the fold that
+	// held them out, NaN for rows that none did.
 	Held [][]float64
 	// Loss is the mean loss of the tasks there: the logistic loss, or nMSE.
 	Loss float64
@@ -142,8 +142,8 @@ func (c *crossValidation) run(ctx context.Context) error {
 		path := make([]heldFit, len(s.opt.Lambda1))
 		for l, lambda1 := range s.opt.Lambda1 {
 			path[l] = heldFit{params: p.With(Lambda1, lambda1), status: Converged}
-			for _, t := range s.train.tasks {
-				path[l].held = append(path[l].held, slices.Repeat([]float64{math.NaN()}, len(t.y)))
+			for _, n := range s.train.rows() {
+				path[l].held = append(path[l].held, slices.Repeat([]float64{math.NaN()}, n*s.train.classes))
 			}
 		}
 		c.tried = append(c.tried, path)
@@ -166,8 +166,9 @@ func (c *crossValidation) path(ctx context.Context, path []heldFit, k int, repor
 			return fmt.Errorf("%w (fold %d)", err, k+1)
 		}
 		for i, f := range predict(r, s.validation) {
+			n := s.train.classes
 			for j, row := range c.rows[k].Rows[i] {
-				path[l].held[i][row] = f[j]
+				copy(path[l].held[i][row*n:][:n], f[j*n:])
 			}
 		}
 		if k == 0 {
@@ -208,7 +209,7 @@ func heldLoss(held [][]float64, problem *data.ProblemData) float64 {
 		if t.Kind == data.Regression {
 			sum += meanSquare(f, y) / stat.PopVariance(t.TrainSet.Y, nil)
 		} else {
-			sum += Logistic.mean(f, y, 0)
+			sum += surprise(f, y)
 		}
 	}
 	return sum / float64(tasks)
@@ -216,9 +217,10 @@ func heldLoss(held [][]float64, problem *data.ProblemData) float64 {
 
 // known leaves out the rows without a prediction.
 func known(held, y []float64) (f, of []float64) {
-	for j, v := range held {
-		if !math.IsNaN(v) {
-			f, of = append(f, v), append(of, y[j])
+	n := perRow(held, y)
+	for j, v := range y {
+		if row := held[j*n:][:n]; !math.IsNaN(row[0]) {
+			f, of = append(f, row...), append(of, v)
 		}
 	}
 	return f, of

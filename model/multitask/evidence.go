@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -139,7 +138,7 @@ func (e *measure) hear(r *Result, scores [][]float64) (h *HeldOut, derivatives [
 func (e *measure) check() error {
 	for i, y := range e.y {
 		if e.kind == data.Regression && len(y) > 0 && slices.Min(y) == slices.Max(y) {
-			return fmt.Errorf("multitask: evidence: %s: %w: all held-out targets are equal, so that nMSE is undefined", e.train.tasks[i].name, ErrInvalidData)
+			return fmt.Errorf("multitask: evidence: %s: %w: all held-out targets are equal, so that nMSE is undefined", e.train.tasks[i*e.train.classes].name, ErrInvalidData)
 		}
 	}
 	return nil
@@ -160,8 +159,8 @@ func Split(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
 	e := &split{measure: m}
 	for i, t := range p.Tasks {
 		v := t.ValidationSet
-		if len(v.Y) == 0 || v.X.Cols() != e.train.d {
-			return nil, fmt.Errorf("multitask: evidence: task %q: %w: it needs validation rows with %d features", t.Name, ErrInvalidData, e.train.d)
+		if len(v.Y) == 0 || v.X.Cols() != e.train.cols {
+			return nil, fmt.Errorf("multitask: evidence: task %q: %w: it needs validation rows with %d features", t.Name, ErrInvalidData, e.train.cols)
 		}
 		e.rows, e.y[i] = append(e.rows, v), v.Y
 	}
@@ -179,14 +178,11 @@ func (e *split) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 
 // predict returns the predictions for rows of every task.
 func predict(r *Result, rows []data.Samples) [][]float64 {
-	f, w := make([][]float64, len(rows)), rowsOf(r.W)
-	d, _ := r.W.Dims()
+	f := make([][]float64, len(rows))
 	for i, v := range rows {
-		f[i] = make([]float64, len(v.Y))
 		if len(v.Y) > 0 {
-			v.X.Mul(f[i], w[i*d:][:d], 1)
+			f[i] = r.Scores(i, v.X)
 		}
-		floats.AddConst(r.B[i], f[i])
 	}
 	return f
 }
@@ -235,7 +231,7 @@ func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 	if err := e.train.check(r); err != nil {
 		return nil, err
 	}
-	fits, scores := make([]*Result, len(e.folds)), make([][]float64, len(e.train.tasks))
+	fits, scores := make([]*Result, len(e.folds)), make([][]float64, e.train.Tasks())
 	opt := e.opt.Fit
 	opt.Start = r
 	for k, f := range e.folds {
@@ -254,8 +250,9 @@ func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 		for k, f := range e.folds {
 			part := make([][]float64, len(scores))
 			for i, v := range f.rows {
-				part[i] = derivatives[i][next[i]:][:len(v.Y)]
-				next[i] += len(v.Y)
+				n := len(v.Y) * e.train.classes
+				part[i] = derivatives[i][next[i]:][:n]
+				next[i] += n
 			}
 			slope, err := f.train.slope(fits[k], f.rows, part)
 			if err != nil {
@@ -268,8 +265,8 @@ func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
 	return h, nil
 }
 
-// mostRows bounds the rows of Labelled's leave-one-out, which inverts a matrix of
-// as many rows.
+// mostRows bounds the rows of Labelled's leave-one-out, times the classes where
+// there are more than two, because it inverts a matrix of as many.
 const mostRows = 400
 
 // Labelled is the evidence of all labelled rows of a problem, those of training
@@ -283,7 +280,7 @@ func Labelled(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
 	}
 	rows := 0
 	for _, t := range all.Tasks {
-		rows += len(t.TrainSet.Y)
+		rows += len(t.TrainSet.Y) * max(1, all.Several())
 	}
 	if rows <= mostRows && o.Folds == 0 && o.Together == nil {
 		return LeaveOneOut(all, o)

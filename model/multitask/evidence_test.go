@@ -149,7 +149,7 @@ func TestLeaveOneOutIsRefittingWithoutEachRow(t *testing.T) {
 }
 
 // A record of how far the approximation is from refitting, relative to the root
-// mean square of the predictions: within 1 % where Lambda1 is not small for the
+// mean square of the predictions: within 2 % where Lambda1 is not small for the
 // number of rows (half of the n given here).
 func TestApproximateLeaveOneOut(t *testing.T) {
 	for _, c := range []struct {
@@ -158,7 +158,7 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 	}{
 		{shape{3, 5, 40, Logistic, false}, 0.1, 0.01},
 		{shape{4, 20, 40, Logistic, true}, 0.1, 0.01},
-		{shape{3, 5, 120, Logistic, false}, 0.01, 0.01},
+		{shape{3, 5, 80, Logistic, false}, 0.01, 0.015},
 		{shape{3, 5, 40, Logistic, false}, 0.01, 0.04},
 		{shape{4, 20, 40, Logistic, true}, 0.01, 0.02},
 		{shape{4, 20, 40, Logistic, true}, 0.001, 0.06},

@@ -45,9 +45,12 @@ type Result struct {
 	Model string
 	// Params are the hyperparameters, complete.
 	Params Params
-	// W is d x m, with the weights of one task in every column.
+	// W is d x m, with the weights of one task in every column. Of tasks of more
+	// than two classes it has such a block for each of the C classes, one below
+	// the other: it is C d x m.
 	W *mat.Dense
-	// B holds the m biases.
+	// B holds the m biases, or C for every task, -Inf for a class that the task
+	// lacks.
 	B []float64
 	// Omega is the covariance as the model has it, not normalised.
 	Omega *mat.SymDense
@@ -69,7 +72,46 @@ type Result struct {
 	// Seconds is the wall time.
 	Seconds float64
 
-	cov *Covariance // a start for the Omega step of the next fit
+	cov    *Covariance // a start for the Omega step of the next fit
+	of     *narrow     // the coordinates that it was fitted in, or nil
+	inside *mat.Dense  // W there
+}
+
+// Scores are what the fit predicts of rows of one of its tasks: the targets of a
+// regression, and for two classes numbers that are positive where the class is +1.
+// Of more classes every row has one for each, which stand row by row.
+func (r *Result) Scores(task int, x data.Matrix) []float64 {
+	return linear(r.W, r.B, task).Scores(x)
+}
+
+// Linear is what predicts the rows of a task: X W + 1 b'.
+type Linear struct {
+	// W is d x k, row-major; there is a column for every class, or k = 1.
+	W []float64
+	// B has k entries.
+	B []float64
+}
+
+// linear takes the column of a task out of W, and its biases out of all.
+func linear(w *mat.Dense, b []float64, task int) Linear {
+	rows, m := w.Dims()
+	k := len(b) / m
+	l := Linear{W: make([]float64, rows), B: b[task*k:][:k]}
+	for j := range rows {
+		l.W[j%(rows/k)*k+j/(rows/k)] = w.At(j, task)
+	}
+	return l
+}
+
+// Scores returns X W + 1 b', row by row.
+func (l Linear) Scores(x data.Matrix) []float64 {
+	k := len(l.B)
+	f := make([]float64, x.Rows()*k)
+	x.Mul(f, l.W, k)
+	for j := range f {
+		f[j] += l.B[j%k]
+	}
+	return f
 }
 
 // Fit solves problem (1) for a model.
@@ -82,8 +124,7 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 		return nil, err
 	}
 	begin := time.Now()
-	s := newSolver(problem, model, p, opt.Workers)
-	r, err := s.run(ctx, opt)
+	r, err := problem.fit(ctx, model, p, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +132,34 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	return r, nil
 }
 
+// fit runs the solver, in the span of the rows if that is faster.
+func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
+	inner := p.narrowed()
+	if inner == nil {
+		return newSolver(p, model, params, opt.Workers).run(ctx, opt)
+	}
+	if opt.Start != nil {
+		start := *opt.Start
+		if start.of == inner {
+			start.W = start.inside
+		} else {
+			start.W = inner.enter(start.W)
+		}
+		opt.Start = &start
+	}
+	r, err := newSolver(inner.TrainingSet, model, params, opt.Workers).run(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	r.of, r.inside = inner, r.W
+	r.W = inner.leave(r.inside)
+	return r, nil
+}
+
 // FitFixed solves problem (1) over W and b for a given Omega, which may be
 // singular.
 func FitFixed(ctx context.Context, omega *mat.SymDense, problem *TrainingSet, lambda1 float64, opt Options) (*Result, error) {
-	if err := checkOmega(omega, len(problem.tasks)); err != nil {
+	if err := checkOmega(omega, problem.Tasks()); err != nil {
 		return nil, err
 	}
 	return Fit(ctx, fixed{omega}, problem, Params{Lambda1: lambda1}, opt)
@@ -120,8 +185,8 @@ func (o *Options) complete(problem *TrainingSet) error {
 		o.MaxIterations = 500
 	}
 	if o.Start != nil {
-		if d, m := o.Start.W.Dims(); d != problem.d || m != len(problem.tasks) {
-			return fmt.Errorf("multitask: options, Start: %w: it is for %d features and %d tasks; the problem has %d and %d", ErrInvalidParams, d, m, problem.d, len(problem.tasks))
+		if d, m := o.Start.W.Dims(); d != problem.classes*problem.cols || m != problem.Tasks() {
+			return fmt.Errorf("multitask: options, Start: %w: its W is %d x %d; that of the problem is %d x %d", ErrInvalidParams, d, m, problem.classes*problem.cols, problem.Tasks())
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"l2mt/data"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -47,6 +48,14 @@ func (x matrix64) AddMulT(dst, b []float64, k int) {
 	for i, v := range p.RawMatrix().Data {
 		dst[i] += v
 	}
+}
+
+func (x matrix64) AddGram(dst, v, c []float64) float64 {
+	u := make([]float64, x.Rows())
+	x.Mul(u, v, 1)
+	floats.Mul(u, c)
+	x.AddMulT(dst, u, 1)
+	return floats.Sum(u)
 }
 
 func (x matrix64) SquaredNorms() []float64 {

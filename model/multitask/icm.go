@@ -127,6 +127,9 @@ func newICM(p *TrainingSet, o ICMOptions) (*icm, error) {
 	if rank == 0 {
 		rank = 1
 	}
+	if p.classes > 1 {
+		return nil, fmt.Errorf("multitask: ICM: %w: tasks of more than two classes; it takes two", ErrInvalidData)
+	}
 	if rank < 0 || rank > len(p.tasks) || o.Iterations < 0 {
 		return nil, fmt.Errorf("multitask: ICM: %w: rank %d and %d iterations; the rank is 1 to %d, the number of tasks", ErrInvalidParams, rank, o.Iterations, len(p.tasks))
 	}
@@ -138,6 +141,9 @@ func newICM(p *TrainingSet, o ICMOptions) (*icm, error) {
 		return nil, fmt.Errorf("multitask: ICM: %w: it has %d training rows; the time grows with their cube, and the limit is %d", ErrInvalidData, n, mostICMRows)
 	}
 	e := newLeaveOneOut(measure{train: p, y: make([][]float64, len(p.tasks))})
+	for i, t := range p.tasks {
+		e.y[i] = t.y
+	}
 	c := &icm{leaveOneOut: e, rank: rank, bias: make([]float64, len(p.tasks)), f: make([]float64, n), c: make([]float64, n)}
 	for i := range c.bias {
 		c.bias[i] = 10 // wide for logits
@@ -182,7 +188,7 @@ func (c *icm) begin() ([]float64, error) {
 		}
 	}
 	x := best.x
-	s, err := Eigen(gram(c.weights(best), m, c.train.d))
+	s, err := Eigen(gram(c.weights(best), m, c.train.cols))
 	if err != nil {
 		return nil, err
 	}
@@ -355,7 +361,7 @@ func (c *icm) slope(l *left) *mat.SymDense {
 
 // weights returns W' = -Omega X'r by task, m x d.
 func (c *icm) weights(e *evaluation) []float64 {
-	m, d := len(c.y), c.train.d
+	m, d := len(c.y), c.train.cols
 	g, w := make([]float64, m*d), make([]float64, m*d)
 	for i, t := range c.train.tasks {
 		t.x.AddMulT(g[i*d:][:d], e.r[c.first[i]:c.first[i+1]], 1)
@@ -366,7 +372,7 @@ func (c *icm) weights(e *evaluation) []float64 {
 }
 
 func (c *icm) result(e *evaluation) *Result {
-	m, d := len(c.y), c.train.d
+	m, d := len(c.y), c.train.cols
 	r := &Result{Model: "icm", Params: Params{Lambda1: 1}, W: mat.NewDense(d, m, nil), B: e.b, Omega: e.omega, Objective: e.value, Status: IterationLimit}
 	w := c.weights(e)
 	for i := range m {

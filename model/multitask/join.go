@@ -15,7 +15,13 @@ import (
 func Join(problems ...*data.ProblemData) (*data.ProblemData, []int, error) {
 	joint := &data.ProblemData{Problem: &data.Problem{Name: "joint"}}
 	var first []int
-	for _, p := range problems {
+	for i, p := range problems {
+		switch several := p.Several() > 0; {
+		case several && i == 0:
+			joint.Classes = p.Classes
+		case several && !slices.Equal(p.Classes, joint.Classes) || !several && joint.Classes != nil:
+			return nil, nil, fmt.Errorf("multitask: join: problem %q: %w: its classes are not those of the first problem", p.Name, ErrInvalidData)
+		}
 		first = append(first, len(joint.Tasks))
 		for _, t := range p.Tasks {
 			if d := problems[0].Cols(); t.TrainSet.X.Cols() != d {
@@ -37,7 +43,8 @@ func (r *Result) Share(first, n int) *Result {
 	share := *r
 	d, _ := r.W.Dims()
 	share.W = mat.DenseCopyOf(r.W.Slice(0, d, first, first+n))
-	share.B = slices.Clone(r.B[first : first+n])
+	k := len(r.B) / r.Omega.SymmetricDim()
+	share.B = slices.Clone(r.B[first*k : (first+n)*k])
 	share.Omega = mat.NewSymDense(n, nil)
 	share.Omega.CopySym(r.Omega.SliceSym(first, first+n))
 	share.A = nil

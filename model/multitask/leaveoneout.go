@@ -15,7 +15,8 @@ package multitask
 // For the squared loss z is y, and this is exact. For the logistic loss it is one
 // Newton step from the fit (ALO; Rad and Maleki 2020). The biases are not
 // penalised, which is what Z is for. The losses of the other rows keep their
-// weight 1/n_i.
+// weight 1/n_i. Where tasks have more than two classes each is several tasks here,
+// a class against the rest, and K is zero between rows of different classes.
 //
 // For a function of all f_-i with derivatives g_i, with q = M/h and s = r/h, the
 // slope with respect to K is T = Gamma - (u r' + r u')/2 where
@@ -42,7 +43,7 @@ import (
 
 type leaveOneOut struct {
 	measure
-	first []int      // where the rows of each task begin, and the end
+	first []int      // where the rows of each task (class by class) begin, and the end
 	gram  *mat.Dense // <x_a, x_b>, N x N
 }
 
@@ -59,10 +60,11 @@ func LeaveOneOut(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range m.train.tasks {
-		if len(t.y) < 2 {
-			return nil, fmt.Errorf("multitask: evidence: %s: %w: it has one row; leaving it out takes at least 2", t.name, ErrInvalidData)
+	for i, t := range p.Tasks {
+		if len(t.TrainSet.Y) < 2 {
+			return nil, fmt.Errorf("multitask: evidence: task %q: %w: it has one row; leaving it out takes at least 2", t.Name, ErrInvalidData)
 		}
+		m.y[i] = t.TrainSet.Y
 	}
 	e := newLeaveOneOut(m)
 	return e, e.check()
@@ -71,18 +73,18 @@ func LeaveOneOut(p *data.ProblemData, o EvidenceOptions) (Evidence, error) {
 func newLeaveOneOut(m measure) *leaveOneOut {
 	e := &leaveOneOut{measure: m, first: []int{0}}
 	for i, t := range m.train.tasks {
-		e.y[i], e.first = t.y, append(e.first, e.first[i]+len(t.y))
+		e.first = append(e.first, e.first[i]+len(t.y))
 	}
 	e.gram = m.train.gram(e.first)
 	return e
 }
 
-// gram returns the inner products of the rows of all tasks.
+// gram returns the inner products of the rows of all tasks, class by class.
 func (p *TrainingSet) gram(first []int) *mat.Dense {
 	n := first[len(p.tasks)]
 	gram := mat.NewDense(n, n, nil)
 	const block = 16
-	columns := make([]float64, p.d*block)
+	columns := make([]float64, p.cols*block)
 	for i, t := range p.tasks {
 		for a := 0; a < len(t.y); a += block {
 			k := min(block, len(t.y)-a)
@@ -97,10 +99,10 @@ func (p *TrainingSet) gram(first []int) *mat.Dense {
 					columns[j*k+c] = float64(v)
 				}
 			}
-			for j := i; j < len(p.tasks); j++ {
+			for j := i; j < len(p.tasks); j += p.classes {
 				other := p.tasks[j]
 				dst := make([]float64, len(other.y)*k)
-				other.x.Mul(dst, columns[:p.d*k], k)
+				other.x.Mul(dst, columns[:p.cols*k], k)
 				for b := range other.y {
 					for c, v := range dst[b*k:][:k] {
 						gram.Set(first[i]+a+c, first[j]+b, v)
@@ -126,14 +128,25 @@ func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 		return nil, err
 	}
 	l.newton(slices.Concat(s.score...), slices.Concat(s.r...), s.b)
-	scores := make([][]float64, len(e.y))
-	for i := range e.y {
-		for a := e.first[i]; a < e.first[i+1]; a++ {
-			scores[i] = append(scores[i], l.z[a]+l.r[a]/(l.h[a]*l.q.At(a, a)))
+	scores, k := make([][]float64, len(e.y)), e.train.classes
+	for i, y := range e.y {
+		scores[i] = slices.Repeat([]float64{math.Inf(-1)}, len(y)*k)
+		for c := range k {
+			for a := e.first[i*k+c]; a < e.first[i*k+c+1]; a++ {
+				scores[i][(a-e.first[i*k+c])*k+c] = l.z[a] + l.r[a]/(l.h[a]*l.q.At(a, a))
+			}
 		}
 	}
 	h, derivatives := e.hear(r, scores)
-	h.slope = func() (*mat.SymDense, error) { return l.slope(slices.Concat(derivatives...)), nil }
+	h.slope = func() (*mat.SymDense, error) {
+		var g []float64
+		for i, part := range e.train.tasks {
+			if len(part.y) > 0 {
+				g = append(g, column(derivatives[i/k], i%k, k)...)
+			}
+		}
+		return l.slope(g), nil
+	}
 	return h, nil
 }
 
@@ -169,7 +182,7 @@ func (l *left) newton(score, r, b []float64) {
 // invert computes q from I + H^(1/2) K H^(1/2), which is well conditioned where
 // K + D is not.
 func (l *left) invert() error {
-	n, m := len(l.h), len(l.y)
+	n, m, k := len(l.h), len(l.first)-1, l.train.classes
 	// A row with no curvature left takes no part, but must not divide by zero.
 	least := 1e-12 * floats.Max(l.h)
 	root := make([]float64, n)
@@ -180,12 +193,12 @@ func (l *left) invert() error {
 	l.root = root
 	b := mat.NewSymDense(n, nil)
 	for i := range m {
-		for j := i; j < m; j++ {
-			c := l.omega.At(i, j) / l.lambda1
+		for j := i; j < m; j += k {
+			c := l.omega.At(i/k, j/k) / l.lambda1
 			for a := l.first[i]; a < l.first[i+1]; a++ {
 				row := l.gram.RawRowView(a)
-				for k := max(a, l.first[j]); k < l.first[j+1]; k++ {
-					b.SetSym(a, k, c*root[a]*root[k]*row[k])
+				for other := max(a, l.first[j]); other < l.first[j+1]; other++ {
+					b.SetSym(a, other, c*root[a]*root[other]*row[other])
 				}
 			}
 		}
@@ -227,6 +240,9 @@ func (l *left) invert() error {
 			}
 			c.SetSym(i, j, sum)
 		}
+		if l.first[i] == l.first[i+1] {
+			c.SetSym(i, i, 1) // there is no bias of no rows
+		}
 	}
 	if !chol.Factorize(c) {
 		return fmt.Errorf("multitask: evidence: %w: the biases are not determined at Lambda1 = %v", ErrInvalidParams, l.lambda1)
@@ -244,7 +260,7 @@ func (l *left) invert() error {
 // slope returns the slope with respect to Omega of a function of the
 // predictions without each row, given its derivatives g.
 func (l *left) slope(g []float64) *mat.SymDense {
-	n, m := len(g), len(l.y)
+	n, classes := len(g), l.train.classes
 	a, weight := make([]float64, n), make([]float64, n) // weight = g s / q^2
 	for k := range a {
 		q := l.q.At(k, k)
@@ -273,12 +289,15 @@ func (l *left) slope(g []float64) *mat.SymDense {
 	for i := range n {
 		floats.Mul(weighted.RawRowView(i), weight)
 	}
-	slope := mat.NewSymDense(m, nil)
-	for i := range m {
+	slope := mat.NewSymDense(len(l.y), nil)
+	for i := range l.train.tasks {
 		from, to := l.first[i], l.first[i+1]
+		if from == to {
+			continue
+		}
 		gamma := mat.NewDense(to-from, n-from, nil)
 		gamma.Mul(weighted.Slice(from, to, 0, n), l.q.Slice(0, n, from, n))
-		for j := i; j < m; j++ {
+		for j := i; j < len(l.train.tasks); j += classes {
 			sum := 0.0
 			for b := from; b < to; b++ {
 				gram, row := l.gram.RawRowView(b), gamma.RawRowView(b-from)
@@ -286,7 +305,7 @@ func (l *left) slope(g []float64) *mat.SymDense {
 					sum += gram[k] * (l.root[b]*l.root[k]*row[k-from] - (u[b]*l.r[k]+l.r[b]*u[k])/2)
 				}
 			}
-			slope.SetSym(i, j, sum/l.lambda1)
+			slope.SetSym(i/classes, j/classes, slope.At(i/classes, j/classes)+sum/l.lambda1)
 		}
 	}
 	return slope

@@ -15,6 +15,9 @@ const (
 
 // mean returns the mean loss of predictions score + b.
 func (l Loss) mean(score, y []float64, b float64) float64 {
+	if len(y) == 0 {
+		return 0
+	}
 	sum := 0.0
 	for j, s := range score {
 		if l == Square {
@@ -82,8 +85,13 @@ func (l Loss) bias(r, h, score, y []float64, b float64) float64 {
 				next = lo + (hi-lo)/2
 			}
 		}
-		if math.Abs(g) <= 1e-15 || next == b || math.Abs(next-b) <= 1e-15*math.Abs(b) {
+		if math.Abs(g) <= 1e-15 {
 			break
+		}
+		if move := next - b; math.Abs(move) <= 1e-8 || l == Square {
+			// The slopes are linear in so short a move.
+			add(move, h, r)
+			return next
 		}
 		b = next
 	}

@@ -17,14 +17,14 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := value{g: model.G(c, problem.d, p)}
+	v := value{g: model.G(c, problem.cols, p)}
 	columns := rowsOf(w)
-	if v.trace, err = traceTerm(gram(columns, len(b), problem.d), c); err != nil {
+	if v.trace, err = traceTerm(gram(columns, len(b), problem.cols), c); err != nil {
 		t.Fatal(err)
 	}
 	for i, task := range problem.tasks {
 		score := make([]float64, len(task.y))
-		task.x.Mul(score, columns[i*problem.d:][:problem.d], 1)
+		task.x.Mul(score, columns[i*problem.cols:][:problem.cols], 1)
 		v.loss += problem.loss.mean(score, task.y, b[i])
 	}
 	v.total = v.loss + p.Lambda1/2*v.trace

@@ -22,12 +22,15 @@ import (
 
 // Saved is a fitted model with all that predictions take. It is kept in a
 // directory of two files: model.json, and weights.safetensors with W (d x m) and
-// b (m) for the features as they are in the user's table.
+// b (m) for the features as they are in the user's table. Where tasks have more
+// than two classes W is C x d x m there, and b is C x m.
 type Saved struct {
 	// Model and Params are what was fitted, Kind what the tasks predict.
 	Model  string    `json:"model"`
 	Params Params    `json:"params"`
 	Kind   data.Kind `json:"kind"`
+	// Classes are the C of all tasks together, if tasks have more than two.
+	Classes []string `json:"classes,omitempty"`
 	// Tasks are the columns of W.
 	Tasks []SavedTask `json:"tasks"`
 	// Features names the rows of W.
@@ -44,7 +47,8 @@ type Saved struct {
 	Versions map[string]string `json:"versions,omitempty"`
 	// Omega is the covariance of the tasks, with trace 1.
 	Omega *mat.SymDense `json:"-"`
-	// W is d x m, B has m entries.
+	// W and B are as in a Result: W is d x m and B has m entries, C times as many
+	// where there are Classes.
 	W *mat.Dense `json:"-"`
 	B []float64  `json:"-"`
 }
@@ -76,13 +80,19 @@ var ErrSaved = errors.New("not a saved model")
 
 // NewSaved returns a fit on a problem whose rows the recipe makes.
 func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved, error) {
-	d, m := r.W.Dims()
-	if m != len(problem.Tasks) || d != problem.Cols() {
-		return nil, fmt.Errorf("multitask: save: %w: the fit has %d features and %d tasks, the problem %d and %d", ErrInvalidData, d, m, problem.Cols(), len(problem.Tasks))
+	train, err := Training(problem, "")
+	if err == nil {
+		err = train.check(r)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("save: %w", err)
 	}
 	s := &Saved{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,
 		Omega: normalised(r.Omega), W: mat.DenseCopyOf(r.W), B: slices.Clone(r.B),
+	}
+	if problem.Several() > 0 {
+		s.Classes = problem.Classes
 	}
 	if s.Kind == data.Classification {
 		s.Temperature = 1
@@ -102,15 +112,17 @@ func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved
 //
 //	w'(x - mean)/deviation + b = (w/deviation)'x + b - (w/deviation)'mean
 func (s *Saved) unscale() {
-	for j, deviation := range s.Scale.Deviation {
-		w := s.W.RawRowView(j)
+	rows, m := s.W.Dims()
+	d, k := s.Scale.Cols, len(s.B)/m
+	for j := range rows {
+		w, deviation, mean := s.W.RawRowView(j), s.Scale.Deviation[j%d], s.Scale.Mean[j%d]
 		for i := range w {
 			if deviation == 0 {
 				w[i] = 0
 				continue
 			}
 			w[i] /= deviation
-			s.B[i] -= w[i] * s.Scale.Mean[j]
+			s.B[i*k+j/d] -= w[i] * mean
 		}
 	}
 }
@@ -131,17 +143,17 @@ func (s *Saved) Save(dir string) error {
 		return fmt.Errorf("multitask: save: %w", err)
 	}
 	file := savedFile{Schema: savedSchema, Saved: s}
-	for i := range s.B {
+	for i := range s.Tasks {
 		file.Omega = append(file.Omega, mat.Row(nil, i, s.Omega))
 	}
 	b, err := json.Marshal(file)
 	if err != nil {
 		return fmt.Errorf("multitask: save to %s: %w", dir, err)
 	}
-	d, m := s.W.Dims()
+	shape := s.shape()
 	tensors := []safetensors.Tensor{
-		{Name: "W", DType: safetensors.F64, Shape: []int{d, m}, Value: mat.DenseCopyOf(s.W).RawMatrix().Data},
-		{Name: "b", DType: safetensors.F64, Shape: []int{m}, Value: s.B},
+		{Name: "W", DType: safetensors.F64, Shape: shape, Value: mat.DenseCopyOf(s.W).RawMatrix().Data},
+		{Name: "b", DType: safetensors.F64, Shape: slices.Delete(slices.Clone(shape), len(shape)-2, len(shape)-1), Value: transposed(s.B, len(s.Tasks))},
 	}
 	// Either file alone may be of another fit if writing ends between the two;
 	// then Load sees it.
@@ -152,6 +164,24 @@ func (s *Saved) Save(dir string) error {
 		return fmt.Errorf("multitask: save: %w", err)
 	}
 	return nil
+}
+
+// shape is that of W in its file, and that of b without the features.
+func (s *Saved) shape() []int {
+	shape := []int{len(s.Features), len(s.Tasks)}
+	if s.Classes != nil {
+		shape = append([]int{len(s.Classes)}, shape...)
+	}
+	return shape
+}
+
+// transposed is the transpose of a matrix with the given number of rows.
+func transposed(x []float64, rows int) []float64 {
+	y, cols := make([]float64, len(x)), len(x)/max(1, rows)
+	for i, v := range x {
+		y[i%cols*rows+i/cols] = v
+	}
+	return y
 }
 
 func sum(b []byte) string {
@@ -205,24 +235,28 @@ func parseSaved(b []byte) (*Saved, error) {
 
 // weights takes W and b from their file.
 func (s *Saved) weights(tensors []safetensors.Tensor) error {
-	for _, want := range []struct {
-		name  string
-		shape []int
-	}{{"W", []int{len(s.Features), len(s.Tasks)}}, {"b", []int{len(s.Tasks)}}} {
-		i := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == want.name })
-		if i < 0 || !slices.Equal(tensors[i].Shape, want.shape) {
-			return fmt.Errorf("%w: there is no tensor %q of shape %v", ErrSaved, want.name, want.shape)
-		}
-		if slices.Contains(want.shape, 0) {
-			return fmt.Errorf("%w: there are %d features and %d tasks", ErrSaved, len(s.Features), len(s.Tasks))
-		}
-		if want.name == "b" {
-			s.B = tensors[i].Value
-		} else {
-			s.W = mat.NewDense(want.shape[0], want.shape[1], tensors[i].Value)
-		}
+	shape := s.shape()
+	if slices.Contains(shape, 0) {
+		return fmt.Errorf("%w: there are %d features and %d tasks", ErrSaved, len(s.Features), len(s.Tasks))
 	}
-	return nil
+	find := func(name string, shape []int) ([]float64, error) {
+		i := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
+		if i < 0 || !slices.Equal(tensors[i].Shape, shape) {
+			return nil, fmt.Errorf("%w: there is no tensor %q of shape %v", ErrSaved, name, shape)
+		}
+		return tensors[i].Value, nil
+	}
+	w, err := find("W", shape)
+	if err != nil {
+		return err
+	}
+	m := len(s.Tasks)
+	s.W = mat.NewDense(len(w)/m, m, w)
+	b, err := find("b", slices.Delete(slices.Clone(shape), len(shape)-2, len(shape)-1))
+	if err == nil {
+		s.B = transposed(b, len(b)/m)
+	}
+	return err
 }
 
 // validate checks that the parts fit together.
@@ -233,18 +267,21 @@ func (s *Saved) validate() error {
 	if err := s.Recipe.Validate(); err != nil {
 		return fault("%w", err)
 	}
-	d, m := s.W.Dims()
+	rows, m := s.W.Dims()
+	d, k := len(s.Features), max(1, len(s.Classes))
 	classes := s.Kind == data.Classification
 	switch {
 	case s.Kind != data.Regression && !classes:
 		return fault("the kind is %q; it must be %s or %s", s.Kind, data.Classification, data.Regression)
-	case len(s.Tasks) != m || len(s.B) != m || s.Omega.SymmetricDim() != m:
-		return fault("%d tasks, %d biases, a covariance of %d, and W of %d x %d", len(s.Tasks), len(s.B), s.Omega.SymmetricDim(), d, m)
-	case len(s.Features) != d || s.Recipe.Width() != d:
-		return fault("%d features; the recipe makes %d, and W is %d x %d", len(s.Features), s.Recipe.Width(), d, m)
+	case k == 2 || k > 1 && !classes:
+		return fault("a %s with %d classes; more than two are listed, of a %s", s.Kind, k, data.Classification)
+	case len(s.Tasks) != m || len(s.B) != k*m || s.Omega.SymmetricDim() != m:
+		return fault("%d tasks, %d biases, a covariance of %d, and W of %d x %d", len(s.Tasks), len(s.B), s.Omega.SymmetricDim(), rows, m)
+	case rows != k*d || s.Recipe.Width() != d:
+		return fault("%d features and %d classes; the recipe makes %d features, and W is %d x %d", d, len(s.Classes), s.Recipe.Width(), rows, m)
 	case classes != (s.Temperature > 0):
 		return fault("the temperature is %v; it must be positive for classes, and absent else", s.Temperature)
-	case !allFinite(s.W.RawMatrix().Data) || !allFinite(s.B) || !allFinite(s.Omega.RawSymmetric().Data):
+	case !allFinite(s.W.RawMatrix().Data) || !s.soundBiases() || !allFinite(s.Omega.RawSymmetric().Data):
 		return fault("numbers that are not finite")
 	case s.Scale != nil && s.Scale.Cols != d:
 		return fault("the scale is of %d features; there are %d", s.Scale.Cols, d)
@@ -262,6 +299,19 @@ func (s *Saved) validate() error {
 		seen[t.Name] = true
 	}
 	return nil
+}
+
+// soundBiases reports whether the biases are finite but for those of classes that
+// a task lacks, and no task lacks all.
+func (s *Saved) soundBiases() bool {
+	k := max(1, len(s.Classes))
+	for i := range s.Tasks {
+		has := slices.DeleteFunc(slices.Clone(s.B[i*k:][:k]), func(b float64) bool { return k > 1 && math.IsInf(b, -1) })
+		if len(has) == 0 || !allFinite(has) {
+			return false
+		}
+	}
+	return true
 }
 
 func allFinite(x []float64) bool {
@@ -319,25 +369,53 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// Weights returns W and b of a task, or those of the Average.
-func (s *Saved) Weights(task int) (w []float64, b float64) {
+// Linear is W and b of a task, or of the Average. A class has the mean of the
+// tasks that have it.
+func (s *Saved) Linear(task int) Linear {
 	if task != Average {
-		return mat.Col(nil, task, s.W), s.B[task]
+		return linear(s.W, s.B, task)
 	}
-	d, m := s.W.Dims()
-	w = make([]float64, d)
+	rows, m := s.W.Dims()
+	k := len(s.B) / m
+	mean, have := Linear{make([]float64, rows), make([]float64, k)}, make([]float64, k)
 	for i := range m {
-		for j := range d {
-			w[j] += s.W.At(j, i) / float64(m)
+		l := linear(s.W, s.B, i)
+		for c, b := range l.B {
+			if math.IsInf(b, -1) {
+				continue
+			}
+			have[c]++
+			mean.B[c] += b
+			for j := c; j < rows; j += k {
+				mean.W[j] += l.W[j]
+			}
 		}
-		b += s.B[i] / float64(m)
 	}
-	return w, b
+	for j := range mean.W {
+		mean.W[j] /= max(1, have[j%k])
+	}
+	for c, n := range have {
+		if mean.B[c] /= n; n == 0 {
+			mean.B[c] = math.Inf(-1)
+		}
+	}
+	return mean
+}
+
+// ClassesOf are those of a task, in the order of ClassOf, which a regression does
+// not have. The Average has those of the first task.
+func (s *Saved) ClassesOf(task int) []string {
+	if s.Kind == data.Regression || s.Classes != nil {
+		return s.Classes
+	}
+	t := s.Tasks[max(0, task)]
+	return []string{t.Negative, t.Positive}
 }
 
 // Predict returns the predictions of a task for rows of the recipe's features:
 // values for a regression, and for classes scores, which are positive for the
-// positive class.
+// positive class. Where there are Classes a row has a score for each of them, and
+// these stand row by row.
 func (s *Saved) Predict(task string, x data.Matrix) ([]float64, error) {
 	i, err := s.Task(task)
 	if err != nil {
@@ -346,8 +424,7 @@ func (s *Saved) Predict(task string, x data.Matrix) ([]float64, error) {
 	if x, err = s.Prepare(x); err != nil {
 		return nil, err
 	}
-	w, b := s.Weights(i)
-	return Scores(x, w, b), nil
+	return s.Linear(i).Scores(x), nil
 }
 
 // Prepare applies the recipe's steps to rows of its features. What it returns is
@@ -365,15 +442,13 @@ func (s *Saved) Prepare(x data.Matrix) (data.Matrix, error) {
 	return x, nil
 }
 
-// Scores returns X w + b.
-func Scores(x data.Matrix, w []float64, b float64) []float64 {
-	f := make([]float64, x.Rows())
-	x.Mul(f, w, 1)
-	for j := range f {
-		f[j] += b
+// Probability is that of the positive class at the score of a row or, where there
+// are Classes, of the one that its scores speak for.
+func (s *Saved) Probability(scores []float64) float64 {
+	if s.Classes == nil {
+		return 1 / (1 + math.Exp(-scores[0]/s.Temperature))
 	}
-	return f
+	p := make([]float64, len(scores))
+	Probabilities(p, scores, s.Temperature)
+	return p[ClassOf(scores)]
 }
-
-// Probability is that of the positive class at a score.
-func (s *Saved) Probability(score float64) float64 { return 1 / (1 + math.Exp(-score/s.Temperature)) }

@@ -97,11 +97,11 @@ func TestSavedModelsPredictAsTheFit(t *testing.T) {
 	if !mat.Equal(loaded.Omega, saved.Omega) || fmt.Sprint(loaded.Tasks) != fmt.Sprint(saved.Tasks) || !slices.Equal(loaded.Features, []string{"small", "large", "none"}) {
 		t.Errorf("loaded %+v, saved %+v", loaded, saved)
 	}
-	w, b := loaded.Weights(Average)
-	near(t, "average b", b, (saved.B[0]+saved.B[1]+saved.B[2])/3, 1e-12)
-	near(t, "average w", w[1], (saved.W.At(1, 0)+saved.W.At(1, 1)+saved.W.At(1, 2))/3, 1e-12)
-	if w[2] != 0 {
-		t.Errorf("the weight of a constant feature is %v", w[2])
+	mean := loaded.Linear(Average)
+	near(t, "average b", mean.B[0], (saved.B[0]+saved.B[1]+saved.B[2])/3, 1e-12)
+	near(t, "average w", mean.W[1], (saved.W.At(1, 0)+saved.W.At(1, 1)+saved.W.At(1, 2))/3, 1e-12)
+	if mean.W[2] != 0 {
+		t.Errorf("the weight of a constant feature is %v", mean.W[2])
 	}
 	if _, err := loaded.Predict("nroth", tab.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `"nroth"; the model has east, north, south`) {
 		t.Error(err)

@@ -23,7 +23,8 @@ type Score struct {
 	// rows that were held out.
 	StandardError float64
 	// AUC is the share of pairs of a positive and a negative row in which the
-	// positive one has the larger score, ties counting half; classes only.
+	// positive one has the larger score, ties counting half; classes only. Of more
+	// than two it is the mean over the classes, each against the rest.
 	AUC float64
 	// R2 is one minus the mean squared error over the variance of the targets;
 	// regression only.
@@ -35,14 +36,14 @@ type Score struct {
 func scoreOf(held, y []float64, kind data.Kind) Score {
 	f, of := known(held, y)
 	nan := math.NaN()
-	s := Score{Rows: len(y), Held: len(f), Error: nan, StandardError: nan, AUC: nan, R2: nan}
-	n := float64(len(f))
+	s := Score{Rows: len(y), Held: len(of), Error: nan, StandardError: nan, AUC: nan, R2: nan}
+	n := float64(len(of))
 	switch {
 	case n == 0:
 	case kind == data.Classification:
 		s.Error = misclassified(f, of)
 		s.StandardError = math.Sqrt(s.Error * (1 - s.Error) / n)
-		s.AUC = auc(f, of)
+		s.AUC = meanAUC(f, of)
 	default:
 		square := make([]float64, len(f))
 		floats.SubTo(square, f, of)
@@ -58,6 +59,22 @@ func scoreOf(held, y []float64, kind data.Kind) Score {
 		}
 	}
 	return s
+}
+
+// meanAUC is the mean of the AUC of the classes that have rows.
+func meanAUC(f, y []float64) float64 {
+	k := perRow(f, y)
+	if k == 1 {
+		return auc(f, y)
+	}
+	sum, n := 0.0, 0.0
+	for c := range k {
+		if v := auc(column(f, c, k), against(y, c)); !math.IsNaN(v) {
+			sum += v
+			n++
+		}
+	}
+	return sum / n
 }
 
 // auc is the area under the curve of true over false positives.
@@ -76,22 +93,25 @@ func auc(f, y []float64) float64 {
 	return integrate.Trapezoidal(fpr, tpr)
 }
 
-// Temperature returns the T for which the probabilities 1/(1 + exp(-score/T)) of
-// held-out rows have the least logistic loss over all tasks, and the mean squared
-// distance of these probabilities from what came true (the Brier score).
+// Temperature returns the T for which the Probabilities of held-out rows have the
+// least logistic loss over all tasks, and the Brier score: the mean squared
+// distance of these probabilities from what came true, halved, so that for two
+// classes it is that of one of them.
 func Temperature(held [][]float64, problem *data.ProblemData) (temperature, brier float64) {
 	var f, y []float64
 	for i, t := range problem.Tasks {
 		score, of := known(held[i], t.TrainSet.Y)
 		f, y = append(f, score...), append(y, of...)
 	}
-	// The loss is convex in 1/T; its slope is the sum of -y f / (1 + exp(y f / T)).
+	k := perRow(f, y)
+	p := make([]float64, max(2, k))
+	// The loss of two classes is convex in 1/T.
 	low, high := -math.Log(hottest), math.Log(hottest) // of ln 1/T
 	for range 60 {
 		middle := (low + high) / 2
 		slope := 0.0
-		for j, v := range f {
-			slope -= y[j] * v / (1 + math.Exp(y[j]*v*math.Exp(middle)))
+		for j, v := range y {
+			slope += alongCold(p, f[j*k:][:k], v, math.Exp(middle))
 		}
 		if slope > 0 {
 			high = middle
@@ -100,11 +120,32 @@ func Temperature(held [][]float64, problem *data.ProblemData) (temperature, brie
 		}
 	}
 	temperature = math.Exp(-(low + high) / 2)
-	for j, v := range f {
-		q := 1/(1+math.Exp(-v/temperature)) - (1+y[j])/2
-		brier += q * q / float64(len(f))
+	for j, v := range y {
+		Probabilities(p, f[j*k:][:k], temperature)
+		p[LabelOf(v, k)]--
+		brier += floats.Dot(p, p) / 2 / float64(len(y))
 	}
 	return temperature, brier
+}
+
+// alongCold is the derivative of -ln of the probability of a row's class with
+// respect to 1/T. p is scratch.
+func alongCold(p, f []float64, y, cold float64) float64 {
+	part := func(f float64) float64 { // of ln 1/(1 + exp(-f/T))
+		if math.IsInf(f, 0) {
+			return 0
+		}
+		return f / (1 + math.Exp(f*cold))
+	}
+	if len(f) == 1 {
+		return -part(y * f[0])
+	}
+	Probabilities(p, f, 1/cold)
+	slope := -part(f[int(y)])
+	for c, v := range p {
+		slope += v * part(f[c])
+	}
+	return slope
 }
 
 // hottest bounds the temperature, and its inverse: rows that are all on their

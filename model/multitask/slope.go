@@ -13,8 +13,8 @@ import (
 
 // check reports what keeps a fit from being one of the problem.
 func (p *TrainingSet) check(r *Result) error {
-	if d, m := r.W.Dims(); d != p.d || m != len(p.tasks) {
-		return fmt.Errorf("multitask: evidence: %w: the fit is for %d tasks with %d features; the problem has %d with %d", ErrInvalidData, m, d, len(p.tasks), p.d)
+	if d, m := r.W.Dims(); d != p.classes*p.cols || m != p.Tasks() {
+		return fmt.Errorf("multitask: evidence: %w: the W of the fit is %d x %d; that of the problem is %d x %d", ErrInvalidData, d, m, p.classes*p.cols, p.Tasks())
 	}
 	return nil
 }
@@ -26,7 +26,8 @@ func (p *TrainingSet) at(r *Result) (*solver, error) {
 }
 
 // slope returns the gradient with respect to Omega of a function of the scores
-// of rows that are not trained on, given its derivatives with respect to these,
+// of rows that are not trained on, given its derivatives with respect to these
+// (of several classes, row by row),
 // at the minimum for a given Omega. W and b follow, Lambda1 is held.
 //
 // With G the gradient of the losses, W = -G Omega / Lambda1 at the minimum, so
@@ -39,10 +40,13 @@ func (p *TrainingSet) slope(r *Result, rows []data.Samples, derivatives [][]floa
 	}
 	s.gradient()
 	u := make([]float64, s.m*s.d) // the slope with respect to W', m x d
-	for i, c := range derivatives {
-		if len(c) > 0 {
-			rows[i].X.AddMulT(u[i*s.d:][:s.d], c, 1)
-			s.biasSlope(u[i*s.d:][:s.d], i, floats.Sum(c))
+	for i, all := range derivatives {
+		for class := range p.classes {
+			if c := column(all, class, p.classes); len(c) > 0 {
+				part := i*p.classes + class
+				rows[i].X.AddMulT(s.of(part, u), c, 1)
+				s.biasSlope(s.of(part, u), part, floats.Sum(c))
+			}
 		}
 	}
 	// (Lambda1 I + Q'HQ) X = -Q'U, then U + HQX, which the covariance sees.
@@ -81,6 +85,9 @@ func (s *solver) biasSlope(u []float64, i int, slope float64) {
 // softError returns the soft error of one task and its derivative with respect
 // to the predictions f.
 func softError(f, y []float64, kind data.Kind, softness float64) (e float64, slopes []float64) {
+	if perRow(f, y) > 1 {
+		return softMargins(f, y, softness)
+	}
 	n := float64(len(y))
 	slopes = make([]float64, len(y))
 	if kind == data.Regression {

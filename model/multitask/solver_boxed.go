@@ -148,17 +148,15 @@ func (x *boxed) fourth() func(i, k, j, l int) float64 {
 	}
 }
 
-// solvePositive solves a positive definite system, with a ridge where rounding
+// solvePositive solves a positive definite system in place, with a ridge where rounding
 // errors make it singular.
 func solvePositive(system *mat.SymDense, right []float64) ([]float64, bool) {
 	n := len(right)
-	var chol mat.Cholesky
+	var chol cholesky
 	for range 4 {
-		if chol.Factorize(system) {
-			var x mat.VecDense
-			// An ill-conditioned system only makes the step less good.
-			_ = chol.SolveVecTo(&x, mat.NewVecDense(n, right))
-			return x.RawVector().Data, true
+		if chol.factorize(system) {
+			chol.solve(right)
+			return right, true
 		}
 		ridge := 1e-13 * mat.Trace(system)
 		for i := range n {

@@ -2,8 +2,8 @@ package multitask
 
 import (
 	"math"
+	"slices"
 
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -32,7 +32,7 @@ type center struct {
 
 	// The Newton matrix in the basis of symmetric matrices, and the direction
 	// in it that the trace forbids.
-	newton   mat.Cholesky
+	newton   cholesky
 	gradient []float64
 	trace    []float64
 	along    []float64
@@ -155,7 +155,7 @@ func (x *center) direction() (d *mat.SymDense, decrement float64) {
 			k++
 		}
 	}
-	for ridge := 1e-15 * mat.Trace(matrix); !x.newton.Factorize(matrix); ridge *= 10 {
+	for ridge := 1e-15 * mat.Trace(matrix); !x.newton.factorize(matrix); ridge *= 10 {
 		for k := range size {
 			matrix.SetSym(k, k, matrix.At(k, k)+ridge)
 		}
@@ -170,10 +170,9 @@ func (x *center) direction() (d *mat.SymDense, decrement float64) {
 
 // solve applies the inverse of the Newton matrix to a slope within the trace.
 func (x *center) solve(right []float64) []float64 {
-	var v mat.VecDense
-	// An ill-conditioned system only makes the step less good.
-	_ = x.newton.SolveVecTo(&v, mat.NewVecDense(len(right), right))
-	return v.RawVector().Data
+	v := slices.Clone(right)
+	x.newton.solve(v)
+	return v
 }
 
 // project takes from a slope what the trace forbids.
@@ -217,7 +216,6 @@ func farthest(d *Spectrum) float64 {
 // that power of I + t D from either side: -1/2 holds W, 1/2 holds W Omega^-1.
 func (x *center) moved(d *Spectrum, t float64, c *mat.SymDense, power float64) (*center, error) {
 	n := *x
-	n.newton = mat.Cholesky{}
 	root, inverse := mat.NewDense(x.m, x.m, nil), mat.NewDense(x.m, x.m, nil)
 	root.Mul(x.root, d.Vectors)
 	inverse.Mul(d.Vectors.T(), x.inverse)
@@ -283,19 +281,6 @@ func (x *center) curve() func(dc *mat.Dense) *mat.Dense {
 		scale(-x.l1/2, right)
 		x.project(right)
 		return mat.DenseCopyOf(symmetricOf(x.m, x.solve(right)))
-	}
-}
-
-// rough is curve for many products that need not be exact.
-func (x *center) rough() func(dc *mat.Dense) *mat.Dense {
-	size := len(x.trace)
-	inverse := mat.NewSymDense(size, nil)
-	_ = x.newton.InverseTo(inverse)
-	return func(dc *mat.Dense) *mat.Dense {
-		right, step := vectorOf(dc), make([]float64, size)
-		x.project(right)
-		blas64.Symv(-x.l1/2, inverse.RawSymmetric(), blas64.Vector{N: size, Inc: 1, Data: right}, 0, blas64.Vector{N: size, Inc: 1, Data: step})
-		return mat.DenseCopyOf(symmetricOf(x.m, step))
 	}
 }
 

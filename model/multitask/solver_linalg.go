@@ -1,8 +1,11 @@
 package multitask
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -60,4 +63,37 @@ func products(x, y []float64, m, d int) *mat.Dense {
 		}
 	}
 	return p
+}
+
+// cholesky is U'U of a positive definite matrix, without the condition number
+// that gonum's takes most of its time for where the matrix is small.
+type cholesky struct{ u blas64.Triangular }
+
+// factorize reports whether A is positive definite. It leaves A as it is.
+func (c *cholesky) factorize(a *mat.SymDense) (ok bool) {
+	n := a.SymmetricDim()
+	t := mat.NewTriDense(n, mat.Upper, nil)
+	t.Copy(a)
+	u := t.RawTriangular()
+	c.u, ok = lapack64.Potrf(blas64.Symmetric{N: n, Stride: u.Stride, Data: u.Data, Uplo: blas.Upper})
+	return ok
+}
+
+// singular reports whether rounding errors are all that keeps the matrix from
+// being singular.
+func (c *cholesky) singular() bool {
+	low, high := math.Inf(1), 0.0
+	for i := range c.u.N {
+		v := c.u.Data[i*c.u.Stride+i]
+		low, high = min(low, v), max(high, v)
+	}
+	return low*low <= 1e-15*high*high
+}
+
+// solve replaces x by the inverse times x. In an ill-conditioned system that only
+// makes a step less good.
+func (c *cholesky) solve(x []float64) {
+	v := blas64.Vector{N: len(x), Inc: 1, Data: x}
+	blas64.Trsv(blas.Trans, c.u, v)
+	blas64.Trsv(blas.NoTrans, c.u, v)
 }

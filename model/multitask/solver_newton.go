@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -16,7 +17,8 @@ type solver struct {
 	model   Model
 	params  Params
 	workers int
-	m, d    int
+	m, d    int         // W is d x m
+	cols    int         // features; d is several times as many where tasks have several classes
 	floor   float64     // added to the diagonal of W'W
 	enough  float64     // accuracy of the Omega steps
 	from    *Covariance // start of the first Omega step, or nil
@@ -36,11 +38,12 @@ type solver struct {
 	full   bool
 	data   []float64 // gradient of the losses with respect to W', m x d
 	trial  point
-	step   point       // the direction dW' and its scores
-	thin   *thin       // replaces the root and follow in wide problems of low rank
-	span   *span       // preconditions, nil where Omega is held
-	u      [][]float64 // scratch for Hessian products
-	t1     []float64   // scratch, m x d
+	step   point     // the direction dW' and its scores
+	thin   *thin     // replaces the root and follow in wide problems of low rank
+	span   *span     // preconditions, nil where Omega is held
+	mean   []float64 // the rows' sum with the weights h, m x d
+	total  []float64 // the sums of these weights
+	t1     []float64 // scratch, m x d
 	t2, t3 []float64
 	cg     [5][]float64
 }
@@ -56,12 +59,12 @@ type point struct {
 }
 
 func newSolver(problem *TrainingSet, model Model, params Params, workers int) *solver {
-	m, d := len(problem.tasks), problem.d
-	s := &solver{problem: problem, model: model, params: params, workers: workers, m: m, d: d}
+	m, d := problem.Tasks(), problem.classes*problem.cols
+	s := &solver{problem: problem, model: model, params: params, workers: workers, m: m, d: d, cols: problem.cols}
 	for _, p := range []*point{&s.point, &s.trial, &s.step} {
 		*p = s.newPoint()
 	}
-	s.u = s.newScores()
+	s.mean, s.total = make([]float64, m*d), make([]float64, len(problem.tasks))
 	s.data, s.t1, s.t2, s.t3 = make([]float64, m*d), make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
 	s.z = make([]float64, m*d)
 	for i := range s.cg {
@@ -72,31 +75,35 @@ func newSolver(problem *TrainingSet, model Model, params Params, workers int) *s
 
 func (s *solver) newPoint() point {
 	return point{
-		w: make([]float64, s.m*s.d), b: make([]float64, s.m), s: mat.NewSymDense(s.m, nil),
+		w: make([]float64, s.m*s.d), b: make([]float64, len(s.problem.tasks)), s: mat.NewSymDense(s.m, nil),
 		score: s.newScores(), r: s.newScores(), h: s.newScores(),
 	}
 }
 
 func (s *solver) newScores() [][]float64 {
-	v := make([][]float64, s.m)
+	v := make([][]float64, len(s.problem.tasks))
 	for i, t := range s.problem.tasks {
 		v[i] = make([]float64, len(t.y))
 	}
 	return v
 }
 
+// of is the part of W', or of a gradient with respect to it, that belongs to
+// task i of the problem.
+func (s *solver) of(i int, w []float64) []float64 { return w[i*s.cols:][:s.cols] }
+
 // moveTo moves a point to the weights it holds.
 func (s *solver) moveTo(p *point) {
 	p.s = gram(p.w, s.m, s.d)
 	s.problem.each(s.workers, func(i int, t *task) {
-		t.x.Mul(p.score[i], p.w[i*s.d:][:s.d], 1)
+		t.x.Mul(p.score[i], s.of(i, p.w), 1)
 	})
 	s.losses(p)
 }
 
 // losses finds the biases of a point for its scores, and the losses there.
 func (s *solver) losses(p *point) {
-	loss := make([]float64, s.m)
+	loss := make([]float64, len(s.problem.tasks))
 	s.problem.each(s.workers, func(i int, t *task) {
 		p.b[i] = s.problem.loss.bias(p.r[i], p.h[i], p.score[i], t.y, p.b[i])
 		loss[i] = s.problem.loss.mean(p.score[i], t.y, p.b[i])
@@ -107,11 +114,15 @@ func (s *solver) losses(p *point) {
 	}
 }
 
-// gradient computes the gradient of the losses with respect to W'.
+// gradient computes the gradient of the losses with respect to W', and what
+// hessian needs.
 func (s *solver) gradient() {
 	clear(s.data)
+	clear(s.mean)
 	s.problem.each(s.workers, func(i int, t *task) {
-		t.x.AddMulT(s.data[i*s.d:][:s.d], s.r[i], 1)
+		t.x.AddMulT(s.of(i, s.data), s.r[i], 1)
+		t.x.AddMulT(s.of(i, s.mean), s.h[i], 1)
+		s.total[i] = max(floats.Sum(s.h[i]), math.SmallestNonzeroFloat64)
 	})
 }
 
@@ -119,20 +130,9 @@ func (s *solver) gradient() {
 // times V (m x d).
 func (s *solver) hessian(dst, v []float64) {
 	s.problem.each(s.workers, func(i int, t *task) {
-		u, h := s.u[i], s.h[i]
-		t.x.Mul(u, v[i*s.d:][:s.d], 1)
-		mean, total := 0.0, 0.0
-		for j, c := range h {
-			mean += c * u[j]
-			total += c
-		}
-		if total > 0 {
-			mean /= total
-		}
-		for j, c := range h {
-			u[j] = c * (u[j] - mean)
-		}
-		t.x.AddMulT(dst[i*s.d:][:s.d], u, 1)
+		out := s.of(i, dst)
+		sum := t.x.AddGram(out, s.of(i, v), s.h[i])
+		add(-sum/s.total[i], s.of(i, s.mean), out)
 	})
 }
 
@@ -210,7 +210,7 @@ func (s *solver) omega(gramian *mat.SymDense) (*relation, error) {
 		}
 		return at.relation(), nil
 	}
-	return relate(s.model, lifted(gramian, s.floor), s.d, s.params, s.hint())
+	return relate(s.model, lifted(gramian, s.floor), s.problem.features, s.params, s.hint())
 }
 
 // hint starts an Omega step where the last one ended.
@@ -344,7 +344,8 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 // know what Omega gains by following: it goes on while that pays.
 func (s *solver) search(slope float64) (bool, error) {
 	s.problem.each(s.workers, func(i int, t *task) {
-		t.x.Mul(s.step.score[i], s.step.w[i*s.d:][:s.d], 1)
+		t.x.Mul(s.step.score[i], s.of(i, s.step.w), 1)
+		s.step.b[i] = -inner(s.h[i], s.step.score[i]) / s.total[i]
 	})
 	cross, square := products(s.step.w, s.w, s.m, s.d), products(s.step.w, s.step.w, s.m, s.d)
 	before := s.objective()
@@ -391,11 +392,14 @@ func (s *solver) try(t float64, cross, square *mat.Dense) (*relation, float64, e
 		for j := i; j < s.m; j++ {
 			s.trial.s.SetSym(i, j, s.s.At(i, j)+t*(cross.At(i, j)+cross.At(j, i))+t*t*square.At(i, j))
 		}
-		for j, u := range s.step.score[i] {
+	}
+	for i, step := range s.step.score {
+		for j, u := range step {
 			s.trial.score[i][j] = s.score[i][j] + t*u
 		}
 	}
 	copy(s.trial.b, s.b)
+	add(t, s.step.b, s.trial.b)
 	s.losses(&s.trial)
 	rel, err := s.omega(s.trial.s)
 	if err != nil {
@@ -416,7 +420,7 @@ func (s *solver) lower(p *point) float64 {
 	g := s.t1
 	clear(g)
 	s.problem.each(s.workers, func(i int, t *task) {
-		t.x.AddMulT(g[i*s.d:][:s.d], p.r[i], 1)
+		t.x.AddMulT(s.of(i, g), p.r[i], 1)
 	})
 	free := p.loss - inner(p.w, g)
 	t := gram(g, s.m, s.d)

@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -77,17 +78,14 @@ func (e *pattern) solver(apply func(*mat.SymDense) *mat.Dense) func([]float64) [
 		}
 		unit[a] = 0
 	}
-	var chol mat.Cholesky
-	if !chol.Factorize(system) {
+	var chol cholesky
+	if !chol.factorize(system) {
 		return nil
 	}
 	return func(r []float64) []float64 {
-		var x mat.VecDense
-		if err := chol.SolveVecTo(&x, mat.NewVecDense(n, r)); err != nil {
-			// An ill-conditioned system only makes the Newton step less good.
-			return x.RawVector().Data
-		}
-		return x.RawVector().Data
+		x := slices.Clone(r)
+		chol.solve(x)
+		return x
 	}
 }
 

@@ -116,7 +116,11 @@ func (s *solver) scale() float64 { return max(math.Abs(s.objective()), s.loss) }
 func (s *solver) start(from *Result) error {
 	if from != nil {
 		copy(s.w, rowsOf(from.W))
-		copy(s.b, from.B)
+		for i, b := range from.B {
+			if !math.IsInf(b, 0) { // of a class that a task lacked
+				s.b[i] = b
+			}
+		}
 	}
 	s.moveTo(&s.point)
 	if s.frame() != nil {
@@ -226,7 +230,7 @@ func (s *solver) complete(c *candidate) (err error) {
 		c.rel, c.objective = s.rel, c.loss+plain
 		return nil
 	}
-	c.rel, err = relate(s.model, c.s, s.d, s.params, s.hint())
+	c.rel, err = relate(s.model, c.s, s.problem.features, s.params, s.hint())
 	if err != nil {
 		return err
 	}
@@ -274,7 +278,7 @@ func (s *solver) blockGap(c *candidate) float64 {
 	z, g := make([]float64, k*s.d), make([]float64, k*s.d)
 	clear(s.t1)
 	s.problem.each(s.workers, func(i int, t *task) {
-		t.x.AddMulT(s.t1[i*s.d:][:s.d], c.r[i], 1)
+		t.x.AddMulT(s.of(i, s.t1), c.r[i], 1)
 	})
 	rotate(z, rel.inverse, c.w, s.d)
 	rotate(g, mat.DenseCopyOf(rel.root.T()), s.t1, s.d)
@@ -289,6 +293,11 @@ func (c *candidate) fill(r *Result, s *solver) {
 		r.W.SetCol(i, c.w[i*s.d:][:s.d])
 	}
 	cov := c.rel.covariance()
+	for i, t := range s.problem.tasks {
+		if len(t.y) == 0 {
+			c.b[i] = math.Inf(-1)
+		}
+	}
 	r.B, r.Omega, r.A, r.cov = c.b, cov.Omega, cov.A, cov
 	r.Objective, r.Gap = c.objective, max(c.gap, 0)
 }

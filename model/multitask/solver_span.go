@@ -17,9 +17,9 @@ type span struct {
 	q       []float64 // orthonormal rows, r x d
 	k, r, d int
 	lambda1 float64
-	matrix  mat.Cholesky
-	y       *mat.VecDense // scratch, k r
-	change  *mat.Dense    // scratch, k x r
+	matrix  cholesky
+	y       []float64  // scratch, k r
+	change  *mat.Dense // scratch, k x r
 }
 
 // widestSpan bounds the directions of a span: the matrix of a larger one costs
@@ -37,12 +37,8 @@ func (s *solver) newSpan() (*span, bool) {
 	if r == 0 || k*r > widestSpan {
 		return nil, true
 	}
-	n := &span{q: q, k: k, r: r, d: s.d, lambda1: l1, y: mat.NewVecDense(k*r, nil), change: mat.NewDense(k, r, nil)}
+	n := &span{q: q, k: k, r: r, d: s.d, lambda1: l1, y: make([]float64, k*r), change: mat.NewDense(k, r, nil)}
 	losses := s.hessians(q, r)
-	curve := s.follow
-	if x := s.rel.center; x != nil {
-		curve = x.rough()
-	}
 	matrix := mat.NewSymDense(k*r, nil)
 	g, cross, dc := mat.NewDense(s.m, r, nil), mat.NewDense(k, k, nil), mat.NewDense(k, k, nil)
 	unit := mat.NewDense(k, 1, nil)
@@ -54,7 +50,7 @@ func (s *solver) newSpan() (*span, bool) {
 			cross.Outer(l1, unit.ColView(0), z.ColView(a))
 			unit.Set(x, 0, 0)
 			dc.Add(cross, cross.T())
-			follow.Mul(curve(dc), z)
+			follow.Mul(s.follow(dc), z)
 			for i, h := range losses {
 				for b := range r {
 					g.Set(i, b, root.At(i, x)*h.At(a, b))
@@ -68,7 +64,7 @@ func (s *solver) newSpan() (*span, bool) {
 			}
 		}
 	}
-	return n, n.matrix.Factorize(matrix)
+	return n, n.matrix.factorize(matrix)
 }
 
 // basis returns an orthonormal basis of the rows of Z (r x d), and their
@@ -112,10 +108,15 @@ func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
 			columns[j*r+a] = v
 		}
 	}
-	h := make([]*mat.SymDense, s.m)
+	classes := s.problem.classes
+	parts := make([]*mat.SymDense, len(s.problem.tasks))
 	s.problem.each(s.workers, func(i int, t *task) {
+		parts[i] = mat.NewSymDense(r, nil)
+		if len(t.y) == 0 {
+			return
+		}
 		rows := mat.NewDense(len(t.y), r, nil)
-		t.x.Mul(rows.RawMatrix().Data, columns, r)
+		t.x.Mul(rows.RawMatrix().Data, columns[i%classes*s.cols*r:][:s.cols*r], r)
 		mean := make([]float64, r)
 		if total := floats.Sum(s.h[i]); total > 0 {
 			for j, c := range s.h[i] {
@@ -127,9 +128,16 @@ func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
 			floats.Sub(row, mean)
 			floats.Scale(math.Sqrt(c), row)
 		}
-		h[i] = mat.NewSymDense(r, nil)
-		h[i].SymOuterK(1, rows.T())
+		parts[i].SymOuterK(1, rows.T())
 	})
+	h := parts[:0]
+	for i, part := range parts {
+		if i%classes == 0 {
+			h = append(h, part)
+		} else {
+			h[i/classes].AddSym(h[i/classes], part)
+		}
+	}
 	return h
 }
 
@@ -137,13 +145,13 @@ func (s *solver) hessians(q []float64, r int) []*mat.SymDense {
 func (n *span) solve(dst, x []float64) {
 	for i := range n.k {
 		for a := range n.r {
-			n.y.SetVec(i*n.r+a, inner(x[i*n.d:][:n.d], n.q[a*n.d:][:n.d]))
+			n.y[i*n.r+a] = inner(x[i*n.d:][:n.d], n.q[a*n.d:][:n.d])
 		}
 	}
-	change := mat.NewVecDense(n.k*n.r, n.change.RawMatrix().Data)
-	// An ill-conditioned system only makes the preconditioner less good.
-	_ = n.matrix.SolveVecTo(change, n.y)
-	change.AddScaledVec(change, -1/n.lambda1, n.y)
+	change := n.change.RawMatrix().Data
+	copy(change, n.y)
+	n.matrix.solve(change)
+	add(-1/n.lambda1, n.y, change)
 	rotate(dst, n.change, n.q, n.d)
 	add(1/n.lambda1, x, dst)
 }

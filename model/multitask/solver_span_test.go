@@ -23,6 +23,7 @@ func TestSpanInvertsTheNewtonMatrix(t *testing.T) {
 			random := data.Stream(uint64(seed), "span")
 			copy(solver.w, normals(random, s.m*s.d))
 			solver.moveTo(&solver.point)
+			solver.gradient()
 			solver.floor = 1e-2
 			if err := solver.relate(); err != nil {
 				t.Fatal(err)

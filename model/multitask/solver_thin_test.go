@@ -35,6 +35,7 @@ func TestThinIsExactAtLowRank(t *testing.T) {
 		// Both products are of the Hessian in W' with v, times Omega^(1/2).
 		thin, whole := make([]float64, len(v)), make([]float64, len(v))
 		solver.thin = n
+		solver.gradient()
 		solver.multiply(thin, z, nil, nil)
 		solver.thin = nil
 		solver.follow = solver.rel.curve()

@@ -3,6 +3,7 @@ package multitask
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -11,12 +12,28 @@ import (
 
 // TrainingSet is the data of problem (1), checked. It keeps the feature
 // matrices without copying them, and any number of fits may share it.
+//
+// Tasks of more than two classes are learned class by class, each against the
+// rest, with one Omega for all. W then has a block of d rows for every one of the
+// C classes that the tasks have together. tr(W Omega^-1 W') is the sum over these
+// blocks, and so the weights of a class lean on those that other tasks have for
+// the same class. Where a task lacks a class there are no losses, and the best
+// weights leave of the block's term that of the other tasks alone, with their
+// part of Omega.
 type TrainingSet struct {
-	loss  Loss
-	d     int
-	tasks []task
+	loss     Loss
+	cols     int // of X
+	features int // d of g(Omega), which is more in a narrow
+	classes  int // C, or 1: then W is d x m
+	tasks    []task
+
+	once  sync.Once
+	inner *narrow
 }
 
+// task is the rows of a task or, where there are C classes, those of one of the C
+// tasks that it is made of, a class against the rest. A class that the task lacks
+// has no rows.
 type task struct {
 	name string
 	x    data.Matrix
@@ -29,27 +46,80 @@ func NewTrainingSet(loss Loss, tasks []data.Samples, names ...string) (*Training
 	if loss != Logistic && loss != Square {
 		return nil, fmt.Errorf("multitask: loss %q: %w: it is %q or %q", loss, ErrInvalidParams, Logistic, Square)
 	}
-	if len(tasks) == 0 {
-		return nil, fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
+	p := &TrainingSet{loss: loss, classes: 1}
+	err := p.fill(tasks, names, func(name string, s data.Samples) error {
+		if loss == Logistic {
+			for i, y := range s.Y {
+				if y != 1 && y != -1 {
+					return fmt.Errorf("y, row %d: %w: the label is %v; the logistic loss needs -1 or +1", i, ErrInvalidData, y)
+				}
+			}
+		}
+		p.tasks = append(p.tasks, task{name: name, x: s.X, y: s.Y})
+		return nil
+	})
+	return p, err
+}
+
+// NewClassesSet is NewTrainingSet with the logistic loss for tasks of more than
+// two classes. Y has the number of a row's class, less than classes. A task may
+// lack some.
+func NewClassesSet(classes int, tasks []data.Samples, names ...string) (*TrainingSet, error) {
+	p := &TrainingSet{loss: Logistic, classes: classes}
+	err := p.fill(tasks, names, func(name string, s data.Samples) error {
+		for i, y := range s.Y {
+			if !(y >= 0 && y < float64(classes)) || y != math.Trunc(y) {
+				return fmt.Errorf("y, row %d: %w: it is %v; the classes have the numbers 0 to %d", i, ErrInvalidData, y, classes-1)
+			}
+		}
+		for c := range classes {
+			t := task{name: name, x: s.X, y: against(s.Y, c)}
+			if slices.Max(t.y) < 0 {
+				t.x, t.y = s.X.Take(nil), nil
+			}
+			p.tasks = append(p.tasks, t)
+		}
+		return nil
+	})
+	return p, err
+}
+
+// against has +1 for the rows of a class and -1 for the rest.
+func against(y []float64, class int) []float64 {
+	side := make([]float64, len(y))
+	for i, v := range y {
+		if side[i] = -1; v == float64(class) {
+			side[i] = 1
+		}
 	}
-	p := &TrainingSet{loss: loss, tasks: make([]task, len(tasks))}
+	return side
+}
+
+// fill adds tasks whose features and targets are sound.
+func (p *TrainingSet) fill(tasks []data.Samples, names []string, add func(name string, s data.Samples) error) error {
+	if len(tasks) == 0 {
+		return fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
+	}
 	for i, s := range tasks {
 		name := fmt.Sprintf("task %d", i)
 		if i < len(names) {
 			name = fmt.Sprintf("task %q", names[i])
 		}
-		if err := checkSamples(s, loss == Logistic); err != nil {
-			return nil, fmt.Errorf("multitask: %s: %w", name, err)
+		err := checkSamples(s, p.loss == Logistic)
+		if err == nil {
+			err = add(name, s)
+		}
+		if err != nil {
+			return fmt.Errorf("multitask: %s: %w", name, err)
 		}
 		if i == 0 {
-			p.d = s.X.Cols()
+			p.cols, p.features = s.X.Cols(), s.X.Cols()
 		}
-		if s.X.Cols() != p.d {
-			return nil, fmt.Errorf("multitask: %s, X: %w: it has %d features but the first task has %d", name, ErrInvalidData, s.X.Cols(), p.d)
+		if s.X.Cols() != p.cols {
+			return fmt.Errorf("multitask: %s, X: %w: it has %d features but the first task has %d", name, ErrInvalidData, s.X.Cols(), p.cols)
 		}
-		p.tasks[i] = task{name: name, x: s.X, y: s.Y}
 	}
-	return p, nil
+	return nil
 }
 
 // Training returns the training rows of a problem, with the given loss or, if
@@ -70,6 +140,12 @@ func Training(p *data.ProblemData, loss Loss) (*TrainingSet, error) {
 			loss = Logistic
 		}
 	}
+	if k := p.Several(); k > 0 {
+		if loss != Logistic {
+			return nil, fmt.Errorf("multitask: loss %q: %w: tasks of %d classes have the logistic loss", loss, ErrInvalidParams, k)
+		}
+		return NewClassesSet(k, samples, names...)
+	}
 	return NewTrainingSet(loss, samples, names...)
 }
 
@@ -86,31 +162,33 @@ func checkSamples(s data.Samples, labels bool) error {
 			return fmt.Errorf("features, row %d: %w: every entry must be finite", i, ErrInvalidData)
 		}
 	}
-	positive := 0
 	for i, y := range s.Y {
 		if math.IsNaN(y) || math.IsInf(y, 0) {
 			return fmt.Errorf("y, row %d: %w: it is %v; it must be finite", i, ErrInvalidData, y)
 		}
-		if labels && y != 1 && y != -1 {
-			return fmt.Errorf("y, row %d: %w: the label is %v; the logistic loss needs -1 or +1", i, ErrInvalidData, y)
-		}
-		if y > 0 {
-			positive++
-		}
 	}
-	if labels && (positive == 0 || positive == len(s.Y)) {
-		return fmt.Errorf("y: %w: all %d training rows have one label; both are needed", ErrInvalidData, len(s.Y))
+	if labels && slices.Min(s.Y) == slices.Max(s.Y) {
+		return fmt.Errorf("y: %w: all %d training rows have one label; two are needed", ErrInvalidData, len(s.Y))
 	}
 	return nil
 }
 
 // Tasks is the number of tasks m.
-func (p *TrainingSet) Tasks() int { return len(p.tasks) }
+func (p *TrainingSet) Tasks() int { return len(p.tasks) / p.classes }
 
 // Cols is the number of features d.
-func (p *TrainingSet) Cols() int { return p.d }
+func (p *TrainingSet) Cols() int { return p.cols }
 
-// each calls f for every task on the given number of goroutines.
+// rows are how many rows each task has.
+func (p *TrainingSet) rows() []int {
+	n := make([]int, p.Tasks())
+	for i, t := range p.tasks {
+		n[i/p.classes] = max(n[i/p.classes], len(t.y))
+	}
+	return n
+}
+
+// each calls f for every task, class by class, on the given number of goroutines.
 func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
 	if workers <= 1 {
 		for i := range p.tasks {

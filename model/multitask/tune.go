@@ -45,7 +45,7 @@ type TuneOptions struct {
 	// hyperparameters. 0 means 1e-4, which is far below what a validation
 	// error can distinguish. The setting chosen is fitted to Fit.Tolerance.
 	Tolerance float64
-	// Iterations limits the Newton iterations of these fits. 0 means 20.
+	// Iterations limits the Newton iterations of these fits. 0 means 10.
 	Iterations int
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
@@ -246,7 +246,7 @@ func newSearch(model Model, problem *data.ProblemData, opt TuneOptions) (*search
 		s.opt.Tolerance = 1e-4
 	}
 	if s.opt.Iterations == 0 {
-		s.opt.Iterations = 20
+		s.opt.Iterations = 10
 	}
 	for _, t := range problem.Tasks {
 		s.validation = append(s.validation, t.ValidationSet)
@@ -376,17 +376,12 @@ func Evaluate(r *Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
 	if len(tasks) != m {
 		return Errors{}, fmt.Errorf("multitask: evaluation: %w: the fit has %d tasks, not %d", ErrInvalidData, m, len(tasks))
 	}
-	w := rowsOf(r.W)
 	e := Errors{Task: make([]float64, m)}
 	for i, s := range tasks {
-		if s.X == nil || s.X.Rows() == 0 || s.X.Cols() != d || len(s.Y) != s.X.Rows() {
+		if s.X == nil || s.X.Rows() == 0 || d%s.X.Cols() != 0 || len(s.Y) != s.X.Rows() {
 			return Errors{}, fmt.Errorf("multitask: evaluation: task %d: %w: it needs rows with %d features and as many labels", i, ErrInvalidData, d)
 		}
-		f := make([]float64, len(s.Y))
-		s.X.Mul(f, w[i*d:][:d], 1)
-		for j := range f {
-			f[j] += r.B[i]
-		}
+		f := r.Scores(i, s.X)
 		if kind == data.Regression {
 			mse := meanSquare(f, s.Y)
 			variance := stat.PopVariance(s.Y, nil)
@@ -409,17 +404,6 @@ func evaluateAny(r *Result, kind data.Kind, tasks []data.Samples) (Errors, error
 		return Errors{}, nil
 	}
 	return Evaluate(r, kind, tasks)
-}
-
-// misclassified is the rate of rows whose prediction, +1 from 0 on, is not y.
-func misclassified(f, y []float64) float64 {
-	wrong := 0
-	for j, v := range f {
-		if (v >= 0) != (y[j] > 0) {
-			wrong++
-		}
-	}
-	return float64(wrong) / float64(len(y))
 }
 
 func meanSquare(f, y []float64) float64 {

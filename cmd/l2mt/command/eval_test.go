@@ -40,7 +40,7 @@ func TestAnInterruptedEvaluationGoesOnWithTheSameCommand(t *testing.T) {
 	t.Parallel()
 	network, test := tinyNetwork(t)
 	command := func(dir, workers string) []string {
-		return []string{"eval", "--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl,spats", "--refit", "--out", dir, "--workers", workers}
+		return []string{"eval", "--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl", "--refit", "--out", dir, "--workers", workers}
 	}
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "v")
 	mustL2mt(t, command(whole, "2")...)

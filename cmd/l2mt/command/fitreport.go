@@ -25,6 +25,7 @@ type tableReport struct {
 	Status   multitask.Status `json:"status"`
 	Rows     int              `json:"rows"`
 	Features int              `json:"features"`
+	Classes  []string         `json:"classes,omitempty"`
 	Folds    int              `json:"folds"`
 	// Models are all that were fitted, with their cross-validated losses.
 	Models      []modelLoss  `json:"models"`
@@ -109,7 +110,7 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 	stl, pooled := f.done[compare.STL], f.done[modelPooled]
 	r := &tableReport{
 		Problem: p.Name, Kind: p.Kind(), Model: best.name, title: best.title, Params: best.Result.Params, Status: best.Result.Status,
-		Features: p.Cols(), Folds: len(f.folds), Correlation: run.Correlation(best.Omega), Notes: f.table.Notes, Stages: f.seconds,
+		Features: p.Cols(), Classes: p.Classes, Folds: len(f.folds), Correlation: run.Correlation(best.Omega), Notes: f.table.Notes, Stages: f.seconds,
 	}
 	for _, v := range f.order {
 		r.Models = append(r.Models, modelLoss{v.name, v.title, v.Loss, float64(meanOf(v.Scores).Error)})
@@ -135,7 +136,11 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 const mostListed = 200
 
 func (r *tableReport) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features\n", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
+	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
+	if r.Classes != nil {
+		fmt.Fprintf(w, ", %d classes", len(r.Classes))
+	}
+	fmt.Fprintln(w)
 	fmt.Fprintf(w, "%s, lambda1 = %s, chosen by %d-fold cross-validation, fitted on all labelled rows (%s)\n\n", r.title, run.Number(r.Params.Lambda1), r.Folds, r.Status)
 	if len(r.Models) > 2 {
 		r.writeModels(w)

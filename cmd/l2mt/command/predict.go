@@ -72,10 +72,9 @@ type predictor struct {
 	number  map[string]int // of a task by name
 	mean    bool           // tasks that are not known are the Average
 	fresh   string         // the one such task of all rows
-	w       map[int][]float64
-	b       map[int]float64
-	name    []string // of every task, as a cell
-	class   [][2]string
+	linear  map[int]multitask.Linear
+	name    []string         // of every task, as a cell
+	class   map[int][]string // of every task, as cells
 	workers int
 }
 
@@ -83,7 +82,7 @@ func (c *predictCmd) predictor(m *multitask.Saved, rows *format.Rows) (*predicto
 	if rows.Width == 0 {
 		return nil, fmt.Errorf("%w: it is empty; it needs a header", data.ErrInvalid)
 	}
-	p := &predictor{model: m, column: -1, number: map[string]int{}, mean: c.NewTask != "", w: map[int][]float64{}, b: map[int]float64{}, workers: c.Workers}
+	p := &predictor{model: m, column: -1, number: map[string]int{}, mean: c.NewTask != "", linear: map[int]multitask.Linear{}, class: map[int][]string{}, workers: c.Workers}
 	var err error
 	if p.binding, err = m.Recipe.Bind(rows.Names, rows.Width, c.MissingColumns != ""); err != nil {
 		return nil, err
@@ -93,12 +92,19 @@ func (c *predictCmd) predictor(m *multitask.Saved, rows *format.Rows) (*predicto
 	}
 	for i, t := range m.Tasks {
 		p.number[t.Name] = i
-		p.w[i], p.b[i] = m.Weights(i)
 		p.name = append(p.name, cell(t.Name))
-		p.class = append(p.class, [2]string{cell(t.Negative), cell(t.Positive)})
+		p.know(i)
 	}
-	p.w[multitask.Average], p.b[multitask.Average] = m.Weights(multitask.Average)
+	p.know(multitask.Average)
 	return p, p.findTasks(c.Task, rows)
+}
+
+// know takes what predicts a task from the model.
+func (p *predictor) know(i int) {
+	p.linear[i] = p.model.Linear(i)
+	for _, class := range p.model.ClassesOf(i) {
+		p.class[i] = append(p.class[i], cell(class))
+	}
 }
 
 // findTasks finds out which tasks the rows are of.
@@ -145,13 +151,16 @@ func (p *predictor) header() string {
 		for _, i := range p.tasks {
 			names = append(names, p.name[i])
 			if p.model.Kind == data.Classification {
-				names = append(names, cell("probability of "+p.model.Tasks[i].Name+" "+p.model.Tasks[i].Positive))
+				names = append(names, cell(strings.TrimSpace("probability of "+p.model.Tasks[i].Name+" "+p.model.Tasks[i].Positive)))
 			}
 		}
 		return strings.Join(names, ",") + "\n"
 	}
 	if p.model.Kind == data.Regression {
 		return "task,prediction,standard_error\n"
+	}
+	if p.model.Classes != nil {
+		return "task,prediction,probability\n"
 	}
 	positive := p.model.Tasks[0].Positive
 	for _, t := range p.model.Tasks {
@@ -297,14 +306,14 @@ func (p *predictor) block(block *format.Block) (b predicted) {
 	if p.column < 0 {
 		scores := make([][]float64, len(p.tasks))
 		for k, i := range p.tasks {
-			scores[k] = multitask.Scores(x, p.w[i], p.b[i])
+			scores[k] = p.linear[i].Scores(x)
 		}
 		for j := range b.rows {
 			for k, i := range p.tasks {
 				if k > 0 {
 					b.text = append(b.text, ',')
 				}
-				b.text = p.append(b.text, i, p.fresh, scores[k][j], len(p.tasks) == 1)
+				b.text = p.append(b.text, i, p.fresh, row(scores[k], j, b.rows), len(p.tasks) == 1)
 			}
 			b.text = append(b.text, '\n')
 		}
@@ -316,9 +325,15 @@ func (p *predictor) block(block *format.Block) (b predicted) {
 		if i == multitask.Average {
 			name, names = cell(names[0]), names[1:]
 		}
-		b.text = append(p.append(b.text, i, name, score[j], true), '\n')
+		b.text = append(p.append(b.text, i, name, row(score, j, b.rows), true), '\n')
 	}
 	return b
+}
+
+// row is what stands for row j of n.
+func row(scores []float64, j, n int) []float64 {
+	k := len(scores) / n
+	return scores[j*k:][:k]
 }
 
 // eachOfItsTask predicts every row by the weights of its task.
@@ -327,10 +342,11 @@ func (p *predictor) eachOfItsTask(x data.Matrix, of []int) []float64 {
 	for j, i := range of {
 		rows[i] = append(rows[i], j)
 	}
-	score := make([]float64, len(of))
+	score := make([]float64, len(of)*max(1, len(p.model.Classes)))
 	for i, list := range rows {
-		for k, f := range multitask.Scores(x.Take(list), p.w[i], p.b[i]) {
-			score[list[k]] = f
+		scores := p.linear[i].Scores(x.Take(list))
+		for k, j := range list {
+			copy(row(score, j, len(of)), row(scores, k, len(list)))
 		}
 	}
 	return score
@@ -338,27 +354,20 @@ func (p *predictor) eachOfItsTask(x data.Matrix, of []int) []float64 {
 
 // append writes a prediction, with its task or without. A name is that of a task
 // which the model does not know.
-func (p *predictor) append(text []byte, i int, name string, score float64, withTask bool) []byte {
+func (p *predictor) append(text []byte, i int, name string, score []float64, withTask bool) []byte {
 	of := multitask.SavedTask{}
-	class := [2]string{}
-	switch {
-	case i != multitask.Average:
-		name, of, class = p.name[i], p.model.Tasks[i], p.class[i]
-	case p.model.Kind == data.Classification:
-		class = p.class[0]
+	if i != multitask.Average {
+		name, of = p.name[i], p.model.Tasks[i]
 	}
 	if withTask {
 		text = append(append(text, name...), ',')
 	}
 	if p.model.Kind == data.Classification {
-		label := class[0]
-		if score >= 0 {
-			label = class[1]
-		}
-		text = append(append(text, label...), ',')
+		class := multitask.ClassOf(score)
+		text = append(append(text, p.class[i][class]...), ',')
 		return strconv.AppendFloat(text, p.model.Probability(score), 'g', 6, 64)
 	}
-	text = strconv.AppendFloat(text, score, 'g', -1, 64)
+	text = strconv.AppendFloat(text, score[0], 'g', -1, 64)
 	if withTask {
 		text = append(text, ',')
 		if of.StandardError > 0 {

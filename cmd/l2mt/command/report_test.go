@@ -27,7 +27,7 @@ func smallRun(t *testing.T) (dir string) {
 	experiment := filepath.Join(t.TempDir(), "case.toml")
 	if err := os.WriteFile(experiment, []byte(`
 title = "A small study"
-problems = { train = 6, train_fraction = 0.03 }
+problems = { train = 6, train_fraction = 0.03, validation_fraction = 0.03 }
 case = { shared = "8", classes = ["3", "5", "0"] }
 experience = { models = ["stl", "snr2"], explore = 2 }
 train = { epochs = 2 }
@@ -38,7 +38,7 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, args := range [][]string{
-		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--validation-fraction", "0.05", "--out", at("problems")},
+		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--validation-fraction", "0.03", "--out", at("problems")},
 		{"collect", "--problems", at("problems/train.json"), "--models", "stl,snr2", "--explore", "2", "--out", at("experience")},
 		{"train", "--experience", at("experience"), "--epochs", "2", "--set", "model.hidden=4", "--out", at("network")},
 		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--models", "snr2", "--out", at("evaluation")},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"l2mt/cmd/l2mt/internal/run"
@@ -22,16 +23,17 @@ type showCmd struct {
 // shownModel is what show prints.
 type shownModel struct {
 	*multitask.Saved
-	Shared       []coefficient  `json:"shared"`
+	Shared       []coefficients `json:"shared"`
 	Coefficients []coefficients `json:"coefficients"`
 	Correlation  [][]float64    `json:"correlation"`
 }
 
-// coefficients are those of a task.
+// coefficients are those of a task, or of one of its classes.
 type coefficients struct {
-	Task string        `json:"task"`
-	Bias float64       `json:"bias"`
-	Top  []coefficient `json:"top"`
+	Task  string        `json:"task,omitempty"`
+	Class string        `json:"class,omitempty"`
+	Bias  float64       `json:"bias"`
+	Top   []coefficient `json:"top"`
 }
 
 // coefficient is the weight of a feature as it is in the table, and of one
@@ -48,12 +50,10 @@ func (c *showCmd) Run(e *env) error {
 		return err
 	}
 	s := shownModel{Saved: m, Correlation: run.Correlation(m.Omega)}
-	w, _ := m.Weights(multitask.Average)
-	s.Shared = c.largest(m, w)
+	s.Shared = c.coefficients(m, multitask.Average, "")
 	for i, t := range m.Tasks {
 		if c.Task == "" || c.Task == t.Name {
-			w, b := m.Weights(i)
-			s.Coefficients = append(s.Coefficients, coefficients{t.Name, b, c.largest(m, w)})
+			s.Coefficients = append(s.Coefficients, c.coefficients(m, i, t.Name)...)
 		}
 	}
 	if s.Coefficients == nil {
@@ -69,6 +69,27 @@ func (c *showCmd) Run(e *env) error {
 		}
 	}
 	return e.print(s, s.write)
+}
+
+// coefficients are those of a task, class by class.
+func (c *showCmd) coefficients(m *multitask.Saved, task int, name string) (all []coefficients) {
+	l := m.Linear(task)
+	for k, b := range l.B {
+		of := coefficients{Task: name, Bias: b}
+		if m.Classes != nil {
+			of.Class = m.Classes[k]
+		}
+		if math.IsInf(b, -1) {
+			continue // the task lacks the class
+		}
+		var w []float64
+		for j := k; j < len(l.W); j += len(l.B) {
+			w = append(w, l.W[j])
+		}
+		of.Top = c.largest(m, w)
+		all = append(all, of)
+	}
+	return all
 }
 
 // largest are the coefficients that count most, by the scale of their features.
@@ -94,6 +115,9 @@ func (s shownModel) write(w io.Writer) {
 			fmt.Fprintf(w, "column %q has %d levels: %s\n", c.Name, len(c.Levels), few(c.Levels))
 		}
 	}
+	if s.Classes != nil {
+		fmt.Fprintf(w, "%d classes: %s\n", len(s.Classes), few(s.Classes))
+	}
 	for _, step := range s.Recipe.Steps {
 		fmt.Fprintf(w, "step %s\n", step.Kind)
 	}
@@ -104,12 +128,20 @@ func (s shownModel) write(w io.Writer) {
 		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
 	}
 	fmt.Fprintln(w, "\nshared part, the mean of all tasks")
-	writeCoefficients(w, s.Shared, s.Scale != nil)
+	for _, c := range s.Shared {
+		if c.Class != "" {
+			fmt.Fprintf(w, "%s\n", c.Class)
+		}
+		writeCoefficients(w, c.Top, s.Scale != nil)
+	}
 	for _, c := range s.Coefficients[:min(len(s.Coefficients), mostListed)] {
 		i, _ := s.Task(c.Task)
 		t := s.Tasks[i]
 		fmt.Fprintf(w, "\n%s: %d rows, b = %s", c.Task, t.Rows, run.Number(c.Bias))
-		if s.Kind == data.Classification {
+		switch {
+		case c.Class != "":
+			fmt.Fprintf(w, ", %s against the rest", c.Class)
+		case s.Kind == data.Classification:
 			fmt.Fprintf(w, ", %s against %s", t.Positive, t.Negative)
 		}
 		if t.StandardError > 0 {

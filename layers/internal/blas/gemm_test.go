@@ -8,8 +8,10 @@ import (
 	"testing"
 )
 
-// TestGemmRaggedEdges takes every m and n up to 40, several tiles of every
-// kernel, with random k, strides, scalars, threads and positions of the guards.
+var transposes = []Transpose{NoTrans, Trans}
+
+// TestGemmRaggedEdges takes every m and n up to 40, several tiles of every kernel,
+// with random k, transposes, strides, scalars, threads and positions of the guards.
 func TestGemmRaggedEdges(t *testing.T) {
 	forEveryKernel(t, testGemmRaggedEdges[float32], testGemmRaggedEdges[float64])
 }
@@ -19,11 +21,7 @@ func testGemmRaggedEdges[T Float](t *testing.T, ker Kernels) {
 	check := gemmChecker[T](t, ker, 80*80)
 	for m := 1; m <= 40; m++ {
 		for n := 1; n <= 40; n++ {
-			for _, tA := range []Transpose{NoTrans, Trans} {
-				for _, tB := range []Transpose{NoTrans, Trans} {
-					check(r, tA, tB, m, n, 1+r.IntN(40))
-				}
-			}
+			check(r, transposes[r.IntN(2)], transposes[r.IntN(2)], m, n, 1+r.IntN(40))
 		}
 	}
 }
@@ -42,8 +40,8 @@ func testGemmBlockEdges[T Float](t *testing.T, ker Kernels) {
 		{4, 9, blockK - 1}, {12, 32, blockK}, {25, 6, blockK + 1}, {14, 35, 3*blockK + 17},
 		{blockM + 13, 40, blockK + 5}, {1, 1, 2000}, {1, 1500, 1}, {1500, 1, 1},
 	} {
-		for _, tA := range []Transpose{NoTrans, Trans} {
-			for _, tB := range []Transpose{NoTrans, Trans} {
+		for _, tA := range transposes {
+			for _, tB := range transposes {
 				check(r, tA, tB, s[0], s[1], s[2])
 			}
 		}
@@ -161,7 +159,7 @@ func testGemmBits[T Float](t *testing.T) {
 	r := stream(t, "bits")
 	for range 20 {
 		m, n, k := 1+r.IntN(300), 1+r.IntN(150), 1+r.IntN(3*blockK)
-		tA, tB := []Transpose{NoTrans, Trans}[r.IntN(2)], []Transpose{NoTrans, Trans}[r.IntN(2)]
+		tA, tB := transposes[r.IntN(2)], transposes[r.IntN(2)]
 		lda, ldb := k, n
 		if tA == Trans {
 			lda = m

@@ -5,11 +5,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
 	"l2mt/infer/solve"
+	"l2mt/model/multitask"
 )
 
 // mostPrinted is the number of tasks up to which a correlation matrix is printed.
@@ -136,26 +138,31 @@ func (r *Inference) Save(dir string) error {
 	return SaveJSON(filepath.Join(dir, resultFile), timeless)
 }
 
-// predictions are those for the test rows. The row counts in the dataset, or in
+// predictions are those for the test rows, with the score of the class predicted
+// where there are more than two. The row counts in the dataset, or in
 // the task's own file, from 0.
 func (r *Inference) predictions() [][]string {
 	rows := [][]string{{"task", "row", "prediction", "score", "label"}}
 	for i, t := range r.problem.Tasks {
-		class := func(v float64) string {
-			switch {
-			case t.Kind == data.Regression:
-				return Full(v)
-			case v >= 0:
-				return t.Positive
-			}
-			return t.Negative
+		classes := r.problem.Classes
+		if classes == nil {
+			classes = []string{t.Negative, t.Positive}
 		}
-		for j, score := range solve.Score(r.result, i, t.TestSet.X) {
+		scores := r.result.Scores(i, t.TestSet.X)
+		k := len(scores) / max(1, len(t.TestSet.Y))
+		for j, y := range t.TestSet.Y {
+			of := scores[j*k:][:k]
+			predicted, score, label := "", slices.Max(of), ""
+			if t.Kind == data.Regression {
+				predicted, label = Full(score), Full(y)
+			} else {
+				predicted, label = classes[multitask.ClassOf(of)], classes[multitask.LabelOf(y, k)]
+			}
 			row := j
 			if t.Files == nil {
 				row = t.Test[j]
 			}
-			rows = append(rows, []string{t.Name, strconv.Itoa(row), class(score), Full(score), class(t.TestSet.Y[j])})
+			rows = append(rows, []string{t.Name, strconv.Itoa(row), predicted, Full(score), label})
 		}
 	}
 	return rows

@@ -1,0 +1,97 @@
+package data
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Groups of a dataset with three classes are tasks of those that they have, and
+// come back from the file with the numbers of their classes.
+func TestProblemsOfSeveralClasses(t *testing.T) {
+	d := madeClasses(t, 30, 30, 30)
+	d.Groups, d.Group = []string{"g0", "g1"}, make([]int32, 90)
+	for i, c := range d.Label {
+		if c == 2 || i%2 == 0 {
+			d.Group[i] = 1 // the first group lacks the last class
+		}
+	}
+	train, _, err := GroupProblems(d, GroupConfig{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := train.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parseProblems(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := file.Bind(d, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := problems[0]
+	if p.Several() != 3 || !slices.Equal(p.Classes, d.Classes) {
+		t.Fatalf("classes %q", p.Classes)
+	}
+	for i, want := range [][]float64{{0, 1}, {0, 1, 2}} {
+		task := p.Tasks[i]
+		for k, s := range task.sets() {
+			for j, y := range s.Y {
+				if row := task.splits()[k].rows[j]; int32(y) != d.Label[row] || d.Group[row] != int32(i) {
+					t.Errorf("task %q: row %d of class %d in group %d has %v", task.Name, row, d.Label[row], d.Group[row], y)
+				}
+			}
+			have := slices.Compact(slices.Sorted(slices.Values(s.Y)))
+			if !slices.Equal(have, want) {
+				t.Errorf("task %q: split %d has the classes %v, want %v", task.Name, k, have, want)
+			}
+		}
+	}
+	folds, err := p.Folds(3, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, fold := range folds {
+		count := map[float64]int{}
+		for _, y := range fold.Tasks[1].ValidationSet.Y {
+			count[y]++
+		}
+		all := map[float64]int{}
+		for _, y := range p.Tasks[1].TrainSet.Y {
+			all[y]++
+		}
+		for y, n := range all {
+			if c := count[y]; c < n/3 || c > n/3+1 {
+				t.Errorf("fold %d has %d of %d rows of class %v", f, c, n, y)
+			}
+		}
+	}
+}
+
+func TestBadProblemsOfSeveralClasses(t *testing.T) {
+	file := func(classes, task string) string {
+		return `{"schema": 1, "dataset": {"path": "made"}, "problems": [{"name": "p", "classes": ` + classes + `, "tasks": [` + task + `]}]}`
+	}
+	good := `{"name": "t", "kind": "classification", "train": [0, 1]}`
+	for _, c := range []struct{ text, want string }{
+		{file(`["a", "b"]`, good), `field "classes": invalid data: 2 names, 2 of them different`},
+		{file(`["a", "b", "a"]`, good), `field "classes": invalid data: 3 names, 2 of them different`},
+		{file(`["a", "b", "c"]`, `{"name": "t", "kind": "classification", "positive": "a", "negative": "b", "train": [0]}`), `field "positive": invalid data: the problem lists its classes`},
+		{file(`["a", "b", "c"]`, `{"name": "t", "kind": "regression", "train": [0]}`), `regression has no classes`},
+	} {
+		if _, err := parseProblems([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	d := madeClasses(t, 3, 3, 3, 3)
+	f, err := parseProblems([]byte(file(`["c0", "c1", "c2"]`, `{"name": "t", "kind": "classification", "train": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Bind(d, "", nil); err == nil || !strings.Contains(err.Error(), `has the class "c3", which the problem does not list`) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,262 @@
+package multitask
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+)
+
+// classesProblem has three tasks over four classes: all of them, the first three,
+// and the last three. Classes are around centres that the tasks share in part.
+func classesProblem(seed uint64, n int) *data.ProblemData {
+	const d = 5
+	random := data.Stream(seed, "classes")
+	p := &data.ProblemData{Problem: &data.Problem{Name: "classes", Classes: []string{"a", "b", "c", "d"}}}
+	centre := make([][]float64, 4)
+	for c := range centre {
+		centre[c] = normals(random, d)
+	}
+	for i, have := range [][]int{{0, 1, 2, 3}, {0, 1, 2}, {1, 2, 3}} {
+		own := normals(random, 4*d)
+		rows := func(n int) data.Samples {
+			var value []float32
+			var y []float64
+			for j := range n {
+				c := have[j%len(have)]
+				y = append(y, float64(c))
+				for k := range d {
+					value = append(value, float32(centre[c][k]+0.5*own[c*d+k]+random.NormFloat64()))
+				}
+			}
+			x, err := data.NewDense(n, d, value)
+			if err != nil {
+				panic(err)
+			}
+			return data.Samples{X: x, Y: y}
+		}
+		task := &data.Task{Name: fmt.Sprint("task ", i), Kind: data.Classification}
+		p.Problem.Tasks = append(p.Problem.Tasks, task)
+		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: rows(n), ValidationSet: rows(2 * n), TestSet: rows(n)})
+	}
+	return p
+}
+
+// oneAgainstRest is the problem of one class with the tasks that have it, and
+// their part of Omega.
+func oneAgainstRest(t *testing.T, p *data.ProblemData, class int, omega *mat.SymDense) (part *data.ProblemData, tasks []int, of *mat.SymDense) {
+	t.Helper()
+	part = &data.ProblemData{}
+	for i, task := range p.Tasks {
+		if slices.Contains(task.TrainSet.Y, float64(class)) {
+			task.TrainSet.Y = against(task.TrainSet.Y, class)
+			part.Tasks, tasks = append(part.Tasks, task), append(tasks, i)
+		}
+	}
+	of = mat.NewSymDense(len(tasks), nil)
+	for a, i := range tasks {
+		for b, j := range tasks {
+			of.SetSym(a, b, omega.At(i, j))
+		}
+	}
+	return part, tasks, of
+}
+
+// A fit for a given covariance is that of every class on its own, by the tasks
+// that have it.
+func TestClassesAreFittedOneByOne(t *testing.T) {
+	p := classesProblem(1, 20)
+	train, err := Training(p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	omega := gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
+	r, err := FitFixed(t.Context(), omega, train, 0.1, Options{Tolerance: 1e-13})
+	if err != nil {
+		t.Fatal(err)
+	}
+	evidence, err := LeaveOneOut(p, EvidenceOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := evidence.Measure(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for c := range 4 {
+		part, tasks, of := oneAgainstRest(t, p, c, omega)
+		alone, err := Training(part, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := FitFixed(t.Context(), of, alone, 0.1, Options{Tolerance: 1e-13})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += want.Objective
+		out, err := LeaveOneOut(part, EvidenceOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := out.Measure(t.Context(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for a, i := range tasks {
+			scores := r.Scores(i, p.Tasks[i].TestSet.X)
+			for j, f := range want.Scores(a, p.Tasks[i].TestSet.X) {
+				near(t, fmt.Sprintf("class %d, task %d, score %d", c, i, j), scores[4*j+c], f, 1e-5)
+			}
+			for j, f := range left.Scores[a] {
+				near(t, fmt.Sprintf("class %d, task %d, row %d left out", c, i, j), held.Scores[i][4*j+c], f, 1e-5)
+			}
+		}
+	}
+	near(t, "objective", r.Objective, sum, 1e-9)
+	if f := r.Scores(1, p.Tasks[1].TestSet.X); !math.IsInf(f[3], -1) {
+		t.Errorf("a task without the class d scores it %v", f[3])
+	}
+}
+
+// Every model fits classes to its certificate, and Omega is that of its step for
+// the blocks of W together.
+func TestModelsFitClasses(t *testing.T) {
+	train, err := Training(classesProblem(2, 20), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range Baselines() {
+		p, err := Complete(m, Params{Lambda1: 0.05})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Fit(t.Context(), m, train, p, Options{Tolerance: 1e-6})
+		if err != nil {
+			t.Errorf("%s: %v", m.Info().Name, err)
+			continue
+		}
+		if r.Status != Converged || r.Gap > 1e-6*math.Abs(r.Objective) {
+			t.Errorf("%s: %s with a gap of %v at %v", m.Info().Name, r.Status, r.Gap, r.Objective)
+		}
+		refitted, err := FitFixed(t.Context(), r.Omega, train, p.Lambda1, Options{Tolerance: 1e-12})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, m.Info().Name+", W", mat.Norm(refitted.W, 2), mat.Norm(r.W, 2), 1e-2)
+	}
+}
+
+// Differences of the soft error agree with the slope for all kinds of evidence.
+func TestSlopesOfClasses(t *testing.T) {
+	p := classesProblem(3, 24)
+	random := data.Stream(3, "slope")
+	omega, direction := gramOf(normals(random, 9), 3, 3), gramOf(normals(random, 9), 3, 3)
+	for kind, e := range evidences(t, p) {
+		at := mustMeasure(t, e, omega, 0.1)
+		slope, err := at.Slope()
+		if err != nil {
+			t.Fatal(err)
+		}
+		soft := func(h float64) float64 {
+			o := mat.NewSymDense(3, nil)
+			o.ScaleSym(h, direction)
+			o.AddSym(o, omega)
+			return mustMeasure(t, e, o, 0.1).Soft
+		}
+		const h = 1e-5
+		want := (soft(h) - soft(-h)) / (2 * h)
+		if got := dot(slope, direction); math.Abs(got-want) > 1e-3*math.Max(math.Abs(want), 0.01) {
+			t.Errorf("%s: slope %v, differences say %v", kind, got, want)
+		}
+	}
+}
+
+// Two classes with a score each, one the negative of the other, are the two
+// classes that have one score.
+func TestTwoClassesAreSeveral(t *testing.T) {
+	random := data.Stream(4, "two")
+	one, y := normals(random, 60), make([]float64, 60)
+	var two, of []float64
+	for j, f := range one {
+		y[j] = math.Copysign(1, f+0.8*random.NormFloat64())
+		two, of = append(two, -f, f), append(of, (1+y[j])/2)
+	}
+	a, b := scoreOf(one, y, data.Classification), scoreOf(two, of, data.Classification)
+	near(t, "error", b.Error, a.Error, 0)
+	near(t, "its standard error", b.StandardError, a.StandardError, 1e-12)
+	near(t, "AUC", b.AUC, a.AUC, 1e-12)
+	near(t, "loss", surprise(two, of), surprise(one, y), 1e-12)
+	e1, d1 := softError(one, y, data.Classification, 1)
+	e2, d2 := softError(two, of, data.Classification, 1)
+	near(t, "soft error", e2, e1, 1e-12)
+	for j := range d1 {
+		near(t, "its slope", d2[2*j+1]-d2[2*j], d1[j], 1e-12)
+	}
+	problem := func(y []float64) *data.ProblemData {
+		return &data.ProblemData{Tasks: []data.TaskData{{Task: &data.Task{Kind: data.Classification}, TrainSet: data.Samples{Y: y}}}}
+	}
+	t1, b1 := Temperature([][]float64{one}, problem(y))
+	t2, b2 := Temperature([][]float64{two}, problem(of))
+	near(t, "temperature", t2, t1, 1e-9)
+	near(t, "Brier score", b2, b1, 1e-9)
+}
+
+// Probabilities are as NumPy has them: p = 1/(1 + exp(-f/2)), p /= p.sum().
+func TestProbabilitiesOfClasses(t *testing.T) {
+	p := make([]float64, 3)
+	Probabilities(p, []float64{1, -3, math.Inf(-1)}, 2)
+	first, second := 1/(1+math.Exp(-0.5)), 1/(1+math.Exp(1.5))
+	near(t, "p", p[0], first/(first+second), 1e-12)
+	near(t, "p", p[1], second/(first+second), 1e-12)
+	near(t, "p of what the task lacks", p[2], 0, 0)
+	Probabilities(p, []float64{-800, -801, -900}, 1)
+	near(t, "p of small scores", p[0], 1/(1+math.Exp(-1)), 1e-12)
+}
+
+// The cross-validation of tasks with several classes chooses a fit that predicts
+// them, better than chance for every task, and leaves them the classes they have.
+func TestCrossValidationOfClasses(t *testing.T) {
+	p := classesProblem(5, 40)
+	folds, err := p.Folds(4, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Lookup("mtrl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := CrossValidate(t.Context(), m, p, folds, TuneOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range v.Scores {
+		test, err := Evaluate(v.Result, data.Classification, []data.Samples{p.Tasks[0].TestSet, p.Tasks[1].TestSet, p.Tasks[2].TestSet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Held != 40 || !(s.Error < 0.5) || !(test.Task[i] < 0.5) || !(s.AUC > 0.7) {
+			t.Errorf("task %d: %+v, test error %v", i, s, test.Task[i])
+		}
+	}
+}
+
+func TestBadClasses(t *testing.T) {
+	p := classesProblem(1, 8)
+	for _, y := range []float64{-1, 4, 0.5, math.NaN()} {
+		p.Tasks[1].TrainSet.Y[3] = y
+		if _, err := Training(p, ""); err == nil {
+			t.Errorf("the class %v passes", y)
+		}
+	}
+	for j := range p.Tasks[1].TrainSet.Y {
+		p.Tasks[1].TrainSet.Y[j] = 2
+	}
+	if _, err := Training(p, ""); err == nil {
+		t.Error("a task of one class passes")
+	}
+}

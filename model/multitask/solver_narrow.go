@@ -1,0 +1,172 @@
+package multitask
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+)
+
+// narrow is a training set in the coordinates of the span of its rows. The
+// penalty keeps W there, and everything else sees W through products with rows
+// and W'W alone. With few rows of many features all vectors become shorter, and so
+// do the rows if they are dense.
+type narrow struct {
+	*TrainingSet
+	rows  []data.Matrix     // a basis: rows of every task that do not depend on those before
+	first []int             // where these of each task begin, and the end
+	l     blas64.Triangular // LL' are their inner products; L^-1 rows is orthonormal
+}
+
+// shortRows are the rows of one task in the orthonormal basis: row j has none
+// beyond those that the basis had when its turn came.
+type shortRows struct {
+	data.Matrix // as they were
+	rows        [][]float64
+	d           int
+}
+
+// dependent is the squared distance from the span of other rows, relative to the
+// squared length, that counts as none.
+const dependent = 1e-12
+
+// narrowed returns the training set in the coordinates of its rows, nil where
+// that brings nothing.
+func (p *TrainingSet) narrowed() *narrow {
+	p.once.Do(func() {
+		if p.classes > 1 { // the blocks of W have rows of their own
+			return
+		}
+		n, m, cost := 0, len(p.tasks), 0
+		for _, t := range p.tasks {
+			n += len(t.y)
+			if _, sparse := t.x.(*data.CSR); sparse {
+				cost += t.x.NNZ() // an entry takes some four times as long as of a dense row
+			}
+			cost += 3 * t.x.NNZ()
+		}
+		if before, after := cost+m*m*p.cols, n*n+m*m*n; 2*after < before {
+			p.inner = p.narrow()
+		}
+	})
+	return p.inner
+}
+
+func (p *TrainingSet) narrow() *narrow {
+	ends := []int{0}
+	for i, t := range p.tasks {
+		ends = append(ends, ends[i]+len(t.y))
+	}
+	gram, count := p.gram(ends), ends[len(p.tasks)]
+	s := &narrow{TrainingSet: &TrainingSet{loss: p.loss, features: p.features, classes: 1}, first: []int{0}}
+	l := mat.NewTriDense(count, mat.Lower, nil).RawTriangular()
+	var basis []int // in the list of all rows
+	for i, t := range p.tasks {
+		var chosen []int
+		x := &shortRows{Matrix: t.x}
+		for j := range t.y {
+			row := make([]float64, len(basis)+1)
+			a := ends[i] + j
+			for k, b := range basis {
+				row[k] = gram.At(a, b)
+			}
+			// The coordinates in the basis so far, and what is left of the row.
+			r := len(basis)
+			if r > 0 {
+				blas64.Trsv(blas.NoTrans, blas64.Triangular{N: r, Stride: l.Stride, Data: l.Data, Uplo: blas.Lower, Diag: blas.NonUnit}, blas64.Vector{N: r, Inc: 1, Data: row})
+			}
+			square := gram.At(a, a)
+			if left := square - inner(row[:r], row[:r]); left > dependent*square {
+				row[r] = math.Sqrt(left)
+				copy(l.Data[r*l.Stride:], row)
+				basis, chosen = append(basis, a), append(chosen, j)
+			}
+			x.rows = append(x.rows, row[:len(basis):len(basis)])
+		}
+		s.rows = append(s.rows, t.x.Take(chosen))
+		s.first = append(s.first, len(basis))
+		s.tasks = append(s.tasks, task{name: t.name, x: x, y: t.y})
+	}
+	l.N = len(basis)
+	s.l, s.cols = l, max(1, l.N)
+	for _, t := range s.tasks {
+		t.x.(*shortRows).d = s.cols
+	}
+	return s
+}
+
+// enter returns the coordinates of W, d x m, without what of it is outside of the
+// span.
+func (s *narrow) enter(w *mat.Dense) *mat.Dense {
+	d, m := w.Dims()
+	in, wide := mat.NewDense(s.cols, m, nil), rowsOf(w)
+	for i := range m {
+		c := make([]float64, s.cols)
+		for t, x := range s.rows {
+			x.Mul(c[s.first[t]:], wide[i*d:][:d], 1)
+		}
+		s.solve(blas.NoTrans, c)
+		in.SetCol(i, c)
+	}
+	return in
+}
+
+// leave is the inverse of enter within the span.
+func (s *narrow) leave(in *mat.Dense) *mat.Dense {
+	_, m := in.Dims()
+	w := mat.NewDense(s.features, m, nil)
+	for i := range m {
+		c, column := mat.Col(nil, i, in), make([]float64, s.features)
+		s.solve(blas.Trans, c)
+		for t, x := range s.rows {
+			x.AddMulT(column, c[s.first[t]:s.first[t+1]], 1)
+		}
+		w.SetCol(i, column)
+	}
+	return w
+}
+
+func (s *narrow) solve(t blas.Transpose, c []float64) {
+	if s.l.N > 0 {
+		blas64.Trsv(t, s.l, blas64.Vector{N: s.l.N, Inc: 1, Data: c})
+	}
+}
+
+// Cols is the number of coordinates.
+func (x *shortRows) Cols() int { return x.d }
+
+// Mul sets dst to X B.
+func (x *shortRows) Mul(dst, b []float64, k int) {
+	column := b
+	for c := range k {
+		if k > 1 {
+			column = make([]float64, x.d)
+			for j := range column {
+				column[j] = b[j*k+c]
+			}
+		}
+		for i, row := range x.rows {
+			dst[i*k+c] = inner(row, column)
+		}
+	}
+}
+
+// AddMulT adds X' b to dst, for one column.
+func (x *shortRows) AddMulT(dst, b []float64, _ int) {
+	for i, row := range x.rows {
+		add(b[i], row, dst)
+	}
+}
+
+// AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
+func (x *shortRows) AddGram(dst, v, c []float64) (sum float64) {
+	for i, row := range x.rows {
+		u := c[i] * inner(row, v)
+		add(u, row, dst)
+		sum += u
+	}
+	return sum
+}
