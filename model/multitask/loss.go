@@ -74,6 +74,9 @@ func (l Loss) bias(r, h, score, y []float64, b float64) float64 {
 			lo = b
 		}
 		next := b - g/c
+		if math.Abs(g) <= 1e-15 || next == b {
+			break
+		}
 		if !(next > lo && next < hi) {
 			// The sum of the slopes rises with b, so its root is bracketed.
 			switch {
@@ -84,9 +87,6 @@ func (l Loss) bias(r, h, score, y []float64, b float64) float64 {
 			default:
 				next = lo + (hi-lo)/2
 			}
-		}
-		if math.Abs(g) <= 1e-15 {
-			break
 		}
 		if move := next - b; math.Abs(move) <= 1e-8 || l == Square {
 			// The slopes are linear in so short a move.

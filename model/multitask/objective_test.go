@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
 )
 
 // value is problem (1) at one point, in its parts: the losses,
@@ -48,4 +50,24 @@ func traceTerm(s *mat.SymDense, c *Covariance) (float64, error) {
 		return 0, err
 	}
 	return traceInverse(s, e), nil
+}
+
+// The best bias of the squared loss is the mean of what scores leave, however far
+// from zero that is: rounding errors of the sum of the slopes are no direction.
+func TestBiasFarFromZero(t *testing.T) {
+	random := data.Stream(1, "bias")
+	for range 200 {
+		score, y := normals(random, 30), normals(random, 30)
+		mean := 0.0
+		for j := range y {
+			y[j] += 1e4
+			mean += (y[j] - score[j]) / 30
+		}
+		r, h := make([]float64, 30), make([]float64, 30)
+		b := Square.bias(r, h, score, y, 0)
+		for range 3 {
+			b = Square.bias(r, h, score, y, b)
+		}
+		near(t, "bias", b, mean, 1e-12)
+	}
 }

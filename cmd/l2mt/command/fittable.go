@@ -28,6 +28,8 @@ import (
 type tableFlags struct {
 	Task           string        `help:"Tables: column that names the task of a row. Without it every target or, of several files, every file is a task."`
 	Target         []string      `help:"Tables: columns of the labels, by name or pattern (tox*); blanks where a row has none."`
+	Validation     []string      `type:"path" help:"Tables: files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
+	Group          string        `help:"Tables: column of what belongs together, such as a patient: folds do not part rows of a task that have the same value."`
 	Kind           data.Kind     `help:"Tables: classification or regression, if the labels do not say."`
 	Positive       string        `help:"Tables: the class that is +1; by default the larger number, or the word that is later in the alphabet."`
 	Ignore         []string      `help:"Tables: columns to leave out, by name or pattern."`
@@ -49,7 +51,7 @@ func (f *tableFlags) given() bool { return !reflect.ValueOf(*f).IsZero() }
 
 func (f *tableFlags) options() table.Options {
 	return table.Options{
-		Task: f.Task, Targets: f.Target, Kind: f.Kind, Positive: f.Positive, Ignore: f.Ignore, Categorical: f.Categorical,
+		Task: f.Task, Targets: f.Target, Validation: f.Validation, Group: f.Group, Kind: f.Kind, Positive: f.Positive, Ignore: f.Ignore, Categorical: f.Categorical,
 		Impute: f.Impute, MissingColumns: f.MissingColumns, Steps: f.Step, SkipUnlabelled: f.SkipUnlabelled, SkipTasks: f.SkipTasks,
 		Format: format.Options{Header: f.Header, Format: f.Format},
 	}
@@ -74,6 +76,8 @@ func (c *fitCmd) validateTables() error {
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
 	case c.Omega != "" && c.Model != "":
 		return fmt.Errorf("--omega is a model of its own; leave --model out")
+	case len(c.Validation) > 0 && (c.Folds != 0 || c.Group != ""):
+		return fmt.Errorf("--validation takes the place of the folds; leave --folds and --group out")
 	case c.Folds == 1 || c.Folds < 0:
 		return fmt.Errorf("--folds=%d: it must be at least 2", c.Folds)
 	}
@@ -103,7 +107,7 @@ func (c *fitCmd) fitTables(e *env) error {
 	if m := len(t.Problem.Tasks); m > mostTasks {
 		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
 	}
-	folds, err := t.Problem.Folds(c.Folds, c.Seed, nil)
+	folds, err := c.parts(t)
 	if err != nil {
 		return err
 	}
@@ -131,6 +135,15 @@ func (c *fitCmd) fitTables(e *env) error {
 		report.Saved = c.Out
 	}
 	return e.print(report, report.write)
+}
+
+// parts are the folds, or the one that validation files make.
+func (c *fitCmd) parts(t *table.Table) ([]data.Fold, error) {
+	if t.Held == nil {
+		return t.Problem.Folds(c.Folds, c.Seed, t.Together)
+	}
+	fold, err := t.Problem.Hold(t.Held)
+	return []data.Fold{fold}, err
 }
 
 // tableFitter fits models to one table, each once.
