@@ -119,7 +119,7 @@ func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 	if err := e.train.check(r); err != nil {
 		return nil, err
 	}
-	s, err := e.train.at(r)
+	s, err := e.train.near(r)
 	if err != nil {
 		return nil, err
 	}
@@ -182,78 +182,118 @@ func (l *left) newton(score, r, b []float64) {
 // invert computes q from I + H^(1/2) K H^(1/2), which is well conditioned where
 // K + D is not.
 func (l *left) invert() error {
-	n, m, k := len(l.h), len(l.first)-1, l.train.classes
+	n := len(l.h)
 	// A row with no curvature left takes no part, but must not divide by zero.
 	least := 1e-12 * floats.Max(l.h)
-	root := make([]float64, n)
+	l.root, l.q, l.logDet = make([]float64, n), mat.NewDense(n, n, nil), 0
 	for a, h := range l.h {
 		l.h[a] = max(h, least)
-		root[a] = math.Sqrt(l.h[a])
+		l.root[a] = math.Sqrt(l.h[a])
 	}
-	l.root = root
-	b := mat.NewSymDense(n, nil)
+	for _, parts := range l.blocks() {
+		if err := l.invertBlock(parts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blocks are the tasks of the training set among whose rows K has no zeros: those
+// that Omega joins, class by class.
+func (l *left) blocks() (blocks [][]int) {
+	k, m := l.train.classes, l.omega.SymmetricDim()
+	seen := make([]bool, m)
 	for i := range m {
-		for j := i; j < m; j += k {
-			c := l.omega.At(i/k, j/k) / l.lambda1
-			for a := l.first[i]; a < l.first[i+1]; a++ {
-				row := l.gram.RawRowView(a)
-				for other := max(a, l.first[j]); other < l.first[j+1]; other++ {
-					b.SetSym(a, other, c*root[a]*root[other]*row[other])
+		if seen[i] {
+			continue
+		}
+		seen[i] = true
+		joined := []int{i}
+		for at := 0; at < len(joined); at++ {
+			for j := range m {
+				if !seen[j] && l.omega.At(joined[at], j) != 0 {
+					seen[j], joined = true, append(joined, j)
 				}
 			}
 		}
-	}
-	for i, v := range l.bias {
-		for a := l.first[i]; a < l.first[i+1]; a++ {
-			for k := a; k < l.first[i+1]; k++ {
-				b.SetSym(a, k, b.At(a, k)+v*root[a]*root[k])
+		slices.Sort(joined)
+		for c := range k {
+			parts := make([]int, len(joined))
+			for p, j := range joined {
+				parts[p] = j*k + c
 			}
+			blocks = append(blocks, parts)
 		}
 	}
-	for a := range n {
-		b.SetSym(a, a, 1+b.At(a, a))
-	}
-	var chol mat.Cholesky
-	if !chol.Factorize(b) {
-		return fmt.Errorf("multitask: evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", ErrInvalidParams, l.lambda1)
-	}
-	l.logDet = chol.LogDet()
-	if err := chol.InverseTo(b); err != nil {
-		if _, ill := err.(mat.Condition); !ill {
-			return fmt.Errorf("multitask: evidence: %w", err)
+	return blocks
+}
+
+func (l *left) invertBlock(parts []int) error {
+	var rows, end []int // of the block, in the list of all
+	for _, i := range parts {
+		for a := l.first[i]; a < l.first[i+1]; a++ {
+			rows = append(rows, a)
 		}
+		end = append(end, len(rows))
 	}
-	l.q = mat.DenseCopyOf(b)
-	if l.bias != nil {
+	n, k := len(rows), l.train.classes
+	if n == 0 {
 		return nil
 	}
-	// Take the biases out: Q - Y C^-1 Y' with Y = Q H^(1/2) Z and C = Z'H^(1/2) Y.
-	y, c := mat.NewDense(n, m, nil), mat.NewSymDense(m, nil)
-	for i := range m {
-		for a := range n {
-			y.Set(a, i, inner(l.q.RawRowView(a)[l.first[i]:l.first[i+1]], root[l.first[i]:l.first[i+1]]))
-		}
-		for j := range i + 1 {
-			sum := 0.0
-			for a := l.first[j]; a < l.first[j+1]; a++ {
-				sum += root[a] * y.At(a, i)
+	root := make([]float64, n)
+	for x, a := range rows {
+		root[x] = l.root[a]
+	}
+	b := mat.NewSymDense(n, nil)
+	x := 0
+	for p, i := range parts {
+		for ; x < end[p]; x++ {
+			row, gram, y := b.RawSymmetric().Data[x*n:], l.gram.RawRowView(rows[x]), x
+			for q, j := range parts[p:] {
+				for c := l.omega.At(i/k, j/k) / l.lambda1; y < end[p+q]; y++ {
+					row[y] = c * root[x] * root[y] * gram[rows[y]]
+				}
 			}
-			c.SetSym(i, j, sum)
-		}
-		if l.first[i] == l.first[i+1] {
-			c.SetSym(i, i, 1) // there is no bias of no rows
-		}
-	}
-	if !chol.Factorize(c) {
-		return fmt.Errorf("multitask: evidence: %w: the biases are not determined at Lambda1 = %v", ErrInvalidParams, l.lambda1)
-	}
-	var part mat.Dense // C^-1 Y'
-	if err := chol.SolveTo(&part, y.T()); err != nil {
-		if _, ill := err.(mat.Condition); !ill {
-			return fmt.Errorf("multitask: evidence: %w", err)
+			if l.bias != nil {
+				add(l.bias[i]*root[x], root[x:end[p]], row[x:])
+			}
+			row[x]++
 		}
 	}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, y.RawMatrix(), part.RawMatrix(), 1, l.q.RawMatrix())
+	var chol cholesky
+	if !chol.factorize(b) {
+		return fmt.Errorf("multitask: evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", ErrInvalidParams, l.lambda1)
+	}
+	l.logDet += chol.logDet()
+	inverse := chol.inverse()
+	if l.bias == nil {
+		// Take the biases out: Q - Y C^-1 Y' with Y = Q H^(1/2) Z and C = Z'H^(1/2) Y.
+		y, c := mat.NewDense(len(parts), n, nil), mat.NewSymDense(len(parts), nil) // Y'
+		from := 0
+		for p := range parts {
+			for x := range n {
+				y.Set(p, x, inner(inverse.RawRowView(x)[from:end[p]], root[from:end[p]]))
+			}
+			c.SetSym(p, p, 1) // where there are no rows there is no bias
+			for q, start := 0, 0; q <= p && from < end[p]; q++ {
+				c.SetSym(p, q, inner(root[start:end[q]], y.RawRowView(p)[start:end[q]]))
+				start = end[q]
+			}
+			from = end[p]
+		}
+		if !chol.factorize(c) {
+			return fmt.Errorf("multitask: evidence: %w: the biases are not determined at Lambda1 = %v", ErrInvalidParams, l.lambda1)
+		}
+		// With C = U'U, that is less the square of U'^-1 Y'.
+		blas64.Trsm(blas.Left, blas.Trans, 1, chol.u, y.RawMatrix())
+		blas64.Gemm(blas.Trans, blas.NoTrans, -1, y.RawMatrix(), y.RawMatrix(), 1, inverse.RawMatrix())
+	}
+	for x, a := range rows {
+		to, from := l.q.RawRowView(a), inverse.RawRowView(x)
+		for y, b := range rows {
+			to[b] = from[y]
+		}
+	}
 	return nil
 }
 

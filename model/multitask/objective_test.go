@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"fmt"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -34,6 +35,21 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 		v.total += p.Lambda2 * v.g
 	}
 	return v
+}
+
+// traceTerm returns tr(S Omega^-1) for S = W'W.
+func traceTerm(s *mat.SymDense, c *Covariance) (float64, error) {
+	if c.Precision != nil {
+		return dot(s, c.Precision), nil
+	}
+	if c.Omega == nil {
+		return 0, fmt.Errorf("multitask: objective: %w: the covariance is missing", ErrInvalidOmega)
+	}
+	e, err := Eigen(c.Omega)
+	if err != nil {
+		return 0, err
+	}
+	return traceInverse(s, e), nil
 }
 
 // The best bias of the squared loss is the mean of what scores leave, however far

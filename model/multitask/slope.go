@@ -19,6 +19,16 @@ func (p *TrainingSet) check(r *Result) error {
 	return nil
 }
 
+// near is at in the coordinates of the fit, where scores are to be had for less.
+func (p *TrainingSet) near(r *Result) (*solver, error) {
+	if inner := p.narrowed(); inner != nil && r.of == inner {
+		in := *r
+		in.W = r.inside
+		return inner.at(&in)
+	}
+	return p.at(r)
+}
+
 // at puts a solver at a fit, for the Omega that it has.
 func (p *TrainingSet) at(r *Result) (*solver, error) {
 	s := newSolver(p, fixed{r.Omega}, r.Params, 1)

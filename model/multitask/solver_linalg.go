@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -72,11 +73,31 @@ type cholesky struct{ u blas64.Triangular }
 // factorize reports whether A is positive definite. It leaves A as it is.
 func (c *cholesky) factorize(a *mat.SymDense) (ok bool) {
 	n := a.SymmetricDim()
-	t := mat.NewTriDense(n, mat.Upper, nil)
-	t.Copy(a)
-	u := t.RawTriangular()
-	c.u, ok = lapack64.Potrf(blas64.Symmetric{N: n, Stride: u.Stride, Data: u.Data, Uplo: blas.Upper})
+	u := slices.Clone(a.RawSymmetric().Data[:n*a.RawSymmetric().Stride])
+	c.u, ok = lapack64.Potrf(blas64.Symmetric{N: n, Stride: a.RawSymmetric().Stride, Data: u, Uplo: blas.Upper})
 	return ok
+}
+
+// logDet is the logarithm of the determinant.
+func (c *cholesky) logDet() (sum float64) {
+	for i := range c.u.N {
+		sum += 2 * math.Log(c.u.Data[i*c.u.Stride+i])
+	}
+	return sum
+}
+
+// inverse returns the inverse. The factorisation is lost.
+func (c *cholesky) inverse() *mat.Dense {
+	n := c.u.N
+	lapack64.Potri(c.u)
+	a := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j, v := range c.u.Data[i*c.u.Stride+i:][:n-i] {
+			a.Set(i, i+j, v)
+			a.Set(i+j, i, v)
+		}
+	}
+	return a
 }
 
 // singular reports whether rounding errors are all that keeps the matrix from

@@ -101,37 +101,30 @@ func (p *TrainingSet) narrow() *narrow {
 // enter returns the coordinates of W, d x m, without what of it is outside of the
 // span.
 func (s *narrow) enter(w *mat.Dense) *mat.Dense {
-	d, m := w.Dims()
-	in, wide := mat.NewDense(s.cols, m, nil), rowsOf(w)
-	for i := range m {
-		c := make([]float64, s.cols)
-		for t, x := range s.rows {
-			x.Mul(c[s.first[t]:], wide[i*d:][:d], 1)
-		}
-		s.solve(blas.NoTrans, c)
-		in.SetCol(i, c)
+	_, m := w.Dims()
+	in := mat.NewDense(s.cols, m, nil)
+	for t, x := range s.rows {
+		x.Mul(in.RawMatrix().Data[s.first[t]*m:], w.RawMatrix().Data, m)
 	}
+	s.solve(blas.NoTrans, in)
 	return in
 }
 
 // leave is the inverse of enter within the span.
 func (s *narrow) leave(in *mat.Dense) *mat.Dense {
 	_, m := in.Dims()
-	w := mat.NewDense(s.features, m, nil)
-	for i := range m {
-		c, column := mat.Col(nil, i, in), make([]float64, s.features)
-		s.solve(blas.Trans, c)
-		for t, x := range s.rows {
-			x.AddMulT(column, c[s.first[t]:s.first[t+1]], 1)
-		}
-		w.SetCol(i, column)
+	w, c := mat.NewDense(s.features, m, nil), mat.DenseCopyOf(in)
+	s.solve(blas.Trans, c)
+	for t, x := range s.rows {
+		x.AddMulT(w.RawMatrix().Data, c.RawMatrix().Data[s.first[t]*m:], m)
 	}
 	return w
 }
 
-func (s *narrow) solve(t blas.Transpose, c []float64) {
+// solve replaces coordinates by the inverse of L or L' times them.
+func (s *narrow) solve(t blas.Transpose, c *mat.Dense) {
 	if s.l.N > 0 {
-		blas64.Trsv(t, s.l, blas64.Vector{N: s.l.N, Inc: 1, Data: c})
+		blas64.Trsm(blas.Left, t, 1, s.l, c.RawMatrix())
 	}
 }
 

@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -19,7 +20,8 @@ import (
 // TuneOptions control the search for hyperparameters. The zero value searches
 // a grid of default size.
 type TuneOptions struct {
-	// Lambda1 is the grid of Lambda1. Nil means LambdaGrid of the problem.
+	// Lambda1 is the grid of Lambda1. Nil means LambdaGrid of the problem, and up
+	// to six smaller values as long as each is better than all before.
 	Lambda1 []float64
 	// Points is the number of grid points along every other hyperparameter
 	// that the model searches. 0 means 4.
@@ -47,6 +49,8 @@ type TuneOptions struct {
 	Tolerance float64
 	// Iterations limits the Newton iterations of these fits. 0 means 10.
 	Iterations int
+	// InMetric makes the fits of CrossValidate in the data.Metric of their rows.
+	InMetric bool
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
@@ -205,6 +209,7 @@ type search struct {
 	train      *TrainingSet
 	validation []data.Samples
 	settings   []Params // of everything but Lambda1
+	beyond     int      // how many values may follow the grid's
 	opt        TuneOptions
 }
 
@@ -235,7 +240,7 @@ func newSearch(model Model, problem *data.ProblemData, opt TuneOptions) (*search
 	}
 	s := &search{model: model, kind: problem.Tasks[0].Kind, train: train, opt: opt}
 	if s.opt.Lambda1 == nil {
-		s.opt.Lambda1 = LambdaGrid(train)
+		s.opt.Lambda1, s.beyond = LambdaGrid(train), 6
 	}
 	// Strong regularisation first: its fits are the cheapest, and each is a
 	// good start for the next.
@@ -320,32 +325,56 @@ func (s *search) run(ctx context.Context) ([][]attempt, error) {
 // path fits one setting for every Lambda1, each fit starting from the last.
 func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter) ([]attempt, error) {
 	var path []attempt
-	fit := s.opt.Fit
-	fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, s.opt.Iterations
 	for _, l := range s.opt.Lambda1 {
-		r, err := Fit(ctx, s.model, s.train, p.With(Lambda1, l), fit)
+		t, err := s.try(ctx, p.With(Lambda1, l), path)
 		if err != nil {
 			return nil, err
 		}
-		t := attempt{Trial: Trial{Params: r.Params, Status: r.Status}, result: r}
-		if s.opt.Evidence != nil {
-			held, err := s.opt.Evidence.Measure(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			t.Validation, t.rows = held.Soft, held.Rows
-		} else {
-			errs, err := Evaluate(r, s.kind, s.validation)
-			if err != nil {
-				return nil, fmt.Errorf("%w (validation rows)", err)
-			}
-			t.Validation = errs.Mean
-		}
 		path = append(path, t)
-		fit.Start = r
 		reporter.Advance(1, "")
 	}
+	for range s.beyond {
+		last := path[len(path)-1]
+		if slices.ContainsFunc(path[:len(path)-1], func(t attempt) bool { return last.Validation > 0.999*t.Validation }) {
+			break
+		}
+		t, err := s.try(ctx, p.With(Lambda1, last.Params.Lambda1/math.Sqrt(10)), path)
+		if errors.Is(err, ErrInvalidParams) { // too small for the evidence
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		path = append(path, t)
+	}
 	return path, nil
+}
+
+// try fits one setting from the end of a path.
+func (s *search) try(ctx context.Context, p Params, path []attempt) (t attempt, err error) {
+	fit := s.opt.Fit
+	fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, s.opt.Iterations
+	if len(path) > 0 {
+		fit.Start = path[len(path)-1].result
+	}
+	if t.result, err = Fit(ctx, s.model, s.train, p, fit); err != nil {
+		return t, err
+	}
+	t.Params, t.Status = t.result.Params, t.result.Status
+	if s.opt.Evidence != nil {
+		held, err := s.opt.Evidence.Measure(ctx, t.result)
+		if err != nil {
+			return t, err
+		}
+		t.Validation, t.rows = held.Soft, held.Rows
+		return t, nil
+	}
+	errs, err := Evaluate(t.result, s.kind, s.validation)
+	if err != nil {
+		return t, fmt.Errorf("%w (validation rows)", err)
+	}
+	t.Validation = errs.Mean
+	return t, nil
 }
 
 // LambdaGrid is the default grid of Lambda1 for a problem: twelve values, each

@@ -216,3 +216,43 @@ func TestPool(t *testing.T) {
 		t.Error("problems with different features were joined")
 	}
 }
+
+// TestPathGoesOnBelowTheGrid checks the rule for a path whose error still falls at its
+// end, against the trials.
+func TestPathGoesOnBelowTheGrid(t *testing.T) {
+	beyond := 0
+	for seed := range uint64(12) {
+		p := problemData(shape{3, 30, 14, Square, false}, seed)
+		for i, t := range p.Tasks {
+			if seed%2 == 0 { // without noise, the weaker the penalty, the better
+				for j := range t.TrainSet.Y {
+					t.TrainSet.Y[j] = 0
+					for c, v := range t.TrainSet.X.Row(j).Value {
+						t.TrainSet.Y[j] += float64(v) * float64(c%(i+2))
+					}
+				}
+				p.Tasks[i].ValidationSet = t.TrainSet
+			}
+		}
+		tuned, err := Tune(context.Background(), registry["stl"], p, TuneOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trials := tuned.Trials
+		if len(trials) < 12 || len(trials) > 18 {
+			t.Fatalf("seed %d: %d trials", seed, len(trials))
+		}
+		for k := 12; k < len(trials); k++ {
+			beyond++
+			for _, before := range trials[:k-1] {
+				if trials[k-1].Validation > 0.999*before.Validation {
+					t.Errorf("seed %d: a value follows %+v, no better than %+v", seed, trials[k-1], before)
+				}
+			}
+			near(t, "the next value", trials[k].Params.Lambda1*math.Sqrt(10), trials[k-1].Params.Lambda1, 1e-12)
+		}
+	}
+	if beyond == 0 {
+		t.Error("no path went on")
+	}
+}

@@ -170,6 +170,11 @@ func (f *tableFitter) spent(name string, begin time.Time) {
 type candidate struct {
 	name, title string
 	model       multitask.Model
+	inMetric    bool // fitted in the tasks' common metric
+}
+
+func inMetric(c candidate) candidate {
+	return candidate{c.name + "-metric", c.title + ", in the common metric", c.model, true}
 }
 
 // fitted is a candidate with its fit.
@@ -191,16 +196,22 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 			return nil, err
 		}
 	}
-	for _, a := range asked {
-		v, err := f.fit(ctx, a)
-		if err != nil {
-			return nil, err
+	try := func(all ...candidate) error {
+		for _, a := range all {
+			v, err := f.fit(ctx, a)
+			if err != nil {
+				return err
+			}
+			if best == nil || v.Loss < best.Loss {
+				best = v
+			}
 		}
-		if best == nil || v.Loss < best.Loss {
-			best = v
-		}
+		return nil
 	}
-	return best, nil
+	if err := try(asked...); err != nil || c.Model != modelL2MT {
+		return best, err
+	}
+	return best, try(inMetric(best.candidate), inMetric(f.done[modelL2MT].candidate))
 }
 
 func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
@@ -208,7 +219,9 @@ func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
 		return v, nil
 	}
 	begin := time.Now()
-	v, err := multitask.CrossValidate(ctx, c.model, f.table.Problem, f.folds, f.options)
+	options := f.options
+	options.InMetric = c.inMetric
+	v, err := multitask.CrossValidate(ctx, c.model, f.table.Problem, f.folds, options)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +257,7 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Omega, err)
 		}
-		return []candidate{{modelOmega, "given covariance", model}}, nil
+		return []candidate{{modelOmega, "given covariance", model, false}}, nil
 	}
 	if _, err := multitask.Lookup(c.Model); err != nil {
 		return nil, fmt.Errorf("%w: %w, or %s, %s, %s, %s", errUsage, err, modelL2MT, modelPooled, modelBest, modelAll)
@@ -257,7 +270,7 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 // relations of tasks, but not that most tables' tasks are alike.
 func l2mtCandidates(network *solve.Finder, m int) []candidate {
 	stl := known(compare.STL)
-	all := []candidate{stl, {modelL2MT, "the network's covariance", foundBy{stl.model, network}}}
+	all := []candidate{stl, {modelL2MT, "the network's covariance", foundBy{stl.model, network}, false}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
@@ -281,7 +294,7 @@ func (f foundBy) On(p *data.ProblemData) (multitask.Model, error) {
 
 func known(name string) candidate {
 	m := run.MustModel(name)
-	return candidate{m.Info().Name, m.Info().Title, m}
+	return candidate{m.Info().Name, m.Info().Title, m, false}
 }
 
 func pooled(m int) candidate {
@@ -304,7 +317,7 @@ func blend(m int, share float64) candidate {
 		panic(err) // it is a covariance
 	}
 	title := fmt.Sprintf("shared %.0f %%", 100*share)
-	return candidate{title, title, model}
+	return candidate{title, title, model, false}
 }
 
 // readOmega reads the covariance of m tasks.
