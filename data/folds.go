@@ -78,20 +78,12 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		fold := t.parts(p.labels(i), numbers, k, seed, i)
 		parted = parted || slices.Contains(fold, 1)
 		for f := range folds {
-			var held, rest []int
 			for j, at := range fold {
 				if at == f {
-					held = append(held, j)
-				} else {
-					rest = append(rest, j)
+					folds[f].Rows[i] = append(folds[f].Rows[i], j)
 				}
 			}
-			task := &folds[f].Tasks[i]
-			folds[f].Rows[i], task.TrainSet, task.ValidationSet = held, t.TrainSet.take(rest), t.TrainSet.take(held)
-			if len(rest) > 0 && t.Kind == Regression {
-				continue // equal targets of a few rows are no more than a poor fold
-			}
-			if err := task.learnable(); err != nil {
+			if err := folds[f].hold(i); err != nil {
 				return nil, fmt.Errorf("data: folds: task %q, without part %d of %d: %w", t.Name, f+1, k, err)
 			}
 		}
@@ -116,6 +108,42 @@ func (p *ProblemData) labels(task int) []int {
 		}
 	}
 	return class
+}
+
+// Hold is the fold that validates the given training rows of every task and trains
+// on the others.
+func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
+	f := Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}, rows}
+	for i := range p.Tasks {
+		if err := f.hold(i); err != nil {
+			return Fold{}, fmt.Errorf("data: task %q, without its validation rows: %w", p.Tasks[i].Name, err)
+		}
+	}
+	if len(slices.Concat(rows...)) == 0 {
+		return Fold{}, fmt.Errorf("data: %w: no task has validation rows", ErrInvalid)
+	}
+	return f, nil
+}
+
+// hold parts the rows of a task.
+func (f *Fold) hold(i int) error {
+	task := &f.Tasks[i]
+	held := make([]bool, len(task.TrainSet.Y))
+	for _, j := range f.Rows[i] {
+		held[j] = true
+	}
+	var rest []int
+	for j := range held {
+		if !held[j] {
+			rest = append(rest, j)
+		}
+	}
+	all := task.TrainSet
+	task.TrainSet, task.ValidationSet = all.take(rest), all.take(f.Rows[i])
+	if len(rest) > 0 && task.Kind == Regression {
+		return nil // equal targets of a few rows are no more than a poor fold
+	}
+	return task.learnable()
 }
 
 // parts returns the part, from 0 to k-1, of every training row, and -1 for all

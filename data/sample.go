@@ -28,6 +28,12 @@ type SampleConfig struct {
 	ValidationFraction float64 `json:"validation_fraction"`
 	// Prepare is copied to every problem.
 	Prepare []string `json:"prepare,omitempty"`
+	// Apart leaves out of the test rows of a task those that another task of the
+	// problem has to train on or to validate: two tasks may have a class in common.
+	Apart bool `json:"apart,omitempty"`
+	// DisjointClasses gives the class pairs of training and test problems classes of
+	// their own, and so rows of their own.
+	DisjointClasses bool `json:"disjoint_classes,omitempty"`
 }
 
 // Defaults returns c with zero fields replaced by their defaults.
@@ -56,8 +62,9 @@ func (c SampleConfig) Validate() error {
 
 // candidate is a task that problems may contain, before its rows are split.
 type candidate struct {
-	task Task
-	rows [][]int // stratified: the rows of each class, or all of a regression task
+	task    Task
+	classes []int   // of a class pair
+	rows    [][]int // stratified: the rows of each class, or all of a regression task
 }
 
 // SampleProblems draws multitask problems whose tasks tell one class from
@@ -80,11 +87,50 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 			}
 			pool = append(pool, candidate{
 				task: Task{Name: d.Classes[p] + " vs " + d.Classes[n], Kind: Classification, Positive: d.Classes[p], Negative: d.Classes[n]},
-				rows: [][]int{byClass[p], byClass[n]},
+				rows: [][]int{byClass[p], byClass[n]}, classes: []int{a, b},
 			})
 		}
 	}
+	if c.DisjointClasses {
+		return sampleDisjoint(d, c, pool)
+	}
 	return sample(d, c, pool, "class pairs")
+}
+
+// sampleDisjoint draws both sets of problems from class pairs within disjoint sets
+// of classes, of the test problems as few as do for the largest problem and at
+// least their share.
+func sampleDisjoint(d *Dataset, c SampleConfig, pool []candidate) (train, test *ProblemFile, err error) {
+	c = c.Defaults()
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	n, least := len(d.Classes), 2
+	for least*(least-1)/2 < c.MaxTasks {
+		least++
+	}
+	if n < 2*least {
+		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, ErrInvalid, n, c.MaxTasks, 2*least)
+	}
+	share := int(math.Round(float64(n) * float64(c.Test) / float64(c.Train+c.Test)))
+	tested := make([]bool, n)
+	for _, class := range Stream(c.Seed, "train and test classes").Perm(n)[:min(max(share, least), n-least)] {
+		tested[class] = true
+	}
+	var pools [2][]candidate // to train and to test
+	for _, t := range pool {
+		switch a, b := tested[t.classes[0]], tested[t.classes[1]]; {
+		case a && b:
+			pools[1] = append(pools[1], t)
+		case !a && !b:
+			pools[0] = append(pools[0], t)
+		}
+	}
+	if train, err = c.set(d, "train", c.Train, pools[0]); err != nil {
+		return nil, nil, err
+	}
+	test, err = c.set(d, "test", c.Test, pools[1])
+	return train, test, err
 }
 
 // GroupConfig says how the groups of a dataset become tasks.
@@ -245,7 +291,30 @@ func (c SampleConfig) problem(set string, i uint64, tasks []candidate) (*Problem
 		}
 		p.Tasks = append(p.Tasks, &task)
 	}
-	return p, nil
+	if !c.Apart {
+		return p, nil
+	}
+	return p, p.apart(tasks)
+}
+
+// apart leaves rows that a task is trained or validated on out of the test rows of
+// all others.
+func (p *Problem) apart(tasks []candidate) error {
+	labelled := map[int]bool{}
+	for _, t := range p.Tasks {
+		for _, r := range slices.Concat(t.Train, t.Validation) {
+			labelled[r] = true
+		}
+	}
+	for i, t := range p.Tasks {
+		t.Test = slices.DeleteFunc(t.Test, func(r int) bool { return labelled[r] })
+		for _, rows := range tasks[i].rows {
+			if !slices.ContainsFunc(rows, func(r int) bool { return slices.Contains(t.Test, r) }) {
+				return fmt.Errorf("data: sample: %s, task %q: %w: other tasks are trained or validated on all test rows of a class; keeping rows apart takes fewer tasks, or smaller shares to train and to validate on", p.Name, t.Name, ErrInvalid)
+			}
+		}
+	}
+	return nil
 }
 
 // split deals the rows of one class out to the splits of the task.

@@ -73,15 +73,20 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	if !finite(rho) {
 		return nil, fmt.Errorf("infer: rho: %w: it is %v; it must be finite", ErrInvalid, rho)
 	}
-	kappa, v, err := spectrum(phi)
+	t, kappa, err := spectrum(phi)
 	if err != nil {
 		return nil, err
 	}
 	s := &Solution{Rho: rho, Kappa: kappa, Multiplicity: lowestMultiplicity(kappa)}
+	used := s.Multiplicity // vectors
 	switch {
 	case rho > 0:
 		if s.Mu, s.Tau, s.Objective, err = DualScan(kappa, rho); err != nil {
 			return nil, err
+		}
+		used = len(s.Mu)
+		for s.Mu[used-1] == 0 {
+			used--
 		}
 	case rho == 0:
 		s.Mu = make([]float64, len(kappa))
@@ -92,16 +97,23 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	default:
 		s.Mu = make([]float64, len(kappa))
 		s.Mu[0] = 1
-		v = nearestToTask(v, s.Multiplicity)
 		s.Tau, s.Objective = -kappa[0]-2*rho, kappa[0]+rho
+	}
+	v, ok := t.lowest(kappa, used)
+	if !ok {
+		return nil, errDecomposition
+	}
+	if rho < 0 {
+		v = nearestToTask(v)
 	}
 	s.Omega = compose(v, s.Mu)
 	return s, nil
 }
 
-// spectrum returns the eigenvalues of Phi, ascending, and its eigenvectors as
-// rows.
-func spectrum(phi *mat.SymDense) (kappa []float64, v *mat.Dense, err error) {
+var errDecomposition = fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64; the entries must be small enough to be squared", ErrInvalid)
+
+// spectrum returns Phi as a tridiagonal matrix, with its eigenvalues, ascending.
+func spectrum(phi *mat.SymDense) (*tridiagonal, []float64, error) {
 	if phi == nil || phi.IsEmpty() {
 		return nil, nil, fmt.Errorf("infer: Phi: %w: it is empty", ErrInvalid)
 	}
@@ -113,11 +125,12 @@ func spectrum(phi *mat.SymDense) (kappa []float64, v *mat.Dense, err error) {
 			}
 		}
 	}
-	kappa, v, ok := eigen(phi)
+	t := tridiagonalise(phi)
+	kappa, ok := t.values()
 	if !ok {
-		return nil, nil, fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64; the entries must be small enough to be squared", ErrInvalid)
+		return nil, nil, errDecomposition
 	}
-	return kappa, v, nil
+	return t, kappa, nil
 }
 
 func lowestMultiplicity(kappa []float64) int {
@@ -130,36 +143,33 @@ func lowestMultiplicity(kappa []float64) int {
 	return t
 }
 
-// nearestToTask returns, as a 1 x m matrix, the unit vector in the span of the
-// first t rows of v that is nearest to a coordinate vector e_j: the normed
-// projection of e_j for the j with the longest projection. Lengths that differ
-// by rounding only count as equal, so that the first such j is meant.
-func nearestToTask(v *mat.Dense, t int) *mat.Dense {
-	_, m := v.Dims()
-	basis := v.Slice(0, t, 0, m).(*mat.Dense)
+// nearestToTask returns, as a 1 x m matrix, the unit vector in the span of the rows
+// of v that is nearest to a coordinate vector e_j: the normed projection of e_j for
+// the j with the longest projection. Lengths that differ by rounding only count as
+// equal, so that the first such j is meant.
+func nearestToTask(v *mat.Dense) *mat.Dense {
+	t, m := v.Dims()
 	best, length := 0, 0.0
 	for j := range m {
-		if l := mat.Norm(basis.ColView(j), 2); l > length+tieTolerance {
+		if l := mat.Norm(v.ColView(j), 2); l > length+tieTolerance {
 			best, length = j, l
 		}
 	}
 	var nearest mat.Dense
-	nearest.Mul(basis.Slice(0, t, best, best+1).T(), basis)
+	nearest.Mul(v.Slice(0, t, best, best+1).T(), v)
 	nearest.Scale(1/mat.Norm(&nearest, 2), &nearest)
 	return &nearest
 }
 
-// compose returns V' diag(mu) V over the leading rows of v whose mu is positive,
-// as the Gram matrix of sqrt(mu_i) v_i: symmetric to the bit. It overwrites v.
+// compose returns V' diag(mu) V as the Gram matrix of sqrt(mu_i) v_i: symmetric to
+// the bit. It overwrites v.
 func compose(v *mat.Dense, mu []float64) *mat.SymDense {
-	_, m := v.Dims()
-	support := 0
-	for support < len(mu) && mu[support] > 0 {
-		floats.Scale(math.Sqrt(mu[support]), v.RawRowView(support))
-		support++
+	k, _ := v.Dims()
+	for i := range k {
+		floats.Scale(math.Sqrt(mu[i]), v.RawRowView(i))
 	}
 	var omega mat.SymDense
-	omega.SymOuterK(1, v.Slice(0, support, 0, m).T())
+	omega.SymOuterK(1, v.T())
 	return &omega
 }
 

@@ -122,13 +122,19 @@ func Activate(s *Slot, act Activation, b *Node, z ...*Node) *Node {
 	}, append(Nodes{b}, z...)...)
 }
 
+// activate takes some rows at a time, which stay in the nearest cache.
 func activate[T Float](s *Slot, c curve[T]) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
-		for i := range s.batch.rows {
-			y := out.Row(i)
-			copy(y, in[0].Data)
-			for _, z := range in[1:] {
-				add(y, z.Row(i))
+		const some = 32
+		for i := 0; i < s.batch.rows; i += some {
+			from, to := i*out.Cols, min(i+some, s.batch.rows)*out.Cols
+			y := out.Data[from:to]
+			copy(y, in[1].Data[from:to])
+			for _, z := range in[2:] {
+				add(y, z.Data[from:to])
+			}
+			for row := y; len(row) > 0; row = row[out.Cols:] {
+				add(row[:out.Cols], in[0].Data)
 			}
 			c.act(y)
 		}

@@ -68,10 +68,27 @@ func zip(name string, a, b *Node, f32 func(x, y float32) float32, f64 func(x, y 
 func zipped[T Float](f func(x, y T) T) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		x, y := in[0].Data, in[1].Data
-		for i := range out.Data {
-			out.Data[i] = f(x[i%len(x)], y[i%len(y)])
+		switch out := out.Data; {
+		case len(x) == len(y):
+			for i, v := range x {
+				out[i] = f(v, y[i])
+			}
+		case len(x) == 1:
+			for i, v := range y {
+				out[i] = f(x[0], v)
+			}
+		default:
+			for i, v := range x {
+				out[i] = f(v, y[0])
+			}
 		}
 	}
+}
+
+// plus is the sum of matrices of one shape.
+func plus[T Float](out View[T], in []View[T]) {
+	copy(out.Data, in[0].Data)
+	add(out.Data, in[1].Data)
 }
 
 // Scale is s A for a scalar s.

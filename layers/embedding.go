@@ -2,6 +2,8 @@ package layers
 
 import (
 	"math"
+
+	"l2mt/layers/internal/blas"
 )
 
 // Readout is E (tasks x h) from H (n x h): every task's row is the sum of
@@ -54,12 +56,7 @@ func readoutGradBody[T Float](s *Slot) func(View[T], []View[T]) {
 	}
 }
 
-func axpy[T Float](y []T, a T, x []T) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] += a * v
-	}
-}
+func axpy[T Float](y []T, a T, x []T) { blas.Axpy(a, x, y) }
 
 func dot[T Float](x, y []T) (s T) {
 	y = y[:len(x)]

@@ -124,7 +124,7 @@ func bound(n *Node) (*boundOp, error) {
 		return op, nil
 	}
 	if fmt.Sprint(n.Op()) == "+ false" {
-		return &boundOp{Op: Op{Name: "+", F32: zipped(sum[float32]), F64: zipped(sum[float64])}, shape: n.Shape()}, nil
+		return &boundOp{Op: Op{Name: "+", F32: plus[float32], F64: plus[float64]}, shape: n.Shape()}, nil
 	}
 	return nil, fmt.Errorf("operation %v is none of this package", n.Op())
 }
@@ -157,10 +157,10 @@ func (g *Graph) Set(name string, value []float64) error {
 	if n == nil {
 		return fmt.Errorf("layers: %w: it has no input %q", ErrGraph, name)
 	}
-	if size := n.Shape().TotalSize(); len(value) > size {
+	t := n.Value().(*tensor.Dense)
+	if size := t.DataSize(); len(value) > size {
 		return fmt.Errorf("layers: %w: input %q holds %d numbers, not %d", ErrGraph, name, size, len(value))
 	}
-	t := n.Value().(*tensor.Dense)
 	if g.dtype == tensor.Float64 {
 		clear(t.Float64s()[copy(t.Float64s(), value):])
 		return nil

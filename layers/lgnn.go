@@ -156,10 +156,13 @@ func Aggregate(s *Slot, h *Node) *Node {
 }
 
 func aggregate[T Float](s *Slot) func(View[T], []View[T]) {
+	var memory []T
 	return func(out View[T], in []View[T]) {
 		ker, _ := kernels()
 		p, h := graphOf[T](s), in[0]
-		sums := View[T]{p.classes.Rows(), h.Cols, make([]T, p.classes.Rows()*h.Cols)}
+		size := p.classes.Rows() * h.Cols
+		memory = slices.Grow(memory[:0], size)[:size]
+		sums := View[T]{p.classes.Rows(), h.Cols, memory}
 		blas.CSRMul(ker, p.classes, h.Cols, h.Data, h.Cols, sums.Data, h.Cols) // C' H
 		for i, c := range p.class {
 			copy(out.Row(i), sums.Row(int(c)))
@@ -168,12 +171,7 @@ func aggregate[T Float](s *Slot) func(View[T], []View[T]) {
 	}
 }
 
-func add[T Float](y, x []T) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] += v
-	}
-}
+func add[T Float](y, x []T) { blas.Axpy(1, x, y) }
 
 // columnSums is 1' Z, a vector: the gradient of a bias.
 func columnSums(s *Slot, z *Node) *Node {

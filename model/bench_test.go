@@ -13,8 +13,7 @@ import (
 )
 
 // BenchmarkStep is one training step, Adam included, on one problem of 6 tasks
-// with 400 rows of 1,000 features each, hidden width 50, three layers. It reports the
-// median, as the peers in other languages do.
+// with 400 rows of 1,000 features each, hidden width 50, three layers.
 func BenchmarkStep(b *testing.B) {
 	const m, n, d = 6, 400, 1000
 	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
@@ -45,12 +44,52 @@ func BenchmarkStep(b *testing.B) {
 					}
 					seconds = append(seconds, time.Since(begin).Seconds())
 				}
-				slices.Sort(seconds)
-				b.ReportMetric(1e3*seconds[len(seconds)/2], "median-ms")
-				b.ReportMetric(1e3*seconds[0], "min-ms")
+				report(b, seconds)
 			})
 		}
 	}
+}
+
+// BenchmarkEmbedding is what fit, infer and eval wait for before a network without
+// features has its say: words in six tasks, and 139 schools. One core is GOMAXPROCS=1.
+func BenchmarkEmbedding(b *testing.B) {
+	for _, size := range []struct {
+		tasks, rows, features int
+		density               float64
+	}{{6, 590, 1000, 0.023}, {139, 66, 28, 1}} {
+		b.Run(fmt.Sprintf("m=%d/n=%d/d=%d", size.tasks, size.rows, size.features), func(b *testing.B) {
+			c, err := model.Preset("pairwise", size.features)
+			if err != nil {
+				b.Fatal(err)
+			}
+			p := benchmarkData(b, size.features, size.tasks, size.rows, size.density)
+			n := &model.Network{Config: c, Params: model.NewParams(c, 1)}
+			var seconds []float64
+			for b.Loop() {
+				begin := time.Now()
+				payload, err := model.Prepare(c, p)
+				if err != nil {
+					b.Fatal(err)
+				}
+				forward, err := model.NewForward(n)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := forward.Estimate(payload); err != nil {
+					b.Fatal(err)
+				}
+				seconds = append(seconds, time.Since(begin).Seconds())
+			}
+			report(b, seconds)
+		})
+	}
+}
+
+// report adds the median, as the peers in other languages do, and the least.
+func report(b *testing.B, seconds []float64) {
+	slices.Sort(seconds)
+	b.ReportMetric(1e3*seconds[len(seconds)/2], "median-ms")
+	b.ReportMetric(1e3*seconds[0], "min-ms")
 }
 
 func outcomes(n int) []float64 {
@@ -63,6 +102,15 @@ func outcomes(n int) []float64 {
 
 func benchmarkProblem(b *testing.B, c model.Config, m, n int, density float64) (*model.Payload, model.Tuple) {
 	b.Helper()
+	payload, err := model.Prepare(c, benchmarkData(b, c.Features, m, n, density))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return payload, model.Tuple{Omega: identity(m), O: 0.95}
+}
+
+func benchmarkData(b *testing.B, d, m, n int, density float64) *data.ProblemData {
+	b.Helper()
 	r := data.Stream(1, "benchmark")
 	p := &data.ProblemData{Problem: &data.Problem{Name: "benchmark"}}
 	for range m {
@@ -70,7 +118,7 @@ func benchmarkProblem(b *testing.B, c model.Config, m, n int, density float64) (
 		var index []int32
 		var value []float32
 		for range n {
-			for j := range c.Features {
+			for j := range d {
 				if r.Float64() < density {
 					index = append(index, int32(j))
 					value = append(value, float32(r.NormFloat64()))
@@ -78,7 +126,7 @@ func benchmarkProblem(b *testing.B, c model.Config, m, n int, density float64) (
 			}
 			ptr = append(ptr, len(index))
 		}
-		x, err := data.NewCSR(c.Features, ptr, index, value)
+		x, err := data.NewCSR(d, ptr, index, value)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -88,11 +136,7 @@ func benchmarkProblem(b *testing.B, c model.Config, m, n int, density float64) (
 		}
 		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Kind: data.Classification}, TrainSet: data.Samples{X: x, Y: y}})
 	}
-	payload, err := model.Prepare(c, p)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return payload, model.Tuple{Omega: identity(m), O: 0.95}
+	return p
 }
 
 // identity is I/m.

@@ -27,6 +27,10 @@ type Body struct {
 	// FeatureFree says that the body looks at its statistics alone. It then serves
 	// problems of any number of features.
 	FeatureFree bool
+	// Apart says that a row of E follows from the same row of the statistics, so that
+	// rows can be embedded some at a time: those of all pairs of many tasks take much
+	// memory. It is for bodies that are FeatureFree.
+	Apart bool
 	// Build adds E to the graph. What stands in the rows of tasks that the problem
 	// at hand does not have is of no matter. Permuting the tasks must permute E.
 	Build func(in BodyInputs) *layers.Node

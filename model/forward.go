@@ -56,8 +56,15 @@ func (f *Forward) grow(size Capacity) error {
 		}
 		size = f.core.size.atLeast(size)
 	}
+	var parts *parts
+	if f.of.Config.inParts(size.Tasks) {
+		var err error
+		if parts, err = newParts(f.of.Config); err != nil {
+			return err
+		}
+	}
 	graph, err := layers.Build(f.of.Config.DType, func(g *layers.Graph) {
-		f.core = newCore(g, f.of.Config, size.atLeast(Capacity{}), f.head)
+		f.core = newCore(g, f.of.Config, size.atLeast(Capacity{}), f.head, parts)
 		f.es, f.phis, f.cs = g.Capture(f.e), g.Capture(f.phi), g.Capture(f.c)
 		f.fs, f.vs = g.Capture(f.f), g.Capture(f.v)
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/train"
@@ -195,7 +196,7 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, "E", transpose(e.E, e.Tasks, c.Hidden), flatten(want.E), valueTolerance) // golden E is h x m
+			near(t, "E", safetensors.Transposed(e.E, e.Tasks, c.Hidden), flatten(want.E), valueTolerance) // golden E is h x m
 			near(t, "Phi", e.Phi, flatten(want.Phi), valueTolerance)
 			near(t, "c, f, v", []float64{e.C, e.F[0], e.V[0]}, []float64{want.C, want.F, want.V}, valueTolerance)
 			near(t, "direction", []float64{n.Direction()}, []float64{want.Direction}, valueTolerance)
@@ -220,16 +221,6 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 			}
 		})
 	}
-}
-
-func transpose(v []float64, rows, cols int) []float64 {
-	t := make([]float64, len(v))
-	for i := range rows {
-		for j := range cols {
-			t[j*rows+i] = v[i*cols+j]
-		}
-	}
-	return t
 }
 
 func TestTwentyAdamStepsEqualTheGoldenNumbers(t *testing.T) {

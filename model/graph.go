@@ -43,6 +43,7 @@ type core struct {
 	slot   *layers.Slot
 	head   layers.Head // the layers of the head that are in the graph
 	params Inputs
+	parts  *parts
 
 	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
@@ -52,10 +53,11 @@ type core struct {
 	omega, squares, o []float64 // of Put, kept to avoid garbage
 }
 
-// newCore adds the inputs and the estimates to a graph.
-func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head) *core {
+// newCore adds the inputs and the estimates to a graph. With parts, which embed what
+// is put, E is an input.
+func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head, parts *parts) *core {
 	n := &core{
-		config: config, size: size, head: head, params: Inputs{},
+		config: config, size: size, head: head, params: Inputs{}, parts: parts,
 		slot:    layers.NewSlot("problem", size.Rows, size.Tasks),
 		omega:   make([]float64, size.Tuples*size.Tasks*size.Tasks),
 		squares: make([]float64, size.Tuples),
@@ -67,11 +69,7 @@ func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head) *c
 	link := links.get(config.Link)
 	n.link = func(o *layers.Node) *layers.Node { return link.Build(n.params, o) }
 
-	body, statistics := bodies.get(config.Body), Inputs{}
-	for _, s := range body.Statistics {
-		statistics[s.Name] = g.Input(statisticName(s), s.Per.rows(size.Tasks), s.Cols)
-	}
-	n.e = body.Build(BodyInputs{config, n.params, statistics, n.slot, n.features(g)})   // tasks, or pairs of them, x h
+	n.e = n.embedding(g)                                                                // tasks, or pairs of them, x h
 	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
 	linear := layers.Inner(n.phi, g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)) // tuples
 	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples))                 // tuples
@@ -79,6 +77,21 @@ func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head) *c
 	n.v = n.link(g.Input("o", size.Tuples))                                             // tuples
 	return n
 }
+
+// embedding is E, which the body makes unless parts do.
+func (n *core) embedding(g *layers.Graph) *layers.Node {
+	body, statistics := bodies.get(n.config.Body), Inputs{}
+	if n.parts != nil {
+		return g.Input(embedded, body.Per.rows(n.size.Tasks), n.config.Width())
+	}
+	for _, s := range body.Statistics {
+		statistics[s.Name] = g.Input(statisticName(s), s.Per.rows(n.size.Tasks), s.Cols)
+	}
+	return body.Build(BodyInputs{n.config, n.params, statistics, n.slot, n.features(g)})
+}
+
+// embedded is the name of E as an input.
+const embedded = "embedding"
 
 // features is what the layers of the head make of the rows in the slot, with the
 // label graph of these features:
@@ -143,12 +156,8 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 	if p.Tasks() > n.size.Tasks {
 		return fmt.Errorf("model: %w: a problem of %d tasks in a graph for up to %d", ErrMismatch, p.Tasks(), n.size.Tasks)
 	}
-	for i, s := range bodies.get(n.config.Body).Statistics {
-		v := make([]float64, s.Per.rows(n.size.Tasks)*s.Cols)
-		s.Per.move(v, n.size.Tasks, p.statistics[i], p.Tasks(), s.Cols)
-		if err := g.Set(statisticName(s), v); err != nil {
-			return err
-		}
+	if err := n.putProblem(g, params, p); err != nil {
+		return err
 	}
 	for _, t := range params {
 		if err := g.Set(t.Name, t.Value); err != nil {
@@ -176,6 +185,29 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 	}
 	for name, value := range map[string][]float64{"Omega": n.omega, "tr(Omega^2)": n.squares, "o": n.o} {
 		if err := g.Set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putProblem sets the statistics of the body, or what it makes of them.
+func (n *core) putProblem(g *layers.Graph, params Params, p *Payload) error {
+	body := bodies.get(n.config.Body)
+	set := func(name string, value []float64, per Per, cols int) error {
+		v := make([]float64, per.rows(n.size.Tasks)*cols)
+		per.move(v, n.size.Tasks, value, p.Tasks(), cols)
+		return g.Set(name, v)
+	}
+	if n.parts != nil {
+		e, err := n.parts.embed(params, p)
+		if err != nil {
+			return err
+		}
+		return set(embedded, e, body.Per, n.config.Width())
+	}
+	for i, s := range body.Statistics {
+		if err := set(statisticName(s), p.statistics[i], s.Per, s.Cols); err != nil {
 			return err
 		}
 	}

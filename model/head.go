@@ -184,26 +184,9 @@ func readConnected(file arrays, n connectedNames) (l layers.Connected, err error
 		return l, err
 	}
 	if n.transposed {
-		l.W = transposed(l.W, l.Out, l.In)
+		l.W = safetensors.Transposed(l.W, l.Out, l.In)
 	}
 	return l, nil
-}
-
-// transposed returns the transpose of a rows x cols matrix. It goes by blocks
-// that stay in the cache.
-func transposed(a []float32, rows, cols int) []float32 {
-	const block = 32
-	t := make([]float32, len(a))
-	for i0 := 0; i0 < rows; i0 += block {
-		for j0 := 0; j0 < cols; j0 += block {
-			for i := i0; i < min(i0+block, rows); i++ {
-				for j := j0; j < min(j0+block, cols); j++ {
-					t[j*rows+i] = a[i*cols+j]
-				}
-			}
-		}
-	}
-	return t
 }
 
 // saveHead writes a head to a directory, unless the file there is the same:

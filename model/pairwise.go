@@ -33,6 +33,7 @@ func init() {
 			{Name: "pairs", Per: PerPair, Cols: pairColumns, Of: pairStatistics},
 		},
 		FeatureFree: true,
+		Apart:       true,
 		Build:       pairwise,
 	})
 	RegisterEstimator("pairs", pairsEstimator)

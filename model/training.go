@@ -63,7 +63,7 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layer
 }
 
 func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcomes int, head layers.Head) {
-	t.core = newCore(g, c, size, head)
+	t.core = newCore(g, c, size, head, nil)
 	t.weight = make([]float64, size.Tuples)
 
 	distance := layers.Abs(layers.Sub(t.f, t.v))                                      // tuples

@@ -113,6 +113,9 @@ func (z *archive) readCSR() (*data.CSR, error) {
 }
 
 func (z *archive) readLabels(t *table, o Options) (err error) {
+	if o.Unlabelled {
+		return nil
+	}
 	name := z.find(o.Label, labelNames)
 	if name == "" {
 		return z.missing(cmp.Or(o.Label, "y"), "labels")

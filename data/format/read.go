@@ -59,6 +59,9 @@ type Options struct {
 	// counted from 0. If empty: what is called label, class, y or target, in
 	// this order and in any case, else a table's last column.
 	Label string
+	// Unlabelled passes over the labels, which need not be there (npz): the
+	// targets are those of a regression, all zero.
+	Unlabelled bool
 	// Target picks one column of labels that have several (npz, mat): its number
 	// from 0, or its name in the array "targets". If empty, the first.
 	Target string
@@ -262,7 +265,9 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
 	d := &data.Dataset{Name: path, X: t.x, Features: t.features, Steps: t.steps}
-	if err := setLabels(d, &t.label, t.classes, cmp.Or(o.Kind, t.kind)); err != nil {
+	if o.Unlabelled {
+		d.Target = make([]float64, t.x.Rows())
+	} else if err := setLabels(d, &t.label, t.classes, cmp.Or(o.Kind, t.kind)); err != nil {
 		return nil, fmt.Errorf("format: %s: label: %w", path, err)
 	}
 	if t.group.len() > 0 {

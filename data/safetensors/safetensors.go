@@ -330,3 +330,20 @@ func Read(path string) ([]Tensor, map[string]string, error) {
 	}
 	return tensors, metadata, nil
 }
+
+// Transposed returns the transpose of a rows x cols matrix, for files that have it
+// the other way round. It goes by blocks that stay in the cache.
+func Transposed[T any](a []T, rows, cols int) []T {
+	const block = 32
+	t := make([]T, len(a))
+	for i0 := 0; i0 < rows; i0 += block {
+		for j0 := 0; j0 < cols; j0 += block {
+			for i := i0; i < min(i0+block, rows); i++ {
+				for j := j0; j < min(j0+block, cols); j++ {
+					t[j*rows+i] = a[i*cols+j]
+				}
+			}
+		}
+	}
+	return t
+}

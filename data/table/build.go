@@ -39,6 +39,22 @@ func (r *reader) build(paths []string) error {
 		p.Tasks = append(p.Tasks, data.TaskData{
 			Task: t.Task, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
 		})
+		if r.Group != "" {
+			numbers := make([]int, len(t.rows))
+			for j, row := range t.rows {
+				numbers[j] = r.group[row]
+			}
+			r.Together = append(r.Together, numbers)
+		}
+		if len(r.Validation) > 0 {
+			var held []int
+			for j, row := range t.rows {
+				if row >= r.first {
+					held = append(held, j)
+				}
+			}
+			r.Held = append(r.Held, held)
+		}
 	}
 	r.Problem = p
 	return nil

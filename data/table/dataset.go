@@ -16,6 +16,8 @@ func (r *reader) readDatasets(paths []string) error {
 	switch {
 	case len(r.Targets) > 1:
 		return fmt.Errorf("%w: there are %d targets; of files that are not CSV or TSV one is taken", data.ErrInvalid, len(r.Targets))
+	case len(r.Validation) > 0 || r.Group != "":
+		return fmt.Errorf("%w: validation files and columns of groups go with CSV and TSV files", data.ErrInvalid)
 	case len(r.Ignore)+len(r.Categorical) > 0 || r.Impute != "" || r.MissingColumns != "":
 		return fmt.Errorf("%w: columns can be ignored, categorical or missing in CSV and TSV files only", data.ErrInvalid)
 	}

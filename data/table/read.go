@@ -22,6 +22,10 @@ type Options struct {
 	// Targets are the columns of the labels. If empty, the column called label,
 	// class, y or target.
 	Targets []string
+	// Validation are more files, whose rows are for validation.
+	Validation []string
+	// Group is a column of what belongs together: rows with the same value.
+	Group string
 	// Kind is the kind of the tasks. If empty the labels decide: words and pairs
 	// of numbers are classes, other numbers are targets of a regression.
 	Kind data.Kind
@@ -65,6 +69,12 @@ type Table struct {
 	Problem *data.ProblemData
 	// Recipe makes such features of other rows.
 	Recipe Recipe
+	// Together has a number for every row of every task, the same for rows of one
+	// group, nil if there are no groups.
+	Together [][]int
+	// Held are the rows of every task that come from files for validation,
+	// nil if there are none.
+	Held [][]int
 	// Notes say what was decided or left out, a line each.
 	Notes []string
 }
@@ -80,7 +90,7 @@ func Read(paths []string, o Options) (*Table, error) {
 	}
 	r := &reader{Options: o, targets: map[string]*target{}}
 	var err error
-	if texts, err2 := areText(paths, o.Format.Format); err2 != nil {
+	if texts, err2 := areText(slices.Concat(paths, o.Validation), o.Format.Format); err2 != nil {
 		return nil, err2
 	} else if texts {
 		err = r.readText(paths)
@@ -136,9 +146,12 @@ type reader struct {
 	columns []column
 	value   []float32 // rows x columns; NaN where missing, levels by number
 	rows    int
-	classes []string // where tasks have more than two
-	skipped int      // rows without a label
-	grouped bool     // tasks have come with the rows
+	group   []int          // of every row
+	groups  map[string]int // their numbers
+	first   int            // the first row for validation
+	classes []string       // where tasks have more than two
+	skipped int            // rows without a label
+	grouped bool           // tasks have come with the rows
 	tasks   []*labels
 	byName  map[string]*labels
 	targets map[string]*target
@@ -158,6 +171,7 @@ type sheet struct {
 	names    []string
 	bare     bool // without a header
 	task     int  // -1 if there is none
+	group    int  // likewise
 	targets  []int
 	category []int
 	features []int // of the reader's columns, -1 where the file lacks one
@@ -166,17 +180,20 @@ type sheet struct {
 
 // taskPerFile reports whether every file is a task.
 func (r *reader) taskPerFile() bool {
-	return r.Task == "" && len(r.sheets) > 1 && len(r.sheets[0].targets) == 1
+	return r.Task == "" && len(r.sheets)-len(r.Validation) > 1 && len(r.sheets[0].targets) == 1
 }
 
 // readText reads CSV and TSV files: first all headers, then all rows.
 func (r *reader) readText(paths []string) error {
-	for _, path := range paths {
+	for _, path := range slices.Concat(paths, r.Validation) {
 		s, err := r.header(path)
 		if err != nil {
 			return err
 		}
 		r.sheets = append(r.sheets, s)
+	}
+	if r.taskPerFile() && len(r.Validation) > 0 {
+		return fmt.Errorf("%s: %w: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0], data.ErrInvalid)
 	}
 	if err := r.align(); err != nil {
 		return err
@@ -189,7 +206,11 @@ func (r *reader) readText(paths []string) error {
 	if err := r.startTasks(); err != nil {
 		return err
 	}
+	r.groups = map[string]int{}
 	for i := range r.sheets {
+		if i == len(paths) {
+			r.first = r.rows
+		}
 		if err := r.sheet(&r.sheets[i], r.row); err != nil {
 			return err
 		}
@@ -221,7 +242,7 @@ func (r *reader) header(path string) (s sheet, err error) {
 	if rows.Width == 0 {
 		return s, fmt.Errorf("%s: %w: it is empty; it needs a header and rows", path, data.ErrInvalid)
 	}
-	s = sheet{path: path, names: rows.Names, bare: rows.Names == nil, task: -1}
+	s = sheet{path: path, names: rows.Names, bare: rows.Names == nil, task: -1, group: -1}
 	if s.bare {
 		s.names = numbered(rows.Width)
 	}
@@ -239,6 +260,11 @@ func (r *reader) roles(s *sheet) (err error) {
 	if r.Task != "" {
 		if s.task, err = find(s.names, r.Task); err != nil {
 			return fmt.Errorf("task: %w", err)
+		}
+	}
+	if r.Group != "" {
+		if s.group, err = find(s.names, r.Group); err != nil {
+			return fmt.Errorf("group: %w", err)
 		}
 	}
 	if len(r.Targets) > 0 {
@@ -268,15 +294,17 @@ func (r *reader) roles(s *sheet) (err error) {
 	switch {
 	case len(s.targets) == 0:
 		return fmt.Errorf("%w: the target is ignored", data.ErrInvalid)
+	case slices.Contains(s.targets, s.group):
+		return fmt.Errorf("column %q: %w: it cannot be the group and a target", s.names[s.group], data.ErrInvalid)
 	case slices.Contains(s.targets, s.task) || slices.Contains(ignored, s.task):
 		return fmt.Errorf("column %q: %w: it cannot name the task and be a target, or ignored", s.names[s.task], data.ErrInvalid)
 	case r.Task != "" && len(s.targets) > 1:
 		return fmt.Errorf("%w: a column names the task, and %d are targets; give one target", data.ErrInvalid, len(s.targets))
 	}
 	for j, name := range s.names {
-		if j == s.task || slices.Contains(ignored, j) || slices.Contains(s.targets, j) {
+		if j == s.task || j == s.group || slices.Contains(ignored, j) || slices.Contains(s.targets, j) {
 			if slices.Contains(s.category, j) {
-				return fmt.Errorf("column %q: %w: it is no feature and cannot be categorical: it is the task, a target, or ignored", name, data.ErrInvalid)
+				return fmt.Errorf("column %q: %w: it is no feature and cannot be categorical: it is the task, the group, a target, or ignored", name, data.ErrInvalid)
 			}
 			continue
 		}
@@ -459,6 +487,9 @@ func (r *reader) row(s *sheet, line int, cells []string) error {
 		r.skipped++
 		return nil
 	}
+	if s.group >= 0 {
+		r.group = append(r.group, r.groupOf(cells[s.group]))
+	}
 	r.rows++
 	for k, j := range s.features {
 		v, err := r.columns[k].value(j, cells, r.Impute == Mean)
@@ -468,6 +499,19 @@ func (r *reader) row(s *sheet, line int, cells []string) error {
 		r.value = append(r.value, v)
 	}
 	return nil
+}
+
+// groupOf is the number of a group; a row without one is its own.
+func (r *reader) groupOf(cell string) int {
+	if isMissing(cell) {
+		return -1 - r.rows
+	}
+	n, ok := r.groups[cell]
+	if !ok {
+		n = len(r.groups)
+		r.groups[strings.Clone(cell)] = n
+	}
+	return n
 }
 
 var missing = float32(math.NaN())

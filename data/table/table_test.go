@@ -158,6 +158,38 @@ func TestShapesOfTables(t *testing.T) {
 	}
 }
 
+// Groups are numbered for the rows of every task, one without a value is its own,
+// and rows of validation files are known by the task that the row names.
+func TestGroupsAndValidationFiles(t *testing.T) {
+	files := inFiles(t,
+		"a.csv", "t,who,x,y\na,Ann,1,2.5\nb,Ben,2,3.5\na,Ann,3,4.5\nb,,4,1.5\na,Ben,5,0.5\nb,,5,0.5\n",
+		"v.csv", "who,y,x,t\nAnn,7.5,8,b\nCid,6.5,9,a\n")
+	o := Options{Task: "t", Group: "who", Validation: files[1:]}
+	tab, err := Read(files[:1], o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tab.Recipe.Features(); !slices.Equal(got, []string{"x"}) {
+		t.Errorf("features %q", got)
+	}
+	if got, want := fmt.Sprint(tab.Together), "[[0 0 1 2] [1 -4 -6 0]]"; got != want {
+		t.Errorf("groups %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(tab.Held), "[[3] [3]]"; got != want {
+		t.Errorf("validation rows %s, want %s", got, want)
+	}
+	fold, err := tab.Problem.Hold(tab.Held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y := fold.Tasks[1].ValidationSet.Y; !slices.Equal(y, []float64{7.5}) || len(fold.Tasks[1].TrainSet.Y) != 3 {
+		t.Errorf("b validates %v", y)
+	}
+	if tab, err = Read(files[:1], Options{Task: "t", Ignore: []string{"who"}}); err != nil || tab.Together != nil || tab.Held != nil {
+		t.Errorf("%v, %v, %v", tab.Together, tab.Held, err)
+	}
+}
+
 func TestBadTables(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -172,6 +204,8 @@ func TestBadTables(t *testing.T) {
 		{"no such target", []string{"a.csv", "x,z\n1,2\n"}, Options{Targets: []string{"tox*"}}, data.ErrInvalid, `a.csv: target: invalid data: there is no column "tox*"; there are x, z`},
 		{"no such task", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "w"}, data.ErrInvalid, `a.csv: task: invalid data: there is no column "w"; there are x, y`},
 		{"no such thing to ignore", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"w"}}, data.ErrInvalid, `a.csv: ignore: invalid data: there is no column "w"`},
+		{"no such group", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: "w"}, data.ErrInvalid, `a.csv: group: invalid data: there is no column "w"`},
+		{"a group that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: "y"}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot be the group and a target`},
 		{"no features", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "x"}, data.ErrInvalid, "a.csv: invalid data: no column is left for features"},
 		{"target that is categorical", []string{"a.csv", "x,y\n1,2\n"}, Options{Categorical: []string{"y"}}, data.ErrInvalid, `a.csv: column "y": invalid data: it is no feature and cannot be categorical`},
 		{"task that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "y"}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot name the task and be a target`},

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"l2mt/data/safetensors"
 	"l2mt/layers/internal/blas"
 )
 
@@ -63,12 +64,12 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	each(len(pictures), workers, func(i int) {
 		n.convolve(pictures[i], rows[i*width:][:width], share)
 	})
-	columns := transposed(rows, len(pictures), width)
+	columns := safetensors.Transposed(rows, len(pictures), width)
 	for _, d := range n.dense {
 		columns = d.apply(n.kernels, columns, len(pictures), workers)
 		width = d.out
 	}
-	rows = transposed(columns, width, len(pictures))
+	rows = safetensors.Transposed(columns, width, len(pictures))
 	features := make([][]float32, len(pictures))
 	for i := range features {
 		features[i] = rows[i*width:][:width:width]
@@ -195,17 +196,6 @@ func (d dense) apply(k blas.Kernels, x []float32, n, workers int) []float32 {
 		}
 	}
 	return y
-}
-
-// transposed returns the transpose of x, rows x cols.
-func transposed(x []float32, rows, cols int) []float32 {
-	t := make([]float32, len(x))
-	for i := range rows {
-		for j, v := range x[i*cols:][:cols] {
-			t[j*rows+i] = v
-		}
-	}
-	return t
 }
 
 // each calls f for 0 to n-1, up to so many calls at a time.

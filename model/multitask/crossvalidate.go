@@ -75,16 +75,24 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 	if err != nil {
 		return nil, err
 	}
-	all, err := newSearch(final, problem, opt)
+	var metric *data.Metric
+	if opt.InMetric {
+		metric = data.NewMetric(problem)
+	}
+	all, err := newSearch(final, metric.Problem(problem), opt)
 	if err != nil {
 		return nil, err
 	}
 	c := &crossValidation{all: all, folds: make([]*search, len(folds)), rows: folds}
 	opt.Lambda1 = all.opt.Lambda1
 	for k := range folds {
-		part, err := on(model, folds[k].ProblemData)
+		fold := folds[k].ProblemData
+		part, err := on(model, fold)
+		if opt.InMetric {
+			fold = data.InMetric(fold)
+		}
 		if err == nil {
-			c.folds[k], err = newSearch(part, folds[k].ProblemData, opt)
+			c.folds[k], err = newSearch(part, fold, opt)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
@@ -102,6 +110,7 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 	if v.Result, err = Fit(ctx, final, all.train, best.params, close); err != nil {
 		return nil, err
 	}
+	v.Result = v.Result.restored(metric)
 	v.Omega, v.Held, v.Loss = normalised(v.Result.Omega), best.held, best.loss
 	for i, t := range problem.Tasks {
 		v.Scores = append(v.Scores, scoreOf(best.held[i], t.TrainSet.Y, t.Kind))

@@ -73,6 +73,7 @@ type Result struct {
 	Seconds float64
 
 	cov    *Covariance // a start for the Omega step of the next fit
+	rel    *relation   // which that is part of
 	of     *narrow     // the coordinates that it was fitted in, or nil
 	inside *mat.Dense  // W there
 }

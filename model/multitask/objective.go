@@ -1,26 +1,10 @@
 package multitask
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
-
-// traceTerm returns tr(S Omega^-1) for S = W'W.
-func traceTerm(s *mat.SymDense, c *Covariance) (float64, error) {
-	if c.Precision != nil {
-		return dot(s, c.Precision), nil
-	}
-	if c.Omega == nil {
-		return 0, fmt.Errorf("multitask: objective: %w: the covariance is missing", ErrInvalidOmega)
-	}
-	e, err := Eigen(c.Omega)
-	if err != nil {
-		return 0, err
-	}
-	return traceInverse(s, e), nil
-}
 
 // traceInverse returns tr(S Omega^+), +Inf when S has more than rounding
 // errors outside of the range of Omega. Such errors are squares: 1e-14 of S is

@@ -1,9 +1,12 @@
 package multitask
 
 import (
+	"fmt"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
 )
 
 // value is problem (1) at one point, in its parts: the losses,
@@ -32,6 +35,41 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 		v.total += p.Lambda2 * v.g
 	}
 	return v
+}
+
+// traceTerm returns tr(S Omega^-1) for S = W'W.
+func traceTerm(s *mat.SymDense, c *Covariance) (float64, error) {
+	if c.Precision != nil {
+		return dot(s, c.Precision), nil
+	}
+	if c.Omega == nil {
+		return 0, fmt.Errorf("multitask: objective: %w: the covariance is missing", ErrInvalidOmega)
+	}
+	e, err := Eigen(c.Omega)
+	if err != nil {
+		return 0, err
+	}
+	return traceInverse(s, e), nil
+}
+
+// The best bias of the squared loss is the mean of what scores leave, however far
+// from zero that is: rounding errors of the sum of the slopes are no direction.
+func TestBiasFarFromZero(t *testing.T) {
+	random := data.Stream(1, "bias")
+	for range 200 {
+		score, y := normals(random, 30), normals(random, 30)
+		mean := 0.0
+		for j := range y {
+			y[j] += 1e4
+			mean += (y[j] - score[j]) / 30
+		}
+		r, h := make([]float64, 30), make([]float64, 30)
+		b := Square.bias(r, h, score, y, 0)
+		for range 3 {
+			b = Square.bias(r, h, score, y, b)
+		}
+		near(t, "bias", b, mean, 1e-12)
+	}
 }
 
 // TestShiftedFeatures: biases are not penalised, so a constant added to a feature

@@ -12,8 +12,13 @@ func Report(r *Result, problem *data.ProblemData, stl *Tuned) (*Tuned, error) {
 // Restored returns what was found on metric.Problem(problem) as a fit of the
 // problem.
 func (t *Tuned) Restored(metric *data.Metric, problem *data.ProblemData) (*Tuned, error) {
-	r, u := *t.Result, *t
-	r.W, r.of, r.inside = metric.Restore(r.W), nil, nil
-	u.Result = &r
+	u := *t
+	u.Result = t.Result.restored(metric)
 	return &u, u.report(problem, nil)
+}
+
+func (r *Result) restored(metric *data.Metric) *Result {
+	s := *r
+	s.W, s.of, s.inside = metric.Restore(r.W), nil, nil
+	return &s
 }

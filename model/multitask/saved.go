@@ -154,7 +154,7 @@ func (s *Saved) Save(dir string) error {
 	shape := s.shape()
 	tensors := []safetensors.Tensor{
 		{Name: "W", DType: safetensors.F64, Shape: shape, Value: mat.DenseCopyOf(s.W).RawMatrix().Data},
-		{Name: "b", DType: safetensors.F64, Shape: slices.Delete(slices.Clone(shape), len(shape)-2, len(shape)-1), Value: transposed(s.B, len(s.Tasks))},
+		{Name: "b", DType: safetensors.F64, Shape: slices.Delete(slices.Clone(shape), len(shape)-2, len(shape)-1), Value: safetensors.Transposed(s.B, len(s.Tasks), len(s.B)/max(1, len(s.Tasks)))},
 	}
 	// Either file alone may be of another fit if writing ends between the two;
 	// then Load sees it.
@@ -174,15 +174,6 @@ func (s *Saved) shape() []int {
 		shape = append([]int{len(s.Classes)}, shape...)
 	}
 	return shape
-}
-
-// transposed is the transpose of a matrix with the given number of rows.
-func transposed(x []float64, rows int) []float64 {
-	y, cols := make([]float64, len(x)), len(x)/max(1, rows)
-	for i, v := range x {
-		y[i%cols*rows+i/cols] = v
-	}
-	return y
 }
 
 func sum(b []byte) string {
@@ -255,7 +246,7 @@ func (s *Saved) weights(tensors []safetensors.Tensor) error {
 	s.W = mat.NewDense(len(w)/m, m, w)
 	b, err := find("b", slices.Delete(slices.Clone(shape), len(shape)-2, len(shape)-1))
 	if err == nil {
-		s.B = transposed(b, len(b)/m)
+		s.B = safetensors.Transposed(b, len(b)/m, m)
 	}
 	return err
 }

@@ -22,6 +22,7 @@ type solver struct {
 	floor   float64     // added to the diagonal of W'W
 	enough  float64     // accuracy of the Omega steps
 	from    *Covariance // start of the first Omega step, or nil
+	last    *relation   // that of the start, or nil
 
 	point
 	rel *relation
@@ -215,9 +216,9 @@ func (s *solver) omega(gramian *mat.SymDense) (*relation, error) {
 
 // hint starts an Omega step where the last one ended.
 func (s *solver) hint() hint {
-	h := hint{from: s.from, enough: s.enough}
+	h := hint{from: s.from, last: s.last, enough: s.enough}
 	if s.rel != nil {
-		h.from = s.rel.cov
+		h.from, h.last = s.rel.cov, s.rel
 	}
 	return h
 }

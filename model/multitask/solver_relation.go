@@ -10,7 +10,7 @@ import (
 type relation struct {
 	// value is Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega) with the floor in S.
 	value float64
-	// cov is the covariance, nil for spectral models, which do with omega.
+	// cov is the covariance, nil for spectral models, which do with omega alone.
 	cov   *Covariance
 	omega *Spectrum
 	s     []float64 // the eigenvalues of S that belong to omega's
@@ -37,6 +37,8 @@ type refiner interface {
 type hint struct {
 	// from is the step at a nearby S, nil where there is none.
 	from *Covariance
+	// last is the relation at a nearby S, nil where there is none.
+	last *relation
 	// enough is the distance to the minimum at which to stop.
 	enough float64
 }
@@ -71,25 +73,31 @@ func relate(model Model, s *mat.SymDense, d int, p Params, h hint) (*relation, e
 	if err != nil {
 		return nil, err
 	}
-	return relateTo(model, c, s, d, p)
+	return relateTo(model, c, s, d, p, h.last)
 }
 
-// relateTo is relate for a covariance that is known.
-func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params) (*relation, error) {
-	e, err := Eigen(c.Omega)
-	if err != nil {
-		return nil, err
-	}
+// relateTo is relate for a covariance that is known. The last relation has the
+// roots already where the model holds its covariance.
+func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params, last *relation) (*relation, error) {
 	rel := &relation{cov: c}
+	if last != nil && last.cov != nil && last.omega != nil && mat.Equal(last.cov.Omega, c.Omega) {
+		rel.omega, rel.root, rel.inverse = last.omega, last.root, last.inverse
+	} else {
+		e, err := Eigen(c.Omega)
+		if err != nil {
+			return nil, err
+		}
+		rel.omega = e
+		rel.root, rel.inverse = roots(e)
+	}
 	if c.Precision != nil {
 		rel.value = p.Lambda1 / 2 * dot(s, c.Precision)
 	} else {
-		rel.value = p.Lambda1 / 2 * traceInverse(s, e)
+		rel.value = p.Lambda1 / 2 * traceInverse(s, rel.omega)
 	}
 	if g := model.G(c, d, p); g != 0 {
 		rel.value += p.Lambda2 * g
 	}
-	rel.root, rel.inverse = roots(e)
 	if k, m := rel.inverse.Dims(); k == m {
 		if model, ok := model.(curved); ok {
 			rel.curve = func() func(*mat.Dense) *mat.Dense {

@@ -12,7 +12,7 @@ import (
 func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 	r := &Result{Model: s.model.Info().Name, Params: s.params, Status: IterationLimit}
 	if opt.Start != nil {
-		s.from = opt.Start.cov
+		s.from, s.last = opt.Start.cov, opt.Start.rel
 	}
 	if err := s.start(opt.Start); err != nil {
 		return nil, err
@@ -299,5 +299,6 @@ func (c *candidate) fill(r *Result, s *solver) {
 		}
 	}
 	r.B, r.Omega, r.A, r.cov = c.b, cov.Omega, cov.A, cov
+	r.rel = c.rel
 	r.Objective, r.Gap = c.objective, max(c.gap, 0)
 }

@@ -49,6 +49,8 @@ type TuneOptions struct {
 	Tolerance float64
 	// Iterations limits the Newton iterations of these fits. 0 means 10.
 	Iterations int
+	// InMetric makes the fits of CrossValidate in the data.Metric of their rows.
+	InMetric bool
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int

@@ -200,8 +200,12 @@ func (f *stepFlags) apply(d *data.Dataset) (*data.Dataset, error) {
 	return d, nil
 }
 
-// keep writes a dataset and describes it.
-func (e *env) keep(path string, d *data.Dataset) error {
+// keep applies steps to a dataset, writes and describes it.
+func (e *env) keep(path string, d *data.Dataset, steps stepFlags) error {
+	d, err := steps.apply(d)
+	if err != nil {
+		return err
+	}
 	if err := format.Write(path, d); err != nil {
 		return err
 	}
@@ -243,10 +247,7 @@ func (c *dataImportCmd) Run(e *env) error {
 			return err
 		}
 	}
-	if d, err = c.apply(d); err != nil {
-		return err
-	}
-	return e.keep(c.Out, d)
+	return e.keep(c.Out, d, c.stepFlags)
 }
 
 // minLength is that of the features' names: any, unless they are words.
@@ -277,8 +278,5 @@ func (c *dataSelectCmd) Run(e *env) error {
 	if d, err = d.With(step); err != nil {
 		return err
 	}
-	if d, err = c.apply(d); err != nil {
-		return err
-	}
-	return e.keep(c.Out, d)
+	return e.keep(c.Out, d, c.stepFlags)
 }

@@ -26,7 +26,7 @@ type demoCmd struct {
 func (c *demoCmd) Run(e *env) error {
 	at := func(name string) string { return filepath.Join(c.Out, name) }
 	train, test := filepath.Join(at("problems"), "train.json"), filepath.Join(at("problems"), "test.json")
-	sample := &problemsSampleCmd{sampleFlags{
+	sample := &problemsSampleCmd{sampleFlags: sampleFlags{
 		Dataset: c.Dataset, Out: at("problems"), Train: c.Train, Test: c.Test, MinTasks: 4, MaxTasks: 8,
 		TrainFraction: c.TrainFraction, ValidationFraction: c.TrainFraction, Seed: c.Seed,
 	}}

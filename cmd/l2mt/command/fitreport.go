@@ -120,7 +120,7 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 		s := best.Scores[i]
 		r.Rows += s.Rows
 		r.Tasks = append(r.Tasks, taskReport{t.Name, s.Rows, s.Held, reportOf(s), reportOf(stl.Scores[i]), reportOf(pooled.Scores[i])})
-		if s.Held < s.Rows {
+		if s.Held < s.Rows && f.table.Held == nil {
 			never++
 		}
 	}
@@ -141,7 +141,11 @@ func (r *tableReport) write(w io.Writer) {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
 	fmt.Fprintln(w)
-	fmt.Fprintf(w, "%s, lambda1 = %s, chosen by %d-fold cross-validation, fitted on all labelled rows (%s)\n\n", r.title, run.Number(r.Params.Lambda1), r.Folds, r.Status)
+	by := fmt.Sprintf("by %d-fold cross-validation", r.Folds)
+	if r.Folds == 1 {
+		by = "on the validation rows"
+	}
+	fmt.Fprintf(w, "%s, lambda1 = %s, chosen %s, fitted on all labelled rows (%s)\n\n", r.title, run.Number(r.Params.Lambda1), by, r.Status)
 	if len(r.Models) > 2 {
 		r.writeModels(w)
 	}

@@ -28,6 +28,8 @@ import (
 type tableFlags struct {
 	Task           string        `help:"Tables: column that names the task of a row. Without it every target or, of several files, every file is a task."`
 	Target         []string      `help:"Tables: columns of the labels, by name or pattern (tox*); blanks where a row has none."`
+	Validation     []string      `type:"path" help:"Tables: files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
+	Group          string        `help:"Tables: column of what belongs together, such as a patient: folds do not part rows of a task that have the same value."`
 	Kind           data.Kind     `help:"Tables: classification or regression, if the labels do not say."`
 	Positive       string        `help:"Tables: the class that is +1; by default the larger number, or the word that is later in the alphabet."`
 	Ignore         []string      `help:"Tables: columns to leave out, by name or pattern."`
@@ -49,7 +51,7 @@ func (f *tableFlags) given() bool { return !reflect.ValueOf(*f).IsZero() }
 
 func (f *tableFlags) options() table.Options {
 	return table.Options{
-		Task: f.Task, Targets: f.Target, Kind: f.Kind, Positive: f.Positive, Ignore: f.Ignore, Categorical: f.Categorical,
+		Task: f.Task, Targets: f.Target, Validation: f.Validation, Group: f.Group, Kind: f.Kind, Positive: f.Positive, Ignore: f.Ignore, Categorical: f.Categorical,
 		Impute: f.Impute, MissingColumns: f.MissingColumns, Steps: f.Step, SkipUnlabelled: f.SkipUnlabelled, SkipTasks: f.SkipTasks,
 		Format: format.Options{Header: f.Header, Format: f.Format},
 	}
@@ -74,6 +76,8 @@ func (c *fitCmd) validateTables() error {
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
 	case c.Omega != "" && c.Model != "":
 		return fmt.Errorf("--omega is a model of its own; leave --model out")
+	case len(c.Validation) > 0 && (c.Folds != 0 || c.Group != ""):
+		return fmt.Errorf("--validation takes the place of the folds; leave --folds and --group out")
 	case c.Folds == 1 || c.Folds < 0:
 		return fmt.Errorf("--folds=%d: it must be at least 2", c.Folds)
 	}
@@ -103,7 +107,7 @@ func (c *fitCmd) fitTables(e *env) error {
 	if m := len(t.Problem.Tasks); m > mostTasks {
 		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
 	}
-	folds, err := t.Problem.Folds(c.Folds, c.Seed, nil)
+	folds, err := c.parts(t)
 	if err != nil {
 		return err
 	}
@@ -133,6 +137,15 @@ func (c *fitCmd) fitTables(e *env) error {
 	return e.print(report, report.write)
 }
 
+// parts are the folds, or the one that validation files make.
+func (c *fitCmd) parts(t *table.Table) ([]data.Fold, error) {
+	if t.Held == nil {
+		return t.Problem.Folds(c.Folds, c.Seed, t.Together)
+	}
+	fold, err := t.Problem.Hold(t.Held)
+	return []data.Fold{fold}, err
+}
+
 // tableFitter fits models to one table, each once.
 type tableFitter struct {
 	table   *table.Table
@@ -157,6 +170,11 @@ func (f *tableFitter) spent(name string, begin time.Time) {
 type candidate struct {
 	name, title string
 	model       multitask.Model
+	inMetric    bool // fitted in the tasks' common metric
+}
+
+func inMetric(c candidate) candidate {
+	return candidate{c.name + "-metric", c.title + ", in the common metric", c.model, true}
 }
 
 // fitted is a candidate with its fit.
@@ -178,16 +196,22 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 			return nil, err
 		}
 	}
-	for _, a := range asked {
-		v, err := f.fit(ctx, a)
-		if err != nil {
-			return nil, err
+	try := func(all ...candidate) error {
+		for _, a := range all {
+			v, err := f.fit(ctx, a)
+			if err != nil {
+				return err
+			}
+			if best == nil || v.Loss < best.Loss {
+				best = v
+			}
 		}
-		if best == nil || v.Loss < best.Loss {
-			best = v
-		}
+		return nil
 	}
-	return best, nil
+	if err := try(asked...); err != nil || c.Model != modelL2MT {
+		return best, err
+	}
+	return best, try(inMetric(best.candidate), inMetric(f.done[modelL2MT].candidate))
 }
 
 func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
@@ -195,7 +219,9 @@ func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
 		return v, nil
 	}
 	begin := time.Now()
-	v, err := multitask.CrossValidate(ctx, c.model, f.table.Problem, f.folds, f.options)
+	options := f.options
+	options.InMetric = c.inMetric
+	v, err := multitask.CrossValidate(ctx, c.model, f.table.Problem, f.folds, options)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +257,7 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Omega, err)
 		}
-		return []candidate{{modelOmega, "given covariance", model}}, nil
+		return []candidate{{modelOmega, "given covariance", model, false}}, nil
 	}
 	if _, err := multitask.Lookup(c.Model); err != nil {
 		return nil, fmt.Errorf("%w: %w, or %s, %s, %s, %s", errUsage, err, modelL2MT, modelPooled, modelBest, modelAll)
@@ -244,7 +270,7 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 // relations of tasks, but not that most tables' tasks are alike.
 func l2mtCandidates(network *solve.Finder, m int) []candidate {
 	stl := known(compare.STL)
-	all := []candidate{stl, {modelL2MT, "the network's covariance", foundBy{stl.model, network}}}
+	all := []candidate{stl, {modelL2MT, "the network's covariance", foundBy{stl.model, network}, false}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
@@ -268,7 +294,7 @@ func (f foundBy) On(p *data.ProblemData) (multitask.Model, error) {
 
 func known(name string) candidate {
 	m := run.MustModel(name)
-	return candidate{m.Info().Name, m.Info().Title, m}
+	return candidate{m.Info().Name, m.Info().Title, m, false}
 }
 
 func pooled(m int) candidate {
@@ -291,7 +317,7 @@ func blend(m int, share float64) candidate {
 		panic(err) // it is a covariance
 	}
 	title := fmt.Sprintf("shared %.0f %%", 100*share)
-	return candidate{title, title, model}
+	return candidate{title, title, model, false}
 }
 
 // readOmega reads the covariance of m tasks.

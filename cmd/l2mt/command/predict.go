@@ -20,7 +20,7 @@ import (
 )
 
 type predictCmd struct {
-	File           string        `arg:"" help:"CSV or TSV file of rows to predict, or - for what comes in through stdin."`
+	File           string        `arg:"" help:"CSV or TSV file of rows to predict, or npz, or - for a table that comes in through stdin."`
 	Model          string        `required:"" type:"path" help:"Directory that fit saved a model to."`
 	Task           string        `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row gets a prediction for each."`
 	NewTask        string        `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
@@ -36,6 +36,9 @@ func (c *predictCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if kind, err := format.Of(c.File, c.Format); err == nil && kind == format.NPZ {
+		return c.dataset(e, model)
+	}
 	rows, err := c.open(model)
 	if err != nil {
 		return err
@@ -45,14 +48,78 @@ func (c *predictCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	if c.Out == "" {
-		out := bufio.NewWriter(e.stdout)
-		if err := p.run(e, rows, out); err != nil {
+	return c.write(e, func(w io.Writer) error { return p.run(e, rows, w) })
+}
+
+// write writes to the file that is asked for, or to stdout.
+func (c *predictCmd) write(e *env, f func(w io.Writer) error) error {
+	if c.Out != "" {
+		return files.Write(c.Out, f)
+	}
+	out := bufio.NewWriter(e.stdout)
+	if err := f(out); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// dataset predicts the rows of an npz, whose groups are tasks.
+func (c *predictCmd) dataset(e *env, m *multitask.Saved) error {
+	o := format.Options{Unlabelled: true}
+	if _, err := m.Task(c.Task); err != nil && c.NewTask == "" {
+		o.Group = c.Task
+	}
+	d, err := format.Read(c.File, o)
+	if err != nil {
+		return err
+	}
+	p := c.start(m)
+	switch want := m.Recipe.Features(); {
+	case d.X.Cols() != len(want):
+		err = fmt.Errorf("%w: it has %d features, the model %d", data.ErrMismatch, d.X.Cols(), len(want))
+	case d.Features != nil && !m.Recipe.ByPosition && !slices.Equal(d.Features, want):
+		err = fmt.Errorf("%w: its features (%s) are not those of the model (%s)", data.ErrMismatch, few(d.Features), few(want))
+	case d.Groups != nil:
+		err = p.findTasks(c.Task, []string{cmp.Or(c.Task, m.Recipe.Task)})
+	default:
+		err = p.findTasks(c.Task, []string{})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	return c.write(e, func(w io.Writer) error { return p.all(e, d, w) })
+}
+
+// all predicts the rows of a dataset, in order, some at a time.
+func (p *predictor) all(e *env, d *data.Dataset, w io.Writer) error {
+	if _, err := io.WriteString(w, p.header()); err != nil {
+		return err
+	}
+	fresh := map[string]int{}
+	const most = 4096
+	for first := 0; first < d.X.Rows(); first += most {
+		var rows []int
+		b := predicted{fresh: fresh}
+		for i := first; i < min(first+most, d.X.Rows()); i++ {
+			rows = append(rows, i)
+			if p.column >= 0 {
+				if err := p.taskOf(&b, d.Groups[d.Group[i]]); err != nil {
+					return fmt.Errorf("%s: row %d: %w", d.Name, i, err)
+				}
+			}
+		}
+		if p.predict(&b, d.X.Take(rows)); b.err != nil {
+			return b.err
+		}
+		if _, err := w.Write(b.text); err != nil {
 			return err
 		}
-		return out.Flush()
+		if err := e.Err(); err != nil {
+			return err
+		}
 	}
-	return files.Write(c.Out, func(w io.Writer) error { return p.run(e, rows, w) })
+	p.remark(e, nil, fresh)
+	return nil
 }
 
 func (c *predictCmd) open(m *multitask.Saved) (*format.Rows, error) {
@@ -82,11 +149,21 @@ func (c *predictCmd) predictor(m *multitask.Saved, rows *format.Rows) (*predicto
 	if rows.Width == 0 {
 		return nil, fmt.Errorf("%w: it is empty; it needs a header", data.ErrInvalid)
 	}
-	p := &predictor{model: m, column: -1, number: map[string]int{}, mean: c.NewTask != "", linear: map[int]multitask.Linear{}, class: map[int][]string{}, workers: c.Workers}
-	var err error
-	if p.binding, err = m.Recipe.Bind(rows.Names, rows.Width, c.MissingColumns != ""); err != nil {
+	p, names, err := c.start(m), rows.Names, error(nil)
+	if p.binding, err = m.Recipe.Bind(names, rows.Width, c.MissingColumns != ""); err != nil {
 		return nil, err
 	}
+	if names == nil {
+		for j := range rows.Width {
+			names = append(names, strconv.Itoa(j))
+		}
+	}
+	return p, p.findTasks(c.Task, names)
+}
+
+// start is a predictor that does not know yet what the rows are.
+func (c *predictCmd) start(m *multitask.Saved) *predictor {
+	p := &predictor{model: m, column: -1, number: map[string]int{}, mean: c.NewTask != "", linear: map[int]multitask.Linear{}, class: map[int][]string{}, workers: c.Workers}
 	if p.workers == 0 {
 		p.workers = runtime.GOMAXPROCS(0)
 	}
@@ -96,7 +173,7 @@ func (c *predictCmd) predictor(m *multitask.Saved, rows *format.Rows) (*predicto
 		p.know(i)
 	}
 	p.know(multitask.Average)
-	return p, p.findTasks(c.Task, rows)
+	return p
 }
 
 // know takes what predicts a task from the model.
@@ -108,14 +185,8 @@ func (p *predictor) know(i int) {
 }
 
 // findTasks finds out which tasks the rows are of.
-func (p *predictor) findTasks(asked string, rows *format.Rows) error {
+func (p *predictor) findTasks(asked string, names []string) error {
 	m := p.model
-	names := rows.Names
-	if names == nil {
-		for j := range rows.Width {
-			names = append(names, strconv.Itoa(j))
-		}
-	}
 	column := cmp.Or(asked, m.Recipe.Task)
 	task, err := m.Task(asked)
 	switch {
@@ -185,6 +256,8 @@ type predicted struct {
 	rows   int
 	unseen table.Unseen
 	fresh  map[string]int // rows of tasks that the model does not know
+	of     []int          // the task of every row
+	names  []string       // its name, where the model does not know it
 	err    error
 }
 
@@ -267,8 +340,6 @@ func (p *predictor) remark(e *env, unseen table.Unseen, fresh map[string]int) {
 func (p *predictor) block(block *format.Block) (b predicted) {
 	d := p.model.Recipe.Width()
 	var value []float32
-	var of []int       // the task of every row
-	var names []string // its name, where the model does not know it
 	b.unseen, b.fresh = table.Unseen{}, map[string]int{}
 	b.err = block.Each(func(_ int, cells []string) error {
 		value = slices.Grow(value, d)[:len(value)+d]
@@ -278,30 +349,39 @@ func (p *predictor) block(block *format.Block) (b predicted) {
 		if p.column < 0 {
 			return nil
 		}
-		i, known := p.number[cells[p.column]]
-		if !known {
-			if !p.mean {
-				_, err := p.model.Task(cells[p.column])
-				return fmt.Errorf("%w; --new-task mean predicts others too", err)
-			}
-			i = multitask.Average
-			name := cells[p.column]
-			b.fresh[name]++
-			names = append(names, name)
-		}
-		of = append(of, i)
-		return nil
+		return p.taskOf(&b, cells[p.column])
 	})
 	if b.err != nil {
 		return b
 	}
-	b.rows = len(value) / d
 	var x data.Matrix
-	if x, b.err = data.NewDense(b.rows, d, value); b.err != nil {
-		return b
+	if x, b.err = data.NewDense(len(value)/d, d, value); b.err == nil {
+		p.predict(&b, x)
 	}
+	return b
+}
+
+// taskOf notes the task of the next row.
+func (p *predictor) taskOf(b *predicted, name string) error {
+	i, known := p.number[name]
+	if !known {
+		if !p.mean {
+			_, err := p.model.Task(name)
+			return fmt.Errorf("%w; --new-task mean predicts others too", err)
+		}
+		i = multitask.Average
+		b.fresh[name]++
+		b.names = append(b.names, name)
+	}
+	b.of = append(b.of, i)
+	return nil
+}
+
+// predict writes down what becomes of rows whose tasks are noted.
+func (p *predictor) predict(b *predicted, x data.Matrix) {
+	b.rows = x.Rows()
 	if x, b.err = p.model.Prepare(x); b.err != nil {
-		return b
+		return
 	}
 	if p.column < 0 {
 		scores := make([][]float64, len(p.tasks))
@@ -317,17 +397,16 @@ func (p *predictor) block(block *format.Block) (b predicted) {
 			}
 			b.text = append(b.text, '\n')
 		}
-		return b
+		return
 	}
-	score := p.eachOfItsTask(x, of)
-	for j, i := range of {
+	score, fresh := p.eachOfItsTask(x, b.of), b.names
+	for j, i := range b.of {
 		name := ""
 		if i == multitask.Average {
-			name, names = cell(names[0]), names[1:]
+			name, fresh = cell(fresh[0]), fresh[1:]
 		}
 		b.text = append(p.append(b.text, i, name, row(score, j, b.rows), true), '\n')
 	}
-	return b
 }
 
 // row is what stands for row j of n.

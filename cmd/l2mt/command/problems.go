@@ -46,18 +46,20 @@ type sampleFlags struct {
 	TrainFraction      float64  `default:"${trainfraction}" help:"Share of a task's rows to train on."`
 	ValidationFraction float64  `default:"${validationfraction}" help:"Share of a task's rows to choose hyperparameters on. The rest is the test split."`
 	Prepare            []string `enum:"standardise,unit" help:"Steps fitted on the training rows of each problem (${enum})."`
+	Apart              bool     `help:"Leave out of the test rows of a task those that another task of the problem trains or validates on."`
 	Seed               uint64   `default:"1" help:"Seed of everything that is random."`
 }
 
 func (f *sampleFlags) config() data.SampleConfig {
 	return data.SampleConfig{
 		Seed: f.Seed, Train: f.Train, Test: f.Test, MinTasks: f.MinTasks, MaxTasks: f.MaxTasks,
-		TrainFraction: f.TrainFraction, ValidationFraction: f.ValidationFraction, Prepare: f.Prepare,
+		TrainFraction: f.TrainFraction, ValidationFraction: f.ValidationFraction, Prepare: f.Prepare, Apart: f.Apart,
 	}
 }
 
 type problemsSampleCmd struct {
-	sampleFlags `embed:""`
+	sampleFlags     `embed:""`
+	DisjointClasses bool `help:"No class is in training and in test problems: how will classes do that nothing is known of?"`
 }
 
 func (c *problemsSampleCmd) Run(e *env) error {
@@ -65,7 +67,9 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	train, test, err := data.SampleProblems(d, c.config())
+	config := c.config()
+	config.DisjointClasses = c.DisjointClasses
+	train, test, err := data.SampleProblems(d, config)
 	if err != nil {
 		return err
 	}

@@ -74,12 +74,25 @@ func csrMul[T Float](ker Kernels, s *CSR[T], h int, l []T, ldl int, y []T, ldy i
 	if s.Rows() == 0 || h == 0 {
 		return
 	}
-	run := p.generic
-	if ker.set != nil && len(s.idx) > 0 {
-		run = func(lo, hi int) { p.run(kernelsOf[T](ker.set), lo, hi) }
+	if parts := parts(ker.Threads, len(s.idx)*h); parts > 1 {
+		p.divided(ker, parts)
+	} else {
+		p.rows(ker, 0, s.Rows())
 	}
-	parts := parts(ker.Threads, len(s.idx)*h)
-	parallel(parts, func(i int) int { return s.bound(i, parts) }, run)
+}
+
+// divided makes all rows of Y, in that many parts.
+func (p sparseProduct[T]) divided(ker Kernels, parts int) {
+	parallel(parts, func(i int) int { return p.bound(i, parts) }, func(lo, hi int) { p.rows(ker, lo, hi) })
+}
+
+// rows makes rows lo to hi of Y.
+func (p sparseProduct[T]) rows(ker Kernels, lo, hi int) {
+	if ker.set != nil && len(p.idx) > 0 {
+		p.run(kernelsOf[T](ker.set), lo, hi)
+	} else {
+		p.generic(lo, hi)
+	}
 }
 
 // bound returns the row where part i of parts of about as many entries begins.
@@ -124,13 +137,13 @@ func (p sparseProduct[T]) generic(lo, hi int) {
 			clear(y)
 		}
 		for e := p.ptr[i]; e < p.ptr[i+1]; e++ {
-			axpy(p.val[e], p.l.from(int(p.idx[e]), 0).data[:p.h], y)
+			Axpy(p.val[e], p.l.from(int(p.idx[e]), 0).data[:p.h], y)
 		}
 	}
 }
 
-// axpy adds a x to y.
-func axpy[T Float](a T, x, y []T) {
+// Axpy adds a x to y.
+func Axpy[T Float](a T, x, y []T) {
 	var g gonum.Implementation
 	switch x := any(x).(type) {
 	case []float32:

@@ -65,8 +65,16 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, l
 	if alpha == 0 || k == 0 {
 		return
 	}
-	parts := parts(ker.Threads, m*n*k)
-	parallel(parts, func(i int) int { return m * i / parts }, func(lo, hi int) { p.rows(lo, hi).run() })
+	if parts := parts(ker.Threads, m*n*k); parts > 1 {
+		p.divided(parts)
+	} else {
+		p.run()
+	}
+}
+
+// divided makes all rows of C, in that many parts.
+func (p product[T]) divided(parts int) {
+	parallel(parts, func(i int) int { return p.m * i / parts }, func(lo, hi int) { p.rows(lo, hi).run() })
 }
 
 func gonumGemm[T Float](tA, tB Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {

@@ -18,7 +18,7 @@ func TestPredictionsOfOwnFilesAndOfRegression(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &Inference{
-		problem: &data.ProblemData{Tasks: []data.TaskData{{
+		problem: &data.ProblemData{Problem: new(data.Problem), Tasks: []data.TaskData{{
 			Task:    &data.Task{Name: "t", Kind: data.Regression, Files: &data.TaskFiles{Test: "rows.csv"}},
 			TestSet: data.Samples{X: x, Y: []float64{7, 8}},
 		}}},

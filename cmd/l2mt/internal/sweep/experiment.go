@@ -8,7 +8,6 @@ package sweep
 // do the work, so a setting has one name, one check and one default.
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"encoding/json"
@@ -27,6 +26,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/train"
 	"l2mt/train/collect"
 )
@@ -46,6 +46,9 @@ type Experiment struct {
 	// random:WIDTHS; default none. The training setting train_head says which of
 	// them are trained.
 	Head string `toml:"head"`
+	// Network is "pretrained" for the one in the program: then nothing is
+	// collected and trained, and [experience], [model] and [train] say nothing.
+	Network string `toml:"network"`
 	// Seeds are those of the runs; default 1. A section with a seed of its own
 	// keeps it in all runs.
 	Seeds []uint64 `toml:"seeds"`
@@ -151,6 +154,8 @@ func parse(name, text string) (*Experiment, error) {
 	return x, x.complete()
 }
 
+const pretrainedNetwork = "pretrained"
+
 // complete fills in the defaults and checks all but what depends on the data.
 func (x *Experiment) complete() error {
 	x.Title, x.Dataset = cmp.Or(x.Title, x.name), cmp.Or(x.Dataset, "digits")
@@ -161,6 +166,8 @@ func (x *Experiment) complete() error {
 	switch {
 	case len(x.Vary) > 2:
 		return fmt.Errorf("[[vary]]: there are %d; a picture has room for two", len(x.Vary))
+	case x.Network != "" && x.Network != pretrainedNetwork:
+		return fmt.Errorf("network = %q; it is %q, or is trained by the experiment if it is left out", x.Network, pretrainedNetwork)
 	case x.Compare.Points < 1:
 		return fmt.Errorf("[compare] points: %d; there must be at least 1", x.Compare.Points)
 	}
@@ -390,9 +397,7 @@ func decode(settings map[string]any, config any) error {
 	if err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	err = d.Decode(config)
+	err = files.DecodeJSON(raw, config)
 	var kind *json.UnmarshalTypeError
 	switch {
 	case err == nil:
@@ -400,7 +405,7 @@ func decode(settings map[string]any, config any) error {
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s is a %s; it must be %s", kind.Field, kind.Value, kind.Type)
 	}
-	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+	if _, name, unknown := strings.Cut(err.Error(), "json: unknown field "); unknown {
 		var names []string
 		for f := range reflect.TypeOf(config).Elem().Fields() {
 			names = append(names, strings.TrimSuffix(f.Tag.Get("json"), ",omitempty"))

@@ -27,6 +27,7 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/layers"
 	"l2mt/model/multitask"
+	"l2mt/model/pretrained"
 	"l2mt/train"
 )
 
@@ -170,17 +171,23 @@ func (s *sweep) plan(r *setup) (*plan, error) {
 		Models []string
 		Refit  bool
 	}{names, s.Compare.Refit}) + ".json"
+	network := filepath.Base(p.network.path)
+	if s.Network == pretrainedNetwork {
+		p.network.path, network = "", pretrained.Checksum()
+	}
 	p.evaluation = s.in("evaluations", struct {
 		Network  string `json:"network"`
 		Problems string `json:"problems"`
-	}{filepath.Base(p.network.path), filepath.Base(p.problems.path)})
-	p.tasks = []task{
-		{p.problems, "drawing problems", func(context.Context) error { return s.draw(p) }},
-		{p.experience, "trying covariances", func(ctx context.Context) error { return s.collect(ctx, p, false) }},
-		{p.network, "training", func(ctx context.Context) error { return s.train(ctx, p, config) }},
-		{p.baselines, "fitting the models", func(ctx context.Context) error { _, err := s.evaluateModels(ctx, p); return err }},
-		{p.evaluation, "fitting with the network's covariances", func(ctx context.Context) error { _, err := s.evaluateNetwork(ctx, p); return err }},
+	}{network, filepath.Base(p.problems.path)})
+	p.tasks = append(p.tasks, task{p.problems, "drawing problems", func(context.Context) error { return s.draw(p) }})
+	if s.Network == "" {
+		p.tasks = append(p.tasks,
+			task{p.experience, "trying covariances", func(ctx context.Context) error { return s.collect(ctx, p, false) }},
+			task{p.network, "training", func(ctx context.Context) error { return s.train(ctx, p, config) }})
 	}
+	p.tasks = append(p.tasks,
+		task{p.baselines, "fitting the models", func(ctx context.Context) error { _, err := s.evaluateModels(ctx, p); return err }},
+		task{p.evaluation, "fitting with the network's covariances", func(ctx context.Context) error { _, err := s.evaluateNetwork(ctx, p); return err }})
 	return p, nil
 }
 
