@@ -83,6 +83,6 @@ func ExampleRefit() {
 	fmt.Println("better than guessing:", refit.Test.Mean < 0.5)
 	// Output:
 	// trace of Omega 1.00
-	// settings tried: 12
+	// settings tried: 18
 	// better than guessing: true
 }
