@@ -1,6 +1,10 @@
 package multitask
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Loss is the loss of problem (1) as a function of the prediction f and y.
 type Loss string
@@ -66,6 +70,12 @@ func (l Loss) slopes(r, h, score, y []float64, b float64) (sumR, sumH float64) {
 // an estimate, and leaves the slopes there in r and h.
 func (l Loss) bias(r, h, score, y []float64, b float64) float64 {
 	lo, hi := math.Inf(-1), math.Inf(1)
+	if l == Logistic && len(score) > 0 {
+		// Beyond these one row of the other class outweighs all that are right.
+		far := 1 + math.Log(float64(len(score)))
+		lo, hi = -floats.Max(score)-far, -floats.Min(score)+far
+		b = min(max(b, lo), hi)
+	}
 	for range 200 {
 		g, c := l.slopes(r, h, score, y, b)
 		if g > 0 {
@@ -73,27 +83,19 @@ func (l Loss) bias(r, h, score, y []float64, b float64) float64 {
 		} else {
 			lo = b
 		}
-		next := b - g/c
-		if math.Abs(g) <= 1e-15 || next == b {
+		if math.Abs(g) <= 1e-15 {
 			break
 		}
-		if !(next > lo && next < hi) {
-			// The sum of the slopes rises with b, so its root is bracketed.
-			switch {
-			case math.IsInf(lo, 0):
-				next = b - 2*(1+math.Abs(b))
-			case math.IsInf(hi, 0):
-				next = b + 2*(1+math.Abs(b))
-			default:
-				next = lo + (hi-lo)/2
-			}
-		}
-		if move := next - b; math.Abs(move) <= 1e-8 || l == Square {
+		move := -g / c
+		if math.Abs(move) <= 1e-9 || b+move == b || l == Square {
 			// The slopes are linear in so short a move.
 			add(move, h, r)
-			return next
+			return b + move
 		}
-		b = next
+		// The sum of the slopes rises with b, so its root is bracketed.
+		if b += move; !(b > lo && b < hi) {
+			b = lo + (hi-lo)/2
+		}
 	}
 	return b
 }

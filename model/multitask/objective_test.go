@@ -71,3 +71,31 @@ func TestBiasFarFromZero(t *testing.T) {
 		near(t, "bias", b, mean, 1e-12)
 	}
 }
+
+// TestShiftedFeatures: biases are not penalised, so a constant added to a feature
+// moves them and nothing else.
+func TestShiftedFeatures(t *testing.T) {
+	for _, loss := range []Loss{Square, Logistic} {
+		s := shape{3, 5, 30, loss, false}
+		for _, name := range []string{"stl", "snr2"} {
+			fit := func(shift float32) *Result {
+				tasks := samples(s, 1)
+				for _, x := range tasks {
+					for j := range x.Y {
+						x.X.Row(j).Value[0] = float32(int(16*x.X.Row(j).Value[0]))/16 + shift // exactly
+					}
+				}
+				return mustFit(t, registry[name], mustProblem(t, loss, tasks), Params{Lambda1: 1e-2}, Options{Tolerance: 1e-7})
+			}
+			want := fit(0)
+			for _, shift := range []float32{30, 1000} {
+				r := fit(shift)
+				if r.Status != Converged {
+					t.Errorf("%s, %s, shift %v: %s", name, loss, shift, r.Status)
+				}
+				near(t, name+": objective", r.Objective, want.Objective, 1e-6)
+				nearMatrix(t, name+": W", r.W, want.W, 1e-3)
+			}
+		}
+	}
+}
