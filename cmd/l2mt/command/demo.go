@@ -8,6 +8,7 @@ import (
 	"l2mt/cmd/l2mt/internal/report"
 	"l2mt/data"
 	"l2mt/infer/solve"
+	"l2mt/train/collect"
 )
 
 // demoCmd is the whole of L2MT on one dataset: each stage is the command of
@@ -30,8 +31,8 @@ func (c *demoCmd) Run(e *env) error {
 		Dataset: c.Dataset, Out: at("problems"), Train: c.Train, Test: c.Test, MinTasks: 4, MaxTasks: 8,
 		TrainFraction: c.TrainFraction, ValidationFraction: c.TrainFraction, Seed: c.Seed,
 	}}
-	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 8, O: "refit", Seed: c.Seed}
-	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "default", Seed: &c.Seed, Seeds: 1}
+	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 2, Near: 6, O: collect.OfLabelled, Slopes: true, Seed: c.Seed}
+	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "pairwise", Seed: &c.Seed, Seeds: 1}
 	evaluate := &evalCmd{Network: at("network"), Problems: test, Models: c.Models, Steps: solve.Steps, Out: at("evaluation")}
 	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Steps, Nearest: 3}
 	page := &reportCmd{Dir: c.Out}
