@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model/multitask"
@@ -47,9 +49,6 @@ type Fitted struct {
 	Start *Searched
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
-	// STL is single-task learning on the same rows, by the same kind of evidence,
-	// with the features as they are.
-	STL *multitask.Tuned
 	// Seconds is the time for all fits.
 	Seconds float64
 }
@@ -91,7 +90,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	steps := max(cmp.Or(o.Steps, Steps), 0)
 	s.report = cmp.Or(o.Tune.Progress, progress.Silent())
 	s.tune.Progress = nil // its stages would follow each other quickly
-	s.report.Start("fitting", steps+3)
+	s.report.Start("fitting", steps+2)
 	defer s.report.Finish()
 	if err := s.run(ctx, f, steps); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
@@ -105,10 +104,6 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	} else if f.Searched, err = e.restore(metric, f.Searched); err != nil {
 		return nil, err
 	}
-	if f.STL, err = e.stl(ctx, o.Tune); err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
-	}
-	s.report.Advance(1, "")
 	f.Estimated = e.network.RelativeError(e.estimate.Value(f.Omega))
 	f.Seconds = time.Since(begin).Seconds()
 	return f, nil
@@ -134,11 +129,24 @@ func (e *Embedding) restore(metric *data.Metric, found *Searched) (*Searched, er
 	return &s, nil
 }
 
-// stl fits every task on its own, by the same kind of evidence.
-func (e *Embedding) stl(ctx context.Context, tune multitask.TuneOptions) (_ *multitask.Tuned, err error) {
+// STL is single-task learning on the same rows, by the same kind of evidence, with
+// the features as they are.
+func (e *Embedding) STL(ctx context.Context, tune multitask.TuneOptions) (stl *multitask.Tuned, err error) {
 	tune.Progress = nil
-	if tune.Evidence, err = multitask.Labelled(e.problem, multitask.EvidenceOptions{Seed: tune.Seed}); err != nil {
-		return nil, err
+	if tune.Evidence, err = multitask.Labelled(e.problem, multitask.EvidenceOptions{Seed: tune.Seed}); err == nil {
+		stl, err = multitask.Refit(ctx, uniform(len(e.problem.Tasks)), e.problem, tune)
 	}
-	return multitask.Refit(ctx, uniform(len(e.problem.Tasks)), e.problem, tune)
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	}
+	return stl, nil
+}
+
+// uniform is I/m, which shares nothing.
+func uniform(m int) *mat.SymDense {
+	o := mat.NewSymDense(m, nil)
+	for i := range m {
+		o.SetSym(i, i, 1/float64(m))
+	}
+	return o
 }

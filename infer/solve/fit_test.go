@@ -119,7 +119,15 @@ func TestPriorAtBothEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !mat.EqualApprox(f.Omega, stl.Omega, 1e-12) || !slices.Equal(f.Tuned.Test.Task, stl.Test.Task) || !slices.Equal(f.STL.Test.Task, stl.Test.Task) {
+	e, err := n.Embed(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := e.STL(t.Context(), multitask.TuneOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !mat.EqualApprox(f.Omega, stl.Omega, 1e-12) || !slices.Equal(f.Tuned.Test.Task, stl.Test.Task) || !slices.Equal(alone.Test.Task, stl.Test.Task) {
 		t.Errorf("errors %v, those of STL are %v", f.Tuned.Test, stl.Test)
 	}
 }

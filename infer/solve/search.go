@@ -83,15 +83,6 @@ func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
 	return nil
 }
 
-// uniform is I/m, which shares nothing.
-func uniform(m int) *mat.SymDense {
-	o := mat.NewSymDense(m, nil)
-	for i := range m {
-		o.SetSym(i, i, 1/float64(m))
-	}
-	return o
-}
-
 // fit completes a covariance with its fit.
 func (s *search) fit(ctx context.Context, omega *mat.SymDense, tune multitask.TuneOptions) (*Searched, error) {
 	tuned, err := multitask.Refit(ctx, omega, s.problem, tune)

@@ -193,7 +193,12 @@ func (r *Inference) locate(atlas *solve.Atlas, embedding *solve.Embedding, k int
 
 // fit solves the problem, and by single-task learning too.
 func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o InferOptions) error {
-	fitted, err := embedding.Fit(ctx, solve.FitOptions{Steps: Steps(o.Steps), Tune: multitask.TuneOptions{Workers: o.Workers, Progress: o.Progress}})
+	tune := multitask.TuneOptions{Workers: o.Workers, Progress: o.Progress}
+	fitted, err := embedding.Fit(ctx, solve.FitOptions{Steps: Steps(o.Steps), Tune: tune})
+	if err != nil {
+		return err
+	}
+	stl, err := embedding.STL(ctx, tune)
 	if err != nil {
 		return err
 	}
@@ -201,9 +206,9 @@ func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o Infer
 	t := fitted.Tuned
 	r.result = t.Result
 	r.Fit = &InferredFit{
-		Rows: t.HeldOut.Rows, HeldOutSTL: fitted.STL.HeldOut.Error,
+		Rows: t.HeldOut.Rows, HeldOutSTL: stl.HeldOut.Error,
 		Lambda1: t.Params.Lambda1, Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
-		STL: fitted.STL.Test, Relative: compare.Float(t.Test.Mean / fitted.STL.Test.Mean),
+		STL: stl.Test, Relative: compare.Float(t.Test.Mean / stl.Test.Mean),
 	}
 	r.Seconds.Fitting = fitted.Seconds
 	return nil

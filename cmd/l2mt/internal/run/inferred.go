@@ -57,7 +57,7 @@ func (r *Inference) Views() []*View {
 
 func (r *Inference) writeFit(w io.Writer) {
 	what := ErrorName(w, r.problem.Kind())
-	fmt.Fprintf(w, "fitted on all %d labelled rows with lambda1 = %s; each row left out in turn, the mean %s is %.4f, and %.4f of single-task learning\n\n",
+	fmt.Fprintf(w, "fitted on all %d labelled rows with lambda1 = %s; rows left out in turn, the mean %s is %.4f, and %.4f of single-task learning\n\n",
 		r.Fit.Rows, Number(r.Fit.Lambda1), what, r.Fit.Validation.Mean, r.Fit.HeldOutSTL)
 	if len(r.Fit.Test.Task) == 0 {
 		return
