@@ -90,7 +90,11 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	steps := max(cmp.Or(o.Steps, Steps), 0)
 	s.report = cmp.Or(o.Tune.Progress, progress.Silent())
 	s.tune.Progress = nil // its stages would follow each other quickly
-	s.report.Start("fitting", steps+2)
+	fits := 1
+	if steps > 0 {
+		fits += steps + 1
+	}
+	s.report.Start("fitting", fits)
 	defer s.report.Finish()
 	if err := s.run(ctx, f, steps); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
