@@ -13,7 +13,8 @@ const (
 	// metric: most pairs of columns have never met, and lengths in the metric of
 	// so few say nothing.
 	sparse = 0.1
-	// metricRows is the number of rows beyond which more are not asked.
+	// metricRows is the number of rows beyond which more are not asked, and of those
+	// that are brought into the metric at a time.
 	metricRows = 2000
 	// least is the scatter, relative to the mean square of a row, that is rounding.
 	least = 1e-12
@@ -204,27 +205,27 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 	return q
 }
 
-// rows returns X A.
+// rows returns X A, made a block of rows at a time.
 func (m *Metric) rows(x Matrix) Matrix {
 	n, d := x.Rows(), x.Cols()
-	z := mat.NewDense(max(n, 1), d, nil)
-	for i := range n {
-		addRow(z.RawRowView(i), m.scale, x.Row(i))
-	}
-	var made mat.Dense
-	if m.lower != nil {
-		solve(&made, m.lower, false, z.T())
-		made.CloneFrom(made.T())
-	} else {
-		var part mat.Dense
-		part.Mul(z, m.c.T())
-		made.Mul(&part, m.f)
-		made.Sub(z, &made)
-	}
-	values := make([]float32, n*d)
-	for i := range n {
-		for j, v := range made.RawRowView(i) {
-			values[i*d+j] = float32(v)
+	values := make([]float32, 0, n*d)
+	for from := 0; from < n; from += metricRows {
+		z := mat.NewDense(min(metricRows, n-from), d, nil)
+		for i := range z.RawMatrix().Rows {
+			addRow(z.RawRowView(i), m.scale, x.Row(from+i))
+		}
+		var made mat.Dense
+		if m.lower != nil {
+			solve(&made, m.lower, false, z.T())
+			made.CloneFrom(made.T())
+		} else {
+			var part mat.Dense
+			part.Mul(z, m.c.T())
+			made.Mul(&part, m.f)
+			made.Sub(z, &made)
+		}
+		for _, v := range made.RawMatrix().Data {
+			values = append(values, float32(v))
 		}
 	}
 	dense, err := NewDense(n, d, values)

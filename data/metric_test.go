@@ -170,3 +170,20 @@ func TestNoMetric(t *testing.T) {
 		}
 	}
 }
+
+// Of many rows some are asked; W of V predicts what V does of all of them.
+func TestMetricOfManyRows(t *testing.T) {
+	const d = 3
+	p := scattered(1, data.Classification, 2, 2101, d)
+	metric := data.NewMetric(p)
+	v := mat.NewDense(d, 2, []float64{1, -1, 2, 0.5, -3, 1})
+	w, q := metric.Restore(v), metric.Problem(p)
+	for i := range p.Tasks {
+		var want, got mat.Dense
+		want.Mul(denseOf(q.Tasks[i].TrainSet.X), v)
+		got.Mul(denseOf(p.Tasks[i].TrainSet.X), w)
+		if !mat.EqualApprox(&got, &want, 1e-4*mat.Norm(&want, 2)) {
+			t.Errorf("task %d: W and V predict other values", i)
+		}
+	}
+}
