@@ -58,7 +58,7 @@ func newView(omega *mat.SymDense, step int, expected float64) *View {
 // Title says in words where the covariance comes from.
 func (v *View) Title() string {
 	if v.Step > 0 {
-		return fmt.Sprintf("Omega after %d steps toward what the rows say", v.Step)
+		return fmt.Sprintf("Omega at step %d toward what the rows say", v.Step)
 	}
 	return "Omega as the network says"
 }
