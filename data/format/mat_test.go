@@ -34,6 +34,7 @@ var storages = [][2]uint32{
 // without, as every type of numbers, classes stored as smaller types, dense and
 // sparse, labels in a row or a column.
 func TestMATRowsSurviveEveryWayOfStoringThem(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	for seed := range uint64(200) {
 		rng := data.Stream(seed, "mat rows")

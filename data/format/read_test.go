@@ -87,6 +87,7 @@ func TestNamesFromFiles(t *testing.T) {
 }
 
 func TestNPZKeepsEverything(t *testing.T) {
+	datatest.Long(t)
 	for seed := range uint64(150) {
 		d := randomDataset(data.Stream(seed, "test npz"))
 		var first, second bytes.Buffer
@@ -128,6 +129,7 @@ func TestSVMLightRoundTrip(t *testing.T) {
 }
 
 func TestFormatsAgreeOnRandomData(t *testing.T) {
+	datatest.Long(t)
 	t.Parallel()
 	for seed := range uint64(300) {
 		d := renamed(t, randomDataset(data.Stream(seed, "test formats")))

@@ -3,12 +3,15 @@ package blas
 import (
 	"math"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // TestCholesky multiplies the factor and its inverse out again, by plain loops, in
 // every size about the edges of panels. What is above the diagonal is NaN, so that
 // it would show if it were read.
 func TestCholesky(t *testing.T) {
+	datatest.Long(t)
 	forEveryKernel(t, testCholesky[float32], testCholesky[float64])
 }
 

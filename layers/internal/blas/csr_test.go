@@ -7,10 +7,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // TestCSRMulWidths takes every width up to 40 and some about the widest kernels.
 func TestCSRMulWidths(t *testing.T) {
+	datatest.Long(t)
 	forEveryKernel(t, testCSRMulWidths[float32], testCSRMulWidths[float64])
 }
 

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 var transposes = []Transpose{NoTrans, Trans}
@@ -13,6 +15,7 @@ var transposes = []Transpose{NoTrans, Trans}
 // TestGemmRaggedEdges takes every m and n up to 40, several tiles of every kernel,
 // with random k, transposes, strides, scalars, threads and positions of the guards.
 func TestGemmRaggedEdges(t *testing.T) {
+	datatest.Long(t)
 	forEveryKernel(t, testGemmRaggedEdges[float32], testGemmRaggedEdges[float64])
 }
 
@@ -28,6 +31,7 @@ func testGemmRaggedEdges[T Float](t *testing.T, ker Kernels) {
 
 // TestGemmBlockEdges takes shapes about the edges of the packed blocks.
 func TestGemmBlockEdges(t *testing.T) {
+	datatest.Long(t)
 	forEveryKernel(t, testGemmBlockEdges[float32], testGemmBlockEdges[float64])
 }
 
