@@ -176,12 +176,10 @@ func columns(c *mat.Dense) (count int) {
 
 // addRow adds a r to x.
 func addRow(x []float64, a float64, r Row) {
-	for p, v := range r.Value {
-		j := p
-		if r.Index != nil {
-			j = int(r.Index[p])
-		}
-		x[j] += a * float64(v)
+	if r.Index == nil {
+		addDense(x, a, r.Value)
+	} else {
+		addSparse(x, a, r)
 	}
 }
 

@@ -99,6 +99,16 @@ type ProblemData struct {
 // Cols is the number of features d, the same in every task.
 func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 
+// TrainingOnly is the problem without its validation and test rows.
+func (p *ProblemData) TrainingOnly() *ProblemData {
+	q := &ProblemData{Problem: p.Problem}
+	for _, t := range p.Tasks {
+		t.ValidationSet, t.TestSet = Samples{}, Samples{}
+		q.Tasks = append(q.Tasks, t)
+	}
+	return q
+}
+
 // Tested is the problem with its test rows as its validation rows,
 // for what asks held-out rows.
 func (p *ProblemData) Tested() *ProblemData {

@@ -67,7 +67,7 @@ func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload,
 		}
 	}
 	if body.FeatureFree {
-		p = data.InMetric(p)
+		p = data.InMetric(p.TrainingOnly())
 	}
 	for _, s := range body.Statistics {
 		v, err := s.of(p)

@@ -42,6 +42,9 @@ type Embedding struct {
 	network  *model.Network
 	problem  *data.ProblemData
 	estimate *model.Estimate
+
+	mu      sync.Mutex
+	grounds map[groundOf]*ground
 }
 
 // Features returns a problem with the features that the network works on: those

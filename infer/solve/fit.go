@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -71,15 +70,12 @@ func (f *Finder) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*F
 // is a prior, held-out rows are evidence, and Search weighs them.
 func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	begin := time.Now()
-	var metric *data.Metric
-	if !o.Euclidean {
-		metric = data.NewMetric(e.problem)
+	g, err := e.ground(o.Euclidean, o.Tune.Seed)
+	if err != nil {
+		return nil, err
 	}
-	s := &search{problem: metric.Problem(untested(e.problem)), rows: cmp.Or(o.Rows, Rows), tune: o.Tune}
-	f, err := &Fitted{}, error(nil)
-	if s.tune.Evidence, err = multitask.Labelled(s.problem, multitask.EvidenceOptions{Seed: o.Tune.Seed}); err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
-	}
+	f, s := &Fitted{}, &search{problem: g.problem, rows: cmp.Or(o.Rows, Rows), tune: o.Tune}
+	s.tune.Evidence = g.evidence
 	scale := 1.0
 	if o.Without {
 		scale = math.Inf(1)
@@ -100,12 +96,12 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	start := f.Start
-	if f.Start, err = e.restore(metric, start); err != nil {
+	if f.Start, err = e.restore(g.metric, start); err != nil {
 		return nil, err
 	}
 	if f.Searched == start {
 		f.Searched = f.Start
-	} else if f.Searched, err = e.restore(metric, f.Searched); err != nil {
+	} else if f.Searched, err = e.restore(g.metric, f.Searched); err != nil {
 		return nil, err
 	}
 	f.Estimated = e.network.RelativeError(e.estimate.Value(f.Omega))
@@ -113,14 +109,44 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	return f, nil
 }
 
-// untested is a problem without its test rows, which need not be brought into a
-// metric for every fit.
-func untested(p *data.ProblemData) *data.ProblemData {
-	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
-	for i := range q.Tasks {
-		q.Tasks[i].TestSet = data.Samples{}
+// ground is what fits of a problem stand on: its labelled rows, in their metric or
+// as they are, and what they say when they are left out.
+type ground struct {
+	metric   *data.Metric // nil for rows as they are
+	problem  *data.ProblemData
+	evidence multitask.Evidence
+}
+
+// groundOf says which one is meant.
+type groundOf struct {
+	euclidean bool
+	seed      uint64
+}
+
+// ground makes each of them once: L2MT and its controls share what takes a pass over
+// all pairs of rows.
+func (e *Embedding) ground(euclidean bool, seed uint64) (*ground, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := groundOf{euclidean, seed}
+	if g := e.grounds[key]; g != nil {
+		return g, nil
 	}
-	return q
+	g := &ground{}
+	if !euclidean {
+		g.metric = data.NewMetric(e.problem)
+	}
+	// Test rows need not be brought into the metric: W leaves it.
+	g.problem = g.metric.Problem(e.problem.TrainingOnly())
+	var err error
+	if g.evidence, err = multitask.Labelled(g.problem, multitask.EvidenceOptions{Seed: seed}); err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	}
+	if e.grounds == nil {
+		e.grounds = map[groundOf]*ground{}
+	}
+	e.grounds[key] = g
+	return g, nil
 }
 
 // restore returns what was found in a metric with the features as they are.
@@ -135,10 +161,15 @@ func (e *Embedding) restore(metric *data.Metric, found *Searched) (*Searched, er
 
 // STL is single-task learning on the same rows, by the same kind of evidence, with
 // the features as they are.
-func (e *Embedding) STL(ctx context.Context, tune multitask.TuneOptions) (stl *multitask.Tuned, err error) {
-	tune.Progress = nil
-	if tune.Evidence, err = multitask.Labelled(e.problem, multitask.EvidenceOptions{Seed: tune.Seed}); err == nil {
-		stl, err = multitask.Refit(ctx, uniform(len(e.problem.Tasks)), e.problem, tune)
+func (e *Embedding) STL(ctx context.Context, tune multitask.TuneOptions) (*multitask.Tuned, error) {
+	g, err := e.ground(true, tune.Seed)
+	if err != nil {
+		return nil, err
+	}
+	tune.Progress, tune.Evidence = nil, g.evidence
+	stl, err := multitask.Refit(ctx, uniform(len(e.problem.Tasks)), g.problem, tune)
+	if err == nil {
+		stl, err = stl.Restored(g.metric, e.problem)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)

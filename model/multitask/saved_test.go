@@ -218,37 +218,19 @@ func FuzzSaved(f *testing.F) {
 //
 // The test does the same without packages, which may not be there.
 func TestPythonReadsSavedModels(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip(err)
-	}
 	tab := tableOf(t)
 	saved, _ := savedOf(t, tab)
 	dir := t.TempDir()
 	if err := saved.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	const program = `
-import array, json, struct, sys
-model = json.load(open("model.json"))
-raw = open("weights.safetensors", "rb").read()
-size = struct.unpack("<Q", raw[:8])[0]
-header = json.loads(raw[8:8 + size])
-def tensor(name):
-    begin, end = header[name]["data_offsets"]
-    return array.array("d", raw[8 + size + begin:8 + size + end])
-W, b, m = tensor("W"), tensor("b"), header["W"]["shape"][1]
+	said := python(t, dir, `
+m = header["W"]["shape"][1]
 task = [t["name"] for t in model["tasks"]].index("south")
 x = dict(small=0.5, large=5100.0, none=7.0)
 print(repr(b[task] + sum(x[name] * W[j * m + task] for j, name in enumerate(model["features"]))))
-`
-	command := exec.Command(python, "-c", program)
-	command.Dir = dir
-	out, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	got, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+`)
+	got, err := strconv.ParseFloat(said[0], 64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,4 +242,32 @@ print(repr(b[task] + sum(x[name] * W[j * m + task] for j, name in enumerate(mode
 	if err != nil || !(math.Abs(got-want[0]) < 1e-9*math.Abs(want[0])) {
 		t.Errorf("Python says %v, Go %v, %v", got, want, err)
 	}
+}
+
+// python runs a program that has the model of a directory, W and b, and returns the
+// words that it prints.
+func python(t *testing.T, dir, program string) []string {
+	t.Helper()
+	const read = `
+import array, json, math, struct
+model = json.load(open("model.json"))
+raw = open("weights.safetensors", "rb").read()
+size = struct.unpack("<Q", raw[:8])[0]
+header = json.loads(raw[8:8 + size])
+def tensor(name):
+    begin, end = header[name]["data_offsets"]
+    return array.array("d", raw[8 + size + begin:8 + size + end])
+W, b = tensor("W"), tensor("b")
+`
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	command := exec.Command(path, "-c", read+program)
+	command.Dir = dir
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return strings.Fields(string(out))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -93,20 +92,7 @@ func TestSavedClasses(t *testing.T) {
 	near(t, "mean b of cat", mean.B[2], (loaded.B[2]+loaded.B[5])/2, 1e-12)
 	near(t, "mean w of cat", mean.W[1*3+2], (loaded.W.At(5, 0)+loaded.W.At(5, 1))/2, 1e-12)
 
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip(err)
-	}
-	const program = `
-import array, json, math, struct
-model = json.load(open("model.json"))
-raw = open("weights.safetensors", "rb").read()
-size = struct.unpack("<Q", raw[:8])[0]
-header = json.loads(raw[8:8 + size])
-def tensor(name):
-    begin, end = header[name]["data_offsets"]
-    return array.array("d", raw[8 + size + begin:8 + size + end])
-W, b = tensor("W"), tensor("b")
+	said := python(t, dir, `
 C, d, m = header["W"]["shape"]
 assert header["b"]["shape"] == [C, m] and C == len(model["classes"])
 x = dict(small=0.5, large=5300.0)
@@ -115,18 +101,11 @@ for name in ["north", "south"]:
     scores = [b[c * m + task] + sum(x[f] * W[(c * d + j) * m + task] for j, f in enumerate(model["features"])) for c in range(C)]
     p = [1 / (1 + math.exp(min(700, -s / model["temperature"]))) for s in scores]
     print(max(p) / sum(p), p.index(max(p)))
-`
-	command := exec.Command(python, "-c", program)
-	command.Dir = dir
-	out, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+`)
 	x, err := data.NewDense(1, 2, []float32{0.5, 5300})
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := strings.Fields(string(out))
 	for i, name := range []string{"north", "south"} {
 		scores, err := loaded.Predict(name, x)
 		if err != nil {

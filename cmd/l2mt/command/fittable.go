@@ -174,7 +174,8 @@ type candidate struct {
 }
 
 func inMetric(c candidate) candidate {
-	return candidate{c.name + "-metric", c.title + ", in the common metric", c.model, true}
+	c.name, c.title, c.inMetric = c.name+"-metric", c.title+", in the common metric", true
+	return c
 }
 
 // fitted is a candidate with its fit.
@@ -257,7 +258,7 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Omega, err)
 		}
-		return []candidate{{modelOmega, "given covariance", model, false}}, nil
+		return []candidate{{name: modelOmega, title: "given covariance", model: model}}, nil
 	}
 	if _, err := multitask.Lookup(c.Model); err != nil {
 		return nil, fmt.Errorf("%w: %w, or %s, %s, %s, %s", errUsage, err, modelL2MT, modelPooled, modelBest, modelAll)
@@ -270,7 +271,7 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 // relations of tasks, but not that most tables' tasks are alike.
 func l2mtCandidates(network *solve.Finder, m int) []candidate {
 	stl := known(compare.STL)
-	all := []candidate{stl, {modelL2MT, "the network's covariance", foundBy{stl.model, network}, false}}
+	all := []candidate{stl, {name: modelL2MT, title: "the network's covariance", model: foundBy{stl.model, network, map[*data.ProblemData]multitask.Model{}}}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
@@ -281,20 +282,28 @@ func l2mtCandidates(network *solve.Finder, m int) []candidate {
 type foundBy struct {
 	multitask.Model // for its Info until the problem is known
 	network         *solve.Finder
+	made            map[*data.ProblemData]multitask.Model // folds come again in the metric
 }
 
 // On is the model on a problem.
 func (f foundBy) On(p *data.ProblemData) (multitask.Model, error) {
+	if m := f.made[p]; m != nil {
+		return m, nil
+	}
 	found, err := f.network.Omega(p, 1)
 	if err != nil {
 		return nil, err
 	}
-	return multitask.Given(found.Omega)
+	m, err := multitask.Given(found.Omega)
+	if err == nil {
+		f.made[p] = m
+	}
+	return m, err
 }
 
 func known(name string) candidate {
 	m := run.MustModel(name)
-	return candidate{m.Info().Name, m.Info().Title, m, false}
+	return candidate{name: m.Info().Name, title: m.Info().Title, model: m}
 }
 
 func pooled(m int) candidate {
@@ -317,7 +326,7 @@ func blend(m int, share float64) candidate {
 		panic(err) // it is a covariance
 	}
 	title := fmt.Sprintf("shared %.0f %%", 100*share)
-	return candidate{title, title, model, false}
+	return candidate{name: title, title: title, model: model}
 }
 
 // readOmega reads the covariance of m tasks.
