@@ -136,9 +136,12 @@ func (e *Embedding) ground(euclidean bool, seed uint64) (*ground, error) {
 	if !euclidean {
 		g.metric = data.NewMetric(e.problem)
 	}
+	labelled, err := e.problem.Labelled()
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	}
 	// Test rows need not be brought into the metric: W leaves it.
-	g.problem = g.metric.Problem(e.problem.TrainingOnly())
-	var err error
+	g.problem = g.metric.Problem(labelled.TrainingOnly())
 	if g.evidence, err = multitask.Labelled(g.problem, multitask.EvidenceOptions{Seed: seed}); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
