@@ -378,7 +378,7 @@ func TestUnusableProblemsAreFoundBeforeTheFirstFit(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	network := untrained(t, 64)
+	network := untrained(t, "default", 64)
 	for _, c := range []struct {
 		c    collect.Config
 		says string

@@ -148,7 +148,7 @@ func (b *planner) addNear() {
 			if err != nil {
 				return nil, nil, err
 			}
-			found, err := network.Omega(b.problem, 1)
+			found, err := network.Omega(b.given, 1)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -189,7 +189,7 @@ var scales = []float64{1, 0.25, 0.5, 2, 4}
 // embedded once, which takes the longest part.
 func (b *planner) addProposals() {
 	source := "propose/" + b.config.ProposedBy
-	embed := sync.OnceValues(func() (*solve.Embedding, error) { return b.config.Propose.Embed(b.problem) })
+	embed := sync.OnceValues(func() (*solve.Embedding, error) { return b.config.Propose.Embed(b.given) })
 	for draw, scale := range scales {
 		b.add(source, draw, map[string]float64{"rho_scale": scale}, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
 			e, err := embed()

@@ -208,7 +208,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 // Nothing but the errors on test rows may depend on them.
 func TestPoisonedTestRows(t *testing.T) {
 	problems, ref := sample(t, 2)
-	network := untrained(t, 64)
+	network := untrained(t, "default", 64)
 	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
 		c := small
 		c.Measured, c.Propose, c.ProposedBy = measured, network, "net"
@@ -239,7 +239,7 @@ func TestPoisonedTestRows(t *testing.T) {
 func TestPoisonedValidationRows(t *testing.T) {
 	problems, ref := sample(t, 2)
 	c := small
-	c.Propose, c.ProposedBy = untrained(t, 64), "net"
+	c.Propose, c.ProposedBy = untrained(t, "default", 64), "net"
 	clean, poisoned := experiencetest.Dir(t), experiencetest.Dir(t)
 	run(t, clean, c, problems, ref, 2)
 	run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.ValidationSet }), ref, 2)
@@ -276,13 +276,13 @@ func poison(problems collect.InMemory, split func(*data.TaskData) *data.Samples)
 }
 
 // untrained returns a network that proposes something.
-func untrained(t testing.TB, features int) *solve.Finder {
+func untrained(t testing.TB, preset string, features int) *solve.Finder {
 	t.Helper()
-	c, err := model.Preset("default", features)
+	c, err := model.Preset(preset, features)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Hidden = 6
+	c.Hidden = min(c.Hidden, 6)
 	n, err := model.NewNetwork(c, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestProposals(t *testing.T) {
 	dir := experiencetest.Dir(t)
 	run(t, dir, small, problems, ref, 2)
 	c := small
-	c.Propose, c.ProposedBy = untrained(t, 64), "first"
+	c.Propose, c.ProposedBy = untrained(t, "default", 64), "first"
 	s := run(t, dir, c, problems, ref, 3)
 	if want := (collect.Summary{Made: 3 * len(collect.Scales), Had: 3 * smallTuples}); s != want {
 		t.Errorf("%+v, want %+v", s, want)
@@ -317,7 +317,7 @@ func TestProposals(t *testing.T) {
 		if r.Hyper["rho_scale"] != collect.Scales[r.Draw] {
 			t.Errorf("draw %d has the scale %v, want %v", r.Draw, r.Hyper["rho_scale"], collect.Scales[r.Draw])
 		}
-		want, err := untrained(t, 64).Omega(byName[r.Problem], collect.Scales[r.Draw])
+		want, err := untrained(t, "default", 64).Omega(byName[r.Problem], collect.Scales[r.Draw])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +334,7 @@ func TestProposals(t *testing.T) {
 		t.Errorf("in one run by one worker: %s", d)
 	}
 
-	c.Propose = untrained(t, 7)
+	c.Propose = untrained(t, "default", 7)
 	c.ProposedBy = "unfit"
 	s = run(t, dir, c, problems, ref, 2)
 	if want := 3 * len(collect.Scales); s.Made != want || s.Failed != want {

@@ -15,7 +15,8 @@ import (
 
 // trial is a problem to try covariances on.
 type trial struct {
-	problem  *data.ProblemData      // with the rows that are trained on
+	given    *data.ProblemData      // with the rows that are trained on, for networks
+	problem  *data.ProblemData      // the same for fits: in its metric for OfLabelled
 	train    *multitask.TrainingSet // these rows
 	measured Measured
 	slopes   bool
@@ -37,14 +38,14 @@ func newTrial(p *data.ProblemData, measured Measured, slopes bool) (*trial, erro
 			}
 		}
 	}
-	var err error
+	given, err := p, error(nil)
 	if measured == OfLabelled {
-		if p, err = p.Labelled(); err != nil {
+		if given, err = p.Labelled(); err != nil {
 			return nil, err
 		}
-		p = data.InMetric(p)
+		p = data.InMetric(given)
 	}
-	t := &trial{problem: p, measured: measured, slopes: slopes}
+	t := &trial{given: given, problem: p, measured: measured, slopes: slopes}
 	t.evidence = sync.OnceValues(func() (multitask.Evidence, error) { return multitask.Labelled(p, multitask.EvidenceOptions{}) })
 	t.test = sync.OnceValues(func() (multitask.Evidence, error) {
 		return multitask.Split(p.Tested(), multitask.EvidenceOptions{Softness: 0.1})
