@@ -67,9 +67,12 @@ type EvaluateOptions struct {
 	// Single-task learning is always among them, because errors are relative to
 	// its error.
 	Models []multitask.Model
-	// Refit asks for the variants of every model that use all labelled rows,
-	// Labelled and Refitted. Single-task learning has the first in any case.
+	// Refit asks for the refitted variant of every model.
 	Refit bool
+	// Labelled are those of the models that are tuned on all labelled rows too, the
+	// strongest rivals, which can take five times as long. Single-task learning is
+	// in any case.
+	Labelled []multitask.Model
 	// Joint holds training problems; with any, the joint variant of every model
 	// is made too.
 	Joint []*data.ProblemData
@@ -98,15 +101,24 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 	}
 	models := []multitask.Model{stl}
 	for _, m := range o.Models {
-		if !slices.ContainsFunc(models, func(other multitask.Model) bool { return other.Info().Name == m.Info().Name }) {
+		if !among(models, m) {
 			models = append(models, m)
 		}
 	}
 	o.Models = models
+	for _, l := range o.Labelled {
+		if !among(o.Models, l) {
+			return o, fmt.Errorf("compare: %w: %s is to be tuned on all labelled rows, but is not one of the models to compare with", infer.ErrInvalid, l.Info().Name)
+		}
+	}
 	o.Tune.STL, o.Tune.Workers, o.Tune.Progress = nil, 1, nil
 	o.Progress = cmp.Or(o.Progress, progress.Silent())
 	o.Journal = cmp.Or(o.Journal, newJournal())
 	return o, nil
+}
+
+func among(models []multitask.Model, m multitask.Model) bool {
+	return slices.ContainsFunc(models, func(other multitask.Model) bool { return other.Info().Name == m.Info().Name })
 }
 
 // Evaluate solves every problem with every model, and with the network unless
@@ -227,11 +239,11 @@ func (o EvaluateOptions) cells(n *solve.Finder, given, problems []*data.ProblemD
 // Single-task learning is its own refit.
 func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Plain}}
-	switch {
-	case c.model == STL:
+	if c.model == STL || among(o.Labelled, m) {
 		c.variants = append(c.variants, Labelled)
-	case o.Refit:
-		c.variants = append(c.variants, Labelled, Refitted)
+	}
+	if o.Refit && c.model != STL {
+		c.variants = append(c.variants, Refitted)
 	}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
 		tuned, err := multitask.Tune(ctx, m, p, o.Tune)

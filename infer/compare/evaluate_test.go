@@ -33,6 +33,7 @@ func quick(t testing.TB) EvaluateOptions {
 		}
 		o.Models = append(o.Models, m)
 	}
+	o.Labelled = o.Models[2:]
 	return o
 }
 
@@ -75,7 +76,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	for _, x := range outcomes[:len(outcomes)/2] {
 		names = append(names, x.Model+"/"+string(x.Variant))
 	}
-	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/labelled", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/euclidean", "l2mt/metric", "l2mt/paper"}; !slices.Equal(names, want) {
+	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/euclidean", "l2mt/metric", "l2mt/paper"}; !slices.Equal(names, want) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
 	p := problems[1]
@@ -314,7 +315,7 @@ func TestJournalGrows(t *testing.T) {
 	want := evaluate(t, n, twoProblems(), o)
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
 	few := o
-	few.Models, few.Refit = o.Models[:1], false
+	few.Models, few.Refit, few.Labelled = o.Models[:1], false, nil
 	few.Journal = journal(t, path)
 	evaluate(t, n, twoProblems(), few)
 	o.Journal = few.Journal
@@ -323,6 +324,11 @@ func TestJournalGrows(t *testing.T) {
 
 func TestEvaluateRefuses(t *testing.T) {
 	n, o := network(t), quick(t)
+	other := o
+	other.Models = o.Models[:1]
+	if _, err := Evaluate(t.Context(), n, twoProblems(), other); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "snr2") {
+		t.Errorf("a labelled model that is not compared with: %v", err)
+	}
 	twice := []*data.ProblemData{solvetest.Problem(1, "a", data.Classification, 2), solvetest.Problem(2, "a", data.Classification, 2)}
 	if _, err := Evaluate(t.Context(), n, twice, o); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("two problems of one name: %v", err)

@@ -149,7 +149,7 @@ func TestTableOfEvaluation(t *testing.T) {
 	o := quick(t)
 	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	table := summarise(t, evaluate(t, network(t), twoProblems(), o))
-	if len(table.Rows) != 17 { // 3 plain, 3 on all labelled rows, 2 refitted, 3 best, 6 of the network
+	if len(table.Rows) != 16 { // 3 plain, 2 on all labelled rows, 2 refitted, 3 best, 6 of the network
 		t.Errorf("%d rows", len(table.Rows))
 	}
 	for _, r := range table.Rows {

@@ -67,8 +67,10 @@ type comparison struct {
 	// Models are the multitask models; "all" means the paper's ten. Single-task
 	// learning is always among them.
 	Models []string `toml:"models"`
-	// Refit also fits with the covariance of each model fixed.
-	Refit bool `toml:"refit"`
+	// Refit also fits with the covariance of each model fixed, and Labelled names
+	// the models that are tuned on all labelled rows too.
+	Refit    bool     `toml:"refit"`
+	Labelled []string `toml:"labelled"`
 	// Points is the number of grid points of a hyperparameter; default 4.
 	Points int `toml:"points"`
 	// Show lists what the pictures show, as model or model/variant; default
@@ -171,7 +173,7 @@ func (x *Experiment) complete() error {
 	case x.Compare.Points < 1:
 		return fmt.Errorf("[compare] points: %d; there must be at least 1", x.Compare.Points)
 	}
-	if _, err := run.Lookup(x.Compare.Models); err != nil {
+	if _, err := run.Lookup(slices.Concat(x.Compare.Models, x.Compare.Labelled)); err != nil {
 		return fmt.Errorf("[compare] models: %w", err)
 	}
 	for i := range x.Vary {

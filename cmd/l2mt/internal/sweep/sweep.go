@@ -56,7 +56,9 @@ type sweep struct {
 	data   *data.Dataset
 	head   layers.Head // as it is at the start
 	models []multitask.Model
-	warned bool
+	// labelled are tuned on all labelled rows too.
+	labelled []multitask.Model
+	warned   bool
 }
 
 func newSweep(x *Experiment, o Options) (s *sweep, err error) {
@@ -73,7 +75,10 @@ func newSweep(x *Experiment, o Options) (s *sweep, err error) {
 			s.Remark("%s does not have the classes of the case study; its tasks tell %s from %q", x.Dataset, strings.Join(fitted.Classes, ", "), fitted.Shared)
 		}
 	}
-	s.models, err = run.Lookup(x.Compare.Models)
+	if s.models, err = run.Lookup(x.Compare.Models); err != nil {
+		return nil, err
+	}
+	s.labelled, err = run.Lookup(x.Compare.Labelled)
 	return s, err
 }
 
@@ -162,15 +167,17 @@ func (s *sweep) plan(r *setup) (*plan, error) {
 		Head     string `json:"head,omitempty"`
 		Points   int    `json:"points"`
 	}{filepath.Base(p.problems.path), head, s.Compare.Points})
-	var names []string
-	for _, m := range s.models {
-		names = append(names, m.Info().Name)
+	names := func(models []multitask.Model) (names []string) {
+		for _, m := range models {
+			names = append(names, m.Info().Name)
+		}
+		return names
 	}
 	// More models may come to the same outcomes, so these have a mark for each set.
 	p.baselines.mark = "made-" + hashOf(struct {
-		Models []string
-		Refit  bool
-	}{names, s.Compare.Refit}) + ".json"
+		Models, Labelled []string
+		Refit            bool
+	}{names(s.models), names(s.labelled), s.Compare.Refit}) + ".json"
 	network := filepath.Base(p.network.path)
 	if s.Network == pretrainedNetwork {
 		p.network.path, network = "", pretrained.Checksum()
@@ -368,11 +375,12 @@ func (s *sweep) evaluate(ctx context.Context, p *plan, in folder, network *solve
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, journal.Close()) }()
+	labelled := s.labelled
 	if models == nil {
-		models = []multitask.Model{}
+		models, labelled = []multitask.Model{}, nil
 	}
 	o := compare.EvaluateOptions{
-		Models: models, Refit: s.Compare.Refit, Tune: multitask.TuneOptions{Points: s.Compare.Points},
+		Models: models, Refit: s.Compare.Refit, Labelled: labelled, Tune: multitask.TuneOptions{Points: s.Compare.Points},
 		Workers: s.Workers, Journal: journal,
 	}
 	if _, done, err := in.complete(); err != nil || !done {
