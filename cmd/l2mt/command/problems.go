@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"l2mt/cmd/l2mt/internal/run"
@@ -141,13 +140,7 @@ func (c *problemsGenerateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.Out, 0o755); err != nil {
-		return err
-	}
 	path := filepath.Join(c.Out, "data.npz")
-	if err := format.Write(path, d); err != nil {
-		return err
-	}
 	set := func(problems []*data.Problem) *data.ProblemFile {
 		if len(problems) == 0 {
 			return nil
@@ -156,7 +149,10 @@ func (c *problemsGenerateCmd) Run(e *env) error {
 		return &data.ProblemFile{Schema: file.Schema, Dataset: &ref, Problems: problems}
 	}
 	rows, err := run.SaveProblems(c.Out, path, set(file.Problems[:c.Train]), set(file.Problems[c.Train:]))
-	if err != nil {
+	if err != nil { // there are other problems, whose data stay
+		return err
+	}
+	if err := format.Write(path, d); err != nil {
 		return err
 	}
 	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
