@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -13,7 +14,7 @@ type relation struct {
 	// cov is the covariance, nil for spectral models, which do with omega alone.
 	cov   *Covariance
 	omega *Spectrum
-	s     []float64 // the eigenvalues of S that belong to omega's
+	s     []float64 // the eigenvalues of S; those of omega belong to the last
 	// root is Q (m x k) with Omega = Q Q', and inverse its pseudo-inverse.
 	root, inverse *mat.Dense
 	// curve returns how the inverse of Omega follows S: its derivative along a
@@ -67,7 +68,7 @@ func lifted(s *mat.SymDense, floor float64) *mat.SymDense {
 // relate computes the Omega step at S.
 func relate(model Model, s *mat.SymDense, d int, p Params, h hint) (*relation, error) {
 	if sp, ok := model.(spectral); ok {
-		return relateSpectrum(sp, s, d, p)
+		return relateSpectrum(sp, s, s.SymmetricDim(), 0, p)
 	}
 	c, err := step(model, s, d, p, h)
 	if err != nil {
@@ -142,38 +143,29 @@ func roots(omega *Spectrum) (root, inverse *mat.Dense) {
 }
 
 // relateSpectrum is relate for a spectral model, whose Omega needs no
-// decomposition of its own.
-func relateSpectrum(model spectral, s *mat.SymDense, d int, p Params) (*relation, error) {
+// decomposition of its own. S may be smaller than m x m: its other eigenvalues are
+// all equal to rest, and the lowest.
+func relateSpectrum(model spectral, s *mat.SymDense, m int, rest float64, p Params) (*relation, error) {
 	e, err := Eigen(s)
 	if err != nil {
 		return nil, err
 	}
-	clip(e.Values)
-	m := len(e.Values)
-	mu := make([]float64, m)
-	model.spectrum(mu, e.Values, p)
-	rel := &relation{omega: &Spectrum{Values: mu, Vectors: e.Vectors}, s: e.Values}
-	for k, v := range e.Values {
+	first := m - len(e.Values)
+	all, mu := append(slices.Repeat([]float64{rest}, first), e.Values...), make([]float64, m)
+	clip(all)
+	model.spectrum(mu, all, p)
+	rel := &relation{omega: &Spectrum{Values: mu[first:], Vectors: e.Vectors}, s: all}
+	for k, v := range all {
 		if mu[k] > 0 {
 			rel.value += p.Lambda1 / 2 * v / mu[k]
 		}
 	}
-	if g := gOfSpectrum(model, mu, d, p); g != 0 {
+	if g := model.value(mu, p); g != 0 {
 		rel.value += p.Lambda2 * g
 	}
 	rel.root, rel.inverse = roots(rel.omega)
-	if _, k := rel.root.Dims(); k == m {
-		rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, e.Values, mu, p) }
+	if _, k := rel.root.Dims(); k == len(e.Values) {
+		rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, all, mu, first, p) }
 	}
 	return rel, nil
-}
-
-// gOfSpectrum evaluates g at a diagonal Omega, which is as good as any with
-// the same eigenvalues.
-func gOfSpectrum(model Model, mu []float64, d int, p Params) float64 {
-	omega := mat.NewSymDense(len(mu), nil)
-	for i, v := range mu {
-		omega.SetSym(i, i, v)
-	}
-	return model.G(&Covariance{Omega: omega}, d, p)
 }

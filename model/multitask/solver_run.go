@@ -30,6 +30,11 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	if s.across {
+		if best.rel, err = relate(s.model, gram(best.w, s.m, s.d), s.problem.features, s.params, s.hint()); err != nil {
+			return nil, err
+		}
+	}
 	best.fill(r, s)
 	return r, nil
 }
@@ -144,7 +149,7 @@ func (s *solver) start(from *Result) error {
 		if err != nil {
 			return err
 		}
-		s.floor = 1e-2 * e.Values[s.m-1]
+		s.floor = 1e-2 * e.Values[len(e.Values)-1]
 		if from != nil {
 			s.floor *= 1e-2
 		}
@@ -230,7 +235,7 @@ func (s *solver) complete(c *candidate) (err error) {
 		c.rel, c.objective = s.rel, c.loss+plain
 		return nil
 	}
-	c.rel, err = relate(s.model, c.s, s.problem.features, s.params, s.hint())
+	c.rel, err = s.relateTo(c.s, 0)
 	if err != nil {
 		return err
 	}
@@ -246,10 +251,10 @@ func (s *solver) cut() (c *candidate, must bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	keep := make([]float64, s.m)
+	keep := make([]float64, s.side())
 	small := false
 	for i, v := range e.Values {
-		rounding := 1e-13 * e.Values[s.m-1]
+		rounding := 1e-13 * e.Values[s.side()-1]
 		if v > max(100*s.floor, rounding) {
 			keep[i] = 1
 		} else {
@@ -261,9 +266,7 @@ func (s *solver) cut() (c *candidate, must bool, err error) {
 		return nil, false, nil
 	}
 	c = &candidate{point: s.newPoint()}
-	projector := mat.NewDense(s.m, s.m, nil)
-	projector.Copy(e.Rebuild(keep))
-	rotate(c.w, projector, s.w, s.d)
+	s.rotate(c.w, mat.DenseCopyOf(e.Rebuild(keep)), s.w)
 	copy(c.b, s.b)
 	s.moveTo(&c.point)
 	return c, must, s.complete(c)
@@ -274,14 +277,14 @@ func (s *solver) cut() (c *candidate, must bool, err error) {
 // allows, and over Omega given W by the certificate of the step.
 func (s *solver) blockGap(c *candidate) float64 {
 	rel := c.rel
-	k, _ := rel.inverse.Dims()
-	z, g := make([]float64, k*s.d), make([]float64, k*s.d)
+	k, side := rel.inverse.Dims()
+	z, g := make([]float64, k*s.m*s.d/side), make([]float64, k*s.m*s.d/side)
 	clear(s.t1)
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.AddMulT(s.of(i, s.t1), c.r[i], 1)
 	})
-	rotate(z, rel.inverse, c.w, s.d)
-	rotate(g, mat.DenseCopyOf(rel.root.T()), s.t1, s.d)
+	s.rotate(z, rel.inverse, c.w)
+	s.rotate(g, mat.DenseCopyOf(rel.root.T()), s.t1)
 	add(s.params.Lambda1, z, g)
 	return inner(g, g)/(2*s.params.Lambda1) + rel.covariance().Gap
 }

@@ -31,7 +31,7 @@ type thin struct {
 // number of tasks or the rank do not suit.
 func (s *solver) newThin() *thin {
 	model, ok := s.model.(spectral)
-	if !ok || s.m < wide || s.floor == 0 {
+	if !ok || s.across || s.m < wide || s.floor == 0 {
 		return nil
 	}
 	first := 0
