@@ -86,6 +86,13 @@ func (c *cholesky) logDet() (sum float64) {
 	return sum
 }
 
+// copy returns a copy.
+func (c *cholesky) copy() *cholesky {
+	d := *c
+	d.u.Data = slices.Clone(c.u.Data)
+	return &d
+}
+
 // inverse returns the inverse. The factorisation is lost.
 func (c *cholesky) inverse() *mat.Dense {
 	n := c.u.N

@@ -34,6 +34,9 @@ type solver struct {
 	// misses counts the Newton matrices in a row that were not positive definite,
 	// and wait the steps to hold Omega before trying the next.
 	misses, wait int
+	between      bool // steps that follow: a step that holds Omega, but could
+	// long says that conjugate gradients took many iterations when Omega followed.
+	long bool
 	// drift is how Omega follows mu on the central path, and full says that the
 	// last step there went nearly all the way.
 	drift  *mat.SymDense
@@ -226,7 +229,7 @@ func (s *solver) omega(gramian *mat.SymDense) (*relation, error) {
 // relateTo runs the Omega step at S with a floor.
 func (s *solver) relateTo(gramian *mat.SymDense, floor float64) (*relation, error) {
 	if model, ok := s.model.(spectral); ok {
-		return relateSpectrum(model, lifted(gramian, floor), s.m, floor, s.params)
+		return relateSpectrum(model, gramian, s.m, floor, s.params)
 	}
 	return relate(s.model, lifted(gramian, floor), s.problem.features, s.params, s.hint())
 }
@@ -245,6 +248,7 @@ func (s *solver) hint() hint {
 func (s *solver) advance(forcing, enough float64) (above float64, moved bool, err error) {
 	root, l1 := s.rel.root, s.params.Lambda1
 	s.follow, s.thin, s.pre = nil, nil, nil
+	s.between = s.wait > 0 && s.misses == 0
 	if s.rel.curve != nil {
 		if s.thin = s.newThin(); s.thin == nil && s.wait == 0 {
 			s.follow = s.rel.curve()
@@ -282,7 +286,7 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	target := max(forcing*forcing*norm, 0.1*2*l1*enough)
 	convex := true
 	if s.across {
-		s.pre = s.newBlocks(rootT)
+		s.preconditionAcross(rootT)
 	} else if s.follow != nil {
 		convex = s.precondition()
 	}
@@ -357,6 +361,7 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 		scale(next/product, dir)
 		add(1, near, dir)
 		product = next
+		s.long = s.long || s.follow != nil && it == 30
 	}
 	return slope, true
 }
@@ -400,6 +405,9 @@ func (s *solver) search(slope float64) (bool, error) {
 		if rel, after, err = s.try(t/2, cross, square); err != nil {
 			return false, err
 		}
+	}
+	if s.follow != nil && t < 0.5 {
+		s.wait = 1 // far from the minimum a step that holds Omega brings more
 	}
 	copy(s.trial.w, s.w)
 	add(t, s.step.w, s.trial.w)

@@ -2,8 +2,8 @@ package multitask
 
 import (
 	"math"
-	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -144,15 +144,16 @@ func roots(omega *Spectrum) (root, inverse *mat.Dense) {
 
 // relateSpectrum is relate for a spectral model, whose Omega needs no
 // decomposition of its own. S may be smaller than m x m: its other eigenvalues are
-// all equal to rest, and the lowest.
-func relateSpectrum(model spectral, s *mat.SymDense, m int, rest float64, p Params) (*relation, error) {
+// zero. The floor is added to all of them.
+func relateSpectrum(model spectral, s *mat.SymDense, m int, floor float64, p Params) (*relation, error) {
 	e, err := Eigen(s)
 	if err != nil {
 		return nil, err
 	}
 	first := m - len(e.Values)
-	all, mu := append(slices.Repeat([]float64{rest}, first), e.Values...), make([]float64, m)
-	clip(all)
+	clip(e.Values)
+	all, mu := append(make([]float64, first), e.Values...), make([]float64, m)
+	floats.AddConst(floor, all)
 	model.spectrum(mu, all, p)
 	rel := &relation{omega: &Spectrum{Values: mu[first:], Vectors: e.Vectors}, s: all}
 	for k, v := range all {

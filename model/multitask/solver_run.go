@@ -82,7 +82,7 @@ func (s *solver) descend(ctx context.Context, opt Options, r *Result) (*candidat
 		}
 		r.Iterations++
 		r.Trace = append(r.Trace, s.objective())
-		if moved && above > enough {
+		if moved && (above > enough || s.between) {
 			continue
 		}
 		s.enough = 0.01 * aim * scale

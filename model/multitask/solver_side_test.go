@@ -45,11 +45,12 @@ func TestBothSidesOfWAgree(t *testing.T) {
 	}
 }
 
-// TestBlocksInvertTheHeldMatrix: while Psi is held, the preconditioner is the
-// inverse.
-func TestBlocksInvertTheHeldMatrix(t *testing.T) {
+// TestBlocksInvertTheNewtonMatrix: the preconditioner is the inverse while Psi is
+// held, and without a floor, where Psi follows and every pair is one of those it
+// has, all the same.
+func TestBlocksInvertTheNewtonMatrix(t *testing.T) {
 	s := shape{9, 4, 12, Logistic, false}
-	solver := newSolver(mustProblem(t, s.loss, samples(s, 2)), registry["mtrl"], Params{Lambda1: 1e-2}, 1)
+	solver := newSolver(mustProblem(t, s.loss, samples(s, 2)), registry["snr1"], Params{Lambda1: 1e-2, Lambda2: 1e-2}, 1)
 	random := data.Stream(2, "blocks")
 	copy(solver.w, normals(random, s.m*s.d))
 	solver.moveTo(&solver.point)
@@ -58,8 +59,19 @@ func TestBlocksInvertTheHeldMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, rootT := solver.rel.root, mat.DenseCopyOf(solver.rel.root.T())
+	solver.rotate(solver.z, solver.rel.inverse, solver.w)
 	v, hv, back := normals(random, s.m*s.d), make([]float64, s.m*s.d), make([]float64, s.m*s.d)
-	solver.multiply(hv, v, root, rootT)
-	solver.newBlocks(rootT).solve(back, hv)
-	nearMatrix(t, "back", mat.NewVecDense(len(back), back), mat.NewVecDense(len(v), v), 1e-10)
+	for _, pairs := range []int{0, s.d * (s.d + 1) / 2} {
+		n := solver.newBlocks(rootT)
+		if pairs > 0 {
+			solver.follow = solver.rel.curve()
+			n.takeAway()
+		}
+		if len(n.pairs) != pairs {
+			t.Fatalf("there are %d pairs, not %d", len(n.pairs), pairs)
+		}
+		solver.multiply(hv, v, root, rootT)
+		n.solve(back, hv)
+		nearMatrix(t, fmt.Sprintf("back with %d pairs", pairs), mat.NewVecDense(len(back), back), mat.NewVecDense(len(v), v), 1e-9)
+	}
 }
