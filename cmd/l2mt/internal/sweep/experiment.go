@@ -157,8 +157,6 @@ func parse(name, text string) (*Experiment, error) {
 	return x, x.complete()
 }
 
-const pretrainedNetwork = "pretrained"
-
 // complete fills in the defaults and checks all but what depends on the data.
 func (x *Experiment) complete() error {
 	x.Title, x.Dataset = cmp.Or(x.Title, x.name), cmp.Or(x.Dataset, "digits")

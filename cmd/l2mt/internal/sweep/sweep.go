@@ -179,11 +179,9 @@ func (s *sweep) plan(r *setup) (*plan, error) {
 	}{names(s.models), names(s.labelled), s.Compare.Refit}) + ".json"
 	network := filepath.Base(p.network.path)
 	if s.Network != "" {
-		if p.network.path = s.Network; s.Network == pretrainedNetwork {
-			p.network.path = ""
-		}
-		if network, err = run.NetworkSum(p.network.path); err != nil {
-			return nil, fmt.Errorf("network %q is neither %q nor a trained network's directory: %w", s.Network, pretrainedNetwork, err)
+		p.network.path = s.Network
+		if network, err = run.NetworkSum(s.Network); err != nil {
+			return nil, fmt.Errorf("network %q is neither %q nor a trained network's directory: %w", s.Network, run.PretrainedNetwork, err)
 		}
 	}
 	p.evaluation = s.in("evaluations", struct {
