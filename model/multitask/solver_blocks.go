@@ -3,8 +3,6 @@ package multitask
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -153,7 +151,7 @@ func (n *blocks) moments() *mat.Dense {
 			}
 		}
 	}
-	blas64.Gemm(blas.Trans, blas.NoTrans, 1, inverse.RawMatrix(), outer.RawMatrix(), 0, t.RawMatrix())
+	gemm(true, false, 1, inverse.RawMatrix(), outer.RawMatrix(), 0, t.RawMatrix())
 	return t
 }
 

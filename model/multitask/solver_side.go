@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/mat"
 )
@@ -22,13 +21,13 @@ func (s *solver) side() int {
 
 // view has an m x anything vector of the solver as a matrix.
 func (s *solver) view(x []float64) blas64.General {
-	return blas64.General{Rows: s.m, Cols: len(x) / s.m, Stride: len(x) / s.m, Data: x}
+	return general(s.m, len(x)/s.m, x)
 }
 
 // rotate sets dst to A X, or to X A' across.
 func (s *solver) rotate(dst []float64, a *mat.Dense, x []float64) {
 	if s.across {
-		blas64.Gemm(blas.NoTrans, blas.Trans, 1, s.view(x), a.RawMatrix(), 0, s.view(dst))
+		gemm(false, true, 1, s.view(x), a.RawMatrix(), 0, s.view(dst))
 		return
 	}
 	rotate(dst, a, x, s.d)
@@ -38,7 +37,7 @@ func (s *solver) rotate(dst []float64, a *mat.Dense, x []float64) {
 func (s *solver) products(x, y []float64) *mat.Dense {
 	if s.across {
 		p := mat.NewDense(len(x)/s.m, len(y)/s.m, nil)
-		blas64.Gemm(blas.Trans, blas.NoTrans, 1, s.view(x), s.view(y), 0, p.RawMatrix())
+		gemm(true, false, 1, s.view(x), s.view(y), 0, p.RawMatrix())
 		return p
 	}
 	return products(x, y, len(x)/s.d, s.d)

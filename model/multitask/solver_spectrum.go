@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/internal/eigen"
 )
 
 // Spectrum is the eigendecomposition U diag(Values) U' of a symmetric matrix.
@@ -31,32 +33,41 @@ func Eigen(a *mat.SymDense) (*Spectrum, error) {
 			}
 		}
 	}
-	var eig mat.EigenSym
-	if ok := eig.Factorize(a, true); !ok {
+	values, rows, ok := decompose(a)
+	if !ok {
 		return nil, fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, n)
 	}
-	s := &Spectrum{Values: eig.Values(nil), Vectors: mat.NewDense(n, n, nil)}
-	eig.VectorsTo(s.Vectors)
-	for j := range n {
-		fixSign(s.Vectors, j)
+	for i := range n {
+		fixSign(rows.RawRowView(i))
 	}
-	return s, nil
+	return &Spectrum{Values: values, Vectors: mat.DenseCopyOf(rows.T())}, nil
 }
 
-// fixSign turns column j so that its entry of largest magnitude is positive.
-func fixSign(u *mat.Dense, j int) {
-	n, _ := u.Dims()
+// decompose returns the eigenvalues, ascending, and the vectors as rows. Gonum is the
+// faster one where they are few.
+func decompose(a *mat.SymDense) ([]float64, *mat.Dense, bool) {
+	if a.SymmetricDim() >= wide {
+		return eigen.New(a).All()
+	}
+	var e mat.EigenSym
+	if !e.Factorize(a, true) {
+		return nil, nil, false
+	}
+	var columns mat.Dense
+	e.VectorsTo(&columns)
+	return e.Values(nil), mat.DenseCopyOf(columns.T()), true
+}
+
+// fixSign turns a vector so that its entry of largest magnitude is positive.
+func fixSign(u []float64) {
 	largest := 0.0
-	for i := range n {
-		if v := u.At(i, j); math.Abs(v) > math.Abs(largest) {
+	for _, v := range u {
+		if math.Abs(v) > math.Abs(largest) {
 			largest = v
 		}
 	}
-	if largest >= 0 {
-		return
-	}
-	for i := range n {
-		u.Set(i, j, -u.At(i, j))
+	if largest < 0 {
+		floats.Scale(-1, u)
 	}
 }
 
