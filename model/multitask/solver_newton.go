@@ -34,6 +34,7 @@ type solver struct {
 	// misses counts the Newton matrices in a row that were not positive definite,
 	// and wait the steps to hold Omega before trying the next.
 	misses, wait int
+	shorts       int  // steps in a row that follow and had to be cut short
 	between      bool // steps that follow: a step that holds Omega, but could
 	// long says that conjugate gradients took many iterations when Omega followed.
 	long bool
@@ -194,8 +195,10 @@ func (s *solver) relate() (err error) {
 		rotate(s.z, x.inverse, s.w, s.d)
 		gramian = gram(s.z, s.m, s.d)
 	}
-	s.rel, err = s.omega(gramian)
-	return err
+	if s.rel, err = s.omega(gramian); err != nil {
+		return err
+	}
+	return s.rel.open()
 }
 
 // frame returns the center in whose coordinates Omega steps are made, nil where
@@ -407,13 +410,17 @@ func (s *solver) search(slope float64) (bool, error) {
 		}
 	}
 	if s.follow != nil && t < 0.5 {
-		s.wait = 1 // far from the minimum a step that holds Omega brings more
+		// Far from the minimum steps that hold Omega bring more.
+		s.shorts++
+		s.wait = min(1<<(s.shorts-1), 8)
+	} else if s.follow != nil {
+		s.shorts = 0
 	}
 	copy(s.trial.w, s.w)
 	add(t, s.step.w, s.trial.w)
 	s.point, s.trial = s.trial, s.point
 	s.rel = rel
-	return true, nil
+	return true, rel.open()
 }
 
 // try returns the Omega step and the objective after a step of length t.

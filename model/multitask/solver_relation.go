@@ -9,6 +9,8 @@ import (
 
 // relation is the Omega step at one W, in the form in which the solver uses it.
 type relation struct {
+	// rest computes all but value and s, where they are not known yet.
+	rest func() error
 	// value is Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega) with the floor in S.
 	value float64
 	// cov is the covariance, nil for spectral models, which do with omega alone.
@@ -68,7 +70,11 @@ func lifted(s *mat.SymDense, floor float64) *mat.SymDense {
 // relate computes the Omega step at S.
 func relate(model Model, s *mat.SymDense, d int, p Params, h hint) (*relation, error) {
 	if sp, ok := model.(spectral); ok {
-		return relateSpectrum(sp, s, s.SymmetricDim(), 0, p)
+		rel, err := relateSpectrum(sp, s, s.SymmetricDim(), 0, p)
+		if err != nil {
+			return nil, err
+		}
+		return rel, rel.open()
 	}
 	c, err := step(model, s, d, p, h)
 	if err != nil {
@@ -144,9 +150,14 @@ func roots(omega *Spectrum) (root, inverse *mat.Dense) {
 
 // relateSpectrum is relate for a spectral model, whose Omega needs no
 // decomposition of its own. S may be smaller than m x m: its other eigenvalues are
-// zero. The floor is added to all of them.
+// zero. The floor is added to all of them. Only the value is known at first.
 func relateSpectrum(model spectral, s *mat.SymDense, m int, floor float64, p Params) (*relation, error) {
-	e, err := Eigen(s)
+	e, err := &Spectrum{}, error(nil)
+	if s.SymmetricDim() < wide {
+		e, err = Eigen(s)
+	} else {
+		e.Values, err = Eigenvalues(s)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +166,7 @@ func relateSpectrum(model spectral, s *mat.SymDense, m int, floor float64, p Par
 	all, mu := append(make([]float64, first), e.Values...), make([]float64, m)
 	floats.AddConst(floor, all)
 	model.spectrum(mu, all, p)
-	rel := &relation{omega: &Spectrum{Values: mu[first:], Vectors: e.Vectors}, s: all}
+	rel := &relation{s: all}
 	for k, v := range all {
 		if mu[k] > 0 {
 			rel.value += p.Lambda1 / 2 * v / mu[k]
@@ -164,9 +175,30 @@ func relateSpectrum(model spectral, s *mat.SymDense, m int, floor float64, p Par
 	if g := model.value(mu, p); g != 0 {
 		rel.value += p.Lambda2 * g
 	}
-	rel.root, rel.inverse = roots(rel.omega)
-	if _, k := rel.root.Dims(); k == len(e.Values) {
-		rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, all, mu, first, p) }
+	rel.rest = func() error {
+		if e.Vectors == nil {
+			var err error
+			if e, err = Eigen(s); err != nil {
+				return err
+			}
+		}
+		rel.omega = &Spectrum{Values: mu[first:], Vectors: e.Vectors}
+		rel.root, rel.inverse = roots(rel.omega)
+		if _, k := rel.root.Dims(); k == len(e.Values) {
+			rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, all, mu, first, p) }
+		}
+		return nil
 	}
 	return rel, nil
+}
+
+// open computes what is beyond the value, which is all that a step that is too long
+// tells, and takes four times as long.
+func (r *relation) open() error {
+	if r.rest == nil {
+		return nil
+	}
+	rest := r.rest
+	r.rest = nil
+	return rest()
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -29,6 +31,9 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 		if best, err = s.certify(); err != nil {
 			return nil, err
 		}
+	}
+	if err := best.rel.open(); err != nil {
+		return nil, err
 	}
 	if s.across {
 		if best.rel, err = relate(s.model, gram(best.w, s.m, s.d), s.problem.features, s.params, s.hint()); err != nil {
@@ -145,11 +150,7 @@ func (s *solver) start(from *Result) error {
 	}
 	s.floor = 0
 	if s.model.Info().Singular {
-		e, err := Eigen(s.s)
-		if err != nil {
-			return err
-		}
-		s.floor = 1e-2 * e.Values[len(e.Values)-1]
+		s.floor = 1e-2 * largest(s.s)
 		if from != nil {
 			s.floor *= 1e-2
 		}
@@ -214,6 +215,9 @@ func (s *solver) certify() (*candidate, error) {
 	}
 	whole.bound, whole.gap = bound, whole.objective-bound
 	if math.IsInf(bound, -1) {
+		if err := whole.rel.open(); err != nil {
+			return nil, err
+		}
 		whole.gap = s.blockGap(whole)
 	}
 	return whole, nil
@@ -247,7 +251,7 @@ func (s *solver) complete(c *candidate) (err error) {
 // floor, or nil if there are none. Where a direction is at rounding level the
 // cut is a must: the Omega step takes it for zero.
 func (s *solver) cut() (c *candidate, must bool, err error) {
-	e, err := Eigen(s.s)
+	e, err := s.spectrum()
 	if err != nil {
 		return nil, false, err
 	}
@@ -270,6 +274,16 @@ func (s *solver) cut() (c *candidate, must bool, err error) {
 	copy(c.b, s.b)
 	s.moveTo(&c.point)
 	return c, must, s.complete(c)
+}
+
+// spectrum returns the eigenvalues of S without the floor, and their vectors.
+func (s *solver) spectrum() (*Spectrum, error) {
+	if _, ok := s.model.(spectral); !ok {
+		return Eigen(s.s)
+	}
+	values := slices.Clone(s.rel.s[s.m-s.side():])
+	floats.AddConst(-s.floor, values)
+	return &Spectrum{Values: values, Vectors: s.rel.omega.Vectors}, nil
 }
 
 // blockGap bounds the two gaps of a model that is not convex: over W and b

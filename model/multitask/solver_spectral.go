@@ -46,16 +46,16 @@ func clip(s []float64) {
 // eigenvalues returns the eigenvalues of Omega with those below 1e-12 of the
 // largest set to zero.
 func eigenvalues(omega *mat.SymDense) []float64 {
-	e, err := Eigen(omega)
+	values, err := Eigenvalues(omega)
 	if err != nil {
 		return slices.Repeat([]float64{math.NaN()}, omega.SymmetricDim())
 	}
-	for i, v := range e.Values {
-		if v <= 1e-12*e.Values[len(e.Values)-1] {
-			e.Values[i] = 0
+	for i, v := range values {
+		if v <= 1e-12*values[len(values)-1] {
+			values[i] = 0
 		}
 	}
-	return e.Values
+	return values
 }
 
 // powers returns the sum of v^r.
@@ -69,11 +69,11 @@ func powers(values []float64, r float64) float64 {
 
 // largest returns the largest eigenvalue.
 func largest(t *mat.SymDense) float64 {
-	e, err := Eigen(t)
+	values, err := Eigenvalues(t)
 	if err != nil {
 		return math.NaN()
 	}
-	return e.Values[len(e.Values)-1]
+	return values[len(values)-1]
 }
 
 // dot returns <A, B> of symmetric matrices.

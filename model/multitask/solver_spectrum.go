@@ -22,25 +22,54 @@ type Spectrum struct {
 // Eigen returns the eigendecomposition of a symmetric matrix. It refuses
 // entries that are not finite, on which the underlying routine may not return.
 func Eigen(a *mat.SymDense) (*Spectrum, error) {
+	if err := checkFinite(a); err != nil {
+		return nil, err
+	}
+	values, rows, ok := decompose(a)
+	if !ok {
+		return nil, diverged(a)
+	}
+	for i := range values {
+		fixSign(rows.RawRowView(i))
+	}
+	return &Spectrum{Values: values, Vectors: mat.DenseCopyOf(rows.T())}, nil
+}
+
+// Eigenvalues returns the eigenvalues alone, in ascending order.
+func Eigenvalues(a *mat.SymDense) ([]float64, error) {
+	if err := checkFinite(a); err != nil {
+		return nil, err
+	}
+	if a.SymmetricDim() >= wide {
+		if values, ok := eigen.New(a).Values(); ok {
+			return values, nil
+		}
+		return nil, diverged(a)
+	}
+	var e mat.EigenSym
+	if !e.Factorize(a, false) {
+		return nil, diverged(a)
+	}
+	return e.Values(nil), nil
+}
+
+func checkFinite(a *mat.SymDense) error {
 	if a == nil || a.IsEmpty() {
-		return nil, fmt.Errorf("multitask: eigendecomposition: %w: the matrix is empty", ErrInvalidOmega)
+		return fmt.Errorf("multitask: eigendecomposition: %w: the matrix is empty", ErrInvalidOmega)
 	}
 	n := a.SymmetricDim()
 	for i := range n {
 		for j := i; j < n; j++ {
 			if v := a.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("multitask: eigendecomposition: %w: entry (%d, %d) is %v; it must be finite", ErrInvalidOmega, i, j, v)
+				return fmt.Errorf("multitask: eigendecomposition: %w: entry (%d, %d) is %v; it must be finite", ErrInvalidOmega, i, j, v)
 			}
 		}
 	}
-	values, rows, ok := decompose(a)
-	if !ok {
-		return nil, fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, n)
-	}
-	for i := range n {
-		fixSign(rows.RawRowView(i))
-	}
-	return &Spectrum{Values: values, Vectors: mat.DenseCopyOf(rows.T())}, nil
+	return nil
+}
+
+func diverged(a *mat.SymDense) error {
+	return fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, a.SymmetricDim())
 }
 
 // decompose returns the eigenvalues, ascending, and the vectors as rows. Gonum is the
