@@ -85,6 +85,9 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasPrefix(b.text, "\xff\xfe") || strings.HasPrefix(b.text, "\xfe\xff") {
+		return nil, fmt.Errorf("line 1: %w: it is UTF-16; save it as UTF-8", data.ErrFormat)
+	}
 	s := b.splitter()
 	first, err := s.row()
 	switch {
@@ -94,9 +97,12 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 		return nil, err
 	}
 	r.Width = len(first)
+	if r.Width == 1 && strings.ContainsAny(first[0], ";\t") {
+		return nil, fmt.Errorf("line 1: %w: %q is one cell; cells are separated by commas or, if the format is %s, by tabs", data.ErrFormat, first[0], TSV)
+	}
 	named := func(column string) bool { return !isNumber(column) && slices.Contains(first, column) }
 	if o.Header == HeaderYes || o.Header == HeaderAuto &&
-		(named(o.Label) || named(o.Group) || !slices.ContainsFunc(first, isNumber)) {
+		(named(o.Label) || named(o.Group) || !slices.ContainsFunc(first, isNumber) || isCount(first)) {
 		r.Names = slices.Clone(first)
 		b = &Block{text: s.text, line: s.line, separator: b.separator, width: r.Width}
 	}
@@ -328,6 +334,17 @@ func cellEnd(text string, separator byte) int {
 		}
 	}
 	return len(strings.TrimSuffix(text, "\r"))
+}
+
+// isCount reports whether cells are 0, 1, 2 and so on: the names that pandas gives to
+// columns without any, rather than a row.
+func isCount(cells []string) bool {
+	for j, cell := range cells {
+		if cell != strconv.Itoa(j) {
+			return false
+		}
+	}
+	return len(cells) > 2
 }
 
 func isNumber(text string) bool {

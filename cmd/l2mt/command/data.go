@@ -95,6 +95,7 @@ type datasetInfo struct {
 	Classes  *sizesInfo `json:"classes,omitempty"`
 	Groups   *sizesInfo `json:"groups,omitempty"`
 	Targets  *rangeInfo `json:"targets,omitempty"`
+	LabelOf  string     `json:"label,omitempty"`
 	Steps    []string   `json:"steps,omitempty"`
 	SHA256   string     `json:"sha256"`
 }
@@ -116,7 +117,7 @@ type rangeInfo struct {
 func describe(d *data.Dataset, list bool) datasetInfo {
 	_, sparse := d.X.(*data.CSR)
 	info := datasetInfo{
-		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: sparse, SHA256: d.Fingerprint(),
+		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: sparse, LabelOf: d.LabelOf, SHA256: d.Fingerprint(),
 	}
 	if d.Label != nil {
 		info.Classes = sizes(d.Classes, d.ClassSizes(), list)
@@ -164,6 +165,9 @@ func (info datasetInfo) write(w io.Writer) {
 	info.Classes.write(t, "classes")
 	if r := info.Targets; r != nil {
 		fmt.Fprintf(t, "targets\t%.6g..%.6g, mean %.6g\n", r.Min, r.Max, r.Mean)
+	}
+	if info.LabelOf != "" {
+		fmt.Fprintf(t, "label\t%s\n", info.LabelOf)
 	}
 	info.Groups.write(t, "groups")
 	if len(info.Steps) > 0 {

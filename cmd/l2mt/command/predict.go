@@ -87,6 +87,9 @@ func (c *predictCmd) dataset(e *env, m *multitask.Saved) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
+	if (d.Features == nil) != m.Recipe.ByPosition {
+		e.remark("%s: features are matched by position, as only one of file and model names them", c.File)
+	}
 	return c.write(e, func(w io.Writer) error { return p.all(e, d, w) })
 }
 
