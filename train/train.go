@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -17,13 +18,16 @@ import (
 // ErrDiverged marks a number of training that is not finite.
 var ErrDiverged = errors.New("training diverged")
 
-// Options are what a run needs beside its configuration. But for Head they do
-// not change its result.
+// Options are what a run needs beside its configuration. But for Head and From they
+// do not change its result.
 type Options struct {
 	// Head stands in front of the network and makes its features; nil where
 	// they are those of the problems. The run takes it over: the layers that it
 	// trains change in place, and have the best epoch's weights in the end.
 	Head model.Head
+	// From is a network to begin with, of the same model.Config: a run goes on
+	// learning from it, and Config.Start has no say. Nil begins anew.
+	From *model.Network
 	// Out is the directory for the network and the state. Empty keeps nothing.
 	Out string
 	// Provenance is stored in the network.
@@ -56,7 +60,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if err := c.checkHead(o.Head); err != nil {
+	if err := errors.Join(c.checkHead(o.Head), c.checkFrom(o.From)); err != nil {
 		return nil, err
 	}
 	if o.Progress == nil {
@@ -136,6 +140,9 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	if t.network, err = model.NewNetwork(c.Model, c.Seed); err != nil {
 		return nil, err
 	}
+	if err := t.goOnFrom(o.From); err != nil {
+		return nil, err
+	}
 	t.network.Provenance, t.network.Head = o.Provenance, o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
 	size := capacity(t.steps)
@@ -152,9 +159,34 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	return t, nil
 }
 
+// checkFrom says what keeps a run from beginning with a network.
+func (c Config) checkFrom(n *model.Network) error {
+	if n == nil {
+		return nil
+	}
+	if d := differences(c.Model.Settings(), n.Config.Settings()); d != "" {
+		return fmt.Errorf("train: %w: the network to begin with has other settings: %s", ErrConfig, d)
+	}
+	return nil
+}
+
+// goOnFrom takes over the parameters of a network.
+func (t *trainer) goOnFrom(n *model.Network) error {
+	if n == nil {
+		return nil
+	}
+	t.network.Params = n.Params.Clone()
+	text, err := json.Marshal(n.Params)
+	if err != nil {
+		return fmt.Errorf("train: the network to begin with: %w", err)
+	}
+	t.state.From = checksum(text)
+	return nil
+}
+
 // begin sets and saves the start of a new run.
 func (t *trainer) begin(ctx context.Context) error {
-	if t.config.Start == FromRegression {
+	if t.config.Start == FromRegression && t.options.From == nil {
 		if err := regress(t.network, t.training, t.tuning.layers...); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ type sweepCmd struct {
 	List       bool     `help:"List the shipped experiments."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
 	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
+	Network    string   `placeholder:"DIR" help:"Trained network to use instead of the one that the experiment names or trains."`
 	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables and pictures."`
 	Store      string   `default:"runs/sweep/store" type:"path" help:"Directory of what runs and experiments share: problems, experience, networks and outcomes. What is there is not made again."`
 	Seeds      []uint64 `help:"Seeds to use instead of those of the experiment."`
@@ -49,6 +50,9 @@ func (c *sweepCmd) Run(e *env) error {
 	}
 	if c.Dataset != "" {
 		x.Dataset = c.Dataset
+	}
+	if c.Network != "" {
+		x.Network = c.Network
 	}
 	if c.Head != "" {
 		x.Head = c.Head

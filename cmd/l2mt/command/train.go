@@ -16,6 +16,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/layers"
+	"l2mt/model"
 	"l2mt/train"
 )
 
@@ -28,6 +30,7 @@ type trainCmd struct {
 	Resume     bool              `help:"Insist that there is a run to go on with."`
 	Seed       *uint64           `help:"Seed of everything random; by default 1."`
 	Seeds      int               `default:"1" help:"Train that many networks, with seeds from --seed on, in folders seed-N."`
+	From       string            `placeholder:"NETWORK" help:"Network to go on from, its settings, parameters and head: a directory, or \"pretrained\"."`
 	Preset     string            `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
 	Epochs     *int              `help:"Passes over the tuples."`
 	Body       *string           `help:"What turns a task's rows into hidden features (${bodies})."`
@@ -37,12 +40,14 @@ type trainCmd struct {
 	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as model.hidden=100; --help-settings lists them. Can be given several times."`
 	Config     string            `type:"existingfile" placeholder:"FILE" help:"TOML file of settings, in sections [model] and [train]. --set and the other flags win."`
 
+	from *model.Network // nil without From
+
 	HelpSettings helpSettings `help:"List all settings, with their defaults, meanings and valid values."`
 }
 
 // config puts the configuration file over the preset, and the flags over both.
 func (c *trainCmd) config(features int) (train.Config, error) {
-	config, err := train.Preset(c.Preset, features)
+	config, err := c.preset(features)
 	if err != nil {
 		return config, err
 	}
@@ -76,11 +81,29 @@ func (c *trainCmd) config(features int) (train.Config, error) {
 			}
 		}
 	}
-	if config.TrainHead != train.HeadFrozen && c.Head == "" {
+	if config.TrainHead != train.HeadFrozen && c.Head == "" && (c.from == nil || c.from.Head == nil) {
 		return config, errors.New("train.head needs --head: there are no layers to train")
 	}
 	return config, config.Validate()
 }
+
+// preset has the settings of the network to go on from, and those of training that
+// its body is best trained with.
+func (c *trainCmd) preset(features int) (train.Config, error) {
+	if c.from == nil {
+		return train.Preset(c.Preset, features)
+	}
+	name := c.Preset
+	if c.from.Config.Body == pairs {
+		name = pairs
+	}
+	config, err := train.Preset(name, features)
+	config.Model = c.from.Config
+	return config, err
+}
+
+// pairs is the name of a body and of its preset.
+const pairs = "pairwise"
 
 // defaultSeed is that of all commands.
 const defaultSeed = 1
@@ -108,12 +131,26 @@ func (c *trainCmd) Validate() error {
 	if c.Seeds < 1 {
 		return fmt.Errorf("--seeds=%d: there must be at least one", c.Seeds)
 	}
+	if c.From != "" {
+		var err error
+		if c.from, err = run.OpenNetwork(c.From); err != nil {
+			return fmt.Errorf("--from=%s: it is neither %q nor a network's directory: %w", c.From, run.PretrainedNetwork, err)
+		}
+	}
 	_, err := c.config(1) // before the experience is read, which says how many features there are
 	return err
 }
 
+// head is the one given, or that of the network to go on from.
+func (c *trainCmd) head() (layers.Head, error) {
+	if c.from != nil && c.Head == "" {
+		return c.from.Head, nil
+	}
+	return run.OpenHead(c.Head)
+}
+
 func (c *trainCmd) Run(e *env) error {
-	head, err := run.OpenHead(c.Head)
+	head, err := c.head()
 	if err != nil {
 		return err
 	}
@@ -146,7 +183,7 @@ func (c *trainCmd) Run(e *env) error {
 		}
 		result, err := run.Train(e, run.Training{
 			Out: out, Experience: strings.Join(names(c.Experience), ", "), Head: head.Clone(), HeadName: c.Head, Config: config,
-			Resume: c.Resume, Progress: e.reporter(), Remark: e.remark,
+			From: c.from, FromName: c.From, Resume: c.Resume, Progress: e.reporter(), Remark: e.remark,
 		}, examples)
 		if errors.Is(err, context.Canceled) {
 			e.remark("%s has the state of the run; the same command goes on from there", out)

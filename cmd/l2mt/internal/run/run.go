@@ -112,9 +112,13 @@ func FilesSum(paths ...string) (string, error) {
 	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
-// NetworkSum is a checksum of a network, the pretrained one if dir is empty.
+// PretrainedNetwork names the network in the program where a directory could stand;
+// so does nothing at all.
+const PretrainedNetwork = "pretrained"
+
+// NetworkSum is a checksum of a network.
 func NetworkSum(dir string) (string, error) {
-	if dir == "" {
+	if dir == "" || dir == PretrainedNetwork {
 		return pretrained.Checksum(), nil
 	}
 	paths := []string{filepath.Join(dir, model.ConfigFile), filepath.Join(dir, model.WeightsFile)}
@@ -125,18 +129,21 @@ func NetworkSum(dir string) (string, error) {
 	return FilesSum(paths...)
 }
 
-// LoadNetwork reads a network, ready to solve problems with: the pretrained one if
-// dir is empty.
+// LoadNetwork reads a network, ready to solve problems with.
 func LoadNetwork(dir string) (*solve.Finder, error) {
-	load := pretrained.Load
-	if dir != "" {
-		load = func() (*model.Network, error) { return model.Load(dir) }
-	}
-	n, err := load()
+	n, err := OpenNetwork(dir)
 	if err != nil {
 		return nil, err
 	}
 	return solve.NewFinder(n)
+}
+
+// OpenNetwork reads a network.
+func OpenNetwork(dir string) (*model.Network, error) {
+	if dir == "" || dir == PretrainedNetwork {
+		return pretrained.Load()
+	}
+	return model.Load(dir)
 }
 
 // Lookup returns the models of the given names; "all" means the paper's ten.

@@ -28,6 +28,10 @@ type Training struct {
 	Experience, HeadName string
 	Head                 layers.Head
 	Config               train.Config
+	// From is the network to begin with, FromName what was given for it; nil begins
+	// anew.
+	From     *model.Network
+	FromName string
 	// Resume insists that there is a run to go on with.
 	Resume   bool
 	Progress progress.Reporter
@@ -60,15 +64,19 @@ func Train(ctx context.Context, t Training, examples train.Source) (Trained, err
 	used := struct {
 		Experience string       `json:"experience"`
 		Head       string       `json:"head,omitempty"`
+		From       string       `json:"from,omitempty"`
 		Training   train.Config `json:"training"`
 		Versions   Versions     `json:"versions"`
-	}{Experience: t.Experience, Training: t.Config, Versions: CurrentVersions()}
+	}{Experience: t.Experience, From: t.FromName, Training: t.Config, Versions: CurrentVersions()}
 	provenance := map[string]string{"experience": t.Experience, "seed": fmt.Sprint(t.Config.Seed), "l2mt": used.Versions.L2MT}
 	if t.Head != nil {
 		used.Head, provenance["head"] = HeadName(t.HeadName), HeadName(t.HeadName)
 	}
+	if t.From != nil {
+		provenance["from"] = t.FromName
+	}
 	report, err := train.Run(ctx, t.Config, examples, train.Options{
-		Head: t.Head, Out: t.Out, Progress: t.Progress, Epoch: keep, Provenance: provenance,
+		Head: t.Head, From: t.From, Out: t.Out, Progress: t.Progress, Epoch: keep, Provenance: provenance,
 	})
 	if err != nil {
 		return Trained{}, err

@@ -46,8 +46,9 @@ type Experiment struct {
 	// random:WIDTHS; default none. The training setting train_head says which of
 	// them are trained.
 	Head string `toml:"head"`
-	// Network is "pretrained" for the one in the program: then nothing is
-	// collected and trained, and [experience], [model] and [train] say nothing.
+	// Network is a trained network's directory, or "pretrained" for the one in the
+	// program: then nothing is collected and trained, and [experience], [model] and
+	// [train] say nothing.
 	Network string `toml:"network"`
 	// Seeds are those of the runs; default 1. A section with a seed of its own
 	// keeps it in all runs.
@@ -156,8 +157,6 @@ func parse(name, text string) (*Experiment, error) {
 	return x, x.complete()
 }
 
-const pretrainedNetwork = "pretrained"
-
 // complete fills in the defaults and checks all but what depends on the data.
 func (x *Experiment) complete() error {
 	x.Title, x.Dataset = cmp.Or(x.Title, x.name), cmp.Or(x.Dataset, "digits")
@@ -168,8 +167,6 @@ func (x *Experiment) complete() error {
 	switch {
 	case len(x.Vary) > 2:
 		return fmt.Errorf("[[vary]]: there are %d; a picture has room for two", len(x.Vary))
-	case x.Network != "" && x.Network != pretrainedNetwork:
-		return fmt.Errorf("network = %q; it is %q, or is trained by the experiment if it is left out", x.Network, pretrainedNetwork)
 	case x.Compare.Points < 1:
 		return fmt.Errorf("[compare] points: %d; there must be at least 1", x.Compare.Points)
 	}

@@ -27,7 +27,6 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/layers"
 	"l2mt/model/multitask"
-	"l2mt/model/pretrained"
 	"l2mt/train"
 )
 
@@ -179,8 +178,11 @@ func (s *sweep) plan(r *setup) (*plan, error) {
 		Refit            bool
 	}{names(s.models), names(s.labelled), s.Compare.Refit}) + ".json"
 	network := filepath.Base(p.network.path)
-	if s.Network == pretrainedNetwork {
-		p.network.path, network = "", pretrained.Checksum()
+	if s.Network != "" {
+		p.network.path = s.Network
+		if network, err = run.NetworkSum(s.Network); err != nil {
+			return nil, fmt.Errorf("network %q is neither %q nor a trained network's directory: %w", s.Network, run.PretrainedNetwork, err)
+		}
 	}
 	p.evaluation = s.in("evaluations", struct {
 		Network  string `json:"network"`
@@ -211,7 +213,7 @@ func (s *sweep) run(ctx context.Context) (*Result, error) {
 			}
 			p, err := s.plan(r)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.title(), err)
+				return nil, fmt.Errorf("run%s: %w", r.title(), err)
 			}
 			plans = append(plans, p)
 			for _, t := range p.tasks {
