@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // Rows are the rows of a table of comma- or tab-separated text, of which only a
@@ -147,7 +148,8 @@ func (r *Rows) next() (*Block, error) {
 		case cut == 0 && r.end:
 			return nil, io.EOF
 		case cut > 0 && (r.end || len(buf) == cap(buf)):
-			b := &Block{name: r.name, text: string(buf[:cut]), line: r.line, separator: r.separator, width: r.Width}
+			// Nobody writes to buf any more, so that the block can have it as it is.
+			b := &Block{name: r.name, text: unsafe.String(unsafe.SliceData(buf), cut), line: r.line, separator: r.separator, width: r.Width}
 			r.rest = bytes.Clone(buf[cut:])
 			r.line += bytes.Count(buf[:cut], []byte{'\n'})
 			return b, nil
@@ -191,6 +193,9 @@ type Block struct {
 	separator byte
 	width     int
 }
+
+// Lines is how many rows the block has at most.
+func (b *Block) Lines() int { return strings.Count(b.text, "\n") + 1 }
 
 // Each calls f for every row with the number of its line in the file, from 1,
 // and its cells, without spaces around them. The slice of cells is used again;
@@ -270,12 +275,14 @@ func (s *splitter) row() ([]string, error) {
 
 // trim is strings.TrimSpace, at once done where there is nothing to trim.
 func trim(cell string) string {
-	letter := func(c byte) bool { return ' ' < c && c < 0x7f }
-	if n := len(cell); n == 0 || letter(cell[0]) && letter(cell[n-1]) {
+	if n := len(cell); n == 0 || isVisible(cell[0]) && isVisible(cell[n-1]) {
 		return cell
 	}
 	return strings.TrimSpace(cell)
 }
+
+// isVisible reports whether a byte is a character of ASCII that is seen.
+func isVisible(c byte) bool { return ' ' < c && c < 0x7f }
 
 // quoted cuts a row that has quotes, and so perhaps several lines.
 func (s *splitter) quoted() error {

@@ -158,6 +158,13 @@ func (b *Binding) Features(dst []float32, cells []string, unseen Unseen) error {
 	at := 0
 	for i, j := range b.from {
 		c := &b.recipe.Columns[i]
+		if j >= 0 && c.Levels == nil { // mostly all there is to do
+			if v, ok := format.ParseShort(cells[j]); ok {
+				dst[at] = v
+				at++
+				continue
+			}
+		}
 		part := dst[at:][:c.width()]
 		at += len(part)
 		if j < 0 {
