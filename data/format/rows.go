@@ -57,6 +57,9 @@ func OpenRows(path string, o Options) (*Rows, error) {
 // NewRows reads a table from a stream, packed by gzip or not. Unless o says so
 // it is comma-separated. The stream is closed with the rows.
 func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
 	text, err := unpack(in, isGzip(name))
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", name, err)

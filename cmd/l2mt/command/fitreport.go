@@ -187,6 +187,7 @@ func units(k data.Kind) (error, good, loss string) {
 
 func (r *tableReport) writeModels(w io.Writer) {
 	what, _, loss := units(r.Kind)
+	run.ErrorName(w, r.Kind) // says what nMSE is
 	t := run.Columns(w)
 	fmt.Fprintf(t, "%s\t%s\t  model\n", loss, what)
 	for _, m := range slices.SortedStableFunc(slices.Values(r.Models), func(a, b modelLoss) int { return cmp.Compare(a.Loss, b.Loss) }) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -98,6 +99,9 @@ const mostTasks = 4096
 
 func (c *fitCmd) fitTables(e *env) error {
 	begin := time.Now()
+	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
+		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
+	}
 	t, err := table.Read(c.Files, c.options())
 	if err != nil {
 		return err

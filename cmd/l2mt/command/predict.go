@@ -202,6 +202,9 @@ func (p *predictor) findTasks(asked string, names []string) error {
 		return nil
 	case column != "" && slices.Contains(names, column):
 		p.column = slices.Index(names, column)
+		if slices.Contains(names[p.column+1:], column) {
+			return fmt.Errorf("%w: two columns are called %q, which names the task", data.ErrInvalid, column)
+		}
 		return nil
 	case asked != "" && p.mean:
 		p.tasks, p.fresh = []int{multitask.Average}, cell(asked)
