@@ -9,8 +9,8 @@ with y in its last column; without tasks they are so many BLOCKS of its rows. Ta
 50 different values or fewer are classes, which are shared out like the rows. Beside the
 models of `l2mt fit` there are softmax and pooled-softmax, scikit-learn's logistic
 regression of every task and of all. Prints, for every model, the mean over the splits
-and its standard error of: the RMSE and R^2 of all test rows together and the mean RMSE
-of the tasks; for labels 0 and 1 the mean AUC of the tasks and the AUC of all rows; for
+and its standard error of: the RMSE and R^2 of all test rows together and the mean of
+those of the tasks; for labels 0 and 1 the mean AUC of the tasks and the AUC of all rows; for
 more classes the mean error of the tasks and the error of all rows; and the median
 seconds of CPU time."""
 import csv, os, resource, subprocess, sys, tempfile
@@ -71,7 +71,7 @@ def measure(prediction, rows):
         wrong = prediction != truth
         return [np.mean([wrong[e].mean() for e in each]), wrong.mean()]
     error = prediction - truth
-    return [np.sqrt(np.mean(error**2)), 1 - np.mean(error**2) / truth.var(), np.mean([np.sqrt(np.mean(error[e] ** 2)) for e in each])]
+    return [np.sqrt(np.mean(error**2)), 1 - np.mean(error**2) / truth.var(), np.mean([np.sqrt(np.mean(error[e] ** 2)) for e in each]), np.mean([1 - np.mean(error[e] ** 2) / truth[e].var() for e in each])]
 
 
 def cpu():
@@ -115,7 +115,7 @@ with tempfile.TemporaryDirectory() as d:
             seconds[m].append(cpu() - begin)
             measured[m].append(measure(prediction, ~train))
             print(seed, m, *(f"{v:.4f}" for v in measured[m][-1]), f"{seconds[m][-1]:.1f} s", file=sys.stderr)
-names = {0: ["RMSE", "R^2", "mean RMSE of tasks"], 2: ["mean AUC of tasks", "AUC of all rows"]}
+names = {0: ["RMSE", "R^2", "mean RMSE of tasks", "mean R^2 of tasks"], 2: ["mean AUC of tasks", "AUC of all rows"]}
 print("  ".join(names.get(several, ["mean error of tasks", "error of all rows"])), "CPU seconds", "model", sep="  ")
 for m in models:
     v = np.array(measured[m])

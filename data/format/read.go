@@ -56,8 +56,8 @@ type Options struct {
 	// Header says whether a CSV or TSV file begins with a header.
 	Header Header
 	// Label is where the labels or targets are: the name of a column (CSV, TSV)
-	// or of an array (npz, mat), or the number of a column (CSV, TSV, npy),
-	// counted from 0. If empty: what is called label, class, y or target, in
+	// or of an array (npz, mat), or the number of a column (CSV, TSV, npy, a
+	// matrix in mat), counted from 0. If empty: what is called label, class, y or target, in
 	// this order and in any case, else a table's last column.
 	Label string
 	// Unlabelled passes over the labels, which need not be there (npz): the
@@ -118,6 +118,15 @@ const maxColumns = 1<<31 - 1
 // have 16,777,216 columns or 64 for each entry, whichever is more, unless Columns
 // or the names of the features say that there are as many.
 func Read(path string, o Options) (*data.Dataset, error) {
+	t, err := parse(path, o)
+	if err != nil {
+		return nil, err
+	}
+	return t.dataset(path, o)
+}
+
+// parse reads what is in a file.
+func parse(path string, o Options) (*table, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -145,7 +154,7 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
-	return t.dataset(path, o)
+	return t, nil
 }
 
 // ReadCSV reads a dataset from comma-separated text, packed by gzip or not, and
