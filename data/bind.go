@@ -3,7 +3,9 @@ package data
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 )
 
 // Bind brings the data to every problem of the file. Row indices refer to d,
@@ -51,8 +53,18 @@ type opener func(name string) (*Dataset, error)
 func (p *Problem) bind(d *Dataset, open opener) (*ProblemData, error) {
 	b := &ProblemData{Problem: p, Tasks: make([]TaskData, len(p.Tasks))}
 	var faults []error
+	var features featureOrder
+	if slices.ContainsFunc(p.Tasks, func(t *Task) bool { return t.Files == nil }) {
+		features = featureOrder{d.Features, d.Name}
+	}
+	take := func(d *Dataset, err error) (*Dataset, error) {
+		if err != nil {
+			return nil, err
+		}
+		return features.match(d)
+	}
 	for i, t := range p.Tasks {
-		bound, err := t.bind(d, open, p.Classes)
+		bound, err := t.bind(d, func(name string) (*Dataset, error) { return take(open(name)) }, p.Classes)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
 		}
@@ -107,11 +119,11 @@ func (t *Task) samples(d *Dataset, s split, classes []string) (Samples, error) {
 // value is what the task predicts of row r: the target, or -1 or +1, or the number
 // among the classes of the problem if it lists them.
 func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
-	if d.Regression() != (t.Kind == Regression) {
-		return 0, fmt.Errorf("%w: a %s task cannot use %s, which has %s", ErrMismatch, t.Kind, d.Name, d.contents())
-	}
 	if t.Kind == Regression {
-		return d.Target[r], nil
+		return d.number(r)
+	}
+	if d.Regression() {
+		return 0, fmt.Errorf("%w: a %s task cannot use %s, which has %s", ErrMismatch, t.Kind, d.Name, d.contents())
 	}
 	if classes != nil {
 		class := d.Classes[d.Label[r]]
@@ -128,6 +140,19 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	default:
 		return 0, fmt.Errorf("%w: row %d has the class %q; the task tells %q from %q", ErrInvalid, r, class, t.Positive, t.Negative)
 	}
+}
+
+// number is the target of row r. Whole numbers may have been read as classes,
+// where nothing said what they are for.
+func (d *Dataset) number(r int) (float64, error) {
+	if d.Regression() {
+		return d.Target[r], nil
+	}
+	v, err := strconv.ParseFloat(d.Classes[d.Label[r]], 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%w: a %s task cannot use %s, which has %s", ErrMismatch, Regression, d.Name, d.contents())
+	}
+	return v, nil
 }
 
 func (d *Dataset) contents() string {

@@ -38,6 +38,9 @@ type Dataset struct {
 	Classes []string
 	// Target holds the real target of every row. It is nil for classification.
 	Target []float64
+	// LabelOf is the column that the labels or targets are from, if the file has
+	// columns: "column 3 (score)".
+	LabelOf string
 	// Group holds the group of every row as an index into Groups, or is nil.
 	Group []int32
 	// Groups names the groups.

@@ -6,7 +6,7 @@ import "fmt"
 // included. Classes and groups that lose all their rows are dropped and the
 // others renumbered in their old order. The rows share their entries with d.
 func (d *Dataset) Take(rows []int) *Dataset {
-	t := &Dataset{Name: d.Name, X: d.X.Take(rows), Features: d.Features, Steps: d.Steps}
+	t := &Dataset{Name: d.Name, X: d.X.Take(rows), LabelOf: d.LabelOf, Features: d.Features, Steps: d.Steps}
 	t.Label, t.Classes = takeIndex(d.Label, d.Classes, rows)
 	t.Group, t.Groups = takeIndex(d.Group, d.Groups, rows)
 	if d.Target != nil {

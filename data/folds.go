@@ -50,9 +50,10 @@ type Fold struct {
 // Test rows stay, other validation rows are left out.
 //
 // together, if not nil, has a number for every training row of every task. Rows
-// of a task with the same number are never parted. A task has at most
-// as many parts as it has rows (or numbers) of its rarest class. One that has a
-// single one is always trained on and never held out.
+// with the same number, of whichever tasks, are held out together, as far as every
+// task keeps rows of all its classes to train on. Without it a task has at most as
+// many parts as its rarest class has rows. A task whose rarest class has a single
+// row (or number) is always trained on and never held out.
 func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error) {
 	if k < 2 {
 		return nil, fmt.Errorf("data: folds: %w: %d parts; it takes at least 2", ErrInvalid, k)
@@ -60,31 +61,35 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	if together != nil && len(together) != len(p.Tasks) {
 		return nil, fmt.Errorf("data: folds: %w: %d tasks have numbers of what belongs together; the problem has %d tasks", ErrInvalid, len(together), len(p.Tasks))
 	}
-	folds := make([]Fold, k)
-	for f := range folds {
-		folds[f] = Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}, make([][]int, len(p.Tasks))}
-	}
-	parted := false
+	all := make([]parting, len(p.Tasks))
 	for i, t := range p.Tasks {
-		numbers := make([]int, len(t.TrainSet.Y))
-		for j := range numbers {
-			numbers[j] = j
-		}
+		var numbers []int
 		if together != nil {
 			if numbers = together[i]; len(numbers) != len(t.TrainSet.Y) {
 				return nil, fmt.Errorf("data: folds: task %q: %w: %d numbers of what belongs together; it has %d training rows", t.Name, ErrInvalid, len(numbers), len(t.TrainSet.Y))
 			}
 		}
-		fold := t.parts(p.labels(i), numbers, k, seed, i)
-		parted = parted || slices.Contains(fold, 1)
+		all[i] = newParting(i, p.labels(i), numbers)
+	}
+	folds := make([]Fold, k)
+	for f := range folds {
+		folds[f] = Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}, make([][]int, len(p.Tasks))}
+	}
+	// What is rare is shared out first.
+	slices.SortStableFunc(all, func(a, b parting) int { return cmp.Compare(a.rarest, b.rarest) })
+	taken := map[int]int{}
+	parted := false
+	for _, t := range all {
+		fold := t.parts(k, seed, taken)
+		parted = parted || slices.ContainsFunc(fold, func(f int) bool { return f >= 0 })
 		for f := range folds {
 			for j, at := range fold {
 				if at == f {
-					folds[f].Rows[i] = append(folds[f].Rows[i], j)
+					folds[f].Rows[t.task] = append(folds[f].Rows[t.task], j)
 				}
 			}
-			if err := folds[f].hold(i); err != nil {
-				return nil, fmt.Errorf("data: folds: task %q, without part %d of %d: %w", t.Name, f+1, k, err)
+			if err := folds[f].hold(t.task); err != nil {
+				return nil, fmt.Errorf("data: folds: task %q, without part %d of %d: %w", p.Tasks[t.task].Name, f+1, k, err)
 			}
 		}
 	}
@@ -146,21 +151,31 @@ func (f *Fold) hold(i int) error {
 	return task.learnable()
 }
 
-// parts returns the part, from 0 to k-1, of every training row, and -1 for all
-// rows of a task that cannot be split.
-func (t *TaskData) parts(class, numbers []int, k int, seed uint64, task int) []int {
-	// A unit is the rows of one number.
+// parting shares out the training rows of a task.
+type parting struct {
+	task    int
+	class   []int   // of every row
+	numbers []int   // of what belongs together, nil if nothing does
+	units   [][]int // the rows of every number
+	rarest  int     // how many units have a row of the class that the fewest have
+}
+
+func newParting(task int, class, numbers []int) parting {
+	p := parting{task: task, class: class, numbers: numbers}
 	index := map[int]int{}
-	var units [][]int
-	for j, n := range numbers {
-		if _, ok := index[n]; !ok {
-			index[n] = len(units)
-			units = append(units, nil)
+	for j := range class {
+		n := j
+		if numbers != nil {
+			n = numbers[j]
 		}
-		units[index[n]] = append(units[index[n]], j)
+		if _, ok := index[n]; !ok {
+			index[n] = len(p.units)
+			p.units = append(p.units, nil)
+		}
+		p.units[index[n]] = append(p.units[index[n]], j)
 	}
-	have := map[int]int{} // units with a row of the class
-	for _, u := range units {
+	have := map[int]int{}
+	for _, u := range p.units {
 		seen := map[int]bool{}
 		for _, j := range u {
 			if c := class[j]; !seen[c] {
@@ -169,40 +184,81 @@ func (t *TaskData) parts(class, numbers []int, k int, seed uint64, task int) []i
 			}
 		}
 	}
+	p.rarest = len(p.units)
 	for _, n := range have {
-		k = min(k, n)
+		p.rarest = min(p.rarest, n)
 	}
-	fold := make([]int, len(numbers))
-	if k < 2 {
-		for j := range fold {
-			fold[j] = -1
-		}
+	return p
+}
+
+// parts returns the part, from 0 to k-1, of every row, or -1 where it is always
+// trained on. Numbers go where they are taken already, and are noted there.
+func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
+	fold := slices.Repeat([]int{-1}, len(p.class))
+	if p.rarest < 2 {
 		return fold
 	}
-	Stream(seed, "folds", uint64(task)).Shuffle(len(units), func(a, b int) { units[a], units[b] = units[b], units[a] })
-	slices.SortStableFunc(units, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
+	if p.numbers == nil {
+		k = min(k, p.rarest)
+	}
 	// The large units first, each where there is least of its classes and then
 	// the fewest rows.
+	Stream(seed, "folds", uint64(p.task)).Shuffle(len(p.units), func(a, b int) { p.units[a], p.units[b] = p.units[b], p.units[a] })
+	slices.SortStableFunc(p.units, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
 	count, size := make([]map[int]int, k), make([]int, k)
 	for f := range count {
 		count[f] = map[int]int{}
 	}
-	for _, u := range units {
+	put := func(u []int, f int) {
+		for _, j := range u {
+			fold[j] = f
+			count[f][p.class[j]]++
+		}
+		size[f] += len(u)
+	}
+	free := p.units
+	if p.numbers != nil {
+		free = slices.DeleteFunc(slices.Clone(p.units), func(u []int) bool {
+			f, ok := taken[p.numbers[u[0]]]
+			if ok {
+				put(u, f)
+			}
+			return ok
+		})
+	}
+	for _, u := range free {
 		best, least := 0, 0
 		for f := range k {
 			same := 0
 			for _, j := range u {
-				same += count[f][class[j]]
+				same += count[f][p.class[j]]
 			}
 			if f == 0 || same < least || same == least && size[f] < size[best] {
 				best, least = f, same
 			}
 		}
-		for _, j := range u {
-			fold[j] = best
-			count[best][class[j]]++
+		put(u, best)
+		if p.numbers != nil {
+			taken[p.numbers[u[0]]] = best
 		}
-		size[best] += len(u)
+	}
+	return p.keep(fold)
+}
+
+// keep takes back the parts without which a class has no rows to train on.
+func (p parting) keep(fold []int) []int {
+	in := map[int][]int{} // the parts that have rows of a class
+	for j, f := range fold {
+		if c := p.class[j]; !slices.Contains(in[c], f) {
+			in[c] = append(in[c], f)
+		}
+	}
+	for _, parts := range in {
+		for j, f := range fold {
+			if len(parts) == 1 && f == parts[0] {
+				fold[j] = -1
+			}
+		}
 	}
 	return fold
 }

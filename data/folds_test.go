@@ -124,6 +124,65 @@ func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
 	}
 }
 
+// Three targets of the same rows: what is held out of one task is never trained on in another, and
+// every task keeps both classes to train on.
+func TestFoldsHoldSharedRowsOutOfAllTasks(t *testing.T) {
+	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 12, 30), labelled(t, Classification, 1, 2, 20), labelled(t, Classification, 2, 3, 25)}}
+	rows := [][]int{nil, nil, nil}
+	for i, task := range p.Tasks {
+		for j := range task.TrainSet.Y {
+			rows[i] = append(rows[i], j)
+		}
+	}
+	folds, err := p.Folds(5, 1, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := make([]int, len(p.Tasks))
+	at := map[int]int{}
+	for f, fold := range folds {
+		for i, list := range fold.Rows {
+			held[i] += len(list)
+			for _, j := range list {
+				if g, ok := at[j]; ok && g != f {
+					t.Errorf("row %d is held out by folds %d and %d", j, g, f)
+				}
+				at[j] = f
+			}
+			if y := fold.Tasks[i].TrainSet.Y; slices.Min(y) == slices.Max(y) {
+				t.Errorf("fold %d trains task %d on one class", f, i)
+			}
+		}
+	}
+	if !slices.Equal(held, []int{30, 20, 25}) {
+		t.Errorf("%v rows are held out, want all", held)
+	}
+}
+
+// The second task has its two +1 rows among those that the first one keeps in one
+// part; that part it does not hold out.
+func TestFoldsKeepAClassToTrainOn(t *testing.T) {
+	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 2, 4), labelled(t, Classification, 1, 2, 6)}}
+	times := 0
+	for seed := range uint64(20) { // in some of which the first task has 0 and 2 in one part
+		folds, err := p.Folds(2, seed, [][]int{{0, 1, 2, 3}, {0, 2, 10, 11, 12, 13}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		together := slices.Contains(folds[0].Rows[0], 0) == slices.Contains(folds[0].Rows[0], 2)
+		held := len(folds[0].Rows[1]) + len(folds[1].Rows[1])
+		if together != (held < 6) {
+			t.Errorf("seed %d: %d of 6 rows of the second task are held out", seed, held)
+		}
+		if together {
+			times++
+		}
+	}
+	if times == 0 {
+		t.Error("no seed puts the rows together")
+	}
+}
+
 func TestFoldsSayWhatIsMissing(t *testing.T) {
 	one := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 1, 9)}}
 	single := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 4, 9)}}

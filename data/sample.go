@@ -140,6 +140,8 @@ type GroupConfig struct {
 	All bool `json:"all,omitempty"`
 	// Positive is the class labelled +1; by default the second of two.
 	Positive string `json:"positive,omitempty"`
+	// Kind is Regression where classes that are numbers are targets.
+	Kind Kind `json:"kind,omitempty"`
 }
 
 // GroupProblems draws multitask problems whose tasks are the groups of a
@@ -151,8 +153,13 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: it has no group column", d.Name, ErrInvalid)
 	}
 	task := Task{Kind: Regression}
+	if c.Kind == Regression {
+		if _, err := d.number(0); err != nil {
+			return nil, nil, fmt.Errorf("data: sample: %w", err)
+		}
+	}
 	var several []string
-	if !d.Regression() {
+	if !d.Regression() && c.Kind != Regression {
 		task.Kind = Classification
 		if len(d.Classes) > 2 && c.Positive == "" {
 			several = d.Classes

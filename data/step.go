@@ -374,7 +374,7 @@ func (d *Dataset) With(s Step) (*Dataset, error) {
 		}
 	}
 	return &Dataset{
-		Name: d.Name, X: x, Label: d.Label, Classes: d.Classes, Target: d.Target,
+		Name: d.Name, X: x, Label: d.Label, Classes: d.Classes, Target: d.Target, LabelOf: d.LabelOf,
 		Group: d.Group, Groups: d.Groups, Features: features,
 		Steps: append(slices.Clone(d.Steps), s),
 	}, nil

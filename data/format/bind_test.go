@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,4 +71,71 @@ func TestBindRefusesFilesOutside(t *testing.T) {
 	if _, err := f.Bind(nil, root, Open); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want ErrNotExist", err)
 	}
+}
+
+// Columns are matched by name, in whichever order: the reversed file has the rows of
+// the other.
+func TestProblemsMatchColumnsByName(t *testing.T) {
+	for _, c := range []struct{ name, test, want string }{
+		{"reversed", "label,c,b,a\nyes,3,2,1\nno,6,5,4\n", ""},
+		{"strange", "a,b,d,label\n1,2,3,yes\n4,5,6,no\n", `test.csv has no feature "c", which .*train.csv has`},
+		{"more", "a,b,c,d,label\n1,2,3,0,yes\n4,5,6,0,no\n", `test.csv has a feature "d", which .*train.csv has not`},
+		{"bare", "1,2,3,yes\n4,5,6,no\n", "test.csv does not name its features"},
+		{"twice", "a,c,b,b,label\n1,3,2,2,yes\n4,6,5,5,no\n", `equal names`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := bind(t, "classification", "a,b,c,label\n1,2,3,yes\n4,5,6,no\n", c.test)
+			if c.want != "" {
+				if err == nil || !errors.Is(err, data.ErrMismatch) || !regexp.MustCompile(c.want).MatchString(err.Error()) {
+					t.Errorf("error %v, want %s", err, c.want)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range 2 {
+				if train, test := p.Tasks[0].TrainSet.X.Row(j).Value, p.Tasks[0].TestSet.X.Row(j).Value; !cmp.Equal(train, test) {
+					t.Errorf("row %d is %v, want %v", j, test, train)
+				}
+			}
+		})
+	}
+}
+
+// Whole numbers, which could be classes, are targets where the task says regression.
+func TestWholeNumbersAreTargetsOfARegression(t *testing.T) {
+	p, err := bind(t, "regression", "a,y\n1,20\n2,30\n3,25\n", "a,y\n1,22\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y := p.Tasks[0].TrainSet.Y; !cmp.Equal(y, []float64{20, 30, 25}) {
+		t.Errorf("targets %v", y)
+	}
+	if _, err := bind(t, "regression", "a,y\n1,low\n2,high\n", "a,y\n1,low\n"); !errors.Is(err, data.ErrMismatch) {
+		t.Errorf("error %v, want ErrMismatch", err)
+	}
+}
+
+// bind reads a problem of one task with files of its own.
+func bind(t *testing.T, kind, train, test string) (*data.ProblemData, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"train.csv": train, "test.csv": test,
+		"p.json": `{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "` + kind + `", "files": {"train": "train.csv", "test": "test.csv"}}]}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := data.LoadProblems(filepath.Join(dir, "p.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := f.Bind(nil, dir, Open)
+	if err != nil {
+		return nil, err
+	}
+	return problems[0], nil
 }

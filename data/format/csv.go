@@ -90,7 +90,7 @@ func (p *csvParser) table() (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &table{x: x, label: p.label, group: p.group, features: p.columns.featureNames()}, nil
+	return &table{x: x, label: p.label, labelOf: p.columns.name(p.columns.label), group: p.group, features: p.columns.featureNames()}, nil
 }
 
 // columns says what the columns of a table hold.

@@ -25,6 +25,7 @@ func TestColumnsOfTables(t *testing.T) {
 		{"no header, last column", bare, Options{Ignore: []string{"1", "3"}}, nil, []string{"2", "4"}, nil, []float32{8, 3}},
 		{"no header, numbers", bare, Options{Label: "1", Group: "3"}, nil, []string{"a", "b"}, []string{"north", "south"}, []float32{8, 3, 4}},
 		{"header of numbers", "1,2\n5,6\n7,8\n", Options{Header: HeaderYes}, []string{"1"}, []string{"6", "8"}, nil, []float32{7}},
+		{"header that counts", "0,1,2\n5,6,1.5\n7,8,2.5\n", Options{}, []string{"0", "1"}, nil, nil, []float32{7, 8}},
 		{"number as a name", "1,0\n5,6\n7,8\n", Options{Header: HeaderYes, Label: "1"}, []string{"0"}, []string{"5", "7"}, nil, []float32{8}},
 		{"spreadsheet's mark, quotes and spaces", "\ufeff\"x, y\",\"la\"\"bel\"\r\n\" 1.5 \",a\r\n 2 , b\r\n", Options{}, []string{"x, y"}, []string{"a", "b"}, nil, []float32{2}},
 		{"label before class", "class,label,x\na,b,1\na,c,2\n", Options{Ignore: []string{"class"}}, []string{"x"}, []string{"b", "c"}, nil, []float32{2}},
@@ -63,6 +64,8 @@ func TestTargetsOfTables(t *testing.T) {
 func TestCSVRefusesBadTables(t *testing.T) {
 	head := "x,z,class\n1,2,a\n"
 	checkRefusals(t, ".csv", []refusal{
+		{name: "semicolons", content: "x;z;class\n1;2;a\n", is: data.ErrFormat, want: `line 1: malformed file: "x;z;class" is one cell; cells are separated by commas`},
+		{name: "UTF-16", content: "\xff\xfex\x00,\x00y\x00\n\x00", is: data.ErrFormat, want: "it is UTF-16; save it as UTF-8"},
 		{name: "nothing", content: "", is: data.ErrInvalid, want: "no rows"},
 		{name: "header alone", content: "x,z,class\n", is: data.ErrInvalid, want: "no rows"},
 		{name: "one column", content: "1\n2\n", is: data.ErrInvalid, want: "line 1: invalid data: it has 1 column;"},

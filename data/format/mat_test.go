@@ -364,3 +364,19 @@ func FuzzMATFile(f *testing.F) {
 		fuzzed(t, tab, err)
 	})
 }
+
+// Labels may be a column of the matrix.
+func TestMATLabelsInAColumn(t *testing.T) {
+	rows := [][]float64{{0.5, 2, 1}, {1.5, 1, 2}, {2.5, 2, 3}}
+	write := func(name string, variables ...[]byte) string {
+		return inFile(t, name, string(plain.file(variables...)))
+	}
+	d := mustRead(t, write("column.mat", plain.dense("data", mxDouble, miDouble, rows)), Options{Features: "data", Label: "1"})
+	if want := []float32{0.5, 1, 1.5, 2, 2.5, 3}; !slices.Equal(d.Classes, []string{"1", "2"}) || !slices.Equal(slices.Concat(d.X.Row(0).Value, d.X.Row(1).Value, d.X.Row(2).Value), want) {
+		t.Errorf("classes %q, rows %v", d.Classes, d.X)
+	}
+	_, err := Read(write("sparse.mat", plain.sparse("data", miDouble, rows, 0)), Options{Features: "data", Label: "1"})
+	if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), "a column of labels is taken from a full matrix of numbers") {
+		t.Error(err)
+	}
+}

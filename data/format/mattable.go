@@ -20,7 +20,8 @@ import (
 // or one matrix per task: X and Y are cell arrays of m cells, and the groups are
 // the tasks "1" to "m". The labels of tasks are classes if all of them are -1
 // and +1, or all are 0 and 1, and targets otherwise. The labels called gnd are
-// class numbers if they are whole. ReadOptions can say otherwise.
+// class numbers if they are whole. ReadOptions can say otherwise. A label that is a
+// number is a column of the one matrix that there is.
 var (
 	matFeatures = []string{"X", "fea", "feature"}
 	matLabels   = append([]string{"gnd"}, labelNames...)
@@ -34,6 +35,9 @@ func parseMAT(r io.ReaderAt, size int64, o Options) (*table, error) {
 	x, y := f.find(o.Features, matFeatures), f.find(o.Label, matLabels)
 	if x == nil {
 		return nil, f.missing(cmp.Or(o.Features, "X"))
+	}
+	if y == nil && isNumber(o.Label) {
+		return f.tableOfColumns(x, o)
 	}
 	if y == nil {
 		return nil, f.missing(cmp.Or(o.Label, "Y"))
@@ -57,6 +61,18 @@ func parseMAT(r io.ReaderAt, size int64, o Options) (*table, error) {
 		return nil, err
 	}
 	return t, nil
+}
+
+// tableOfColumns makes a table of one full matrix, which has the label in a column.
+func (f *matFile) tableOfColumns(x *matVariable, o Options) (*table, error) {
+	a, err := f.read(x, false)
+	if err != nil {
+		return nil, err
+	}
+	if a.class == mxSparse || !a.isNumber() || len(a.dims) != 2 || len(a.number) == 0 {
+		return nil, fmt.Errorf("variable %v: %w: a column of labels is taken from a full matrix of numbers", a, data.ErrFormat)
+	}
+	return tableOfColumns(a.number, a.dims[1], a.class == mxDouble || a.class == mxSingle, o)
 }
 
 // find returns the variable asked for; if none is asked for, the first with one

@@ -28,16 +28,22 @@ func parseNPY(r io.ReaderAt, size int64, o Options) (*table, error) {
 	if len(a.shape) != 2 || a.count() == 0 {
 		return nil, fmt.Errorf("%w: the array is %v; it must have rows, and columns of features and a label (or put X and y into an .npz)", data.ErrFormat, a)
 	}
-	rows, width := a.shape[0], a.shape[1]
-	columns, err := findColumns(width, nil, o)
-	if err != nil {
-		return nil, err
-	}
 	entry, err := numbersOf[float64](a)
 	if err != nil {
 		return nil, err
 	}
-	t := &table{label: values{float: a.kind == 'f'}}
+	return tableOfColumns(entry, a.shape[1], a.kind == 'f', o)
+}
+
+// tableOfColumns makes a table of a matrix, row by row, that has the label in one of
+// its columns.
+func tableOfColumns(entry []float64, width int, float bool, o Options) (*table, error) {
+	columns, err := findColumns(width, nil, o)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{label: values{float: float}, labelOf: columns.name(columns.label)}
+	rows := len(entry) / width
 	features := make([]float32, 0, rows*len(columns.features))
 	for row := range slices.Chunk(entry, width) {
 		t.label.number = append(t.label.number, row[columns.label])

@@ -8,46 +8,42 @@ import (
 // ParseFloat32 is strconv.ParseFloat with 32 bits, faster for numbers of a few
 // digits without an exponent, which tables are full of.
 func ParseFloat32(text string) (float32, error) {
-	if v, ok := parseShort(text); ok {
+	if v, ok := ParseShort(text); ok {
 		return v, nil
 	}
 	v, err := strconv.ParseFloat(text, 32)
 	return float32(v), err
 }
 
-// parseShort reads numbers whose digits and power of ten are exact in double
+// ParseShort reads the numbers that ParseFloat32 is fast for, which are finite, and
+// reports whether the text is one: its digits and power of ten are exact in double
 // precision, so that one division rounds the quotient correctly.
-func parseShort(text string) (float32, bool) {
-	digits := text
-	if text != "" && text[0] == '-' {
-		digits = text[1:]
+func ParseShort(text string) (float32, bool) {
+	sign, n := 0, len(text) // no branch on the sign, which is anybody's guess
+	if n > 0 && text[0] == '-' {
+		sign = 1
 	}
-	if len(digits) == 0 || len(digits) > len(powers) {
+	if n == sign || n-sign > len(powers) {
 		return 0, false
 	}
-	whole, point := uint64(0), -1
-	for i := range len(digits) {
-		switch c := digits[i]; {
-		case '0' <= c && c <= '9':
-			whole = whole*10 + uint64(c-'0')
-		case c == '.' && point < 0 && len(digits) > 1:
-			point = i
-		default:
-			return 0, false
+	whole, decimals := uint64(0), n
+	for i := sign; i < n; i++ {
+		c := text[i] - '0'
+		if c > 9 {
+			if text[i] != '.' || decimals < n || n-sign < 2 {
+				return 0, false
+			}
+			decimals = i + 1
+			continue
 		}
+		whole = whole*10 + uint64(c)
 	}
-	v := float64(whole)
-	if point >= 0 {
-		v /= powers[len(digits)-1-point]
-	}
+	v := math.Float64bits(float64(whole) / powers[n-decimals])
 	// Rounding twice is wrong where the first ends halfway between two float32.
-	if math.Float64bits(v)&(1<<29-1) == 1<<28 {
+	if v&(1<<29-1) == 1<<28 {
 		return 0, false
 	}
-	if len(digits) < len(text) {
-		v = -v
-	}
-	return float32(v), true
+	return float32(math.Float64frombits(v | uint64(sign)<<63)), true
 }
 
 // powers are those of ten, as many as there may be digits.

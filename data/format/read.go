@@ -28,7 +28,8 @@ const (
 // Header says whether the first line of a CSV or TSV file names its columns.
 type Header string
 
-// The headers. HeaderAuto takes a first line without any number for a header.
+// The headers. HeaderAuto takes a first line without any number for a header, and one
+// of three columns or more that counts them: 0, 1, 2.
 const (
 	HeaderAuto Header = ""
 	HeaderYes  Header = "yes"
@@ -55,8 +56,8 @@ type Options struct {
 	// Header says whether a CSV or TSV file begins with a header.
 	Header Header
 	// Label is where the labels or targets are: the name of a column (CSV, TSV)
-	// or of an array (npz, mat), or the number of a column (CSV, TSV, npy),
-	// counted from 0. If empty: what is called label, class, y or target, in
+	// or of an array (npz, mat), or the number of a column (CSV, TSV, npy, a
+	// matrix in mat), counted from 0. If empty: what is called label, class, y or target, in
 	// this order and in any case, else a table's last column.
 	Label string
 	// Unlabelled passes over the labels, which need not be there (npz): the
@@ -117,6 +118,15 @@ const maxColumns = 1<<31 - 1
 // have 16,777,216 columns or 64 for each entry, whichever is more, unless Columns
 // or the names of the features say that there are as many.
 func Read(path string, o Options) (*data.Dataset, error) {
+	t, err := parse(path, o)
+	if err != nil {
+		return nil, err
+	}
+	return t.dataset(path, o)
+}
+
+// parse reads what is in a file.
+func parse(path string, o Options) (*table, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -144,7 +154,7 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
-	return t.dataset(path, o)
+	return t, nil
 }
 
 // ReadCSV reads a dataset from comma-separated text, packed by gzip or not, and
@@ -198,7 +208,7 @@ func formatOfName(path string) (Format, error) {
 	case ".mat":
 		return MAT, nil
 	}
-	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy, .npz or .mat, or the format be given", path, data.ErrFormat)
+	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy, .npz or .mat, or say --format", path, data.ErrFormat)
 }
 
 func readText(path string, o Options, parse func(io.Reader, Options) (*table, error)) (*table, error) {
@@ -229,6 +239,8 @@ type table struct {
 	// wider says that x may have more columns than the file shows.
 	wider bool
 	label values
+	// labelOf is the column of the labels, if there are columns.
+	labelOf string
 	// group is empty if the file has no groups.
 	group values
 	// kind is set if the file says whether the labels are classes.
@@ -253,7 +265,7 @@ func (t *table) checkWidth(o Options) error {
 	if !sparse || x.Cols() <= limit {
 		return nil
 	}
-	return fmt.Errorf("%w: %d columns for %d entries; if that is right, give the number of columns", data.ErrInvalid, x.Cols(), x.NNZ())
+	return fmt.Errorf("%w: %d columns for %d entries; if that is right, say so with --columns", data.ErrInvalid, x.Cols(), x.NNZ())
 }
 
 // dataset turns the table into a dataset and checks it.
@@ -264,7 +276,7 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	if err := t.checkWidth(o); err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
-	d := &data.Dataset{Name: path, X: t.x, Features: t.features, Steps: t.steps}
+	d := &data.Dataset{Name: path, X: t.x, LabelOf: t.labelOf, Features: t.features, Steps: t.steps}
 	if o.Unlabelled {
 		d.Target = make([]float64, t.x.Rows())
 	} else if err := setLabels(d, &t.label, t.classes, cmp.Or(o.Kind, t.kind)); err != nil {

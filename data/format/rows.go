@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // Rows are the rows of a table of comma- or tab-separated text, of which only a
@@ -56,6 +57,9 @@ func OpenRows(path string, o Options) (*Rows, error) {
 // NewRows reads a table from a stream, packed by gzip or not. Unless o says so
 // it is comma-separated. The stream is closed with the rows.
 func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
 	text, err := unpack(in, isGzip(name))
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", name, err)
@@ -85,6 +89,9 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	if strings.HasPrefix(b.text, "\xff\xfe") || strings.HasPrefix(b.text, "\xfe\xff") {
+		return nil, fmt.Errorf("line 1: %w: it is UTF-16; save it as UTF-8", data.ErrFormat)
+	}
 	s := b.splitter()
 	first, err := s.row()
 	switch {
@@ -94,9 +101,12 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 		return nil, err
 	}
 	r.Width = len(first)
+	if r.Width == 1 && strings.ContainsAny(first[0], ";\t") {
+		return nil, fmt.Errorf("line 1: %w: %q is one cell; cells are separated by commas or, if the format is %s, by tabs", data.ErrFormat, first[0], TSV)
+	}
 	named := func(column string) bool { return !isNumber(column) && slices.Contains(first, column) }
 	if o.Header == HeaderYes || o.Header == HeaderAuto &&
-		(named(o.Label) || named(o.Group) || !slices.ContainsFunc(first, isNumber)) {
+		(named(o.Label) || named(o.Group) || !slices.ContainsFunc(first, isNumber) || isCount(first)) {
 		r.Names = slices.Clone(first)
 		b = &Block{text: s.text, line: s.line, separator: b.separator, width: r.Width}
 	}
@@ -141,7 +151,8 @@ func (r *Rows) next() (*Block, error) {
 		case cut == 0 && r.end:
 			return nil, io.EOF
 		case cut > 0 && (r.end || len(buf) == cap(buf)):
-			b := &Block{name: r.name, text: string(buf[:cut]), line: r.line, separator: r.separator, width: r.Width}
+			// Nobody writes to buf any more, so that the block can have it as it is.
+			b := &Block{name: r.name, text: unsafe.String(unsafe.SliceData(buf), cut), line: r.line, separator: r.separator, width: r.Width}
 			r.rest = bytes.Clone(buf[cut:])
 			r.line += bytes.Count(buf[:cut], []byte{'\n'})
 			return b, nil
@@ -185,6 +196,9 @@ type Block struct {
 	separator byte
 	width     int
 }
+
+// Lines is how many rows the block has at most.
+func (b *Block) Lines() int { return strings.Count(b.text, "\n") + 1 }
 
 // Each calls f for every row with the number of its line in the file, from 1,
 // and its cells, without spaces around them. The slice of cells is used again;
@@ -264,12 +278,14 @@ func (s *splitter) row() ([]string, error) {
 
 // trim is strings.TrimSpace, at once done where there is nothing to trim.
 func trim(cell string) string {
-	letter := func(c byte) bool { return ' ' < c && c < 0x7f }
-	if n := len(cell); n == 0 || letter(cell[0]) && letter(cell[n-1]) {
+	if n := len(cell); n == 0 || isVisible(cell[0]) && isVisible(cell[n-1]) {
 		return cell
 	}
 	return strings.TrimSpace(cell)
 }
+
+// isVisible reports whether a byte is a character of ASCII that is seen.
+func isVisible(c byte) bool { return ' ' < c && c < 0x7f }
 
 // quoted cuts a row that has quotes, and so perhaps several lines.
 func (s *splitter) quoted() error {
@@ -328,6 +344,17 @@ func cellEnd(text string, separator byte) int {
 		}
 	}
 	return len(strings.TrimSuffix(text, "\r"))
+}
+
+// isCount reports whether cells are 0, 1, 2 and so on: the names that pandas gives to
+// columns without any, rather than a row.
+func isCount(cells []string) bool {
+	for j, cell := range cells {
+		if cell != strconv.Itoa(j) {
+			return false
+		}
+	}
+	return len(cells) > 2
 }
 
 func isNumber(text string) bool {

@@ -39,12 +39,15 @@ func (r *reader) build(paths []string) error {
 		p.Tasks = append(p.Tasks, data.TaskData{
 			Task: t.Task, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
 		})
-		if r.Group != "" {
+		switch {
+		case r.Group != "":
 			numbers := make([]int, len(t.rows))
 			for j, row := range t.rows {
 				numbers[j] = r.group[row]
 			}
 			r.Together = append(r.Together, numbers)
+		case len(r.Recipe.Targets) > 1: // what is held out of one task must not be known from another
+			r.Together = append(r.Together, t.rows)
 		}
 		if len(r.Validation) > 0 {
 			var held []int
@@ -90,7 +93,7 @@ func (r *reader) finishTasks() (kept []ready, err error) {
 		}
 	}
 	if all != nil && r.Positive != "" {
-		return nil, fmt.Errorf("positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0].name(), all[len(all)-1].name())
+		return nil, fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0].name(), all[len(all)-1].name())
 	}
 	for _, c := range all {
 		r.classes = append(r.classes, c.name())
@@ -102,7 +105,7 @@ func (r *reader) finishTasks() (kept []ready, err error) {
 		case err == nil:
 			kept = append(kept, ready{t, l.rows, y})
 		case !r.SkipTasks:
-			return nil, fmt.Errorf("%w (skip tasks leaves such tasks out)", err)
+			return nil, fmt.Errorf("%w (--skip-tasks leaves such tasks out)", err)
 		default:
 			fault = cmp.Or(fault, err)
 		}
@@ -143,7 +146,7 @@ func (r *reader) leaks(targets []*target) error {
 			}
 		}
 		if j := slices.Index(same, true); j >= 0 && n >= enoughToTell {
-			return fmt.Errorf("column %q: %w: it equals the target %q in every row; ignore it", r.Recipe.Features()[j], data.ErrInvalid, t.name)
+			return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", r.Recipe.Features()[j], data.ErrInvalid, t.name)
 		}
 	}
 	return nil
@@ -185,7 +188,7 @@ func (r *reader) expand() error {
 		if r.columns[k].levels != nil {
 			c.Levels = slices.SortedFunc(maps.Keys(r.columns[k].levels), compareNames)
 			if len(c.Levels) == 0 {
-				return fmt.Errorf("column %q: %w: all its values are missing; ignore it", c.Name, data.ErrInvalid)
+				return fmt.Errorf("column %q: %w: all its values are missing; leave it out with --ignore", c.Name, data.ErrInvalid)
 			}
 			for to, level := range c.Levels {
 				position[r.columns[k].levels[level]] = int32(to)
@@ -242,7 +245,7 @@ func (r *reader) impute(value []float32, d int) error {
 		c := &r.Recipe.Columns[k]
 		for range c.width() {
 			if count[j] == 0 {
-				return fmt.Errorf("column %q: %w: all its values are missing; ignore it", c.Name, data.ErrInvalid)
+				return fmt.Errorf("column %q: %w: all its values are missing; leave it out with --ignore", c.Name, data.ErrInvalid)
 			}
 			c.Mean = append(c.Mean, float32(sum[j]/float64(count[j])))
 			j++
@@ -274,7 +277,7 @@ func (r *reader) steps() error {
 	if len(kinds) == 0 && !r.Recipe.Sparse {
 		if ratio := scales(r.x); ratio > unlike {
 			kinds = []string{data.StepStandardise}
-			r.note("features are standardised, as the largest values of some are %.3g times those of others; step none keeps them", ratio)
+			r.note("features are standardised, as the largest values of some are %.3g times those of others; --step none keeps them", ratio)
 		}
 	}
 	for _, kind := range kinds {

@@ -46,13 +46,16 @@ func (r *reader) readDatasets(paths []string) error {
 				o.Kind = data.Regression
 			}
 		}
-		if d.Features != nil && !slices.Equal(d.Features, names) || d.X.Cols() != len(names) {
-			return fmt.Errorf("%s: %w: its features are not those of %s", path, data.ErrMismatch, paths[0])
+		if (d.Features == nil) != r.Recipe.ByPosition || d.Features != nil && !slices.Equal(d.Features, names) || d.X.Cols() != len(names) {
+			return fmt.Errorf("%s: %w: its features are not those of %s, in the same order", path, data.ErrMismatch, paths[0])
 		}
 		if err := r.dataRows(d, t, len(paths) > 1); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		parts = append(parts, d.X)
+	}
+	if r.Recipe.ByPosition {
+		r.note("features have no names: they are matched by position")
 	}
 	r.Kind = o.Kind
 	if r.grouped {

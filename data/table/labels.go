@@ -78,7 +78,7 @@ func (t *target) kind(asked data.Kind) (data.Kind, error) {
 	case asked != "":
 		return asked, nil
 	case numbers > 0 && words > 0 && numbers+words > 2:
-		return "", fmt.Errorf("%s: %w: it is a word among numbers; correct it, or say that the kind is %s", t.wordAt, data.ErrFormat, data.Classification)
+		return "", fmt.Errorf("%s: %w: it is a word among numbers; correct it, or say --kind %s", t.wordAt, data.ErrFormat, data.Classification)
 	case words > 0 || numbers == 2:
 		return data.Classification, nil
 	case numbers > 2:

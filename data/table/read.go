@@ -69,8 +69,8 @@ type Table struct {
 	Problem *data.ProblemData
 	// Recipe makes such features of other rows.
 	Recipe Recipe
-	// Together has a number for every row of every task, the same for rows of one
-	// group, nil if there are no groups.
+	// Together has a number for every row of every task: that of its group or, where
+	// tasks are the targets of the same rows, of the row. Else it is nil.
 	Together [][]int
 	// Held are the rows of every task that come from files for validation,
 	// nil if there are none.
@@ -108,14 +108,14 @@ func Read(paths []string, o Options) (*Table, error) {
 
 func (o *Options) validate() error {
 	for _, v := range []struct{ what, is, may string }{
-		{"impute", o.Impute, Mean}, {"missing columns", o.MissingColumns, Zero},
+		{"--impute", o.Impute, Mean}, {"--missing-columns", o.MissingColumns, Zero},
 	} {
 		if v.is != "" && v.is != v.may {
 			return fmt.Errorf("%s: %q: %w: it is %q or empty", v.what, v.is, data.ErrInvalid, v.may)
 		}
 	}
 	if !slices.Contains([]data.Kind{"", data.Classification, data.Regression}, o.Kind) {
-		return fmt.Errorf("kind: %q: %w: it is %s or %s", o.Kind, data.ErrInvalid, data.Classification, data.Regression)
+		return fmt.Errorf("--kind: %q: %w: it is %s or %s", o.Kind, data.ErrInvalid, data.Classification, data.Regression)
 	}
 	return nil
 }
@@ -259,18 +259,18 @@ var usualTargets = []string{"label", "class", "y", "target"}
 func (r *reader) roles(s *sheet) (err error) {
 	if r.Task != "" {
 		if s.task, err = find(s.names, r.Task); err != nil {
-			return fmt.Errorf("task: %w", err)
+			return fmt.Errorf("--task: %w", err)
 		}
 	}
 	if r.Group != "" {
 		if s.group, err = find(s.names, r.Group); err != nil {
-			return fmt.Errorf("group: %w", err)
+			return fmt.Errorf("--group: %w", err)
 		}
 	}
 	if len(r.Targets) > 0 {
 		s.targets, err = match(s.names, r.Targets)
 	} else {
-		err = fmt.Errorf("%w: say which column is; there are %s", data.ErrInvalid, abridge(s.names))
+		err = fmt.Errorf("%w: no column is called label, class, y or target, so say which it is; there are %s", data.ErrInvalid, abridge(s.names))
 		for _, usual := range usualTargets {
 			if j := slices.IndexFunc(s.names, func(n string) bool { return strings.EqualFold(n, usual) }); j >= 0 {
 				s.targets, err = []int{j}, nil
@@ -279,15 +279,15 @@ func (r *reader) roles(s *sheet) (err error) {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("target: %w", err)
+		return fmt.Errorf("--target: %w", err)
 	}
 	ignored, err := match(s.names, r.Ignore)
 	if err != nil && len(r.sheets) == 0 { // another file need not have it
-		return fmt.Errorf("ignore: %w", err)
+		return fmt.Errorf("--ignore: %w", err)
 	}
 	if !r.wordsAreCategories() {
 		if s.category, err = match(s.names, r.Categorical); err != nil && len(r.sheets) == 0 {
-			return fmt.Errorf("categorical: %w", err)
+			return fmt.Errorf("--categorical: %w", err)
 		}
 	}
 	s.targets = slices.DeleteFunc(s.targets, func(j int) bool { return slices.Contains(ignored, j) })
@@ -307,6 +307,9 @@ func (r *reader) roles(s *sheet) (err error) {
 				return fmt.Errorf("column %q: %w: it is no feature and cannot be categorical: it is the task, the group, a target, or ignored", name, data.ErrInvalid)
 			}
 			continue
+		}
+		if name == "" {
+			return fmt.Errorf("%w: column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", data.ErrInvalid, j, j)
 		}
 		if slices.Contains(s.names[:j], name) {
 			return fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, name)
@@ -349,7 +352,7 @@ func (r *reader) align() error {
 		}
 		if k := slices.Index(at, -1); k >= 0 && r.MissingColumns != Zero {
 			name := r.columns[k].name
-			return fmt.Errorf("%s: %w: there is no column %q, which %s has (missing columns: zero puts zeros)", s.path, data.ErrMismatch, name, first[name])
+			return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns zero puts zeros)", s.path, data.ErrMismatch, name, first[name])
 		}
 		s.features = at
 	}
@@ -400,7 +403,13 @@ func (r *reader) sheet(s *sheet, f func(s *sheet, line int, cells []string) erro
 			return nil
 		}
 		if err == nil {
-			err = block.Each(func(line int, cells []string) error { return f(s, line, cells) })
+			err = block.Each(func(line int, cells []string) error {
+				err := f(s, line, cells)
+				if err != nil && s.bare && line == 1 {
+					err = fmt.Errorf("%w (if this line names the columns say --header yes)", err)
+				}
+				return err
+			})
 		}
 		if err != nil {
 			return err
@@ -482,7 +491,7 @@ func (r *reader) row(s *sheet, line int, cells []string) error {
 	if !labelled {
 		if len(s.targets) == 1 && !r.SkipUnlabelled {
 			j := s.targets[0]
-			return fmt.Errorf("column %q, the target: %w: it is missing (%q); fill it in, or skip unlabelled rows", s.names[j], data.ErrInvalid, cells[j])
+			return fmt.Errorf("column %q, the target: %w: it is missing (%q); fill it in, or leave such rows out with --skip-unlabelled", s.names[j], data.ErrInvalid, cells[j])
 		}
 		r.skipped++
 		return nil
@@ -536,7 +545,7 @@ func (c *column) value(j int, cells []string, impute bool) (float32, error) {
 	level, ok := c.levels[cells[j]]
 	if !ok {
 		if level = int32(len(c.levels)); level == mostLevels {
-			return 0, fmt.Errorf("column %q: %w: it has more than %d different levels; is it an identifier? then ignore it", c.name, data.ErrInvalid, mostLevels)
+			return 0, fmt.Errorf("column %q: %w: it has more than %d different levels; is it an identifier? then leave it out with --ignore", c.name, data.ErrInvalid, mostLevels)
 		}
 		c.levels[strings.Clone(cells[j])] = level
 	}

@@ -132,7 +132,7 @@ func (r *Recipe) Bind(names []string, width int, zeros bool) (*Binding, error) {
 		b.level = append(b.level, level)
 	}
 	if len(missing) > 0 && !zeros {
-		return nil, fmt.Errorf("%w: there is no column %s; there are %s (missing columns: zero puts zeros)", data.ErrMismatch, abridge(missing), abridge(names))
+		return nil, fmt.Errorf("%w: there is no column %s; there are %s (--missing-columns zero puts zeros)", data.ErrMismatch, abridge(missing), abridge(names))
 	}
 	return b, nil
 }
@@ -158,6 +158,13 @@ func (b *Binding) Features(dst []float32, cells []string, unseen Unseen) error {
 	at := 0
 	for i, j := range b.from {
 		c := &b.recipe.Columns[i]
+		if j >= 0 && c.Levels == nil { // mostly all there is to do
+			if v, ok := format.ParseShort(cells[j]); ok {
+				dst[at] = v
+				at++
+				continue
+			}
+		}
 		part := dst[at:][:c.width()]
 		at += len(part)
 		if j < 0 {
@@ -201,7 +208,7 @@ func isMissing(cell string) bool {
 }
 
 func missingError(column, cell string) error {
-	return fmt.Errorf("column %q: %w: the value is missing (%q); fill it in, ignore the column, or impute the mean", column, data.ErrInvalid, cell)
+	return fmt.Errorf("column %q: %w: the value is missing (%q); fill it in, or fit with --impute mean or without the column (--ignore)", column, data.ErrInvalid, cell)
 }
 
 // parseNumber reads the cell of a column of numbers.
@@ -211,7 +218,7 @@ func parseNumber(column, cell string) (float32, error) {
 		return 0, fmt.Errorf("column %q: %w: it is %s; numbers must be finite and fit a float32", column, data.ErrInvalid, cell)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("column %q: %w: %q is not a number; if the column holds categories say that it is categorical, else ignore it", column, data.ErrFormat, cell)
+		return 0, fmt.Errorf("column %q: %w: %q is not a number; correct it, or fit with the column as --categorical or without it (--ignore)", column, data.ErrFormat, cell)
 	}
 	return v, nil
 }

@@ -35,8 +35,8 @@ type EvidenceOptions struct {
 	Fit Options
 	// Folds asks Labelled for so many folds; 0 leaves the kind of evidence to it.
 	Folds int
-	// Together asks Labelled for folds that do not part the rows of a task with
-	// the same number: repeated measurements, say. It has a number for every
+	// Together asks Labelled for folds that do not part rows with the same
+	// number: repeated measurements, say. It has a number for every
 	// row of data.ProblemData.Labelled. Nil means that no rows belong together.
 	Together [][]int
 	// Seed draws the folds of Labelled.

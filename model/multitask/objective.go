@@ -11,10 +11,12 @@ import (
 // 1e-7 of W.
 func traceInverse(s *mat.SymDense, omega *Spectrum) float64 {
 	m := s.SymmetricDim()
+	var su, v mat.Dense // v sums up to u_k' S u_k over its columns
+	su.Mul(s, omega.Vectors)
+	v.MulElem(omega.Vectors, &su)
 	sum, outside := 0.0, 0.0
 	for k, mu := range omega.Values {
-		u := omega.Vectors.ColView(k)
-		v := mat.Inner(u, s, u)
+		v := mat.Sum(v.ColView(k))
 		if mu > rankTolerance*omega.Values[m-1] {
 			sum += v / mu
 		} else {

@@ -45,11 +45,11 @@ func (f *readFlags) options() format.Options {
 	}
 }
 
-func (f *readFlags) read(path string) (*data.Dataset, error) {
-	if path == digits.Name {
+func (f *readFlags) read(paths ...string) (*data.Dataset, error) {
+	if slices.Equal(paths, []string{digits.Name}) {
 		return digits.Load()
 	}
-	return format.Read(path, f.options())
+	return format.Join(paths, f.options())
 }
 
 type dataInfoCmd struct {
@@ -95,6 +95,7 @@ type datasetInfo struct {
 	Classes  *sizesInfo `json:"classes,omitempty"`
 	Groups   *sizesInfo `json:"groups,omitempty"`
 	Targets  *rangeInfo `json:"targets,omitempty"`
+	LabelOf  string     `json:"label,omitempty"`
 	Steps    []string   `json:"steps,omitempty"`
 	SHA256   string     `json:"sha256"`
 }
@@ -116,7 +117,7 @@ type rangeInfo struct {
 func describe(d *data.Dataset, list bool) datasetInfo {
 	_, sparse := d.X.(*data.CSR)
 	info := datasetInfo{
-		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: sparse, SHA256: d.Fingerprint(),
+		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: sparse, LabelOf: d.LabelOf, SHA256: d.Fingerprint(),
 	}
 	if d.Label != nil {
 		info.Classes = sizes(d.Classes, d.ClassSizes(), list)
@@ -164,6 +165,9 @@ func (info datasetInfo) write(w io.Writer) {
 	info.Classes.write(t, "classes")
 	if r := info.Targets; r != nil {
 		fmt.Fprintf(t, "targets\t%.6g..%.6g, mean %.6g\n", r.Min, r.Max, r.Mean)
+	}
+	if info.LabelOf != "" {
+		fmt.Fprintf(t, "label\t%s\n", info.LabelOf)
 	}
 	info.Groups.write(t, "groups")
 	if len(info.Steps) > 0 {
@@ -215,18 +219,18 @@ func (e *env) keep(path string, d *data.Dataset, steps stepFlags) error {
 }
 
 type dataImportCmd struct {
-	File      string `arg:"" help:"File or folder."`
-	Out       string `required:"" type:"path" help:"File to write: .npz, .svmlight or .svmlight.gz."`
-	MinClass  int    `help:"Drop classes with fewer rows."`
-	MaxClass  int    `help:"Drop classes with more rows."`
-	Words     bool   `help:"Drop features that are stop words or shorter than two letters by their names."`
-	MinRows   int    `help:"Drop features that fewer rows have."`
+	Files     []string `arg:"" name:"file" help:"File or folder, or several files, whose rows come one behind the other."`
+	Out       string   `required:"" type:"path" help:"File to write: .npz, .svmlight or .svmlight.gz."`
+	MinClass  int      `help:"Drop classes with fewer rows."`
+	MaxClass  int      `help:"Drop classes with more rows."`
+	Words     bool     `help:"Drop features that are stop words or shorter than two letters by their names."`
+	MinRows   int      `help:"Drop features that fewer rows have."`
 	stepFlags `embed:""`
 	readFlags `embed:""`
 }
 
 func (c *dataImportCmd) Run(e *env) error {
-	d, err := c.read(c.File)
+	d, err := c.read(c.Files...)
 	if err != nil {
 		return err
 	}

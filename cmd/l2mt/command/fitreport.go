@@ -115,18 +115,25 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 	for _, v := range f.order {
 		r.Models = append(r.Models, modelLoss{v.name, v.title, v.Loss, float64(meanOf(v.Scores).Error)})
 	}
-	never := 0
+	never, partly := 0, 0
 	for i, t := range p.Tasks {
 		s := best.Scores[i]
 		r.Rows += s.Rows
 		r.Tasks = append(r.Tasks, taskReport{t.Name, s.Rows, s.Held, reportOf(s), reportOf(stl.Scores[i]), reportOf(pooled.Scores[i])})
-		if s.Held < s.Rows && f.table.Held == nil {
+		switch {
+		case f.table.Held != nil:
+		case s.Held == 0:
 			never++
+		case s.Held < s.Rows:
+			partly++
 		}
 	}
 	r.Mean = taskReport{"mean", r.Rows, 0, meanOf(best.Scores), meanOf(stl.Scores), meanOf(pooled.Scores)}
 	if never > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have a single row of a class: it is always trained on, and they have no cross-validated error", never))
+	}
+	if partly > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have rows that are always trained on, as the other parts have none of their class", partly))
 	}
 	r.Temperature, r.Brier = f.calibration(best)
 	return r, nil
@@ -180,6 +187,7 @@ func units(k data.Kind) (error, good, loss string) {
 
 func (r *tableReport) writeModels(w io.Writer) {
 	what, _, loss := units(r.Kind)
+	run.ErrorName(w, r.Kind) // says what nMSE is
 	t := run.Columns(w)
 	fmt.Fprintf(t, "%s\t%s\t  model\n", loss, what)
 	for _, m := range slices.SortedStableFunc(slices.Values(r.Models), func(a, b modelLoss) int { return cmp.Compare(a.Loss, b.Loss) }) {
@@ -265,6 +273,10 @@ func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
 		}
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(math.Abs(b.v), math.Abs(a.v)) })
+	if pairs[0].v == pairs[len(pairs)-1].v {
+		fmt.Fprintf(w, "task correlations: %.3f, of every pair\n", pairs[0].v)
+		return
+	}
 	fmt.Fprintln(w, "strongest task correlations")
 	for _, p := range pairs[:10] {
 		fmt.Fprintf(w, "%6.3f  %s and %s\n", p.v, names[p.a], names[p.b])

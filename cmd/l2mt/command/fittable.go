@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -17,6 +18,7 @@ import (
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/format"
+	"l2mt/data/progress"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
@@ -29,7 +31,7 @@ type tableFlags struct {
 	Task           string        `help:"Tables: column that names the task of a row. Without it every target or, of several files, every file is a task."`
 	Target         []string      `help:"Tables: columns of the labels, by name or pattern (tox*); blanks where a row has none."`
 	Validation     []string      `type:"path" help:"Tables: files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
-	Group          string        `help:"Tables: column of what belongs together, such as a patient: folds do not part rows of a task that have the same value."`
+	Group          string        `help:"Tables: column of what belongs together, such as a patient: folds do not part rows that have the same value, of whichever tasks."`
 	Kind           data.Kind     `help:"Tables: classification or regression, if the labels do not say."`
 	Positive       string        `help:"Tables: the class that is +1; by default the larger number, or the word that is later in the alphabet."`
 	Ignore         []string      `help:"Tables: columns to leave out, by name or pattern."`
@@ -97,6 +99,9 @@ const mostTasks = 4096
 
 func (c *fitCmd) fitTables(e *env) error {
 	begin := time.Now()
+	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
+		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
+	}
 	t, err := table.Read(c.Files, c.options())
 	if err != nil {
 		return err
@@ -127,6 +132,9 @@ func (c *fitCmd) fitTables(e *env) error {
 	report, err := f.report(best)
 	if err != nil {
 		return err
+	}
+	for _, note := range report.Notes[len(t.Notes):] {
+		e.remark("%s", note)
 	}
 	if c.Out != "" {
 		if err := f.save(c.Out, best); err != nil {
@@ -222,6 +230,7 @@ func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
 	begin := time.Now()
 	options := f.options
 	options.InMetric = c.inMetric
+	options.Progress = titled{options.Progress, "cross-validating " + c.title}
 	v, err := multitask.CrossValidate(ctx, c.model, f.table.Problem, f.folds, options)
 	if err != nil {
 		return nil, err
@@ -231,6 +240,14 @@ func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
 	f.order = append(f.order, f.done[c.name])
 	return f.done[c.name], nil
 }
+
+// titled is a reporter of work that has a title of its own.
+type titled struct {
+	progress.Reporter
+	title string
+}
+
+func (t titled) Start(_ string, total int) { t.Reporter.Start(t.title, total) }
 
 // candidates are the models among which the least cross-validated loss chooses.
 func (c *fitCmd) candidates(m int) ([]candidate, error) {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,9 @@ func (c *predictCmd) Run(e *env) error {
 		return err
 	}
 	defer rows.Close()
+	// Blocks come and go, and little else is kept: a heap of some 50 MB instead of 4
+	// saves a fifth of the time.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	p, err := c.predictor(model, rows)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
@@ -86,6 +90,9 @@ func (c *predictCmd) dataset(e *env, m *multitask.Saved) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if (d.Features == nil) != m.Recipe.ByPosition {
+		e.remark("%s: features are matched by position, as only one of file and model names them", c.File)
 	}
 	return c.write(e, func(w io.Writer) error { return p.all(e, d, w) })
 }
@@ -195,6 +202,9 @@ func (p *predictor) findTasks(asked string, names []string) error {
 		return nil
 	case column != "" && slices.Contains(names, column):
 		p.column = slices.Index(names, column)
+		if slices.Contains(names[p.column+1:], column) {
+			return fmt.Errorf("%w: two columns are called %q, which names the task", data.ErrInvalid, column)
+		}
 		return nil
 	case asked != "" && p.mean:
 		p.tasks, p.fresh = []int{multitask.Average}, cell(asked)
@@ -339,10 +349,10 @@ func (p *predictor) remark(e *env, unseen table.Unseen, fresh map[string]int) {
 // block predicts the rows of a block.
 func (p *predictor) block(block *format.Block) (b predicted) {
 	d := p.model.Recipe.Width()
-	var value []float32
+	value := make([]float32, 0, block.Lines()*d)
 	b.unseen, b.fresh = table.Unseen{}, map[string]int{}
 	b.err = block.Each(func(_ int, cells []string) error {
-		value = slices.Grow(value, d)[:len(value)+d]
+		value = value[:len(value)+d]
 		if err := p.binding.Features(value[len(value)-d:], cells, b.unseen); err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
@@ -82,8 +84,9 @@ func (c *problemsSampleCmd) Run(e *env) error {
 
 type problemsGroupsCmd struct {
 	sampleFlags `embed:""`
-	All         bool   `help:"One problem of all groups, in train.json, instead of sampling."`
-	Positive    string `help:"The class labelled +1; by default the second of two."`
+	All         bool      `help:"One problem of all groups, in train.json, instead of sampling."`
+	Positive    string    `help:"The class labelled +1; by default the second of two."`
+	Kind        data.Kind `enum:",classification,regression" default:"" help:"\"regression\" takes classes that are numbers for targets."`
 }
 
 func (c *problemsGroupsCmd) Run(e *env) error {
@@ -91,11 +94,19 @@ func (c *problemsGroupsCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	train, test, err := data.GroupProblems(d, data.GroupConfig{SampleConfig: c.config(), All: c.All, Positive: c.Positive})
+	train, test, err := data.GroupProblems(d, data.GroupConfig{SampleConfig: c.config(), All: c.All, Positive: c.Positive, Kind: c.Kind})
+	if err != nil && c.Kind == "" && len(d.Classes) > 2 && slices.IndexFunc(d.Classes, isWord) < 0 {
+		return fmt.Errorf("%w; its %d different whole numbers were taken for classes, and --kind regression takes them for targets", err, len(d.Classes))
+	}
 	if err != nil {
 		return err
 	}
 	return c.save(e, train, test)
+}
+
+func isWord(class string) bool {
+	_, err := strconv.ParseFloat(class, 64)
+	return err != nil
 }
 
 // save writes the sets and says what they hold.
@@ -170,10 +181,11 @@ func (c *problemsCheckCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if _, err := p.All(); err != nil {
+		problems, err := p.All()
+		if err != nil {
 			return err
 		}
-		rows = append(rows, run.Summarise(path, p.File()))
+		rows = append(rows, run.Summarise(path, p.File()).Count(problems))
 	}
 	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"l2mt/data"
 	"l2mt/data/datatest"
 )
 
@@ -74,5 +76,32 @@ func TestTablesToPredictions(t *testing.T) {
 	code, _, stderr := l2mt(t, "-q", "predict", "--model", filepath.Join(dir, "1"), write(t, "bad.csv", text+"a,1\n"), "--out", out)
 	if _, err := os.Stat(out); code != exitFailed || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(stderr, "line 60002: malformed file: it has 2 columns") {
 		t.Errorf("exit code %d, stderr %q, %v", code, stderr, err)
+	}
+}
+
+// Two targets of the same rows that nearly agree, and features that know nothing of
+// them. A fold that held a row out of one task alone would find its label in the
+// other, with more features than rows: R^2 was 0.5.
+func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
+	random := data.Stream(1, "leak")
+	var b strings.Builder
+	for j := range 60 {
+		fmt.Fprintf(&b, "f%d,", j)
+	}
+	b.WriteString("t1,t2\n")
+	for range 80 {
+		for range 60 {
+			fmt.Fprintf(&b, "%.3f,", random.NormFloat64())
+		}
+		z := random.NormFloat64()
+		fmt.Fprintf(&b, "%.3f,%.3f\n", z, z+0.05*random.NormFloat64())
+	}
+	code, stdout, stderr := l2mt(t, "-q", "--json", "fit", write(t, "leak.csv", b.String()), "--target", "t1,t2", "--model", "pooled")
+	var r tableReport
+	if err := json.Unmarshal([]byte(stdout), &r); code != exitDone || err != nil {
+		t.Fatal(stderr, err)
+	}
+	if r.Mean.Fit.R2 > 0.1 {
+		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.Fit.R2)
 	}
 }

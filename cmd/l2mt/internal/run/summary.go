@@ -44,6 +44,20 @@ func Summarise(path string, f *data.ProblemFile) Summary {
 	return s
 }
 
+// Count takes the numbers of rows from the data, which tasks may have in files of
+// their own.
+func (s Summary) Count(problems []*data.ProblemData) Summary {
+	s.TrainRows, s.Validation, s.TestRows = 0, 0, 0
+	for _, p := range problems {
+		for _, t := range p.Tasks {
+			s.TrainRows += t.TrainSet.X.Rows()
+			s.Validation += t.ValidationSet.X.Rows()
+			s.TestRows += t.TestSet.X.Rows()
+		}
+	}
+	return s
+}
+
 // WriteSummaries prints what problem files hold.
 func WriteSummaries(w io.Writer, rows []Summary) {
 	t := Columns(w)

@@ -1,0 +1,54 @@
+package format
+
+import (
+	"fmt"
+	"l2mt/data"
+	"slices"
+)
+
+// Join reads a dataset that is in several files, whose rows come one behind the other.
+// They have the same features, and labels and groups of the same kind.
+func Join(paths []string, o Options) (*data.Dataset, error) {
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("format: %w: there are no files", data.ErrInvalid)
+	}
+	all, err := parse(paths[0], o)
+	if err != nil {
+		return nil, err
+	}
+	parts := []data.Matrix{all.x}
+	for _, path := range paths[1:] {
+		t, err := parse(path, o)
+		if err != nil {
+			return nil, err
+		}
+		if err := all.append(t); err != nil {
+			return nil, fmt.Errorf("format: %s: %w: %w as %s has", path, data.ErrMismatch, err, paths[0])
+		}
+		parts = append(parts, t.x)
+	}
+	if all.x, err = data.Stack(parts); err != nil {
+		return nil, fmt.Errorf("format: %w", err)
+	}
+	return all.dataset(paths[0], o)
+}
+
+// append puts the labels and groups of another table behind those of t. The error
+// says what it has not.
+func (t *table) append(u *table) error {
+	switch {
+	case t.x.Cols() != u.x.Cols() || !slices.Equal(t.features, u.features):
+		return fmt.Errorf("it has not the same features, in the same order,")
+	case t.kind != u.kind || !slices.Equal(t.classes, u.classes) || (t.label.word == nil) != (u.label.word == nil):
+		return fmt.Errorf("it has not such labels")
+	case (t.group.len() == 0) != (u.group.len() == 0) || !slices.Equal(t.groups, u.groups) || (t.group.word == nil) != (u.group.word == nil):
+		return fmt.Errorf("it has not such groups")
+	case len(t.steps)+len(u.steps) > 0:
+		return fmt.Errorf("one of the two has been through steps, which are not the same")
+	}
+	for _, v := range [][2]*values{{&t.label, &u.label}, {&t.group, &u.group}} {
+		v[0].number, v[0].word = append(v[0].number, v[1].number...), append(v[0].word, v[1].word...)
+		v[0].float = v[0].float || v[1].float
+	}
+	return nil
+}
