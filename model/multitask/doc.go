@@ -28,7 +28,9 @@
 // rank m. Where Omega may become singular the solver works with W'W + floor^2 I
 // and lets the floor shrink; for SPATS, whose Omega is sparse and often has a
 // larger range than W has, it follows the central path of an interior point
-// method. It stops on a certificate: the gap between (1)
+// method. Where there are fewer features than tasks, a model whose g depends on the
+// eigenvalues of Omega alone has a covariance of the features instead, on the other
+// side of W. It stops on a certificate: the gap between (1)
 // and its Fenchel dual for models that are convex in W and Omega together,
 // and the gaps of the two steps for the others. These others, AMTL and glMTL, may
 // end in a local minimum, a few per cent above a better one.
