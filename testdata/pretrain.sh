@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Makes a network as that of model/pretrained is, in DIR/network (docs/method.md says
-# what the one shipped differs in):
+# Makes the network of model/pretrained, in DIR/network:
 #
 #   testdata/pretrain.sh DIR [DATASET ...]
 #

@@ -47,7 +47,7 @@ type Neighbour struct {
 // pairs of tasks, there are none, and the second result is false.
 func (e *Embedding) Tasks() (Embedded, bool) {
 	p := Embedded{Name: e.problem.Name}
-	if e.network.Config.Embeds() != model.PerTask {
+	if e.finder.of.Config.Embeds() != model.PerTask {
 		return p, false
 	}
 	h := len(e.E) / len(e.problem.Tasks)

@@ -39,7 +39,7 @@ type Embedding struct {
 	// Seconds is the time for the label graph and the embedding.
 	Seconds float64
 
-	network  *model.Network
+	finder   *Finder
 	problem  *data.ProblemData
 	estimate *model.Estimate
 
@@ -79,6 +79,16 @@ func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	if err != nil {
 		return nil, err
 	}
+	e, err := f.embed(p)
+	if err != nil {
+		return nil, err
+	}
+	e.Seconds = time.Since(begin).Seconds()
+	return e, nil
+}
+
+// embed is Embed of a problem with the features that the network works on.
+func (f *Finder) embed(p *data.ProblemData) (*Embedding, error) {
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
@@ -92,7 +102,7 @@ func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
-	return &Embedding{E: estimate.E, Seconds: time.Since(begin).Seconds(), network: f.of, problem: p, estimate: estimate}, nil
+	return &Embedding{E: estimate.E, finder: f, problem: p, estimate: estimate}, nil
 }
 
 // Problem is the problem with the features that the network works on, which
@@ -141,7 +151,7 @@ func (e *Embedding) Omega(scale float64) (*Found, error) {
 	if !(scale > 0) {
 		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
 	}
-	direction, m := e.network.Direction(), e.estimate.Tasks
+	direction, m := e.finder.of.Direction(), e.estimate.Tasks
 	phi, rho := mat.NewSymDense(m, nil), direction*e.estimate.C*scale
 	if math.IsInf(scale, 1) { // Phi has no say
 		rho = 1
@@ -162,7 +172,7 @@ func (e *Embedding) solve(phi *mat.SymDense, rho float64) (*Found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
-	f := &Found{Solution: solution, Phi: phi, Estimated: e.network.RelativeError(e.estimate.Value(solution.Omega))}
+	f := &Found{Solution: solution, Phi: phi, Estimated: e.finder.of.RelativeError(e.estimate.Value(solution.Omega))}
 	f.Seconds = time.Since(begin).Seconds()
 	return f, nil
 }
@@ -175,5 +185,5 @@ func (e *Embedding) Estimated(omega *mat.SymDense) (float64, error) {
 	}
 	unit := mat.NewSymDense(e.estimate.Tasks, nil)
 	unit.ScaleSym(1/mat.Trace(omega), omega)
-	return e.network.RelativeError(e.estimate.Value(unit)), nil
+	return e.finder.of.RelativeError(e.estimate.Value(unit)), nil
 }

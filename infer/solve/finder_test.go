@@ -41,7 +41,7 @@ func embed(t testing.TB, n *Finder, p *data.ProblemData) *Embedding {
 
 // value is what inference minimises: direction times the estimate.
 func (e *Embedding) value(omega *mat.SymDense) float64 {
-	return e.network.Direction() * e.estimate.Value(omega)
+	return e.finder.of.Direction() * e.estimate.Value(omega)
 }
 
 // The covariance found is at least as good, in the eyes of the network, as that
@@ -73,7 +73,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 					} else {
 						negative++
 					}
-					if e.network.Direction() < 0 {
+					if e.finder.of.Direction() < 0 {
 						falling++
 					}
 					best := e.value(found.Omega)

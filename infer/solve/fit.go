@@ -46,6 +46,9 @@ type Fitted struct {
 	// Prior is what the network says, or I/m without it, and Start its fit.
 	Prior *Found
 	Start *Searched
+	// Trust is the share of the network's word that held-out rows bear out, beside
+	// I/m: where the search begins. It is 1 without steps, and without the network.
+	Trust float64
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
 	// Seconds is the time for all fits.
@@ -74,7 +77,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, s := &Fitted{}, &search{problem: g.problem, rows: cmp.Or(o.Rows, Rows), tune: o.Tune}
+	f, s := &Fitted{Trust: 1}, &search{problem: g.problem, rows: cmp.Or(o.Rows, Rows), tune: o.Tune}
 	s.tune.Evidence = g.evidence
 	scale := 1.0
 	if o.Without {
@@ -88,11 +91,15 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	s.tune.Progress = nil // its stages would follow each other quickly
 	fits := 1
 	if steps > 0 {
-		fits += steps + 1
+		fits += len(shares) + steps
 	}
 	s.report.Start("fitting", fits)
 	defer s.report.Finish()
-	if err := s.run(ctx, f, steps); err != nil {
+	var trust func(*search, *Searched) (float64, *Searched, error)
+	if !o.Without {
+		trust = func(s *search, start *Searched) (float64, *Searched, error) { return e.trust(ctx, s, o, start) }
+	}
+	if err := s.run(ctx, f, steps, trust); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	start := f.Start
@@ -104,7 +111,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	} else if f.Searched, err = e.restore(g.metric, f.Searched); err != nil {
 		return nil, err
 	}
-	f.Estimated = e.network.RelativeError(e.estimate.Value(f.Omega))
+	f.Estimated = e.finder.of.RelativeError(e.estimate.Value(f.Omega))
 	f.Seconds = time.Since(begin).Seconds()
 	return f, nil
 }

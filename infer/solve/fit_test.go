@@ -15,6 +15,7 @@ import (
 	"l2mt/infer"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
+	"l2mt/model/pretrained"
 )
 
 func fit(t *testing.T, n *Finder, p *data.ProblemData, o FitOptions) *Fitted {
@@ -230,5 +231,45 @@ func TestScoresHaveTheErrorsReported(t *testing.T) {
 				t.Errorf("%s, task %d: error %v, but the scores have %v", kind, i, got, want)
 			}
 		}
+	}
+}
+
+// Tasks that are related are taken for it, and where they are not the network, which
+// cannot tell from so few rows, is not believed on most problems.
+func TestTrust(t *testing.T) {
+	n, err := pretrained.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	finder, err := NewFinder(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	families := data.Families()
+	d, file, _, err := data.Generate(data.GenerateConfig{Kind: data.Regression, Problems: 4 * len(families), MinTasks: 4, MaxTasks: 4, Rows: 20, TestRows: 2, Features: 30, Seed: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := file.Bind(d, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := map[string]float64{}
+	for i, p := range problems {
+		name := families[i%len(families)].Name
+		if name != "alike" && name != "unrelated" {
+			continue
+		}
+		f := fit(t, finder, p, FitOptions{})
+		mean[name] += f.Trust / 4
+		if f.Trust == 0 && mat.EqualApprox(f.Omega, f.Prior.Omega, 0.05) {
+			t.Errorf("%s: the network is not believed, and Omega is still what it says", p.Name)
+		}
+		if f := fit(t, finder, p, FitOptions{Steps: -1}); f.Trust != 1 || f.Searched != f.Start {
+			t.Errorf("%s: without steps the trust is %v", p.Name, f.Trust)
+		}
+	}
+	if mean["alike"] < 0.8 || mean["unrelated"] > 0.4 {
+		t.Errorf("the network is believed by %v", mean)
 	}
 }

@@ -29,23 +29,27 @@ const (
 	stride = 0.2
 	// shortest is the length of the steps that are not taken any more.
 	shortest = 1e-3
+	// mostVariance is that of what rows say of classes.
+	mostVariance = 0.25
 )
 
 // search minimises prior and evidence over the covariances of trace 1,
 //
-//	soft(Omega) + w m/2 ||Omega - Omega_0||^2,  w = sqrt(n_0/n),
+//	soft(Omega) + w m/2 ||Omega - Omega_0||^2,  w = sqrt(n_0/n) max(1, 4 v),
 //
-// n being the number of rows held out, whose noise falls with its root, by steps
-// from Omega_0. The second term is
-// f of a network, up to a constant and a factor, where f has its minimum Omega_0
-// inside of the covariances. A step minimises
+// n being the number of rows held out, whose noise falls with its root, and v the
+// variance of what they say of Omega_0, which is at most 1/4 for classes and may be
+// many times that for squared errors; by steps from Omega_0. The second term is f of
+// a network, up to a constant and a factor, where f has its minimum Omega_0 inside of
+// the covariances. A step minimises
 //
 //	<slope, Omega> + w m/2 ||Omega - Omega_0||^2 + 1/(2 t) ||Omega - Omega_k||^2,
 //
 // which is the problem that a network poses too, so the same closed form solves
 // it. After a step that does not lower the objective, which is not taken, t is
-// half as large, and after one that does half as large again. Lambda1 is held on
-// the way and chosen at both ends: a multiple of Omega is another Lambda1.
+// half as large, and after one that does half as large again. Lambda1 is chosen for
+// Omega_0 and held: with a covariance that the same rows have found, they would
+// choose one that is far too small.
 type search struct {
 	problem *data.ProblemData
 	rows    float64 // n_0
@@ -56,26 +60,36 @@ type search struct {
 	pull  float64       // w m
 }
 
-// run fills in what comes of a prior.
-func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
+// run fills in what comes of a prior, of which trust, unless it is nil, believes a
+// share.
+func (s *search) run(ctx context.Context, f *Fitted, steps int, trust func(*search, *Searched) (float64, *Searched, error)) (err error) {
 	n := 0
 	for _, t := range s.problem.Tasks {
 		n += len(t.TrainSet.Y)
 	}
 	s.prior = f.Prior.Omega
-	s.pull = math.Sqrt(s.rows/float64(n)) * float64(len(s.problem.Tasks))
 	if f.Start, err = s.fit(ctx, s.prior, s.tune); err != nil {
 		return err
 	}
+	s.pull = math.Sqrt(s.rows/float64(n)) * float64(len(s.problem.Tasks)) * max(1, f.Start.Tuned.HeldOut.Variance/mostVariance)
 	if f.Searched = f.Start; steps == 0 {
 		return nil
 	}
-	end, err := s.descend(ctx, f.Start, steps)
+	if trust != nil {
+		if f.Trust, f.Searched, err = trust(s, f.Start); err != nil {
+			return err
+		}
+		s.prior, f.Searched.Objective = f.Searched.Omega, f.Searched.Tuned.HeldOut.Soft
+	}
+	end, err := s.descend(ctx, f.Searched, steps)
 	if err != nil {
 		return err
 	}
+	if end.Step == 0 {
+		return nil
+	}
 	final := s.tune
-	final.Lambda1 = around(end.Tuned.Params.Lambda1)
+	final.Lambda1 = []float64{end.Tuned.Params.Lambda1}
 	if f.Searched, err = s.fit(ctx, end.Omega, final); err != nil {
 		return err
 	}
@@ -142,13 +156,4 @@ func (s *search) pose(slope, from *mat.SymDense, t float64) (phi *mat.SymDense, 
 func length(slope *mat.SymDense) float64 {
 	level, n := mat.Trace(slope)/float64(slope.SymmetricDim()), mat.Norm(slope, 2)
 	return math.Sqrt(max(math.SmallestNonzeroFloat64, n*n-float64(slope.SymmetricDim())*level*level))
-}
-
-// around is the grid of Lambda1 in the neighbourhood of a choice.
-func around(lambda1 float64) []float64 {
-	grid := make([]float64, 7)
-	for i := range grid {
-		grid[i] = lambda1 * math.Pow(10, float64(i-3)/2)
-	}
-	return grid
 }

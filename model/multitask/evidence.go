@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 )
@@ -67,6 +68,9 @@ type HeldOut struct {
 	// Soft is the same with logistic curves for the steps of misclassified
 	// rows, and so smooth in Omega and Lambda1.
 	Soft float64
+	// Variance is that of the parts that rows have in Soft: at most 1/4 for
+	// classification, and any for regression.
+	Variance float64
 
 	slope func() (*mat.SymDense, error)
 	omega *mat.SymDense
@@ -121,8 +125,10 @@ func (e *measure) hear(r *Result, scores [][]float64) (h *HeldOut, derivatives [
 		h.Soft += soft
 		if kind == data.Regression {
 			h.Error += soft
+			h.Variance += squaredVariance(scores[i], y[i])
 		} else {
 			h.Error += misclassified(scores[i], y[i])
+			h.Variance += soft * (1 - soft)
 		}
 	}
 	for _, d := range derivatives {
@@ -130,7 +136,18 @@ func (e *measure) hear(r *Result, scores [][]float64) (h *HeldOut, derivatives [
 	}
 	h.Soft /= tasks
 	h.Error /= tasks
+	h.Variance /= tasks
 	return h, derivatives
+}
+
+// squaredVariance is the variance of squared errors over the variance of the targets.
+func squaredVariance(f, y []float64) float64 {
+	squares := make([]float64, len(y))
+	for j := range y {
+		squares[j] = (f[j] - y[j]) * (f[j] - y[j])
+	}
+	variance := stat.PopVariance(y, nil)
+	return stat.PopVariance(squares, nil) / (variance * variance)
 }
 
 // check reports what keeps the held-out targets from being compared with
@@ -202,6 +219,20 @@ type fold struct {
 // every fold is fitted anew, and the predictions of all folds are measured
 // together. HeldOut has the rows fold after fold.
 func Folds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (Evidence, error) {
+	return newFolds(p, parts, o)
+}
+
+// MeasureFolds is what Folds says where every part has a covariance of its own, found
+// without the rows that it validates.
+func MeasureFolds(ctx context.Context, p *data.ProblemData, parts []data.Fold, fits []*Result, o EvidenceOptions) (*HeldOut, error) {
+	e, err := newFolds(p, parts, o)
+	if err != nil {
+		return nil, err
+	}
+	return e.hold(ctx, fits)
+}
+
+func newFolds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (*folds, error) {
 	m, err := newMeasure(p, o)
 	if err != nil {
 		return nil, err
@@ -228,21 +259,27 @@ func Folds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (Evidence,
 }
 
 func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
-	if err := e.train.check(r); err != nil {
-		return nil, err
-	}
+	return e.hold(ctx, slices.Repeat([]*Result{r}, len(e.folds)))
+}
+
+// hold fits every fold with the covariance and the Lambda1 of a fit.
+func (e *folds) hold(ctx context.Context, of []*Result) (*HeldOut, error) {
 	fits, scores := make([]*Result, len(e.folds)), make([][]float64, e.train.Tasks())
-	opt := e.opt.Fit
-	opt.Start = r
 	for k, f := range e.folds {
+		if err := e.train.check(of[k]); err != nil {
+			return nil, err
+		}
+		opt := e.opt.Fit
+		opt.Start = of[k]
 		var err error
-		if fits[k], err = Fit(ctx, fixed{r.Omega}, f.train, Params{Lambda1: r.Params.Lambda1}, opt); err != nil {
+		if fits[k], err = Fit(ctx, fixed{of[k].Omega}, f.train, Params{Lambda1: of[k].Params.Lambda1}, opt); err != nil {
 			return nil, err
 		}
 		for i, f := range predict(fits[k], f.rows) {
 			scores[i] = append(scores[i], f...)
 		}
 	}
+	r := of[0]
 	h, derivatives := e.hear(r, scores)
 	h.slope = func() (*mat.SymDense, error) {
 		sum := mat.NewSymDense(len(scores), nil)

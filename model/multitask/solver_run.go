@@ -112,6 +112,27 @@ func (s *solver) descend(ctx context.Context, opt Options, r *Result) (*candidat
 // or negative where g is, and then the losses.
 func (s *solver) scale() float64 { return max(math.Abs(s.objective()), s.loss) }
 
+// project takes from W what lies outside of the range of Omega, where the objective is
+// infinite: the fit to start from may have had another covariance.
+func (s *solver) project(omega *mat.SymDense) error {
+	e, err := Eigen(omega)
+	if err != nil {
+		return err
+	}
+	d := len(s.w) / s.m
+	w := mat.NewDense(s.m, d, s.w)
+	for k, mu := range e.Values {
+		if mu > rankTolerance*e.Values[s.m-1] {
+			break // they ascend
+		}
+		u := e.Vectors.ColView(k)
+		var share mat.VecDense
+		share.MulVec(w.T(), u)
+		w.RankOne(w, -1, u, &share)
+	}
+	return nil
+}
+
 // start puts the solver at a start and sets the first floor.
 func (s *solver) start(from *Result) error {
 	if from != nil {
@@ -119,6 +140,11 @@ func (s *solver) start(from *Result) error {
 		for i, b := range from.B {
 			if !math.IsInf(b, 0) { // of a class that a task lacked
 				s.b[i] = b
+			}
+		}
+		if given, ok := s.model.(fixed); ok {
+			if err := s.project(given.omega); err != nil {
+				return err
 			}
 		}
 	}
@@ -183,7 +209,7 @@ func (c *candidate) better(than *candidate) *candidate {
 
 // within says whether the gap is within a tolerance.
 func (c *candidate) within(tolerance float64) bool {
-	return c.gap <= tolerance*max(math.Abs(c.objective), c.loss)
+	return !math.IsInf(c.gap, 1) && c.gap <= tolerance*max(math.Abs(c.objective), c.loss)
 }
 
 // certify evaluates the current point without the floor, and bounds how far it

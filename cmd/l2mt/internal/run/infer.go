@@ -45,22 +45,31 @@ type Inference struct {
 type View struct {
 	Omega       [][]float64 `json:"omega"`
 	Correlation [][]float64 `json:"correlation"`
-	// Step is the number of steps that led here from what the network says.
-	Step int `json:"step"`
+	// Trust is the share of the network's word, beside I/m, that held-out rows bear
+	// out, and Step the number of steps that led here from that.
+	Trust float64 `json:"trust"`
+	Step  int     `json:"step"`
 	// Expected is the relative error that the network expects.
 	Expected compare.Float `json:"expected_relative_error"`
 }
 
-func newView(omega *mat.SymDense, step int, expected float64) *View {
-	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Step: step, Expected: compare.Float(expected)}
+func newView(omega *mat.SymDense, trust float64, step int, expected float64) *View {
+	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Trust: trust, Step: step, Expected: compare.Float(expected)}
 }
 
 // Title says in words where the covariance comes from.
 func (v *View) Title() string {
-	if v.Step > 0 {
-		return fmt.Sprintf("Omega at step %d toward what the rows say", v.Step)
+	from := "as the network says"
+	switch {
+	case v.Trust == 0:
+		from = "of tasks apart, as held-out rows do not bear the network out"
+	case v.Trust < 1:
+		from = fmt.Sprintf("as the network says by %g", v.Trust)
 	}
-	return "Omega as the network says"
+	if v.Step > 0 {
+		return fmt.Sprintf("Omega %s, %d steps toward what the rows say", from, v.Step)
+	}
+	return "Omega " + from
 }
 
 // InferredFit is the solution with the covariance found, beside single-task
@@ -157,7 +166,7 @@ func Infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, o In
 		return nil, err
 	}
 	r.Seconds.Solving = found.Seconds
-	r.Found = newView(found.Omega, 0, found.Estimated)
+	r.Found = newView(found.Omega, 1, 0, found.Estimated)
 	if o.OmegaOnly {
 		return r, nil
 	}
@@ -202,7 +211,7 @@ func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o Infer
 	if err != nil {
 		return err
 	}
-	r.Used = newView(fitted.Omega, fitted.Step, fitted.Estimated)
+	r.Used = newView(fitted.Omega, fitted.Trust, fitted.Step, fitted.Estimated)
 	t := fitted.Tuned
 	r.result = t.Result
 	r.Fit = &InferredFit{
