@@ -16,6 +16,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/internal/eigen"
 )
 
 // ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.
@@ -99,7 +101,7 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 		s.Mu[0] = 1
 		s.Tau, s.Objective = -kappa[0]-2*rho, kappa[0]+rho
 	}
-	v, ok := t.lowest(kappa, used)
+	v, ok := t.Lowest(kappa, used)
 	if !ok {
 		return nil, errDecomposition
 	}
@@ -113,7 +115,7 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 var errDecomposition = fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64; the entries must be small enough to be squared", ErrInvalid)
 
 // spectrum returns Phi as a tridiagonal matrix, with its eigenvalues, ascending.
-func spectrum(phi *mat.SymDense) (*tridiagonal, []float64, error) {
+func spectrum(phi *mat.SymDense) (*eigen.Tridiagonal, []float64, error) {
 	if phi == nil || phi.IsEmpty() {
 		return nil, nil, fmt.Errorf("infer: Phi: %w: it is empty", ErrInvalid)
 	}
@@ -125,8 +127,8 @@ func spectrum(phi *mat.SymDense) (*tridiagonal, []float64, error) {
 			}
 		}
 	}
-	t := tridiagonalise(phi)
-	kappa, ok := t.values()
+	t := eigen.New(phi)
+	kappa, ok := t.Values()
 	if !ok {
 		return nil, nil, errDecomposition
 	}

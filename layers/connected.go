@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/layers/internal/blas"
+	"l2mt/internal/blas"
 )
 
 // A head is what turns the features of a dataset into those that the network

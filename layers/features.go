@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"l2mt/layers/internal/blas"
+	"l2mt/internal/blas"
 )
 
 // kernels are the matrix kernels of the process, chosen by the features of its

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"l2mt/layers/internal/blas"
+	"l2mt/internal/blas"
 )
 
 // Product is X L for the batch in the slot: every row's features (n x d) times

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"l2mt/data/safetensors"
-	"l2mt/layers/internal/blas"
+	"l2mt/internal/blas"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"l2mt/data/format"
 	"l2mt/data/safetensors"
-	"l2mt/layers/internal/blas"
+	"l2mt/internal/blas"
 )
 
 // tensors is a file of weights.

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"sort"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -119,29 +120,28 @@ func (k cmtl) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
 }
 
 func (k cmtl) G(cov *Covariance, _ int, p Params) float64 {
-	a, b, c := k.bounds(cov.Omega.SymmetricDim(), p)
-	e, err := Eigen(cov.Omega)
-	if err != nil {
-		return math.NaN()
-	}
-	slack := feasible * a
-	if math.Abs(mat.Trace(cov.Omega)-a) > slack || e.Values[0] < b-slack || e.Values[len(e.Values)-1] > c+slack {
-		return math.Inf(1)
-	}
-	return 0
+	return k.value(eigenvalues(cov.Omega), p)
 }
 
-// Support gives the largest eigenvalues of T all that the bounds allow.
-func (k cmtl) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
-	m := t.SymmetricDim()
-	a, b, c := k.bounds(m, p)
-	e, err := Eigen(t)
-	if err != nil {
-		return math.NaN()
+func (k cmtl) value(mu []float64, p Params) float64 {
+	a, b, c := k.bounds(len(mu), p)
+	slack := feasible * a
+	if math.Abs(floats.Sum(mu)-a) <= slack && mu[0] >= b-slack && mu[len(mu)-1] <= c+slack {
+		return 0
 	}
-	left := a - float64(m)*b
+	return math.Inf(1)
+}
+
+func (k cmtl) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
+	return k.support(eigenvalues(t), p)
+}
+
+// support gives the largest eigenvalues of T all that the bounds allow.
+func (k cmtl) support(t []float64, p Params) float64 {
+	a, b, c := k.bounds(len(t), p)
+	left := a - float64(len(t))*b
 	sum := 0.0
-	for _, v := range slices.Backward(e.Values) {
+	for _, v := range slices.Backward(t) {
 		more := max(0, min(c-b, left))
 		sum += v * (b + more)
 		left -= more

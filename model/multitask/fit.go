@@ -133,8 +133,11 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	return r, nil
 }
 
-// fit runs the solver, in the span of the rows if that is faster.
+// fit runs the solver, on fewer rows or in the span of the rows if that is faster.
 func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
+	if p.condense.Do(p.fewerRows); p.condensed != nil {
+		return newSolver(p.condensed, model, params, opt.Workers).run(ctx, opt)
+	}
 	inner := p.narrowed()
 	if inner == nil {
 		return newSolver(p, model, params, opt.Workers).run(ctx, opt)

@@ -65,17 +65,22 @@ func (s snr) Step(w2 *mat.SymDense, _ int, p Params) (*Covariance, error) {
 }
 
 func (s snr) G(c *Covariance, _ int, p Params) float64 {
-	return powers(eigenvalues(c.Omega), s.power(p))
+	return s.value(eigenvalues(c.Omega), p)
 }
 
-// Support is the sum over the eigenvalues t of T of the maximum of
-// t mu - Lambda2 mu^r over mu >= 0.
+func (s snr) value(mu []float64, p Params) float64 { return powers(mu, s.power(p)) }
+
 func (s snr) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
+	return s.support(eigenvalues(t), p)
+}
+
+// support is the sum over the eigenvalues t of T of the maximum of
+// t mu - Lambda2 mu^r over mu >= 0.
+func (s snr) support(values []float64, p Params) float64 {
 	r := s.power(p)
 	if r < 1 {
 		return math.NaN()
 	}
-	values := eigenvalues(t)
 	if r == 1 {
 		if values[len(values)-1] <= p.Lambda2 {
 			return 0

@@ -3,11 +3,14 @@ package multitask
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
+
+	kernel "l2mt/internal/blas"
 )
 
 // The vectors of the solver are m x d matrices in row-major order, so that the
@@ -26,6 +29,30 @@ func scale(a float64, x []float64) {
 	blas64.Implementation().Dscal(len(x), a, x, 1)
 }
 
+// kernels are the fastest of this machine, or those that L2MT_BLAS names. A name that
+// does not exist is refused where networks are made; here it means gonum's.
+var kernels = sync.OnceValue(func() kernel.Kernels {
+	k, _ := kernel.Select()
+	return k
+})
+
+// gemm sets C to alpha A B + beta C, with A or B transposed.
+func gemm(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
+	tA, tB, k := blas.NoTrans, blas.NoTrans, a.Cols
+	if transA {
+		tA, k = blas.Trans, a.Rows
+	}
+	if transB {
+		tB = blas.Trans
+	}
+	kernel.Gemm(kernels(), tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+}
+
+// general views a vector as a matrix.
+func general(rows, cols int, x []float64) blas64.General {
+	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: x}
+}
+
 // rotate sets dst (rows x d) to A X for A rows x k and X k x d.
 func rotate(dst []float64, a *mat.Dense, x []float64, d int) {
 	rows, k := a.Dims()
@@ -40,22 +67,18 @@ func rotate(dst []float64, a *mat.Dense, x []float64, d int) {
 		}
 		return
 	}
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, a.RawMatrix(),
-		blas64.General{Rows: k, Cols: d, Stride: d, Data: x}, 0,
-		blas64.General{Rows: rows, Cols: d, Stride: d, Data: dst})
+	gemm(false, false, 1, a.RawMatrix(), general(k, d, x), 0, general(rows, d, dst))
 }
 
-// wide is the number of tasks from which products of whole matrices, which
-// gonum blocks and runs in parallel, beat one row at a time.
+// wide is the number of tasks from which products of whole matrices beat one row at a
+// time.
 const wide = 64
 
 // products returns X Y' for two m x d matrices.
 func products(x, y []float64, m, d int) *mat.Dense {
 	p := mat.NewDense(m, m, nil)
 	if m >= wide {
-		blas64.Gemm(blas.NoTrans, blas.Trans, 1,
-			blas64.General{Rows: m, Cols: d, Stride: d, Data: x},
-			blas64.General{Rows: m, Cols: d, Stride: d, Data: y}, 0, p.RawMatrix())
+		gemm(false, true, 1, general(m, d, x), general(m, d, y), 0, p.RawMatrix())
 		return p
 	}
 	for i := range m {
@@ -84,6 +107,13 @@ func (c *cholesky) logDet() (sum float64) {
 		sum += 2 * math.Log(c.u.Data[i*c.u.Stride+i])
 	}
 	return sum
+}
+
+// copy returns a copy.
+func (c *cholesky) copy() *cholesky {
+	d := *c
+	d.u.Data = slices.Clone(c.u.Data)
+	return &d
 }
 
 // inverse returns the inverse. The factorisation is lost.

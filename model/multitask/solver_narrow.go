@@ -21,8 +21,8 @@ type narrow struct {
 	l     blas64.Triangular // LL' are their inner products; L^-1 rows is orthonormal
 }
 
-// shortRows are the rows of one task in the orthonormal basis: row j has none
-// beyond those that the basis had when its turn came.
+// shortRows are the rows of one task in the orthonormal basis. Row j may end early:
+// it has none beyond those that the basis had when its turn came.
 type shortRows struct {
 	data.Matrix // as they were
 	rows        [][]float64
@@ -133,16 +133,15 @@ func (x *shortRows) Cols() int { return x.d }
 
 // Mul sets dst to X B.
 func (x *shortRows) Mul(dst, b []float64, k int) {
-	column := b
-	for c := range k {
-		if k > 1 {
-			column = make([]float64, x.d)
-			for j := range column {
-				column[j] = b[j*k+c]
-			}
+	for i, row := range x.rows {
+		if k == 1 {
+			dst[i] = inner(row, b)
+			continue
 		}
-		for i, row := range x.rows {
-			dst[i*k+c] = inner(row, column)
+		out := dst[i*k:][:k]
+		clear(out)
+		for j, v := range row {
+			add(v, b[j*k:][:k], out)
 		}
 	}
 }

@@ -18,6 +18,7 @@ type solver struct {
 	params  Params
 	workers int
 	m, d    int         // W is d x m
+	across  bool        // Omega is worked with on the features' side of W
 	cols    int         // features; d is several times as many where tasks have several classes
 	floor   float64     // added to the diagonal of W'W
 	enough  float64     // accuracy of the Omega steps
@@ -33,26 +34,36 @@ type solver struct {
 	// misses counts the Newton matrices in a row that were not positive definite,
 	// and wait the steps to hold Omega before trying the next.
 	misses, wait int
+	shorts       int  // steps in a row that follow and had to be cut short
+	between      bool // steps that follow: a step that holds Omega, but could
+	// long says that conjugate gradients took many iterations when Omega followed.
+	long bool
 	// drift is how Omega follows mu on the central path, and full says that the
 	// last step there went nearly all the way.
 	drift  *mat.SymDense
 	full   bool
 	data   []float64 // gradient of the losses with respect to W', m x d
 	trial  point
-	step   point     // the direction dW' and its scores
-	thin   *thin     // replaces the root and follow in wide problems of low rank
-	span   *span     // preconditions, nil where Omega is held
-	mean   []float64 // the rows' sum with the weights h, m x d
-	total  []float64 // the sums of these weights
-	t1     []float64 // scratch, m x d
+	step   point          // the direction dW' and its scores
+	thin   *thin          // replaces the root and follow in wide problems of low rank
+	pre    preconditioner // of conjugate gradients, nil where there is none
+	mean   []float64      // the rows' sum with the weights h, m x d
+	total  []float64      // the sums of these weights
+	t1     []float64      // scratch, m x d
 	t2, t3 []float64
 	cg     [5][]float64
+}
+
+// preconditioner is a matrix near the Newton matrix that is easily inverted.
+type preconditioner interface {
+	// solve sets dst to its inverse times x.
+	solve(dst, x []float64)
 }
 
 // point is W with all that a fit needs to know there.
 type point struct {
 	w     []float64     // W', m x d
-	s     *mat.SymDense // W'W
+	s     *mat.SymDense // W'W, or WW' across
 	b     []float64
 	score [][]float64 // X_i w_i
 	r, h  [][]float64 // first and second derivatives of the loss, over n_i
@@ -62,6 +73,8 @@ type point struct {
 func newSolver(problem *TrainingSet, model Model, params Params, workers int) *solver {
 	m, d := problem.Tasks(), problem.classes*problem.cols
 	s := &solver{problem: problem, model: model, params: params, workers: workers, m: m, d: d, cols: problem.cols}
+	_, spectral := model.(spectral)
+	s.across = spectral && d < m
 	for _, p := range []*point{&s.point, &s.trial, &s.step} {
 		*p = s.newPoint()
 	}
@@ -76,7 +89,7 @@ func newSolver(problem *TrainingSet, model Model, params Params, workers int) *s
 
 func (s *solver) newPoint() point {
 	return point{
-		w: make([]float64, s.m*s.d), b: make([]float64, len(s.problem.tasks)), s: mat.NewSymDense(s.m, nil),
+		w: make([]float64, s.m*s.d), b: make([]float64, len(s.problem.tasks)), s: mat.NewSymDense(s.side(), nil),
 		score: s.newScores(), r: s.newScores(), h: s.newScores(),
 	}
 }
@@ -95,7 +108,7 @@ func (s *solver) of(i int, w []float64) []float64 { return w[i*s.cols:][:s.cols]
 
 // moveTo moves a point to the weights it holds.
 func (s *solver) moveTo(p *point) {
-	p.s = gram(p.w, s.m, s.d)
+	p.s = s.gram(p.w)
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.Mul(p.score[i], s.of(i, p.w), 1)
 	})
@@ -149,10 +162,10 @@ func (s *solver) multiply(dst, v []float64, root, rootT *mat.Dense) {
 		add(s.params.Lambda1, v, dst)
 		return
 	}
-	rotate(w, root, v, s.d)
+	s.rotate(w, root, v)
 	clear(g)
 	s.hessian(g, w)
-	rotate(dst, rootT, g, s.d)
+	s.rotate(dst, rootT, g)
 	add(s.params.Lambda1, v, dst)
 	if s.follow != nil {
 		s.addCurvature(dst, v)
@@ -162,12 +175,12 @@ func (s *solver) multiply(dst, v []float64, root, rootT *mat.Dense) {
 // addCurvature adds to g the change that Omega^-1, following Z along dz, makes to
 // the gradient Lambda1 Z.
 func (s *solver) addCurvature(g, dz []float64) {
-	k := len(s.z) / s.d
-	cross := products(dz, s.z, k, s.d)
+	cross := s.products(dz, s.z)
+	k, _ := cross.Dims()
 	dc := mat.NewDense(k, k, nil)
 	dc.Add(cross, cross.T())
 	change := s.t3[:len(s.z)]
-	rotate(change, s.follow(dc), s.z, s.d)
+	s.rotate(change, s.follow(dc), s.z)
 	add(s.params.Lambda1, change, g)
 }
 
@@ -182,8 +195,10 @@ func (s *solver) relate() (err error) {
 		rotate(s.z, x.inverse, s.w, s.d)
 		gramian = gram(s.z, s.m, s.d)
 	}
-	s.rel, err = s.omega(gramian)
-	return err
+	if s.rel, err = s.omega(gramian); err != nil {
+		return err
+	}
+	return s.rel.open()
 }
 
 // frame returns the center in whose coordinates Omega steps are made, nil where
@@ -211,7 +226,15 @@ func (s *solver) omega(gramian *mat.SymDense) (*relation, error) {
 		}
 		return at.relation(), nil
 	}
-	return relate(s.model, lifted(gramian, s.floor), s.problem.features, s.params, s.hint())
+	return s.relateTo(gramian, s.floor)
+}
+
+// relateTo runs the Omega step at S with a floor.
+func (s *solver) relateTo(gramian *mat.SymDense, floor float64) (*relation, error) {
+	if model, ok := s.model.(spectral); ok {
+		return relateSpectrum(model, gramian, s.m, floor, s.params)
+	}
+	return relate(s.model, lifted(gramian, floor), s.problem.features, s.params, s.hint())
 }
 
 // hint starts an Omega step where the last one ended.
@@ -227,7 +250,8 @@ func (s *solver) hint() hint {
 // objective is above its minimum and whether the step lowered it.
 func (s *solver) advance(forcing, enough float64) (above float64, moved bool, err error) {
 	root, l1 := s.rel.root, s.params.Lambda1
-	s.follow, s.thin, s.span = nil, nil, nil
+	s.follow, s.thin, s.pre = nil, nil, nil
+	s.between = s.wait > 0 && s.misses == 0
 	if s.rel.curve != nil {
 		if s.thin = s.newThin(); s.thin == nil && s.wait == 0 {
 			s.follow = s.rel.curve()
@@ -236,11 +260,11 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	}
 	rootT := mat.DenseCopyOf(root.T())
 	_, k := root.Dims()
-	size := k * s.d
+	size := k * s.m * s.d / s.side()
 	s.z = s.z[:size]
 	hv, x, dir, res := s.cg[0][:size], s.cg[1][:size], s.cg[2][:size], s.cg[3][:size]
 	s.gradient()
-	rotate(s.z, s.rel.inverse, s.w, s.d)
+	s.rotate(s.z, s.rel.inverse, s.w)
 	if s.thin != nil {
 		// Here k = m and Z is not the one of the root.
 		rotate(s.t1, mat.DenseCopyOf(s.rel.inverse.T()), s.z, s.d)
@@ -248,7 +272,7 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 		add(1, s.data, s.t1)
 		s.thin.rotate(res, s.t1)
 	} else {
-		rotate(res, rootT, s.data, s.d)
+		s.rotate(res, rootT, s.data)
 		add(l1, s.z, res)
 	}
 	if s.rel.center != nil {
@@ -264,8 +288,10 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	// bounds the distance to the minimum by enough for a fixed Omega.
 	target := max(forcing*forcing*norm, 0.1*2*l1*enough)
 	convex := true
-	if s.follow != nil {
-		s.span, convex = s.newSpan()
+	if s.across {
+		s.preconditionAcross(rootT)
+	} else if s.follow != nil {
+		convex = s.precondition()
 	}
 	gradient := slices.Clone(res)
 	slope := 0.0
@@ -275,7 +301,9 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	if !convex && s.follow != nil {
 		// The Newton step may be of little use. The one that holds Omega
 		// lowers the objective for certain, and so will a few more.
-		s.follow, s.span = nil, nil
+		if s.follow = nil; !s.across {
+			s.pre = nil
+		}
 		s.misses++
 		s.wait = min(1<<s.misses, 8)
 		copy(res, gradient)
@@ -290,7 +318,7 @@ func (s *solver) advance(forcing, enough float64) (above float64, moved bool, er
 	if s.thin != nil {
 		s.thin.rotate(s.step.w, x)
 	} else {
-		rotate(s.step.w, root, x, s.d)
+		s.rotate(s.step.w, root, x)
 	}
 	above = -slope / 2
 	if s.rel.center != nil {
@@ -309,11 +337,11 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 	clear(x)
 	scale(-1, res)
 	near, limit := res, 1000
-	if s.span != nil {
+	if s.pre != nil {
 		// Preconditioned, only a nearly singular H takes as many.
 		limit = 100
 		near = s.cg[4][:len(res)]
-		s.span.solve(near, res)
+		s.pre.solve(near, res)
 	}
 	copy(dir, near)
 	product := inner(res, near)
@@ -329,13 +357,14 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 		add(-a, hv, res)
 		norm = inner(res, res)
 		next := norm
-		if s.span != nil {
-			s.span.solve(near, res)
+		if s.pre != nil {
+			s.pre.solve(near, res)
 			next = inner(res, near)
 		}
 		scale(next/product, dir)
 		add(1, near, dir)
 		product = next
+		s.long = s.long || s.follow != nil && it == 30
 	}
 	return slope, true
 }
@@ -348,7 +377,7 @@ func (s *solver) search(slope float64) (bool, error) {
 		t.x.Mul(s.step.score[i], s.of(i, s.step.w), 1)
 		s.step.b[i] = -inner(s.h[i], s.step.score[i]) / s.total[i]
 	})
-	cross, square := products(s.step.w, s.w, s.m, s.d), products(s.step.w, s.step.w, s.m, s.d)
+	cross, square := s.products(s.step.w, s.w), s.products(s.step.w, s.step.w)
 	before := s.objective()
 	shortest := 1e-5
 	if s.follow != nil {
@@ -380,17 +409,24 @@ func (s *solver) search(slope float64) (bool, error) {
 			return false, err
 		}
 	}
+	if s.follow != nil && t < 0.5 {
+		// Far from the minimum steps that hold Omega bring more.
+		s.shorts++
+		s.wait = min(1<<(s.shorts-1), 8)
+	} else if s.follow != nil {
+		s.shorts = 0
+	}
 	copy(s.trial.w, s.w)
 	add(t, s.step.w, s.trial.w)
 	s.point, s.trial = s.trial, s.point
 	s.rel = rel
-	return true, nil
+	return true, rel.open()
 }
 
 // try returns the Omega step and the objective after a step of length t.
 func (s *solver) try(t float64, cross, square *mat.Dense) (*relation, float64, error) {
-	for i := range s.m {
-		for j := i; j < s.m; j++ {
+	for i := range s.side() {
+		for j := i; j < s.side(); j++ {
 			s.trial.s.SetSym(i, j, s.s.At(i, j)+t*(cross.At(i, j)+cross.At(j, i))+t*t*square.At(i, j))
 		}
 	}
@@ -414,8 +450,7 @@ func (s *solver) try(t float64, cross, square *mat.Dense) (*relation, float64, e
 // dual point, it is c (losses - <W, G>) - Support(c^2 G'G / (2 Lambda1)), G being
 // the gradient of the losses: a Fenchel conjugate of a loss is convex and 0 at 0.
 func (s *solver) lower(p *point) float64 {
-	convex, ok := s.model.(Convex)
-	if !ok {
+	if _, ok := s.model.(Convex); !ok {
 		return math.Inf(-1)
 	}
 	g := s.t1
@@ -424,12 +459,8 @@ func (s *solver) lower(p *point) float64 {
 		t.x.AddMulT(s.of(i, g), p.r[i], 1)
 	})
 	free := p.loss - inner(p.w, g)
-	t := gram(g, s.m, s.d)
-	support := func(c float64) float64 {
-		var scaled mat.SymDense
-		scaled.ScaleSym(c*c/(2*s.params.Lambda1), t)
-		return convex.Support(&scaled, s.rel.cov, s.params)
-	}
+	t := s.gram(g)
+	support := s.support(t)
 	at := support(1)
 	if math.IsNaN(at) {
 		return math.Inf(-1)
@@ -445,4 +476,21 @@ func (s *solver) lower(p *point) float64 {
 		c = math.Sqrt(b.domain(&whole, s.params)) * (1 - 1e-14)
 	}
 	return c*free - support(c)
+}
+
+// support returns the support of c^2 T / (2 Lambda1) as a function of c.
+func (s *solver) support(t *mat.SymDense) func(c float64) float64 {
+	if model, ok := s.model.(spectral); ok {
+		values := append(make([]float64, s.m-s.side()), eigenvalues(t)...)
+		return func(c float64) float64 {
+			scaled := slices.Clone(values)
+			scale(c*c/(2*s.params.Lambda1), scaled)
+			return model.support(scaled, s.params)
+		}
+	}
+	return func(c float64) float64 {
+		var scaled mat.SymDense
+		scaled.ScaleSym(c*c/(2*s.params.Lambda1), t)
+		return s.model.(Convex).Support(&scaled, s.rel.cov, s.params)
+	}
 }

@@ -3,17 +3,20 @@ package multitask
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
 // relation is the Omega step at one W, in the form in which the solver uses it.
 type relation struct {
+	// rest computes all but value and s, where they are not known yet.
+	rest func() error
 	// value is Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega) with the floor in S.
 	value float64
 	// cov is the covariance, nil for spectral models, which do with omega alone.
 	cov   *Covariance
 	omega *Spectrum
-	s     []float64 // the eigenvalues of S that belong to omega's
+	s     []float64 // the eigenvalues of S; those of omega belong to the last
 	// root is Q (m x k) with Omega = Q Q', and inverse its pseudo-inverse.
 	root, inverse *mat.Dense
 	// curve returns how the inverse of Omega follows S: its derivative along a
@@ -67,7 +70,11 @@ func lifted(s *mat.SymDense, floor float64) *mat.SymDense {
 // relate computes the Omega step at S.
 func relate(model Model, s *mat.SymDense, d int, p Params, h hint) (*relation, error) {
 	if sp, ok := model.(spectral); ok {
-		return relateSpectrum(sp, s, d, p)
+		rel, err := relateSpectrum(sp, s, s.SymmetricDim(), 0, p)
+		if err != nil {
+			return nil, err
+		}
+		return rel, rel.open()
 	}
 	c, err := step(model, s, d, p, h)
 	if err != nil {
@@ -142,38 +149,56 @@ func roots(omega *Spectrum) (root, inverse *mat.Dense) {
 }
 
 // relateSpectrum is relate for a spectral model, whose Omega needs no
-// decomposition of its own.
-func relateSpectrum(model spectral, s *mat.SymDense, d int, p Params) (*relation, error) {
-	e, err := Eigen(s)
+// decomposition of its own. S may be smaller than m x m: its other eigenvalues are
+// zero. The floor is added to all of them. Only the value is known at first.
+func relateSpectrum(model spectral, s *mat.SymDense, m int, floor float64, p Params) (*relation, error) {
+	e, err := &Spectrum{}, error(nil)
+	if s.SymmetricDim() < wide {
+		e, err = Eigen(s)
+	} else {
+		e.Values, err = Eigenvalues(s)
+	}
 	if err != nil {
 		return nil, err
 	}
+	first := m - len(e.Values)
 	clip(e.Values)
-	m := len(e.Values)
-	mu := make([]float64, m)
-	model.spectrum(mu, e.Values, p)
-	rel := &relation{omega: &Spectrum{Values: mu, Vectors: e.Vectors}, s: e.Values}
-	for k, v := range e.Values {
+	all, mu := append(make([]float64, first), e.Values...), make([]float64, m)
+	floats.AddConst(floor, all)
+	model.spectrum(mu, all, p)
+	rel := &relation{s: all}
+	for k, v := range all {
 		if mu[k] > 0 {
 			rel.value += p.Lambda1 / 2 * v / mu[k]
 		}
 	}
-	if g := gOfSpectrum(model, mu, d, p); g != 0 {
+	if g := model.value(mu, p); g != 0 {
 		rel.value += p.Lambda2 * g
 	}
-	rel.root, rel.inverse = roots(rel.omega)
-	if _, k := rel.root.Dims(); k == m {
-		rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, e.Values, mu, p) }
+	rel.rest = func() error {
+		if e.Vectors == nil {
+			var err error
+			if e, err = Eigen(s); err != nil {
+				return err
+			}
+		}
+		rel.omega = &Spectrum{Values: mu[first:], Vectors: e.Vectors}
+		rel.root, rel.inverse = roots(rel.omega)
+		if _, k := rel.root.Dims(); k == len(e.Values) {
+			rel.curve = func() func(*mat.Dense) *mat.Dense { return spectralCurve(model, all, mu, first, p) }
+		}
+		return nil
 	}
 	return rel, nil
 }
 
-// gOfSpectrum evaluates g at a diagonal Omega, which is as good as any with
-// the same eigenvalues.
-func gOfSpectrum(model Model, mu []float64, d int, p Params) float64 {
-	omega := mat.NewSymDense(len(mu), nil)
-	for i, v := range mu {
-		omega.SetSym(i, i, v)
+// open computes what is beyond the value, which is all that a step that is too long
+// tells, and takes four times as long.
+func (r *relation) open() error {
+	if r.rest == nil {
+		return nil
 	}
-	return model.G(&Covariance{Omega: omega}, d, p)
+	rest := r.rest
+	r.rest = nil
+	return rest()
 }

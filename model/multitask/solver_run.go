@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -27,6 +29,14 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 	}
 	if best.w == nil {
 		if best, err = s.certify(); err != nil {
+			return nil, err
+		}
+	}
+	if err := best.rel.open(); err != nil {
+		return nil, err
+	}
+	if s.across {
+		if best.rel, err = relate(s.model, gram(best.w, s.m, s.d), s.problem.features, s.params, s.hint()); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +87,7 @@ func (s *solver) descend(ctx context.Context, opt Options, r *Result) (*candidat
 		}
 		r.Iterations++
 		r.Trace = append(r.Trace, s.objective())
-		if moved && above > enough {
+		if moved && (above > enough || s.between) {
 			continue
 		}
 		s.enough = 0.01 * aim * scale
@@ -166,11 +176,7 @@ func (s *solver) start(from *Result) error {
 	}
 	s.floor = 0
 	if s.model.Info().Singular {
-		e, err := Eigen(s.s)
-		if err != nil {
-			return err
-		}
-		s.floor = 1e-2 * e.Values[s.m-1]
+		s.floor = 1e-2 * largest(s.s)
 		if from != nil {
 			s.floor *= 1e-2
 		}
@@ -235,6 +241,9 @@ func (s *solver) certify() (*candidate, error) {
 	}
 	whole.bound, whole.gap = bound, whole.objective-bound
 	if math.IsInf(bound, -1) {
+		if err := whole.rel.open(); err != nil {
+			return nil, err
+		}
 		whole.gap = s.blockGap(whole)
 	}
 	return whole, nil
@@ -256,7 +265,7 @@ func (s *solver) complete(c *candidate) (err error) {
 		c.rel, c.objective = s.rel, c.loss+plain
 		return nil
 	}
-	c.rel, err = relate(s.model, c.s, s.problem.features, s.params, s.hint())
+	c.rel, err = s.relateTo(c.s, 0)
 	if err != nil {
 		return err
 	}
@@ -268,14 +277,14 @@ func (s *solver) complete(c *candidate) (err error) {
 // floor, or nil if there are none. Where a direction is at rounding level the
 // cut is a must: the Omega step takes it for zero.
 func (s *solver) cut() (c *candidate, must bool, err error) {
-	e, err := Eigen(s.s)
+	e, err := s.spectrum()
 	if err != nil {
 		return nil, false, err
 	}
-	keep := make([]float64, s.m)
+	keep := make([]float64, s.side())
 	small := false
 	for i, v := range e.Values {
-		rounding := 1e-13 * e.Values[s.m-1]
+		rounding := 1e-13 * e.Values[s.side()-1]
 		if v > max(100*s.floor, rounding) {
 			keep[i] = 1
 		} else {
@@ -287,12 +296,20 @@ func (s *solver) cut() (c *candidate, must bool, err error) {
 		return nil, false, nil
 	}
 	c = &candidate{point: s.newPoint()}
-	projector := mat.NewDense(s.m, s.m, nil)
-	projector.Copy(e.Rebuild(keep))
-	rotate(c.w, projector, s.w, s.d)
+	s.rotate(c.w, mat.DenseCopyOf(e.Rebuild(keep)), s.w)
 	copy(c.b, s.b)
 	s.moveTo(&c.point)
 	return c, must, s.complete(c)
+}
+
+// spectrum returns the eigenvalues of S without the floor, and their vectors.
+func (s *solver) spectrum() (*Spectrum, error) {
+	if _, ok := s.model.(spectral); !ok {
+		return Eigen(s.s)
+	}
+	values := slices.Clone(s.rel.s[s.m-s.side():])
+	floats.AddConst(-s.floor, values)
+	return &Spectrum{Values: values, Vectors: s.rel.omega.Vectors}, nil
 }
 
 // blockGap bounds the two gaps of a model that is not convex: over W and b
@@ -300,14 +317,14 @@ func (s *solver) cut() (c *candidate, must bool, err error) {
 // allows, and over Omega given W by the certificate of the step.
 func (s *solver) blockGap(c *candidate) float64 {
 	rel := c.rel
-	k, _ := rel.inverse.Dims()
-	z, g := make([]float64, k*s.d), make([]float64, k*s.d)
+	k, side := rel.inverse.Dims()
+	z, g := make([]float64, k*s.m*s.d/side), make([]float64, k*s.m*s.d/side)
 	clear(s.t1)
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.AddMulT(s.of(i, s.t1), c.r[i], 1)
 	})
-	rotate(z, rel.inverse, c.w, s.d)
-	rotate(g, mat.DenseCopyOf(rel.root.T()), s.t1, s.d)
+	s.rotate(z, rel.inverse, c.w)
+	s.rotate(g, mat.DenseCopyOf(rel.root.T()), s.t1)
 	add(s.params.Lambda1, z, g)
 	return inner(g, g)/(2*s.params.Lambda1) + rel.covariance().Gap
 }

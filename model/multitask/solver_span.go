@@ -72,6 +72,15 @@ func (s *solver) newSpan() (*span, bool) {
 	return n, n.matrix.factorize(matrix)
 }
 
+// precondition takes the span for conjugate gradients.
+func (s *solver) precondition() (convex bool) {
+	n, convex := s.newSpan()
+	if n != nil {
+		s.pre = n
+	}
+	return convex
+}
+
 // basis returns an orthonormal basis of the rows of Z (r x d), and their
 // coordinates in it (k x r).
 func (s *solver) basis() (q []float64, z *mat.Dense) {

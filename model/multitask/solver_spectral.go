@@ -14,6 +14,10 @@ type spectral interface {
 	// spectrum sets mu to the eigenvalues of Omega that belong to the ascending
 	// eigenvalues s of S.
 	spectrum(mu, s []float64, p Params)
+	// value is g of the ascending eigenvalues of Omega.
+	value(mu []float64, p Params) float64
+	// support is Support of the ascending eigenvalues of T.
+	support(t []float64, p Params) float64
 }
 
 // spectralStep is the Omega step of every spectral model.
@@ -42,16 +46,16 @@ func clip(s []float64) {
 // eigenvalues returns the eigenvalues of Omega with those below 1e-12 of the
 // largest set to zero.
 func eigenvalues(omega *mat.SymDense) []float64 {
-	e, err := Eigen(omega)
+	values, err := Eigenvalues(omega)
 	if err != nil {
-		return []float64{math.NaN()}
+		return slices.Repeat([]float64{math.NaN()}, omega.SymmetricDim())
 	}
-	for i, v := range e.Values {
-		if v <= 1e-12*e.Values[len(e.Values)-1] {
-			e.Values[i] = 0
+	for i, v := range values {
+		if v <= 1e-12*values[len(values)-1] {
+			values[i] = 0
 		}
 	}
-	return e.Values
+	return values
 }
 
 // powers returns the sum of v^r.
@@ -65,11 +69,11 @@ func powers(values []float64, r float64) float64 {
 
 // largest returns the largest eigenvalue.
 func largest(t *mat.SymDense) float64 {
-	e, err := Eigen(t)
+	values, err := Eigenvalues(t)
 	if err != nil {
 		return math.NaN()
 	}
-	return e.Values[len(e.Values)-1]
+	return values[len(values)-1]
 }
 
 // dot returns <A, B> of symmetric matrices.
@@ -93,25 +97,25 @@ func identity(m int, c float64) *mat.SymDense {
 }
 
 // spectralCurve returns the derivative of Omega^-1 along a change of S, in the
-// coordinates of Z. There an entry off the diagonal changes by a divided
+// coordinates of Z, from the given eigenvalue on. There an entry off the diagonal changes by a divided
 // difference times that of S, and the diagonal by the derivatives of the
 // eigenvalues, which are numerical: exact enough for Newton's method, and
 // they need nothing but the model's spectrum.
-func spectralCurve(model spectral, s, mu []float64, p Params) func(*mat.Dense) *mat.Dense {
-	m := len(mu)
-	slope, diagonal := inverseSlopes(model, s, mu, 0, p)
-	for i := range m {
-		for j := range m {
-			slope.Set(i, j, mu[i]*mu[j]*slope.At(i, j))
-			diagonal.Set(i, j, mu[i]*mu[j]*diagonal.At(i, j))
+func spectralCurve(model spectral, s, mu []float64, first int, p Params) func(*mat.Dense) *mat.Dense {
+	slope, diagonal := inverseSlopes(model, s, mu, first, p)
+	mu = mu[first:]
+	for i, u := range mu {
+		for j, v := range mu {
+			slope.Set(i, j, u*v*slope.At(i, j))
+			diagonal.Set(i, j, u*v*diagonal.At(i, j))
 		}
 	}
 	return func(dc *mat.Dense) *mat.Dense {
-		dp := mat.NewDense(m, m, nil)
+		dp := mat.NewDense(len(mu), len(mu), nil)
 		dp.MulElem(slope, dc)
-		for i := range m {
+		for i := range mu {
 			sum := 0.0
-			for k := range m {
+			for k := range mu {
 				sum += diagonal.At(i, k) * dc.At(k, k)
 			}
 			dp.Set(i, i, sum)

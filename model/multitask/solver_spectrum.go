@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/internal/eigen"
 )
 
 // Spectrum is the eigendecomposition U diag(Values) U' of a symmetric matrix.
@@ -20,43 +22,81 @@ type Spectrum struct {
 // Eigen returns the eigendecomposition of a symmetric matrix. It refuses
 // entries that are not finite, on which the underlying routine may not return.
 func Eigen(a *mat.SymDense) (*Spectrum, error) {
+	if err := checkFinite(a); err != nil {
+		return nil, err
+	}
+	values, rows, ok := decompose(a)
+	if !ok {
+		return nil, diverged(a)
+	}
+	for i := range values {
+		fixSign(rows.RawRowView(i))
+	}
+	return &Spectrum{Values: values, Vectors: mat.DenseCopyOf(rows.T())}, nil
+}
+
+// Eigenvalues returns the eigenvalues alone, in ascending order.
+func Eigenvalues(a *mat.SymDense) ([]float64, error) {
+	if err := checkFinite(a); err != nil {
+		return nil, err
+	}
+	if a.SymmetricDim() >= wide {
+		if values, ok := eigen.New(a).Values(); ok {
+			return values, nil
+		}
+		return nil, diverged(a)
+	}
+	var e mat.EigenSym
+	if !e.Factorize(a, false) {
+		return nil, diverged(a)
+	}
+	return e.Values(nil), nil
+}
+
+func checkFinite(a *mat.SymDense) error {
 	if a == nil || a.IsEmpty() {
-		return nil, fmt.Errorf("multitask: eigendecomposition: %w: the matrix is empty", ErrInvalidOmega)
+		return fmt.Errorf("multitask: eigendecomposition: %w: the matrix is empty", ErrInvalidOmega)
 	}
 	n := a.SymmetricDim()
 	for i := range n {
 		for j := i; j < n; j++ {
 			if v := a.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("multitask: eigendecomposition: %w: entry (%d, %d) is %v; it must be finite", ErrInvalidOmega, i, j, v)
+				return fmt.Errorf("multitask: eigendecomposition: %w: entry (%d, %d) is %v; it must be finite", ErrInvalidOmega, i, j, v)
 			}
 		}
 	}
-	var eig mat.EigenSym
-	if ok := eig.Factorize(a, true); !ok {
-		return nil, fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, n)
-	}
-	s := &Spectrum{Values: eig.Values(nil), Vectors: mat.NewDense(n, n, nil)}
-	eig.VectorsTo(s.Vectors)
-	for j := range n {
-		fixSign(s.Vectors, j)
-	}
-	return s, nil
+	return nil
 }
 
-// fixSign turns column j so that its entry of largest magnitude is positive.
-func fixSign(u *mat.Dense, j int) {
-	n, _ := u.Dims()
+func diverged(a *mat.SymDense) error {
+	return fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, a.SymmetricDim())
+}
+
+// decompose returns the eigenvalues, ascending, and the vectors as rows. Gonum is the
+// faster one where they are few.
+func decompose(a *mat.SymDense) ([]float64, *mat.Dense, bool) {
+	if a.SymmetricDim() >= wide {
+		return eigen.New(a).All()
+	}
+	var e mat.EigenSym
+	if !e.Factorize(a, true) {
+		return nil, nil, false
+	}
+	var columns mat.Dense
+	e.VectorsTo(&columns)
+	return e.Values(nil), mat.DenseCopyOf(columns.T()), true
+}
+
+// fixSign turns a vector so that its entry of largest magnitude is positive.
+func fixSign(u []float64) {
 	largest := 0.0
-	for i := range n {
-		if v := u.At(i, j); math.Abs(v) > math.Abs(largest) {
+	for _, v := range u {
+		if math.Abs(v) > math.Abs(largest) {
 			largest = v
 		}
 	}
-	if largest >= 0 {
-		return
-	}
-	for i := range n {
-		u.Set(i, j, -u.At(i, j))
+	if largest < 0 {
+		floats.Scale(-1, u)
 	}
 }
 

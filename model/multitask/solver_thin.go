@@ -3,8 +3,6 @@ package multitask
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -31,7 +29,7 @@ type thin struct {
 // number of tasks or the rank do not suit.
 func (s *solver) newThin() *thin {
 	model, ok := s.model.(spectral)
-	if !ok || s.m < wide || s.floor == 0 {
+	if !ok || s.across || s.m < wide || s.floor == 0 {
 		return nil
 	}
 	first := 0
@@ -54,23 +52,18 @@ func (s *solver) newThin() *thin {
 		n.across = append(n.across, (1/v-1/mu)/(s.rel.s[first+i]-value))
 	}
 	n.slope, n.diagonal = inverseSlopes(model, s.rel.s, omega.Values, first, s.params)
-	blas64.Gemm(blas.Trans, blas.NoTrans, 1, n.u.RawMatrix(), n.general(s.w), 0, n.w.RawMatrix())
+	gemm(true, false, 1, n.u.RawMatrix(), general(n.m, n.d, s.w), 0, n.w.RawMatrix())
 	return n
-}
-
-// general views an m x d vector of the solver as a matrix.
-func (n *thin) general(x []float64) blas64.General {
-	return blas64.General{Rows: n.m, Cols: n.d, Stride: n.d, Data: x}
 }
 
 // rotate sets dst to Omega^(1/2) X.
 func (n *thin) rotate(dst, x []float64) {
-	blas64.Gemm(blas.Trans, blas.NoTrans, 1, n.u.RawMatrix(), n.general(x), 0, n.t.RawMatrix())
+	gemm(true, false, 1, n.u.RawMatrix(), general(n.m, n.d, x), 0, n.t.RawMatrix())
 	for i, v := range n.extra {
 		scale(v, n.t.RawRowView(i))
 	}
 	copy(dst, x)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, n.u.RawMatrix(), n.t.RawMatrix(), n.rest, n.general(dst))
+	gemm(false, false, 1, n.u.RawMatrix(), n.t.RawMatrix(), n.rest, general(n.m, n.d, dst))
 }
 
 // addCurvature adds to g the change of Lambda1 Omega^-1 W' as W' moves along dw
@@ -78,7 +71,7 @@ func (n *thin) rotate(dst, x []float64) {
 func (n *thin) addCurvature(g, dw []float64, lambda1 float64) {
 	// With dS = dW'W + W'dW, U'dS U is inside + inside', and dS U less its part
 	// in U is what remains of step.
-	blas64.Gemm(blas.NoTrans, blas.Trans, 1, n.general(dw), n.w.RawMatrix(), 0, n.step.RawMatrix())
+	gemm(false, true, 1, general(n.m, n.d, dw), n.w.RawMatrix(), 0, n.step.RawMatrix())
 	var inside, change mat.Dense
 	inside.Mul(n.u.T(), n.step)
 	change.Add(&inside, inside.T())
@@ -99,5 +92,5 @@ func (n *thin) addCurvature(g, dw []float64, lambda1 float64) {
 	}
 	part.Mul(n.u, follow)
 	n.step.Add(n.step, &part)
-	blas64.Gemm(blas.NoTrans, blas.NoTrans, lambda1, n.step.RawMatrix(), n.w.RawMatrix(), 1, n.general(g))
+	gemm(false, false, lambda1, n.step.RawMatrix(), n.w.RawMatrix(), 1, general(n.m, n.d, g))
 }

@@ -11,7 +11,8 @@ import (
 // TestThinIsExactAtLowRank: where all eigenvalues but a few are those of the
 // floor, the thin Newton matrix is the whole one.
 func TestThinIsExactAtLowRank(t *testing.T) {
-	s := shape{wide + 6, 5, 8, Logistic, true}
+	const rank = 5
+	s := shape{wide + 6, wide + 8, 8, Logistic, true}
 	problem := mustProblem(t, s.loss, samples(s, 11))
 	for _, name := range []string{"snr1", "snr2", "mtrl", "ssnr2"} {
 		p, err := Complete(registry[name], batteryParams(registry[name]))
@@ -20,15 +21,15 @@ func TestThinIsExactAtLowRank(t *testing.T) {
 		}
 		solver := newSolver(problem, registry[name], p, 1)
 		random := data.Stream(12, "thin")
-		copy(solver.w, normals(random, s.m*s.d))
+		rotate(solver.w, mat.NewDense(s.m, rank, normals(random, s.m*rank)), normals(random, rank*s.d), s.d)
 		solver.moveTo(&solver.point)
 		solver.floor = 1e-3
 		if err := solver.relate(); err != nil {
 			t.Fatal(err)
 		}
 		n := solver.newThin()
-		if n == nil || n.k != s.d {
-			t.Fatalf("%s: there is no thin matrix of rank %d: %+v", name, s.d, n)
+		if n == nil || n.k != rank {
+			t.Fatalf("%s: there is no thin matrix of rank %d: %+v", name, rank, n)
 		}
 		z, v := normals(random, s.m*s.d), make([]float64, s.m*s.d)
 		n.rotate(v, z)

@@ -68,19 +68,26 @@ func (s ssnr) Step(w2 *mat.SymDense, _ int, p Params) (*Covariance, error) {
 }
 
 func (s ssnr) G(c *Covariance, _ int, p Params) float64 {
-	if powers(eigenvalues(c.Omega), s.power(p)) <= 1+feasible {
+	return s.value(eigenvalues(c.Omega), p)
+}
+
+func (s ssnr) value(mu []float64, p Params) float64 {
+	if powers(mu, s.power(p)) <= 1+feasible {
 		return 0
 	}
 	return math.Inf(1)
 }
 
-// Support is the norm of the eigenvalues of T that is dual to the r-norm.
 func (s ssnr) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
+	return s.support(eigenvalues(t), p)
+}
+
+// support is the norm of the eigenvalues of T that is dual to the r-norm.
+func (s ssnr) support(values []float64, p Params) float64 {
 	r := s.power(p)
 	if r < 1 {
 		return math.NaN()
 	}
-	values := eigenvalues(t)
 	top := values[len(values)-1]
 	if r == 1 || top == 0 {
 		return top

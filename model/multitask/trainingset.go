@@ -29,6 +29,9 @@ type TrainingSet struct {
 
 	once  sync.Once
 	inner *narrow
+
+	condense  sync.Once
+	condensed *TrainingSet
 }
 
 // task is the rows of a task or, where there are C classes, those of one of the C

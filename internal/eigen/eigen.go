@@ -1,4 +1,9 @@
-package infer
+// Package eigen finds eigenvalues and eigenvectors of symmetric matrices.
+//
+// Gonum does too, but goes down the columns of matrices that are stored by rows, which
+// takes seven times as long for 512 of them, and finds all vectors, where a few may
+// be wanted.
+package eigen
 
 import (
 	"math"
@@ -11,40 +16,46 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Eigenvalues and eigenvectors of a symmetric matrix. Gonum has them too, but goes
-// down the columns of matrices that are stored by rows, which takes seven times as
-// long for 512 of them, and finds all vectors, where a few are wanted.
-
-// lowest returns the vectors of the k lowest of the eigenvalues kappa, which ascend,
+// Lowest returns the vectors of the k lowest of the eigenvalues kappa, which ascend,
 // as rows. It returns false where they do not converge.
-func (t *tridiagonal) lowest(kappa []float64, k int) (*mat.Dense, bool) {
+func (t *Tridiagonal) Lowest(kappa []float64, k int) (*mat.Dense, bool) {
 	if v, ok := t.iterate(kappa, k); ok {
 		return v, true
 	}
-	all, n := t.basis(), len(t.d)
-	values, ok := t.diagonalise(all)
+	_, v, ok := t.All()
 	if !ok {
 		return nil, false
 	}
-	order, v := make([]int, n), mat.NewDense(k, n, nil)
-	floats.Argsort(values, order)
-	for i, from := range order[:k] {
-		v.SetRow(i, all.RawRowView(from))
-	}
-	return v, true
+	return v.Slice(0, k, 0, len(t.d)).(*mat.Dense), true
 }
 
-// values are the eigenvalues, ascending.
-func (t *tridiagonal) values() ([]float64, bool) {
+// All returns the eigenvalues, ascending, and their vectors as rows. It returns false
+// where they do not converge.
+func (t *Tridiagonal) All() ([]float64, *mat.Dense, bool) {
+	all, n := t.basis(), len(t.d)
+	values, ok := t.diagonalise(all)
+	if !ok {
+		return nil, nil, false
+	}
+	order, v := make([]int, n), mat.NewDense(n, n, nil)
+	floats.Argsort(values, order)
+	for i, from := range order {
+		v.SetRow(i, all.RawRowView(from))
+	}
+	return values, v, true
+}
+
+// Values are the eigenvalues, ascending. It returns false where they do not converge.
+func (t *Tridiagonal) Values() ([]float64, bool) {
 	kappa, ok := t.diagonalise(nil)
 	slices.Sort(kappa)
 	return kappa, ok
 }
 
-// iterate is lowest for a few vectors of many, by inverse iteration: x becomes
+// iterate is Lowest for a few vectors of many, by inverse iteration: x becomes
 // (T - kappa I)^-1 x, orthogonal to the vectors before it. It returns false where it
 // would not be the faster one, or finds no vectors that are as good.
-func (t *tridiagonal) iterate(kappa []float64, k int) (*mat.Dense, bool) {
+func (t *Tridiagonal) iterate(kappa []float64, k int) (*mat.Dense, bool) {
 	const most = 8 // steps for a vector
 	n := len(kappa)
 	scale := max(-kappa[0], kappa[n-1])
@@ -91,7 +102,7 @@ func (t *tridiagonal) iterate(kappa []float64, k int) (*mat.Dense, bool) {
 }
 
 // residual is ||T x - kappa x||, in units of a scale.
-func (t *tridiagonal) residual(x []float64, kappa, scale float64) float64 {
+func (t *Tridiagonal) residual(x []float64, kappa, scale float64) float64 {
 	sum := 0.0
 	for i, v := range x {
 		r := (t.d[i] - kappa) * v
@@ -107,21 +118,21 @@ func (t *tridiagonal) residual(x []float64, kappa, scale float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// tridiagonal is T = Q'A Q, Q = H_{n-1} ... H_1 being a product of reflections
+// Tridiagonal is T = Q'A Q of a symmetric matrix A, Q = H_{n-1} ... H_1 being a product of reflections
 // H_k = I - tau_k u_k u_k', where u_k has k entries.
-type tridiagonal struct {
+type Tridiagonal struct {
 	d, e []float64 // its diagonal, and what is beside it
 	u    [][]float64
 	tau  []float64
 }
 
-// tridiagonalise turns row k of the lower triangle into (0, ..., 0, e, d) by H_k, from
+// New returns T of A, whose entries must be finite. It turns row k of the lower triangle into (0, ..., 0, e, d) by H_k, from
 // the last one up: A becomes H A H = A - u q' - q u', with q = p - tau/2 <p, u> u and
 // p = tau A u. While the rows are being changed by one reflection they are multiplied
 // with the u of the next.
-func tridiagonalise(a *mat.SymDense) *tridiagonal {
+func New(a *mat.SymDense) *Tridiagonal {
 	n := a.SymmetricDim()
-	t := &tridiagonal{d: make([]float64, n), e: make([]float64, n), u: make([][]float64, n), tau: make([]float64, n)}
+	t := &Tridiagonal{d: make([]float64, n), e: make([]float64, n), u: make([][]float64, n), tau: make([]float64, n)}
 	rows := make([][]float64, n)
 	for i := range rows {
 		rows[i] = make([]float64, i+1)
@@ -176,7 +187,7 @@ func reflect(x []float64) (last, tau float64) {
 }
 
 // basis is Q'. Reflection k changes no rows below the k-th.
-func (t *tridiagonal) basis() *mat.Dense {
+func (t *Tridiagonal) basis() *mat.Dense {
 	n := len(t.d)
 	q := mat.NewDense(n, n, nil)
 	strips(n, func(from, to int) {
@@ -203,14 +214,14 @@ type rotation struct {
 // is done to the rows of v, if there are any, which become the eigenvectors. After
 // EISPACK's imtql2, but that rotations are collected and then done to a few columns
 // at a time, which stay in the cache for all of them.
-func (t *tridiagonal) diagonalise(v *mat.Dense) ([]float64, bool) {
+func (t *Tridiagonal) diagonalise(v *mat.Dense) ([]float64, bool) {
 	const most = 30 // sweeps for an eigenvalue
 	n, d, e := len(t.d), slices.Clone(t.d), slices.Clone(t.e)
 	negligible := 0.0
 	for i := range n {
 		negligible = max(negligible, math.Abs(d[i])+math.Abs(e[i]))
 	}
-	if !finite(negligible) {
+	if math.IsNaN(negligible) || math.IsInf(negligible, 0) {
 		return nil, false
 	}
 	negligible *= 0x1p-52

@@ -1,4 +1,4 @@
-module l2mt/layers/internal/blas/gen
+module l2mt/internal/blas/gen
 
 go 1.26.0
 

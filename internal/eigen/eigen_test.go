@@ -1,4 +1,4 @@
-package infer
+package eigen
 
 import (
 	"fmt"
@@ -45,9 +45,9 @@ func TestEigen(t *testing.T) {
 			if r.IntN(2) == 0 {
 				k = max(1, k/4)
 			}
-			tridiagonal := tridiagonalise(a)
-			kappa, ok := tridiagonal.values()
-			v, found := tridiagonal.lowest(kappa, k)
+			tridiagonal := New(a)
+			kappa, ok := tridiagonal.Values()
+			v, found := tridiagonal.Lowest(kappa, k)
 			if !ok || !found || !slices.Equal(before, a.RawSymmetric().Data) {
 				t.Fatalf("%s, n = %d: it does not converge, or A has changed", what, n)
 			}
@@ -95,9 +95,9 @@ func BenchmarkEigen(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				t := tridiagonalise(a)
-				kappa, _ := t.values()
-				t.lowest(kappa, n)
+				t := New(a)
+				kappa, _ := t.Values()
+				t.Lowest(kappa, n)
 			}
 		})
 		b.Run(fmt.Sprintf("n=%d/gonum", n), func(b *testing.B) {
