@@ -11,12 +11,16 @@ import (
 // 1e-7 of W.
 func traceInverse(s *mat.SymDense, omega *Spectrum) float64 {
 	m := s.SymmetricDim()
-	var su, v mat.Dense // v sums up to u_k' S u_k over its columns
-	su.Mul(s, omega.Vectors)
-	v.MulElem(omega.Vectors, &su)
+	along := func(k int) float64 { u := omega.Vectors.ColView(k); return mat.Inner(u, s, u) }
+	if m >= wide { // one product is faster
+		var su mat.Dense
+		su.Mul(s, omega.Vectors)
+		su.MulElem(omega.Vectors, &su)
+		along = func(k int) float64 { return mat.Sum(su.ColView(k)) }
+	}
 	sum, outside := 0.0, 0.0
 	for k, mu := range omega.Values {
-		v := mat.Sum(v.ColView(k))
+		v := along(k)
 		if mu > rankTolerance*omega.Values[m-1] {
 			sum += v / mu
 		} else {
