@@ -2,7 +2,9 @@ package table
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"math"
 	"slices"
@@ -60,7 +62,53 @@ func (r *reader) build(paths []string) error {
 		}
 	}
 	r.Problem = p
+	if r.Together == nil && r.Held == nil {
+		r.twins(tasks)
+	}
 	return nil
+}
+
+// manyTwins is the share of rows above which it is said that they are there.
+const manyTwins = 0.1
+
+// twins notes that rows of several tasks have the same features, as those of one
+// thing have whose targets are listed one below the other: with the label of one of
+// them the others would not be unseen.
+func (r *reader) twins(tasks []ready) {
+	seed, buffer := maphash.MakeSeed(), []byte(nil)
+	key := func(row int) uint64 {
+		x := r.x.Row(row)
+		buffer = buffer[:0]
+		for p, v := range x.Value {
+			buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(v))
+			if x.Index != nil {
+				buffer = binary.LittleEndian.AppendUint32(buffer, uint32(x.Index[p]))
+			}
+		}
+		return maphash.Bytes(seed, buffer)
+	}
+	type found struct {
+		task, rows int
+		several    bool
+	}
+	rows, of := 0, map[uint64]found{}
+	for i, t := range tasks {
+		rows += len(t.rows)
+		for _, row := range t.rows {
+			k := key(row)
+			f, ok := of[k]
+			of[k] = found{i, f.rows + 1, f.several || ok && f.task != i}
+		}
+	}
+	twins := 0
+	for _, f := range of {
+		if f.several {
+			twins += f.rows
+		}
+	}
+	if float64(twins) > manyTwins*float64(rows) {
+		r.note("%d of %d rows have the same features as a row of another task; if they are of one thing, give the column that names it with --group, so that folds hold them out together", twins, rows)
+	}
 }
 
 // finishTasks gives the tasks their order, kind and classes, and leaves out
