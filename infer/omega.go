@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/internal/eigen"
+	"l2mt/infer/eigen"
 )
 
 // ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 // The usual operations. Gorgonia has them too, but gives their results memory anew in

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 // Points are the rows of one task's X, entry by entry.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 // A head is what turns the features of a dataset into those that the network

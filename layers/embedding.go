@@ -3,7 +3,7 @@ package layers
 import (
 	"math"
 
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 // Readout is E (tasks x h) from H (n x h): every task's row is the sum of

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 // kernels are the matrix kernels of the process, chosen by the features of its

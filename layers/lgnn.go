@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 // Product is X L for the batch in the slot: every row's features (n x d) times

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 // Rows are the rows of all tasks of a problem, stacked, in double precision, for

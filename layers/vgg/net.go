@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"l2mt/data/safetensors"
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"l2mt/data/format"
 	"l2mt/data/safetensors"
-	"l2mt/internal/blas"
+	"l2mt/layers/blas"
 )
 
 // tensors is a file of weights.

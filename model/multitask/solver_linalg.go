@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
-	kernel "l2mt/internal/blas"
+	kernel "l2mt/layers/blas"
 )
 
 // The vectors of the solver are m x d matrices in row-major order, so that the

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/internal/eigen"
+	"l2mt/infer/eigen"
 )
 
 // Spectrum is the eigendecomposition U diag(Values) U' of a symmetric matrix.

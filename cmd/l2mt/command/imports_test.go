@@ -17,9 +17,6 @@ import (
 // and no fewer. The engines of the command line may use any library, so that only
 // their arrows to each other are held; commands may use everything.
 var arrows = map[string][]string{
-	"internal/blas":  {},
-	"internal/eigen": {},
-
 	"data":             {"data/files", "data/progress"},
 	"data/files":       {},
 	"data/progress":    {},
@@ -33,16 +30,18 @@ var arrows = map[string][]string{
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
-	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table", "internal/blas", "internal/eigen", "model/settings"},
-	"layers":          {"data", "internal/blas"},
-	"layers/vgg":      {"data/format", "data/safetensors", "internal/blas"},
+	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table", "infer/eigen", "layers/blas", "model/settings"},
+	"layers":          {"data", "layers/blas"},
+	"layers/blas":     {},
+	"layers/vgg":      {"data/format", "data/safetensors", "layers/blas"},
 	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers", "model/settings"},
 	"model/modeltest": {"data", "layers", "model"},
 	"model/settings":  {},
 
 	"model/pretrained": {"model"},
 
-	"infer":                 {"internal/eigen"},
+	"infer":                 {"infer/eigen"},
+	"infer/eigen":           {},
 	"infer/solve":           {"data", "data/files", "data/progress", "infer", "model", "model/multitask"},
 	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/multitask"},

@@ -1,4 +1,4 @@
-module l2mt/internal/blas/gen
+module l2mt/layers/blas/gen
 
 go 1.26.0
 
