@@ -66,10 +66,13 @@ func (v *View) Title() string {
 	case v.Trust < 1:
 		from = fmt.Sprintf("as the network says by %g", v.Trust)
 	}
-	if v.Step > 0 {
-		return fmt.Sprintf("Omega %s, %d steps toward what the rows say", from, v.Step)
+	switch v.Step {
+	case 0:
+		return "Omega " + from
+	case 1:
+		return "Omega " + from + ", one step toward what the rows say"
 	}
-	return "Omega " + from
+	return fmt.Sprintf("Omega %s, %d steps toward what the rows say", from, v.Step)
 }
 
 // InferredFit is the solution with the covariance found, beside single-task
