@@ -101,7 +101,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 
 func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config images.Config, made extracted) error {
 	partial := c.Out + ".partial"
-	defer context.AfterFunc(e, func() { e.remark("finishing the pictures at hand; interrupt again to leave them") })()
+	defer run.WhenCancelled(e, func() { e.remark("finishing the pictures at hand; interrupt again to leave them") })()
 	r, err := images.Extract(e, pictures, partial, config)
 	if r != nil {
 		for _, s := range r.Skipped {

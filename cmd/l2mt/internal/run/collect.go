@@ -49,7 +49,7 @@ func Collect(ctx context.Context, c Collection) (s collect.Summary, err error) {
 	if err := c.Problems.Keep(c.Out); err != nil {
 		return s, err
 	}
-	defer context.AfterFunc(ctx, func() {
+	defer WhenCancelled(ctx, func() {
 		c.Remark("finishing the tuples at hand; interrupt again to leave them")
 	})()
 	s, err = collector.Run(ctx, c.Problems, collect.Options{Workers: c.Workers, Progress: c.Progress})

@@ -5,6 +5,7 @@ package run
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -97,6 +98,21 @@ func Full(v float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// WhenCancelled calls say when the context is cancelled. What it returns ends that,
+// and waits for what is being said.
+func WhenCancelled(ctx context.Context, say func()) func() {
+	said := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(said)
+		say()
+	})
+	return func() {
+		if !stop() {
+			<-said
+		}
+	}
 }
 
 // FilesSum is a checksum of several files.
