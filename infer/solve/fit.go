@@ -7,8 +7,6 @@ import (
 	"math"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model/multitask"
@@ -77,7 +75,8 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, s := &Fitted{Trust: 1}, &search{problem: g.problem, rows: cmp.Or(o.Rows, Rows), tune: o.Tune}
+	f := &Fitted{Trust: 1}
+	s := &search{of: e, problem: g.problem, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without, euclidean: o.Euclidean}
 	s.tune.Evidence = g.evidence
 	scale := 1.0
 	if o.Without {
@@ -95,11 +94,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	}
 	s.report.Start("fitting", fits)
 	defer s.report.Finish()
-	var trust func(*search, *Searched) (float64, *Searched, error)
-	if !o.Without {
-		trust = func(s *search, start *Searched) (float64, *Searched, error) { return e.trust(ctx, s, o, start) }
-	}
-	if err := s.run(ctx, f, steps, trust); err != nil {
+	if err := s.run(ctx, f, steps); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	start := f.Start
@@ -177,7 +172,7 @@ func (e *Embedding) STL(ctx context.Context, tune multitask.TuneOptions) (*multi
 		return nil, err
 	}
 	tune.Progress, tune.Evidence = nil, g.evidence
-	stl, err := multitask.Refit(ctx, uniform(len(e.problem.Tasks)), g.problem, tune)
+	stl, err := multitask.Refit(ctx, multitask.Uniform(len(e.problem.Tasks)), g.problem, tune)
 	if err == nil {
 		stl, err = stl.Restored(g.metric, e.problem)
 	}
@@ -185,13 +180,4 @@ func (e *Embedding) STL(ctx context.Context, tune multitask.TuneOptions) (*multi
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	return stl, nil
-}
-
-// uniform is I/m, which shares nothing.
-func uniform(m int) *mat.SymDense {
-	o := mat.NewSymDense(m, nil)
-	for i := range m {
-		o.SetSym(i, i, 1/float64(m))
-	}
-	return o
 }

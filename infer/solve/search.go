@@ -51,18 +51,20 @@ const (
 // Omega_0 and held: with a covariance that the same rows have found, they would
 // choose one that is far too small.
 type search struct {
-	problem *data.ProblemData
-	rows    float64 // n_0
+	of      *Embedding
+	problem *data.ProblemData // in the metric, unless the search is euclidean
+	rows    float64           // n_0
 	tune    multitask.TuneOptions
 	report  progress.Reporter
+
+	without, euclidean bool // see FitOptions
 
 	prior *mat.SymDense // Omega_0
 	pull  float64       // w m
 }
 
-// run fills in what comes of a prior, of which trust, unless it is nil, believes a
-// share.
-func (s *search) run(ctx context.Context, f *Fitted, steps int, trust func(*search, *Searched) (float64, *Searched, error)) (err error) {
+// run fills in what comes of a prior.
+func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
 	n := 0
 	for _, t := range s.problem.Tasks {
 		n += len(t.TrainSet.Y)
@@ -75,8 +77,8 @@ func (s *search) run(ctx context.Context, f *Fitted, steps int, trust func(*sear
 	if f.Searched = f.Start; steps == 0 {
 		return nil
 	}
-	if trust != nil {
-		if f.Trust, f.Searched, err = trust(s, f.Start); err != nil {
+	if !s.without {
+		if f.Trust, f.Searched, err = s.trust(ctx, f.Start); err != nil {
 			return err
 		}
 		s.prior, f.Searched.Objective = f.Searched.Omega, f.Searched.Tuned.HeldOut.Soft

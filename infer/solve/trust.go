@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -27,25 +28,56 @@ const (
 	trustFolds = 5
 )
 
+// doubt is a problem without each fold of its labelled rows, and what the network says
+// of it there.
+type doubt struct {
+	labelled *data.ProblemData
+	parts    []data.Fold // none where rows cannot be split
+	said     []*mat.SymDense
+}
+
+// doubt asks the network once: fits in the metric and out of it share the answers.
+func (e *Embedding) doubt(seed uint64) (*doubt, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d := e.doubts[seed]; d != nil {
+		return d, nil
+	}
+	d := &doubt{}
+	var err error
+	if d.labelled, err = e.problem.Labelled(); err != nil {
+		return nil, err
+	}
+	if d.parts, err = d.labelled.Folds(trustFolds, seed, nil); err != nil && !errors.Is(err, data.ErrInvalid) {
+		return nil, err
+	}
+	for _, part := range d.parts {
+		omega, err := e.finder.asked(part.ProblemData)
+		if err != nil {
+			return nil, err
+		}
+		d.said = append(d.said, omega)
+	}
+	if e.doubts == nil {
+		e.doubts = map[uint64]*doubt{}
+	}
+	e.doubts[seed] = d
+	return d, nil
+}
+
 // trust returns the share g of the network's word that is to be believed, and the fit
 // of Omega_g.
-func (e *Embedding) trust(ctx context.Context, s *search, o FitOptions, start *Searched) (float64, *Searched, error) {
-	labelled, err := e.problem.Labelled()
+func (s *search) trust(ctx context.Context, start *Searched) (float64, *Searched, error) {
+	d, err := s.of.doubt(s.tune.Seed)
 	if err != nil {
 		return 0, nil, err
 	}
-	parts, err := labelled.Folds(trustFolds, o.Tune.Seed, nil)
-	if errors.Is(err, data.ErrInvalid) { // rows that cannot be split have no say
+	if len(d.parts) == 0 {
 		return 1, start, nil
-	} else if err != nil {
-		return 0, nil, err
 	}
-	said := make([]*mat.SymDense, len(parts))
+	parts := slices.Clone(d.parts)
 	for k, part := range parts {
-		if said[k], err = e.finder.asked(part.ProblemData); err != nil {
-			return 0, nil, err
-		}
-		if !o.Euclidean {
+		if !s.euclidean {
 			parts[k].ProblemData = data.NewMetric(part.TrainingOnly()).Problem(part.ProblemData)
 		}
 	}
@@ -62,9 +94,9 @@ func (e *Embedding) trust(ctx context.Context, s *search, o FitOptions, start *S
 		fits := make([]*multitask.Result, len(parts))
 		for k := range parts {
 			of := *fit.Tuned.Result
-			of.Omega, fits[k] = mixed(said[k], g), &of
+			of.Omega, fits[k] = mixed(d.said[k], g), &of
 		}
-		held, err := multitask.MeasureFolds(ctx, labelled, parts, fits, multitask.EvidenceOptions{})
+		held, err := multitask.MeasureFolds(ctx, d.labelled, parts, fits, multitask.EvidenceOptions{})
 		if err != nil {
 			return 0, nil, err
 		}
@@ -95,7 +127,7 @@ func mixed(omega *mat.SymDense, g float64) *mat.SymDense {
 	if g == 1 {
 		return omega
 	}
-	out := uniform(omega.SymmetricDim())
+	out := multitask.Uniform(omega.SymmetricDim())
 	out.ScaleSym(1-g, out)
 	var said mat.SymDense
 	said.ScaleSym(g, omega)

@@ -27,17 +27,20 @@ func (stl) Info() Info {
 
 func (stl) Step(s *mat.SymDense, _ int, _ Params) (*Covariance, error) {
 	m := s.SymmetricDim()
-	return &Covariance{Omega: identity(m, 1/float64(m)), Precision: identity(m, float64(m))}, nil
+	return &Covariance{Omega: Uniform(m), Precision: identity(m, float64(m))}, nil
 }
 
 func (stl) G(c *Covariance, _ int, _ Params) float64 {
 	m := c.Omega.SymmetricDim()
-	return only(c.Omega, identity(m, 1/float64(m)))
+	return only(c.Omega, Uniform(m))
 }
 
 func (stl) Support(t *mat.SymDense, _ *Covariance, _ Params) float64 {
 	return mat.Trace(t) / float64(t.SymmetricDim())
 }
+
+// Uniform is I/m, the covariance of trace 1 that shares nothing.
+func Uniform(m int) *mat.SymDense { return identity(m, 1/float64(m)) }
 
 // only is 0 at the one covariance that a model allows and +Inf elsewhere.
 func only(omega, allowed *mat.SymDense) float64 {

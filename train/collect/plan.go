@@ -75,12 +75,7 @@ func (b *planner) add(source string, draw int, hyper map[string]float64, try att
 
 // single is the covariance of single-task learning, I/m.
 func (b *planner) single(context.Context) (*mat.SymDense, *multitask.Result, error) {
-	m := len(b.problem.Tasks)
-	omega := mat.NewSymDense(m, nil)
-	for i := range m {
-		omega.SetSym(i, i, 1/float64(m))
-	}
-	return omega, nil, nil
+	return multitask.Uniform(len(b.problem.Tasks)), nil, nil
 }
 
 // addModel adds the draws of a multitask model.
