@@ -317,9 +317,11 @@ func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 		if err != nil {
 			return nil, err
 		}
-		euclidean, err := all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Euclidean: true})
-		if err != nil {
-			return nil, err
+		euclidean := plain
+		if plain.InMetric {
+			if euclidean, err = all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Euclidean: true}); err != nil {
+				return nil, err
+			}
 		}
 		e, err := n.Embed(p)
 		if err != nil {

@@ -47,6 +47,9 @@ type Fitted struct {
 	// Trust is the share of the network's word that held-out rows bear out, beside
 	// I/m: where the search begins. It is 1 without steps, and without the network.
 	Trust float64
+	// InMetric says whether the features were fitted in their data.Metric, which
+	// sparse ones do not have.
+	InMetric bool
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
 	// Seconds is the time for all fits.
@@ -75,7 +78,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitted{Trust: 1}
+	f := &Fitted{Trust: 1, InMetric: g.metric != nil}
 	s := &search{of: e, problem: g.problem, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without, euclidean: o.Euclidean}
 	s.tune.Evidence = g.evidence
 	scale := 1.0

@@ -48,6 +48,7 @@ func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 	if d.labelled, err = e.problem.Labelled(); err != nil {
 		return nil, err
 	}
+	d.labelled = d.labelled.TrainingOnly() // test rows have no say, and take time in a metric
 	if d.parts, err = d.labelled.Folds(trustFolds, seed, nil); err != nil && !errors.Is(err, data.ErrInvalid) {
 		return nil, err
 	}

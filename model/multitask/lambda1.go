@@ -48,7 +48,7 @@ func (s *search) smooth(path []attempt) {
 		path[i].Validation = floats.Dot(weight, soft) / floats.Sum(weight)
 		if p := s.opt.Prior; p != nil {
 			u := (at[i] - p.Mean) / p.SD
-			path[i].Validation += u * u / (2 * float64(path[i].rows))
+			path[i].Validation += u * u / (2 * float64(path[i].held.Rows))
 		}
 	}
 }

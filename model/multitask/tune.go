@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,16 +142,16 @@ func Tune(ctx context.Context, model Model, problem *data.ProblemData, opt TuneO
 			}
 		}
 	}
-	tuned.Params, tuned.Result = best.Params, best.result
-	if _, convex := model.(Convex); convex {
+	tuned.Params, tuned.Result, tuned.HeldOut = best.Params, best.result, best.held
+	if _, convex := model.(Convex); convex && !s.single() {
 		final := s.opt.Fit
 		final.Start = best.result
 		if tuned.Result, err = Fit(ctx, model, s.train, params, final); err != nil {
 			return nil, err
 		}
-		tuned.Params = tuned.Result.Params
+		tuned.Params, tuned.HeldOut = tuned.Result.Params, nil
 	}
-	if s.opt.Evidence != nil {
+	if s.opt.Evidence != nil && tuned.HeldOut == nil {
 		if tuned.HeldOut, err = s.opt.Evidence.Measure(ctx, tuned.Result); err != nil {
 			return nil, err
 		}
@@ -217,7 +218,7 @@ type search struct {
 type attempt struct {
 	Trial
 	result *Result
-	rows   int // held out
+	held   *HeldOut // what other evidence says of it
 }
 
 func (t *attempt) better(than *attempt) bool {
@@ -302,6 +303,9 @@ func settings(model Model, opt TuneOptions) []Params {
 	return list
 }
 
+// single reports whether there is nothing to compare.
+func (s *search) single() bool { return len(s.settings)*len(s.opt.Lambda1)+s.beyond == 1 }
+
 // run fits every setting along the path of Lambda1, settings side by side.
 func (s *search) run(ctx context.Context) ([][]attempt, error) {
 	reporter := s.opt.Progress
@@ -332,6 +336,9 @@ func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter)
 		}
 		path = append(path, t)
 		reporter.Advance(1, "")
+		if s.over(path) {
+			break
+		}
 	}
 	for range s.beyond {
 		last := path[len(path)-1]
@@ -350,10 +357,23 @@ func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter)
 	return path, nil
 }
 
+// over reports whether a path has left its minimum behind: evidence, which is smooth,
+// has risen three times. Farther fits are the slowest, and smoothing hardly hears them.
+func (s *search) over(path []attempt) bool {
+	n := len(path)
+	if s.opt.Evidence == nil || s.opt.Prior != nil || n < 4 {
+		return false
+	}
+	last := path[n-4:]
+	return slices.IsSortedFunc(last, func(a, b attempt) int { return cmp.Compare(a.Validation, b.Validation) }) && last[0].Validation < last[3].Validation
+}
+
 // try fits one setting from the end of a path.
 func (s *search) try(ctx context.Context, p Params, path []attempt) (t attempt, err error) {
 	fit := s.opt.Fit
-	fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, s.opt.Iterations
+	if !s.single() {
+		fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, s.opt.Iterations
+	}
 	if len(path) > 0 {
 		fit.Start = path[len(path)-1].result
 	}
@@ -362,12 +382,10 @@ func (s *search) try(ctx context.Context, p Params, path []attempt) (t attempt, 
 	}
 	t.Params, t.Status = t.result.Params, t.result.Status
 	if s.opt.Evidence != nil {
-		held, err := s.opt.Evidence.Measure(ctx, t.result)
-		if err != nil {
-			return t, err
+		if t.held, err = s.opt.Evidence.Measure(ctx, t.result); err == nil {
+			t.Validation = t.held.Soft
 		}
-		t.Validation, t.rows = held.Soft, held.Rows
-		return t, nil
+		return t, err
 	}
 	errs, err := Evaluate(t.result, s.kind, s.validation)
 	if err != nil {
