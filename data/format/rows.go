@@ -5,12 +5,13 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"l2mt/data"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"l2mt/data"
 )
 
 // Rows are the rows of a table of comma- or tab-separated text, of which only a
@@ -40,7 +41,7 @@ func OpenRows(path string, o Options) (*Rows, error) {
 		return nil, fmt.Errorf("format: %w", err)
 	}
 	if kind != CSV && kind != TSV {
-		return nil, fmt.Errorf("format: %s: %w: it is %s; rows are read from %s and %s", path, data.ErrInvalid, kind, CSV, TSV)
+		return nil, fmt.Errorf("format: %s: %w: its format is %s; rows are read from %s and %s", path, data.ErrInvalid, kind, CSV, TSV)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -91,6 +92,9 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 	}
 	if strings.HasPrefix(b.text, "\xff\xfe") || strings.HasPrefix(b.text, "\xfe\xff") {
 		return nil, fmt.Errorf("line 1: %w: it is UTF-16; save it as UTF-8", data.ErrFormat)
+	}
+	if strings.IndexByte(b.text, 0) >= 0 {
+		return nil, fmt.Errorf("%w: it has zero bytes, which no text has", data.ErrFormat)
 	}
 	s := b.splitter()
 	first, err := s.row()

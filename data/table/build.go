@@ -172,17 +172,17 @@ const enoughToTell = 20
 
 // leaks finds a feature that is the target itself.
 func (r *reader) leaks(targets []*target) error {
-	value := make([]float32, r.x.Cols())
+	value, tasks := make([]float32, r.x.Cols()), map[*target][]*labels{}
+	for _, l := range r.tasks {
+		tasks[l.target] = append(tasks[l.target], l)
+	}
 	for _, t := range targets {
 		n, same := 0, make([]bool, r.x.Cols())
 		for j := range same {
 			same[j] = true
 		}
 		left := len(same)
-		for _, l := range r.tasks {
-			if l.target != t {
-				continue
-			}
+		for _, l := range tasks[t] {
 			for i := 0; i < len(l.rows) && left > 0; i++ {
 				n++
 				left = 0
@@ -326,6 +326,11 @@ func (r *reader) steps() error {
 		if ratio := scales(r.x); ratio > unlike {
 			kinds = []string{data.StepStandardise}
 			r.note("features are standardised, as the largest values of some are %.3g times those of others; --step none keeps them", ratio)
+		} else if j, err := r.far(); err != nil {
+			return err
+		} else if j >= 0 {
+			kinds = []string{data.StepStandardise}
+			r.note("features are standardised, as the values of some, as of %q, are further from zero than %d times their deviation; --step none keeps them", r.Recipe.Features()[j], unlike)
 		}
 	}
 	for _, kind := range kinds {
@@ -345,8 +350,25 @@ func (r *reader) steps() error {
 }
 
 // unlike is how many times as large the values of one feature must be for its
-// scale to differ from that of another.
+// scale to differ from that of another, or their mean than their deviation.
 const unlike = 10
+
+// far finds a feature of values that are close to each other, but not to zero, such
+// as years: next to their size what distinguishes rows is nothing. It is -1 if there
+// is none.
+func (r *reader) far() (int, error) {
+	step, err := data.FitStep(data.StepStandardise, r.x, nil)
+	if err != nil {
+		return -1, err
+	}
+	r.spare(&step)
+	for j, mean := range step.Mean {
+		if s := step.Deviation[j]; s > 0 && math.Abs(mean) > unlike*s {
+			return j, nil
+		}
+	}
+	return -1, nil
+}
 
 // scales compares the largest absolute values of the features that are not all
 // zero: the largest with the smallest.

@@ -290,7 +290,8 @@ func (r *reader) roles(s *sheet) (err error) {
 			return fmt.Errorf("--categorical: %w", err)
 		}
 	}
-	s.targets = slices.DeleteFunc(s.targets, func(j int) bool { return slices.Contains(ignored, j) })
+	ignore := among(ignored, s.names)
+	s.targets = slices.DeleteFunc(s.targets, func(j int) bool { return ignore[j] })
 	switch {
 	case len(s.targets) == 0:
 		return fmt.Errorf("%w: the target is ignored", data.ErrInvalid)
@@ -301,25 +302,37 @@ func (r *reader) roles(s *sheet) (err error) {
 	case r.Task != "" && len(s.targets) > 1:
 		return fmt.Errorf("%w: a column names the task, and %d are targets; give one target", data.ErrInvalid, len(s.targets))
 	}
+	target, category, named := among(s.targets, s.names), among(s.category, s.names), map[string]bool{}
 	for j, name := range s.names {
-		if j == s.task || j == s.group || slices.Contains(ignored, j) || slices.Contains(s.targets, j) {
-			if slices.Contains(s.category, j) {
-				return fmt.Errorf("column %q: %w: it is no feature and cannot be categorical: it is the task, the group, a target, or ignored", name, data.ErrInvalid)
-			}
+		feature := j != s.task && j != s.group && !target[j] && !ignore[j]
+		switch {
+		case category[j] && !feature:
+			return fmt.Errorf("column %q: %w: it is no feature and cannot be categorical: it is the task, the group, a target, or ignored", name, data.ErrInvalid)
+		case ignore[j]:
 			continue
-		}
-		if name == "" {
+		case feature && name == "":
 			return fmt.Errorf("%w: column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", data.ErrInvalid, j, j)
+		case named[name]:
+			return fmt.Errorf("%w: two columns are called %q; rename one, or leave it out by its number with --ignore %d", data.ErrInvalid, name, j)
 		}
-		if slices.Contains(s.names[:j], name) {
-			return fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, name)
+		named[name] = true
+		if feature {
+			s.features = append(s.features, j)
 		}
-		s.features = append(s.features, j)
 	}
 	if len(s.features) == 0 {
 		return fmt.Errorf("%w: no column is left for features", data.ErrInvalid)
 	}
 	return nil
+}
+
+// among says of every column whether it is one of these.
+func among(columns []int, names []string) []bool {
+	is := make([]bool, len(names))
+	for _, j := range columns {
+		is[j] = true
+	}
+	return is
 }
 
 // align gives all files the same features, by name.
@@ -425,10 +438,8 @@ func (r *reader) startTasks() error {
 		s := &r.sheets[i]
 		for _, j := range s.targets {
 			column := s.names[j]
-			if !slices.Contains(r.Recipe.Targets, column) {
-				r.Recipe.Targets = append(r.Recipe.Targets, column)
-			}
 			if r.targets[column] == nil {
+				r.Recipe.Targets = append(r.Recipe.Targets, column)
 				r.targets[column] = newTarget(column)
 			}
 			name := column

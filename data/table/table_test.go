@@ -143,6 +143,20 @@ func TestShapesOfTables(t *testing.T) {
 			[]string{"big", "bit"},
 			"y; [-1 0] 1.5; [1 1] 2.5; [-1 0] 3.5; [1 0] 1.5\n",
 			[]string{"features are standardised, as the largest values of some are 300 times those of others; --step none keeps them"},
+		}, {
+			"years are standardised",
+			[]string{"a.csv", "year,y\n2010,1.5\n2012,2.5\n2010,3.5\n2012,1.5\n"},
+			Options{},
+			[]string{"year"},
+			"y; [-1] 1.5; [1] 2.5; [-1] 3.5; [1] 1.5\n",
+			[]string{`features are standardised, as the values of some, as of "year", are further from zero than 10 times their deviation; --step none keeps them`},
+		}, {
+			"what is constant is not far from zero",
+			[]string{"a.csv", "seven,x,y\n7,1,1.5\n7,2,2.5\n7,3,3.5\n"},
+			Options{},
+			[]string{"seven", "x"},
+			"y; [7 1] 1.5; [7 2] 2.5; [7 3] 3.5\n",
+			nil,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -219,6 +233,7 @@ func TestBadTables(t *testing.T) {
 		{"task that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "y"}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot name the task and be a target`},
 		{"target that is ignored", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"y"}}, data.ErrInvalid, "a.csv: invalid data: the target is ignored"},
 		{"target among the features", []string{"a.csv", "x,y\n" + strings.Repeat("1.5,1.5\n2,2\n3,3\n", 10)}, Options{}, data.ErrInvalid, `column "x": invalid data: it equals the target "y" in every row; leave it out with --ignore`},
+		{"two targets of one name", []string{"a.csv", "x,tox,tox\n1,0,1\n"}, Options{Targets: []string{"tox"}}, data.ErrInvalid, `a.csv: invalid data: two columns are called "tox"; rename one, or leave it out by its number with --ignore 2`},
 		{"two columns of one name", []string{"a.csv", "x,x,y\n1,2,3\n"}, Options{}, data.ErrInvalid, `a.csv: invalid data: two columns are called "x"`},
 		{"task column and several targets", []string{"a.csv", "t,x,y1,y2\n1,2,3,4\n"}, Options{Task: "t", Targets: []string{"y*"}}, data.ErrInvalid, "a.csv: invalid data: a column names the task, and 2 are targets; give one target"},
 		{"mixed kinds", []string{"a.csv", "x,y1,y2\n1,0,1.5\n2,1,2.5\n3,0,3.5\n"}, Options{Targets: []string{"y*"}}, data.ErrInvalid, `columns "y1" and "y2": invalid data: one is classification (2 different whole numbers), the other regression (3 different numbers); fit them separately, or say the kind of both`},
@@ -265,9 +280,18 @@ func many(line string, n int) string {
 	return b.String()
 }
 
-// 100,000 tasks are no trouble to read.
+// 100,000 tasks are no trouble to read, one below the other or side by side.
 func TestManyTasks(t *testing.T) {
 	const n = 100_000
+	var wide strings.Builder
+	wide.WriteString("x" + many(",t%[1]d", n))
+	for j := range 3 {
+		fmt.Fprintf(&wide, "\n%d%s", j, many(fmt.Sprintf(",%%[1]d.%d", j), n))
+	}
+	side, err := Read(inFiles(t, "w.csv", wide.String()), Options{Targets: []string{"t*"}})
+	if err != nil || len(side.Problem.Tasks) != n {
+		t.Errorf("side by side: %v", err)
+	}
 	var long strings.Builder
 	long.WriteString("task,x,y\n")
 	for i := range n {

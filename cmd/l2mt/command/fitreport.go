@@ -34,9 +34,13 @@ type tableReport struct {
 	Temperature float64      `json:"temperature,omitempty"`
 	Brier       float64      `json:"brier,omitempty"`
 	Correlation [][]float64  `json:"correlation"`
-	Notes       []string     `json:"notes"`
-	Stages      []stage      `json:"stages"`
-	Saved       string       `json:"saved,omitempty"`
+	// Sharing compares the model with STL, and Network says what became of the
+	// pretrained network's word; nil where it was not asked.
+	Sharing sharing        `json:"sharing"`
+	Network *networkReport `json:"network,omitempty"`
+	Notes   []string       `json:"notes"`
+	Stages  []stage        `json:"stages"`
+	Saved   string         `json:"saved,omitempty"`
 
 	title string
 }
@@ -136,7 +140,10 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have rows that are always trained on, as the other parts have none of their class", partly))
 	}
 	r.Temperature, r.Brier = f.calibration(best)
-	return r, nil
+	r.Sharing = newSharing(best, stl, p)
+	var err error
+	r.Network, err = f.networkReport(best)
+	return r, err
 }
 
 // mostListed bounds the tasks that are listed as text; JSON has all.
@@ -157,6 +164,7 @@ func (r *tableReport) write(w io.Writer) {
 		r.writeModels(w)
 	}
 	r.writeTasks(w)
+	r.writeRivals(w)
 	r.writeSharing(w)
 	fmt.Fprintln(w)
 	names := make([]string, len(r.Tasks))
@@ -226,8 +234,8 @@ func gap(v float64) string {
 	return strconv.FormatFloat(v, 'f', 4, 64)
 }
 
-// writeSharing says what learning the tasks together has brought.
-func (r *tableReport) writeSharing(w io.Writer) {
+// writeRivals compares the model with learning nothing together and everything.
+func (r *tableReport) writeRivals(w io.Writer) {
 	what, _, _ := units(r.Kind)
 	for _, rival := range []struct {
 		name string

@@ -17,6 +17,7 @@ import (
 	"l2mt/data/progress"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
+	"l2mt/model"
 )
 
 type inferCmd struct {
@@ -61,7 +62,7 @@ func (c *inferCmd) Run(e *env) error {
 	if c.Score != "" {
 		return c.score(e, network, problems)
 	}
-	atlas, err := c.atlas(e, network)
+	atlas, seen, err := c.known(e, network)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (c *inferCmd) Run(e *env) error {
 	}
 	reading := time.Since(begin).Seconds()
 	results, err := c.inferAll(e, network, problems, run.InferOptions{
-		Atlas: atlas, Nearest: c.Nearest, OmegaOnly: c.OmegaOnly, Select: c.Select, Steps: c.Steps, Workers: c.Workers,
+		Atlas: atlas, Seen: seen, Nearest: c.Nearest, OmegaOnly: c.OmegaOnly, Select: c.Select, Steps: c.Steps, Workers: c.Workers,
 	})
 	if err != nil {
 		return err
@@ -92,17 +93,21 @@ func (c *inferCmd) Run(e *env) error {
 	})
 }
 
-// atlas reads that of the network; nil if there is none.
-func (c *inferCmd) atlas(e *env, network *solve.Finder) (*solve.Atlas, error) {
-	if !network.EmbedsTasks() {
-		return nil, nil
+// known reads what the network knows of its training problems: one of the two, or
+// neither.
+func (c *inferCmd) known(e *env, network *solve.Finder) (atlas *solve.Atlas, seen *model.Seen, err error) {
+	file := model.SeenFile
+	if network.EmbedsTasks() {
+		file = solve.AtlasFile
+		atlas, err = solve.LoadAtlas(c.Network)
+	} else {
+		seen, err = run.LoadSeen(c.Network)
 	}
-	atlas, err := solve.LoadAtlas(c.Network)
 	if errors.Is(err, fs.ErrNotExist) {
-		e.remark("%s has no %s, so there is no telling how far a problem is from those of training; l2mt train makes it", c.Network, solve.AtlasFile)
-		return nil, nil
+		e.remark("%s has no %s, so there is no telling how far a problem is from those of training; l2mt train makes it", c.Network, file)
+		return nil, nil, nil
 	}
-	return atlas, err
+	return atlas, seen, err
 }
 
 // inferAll solves the problems one after the other. Progress is that of the

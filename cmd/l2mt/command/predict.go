@@ -33,6 +33,9 @@ type predictCmd struct {
 }
 
 func (c *predictCmd) Run(e *env) error {
+	if info, err := os.Stat(c.Out); err == nil && info.IsDir() {
+		return fmt.Errorf("--out=%s: it is a directory; give a file", c.Out)
+	}
 	model, err := multitask.Load(c.Model)
 	if err != nil {
 		return err
@@ -58,7 +61,12 @@ func (c *predictCmd) Run(e *env) error {
 // write writes to the file that is asked for, or to stdout.
 func (c *predictCmd) write(e *env, f func(w io.Writer) error) error {
 	if c.Out != "" {
-		return files.Write(c.Out, f)
+		var fault error // of what is read, not of the file that is written
+		err := files.Write(c.Out, func(w io.Writer) error {
+			fault = f(w)
+			return fault
+		})
+		return cmp.Or(fault, err)
 	}
 	out := bufio.NewWriter(e.stdout)
 	if err := f(out); err != nil {

@@ -16,6 +16,7 @@ import (
 	"l2mt/data/progress"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
+	"l2mt/model"
 	"l2mt/model/multitask"
 )
 
@@ -30,8 +31,10 @@ type Inference struct {
 	Nearest []solve.Neighbour `json:"nearest"`
 	Radius  compare.Float     `json:"radius"`
 	Outside bool              `json:"outside"`
-	Fit     *InferredFit      `json:"fit,omitempty"`
-	Models  []RankedModel     `json:"models,omitempty"`
+	// Unlike takes the place of Nearest where the network embeds pairs of tasks.
+	Unlike *Unlike       `json:"unlike,omitempty"`
+	Fit    *InferredFit  `json:"fit,omitempty"`
+	Models []RankedModel `json:"models,omitempty"`
 	// Network is a checksum of the network.
 	Network string  `json:"network"`
 	Seconds *Phases `json:"seconds,omitempty"`
@@ -139,6 +142,8 @@ type InferOptions struct {
 	// Nearest how many of these are named.
 	Atlas   *solve.Atlas
 	Nearest int
+	// Seen does it for a network that embeds pairs of tasks, if not nil.
+	Seen *model.Seen
 	// OmegaOnly stops at the covariance, Select ranks the paper's ten models too.
 	OmegaOnly, Select bool
 	// Steps refine the covariance; 0 is none.
@@ -163,6 +168,11 @@ func Infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, o In
 	}
 	if err := r.locate(o.Atlas, embedding, o.Nearest); err != nil {
 		return nil, err
+	}
+	if o.Seen != nil {
+		if r.Unlike, err = NewUnlike(o.Seen, embedding.Problem()); err != nil {
+			return nil, err
+		}
 	}
 	found, err := embedding.Omega(1)
 	if err != nil {

@@ -36,6 +36,9 @@ func (r *Inference) Write(w io.Writer) {
 		r.writeModels(w)
 	}
 	r.writeNearest(w)
+	if r.Unlike != nil {
+		fmt.Fprintf(w, "\n%s\n", r.Unlike)
+	}
 	s := r.Seconds
 	fmt.Fprintf(w, "\nseconds: reading %.3f, label graph and embedding %.3f, eigendecomposition and scan %.6f", s.Reading, s.Embedding, s.Solving)
 	if r.Fit != nil {

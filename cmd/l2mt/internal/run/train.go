@@ -126,7 +126,7 @@ const atlasSize = 1000
 // beside the network that they are of.
 func saveAtlas(dir string, of *model.Network, examples train.Source) error {
 	if of.Config.Embeds() != model.PerTask { // an atlas takes embeddings of tasks
-		return nil
+		return saveSeen(dir, examples)
 	}
 	network, err := solve.NewFinder(of)
 	if err != nil {
@@ -146,6 +146,22 @@ func saveAtlas(dir string, of *model.Network, examples train.Source) error {
 		return err
 	}
 	return atlas.Save(dir)
+}
+
+// saveSeen keeps what the problems of the experience were like beside a network that
+// embeds pairs of tasks.
+func saveSeen(dir string, examples train.Source) error {
+	seen := &model.Seen{}
+	for i := range examples.Len() {
+		x, err := examples.Example(i)
+		if err == nil && len(x.Tuples) > 0 {
+			err = seen.Add(model.TrainingRows(x.Problem))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return seen.Save(dir)
 }
 
 // metricsFile is where a training run keeps its metrics.

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
+	"l2mt/infer/compare"
+	"l2mt/model/multitask"
+	"l2mt/model/pretrained"
+)
+
+// sharing is what learning the tasks together has brought on the rows that folds
+// held out.
+type sharing struct {
+	// Loss is how much more the model loses there than STL, row by row.
+	Loss          compare.Float `json:"loss_less_stl"`
+	StandardError compare.Float `json:"standard_error"`
+	// Sign is -1 where the model is better by more than noise explains, 1 where STL is.
+	Sign int `json:"sign"`
+}
+
+func newSharing(best, stl *fitted, p *data.ProblemData) sharing {
+	d := multitask.PairedLoss(best.CrossValidated, stl.CrossValidated, p)
+	return sharing{compare.Float(d.Loss), compare.Float(d.StandardError), d.Sign()}
+}
+
+// networkReport is what the pretrained network says of a problem, and what held-out
+// rows say to that.
+type networkReport struct {
+	Name string `json:"name"`
+	// Expected is the error that it expects of its covariance, over STL's, and Held
+	// the one on held-out rows.
+	Expected compare.Float `json:"expected_relative_error"`
+	Held     compare.Float `json:"held_out_relative_error"`
+	// Taken says that its covariance is the one fitted with.
+	Taken bool `json:"taken"`
+	*run.Unlike
+}
+
+// networkReport is nil where the network was not asked.
+func (f *tableFitter) networkReport(best *fitted) (*networkReport, error) {
+	asked := f.done[modelL2MT]
+	if asked == nil {
+		return nil, nil
+	}
+	network, err := run.LoadNetwork("")
+	if err != nil {
+		return nil, err
+	}
+	found, err := network.Omega(f.table.Problem, 1)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := run.LoadSeen("")
+	if err != nil {
+		return nil, err
+	}
+	r := &networkReport{Name: pretrained.Name, Expected: compare.Float(found.Estimated), Taken: strings.HasPrefix(best.name, modelL2MT)}
+	r.Held = meanOf(asked.Scores).Error / meanOf(f.done[compare.STL].Scores).Error
+	r.Unlike, err = run.NewUnlike(seen, f.table.Problem)
+	return r, err
+}
+
+// writeSharing says what to make of it.
+func (r *tableReport) writeSharing(w io.Writer) {
+	_, _, loss := units(r.Kind)
+	s := r.Sharing
+	switch {
+	case r.Model == compare.STL:
+		fmt.Fprintln(w, "nothing is shared: single-task learning has the least loss on held-out rows")
+	case math.IsNaN(float64(s.StandardError)):
+		fmt.Fprintln(w, "too few rows were held out to tell whether sharing brought something")
+	default:
+		verdict := "sharing brought nothing that can be told from noise; single-task learning is as good"
+		if s.Sign < 0 {
+			verdict = "sharing pays"
+		} else if s.Sign > 0 {
+			verdict = "sharing does harm; single-task learning (--model stl) is better"
+		}
+		fmt.Fprintf(w, "%s on held-out rows less that of STL: %.4f, standard error %.4f: %s\n", loss, s.Loss, s.StandardError, verdict)
+	}
+	if r.Network != nil {
+		r.Network.write(w)
+	}
+}
+
+func (r *networkReport) write(w io.Writer) {
+	expected := "had nothing sound to expect"
+	if r.Expected > 0 {
+		expected = fmt.Sprintf("expected %.2f of STL's error", r.Expected)
+	}
+	held := "STL makes no error on held-out rows"
+	if v := float64(r.Held); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		held = fmt.Sprintf("held-out rows say %.2f", v)
+	}
+	taken := "another was chosen"
+	if r.Taken {
+		taken = "it was chosen"
+	}
+	fmt.Fprintf(w, "of its covariance the pretrained network %s, %s: %s\n%s\n", expected, held, taken, r.Unlike)
+}
