@@ -27,7 +27,7 @@ type glmtl struct{}
 
 func (glmtl) Info() Info {
 	return Info{
-		Name: "glmtl", Title: "glMTL", Source: "Zhang and Schneider 2010; Rai, Kumar and Daume 2012", MostTasks: 64,
+		Name: "glmtl", Title: "glMTL", Source: "Zhang and Schneider 2010; Rai, Kumar and Daume 2012", MostTasks: 32,
 		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-3, Low: 1e-5, High: 1e-1, Log: true}},
 	}
 }

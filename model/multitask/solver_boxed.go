@@ -85,7 +85,7 @@ func (x *boxed) newton(e *pattern) *mat.SymDense {
 	near := e.loose.of(sandwich(x.omega, rest))
 	dir := e.loose.of(near)
 	product := dot(rest, near)
-	for first := product; product > 1e-4*first; {
+	for it, first := 0, product; it < 200 && product > 1e-4*first; it++ {
 		h := e.loose.of(sandwich(x.p, dir))
 		a := product / dot(dir, h)
 		if !(a > 0) {
