@@ -179,6 +179,25 @@ func BenchmarkTune(b *testing.B) {
 	}
 }
 
+// BenchmarkManyTasks fits 600 tasks of 100 rows, as a pool of training problems has
+// them, to the accuracy of tuning. Take one by its name: SNR1 and CMTL run for minutes.
+func BenchmarkManyTasks(b *testing.B) {
+	train := mustTraining(b, text(600, 100, 1000))
+	for _, model := range []struct {
+		name    string
+		lambda1 float64
+	}{{"rmtl", 1e-3}, {"snr2", 1e-3}, {"mtrl", 1e-3}, {"snr1", 1e-2}, {"cmtl", 1e-4}} {
+		b.Run(model.name, func(b *testing.B) {
+			for b.Loop() {
+				r := mustFit(b, registry[model.name], train, Params{Lambda1: model.lambda1}, Options{Tolerance: 1e-4})
+				if r.Status != Converged {
+					b.Error(r.Status)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkSPATS fits to 1e-6 with m tasks of few features, where Omega has a
 // larger range than W.
 func BenchmarkSPATS(b *testing.B) {

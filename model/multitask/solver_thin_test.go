@@ -54,7 +54,7 @@ func TestThinIsExactAtLowRank(t *testing.T) {
 func TestWideFits(t *testing.T) {
 	s := shape{wide + 6, wide + 8, 8, Logistic, true}
 	problem := mustProblem(t, s.loss, samples(s, 13))
-	for _, name := range []string{"snr2", "mtrl"} {
+	for _, name := range []string{"snr1", "snr2", "mtrl"} {
 		r := mustFit(t, registry[name], problem, batteryParams(registry[name]), Options{Tolerance: 1e-6})
 		if r.Status != Converged {
 			t.Errorf("%s: %s with gap %g of %g after %d iterations", name, r.Status, r.Gap, r.Objective, r.Iterations)
