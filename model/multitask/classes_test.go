@@ -235,7 +235,7 @@ func TestCrossValidationOfClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range v.Scores {
-		test, err := Evaluate(v.Result, data.Classification, []data.Samples{p.Tasks[0].TestSet, p.Tasks[1].TestSet, p.Tasks[2].TestSet})
+		test, err := Evaluate(fitAll(t, v), data.Classification, []data.Samples{p.Tasks[0].TestSet, p.Tasks[1].TestSet, p.Tasks[2].TestSet})
 		if err != nil {
 			t.Fatal(err)
 		}

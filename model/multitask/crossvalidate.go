@@ -15,15 +15,12 @@ import (
 	"l2mt/data/progress"
 )
 
-// CrossValidated is a model whose hyperparameters a cross-validation chose,
-// fitted on all rows.
+// CrossValidated is a model whose hyperparameters a cross-validation chose.
 type CrossValidated struct {
 	// Model is the name of the model, "fixed" for a given Omega.
 	Model string
-	// Result is the fit on all rows.
-	Result *Result
-	// Omega is its covariance divided by its trace.
-	Omega *mat.SymDense
+	// Params are the hyperparameters chosen.
+	Params Params
 	// Held are the scores of the rows of every task by the fit of the fold that
 	// held them out, NaN for rows that none did.
 	Held [][]float64
@@ -35,6 +32,24 @@ type CrossValidated struct {
 	Trials []Trial
 	// Seconds is the wall time.
 	Seconds float64
+
+	model  Model // on all rows
+	all    *search
+	metric *data.Metric
+	first  *Result // of the first fold
+}
+
+// Fit fits the model with the hyperparameters chosen on all rows.
+func (v *CrossValidated) Fit(ctx context.Context) (*Result, error) {
+	// The first fold's fit is near in every model, and in the same valley of
+	// those that have several.
+	close := v.all.opt.Fit
+	close.Start = v.first
+	r, err := Fit(ctx, v.model, v.all.train, v.Params, close)
+	if err != nil {
+		return nil, err
+	}
+	return r.restored(v.metric), nil
 }
 
 // Given is the model of a given Omega, divided by its trace.
@@ -61,8 +76,7 @@ func on(model Model, p *data.ProblemData) (Model, error) {
 }
 
 // CrossValidate chooses the hyperparameters of a model by the loss of the rows
-// that folds hold out, and fits it with them on all rows. In every fold the model
-// is fitted anew, with its Omega. Of opt, what Tune says of evidence and STL is
+// that folds hold out. In every fold the model is fitted anew, with its Omega. Of opt, what Tune says of evidence and STL is
 // not used.
 //
 // Classes are judged by the logistic loss: where a class is rare the rate of
@@ -98,20 +112,12 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 		}
 	}
-	if err := c.run(ctx); err != nil {
+	if err := c.run(ctx, problem); err != nil {
 		return nil, err
 	}
-	v := &CrossValidated{Model: name}
-	best := c.choose(v, problem)
-	close := all.opt.Fit
-	// The first fold's fit is near in every model, and in the same valley of
-	// those that have several.
-	close.Start = best.first
-	if v.Result, err = Fit(ctx, final, all.train, best.params, close); err != nil {
-		return nil, err
-	}
-	v.Result = v.Result.restored(metric)
-	v.Omega, v.Held, v.Loss = normalised(v.Result.Omega), best.held, best.loss
+	v := &CrossValidated{Model: name, model: final, all: all, metric: metric}
+	best := c.choose(v)
+	v.Params, v.first, v.Held, v.Loss = best.params, best.first, best.held, best.loss
 	for i, t := range problem.Tasks {
 		v.Scores = append(v.Scores, scoreOf(best.held[i], t.TrainSet.Y, t.Kind))
 	}
@@ -136,8 +142,9 @@ type heldFit struct {
 	status Status
 }
 
-// run fits every setting on every fold along the path of Lambda1.
-func (c *crossValidation) run(ctx context.Context) error {
+// run fits every setting on every fold along the path of Lambda1, settings and folds
+// side by side.
+func (c *crossValidation) run(ctx context.Context, problem *data.ProblemData) error {
 	s := c.all
 	reporter := s.opt.Progress
 	if reporter == nil {
@@ -145,57 +152,73 @@ func (c *crossValidation) run(ctx context.Context) error {
 	}
 	reporter.Start("cross-validating "+s.model.Info().Title, len(s.settings)*len(s.opt.Lambda1)*len(c.folds))
 	defer reporter.Finish()
+	c.tried = make([][]heldFit, len(s.settings))
+	workers := make(chan struct{}, max(1, s.opt.Workers))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(max(1, s.opt.Workers))
-	for _, p := range s.settings {
-		path := make([]heldFit, len(s.opt.Lambda1))
-		for l, lambda1 := range s.opt.Lambda1 {
-			path[l] = heldFit{params: p.With(Lambda1, lambda1), status: Converged}
-			for _, n := range s.train.rows() {
-				path[l].held = append(path[l].held, slices.Repeat([]float64{math.NaN()}, n*s.train.classes))
-			}
-		}
-		c.tried = append(c.tried, path)
-		for k := range c.folds {
-			group.Go(func() error { return c.path(ctx, path, k, reporter) })
-		}
+	for i, p := range s.settings {
+		group.Go(func() (err error) {
+			c.tried[i], err = c.path(ctx, p, problem, workers, reporter)
+			return err
+		})
 	}
 	return group.Wait()
 }
 
-// path fits one setting on a fold for every Lambda1, each fit starting from the
-// last.
-func (c *crossValidation) path(ctx context.Context, path []heldFit, k int, reporter progress.Reporter) error {
+// path fits one setting on all folds for every Lambda1, each fit starting from the
+// fold's last, until the loss has risen three times: what follows is the slowest.
+func (c *crossValidation) path(ctx context.Context, p Params, problem *data.ProblemData, workers chan struct{}, reporter progress.Reporter) (path []heldFit, err error) {
+	s, last := c.all, make([]*Result, len(c.folds))
+	for l, lambda1 := range s.opt.Lambda1 {
+		at := heldFit{params: p.With(Lambda1, lambda1)}
+		for _, n := range s.train.rows() {
+			at.held = append(at.held, slices.Repeat([]float64{math.NaN()}, n*s.train.classes))
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		for k := range c.folds {
+			group.Go(func() (err error) {
+				workers <- struct{}{}
+				defer func() { <-workers }()
+				last[k], err = c.fit(ctx, k, &at, last[k])
+				reporter.Advance(1, "")
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		at.first, at.status, at.loss = last[0], last[0].Status, heldLoss(at.held, problem)
+		if path = append(path, at); risen(path, func(h heldFit) float64 { return h.loss }) {
+			reporter.Advance((len(s.opt.Lambda1)-l-1)*len(c.folds), "")
+			break
+		}
+	}
+	return path, nil
+}
+
+// fit fits a fold, and predicts the rows that it holds out.
+func (c *crossValidation) fit(ctx context.Context, k int, at *heldFit, start *Result) (*Result, error) {
 	s := c.folds[k]
 	fit := s.opt.Fit
-	fit.Tolerance, fit.MaxIterations = s.opt.Tolerance, s.opt.Iterations
-	for l := range path {
-		r, err := Fit(ctx, s.model, s.train, path[l].params, fit)
-		if err != nil {
-			return fmt.Errorf("%w (fold %d)", err, k+1)
-		}
-		for i, f := range predict(r, s.validation) {
-			n := s.train.classes
-			for j, row := range c.rows[k].Rows[i] {
-				copy(path[l].held[i][row*n:][:n], f[j*n:])
-			}
-		}
-		if k == 0 {
-			path[l].first, path[l].status = r, r.Status
-		}
-		fit.Start = r
-		reporter.Advance(1, "")
+	fit.Tolerance, fit.MaxIterations, fit.Start = s.opt.Tolerance, s.opt.Iterations, start
+	r, err := Fit(ctx, s.model, s.train, at.params, fit)
+	if err != nil {
+		return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 	}
-	return nil
+	for i, f := range predict(r, s.validation) {
+		n := s.train.classes
+		for j, row := range c.rows[k].Rows[i] {
+			copy(at.held[i][row*n:][:n], f[j*n:])
+		}
+	}
+	return r, nil
 }
 
 // choose finds the point of the least loss; of equals the one with the largest
 // Lambda1, which comes first.
-func (c *crossValidation) choose(v *CrossValidated, problem *data.ProblemData) (best *heldFit) {
+func (c *crossValidation) choose(v *CrossValidated) (best *heldFit) {
 	for _, path := range c.tried {
 		for l := range path {
 			p := &path[l]
-			p.loss = heldLoss(p.held, problem)
 			v.Trials = append(v.Trials, Trial{Params: p.params, Validation: p.loss, Status: p.status})
 			if best == nil || p.loss < best.loss || p.loss == best.loss && p.params.Lambda1 > best.params.Lambda1 {
 				best = p

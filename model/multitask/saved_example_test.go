@@ -38,7 +38,11 @@ func ExampleSaved() {
 	if err != nil {
 		panic(err)
 	}
-	saved, err := multitask.NewSaved(v.Result, t.Problem, t.Recipe)
+	fit, err := v.Fit(ctx)
+	if err != nil {
+		panic(err)
+	}
+	saved, err := multitask.NewSaved(fit, t.Problem, t.Recipe)
 	if err != nil {
 		panic(err)
 	}

@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -336,8 +335,8 @@ func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter)
 		}
 		path = append(path, t)
 		reporter.Advance(1, "")
-		if s.over(path) {
-			break
+		if s.opt.Evidence != nil && s.opt.Prior == nil && risen(path, func(t attempt) float64 { return t.Validation }) {
+			break // farther fits are the slowest, and smoothing hardly hears them
 		}
 	}
 	for range s.beyond {
@@ -357,15 +356,13 @@ func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter)
 	return path, nil
 }
 
-// over reports whether a path has left its minimum behind: evidence, which is smooth,
-// has risen three times. Farther fits are the slowest, and smoothing hardly hears them.
-func (s *search) over(path []attempt) bool {
+// risen reports whether a path has left its minimum behind: what it measures, which is
+// smooth, has risen three times, and not in the first half of the grid, where it may
+// rise before it falls: with an Omega that shares nearly all, until Lambda1 is so small
+// that the rest counts.
+func risen[T any](path []T, of func(T) float64) bool {
 	n := len(path)
-	if s.opt.Evidence == nil || s.opt.Prior != nil || n < 4 {
-		return false
-	}
-	last := path[n-4:]
-	return slices.IsSortedFunc(last, func(a, b attempt) int { return cmp.Compare(a.Validation, b.Validation) }) && last[0].Validation < last[3].Validation
+	return n >= 8 && of(path[n-4]) < of(path[n-3]) && of(path[n-3]) < of(path[n-2]) && of(path[n-2]) < of(path[n-1])
 }
 
 // try fits one setting from the end of a path.

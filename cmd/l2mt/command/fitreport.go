@@ -113,8 +113,8 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 	p := f.table.Problem
 	stl, pooled := f.done[compare.STL], f.done[modelPooled]
 	r := &tableReport{
-		Problem: p.Name, Kind: p.Kind(), Model: best.name, title: best.title, Params: best.Result.Params, Status: best.Result.Status,
-		Features: p.Cols(), Classes: p.Classes, Folds: len(f.folds), Correlation: run.Correlation(best.Omega), Notes: f.table.Notes, Stages: f.seconds,
+		Problem: p.Name, Kind: p.Kind(), Model: best.name, title: best.title, Params: best.result.Params, Status: best.result.Status,
+		Features: p.Cols(), Classes: p.Classes, Folds: len(f.folds), Correlation: run.Correlation(best.result.Omega), Notes: f.table.Notes, Stages: f.seconds,
 	}
 	for _, v := range f.order {
 		r.Models = append(r.Models, modelLoss{v.name, v.title, v.Loss, float64(meanOf(v.Scores).Error)})

@@ -129,6 +129,11 @@ func (c *fitCmd) fitTables(e *env) error {
 	if err != nil {
 		return err
 	}
+	fitting := time.Now()
+	if best.result, err = best.Fit(e); err != nil {
+		return err
+	}
+	f.spent("the fit on all rows", fitting)
 	report, err := f.report(best)
 	if err != nil {
 		return err
@@ -186,17 +191,18 @@ func inMetric(c candidate) candidate {
 	return c
 }
 
-// fitted is a candidate with its fit.
+// fitted is a candidate with what the folds say of it.
 type fitted struct {
 	candidate
 	*multitask.CrossValidated
+	result *multitask.Result // on all rows, of the one chosen
 }
 
 // best fits what was asked for, beside STL and pooled, and returns that of the
 // least loss.
 func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err error) {
 	m := len(f.table.Problem.Tasks)
-	asked, err := c.candidates(m)
+	asked, err := c.candidates(m, f.table.Problem.Cols())
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +242,7 @@ func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
 		return nil, err
 	}
 	f.spent(c.title, begin)
-	f.done[c.name] = &fitted{c, v}
+	f.done[c.name] = &fitted{candidate: c, CrossValidated: v}
 	f.order = append(f.order, f.done[c.name])
 	return f.done[c.name], nil
 }
@@ -250,14 +256,14 @@ type titled struct {
 func (t titled) Start(_ string, total int) { t.Reporter.Start(t.title, total) }
 
 // candidates are the models among which the least cross-validated loss chooses.
-func (c *fitCmd) candidates(m int) ([]candidate, error) {
+func (c *fitCmd) candidates(m, d int) ([]candidate, error) {
 	switch c.Model {
 	case modelL2MT:
 		network, err := run.LoadNetwork("")
 		if err != nil {
 			return nil, err
 		}
-		return l2mtCandidates(network, m), nil
+		return l2mtCandidates(network, m, d), nil
 	case modelPooled:
 		return []candidate{pooled(m)}, nil
 	case modelBest, modelAll:
@@ -283,16 +289,25 @@ func (c *fitCmd) candidates(m int) ([]candidate, error) {
 	return []candidate{known(c.Model)}, nil
 }
 
+// mostRelated bounds the entries of W for which l2mt tries MTRL, whose cost grows
+// faster than those.
+const mostRelated = 5000
+
 // l2mtCandidates are the covariance that the pretrained network finds, tasks on
 // their own, one model for all, and what lies between these: the network knows
-// relations of tasks, but not that most tables' tasks are alike.
-func l2mtCandidates(network *solve.Finder, m int) []candidate {
+// relations of tasks, but not that most tables' tasks are alike. And MTRL's covariance,
+// that of the weights themselves: the network has few numbers for a pair of tasks, and
+// of a regression with many rows W says more.
+func l2mtCandidates(network *solve.Finder, m, d int) []candidate {
 	stl := known(compare.STL)
 	all := []candidate{stl, {name: modelL2MT, title: "the network's covariance", model: foundBy{stl.model, network, map[*data.ProblemData]multitask.Model{}}}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
-	return append(all, pooled(m))
+	if all = append(all, pooled(m)); m*d <= mostRelated {
+		all = append(all, known("mtrl"))
+	}
+	return all
 }
 
 // foundBy is the model of the covariance that a network finds for a problem.
@@ -387,7 +402,7 @@ func readOmega(path string, m int) (*mat.SymDense, error) {
 
 // save writes the model and the picture of its correlations.
 func (f *tableFitter) save(dir string, best *fitted) error {
-	s, err := multitask.NewSaved(best.Result, f.table.Problem, f.table.Recipe)
+	s, err := multitask.NewSaved(best.result, f.table.Problem, f.table.Recipe)
 	if err != nil {
 		return err
 	}
