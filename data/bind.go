@@ -73,6 +73,7 @@ func (p *Problem) bind(d *Dataset, open opener) (*ProblemData, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
+	b.Features = features.names
 	if err := b.align(); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 // rows of every task and after them its validation rows, of which none are
 // left. The test rows stay.
 func (p *ProblemData) Labelled() (*ProblemData, error) {
-	all := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	all := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}
 	for i := range all.Tasks {
 		t := &all.Tasks[i]
 		held := t.ValidationSet
@@ -73,7 +73,7 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	}
 	folds := make([]Fold, k)
 	for f := range folds {
-		folds[f] = Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}, make([][]int, len(p.Tasks))}
+		folds[f] = Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}, make([][]int, len(p.Tasks))}
 	}
 	// What is rare is shared out first.
 	slices.SortStableFunc(all, func(a, b parting) int { return cmp.Compare(a.rarest, b.rarest) })
@@ -118,7 +118,7 @@ func (p *ProblemData) labels(task int) []int {
 // Hold is the fold that validates the given training rows of every task and trains
 // on the others.
 func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
-	f := Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}, rows}
+	f := Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}, rows}
 	for i := range p.Tasks {
 		if err := f.hold(i); err != nil {
 			return Fold{}, fmt.Errorf("data: task %q, without its validation rows: %w", p.Tasks[i].Name, err)

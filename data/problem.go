@@ -94,6 +94,8 @@ type TaskData struct {
 type ProblemData struct {
 	*Problem
 	Tasks []TaskData
+	// Features names the columns of X, or is nil.
+	Features []string
 }
 
 // Cols is the number of features d, the same in every task.
@@ -101,7 +103,7 @@ func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 
 // TrainingOnly is the problem without its validation and test rows.
 func (p *ProblemData) TrainingOnly() *ProblemData {
-	q := &ProblemData{Problem: p.Problem}
+	q := &ProblemData{Problem: p.Problem, Features: p.Features}
 	for _, t := range p.Tasks {
 		t.ValidationSet, t.TestSet = Samples{}, Samples{}
 		q.Tasks = append(q.Tasks, t)
@@ -112,7 +114,7 @@ func (p *ProblemData) TrainingOnly() *ProblemData {
 // Tested is the problem with its test rows as its validation rows,
 // for what asks held-out rows.
 func (p *ProblemData) Tested() *ProblemData {
-	q := &ProblemData{Problem: p.Problem}
+	q := &ProblemData{Problem: p.Problem, Features: p.Features}
 	for _, t := range p.Tasks {
 		t.ValidationSet = t.TestSet
 		q.Tasks = append(q.Tasks, t)

@@ -43,6 +43,9 @@ type Config struct {
 	// Head has the widths of the fully connected layers in front of the network,
 	// as "1280-1000"; the last is Features. It is empty where there are none.
 	Head string `json:"head,omitempty"`
+	// Names says which features these are, as NamesOf has it; empty where they have no
+	// names, come out of a head, or do not matter to the body.
+	Names string `json:"names,omitempty"`
 
 	Body       string            `json:"body" help:"What turns a problem into embeddings of its tasks."`
 	Layers     int               `json:"layers" min:"1" max:"100" help:"Hidden layers s; with 1 the label graph is not used."`

@@ -261,7 +261,7 @@ func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemDat
 
 // TrainingRows returns a problem without its validation and test rows.
 func TrainingRows(p *data.ProblemData) *data.ProblemData {
-	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}
 	for i := range q.Tasks {
 		q.Tasks[i].ValidationSet, q.Tasks[i].TestSet = data.Samples{}, data.Samples{}
 	}

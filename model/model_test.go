@@ -336,10 +336,23 @@ func TestMisfitsAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	named := func(names ...string) error {
+		c, p := c, modeltest.Problem(r, 3, 6)
+		p.Features = []string{"a", "b", "c"}
+		c.Names = model.NamesOf(p)
+		p.Features = names
+		_, err := model.Prepare(c, p)
+		return err
+	}
+	if err := named("a", "b", "c"); err != nil {
+		t.Error(err)
+	}
 	for want, call := range map[string]func() error{
-		"4 features, but the network 3": func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6)); return err },
-		"at least one tuple":            func() error { _, err := graph.Step(params, payload, nil); return err },
-		"3 tuples":                      func() error { _, err := graph.Step(params, payload, make([]model.Tuple, 3)); return err },
+		`its features are "a", "c", "b", ... (`: func() error { return named("a", "c", "b") },
+		"its features are without names":        func() error { return named() },
+		"4 features, but the network 3":         func() error { _, err := model.Prepare(c, modeltest.Problem(r, 4, 6)); return err },
+		"at least one tuple":                    func() error { _, err := graph.Step(params, payload, nil); return err },
+		"3 tuples":                              func() error { _, err := graph.Step(params, payload, make([]model.Tuple, 3)); return err },
 		"Omega has 9 entries": func() error {
 			_, err := graph.Step(params, payload, []model.Tuple{{Omega: make([]float64, 9)}})
 			return err

@@ -1,7 +1,11 @@
 package model
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"l2mt/data"
 	"l2mt/layers"
@@ -84,6 +88,9 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	if d := p.Cols(); d != c.Features {
 		return nil, fmt.Errorf("model: problem %q: %w: it has %d features, but the network %d", p.Name, ErrMismatch, d, c.Features)
 	}
+	if names := NamesOf(p); c.Names != "" && names != c.Names {
+		return nil, fmt.Errorf("model: problem %q: %w: its features are %s, but those of the network %s; it takes the same, in the same order", p.Name, ErrMismatch, cmp.Or(names, "without names"), c.Names)
+	}
 	if k := p.Several(); k > 0 && c.Readout != "mean" {
 		return nil, fmt.Errorf("model: problem %q: %w: it has %d classes, and the readout %q tells two apart; the body \"pairwise\" takes more, and the readout \"mean\" does not look at them", p.Name, ErrMismatch, k, c.Readout)
 	}
@@ -99,6 +106,23 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 		}
 	}
 	return tasks, nil
+}
+
+// NamesOf says in short which features a problem has, in which order: the first names
+// and a checksum of all. It is empty if they have no names.
+func NamesOf(p *data.ProblemData) string {
+	if len(p.Features) == 0 {
+		return ""
+	}
+	const few = 3
+	sum, first := sha256.New(), []string(nil)
+	for _, name := range p.Features {
+		fmt.Fprintf(sum, "%d %s", len(name), name)
+		if len(first) < few {
+			first = append(first, strconv.Quote(name))
+		}
+	}
+	return fmt.Sprintf("%s, ... (%.12x)", strings.Join(first, ", "), sum.Sum(nil))
 }
 
 // below is a configuration for the features that go into layers of its head.

@@ -87,8 +87,9 @@ type prepared struct {
 }
 
 // prepare makes the examples that have tuples ready, with the features that the
-// frozen layers of a head make, and the digest of all that a run learns from.
-func prepare(ctx context.Context, c Config, source Source, head model.Head, report progress.Reporter) (examples []prepared, sum string, err error) {
+// frozen layers of a head make, and the digest of all that a run learns from. The
+// configuration gets the names of their features, which are the same in all of them.
+func prepare(ctx context.Context, c *Config, source Source, head model.Head, report progress.Reporter) (examples []prepared, sum string, err error) {
 	h, frozen := sha256.New(), c.TrainHead.frozen(head)
 	if frozen > 0 {
 		report.Start("features", source.Len())
@@ -110,6 +111,9 @@ func prepare(ctx context.Context, c Config, source Source, head model.Head, repo
 			return nil, "", fmt.Errorf("train: problem %q: %w: it has %d features, but the head takes %d", e.Problem.Name, data.ErrMismatch, e.Problem.Cols(), head.In())
 		}
 		digest(h, e)
+		if head == nil && !c.Model.FeatureFree() {
+			c.Model.Names = cmp.Or(c.Model.Names, model.NamesOf(e.Problem))
+		}
 		p, err := model.Through(head, frozen, model.TrainingRows(e.Problem))
 		if err != nil {
 			return nil, "", err

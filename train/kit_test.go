@@ -123,7 +123,8 @@ func run(t testing.TB, c Config, examples []Example, o Options) *Report {
 // ready are examples as a run has them, with nothing in front of the network.
 func ready(t testing.TB, examples []Example) []prepared {
 	t.Helper()
-	made, _, err := prepare(t.Context(), config(t, "default", examples), InMemory(examples), nil, progress.Silent())
+	c := config(t, "default", examples)
+	made, _, err := prepare(t.Context(), &c, InMemory(examples), nil, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func ready(t testing.TB, examples []Example) []prepared {
 // trainerOf is a run on examples that has not begun.
 func trainerOf(t testing.TB, c Config, examples []Example, o Options) *trainer {
 	t.Helper()
-	ready, digest, err := prepare(t.Context(), c, InMemory(examples), nil, progress.Silent())
+	ready, digest, err := prepare(t.Context(), &c, InMemory(examples), nil, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}

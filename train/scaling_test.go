@@ -64,7 +64,7 @@ func BenchmarkScaling(b *testing.B) {
 		}
 		b.Run(name+"prepare", func(b *testing.B) {
 			measure(b, func() error {
-				_, _, err := prepare(b.Context(), c, InMemory(examples), nil, progress.Silent())
+				_, _, err := prepare(b.Context(), &c, InMemory(examples), nil, progress.Silent())
 				return err
 			})
 		})

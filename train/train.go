@@ -73,7 +73,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 		}
 		defer unlock()
 	}
-	examples, digest, err := prepare(ctx, c, source, o.Head, o.Progress)
+	examples, digest, err := prepare(ctx, &c, source, o.Head, o.Progress)
 	if err != nil {
 		return nil, err
 	}

@@ -300,3 +300,33 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 		t.Errorf("the error of Epoch becomes %v", err)
 	}
 }
+
+// Networks know which features they were trained on; all examples must have them. A
+// network that is free of the features takes any.
+func TestNetworksKnowTheirFeatures(t *testing.T) {
+	names := func(of string, e []Example) []Example {
+		for i := range e {
+			e[i].Problem.Features = nil
+			for j := range e[i].Problem.Cols() {
+				e[i].Problem.Features = append(e[i].Problem.Features, fmt.Sprint(of, j))
+			}
+		}
+		return e
+	}
+	examples := names("f", small(1))
+	c := config(t, "default", examples)
+	c.Epochs = 1
+	n := run(t, c, examples, Options{}).Network
+	if want := model.NamesOf(examples[0].Problem); n.Config.Names != want || !strings.HasPrefix(want, `"f0", "f1", `) {
+		t.Errorf("its features are %s, want %s", n.Config.Names, want)
+	}
+	names("g", examples[1:2])
+	if _, err := Run(t.Context(), c, InMemory(examples), Options{}); err == nil || !strings.Contains(err.Error(), `its features are "g0"`) {
+		t.Errorf("two vocabularies: %v", err)
+	}
+	free := config(t, "pairwise", examples)
+	free.Epochs, free.Model.Objective = 1, model.Scaled
+	if n := run(t, free, examples, Options{}).Network; n.Config.Names != "" {
+		t.Errorf("a network that is free of the features has %s", n.Config.Names)
+	}
+}
