@@ -338,7 +338,7 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 	scale(-1, res)
 	near, limit := res, 1000
 	if s.follow != nil && s.thin == nil && !s.across {
-		// Nor does this, with more tasks than a span is made for, pay for more.
+		// More than these pay less than the next step does.
 		limit = 100
 	}
 	if s.pre != nil {
