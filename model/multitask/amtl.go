@@ -35,7 +35,7 @@ type amtl struct {
 
 func (a amtl) Info() Info {
 	return Info{
-		Name: a.name, Title: a.title, Source: "Lee, Yang and Hwang 2016",
+		Name: a.name, Title: a.title, Source: "Lee, Yang and Hwang 2016", MostTasks: 64,
 		Ranges: []Range{
 			lambda1Range,
 			{Name: Lambda2, Default: 1e-2, Low: 1e-4, High: 1, Log: true},
@@ -84,34 +84,40 @@ func (a amtl) refine(s *mat.SymDense, _ int, p Params, h hint) (*Covariance, err
 }
 
 // lasso minimises Lambda1/2 ||w_j - W a||^2 + Lambda2 ||a||_1 from a start to
-// within enough of the minimum, and returns the gap to the dual. Coordinate
-// descent finds the pattern of zeros and signs, and the equations that are
-// left then have a direct solution.
+// within enough of the minimum, and returns the gap to the dual. For given zeros and
+// signs the equations that are left have a direct solution; on the way there entries
+// that would change their sign become zero, and then the zero that the gradient pulls
+// most gets a sign.
 func (a amtl) lasso(column []float64, s *mat.SymDense, j int, p Params, enough float64) (gap float64) {
 	const passes = 1000
 	m := len(column)
-	rest := make([]float64, m) // W'(w_j - W a)
+	rest, sign := make([]float64, m), make([]float64, m) // rest is W'(w_j - W a)
+	for i, v := range column {
+		if i == j && !a.free {
+			column[i] = 0
+		} else if v != 0 {
+			sign[i] = math.Copysign(1, v)
+		}
+	}
 	threshold := p.Lambda2 / p.Lambda1
-	for range passes {
+	for pass := range passes {
 		residual(rest, column, s, j)
 		var value float64
 		if value, gap = a.gap(column, rest, s, j, p); gap <= max(1e-15*value, enough) {
 			break
 		}
-		for i := range m {
-			if s.At(i, i) == 0 || i == j && !a.free {
-				column[i] = 0
-				continue
-			}
-			old := column[i]
-			column[i] = soft(rest[i]/s.At(i, i)+old, threshold/s.At(i, i))
-			if change := column[i] - old; change != 0 {
-				for k := range m {
-					rest[k] -= change * s.At(k, i)
-				}
+		next, most := -1, threshold
+		for i, v := range rest {
+			if sign[i] == 0 && (i != j || a.free) && math.Abs(v) > most {
+				next, most = i, math.Abs(v)
 			}
 		}
-		for polish(column, s, j, threshold) {
+		if next >= 0 {
+			sign[next] = math.Copysign(1, rest[next])
+		} else if pass > 0 {
+			break // rounding errors are left
+		}
+		for polish(column, sign, s, j, threshold) {
 		}
 	}
 	return math.Max(gap, 0)
@@ -131,30 +137,30 @@ func residual(rest, column []float64, s *mat.SymDense, j int) {
 	}
 }
 
-// polish moves the nonzero entries of a to the minimum for their signs, or
-// until one of them becomes zero, and reports the latter.
-func polish(column []float64, s *mat.SymDense, j int, threshold float64) bool {
-	active := nonzero(column)
+// polish moves the entries of a that have a sign to the minimum for these, or until
+// one of them becomes zero, and reports the latter.
+func polish(column, sign []float64, s *mat.SymDense, j int, threshold float64) bool {
+	active := nonzero(sign)
 	if len(active) == 0 {
 		return false
 	}
 	var chol cholesky
 	move, t := mat.NewVecDense(len(active), nil), 1.0
 	for k, i := range active {
-		move.SetVec(k, s.At(i, j)-math.Copysign(threshold, column[i]))
+		move.SetVec(k, s.At(i, j)-threshold*sign[i])
 	}
 	if gram := submatrix(s, active); chol.factorize(gram) && !chol.singular() {
 		chol.solve(move.RawVector().Data)
 		for k, i := range active {
 			move.SetVec(k, move.AtVec(k)-column[i])
 		}
-	} else if t = math.Inf(1); !downhill(move, gram, column, active) {
+	} else if t = math.Inf(1); !downhill(move, gram, sign, active) {
 		return false
 	}
 	stop := -1
 	for k, i := range active {
-		if to := -column[i] / move.AtVec(k); to >= 0 && to < t {
-			t, stop = to, i
+		if v := move.AtVec(k); v*sign[i] < 0 && -column[i]/v < t {
+			t, stop = -column[i]/v, i
 		}
 	}
 	if math.IsInf(t, 1) {
@@ -164,14 +170,14 @@ func polish(column []float64, s *mat.SymDense, j int, threshold float64) bool {
 		column[i] += t * move.AtVec(k)
 	}
 	if stop >= 0 {
-		column[stop] = 0
+		column[stop], sign[stop] = 0, 0
 	}
 	return stop >= 0
 }
 
 // downhill sets move to the direction that leaves W a as it is, where W has
 // dependent columns, and along which the norm of a falls most.
-func downhill(move *mat.VecDense, gram *mat.SymDense, column []float64, active []int) bool {
+func downhill(move *mat.VecDense, gram *mat.SymDense, signs []float64, active []int) bool {
 	e, err := Eigen(gram)
 	if err != nil {
 		return false
@@ -179,7 +185,7 @@ func downhill(move *mat.VecDense, gram *mat.SymDense, column []float64, active [
 	move.Zero()
 	sign := mat.NewVecDense(len(active), nil)
 	for k, i := range active {
-		sign.SetVec(k, math.Copysign(1, column[i]))
+		sign.SetVec(k, signs[i])
 	}
 	for k, v := range e.Values {
 		if u := e.Vectors.ColView(k); v <= 1e-13*e.Values[len(active)-1] {
@@ -226,8 +232,7 @@ func (a amtl) curve(c *Covariance, s *mat.SymDense, _ int, _ Params) func(*mat.D
 	var rest mat.Dense
 	rest.Sub(identity(m, 1), c.A)
 	return func(ds *mat.Dense) *mat.Dense {
-		var change mat.Dense // of S (I - A) by S
-		change.Mul(ds, &rest)
+		change := times(ds, &rest) // of S (I - A) by S
 		da := mat.NewDense(m, m, nil)
 		for j, rows := range active {
 			if len(rows) == 0 {
@@ -242,11 +247,10 @@ func (a amtl) curve(c *Covariance, s *mat.SymDense, _ int, _ Params) func(*mat.D
 				da.Set(i, j, x[k])
 			}
 		}
-		var dp mat.Dense
-		dp.Mul(da, rest.T())
-		dp.Add(mat.DenseCopyOf(&dp), dp.T())
-		dp.Scale(-1, &dp)
-		return &dp
+		dp := times(da, rest.T())
+		dp.Add(mat.DenseCopyOf(dp), dp.T())
+		dp.Scale(-1, dp)
+		return dp
 	}
 }
 

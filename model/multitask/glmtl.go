@@ -27,7 +27,7 @@ type glmtl struct{}
 
 func (glmtl) Info() Info {
 	return Info{
-		Name: "glmtl", Title: "glMTL", Source: "Zhang and Schneider 2010; Rai, Kumar and Daume 2012",
+		Name: "glmtl", Title: "glMTL", Source: "Zhang and Schneider 2010; Rai, Kumar and Daume 2012", MostTasks: 64,
 		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-3, Low: 1e-5, High: 1e-1, Log: true}},
 	}
 }
@@ -73,17 +73,14 @@ func (glmtl) refine(s *mat.SymDense, d int, p Params, h hint) (*Covariance, erro
 // P, which are those where Omega differs from W'W/d by alpha.
 func (glmtl) curve(c *Covariance, s *mat.SymDense, d int, p Params) func(*mat.Dense) *mat.Dense {
 	alpha := 2 * p.Lambda2 / (p.Lambda1 * float64(d))
-	e := newPattern(s.SymmetricDim(), func(i int) float64 { return c.Precision.At(i, i) }, func(i, j int) bool {
-		return math.Abs(c.Omega.At(i, j)-s.At(i, j)/float64(d)) >= alpha*(1-1e-7)
+	e := newPattern(c.Omega, c.Precision, func(i, j int) bool {
+		return math.Abs(c.Omega.At(i, j)-s.At(i, j)/float64(d)) < alpha*(1-1e-7)
 	})
-	solve := e.solver(func(dp *mat.SymDense) *mat.Dense { return triple(c.Omega, dp, c.Omega) })
-	if solve == nil {
+	if !e.factorize() {
 		return nil
 	}
 	return func(ds *mat.Dense) *mat.Dense {
-		r := e.entries(ds)
-		scale(-1/float64(d), r)
-		return mat.DenseCopyOf(e.matrix(solve(r)))
+		return mat.DenseCopyOf(e.follow(symmetrised(ds, -1/float64(d))))
 	}
 }
 
@@ -106,6 +103,9 @@ func norm1(a mat.Matrix) float64 {
 // is C + alpha whatever C is, so that a start within the domain is at hand. A
 // unit diagonal of Omega, by scaling the tasks, makes it indifferent to scale.
 func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *mat.SymDense, gap float64, err error) {
+	if err := checkFinite(c); err != nil {
+		return nil, nil, 0, err
+	}
 	const iterations = 200
 	m := c.SymmetricDim()
 	size := make([]float64, m)
@@ -120,8 +120,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 		q.SetSym(i, i, 1)
 	}
 	bound := func(i, j int) float64 { return alpha / size[i] / size[j] }
-	dual := &boxed{bound: bound}
-	dual.at = func(u *mat.SymDense) (*boxedPoint, error) { return logDeterminant(q, u) }
+	dual := &boxed{q: q, bound: bound}
 	start := mat.NewSymDense(m, nil)
 	if h.from != nil {
 		for i := range m {
@@ -131,21 +130,17 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 			}
 		}
 	}
-	inside, err := dual.moveTo(start)
-	for ridge := 0.0; err == nil && !inside; ridge = max(10*ridge, 1e-16) {
+	for ridge := 0.0; !dual.moveTo(start); ridge = max(10*ridge, 1e-16) {
 		// Where alpha is next to nothing, rounding errors may hide it.
 		for i := range m {
 			q.SetSym(i, i, 1+ridge)
 		}
-		inside, err = dual.moveTo(mat.NewSymDense(m, nil))
-	}
-	if err != nil {
-		return nil, nil, 0, err
+		start.Zero()
 	}
 	gap = math.Inf(1)
 	for range iterations {
 		// The gradient is P = Omega^-1.
-		p := dual.gradient
+		p := dual.p
 		g := dot(q, p) - float64(m)
 		for i := range m {
 			for j := range m {
@@ -155,16 +150,12 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 			}
 		}
 		if g < gap {
-			gap, precision = g, p
-			omega = mat.NewSymDense(m, nil)
-			omega.AddSym(q, dual.u)
+			gap, omega, precision = g, dual.omega, p
 		}
 		if gap <= max(1e-14*float64(m), h.enough) {
 			break
 		}
-		if moved, err := dual.advance(); err != nil {
-			return nil, nil, 0, err
-		} else if !moved {
+		if !dual.advance() {
 			break
 		}
 	}
@@ -175,29 +166,6 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 		}
 	}
 	return omega, precision, math.Max(gap, 0), nil
-}
-
-// logDeterminant is ln|Q + U| as a function of U.
-func logDeterminant(q, u *mat.SymDense) (*boxedPoint, error) {
-	m := q.SymmetricDim()
-	omega := mat.NewSymDense(m, nil)
-	omega.AddSym(q, u)
-	e, err := Eigen(omega)
-	if err != nil || e.Values[0] <= 0 {
-		return nil, err
-	}
-	p := &boxedPoint{image: mat.NewDense(m, m, nil), kernel: mat.NewDense(m, m, nil)}
-	inverse := make([]float64, m)
-	for i, v := range e.Values {
-		p.value += math.Log(v)
-		inverse[i] = 1 / v
-		for k := range m {
-			p.image.Set(k, i, e.Vectors.At(k, i)/math.Sqrt(v))
-			p.kernel.Set(k, i, -1)
-		}
-	}
-	p.gradient = e.Rebuild(inverse)
-	return p, nil
 }
 
 // soft is the soft threshold, the minimiser of (x - v)^2/2 + t |x|.

@@ -69,6 +69,9 @@ type Info struct {
 	// Singular says that Omega may become singular, so that a fit needs a
 	// floor.
 	Singular bool
+	// MostTasks is the number of tasks beyond which a fit takes too long for the model
+	// to be one of many that are tried. 0 is no bound.
+	MostTasks int
 }
 
 // Covariance is a task covariance as an Omega step returns it.

@@ -12,7 +12,7 @@ import (
 func traceInverse(s *mat.SymDense, omega *Spectrum) float64 {
 	m := s.SymmetricDim()
 	along := func(k int) float64 { u := omega.Vectors.ColView(k); return mat.Inner(u, s, u) }
-	if m >= wide { // one product is faster
+	if m >= several { // one product is faster
 		var su mat.Dense
 		su.Mul(s, omega.Vectors)
 		su.MulElem(omega.Vectors, &su)
@@ -51,7 +51,7 @@ func rowsOf(w *mat.Dense) []float64 {
 // gram returns W'W from the rows of W'.
 func gram(rows []float64, m, d int) *mat.SymDense {
 	s := mat.NewSymDense(m, nil)
-	if m >= wide {
+	if m >= several {
 		p := products(rows, rows, m, d)
 		for i := range m {
 			for j := range i + 1 {

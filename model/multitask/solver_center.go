@@ -143,8 +143,9 @@ func (x *center) direction() (d *mat.SymDense, decrement float64) {
 		}
 	}
 	x.multiplier = slopes
-	matrix := mat.NewSymDense(size, nil)
-	matrix.SymOuterK(1, rows.T())
+	whole := mat.NewDense(size, size, nil)
+	gemm(true, false, 1, rows.RawMatrix(), rows.RawMatrix(), 0, whole.RawMatrix())
+	matrix := mat.NewSymDense(size, whole.RawMatrix().Data)
 	gradient := triple(x.root.T(), slopes, x.root)
 	square := mat.NewSymDense(m, nil)
 	square.SymOuterK(1, x.root.T())

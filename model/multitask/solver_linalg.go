@@ -53,10 +53,18 @@ func general(rows, cols int, x []float64) blas64.General {
 	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: x}
 }
 
+// wide is the size from which kernels factorize faster, and eigenvalues alone are found
+// before their vectors.
+const wide = 64
+
+// several is the number of rows from which products of whole matrices beat one row at a
+// time.
+const several = 12
+
 // rotate sets dst (rows x d) to A X for A rows x k and X k x d.
 func rotate(dst []float64, a *mat.Dense, x []float64, d int) {
 	rows, k := a.Dims()
-	if rows < wide {
+	if rows < several {
 		clear(dst)
 		for i := range rows {
 			for j := range k {
@@ -70,14 +78,39 @@ func rotate(dst []float64, a *mat.Dense, x []float64, d int) {
 	gemm(false, false, 1, a.RawMatrix(), general(k, d, x), 0, general(rows, d, dst))
 }
 
-// wide is the number of tasks from which products of whole matrices beat one row at a
-// time.
-const wide = 64
+// times returns A B.
+func times(a, b mat.Matrix) *mat.Dense {
+	rows, _ := a.Dims()
+	_, cols := b.Dims()
+	x, transX := whole(a)
+	y, transY := whole(b)
+	c := mat.NewDense(rows, cols, nil)
+	gemm(transX, transY, 1, x, y, 0, c.RawMatrix())
+	return c
+}
+
+// whole returns the entries of a matrix, or of its transpose.
+func whole(a mat.Matrix) (x blas64.General, transposed bool) {
+	if t, ok := a.(mat.Transpose); ok {
+		x, transposed = whole(t.Matrix)
+		return x, !transposed
+	}
+	if d, ok := a.(*mat.Dense); ok {
+		return d.RawMatrix(), false
+	}
+	return mat.DenseCopyOf(a).RawMatrix(), false
+}
+
+// triple returns A B C.
+func triple(a, b, c mat.Matrix) *mat.Dense { return times(times(a, b), c) }
+
+// sandwich returns A B A.
+func sandwich(a, b *mat.SymDense) *mat.SymDense { return symmetrised(triple(a, b, a), 1) }
 
 // products returns X Y' for two m x d matrices.
 func products(x, y []float64, m, d int) *mat.Dense {
 	p := mat.NewDense(m, m, nil)
-	if m >= wide {
+	if m >= several {
 		gemm(false, true, 1, general(m, d, x), general(m, d, y), 0, p.RawMatrix())
 		return p
 	}
@@ -95,9 +128,24 @@ type cholesky struct{ u blas64.Triangular }
 
 // factorize reports whether A is positive definite. It leaves A as it is.
 func (c *cholesky) factorize(a *mat.SymDense) (ok bool) {
-	n := a.SymmetricDim()
-	u := slices.Clone(a.RawSymmetric().Data[:n*a.RawSymmetric().Stride])
-	c.u, ok = lapack64.Potrf(blas64.Symmetric{N: n, Stride: a.RawSymmetric().Stride, Data: u, Uplo: blas.Upper})
+	n, stride := a.SymmetricDim(), a.RawSymmetric().Stride
+	u := slices.Clone(a.RawSymmetric().Data[:n*stride])
+	if n < wide {
+		c.u, ok = lapack64.Potrf(blas64.Symmetric{N: n, Stride: stride, Data: u, Uplo: blas.Upper})
+		return ok
+	}
+	for i := range n { // the kernels work below the diagonal
+		for j := range i {
+			u[i*stride+j] = u[j*stride+i]
+		}
+	}
+	ok = kernel.Cholesky(kernels(), n, u, stride)
+	for i := range n {
+		for j := range i {
+			u[j*stride+i] = u[i*stride+j]
+		}
+	}
+	c.u = blas64.Triangular{N: n, Stride: stride, Data: u, Uplo: blas.Upper, Diag: blas.NonUnit}
 	return ok
 }
 

@@ -337,6 +337,10 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 	clear(x)
 	scale(-1, res)
 	near, limit := res, 1000
+	if s.follow != nil && s.thin == nil && !s.across {
+		// Nor does this, with more tasks than a span is made for, pay for more.
+		limit = 100
+	}
 	if s.pre != nil {
 		// Preconditioned, only a nearly singular H takes as many.
 		limit = 100

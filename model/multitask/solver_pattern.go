@@ -1,11 +1,6 @@
 package multitask
 
-import (
-	"math"
-	"slices"
-
-	"gonum.org/v1/gonum/mat"
-)
+import "gonum.org/v1/gonum/mat"
 
 // curved is a Model that knows how the inverse of its Omega follows S, as long
 // as the pattern of zeros stays.
@@ -19,80 +14,114 @@ type curved interface {
 // largestSupport bounds the linear systems of a pattern.
 const largestSupport = 500
 
-// pattern is the entries of a symmetric matrix that are free to change, with a
-// scale for each.
+// pattern parts the entries of Omega and P = Omega^-1 in two: U is zero but for the
+// loose entries, V but for the others, the diagonal among them. One system, of those
+// that are fewer, solves for either.
 type pattern struct {
-	m     int
-	pairs [][2]int
-	scale []float64
+	omega, p     *mat.SymDense
+	loose, tight pairs
+	chol         cholesky
 }
 
-// newPattern takes the diagonal and the entries that nonzero tells.
-func newPattern(m int, size func(i int) float64, nonzero func(i, j int) bool) *pattern {
-	e := &pattern{m: m}
-	for i := range m {
-		for j := range i + 1 {
-			if i == j || nonzero(i, j) {
-				e.pairs = append(e.pairs, [2]int{i, j})
-				e.scale = append(e.scale, math.Sqrt(size(i)*size(j)))
+// newPattern takes as loose the entries off the diagonal that are said to be.
+func newPattern(omega, p *mat.SymDense, loose func(i, j int) bool) *pattern {
+	e := &pattern{omega: omega, p: p}
+	for i := range omega.SymmetricDim() {
+		for j := range i {
+			if loose(i, j) {
+				e.loose = append(e.loose, [2]int{i, j})
+			} else {
+				e.tight = append(e.tight, [2]int{i, j})
 			}
 		}
+		e.tight = append(e.tight, [2]int{i, i})
 	}
 	return e
 }
 
-// matrix returns the symmetric matrix with the given scaled entries.
-func (e *pattern) matrix(x []float64) *mat.SymDense {
-	a := mat.NewSymDense(e.m, nil)
-	for k, ij := range e.pairs {
-		a.SetSym(ij[0], ij[1], x[k]*e.scale[k])
+// factorize reports whether the system is not too large, nor singular.
+func (e *pattern) factorize() bool {
+	if min(len(e.loose), len(e.tight)) > largestSupport {
+		return false
 	}
-	return a
+	if len(e.loose) <= len(e.tight) {
+		return len(e.loose) == 0 || e.chol.factorize(e.loose.system(e.p))
+	}
+	return e.chol.factorize(e.tight.system(e.omega))
 }
 
-// entries returns the inner products of A with the scaled unit matrices.
-func (e *pattern) entries(a mat.Matrix) []float64 {
-	x := make([]float64, len(e.pairs))
-	for k, ij := range e.pairs {
-		x[k] = e.scale[k] * a.At(ij[0], ij[1])
-		if ij[0] != ij[1] {
-			x[k] += e.scale[k] * a.At(ij[1], ij[0])
-		}
+// relax returns the U for which P U P equals G on the loose entries.
+func (e *pattern) relax(g *mat.SymDense) *mat.SymDense {
+	if len(e.loose) <= len(e.tight) {
+		return e.loose.solve(g, &e.chol)
 	}
-	return x
+	g = e.loose.of(g)
+	addSym(g, -1, e.follow(sandwich(e.omega, g)))
+	return e.loose.of(sandwich(e.omega, g))
 }
 
-// solver factorises a positive definite linear map on the pattern and returns
-// its inverse, nil where it is singular.
-func (e *pattern) solver(apply func(*mat.SymDense) *mat.Dense) func([]float64) []float64 {
-	n := len(e.pairs)
-	if n > largestSupport {
-		return nil
+// follow returns the V for which Omega V Omega equals R on the tight entries.
+func (e *pattern) follow(r *mat.SymDense) *mat.SymDense {
+	if len(e.tight) < len(e.loose) {
+		return e.tight.solve(r, &e.chol)
 	}
-	system := mat.NewSymDense(n, nil)
-	unit := make([]float64, n)
-	for a := range n {
-		unit[a] = 1
-		for b, v := range e.entries(apply(e.matrix(unit)))[:a+1] {
-			system.SetSym(a, b, v)
+	u := e.relax(sandwich(e.p, r))
+	u.ScaleSym(-1, u)
+	addSym(u, 1, r)
+	return e.tight.of(sandwich(e.p, u))
+}
+
+// pairs are entries (i, j) of a symmetric matrix, j <= i.
+type pairs [][2]int
+
+// of returns these entries of A alone.
+func (e pairs) of(a *mat.SymDense) *mat.SymDense {
+	b := mat.NewSymDense(a.SymmetricDim(), nil)
+	for _, ij := range e {
+		b.SetSym(ij[0], ij[1], a.At(ij[0], ij[1]))
+	}
+	return b
+}
+
+// system is the map from these entries of X to those of A X A, halved on the diagonal
+// so that it is symmetric.
+func (e pairs) system(a *mat.SymDense) *mat.SymDense {
+	all := mat.DenseCopyOf(a)
+	system := mat.NewSymDense(len(e), nil)
+	for x, ij := range e {
+		i, j := all.RawRowView(ij[0]), all.RawRowView(ij[1])
+		row := system.RawSymmetric().Data[x*len(e):][:len(e)]
+		for y := x; y < len(e); y++ {
+			k, l := e[y][0], e[y][1]
+			v := i[k]*j[l] + i[l]*j[k]
+			if k == l {
+				v /= 2
+			}
+			row[y] = v
 		}
-		unit[a] = 0
+		if ij[0] == ij[1] {
+			scale(0.5, row[x:])
+		}
 	}
-	var chol cholesky
-	if !chol.factorize(system) {
-		return nil
-	}
-	return func(r []float64) []float64 {
-		x := slices.Clone(r)
-		chol.solve(x)
+	return system
+}
+
+// solve returns the X with these entries for which A X A has those of B, given the
+// factors of the system.
+func (e pairs) solve(b *mat.SymDense, chol *cholesky) *mat.SymDense {
+	x := mat.NewSymDense(b.SymmetricDim(), nil)
+	if len(e) == 0 {
 		return x
 	}
-}
-
-// triple returns A B C.
-func triple(a, b, c mat.Matrix) *mat.Dense {
-	var t, out mat.Dense
-	t.Mul(a, b)
-	out.Mul(&t, c)
-	return &out
+	right := make([]float64, len(e))
+	for k, ij := range e {
+		if right[k] = b.At(ij[0], ij[1]); ij[0] == ij[1] {
+			right[k] /= 2
+		}
+	}
+	chol.solve(right)
+	for k, ij := range e {
+		x.SetSym(ij[0], ij[1], right[k])
+	}
+	return x
 }

@@ -31,7 +31,7 @@ type spats struct{}
 
 func (spats) Info() Info {
 	return Info{
-		Name: "spats", Title: "SPATS", Source: "Zhang and Yang 2017, with tr(Omega) = 1", Singular: true,
+		Name: "spats", Title: "SPATS", Source: "Zhang and Yang 2017, with tr(Omega) = 1", Singular: true, MostTasks: 20,
 		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-2, Low: 1e-3, High: 1, Log: true}},
 	}
 }

@@ -106,6 +106,7 @@ func (c *fitCmd) fitTables(e *env) error {
 	if err != nil {
 		return err
 	}
+	t.Notes = append(t.Notes, c.leftOut(len(t.Problem.Tasks))...)
 	for _, note := range t.Notes {
 		e.remark("%s", note)
 	}
@@ -269,7 +270,9 @@ func (c *fitCmd) candidates(m, d int) ([]candidate, error) {
 	case modelBest, modelAll:
 		all := []candidate{pooled(m)}
 		for _, b := range multitask.Baselines() {
-			all = append(all, known(b.Info().Name))
+			if within(b, m) {
+				all = append(all, known(b.Info().Name))
+			}
 		}
 		return all, nil
 	case modelOmega:
@@ -287,6 +290,25 @@ func (c *fitCmd) candidates(m, d int) ([]candidate, error) {
 		return nil, fmt.Errorf("%w: %w, or %s, %s, %s, %s", errUsage, err, modelL2MT, modelPooled, modelBest, modelAll)
 	}
 	return []candidate{known(c.Model)}, nil
+}
+
+// within says whether a model is one of those that are tried with m tasks.
+func within(model multitask.Model, m int) bool {
+	most := model.Info().MostTasks
+	return most == 0 || m <= most
+}
+
+// leftOut says which models would be tried with fewer tasks.
+func (c *fitCmd) leftOut(m int) (notes []string) {
+	if c.Model != modelBest && c.Model != modelAll {
+		return nil
+	}
+	for _, b := range multitask.Baselines() {
+		if i := b.Info(); !within(b, m) {
+			notes = append(notes, fmt.Sprintf("%s is left out: with more than %d tasks it takes too long; --model %s fits it all the same", i.Title, i.MostTasks, i.Name))
+		}
+	}
+	return notes
 }
 
 // mostRelated bounds the entries of W for which l2mt tries MTRL, whose cost grows

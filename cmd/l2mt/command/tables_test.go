@@ -37,6 +37,23 @@ func TestTooManyTasksAreOneLine(t *testing.T) {
 	}
 }
 
+// With more tasks than SPATS is made for, all models but that one are tried, and that is
+// said.
+func TestModelsAreLeftOutInWords(t *testing.T) {
+	for tasks, said := range map[int]bool{20: false, 21: true} {
+		var b strings.Builder
+		b.WriteString("task,x,y\n")
+		for i := range 6 * tasks {
+			fmt.Fprintf(&b, "%d,%d,%d\n", i/6, i%6, (i*i+i/6)%7)
+		}
+		code, stdout, stderr := l2mt(t, "--json", "fit", write(t, "a.csv", b.String()), "--task", "task", "--target", "y", "--folds", "2", "--lambda1", "0.1", "--points", "1", "--model", "best")
+		tried, note := strings.Contains(stdout, `"model": "spats"`), "SPATS is left out: with more than 20 tasks it takes too long"
+		if code != exitDone || tried == said || strings.Contains(stderr, note) != said || strings.Contains(stdout, note) != said || !strings.Contains(stdout, `"model": "amtl"`) {
+			t.Errorf("%d tasks: exit code %d, SPATS tried: %v, stderr %q", tasks, code, tried, stderr)
+		}
+	}
+}
+
 // The same seed makes the same bytes, with any number of workers, and a fault
 // in the last of many rows leaves no predictions behind.
 func TestTablesToPredictions(t *testing.T) {

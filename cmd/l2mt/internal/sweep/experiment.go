@@ -298,13 +298,15 @@ type collection struct {
 	Models  []string         `json:"models"`
 	Draws   int              `json:"draws"`
 	Explore int              `json:"explore"`
+	Near    int              `json:"near,omitempty"`
+	Slopes  bool             `json:"slopes,omitempty"`
 	O       collect.Measured `json:"o"`
 	Seed    uint64           `json:"seed"`
 }
 
 // config is the configuration of collecting, which is of everything in one part.
 func (c collection) config() collect.Config {
-	return collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Measured: c.O, Seed: c.Seed}
+	return collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Near: c.Near, Slopes: c.Slopes, Measured: c.O, Seed: c.Seed}
 }
 
 // setup puts the settings of a point over those of the experiment. The section
@@ -339,7 +341,7 @@ func (x *Experiment) setup(at []point, seed uint64) (*setup, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("[experience] %w", err)
 	}
-	s.collection = collection{c.Models, c.Draws, c.Explore, c.Measured, c.Seed}
+	s.collection = collection{c.Models, c.Draws, c.Explore, c.Near, c.Slopes, c.Measured, c.Seed}
 	config, err := s.config(1)
 	if err != nil {
 		return nil, err
