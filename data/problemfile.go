@@ -27,6 +27,9 @@ func LoadProblems(path string) (*ProblemFile, error) {
 
 // parseProblems is LoadProblems of a file's content.
 func parseProblems(raw []byte) (*ProblemFile, error) {
+	if first := bytes.TrimSpace(raw); len(first) > 0 && first[0] != '{' {
+		return nil, fmt.Errorf("%w: it is no problem file, which is JSON and begins with {; labelled tables can be fitted as they are", ErrFormat)
+	}
 	f := new(ProblemFile)
 	if err := files.DecodeSchema(raw, ProblemSchema, f); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)

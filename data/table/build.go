@@ -27,6 +27,7 @@ func (r *reader) build(paths []string) error {
 			return err
 		}
 	}
+	r.counts()
 	tasks, err := r.finishTasks()
 	if err == nil {
 		err = r.steps()
@@ -66,6 +67,24 @@ func (r *reader) build(paths []string) error {
 		r.twins(tasks)
 	}
 	return nil
+}
+
+// counts notes a feature that only counts the rows: it knows nothing of other rows.
+func (r *reader) counts() {
+	n := r.x.Rows()
+	if _, sparse := r.x.(*data.CSR); sparse || n < enoughToTell {
+		return
+	}
+	first := r.x.Row(0).Value
+	for j, name := range r.Recipe.Features() {
+		i := 1
+		for i < n && r.x.Row(i).Value[j] == first[j]+float32(i) {
+			i++
+		}
+		if i == n {
+			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
+		}
+	}
 }
 
 // manyTwins is the share of rows above which it is said that they are there.

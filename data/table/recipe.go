@@ -243,6 +243,9 @@ func find(names []string, asked string) (int, error) {
 	if j, err := strconv.Atoi(asked); err == nil && j >= 0 && j < len(names) {
 		return j, nil
 	}
+	if j := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(asked)) }); j >= 0 {
+		return 0, fmt.Errorf("%w: there is no column %q; it is called %q", data.ErrInvalid, asked, names[j])
+	}
 	return 0, fmt.Errorf("%w: there is no column %q; there are %s", data.ErrInvalid, asked, abridge(names))
 }
 

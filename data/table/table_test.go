@@ -151,6 +151,13 @@ func TestShapesOfTables(t *testing.T) {
 			"y; [-1] 1.5; [1] 2.5; [-1] 3.5; [1] 1.5\n",
 			[]string{`features are standardised, as the values of some, as of "year", are further from zero than 10 times their deviation; --step none keeps them`},
 		}, {
+			"a column that counts the rows",
+			[]string{"a.csv", "pupil,x,y\n" + many("%d,5,%d.5\n", 20)},
+			Options{Ignore: []string{"x"}, Steps: []string{None}},
+			[]string{"pupil"},
+			"y;" + strings.TrimSuffix(many(" [%d] %d.5;", 20), ";") + "\n",
+			[]string{`column "pupil" only counts the rows; if it is their number, leave it out with --ignore`},
+		}, {
 			"what is constant is not far from zero",
 			[]string{"a.csv", "seven,x,y\n7,1,1.5\n7,2,2.5\n7,3,3.5\n"},
 			Options{},
@@ -224,6 +231,7 @@ func TestBadTables(t *testing.T) {
 		{"header alone", []string{"a.csv", "x,y\n"}, Options{}, data.ErrInvalid, "a.csv: invalid data: it has no labelled rows"},
 		{"no target", []string{"a.csv", "x,z\n1,2\n"}, Options{}, data.ErrInvalid, "a.csv: --target: invalid data: no column is called label, class, y or target, so say which it is; there are x, z"},
 		{"no such target", []string{"a.csv", "x,z\n1,2\n"}, Options{Targets: []string{"tox*"}}, data.ErrInvalid, `a.csv: --target: invalid data: there is no column "tox*"; there are x, z`},
+		{"a task in other letters", []string{"a.csv", "School,y\n1,2\n"}, Options{Task: "school"}, data.ErrInvalid, `a.csv: --task: invalid data: there is no column "school"; it is called "School"`},
 		{"no such task", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "w"}, data.ErrInvalid, `a.csv: --task: invalid data: there is no column "w"; there are x, y`},
 		{"no such thing to ignore", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"w"}}, data.ErrInvalid, `a.csv: --ignore: invalid data: there is no column "w"`},
 		{"no such group", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: "w"}, data.ErrInvalid, `a.csv: --group: invalid data: there is no column "w"`},

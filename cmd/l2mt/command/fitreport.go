@@ -164,8 +164,17 @@ func (r *tableReport) write(w io.Writer) {
 		r.writeModels(w)
 	}
 	r.writeTasks(w)
-	r.writeRivals(w)
-	r.writeSharing(w)
+	if len(r.Tasks) > 1 {
+		r.writeRivals(w)
+	}
+	if r.Kind == data.Classification {
+		fmt.Fprintf(w, "probabilities: Brier score %.4f, at temperature %.3g\n", r.Brier, r.Temperature)
+	}
+	if len(r.Tasks) > 1 {
+		r.writeSharing(w)
+	} else {
+		fmt.Fprintln(w, "there is a single task, and nothing to share")
+	}
 	fmt.Fprintln(w)
 	names := make([]string, len(r.Tasks))
 	for i, t := range r.Tasks {
@@ -255,9 +264,6 @@ func (r *tableReport) writeRivals(w io.Writer) {
 		}
 		ours, theirs := float64(r.Mean.Fit.Error), float64(rival.of(r.Mean).Error)
 		fmt.Fprintf(w, "against %s: mean %s %.4f, %.4f of it; lower for %d tasks, higher for %d\n", rival.name, what, theirs, ours/theirs, better, worse)
-	}
-	if r.Kind == data.Classification {
-		fmt.Fprintf(w, "probabilities: Brier score %.4f, at temperature %.3g\n", r.Brier, r.Temperature)
 	}
 }
 

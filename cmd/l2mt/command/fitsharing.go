@@ -70,18 +70,22 @@ func (r *tableReport) writeSharing(w io.Writer) {
 	_, _, loss := units(r.Kind)
 	s := r.Sharing
 	switch {
-	case r.Model == compare.STL:
+	case r.Model == compare.STL && len(r.Models) > 2:
 		fmt.Fprintln(w, "nothing is shared: single-task learning has the least loss on held-out rows")
+	case r.Model == compare.STL:
 	case math.IsNaN(float64(s.StandardError)):
 		fmt.Fprintln(w, "too few rows were held out to tell whether sharing brought something")
 	default:
-		verdict := "sharing brought nothing that can be told from noise; single-task learning is as good"
+		verdict, than := "sharing brought nothing that can be told from noise; single-task learning is as good", "lower"
 		if s.Sign < 0 {
 			verdict = "sharing pays"
 		} else if s.Sign > 0 {
 			verdict = "sharing does harm; single-task learning (--model stl) is better"
 		}
-		fmt.Fprintf(w, "%s on held-out rows less that of STL: %.4f, standard error %.4f: %s\n", loss, s.Loss, s.StandardError, verdict)
+		if s.Loss > 0 {
+			than = "higher"
+		}
+		fmt.Fprintf(w, "%s: the %s of held-out rows is %.4f %s than with STL, standard error %.4f\n", verdict, loss, math.Abs(float64(s.Loss)), than, s.StandardError)
 	}
 	if r.Network != nil {
 		r.Network.write(w)
@@ -89,9 +93,9 @@ func (r *tableReport) writeSharing(w io.Writer) {
 }
 
 func (r *networkReport) write(w io.Writer) {
-	expected := "had nothing sound to expect"
+	expected := "had no sound expectation of its covariance"
 	if r.Expected > 0 {
-		expected = fmt.Sprintf("expected %.2f of STL's error", r.Expected)
+		expected = fmt.Sprintf("expected its covariance to make %.2f of STL's error", r.Expected)
 	}
 	held := "STL makes no error on held-out rows"
 	if v := float64(r.Held); !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -101,5 +105,5 @@ func (r *networkReport) write(w io.Writer) {
 	if r.Taken {
 		taken = "it was chosen"
 	}
-	fmt.Fprintf(w, "of its covariance the pretrained network %s, %s: %s\n%s\n", expected, held, taken, r.Unlike)
+	fmt.Fprintf(w, "the pretrained network %s; %s, and %s\n%s\n", expected, held, taken, r.Unlike)
 }
