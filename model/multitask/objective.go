@@ -13,9 +13,8 @@ func traceInverse(s *mat.SymDense, omega *Spectrum) float64 {
 	m := s.SymmetricDim()
 	along := func(k int) float64 { u := omega.Vectors.ColView(k); return mat.Inner(u, s, u) }
 	if m >= several { // one product is faster
-		var su mat.Dense
-		su.Mul(s, omega.Vectors)
-		su.MulElem(omega.Vectors, &su)
+		su := times(s, omega.Vectors)
+		su.MulElem(omega.Vectors, su)
 		along = func(k int) float64 { return mat.Sum(su.ColView(k)) }
 	}
 	sum, outside := 0.0, 0.0

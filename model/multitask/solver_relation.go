@@ -87,7 +87,7 @@ func relate(model Model, s *mat.SymDense, d int, p Params, h hint) (*relation, e
 // roots already where the model holds its covariance.
 func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params, last *relation) (*relation, error) {
 	rel := &relation{cov: c}
-	if last != nil && last.cov != nil && last.omega != nil && mat.Equal(last.cov.Omega, c.Omega) {
+	if last.holds(c.Omega) {
 		rel.omega, rel.root, rel.inverse = last.omega, last.root, last.inverse
 	} else {
 		e, err := Eigen(c.Omega)
@@ -119,6 +119,11 @@ func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params, last
 		}
 	}
 	return rel, nil
+}
+
+// holds reports whether a relation, which may be nil, is that of a given covariance.
+func (r *relation) holds(omega *mat.SymDense) bool {
+	return r != nil && r.cov != nil && r.omega != nil && mat.Equal(r.cov.Omega, omega)
 }
 
 // covariance returns the covariance itself.

@@ -152,7 +152,7 @@ func (s *solver) start(from *Result) error {
 				s.b[i] = b
 			}
 		}
-		if given, ok := s.model.(fixed); ok {
+		if given, ok := s.model.(fixed); ok && !s.last.holds(given.omega) {
 			if err := s.project(given.omega); err != nil {
 				return err
 			}
