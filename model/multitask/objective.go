@@ -11,16 +11,13 @@ import (
 // 1e-7 of W.
 func traceInverse(s *mat.SymDense, omega *Spectrum) float64 {
 	m := s.SymmetricDim()
-	along := func(k int) float64 { u := omega.Vectors.ColView(k); return mat.Inner(u, s, u) }
-	if m >= several { // one product is faster
-		su := times(s, omega.Vectors)
-		su.MulElem(omega.Vectors, su)
-		along = func(k int) float64 { return mat.Sum(su.ColView(k)) }
+	if m >= several {
+		return traceInverseOfMany(s, omega)
 	}
 	sum, outside := 0.0, 0.0
 	for k, mu := range omega.Values {
-		v := along(k)
-		if mu > rankTolerance*omega.Values[m-1] {
+		u := omega.Vectors.ColView(k)
+		if v := mat.Inner(u, s, u); mu > rankTolerance*omega.Values[m-1] {
 			sum += v / mu
 		} else {
 			outside += v
@@ -30,6 +27,35 @@ func traceInverse(s *mat.SymDense, omega *Spectrum) float64 {
 		return math.Inf(1)
 	}
 	return sum
+}
+
+// traceInverseOfMany is traceInverse by one product with the eigenvectors of the range,
+// which may be few. What these leave of the trace has the rounding errors of m terms.
+func traceInverseOfMany(s *mat.SymDense, omega *Spectrum) float64 {
+	m, first := s.SymmetricDim(), firstOfRange(omega)
+	v := omega.Vectors.Slice(0, m, first, m).(*mat.Dense)
+	sv := times(s, v)
+	sv.MulElem(v, sv)
+	sum, inside := 0.0, 0.0
+	for k, mu := range omega.Values[first:] {
+		of := mat.Sum(sv.ColView(k))
+		sum += of / mu
+		inside += of
+	}
+	if trace := mat.Trace(s); first > 0 && trace-inside > max(1e-14, 1e-15*float64(m))*trace {
+		return math.Inf(1)
+	}
+	return sum
+}
+
+// firstOfRange is the index of the first eigenvalue that does not count as zero, or of
+// the last one.
+func firstOfRange(omega *Spectrum) int {
+	first, last := 0, len(omega.Values)-1
+	for first < last && omega.Values[first] <= rankTolerance*omega.Values[last] {
+		first++
+	}
+	return first
 }
 
 // rankTolerance is the eigenvalue of Omega, relative to the largest, that

@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -69,6 +70,34 @@ func TestBiasFarFromZero(t *testing.T) {
 			b = Square.bias(r, h, score, y, b)
 		}
 		near(t, "bias", b, mean, 1e-12)
+	}
+}
+
+// TestTraceInverse: with Omega = Q Q' and W' = Q Z, tr(W Omega^+ W') is the sum of the
+// squares of Z, and infinite where W leaves the range of Q; for few and many tasks.
+func TestTraceInverse(t *testing.T) {
+	const d = 4
+	random := data.Stream(3, "trace")
+	for _, shape := range [][2]int{{3, 3}, {3, 1}, {11, 5}, {12, 12}, {12, 1}, {40, 40}, {40, 17}, {40, 1}} {
+		m, k := shape[0], shape[1]
+		q, z := mat.NewDense(m, k, normals(random, m*k)), mat.NewDense(k, d, normals(random, k*d))
+		var omega, w mat.Dense
+		omega.Mul(q, q.T())
+		w.Mul(q, z)
+		c := &Covariance{Omega: symmetrised(&omega, 1)}
+		rel, err := relateTo(fixed{c.Omega}, c, gram(w.RawMatrix().Data, m, d), d, Params{Lambda1: 2}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		norm := mat.Norm(z, 2)
+		near(t, fmt.Sprintf("%d tasks, rank %d", m, k), rel.value, norm*norm, 1e-8)
+		if k == m {
+			continue
+		}
+		outside := gram(normals(random, m*d), m, d)
+		if v := rel.traceInverse(outside); !math.IsInf(v, 1) {
+			t.Errorf("%d tasks, rank %d, W outside of the range: %v, want +Inf", m, k, v)
+		}
 	}
 }
 

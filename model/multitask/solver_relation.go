@@ -19,6 +19,7 @@ type relation struct {
 	s     []float64 // the eigenvalues of S; those of omega belong to the last
 	// root is Q (m x k) with Omega = Q Q', and inverse its pseudo-inverse.
 	root, inverse *mat.Dense
+	plus          *mat.SymDense // the inverse of Omega, where traceInverse has made it
 	// curve returns how the inverse of Omega follows S: its derivative along a
 	// change of S, both in the coordinates of Z, where Omega is the identity. It
 	// is nil, or returns nil, where that is not known.
@@ -88,7 +89,7 @@ func relate(model Model, s *mat.SymDense, d int, p Params, h hint) (*relation, e
 func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params, last *relation) (*relation, error) {
 	rel := &relation{cov: c}
 	if last.holds(c.Omega) {
-		rel.omega, rel.root, rel.inverse = last.omega, last.root, last.inverse
+		rel.omega, rel.root, rel.inverse, rel.plus = last.omega, last.root, last.inverse, last.plus
 	} else {
 		e, err := Eigen(c.Omega)
 		if err != nil {
@@ -97,11 +98,7 @@ func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params, last
 		rel.omega = e
 		rel.root, rel.inverse = roots(e)
 	}
-	if c.Precision != nil {
-		rel.value = p.Lambda1 / 2 * dot(s, c.Precision)
-	} else {
-		rel.value = p.Lambda1 / 2 * traceInverse(s, rel.omega)
-	}
+	rel.value = p.Lambda1 / 2 * rel.traceInverse(s)
 	if g := model.G(c, d, p); g != 0 {
 		rel.value += p.Lambda2 * g
 	}
@@ -121,6 +118,26 @@ func relateTo(model Model, c *Covariance, s *mat.SymDense, d int, p Params, last
 	return rel, nil
 }
 
+// wellConditioned is the share of the largest eigenvalue from which on an inverse is
+// so exact that its rounding errors are those of fits.
+const wellConditioned = 1e-6
+
+// traceInverse returns tr(S Omega^-1). Of many tasks the inverse of a covariance that
+// is held is made once.
+func (r *relation) traceInverse(s *mat.SymDense) float64 {
+	if r.cov.Precision != nil {
+		return dot(s, r.cov.Precision)
+	}
+	m := s.SymmetricDim()
+	if m < several || r.omega.Values[0] < wellConditioned*r.omega.Values[m-1] {
+		return traceInverse(s, r.omega)
+	}
+	if r.plus == nil {
+		r.plus = symmetrised(times(r.inverse.T(), r.inverse), 1)
+	}
+	return dot(s, r.plus)
+}
+
 // holds reports whether a relation, which may be nil, is that of a given covariance.
 func (r *relation) holds(omega *mat.SymDense) bool {
 	return r != nil && r.cov != nil && r.omega != nil && mat.Equal(r.cov.Omega, omega)
@@ -138,10 +155,7 @@ func (r *relation) covariance() *Covariance {
 // as zero.
 func roots(omega *Spectrum) (root, inverse *mat.Dense) {
 	m := len(omega.Values)
-	first := 0
-	for omega.Values[first] <= rankTolerance*omega.Values[m-1] && first < m-1 {
-		first++
-	}
+	first := firstOfRange(omega)
 	root, inverse = mat.NewDense(m, m-first, nil), mat.NewDense(m-first, m, nil)
 	for k := first; k < m; k++ {
 		q := math.Sqrt(omega.Values[k])
