@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/blas"
 )
 
 const (
@@ -212,17 +214,17 @@ func (m *Metric) rows(x Matrix) Matrix {
 		for i := range z.RawMatrix().Rows {
 			addRow(z.RawRowView(i), m.scale, x.Row(from+i))
 		}
-		var made mat.Dense
 		if m.lower != nil {
+			var made mat.Dense
 			solve(&made, m.lower, false, z.T())
-			made.CloneFrom(made.T())
+			z.Copy(made.T())
 		} else {
-			var part mat.Dense
-			part.Mul(z, m.c.T())
-			made.Mul(&part, m.f)
-			made.Sub(z, &made)
+			n, _ := m.c.Dims()
+			part := mat.NewDense(z.RawMatrix().Rows, n, nil)
+			gemm(blas.Trans, 1, z, m.c, part)
+			gemm(blas.NoTrans, -1, part, m.f, z)
 		}
-		for _, v := range made.RawMatrix().Data {
+		for _, v := range z.RawMatrix().Data {
 			values = append(values, float32(v))
 		}
 	}
@@ -231,6 +233,12 @@ func (m *Metric) rows(x Matrix) Matrix {
 		panic(err) // the sizes are right
 	}
 	return dense
+}
+
+// gemm adds alpha A B, or alpha A B', to C.
+func gemm(t blas.Transpose, alpha float64, a, b, c *mat.Dense) {
+	x, y, z := a.RawMatrix(), b.RawMatrix(), c.RawMatrix()
+	blas.Gemm(blas.Default(), blas.NoTrans, t, z.Rows, z.Cols, x.Cols, alpha, x.Data, x.Stride, y.Data, y.Stride, 1, z.Data, z.Stride)
 }
 
 // Restore returns W = A V for V, which has d rows, or d for each of several classes.

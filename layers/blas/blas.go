@@ -89,6 +89,13 @@ func Select() (Kernels, error) {
 	return Kernels{set: s}, nil
 }
 
+// Default are those of Select, chosen once, and the generic ones where there is an
+// error: networks say so when they are made.
+var Default = sync.OnceValue(func() Kernels {
+	k, _ := Select()
+	return k
+})
+
 // Named returns the kernels of that name, which is Auto or one of Supported.
 func Named(name string) (Kernels, error) {
 	s, err := find(name)

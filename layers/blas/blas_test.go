@@ -2,13 +2,12 @@ package blas
 
 import (
 	"errors"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-
-	"l2mt/data"
 )
 
 // seed is that of all tests; failures print it.
@@ -16,7 +15,9 @@ const seed = 20170501
 
 func stream(tb testing.TB, purpose string) *rand.Rand {
 	tb.Helper()
-	return data.Stream(seed, purpose)
+	h := fnv.New64a()
+	h.Write([]byte(purpose))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
 // everyKernel returns the kernels that this machine supports.

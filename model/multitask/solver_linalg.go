@@ -3,7 +3,6 @@ package multitask
 import (
 	"math"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -29,13 +28,6 @@ func scale(a float64, x []float64) {
 	blas64.Implementation().Dscal(len(x), a, x, 1)
 }
 
-// kernels are the fastest of this machine, or those that L2MT_BLAS names. A name that
-// does not exist is refused where networks are made; here it means gonum's.
-var kernels = sync.OnceValue(func() kernel.Kernels {
-	k, _ := kernel.Select()
-	return k
-})
-
 // gemm sets C to alpha A B + beta C, with A or B transposed.
 func gemm(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
 	tA, tB, k := blas.NoTrans, blas.NoTrans, a.Cols
@@ -45,7 +37,7 @@ func gemm(transA, transB bool, alpha float64, a, b blas64.General, beta float64,
 	if transB {
 		tB = blas.Trans
 	}
-	kernel.Gemm(kernels(), tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+	kernel.Gemm(kernel.Default(), tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
 }
 
 // general views a vector as a matrix.
@@ -139,7 +131,7 @@ func (c *cholesky) factorize(a *mat.SymDense) (ok bool) {
 			u[i*stride+j] = u[j*stride+i]
 		}
 	}
-	ok = kernel.Cholesky(kernels(), n, u, stride)
+	ok = kernel.Cholesky(kernel.Default(), n, u, stride)
 	for i := range n {
 		for j := range i {
 			u[j*stride+i] = u[i*stride+j]

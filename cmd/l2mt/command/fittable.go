@@ -203,7 +203,7 @@ type fitted struct {
 // least loss.
 func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err error) {
 	m := len(f.table.Problem.Tasks)
-	asked, err := c.candidates(m, f.table.Problem.Cols())
+	asked, err := c.candidates(m, m*f.table.Problem.Cols()*max(1, f.table.Problem.Several()))
 	if err != nil {
 		return nil, err
 	}
@@ -257,14 +257,14 @@ type titled struct {
 func (t titled) Start(_ string, total int) { t.Reporter.Start(t.title, total) }
 
 // candidates are the models among which the least cross-validated loss chooses.
-func (c *fitCmd) candidates(m, d int) ([]candidate, error) {
+func (c *fitCmd) candidates(m, entries int) ([]candidate, error) {
 	switch c.Model {
 	case modelL2MT:
 		network, err := run.LoadNetwork("")
 		if err != nil {
 			return nil, err
 		}
-		return l2mtCandidates(network, m, d), nil
+		return l2mtCandidates(network, m, entries), nil
 	case modelPooled:
 		return []candidate{pooled(m)}, nil
 	case modelBest, modelAll:
@@ -315,18 +315,18 @@ func (c *fitCmd) leftOut(m int) (notes []string) {
 // faster than those.
 const mostRelated = 5000
 
-// l2mtCandidates are the covariance that the pretrained network finds, tasks on
+// l2mtCandidates, of m tasks and so many entries of W, are the covariance that the pretrained network finds, tasks on
 // their own, one model for all, and what lies between these: the network knows
 // relations of tasks, but not that most tables' tasks are alike. And MTRL's covariance,
 // that of the weights themselves: the network has few numbers for a pair of tasks, and
 // of a regression with many rows W says more.
-func l2mtCandidates(network *solve.Finder, m, d int) []candidate {
+func l2mtCandidates(network *solve.Finder, m, entries int) []candidate {
 	stl := known(compare.STL)
 	all := []candidate{stl, {name: modelL2MT, title: "the network's covariance", model: foundBy{stl.model, network, map[*data.ProblemData]multitask.Model{}}}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
-	if all = append(all, pooled(m)); m*d <= mostRelated {
+	if all = append(all, pooled(m)); entries <= mostRelated {
 		all = append(all, known("mtrl"))
 	}
 	return all

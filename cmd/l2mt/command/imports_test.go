@@ -17,7 +17,7 @@ import (
 // and no fewer. The engines of the command line may use any library, so that only
 // their arrows to each other are held; commands may use everything.
 var arrows = map[string][]string{
-	"data":             {"data/files", "data/progress"},
+	"data":             {"data/files", "data/progress", "layers/blas"},
 	"data/files":       {},
 	"data/progress":    {},
 	"data/datatest":    {},
