@@ -258,12 +258,3 @@ func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemDat
 	}
 	return q, nil
 }
-
-// TrainingRows returns a problem without its validation and test rows.
-func TrainingRows(p *data.ProblemData) *data.ProblemData {
-	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}
-	for i := range q.Tasks {
-		q.Tasks[i].ValidationSet, q.Tasks[i].TestSet = data.Samples{}, data.Samples{}
-	}
-	return q
-}

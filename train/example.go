@@ -114,7 +114,7 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 		if head == nil && !c.Model.FeatureFree() {
 			c.Model.Names = cmp.Or(c.Model.Names, model.NamesOf(e.Problem))
 		}
-		p, err := model.Through(head, frozen, model.TrainingRows(e.Problem))
+		p, err := model.Through(head, frozen, e.Problem.TrainingOnly())
 		if err != nil {
 			return nil, "", err
 		}

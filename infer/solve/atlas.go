@@ -72,7 +72,7 @@ func NewAtlas(n *Finder, problems iter.Seq2[*data.ProblemData, error]) (*Atlas, 
 		if err != nil {
 			return nil, err
 		}
-		e, err := n.Embed(model.TrainingRows(p))
+		e, err := n.Embed(p.TrainingOnly())
 		if err != nil {
 			return nil, err
 		}
