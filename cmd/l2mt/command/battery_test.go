@@ -193,13 +193,13 @@ func lossOn(t *testing.T, model, more string, kind data.Kind) (mean float64) {
 	if code != exitDone {
 		t.Fatal(stderr)
 	}
-	got, want := records(t, strings.NewReader(text)), func() [][]string {
+	got, want := csvRows(t, strings.NewReader(text)), func() [][]string {
 		f, err := os.Open(more)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		return records(t, f)
+		return csvRows(t, f)
 	}()
 	for j, row := range got {
 		f, err := strconv.ParseFloat(row[1], 64)
@@ -219,8 +219,8 @@ func lossOn(t *testing.T, model, more string, kind data.Kind) (mean float64) {
 	return mean
 }
 
-// records are those of a CSV file below its header.
-func records(t *testing.T, r interface{ Read([]byte) (int, error) }) [][]string {
+// csvRows are those of a CSV file below its header.
+func csvRows(t *testing.T, r interface{ Read([]byte) (int, error) }) [][]string {
 	t.Helper()
 	all, err := csv.NewReader(r).ReadAll()
 	if err != nil {
