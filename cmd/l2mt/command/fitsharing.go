@@ -47,11 +47,7 @@ func (f *tableFitter) networkReport(best *fitted) (*networkReport, error) {
 	if asked == nil {
 		return nil, nil
 	}
-	network, err := run.LoadNetwork("")
-	if err != nil {
-		return nil, err
-	}
-	found, err := network.Omega(f.table.Problem, 1)
+	found, err := asked.model.(foundBy).ask(f.table.Problem)
 	if err != nil {
 		return nil, err
 	}

@@ -315,14 +315,14 @@ func (c *fitCmd) leftOut(m int) (notes []string) {
 // faster than those.
 const mostRelated = 5000
 
-// l2mtCandidates, of m tasks and so many entries of W, are the covariance that the pretrained network finds, tasks on
-// their own, one model for all, and what lies between these: the network knows
-// relations of tasks, but not that most tables' tasks are alike. And MTRL's covariance,
-// that of the weights themselves: the network has few numbers for a pair of tasks, and
-// of a regression with many rows W says more.
+// l2mtCandidates, of m tasks and so many entries of W, are the covariance that the
+// pretrained network finds, tasks on their own, one model for all, and what lies
+// between these: the network knows relations of tasks, but not that most tables' tasks
+// are alike. And MTRL's covariance, that of the weights themselves: the network has few
+// numbers for a pair of tasks, and of a regression with many rows W says more.
 func l2mtCandidates(network *solve.Finder, m, entries int) []candidate {
 	stl := known(compare.STL)
-	all := []candidate{stl, {name: modelL2MT, title: "the network's covariance", model: foundBy{stl.model, network, map[*data.ProblemData]multitask.Model{}}}}
+	all := []candidate{stl, {name: modelL2MT, title: "the network's covariance", model: foundBy{stl.model, network, map[*data.ProblemData]*solve.Found{}}}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
@@ -336,23 +336,27 @@ func l2mtCandidates(network *solve.Finder, m, entries int) []candidate {
 type foundBy struct {
 	multitask.Model // for its Info until the problem is known
 	network         *solve.Finder
-	made            map[*data.ProblemData]multitask.Model // folds come again in the metric
+	asked           map[*data.ProblemData]*solve.Found // folds come again in the metric
+}
+
+// ask is what the network says of a problem.
+func (f foundBy) ask(p *data.ProblemData) (found *solve.Found, err error) {
+	if found = f.asked[p]; found != nil {
+		return found, nil
+	}
+	if found, err = f.network.Omega(p, 1); err == nil {
+		f.asked[p] = found
+	}
+	return found, err
 }
 
 // On is the model on a problem.
 func (f foundBy) On(p *data.ProblemData) (multitask.Model, error) {
-	if m := f.made[p]; m != nil {
-		return m, nil
-	}
-	found, err := f.network.Omega(p, 1)
+	found, err := f.ask(p)
 	if err != nil {
 		return nil, err
 	}
-	m, err := multitask.Given(found.Omega)
-	if err == nil {
-		f.made[p] = m
-	}
-	return m, err
+	return multitask.Given(found.Omega)
 }
 
 func known(name string) candidate {
