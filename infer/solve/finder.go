@@ -45,7 +45,7 @@ type Embedding struct {
 
 	mu      sync.Mutex
 	grounds map[groundOf]*ground
-	doubts  map[uint64]*doubt // by seed
+	doubts  map[doubtOf]*doubt
 }
 
 // Features returns a problem with the features that the network works on: those

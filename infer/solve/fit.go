@@ -44,9 +44,9 @@ type Fitted struct {
 	// Prior is what the network says, or I/m without it, and Start its fit.
 	Prior *Found
 	Start *Searched
-	// Trust is the share of the network's word that held-out rows bear out, beside
-	// I/m: where the search begins. It is 1 without steps, and without the network.
-	Trust float64
+	// Trust is what held-out rows bear out, and where the search begins: the network
+	// alone without steps. Without the network I/m stands for what it says.
+	Trust Trust
 	// InMetric says whether the features were fitted in their data.Metric, which
 	// sparse ones do not have.
 	InMetric bool
@@ -78,7 +78,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitted{Trust: 1, InMetric: g.metric != nil}
+	f := &Fitted{Trust: trusts[0], InMetric: g.metric != nil}
 	s := &search{of: e, problem: g.problem, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without, euclidean: o.Euclidean}
 	s.tune.Evidence = g.evidence
 	scale := 1.0
@@ -93,7 +93,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	s.tune.Progress = nil // its stages would follow each other quickly
 	fits := 1
 	if steps > 0 {
-		fits += len(shares) + steps
+		fits += len(trusts) + steps
 	}
 	s.report.Start("fitting", fits)
 	defer s.report.Finish()

@@ -234,9 +234,9 @@ func TestScoresHaveTheErrorsReported(t *testing.T) {
 	}
 }
 
-// Tasks that are related are taken for it, and where they are not the network, which
-// cannot tell from so few rows, is not believed on most problems.
-func TestTrust(t *testing.T) {
+// trusted is what is believed on average of two families of regressions.
+func trusted(t *testing.T, rows int, check func(*Finder, *data.ProblemData, *Fitted)) map[string]Trust {
+	t.Helper()
 	n, err := pretrained.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestTrust(t *testing.T) {
 		t.Fatal(err)
 	}
 	families := data.Families()
-	d, file, _, err := data.Generate(data.GenerateConfig{Kind: data.Regression, Problems: 4 * len(families), MinTasks: 4, MaxTasks: 4, Rows: 20, TestRows: 2, Features: 30, Seed: 9})
+	d, file, _, err := data.Generate(data.GenerateConfig{Kind: data.Regression, Problems: 4 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 30, Seed: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,22 +254,64 @@ func TestTrust(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean := map[string]float64{}
+	mean := map[string]Trust{}
 	for i, p := range problems {
 		name := families[i%len(families)].Name
 		if name != "alike" && name != "unrelated" {
 			continue
 		}
 		f := fit(t, finder, p, FitOptions{})
-		mean[name] += f.Trust / 4
-		if f.Trust == 0 && mat.EqualApprox(f.Omega, f.Prior.Omega, 0.05) {
+		sum := mean[name]
+		mean[name] = Trust{sum.Network + f.Trust.Network/4, sum.Weights + f.Trust.Weights/4}
+		check(finder, p, f)
+	}
+	return mean
+}
+
+// Tasks that are related are taken for it, and where they are not the network, which
+// cannot tell from so few rows, is not believed on most problems.
+func TestTrust(t *testing.T) {
+	mean := trusted(t, 20, func(finder *Finder, p *data.ProblemData, f *Fitted) {
+		if f.Trust == (Trust{}) && mat.EqualApprox(f.Omega, f.Prior.Omega, 0.05) {
 			t.Errorf("%s: the network is not believed, and Omega is still what it says", p.Name)
 		}
-		if f := fit(t, finder, p, FitOptions{Steps: -1}); f.Trust != 1 || f.Searched != f.Start {
+		if f := fit(t, finder, p, FitOptions{Steps: -1}); f.Trust != (Trust{Network: 1}) || f.Searched != f.Start {
 			t.Errorf("%s: without steps the trust is %v", p.Name, f.Trust)
 		}
+	})
+	if a := mean["alike"]; a.Network+a.Weights < 0.8 || mean["unrelated"].Network > 0.4 {
+		t.Errorf("what is believed: %v", mean)
 	}
-	if mean["alike"] < 0.8 || mean["unrelated"] > 0.4 {
-		t.Errorf("the network is believed by %v", mean)
+}
+
+// From many rows the weights say more of tasks that are related than the network, and
+// of tasks that are not nothing that helps.
+func TestWeightsAreBelievedFromManyRows(t *testing.T) {
+	datatest.Long(t)
+	mean := trusted(t, 60, func(*Finder, *data.ProblemData, *Fitted) {})
+	if mean["alike"].Weights < 0.4 || mean["unrelated"].Weights > 0.2 {
+		t.Errorf("what is believed: %v", mean)
+	}
+}
+
+// Omega_0 by hand, and tasks with no weights, which say nothing.
+func TestMixedByHand(t *testing.T) {
+	said := mat.NewSymDense(2, []float64{0.5, 0.3, 0.3, 0.5})
+	r := &multitask.Result{W: mat.NewDense(2, 2, []float64{1, 2, 0, -2})} // W'W = [1 2; 2 8]
+	for _, c := range []struct {
+		trust Trust
+		want  []float64
+	}{
+		{Trust{1, 0}, []float64{0.5, 0.3, 0.3, 0.5}},
+		{Trust{0.5, 0}, []float64{0.5, 0.15, 0.15, 0.5}},
+		{Trust{0.4, 0.5}, []float64{0.4*0.5 + 0.5/9 + 0.05, 0.4*0.3 + 0.5*2/9, 0.4*0.3 + 0.5*2/9, 0.4*0.5 + 0.5*8/9 + 0.05}},
+	} {
+		if got, want := c.trust.mixed(said, r), mat.NewSymDense(2, c.want); !mat.EqualApprox(got, want, 1e-15) {
+			t.Errorf("%v:\n%v\nwant\n%v", c.trust, mat.Formatted(got), mat.Formatted(want))
+		}
+	}
+	r.W.Zero()
+	if got, want := (Trust{0.5, 0.5}).mixed(said, r), mat.NewSymDense(2, []float64{0.5, 0.15, 0.15, 0.5}); !mat.EqualApprox(got, want, 1e-15) {
+		t.Errorf("no weights:\n%v", mat.Formatted(got))
 	}
 }

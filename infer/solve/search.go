@@ -77,12 +77,10 @@ func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
 	if f.Searched = f.Start; steps == 0 {
 		return nil
 	}
-	if !s.without {
-		if f.Trust, f.Searched, err = s.trust(ctx, f.Start); err != nil {
-			return err
-		}
-		s.prior, f.Searched.Objective = f.Searched.Omega, f.Searched.Tuned.HeldOut.Soft
+	if f.Trust, f.Searched, err = s.trust(ctx, f.Start); err != nil {
+		return err
 	}
+	s.prior, f.Searched.Objective = f.Searched.Omega, f.Searched.Tuned.HeldOut.Soft
 	end, err := s.descend(ctx, f.Searched, steps)
 	if err != nil {
 		return err

@@ -12,20 +12,32 @@ import (
 	"l2mt/model/multitask"
 )
 
-// What the network says comes from all labelled rows, so that none of these can say
-// whether it is right: errors of rows left out of the fit alone are too good, by half
-// where tasks are not related at all. Trust asks the network again without a fold of
-// the rows, and the rows of the fold: of
+// Trust says where the search begins:
 //
-//	Omega_g = g Omega_0 + (1 - g) I/m,  g = 1, 1/2, 0,
+//	Omega_0 = Network Omega_n + Weights W'W / tr(W'W) + (1 - Network - Weights) I/m
 //
-// the one with the least soft error is where the search begins. It has to be less
-// than that of Omega_0 by a fiftieth, since few rows cannot tell.
-var shares = []float64{1, 0.5, 0}
+// with Omega_n what the network says, and W the weights that are fitted with it. From
+// many rows these say more of how the tasks relate than the network, which has few
+// numbers for a pair of tasks, and from few rows next to nothing.
+type Trust struct {
+	Network float64 `json:"network"`
+	Weights float64 `json:"weights"`
+}
+
+// What the network and W say comes from all labelled rows, so that none of these can
+// say whether it is right: errors of rows left out of the fit alone are too good, by
+// half where tasks are not related at all. Therefore the network is asked again, and W
+// fitted, without each fold of the rows, and the rows of the folds choose among trusts.
+// One that is to take the place of the first has to be better than that by half of
+// the standard error of the difference, since few rows cannot tell.
+var trusts = []Trust{{1, 0}, {0.5, 0}, {0, 0}, {0.4, 0.6}}
 
 const (
-	margin     = 0.02
+	margin     = 0.5
 	trustFolds = 5
+	// trustSoftness is narrow: to compare a few covariances their error matters more
+	// than to follow its slope.
+	trustSoftness = 0.3
 )
 
 // doubt is a problem without each fold of its labelled rows, and what the network says
@@ -37,10 +49,10 @@ type doubt struct {
 }
 
 // doubt asks the network once: fits in the metric and out of it share the answers.
-func (e *Embedding) doubt(seed uint64) (*doubt, error) {
+func (e *Embedding) doubt(of doubtOf) (*doubt, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if d := e.doubts[seed]; d != nil {
+	if d := e.doubts[of]; d != nil {
 		return d, nil
 	}
 	d := &doubt{}
@@ -49,32 +61,37 @@ func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 		return nil, err
 	}
 	d.labelled = d.labelled.TrainingOnly() // test rows have no say, and take time in a metric
-	if d.parts, err = d.labelled.Folds(trustFolds, seed, nil); err != nil && !errors.Is(err, data.ErrInvalid) {
+	if d.parts, err = d.labelled.Folds(trustFolds, of.seed, nil); err != nil && !errors.Is(err, data.ErrInvalid) {
 		return nil, err
 	}
 	for _, part := range d.parts {
-		omega, err := e.finder.asked(part.ProblemData)
-		if err != nil {
-			return nil, err
+		omega := multitask.Uniform(len(part.Tasks))
+		if !of.without {
+			if omega, err = e.finder.asked(part.ProblemData); err != nil {
+				return nil, err
+			}
 		}
 		d.said = append(d.said, omega)
 	}
 	if e.doubts == nil {
-		e.doubts = map[uint64]*doubt{}
+		e.doubts = map[doubtOf]*doubt{}
 	}
-	e.doubts[seed] = d
+	e.doubts[of] = d
 	return d, nil
 }
 
-// trust returns the share g of the network's word that is to be believed, and the fit
-// of Omega_g.
-func (s *search) trust(ctx context.Context, start *Searched) (float64, *Searched, error) {
-	d, err := s.of.doubt(s.tune.Seed)
-	if err != nil {
-		return 0, nil, err
-	}
-	if len(d.parts) == 0 {
-		return 1, start, nil
+// doubtOf says which one is meant.
+type doubtOf struct {
+	seed    uint64
+	without bool
+}
+
+// trust returns what is to be believed, and the fit of it.
+func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Searched, err error) {
+	best, at = trusts[0], start
+	d, err := s.of.doubt(doubtOf{s.tune.Seed, s.without})
+	if err != nil || len(d.parts) == 0 {
+		return best, at, err
 	}
 	parts := slices.Clone(d.parts)
 	for k, part := range parts {
@@ -82,32 +99,62 @@ func (s *search) trust(ctx context.Context, start *Searched) (float64, *Searched
 			parts[k].ProblemData = data.NewMetric(part.TrainingOnly()).Problem(part.ProblemData)
 		}
 	}
-	best, least, at := 1.0, math.Inf(1), start
-	for _, g := range shares {
-		fit := start
-		if g < 1 {
-			tune := s.tune
-			tune.Lambda1 = around(start.Tuned.Params.Lambda1)
-			if fit, err = s.fit(ctx, mixed(start.Omega, g), tune); err != nil {
-				return 0, nil, err
-			}
-		}
+	hold := func(t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
 		fits := make([]*multitask.Result, len(parts))
 		for k := range parts {
 			of := *fit.Tuned.Result
-			of.Omega, fits[k] = mixed(d.said[k], g), &of
+			of.Omega, fits[k] = t.mixed(d.said[k], weights[k]), &of
 		}
-		held, err := multitask.MeasureFolds(ctx, d.labelled, parts, fits, multitask.EvidenceOptions{})
+		return multitask.MeasureFolds(ctx, d.labelled, parts, fits, multitask.EvidenceOptions{Softness: trustSoftness})
+	}
+	first, err := hold(best, start, make([]*multitask.Result, len(parts)))
+	if err != nil {
+		return best, at, err
+	}
+	tune, least := s.tune, 0.0
+	tune.Lambda1 = around(start.Tuned.Params.Lambda1)
+	for _, t := range trusts[1:] {
+		if s.without && t.Weights == 0 {
+			continue // which is the first, I/m
+		}
+		fit, err := s.fit(ctx, t.mixed(start.Omega, start.Tuned.Result), tune)
 		if err != nil {
-			return 0, nil, err
+			return best, at, err
 		}
-		if g == 1 {
-			least = (1 - margin) * held.Soft
-		} else if held.Soft < least {
-			best, least, at = g, held.Soft, fit
+		held, err := hold(t, fit, first.Fits)
+		if err != nil {
+			return best, at, err
+		}
+		less := multitask.PairedSoft(held, first)
+		if less.Loss < min(least, -margin*less.StandardError) {
+			best, at, least = t, fit, less.Loss
 		}
 	}
 	return best, at, nil
+}
+
+// mixed is Omega_0 of what the network says and of the weights fitted with that.
+func (t Trust) mixed(said *mat.SymDense, weights *multitask.Result) *mat.SymDense {
+	if t.Network == 1 {
+		return said
+	}
+	out, part := mat.NewSymDense(said.SymmetricDim(), nil), &mat.SymDense{}
+	add := func(share float64, omega *mat.SymDense) {
+		part.ScaleSym(share, omega)
+		out.AddSym(out, part)
+	}
+	rest := 1 - t.Network
+	if t.Weights > 0 {
+		var products mat.SymDense
+		products.SymOuterK(1, weights.W.T())
+		if trace := mat.Trace(&products); trace > 0 {
+			add(t.Weights/trace, &products)
+			rest -= t.Weights
+		}
+	}
+	add(t.Network, said)
+	add(rest, multitask.Uniform(said.SymmetricDim()))
+	return out
 }
 
 // asked is what the network says of the training rows of a problem with its features.
@@ -121,19 +168,6 @@ func (f *Finder) asked(p *data.ProblemData) (*mat.SymDense, error) {
 		return nil, err
 	}
 	return found.Omega, nil
-}
-
-// mixed is g Omega + (1 - g) I/m.
-func mixed(omega *mat.SymDense, g float64) *mat.SymDense {
-	if g == 1 {
-		return omega
-	}
-	out := multitask.Uniform(omega.SymmetricDim())
-	out.ScaleSym(1-g, out)
-	var said mat.SymDense
-	said.ScaleSym(g, omega)
-	out.AddSym(out, &said)
-	return out
 }
 
 // around is the grid of Lambda1 in the neighbourhood of a choice.

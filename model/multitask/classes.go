@@ -60,33 +60,31 @@ func misclassified(scores, y []float64) float64 {
 
 // softMargins is softError for more than two classes. Half of the distance between
 // the score of the right class and the largest of the others stands for y f.
-func softMargins(scores, y []float64, softness float64) (e float64, slopes []float64) {
+func softMargins(scores, y []float64, softness float64) (rows, slopes []float64) {
 	k := perRow(scores, y)
-	slopes = make([]float64, len(scores))
+	rows, slopes = make([]float64, len(y)), make([]float64, len(scores))
 	var margin, ones []float64
-	var right, rival []int // where the scores of each margin are
+	var of, right, rival []int // the row of each margin, and where its scores are
 	for j, v := range y {
 		row := slices.Clone(scores[j*k:][:k])
 		own := row[int(v)]
 		row[int(v)] = math.Inf(-1)
 		if math.IsInf(own, -1) {
-			continue // the task cannot know
+			rows[j] = 1 // the task cannot know
+			continue
 		}
 		other := ClassOf(row)
 		margin, ones = append(margin, (own-row[other])/2), append(ones, 1)
-		right, rival = append(right, j*k+int(v)), append(rival, j*k+other)
+		of, right, rival = append(of, j), append(right, j*k+int(v)), append(rival, j*k+other)
 	}
-	n := float64(len(y))
-	if len(margin) == 0 {
-		return 1, slopes
-	}
-	known := float64(len(margin)) / n
-	e, slope := softError(margin, ones, data.Classification, softness)
+	known := float64(len(margin)) / float64(len(y))
+	soft, slope := softError(margin, ones, data.Classification, softness)
 	for i, s := range slope {
+		rows[of[i]] = soft[i]
 		slopes[right[i]] += known * s / 2
 		slopes[rival[i]] -= known * s / 2
 	}
-	return known*e + 1 - known, slopes
+	return rows, slopes
 }
 
 // Probabilities sets p to the probabilities of the classes at the scores of one

@@ -193,8 +193,8 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 	near(t, "loss", surprise(two, of), surprise(one, y), 1e-12)
 	e1, d1 := softError(one, y, data.Classification, 1)
 	e2, d2 := softError(two, of, data.Classification, 1)
-	near(t, "soft error", e2, e1, 1e-12)
 	for j := range d1 {
+		near(t, "soft error of a row", e2[j], e1[j], 1e-12)
 		near(t, "its slope", d2[2*j+1]-d2[2*j], d1[j], 1e-12)
 	}
 	problem := func(y []float64) *data.ProblemData {

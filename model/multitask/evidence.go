@@ -72,8 +72,12 @@ type HeldOut struct {
 	// classification, and any for regression.
 	Variance float64
 
+	// Fits are those of the folds, if these are the evidence.
+	Fits []*Result
+
 	slope func() (*mat.SymDense, error)
 	omega *mat.SymDense
+	soft  [][]float64 // the parts that rows have in Soft
 }
 
 // Slope returns the gradient of Soft with respect to Omega, W and b following
@@ -110,7 +114,7 @@ func (e *measure) Training() *TrainingSet { return e.train }
 // hear compares the scores of a fit with the targets. It returns the derivatives
 // of the soft error with respect to the scores too.
 func (e *measure) hear(r *Result, scores [][]float64) (h *HeldOut, derivatives [][]float64) {
-	h = &HeldOut{Scores: scores, omega: r.Omega}
+	h = &HeldOut{Scores: scores, omega: r.Omega, soft: make([][]float64, len(scores))}
 	y, kind := e.y, e.kind
 	derivatives = make([][]float64, len(y))
 	tasks := 0.0
@@ -120,8 +124,8 @@ func (e *measure) hear(r *Result, scores [][]float64) (h *HeldOut, derivatives [
 		}
 		tasks++
 		h.Rows += len(y[i])
-		soft, d := softError(scores[i], y[i], kind, e.opt.Softness)
-		derivatives[i] = d
+		h.soft[i], derivatives[i] = softError(scores[i], y[i], kind, e.opt.Softness)
+		soft := stat.Mean(h.soft[i], nil)
 		h.Soft += soft
 		if kind == data.Regression {
 			h.Error += soft
@@ -281,6 +285,7 @@ func (e *folds) hold(ctx context.Context, of []*Result) (*HeldOut, error) {
 	}
 	r := of[0]
 	h, derivatives := e.hear(r, scores)
+	h.Fits = fits
 	h.slope = func() (*mat.SymDense, error) {
 		sum := mat.NewSymDense(len(scores), nil)
 		next := make([]int, len(scores))

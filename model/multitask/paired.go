@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -13,9 +14,9 @@ import (
 // Paired is how much more one model loses than another on the rows that both have
 // predicted without having seen them.
 type Paired struct {
-	// Loss is the mean over the tasks of the difference of the losses, the logistic
-	// loss or nMSE, and StandardError that of it, as far as it comes from the choice of
-	// the rows; NaN where no task has two such rows.
+	// Loss is the mean over the tasks of the difference of the losses, and
+	// StandardError that of it, as far as it comes from the choice of the rows; NaN
+	// where no task has two such rows.
 	Loss, StandardError float64
 	// freedom are the degrees of freedom behind StandardError.
 	freedom int
@@ -40,17 +41,35 @@ func (p Paired) Sign() int {
 	return 0
 }
 
-// PairedLoss compares a with b, of the same problem and folds. Rows vary about the
-// mean of their task, with the same variance in all tasks where one has a single row.
+// PairedLoss compares a with b, of the same problem and folds.
 func PairedLoss(a, b *CrossValidated, problem *data.ProblemData) Paired {
+	less := make([][]float64, len(problem.Tasks))
+	for i, t := range problem.Tasks {
+		less[i] = rowLosses(a.Held[i], t)
+		floats.Sub(less[i], rowLosses(b.Held[i], t))
+	}
+	return paired(less)
+}
+
+// PairedSoft compares the soft errors of a with those of b, by the same evidence.
+func PairedSoft(a, b *HeldOut) Paired {
+	less := make([][]float64, len(a.soft))
+	for i := range less {
+		less[i] = slices.Clone(a.soft[i])
+		floats.Sub(less[i], b.soft[i])
+	}
+	return paired(less)
+}
+
+// paired is of the differences of the rows of every task. Rows vary about the mean of
+// their task, with the same variance in all tasks where one has a single row.
+func paired(differences [][]float64) Paired {
 	var means, variances, rows []float64 // of the tasks
 	p, common := Paired{StandardError: math.NaN()}, 0.0
-	for i, t := range problem.Tasks {
-		d := rowLosses(a.Held[i], t)
+	for _, d := range differences {
 		if len(d) == 0 {
 			continue
 		}
-		floats.Sub(d, rowLosses(b.Held[i], t))
 		mean, variance := stat.MeanVariance(d, nil) // NaN of a single row
 		means, variances, rows = append(means, mean), append(variances, variance), append(rows, float64(len(d)))
 		if len(d) > 1 {

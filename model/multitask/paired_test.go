@@ -55,3 +55,25 @@ func TestPairedLoss(t *testing.T) {
 		}
 	}
 }
+
+// The loss is the difference of the soft errors, of all kinds of evidence, and the
+// standard error that of the rows' parts in it.
+func TestPairedSoft(t *testing.T) {
+	for seed, loss := range []Loss{Logistic, Square} {
+		p := problemData(shape{3, 4, 12, loss, false}, uint64(seed))
+		for name, e := range evidences(t, p) {
+			a, b := mustMeasure(t, e, Uniform(3), 0.1), mustMeasure(t, e, Uniform(3), 1)
+			got, variance := PairedSoft(a, b), 0.0
+			for i := range a.soft {
+				n, mean, squares := float64(len(a.soft[i])), 0.0, 0.0
+				for j := range a.soft[i] {
+					d := a.soft[i][j] - b.soft[i][j]
+					mean, squares = mean+d/n, squares+d*d
+				}
+				variance += (squares - n*mean*mean) / (n - 1) / n / 9
+			}
+			near(t, name+", "+string(loss)+": loss", got.Loss, a.Soft-b.Soft, 1e-12)
+			near(t, name+", "+string(loss)+": standard error", got.StandardError, math.Sqrt(variance), 1e-12)
+		}
+	}
+}

@@ -92,33 +92,37 @@ func (s *solver) biasSlope(u []float64, i int, slope float64) {
 	}
 }
 
-// softError returns the soft error of one task and its derivative with respect
-// to the predictions f.
-func softError(f, y []float64, kind data.Kind, softness float64) (e float64, slopes []float64) {
+// softError returns the soft errors of the rows of one task and the derivatives of
+// their mean with respect to the predictions f.
+func softError(f, y []float64, kind data.Kind, softness float64) (rows, slopes []float64) {
 	if perRow(f, y) > 1 {
 		return softMargins(f, y, softness)
 	}
 	n := float64(len(y))
-	slopes = make([]float64, len(y))
+	rows, slopes = make([]float64, len(y)), make([]float64, len(y))
 	if kind == data.Regression {
 		variance := stat.PopVariance(y, nil)
 		for j := range y {
+			rows[j] = (f[j] - y[j]) * (f[j] - y[j]) / variance
 			slopes[j] = 2 / (n * variance) * (f[j] - y[j])
 		}
-		return meanSquare(f, y) / variance, slopes
+		return rows, slopes
 	}
 	width := softness * floats.Norm(f, 1) / n
-	if width == 0 {
-		return 0.5, slopes // every row is on the boundary
+	if width == 0 { // every row is on the boundary
+		for j := range rows {
+			rows[j] = 0.5
+		}
+		return rows, slopes
 	}
 	narrow := 0.0 // the derivative with respect to the width
 	for j := range y {
 		t := y[j] * f[j] / width
 		c := math.Exp(-math.Abs(t))
 		if t > 0 {
-			e += c / (1 + c) / n
+			rows[j] = c / (1 + c)
 		} else {
-			e += 1 / (1 + c) / n
+			rows[j] = 1 / (1 + c)
 		}
 		steep := c / ((1 + c) * (1 + c)) / (width * n)
 		slopes[j] = -y[j] * steep
@@ -127,5 +131,5 @@ func softError(f, y []float64, kind data.Kind, softness float64) (e float64, slo
 	for j := range y {
 		slopes[j] += narrow * math.Copysign(softness/n, f[j])
 	}
-	return e, slopes
+	return rows, slopes
 }

@@ -48,15 +48,15 @@ type Inference struct {
 type View struct {
 	Omega       [][]float64 `json:"omega"`
 	Correlation [][]float64 `json:"correlation"`
-	// Trust is the share of the network's word, beside I/m, that held-out rows bear
-	// out, and Step the number of steps that led here from that.
-	Trust float64 `json:"trust"`
-	Step  int     `json:"step"`
+	// Trust is what held-out rows bear out, and Step the number of steps that led
+	// here from that.
+	Trust solve.Trust `json:"trust"`
+	Step  int         `json:"step"`
 	// Expected is the relative error that the network expects.
 	Expected compare.Float `json:"expected_relative_error"`
 }
 
-func newView(omega *mat.SymDense, trust float64, step int, expected float64) *View {
+func newView(omega *mat.SymDense, trust solve.Trust, step int, expected float64) *View {
 	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Trust: trust, Step: step, Expected: compare.Float(expected)}
 }
 
@@ -64,10 +64,12 @@ func newView(omega *mat.SymDense, trust float64, step int, expected float64) *Vi
 func (v *View) Title() string {
 	from := "as the network says"
 	switch {
-	case v.Trust == 0:
+	case v.Trust.Weights > 0:
+		from = fmt.Sprintf("as the network says by %g, and by %g as the fitted weights do", v.Trust.Network, v.Trust.Weights)
+	case v.Trust.Network == 0:
 		from = "of tasks apart, as held-out rows do not bear the network out"
-	case v.Trust < 1:
-		from = fmt.Sprintf("as the network says by %g", v.Trust)
+	case v.Trust.Network < 1:
+		from = fmt.Sprintf("as the network says by %g", v.Trust.Network)
 	}
 	switch v.Step {
 	case 0:
@@ -179,7 +181,7 @@ func Infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, o In
 		return nil, err
 	}
 	r.Seconds.Solving = found.Seconds
-	r.Found = newView(found.Omega, 1, 0, found.Estimated)
+	r.Found = newView(found.Omega, solve.Trust{Network: 1}, 0, found.Estimated)
 	if o.OmegaOnly {
 		return r, nil
 	}

@@ -52,7 +52,7 @@ func (r *Inference) Write(w io.Writer) {
 
 // Views are the covariance found and, if it is another, the one used.
 func (r *Inference) Views() []*View {
-	if r.Used == nil || r.Used.Step == 0 && r.Used.Trust == 1 {
+	if r.Used == nil || r.Used.Step == 0 && r.Used.Trust.Network == 1 {
 		return []*View{r.Found}
 	}
 	return []*View{r.Found, r.Used}
