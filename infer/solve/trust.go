@@ -28,12 +28,11 @@ type Trust struct {
 // say whether it is right: errors of rows left out of the fit alone are too good, by
 // half where tasks are not related at all. Therefore the network is asked again, and W
 // fitted, without each fold of the rows, and the rows of the folds choose among trusts.
-// One that is to take the place of the first has to be better than that by half of
-// the standard error of the difference, since few rows cannot tell.
+// Few rows cannot tell. So what takes a share of the network's word away has to be
+// better by as much of the standard error of the difference.
 var trusts = []Trust{{1, 0}, {0.5, 0}, {0, 0}, {0.4, 0.6}}
 
 const (
-	margin     = 0.5
 	trustFolds = 5
 	// trustSoftness is narrow: to compare a few covariances their error matters more
 	// than to follow its slope.
@@ -126,7 +125,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 			return best, at, err
 		}
 		less := multitask.PairedSoft(held, first)
-		if less.Loss < min(least, -margin*less.StandardError) {
+		if less.Loss < min(least, -(1-t.Network)*less.StandardError) {
 			best, at, least = t, fit, less.Loss
 		}
 	}
