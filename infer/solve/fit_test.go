@@ -306,12 +306,12 @@ func TestMixedByHand(t *testing.T) {
 		{Trust{0.5, 0}, []float64{0.5, 0.15, 0.15, 0.5}},
 		{Trust{0.4, 0.5}, []float64{0.4*0.5 + 0.5/9 + 0.05, 0.4*0.3 + 0.5*2/9, 0.4*0.3 + 0.5*2/9, 0.4*0.5 + 0.5*8/9 + 0.05}},
 	} {
-		if got, want := c.trust.mixed(said, r), mat.NewSymDense(2, c.want); !mat.EqualApprox(got, want, 1e-15) {
+		if got, want := c.trust.Mixed(said, r), mat.NewSymDense(2, c.want); !mat.EqualApprox(got, want, 1e-15) {
 			t.Errorf("%v:\n%v\nwant\n%v", c.trust, mat.Formatted(got), mat.Formatted(want))
 		}
 	}
 	r.W.Zero()
-	if got, want := (Trust{0.5, 0.5}).mixed(said, r), mat.NewSymDense(2, []float64{0.5, 0.15, 0.15, 0.5}); !mat.EqualApprox(got, want, 1e-15) {
+	if got, want := (Trust{0.5, 0.5}).Mixed(said, r), mat.NewSymDense(2, []float64{0.5, 0.15, 0.15, 0.5}); !mat.EqualApprox(got, want, 1e-15) {
 		t.Errorf("no weights:\n%v", mat.Formatted(got))
 	}
 }

@@ -30,7 +30,10 @@ type Trust struct {
 // fitted, without each fold of the rows, and the rows of the folds choose among trusts.
 // Few rows cannot tell. So what takes a share of the network's word away has to be
 // better by as much of the standard error of the difference.
-var trusts = []Trust{{1, 0}, {0.5, 0}, {0, 0}, {0.4, 0.6}}
+var trusts = []Trust{{1, 0}, {0.5, 0}, {0, 0}, InWeights()}
+
+// InWeights is the trust in weights beside what they were fitted with.
+func InWeights() Trust { return Trust{0.4, 0.6} }
 
 const (
 	trustFolds = 5
@@ -102,7 +105,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		fits := make([]*multitask.Result, len(parts))
 		for k := range parts {
 			of := *fit.Tuned.Result
-			of.Omega, fits[k] = t.mixed(d.said[k], weights[k]), &of
+			of.Omega, fits[k] = t.Mixed(d.said[k], weights[k]), &of
 		}
 		return multitask.MeasureFolds(ctx, d.labelled, parts, fits, multitask.EvidenceOptions{Softness: trustSoftness})
 	}
@@ -116,7 +119,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		if s.without && t.Weights == 0 {
 			continue // which is the first, I/m
 		}
-		fit, err := s.fit(ctx, t.mixed(start.Omega, start.Tuned.Result), tune)
+		fit, err := s.fit(ctx, t.Mixed(start.Omega, start.Tuned.Result), tune)
 		if err != nil {
 			return best, at, err
 		}
@@ -132,8 +135,8 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 	return best, at, nil
 }
 
-// mixed is Omega_0 of what the network says and of the weights fitted with that.
-func (t Trust) mixed(said *mat.SymDense, weights *multitask.Result) *mat.SymDense {
+// Mixed is Omega_0 of what the network says and of the weights fitted with that.
+func (t Trust) Mixed(said *mat.SymDense, weights *multitask.Result) *mat.SymDense {
 	if t.Network == 1 {
 		return said
 	}

@@ -65,19 +65,19 @@ func Given(omega *mat.SymDense) (Model, error) {
 // every fold, so that rows held out have no say in what is fitted without them.
 type Dependent interface {
 	Model
-	On(p *data.ProblemData) (Model, error)
+	On(ctx context.Context, p *data.ProblemData) (Model, error)
 }
 
-func on(model Model, p *data.ProblemData) (Model, error) {
+func on(ctx context.Context, model Model, p *data.ProblemData) (Model, error) {
 	if d, ok := model.(Dependent); ok {
-		return d.On(p)
+		return d.On(ctx, p)
 	}
 	return model, nil
 }
 
 // CrossValidate chooses the hyperparameters of a model by the loss of the rows
-// that folds hold out. In every fold the model is fitted anew, with its Omega. Of opt, what Tune says of evidence and STL is
-// not used.
+// that folds hold out. In every fold the model is fitted anew, with its Omega. Of opt,
+// what Tune says of evidence and STL is not used.
 //
 // Classes are judged by the logistic loss: where a class is rare the rate of
 // misclassified rows cannot distinguish hyperparameters.
@@ -85,7 +85,7 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 	begin := time.Now()
 	opt.Evidence, opt.STL = nil, nil
 	name := model.Info().Name
-	final, err := on(model, problem)
+	final, err := on(ctx, model, problem)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 	opt.Lambda1 = all.opt.Lambda1
 	for k := range folds {
 		fold := folds[k].ProblemData
-		part, err := on(model, fold)
+		part, err := on(ctx, model, fold)
 		if opt.InMetric {
 			fold = data.InMetric(fold)
 		}

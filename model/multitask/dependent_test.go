@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"context"
 	"testing"
 
 	"l2mt/data"
@@ -12,7 +13,7 @@ type perProblem struct {
 	asked *[]*data.ProblemData
 }
 
-func (d perProblem) On(p *data.ProblemData) (Model, error) {
+func (d perProblem) On(_ context.Context, p *data.ProblemData) (Model, error) {
 	*d.asked = append(*d.asked, p)
 	return d.Model, nil
 }

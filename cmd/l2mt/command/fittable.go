@@ -203,7 +203,7 @@ type fitted struct {
 // least loss.
 func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err error) {
 	m := len(f.table.Problem.Tasks)
-	asked, err := c.candidates(m, m*f.table.Problem.Cols()*max(1, f.table.Problem.Several()))
+	asked, err := c.candidates(m)
 	if err != nil {
 		return nil, err
 	}
@@ -226,6 +226,9 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 	}
 	if err := try(asked...); err != nil || c.Model != modelL2MT {
 		return best, err
+	}
+	if err := try(weighed(best)); err != nil {
+		return nil, err
 	}
 	return best, try(inMetric(best.candidate), inMetric(f.done[modelL2MT].candidate))
 }
@@ -257,14 +260,14 @@ type titled struct {
 func (t titled) Start(_ string, total int) { t.Reporter.Start(t.title, total) }
 
 // candidates are the models among which the least cross-validated loss chooses.
-func (c *fitCmd) candidates(m, entries int) ([]candidate, error) {
+func (c *fitCmd) candidates(m int) ([]candidate, error) {
 	switch c.Model {
 	case modelL2MT:
 		network, err := run.LoadNetwork("")
 		if err != nil {
 			return nil, err
 		}
-		return l2mtCandidates(network, m, entries), nil
+		return l2mtCandidates(network, m), nil
 	case modelPooled:
 		return []candidate{pooled(m)}, nil
 	case modelBest, modelAll:
@@ -311,25 +314,16 @@ func (c *fitCmd) leftOut(m int) (notes []string) {
 	return notes
 }
 
-// mostRelated bounds the entries of W for which l2mt tries MTRL, whose cost grows
-// faster than those.
-const mostRelated = 5000
-
-// l2mtCandidates, of m tasks and so many entries of W, are the covariance that the
-// pretrained network finds, tasks on their own, one model for all, and what lies
-// between these: the network knows relations of tasks, but not that most tables' tasks
-// are alike. And MTRL's covariance, that of the weights themselves: the network has few
-// numbers for a pair of tasks, and of a regression with many rows W says more.
-func l2mtCandidates(network *solve.Finder, m, entries int) []candidate {
+// l2mtCandidates are the covariance that the pretrained network finds, tasks on their
+// own, one model for all, and what lies between these: the network knows relations of
+// tasks, but not that most tables' tasks are alike.
+func l2mtCandidates(network *solve.Finder, m int) []candidate {
 	stl := known(compare.STL)
 	all := []candidate{stl, {name: modelL2MT, title: "the network's covariance", model: foundBy{stl.model, network, map[*data.ProblemData]*solve.Found{}}}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
-	if all = append(all, pooled(m)); entries <= mostRelated {
-		all = append(all, known("mtrl"))
-	}
-	return all
+	return append(all, pooled(m))
 }
 
 // foundBy is the model of the covariance that a network finds for a problem.
@@ -351,12 +345,52 @@ func (f foundBy) ask(p *data.ProblemData) (found *solve.Found, err error) {
 }
 
 // On is the model on a problem.
-func (f foundBy) On(p *data.ProblemData) (multitask.Model, error) {
+func (f foundBy) On(_ context.Context, p *data.ProblemData) (multitask.Model, error) {
 	found, err := f.ask(p)
 	if err != nil {
 		return nil, err
 	}
 	return multitask.Given(found.Omega)
+}
+
+// weighed is a model's covariance with that of the weights fitted with it, which from
+// many rows say more of how tasks relate.
+func weighed(v *fitted) candidate {
+	c := v.candidate
+	c.name, c.title = c.name+"-weights", c.title+", and the weights'"
+	c.model = byWeights{v.model, v.Params}
+	return c
+}
+
+type byWeights struct {
+	multitask.Model
+	params multitask.Params
+}
+
+// On fits the model to a problem.
+func (w byWeights) On(ctx context.Context, p *data.ProblemData) (multitask.Model, error) {
+	model := w.Model
+	if d, ok := model.(multitask.Dependent); ok {
+		var err error
+		if model, err = d.On(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	train, err := multitask.Training(p, "")
+	if err != nil {
+		return nil, err
+	}
+	r, err := multitask.Fit(ctx, model, train, w.params, multitask.Options{Tolerance: 1e-6})
+	if err != nil {
+		return nil, err
+	}
+	trace := mat.Trace(r.Omega)
+	if !(trace > 0) {
+		return model, nil // no task has weights
+	}
+	var omega mat.SymDense
+	omega.ScaleSym(1/trace, r.Omega)
+	return multitask.Given(solve.InWeights().Mixed(&omega, r))
 }
 
 func known(name string) candidate {

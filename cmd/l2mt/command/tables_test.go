@@ -122,3 +122,34 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.Fit.R2)
 	}
 }
+
+// Tasks that are multiples of one another, of either sign: which multiples, the network
+// cannot know, and the weights fitted to many rows do.
+func TestWeightsSayHowTasksRelate(t *testing.T) {
+	random := data.Stream(1, "multiples")
+	var b strings.Builder
+	b.WriteString("task,x1,x2,x3,x4,x5,x6,x7,x8,x9,x10,x11,x12,y\n")
+	for task, multiple := range []float64{4, -2, 1, -0.5, 0.1} {
+		for range 40 {
+			y := random.NormFloat64()
+			fmt.Fprintf(&b, "t%d", task)
+			for j := range 12 {
+				x := random.NormFloat64()
+				y += multiple * x * float64(j%3-1)
+				fmt.Fprintf(&b, ",%.4f", x)
+			}
+			fmt.Fprintf(&b, ",%.4f\n", y)
+		}
+	}
+	code, stdout, stderr := l2mt(t, "-q", "--json", "fit", write(t, "multiples.csv", b.String()), "--task", "task", "--target", "y")
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	var r struct{ Model string }
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(r.Model, "-weights") {
+		t.Errorf("the model is %s", r.Model)
+	}
+}
