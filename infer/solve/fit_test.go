@@ -234,8 +234,7 @@ func TestScoresHaveTheErrorsReported(t *testing.T) {
 	}
 }
 
-// trusted is what is believed on average of two families of regressions.
-func trusted(t *testing.T, rows int, check func(*Finder, *data.ProblemData, *Fitted)) map[string]Trust {
+func shipped(t *testing.T) *Finder {
 	t.Helper()
 	n, err := pretrained.Load()
 	if err != nil {
@@ -245,6 +244,13 @@ func trusted(t *testing.T, rows int, check func(*Finder, *data.ProblemData, *Fit
 	if err != nil {
 		t.Fatal(err)
 	}
+	return finder
+}
+
+// trusted is what is believed on average of two families of regressions.
+func trusted(t *testing.T, rows int, check func(*Finder, *data.ProblemData, *Fitted)) map[string]Trust {
+	t.Helper()
+	finder := shipped(t)
 	families := data.Families()
 	d, file, _, err := data.Generate(data.GenerateConfig{Kind: data.Regression, Problems: 4 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 30, Seed: 9})
 	if err != nil {
@@ -314,4 +320,36 @@ func TestMixedByHand(t *testing.T) {
 	if got, want := (Trust{0.5, 0.5}).Mixed(said, r), mat.NewSymDense(2, []float64{0.5, 0.15, 0.15, 0.5}); !mat.EqualApprox(got, want, 1e-15) {
 		t.Errorf("no weights:\n%v", mat.Formatted(got))
 	}
+}
+
+// Rows that are all on the right side do not tell one covariance from another.
+func TestRowsWithoutErrorsDoNotTell(t *testing.T) {
+	for seed := range uint64(4) {
+		p := made(seed, "p", data.Classification, 4)
+		for i := range p.Tasks {
+			p.Tasks[i].TrainSet = apart(t, p.Tasks[i].TrainSet)
+			p.Tasks[i].ValidationSet = apart(t, p.Tasks[i].ValidationSet)
+		}
+		if f := fit(t, shipped(t), p, FitOptions{}); f.Trust != (Trust{Network: 1}) {
+			t.Errorf("seed %d: %v is believed", seed, f.Trust)
+		}
+	}
+}
+
+// apart moves the rows of the classes apart.
+func apart(t *testing.T, s data.Samples) data.Samples {
+	t.Helper()
+	var values []float32
+	for j, y := range s.Y {
+		row := make([]float32, s.X.Cols())
+		for k, v := range s.X.Row(j).Value {
+			row[k] = v + float32(2*y)
+		}
+		values = append(values, row...)
+	}
+	x, err := data.NewDense(len(s.Y), s.X.Cols(), values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data.Samples{X: x, Y: s.Y}
 }

@@ -29,7 +29,8 @@ type Trust struct {
 // half where tasks are not related at all. Therefore the network is asked again, and W
 // fitted, without each fold of the rows, and the rows of the folds choose among trusts.
 // Few rows cannot tell. So what takes a share of the network's word away has to be
-// better by as much of the standard error of the difference.
+// better by as much of the standard error of the difference, and where hardly a row
+// is misclassified the network is believed.
 var trusts = []Trust{{1, 0}, {0.5, 0}, {0, 0}, InWeights()}
 
 // InWeights is the trust in weights beside what they were fitted with.
@@ -37,6 +38,8 @@ func InWeights() Trust { return Trust{0.4, 0.6} }
 
 const (
 	trustFolds = 5
+	// fewestErrors is how many misclassified rows can tell covariances apart.
+	fewestErrors = 3
 	// trustSoftness is narrow: to compare a few covariances their error matters more
 	// than to follow its slope.
 	trustSoftness = 0.3
@@ -112,6 +115,9 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 	first, err := hold(best, start, make([]*multitask.Result, len(parts)))
 	if err != nil {
 		return best, at, err
+	}
+	if s.problem.Kind() == data.Classification && first.Error*float64(first.Rows) < fewestErrors {
+		return best, at, nil
 	}
 	tune, least := s.tune, 0.0
 	tune.Lambda1 = around(start.Tuned.Params.Lambda1)
