@@ -68,7 +68,8 @@ type Dependent interface {
 	On(ctx context.Context, p *data.ProblemData) (Model, error)
 }
 
-func on(ctx context.Context, model Model, p *data.ProblemData) (Model, error) {
+// On is the model that a model is on a problem: itself, if it is no Dependent.
+func On(ctx context.Context, model Model, p *data.ProblemData) (Model, error) {
 	if d, ok := model.(Dependent); ok {
 		return d.On(ctx, p)
 	}
@@ -85,7 +86,7 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 	begin := time.Now()
 	opt.Evidence, opt.STL = nil, nil
 	name := model.Info().Name
-	final, err := on(ctx, model, problem)
+	final, err := On(ctx, model, problem)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 	opt.Lambda1 = all.opt.Lambda1
 	for k := range folds {
 		fold := folds[k].ProblemData
-		part, err := on(ctx, model, fold)
+		part, err := On(ctx, model, fold)
 		if opt.InMetric {
 			fold = data.InMetric(fold)
 		}

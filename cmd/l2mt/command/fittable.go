@@ -369,12 +369,9 @@ type byWeights struct {
 
 // On fits the model to a problem.
 func (w byWeights) On(ctx context.Context, p *data.ProblemData) (multitask.Model, error) {
-	model := w.Model
-	if d, ok := model.(multitask.Dependent); ok {
-		var err error
-		if model, err = d.On(ctx, p); err != nil {
-			return nil, err
-		}
+	model, err := multitask.On(ctx, w.Model, p)
+	if err != nil {
+		return nil, err
 	}
 	train, err := multitask.Training(p, "")
 	if err != nil {
