@@ -286,7 +286,7 @@ func (l *left) invertBlock(parts []int) error {
 		}
 		// With C = U'U, that is less the square of U'^-1 Y'.
 		blas64.Trsm(blas.Left, blas.Trans, 1, chol.u, y.RawMatrix())
-		blas64.Gemm(blas.Trans, blas.NoTrans, -1, y.RawMatrix(), y.RawMatrix(), 1, inverse.RawMatrix())
+		gemm(true, false, -1, y.RawMatrix(), y.RawMatrix(), 1, inverse.RawMatrix())
 	}
 	for x, a := range rows {
 		to, from := l.q.RawRowView(a), inverse.RawRowView(x)
@@ -336,7 +336,8 @@ func (l *left) slope(g []float64) *mat.SymDense {
 			continue
 		}
 		gamma := mat.NewDense(to-from, n-from, nil)
-		gamma.Mul(weighted.Slice(from, to, 0, n), l.q.Slice(0, n, from, n))
+		all, own := l.q.Slice(0, n, from, n).(*mat.Dense), weighted.Slice(from, to, 0, n).(*mat.Dense)
+		gemm(false, false, 1, own.RawMatrix(), all.RawMatrix(), 0, gamma.RawMatrix())
 		for j := i; j < len(l.train.tasks); j += classes {
 			sum := 0.0
 			for b := from; b < to; b++ {

@@ -159,8 +159,12 @@ func (c *cholesky) copy() *cholesky {
 // inverse returns the inverse. The factorisation is lost.
 func (c *cholesky) inverse() *mat.Dense {
 	n := c.u.N
-	lapack64.Potri(c.u)
 	a := mat.NewDense(n, n, nil)
+	if n < wide {
+		lapack64.Potri(c.u)
+	} else {
+		c.squareInverse()
+	}
 	for i := range n {
 		for j, v := range c.u.Data[i*c.u.Stride+i:][:n-i] {
 			a.Set(i, i+j, v)
@@ -168,6 +172,22 @@ func (c *cholesky) inverse() *mat.Dense {
 		}
 	}
 	return a
+}
+
+// squareInverse puts the upper triangle of U^-1 U'^-1 in the place of U.
+func (c *cholesky) squareInverse() {
+	n, stride := c.u.N, c.u.Stride
+	l := mat.NewDense(n, n, nil).RawMatrix() // U', and its inverse
+	for i := range n {
+		for j := range i + 1 {
+			l.Data[i*n+j] = c.u.Data[j*stride+i]
+		}
+	}
+	kernel.Invert(kernel.Default(), n, l.Data, n)
+	for j := 0; j < n; j += wide { // of U^-1 U'^-1 the columns from j on, down to the diagonal
+		w, below := min(wide, n-j), l.Data[j*n:]
+		kernel.Gemm(kernel.Default(), kernel.Trans, kernel.NoTrans, j+w, w, n-j, 1, below, n, below[j:], n, 0, c.u.Data[j:], stride)
+	}
 }
 
 // singular reports whether rounding errors are all that keeps the matrix from
