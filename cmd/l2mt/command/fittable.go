@@ -414,8 +414,8 @@ func blend(m int, share float64) candidate {
 	if err != nil {
 		panic(err) // it is a covariance
 	}
-	title := fmt.Sprintf("shared %.0f %%", 100*share)
-	return candidate{name: title, title: title, model: model}
+	percent := fmt.Sprintf("%.0f", 100*share)
+	return candidate{name: modelPooled + percent, title: modelPooled + " by " + percent + " %", model: model}
 }
 
 // readOmega reads the covariance of m tasks.
