@@ -357,7 +357,7 @@ func (f foundBy) On(_ context.Context, p *data.ProblemData) (multitask.Model, er
 // many rows say more of how tasks relate.
 func weighed(v *fitted) candidate {
 	c := v.candidate
-	c.name, c.title = c.name+"-weights", c.title+", and the weights'"
+	c.name, c.title = c.name+"-weights", c.title+" + weights"
 	c.model = byWeights{v.model, v.Params}
 	return c
 }
