@@ -316,9 +316,11 @@ func TestMixedByHand(t *testing.T) {
 			t.Errorf("%v:\n%v\nwant\n%v", c.trust, mat.Formatted(got), mat.Formatted(want))
 		}
 	}
-	r.W.Zero()
-	if got, want := (Trust{0.5, 0.5}).Mixed(said, r), mat.NewSymDense(2, []float64{0.5, 0.15, 0.15, 0.5}); !mat.EqualApprox(got, want, 1e-15) {
-		t.Errorf("no weights:\n%v", mat.Formatted(got))
+	for _, tiny := range []float64{1e-155, 0} { // whose squares are no normal numbers
+		r.W.Scale(tiny, r.W)
+		if got, want := (Trust{0.5, 0.5}).Mixed(said, r), mat.NewSymDense(2, []float64{0.5, 0.15, 0.15, 0.5}); !mat.EqualApprox(got, want, 1e-15) {
+			t.Errorf("weights of %v:\n%v", tiny, mat.Formatted(got))
+		}
 	}
 }
 

@@ -38,6 +38,8 @@ func InWeights() Trust { return Trust{0.4, 0.6} }
 
 const (
 	trustFolds = 5
+	// noWeights is a trace of W'W over which no share can be divided.
+	noWeights = 1e-300
 	// fewestErrors is how many misclassified rows can tell covariances apart.
 	fewestErrors = 3
 	// trustSoftness is narrow: to compare a few covariances their error matters more
@@ -155,7 +157,7 @@ func (t Trust) Mixed(said *mat.SymDense, weights *multitask.Result) *mat.SymDens
 	if t.Weights > 0 {
 		var products mat.SymDense
 		products.SymOuterK(1, weights.W.T())
-		if trace := mat.Trace(&products); trace > 0 {
+		if trace := mat.Trace(&products); trace > noWeights {
 			add(t.Weights/trace, &products)
 			rest -= t.Weights
 		}
