@@ -358,17 +358,21 @@ func (f foundBy) On(_ context.Context, p *data.ProblemData) (multitask.Model, er
 func weighed(v *fitted) candidate {
 	c := v.candidate
 	c.name, c.title = c.name+"-weights", c.title+" + weights"
-	c.model = byWeights{v.model, v.Params}
+	c.model = byWeights{v.model, v.Params, map[*data.ProblemData]multitask.Model{}}
 	return c
 }
 
 type byWeights struct {
 	multitask.Model
 	params multitask.Params
+	made   map[*data.ProblemData]multitask.Model // folds come again in the metric
 }
 
 // On fits the model to a problem.
 func (w byWeights) On(ctx context.Context, p *data.ProblemData) (multitask.Model, error) {
+	if m := w.made[p]; m != nil {
+		return m, nil
+	}
 	model, err := multitask.On(ctx, w.Model, p)
 	if err != nil {
 		return nil, err
@@ -381,13 +385,11 @@ func (w byWeights) On(ctx context.Context, p *data.ProblemData) (multitask.Model
 	if err != nil {
 		return nil, err
 	}
-	trace := mat.Trace(r.Omega)
-	if !(trace > 0) {
-		return model, nil // no task has weights
+	m, err := multitask.Given(solve.InWeights().Mixed(r.Omega, r)) // of trace 1, as all that l2mt tries
+	if err == nil {
+		w.made[p] = m
 	}
-	var omega mat.SymDense
-	omega.ScaleSym(1/trace, r.Omega)
-	return multitask.Given(solve.InWeights().Mixed(&omega, r))
+	return m, err
 }
 
 func known(name string) candidate {
