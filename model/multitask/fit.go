@@ -74,6 +74,7 @@ type Result struct {
 
 	cov    *Covariance // a start for the Omega step of the next fit
 	rel    *relation   // which that is part of
+	root   *root       // of Omega, where it was held and tasks were many
 	of     *narrow     // the coordinates that it was fitted in, or nil
 	inside *mat.Dense  // W there
 }

@@ -56,6 +56,19 @@ func (r rmtl) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	return dot(t, step.Omega)
 }
 
+// held is (L + eps I)^-1 written out.
+func (rmtl) held(m int, p Params) *mat.SymDense {
+	eps := p.Get("eps")
+	own := 1 / (float64(m) + eps)
+	omega := identity(m, own+own/eps)
+	for i := range m {
+		for j := range i {
+			omega.SetSym(i, j, own/eps)
+		}
+	}
+	return omega
+}
+
 // invert returns the covariance of a positive definite precision.
 func invert(precision *mat.SymDense) (*Covariance, error) {
 	e, err := Eigen(precision)

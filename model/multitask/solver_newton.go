@@ -46,6 +46,7 @@ type solver struct {
 	trial  point
 	step   point          // the direction dW' and its scores
 	thin   *thin          // replaces the root and follow in wide problems of low rank
+	root   *root          // replaces all of them where Omega is held and tasks are many
 	pre    preconditioner // of conjugate gradients, nil where there is none
 	mean   []float64      // the rows' sum with the weights h, m x d
 	total  []float64      // the sums of these weights
@@ -89,7 +90,7 @@ func newSolver(problem *TrainingSet, model Model, params Params, workers int) *s
 
 func (s *solver) newPoint() point {
 	return point{
-		w: make([]float64, s.m*s.d), b: make([]float64, len(s.problem.tasks)), s: mat.NewSymDense(s.side(), nil),
+		w: make([]float64, s.m*s.d), b: make([]float64, len(s.problem.tasks)),
 		score: s.newScores(), r: s.newScores(), h: s.newScores(),
 	}
 }
@@ -109,6 +110,11 @@ func (s *solver) of(i int, w []float64) []float64 { return w[i*s.cols:][:s.cols]
 // moveTo moves a point to the weights it holds.
 func (s *solver) moveTo(p *point) {
 	p.s = s.gram(p.w)
+	s.scores(p)
+}
+
+// scores computes what of a point does not depend on Omega.
+func (s *solver) scores(p *point) {
 	s.problem.each(s.workers, func(i int, t *task) {
 		t.x.Mul(p.score[i], s.of(i, p.w), 1)
 	})
@@ -153,6 +159,14 @@ func (s *solver) hessian(dst, v []float64) {
 // multiply sets dst to the Hessian in Z times v, both k x d.
 func (s *solver) multiply(dst, v []float64, root, rootT *mat.Dense) {
 	w, g := s.t1, s.t2
+	if s.root != nil {
+		s.root.multiply(w, v, s.d)
+		clear(g)
+		s.hessian(g, w)
+		s.root.multiply(dst, g, s.d)
+		add(s.params.Lambda1, v, dst)
+		return
+	}
 	if s.thin != nil {
 		s.thin.rotate(w, v)
 		clear(g)
@@ -377,10 +391,7 @@ func (s *solver) conjugate(x, dir, res, hv []float64, root, rootT *mat.Dense, no
 // fair part of what the slope promises. A direction that holds Omega does not
 // know what Omega gains by following: it goes on while that pays.
 func (s *solver) search(slope float64) (bool, error) {
-	s.problem.each(s.workers, func(i int, t *task) {
-		t.x.Mul(s.step.score[i], s.of(i, s.step.w), 1)
-		s.step.b[i] = -inner(s.h[i], s.step.score[i]) / s.total[i]
-	})
+	s.stepScores()
 	cross, square := s.products(s.step.w, s.w), s.products(s.step.w, s.step.w)
 	before := s.objective()
 	shortest := 1e-5
@@ -427,13 +438,16 @@ func (s *solver) search(slope float64) (bool, error) {
 	return true, rel.open()
 }
 
-// try returns the Omega step and the objective after a step of length t.
-func (s *solver) try(t float64, cross, square *mat.Dense) (*relation, float64, error) {
-	for i := range s.side() {
-		for j := i; j < s.side(); j++ {
-			s.trial.s.SetSym(i, j, s.s.At(i, j)+t*(cross.At(i, j)+cross.At(j, i))+t*t*square.At(i, j))
-		}
-	}
+// stepScores computes how scores and biases follow the direction in step.
+func (s *solver) stepScores() {
+	s.problem.each(s.workers, func(i int, t *task) {
+		t.x.Mul(s.step.score[i], s.of(i, s.step.w), 1)
+		s.step.b[i] = -inner(s.h[i], s.step.score[i]) / s.total[i]
+	})
+}
+
+// tryScores computes what of the point after a step of length t does not depend on Omega.
+func (s *solver) tryScores(t float64) {
 	for i, step := range s.step.score {
 		for j, u := range step {
 			s.trial.score[i][j] = s.score[i][j] + t*u
@@ -442,6 +456,19 @@ func (s *solver) try(t float64, cross, square *mat.Dense) (*relation, float64, e
 	copy(s.trial.b, s.b)
 	add(t, s.step.b, s.trial.b)
 	s.losses(&s.trial)
+}
+
+// try returns the Omega step and the objective after a step of length t.
+func (s *solver) try(t float64, cross, square *mat.Dense) (*relation, float64, error) {
+	if s.trial.s == nil {
+		s.trial.s = mat.NewSymDense(s.side(), nil)
+	}
+	for i := range s.side() {
+		for j := i; j < s.side(); j++ {
+			s.trial.s.SetSym(i, j, s.s.At(i, j)+t*(cross.At(i, j)+cross.At(j, i))+t*t*square.At(i, j))
+		}
+	}
+	s.tryScores(t)
 	rel, err := s.omega(s.trial.s)
 	if err != nil {
 		return nil, 0, err

@@ -12,6 +12,9 @@ import (
 
 // run fits the model.
 func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
+	if model, ok := s.model.(holding); ok && s.m >= manyTasks {
+		return s.hold(ctx, model, opt)
+	}
 	r := &Result{Model: s.model.Info().Name, Params: s.params, Status: IterationLimit}
 	if opt.Start != nil {
 		s.from, s.last = opt.Start.cov, opt.Start.rel
@@ -143,15 +146,20 @@ func (s *solver) project(omega *mat.SymDense) error {
 	return nil
 }
 
+// begin takes W and b from another fit.
+func (s *solver) begin(from *Result) {
+	copy(s.w, rowsOf(from.W))
+	for i, b := range from.B {
+		if !math.IsInf(b, 0) { // of a class that a task lacked
+			s.b[i] = b
+		}
+	}
+}
+
 // start puts the solver at a start and sets the first floor.
 func (s *solver) start(from *Result) error {
 	if from != nil {
-		copy(s.w, rowsOf(from.W))
-		for i, b := range from.B {
-			if !math.IsInf(b, 0) { // of a class that a task lacked
-				s.b[i] = b
-			}
-		}
+		s.begin(from)
 		if given, ok := s.model.(fixed); ok && !s.last.holds(given.omega) {
 			if err := s.project(given.omega); err != nil {
 				return err

@@ -39,6 +39,8 @@ func (stl) Support(t *mat.SymDense, _ *Covariance, _ Params) float64 {
 	return mat.Trace(t) / float64(t.SymmetricDim())
 }
 
+func (stl) held(m int, _ Params) *mat.SymDense { return Uniform(m) }
+
 // Uniform is I/m, the covariance of trace 1 that shares nothing.
 func Uniform(m int) *mat.SymDense { return identity(m, 1/float64(m)) }
 
@@ -68,5 +70,7 @@ func (f fixed) Step(*mat.SymDense, int, Params) (*Covariance, error) {
 }
 
 func (f fixed) G(c *Covariance, _ int, _ Params) float64 { return only(c.Omega, f.omega) }
+
+func (f fixed) held(int, Params) *mat.SymDense { return f.omega }
 
 func (f fixed) Support(t *mat.SymDense, _ *Covariance, _ Params) float64 { return dot(t, f.omega) }
