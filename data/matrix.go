@@ -3,7 +3,7 @@ package data
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/blas/blas64"
+	"l2mt/layers/blas"
 )
 
 // Matrix is the feature matrix X of a dataset, n x d with one data point per
@@ -86,33 +86,29 @@ func (x *Dense) Take(rows []int) Matrix {
 
 // Mul sets dst to X B.
 func (x *Dense) Mul(dst, b []float64, k int) {
-	if k == 1 {
-		for i := range x.offset {
-			dst[i] = dotDense(x.row(i), b)
-		}
-		return
-	}
-	// A row is widened once for all columns of B.
-	column, row := make([]float64, k*x.cols), make([]float64, x.cols)
-	for j := range x.cols {
-		for c, v := range b[j*k:][:k] {
-			column[c*x.cols+j] = v
+	column, kernels := b, blas.Default()
+	if k > 1 {
+		column = make([]float64, k*x.cols)
+		for j := range x.cols {
+			for c, v := range b[j*k:][:k] {
+				column[c*x.cols+j] = v
+			}
 		}
 	}
 	for i := range x.offset {
-		widen(row, x.row(i))
 		for c := range k {
-			dst[i*k+c] = dot(row, column[c*x.cols:][:x.cols])
+			dst[i*k+c] = blas.DotMixed(kernels, x.row(i), column[c*x.cols:])
 		}
 	}
 }
 
 // AddMulT adds X' B to dst.
 func (x *Dense) AddMulT(dst, b []float64, k int) {
+	kernels := blas.Default()
 	for i := range x.offset {
 		in := b[i*k:][:k]
 		if k == 1 {
-			addDense(dst, in[0], x.row(i))
+			blas.AxpyMixed(kernels, in[0], x.row(i), dst)
 			continue
 		}
 		for j, v := range x.row(i) {
@@ -125,11 +121,11 @@ func (x *Dense) AddMulT(dst, b []float64, k int) {
 
 // AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
 func (x *Dense) AddGram(dst, v, c []float64) (sum float64) {
-	row := make([]float64, x.cols)
+	kernels := blas.Default()
 	for i := range x.offset {
-		widen(row, x.row(i))
-		u := c[i] * dot(row, v[:x.cols])
-		blas64.Implementation().Daxpy(x.cols, u, row, 1, dst, 1)
+		row := x.row(i)
+		u := c[i] * blas.DotMixed(kernels, row, v)
+		blas.AxpyMixed(kernels, u, row, dst)
 		sum += u
 	}
 	return sum
@@ -260,42 +256,7 @@ func squaredNorms(x Matrix) []float64 {
 	return norms
 }
 
-// widen copies x to dst.
-func widen(dst []float64, x []float32) {
-	dst = dst[:len(x)]
-	for j, v := range x {
-		dst[j] = float64(v)
-	}
-}
-
-func dot(x, y []float64) float64 { return blas64.Implementation().Ddot(len(x), x, 1, y, 1) }
-
-// dotDense returns <x, w>. Four sums hide the latency of the additions.
-func dotDense(x []float32, w []float64) float64 {
-	w = w[:len(x)]
-	var s0, s1, s2, s3 float64
-	j := 0
-	for ; j+4 <= len(x); j += 4 {
-		s0 += float64(x[j]) * w[j]
-		s1 += float64(x[j+1]) * w[j+1]
-		s2 += float64(x[j+2]) * w[j+2]
-		s3 += float64(x[j+3]) * w[j+3]
-	}
-	for ; j < len(x); j++ {
-		s0 += float64(x[j]) * w[j]
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-// addDense adds a x to w.
-func addDense(w []float64, a float64, x []float32) {
-	w = w[:len(x)]
-	for j, v := range x {
-		w[j] += a * float64(v)
-	}
-}
-
-// dotSparse returns <x, w>, by four sums as dotDense.
+// dotSparse returns <x, w>. Four sums hide the latency of the additions.
 func dotSparse(x Row, w []float64) float64 {
 	index, value := x.Index, x.Value[:len(x.Index)]
 	var s0, s1, s2, s3 float64

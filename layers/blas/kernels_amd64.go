@@ -6,6 +6,8 @@ import "golang.org/x/sys/cpu"
 
 var avx2 = set{
 	name: "avx2",
+	dot:  dotMixedAVX2,
+	axpy: axpyMixedAVX2,
 	f32: kernels[float32]{
 		lanes: 8, rows: 6,
 		copy: copyF32AVX2,
@@ -24,6 +26,8 @@ var avx2 = set{
 
 var avx512 = set{
 	name: "avx512",
+	dot:  dotMixedAVX512,
+	axpy: axpyMixedAVX512,
 	f32: kernels[float32]{
 		lanes: 16, rows: 12,
 		copy: copyF32AVX512,

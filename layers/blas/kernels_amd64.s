@@ -1734,6 +1734,98 @@ store:
 	VZEROUPPER
 	RET
 
+// func dotMixedAVX2(n int, x *float32, y *float64, sum *float64)
+// Requires: AVX, FMA3
+TEXT ·dotMixedAVX2(SB), NOSPLIT, $0-32
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+block:
+	SUBQ        $+32, AX
+	JL          rest
+	VCVTPS2PD   (CX), Y8
+	VFMADD231PD (DX), Y8, Y0
+	VCVTPS2PD   16(CX), Y8
+	VFMADD231PD 32(DX), Y8, Y1
+	VCVTPS2PD   32(CX), Y8
+	VFMADD231PD 64(DX), Y8, Y2
+	VCVTPS2PD   48(CX), Y8
+	VFMADD231PD 96(DX), Y8, Y3
+	VCVTPS2PD   64(CX), Y8
+	VFMADD231PD 128(DX), Y8, Y4
+	VCVTPS2PD   80(CX), Y8
+	VFMADD231PD 160(DX), Y8, Y5
+	VCVTPS2PD   96(CX), Y8
+	VFMADD231PD 192(DX), Y8, Y6
+	VCVTPS2PD   112(CX), Y8
+	VFMADD231PD 224(DX), Y8, Y7
+	ADDQ        $+128, CX
+	ADDQ        $+256, DX
+	JMP         block
+
+rest:
+	ADDQ $+32, AX
+
+eight:
+	SUBQ        $+8, AX
+	JL          done
+	VCVTPS2PD   (CX), Y8
+	VFMADD231PD (DX), Y8, Y0
+	VCVTPS2PD   16(CX), Y8
+	VFMADD231PD 32(DX), Y8, Y1
+	ADDQ        $+32, CX
+	ADDQ        $+64, DX
+	JMP         eight
+
+done:
+	MOVQ    sum+24(FP), AX
+	VADDPD  Y2, Y0, Y0
+	VADDPD  Y6, Y4, Y4
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (AX)
+	VADDPD  Y3, Y1, Y1
+	VADDPD  Y7, Y5, Y5
+	VADDPD  Y5, Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func axpyMixedAVX2(n int, a float64, x *float32, y *float64)
+// Requires: AVX, FMA3
+TEXT ·axpyMixedAVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         y+24(FP), DX
+	VBROADCASTSD a+8(FP), Y0
+
+eight:
+	SUBQ        $+8, AX
+	JL          done
+	VCVTPS2PD   (CX), Y1
+	VMOVUPD     (DX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (DX)
+	VCVTPS2PD   16(CX), Y1
+	VMOVUPD     32(DX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 32(DX)
+	ADDQ        $+32, CX
+	ADDQ        $+64, DX
+	JMP         eight
+
+done:
+	VZEROUPPER
+	RET
+
 // func gemmF32AVX512x1(k int, a *float32, rs int, cs int, b *float32, c *float32, ldc int, rows int, cols int, add bool)
 // Requires: AVX, AVX512F
 TEXT ·gemmF32AVX512x1(SB), NOSPLIT, $0-73
@@ -3881,5 +3973,75 @@ store:
 	ADDQ    R9, DI
 	DECQ    AX
 	JNZ     row
+	VZEROUPPER
+	RET
+
+// func dotMixedAVX512(n int, x *float32, y *float64, sum *float64)
+// Requires: AVX, AVX512F
+TEXT ·dotMixedAVX512(SB), NOSPLIT, $0-32
+	MOVQ   n+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   y+16(FP), DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+block:
+	SUBQ        $+32, AX
+	JL          rest
+	VCVTPS2PD   (CX), Z4
+	VFMADD231PD (DX), Z4, Z0
+	VCVTPS2PD   32(CX), Z4
+	VFMADD231PD 64(DX), Z4, Z1
+	VCVTPS2PD   64(CX), Z4
+	VFMADD231PD 128(DX), Z4, Z2
+	VCVTPS2PD   96(CX), Z4
+	VFMADD231PD 192(DX), Z4, Z3
+	ADDQ        $+128, CX
+	ADDQ        $+256, DX
+	JMP         block
+
+rest:
+	ADDQ $+32, AX
+
+eight:
+	SUBQ        $+8, AX
+	JL          done
+	VCVTPS2PD   (CX), Z4
+	VFMADD231PD (DX), Z4, Z0
+	ADDQ        $+32, CX
+	ADDQ        $+64, DX
+	JMP         eight
+
+done:
+	MOVQ    sum+24(FP), AX
+	VADDPD  Z1, Z0, Z0
+	VADDPD  Z3, Z2, Z2
+	VADDPD  Z2, Z0, Z0
+	VMOVUPD Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func axpyMixedAVX512(n int, a float64, x *float32, y *float64)
+// Requires: AVX, AVX512F
+TEXT ·axpyMixedAVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         x+16(FP), CX
+	MOVQ         y+24(FP), DX
+	VBROADCASTSD a+8(FP), Z0
+
+eight:
+	SUBQ        $+8, AX
+	JL          done
+	VCVTPS2PD   (CX), Z1
+	VMOVUPD     (DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, (DX)
+	ADDQ        $+32, CX
+	ADDQ        $+64, DX
+	JMP         eight
+
+done:
 	VZEROUPPER
 	RET

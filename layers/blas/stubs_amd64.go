@@ -136,6 +136,17 @@ func csrF64AVX2x7(rows int, ptr *int32, idx *int32, val *float64, l *float64, ld
 //go:noescape
 func csrF64AVX2x8(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
+// dotMixedAVX2 sets sum to 8 parts of <x, y>: those of the entries with one index modulo 8,
+// of which n is a multiple. 32 entries have sums of their own as long as there are so many.
+//
+//go:noescape
+func dotMixedAVX2(n int, x *float32, y *float64, sum *float64)
+
+// axpyMixedAVX2 adds a x to y; n is a multiple of 8.
+//
+//go:noescape
+func axpyMixedAVX2(n int, a float64, x *float32, y *float64)
+
 // gemmF32AVX512x1 computes a tile of up to 12 x 16 entries of C = A B, or adds it to C.
 // Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.
 //
@@ -267,3 +278,14 @@ func csrF64AVX512x7(rows int, ptr *int32, idx *int32, val *float64, l *float64, 
 //
 //go:noescape
 func csrF64AVX512x8(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+
+// dotMixedAVX512 sets sum to 8 parts of <x, y>: those of the entries with one index modulo 8,
+// of which n is a multiple. 32 entries have sums of their own as long as there are so many.
+//
+//go:noescape
+func dotMixedAVX512(n int, x *float32, y *float64, sum *float64)
+
+// axpyMixedAVX512 adds a x to y; n is a multiple of 8.
+//
+//go:noescape
+func axpyMixedAVX512(n int, a float64, x *float32, y *float64)

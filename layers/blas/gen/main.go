@@ -58,6 +58,8 @@ func main() {
 				csr(s, e, width)
 			}
 		}
+		dotMixed(s)
+		axpyMixed(s)
 	}
 	Generate()
 }
@@ -319,6 +321,87 @@ func csr(s set, e element, width int) {
 	ADDQ(ldy, y)
 	DECQ(rows)
 	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// dotMixed writes the kernel that multiplies float32 with float64 numbers, eight at a
+// time. Four sums hide the latency of the additions.
+func dotMixed(s set) {
+	const sums, lanes = 4, 8
+	name := "dotMixed" + s.name
+	TEXT(name, NOSPLIT, "func(n int, x *float32, y, sum *float64)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s sets sum to %d parts of <x, y>: those of the entries with one index modulo %d,", name, lanes, lanes),
+		fmt.Sprintf("of which n is a multiple. %d entries have sums of their own as long as there are so many.", sums*lanes))
+	n, x, y := Load(Param("n"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
+	width := 8 * lanes / s.bytes // vectors that hold eight
+	sum := make([][]Op, sums)
+	for i := range sum {
+		sum[i] = vectors(s, width)
+		for _, v := range sum[i] {
+			s.zero(v)
+		}
+	}
+	add := func(count int) {
+		for i := range count {
+			for j, v := range sum[i] {
+				at, wide := i*width+j, s.vector()
+				VCVTPS2PD(Mem{Base: x, Disp: at * s.bytes / 2}, wide)
+				VFMADD231PD(Mem{Base: y, Disp: at * s.bytes}, wide, v)
+			}
+		}
+		ADDQ(I32(4*lanes*count), x)
+		ADDQ(I32(8*lanes*count), y)
+	}
+	Label("block")
+	SUBQ(I8(sums*lanes), n)
+	JL(LabelRef("rest"))
+	add(sums)
+	JMP(LabelRef("block"))
+	Label("rest")
+	ADDQ(I8(sums*lanes), n)
+	Label("eight")
+	SUBQ(I8(lanes), n)
+	JL(LabelRef("done"))
+	add(1)
+	JMP(LabelRef("eight"))
+	Label("done")
+	out := Load(Param("sum"), GP64())
+	for j := range width {
+		VADDPD(sum[1][j], sum[0][j], sum[0][j])
+		VADDPD(sum[3][j], sum[2][j], sum[2][j])
+		VADDPD(sum[2][j], sum[0][j], sum[0][j])
+		VMOVUPD(sum[0][j], Mem{Base: out, Disp: j * s.bytes})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// axpyMixed writes the kernel that adds float32 to float64 numbers, eight at a time.
+func axpyMixed(s set) {
+	const lanes = 8
+	name := "axpyMixed" + s.name
+	TEXT(name, NOSPLIT, "func(n int, a float64, x *float32, y *float64)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s adds a x to y; n is a multiple of %d.", name, lanes))
+	n, x, y := Load(Param("n"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
+	a := s.vector()
+	VBROADCASTSD(NewParamAddr("a", 8), a)
+	Label("eight")
+	SUBQ(I8(lanes), n)
+	JL(LabelRef("done"))
+	for j := range 8 * lanes / s.bytes {
+		wide, sum := s.vector(), s.vector()
+		VCVTPS2PD(Mem{Base: x, Disp: j * s.bytes / 2}, wide)
+		VMOVUPD(Mem{Base: y, Disp: j * s.bytes}, sum)
+		VFMADD231PD(wide, a, sum)
+		VMOVUPD(sum, Mem{Base: y, Disp: j * s.bytes})
+	}
+	ADDQ(I8(4*lanes), x)
+	ADDQ(I8(8*lanes), y)
+	JMP(LabelRef("eight"))
+	Label("done")
 	VZEROUPPER()
 	RET()
 }
