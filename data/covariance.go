@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/blas"
 )
 
 // covarianceTolerance is how far a covariance may be from symmetric and from
@@ -77,11 +79,12 @@ func definite(omega *mat.SymDense) bool {
 	for i := range m {
 		largest = max(largest, omega.At(i, i))
 	}
-	shifted := mat.NewSymDense(m, nil)
-	shifted.CopySym(omega)
-	for i := range m {
-		shifted.SetSym(i, i, omega.At(i, i)+covarianceTolerance*largest)
+	if !(largest > 0) {
+		return false
 	}
-	var factor mat.Cholesky
-	return largest > 0 && factor.Factorize(shifted)
+	shifted := mat.DenseCopyOf(omega)
+	for i := range m {
+		shifted.Set(i, i, omega.At(i, i)+covarianceTolerance*largest)
+	}
+	return blas.Cholesky(blas.Default(), m, shifted.RawMatrix().Data, m)
 }

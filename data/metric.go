@@ -42,9 +42,9 @@ const (
 //
 // Of regression S holds the scatter of all rows of a task.
 type Metric struct {
-	scale float64
-	lower *mat.TriDense // L, where n >= d
-	c, f  *mat.Dense    // C and L^-T (L + sqrt(tau) I)^-1 C, where n < d
+	scale   float64
+	inverse *mat.Dense // L^-1
+	c, f    *mat.Dense // C and L^-T (L + sqrt(tau) I)^-1 C, where n < d
 }
 
 // NewMetric returns the metric of the training rows of a problem. It is nil, which
@@ -56,7 +56,8 @@ func NewMetric(p *ProblemData) *Metric {
 	}
 	c := scatter(p)
 	n, d := c.Dims()
-	norm, side := mat.Norm(c, 2), mat.NewSymDense(min(n, d), nil)
+	size := min(n, d)
+	norm, side := mat.Norm(c, 2), mat.NewDense(size, size, nil)
 	tau := norm * norm / float64(min(n, columns(c)))
 	before, rows := 0.0, 0
 	for _, t := range p.Tasks {
@@ -66,29 +67,22 @@ func NewMetric(p *ProblemData) *Metric {
 		return nil
 	}
 	if n < d {
-		side.SymOuterK(1, c)
+		gemm(blas.NoTrans, blas.Trans, 1, c, c, side)
 	} else {
-		side.SymOuterK(1, c.T())
+		gemm(blas.Trans, blas.NoTrans, 1, c, c, side)
 	}
-	for i := range min(n, d) {
-		side.SetSym(i, i, side.At(i, i)+tau)
+	for i := range size {
+		side.Set(i, i, side.At(i, i)+tau)
 	}
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(side) {
+	if !blas.Cholesky(blas.Default(), size, side.RawMatrix().Data, size) {
 		return nil // which tau I keeps from happening
 	}
-	m, lower := &Metric{scale: 1}, &mat.TriDense{}
-	if cholesky.LTo(lower); n >= d {
-		m.lower = lower
-	} else {
-		root := mat.NewTriDense(n, mat.Lower, nil)
-		root.Copy(lower)
-		for i := range n {
-			root.SetTri(i, i, root.At(i, i)+math.Sqrt(tau))
-		}
-		m.c, m.f, m.scale = c, &mat.Dense{}, 1/math.Sqrt(tau)
-		solve(m.f, root, false, c)
-		solve(m.f, lower, true, m.f)
+	m := &Metric{scale: 1, inverse: inverted(side, 0)}
+	if n < d {
+		part := mat.NewDense(n, d, nil)
+		m.c, m.f, m.scale = c, mat.NewDense(n, d, nil), 1/math.Sqrt(tau)
+		gemm(blas.NoTrans, blas.NoTrans, 1, inverted(side, math.Sqrt(tau)), c, part)
+		gemm(blas.Trans, blas.NoTrans, 1, m.inverse, part, m.f)
 	}
 	after := 0.0
 	for _, t := range p.Tasks {
@@ -98,10 +92,15 @@ func NewMetric(p *ProblemData) *Metric {
 	return m
 }
 
-// solve sets dst to L^-1 B, or to L^-T B. The diagonal of L is positive; that it
-// may be ill conditioned is no error here.
-func solve(dst *mat.Dense, l *mat.TriDense, transposed bool, b mat.Matrix) {
-	_ = l.SolveTo(dst, transposed, b)
+// inverted returns the inverse of L + t I, of a matrix whose lower triangle is L.
+func inverted(l *mat.Dense, t float64) *mat.Dense {
+	n, _ := l.Dims()
+	inverse := mat.DenseCopyOf(l)
+	for i := range n {
+		inverse.Set(i, i, l.At(i, i)+t)
+	}
+	blas.Invert(blas.Default(), n, inverse.RawMatrix().Data, n)
+	return inverse
 }
 
 // filled reports whether the rows have more than few entries that are not zero.
@@ -179,7 +178,7 @@ func columns(c *mat.Dense) (count int) {
 // addRow adds a r to x.
 func addRow(x []float64, a float64, r Row) {
 	if r.Index == nil {
-		addDense(x, a, r.Value)
+		blas.AxpyMixed(blas.Default(), a, r.Value, x)
 	} else {
 		addSparse(x, a, r)
 	}
@@ -214,17 +213,17 @@ func (m *Metric) rows(x Matrix) Matrix {
 		for i := range z.RawMatrix().Rows {
 			addRow(z.RawRowView(i), m.scale, x.Row(from+i))
 		}
-		if m.lower != nil {
-			var made mat.Dense
-			solve(&made, m.lower, false, z.T())
-			z.Copy(made.T())
+		made := z
+		if m.c == nil {
+			made = mat.NewDense(z.RawMatrix().Rows, d, nil)
+			gemm(blas.NoTrans, blas.Trans, 1, z, m.inverse, made)
 		} else {
 			n, _ := m.c.Dims()
 			part := mat.NewDense(z.RawMatrix().Rows, n, nil)
-			gemm(blas.Trans, 1, z, m.c, part)
-			gemm(blas.NoTrans, -1, part, m.f, z)
+			gemm(blas.NoTrans, blas.Trans, 1, z, m.c, part)
+			gemm(blas.NoTrans, blas.NoTrans, -1, part, m.f, z)
 		}
-		for _, v := range z.RawMatrix().Data {
+		for _, v := range made.RawMatrix().Data {
 			values = append(values, float32(v))
 		}
 	}
@@ -235,10 +234,14 @@ func (m *Metric) rows(x Matrix) Matrix {
 	return dense
 }
 
-// gemm adds alpha A B, or alpha A B', to C.
-func gemm(t blas.Transpose, alpha float64, a, b, c *mat.Dense) {
+// gemm adds alpha A B, with A or B transposed, to C.
+func gemm(tA, tB blas.Transpose, alpha float64, a, b, c *mat.Dense) {
 	x, y, z := a.RawMatrix(), b.RawMatrix(), c.RawMatrix()
-	blas.Gemm(blas.Default(), blas.NoTrans, t, z.Rows, z.Cols, x.Cols, alpha, x.Data, x.Stride, y.Data, y.Stride, 1, z.Data, z.Stride)
+	k := x.Cols
+	if tA == blas.Trans {
+		k = x.Rows
+	}
+	blas.Gemm(blas.Default(), tA, tB, z.Rows, z.Cols, k, alpha, x.Data, x.Stride, y.Data, y.Stride, 1, z.Data, z.Stride)
 }
 
 // Restore returns W = A V for V, which has d rows, or d for each of several classes.
@@ -251,8 +254,8 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	w := mat.NewDense(rows, tasks, nil)
 	for i := 0; i < rows; i += d {
 		from, to := v.Slice(i, i+d, 0, tasks), w.Slice(i, i+d, 0, tasks).(*mat.Dense)
-		if m.lower != nil {
-			solve(to, m.lower, true, from)
+		if m.c == nil {
+			to.Mul(m.inverse.T(), from)
 			continue
 		}
 		var part mat.Dense
@@ -265,10 +268,10 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 }
 
 func (m *Metric) cols() int {
-	if m.lower != nil {
-		d, _ := m.lower.Dims()
-		return d
+	of := m.inverse
+	if m.c != nil {
+		of = m.c
 	}
-	_, d := m.c.Dims()
+	_, d := of.Dims()
 	return d
 }
