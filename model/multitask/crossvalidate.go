@@ -81,7 +81,8 @@ func On(ctx context.Context, model Model, p *data.ProblemData) (Model, error) {
 // what Tune says of evidence and STL is not used.
 //
 // Classes are judged by the logistic loss: where a class is rare the rate of
-// misclassified rows cannot distinguish hyperparameters.
+// misclassified rows cannot distinguish hyperparameters. Where rows are many the first
+// folds choose, as many as hold out 5,000 rows; all judge what is chosen.
 func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, folds []data.Fold, opt TuneOptions) (*CrossValidated, error) {
 	begin := time.Now()
 	opt.Evidence, opt.STL = nil, nil
@@ -98,7 +99,7 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 	if err != nil {
 		return nil, err
 	}
-	c := &crossValidation{all: all, folds: make([]*search, len(folds)), rows: folds}
+	c := &crossValidation{all: all, folds: make([]*search, len(folds)), rows: folds, deciding: deciding(folds)}
 	opt.Lambda1 = all.opt.Lambda1
 	for k := range folds {
 		fold := folds[k].ProblemData
@@ -113,11 +114,11 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 		}
 	}
-	if err := c.run(ctx, problem); err != nil {
+	v := &CrossValidated{Model: name, model: final, all: all, metric: metric}
+	best, err := c.run(ctx, problem, v)
+	if err != nil {
 		return nil, err
 	}
-	v := &CrossValidated{Model: name, model: final, all: all, metric: metric}
-	best := c.choose(v)
 	v.Params, v.first, v.Held, v.Loss = best.params, best.first, best.held, best.loss
 	for i, t := range problem.Tasks {
 		v.Scores = append(v.Scores, scoreOf(best.held[i], t.TrainSet.Y, t.Kind))
@@ -128,10 +129,28 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 
 // crossValidation is one grid on several folds.
 type crossValidation struct {
-	all   *search
-	folds []*search
-	rows  []data.Fold
-	tried [][]heldFit // settings x Lambda1
+	all      *search
+	folds    []*search
+	rows     []data.Fold
+	tried    [][]heldFit // settings x Lambda1
+	deciding int         // the first of the folds, by which settings are chosen
+}
+
+// enoughRows is how many rows held out tell settings apart as well as more do.
+const enoughRows = 5000
+
+// deciding is the number of folds that hold out enough rows.
+func deciding(folds []data.Fold) int {
+	held := 0
+	for k, fold := range folds {
+		for _, rows := range fold.Rows {
+			held += len(rows)
+		}
+		if held >= enoughRows {
+			return k + 1
+		}
+	}
+	return len(folds)
 }
 
 // heldFit is one setting and Lambda1 on all folds.
@@ -143,44 +162,44 @@ type heldFit struct {
 	status Status
 }
 
-// run fits every setting on every fold along the path of Lambda1, settings and folds
-// side by side.
-func (c *crossValidation) run(ctx context.Context, problem *data.ProblemData) error {
+// run fits every setting on the deciding folds along the path of Lambda1, settings and
+// folds side by side, and the best one on the others.
+func (c *crossValidation) run(ctx context.Context, problem *data.ProblemData, v *CrossValidated) (*heldFit, error) {
 	s := c.all
-	reporter := s.opt.Progress
-	if reporter == nil {
-		reporter = progress.Silent()
+	if s.opt.Progress == nil {
+		s.opt.Progress = progress.Silent()
 	}
-	reporter.Start("cross-validating "+s.model.Info().Title, len(s.settings)*len(s.opt.Lambda1)*len(c.folds))
-	defer reporter.Finish()
+	s.opt.Progress.Start("cross-validating "+s.model.Info().Title, len(s.settings)*len(s.opt.Lambda1)*c.deciding+len(c.folds)-c.deciding)
+	defer s.opt.Progress.Finish()
 	c.tried = make([][]heldFit, len(s.settings))
 	workers := make(chan struct{}, max(1, s.opt.Workers))
-	group, ctx := errgroup.WithContext(ctx)
+	group, inner := errgroup.WithContext(ctx)
 	for i, p := range s.settings {
 		group.Go(func() (err error) {
-			c.tried[i], err = c.path(ctx, p, problem, workers, reporter)
+			c.tried[i], err = c.path(inner, p, problem, workers)
 			return err
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	best := c.choose(v)
+	return best, c.judge(ctx, best, problem)
 }
 
-// path fits one setting on all folds for every Lambda1, each fit starting from the
+// path fits one setting for every Lambda1, each fit starting from the
 // fold's last, until the loss has risen three times: what follows is the slowest.
-func (c *crossValidation) path(ctx context.Context, p Params, problem *data.ProblemData, workers chan struct{}, reporter progress.Reporter) (path []heldFit, err error) {
-	s, last := c.all, make([]*Result, len(c.folds))
+func (c *crossValidation) path(ctx context.Context, p Params, problem *data.ProblemData, workers chan struct{}) (path []heldFit, err error) {
+	s, last := c.all, make([]*Result, c.deciding)
 	for l, lambda1 := range s.opt.Lambda1 {
-		at := heldFit{params: p.With(Lambda1, lambda1)}
-		for _, n := range s.train.rows() {
-			at.held = append(at.held, slices.Repeat([]float64{math.NaN()}, n*s.train.classes))
-		}
+		at := heldFit{params: p.With(Lambda1, lambda1), held: s.train.unknown()}
 		group, ctx := errgroup.WithContext(ctx)
-		for k := range c.folds {
+		for k := range last {
 			group.Go(func() (err error) {
 				workers <- struct{}{}
 				defer func() { <-workers }()
 				last[k], err = c.fit(ctx, k, &at, last[k])
-				reporter.Advance(1, "")
+				s.opt.Progress.Advance(1, "")
 				return err
 			})
 		}
@@ -189,11 +208,28 @@ func (c *crossValidation) path(ctx context.Context, p Params, problem *data.Prob
 		}
 		at.first, at.status, at.loss = last[0], last[0].Status, heldLoss(at.held, problem)
 		if path = append(path, at); risen(path, func(h heldFit) float64 { return h.loss }) {
-			reporter.Advance((len(s.opt.Lambda1)-l-1)*len(c.folds), "")
+			s.opt.Progress.Advance((len(s.opt.Lambda1)-l-1)*c.deciding, "")
 			break
 		}
 	}
 	return path, nil
+}
+
+// judge fits the folds that had no part in choosing.
+func (c *crossValidation) judge(ctx context.Context, best *heldFit, problem *data.ProblemData) error {
+	s := c.all
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, s.opt.Workers))
+	for k := c.deciding; k < len(c.folds); k++ {
+		group.Go(func() error {
+			_, err := c.fit(ctx, k, best, best.first)
+			s.opt.Progress.Advance(1, "")
+			return err
+		})
+	}
+	err := group.Wait()
+	best.loss = heldLoss(best.held, problem)
+	return err
 }
 
 // fit fits a fold, and predicts the rows that it holds out.
@@ -201,6 +237,7 @@ func (c *crossValidation) fit(ctx context.Context, k int, at *heldFit, start *Re
 	s := c.folds[k]
 	fit := s.opt.Fit
 	fit.Tolerance, fit.MaxIterations, fit.Start = s.opt.Tolerance, s.opt.Iterations, start
+	fit.Workers = max(1, s.opt.Workers/c.deciding/len(s.settings))
 	r, err := Fit(ctx, s.model, s.train, at.params, fit)
 	if err != nil {
 		return nil, fmt.Errorf("%w (fold %d)", err, k+1)
@@ -227,6 +264,14 @@ func (c *crossValidation) choose(v *CrossValidated) (best *heldFit) {
 		}
 	}
 	return best
+}
+
+// unknown holds no prediction of any row yet.
+func (p *TrainingSet) unknown() (held [][]float64) {
+	for _, n := range p.rows() {
+		held = append(held, slices.Repeat([]float64{math.NaN()}, n*p.classes))
+	}
+	return held
 }
 
 // heldLoss is the mean over the tasks of the logistic loss, or nMSE, of the rows

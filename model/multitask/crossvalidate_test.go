@@ -90,6 +90,63 @@ func TestCrossValidationHoldsOut(t *testing.T) {
 	}
 }
 
+// Of many rows the first folds choose, and all judge.
+func TestFirstFoldsChooseOfManyRows(t *testing.T) {
+	p := slopeProblem(shape{3, 2, 2 * enoughRows, Square, false}, 4) // half of them for training
+	folds, err := p.Folds(5, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := deciding(folds); k != 2 {
+		t.Fatalf("%d of 5 folds of 3 x %d rows decide", k, enoughRows)
+	}
+	if k := deciding(folds[:1]); k != 1 {
+		t.Errorf("%d of one fold decide", k)
+	}
+	opt := TuneOptions{Lambda1: []float64{10, 0.1}, Tolerance: 1e-12, Iterations: 100}
+	var first *CrossValidated
+	for _, opt.Workers = range []int{1, 2, 8} {
+		v, err := CrossValidate(t.Context(), registry["stl"], p, folds, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = v
+		}
+		if v.Loss != first.Loss || v.Params.Lambda1 != first.Params.Lambda1 {
+			t.Errorf("with %d workers the loss is %v, with one %v", opt.Workers, v.Loss, first.Loss)
+		}
+	}
+	chosen := math.Inf(1)
+	for _, trial := range first.Trials {
+		held := [3][]float64{}
+		for i, task := range p.Tasks {
+			held[i] = slices.Repeat([]float64{math.NaN()}, len(task.TrainSet.Y))
+		}
+		for k, fold := range folds {
+			if k >= 2 && trial.Params.Lambda1 != first.Params.Lambda1 {
+				continue
+			}
+			if k == 2 {
+				near(t, "loss of the first folds", trial.Validation, heldLoss(held[:], p), 1e-6)
+			}
+			r := fitOn(t, "stl", fold.ProblemData, trial.Params)
+			for i, task := range fold.Tasks {
+				for j, f := range r.Scores(i, task.ValidationSet.X) {
+					held[i][fold.Rows[i][j]] = f
+				}
+			}
+		}
+		chosen = min(chosen, trial.Validation)
+		if trial.Params.Lambda1 == first.Params.Lambda1 {
+			near(t, "loss of all folds", first.Loss, heldLoss(held[:], p), 1e-6)
+			if trial.Validation != chosen {
+				t.Errorf("lambda1 = %v was chosen at %v, not the least of %v", first.Params.Lambda1, trial.Validation, first.Trials)
+			}
+		}
+	}
+}
+
 func fitAll(t *testing.T, v *CrossValidated) *Result {
 	t.Helper()
 	r, err := v.Fit(t.Context())
