@@ -249,9 +249,18 @@ func (x *CSR) SquaredNorms() []float64 { return squaredNorms(x) }
 func squaredNorms(x Matrix) []float64 {
 	norms := make([]float64, x.Rows())
 	for i := range norms {
-		for _, v := range x.Row(i).Value {
-			norms[i] += float64(v) * float64(v)
+		v := x.Row(i).Value
+		var s [4]float64 // which hide the latency of the additions
+		for ; len(v) >= 4; v = v[4:] {
+			s[0] += float64(v[0]) * float64(v[0])
+			s[1] += float64(v[1]) * float64(v[1])
+			s[2] += float64(v[2]) * float64(v[2])
+			s[3] += float64(v[3]) * float64(v[3])
 		}
+		for _, u := range v {
+			s[0] += float64(u) * float64(u)
+		}
+		norms[i] = (s[0] + s[1]) + (s[2] + s[3])
 	}
 	return norms
 }

@@ -38,7 +38,7 @@ const (
 //	                                            L L' = C C' + tau I
 //
 // with S = C'C, C n x d; the second is Andrews' square root of what Woodbury's
-// formula gives. A is scaled to keep the mean square of the rows.
+// formula gives. A is scaled to keep the mean square of the rows that are asked.
 //
 // Of regression S holds the scatter of all rows of a task.
 type Metric struct {
@@ -59,11 +59,9 @@ func NewMetric(p *ProblemData) *Metric {
 	size := min(n, d)
 	norm, side := mat.Norm(c, 2), mat.NewDense(size, size, nil)
 	tau := norm * norm / float64(min(n, columns(c)))
-	before, rows := 0.0, 0
-	for _, t := range p.Tasks {
-		before, rows = before+floats.Sum(t.TrainSet.X.SquaredNorms()), rows+t.TrainSet.X.Rows()
-	}
-	if !(norm*norm > least*before/float64(rows)) || math.IsInf(tau, 1) {
+	asked, count := thinned(p)
+	before := squares(asked)
+	if !(norm*norm > least*before/float64(count)) || math.IsInf(tau, 1) {
 		return nil
 	}
 	if n < d {
@@ -84,12 +82,39 @@ func NewMetric(p *ProblemData) *Metric {
 		gemm(blas.NoTrans, blas.NoTrans, 1, inverted(side, math.Sqrt(tau)), c, part)
 		gemm(blas.Trans, blas.NoTrans, 1, m.inverse, part, m.f)
 	}
-	after := 0.0
-	for _, t := range p.Tasks {
-		after += floats.Sum(m.rows(t.TrainSet.X).SquaredNorms())
-	}
-	m.scale *= math.Sqrt(before / after)
+	m.scale *= math.Sqrt(before / squares(m.rows(asked)))
 	return m
+}
+
+// thinned returns the training rows, of many as many as are asked, and their number.
+func thinned(p *ProblemData) (asked []Matrix, count int) {
+	every, at := stride(p), 0
+	for _, t := range p.Tasks {
+		var rows []int
+		for i := range t.TrainSet.X.Rows() {
+			if at++; (at-1)%every == 0 {
+				rows = append(rows, i)
+			}
+		}
+		asked, count = append(asked, t.TrainSet.X.Take(rows)), count+len(rows)
+	}
+	return asked, count
+}
+
+// stride is how many rows there are for one that is asked.
+func stride(p *ProblemData) int {
+	n := 0
+	for _, t := range p.Tasks {
+		n += t.TrainSet.X.Rows()
+	}
+	return max(1, (n+metricRows-1)/metricRows)
+}
+
+func squares(all []Matrix) (sum float64) {
+	for _, x := range all {
+		sum += floats.Sum(x.SquaredNorms())
+	}
+	return sum
 }
 
 // inverted returns the inverse of L + t I, of a matrix whose lower triangle is L.
@@ -139,7 +164,7 @@ func scatter(p *ProblemData) *mat.Dense {
 			n++
 		}
 	}
-	every := max(1, (n+metricRows-1)/metricRows)
+	every := stride(p)
 	c, k, at := mat.NewDense((n+every-1)/every, d, nil), 0, 0
 	mean := make([]float64, d)
 	for _, rows := range groups {
@@ -193,45 +218,70 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 		return p
 	}
 	q := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	var sets []*Samples
+	var rows []Matrix
 	for i := range q.Tasks {
 		t := &q.Tasks[i]
 		for _, set := range []*Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
 			if set.X != nil {
-				set.X = m.rows(set.X)
+				sets, rows = append(sets, set), append(rows, set.X)
 			}
 		}
+	}
+	for i, x := range m.rows(rows) {
+		sets[i].X = x
 	}
 	return q
 }
 
-// rows returns X A, made a block of rows at a time.
-func (m *Metric) rows(x Matrix) Matrix {
-	n, d := x.Rows(), x.Cols()
-	values := make([]float32, 0, n*d)
-	for from := 0; from < n; from += metricRows {
-		z := mat.NewDense(min(metricRows, n-from), d, nil)
-		for i := range z.RawMatrix().Rows {
-			addRow(z.RawRowView(i), m.scale, x.Row(from+i))
-		}
-		made := z
-		if m.c == nil {
-			made = mat.NewDense(z.RawMatrix().Rows, d, nil)
-			gemm(blas.NoTrans, blas.Trans, 1, z, m.inverse, made)
-		} else {
-			n, _ := m.c.Dims()
-			part := mat.NewDense(z.RawMatrix().Rows, n, nil)
-			gemm(blas.NoTrans, blas.Trans, 1, z, m.c, part)
-			gemm(blas.NoTrans, blas.NoTrans, -1, part, m.f, z)
-		}
-		for _, v := range made.RawMatrix().Data {
-			values = append(values, float32(v))
+// rows returns X A of several X, made a block of rows at a time.
+func (m *Metric) rows(all []Matrix) (made []Matrix) {
+	d, left := m.cols(), 0
+	for _, x := range all {
+		left += x.Rows()
+	}
+	values := make([]float32, 0, left*d)
+	var z *mat.Dense
+	filled := 0
+	for _, x := range all {
+		for i := range x.Rows() {
+			if filled == 0 {
+				z = mat.NewDense(min(metricRows, left), d, nil)
+			}
+			addRow(z.RawRowView(filled), m.scale, x.Row(i))
+			if filled++; filled == z.RawMatrix().Rows {
+				for _, v := range m.times(z).RawMatrix().Data {
+					values = append(values, float32(v))
+				}
+				left -= filled
+				filled = 0
+			}
 		}
 	}
-	dense, err := NewDense(n, d, values)
-	if err != nil {
-		panic(err) // the sizes are right
+	for _, x := range all {
+		n := x.Rows()
+		dense, err := NewDense(n, d, values[:n*d:n*d])
+		if err != nil {
+			panic(err) // the sizes are right
+		}
+		made, values = append(made, dense), values[n*d:]
 	}
-	return dense
+	return made
+}
+
+// times returns Z A but for the scale, and overwrites Z.
+func (m *Metric) times(z *mat.Dense) *mat.Dense {
+	rows, d := z.Dims()
+	if m.c == nil {
+		made := mat.NewDense(rows, d, nil)
+		gemm(blas.NoTrans, blas.Trans, 1, z, m.inverse, made)
+		return made
+	}
+	n, _ := m.c.Dims()
+	part := mat.NewDense(rows, n, nil)
+	gemm(blas.NoTrans, blas.Trans, 1, z, m.c, part)
+	gemm(blas.NoTrans, blas.NoTrans, -1, part, m.f, z)
+	return z
 }
 
 // gemm adds alpha A B, with A or B transposed, to C.

@@ -27,8 +27,9 @@ type Body struct {
 	// FeatureFree says that the body looks at its statistics alone. It then serves
 	// problems of any number of features.
 	FeatureFree bool
-	// Apart says that a row of E follows from the same row of the statistics, so that
-	// rows can be embedded some at a time: those of all pairs of many tasks take much
+	// Apart says that a row of E follows from the same row of the statistics, and that
+	// both are the same for a pair of tasks in either order. Then rows can be embedded
+	// some at a time, and each pair once: those of all pairs of many tasks take much
 	// memory. It is for bodies that are FeatureFree.
 	Apart bool
 	// Build adds E to the graph. What stands in the rows of tasks that the problem
@@ -75,23 +76,52 @@ type Statistic struct {
 	// Per says what its rows stand for, and Cols how many columns it has.
 	Per  Per
 	Cols int
-	// Of computes the matrix, row-major, from the training rows.
-	Of func(p *data.ProblemData) ([]float64, error)
+	// Of looks at the training rows of a problem. What it returns computes the matrix.
+	Of func(p *data.ProblemData) (Rows, error)
 }
 
-// of is the statistic of a problem, of the right size and finite.
-func (s Statistic) of(p *data.ProblemData) ([]float64, error) {
-	v, err := s.Of(p)
-	if want := s.Per.rows(len(p.Tasks)) * s.Cols; err == nil && len(v) != want {
-		err = fmt.Errorf("%w: it has %d numbers; a row of %d for every %s makes %d", data.ErrInvalid, len(v), s.Cols, s.Per, want)
+// Rows appends the rows of a matrix from one up to another to out.
+type Rows func(out []float64, from, to int) []float64
+
+// RowsOf is a matrix of so many columns, row-major.
+func RowsOf(values []float64, cols int) Rows {
+	return func(out []float64, from, to int) []float64 {
+		end := min(to*cols, len(values))
+		return append(out, values[min(from*cols, end):end]...)
 	}
-	if i := slices.IndexFunc(v, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }); err == nil && i >= 0 {
-		err = fmt.Errorf("%w: entry %d is %v; it must be finite", data.ErrInvalid, i, v[i])
-	}
+}
+
+// of is the statistic of a problem. Its rows are computed once, or of many tasks, where
+// they are taken once and some at a time, when they are.
+func (s Statistic) of(p *data.ProblemData, inParts bool) (Rows, error) {
+	rows, err := s.Of(p)
 	if err != nil {
-		return nil, fmt.Errorf("model: problem %q: statistic %q: %w", p.Name, s.Name, err)
+		return nil, s.wrong(p, err)
 	}
-	return v, nil
+	if inParts {
+		return rows, nil
+	}
+	count := s.Per.rows(len(p.Tasks))
+	v := rows(make([]float64, 0, count*s.Cols), 0, count)
+	if err := s.check(v, count); err != nil {
+		return nil, s.wrong(p, err)
+	}
+	return RowsOf(v, s.Cols), nil
+}
+
+func (s Statistic) wrong(p *data.ProblemData, err error) error {
+	return fmt.Errorf("model: problem %q: statistic %q: %w", p.Name, s.Name, err)
+}
+
+// check tells what is wrong with a number of rows.
+func (s Statistic) check(v []float64, rows int) error {
+	if len(v) != rows*s.Cols {
+		return fmt.Errorf("%w: it has %d numbers; a row of %d for every %s makes %d", data.ErrInvalid, len(v), s.Cols, s.Per, rows*s.Cols)
+	}
+	if i := slices.IndexFunc(v, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }); i >= 0 {
+		return fmt.Errorf("%w: entry %d is %v; it must be finite", data.ErrInvalid, i, v[i])
+	}
+	return nil
 }
 
 // BodyInputs are what a body builds on: the problem in the graph's slot.

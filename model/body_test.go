@@ -54,10 +54,8 @@ func init() {
 			return layers.MatMul(e, p.Get("a")), layers.At(p.Get("c"), 0) // tasks^2 x 1
 		},
 	})
-	for name, of := range map[string]func(*data.ProblemData) ([]float64, error){
-		"test-short": func(*data.ProblemData) ([]float64, error) { return []float64{1}, nil },
-		"test-nan":   func(*data.ProblemData) ([]float64, error) { return []float64{1, math.NaN()}, nil },
-	} {
+	for name, values := range map[string][]float64{"test-short": {1}, "test-nan": {1, math.NaN()}} {
+		of := func(*data.ProblemData) (model.Rows, error) { return model.RowsOf(values, 1), nil }
 		model.RegisterBody(name, model.Body{
 			Statistics:  []model.Statistic{{Name: "bad", Cols: 1, Of: of}},
 			FeatureFree: true,
@@ -66,11 +64,12 @@ func init() {
 	}
 }
 
-func logSizes(p *data.ProblemData) (s []float64, err error) {
+func logSizes(p *data.ProblemData) (model.Rows, error) {
+	var s []float64
 	for _, t := range p.Tasks {
 		s = append(s, math.Log(float64(len(t.TrainSet.Y))))
 	}
-	return s, nil
+	return model.RowsOf(s, 1), nil
 }
 
 // signedMeans are sum_i y_i x_i / n of the tasks.
@@ -88,7 +87,8 @@ func signedMeans(p *data.ProblemData) (means [][]float64) {
 }
 
 // products are the inner products of the signed means, and their squares.
-func products(p *data.ProblemData) (s []float64, err error) {
+func products(p *data.ProblemData) (model.Rows, error) {
+	var s []float64
 	means := signedMeans(p)
 	for _, a := range means {
 		for _, b := range means {
@@ -99,7 +99,7 @@ func products(p *data.ProblemData) (s []float64, err error) {
 			s = append(s, inner, inner*inner)
 		}
 	}
-	return s, nil
+	return model.RowsOf(s, 2), nil
 }
 
 func TestOtherBodiesAreProvedByTheSameLine(t *testing.T) {
@@ -147,9 +147,9 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 	} {
 		c := config(t, "default", 4)
 		c.Body, c.Unit, c.Readout = body, false, "signed"
-		statistic, cols := logSizes, 1
+		statistic := logSizes
 		if body == "test-pairs" {
-			c.Estimator, statistic, cols = "test-pairs", products, 2
+			c.Estimator, statistic = "test-pairs", products
 		}
 		n := network(t, c, 1)
 		forward, err := model.NewForward(n)
@@ -172,7 +172,7 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			near(t, body, e.E, formula(n, func(j int) []float64 { return s[j*cols:][:cols] }), 1e-12)
+			near(t, body, e.E, formula(n, func(j int) []float64 { return s(nil, j, j+1) }), 1e-12)
 		}
 	}
 }

@@ -207,7 +207,8 @@ func (n *core) putProblem(g *layers.Graph, params Params, p *Payload) error {
 		return set(embedded, e, body.Per, n.config.Width())
 	}
 	for i, s := range body.Statistics {
-		if err := set(statisticName(s), p.statistics[i], s.Per, s.Cols); err != nil {
+		rows := p.statistics[i](nil, 0, s.Per.rows(p.Tasks()))
+		if err := set(statisticName(s), rows, s.Per, s.Cols); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,10 @@
 package model
 
-import "l2mt/layers"
+import (
+	"fmt"
+
+	"l2mt/layers"
+)
 
 // partRows are the rows of E that are embedded at a time.
 const partRows = 4096
@@ -42,20 +46,59 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 			return nil, err
 		}
 	}
-	body, h := bodies.get(p.config.Body), p.config.Width()
-	rows := body.Per.rows(payload.Tasks())
-	e := make([]float64, rows*h)
-	for from := 0; from < rows; from += partRows {
-		to := min(from+partRows, rows)
+	body, h, m := bodies.get(p.config.Body), p.config.Width(), payload.Tasks()
+	e := make([]float64, body.Per.rows(m)*h)
+	var where []int // the rows of E that are next
+	values := make([][]float64, len(body.Statistics))
+	run := func() error {
 		for i, s := range body.Statistics {
-			if err := p.graph.Set(statisticName(s), payload.statistics[i][from*s.Cols:to*s.Cols]); err != nil {
-				return nil, err
+			err := s.check(values[i], len(where))
+			if err == nil {
+				err = p.graph.Set(statisticName(s), values[i])
 			}
+			if err != nil {
+				return fmt.Errorf("model: statistic %q: %w", s.Name, err)
+			}
+			values[i] = values[i][:0]
 		}
 		if err := p.graph.Run(); err != nil {
-			return nil, err
+			return err
 		}
-		copy(e[from*h:to*h], p.e.Value)
+		for k, row := range where {
+			copy(e[row*h:][:h], p.e.Value[k*h:])
+		}
+		where = where[:0]
+		return nil
+	}
+	for i := range m {
+		from, to := i, i+1
+		if body.Per == PerPair { // of (i, 0) to (i, i)
+			from, to = i*m, i*m+i+1
+		}
+		for from < to {
+			next := min(to, from+partRows-len(where))
+			for k := range body.Statistics {
+				values[k] = payload.statistics[k](values[k], from, next)
+			}
+			for ; from < next; from++ {
+				where = append(where, from)
+			}
+			if len(where) == partRows {
+				if err := run(); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if err := run(); err != nil {
+		return nil, err
+	}
+	if body.Per == PerPair {
+		for i := range m {
+			for j := range i {
+				copy(e[(j*m+i)*h:][:h], e[(i*m+j)*h:])
+			}
+		}
 	}
 	return e, nil
 }

@@ -18,7 +18,7 @@ import (
 type Payload struct {
 	rows, tasks int
 	batch       *layers.Batch // nil where the body does not look at rows
-	statistics  [][]float64   // in the body's order
+	statistics  []Rows        // in the body's order
 	made        Config        // what it was prepared for
 }
 
@@ -74,11 +74,11 @@ func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload,
 		p = data.InMetric(p.TrainingOnly())
 	}
 	for _, s := range body.Statistics {
-		v, err := s.of(p)
+		rows, err := s.of(p, c.inParts(len(p.Tasks)))
 		if err != nil {
 			return nil, err
 		}
-		payload.statistics = append(payload.statistics, v)
+		payload.statistics = append(payload.statistics, rows)
 	}
 	return payload, nil
 }

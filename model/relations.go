@@ -107,7 +107,7 @@ func (r *related) strengths() []float64 {
 func clip(v, most float64) float64 { return max(-most, min(most, v)) }
 
 // pairStatistics has a row of pairColumns for every pair of tasks.
-func pairStatistics(p *data.ProblemData) ([]float64, error) {
+func pairStatistics(p *data.ProblemData) (Rows, error) {
 	r, err := relate(p)
 	if err != nil {
 		return nil, err
@@ -123,9 +123,9 @@ func pairStatistics(p *data.ProblemData) ([]float64, error) {
 		math.Log(float64(m)) - 1.8, (math.Log(r.dimension) - 3) / 2, r.dimension / float64(r.rows), r.dof / float64(r.rows),
 		r.raw.size(), r.white.size(), 1 - floats.Sum(r.raw.noise)*share, 1 - floats.Sum(r.white.noise)*share, regression,
 	}
-	out := make([]float64, 0, m*m*pairColumns)
-	for i := range m {
-		for j := range m {
+	return func(out []float64, from, to int) []float64 {
+		for k := from; k < to; k++ {
+			i, j := k/m, k%m
 			self := 0.0
 			if i == j {
 				self = share
@@ -138,8 +138,8 @@ func pairStatistics(p *data.ProblemData) ([]float64, error) {
 				mean(r.size), gap(r.size), mean(r.balance), 1-mean(r.raw.noise), 1-mean(r.white.noise), mean(raw), mean(white), gap(white))
 			out = append(out, problem...)
 		}
-	}
-	return out, nil
+		return out
+	}, nil
 }
 
 // relations are the tasks of a problem in both inner products, and what else does

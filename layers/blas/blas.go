@@ -54,8 +54,6 @@ type set struct {
 	name string
 	f32  kernels[float32]
 	f64  kernels[float64]
-	dot  func(n int, x *float32, y, sum *float64)
-	axpy func(n int, a float64, x *float32, y *float64)
 }
 
 // kernels are the functions of a set for one type of numbers.

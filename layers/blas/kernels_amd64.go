@@ -6,8 +6,6 @@ import "golang.org/x/sys/cpu"
 
 var avx2 = set{
 	name: "avx2",
-	dot:  dotMixedAVX2,
-	axpy: axpyMixedAVX2,
 	f32: kernels[float32]{
 		lanes: 8, rows: 6,
 		copy: copyF32AVX2,
@@ -26,8 +24,6 @@ var avx2 = set{
 
 var avx512 = set{
 	name: "avx512",
-	dot:  dotMixedAVX512,
-	axpy: axpyMixedAVX512,
 	f32: kernels[float32]{
 		lanes: 16, rows: 12,
 		copy: copyF32AVX512,
@@ -55,4 +51,22 @@ func supported() []*set {
 		sets = append(sets, &avx2)
 	}
 	return sets
+}
+
+// dot and axpy are the kernels of DotMixed and AxpyMixed. They are called by name, so that
+// the compiler knows that they keep nothing.
+func (s *set) dot(n int, x *float32, y, sum *float64) {
+	if s == &avx512 {
+		dotMixedAVX512(n, x, y, sum)
+	} else {
+		dotMixedAVX2(n, x, y, sum)
+	}
+}
+
+func (s *set) axpy(n int, a float64, x *float32, y *float64) {
+	if s == &avx512 {
+		axpyMixedAVX512(n, a, x, y)
+	} else {
+		axpyMixedAVX2(n, a, x, y)
+	}
 }

@@ -33,23 +33,35 @@ type CrossValidated struct {
 	// Seconds is the wall time.
 	Seconds float64
 
-	model  Model // on all rows
-	all    *search
-	metric *data.Metric
-	first  *Result // of the first fold
+	of      Model
+	problem *data.ProblemData
+	opt     TuneOptions
+	first   *Result // of the first fold
 }
 
 // Fit fits the model with the hyperparameters chosen on all rows.
 func (v *CrossValidated) Fit(ctx context.Context) (*Result, error) {
-	// The first fold's fit is near in every model, and in the same valley of
-	// those that have several.
-	close := v.all.opt.Fit
-	close.Start = v.first
-	r, err := Fit(ctx, v.model, v.all.train, v.Params, close)
+	model, err := On(ctx, v.of, v.problem)
 	if err != nil {
 		return nil, err
 	}
-	return r.restored(v.metric), nil
+	var metric *data.Metric
+	if v.opt.InMetric {
+		metric = data.NewMetric(v.problem)
+	}
+	train, err := Training(metric.Problem(v.problem), v.opt.Loss)
+	if err != nil {
+		return nil, err
+	}
+	// The first fold's fit is near in every model, and in the same valley of
+	// those that have several.
+	close := v.opt.Fit
+	close.Start = v.first
+	r, err := Fit(ctx, model, train, v.Params, close)
+	if err != nil {
+		return nil, err
+	}
+	return r.restored(metric), nil
 }
 
 // Given is the model of a given Omega, divided by its trace.
@@ -86,35 +98,12 @@ func On(ctx context.Context, model Model, p *data.ProblemData) (Model, error) {
 func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, folds []data.Fold, opt TuneOptions) (*CrossValidated, error) {
 	begin := time.Now()
 	opt.Evidence, opt.STL = nil, nil
-	name := model.Info().Name
-	final, err := On(ctx, model, problem)
+	all, err := newSearch(model, problem, opt)
 	if err != nil {
 		return nil, err
 	}
-	var metric *data.Metric
-	if opt.InMetric {
-		metric = data.NewMetric(problem)
-	}
-	all, err := newSearch(final, metric.Problem(problem), opt)
-	if err != nil {
-		return nil, err
-	}
-	c := &crossValidation{all: all, folds: make([]*search, len(folds)), rows: folds, deciding: deciding(folds)}
-	opt.Lambda1 = all.opt.Lambda1
-	for k := range folds {
-		fold := folds[k].ProblemData
-		part, err := On(ctx, model, fold)
-		if opt.InMetric {
-			fold = data.InMetric(fold)
-		}
-		if err == nil {
-			c.folds[k], err = newSearch(part, fold, opt)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
-		}
-	}
-	v := &CrossValidated{Model: name, model: final, all: all, metric: metric}
+	c := &crossValidation{of: model, all: all, folds: folds, deciding: make([]*search, deciding(folds))}
+	v := &CrossValidated{Model: model.Info().Name, of: model, problem: problem, opt: opt}
 	best, err := c.run(ctx, problem, v)
 	if err != nil {
 		return nil, err
@@ -129,11 +118,29 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 
 // crossValidation is one grid on several folds.
 type crossValidation struct {
+	of       Model
 	all      *search
-	folds    []*search
-	rows     []data.Fold
+	folds    []data.Fold
+	deciding []*search   // the first of the folds, by which settings are chosen
 	tried    [][]heldFit // settings x Lambda1
-	deciding int         // the first of the folds, by which settings are chosen
+}
+
+// fold is the model on a fold. Those that do not decide are looked at only once, and
+// forgotten: with many rows a metric makes all of them anew.
+func (c *crossValidation) fold(ctx context.Context, k int) (*search, error) {
+	opt, fold := c.all.opt, c.folds[k].ProblemData
+	part, err := On(ctx, c.of, fold)
+	if err != nil {
+		return nil, fmt.Errorf("%w (fold %d)", err, k+1)
+	}
+	if opt.InMetric {
+		fold = data.InMetric(fold)
+	}
+	s, err := newSearch(part, fold, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%w (fold %d)", err, k+1)
+	}
+	return s, nil
 }
 
 // enoughRows is how many rows held out tell settings apart as well as more do.
@@ -169,8 +176,15 @@ func (c *crossValidation) run(ctx context.Context, problem *data.ProblemData, v 
 	if s.opt.Progress == nil {
 		s.opt.Progress = progress.Silent()
 	}
-	s.opt.Progress.Start("cross-validating "+s.model.Info().Title, len(s.settings)*len(s.opt.Lambda1)*c.deciding+len(c.folds)-c.deciding)
+	rest := len(c.folds) - len(c.deciding)
+	s.opt.Progress.Start("cross-validating "+s.model.Info().Title, len(s.settings)*len(s.opt.Lambda1)*len(c.deciding)+rest)
 	defer s.opt.Progress.Finish()
+	for k := range c.deciding {
+		var err error
+		if c.deciding[k], err = c.fold(ctx, k); err != nil {
+			return nil, err
+		}
+	}
 	c.tried = make([][]heldFit, len(s.settings))
 	workers := make(chan struct{}, max(1, s.opt.Workers))
 	group, inner := errgroup.WithContext(ctx)
@@ -190,7 +204,7 @@ func (c *crossValidation) run(ctx context.Context, problem *data.ProblemData, v 
 // path fits one setting for every Lambda1, each fit starting from the
 // fold's last, until the loss has risen three times: what follows is the slowest.
 func (c *crossValidation) path(ctx context.Context, p Params, problem *data.ProblemData, workers chan struct{}) (path []heldFit, err error) {
-	s, last := c.all, make([]*Result, c.deciding)
+	s, last := c.all, make([]*Result, len(c.deciding))
 	for l, lambda1 := range s.opt.Lambda1 {
 		at := heldFit{params: p.With(Lambda1, lambda1), held: s.train.unknown()}
 		group, ctx := errgroup.WithContext(ctx)
@@ -198,7 +212,7 @@ func (c *crossValidation) path(ctx context.Context, p Params, problem *data.Prob
 			group.Go(func() (err error) {
 				workers <- struct{}{}
 				defer func() { <-workers }()
-				last[k], err = c.fit(ctx, k, &at, last[k])
+				last[k], err = c.fit(ctx, c.deciding[k], k, &at, last[k])
 				s.opt.Progress.Advance(1, "")
 				return err
 			})
@@ -208,7 +222,7 @@ func (c *crossValidation) path(ctx context.Context, p Params, problem *data.Prob
 		}
 		at.first, at.status, at.loss = last[0], last[0].Status, heldLoss(at.held, problem)
 		if path = append(path, at); risen(path, func(h heldFit) float64 { return h.loss }) {
-			s.opt.Progress.Advance((len(s.opt.Lambda1)-l-1)*c.deciding, "")
+			s.opt.Progress.Advance((len(s.opt.Lambda1)-l-1)*len(c.deciding), "")
 			break
 		}
 	}
@@ -220,9 +234,13 @@ func (c *crossValidation) judge(ctx context.Context, best *heldFit, problem *dat
 	s := c.all
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, s.opt.Workers))
-	for k := c.deciding; k < len(c.folds); k++ {
+	for k := len(c.deciding); k < len(c.folds); k++ {
 		group.Go(func() error {
-			_, err := c.fit(ctx, k, best, best.first)
+			fold, err := c.fold(ctx, k)
+			if err != nil {
+				return err
+			}
+			_, err = c.fit(ctx, fold, k, best, best.first)
 			s.opt.Progress.Advance(1, "")
 			return err
 		})
@@ -233,18 +251,17 @@ func (c *crossValidation) judge(ctx context.Context, best *heldFit, problem *dat
 }
 
 // fit fits a fold, and predicts the rows that it holds out.
-func (c *crossValidation) fit(ctx context.Context, k int, at *heldFit, start *Result) (*Result, error) {
-	s := c.folds[k]
+func (c *crossValidation) fit(ctx context.Context, s *search, k int, at *heldFit, start *Result) (*Result, error) {
 	fit := s.opt.Fit
 	fit.Tolerance, fit.MaxIterations, fit.Start = s.opt.Tolerance, s.opt.Iterations, start
-	fit.Workers = max(1, s.opt.Workers/c.deciding/len(s.settings))
+	fit.Workers = max(1, s.opt.Workers/len(c.deciding)/len(s.settings))
 	r, err := Fit(ctx, s.model, s.train, at.params, fit)
 	if err != nil {
 		return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 	}
 	for i, f := range predict(r, s.validation) {
 		n := s.train.classes
-		for j, row := range c.rows[k].Rows[i] {
+		for j, row := range c.folds[k].Rows[i] {
 			copy(at.held[i][row*n:][:n], f[j*n:])
 		}
 	}

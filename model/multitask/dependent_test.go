@@ -18,9 +18,9 @@ func (d perProblem) On(_ context.Context, p *data.ProblemData) (Model, error) {
 	return d.Model, nil
 }
 
-// A model that depends on the problem is asked for once on all rows and once in
-// every fold, where the rows held out are not among those to train on; and what
-// comes of it is what comes of the model itself.
+// A model that depends on the problem is asked for once in every fold, where the rows
+// held out are not among those to train on, and on all rows where it is fitted on them;
+// and what comes of it is what comes of the model itself.
 func TestDependentModelsSeeTheirFoldAlone(t *testing.T) {
 	p, err := slopeProblem(shapes[0], 1).Labelled()
 	if err != nil {
@@ -39,16 +39,23 @@ func TestDependentModelsSeeTheirFoldAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(asked) != 4 || asked[0] != p {
+	if len(asked) != len(folds) {
 		t.Fatalf("asked for %d problems", len(asked))
 	}
-	for k, q := range asked[1:] {
+	for k, q := range asked {
 		if q != folds[k].ProblemData || len(q.Tasks[0].TrainSet.Y) >= len(p.Tasks[0].TrainSet.Y) {
 			t.Errorf("fold %d: it was asked about other rows", k)
 		}
 	}
+	r := fitAll(t, got)
+	if len(asked) != 1+len(folds) || asked[len(folds)] != p {
+		t.Errorf("asked for %d problems and not for that of all rows", len(asked))
+	}
 	want, err := CrossValidate(t.Context(), stl, p, folds, TuneOptions{})
 	if err != nil || got.Loss != want.Loss {
 		t.Errorf("loss %v, want %v (%v)", got.Loss, want.Loss, err)
+	}
+	if objective := fitAll(t, want).Objective; r.Objective != objective {
+		t.Errorf("objective %v on all rows, want %v", r.Objective, objective)
 	}
 }

@@ -172,8 +172,11 @@ func Refit(ctx context.Context, omega *mat.SymDense, problem *data.ProblemData, 
 	return Tune(ctx, fixed{normalised(omega)}, problem, opt)
 }
 
-// normalised returns Omega divided by its trace.
+// normalised returns Omega divided by its trace, itself if that is 1 already.
 func normalised(omega *mat.SymDense) *mat.SymDense {
+	if math.Abs(mat.Trace(omega)-1) < 1e-15*float64(omega.SymmetricDim()) {
+		return omega
+	}
 	n := mat.NewSymDense(omega.SymmetricDim(), nil)
 	n.ScaleSym(1/mat.Trace(omega), omega)
 	return n

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -109,7 +110,7 @@ func meanOf(scores []multitask.Score) scoreReport {
 	}
 }
 
-func (f *tableFitter) report(best *fitted) (*tableReport, error) {
+func (f *tableFitter) report(ctx context.Context, best *fitted) (*tableReport, error) {
 	p := f.table.Problem
 	stl, pooled := f.done[compare.STL], f.done[modelPooled]
 	r := &tableReport{
@@ -142,7 +143,7 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 	r.Temperature, r.Brier = f.calibration(best)
 	r.Sharing = newSharing(best, stl, p)
 	var err error
-	r.Network, err = f.networkReport(best)
+	r.Network, err = f.networkReport(ctx, best)
 	return r, err
 }
 

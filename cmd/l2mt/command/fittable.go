@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -94,6 +96,10 @@ func (c *fitCmd) validateTables() error {
 	return nil
 }
 
+// wideTasks is the number of tasks from which memory is mostly matrices of tasks x tasks.
+// Collecting them costs next to nothing, as they have no pointers.
+const wideTasks = 512
+
 // mostTasks bounds the tasks of a fit, which keeps matrices of tasks x tasks.
 const mostTasks = 4096
 
@@ -117,6 +123,9 @@ func (c *fitCmd) fitTables(e *env) error {
 	if err != nil {
 		return err
 	}
+	if len(t.Problem.Tasks) >= wideTasks {
+		defer debug.SetGCPercent(debug.SetGCPercent(25))
+	}
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -135,7 +144,7 @@ func (c *fitCmd) fitTables(e *env) error {
 		return err
 	}
 	f.spent("the fit on all rows", fitting)
-	report, err := f.report(best)
+	report, err := f.report(e, best)
 	if err != nil {
 		return err
 	}
@@ -227,7 +236,7 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 	if err := try(asked...); err != nil || c.Model != modelL2MT {
 		return best, err
 	}
-	if err := try(weighed(best)); err != nil {
+	if err := try(f.weighed(best)); err != nil {
 		return nil, err
 	}
 	return best, try(inMetric(best.candidate), inMetric(f.done[modelL2MT].candidate))
@@ -319,77 +328,81 @@ func (c *fitCmd) leftOut(m int) (notes []string) {
 // tasks, but not that most tables' tasks are alike.
 func l2mtCandidates(network *solve.Finder, m int) []candidate {
 	stl := known(compare.STL)
-	all := []candidate{stl, {name: modelL2MT, title: "the network's covariance", model: foundBy{stl.model, network, map[*data.ProblemData]*solve.Found{}}}}
+	all := []candidate{stl, {name: modelL2MT, title: "the network's covariance", model: &foundBy{Model: stl.model, network: network}}}
 	for _, share := range []float64{0.5, 0.8, 0.95} {
 		all = append(all, blend(m, share))
 	}
 	return append(all, pooled(m))
 }
 
+// perProblem keeps the model that one is on every problem: folds come again in the
+// metric. Folds may ask side by side.
+type perProblem struct{ made sync.Map }
+
+func (p *perProblem) on(of *data.ProblemData, make func() (multitask.Model, error)) (multitask.Model, error) {
+	if m, ok := p.made.Load(of); ok {
+		return m.(multitask.Model), nil
+	}
+	m, err := make()
+	if err == nil {
+		p.made.Store(of, m)
+	}
+	return m, err
+}
+
 // foundBy is the model of the covariance that a network finds for a problem.
 type foundBy struct {
 	multitask.Model // for its Info until the problem is known
-	network         *solve.Finder
-	asked           map[*data.ProblemData]*solve.Found // folds come again in the metric
-}
-
-// ask is what the network says of a problem.
-func (f foundBy) ask(p *data.ProblemData) (found *solve.Found, err error) {
-	if found = f.asked[p]; found != nil {
-		return found, nil
-	}
-	if found, err = f.network.Omega(p, 1); err == nil {
-		f.asked[p] = found
-	}
-	return found, err
+	perProblem
+	network  *solve.Finder
+	expected sync.Map // errors, by problem
 }
 
 // On is the model on a problem.
-func (f foundBy) On(_ context.Context, p *data.ProblemData) (multitask.Model, error) {
-	found, err := f.ask(p)
-	if err != nil {
-		return nil, err
-	}
-	return multitask.Given(found.Omega)
+func (f *foundBy) On(_ context.Context, p *data.ProblemData) (multitask.Model, error) {
+	return f.on(p, func() (multitask.Model, error) {
+		found, err := f.network.Omega(p, 1)
+		if err != nil {
+			return nil, err
+		}
+		f.expected.Store(p, found.Estimated)
+		return multitask.Given(found.Omega)
+	})
 }
 
 // weighed is a model's covariance with that of the weights fitted with it, which from
 // many rows say more of how tasks relate.
-func weighed(v *fitted) candidate {
+func (f *tableFitter) weighed(v *fitted) candidate {
 	c := v.candidate
 	c.name, c.title = c.name+"-weights", c.title+" + weights"
-	c.model = byWeights{v.model, v.Params, map[*data.ProblemData]multitask.Model{}}
+	c.model = &byWeights{Model: v.model, params: v.Params, workers: f.options.Workers}
 	return c
 }
 
 type byWeights struct {
 	multitask.Model
-	params multitask.Params
-	made   map[*data.ProblemData]multitask.Model // folds come again in the metric
+	perProblem
+	params  multitask.Params
+	workers int
 }
 
 // On fits the model to a problem.
-func (w byWeights) On(ctx context.Context, p *data.ProblemData) (multitask.Model, error) {
-	if m := w.made[p]; m != nil {
-		return m, nil
-	}
-	model, err := multitask.On(ctx, w.Model, p)
-	if err != nil {
-		return nil, err
-	}
-	train, err := multitask.Training(p, "")
-	if err != nil {
-		return nil, err
-	}
-	r, err := multitask.Fit(ctx, model, train, w.params, multitask.Options{Tolerance: 1e-6})
-	if err != nil {
-		return nil, err
-	}
-	m, err := multitask.Given(solve.InWeights().Mixed(r.Omega, r)) // of trace 1, as all that l2mt tries
-	if err == nil {
-		w.made[p] = m
-	}
-	return m, err
+func (w *byWeights) On(ctx context.Context, p *data.ProblemData) (multitask.Model, error) {
+	return w.on(p, func() (multitask.Model, error) {
+		model, err := multitask.On(ctx, w.Model, p)
+		if err != nil {
+			return nil, err
+		}
+		train, err := multitask.Training(p, "")
+		if err != nil {
+			return nil, err
+		}
+		r, err := multitask.Fit(ctx, model, train, w.params, multitask.Options{Tolerance: 1e-6, Workers: w.workers})
+		if err != nil {
+			return nil, err
+		}
+		return multitask.Given(solve.InWeights().Mixed(r.Omega, r)) // of trace 1, as all that l2mt tries
+	})
 }
 
 func known(name string) candidate {
