@@ -318,7 +318,7 @@ func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 			return nil, err
 		}
 		euclidean := plain
-		if plain.InMetric {
+		if plain.HasMetric {
 			if euclidean, err = all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Euclidean: true}); err != nil {
 				return nil, err
 			}

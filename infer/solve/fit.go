@@ -47,9 +47,10 @@ type Fitted struct {
 	// Trust is what held-out rows bear out, and where the search begins: the network
 	// alone without steps. Without the network I/m stands for what it says.
 	Trust Trust
-	// InMetric says whether the features were fitted in their data.Metric, which
-	// sparse ones do not have.
-	InMetric bool
+	// HasMetric says whether the features have a data.Metric, as sparse ones do not,
+	// and InMetric whether they were fitted in it, which held-out rows may speak
+	// against.
+	HasMetric, InMetric bool
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
 	// Seconds is the time for all fits.
@@ -78,9 +79,8 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitted{Trust: trusts[0], InMetric: g.metric != nil}
-	s := &search{of: e, problem: g.problem, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without, euclidean: o.Euclidean}
-	s.tune.Evidence = g.evidence
+	f := &Fitted{Trust: trusts[0], HasMetric: g.metric != nil}
+	s := &search{of: e, ground: g, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without}
 	scale := 1.0
 	if o.Without {
 		scale = math.Inf(1)
@@ -93,7 +93,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	s.tune.Progress = nil // its stages would follow each other quickly
 	fits := 1
 	if steps > 0 {
-		fits += len(trusts) + steps
+		fits += 1 + len(trusts) + steps
 	}
 	s.report.Start("fitting", fits)
 	defer s.report.Finish()
@@ -101,12 +101,13 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	start := f.Start
+	f.InMetric = s.metric != nil
 	if f.Start, err = e.restore(g.metric, start); err != nil {
 		return nil, err
 	}
 	if f.Searched == start {
 		f.Searched = f.Start
-	} else if f.Searched, err = e.restore(g.metric, f.Searched); err != nil {
+	} else if f.Searched, err = e.restore(s.metric, f.Searched); err != nil {
 		return nil, err
 	}
 	f.Estimated = e.finder.of.RelativeError(e.estimate.Value(f.Omega))

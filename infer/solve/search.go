@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/infer"
 	"l2mt/model/multitask"
@@ -52,12 +51,12 @@ const (
 // choose one that is far too small.
 type search struct {
 	of      *Embedding
-	problem *data.ProblemData // in the metric, unless the search is euclidean
-	rows    float64           // n_0
+	*ground         // in the metric, unless the search is euclidean or held-out rows speak against it
+	rows    float64 // n_0
 	tune    multitask.TuneOptions
 	report  progress.Reporter
 
-	without, euclidean bool // see FitOptions
+	without bool // see FitOptions
 
 	prior *mat.SymDense // Omega_0
 	pull  float64       // w m
@@ -99,6 +98,7 @@ func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
 
 // fit completes a covariance with its fit.
 func (s *search) fit(ctx context.Context, omega *mat.SymDense, tune multitask.TuneOptions) (*Searched, error) {
+	tune.Evidence = s.evidence
 	tuned, err := multitask.Refit(ctx, omega, s.problem, tune)
 	if err != nil {
 		return nil, err

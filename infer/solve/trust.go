@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -45,6 +46,9 @@ const (
 	// trustSoftness is narrow: to compare a few covariances their error matters more
 	// than to follow its slope.
 	trustSoftness = 0.3
+	// leaveMetric is by how many standard errors the features have to be better as they
+	// are than in the metric, which most that are dense are better in.
+	leaveMetric = 1.5
 )
 
 // doubt is a problem without each fold of its labelled rows, and what the network says
@@ -53,6 +57,7 @@ type doubt struct {
 	labelled *data.ProblemData
 	parts    []data.Fold // none where rows cannot be split
 	said     []*mat.SymDense
+	inMetric []func() *data.ProblemData // the folds in the metrics of what they train on
 }
 
 // doubt asks the network once: fits in the metric and out of it share the answers.
@@ -72,6 +77,9 @@ func (e *Embedding) doubt(of doubtOf) (*doubt, error) {
 		return nil, err
 	}
 	for _, part := range d.parts {
+		d.inMetric = append(d.inMetric, sync.OnceValue(func() *data.ProblemData {
+			return data.NewMetric(part.TrainingOnly()).Problem(part.ProblemData)
+		}))
 		omega := multitask.Uniform(len(part.Tasks))
 		if !of.without {
 			if omega, err = e.finder.asked(part.ProblemData); err != nil {
@@ -93,33 +101,25 @@ type doubtOf struct {
 	without bool
 }
 
-// trust returns what is to be believed, and the fit of it.
+// trust returns what is to be believed, and the fit of it, in the metric or not.
 func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Searched, err error) {
 	best, at = trusts[0], start
 	d, err := s.of.doubt(doubtOf{s.tune.Seed, s.without})
 	if err != nil || len(d.parts) == 0 {
 		return best, at, err
 	}
-	parts := slices.Clone(d.parts)
-	for k, part := range parts {
-		if !s.euclidean {
-			parts[k].ProblemData = data.NewMetric(part.TrainingOnly()).Problem(part.ProblemData)
-		}
-	}
-	hold := func(t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
-		fits := make([]*multitask.Result, len(parts))
-		for k := range parts {
-			of := *fit.Tuned.Result
-			of.Omega, fits[k] = t.Mixed(d.said[k], weights[k]), &of
-		}
-		return multitask.MeasureFolds(ctx, d.labelled, parts, fits, multitask.EvidenceOptions{Softness: trustSoftness})
-	}
-	first, err := hold(best, start, make([]*multitask.Result, len(parts)))
+	first, err := s.hold(ctx, d, best, start, nil)
 	if err != nil {
 		return best, at, err
 	}
 	if s.problem.Kind() == data.Classification && first.Error*float64(first.Rows) < fewestErrors {
 		return best, at, nil
+	}
+	if s.metric != nil {
+		if start, first, err = s.leave(ctx, d, start, first); err != nil {
+			return best, at, err
+		}
+		at = start
 	}
 	tune, least := s.tune, 0.0
 	tune.Lambda1 = around(start.Tuned.Params.Lambda1)
@@ -131,7 +131,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		if err != nil {
 			return best, at, err
 		}
-		held, err := hold(t, fit, first.Fits)
+		held, err := s.hold(ctx, d, t, fit, first.Fits)
 		if err != nil {
 			return best, at, err
 		}
@@ -141,6 +141,46 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		}
 	}
 	return best, at, nil
+}
+
+// hold is what the folds say of a trust, each with what the network says and the
+// weights that were fitted without it, and the Lambda1 of a fit.
+func (s *search) hold(ctx context.Context, d *doubt, t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
+	fits, parts := make([]*multitask.Result, len(d.parts)), slices.Clone(d.parts)
+	for k := range parts {
+		of := *fit.Tuned.Result
+		of.Omega, fits[k] = d.said[k], &of
+		if t.Network < 1 {
+			of.Omega = t.Mixed(d.said[k], weights[k])
+		}
+		if s.metric != nil {
+			parts[k].ProblemData = d.inMetric[k]()
+		}
+	}
+	return multitask.MeasureFolds(ctx, d.labelled, parts, fits, multitask.EvidenceOptions{Softness: trustSoftness})
+}
+
+// leave leaves the metric if the folds, which make it anew, say that the features are
+// better as they are.
+func (s *search) leave(ctx context.Context, d *doubt, start *Searched, first *multitask.HeldOut) (*Searched, *multitask.HeldOut, error) {
+	inside := s.ground
+	var err error
+	if s.ground, err = s.of.ground(true, s.tune.Seed); err != nil {
+		return nil, nil, err
+	}
+	fit, err := s.fit(ctx, start.Omega, s.tune)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, err := s.hold(ctx, d, trusts[0], fit, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if less := multitask.PairedSoft(held, first); less.Loss < -leaveMetric*less.StandardError {
+		return fit, held, nil
+	}
+	s.ground = inside
+	return start, first, nil
 }
 
 // Mixed is Omega_0 of what the network says and of the weights fitted with that.
