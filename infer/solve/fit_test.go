@@ -355,3 +355,50 @@ func apart(t *testing.T, s data.Samples) data.Samples {
 	}
 	return data.Samples{X: x, Y: s.Y}
 }
+
+// Where many directions scatter little and say nothing the metric makes them as long as
+// those that tell the classes apart, and the fit is that of the features as they are.
+// Where directions that scatter much say nothing, it stays.
+func TestHeldOutRowsChooseTheMetric(t *testing.T) {
+	const rows = 40
+	n := shipped(t)
+	for _, kind := range []struct {
+		what                         string
+		signal, noise                int // features
+		apart, scatterIn, scatterOut float64
+		stays                        bool
+	}{
+		{"short noise", 2, 40, 0.8, 1, 0.3, false},
+		{"long noise", 4, 6, 0.25, 0.3, 3, true},
+	} {
+		r := data.Stream(3, kind.what)
+		d := kind.signal + kind.noise
+		p := &data.ProblemData{Problem: &data.Problem{Name: kind.what}}
+		for i := range 4 {
+			values, y := make([]float32, 0, rows*d), make([]float64, rows)
+			for a := range rows {
+				y[a] = float64(a%2*2 - 1)
+				for j := range d {
+					v := kind.scatterOut * r.NormFloat64()
+					if j < kind.signal {
+						v = kind.apart*y[a] + kind.scatterIn*r.NormFloat64()
+					}
+					values = append(values, float32(v))
+				}
+			}
+			x, err := data.NewDense(rows, d, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Name: string(rune('a' + i)), Kind: data.Classification}, TrainSet: data.Samples{X: x, Y: y}})
+		}
+		f := fit(t, n, p, FitOptions{Without: true})
+		plain := fit(t, n, p, FitOptions{Without: true, Euclidean: true})
+		if !f.HasMetric || f.InMetric != kind.stays || plain.HasMetric || plain.InMetric {
+			t.Errorf("%s: in the metric: %t", kind.what, f.InMetric)
+		}
+		if same := mat.EqualApprox(f.Tuned.Result.W, plain.Tuned.Result.W, 1e-9); same == kind.stays {
+			t.Errorf("%s: the weights are those of the features as they are: %t", kind.what, same)
+		}
+	}
+}
