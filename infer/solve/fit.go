@@ -93,7 +93,10 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	s.tune.Progress = nil // its stages would follow each other quickly
 	fits := 1
 	if steps > 0 {
-		fits += 1 + len(trusts) + steps
+		fits += len(trusts) + steps
+		if f.HasMetric {
+			fits++
+		}
 	}
 	s.report.Start("fitting", fits)
 	defer s.report.Finish()
