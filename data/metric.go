@@ -51,7 +51,7 @@ type Metric struct {
 // leaves everything as it is, for a single task, for sparse rows, and where rows
 // do not scatter.
 func NewMetric(p *ProblemData) *Metric {
-	if len(p.Tasks) < 2 || !filled(p) {
+	if !HasMetric(p) {
 		return nil
 	}
 	c := scatter(p)
@@ -128,8 +128,12 @@ func inverted(l *mat.Dense, t float64) *mat.Dense {
 	return inverse
 }
 
-// filled reports whether the rows have more than few entries that are not zero.
-func filled(p *ProblemData) bool {
+// HasMetric reports whether there are several tasks, and rows with more than few entries
+// that are not zero.
+func HasMetric(p *ProblemData) bool {
+	if len(p.Tasks) < 2 {
+		return false
+	}
 	entries, all := 0, 0
 	for _, t := range p.Tasks {
 		x := t.TrainSet.X

@@ -23,7 +23,7 @@ type residuals struct {
 	means   int                  // the first column of R' with a mean: m, or C m
 	span    layers.View[float64] // R' (d x 2m): signed means, then means
 	gram    layers.View[float64] // R R' (2m x 2m)
-	v       layers.View[float64] // V (n x 2m), where X is sparse
+	v       layers.View[float64] // V (n x 2m), where X is sparse and more than own is asked for
 	squares []float64            // ||e_a||^2
 
 	task, of       []int     // of the rows: i, and the column of R' with their signed mean
@@ -33,6 +33,10 @@ type residuals struct {
 // cancelled is the share of the squares of sparse rows below which their residuals
 // have too few digits.
 const cancelled = 1e-4
+
+// mostProducts is the size of V, whose rows serve more than their own task, beyond which
+// it is only made where all of it is needed.
+const mostProducts = 1 << 22
 
 func newResiduals(p *data.ProblemData) (*residuals, error) {
 	e, sparse, err := residualsOf(p, false)
@@ -91,7 +95,9 @@ func residualsOf(p *data.ProblemData, dense bool) (e *residuals, sparse bool, er
 		return nil, false, err
 	}
 	if !dense {
-		e.v = e.rows.Times(e.span)
+		if n := len(e.task); e.thin() || n*e.span.Cols <= mostProducts {
+			e.v = e.rows.Times(e.span)
+		}
 		e.measure(p)
 	}
 	return e, !dense, nil
@@ -156,14 +162,38 @@ func (e *residuals) put(i int, signed, mean []float64) {
 // measure finds the squares of the residuals of sparse rows.
 func (e *residuals) measure(p *data.ProblemData) {
 	for i, t := range p.Tasks {
-		for _, square := range t.TrainSet.X.SquaredNorms() {
+		own := e.own(i, t.TrainSet.X)
+		for k, square := range t.TrainSet.X.SquaredNorms() {
 			a, j := len(e.squares), e.means+i
 			of := e.of[a]
-			q, v, signed, mean := e.q[a], e.v.Row(a), e.gram.Row(of), e.gram.Row(j)
-			square += q*(q*signed[of]+2*mean[of]-2*v[of]) + mean[j] - 2*v[j]
+			q, signed, mean := e.q[a], e.gram.Row(of), e.gram.Row(j)
+			v := own.Row(k)
+			square += q*(q*signed[of]+2*mean[of]-2*v[of-i*e.classes]) + mean[j] - 2*v[e.classes]
 			e.squares = append(e.squares, max(0, square))
 		}
 	}
+}
+
+// own are the rows of V of task i in the columns of R' that are its own: the signed mean,
+// of every class, and the mean.
+func (e *residuals) own(i int, x data.Matrix) layers.View[float64] {
+	k, first := e.classes+1, i*e.classes
+	own := view(x.Rows(), k)
+	if e.v.Data != nil {
+		for a := range own.Rows {
+			row := e.v.Row(len(e.squares) + a)
+			copy(own.Row(a), row[first:first+e.classes])
+			own.Row(a)[e.classes] = row[e.means+i]
+		}
+		return own
+	}
+	columns := view(e.span.Rows, k)
+	for j := range columns.Rows {
+		copy(columns.Row(j), e.span.Row(j)[first:first+e.classes])
+		columns.Row(j)[e.classes] = e.span.Row(j)[e.means+i]
+	}
+	x.Mul(own.Data, columns.Data, k)
+	return own
 }
 
 // thin says that the rows are at most as many as the features.

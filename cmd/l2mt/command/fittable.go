@@ -236,8 +236,8 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 	if err := try(asked...); err != nil || c.Model != modelL2MT {
 		return best, err
 	}
-	if err := try(f.weighed(best)); err != nil {
-		return nil, err
+	if err := try(f.weighed(best)); err != nil || !data.HasMetric(f.table.Problem) {
+		return best, err
 	}
 	return best, try(inMetric(best.candidate), inMetric(f.done[modelL2MT].candidate))
 }
