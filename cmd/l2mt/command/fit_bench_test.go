@@ -1,24 +1,34 @@
 package command
 
 import (
-	"bufio"
 	"fmt"
-	"os"
+	"math"
 	"path/filepath"
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/format"
 )
 
-// BenchmarkFitTasks fits tables of many tasks of ten kinds, of 50 rows and 200 features,
-// as a user would: with nothing but the table.
+// BenchmarkFitTasks fits datasets of many tasks of ten kinds as a user would: with
+// nothing but the file.
 func BenchmarkFitTasks(b *testing.B) {
-	for _, m := range []int{500, 1000, 2000} {
-		path := filepath.Join(b.TempDir(), "tasks.csv")
-		writeTasks(b, path, m, 50, 200)
-		b.Run(fmt.Sprint(m), func(b *testing.B) {
+	for _, c := range []struct {
+		name             string
+		m, n, d, entries int // entries of a row, all d where they are dense
+	}{
+		{"dense/500", 500, 50, 200, 200},
+		{"dense/1000", 1000, 50, 200, 200},
+		{"dense/2000", 2000, 50, 200, 200},
+		{"words/600", 600, 100, 1000, 30},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "tasks.npz")
+			if err := format.Write(path, manyTasks(b, c.m, c.n, c.d, c.entries)); err != nil {
+				b.Fatal(err)
+			}
 			for b.Loop() {
-				if code, _, stderr := l2mt(b, "-q", "fit", path, "--task", "task", "--target", "y"); code != exitDone {
+				if code, _, stderr := l2mt(b, "-q", "fit", path); code != exitDone {
 					b.Fatal(stderr)
 				}
 			}
@@ -26,45 +36,45 @@ func BenchmarkFitTasks(b *testing.B) {
 	}
 }
 
-func writeTasks(b *testing.B, path string, m, n, d int) {
-	f, err := os.Create(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	out := bufio.NewWriter(f)
+// manyTasks has m regression tasks of n rows, the variance of whose signal is about 1 and
+// that of its noise 1/4.
+func manyTasks(b *testing.B, m, n, d, entries int) *data.Dataset {
 	r := data.Stream(1, "tasks")
-	fmt.Fprint(out, "task,y")
-	for j := range d {
-		fmt.Fprintf(out, ",x%d", j)
+	draw := func(around []float64, deviation float64) []float64 {
+		w := make([]float64, d)
+		for j := range w {
+			w[j] = around[j] + deviation*r.NormFloat64()
+		}
+		return w
 	}
 	kinds := make([][]float64, 10)
 	for k := range kinds {
-		for range d {
-			kinds[k] = append(kinds[k], r.NormFloat64())
-		}
+		kinds[k] = draw(make([]float64, d), 1)
 	}
+	made := &data.Dataset{Name: "tasks"}
+	ptr, index, value := []int{0}, []int32{}, []float32{}
 	for i := range m {
-		w := make([]float64, d)
-		for j, v := range kinds[i%len(kinds)] {
-			w[j] = v + 0.5*r.NormFloat64()
-		}
-		x := make([]float64, d)
+		made.Groups = append(made.Groups, fmt.Sprint("task ", i))
+		w := draw(kinds[i%len(kinds)], 0.5)
 		for range n {
 			y := 0.5 * r.NormFloat64()
-			for j := range x {
-				x[j] = r.NormFloat64() / 14 // that y has a variance of about 1
-				y += x[j] * w[j]
+			for k := range entries { // one in every stretch of columns
+				j, v := k*d/entries+r.IntN(d/entries), r.NormFloat64()/math.Sqrt(1.25*float64(entries))
+				index, value = append(index, int32(j)), append(value, float32(v))
+				y += v * w[j]
 			}
-			fmt.Fprintf(out, "\nt%04d,%.4f", i, y)
-			for _, v := range x {
-				fmt.Fprintf(out, ",%.4f", v)
-			}
+			ptr = append(ptr, len(index))
+			made.Target, made.Group = append(made.Target, y), append(made.Group, int32(i))
 		}
 	}
-	if err := out.Flush(); err == nil {
-		err = f.Close()
+	var err error
+	if entries == d {
+		made.X, err = data.NewDense(m*n, d, value)
+	} else {
+		made.X, err = data.NewCSR(d, ptr, index, value)
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
+	return made
 }
