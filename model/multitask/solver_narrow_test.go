@@ -50,3 +50,34 @@ func TestNarrowFitsAreWideFits(t *testing.T) {
 		near(t, name+": objective from the wide fit", again.Objective, wide.Objective, 1e-6)
 	}
 }
+
+// Rows that nearly depend on those before them, as those of pictures do, are fitted as
+// they are: what their coordinates have beyond the others' would be rounding errors. Here
+// pairs of rows differ by 3e-6 of their length, and in their labels.
+func TestRowsThatNearlyDepend(t *testing.T) {
+	const m, pairs, d = 3, 4, 200
+	random := data.Stream(7, "nearly")
+	var tasks []data.Samples
+	for range m {
+		var values []float32
+		var y []float64
+		for range pairs {
+			row, away := normals(random, d), normals(random, d)
+			for side, label := range []float64{-1, 1} {
+				for j, v := range row {
+					values = append(values, float32(v+3e-6*float64(side)*away[j]))
+				}
+				y = append(y, label)
+			}
+		}
+		tasks = append(tasks, data.Samples{X: matrixOf(values, 2*pairs, d, false), Y: y})
+	}
+	problem := mustProblem(t, Logistic, tasks)
+	p, err := Complete(registry["stl"], Params{Lambda1: 1e-13})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := mustFit(t, registry["stl"], problem, p, Options{Tolerance: 1e-8})
+	at := objective(t, registry["stl"], problem, got.W, got.B, got.cov, p).total
+	near(t, "objective of W in all features", at, got.Objective, 1e-7)
+}
