@@ -75,15 +75,12 @@ func ritz(basis [][]float64, diagonal, beside []float64) ([]float64, *mat.Dense,
 	if k == 0 {
 		return nil, nil, true
 	}
-	t, rows := mat.NewSymDense(k, nil), mat.NewDense(k, len(basis[0]), nil)
-	for i := range k {
-		t.SetSym(i, i, diagonal[i])
-		if i > 0 {
-			t.SetSym(i-1, i, beside[i-1])
-		}
-		rows.SetRow(i, basis[i])
+	rows := mat.NewDense(k, len(basis[0]), nil)
+	for i, x := range basis {
+		rows.SetRow(i, x)
 	}
-	values, inBasis, ok := New(t).All()
+	t := &Tridiagonal{d: diagonal, e: beside, tau: make([]float64, k)} // Q = I
+	values, inBasis, ok := t.All()
 	if !ok {
 		return nil, nil, false
 	}

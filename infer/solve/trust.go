@@ -78,7 +78,7 @@ func (e *Embedding) doubt(of doubtOf) (*doubt, error) {
 	}
 	for _, part := range d.parts {
 		d.inMetric = append(d.inMetric, sync.OnceValue(func() *data.ProblemData {
-			return data.NewMetric(part.TrainingOnly()).Problem(part.ProblemData)
+			return data.InMetric(part.ProblemData)
 		}))
 		omega := multitask.Uniform(len(part.Tasks))
 		if !of.without {

@@ -31,13 +31,7 @@ func (rmtl) Info() Info {
 
 func (rmtl) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
 	m := s.SymmetricDim()
-	precision := identity(m, float64(m-1)+p.Get("eps"))
-	for i := range m {
-		for j := range i {
-			precision.SetSym(i, j, -1)
-		}
-	}
-	return invert(precision)
+	return invert(alike(m, float64(m-1)+p.Get("eps"), -1))
 }
 
 func (r rmtl) G(c *Covariance, d int, p Params) float64 {
@@ -60,13 +54,18 @@ func (r rmtl) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 func (rmtl) held(m int, p Params) *mat.SymDense {
 	eps := p.Get("eps")
 	own := 1 / (float64(m) + eps)
-	omega := identity(m, own+own/eps)
+	return alike(m, own+own/eps, own/eps)
+}
+
+// alike has one number on the diagonal and one beside it.
+func alike(m int, diagonal, beside float64) *mat.SymDense {
+	a := identity(m, diagonal)
 	for i := range m {
 		for j := range i {
-			omega.SetSym(i, j, own/eps)
+			a.SetSym(i, j, beside)
 		}
 	}
-	return omega
+	return a
 }
 
 // invert returns the covariance of a positive definite precision.

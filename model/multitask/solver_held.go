@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/infer/eigen"
-	kernel "l2mt/layers/blas"
 )
 
 // holding is a Model whose Omega does not follow W. Fits of many tasks then do without all
@@ -84,13 +82,12 @@ func (r *root) apply(dst []float64, c float64, q, x []float64, d int) {
 		return
 	}
 	k, m := r.u.Dims()
-	kernels, u, part := kernel.Default(), r.u.RawMatrix(), make([]float64, k*d)
-	kernels.Threads = r.threads
-	kernel.Gemm(kernels, blas.NoTrans, blas.NoTrans, k, d, m, 1, u.Data, u.Stride, x, d, 0, part, d)
+	u, part := r.u.RawMatrix(), general(k, d, make([]float64, k*d))
+	gemmOn(r.threads, false, false, 1, u, general(m, d, x), 0, part)
 	for i, v := range q {
-		scale(v-c, part[i*d:][:d])
+		scale(v-c, part.Data[i*d:][:d])
 	}
-	kernel.Gemm(kernels, blas.Trans, blas.NoTrans, m, d, k, 1, u.Data, u.Stride, part, d, 1, dst, d)
+	gemmOn(r.threads, true, false, 1, u, part, 1, general(m, d, dst))
 }
 
 // hold fits a model whose Omega is held.

@@ -30,6 +30,13 @@ func scale(a float64, x []float64) {
 
 // gemm sets C to alpha A B + beta C, with A or B transposed.
 func gemm(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
+	gemmOn(1, transA, transB, alpha, a, b, beta, c)
+}
+
+// gemmOn is gemm on a number of goroutines, with the same bits.
+func gemmOn(threads int, transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
+	kernels := kernel.Default()
+	kernels.Threads = threads
 	tA, tB, k := blas.NoTrans, blas.NoTrans, a.Cols
 	if transA {
 		tA, k = blas.Trans, a.Rows
@@ -37,7 +44,7 @@ func gemm(transA, transB bool, alpha float64, a, b blas64.General, beta float64,
 	if transB {
 		tB = blas.Trans
 	}
-	kernel.Gemm(kernel.Default(), tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+	kernel.Gemm(kernels, tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
 }
 
 // general views a vector as a matrix.

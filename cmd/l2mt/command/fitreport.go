@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -110,7 +109,7 @@ func meanOf(scores []multitask.Score) scoreReport {
 	}
 }
 
-func (f *tableFitter) report(ctx context.Context, best *fitted) (*tableReport, error) {
+func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 	p := f.table.Problem
 	stl, pooled := f.done[compare.STL], f.done[modelPooled]
 	r := &tableReport{
@@ -143,7 +142,7 @@ func (f *tableFitter) report(ctx context.Context, best *fitted) (*tableReport, e
 	r.Temperature, r.Brier = f.calibration(best)
 	r.Sharing = newSharing(best, stl, p)
 	var err error
-	r.Network, err = f.networkReport(ctx, best)
+	r.Network, err = f.networkReport(best)
 	return r, err
 }
 

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math"
@@ -43,21 +42,20 @@ type networkReport struct {
 }
 
 // networkReport is nil where the network was not asked.
-func (f *tableFitter) networkReport(ctx context.Context, best *fitted) (*networkReport, error) {
+func (f *tableFitter) networkReport(best *fitted) (*networkReport, error) {
 	asked := f.done[modelL2MT]
 	if asked == nil {
 		return nil, nil
 	}
-	network := asked.model.(*foundBy)
-	if _, err := network.On(ctx, f.table.Problem); err != nil {
+	answer, err := asked.model.(*foundBy).ask(f.table.Problem)
+	if err != nil {
 		return nil, err
 	}
-	expected, _ := network.expected.Load(f.table.Problem)
 	seen, err := run.LoadSeen("")
 	if err != nil {
 		return nil, err
 	}
-	r := &networkReport{Name: pretrained.Name, Expected: compare.Float(expected.(float64)), Taken: strings.HasPrefix(best.name, modelL2MT)}
+	r := &networkReport{Name: pretrained.Name, Expected: compare.Float(answer.expected), Taken: strings.HasPrefix(best.name, modelL2MT)}
 	r.Held = meanOf(asked.Scores).Error / meanOf(f.done[compare.STL].Scores).Error
 	r.Unlike, err = run.NewUnlike(seen, f.table.Problem)
 	return r, err

@@ -144,7 +144,7 @@ func (c *fitCmd) fitTables(e *env) error {
 		return err
 	}
 	f.spent("the fit on all rows", fitting)
-	report, err := f.report(e, best)
+	report, err := f.report(best)
 	if err != nil {
 		return err
 	}
@@ -335,39 +335,51 @@ func l2mtCandidates(network *solve.Finder, m int) []candidate {
 	return append(all, pooled(m))
 }
 
-// perProblem keeps the model that one is on every problem: folds come again in the
-// metric. Folds may ask side by side.
-type perProblem struct{ made sync.Map }
+// perProblem keeps what was found for every problem: folds come again in the metric.
+// Folds may ask side by side.
+type perProblem[T any] struct{ found sync.Map }
 
-func (p *perProblem) on(of *data.ProblemData, make func() (multitask.Model, error)) (multitask.Model, error) {
-	if m, ok := p.made.Load(of); ok {
-		return m.(multitask.Model), nil
+func (p *perProblem[T]) of(problem *data.ProblemData, find func() (T, error)) (T, error) {
+	if v, ok := p.found.Load(problem); ok {
+		return v.(T), nil
 	}
-	m, err := make()
+	v, err := find()
 	if err == nil {
-		p.made.Store(of, m)
+		p.found.Store(problem, v)
 	}
-	return m, err
+	return v, err
 }
 
 // foundBy is the model of the covariance that a network finds for a problem.
 type foundBy struct {
 	multitask.Model // for its Info until the problem is known
-	perProblem
-	network  *solve.Finder
-	expected sync.Map // errors, by problem
+	network         *solve.Finder
+	answers         perProblem[answer]
+}
+
+// answer is what a network says of a problem: the model of its covariance, and the
+// relative error that it expects of that.
+type answer struct {
+	multitask.Model
+	expected float64
+}
+
+func (f *foundBy) ask(p *data.ProblemData) (answer, error) {
+	return f.answers.of(p, func() (a answer, err error) {
+		found, err := f.network.Omega(p, 1)
+		if err != nil {
+			return a, err
+		}
+		a.expected = found.Estimated
+		a.Model, err = multitask.Given(found.Omega)
+		return a, err
+	})
 }
 
 // On is the model on a problem.
 func (f *foundBy) On(_ context.Context, p *data.ProblemData) (multitask.Model, error) {
-	return f.on(p, func() (multitask.Model, error) {
-		found, err := f.network.Omega(p, 1)
-		if err != nil {
-			return nil, err
-		}
-		f.expected.Store(p, found.Estimated)
-		return multitask.Given(found.Omega)
-	})
+	a, err := f.ask(p)
+	return a.Model, err
 }
 
 // weighed is a model's covariance with that of the weights fitted with it, which from
@@ -381,14 +393,14 @@ func (f *tableFitter) weighed(v *fitted) candidate {
 
 type byWeights struct {
 	multitask.Model
-	perProblem
 	params  multitask.Params
 	workers int
+	made    perProblem[multitask.Model]
 }
 
 // On fits the model to a problem.
 func (w *byWeights) On(ctx context.Context, p *data.ProblemData) (multitask.Model, error) {
-	return w.on(p, func() (multitask.Model, error) {
+	return w.made.of(p, func() (multitask.Model, error) {
 		model, err := multitask.On(ctx, w.Model, p)
 		if err != nil {
 			return nil, err
