@@ -52,6 +52,12 @@ func labelGraph(t data.TaskData, k int) (*data.LabelGraph, error) {
 // their metric. Head has the layers of the network's head that
 // are in the graph: the problem has the features below them.
 func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload, error) {
+	return PrepareIn(c, p, func() *data.ProblemData { return data.InMetric(p.TrainingOnly()) }, head...)
+}
+
+// PrepareIn is Prepare where the problem is wanted in its metric elsewhere too, and so
+// made once.
+func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData, head ...layers.Connected) (*Payload, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -71,7 +77,7 @@ func Prepare(c Config, p *data.ProblemData, head ...layers.Connected) (*Payload,
 		}
 	}
 	if body.FeatureFree {
-		p = data.InMetric(p.TrainingOnly())
+		p = inMetric()
 	}
 	for _, s := range body.Statistics {
 		rows, err := s.of(p, c.inParts(len(p.Tasks)))

@@ -42,10 +42,11 @@ type Embedding struct {
 	finder   *Finder
 	problem  *data.ProblemData
 	estimate *model.Estimate
+	metric   func() *data.Metric // of the training rows
 
 	mu      sync.Mutex
 	grounds map[groundOf]*ground
-	doubts  map[doubtOf]*doubt
+	doubts  map[uint64]*doubt // of a seed
 }
 
 // Features returns a problem with the features that the network works on: those
@@ -80,20 +81,22 @@ func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := f.embed(p)
+	metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(p) })
+	e, err := f.embed(p, func() *data.ProblemData { return metric().Problem(p.TrainingOnly()) })
 	if err != nil {
 		return nil, err
 	}
+	e.metric = metric
 	e.Seconds = time.Since(begin).Seconds()
 	return e, nil
 }
 
 // embed is Embed of a problem with the features that the network works on.
-func (f *Finder) embed(p *data.ProblemData) (*Embedding, error) {
+func (f *Finder) embed(p *data.ProblemData, inMetric func() *data.ProblemData) (*Embedding, error) {
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
-	payload, err := model.Prepare(f.of.Config, p)
+	payload, err := model.PrepareIn(f.of.Config, p, inMetric)
 	if err != nil {
 		return nil, fmt.Errorf("solve: %w", err)
 	}

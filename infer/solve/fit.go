@@ -143,7 +143,7 @@ func (e *Embedding) ground(euclidean bool, seed uint64) (*ground, error) {
 	}
 	g := &ground{}
 	if !euclidean {
-		g.metric = data.NewMetric(e.problem)
+		g.metric = e.metric()
 	}
 	labelled, err := e.problem.Labelled()
 	if err != nil {

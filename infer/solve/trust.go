@@ -51,61 +51,71 @@ const (
 	leaveMetric = 1.5
 )
 
-// doubt is a problem without each fold of its labelled rows, and what the network says
-// of it there.
+// doubt is a problem without each fold of its labelled rows.
 type doubt struct {
-	labelled *data.ProblemData
-	parts    []data.Fold // none where rows cannot be split
-	said     []*mat.SymDense
-	inMetric []func() *data.ProblemData // the folds in the metrics of what they train on
+	parts int // none where rows cannot be split
+	// said is what the network says of each.
+	said func() ([]*mat.SymDense, error)
+	// as is the evidence of the rows as they are, and in the metrics of what the folds
+	// train on.
+	as, inMetric func() (*multitask.FoldEvidence, error)
 }
 
-// doubt asks the network once: fits in the metric and out of it share the answers.
-func (e *Embedding) doubt(of doubtOf) (*doubt, error) {
+// doubt makes each once: L2MT and its controls, in the metric and out of it, share them.
+func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if d := e.doubts[of]; d != nil {
+	if d := e.doubts[seed]; d != nil {
 		return d, nil
 	}
-	d := &doubt{}
-	var err error
-	if d.labelled, err = e.problem.Labelled(); err != nil {
+	labelled, err := e.problem.Labelled()
+	if err != nil {
 		return nil, err
 	}
-	d.labelled = d.labelled.TrainingOnly() // test rows have no say, and take time in a metric
-	if d.parts, err = d.labelled.Folds(trustFolds, of.seed, nil); err != nil && !errors.Is(err, data.ErrInvalid) {
+	labelled = labelled.TrainingOnly() // test rows have no say, and take time in a metric
+	parts, err := labelled.Folds(trustFolds, seed, nil)
+	if err != nil && !errors.Is(err, data.ErrInvalid) {
 		return nil, err
 	}
-	for _, part := range d.parts {
-		d.inMetric = append(d.inMetric, sync.OnceValue(func() *data.ProblemData {
-			return data.InMetric(part.ProblemData)
-		}))
-		omega := multitask.Uniform(len(part.Tasks))
-		if !of.without {
-			if omega, err = e.finder.asked(part.ProblemData); err != nil {
-				return nil, err
+	moved := make([]func() *data.ProblemData, len(parts))
+	for k, part := range parts {
+		moved[k] = sync.OnceValue(func() *data.ProblemData { return data.InMetric(part.ProblemData) })
+	}
+	judge := func(parts []data.Fold) (*multitask.FoldEvidence, error) {
+		return multitask.Folds(labelled, parts, multitask.EvidenceOptions{Softness: trustSoftness})
+	}
+	d := &doubt{
+		parts: len(parts),
+		said: sync.OnceValues(func() (said []*mat.SymDense, err error) {
+			said = make([]*mat.SymDense, len(parts))
+			for k := range parts {
+				if said[k], err = e.finder.asked(parts[k].ProblemData, moved[k]); err != nil {
+					return nil, err
+				}
 			}
-		}
-		d.said = append(d.said, omega)
+			return said, nil
+		}),
+		as: sync.OnceValues(func() (*multitask.FoldEvidence, error) { return judge(parts) }),
+		inMetric: sync.OnceValues(func() (*multitask.FoldEvidence, error) {
+			inside := slices.Clone(parts)
+			for k := range inside {
+				inside[k].ProblemData = moved[k]()
+			}
+			return judge(inside)
+		}),
 	}
 	if e.doubts == nil {
-		e.doubts = map[doubtOf]*doubt{}
+		e.doubts = map[uint64]*doubt{}
 	}
-	e.doubts[of] = d
+	e.doubts[seed] = d
 	return d, nil
-}
-
-// doubtOf says which one is meant.
-type doubtOf struct {
-	seed    uint64
-	without bool
 }
 
 // trust returns what is to be believed, and the fit of it, in the metric or not.
 func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Searched, err error) {
 	best, at = trusts[0], start
-	d, err := s.of.doubt(doubtOf{s.tune.Seed, s.without})
-	if err != nil || len(d.parts) == 0 {
+	d, err := s.of.doubt(s.tune.Seed)
+	if err != nil || d.parts == 0 {
 		return best, at, err
 	}
 	first, err := s.hold(ctx, d, best, start, nil)
@@ -146,18 +156,29 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 // hold is what the folds say of a trust, each with what the network says and the
 // weights that were fitted without it, and the Lambda1 of a fit.
 func (s *search) hold(ctx context.Context, d *doubt, t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
-	fits, parts := make([]*multitask.Result, len(d.parts)), slices.Clone(d.parts)
-	for k := range parts {
-		of := *fit.Tuned.Result
-		of.Omega, fits[k] = d.said[k], &of
-		if t.Network < 1 {
-			of.Omega = t.Mixed(d.said[k], weights[k])
-		}
-		if s.metric != nil {
-			parts[k].ProblemData = d.inMetric[k]()
+	judge := d.as
+	if s.metric != nil {
+		judge = d.inMetric
+	}
+	omegas := slices.Repeat([]*mat.SymDense{multitask.Uniform(len(s.problem.Tasks))}, d.parts)
+	if !s.without {
+		var err error
+		if omegas, err = d.said(); err != nil {
+			return nil, err
 		}
 	}
-	return multitask.MeasureFolds(ctx, d.labelled, parts, fits, multitask.EvidenceOptions{Softness: trustSoftness})
+	fits := make([]*multitask.Result, d.parts)
+	for k, omega := range omegas {
+		of := *fit.Tuned.Result
+		if fits[k], of.Omega = &of, omega; t.Network < 1 {
+			of.Omega = t.Mixed(omega, weights[k])
+		}
+	}
+	e, err := judge()
+	if err != nil {
+		return nil, err
+	}
+	return e.MeasureEach(ctx, fits)
 }
 
 // leave leaves the metric if the folds, which make it anew, say that the features are
@@ -208,8 +229,8 @@ func (t Trust) Mixed(said *mat.SymDense, weights *multitask.Result) *mat.SymDens
 }
 
 // asked is what the network says of the training rows of a problem with its features.
-func (f *Finder) asked(p *data.ProblemData) (*mat.SymDense, error) {
-	e, err := f.embed(p)
+func (f *Finder) asked(p *data.ProblemData, inMetric func() *data.ProblemData) (*mat.SymDense, error) {
+	e, err := f.embed(p, inMetric)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Evidence is what rows that a fit has not seen say of its covariance and of
-// its Lambda1. There are three kinds: Split, LeaveOneOut and Folds.
+// its Lambda1. There are three kinds: Split, LeaveOneOut and FoldEvidence.
 type Evidence interface {
 	// Training returns the rows that the fits are to be on.
 	Training() *TrainingSet
@@ -208,8 +208,10 @@ func predict(r *Result, rows []data.Samples) [][]float64 {
 	return f
 }
 
-// folds is the evidence of a cross-validation.
-type folds struct {
+// FoldEvidence is the evidence of a cross-validation on the training rows of a problem:
+// every fold is fitted anew, and the predictions of all folds are measured together.
+// HeldOut has the rows fold after fold.
+type FoldEvidence struct {
 	measure // with y fold after fold
 	folds   []fold
 }
@@ -219,29 +221,13 @@ type fold struct {
 	rows  []data.Samples
 }
 
-// Folds is the evidence of a cross-validation on the training rows of a problem:
-// every fold is fitted anew, and the predictions of all folds are measured
-// together. HeldOut has the rows fold after fold.
-func Folds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (Evidence, error) {
-	return newFolds(p, parts, o)
-}
-
-// MeasureFolds is what Folds says where every part has a covariance of its own, found
-// without the rows that it validates.
-func MeasureFolds(ctx context.Context, p *data.ProblemData, parts []data.Fold, fits []*Result, o EvidenceOptions) (*HeldOut, error) {
-	e, err := newFolds(p, parts, o)
-	if err != nil {
-		return nil, err
-	}
-	return e.hold(ctx, fits)
-}
-
-func newFolds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (*folds, error) {
+// Folds is the evidence of the parts of a problem's training rows.
+func Folds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (*FoldEvidence, error) {
 	m, err := newMeasure(p, o)
 	if err != nil {
 		return nil, err
 	}
-	e := &folds{measure: m}
+	e := &FoldEvidence{measure: m}
 	for _, part := range parts {
 		f := fold{rows: make([]data.Samples, len(p.Tasks))}
 		if len(part.Tasks) != len(p.Tasks) {
@@ -262,12 +248,14 @@ func newFolds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (*folds
 	return e, e.check()
 }
 
-func (e *folds) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
-	return e.hold(ctx, slices.Repeat([]*Result{r}, len(e.folds)))
+// Measure fits every fold with the covariance and the Lambda1 of a fit.
+func (e *FoldEvidence) Measure(ctx context.Context, r *Result) (*HeldOut, error) {
+	return e.MeasureEach(ctx, slices.Repeat([]*Result{r}, len(e.folds)))
 }
 
-// hold fits every fold with the covariance and the Lambda1 of a fit.
-func (e *folds) hold(ctx context.Context, of []*Result) (*HeldOut, error) {
+// MeasureEach is Measure where every fold has a covariance of its own, found without
+// the rows that it validates.
+func (e *FoldEvidence) MeasureEach(ctx context.Context, of []*Result) (*HeldOut, error) {
 	fits, scores := make([]*Result, len(e.folds)), make([][]float64, e.train.Tasks())
 	for k, f := range e.folds {
 		if err := e.train.check(of[k]); err != nil {

@@ -342,7 +342,7 @@ func TestLabelledChoosesTheKind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, ok := e.(*folds)
+		f, ok := e.(*FoldEvidence)
 		if ok != (c.folds > 0) || ok && len(f.folds) != c.folds {
 			t.Errorf("%+v: %T", c.o, e)
 		}
@@ -367,7 +367,7 @@ func TestLabelledChoosesTheKind(t *testing.T) {
 }
 
 // parts returns the targets held out in every fold of every task.
-func (e *folds) parts() (parts [][]float64) {
+func (e *FoldEvidence) parts() (parts [][]float64) {
 	if e == nil {
 		return nil
 	}

@@ -46,7 +46,7 @@ func TestFitOfASingularCovarianceFromAnother(t *testing.T) {
 }
 
 // Folds whose covariances are the same are folds of one covariance.
-func TestMeasureFolds(t *testing.T) {
+func TestMeasureEach(t *testing.T) {
 	p := problemData(shapes[1], 3)
 	parts, err := p.Folds(3, 1, nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestMeasureFolds(t *testing.T) {
 		fits []*Result
 		same bool
 	}{{[]*Result{r, r, r}, true}, {[]*Result{r, &other, r}, false}} {
-		got, err := MeasureFolds(t.Context(), p, parts, c.fits, EvidenceOptions{})
+		got, err := e.MeasureEach(t.Context(), c.fits)
 		if err != nil {
 			t.Fatal(err)
 		}
