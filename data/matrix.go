@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"iter"
 
 	"l2mt/layers/blas"
 )
@@ -86,34 +87,49 @@ func (x *Dense) Take(rows []int) Matrix {
 
 // Mul sets dst to X B.
 func (x *Dense) Mul(dst, b []float64, k int) {
-	column, kernels := b, blas.Default()
+	kernels := blas.Default()
 	if k > 1 {
-		column = make([]float64, k*x.cols)
-		for j := range x.cols {
-			for c, v := range b[j*k:][:k] {
-				column[c*x.cols+j] = v
-			}
+		for from, rows := range x.float64s() {
+			n := len(rows) / x.cols
+			blas.Gemm(kernels, blas.NoTrans, blas.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
 		}
+		return
 	}
 	for i := range x.offset {
-		for c := range k {
-			dst[i*k+c] = blas.DotMixed(kernels, x.row(i), column[c*x.cols:])
-		}
+		dst[i] = blas.DotMixed(kernels, x.row(i), b)
 	}
 }
 
 // AddMulT adds X' B to dst.
 func (x *Dense) AddMulT(dst, b []float64, k int) {
 	kernels := blas.Default()
-	for i := range x.offset {
-		in := b[i*k:][:k]
-		if k == 1 {
-			blas.AxpyMixed(kernels, in[0], x.row(i), dst)
-			continue
+	if k > 1 {
+		for from, rows := range x.float64s() {
+			n := len(rows) / x.cols
+			blas.Gemm(kernels, blas.Trans, blas.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
 		}
-		for j, v := range x.row(i) {
-			if v != 0 {
-				axpy(float64(v), in, dst[j*k:][:k])
+		return
+	}
+	for i := range x.offset {
+		blas.AxpyMixed(kernels, b[i], x.row(i), dst)
+	}
+}
+
+// float64s yields the rows for products of whole matrices, some at a time, with the
+// number of the first.
+func (x *Dense) float64s() iter.Seq2[int, []float64] {
+	return func(yield func(int, []float64) bool) {
+		const some = 64
+		rows := make([]float64, 0, min(some, len(x.offset))*x.cols)
+		for from := 0; from < len(x.offset); from += some {
+			rows = rows[:0]
+			for i := from; i < min(from+some, len(x.offset)); i++ {
+				for _, v := range x.row(i) {
+					rows = append(rows, float64(v))
+				}
+			}
+			if !yield(from, rows) {
+				return
 			}
 		}
 	}

@@ -72,7 +72,8 @@ type HeldOut struct {
 	// classification, and any for regression.
 	Variance float64
 
-	// Fits are those of the folds, if these are the evidence.
+	// Fits are those of the folds, if these are the evidence. W may have other orthonormal
+	// coordinates than the features, and so the same W'W.
 	Fits []*Result
 
 	slope func() (*mat.SymDense, error)
@@ -219,6 +220,21 @@ type FoldEvidence struct {
 type fold struct {
 	train *TrainingSet
 	rows  []data.Samples
+	in    *narrow // whose coordinates these have, or nil
+}
+
+// narrowed returns the fold in the coordinates of the rows that it trains on, if that
+// brings something: W need not leave them to be compared.
+func (f fold) narrowed() fold {
+	if f.in = f.train.narrowed(); f.in != nil {
+		f.train = f.in.TrainingSet
+		for i, s := range f.rows {
+			if len(s.Y) > 0 {
+				f.rows[i].X = f.in.coordinates(s.X)
+			}
+		}
+	}
+	return f
 }
 
 // Folds is the evidence of the parts of a problem's training rows.
@@ -240,7 +256,7 @@ func Folds(p *data.ProblemData, parts []data.Fold, o EvidenceOptions) (*FoldEvid
 			f.rows[i] = t.ValidationSet
 			e.y[i] = append(e.y[i], t.ValidationSet.Y...)
 		}
-		e.folds = append(e.folds, f)
+		e.folds = append(e.folds, f.narrowed())
 	}
 	if len(slices.Concat(e.y...)) == 0 {
 		return nil, fmt.Errorf("multitask: evidence: %w: no fold has rows to validate", ErrInvalidData)
@@ -261,9 +277,10 @@ func (e *FoldEvidence) MeasureEach(ctx context.Context, of []*Result) (*HeldOut,
 		if err := e.train.check(of[k]); err != nil {
 			return nil, err
 		}
-		opt := e.opt.Fit
-		opt.Start = of[k]
-		var err error
+		opt, start, err := e.opt.Fit, *of[k], error(nil)
+		if opt.Start = &start; f.in != nil {
+			start.W = f.in.enter(start.W)
+		}
 		if fits[k], err = Fit(ctx, fixed{of[k].Omega}, f.train, Params{Lambda1: of[k].Params.Lambda1}, opt); err != nil {
 			return nil, err
 		}

@@ -30,6 +30,7 @@ package multitask
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -83,26 +84,13 @@ func newLeaveOneOut(m measure) *leaveOneOut {
 func (p *TrainingSet) gram(first []int) *mat.Dense {
 	n := first[len(p.tasks)]
 	gram := mat.NewDense(n, n, nil)
-	const block = 16
-	columns := make([]float64, p.cols*block)
 	for i, t := range p.tasks {
-		for a := 0; a < len(t.y); a += block {
-			k := min(block, len(t.y)-a)
-			clear(columns)
-			for c := range k {
-				row := t.x.Row(a + c)
-				for q, v := range row.Value {
-					j := q
-					if row.Index != nil {
-						j = int(row.Index[q])
-					}
-					columns[j*k+c] = float64(v)
-				}
-			}
+		for a, columns := range columnsOf(t.x) {
+			_, k := columns.Dims()
 			for j := i; j < len(p.tasks); j += p.classes {
 				other := p.tasks[j]
 				dst := make([]float64, len(other.y)*k)
-				other.x.Mul(dst, columns[:p.cols*k], k)
+				other.x.Mul(dst, columns.RawMatrix().Data, k)
 				for b := range other.y {
 					for c, v := range dst[b*k:][:k] {
 						gram.Set(first[i]+a+c, first[j]+b, v)
@@ -113,6 +101,33 @@ func (p *TrainingSet) gram(first []int) *mat.Dense {
 		}
 	}
 	return gram
+}
+
+// columnsOf yields the rows of X as columns, some at a time, with the number of the first.
+func columnsOf(x data.Matrix) iter.Seq2[int, *mat.Dense] {
+	some := 64
+	if _, sparse := x.(*data.CSR); sparse {
+		some = 16 // which a cache holds
+	}
+	return func(yield func(int, *mat.Dense) bool) {
+		for from := 0; from < x.Rows(); from += some {
+			columns := mat.NewDense(x.Cols(), min(some, x.Rows()-from), nil)
+			_, k := columns.Dims()
+			for c := range k {
+				row := x.Row(from + c)
+				for q, v := range row.Value {
+					j := q
+					if row.Index != nil {
+						j = int(row.Index[q])
+					}
+					columns.RawMatrix().Data[j*k+c] = float64(v)
+				}
+			}
+			if !yield(from, columns) {
+				return
+			}
+		}
+	}
 }
 
 func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {

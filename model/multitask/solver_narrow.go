@@ -63,45 +63,81 @@ func (p *TrainingSet) narrow() *narrow {
 	for i, t := range p.tasks {
 		ends = append(ends, ends[i]+len(t.y))
 	}
-	gram, count := p.gram(ends), ends[len(p.tasks)]
-	s := &narrow{TrainingSet: &TrainingSet{loss: p.loss, features: p.features, classes: 1}, first: []int{0}}
-	l := mat.NewTriDense(count, mat.Lower, nil).RawTriangular()
-	var basis []int // in the list of all rows
+	basis, coordinates, known := orthonormal(p.gram(ends))
+	r := len(basis)
+	s := &narrow{TrainingSet: &TrainingSet{loss: p.loss, features: p.features, cols: max(1, r), classes: 1}, first: []int{0}}
+	l := mat.NewTriDense(max(1, r), mat.Lower, nil)
 	for i, t := range p.tasks {
 		var chosen []int
-		x := &shortRows{Matrix: t.x}
-		for j := range t.y {
-			row := make([]float64, len(basis)+1)
-			a := ends[i] + j
-			for k, b := range basis {
-				row[k] = gram.At(a, b)
+		x := &shortRows{Matrix: t.x, d: s.cols}
+		for a := ends[i]; a < ends[i+1]; a++ {
+			x.rows = append(x.rows, coordinates.RawRowView(a)[:known[a]:known[a]])
+			if k := s.first[i] + len(chosen); k < r && basis[k] == a {
+				copy(l.RawTriangular().Data[k*s.cols:], x.rows[a-ends[i]])
+				chosen = append(chosen, a-ends[i])
 			}
-			// The coordinates in the basis so far, and what is left of the row.
-			r := len(basis)
-			if r > 0 {
-				blas64.Trsv(blas.NoTrans, blas64.Triangular{N: r, Stride: l.Stride, Data: l.Data, Uplo: blas.Lower, Diag: blas.NonUnit}, blas64.Vector{N: r, Inc: 1, Data: row})
-			}
-			square := gram.At(a, a)
-			if left := square - inner(row[:r], row[:r]); left > dependent*square {
-				row[r] = math.Sqrt(left)
-				copy(l.Data[r*l.Stride:], row)
-				basis, chosen = append(basis, a), append(chosen, j)
-			}
-			x.rows = append(x.rows, row[:len(basis):len(basis)])
 		}
 		s.rows = append(s.rows, t.x.Take(chosen))
-		s.first = append(s.first, len(basis))
+		s.first = append(s.first, s.first[i]+len(chosen))
 		s.tasks = append(s.tasks, task{name: t.name, x: x, y: t.y})
 	}
-	l.N = len(basis)
-	s.l, s.cols = l, max(1, l.N)
-	for _, t := range s.tasks {
-		t.x.(*shortRows).d = s.cols
-	}
+	s.l = l.RawTriangular()
+	s.l.N = r
 	if !s.exact(p) {
 		return nil
 	}
+	s.once.Do(func() {}) // as narrow as it gets
 	return s
+}
+
+// orthonormal returns which rows are a basis of the span of all, given their inner
+// products, which it overwrites: those that do not depend on those before. Every row has
+// coordinates in what they are when they are made orthonormal, one after the other, of
+// which it has known many: none beyond those that the basis had when its turn came. It is
+// Cholesky's factorization, a block of rows at a time.
+func orthonormal(gram *mat.Dense) (basis []int, coordinates *mat.Dense, known []int) {
+	const block = 32
+	n, _ := gram.Dims()
+	coordinates, known = mat.NewDense(n, n, nil), make([]int, n)
+	size := make([]float64, n) // squared
+	for a := range size {
+		size[a] = gram.At(a, a)
+	}
+	for from := 0; from < n; from += block {
+		to, old := min(from+block, n), len(basis)
+		for a := from; a < to; a++ {
+			row, left := coordinates.RawRowView(a), gram.At(a, a)
+			for k := old; k < len(basis); k++ {
+				b := coordinates.RawRowView(basis[k])
+				row[k] = (gram.At(basis[k], a) - inner(b[old:k], row[old:k])) / b[k]
+				left -= row[k] * row[k]
+			}
+			if left > dependent*size[a] {
+				row[len(basis)] = math.Sqrt(left)
+				basis = append(basis, a)
+			}
+			known[a] = len(basis)
+		}
+		fresh := len(basis) - old
+		if fresh == 0 || to == n {
+			continue
+		}
+		// What the basis has come to know of the rows after the block, and what is left of these.
+		l, part := mat.NewTriDense(fresh, mat.Lower, nil), mat.NewDense(fresh, n-to, nil)
+		for k, b := range basis[old:] {
+			copy(l.RawTriangular().Data[k*fresh:], coordinates.RawRowView(b)[old:old+k+1])
+			part.SetRow(k, gram.RawRowView(b)[to:])
+		}
+		blas64.Trsm(blas.Left, blas.NoTrans, 1, l.RawTriangular(), part.RawMatrix())
+		for k := range fresh {
+			for j, v := range part.RawRowView(k) {
+				coordinates.Set(to+j, old+k, v)
+			}
+		}
+		rest := gram.Slice(to, n, to, n).(*mat.Dense)
+		gemm(true, false, -1, part.RawMatrix(), part.RawMatrix(), 1, rest.RawMatrix())
+	}
+	return basis, coordinates, known
 }
 
 // exact reports whether lengths and products with rows are the same in the coordinates as
@@ -154,11 +190,40 @@ func (s *narrow) leave(in *mat.Dense) *mat.Dense {
 	return w
 }
 
-// solve replaces coordinates by the inverse of L or L' times them.
+// solve replaces coordinates by the inverse of L or L' times them, a column at a time:
+// there are few columns and long rows.
 func (s *narrow) solve(t blas.Transpose, c *mat.Dense) {
-	if s.l.N > 0 {
-		blas64.Trsm(blas.Left, t, 1, s.l, c.RawMatrix())
+	d, m := c.Dims()
+	x := make([]float64, d)
+	for j := range m {
+		mat.Col(x, j, c)
+		for i := range s.l.N { // none where all rows are zero
+			if t == blas.Trans {
+				i = s.l.N - 1 - i
+			}
+			row, diagonal := s.l.Data[i*s.l.Stride:][:i], s.l.Data[i*s.l.Stride+i]
+			if t == blas.Trans {
+				x[i] /= diagonal
+				add(-x[i], row, x[:i])
+			} else {
+				x[i] = (x[i] - inner(row, x[:i])) / diagonal
+			}
+		}
+		c.SetCol(j, x)
 	}
+}
+
+// coordinates are those of other rows.
+func (s *narrow) coordinates(x data.Matrix) data.Matrix {
+	in := &shortRows{Matrix: x, d: s.cols}
+	for _, columns := range columnsOf(x) {
+		entered := s.enter(columns)
+		_, k := columns.Dims()
+		for c := range k {
+			in.rows = append(in.rows, mat.Col(nil, c, entered))
+		}
+	}
+	return in
 }
 
 // Cols is the number of coordinates.

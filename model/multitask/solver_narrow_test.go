@@ -2,6 +2,8 @@ package multitask
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -80,4 +82,40 @@ func TestRowsThatNearlyDepend(t *testing.T) {
 	got := mustFit(t, registry["stl"], problem, p, Options{Tolerance: 1e-8})
 	at := objective(t, registry["stl"], problem, got.W, got.B, got.cov, p).total
 	near(t, "objective of W in all features", at, got.Objective, 1e-7)
+}
+
+// Coordinates have the inner products of the rows, whichever rows depend on others before
+// them, in the same block of rows or in another.
+func TestOrthonormal(t *testing.T) {
+	const n, d = 100, 80
+	random := data.Stream(5, "orthonormal")
+	rows := mat.NewDense(n, d, normals(random, n*d))
+	var want []int
+	for a := range n {
+		switch {
+		case a == 7:
+			rows.SetRow(a, make([]float64, d))
+		case a%9 == 8: // a sum of two rows before it
+			sum := make([]float64, d)
+			for j := range sum {
+				sum[j] = rows.At(a-1, j) - 2*rows.At(a/2, j)
+			}
+			rows.SetRow(a, sum)
+		case len(want) < d:
+			want = append(want, a)
+		}
+	}
+	var gram mat.Dense
+	gram.Mul(rows, rows.T())
+	basis, coordinates, known := orthonormal(mat.DenseCopyOf(&gram))
+	if !slices.Equal(basis, want) {
+		t.Fatalf("the basis is %v, want %v", basis, want)
+	}
+	for a := range n {
+		for b := range n {
+			k := min(known[a], known[b])
+			got := inner(coordinates.RawRowView(a)[:k], coordinates.RawRowView(b)[:k])
+			near(t, fmt.Sprintf("product of rows %d and %d", a, b), 1+got, 1+gram.At(a, b), 1e-10)
+		}
+	}
 }
