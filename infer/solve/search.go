@@ -28,6 +28,9 @@ const (
 	stride = 0.2
 	// shortest is the length of the steps that are not taken any more.
 	shortest = 1e-3
+	// heard is what a step has to bring for another to follow it, in standard errors of
+	// the soft error.
+	heard = 1e-3
 	// mostVariance is that of what rows say of classes.
 	mostVariance = 0.25
 )
@@ -60,6 +63,10 @@ type search struct {
 
 	prior *mat.SymDense // Omega_0
 	pull  float64       // w m
+	noise float64       // the standard error of the soft error
+
+	doubt *doubt
+	judge func() (*multitask.FoldEvidence, error) // of doubt, in the metric or not
 }
 
 // run fills in what comes of a prior.
@@ -73,6 +80,7 @@ func (s *search) run(ctx context.Context, f *Fitted, steps int) (err error) {
 		return err
 	}
 	s.pull = math.Sqrt(s.rows/float64(n)) * float64(len(s.problem.Tasks)) * max(1, f.Start.Tuned.HeldOut.Variance/mostVariance)
+	s.noise = math.Sqrt(f.Start.Tuned.HeldOut.Variance / float64(f.Start.Tuned.HeldOut.Rows))
 	if f.Searched = f.Start; steps == 0 {
 		return nil
 	}
@@ -133,8 +141,11 @@ func (s *search) descend(ctx context.Context, at *Searched, steps int) (*Searche
 			t /= 2
 			continue
 		}
+		gain := at.Objective - next.Objective
 		at, t = next, 1.5*t
-		at.Step = k
+		if at.Step = k; gain < heard*s.noise {
+			break
+		}
 		if slope, err = at.Tuned.HeldOut.Slope(); err != nil {
 			return nil, err
 		}

@@ -49,6 +49,9 @@ const (
 	// leaveMetric is by how many standard errors the features have to be better as they
 	// are than in the metric, which most that are dense are better in.
 	leaveMetric = 1.5
+	// hopeless is by how many standard errors a trust, or the features as they are, have
+	// to be worse with the Lambda1 of the first fit not to get one of their own.
+	hopeless = 1
 )
 
 // doubt is a problem without each fold of its labelled rows.
@@ -114,11 +117,13 @@ func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 // trust returns what is to be believed, and the fit of it, in the metric or not.
 func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Searched, err error) {
 	best, at = trusts[0], start
-	d, err := s.of.doubt(s.tune.Seed)
-	if err != nil || d.parts == 0 {
+	if s.doubt, err = s.of.doubt(s.tune.Seed); err != nil || s.doubt.parts == 0 {
 		return best, at, err
 	}
-	first, err := s.hold(ctx, d, best, start, nil)
+	if s.judge = s.doubt.as; s.metric != nil {
+		s.judge = s.doubt.inMetric
+	}
+	first, err := s.hold(ctx, best, start, nil)
 	if err != nil {
 		return best, at, err
 	}
@@ -126,7 +131,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		return best, at, nil
 	}
 	if s.metric != nil {
-		if start, first, err = s.leave(ctx, d, start, first); err != nil {
+		if start, first, err = s.leave(ctx, start, first); err != nil {
 			return best, at, err
 		}
 		at = start
@@ -137,11 +142,18 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		if s.without && t.Weights == 0 {
 			continue // which is the first, I/m
 		}
+		none, err := s.hopeless(ctx, t, start, first)
+		if err != nil {
+			return best, at, err
+		}
+		if none {
+			continue
+		}
 		fit, err := s.fit(ctx, t.Mixed(start.Omega, start.Tuned.Result), tune)
 		if err != nil {
 			return best, at, err
 		}
-		held, err := s.hold(ctx, d, t, fit, first.Fits)
+		held, err := s.hold(ctx, t, fit, first.Fits)
 		if err != nil {
 			return best, at, err
 		}
@@ -153,13 +165,20 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 	return best, at, nil
 }
 
+// hopeless says without a search for Lambda1 that a trust has no chance against the first.
+func (s *search) hopeless(ctx context.Context, t Trust, start *Searched, first *multitask.HeldOut) (bool, error) {
+	held, err := s.hold(ctx, t, start, first.Fits)
+	if err != nil {
+		return false, err
+	}
+	more := multitask.PairedSoft(held, first)
+	return more.Loss > hopeless*more.StandardError, nil
+}
+
 // hold is what the folds say of a trust, each with what the network says and the
 // weights that were fitted without it, and the Lambda1 of a fit.
-func (s *search) hold(ctx context.Context, d *doubt, t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
-	judge := d.as
-	if s.metric != nil {
-		judge = d.inMetric
-	}
+func (s *search) hold(ctx context.Context, t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
+	d := s.doubt
 	omegas := slices.Repeat([]*mat.SymDense{multitask.Uniform(len(s.problem.Tasks))}, d.parts)
 	if !s.without {
 		var err error
@@ -174,7 +193,7 @@ func (s *search) hold(ctx context.Context, d *doubt, t Trust, fit *Searched, wei
 			of.Omega = t.Mixed(omega, weights[k])
 		}
 	}
-	e, err := judge()
+	e, err := s.judge()
 	if err != nil {
 		return nil, err
 	}
@@ -183,9 +202,17 @@ func (s *search) hold(ctx context.Context, d *doubt, t Trust, fit *Searched, wei
 
 // leave leaves the metric if the folds, which make it anew, say that the features are
 // better as they are.
-func (s *search) leave(ctx context.Context, d *doubt, start *Searched, first *multitask.HeldOut) (*Searched, *multitask.HeldOut, error) {
-	inside := s.ground
-	var err error
+func (s *search) leave(ctx context.Context, start *Searched, first *multitask.HeldOut) (*Searched, *multitask.HeldOut, error) {
+	inside, judge := s.ground, s.judge
+	s.judge = s.doubt.as
+	none, err := s.hopeless(ctx, trusts[0], start, first)
+	if err != nil {
+		return nil, nil, err
+	}
+	if none {
+		s.judge = judge
+		return start, first, nil
+	}
 	if s.ground, err = s.of.ground(true, s.tune.Seed); err != nil {
 		return nil, nil, err
 	}
@@ -193,14 +220,14 @@ func (s *search) leave(ctx context.Context, d *doubt, start *Searched, first *mu
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := s.hold(ctx, d, trusts[0], fit, nil)
+	held, err := s.hold(ctx, trusts[0], fit, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	if less := multitask.PairedSoft(held, first); less.Loss < -leaveMetric*less.StandardError {
 		return fit, held, nil
 	}
-	s.ground = inside
+	s.ground, s.judge = inside, judge
 	return start, first, nil
 }
 

@@ -271,7 +271,7 @@ func (c *icm) evaluate(x []float64) (*evaluation, error) {
 		e.gradient[m*c.rank+i] = slope.At(i, i) * math.Exp(v[i])
 		if noise != nil {
 			for a := c.first[i]; a < c.first[i+1]; a++ {
-				e.gradient[m*(c.rank+1)+i] += (l.q.At(a, a)*l.h[a] - l.r[a]*l.r[a]) * noise[i] / 2
+				e.gradient[m*(c.rank+1)+i] += (l.diagonal[a]*l.h[a] - l.r[a]*l.r[a]) * noise[i] / 2
 			}
 		}
 	}
@@ -296,7 +296,7 @@ func (c *icm) mode(omega *mat.SymDense, noise []float64) (*left, error) {
 			scale(weight, r[from:to])
 			scale(weight, l.h[from:to])
 		}
-		if err := l.invert(); err != nil {
+		if err := l.factorize(); err != nil {
 			return nil, err
 		}
 		l.newton(c.f, r, none)
@@ -332,23 +332,22 @@ func (c *icm) energy(f, dual []float64) float64 {
 // slope returns the slope of -log p(y) with respect to Omega.
 func (c *icm) slope(l *left) *mat.SymDense {
 	n, m := len(l.h), len(l.y)
-	u := make([]float64, n)
+	u, all := make([]float64, n), l.all()
 	if c.train.loss == Logistic {
 		a := make([]float64, n)
 		for k := range a {
 			// (1/h - M/h^2) l''' = (1 - q) l'''/l''
-			a[k] = (1 - l.q.At(k, k)) * -math.Tanh(c.f[k]/2) / 2 / l.root[k]
+			a[k] = (1 - l.diagonal[k]) * -math.Tanh(c.f[k]/2) / 2 / l.root[k]
 		}
-		for k := range u {
-			u[k] = l.root[k] * inner(l.q.RawRowView(k), a)
-		}
+		u = l.multiply(a)
+		floats.Mul(u, l.root)
 	}
 	slope := mat.NewSymDense(m, nil)
 	for i := range m {
 		for j := i; j < m; j++ {
 			sum := 0.0
 			for a := l.first[i]; a < l.first[i+1]; a++ {
-				gram, q := l.gram.RawRowView(a), l.q.RawRowView(a)
+				gram, q := l.gram.RawRowView(a), all.RawRowView(a)
 				for b := l.first[j]; b < l.first[j+1]; b++ {
 					sum += gram[b] * (l.root[a]*l.root[b]*q[b] - l.r[a]*l.r[b] - u[a]*l.r[b] - l.r[a]*u[b]) / 2
 				}

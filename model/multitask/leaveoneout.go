@@ -40,6 +40,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	kernel "l2mt/layers/blas"
 )
 
 type leaveOneOut struct {
@@ -139,7 +140,7 @@ func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 		return nil, err
 	}
 	l := &left{leaveOneOut: e, omega: r.Omega, lambda1: r.Params.Lambda1, h: slices.Concat(s.h...)}
-	if err := l.invert(); err != nil {
+	if err := l.factorize(); err != nil {
 		return nil, err
 	}
 	l.newton(slices.Concat(s.score...), slices.Concat(s.r...), s.b)
@@ -148,7 +149,7 @@ func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 		scores[i] = slices.Repeat([]float64{math.Inf(-1)}, len(y)*k)
 		for c := range k {
 			for a := e.first[i*k+c]; a < e.first[i*k+c+1]; a++ {
-				scores[i][(a-e.first[i*k+c])*k+c] = l.z[a] + l.r[a]/(l.h[a]*l.q.At(a, a))
+				scores[i][(a-e.first[i*k+c])*k+c] = l.z[a] + l.r[a]/(l.h[a]*l.diagonal[a])
 			}
 		}
 	}
@@ -165,16 +166,28 @@ func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 	return h, nil
 }
 
-// left is a fit with each of its rows left out.
+// left is a fit with each of its rows left out. What rows say takes the diagonal of
+//
+//	Q = H^(-1/2) M H^(-1/2),
+//
+// whose eigenvalues are 0 to 1, and products with it. The slope takes all of Q.
 type left struct {
 	*leaveOneOut
-	omega   *mat.SymDense
-	lambda1 float64
-	h, root []float64  // and H^(1/2)
-	q       *mat.Dense // H^(-1/2) M H^(-1/2), of eigenvalues 0 to 1
-	z, r    []float64
-	bias    []float64 // in K for the rows of each task, instead of a free bias; or nil
-	logDet  float64   // log |I + H^(1/2) K H^(1/2)|
+	omega    *mat.SymDense
+	lambda1  float64
+	h, root  []float64 // and H^(1/2)
+	blocks   []block   // of Q
+	diagonal []float64 // of Q
+	z, r     []float64
+	bias     []float64 // in K for the rows of each task, instead of a free bias; or nil
+	logDet   float64   // log |I + H^(1/2) K H^(1/2)|
+}
+
+// block is the part of Q of some rows, L^-T L^-1 - F'F.
+type block struct {
+	rows    []int
+	inverse *mat.Dense // L^-1, where LL' = I + H^(1/2) K H^(1/2)
+	biases  *mat.Dense // F, which takes them out; or nil
 }
 
 // newton takes the Newton step from the scores and slopes of a fit, after which
@@ -189,33 +202,80 @@ func (l *left) newton(score, r, b []float64) {
 			v[a] = l.root[a] * l.z[a]
 		}
 	}
-	for a := range n {
-		l.r[a] = -l.root[a] * inner(l.q.RawRowView(a), v)
+	for a, q := range l.multiply(v) {
+		l.r[a] = -l.root[a] * q
 	}
 }
 
-// invert computes q from I + H^(1/2) K H^(1/2), which is well conditioned where
-// K + D is not.
-func (l *left) invert() error {
+// multiply returns Q v.
+func (l *left) multiply(v []float64) []float64 {
+	out := make([]float64, len(v))
+	for _, b := range l.blocks {
+		part := make([]float64, len(b.rows))
+		for x, a := range b.rows {
+			part[x] = v[a]
+		}
+		product := make([]float64, len(part))
+		for x := range part {
+			row := b.inverse.RawRowView(x)[:x+1]
+			add(inner(row, part[:x+1]), row, product)
+		}
+		if b.biases != nil {
+			tasks, _ := b.biases.Dims()
+			for p := range tasks {
+				row := b.biases.RawRowView(p)
+				add(-inner(row, part), row, product)
+			}
+		}
+		for x, a := range b.rows {
+			out[a] = product[x]
+		}
+	}
+	return out
+}
+
+// all returns Q.
+func (l *left) all() *mat.Dense {
+	q := mat.NewDense(len(l.h), len(l.h), nil)
+	for _, b := range l.blocks {
+		n := len(b.rows)
+		part := mat.NewDense(n, n, nil)
+		squareUpper(b.inverse.RawMatrix(), part.RawMatrix())
+		if b.biases != nil {
+			gemm(true, false, -1, b.biases.RawMatrix(), b.biases.RawMatrix(), 1, part.RawMatrix())
+		}
+		for x, a := range b.rows {
+			for y, v := range part.RawRowView(x)[x:] {
+				q.Set(a, b.rows[x+y], v)
+				q.Set(b.rows[x+y], a, v)
+			}
+		}
+	}
+	return q
+}
+
+// factorize finds the blocks of Q from I + H^(1/2) K H^(1/2), which is well conditioned
+// where K + D is not.
+func (l *left) factorize() error {
 	n := len(l.h)
 	// A row with no curvature left takes no part, but must not divide by zero.
 	least := 1e-12 * floats.Max(l.h)
-	l.root, l.q, l.logDet = make([]float64, n), mat.NewDense(n, n, nil), 0
+	l.root, l.diagonal, l.blocks, l.logDet = make([]float64, n), make([]float64, n), nil, 0
 	for a, h := range l.h {
 		l.h[a] = max(h, least)
 		l.root[a] = math.Sqrt(l.h[a])
 	}
-	for _, parts := range l.blocks() {
-		if err := l.invertBlock(parts); err != nil {
+	for _, parts := range l.joined() {
+		if err := l.factorizeBlock(parts); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// blocks are the tasks of the training set among whose rows K has no zeros: those
+// joined are the tasks of the training set among whose rows K has no zeros: those
 // that Omega joins, class by class.
-func (l *left) blocks() (blocks [][]int) {
+func (l *left) joined() (blocks [][]int) {
 	k, m := l.train.classes, l.omega.SymmetricDim()
 	seen := make([]bool, m)
 	for i := range m {
@@ -243,7 +303,7 @@ func (l *left) blocks() (blocks [][]int) {
 	return blocks
 }
 
-func (l *left) invertBlock(parts []int) error {
+func (l *left) factorizeBlock(parts []int) error {
 	var rows, end []int // of the block, in the list of all
 	for _, i := range parts {
 		for a := l.first[i]; a < l.first[i+1]; a++ {
@@ -259,72 +319,89 @@ func (l *left) invertBlock(parts []int) error {
 	for x, a := range rows {
 		root[x] = l.root[a]
 	}
-	b := mat.NewSymDense(n, nil)
+	lower := mat.NewDense(n, n, nil)
 	x := 0
 	for p, i := range parts {
-		for ; x < end[p]; x++ {
-			row, gram, y := b.RawSymmetric().Data[x*n:], l.gram.RawRowView(rows[x]), x
-			for q, j := range parts[p:] {
-				for c := l.omega.At(i/k, j/k) / l.lambda1; y < end[p+q]; y++ {
-					row[y] = c * root[x] * root[y] * gram[rows[y]]
+		for from := x; x < end[p]; x++ {
+			row, gram, y := lower.RawRowView(x), l.gram.RawRowView(rows[x]), 0
+			for q, j := range parts[:p+1] {
+				for c := l.omega.At(i/k, j/k) / l.lambda1 * root[x]; y < min(end[q], x+1); y++ {
+					row[y] = c * root[y] * gram[rows[y]]
 				}
 			}
 			if l.bias != nil {
-				add(l.bias[i]*root[x], root[x:end[p]], row[x:])
+				add(l.bias[i]*root[x], root[from:x+1], row[from:])
 			}
 			row[x]++
 		}
 	}
-	var chol cholesky
-	if !chol.factorize(b) {
+	if !kernel.Cholesky(kernel.Default(), n, lower.RawMatrix().Data, n) {
 		return fmt.Errorf("multitask: evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", ErrInvalidParams, l.lambda1)
 	}
-	l.logDet += chol.logDet()
-	inverse := chol.inverse()
+	for x := range n {
+		l.logDet += 2 * math.Log(lower.At(x, x))
+	}
+	kernel.Invert(kernel.Default(), n, lower.RawMatrix().Data, n)
+	b := block{rows: rows, inverse: lower}
 	if l.bias == nil {
-		// Take the biases out: Q - Y C^-1 Y' with Y = Q H^(1/2) Z and C = Z'H^(1/2) Y.
-		y, c := mat.NewDense(len(parts), n, nil), mat.NewSymDense(len(parts), nil) // Y'
-		from := 0
-		for p := range parts {
-			for x := range n {
-				y.Set(p, x, inner(inverse.RawRowView(x)[from:end[p]], root[from:end[p]]))
-			}
-			c.SetSym(p, p, 1) // where there are no rows there is no bias
-			for q, start := 0, 0; q <= p && from < end[p]; q++ {
-				c.SetSym(p, q, inner(root[start:end[q]], y.RawRowView(p)[start:end[q]]))
-				start = end[q]
-			}
-			from = end[p]
-		}
-		if !chol.factorize(c) {
+		if b.biases = biases(lower, root, end); b.biases == nil {
 			return fmt.Errorf("multitask: evidence: %w: the biases are not determined at Lambda1 = %v", ErrInvalidParams, l.lambda1)
 		}
-		// With C = U'U, that is less the square of U'^-1 Y'.
-		blas64.Trsm(blas.Left, blas.Trans, 1, chol.u, y.RawMatrix())
-		gemm(true, false, -1, y.RawMatrix(), y.RawMatrix(), 1, inverse.RawMatrix())
 	}
-	for x, a := range rows {
-		to, from := l.q.RawRowView(a), inverse.RawRowView(x)
-		for y, b := range rows {
-			to[b] = from[y]
+	l.blocks = append(l.blocks, b)
+	for x := range n {
+		for y, v := range lower.RawRowView(x)[:x+1] {
+			l.diagonal[rows[y]] += v * v
+		}
+	}
+	for p := 0; b.biases != nil && p < len(parts); p++ {
+		for y, v := range b.biases.RawRowView(p) {
+			l.diagonal[rows[y]] -= v * v
 		}
 	}
 	return nil
 }
 
+// biases returns F, whose square takes the biases of the tasks out of a block, given L^-1:
+// with P = Z'H^(1/2) L^-T and U'U = P P', F = U'^-1 P L^-1. It is nil where P P' is
+// singular.
+func biases(inverse *mat.Dense, root []float64, end []int) *mat.Dense {
+	n := len(root)
+	p, c := mat.NewDense(len(end), n, nil), mat.NewSymDense(len(end), nil)
+	from := 0
+	for t, to := range end {
+		for x := from; x < n; x++ {
+			p.Set(t, x, inner(inverse.RawRowView(x)[from:min(to, x+1)], root[from:]))
+		}
+		c.SetSym(t, t, 1) // where there are no rows there is no bias
+		for u := 0; u <= t && from < to; u++ {
+			c.SetSym(t, u, inner(p.RawRowView(t), p.RawRowView(u)))
+		}
+		from = to
+	}
+	var chol cholesky
+	if !chol.factorize(c) {
+		return nil
+	}
+	blas64.Trsm(blas.Left, blas.Trans, 1, chol.u, p.RawMatrix())
+	f := mat.NewDense(len(end), n, nil)
+	gemm(false, false, 1, p.RawMatrix(), inverse.RawMatrix(), 0, f.RawMatrix())
+	return f
+}
+
 // slope returns the slope with respect to Omega of a function of the
 // predictions without each row, given its derivatives g.
 func (l *left) slope(g []float64) *mat.SymDense {
-	n, classes := len(g), l.train.classes
+	n, classes, all := len(g), l.train.classes, l.all()
 	a, weight := make([]float64, n), make([]float64, n) // weight = g s / q^2
 	for k := range a {
-		q := l.q.At(k, k)
+		q := l.diagonal[k]
 		a[k], weight[k] = g[k]/q, g[k]*l.r[k]/l.h[k]/(q*q)
 	}
 	if l.train.loss == Logistic {
 		sum := make([]float64, n)
 		for i, w := range weight {
-			for k, q := range l.q.RawRowView(i) {
+			for k, q := range all.RawRowView(i) {
 				sum[k] += w * q * q
 			}
 		}
@@ -335,12 +412,10 @@ func (l *left) slope(g []float64) *mat.SymDense {
 		}
 	}
 	floats.Div(a, l.root)
-	u := make([]float64, n)
-	for k := range u {
-		u[k] = l.root[k] * inner(l.q.RawRowView(k), a)
-	}
+	u := l.multiply(a)
+	floats.Mul(u, l.root)
 	// Gamma from the diagonal blocks on, as (Q diag(weight)) Q.
-	weighted := mat.DenseCopyOf(l.q)
+	weighted := mat.DenseCopyOf(all)
 	for i := range n {
 		floats.Mul(weighted.RawRowView(i), weight)
 	}
@@ -351,8 +426,8 @@ func (l *left) slope(g []float64) *mat.SymDense {
 			continue
 		}
 		gamma := mat.NewDense(to-from, n-from, nil)
-		all, own := l.q.Slice(0, n, from, n).(*mat.Dense), weighted.Slice(from, to, 0, n).(*mat.Dense)
-		gemm(false, false, 1, own.RawMatrix(), all.RawMatrix(), 0, gamma.RawMatrix())
+		right, own := all.Slice(0, n, from, n).(*mat.Dense), weighted.Slice(from, to, 0, n).(*mat.Dense)
+		gemm(false, false, 1, own.RawMatrix(), right.RawMatrix(), 0, gamma.RawMatrix())
 		for j := i; j < len(l.train.tasks); j += classes {
 			sum := 0.0
 			for b := from; b < to; b++ {

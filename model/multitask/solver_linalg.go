@@ -191,9 +191,14 @@ func (c *cholesky) squareInverse() {
 		}
 	}
 	kernel.Invert(kernel.Default(), n, l.Data, n)
-	for j := 0; j < n; j += wide { // of U^-1 U'^-1 the columns from j on, down to the diagonal
-		w, below := min(wide, n-j), l.Data[j*n:]
-		kernel.Gemm(kernel.Default(), kernel.Trans, kernel.NoTrans, j+w, w, n-j, 1, below, n, below[j:], n, 0, c.u.Data[j:], stride)
+	squareUpper(l, blas64.General{Rows: n, Cols: n, Stride: stride, Data: c.u.Data})
+}
+
+// squareUpper puts the upper triangle of L'L into dst, for a lower triangle L.
+func squareUpper(l, dst blas64.General) {
+	for j := 0; j < l.Rows; j += wide { // the columns from j on, down to the diagonal
+		w, below := min(wide, l.Rows-j), l.Data[j*l.Stride:]
+		kernel.Gemm(kernel.Default(), kernel.Trans, kernel.NoTrans, j+w, w, l.Rows-j, 1, below, l.Stride, below[j:], l.Stride, 0, dst.Data[j:], dst.Stride)
 	}
 }
 
