@@ -47,6 +47,7 @@ func (c *collectCmd) Validate() error {
 }
 
 func (c *collectCmd) Run(e *env) error {
+	defer room()()
 	config, err := c.config()
 	if err != nil {
 		return err

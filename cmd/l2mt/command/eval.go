@@ -32,6 +32,7 @@ type evalCmd struct {
 }
 
 func (c *evalCmd) Run(e *env) error {
+	defer room()()
 	models, err := run.Lookup(c.Models)
 	if err != nil {
 		return fmt.Errorf("%w: --models: %w", errUsage, err)
