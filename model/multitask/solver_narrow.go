@@ -229,6 +229,14 @@ func (s *narrow) coordinates(x data.Matrix) data.Matrix {
 // Cols is the number of coordinates.
 func (x *shortRows) Cols() int { return x.d }
 
+// NNZ is the number of entries.
+func (x *shortRows) NNZ() (n int) {
+	for _, row := range x.rows {
+		n += len(row)
+	}
+	return n
+}
+
 // Mul sets dst to X B.
 func (x *shortRows) Mul(dst, b []float64, k int) {
 	for i, row := range x.rows {
