@@ -54,13 +54,18 @@ func Correlations(all []Correlation) (*Picture, error) {
 		}
 		maps = append(maps, p)
 	}
-	tasks := float64(len(all[0].Tasks))
+	tasks := float64(min(mostNamed, len(all[0].Tasks)))
 	side := vg.Length(max(2.5, min(0.6*tasks, 0.2*tasks+6))) * vg.Inch
 	return &Picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}, nil
 }
 
-// narrowest is the least width of a cell.
-const narrowest = 0.5 * vg.Inch
+const (
+	// narrowest is the least width of a cell.
+	narrowest = 0.5 * vg.Inch
+	// mostNamed is the most tasks that have cells to look at and names beside them. A
+	// picture of more does not become larger.
+	mostNamed = 64
+)
 
 func heatMap(c Correlation) (*plot.Plot, error) {
 	colours := moreland.SmoothBlueRed()
@@ -78,6 +83,12 @@ func heatMap(c Correlation) (*plot.Plot, error) {
 			return nil, err
 		}
 		p.Add(numbers)
+	}
+	if len(c.Tasks) > mostNamed {
+		p.Title.Text += fmt.Sprintf("\n%d tasks, the first on top and on the left", len(c.Tasks))
+		cells.Rasterized = true
+		p.HideAxes()
+		return p, nil
 	}
 	upwards := slices.Clone(c.Tasks)
 	slices.Reverse(upwards)

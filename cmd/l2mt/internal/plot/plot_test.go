@@ -70,7 +70,7 @@ func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 // Heat maps are drawn whatever the number and the names of the tasks, with -1
 // blue and 1 red.
 func TestHeatMaps(t *testing.T) {
-	for _, m := range []int{1, 2, 13} {
+	for _, m := range []int{1, 2, 13, 70} {
 		r := data.Stream(1, "heat map", uint64(m))
 		c := Correlation{Title: "Task correlations\nof a test"}
 		for i := range m {
