@@ -54,16 +54,19 @@ func Correlations(all []Correlation) (*Picture, error) {
 		}
 		maps = append(maps, p)
 	}
-	tasks := float64(min(mostNamed, len(all[0].Tasks)))
+	tasks := float64(len(all[0].Tasks))
 	side := vg.Length(max(2.5, min(0.6*tasks, 0.2*tasks+6))) * vg.Inch
+	if tasks > mostNamed {
+		side = 10 * vg.Inch
+	}
 	return &Picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}, nil
 }
 
 const (
 	// narrowest is the least width of a cell.
 	narrowest = 0.5 * vg.Inch
-	// mostNamed is the most tasks that have cells to look at and names beside them. A
-	// picture of more does not become larger.
+	// mostNamed is the most tasks that have cells to look at and names beside them; a
+	// picture of more has one size.
 	mostNamed = 64
 )
 
