@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data"
 	"l2mt/layers"
 )
@@ -32,6 +34,10 @@ type Body struct {
 	// some at a time, and each pair once: those of all pairs of many tasks take much
 	// memory. It is for bodies that are FeatureFree.
 	Apart bool
+	// Teach sets the parameters of a body that has weights for features to a map M (d x
+	// k, k at most h/2) to begin with: the inner products of embeddings shall be about
+	// those of the readout's x M. Nil where there is no place for one.
+	Teach func(c Config, p Params, m *mat.Dense)
 	// Build adds E to the graph. What stands in the rows of tasks that the problem
 	// at hand does not have is of no matter. Permuting the tasks must permute E.
 	Build func(in BodyInputs) *layers.Node

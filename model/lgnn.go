@@ -2,6 +2,9 @@ package model
 
 import (
 	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/layers"
 )
@@ -16,6 +19,7 @@ func init() {
 	RegisterBody("lgnn", Body{
 		Params: lgnnParams,
 		Graph:  func(c Config) bool { return c.Layers > 1 },
+		Teach:  teachLGNN,
 		Build:  lgnn,
 	})
 }
@@ -53,6 +57,23 @@ func lgnn(in BodyInputs) *layers.Node {
 		h = layers.Activate(in.Slot, c.Activation, in.Params.Get(biasName(own)), z...) // n x h
 	}
 	return in.Readout(h) // tasks x h
+}
+
+// teachLGNN sets every L_i to [M, -M], in the size of random ones, and the columns that
+// are left to zero: x M = relu(x M) - relu(-x M).
+func teachLGNN(c Config, p Params, m *mat.Dense) {
+	d, k := m.Dims()
+	size := mat.Norm(m, 2)
+	if size == 0 {
+		return
+	}
+	size = layerDeviation * math.Sqrt(float64(d*k)) / size
+	for i := range c.distinctLayers() {
+		l := mat.NewDense(d, c.Hidden, p.Get(weightName(i+1)))
+		l.Zero()
+		l.Slice(0, d, 0, k).(*mat.Dense).Scale(size, m)
+		l.Slice(0, d, k, 2*k).(*mat.Dense).Scale(-size, m)
+	}
 }
 
 // distinctLayers is the number of layers with a matrix of their own.

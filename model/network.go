@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data/files"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
@@ -43,6 +45,16 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 // estimated relative error. Inference uses Phi' = Direction * Phi and
 // rho = Direction * c.
 func (n *Network) Direction() float64 { return links.get(n.Config.Link).Direction(n.Params) }
+
+// Teacher gives the body a map to begin with, as Body.Teach has it. It is nil where there
+// is no place for one.
+func (n *Network) Teacher() func(m *mat.Dense) {
+	teach := bodies.get(n.Config.Body).Teach
+	if teach == nil {
+		return nil
+	}
+	return func(m *mat.Dense) { teach(n.Config, n.Params, m) }
+}
 
 // RelativeError is the o that a value of f stands for.
 func (n *Network) RelativeError(f float64) float64 {

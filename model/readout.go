@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data"
 )
 
@@ -54,6 +56,20 @@ func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
 		}
 	}
 	return w, nil
+}
+
+// Means is what the readout makes of the training rows as they are: row t of A (tasks x
+// d) is the sum of w_i x_i over the rows of task t.
+func Means(c Config, p *data.ProblemData) (*mat.Dense, error) {
+	a := mat.NewDense(len(p.Tasks), p.Cols(), nil)
+	for i, t := range p.Tasks {
+		w, err := readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
+		if err != nil {
+			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
+		}
+		t.TrainSet.X.AddMulT(a.RawRowView(i), w, 1)
+	}
+	return a, nil
 }
 
 // meanDeviation returns the mean and the population standard deviation.

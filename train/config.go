@@ -24,16 +24,19 @@ const (
 	ByProblem Update = "problem"
 )
 
-// Start says where the parameters that f is linear in begin.
+// Start says where the parameters begin.
 type Start string
 
 // The starts.
 const (
-	// FromRegression fits them to the training tuples by least squares, at the
-	// untrained embeddings.
+	// FromRegression fits those that f is linear in to the training tuples by least
+	// squares, at the untrained embeddings.
 	FromRegression Start = "regression"
-	// FromPreset takes the values that the estimator declares: the paper's.
+	// FromPreset takes for them the values that the estimator declares: the paper's.
 	FromPreset Start = "preset"
+	// FromExperience does as FromRegression, but before that gives bodies that take a
+	// map of the features one that the training tasks teach.
+	FromExperience Start = "experience"
 )
 
 // Config holds every choice about training. The zero value of a field means
@@ -51,7 +54,7 @@ type Config struct {
 	TrainHead     TrainHead `json:"head" help:"Layers of the head to train along."`
 	HeadRate      float64   `json:"head_rate" above:"0" help:"Adam's rate for the layers of the head that are trained."`
 	Update        Update    `json:"update" help:"What a step learns from: one tuple (the paper), or all tuples of one problem, which share its embedding."`
-	Start         Start     `json:"start" help:"Where the estimator's linear parameters begin: regression, or preset (the values that the estimator declares: the paper's)."`
+	Start         Start     `json:"start" help:"Where parameters begin: experience (the map of the features that the training tasks teach, and the estimator's linear parameters by regression), regression (these alone), or preset (the values that the estimator declares: the paper's)."`
 	HeldOut       int       `json:"held_out" min:"2" help:"Hold out one problem in so many, to choose the epoch by."`
 	Patience      int       `json:"patience" min:"0" help:"End after so many epochs without a better one; 0 never does."`
 	Seed          uint64    `json:"seed" help:"Seed of the initial parameters, the held-out problems and the order."`
@@ -72,7 +75,7 @@ func preset(name string, features int) (Config, error) {
 		c.Update, c.Start, c.EmbeddingRate = ByTuple, FromPreset, 0.01
 	}
 	if name == "pairwise" {
-		c.Epochs, c.Rate = 10, 0.003
+		c.Epochs, c.Rate, c.Start = 10, 0.003, FromRegression
 	}
 	return c, err
 }
@@ -85,7 +88,7 @@ func (c Config) Defaults() Config {
 	c.TrainHead = cmp.Or(c.TrainHead, HeadFrozen)
 	c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
 	c.Update = cmp.Or(c.Update, ByProblem)
-	c.Start = cmp.Or(c.Start, FromRegression)
+	c.Start = cmp.Or(c.Start, FromExperience)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)
 	return c
 }
@@ -104,7 +107,7 @@ func (c *Config) own() settings.Table {
 	return settings.Of("train", c, map[string][]string{
 		"head":   {string(HeadFrozen), string(HeadLast), string(HeadAll)},
 		"update": {string(ByTuple), string(ByProblem)},
-		"start":  {string(FromRegression), string(FromPreset)},
+		"start":  {string(FromRegression), string(FromPreset), string(FromExperience)},
 	})
 }
 

@@ -42,7 +42,7 @@ func FuzzState(f *testing.F) {
 				t.Fatal(err)
 			}
 			at.state = state{}
-			if err := at.resume(t.Context()); err != nil {
+			if err := at.resume(t.Context(), nil); err != nil {
 				continue
 			}
 			if at.finished() != (len(at.state.Metrics)-1 == c.Epochs) {

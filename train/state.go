@@ -101,13 +101,13 @@ func checksum(text []byte) string {
 }
 
 // resume goes on from the state in the directory, or begins where there is none.
-func (t *trainer) resume(ctx context.Context) error {
+func (t *trainer) resume(ctx context.Context, source Source) error {
 	path := filepath.Join(t.options.Out, StateFile)
 	if t.options.Out == "" {
-		return t.begin(ctx)
+		return t.begin(ctx, source)
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return t.begin(ctx)
+		return t.begin(ctx, source)
 	}
 	if err := t.restore(path); err != nil {
 		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)

@@ -84,7 +84,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err := t.preparePractice(ctx, source); err != nil {
 		return nil, err
 	}
-	if err := t.resume(ctx); err != nil {
+	if err := t.resume(ctx, source); err != nil {
 		return nil, err
 	}
 	for !t.finished() {
@@ -185,8 +185,13 @@ func (t *trainer) goOnFrom(n *model.Network) error {
 }
 
 // begin sets and saves the start of a new run.
-func (t *trainer) begin(ctx context.Context) error {
-	if t.config.Start == FromRegression && t.options.From == nil {
+func (t *trainer) begin(ctx context.Context, source Source) error {
+	if t.config.Start == FromExperience && t.options.From == nil {
+		if err := t.teach(ctx, source); err != nil {
+			return err
+		}
+	}
+	if t.config.Start != FromPreset && t.options.From == nil {
 		if err := regress(t.network, t.training, t.tuning.layers...); err != nil {
 			return err
 		}
