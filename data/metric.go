@@ -28,8 +28,8 @@ const (
 //	sum_i 1/n_i sum_j loss + Lambda1/2 tr(W' (S + tau I) W Omega^-1)
 //
 // with S (d x d) the scatter of rows about the mean of their task and class, and
-// tau the mean of those of its eigenvalues that can be positive. So the columns of W and its rows each have a
-// covariance, Omega and (S + tau I)^-1, and directions in which rows scatter
+// tau the mean of those of its eigenvalues that can be positive, times a ridge: 1 is
+// what networks see. So the columns of W and its rows each have a covariance, Omega and (S + tau I)^-1, and directions in which rows scatter
 // without their class cost more than those in which they do not. It is (1) with
 // rows X A and W = A V, for any A A' = (S + tau I)^-1:
 //
@@ -48,17 +48,17 @@ type Metric struct {
 }
 
 // NewMetric returns the metric of the training rows of a problem. It is nil, which
-// leaves everything as it is, for a single task, for sparse rows, and where rows
-// do not scatter.
-func NewMetric(p *ProblemData) *Metric {
-	if !HasMetric(p) {
+// leaves everything as it is, for a single task, for sparse rows, where rows do not
+// scatter, and with a ridge that is infinite.
+func NewMetric(p *ProblemData, ridge float64) *Metric {
+	if math.IsInf(ridge, 1) || !HasMetric(p) {
 		return nil
 	}
 	c := scatter(p)
 	n, d := c.Dims()
 	size := min(n, d)
 	norm, side := mat.Norm(c, 2), mat.NewDense(size, size, nil)
-	tau := norm * norm / float64(min(n, columns(c)))
+	tau := ridge * norm * norm / float64(min(n, columns(c)))
 	asked, count := thinned(p)
 	before := squares(asked)
 	if !(norm*norm > least*before/float64(count)) || math.IsInf(tau, 1) {
@@ -213,8 +213,8 @@ func addRow(x []float64, a float64, r Row) {
 	}
 }
 
-// InMetric returns a problem in the metric of its training rows.
-func InMetric(p *ProblemData) *ProblemData { return NewMetric(p).Problem(p) }
+// InMetric returns a problem in the metric of its training rows, with a ridge of 1.
+func InMetric(p *ProblemData) *ProblemData { return NewMetric(p, 1).Problem(p) }
 
 // Problem returns a problem with rows X A.
 func (m *Metric) Problem(p *ProblemData) *ProblemData {

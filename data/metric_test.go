@@ -58,8 +58,10 @@ func TestMetricIsItsFormula(t *testing.T) {
 	for seed, c := range []struct {
 		kind    data.Kind
 		m, n, d int
+		ridge   float64
 	}{
-		{data.Classification, 3, 10, 4}, {data.Classification, 3, 4, 40}, {data.Regression, 2, 12, 5}, {data.Regression, 2, 3, 20},
+		{data.Classification, 3, 10, 4, 1}, {data.Classification, 3, 4, 40, 1}, {data.Regression, 2, 12, 5, 1}, {data.Regression, 2, 3, 20, 1},
+		{data.Classification, 3, 10, 4, 0.03}, {data.Classification, 3, 4, 40, 10},
 	} {
 		p := scattered(uint64(seed), c.kind, c.m, c.n, c.d)
 		s, n := mat.NewDense(c.d, c.d, nil), 0.0
@@ -84,7 +86,7 @@ func TestMetricIsItsFormula(t *testing.T) {
 			}
 		}
 		s.Scale(1/n, s)
-		tau := mat.Trace(s) / min(n, float64(c.d))
+		tau := c.ridge * mat.Trace(s) / min(n, float64(c.d))
 		for j := range c.d {
 			s.Set(j, j, s.At(j, j)+tau)
 		}
@@ -92,7 +94,7 @@ func TestMetricIsItsFormula(t *testing.T) {
 		if err := inverse.Inverse(s); err != nil {
 			t.Fatal(err)
 		}
-		metric := data.NewMetric(p)
+		metric := data.NewMetric(p, c.ridge)
 		q := metric.Problem(p)
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		v := mat.NewDense(2*c.d, c.m, nil) // of two classes
@@ -161,7 +163,10 @@ func TestNoMetric(t *testing.T) {
 		alike.Tasks[i].TrainSet.X = x.Take(make([]int, x.Rows()))
 	}
 	for name, p := range map[string]*data.ProblemData{"one task": scattered(1, data.Classification, 1, 9, 3), "sparse": sparse, "alike": alike} {
-		metric := data.NewMetric(p)
+		metric := data.NewMetric(p, 1)
+		if data.NewMetric(scattered(1, data.Classification, 2, 9, 3), math.Inf(1)) != nil {
+			t.Error("an infinite ridge leaves a metric")
+		}
 		if metric != nil || metric.Problem(p) != p {
 			t.Errorf("%s: there is a metric", name)
 		}
@@ -175,7 +180,7 @@ func TestNoMetric(t *testing.T) {
 func TestMetricOfManyRows(t *testing.T) {
 	const d = 3
 	p := scattered(1, data.Classification, 2, 2101, d)
-	metric := data.NewMetric(p)
+	metric := data.NewMetric(p, 1)
 	v := mat.NewDense(d, 2, []float64{1, -1, 2, 0.5, -3, 1})
 	w, q := metric.Restore(v), metric.Problem(p)
 	for i := range p.Tasks {

@@ -42,7 +42,7 @@ type Embedding struct {
 	finder   *Finder
 	problem  *data.ProblemData
 	estimate *model.Estimate
-	metric   func() *data.Metric // of the training rows
+	metric   func() *data.Metric // of the training rows, as the network sees them
 
 	mu      sync.Mutex
 	grounds map[groundOf]*ground
@@ -81,7 +81,7 @@ func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	if err != nil {
 		return nil, err
 	}
-	metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(p) })
+	metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(p, 1) })
 	e, err := f.embed(p, func() *data.ProblemData { return metric().Problem(p.TrainingOnly()) })
 	if err != nil {
 		return nil, err

@@ -48,9 +48,10 @@ type Fitted struct {
 	// alone without steps. Without the network I/m stands for what it says.
 	Trust Trust
 	// HasMetric says whether the features have a data.Metric, as sparse ones do not,
-	// and InMetric whether they were fitted in it, which held-out rows may speak
-	// against.
-	HasMetric, InMetric bool
+	// and Ridge which one they were fitted in: held-out rows may speak for another than
+	// that of 1, or for the features as they are, with an infinite one.
+	HasMetric bool
+	Ridge     float64
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
 	// Seconds is the time for all fits.
@@ -75,7 +76,11 @@ func (f *Finder) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*F
 // is a prior, held-out rows are evidence, and Search weighs them.
 func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	begin := time.Now()
-	g, err := e.ground(o.Euclidean, o.Tune.Seed)
+	ridge := 1.0
+	if o.Euclidean {
+		ridge = math.Inf(1)
+	}
+	g, err := e.ground(ridge, o.Tune.Seed)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	if steps > 0 {
 		fits += len(trusts) + steps
 		if f.HasMetric {
-			fits++
+			fits += len(ridges) - 1
 		}
 	}
 	s.report.Start("fitting", fits)
@@ -104,7 +109,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	start := f.Start
-	f.InMetric = s.metric != nil
+	f.Ridge = s.ridge
 	if f.Start, err = e.restore(g.metric, start); err != nil {
 		return nil, err
 	}
@@ -121,6 +126,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 // ground is what fits of a problem stand on: its labelled rows, in their metric or
 // as they are, and what they say when they are left out.
 type ground struct {
+	ridge    float64      // infinite for rows as they are
 	metric   *data.Metric // nil for rows as they are
 	problem  *data.ProblemData
 	evidence multitask.Evidence
@@ -128,26 +134,31 @@ type ground struct {
 
 // groundOf says which one is meant.
 type groundOf struct {
-	euclidean bool
-	seed      uint64
+	ridge float64
+	seed  uint64
 }
 
 // ground makes each of them once: L2MT and its controls share what takes a pass over
 // all pairs of rows.
-func (e *Embedding) ground(euclidean bool, seed uint64) (*ground, error) {
+func (e *Embedding) ground(ridge float64, seed uint64) (*ground, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := groundOf{euclidean, seed}
+	key := groundOf{ridge, seed}
 	if g := e.grounds[key]; g != nil {
 		return g, nil
-	}
-	g := &ground{}
-	if !euclidean {
-		g.metric = e.metric()
 	}
 	labelled, err := e.problem.Labelled()
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+	}
+	g := &ground{ridge: ridge}
+	if ridge == 1 {
+		g.metric = e.metric()
+	} else {
+		g.metric = data.NewMetric(e.problem, ridge)
+	}
+	if g.metric == nil {
+		g.ridge = math.Inf(1)
 	}
 	// Test rows need not be brought into the metric: W leaves it.
 	g.problem = g.metric.Problem(labelled.TrainingOnly())
@@ -174,7 +185,7 @@ func (e *Embedding) restore(metric *data.Metric, found *Searched) (*Searched, er
 // STL is single-task learning on the same rows, by the same kind of evidence, with
 // the features as they are.
 func (e *Embedding) STL(ctx context.Context, tune multitask.TuneOptions) (*multitask.Tuned, error) {
-	g, err := e.ground(true, tune.Seed)
+	g, err := e.ground(math.Inf(1), tune.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -357,8 +357,8 @@ func apart(t *testing.T, s data.Samples) data.Samples {
 }
 
 // Where many directions scatter little and say nothing the metric makes them as long as
-// those that tell the classes apart, and the fit is that of the features as they are.
-// Where directions that scatter much say nothing, it stays.
+// those that tell the classes apart, and its ridge becomes larger. Where directions that
+// scatter much say nothing, it does not.
 func TestHeldOutRowsChooseTheMetric(t *testing.T) {
 	const rows = 40
 	n := shipped(t)
@@ -366,10 +366,10 @@ func TestHeldOutRowsChooseTheMetric(t *testing.T) {
 		what                         string
 		signal, noise                int // features
 		apart, scatterIn, scatterOut float64
-		stays                        bool
+		larger                       bool
 	}{
-		{"short noise", 2, 40, 0.8, 1, 0.3, false},
-		{"long noise", 4, 6, 0.25, 0.3, 3, true},
+		{"short noise", 2, 40, 0.8, 1, 0.3, true},
+		{"long noise", 4, 6, 0.25, 0.3, 3, false},
 	} {
 		r := data.Stream(3, kind.what)
 		d := kind.signal + kind.noise
@@ -394,11 +394,11 @@ func TestHeldOutRowsChooseTheMetric(t *testing.T) {
 		}
 		f := fit(t, n, p, FitOptions{Without: true})
 		plain := fit(t, n, p, FitOptions{Without: true, Euclidean: true})
-		if !f.HasMetric || f.InMetric != kind.stays || plain.HasMetric || plain.InMetric {
-			t.Errorf("%s: in the metric: %t", kind.what, f.InMetric)
+		if !f.HasMetric || (f.Ridge > 1) != kind.larger || plain.HasMetric || !math.IsInf(plain.Ridge, 1) {
+			t.Errorf("%s: the ridge is %v, without a metric %v", kind.what, f.Ridge, plain.Ridge)
 		}
-		if same := mat.EqualApprox(f.Tuned.Result.W, plain.Tuned.Result.W, 1e-9); same == kind.stays {
-			t.Errorf("%s: the weights are those of the features as they are: %t", kind.what, same)
+		if same := mat.EqualApprox(f.Tuned.Result.W, plain.Tuned.Result.W, 1e-9); same != math.IsInf(f.Ridge, 1) {
+			t.Errorf("%s: the ridge is %v, and the weights are those of the features as they are: %t", kind.what, f.Ridge, same)
 		}
 	}
 }

@@ -54,7 +54,7 @@ const (
 // choose one that is far too small.
 type search struct {
 	of      *Embedding
-	*ground         // in the metric, unless the search is euclidean or held-out rows speak against it
+	*ground         // in the metric of 1, unless the search is euclidean or held-out rows speak for another
 	rows    float64 // n_0
 	tune    multitask.TuneOptions
 	report  progress.Reporter
@@ -66,7 +66,6 @@ type search struct {
 	noise float64       // the standard error of the soft error
 
 	doubt *doubt
-	judge func() (*multitask.FoldEvidence, error) // of doubt, in the metric or not
 }
 
 // run fills in what comes of a prior.

@@ -46,25 +46,27 @@ const (
 	// trustSoftness is narrow: to compare a few covariances their error matters more
 	// than to follow its slope.
 	trustSoftness = 0.3
-	// leaveMetric is by how many standard errors the features have to be better as they
-	// are than in the metric, which most that are dense are better in.
-	leaveMetric = 1.5
-	// hopeless is by how many standard errors a trust, or the features as they are, have
-	// to be worse with the Lambda1 of the first fit not to get one of their own.
+	// convinced is by how many standard errors another metric has to be better.
+	convinced = 1
+	// hopeless is by how many standard errors a trust, or a metric, has to be worse with
+	// the Lambda1 of the first fit not to get one of its own.
 	hopeless = 1
 )
+
+// ridges are those that a problem's metric may have. The last leaves the features as
+// they are.
+var ridges = []float64{0.1, 1, 3, 10, math.Inf(1)}
 
 // doubt is a problem without each fold of its labelled rows.
 type doubt struct {
 	parts int // none where rows cannot be split
 	// said is what the network says of each.
 	said func() ([]*mat.SymDense, error)
-	// as is the evidence of the rows as they are, and in the metrics of what the folds
-	// train on.
-	as, inMetric func() (*multitask.FoldEvidence, error)
+	// evidence is that of the rows in the metrics of what the folds train on.
+	evidence func(ridge float64) (*multitask.FoldEvidence, error)
 }
 
-// doubt makes each once: L2MT and its controls, in the metric and out of it, share them.
+// doubt makes each once: L2MT and its controls, in metrics and out of them, share them.
 func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,8 +86,20 @@ func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 	for k, part := range parts {
 		moved[k] = sync.OnceValue(func() *data.ProblemData { return data.InMetric(part.ProblemData) })
 	}
-	judge := func(parts []data.Fold) (*multitask.FoldEvidence, error) {
-		return multitask.Folds(labelled, parts, multitask.EvidenceOptions{Softness: trustSoftness})
+	judge := func(ridge float64) (*multitask.FoldEvidence, error) {
+		inside := slices.Clone(parts)
+		for k, part := range parts {
+			if ridge == 1 {
+				inside[k].ProblemData = moved[k]()
+			} else {
+				inside[k].ProblemData = data.NewMetric(part.ProblemData, ridge).Problem(part.ProblemData)
+			}
+		}
+		return multitask.Folds(labelled, inside, multitask.EvidenceOptions{Softness: trustSoftness})
+	}
+	of := map[float64]func() (*multitask.FoldEvidence, error){}
+	for _, ridge := range ridges {
+		of[ridge] = sync.OnceValues(func() (*multitask.FoldEvidence, error) { return judge(ridge) })
 	}
 	d := &doubt{
 		parts: len(parts),
@@ -98,14 +112,7 @@ func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 			}
 			return said, nil
 		}),
-		as: sync.OnceValues(func() (*multitask.FoldEvidence, error) { return judge(parts) }),
-		inMetric: sync.OnceValues(func() (*multitask.FoldEvidence, error) {
-			inside := slices.Clone(parts)
-			for k := range inside {
-				inside[k].ProblemData = moved[k]()
-			}
-			return judge(inside)
-		}),
+		evidence: func(ridge float64) (*multitask.FoldEvidence, error) { return of[ridge]() },
 	}
 	if e.doubts == nil {
 		e.doubts = map[uint64]*doubt{}
@@ -120,9 +127,6 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 	if s.doubt, err = s.of.doubt(s.tune.Seed); err != nil || s.doubt.parts == 0 {
 		return best, at, err
 	}
-	if s.judge = s.doubt.as; s.metric != nil {
-		s.judge = s.doubt.inMetric
-	}
 	first, err := s.hold(ctx, best, start, nil)
 	if err != nil {
 		return best, at, err
@@ -131,7 +135,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		return best, at, nil
 	}
 	if s.metric != nil {
-		if start, first, err = s.leave(ctx, start, first); err != nil {
+		if start, first, err = s.metrics(ctx, start, first); err != nil {
 			return best, at, err
 		}
 		at = start
@@ -193,42 +197,59 @@ func (s *search) hold(ctx context.Context, t Trust, fit *Searched, weights []*mu
 			of.Omega = t.Mixed(omega, weights[k])
 		}
 	}
-	e, err := s.judge()
+	e, err := d.evidence(s.ridge)
 	if err != nil {
 		return nil, err
 	}
 	return e.MeasureEach(ctx, fits)
 }
 
-// leave leaves the metric if the folds, which make it anew, say that the features are
-// better as they are.
-func (s *search) leave(ctx context.Context, start *Searched, first *multitask.HeldOut) (*Searched, *multitask.HeldOut, error) {
-	inside, judge := s.ground, s.judge
-	s.judge = s.doubt.as
+// metrics goes from the metric that the network sees to others, as far as each is better
+// than the one before it by the folds, which make it anew. Leave-one-out errors cannot
+// tell metrics apart: the row left out has been in S.
+func (s *search) metrics(ctx context.Context, start *Searched, first *multitask.HeldOut) (*Searched, *multitask.HeldOut, error) {
+	from := slices.Index(ridges, s.ridge)
+	for _, way := range []int{1, -1} {
+		for k := from + way; k >= 0 && k < len(ridges); k += way {
+			fit, held, err := s.under(ctx, ridges[k], start, first)
+			if err != nil {
+				return nil, nil, err
+			}
+			if fit == nil {
+				break
+			}
+			start, first = fit, held
+		}
+		if s.ridge != ridges[from] {
+			break
+		}
+	}
+	return start, first, nil
+}
+
+// under goes on with another metric if it convinces. Else the fit is nil.
+func (s *search) under(ctx context.Context, ridge float64, start *Searched, first *multitask.HeldOut) (fit *Searched, held *multitask.HeldOut, err error) {
+	before := s.ground
+	if s.ground, err = s.of.ground(ridge, s.tune.Seed); err != nil {
+		return nil, nil, err
+	}
 	none, err := s.hopeless(ctx, trusts[0], start, first)
 	if err != nil {
 		return nil, nil, err
 	}
-	if none {
-		s.judge = judge
-		return start, first, nil
+	if !none {
+		if fit, err = s.fit(ctx, start.Omega, s.tune); err != nil {
+			return nil, nil, err
+		}
+		if held, err = s.hold(ctx, trusts[0], fit, nil); err != nil {
+			return nil, nil, err
+		}
+		if less := multitask.PairedSoft(held, first); less.Loss < -convinced*less.StandardError {
+			return fit, held, nil
+		}
 	}
-	if s.ground, err = s.of.ground(true, s.tune.Seed); err != nil {
-		return nil, nil, err
-	}
-	fit, err := s.fit(ctx, start.Omega, s.tune)
-	if err != nil {
-		return nil, nil, err
-	}
-	held, err := s.hold(ctx, trusts[0], fit, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	if less := multitask.PairedSoft(held, first); less.Loss < -leaveMetric*less.StandardError {
-		return fit, held, nil
-	}
-	s.ground, s.judge = inside, judge
-	return start, first, nil
+	s.ground = before
+	return nil, nil, nil
 }
 
 // Mixed is Omega_0 of what the network says and of the weights fitted with that.

@@ -46,8 +46,8 @@ func (v *CrossValidated) Fit(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	var metric *data.Metric
-	if v.opt.InMetric {
-		metric = data.NewMetric(v.problem)
+	if v.opt.Ridge > 0 {
+		metric = data.NewMetric(v.problem, v.opt.Ridge)
 	}
 	train, err := Training(metric.Problem(v.problem), v.opt.Loss)
 	if err != nil {
@@ -133,8 +133,8 @@ func (c *crossValidation) fold(ctx context.Context, k int) (*search, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 	}
-	if opt.InMetric {
-		fold = data.InMetric(fold)
+	if opt.Ridge > 0 {
+		fold = data.NewMetric(fold, opt.Ridge).Problem(fold)
 	}
 	s, err := newSearch(part, fold, opt)
 	if err != nil {

@@ -49,8 +49,9 @@ type TuneOptions struct {
 	Tolerance float64
 	// Iterations limits the Newton iterations of these fits. 0 means 10.
 	Iterations int
-	// InMetric makes the fits of CrossValidate in the data.Metric of their rows.
-	InMetric bool
+	// Ridge is that of the data.Metric of their rows in which CrossValidate makes its
+	// fits; 0 leaves the features as they are.
+	Ridge float64
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int

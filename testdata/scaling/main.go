@@ -36,9 +36,11 @@ import (
 // size is what data look like; an axis is one of its fields.
 type size struct {
 	rows, features, entries, tasks, problems, classes int
+	cells                                             int // of a row of a table that are not zero
+	targets                                           int // classes of a table's target
 }
 
-var base = size{rows: 50, features: 100, entries: 10, tasks: 4, problems: 10, classes: 12}
+var base = size{rows: 50, features: 100, entries: 10, tasks: 4, problems: 10, classes: 12, cells: math.MaxInt, targets: 2}
 
 // axes are three decades each, where they end in time.
 var axes = []struct {
@@ -48,10 +50,11 @@ var axes = []struct {
 }{
 	{"n", "rows of a task", []int{10, 30, 100, 300, 1000, 3000, 10000}, func(s *size, v int) { s.rows = v }},
 	{"d", "features", []int{30, 100, 300, 1000, 3000, 10000, 30000}, func(s *size, v int) { s.features = v }},
-	{"nnz", "entries of a row", []int{2, 6, 20, 60, 200, 600, 2000}, func(s *size, v int) { s.entries, s.features = v, 2000 }},
+	{"nnz", "entries of a row", []int{2, 6, 20, 60, 200, 600, 2000}, func(s *size, v int) { s.entries, s.cells, s.features = v, v, 2000 }},
 	{"m", "tasks of a problem", []int{2, 6, 20, 60, 200, 600, 2000}, func(s *size, v int) { s.tasks = v }},
 	{"q", "problems", []int{3, 10, 30, 100, 300, 1000, 3000}, func(s *size, v int) { s.problems = v }},
 	{"classes", "classes of the dataset", []int{6, 20, 60, 200, 600, 2000}, func(s *size, v int) { s.classes = v }},
+	{"targets", "classes of the target", []int{2, 6, 20, 60, 200, 600, 2000}, func(s *size, v int) { s.targets, s.rows = v, max(s.rows, 4*v) }},
 }
 
 // commands run on data in a directory, after what makes these ready; along says
@@ -60,7 +63,7 @@ var commands = []struct {
 	name, along  string
 	ready, timed func(s size) [][]string
 }{
-	{"predict", "n d m", func(s size) [][]string { return append(table(s), fitSmall) }, func(s size) [][]string {
+	{"predict", "n d nnz m targets", func(s size) [][]string { return append(table(s), fitSmall) }, func(s size) [][]string {
 		return [][]string{{"predict", "table.csv", "--model", "model", "--out", "predicted.csv"}}
 	}},
 	{"infer", "n d nnz m classes", problems, func(s size) [][]string {
@@ -70,7 +73,7 @@ var commands = []struct {
 	{"train", "n d nnz m q classes", func(s size) [][]string { return append(problems(s), collect) }, func(s size) [][]string {
 		return [][]string{{"train", "--experience", "experience", "--out", "network", "--epochs", "5"}}
 	}},
-	{"fit", "n d m", table, func(s size) [][]string { return [][]string{fit} }},
+	{"fit", "n d nnz m targets", table, func(s size) [][]string { return [][]string{fit} }},
 }
 
 var (
@@ -79,9 +82,9 @@ var (
 	collect  = []string{"collect", "--problems", "problems/train.json", "--models", "stl", "--explore", "4", "--out", "experience"}
 )
 
-// table makes table.csv, and small.csv with ten rows a task.
+// table makes table.csv, and small.csv with few rows a task.
 func table(s size) [][]string {
-	return [][]string{{"table.csv", strconv.Itoa(s.rows)}, {"small.csv", "10"}}
+	return [][]string{{"table.csv", strconv.Itoa(s.rows)}, {"small.csv", strconv.Itoa(max(10, 4*s.targets))}}
 }
 
 // problems makes one problem to test and so many to train on, on texts of so many
@@ -219,11 +222,13 @@ func (p *point) measure(program, dir string, s size, ready, timed [][]string) er
 	return nil
 }
 
-// writeTable has tasks of two kinds, which share what they learn.
+// writeTable has tasks of two kinds, which share what they learn. Rows have cells at
+// random places that are not zero.
 func writeTable(path string, s size, rows int) error {
 	d := s.features
 	return file(path, func(w *bufio.Writer) {
 		r := data.Stream(1, "table")
+		filled := min(d, s.cells)
 		weights := make([][]float64, 2)
 		for k := range weights {
 			for range d {
@@ -238,16 +243,22 @@ func writeTable(path string, s size, rows int) error {
 		for i := range s.tasks {
 			for a := range rows {
 				x = x[:0]
-				score := 100 * math.Sqrt(float64(d)) * (r.Float64() - 0.5)
+				size := 100 * math.Sqrt(float64(filled))
+				score := size * (r.Float64() - 0.5)
 				for j := range d {
-					v := r.IntN(199) - 99
+					v := 0
+					if filled == d || r.IntN(d) < filled {
+						v = r.IntN(199) - 99
+					}
 					score += float64(v) * weights[i%2][j]
 					x = strconv.AppendInt(append(x, ','), int64(v), 10)
 				}
-				if a < 4 { // of both classes at least two
-					score = float64(a%2)*2 - 1
+				// About a third of the rows at either end are of the outer classes.
+				class := int(float64(s.targets) * (score/size + 0.5))
+				if a < 2*s.targets { // of every class at least two
+					class = a % s.targets
 				}
-				fmt.Fprintf(w, "\nt%d,%d%s", i, int(math.Copysign(1, score)), x)
+				fmt.Fprintf(w, "\nt%d,c%d%s", i, min(max(class, 0), s.targets-1), x)
 			}
 		}
 		fmt.Fprintln(w)

@@ -193,11 +193,15 @@ func (f *tableFitter) spent(name string, begin time.Time) {
 type candidate struct {
 	name, title string
 	model       multitask.Model
-	inMetric    bool // fitted in the tasks' common metric
+	ridge       float64 // of the tasks' common metric to be fitted in; 0 is none
 }
 
-func inMetric(c candidate) candidate {
-	c.name, c.title, c.inMetric = c.name+"-metric", c.title+", in the common metric", true
+// inMetric is a candidate in the tasks' common metric of a ridge.
+func inMetric(c candidate, ridge float64) candidate {
+	c.name, c.title, c.ridge = c.name+"-metric", c.title+", in the common metric", ridge
+	if ridge != 1 {
+		c.name, c.title = fmt.Sprintf("%s-%g", c.name, ridge), fmt.Sprintf("%s, ridge %g", c.title, ridge)
+	}
 	return c
 }
 
@@ -239,7 +243,36 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 	if err := try(f.weighed(best)); err != nil || !data.HasMetric(f.table.Problem) {
 		return best, err
 	}
-	return best, try(inMetric(best.candidate), inMetric(f.done[modelL2MT].candidate))
+	var base candidate
+	for _, plain := range []candidate{best.candidate, f.done[modelL2MT].candidate} {
+		before := best
+		if err := try(inMetric(plain, 1)); err != nil {
+			return best, err
+		}
+		if best != before {
+			base = plain
+		}
+	}
+	if best.ridge == 0 {
+		return best, nil
+	}
+	// Other ridges, as far as each is better than the one before.
+	for _, way := range [][]float64{{3, 10}, {0.1}} {
+		at := best
+		for _, ridge := range way {
+			before := best
+			if err := try(inMetric(base, ridge)); err != nil {
+				return best, err
+			}
+			if best == before {
+				break
+			}
+		}
+		if best != at {
+			break
+		}
+	}
+	return best, nil
 }
 
 func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
@@ -248,7 +281,7 @@ func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
 	}
 	begin := time.Now()
 	options := f.options
-	options.InMetric = c.inMetric
+	options.Ridge = c.ridge
 	options.Progress = titled{options.Progress, "cross-validating " + c.title}
 	v, err := multitask.CrossValidate(ctx, c.model, f.table.Problem, f.folds, options)
 	if err != nil {

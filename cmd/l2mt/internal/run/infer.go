@@ -86,9 +86,11 @@ type InferredFit struct {
 	// Rows is the number of rows fitted on, and HeldOutSTL the mean error of
 	// single-task learning when they are left out in turn; that of the fit is in
 	// Validation.
-	Rows       int              `json:"rows"`
-	HeldOutSTL float64          `json:"held_out_stl"`
-	Lambda1    float64          `json:"lambda1"`
+	Rows       int     `json:"rows"`
+	HeldOutSTL float64 `json:"held_out_stl"`
+	Lambda1    float64 `json:"lambda1"`
+	// Ridge is that of the tasks' common metric, infinite for features as they are.
+	Ridge      compare.Float    `json:"ridge"`
 	Status     multitask.Status `json:"status"`
 	Validation multitask.Errors `json:"validation"`
 	Test       multitask.Errors `json:"test"`
@@ -231,7 +233,7 @@ func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o Infer
 	r.result = t.Result
 	r.Fit = &InferredFit{
 		Rows: t.HeldOut.Rows, HeldOutSTL: stl.HeldOut.Error,
-		Lambda1: t.Params.Lambda1, Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
+		Lambda1: t.Params.Lambda1, Ridge: compare.Float(fitted.Ridge), Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
 		STL: stl.Test, Relative: compare.Float(t.Test.Mean / stl.Test.Mean),
 	}
 	r.Seconds.Fitting = fitted.Seconds

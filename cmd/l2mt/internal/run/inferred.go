@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,8 +61,12 @@ func (r *Inference) Views() []*View {
 
 func (r *Inference) writeFit(w io.Writer) {
 	what := ErrorName(w, r.problem.Kind())
-	fmt.Fprintf(w, "fitted on all %d labelled rows with lambda1 = %s; rows left out in turn, the mean %s is %.4f, and %.4f of single-task learning\n\n",
-		r.Fit.Rows, Number(r.Fit.Lambda1), what, r.Fit.Validation.Mean, r.Fit.HeldOutSTL)
+	metric := ""
+	if ridge := float64(r.Fit.Ridge); !math.IsInf(ridge, 1) {
+		metric = fmt.Sprintf(" in the tasks' common metric (ridge %g)", ridge)
+	}
+	fmt.Fprintf(w, "fitted on all %d labelled rows with lambda1 = %s%s; rows left out in turn, the mean %s is %.4f, and %.4f of single-task learning\n\n",
+		r.Fit.Rows, Number(r.Fit.Lambda1), metric, what, r.Fit.Validation.Mean, r.Fit.HeldOutSTL)
 	if len(r.Fit.Test.Task) == 0 {
 		return
 	}
