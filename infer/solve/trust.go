@@ -127,7 +127,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 	if s.doubt, err = s.of.doubt(s.tune.Seed); err != nil || s.doubt.parts == 0 {
 		return best, at, err
 	}
-	first, err := s.hold(ctx, best, start, nil)
+	first, err := s.hold(ctx, s.ridge, best, start, nil)
 	if err != nil {
 		return best, at, err
 	}
@@ -146,7 +146,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		if s.without && t.Weights == 0 {
 			continue // which is the first, I/m
 		}
-		none, err := s.hopeless(ctx, t, start, first)
+		none, err := s.hopeless(ctx, s.ridge, t, start, first)
 		if err != nil {
 			return best, at, err
 		}
@@ -157,7 +157,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		if err != nil {
 			return best, at, err
 		}
-		held, err := s.hold(ctx, t, fit, first.Fits)
+		held, err := s.hold(ctx, s.ridge, t, fit, first.Fits)
 		if err != nil {
 			return best, at, err
 		}
@@ -169,9 +169,10 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 	return best, at, nil
 }
 
-// hopeless says without a search for Lambda1 that a trust has no chance against the first.
-func (s *search) hopeless(ctx context.Context, t Trust, start *Searched, first *multitask.HeldOut) (bool, error) {
-	held, err := s.hold(ctx, t, start, first.Fits)
+// hopeless says without a search for Lambda1 that a trust in a metric has no chance
+// against the first.
+func (s *search) hopeless(ctx context.Context, ridge float64, t Trust, start *Searched, first *multitask.HeldOut) (bool, error) {
+	held, err := s.hold(ctx, ridge, t, start, first.Fits)
 	if err != nil {
 		return false, err
 	}
@@ -179,9 +180,9 @@ func (s *search) hopeless(ctx context.Context, t Trust, start *Searched, first *
 	return more.Loss > hopeless*more.StandardError, nil
 }
 
-// hold is what the folds say of a trust, each with what the network says and the
-// weights that were fitted without it, and the Lambda1 of a fit.
-func (s *search) hold(ctx context.Context, t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
+// hold is what the folds say of a trust in a metric, each with what the network says and
+// the weights that were fitted without it, and the Lambda1 of a fit.
+func (s *search) hold(ctx context.Context, ridge float64, t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
 	d := s.doubt
 	omegas := slices.Repeat([]*mat.SymDense{multitask.Uniform(len(s.problem.Tasks))}, d.parts)
 	if !s.without {
@@ -197,7 +198,7 @@ func (s *search) hold(ctx context.Context, t Trust, fit *Searched, weights []*mu
 			of.Omega = t.Mixed(omega, weights[k])
 		}
 	}
-	e, err := d.evidence(s.ridge)
+	e, err := d.evidence(ridge)
 	if err != nil {
 		return nil, err
 	}
@@ -229,24 +230,22 @@ func (s *search) metrics(ctx context.Context, start *Searched, first *multitask.
 
 // under goes on with another metric if it convinces. Else the fit is nil.
 func (s *search) under(ctx context.Context, ridge float64, start *Searched, first *multitask.HeldOut) (fit *Searched, held *multitask.HeldOut, err error) {
+	none, err := s.hopeless(ctx, ridge, trusts[0], start, first)
+	if none || err != nil {
+		return nil, nil, err
+	}
 	before := s.ground
 	if s.ground, err = s.of.ground(ridge, s.tune.Seed); err != nil {
 		return nil, nil, err
 	}
-	none, err := s.hopeless(ctx, trusts[0], start, first)
-	if err != nil {
+	if fit, err = s.fit(ctx, start.Omega, s.tune); err != nil {
 		return nil, nil, err
 	}
-	if !none {
-		if fit, err = s.fit(ctx, start.Omega, s.tune); err != nil {
-			return nil, nil, err
-		}
-		if held, err = s.hold(ctx, trusts[0], fit, nil); err != nil {
-			return nil, nil, err
-		}
-		if less := multitask.PairedSoft(held, first); less.Loss < -convinced*less.StandardError {
-			return fit, held, nil
-		}
+	if held, err = s.hold(ctx, ridge, trusts[0], fit, nil); err != nil {
+		return nil, nil, err
+	}
+	if less := multitask.PairedSoft(held, first); less.Loss < -convinced*less.StandardError {
+		return fit, held, nil
 	}
 	s.ground = before
 	return nil, nil, nil
