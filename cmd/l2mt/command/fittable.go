@@ -256,19 +256,24 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 	if best.ridge == 0 {
 		return best, nil
 	}
-	// Other ridges, as far as each is better than the one before.
+	return f.ridges(ctx, base, best)
+}
+
+// ridges goes from the metric that a candidate is in to others, as far as each is better
+// than the one before by a standard error, as the folds of solve.Finder do.
+func (f *tableFitter) ridges(ctx context.Context, plain candidate, best *fitted) (*fitted, error) {
 	for _, way := range [][]float64{{3, 10}, {0.1}} {
-		at := best
 		for _, ridge := range way {
-			before := best
-			if err := try(inMetric(base, ridge)); err != nil {
-				return best, err
+			v, err := f.fit(ctx, inMetric(plain, ridge))
+			if err != nil {
+				return nil, err
 			}
-			if best == before {
+			if less := multitask.PairedLoss(v.CrossValidated, best.CrossValidated, f.table.Problem); !(less.Loss < -less.StandardError) {
 				break
 			}
+			best = v
 		}
-		if best != at {
+		if best.ridge > 1 {
 			break
 		}
 	}
