@@ -50,6 +50,11 @@ func (cmtl) bounds(m int, p Params) (a, b, c float64) {
 // linear in t between the points where a value enters or leaves its bounds.
 func (k cmtl) spectrum(mu, s []float64, p Params) {
 	a, b, c := k.bounds(len(s), p)
+	clipped(mu, s, a, b, c)
+}
+
+// clipped is spectrum for given bounds.
+func clipped(mu, s []float64, a, b, c float64) {
 	sigma := make([]float64, len(s))
 	var turns []float64
 	for i, v := range s {
@@ -90,6 +95,17 @@ func (k cmtl) spectrum(mu, s []float64, p Params) {
 		}
 	default:
 		fill(turns[0])
+	}
+}
+
+func (cmtl) splits(Params) bool { return true }
+
+// proximal is spectrum for mu + shift.
+func (k cmtl) proximal(mu, s []float64, shift float64, p Params) {
+	a, b, c := k.bounds(len(s), p)
+	clipped(mu, s, a+float64(len(s))*shift, b+shift, c+shift)
+	for i, v := range mu {
+		mu[i] = min(max(v-shift, b), c)
 	}
 }
 

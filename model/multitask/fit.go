@@ -15,7 +15,8 @@ import (
 type Options struct {
 	// Tolerance is the gap to stop at, relative to the objective. 0 means 1e-8.
 	Tolerance float64
-	// MaxIterations limits the Newton iterations. 0 means 500.
+	// MaxIterations limits the Newton iterations, or the sweeps where a fit of many
+	// tasks is split. 0 means 500.
 	MaxIterations int
 	// Workers is the number of goroutines that share the tasks of one fit; the
 	// result does not depend on it. 0 means 1, which is best when many fits
@@ -61,7 +62,7 @@ type Result struct {
 	// Trace is the objective after every iteration, with the floor of that
 	// iteration; it never rises.
 	Trace []float64
-	// Iterations counts the Newton iterations.
+	// Iterations counts what MaxIterations limits.
 	Iterations int
 	// Status says how the fit ended.
 	Status Status

@@ -60,6 +60,35 @@ func (s snr) spectrum(mu, values []float64, p Params) {
 	}
 }
 
+// splits is true of the trace norm. Newton's method gets on with the others.
+func (s snr) splits(p Params) bool { return s.power(p) == 1 }
+
+func (s snr) proximal(mu, values []float64, c float64, p Params) {
+	r := s.power(p)
+	for i, v := range values {
+		mu[i] = shifted(v, c, 2*p.Lambda2*r/p.Lambda1, r)
+	}
+}
+
+// shifted returns the mu that minimises s/(mu + c) + nu/r mu^r, for r >= 1.
+func shifted(s, c, nu, r float64) float64 {
+	if r == 1 || s == 0 {
+		return max(0, math.Sqrt(s/nu)-c)
+	}
+	// In y = ln mu the slope's root is that of an increasing, convex function. From
+	// beyond it, where it would be with c = 0, Newton's method descends to it.
+	goal := math.Log(s / nu)
+	y := goal / (r + 1)
+	for range 100 {
+		mu := math.Exp(y)
+		move := ((r-1)*y + 2*math.Log(mu+c) - goal) / (r - 1 + 2*mu/(mu+c))
+		if y -= move; !(move > 1e-15*math.Abs(y)) {
+			break
+		}
+	}
+	return math.Exp(y)
+}
+
 func (s snr) Step(w2 *mat.SymDense, _ int, p Params) (*Covariance, error) {
 	return spectralStep(s, w2, p)
 }

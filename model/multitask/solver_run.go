@@ -19,14 +19,7 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 	if opt.Start != nil {
 		s.from, s.last = opt.Start.cov, opt.Start.rel
 	}
-	if err := s.start(opt.Start); err != nil {
-		return nil, err
-	}
-	minimise := s.descend
-	if s.rel.center != nil {
-		minimise = s.along
-	}
-	best, err := minimise(ctx, opt, r)
+	best, err := s.minimise(ctx, opt, r)
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +38,23 @@ func (s *solver) run(ctx context.Context, opt Options) (*Result, error) {
 	}
 	best.fill(r, s)
 	return r, nil
+}
+
+// minimise minimises problem (1) in the way that suits the model and the tasks.
+func (s *solver) minimise(ctx context.Context, opt Options, r *Result) (*candidate, error) {
+	if model, ok := s.splits(); ok {
+		if opt.Start != nil {
+			s.begin(opt.Start)
+		}
+		return s.split(ctx, model, opt, r)
+	}
+	if err := s.start(opt.Start); err != nil {
+		return nil, err
+	}
+	if s.rel.center != nil {
+		return s.along(ctx, opt, r)
+	}
+	return s.descend(ctx, opt, r)
 }
 
 // thorough is the tolerance that a fit reaches first when it is asked for less,
@@ -268,8 +278,8 @@ func (s *solver) evaluate(p point) (*candidate, error) {
 
 // complete runs the Omega step of a candidate without the floor.
 func (s *solver) complete(c *candidate) (err error) {
-	if x := s.rel.center; x != nil {
-		plain, _ := x.value()
+	if s.rel != nil && s.rel.center != nil {
+		plain, _ := s.rel.center.value()
 		c.rel, c.objective = s.rel, c.loss+plain
 		return nil
 	}

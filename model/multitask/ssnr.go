@@ -63,6 +63,31 @@ func (s ssnr) spectrum(mu, values []float64, p Params) {
 	}
 }
 
+func (s ssnr) splits(p Params) bool { return s.power(p) >= 1 }
+
+// proximal finds the multiplier nu of the constraint between those at which it could
+// not hold with equality, for the largest mu is from m^(-1/r) to 1.
+func (s ssnr) proximal(mu, values []float64, c float64, p Params) {
+	r, top := s.power(p), values[len(values)-1]
+	if top == 0 {
+		s.spectrum(mu, values, p)
+		return
+	}
+	at := func(mu float64) float64 { return top / (math.Pow(mu, r-1) * (mu + c) * (mu + c)) }
+	low, high := at(1), at(math.Pow(float64(len(mu)), -1/r))
+	for range 60 {
+		nu := low + (high-low)/2
+		for i, v := range values {
+			mu[i] = shifted(v, c, nu, r)
+		}
+		if powers(mu, r) > 1 {
+			low = nu
+		} else {
+			high = nu
+		}
+	}
+}
+
 func (s ssnr) Step(w2 *mat.SymDense, _ int, p Params) (*Covariance, error) {
 	return spectralStep(s, w2, p)
 }

@@ -47,7 +47,7 @@ type TuneOptions struct {
 	// hyperparameters. 0 means 1e-4, which is far below what a validation
 	// error can distinguish. The setting chosen is fitted to Fit.Tolerance.
 	Tolerance float64
-	// Iterations limits the Newton iterations of these fits. 0 means 10.
+	// Iterations limits the iterations of these fits. 0 means 10.
 	Iterations int
 	// Ridge is that of the data.Metric of their rows in which CrossValidate makes its
 	// fits; 0 leaves the features as they are.
