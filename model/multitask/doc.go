@@ -30,7 +30,7 @@
 // larger range than W has, it follows the central path of an interior point
 // method. Where there are fewer features than tasks, a model whose g depends on the
 // eigenvalues of Omega alone has a covariance of the features instead, on the other
-// side of W. Where there are 128 of both or more, CMTL, SNR1, MTRL and the convex SSNR are
+// side of W. Where there are 64 of both or more, CMTL, SNR1, MTRL and the convex SSNR are
 // split instead: one W for the losses and one for the penalty, drawn together by
 // alternating directions. It stops on a certificate: the gap between (1)
 // and its Fenchel dual for models that are convex in W and Omega together,

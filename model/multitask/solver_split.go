@@ -56,11 +56,11 @@ const (
 	patience = 25
 )
 
-// splits returns the model if the fit is to be split. Of few tasks, or features, Newton's
-// method is fast.
+// splits returns the model if the fit is to be split. With few tasks or features Newton's
+// method is as fast.
 func (s *solver) splits() (model proximal, ok bool) {
 	model, ok = s.model.(proximal)
-	return model, ok && s.side() >= manyTasks && model.splits(s.params)
+	return model, ok && s.side() >= wide && model.splits(s.params)
 }
 
 // split minimises problem (1) to the tolerance. An iteration is a sweep.

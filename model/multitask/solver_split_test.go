@@ -70,7 +70,7 @@ func TestSplitFitsAreFits(t *testing.T) {
 // Fits of many tasks are split, on the side of W that is smaller, and all of a result fits
 // together.
 func TestManyTasksAreSplit(t *testing.T) {
-	for _, s := range []shape{{manyTasks, manyTasks + 10, 8, Logistic, true}, {manyTasks + 10, manyTasks, 8, Square, true}} {
+	for _, s := range []shape{{wide, wide + 10, 8, Logistic, true}, {wide + 10, wide, 8, Square, true}} {
 		problem := mustProblem(t, s.loss, samples(s, 3))
 		for _, name := range []string{"cmtl", "snr1", "mtrl", "ssnr2"} {
 			r := mustFit(t, registry[name], problem, Params{Lambda1: 0.1}, Options{Tolerance: 1e-5})

@@ -50,14 +50,12 @@ func TestThinIsExactAtLowRank(t *testing.T) {
 	}
 }
 
-// TestWideFits certifies fits that use it.
+// TestWideFits certifies a fit that uses it.
 func TestWideFits(t *testing.T) {
 	s := shape{wide + 6, wide + 8, 8, Logistic, true}
 	problem := mustProblem(t, s.loss, samples(s, 13))
-	for _, name := range []string{"snr1", "snr2", "mtrl"} {
-		r := mustFit(t, registry[name], problem, batteryParams(registry[name]), Options{Tolerance: 1e-6})
-		if r.Status != Converged {
-			t.Errorf("%s: %s with gap %g of %g after %d iterations", name, r.Status, r.Gap, r.Objective, r.Iterations)
-		}
+	r := mustFit(t, registry["snr2"], problem, batteryParams(registry["snr2"]), Options{Tolerance: 1e-6})
+	if r.Status != Converged {
+		t.Errorf("%s with gap %g of %g after %d iterations", r.Status, r.Gap, r.Objective, r.Iterations)
 	}
 }
