@@ -180,7 +180,7 @@ func BenchmarkTune(b *testing.B) {
 }
 
 // BenchmarkManyTasks fits 600 tasks of 100 rows, as a pool of training problems has
-// them, to the accuracy of tuning. Take one by its name: SNR1 and CMTL run for minutes.
+// them, to the accuracy of tuning.
 func BenchmarkManyTasks(b *testing.B) {
 	train := mustTraining(b, text(600, 100, 1000))
 	for _, model := range []struct {
