@@ -119,3 +119,26 @@ func TestOrthonormal(t *testing.T) {
 		}
 	}
 }
+
+// TestShortRowsProduct has the bits of adding the rows of B in turn, for every number of
+// columns.
+func TestShortRowsProduct(t *testing.T) {
+	random := data.Stream(3, "columns")
+	for k := 2; k < 10; k++ {
+		x := &shortRows{d: 9}
+		for j := range 5 {
+			x.rows = append(x.rows, normals(random, 2*j+1))
+		}
+		b, dst := normals(random, 9*k), normals(random, 5*k)
+		x.Mul(dst, b, k)
+		for i, row := range x.rows {
+			want := make([]float64, k)
+			for j, v := range row {
+				add(v, b[j*k:][:k], want)
+			}
+			if !slices.Equal(dst[i*k:][:k], want) {
+				t.Errorf("%d columns, row %d: %v, not %v", k, i, dst[i*k:][:k], want)
+			}
+		}
+	}
+}
