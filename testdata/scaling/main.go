@@ -1,9 +1,9 @@
 // Command scaling measures how the time and the memory of l2mt grow, and draws it:
 //
-//	go run ./testdata/scaling DIR [SECONDS]
+//	go run ./testdata/scaling DIR [SECONDS [COMMAND ...]]
 //
-// It makes data, runs the commands on them one after the other, each a process of its
-// own, and writes scaling.csv, scaling.md and scaling-COMMAND.png to DIR. Time is
+// It makes data, runs the commands (all of them, or those named) on them one after the
+// other, each a process of its own, and writes scaling.csv, scaling.md and scaling-COMMAND.png to DIR. Time is
 // that of all processors on a command, which neighbours on the machine disturb less
 // than the clock. A curve ends before the point that would take SECONDS, by default
 // 20, at the rate of the last two.
@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -118,7 +119,7 @@ func run() error {
 		}
 	}
 	if len(os.Args) < 2 {
-		return errors.New("usage: go run ./testdata/scaling DIR [SECONDS]")
+		return errors.New("usage: go run ./testdata/scaling DIR [SECONDS [COMMAND ...]]")
 	}
 	out, err := filepath.Abs(os.Args[1])
 	if err != nil {
@@ -133,6 +134,9 @@ func run() error {
 	}
 	var points []point
 	for _, c := range commands {
+		if len(os.Args) > 3 && !slices.Contains(os.Args[3:], c.name) {
+			continue
+		}
 		for _, a := range axes {
 			if !strings.Contains(" "+c.along+" ", " "+a.name+" ") {
 				continue

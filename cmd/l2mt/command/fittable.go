@@ -243,41 +243,50 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 	if err := try(f.weighed(best)); err != nil || !data.HasMetric(f.table.Problem) {
 		return best, err
 	}
-	var base candidate
-	for _, plain := range []candidate{best.candidate, f.done[modelL2MT].candidate} {
-		before := best
-		if err := try(inMetric(plain, 1)); err != nil {
-			return best, err
-		}
-		if best != before {
-			base = plain
-		}
+	within, err := f.metric(ctx, best)
+	if err == nil && within.Loss < best.Loss {
+		best = within
 	}
-	if best.ridge == 0 {
-		return best, nil
-	}
-	return f.ridges(ctx, base, best)
+	return best, err
 }
 
-// ridges goes from the metric that a candidate is in to others, as far as each is better
-// than the one before by a standard error, as the folds of solve.Finder do.
-func (f *tableFitter) ridges(ctx context.Context, plain candidate, best *fitted) (*fitted, error) {
+// metric returns the best fit in one of the tasks' common metrics: from that of ridge 1
+// on as far as each is better than the one before by a standard error, as solve.Finder
+// has it, unless the first is worse than the best without by as much.
+func (f *tableFitter) metric(ctx context.Context, best *fitted) (*fitted, error) {
+	less := func(a, b *fitted) multitask.Paired {
+		return multitask.PairedLoss(a.CrossValidated, b.CrossValidated, f.table.Problem)
+	}
+	var at *fitted
+	var plain candidate
+	for _, c := range []candidate{best.candidate, f.done[modelL2MT].candidate} {
+		v, err := f.fit(ctx, inMetric(c, 1))
+		if err != nil {
+			return nil, err
+		}
+		if at == nil || v.Loss < at.Loss {
+			at, plain = v, c
+		}
+	}
+	if more := less(at, best); more.Loss > more.StandardError {
+		return at, nil
+	}
 	for _, way := range [][]float64{{3, 10}, {0.1}} {
 		for _, ridge := range way {
 			v, err := f.fit(ctx, inMetric(plain, ridge))
 			if err != nil {
 				return nil, err
 			}
-			if less := multitask.PairedLoss(v.CrossValidated, best.CrossValidated, f.table.Problem); !(less.Loss < -less.StandardError) {
+			if p := less(v, at); !(p.Loss < -p.StandardError) {
 				break
 			}
-			best = v
+			at = v
 		}
-		if best.ridge > 1 {
+		if at.ridge > 1 {
 			break
 		}
 	}
-	return best, nil
+	return at, nil
 }
 
 func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {

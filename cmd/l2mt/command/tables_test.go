@@ -153,3 +153,47 @@ func TestWeightsSayHowTasksRelate(t *testing.T) {
 		t.Errorf("the model is %s", r.Model)
 	}
 }
+
+// Where rows scatter along some directions without their class, fits in the metric err
+// less, and other ridges are tried as far as they are better by a standard error.
+func TestFitChoosesTheMetricByTheFolds(t *testing.T) {
+	r := data.Stream(1, "metric")
+	var b strings.Builder
+	b.WriteString("task,y")
+	for j := range 12 {
+		fmt.Fprintf(&b, ",x%d", j)
+	}
+	for i := range 5 * 40 {
+		y := float64(2*(i%2) - 1)
+		fmt.Fprintf(&b, "\nt%d,%v", i/40, y)
+		for j := range 12 {
+			v := 3 * r.NormFloat64()
+			if j < 4 {
+				v = 0.3*y + 0.4*r.NormFloat64()
+			}
+			fmt.Fprintf(&b, ",%.4f", v)
+		}
+	}
+	code, stdout, stderr := l2mt(t, "--json", "fit", write(t, "a.csv", b.String()+"\n"), "--task", "task", "--target", "y", "--folds", "4")
+	var found struct {
+		Model  string
+		Models []struct {
+			Model string
+			Loss  float64
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != exitDone {
+		t.Fatal(code, err, stderr)
+	}
+	loss := map[string]float64{}
+	for _, m := range found.Models {
+		loss[m.Model] = m.Loss
+	}
+	base, _, inMetric := strings.Cut(found.Model, "-metric")
+	if !inMetric || !(loss[base+"-metric"] < loss[base]) {
+		t.Errorf("%s is chosen, of losses %v", found.Model, loss)
+	}
+	if better := loss[base+"-metric-3"] < loss[base+"-metric"]; loss[base+"-metric-3"] == 0 || !better && loss[base+"-metric-10"] != 0 {
+		t.Errorf("ridges of 3, and 10 if that is better, are to be tried: %v", loss)
+	}
+}
