@@ -15,7 +15,8 @@ type SampleConfig struct {
 	// Seed selects everything that is random.
 	Seed uint64 `json:"seed"`
 	// Train and Test are the numbers of problems of the two sets; defaults 100
-	// and 50, the paper's.
+	// and 50, the paper's. A negative number is none: the other set then draws on
+	// all class pairs or groups, and its problems have no more tasks than there are.
 	Train int `json:"train"`
 	Test  int `json:"test"`
 	// MinTasks and MaxTasks bound the number of tasks m, which is uniform
@@ -50,8 +51,8 @@ func (c SampleConfig) Defaults() SampleConfig {
 // Validate checks a configuration after Defaults.
 func (c SampleConfig) Validate() error {
 	switch {
-	case c.Train < 1 || c.Test < 1:
-		return fmt.Errorf("data: sample: %w: %d training and %d test problems; each must be at least 1", ErrInvalid, c.Train, c.Test)
+	case c.Train < 0 && c.Test < 0:
+		return fmt.Errorf("data: sample: %w: neither training nor test problems; there must be some of either", ErrInvalid)
 	case c.MinTasks < 1 || c.MaxTasks < c.MinTasks:
 		return fmt.Errorf("data: sample: %w: between %d and %d tasks; it must be 1 <= min <= max", ErrInvalid, c.MinTasks, c.MaxTasks)
 	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 && c.TrainFraction+c.ValidationFraction < 1):
@@ -69,9 +70,10 @@ type candidate struct {
 
 // SampleProblems draws multitask problems whose tasks tell one class from
 // another, as the paper does: m class pairs a problem, distinct within it. No
-// class pair is in both sets of problems. Every class of a task is split by
-// the fractions, so both are in every split. Fractions do not change which
-// pairs are drawn, and a larger training fraction extends a smaller one.
+// class pair is in both sets of problems, and a set that is to have none is nil. Every
+// class of a task is split by the fractions, so both are in every split. Fractions do
+// not change which pairs are drawn, and a larger training fraction extends a smaller
+// one.
 func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
 	if d.Regression() {
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: class pairs need class labels; it has real targets (problems from groups take them)", d.Name, ErrInvalid)
@@ -91,7 +93,7 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 			})
 		}
 	}
-	if c.DisjointClasses {
+	if c.DisjointClasses && !c.alone() {
 		return sampleDisjoint(d, c, pool)
 	}
 	return sample(d, c, pool, "class pairs")
@@ -234,18 +236,32 @@ func (d *Dataset) polarity(positive string) (plus, minus string, err error) {
 	return "", "", fmt.Errorf("data: sample: %s: %w: no class %q; it has %q", d.Name, ErrInvalid, positive, d.Classes)
 }
 
-// sample draws both sets of problems from disjoint shares of the pool.
+// alone says whether there is one set of problems only.
+func (c SampleConfig) alone() bool { return c.Train < 0 || c.Test < 0 }
+
+// sample draws both sets of problems from disjoint shares of the pool, or one from
+// all of it.
 func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, test *ProblemFile, err error) {
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}
-	if len(pool) < 2*c.MaxTasks {
-		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d %s, but two disjoint sets of problems of up to %d tasks need %d", d.Name, ErrInvalid, len(pool), what, c.MaxTasks, 2*c.MaxTasks)
+	sets := 2
+	if c.alone() {
+		sets, c.MaxTasks = 1, max(c.MinTasks, min(c.MaxTasks, len(pool)))
+	}
+	if len(pool) < sets*c.MaxTasks {
+		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, ErrInvalid, len(pool), what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
 	}
 	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-	share := int(math.Round(float64(len(pool)) * float64(c.Test) / float64(c.Train+c.Test)))
-	share = min(max(share, c.MaxTasks), len(pool)-c.MaxTasks)
+	share := len(pool) // for the test problems
+	switch {
+	case c.Test < 0:
+		share = 0
+	case c.Train > 0:
+		share = int(math.Round(float64(len(pool)) * float64(c.Test) / float64(c.Train+c.Test)))
+		share = min(max(share, c.MaxTasks), len(pool)-c.MaxTasks)
+	}
 	if train, err = c.set(d, "train", c.Train, pool[share:]); err != nil {
 		return nil, nil, err
 	}
@@ -254,6 +270,9 @@ func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, t
 }
 
 func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) (*ProblemFile, error) {
+	if count < 0 {
+		return nil, nil
+	}
 	f := newProblemFile(d, c)
 	for i := range uint64(count) {
 		r := Stream(c.Seed, name+" problem", i)

@@ -45,7 +45,7 @@ func (f dataFlags) all(path string) ([]*data.ProblemData, error) {
 type sampleFlags struct {
 	Dataset            string   `default:"digits" help:"Dataset: a file or directory, or the embedded \"digits\"."`
 	Out                string   `required:"" type:"path" help:"Directory for train.json and test.json."`
-	Train              int      `default:"${train}" help:"Number of training problems."`
+	Train              int      `default:"${train}" help:"Number of training problems. Without any the test problems have all there is to draw from, and as few of it do."`
 	Test               int      `default:"${test}" help:"Number of test problems."`
 	MinTasks           int      `default:"${mintasks}" help:"Fewest tasks of a problem."`
 	MaxTasks           int      `default:"${maxtasks}" help:"Most tasks of a problem."`
@@ -56,9 +56,22 @@ type sampleFlags struct {
 	Seed               uint64   `default:"1" help:"Seed of everything that is random."`
 }
 
+func (f *sampleFlags) Validate() error {
+	if f.Train < 0 || f.Test < 0 || f.Train+f.Test == 0 {
+		return fmt.Errorf("--train=%d --test=%d: they must not be negative, nor both 0", f.Train, f.Test)
+	}
+	return nil
+}
+
 func (f *sampleFlags) config() data.SampleConfig {
+	orNone := func(n int) int {
+		if n == 0 {
+			return -1
+		}
+		return n
+	}
 	return data.SampleConfig{
-		Seed: f.Seed, Train: f.Train, Test: f.Test, MinTasks: f.MinTasks, MaxTasks: f.MaxTasks,
+		Seed: f.Seed, Train: orNone(f.Train), Test: orNone(f.Test), MinTasks: f.MinTasks, MaxTasks: f.MaxTasks,
 		TrainFraction: f.TrainFraction, ValidationFraction: f.ValidationFraction, Prepare: f.Prepare, Apart: f.Apart,
 	}
 }

@@ -314,7 +314,7 @@ func (c collection) config() collect.Config {
 func (x *Experiment) setup(at []point, seed uint64) (*setup, error) {
 	s := &setup{at: at, seed: seed, preset: "default"}
 	s.sampling.Seed, s.collection.Seed = seed, seed
-	s.collection.Explore = collect.Config{}.Defaults().Explore
+	s.collection.Explore, s.sampling.Train = collect.Config{}.Defaults().Explore, data.SampleConfig{}.Defaults().Train
 	layers := []choices{x.choices}
 	for _, p := range at {
 		layers = append(layers, p.choices)
@@ -329,6 +329,14 @@ func (x *Experiment) setup(at []point, seed uint64) (*setup, error) {
 		if err := s.learn(c); err != nil {
 			return nil, fmt.Errorf("[train] %w", err)
 		}
+	}
+	switch {
+	case s.sampling.Train < 0 || s.sampling.Test < 0:
+		return nil, fmt.Errorf("[problems] train = %d, test = %d: they must not be negative", s.sampling.Train, s.sampling.Test)
+	case s.sampling.Train == 0 && x.Network == "":
+		return nil, errors.New("[problems] train = 0 leaves nothing to learn from: give network = ... at the top of the experiment")
+	case s.sampling.Train == 0:
+		s.sampling.Train = -1
 	}
 	s.sampling = s.sampling.Defaults()
 	if err := s.sampling.Validate(); err != nil {

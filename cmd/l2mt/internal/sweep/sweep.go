@@ -282,7 +282,9 @@ func (s *sweep) draw(p *plan) error {
 		if err != nil {
 			return err
 		}
-		training.Problems, test.Problems = s.Case.without(training.Problems), []*data.Problem{one}
+		if test.Problems = []*data.Problem{one}; training != nil {
+			training.Problems = s.Case.without(training.Problems)
+		}
 	}
 	_, err = run.SaveProblems(p.problems.path, s.Dataset, training, test)
 	return err
