@@ -1,6 +1,10 @@
 package data
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
 
 // ProblemSchema is the version of the problem files that this package writes.
 const ProblemSchema = 1
@@ -37,6 +41,12 @@ type DatasetRef struct {
 	Path string `json:"path"`
 	// SHA256 is the dataset's Fingerprint.
 	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Name is what people call the dataset: its file without directory and endings.
+func (r DatasetRef) Name() string {
+	name, _, _ := strings.Cut(path.Base(r.Path), ".")
+	return name
 }
 
 // Problem is a multitask problem: several related tasks over the same features.

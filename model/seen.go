@@ -23,6 +23,8 @@ const SeenFile = "seen.json"
 // pairs of tasks, to say in what a new one differs from them all.
 type Seen struct {
 	Problems int `json:"problems"`
+	// Datasets are the names of those that the problems came from.
+	Datasets []string `json:"datasets,omitempty"`
 	// Labels are the kinds of labels, in the order in which they came.
 	Labels []string `json:"labels"`
 	// Ranges are those of the traits of these problems.
@@ -91,8 +93,9 @@ func labelsOf(p *data.ProblemData) string {
 	return "two classes"
 }
 
-// Add counts a problem of training, of which the network has seen the training rows.
-func (s *Seen) Add(p *data.ProblemData) error {
+// Add counts a problem of training, of which the network has seen the training rows,
+// and its dataset, if that has a name.
+func (s *Seen) Add(p *data.ProblemData, dataset string) error {
 	traits, err := traitsOf(p)
 	if err != nil {
 		return fmt.Errorf("model: problem %q: %w", p.Name, err)
@@ -107,6 +110,9 @@ func (s *Seen) Add(p *data.ProblemData) error {
 	}
 	if labels := labelsOf(p); !slices.Contains(s.Labels, labels) {
 		s.Labels = append(s.Labels, labels)
+	}
+	if dataset != "" && !slices.Contains(s.Datasets, dataset) {
+		s.Datasets = append(s.Datasets, dataset)
 	}
 	s.Problems++
 	return nil

@@ -20,7 +20,7 @@ func seen(t *testing.T) *model.Seen {
 	t.Helper()
 	s := &model.Seen{}
 	for _, rows := range [][]int{{10, 20, 20}, {10, 12, 14, 16}} {
-		if err := s.Add(modeltest.Problem(data.Stream(1, "seen", uint64(len(rows))), 6, rows...)); err != nil {
+		if err := s.Add(modeltest.Problem(data.Stream(1, "seen", uint64(len(rows))), 6, rows...), "made"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,8 +30,8 @@ func seen(t *testing.T) *model.Seen {
 // What can be counted by hand is what was counted.
 func TestSeenHasTheRangesOfItsProblems(t *testing.T) {
 	s := seen(t)
-	if s.Problems != 2 || !reflect.DeepEqual(s.Labels, []string{"two classes"}) {
-		t.Errorf("it has seen %d problems of %v", s.Problems, s.Labels)
+	if s.Problems != 2 || !reflect.DeepEqual(s.Labels, []string{"two classes"}) || !reflect.DeepEqual(s.Datasets, []string{"made"}) {
+		t.Errorf("it has seen %d problems of %v from %v", s.Problems, s.Labels, s.Datasets)
 	}
 	ranges := map[string]model.Range{}
 	for _, r := range s.Ranges {

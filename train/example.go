@@ -19,6 +19,8 @@ import (
 type Example struct {
 	Problem *data.ProblemData
 	Tuples  []model.Tuple
+	// Dataset is the name of that of the problem, if it has one.
+	Dataset string
 	// InMetric says that the tuples were measured in the problem's data.Metric.
 	InMetric bool
 	// Weight is what the problem counts for in training; 0 means 1.

@@ -29,6 +29,7 @@ type Experience struct {
 	ids      []string // of the problems
 	problems []*experience.Problems
 	labelled bool // validation rows are trained on, as when the tuples were made
+	dataset  string
 }
 
 // Open brings the tuples in an experience directory together with the problem
@@ -44,14 +45,15 @@ func Open(dir string, o OpenOptions) (*Experience, error) {
 		t := Through(o.Head, "")
 		through = &t
 	}
-	e := &Experience{labelled: store.Manifest().Measured() == experience.Labelled}
+	made := store.Manifest()
+	e := &Experience{labelled: made.Measured() == experience.Labelled, dataset: made.Dataset.Name()}
 	if e.problems, e.ThroughHead, err = store.Problems(o.Dataset, through); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	if e.index, err = store.Index(); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	return e, e.identify(store.Manifest().Dataset.SHA256)
+	return e, e.identify(made.Dataset.SHA256)
 }
 
 // Through is the transform of problems by a head.
@@ -86,6 +88,7 @@ func (e *Experience) Len() int { return len(e.ids) }
 
 // Example brings a problem with its tuples in canonical order.
 func (e *Experience) Example(i int) (x Example, err error) {
+	x.Dataset = e.dataset
 	records, err := e.index.Records(e.ids[i])
 	if err != nil {
 		return x, fmt.Errorf("train: %w", err)

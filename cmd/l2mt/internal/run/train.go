@@ -155,7 +155,7 @@ func saveSeen(dir string, examples train.Source) error {
 	for i := range examples.Len() {
 		x, err := examples.Example(i)
 		if err == nil && len(x.Tuples) > 0 {
-			err = seen.Add(x.Problem.TrainingOnly())
+			err = seen.Add(x.Problem.TrainingOnly(), x.Dataset)
 		}
 		if err != nil {
 			return err

@@ -36,6 +36,9 @@ type Piece struct {
 type Pretrained struct {
 	Name     string `json:"name"`
 	Checksum string `json:"checksum"`
+	// Problems is how many it was trained on, and Datasets are those that they came from.
+	Problems int      `json:"problems"`
+	Datasets []string `json:"datasets"`
 }
 
 // Module is a module of the program.
@@ -54,6 +57,9 @@ func CurrentVersions() Versions {
 		CPU:    cpuFeatures(),
 
 		Pretrained: Pretrained{Name: pretrained.Name, Checksum: pretrained.Checksum()},
+	}
+	if seen, err := pretrained.Seen(); err == nil { // it is embedded
+		v.Pretrained.Problems, v.Pretrained.Datasets = seen.Problems, seen.Datasets
 	}
 	for _, p := range model.Pieces() {
 		if !strings.HasPrefix(p.Package, "l2mt/") {
