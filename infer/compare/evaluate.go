@@ -19,10 +19,11 @@ import (
 	"l2mt/model/multitask"
 )
 
-// The names of two methods in outcomes and tables.
+// The names of methods in outcomes and tables.
 const (
 	L2MT = "l2mt"
 	STL  = "stl"
+	ICM  = "icm"
 )
 
 // Variant is a way to use a model or the network.
@@ -73,6 +74,10 @@ type EvaluateOptions struct {
 	// strongest rivals, which can take five times as long. Single-task learning is
 	// in any case.
 	Labelled []multitask.Model
+	// ICM asks for the covariance of the largest marginal likelihood of all labelled
+	// rows, multitask.ICM, fitted on these like those of Labelled: the rival that needs
+	// neither experience nor rows held out for Omega.
+	ICM bool
 	// Joint holds training problems; with any, the joint variant of every model
 	// is made too.
 	Joint []*data.ProblemData
@@ -228,6 +233,9 @@ func (o EvaluateOptions) cells(n *solve.Finder, given, problems []*data.ProblemD
 				cells = append(cells, o.joint(m, p))
 			}
 		}
+		if o.ICM {
+			cells = append(cells, o.icm(p))
+		}
 		if n != nil {
 			cells = append(cells, o.network(n, given[i]))
 		}
@@ -254,8 +262,8 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 		if len(c.variants) == 1 {
 			return outcomes, nil
 		}
-		all := o.Tune
-		if all.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{Seed: o.Tune.Seed}); err != nil {
+		all, err := o.labelled(p)
+		if err != nil {
 			return nil, err
 		}
 		for _, v := range c.variants[1:] {
@@ -272,6 +280,35 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 		return outcomes, nil
 	}
 	return c
+}
+
+// icm finds a covariance by marginal likelihood, and fits all labelled rows with it.
+func (o EvaluateOptions) icm(p *data.ProblemData) cell {
+	c := cell{problem: p, model: ICM, variants: []Variant{Labelled}}
+	c.run = func(ctx context.Context) ([]Outcome, error) {
+		all, err := o.labelled(p)
+		if err != nil {
+			return nil, err
+		}
+		likely, err := multitask.ICM(ctx, all.Evidence.Training(), multitask.ICMOptions{})
+		if err != nil {
+			return nil, err
+		}
+		tuned, err := multitask.Refit(ctx, likely.Omega, p, all)
+		if err != nil {
+			return nil, err
+		}
+		tuned.Seconds += likely.Seconds
+		return []Outcome{c.outcome(Labelled, tuned)}, nil
+	}
+	return c
+}
+
+// labelled is Tune with the evidence of all labelled rows.
+func (o EvaluateOptions) labelled(p *data.ProblemData) (multitask.TuneOptions, error) {
+	all, err := o.Tune, error(nil)
+	all.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{Seed: o.Tune.Seed})
+	return all, err
 }
 
 // joint tunes a model on the tasks of the problem and of the training problems

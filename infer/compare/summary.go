@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -214,8 +215,8 @@ func find(methods []*method, model string, v Variant) *method {
 
 func title(model string, v Variant) string {
 	name := model
-	if model == L2MT {
-		name = "L2MT"
+	if model == L2MT || model == ICM {
+		name = strings.ToUpper(model)
 	} else if m, err := multitask.Lookup(model); err == nil {
 		name = m.Info().Title
 	}
