@@ -270,7 +270,9 @@ func writeTable(path string, s size, rows int) error {
 }
 
 // writeTexts has rows of entries at random places, those of a class more often at its
-// own: as many for each class as two of them need to train a task on its rows.
+// own: as many for each class as two of them need to train a task on its rows. A tenth
+// are those of any class, so that tasks have errors to learn from however many entries
+// there are.
 func writeTexts(path string, s size) error {
 	return file(path, func(w *bufio.Writer) {
 		r := data.Stream(1, "texts")
@@ -278,10 +280,14 @@ func writeTexts(path string, s size) error {
 		for c := range s.classes {
 			for range max(6, s.rows*3/2) {
 				fmt.Fprint(w, c)
+				own := c
+				if r.IntN(10) == 0 {
+					own = r.IntN(s.classes)
+				}
 				for k := range min(s.entries, s.features) {
 					j := r.IntN(step)
 					if r.IntN(4) == 0 {
-						j = c % step
+						j = own % step
 					}
 					fmt.Fprintf(w, " %d:%.3f", 1+k*step+j, 0.1+0.2*r.Float64())
 				}
