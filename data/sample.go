@@ -254,12 +254,9 @@ func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, t
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, ErrInvalid, len(pool), what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
 	}
 	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-	share := len(pool) // for the test problems
-	switch {
-	case c.Test < 0:
-		share = 0
-	case c.Train > 0:
-		share = int(math.Round(float64(len(pool)) * float64(c.Test) / float64(c.Train+c.Test)))
+	tested := float64(max(c.Test, 0))
+	share := int(math.Round(float64(len(pool)) * tested / (tested + float64(max(c.Train, 0)))))
+	if !c.alone() {
 		share = min(max(share, c.MaxTasks), len(pool)-c.MaxTasks)
 	}
 	if train, err = c.set(d, "train", c.Train, pool[share:]); err != nil {

@@ -6,7 +6,8 @@
 // For every family of data.Families it draws problems (by default 200, of 4
 // to 8 tasks of 20 rows and 60 features) and prints the mean test error of L2MT, with
 // the pretrained network and nothing else, over those of the true covariance and of
-// single-task learning, and that of the largest marginal likelihood. All have the same rows, and Lambda1 by the same evidence.
+// single-task learning, and that of the largest marginal likelihood. All have the same
+// rows, and Lambda1 by the same evidence.
 package main
 
 import (

@@ -3,10 +3,10 @@
 //	go run ./testdata/scaling DIR [SECONDS [COMMAND ...]]
 //
 // It makes data, runs the commands (all of them, or those named) on them one after the
-// other, each a process of its own, and writes scaling.csv, scaling.md and scaling-COMMAND.png to DIR. Time is
-// that of all processors on a command, which neighbours on the machine disturb less
-// than the clock. A curve ends before the point that would take SECONDS, by default
-// 20, at the rate of the last two.
+// other, each a process of its own, and writes scaling.csv, scaling.md and
+// scaling-COMMAND.png to DIR. Time is that of all processors on a command, which
+// neighbours on the machine disturb less than the clock. A curve ends before the point
+// that would take SECONDS, by default 20, at the rate of the last two.
 package main
 
 import (

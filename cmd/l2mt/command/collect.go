@@ -78,10 +78,7 @@ type collected struct {
 }
 
 func (c *collectCmd) config() (config collect.Config, err error) {
-	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: c.Explore, Near: c.Near, Measured: c.O, Slopes: c.Slopes, Seed: c.Seed}
-	if c.Explore == 0 {
-		config.Explore = -1
-	}
+	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: run.OrNone(c.Explore), Near: c.Near, Measured: c.O, Slopes: c.Slopes, Seed: c.Seed}
 	if config.Shard, config.Shards, err = shardOf(c.Shard, os.Getenv); err != nil {
 		return config, err
 	}

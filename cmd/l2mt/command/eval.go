@@ -50,7 +50,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Labelled: labelled, ICM: c.ICM, Steps: run.Steps(c.Steps), Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
+	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Labelled: labelled, ICM: c.ICM, Steps: run.OrNone(c.Steps), Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}

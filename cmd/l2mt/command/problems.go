@@ -64,14 +64,8 @@ func (f *sampleFlags) Validate() error {
 }
 
 func (f *sampleFlags) config() data.SampleConfig {
-	orNone := func(n int) int {
-		if n == 0 {
-			return -1
-		}
-		return n
-	}
 	return data.SampleConfig{
-		Seed: f.Seed, Train: orNone(f.Train), Test: orNone(f.Test), MinTasks: f.MinTasks, MaxTasks: f.MaxTasks,
+		Seed: f.Seed, Train: run.OrNone(f.Train), Test: run.OrNone(f.Test), MinTasks: f.MinTasks, MaxTasks: f.MaxTasks,
 		TrainFraction: f.TrainFraction, ValidationFraction: f.ValidationFraction, Prepare: f.Prepare, Apart: f.Apart,
 	}
 }

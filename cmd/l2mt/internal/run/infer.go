@@ -220,7 +220,7 @@ func (r *Inference) locate(atlas *solve.Atlas, embedding *solve.Embedding, k int
 // fit solves the problem, and by single-task learning too.
 func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o InferOptions) error {
 	tune := multitask.TuneOptions{Workers: o.Workers, Progress: o.Progress}
-	fitted, err := embedding.Fit(ctx, solve.FitOptions{Steps: Steps(o.Steps), Tune: tune})
+	fitted, err := embedding.Fit(ctx, solve.FitOptions{Steps: OrNone(o.Steps), Tune: tune})
 	if err != nil {
 		return err
 	}
@@ -268,13 +268,4 @@ func (r *Inference) rank(ctx context.Context, embedding *solve.Embedding, p *dat
 	slices.SortStableFunc(r.Models, func(a, b RankedModel) int { return cmp.Compare(a.Expected, b.Expected) })
 	r.Seconds.Selecting = time.Since(begin).Seconds()
 	return nil
-}
-
-// Steps are steps of refinement as the options of the libraries have them, where
-// 0 is a default.
-func Steps(n int) int {
-	if n == 0 {
-		return -1
-	}
-	return n
 }

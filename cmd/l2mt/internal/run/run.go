@@ -186,3 +186,12 @@ func MustModel(name string) multitask.Model {
 	}
 	return m
 }
+
+// OrNone is a number that users give as the options of the libraries have it, where
+// 0 is a default and a negative number none.
+func OrNone(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}

@@ -335,16 +335,13 @@ func (x *Experiment) setup(at []point, seed uint64) (*setup, error) {
 		return nil, fmt.Errorf("[problems] train = %d, test = %d: they must not be negative", s.sampling.Train, s.sampling.Test)
 	case s.sampling.Train == 0 && x.Network == "":
 		return nil, errors.New("[problems] train = 0 leaves nothing to learn from: give network = ... at the top of the experiment")
-	case s.sampling.Train == 0:
-		s.sampling.Train = -1
 	}
+	s.sampling.Train = run.OrNone(s.sampling.Train)
 	s.sampling = s.sampling.Defaults()
 	if err := s.sampling.Validate(); err != nil {
 		return nil, fmt.Errorf("[problems] %w", err)
 	}
-	if s.collection.Explore == 0 {
-		s.collection.Explore = -1
-	}
+	s.collection.Explore = run.OrNone(s.collection.Explore)
 	c := s.collection.config().Defaults()
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("[experience] %w", err)
