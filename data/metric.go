@@ -40,11 +40,13 @@ const (
 // with S = C'C, C n x d; the second is Andrews' square root of what Woodbury's
 // formula gives. A is scaled to keep the mean square of the rows that are asked.
 //
-// Of regression S holds the scatter of all rows of a task.
+// Of regression S holds the scatter of all rows of a task. Along adds what is known of
+// W from elsewhere.
 type Metric struct {
 	scale   float64
-	inverse *mat.Dense // L^-1
+	inverse *mat.Dense // L^-1; nil for rows as they are
 	c, f    *mat.Dense // C and L^-T (L + sqrt(tau) I)^-1 C, where n < d
+	along   *mat.Dense // M (d x r), or nil
 }
 
 // NewMetric returns the metric of the training rows of a problem. It is nil, which
@@ -84,6 +86,56 @@ func NewMetric(p *ProblemData, ridge float64) *Metric {
 	}
 	m.scale *= math.Sqrt(before / squares(m.rows(asked)))
 	return m
+}
+
+// taught is the share of the scatter within classes that directions get.
+const taught = 0.5
+
+// Along returns the metric of the same problem in which the columns of W are also
+// expected along directions M (d x r) that tasks before it had:
+//
+//	rows [sqrt(1 - a) X A, sqrt(a) s X M],  W = sqrt(1 - a) A V_1 + sqrt(a) s M V_2
+//
+// so that their covariance is (1 - a) A A' + a s^2 M M' instead of A A', with s such that
+// rows scatter as much along M as before, and a the share of this. M may be nil, which
+// changes nothing, and the metric too, for rows as they are.
+func (m *Metric) Along(p *ProblemData, directions *mat.Dense) *Metric {
+	if directions == nil {
+		return m
+	}
+	n := &Metric{scale: 1}
+	if m != nil {
+		*n = *m
+	}
+	n.along = directions
+	own, more := n.parts(p)
+	if !(own > 0 && more > 0) {
+		return m
+	}
+	n.along = mat.DenseCopyOf(directions)
+	n.along.Scale(math.Sqrt(taught*own/more), n.along)
+	n.scale *= math.Sqrt(1 - taught)
+	return n
+}
+
+// parts says how much the training rows scatter within their classes, and along M.
+func (m *Metric) parts(p *ProblemData) (own, more float64) {
+	_, r := m.along.Dims()
+	d := p.Cols()
+	for _, rows := range classes(m.Problem(p.TrainingOnly())) {
+		mean := make([]float64, d+r)
+		for _, x := range rows {
+			addRow(mean, 1/float64(len(rows)), x)
+		}
+		at := make([]float64, d+r)
+		for _, x := range rows {
+			copy(at, mean)
+			addRow(at, -1, x)
+			own += floats.Dot(at[:d], at[:d])
+			more += floats.Dot(at[d:], at[d:])
+		}
+	}
+	return own, more
 }
 
 // thinned returns the training rows, of many as many as are asked, and their number.
@@ -149,10 +201,8 @@ func HasMetric(p *ProblemData) bool {
 	return float64(entries) >= sparse*float64(all)
 }
 
-// scatter returns C (n x d), the rows without the mean of their task and class
-// over the root of their number.
-func scatter(p *ProblemData) *mat.Dense {
-	d, groups, n := p.Cols(), [][]Row{}, 0
+// classes are the training rows of each class of each task, of regression all of a task.
+func classes(p *ProblemData) (groups [][]Row) {
 	for _, t := range p.Tasks {
 		of := map[float64]int{} // a class to its group
 		for j, y := range t.TrainSet.Y {
@@ -165,8 +215,17 @@ func scatter(p *ProblemData) *mat.Dense {
 				of[y], groups = g, append(groups, nil)
 			}
 			groups[g] = append(groups[g], t.TrainSet.X.Row(j))
-			n++
 		}
+	}
+	return groups
+}
+
+// scatter returns C (n x d), the rows without the mean of their task and class
+// over the root of their number.
+func scatter(p *ProblemData) *mat.Dense {
+	d, groups, n := p.Cols(), classes(p), 0
+	for _, rows := range groups {
+		n += len(rows)
 	}
 	every := stride(p)
 	c, k, at := mat.NewDense((n+every-1)/every, d, nil), 0, 0
@@ -238,8 +297,64 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 	return q
 }
 
-// rows returns X A of several X, made a block of rows at a time.
-func (m *Metric) rows(all []Matrix) (made []Matrix) {
+// rows returns what becomes of several X.
+func (m *Metric) rows(all []Matrix) []Matrix {
+	made := all
+	if m.inverse != nil {
+		made = m.dense(all)
+	}
+	if m.along == nil {
+		return made
+	}
+	made = slices.Clone(made)
+	for i, x := range all {
+		made[i] = m.extended(made[i], x)
+	}
+	return made
+}
+
+// extended puts X M beside X A.
+func (m *Metric) extended(own, x Matrix) Matrix {
+	d, r := m.along.Dims()
+	more := make([]float64, x.Rows()*r)
+	x.Mul(more, m.along.RawMatrix().Data, r)
+	scale := float32(1)
+	if m.inverse == nil { // else it is in X A
+		scale = float32(m.scale)
+	}
+	ptr, index, values := []int{0}, []int32(nil), make([]float32, 0, own.NNZ()+len(more))
+	_, sparse := own.(*CSR)
+	for i := range own.Rows() {
+		row := own.Row(i)
+		for _, v := range row.Value {
+			values = append(values, scale*v)
+		}
+		for _, v := range more[i*r : (i+1)*r] {
+			values = append(values, float32(v))
+		}
+		if sparse {
+			index = append(index, row.Index...)
+			for j := range r {
+				index = append(index, int32(d+j))
+			}
+			ptr = append(ptr, len(index))
+		}
+	}
+	var made Matrix
+	var err error
+	if sparse {
+		made, err = NewCSR(d+r, ptr, index, values)
+	} else {
+		made, err = NewDense(own.Rows(), d+r, values)
+	}
+	if err != nil {
+		panic(err) // the sizes are right
+	}
+	return made
+}
+
+// dense returns X A of several X, made a block of rows at a time.
+func (m *Metric) dense(all []Matrix) (made []Matrix) {
 	d, left := m.cols(), 0
 	for _, x := range all {
 		left += x.Rows()
@@ -298,33 +413,53 @@ func gemm(tA, tB blas.Transpose, alpha float64, a, b, c *mat.Dense) {
 	blas.Gemm(blas.Default(), tA, tB, z.Rows, z.Cols, k, alpha, x.Data, x.Stride, y.Data, y.Stride, 1, z.Data, z.Stride)
 }
 
-// Restore returns W = A V for V, which has d rows, or d for each of several classes.
+// Restore returns W = A V for V, which has a block of rows for each of several classes.
 func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	if m == nil {
 		return v
 	}
 	rows, tasks := v.Dims()
-	d := m.cols()
-	w := mat.NewDense(rows, tasks, nil)
-	for i := 0; i < rows; i += d {
-		from, to := v.Slice(i, i+d, 0, tasks), w.Slice(i, i+d, 0, tasks).(*mat.Dense)
-		if m.c == nil {
-			to.Mul(m.inverse.T(), from)
-			continue
-		}
-		var part mat.Dense
-		part.Mul(m.f, from)
-		to.Mul(m.c.T(), &part)
-		to.Sub(from, to)
+	d, r := m.cols(), 0
+	if m.along != nil {
+		d, r = m.along.Dims()
 	}
-	w.Scale(m.scale, w)
+	w := mat.NewDense(rows/(d+r)*d, tasks, nil)
+	for i := range rows / (d + r) {
+		from, to := v.Slice(i*(d+r), i*(d+r)+d, 0, tasks).(*mat.Dense), w.Slice(i*d, (i+1)*d, 0, tasks).(*mat.Dense)
+		m.restore(to, from)
+		to.Scale(m.scale, to)
+		if r > 0 {
+			var part mat.Dense
+			part.Mul(m.along, v.Slice(i*(d+r)+d, (i+1)*(d+r), 0, tasks))
+			to.Add(to, &part)
+		}
+	}
 	return w
 }
 
+// restore sets W to A V but for the scale.
+func (m *Metric) restore(w, v *mat.Dense) {
+	switch {
+	case m.inverse == nil:
+		w.Copy(v)
+	case m.c == nil:
+		w.Mul(m.inverse.T(), v)
+	default:
+		var part mat.Dense
+		part.Mul(m.f, v)
+		w.Mul(m.c.T(), &part)
+		w.Sub(v, w)
+	}
+}
+
+// cols is d of a metric that is not that of rows as they are.
 func (m *Metric) cols() int {
 	of := m.inverse
 	if m.c != nil {
 		of = m.c
+	}
+	if of == nil {
+		return 0
 	}
 	_, d := of.Dims()
 	return d
