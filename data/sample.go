@@ -35,6 +35,10 @@ type SampleConfig struct {
 	// DisjointClasses gives the class pairs of training and test problems classes of
 	// their own, and so rows of their own.
 	DisjointClasses bool `json:"disjoint_classes,omitempty"`
+	// DisjointRows gives them rows of their own, half of every class, so that what
+	// training problems teach of the rows themselves tells nothing of test rows. The
+	// fractions remain those of all rows of a class.
+	DisjointRows bool `json:"disjoint_rows,omitempty"`
 }
 
 // Defaults returns c with zero fields replaced by their defaults.
@@ -57,6 +61,8 @@ func (c SampleConfig) Validate() error {
 		return fmt.Errorf("data: sample: %w: between %d and %d tasks; it must be 1 <= min <= max", ErrInvalid, c.MinTasks, c.MaxTasks)
 	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 && c.TrainFraction+c.ValidationFraction < 1):
 		return fmt.Errorf("data: sample: %w: training fraction %v and validation fraction %v; both must be positive and leave rows for the test", ErrInvalid, c.TrainFraction, c.ValidationFraction)
+	case c.DisjointRows && c.TrainFraction+c.ValidationFraction >= 0.5:
+		return fmt.Errorf("data: sample: %w: training fraction %v and validation fraction %v; with rows of their own, half of every class, training and test problems need less than half for both", ErrInvalid, c.TrainFraction, c.ValidationFraction)
 	}
 	return nil
 }
@@ -259,11 +265,34 @@ func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, t
 	if !c.alone() {
 		share = min(max(share, c.MaxTasks), len(pool)-c.MaxTasks)
 	}
-	if train, err = c.set(d, "train", c.Train, pool[share:]); err != nil {
+	trained, asked := pool[share:], pool[:share]
+	if c.DisjointRows {
+		trained, asked = c.halved(trained, 0), c.halved(asked, 1)
+	}
+	if train, err = c.set(d, "train", c.Train, trained); err != nil {
 		return nil, nil, err
 	}
-	test, err = c.set(d, "test", c.Test, pool[:share])
+	test, err = c.set(d, "test", c.Test, asked)
 	return train, test, err
+}
+
+// halved leaves to candidates one of two halves of the rows of every class.
+func (c SampleConfig) halved(pool []candidate, side int) []candidate {
+	half := slices.Clone(pool)
+	for i, t := range pool {
+		half[i].rows = nil
+		for _, rows := range t.rows {
+			order := Stream(c.Seed, "rows of train and test", uint64(rows[0])).Perm(len(rows))
+			middle := len(rows) / 2
+			mine := [][]int{order[:middle], order[middle:]}[side]
+			slices.Sort(mine)
+			for k, o := range mine {
+				mine[k] = rows[o]
+			}
+			half[i].rows = append(half[i].rows, mine)
+		}
+	}
+	return half
 }
 
 func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) (*ProblemFile, error) {
@@ -343,8 +372,12 @@ func (p *Problem) apart(tasks []candidate) error {
 // split deals the rows of one class out to the splits of the task.
 func (c SampleConfig) split(t *Task, rows []int, r *rand.Rand) error {
 	n := len(rows)
-	train := max(1, int(math.Round(c.TrainFraction*float64(n))))
-	validation := max(1, int(math.Round(c.ValidationFraction*float64(n))))
+	all := float64(n)
+	if c.DisjointRows {
+		all *= 2
+	}
+	train := max(1, int(math.Round(c.TrainFraction*all)))
+	validation := max(1, int(math.Round(c.ValidationFraction*all)))
 	if train+validation >= n {
 		return fmt.Errorf("data: sample: task %q: %w: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, ErrInvalid, n, c.TrainFraction, c.ValidationFraction)
 	}

@@ -73,6 +73,7 @@ func (f *sampleFlags) config() data.SampleConfig {
 type problemsSampleCmd struct {
 	sampleFlags     `embed:""`
 	DisjointClasses bool `help:"No class is in training and in test problems: how will classes do that nothing is known of?"`
+	DisjointRows    bool `help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
 }
 
 func (c *problemsSampleCmd) Run(e *env) error {
@@ -81,7 +82,7 @@ func (c *problemsSampleCmd) Run(e *env) error {
 		return err
 	}
 	config := c.config()
-	config.DisjointClasses = c.DisjointClasses
+	config.DisjointClasses, config.DisjointRows = c.DisjointClasses, c.DisjointRows
 	train, test, err := data.SampleProblems(d, config)
 	if err != nil {
 		return err
