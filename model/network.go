@@ -24,6 +24,9 @@ type Network struct {
 	// Head is what makes the network's features, as Config.Head says; nil where
 	// they are those of the dataset.
 	Head layers.Head
+	// Directions are where weights lie among the features, for fits; nil where
+	// experience has not taught any.
+	Directions *Directions
 	// Provenance says what the network was trained on and how, in the
 	// trainer's own words: experience, seed, epoch, versions. It may be empty.
 	Provenance map[string]string
@@ -61,7 +64,8 @@ func (n *Network) RelativeError(f float64) float64 {
 	return links.get(n.Config.Link).Inverse(n.Params, f)
 }
 
-// A network is saved as a directory of two files, and a third if it has a head. The weights carry the
+// A network is saved as a directory of two files, and one each for its head and
+// directions if it has such. The weights carry the
 // configuration too: they are complete by themselves, and config.json, which
 // is for people, is checked against them.
 const (
@@ -109,7 +113,7 @@ func (n *Network) Save(dir string) error {
 			return fmt.Errorf("model: save: %w", err)
 		}
 	}
-	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
+	if err := errors.Join(safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata), n.Directions.save(dir)); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
 	b, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
@@ -175,6 +179,9 @@ func read(from fs.FS, dir string) (*Network, error) {
 	}
 	if n.Params, err = arrange(n.Config, tensors); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	if n.Directions, err = LoadDirections(from); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", filepath.Join(dir, DirectionsFile), err)
 	}
 	return n, nil
 }

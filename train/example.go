@@ -78,14 +78,21 @@ func (j joined) Example(i int) (e Example, err error) {
 
 // prepared is an example, or one tuple of it, as the graphs take it.
 type prepared struct {
-	name    string
-	payload *model.Payload
-	tuples  []model.Tuple
-	weight  float64
-	at      int // in the source
+	name     string
+	features features
+	payload  *model.Payload
+	tuples   []model.Tuple
+	weight   float64
+	at       int // in the source
 	// practice is what covariances are tried on; nil unless the objective is
 	// model.Found.
 	practice *practice
+}
+
+// features says which ones a problem has.
+type features struct {
+	count int
+	names string
 }
 
 // prepare makes the examples that have tuples ready, with the features that the
@@ -124,7 +131,7 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 		if err != nil {
 			return nil, "", err
 		}
-		examples = append(examples, prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
+		examples = append(examples, prepared{p.Name, features{p.Cols(), model.NamesOf(p)}, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
 		if frozen > 0 {
 			report.Advance(1, p.Name)
 		}
@@ -170,7 +177,7 @@ func steps(examples []prepared, update Update) []prepared {
 	var single []prepared
 	for _, e := range examples {
 		for i := range e.tuples {
-			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1], e.weight, e.at, e.practice})
+			single = append(single, prepared{e.name, e.features, e.payload, e.tuples[i : i+1], e.weight, e.at, e.practice})
 		}
 	}
 	return single

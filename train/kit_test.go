@@ -104,7 +104,7 @@ func config(t testing.TB, preset string, examples []Example) Config {
 		t.Fatal(err)
 	}
 	c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64
-	c.Epochs, c.Seed = 4, 1
+	c.Epochs, c.Seed, c.Directions = 4, 1, -1
 	if preset == "default" {
 		c.Model.Estimator, c.Rate, c.EmbeddingRate, c.Start = "odd-kernel", 0.01, 3e-4, FromRegression
 	}

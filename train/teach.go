@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/data"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
@@ -53,7 +54,7 @@ func (t *trainer) teach(ctx context.Context, source Source) error {
 // have no one vector of weights.
 func (t *trainer) lessons(ctx context.Context, source Source) (*lessons, error) {
 	report := t.options.Progress
-	report.Start("start", len(t.training))
+	report.Start("lessons", len(t.training))
 	defer report.Finish()
 	l := &lessons{}
 	var means, weights []float64
@@ -75,26 +76,26 @@ func (t *trainer) lessons(ctx context.Context, source Source) (*lessons, error) 
 		if err != nil {
 			return nil, err
 		}
-		fit, err := whole(ctx, e)
+		w, err := whole(ctx, e)
 		if err != nil {
 			return nil, fmt.Errorf("train: start: problem %q: %w", p.name, err)
 		}
 		for i := range e.Problem.Tasks {
 			means = append(means, unit(a.RawRowView(i))...)
-			weights = append(weights, unit(mat.Col(nil, i, fit.W))...)
+			weights = append(weights, unit(mat.Col(nil, i, w))...)
 			l.problem = append(l.problem, k)
 		}
 		report.Advance(1, p.name)
 	}
-	if n, d := len(l.problem), t.config.Model.Features; n > 0 {
-		l.means, l.weights = mat.NewDense(n, d, means), mat.NewDense(n, d, weights)
+	if n := len(l.problem); n > 0 {
+		l.means, l.weights = mat.NewDense(n, len(means)/n, means), mat.NewDense(n, len(means)/n, weights)
 	}
 	return l, nil
 }
 
-// whole fits every task of a problem on its own, to all of its rows, with the Lambda1
-// of the best tuple.
-func whole(ctx context.Context, e Example) (*multitask.Result, error) {
+// whole is W of every task of a problem on its own, fitted to all of its rows in their
+// metric, with the Lambda1 of the best tuple.
+func whole(ctx context.Context, e Example) (*mat.Dense, error) {
 	p, err := e.Problem.Labelled()
 	if err != nil {
 		return nil, err
@@ -102,7 +103,8 @@ func whole(ctx context.Context, e Example) (*multitask.Result, error) {
 	if p, err = p.Tested().Labelled(); err != nil {
 		return nil, err
 	}
-	problem, err := multitask.Training(p, "")
+	metric := data.NewMetric(p, 1)
+	problem, err := multitask.Training(metric.Problem(p), "")
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +114,11 @@ func whole(ctx context.Context, e Example) (*multitask.Result, error) {
 			lambda1, least = t.Lambda1, t.O
 		}
 	}
-	m := len(p.Tasks)
-	apart := mat.NewSymDense(m, nil)
-	for i := range m {
-		apart.SetSym(i, i, 1/float64(m))
+	r, err := multitask.FitFixed(ctx, multitask.Uniform(len(p.Tasks)), problem, lambda1, multitask.Options{Tolerance: 1e-4})
+	if err != nil {
+		return nil, err
 	}
-	return multitask.FitFixed(ctx, apart, problem, lambda1, multitask.Options{Tolerance: 1e-4})
+	return metric.Restore(r.W), nil
 }
 
 // unit scales a vector to length one, if it has any.

@@ -50,12 +50,18 @@ const (
 const (
 	// Alone is what the network says, without steps: no evidence has a say in Omega.
 	Alone Variant = "alone"
-	// Without has I/m instead of what the network says: the control.
+	// Without has neither what the network says, but I/m, nor directions that experience
+	// has taught: the control.
 	Without Variant = "without"
 	// Euclidean fits the features as they are, not in the tasks' common metric.
 	Euclidean Variant = "euclidean"
-	// Metric is that metric alone: every task on its own in it.
+	// Metric is that metric alone: every task on its own in it, without directions.
 	Metric Variant = "metric"
+	// Undirected leaves out the directions of the features that experience has taught,
+	// and Directed has these alone: every task on its own along them, in the metric.
+	// They are made where the network has directions.
+	Undirected Variant = "undirected"
+	Directed   Variant = "directed"
 	// Paper is the paper's inference: what the network says of the training rows,
 	// Lambda1 tuned on the validation rows.
 	Paper Variant = "paper"
@@ -337,6 +343,9 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) cell {
 // network solves the problem with the network.
 func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Euclidean, Metric, Paper}}
+	if n.Directed() {
+		c.variants = append(c.variants, Undirected, Directed)
+	}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
 		labelled, err := p.Labelled()
 		if err != nil {
@@ -346,17 +355,29 @@ func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 		if err != nil {
 			return nil, err
 		}
-		plain, err := all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps})
+		fit := func(f solve.FitOptions) (*solve.Fitted, error) {
+			f.Tune, f.Steps = o.Tune, cmp.Or(f.Steps, o.Steps)
+			return all.Fit(ctx, f)
+		}
+		plain, err := fit(solve.FitOptions{})
 		if err != nil {
 			return nil, err
 		}
-		without, err := all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Without: true})
+		without, err := fit(solve.FitOptions{Without: true, Undirected: true})
 		if err != nil {
 			return nil, err
 		}
-		euclidean := plain
+		euclidean, undirected, directed := plain, plain, without
 		if plain.HasMetric {
-			if euclidean, err = all.Fit(ctx, solve.FitOptions{Tune: o.Tune, Steps: o.Steps, Euclidean: true}); err != nil {
+			if euclidean, err = fit(solve.FitOptions{Euclidean: true}); err != nil {
+				return nil, err
+			}
+		}
+		if plain.HasDirections {
+			if undirected, err = fit(solve.FitOptions{Undirected: true}); err != nil {
+				return nil, err
+			}
+			if directed, err = fit(solve.FitOptions{Without: true, Steps: -1}); err != nil {
 				return nil, err
 			}
 		}
@@ -377,14 +398,17 @@ func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 			outcome.Step, outcome.Seconds = step, seconds
 			return outcome
 		}
-		return []Outcome{
+		outcomes := []Outcome{
 			outcome(Plain, plain.Tuned, plain.Step, all.Seconds+plain.Seconds),
 			outcome(Alone, plain.Start.Tuned, 0, all.Seconds+plain.Start.Tuned.Seconds),
 			outcome(Without, without.Tuned, without.Step, all.Seconds+without.Seconds),
 			outcome(Euclidean, euclidean.Tuned, euclidean.Step, all.Seconds+euclidean.Seconds),
 			outcome(Metric, without.Start.Tuned, 0, without.Start.Tuned.Seconds),
 			outcome(Paper, paper, 0, e.Seconds+paper.Seconds),
-		}, nil
+			outcome(Undirected, undirected.Tuned, undirected.Step, all.Seconds+undirected.Seconds),
+			outcome(Directed, directed.Start.Tuned, 0, directed.Start.Tuned.Seconds),
+		}
+		return outcomes[:len(c.variants)], nil
 	}
 	return c
 }

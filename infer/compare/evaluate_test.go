@@ -14,11 +14,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/infer"
 	"l2mt/infer/solve"
 	"l2mt/infer/solve/solvetest"
+	"l2mt/model"
 	"l2mt/model/multitask"
 )
 
@@ -154,6 +156,38 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		if got := find(L2MT, v).Step; got != want {
 			t.Errorf("L2MT %s: step %d, want %d", v, got, want)
 		}
+	}
+}
+
+// A network with directions has two more variants: without them, and with them alone. The
+// controls that have nothing of experience do not see them.
+func TestOutcomesWithDirections(t *testing.T) {
+	of := solvetest.Network(t, 1, nil)
+	of.Directions = &model.Directions{M: mat.NewDense(solvetest.Features, 1, []float64{3, 1, 0, -1, 2})}
+	n, err := solve.NewFinder(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, o := twoProblems()[1], quick(t)
+	outcomes, plain := evaluate(t, n, []*data.ProblemData{p}, o), evaluate(t, network(t), []*data.ProblemData{p}, o)
+	find := func(among []Outcome, v Variant) Outcome {
+		return among[slices.IndexFunc(among, func(x Outcome) bool { return x.Model == L2MT && x.Variant == v })]
+	}
+	for v, f := range map[Variant]*multitask.Tuned{
+		Plain:      fitted(t, n, p, solve.FitOptions{Tune: o.Tune}).Tuned,
+		Undirected: fitted(t, n, p, solve.FitOptions{Undirected: true, Tune: o.Tune}).Tuned,
+		Directed:   fitted(t, n, p, solve.FitOptions{Without: true, Steps: -1, Tune: o.Tune}).Tuned,
+		Euclidean:  fitted(t, n, p, solve.FitOptions{Euclidean: true, Tune: o.Tune}).Tuned,
+	} {
+		if x := find(outcomes, v); !slices.Equal(x.Test.Task, f.Test.Task) || !cmp.Equal(x.Params, f.Params) || !cmp.Equal(x.Omega, Entries(f.Omega)) {
+			t.Errorf("L2MT %s: %+v, want %+v", v, x, f)
+		}
+	}
+	for _, v := range []Variant{Without, Metric, Paper} {
+		same(t, "without directions, "+string(v), []Outcome{find(outcomes, v)}, []Outcome{find(plain, v)})
+	}
+	if x, y := find(outcomes, Directed), find(outcomes, Metric); slices.Equal(x.Test.Task, y.Test.Task) && slices.Equal(x.Validation.Task, y.Validation.Task) {
+		t.Error("directions change nothing")
 	}
 }
 

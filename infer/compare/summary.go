@@ -227,6 +227,10 @@ func title(model string, v Variant) string {
 		return name + ", all labelled rows"
 	case Alone:
 		return name + ", the network alone"
+	case Undirected:
+		return name + " without the directions of experience"
+	case Directed:
+		return "STL, all labelled rows, along the directions of experience"
 	case Euclidean:
 		return name + " without the common metric"
 	case Metric:

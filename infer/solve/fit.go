@@ -7,6 +7,8 @@ import (
 	"math"
 	"time"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/model/multitask"
@@ -28,6 +30,9 @@ type FitOptions struct {
 	// Euclidean fits the features as they are, not in their data.Metric: the
 	// control that tells what that adds.
 	Euclidean bool
+	// Undirected leaves out the directions that experience has taught, if there are
+	// any: the control that tells what these add.
+	Undirected bool
 	// Rows is n_0; 0 means the default, Rows.
 	Rows float64
 	// Steps is the number of steps from what the network says; 0 means the
@@ -52,6 +57,9 @@ type Fitted struct {
 	// that of 1, or for the features as they are, with an infinite one.
 	HasMetric bool
 	Ridge     float64
+	// HasDirections says whether experience has taught any for these features, and
+	// Directed whether held-out rows speak for them.
+	HasDirections, Directed bool
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
 	// Seconds is the time for all fits.
@@ -76,15 +84,16 @@ func (f *Finder) Fit(ctx context.Context, p *data.ProblemData, o FitOptions) (*F
 // is a prior, held-out rows are evidence, and Search weighs them.
 func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	begin := time.Now()
-	ridge := 1.0
-	if o.Euclidean {
-		ridge = math.Inf(1)
+	v := view{ridge: 1}
+	if o.Euclidean || !data.HasMetric(e.problem) {
+		v.ridge = math.Inf(1)
 	}
-	g, err := e.ground(ridge, o.Tune.Seed)
+	v.directed = !o.Undirected && e.finder.of.DirectionsOf(e.problem) != nil
+	g, err := e.ground(v, o.Tune.Seed)
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitted{Trust: trusts[0], HasMetric: g.metric != nil}
+	f := &Fitted{Trust: trusts[0], HasMetric: !math.IsInf(g.ridge, 1), HasDirections: g.directed}
 	s := &search{of: e, ground: g, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without}
 	scale := 1.0
 	if o.Without {
@@ -102,6 +111,9 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		if f.HasMetric {
 			fits += len(ridges) - 1
 		}
+		if f.HasDirections {
+			fits++
+		}
 	}
 	s.report.Start("fitting", fits)
 	defer s.report.Finish()
@@ -109,7 +121,7 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	start := f.Start
-	f.Ridge = s.ridge
+	f.Ridge, f.Directed = s.ridge, s.directed
 	if f.Start, err = e.restore(g.metric, start); err != nil {
 		return nil, err
 	}
@@ -123,10 +135,30 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	return f, nil
 }
 
+// view is how fits see the features.
+type view struct {
+	ridge    float64 // of the metric; infinite for rows as they are
+	directed bool    // along what experience has taught
+}
+
+// metric is that of the rows of a problem, or nil for rows as they are.
+func (v view) metric(own func() *data.Metric, p *data.ProblemData, directions *mat.Dense) *data.Metric {
+	m := (*data.Metric)(nil)
+	if v.ridge == 1 {
+		m = own()
+	} else {
+		m = data.NewMetric(p, v.ridge)
+	}
+	if v.directed {
+		m = m.Along(p, directions)
+	}
+	return m
+}
+
 // ground is what fits of a problem stand on: its labelled rows, in their metric or
 // as they are, and what they say when they are left out.
 type ground struct {
-	ridge    float64      // infinite for rows as they are
+	view
 	metric   *data.Metric // nil for rows as they are
 	problem  *data.ProblemData
 	evidence multitask.Evidence
@@ -134,16 +166,16 @@ type ground struct {
 
 // groundOf says which one is meant.
 type groundOf struct {
-	ridge float64
-	seed  uint64
+	view
+	seed uint64
 }
 
 // ground makes each of them once: L2MT and its controls share what takes a pass over
 // all pairs of rows.
-func (e *Embedding) ground(ridge float64, seed uint64) (*ground, error) {
+func (e *Embedding) ground(v view, seed uint64) (*ground, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	key := groundOf{ridge, seed}
+	key := groundOf{v, seed}
 	if g := e.grounds[key]; g != nil {
 		return g, nil
 	}
@@ -151,14 +183,9 @@ func (e *Embedding) ground(ridge float64, seed uint64) (*ground, error) {
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
-	g := &ground{ridge: ridge}
-	if ridge == 1 {
-		g.metric = e.metric()
-	} else {
-		g.metric = data.NewMetric(e.problem, ridge)
-	}
+	g := &ground{view: v, metric: v.metric(e.metric, e.problem, e.finder.of.DirectionsOf(e.problem))}
 	if g.metric == nil {
-		g.ridge = math.Inf(1)
+		g.view = view{ridge: math.Inf(1)}
 	}
 	// Test rows need not be brought into the metric: W leaves it.
 	g.problem = g.metric.Problem(labelled.TrainingOnly())
@@ -185,7 +212,7 @@ func (e *Embedding) restore(metric *data.Metric, found *Searched) (*Searched, er
 // STL is single-task learning on the same rows, by the same kind of evidence, with
 // the features as they are.
 func (e *Embedding) STL(ctx context.Context, tune multitask.TuneOptions) (*multitask.Tuned, error) {
-	g, err := e.ground(math.Inf(1), tune.Seed)
+	g, err := e.ground(view{ridge: math.Inf(1)}, tune.Seed)
 	if err != nil {
 		return nil, err
 	}

@@ -48,6 +48,9 @@ const (
 	trustSoftness = 0.3
 	// convinced is by how many standard errors another metric has to be better.
 	convinced = 1
+	// unlike is by how many standard errors rows have to be better off without the
+	// directions of the training tasks for a problem to be of another kind.
+	unlike = 0.5
 	// hopeless is by how many standard errors a trust, or a metric, has to be worse with
 	// the Lambda1 of the first fit not to get one of its own.
 	hopeless = 1
@@ -63,7 +66,7 @@ type doubt struct {
 	// said is what the network says of each.
 	said func() ([]*mat.SymDense, error)
 	// evidence is that of the rows in the metrics of what the folds train on.
-	evidence func(ridge float64) (*multitask.FoldEvidence, error)
+	evidence func(view) (*multitask.FoldEvidence, error)
 }
 
 // doubt makes each once: L2MT and its controls, in metrics and out of them, share them.
@@ -82,24 +85,36 @@ func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 	if err != nil && !errors.Is(err, data.ErrInvalid) {
 		return nil, err
 	}
+	own := make([]func() *data.Metric, len(parts))
 	moved := make([]func() *data.ProblemData, len(parts))
 	for k, part := range parts {
-		moved[k] = sync.OnceValue(func() *data.ProblemData { return data.InMetric(part.ProblemData) })
+		own[k] = sync.OnceValue(func() *data.Metric { return data.NewMetric(part.ProblemData, 1) })
+		moved[k] = sync.OnceValue(func() *data.ProblemData { return own[k]().Problem(part.ProblemData) })
 	}
-	judge := func(ridge float64) (*multitask.FoldEvidence, error) {
-		inside := slices.Clone(parts)
+	directions := e.finder.of.DirectionsOf(e.problem)
+	judge := func(v view) (*multitask.FoldEvidence, error) {
+		whole, inside := labelled, slices.Clone(parts)
+		if v.directed { // there are more features then
+			g, err := e.ground(v, seed)
+			if err != nil {
+				return nil, err
+			}
+			whole = g.problem
+		}
 		for k, part := range parts {
-			if ridge == 1 {
+			if v == (view{ridge: 1}) {
 				inside[k].ProblemData = moved[k]()
 			} else {
-				inside[k].ProblemData = data.NewMetric(part.ProblemData, ridge).Problem(part.ProblemData)
+				inside[k].ProblemData = v.metric(own[k], part.ProblemData, directions).Problem(part.ProblemData)
 			}
 		}
-		return multitask.Folds(labelled, inside, multitask.EvidenceOptions{Softness: trustSoftness})
+		return multitask.Folds(whole, inside, multitask.EvidenceOptions{Softness: trustSoftness})
 	}
-	of := map[float64]func() (*multitask.FoldEvidence, error){}
+	of := map[view]func() (*multitask.FoldEvidence, error){}
 	for _, ridge := range ridges {
-		of[ridge] = sync.OnceValues(func() (*multitask.FoldEvidence, error) { return judge(ridge) })
+		for _, v := range []view{{ridge, false}, {ridge, true}} {
+			of[v] = sync.OnceValues(func() (*multitask.FoldEvidence, error) { return judge(v) })
+		}
 	}
 	d := &doubt{
 		parts: len(parts),
@@ -112,7 +127,7 @@ func (e *Embedding) doubt(seed uint64) (*doubt, error) {
 			}
 			return said, nil
 		}),
-		evidence: func(ridge float64) (*multitask.FoldEvidence, error) { return of[ridge]() },
+		evidence: func(v view) (*multitask.FoldEvidence, error) { return of[v]() },
 	}
 	if e.doubts == nil {
 		e.doubts = map[uint64]*doubt{}
@@ -127,14 +142,20 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 	if s.doubt, err = s.of.doubt(s.tune.Seed); err != nil || s.doubt.parts == 0 {
 		return best, at, err
 	}
-	first, err := s.hold(ctx, s.ridge, best, start, nil)
+	first, err := s.hold(ctx, s.view, best, start, nil)
 	if err != nil {
 		return best, at, err
+	}
+	if s.directed {
+		if start, first, err = s.undirected(ctx, start, first); err != nil {
+			return best, at, err
+		}
+		at = start
 	}
 	if s.problem.Kind() == data.Classification && first.Error*float64(first.Rows) < fewestErrors {
 		return best, at, nil
 	}
-	if s.metric != nil {
+	if !math.IsInf(s.ridge, 1) {
 		if start, first, err = s.metrics(ctx, start, first); err != nil {
 			return best, at, err
 		}
@@ -146,7 +167,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		if s.without && t.Weights == 0 {
 			continue // which is the first, I/m
 		}
-		none, err := s.hopeless(ctx, s.ridge, t, start, first)
+		none, err := s.hopeless(ctx, s.view, t, start, first)
 		if err != nil {
 			return best, at, err
 		}
@@ -157,7 +178,7 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 		if err != nil {
 			return best, at, err
 		}
-		held, err := s.hold(ctx, s.ridge, t, fit, first.Fits)
+		held, err := s.hold(ctx, s.view, t, fit, first.Fits)
 		if err != nil {
 			return best, at, err
 		}
@@ -171,8 +192,8 @@ func (s *search) trust(ctx context.Context, start *Searched) (best Trust, at *Se
 
 // hopeless says without a search for Lambda1 that a trust in a metric has no chance
 // against the first.
-func (s *search) hopeless(ctx context.Context, ridge float64, t Trust, start *Searched, first *multitask.HeldOut) (bool, error) {
-	held, err := s.hold(ctx, ridge, t, start, first.Fits)
+func (s *search) hopeless(ctx context.Context, v view, t Trust, start *Searched, first *multitask.HeldOut) (bool, error) {
+	held, err := s.hold(ctx, v, t, start, first.Fits)
 	if err != nil {
 		return false, err
 	}
@@ -182,7 +203,7 @@ func (s *search) hopeless(ctx context.Context, ridge float64, t Trust, start *Se
 
 // hold is what the folds say of a trust in a metric, each with what the network says and
 // the weights that were fitted without it, and the Lambda1 of a fit.
-func (s *search) hold(ctx context.Context, ridge float64, t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
+func (s *search) hold(ctx context.Context, v view, t Trust, fit *Searched, weights []*multitask.Result) (*multitask.HeldOut, error) {
 	d := s.doubt
 	omegas := slices.Repeat([]*mat.SymDense{multitask.Uniform(len(s.problem.Tasks))}, d.parts)
 	if !s.without {
@@ -198,7 +219,7 @@ func (s *search) hold(ctx context.Context, ridge float64, t Trust, fit *Searched
 			of.Omega = t.Mixed(omega, weights[k])
 		}
 	}
-	e, err := d.evidence(ridge)
+	e, err := d.evidence(v)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +233,7 @@ func (s *search) metrics(ctx context.Context, start *Searched, first *multitask.
 	from := slices.Index(ridges, s.ridge)
 	for _, way := range []int{1, -1} {
 		for k := from + way; k >= 0 && k < len(ridges); k += way {
-			fit, held, err := s.under(ctx, ridges[k], start, first)
+			fit, held, err := s.under(ctx, view{ridges[k], s.directed}, start, first)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -229,19 +250,13 @@ func (s *search) metrics(ctx context.Context, start *Searched, first *multitask.
 }
 
 // under goes on with another metric if it convinces. Else the fit is nil.
-func (s *search) under(ctx context.Context, ridge float64, start *Searched, first *multitask.HeldOut) (fit *Searched, held *multitask.HeldOut, err error) {
-	none, err := s.hopeless(ctx, ridge, trusts[0], start, first)
+func (s *search) under(ctx context.Context, v view, start *Searched, first *multitask.HeldOut) (fit *Searched, held *multitask.HeldOut, err error) {
+	none, err := s.hopeless(ctx, v, trusts[0], start, first)
 	if none || err != nil {
 		return nil, nil, err
 	}
 	before := s.ground
-	if s.ground, err = s.of.ground(ridge, s.tune.Seed); err != nil {
-		return nil, nil, err
-	}
-	if fit, err = s.fit(ctx, start.Omega, s.tune); err != nil {
-		return nil, nil, err
-	}
-	if held, err = s.hold(ctx, ridge, trusts[0], fit, nil); err != nil {
+	if fit, held, err = s.seen(ctx, v, start); err != nil {
 		return nil, nil, err
 	}
 	if less := multitask.PairedSoft(held, first); less.Loss < -convinced*less.StandardError {
@@ -249,6 +264,34 @@ func (s *search) under(ctx context.Context, ridge float64, start *Searched, firs
 	}
 	s.ground = before
 	return nil, nil, nil
+}
+
+// seen fits the first covariance with another view of the features, where it goes on.
+func (s *search) seen(ctx context.Context, v view, start *Searched) (fit *Searched, held *multitask.HeldOut, err error) {
+	if s.ground, err = s.of.ground(v, s.tune.Seed); err != nil {
+		return nil, nil, err
+	}
+	if fit, err = s.fit(ctx, start.Omega, s.tune); err != nil {
+		return nil, nil, err
+	}
+	held, err = s.hold(ctx, v, trusts[0], fit, nil)
+	return fit, held, err
+}
+
+// undirected goes on without the directions that experience has taught where held-out
+// rows are better off without. The soft error tells where hardly a row is misclassified
+// too: along directions of other tasks the scores are close.
+func (s *search) undirected(ctx context.Context, start *Searched, first *multitask.HeldOut) (*Searched, *multitask.HeldOut, error) {
+	before := s.ground
+	fit, held, err := s.seen(ctx, view{ridge: s.ridge}, start)
+	if err != nil {
+		return nil, nil, err
+	}
+	if less := multitask.PairedSoft(held, first); less.Loss < -unlike*less.StandardError {
+		return fit, held, nil
+	}
+	s.ground = before
+	return start, first, nil
 }
 
 // Mixed is Omega_0 of what the network says and of the weights fitted with that.

@@ -90,7 +90,9 @@ type InferredFit struct {
 	HeldOutSTL float64 `json:"held_out_stl"`
 	Lambda1    float64 `json:"lambda1"`
 	// Ridge is that of the tasks' common metric, infinite for features as they are.
-	Ridge      compare.Float    `json:"ridge"`
+	Ridge compare.Float `json:"ridge"`
+	// Directed says that they were seen along the directions of the training tasks too.
+	Directed   bool             `json:"directed"`
 	Status     multitask.Status `json:"status"`
 	Validation multitask.Errors `json:"validation"`
 	Test       multitask.Errors `json:"test"`
@@ -233,7 +235,7 @@ func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o Infer
 	r.result = t.Result
 	r.Fit = &InferredFit{
 		Rows: t.HeldOut.Rows, HeldOutSTL: stl.HeldOut.Error,
-		Lambda1: t.Params.Lambda1, Ridge: compare.Float(fitted.Ridge), Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
+		Lambda1: t.Params.Lambda1, Ridge: compare.Float(fitted.Ridge), Directed: fitted.Directed, Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
 		STL: stl.Test, Relative: compare.Float(t.Test.Mean / stl.Test.Mean),
 	}
 	r.Seconds.Fitting = fitted.Seconds

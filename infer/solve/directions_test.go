@@ -1,0 +1,93 @@
+package solve
+
+import (
+	"fmt"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+	"l2mt/model"
+)
+
+// subspace is a problem of 30 features whose tasks differ in the first three.
+func subspace(t *testing.T, seed uint64) *data.ProblemData {
+	t.Helper()
+	const d, tasks, few = 30, 4, 14
+	r := data.Stream(seed, "subspace")
+	p := &data.ProblemData{Problem: &data.Problem{Name: fmt.Sprint("subspace ", seed)}}
+	for i := range tasks {
+		w := [3]float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
+		rows := func(n int) data.Samples {
+			values, y := make([]float32, n*d), make([]float64, n)
+			for a := range n {
+				y[a] = float64(a%2*2 - 1)
+				for j := range d {
+					v := r.NormFloat64()
+					if j < len(w) {
+						v += y[a] * w[j]
+					}
+					values[a*d+j] = float32(v)
+				}
+			}
+			x, err := data.NewDense(n, d, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return data.Samples{X: x, Y: y}
+		}
+		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Name: fmt.Sprint("task ", i), Kind: data.Classification}, TrainSet: rows(few), TestSet: rows(400)})
+	}
+	return p
+}
+
+// along is the shipped network with directions of three features from the first.
+func along(t *testing.T, first int) *Finder {
+	t.Helper()
+	n := *shipped(t).of
+	m := mat.NewDense(30, 3, nil)
+	for j := range 3 {
+		m.Set(first+j, j, 1)
+	}
+	n.Directions = &model.Directions{M: m}
+	f, err := NewFinder(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Directions in which tasks differ help, and held-out rows leave those that say nothing of
+// a problem: what is found then is what is found without, to the last bit.
+func TestHeldOutRowsChooseTheDirections(t *testing.T) {
+	right, wrong, none := along(t, 0), along(t, 10), shipped(t)
+	var with, without []float64
+	for seed := range uint64(6) {
+		p := subspace(t, seed)
+		a, b := fit(t, right, p, FitOptions{}), fit(t, none, p, FitOptions{})
+		with, without = append(with, a.Tuned.Test.Mean), append(without, b.Tuned.Test.Mean)
+		if !a.Directed || !a.HasDirections || b.Directed || b.HasDirections {
+			t.Errorf("seed %d: directions that help are used: %t, none: %t", seed, a.Directed, b.Directed)
+		}
+		c := fit(t, wrong, p, FitOptions{})
+		if c.Directed || !c.HasDirections {
+			t.Errorf("seed %d: directions of other features are used", seed)
+		}
+		for what, got := range map[string]*Fitted{"left": c, "left out": fit(t, right, p, FitOptions{Undirected: true})} {
+			if !mat.Equal(got.Tuned.Result.W, b.Tuned.Result.W) || !mat.Equal(got.Omega, b.Omega) {
+				t.Errorf("seed %d: where directions are %s there is another W than without", seed, what)
+			}
+		}
+		if rows, _ := a.Tuned.Result.W.Dims(); rows != p.Cols() {
+			t.Errorf("seed %d: W has %d rows, want one for each of %d features", seed, rows, p.Cols())
+		}
+		p.Features = make([]string, p.Cols()) // other features
+		if fit(t, right, p, FitOptions{}).HasDirections {
+			t.Errorf("seed %d: directions are taken for other features", seed)
+		}
+	}
+	if a, b := stat.Mean(with, nil), stat.Mean(without, nil); a > 0.8*b {
+		t.Errorf("mean error %v with directions, %v without", a, b)
+	}
+}

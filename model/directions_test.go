@@ -1,0 +1,83 @@
+package model_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/safetensors"
+	"l2mt/model"
+	"l2mt/model/modeltest"
+)
+
+// Directions come back with the network, and are for the features that they are of. A
+// network without leaves none of another.
+func TestDirectionsAreSavedWithTheNetwork(t *testing.T) {
+	p := modeltest.Problem(data.Stream(1, "directions"), 3, 6, 5)
+	n := network(t, config(t, "default", 3), 1)
+	n.Directions = &model.Directions{M: mat.NewDense(3, 2, []float64{1, 2, -3, 0.5, 0, 8})}
+	dir := t.TempDir()
+	for _, names := range [][]string{nil, {"a", "b", "c"}} {
+		p.Features = names
+		n.Directions.Names = model.NamesOf(p)
+		if err := n.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		got, err := model.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := got.DirectionsOf(p); m == nil || !mat.Equal(m, n.Directions.M) {
+			t.Errorf("the directions of %q are %v, want those saved", names, m)
+		}
+		other := *p
+		if other.Features = []string{"c", "b", "a"}; got.DirectionsOf(&other) != nil {
+			t.Error("other features have the same directions")
+		}
+		wider := modeltest.Problem(data.Stream(1, "directions"), 4, 6, 5)
+		if wider.Features = names; got.DirectionsOf(wider) != nil {
+			t.Error("more features have the same directions")
+		}
+	}
+	n.Directions = nil
+	if err := n.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := model.Load(dir); err != nil || got.Directions != nil || got.DirectionsOf(p) != nil {
+		t.Errorf("the directions of another network are left (%v)", err)
+	}
+}
+
+func TestDamagedDirectionsAreRefused(t *testing.T) {
+	n := network(t, config(t, "default", 3), 1)
+	dir := t.TempDir()
+	if err := n.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, model.DirectionsFile)
+	for what, tensor := range map[string]safetensors.Tensor{
+		"features x directions": {Name: "M", Shape: []int{2}, DType: safetensors.F64, Value: []float64{1, 2}},
+		`one tensor, "M"`:       {Name: "K", Shape: []int{2, 1}, DType: safetensors.F64, Value: []float64{1, 2}},
+		"it must be finite":     {Name: "M", Shape: []int{2, 1}, DType: safetensors.F64, Value: []float64{1, math.Inf(1)}},
+	} {
+		if err := safetensors.Write(path, []safetensors.Tensor{tensor}, nil); err != nil {
+			t.Fatal(err)
+		}
+		_, err := model.Load(dir)
+		if !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), path) {
+			t.Errorf("error %v, want one of %s with %q", err, path, what)
+		}
+	}
+	if err := os.WriteFile(path, []byte("no tensors"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := model.Load(dir); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, want one of %s", err, path)
+	}
+}

@@ -1,0 +1,77 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/model"
+	"l2mt/model/multitask"
+)
+
+// The columns of W that the training tasks have, given all of their rows, lie in a few
+// directions of the features. A new task's is likely to lie there too, whatever the other
+// tasks of its problem are: that is the covariance of the rows of W, as Omega is that of
+// its columns. So a network keeps
+//
+//	M M' ~ 1/n sum_t w_t w_t',  |w_t| = 1,
+//
+// the leading directions of these n weights, and fits ask for them (data.Metric.Along).
+
+// faint is the variance of a direction, relative to that of the first, below which it
+// says nothing.
+const faint = 1e-4
+
+// directions learns them where all training problems have the same features, unless
+// this run has done so before.
+func (t *trainer) directions(ctx context.Context, source Source) (*model.Directions, error) {
+	if t.config.Directions < 1 {
+		return nil, nil
+	}
+	if t.options.Out != "" { // a new run leaves none of another there
+		if of, err := model.LoadDirections(os.DirFS(t.options.Out)); err == nil && of != nil {
+			return of, nil
+		}
+	}
+	for _, p := range t.training {
+		if p.features != t.training[0].features {
+			return nil, nil
+		}
+	}
+	l, err := t.lessons(ctx, source)
+	if err != nil || len(l.problem) == 0 {
+		return nil, err
+	}
+	m, err := leading(l.weights, t.config.Directions)
+	if err != nil {
+		return nil, fmt.Errorf("train: directions: %w", err)
+	}
+	of := &model.Directions{M: m}
+	if t.options.Head == nil {
+		of.Names = t.training[0].features.names
+	}
+	return of, nil
+}
+
+// leading is M (d x r) of weights (n x d), with r at most count, in the precision in which it
+// is saved.
+func leading(weights *mat.Dense, count int) (*mat.Dense, error) {
+	n, d := weights.Dims()
+	var gram mat.SymDense
+	gram.SymOuterK(1/float64(n), weights)
+	e, err := multitask.Eigen(&gram)
+	if err != nil {
+		return nil, err
+	}
+	first := n - min(n, count)
+	for first < n-1 && e.Values[first] < faint*e.Values[n-1] {
+		first++
+	}
+	m := mat.NewDense(d, n-first, nil)
+	m.Mul(weights.T(), e.Vectors.Slice(0, n, first, n))
+	m.Apply(func(_, _ int, v float64) float64 { return float64(float32(v / math.Sqrt(float64(n)))) }, m)
+	return m, nil
+}
