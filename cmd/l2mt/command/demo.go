@@ -27,7 +27,8 @@ type demoCmd struct {
 func (c *demoCmd) Run(e *env) error {
 	at := func(name string) string { return filepath.Join(c.Out, name) }
 	train, test := filepath.Join(at("problems"), "train.json"), filepath.Join(at("problems"), "test.json")
-	sample := &problemsSampleCmd{sampleFlags: sampleFlags{
+	// Rows of their own: what experience teaches of rows must not be of test rows.
+	sample := &problemsSampleCmd{DisjointRows: true, sampleFlags: sampleFlags{
 		Dataset: c.Dataset, Out: at("problems"), Train: c.Train, Test: c.Test, MinTasks: 4, MaxTasks: 8,
 		TrainFraction: c.TrainFraction, ValidationFraction: c.TrainFraction, Seed: c.Seed,
 	}}
