@@ -41,7 +41,7 @@ func (t *trainer) directions(ctx context.Context, source Source) (*model.Directi
 			return nil, nil
 		}
 	}
-	l, err := t.lessons(ctx, source)
+	l, err := t.lessons(ctx, source, true)
 	if err != nil || len(l.problem) == 0 {
 		return nil, err
 	}

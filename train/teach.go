@@ -38,7 +38,7 @@ func (t *trainer) teach(ctx context.Context, source Source) error {
 	if teach == nil {
 		return nil
 	}
-	l, err := t.lessons(ctx, source)
+	l, err := t.lessons(ctx, source, false)
 	if err != nil || len(l.problem) == 0 {
 		return err
 	}
@@ -51,8 +51,9 @@ func (t *trainer) teach(ctx context.Context, source Source) error {
 }
 
 // lessons asks the training problems, but for those of several classes: their tasks
-// have no one vector of weights.
-func (t *trainer) lessons(ctx context.Context, source Source) (*lessons, error) {
+// have no one vector of weights. These are fitted in the metric of the rows, or as they are:
+// the means that are mapped on them are in none.
+func (t *trainer) lessons(ctx context.Context, source Source, inMetric bool) (*lessons, error) {
 	report := t.options.Progress
 	report.Start("lessons", len(t.training))
 	defer report.Finish()
@@ -76,7 +77,7 @@ func (t *trainer) lessons(ctx context.Context, source Source) (*lessons, error) 
 		if err != nil {
 			return nil, err
 		}
-		w, err := whole(ctx, e)
+		w, err := whole(ctx, e, inMetric)
 		if err != nil {
 			return nil, fmt.Errorf("train: start: problem %q: %w", p.name, err)
 		}
@@ -93,9 +94,9 @@ func (t *trainer) lessons(ctx context.Context, source Source) (*lessons, error) 
 	return l, nil
 }
 
-// whole is W of every task of a problem on its own, fitted to all of its rows in their
-// metric, with the Lambda1 of the best tuple.
-func whole(ctx context.Context, e Example) (*mat.Dense, error) {
+// whole is W of every task of a problem on its own, fitted to all of its rows with the
+// Lambda1 of the best tuple.
+func whole(ctx context.Context, e Example, inMetric bool) (*mat.Dense, error) {
 	p, err := e.Problem.Labelled()
 	if err != nil {
 		return nil, err
@@ -103,7 +104,10 @@ func whole(ctx context.Context, e Example) (*mat.Dense, error) {
 	if p, err = p.Tested().Labelled(); err != nil {
 		return nil, err
 	}
-	metric := data.NewMetric(p, 1)
+	var metric *data.Metric // none
+	if inMetric {
+		metric = data.NewMetric(p, 1)
+	}
 	problem, err := multitask.Training(metric.Problem(p), "")
 	if err != nil {
 		return nil, err

@@ -182,7 +182,7 @@ func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
 		c := config(t, "default", examples)
 		c.Model.Hidden = 8
 		tr := trainerOf(t, c, examples, Options{Progress: progress.Silent()})
-		l, err := tr.lessons(t.Context(), InMemory(examples))
+		l, err := tr.lessons(t.Context(), InMemory(examples), false)
 		if err != nil {
 			t.Fatal(err)
 		}
