@@ -26,6 +26,15 @@ type Directions struct {
 	Names string
 }
 
+// Count is r, 0 of none.
+func (d *Directions) Count() int {
+	if d == nil {
+		return 0
+	}
+	_, r := d.M.Dims()
+	return r
+}
+
 // DirectionsFile is kept beside the weights of a network that has them.
 const DirectionsFile = "directions.safetensors"
 

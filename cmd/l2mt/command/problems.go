@@ -87,6 +87,9 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if train != nil && test != nil && !c.DisjointRows && !c.DisjointClasses {
+		e.remark("training and test problems have rows in common; a network trained on the former knows some of the latter's test rows (--disjoint-rows gives each their own)")
+	}
 	return c.save(e, train, test)
 }
 

@@ -198,11 +198,11 @@ func (c *trainCmd) Run(e *env) error {
 
 func writeTrained(w io.Writer, results []run.Trained) {
 	t := run.Columns(w)
-	fmt.Fprintln(t, "seed\tbest epoch\tloss\theld out within\toverall\ttraining within\t  network")
+	fmt.Fprintln(t, "seed\tbest epoch\tloss\theld out within\toverall\ttraining within\tdirections\t  network")
 	var within []float64
 	for _, r := range results {
 		within = append(within, r.Best.HeldOut.Within)
-		fmt.Fprintf(t, "%d\t%d\t%.4f\t%.3f\t%.3f\t%.3f\t  %s\n", r.Seed, r.Epoch, r.Best.Loss, r.Best.HeldOut.Within, r.Best.HeldOut.Overall, r.Best.Training.Within, r.Dir)
+		fmt.Fprintf(t, "%d\t%d\t%.4f\t%.3f\t%.3f\t%.3f\t%d\t  %s\n", r.Seed, r.Epoch, r.Best.Loss, r.Best.HeldOut.Within, r.Best.HeldOut.Overall, r.Best.Training.Within, r.Directions, r.Dir)
 	}
 	t.Flush()
 	if len(results) > 1 {

@@ -40,11 +40,13 @@ type Training struct {
 
 // Trained is what a training run came to.
 type Trained struct {
-	Dir      string        `json:"dir"`
-	Seed     uint64        `json:"seed"`
-	Epoch    int           `json:"best_epoch"`
-	Best     train.Metrics `json:"best"`
-	Warnings []string      `json:"warnings,omitempty"`
+	Dir   string        `json:"dir"`
+	Seed  uint64        `json:"seed"`
+	Epoch int           `json:"best_epoch"`
+	Best  train.Metrics `json:"best"`
+	// Directions is the number of those that the training tasks teach of the features.
+	Directions int      `json:"directions"`
+	Warnings   []string `json:"warnings,omitempty"`
 }
 
 // Train trains a network, and keeps beside it what it used, its metrics, their
@@ -82,7 +84,7 @@ func Train(ctx context.Context, t Training, examples train.Source) (Trained, err
 		return Trained{}, err
 	}
 	curves, err := plot.Training(report.Metrics)
-	return Trained{Dir: t.Out, Seed: t.Config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Warnings: report.Warnings}, errors.Join(
+	return Trained{Dir: t.Out, Seed: t.Config.Seed, Epoch: report.Best, Best: report.Metrics[report.Best], Directions: report.Network.Directions.Count(), Warnings: report.Warnings}, errors.Join(
 		SaveJSON(filepath.Join(t.Out, UsedFile), used),
 		saveMetrics(t.Out, report.Metrics),
 		plot.Save(filepath.Join(t.Out, "training.png"), curves, err),

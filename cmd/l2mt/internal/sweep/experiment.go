@@ -388,6 +388,9 @@ func (s *setup) config(features int) (train.Config, error) {
 	if err != nil {
 		return c, err
 	}
+	if !s.sampling.DisjointRows && !s.sampling.DisjointClasses {
+		c.Directions = -1 // they would know test rows
+	}
 	for _, some := range s.training {
 		if err := c.Settings().Apply(some); err != nil {
 			return c, err

@@ -106,6 +106,30 @@ func TestFoldersAreNamedByWhatDeterminesThem(t *testing.T) {
 	}
 }
 
+// Directions of rows that test problems share would know test rows, unless they are asked
+// for in so many words.
+func TestDirectionsTakeRowsOfTheirOwn(t *testing.T) {
+	for text, want := range map[string]int{
+		"":                                    -1,
+		"[train]\npreset = \"pairwise\"":      -1,
+		"[train]\ndirections = 7":             7,
+		"[problems]\ndisjoint_classes = true": 50,
+		"[problems]\ndisjoint_rows = true\ntrain_fraction = 0.1\nvalidation_fraction = 0.1": 50,
+	} {
+		x, err := parse("x", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := x.setup(x.points()[0], 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := s.config(64); err != nil || c.Directions != want {
+			t.Errorf("with %q there are %d directions at most (%v), want %d", text, c.Directions, err, want)
+		}
+	}
+}
+
 func TestModelsToCompareWithHaveMarksOfTheirOwn(t *testing.T) {
 	a, b := planned(t, "[compare]\nmodels = [\"snr2\"]"), planned(t, "[compare]\nmodels = [\"snr2\", \"mtrl\"]")
 	if a.baselines.mark == b.baselines.mark {
