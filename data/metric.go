@@ -120,8 +120,7 @@ func (m *Metric) Along(p *ProblemData, directions *mat.Dense) *Metric {
 
 // parts says how much the training rows scatter within their classes, and along M.
 func (m *Metric) parts(p *ProblemData) (own, more float64) {
-	_, r := m.along.Dims()
-	d := p.Cols()
+	d, r := m.dims()
 	for _, rows := range classes(m.Problem(p.TrainingOnly())) {
 		mean := make([]float64, d+r)
 		for _, x := range rows {
@@ -315,7 +314,7 @@ func (m *Metric) rows(all []Matrix) []Matrix {
 
 // extended puts X M beside X A.
 func (m *Metric) extended(own, x Matrix) Matrix {
-	d, r := m.along.Dims()
+	d, r := m.dims()
 	more := make([]float64, x.Rows()*r)
 	x.Mul(more, m.along.RawMatrix().Data, r)
 	scale := float32(1)
@@ -355,7 +354,8 @@ func (m *Metric) extended(own, x Matrix) Matrix {
 
 // dense returns X A of several X, made a block of rows at a time.
 func (m *Metric) dense(all []Matrix) (made []Matrix) {
-	d, left := m.cols(), 0
+	d, _ := m.dims()
+	left := 0
 	for _, x := range all {
 		left += x.Rows()
 	}
@@ -419,10 +419,7 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 		return v
 	}
 	rows, tasks := v.Dims()
-	d, r := m.cols(), 0
-	if m.along != nil {
-		d, r = m.along.Dims()
-	}
+	d, r := m.dims()
 	w := mat.NewDense(rows/(d+r)*d, tasks, nil)
 	for i := range rows / (d + r) {
 		from, to := v.Slice(i*(d+r), i*(d+r)+d, 0, tasks).(*mat.Dense), w.Slice(i*d, (i+1)*d, 0, tasks).(*mat.Dense)
@@ -452,15 +449,15 @@ func (m *Metric) restore(w, v *mat.Dense) {
 	}
 }
 
-// cols is d of a metric that is not that of rows as they are.
-func (m *Metric) cols() int {
+// dims are d and r.
+func (m *Metric) dims() (d, r int) {
+	if m.along != nil {
+		return m.along.Dims()
+	}
 	of := m.inverse
 	if m.c != nil {
 		of = m.c
 	}
-	if of == nil {
-		return 0
-	}
-	_, d := of.Dims()
-	return d
+	_, d = of.Dims()
+	return d, 0
 }
