@@ -67,6 +67,12 @@ const (
 	Paper Variant = "paper"
 )
 
+// Control says that the variant is the network's method without one of its parts, or one
+// alone: what these bring, and no rival.
+func (v Variant) Control() bool {
+	return slices.Contains([]Variant{Alone, Without, Euclidean, Metric, Undirected, Directed}, v)
+}
+
 // EvaluateOptions control Evaluate. The zero value compares with the paper's
 // ten models.
 type EvaluateOptions struct {
