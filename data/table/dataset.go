@@ -30,23 +30,21 @@ func (r *reader) readDatasets(paths []string) error {
 	r.byName, r.targets[t.name] = map[string]*labels{}, t
 	r.Recipe.Targets = []string{t.name}
 	var parts []data.Matrix
-	var names []string
+	var features []string
 	for i, path := range paths {
 		d, err := r.dataset(path, o)
 		if err != nil {
 			return err
 		}
 		if i == 0 {
-			names, r.Recipe.ByPosition = d.Features, d.Features == nil
-			if names == nil {
-				names = numbered(d.X.Cols())
-			}
+			numbers := Numbers(d.Features, d.X.Cols())
+			features, r.Recipe.Columns, r.Recipe.ByPosition = d.Features, numbers.Columns, numbers.ByPosition
 			o.Kind = data.Classification
 			if d.Regression() {
 				o.Kind = data.Regression
 			}
 		}
-		if (d.Features == nil) != r.Recipe.ByPosition || d.Features != nil && !slices.Equal(d.Features, names) || d.X.Cols() != len(names) {
+		if !slices.Equal(d.Features, features) || d.X.Cols() != len(r.Recipe.Columns) {
 			return fmt.Errorf("%s: %w: its features are not those of %s, in the same order", path, data.ErrMismatch, paths[0])
 		}
 		if err := r.dataRows(d, t, len(paths) > 1); err != nil {
@@ -60,9 +58,6 @@ func (r *reader) readDatasets(paths []string) error {
 	r.Kind = o.Kind
 	if r.grouped {
 		r.Recipe.Task = cmp.Or(o.Group, "task")
-	}
-	for _, name := range names {
-		r.Recipe.Columns = append(r.Recipe.Columns, Column{Name: name})
 	}
 	x, err := data.Stack(parts)
 	r.x = x

@@ -44,6 +44,20 @@ type Column struct {
 // width is how many features the column makes.
 func (c *Column) width() int { return max(1, len(c.Levels)) }
 
+// Numbers is the recipe of columns that are features as they are, known by their names if
+// these tell them apart.
+func Numbers(names []string, width int) Recipe {
+	different := slices.Compact(slices.Sorted(slices.Values(names)))
+	r := Recipe{ByPosition: len(different) < width}
+	if r.ByPosition {
+		names = numbered(width)
+	}
+	for _, name := range names {
+		r.Columns = append(r.Columns, Column{Name: name})
+	}
+	return r
+}
+
 // Features names the features before the steps: "age", "city=Rome".
 func (r *Recipe) Features() []string {
 	var names []string

@@ -197,11 +197,8 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 		near(t, "soft error of a row", e2[j], e1[j], 1e-12)
 		near(t, "its slope", d2[2*j+1]-d2[2*j], d1[j], 1e-12)
 	}
-	problem := func(y []float64) *data.ProblemData {
-		return &data.ProblemData{Tasks: []data.TaskData{{Task: &data.Task{Kind: data.Classification}, TrainSet: data.Samples{Y: y}}}}
-	}
-	t1, b1 := Temperature([][]float64{one}, problem(y))
-	t2, b2 := Temperature([][]float64{two}, problem(of))
+	t1, b1 := Temperature([][]float64{one}, [][]float64{y})
+	t2, b2 := Temperature([][]float64{two}, [][]float64{of})
 	near(t, "temperature", t2, t1, 1e-9)
 	near(t, "Brier score", b2, b1, 1e-9)
 }

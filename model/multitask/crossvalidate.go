@@ -22,8 +22,8 @@ type CrossValidated struct {
 	// Params are the hyperparameters chosen.
 	Params Params
 	// Held are the scores of the rows of every task by the fit of the fold that
-	// held them out, NaN for rows that none did.
-	Held [][]float64
+	// held them out, NaN for rows that none did, and Y what these rows are.
+	Held, Y [][]float64
 	// Loss is the mean loss of the tasks there: the logistic loss, or nMSE.
 	Loss float64
 	// Scores judge these predictions, task by task.
@@ -110,6 +110,7 @@ func CrossValidate(ctx context.Context, model Model, problem *data.ProblemData, 
 	}
 	v.Params, v.first, v.Held, v.Loss = best.params, best.first, best.held, best.loss
 	for i, t := range problem.Tasks {
+		v.Y = append(v.Y, t.TrainSet.Y)
 		v.Scores = append(v.Scores, scoreOf(best.held[i], t.TrainSet.Y, t.Kind))
 	}
 	v.Seconds = time.Since(begin).Seconds()

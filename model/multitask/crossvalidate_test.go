@@ -240,8 +240,7 @@ func TestScores(t *testing.T) {
 // other temperature has a smaller loss.
 func TestTemperature(t *testing.T) {
 	random := data.Stream(1, "temperature")
-	p := &data.ProblemData{Problem: &data.Problem{}, Tasks: make([]data.TaskData, 2)}
-	held := make([][]float64, 2)
+	held, labels := make([][]float64, 2), make([][]float64, 2)
 	for i := range held {
 		for range 20_000 {
 			f, y := 1.5*random.NormFloat64(), -1.0
@@ -249,20 +248,20 @@ func TestTemperature(t *testing.T) {
 				y = 1
 			}
 			held[i] = append(held[i], 2*f)
-			p.Tasks[i].TrainSet.Y = append(p.Tasks[i].TrainSet.Y, y)
+			labels[i] = append(labels[i], y)
 		}
 	}
 	loss := func(at float64) (sum, brier float64) {
 		for i := range held {
 			for j, f := range held[i] {
-				y := p.Tasks[i].TrainSet.Y[j]
+				y := labels[i][j]
 				sum += math.Log(1 + math.Exp(-y*f/at))
 				brier += math.Pow(1/(1+math.Exp(-f/at))-(1+y)/2, 2) / 40_000
 			}
 		}
 		return sum, brier
 	}
-	got, brier := Temperature(held, p)
+	got, brier := Temperature(held, labels)
 	near(t, "temperature", got, 2, 0.05)
 	best, want := loss(got)
 	near(t, "Brier score", brier, want, 1e-9)

@@ -58,8 +58,9 @@ func (o EvidenceOptions) complete() (EvidenceOptions, error) {
 
 // HeldOut is what rows that were held out say of a fit.
 type HeldOut struct {
-	// Scores are the predictions for the rows of every task that were held out.
-	Scores [][]float64
+	// Scores are the predictions for the rows of every task that were held out, and Y
+	// what these are.
+	Scores, Y [][]float64
 	// Rows counts them.
 	Rows int
 	// Error is the mean error of the tasks that have such rows: the rate of
@@ -115,7 +116,7 @@ func (e *measure) Training() *TrainingSet { return e.train }
 // hear compares the scores of a fit with the targets. It returns the derivatives
 // of the soft error with respect to the scores too.
 func (e *measure) hear(r *Result, scores [][]float64) (h *HeldOut, derivatives [][]float64) {
-	h = &HeldOut{Scores: scores, omega: r.Omega, soft: make([][]float64, len(scores))}
+	h = &HeldOut{Scores: scores, Y: e.y, omega: r.Omega, soft: make([][]float64, len(scores))}
 	y, kind := e.y, e.kind
 	derivatives = make([][]float64, len(y))
 	tasks := 0.0

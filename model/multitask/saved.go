@@ -109,6 +109,20 @@ func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved
 	return s, s.validate()
 }
 
+// Judge says how sure predictions are by those of rows that were held out, and by what
+// these are: as Held and Y of CrossValidated, or Scores and Y of HeldOut.
+func (s *Saved) Judge(held, y [][]float64) {
+	if s.Kind == data.Classification {
+		s.Temperature, _ = Temperature(held, y)
+		return
+	}
+	for i := range s.Tasks {
+		if score := scoreOf(held[i], y[i], s.Kind); score.Held > 0 {
+			s.Tasks[i].StandardError = score.Error
+		}
+	}
+}
+
 // unscale gives W and b for the features before standardising:
 //
 //	w'(x - mean)/deviation + b = (w/deviation)'x + b - (w/deviation)'mean

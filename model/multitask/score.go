@@ -96,11 +96,12 @@ func auc(f, y []float64) float64 {
 // Temperature returns the T for which the Probabilities of held-out rows have the
 // least logistic loss over all tasks, and the Brier score: the mean squared
 // distance of these probabilities from what came true, halved, so that for two
-// classes it is that of one of them.
-func Temperature(held [][]float64, problem *data.ProblemData) (temperature, brier float64) {
+// classes it is that of one of them. Held are scores, labels the classes of the rows of
+// every task; scores that are NaN do not count.
+func Temperature(held, labels [][]float64) (temperature, brier float64) {
 	var f, y []float64
-	for i, t := range problem.Tasks {
-		score, of := known(held[i], t.TrainSet.Y)
+	for i := range held {
+		score, of := known(held[i], labels[i])
 		f, y = append(f, score...), append(y, of...)
 	}
 	k := perRow(f, y)

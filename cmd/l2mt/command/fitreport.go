@@ -139,7 +139,9 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 	if partly > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have rows that are always trained on, as the other parts have none of their class", partly))
 	}
-	r.Temperature, r.Brier = f.calibration(best)
+	if r.Kind == data.Classification {
+		r.Temperature, r.Brier = multitask.Temperature(best.Held, best.Y)
+	}
 	r.Sharing = newSharing(best, stl, p)
 	var err error
 	r.Network, err = f.networkReport(best)

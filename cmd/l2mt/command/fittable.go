@@ -63,7 +63,7 @@ func (f *tableFlags) options() table.Options {
 
 // Names of models that are no entries of the registry.
 const (
-	modelL2MT   = "l2mt"
+	modelL2MT   = run.L2MT
 	modelPooled = "pooled"
 	modelBest   = "best"
 	modelAll    = "all"
@@ -538,15 +538,8 @@ func (f *tableFitter) save(dir string, best *fitted) error {
 		return err
 	}
 	s.Model = best.name
-	s.Temperature, _ = f.calibration(best)
-	for i, score := range best.Scores {
-		if s.Kind == data.Regression && score.Held > 0 {
-			s.Tasks[i].StandardError = score.Error
-		}
-	}
-	v := run.CurrentVersions()
-	s.Versions = map[string]string{"l2mt": v.L2MT, "go": v.Go, "system": v.System}
-	if err := s.Save(dir); err != nil {
+	s.Judge(best.Held, best.Y)
+	if err := run.SaveModel(dir, s); err != nil {
 		return err
 	}
 	if len(s.Tasks) > mostDrawn {
@@ -557,15 +550,6 @@ func (f *tableFitter) save(dir string, best *fitted) error {
 
 // mostDrawn bounds the tasks of a picture.
 const mostDrawn = 300
-
-// calibration is the temperature of the probabilities and their Brier score, 0
-// for a regression.
-func (f *tableFitter) calibration(v *fitted) (temperature, brier float64) {
-	if f.table.Problem.Kind() == data.Regression {
-		return 0, 0
-	}
-	return multitask.Temperature(v.Held, f.table.Problem)
-}
 
 func drawCorrelations(path string, s *multitask.Saved) error {
 	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations\n" + s.Model, Tasks: taskNames(s), Correlation: run.Correlation(s.Omega)}})

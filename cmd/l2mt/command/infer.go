@@ -23,7 +23,7 @@ import (
 type inferCmd struct {
 	Network      string `type:"existingdir" help:"Trained network; by default the pretrained one, which serves all features (l2mt version names it)."`
 	problemFlags `embed:""`
-	Out          string `type:"path" help:"Directory for predictions.csv, omega.json, correlation.png, embedding.json, seconds.json and result.json; with several problems, one folder for each."`
+	Out          string `type:"path" help:"Directory for the model, for l2mt predict and l2mt show, predictions.csv, omega.json, correlation.png, embedding.json, seconds.json and result.json; with several problems, one folder for each."`
 	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
 	Select       bool   `help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
 	Score        string `type:"path" placeholder:"FILE" help:"Estimate the error of given covariances instead: a JSON list of {\"name\": ..., \"omega\": [[...]]}."`

@@ -2,10 +2,12 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -100,6 +102,68 @@ func TestInferDoesNotLeak(t *testing.T) {
 		}
 		if len(a.Models) != 10 {
 			t.Errorf("%s: %d models are ranked", a.Problem, len(a.Models))
+		}
+	}
+}
+
+// What infer saves predicts the rows to come as infer itself predicts test rows: of two
+// classes, of several, and of a regression.
+func TestPredictWithWhatInferSaves(t *testing.T) {
+	t.Parallel()
+	labels := map[string]func(v float64) string{
+		"classification": func(v float64) string { return []string{"no", "yes"}[min(1, int(v))] },
+		"several":        func(v float64) string { return []string{"ant", "bee", "cat"}[int(v)] },
+		"regression":     func(v float64) string { return run.Full(7 * v) },
+	}
+	for name, label := range labels {
+		random := data.Stream(3, name)
+		dir := t.TempDir()
+		task := func(name string, n int) {
+			for _, part := range []string{"train", "test"} {
+				writeRows(t, filepath.Join(dir, name+part+".csv"), []string{"a", "b", "label"}, n, func(i int) []string {
+					v := 1.5 * (1 + math.Sin(float64(i))) // below 3
+					return []string{run.Full(v + random.NormFloat64()/2), run.Full(random.NormFloat64()), label(v)}
+				})
+			}
+		}
+		task("north", 12)
+		task("south", 9)
+		kind, classes := "classification", ""
+		if name == "regression" {
+			kind = name
+		} else if name == "several" {
+			classes = `"classes": ["ant", "bee", "cat"], `
+		}
+		entry := func(name string) string {
+			return fmt.Sprintf(`{"name": %q, "kind": %q, "files": {"train": "%strain.csv", "test": "%[1]stest.csv"}}`, name, kind, name)
+		}
+		problems := filepath.Join(dir, "p.json")
+		text := fmt.Sprintf(`{"schema": 1, "problems": [{"name": "p", %s"tasks": [%s, %s]}]}`, classes, entry("north"), entry("south"))
+		if err := os.WriteFile(problems, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		mustL2mt(t, "-q", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))
+		raw, err := os.ReadFile(filepath.Join(dir, "m", "predictions.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got []string
+		for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n")[1:] {
+			f := strings.Split(line, ",")
+			want = append(want, f[0]+","+f[2])
+		}
+		for _, task := range []string{"north", "south"} {
+			out := mustL2mt(t, "-q", "predict", filepath.Join(dir, task+"test.csv"), "--model", filepath.Join(dir, "m"), "--task", task)
+			for _, line := range strings.Split(strings.TrimSpace(out), "\n")[1:] {
+				f := strings.Split(line, ",")
+				got = append(got, f[0]+","+f[1])
+				if v, err := strconv.ParseFloat(f[2], 64); err != nil || !(v > 0) {
+					t.Errorf("%s: %q does not say how sure it is", name, line)
+				}
+			}
+		}
+		if len(want) != 21 || !slices.Equal(got, want) {
+			t.Errorf("%s: predict says %v, infer %v", name, got, want)
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 type predictCmd struct {
 	File           string        `arg:"" help:"CSV or TSV file of rows to predict, or npz, or - for a table that comes in through stdin."`
-	Model          string        `required:"" type:"path" help:"Directory that fit saved a model to."`
+	Model          string        `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
 	Task           string        `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row gets a prediction for each."`
 	NewTask        string        `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
 	MissingColumns string        `enum:",zero" default:"" help:"\"zero\" takes zeros for columns that the table lacks."`

@@ -14,7 +14,7 @@ import (
 )
 
 type showCmd struct {
-	Model string `arg:"" type:"path" help:"Directory that fit saved a model to."`
+	Model string `arg:"" type:"path" help:"Directory that fit or infer saved a model to."`
 	Task  string `help:"Only this task."`
 	Top   int    `default:"10" help:"How many coefficients to show, the largest first."`
 	Plot  string `type:"path" help:"Draw the task correlations, as .png or .svg."`

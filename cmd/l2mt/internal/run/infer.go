@@ -40,7 +40,8 @@ type Inference struct {
 	Seconds *Phases `json:"seconds,omitempty"`
 
 	problem  *data.ProblemData
-	result   *multitask.Result
+	tuned    *multitask.Tuned
+	head     bool            // makes the features that W is of
 	embedded *solve.Embedded // nil if the network gives none
 }
 
@@ -168,7 +169,7 @@ func Infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, o In
 	if err != nil {
 		return nil, err
 	}
-	r := &Inference{Problem: p.Name, problem: embedding.Problem(), Seconds: &Phases{Embedding: embedding.Seconds}}
+	r := &Inference{Problem: p.Name, problem: embedding.Problem(), head: network.Head() != "", Seconds: &Phases{Embedding: embedding.Seconds}}
 	for _, t := range p.Tasks {
 		r.Tasks = append(r.Tasks, t.Name)
 	}
@@ -232,7 +233,7 @@ func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o Infer
 	}
 	r.Used = newView(fitted.Omega, fitted.Trust, fitted.Step, fitted.Estimated)
 	t := fitted.Tuned
-	r.result = t.Result
+	r.tuned = t
 	r.Fit = &InferredFit{
 		Rows: t.HeldOut.Rows, HeldOutSTL: stl.HeldOut.Error,
 		Lambda1: t.Params.Lambda1, Ridge: compare.Float(fitted.Ridge), Directed: fitted.Directed, Status: t.Result.Status, Validation: t.Validation, Test: t.Test,

@@ -22,7 +22,7 @@ func TestPredictionsOfOwnFilesAndOfRegression(t *testing.T) {
 			Task:    &data.Task{Name: "t", Kind: data.Regression, Files: &data.TaskFiles{Test: "rows.csv"}},
 			TestSet: data.Samples{X: x, Y: []float64{7, 8}},
 		}}},
-		result: &multitask.Result{W: mat.NewDense(1, 1, []float64{3}), B: []float64{0.5}},
+		tuned: &multitask.Tuned{Result: &multitask.Result{W: mat.NewDense(1, 1, []float64{3}), B: []float64{0.5}}},
 	}
 	want := [][]string{{"task", "row", "prediction", "score", "label"}, {"t", "0", "3.5", "3.5", "7"}, {"t", "1", "6.5", "6.5", "8"}}
 	if got := r.predictions(); !slices.EqualFunc(got, want, slices.Equal[[]string]) {

@@ -11,6 +11,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
+	"l2mt/data/table"
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
@@ -131,8 +132,11 @@ func (r *Inference) Save(dir string) error {
 	if err := plot.Save(filepath.Join(dir, "correlation.png"), picture, err); err != nil {
 		return err
 	}
-	if r.result != nil {
+	if r.tuned != nil {
 		if err := SaveCSV(filepath.Join(dir, "predictions.csv"), r.predictions()); err != nil {
+			return err
+		}
+		if err := r.saveModel(dir); err != nil {
 			return err
 		}
 	}
@@ -149,6 +153,34 @@ func (r *Inference) Save(dir string) error {
 	return SaveJSON(filepath.Join(dir, resultFile), timeless)
 }
 
+// saveModel keeps the fit for rows to come. Where a head makes the features it is of no use
+// without that, and there is none.
+func (r *Inference) saveModel(dir string) error {
+	if r.head {
+		return nil
+	}
+	recipe := table.Numbers(r.problem.Features, r.problem.Cols())
+	recipe.Task = "task"
+	_, recipe.Sparse = r.problem.Tasks[0].TrainSet.X.(*data.CSR)
+	s, err := multitask.NewSaved(r.tuned.Result, r.problem, recipe)
+	if err != nil {
+		return fmt.Errorf("problem %q: %w", r.Problem, err)
+	}
+	s.Model = L2MT
+	s.Judge(r.tuned.HeldOut.Scores, r.tuned.HeldOut.Y)
+	return SaveModel(dir, s)
+}
+
+// L2MT is what fits with what a network finds are called among models.
+const L2MT = "l2mt"
+
+// SaveModel saves a model with the versions of what made it.
+func SaveModel(dir string, s *multitask.Saved) error {
+	v := CurrentVersions()
+	s.Versions = map[string]string{"l2mt": v.L2MT, "go": v.Go, "system": v.System}
+	return s.Save(dir)
+}
+
 // predictions are those for the test rows, with the score of the class predicted
 // where there are more than two. The row counts in the dataset, or in
 // the task's own file, from 0.
@@ -159,7 +191,7 @@ func (r *Inference) predictions() [][]string {
 		if classes == nil {
 			classes = []string{t.Negative, t.Positive}
 		}
-		scores := r.result.Scores(i, t.TestSet.X)
+		scores := r.tuned.Result.Scores(i, t.TestSet.X)
 		k := len(scores) / max(1, len(t.TestSet.Y))
 		for j, y := range t.TestSet.Y {
 			of := scores[j*k:][:k]
