@@ -35,7 +35,10 @@ func (r *reader) build(paths []string) error {
 	if err != nil {
 		return err
 	}
-	p := &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0]), Classes: r.classes}, Features: r.Recipe.Features()}
+	p := &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0]), Classes: r.classes}}
+	if !r.Recipe.ByPosition {
+		p.Features = r.Recipe.Features()
+	}
 	for _, t := range tasks {
 		none := data.Samples{X: r.x.Take(nil)}
 		p.Problem.Tasks = append(p.Problem.Tasks, t.Task)

@@ -45,10 +45,7 @@ func (v *CrossValidated) Fit(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var metric *data.Metric
-	if v.opt.Ridge > 0 {
-		metric = data.NewMetric(v.problem, v.opt.Ridge)
-	}
+	metric := v.opt.metric(v.problem)
 	train, err := Training(metric.Problem(v.problem), v.opt.Loss)
 	if err != nil {
 		return nil, err
@@ -134,14 +131,20 @@ func (c *crossValidation) fold(ctx context.Context, k int) (*search, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 	}
-	if opt.Ridge > 0 {
-		fold = data.NewMetric(fold, opt.Ridge).Problem(fold)
-	}
-	s, err := newSearch(part, fold, opt)
+	s, err := newSearch(part, opt.metric(fold).Problem(fold), opt)
 	if err != nil {
 		return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 	}
 	return s, nil
+}
+
+// metric is the one in which the rows of a problem are fitted, or nil.
+func (o *TuneOptions) metric(p *data.ProblemData) *data.Metric {
+	m := (*data.Metric)(nil)
+	if o.Ridge > 0 {
+		m = data.NewMetric(p, o.Ridge)
+	}
+	return m.Along(p, o.Directions)
 }
 
 // enoughRows is how many rows held out tell settings apart as well as more do.

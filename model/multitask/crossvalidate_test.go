@@ -147,6 +147,51 @@ func TestFirstFoldsChooseOfManyRows(t *testing.T) {
 	}
 }
 
+// In a metric, along directions and both, what a fold holds out is predicted by the fit in
+// the metric of its own training rows, and W is of the features as they are.
+func TestCrossValidationInMetrics(t *testing.T) {
+	p := slopeProblem(shape{4, 3, 24, Square, false}, 5)
+	folds, err := p.Folds(3, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	directions := mat.NewDense(3, 2, []float64{1, 0, 0.5, 1, 0, -2})
+	for name, opt := range map[string]TuneOptions{
+		"metric": {Ridge: 3}, "directions": {Directions: directions}, "both": {Ridge: 1, Directions: directions},
+	} {
+		opt.Lambda1, opt.Tolerance, opt.Iterations, opt.Fit.Tolerance = []float64{0.1}, 1e-13, 1000, 1e-13
+		v, err := CrossValidate(t.Context(), registry["stl"], p, folds, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := func(p *data.ProblemData) *Result {
+			m := (*data.Metric)(nil)
+			if opt.Ridge > 0 {
+				m = data.NewMetric(p, opt.Ridge)
+			}
+			m = m.Along(p, opt.Directions)
+			return fitOn(t, "stl", m.Problem(p), v.Params).restored(m)
+		}
+		for k, fold := range folds {
+			r, plain := in(fold.ProblemData), fitOn(t, "stl", fold.ProblemData, v.Params)
+			for i, task := range fold.Tasks {
+				far := 0.0
+				for j, f := range r.Scores(i, task.ValidationSet.X) {
+					near(t, fmt.Sprintf("%s: fold %d, task %d, row %d", name, k, i, j), v.Held[i][fold.Rows[i][j]], f, 1e-5)
+					far = max(far, math.Abs(f-plain.Scores(i, task.ValidationSet.X)[j]))
+				}
+				if far < 1e-3 {
+					t.Errorf("%s: fold %d, task %d: fits of the features as they are predict the same", name, k, i)
+				}
+			}
+		}
+		got, want := fitAll(t, v), in(p)
+		if !mat.EqualApprox(got.W, want.W, 1e-5) {
+			t.Errorf("%s: W is\n%v\nwant\n%v", name, mat.Formatted(got.W), mat.Formatted(want.W))
+		}
+	}
+}
+
 func fitAll(t *testing.T, v *CrossValidated) *Result {
 	t.Helper()
 	r, err := v.Fit(t.Context())

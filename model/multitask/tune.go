@@ -52,6 +52,9 @@ type TuneOptions struct {
 	// Ridge is that of the data.Metric of their rows in which CrossValidate makes its
 	// fits; 0 leaves the features as they are.
 	Ridge float64
+	// Directions of the features (d x r), where not nil, are those along which W is
+	// expected too, as data.Metric.Along has it, in these fits.
+	Directions *mat.Dense
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int

@@ -43,7 +43,7 @@ type fitCmd struct {
 	Problems   string `type:"path" help:"Problem file, instead of tables."`
 	Name       string `help:"Name of one problem of the file; by default all are taken."`
 	dataFlags  `embed:""`
-	Network    string             `type:"existingdir" help:"Trained network whose head makes the features."`
+	Network    string             `type:"existingdir" help:"Trained network: of tables the one that l2mt asks in place of the pretrained one, with features as they are; of problems one whose head makes the features."`
 	Model      string             `help:"A multitask model (${models}), or \"all\" for the table of the paper's ten. Of tables also \"pooled\", one model for all tasks, \"best\" of all by cross-validation, or \"l2mt\", the default there."`
 	Tune       bool               `help:"Choose the hyperparameters on the validation rows. Implied unless --lambda1 is given."`
 	Lambda1    float64            `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2."`

@@ -35,7 +35,7 @@ type tableReport struct {
 	Brier       float64      `json:"brier,omitempty"`
 	Correlation [][]float64  `json:"correlation"`
 	// Sharing compares the model with STL, and Network says what became of the
-	// pretrained network's word; nil where it was not asked.
+	// network's word; nil where it was not asked.
 	Sharing sharing        `json:"sharing"`
 	Network *networkReport `json:"network,omitempty"`
 	Notes   []string       `json:"notes"`

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -28,7 +29,7 @@ func newSharing(best, stl *fitted, p *data.ProblemData) sharing {
 	return sharing{compare.Float(d.Loss), compare.Float(d.StandardError), d.Sign()}
 }
 
-// networkReport is what the pretrained network says of a problem, and what held-out
+// networkReport is what the network says of a problem, and what held-out
 // rows say to that.
 type networkReport struct {
 	Name string `json:"name"`
@@ -38,6 +39,8 @@ type networkReport struct {
 	Held     compare.Float `json:"held_out_relative_error"`
 	// Taken says that its covariance is the one fitted with.
 	Taken bool `json:"taken"`
+	// Directed says that the fit is along the directions of its training tasks.
+	Directed bool `json:"directed"`
 	*run.Unlike
 }
 
@@ -51,12 +54,12 @@ func (f *tableFitter) networkReport(best *fitted) (*networkReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := run.LoadSeen("")
-	if err != nil {
-		return nil, err
-	}
-	r := &networkReport{Name: pretrained.Name, Expected: compare.Float(answer.expected), Taken: strings.HasPrefix(best.name, modelL2MT)}
+	r := &networkReport{Name: cmp.Or(f.dir, pretrained.Name), Expected: compare.Float(answer.expected), Taken: strings.HasPrefix(best.name, modelL2MT), Directed: best.along != nil}
 	r.Held = meanOf(asked.Scores).Error / meanOf(f.done[compare.STL].Scores).Error
+	seen, err := run.LoadSeen(f.dir)
+	if err != nil { // as networks that embed tasks have none
+		return r, run.Optional(err)
+	}
 	r.Unlike, err = run.NewUnlike(seen, f.table.Problem)
 	return r, err
 }
@@ -101,5 +104,12 @@ func (r *networkReport) write(w io.Writer) {
 	if r.Taken {
 		taken = "it was chosen"
 	}
-	fmt.Fprintf(w, "the pretrained network %s; %s, and %s\n%s\n", expected, held, taken, r.Unlike)
+	network := "the network " + r.Name
+	if r.Name == pretrained.Name {
+		network = "the pretrained network"
+	}
+	fmt.Fprintf(w, "%s %s; %s, and %s\n", network, expected, held, taken)
+	if r.Unlike != nil {
+		fmt.Fprintln(w, r.Unlike)
+	}
 }

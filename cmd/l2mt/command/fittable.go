@@ -72,12 +72,14 @@ const (
 
 func (c *fitCmd) validateTables() error {
 	switch {
-	case c.Problems != "" || c.Name != "" || c.Dataset != "" || c.AllowOutside || c.Network != "":
-		return fmt.Errorf("tables exclude --problems, --name, --dataset, --allow-outside and --network")
+	case c.Problems != "" || c.Name != "" || c.Dataset != "" || c.AllowOutside:
+		return fmt.Errorf("tables exclude --problems, --name, --dataset and --allow-outside")
 	case c.Tune || c.Lambda2 != 0 || len(c.Hyper) > 0:
 		return fmt.Errorf("a cross-validation chooses the hyperparameters for tables; only --lambda1 can be given")
 	case c.Lambda1 < 0:
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
+	case c.Network != "" && (c.Omega != "" || c.Model != "" && c.Model != modelL2MT):
+		return fmt.Errorf("of tables --network is asked by the model %q alone; leave --model and --omega out", modelL2MT)
 	case c.Omega != "" && c.Model != "":
 		return fmt.Errorf("--omega is a model of its own; leave --model out")
 	case len(c.Validation) > 0 && (c.Folds != 0 || c.Group != ""):
@@ -108,9 +110,16 @@ func (c *fitCmd) fitTables(e *env) error {
 	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
 		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
 	}
+	network, err := c.asked()
+	if err != nil {
+		return err
+	}
 	t, err := table.Read(c.Files, c.options())
 	if err != nil {
 		return err
+	}
+	if network != nil && network.Directed() && network.DirectionsOf(t.Problem) == nil {
+		t.Notes = append(t.Notes, fmt.Sprintf("the directions that %s has are of other features, or in another order, and are left out", c.Network))
 	}
 	t.Notes = append(t.Notes, c.leftOut(len(t.Problem.Tasks))...)
 	for _, note := range t.Notes {
@@ -129,7 +138,7 @@ func (c *fitCmd) fitTables(e *env) error {
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	f := &tableFitter{table: t, folds: folds, done: map[string]*fitted{}}
+	f := &tableFitter{table: t, folds: folds, network: network, dir: c.Network, done: map[string]*fitted{}}
 	f.options = multitask.TuneOptions{Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
 	if c.Lambda1 != 0 {
 		f.options.Lambda1 = []float64{c.Lambda1}
@@ -160,6 +169,25 @@ func (c *fitCmd) fitTables(e *env) error {
 	return e.print(report, report.write)
 }
 
+// asked is the network that the model l2mt asks, or nil. One of one's own gets the features
+// as they are in the tables, as in the problems that it was trained on.
+func (c *fitCmd) asked() (*solve.Finder, error) {
+	if c.Model != modelL2MT {
+		return nil, nil
+	}
+	network, err := run.LoadNetwork(c.Network)
+	if err != nil || c.Network == "" {
+		return network, err
+	}
+	if head := network.Head(); head != "" {
+		return nil, fmt.Errorf("%w: --network=%s: it makes features by a head (%s), which saved models do not have; tables take networks without one", errUsage, c.Network, head)
+	}
+	if c.Step == nil {
+		c.Step = []string{"none"}
+	}
+	return network, nil
+}
+
 // parts are the folds, or the one that validation files make.
 func (c *fitCmd) parts(t *table.Table) ([]data.Fold, error) {
 	if t.Held == nil {
@@ -173,6 +201,8 @@ func (c *fitCmd) parts(t *table.Table) ([]data.Fold, error) {
 type tableFitter struct {
 	table   *table.Table
 	folds   []data.Fold
+	network *solve.Finder // nil where none is asked, and where that is from
+	dir     string
 	options multitask.TuneOptions
 	done    map[string]*fitted
 	order   []*fitted
@@ -193,14 +223,27 @@ func (f *tableFitter) spent(name string, begin time.Time) {
 type candidate struct {
 	name, title string
 	model       multitask.Model
-	ridge       float64 // of the tasks' common metric to be fitted in; 0 is none
+	view
 }
 
-// inMetric is a candidate in the tasks' common metric of a ridge.
-func inMetric(c candidate, ridge float64) candidate {
-	c.name, c.title, c.ridge = c.name+"-metric", c.title+", in the common metric", ridge
-	if ridge != 1 {
-		c.name, c.title = fmt.Sprintf("%s-%g", c.name, ridge), fmt.Sprintf("%s, ridge %g", c.title, ridge)
+// view is how a candidate sees the features: in the tasks' common metric of a ridge, 0 is
+// none, and along the directions of the training tasks or not.
+type view struct {
+	ridge float64
+	along *mat.Dense
+}
+
+// under is the candidate with a view of the features.
+func (c candidate) under(v view) candidate {
+	c.view = v
+	if v.ridge > 0 {
+		c.name, c.title = c.name+"-metric", c.title+", in the common metric"
+	}
+	if v.ridge > 0 && v.ridge != 1 {
+		c.name, c.title = fmt.Sprintf("%s-%g", c.name, v.ridge), fmt.Sprintf("%s, ridge %g", c.title, v.ridge)
+	}
+	if v.along != nil {
+		c.name, c.title = c.name+"-directed", c.title+", along the directions of the training tasks"
 	}
 	return c
 }
@@ -216,7 +259,7 @@ type fitted struct {
 // least loss.
 func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err error) {
 	m := len(f.table.Problem.Tasks)
-	asked, err := c.candidates(m)
+	asked, err := c.candidates(f.network, m)
 	if err != nil {
 		return nil, err
 	}
@@ -240,40 +283,51 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 	if err := try(asked...); err != nil || c.Model != modelL2MT {
 		return best, err
 	}
-	if err := try(f.weighed(best)); err != nil || !data.HasMetric(f.table.Problem) {
+	if err := try(f.weighed(best)); err != nil {
 		return best, err
 	}
-	within, err := f.metric(ctx, best)
-	if err == nil && within.Loss < best.Loss {
-		best = within
+	plain := []candidate{best.candidate, f.done[modelL2MT].candidate}
+	if data.HasMetric(f.table.Problem) {
+		if best, err = f.viewed(ctx, best, plain, view{ridge: 1}); err != nil {
+			return best, err
+		}
 	}
-	return best, err
+	if along := f.network.DirectionsOf(f.table.Problem); along != nil {
+		v := view{along: along}
+		if data.HasMetric(f.table.Problem) {
+			v.ridge = 1
+		}
+		return f.viewed(ctx, best, append(plain, f.done[compare.STL].candidate), v)
+	}
+	return best, nil
 }
 
-// metric returns the best fit in one of the tasks' common metrics: from that of ridge 1
-// on as far as each is better than the one before by a standard error, as solve.Finder
-// has it, unless the first is worse than the best without by as much.
-func (f *tableFitter) metric(ctx context.Context, best *fitted) (*fitted, error) {
+// viewed returns the best, or one of some candidates with another view of the features if
+// that is better: in metrics from that of ridge 1 on as far as each is better than the one
+// before by a standard error, as solve.Finder has it, unless the first is worse than the
+// best by as much.
+func (f *tableFitter) viewed(ctx context.Context, best *fitted, plain []candidate, of view) (*fitted, error) {
 	less := func(a, b *fitted) multitask.Paired {
 		return multitask.PairedLoss(a.CrossValidated, b.CrossValidated, f.table.Problem)
 	}
 	var at *fitted
-	var plain candidate
-	for _, c := range []candidate{best.candidate, f.done[modelL2MT].candidate} {
-		v, err := f.fit(ctx, inMetric(c, 1))
+	var base candidate
+	for _, c := range plain {
+		v, err := f.fit(ctx, c.under(of))
 		if err != nil {
 			return nil, err
 		}
 		if at == nil || v.Loss < at.Loss {
-			at, plain = v, c
+			at, base = v, c
 		}
 	}
-	if more := less(at, best); more.Loss > more.StandardError {
-		return at, nil
+	ways := [][]float64{{3, 10}, {0.1}}
+	if more := less(at, best); of.ridge == 0 || more.Loss > more.StandardError {
+		ways = nil
 	}
-	for _, way := range [][]float64{{3, 10}, {0.1}} {
+	for _, way := range ways {
 		for _, ridge := range way {
-			v, err := f.fit(ctx, inMetric(plain, ridge))
+			v, err := f.fit(ctx, base.under(view{ridge, of.along}))
 			if err != nil {
 				return nil, err
 			}
@@ -286,7 +340,10 @@ func (f *tableFitter) metric(ctx context.Context, best *fitted) (*fitted, error)
 			break
 		}
 	}
-	return at, nil
+	if at.Loss < best.Loss {
+		best = at
+	}
+	return best, nil
 }
 
 func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
@@ -295,7 +352,7 @@ func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
 	}
 	begin := time.Now()
 	options := f.options
-	options.Ridge = c.ridge
+	options.Ridge, options.Directions = c.ridge, c.along
 	options.Progress = titled{options.Progress, "cross-validating " + c.title}
 	v, err := multitask.CrossValidate(ctx, c.model, f.table.Problem, f.folds, options)
 	if err != nil {
@@ -316,13 +373,9 @@ type titled struct {
 func (t titled) Start(_ string, total int) { t.Reporter.Start(t.title, total) }
 
 // candidates are the models among which the least cross-validated loss chooses.
-func (c *fitCmd) candidates(m int) ([]candidate, error) {
+func (c *fitCmd) candidates(network *solve.Finder, m int) ([]candidate, error) {
 	switch c.Model {
 	case modelL2MT:
-		network, err := run.LoadNetwork("")
-		if err != nil {
-			return nil, err
-		}
 		return l2mtCandidates(network, m), nil
 	case modelPooled:
 		return []candidate{pooled(m)}, nil
@@ -370,7 +423,7 @@ func (c *fitCmd) leftOut(m int) (notes []string) {
 	return notes
 }
 
-// l2mtCandidates are the covariance that the pretrained network finds, tasks on their
+// l2mtCandidates are the covariance that the network finds, tasks on their
 // own, one model for all, and what lies between these: the network knows relations of
 // tasks, but not that most tables' tasks are alike.
 func l2mtCandidates(network *solve.Finder, m int) []candidate {
