@@ -121,17 +121,10 @@ func (m *Metric) Along(p *ProblemData, directions *mat.Dense) *Metric {
 // parts says how much the training rows scatter within their classes, and along M.
 func (m *Metric) parts(p *ProblemData) (own, more float64) {
 	d, r := m.dims()
-	for _, rows := range classes(m.Problem(p.TrainingOnly())) {
-		mean := make([]float64, d+r)
-		for _, x := range rows {
-			addRow(mean, 1/float64(len(rows)), x)
-		}
-		at := make([]float64, d+r)
-		for _, x := range rows {
-			copy(at, mean)
-			addRow(at, -1, x)
-			own += floats.Dot(at[:d], at[:d])
-			more += floats.Dot(at[d:], at[d:])
+	for _, t := range m.Problem(p.TrainingOnly()).Tasks {
+		for _, c := range clouds(t.TrainSet.X, labels(t), d, r) {
+			own += c.own
+			more += c.along
 		}
 	}
 	return own, more
@@ -203,18 +196,29 @@ func HasMetric(p *ProblemData) bool {
 // classes are the training rows of each class of each task, of regression all of a task.
 func classes(p *ProblemData) (groups [][]Row) {
 	for _, t := range p.Tasks {
-		of := map[float64]int{} // a class to its group
-		for j, y := range t.TrainSet.Y {
-			if t.Kind == Regression {
-				y = 0
-			}
-			g, seen := of[y]
-			if !seen {
-				g = len(groups)
-				of[y], groups = g, append(groups, nil)
-			}
-			groups[g] = append(groups[g], t.TrainSet.X.Row(j))
+		groups = append(groups, byLabel(t.TrainSet.X, labels(t))...)
+	}
+	return groups
+}
+
+// labels are those of the training rows of a task, of regression all the same.
+func labels(t TaskData) []float64 {
+	if t.Kind == Regression {
+		return make([]float64, len(t.TrainSet.Y))
+	}
+	return t.TrainSet.Y
+}
+
+// byLabel are the rows of each label, the first label first.
+func byLabel(x Matrix, labels []float64) (groups [][]Row) {
+	of := map[float64]int{} // a label to its group
+	for j, y := range labels {
+		g, seen := of[y]
+		if !seen {
+			g = len(groups)
+			of[y], groups = g, append(groups, nil)
 		}
+		groups[g] = append(groups[g], x.Row(j))
 	}
 	return groups
 }

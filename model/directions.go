@@ -22,6 +22,9 @@ type Directions struct {
 	// M (d x r) is such that M M' is, but for what is small, the mean of w w' over the
 	// training tasks, w of length one.
 	M *mat.Dense
+	// Signal is what data.Metric.Signal is of training problems, the median, with the
+	// directions that other problems taught; 0 is unknown.
+	Signal float64
 	// Names says which features these are, as NamesOf has it.
 	Names string
 }
@@ -40,6 +43,7 @@ const DirectionsFile = "directions.safetensors"
 
 const (
 	directionsName = "M"
+	signalName     = "signal"
 	namesKey       = "features"
 )
 
@@ -66,7 +70,8 @@ func (d *Directions) save(dir string) error {
 	}
 	rows, cols := d.M.Dims()
 	m := Tensor{Name: directionsName, Shape: []int{rows, cols}, DType: safetensors.F32, Value: slices.Clone(d.M.RawMatrix().Data)}
-	file, err := safetensors.Encode([]Tensor{m}, map[string]string{namesKey: d.Names})
+	signal := Tensor{Name: signalName, Shape: []int{1}, DType: safetensors.F64, Value: []float64{d.Signal}}
+	file, err := safetensors.Encode([]Tensor{m, signal}, map[string]string{namesKey: d.Names})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -86,12 +91,21 @@ func LoadDirections(from fs.FS) (*Directions, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(tensors) != 1 || tensors[0].Name != directionsName || len(tensors[0].Shape) != 2 || len(tensors[0].Value) == 0 {
-		return nil, fmt.Errorf("%w: it must have one tensor, %q, features x directions", ErrMismatch, directionsName)
+	named := func(name string, rank int) Tensor {
+		i := slices.IndexFunc(tensors, func(t Tensor) bool { return t.Name == name && len(t.Shape) == rank && len(t.Value) > 0 })
+		if i < 0 {
+			return Tensor{}
+		}
+		return tensors[i]
 	}
-	m := tensors[0]
-	if j := slices.IndexFunc(m.Value, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); j >= 0 {
-		return nil, fmt.Errorf("%w: tensor %q has %v at entry %d; it must be finite", ErrMismatch, m.Name, m.Value[j], j)
+	m, signal := named(directionsName, 2), named(signalName, 1)
+	if m.Value == nil || signal.Value == nil {
+		return nil, fmt.Errorf("%w: it must have the tensors %q, features x directions, and %q, a number", ErrMismatch, directionsName, signalName)
 	}
-	return &Directions{M: mat.NewDense(m.Shape[0], m.Shape[1], m.Value), Names: metadata[namesKey]}, nil
+	for _, t := range []Tensor{m, signal} {
+		if j := slices.IndexFunc(t.Value, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); j >= 0 {
+			return nil, fmt.Errorf("%w: tensor %q has %v at entry %d; it must be finite", ErrMismatch, t.Name, t.Value[j], j)
+		}
+	}
+	return &Directions{M: mat.NewDense(m.Shape[0], m.Shape[1], m.Value), Signal: signal.Value[0], Names: metadata[namesKey]}, nil
 }

@@ -21,7 +21,7 @@ import (
 func TestDirectionsAreSavedWithTheNetwork(t *testing.T) {
 	p := modeltest.Problem(data.Stream(1, "directions"), 3, 6, 5)
 	n := network(t, config(t, "default", 3), 1)
-	n.Directions = &model.Directions{M: mat.NewDense(3, 2, []float64{1, 2, -3, 0.5, 0, 8})}
+	n.Directions = &model.Directions{M: mat.NewDense(3, 2, []float64{1, 2, -3, 0.5, 0, 8}), Signal: 1.0 / 3}
 	dir := t.TempDir()
 	for _, names := range [][]string{nil, {"a", "b", "c"}} {
 		p.Features = names
@@ -33,7 +33,7 @@ func TestDirectionsAreSavedWithTheNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := got.DirectionsOf(p); m == nil || !mat.Equal(m, n.Directions.M) {
+		if m := got.DirectionsOf(p); m == nil || !mat.Equal(m, n.Directions.M) || got.Directions.Signal != n.Directions.Signal {
 			t.Errorf("the directions of %q are %v, want those saved", names, m)
 		}
 		other := *p
@@ -61,12 +61,22 @@ func TestDamagedDirectionsAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, model.DirectionsFile)
-	for what, tensor := range map[string]safetensors.Tensor{
-		"features x directions": {Name: "M", Shape: []int{2}, DType: safetensors.F64, Value: []float64{1, 2}},
-		`one tensor, "M"`:       {Name: "K", Shape: []int{2, 1}, DType: safetensors.F64, Value: []float64{1, 2}},
-		"it must be finite":     {Name: "M", Shape: []int{2, 1}, DType: safetensors.F64, Value: []float64{1, math.Inf(1)}},
+	tensor := func(name string, shape []int, value ...float64) safetensors.Tensor {
+		return safetensors.Tensor{Name: name, Shape: shape, DType: safetensors.F64, Value: value}
+	}
+	m, signal := tensor("M", []int{2, 1}, 1, 2), tensor("signal", []int{1}, 3)
+	for _, c := range []struct {
+		what    string
+		tensors []safetensors.Tensor
+	}{
+		{"features x directions", []safetensors.Tensor{tensor("M", []int{2}, 1, 2), signal}},
+		{`the tensors "M"`, []safetensors.Tensor{tensor("K", []int{2, 1}, 1, 2), signal}},
+		{`"signal", a number`, []safetensors.Tensor{m}},
+		{"it must be finite", []safetensors.Tensor{tensor("M", []int{2, 1}, 1, math.Inf(1)), signal}},
+		{"it must be finite", []safetensors.Tensor{m, tensor("signal", []int{1}, math.NaN())}},
 	} {
-		if err := safetensors.Write(path, []safetensors.Tensor{tensor}, nil); err != nil {
+		what := c.what
+		if err := safetensors.Write(path, c.tensors, nil); err != nil {
 			t.Fatal(err)
 		}
 		_, err := model.Load(dir)

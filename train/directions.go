@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
+	"l2mt/data"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
@@ -50,10 +53,69 @@ func (t *trainer) directions(ctx context.Context, source Source) (*model.Directi
 		return nil, fmt.Errorf("train: directions: %w", err)
 	}
 	of := &model.Directions{M: m}
+	if of.Signal, err = t.signal(ctx, source, l); err != nil {
+		return nil, fmt.Errorf("train: directions: %w", err)
+	}
 	if t.options.Head == nil {
 		of.Names = t.training[0].features.names
 	}
 	return of, nil
+}
+
+// A problem whose tasks lie elsewhere, of other classes, say, has less of its signal along M
+// than training problems have. To compare, these are asked about directions that the lessons
+// of other problems taught.
+const (
+	signalParts = 5 // each of which is left out of the lessons once
+	signalMost  = 60
+)
+
+// signal is the median of that of training problems, 0 where none has one.
+func (t *trainer) signal(ctx context.Context, source Source, l *lessons) (float64, error) {
+	var signals []float64
+	for part := range signalParts {
+		var weights []float64
+		var left []int
+		for i, k := range l.problem {
+			if k%signalParts != part {
+				weights = append(weights, l.weights.RawRowView(i)...)
+			} else if len(left) == 0 || left[len(left)-1] != k {
+				left = append(left, k)
+			}
+		}
+		if len(left) == 0 || len(weights) == 0 {
+			continue
+		}
+		_, d := l.weights.Dims()
+		m, err := leading(mat.NewDense(len(weights)/d, d, weights), t.config.Directions)
+		if err != nil {
+			return 0, err
+		}
+		for _, k := range left[:min(len(left), signalMost/signalParts)] {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
+			e, err := source.Example(t.training[k].at)
+			if err != nil {
+				return 0, err
+			}
+			p, err := t.network.Features(e.Problem)
+			if err == nil {
+				p, err = p.Labelled()
+			}
+			if err != nil {
+				return 0, err
+			}
+			if s := data.NewMetric(p, 1).Along(p, m).Signal(p); s >= 0 && !math.IsInf(s, 1) {
+				signals = append(signals, s)
+			}
+		}
+	}
+	if len(signals) == 0 {
+		return 0, nil
+	}
+	slices.Sort(signals)
+	return stat.Quantile(0.5, stat.Empirical, signals, nil), nil
 }
 
 // leading is M (d x r) of weights (n x d), with r at most count, in the precision in which it

@@ -325,6 +325,31 @@ func TestDirectionsOfExperience(t *testing.T) {
 	}
 }
 
+// Training problems have most of their signal along the directions that others of them have
+// taught, three of forty, where their tasks lie in the same ones; and where each has its own,
+// no more than elsewhere.
+func TestSignalOfTrainingProblems(t *testing.T) {
+	examples, _ := latent(1, 12)
+	c := config(t, "default", examples)
+	c.Directions, c.Epochs = 3, 1
+	if s := run(t, c, examples, Options{}).Network.Directions.Signal; s < 7 || s > 14 {
+		t.Errorf("the signal along three of forty directions is %v, want %v at most, and most of that", s, 40.0/3)
+	}
+	for i, e := range examples {
+		for _, task := range e.Problem.Tasks {
+			for _, set := range []data.Samples{task.TrainSet, task.ValidationSet, task.TestSet} {
+				for a := range set.X.Rows() {
+					v := set.X.Row(a).Value
+					copy(v, slices.Concat(v[len(v)-3*i:], v[:len(v)-3*i]))
+				}
+			}
+		}
+	}
+	if s := run(t, c, examples, Options{}).Network.Directions.Signal; s > 1 {
+		t.Errorf("the signal along directions of other problems is %v", s)
+	}
+}
+
 // A run that is cancelled while it learns directions comes to the same bytes.
 func TestDirectionsAreResumed(t *testing.T) {
 	examples, _ := latent(1, 8)

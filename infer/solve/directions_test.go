@@ -50,7 +50,7 @@ func along(t *testing.T, first int) *Finder {
 	for j := range 3 {
 		m.Set(first+j, j, 1)
 	}
-	n.Directions = &model.Directions{M: m}
+	n.Directions = &model.Directions{M: m, Signal: 30.0 / 3} // of tasks that differ nowhere else
 	f, err := NewFinder(&n)
 	if err != nil {
 		t.Fatal(err)
@@ -89,5 +89,26 @@ func TestHeldOutRowsChooseTheDirections(t *testing.T) {
 	}
 	if a, b := stat.Mean(with, nil), stat.Mean(without, nil); a > 0.8*b {
 		t.Errorf("mean error %v with directions, %v without", a, b)
+	}
+}
+
+// Directions along which a problem has little of the usual signal have to convince: fewer
+// problems keep them, and those that differ there still do.
+func TestStrangeDirectionsHaveToConvince(t *testing.T) {
+	kept := func(first int, usual float64) (count int) {
+		f := along(t, first)
+		f.of.Directions.Signal = usual
+		for seed := range uint64(12) {
+			if fit(t, f, subspace(t, seed), FitOptions{}).Directed {
+				count++
+			}
+		}
+		return count
+	}
+	if a, b := kept(0, 1), kept(0, 1e6); a != 12 || b < 10 {
+		t.Errorf("of 12 problems that differ along the directions %d keep them, %d where the signal is little", a, b)
+	}
+	if a, b := kept(2, 0), kept(2, 1e6); b >= a {
+		t.Errorf("along one direction that helps and two that do not %d of 12 problems keep them, %d where the signal is little", a, b)
 	}
 }
