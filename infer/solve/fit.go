@@ -60,6 +60,9 @@ type Fitted struct {
 	// HasDirections says whether experience has taught any for these features, and
 	// Directed whether held-out rows speak for them.
 	HasDirections, Directed bool
+	// Signal is how much of the problem's data.Metric.Signal lies along them, beside what
+	// is usual of training problems: NaN where that is not known.
+	Signal float64
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
 	// Seconds is the time for all fits.
@@ -93,8 +96,11 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitted{Trust: trusts[0], HasMetric: !math.IsInf(g.ridge, 1), HasDirections: g.directed}
-	s := &search{of: e, ground: g, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without}
+	f := &Fitted{Trust: trusts[0], HasMetric: !math.IsInf(g.ridge, 1), HasDirections: g.directed, Signal: math.NaN()}
+	if g.directed {
+		f.Signal = e.signal()
+	}
+	s := &search{of: e, ground: g, signal: f.Signal, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without}
 	scale := 1.0
 	if o.Without {
 		scale = math.Inf(1)

@@ -59,7 +59,8 @@ type search struct {
 	tune    multitask.TuneOptions
 	report  progress.Reporter
 
-	without bool // see FitOptions
+	without bool    // see FitOptions
+	signal  float64 // see Fitted
 
 	prior *mat.SymDense // Omega_0
 	pull  float64       // w m

@@ -292,7 +292,7 @@ func (s *search) undirected(ctx context.Context, start *Searched, first *multita
 		return nil, nil, err
 	}
 	margin := -float64(leave)
-	if s.of.strange() {
+	if s.signal < faint {
 		margin = keep
 	}
 	if less := multitask.PairedSoft(held, first); less.Loss < margin*less.StandardError {
@@ -302,11 +302,14 @@ func (s *search) undirected(ctx context.Context, start *Searched, first *multita
 	return start, first, nil
 }
 
-// strange says whether little of the problem's signal lies along the directions of the
-// training tasks, beside what is usual.
-func (e *Embedding) strange() bool {
+// signal is that of the problem along the directions of the training tasks, beside what is
+// usual; NaN where that is not known.
+func (e *Embedding) signal() float64 {
 	of := e.finder.of.Directions
-	return e.metric().Along(e.problem, of.M).Signal(e.problem) < faint*of.Signal
+	if of.Signal == 0 {
+		return math.NaN()
+	}
+	return e.metric().Along(e.problem, of.M).Signal(e.problem) / of.Signal
 }
 
 // Mixed is Omega_0 of what the network says and of the weights fitted with that.

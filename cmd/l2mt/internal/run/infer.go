@@ -93,7 +93,10 @@ type InferredFit struct {
 	// Ridge is that of the tasks' common metric, infinite for features as they are.
 	Ridge compare.Float `json:"ridge"`
 	// Directed says that they were seen along the directions of the training tasks too.
-	Directed   bool             `json:"directed"`
+	Directed bool `json:"directed"`
+	// Signal is how much of what tells classes apart lies there, beside what is usual of
+	// training problems.
+	Signal     compare.Float    `json:"signal_along_directions"`
 	Status     multitask.Status `json:"status"`
 	Validation multitask.Errors `json:"validation"`
 	Test       multitask.Errors `json:"test"`
@@ -236,7 +239,7 @@ func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o Infer
 	r.tuned = t
 	r.Fit = &InferredFit{
 		Rows: t.HeldOut.Rows, HeldOutSTL: stl.HeldOut.Error,
-		Lambda1: t.Params.Lambda1, Ridge: compare.Float(fitted.Ridge), Directed: fitted.Directed, Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
+		Lambda1: t.Params.Lambda1, Ridge: compare.Float(fitted.Ridge), Directed: fitted.Directed, Signal: compare.Float(fitted.Signal), Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
 		STL: stl.Test, Relative: compare.Float(t.Test.Mean / stl.Test.Mean),
 	}
 	r.Seconds.Fitting = fitted.Seconds

@@ -66,8 +66,16 @@ func (r *Inference) writeFit(w io.Writer) {
 	if ridge := float64(r.Fit.Ridge); !math.IsInf(ridge, 1) {
 		metric = fmt.Sprintf(" in the tasks' common metric (ridge %g)", ridge)
 	}
+	directions := " the directions of the training tasks"
+	signal := float64(r.Fit.Signal)
+	known := !math.IsNaN(signal)
+	if known {
+		directions += fmt.Sprintf(" (%.2f of the usual signal is there)", signal)
+	}
 	if r.Fit.Directed {
-		metric += " along the directions of the training tasks"
+		metric += " along" + directions
+	} else if known {
+		metric += " without" + directions
 	}
 	fmt.Fprintf(w, "fitted on all %d labelled rows with lambda1 = %s%s; rows left out in turn, the mean %s is %.4f, and %.4f of single-task learning\n\n",
 		r.Fit.Rows, Number(r.Fit.Lambda1), metric, what, r.Fit.Validation.Mean, r.Fit.HeldOutSTL)
