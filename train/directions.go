@@ -74,20 +74,11 @@ const (
 func (t *trainer) signal(ctx context.Context, source Source, l *lessons) (float64, error) {
 	var signals []float64
 	for part := range signalParts {
-		var weights []float64
-		var left []int
-		for i, k := range l.problem {
-			if k%signalParts != part {
-				weights = append(weights, l.weights.RawRowView(i)...)
-			} else if len(left) == 0 || left[len(left)-1] != k {
-				left = append(left, k)
-			}
-		}
-		if len(left) == 0 || len(weights) == 0 {
+		weights, left := l.without(part)
+		if len(left) == 0 || weights == nil {
 			continue
 		}
-		_, d := l.weights.Dims()
-		m, err := leading(mat.NewDense(len(weights)/d, d, weights), t.config.Directions)
+		m, err := leading(weights, t.config.Directions)
 		if err != nil {
 			return 0, err
 		}
@@ -95,14 +86,7 @@ func (t *trainer) signal(ctx context.Context, source Source, l *lessons) (float6
 			if err := ctx.Err(); err != nil {
 				return 0, err
 			}
-			e, err := source.Example(t.training[k].at)
-			if err != nil {
-				return 0, err
-			}
-			p, err := t.network.Features(e.Problem)
-			if err == nil {
-				p, err = p.Labelled()
-			}
+			p, err := t.fewRows(source, k)
 			if err != nil {
 				return 0, err
 			}
@@ -116,6 +100,36 @@ func (t *trainer) signal(ctx context.Context, source Source, l *lessons) (float6
 	}
 	slices.Sort(signals)
 	return stat.Quantile(0.5, stat.Empirical, signals, nil), nil
+}
+
+// without are the weights but for those of every signalParts-th problem, and these problems.
+func (l *lessons) without(part int) (weights *mat.Dense, left []int) {
+	var rest []float64
+	for i, k := range l.problem {
+		if k%signalParts != part {
+			rest = append(rest, l.weights.RawRowView(i)...)
+		} else if len(left) == 0 || left[len(left)-1] != k {
+			left = append(left, k)
+		}
+	}
+	if rest != nil {
+		_, d := l.weights.Dims()
+		weights = mat.NewDense(len(rest)/d, d, rest)
+	}
+	return weights, left
+}
+
+// fewRows is a training problem as inference sees one, all of its labelled rows in one.
+func (t *trainer) fewRows(source Source, k int) (*data.ProblemData, error) {
+	e, err := source.Example(t.training[k].at)
+	if err != nil {
+		return nil, err
+	}
+	p, err := t.network.Features(e.Problem)
+	if err != nil {
+		return nil, err
+	}
+	return p.Labelled()
 }
 
 // leading is M (d x r) of weights (n x d), with r at most count, in the precision in which it

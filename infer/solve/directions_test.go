@@ -2,6 +2,7 @@ package solve
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -50,7 +51,7 @@ func along(t *testing.T, first int) *Finder {
 	for j := range 3 {
 		m.Set(first+j, j, 1)
 	}
-	n.Directions = &model.Directions{M: m, Signal: 30.0 / 3} // of tasks that differ nowhere else
+	n.Directions = &model.Directions{M: m, Signal: 5} // as problems have that differ nowhere else
 	f, err := NewFinder(&n)
 	if err != nil {
 		t.Fatal(err)
@@ -110,5 +111,29 @@ func TestStrangeDirectionsHaveToConvince(t *testing.T) {
 	}
 	if a, b := kept(2, 0), kept(2, 1e6); b >= a {
 		t.Errorf("along one direction that helps and two that do not %d of 12 problems keep them, %d where the signal is little", a, b)
+	}
+}
+
+// Problems that differ along the directions have the usual signal there, and others have
+// little; nobody knows where training problems had none.
+func TestDirectionsOfAProblem(t *testing.T) {
+	p := subspace(t, 3)
+	for _, c := range []struct {
+		first         int
+		usual         float64
+		least, margin float64
+		most          float64
+	}{
+		{0, 5, 0.5, leave, 2}, {10, 5, 0, -keep, 0.4}, {0, 500, 0, -keep, 0.02}, {0, 0, math.NaN(), 0, math.NaN()},
+	} {
+		f := along(t, c.first)
+		f.of.Directions.Signal = c.usual
+		d := f.Directions(p)
+		if d.Signal < c.least || d.Signal > c.most || math.IsNaN(d.Signal) != (c.usual == 0) || d.Margin() != c.margin {
+			t.Errorf("directions from feature %d, usual signal %v: signal %v, margin %v; want %v to %v, %v", c.first, c.usual, d.Signal, d.Margin(), c.least, c.most, c.margin)
+		}
+	}
+	if d := shipped(t).Directions(p); d != nil {
+		t.Errorf("without experience of these features there are directions: %v", d)
 	}
 }

@@ -77,10 +77,6 @@ func (f *Finder) Head() string { return f.of.Config.Head }
 // Directed says whether the network's experience has taught directions of the features.
 func (f *Finder) Directed() bool { return f.of.Directions != nil }
 
-// DirectionsOf are these directions (d x r) for the features of a problem, or nil where
-// there are none for these.
-func (f *Finder) DirectionsOf(p *data.ProblemData) *mat.Dense { return f.of.DirectionsOf(p) }
-
 // Embed runs the network on the training rows of a problem.
 func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	begin := time.Now()

@@ -97,10 +97,11 @@ func (e *Embedding) Fit(ctx context.Context, o FitOptions) (*Fitted, error) {
 		return nil, err
 	}
 	f := &Fitted{Trust: trusts[0], HasMetric: !math.IsInf(g.ridge, 1), HasDirections: g.directed, Signal: math.NaN()}
+	s := &search{of: e, ground: g, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without}
 	if g.directed {
-		f.Signal = e.signal()
+		d := e.finder.directions(e.problem, e.metric)
+		f.Signal, s.margin = d.Signal, d.Margin()
 	}
-	s := &search{of: e, ground: g, signal: f.Signal, rows: cmp.Or(o.Rows, Rows), tune: o.Tune, without: o.Without}
 	scale := 1.0
 	if o.Without {
 		scale = math.Inf(1)

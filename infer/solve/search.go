@@ -60,7 +60,7 @@ type search struct {
 	report  progress.Reporter
 
 	without bool    // see FitOptions
-	signal  float64 // see Fitted
+	margin  float64 // of the directions
 
 	prior *mat.SymDense // Omega_0
 	pull  float64       // w m

@@ -48,12 +48,6 @@ const (
 	trustSoftness = 0.3
 	// convinced is by how many standard errors another metric has to be better.
 	convinced = 1
-	// leave is by how many standard errors rows have to be better off without the
-	// directions of the training tasks for these to be left, and keep by how many with them
-	// to be kept by a strange problem: one of less than faint of the usual signal along them.
-	leave = 2
-	keep  = 0.5
-	faint = 0.4
 	// hopeless is by how many standard errors a trust, or a metric, has to be worse with
 	// the Lambda1 of the first fit not to get one of its own.
 	hopeless = 1
@@ -283,33 +277,18 @@ func (s *search) seen(ctx context.Context, v view, start *Searched) (fit *Search
 
 // undirected goes on without the directions that experience has taught where held-out
 // rows are better off without. The soft error tells where hardly a row is misclassified
-// too: along directions of other tasks the scores are close. Where little of the problem's
-// signal lies along them they have to convince.
+// too: along directions of other tasks the scores are close.
 func (s *search) undirected(ctx context.Context, start *Searched, first *multitask.HeldOut) (*Searched, *multitask.HeldOut, error) {
 	before := s.ground
 	fit, held, err := s.seen(ctx, view{ridge: s.ridge}, start)
 	if err != nil {
 		return nil, nil, err
 	}
-	margin := -float64(leave)
-	if s.signal < faint {
-		margin = keep
-	}
-	if less := multitask.PairedSoft(held, first); less.Loss < margin*less.StandardError {
+	if less := multitask.PairedSoft(held, first); less.Loss < -s.margin*less.StandardError {
 		return fit, held, nil
 	}
 	s.ground = before
 	return start, first, nil
-}
-
-// signal is that of the problem along the directions of the training tasks, beside what is
-// usual; NaN where that is not known.
-func (e *Embedding) signal() float64 {
-	of := e.finder.of.Directions
-	if of.Signal == 0 {
-		return math.NaN()
-	}
-	return e.metric().Along(e.problem, of.M).Signal(e.problem) / of.Signal
 }
 
 // Mixed is Omega_0 of what the network says and of the weights fitted with that.

@@ -36,7 +36,7 @@ func directed(t *testing.T, first int) string {
 	for j := range 3 {
 		m.Set(first+j, j, 1)
 	}
-	n.Directions = &model.Directions{M: m, Names: model.NamesOf(&data.ProblemData{Features: columns()})}
+	n.Directions = &model.Directions{M: m, Signal: 20.0 / 3, Names: model.NamesOf(&data.ProblemData{Features: columns()})}
 	dir := filepath.Join(t.TempDir(), "n")
 	if err := n.Save(dir); err != nil {
 		t.Fatal(err)

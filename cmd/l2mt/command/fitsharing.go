@@ -39,8 +39,10 @@ type networkReport struct {
 	Held     compare.Float `json:"held_out_relative_error"`
 	// Taken says that its covariance is the one fitted with.
 	Taken bool `json:"taken"`
-	// Directed says that the fit is along the directions of its training tasks.
-	Directed bool `json:"directed"`
+	// Directed says that the fit is along the directions of its training tasks, and Signal
+	// how much of the usual signal lies there.
+	Directed bool          `json:"directed"`
+	Signal   compare.Float `json:"signal_along_directions"`
 	*run.Unlike
 }
 
@@ -54,7 +56,10 @@ func (f *tableFitter) networkReport(best *fitted) (*networkReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &networkReport{Name: cmp.Or(f.dir, pretrained.Name), Expected: compare.Float(answer.expected), Taken: strings.HasPrefix(best.name, modelL2MT), Directed: best.along != nil}
+	r := &networkReport{Name: cmp.Or(f.dir, pretrained.Name), Expected: compare.Float(answer.expected), Taken: strings.HasPrefix(best.name, modelL2MT), Directed: best.along != nil, Signal: compare.Float(math.NaN())}
+	if f.along != nil {
+		r.Signal = compare.Float(f.along.Signal)
+	}
 	r.Held = meanOf(asked.Scores).Error / meanOf(f.done[compare.STL].Scores).Error
 	seen, err := run.LoadSeen(f.dir)
 	if err != nil { // as networks that embed tasks have none
@@ -109,6 +114,13 @@ func (r *networkReport) write(w io.Writer) {
 		network = "the pretrained network"
 	}
 	fmt.Fprintf(w, "%s %s; %s, and %s\n", network, expected, held, taken)
+	if signal := float64(r.Signal); !math.IsNaN(signal) {
+		directed := "which are left"
+		if r.Directed {
+			directed = "along which it is fitted"
+		}
+		fmt.Fprintf(w, "%.2f of the usual signal lies along the directions of its training tasks, %s\n", signal, directed)
+	}
 	if r.Unlike != nil {
 		fmt.Fprintln(w, r.Unlike)
 	}

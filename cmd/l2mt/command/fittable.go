@@ -118,7 +118,7 @@ func (c *fitCmd) fitTables(e *env) error {
 	if err != nil {
 		return err
 	}
-	if network != nil && network.Directed() && network.DirectionsOf(t.Problem) == nil {
+	if network != nil && network.Directed() && network.Directions(t.Problem) == nil {
 		t.Notes = append(t.Notes, fmt.Sprintf("the directions that %s has are of other features, or in another order, and are left out", c.Network))
 	}
 	t.Notes = append(t.Notes, c.leftOut(len(t.Problem.Tasks))...)
@@ -203,6 +203,7 @@ type tableFitter struct {
 	folds   []data.Fold
 	network *solve.Finder // nil where none is asked, and where that is from
 	dir     string
+	along   *solve.Directions // that it has of these features
 	options multitask.TuneOptions
 	done    map[string]*fitted
 	order   []*fitted
@@ -288,29 +289,46 @@ func (f *tableFitter) best(ctx context.Context, c *fitCmd) (best *fitted, err er
 	}
 	plain := []candidate{best.candidate, f.done[modelL2MT].candidate}
 	if data.HasMetric(f.table.Problem) {
-		if best, err = f.viewed(ctx, best, plain, view{ridge: 1}); err != nil {
-			return best, err
+		within, err := f.viewed(ctx, best, plain, view{ridge: 1})
+		if err != nil {
+			return nil, err
+		}
+		if within.Loss < best.Loss {
+			best = within
 		}
 	}
-	if along := f.network.DirectionsOf(f.table.Problem); along != nil {
-		v := view{along: along}
-		if data.HasMetric(f.table.Problem) {
-			v.ridge = 1
-		}
-		return f.viewed(ctx, best, append(plain, f.done[compare.STL].candidate), v)
+	if f.along = f.network.Directions(f.table.Problem); f.along == nil {
+		return best, nil
+	}
+	return f.directed(ctx, best, append(plain, f.done[compare.STL].candidate))
+}
+
+// directed returns the best of some candidates along directions, if held-out rows do not
+// object more than these have credit for.
+func (f *tableFitter) directed(ctx context.Context, best *fitted, plain []candidate) (*fitted, error) {
+	v := view{along: f.along.M}
+	if data.HasMetric(f.table.Problem) {
+		v.ridge = 1
+	}
+	at, err := f.viewed(ctx, nil, plain, v)
+	if err != nil {
+		return nil, err
+	}
+	if more := f.more(at, best); more.Loss <= f.along.Margin()*more.StandardError {
+		best = at
 	}
 	return best, nil
 }
 
-// viewed returns the best, or one of some candidates with another view of the features if
-// that is better: in metrics from that of ridge 1 on as far as each is better than the one
-// before by a standard error, as solve.Finder has it, unless the first is worse than the
-// best by as much.
-func (f *tableFitter) viewed(ctx context.Context, best *fitted, plain []candidate, of view) (*fitted, error) {
-	less := func(a, b *fitted) multitask.Paired {
-		return multitask.PairedLoss(a.CrossValidated, b.CrossValidated, f.table.Problem)
-	}
-	var at *fitted
+// more is how much more one fit loses on held-out rows than another.
+func (f *tableFitter) more(a, b *fitted) multitask.Paired {
+	return multitask.PairedLoss(a.CrossValidated, b.CrossValidated, f.table.Problem)
+}
+
+// viewed returns the best of some candidates with another view of the features: in metrics
+// from that of ridge 1 on as far as each is better than the one before by a standard error,
+// as solve.Finder has it, unless the first is worse than a rival by as much.
+func (f *tableFitter) viewed(ctx context.Context, rival *fitted, plain []candidate, of view) (at *fitted, err error) {
 	var base candidate
 	for _, c := range plain {
 		v, err := f.fit(ctx, c.under(of))
@@ -321,17 +339,21 @@ func (f *tableFitter) viewed(ctx context.Context, best *fitted, plain []candidat
 			at, base = v, c
 		}
 	}
-	ways := [][]float64{{3, 10}, {0.1}}
-	if more := less(at, best); of.ridge == 0 || more.Loss > more.StandardError {
-		ways = nil
+	if of.ridge == 0 {
+		return at, nil
 	}
-	for _, way := range ways {
+	if rival != nil {
+		if more := f.more(at, rival); more.Loss > more.StandardError {
+			return at, nil
+		}
+	}
+	for _, way := range [][]float64{{3, 10}, {0.1}} {
 		for _, ridge := range way {
 			v, err := f.fit(ctx, base.under(view{ridge, of.along}))
 			if err != nil {
 				return nil, err
 			}
-			if p := less(v, at); !(p.Loss < -p.StandardError) {
+			if p := f.more(v, at); !(p.Loss < -p.StandardError) {
 				break
 			}
 			at = v
@@ -340,10 +362,7 @@ func (f *tableFitter) viewed(ctx context.Context, best *fitted, plain []candidat
 			break
 		}
 	}
-	if at.Loss < best.Loss {
-		best = at
-	}
-	return best, nil
+	return at, nil
 }
 
 func (f *tableFitter) fit(ctx context.Context, c candidate) (*fitted, error) {
