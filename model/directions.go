@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,8 +26,8 @@ type Directions struct {
 	// Signal is what data.Metric.Signal is of training problems, the median, with the
 	// directions that other problems taught; 0 is unknown.
 	Signal float64
-	// Names says which features these are, as NamesOf has it.
-	Names string
+	// Features are the names of the features, or nil where these have none.
+	Features []string
 }
 
 // Count is r, 0 of none.
@@ -47,16 +48,37 @@ const (
 	namesKey       = "features"
 )
 
-// DirectionsOf are M for the features of a problem, or nil where the network has none
-// for these.
+// DirectionsOf are M for the features of a problem, in the order that these have there, or nil
+// where the network has none for these.
 func (n *Network) DirectionsOf(p *data.ProblemData) *mat.Dense {
-	if n.Directions == nil || n.Directions.Names != NamesOf(p) {
+	if n.Directions == nil {
 		return nil
 	}
-	if d, _ := n.Directions.M.Dims(); d != p.Cols() {
+	return n.Directions.of(p)
+}
+
+func (d *Directions) of(p *data.ProblemData) *mat.Dense {
+	rows, cols := d.M.Dims()
+	if p.Cols() != rows || len(p.Features) != len(d.Features) {
 		return nil
 	}
-	return n.Directions.M
+	if slices.Equal(p.Features, d.Features) {
+		return d.M
+	}
+	at := map[string]int{}
+	for i, name := range d.Features {
+		at[name] = i
+	}
+	m := mat.NewDense(rows, cols, nil)
+	for i, name := range p.Features {
+		row, known := at[name]
+		if !known {
+			return nil
+		}
+		delete(at, name) // which cannot come twice
+		m.SetRow(i, d.M.RawRowView(row))
+	}
+	return m
 }
 
 // save writes directions to a directory, or removes those that another network left.
@@ -71,7 +93,11 @@ func (d *Directions) save(dir string) error {
 	rows, cols := d.M.Dims()
 	m := Tensor{Name: directionsName, Shape: []int{rows, cols}, DType: safetensors.F32, Value: slices.Clone(d.M.RawMatrix().Data)}
 	signal := Tensor{Name: signalName, Shape: []int{1}, DType: safetensors.F64, Value: []float64{d.Signal}}
-	file, err := safetensors.Encode([]Tensor{m, signal}, map[string]string{namesKey: d.Names})
+	names, err := json.Marshal(d.Features)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	file, err := safetensors.Encode([]Tensor{m, signal}, map[string]string{namesKey: string(names)})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -107,5 +133,9 @@ func LoadDirections(from fs.FS) (*Directions, error) {
 			return nil, fmt.Errorf("%w: tensor %q has %v at entry %d; it must be finite", ErrMismatch, t.Name, t.Value[j], j)
 		}
 	}
-	return &Directions{M: mat.NewDense(m.Shape[0], m.Shape[1], m.Value), Signal: signal.Value[0], Names: metadata[namesKey]}, nil
+	d := &Directions{M: mat.NewDense(m.Shape[0], m.Shape[1], m.Value), Signal: signal.Value[0]}
+	if err := json.Unmarshal([]byte(metadata[namesKey]), &d.Features); err != nil || d.Features != nil && len(d.Features) != m.Shape[0] {
+		return nil, fmt.Errorf("%w: %q of its metadata must be a JSON list of the %d names, or null", ErrMismatch, namesKey, m.Shape[0])
+	}
+	return d, nil
 }

@@ -25,7 +25,7 @@ func TestDirectionsAreSavedWithTheNetwork(t *testing.T) {
 	dir := t.TempDir()
 	for _, names := range [][]string{nil, {"a", "b", "c"}} {
 		p.Features = names
-		n.Directions.Names = model.NamesOf(p)
+		n.Directions.Features = names
 		if err := n.Save(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -37,8 +37,18 @@ func TestDirectionsAreSavedWithTheNetwork(t *testing.T) {
 			t.Errorf("the directions of %q are %v, want those saved", names, m)
 		}
 		other := *p
-		if other.Features = []string{"c", "b", "a"}; got.DirectionsOf(&other) != nil {
-			t.Error("other features have the same directions")
+		for _, features := range [][]string{{"c", "b", "d"}, {"c", "b", "b"}} {
+			if other.Features = features; got.DirectionsOf(&other) != nil {
+				t.Errorf("features %q have the directions of %q", features, names)
+			}
+		}
+		other.Features = []string{"c", "a", "b"}
+		m := got.DirectionsOf(&other)
+		if names == nil && m != nil {
+			t.Error("features with names have the directions of some without")
+		}
+		if want := mat.NewDense(3, 2, []float64{0, 8, 1, 2, -3, 0.5}); names != nil && (m == nil || !mat.Equal(m, want)) {
+			t.Errorf("in another order the directions are %v, want %v", m, want)
 		}
 		wider := modeltest.Problem(data.Stream(1, "directions"), 4, 6, 5)
 		if wider.Features = names; got.DirectionsOf(wider) != nil {

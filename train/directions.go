@@ -56,8 +56,12 @@ func (t *trainer) directions(ctx context.Context, source Source) (*model.Directi
 	if of.Signal, err = t.signal(ctx, source, l); err != nil {
 		return nil, fmt.Errorf("train: directions: %w", err)
 	}
-	if t.options.Head == nil {
-		of.Names = t.training[0].features.names
+	if t.options.Head == nil { // else these are what a head makes
+		e, err := source.Example(t.training[0].at)
+		if err != nil {
+			return nil, err
+		}
+		of.Features = e.Problem.Features
 	}
 	return of, nil
 }

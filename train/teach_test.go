@@ -317,7 +317,7 @@ func TestDirectionsOfExperience(t *testing.T) {
 	}
 	mixed := slices.Concat(examples[:8], other)
 	if d := run(t, c, mixed, Options{}).Network.Directions; c.HeldOut > len(mixed) || d != nil {
-		t.Errorf("problems of other features have common directions, of %q", d.Names)
+		t.Errorf("problems of other features have common directions, of %q", d.Features)
 	}
 	c.Directions = -1
 	if d := run(t, c, examples, Options{Out: dir + "-none"}).Network.Directions; d != nil {

@@ -119,7 +119,7 @@ func (c *fitCmd) fitTables(e *env) error {
 		return err
 	}
 	if network != nil && network.Directed() && network.Directions(t.Problem) == nil {
-		t.Notes = append(t.Notes, fmt.Sprintf("the directions that %s has are of other features, or in another order, and are left out", c.Network))
+		t.Notes = append(t.Notes, fmt.Sprintf("the directions that %s has are of other features, and are left out", c.Network))
 	}
 	t.Notes = append(t.Notes, c.leftOut(len(t.Problem.Tasks))...)
 	for _, note := range t.Notes {

@@ -123,7 +123,7 @@ func (r *report) add(dir, name string) error {
 		{"table.json", r.addTable},
 		{sweep.File, r.addSweep},
 		{"result.json", r.addInference},
-		{model.WeightsFile, r.addNetwork},
+		{model.ConfigFile, r.addNetwork}, // saved models have weights too
 		{"manifest.json", r.addExperience},
 		{"train.json", r.addProblems},
 	} {
