@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // covarianceTolerance is how far a covariance may be from symmetric and from
@@ -86,5 +86,5 @@ func definite(omega *mat.SymDense) bool {
 	for i := range m {
 		shifted.Set(i, i, omega.At(i, i)+covarianceTolerance*largest)
 	}
-	return blas.Cholesky(blas.Default(), m, shifted.RawMatrix().Data, m)
+	return linalg.Cholesky(linalg.Default(), m, shifted.RawMatrix().Data, m)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // Matrix is the feature matrix X of a dataset, n x d with one data point per
@@ -87,31 +87,31 @@ func (x *Dense) Take(rows []int) Matrix {
 
 // Mul sets dst to X B.
 func (x *Dense) Mul(dst, b []float64, k int) {
-	kernels := blas.Default()
+	kernels := linalg.Default()
 	if k > 1 {
 		for from, rows := range x.float64s() {
 			n := len(rows) / x.cols
-			blas.Gemm(kernels, blas.NoTrans, blas.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
+			linalg.Gemm(kernels, linalg.NoTrans, linalg.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
 		}
 		return
 	}
 	for i := range x.offset {
-		dst[i] = blas.DotMixed(kernels, x.row(i), b)
+		dst[i] = linalg.DotMixed(kernels, x.row(i), b)
 	}
 }
 
 // AddMulT adds X' B to dst.
 func (x *Dense) AddMulT(dst, b []float64, k int) {
-	kernels := blas.Default()
+	kernels := linalg.Default()
 	if k > 1 {
 		for from, rows := range x.float64s() {
 			n := len(rows) / x.cols
-			blas.Gemm(kernels, blas.Trans, blas.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
+			linalg.Gemm(kernels, linalg.Trans, linalg.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
 		}
 		return
 	}
 	for i := range x.offset {
-		blas.AxpyMixed(kernels, b[i], x.row(i), dst)
+		linalg.AxpyMixed(kernels, b[i], x.row(i), dst)
 	}
 }
 
@@ -137,11 +137,11 @@ func (x *Dense) float64s() iter.Seq2[int, []float64] {
 
 // AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
 func (x *Dense) AddGram(dst, v, c []float64) (sum float64) {
-	kernels := blas.Default()
+	kernels := linalg.Default()
 	for i := range x.offset {
 		row := x.row(i)
-		u := c[i] * blas.DotMixed(kernels, row, v)
-		blas.AxpyMixed(kernels, u, row, dst)
+		u := c[i] * linalg.DotMixed(kernels, row, v)
+		linalg.AxpyMixed(kernels, u, row, dst)
 		sum += u
 	}
 	return sum

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 const (
@@ -67,22 +67,22 @@ func NewMetric(p *ProblemData, ridge float64) *Metric {
 		return nil
 	}
 	if n < d {
-		gemm(blas.NoTrans, blas.Trans, 1, c, c, side)
+		gemm(linalg.NoTrans, linalg.Trans, 1, c, c, side)
 	} else {
-		gemm(blas.Trans, blas.NoTrans, 1, c, c, side)
+		gemm(linalg.Trans, linalg.NoTrans, 1, c, c, side)
 	}
 	for i := range size {
 		side.Set(i, i, side.At(i, i)+tau)
 	}
-	if !blas.Cholesky(blas.Default(), size, side.RawMatrix().Data, size) {
+	if !linalg.Cholesky(linalg.Default(), size, side.RawMatrix().Data, size) {
 		return nil // which tau I keeps from happening
 	}
 	m := &Metric{scale: 1, inverse: inverted(side, 0)}
 	if n < d {
 		part := mat.NewDense(n, d, nil)
 		m.c, m.f, m.scale = c, mat.NewDense(n, d, nil), 1/math.Sqrt(tau)
-		gemm(blas.NoTrans, blas.NoTrans, 1, inverted(side, math.Sqrt(tau)), c, part)
-		gemm(blas.Trans, blas.NoTrans, 1, m.inverse, part, m.f)
+		gemm(linalg.NoTrans, linalg.NoTrans, 1, inverted(side, math.Sqrt(tau)), c, part)
+		gemm(linalg.Trans, linalg.NoTrans, 1, m.inverse, part, m.f)
 	}
 	m.scale *= math.Sqrt(before / squares(m.rows(asked)))
 	return m
@@ -168,7 +168,7 @@ func inverted(l *mat.Dense, t float64) *mat.Dense {
 	for i := range n {
 		inverse.Set(i, i, l.At(i, i)+t)
 	}
-	blas.Invert(blas.Default(), n, inverse.RawMatrix().Data, n)
+	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
 	return inverse
 }
 
@@ -269,7 +269,7 @@ func columns(c *mat.Dense) (count int) {
 // addRow adds a r to x.
 func addRow(x []float64, a float64, r Row) {
 	if r.Index == nil {
-		blas.AxpyMixed(blas.Default(), a, r.Value, x)
+		linalg.AxpyMixed(linalg.Default(), a, r.Value, x)
 	} else {
 		addSparse(x, a, r)
 	}
@@ -397,24 +397,24 @@ func (m *Metric) times(z *mat.Dense) *mat.Dense {
 	rows, d := z.Dims()
 	if m.c == nil {
 		made := mat.NewDense(rows, d, nil)
-		gemm(blas.NoTrans, blas.Trans, 1, z, m.inverse, made)
+		gemm(linalg.NoTrans, linalg.Trans, 1, z, m.inverse, made)
 		return made
 	}
 	n, _ := m.c.Dims()
 	part := mat.NewDense(rows, n, nil)
-	gemm(blas.NoTrans, blas.Trans, 1, z, m.c, part)
-	gemm(blas.NoTrans, blas.NoTrans, -1, part, m.f, z)
+	gemm(linalg.NoTrans, linalg.Trans, 1, z, m.c, part)
+	gemm(linalg.NoTrans, linalg.NoTrans, -1, part, m.f, z)
 	return z
 }
 
 // gemm adds alpha A B, with A or B transposed, to C.
-func gemm(tA, tB blas.Transpose, alpha float64, a, b, c *mat.Dense) {
+func gemm(tA, tB linalg.Transpose, alpha float64, a, b, c *mat.Dense) {
 	x, y, z := a.RawMatrix(), b.RawMatrix(), c.RawMatrix()
 	k := x.Cols
-	if tA == blas.Trans {
+	if tA == linalg.Trans {
 		k = x.Rows
 	}
-	blas.Gemm(blas.Default(), tA, tB, z.Rows, z.Cols, k, alpha, x.Data, x.Stride, y.Data, y.Stride, 1, z.Data, z.Stride)
+	linalg.Gemm(linalg.Default(), tA, tB, z.Rows, z.Cols, k, alpha, x.Data, x.Stride, y.Data, y.Stride, 1, z.Data, z.Stride)
 }
 
 // Restore returns W = A V for V, which has a block of rows for each of several classes.

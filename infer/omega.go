@@ -16,8 +16,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/infer/eigen"
 )
 
 // ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.
@@ -56,7 +54,35 @@ type Solution struct {
 func (s *Solution) Unique() bool { return s.Rho > 0 || s.Multiplicity == 1 }
 
 // Omega minimises rho tr(Omega^2) + <Phi, Omega> over the positive semidefinite
-// matrices of trace 1.
+// matrices of trace 1: FromSpectrum of gonum's eigendecomposition of Phi.
+//
+// Phi is symmetric by its type, and it isn't changed. Omega returns an error
+// that wraps ErrInvalid if Phi is empty, if Phi or rho is not finite, or if Phi
+// has no eigendecomposition in float64.
+func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
+	if phi == nil || phi.IsEmpty() {
+		return nil, fmt.Errorf("infer: Phi: %w: it is empty", ErrInvalid)
+	}
+	m := phi.SymmetricDim()
+	for i := range m {
+		for j := i; j < m; j++ {
+			if v := phi.At(i, j); !finite(v) {
+				return nil, fmt.Errorf("infer: Phi: %w: entry (%d, %d) is %v; it must be finite", ErrInvalid, i, j, v)
+			}
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(phi, true) {
+		return nil, fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64", ErrInvalid)
+	}
+	var u mat.Dense
+	e.VectorsTo(&u)
+	return FromSpectrum(e.Values(nil), &u, rho)
+}
+
+// FromSpectrum is Omega of Phi = U diag(kappa) U', whose eigenvalues kappa ascend
+// and have the columns of U as their eigenvectors. Of these it wants the first ones,
+// as many as Rank says.
 //
 //	rho > 0  Omega = U diag(mu) U' with mu from DualScan; the only minimiser.
 //	rho = 0  any covariance on the lowest eigenspace of Phi is a minimiser;
@@ -68,71 +94,60 @@ func (s *Solution) Unique() bool { return s.Rho > 0 || s.Multiplicity == 1 }
 // Up to rounding, none of these depends on the signs or the basis that the
 // eigendecomposition happens to return.
 //
-// Phi is symmetric by its type, and it isn't changed. Omega returns an error
-// that wraps ErrInvalid if Phi is empty, if Phi or rho is not finite, or if Phi
-// has no eigendecomposition in float64.
-func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
+// FromSpectrum returns an error that wraps ErrInvalid if kappa is empty, does not
+// ascend or is not finite, if U has another number of rows or fewer columns, or if
+// rho is not finite.
+func FromSpectrum(kappa []float64, u mat.Matrix, rho float64) (*Solution, error) {
 	if !finite(rho) {
 		return nil, fmt.Errorf("infer: rho: %w: it is %v; it must be finite", ErrInvalid, rho)
 	}
-	t, kappa, err := spectrum(phi)
-	if err != nil {
+	if err := checkSpectrum(kappa); err != nil {
 		return nil, err
 	}
+	m, k := len(kappa), Rank(kappa, rho)
+	if rows, cols := u.Dims(); rows != m || cols < k {
+		return nil, fmt.Errorf("infer: U: %w: it is %d x %d; with these eigenvalues it must be %d x %d", ErrInvalid, rows, cols, m, k)
+	}
 	s := &Solution{Rho: rho, Kappa: kappa, Multiplicity: lowestMultiplicity(kappa)}
-	used := s.Multiplicity // vectors
 	switch {
 	case rho > 0:
+		var err error
 		if s.Mu, s.Tau, s.Objective, err = DualScan(kappa, rho); err != nil {
 			return nil, err
 		}
-		used = len(s.Mu)
-		for s.Mu[used-1] == 0 {
-			used--
-		}
 	case rho == 0:
-		s.Mu = make([]float64, len(kappa))
+		s.Mu = make([]float64, m)
 		for i := range s.Multiplicity {
 			s.Mu[i] = 1 / float64(s.Multiplicity)
 		}
 		s.Tau, s.Objective = -kappa[0], kappa[0]
 	default:
-		s.Mu = make([]float64, len(kappa))
+		s.Mu = make([]float64, m)
 		s.Mu[0] = 1
 		s.Tau, s.Objective = -kappa[0]-2*rho, kappa[0]+rho
 	}
-	v, ok := t.Lowest(kappa, used)
-	if !ok {
-		return nil, errDecomposition
-	}
+	lowest := mat.DenseCopyOf(u).Slice(0, m, 0, k).(*mat.Dense)
 	if rho < 0 {
-		v = nearestToTask(v)
+		lowest = nearestToTask(lowest)
 	}
-	s.Omega = compose(v, s.Mu)
+	s.Omega = compose(lowest, s.Mu)
 	return s, nil
 }
 
-var errDecomposition = fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64; the entries must be small enough to be squared", ErrInvalid)
-
-// spectrum returns Phi as a tridiagonal matrix, with its eigenvalues, ascending.
-func spectrum(phi *mat.SymDense) (*eigen.Tridiagonal, []float64, error) {
-	if phi == nil || phi.IsEmpty() {
-		return nil, nil, fmt.Errorf("infer: Phi: %w: it is empty", ErrInvalid)
+// Rank is how many eigenvectors of Phi FromSpectrum takes: those of the lowest
+// eigenvalue, and for rho > 0 those with positive mu. It is 0 where FromSpectrum
+// returns an error for kappa.
+func Rank(kappa []float64, rho float64) int {
+	if checkSpectrum(kappa) != nil {
+		return 0
 	}
-	m := phi.SymmetricDim()
-	for i := range m {
-		for j := i; j < m; j++ {
-			if v := phi.At(i, j); !finite(v) {
-				return nil, nil, fmt.Errorf("infer: Phi: %w: entry (%d, %d) is %v; it must be finite", ErrInvalid, i, j, v)
-			}
+	k := lowestMultiplicity(kappa)
+	if mu, _, _, err := DualScan(kappa, rho); err == nil {
+		for k < len(mu) && mu[k] > 0 {
+			k++
 		}
 	}
-	t := eigen.New(phi)
-	kappa, ok := t.Values()
-	if !ok {
-		return nil, nil, errDecomposition
-	}
-	return t, kappa, nil
+	return k
 }
 
 func lowestMultiplicity(kappa []float64) int {
@@ -145,33 +160,36 @@ func lowestMultiplicity(kappa []float64) int {
 	return t
 }
 
-// nearestToTask returns, as a 1 x m matrix, the unit vector in the span of the rows
-// of v that is nearest to a coordinate vector e_j: the normed projection of e_j for
-// the j with the longest projection. Lengths that differ by rounding only count as
+// nearestToTask returns, as a matrix of one column, the unit vector in the span of the
+// columns of u that is nearest to a coordinate vector e_j: the normed projection of e_j
+// for the j with the longest projection. Lengths that differ by rounding only count as
 // equal, so that the first such j is meant.
-func nearestToTask(v *mat.Dense) *mat.Dense {
-	t, m := v.Dims()
+func nearestToTask(u *mat.Dense) *mat.Dense {
+	m, t := u.Dims()
 	best, length := 0, 0.0
 	for j := range m {
-		if l := mat.Norm(v.ColView(j), 2); l > length+tieTolerance {
+		if l := floats.Norm(u.RawRowView(j), 2); l > length+tieTolerance {
 			best, length = j, l
 		}
 	}
 	var nearest mat.Dense
-	nearest.Mul(v.Slice(0, t, best, best+1).T(), v)
+	nearest.Mul(u, u.Slice(best, best+1, 0, t).T())
 	nearest.Scale(1/mat.Norm(&nearest, 2), &nearest)
 	return &nearest
 }
 
-// compose returns V' diag(mu) V as the Gram matrix of sqrt(mu_i) v_i: symmetric to
-// the bit. It overwrites v.
-func compose(v *mat.Dense, mu []float64) *mat.SymDense {
-	k, _ := v.Dims()
-	for i := range k {
-		floats.Scale(math.Sqrt(mu[i]), v.RawRowView(i))
+// compose returns U diag(mu) U' as the Gram matrix of sqrt(mu_i) u_i: symmetric to
+// the bit. It overwrites u.
+func compose(u *mat.Dense, mu []float64) *mat.SymDense {
+	m, k := u.Dims()
+	for i := range m {
+		row := u.RawRowView(i)
+		for j, v := range mu[:k] {
+			row[j] *= math.Sqrt(v)
+		}
 	}
 	var omega mat.SymDense
-	omega.SymOuterK(1, v.T())
+	omega.SymOuterK(1, u)
 	return &omega
 }
 
@@ -203,7 +221,10 @@ func compose(v *mat.Dense, mu []float64) *mat.SymDense {
 // so that all sums are of nonnegative numbers of at most theta <= 1, and the
 // scale of kappa and rho does not matter.
 func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float64, err error) {
-	if err := checkSpectrum(kappa, rho); err != nil {
+	if !(rho > 0) || !finite(rho) {
+		return nil, 0, 0, fmt.Errorf("infer: rho: %w: it is %v; the scan needs it positive and finite", ErrInvalid, rho)
+	}
+	if err := checkSpectrum(kappa); err != nil {
 		return nil, 0, 0, err
 	}
 	mu = make([]float64, len(kappa)) // holds z until theta is known
@@ -237,10 +258,8 @@ func Proximal(slope, from *mat.SymDense, t float64) (phi *mat.SymDense, rho floa
 	return phi, 1 / (2 * t)
 }
 
-func checkSpectrum(kappa []float64, rho float64) error {
+func checkSpectrum(kappa []float64) error {
 	switch {
-	case !(rho > 0) || !finite(rho):
-		return fmt.Errorf("infer: rho: %w: it is %v; the scan needs it positive and finite", ErrInvalid, rho)
 	case len(kappa) == 0:
 		return fmt.Errorf("infer: kappa: %w: it is empty", ErrInvalid)
 	case !finite(kappa[0]) || !finite(kappa[len(kappa)-1]):

@@ -357,6 +357,37 @@ func TestUnusableInput(t *testing.T) {
 	}
 }
 
+// Of the eigenvectors only those that Rank counts have a say.
+func TestFromSpectrumWantsFewVectors(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
+		want, err := Omega(phi, rho)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e mat.EigenSym
+		e.Factorize(phi, true)
+		var u mat.Dense
+		e.VectorsTo(&u)
+		m, k := len(want.Kappa), Rank(want.Kappa, rho)
+		got, err := FromSpectrum(want.Kappa, u.Slice(0, m, 0, k), rho)
+		if err != nil || !mat.Equal(got.Omega, want.Omega) {
+			t.Fatalf("with %d of %d vectors another Omega, error %v", k, m, err)
+		}
+		if k > 1 {
+			if _, err := FromSpectrum(want.Kappa, u.Slice(0, m, 0, k-1), rho); !errors.Is(err, ErrInvalid) {
+				t.Fatalf("a vector too few: %v", err)
+			}
+		}
+	})
+	one := mat.NewDense(1, 1, []float64{1})
+	for _, kappa := range [][]float64{nil, {2, 1}, {1, math.Inf(1)}, {1, 2}} { // the last with a U that is too small
+		if _, err := FromSpectrum(kappa, one, 1); !errors.Is(err, ErrInvalid) {
+			t.Errorf("kappa %v: %v", kappa, err)
+		}
+	}
+}
+
 // The largest finite entries overflow inside the decomposition. That must end in
 // an error or in a covariance, never in NaN.
 func TestHugePhi(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // The usual operations. Gorgonia has them too, but gives their results memory anew in
@@ -178,10 +178,10 @@ func eachGrad[T Float](d func(x, y float64) float64) func(View[T], []View[T]) {
 }
 
 // MatMul is the matrix product A B.
-func MatMul(a, b *Node) *Node { return matMul(a, b, blas.NoTrans, blas.NoTrans) }
+func MatMul(a, b *Node) *Node { return matMul(a, b, linalg.NoTrans, linalg.NoTrans) }
 
 // matMul is op(A) op(B), of which only A B has a gradient.
-func matMul(a, b *Node, tA, tB blas.Transpose) *Node {
+func matMul(a, b *Node, tA, tB linalg.Transpose) *Node {
 	op := Op{
 		Name: fmt.Sprintf("matMul%c%c", tA, tB),
 		Shape: func(in []Shape) Shape {
@@ -194,27 +194,27 @@ func matMul(a, b *Node, tA, tB blas.Transpose) *Node {
 		F32: matMulBody[float32](tA, tB),
 		F64: matMulBody[float64](tA, tB),
 	}
-	if tA == blas.NoTrans && tB == blas.NoTrans {
+	if tA == linalg.NoTrans && tB == linalg.NoTrans {
 		op.Grad = func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{matMul(grad, in[1], blas.NoTrans, blas.Trans), matMul(in[0], grad, blas.Trans, blas.NoTrans)}
+			return Nodes{matMul(grad, in[1], linalg.NoTrans, linalg.Trans), matMul(in[0], grad, linalg.Trans, linalg.NoTrans)}
 		}
 	}
 	return Apply(op, a, b)
 }
 
-func turned(s Shape, t blas.Transpose) (rows, cols int) {
-	if t == blas.Trans {
+func turned(s Shape, t linalg.Transpose) (rows, cols int) {
+	if t == linalg.Trans {
 		return s[1], s[0]
 	}
 	return s[0], s[1]
 }
 
-func matMulBody[T Float](tA, tB blas.Transpose) func(View[T], []View[T]) {
+func matMulBody[T Float](tA, tB linalg.Transpose) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		ker, _ := kernels() // Build has returned its error
 		a, b := in[0], in[1]
 		_, k := turned(Shape{a.Rows, a.Cols}, tA)
-		blas.Gemm(ker, tA, tB, out.Rows, out.Cols, k, 1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
+		linalg.Gemm(ker, tA, tB, out.Rows, out.Cols, k, 1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
 	}
 }
 

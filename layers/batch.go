@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // Points are the rows of one task's X, entry by entry.
@@ -91,9 +91,9 @@ type stack[T Float] struct {
 
 // aggregation is P = C (scale C') - scale S of all tasks, block diagonal.
 type aggregation[T Float] struct {
-	class   []int32      // of every row, numbered through all tasks: C
-	classes *blas.CSR[T] // scale C', classes x n
-	minus   *blas.CSR[T] // -scale S, n x n
+	class   []int32        // of every row, numbered through all tasks: C
+	classes *linalg.CSR[T] // scale C', classes x n
+	minus   *linalg.CSR[T] // -scale S, n x n
 }
 
 // NewBatch stacks the tasks of a problem.
@@ -173,7 +173,7 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) (*aggregation[
 		classes += g.Classes
 	}
 	var err error
-	if a.minus, err = blas.NewCSR(b.rows, ptr, index, value); err != nil {
+	if a.minus, err = linalg.NewCSR(b.rows, ptr, index, value); err != nil {
 		return nil, err
 	}
 	each := make([]int32, b.rows+1) // the rows of scale C have one entry
@@ -181,7 +181,7 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) (*aggregation[
 		each[i] = int32(i)
 	}
 	ptr, index, value = transpose(classes, each, a.class, scale)
-	a.classes, err = blas.NewCSR(b.rows, ptr, index, value)
+	a.classes, err = linalg.NewCSR(b.rows, ptr, index, value)
 	return a, err
 }
 

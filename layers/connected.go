@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // A head is what turns the features of a dataset into those that the network
@@ -170,7 +170,7 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 			if k < n-1 {
 				next = make([]float32, (hi-lo)*l.Out)
 			}
-			blas.Gemm(ker, blas.NoTrans, blas.NoTrans, hi-lo, l.Out, l.In, 1, in, l.In, l.W, l.Out, 0, next, l.Out)
+			linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, hi-lo, l.Out, l.In, 1, in, l.In, l.W, l.Out, 0, next, l.Out)
 			for i := range hi - lo {
 				y := next[i*l.Out:][:l.Out]
 				add(y, l.B)
@@ -220,7 +220,7 @@ func times[T Float](s *Slot) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		ker, _ := kernels() // Build has returned its error
 		h, l := in[0], in[1]
-		blas.Gemm(ker, blas.NoTrans, blas.NoTrans, s.batch.rows, l.Cols, l.Rows, 1, h.Data, h.Cols, l.Data, l.Cols, 0, out.Data, out.Cols)
+		linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, s.batch.rows, l.Cols, l.Rows, 1, h.Data, h.Cols, l.Data, l.Cols, 0, out.Data, out.Cols)
 	}
 }
 
@@ -228,7 +228,7 @@ func timesTransposed[T Float](s *Slot) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		ker, _ := kernels()
 		g, l := in[0], in[1]
-		blas.Gemm(ker, blas.NoTrans, blas.Trans, s.batch.rows, l.Rows, l.Cols, 1, g.Data, g.Cols, l.Data, l.Cols, 0, out.Data, out.Cols)
+		linalg.Gemm(ker, linalg.NoTrans, linalg.Trans, s.batch.rows, l.Rows, l.Cols, 1, g.Data, g.Cols, l.Data, l.Cols, 0, out.Data, out.Cols)
 	}
 }
 
@@ -236,7 +236,7 @@ func transposedTimes[T Float](s *Slot) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		ker, _ := kernels()
 		h, g := in[0], in[1]
-		blas.Gemm(ker, blas.Trans, blas.NoTrans, h.Cols, g.Cols, s.batch.rows, 1, h.Data, h.Cols, g.Data, g.Cols, 0, out.Data, out.Cols)
+		linalg.Gemm(ker, linalg.Trans, linalg.NoTrans, h.Cols, g.Cols, s.batch.rows, 1, h.Data, h.Cols, g.Data, g.Cols, 0, out.Data, out.Cols)
 	}
 }
 

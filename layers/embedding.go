@@ -3,7 +3,7 @@ package layers
 import (
 	"math"
 
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // Readout is E (tasks x h) from H (n x h): every task's row is the sum of
@@ -56,7 +56,7 @@ func readoutGradBody[T Float](s *Slot) func(View[T], []View[T]) {
 	}
 }
 
-func axpy[T Float](y []T, a T, x []T) { blas.Axpy(a, x, y) }
+func axpy[T Float](y []T, a T, x []T) { linalg.Axpy(a, x, y) }
 
 func dot[T Float](x, y []T) (s T) {
 	y = y[:len(x)]

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"sync"
 
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // kernels are the matrix kernels of the process, chosen by the features of its
 // CPU or by the environment variable L2MT_BLAS.
-var kernels = sync.OnceValues(func() (blas.Kernels, error) {
-	k, err := blas.Select()
+var kernels = sync.OnceValues(func() (linalg.Kernels, error) {
+	k, err := linalg.Select()
 	k.Threads = runtime.GOMAXPROCS(0)
 	return k, err
 })
@@ -25,8 +25,8 @@ const denseFrom = 0.25
 type features[T Float] struct {
 	rows, cols int
 	dense      []T
-	sparse     *blas.CSR[T] // X
-	sparseT    *blas.CSR[T] // X'
+	sparse     *linalg.CSR[T] // X
+	sparseT    *linalg.CSR[T] // X'
 }
 
 // newFeatures stacks the rows of all tasks, as dense ones from that share of stored
@@ -61,11 +61,11 @@ func newFeatures[T Float](tasks []Points, denseFrom float64) (features[T], error
 		}
 	}
 	var err error
-	if x.sparse, err = blas.NewCSR(x.cols, ptr, index, value); err != nil {
+	if x.sparse, err = linalg.NewCSR(x.cols, ptr, index, value); err != nil {
 		return x, err
 	}
 	ptr, index, value = transpose(x.cols, ptr, index, value)
-	x.sparseT, err = blas.NewCSR(x.rows, ptr, index, value)
+	x.sparseT, err = linalg.NewCSR(x.rows, ptr, index, value)
 	return x, err
 }
 
@@ -94,18 +94,18 @@ func transpose[T Float](cols int, ptr, index []int32, value []T) (ptrT, indexT [
 func (x *features[T]) mul(y, l []T, k int) {
 	ker, _ := kernels() // Build has returned its error
 	if x.dense != nil {
-		blas.Gemm(ker, blas.NoTrans, blas.NoTrans, x.rows, k, x.cols, 1, x.dense, x.cols, l, k, 0, y, k)
+		linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, x.rows, k, x.cols, 1, x.dense, x.cols, l, k, 0, y, k)
 		return
 	}
-	blas.CSRMul(ker, x.sparse, k, l, k, y, k)
+	linalg.CSRMul(ker, x.sparse, k, l, k, y, k)
 }
 
 // mulT sets y (d x k) to X' g, g being n x k.
 func (x *features[T]) mulT(y, g []T, k int) {
 	ker, _ := kernels()
 	if x.dense != nil {
-		blas.Gemm(ker, blas.Trans, blas.NoTrans, x.cols, k, x.rows, 1, x.dense, x.cols, g, k, 0, y, k)
+		linalg.Gemm(ker, linalg.Trans, linalg.NoTrans, x.cols, k, x.rows, 1, x.dense, x.cols, g, k, 0, y, k)
 		return
 	}
-	blas.CSRMul(ker, x.sparseT, k, g, k, y, k)
+	linalg.CSRMul(ker, x.sparseT, k, g, k, y, k)
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // Product is X L for the batch in the slot: every row's features (n x d) times
@@ -163,15 +163,15 @@ func aggregate[T Float](s *Slot) func(View[T], []View[T]) {
 		size := p.classes.Rows() * h.Cols
 		memory = slices.Grow(memory[:0], size)[:size]
 		sums := View[T]{p.classes.Rows(), h.Cols, memory}
-		blas.CSRMul(ker, p.classes, h.Cols, h.Data, h.Cols, sums.Data, h.Cols) // C' H
+		linalg.CSRMul(ker, p.classes, h.Cols, h.Data, h.Cols, sums.Data, h.Cols) // C' H
 		for i, c := range p.class {
 			copy(out.Row(i), sums.Row(int(c)))
 		}
-		blas.CSRAddMul(ker, p.minus, h.Cols, h.Data, h.Cols, out.Data, h.Cols) // - S H
+		linalg.CSRAddMul(ker, p.minus, h.Cols, h.Data, h.Cols, out.Data, h.Cols) // - S H
 	}
 }
 
-func add[T Float](y, x []T) { blas.Axpy(1, x, y) }
+func add[T Float](y, x []T) { linalg.Axpy(1, x, y) }
 
 // columnSums is 1' Z, a vector: the gradient of a bias.
 func columnSums(s *Slot, z *Node) *Node {

@@ -6,14 +6,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // Rows are the rows of all tasks of a problem, stacked, in double precision, for
 // what is computed of a problem before it comes into a graph.
 type Rows struct {
 	x   features[float64]
-	ker blas.Kernels
+	ker linalg.Kernels
 }
 
 // NewRows stacks the rows of tasks: as a dense matrix if that is asked for, or is
@@ -50,9 +50,9 @@ func (r *Rows) AddGram(a View[float64]) {
 	case dense:
 		addGram(r.ker, a, 1, x, wide)
 	case wide:
-		blas.CSRGram(r.x.sparseT, r.x.sparse, a.Data, a.Cols)
+		linalg.CSRGram(r.x.sparseT, r.x.sparse, a.Data, a.Cols)
 	default:
-		blas.CSRGram(r.x.sparse, r.x.sparseT, a.Data, a.Cols)
+		linalg.CSRGram(r.x.sparse, r.x.sparseT, a.Data, a.Cols)
 	}
 }
 
@@ -67,15 +67,15 @@ func AddOuter(a View[float64], scale float64, b View[float64]) error {
 
 // addGram adds scale B B' or, transposed, scale B'B to the lower triangle of A, some
 // rows at a time, as far as the last of them reaches.
-func addGram(ker blas.Kernels, a View[float64], scale float64, b View[float64], transposed bool) {
+func addGram(ker linalg.Kernels, a View[float64], scale float64, b View[float64], transposed bool) {
 	const some = 120
-	left, right, inner, next := blas.NoTrans, blas.Trans, b.Cols, b.Cols
+	left, right, inner, next := linalg.NoTrans, linalg.Trans, b.Cols, b.Cols
 	if transposed {
-		left, right, inner, next = blas.Trans, blas.NoTrans, b.Rows, 1
+		left, right, inner, next = linalg.Trans, linalg.NoTrans, b.Rows, 1
 	}
 	for i := 0; i < a.Rows; i += some {
 		rows := min(some, a.Rows-i)
-		blas.Gemm(ker, left, right, rows, i+rows, inner, scale, b.Data[i*next:], b.Cols, b.Data, b.Cols, 1, a.Data[i*a.Cols:], a.Cols)
+		linalg.Gemm(ker, left, right, rows, i+rows, inner, scale, b.Data[i*next:], b.Cols, b.Data, b.Cols, 1, a.Data[i*a.Cols:], a.Cols)
 	}
 }
 
@@ -102,16 +102,16 @@ func InverseProducts(a, b View[float64]) (products View[float64], trace float64,
 	if err != nil {
 		return products, 0, err
 	}
-	if !blas.Cholesky(ker, a.Rows, a.Data, a.Cols) {
+	if !linalg.Cholesky(ker, a.Rows, a.Data, a.Cols) {
 		return products, 0, fmt.Errorf("%w: a matrix of %d x %d is not positive definite in float64", data.ErrInvalid, a.Rows, a.Rows)
 	}
-	blas.Invert(ker, a.Rows, a.Data, a.Cols) // tr(A^-1) is the sum of squares of L^-1
+	linalg.Invert(ker, a.Rows, a.Data, a.Cols) // tr(A^-1) is the sum of squares of L^-1
 	for i := range a.Rows {
 		l := a.Row(i)[:i+1]
 		trace += floats.Dot(l, l)
 	}
 	half := View[float64]{b.Rows, b.Cols, make([]float64, len(b.Data))} // L^-1 B
-	blas.Gemm(ker, blas.NoTrans, blas.NoTrans, b.Rows, b.Cols, b.Rows, 1, a.Data, a.Cols, b.Data, b.Cols, 0, half.Data, half.Cols)
+	linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, b.Rows, b.Cols, b.Rows, 1, a.Data, a.Cols, b.Data, b.Cols, 0, half.Data, half.Cols)
 	products, err = InnerProducts(half)
 	return products, trace, err
 }

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/infer"
+	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
@@ -124,7 +124,7 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 			phi.SetSym(i, j, direction*(e.Phi[i*e.Tasks+j]+e.Phi[j*e.Tasks+i])/2)
 		}
 	}
-	s, err := infer.Omega(phi, direction*e.C)
+	s, err := solve.Omega(phi, direction*e.C)
 	if err != nil {
 		return nil, t.diverged(fmt.Sprintf("the covariance of problem %q: %v", p.name, err))
 	}

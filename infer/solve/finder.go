@@ -175,7 +175,7 @@ func (e *Embedding) Omega(scale float64) (*Found, error) {
 // solve minimises rho tr(Omega^2) + <Phi, Omega>.
 func (e *Embedding) solve(phi *mat.SymDense, rho float64) (*Found, error) {
 	begin := time.Now()
-	solution, err := infer.Omega(phi, rho)
+	solution, err := Omega(phi, rho)
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}

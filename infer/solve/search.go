@@ -126,7 +126,7 @@ func (s *search) descend(ctx context.Context, at *Searched, steps int) (*Searche
 	}
 	t := stride / length(slope)
 	for k := 1; k <= steps && t*length(slope) > shortest; k++ {
-		found, err := infer.Omega(s.pose(slope, at.Omega, t))
+		found, err := Omega(s.pose(slope, at.Omega, t))
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +153,7 @@ func (s *search) descend(ctx context.Context, at *Searched, steps int) (*Searche
 	return at, nil
 }
 
-// pose is a step as the problem that infer.Omega solves.
+// pose is a step as the problem that Omega solves.
 func (s *search) pose(slope, from *mat.SymDense, t float64) (phi *mat.SymDense, rho float64) {
 	phi, rho = infer.Proximal(slope, from, t)
 	var toward mat.SymDense

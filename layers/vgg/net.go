@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"l2mt/data/safetensors"
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 type Net struct {
 	config  Config
 	library *library
-	kernels blas.Kernels
+	kernels linalg.Kernels
 	blocks  [][]convolution
 	dense   []dense
 	pool    sync.Pool // of *workspace
@@ -111,7 +111,7 @@ const (
 // apply sets y, whose border is zero, to the convolution of x. It is divided
 // into bands of rows, and where these are too few for the workers, each of them
 // into parts of the channels.
-func (c convolution) apply(k blas.Kernels, x, y grid, workers int) {
+func (c convolution) apply(k linalg.Kernels, x, y grid, workers int) {
 	bands := ceil(x.height*x.width, bandPoints)
 	height := ceil(x.height, bands)
 	bands = ceil(x.height, height)
@@ -127,7 +127,7 @@ func (c convolution) apply(k blas.Kernels, x, y grid, workers int) {
 
 // band convolves the rows from top to bottom, for some of the channels. The
 // points between the rows are computed too, and then cleared.
-func (c convolution) band(k blas.Kernels, x, y grid, top, bottom, from, to int) {
+func (c convolution) band(k linalg.Kernels, x, y grid, top, bottom, from, to int) {
 	m := (bottom-top)*(x.width+1) - 1
 	for t := range taps {
 		a, b := x.from(top+t/3-1, t%3-1), c.weight[t*c.in*c.out+from:]
@@ -135,7 +135,7 @@ func (c convolution) band(k blas.Kernels, x, y grid, top, bottom, from, to int) 
 		if t == 0 {
 			beta = 0
 		}
-		blas.Gemm(k, blas.NoTrans, blas.NoTrans, m, to-from, c.in, 1, a, c.in, b, c.out, beta, y.from(top, 0)[from:], c.out)
+		linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, m, to-from, c.in, 1, a, c.in, b, c.out, beta, y.from(top, 0)[from:], c.out)
 	}
 	for row := top; row < bottom; row++ {
 		clear(y.at(row, -1)[from:to])
@@ -178,14 +178,14 @@ func pool(x, y grid, workers int) {
 // apply returns the layer's output, out x n, for the input x, in x n. With the
 // pictures as columns, the weights are read where they are, and the product
 // adds up every entry in the same order for any number of them.
-func (d dense) apply(k blas.Kernels, x []float32, n, workers int) []float32 {
+func (d dense) apply(k linalg.Kernels, x []float32, n, workers int) []float32 {
 	k.Threads = workers
-	t, stride := blas.NoTrans, d.in
+	t, stride := linalg.NoTrans, d.in
 	if d.transposed {
-		t, stride = blas.Trans, d.out
+		t, stride = linalg.Trans, d.out
 	}
 	y := make([]float32, d.out*n)
-	blas.Gemm(k, t, blas.NoTrans, d.out, n, d.in, 1, d.weight, stride, x, n, 0, y, n)
+	linalg.Gemm(k, t, linalg.NoTrans, d.out, n, d.in, 1, d.weight, stride, x, n, 0, y, n)
 	for i, b := range d.bias {
 		row := y[i*n:][:n]
 		for j, v := range row {

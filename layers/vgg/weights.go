@@ -10,7 +10,7 @@ import (
 
 	"l2mt/data/format"
 	"l2mt/data/safetensors"
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // tensors is a file of weights.
@@ -53,7 +53,7 @@ func load(file tensors, c Config, up Layer) (*Net, error) {
 	if !slices.Contains(Layers(), up) {
 		return nil, fmt.Errorf("layer %q: %w: it must be one of %v", up, ErrInvalid, Layers())
 	}
-	kernels, err := blas.Select()
+	kernels, err := linalg.Select()
 	if err != nil {
 		return nil, err
 	}

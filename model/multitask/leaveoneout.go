@@ -40,7 +40,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	kernel "l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 type leaveOneOut struct {
@@ -335,13 +335,13 @@ func (l *left) factorizeBlock(parts []int) error {
 			row[x]++
 		}
 	}
-	if !kernel.Cholesky(kernel.Default(), n, lower.RawMatrix().Data, n) {
+	if !linalg.Cholesky(linalg.Default(), n, lower.RawMatrix().Data, n) {
 		return fmt.Errorf("multitask: evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", ErrInvalidParams, l.lambda1)
 	}
 	for x := range n {
 		l.logDet += 2 * math.Log(lower.At(x, x))
 	}
-	kernel.Invert(kernel.Default(), n, lower.RawMatrix().Data, n)
+	linalg.Invert(linalg.Default(), n, lower.RawMatrix().Data, n)
 	b := block{rows: rows, inverse: lower}
 	if l.bias == nil {
 		if b.biases = biases(lower, root, end); b.biases == nil {

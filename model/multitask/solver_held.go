@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/infer/eigen"
+	"l2mt/layers/linalg"
 )
 
 // holding is a Model whose Omega does not follow W. Fits of many tasks then do without all
@@ -35,7 +35,7 @@ type root struct {
 }
 
 func newRoot(omega *mat.SymDense, threads int) (*root, error) {
-	c, values, u, ok := eigen.Shifted(omega, omega.SymmetricDim()/4)
+	c, values, u, ok := linalg.Shifted(omega, omega.SymmetricDim()/4)
 	if !ok {
 		e, err := Eigen(omega)
 		if err != nil {

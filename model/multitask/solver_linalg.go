@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
-	kernel "l2mt/layers/blas"
+	"l2mt/layers/linalg"
 )
 
 // The vectors of the solver are m x d matrices in row-major order, so that the
@@ -35,7 +35,7 @@ func gemm(transA, transB bool, alpha float64, a, b blas64.General, beta float64,
 
 // gemmOn is gemm on a number of goroutines, with the same bits.
 func gemmOn(threads int, transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
-	kernels := kernel.Default()
+	kernels := linalg.Default()
 	kernels.Threads = threads
 	tA, tB, k := blas.NoTrans, blas.NoTrans, a.Cols
 	if transA {
@@ -44,7 +44,7 @@ func gemmOn(threads int, transA, transB bool, alpha float64, a, b blas64.General
 	if transB {
 		tB = blas.Trans
 	}
-	kernel.Gemm(kernels, tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+	linalg.Gemm(kernels, tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
 }
 
 // general views a vector as a matrix.
@@ -138,7 +138,7 @@ func (c *cholesky) factorize(a *mat.SymDense) (ok bool) {
 			u[i*stride+j] = u[j*stride+i]
 		}
 	}
-	ok = kernel.Cholesky(kernel.Default(), n, u, stride)
+	ok = linalg.Cholesky(linalg.Default(), n, u, stride)
 	for i := range n {
 		for j := range i {
 			u[j*stride+i] = u[i*stride+j]
@@ -190,7 +190,7 @@ func (c *cholesky) squareInverse() {
 			l.Data[i*n+j] = c.u.Data[j*stride+i]
 		}
 	}
-	kernel.Invert(kernel.Default(), n, l.Data, n)
+	linalg.Invert(linalg.Default(), n, l.Data, n)
 	squareUpper(l, blas64.General{Rows: n, Cols: n, Stride: stride, Data: c.u.Data})
 }
 
@@ -198,7 +198,7 @@ func (c *cholesky) squareInverse() {
 func squareUpper(l, dst blas64.General) {
 	for j := 0; j < l.Rows; j += wide { // the columns from j on, down to the diagonal
 		w, below := min(wide, l.Rows-j), l.Data[j*l.Stride:]
-		kernel.Gemm(kernel.Default(), kernel.Trans, kernel.NoTrans, j+w, w, l.Rows-j, 1, below, l.Stride, below[j:], l.Stride, 0, dst.Data[j:], dst.Stride)
+		linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, j+w, w, l.Rows-j, 1, below, l.Stride, below[j:], l.Stride, 0, dst.Data[j:], dst.Stride)
 	}
 }
 

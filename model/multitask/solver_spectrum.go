@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/infer/eigen"
+	"l2mt/layers/linalg"
 )
 
 // Spectrum is the eigendecomposition U diag(Values) U' of a symmetric matrix.
@@ -40,17 +40,11 @@ func Eigenvalues(a *mat.SymDense) ([]float64, error) {
 	if err := checkFinite(a); err != nil {
 		return nil, err
 	}
-	if a.SymmetricDim() >= wide {
-		if values, ok := eigen.New(a).Values(); ok {
-			return values, nil
-		}
+	values, ok := linalg.Tridiagonalise(a).Values()
+	if !ok {
 		return nil, diverged(a)
 	}
-	var e mat.EigenSym
-	if !e.Factorize(a, false) {
-		return nil, diverged(a)
-	}
-	return e.Values(nil), nil
+	return values, nil
 }
 
 func checkFinite(a *mat.SymDense) error {
@@ -75,8 +69,10 @@ func diverged(a *mat.SymDense) error {
 // decompose returns the eigenvalues, ascending, and the vectors as rows. Gonum is the
 // faster one where they are few.
 func decompose(a *mat.SymDense) ([]float64, *mat.Dense, bool) {
-	if a.SymmetricDim() >= wide {
-		return eigen.New(a).All()
+	if a.SymmetricDim() >= 2*wide {
+		if values, rows, ok := linalg.Tridiagonalise(a).All(); ok {
+			return values, rows, true
+		}
 	}
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {

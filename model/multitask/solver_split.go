@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/infer/eigen"
+	"l2mt/layers/linalg"
 )
 
 // proximal is a spectral Model whose Omega step is as easy where W need only be near a
@@ -155,7 +155,7 @@ func (x *splitting) shrink(gramian *mat.SymDense) (vectors, shrunk *mat.Dense, e
 	if err := checkFinite(gramian); err != nil {
 		return nil, nil, err
 	}
-	t := eigen.New(gramian)
+	t := linalg.Tridiagonalise(gramian)
 	kappa, ok := t.Values()
 	if !ok {
 		return nil, nil, diverged(gramian)

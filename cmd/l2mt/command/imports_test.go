@@ -17,7 +17,7 @@ import (
 // and no fewer. The engines of the command line may use any library, so that only
 // their arrows to each other are held; commands may use everything.
 var arrows = map[string][]string{
-	"data":             {"data/files", "data/progress", "layers/blas"},
+	"data":             {"data/files", "data/progress", "layers/linalg"},
 	"data/files":       {},
 	"data/progress":    {},
 	"data/datatest":    {},
@@ -30,23 +30,22 @@ var arrows = map[string][]string{
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
-	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table", "infer/eigen", "layers/blas", "model/settings"},
-	"layers":          {"data", "layers/blas"},
-	"layers/blas":     {},
-	"layers/vgg":      {"data/format", "data/safetensors", "layers/blas"},
+	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table", "layers/linalg", "model/settings"},
+	"layers":          {"data", "layers/linalg"},
+	"layers/linalg":   {},
+	"layers/vgg":      {"data/format", "data/safetensors", "layers/linalg"},
 	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers", "model/settings"},
 	"model/modeltest": {"data", "layers", "model"},
 	"model/settings":  {},
 
 	"model/pretrained": {"model"},
 
-	"infer":                 {"infer/eigen"},
-	"infer/eigen":           {},
-	"infer/solve":           {"data", "data/files", "data/progress", "infer", "model", "model/multitask"},
+	"infer":                 {},
+	"infer/solve":           {"data", "data/files", "data/progress", "infer", "layers/linalg", "model", "model/multitask"},
 	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/multitask"},
 
-	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer", "model", "model/multitask", "model/settings"},
+	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer/solve", "model", "model/multitask", "model/settings"},
 	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model", "model/multitask"},
 
 	"cmd/l2mt":                 {"cmd/l2mt/command"},

@@ -1,4 +1,4 @@
-package blas
+package linalg
 
 // Rows of data are float32, and what they are multiplied with float64. These two do both
 // at once, so that no row has to be copied.

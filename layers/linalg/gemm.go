@@ -1,4 +1,4 @@
-package blas
+package linalg
 
 import (
 	"slices"
@@ -96,7 +96,7 @@ type matrix[T Float] struct {
 // operand returns op(X), which is rows x cols, after checking its storage.
 func operand[T Float](name string, t Transpose, rows, cols int, x []T, ld int) matrix[T] {
 	if rows < 0 || cols < 0 {
-		panic("blas: negative dimension of " + name)
+		panic("linalg: negative dimension of " + name)
 	}
 	v := matrix[T]{x, ld, 1}
 	switch t {
@@ -105,13 +105,13 @@ func operand[T Float](name string, t Transpose, rows, cols int, x []T, ld int) m
 		v.rs, v.cs = 1, ld
 		rows, cols = cols, rows
 	default:
-		panic("blas: bad transposition of " + name)
+		panic("linalg: bad transposition of " + name)
 	}
 	if ld < max(1, cols) {
-		panic("blas: short stride of " + name)
+		panic("linalg: short stride of " + name)
 	}
 	if rows > 0 && cols > 0 && len(x) < (rows-1)*ld+cols {
-		panic("blas: short slice of " + name)
+		panic("linalg: short slice of " + name)
 	}
 	return v
 }

@@ -1,4 +1,4 @@
-package blas
+package linalg
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ func gemmChecker[T Float](t *testing.T, ker Kernels, size int) func(r *rand.Rand
 		alpha := []T{1, 1, 1, -0.75, 0}[r.IntN(5)]
 		beta := []T{0, 0, 1, 1, 0.5}[r.IntN(5)]
 		ker.Threads = 1 + r.IntN(3)
-		a, b, c := newMat(r, aMem, tA, m, k), newMat(r, bMem, tB, k, n), newMat(r, cMem, NoTrans, m, n)
+		a, b, c := newStored(r, aMem, tA, m, k), newStored(r, bMem, tB, k, n), newStored(r, cMem, NoTrans, m, n)
 		if beta == 0 {
 			c.each(func(x *T) { *x = T(math.NaN()) })
 		}
@@ -113,17 +113,17 @@ func epsilon[T Float]() float64 {
 	return 0x1p-51
 }
 
-// A mat is a stored matrix X of which op(X) is used.
-type mat[T Float] struct {
+// A stored is a matrix X of which op(X) is used.
+type stored[T Float] struct {
 	data           []T
 	ld, rows, cols int // of X
 	trans          bool
 }
 
-// newMat returns random op(X) of rows x cols, its rows up to four entries
+// newStored returns random op(X) of rows x cols, its rows up to four entries
 // farther apart than they must be, and NaN between them.
-func newMat[T Float](r *rand.Rand, mem func(int, bool) []T, op Transpose, rows, cols int) mat[T] {
-	x := mat[T]{rows: rows, cols: cols, trans: op == Trans}
+func newStored[T Float](r *rand.Rand, mem func(int, bool) []T, op Transpose, rows, cols int) stored[T] {
+	x := stored[T]{rows: rows, cols: cols, trans: op == Trans}
 	if x.trans {
 		x.rows, x.cols = cols, rows
 	}
@@ -136,7 +136,7 @@ func newMat[T Float](r *rand.Rand, mem func(int, bool) []T, op Transpose, rows, 
 	return x
 }
 
-func (x mat[T]) each(f func(*T)) {
+func (x stored[T]) each(f func(*T)) {
 	for i := range x.rows {
 		for j := range x.cols {
 			f(&x.data[i*x.ld+j])
@@ -145,7 +145,7 @@ func (x mat[T]) each(f func(*T)) {
 }
 
 // at returns entry (i, j) of op(X).
-func (x mat[T]) at(i, j int) T {
+func (x stored[T]) at(i, j int) T {
 	if x.trans {
 		i, j = j, i
 	}

@@ -1,4 +1,4 @@
-package blas
+package linalg
 
 import (
 	"errors"
@@ -29,14 +29,14 @@ func testCSRMulWidths[T Float](t *testing.T, ker Kernels) {
 			for _, add := range []bool{false, true} {
 				s := randomCSR[T](r, 1+r.IntN(200), 1+r.IntN(60), density)
 				ker.Threads = 1 + r.IntN(3)
-				checkCSR(t, ker, s, newMat(r, lMem, NoTrans, s.Cols(), h), newMat(r, yMem, NoTrans, s.Rows(), h), add)
+				checkCSR(t, ker, s, newStored(r, lMem, NoTrans, s.Cols(), h), newStored(r, yMem, NoTrans, s.Rows(), h), add)
 			}
 		}
 	}
 }
 
 // checkCSR compares a product with plain sums in float64.
-func checkCSR[T Float](t *testing.T, ker Kernels, s *CSR[T], l, y mat[T], add bool) {
+func checkCSR[T Float](t *testing.T, ker Kernels, s *CSR[T], l, y stored[T], add bool) {
 	t.Helper()
 	h := y.cols
 	if !add {

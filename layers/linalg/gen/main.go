@@ -1,4 +1,4 @@
-// Command gen writes the vector kernels of package blas in Go assembly.
+// Command gen writes the vector kernels of package linalg in Go assembly.
 //
 // A kernel exists for every instruction set (AVX2 with FMA, AVX-512F), element
 // type and width in vector registers. All of them add up in the same order with

@@ -1,4 +1,4 @@
-package eigen
+package linalg
 
 import (
 	"math"
@@ -79,7 +79,7 @@ func ritz(basis [][]float64, diagonal, beside []float64) ([]float64, *mat.Dense,
 	for i, x := range basis {
 		rows.SetRow(i, x)
 	}
-	t := &Tridiagonal{d: diagonal, e: beside, tau: make([]float64, k)} // Q = I
+	t := &Tridiagonal{d: diagonal, e: beside[:k-1], u: mat.NewDense(k, k, nil)} // Q = I
 	values, inBasis, ok := t.All()
 	if !ok {
 		return nil, nil, false

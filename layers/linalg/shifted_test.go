@@ -1,12 +1,11 @@
-package eigen
+package linalg
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/data"
 )
 
 // A is rebuilt from what Shifted returns, its vectors are orthonormal, and it returns no
@@ -28,7 +27,7 @@ func TestShifted(t *testing.T) {
 	}
 	for what, kind := range kinds {
 		for _, n := range []int{40, 150} {
-			r := data.Stream(uint64(n), "shifted")
+			r := stream(t, fmt.Sprint("shifted ", n))
 			k := len(kind.values)
 			directions := mat.NewDense(n, n, nil)
 			for i := range n {
@@ -62,7 +61,7 @@ func TestShifted(t *testing.T) {
 			for j, value := range values {
 				rebuilt.SymRankOne(rebuilt, value-c, v.RowView(j))
 				for i := range j + 1 {
-					if d := math.Abs(mat.Dot(v.RowView(i), v.RowView(j)) - is(i == j)); d > 1e-12 {
+					if d := math.Abs(mat.Dot(v.RowView(i), v.RowView(j)) - one(i == j)); d > 1e-12 {
 						t.Errorf("%s, n = %d: vectors %d and %d are orthonormal up to %.3g", what, n, i, j, d)
 					}
 				}

@@ -1,4 +1,4 @@
-package blas
+package linalg
 
 import (
 	"math"

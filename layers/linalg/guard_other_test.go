@@ -1,6 +1,6 @@
 //go:build !linux
 
-package blas
+package linalg
 
 import "testing"
 

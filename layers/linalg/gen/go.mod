@@ -1,4 +1,4 @@
-module l2mt/layers/blas/gen
+module l2mt/layers/linalg/gen
 
 go 1.26.0
 

@@ -1,8 +1,9 @@
-// Package blas holds the numeric kernels under the network's layers: the dense
+// Package linalg holds the numeric kernels under the network's layers: the dense
 // product C = alpha op(A) op(B) + beta C and the product Y = S L of a sparse
-// and a dense matrix, for float32 and float64.
+// and a dense matrix, for float32 and float64; and on top of the dense product
+// Cholesky factors, inverses of triangles, and eigenvectors of symmetric matrices.
 //
-// Training spends nearly all its time in these two, and gonum's pure Go code
+// Training spends nearly all its time in the two products, and gonum's pure Go code
 // reaches a few per cent of what a CPU can do. The kernels here are Go assembly
 // for AVX-512 and for AVX2 with FMA, without cgo. Everywhere else, and with the
 // build tag noasm, gonum is used.
@@ -12,9 +13,9 @@
 // order, with fused multiply-adds. Gonum rounds differently in the last bits, and
 // it leaves out the terms in which op(A) is zero, so that there 0·NaN counts as
 // 0, where the assembly kernels follow IEEE 754.
-package blas
+package linalg
 
-//go:generate go -C gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg blas
+//go:generate go -C gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg linalg
 
 import (
 	"errors"
@@ -84,7 +85,7 @@ func Select() (Kernels, error) {
 	}
 	s, err := find(name)
 	if err != nil {
-		return Kernels{}, fmt.Errorf("blas: environment variable %s: %w", Variable, err)
+		return Kernels{}, fmt.Errorf("linalg: environment variable %s: %w", Variable, err)
 	}
 	return Kernels{set: s}, nil
 }
@@ -100,7 +101,7 @@ var Default = sync.OnceValue(func() Kernels {
 func Named(name string) (Kernels, error) {
 	s, err := find(name)
 	if err != nil {
-		return Kernels{}, fmt.Errorf("blas: %w", err)
+		return Kernels{}, fmt.Errorf("linalg: %w", err)
 	}
 	return Kernels{set: s}, nil
 }

@@ -1,6 +1,6 @@
 //go:build !amd64 || noasm
 
-package blas
+package linalg
 
 // supported returns nothing: only amd64 has kernels.
 func supported() []*set { return nil }

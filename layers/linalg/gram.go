@@ -1,4 +1,4 @@
-package blas
+package linalg
 
 // CSRGram adds the lower triangle of S Sᵀ, which is symmetric, to A. It wants the
 // transpose of S beside it, whose columns ascend within every row.

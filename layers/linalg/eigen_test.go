@@ -1,4 +1,4 @@
-package eigen
+package linalg
 
 import (
 	"fmt"
@@ -9,31 +9,33 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/data"
 )
 
 // What eigenvectors and eigenvalues are, A v = kappa v and V V' = I, and gonum's
 // eigenvalues, for matrices of the kinds that trouble such routines, in sizes about
-// those of the strips and batches.
+// those of the reflections that are done at a time.
 func TestEigen(t *testing.T) {
 	normal := func(r *rand.Rand, _, _ int) float64 { return r.NormFloat64() }
 	kinds := map[string]func(r *rand.Rand, i, j int) float64{
 		"random":   normal,
 		"zero":     func(*rand.Rand, int, int) float64 { return 0 },
 		"ones":     func(*rand.Rand, int, int) float64 { return 1 },
-		"diagonal": func(r *rand.Rand, i, j int) float64 { return is(i == j) * float64(i%3) },
-		"blocks":   func(r *rand.Rand, i, j int) float64 { return is(i/3 == j/3) * (2 + is(i == j)) },
+		"diagonal": func(r *rand.Rand, i, j int) float64 { return one(i == j) * float64(i%3) },
+		"blocks":   func(r *rand.Rand, i, j int) float64 { return one(i/3 == j/3) * (2 + one(i == j)) },
 		"zero diagonal": func(r *rand.Rand, i, j int) float64 {
-			return is(j == i-1)
+			return one(j == i-1)
 		},
-		"graded": func(r *rand.Rand, i, j int) float64 { return r.NormFloat64() * math.Pow(10, -float64(i+j)/4) },
-		"tiny":   func(r *rand.Rand, i, j int) float64 { return 1e-160 * r.NormFloat64() },
-		"large":  func(r *rand.Rand, i, j int) float64 { return 1e150 * r.NormFloat64() },
+		"near pairs": func(_ *rand.Rand, i, j int) float64 { // Wilkinson's
+			return one(i == j)*math.Abs(float64(i-10)) + one(j == i-1)
+		},
+		"shifted": func(_ *rand.Rand, i, j int) float64 { return one(i == j) + 1/float64(1+i+j) },
+		"graded":  func(r *rand.Rand, i, j int) float64 { return r.NormFloat64() * math.Pow(10, -float64(i+j)/4) },
+		"tiny":    func(r *rand.Rand, i, j int) float64 { return 1e-160 * r.NormFloat64() },
+		"large":   func(r *rand.Rand, i, j int) float64 { return 1e150 * r.NormFloat64() },
 	}
 	for what, entry := range kinds {
 		for _, n := range []int{1, 2, 3, 5, 17, 64, 65, 130, 200} {
-			r := data.Stream(uint64(n), "eigen")
+			r := stream(t, fmt.Sprint("eigen ", n))
 			a := mat.NewSymDense(n, nil)
 			for i := range n {
 				for j := range i + 1 {
@@ -45,7 +47,7 @@ func TestEigen(t *testing.T) {
 			if r.IntN(2) == 0 {
 				k = max(1, k/4)
 			}
-			tridiagonal := New(a)
+			tridiagonal := Tridiagonalise(a)
 			kappa, ok := tridiagonal.Values()
 			v, found := tridiagonal.Lowest(kappa, k)
 			if !ok || !found || !slices.Equal(before, a.RawSymmetric().Data) {
@@ -68,7 +70,7 @@ func TestEigen(t *testing.T) {
 					if d := math.Abs(residual.At(i, j) - kappa[i]*v.At(i, j)); !(d <= tolerance*scale) {
 						t.Fatalf("%s, n = %d: entry %d of A v - kappa v is %.3g for vector %d", what, n, j, d/scale, i)
 					}
-					if d := math.Abs(gram.At(i, min(j, k-1)) - is(i == min(j, k-1))); !(d <= tolerance) {
+					if d := math.Abs(gram.At(i, min(j, k-1)) - one(i == min(j, k-1))); !(d <= tolerance) {
 						t.Fatalf("%s, n = %d: vectors %d and %d are orthonormal up to %.3g", what, n, i, j, d)
 					}
 				}
@@ -77,16 +79,9 @@ func TestEigen(t *testing.T) {
 	}
 }
 
-func is(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func BenchmarkEigen(b *testing.B) {
-	for _, n := range []int{6, 64, 256, 512} {
-		r := data.Stream(1, "eigen")
+	for _, n := range []int{6, 64, 128, 256, 512} {
+		r := stream(b, "eigen")
 		a := mat.NewSymDense(n, nil)
 		for i := range n {
 			for j := range i + 1 {
@@ -95,7 +90,7 @@ func BenchmarkEigen(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			for b.Loop() {
-				t := New(a)
+				t := Tridiagonalise(a)
 				kappa, _ := t.Values()
 				t.Lowest(kappa, n)
 			}

@@ -1,6 +1,6 @@
 //go:build !noasm
 
-package blas
+package linalg
 
 import "golang.org/x/sys/cpu"
 

@@ -1,4 +1,4 @@
-package blas
+package linalg
 
 import (
 	"errors"
@@ -24,16 +24,16 @@ type CSR[T Float] struct {
 // made here. Columns may come in any order and more than once.
 func NewCSR[T Float](cols int, ptr, idx []int32, val []T) (*CSR[T], error) {
 	if len(ptr) == 0 || ptr[0] != 0 || int(ptr[len(ptr)-1]) != len(idx) || len(idx) != len(val) {
-		return nil, fmt.Errorf("blas: %w: row pointers must run from 0 to the number of columns, %d, and of values, %d", ErrCSR, len(idx), len(val))
+		return nil, fmt.Errorf("linalg: %w: row pointers must run from 0 to the number of columns, %d, and of values, %d", ErrCSR, len(idx), len(val))
 	}
 	for i := range len(ptr) - 1 {
 		if ptr[i] > ptr[i+1] {
-			return nil, fmt.Errorf("blas: %w: row %d begins at entry %d and ends at %d; row pointers must ascend", ErrCSR, i, ptr[i], ptr[i+1])
+			return nil, fmt.Errorf("linalg: %w: row %d begins at entry %d and ends at %d; row pointers must ascend", ErrCSR, i, ptr[i], ptr[i+1])
 		}
 	}
 	for p, j := range idx {
 		if j < 0 || int(j) >= cols {
-			return nil, fmt.Errorf("blas: %w: entry %d is in column %d; columns must be from 0 to %d", ErrCSR, p, j, cols-1)
+			return nil, fmt.Errorf("linalg: %w: entry %d is in column %d; columns must be from 0 to %d", ErrCSR, p, j, cols-1)
 		}
 	}
 	return &CSR[T]{cols, ptr, idx, val}, nil

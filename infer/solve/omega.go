@@ -1,0 +1,26 @@
+package solve
+
+import (
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/infer"
+	"l2mt/layers/linalg"
+)
+
+// manyTasks is the number of tasks from which gonum's eigendecomposition takes more than
+// twice the time of that of the kernels: 12 times for 512.
+const manyTasks = 200
+
+// Omega is infer.Omega, with the eigendecomposition of package linalg where there are many
+// tasks.
+func Omega(phi *mat.SymDense, rho float64) (*infer.Solution, error) {
+	if phi.SymmetricDim() >= manyTasks {
+		t := linalg.Tridiagonalise(phi)
+		if kappa, ok := t.Values(); ok {
+			if v, ok := t.Lowest(kappa, infer.Rank(kappa, rho)); ok {
+				return infer.FromSpectrum(kappa, v.T(), rho)
+			}
+		}
+	}
+	return infer.Omega(phi, rho)
+}

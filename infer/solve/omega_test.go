@@ -1,0 +1,74 @@
+package solve
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/infer"
+)
+
+// phiOf is that of m tasks of which the last two are alike, so that the lowest eigenvalue
+// may be that of several vectors.
+func phiOf(m int, random bool) *mat.SymDense {
+	r, phi := data.Stream(1, "phi"), mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := range i + 1 {
+			if random {
+				phi.SetSym(i, j, r.NormFloat64()/float64(m))
+			} else if i == j && i >= m-2 {
+				phi.SetSym(i, j, -1)
+			}
+		}
+	}
+	return phi
+}
+
+// With many tasks another routine finds the eigenvectors, and the covariance is the same.
+func TestOmegaOfManyTasks(t *testing.T) {
+	for _, m := range []int{manyTasks - 1, manyTasks, manyTasks + 30} {
+		for _, random := range []bool{true, false} {
+			for _, rho := range []float64{-1, 0, 1e-3, 1} {
+				phi := phiOf(m, random)
+				got, err := Omega(phi, rho)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := infer.Omega(phi, rho)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var d mat.Dense
+				d.Sub(got.Omega, want.Omega)
+				if r := mat.Norm(&d, 2); !(r <= 1e-10) || got.Multiplicity != want.Multiplicity || math.Abs(got.Objective-want.Objective) > 1e-12 {
+					t.Errorf("m = %d, random %v, rho %v: Omega is %.3g away, multiplicity %d and %d, objective %v and %v",
+						m, random, rho, r, got.Multiplicity, want.Multiplicity, got.Objective, want.Objective)
+				}
+			}
+		}
+	}
+	phi := phiOf(manyTasks, true)
+	phi.SetSym(3, 5, math.NaN())
+	if _, err := Omega(phi, 1); !errors.Is(err, infer.ErrInvalid) {
+		t.Errorf("NaN in Phi: %v", err)
+	}
+}
+
+func BenchmarkOmega(b *testing.B) {
+	for _, m := range []int{10, 100, 200, 512, 1000} {
+		for _, rho := range []float64{0.01, 1} { // with few eigenvectors, and with a third of them
+			phi := phiOf(m, true)
+			b.Run(fmt.Sprintf("m=%d/rho=%v", m, rho), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := Omega(phi, rho); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
