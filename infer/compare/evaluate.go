@@ -23,7 +23,6 @@ import (
 const (
 	L2MT = "l2mt"
 	STL  = "stl"
-	ICM  = "icm"
 )
 
 // Variant is a way to use a model or the network.
@@ -86,10 +85,6 @@ type EvaluateOptions struct {
 	// strongest rivals, which can take five times as long. Single-task learning is
 	// in any case.
 	Labelled []multitask.Model
-	// ICM asks for the covariance of the largest marginal likelihood of all labelled
-	// rows, multitask.ICM, fitted on these like those of Labelled: the rival that needs
-	// neither experience nor rows held out for Omega.
-	ICM bool
 	// Joint holds training problems; with any, the joint variant of every model
 	// is made too.
 	Joint []*data.ProblemData
@@ -245,9 +240,6 @@ func (o EvaluateOptions) cells(n *solve.Finder, given, problems []*data.ProblemD
 				cells = append(cells, o.joint(m, p))
 			}
 		}
-		if o.ICM {
-			cells = append(cells, o.icm(p))
-		}
 		if n != nil {
 			cells = append(cells, o.network(n, given[i]))
 		}
@@ -290,28 +282,6 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 			outcomes = append(outcomes, c.outcome(v, t))
 		}
 		return outcomes, nil
-	}
-	return c
-}
-
-// icm finds a covariance by marginal likelihood, and fits all labelled rows with it.
-func (o EvaluateOptions) icm(p *data.ProblemData) cell {
-	c := cell{problem: p, model: ICM, variants: []Variant{Labelled}}
-	c.run = func(ctx context.Context) ([]Outcome, error) {
-		all, err := o.labelled(p)
-		if err != nil {
-			return nil, err
-		}
-		likely, err := multitask.ICM(ctx, all.Evidence.Training(), multitask.ICMOptions{})
-		if err != nil {
-			return nil, err
-		}
-		tuned, err := multitask.Refit(ctx, likely.Omega, p, all)
-		if err != nil {
-			return nil, err
-		}
-		tuned.Seconds += likely.Seconds
-		return []Outcome{c.outcome(Labelled, tuned)}, nil
 	}
 	return c
 }

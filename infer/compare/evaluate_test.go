@@ -72,13 +72,13 @@ func same(t *testing.T, what string, got, want []Outcome) {
 // when they are called directly.
 func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	n, problems, o := network(t), twoProblems(), quick(t)
-	o.Joint, o.ICM = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}, true
+	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	outcomes := evaluate(t, n, problems, o)
 	var names []string
 	for _, x := range outcomes[:len(outcomes)/2] {
 		names = append(names, x.Model+"/"+string(x.Variant))
 	}
-	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "icm/labelled", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/euclidean", "l2mt/metric", "l2mt/paper"}; !slices.Equal(names, want) {
+	if want := []string{"stl/", "stl/labelled", "mtrl/", "mtrl/refit", "mtrl/joint", "snr2/", "snr2/labelled", "snr2/refit", "snr2/joint", "l2mt/", "l2mt/alone", "l2mt/without", "l2mt/euclidean", "l2mt/metric", "l2mt/paper"}; !slices.Equal(names, want) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
 	p := problems[1]
@@ -117,14 +117,6 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	icm, err := multitask.ICM(t.Context(), onAll.Evidence.Training(), multitask.ICMOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	likely, err := multitask.Refit(t.Context(), icm.Omega, p, onAll)
-	if err != nil {
-		t.Fatal(err)
-	}
 	plain, without := fitted(t, n, p, solve.FitOptions{Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Without: true, Tune: o.Tune})
 	euclidean, metric := fitted(t, n, p, solve.FitOptions{Euclidean: true, Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Without: true, Steps: -1, Tune: o.Tune})
 	found, err := n.Omega(p, 1)
@@ -140,7 +132,6 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		want    *multitask.Tuned
 	}{
 		{find("snr2", Plain), tuned}, {find("snr2", Labelled), labelled}, {find("snr2", Refitted), again}, {find("snr2", Joint), share},
-		{find(ICM, Labelled), likely},
 		{find(L2MT, Plain), plain.Tuned}, {find(L2MT, Alone), plain.Start.Tuned},
 		{find(L2MT, Without), without.Tuned}, {find(L2MT, Paper), paper},
 		{find(L2MT, Euclidean), euclidean.Tuned}, {find(L2MT, Metric), metric.Tuned},

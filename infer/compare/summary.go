@@ -215,7 +215,7 @@ func find(methods []*method, model string, v Variant) *method {
 
 func title(model string, v Variant) string {
 	name := model
-	if model == L2MT || model == ICM {
+	if model == L2MT {
 		name = strings.ToUpper(model)
 	} else if m, err := multitask.Lookup(model); err == nil {
 		name = m.Info().Title

@@ -24,7 +24,6 @@ type evalCmd struct {
 	Models    []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Refit     bool     `help:"Also fit all labelled rows with the covariance of each model, Lambda1 tuned for it, which mostly makes a model stronger."`
 	Labelled  []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
-	ICM       bool     `name:"icm" help:"Also find the covariance of the largest marginal likelihood of all labelled rows (ICM): the rival without experience."`
 	Joint     string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
 	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
 	Steps     int      `default:"${steps}" help:"Steps that refine the network's covariance by what the validation rows say; 0 is none."`
@@ -50,7 +49,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Labelled: labelled, ICM: c.ICM, Steps: run.OrNone(c.Steps), Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
+	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Labelled: labelled, Steps: run.OrNone(c.Steps), Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
