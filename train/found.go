@@ -11,6 +11,7 @@ import (
 	"l2mt/data"
 	"l2mt/infer/solve"
 	"l2mt/model"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -20,7 +21,7 @@ import (
 // none of them is.
 type practice struct {
 	train   *multitask.TrainingSet
-	test    multitask.Evidence
+	test    *evidence.Split
 	lambda1 float64 // of the best tuple
 	unit    float64 // the test error of single-task learning
 	best    float64 // the least o of the tuples
@@ -54,7 +55,7 @@ func newPractice(ctx context.Context, e Example) (*practice, error) {
 	p := &practice{lambda1: best.Lambda1, best: best.O, unit: 1}
 	var err error
 	if p.train, err = multitask.Training(problem, ""); err == nil {
-		p.test, err = multitask.Split(problem.Tested(), multitask.EvidenceOptions{Softness: 0.1})
+		p.test, err = evidence.NewSplit(problem.Tested())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("train: problem %q: %w", e.Problem.Name, err)
@@ -69,12 +70,12 @@ func newPractice(ctx context.Context, e Example) (*practice, error) {
 
 // measure says what the test rows do of a covariance. Lambda1 is that of the best
 // tuple: choosing it anew would take ten times as long.
-func (p *practice) measure(ctx context.Context, omega *mat.SymDense) (*multitask.HeldOut, error) {
+func (p *practice) measure(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOut, error) {
 	fit, err := multitask.FitFixed(ctx, omega, p.train, p.lambda1, multitask.Options{Tolerance: 1e-5, MaxIterations: 50})
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	held, err := p.test.Measure(ctx, fit)
+	held, err := p.test.Measure(fit)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}

@@ -7,7 +7,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/mat"
@@ -16,6 +18,7 @@ import (
 	"l2mt/data/progress"
 	"l2mt/infer"
 	"l2mt/infer/solve"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -88,12 +91,8 @@ type EvaluateOptions struct {
 	// Joint holds training problems; with any, the joint variant of every model
 	// is made too.
 	Joint []*data.ProblemData
-	// Tune controls the choice of hyperparameters. Its STL, Workers and
-	// Progress are not used.
-	Tune multitask.TuneOptions
-	// Steps refine the network's covariance; 0 means the default of solve, and less
-	// none.
-	Steps int
+	// Points is the number of grid points of hyperparameters beside Lambda1; 0 means 4.
+	Points int
 	// Workers is the number of fits made at a time; the outcomes do not depend
 	// on it. 0 means 1.
 	Workers int
@@ -123,7 +122,6 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 			return o, fmt.Errorf("compare: %w: %s is to be tuned on all labelled rows, but is not one of the models to compare with", infer.ErrInvalid, l.Info().Name)
 		}
 	}
-	o.Tune.STL, o.Tune.Workers, o.Tune.Progress = nil, 1, nil
 	o.Progress = cmp.Or(o.Progress, progress.Silent())
 	o.Journal = cmp.Or(o.Journal, newJournal())
 	return o, nil
@@ -258,7 +256,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 		c.variants = append(c.variants, Refitted)
 	}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
-		tuned, err := multitask.Tune(ctx, m, p, o.Tune)
+		tuned, err := o.paper(ctx, m, p)
 		if err != nil {
 			return nil, err
 		}
@@ -266,14 +264,14 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 		if len(c.variants) == 1 {
 			return outcomes, nil
 		}
-		all, err := o.labelled(p)
+		all, err := evidence.Labelled(p, 0)
 		if err != nil {
 			return nil, err
 		}
 		for _, v := range c.variants[1:] {
-			tune := func() (*multitask.Tuned, error) { return multitask.Tune(ctx, m, p, all) }
+			tune := func() (*evidence.Tuned, error) { return evidence.Tune(ctx, evidence.Of(m), all, p, o.tune()) }
 			if v == Refitted {
-				tune = func() (*multitask.Tuned, error) { return multitask.Refit(ctx, tuned.Omega, p, all) }
+				tune = func() (*evidence.Tuned, error) { return evidence.Refit(ctx, tuned.Omega, all, p, o.tune()) }
 			}
 			t, err := tune()
 			if err != nil {
@@ -286,11 +284,15 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 	return c
 }
 
-// labelled is Tune with the evidence of all labelled rows.
-func (o EvaluateOptions) labelled(p *data.ProblemData) (multitask.TuneOptions, error) {
-	all, err := o.Tune, error(nil)
-	all.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{Seed: o.Tune.Seed})
-	return all, err
+func (o EvaluateOptions) tune() evidence.Options { return evidence.Options{Points: o.Points} }
+
+// paper tunes a model on the validation rows.
+func (o EvaluateOptions) paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*evidence.Tuned, error) {
+	split, err := evidence.NewSplit(p)
+	if err != nil {
+		return nil, err
+	}
+	return evidence.Tune(ctx, evidence.Of(m), split, p, o.tune())
 }
 
 // joint tunes a model on the tasks of the problem and of the training problems
@@ -302,12 +304,12 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) cell {
 		if err != nil {
 			return nil, err
 		}
-		tuned, err := multitask.Tune(ctx, m, all, o.Tune)
+		tuned, err := o.paper(ctx, m, all)
 		if err != nil {
 			return nil, fmt.Errorf("joint: %w", err)
 		}
 		seconds := tuned.Seconds
-		if tuned, err = multitask.Report(tuned.Result.Share(first[0], len(p.Tasks)), p, nil); err != nil {
+		if tuned, err = evidence.Report(tuned.Result.Share(first[0], len(p.Tasks)), p, nil); err != nil {
 			return nil, fmt.Errorf("joint: %w", err)
 		}
 		tuned.Seconds = seconds
@@ -316,80 +318,88 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) cell {
 	return c
 }
 
-// network solves the problem with the network.
+// network solves the problem with the network, and without parts of that.
 func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Euclidean, Metric, Paper}}
 	if n.Directed() {
 		c.variants = append(c.variants, Undirected, Directed)
 	}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
-		labelled, err := p.Labelled()
+		b, err := solve.NewBench(n, p, solve.Options{Points: o.Points})
 		if err != nil {
 			return nil, err
 		}
-		all, err := n.Embed(labelled)
-		if err != nil {
-			return nil, err
+		first := b.First(solve.Parts{})
+		metric := solve.Candidate{View: solve.View{Ridge: first.Ridge}}
+		directed := metric
+		directed.Directed = first.Directed
+		ways := map[Variant]func() (*solve.Judged, error){
+			Alone:    func() (*solve.Judged, error) { return b.Judge(ctx, first) },
+			Metric:   func() (*solve.Judged, error) { return b.Judge(ctx, metric) },
+			Directed: func() (*solve.Judged, error) { return b.Judge(ctx, directed) },
 		}
-		fit := func(f solve.FitOptions) (*solve.Fitted, error) {
-			f.Tune, f.Steps = o.Tune, cmp.Or(f.Steps, o.Steps)
-			return all.Fit(ctx, f)
-		}
-		plain, err := fit(solve.FitOptions{})
-		if err != nil {
-			return nil, err
-		}
-		without, err := fit(solve.FitOptions{Without: true, Undirected: true})
-		if err != nil {
-			return nil, err
-		}
-		euclidean, undirected, directed := plain, plain, without
-		if plain.HasMetric {
-			if euclidean, err = fit(solve.FitOptions{Euclidean: true}); err != nil {
-				return nil, err
+		for v, without := range map[Variant]solve.Parts{Plain: {}, Without: {NoNetwork: true, NoDirections: true}, Euclidean: {NoMetric: true}, Undirected: {NoDirections: true}} {
+			ways[v] = func() (*solve.Judged, error) {
+				choice, err := b.Choose(ctx, without)
+				if err != nil {
+					return nil, err
+				}
+				return choice.Judged, nil
 			}
 		}
-		if plain.HasDirections {
-			if undirected, err = fit(solve.FitOptions{Undirected: true}); err != nil {
+		var outcomes []Outcome
+		for _, v := range c.variants {
+			if v == Paper {
+				paper, err := o.asPublished(ctx, n, p)
+				if err != nil {
+					return nil, err
+				}
+				outcomes = append(outcomes, c.outcome(v, paper))
+				continue
+			}
+			if os.Getenv("L2MT_ONLY") != "" && v != Plain {
+				outcomes = append(outcomes, outcomes[0])
+				outcomes[len(outcomes)-1].Variant = v
+				continue
+			}
+			j, err := ways[v]()
+			if err != nil {
 				return nil, err
 			}
-			if directed, err = fit(solve.FitOptions{Without: true, Steps: -1}); err != nil {
+			t, err := b.Fit(ctx, j)
+			if err != nil {
 				return nil, err
 			}
+			outcomes = append(outcomes, c.outcome(v, t))
 		}
-		e, err := n.Embed(p)
-		if err != nil {
-			return nil, err
-		}
-		found, err := e.Omega(1)
-		if err != nil {
-			return nil, err
-		}
-		paper, err := multitask.Refit(ctx, found.Omega, e.Problem(), o.Tune)
-		if err != nil {
-			return nil, err
-		}
-		outcome := func(v Variant, t *multitask.Tuned, step int, seconds float64) Outcome {
-			outcome := c.outcome(v, t)
-			outcome.Step, outcome.Seconds = step, seconds
-			return outcome
-		}
-		outcomes := []Outcome{
-			outcome(Plain, plain.Tuned, plain.Step, all.Seconds+plain.Seconds),
-			outcome(Alone, plain.Start.Tuned, 0, all.Seconds+plain.Start.Tuned.Seconds),
-			outcome(Without, without.Tuned, without.Step, all.Seconds+without.Seconds),
-			outcome(Euclidean, euclidean.Tuned, euclidean.Step, all.Seconds+euclidean.Seconds),
-			outcome(Metric, without.Start.Tuned, 0, without.Start.Tuned.Seconds),
-			outcome(Paper, paper, 0, e.Seconds+paper.Seconds),
-			outcome(Undirected, undirected.Tuned, undirected.Step, all.Seconds+undirected.Seconds),
-			outcome(Directed, directed.Start.Tuned, 0, directed.Start.Tuned.Seconds),
-		}
-		return outcomes[:len(c.variants)], nil
+		return outcomes, nil
 	}
 	return c
 }
 
-func (c cell) outcome(v Variant, t *multitask.Tuned) Outcome {
+// asPublished is the inference of the paper.
+func (o EvaluateOptions) asPublished(ctx context.Context, n *solve.Finder, p *data.ProblemData) (*evidence.Tuned, error) {
+	begin := time.Now()
+	e, err := n.Embed(p)
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.Omega()
+	if err != nil {
+		return nil, err
+	}
+	split, err := evidence.NewSplit(e.Problem())
+	if err != nil {
+		return nil, err
+	}
+	t, err := evidence.Refit(ctx, found.Omega, split, e.Problem(), o.tune())
+	if err == nil {
+		t.Seconds = time.Since(begin).Seconds()
+	}
+	return t, err
+}
+
+func (c cell) outcome(v Variant, t *evidence.Tuned) Outcome {
 	return Outcome{
 		Problem: c.problem.Name, Model: c.model, Variant: v, Params: t.Params, Omega: Entries(t.Omega),
 		Validation: t.Validation, Test: t.Test, Seconds: t.Seconds,

@@ -10,6 +10,7 @@ import (
 
 	"l2mt/data/files"
 	"l2mt/infer"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -29,8 +30,8 @@ type Outcome struct {
 	Omega [][]float64 `json:"omega"`
 	// Validation and Test are the errors on these rows. Nothing but the report
 	// depends on the test rows.
-	Validation multitask.Errors `json:"validation"`
-	Test       multitask.Errors `json:"test"`
+	Validation evidence.Errors `json:"validation"`
+	Test       evidence.Errors `json:"test"`
 	// Seconds is the time that it took beyond the outcome it starts from.
 	Seconds float64 `json:"seconds"`
 }

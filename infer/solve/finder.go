@@ -42,11 +42,6 @@ type Embedding struct {
 	finder   *Finder
 	problem  *data.ProblemData
 	estimate *model.Estimate
-	metric   func() *data.Metric // of the training rows, as the network sees them
-
-	mu      sync.Mutex
-	grounds map[groundOf]*ground
-	doubts  map[uint64]*doubt // of a seed
 }
 
 // Features returns a problem with the features that the network works on: those
@@ -89,7 +84,6 @@ func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.metric = metric
 	e.Seconds = time.Since(begin).Seconds()
 	return e, nil
 }
@@ -131,12 +125,12 @@ func checkFeatures(p *data.ProblemData) error {
 
 // Omega finds the covariance that the network thinks best for a problem, from
 // the training rows alone. It is Embed with Embedding.Omega.
-func (f *Finder) Omega(p *data.ProblemData, scale float64) (*Found, error) {
+func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 	e, err := f.Embed(p)
 	if err != nil {
 		return nil, err
 	}
-	return e.Omega(scale)
+	return e.Omega()
 }
 
 // Found is a covariance with what the network says about it.
@@ -150,32 +144,18 @@ type Found struct {
 	Seconds float64
 }
 
-// Omega finds the covariance with the least estimated error. Scale, which must
-// be positive, multiplies rho, which decides how much the tasks share: 1 is
-// what the network says. Where rho is positive, more brings Omega closer to
-// I/m, and infinity always means I/m.
-func (e *Embedding) Omega(scale float64) (*Found, error) {
-	if !(scale > 0) {
-		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
-	}
+// Omega finds the covariance with the least estimated error: the one that minimises
+// rho tr(Omega^2) + <Phi, Omega>.
+func (e *Embedding) Omega() (*Found, error) {
+	begin := time.Now()
 	direction, m := e.finder.of.Direction(), e.estimate.Tasks
-	phi, rho := mat.NewSymDense(m, nil), direction*e.estimate.C*scale
-	if math.IsInf(scale, 1) { // Phi has no say
-		rho = 1
-	} else {
-		for i := range m {
-			for j := i; j < m; j++ {
-				phi.SetSym(i, j, direction*(e.estimate.Phi[i*m+j]+e.estimate.Phi[j*m+i])/2)
-			}
+	phi := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			phi.SetSym(i, j, direction*(e.estimate.Phi[i*m+j]+e.estimate.Phi[j*m+i])/2)
 		}
 	}
-	return e.solve(phi, rho)
-}
-
-// solve minimises rho tr(Omega^2) + <Phi, Omega>.
-func (e *Embedding) solve(phi *mat.SymDense, rho float64) (*Found, error) {
-	begin := time.Now()
-	solution, err := Omega(phi, rho)
+	solution, err := Omega(phi, direction*e.estimate.C)
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}

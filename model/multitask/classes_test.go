@@ -53,7 +53,7 @@ func oneAgainstRest(t *testing.T, p *data.ProblemData, class int, omega *mat.Sym
 	part = &data.ProblemData{}
 	for i, task := range p.Tasks {
 		if slices.Contains(task.TrainSet.Y, float64(class)) {
-			task.TrainSet.Y = against(task.TrainSet.Y, class)
+			task.TrainSet.Y = Against(task.TrainSet.Y, class)
 			part.Tasks, tasks = append(part.Tasks, task), append(tasks, i)
 		}
 	}

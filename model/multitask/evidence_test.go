@@ -174,7 +174,7 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			random := data.Stream(seed, "alo")
-			omega := normalised(gramOf(normals(random, c.s.m*c.s.m), c.s.m, c.s.m))
+			omega := Normalised(gramOf(normals(random, c.s.m*c.s.m), c.s.m, c.s.m))
 			got, want := mustMeasure(t, e, omega, c.lambda1), without(p, Logistic, omega, c.lambda1)
 			off, size := 0.0, 0.0
 			for i, task := range p.Tasks {

@@ -197,3 +197,42 @@ func (o *Options) complete(problem *TrainingSet) error {
 	}
 	return nil
 }
+
+// Normalised returns Omega divided by its trace, itself if that is 1 already.
+func Normalised(omega *mat.SymDense) *mat.SymDense {
+	if math.Abs(mat.Trace(omega)-1) < 1e-15*float64(omega.SymmetricDim()) {
+		return omega
+	}
+	n := mat.NewSymDense(omega.SymmetricDim(), nil)
+	n.ScaleSym(1/mat.Trace(omega), omega)
+	return n
+}
+
+// Restored returns a fit of metric.Problem(problem) as one of the problem.
+func (r *Result) Restored(metric *data.Metric) *Result {
+	s := *r
+	s.W, s.of, s.inside = metric.Restore(r.W), nil, nil
+	return &s
+}
+
+// LambdaGrid is the default grid of Lambda1 for a problem: twelve values, each
+// sqrt(10) times the one before, in proportion to the mean squared length of the
+// training rows.
+func LambdaGrid(p *TrainingSet) []float64 {
+	sum, n := 0.0, 0
+	for _, t := range p.tasks {
+		for _, v := range t.x.SquaredNorms() {
+			sum += v
+		}
+		n += len(t.y)
+	}
+	size := sum / float64(n)
+	if size == 0 {
+		size = 1
+	}
+	grid := make([]float64, 12)
+	for i := range grid {
+		grid[i] = size * math.Pow(10, -6+float64(i)/2)
+	}
+	return grid
+}

@@ -81,16 +81,12 @@ var ErrSaved = errors.New("not a saved model")
 
 // NewSaved returns a fit on a problem whose rows the recipe makes.
 func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved, error) {
-	train, err := Training(problem, "")
-	if err == nil {
-		err = train.check(r)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("save: %w", err)
+	if d, m := r.W.Dims(); d != max(1, problem.Several())*problem.Cols() || m != len(problem.Tasks) {
+		return nil, fmt.Errorf("multitask: save: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", ErrInvalidData, d, m, len(problem.Tasks), problem.Cols())
 	}
 	s := &Saved{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,
-		Omega: normalised(r.Omega), W: mat.DenseCopyOf(r.W), B: slices.Clone(r.B),
+		Omega: Normalised(r.Omega), W: mat.DenseCopyOf(r.W), B: slices.Clone(r.B),
 	}
 	if problem.Several() > 0 {
 		s.Classes = problem.Classes
@@ -107,20 +103,6 @@ func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved
 	}
 	s.Features = s.Recipe.Features()
 	return s, s.validate()
-}
-
-// Judge says how sure predictions are by those of rows that were held out, and by what
-// these are: as Held and Y of CrossValidated, or Scores and Y of HeldOut.
-func (s *Saved) Judge(held, y [][]float64) {
-	if s.Kind == data.Classification {
-		s.Temperature, _ = Temperature(held, y)
-		return
-	}
-	for i := range s.Tasks {
-		if score := scoreOf(held[i], y[i], s.Kind); score.Held > 0 {
-			s.Tasks[i].StandardError = score.Error
-		}
-	}
 }
 
 // unscale gives W and b for the features before standardising:

@@ -31,7 +31,7 @@ func TestFitOfASingularCovarianceFromAnother(t *testing.T) {
 			omega := mat.NewSymDense(tasks, nil)
 			omega.SymOuterK(1/math.Pow(mat.Norm(b, 2), 2), b) // of rank 2
 			fit := func(of *mat.SymDense, start *Result) *Result {
-				r, err := FitFixed(t.Context(), normalised(of), train, 0.02, Options{Tolerance: 1e-12, Start: start})
+				r, err := FitFixed(t.Context(), Normalised(of), train, 0.02, Options{Tolerance: 1e-12, Start: start})
 				if err != nil {
 					t.Fatal(err)
 				}

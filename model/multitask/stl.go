@@ -74,3 +74,11 @@ func (f fixed) G(c *Covariance, _ int, _ Params) float64 { return only(c.Omega, 
 func (f fixed) held(int, Params) *mat.SymDense { return f.omega }
 
 func (f fixed) Support(t *mat.SymDense, _ *Covariance, _ Params) float64 { return dot(t, f.omega) }
+
+// Given is the model of a given Omega, divided by its trace.
+func Given(omega *mat.SymDense) (Model, error) {
+	if err := checkOmega(omega, omega.SymmetricDim()); err != nil {
+		return nil, err
+	}
+	return fixed{Normalised(omega)}, nil
+}

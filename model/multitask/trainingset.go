@@ -2,10 +2,13 @@ package multitask
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 )
@@ -76,7 +79,7 @@ func NewClassesSet(classes int, tasks []data.Samples, names ...string) (*Trainin
 			}
 		}
 		for c := range classes {
-			t := task{name: name, x: s.X, y: against(s.Y, c)}
+			t := task{name: name, x: s.X, y: Against(s.Y, c)}
 			if slices.Max(t.y) < 0 {
 				t.x, t.y = s.X.Take(nil), nil
 			}
@@ -87,8 +90,8 @@ func NewClassesSet(classes int, tasks []data.Samples, names ...string) (*Trainin
 	return p, err
 }
 
-// against has +1 for the rows of a class and -1 for the rest.
-func against(y []float64, class int) []float64 {
+// Against has +1 for the rows of a class and -1 for the rest.
+func Against(y []float64, class int) []float64 {
 	side := make([]float64, len(y))
 	for i, v := range y {
 		if side[i] = -1; v == float64(class) {
@@ -209,4 +212,82 @@ func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
 		})
 	}
 	wg.Wait()
+}
+
+// Parts are the rows of every task. Tasks of more than two classes are that many parts, a
+// class against the rest, of which one that a task lacks has no rows.
+func (p *TrainingSet) Parts() []data.Samples {
+	parts := make([]data.Samples, len(p.tasks))
+	for i, t := range p.tasks {
+		parts[i] = data.Samples{X: t.x, Y: t.y}
+	}
+	return parts
+}
+
+// Derivatives are the first and second derivatives of the loss of every row of a part at
+// its predictions, over the number of rows.
+func (p *TrainingSet) Derivatives(f, y []float64) (first, second []float64) {
+	first, second = make([]float64, len(y)), make([]float64, len(y))
+	p.loss.slopes(first, second, f, y, 0)
+	return first, second
+}
+
+// Gram returns the inner products of the rows of all parts, class by class, and where
+// those of each begin.
+func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
+	first = []int{0}
+	for i, t := range p.tasks {
+		first = append(first, first[i]+len(t.y))
+	}
+	return p.gram(first), first
+}
+
+// gram returns the inner products of the rows of all tasks, class by class.
+func (p *TrainingSet) gram(first []int) *mat.Dense {
+	n := first[len(p.tasks)]
+	gram := mat.NewDense(n, n, nil)
+	for i, t := range p.tasks {
+		for a, columns := range columnsOf(t.x) {
+			_, k := columns.Dims()
+			for j := i; j < len(p.tasks); j += p.classes {
+				other := p.tasks[j]
+				dst := make([]float64, len(other.y)*k)
+				other.x.Mul(dst, columns.RawMatrix().Data, k)
+				for b := range other.y {
+					for c, v := range dst[b*k:][:k] {
+						gram.Set(first[i]+a+c, first[j]+b, v)
+						gram.Set(first[j]+b, first[i]+a+c, v)
+					}
+				}
+			}
+		}
+	}
+	return gram
+}
+
+// columnsOf yields the rows of X as columns, some at a time, with the number of the first.
+func columnsOf(x data.Matrix) iter.Seq2[int, *mat.Dense] {
+	some := 64
+	if _, sparse := x.(*data.CSR); sparse {
+		some = 16 // which a cache holds
+	}
+	return func(yield func(int, *mat.Dense) bool) {
+		for from := 0; from < x.Rows(); from += some {
+			columns := mat.NewDense(x.Cols(), min(some, x.Rows()-from), nil)
+			_, k := columns.Dims()
+			for c := range k {
+				row := x.Row(from + c)
+				for q, v := range row.Value {
+					j := q
+					if row.Index != nil {
+						j = int(row.Index[q])
+					}
+					columns.RawMatrix().Data[j*k+c] = float64(v)
+				}
+			}
+			if !yield(from, columns) {
+				return
+			}
+		}
+	}
 }

@@ -49,7 +49,7 @@ const (
 	// Omega alone.
 	OfRefit Measured = "refit"
 	// OfLabelled is OfRefit with the validation rows among those trained on, and
-	// Lambda1 chosen by multitask.Labelled. Problems need no validation rows.
+	// Lambda1 chosen by evidence.Labelled. Problems need no validation rows.
 	OfLabelled Measured = experience.Labelled
 	// OfModel is the error of the very fit that Omega came from, as in the
 	// paper; o depends on its Lambda1 too. Covariances that no fit came from are

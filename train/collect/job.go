@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data/experience"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -86,27 +87,33 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 	if r.Result, err = experience.NewResult(tried.Params.Lambda1, errors, stl); err != nil {
 		return err
 	}
-	if r.Result.Slope, err = j.slope(ctx, tried.Result, stl.MeanTest); err != nil {
+	if r.Result.Slope, err = j.slope(tried.Result, stl.MeanTest); err != nil {
 		return err
 	}
 	return r.Validate()
 }
 
-func (j *job) evaluate(ctx context.Context) (*multitask.Tuned, error) {
+func (j *job) evaluate(ctx context.Context) (*evidence.Tuned, error) {
 	omega, fit, err := j.try(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case fit != nil && j.measured == OfModel:
-		return multitask.Report(fit, j.problem, nil)
+		return evidence.Report(fit, j.problem, nil)
 	}
-	o := multitask.TuneOptions{}
+	rows, err := j.evidence()
+	if err != nil {
+		return nil, err
+	}
+	return evidence.Refit(ctx, omega, rows, j.problem, evidence.Options{})
+}
+
+// evidence is what chooses Lambda1.
+func (j *job) evidence() (evidence.Evidence, error) {
 	if j.measured == OfLabelled {
-		if o.Evidence, err = j.evidence(); err != nil {
-			return nil, err
-		}
+		return j.labelled()
 	}
-	return multitask.Refit(ctx, omega, j.problem, o)
+	return evidence.NewSplit(j.problem)
 }
 
 func rows(omega *mat.SymDense) [][]float64 {

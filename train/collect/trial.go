@@ -3,13 +3,13 @@ package collect
 // What the tuples of a problem share.
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -20,9 +20,10 @@ type trial struct {
 	train    *multitask.TrainingSet // these rows
 	measured Measured
 	slopes   bool
-	// evidence chooses Lambda1 for OfLabelled, test has the test rows. Both are
+	// labelled chooses Lambda1 for OfLabelled, test has the test rows. Both are
 	// made when they are first asked for.
-	evidence, test func() (multitask.Evidence, error)
+	labelled func() (evidence.Evidence, error)
+	test     func() (*evidence.Split, error)
 }
 
 // newTrial checks that a problem can be trained on, tuned and tested.
@@ -46,17 +47,15 @@ func newTrial(p *data.ProblemData, measured Measured, slopes bool) (*trial, erro
 		p = data.InMetric(given)
 	}
 	t := &trial{given: given, problem: p, measured: measured, slopes: slopes}
-	t.evidence = sync.OnceValues(func() (multitask.Evidence, error) { return multitask.Labelled(p, multitask.EvidenceOptions{}) })
-	t.test = sync.OnceValues(func() (multitask.Evidence, error) {
-		return multitask.Split(p.Tested(), multitask.EvidenceOptions{Softness: 0.1})
-	})
+	t.labelled = sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
+	t.test = sync.OnceValues(func() (*evidence.Split, error) { return evidence.NewSplit(p.Tested()) })
 	t.train, err = multitask.Training(p, "")
 	return t, err
 }
 
 // slope is that of the soft test error over a test error, or nil if none is
 // asked for.
-func (t *trial) slope(ctx context.Context, r *multitask.Result, over float64) ([][]float64, error) {
+func (t *trial) slope(r *multitask.Result, over float64) ([][]float64, error) {
 	if !t.slopes {
 		return nil, nil
 	}
@@ -64,7 +63,7 @@ func (t *trial) slope(ctx context.Context, r *multitask.Result, over float64) ([
 	if err != nil {
 		return nil, err
 	}
-	held, err := test.Measure(ctx, r)
+	held, err := test.Measure(r)
 	if err != nil {
 		return nil, err
 	}

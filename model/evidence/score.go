@@ -1,4 +1,4 @@
-package multitask
+package evidence
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/model/multitask"
 )
 
 // Score judges predictions for rows that were held out. What cannot
@@ -31,30 +32,36 @@ type Score struct {
 	R2 float64
 }
 
-// scoreOf compares predictions, NaN for rows that were not held out, with the
-// targets.
-func scoreOf(held, y []float64, kind data.Kind) Score {
-	f, of := known(held, y)
+// ScoresOf judges predictions of every task.
+func (h *HeldOut) ScoresOf(p *data.ProblemData) []Score {
+	scores := make([]Score, len(p.Tasks))
+	for i, t := range p.Tasks {
+		scores[i] = scoreOf(h.Scores[i], h.Y[i], t.Kind)
+		scores[i].Rows = len(t.TrainSet.Y)
+	}
+	return scores
+}
+
+// scoreOf compares predictions with what the rows are.
+func scoreOf(f, y []float64, kind data.Kind) Score {
 	nan := math.NaN()
-	s := Score{Rows: len(y), Held: len(of), Error: nan, StandardError: nan, AUC: nan, R2: nan}
-	n := float64(len(of))
+	s := Score{Held: len(y), Error: nan, StandardError: nan, AUC: nan, R2: nan}
+	n := float64(len(y))
 	switch {
 	case n == 0:
 	case kind == data.Classification:
-		s.Error = misclassified(f, of)
+		s.Error = misclassified(f, y)
 		s.StandardError = math.Sqrt(s.Error * (1 - s.Error) / n)
-		s.AUC = meanAUC(f, of)
+		s.AUC = meanAUC(f, y)
 	default:
-		square := make([]float64, len(f))
-		floats.SubTo(square, f, of)
-		floats.Mul(square, square)
+		square := squares(f, y, 1)
 		mean := stat.Mean(square, nil)
 		s.Error = math.Sqrt(mean)
 		if mean > 0 {
 			// d sqrt(u) = du / (2 sqrt(u))
 			s.StandardError = stat.StdDev(square, nil) / math.Sqrt(n) / (2 * s.Error)
 		}
-		if variance := stat.PopVariance(of, nil); variance > 0 {
+		if variance := stat.PopVariance(y, nil); variance > 0 {
 			s.R2 = 1 - mean/variance
 		}
 	}
@@ -69,7 +76,7 @@ func meanAUC(f, y []float64) float64 {
 	}
 	sum, n := 0.0, 0.0
 	for c := range k {
-		if v := auc(column(f, c, k), against(y, c)); !math.IsNaN(v) {
+		if v := auc(multitask.ClassScores(f, c, k), multitask.Against(y, c)); !math.IsNaN(v) {
 			sum += v
 			n++
 		}
@@ -93,16 +100,16 @@ func auc(f, y []float64) float64 {
 	return integrate.Trapezoidal(fpr, tpr)
 }
 
-// Temperature returns the T for which the Probabilities of held-out rows have the
+// Temperature returns the T for which the multitask.Probabilities of held-out rows have the
 // least logistic loss over all tasks, and the Brier score: the mean squared
 // distance of these probabilities from what came true, halved, so that for two
 // classes it is that of one of them. Held are scores, labels the classes of the rows of
-// every task; scores that are NaN do not count.
+// every task.
 func Temperature(held, labels [][]float64) (temperature, brier float64) {
 	var f, y []float64
 	for i := range held {
-		score, of := known(held[i], labels[i])
-		f, y = append(f, score...), append(y, of...)
+		n := min(len(labels[i]), len(held[i])) // where a part of the folds is enough
+		f, y = append(f, held[i]...), append(y, labels[i][:n]...)
 	}
 	k := perRow(f, y)
 	p := make([]float64, max(2, k))
@@ -122,8 +129,8 @@ func Temperature(held, labels [][]float64) (temperature, brier float64) {
 	}
 	temperature = math.Exp(-(low + high) / 2)
 	for j, v := range y {
-		Probabilities(p, f[j*k:][:k], temperature)
-		p[LabelOf(v, k)]--
+		multitask.Probabilities(p, f[j*k:][:k], temperature)
+		p[multitask.LabelOf(v, k)]--
 		brier += floats.Dot(p, p) / 2 / float64(len(y))
 	}
 	return temperature, brier
@@ -141,7 +148,7 @@ func alongCold(p, f []float64, y, cold float64) float64 {
 	if len(f) == 1 {
 		return -part(y * f[0])
 	}
-	Probabilities(p, f, 1/cold)
+	multitask.Probabilities(p, f, 1/cold)
 	slope := -part(f[int(y)])
 	for c, v := range p {
 		slope += v * part(f[c])
@@ -152,3 +159,16 @@ func alongCold(p, f []float64, y, cold float64) float64 {
 // hottest bounds the temperature, and its inverse: rows that are all on their
 // sides would have none.
 const hottest = 100
+
+// Judge tells a saved model how sure its predictions are, by rows that were held out.
+func (h *HeldOut) Judge(s *multitask.Saved) {
+	if s.Kind == data.Classification {
+		s.Temperature, _ = Temperature(h.Scores, h.Y)
+		return
+	}
+	for i := range s.Tasks {
+		if score := scoreOf(h.Scores[i], h.Y[i], s.Kind); score.Held > 0 {
+			s.Tasks[i].StandardError = score.Error
+		}
+	}
+}

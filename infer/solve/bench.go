@@ -1,0 +1,347 @@
+package solve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/progress"
+	"l2mt/model/evidence"
+	"l2mt/model/multitask"
+)
+
+// Options control how candidates are judged. The zero value means the defaults.
+type Options struct {
+	// Folds is the number of parts that the labelled rows are held out in; 0 means five.
+	Folds int
+	// Seed draws them.
+	Seed uint64
+	// Together has a number for every labelled row of every task. Rows with the same
+	// number are held out together. Nil means that no rows belong together.
+	Together [][]int
+	// Held are labelled rows of every task to judge by in place of folds.
+	Held [][]int
+	// Lambda1 is the grid of Lambda1; nil means the default.
+	Lambda1 []float64
+	// Points is the number of grid points of other hyperparameters; 0 means 4.
+	Points int
+	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
+	Workers int
+	// Progress hears of what is tried. Nil means nobody.
+	Progress progress.Reporter
+}
+
+// Bench judges candidates on the labelled rows of one problem, each once. Its methods
+// are for one goroutine.
+type Bench struct {
+	finder  *Finder           // nil: nobody is asked
+	problem *data.ProblemData // with the features that the network works on
+	rows    *data.ProblemData // its labelled rows, all to train on
+	folds   []data.Fold       // none where rows cannot be split
+	options Options
+
+	// Of every fold and last of all rows: the metric of ridge 1, the rows in it, and
+	// what the network says.
+	metrics []func() *data.Metric
+	moved   []func() *data.ProblemData
+	said    func() ([]*Found, error)
+
+	directions *Directions
+	space      *space // what was seen last
+	judged     map[string]*Judged
+}
+
+// Judged is a candidate with what held-out rows say of it.
+type Judged struct {
+	Candidate
+	evidence.Chosen
+	// Trials are the hyperparameters that were tried.
+	Trials []evidence.Trial
+	// Seconds is the time that this took.
+	Seconds float64
+
+	of    evidence.Subject
+	start *multitask.Result // on all rows, where there is one
+	full  *multitask.Result // the same to full accuracy, in its view
+}
+
+// NewBench splits the labelled rows of a problem. A network with a head makes their features.
+// Without a network (nil) no candidate can ask one.
+func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
+	b := &Bench{finder: f, problem: p, options: o, judged: map[string]*Judged{}}
+	var err error
+	if f != nil {
+		if b.problem, err = f.Features(p); err != nil {
+			return nil, err
+		}
+	}
+	all, err := b.problem.Labelled()
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+	}
+	b.rows = all.TrainingOnly() // test rows have no say, and take time in a metric
+	if o.Held != nil {
+		var fold data.Fold
+		fold, err = b.rows.Hold(o.Held)
+		b.folds = []data.Fold{fold}
+	} else if b.folds, err = b.rows.Folds(cmp.Or(o.Folds, 5), o.Seed, o.Together); errors.Is(err, data.ErrInvalid) && o.Folds == 0 {
+		err = nil // every row is left out in turn, and nothing compared
+	}
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+	}
+	for k := range len(b.folds) + 1 {
+		part := b.part(k)
+		metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(part, 1) })
+		b.metrics = append(b.metrics, metric)
+		b.moved = append(b.moved, sync.OnceValue(func() *data.ProblemData { return metric().Problem(part) }))
+	}
+	b.said = sync.OnceValues(b.ask)
+	if f != nil {
+		b.directions = f.directions(b.rows, b.metrics[len(b.folds)])
+	}
+	return b, nil
+}
+
+// part is a problem without a fold of its rows, and after the last one with all.
+func (b *Bench) part(k int) *data.ProblemData {
+	if k < len(b.folds) {
+		return b.folds[k].ProblemData
+	}
+	return b.rows
+}
+
+// ask is what the network says without each fold, and of all rows: what it says of all has
+// seen the labels of every row, and would praise itself.
+func (b *Bench) ask() ([]*Found, error) {
+	said := make([]*Found, len(b.folds)+1)
+	for k := range said {
+		e, err := b.finder.embed(b.part(k).TrainingOnly(), b.moved[k])
+		if err != nil {
+			return nil, err
+		}
+		if said[k], err = e.Omega(); err != nil {
+			return nil, err
+		}
+	}
+	return said, nil
+}
+
+// Said is what the network says of all labelled rows.
+func (b *Bench) Said() (*Found, error) {
+	said, err := b.said()
+	if err != nil {
+		return nil, err
+	}
+	return said[len(b.folds)], nil
+}
+
+// space is the problem in a view.
+type space struct {
+	View
+	metric *data.Metric
+	folds  *evidence.Folds   // nil where rows cannot be split
+	tuning evidence.Evidence // chooses hyperparameters
+}
+
+// see brings the rows into a view. The last one is kept, as candidates come view by view.
+func (b *Bench) see(v View) (*space, error) {
+	if b.space != nil && b.space.View == v {
+		return b.space, nil
+	}
+	directions := (*mat.Dense)(nil)
+	if b.directions != nil {
+		directions = b.directions.M
+	}
+	last := len(b.folds)
+	s := &space{View: v, metric: v.metric(b.metrics[last], b.rows, directions)}
+	whole := s.metric.Problem(b.rows)
+	if v == (View{Ridge: 1}) {
+		whole = b.moved[last]()
+	}
+	folds := make([]data.Fold, last)
+	for k, fold := range b.folds {
+		folds[k] = fold
+		if v == (View{Ridge: 1}) && b.options.Held == nil {
+			folds[k].ProblemData = b.moved[k]()
+		} else {
+			folds[k].ProblemData = v.metric(b.metrics[k], fold.ProblemData, directions).Problem(fold.ProblemData)
+		}
+	}
+	var err error
+	if last > 0 {
+		s.folds, err = evidence.NewFolds(whole, folds, b.options.Together)
+		s.tuning = s.folds
+	}
+	if err == nil && b.few() {
+		s.tuning, err = evidence.NewLeaveOneOut(whole)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+	}
+	b.space = s
+	return s, nil
+}
+
+// few says that rows are few enough to leave each out in turn. Without a fifth of few rows
+// a fit wants more regularisation than with all.
+func (b *Bench) few() bool {
+	n := 0
+	for _, t := range b.rows.Tasks {
+		n += len(t.TrainSet.Y) * max(1, b.rows.Several())
+	}
+	return len(b.folds) == 0 || n <= evidence.MostRows && b.options.Together == nil && b.options.Held == nil
+}
+
+// Judge chooses the hyperparameters of a candidate by the rows that folds hold out.
+func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
+	if j := b.judged[c.Name()]; j != nil {
+		return j, nil
+	}
+	begin := time.Now()
+	of, err := b.subject(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.see(c.View)
+	if err != nil {
+		return nil, err
+	}
+	j := &Judged{Candidate: c, of: of}
+	o := evidence.Options{Lambda1: b.options.Lambda1, Points: b.options.Points, Workers: b.options.Workers}
+	if b.options.Progress != nil {
+		o.Progress = titled{b.options.Progress, "judging " + c.Title()}
+	}
+	if j.Chosen, j.Trials, err = evidence.Held(ctx, of, s.tuning, o); err == nil && s.folds != nil && s.tuning != evidence.Evidence(s.folds) {
+		j.start = j.Fits[0]
+		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, j.HeldOut, b.comparing())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %s: %w", b.problem.Name, c.Title(), err)
+	}
+	j.Seconds = time.Since(begin).Seconds()
+	b.judged[c.Name()] = j
+	return j, nil
+}
+
+// titled is a reporter of work that has a title of its own.
+type titled struct {
+	progress.Reporter
+	title string
+}
+
+func (t titled) Start(_ string, total int) { t.Reporter.Start(t.title, total) }
+
+// glance judges a candidate with the Lambda1 of another.
+func (b *Bench) glance(ctx context.Context, c Candidate, of *Judged) (*evidence.HeldOut, error) {
+	subject, err := b.subject(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.see(c.View)
+	if err != nil {
+		return nil, err
+	}
+	from := of.HeldOut
+	if c.Directed != of.Directed { // there are more features
+		from = nil
+	}
+	return s.folds.Judge(ctx, subject, of.Params, from, b.comparing())
+}
+
+// comparing are options of fits that are only compared.
+func (b *Bench) comparing() multitask.Options {
+	return multitask.Options{Tolerance: 1e-4, MaxIterations: 10, Workers: b.options.Workers}
+}
+
+// subject is the model of a candidate on every fold and on all rows.
+func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, error) {
+	if c.Model != nil {
+		return evidence.Of(c.Model), nil
+	}
+	m, last := len(b.rows.Tasks), len(b.folds)
+	var said []*Found
+	var weights []*multitask.Result
+	var err error
+	if c.Network > 0 {
+		if said, err = b.said(); err != nil {
+			return evidence.Subject{}, err
+		}
+	}
+	if c.Weights > 0 {
+		base, err := b.Judge(ctx, c.unweighed())
+		if err != nil {
+			return evidence.Subject{}, err
+		}
+		full, err := b.full(ctx, base)
+		if err != nil {
+			return evidence.Subject{}, err
+		}
+		weights = append(base.Fits[:len(base.Fits):len(base.Fits)], full)
+	}
+	given := func(k int) (multitask.Model, error) {
+		omega, w := (*mat.SymDense)(nil), (*multitask.Result)(nil)
+		if said != nil {
+			omega = said[k].Omega
+		}
+		if weights != nil {
+			w = weights[min(k, len(weights)-1)]
+		}
+		return multitask.Given(c.omega(m, omega, w))
+	}
+	var s evidence.Subject
+	if s.Model, err = given(last); err != nil || said == nil && weights == nil {
+		return s, err
+	}
+	s.Folds = make([]multitask.Model, last)
+	for k := range s.Folds {
+		if s.Folds[k], err = given(k); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// full is the fit of a candidate to all rows, in its view.
+func (b *Bench) full(ctx context.Context, j *Judged) (*multitask.Result, error) {
+	if j.full != nil {
+		return j.full, nil
+	}
+	s, err := b.see(j.View)
+	if err != nil {
+		return nil, err
+	}
+	o := multitask.Options{Workers: b.options.Workers, Start: j.start}
+	if o.Start == nil {
+		o.Start = j.Fits[0]
+	}
+	j.full, err = multitask.Fit(ctx, j.of.Model, s.tuning.Training(), j.Params, o)
+	return j.full, err
+}
+
+// Fit fits a candidate to all labelled rows, for the features as they are.
+func (b *Bench) Fit(ctx context.Context, j *Judged) (*evidence.Tuned, error) {
+	begin := time.Now()
+	full, err := b.full(ctx, j)
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+	}
+	s, err := b.see(j.View)
+	if err != nil {
+		return nil, err
+	}
+	t, err := evidence.Report(full.Restored(s.metric), b.problem, nil)
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+	}
+	t.HeldOut, t.Trials = j.HeldOut, j.Trials
+	t.Validation = evidence.Errors{Mean: j.Error}
+	t.Seconds = j.Seconds + time.Since(begin).Seconds()
+	return t, nil
+}

@@ -1,0 +1,177 @@
+package solve
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/model/multitask"
+)
+
+// Candidate is one way to fit the tasks of a problem: how it sees the features, and where
+// its covariance comes from. The zero value is single-task learning.
+type Candidate struct {
+	View
+	Mixture
+	// Model takes the place of the mixture: a registered model, or multitask.Given.
+	Model multitask.Model
+}
+
+// View is how a candidate sees the features.
+type View struct {
+	// Ridge is that of the tasks' common metric (data.Metric); 0 leaves the features as
+	// they are.
+	Ridge float64 `json:"ridge,omitempty"`
+	// Directed says that W is expected along the directions of the training tasks too.
+	Directed bool `json:"directed,omitempty"`
+}
+
+// Mixture is a covariance,
+//
+//	Network Omega_n + Pooled 11'/m + Weights W'W / tr(W'W) + the rest I/m
+//
+// with Omega_n what the network says, and W the weights that are fitted with the same
+// mixture without Weights. From many rows these say more of how the tasks relate than
+// the network, which has few numbers for a pair of tasks, and from few rows next to
+// nothing.
+type Mixture struct {
+	Network float64 `json:"network,omitempty"`
+	Pooled  float64 `json:"pooled,omitempty"`
+	Weights float64 `json:"weights,omitempty"`
+}
+
+// inWeights is the share of the weights' own covariance, where they have one.
+const inWeights = 0.6
+
+// weighed is a candidate with the covariance of the weights that are fitted with it.
+func (c Candidate) weighed() Candidate {
+	c.Network, c.Pooled, c.Weights = (1-inWeights)*c.Network, (1-inWeights)*c.Pooled, inWeights
+	return c
+}
+
+// unweighed is what weighed was made of.
+func (c Candidate) unweighed() Candidate {
+	rest := 1 - c.Weights
+	c.Network, c.Pooled, c.Weights = c.Network/rest, c.Pooled/rest, 0
+	return c
+}
+
+// seen is a candidate with another view of the features.
+func (c Candidate) seen(v View) Candidate {
+	c.View = v
+	return c
+}
+
+// Name is what a candidate is called in files and flags.
+func (c Candidate) Name() string {
+	name := c.Mixture.name()
+	if c.Model != nil {
+		name = c.Model.Info().Name
+	}
+	if c.Ridge > 0 {
+		name += fmt.Sprintf("-metric%g", c.Ridge)
+	}
+	if c.Directed {
+		name += "-directed"
+	}
+	return name
+}
+
+func (x Mixture) name() string {
+	base := Candidate{Mixture: x}.unweighed()
+	name := "stl"
+	switch {
+	case base.Pooled == 1:
+		name = "pooled"
+	case base.Pooled > 0:
+		name = fmt.Sprintf("pooled%.0f", 100*base.Pooled)
+	case base.Network == 1:
+		name = "network"
+	case base.Network > 0:
+		name = fmt.Sprintf("network%.0f", 100*base.Network)
+	}
+	if x.Weights > 0 {
+		name += "-weights"
+	}
+	return name
+}
+
+// Title says what a candidate is.
+func (c Candidate) Title() string {
+	base := c.unweighed()
+	var parts []string
+	switch {
+	case c.Model != nil:
+		parts = []string{c.Model.Info().Title}
+	case base.Pooled == 1:
+		parts = []string{"pooled"}
+	case base.Pooled > 0:
+		parts = []string{fmt.Sprintf("pooled by %.0f %%", 100*base.Pooled)}
+	case base.Network == 1:
+		parts = []string{"the network's covariance"}
+	case base.Network > 0:
+		parts = []string{fmt.Sprintf("%.0f %% of the network's covariance", 100*base.Network)}
+	default:
+		parts = []string{"STL"}
+	}
+	if c.Weights > 0 {
+		parts[0] += " + weights"
+	}
+	if c.Ridge > 0 {
+		parts = append(parts, fmt.Sprintf("common metric of ridge %g", c.Ridge))
+	}
+	if c.Directed {
+		parts = append(parts, "directions of the training tasks")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// omega mixes a covariance of m tasks from what the network says and from weights.
+func (x Mixture) omega(m int, said *mat.SymDense, weights *multitask.Result) *mat.SymDense {
+	out, rest := mat.NewSymDense(m, nil), 1-x.Network-x.Pooled
+	add := func(share float64, omega *mat.SymDense) {
+		var part mat.SymDense
+		part.ScaleSym(share, omega)
+		out.AddSym(out, &part)
+	}
+	if x.Weights > 0 {
+		var products mat.SymDense
+		products.SymOuterK(1, weights.W.T())
+		if trace := mat.Trace(&products); trace > math.SmallestNonzeroFloat64/x.Weights {
+			add(x.Weights/trace, &products)
+			rest -= x.Weights
+		}
+	}
+	if x.Network > 0 {
+		add(x.Network, said)
+	}
+	for i := range m {
+		for j := i; j < m; j++ {
+			v := x.Pooled
+			if i == j {
+				v += rest
+			}
+			out.SetSym(i, j, out.At(i, j)+v/float64(m))
+		}
+	}
+	return out
+}
+
+// metric is that of the rows of a problem, or nil for rows as they are. The metric of
+// ridge 1 is at hand.
+func (v View) metric(first func() *data.Metric, p *data.ProblemData, directions *mat.Dense) *data.Metric {
+	m := (*data.Metric)(nil)
+	switch {
+	case v.Ridge == 1:
+		m = first()
+	case v.Ridge > 0:
+		m = data.NewMetric(p, v.Ridge)
+	}
+	if v.Directed {
+		m = m.Along(p, directions)
+	}
+	return m
+}

@@ -1,0 +1,49 @@
+package evidence
+
+import (
+	"math"
+
+	"l2mt/model/multitask"
+)
+
+// The loss of a row that was held out. Of a regression it is the squared error over the
+// variance of the task's targets. Of classes it is -ln of the probability of the right
+// one, at the temperature for which this is least over all rows: a fit is not to be
+// worse for weights that are all too short or too long.
+
+// squares are the squared errors of rows over a variance.
+func squares(f, y []float64, variance float64) []float64 {
+	losses := make([]float64, len(y))
+	for j := range y {
+		losses[j] = (f[j] - y[j]) * (f[j] - y[j]) / variance
+	}
+	return losses
+}
+
+// surprises are -ln of the probabilities of the right classes.
+func surprises(scores, y []float64, temperature float64) []float64 {
+	k, losses := perRow(scores, y), make([]float64, len(y))
+	p := make([]float64, max(2, k))
+	for j, v := range y {
+		multitask.Probabilities(p, scores[j*k:][:k], temperature)
+		losses[j] = -math.Log(max(p[multitask.LabelOf(v, k)], leastProbability))
+	}
+	return losses
+}
+
+// leastProbability is what a class has that a task knows nothing of.
+const leastProbability = 1e-6
+
+// misclassified is the rate of rows whose predicted class is not y.
+func misclassified(scores, y []float64) float64 {
+	wrong, k := 0, perRow(scores, y)
+	for j, v := range y {
+		if multitask.ClassOf(scores[j*k:][:k]) != multitask.LabelOf(v, k) {
+			wrong++
+		}
+	}
+	return float64(wrong) / float64(len(y))
+}
+
+// perRow is how many scores each of the rows has.
+func perRow(scores, y []float64) int { return len(scores) / max(1, len(y)) }
