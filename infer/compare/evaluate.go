@@ -384,7 +384,7 @@ func (o EvaluateOptions) asPublished(ctx context.Context, n *solve.Finder, p *da
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.Omega()
+	found, err := e.Omega(1)
 	if err != nil {
 		return nil, err
 	}

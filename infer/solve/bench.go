@@ -126,7 +126,7 @@ func (b *Bench) ask() ([]*Found, error) {
 		if err != nil {
 			return nil, err
 		}
-		if said[k], err = e.Omega(); err != nil {
+		if said[k], err = e.Omega(1); err != nil {
 			return nil, err
 		}
 	}

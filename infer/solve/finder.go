@@ -130,7 +130,7 @@ func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.Omega()
+	return e.Omega(1)
 }
 
 // Found is a covariance with what the network says about it.
@@ -145,9 +145,14 @@ type Found struct {
 }
 
 // Omega finds the covariance with the least estimated error: the one that minimises
-// rho tr(Omega^2) + <Phi, Omega>.
-func (e *Embedding) Omega() (*Found, error) {
+// rho tr(Omega^2) + <Phi, Omega>. Scale, which must be positive, multiplies rho, which
+// decides how much the tasks share: 1 is what the network says, and where rho is positive
+// more brings Omega closer to I/m.
+func (e *Embedding) Omega(scale float64) (*Found, error) {
 	begin := time.Now()
+	if !(scale > 0) {
+		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
+	}
 	direction, m := e.finder.of.Direction(), e.estimate.Tasks
 	phi := mat.NewSymDense(m, nil)
 	for i := range m {
@@ -155,7 +160,7 @@ func (e *Embedding) Omega() (*Found, error) {
 			phi.SetSym(i, j, direction*(e.estimate.Phi[i*m+j]+e.estimate.Phi[j*m+i])/2)
 		}
 	}
-	solution, err := Omega(phi, direction*e.estimate.C)
+	solution, err := Omega(phi, direction*e.estimate.C*scale)
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}

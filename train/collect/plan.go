@@ -143,7 +143,7 @@ func (b *planner) addNear() {
 			if err != nil {
 				return nil, nil, err
 			}
-			found, err := network.Omega(b.given, 1)
+			found, err := network.Omega(b.given)
 			if err != nil {
 				return nil, nil, err
 			}
