@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -344,4 +345,30 @@ func (b *Bench) Fit(ctx context.Context, j *Judged) (*evidence.Tuned, error) {
 	t.Validation = evidence.Errors{Mean: j.Error}
 	t.Seconds = j.Seconds + time.Since(begin).Seconds()
 	return t, nil
+}
+
+// Signal is how much of the problem's data.Metric.Signal lies along the directions of the
+// training tasks, beside what is usual of training problems: NaN where that is not known.
+func (b *Bench) Signal() float64 {
+	if b.directions == nil {
+		return math.NaN()
+	}
+	return b.directions.Signal
+}
+
+// Best is the candidate of the least loss, of equals the first.
+func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, error) {
+	c := &choice{bench: b, Choice: &Choice{}}
+	for _, x := range candidates {
+		j, err := b.Judge(ctx, x)
+		if err != nil {
+			return nil, err
+		}
+		if c.Judged == nil {
+			c.begin(j)
+		} else {
+			c.compare(j, 0)
+		}
+	}
+	return c.Choice, nil
 }

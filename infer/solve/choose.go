@@ -2,11 +2,11 @@ package solve
 
 import (
 	"context"
-	"math"
 	"os"
 	"strconv"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/model/evidence"
 )
 
@@ -24,14 +24,25 @@ type Parts struct {
 // Tried is a candidate as Choose met it.
 type Tried struct {
 	Candidate
-	// Loss is that of the rows held out, and Less how much more that is than of the
-	// candidate that it was compared with.
-	Loss float64
-	Less evidence.Paired
-	// Verdict says what became of it.
-	Verdict string
-	Seconds float64
+	// Loss is that of the rows held out. Less is how much more that is than the loss of
+	// the best candidate before, between Low and High with a confidence of 95 %.
+	Loss float64     `json:"loss"`
+	Less files.Float `json:"less"`
+	Low  files.Float `json:"low"`
+	High files.Float `json:"high"`
+	// Verdict says what became of it, and Seconds how long it took.
+	Verdict string  `json:"verdict"`
+	Seconds float64 `json:"seconds"`
 }
+
+// Verdicts.
+const (
+	Begun   = "begun with"
+	Taken   = "taken"
+	Worse   = "worse"
+	Unclear = "not clearly better"
+	Untold  = "rows could tell, and do not" // of what single-task learning takes the place of
+)
 
 // Choice is what Choose came to.
 type Choice struct {
@@ -39,6 +50,17 @@ type Choice struct {
 	// Tried are all candidates, in the order in which they were tried.
 	Tried []Tried
 }
+
+const (
+	// clearly is by how many standard errors a candidate has to be better than the best
+	// before it.
+	clearly = 1
+	// hopeless is by how many a candidate may be worse with the Lambda1 of the best
+	// before it, to be given one of its own.
+	hopeless = 1
+	// fewestErrors is how many misclassified rows can tell candidates apart.
+	fewestErrors = 3
+)
 
 func env(name string, or float64) float64 {
 	if v, err := strconv.ParseFloat(os.Getenv(name), 64); err == nil {
@@ -61,52 +83,52 @@ func (b *Bench) First(without Parts) Candidate {
 	return c
 }
 
-// Choose finds the candidate to fit with, stage by stage:
+// Choose finds the candidate to fit with, stage by stage. Experience is believed where few
+// rows can tell, so it comes first:
 //
-//  1. the features: along directions or not, then the ridge of the metric;
-//  2. the covariance in that view: the network's, half of it, none, or shares of 11'/m;
-//  3. the same with that of the fitted weights.
+//  1. the candidate of First, without directions if rows held out speak against them;
+//  2. the ridge of the metric: from 1 to 3, to 10, to the features as they are, or to 0.1;
+//  3. the covariance in that view: half of the network's, none, or shares of 11'/m;
+//  4. the same with that of the fitted weights.
+//
+// A candidate is taken that is better than the best before it by a standard error.
+// Where rows can tell a gain of 5 %, what is chosen has to be better than single-task
+// learning by two; else that is chosen.
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	first := b.First(without)
 	at, err := b.Judge(ctx, first)
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{bench: b, Choice: &Choice{Judged: at}}
-	if len(b.folds) == 0 {
+	c := &choice{bench: b, Choice: &Choice{}}
+	if c.begin(at); len(b.folds) == 0 {
 		return c.Choice, nil
 	}
 	if first.Directed {
-		margin := b.directions.Margin()
-		if err := c.try(ctx, at.seen(View{Ridge: at.Ridge}), margin, margin); err != nil {
+		if err := c.try(ctx, at.seen(View{Ridge: at.Ridge}), b.directions.Margin()); err != nil {
 			return nil, err
 		}
 	}
-	if first.Ridge > 0 && !(float64(c.Rows)*c.Error < env("L2MT_NE", 0) && b.rows.Kind() == data.Classification) {
+	if b.rows.Kind() == data.Classification && c.Error*float64(c.Rows) < fewestErrors {
+		return c.Choice, nil
+	}
+	if first.Ridge > 0 {
 		if err := c.ridges(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if float64(c.Rows)*c.Error < env("L2MT_NE", 0) && b.rows.Kind() == data.Classification {
-		return c.Choice, nil
-	}
-	margin := env("L2MT_CM", 0)
 	for _, x := range []Mixture{{Network: 0.5}, {}, {Pooled: 0.5}, {Pooled: 0.8}, {Pooled: 0.95}, {Pooled: 1}} {
-		if x == c.Mixture || x.Network > 0 && first.Network == 0 {
+		if x.Network > 0 && first.Network == 0 {
 			continue
 		}
-		if x.Pooled > 0 && os.Getenv("L2MT_NOPOOL") != "" {
-			continue
-		}
-		mg := margin
-		if x.Pooled > 0 {
-			mg = env("L2MT_PM", 1)
-		}
-		if err := c.try(ctx, Candidate{View: c.View, Mixture: x}, mg, 1); err != nil {
+		if err := c.try(ctx, Candidate{View: c.View, Mixture: x}, env("L2MT_CM", clearly)); err != nil {
 			return nil, err
 		}
 	}
-	return c.Choice, c.try(ctx, c.weighed(), env("L2MT_WM", 0), 1)
+	if err := c.try(ctx, c.weighed(), env("L2MT_WM", 0)); err != nil {
+		return nil, err
+	}
+	return c.Choice, c.simple(ctx)
 }
 
 // choice is one in the making.
@@ -115,41 +137,61 @@ type choice struct {
 	*Choice
 }
 
-// try goes on with a candidate that is better by so many standard errors. One that is worse
-// by so many with the Lambda1 of the best so far is not looked at any further.
-func (c *choice) try(ctx context.Context, x Candidate, margin, hopeless float64) error {
+// begin takes the first candidate.
+func (c *choice) begin(j *Judged) {
+	c.Judged = j
+	c.note(j.Candidate, j.HeldOut, j.Seconds, Begun)
+}
+
+func (c *choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict string) {
+	less := evidence.PairedLoss(h, c.HeldOut)
+	low, high := less.Interval()
+	c.Tried = append(c.Tried, Tried{x, h.Loss, files.Float(less.Loss), files.Float(low), files.Float(high), verdict, seconds})
+}
+
+// try goes on with a candidate that is better by so many standard errors. One that is
+// hopeless is not looked at any further.
+func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
 	b := c.bench
+	if x.Name() == c.Name() {
+		return nil
+	}
 	if b.judged[x.Name()] == nil {
 		held, err := b.glance(ctx, x, c.Judged)
 		if err != nil {
 			return err
 		}
-		if more := evidence.PairedLoss(held, c.HeldOut); more.Loss > math.Max(hopeless, 0)*more.StandardError {
-			c.Tried = append(c.Tried, Tried{Candidate: x, Loss: held.Loss, Less: more, Verdict: "worse"})
+		if more := evidence.PairedLoss(held, c.HeldOut); more.Loss > max(hopeless, -margin)*more.StandardError {
+			c.note(x, held, 0, Worse)
 			return nil
 		}
 	}
 	j, err := b.Judge(ctx, x)
-	if err != nil {
-		return err
+	if err == nil {
+		c.compare(j, margin)
 	}
-	less := evidence.PairedLoss(j.HeldOut, c.HeldOut)
-	t := Tried{Candidate: x, Loss: j.Loss, Less: less, Seconds: j.Seconds}
-	if less.Loss < 0 && less.Loss < -margin*less.StandardError {
-		t.Verdict = "better"
+	return err
+}
+
+// compare takes a candidate that is better by so many standard errors.
+func (c *choice) compare(j *Judged, margin float64) {
+	switch less := evidence.PairedLoss(j.HeldOut, c.HeldOut); {
+	case less.Loss < -margin*less.StandardError:
+		c.note(j.Candidate, j.HeldOut, j.Seconds, Taken)
 		c.Judged = j
+	case less.Loss > 0:
+		c.note(j.Candidate, j.HeldOut, j.Seconds, Worse)
+	default:
+		c.note(j.Candidate, j.HeldOut, j.Seconds, Unclear)
 	}
-	c.Tried = append(c.Tried, t)
-	return nil
 }
 
 // ridges goes from the metric of ridge 1 to others, and to the features as they are, as far as
 // each is better than the one before.
 func (c *choice) ridges(ctx context.Context) error {
-	margin := env("L2MT_RM", 1)
 	for _, way := range [][]float64{{3, 10, 0}, {0.1}} {
 		for _, ridge := range way {
-			if err := c.try(ctx, c.seen(View{Ridge: ridge, Directed: c.Directed}), margin, 1); err != nil {
+			if err := c.try(ctx, c.seen(View{Ridge: ridge, Directed: c.Directed}), clearly); err != nil {
 				return err
 			}
 			if c.Ridge != ridge {
@@ -159,6 +201,21 @@ func (c *choice) ridges(ctx context.Context) error {
 		if c.Ridge != 1 {
 			break
 		}
+	}
+	return nil
+}
+
+// simple goes back to single-task learning where rows could tell that something is better,
+// and do not.
+func (c *choice) simple(ctx context.Context) error {
+	stl, err := c.bench.Judge(ctx, Candidate{})
+	if err != nil {
+		return err
+	}
+	less := evidence.PairedLoss(c.HeldOut, stl.HeldOut)
+	if less.StandardError < env("L2MT_TELL", 0.025)*stl.Loss && less.Loss > -env("L2MT_SURE", 2)*less.StandardError {
+		c.note(stl.Candidate, stl.HeldOut, stl.Seconds, Taken)
+		c.Judged = stl
 	}
 	return nil
 }

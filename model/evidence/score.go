@@ -128,12 +128,7 @@ func Temperature(held, labels [][]float64) (temperature, brier float64) {
 		}
 	}
 	temperature = math.Exp(-(low + high) / 2)
-	for j, v := range y {
-		multitask.Probabilities(p, f[j*k:][:k], temperature)
-		p[multitask.LabelOf(v, k)]--
-		brier += floats.Dot(p, p) / 2 / float64(len(y))
-	}
-	return temperature, brier
+	return temperature, stat.Mean(distances(f, y, temperature), nil)
 }
 
 // alongCold is the derivative of -ln of the probability of a row's class with
@@ -171,4 +166,30 @@ func (h *HeldOut) Judge(s *multitask.Saved) {
 			s.Tasks[i].StandardError = score.Error
 		}
 	}
+}
+
+// MeanScore averages over the tasks that have a value. The errors of the tasks are
+// of different rows, so their variances add up.
+func MeanScore(scores []Score) Score {
+	mean := func(of func(Score) float64) (float64, float64) {
+		sum, n := 0.0, 0.0
+		for _, s := range scores {
+			if v := of(s); !math.IsNaN(v) {
+				sum += v
+				n++
+			}
+		}
+		return sum / n, n
+	}
+	var m Score
+	for _, s := range scores {
+		m.Rows += s.Rows
+		m.Held += s.Held
+	}
+	m.Error, _ = mean(func(s Score) float64 { return s.Error })
+	m.AUC, _ = mean(func(s Score) float64 { return s.AUC })
+	m.R2, _ = mean(func(s Score) float64 { return s.R2 })
+	variance, n := mean(func(s Score) float64 { return s.StandardError * s.StandardError })
+	m.StandardError = math.Sqrt(variance / n)
+	return m
 }

@@ -15,7 +15,6 @@ import (
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/progress"
-	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
@@ -131,7 +130,7 @@ func flagVars() kong.Vars {
 
 		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
 		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),
-		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "measured": string(made.Measured), "steps": fmt.Sprint(solve.Steps),
+		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "measured": string(made.Measured),
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"l2mt/cmd/l2mt/internal/report"
 	"l2mt/data"
-	"l2mt/infer/solve"
 	"l2mt/train/collect"
 )
 
@@ -34,8 +33,8 @@ func (c *demoCmd) Run(e *env) error {
 	}}
 	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 2, Near: 6, O: collect.OfLabelled, Slopes: true, Seed: c.Seed}
 	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "pairwise", Seed: &c.Seed, Seeds: 1}
-	evaluate := &evalCmd{Network: at("network"), Problems: test, Models: c.Models, Steps: solve.Steps, Out: at("evaluation")}
-	explain := &inferCmd{Network: at("network"), Out: at("problem"), Steps: solve.Steps, Nearest: 3}
+	evaluate := &evalCmd{Network: at("network"), Problems: test, Models: c.Models, Out: at("evaluation")}
+	explain := &inferCmd{Network: at("network"), Out: at("problem"), Nearest: 3}
 	page := &reportCmd{Dir: c.Out}
 
 	stage := *e

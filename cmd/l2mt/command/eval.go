@@ -14,7 +14,6 @@ import (
 	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
-	"l2mt/model/multitask"
 )
 
 type evalCmd struct {
@@ -26,7 +25,6 @@ type evalCmd struct {
 	Labelled  []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
 	Joint     string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
 	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
-	Steps     int      `default:"${steps}" help:"Steps that refine the network's covariance by what the validation rows say; 0 is none."`
 	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
 	Workers   int      `help:"Fits at a time; 0 means one per CPU."`
 }
@@ -49,7 +47,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Labelled: labelled, Steps: run.OrNone(c.Steps), Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter()}
+	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Labelled: labelled, Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -113,14 +111,13 @@ type evaluation struct {
 	Problems string       `json:"problems"`
 	Joint    string       `json:"joint,omitempty"`
 	Points   int          `json:"points"`
-	Steps    int          `json:"steps"`
 	Versions run.Versions `json:"versions"`
 }
 
 // begin writes down what the outcomes depend on, or checks that what is in the
 // directory already depends on the same.
 func (c *evalCmd) begin(e *env) error {
-	now := evaluation{Points: c.Points, Steps: c.Steps, Versions: run.CurrentVersions()}
+	now := evaluation{Points: c.Points, Versions: run.CurrentVersions()}
 	var err error
 	if now.Network, err = run.NetworkSum(c.Network); err != nil {
 		return err
@@ -149,7 +146,7 @@ func (c *evalCmd) begin(e *env) error {
 		what        string
 		before, now any
 	}{
-		{"network", before.Network, now.Network}, {"problems", before.Problems, now.Problems}, {"joint", before.Joint, now.Joint}, {"points", before.Points, now.Points}, {"steps", before.Steps, now.Steps},
+		{"network", before.Network, now.Network}, {"problems", before.Problems, now.Problems}, {"joint", before.Joint, now.Joint}, {"points", before.Points, now.Points},
 	} {
 		if f.before != f.now {
 			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, f.what, f.what, f.before, f.now)

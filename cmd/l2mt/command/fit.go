@@ -2,256 +2,284 @@ package command
 
 import (
 	"cmp"
+	"context"
+	"encoding/csv"
 	"fmt"
-	"io"
-	"maps"
-	"math"
+	"os"
+	"path/filepath"
 	"runtime"
-	"slices"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
-	"l2mt/infer/compare"
+	"l2mt/data/format"
+	"l2mt/data/table"
+	"l2mt/infer/solve"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
-// problemFlags name the problems that a command works on.
-type problemFlags struct {
-	Problems  string `required:"" type:"path" help:"Problem file."`
-	Name      string `help:"Name of one problem of the file; by default all are taken."`
-	dataFlags `embed:""`
+// tableFlags say what the columns of labelled tables are, and how they are
+// fitted.
+type tableFlags struct {
+	Task           string        `help:"Column that names the task of a row. Without it every target or, of several files, every file is a task."`
+	Target         []string      `help:"Columns of the labels, by name or pattern (tox*); blanks where a row has none."`
+	Validation     []string      `type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
+	Group          string        `help:"Column of what belongs together, such as a patient: folds do not part rows that have the same value, of whichever tasks."`
+	Kind           data.Kind     `help:"Classification or regression, if the labels do not say."`
+	Positive       string        `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
+	Ignore         []string      `help:"Columns to leave out, by name or pattern."`
+	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them."`
+	Impute         string        `help:"\"mean\" puts the mean of its column where a value is missing."`
+	MissingColumns string        `help:"\"zero\" puts zeros where a file lacks a column."`
+	Step           []string      `help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
+	SkipUnlabelled bool          `help:"Leave out rows without a label."`
+	SkipTasks      bool          `help:"Leave out tasks that cannot be learned: with a single row, or one class."`
+	Header         format.Header `help:"Whether they have a header, yes or no, if the first line does not say."`
+	Format         format.Format `help:"Csv, tsv, npz and so on, if the name does not say."`
+	Folds          int           `help:"Folds of the cross-validation; 0 means 5."`
+	Seed           uint64        `help:"Seed of the folds."`
+	Omega          string        `type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
+	Candidates     bool          `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
+	Out            string        `type:"path" help:"Directory to save the model to."`
 }
 
-func (f *problemFlags) open() ([]*data.ProblemData, error) {
-	problems, err := f.all(f.Problems)
-	if err != nil || f.Name == "" {
-		return problems, err
+func (f *tableFlags) options() table.Options {
+	return table.Options{
+		Task: f.Task, Targets: f.Target, Validation: f.Validation, Group: f.Group, Kind: f.Kind, Positive: f.Positive, Ignore: f.Ignore, Categorical: f.Categorical,
+		Impute: f.Impute, MissingColumns: f.MissingColumns, Steps: f.Step, SkipUnlabelled: f.SkipUnlabelled, SkipTasks: f.SkipTasks,
+		Format: format.Options{Header: f.Header, Format: f.Format},
 	}
-	for _, p := range problems {
-		if p.Name == f.Name {
-			return []*data.ProblemData{p}, nil
-		}
-	}
-	return nil, fmt.Errorf("%w: %s has no problem %q; the first is %q", errUsage, f.Problems, f.Name, problems[0].Name)
 }
 
 type fitCmd struct {
-	Files      []string `arg:"" optional:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups."`
+	Files      []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups."`
 	tableFlags `embed:""`
-	Problems   string `type:"path" help:"Problem file, instead of tables."`
-	Name       string `help:"Name of one problem of the file; by default all are taken."`
-	dataFlags  `embed:""`
-	Network    string             `type:"existingdir" help:"Trained network: of tables the one that l2mt asks in place of the pretrained one, with features as they are; of problems one whose head makes the features."`
-	Model      string             `help:"A multitask model (${models}), or \"all\" for the table of the paper's ten. Of tables also \"pooled\", one model for all tasks, \"best\" of all by cross-validation, or \"l2mt\", the default there."`
-	Tune       bool               `help:"Choose the hyperparameters on the validation rows. Implied unless --lambda1 is given."`
-	Lambda1    float64            `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2."`
-	Lambda2    float64            `name:"lambda2" help:"Strength of g(Omega); 0 means the model's default."`
-	Hyper      map[string]float64 `mapsep:"," help:"A model's own hyperparameters, as r=2."`
-	Points     int                `default:"4" help:"Grid points for each hyperparameter beside Lambda1 when tuning."`
-	Workers    int                `help:"Fits at a time; 0 means one per CPU."`
+	Network    string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
+	Model      string  `help:"A multitask model (${models}), \"pooled\", one model for all tasks, \"best\" of all by the rows held out, or \"l2mt\", the default."`
+	Lambda1    float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
+	Points     int     `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
+	Workers    int     `help:"Fits at a time; 0 means one per CPU."`
 }
 
+// Names of models that are no entries of the registry.
+const (
+	modelL2MT   = run.L2MT
+	modelPooled = "pooled"
+	modelBest   = "best"
+	modelOmega  = "omega"
+)
+
 func (c *fitCmd) Validate() error {
-	if len(c.Files) > 0 {
-		return c.validateTables()
-	}
-	c.Model = cmp.Or(c.Model, "all")
 	switch {
-	case c.Problems == "":
-		return fmt.Errorf("give tables to fit, or --problems=FILE")
-	case c.tableFlags.given():
-		return fmt.Errorf("--problems says itself what its tasks are and what splits they have; flags of tables need tables")
-	case c.Lambda1 != 0 && c.Tune:
-		return fmt.Errorf("--lambda1 and --tune exclude each other: give the hyperparameters or have them chosen")
-	case c.Model == "all" && c.Lambda1 != 0:
-		return fmt.Errorf("--lambda1 needs one --model: strengths are not comparable between models")
 	case c.Lambda1 < 0:
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
-	case c.Lambda1 == 0 && (c.Lambda2 != 0 || len(c.Hyper) > 0):
-		return fmt.Errorf("--lambda2 and --hyper need --lambda1: hyperparameters are all given or all chosen")
+	case c.Network != "" && (c.Omega != "" || c.Model != "" && c.Model != modelL2MT):
+		return fmt.Errorf("--network is asked by the model %q alone; leave --model and --omega out", modelL2MT)
+	case c.Omega != "" && c.Model != "":
+		return fmt.Errorf("--omega is a model of its own; leave --model out")
+	case len(c.Validation) > 0 && (c.Folds != 0 || c.Group != ""):
+		return fmt.Errorf("--validation takes the place of the folds; leave --folds and --group out")
+	case c.Folds == 1 || c.Folds < 0:
+		return fmt.Errorf("--folds=%d: it must be at least 2", c.Folds)
+	}
+	if c.Model = cmp.Or(c.Model, modelL2MT); c.Omega != "" {
+		c.Model = modelOmega
 	}
 	return nil
 }
 
+const (
+	// wideTasks is the number of tasks from which memory is mostly matrices of tasks x
+	// tasks. Collecting them costs next to nothing, as they have no pointers.
+	wideTasks = 512
+	// mostTasks bounds the tasks of a fit, which keeps such matrices.
+	mostTasks = 4096
+)
+
 func (c *fitCmd) Run(e *env) error {
-	if len(c.Files) > 0 {
-		return c.fitTables(e)
-	}
-	file := problemFlags{Problems: c.Problems, Name: c.Name, dataFlags: c.dataFlags}
-	problems, err := file.open()
-	if err != nil {
-		return err
-	}
-	if err := (compare.EvaluateOptions{}).Check(problems); err != nil {
-		return err
-	}
-	if c.Network != "" {
-		network, err := run.LoadNetwork(c.Network)
-		if err != nil {
-			return err
-		}
-		if problems, err = network.FeaturesOf(problems); err != nil {
-			return err
-		}
-	}
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	if c.Model == "all" {
-		return c.compare(e, problems)
+	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
+		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
 	}
-	m, err := multitask.Lookup(c.Model)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	fits, err := c.solveAll(e, m, problems)
+	network, err := c.asked()
 	if err != nil {
 		return err
 	}
-	return e.print(fits, func(w io.Writer) {
-		for _, f := range fits {
-			f.write(w)
+	t, err := table.Read(c.Files, c.options())
+	if err != nil {
+		return err
+	}
+	m := len(t.Problem.Tasks)
+	if network != nil && network.Directed() && network.Directions(t.Problem) == nil {
+		t.Notes = append(t.Notes, fmt.Sprintf("the directions that %s has are of other features, and are left out", c.Network))
+	}
+	candidates, left, err := c.candidates(m)
+	if err != nil {
+		return err
+	}
+	t.Notes = append(t.Notes, left...)
+	for _, note := range t.Notes {
+		e.remark("%s", note)
+	}
+	if m > mostTasks {
+		return fmt.Errorf("%d tasks: a fit keeps covariances of tasks x tasks, and takes %d at most; put tasks together, or fit parts of them", m, mostTasks)
+	}
+	if m >= wideTasks {
+		defer debug.SetGCPercent(debug.SetGCPercent(25))
+	}
+	o := solve.Options{Folds: cmp.Or(c.Folds, 5), Seed: c.Seed, Together: t.Together, Held: t.Held, Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
+	if c.Lambda1 != 0 {
+		o.Lambda1 = []float64{c.Lambda1}
+	}
+	b, err := solve.NewBench(network, t.Problem, o)
+	if err != nil {
+		return err
+	}
+	r := &tableReport{table: t, network: c.Network}
+	if err := r.fill(e, b, candidates); err != nil {
+		return err
+	}
+	for _, note := range r.Notes[len(t.Notes):] {
+		e.remark("%s", note)
+	}
+	if c.Out != "" {
+		if err := save(c.Out, r); err != nil {
+			return err
 		}
-	})
+		r.Saved = c.Out
+	}
+	r.all = c.Candidates
+	return e.print(r, r.write)
 }
 
-// compare makes the table of the paper's ten models.
-func (c *fitCmd) compare(e *env, problems []*data.ProblemData) error {
-	outcomes, err := compare.Evaluate(e, nil, problems, compare.EvaluateOptions{
-		Tune: multitask.TuneOptions{Points: c.Points}, Workers: c.Workers, Progress: e.reporter(),
-	})
-	if err != nil {
-		return err
+// asked is the network that the model l2mt asks, or nil. One of one's own gets the features
+// as they are in the tables, as in the problems that it was trained on.
+func (c *fitCmd) asked() (*solve.Finder, error) {
+	if c.Model != modelL2MT {
+		return nil, nil
 	}
-	table, err := compare.Summarise(outcomes)
-	if err != nil {
-		return err
+	network, err := run.LoadNetwork(c.Network)
+	if err != nil || c.Network == "" {
+		return network, err
 	}
-	return e.print(table, func(w io.Writer) { run.WriteTable(w, table) })
+	if head := network.Head(); head != "" {
+		return nil, fmt.Errorf("%w: --network=%s: it makes features by a head (%s), which saved models do not have; tables take networks without one", errUsage, c.Network, head)
+	}
+	if c.Step == nil {
+		c.Step = []string{"none"}
+	}
+	return network, nil
 }
 
-func (c *fitCmd) solveAll(e *env, m multitask.Model, problems []*data.ProblemData) (fits []problemFit, err error) {
-	report := e.reporter()
-	report.Start("fitting "+m.Info().Title, len(problems))
-	defer report.Finish()
-	for _, p := range problems {
-		fit, err := c.solve(e, m, p)
+// candidates are those to take the best of, nil for what solve.Bench chooses, with notes on
+// what is left out.
+func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err error) {
+	pooled := solve.Candidate{Mixture: solve.Mixture{Pooled: 1}}
+	switch c.Model {
+	case modelL2MT:
+		return nil, nil, nil
+	case modelPooled:
+		return []solve.Candidate{pooled}, nil, nil
+	case modelOmega:
+		omega, err := readOmega(c.Omega, m)
 		if err != nil {
-			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
+			return nil, nil, fmt.Errorf("%s: %w", c.Omega, err)
 		}
-		fits = append(fits, fit)
-		report.Advance(1, p.Name)
+		given, err := multitask.Given(omega)
+		return []solve.Candidate{{Model: given}}, nil, err
+	case modelBest:
+		all = []solve.Candidate{{}, pooled}
+		for _, b := range multitask.Baselines()[1:] { // the first is STL
+			if i := b.Info(); i.MostTasks > 0 && m > i.MostTasks {
+				left = append(left, fmt.Sprintf("%s is left out: with more than %d tasks it takes too long; --model %s fits it all the same", i.Title, i.MostTasks, i.Name))
+				continue
+			}
+			all = append(all, solve.Candidate{Model: b})
+		}
+		return all, left, nil
 	}
-	return fits, nil
-}
-
-// solve fits a model to a problem, beside single-task learning.
-func (c *fitCmd) solve(e *env, m multitask.Model, p *data.ProblemData) (f problemFit, err error) {
-	o := multitask.TuneOptions{Workers: c.Workers, Points: c.Points}
-	if o.STL, err = multitask.Tune(e, run.MustModel(compare.STL), p, o); err != nil {
-		return f, err
-	}
-	tuned, err := c.fit(e, m, p, o)
+	model, err := multitask.Lookup(c.Model)
 	if err != nil {
-		return f, err
+		return nil, nil, fmt.Errorf("%w: %w, or %s, %s, %s", errUsage, err, modelL2MT, modelPooled, modelBest)
 	}
-	return newProblemFit(m, p, tuned, o.STL), nil
+	return []solve.Candidate{{Model: model}}, nil, nil
 }
 
-// fit fits one model with the hyperparameters given, or tunes them.
-func (c *fitCmd) fit(e *env, m multitask.Model, p *data.ProblemData, o multitask.TuneOptions) (*multitask.Tuned, error) {
-	if c.Lambda1 == 0 {
-		return multitask.Tune(e, m, p, o)
-	}
-	train, err := multitask.Training(p, "")
+// readOmega reads the covariance of m tasks.
+func readOmega(path string, m int) (*mat.SymDense, error) {
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	params := multitask.Params{Lambda1: c.Lambda1, Lambda2: c.Lambda2, Hyper: c.Hyper}
-	fit, err := multitask.Fit(e, m, train, params, multitask.Options{Workers: c.Workers})
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		return nil, err
 	}
-	return multitask.Report(fit, p, o.STL)
-}
-
-// problemFit is a model fitted to a problem, for print.
-type problemFit struct {
-	Problem     string           `json:"problem"`
-	Model       string           `json:"model"`
-	Title       string           `json:"-"`
-	Params      multitask.Params `json:"params"`
-	Status      multitask.Status `json:"status"`
-	Objective   float64          `json:"objective"`
-	Gap         float64          `json:"gap"`
-	Iterations  int              `json:"iterations"`
-	Trace       []float64        `json:"trace"`
-	Tasks       []string         `json:"tasks"`
-	Test        multitask.Errors `json:"test"`
-	Validation  multitask.Errors `json:"validation"`
-	STL         multitask.Errors `json:"stl"`
-	Relative    *float64         `json:"relative"`
-	Correlation [][]float64      `json:"correlation"`
-	Omega       [][]float64      `json:"omega"`
-	Seconds     float64          `json:"seconds"`
-	kind        data.Kind        `json:"-"`
-}
-
-func newProblemFit(m multitask.Model, p *data.ProblemData, t, stl *multitask.Tuned) problemFit {
-	f := problemFit{
-		Problem: p.Name, Model: m.Info().Name, Title: m.Info().Title, Params: t.Params, Status: t.Result.Status,
-		Objective: t.Result.Objective, Gap: t.Result.Gap, Iterations: t.Result.Iterations, Trace: t.Result.Trace,
-		Test: t.Test, Validation: t.Validation, STL: stl.Test, Correlation: run.Correlation(t.Omega), Omega: compare.Entries(t.Omega),
-		Seconds: t.Seconds, kind: p.Kind(),
-	}
-	if !math.IsNaN(t.Relative) {
-		f.Relative = &t.Relative
-	}
-	for _, task := range p.Tasks {
-		f.Tasks = append(f.Tasks, task.Name)
-	}
-	return f
-}
-
-func (f problemFit) write(w io.Writer) {
-	fmt.Fprintf(w, "%s on %s: %s after %d iterations, gap %.2g, %.3g s\n", f.Title, f.Problem, f.Status, f.Iterations, f.Gap, f.Seconds)
-	hyper := []string{"lambda1 = " + run.Number(f.Params.Lambda1)}
-	if f.Params.Lambda2 != 0 {
-		hyper = append(hyper, "lambda2 = "+run.Number(f.Params.Lambda2))
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Params.Hyper)) {
-		hyper = append(hyper, name+" = "+run.Number(f.Params.Hyper[name]))
-	}
-	fmt.Fprintf(w, "%s\nobjective after each iteration: %s\n\n", strings.Join(hyper, ", "), trace(f.Trace))
-	what := run.ErrorName(w, f.kind)
-	t := run.Columns(w)
-	fmt.Fprintf(t, "%s\tSTL %s\t  task\n", f.Title+" "+what, what)
-	for i, name := range f.Tasks {
-		fmt.Fprintf(t, "%.4f\t%.4f\t  %s\n", f.Test.Task[i], f.STL.Task[i], name)
-	}
-	fmt.Fprintf(t, "%.4f\t%.4f\t  mean\n", f.Test.Mean, f.STL.Mean)
-	t.Flush()
-	if f.Relative != nil {
-		fmt.Fprintf(w, "relative error %.4f\n", *f.Relative)
-	}
-	fmt.Fprintln(w, "\ntask correlations")
-	run.WriteMatrix(w, f.Correlation, f.Tasks)
-	fmt.Fprintln(w)
-}
-
-// trace shortens a list of objective values to its ends.
-func trace(values []float64) string {
-	const ends = 4
-	var parts []string
-	for i, v := range values {
-		switch {
-		case i < ends || i >= len(values)-1:
-			parts = append(parts, strconv.FormatFloat(v, 'g', 7, 64))
-		case i == ends:
-			parts = append(parts, "...")
+	rows := make([][]float64, len(lines))
+	for i, cells := range lines {
+		for j, cell := range cells {
+			v, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)
+			if err != nil {
+				return nil, fmt.Errorf("line %d, column %d: %q is not a number", i+1, j+1, cell)
+			}
+			rows[i] = append(rows[i], v)
 		}
 	}
-	return strings.Join(parts, " ")
+	if len(rows) != m {
+		return nil, fmt.Errorf("%d rows; the covariance of %d tasks has %d of %d", len(rows), m, m, m)
+	}
+	return data.NewCovariance(rows)
+}
+
+// save writes the model and the picture of its correlations.
+func save(dir string, r *tableReport) error {
+	s, err := multitask.NewSaved(r.fit.Result, r.table.Problem, r.table.Recipe)
+	if err != nil {
+		return err
+	}
+	s.Model = r.Model
+	r.fit.HeldOut.Judge(s)
+	if err := run.SaveModel(dir, s); err != nil || len(s.Tasks) > mostDrawn {
+		return err
+	}
+	return drawCorrelations(filepath.Join(dir, "correlation.png"), s)
+}
+
+// mostDrawn bounds the tasks of a picture.
+const mostDrawn = 300
+
+func drawCorrelations(path string, s *multitask.Saved) error {
+	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations\n" + s.Model, Tasks: taskNames(s), Correlation: run.Correlation(s.Omega)}})
+	return plot.Save(path, picture, err)
+}
+
+func taskNames(s *multitask.Saved) []string {
+	names := make([]string, len(s.Tasks))
+	for i, t := range s.Tasks {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// choose is the best of the candidates given, or what the bench chooses, with its fit.
+func choose(ctx context.Context, b *solve.Bench, candidates []solve.Candidate) (*solve.Choice, *evidence.Tuned, error) {
+	pick := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{}) }
+	if candidates != nil {
+		pick = func() (*solve.Choice, error) { return b.Best(ctx, candidates) }
+	}
+	choice, err := pick()
+	if err != nil {
+		return nil, nil, err
+	}
+	fit, err := b.Fit(ctx, choice.Judged)
+	return choice, fit, err
 }

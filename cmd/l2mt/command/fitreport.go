@@ -2,17 +2,21 @@ package command
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/table"
 	"l2mt/infer/compare"
+	"l2mt/infer/solve"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
+	"l2mt/model/pretrained"
 )
 
 // tableReport is what a fit of tables says. Errors are those of rows that folds
@@ -21,35 +25,40 @@ type tableReport struct {
 	Problem  string           `json:"problem"`
 	Kind     data.Kind        `json:"kind"`
 	Model    string           `json:"model"`
+	Title    string           `json:"title"`
 	Params   multitask.Params `json:"params"`
 	Status   multitask.Status `json:"status"`
 	Rows     int              `json:"rows"`
 	Features int              `json:"features"`
 	Classes  []string         `json:"classes,omitempty"`
-	Folds    int              `json:"folds"`
-	// Models are all that were fitted, with their cross-validated losses.
-	Models      []modelLoss  `json:"models"`
-	Tasks       []taskReport `json:"tasks"`
-	Mean        taskReport   `json:"mean"`
-	Temperature float64      `json:"temperature,omitempty"`
-	Brier       float64      `json:"brier,omitempty"`
-	Correlation [][]float64  `json:"correlation"`
-	// Sharing compares the model with STL, and Network says what became of the
-	// network's word; nil where it was not asked.
-	Sharing sharing        `json:"sharing"`
-	Network *networkReport `json:"network,omitempty"`
-	Notes   []string       `json:"notes"`
-	Stages  []stage        `json:"stages"`
-	Saved   string         `json:"saved,omitempty"`
+	// Candidates are all that were tried, in order.
+	Candidates  []solve.Tried  `json:"candidates"`
+	Tasks       []taskReport   `json:"tasks"`
+	Mean        taskReport     `json:"mean"`
+	Temperature float64        `json:"temperature,omitempty"`
+	Brier       float64        `json:"brier,omitempty"`
+	Correlation [][]float64    `json:"correlation"`
+	Sharing     sharing        `json:"sharing"`
+	Network     *networkReport `json:"network,omitempty"`
+	Notes       []string       `json:"notes"`
+	Seconds     float64        `json:"seconds"`
+	Saved       string         `json:"saved,omitempty"`
 
-	title string
+	table   *table.Table
+	network string
+	fit     *evidence.Tuned
+	all     bool // lists every candidate
 }
 
-type modelLoss struct {
-	Model string  `json:"model"`
-	Title string  `json:"title"`
-	Loss  float64 `json:"loss"`
-	Error float64 `json:"error"`
+// sharing is what learning the tasks together has brought on the rows that folds
+// held out.
+type sharing struct {
+	// Loss is how much more the model loses there than STL, between Low and High with
+	// a confidence of 95 %.
+	Loss compare.Float `json:"loss_less_stl"`
+	Low  compare.Float `json:"low"`
+	High compare.Float `json:"high"`
+	sign int
 }
 
 // taskReport is how well a task is predicted by the model and its rivals.
@@ -62,7 +71,7 @@ type taskReport struct {
 	Pooled scoreReport `json:"pooled"`
 }
 
-// scoreReport is a Score whose gaps JSON can hold. Good is the AUC or R^2.
+// scoreReport is a Score whose gaps JSON can hold.
 type scoreReport struct {
 	Error         compare.Float `json:"error"`
 	StandardError compare.Float `json:"standard_error"`
@@ -77,62 +86,58 @@ func (s scoreReport) good(k data.Kind) float64 {
 	return float64(s.R2)
 }
 
-func reportOf(s multitask.Score) scoreReport {
+func reportOf(s evidence.Score) scoreReport {
 	return scoreReport{compare.Float(s.Error), compare.Float(s.StandardError), compare.Float(s.AUC), compare.Float(s.R2)}
 }
 
-// meanOf averages over the tasks that have a value. The errors of the tasks are
-// of different rows, so their variances add up.
-func meanOf(scores []multitask.Score) scoreReport {
-	mean := func(of func(multitask.Score) float64) compare.Float {
-		sum, n := 0.0, 0.0
-		for _, s := range scores {
-			if v := of(s); !math.IsNaN(v) {
-				sum += v
-				n++
-			}
-		}
-		return compare.Float(sum / n)
-	}
-	variance := mean(func(s multitask.Score) float64 { return s.StandardError * s.StandardError })
-	n := 0.0
-	for _, s := range scores {
-		if s.Held > 0 {
-			n++
-		}
-	}
-	return scoreReport{
-		Error:         mean(func(s multitask.Score) float64 { return s.Error }),
-		StandardError: compare.Float(math.Sqrt(float64(variance) / n)),
-		AUC:           mean(func(s multitask.Score) float64 { return s.AUC }),
-		R2:            mean(func(s multitask.Score) float64 { return s.R2 }),
-	}
+// networkReport is what the network says of a problem, and what held-out
+// rows say to that.
+type networkReport struct {
+	Name string `json:"name"`
+	// Expected is the error that it expects of its covariance, over STL's.
+	Expected compare.Float `json:"expected_relative_error"`
+	// Taken says that its covariance is part of the one fitted with.
+	Taken bool `json:"taken"`
+	// Directed says that the fit is along the directions of its training tasks, and Signal
+	// how much of the usual signal lies there.
+	Directed bool          `json:"directed"`
+	Signal   compare.Float `json:"signal_along_directions"`
+	*run.Unlike
 }
 
-func (f *tableFitter) report(best *fitted) (*tableReport, error) {
-	p := f.table.Problem
-	stl, pooled := f.done[compare.STL], f.done[modelPooled]
-	r := &tableReport{
-		Problem: p.Name, Kind: p.Kind(), Model: best.name, title: best.title, Params: best.result.Params, Status: best.result.Status,
-		Features: p.Cols(), Classes: p.Classes, Folds: len(f.folds), Correlation: run.Correlation(best.result.Omega), Notes: f.table.Notes, Stages: f.seconds,
+// fill fits the table, beside its rivals.
+func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate) error {
+	begin, p := time.Now(), r.table.Problem
+	choice, fit, err := choose(ctx, b, candidates)
+	if err != nil {
+		return err
 	}
-	for _, v := range f.order {
-		r.Models = append(r.Models, modelLoss{v.name, v.title, v.Loss, float64(meanOf(v.Scores).Error)})
+	stl, err := b.Judge(ctx, solve.Candidate{})
+	if err != nil {
+		return err
 	}
+	pooled, err := b.Judge(ctx, solve.Candidate{Mixture: solve.Mixture{Pooled: 1}})
+	if err != nil {
+		return err
+	}
+	r.fit, r.Candidates, r.Notes = fit, choice.Tried, r.table.Notes
+	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), fit.Params, fit.Result.Status
+	r.Features, r.Classes, r.Correlation = p.Cols(), p.Classes, run.Correlation(fit.Omega)
+	of := [][]evidence.Score{choice.ScoresOf(p), stl.ScoresOf(p), pooled.ScoresOf(p)}
 	never, partly := 0, 0
 	for i, t := range p.Tasks {
-		s := best.Scores[i]
+		s := of[0][i]
 		r.Rows += s.Rows
-		r.Tasks = append(r.Tasks, taskReport{t.Name, s.Rows, s.Held, reportOf(s), reportOf(stl.Scores[i]), reportOf(pooled.Scores[i])})
+		r.Tasks = append(r.Tasks, taskReport{t.Name, s.Rows, s.Held, reportOf(s), reportOf(of[1][i]), reportOf(of[2][i])})
 		switch {
-		case f.table.Held != nil:
+		case r.table.Held != nil:
 		case s.Held == 0:
 			never++
 		case s.Held < s.Rows:
 			partly++
 		}
 	}
-	r.Mean = taskReport{"mean", r.Rows, 0, meanOf(best.Scores), meanOf(stl.Scores), meanOf(pooled.Scores)}
+	r.Mean = taskReport{"mean", r.Rows, 0, reportOf(evidence.MeanScore(of[0])), reportOf(evidence.MeanScore(of[1])), reportOf(evidence.MeanScore(of[2]))}
 	if never > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have a single row of a class: it is always trained on, and they have no cross-validated error", never))
 	}
@@ -140,12 +145,30 @@ func (f *tableFitter) report(best *fitted) (*tableReport, error) {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have rows that are always trained on, as the other parts have none of their class", partly))
 	}
 	if r.Kind == data.Classification {
-		r.Temperature, r.Brier = multitask.Temperature(best.Held, best.Y)
+		r.Temperature, r.Brier = evidence.Temperature(choice.Scores, choice.Y)
 	}
-	r.Sharing = newSharing(best, stl, p)
-	var err error
-	r.Network, err = f.networkReport(best)
-	return r, err
+	d := evidence.PairedLoss(choice.HeldOut, stl.HeldOut)
+	low, high := d.Interval()
+	r.Sharing = sharing{compare.Float(d.Loss), compare.Float(low), compare.Float(high), d.Sign()}
+	if candidates == nil {
+		r.Network, err = r.networkReport(b, choice)
+	}
+	r.Seconds = time.Since(begin).Seconds()
+	return err
+}
+
+func (r *tableReport) networkReport(b *solve.Bench, choice *solve.Choice) (*networkReport, error) {
+	said, err := b.Said()
+	if err != nil {
+		return nil, err
+	}
+	n := &networkReport{Name: cmp.Or(r.network, pretrained.Name), Expected: compare.Float(said.Estimated), Taken: choice.Network > 0, Directed: choice.Directed, Signal: compare.Float(b.Signal())}
+	seen, err := run.LoadSeen(r.network)
+	if err != nil { // as networks that embed tasks have none
+		return n, run.Optional(err)
+	}
+	n.Unlike, err = run.NewUnlike(seen, r.table.Problem)
+	return n, err
 }
 
 // mostListed bounds the tasks that are listed as text; JSON has all.
@@ -156,23 +179,17 @@ func (r *tableReport) write(w io.Writer) {
 	if r.Classes != nil {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
-	fmt.Fprintln(w)
-	by := fmt.Sprintf("by %d-fold cross-validation", r.Folds)
-	if r.Folds == 1 {
-		by = "on the validation rows"
-	}
-	fmt.Fprintf(w, "%s, lambda1 = %s, chosen %s, fitted on all labelled rows (%s)\n\n", r.title, run.Number(r.Params.Lambda1), by, r.Status)
-	if len(r.Models) > 2 {
-		r.writeModels(w)
+	fmt.Fprintf(w, "\n%s; lambda1 = %s, chosen on rows held out, fitted on all (%s, %.2g s)\n\n", r.Title, run.Number(r.Params.Lambda1), r.Status, r.Seconds)
+	if r.all {
+		run.ErrorName(w, r.Kind) // says what nMSE is
+		run.WriteCandidates(w, r.Kind, r.Candidates)
 	}
 	r.writeTasks(w)
-	if len(r.Tasks) > 1 {
-		r.writeRivals(w)
-	}
 	if r.Kind == data.Classification {
 		fmt.Fprintf(w, "probabilities: Brier score %.4f, at temperature %.3g\n", r.Brier, r.Temperature)
 	}
 	if len(r.Tasks) > 1 {
+		r.writeRivals(w)
 		r.writeSharing(w)
 	} else {
 		fmt.Fprintln(w, "there is a single task, and nothing to share")
@@ -183,44 +200,24 @@ func (r *tableReport) write(w io.Writer) {
 		names[i] = t.Task
 	}
 	writeCorrelations(w, names, r.Correlation)
-	fmt.Fprint(w, "\ntime:")
-	for i, s := range r.Stages {
-		if i > 0 {
-			fmt.Fprint(w, ",")
-		}
-		fmt.Fprintf(w, " %s %.2g s", s.Name, s.Seconds)
-	}
-	fmt.Fprintln(w)
 	if r.Saved != "" {
-		fmt.Fprintf(w, "saved to %s\n", r.Saved)
+		fmt.Fprintf(w, "\nsaved to %s\n", r.Saved)
 	}
 }
 
 // units are what errors are called.
 func units(k data.Kind) (error, good, loss string) {
 	if k == data.Classification {
-		return "error", "AUC", "logistic loss"
+		return "error", "AUC", "log loss"
 	}
 	return "RMSE", "R^2", "nMSE"
-}
-
-func (r *tableReport) writeModels(w io.Writer) {
-	what, _, loss := units(r.Kind)
-	run.ErrorName(w, r.Kind) // says what nMSE is
-	t := run.Columns(w)
-	fmt.Fprintf(t, "%s\t%s\t  model\n", loss, what)
-	for _, m := range slices.SortedStableFunc(slices.Values(r.Models), func(a, b modelLoss) int { return cmp.Compare(a.Loss, b.Loss) }) {
-		fmt.Fprintf(t, "%.4f\t%.4f\t  %s\n", m.Loss, m.Error, m.Title)
-	}
-	t.Flush()
-	fmt.Fprintln(w)
 }
 
 func (r *tableReport) writeTasks(w io.Writer) {
 	what, good, _ := units(r.Kind)
 	t := run.Columns(w)
 	fmt.Fprintf(t, "rows\t%s\t+-\t%s\tSTL %s\t%s\tpooled %s\t%s\t  task\n", what, good, what, good, what, good)
-	line := func(t io.Writer, v taskReport) {
+	line := func(v taskReport) {
 		fmt.Fprintf(t, "%d\t%s\t%s\t%s", v.Rows, gap(float64(v.Fit.Error)), gap(float64(v.Fit.StandardError)), gap(v.Fit.good(r.Kind)))
 		for _, s := range []scoreReport{v.STL, v.Pooled} {
 			fmt.Fprintf(t, "\t%s\t%s", gap(float64(s.Error)), gap(s.good(r.Kind)))
@@ -228,9 +225,9 @@ func (r *tableReport) writeTasks(w io.Writer) {
 		fmt.Fprintf(t, "\t  %s\n", v.Task)
 	}
 	for _, v := range r.Tasks[:min(len(r.Tasks), mostListed)] {
-		line(t, v)
+		line(v)
 	}
-	line(t, r.Mean)
+	line(r.Mean)
 	t.Flush()
 	if more := len(r.Tasks) - mostListed; more > 0 {
 		fmt.Fprintf(w, "(%d more tasks: --json lists them)\n", more)
@@ -239,7 +236,7 @@ func (r *tableReport) writeTasks(w io.Writer) {
 
 // gap writes a number, or a dash where there is none.
 func gap(v float64) string {
-	if math.IsNaN(v) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "-"
 	}
 	return strconv.FormatFloat(v, 'f', 4, 64)
@@ -269,60 +266,52 @@ func (r *tableReport) writeRivals(w io.Writer) {
 	}
 }
 
-// mostInTable bounds the tasks whose correlations are all printed.
-const mostInTable = 12
-
-func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
-	if len(names) <= mostInTable {
-		fmt.Fprintln(w, "task correlations")
-		run.WriteMatrix(w, correlation, names)
-		return
-	}
-	type pair struct {
-		a, b int
-		v    float64
-	}
-	var pairs []pair
-	for i, row := range correlation {
-		for j, v := range row[:i] {
-			pairs = append(pairs, pair{j, i, v})
+// writeSharing says what to make of it.
+func (r *tableReport) writeSharing(w io.Writer) {
+	_, _, loss := units(r.Kind)
+	s := r.Sharing
+	switch {
+	case r.Model == compare.STL && len(r.Candidates) > 1:
+		fmt.Fprintln(w, "nothing is shared: single-task learning is chosen")
+	case r.Model == compare.STL:
+	case math.IsInf(float64(s.Low), 0):
+		fmt.Fprintln(w, "too few rows were held out to tell whether sharing brought something")
+	default:
+		verdict := "rows held out cannot tell sharing from single-task learning"
+		if s.sign < 0 {
+			verdict = "sharing pays"
+		} else if s.sign > 0 {
+			verdict = "sharing does harm; single-task learning (--model stl) is better"
 		}
+		fmt.Fprintf(w, "%s: the %s of held-out rows less that of STL is %.4f (95 %%: %.4f to %.4f)\n", verdict, loss, s.Loss, s.Low, s.High)
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(math.Abs(b.v), math.Abs(a.v)) })
-	if pairs[0].v == pairs[len(pairs)-1].v {
-		fmt.Fprintf(w, "task correlations: %.3f, of every pair\n", pairs[0].v)
-		return
+	if r.Network != nil {
+		r.Network.write(w)
 	}
-	fmt.Fprintln(w, "strongest task correlations")
-	for _, p := range pairs[:10] {
-		fmt.Fprintf(w, "%6.3f  %s and %s\n", p.v, names[p.a], names[p.b])
-	}
-	fmt.Fprintln(w, "clusters of tasks that correlate by more than 0.5")
-	alone := 0
-	for i, group := range clusters(correlation) {
-		switch {
-		case len(group) == 1:
-			alone++
-		case i < 10:
-			var list []string
-			for _, j := range group {
-				list = append(list, names[j])
-			}
-			fmt.Fprintf(w, "%6d  %s\n", len(group), few(list))
-		}
-	}
-	fmt.Fprintf(w, "%6d  on their own\n", alone)
 }
 
-// numbersOf reads a row of numbers.
-func numbersOf(cells []string) ([]float64, error) {
-	row := make([]float64, len(cells))
-	for j, cell := range cells {
-		v, err := strconv.ParseFloat(cell, 64)
-		if err != nil {
-			return nil, fmt.Errorf("column %d: %q is not a number", j+1, strings.TrimSpace(cell))
-		}
-		row[j] = v
+func (r *networkReport) write(w io.Writer) {
+	expected := "had no sound expectation of its covariance"
+	if r.Expected > 0 {
+		expected = fmt.Sprintf("expected its covariance to make %.2f of STL's error", r.Expected)
 	}
-	return row, nil
+	taken := "another was chosen"
+	if r.Taken {
+		taken = "it was chosen"
+	}
+	network := "the network " + r.Name
+	if r.Name == pretrained.Name {
+		network = "the pretrained network"
+	}
+	fmt.Fprintf(w, "%s %s; %s\n", network, expected, taken)
+	if signal := float64(r.Signal); !math.IsNaN(signal) {
+		directed := "which are left"
+		if r.Directed {
+			directed = "along which it is fitted"
+		}
+		fmt.Fprintf(w, "%.2f of the usual signal lies along the directions of its training tasks, %s\n", signal, directed)
+	}
+	if r.Unlike != nil {
+		fmt.Fprintln(w, r.Unlike)
+	}
 }

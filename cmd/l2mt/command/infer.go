@@ -20,6 +20,26 @@ import (
 	"l2mt/model"
 )
 
+// problemFlags name the problems that a command works on.
+type problemFlags struct {
+	Problems  string `required:"" type:"path" help:"Problem file."`
+	Name      string `help:"Name of one problem of the file; by default all are taken."`
+	dataFlags `embed:""`
+}
+
+func (f *problemFlags) open() ([]*data.ProblemData, error) {
+	problems, err := f.all(f.Problems)
+	if err != nil || f.Name == "" {
+		return problems, err
+	}
+	for _, p := range problems {
+		if p.Name == f.Name {
+			return []*data.ProblemData{p}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s has no problem %q; the first is %q", errUsage, f.Problems, f.Name, problems[0].Name)
+}
+
 type inferCmd struct {
 	Network      string `type:"existingdir" help:"Trained network; by default the pretrained one, which serves all features (l2mt version names it)."`
 	problemFlags `embed:""`
@@ -27,7 +47,7 @@ type inferCmd struct {
 	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
 	Select       bool   `help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
 	Score        string `type:"path" placeholder:"FILE" help:"Estimate the error of given covariances instead: a JSON list of {\"name\": ..., \"omega\": [[...]]}."`
-	Steps        int    `default:"${steps}" help:"Steps from what the network says toward what the labelled rows say, each left out in turn; 0 keeps the network's covariance."`
+	Candidates   bool   `help:"List every candidate in the order in which they were tried."`
 	Nearest      int    `default:"3" help:"Training problems to name, nearest first."`
 	Workers      int    `help:"Fits at a time; 0 means one per CPU."`
 }
@@ -38,8 +58,6 @@ func (c *inferCmd) Validate() error {
 		return errors.New("--omega-only and --select exclude each other: the models must be fitted to be ranked")
 	case c.Score != "" && (c.OmegaOnly || c.Select || c.Out != ""):
 		return errors.New("--score only estimates: it goes with none of --omega-only, --select and --out")
-	case c.Steps < 0:
-		return fmt.Errorf("--steps=%d: it must not be negative", c.Steps)
 	case c.Nearest < 0:
 		return fmt.Errorf("--nearest=%d: it must not be negative", c.Nearest)
 	}
@@ -72,7 +90,7 @@ func (c *inferCmd) Run(e *env) error {
 	}
 	reading := time.Since(begin).Seconds()
 	results, err := c.inferAll(e, network, problems, run.InferOptions{
-		Atlas: atlas, Seen: seen, Nearest: c.Nearest, OmegaOnly: c.OmegaOnly, Select: c.Select, Steps: c.Steps, Workers: c.Workers,
+		Atlas: atlas, Seen: seen, Nearest: c.Nearest, OmegaOnly: c.OmegaOnly, Select: c.Select, Workers: c.Workers,
 	})
 	if err != nil {
 		return err
@@ -88,7 +106,7 @@ func (c *inferCmd) Run(e *env) error {
 	}
 	return e.print(results, func(w io.Writer) {
 		for _, r := range results {
-			r.Write(w)
+			r.Write(w, c.Candidates)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
@@ -162,4 +163,85 @@ func writeCoefficients(w io.Writer, all []coefficient, scaled bool) {
 			fmt.Fprintf(w, "%12s  %s\n", run.Number(c.Weight), c.Feature)
 		}
 	}
+}
+
+// mostInTable bounds the tasks whose correlations are all printed.
+const mostInTable = 12
+
+func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
+	if len(names) <= mostInTable {
+		fmt.Fprintln(w, "task correlations")
+		run.WriteMatrix(w, correlation, names)
+		return
+	}
+	type pair struct {
+		a, b int
+		v    float64
+	}
+	var pairs []pair
+	for i, row := range correlation {
+		for j, v := range row[:i] {
+			pairs = append(pairs, pair{j, i, v})
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(math.Abs(b.v), math.Abs(a.v)) })
+	if pairs[0].v == pairs[len(pairs)-1].v {
+		fmt.Fprintf(w, "task correlations: %.3f, of every pair\n", pairs[0].v)
+		return
+	}
+	fmt.Fprintln(w, "strongest task correlations")
+	for _, p := range pairs[:10] {
+		fmt.Fprintf(w, "%6.3f  %s and %s\n", p.v, names[p.a], names[p.b])
+	}
+	fmt.Fprintln(w, "clusters of tasks that correlate by more than 0.5")
+	alone := 0
+	for i, group := range clusters(correlation) {
+		switch {
+		case len(group) == 1:
+			alone++
+		case i < 10:
+			var list []string
+			for _, j := range group {
+				list = append(list, names[j])
+			}
+			fmt.Fprintf(w, "%6d  %s\n", len(group), few(list))
+		}
+	}
+	fmt.Fprintf(w, "%6d  on their own\n", alone)
+}
+
+// clusters are the groups of tasks that correlations above a half connect, the
+// largest first.
+func clusters(correlation [][]float64) [][]int {
+	m := len(correlation)
+	seen := make([]bool, m)
+	var found [][]int
+	for i := range m {
+		if seen[i] {
+			continue
+		}
+		group := []int{i}
+		seen[i] = true
+		for k := 0; k < len(group); k++ {
+			for j, v := range correlation[group[k]] {
+				if v > 0.5 && !seen[j] {
+					seen[j] = true
+					group = append(group, j)
+				}
+			}
+		}
+		slices.Sort(group)
+		found = append(found, group)
+	}
+	slices.SortStableFunc(found, func(a, b []int) int { return len(b) - len(a) })
+	return found
+}
+
+// few lists some names.
+func few(names []string) string {
+	const most = 8
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:most], ", "), len(names))
 }

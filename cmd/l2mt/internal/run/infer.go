@@ -17,6 +17,7 @@ import (
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
 	"l2mt/model"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -40,7 +41,7 @@ type Inference struct {
 	Seconds *Phases `json:"seconds,omitempty"`
 
 	problem  *data.ProblemData
-	tuned    *multitask.Tuned
+	tuned    *evidence.Tuned
 	head     bool            // makes the features that W is of
 	embedded *solve.Embedded // nil if the network gives none
 }
@@ -49,36 +50,15 @@ type Inference struct {
 type View struct {
 	Omega       [][]float64 `json:"omega"`
 	Correlation [][]float64 `json:"correlation"`
-	// Trust is what held-out rows bear out, and Step the number of steps that led
-	// here from that.
-	Trust solve.Trust `json:"trust"`
-	Step  int         `json:"step"`
+	// Candidate says where it comes from.
+	Candidate string `json:"candidate"`
+	Title     string `json:"title"`
 	// Expected is the relative error that the network expects.
 	Expected compare.Float `json:"expected_relative_error"`
 }
 
-func newView(omega *mat.SymDense, trust solve.Trust, step int, expected float64) *View {
-	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Trust: trust, Step: step, Expected: compare.Float(expected)}
-}
-
-// Title says in words where the covariance comes from.
-func (v *View) Title() string {
-	from := "as the network says"
-	switch {
-	case v.Trust.Weights > 0:
-		from = fmt.Sprintf("as the network says by %g, and by %g as the fitted weights do", v.Trust.Network, v.Trust.Weights)
-	case v.Trust.Network == 0:
-		from = "of tasks apart, as held-out rows do not bear the network out"
-	case v.Trust.Network < 1:
-		from = fmt.Sprintf("as the network says by %g", v.Trust.Network)
-	}
-	switch v.Step {
-	case 0:
-		return "Omega " + from
-	case 1:
-		return "Omega " + from + ", one step toward what the rows say"
-	}
-	return fmt.Sprintf("Omega %s, %d steps toward what the rows say", from, v.Step)
+func newView(omega *mat.SymDense, c solve.Candidate, expected float64) *View {
+	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Candidate: c.Name(), Title: c.Title(), Expected: compare.Float(expected)}
 }
 
 // InferredFit is the solution with the covariance found, beside single-task
@@ -90,17 +70,16 @@ type InferredFit struct {
 	Rows       int     `json:"rows"`
 	HeldOutSTL float64 `json:"held_out_stl"`
 	Lambda1    float64 `json:"lambda1"`
-	// Ridge is that of the tasks' common metric, infinite for features as they are.
-	Ridge compare.Float `json:"ridge"`
-	// Directed says that they were seen along the directions of the training tasks too.
-	Directed bool `json:"directed"`
+	// Candidate is what was chosen, and Candidates all that were tried.
+	Candidate  solve.Candidate `json:"candidate"`
+	Candidates []solve.Tried   `json:"candidates"`
 	// Signal is how much of what tells classes apart lies there, beside what is usual of
 	// training problems.
 	Signal     compare.Float    `json:"signal_along_directions"`
 	Status     multitask.Status `json:"status"`
-	Validation multitask.Errors `json:"validation"`
-	Test       multitask.Errors `json:"test"`
-	STL        multitask.Errors `json:"stl"`
+	Validation evidence.Errors  `json:"validation"`
+	Test       evidence.Errors  `json:"test"`
+	STL        evidence.Errors  `json:"stl"`
 	Relative   compare.Float    `json:"relative_error"`
 }
 
@@ -141,7 +120,7 @@ func (r *Inference) Check() error {
 // Correlations are the task correlations of the views, to be drawn.
 func (r *Inference) Correlations() (all []plot.Correlation) {
 	for _, v := range r.Views() {
-		all = append(all, plot.Correlation{Title: "Task correlations\n" + v.Title(), Tasks: r.Tasks, Correlation: v.Correlation})
+		all = append(all, plot.Correlation{Title: "Task correlations\n" + v.Title, Tasks: r.Tasks, Correlation: v.Correlation})
 	}
 	return all
 }
@@ -156,10 +135,8 @@ type InferOptions struct {
 	Seen *model.Seen
 	// OmegaOnly stops at the covariance, Select ranks the paper's ten models too.
 	OmegaOnly, Select bool
-	// Steps refine the covariance; 0 is none.
-	Steps    int
-	Workers  int
-	Progress progress.Reporter
+	Workers           int
+	Progress          progress.Reporter
 }
 
 // Infer finds the covariance of a problem with a network, and solves it.
@@ -189,11 +166,11 @@ func Infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, o In
 		return nil, err
 	}
 	r.Seconds.Solving = found.Seconds
-	r.Found = newView(found.Omega, solve.Trust{Network: 1}, 0, found.Estimated)
+	r.Found = newView(found.Omega, solve.Candidate{Mixture: solve.Mixture{Network: 1}}, found.Estimated)
 	if o.OmegaOnly {
 		return r, nil
 	}
-	if err := r.fit(ctx, embedding, o); err != nil {
+	if err := r.fit(ctx, network, p, embedding, o); err != nil {
 		return nil, err
 	}
 	if o.Select {
@@ -224,25 +201,39 @@ func (r *Inference) locate(atlas *solve.Atlas, embedding *solve.Embedding, k int
 }
 
 // fit solves the problem, and by single-task learning too.
-func (r *Inference) fit(ctx context.Context, embedding *solve.Embedding, o InferOptions) error {
-	tune := multitask.TuneOptions{Workers: o.Workers, Progress: o.Progress}
-	fitted, err := embedding.Fit(ctx, solve.FitOptions{Steps: OrNone(o.Steps), Tune: tune})
+func (r *Inference) fit(ctx context.Context, network *solve.Finder, p *data.ProblemData, embedding *solve.Embedding, o InferOptions) error {
+	begin := time.Now()
+	b, err := solve.NewBench(network, p, solve.Options{Workers: o.Workers, Progress: o.Progress})
 	if err != nil {
 		return err
 	}
-	stl, err := embedding.STL(ctx, tune)
+	choice, err := b.Choose(ctx, solve.Parts{})
 	if err != nil {
 		return err
 	}
-	r.Used = newView(fitted.Omega, fitted.Trust, fitted.Step, fitted.Estimated)
-	t := fitted.Tuned
-	r.tuned = t
+	t, err := b.Fit(ctx, choice.Judged)
+	if err != nil {
+		return err
+	}
+	single, err := b.Judge(ctx, solve.Candidate{})
+	if err != nil {
+		return err
+	}
+	stl, err := b.Fit(ctx, single)
+	if err != nil {
+		return err
+	}
+	expected, err := embedding.Estimated(t.Omega)
+	if err != nil {
+		return err
+	}
+	r.Used, r.tuned = newView(t.Omega, choice.Candidate, expected), t
 	r.Fit = &InferredFit{
-		Rows: t.HeldOut.Rows, HeldOutSTL: stl.HeldOut.Error,
-		Lambda1: t.Params.Lambda1, Ridge: compare.Float(fitted.Ridge), Directed: fitted.Directed, Signal: compare.Float(fitted.Signal), Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
+		Rows: choice.Rows, HeldOutSTL: single.Error, Lambda1: t.Params.Lambda1, Candidate: choice.Candidate, Candidates: choice.Tried,
+		Signal: compare.Float(b.Signal()), Status: t.Result.Status, Validation: t.Validation, Test: t.Test,
 		STL: stl.Test, Relative: compare.Float(t.Test.Mean / stl.Test.Mean),
 	}
-	r.Seconds.Fitting = fitted.Seconds
+	r.Seconds.Fitting = time.Since(begin).Seconds()
 	return nil
 }
 

@@ -20,10 +20,10 @@ import (
 const mostPrinted = 20
 
 // Write prints the result.
-func (r *Inference) Write(w io.Writer) {
+func (r *Inference) Write(w io.Writer, candidates bool) {
 	fmt.Fprintf(w, "problem %s, %d tasks\n\n", r.Problem, len(r.Tasks))
 	for _, v := range r.Views() {
-		fmt.Fprintf(w, "task correlations of %s; relative error expected %.4f\n", v.Title(), v.Expected)
+		fmt.Fprintf(w, "task correlations of %s; relative error expected %.4f\n", v.Title, v.Expected)
 		if len(r.Tasks) > mostPrinted {
 			fmt.Fprintf(w, "too many to print: see correlation.png and result.json of --out, or --json\n\n")
 			continue
@@ -33,6 +33,9 @@ func (r *Inference) Write(w io.Writer) {
 	}
 	if r.Fit != nil {
 		r.writeFit(w)
+		if candidates {
+			WriteCandidates(w, r.problem.Kind(), r.Fit.Candidates)
+		}
 	}
 	if r.Models != nil {
 		r.writeModels(w)
@@ -54,7 +57,7 @@ func (r *Inference) Write(w io.Writer) {
 
 // Views are the covariance found and, if it is another, the one used.
 func (r *Inference) Views() []*View {
-	if r.Used == nil || r.Used.Step == 0 && r.Used.Trust.Network == 1 {
+	if r.Used == nil || r.Fit.Candidate.Network == 1 {
 		return []*View{r.Found}
 	}
 	return []*View{r.Found, r.Used}
@@ -62,23 +65,12 @@ func (r *Inference) Views() []*View {
 
 func (r *Inference) writeFit(w io.Writer) {
 	what := ErrorName(w, r.problem.Kind())
-	metric := ""
-	if ridge := float64(r.Fit.Ridge); !math.IsInf(ridge, 1) {
-		metric = fmt.Sprintf(" in the tasks' common metric (ridge %g)", ridge)
+	fmt.Fprintf(w, "%s; lambda1 = %s, fitted on all %d labelled rows; of rows held out the mean %s is %.4f, and %.4f of single-task learning\n",
+		r.Fit.Candidate.Title(), Number(r.Fit.Lambda1), r.Fit.Rows, what, r.Fit.Validation.Mean, r.Fit.HeldOutSTL)
+	if signal := float64(r.Fit.Signal); !math.IsNaN(signal) {
+		fmt.Fprintf(w, "%.2f of the usual signal lies along the directions of the training tasks\n", signal)
 	}
-	directions := " the directions of the training tasks"
-	signal := float64(r.Fit.Signal)
-	known := !math.IsNaN(signal)
-	if known {
-		directions += fmt.Sprintf(" (%.2f of the usual signal is there)", signal)
-	}
-	if r.Fit.Directed {
-		metric += " along" + directions
-	} else if known {
-		metric += " without" + directions
-	}
-	fmt.Fprintf(w, "fitted on all %d labelled rows with lambda1 = %s%s; rows left out in turn, the mean %s is %.4f, and %.4f of single-task learning\n\n",
-		r.Fit.Rows, Number(r.Fit.Lambda1), metric, what, r.Fit.Validation.Mean, r.Fit.HeldOutSTL)
+	fmt.Fprintln(w)
 	if len(r.Fit.Test.Task) == 0 {
 		return
 	}
@@ -131,7 +123,7 @@ func (r *Inference) Save(dir string) error {
 	}
 	var omega []Covariance
 	for _, v := range r.Views() {
-		omega = append(omega, Covariance{r.Problem + ", " + v.Title(), v.Omega})
+		omega = append(omega, Covariance{r.Problem + ", " + v.Title, v.Omega})
 	}
 	if err := SaveJSON(filepath.Join(dir, "omega.json"), omega); err != nil {
 		return err
@@ -175,7 +167,7 @@ func (r *Inference) saveModel(dir string) error {
 		return fmt.Errorf("problem %q: %w", r.Problem, err)
 	}
 	s.Model = L2MT
-	s.Judge(r.tuned.HeldOut.Scores, r.tuned.HeldOut.Y)
+	r.tuned.HeldOut.Judge(s)
 	return SaveModel(dir, s)
 }
 
@@ -239,4 +231,19 @@ func LoadInference(dir string) (*Inference, *solve.Embedded, error) {
 		err = Optional(LoadJSON(filepath.Join(dir, embeddingFile), &embedded))
 	}
 	return r, embedded, err
+}
+
+// WriteCandidates lists candidates in the order in which they were tried.
+func WriteCandidates(w io.Writer, k data.Kind, tried []solve.Tried) {
+	loss := "log loss"
+	if k == data.Regression {
+		loss = "nMSE"
+	}
+	t := Columns(w)
+	fmt.Fprintf(t, "%s\tless the best\t95 %% from\tto\tseconds\tverdict\t  candidate\n", loss)
+	for _, c := range tried {
+		fmt.Fprintf(t, "%.4f\t%s\t%s\t%s\t%.2f\t%s\t  %s\n", c.Loss, Decimals(c.Less), Decimals(c.Low), Decimals(c.High), c.Seconds, c.Verdict, c.Title())
+	}
+	t.Flush()
+	fmt.Fprintln(w)
 }

@@ -384,7 +384,7 @@ func (s *sweep) evaluate(ctx context.Context, p *plan, in folder, network *solve
 		models, labelled = []multitask.Model{}, nil
 	}
 	o := compare.EvaluateOptions{
-		Models: models, Refit: s.Compare.Refit, Labelled: labelled, Tune: multitask.TuneOptions{Points: s.Compare.Points},
+		Models: models, Refit: s.Compare.Refit, Labelled: labelled, Points: s.Compare.Points,
 		Workers: s.Workers, Journal: journal,
 	}
 	if _, done, err := in.complete(); err != nil || !done {

@@ -1,0 +1,39 @@
+package files
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+)
+
+// Float is a number that may be undefined. JSON has no such numbers: it is
+// null there if it is NaN, and the text "+Inf" or "-Inf" if it is infinite.
+type Float float64
+
+// MarshalJSON writes the number.
+func (f Float) MarshalJSON() ([]byte, error) {
+	switch v := float64(f); {
+	case math.IsNaN(v):
+		return []byte("null"), nil
+	case math.IsInf(v, 0):
+		return json.Marshal(strconv.FormatFloat(v, 'g', -1, 64))
+	default:
+		return json.Marshal(v)
+	}
+}
+
+// UnmarshalJSON reads the number.
+func (f *Float) UnmarshalJSON(raw []byte) error {
+	switch string(raw) {
+	case "null":
+		*f = Float(math.NaN())
+		return nil
+	case `"+Inf"`:
+		*f = Float(math.Inf(1))
+		return nil
+	case `"-Inf"`:
+		*f = Float(math.Inf(-1))
+		return nil
+	}
+	return json.Unmarshal(raw, (*float64)(f))
+}
