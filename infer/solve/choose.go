@@ -150,13 +150,14 @@ func (c *choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict
 }
 
 // try goes on with a candidate that is better by so many standard errors. One that is
-// hopeless is not looked at any further.
+// hopeless in another view is not looked at any further; another covariance may want
+// another Lambda1.
 func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
 	b := c.bench
 	if x.Name() == c.Name() {
 		return nil
 	}
-	if b.judged[x.Name()] == nil {
+	if b.judged[x.Name()] == nil && x.Mixture == c.Mixture {
 		held, err := b.glance(ctx, x, c.Judged)
 		if err != nil {
 			return err

@@ -112,7 +112,7 @@ func (e *heldRows) hear(scores [][]float64, fits ...*multitask.Result) *HeldOut 
 			h.losses[i] = squares(scores[i], y, e.scale[i])
 			errs = append(errs, stat.Mean(h.losses[i], nil))
 		} else {
-			h.losses[i] = distances(scores[i], y, temperature)
+			h.losses[i] = logLosses(scores[i], y, temperature)
 			errs = append(errs, misclassified(scores[i], y))
 		}
 		losses = append(losses, stat.Mean(h.losses[i], nil))

@@ -1,15 +1,15 @@
 package evidence
 
 import (
-	"gonum.org/v1/gonum/floats"
+	"math"
 
 	"l2mt/model/multitask"
 )
 
-// The loss of a row that was held out is a squared error. Of a regression it is that of
-// the prediction over the variance of the task's targets. Of classes it is that of the
-// probabilities (the Brier score), at the temperature that suits all rows held out best: a
-// fit is not worse for weights that are all too short or too long.
+// The loss of a row that was held out. Of a regression it is the squared error over the
+// variance of the task's targets. Of classes it is the log loss: -ln of the probability of
+// the right one, at the temperature that suits all rows held out best. So a fit is not worse
+// for weights that are all too short or too long.
 
 // squares are the squared errors of rows over a variance.
 func squares(f, y []float64, variance float64) []float64 {
@@ -20,18 +20,19 @@ func squares(f, y []float64, variance float64) []float64 {
 	return losses
 }
 
-// distances are the squared distances of the probabilities of rows from what they are,
-// halved, so that for two classes it is that of one of them.
-func distances(scores, y []float64, temperature float64) []float64 {
+// logLosses are those of rows at their scores.
+func logLosses(scores, y []float64, temperature float64) []float64 {
 	k, losses := perRow(scores, y), make([]float64, len(y))
 	p := make([]float64, max(2, k))
 	for j, v := range y {
 		multitask.Probabilities(p, scores[j*k:][:k], temperature)
-		p[multitask.LabelOf(v, k)]--
-		losses[j] = floats.Dot(p, p) / 2
+		losses[j] = -math.Log(max(p[multitask.LabelOf(v, k)], leastProbability))
 	}
 	return losses
 }
+
+// leastProbability is what a class has that a task knows nothing of.
+const leastProbability = 1e-6
 
 // misclassified is the rate of rows whose predicted class is not y.
 func misclassified(scores, y []float64) float64 {

@@ -128,7 +128,12 @@ func Temperature(held, labels [][]float64) (temperature, brier float64) {
 		}
 	}
 	temperature = math.Exp(-(low + high) / 2)
-	return temperature, stat.Mean(distances(f, y, temperature), nil)
+	for j, v := range y {
+		multitask.Probabilities(p, f[j*k:][:k], temperature)
+		p[multitask.LabelOf(v, k)]--
+		brier += floats.Dot(p, p) / 2 / float64(len(y))
+	}
+	return temperature, brier
 }
 
 // alongCold is the derivative of -ln of the probability of a row's class with

@@ -96,7 +96,7 @@ type Tuned struct {
 // Trial is one setting of the hyperparameters that was tried.
 type Trial struct {
 	Params multitask.Params
-	// Loss is that of the rows held out, smoothed along Lambda1 but for a Split.
+	// Loss is that of the rows held out, smoothed along Lambda1 where they are few.
 	Loss float64
 	// Status is how the fit ended.
 	Status multitask.Status
@@ -147,6 +147,7 @@ func (c Chosen) Fit(ctx context.Context, of Subject, e Evidence, o multitask.Opt
 func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, trials []Trial, err error) {
 	o, beyond := o.complete(e)
 	_, sharp := e.(*Split)
+	_, few := e.(*leaveOneOut)
 	s := &search{of: of, evidence: e, opt: o, beyond: beyond, sharp: sharp}
 	settings := settings(of.Model, o.Points)
 	for _, p := range settings {
@@ -175,7 +176,7 @@ func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, tri
 	}
 	best, params := (*Trial)(nil), multitask.Params{}
 	for _, path := range tried {
-		if !sharp {
+		if few {
 			smooth(path)
 		}
 		for j := range path {
