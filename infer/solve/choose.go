@@ -121,7 +121,7 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 		if x.Network > 0 && first.Network == 0 {
 			continue
 		}
-		if err := c.try(ctx, Candidate{View: c.View, Mixture: x}, env("L2MT_CM", clearly)); err != nil {
+		if err := c.try(ctx, Candidate{View: c.View, Mixture: x}, map[bool]float64{true: env("L2MT_PM", clearly), false: env("L2MT_CM", clearly)}[x.Pooled > 0]); err != nil {
 			return nil, err
 		}
 	}
