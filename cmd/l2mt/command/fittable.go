@@ -624,7 +624,7 @@ func (f *tableFitter) save(dir string, best *fitted) error {
 const mostDrawn = 300
 
 func drawCorrelations(path string, s *multitask.Saved) error {
-	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations\n" + s.Model, Tasks: taskNames(s), Correlation: run.Correlation(s.Omega)}})
+	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations of " + s.Model, Tasks: taskNames(s), Correlation: run.Correlation(s.Omega)}})
 	return plot.Save(path, picture, err)
 }
 

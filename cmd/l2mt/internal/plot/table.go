@@ -17,8 +17,8 @@ import (
 // Table draws the relative errors as bars from 1, which is single-task
 // learning, with their standard errors.
 func Table(table *compare.Table) (*Picture, error) {
-	p := newPlot(fmt.Sprintf("Test error relative to single-task learning, problems: %d", len(table.Problems)),
-		"mean over problems of the relative error, with standard error (left of 1 is better)", "")
+	p := newPlot("Test error relative to single-task learning",
+		fmt.Sprintf("mean of the relative errors, with standard error (left of 1 is better); problems: %d", len(table.Problems)), "")
 	p.X.Tick.Marker = shiftedTicks{by: 1}
 	p.Add(plotter.NewGrid())
 	var models, network plotter.Values

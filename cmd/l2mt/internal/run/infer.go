@@ -61,24 +61,21 @@ func newView(omega *mat.SymDense, trust solve.Trust, step int, expected float64)
 	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Trust: trust, Step: step, Expected: compare.Float(expected)}
 }
 
-// Title says in words where the covariance comes from.
+// Title says where the covariance comes from, short enough for a picture.
 func (v *View) Title() string {
-	from := "as the network says"
+	title := "Omega as the network says"
 	switch {
 	case v.Trust.Weights > 0:
-		from = fmt.Sprintf("as the network says by %g, and by %g as the fitted weights do", v.Trust.Network, v.Trust.Weights)
+		title = fmt.Sprintf("Omega, network %g and weights %g", v.Trust.Network, v.Trust.Weights)
 	case v.Trust.Network == 0:
-		from = "of tasks apart, as held-out rows do not bear the network out"
+		title = "Omega of tasks apart"
 	case v.Trust.Network < 1:
-		from = fmt.Sprintf("as the network says by %g", v.Trust.Network)
+		title = fmt.Sprintf("Omega, network %g", v.Trust.Network)
 	}
-	switch v.Step {
-	case 0:
-		return "Omega " + from
-	case 1:
-		return "Omega " + from + ", one step toward what the rows say"
+	if v.Step > 0 {
+		title += fmt.Sprintf(", steps: %d", v.Step)
 	}
-	return fmt.Sprintf("Omega %s, %d steps toward what the rows say", from, v.Step)
+	return title
 }
 
 // InferredFit is the solution with the covariance found, beside single-task
@@ -141,7 +138,7 @@ func (r *Inference) Check() error {
 // Correlations are the task correlations of the views, to be drawn.
 func (r *Inference) Correlations() (all []plot.Correlation) {
 	for _, v := range r.Views() {
-		all = append(all, plot.Correlation{Title: "Task correlations\n" + v.Title(), Tasks: r.Tasks, Correlation: v.Correlation})
+		all = append(all, plot.Correlation{Title: v.Title(), Tasks: r.Tasks, Correlation: v.Correlation})
 	}
 	return all
 }

@@ -6,7 +6,9 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
+	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
 
@@ -27,5 +29,14 @@ func TestPredictionsOfOwnFilesAndOfRegression(t *testing.T) {
 	want := [][]string{{"task", "row", "prediction", "score", "label"}, {"t", "0", "3.5", "3.5", "7"}, {"t", "1", "6.5", "6.5", "8"}}
 	if got := r.predictions(); !slices.EqualFunc(got, want, slices.Equal[[]string]) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestTitlesOfCovariancesFitAPicture(t *testing.T) {
+	for _, trust := range []solve.Trust{{Network: 1}, {Network: 0.5}, {}, solve.InWeights()} {
+		v := View{Trust: trust, Step: 20}
+		if title := v.Title(); len(title) > plot.LongestTitle {
+			t.Errorf("%d characters: %s", len(title), title)
+		}
 	}
 }

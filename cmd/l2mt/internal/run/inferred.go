@@ -24,6 +24,9 @@ func (r *Inference) Write(w io.Writer) {
 	fmt.Fprintf(w, "problem %s, %d tasks\n\n", r.Problem, len(r.Tasks))
 	for _, v := range r.Views() {
 		fmt.Fprintf(w, "task correlations of %s; relative error expected %.4f\n", v.Title(), v.Expected)
+		if v.Trust.Network == 0 {
+			fmt.Fprintln(w, "held-out rows reject the covariance that the network finds")
+		}
 		if len(r.Tasks) > mostPrinted {
 			fmt.Fprintf(w, "too many to print: see correlation.png and result.json of --out, or --json\n\n")
 			continue

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/progress"
@@ -29,8 +30,8 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if x.About == "" || x.Title == name {
-			t.Errorf("%s has no about or no title", name)
+		if x.About == "" || x.Title == name || len(x.Title) > plot.LongestTitle {
+			t.Errorf("%s has no about, or its title %q is none or too long", name, x.Title)
 		}
 		if x.Dataset != digits.Name {
 			t.Errorf("%s is on %s, not on the digits", name, x.Dataset)
