@@ -18,15 +18,15 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 45646,
-	"tests":     32534,
+	"the whole": 44954,
+	"tests":     32298,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               4399,
-	"cmd/l2mt/internal/plot":         964,
+	"cmd/l2mt/command":               5215,
+	"cmd/l2mt/internal/plot":         944,
 	"cmd/l2mt/internal/report":       311,
-	"cmd/l2mt/internal/run":          1572,
-	"cmd/l2mt/internal/sweep":        1331,
+	"cmd/l2mt/internal/run":          1212,
+	"cmd/l2mt/internal/sweep":        282,
 	"data":                           4335,
 	"data/datatest":                  64,
 	"data/digits":                    43,
@@ -52,11 +52,11 @@ var budgets = map[string]int{
 	"model/modeltest":                392,
 	"model/multitask":                8665,
 	"model/pretrained":               52,
-	"model/settings":                 262,
+	"model/settings":                 227,
 	"testdata/families":              155,
 	"testdata/scaling":               415,
-	"train":                          2119,
-	"train/collect":                  837,
+	"train":                          2113,
+	"train/collect":                  799,
 }
 
 // slack is how far a budget may stand above what is there, so that what was gained is

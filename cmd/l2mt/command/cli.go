@@ -120,14 +120,10 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 func flagVars() kong.Vars {
 	sample, made := data.SampleConfig{}.Defaults(), collect.Config{}.Defaults()
 	return kong.Vars{
-		"models":     strings.Join(multitask.Names(), ", "),
-		"nets":       strings.Join(netNames(), ","),
-		"presets":    strings.Join(model.Presets(), ", "),
-		"bodies":     strings.Join(model.Bodies(), ", "),
-		"readouts":   strings.Join(model.Readouts(), ", "),
-		"estimators": strings.Join(model.Estimators(), ", "),
-		"links":      strings.Join(model.Links(), ", "),
-		"families":   strings.Join(familyNames(), ", "),
+		"models":   strings.Join(multitask.Names(), ", "),
+		"nets":     strings.Join(netNames(), ","),
+		"presets":  strings.Join(model.Presets(), ", "),
+		"families": strings.Join(familyNames(), ", "),
 
 		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
 		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),

@@ -49,7 +49,7 @@ func TestFaultsOfASlurmArray(t *testing.T) {
 	}
 
 	collect := slurm(dir, "sbatch", append([]string{"--parsable", "--array=0-3", filepath.Join(scripts, "collect.sbatch"), problems, at("experience")}, tuples...)...)
-	train := slurm(dir, "sbatch", "--parsable", "--dependency=afterok:"+collect, filepath.Join(scripts, "train.sbatch"), at("experience"), at("network"), "--epochs", "2")
+	train := slurm(dir, "sbatch", "--parsable", "--dependency=afterok:"+collect, filepath.Join(scripts, "train.sbatch"), at("experience"), at("network"), "--set", "train.epochs=2")
 	kill(t, at("experience"), 2, 4)
 	slurm(dir, "scontrol", "requeue", collect+"_2")
 	finished(t, func() bool { return slurm(dir, "squeue", "--noheader") == "" })

@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/experience"
-	"l2mt/data/files"
-	"l2mt/infer/solve"
-	"l2mt/model"
 	"l2mt/train/collect"
 )
 
@@ -26,7 +22,6 @@ type collectCmd struct {
 	Draws     int              `default:"${draws}" help:"Draws of hyperparameters for each model."`
 	Explore   int              `default:"${explore}" help:"Random covariances to try on each problem."`
 	Near      int              `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
-	Propose   string           `type:"existingdir" help:"Trained network to ask for covariances."`
 	O         collect.Measured `default:"${measured}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
 	Slopes    bool             `help:"Record how the error changes with the covariance."`
 	Shard     string           `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
@@ -56,15 +51,13 @@ func (c *collectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if problems, err = run.Through(problems, c.Head); err != nil {
+	if problems, err = through(problems, c.Head); err != nil {
 		return err
 	}
-	if config.Propose, config.ProposedBy, err = c.proposer(problems); err != nil {
+	if _, err := problems.Problem(0); err != nil { // before there is a directory
 		return err
 	}
-	summary, err := run.Collect(e, run.Collection{
-		Out: c.Out, Problems: problems, Config: config, Workers: c.Workers, Progress: e.reporter(), Remark: e.remark,
-	})
+	summary, err := c.collect(e, problems, config)
 	if err != nil {
 		return err
 	}
@@ -77,6 +70,43 @@ type collected struct {
 	collect.Summary
 }
 
+// collect makes experience in a directory that has the problems too.
+func (c *collectCmd) collect(e *env, problems *experience.Problems, config collect.Config) (s collect.Summary, err error) {
+	reference, err := problems.Reference()
+	if err != nil {
+		return s, err
+	}
+	manifest, err := config.Manifest(reference, "l2mt "+run.CurrentVersions().L2MT)
+	if err != nil {
+		return s, err
+	}
+	collector, err := collect.Open(c.Out, manifest, config)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, collector.Close()) }()
+	if config.Shards > 1 {
+		e.remark("shard %d (from 0) of %d", config.Shard, config.Shards)
+	}
+	for _, w := range collector.Warnings() {
+		e.remark("warning: %v", w)
+	}
+	// The problems come before the first tuple, so that no store is without them.
+	if err := problems.Keep(c.Out); err != nil {
+		return s, err
+	}
+	defer run.WhenCancelled(e, func() { e.remark("finishing the tuples at hand; interrupt again to leave them") })()
+	s, err = collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter()})
+	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed-s.Perfect, s.Had)
+	if s.Perfect > 0 {
+		e.remark("%d have no relative error, because single-task learning makes no test error on their problems", s.Perfect)
+	}
+	if s.Failed > s.Perfect {
+		e.remark("l2mt experience list --failed %s says why", c.Out)
+	}
+	return s, err
+}
+
 func (c *collectCmd) config() (config collect.Config, err error) {
 	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: run.OrNone(c.Explore), Near: c.Near, Measured: c.O, Slopes: c.Slopes, Seed: c.Seed}
 	if config.Shard, config.Shards, err = shardOf(c.Shard, os.Getenv); err != nil {
@@ -86,38 +116,6 @@ func (c *collectCmd) config() (config collect.Config, err error) {
 		return config, fmt.Errorf("%w: %w", errUsage, err)
 	}
 	return config, nil
-}
-
-// proposer loads the network that proposes, and names it by its directory and
-// its content: the next round's network may well have the same directory.
-func (c *collectCmd) proposer(problems *experience.Problems) (*solve.Finder, string, error) {
-	if c.Propose == "" {
-		return nil, "", nil
-	}
-	network, err := model.Load(c.Propose)
-	if err != nil {
-		return nil, "", err
-	}
-	p, err := problems.Problem(0)
-	if err != nil {
-		return nil, "", err
-	}
-	want := network.Config.Features
-	if network.Head != nil {
-		want = network.Head.In()
-	}
-	if got := p.Cols(); want != got && !network.Config.FeatureFree() {
-		return nil, "", fmt.Errorf("%w: --propose=%s: the network is for %d features, the problems have %d", errUsage, c.Propose, want, got)
-	}
-	sum, err := files.SHA256(filepath.Join(c.Propose, model.WeightsFile))
-	if network.Head != nil {
-		sum, err = run.NetworkSum(c.Propose)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	ready, err := solve.NewFinder(network)
-	return ready, filepath.Base(c.Propose) + "-" + sum[:8], err
 }
 
 // shardOf reads "i/n". Without it the environment of a Slurm array or of an

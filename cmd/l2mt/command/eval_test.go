@@ -19,7 +19,7 @@ func tinyNetwork(t testing.TB) (network, test string) {
 	t.Helper()
 	experience := tinyExperience(t)
 	network = filepath.Join(t.TempDir(), "n")
-	if code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", network, "--epochs", "1", "--set", "model.hidden=8"); code != exitDone {
+	if code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", network, "--set", "train.epochs=1", "--set", "model.hidden=8"); code != exitDone {
 		t.Fatal(stderr)
 	}
 	return network, filepath.Join(filepath.Dir(experience), "p", "test.json")

@@ -89,7 +89,7 @@ values = [4, 8]
 			return filesIn(t, merged)
 		}},
 		{"train", func(dir string) []string {
-			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--epochs", "12", "--set", "model.hidden=8"}
+			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--set", "train.epochs=12", "--set", "model.hidden=8"}
 		}, func(t *testing.T, dir string) map[string]string {
 			return without(filesIn(t, filepath.Join(dir, "n")), ".lock")
 		}},
@@ -99,9 +99,9 @@ values = [4, 8]
 			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", run.SecondsFile) // they have times
 		}},
 		{"sweep", func(dir string) []string {
-			return []string{"sweep", experiment, "--store", filepath.Join(dir, "store"), "--out", filepath.Join(dir, "out")}
+			return []string{"sweep", experiment, "--out", filepath.Join(dir, "out")}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(filesIn(t, filepath.Join(dir, "out")), "sweep.json", "summary.csv") // they have times
+			return without(filesIn(t, filepath.Join(dir, "out")), "sweep.json") // it has times
 		}},
 	}
 }

@@ -1,8 +1,12 @@
 package command
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -76,14 +80,18 @@ type problemsSampleCmd struct {
 	DisjointRows    bool `help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
 }
 
+func (c *problemsSampleCmd) config() data.SampleConfig {
+	config := c.sampleFlags.config()
+	config.DisjointClasses, config.DisjointRows = c.DisjointClasses, c.DisjointRows
+	return config
+}
+
 func (c *problemsSampleCmd) Run(e *env) error {
 	d, err := digits.Open(c.Dataset)
 	if err != nil {
 		return err
 	}
-	config := c.config()
-	config.DisjointClasses, config.DisjointRows = c.DisjointClasses, c.DisjointRows
-	train, test, err := data.SampleProblems(d, config)
+	train, test, err := data.SampleProblems(d, c.config())
 	if err != nil {
 		return err
 	}
@@ -122,11 +130,11 @@ func isWord(class string) bool {
 
 // save writes the sets and says what they hold.
 func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
-	rows, err := run.SaveProblems(f.Out, f.Dataset, train, test)
+	rows, err := saveProblems(f.Out, f.Dataset, train, test)
 	if err != nil {
 		return err
 	}
-	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
+	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
 }
 
 type problemsGenerateCmd struct {
@@ -170,14 +178,14 @@ func (c *problemsGenerateCmd) Run(e *env) error {
 		ref := *file.Dataset
 		return &data.ProblemFile{Schema: file.Schema, Dataset: &ref, Problems: problems}
 	}
-	rows, err := run.SaveProblems(c.Out, path, set(file.Problems[:c.Train]), set(file.Problems[c.Train:]))
+	rows, err := saveProblems(c.Out, path, set(file.Problems[:c.Train]), set(file.Problems[c.Train:]))
 	if err != nil { // there are other problems, whose data stay
 		return err
 	}
 	if err := format.Write(path, d); err != nil {
 		return err
 	}
-	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
+	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
 }
 
 type problemsCheckCmd struct {
@@ -196,7 +204,73 @@ func (c *problemsCheckCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, run.Summarise(path, p.File()).Count(problems))
+		rows = append(rows, counted(run.Summarise(path, p.File()), problems))
 	}
-	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
+	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
+}
+
+// counted takes the numbers of rows from the data, which tasks may have in files of
+// their own.
+func counted(s run.Summary, problems []*data.ProblemData) run.Summary {
+	s.TrainRows, s.Validation, s.TestRows = 0, 0, 0
+	for _, p := range problems {
+		for _, t := range p.Tasks {
+			s.TrainRows += t.TrainSet.X.Rows()
+			s.Validation += t.ValidationSet.X.Rows()
+			s.TestRows += t.TestSet.X.Rows()
+		}
+	}
+	return s
+}
+
+// writeSummaries prints what problem files hold.
+func writeSummaries(w io.Writer, rows []run.Summary) {
+	t := run.Columns(w)
+	fmt.Fprintln(t, "problems\ttasks\tper problem\ttrain rows\tvalidation\ttest\t  file")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%d\t%d\t%d..%d\t%d\t%d\t%d\t  %s\n", r.Problems, r.Tasks, r.MinTasks, r.MaxTasks, r.TrainRows, r.Validation, r.TestRows, r.File)
+	}
+	t.Flush()
+}
+
+// saveProblems writes problems of a dataset as train.json and test.json, which may
+// be nil, into a directory. Other ones that are there already stay.
+func saveProblems(dir, dataset string, train, test *data.ProblemFile) (rows []run.Summary, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	for _, set := range []struct {
+		name string
+		file *data.ProblemFile
+	}{{"train.json", train}, {"test.json", test}} {
+		if set.file == nil {
+			continue
+		}
+		if set.file.Dataset.Path, err = experience.ReferTo(dataset, dir); err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, set.name)
+		if err := saveNew(path, set.file); err != nil {
+			return nil, err
+		}
+		rows = append(rows, run.Summarise(path, set.file))
+	}
+	return rows, nil
+}
+
+// saveNew writes a problem file, unless there is another one.
+func saveNew(path string, f *data.ProblemFile) error {
+	raw, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	switch old, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.Save(path)
+	case err != nil:
+		return err
+	case !bytes.Equal(old, raw):
+		return fmt.Errorf("%w: %s has other problems; remove it, or give another --out", data.ErrInvalid, path)
+	}
+	return nil
 }

@@ -231,7 +231,9 @@ func TestTitlesAreShort(t *testing.T) {
 		"many tasks": func() (*Picture, error) {
 			return Correlations([]Correlation{{Title: "t", Tasks: tasks, Correlation: correlation}})
 		},
-		long: func() (*Picture, error) { return (&Relative{Title: long, Axis: "x", Methods: []Method{{Points: []Point{{X: 1, Error: 1}}}}}).Draw() },
+		long: func() (*Picture, error) {
+			return (&Relative{Title: long, Axis: "x", Methods: []Method{{Points: []Point{{X: 1, Error: 1}}}}}).Draw()
+		},
 	} {
 		p, err := draw()
 		if err != nil {

@@ -39,8 +39,8 @@ func Write(dir string) (string, error) {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(path, sweep.MarkFile)); err == nil && path != dir {
-			return fs.SkipDir // what sweeps share is told by their results
+		if _, err := os.Stat(filepath.Join(path, sweep.DoneFile)); err == nil && path != dir {
+			return fs.SkipDir // the runs of a sweep are told by its results
 		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
