@@ -18,13 +18,13 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 44954,
+	"the whole": 44742,
 	"tests":     32298,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               5215,
-	"cmd/l2mt/internal/plot":         944,
-	"cmd/l2mt/internal/report":       311,
+	"cmd/l2mt/command":               5146,
+	"cmd/l2mt/internal/plot":         880,
+	"cmd/l2mt/internal/report":       232,
 	"cmd/l2mt/internal/run":          1212,
 	"cmd/l2mt/internal/sweep":        282,
 	"data":                           4335,

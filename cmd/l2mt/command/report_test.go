@@ -69,7 +69,7 @@ func reportShowsEverything(t *testing.T, page string) {
 	for _, want := range []string{
 		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep, digits", "Problem test-0001", "Network <small>network",
 		"Experience <small>experience", "problems/train.json", "Versions",
-		"Bar chart of the relative errors", "Relative errors with standard errors", "Heat maps of the task correlations by method",
+		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, rank correlations and parameters", "Map of the tasks",
 		"test-0001 among", `shared = "8"`, `"epochs": 2`, "This page: l2mt ",
 	} {

@@ -190,9 +190,9 @@ func TestTicksAreEnoughAndDistinct(t *testing.T) {
 	}
 }
 
-// The bars come in the order of what they show, the best on top, whatever the
+// The methods come in the order of what they show, the best on top, whatever the
 // order of the table is. In a picture the lowest name is written first.
-func TestBarsOfATableAreInOrder(t *testing.T) {
+func TestMethodsOfATableAreInOrder(t *testing.T) {
 	p, err := Table(&compare.Table{Problems: []string{"p"}, Rows: []compare.Row{
 		{Title: "first", Relative: 0.7, PerProblem: 0.9}, {Title: "second", Relative: 0.8, PerProblem: 0.8}, {Title: "third", Relative: 0.9, PerProblem: 1.1},
 	}})
