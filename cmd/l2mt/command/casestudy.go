@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"l2mt/data"
 )
@@ -78,16 +77,4 @@ func (s *caseStudy) without(problems []*data.Problem) []*data.Problem {
 		}
 	}
 	return rest
-}
-
-// on fits the case study to a dataset: where that has other classes, its last
-// one is shared, and its first ones are told from it.
-func (s *caseStudy) on(e *env, d *data.Dataset) *caseStudy {
-	if !slices.ContainsFunc(slices.Concat(s.Classes, []string{s.Shared}), func(c string) bool { return !slices.Contains(d.Classes, c) }) {
-		return s
-	}
-	n := len(d.Classes) - 1
-	fitted := &caseStudy{Shared: d.Classes[n], Classes: d.Classes[:min(len(s.Classes), n)]}
-	e.remark("%s does not have the classes of the case study; its tasks tell %s from %q", d.Name, strings.Join(fitted.Classes, ", "), fitted.Shared)
-	return fitted
 }

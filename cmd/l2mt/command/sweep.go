@@ -22,14 +22,13 @@ import (
 )
 
 type sweepCmd struct {
-	Experiment string   `arg:"" optional:"" help:"TOML file, or the name of a shipped experiment (see --list)."`
-	List       bool     `help:"List the shipped experiments."`
-	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
-	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
-	Network    string   `placeholder:"DIR" help:"Trained network to use instead of the one that the experiment names or trains."`
-	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for the table, the picture, and a folder for every run. What is there is not made again."`
-	Seeds      []uint64 `help:"Seeds to use instead of those of the experiment."`
-	Workers    int      `help:"Fits at a time; 0 means one per CPU."`
+	Experiment string `arg:"" optional:"" help:"TOML file, or the name of a shipped experiment (see --list)."`
+	List       bool   `help:"List the shipped experiments."`
+	Dataset    string `help:"Dataset to use instead of the one that the experiment names."`
+	Head       string `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
+	Network    string `placeholder:"DIR" help:"Trained network to use instead of the one that the experiment names or trains."`
+	Out        string `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for the table, the picture, and a folder for every run. What is there is not made again."`
+	Workers    int    `help:"Fits at a time; 0 means one per CPU."`
 }
 
 func (c *sweepCmd) Validate() error {
@@ -51,9 +50,6 @@ func (c *sweepCmd) Run(e *env) error {
 	x, err := readExperiment(c.Experiment)
 	if err != nil {
 		return err
-	}
-	if len(c.Seeds) > 0 {
-		x.Seeds = c.Seeds
 	}
 	x.Dataset, x.Network, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Network, x.Network), cmp.Or(c.Head, x.Head)
 	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", x.name))
@@ -110,9 +106,6 @@ func (c *sweepCmd) runs(e *env, x *experiment) (*sweep.Result, error) {
 	d, err := digits.Open(x.Dataset)
 	if err != nil {
 		return nil, err
-	}
-	if x.Case != nil {
-		x.Case = x.Case.on(e, d)
 	}
 	same := madeOf{Dataset: d.Fingerprint(), Case: x.Case, Compare: x.Compare, L2MT: run.CurrentVersions().L2MT}
 	if head, err := openHead(x.Head); err != nil {

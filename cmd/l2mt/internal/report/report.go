@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
@@ -198,7 +197,6 @@ func (r *report) page() ([]byte, error) {
 		"short":    func(v float64) string { return fmt.Sprintf("%.4f", v) },
 		"p":        func(v float64) string { return fmt.Sprintf("%.2g", v) },
 		"l2mt":     func(name string) bool { return name == compare.L2MT },
-		"join":     strings.Join,
 		"table":    func(t *compare.Table) (template.HTML, error) { return inline(plot.Table(t)) },
 		"sweep":    func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture()) },
 		"maps":     func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
