@@ -37,11 +37,9 @@ func openHead(name string) (layers.Head, error) {
 	}
 	var widths []int
 	for _, w := range strings.Split(text, "-") {
-		n, err := strconv.Atoi(w)
-		if err != nil || n < 1 || n > widest {
-			break
+		if n, err := strconv.Atoi(w); err == nil && n >= 1 && n <= widest {
+			widths = append(widths, n)
 		}
-		widths = append(widths, n)
 	}
 	if len(widths) < 2 || len(widths) != strings.Count(text, "-")+1 {
 		return nil, fmt.Errorf("%w: --head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", errUsage, name, randomHead, widest)
