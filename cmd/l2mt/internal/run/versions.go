@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"l2mt/layers/blas"
+	"l2mt/layers/linalg"
 	"l2mt/model"
 	"l2mt/model/pretrained"
 )
@@ -57,7 +57,7 @@ func CurrentVersions() Versions {
 
 		Pretrained: Pretrained{Name: pretrained.Name, Checksum: pretrained.Checksum()},
 	}
-	if kernels, err := blas.Select(); err == nil {
+	if kernels, err := linalg.Select(); err == nil {
 		v.Kernels = kernels.Name()
 	}
 	if seen, err := pretrained.Seen(); err == nil { // it is embedded
