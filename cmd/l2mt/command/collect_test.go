@@ -3,7 +3,6 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,31 +93,6 @@ func TestCollectLeavesForeignStoresAlone(t *testing.T) {
 		}
 		if d := cmp.Diff(before, filesIn(t, c.out)); d != "" {
 			t.Errorf("%v: %s", run.args, d)
-		}
-	}
-}
-
-func TestCollectWrongUsage(t *testing.T) {
-	problems := tinyProblems(t, 1)
-	for _, run := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"--models", "nonsense"}, `model "nonsense": unknown model: the models are amtl, `},
-		{[]string{"--models", "mtrl,mtrl"}, `model "mtrl" is named twice`},
-		{[]string{"--draws", "0"}, "--draws=0: there must be at least one"},
-		{[]string{"--explore=-1"}, "--explore=-1: it must not be negative"},
-		{[]string{"--workers=-1"}, "--workers=-1: it must not be negative"},
-		{[]string{"--o", "gold"}, `--o must be one of "refit","labelled","model"`},
-		{[]string{"--shard", "3/3"}, "--shard=3/3: it must be I/N with I in 0..N-1"},
-	} {
-		out := filepath.Join(t.TempDir(), "e")
-		code, stdout, stderr := l2mt(t, append([]string{"collect", "--problems", problems, "--out", out}, run.args...)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, run.says) {
-			t.Errorf("%v: exit code %d, stdout %q, stderr %q", run.args, code, stdout, stderr)
-		}
-		if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v: %s was made", run.args, out)
 		}
 	}
 }

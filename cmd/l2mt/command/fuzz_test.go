@@ -1,13 +1,11 @@
 package command
 
 import (
-	"encoding/json"
 	"math"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 )
 
@@ -29,30 +27,6 @@ func FuzzCovariances(f *testing.F) {
 			}
 			if omega.SymmetricDim() != len(g.Omega) || math.IsNaN(mat.Norm(omega, 1)) {
 				t.Errorf("%v became %v", g.Omega, omega)
-			}
-		}
-	})
-}
-
-// Whatever stands where eval wrote down what its results depend on,
-// it is refused or can be written again.
-func FuzzMarks(f *testing.F) {
-	for _, v := range []any{evaluation{Network: "a", Points: 4, Versions: run.CurrentVersions()}} {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(raw)
-	}
-	f.Add([]byte(`{"points":"4"}`))
-	f.Add([]byte("null"))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		for _, v := range []any{new(evaluation)} {
-			if err := run.ParseJSON(raw, v); err != nil {
-				continue
-			}
-			if _, err := json.Marshal(v); err != nil {
-				t.Errorf("%q is read as %+v, which cannot be written: %v", raw, v, err)
 			}
 		}
 	})
