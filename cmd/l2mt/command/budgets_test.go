@@ -18,11 +18,11 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 44138,
-	"tests":     31892,
+	"the whole": 44104,
+	"tests":     31851,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               5098,
+	"cmd/l2mt/command":               5064,
 	"cmd/l2mt/internal/plot":         868,
 	"cmd/l2mt/internal/report":       230,
 	"cmd/l2mt/internal/run":          1152,

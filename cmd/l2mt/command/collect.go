@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -24,7 +23,7 @@ type collectCmd struct {
 	Near      int              `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
 	O         collect.Measured `default:"${measured}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
 	Slopes    bool             `help:"Record how the error changes with the covariance."`
-	Shard     string           `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
+	Shard     string           `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default everything."`
 	Workers   int              `help:"Tuples made at a time; 0 means one per CPU."`
 	Seed      uint64           `default:"1" help:"Seed of everything drawn."`
 }
@@ -109,7 +108,7 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems, config colle
 
 func (c *collectCmd) config() (config collect.Config, err error) {
 	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: run.OrNone(c.Explore), Near: c.Near, Measured: c.O, Slopes: c.Slopes, Seed: c.Seed}
-	if config.Shard, config.Shards, err = shardOf(c.Shard, os.Getenv); err != nil {
+	if config.Shard, config.Shards, err = shardOf(c.Shard); err != nil {
 		return config, err
 	}
 	if err := config.Defaults().Validate(); err != nil {
@@ -118,11 +117,10 @@ func (c *collectCmd) config() (config collect.Config, err error) {
 	return config, nil
 }
 
-// shardOf reads "i/n". Without it the environment of a Slurm array or of an
-// indexed Kubernetes job decides.
-func shardOf(flag string, getenv func(string) string) (shard, shards int, err error) {
+// shardOf reads "i/n"; nothing is everything.
+func shardOf(flag string) (shard, shards int, err error) {
 	if flag == "" {
-		return shardOfEnvironment(getenv)
+		return 0, 1, nil
 	}
 	i, n, ok := strings.Cut(flag, "/")
 	shard, err1 := strconv.Atoi(i)
@@ -131,36 +129,4 @@ func shardOf(flag string, getenv func(string) string) (shard, shards int, err er
 		return 0, 0, fmt.Errorf("%w: --shard=%s: it must be I/N with I in 0..N-1", errUsage, flag)
 	}
 	return shard, shards, nil
-}
-
-// shardOfEnvironment understands what the engines that start many copies of a
-// command tell each: its index, and how many there are. Kubernetes does not
-// tell the latter, so the job has to set it.
-func shardOfEnvironment(getenv func(string) string) (shard, shards int, err error) {
-	number := func(name string) int {
-		n, fault := strconv.Atoi(getenv(name))
-		if fault != nil {
-			err = fmt.Errorf("%w: %s=%q in the environment is not a number; give --shard=I/N (--shard=0/1 for everything)", errUsage, name, getenv(name))
-		}
-		return n
-	}
-	switch {
-	case getenv("SLURM_ARRAY_TASK_ID") != "":
-		first, step := 0, 1
-		if getenv("SLURM_ARRAY_TASK_MIN") != "" {
-			first = number("SLURM_ARRAY_TASK_MIN")
-		}
-		if getenv("SLURM_ARRAY_TASK_STEP") != "" {
-			step = max(1, number("SLURM_ARRAY_TASK_STEP"))
-		}
-		shard, shards = (number("SLURM_ARRAY_TASK_ID")-first)/step, number("SLURM_ARRAY_TASK_COUNT")
-	case getenv("JOB_COMPLETION_INDEX") != "":
-		shard, shards = number("JOB_COMPLETION_INDEX"), number("L2MT_SHARDS")
-	default:
-		return 0, 1, nil
-	}
-	if err == nil && (shard < 0 || shard >= shards) {
-		err = fmt.Errorf("%w: the environment says shard %d (from 0) of %d; give --shard=I/N (--shard=0/1 for everything)", errUsage, shard, shards)
-	}
-	return shard, shards, err
 }

@@ -309,7 +309,7 @@ func (x *experiment) stages(r *experimentRun, dir, experience string, workers in
 		return nil, fmt.Errorf("[problems] %w", err)
 	}
 	err := r.flags("experience", &s.collect, map[string]any{
-		"problems": filepath.Join(at("problems"), "train.json"), "dataset": x.Dataset, "out": experience, "head": x.Head, "shard": "0/1", "workers": workers,
+		"problems": filepath.Join(at("problems"), "train.json"), "dataset": x.Dataset, "out": experience, "head": x.Head, "shard": "", "workers": workers,
 	})
 	if err != nil {
 		return nil, err
