@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -382,24 +381,4 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(m.Config, &config); err != nil || config["o"] != "refit" {
 		t.Errorf("%v, %v", config, err)
 	}
-}
-
-func BenchmarkCollect(b *testing.B) {
-	problems, ref := sample(b, 4)
-	made := 0
-	for b.Loop() {
-		made += run(b, filepath.Join(b.TempDir(), "store"), collect.Config{}, problems, ref, 1).Made
-	}
-	b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "tuples/s")
-}
-
-// BenchmarkResume is a run that finds everything done.
-func BenchmarkResume(b *testing.B) {
-	problems, ref := sample(b, 40)
-	dir := filepath.Join(b.TempDir(), "store")
-	run(b, dir, small, problems, ref, 2)
-	for b.Loop() {
-		run(b, dir, small, problems, ref, 1)
-	}
-	b.ReportMetric(float64(b.N*40*smallTuples)/b.Elapsed().Seconds(), "tuples/s")
 }

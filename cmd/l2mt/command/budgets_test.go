@@ -19,7 +19,7 @@ import (
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
 	"the whole": 44104,
-	"tests":     31851,
+	"tests":     31675,
 
 	"cmd/l2mt":                       9,
 	"cmd/l2mt/command":               5064,

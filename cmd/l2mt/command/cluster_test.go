@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/files"
 )
 
 // The files for clusters at work: a Slurm of two nodes on this machine runs an
@@ -210,4 +211,13 @@ func finished(t *testing.T, done func() bool) {
 			t.Fatal("it takes more than a minute")
 		}
 	}
+}
+
+func sum(t testing.TB, path string) string {
+	t.Helper()
+	s, err := files.SHA256(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

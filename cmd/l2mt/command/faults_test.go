@@ -320,3 +320,33 @@ func (v *victim) copyOfHalf() string {
 	}
 	return dir
 }
+
+// tinyProblems samples problems on the digits whose fits take milliseconds.
+func tinyProblems(t *testing.T, n int) string {
+	t.Helper()
+	dir := t.TempDir()
+	mustL2mt(t, "problems", "sample", "--out", dir, "--train", fmt.Sprint(n), "--test", "1", "--seed", "4",
+		"--min-tasks", "2", "--max-tasks", "4", "--train-fraction", "0.04", "--validation-fraction", "0.1", "--prepare", "unit")
+	return filepath.Join(dir, "train.json")
+}
+
+// filesIn has the files of a directory, not of those below it.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[e.Name()] = string(raw)
+	}
+	return found
+}

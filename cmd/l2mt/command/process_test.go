@@ -10,20 +10,12 @@ import (
 	"testing"
 )
 
-const shard = "shard-0-of-1.jsonl"
-
-// tuplesAProblem is what collections make of every problem: single-task
-// learning, three models and explorations.
-const tuplesAProblem = 1 + 3*4 + 24
-
 // process is the command at work.
 type process struct {
 	*exec.Cmd
 	ended  chan struct{}
 	stderr bytes.Buffer // to be read when it has ended
 }
-
-func (c collection) start(t *testing.T) *process { return startProcess(t, c.args...) }
 
 // startProcess starts a command line, and ends it with the test at the latest.
 func startProcess(t *testing.T, args ...string) *process {

@@ -3,8 +3,6 @@ package command
 import (
 	"path/filepath"
 	"testing"
-
-	"l2mt/data/files"
 )
 
 // tinyExperience makes experience in a directory, and returns it.
@@ -21,13 +19,4 @@ func tinyExperience(t testing.TB) string {
 		}
 	}
 	return experience
-}
-
-func sum(t testing.TB, path string) string {
-	t.Helper()
-	s, err := files.SHA256(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
