@@ -120,22 +120,14 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 func flagVars() kong.Vars {
 	sample, made := data.SampleConfig{}.Defaults(), collect.Config{}.Defaults()
 	return kong.Vars{
-		"models":   strings.Join(multitask.Names(), ", "),
-		"nets":     strings.Join(netNames(), ","),
-		"presets":  strings.Join(model.Presets(), ", "),
-		"families": strings.Join(familyNames(), ", "),
+		"models":  strings.Join(multitask.Names(), ", "),
+		"nets":    strings.Join(netNames(), ","),
+		"presets": strings.Join(model.Presets(), ", "),
 
 		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
 		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),
 		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "measured": string(made.Measured), "steps": fmt.Sprint(solve.Steps),
 	}
-}
-
-func familyNames() (names []string) {
-	for _, f := range data.Families() {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 type exit int

@@ -22,13 +22,13 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format       format.Format `help:"svmlight, csv, tsv, npy, npz, mat or folder, if the name does not say."`
+	Format       format.Format `help:"svmlight, csv, tsv, npy, npz or folder, if the name does not say."`
 	Kind         data.Kind     `help:"classification or regression, if the labels do not say."`
 	Header       format.Header `help:"Whether a table has a header: yes or no."`
 	Label        string        `help:"Column or array of the labels: a name, or a number from 0."`
 	Target       string        `help:"Which of several targets: a name, or a number from 0."`
 	Group        string        `help:"Column or array of the groups (tasks)."`
-	Array        string        `help:"Name of the array of features (npz, mat)."`
+	Array        string        `help:"Name of the array of features (npz)."`
 	Ignore       []string      `help:"Columns of a table to leave out."`
 	Columns      int           `help:"Number of features of an svmlight file."`
 	ClassNames   string        `type:"existingfile" help:"File with the names of the classes, one a line."`
@@ -180,7 +180,7 @@ type stepFlags struct {
 
 func (f *stepFlags) apply(d *data.Dataset) (*data.Dataset, error) {
 	for _, kind := range f.Step {
-		step, err := data.FitStep(kind, d.X, nil)
+		step, err := data.FitStep(kind, d.X)
 		if err != nil {
 			return nil, err
 		}
@@ -230,7 +230,7 @@ func (c *dataImportCmd) Run(e *env) error {
 		return fmt.Errorf("%w: --words looks at the names of the features, and %s has none; give them with --feature-names", errUsage, d.Name)
 	}
 	if c.Words || c.MinRows > 0 {
-		step, err := data.SelectTerms(d.X, d.Features, nil, data.TextOptions{MinDocuments: c.MinRows, KeepStopWords: !c.Words, MinLength: c.minLength()})
+		step, err := data.SelectTerms(d.X, d.Features, data.TextOptions{MinDocuments: c.MinRows, KeepStopWords: !c.Words, MinLength: c.minLength()})
 		if err != nil {
 			return err
 		}
@@ -262,7 +262,7 @@ func (c *dataSelectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	step, err := data.SelectByRidge(e, d, nil, data.RidgeOptions{K: c.K, Alpha: c.Alpha}, e.reporter())
+	step, err := data.SelectByRidge(e, d, data.RidgeOptions{K: c.K, Alpha: c.Alpha}, e.reporter())
 	if err != nil {
 		return err
 	}

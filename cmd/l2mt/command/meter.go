@@ -7,75 +7,45 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"l2mt/data/progress"
 )
 
-// newMeter shows progress on w: a line that is written over on a terminal, and a
-// line now and then elsewhere. A finished stage is one line everywhere.
+// newMeter shows progress on w. A finished stage is one line everywhere; until
+// then there is a bar on a terminal, and a line now and then elsewhere.
 func newMeter(w io.Writer) progress.Reporter {
-	m := &meter{w: w, now: time.Now, every: 10 * time.Second}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		m.terminal, m.every = f, 100*time.Millisecond
+		return &bar{meter: meter{w: w, now: time.Now}}
 	}
-	return m
+	return &lines{meter: meter{w: w, now: time.Now}, every: 10 * time.Second}
 }
 
 // meter is how far a stage has come.
 type meter struct {
-	w        io.Writer
-	terminal *os.File // nil elsewhere
-	now      func() time.Time
-	every    time.Duration
+	w   io.Writer
+	now func() time.Time
 
 	mu            sync.Mutex
 	stage, status string
 	done, total   int
-	begin, last   time.Time
+	begin         time.Time
 }
 
-func (m *meter) Start(stage string, total int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (m *meter) start(stage string, total int) {
 	m.stage, m.status, m.done, m.total, m.begin = stage, "", 0, total, m.now()
-	m.last = m.begin
 }
 
-func (m *meter) Advance(n int, status string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (m *meter) advance(n int, status string) {
 	m.done += n
 	if status != "" {
 		m.status = status
 	}
-	now := m.now()
-	if now.Sub(m.last) < m.every {
-		return
-	}
-	m.last = now
-	text := m.line()
-	if m.terminal == nil {
-		fmt.Fprintln(m.w, text)
-		return
-	}
-	if width, _, err := term.GetSize(int(m.terminal.Fd())); err == nil && len(text) >= width && width > 0 {
-		text = text[:width-1] // a line that wraps cannot be written over
-	}
-	fmt.Fprintf(m.w, "\r%s\x1b[K", text)
 }
 
-func (m *meter) Finish() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.terminal != nil {
-		fmt.Fprint(m.w, "\r\x1b[K")
-	}
-	fmt.Fprintln(m.w, m.line())
-}
-
-// line says how far the stage has come, how fast, and how long it will take.
-func (m *meter) line() string {
+// write writes a line without carriage returns or escapes.
+func (m *meter) write() {
 	elapsed := m.now().Sub(m.begin)
 	text := fmt.Sprintf("%s: %d", m.stage, m.done)
 	if m.total > 0 {
@@ -92,7 +62,7 @@ func (m *meter) line() string {
 	if m.status != "" {
 		text += ", " + m.status
 	}
-	return text
+	fmt.Fprintln(m.w, text)
 }
 
 // threeDigits writes a rate to three digits, or whole.
@@ -101,4 +71,81 @@ func threeDigits(v float64) string {
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.3g", v)
+}
+
+// bar draws progress on a terminal.
+type bar struct {
+	meter
+	p *progressbar.ProgressBar
+}
+
+func (b *bar) Start(stage string, total int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.start(stage, total)
+	if total == 0 {
+		total = -1
+	}
+	b.p = progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(b.w),
+		progressbar.OptionSetDescription(stage),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionShowCount(),
+		progressbar.OptionShowIts(),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionFullWidth(),
+		progressbar.OptionClearOnFinish(),
+	)
+	_ = b.p.RenderBlank() // like Add below, it fails as writing to the terminal does
+}
+
+func (b *bar) Advance(n int, status string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.advance(n, status)
+	if n == 0 {
+		return // the last word on a stage is too long for the bar
+	}
+	if status != "" {
+		b.p.Describe(b.stage + " (" + status + ")")
+	}
+	_ = b.p.Add(n)
+}
+
+func (b *bar) Finish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_ = b.p.Clear()
+	b.write()
+}
+
+// lines writes progress as plain lines, at most one per interval, and one at
+// the end of a stage.
+type lines struct {
+	meter
+	every time.Duration
+	last  time.Time
+}
+
+func (l *lines) Start(stage string, total int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.start(stage, total)
+	l.last = l.begin
+}
+
+func (l *lines) Advance(n int, status string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.advance(n, status)
+	if now := l.now(); now.Sub(l.last) >= l.every {
+		l.last = now
+		l.write()
+	}
+}
+
+func (l *lines) Finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.write()
 }
