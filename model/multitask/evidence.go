@@ -78,17 +78,12 @@ type HeldOut struct {
 	Fits []*Result
 
 	slope func() (*mat.SymDense, error)
-	omega *mat.SymDense
 	soft  [][]float64 // the parts that rows have in Soft
 }
 
 // Slope returns the gradient of Soft with respect to Omega, W and b following
 // it with Lambda1 held.
 func (h *HeldOut) Slope() (*mat.SymDense, error) { return h.slope() }
-
-// AlongLambda1 returns the derivative of Soft with respect to ln(Lambda1) from
-// the slope: fits depend on Omega / Lambda1 alone.
-func (h *HeldOut) AlongLambda1(slope *mat.SymDense) float64 { return -dot(slope, h.omega) }
 
 // measure is what the kinds of evidence have in common.
 type measure struct {
@@ -116,7 +111,7 @@ func (e *measure) Training() *TrainingSet { return e.train }
 // hear compares the scores of a fit with the targets. It returns the derivatives
 // of the soft error with respect to the scores too.
 func (e *measure) hear(r *Result, scores [][]float64) (h *HeldOut, derivatives [][]float64) {
-	h = &HeldOut{Scores: scores, Y: e.y, omega: r.Omega, soft: make([][]float64, len(scores))}
+	h = &HeldOut{Scores: scores, Y: e.y, soft: make([][]float64, len(scores))}
 	y, kind := e.y, e.kind
 	derivatives = make([][]float64, len(y))
 	tasks := 0.0

@@ -1,41 +1,17 @@
 package multitask
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// Lambda1Prior is what is known of Lambda1 before any row is held out: ln(Lambda1)
-// is Gaussian. With the soft error of n rows it weighs as n soft error +
-// (ln(Lambda1) - Mean)^2 / (2 SD^2) does.
-type Lambda1Prior struct {
-	Mean, SD float64
-}
-
-func (p *Lambda1Prior) check(e Evidence) error {
-	if p == nil {
-		return nil
-	}
-	if e == nil {
-		return fmt.Errorf("multitask: tuning: %w: a prior of Lambda1 needs evidence to be weighed against, such as Split's", ErrInvalidParams)
-	}
-	if math.IsNaN(p.Mean) || math.IsInf(p.Mean, 0) || !(p.SD > 0) {
-		return fmt.Errorf("multitask: tuning: %w: the prior of ln(Lambda1) has mean %v and standard deviation %v; they must be finite and positive", ErrInvalidParams, p.Mean, p.SD)
-	}
-	return nil
-}
-
 // smooth replaces the soft errors of a path by their means along ln(Lambda1)
-// under a Gaussian, and adds the prior. The minimum of few rows' errors is
-// wherever the last of them happens to be right. What its neighbours say too
-// is more than chance.
+// under a Gaussian, whose width is a factor of sqrt(10). The minimum of few rows'
+// errors is wherever the last of them happens to be right. What its neighbours say
+// too is more than chance.
 func (s *search) smooth(path []attempt) {
-	width := s.opt.Smoothness
-	if width == 0 {
-		width = math.Log(10) / 2
-	}
+	const width = math.Ln10 / 2
 	at, soft, weight := make([]float64, len(path)), make([]float64, len(path)), make([]float64, len(path))
 	for i, t := range path {
 		at[i], soft[i] = math.Log(t.Params.Lambda1), t.Validation
@@ -46,10 +22,6 @@ func (s *search) smooth(path []attempt) {
 			weight[j] = math.Exp(-u * u / 2)
 		}
 		path[i].Validation = floats.Dot(weight, soft) / floats.Sum(weight)
-		if p := s.opt.Prior; p != nil {
-			u := (at[i] - p.Mean) / p.SD
-			path[i].Validation += u * u / (2 * float64(path[i].held.Rows))
-		}
 	}
 }
 

@@ -26,10 +26,7 @@ type TuneOptions struct {
 	// Points is the number of grid points along every other hyperparameter
 	// that the model searches. 0 means 4.
 	Points int
-	// Samples asks for that many random draws of the other hyperparameters
-	// instead of a grid, uniform in their ranges. 0 means the grid.
-	Samples int
-	// Seed is the seed of the draws.
+	// Seed is that of folds.
 	Seed uint64
 	// Loss is the training loss. Empty means the one that suits the tasks.
 	Loss Loss
@@ -37,12 +34,6 @@ type TuneOptions struct {
 	// smoothed along Lambda1, and Lambda1 may lie between the grid's values:
 	// nothing then hangs on which of few rows happen to be misclassified.
 	Evidence Evidence
-	// Smoothness is the standard deviation, in ln(Lambda1), of the Gaussian
-	// that smooths the soft error. 0 means that of a factor of sqrt(10).
-	Smoothness float64
-	// Prior is what is known of Lambda1 beforehand, as if from other rows. Nil
-	// is nothing. It takes Evidence.
-	Prior *Lambda1Prior
 	// Tolerance is the accuracy of the fits that only compare
 	// hyperparameters. 0 means 1e-4, which is far below what a validation
 	// error can distinguish. The setting chosen is fitted to Fit.Tolerance.
@@ -95,7 +86,7 @@ type Tuned struct {
 type Trial struct {
 	Params Params
 	// Validation is the mean error on the validation rows, or the smoothed soft
-	// error of other evidence with the prior's part.
+	// error of other evidence.
 	Validation float64
 	// Status is how the fit ended.
 	Status Status
@@ -242,9 +233,6 @@ func newSearch(model Model, problem *data.ProblemData, opt TuneOptions) (*search
 	if opt.Evidence != nil {
 		train = opt.Evidence.Training()
 	}
-	if err := opt.Prior.check(opt.Evidence); err != nil {
-		return nil, err
-	}
 	s := &search{model: model, kind: problem.Tasks[0].Kind, train: train, opt: opt}
 	if s.opt.Lambda1 == nil {
 		s.opt.Lambda1, s.beyond = LambdaGrid(train), 6
@@ -282,16 +270,6 @@ func settings(model Model, opt TuneOptions) []Params {
 		if r.Name != Lambda1 && r.Low < r.High {
 			searched = append(searched, r)
 		}
-	}
-	if opt.Samples > 0 && len(searched) > 0 {
-		list = make([]Params, opt.Samples)
-		for i := range list {
-			random := data.Stream(opt.Seed, "tune", uint64(i))
-			for _, r := range searched {
-				list[i] = list[i].With(r.Name, r.At(random.Float64()))
-			}
-		}
-		return list
 	}
 	points := opt.Points
 	if points == 0 {
@@ -342,7 +320,7 @@ func (s *search) path(ctx context.Context, p Params, reporter progress.Reporter)
 		}
 		path = append(path, t)
 		reporter.Advance(1, "")
-		if s.opt.Evidence != nil && s.opt.Prior == nil && risen(path, func(t attempt) float64 { return t.Validation }) {
+		if s.opt.Evidence != nil && risen(path, func(t attempt) float64 { return t.Validation }) {
 			break // farther fits are the slowest, and smoothing hardly hears them
 		}
 	}
