@@ -24,4 +24,4 @@ watch() {
 "$l2mt" problems sample --out "$dir/problems" --train 500 --test 1 --train-fraction 0.03 --quiet
 watch collect "$l2mt" collect --problems "$dir/problems/train.json" --out "$dir/experience" --models stl,snr2,mtrl --explore 17
 # 417 of the 500 problems are trained on, with 20 tuples each: 12 epochs.
-watch train "$l2mt" train --experience "$dir/experience" --out "$dir/network" --set train.update=tuple --epochs 12
+watch train "$l2mt" train --experience "$dir/experience" --out "$dir/network" --set train.update=tuple --set train.epochs=12

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 
 	"l2mt/model"
 	"l2mt/model/settings"
@@ -118,16 +117,11 @@ func (c *Config) Settings() settings.Table { return append(c.Model.Settings(), c
 
 // Set gives a setting, such as "model.hidden", the value of a text. What is not
 // valid changes nothing.
-func (c *Config) Set(name, value string) error { return configError(c.Settings().Set(name, value)) }
-
-// Load sets what a TOML file has in the sections [model] and [train].
-func (c *Config) Load(file io.Reader) error { return configError(c.Settings().Load(file)) }
-
-func configError(err error) error {
-	if err != nil {
-		err = fmt.Errorf("train: %w: %w", ErrConfig, err)
+func (c *Config) Set(name, value string) error {
+	if err := c.Settings().Set(name, value); err != nil {
+		return fmt.Errorf("train: %w: %w", ErrConfig, err)
 	}
-	return err
+	return nil
 }
 
 // Setting says of a setting what a user has to know.

@@ -44,13 +44,13 @@ func TestEverySettingIsListedWithItsDefaults(t *testing.T) {
 	}
 }
 
-// What a setting is set to is what the configuration has, whether by text or in a file.
+// What a setting is set to is what the configuration has.
 func TestSettingsReachTheConfiguration(t *testing.T) {
 	want, err := Preset("default", 7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	byText, byFile := want, want
+	byText := want
 	want.Model.Hidden, want.Model.Free, want.Model.Activation, want.Model.Lambda = 100, true, "tanh", 0
 	want.Rate, want.Update, want.TrainHead, want.Seed = 0.002, ByTuple, HeadLast, 9
 	for name, text := range map[string]string{
@@ -61,20 +61,8 @@ func TestSettingsReachTheConfiguration(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := byFile.Load(strings.NewReader(`
-		model.hidden = 100
-		model.free = true
-		model.activation = "tanh"
-		model.lambda = 0
-		[train]
-		rate = 2e-3
-		update = "tuple"
-		head = "last"
-		seed = 9`)); err != nil {
-		t.Error(err)
-	}
-	if byText != want || byFile != want {
-		t.Errorf("by text it is %+v, by file %+v, want %+v", byText, byFile, want)
+	if byText != want {
+		t.Errorf("it is %+v, want %+v", byText, want)
 	}
 	if err := byText.Validate(); err != nil {
 		t.Error(err)
@@ -98,9 +86,6 @@ func TestSettingsThatThereAreNotAreRefusedWithWhatIsNear(t *testing.T) {
 		if err := c.Set(s[0], s[1]); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), s[2]) || c != before {
 			t.Errorf("%s=%s: the error is %v, want %q", s[0], s[1], err, s[2])
 		}
-	}
-	if err := c.Load(strings.NewReader("[train]\nepoch = 3")); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "near it: train.epochs") {
-		t.Errorf("a file: the error is %v", err)
 	}
 }
 

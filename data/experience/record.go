@@ -37,8 +37,8 @@ type Record struct {
 	Problem string `json:"problem"`
 	// ProblemID identifies the problem by its content.
 	ProblemID string `json:"problem_id"`
-	// Source is where Omega came from: the name of a model, "stl",
-	// "explore/<kind>" or "propose/<network>".
+	// Source is where Omega came from: the name of a model, "stl" or
+	// "explore/<kind>".
 	Source string `json:"source"`
 	// Draw counts the tuples of one source on one problem, from 0.
 	Draw int `json:"draw"`

@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"io"
 	"l2mt/data"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ func TestColumnsOfTables(t *testing.T) {
 		{"header that counts", "0,1,2\n5,6,1.5\n7,8,2.5\n", Options{}, []string{"0", "1"}, nil, nil, []float32{7, 8}},
 		{"number as a name", "1,0\n5,6\n7,8\n", Options{Header: HeaderYes, Label: "1"}, []string{"0"}, []string{"5", "7"}, nil, []float32{8}},
 		{"spreadsheet's mark, quotes and spaces", "\ufeff\"x, y\",\"la\"\"bel\"\r\n\" 1.5 \",a\r\n 2 , b\r\n", Options{}, []string{"x, y"}, []string{"a", "b"}, nil, []float32{2}},
+		{"lines that end in a CR alone", "x,y\r1,\"a\rb\"\r2,c\r", Options{}, []string{"x"}, []string{"a\nb", "c"}, nil, []float32{2}},
 		{"label before class", "class,label,x\na,b,1\na,c,2\n", Options{Ignore: []string{"class"}}, []string{"x"}, []string{"b", "c"}, nil, []float32{2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,9 +85,9 @@ func TestCSVRefusesBadTables(t *testing.T) {
 		{name: "NaN label", content: "x,y\n1,2\n1,nan\n", is: data.ErrInvalid, want: "line 3: column 1 (y), the label: invalid data: it is nan"},
 		{name: "word as target", content: head, options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `line 2: column 2 (class), the label: malformed file: "a" is not a number`},
 		{name: "empty group", content: "x,task,y\n1,,2\n", is: data.ErrInvalid, want: "line 2: column 1 (task), the group: invalid data: it is empty"},
-		{name: "no such label", content: head, options: Options{Label: "w"}, is: data.ErrInvalid, want: `label: invalid data: there is no column "w"; there are x, z, class, or 0..2`},
+		{name: "no such label", content: head, options: Options{Label: "w"}, is: data.ErrInvalid, want: `label: invalid data: there is no column "w"; there are x, z, class`},
 		{name: "no such group", content: head, options: Options{Group: "3"}, is: data.ErrInvalid, want: `group: invalid data: there is no column "3"`},
-		{name: "nothing to ignore", content: "1,2\n", options: Options{Ignore: []string{"x"}}, is: data.ErrInvalid, want: `ignore: invalid data: there is no column "x"; without a header columns are 0..1`},
+		{name: "nothing to ignore", content: "1,2\n", options: Options{Ignore: []string{"x"}}, is: data.ErrInvalid, want: `ignore: invalid data: there is no column "x"; there are 0, 1`},
 	})
 }
 
@@ -95,7 +97,11 @@ func FuzzCSV(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tab, err := parseCSV(bytes.NewReader(text), Options{})
+		rows, err := NewRows(io.NopCloser(bytes.NewReader(text)), "fuzz", Options{})
+		if err != nil {
+			return
+		}
+		tab, err := rows.table(Options{})
 		fuzzed(t, tab, err)
 	})
 }

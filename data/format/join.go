@@ -12,24 +12,28 @@ func Join(paths []string, o Options) (*data.Dataset, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("format: %w: there are no files", data.ErrInvalid)
 	}
-	all, err := parse(paths[0], o)
-	if err != nil {
-		return nil, err
-	}
-	parts := []data.Matrix{all.x}
-	for _, path := range paths[1:] {
+	var all *table
+	var parts []data.Matrix
+	for i, path := range paths {
 		t, err := parse(path, o)
 		if err != nil {
 			return nil, err
 		}
-		if err := all.append(t); err != nil {
+		if err := t.check(o); err != nil { // which knows the lines
+			return nil, fmt.Errorf("format: %s: %w", path, err)
+		}
+		if i == 0 {
+			all = t
+		} else if err := all.append(t); err != nil {
 			return nil, fmt.Errorf("format: %s: %w: %w as %s has", path, data.ErrMismatch, err, paths[0])
 		}
 		parts = append(parts, t.x)
 	}
-	if all.x, err = data.Stack(parts); err != nil {
+	x, err := data.Stack(parts)
+	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
 	}
+	all.x = x
 	return all.dataset(paths[0], o)
 }
 
@@ -39,16 +43,14 @@ func (t *table) append(u *table) error {
 	switch {
 	case t.x.Cols() != u.x.Cols() || !slices.Equal(t.features, u.features):
 		return fmt.Errorf("it has not the same features, in the same order,")
-	case t.kind != u.kind || !slices.Equal(t.classes, u.classes) || (t.label.word == nil) != (u.label.word == nil):
+	case t.kind != u.kind || !slices.Equal(t.classes, u.classes) || (t.label.Texts == nil) != (u.label.Texts == nil):
 		return fmt.Errorf("it has not such labels")
-	case (t.group.len() == 0) != (u.group.len() == 0) || !slices.Equal(t.groups, u.groups) || (t.group.word == nil) != (u.group.word == nil):
+	case (t.group.Len() == 0) != (u.group.Len() == 0) || !slices.Equal(t.groups, u.groups) || (t.group.Texts == nil) != (u.group.Texts == nil):
 		return fmt.Errorf("it has not such groups")
 	case len(t.steps)+len(u.steps) > 0:
 		return fmt.Errorf("one of the two has been through steps, which are not the same")
 	}
-	for _, v := range [][2]*values{{&t.label, &u.label}, {&t.group, &u.group}} {
-		v[0].number, v[0].word = append(v[0].number, v[1].number...), append(v[0].word, v[1].word...)
-		v[0].float = v[0].float || v[1].float
-	}
+	t.label.Append(&u.label)
+	t.group.Append(&u.group)
 	return nil
 }

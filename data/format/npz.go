@@ -32,204 +32,105 @@ import (
 // The features and y are needed; other arrays are passed over.
 
 func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
-	z, err := newArchive(r, size)
+	z, err := newArrays(r, size)
 	if err != nil {
 		return nil, err
 	}
-	t := &table{}
-	for _, read := range []func(*table, Options) error{z.readX, z.readLabels, z.readGroups, z.readAbout} {
-		if err := read(t, o); err != nil {
-			return nil, err
+	p := &npzParser{Arrays: z}
+	t := p.table(o)
+	return t, p.err
+}
+
+// npzParser reads arrays until one has an error.
+type npzParser struct {
+	*Arrays
+	err error
+}
+
+// take reads an array with read, if there has been no error.
+func take[T any](p *npzParser, name string, read func(*array) (T, error)) (result T) {
+	if p.err == nil {
+		result, p.err = fromArray(p.Arrays, name, read)
+	}
+	return result
+}
+
+func (p *npzParser) table(o Options) *table {
+	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features")}
+	if o.Features == "" && p.of["indptr"] != nil {
+		t.x = p.csr()
+	} else {
+		t.x = take(p, p.find(o.Features, []string{"X"}, "X", "features"), denseOf)
+	}
+	if !o.Unlabelled {
+		t.label = p.column(p.find(o.Label, labelNames, "y", "labels"), o.Target)
+	}
+	if o.Group != "" || findUsual(p.names, groupNames) >= 0 {
+		t.group = p.column(p.find(o.Group, groupNames, "", "groups"), "")
+	}
+	if kind := p.text("kind"); slices.Equal(kind, []string{string(data.Regression)}) || slices.Equal(kind, []string{string(data.Classification)}) {
+		t.kind = data.Kind(kind[0])
+	}
+	if steps := p.text("steps"); p.err == nil && steps != nil {
+		if err := files.DecodeJSON([]byte(steps[0]), &t.steps); err != nil {
+			p.err = fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
 		}
 	}
-	return t, nil
+	return t
 }
 
-// archive is an .npz file.
-type archive struct {
-	size  int64
-	names []string // in the file's order
-	file  map[string]*zip.File
-}
-
-func newArchive(r io.ReaderAt, size int64) (*archive, error) {
-	packed, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("%w: it is no .npz file, or cut short: %w", data.ErrFormat, err)
+// csr reads a matrix as scipy.sparse.save_npz writes it.
+func (p *npzParser) csr() *data.CSR {
+	if format := take(p, "format", textOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
+		p.err = fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
 	}
-	z := &archive{size: size, file: map[string]*zip.File{}}
-	for _, f := range packed.File {
-		name := strings.TrimSuffix(f.Name, ".npy")
-		z.names = append(z.names, name)
-		z.file[name] = f
+	shape, begin := take(p, "shape", wholesOf[int32]), take(p, "indptr", wholesOf[int])
+	index, value := take(p, "indices", wholesOf[int32]), take(p, "data", numbersOf[float32])
+	if p.err == nil && (len(shape) != 2 || int(shape[0]) != len(begin)-1) {
+		p.err = fmt.Errorf("array shape: %w: it says %v but indptr has %d entries, one more than rows", data.ErrFormat, shape, len(begin))
 	}
-	return z, nil
-}
-
-func (z *archive) readX(t *table, o Options) error {
-	if o.Features == "" && z.has("indptr") {
-		x, err := z.readCSR()
-		t.x = x
-		return err
-	}
-	name := z.find(o.Features, []string{"X"})
-	if name == "" {
-		return z.missing(cmp.Or(o.Features, "X"), "features")
-	}
-	x, err := fromArray(z, name, denseOf)
-	t.x = x
-	return err
-}
-
-// readCSR reads a matrix as scipy.sparse.save_npz writes it.
-func (z *archive) readCSR() (*data.CSR, error) {
-	if format, err := fromArray(z, "format", textOf); err != nil || format[0] != "csr" {
-		return nil, fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
-	}
-	shape, err := fromArray(z, "shape", wholesOf[int32])
-	if err != nil {
-		return nil, err
-	}
-	begin, err := fromArray(z, "indptr", wholesOf[int])
-	if err != nil {
-		return nil, err
-	}
-	index, err := fromArray(z, "indices", wholesOf[int32])
-	if err != nil {
-		return nil, err
-	}
-	value, err := fromArray(z, "data", numbersOf[float32])
-	if err != nil {
-		return nil, err
-	}
-	if len(shape) != 2 || int(shape[0]) != len(begin)-1 {
-		return nil, fmt.Errorf("array shape: %w: it says %v but indptr has %d entries, one more than rows", data.ErrFormat, shape, len(begin))
+	if p.err != nil {
+		return nil
 	}
 	x, err := data.NewCSR(int(shape[1]), begin, index, value)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", data.ErrFormat, err)
+		p.err = fmt.Errorf("%w: the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", data.ErrFormat, err)
 	}
-	return x, nil
+	return x
 }
 
-func (z *archive) readLabels(t *table, o Options) (err error) {
-	if o.Unlabelled {
-		return nil
+// find returns the array asked for or, if none is, the first with one of the usual
+// names. That there is none, whatever it is usually called, is an error that says what
+// there is.
+func (p *npzParser) find(asked string, usual []string, usually, what string) string {
+	if j := findUsual(p.names, usual); asked == "" && j >= 0 {
+		return p.names[j]
 	}
-	name := z.find(o.Label, labelNames)
-	if name == "" {
-		return z.missing(cmp.Or(o.Label, "y"), "labels")
-	}
-	t.label, err = fromArray(z, name, func(a *array) (values, error) { return z.columnOf(a, o.Target) })
-	return err
-}
-
-func (z *archive) readGroups(t *table, o Options) (err error) {
-	name := z.find(o.Group, groupNames)
-	if name == "" {
-		if o.Group != "" {
-			return z.missing(o.Group, "groups")
-		}
-		return nil
-	}
-	t.group, err = fromArray(z, name, func(a *array) (values, error) { return z.columnOf(a, "") })
-	return err
-}
-
-// readAbout reads what the file says about the features and labels.
-func (z *archive) readAbout(t *table, _ Options) (err error) {
-	for name, names := range map[string]*[]string{"classes": &t.classes, "groups": &t.groups, "features": &t.features} {
-		if *names, err = z.text(name); err != nil {
-			return err
-		}
-	}
-	kind, err := z.text("kind")
-	if err != nil {
-		return err
-	}
-	if slices.Equal(kind, []string{string(data.Regression)}) || slices.Equal(kind, []string{string(data.Classification)}) {
-		t.kind = data.Kind(kind[0])
-	}
-	steps, err := z.text("steps")
-	if err != nil || steps == nil {
-		return err
-	}
-	if err := files.DecodeJSON([]byte(steps[0]), &t.steps); err != nil {
-		return fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
-	}
-	return nil
-}
-
-func (z *archive) has(name string) bool { return z.file[name] != nil }
-
-// find returns the array asked for; if none is asked for, the first with one
-// of the usual names; "" if there is none.
-func (z *archive) find(asked string, usual []string) string {
-	if asked != "" && z.has(asked) {
+	if p.err != nil || p.of[asked] != nil {
 		return asked
 	}
-	if asked == "" {
-		for _, name := range usual {
-			if i := slices.IndexFunc(z.names, func(s string) bool { return strings.EqualFold(s, name) }); i >= 0 {
-				return z.names[i]
-			}
-		}
+	var there []string
+	for _, name := range p.names {
+		a := take(p, name, func(a *array) (*array, error) { return a, nil })
+		there = append(there, fmt.Sprintf("%s (%v)", name, a))
+	}
+	if p.err == nil {
+		p.err = fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", data.ErrFormat, data.ErrNoDataset, cmp.Or(asked, usually), what, Abridge(there))
 	}
 	return ""
 }
 
-// missing says that there is no such array, and what there is.
-func (z *archive) missing(name, what string) error {
-	var there []string
-	for _, name := range z.names {
-		a, err := fromArray(z, name, func(a *array) (*array, error) { return a, nil })
-		if err != nil {
-			return err
-		}
-		there = append(there, fmt.Sprintf("%s (%v)", name, a))
-	}
-	return fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", data.ErrFormat, data.ErrNoDataset, name, what, abridge(there))
-}
-
 // text reads an array of text; nil if there is none, or none of text.
-func (z *archive) text(name string) ([]string, error) {
-	if !z.has(name) {
-		return nil, nil
+func (p *npzParser) text(name string) []string {
+	if p.of[name] == nil {
+		return nil
 	}
-	return fromArray(z, name, func(a *array) ([]string, error) {
+	return take(p, name, func(a *array) ([]string, error) {
 		if a.isNumber() || a.count() == 0 {
 			return nil, nil
 		}
 		return textOf(a)
 	})
-}
-
-// fromArray reads an array with read.
-func fromArray[T any](z *archive, name string, read func(*array) (T, error)) (result T, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("array %s: %w", name, err)
-		}
-	}()
-	f := z.file[name]
-	if f == nil {
-		return result, fmt.Errorf("%w: it is missing", data.ErrFormat)
-	}
-	stored := int64(min(f.CompressedSize64, uint64(z.size)))
-	limit := inflatedLimit(stored)
-	if f.UncompressedSize64 > uint64(limit) {
-		return result, tooInflated(limit)
-	}
-	r, err := f.Open()
-	if err != nil {
-		return result, fmt.Errorf("%w: %w", data.ErrFormat, err)
-	}
-	defer r.Close()
-	a, err := newArray(r, int64(f.UncompressedSize64), stored)
-	if err != nil {
-		return result, err
-	}
-	return read(a)
 }
 
 func denseOf(a *array) (*data.Dense, error) {
@@ -259,42 +160,38 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 	return whole, nil
 }
 
-// columnOf reads labels or groups, picking one column if there are several.
-func (z *archive) columnOf(a *array, target string) (values, error) {
-	if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
-		return values{}, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
-	}
-	width := a.count() / a.shape[0]
-	if !a.isNumber() && width == 1 {
-		word, err := textOf(a)
-		return values{word: word}, err
-	}
-	j, err := z.findTarget(target, width)
-	if err != nil {
-		return values{}, err
-	}
-	entry, err := numbersOf[float64](a)
-	if err != nil {
-		return values{}, err
-	}
-	v := values{float: a.kind == 'f'}
-	for row := range slices.Chunk(entry, width) {
-		v.number = append(v.number, row[j])
-	}
-	return v, nil
-}
-
-// findTarget returns the column of a target given by number or name.
-func (z *archive) findTarget(asked string, width int) (int, error) {
-	names, err := z.text("targets")
-	if err != nil {
-		return 0, err
-	}
-	if len(names) != width {
-		names = nil
-	}
-	c := columns{width: width, names: names}
-	return c.find(asked, nil, 0)
+// column reads labels or groups, picking one column, by number or name, if there are
+// several.
+func (p *npzParser) column(name, target string) Column {
+	names := p.text("targets")
+	return take(p, name, func(a *array) (c Column, err error) {
+		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
+			return c, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
+		}
+		width, j := a.count()/a.shape[0], 0
+		if !a.isNumber() && width == 1 {
+			texts, err := textOf(a)
+			c.AsText = true
+			for _, text := range texts {
+				c.Add(text)
+			}
+			return c, err
+		}
+		if len(names) != width {
+			names = Numbered(width)
+		}
+		if target != "" {
+			if j, err = FindColumn(names, target); err != nil {
+				return c, err
+			}
+		}
+		entry, err := numbersOf[float64](a)
+		c.single = a.kind == 'f'
+		for row := range slices.Chunk(entry, width) {
+			c.Numbers = append(c.Numbers, row[j])
+		}
+		return c, err
+	})
 }
 
 // WriteNPZ writes the dataset as an .npz file that keeps all of it: reading it

@@ -21,7 +21,6 @@ const (
 	TSV      Format = "tsv"      // tab-separated values
 	NPY      Format = "npy"      // one NumPy array
 	NPZ      Format = "npz"      // several NumPy arrays
-	MAT      Format = "mat"      // MATLAB version 5
 	Folder   Format = "folder"   // one folder of text files per class
 )
 
@@ -46,31 +45,31 @@ var (
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .tsv (each also with .gz), .npy, .npz,
-	// .mat, or a folder.
+	// or a folder.
 	Format Format
 	// Kind says whether the labels are classes or real targets. If empty, they
 	// decide: words, whole numbers and labels with class names are classes,
 	// other numbers are targets, and so are more than 50 different whole
-	// numbers stored as floating-point numbers (npy, npz, mat).
+	// numbers stored as floating-point numbers (npy, npz).
 	Kind data.Kind
 	// Header says whether a CSV or TSV file begins with a header.
 	Header Header
 	// Label is where the labels or targets are: the name of a column (CSV, TSV)
-	// or of an array (npz, mat), or the number of a column (CSV, TSV, npy, a
-	// matrix in mat), counted from 0. If empty: what is called label, class, y or target, in
+	// or of an array (npz), or the number of a column (CSV, TSV, npy), counted
+	// from 0. If empty: what is called label, class, y or target, in
 	// this order and in any case, else a table's last column.
 	Label string
 	// Unlabelled passes over the labels, which need not be there (npz): the
 	// targets are those of a regression, all zero.
 	Unlabelled bool
-	// Target picks one column of labels that have several (npz, mat): its number
+	// Target picks one column of labels that have several (npz): its number
 	// from 0, or its name in the array "targets". If empty, the first.
 	Target string
 	// Group is where the groups (tasks) are, said as for Label. If empty: what
 	// is called group or task, if anything is. In svmlight files groups are
 	// the qid.
 	Group string
-	// Features is the name of the array of features (npz, mat). If empty: X.
+	// Features is the name of the array of features (npz). If empty: X.
 	Features string
 	// Ignore lists columns of a table that are neither features nor labels.
 	Ignore []string
@@ -88,16 +87,14 @@ type Options struct {
 
 // Validate checks the options that can be checked without the file.
 func (o Options) Validate() error {
-	formats := []Format{"", SVMLight, CSV, TSV, NPY, NPZ, MAT, Folder}
-	if !slices.Contains(formats, o.Format) {
-		return fmt.Errorf("format: format %q: %w: it must be one of %v", o.Format, data.ErrInvalid, formats[1:])
-	}
-	kinds := []data.Kind{"", data.Classification, data.Regression}
-	if !slices.Contains(kinds, o.Kind) {
-		return fmt.Errorf("format: kind %q: %w: it must be one of %v", o.Kind, data.ErrInvalid, kinds[1:])
-	}
-	if !slices.Contains([]Header{HeaderAuto, HeaderYes, HeaderNo}, o.Header) {
-		return fmt.Errorf("format: header %q: %w: it must be %s, %s or empty", o.Header, data.ErrInvalid, HeaderYes, HeaderNo)
+	for _, v := range []struct{ what, is, may string }{
+		{"format", string(o.Format), "svmlight csv tsv npy npz folder"},
+		{"kind", string(o.Kind), "classification regression"},
+		{"header", string(o.Header), "yes no"},
+	} {
+		if v.is != "" && !slices.Contains(strings.Fields(v.may), v.is) {
+			return fmt.Errorf("format: %s %q: %w: it must be one of %s, or empty", v.what, v.is, data.ErrInvalid, v.may)
+		}
 	}
 	if o.Columns < 0 || o.Columns > maxColumns {
 		return fmt.Errorf("format: %d columns: %w: they must be within 0..%d", o.Columns, data.ErrInvalid, maxColumns)
@@ -113,7 +110,7 @@ const maxColumns = 1<<31 - 1
 // field; they wrap ErrFormat, ErrInvalid or the error of the file system.
 //
 // Reading takes memory in proportion to the file, whatever the file says of its
-// own size. Packed content (.gz, .npz, .mat) may grow to 16 MiB or 256 times its
+// own size. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
 // size, whichever is more; what grows further is refused. Sparse features may
 // have 16,777,216 columns or 64 for each entry, whichever is more, unless Columns
 // or the names of the features say that there are as many.
@@ -136,18 +133,22 @@ func parse(path string, o Options) (*table, error) {
 	}
 	var t *table
 	switch format {
+	case CSV, TSV:
+		rows, err := OpenRows(path, o)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		if t, err = rows.table(o); err != nil {
+			err = rows.located(err)
+		}
+		return t, err
 	case SVMLight:
-		t, err = readText(path, o, parseSVMLight)
-	case CSV:
-		t, err = readText(path, o, parseCSV)
-	case TSV:
-		t, err = readText(path, o, parseTSV)
+		t, err = readSVMLight(path, o)
 	case NPY:
 		t, err = readBinary(path, o, parseNPY)
 	case NPZ:
 		t, err = readBinary(path, o, parseNPZ)
-	case MAT:
-		t, err = readBinary(path, o, parseMAT)
 	case Folder:
 		t, err = readFolder(path, o)
 	}
@@ -157,20 +158,42 @@ func parse(path string, o Options) (*table, error) {
 	return t, nil
 }
 
+// check checks the labels and groups of the rows.
+func (t *table) check(o Options) error {
+	if !o.Unlabelled {
+		if row, err := t.label.check(cmp.Or(o.Kind, t.kind)); err != nil {
+			return t.fault(row, "label", t.labelOf, err)
+		}
+	}
+	row, err := t.group.check(data.Classification)
+	if err != nil {
+		err = t.fault(row, "group", t.groupOf, err)
+	}
+	return err
+}
+
+// fault says where an error is.
+func (t *table) fault(row int, what, column string, err error) error {
+	switch {
+	case t.lines == nil:
+		return fmt.Errorf("%s: row %d: %w", what, row, err)
+	case column != "":
+		what = column + ", the " + what
+	}
+	return fmt.Errorf("line %d: %s: %w", t.lines[row], what, err)
+}
+
 // ReadCSV reads a dataset from comma-separated text, packed by gzip or not, and
 // gives it a name.
 func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
-	if err := o.Validate(); err != nil {
+	rows, err := NewRows(io.NopCloser(r), name, o)
+	if err != nil {
 		return nil, err
 	}
-	text, err := unpack(io.NopCloser(r), false)
+	defer rows.Close()
+	t, err := rows.table(o)
 	if err != nil {
-		return nil, fmt.Errorf("format: %s: %w", name, err)
-	}
-	defer text.Close()
-	t, err := parseCSV(text, o)
-	if err != nil {
-		return nil, fmt.Errorf("format: %s: %w", name, err)
+		return nil, rows.located(err)
 	}
 	return t.dataset(name, o)
 }
@@ -189,35 +212,22 @@ func Of(path string, asked Format) (Format, error) {
 	return formatOfName(path)
 }
 
-// formatOfName returns the format that a file's name promises.
-func formatOfName(path string) (Format, error) {
-	name := strings.ToLower(filepath.Base(path))
-	switch filepath.Ext(strings.TrimSuffix(name, ".gz")) {
-	case ".svmlight", ".libsvm", ".svm":
-		return SVMLight, nil
-	case ".csv":
-		return CSV, nil
-	case ".tsv":
-		return TSV, nil
-	}
-	switch filepath.Ext(name) {
-	case ".npy":
-		return NPY, nil
-	case ".npz":
-		return NPZ, nil
-	case ".mat":
-		return MAT, nil
-	}
-	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy, .npz or .mat, or say --format", path, data.ErrFormat)
+// endings are those of the names of files, by format.
+var endings = map[string]Format{
+	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight, ".csv": CSV, ".tsv": TSV, ".npy": NPY, ".npz": NPZ,
 }
 
-func readText(path string, o Options, parse func(io.Reader, Options) (*table, error)) (*table, error) {
-	f, err := openText(path)
-	if err != nil {
-		return nil, err
+// formatOfName returns the format that a file's name promises.
+func formatOfName(path string) (Format, error) {
+	name, packed := strings.CutSuffix(strings.ToLower(filepath.Base(path)), ".gz")
+	format, ok := endings[filepath.Ext(name)]
+	switch {
+	case ok && !(packed && (format == NPY || format == NPZ)):
+		return format, nil
+	case filepath.Ext(name) == ".mat":
+		return "", fmt.Errorf("%s: %w: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, data.ErrFormat, filepath.Base(path))
 	}
-	defer f.Close()
-	return parse(f, o)
+	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy or .npz, or say --format", path, data.ErrFormat)
 }
 
 func readBinary(path string, o Options, parse func(io.ReaderAt, int64, Options) (*table, error)) (*table, error) {
@@ -238,11 +248,12 @@ type table struct {
 	x data.Matrix
 	// wider says that x may have more columns than the file shows.
 	wider bool
-	label values
-	// labelOf is the column of the labels, if there are columns.
-	labelOf string
 	// group is empty if the file has no groups.
-	group values
+	label, group Column
+	// labelOf and groupOf are the columns that they are from, if there are columns.
+	labelOf, groupOf string
+	// lines are those that the rows of a text begin on.
+	lines []int
 	// kind is set if the file says whether the labels are classes.
 	kind                      data.Kind
 	classes, groups, features []string
@@ -273,17 +284,23 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	if err := t.readNames(o); err != nil {
 		return nil, err
 	}
-	if err := t.checkWidth(o); err != nil {
+	if err := cmp.Or(t.check(o), t.checkWidth(o)); err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
 	d := &data.Dataset{Name: path, X: t.x, LabelOf: t.labelOf, Features: t.features, Steps: t.steps}
-	if o.Unlabelled {
+	var err error
+	switch {
+	case o.Unlabelled:
 		d.Target = make([]float64, t.x.Rows())
-	} else if err := setLabels(d, &t.label, t.classes, cmp.Or(o.Kind, t.kind)); err != nil {
-		return nil, fmt.Errorf("format: %s: label: %w", path, err)
+	case cmp.Or(o.Kind, t.kind, t.label.kind(t.classes)) == data.Regression:
+		d.Target = t.label.Numbers
+	default:
+		if d.Label, d.Classes, err = t.label.named(t.classes); err != nil {
+			return nil, fmt.Errorf("format: %s: label: %w", path, err)
+		}
 	}
-	if t.group.len() > 0 {
-		if err := setGroups(d, &t.group, t.groups); err != nil {
+	if t.group.Len() > 0 {
+		if d.Group, d.Groups, err = t.group.named(t.groups); err != nil {
 			return nil, fmt.Errorf("format: %s: group: %w", path, err)
 		}
 	}

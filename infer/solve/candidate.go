@@ -3,7 +3,6 @@ package solve
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -101,32 +100,35 @@ func (x Mixture) name() string {
 
 // Title says what a candidate is.
 func (c Candidate) Title() string {
-	base := c.unweighed()
-	var parts []string
-	switch {
-	case c.Model != nil:
-		parts = []string{c.Model.Info().Title}
-	case base.Pooled == 1:
-		parts = []string{"pooled"}
-	case base.Pooled > 0:
-		parts = []string{fmt.Sprintf("pooled by %.0f %%", 100*base.Pooled)}
-	case base.Network == 1:
-		parts = []string{"the network's covariance"}
-	case base.Network > 0:
-		parts = []string{fmt.Sprintf("%.0f %% of the network's covariance", 100*base.Network)}
-	default:
-		parts = []string{"STL"}
-	}
-	if c.Weights > 0 {
-		parts[0] += " + weights"
-	}
+	title := c.Covariance()
 	if c.Ridge > 0 {
-		parts = append(parts, fmt.Sprintf("common metric of ridge %g", c.Ridge))
+		title += fmt.Sprintf(", common metric of ridge %g", c.Ridge)
 	}
 	if c.Directed {
-		parts = append(parts, "directions of the training tasks")
+		title += ", directions of the training tasks"
 	}
-	return strings.Join(parts, ", ")
+	return title
+}
+
+// Covariance says where that of a candidate comes from.
+func (c Candidate) Covariance() string {
+	base, title := c.unweighed(), "STL"
+	switch {
+	case c.Model != nil:
+		return c.Model.Info().Title
+	case base.Pooled == 1:
+		title = "pooled"
+	case base.Pooled > 0:
+		title = fmt.Sprintf("pooled by %.0f %%", 100*base.Pooled)
+	case base.Network == 1:
+		title = "the network's covariance"
+	case base.Network > 0:
+		title = fmt.Sprintf("%.0f %% of the network's covariance", 100*base.Network)
+	}
+	if c.Weights > 0 {
+		title += " + weights"
+	}
+	return title
 }
 
 // omega mixes a covariance of m tasks from what the network says and from weights.

@@ -18,6 +18,7 @@ package linalg
 //go:generate go -C gen run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg linalg
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,7 +29,7 @@ import (
 // Variable is the environment variable that Select obeys.
 const Variable = "L2MT_BLAS"
 
-// Auto and Generic are names that Named knows on every machine.
+// Auto and Generic are names that Select knows on every machine.
 const (
 	Auto    = "auto"    // the fastest kernels that the machine supports
 	Generic = "generic" // gonum
@@ -79,15 +80,11 @@ func kernelsOf[T Float](s *set) *kernels[T] {
 // auto (also when it is empty or not set), generic, avx2 or avx512. A name that
 // is unknown or not supported by the machine is an error.
 func Select() (Kernels, error) {
-	name := os.Getenv(Variable)
-	if name == "" {
-		name = Auto
-	}
-	s, err := find(name)
+	k, err := find(cmp.Or(os.Getenv(Variable), Auto))
 	if err != nil {
 		return Kernels{}, fmt.Errorf("linalg: environment variable %s: %w", Variable, err)
 	}
-	return Kernels{set: s}, nil
+	return k, nil
 }
 
 // Default are those of Select, chosen once, and the generic ones where there is an
@@ -97,30 +94,21 @@ var Default = sync.OnceValue(func() Kernels {
 	return k
 })
 
-// Named returns the kernels of that name, which is Auto or one of Supported.
-func Named(name string) (Kernels, error) {
-	s, err := find(name)
-	if err != nil {
-		return Kernels{}, fmt.Errorf("linalg: %w", err)
-	}
-	return Kernels{set: s}, nil
-}
-
-// find returns the set of that name, nil for the generic one.
-func find(name string) (*set, error) {
+// find returns the kernels of that name.
+func find(name string) (Kernels, error) {
 	sets := supported()
 	switch {
 	case name == Generic, name == Auto && len(sets) == 0:
-		return nil, nil
+		return Kernels{}, nil
 	case name == Auto:
-		return sets[0], nil
+		return Kernels{set: sets[0]}, nil
 	}
 	for _, s := range sets {
 		if s.name == name {
-			return s, nil
+			return Kernels{set: s}, nil
 		}
 	}
-	return nil, fmt.Errorf("%w as %q in this program on this machine: it has %s, and %s for the fastest", ErrKernels, name, strings.Join(Supported(), ", "), Auto)
+	return Kernels{}, fmt.Errorf("%w as %q in this program on this machine: it has %s, and %s for the fastest", ErrKernels, name, strings.Join(Supported(), ", "), Auto)
 }
 
 // Supported returns the names of the kernels that work here, the fastest first.

@@ -25,7 +25,7 @@ func everyKernel(tb testing.TB) []Kernels {
 	tb.Helper()
 	var all []Kernels
 	for _, name := range Supported() {
-		k, err := Named(name)
+		k, err := find(name)
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -1,9 +1,7 @@
 package multitask
 
 import (
-	"errors"
 	"math"
-	"slices"
 	"testing"
 )
 
@@ -69,43 +67,4 @@ func mustMeasureOf(t *testing.T, e Evidence, r *Result) *HeldOut {
 		t.Fatal(err)
 	}
 	return h
-}
-
-// TestPriorOfLambda1 decides where it is narrow, is heard as so many rows say,
-// and needs evidence.
-func TestPriorOfLambda1(t *testing.T) {
-	p := problemData(shape{3, 6, 30, Logistic, false}, 7)
-	e, err := Split(p, EvidenceOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	grid := LambdaGrid(e.Training())
-	tune := func(prior *Lambda1Prior) *Tuned {
-		t.Helper()
-		r, err := Tune(t.Context(), registry["snr2"], p, TuneOptions{Evidence: e, Prior: prior, Points: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	free := tune(&Lambda1Prior{SD: 1e9}) // knows nothing, but lets the path go to its end
-	for _, want := range []float64{grid[3], math.Sqrt(grid[8] * grid[9])} {
-		got := tune(&Lambda1Prior{Mean: math.Log(want), SD: 0.01}).Params.Lambda1
-		near(t, "Lambda1 under a narrow prior", math.Log(got), math.Log(want), 1e-3)
-	}
-	wide := tune(&Lambda1Prior{Mean: math.Log(grid[11]), SD: 3})
-	for i, trial := range wide.Trials {
-		u := math.Log(trial.Params.Lambda1/grid[11]) / 3
-		near(t, "with the prior", trial.Validation, free.Trials[i].Validation+u*u/2/90, 1e-12)
-	}
-	if !slices.ContainsFunc(free.Trials, func(trial Trial) bool { return trial.Validation < free.Trials[0].Validation }) {
-		t.Error("the evidence says nothing")
-	}
-	for _, o := range []TuneOptions{
-		{Prior: &Lambda1Prior{SD: 1}}, {Evidence: e, Prior: &Lambda1Prior{}}, {Evidence: e, Prior: &Lambda1Prior{Mean: math.NaN(), SD: 1}},
-	} {
-		if _, err := Tune(t.Context(), registry["stl"], p, o); !errors.Is(err, ErrInvalidParams) {
-			t.Errorf("%v, want ErrInvalidParams", err)
-		}
-	}
 }

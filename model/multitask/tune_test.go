@@ -108,13 +108,10 @@ func TestTestRowsAreOptional(t *testing.T) {
 // TestTuneWorkers: the same result for any number of workers.
 func TestTuneWorkers(t *testing.T) {
 	p := problemData(tuneShapes[0], 2)
-	for _, opt := range []TuneOptions{{}, {Samples: 3, Seed: 5}} {
-		a := mustTune(t, registry["cmtl"], p, opt)
-		opt.Workers = 4
-		b := mustTune(t, registry["cmtl"], p, opt)
-		if !mat.Equal(a.Result.W, b.Result.W) || !mat.Equal(a.Omega, b.Omega) || len(a.Trials) != len(b.Trials) {
-			t.Errorf("%+v: four workers find something else than one", opt)
-		}
+	a := mustTune(t, registry["cmtl"], p, TuneOptions{})
+	b := mustTune(t, registry["cmtl"], p, TuneOptions{Workers: 4})
+	if !mat.Equal(a.Result.W, b.Result.W) || !mat.Equal(a.Omega, b.Omega) || len(a.Trials) != len(b.Trials) {
+		t.Error("four workers find something else than one")
 	}
 }
 

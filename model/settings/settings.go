@@ -1,5 +1,5 @@
 // Package settings makes a table of a configuration: the fields of a struct by
-// name, to be listed, set from texts, read from TOML, checked and compared. All
+// name, to be listed, set from texts, checked and compared. All
 // that is to be known of a setting stands once, in the tags of its field:
 //
 //	Hidden int `json:"hidden" min:"1" help:"Width h of the layers."`
@@ -12,14 +12,11 @@ package settings
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/BurntSushi/toml"
 )
 
 // Table are the settings of a configuration, in the order of its fields.
@@ -186,38 +183,6 @@ func (t Table) Set(name, text string) error {
 		return fmt.Errorf("there is no setting %q; %s", name, t.near(name))
 	}
 	return t[i].set(text)
-}
-
-// Load sets what a TOML file has, by sections or by full names.
-func (t Table) Load(r io.Reader) error {
-	var values map[string]any
-	if _, err := toml.NewDecoder(r).Decode(&values); err != nil {
-		return err
-	}
-	return t.Apply(values)
-}
-
-// Apply sets what a decoded file has. The values of a section are a map.
-func (t Table) Apply(values map[string]any) error { return t.apply("", values) }
-
-func (t Table) apply(prefix string, values map[string]any) error {
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names) // so that the same file has the same fault
-	for _, name := range names {
-		var err error
-		if section, ok := values[name].(map[string]any); ok {
-			err = t.apply(prefix+name+".", section)
-		} else {
-			err = t.Set(prefix+name, fmt.Sprint(values[name]))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // near says which names are like one that there is not, the nearest first.

@@ -89,27 +89,6 @@ func TestWhatASettingCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-func TestSettingsAreReadFromTOML(t *testing.T) {
-	got := valid()
-	if err := table(&got).Load(strings.NewReader("[box]\nwidth = 4\nrate = 2\ncolour = 'blue'\non = true\n")); err != nil {
-		t.Fatal(err)
-	}
-	if want := (sample{Width: 4, Rate: 2, Colour: "blue", On: true}); got != want {
-		t.Errorf("it is %+v, want %+v", got, want)
-	}
-	for text, says := range map[string]string{
-		"width = 4":          `no setting "width"; near it: box.width`,
-		"[box]\nwidth = [4]": `box.width is "[4]"`,
-		"[box.width]\nx = 1": `no setting "box.width.x"`,
-		"box = 3":            `no setting "box"`,
-		"[box":               "line 1",
-	} {
-		if err := table(&got).Load(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: the error is %v, want %q", text, err, says)
-		}
-	}
-}
-
 func TestEveryFaultAndEveryDifferenceIsNamed(t *testing.T) {
 	bad, good := sample{Rows: 1, Colour: "green"}, valid()
 	var faults []string

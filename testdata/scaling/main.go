@@ -72,7 +72,7 @@ var commands = []struct {
 	}},
 	{"collect", "n d nnz m q classes", problems, func(s size) [][]string { return [][]string{collect} }},
 	{"train", "n d nnz m q classes", func(s size) [][]string { return append(problems(s), collect) }, func(s size) [][]string {
-		return [][]string{{"train", "--experience", "experience", "--out", "network", "--epochs", "5"}}
+		return [][]string{{"train", "--experience", "experience", "--out", "network", "--set", "train.epochs=5"}}
 	}},
 	{"fit", "n d nnz m targets", table, func(s size) [][]string { return [][]string{fit} }},
 }

@@ -2,9 +2,8 @@
 // records how well they did against single-task learning.
 //
 // Covariances come from the multitask models, each with hyperparameters drawn
-// from its ranges; from exploration, because an estimator that has only seen
-// good covariances is fooled outside of them; and from networks that were
-// trained before, whose proposals are the next round's experience.
+// from its ranges; and from exploration, because an estimator that has only seen
+// good covariances is fooled outside of them.
 //
 // # What a run leaves behind
 //
@@ -26,14 +25,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/progress"
-	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
 
@@ -80,11 +77,6 @@ type Config struct {
 	// the body "pairwise", untrained but for their weights of the cosines and
 	// their diagonal, which are drawn.
 	Near int
-	// Propose is a trained network to ask for covariances, or nil.
-	Propose *solve.Finder
-	// ProposedBy names it in the records. Tuples of an equal name are taken for
-	// the same, so every network needs a name of its own.
-	ProposedBy string
 	// Measured is what o is the error of; default OfRefit.
 	Measured Measured
 	// Slopes records how the error changes with the covariance, too. It takes a
@@ -137,8 +129,6 @@ func (c Config) Validate() error {
 		return fault("%d covariances near those made by hand; there may be none", c.Near)
 	case c.Slopes && c.Measured == OfModel:
 		return fault("slopes of the %s; they belong to a covariance that is refitted", c.Measured)
-	case c.Propose != nil && (c.ProposedBy == "" || !utf8.ValidString(c.ProposedBy)):
-		return fault("the proposing network is called %q; it needs a name", c.ProposedBy)
 	case c.Measured != OfRefit && c.Measured != OfModel && c.Measured != OfLabelled:
 		return fault("o of %q; it can be of the %s, of the %s, or %s", c.Measured, OfRefit, OfModel, OfLabelled)
 	case c.Shard < 0 || c.Shard >= c.Shards:

@@ -378,7 +378,6 @@ func TestUnusableProblemsAreFoundBeforeTheFirstFit(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	network := untrained(t, "default", 64)
 	for _, c := range []struct {
 		c    collect.Config
 		says string
@@ -390,7 +389,6 @@ func TestConfig(t *testing.T) {
 		{collect.Config{Measured: "gold"}, `o of "gold"`},
 		{collect.Config{Shard: 2, Shards: 2}, "shard 2 of 2"},
 		{collect.Config{Shard: -1, Shards: 2}, "shard -1 of 2"},
-		{collect.Config{Propose: network}, "needs a name"},
 	} {
 		if err := c.c.Defaults().Validate(); !errors.Is(err, collect.ErrConfig) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c.c, err)

@@ -25,7 +25,6 @@ var Explorations = len(explorations)
 
 var (
 	DrawParams = drawParams
-	Scales     = scales
 	FitOptions = multitask.Options{Tolerance: fitTolerance, MaxIterations: fitIterations}
 )
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -38,9 +37,6 @@ func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
 	}
 	b.addExplorations()
 	b.addNear()
-	if c.config.Propose != nil {
-		b.addProposals()
-	}
 	return b.jobs, b.err
 }
 
@@ -174,28 +170,4 @@ func nearby(r *rand.Rand) (*solve.Finder, error) {
 	low, high := math.Log(0.05), math.Log(3)
 	a[5] = low + (high-low)*r.Float64()
 	return solve.NewFinder(n)
-}
-
-// scales multiply rho in proposals: the network's own covariance, and
-// neighbours that share more and less.
-var scales = []float64{1, 0.25, 0.5, 2, 4}
-
-// addProposals adds the covariances that the network finds. The problem is
-// embedded once, which takes the longest part.
-func (b *planner) addProposals() {
-	source := "propose/" + b.config.ProposedBy
-	embed := sync.OnceValues(func() (*solve.Embedding, error) { return b.config.Propose.Embed(b.given) })
-	for draw, scale := range scales {
-		b.add(source, draw, map[string]float64{"rho_scale": scale}, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
-			e, err := embed()
-			if err != nil {
-				return nil, nil, err
-			}
-			found, err := e.Omega(scale)
-			if err != nil {
-				return nil, nil, err
-			}
-			return found.Omega, nil, nil
-		})
-	}
 }

@@ -3,10 +3,8 @@ package collect_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,8 +15,6 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
-	"l2mt/infer/solve"
-	"l2mt/model"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
 )
@@ -208,10 +204,9 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 // Nothing but the errors on test rows may depend on them.
 func TestPoisonedTestRows(t *testing.T) {
 	problems, ref := sample(t, 2)
-	network := untrained(t, "default", 64)
 	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
 		c := small
-		c.Measured, c.Propose, c.ProposedBy = measured, network, "net"
+		c.Measured, c.Near = measured, 2
 		clean, poisoned := experiencetest.Dir(t), experiencetest.Dir(t)
 		run(t, clean, c, problems, ref, 2)
 		run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.TestSet }), ref, 2)
@@ -239,7 +234,7 @@ func TestPoisonedTestRows(t *testing.T) {
 func TestPoisonedValidationRows(t *testing.T) {
 	problems, ref := sample(t, 2)
 	c := small
-	c.Propose, c.ProposedBy = untrained(t, "default", 64), "net"
+	c.Near = 2
 	clean, poisoned := experiencetest.Dir(t), experiencetest.Dir(t)
 	run(t, clean, c, problems, ref, 2)
 	run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.ValidationSet }), ref, 2)
@@ -273,73 +268,6 @@ func poison(problems collect.InMemory, split func(*data.TaskData) *data.Samples)
 		out = append(out, &data.ProblemData{Problem: p.Problem, Tasks: tasks})
 	}
 	return out
-}
-
-// untrained returns a network that proposes something.
-func untrained(t testing.TB, preset string, features int) *solve.Finder {
-	t.Helper()
-	c, err := model.Preset(preset, features)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Hidden = min(c.Hidden, 6)
-	n, err := model.NewNetwork(c, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready, err := solve.NewFinder(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ready
-}
-
-func TestProposals(t *testing.T) {
-	problems, ref := sample(t, 3)
-	dir := experiencetest.Dir(t)
-	run(t, dir, small, problems, ref, 2)
-	c := small
-	c.Propose, c.ProposedBy = untrained(t, "default", 64), "first"
-	s := run(t, dir, c, problems, ref, 3)
-	if want := (collect.Summary{Made: 3 * len(collect.Scales), Had: 3 * smallTuples}); s != want {
-		t.Errorf("%+v, want %+v", s, want)
-	}
-	byName := map[string]*data.ProblemData{}
-	for _, p := range problems {
-		byName[p.Name] = p
-	}
-	proposed := map[string]bool{}
-	for _, r := range load(t, dir) {
-		if r.Source != "propose/first" {
-			continue
-		}
-		proposed[fmt.Sprint(r.Omega)] = true
-		if r.Hyper["rho_scale"] != collect.Scales[r.Draw] {
-			t.Errorf("draw %d has the scale %v, want %v", r.Draw, r.Hyper["rho_scale"], collect.Scales[r.Draw])
-		}
-		want, err := untrained(t, "default", 64).Omega(byName[r.Problem], collect.Scales[r.Draw])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...)); !mat.EqualApprox(got, want.Omega, 1e-9) {
-			t.Errorf("%s, draw %d: the recorded Omega is not what the network says", r.Problem, r.Draw)
-		}
-	}
-	if len(proposed) < 3 {
-		t.Errorf("the network proposed %d covariances on 3 problems", len(proposed))
-	}
-	alone := experiencetest.Dir(t)
-	run(t, alone, c, problems, ref, 1)
-	if d := cmp.Diff(merged(t, alone), merged(t, dir)); d != "" {
-		t.Errorf("in one run by one worker: %s", d)
-	}
-
-	c.Propose = untrained(t, "default", 7)
-	c.ProposedBy = "unfit"
-	s = run(t, dir, c, problems, ref, 2)
-	if want := 3 * len(collect.Scales); s.Made != want || s.Failed != want {
-		t.Errorf("a network for other features: %+v, want %d failures", s, want)
-	}
 }
 
 // Draws cover the ranges of the hyperparameters and never leave them.
@@ -453,24 +381,4 @@ func TestManifest(t *testing.T) {
 	if err := json.Unmarshal(m.Config, &config); err != nil || config["o"] != "refit" {
 		t.Errorf("%v, %v", config, err)
 	}
-}
-
-func BenchmarkCollect(b *testing.B) {
-	problems, ref := sample(b, 4)
-	made := 0
-	for b.Loop() {
-		made += run(b, filepath.Join(b.TempDir(), "store"), collect.Config{}, problems, ref, 1).Made
-	}
-	b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "tuples/s")
-}
-
-// BenchmarkResume is a run that finds everything done.
-func BenchmarkResume(b *testing.B) {
-	problems, ref := sample(b, 40)
-	dir := filepath.Join(b.TempDir(), "store")
-	run(b, dir, small, problems, ref, 2)
-	for b.Loop() {
-		run(b, dir, small, problems, ref, 1)
-	}
-	b.ReportMetric(float64(b.N*40*smallTuples)/b.Elapsed().Seconds(), "tuples/s")
 }

@@ -110,38 +110,3 @@ func TestLabelledNeedsNoValidationRows(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
-
-// A network is asked about the rows as they are, and brings them into their metric
-// itself: what it proposes is what it says of the problem.
-func TestProposalsOnAllLabelledRows(t *testing.T) {
-	problems, ref := sample(t, 2)
-	network := untrained(t, "pairwise", 0)
-	c := collect.Config{Models: []string{"stl"}, Measured: collect.OfLabelled, Propose: network, ProposedBy: "pairs", Seed: 4}
-	dir := experiencetest.Dir(t)
-	run(t, dir, c, problems, ref, 2)
-	said := map[string]*mat.SymDense{}
-	for _, p := range problems {
-		all, err := p.Labelled()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := network.Omega(all, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		said[p.Name] = found.Omega
-	}
-	compared := 0
-	for _, r := range load(t, dir) {
-		if r.Source != "propose/pairs" || r.Hyper["rho_scale"] != 1 {
-			continue
-		}
-		compared++
-		if got := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...)); !mat.EqualApprox(got, said[r.Problem], 1e-9) {
-			t.Errorf("%s: recorded is\n%v\nthe network says\n%v", r.Problem, mat.Formatted(got), mat.Formatted(said[r.Problem]))
-		}
-	}
-	if compared != len(problems) {
-		t.Errorf("%d proposals of %d problems", compared, len(problems))
-	}
-}

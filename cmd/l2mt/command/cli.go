@@ -119,26 +119,14 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 func flagVars() kong.Vars {
 	sample, made := data.SampleConfig{}.Defaults(), collect.Config{}.Defaults()
 	return kong.Vars{
-		"models":     strings.Join(multitask.Names(), ", "),
-		"nets":       strings.Join(netNames(), ","),
-		"presets":    strings.Join(model.Presets(), ", "),
-		"bodies":     strings.Join(model.Bodies(), ", "),
-		"readouts":   strings.Join(model.Readouts(), ", "),
-		"estimators": strings.Join(model.Estimators(), ", "),
-		"links":      strings.Join(model.Links(), ", "),
-		"families":   strings.Join(familyNames(), ", "),
+		"models":  strings.Join(multitask.Names(), ", "),
+		"nets":    strings.Join(netNames(), ","),
+		"presets": strings.Join(model.Presets(), ", "),
 
 		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
 		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),
 		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "measured": string(made.Measured),
 	}
-}
-
-func familyNames() (names []string) {
-	for _, f := range data.Families() {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 type exit int

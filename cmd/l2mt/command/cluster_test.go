@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/files"
 )
 
 // The files for clusters at work: a Slurm of two nodes on this machine runs an
@@ -49,7 +50,7 @@ func TestFaultsOfASlurmArray(t *testing.T) {
 	}
 
 	collect := slurm(dir, "sbatch", append([]string{"--parsable", "--array=0-3", filepath.Join(scripts, "collect.sbatch"), problems, at("experience")}, tuples...)...)
-	train := slurm(dir, "sbatch", "--parsable", "--dependency=afterok:"+collect, filepath.Join(scripts, "train.sbatch"), at("experience"), at("network"), "--epochs", "2")
+	train := slurm(dir, "sbatch", "--parsable", "--dependency=afterok:"+collect, filepath.Join(scripts, "train.sbatch"), at("experience"), at("network"), "--set", "train.epochs=2")
 	kill(t, at("experience"), 2, 4)
 	slurm(dir, "scontrol", "requeue", collect+"_2")
 	finished(t, func() bool { return slurm(dir, "squeue", "--noheader") == "" })
@@ -210,4 +211,13 @@ func finished(t *testing.T, done func() bool) {
 			t.Fatal("it takes more than a minute")
 		}
 	}
+}
+
+func sum(t testing.TB, path string) string {
+	t.Helper()
+	s, err := files.SHA256(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -4,16 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/experience"
-	"l2mt/data/files"
-	"l2mt/infer/solve"
-	"l2mt/model"
 	"l2mt/train/collect"
 )
 
@@ -26,10 +21,9 @@ type collectCmd struct {
 	Draws     int              `default:"${draws}" help:"Draws of hyperparameters for each model."`
 	Explore   int              `default:"${explore}" help:"Random covariances to try on each problem."`
 	Near      int              `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
-	Propose   string           `type:"existingdir" help:"Trained network to ask for covariances."`
 	O         collect.Measured `default:"${measured}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
 	Slopes    bool             `help:"Record how the error changes with the covariance."`
-	Shard     string           `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default what a Slurm array or an indexed Kubernetes job (with N in L2MT_SHARDS) says, else everything."`
+	Shard     string           `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default everything."`
 	Workers   int              `help:"Tuples made at a time; 0 means one per CPU."`
 	Seed      uint64           `default:"1" help:"Seed of everything drawn."`
 }
@@ -56,15 +50,13 @@ func (c *collectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if problems, err = run.Through(problems, c.Head); err != nil {
+	if problems, err = through(problems, c.Head); err != nil {
 		return err
 	}
-	if config.Propose, config.ProposedBy, err = c.proposer(problems); err != nil {
+	if _, err := problems.Problem(0); err != nil { // before there is a directory
 		return err
 	}
-	summary, err := run.Collect(e, run.Collection{
-		Out: c.Out, Problems: problems, Config: config, Workers: c.Workers, Progress: e.reporter(), Remark: e.remark,
-	})
+	summary, err := c.collect(e, problems, config)
 	if err != nil {
 		return err
 	}
@@ -77,9 +69,46 @@ type collected struct {
 	collect.Summary
 }
 
+// collect makes experience in a directory that has the problems too.
+func (c *collectCmd) collect(e *env, problems *experience.Problems, config collect.Config) (s collect.Summary, err error) {
+	reference, err := problems.Reference()
+	if err != nil {
+		return s, err
+	}
+	manifest, err := config.Manifest(reference, "l2mt "+run.CurrentVersions().L2MT)
+	if err != nil {
+		return s, err
+	}
+	collector, err := collect.Open(c.Out, manifest, config)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, collector.Close()) }()
+	if config.Shards > 1 {
+		e.remark("shard %d (from 0) of %d", config.Shard, config.Shards)
+	}
+	for _, w := range collector.Warnings() {
+		e.remark("warning: %v", w)
+	}
+	// The problems come before the first tuple, so that no store is without them.
+	if err := problems.Keep(c.Out); err != nil {
+		return s, err
+	}
+	defer run.WhenCancelled(e, func() { e.remark("finishing the tuples at hand; interrupt again to leave them") })()
+	s, err = collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter()})
+	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed-s.Perfect, s.Had)
+	if s.Perfect > 0 {
+		e.remark("%d have no relative error, because single-task learning makes no test error on their problems", s.Perfect)
+	}
+	if s.Failed > s.Perfect {
+		e.remark("l2mt experience list --failed %s says why", c.Out)
+	}
+	return s, err
+}
+
 func (c *collectCmd) config() (config collect.Config, err error) {
 	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: run.OrNone(c.Explore), Near: c.Near, Measured: c.O, Slopes: c.Slopes, Seed: c.Seed}
-	if config.Shard, config.Shards, err = shardOf(c.Shard, os.Getenv); err != nil {
+	if config.Shard, config.Shards, err = shardOf(c.Shard); err != nil {
 		return config, err
 	}
 	if err := config.Defaults().Validate(); err != nil {
@@ -88,43 +117,10 @@ func (c *collectCmd) config() (config collect.Config, err error) {
 	return config, nil
 }
 
-// proposer loads the network that proposes, and names it by its directory and
-// its content: the next round's network may well have the same directory.
-func (c *collectCmd) proposer(problems *experience.Problems) (*solve.Finder, string, error) {
-	if c.Propose == "" {
-		return nil, "", nil
-	}
-	network, err := model.Load(c.Propose)
-	if err != nil {
-		return nil, "", err
-	}
-	p, err := problems.Problem(0)
-	if err != nil {
-		return nil, "", err
-	}
-	want := network.Config.Features
-	if network.Head != nil {
-		want = network.Head.In()
-	}
-	if got := p.Cols(); want != got && !network.Config.FeatureFree() {
-		return nil, "", fmt.Errorf("%w: --propose=%s: the network is for %d features, the problems have %d", errUsage, c.Propose, want, got)
-	}
-	sum, err := files.SHA256(filepath.Join(c.Propose, model.WeightsFile))
-	if network.Head != nil {
-		sum, err = run.NetworkSum(c.Propose)
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	ready, err := solve.NewFinder(network)
-	return ready, filepath.Base(c.Propose) + "-" + sum[:8], err
-}
-
-// shardOf reads "i/n". Without it the environment of a Slurm array or of an
-// indexed Kubernetes job decides.
-func shardOf(flag string, getenv func(string) string) (shard, shards int, err error) {
+// shardOf reads "i/n"; nothing is everything.
+func shardOf(flag string) (shard, shards int, err error) {
 	if flag == "" {
-		return shardOfEnvironment(getenv)
+		return 0, 1, nil
 	}
 	i, n, ok := strings.Cut(flag, "/")
 	shard, err1 := strconv.Atoi(i)
@@ -133,36 +129,4 @@ func shardOf(flag string, getenv func(string) string) (shard, shards int, err er
 		return 0, 0, fmt.Errorf("%w: --shard=%s: it must be I/N with I in 0..N-1", errUsage, flag)
 	}
 	return shard, shards, nil
-}
-
-// shardOfEnvironment understands what the engines that start many copies of a
-// command tell each: its index, and how many there are. Kubernetes does not
-// tell the latter, so the job has to set it.
-func shardOfEnvironment(getenv func(string) string) (shard, shards int, err error) {
-	number := func(name string) int {
-		n, fault := strconv.Atoi(getenv(name))
-		if fault != nil {
-			err = fmt.Errorf("%w: %s=%q in the environment is not a number; give --shard=I/N (--shard=0/1 for everything)", errUsage, name, getenv(name))
-		}
-		return n
-	}
-	switch {
-	case getenv("SLURM_ARRAY_TASK_ID") != "":
-		first, step := 0, 1
-		if getenv("SLURM_ARRAY_TASK_MIN") != "" {
-			first = number("SLURM_ARRAY_TASK_MIN")
-		}
-		if getenv("SLURM_ARRAY_TASK_STEP") != "" {
-			step = max(1, number("SLURM_ARRAY_TASK_STEP"))
-		}
-		shard, shards = (number("SLURM_ARRAY_TASK_ID")-first)/step, number("SLURM_ARRAY_TASK_COUNT")
-	case getenv("JOB_COMPLETION_INDEX") != "":
-		shard, shards = number("JOB_COMPLETION_INDEX"), number("L2MT_SHARDS")
-	default:
-		return 0, 1, nil
-	}
-	if err == nil && (shard < 0 || shard >= shards) {
-		err = fmt.Errorf("%w: the environment says shard %d (from 0) of %d; give --shard=I/N (--shard=0/1 for everything)", errUsage, shard, shards)
-	}
-	return shard, shards, err
 }

@@ -2,26 +2,8 @@ package command
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"l2mt/data/experience/experiencetest"
 )
-
-// tinyProblems samples problems on the digits whose fits take milliseconds.
-func tinyProblems(t *testing.T, n int) string {
-	t.Helper()
-	dir := t.TempDir()
-	mustL2mt(t, "problems", "sample", "--out", dir, "--train", fmt.Sprint(n), "--test", "1", "--seed", "4",
-		"--min-tasks", "2", "--max-tasks", "4", "--train-fraction", "0.04", "--validation-fraction", "0.1", "--prepare", "unit")
-	return filepath.Join(dir, "train.json")
-}
 
 // mustL2mt runs one command line in process, which has to succeed.
 func mustL2mt(t *testing.T, args ...string) (stdout string) {
@@ -33,143 +15,14 @@ func mustL2mt(t *testing.T, args ...string) (stdout string) {
 	return stdout
 }
 
-// collection is a run of the command over many small tuples.
-type collection struct {
-	out  string
-	args []string
-}
-
-func newCollection(t *testing.T, problems string) collection {
-	out := experiencetest.Dir(t)
-	return collection{out, []string{"collect", "--problems", problems, "--out", out,
-		"--models", "rmtl,snr2,ssnr2", "--draws", "4", "--explore", "24", "--workers", "2"}}
-}
-
-func filesIn(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	found := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		found[e.Name()] = string(raw)
-	}
-	return found
-}
-
-// Stores of something else are left as they are, down to the problem files.
-func TestCollectLeavesForeignStoresAlone(t *testing.T) {
-	t.Parallel()
-	c := newCollection(t, tinyProblems(t, 1))
-	mustL2mt(t, c.args...)
-	before := filesIn(t, c.out)
-	other := t.TempDir()
-	rows := "a,label\n"
-	for i := range 40 {
-		rows += fmt.Sprintf("%d,%c\n", i, 'x'+i%3)
-	}
-	if err := os.WriteFile(filepath.Join(other, "rows.csv"), []byte(rows), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	mustL2mt(t, "problems", "sample", "--dataset", filepath.Join(other, "rows.csv"), "--out", other, "--train", "1", "--test", "1", "--min-tasks", "1", "--max-tasks", "1")
-	for _, run := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"--problems", filepath.Join(other, "train.json")}, "conflict: the dataset's fingerprint is "},
-		{[]string{"--seed", "9"}, "conflict: the seed is 1 in "},
-		{[]string{"--o", "model"}, `conflict: config.o is "refit" in `},
-	} {
-		code, stdout, stderr := l2mt(t, append(c.args, run.args...)...)
-		if code != exitFailed || stdout != "" || !strings.Contains(stderr, run.says) {
-			t.Errorf("%v: exit code %d, stdout %q, stderr %q", run.args, code, stdout, stderr)
-		}
-		if d := cmp.Diff(before, filesIn(t, c.out)); d != "" {
-			t.Errorf("%v: %s", run.args, d)
-		}
-	}
-}
-
-func TestCollectWrongUsage(t *testing.T) {
-	problems := tinyProblems(t, 1)
-	for _, run := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"--models", "nonsense"}, `model "nonsense": unknown model: the models are amtl, `},
-		{[]string{"--models", "mtrl,mtrl"}, `model "mtrl" is named twice`},
-		{[]string{"--draws", "0"}, "--draws=0: there must be at least one"},
-		{[]string{"--explore=-1"}, "--explore=-1: it must not be negative"},
-		{[]string{"--workers=-1"}, "--workers=-1: it must not be negative"},
-		{[]string{"--o", "gold"}, `--o must be one of "refit","labelled","model"`},
-		{[]string{"--shard", "3/3"}, "--shard=3/3: it must be I/N with I in 0..N-1"},
-		{[]string{"--propose", t.TempDir() + "/nowhere"}, "nowhere"},
-	} {
-		out := filepath.Join(t.TempDir(), "e")
-		code, stdout, stderr := l2mt(t, append([]string{"collect", "--problems", problems, "--out", out}, run.args...)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, run.says) {
-			t.Errorf("%v: exit code %d, stdout %q, stderr %q", run.args, code, stdout, stderr)
-		}
-		if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v: %s was made", run.args, out)
-		}
-	}
-}
-
 func TestShardOf(t *testing.T) {
 	for _, c := range []struct {
 		flag          string
-		env           map[string]string
 		shard, shards int
-		says          string
-	}{
-		{"", nil, 0, 1, ""},
-		{"0/1", nil, 0, 1, ""},
-		{"2/5", nil, 2, 5, ""},
-		{"5/5", nil, 0, 0, "--shard=5/5"},
-		{"-1/5", nil, 0, 0, "--shard=-1/5"},
-		{"2", nil, 0, 0, "--shard=2"},
-		{"a/b", nil, 0, 0, "--shard=a/b"},
-		{"1/2/3", nil, 0, 0, "--shard=1/2/3"},
-
-		{"", slurm("3", "10", "0", "1"), 3, 10, ""},
-		{"", slurm("3", "10", "1", "1"), 2, 10, ""},
-		{"", slurm("8", "3", "4", "2"), 2, 3, ""}, // --array=4-8:2
-		{"", slurm("3", "10", "", ""), 3, 10, ""},
-		{"1/2", slurm("3", "10", "0", "1"), 1, 2, ""},
-		{"", slurm("7", "3", "1", "1"), 0, 0, "shard 6 (from 0) of 3"}, // --array=1,5,7
-		{"", slurm("0", "3", "1", "1"), 0, 0, "shard -1 (from 0) of 3"},
-		{"", slurm("3", "", "0", "1"), 0, 0, `SLURM_ARRAY_TASK_COUNT="" in the environment is not a number`},
-		{"", slurm("x", "3", "0", "1"), 0, 0, `SLURM_ARRAY_TASK_ID="x" in the environment is not a number`},
-		{"0/1", slurm("x", "3", "0", "1"), 0, 1, ""},
-
-		{"", map[string]string{"JOB_COMPLETION_INDEX": "4", "L2MT_SHARDS": "5"}, 4, 5, ""},
-		{"", map[string]string{"JOB_COMPLETION_INDEX": "0", "L2MT_SHARDS": "1"}, 0, 1, ""},
-		{"", map[string]string{"JOB_COMPLETION_INDEX": "4"}, 0, 0, `L2MT_SHARDS="" in the environment is not a number`},
-		{"", map[string]string{"JOB_COMPLETION_INDEX": "5", "L2MT_SHARDS": "5"}, 0, 0, "shard 5 (from 0) of 5"},
-		{"", map[string]string{"L2MT_SHARDS": "5"}, 0, 1, ""},
-	} {
-		shard, shards, err := shardOf(c.flag, func(name string) string { return c.env[name] })
-		if c.says != "" {
-			if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("--shard=%q in %v: error %v, want %q", c.flag, c.env, err, c.says)
-			}
-			continue
+	}{{"", 0, 1}, {"0/1", 0, 1}, {"2/5", 2, 5}, {"5/5", 0, 0}, {"-1/5", 0, 0}, {"2", 0, 0}, {"a/b", 0, 0}, {"1/2/3", 0, 0}} {
+		shard, shards, err := shardOf(c.flag)
+		if shard != c.shard || shards != c.shards || (err == nil) != (c.shards > 0) || err != nil && !errors.Is(err, errUsage) {
+			t.Errorf("--shard=%q: %d/%d, %v; want %d/%d", c.flag, shard, shards, err, c.shard, c.shards)
 		}
-		if err != nil || shard != c.shard || shards != c.shards {
-			t.Errorf("--shard=%q in %v: %d/%d, %v; want %d/%d", c.flag, c.env, shard, shards, err, c.shard, c.shards)
-		}
-	}
-}
-
-func slurm(id, count, first, step string) map[string]string {
-	return map[string]string{
-		"SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_COUNT": count,
-		"SLURM_ARRAY_TASK_MIN": first, "SLURM_ARRAY_TASK_STEP": step,
 	}
 }

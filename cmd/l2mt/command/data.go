@@ -22,13 +22,13 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format       format.Format `help:"svmlight, csv, tsv, npy, npz, mat or folder, if the name does not say."`
+	Format       format.Format `help:"svmlight, csv, tsv, npy, npz or folder, if the name does not say."`
 	Kind         data.Kind     `help:"classification or regression, if the labels do not say."`
 	Header       format.Header `help:"Whether a table has a header: yes or no."`
 	Label        string        `help:"Column or array of the labels: a name, or a number from 0."`
 	Target       string        `help:"Which of several targets: a name, or a number from 0."`
 	Group        string        `help:"Column or array of the groups (tasks)."`
-	Array        string        `help:"Name of the array of features (npz, mat)."`
+	Array        string        `help:"Name of the array of features (npz)."`
 	Ignore       []string      `help:"Columns of a table to leave out."`
 	Columns      int           `help:"Number of features of an svmlight file."`
 	ClassNames   string        `type:"existingfile" help:"File with the names of the classes, one a line."`
@@ -54,7 +54,6 @@ func (f *readFlags) read(paths ...string) (*data.Dataset, error) {
 
 type dataInfoCmd struct {
 	Files     []string `arg:"" optional:"" name:"file" help:"Files or folders, or the embedded \"digits\" (the default)."`
-	Classes   bool     `help:"List every class and group with its size."`
 	readFlags `embed:""`
 }
 
@@ -71,7 +70,7 @@ func (c *dataInfoCmd) Run(e *env) error {
 		case err != nil:
 			return err
 		default:
-			all = append(all, describe(d, c.Classes))
+			all = append(all, describe(d))
 		}
 	}
 	return e.print(all, func(w io.Writer) {
@@ -101,11 +100,9 @@ type datasetInfo struct {
 }
 
 type sizesInfo struct {
-	Count int            `json:"count"`
-	Min   int            `json:"min"`
-	Max   int            `json:"max"`
-	Names []string       `json:"names,omitempty"`
-	Sizes map[string]int `json:"sizes,omitempty"`
+	Count int `json:"count"`
+	Min   int `json:"min"`
+	Max   int `json:"max"`
 }
 
 type rangeInfo struct {
@@ -114,16 +111,16 @@ type rangeInfo struct {
 	Mean float64 `json:"mean"`
 }
 
-func describe(d *data.Dataset, list bool) datasetInfo {
+func describe(d *data.Dataset) datasetInfo {
 	_, sparse := d.X.(*data.CSR)
 	info := datasetInfo{
 		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: sparse, LabelOf: d.LabelOf, SHA256: d.Fingerprint(),
 	}
 	if d.Label != nil {
-		info.Classes = sizes(d.Classes, d.ClassSizes(), list)
+		info.Classes = sizes(d.ClassSizes())
 	}
 	if d.Group != nil {
-		info.Groups = sizes(d.Groups, d.GroupSizes(), list)
+		info.Groups = sizes(d.GroupSizes())
 	}
 	if d.Regression() {
 		info.Targets = &rangeInfo{Min: slices.Min(d.Target), Max: slices.Max(d.Target)}
@@ -137,15 +134,8 @@ func describe(d *data.Dataset, list bool) datasetInfo {
 	return info
 }
 
-func sizes(names []string, size []int, list bool) *sizesInfo {
-	s := &sizesInfo{Count: len(names), Min: slices.Min(size), Max: slices.Max(size)}
-	if list {
-		s.Names, s.Sizes = names, map[string]int{}
-		for i, n := range names {
-			s.Sizes[n] = size[i]
-		}
-	}
-	return s
+func sizes(size []int) *sizesInfo {
+	return &sizesInfo{Count: len(size), Min: slices.Min(size), Max: slices.Max(size)}
 }
 
 func (info datasetInfo) write(w io.Writer) {
@@ -181,9 +171,6 @@ func (s *sizesInfo) write(w io.Writer, what string) {
 		return
 	}
 	fmt.Fprintf(w, "%s\t%d, of %d..%d rows\n", what, s.Count, s.Min, s.Max)
-	for _, n := range s.Names {
-		fmt.Fprintf(w, "  %s\t%d\n", n, s.Sizes[n])
-	}
 }
 
 // stepFlags are transformations of the features, in order.
@@ -193,7 +180,7 @@ type stepFlags struct {
 
 func (f *stepFlags) apply(d *data.Dataset) (*data.Dataset, error) {
 	for _, kind := range f.Step {
-		step, err := data.FitStep(kind, d.X, nil)
+		step, err := data.FitStep(kind, d.X)
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +201,7 @@ func (e *env) keep(path string, d *data.Dataset, steps stepFlags) error {
 		return err
 	}
 	d.Name = path
-	info := describe(d, false)
+	info := describe(d)
 	return e.print(info, info.write)
 }
 
@@ -243,7 +230,7 @@ func (c *dataImportCmd) Run(e *env) error {
 		return fmt.Errorf("%w: --words looks at the names of the features, and %s has none; give them with --feature-names", errUsage, d.Name)
 	}
 	if c.Words || c.MinRows > 0 {
-		step, err := data.SelectTerms(d.X, d.Features, nil, data.TextOptions{MinDocuments: c.MinRows, KeepStopWords: !c.Words, MinLength: c.minLength()})
+		step, err := data.SelectTerms(d.X, d.Features, data.TextOptions{MinDocuments: c.MinRows, KeepStopWords: !c.Words, MinLength: c.minLength()})
 		if err != nil {
 			return err
 		}
@@ -275,7 +262,7 @@ func (c *dataSelectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	step, err := data.SelectByRidge(e, d, nil, data.RidgeOptions{K: c.K, Alpha: c.Alpha}, e.reporter())
+	step, err := data.SelectByRidge(e, d, data.RidgeOptions{K: c.K, Alpha: c.Alpha}, e.reporter())
 	if err != nil {
 		return err
 	}

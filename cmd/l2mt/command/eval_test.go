@@ -3,13 +3,13 @@ package command
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/datatest"
 )
 
@@ -19,100 +19,80 @@ func tinyNetwork(t testing.TB) (network, test string) {
 	t.Helper()
 	experience := tinyExperience(t)
 	network = filepath.Join(t.TempDir(), "n")
-	if code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", network, "--epochs", "1", "--set", "model.hidden=8"); code != exitDone {
+	if code, _, stderr := l2mt(t, "train", "--experience", experience, "--out", network, "--set", "train.epochs=1", "--set", "model.hidden=8"); code != exitDone {
 		t.Fatal(stderr)
 	}
 	return network, filepath.Join(filepath.Dir(experience), "p", "test.json")
 }
 
-// results are the files of an evaluation that do not depend on time.
-func results(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	found := filesIn(t, dir)
-	delete(found, "outcomes.jsonl")
-	delete(found, run.SecondsFile)
-	return found
-}
-
-// An evaluation that is stopped keeps what it has; the same command goes on,
-// and comes to the same bytes as one that was not stopped. A line that was cut
-// off is made again.
-func TestAnInterruptedEvaluationGoesOnWithTheSameCommand(t *testing.T) {
-	t.Parallel()
-	network, test := tinyNetwork(t)
-	command := func(dir, workers string) []string {
-		return []string{"eval", "--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl", "--refit", "--out", dir, "--workers", workers}
-	}
-	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "v")
-	mustL2mt(t, command(whole, "2")...)
-
-	journal := filepath.Join(dir, "outcomes.jsonl")
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { // stop as soon as there is something to keep
-		defer cancel()
-		for range 10_000 {
-			if info, err := os.Stat(journal); err == nil && info.Size() > 0 {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	var stdout, stderr bytes.Buffer
-	if code := Run(ctx, command(dir, "1"), &stdout, &stderr); code != exitInterrupted {
-		t.Fatalf("an interrupted evaluation ends with %d: %s", code, &stderr)
-	}
-	if stdout.Len() > 0 || !strings.Contains(stderr.String(), "the same command goes on") {
-		t.Errorf("an interrupted evaluation says %q and %q", &stdout, &stderr)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "table.json")); err == nil {
-		t.Error("an interrupted evaluation leaves a table")
-	}
-	raw, err := os.ReadFile(journal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(journal, raw[:len(raw)-20], 0o644); err != nil {
-		t.Fatal(err)
-	}
-	code, _, words := l2mt(t, command(dir, "2")...)
-	if code != exitDone || !strings.Contains(words, "the last line of outcomes.jsonl was cut off") {
-		t.Errorf("the evaluation goes on with %d: %s", code, words)
-	}
-	for name, want := range results(t, whole) {
-		if got := results(t, dir)[name]; got != want {
-			t.Errorf("%s has other bytes than that of an evaluation that was not interrupted", name)
-		}
-	}
-}
-
-func TestExitCodesOfEvalAndInfer(t *testing.T) {
+// What is wrong with a command line ends with 2, what is wrong with files with 1, and
+// either says so on stderr alone.
+func TestExitCodes(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
 	network, test := tinyNetwork(t)
+	out := filepath.Join(t.TempDir(), "never")
 	for _, c := range []struct {
 		code int
-		args []string
+		line string
+		says string
 	}{
-		{exitDone, []string{"eval", "--network", network, "--problems", test, "--models", "stl"}},
-		{exitUsage, []string{"eval", "--network", network, "--problems", test, "--models", "oracle"}},
-		{exitUsage, []string{"eval", "--network", network + "x", "--problems", test}},
-		{exitUsage, []string{"eval", "--network", network}},
-		{exitFailed, []string{"eval", "--network", network, "--problems", test + "x"}},
-		{exitFailed, []string{"eval", "--network", t.TempDir(), "--problems", test}},
-		{exitUsage, []string{"infer", "--network", network, "--problems", test, "--name", "test-0007"}},
-		{exitUsage, []string{"infer", "--network", network, "--problems", test, "--nearest", "-1"}},
-		{exitUsage, []string{"infer", "--network", network, "--problems", test, "--select", "--omega-only"}},
-		{exitFailed, []string{"infer", "--network", t.TempDir(), "--problems", test}},
-		{exitFailed, []string{"infer", "--network", network, "--problems", test, "--score", test}},
-		{exitUsage, []string{"fit", "--problems", test, "--model", "oracle"}},
-		{exitFailed, []string{"fit", "--problems", test + "x"}},
+		{exitUsage, "eval --network N --problems T --models oracle", "unknown model: the models are amtl, "},
+		{exitUsage, "eval --network Nx --problems T", "Nx"},
+		{exitUsage, "eval --network N", "missing flags: --problems"},
+		{exitFailed, "eval --network N --problems Tx", "no such file"},
+		{exitFailed, "eval --network DIR --problems T", "config.json"},
+		{exitUsage, "infer --network N --problems T --name test-0007", `no problem "test-0007"`},
+		{exitUsage, "infer --network N --problems T --nearest -1", "--nearest"},
+		{exitUsage, "infer --network N --problems T --select --omega-only", "exclude each other"},
+		{exitFailed, "infer --network N --problems T --score T", "it must be a JSON list"},
+		{exitUsage, "fit --problems T --model oracle", "unknown model"},
+		{exitFailed, "fit --problems Tx", "no such file"},
+		{exitUsage, "collect --problems T --out OUT --models mtrl,mtrl", `model "mtrl" is named twice`},
+		{exitUsage, "collect --problems T --out OUT --draws 0", "--draws=0: there must be at least one"},
+		{exitUsage, "collect --problems T --out OUT --explore=-1", "--explore=-1: it must not be negative"},
+		{exitUsage, "collect --problems T --out OUT --workers=-1", "--workers=-1: it must not be negative"},
+		{exitUsage, "collect --problems T --out OUT --o gold", `--o must be one of "refit","labelled","model"`},
+		{exitUsage, "collect --problems T --out OUT --shard 3/3", "--shard=3/3: it must be I/N with I in 0..N-1"},
+		{exitUsage, "train --out OUT", "missing flags: --experience"},
+		{exitUsage, "train --experience N --out OUT --preset=modern", `--preset must be one of "default","pairwise","paper" but got "modern"`},
+		{exitUsage, "train --experience N --out OUT --set=train.epochs=-3", "train.epochs is -3; it must be a whole number of at least 1"},
+		{exitUsage, "train --experience N --out OUT --frobnicate", "unknown flag --frobnicate"},
 	} {
-		code, stdout, stderr := l2mt(t, c.args...)
-		if code != c.code {
-			t.Errorf("%v ends with %d, want %d: %s", c.args, code, c.code, stderr)
+		words := strings.NewReplacer("DIR", t.TempDir(), "N", network, "T", test, "OUT", out)
+		args := strings.Fields(c.line)
+		for i, arg := range args {
+			args[i] = words.Replace(arg)
 		}
-		if code != exitDone && (stdout != "" || stderr == "") {
-			t.Errorf("%v fails and says %q and %q", c.args, stdout, stderr)
+		code, stdout, stderr := l2mt(t, args...)
+		if code != c.code || stdout != "" || !strings.Contains(stderr, strings.ReplaceAll(c.says, "Nx", network+"x")) {
+			t.Errorf("%s ends with %d, want %d, and says %q and %q", c.line, code, c.code, stdout, stderr)
+		}
+		if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+			t.Fatalf("%s: %s was made", c.line, out)
+		}
+	}
+}
+
+// An interrupted command says so, and leaves what the same command goes on from: the
+// libraries have tests of that, and TestFaults for all of it.
+func TestInterruptedCommandsEndWith130(t *testing.T) {
+	datatest.Long(t)
+	t.Parallel()
+	network, test := tinyNetwork(t)
+	experience := filepath.Join(filepath.Dir(filepath.Dir(test)), "e")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range [][]string{
+		{"collect", "--problems", test, "--out", filepath.Join(t.TempDir(), "e")},
+		{"train", "--experience", experience, "--out", filepath.Join(t.TempDir(), "n")},
+		{"eval", "--network", network, "--problems", test, "--out", filepath.Join(t.TempDir(), "v")},
+		{"sweep", "fig3-k", "--out", filepath.Join(t.TempDir(), "s")},
+		{"data", "features", "--net", "tiny", "--images", pictures(t, 2), "--weights", tinyWeights(t, 1), "--out", filepath.Join(t.TempDir(), "x.npz")},
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := Run(ctx, args, &stdout, &stderr); code != exitInterrupted || stdout.Len() > 0 || !strings.HasSuffix(stderr.String(), "l2mt: interrupted\n") {
+			t.Errorf("%v ends with %d and says %q and %q", args, code, &stdout, &stderr)
 		}
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/experience"
+	"l2mt/infer/compare"
 )
 
 type experienceCmd struct {
@@ -180,13 +182,13 @@ type experienceStatsCmd struct {
 // sourceStats describes the tuples of one source, for print. Without a tuple
 // that is ok there are no relative errors.
 type sourceStats struct {
-	Source  string   `json:"source"`
-	Tuples  int      `json:"tuples"`
-	Failed  int      `json:"failed"`
-	Mean    *float64 `json:"mean_o"`
-	Min     *float64 `json:"min_o"`
-	Max     *float64 `json:"max_o"`
-	Seconds float64  `json:"seconds"`
+	Source  string        `json:"source"`
+	Tuples  int           `json:"tuples"`
+	Failed  int           `json:"failed"`
+	Mean    compare.Float `json:"mean_o"`
+	Min     compare.Float `json:"min_o"`
+	Max     compare.Float `json:"max_o"`
+	Seconds float64       `json:"seconds"`
 }
 
 func (c *experienceStatsCmd) Run(e *env) error {
@@ -200,9 +202,10 @@ func (c *experienceStatsCmd) Run(e *env) error {
 	}
 	rows := []sourceStats{}
 	for _, s := range stats {
-		row := sourceStats{Source: s.Source, Tuples: s.Count, Failed: s.Failures, Seconds: s.Seconds}
-		if s.Count > s.Failures {
-			row.Mean, row.Min, row.Max = &s.Mean, &s.Min, &s.Max
+		row := sourceStats{s.Source, s.Count, s.Failures, compare.Float(s.Mean), compare.Float(s.Min), compare.Float(s.Max), s.Seconds}
+		if s.Count == s.Failures {
+			none := compare.Float(math.NaN())
+			row.Mean, row.Min, row.Max = none, none, none
 		}
 		rows = append(rows, row)
 	}
@@ -210,17 +213,11 @@ func (c *experienceStatsCmd) Run(e *env) error {
 }
 
 func writeStats(w io.Writer, rows []sourceStats) {
-	number := func(v *float64) string {
-		if v == nil {
-			return "-"
-		}
-		return fmt.Sprintf("%.4f", *v)
-	}
 	t := run.Columns(w)
 	fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
 	tuples, failed := 0, 0
 	for _, r := range rows {
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", r.Tuples, r.Failed, number(r.Mean), number(r.Min), number(r.Max), r.Seconds, r.Source)
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", r.Tuples, r.Failed, run.Decimals(r.Mean), run.Decimals(r.Min), run.Decimals(r.Max), r.Seconds, r.Source)
 		tuples, failed = tuples+r.Tuples, failed+r.Failed
 	}
 	t.Flush()

@@ -89,7 +89,7 @@ values = [4, 8]
 			return filesIn(t, merged)
 		}},
 		{"train", func(dir string) []string {
-			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--epochs", "12", "--set", "model.hidden=8"}
+			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--set", "train.epochs=12", "--set", "model.hidden=8"}
 		}, func(t *testing.T, dir string) map[string]string {
 			return without(filesIn(t, filepath.Join(dir, "n")), ".lock")
 		}},
@@ -99,9 +99,9 @@ values = [4, 8]
 			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", run.SecondsFile) // they have times
 		}},
 		{"sweep", func(dir string) []string {
-			return []string{"sweep", experiment, "--store", filepath.Join(dir, "store"), "--out", filepath.Join(dir, "out")}
+			return []string{"sweep", experiment, "--out", filepath.Join(dir, "out")}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(filesIn(t, filepath.Join(dir, "out")), "sweep.json", "summary.csv") // they have times
+			return without(filesIn(t, filepath.Join(dir, "out")), "sweep.json") // it has times
 		}},
 	}
 }
@@ -319,4 +319,34 @@ func (v *victim) copyOfHalf() string {
 		v.t.Fatal(err)
 	}
 	return dir
+}
+
+// tinyProblems samples problems on the digits whose fits take milliseconds.
+func tinyProblems(t *testing.T, n int) string {
+	t.Helper()
+	dir := t.TempDir()
+	mustL2mt(t, "problems", "sample", "--out", dir, "--train", fmt.Sprint(n), "--test", "1", "--seed", "4",
+		"--min-tasks", "2", "--max-tasks", "4", "--train-fraction", "0.04", "--validation-fraction", "0.1", "--prepare", "unit")
+	return filepath.Join(dir, "train.json")
+}
+
+// filesIn has the files of a directory, not of those below it.
+func filesIn(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[e.Name()] = string(raw)
+	}
+	return found
 }

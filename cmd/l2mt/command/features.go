@@ -122,7 +122,7 @@ func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config im
 		return err
 	}
 	r.Dataset.Name = c.Out
-	made.Dataset = describe(r.Dataset, false)
+	made.Dataset = describe(r.Dataset)
 	record := made
 	record.Files = r.Files
 	if err := errors.Join(run.SaveJSON(c.Out+".json", record), os.Remove(partial)); err != nil {

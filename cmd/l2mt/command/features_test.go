@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"l2mt/data"
@@ -143,52 +141,5 @@ func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path stri
 		if !slices.Equal(d.X.Row(i).Value, want[0]) || !strings.HasPrefix(name, d.Classes[d.Label[i]]+"/") {
 			t.Errorf("%s, %s: class %s, features %v, want %v", layer, name, d.Classes[d.Label[i]], d.X.Row(i).Value, want[0])
 		}
-	}
-}
-
-// interrupter interrupts when something is written that has a text in it. Like
-// the standard error stream it may be written to from several goroutines.
-type interrupter struct {
-	mu sync.Mutex
-	bytes.Buffer
-	text string
-	stop func()
-}
-
-func (w *interrupter) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if strings.Contains(string(b), w.text) {
-		w.stop()
-	}
-	return w.Buffer.Write(b)
-}
-
-func TestInterruptedFeaturesGoOn(t *testing.T) {
-	t.Parallel()
-	dir, weights, out := pictures(t, 20), tinyWeights(t, 1), t.TempDir()
-	command := func(name, weights string) []string {
-		return []string{"data", "features", "--net", "tiny", "--images", dir, "--weights", weights, "--out", filepath.Join(out, name)}
-	}
-	if code, _, stderr := l2mt(t, command("whole.npz", weights)...); code != exitDone {
-		t.Fatal(stderr)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stderr := interrupter{text: "weights of", stop: stop}
-	if code := Run(ctx, command("x.npz", weights), &bytes.Buffer{}, &stderr); code != exitInterrupted || !strings.Contains(stderr.String(), "the same command goes on") {
-		t.Fatalf("exit code %d: %s", code, stderr.String())
-	}
-	if code, _, stderr := l2mt(t, command("x.npz", tinyWeights(t, 2))...); code != exitFailed || !strings.Contains(stderr, "another net") {
-		t.Errorf("other weights: exit code %d: %s", code, stderr)
-	}
-	if code, _, stderr := l2mt(t, command("x.npz", weights)...); code != exitDone {
-		t.Fatal(stderr)
-	}
-	whole, err := os.ReadFile(filepath.Join(out, "whole.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resumed, err := os.ReadFile(filepath.Join(out, "x.npz")); err != nil || !bytes.Equal(resumed, whole) {
-		t.Errorf("another dataset, or %v", err)
 	}
 }

@@ -45,7 +45,7 @@ func TestTheKubernetesManifestsCallL2MT(t *testing.T) {
 			t.Errorf("%s runs %q, want %q", file, commands, runs)
 		}
 		completions := regexp.MustCompile(`completions: (\d+)`).FindSubmatch(text)
-		shards := regexp.MustCompile(`L2MT_SHARDS\n +value: "(\d+)"`).FindSubmatch(text)
+		shards := regexp.MustCompile(`--shard, "\$\(JOB_COMPLETION_INDEX\)/(\d+)"`).FindSubmatch(text)
 		if file == "kubernetes-collect.yaml" && (completions == nil || shards == nil || !bytes.Equal(completions[1], shards[1])) {
 			t.Errorf("%s has %q completions and %q shards", file, completions, shards)
 		}

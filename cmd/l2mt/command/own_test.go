@@ -28,9 +28,9 @@ func TestAProgramWithAnEstimatorOfItsOwn(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"train", "--help"}, " cosine,"},
+		{[]string{"train", "--help-settings"}, " cosine,"},
 		{[]string{"version"}, "of example.org/own-estimator\n"},
-		{[]string{"train", "--experience", tinyExperience(t), "--out", network, "--estimator", "cosine", "--epochs", "1"}, network},
+		{[]string{"train", "--experience", tinyExperience(t), "--out", network, "--set", "model.estimator=cosine", "--set", "train.epochs=1"}, network},
 	} {
 		out, err := exec.Command(program, c.args...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.says) {

@@ -1,8 +1,12 @@
 package command
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -11,14 +15,12 @@ import (
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/experience"
-	"l2mt/data/format"
 )
 
 type problemsCmd struct {
-	Sample     problemsSampleCmd   `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do."`
-	FromGroups problemsGroupsCmd   `cmd:"" help:"Draw problems whose tasks are the groups of a dataset, such as schools."`
-	Generate   problemsGenerateCmd `cmd:"" help:"Make problems whose tasks are related in known ways, with a dataset for them."`
-	Check      problemsCheckCmd    `cmd:"" help:"Check problem files and name every fault with task and field."`
+	Sample     problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do."`
+	FromGroups problemsGroupsCmd `cmd:"" help:"Draw problems whose tasks are the groups of a dataset, such as schools."`
+	Check      problemsCheckCmd  `cmd:"" help:"Check problem files and name every fault with task and field."`
 }
 
 // dataFlags say where the data of a problem file is.
@@ -76,14 +78,18 @@ type problemsSampleCmd struct {
 	DisjointRows    bool `help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
 }
 
+func (c *problemsSampleCmd) config() data.SampleConfig {
+	config := c.sampleFlags.config()
+	config.DisjointClasses, config.DisjointRows = c.DisjointClasses, c.DisjointRows
+	return config
+}
+
 func (c *problemsSampleCmd) Run(e *env) error {
 	d, err := digits.Open(c.Dataset)
 	if err != nil {
 		return err
 	}
-	config := c.config()
-	config.DisjointClasses, config.DisjointRows = c.DisjointClasses, c.DisjointRows
-	train, test, err := data.SampleProblems(d, config)
+	train, test, err := data.SampleProblems(d, c.config())
 	if err != nil {
 		return err
 	}
@@ -122,62 +128,11 @@ func isWord(class string) bool {
 
 // save writes the sets and says what they hold.
 func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
-	rows, err := run.SaveProblems(f.Out, f.Dataset, train, test)
+	rows, err := saveProblems(f.Out, f.Dataset, train, test)
 	if err != nil {
 		return err
 	}
-	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
-}
-
-type problemsGenerateCmd struct {
-	Out      string    `required:"" type:"path" help:"Directory for data.npz, train.json and test.json."`
-	Train    int       `default:"14" help:"Number of training problems: ${families}, in turn."`
-	Test     int       `default:"14" help:"Number of test problems."`
-	MinTasks int       `default:"${mintasks}" help:"Fewest tasks of a problem."`
-	MaxTasks int       `default:"${maxtasks}" help:"Most tasks of a problem."`
-	Kind     data.Kind `default:"classification" enum:"classification,regression" help:"What tasks predict: ${enum}."`
-	Rows     int       `default:"20" help:"Rows of a task to train on; there are none to validate on."`
-	TestRows int       `default:"100" help:"Rows of a task to test on."`
-	Features int       `default:"60" help:"Number of features."`
-	Words    bool      `help:"Make sparse rows, with few frequent features, like those of texts."`
-	Seed     uint64    `default:"1" help:"Seed of everything that is random."`
-}
-
-func (c *problemsGenerateCmd) Validate() error {
-	if c.Train < 0 || c.Test < 0 {
-		return fmt.Errorf("--train=%d --test=%d: they must not be negative", c.Train, c.Test)
-	}
-	return c.config().Validate()
-}
-
-func (c *problemsGenerateCmd) config() data.GenerateConfig {
-	return data.GenerateConfig{
-		Kind: c.Kind, Problems: c.Train + c.Test, MinTasks: c.MinTasks, MaxTasks: c.MaxTasks,
-		Rows: c.Rows, TestRows: c.TestRows, Features: c.Features, Words: c.Words, Seed: c.Seed,
-	}
-}
-
-func (c *problemsGenerateCmd) Run(e *env) error {
-	d, file, _, err := data.Generate(c.config())
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(c.Out, "data.npz")
-	set := func(problems []*data.Problem) *data.ProblemFile {
-		if len(problems) == 0 {
-			return nil
-		}
-		ref := *file.Dataset
-		return &data.ProblemFile{Schema: file.Schema, Dataset: &ref, Problems: problems}
-	}
-	rows, err := run.SaveProblems(c.Out, path, set(file.Problems[:c.Train]), set(file.Problems[c.Train:]))
-	if err != nil { // there are other problems, whose data stay
-		return err
-	}
-	if err := format.Write(path, d); err != nil {
-		return err
-	}
-	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
+	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
 }
 
 type problemsCheckCmd struct {
@@ -196,7 +151,73 @@ func (c *problemsCheckCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, run.Summarise(path, p.File()).Count(problems))
+		rows = append(rows, counted(run.Summarise(path, p.File()), problems))
 	}
-	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
+	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
+}
+
+// counted takes the numbers of rows from the data, which tasks may have in files of
+// their own.
+func counted(s run.Summary, problems []*data.ProblemData) run.Summary {
+	s.TrainRows, s.Validation, s.TestRows = 0, 0, 0
+	for _, p := range problems {
+		for _, t := range p.Tasks {
+			s.TrainRows += t.TrainSet.X.Rows()
+			s.Validation += t.ValidationSet.X.Rows()
+			s.TestRows += t.TestSet.X.Rows()
+		}
+	}
+	return s
+}
+
+// writeSummaries prints what problem files hold.
+func writeSummaries(w io.Writer, rows []run.Summary) {
+	t := run.Columns(w)
+	fmt.Fprintln(t, "problems\ttasks\tper problem\ttrain rows\tvalidation\ttest\t  file")
+	for _, r := range rows {
+		fmt.Fprintf(t, "%d\t%d\t%d..%d\t%d\t%d\t%d\t  %s\n", r.Problems, r.Tasks, r.MinTasks, r.MaxTasks, r.TrainRows, r.Validation, r.TestRows, r.File)
+	}
+	t.Flush()
+}
+
+// saveProblems writes problems of a dataset as train.json and test.json, which may
+// be nil, into a directory. Other ones that are there already stay.
+func saveProblems(dir, dataset string, train, test *data.ProblemFile) (rows []run.Summary, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	for _, set := range []struct {
+		name string
+		file *data.ProblemFile
+	}{{"train.json", train}, {"test.json", test}} {
+		if set.file == nil {
+			continue
+		}
+		if set.file.Dataset.Path, err = experience.ReferTo(dataset, dir); err != nil {
+			return nil, err
+		}
+		path := filepath.Join(dir, set.name)
+		if err := saveNew(path, set.file); err != nil {
+			return nil, err
+		}
+		rows = append(rows, run.Summarise(path, set.file))
+	}
+	return rows, nil
+}
+
+// saveNew writes a problem file, unless there is another one.
+func saveNew(path string, f *data.ProblemFile) error {
+	raw, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	switch old, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return f.Save(path)
+	case err != nil:
+		return err
+	case !bytes.Equal(old, raw):
+		return fmt.Errorf("%w: %s has other problems; remove it, or give another --out", data.ErrInvalid, path)
+	}
+	return nil
 }

@@ -41,10 +41,10 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 	for _, args := range [][]string{
 		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--validation-fraction", "0.03", "--out", at("problems")},
 		{"collect", "--problems", at("problems/train.json"), "--models", "stl,snr2", "--explore", "2", "--out", at("experience")},
-		{"train", "--experience", at("experience"), "--epochs", "2", "--set", "model.hidden=4", "--out", at("network")},
+		{"train", "--experience", at("experience"), "--set", "train.epochs=2", "--set", "model.hidden=4", "--out", at("network")},
 		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--models", "snr2", "--out", at("evaluation")},
 		{"infer", "--network", at("network"), "--problems", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
-		{"sweep", experiment, "--store", at("store"), "--out", at("sweep")},
+		{"sweep", experiment, "--out", at("sweep")},
 	} {
 		mustL2mt(t, append([]string{"-q"}, args...)...)
 	}
@@ -69,7 +69,7 @@ func reportShowsEverything(t *testing.T, page string) {
 	for _, want := range []string{
 		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep, digits", "Problem test-0001", "Network <small>network",
 		"Experience <small>experience", "problems/train.json", "Versions",
-		"Bar chart of the relative errors", "Relative errors with standard errors", "Heat maps of the task correlations by method",
+		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, rank correlations and parameters", "Map of the tasks",
 		"test-0001 among", `shared = "8"`, `"epochs": 2`, "This page: l2mt ",
 	} {
@@ -78,7 +78,7 @@ func reportShowsEverything(t *testing.T, page string) {
 		}
 	}
 	if n := strings.Count(page, "<svg"); n != 6 {
-		t.Errorf("%d pictures, want 6: what the sweep keeps in its store is not for the report", n)
+		t.Errorf("%d pictures, want 6: the runs of the sweep are not for the report", n)
 	}
 }
 

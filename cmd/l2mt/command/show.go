@@ -18,7 +18,6 @@ type showCmd struct {
 	Model string `arg:"" type:"path" help:"Directory that fit or infer saved a model to."`
 	Task  string `help:"Only this task."`
 	Top   int    `default:"10" help:"How many coefficients to show, the largest first."`
-	Plot  string `type:"path" help:"Draw the task correlations, as .png or .svg."`
 }
 
 // shownModel is what show prints.
@@ -60,14 +59,6 @@ func (c *showCmd) Run(e *env) error {
 	if s.Coefficients == nil {
 		_, err := m.Task(c.Task)
 		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	if c.Plot != "" {
-		if len(m.Tasks) > mostDrawn {
-			return fmt.Errorf("%d tasks: a picture of their correlations has room for %d", len(m.Tasks), mostDrawn)
-		}
-		if err := drawCorrelations(c.Plot, m); err != nil {
-			return err
-		}
 	}
 	return e.print(s, s.write)
 }

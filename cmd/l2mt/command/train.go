@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
-	"gonum.org/v1/gonum/stat"
 
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
+	"l2mt/infer/solve"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/train"
@@ -25,60 +25,28 @@ type trainCmd struct {
 	Experience []string          `required:"" sep:"none" type:"existingdir" help:"Directory of the experience. Of several, given one by one, all count for the same; their datasets may differ in their features if the network is free of these (--preset pairwise)."`
 	Dataset    string            `help:"Dataset to use instead of the one that the experience names."`
 	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .npz or .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-32-16 for random ones of these widths, from the features on."`
-	TrainHead  *string           `help:"Layers of the head to train along: none (the default), last or all."`
 	Out        string            `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
-	Resume     bool              `help:"Insist that there is a run to go on with."`
-	Seed       *uint64           `help:"Seed of everything random; by default 1."`
-	Seeds      int               `default:"1" help:"Train that many networks, with seeds from --seed on, in folders seed-N."`
+	Seed       uint64            `default:"1" help:"Seed of everything random."`
 	From       string            `placeholder:"NETWORK" help:"Network to go on from, its settings, parameters and head: a directory, or \"pretrained\"."`
 	Preset     string            `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
-	Epochs     *int              `help:"Passes over the tuples."`
-	Body       *string           `help:"What turns a task's rows into hidden features (${bodies})."`
-	Readout    *string           `help:"How the rows of a task become its embedding (${readouts})."`
-	Estimator  *string           `help:"What turns embeddings into an estimate (${estimators})."`
-	Link       *string           `help:"Function of the relative error that is estimated (${links})."`
-	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as model.hidden=100; --help-settings lists them. Can be given several times."`
-	Config     string            `type:"existingfile" placeholder:"FILE" help:"TOML file of settings, in sections [model] and [train]. --set and the other flags win."`
+	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as train.epochs=20 or model.body=pairwise; --help-settings lists them. Can be given several times."`
 
-	from *model.Network // nil without From
+	from  *model.Network // nil without From
+	first int            // so many training problems only, if not 0
 
 	HelpSettings helpSettings `help:"List all settings, with their defaults, meanings and valid values."`
 }
 
-// config puts the configuration file over the preset, and the flags over both.
+// config puts the settings given over the preset.
 func (c *trainCmd) config(features int) (train.Config, error) {
 	config, err := c.preset(features)
 	if err != nil {
 		return config, err
 	}
-	config.Seed = defaultSeed
-	if c.Config != "" {
-		file, err := os.Open(c.Config)
-		if err != nil {
+	config.Seed = c.Seed
+	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
+		if err := config.Set(name, c.Set[name]); err != nil {
 			return config, err
-		}
-		defer file.Close()
-		if err := config.Load(file); err != nil {
-			return config, fmt.Errorf("%s: %w", c.Config, err)
-		}
-	}
-	flags := map[string]string{}
-	for name, flag := range map[string]*string{"train.head": c.TrainHead, "model.body": c.Body, "model.readout": c.Readout, "model.estimator": c.Estimator, "model.link": c.Link} {
-		if flag != nil {
-			flags[name] = *flag
-		}
-	}
-	if c.Epochs != nil {
-		flags["train.epochs"] = fmt.Sprint(*c.Epochs)
-	}
-	if c.Seed != nil {
-		flags["train.seed"] = fmt.Sprint(*c.Seed)
-	}
-	for _, some := range []map[string]string{c.Set, flags} {
-		for _, name := range slices.Sorted(maps.Keys(some)) {
-			if err := config.Set(name, some[name]); err != nil {
-				return config, err
-			}
 		}
 	}
 	if config.TrainHead != train.HeadFrozen && c.Head == "" && (c.from == nil || c.from.Head == nil) {
@@ -105,9 +73,6 @@ func (c *trainCmd) preset(features int) (train.Config, error) {
 // pairs is the name of a body and of its preset.
 const pairs = "pairwise"
 
-// defaultSeed is that of all commands.
-const defaultSeed = 1
-
 // helpSettings lists the settings as --help lists the flags.
 type helpSettings bool
 
@@ -115,7 +80,7 @@ type helpSettings bool
 func (helpSettings) BeforeReset(app *kong.Kong) error {
 	for _, s := range train.Settings() {
 		if s.Name == "train.seed" {
-			s.Default["default"], s.Default["paper"] = fmt.Sprint(defaultSeed), fmt.Sprint(defaultSeed)
+			continue // it has a flag
 		}
 		fmt.Fprintf(app.Stdout, "%s = %s", s.Name, s.Default["default"])
 		if paper := s.Default["paper"]; paper != s.Default["default"] {
@@ -128,9 +93,6 @@ func (helpSettings) BeforeReset(app *kong.Kong) error {
 }
 
 func (c *trainCmd) Validate() error {
-	if c.Seeds < 1 {
-		return fmt.Errorf("--seeds=%d: there must be at least one", c.Seeds)
-	}
 	if c.From != "" {
 		var err error
 		if c.from, err = run.OpenNetwork(c.From); err != nil {
@@ -146,7 +108,7 @@ func (c *trainCmd) head() (layers.Head, error) {
 	if c.from != nil && c.Head == "" {
 		return c.from.Head, nil
 	}
-	return run.OpenHead(c.Head)
+	return openHead(c.Head)
 }
 
 func (c *trainCmd) Run(e *env) error {
@@ -154,7 +116,7 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	examples, err := run.OpenExperiences(c.Experience, c.Dataset, head, e.remark)
+	examples, err := c.examples(e, head)
 	if err != nil {
 		return err
 	}
@@ -172,54 +134,154 @@ func (c *trainCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	var results []run.Trained
-	first := config.Seed
-	for i := range uint64(c.Seeds) {
-		config.Seed = first + i
-		out := c.Out
-		if c.Seeds > 1 {
-			out = filepath.Join(c.Out, fmt.Sprintf("seed-%d", config.Seed))
-			e.remark("seed %d, %d of %d", config.Seed, i+1, c.Seeds)
+	result, err := c.train(e, config, head, examples)
+	if errors.Is(err, context.Canceled) {
+		e.remark("%s has the state of the run; the same command goes on from there", c.Out)
+	}
+	if err != nil {
+		return err
+	}
+	return e.print(result, result.write)
+}
+
+// examples opens the experience, for a network behind a head or nil.
+func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
+	var all []train.Source
+	for _, dir := range c.Experience {
+		examples, err := train.Open(dir, train.OpenOptions{Dataset: c.Dataset, Head: head})
+		if err != nil {
+			return nil, err
 		}
-		result, err := run.Train(e, run.Training{
-			Out: out, Experience: strings.Join(names(c.Experience), ", "), Head: head.Clone(), HeadName: c.Head, Config: config,
-			From: c.from, FromName: c.From, Resume: c.Resume, Progress: e.reporter(), Remark: e.remark,
-		}, examples)
-		if errors.Is(err, context.Canceled) {
-			e.remark("%s has the state of the run; the same command goes on from there", out)
+		if head != nil && !examples.ThroughHead {
+			e.remark("warning: the tuples of %s were made on the features as they are in the dataset, not on those of the head: l2mt collect --head makes such", dir)
+		}
+		all = append(all, examples)
+	}
+	source := all[0]
+	if len(all) > 1 {
+		source = train.Join(all...)
+	}
+	if c.first > source.Len() {
+		return nil, fmt.Errorf("%w: first: %d; the experience has %d problems", errUsage, c.first, source.Len())
+	} else if c.first > 0 {
+		source = firstOf{source, c.first}
+	}
+	return source, nil
+}
+
+// firstOf are the first n examples.
+type firstOf struct {
+	train.Source
+	n int
+}
+
+func (f firstOf) Len() int { return f.n }
+
+// trained is what a training run came to.
+type trained struct {
+	Dir   string        `json:"dir"`
+	Seed  uint64        `json:"seed"`
+	Epoch int           `json:"best_epoch"`
+	Best  train.Metrics `json:"best"`
+	// Directions is the number of those that the training tasks teach of the features.
+	Directions int      `json:"directions"`
+	Warnings   []string `json:"warnings,omitempty"`
+}
+
+// train trains a network, and keeps beside it what it used, its metrics, their
+// picture and where the problems of the experience lie.
+func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples train.Source) (*trained, error) {
+	keep := func(done []train.Metrics) error {
+		for _, w := range done[len(done)-1].Warnings {
+			e.remark("warning: %s", w)
+		}
+		return run.SaveMetrics(c.Out, done)
+	}
+	var from []string
+	for _, dir := range c.Experience {
+		from = append(from, filepath.Base(dir))
+	}
+	used := struct {
+		Experience string       `json:"experience"`
+		Head       string       `json:"head,omitempty"`
+		From       string       `json:"from,omitempty"`
+		Training   train.Config `json:"training"`
+		Versions   run.Versions `json:"versions"`
+	}{Experience: strings.Join(from, ", "), From: c.From, Training: config, Versions: run.CurrentVersions()}
+	provenance := map[string]string{"experience": used.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": used.Versions.L2MT}
+	if c.Head != "" {
+		used.Head = headName(c.Head)
+		provenance["head"] = used.Head
+	}
+	if c.from != nil {
+		provenance["from"] = c.From
+	}
+	report, err := train.Run(e, config, examples, train.Options{
+		Head: head.Clone(), From: c.from, Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
+	})
+	if err != nil {
+		return nil, err
+	}
+	curves, err := plot.Training(report.Metrics)
+	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Network.Directions.Count(), report.Warnings}, errors.Join(
+		run.SaveJSON(filepath.Join(c.Out, run.UsedFile), used),
+		run.SaveMetrics(c.Out, report.Metrics),
+		plot.Save(filepath.Join(c.Out, "training.png"), curves, err),
+		saveAtlas(c.Out, report.Network, examples))
+}
+
+func (r *trained) write(w io.Writer) {
+	t := run.Columns(w)
+	fmt.Fprintln(t, "seed\tbest epoch\tloss\theld out within\toverall\ttraining within\tdirections\t  network")
+	fmt.Fprintf(t, "%d\t%d\t%.4f\t%.3f\t%.3f\t%.3f\t%d\t  %s\n", r.Seed, r.Epoch, r.Best.Loss, r.Best.HeldOut.Within, r.Best.HeldOut.Overall, r.Best.Training.Within, r.Directions, r.Dir)
+	t.Flush()
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", warning)
+	}
+}
+
+// atlasSize bounds the problems of an atlas, all of which are compared with each
+// other.
+const atlasSize = 1000
+
+// saveAtlas keeps the embeddings of problems from all over the experience
+// beside the network that they are of.
+func saveAtlas(dir string, of *model.Network, examples train.Source) error {
+	if of.Config.Embeds() != model.PerTask { // an atlas takes embeddings of tasks
+		return saveSeen(dir, examples)
+	}
+	network, err := solve.NewFinder(of)
+	if err != nil {
+		return err
+	}
+	n := examples.Len()
+	size := min(n, atlasSize)
+	atlas, err := solve.NewAtlas(network, func(yield func(*data.ProblemData, error) bool) {
+		for i := range size {
+			x, err := examples.Example(i * n / size)
+			if (err != nil || len(x.Tuples) > 0) && !yield(x.Problem, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return atlas.Save(dir)
+}
+
+// saveSeen keeps what the problems of the experience were like beside a network that
+// embeds pairs of tasks.
+func saveSeen(dir string, examples train.Source) error {
+	seen := &model.Seen{}
+	for i := range examples.Len() {
+		x, err := examples.Example(i)
+		if err == nil && len(x.Tuples) > 0 {
+			err = seen.Add(x.Problem.TrainingOnly(), x.Dataset)
 		}
 		if err != nil {
 			return err
 		}
-		results = append(results, result)
 	}
-	return e.print(results, func(w io.Writer) { writeTrained(w, results) })
-}
-
-func writeTrained(w io.Writer, results []run.Trained) {
-	t := run.Columns(w)
-	fmt.Fprintln(t, "seed\tbest epoch\tloss\theld out within\toverall\ttraining within\tdirections\t  network")
-	var within []float64
-	for _, r := range results {
-		within = append(within, r.Best.HeldOut.Within)
-		fmt.Fprintf(t, "%d\t%d\t%.4f\t%.3f\t%.3f\t%.3f\t%d\t  %s\n", r.Seed, r.Epoch, r.Best.Loss, r.Best.HeldOut.Within, r.Best.HeldOut.Overall, r.Best.Training.Within, r.Directions, r.Dir)
-	}
-	t.Flush()
-	if len(results) > 1 {
-		mean, variance := stat.MeanVariance(within, nil)
-		fmt.Fprintf(w, "held out within: mean %.3f, standard deviation %.3f over %d seeds\n", mean, math.Sqrt(variance), len(results))
-	}
-	for _, r := range results {
-		for _, warning := range r.Warnings {
-			fmt.Fprintf(w, "warning, seed %d: %s\n", r.Seed, warning)
-		}
-	}
-}
-
-// names are the last elements of paths.
-func names(paths []string) (last []string) {
-	for _, p := range paths {
-		last = append(last, filepath.Base(p))
-	}
-	return last
+	return seen.Save(dir)
 }

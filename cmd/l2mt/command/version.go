@@ -17,7 +17,7 @@ func (versionCmd) Run(e *env) error {
 		fmt.Fprintf(t, "l2mt\t%s\n", v.L2MT)
 		fmt.Fprintf(t, "go\t%s\n", v.Go)
 		fmt.Fprintf(t, "system\t%s, %d CPUs\n", v.System, v.CPUs)
-		fmt.Fprintf(t, "cpu features\t%v\n", v.CPU)
+		fmt.Fprintf(t, "kernels\t%s\n", v.Kernels)
 		fmt.Fprintf(t, "pretrained network\t%s, %s\n", v.Pretrained.Name, v.Pretrained.Checksum)
 		fmt.Fprintf(t, "trained on\t%d problems of %s\n", v.Pretrained.Problems, strings.Join(v.Pretrained.Datasets, ", "))
 		for _, p := range v.Pieces {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/palette/moreland"
@@ -120,7 +121,7 @@ func cellNumbers(s square) (*plotter.Labels, error) {
 	for c := range s {
 		for r := range s {
 			cells.XYs = append(cells.XYs, plotter.XY{X: float64(c), Y: float64(r)})
-			cells.Labels = append(cells.Labels, strconv.FormatFloat(s.Z(c, r), 'f', 2, 64))
+			cells.Labels = append(cells.Labels, strings.Replace(strconv.FormatFloat(s.Z(c, r), 'f', 2, 64), "-0.00", "0.00", 1))
 		}
 	}
 	numbers, err := plotter.NewLabels(cells)

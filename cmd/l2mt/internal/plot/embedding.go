@@ -32,7 +32,11 @@ const mostMapped = 600
 // same classes apart on other rows, are tied to their mean. Tasks of new problems
 // stand out among them.
 func Embedding(training *solve.Atlas, problems ...solve.Embedded) (*Picture, error) {
-	known, others := thinned(training), joined(problems)
+	known := joined(training.Problems, 1)
+	for step := 2; len(known.E) > mostMapped && step <= len(training.Problems); step++ {
+		known = joined(training.Problems, step) // some, evenly
+	}
+	others := joined(problems, 1)
 	if len(others.Tasks) != len(others.E) {
 		return nil, fmt.Errorf("%w: %d tasks with %d embeddings", data.ErrInvalid, len(others.Tasks), len(others.E))
 	}
@@ -40,13 +44,13 @@ func Embedding(training *solve.Atlas, problems ...solve.Embedded) (*Picture, err
 	if err != nil {
 		return nil, err
 	}
-	title := fmt.Sprintf("%d training tasks as the network sees them", len(known.E))
+	title := fmt.Sprintf("%d training tasks", len(known.E))
 	switch len(problems) {
 	case 0:
 	case 1:
-		title = fmt.Sprintf("%s among %d training tasks", problems[0].Name, len(known.E))
+		title = problems[0].Name + " among " + title
 	default:
-		title = fmt.Sprintf("%d tasks of %d problems among %d training tasks", len(others.E), len(problems), len(known.E))
+		title = fmt.Sprintf("%d tasks of %d problems among %s", len(others.E), len(problems), title)
 	}
 	p := newPlot(title, fmt.Sprintf("first coordinate (the two keep %.0f %% of the squared distances; a task and its mirror image are one)", 100*kept), "second coordinate")
 	p.X.Tick.Marker, p.Y.Tick.Marker = plainTicks{}, plainTicks{}
@@ -66,17 +70,24 @@ func Embedding(training *solve.Atlas, problems ...solve.Embedded) (*Picture, err
 	for i, name := range order {
 		mean := centre(groups[name])
 		names.add(name, mean, 9)
-		if err := addGroup(p, groups[name], mean, palette[i%len(palette)]); err != nil {
+		var star plotter.XYs
+		for _, task := range groups[name] {
+			star = append(star, mean, task)
+		}
+		ties, err := plotter.NewLine(star)
+		if err != nil {
+			return nil, err
+		}
+		ties.LineStyle = draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(0.6)}
+		p.Add(ties)
+		if err := addMarks(p, groups[name], draw.GlyphStyle{Color: ties.Color, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}); err != nil {
 			return nil, err
 		}
 	}
 	if len(problems) > 0 {
-		marks, err := plotter.NewScatter(at[len(known.E):])
-		if err != nil {
+		if err := addMarks(p, at[len(known.E):], draw.GlyphStyle{Color: color.Black, Radius: vg.Points(4), Shape: draw.BoxGlyph{}}); err != nil {
 			return nil, err
 		}
-		marks.GlyphStyle = draw.GlyphStyle{Color: color.Black, Radius: vg.Points(4), Shape: draw.BoxGlyph{}}
-		p.Add(marks)
 	}
 	for _, label := range names.labels { // above all else
 		p.Add(label)
@@ -84,43 +95,20 @@ func Embedding(training *solve.Atlas, problems ...solve.Embedded) (*Picture, err
 	return shown, nil
 }
 
-// thinned joins the problems of an atlas, evenly left out until few enough tasks
-// remain.
-func thinned(a *solve.Atlas) solve.Embedded {
-	for step := 1; ; step++ {
-		var some []solve.Embedded
-		for i := 0; i < len(a.Problems); i += step {
-			some = append(some, a.Problems[i])
-		}
-		if all := joined(some); len(all.E) <= mostMapped || len(some) == 1 {
-			return all
-		}
-	}
-}
-
-// joined is all the tasks of problems.
-func joined(problems []solve.Embedded) (all solve.Embedded) {
-	for _, p := range problems {
-		all.Tasks, all.E = append(all.Tasks, p.Tasks...), append(all.E, p.E...)
+// joined is all the tasks of every so many problems.
+func joined(problems []solve.Embedded, step int) (all solve.Embedded) {
+	for i := 0; i < len(problems); i += step {
+		all.Tasks, all.E = append(all.Tasks, problems[i].Tasks...), append(all.E, problems[i].E...)
 	}
 	return all
 }
 
-// addGroup adds tasks of one name, tied to their mean.
-func addGroup(p *plot.Plot, tasks plotter.XYs, mean plotter.XY, c color.Color) error {
-	for _, t := range tasks {
-		tie, err := plotter.NewLine(plotter.XYs{mean, t})
-		if err != nil {
-			return err
-		}
-		tie.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(0.6)}
-		p.Add(tie)
-	}
-	marks, err := plotter.NewScatter(tasks)
+func addMarks(p *plot.Plot, at plotter.XYs, look draw.GlyphStyle) error {
+	marks, err := plotter.NewScatter(at)
 	if err != nil {
 		return err
 	}
-	marks.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
+	marks.GlyphStyle = look
 	p.Add(marks)
 	return nil
 }

@@ -33,9 +33,16 @@ var palette = []color.Color{
 	color.RGBA{204, 121, 167, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255},
 }
 
+// LongestTitle is the most characters that a title has room for. Those of this
+// program are shorter; what a user calls an experiment or a problem is cut.
+const LongestTitle = 59
+
 // newPlot is an empty plot in the style of all.
 func newPlot(title, x, y string) *plot.Plot {
 	p := plot.New()
+	if letters := []rune(title); len(letters) > LongestTitle {
+		title = string(letters[:LongestTitle-3]) + "..."
+	}
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
 	p.Title.Padding = vg.Points(8)
 	for _, s := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {

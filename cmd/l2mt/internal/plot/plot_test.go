@@ -17,6 +17,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/infer/compare"
+	"l2mt/infer/solve"
 	"l2mt/train"
 )
 
@@ -189,9 +190,9 @@ func TestTicksAreEnoughAndDistinct(t *testing.T) {
 	}
 }
 
-// The bars come in the order of what they show, the best on top, whatever the
+// The methods come in the order of what they show, the best on top, whatever the
 // order of the table is. In a picture the lowest name is written first.
-func TestBarsOfATableAreInOrder(t *testing.T) {
+func TestMethodsOfATableAreInOrder(t *testing.T) {
 	p, err := Table(&compare.Table{Problems: []string{"p"}, Rows: []compare.Row{
 		{Title: "first", Relative: 0.7, PerProblem: 0.9}, {Title: "second", Relative: 0.8, PerProblem: 0.8}, {Title: "third", Relative: 0.9, PerProblem: 1.1},
 	}})
@@ -205,5 +206,45 @@ func TestBarsOfATableAreInOrder(t *testing.T) {
 	at := func(name string) int { return strings.Index(string(svg), ">"+name+"<") }
 	if third, first, second := at("third"), at("first"), at("second"); third < 0 || first < third || second < first {
 		t.Errorf("from below third, first and second are at %d, %d and %d", third, first, second)
+	}
+}
+
+// Titles of pictures have room: those of this program as they are, and names that
+// users give are cut.
+func TestTitlesAreShort(t *testing.T) {
+	embedded := solve.Embedded{Name: "a problem", Tasks: []string{"a", "b", "c"}, E: [][]float32{{1, 0}, {0, 1}, {1, 1}}}
+	atlas := &solve.Atlas{Problems: []solve.Embedded{embedded}}
+	tasks := make([]string, 70)
+	correlation := make([][]float64, len(tasks))
+	for i := range correlation {
+		correlation[i] = make([]float64, len(tasks))
+	}
+	long := strings.Repeat("long ", 20)
+	for name, draw := range map[string]func() (*Picture, error){
+		"training": func() (*Picture, error) { return Training([]train.Metrics{{Loss: 1}, {Loss: 1, Epoch: 1}}) },
+		"table": func() (*Picture, error) {
+			return Table(&compare.Table{Problems: tasks, Rows: []compare.Row{{PerProblem: 1}}})
+		},
+		"embedding": func() (*Picture, error) { return Embedding(atlas) },
+		"one":       func() (*Picture, error) { return Embedding(atlas, embedded) },
+		"two":       func() (*Picture, error) { return Embedding(atlas, embedded, embedded) },
+		"many tasks": func() (*Picture, error) {
+			return Correlations([]Correlation{{Title: "t", Tasks: tasks, Correlation: correlation}})
+		},
+		long: func() (*Picture, error) {
+			return (&Relative{Title: long, Axis: "x", Methods: []Method{{Points: []Point{{X: 1, Error: 1}}}}}).Draw()
+		},
+	} {
+		p, err := draw()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, of := range p.plots {
+			for line := range strings.Lines(of.Title.Text) {
+				if n := len(strings.TrimSpace(line)); n > LongestTitle || strings.HasSuffix(line, "...") != (name == long) {
+					t.Errorf("%s: a title of %d characters: %s", name, n, line)
+				}
+			}
+		}
 	}
 }

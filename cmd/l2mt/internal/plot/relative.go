@@ -2,12 +2,10 @@ package plot
 
 import (
 	"cmp"
-	"fmt"
 	"image/color"
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -31,9 +29,9 @@ type Relative struct {
 // Method is the errors of one method.
 type Method struct {
 	Title string
-	// Strong has a line of its own, Fit the curve a + b x^-1/2 beside it.
-	Strong, Fit bool
-	Points      []Point
+	// Strong has a line of its own.
+	Strong bool
+	Points []Point
 }
 
 // Point is the relative error of a method at a point, with its standard error
@@ -121,9 +119,6 @@ func (r *Relative) curves(p *plot.Plot) error {
 		bars.LineStyle = draw.LineStyle{Color: line.Color, Width: vg.Points(0.8)}
 		p.Add(bars, line, marks)
 		p.Legend.Add(m.Title, line, marks)
-		if m.Fit && at[0].X > 0 {
-			addBound(p, m.Title, at, line.Color)
-		}
 	}
 	one := plotter.NewFunction(func(float64) float64 { return 1 })
 	one.LineStyle = singleTask
@@ -148,21 +143,6 @@ func (r *Relative) aside(x float64, i int, points []Point) float64 {
 		return x * math.Pow(last/first, share)
 	}
 	return x + share*(last-first)
-}
-
-// addBound fits a + b x^-1/2, the shape of the bound of Theorem 4.
-func addBound(p *plot.Plot, title string, points []Point, c color.Color) {
-	var root, y []float64
-	for _, point := range points {
-		root, y = append(root, 1/math.Sqrt(point.X)), append(y, point.Error)
-	}
-	a, b := stat.LinearRegression(root, y, nil, false)
-	// No error is negative, and a logarithmic axis cannot show zero.
-	curve := plotter.NewFunction(func(q float64) float64 { return max(a+b/math.Sqrt(q), 1e-9) })
-	curve.XMin, curve.XMax = points[0].X, points[len(points)-1].X
-	curve.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}}
-	p.Add(curve)
-	p.Legend.Add(fmt.Sprintf("%s: %.3f %+.3f q^-1/2, least squares", title, a, b), curve)
 }
 
 func (r *Relative) marks(p *plot.Plot) error {

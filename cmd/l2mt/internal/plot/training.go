@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"image/color"
 	"maps"
 	"math"
 	"slices"
@@ -15,31 +16,21 @@ import (
 
 // Training draws the loss, the correlations and the scalars over epochs.
 func Training(metrics []train.Metrics) (*Picture, error) {
-	column := func(name string, f func(m train.Metrics) float64) course {
-		s := course{name: name}
-		for _, m := range metrics {
-			s.x, s.y = append(s.x, float64(m.Epoch)), append(s.y, f(m))
-		}
-		return s
-	}
 	losses := []course{
-		column("loss", func(m train.Metrics) float64 { return m.Loss }),
-		column("residual |f - v(o)|", func(m train.Metrics) float64 { return m.Residual }),
-		column("standard deviation of v(o)", func(m train.Metrics) float64 { return m.Deviation }),
+		{"loss", false, func(m train.Metrics) float64 { return m.Loss }},
+		{"residual |f - v(o)|", false, func(m train.Metrics) float64 { return m.Residual }},
+		{"standard deviation of v(o)", false, func(m train.Metrics) float64 { return m.Deviation }},
 	}
 	correlations := []course{
-		column("held out, within problems", func(m train.Metrics) float64 { return m.HeldOut.Within }),
-		column("training, within problems", func(m train.Metrics) float64 { return m.Training.Within }),
-		column("held out, overall", func(m train.Metrics) float64 { return m.HeldOut.Overall }),
-		column("training, overall", func(m train.Metrics) float64 { return m.Training.Overall }),
+		{"held out, within problems", false, func(m train.Metrics) float64 { return m.HeldOut.Within }},
+		{"training, within problems", false, func(m train.Metrics) float64 { return m.Training.Within }},
+		{"held out, overall", true, func(m train.Metrics) float64 { return m.HeldOut.Overall }},
+		{"training, overall", true, func(m train.Metrics) float64 { return m.Training.Overall }},
 	}
-	correlations[2].dashed, correlations[3].dashed = true, true
 	var scalars []course
 	for _, name := range slices.Sorted(maps.Keys(metrics[0].Scalars)) {
 		for i := range metrics[0].Scalars[name] {
-			s := column(fmt.Sprintf("%s %d", name, i+1), func(m train.Metrics) float64 { return m.Scalars[name][i] })
-			s.dashed = i%2 == 1
-			scalars = append(scalars, s)
+			scalars = append(scalars, course{fmt.Sprintf("%s %d", name, i+1), i%2 == 1, func(m train.Metrics) float64 { return m.Scalars[name][i] }})
 		}
 	}
 	var plots []*plot.Plot
@@ -51,11 +42,14 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 		{"Rank correlation of f with the relative error", correlations},
 		{"Parameters above the embeddings", scalars},
 	} {
-		p, err := newLines(d.title, "epoch", "", d.lines...)
-		if err != nil {
-			return nil, err
+		p := newPlot(d.title, "epoch", "")
+		p.X.Tick.Marker, p.Y.Tick.Marker = wholeTicks{}, plainTicks{}
+		p.Add(plotter.NewGrid())
+		for i, l := range d.lines {
+			if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
+				return nil, fmt.Errorf("plot %q, line %q: %w", d.title, l.name, err)
+			}
 		}
-		p.X.Tick.Marker = wholeTicks{}
 		plots = append(plots, p)
 	}
 	logarithmic(&plots[0].Y)
@@ -63,37 +57,31 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 	return &Picture{15 * vg.Inch, 5 * vg.Inch, plots}, nil
 }
 
-// course is one line of a plot. A dashed one remains visible upon another.
+// course is a number over the epochs. A dashed line remains visible upon another.
 type course struct {
 	name   string
-	x, y   []float64
 	dashed bool
+	of     func(m train.Metrics) float64
 }
 
-// newLines is a plot of lines.
-func newLines(title, x, y string, lines ...course) (*plot.Plot, error) {
-	p := newPlot(title, x, y)
-	p.Y.Tick.Marker = plainTicks{}
-	p.Add(plotter.NewGrid())
-	for i, s := range lines {
-		var points plotter.XYs
-		for j := range s.x {
-			if !math.IsNaN(s.y[j]) {
-				points = append(points, plotter.XY{X: s.x[j], Y: s.y[j]})
-			}
+func (c course) add(p *plot.Plot, metrics []train.Metrics, colour color.Color) error {
+	var points plotter.XYs
+	for _, m := range metrics {
+		if y := c.of(m); !math.IsNaN(y) {
+			points = append(points, plotter.XY{X: float64(m.Epoch), Y: y})
 		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
-			return nil, fmt.Errorf("plot %q, line %q: %w", title, s.name, err)
-		}
-		line.Color, line.Width = palette[i%len(palette)], vg.Points(1.5)
-		if s.dashed {
-			line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
-		}
-		p.Add(line)
-		p.Legend.Add(s.name, line)
 	}
-	return p, nil
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width = colour, vg.Points(1.5)
+	if c.dashed {
+		line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+	}
+	p.Add(line)
+	p.Legend.Add(c.name, line)
+	return nil
 }
 
 // logarithmic shows whole decades around the values, which must be positive.

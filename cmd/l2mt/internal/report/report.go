@@ -11,8 +11,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
@@ -39,8 +37,8 @@ func Write(dir string) (string, error) {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(path, sweep.MarkFile)); err == nil && path != dir {
-			return fs.SkipDir // what sweeps share is told by their results
+		if _, err := os.Stat(filepath.Join(path, sweep.DoneFile)); err == nil && path != dir {
+			return fs.SkipDir // the runs of a sweep are told by its results
 		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
@@ -48,9 +46,6 @@ func Write(dir string) (string, error) {
 		}
 		return r.add(path, name)
 	})
-	if err == nil {
-		err = r.drawMaps()
-	}
 	if err != nil {
 		return "", err
 	}
@@ -67,47 +62,28 @@ func Write(dir string) (string, error) {
 
 // report is what the page shows.
 type report struct {
-	Title       string
-	Evaluations []table
-	Sweeps      []swept
-	Inferences  []inference
-	Networks    []trained
-	Experiences []collected
-	Problems    []run.Summary
-	Versions    run.Versions
+	Title                                                  string
+	Evaluations, Sweeps, Inferences, Networks, Experiences []entry
+	Problems                                               []run.Summary
+	Versions                                               run.Versions
 }
 
-type table struct {
-	Name, Config string
-	Table        *compare.Table
-	Chart        template.HTML
+// entry is what one folder has.
+type entry struct {
+	Name, Dir string
+	Of        any
 }
 
-type swept struct {
-	Name, Config string
-	*sweep.Result
-	Chart, Case template.HTML
-}
-
+// inference is one that a folder has, with its embedding or nil.
 type inference struct {
-	Name     string
-	Result   *run.Inference
-	Embedded *solve.Embedded // nil if it was not kept
-	Map      template.HTML
+	*run.Inference
+	embedded *solve.Embedded
 }
 
-type trained struct {
-	Name, Config string
-	Shape        string       // the network's own configuration
-	Sum          string       // of its files
-	Atlas        *solve.Atlas // nil if there is none
-	Curves, Map  template.HTML
-}
-
+// collected is the experience of a folder.
 type collected struct {
-	Name, Config string
-	Manifest     experience.Manifest
-	Stats        []experience.SourceStats
+	Manifest experience.Manifest
+	Stats    []experience.SourceStats
 }
 
 func (r *report) empty() bool {
@@ -118,134 +94,44 @@ func (r *report) empty() bool {
 func (r *report) add(dir, name string) error {
 	for _, part := range []struct {
 		file string
-		read func(dir, name string) error
+		to   *[]entry
+		read func(dir string) (any, error)
 	}{
-		{"table.json", r.addTable},
-		{sweep.File, r.addSweep},
-		{"result.json", r.addInference},
-		{model.ConfigFile, r.addNetwork}, // saved models have weights too
-		{"manifest.json", r.addExperience},
-		{"train.json", r.addProblems},
+		{"table.json", &r.Evaluations, func(dir string) (any, error) { return run.LoadTable(dir) }},
+		{sweep.File, &r.Sweeps, func(dir string) (any, error) { return sweep.Load(dir) }},
+		{"result.json", &r.Inferences, func(dir string) (any, error) {
+			i, embedded, err := run.LoadInference(dir)
+			return inference{i, embedded}, err
+		}},
+		{model.ConfigFile, &r.Networks, func(dir string) (any, error) { return model.Load(dir) }}, // saved models have weights too
+		{"manifest.json", &r.Experiences, readExperience},
+		{"train.json", nil, func(dir string) (any, error) { return nil, r.addProblems(dir, name) }},
 	} {
 		_, err := os.Stat(filepath.Join(dir, part.file))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
+		var of any
 		if err == nil {
-			err = part.read(dir, name)
+			of, err = part.read(dir)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
-	}
-	return nil
-}
-
-func (r *report) addTable(dir, name string) (err error) {
-	t := table{Name: name}
-	if t.Table, err = run.LoadTable(dir); err != nil {
-		return err
-	}
-	if t.Config, err = readText(dir, run.UsedFile); err != nil {
-		return err
-	}
-	t.Chart, err = inline(plot.Table(t.Table))
-	r.Evaluations = append(r.Evaluations, t)
-	return err
-}
-
-func (r *report) addSweep(dir, name string) (err error) {
-	s := swept{Name: name}
-	if s.Result, err = sweep.Load(dir); err != nil {
-		return err
-	}
-	if s.Config, err = readText(dir, "experiment.toml"); err != nil {
-		return err
-	}
-	if s.Chart, err = inline(s.Picture()); err != nil {
-		return err
-	}
-	s.Case, err = inline(plot.Correlations(s.Correlations))
-	r.Sweeps = append(r.Sweeps, s)
-	return err
-}
-
-func (r *report) addInference(dir, name string) (err error) {
-	i := inference{Name: name}
-	if i.Result, i.Embedded, err = run.LoadInference(dir); err != nil {
-		return err
-	}
-	i.Map, err = inline(plot.Correlations(i.Result.Correlations()))
-	r.Inferences = append(r.Inferences, i)
-	return err
-}
-
-func (r *report) addNetwork(dir, name string) error {
-	n := trained{Name: name}
-	var err error
-	if _, err = model.Load(dir); err != nil {
-		return err
-	}
-	if n.Sum, err = run.NetworkSum(dir); err != nil {
-		return err
-	}
-	if n.Config, err = readText(dir, run.UsedFile); err != nil {
-		return err
-	}
-	if n.Shape, err = readText(dir, model.ConfigFile); err != nil {
-		return err
-	}
-	if n.Atlas, err = solve.LoadAtlas(dir); run.Optional(err) != nil {
-		return err
-	}
-	metrics, err := run.LoadMetrics(dir)
-	if run.Optional(err) != nil {
-		return err
-	}
-	if metrics != nil {
-		if n.Curves, err = inline(plot.Training(metrics)); err != nil {
-			return err
-		}
-	}
-	r.Networks = append(r.Networks, n)
-	return nil
-}
-
-// drawMaps draws the tasks of the inferences among those that their networks
-// were trained on.
-func (r *report) drawMaps() error {
-	for i := range r.Networks {
-		n := &r.Networks[i]
-		if n.Atlas == nil {
-			continue
-		}
-		var embedded []solve.Embedded
-		for _, x := range r.Inferences {
-			if x.Embedded != nil && x.Result.Network == n.Sum {
-				embedded = append(embedded, *x.Embedded)
-			}
-		}
-		var err error
-		n.Map, err = inline(plot.Embedding(n.Atlas, embedded...))
-		if err != nil && !errors.Is(err, data.ErrInvalid) { // too few tasks for a map
-			return fmt.Errorf("%s: %w", n.Name, err)
+		if part.to != nil {
+			*part.to = append(*part.to, entry{name, dir, of})
 		}
 	}
 	return nil
 }
 
-func (r *report) addExperience(dir, name string) error {
+func readExperience(dir string) (any, error) {
 	store, err := experience.Open(dir)
 	if err != nil {
-		return err
-	}
-	text, err := readText(dir, "manifest.json")
-	if err != nil {
-		return err
+		return nil, err
 	}
 	stats, err := store.Stats()
-	r.Experiences = append(r.Experiences, collected{name, text, store.Manifest(), stats})
-	return err
+	return collected{store.Manifest(), stats}, err
 }
 
 func (r *report) addProblems(dir, name string) error {
@@ -263,10 +149,37 @@ func (r *report) addProblems(dir, name string) error {
 	return nil
 }
 
-// readText reads a file to be shown as it is; it is empty if there is none.
-func readText(dir, name string) (string, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, name))
-	return string(raw), run.Optional(err)
+// curves are those of the training of a network, if they are there.
+func curves(n entry) (template.HTML, error) {
+	metrics, err := run.LoadMetrics(n.Dir)
+	if err != nil {
+		return "", run.Optional(err)
+	}
+	return inline(plot.Training(metrics))
+}
+
+// atlas draws the tasks of the inferences by a network among those that it was trained
+// on. It is empty where these are not there, or too few for a map.
+func (r *report) atlas(n entry) (template.HTML, error) {
+	atlas, err := solve.LoadAtlas(n.Dir)
+	if err != nil {
+		return "", run.Optional(err)
+	}
+	sum, err := run.NetworkSum(n.Dir)
+	if err != nil {
+		return "", err
+	}
+	var embedded []solve.Embedded
+	for _, x := range r.Inferences {
+		if i := x.Of.(inference); i.embedded != nil && i.Network == sum {
+			embedded = append(embedded, *i.embedded)
+		}
+	}
+	drawn, err := inline(plot.Embedding(atlas, embedded...))
+	if errors.Is(err, data.ErrInvalid) {
+		return "", nil
+	}
+	return drawn, err
 }
 
 // inline is what a function that plots returned, for the page.
@@ -284,23 +197,29 @@ func (r *report) page() ([]byte, error) {
 		"short":    func(v float64) string { return fmt.Sprintf("%.4f", v) },
 		"p":        func(v float64) string { return fmt.Sprintf("%.2g", v) },
 		"l2mt":     func(name string) bool { return name == compare.L2MT },
-		"says": func(says string, p template.HTML) any {
+		"table":    func(t *compare.Table) (template.HTML, error) { return inline(plot.Table(t)) },
+		"sweep":    func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture()) },
+		"maps":     func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
+		"curves":   curves,
+		"atlas":    r.atlas,
+		"picture": func(says string, p template.HTML) any {
 			return struct {
 				Says    string
 				Picture template.HTML
 			}{says, p}
 		},
-		"text": func(says, text string) any { return struct{ Says, Text string }{says, text} },
-		"join": strings.Join,
+		// A file is shown as it is, if there is one.
+		"file": func(says string, of entry, name string) (any, error) {
+			text, err := os.ReadFile(filepath.Join(of.Dir, name))
+			return struct{ Says, Text string }{says, string(text)}, run.Optional(err)
+		},
 	}).Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, r); err != nil {
-		return nil, err
-	}
-	return slices.Clip(b.Bytes()), nil
+	err = t.Execute(&b, r)
+	return b.Bytes(), err
 }
 
 func percent(v float64) string {

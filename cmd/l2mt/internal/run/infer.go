@@ -58,7 +58,7 @@ type View struct {
 }
 
 func newView(omega *mat.SymDense, c solve.Candidate, expected float64) *View {
-	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Candidate: c.Name(), Title: c.Title(), Expected: compare.Float(expected)}
+	return &View{Omega: compare.Entries(omega), Correlation: Correlation(omega), Candidate: c.Name(), Title: c.Covariance(), Expected: compare.Float(expected)}
 }
 
 // InferredFit is the solution with the covariance found, beside single-task
@@ -120,7 +120,7 @@ func (r *Inference) Check() error {
 // Correlations are the task correlations of the views, to be drawn.
 func (r *Inference) Correlations() (all []plot.Correlation) {
 	for _, v := range r.Views() {
-		all = append(all, plot.Correlation{Title: "Task correlations\n" + v.Title, Tasks: r.Tasks, Correlation: v.Correlation})
+		all = append(all, plot.Correlation{Title: v.Title, Tasks: r.Tasks, Correlation: v.Correlation})
 	}
 	return all
 }

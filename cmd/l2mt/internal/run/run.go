@@ -115,19 +115,6 @@ func WhenCancelled(ctx context.Context, say func()) func() {
 	}
 }
 
-// FilesSum is a checksum of several files.
-func FilesSum(paths ...string) (string, error) {
-	all := sha256.New()
-	for _, path := range paths {
-		sum, err := files.SHA256(path)
-		if err != nil {
-			return "", err
-		}
-		io.WriteString(all, sum)
-	}
-	return hex.EncodeToString(all.Sum(nil)), nil
-}
-
 // PretrainedNetwork names the network in the program where a directory could stand;
 // so does nothing at all.
 const PretrainedNetwork = "pretrained"
@@ -142,7 +129,15 @@ func NetworkSum(dir string) (string, error) {
 	if _, err := os.Stat(head); err == nil {
 		paths = append(paths, head)
 	}
-	return FilesSum(paths...)
+	all := sha256.New()
+	for _, path := range paths {
+		sum, err := files.SHA256(path)
+		if err != nil {
+			return "", err
+		}
+		io.WriteString(all, sum)
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
 }
 
 // LoadNetwork reads a network, ready to solve problems with.

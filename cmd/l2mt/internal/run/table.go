@@ -5,7 +5,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/plot"
@@ -76,8 +75,7 @@ func against(p compare.Paired, self bool) string {
 	return fmt.Sprintf("%s\t%.2g\t%d/%d/%d", difference, p.P, p.Wins, p.Ties, p.Losses)
 }
 
-// SaveTable writes a table as JSON, CSV and a bar chart, and the errors problem
-// by problem as CSV.
+// SaveTable writes a table as JSON, with the errors problem by problem, and its picture.
 func SaveTable(dir string, table *compare.Table) error {
 	timeless, seconds := *table, map[string]float64{}
 	timeless.Rows = slices.Clone(table.Rows)
@@ -90,39 +88,8 @@ func SaveTable(dir string, table *compare.Table) error {
 	if err := SaveJSON(filepath.Join(dir, tableFile), timeless); err != nil {
 		return err
 	}
-	if err := SaveCSV(filepath.Join(dir, "table.csv"), tableRows(table)); err != nil {
-		return err
-	}
-	if err := SaveCSV(filepath.Join(dir, "problems.csv"), problemRows(table)); err != nil {
-		return err
-	}
 	picture, err := plot.Table(table)
 	return plot.Save(filepath.Join(dir, "table.png"), picture, err)
-}
-
-func tableRows(table *compare.Table) [][]string {
-	rows := [][]string{{"title", "model", "variant", "relative", "per_problem", "standard_error", "test_error",
-		"difference_to_stl", "p_to_stl", "wins_to_stl", "ties_to_stl", "losses_to_stl",
-		"difference_to_best", "p_to_best", "wins_to_best", "ties_to_best", "losses_to_best", "joint"}}
-	paired := func(p compare.Paired) []string {
-		return []string{Full(float64(p.Difference)), Full(p.P), strconv.Itoa(p.Wins), strconv.Itoa(p.Ties), strconv.Itoa(p.Losses)}
-	}
-	for _, r := range table.Rows {
-		rows = append(rows, slices.Concat(
-			[]string{r.Title, r.Model, string(r.Variant), Full(float64(r.Relative)), Full(float64(r.PerProblem)), Full(float64(r.StandardError)), Full(r.Error)},
-			paired(r.AgainstSTL), paired(r.AgainstBest), []string{strconv.Itoa(r.Joint)}))
-	}
-	return rows
-}
-
-func problemRows(table *compare.Table) [][]string {
-	rows := [][]string{{"problem", "title", "model", "variant", "validation_error", "test_error"}}
-	for i, problem := range table.Problems {
-		for _, r := range table.Rows {
-			rows = append(rows, []string{problem, r.Title, r.Model, string(r.Variant), Full(r.Validation[i]), Full(r.Test[i])})
-		}
-	}
-	return rows
 }
 
 // LoadTable reads what SaveTable wrote.

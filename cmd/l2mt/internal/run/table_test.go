@@ -59,7 +59,7 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 		if got, want := float64(back.Rows[0].StandardError), float64(table.Rows[0].StandardError); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%s: the standard error %v comes back as %v", c.name, want, got)
 		}
-		raw, err := os.ReadFile(filepath.Join(dir, "table.csv"))
+		raw, err := os.ReadFile(filepath.Join(dir, tableFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,19 +5,19 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"golang.org/x/sys/cpu"
-
+	"l2mt/layers/linalg"
 	"l2mt/model"
 	"l2mt/model/pretrained"
 )
 
 // Versions is what l2mt version prints, and what runs record beside their results.
 type Versions struct {
-	L2MT    string   `json:"l2mt"`
-	Go      string   `json:"go"`
-	System  string   `json:"system"`
-	CPUs    int      `json:"cpus"`
-	CPU     []string `json:"cpu_features"`
+	L2MT   string `json:"l2mt"`
+	Go     string `json:"go"`
+	System string `json:"system"`
+	CPUs   int    `json:"cpus"`
+	// Kernels are those of products that this machine and L2MT_BLAS choose.
+	Kernels string   `json:"kernels"`
 	Modules []Module `json:"modules"`
 	// Pretrained is the network in this program.
 	Pretrained Pretrained `json:"pretrained"`
@@ -54,9 +54,11 @@ func CurrentVersions() Versions {
 		Go:     runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH,
 		CPUs:   runtime.NumCPU(),
-		CPU:    cpuFeatures(),
 
 		Pretrained: Pretrained{Name: pretrained.Name, Checksum: pretrained.Checksum()},
+	}
+	if kernels, err := linalg.Select(); err == nil {
+		v.Kernels = kernels.Name()
 	}
 	if seen, err := pretrained.Seen(); err == nil { // it is embedded
 		v.Pretrained.Problems, v.Pretrained.Datasets = seen.Problems, seen.Datasets
@@ -80,28 +82,4 @@ func CurrentVersions() Versions {
 		v.Modules = append(v.Modules, Module{m.Path, m.Version})
 	}
 	return v
-}
-
-// cpuFeatures lists what the numeric kernels can use.
-func cpuFeatures() []string {
-	features := []string{}
-	for _, f := range []struct {
-		name string
-		has  bool
-	}{
-		{"sse4.1", cpu.X86.HasSSE41},
-		{"avx", cpu.X86.HasAVX},
-		{"avx2", cpu.X86.HasAVX2},
-		{"fma", cpu.X86.HasFMA},
-		{"avx512f", cpu.X86.HasAVX512F},
-		{"avx512bw", cpu.X86.HasAVX512BW},
-		{"avx512dq", cpu.X86.HasAVX512DQ},
-		{"asimd", cpu.ARM64.HasASIMD},
-		{"sve", cpu.ARM64.HasSVE},
-	} {
-		if f.has {
-			features = append(features, f.name)
-		}
-	}
-	return features
 }

@@ -1,4 +1,4 @@
-package sweep
+package command
 
 import (
 	"fmt"
@@ -17,12 +17,21 @@ type caseStudy struct {
 // caseProblem is the name of the case study's problem.
 const caseProblem = "case study"
 
+// tasks are the names of its tasks.
+func (s *caseStudy) tasks() (names []string) {
+	for _, class := range s.Classes {
+		names = append(names, class+" vs "+s.Shared)
+	}
+	return names
+}
+
 // problem makes the problem of the case study with splits as c says.
 func (s *caseStudy) problem(d *data.Dataset, c data.SampleConfig) (*data.Problem, error) {
 	c = c.Defaults()
 	p := &data.Problem{Name: caseProblem, Prepare: c.Prepare}
-	for i, class := range s.Classes {
-		t := &data.Task{Name: class + " vs " + s.Shared, Kind: data.Classification, Positive: class, Negative: s.Shared}
+	for i, name := range s.tasks() {
+		class := s.Classes[i]
+		t := &data.Task{Name: name, Kind: data.Classification, Positive: class, Negative: s.Shared}
 		r := data.Stream(c.Seed, caseProblem, uint64(i))
 		for _, name := range []string{class, s.Shared} {
 			label := slices.Index(d.Classes, name)
@@ -68,14 +77,4 @@ func (s *caseStudy) without(problems []*data.Problem) []*data.Problem {
 		}
 	}
 	return rest
-}
-
-// on fits the case study to a dataset: where that has other classes, its last
-// one is shared, and its first ones are told from it.
-func (s *caseStudy) on(d *data.Dataset) (fitted *caseStudy, same bool) {
-	if !slices.ContainsFunc(slices.Concat(s.Classes, []string{s.Shared}), func(c string) bool { return !slices.Contains(d.Classes, c) }) {
-		return s, true
-	}
-	n := min(len(s.Classes), len(d.Classes)-1)
-	return &caseStudy{Shared: d.Classes[len(d.Classes)-1], Classes: d.Classes[:n]}, false
 }

@@ -1,4 +1,4 @@
-package run
+package command
 
 // A head is fully connected layers in front of the network. Every command that
 // is given one, or a network that has one, works on the features that it makes.
@@ -26,8 +26,8 @@ const (
 // widest bounds the layers of a random head.
 const widest = 100_000
 
-// OpenHead reads a head, or draws a random one. It is nil for no name.
-func OpenHead(name string) (layers.Head, error) {
+// openHead reads a head, or draws a random one. It is nil for no name.
+func openHead(name string) (layers.Head, error) {
 	text, random := strings.CutPrefix(name, randomHead)
 	switch {
 	case name == "":
@@ -37,32 +37,30 @@ func OpenHead(name string) (layers.Head, error) {
 	}
 	var widths []int
 	for _, w := range strings.Split(text, "-") {
-		n, err := strconv.Atoi(w)
-		if err != nil || n < 1 || n > widest {
-			break
+		if n, err := strconv.Atoi(w); err == nil && n >= 1 && n <= widest {
+			widths = append(widths, n)
 		}
-		widths = append(widths, n)
 	}
 	if len(widths) < 2 || len(widths) != strings.Count(text, "-")+1 {
-		return nil, fmt.Errorf("%w: --head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", ErrUsage, name, randomHead, widest)
+		return nil, fmt.Errorf("%w: --head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", errUsage, name, randomHead, widest)
 	}
 	return layers.RandomHead(randomHeadSeed, widths...), nil
 }
 
-// HeadName is a head's name in files, where paths of a machine mean nothing.
-func HeadName(name string) string {
+// headName is a head's name in files, where paths of a machine mean nothing.
+func headName(name string) string {
 	if strings.HasPrefix(name, randomHead) {
 		return name
 	}
 	return filepath.Base(name)
 }
 
-// Through lets the features of problems go through the head of a name, if there
+// through lets the features of problems go through the head of a name, if there
 // is one.
-func Through(p *experience.Problems, name string) (*experience.Problems, error) {
-	head, err := OpenHead(name)
+func through(p *experience.Problems, name string) (*experience.Problems, error) {
+	head, err := openHead(name)
 	if head == nil || err != nil {
 		return p, err
 	}
-	return p.Through(train.Through(head, HeadName(name))), nil
+	return p.Through(train.Through(head, headName(name))), nil
 }
