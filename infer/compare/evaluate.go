@@ -82,8 +82,6 @@ type EvaluateOptions struct {
 	// Single-task learning is always among them, because errors are relative to
 	// its error.
 	Models []multitask.Model
-	// Refit asks for the refitted variant of every model.
-	Refit bool
 	// Labelled are those of the models that are tuned on all labelled rows too, the
 	// strongest rivals, which can take five times as long. Single-task learning is
 	// in any case.
@@ -245,14 +243,14 @@ func (o EvaluateOptions) cells(n *solve.Finder, given, problems []*data.ProblemD
 	return cells
 }
 
-// plain tunes a model, and uses all labelled rows where that is asked for.
-// Single-task learning is its own refit.
+// plain tunes a model as in the paper, and fits all labelled rows with its covariance or,
+// where that is asked for, tunes it on these too. Single-task learning is its own refit.
 func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Plain}}
 	if c.model == STL || among(o.Labelled, m) {
 		c.variants = append(c.variants, Labelled)
 	}
-	if o.Refit && c.model != STL {
+	if c.model != STL {
 		c.variants = append(c.variants, Refitted)
 	}
 	c.run = func(ctx context.Context) ([]Outcome, error) {
@@ -261,9 +259,6 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
 			return nil, err
 		}
 		outcomes := []Outcome{c.outcome(Plain, tuned)}
-		if len(c.variants) == 1 {
-			return outcomes, nil
-		}
 		all, err := evidence.Labelled(p, 0)
 		if err != nil {
 			return nil, err

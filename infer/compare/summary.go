@@ -48,6 +48,9 @@ type Row struct {
 	// best model.
 	AgainstSTL  Paired `json:"against_stl"`
 	AgainstBest Paired `json:"against_best"`
+	// Published says that the method learns from the training rows alone, tuned on the
+	// validation rows, as in the paper. All others learn from both.
+	Published bool `json:"as_in_the_paper,omitempty"`
 	// Joint counts the problems on which the joint fit had the lower
 	// validation error and was taken.
 	Joint int `json:"joint,omitempty"`
@@ -76,65 +79,64 @@ type Paired struct {
 // Summarise makes the table of outcomes. Every method must have an outcome on
 // every problem, and single-task learning must be among them.
 //
-// Where a model was also fitted jointly, its row has on each problem the fit with the
-// lower validation error. The paper takes the one with the lower test error,
-// which cannot be known in use. Two more rows choose, on each problem, the
-// model with the lowest validation error, plain and refitted: the strongest
-// rival that does not look at test rows.
+// Errors are relative to those of single-task learning on all labelled rows. Methods come
+// first, the best on top, then the controls, and then what learns from the training rows
+// alone. Where a model was also fitted jointly, its row has on each problem the fit with the
+// lower validation error: which one has the lower test error cannot be known in use. One
+// more row of each kind chooses, on each problem, the model with the lowest validation
+// error: the strongest rival that does not look at test rows.
 func Summarise(outcomes []Outcome) (*Table, error) {
 	problems, methods, err := collate(outcomes)
 	if err != nil {
 		return nil, err
 	}
-	var stl *method
-	var models, plain, labelled, refitted, networks []*method
+	stl := find(methods, STL, Labelled)
+	if stl == nil {
+		return nil, fmt.Errorf("compare: table: %w: there are no outcomes of %q on all labelled rows, to which errors are relative", infer.ErrInvalid, STL)
+	}
+	var fair, published, networks []*method
 	for _, m := range methods {
 		switch {
-		case m.Variant == Joint:
-			continue // taken together with the plain one
+		case m.Variant == Joint: // taken together with the plain one
 		case m.Model == L2MT:
+			m.Published = m.Variant == Paper
 			networks = append(networks, m)
-			continue
-		case m.Variant == Refitted:
-			refitted = append(refitted, m.after(find(methods, m.Model, Plain)))
-			models = append(models, m)
-			continue
-		case m.Variant == Labelled:
-			labelled, models = append(labelled, m), append(models, m)
-			if m.Model == STL {
-				refitted = append(refitted, m)
+		case m.Variant == Plain:
+			if joint := find(methods, m.Model, Joint); joint != nil {
+				m = choose(m.Title+", own or joint", m.Model, m.Variant, m, joint)
 			}
-			continue
-		case m.Model == STL:
-			stl = m
+			m.Published = true
+			published = append(published, m)
+		default:
+			fair = append(fair, m.after(find(methods, m.Model, Plain)))
 		}
-		if joint := find(methods, m.Model, Joint); joint != nil {
-			m = choose(m.Title+", own or joint", m.Model, m.Variant, m, joint)
-		}
-		plain, models = append(plain, m), append(models, m)
 	}
-	if stl == nil {
-		return nil, fmt.Errorf("compare: table: %w: there are no outcomes of %q, to which errors are relative", infer.ErrInvalid, STL)
+	best := slices.MinFunc(fair, func(a, b *method) int { return cmp.Compare(a.Error, b.Error) })
+	rows := slices.Concat(fair, published, networks)
+	if len(published) > 1 {
+		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(fair)), "best", Refitted, fair...))
+		paper := choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), "best", Plain, published...)
+		paper.Published = true
+		rows = append(rows, paper)
 	}
-	best := slices.MinFunc(models, func(a, b *method) int { return cmp.Compare(a.Error, b.Error) })
-	rows := models
-	if len(plain) > 1 {
-		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(plain)), "best", Plain, plain...))
-	}
-	if len(refitted) > 1 {
-		rows = append(rows, choose(fmt.Sprintf("best of %d refitted, by validation", len(refitted)), "best", Refitted, refitted...))
-	}
-	if len(labelled) > 1 {
-		rows = append(rows, choose(fmt.Sprintf("best of %d on all labelled rows", len(labelled)), "best", Labelled, labelled...))
-	}
-	rows = append(rows, networks...)
 	table := &Table{Problems: problems, Best: best.Title}
 	for _, m := range rows {
 		m.compare(stl, best)
 		table.Rows = append(table.Rows, m.Row)
 	}
-	slices.SortStableFunc(table.Rows, func(a, b Row) int { return cmp.Compare(a.Error, b.Error) })
+	slices.SortStableFunc(table.Rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Error, b.Error)) })
 	return table, nil
+}
+
+// rank is where a row stands: methods, controls, what the paper does.
+func (r Row) rank() int {
+	switch {
+	case r.Published:
+		return 2
+	case r.Variant.Control():
+		return 1
+	}
+	return 0
 }
 
 // method is a row in the making.
@@ -191,24 +193,28 @@ func title(model string, v Variant) string {
 		name = m.Info().Title
 	}
 	switch v {
-	case Refitted:
-		return name + ", refitted"
+	case Plain:
+		if model != L2MT {
+			return name + ", as in the paper"
+		}
 	case Labelled:
-		return name + ", all labelled rows"
+		if model != STL {
+			return name + ", tuned on all labelled rows"
+		}
 	case Alone:
 		return name + ", the network alone"
 	case Undirected:
 		return name + " without the directions of experience"
 	case Directed:
-		return "STL, all labelled rows, along the directions of experience"
+		return "STL along the directions of experience"
 	case Euclidean:
 		return name + " without the common metric"
 	case Metric:
-		return "STL, all labelled rows, in the common metric"
+		return "STL in the common metric"
 	case Without:
 		return name + " without the network"
 	case Paper:
-		return name + " as in the paper"
+		return name + ", as in the paper"
 	}
 	return name
 }

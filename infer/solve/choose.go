@@ -192,7 +192,7 @@ func (c *choice) compare(j *Judged, margin float64) {
 func (c *choice) ridges(ctx context.Context) error {
 	for _, way := range [][]float64{{3, 10, 0}, {0.1}} {
 		for _, ridge := range way {
-			if err := c.try(ctx, c.seen(View{Ridge: ridge, Directed: c.Directed}), clearly); err != nil {
+			if err := c.try(ctx, c.seen(View{Ridge: ridge, Directed: c.Directed}), env("L2MT_RM", clearly)); err != nil {
 				return err
 			}
 			if c.Ridge != ridge {

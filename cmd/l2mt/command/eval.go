@@ -21,7 +21,6 @@ type evalCmd struct {
 	Problems  string `required:"" type:"path" help:"File of the test problems."`
 	dataFlags `embed:""`
 	Models    []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
-	Refit     bool     `help:"Also fit all labelled rows with the covariance of each model, Lambda1 tuned for it, which mostly makes a model stronger."`
 	Labelled  []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
 	Joint     string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
 	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
@@ -47,7 +46,7 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	o := compare.EvaluateOptions{Models: models, Refit: c.Refit, Labelled: labelled, Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
+	o := compare.EvaluateOptions{Models: models, Labelled: labelled, Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}

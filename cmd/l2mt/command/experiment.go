@@ -57,7 +57,6 @@ type experiment struct {
 // comparison are flags of eval. Single-task learning is always among the models.
 type comparison struct {
 	Models   []string `toml:"models" json:"models"`
-	Refit    bool     `toml:"refit" json:"refit"`
 	Labelled []string `toml:"labelled" json:"labelled"`
 	Points   int      `toml:"points" json:"points"`
 	// Show lists the methods of the picture, as model or model/variant; default all.
@@ -322,7 +321,7 @@ func (x *experiment) stages(r *experimentRun, dir, experience string, workers in
 	}
 	s.evaluate = evalCmd{
 		Network: cmp.Or(x.Network, at("network")), Problems: filepath.Join(at("problems"), "test.json"), dataFlags: dataFlags{Dataset: x.Dataset},
-		Models: x.Compare.Models, Refit: x.Compare.Refit, Labelled: x.Compare.Labelled, Points: x.Compare.Points,
+		Models: x.Compare.Models, Labelled: x.Compare.Labelled, Points: x.Compare.Points,
 		Out: at("evaluation"), Workers: workers,
 	}
 	if _, err := run.Lookup(slices.Concat(x.Compare.Models, x.Compare.Labelled)); err != nil {

@@ -14,32 +14,29 @@ import (
 // tableFile has the table of an evaluation.
 const tableFile = "table.json"
 
-// WriteTable prints a table of methods, and below them what L2MT is without one of its
-// parts, or with one alone.
+// WriteTable prints a table of methods, below them what L2MT is without one of its
+// parts, or with one alone, and below these what learns from fewer rows.
 func WriteTable(w io.Writer, table *compare.Table) {
-	fmt.Fprintf(w, "relative error: mean test error over that of STL, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
+	fmt.Fprintf(w, "relative error: mean test error over that of STL on the same labelled rows, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
 	t := Columns(w)
 	fmt.Fprintln(t, "relative\tper problem\ts.e.\ttest error\tto STL\tp\tw/t/l\tto best\tp\tw/t/l\tseconds\t  method")
-	joint := 0
-	write := func(r compare.Row) {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", Decimals(r.Relative), Decimals(r.PerProblem), Decimals(r.StandardError), r.Error,
-			against(r.AgainstSTL, r.Model == compare.STL), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
-		joint += r.Joint
-	}
-	var controls []compare.Row
+	joint, group := 0, ""
 	for _, r := range table.Rows {
-		if r.Variant.Control() {
-			controls = append(controls, r)
-		} else {
-			write(r)
+		heading := ""
+		switch {
+		case r.Published:
+			heading = "as in the paper: on the training rows alone, tuned on the validation rows:"
+		case r.Variant.Control():
+			heading = "controls, parts of L2MT:"
 		}
-	}
-	if controls != nil {
-		fmt.Fprintln(t, strings.Repeat("\t", 11)+"  controls, parts of L2MT:")
-	}
-	for _, r := range controls {
-		write(r)
+		if heading != group {
+			fmt.Fprintln(t, strings.Repeat("\t", 11)+"  "+heading)
+			group = heading
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", Decimals(r.Relative), Decimals(r.PerProblem), Decimals(r.StandardError), r.Error,
+			against(r.AgainstSTL, r.Model == compare.STL && !r.Published), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
+		joint += r.Joint
 	}
 	t.Flush()
 	if n := perfect(table); n > 0 {
@@ -54,7 +51,7 @@ func WriteTable(w io.Writer, table *compare.Table) {
 func perfect(table *compare.Table) (n int) {
 	for _, r := range table.Rows {
 		for _, e := range r.Test {
-			if r.Model == compare.STL && e == 0 {
+			if r.Model == compare.STL && !r.Published && e == 0 {
 				n++
 			}
 		}
