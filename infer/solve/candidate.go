@@ -67,10 +67,7 @@ func (c Candidate) seen(v View) Candidate {
 
 // Name is what a candidate is called in files and flags.
 func (c Candidate) Name() string {
-	name := c.Mixture.name()
-	if c.Model != nil {
-		name = c.Model.Info().Name
-	}
+	name, _ := c.named()
 	if c.Ridge > 0 {
 		name += fmt.Sprintf("-metric%g", c.Ridge)
 	}
@@ -80,53 +77,46 @@ func (c Candidate) Name() string {
 	return name
 }
 
-func (x Mixture) name() string {
-	base := Candidate{Mixture: x}.unweighed()
-	name := "stl"
-	switch {
-	case base.Pooled == 1:
-		name = "pooled"
-	case base.Pooled > 0:
-		name = fmt.Sprintf("pooled%.0f", 100*base.Pooled)
-	case base.Network == 1:
-		name = "network"
-	case base.Network > 0:
-		name = fmt.Sprintf("network%.0f", 100*base.Network)
-	}
-	if x.Weights > 0 {
-		name += "-weights"
-	}
-	return name
-}
-
 // Title says what a candidate is.
 func (c Candidate) Title() string {
-	base := c.unweighed()
-	var parts []string
-	switch {
-	case c.Model != nil:
-		parts = []string{c.Model.Info().Title}
-	case base.Pooled == 1:
-		parts = []string{"pooled"}
-	case base.Pooled > 0:
-		parts = []string{fmt.Sprintf("pooled by %.0f %%", 100*base.Pooled)}
-	case base.Network == 1:
-		parts = []string{"the network's covariance"}
-	case base.Network > 0:
-		parts = []string{fmt.Sprintf("%.0f %% of the network's covariance", 100*base.Network)}
-	default:
-		parts = []string{"STL"}
-	}
-	if c.Weights > 0 {
-		parts[0] += " + weights"
-	}
+	_, title := c.named()
 	if c.Ridge > 0 {
-		parts = append(parts, fmt.Sprintf("common metric of ridge %g", c.Ridge))
+		title += fmt.Sprintf(", common metric of ridge %g", c.Ridge)
 	}
 	if c.Directed {
-		parts = append(parts, "directions of the training tasks")
+		title += ", directions of the training tasks"
 	}
-	return strings.Join(parts, ", ")
+	return title
+}
+
+// named are the name and the title of the covariance: its parts without the weights, in
+// percent, and these.
+func (c Candidate) named() (name, title string) {
+	if c.Model != nil {
+		return c.Model.Info().Name, c.Model.Info().Title
+	}
+	percent := func(share float64) float64 { return math.Round(1e6*share) / 1e4 }
+	var names, titles []string
+	add := func(share float64, name, whole, part string) {
+		switch p := percent(share); {
+		case p == 100:
+			names, titles = append(names, name), append(titles, whole)
+		case p != 0:
+			names, titles = append(names, fmt.Sprintf("%s%g", name, p)), append(titles, fmt.Sprintf(part, p))
+		}
+	}
+	base := c.unweighed()
+	add(base.Network, "network", "the network's covariance", "%g %% of the network's covariance")
+	add(base.Pooled, "pooled", "pooled", "pooled by %g %%")
+	if names == nil {
+		names, titles = []string{"stl"}, []string{"STL"}
+	}
+	if c.Weights == inWeights {
+		names, titles = append(names, "weights"), append(titles, "weights")
+	} else {
+		add(c.Weights, "weights", "weights", "%g %% of weights")
+	}
+	return strings.Join(names, "-"), strings.Join(titles, " + ")
 }
 
 // omega mixes a covariance of m tasks from what the network says and from weights.
@@ -140,8 +130,8 @@ func (x Mixture) omega(m int, said *mat.SymDense, weights *multitask.Result) *ma
 	if x.Weights > 0 {
 		var products mat.SymDense
 		products.SymOuterK(1, weights.W.T())
-		if trace := mat.Trace(&products); trace > math.SmallestNonzeroFloat64/x.Weights {
-			add(x.Weights/trace, &products)
+		if share := x.Weights / mat.Trace(&products); share <= math.MaxFloat64 { // else the weights are 0
+			add(share, &products)
 			rest -= x.Weights
 		}
 	}

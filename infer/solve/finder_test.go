@@ -139,7 +139,7 @@ func TestOrderOfTasksDoesNotMatter(t *testing.T) {
 
 func omegaOf(t *testing.T, n *Finder, p *data.ProblemData) *mat.SymDense {
 	t.Helper()
-	found, err := n.Omega(p, 1)
+	found, err := n.Omega(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestProblemsThatANetworkRefuses(t *testing.T) {
 	}
 	p = made(1, "p", data.Classification, 2)
 	p.Tasks[1].TrainSet.X.Row(3).Value[2] = float32(math.NaN())
-	if found, err := n.Omega(p, 1); err == nil {
+	if found, err := n.Omega(p); err == nil {
 		t.Errorf("NaN in the features is taken, Omega is\n%v", mat.Formatted(found.Omega))
 	}
 }
@@ -270,7 +270,7 @@ func TestNetworkIsShared(t *testing.T) {
 	done := make(chan error)
 	for i, p := range problems {
 		go func() {
-			found, err := n.Omega(p, 1)
+			found, err := n.Omega(p)
 			if err == nil && !mat.Equal(found.Omega, want[i]) {
 				err = fmt.Errorf("problem %d: another Omega than alone", i)
 			}
@@ -309,7 +309,7 @@ func BenchmarkInference(b *testing.B) {
 	n := defaultNetwork(b)
 	p := sparse(b, 6, 590, 1000, 0.0235)
 	for b.Loop() {
-		if _, err := n.Omega(p, 1); err != nil {
+		if _, err := n.Omega(p); err != nil {
 			b.Fatal(err)
 		}
 	}
