@@ -103,7 +103,10 @@ func TestStrangeDirectionsHaveToConvince(t *testing.T) {
 		f := along(t, first)
 		f.of.Directions.Signal = usual
 		for seed := range uint64(12) {
-			if choose(t, bench(t, f, subspace(t, seed), Options{}), Parts{}).Directed {
+			tried := choose(t, bench(t, f, subspace(t, seed), Options{}), Parts{}).Tried
+			if without := tried[1]; without.Directed || !tried[0].Directed {
+				t.Fatalf("seed %d: %s is followed by %s", seed, tried[0].Name(), without.Name())
+			} else if without.Verdict != Taken {
 				count++
 			}
 		}
