@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/table"
 	"l2mt/model/evidence"
 	"l2mt/model/pretrained"
@@ -249,6 +250,72 @@ func TestRowsThatCannotBeSplitTakeTheFirst(t *testing.T) {
 	if _, err := NewBench(nil, p, Options{Folds: 2}); err == nil {
 		t.Error("folds that are asked for, and cannot be, are no error")
 	}
+}
+
+// Tasks that are related are fitted together from few rows. Tasks that are not, and tables
+// of noise, end in single-task learning with enough rows to tell.
+func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
+	datatest.Long(t)
+	f := shipped(t)
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		for _, c := range []struct {
+			family      string
+			rows        int
+			noise       bool
+			least, most int // that end in single-task learning, of 6
+		}{
+			{"alike", 25, false, 0, 0}, {"unrelated", 120, false, 5, 6}, {"alike", 60, true, 6, 6},
+		} {
+			var chosen []string
+			alone := 0
+			for seed := range uint64(3) {
+				for _, p := range generated(t, kind, c.family, c.rows, seed) {
+					if c.noise {
+						p = shuffled(p, seed)
+					}
+					choice := choose(t, bench(t, f, p, Options{Seed: seed}), Parts{})
+					if choice.Name() == "stl" {
+						alone++
+					}
+					chosen = append(chosen, fmt.Sprintf("seed %d: %s", seed, choice.Name()))
+				}
+			}
+			if alone < c.least || alone > c.most || len(chosen) != 6 {
+				t.Errorf("%s of %s, %d rows, noise %t: %d end in single-task learning, want %d to %d: %s", kind, c.family, c.rows, c.noise, alone, c.least, c.most, strings.Join(chosen, ", "))
+			}
+		}
+	}
+}
+
+// generated are two problems of a family.
+func generated(t *testing.T, kind data.Kind, family string, rows int, seed uint64) (of []*data.ProblemData) {
+	t.Helper()
+	families := data.Families()
+	d, file, _, err := data.Generate(data.GenerateConfig{Kind: kind, Problems: 2 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 10, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := file.Bind(d, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range problems {
+		if families[i%len(families)].Name == family {
+			of = append(of, p)
+		}
+	}
+	return of
+}
+
+// shuffled is a problem whose labels say nothing.
+func shuffled(p *data.ProblemData, seed uint64) *data.ProblemData {
+	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	for i := range q.Tasks {
+		y := slices.Clone(q.Tasks[i].TrainSet.Y)
+		data.Stream(seed, "shuffled", uint64(i)).Shuffle(len(y), func(a, b int) { y[a], y[b] = y[b], y[a] })
+		q.Tasks[i].TrainSet.Y = y
+	}
+	return q
 }
 
 // Rows that are all on the right side do not tell one covariance from another.
