@@ -58,16 +58,14 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	if k < 2 {
 		return nil, fmt.Errorf("data: folds: %w: %d parts; it takes at least 2", ErrInvalid, k)
 	}
-	if together != nil && len(together) != len(p.Tasks) {
-		return nil, fmt.Errorf("data: folds: %w: %d tasks have numbers of what belongs together; the problem has %d tasks", ErrInvalid, len(together), len(p.Tasks))
+	if err := p.CheckTogether(together); err != nil {
+		return nil, err
 	}
 	all := make([]parting, len(p.Tasks))
-	for i, t := range p.Tasks {
+	for i := range p.Tasks {
 		var numbers []int
 		if together != nil {
-			if numbers = together[i]; len(numbers) != len(t.TrainSet.Y) {
-				return nil, fmt.Errorf("data: folds: task %q: %w: %d numbers of what belongs together; it has %d training rows", t.Name, ErrInvalid, len(numbers), len(t.TrainSet.Y))
-			}
+			numbers = together[i]
 		}
 		all[i] = newParting(i, p.labels(i), numbers)
 	}
@@ -99,6 +97,20 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	return folds, nil
 }
 
+// CheckTogether reports numbers of what belongs together that are not one for every
+// training row. Nil is none.
+func (p *ProblemData) CheckTogether(together [][]int) error {
+	if together != nil && len(together) != len(p.Tasks) {
+		return fmt.Errorf("data: folds: %w: %d tasks have numbers of what belongs together; the problem has %d tasks", ErrInvalid, len(together), len(p.Tasks))
+	}
+	for i, numbers := range together {
+		if t := p.Tasks[i]; len(numbers) != len(t.TrainSet.Y) {
+			return fmt.Errorf("data: folds: task %q: %w: %d numbers of what belongs together; it has %d training rows", t.Name, ErrInvalid, len(numbers), len(t.TrainSet.Y))
+		}
+	}
+	return nil
+}
+
 // labels are the classes of a task's training rows, by number; a regression has
 // one.
 func (p *ProblemData) labels(task int) []int {
@@ -118,8 +130,15 @@ func (p *ProblemData) labels(task int) []int {
 // Hold is the fold that validates the given training rows of every task and trains
 // on the others.
 func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
+	if len(rows) != len(p.Tasks) {
+		return Fold{}, fmt.Errorf("data: %w: %d tasks have validation rows or none; the problem has %d tasks", ErrInvalid, len(rows), len(p.Tasks))
+	}
 	f := Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}, rows}
 	for i := range p.Tasks {
+		n := len(p.Tasks[i].TrainSet.Y)
+		if j := slices.IndexFunc(rows[i], func(j int) bool { return j < 0 || j >= n }); j >= 0 {
+			return Fold{}, fmt.Errorf("data: task %q: %w: validation row %d; it has %d training rows", p.Tasks[i].Name, ErrInvalid, rows[i][j], n)
+		}
 		if err := f.hold(i); err != nil {
 			return Fold{}, fmt.Errorf("data: task %q, without its validation rows: %w", p.Tasks[i].Name, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,13 +20,14 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
 // quick are options with models that take milliseconds.
 func quick(t testing.TB) EvaluateOptions {
 	t.Helper()
-	o := EvaluateOptions{Refit: true, Tune: multitask.TuneOptions{Points: 2, Lambda1: []float64{0.01, 0.1, 1}}}
+	o := EvaluateOptions{Refit: true, Points: 2}
 	for _, name := range []string{"mtrl", STL, "snr2"} {
 		m, err := multitask.Lookup(name)
 		if err != nil {
@@ -82,72 +82,72 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
 	p := problems[1]
-	find := func(model string, v Variant) Outcome {
-		return outcomes[slices.IndexFunc(outcomes, func(x Outcome) bool { return x.Problem == p.Name && x.Model == model && x.Variant == v })]
-	}
 	m, err := multitask.Lookup("snr2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tuned, err := multitask.Tune(t.Context(), m, p, o.Tune)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := func(p *data.ProblemData) evidence.Evidence { return must(evidence.NewSplit(p))(t) }
 	all, first, err := multitask.Join(p, o.Joint[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	joint, err := multitask.Tune(t.Context(), m, all, o.Tune)
-	if err != nil {
-		t.Fatal(err)
-	}
-	share, err := multitask.Report(joint.Result.Share(first[0], len(p.Tasks)), p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	onAll := o.Tune
-	if onAll.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	labelled, err := multitask.Tune(t.Context(), m, p, onAll)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := multitask.Refit(t.Context(), tuned.Omega, p, onAll)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, without := fitted(t, n, p, solve.FitOptions{Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Without: true, Tune: o.Tune})
-	euclidean, metric := fitted(t, n, p, solve.FitOptions{Euclidean: true, Tune: o.Tune}), fitted(t, n, p, solve.FitOptions{Without: true, Steps: -1, Tune: o.Tune})
-	found, err := n.Omega(p, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	paper, err := multitask.Refit(t.Context(), found.Omega, p, o.Tune)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		outcome Outcome
-		want    *multitask.Tuned
-	}{
-		{find("snr2", Plain), tuned}, {find("snr2", Labelled), labelled}, {find("snr2", Refitted), again}, {find("snr2", Joint), share},
-		{find(L2MT, Plain), plain.Tuned}, {find(L2MT, Alone), plain.Start.Tuned},
-		{find(L2MT, Without), without.Tuned}, {find(L2MT, Paper), paper},
-		{find(L2MT, Euclidean), euclidean.Tuned}, {find(L2MT, Metric), metric.Tuned},
-	} {
-		if !cmp.Equal(c.outcome.Params, c.want.Params) || !slices.Equal(c.outcome.Test.Task, c.want.Test.Task) || !slices.Equal(c.outcome.Validation.Task, c.want.Validation.Task) {
-			t.Errorf("%s %s: %+v, want the errors %v and %v", c.outcome.Model, c.outcome.Variant, c.outcome, c.want.Validation, c.want.Test)
+	tuned := must(evidence.Tune(t.Context(), evidence.Of(m), split(p), p, o.tune()))(t)
+	joint := must(evidence.Tune(t.Context(), evidence.Of(m), split(all), all, o.tune()))(t)
+	share := must(evidence.Report(joint.Result.Share(first[0], len(p.Tasks)), p, nil))(t)
+	onAll := must(evidence.Labelled(p, 0))(t)
+	labelled := must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, o.tune()))(t)
+	again := must(evidence.Refit(t.Context(), tuned.Omega, onAll, p, o.tune()))(t)
+	found := must(n.Omega(p))(t)
+	paper := must(evidence.Refit(t.Context(), found.Omega, split(p), p, o.tune()))(t)
+	check(t, outcomes, p, map[string]*evidence.Tuned{
+		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": share, "l2mt/paper": paper,
+		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true, NoDirections: true}), "l2mt/euclidean": chosen(t, n, p, solve.Parts{NoMetric: true}),
+		"l2mt/alone":  candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}, Mixture: solve.Mixture{Network: 1}}),
+		"l2mt/metric": candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}}),
+	})
+}
+
+// must is a value, or the end of the test.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got, want := c.outcome.Omega, Entries(c.want.Omega); !cmp.Equal(got, want) {
-			t.Errorf("%s %s: Omega %v, want %v", c.outcome.Model, c.outcome.Variant, got, want)
+		return v
+	}
+}
+
+// check compares the outcomes on a problem with what the packages come to, by model and
+// variant.
+func check(t *testing.T, outcomes []Outcome, p *data.ProblemData, wanted map[string]*evidence.Tuned) {
+	t.Helper()
+	for name, want := range wanted {
+		i := slices.IndexFunc(outcomes, func(x Outcome) bool { return x.Problem == p.Name && x.Model+"/"+string(x.Variant) == name })
+		if i < 0 {
+			t.Fatalf("%s has no outcome", name)
+		}
+		got := outcomes[i]
+		if !cmp.Equal(got.Params, want.Params) || !slices.Equal(got.Test.Task, want.Test.Task) || !cmp.Equal(got.Validation, want.Validation) {
+			t.Errorf("%s: %+v, want the errors %v and %v", name, got, want.Validation, want.Test)
+		}
+		if want := Entries(want.Omega); !cmp.Equal(got.Omega, want) {
+			t.Errorf("%s: Omega %v, want %v", name, got.Omega, want)
 		}
 	}
-	for v, want := range map[Variant]int{Plain: plain.Step, Alone: 0, Without: without.Step} {
-		if got := find(L2MT, v).Step; got != want {
-			t.Errorf("L2MT %s: step %d, want %d", v, got, want)
-		}
-	}
+}
+
+// chosen is the fit with what a bench of its own chooses, and candidate that with one.
+func chosen(t *testing.T, n *solve.Finder, p *data.ProblemData, without solve.Parts) *evidence.Tuned {
+	t.Helper()
+	b := must(solve.NewBench(n, p, solve.Options{Points: 2}))(t)
+	return must(b.Fit(t.Context(), must(b.Choose(t.Context(), without))(t).Judged))(t)
+}
+
+func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candidate) *evidence.Tuned {
+	t.Helper()
+	b := must(solve.NewBench(n, p, solve.Options{Points: 2}))(t)
+	return must(b.Fit(t.Context(), must(b.Judge(t.Context(), c))(t)))(t)
 }
 
 // A network with directions has two more variants: without them, and with them alone. The
@@ -164,16 +164,10 @@ func TestOutcomesWithDirections(t *testing.T) {
 	find := func(among []Outcome, v Variant) Outcome {
 		return among[slices.IndexFunc(among, func(x Outcome) bool { return x.Model == L2MT && x.Variant == v })]
 	}
-	for v, f := range map[Variant]*multitask.Tuned{
-		Plain:      fitted(t, n, p, solve.FitOptions{Tune: o.Tune}).Tuned,
-		Undirected: fitted(t, n, p, solve.FitOptions{Undirected: true, Tune: o.Tune}).Tuned,
-		Directed:   fitted(t, n, p, solve.FitOptions{Without: true, Steps: -1, Tune: o.Tune}).Tuned,
-		Euclidean:  fitted(t, n, p, solve.FitOptions{Euclidean: true, Tune: o.Tune}).Tuned,
-	} {
-		if x := find(outcomes, v); !slices.Equal(x.Test.Task, f.Test.Task) || !cmp.Equal(x.Params, f.Params) || !cmp.Equal(x.Omega, Entries(f.Omega)) {
-			t.Errorf("L2MT %s: %+v, want %+v", v, x, f)
-		}
-	}
+	check(t, outcomes, p, map[string]*evidence.Tuned{
+		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/undirected": chosen(t, n, p, solve.Parts{NoDirections: true}), "l2mt/euclidean": chosen(t, n, p, solve.Parts{NoMetric: true}),
+		"l2mt/directed": candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1, Directed: true}}),
+	})
 	for _, v := range []Variant{Without, Metric, Paper} {
 		same(t, "without directions, "+string(v), []Outcome{find(outcomes, v)}, []Outcome{find(plain, v)})
 	}
@@ -204,7 +198,7 @@ func TestEvaluationDoesNotLeak(t *testing.T) {
 		if clean[i].Test.Mean == dirty[i].Test.Mean {
 			t.Errorf("%s %s: the poison does not act", clean[i].Model, clean[i].Variant)
 		}
-		clean[i].Test, dirty[i].Test = multitask.Errors{}, multitask.Errors{}
+		clean[i].Test, dirty[i].Test = evidence.Errors{}, evidence.Errors{}
 	}
 	same(t, "other test rows", dirty, clean)
 }
@@ -380,33 +374,15 @@ func TestEvaluateRefuses(t *testing.T) {
 
 // A fit that fails ends the evaluation and is named.
 func TestFailureIsNamed(t *testing.T) {
-	o := quick(t)
-	o.Tune.Lambda1 = []float64{-1}
-	_, err := Evaluate(t.Context(), nil, twoProblems(), o)
+	problems := twoProblems()
+	narrow, err := data.NewDense(12, 1, make([]float32, 12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems[0].Tasks[1].ValidationSet.X = narrow
+	_, err = Evaluate(t.Context(), nil, problems, quick(t))
 	if err == nil || !strings.Contains(err.Error(), `stl on problem "a"`) {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestFloatInJSON(t *testing.T) {
-	for _, c := range []struct {
-		value float64
-		text  string
-	}{{0.25, "0.25"}, {math.NaN(), "null"}, {math.Inf(1), `"+Inf"`}, {math.Inf(-1), `"-Inf"`}, {1e-300, "1e-300"}} {
-		raw, err := json.Marshal(Float(c.value))
-		if err != nil || string(raw) != c.text {
-			t.Errorf("%v is written %s, %v", c.value, raw, err)
-		}
-		var back Float
-		if err := json.Unmarshal(raw, &back); err != nil || math.Float64bits(float64(back)) != math.Float64bits(c.value) && !math.IsNaN(c.value) {
-			t.Errorf("%s is read %v, %v", raw, back, err)
-		}
-		if math.IsNaN(c.value) && !math.IsNaN(float64(back)) {
-			t.Errorf("null is read %v", back)
-		}
-	}
-	if err := json.Unmarshal([]byte(`"much"`), new(Float)); err == nil {
-		t.Error("a word is read as a number")
 	}
 }
 
@@ -467,13 +443,4 @@ func network(t testing.TB) *solve.Finder {
 		t.Fatal(err)
 	}
 	return n
-}
-
-func fitted(t *testing.T, n *solve.Finder, p *data.ProblemData, o solve.FitOptions) *solve.Fitted {
-	t.Helper()
-	f, err := n.Fit(t.Context(), p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }

@@ -10,7 +10,7 @@ import (
 	"l2mt/data"
 	"l2mt/infer"
 	"l2mt/infer/solve/solvetest"
-	"l2mt/model/multitask"
+	"l2mt/model/evidence"
 )
 
 // results makes outcomes of one method on problems p, q, r, ..., each with a
@@ -20,7 +20,7 @@ func results(model string, v Variant, errors ...[2]float64) []Outcome {
 	for i, e := range errors {
 		list = append(list, Outcome{
 			Problem: string(rune('p' + i)), Model: model, Variant: v, Seconds: 2,
-			Validation: multitask.Errors{Mean: e[0]}, Test: multitask.Errors{Mean: e[1]},
+			Validation: evidence.Errors{Mean: e[0]}, Test: evidence.Errors{Mean: e[1]},
 		})
 	}
 	return list

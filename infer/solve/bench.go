@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/progress"
+	"l2mt/infer"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
@@ -42,8 +45,8 @@ type Options struct {
 // are for one goroutine.
 type Bench struct {
 	finder  *Finder           // nil: nobody is asked
-	problem *data.ProblemData // with the features that the network works on
-	rows    *data.ProblemData // its labelled rows, all to train on
+	problem *data.ProblemData // with the features that the network works on, all labelled rows to train on
+	rows    *data.ProblemData // without test rows
 	folds   []data.Fold       // none where rows cannot be split
 	options Options
 
@@ -82,17 +85,9 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 			return nil, err
 		}
 	}
-	all, err := b.problem.Labelled()
-	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
-	}
-	b.rows = all.TrainingOnly() // test rows have no say, and take time in a metric
-	if o.Held != nil {
-		var fold data.Fold
-		fold, err = b.rows.Hold(o.Held)
-		b.folds = []data.Fold{fold}
-	} else if b.folds, err = b.rows.Folds(cmp.Or(o.Folds, 5), o.Seed, o.Together); errors.Is(err, data.ErrInvalid) && o.Folds == 0 {
-		err = nil // every row is left out in turn, and nothing compared
+	if b.problem, err = b.problem.Labelled(); err == nil {
+		b.rows = b.problem.TrainingOnly() // test rows have no say, and take time in a metric
+		b.folds, err = b.split()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
@@ -110,6 +105,24 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	return b, nil
 }
 
+// split are the folds: one of the rows held, or none where no task has two rows of each class.
+// Then every row is left out in turn, and nothing compared.
+func (b *Bench) split() ([]data.Fold, error) {
+	o := b.options
+	if o.Held != nil {
+		fold, err := b.rows.Hold(o.Held)
+		if err == nil {
+			err = b.rows.CheckTogether(o.Together)
+		}
+		return []data.Fold{fold}, err
+	}
+	folds, err := b.rows.Folds(cmp.Or(o.Folds, 5), o.Seed, o.Together)
+	if errors.Is(err, data.ErrInvalid) && o.Folds == 0 && o.Together == nil {
+		return nil, nil
+	}
+	return folds, err
+}
+
 // part is a problem without a fold of its rows, and after the last one with all.
 func (b *Bench) part(k int) *data.ProblemData {
 	if k < len(b.folds) {
@@ -121,6 +134,9 @@ func (b *Bench) part(k int) *data.ProblemData {
 // ask is what the network says without each fold, and of all rows: what it says of all has
 // seen the labels of every row, and would praise itself.
 func (b *Bench) ask() ([]*Found, error) {
+	if b.finder == nil {
+		return nil, fmt.Errorf("solve: problem %q: %w: there is no network to ask", b.problem.Name, infer.ErrInvalid)
+	}
 	said := make([]*Found, len(b.folds)+1)
 	for k := range said {
 		e, err := b.finder.embed(b.part(k).TrainingOnly(), b.moved[k])
@@ -169,7 +185,7 @@ func (b *Bench) see(v View) (*space, error) {
 	folds := make([]data.Fold, last)
 	for k, fold := range b.folds {
 		folds[k] = fold
-		if v == (View{Ridge: 1}) && b.options.Held == nil {
+		if v == (View{Ridge: 1}) {
 			folds[k].ProblemData = b.moved[k]()
 		} else {
 			folds[k].ProblemData = v.metric(b.metrics[k], fold.ProblemData, directions).Problem(fold.ProblemData)
@@ -200,12 +216,31 @@ func (b *Bench) few() bool {
 	return len(b.folds) == 0 || n <= evidence.MostRows && b.options.Together == nil && b.options.Held == nil
 }
 
+// check reports what is no candidate for the problem.
+func (b *Bench) check(c Candidate) error {
+	fault := ""
+	switch {
+	case !(c.Ridge >= 0):
+		fault = "its ridge must be at least 0"
+	case c.Directed && b.directions == nil:
+		fault = "there are no directions of its features"
+	case !(c.Network >= 0 && c.Pooled >= 0 && c.Weights >= 0 && c.Weights < 1 && c.Network+c.Pooled+c.Weights <= 1+1e-9):
+		fault = "its shares must be at least 0 and 1 in all at most, that of the weights less"
+	default:
+		return nil
+	}
+	return fmt.Errorf("solve: problem %q: %s: %w: %s", b.problem.Name, c.Title(), infer.ErrInvalid, fault)
+}
+
 // Judge chooses the hyperparameters of a candidate by the rows that folds hold out.
 func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
-	if j := b.judged[c.Name()]; j != nil {
+	if j := b.judged[c.Name()]; j != nil && reflect.DeepEqual(j.Model, c.Model) { // covariances that are given have one name
 		return j, nil
 	}
 	begin := time.Now()
+	if err := b.check(c); err != nil {
+		return nil, err
+	}
 	of, err := b.subject(ctx, c)
 	if err != nil {
 		return nil, err
@@ -268,7 +303,7 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 	}
 	m, last := len(b.rows.Tasks), len(b.folds)
 	var said []*Found
-	var weights []*multitask.Result
+	var weights []*multitask.Result // of every fold, and last of all rows
 	var err error
 	if c.Network > 0 {
 		if said, err = b.said(); err != nil {
@@ -284,7 +319,7 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 		if err != nil {
 			return evidence.Subject{}, err
 		}
-		weights = append(base.Fits[:len(base.Fits):len(base.Fits)], full)
+		weights = append(slices.Clone(base.Fits[:last]), full)
 	}
 	given := func(k int) (multitask.Model, error) {
 		omega, w := (*mat.SymDense)(nil), (*multitask.Result)(nil)
@@ -292,7 +327,7 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 			omega = said[k].Omega
 		}
 		if weights != nil {
-			w = weights[min(k, len(weights)-1)]
+			w = weights[k]
 		}
 		return multitask.Given(c.omega(m, omega, w))
 	}
@@ -358,6 +393,9 @@ func (b *Bench) Signal() float64 {
 
 // Best is the candidate of the least loss, of equals the first.
 func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, error) {
+	if len(candidates) == 0 {
+		return nil, fmt.Errorf("solve: problem %q: %w: there are no candidates", b.problem.Name, infer.ErrInvalid)
+	}
 	c := &choice{bench: b, Choice: &Choice{}}
 	for _, x := range candidates {
 		j, err := b.Judge(ctx, x)

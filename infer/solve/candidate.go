@@ -3,6 +3,7 @@ package solve
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -66,34 +67,12 @@ func (c Candidate) seen(v View) Candidate {
 
 // Name is what a candidate is called in files and flags.
 func (c Candidate) Name() string {
-	name := c.Mixture.name()
-	if c.Model != nil {
-		name = c.Model.Info().Name
-	}
+	name, _ := c.named()
 	if c.Ridge > 0 {
 		name += fmt.Sprintf("-metric%g", c.Ridge)
 	}
 	if c.Directed {
 		name += "-directed"
-	}
-	return name
-}
-
-func (x Mixture) name() string {
-	base := Candidate{Mixture: x}.unweighed()
-	name := "stl"
-	switch {
-	case base.Pooled == 1:
-		name = "pooled"
-	case base.Pooled > 0:
-		name = fmt.Sprintf("pooled%.0f", 100*base.Pooled)
-	case base.Network == 1:
-		name = "network"
-	case base.Network > 0:
-		name = fmt.Sprintf("network%.0f", 100*base.Network)
-	}
-	if x.Weights > 0 {
-		name += "-weights"
 	}
 	return name
 }
@@ -112,23 +91,38 @@ func (c Candidate) Title() string {
 
 // Covariance says where that of a candidate comes from.
 func (c Candidate) Covariance() string {
-	base, title := c.unweighed(), "STL"
-	switch {
-	case c.Model != nil:
-		return c.Model.Info().Title
-	case base.Pooled == 1:
-		title = "pooled"
-	case base.Pooled > 0:
-		title = fmt.Sprintf("pooled by %.0f %%", 100*base.Pooled)
-	case base.Network == 1:
-		title = "the network's covariance"
-	case base.Network > 0:
-		title = fmt.Sprintf("%.0f %% of the network's covariance", 100*base.Network)
-	}
-	if c.Weights > 0 {
-		title += " + weights"
-	}
+	_, title := c.named()
 	return title
+}
+
+// named are the name and the title of the covariance: its parts without the weights, in
+// percent, and these.
+func (c Candidate) named() (name, title string) {
+	if c.Model != nil {
+		return c.Model.Info().Name, c.Model.Info().Title
+	}
+	percent := func(share float64) float64 { return math.Round(1e6*share) / 1e4 }
+	var names, titles []string
+	add := func(share float64, name, whole, part string) {
+		switch p := percent(share); {
+		case p == 100:
+			names, titles = append(names, name), append(titles, whole)
+		case p != 0:
+			names, titles = append(names, fmt.Sprintf("%s%g", name, p)), append(titles, fmt.Sprintf(part, p))
+		}
+	}
+	base := c.unweighed()
+	add(base.Network, "network", "the network's covariance", "%g %% of the network's covariance")
+	add(base.Pooled, "pooled", "pooled", "pooled by %g %%")
+	if names == nil {
+		names, titles = []string{"stl"}, []string{"STL"}
+	}
+	if c.Weights == inWeights {
+		names, titles = append(names, "weights"), append(titles, "weights")
+	} else {
+		add(c.Weights, "weights", "weights", "%g %% of weights")
+	}
+	return strings.Join(names, "-"), strings.Join(titles, " + ")
 }
 
 // omega mixes a covariance of m tasks from what the network says and from weights.
@@ -142,8 +136,8 @@ func (x Mixture) omega(m int, said *mat.SymDense, weights *multitask.Result) *ma
 	if x.Weights > 0 {
 		var products mat.SymDense
 		products.SymOuterK(1, weights.W.T())
-		if trace := mat.Trace(&products); trace > math.SmallestNonzeroFloat64/x.Weights {
-			add(x.Weights/trace, &products)
+		if share := x.Weights / mat.Trace(&products); share <= math.MaxFloat64 { // else the weights are 0
+			add(share, &products)
 			rest -= x.Weights
 		}
 	}

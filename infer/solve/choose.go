@@ -2,8 +2,6 @@ package solve
 
 import (
 	"context"
-	"os"
-	"strconv"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -51,23 +49,20 @@ type Choice struct {
 	Tried []Tried
 }
 
+// By how many standard errors held-out rows have to speak, and where they can.
 const (
-	// clearly is by how many standard errors a candidate has to be better than the best
-	// before it.
-	clearly = 1
-	// hopeless is by how many a candidate may be worse with the Lambda1 of the best
-	// before it, to be given one of its own.
+	// clearly is for another ridge and for the weights' covariance, surely for the
+	// covariances, of which there are many, and against single-task learning.
+	clearly, surely = 1, 2
+	// hopeless is by how many a view may be worse with the Lambda1 of the best before
+	// it, to be given one of its own.
 	hopeless = 1
+	// tells is the standard error of a difference, relative to the loss, below which rows
+	// can tell.
+	tells = 0.01
 	// fewestErrors is how many misclassified rows can tell candidates apart.
 	fewestErrors = 3
 )
-
-func env(name string, or float64) float64 {
-	if v, err := strconv.ParseFloat(os.Getenv(name), 64); err == nil {
-		return v
-	}
-	return or
-}
 
 // First is the candidate that Choose begins with: what the network says, in the common metric,
 // along the directions of the training tasks.
@@ -91,9 +86,10 @@ func (b *Bench) First(without Parts) Candidate {
 //  3. the covariance in that view: half of the network's, none, or shares of 11'/m;
 //  4. the same with that of the fitted weights.
 //
-// A candidate is taken that is better than the best before it by a standard error.
-// Where rows can tell a gain of 5 %, what is chosen has to be better than single-task
-// learning by two; else that is chosen.
+// A candidate is taken that is better than the best before it by a standard error, and
+// another covariance by two. Where rows can tell differences of 2 % of the loss, what is
+// chosen has to be better than single-task learning by as much; else that is chosen. Few
+// misclassified rows tell nothing.
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	first := b.First(without)
 	at, err := b.Judge(ctx, first)
@@ -121,11 +117,11 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 		if x.Network > 0 && first.Network == 0 {
 			continue
 		}
-		if err := c.try(ctx, Candidate{View: c.View, Mixture: x}, map[bool]float64{true: env("L2MT_PM", clearly), false: env("L2MT_CM", clearly)}[x.Pooled > 0]); err != nil {
+		if err := c.try(ctx, Candidate{View: c.View, Mixture: x}, surely); err != nil {
 			return nil, err
 		}
 	}
-	if err := c.try(ctx, c.weighed(), env("L2MT_WM", 0)); err != nil {
+	if err := c.try(ctx, c.weighed(), clearly); err != nil {
 		return nil, err
 	}
 	return c.Choice, c.simple(ctx)
@@ -192,7 +188,7 @@ func (c *choice) compare(j *Judged, margin float64) {
 func (c *choice) ridges(ctx context.Context) error {
 	for _, way := range [][]float64{{3, 10, 0}, {0.1}} {
 		for _, ridge := range way {
-			if err := c.try(ctx, c.seen(View{Ridge: ridge, Directed: c.Directed}), env("L2MT_RM", clearly)); err != nil {
+			if err := c.try(ctx, c.seen(View{Ridge: ridge, Directed: c.Directed}), clearly); err != nil {
 				return err
 			}
 			if c.Ridge != ridge {
@@ -214,7 +210,7 @@ func (c *choice) simple(ctx context.Context) error {
 		return err
 	}
 	less := evidence.PairedLoss(c.HeldOut, stl.HeldOut)
-	if less.StandardError < env("L2MT_TELL", 0.025)*stl.Loss && less.Loss > -env("L2MT_SURE", 2)*less.StandardError {
+	if less.StandardError < tells*stl.Loss && less.Loss > -surely*less.StandardError {
 		c.note(stl.Candidate, stl.HeldOut, stl.Seconds, Taken)
 		c.Judged = stl
 	}

@@ -10,6 +10,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/model"
+	"l2mt/model/evidence"
 )
 
 // subspace is a problem of 30 features whose tasks differ in the first three.
@@ -66,25 +67,27 @@ func TestHeldOutRowsChooseTheDirections(t *testing.T) {
 	var with, without []float64
 	for seed := range uint64(6) {
 		p := subspace(t, seed)
-		a, b := fit(t, right, p, FitOptions{}), fit(t, none, p, FitOptions{})
-		with, without = append(with, a.Tuned.Test.Mean), append(without, b.Tuned.Test.Mean)
-		if !a.Directed || !a.HasDirections || b.Directed || b.HasDirections {
+		a, x := solved(t, right, p, Options{}, Parts{})
+		b, y := solved(t, none, p, Options{}, Parts{})
+		with, without = append(with, x.Test.Mean), append(without, y.Test.Mean)
+		if !a.Directed || b.Directed {
 			t.Errorf("seed %d: directions that help are used: %t, none: %t", seed, a.Directed, b.Directed)
 		}
-		c := fit(t, wrong, p, FitOptions{})
-		if c.Directed || !c.HasDirections {
+		c, left := solved(t, wrong, p, Options{}, Parts{})
+		if c.Directed || !c.Tried[0].Directed {
 			t.Errorf("seed %d: directions of other features are used", seed)
 		}
-		for what, got := range map[string]*Fitted{"left": c, "left out": fit(t, right, p, FitOptions{Undirected: true})} {
-			if !mat.Equal(got.Tuned.Result.W, b.Tuned.Result.W) || !mat.Equal(got.Omega, b.Omega) {
+		_, leftOut := solved(t, right, p, Options{}, Parts{NoDirections: true})
+		for what, got := range map[string]*evidence.Tuned{"left": left, "left out": leftOut} {
+			if !mat.Equal(got.Result.W, y.Result.W) || !mat.Equal(got.Omega, y.Omega) {
 				t.Errorf("seed %d: where directions are %s there is another W than without", seed, what)
 			}
 		}
-		if rows, _ := a.Tuned.Result.W.Dims(); rows != p.Cols() {
+		if rows, _ := x.Result.W.Dims(); rows != p.Cols() {
 			t.Errorf("seed %d: W has %d rows, want one for each of %d features", seed, rows, p.Cols())
 		}
 		p.Features = make([]string, p.Cols()) // other features
-		if fit(t, right, p, FitOptions{}).HasDirections {
+		if bench(t, right, p, Options{}).First(Parts{}).Directed {
 			t.Errorf("seed %d: directions are taken for other features", seed)
 		}
 	}
@@ -100,7 +103,10 @@ func TestStrangeDirectionsHaveToConvince(t *testing.T) {
 		f := along(t, first)
 		f.of.Directions.Signal = usual
 		for seed := range uint64(12) {
-			if fit(t, f, subspace(t, seed), FitOptions{}).Directed {
+			tried := choose(t, bench(t, f, subspace(t, seed), Options{}), Parts{}).Tried
+			if without := tried[1]; without.Directed || !tried[0].Directed {
+				t.Fatalf("seed %d: %s is followed by %s", seed, tried[0].Name(), without.Name())
+			} else if without.Verdict != Taken {
 				count++
 			}
 		}

@@ -31,7 +31,7 @@ func BenchmarkScaling(b *testing.B) {
 		b.Run(fmt.Sprintf("m=%d/infer", m), func(b *testing.B) {
 			begin := cpu()
 			for b.Loop() {
-				found, err := n.Omega(p, 1)
+				found, err := n.Omega(p)
 				if err != nil {
 					b.Fatal(err)
 				}

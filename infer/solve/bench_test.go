@@ -1,0 +1,355 @@
+package solve
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/infer/solve/solvetest"
+	"l2mt/model"
+	"l2mt/model/evidence"
+	"l2mt/model/multitask"
+)
+
+func bench(t *testing.T, f *Finder, p *data.ProblemData, o Options) *Bench {
+	t.Helper()
+	b, err := NewBench(f, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func judge(t *testing.T, b *Bench, c Candidate) *Judged {
+	t.Helper()
+	j, err := b.Judge(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func fit(t *testing.T, b *Bench, j *Judged) *evidence.Tuned {
+	t.Helper()
+	f, err := b.Fit(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// directed is a random network with a direction of its experience.
+func directed(t *testing.T) *Finder {
+	t.Helper()
+	of := solvetest.Network(t, 1, nil)
+	of.Directions = &model.Directions{M: mat.NewDense(features, 1, []float64{3, 1, 0, -1, 2})}
+	f, err := NewFinder(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// firstHeld are the first rows of every task, to be held out.
+func firstHeld(p *data.ProblemData, count int) (held [][]int) {
+	for range p.Tasks {
+		var rows []int
+		for j := range count {
+			rows = append(rows, j)
+		}
+		held = append(held, rows)
+	}
+	return held
+}
+
+// changed is a problem with other labels of rows in held: opposite classes, or targets moved.
+func changed(p *data.ProblemData, held [][]int) *data.ProblemData {
+	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	for i, rows := range held {
+		s := &q.Tasks[i].TrainSet
+		s.Y = slices.Clone(s.Y)
+		for _, j := range rows {
+			if s.Y[j] *= -1; p.Kind() == data.Regression {
+				s.Y[j] += 3
+			}
+		}
+	}
+	return q
+}
+
+// What a network says without a fold does not depend on the labels in the fold, and what
+// it says of all rows does.
+func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
+	// The folds of a regression do not depend on its targets.
+	f, p := random(t, 1, nil), labelled(t, made(1, "p", data.Regression, 3))
+	b := bench(t, f, p, Options{Seed: 7})
+	before, err := b.said()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, fold := range b.folds {
+		after, err := bench(t, f, changed(p, fold.Rows), Options{Seed: 7}).said()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for l := range after {
+			if same := mat.Equal(after[l].Omega, before[l].Omega); same != (l == k) {
+				t.Errorf("other labels in fold %d: what is said without fold %d is the same: %t", k, l, same)
+			}
+		}
+	}
+}
+
+// Nothing that predicts a row has seen its label: not the network, the metric, nor the
+// weights that a covariance is made of.
+func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		p := labelled(t, made(2, "p", kind, 3))
+		held := firstHeld(p, 5)
+		o := Options{Held: held, Lambda1: []float64{0.1}}
+		a, b := bench(t, directed(t), p, o), bench(t, directed(t), changed(p, held), o)
+		for _, c := range []Candidate{
+			{}, {Mixture: Mixture{Network: 1}}, {View{Ridge: 1}, Mixture{Network: 0.5}, nil}, Candidate{View{Ridge: 3, Directed: true}, Mixture{Network: 1}, nil}.weighed(),
+		} {
+			x, y := judge(t, a, c), judge(t, b, c)
+			for i := range x.Scores {
+				if !slices.Equal(x.Scores[i], y.Scores[i]) || slices.Equal(x.Y[i], y.Y[i]) {
+					t.Errorf("%s of %s, task %d: %v, with other labels %v", c.Name(), kind, i, x.Scores[i], y.Scores[i])
+				}
+			}
+			if mat.Equal(fit(t, a, x).Result.W, fit(t, b, y).Result.W) {
+				t.Errorf("%s of %s: the fit has not seen the rows held out", c.Name(), kind)
+			}
+		}
+	}
+}
+
+// Rows that are held are the only ones that candidates are judged by.
+func TestHeldTakesThePlaceOfFolds(t *testing.T) {
+	p := labelled(t, made(3, "p", data.Regression, 3))
+	b := bench(t, random(t, 1, nil), p, Options{Held: firstHeld(p, 4)})
+	j := judge(t, b, Candidate{Mixture: Mixture{Network: 1}})
+	if j.Rows != 3*4 || len(j.Fits) != 1 {
+		t.Errorf("%d rows are held out in %d folds, want 12 in 1", j.Rows, len(j.Fits))
+	}
+	for i, y := range j.Y {
+		if !slices.Equal(y, p.Tasks[i].TrainSet.Y[:4]) {
+			t.Errorf("task %d is judged by the rows %v", i, y)
+		}
+	}
+	for what, o := range map[string]Options{
+		"fewer tasks": {Held: [][]int{{0}}}, "no such row": {Held: [][]int{{0}, {0}, {1000}}}, "below zero": {Held: [][]int{{0}, {0}, {-1}}}, "no rows": {Held: make([][]int, 3)},
+		"numbers of fewer rows": {Held: firstHeld(p, 4), Together: [][]int{{1}, {1}, {1}}},
+	} {
+		if _, err := NewBench(nil, p, o); !errors.Is(err, data.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", what, err)
+		}
+	}
+}
+
+// Rows that belong together are trained on together or held out together.
+func TestTogetherIsNotParted(t *testing.T) {
+	p := labelled(t, made(4, "p", data.Classification, 4))
+	var together [][]int
+	for _, task := range p.Tasks {
+		var of []int
+		for j := range task.TrainSet.Y {
+			of = append(of, j/3) // in every task
+		}
+		together = append(together, of)
+	}
+	b := bench(t, random(t, 1, nil), p, Options{Together: together})
+	all := 0
+	for k, fold := range b.folds {
+		held := map[int]bool{}
+		for i, rows := range fold.Rows {
+			all += len(rows)
+			for _, j := range rows {
+				held[together[i][j]] = true
+			}
+		}
+		for i, of := range together {
+			for j, n := range of {
+				if held[n] != slices.Contains(fold.Rows[i], j) {
+					t.Errorf("fold %d parts what has the number %d in task %d", k, n, i)
+				}
+			}
+		}
+	}
+	if j := judge(t, b, Candidate{}); j.Rows != all || all < 90 {
+		t.Errorf("judged by %d of %d rows", j.Rows, all)
+	}
+	apart := bench(t, random(t, 1, nil), p, Options{})
+	a, c := judge(t, b, Candidate{}), judge(t, apart, Candidate{})
+	if a.Fits == nil || len(a.Fits) != len(b.folds) || a.Loss == c.Loss {
+		t.Errorf("rows that belong together change nothing: loss %v", a.Loss)
+	}
+	one := make([][]int, len(p.Tasks)) // all rows of a task belong together
+	for i, task := range p.Tasks {
+		one[i] = slices.Repeat([]int{i}, len(task.TrainSet.Y))
+	}
+	for what, together := range map[string][][]int{"all": one, "rows of fewer tasks": together[:2], "fewer rows": {{1}, {1}, {1}, {1}}} {
+		if _, err := NewBench(nil, p, Options{Together: together}); !errors.Is(err, data.ErrInvalid) {
+			t.Errorf("%s belong together: %v, want ErrInvalid", what, err)
+		}
+	}
+}
+
+// W'W of the weights that are fitted without it has 0.6 of a covariance with it.
+func TestWeightsByHand(t *testing.T) {
+	p := labelled(t, made(5, "p", data.Regression, 3))
+	for _, o := range []Options{{Lambda1: []float64{0.1}}, {Lambda1: []float64{0.1}, Held: firstHeld(p, 5)}} {
+		b := bench(t, random(t, 1, nil), p, o)
+		c := Candidate{View: View{Ridge: 1}, Mixture: Mixture{Network: 1}}
+		got := fit(t, b, judge(t, b, c.weighed()))
+		said, err := b.Said()
+		if err != nil {
+			t.Fatal(err)
+		}
+		metric := data.NewMetric(p, 1)
+		training, err := multitask.Training(metric.Problem(p), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, err := multitask.FitFixed(t.Context(), said.Omega, training, 0.1, multitask.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var omega, products mat.SymDense
+		products.SymOuterK(1, base.W.T())
+		products.ScaleSym(0.6/mat.Trace(&products), &products)
+		omega.ScaleSym(0.4, said.Omega)
+		omega.AddSym(&omega, &products)
+		want, err := multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !mat.EqualApprox(got.Omega, &omega, 1e-6) || !mat.EqualApprox(got.Result.W, metric.Restore(want.W), 1e-4) {
+			t.Errorf("Omega is\n%v\nby hand\n%v", mat.Formatted(got.Omega), mat.Formatted(&omega))
+		}
+	}
+}
+
+// A fit in any view predicts from the features as they are what it predicts in its view.
+func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		p := labelled(t, made(6, "p", kind, 3))
+		b := bench(t, directed(t), p, Options{})
+		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 10}, {Directed: true}, {Ridge: 1, Directed: true}} {
+			j := judge(t, b, Candidate{View: v, Mixture: Mixture{Pooled: 0.5}})
+			got := fit(t, b, j).Result
+			if d, _ := got.W.Dims(); d != features {
+				t.Fatalf("%+v: W has %d rows, want %d", v, d, features)
+			}
+			metric := v.metric(func() *data.Metric { return data.NewMetric(p, 1) }, p, b.directions.M)
+			for i, task := range metric.Problem(p).Tasks {
+				want, have := j.full.Scores(i, task.TrainSet.X), got.Scores(i, p.Tasks[i].TrainSet.X)
+				if d := mat.Norm(diff(want, have), math.Inf(1)); d > 1e-5*mat.Norm(mat.NewVecDense(len(want), want), 2) {
+					t.Errorf("%+v of %s, task %d: predictions are %v apart", v, kind, i, d)
+				}
+			}
+		}
+	}
+}
+
+func diff(a, b []float64) *mat.VecDense {
+	var d mat.VecDense
+	d.SubVec(mat.NewVecDense(len(a), a), mat.NewVecDense(len(b), b))
+	return &d
+}
+
+// labelled is a problem with all labelled rows to train on.
+func labelled(t *testing.T, p *data.ProblemData) *data.ProblemData {
+	t.Helper()
+	all, err := p.Labelled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A task may lack validation rows, which are labelled rows like others.
+func TestValidationRowsOfSomeTasks(t *testing.T) {
+	p := made(7, "p", data.Regression, 3)
+	p.Tasks[1].ValidationSet = data.Samples{}
+	b := bench(t, random(t, 1, nil), p, Options{})
+	f := fit(t, b, judge(t, b, Candidate{}))
+	if f.Validation.Mean != f.HeldOut.Error || len(f.Test.Task) != 3 {
+		t.Errorf("the errors are %v and %v", f.Validation, f.Test)
+	}
+}
+
+// Test rows change the test errors and nothing else.
+func TestTestRowsDoNotLeak(t *testing.T) {
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		acts := false
+		for seed := range uint64(3) {
+			f, p := random(t, seed, nil), made(seed, "p", kind, 3)
+			a, x := solved(t, f, p, Options{}, Parts{})
+			b, y := solved(t, f, solvetest.Poisoned(p), Options{}, Parts{})
+			acts = acts || x.Test.Mean != y.Test.Mean
+			if a.Name() != b.Name() || !mat.Equal(x.Result.W, y.Result.W) || a.Loss != b.Loss {
+				t.Errorf("seed %d, %s: the fit depends on the test rows", seed, kind)
+			}
+		}
+		if !acts {
+			t.Errorf("%s: the poison never acts", kind)
+		}
+	}
+}
+
+// The errors reported are those of the scores.
+func TestScoresHaveTheErrorsReported(t *testing.T) {
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		p := made(2, "p", kind, 3)
+		_, f := solved(t, random(t, 2, nil), p, Options{}, Parts{})
+		for i, task := range p.Tasks {
+			y, wrong, squares := task.TestSet.Y, 0.0, 0.0
+			for j, score := range f.Result.Scores(i, task.TestSet.X) {
+				if (score >= 0) != (y[j] > 0) {
+					wrong++
+				}
+				squares += (score - y[j]) * (score - y[j])
+			}
+			got, want := f.Test.Task[i], wrong/float64(len(y))
+			if kind == data.Regression {
+				got, want = f.Test.RMSE[i], math.Sqrt(squares/float64(len(y)))
+			}
+			if math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s, task %d: error %v, but the scores have %v", kind, i, got, want)
+			}
+		}
+	}
+}
+
+func TestSingleTask(t *testing.T) {
+	choice, f := solved(t, random(t, 1, nil), made(1, "p", data.Classification, 1), Options{}, Parts{})
+	if m := f.Omega.SymmetricDim(); m != 1 || f.Omega.At(0, 0) != 1 || choice.Ridge != 0 {
+		t.Errorf("%s, Omega is\n%v", choice.Title(), mat.Formatted(f.Omega))
+	}
+}
+
+func TestFitNeedsTwoRowsATask(t *testing.T) {
+	p := made(1, "p", data.Regression, 3)
+	one := &p.Tasks[1]
+	one.ValidationSet = data.Samples{}
+	one.TrainSet.X, one.TrainSet.Y = one.TrainSet.X.Take([]int{0}), one.TrainSet.Y[:1]
+	if _, err := bench(t, random(t, 1, nil), p, Options{}).Choose(t.Context(), Parts{}); !errors.Is(err, data.ErrInvalid) && !errors.Is(err, multitask.ErrInvalidData) || !strings.Contains(err.Error(), `"p task 1"`) {
+		t.Errorf("one row: %v", err)
+	}
+}
+
+func TestFitEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := bench(t, random(t, 1, nil), made(1, "p", data.Classification, 3), Options{})
+	if _, err := b.Choose(ctx, Parts{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
+	}
+}

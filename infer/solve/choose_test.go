@@ -1,0 +1,349 @@
+package solve
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/datatest"
+	"l2mt/data/table"
+	"l2mt/model/evidence"
+	"l2mt/model/pretrained"
+)
+
+func choose(t *testing.T, b *Bench, without Parts) *Choice {
+	t.Helper()
+	c, err := b.Choose(t.Context(), without)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// solved is a problem with what is chosen for it, and the fit with that.
+func solved(t *testing.T, f *Finder, p *data.ProblemData, o Options, without Parts) (*Choice, *evidence.Tuned) {
+	t.Helper()
+	b := bench(t, f, p, o)
+	c := choose(t, b, without)
+	return c, fit(t, b, c.Judged)
+}
+
+func shipped(t *testing.T) *Finder {
+	t.Helper()
+	n, err := pretrained.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	finder, err := NewFinder(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return finder
+}
+
+// asTable writes the labelled rows of a problem to a table, and reads them.
+func asTable(t *testing.T, p *data.ProblemData) *table.Table {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("task,y")
+	for j := range p.Cols() {
+		fmt.Fprintf(&text, ",x%d", j)
+	}
+	for _, task := range p.Tasks {
+		for i, y := range task.TrainSet.Y {
+			fmt.Fprintf(&text, "\n%s,%v", task.Name, y)
+			for _, v := range task.TrainSet.X.Row(i).Value {
+				text.WriteString("," + strconv.FormatFloat(float64(v), 'g', -1, 32))
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(path, []byte(text.String()+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	read, err := table.Read([]string{path}, table.Options{Task: "task", Targets: []string{"y"}, Steps: []string{table.None}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+// The same rows, seed and evidence come to the same candidates and the same weights,
+// whatever way they come: split or not, as a table, with whatever number of workers, and
+// with five folds that are asked for.
+func TestEveryWayComesToTheSame(t *testing.T) {
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		for seed := range uint64(3) {
+			f, p := random(t, seed, nil), made(seed, "p", kind, 4)
+			read := asTable(t, labelled(t, p))
+			want, wanted := solved(t, f, p, Options{Seed: seed}, Parts{})
+			for _, way := range []struct {
+				name    string
+				problem *data.ProblemData
+				options Options
+			}{
+				{"all rows labelled", labelled(t, p), Options{Seed: seed}},
+				{"a table", read.Problem, Options{Seed: seed, Together: read.Together, Held: read.Held}},
+				{"five folds", p, Options{Seed: seed, Folds: 5}},
+				{"three workers", p, Options{Seed: seed, Workers: 3}},
+			} {
+				got, fitted := solved(t, f, way.problem, way.options, Parts{})
+				if got.Name() != want.Name() || got.Loss != want.Loss || !mat.Equal(fitted.Result.W, wanted.Result.W) || !slices.Equal(fitted.Result.B, wanted.Result.B) {
+					t.Errorf("seed %d, %s, %s: %s with the loss %v, want %s with %v", seed, kind, way.name, got.Name(), got.Loss, want.Name(), want.Loss)
+				}
+				if !slices.EqualFunc(got.Tried, want.Tried, func(a, b Tried) bool {
+					return a.Name() == b.Name() && a.Loss == b.Loss && a.Less == b.Less && a.Verdict == b.Verdict
+				}) {
+					t.Errorf("seed %d, %s, %s: tried were\n%v\nwant\n%v", seed, kind, way.name, got.Tried, want.Tried)
+				}
+			}
+		}
+	}
+}
+
+// What was judged before changes nothing of what is chosen.
+func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
+	for seed := range uint64(3) {
+		f, p := directed(t), made(seed, "p", data.Regression, 4)
+		want, wanted := solved(t, f, p, Options{}, Parts{})
+		b := bench(t, f, p, Options{})
+		var all []Candidate
+		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 3}, {Ridge: 0.1, Directed: true}, {Ridge: 1, Directed: true}} {
+			for _, x := range []Mixture{{}, {Network: 0.5}, {Network: 1}, {Pooled: 0.8}} {
+				c := Candidate{View: v, Mixture: x}
+				all = append(all, c, c.weighed())
+			}
+		}
+		data.Stream(seed, "order").Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		for _, c := range all {
+			judge(t, b, c)
+		}
+		choose(t, b, Parts{NoMetric: true})
+		got := choose(t, b, Parts{})
+		if got.Name() != want.Name() || !mat.Equal(fit(t, b, got.Judged).Result.W, wanted.Result.W) {
+			t.Errorf("seed %d: %s is chosen, after others were judged %s", seed, want.Name(), got.Name())
+		}
+	}
+}
+
+// Every candidate stands with what became of it: one begins, those that are taken are
+// better than what stood before them, and the last of these is chosen.
+func TestTriedSaysWhatBecameOfCandidates(t *testing.T) {
+	verdicts := map[string]int{}
+	for seed := range uint64(6) {
+		b := bench(t, directed(t), made(seed, "p", data.Regression, 4), Options{})
+		choice := choose(t, b, Parts{})
+		last := choice.Tried[0].Candidate
+		if last.Name() != b.First(Parts{}).Name() {
+			t.Errorf("seed %d: it begins with %s, not %s", seed, last.Name(), b.First(Parts{}).Name())
+		}
+		names := map[string]bool{}
+		for i, x := range choice.Tried {
+			verdicts[x.Verdict]++
+			begun, undirected, stl := i == 0, i == 1, x.Name() == "stl" && i == len(choice.Tried)-1
+			switch better := x.Less < 0; {
+			case (x.Verdict == Begun) != begun, names[x.Name()] && !stl, !(x.Low <= x.Less && x.Less <= x.High), x.Loss <= 0:
+				t.Errorf("seed %d: %+v", seed, x)
+			case x.Verdict == Taken && !better && !stl && !undirected, x.Verdict == Worse && better, x.Verdict == Unclear && !better && x.Less != 0:
+				t.Errorf("seed %d: %s is %s, and loses %v more", seed, x.Name(), x.Verdict, x.Less)
+			case x.Verdict == Taken:
+				last = x.Candidate
+			}
+			names[x.Name()] = true
+		}
+		if last.Name() != choice.Name() {
+			t.Errorf("seed %d: %s was taken last, and %s is chosen", seed, last.Name(), choice.Name())
+		}
+	}
+	if verdicts[Begun] != 6 || verdicts[Taken] == 0 || verdicts[Worse] == 0 || verdicts[Unclear] == 0 {
+		t.Errorf("verdicts: %v", verdicts)
+	}
+}
+
+// The best of candidates is that of the least loss, of equals the first.
+func TestBestHasTheLeastLoss(t *testing.T) {
+	b := bench(t, random(t, 1, nil), made(1, "p", data.Regression, 4), Options{})
+	all := []Candidate{{Mixture: Mixture{Pooled: 1}}, {}, {Mixture: Mixture{Network: 1}}, {Mixture: Mixture{Network: 0.5}}}
+	best, err := b.Best(t.Context(), append(all, all...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := ""
+	for i, x := range best.Tried {
+		if judge(t, b, x.Candidate).Loss < best.Loss {
+			t.Errorf("%s is better than %s", x.Name(), best.Name())
+		}
+		if i < len(all) && x.Verdict == Taken || i == 0 {
+			taken = x.Name()
+		} else if x.Verdict == Taken {
+			t.Errorf("%s is taken twice", x.Name())
+		}
+	}
+	if taken != best.Name() || len(best.Tried) != 8 {
+		t.Errorf("%s was taken of %d, the best is %s", taken, len(best.Tried), best.Name())
+	}
+}
+
+// Nothing is used of parts that are left out: a bench that lacks them chooses the same.
+func TestPartsLeftOutAreNotUsed(t *testing.T) {
+	uses := map[string]func(Candidate) bool{
+		"network": func(c Candidate) bool { return c.Network > 0 }, "metric": func(c Candidate) bool { return c.Ridge > 0 }, "directions": func(c Candidate) bool { return c.Directed },
+	}
+	for _, c := range []struct {
+		without Parts
+		lacking string
+		same    *Finder // that lacks them
+	}{
+		{Parts{NoNetwork: true}, "network", nil}, {Parts{NoMetric: true}, "metric", nil}, {Parts{NoDirections: true}, "directions", random(t, 1, nil)},
+	} {
+		p := made(3, "p", data.Classification, 4)
+		got, fitted := solved(t, directed(t), p, Options{}, c.without)
+		for _, x := range got.Tried {
+			if uses[c.lacking](x.Candidate) {
+				t.Errorf("without %s %s is tried", c.lacking, x.Name())
+			}
+		}
+		for part, used := range uses {
+			if first := got.Tried[0].Candidate; used(first) != (part != c.lacking) {
+				t.Errorf("without %s it begins with %s", c.lacking, first.Name())
+			}
+		}
+		if c.same == nil {
+			continue
+		}
+		if want, wanted := solved(t, c.same, p, Options{}, Parts{}); got.Name() != want.Name() || !mat.Equal(fitted.Result.W, wanted.Result.W) {
+			t.Errorf("without %s %s is chosen, not %s", c.lacking, got.Name(), want.Name())
+		}
+	}
+	p := made(3, "p", data.Regression, 4)
+	got, fitted := solved(t, directed(t), p, Options{}, Parts{NoNetwork: true, NoDirections: true})
+	want, wanted := solved(t, nil, p, Options{}, Parts{})
+	if got.Name() != want.Name() || !mat.Equal(fitted.Result.W, wanted.Result.W) {
+		t.Errorf("without network and directions %s is chosen, and where nobody is asked %s", got.Name(), want.Name())
+	}
+}
+
+// Rows that cannot be split compare nothing, and experience is believed.
+func TestRowsThatCannotBeSplitTakeTheFirst(t *testing.T) {
+	p := made(4, "p", data.Classification, 3)
+	for i := range p.Tasks {
+		s := &p.Tasks[i].TrainSet
+		*s = data.Samples{X: s.X.Take([]int{0, 1}), Y: s.Y[:2]} // one of each class
+		p.Tasks[i].ValidationSet = data.Samples{}
+	}
+	b := bench(t, random(t, 1, nil), p, Options{})
+	choice := choose(t, b, Parts{})
+	if choice.Name() != "network-metric1" || len(choice.Tried) != 1 || choice.Tried[0].Verdict != Begun || choice.Rows != 6 {
+		t.Errorf("%s is chosen by %d rows of %v", choice.Name(), choice.Rows, choice.Tried)
+	}
+	weighed := choice.weighed()
+	if f := fit(t, b, judge(t, b, weighed)); len(f.Test.Task) != 3 {
+		t.Errorf("%s has the test errors %v", weighed.Name(), f.Test)
+	}
+	if _, err := NewBench(nil, p, Options{Folds: 2}); err == nil {
+		t.Error("folds that are asked for, and cannot be, are no error")
+	}
+}
+
+// Tasks that are related are fitted together from few rows. Tasks that are not, and tables
+// of noise, end in single-task learning with enough rows to tell.
+func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
+	datatest.Long(t)
+	f := shipped(t)
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		for _, c := range []struct {
+			family      string
+			rows        int
+			noise       bool
+			least, most int // that end in single-task learning, of 6
+		}{
+			{"alike", 25, false, 0, 0}, {"unrelated", 120, false, 5, 6}, {"alike", 60, true, 6, 6},
+		} {
+			var chosen []string
+			alone := 0
+			for seed := range uint64(3) {
+				for _, p := range generated(t, kind, c.family, c.rows, seed) {
+					if c.noise {
+						p = shuffled(p, seed)
+					}
+					choice := choose(t, bench(t, f, p, Options{Seed: seed}), Parts{})
+					if choice.Name() == "stl" {
+						alone++
+					}
+					chosen = append(chosen, fmt.Sprintf("seed %d: %s", seed, choice.Name()))
+				}
+			}
+			if alone < c.least || alone > c.most || len(chosen) != 6 {
+				t.Errorf("%s of %s, %d rows, noise %t: %d end in single-task learning, want %d to %d: %s", kind, c.family, c.rows, c.noise, alone, c.least, c.most, strings.Join(chosen, ", "))
+			}
+		}
+	}
+}
+
+// generated are two problems of a family.
+func generated(t *testing.T, kind data.Kind, family string, rows int, seed uint64) (of []*data.ProblemData) {
+	t.Helper()
+	families := data.Families()
+	d, file, _, err := data.Generate(data.GenerateConfig{Kind: kind, Problems: 2 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 10, Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := file.Bind(d, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range problems {
+		if families[i%len(families)].Name == family {
+			of = append(of, p)
+		}
+	}
+	return of
+}
+
+// shuffled is a problem whose labels say nothing.
+func shuffled(p *data.ProblemData, seed uint64) *data.ProblemData {
+	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	for i := range q.Tasks {
+		y := slices.Clone(q.Tasks[i].TrainSet.Y)
+		data.Stream(seed, "shuffled", uint64(i)).Shuffle(len(y), func(a, b int) { y[a], y[b] = y[b], y[a] })
+		q.Tasks[i].TrainSet.Y = y
+	}
+	return q
+}
+
+// Rows that are all on the right side do not tell one covariance from another.
+func TestRowsWithoutErrorsDoNotTell(t *testing.T) {
+	for seed := range uint64(4) {
+		p := made(seed, "p", data.Classification, 4)
+		for i := range p.Tasks {
+			p.Tasks[i].TrainSet = apart(t, p.Tasks[i].TrainSet)
+			p.Tasks[i].ValidationSet = apart(t, p.Tasks[i].ValidationSet)
+		}
+		if c := choose(t, bench(t, shipped(t), p, Options{}), Parts{}); c.Network != 1 {
+			t.Errorf("seed %d: %s is chosen", seed, c.Title())
+		}
+	}
+}
+
+// apart moves the rows of the classes apart.
+func apart(t *testing.T, s data.Samples) data.Samples {
+	t.Helper()
+	var values []float32
+	for j, y := range s.Y {
+		for _, v := range s.X.Row(j).Value {
+			values = append(values, v+float32(2*y))
+		}
+	}
+	x, err := data.NewDense(len(s.Y), s.X.Cols(), values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data.Samples{X: x, Y: s.Y}
+}
