@@ -42,7 +42,7 @@ func TestUnusableFolders(t *testing.T) {
 	}{
 		{"a file", aFile, "one", syscall.ENOTDIR, aFile},
 		{"below a file", filepath.Join(aFile, "store"), "one", syscall.ENOTDIR, aFile},
-		{"shards without manifest", orphans, "one", data.ErrInvalid, "there are shards but no manifest.json"},
+		{"shards without manifest", orphans, "one", fs.ErrNotExist, "manifest.json: no such file or directory; there are shards"},
 		{"shard is a directory", shardIsADir, "one", syscall.EISDIR, "one.jsonl"},
 		{"shard name with a slash", base, "../one", data.ErrInvalid, `shard "../one"`},
 		{"empty shard name", base, "", data.ErrInvalid, `shard ""`},
@@ -129,7 +129,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		stored := 0
 		for _, r := range records {
-			err := w.Append(r, 1)
+			err := w.Append(r)
 			if err == nil {
 				stored++
 			} else if !errors.Is(err, syscall.ENOSPC) {
@@ -145,7 +145,7 @@ func TestFullDisk(t *testing.T) {
 		left = 1 << 20
 		for _, r := range records {
 			if !w.Has(r.ID) {
-				if err := w.Append(r, 1); err != nil {
+				if err := w.Append(r); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -167,19 +167,12 @@ func (unsyncable) Sync() error { return syscall.EIO }
 // Close must not say that all is safe when it isn't.
 func TestCloseSyncs(t *testing.T) {
 	dir := experiencetest.Dir(t)
-	for _, suffix := range []string{".jsonl", ".seconds.tsv"} {
-		w, err := openOn(dir, func(path string, f *os.File) files.File {
-			if strings.HasSuffix(path, suffix) {
-				return unsyncable{f}
-			}
-			return f
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); !errors.Is(err, syscall.EIO) {
-			t.Errorf("%s: %v", suffix, err)
-		}
+	w, err := openOn(dir, func(_ string, f *os.File) files.File { return unsyncable{f} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); !errors.Is(err, syscall.EIO) {
+		t.Error(err)
 	}
 	if err := open(t, dir, "one").Close(); err != nil {
 		t.Errorf("the shard was not given free: %v", err)
@@ -224,7 +217,7 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 				t.Fatalf("cut at %d: record %d known: %v", cut, i, w.Has(r.ID))
 			}
 		}
-		if err := errors.Join(w.Append(records[2], 1), w.Close()); err != nil {
+		if err := errors.Join(w.Append(records[2]), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, whole) {
@@ -251,30 +244,6 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, b) {
 		t.Errorf("the shard changed (%v)", err)
-	}
-}
-
-// The seconds file survives a torn line too, and never spoils a record.
-func TestTornSeconds(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	records := experiencetest.Problem(1, "p", 2, "mtrl")
-	experiencetest.Write(t, dir, "one", records[0])
-	path := filepath.Join(dir, "one.seconds.tsv")
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, info.Size()-3); err != nil {
-		t.Fatal(err)
-	}
-	experiencetest.Write(t, dir, "one", records[1])
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seconds, err := s.Seconds()
-	if err != nil || len(seconds) != 1 || seconds[records[1].ID] != 0.5 {
-		t.Errorf("seconds %v, %v", seconds, err)
 	}
 }
 

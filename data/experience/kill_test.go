@@ -42,7 +42,7 @@ func writeUntilKilled(dir string) {
 			if w.Has(r.ID) {
 				continue
 			}
-			if err = w.Append(r, 1); err != nil {
+			if err = w.Append(r); err != nil {
 				break
 			}
 			fmt.Println(r.ID)
@@ -117,11 +117,11 @@ func TestKill(t *testing.T) {
 	for i := 0; i == 0 || w.Has(killedProblem(i)[0].ID); i++ {
 		for _, r := range killedProblem(i) {
 			if !w.Has(r.ID) {
-				if err := w.Append(r, 1); err != nil {
+				if err := w.Append(r); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := whole.Append(r, 1); err != nil {
+			if err := whole.Append(r); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -244,7 +244,7 @@ func (r *report) addExperience(dir, name string) error {
 		return err
 	}
 	stats, err := store.Stats()
-	r.Experiences = append(r.Experiences, collected{name, text, store.Manifest(), stats})
+	r.Experiences = append(r.Experiences, collected{name, text, store.Manifest, stats})
 	return err
 }
 

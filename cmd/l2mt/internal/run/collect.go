@@ -30,10 +30,7 @@ func Collect(ctx context.Context, c Collection) (s collect.Summary, err error) {
 	if err != nil {
 		return s, err
 	}
-	manifest, err := c.Config.Manifest(reference, "l2mt "+CurrentVersions().L2MT)
-	if err != nil {
-		return s, err
-	}
+	manifest := c.Config.Manifest(reference, "l2mt "+CurrentVersions().L2MT)
 	collector, err := collect.Open(c.Out, manifest, c.Config)
 	if err != nil {
 		return s, err
