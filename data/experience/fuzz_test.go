@@ -67,6 +67,9 @@ func FuzzStore(f *testing.F) {
 	f.Add(shard, false)
 	f.Add(shard[:len(shard)-9], false)
 	f.Add([]byte("\n\n"), false)
+	for _, s := range []string{"{}", "null", `{"omega":[[1],[]]}`, `{"draw":1e9}`, `{"status":"ok"} {}`, `{"hyper":{"a":1e999}}`, "{\x00"} {
+		f.Add([]byte(s), true)
+	}
 	f.Add([]byte(`{"id":"x","problem":"p","status":"ok","omega":[[1,2],[3]],"result":{"model":{},"stl":{}}}`), true)
 	f.Add([]byte(`{"id":"x","problem":"p","status":"ok"}`), true)
 	f.Fuzz(func(t *testing.T, shard []byte, sealed bool) {

@@ -87,17 +87,6 @@ func TestMergeDependsOnTheRecordsOnly(t *testing.T) {
 	}
 }
 
-// A merged store is one like any other: it can grow.
-func TestMergedStoreCanBeContinued(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	experiencetest.Write(t, dir, "one", someRecords()...)
-	out, _ := merge(t, dir)
-	experiencetest.Write(t, out, "records", experiencetest.Problem(1, "d", 2, "snr")...)
-	if n := len(load(t, out)); n != len(someRecords())+2 {
-		t.Errorf("%d records", n)
-	}
-}
-
 func TestMergeOfManifests(t *testing.T) {
 	base := t.TempDir()
 	store := func(name string, change func(m *experience.Manifest)) string {

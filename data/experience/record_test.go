@@ -85,48 +85,6 @@ func TestEveryChangeOfALineIsNoticed(t *testing.T) {
 	}
 }
 
-func FuzzRecord(f *testing.F) {
-	for _, r := range experiencetest.Problem(1, "p", 2, "mtrl") {
-		line, err := experience.Encode(r)
-		if err != nil {
-			f.Fatal(err)
-		}
-		body := bytes.TrimSuffix(line, []byte("\n"))
-		f.Add(body)
-		f.Add(body[:len(body)/2])
-		f.Add(append([]byte("{"), body[26:]...))
-	}
-	for _, s := range []string{"", "{}", "}", "null", `{"omega":[[1],[]]}`, `{"draw":1e9}`, `{"o":1}`, `{"status":"ok"} {}`, `{"hyper":{"a":1e999}}`, "\x00", `{"sum":"0123456789abcdef",`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		// As it is, and with a right checksum, without which nothing gets past the first test.
-		for _, line := range [][]byte{b, bytes.TrimSuffix(experience.Seal(append([]byte("{"), b...)), []byte("\n"))} {
-			r, err := experience.Decode(line)
-			if err != nil {
-				if !errors.Is(err, experience.ErrChecksum) && !errors.Is(err, data.ErrFormat) && !errors.Is(err, data.ErrInvalid) {
-					t.Fatalf("%q: %v", line, err)
-				}
-				continue
-			}
-			if err := r.Validate(); err != nil && !errors.Is(err, data.ErrInvalid) {
-				t.Fatalf("%q: %v", line, err)
-			}
-			first, err := experience.Encode(r)
-			if err != nil {
-				t.Fatalf("%q: cannot be written again: %v", line, err)
-			}
-			back, err := experience.Decode(bytes.TrimSuffix(first, []byte("\n")))
-			if err != nil {
-				t.Fatalf("%q: cannot be read again: %v", first, err)
-			}
-			if second, err := experience.Encode(back); err != nil || !bytes.Equal(first, second) {
-				t.Fatalf("%q became %q, %v", first, second, err)
-			}
-		}
-	})
-}
-
 func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
 	seen := map[string]string{}
 	add := func(what string, id string, err error) {
