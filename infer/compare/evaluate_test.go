@@ -282,40 +282,6 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 	}
 }
 
-// A last line that is cut off anywhere is dropped, and made again.
-func TestTornLineIsMadeAgain(t *testing.T) {
-	n, o := network(t), quick(t)
-	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
-	o.Journal = journal(t, path)
-	want := evaluate(t, n, twoProblems(), o)
-	closed(t, o.Journal)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
-	for _, cut := range []int{last + 1, (last + len(whole)) / 2, len(whole) - 1} {
-		if err := os.WriteFile(path, whole[:cut], 0o644); err != nil {
-			t.Fatal(err)
-		}
-		o.Journal = journal(t, path)
-		if !o.Journal.Torn() || o.Journal.Len() != len(want)-1 {
-			t.Errorf("cut at %d of %d: torn %v, %d outcomes of %d", cut, len(whole), o.Journal.Torn(), o.Journal.Len(), len(want))
-		}
-		same(t, "torn", evaluate(t, n, twoProblems(), o), want)
-		closed(t, o.Journal)
-		again, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(again) {
-			if !json.Valid(line) || !bytes.HasSuffix(line, []byte("\n")) {
-				t.Errorf("cut at %d: a broken line stays: %s", cut, line)
-			}
-		}
-	}
-}
-
 func TestJournalRefusesOtherLines(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"{\"problem\":\"p\"}\n", "no JSON\n", "{\"problem\":\"p\",\"model\":\"m\"}\nhalf\n{\"problem\":\"p\",\"model\":\"n\"}\n"} {
@@ -331,16 +297,6 @@ func TestJournalRefusesOtherLines(t *testing.T) {
 			t.Errorf("%q is now %q", text, after)
 		}
 	}
-}
-
-func TestJournalHasOneWriter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
-	first := journal(t, path)
-	if _, err := OpenJournal(path); err == nil || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("a second writer: %v", err)
-	}
-	closed(t, first)
-	closed(t, journal(t, path))
 }
 
 // More models, and more variants, can be added to a journal.
