@@ -17,6 +17,15 @@ const covarianceTolerance = 1e-9
 // NewCovariance returns the covariance Omega of tasks from its rows, checked as by
 // CheckCovariance.
 func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
+	omega, err := NewSymmetric(rows)
+	if err != nil {
+		return nil, err
+	}
+	return omega, CheckCovariance(omega, len(rows))
+}
+
+// NewSymmetric returns a symmetric matrix from its rows.
+func NewSymmetric(rows [][]float64) (*mat.SymDense, error) {
 	m, largest := len(rows), 0.0
 	if m == 0 {
 		return nil, fmt.Errorf("%w: it has no rows", ErrInvalid)
@@ -29,16 +38,16 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 			largest = max(largest, math.Abs(v))
 		}
 	}
-	omega := mat.NewSymDense(m, nil)
+	a := mat.NewSymDense(m, nil)
 	for i, row := range rows {
 		for j, v := range row[:i+1] {
 			if w := rows[j][i]; math.Abs(v-w) > covarianceTolerance*largest {
 				return nil, fmt.Errorf("%w: it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", ErrInvalid, i, j, v, j, i, w)
 			}
-			omega.SetSym(i, j, v)
+			a.SetSym(i, j, v)
 		}
 	}
-	return omega, CheckCovariance(omega, m)
+	return a, nil
 }
 
 // CheckCovariance tells why a matrix cannot be the covariance of m tasks: its

@@ -425,22 +425,3 @@ func BenchmarkDualScan(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkOmega(b *testing.B) {
-	for _, m := range []int{6, 50, 200} {
-		rng := data.Stream(0, "phi")
-		phi := mat.NewSymDense(m, nil)
-		for i := range m {
-			for j := i; j < m; j++ {
-				phi.SetSym(i, j, rng.NormFloat64())
-			}
-		}
-		b.Run(fmt.Sprintf("m=%d", m), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Omega(phi, 0.7); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -25,8 +25,8 @@ type Experience struct {
 	// makes.
 	ThroughHead bool
 
-	index    *experience.Index
-	ids      []string // of the problems
+	index    map[string]experience.Lines // of the problems
+	ids      []string                    // of the problems
 	problems []*experience.Problems
 	labelled bool // validation rows are trained on, as when the tuples were made
 	dataset  string
@@ -45,8 +45,8 @@ func Open(dir string, o OpenOptions) (*Experience, error) {
 		t := Through(o.Head, "")
 		through = &t
 	}
-	made := store.Manifest()
-	e := &Experience{labelled: made.Measured() == experience.Labelled, dataset: made.Dataset.Name()}
+	made := store.Manifest
+	e := &Experience{labelled: made.Config["o"] == experience.Labelled, dataset: made.Dataset.Name()}
 	if e.problems, e.ThroughHead, err = store.Problems(o.Dataset, through); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
@@ -75,10 +75,15 @@ func (e *Experience) identify(fingerprint string) error {
 			e.ids, kept[id] = append(e.ids, id), true
 		}
 	}
-	for id, name := range e.index.Problems() {
-		if !kept[id] {
-			return fmt.Errorf("train: %w: there is experience on problem %q (%s), which is not among the %d problems kept", data.ErrMismatch, name, id, len(e.ids))
+	for id, lines := range e.index {
+		if kept[id] {
+			continue
 		}
+		records, err := lines.Records()
+		if err != nil {
+			return fmt.Errorf("train: %w", err)
+		}
+		return fmt.Errorf("train: %w: there is experience on problem %q (%s), which is not among the %d problems kept", data.ErrMismatch, records[0].Problem, id, len(e.ids))
 	}
 	return nil
 }
@@ -89,7 +94,7 @@ func (e *Experience) Len() int { return len(e.ids) }
 // Example brings a problem with its tuples in canonical order.
 func (e *Experience) Example(i int) (x Example, err error) {
 	x.Dataset = e.dataset
-	records, err := e.index.Records(e.ids[i])
+	records, err := e.index[e.ids[i]].Records()
 	if err != nil {
 		return x, fmt.Errorf("train: %w", err)
 	}

@@ -62,12 +62,9 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 		if r.Reason = "it had to"; status == experience.OK {
 			r.Reason = ""
 			r.Omega = [][]float64{{0.5, 0.1}, {0.1, 0.5}}
-			// Errors of 0.5 o and 0.5 make the relative error o.
-			if r.Result, err = experience.NewResult(1, experience.NewErrors(nil, []float64{o / 2, o / 2}), experience.NewErrors(nil, []float64{0.5, 0.5})); err != nil {
-				t.Fatal(err)
-			}
+			r.Result = &experience.Result{Lambda1: 1, Test: []float64{o / 2, o / 2}, O: o}
 		}
-		if err := w.Append(r, 0); err != nil {
+		if err := w.Append(r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ func BenchmarkAppend(b *testing.B) {
 	for b.Loop() {
 		r.Draw++
 		r.ID, _ = experience.TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper)
-		if err := w.Append(r, 1); err != nil {
+		if err := w.Append(r); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -37,12 +37,10 @@ func BenchmarkRead(b *testing.B) {
 	perRecord := func(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(records)), "ns/record")
 	}
-	b.Run("Records", func(b *testing.B) {
+	b.Run("Load", func(b *testing.B) {
 		for b.Loop() {
-			for _, err := range s.Records() {
-				if err != nil {
-					b.Fatal(err)
-				}
+			if _, _, err := s.Load(); err != nil {
+				b.Fatal(err)
 			}
 		}
 		perRecord(b)

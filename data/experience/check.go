@@ -1,9 +1,13 @@
 package experience
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 
 	"l2mt/data"
 )
@@ -30,59 +34,51 @@ func (r *Report) Err() error {
 // Check reads the whole store and looks for damaged lines, records that are not
 // valid (an Omega that is not a covariance of trace 1, a failure without a
 // reason, numbers that don't follow from each other), tuples that occur twice,
-// problems whose tuples disagree about the errors of single-task learning, and
-// problems without a tuple of single-task learning. It holds an id for every
-// record and the errors of one record for every problem, not the records.
+// problems whose tuples disagree about the error of single-task learning or have
+// none of it. It holds the ids in memory, and one record a problem.
 //
 // The error is about reading, not about what was found.
 func (s *Store) Check(ctx context.Context) (*Report, error) {
 	report := new(Report)
-	first := map[string]*Fault{} // where a tuple occurred first
+	first := map[string]place{} // where a tuple occurred first
 	problems := map[string]*denominator{}
-	var order []*denominator
-	for e, err := range s.entries() {
-		if err := ctx.Err(); err != nil {
-			return report, err
-		}
-		var fault *Fault
-		switch {
-		case errors.Is(err, ErrTorn) && errors.As(err, &fault):
-			report.Warnings = append(report.Warnings, fault)
-			continue
-		case errors.As(err, &fault):
+	for e, err := range entries(s.dir, &report.Warnings) {
+		fault, damaged := errors.AsType[*Fault](err)
+		if damaged {
 			report.Faults = append(report.Faults, fault)
 			continue
-		case err != nil:
+		}
+		if err := cmp.Or(ctx.Err(), err); err != nil {
 			return report, err
 		}
 		report.Records++
-		found := e.record.faults()
-		if f, ok := first[e.record.ID]; ok {
-			found = append(found, fmt.Errorf("%w: %s is also at %s:%d", ErrDuplicate, e.record.ID, f.File, f.Line))
+		if at, ok := first[e.ID]; ok {
+			report.Faults = append(report.Faults, e.fault(fmt.Errorf("%w: %s is also at %s:%d", ErrDuplicate, e.ID, at.path, at.number)))
 		} else {
-			first[e.record.ID] = e.at(nil)
+			first[e.ID] = e.place
 		}
-		if e.record.Result != nil {
-			d, ok := problems[e.record.ProblemID]
-			if !ok {
-				d = &denominator{first: e, stl: e.record.Result.STL}
-				problems[e.record.ProblemID] = d
-				order = append(order, d)
-			}
-			d.tuples++
-			d.found = d.found || e.record.Source == STL
-			if !d.stl.equal(e.record.Result.STL) {
-				found = append(found, fmt.Errorf("%w: the errors of single-task learning differ from those at %s:%d, on the same problem", ErrConflict, d.first.path, d.first.line.number))
-			}
+		if e.Result == nil {
+			continue
 		}
-		for _, err := range found {
-			report.Faults = append(report.Faults, e.at(err))
+		d := problems[e.ProblemID]
+		if d == nil {
+			d = new(denominator)
+			problems[e.ProblemID] = d
+		}
+		d.tuples++
+		d.found = d.found || e.Source == STL
+		unit := e.Result.MeanTest() / e.Result.O // NaN where both are 0
+		if !(d.unit > 0) {
+			d.first, d.unit = e, unit
+		}
+		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
+			report.Faults = append(report.Faults, e.fault(fmt.Errorf("%w: o has the denominator %v, that at %s:%d has %v, on the same problem", ErrConflict, unit, d.first.path, d.first.number, d.unit)))
 		}
 	}
-	for _, d := range order {
-		if !d.found {
-			err := fmt.Errorf("%w: problem %q has %d tuples that are ok, but none of source %q, their denominator", data.ErrInvalid, d.first.record.Problem, d.tuples, STL)
-			report.Faults = append(report.Faults, d.first.at(err))
+	for _, id := range slices.Sorted(maps.Keys(problems)) {
+		if d := problems[id]; !d.found {
+			err := fmt.Errorf("%w: problem %q has %d tuples that are ok, but none of source %q, their denominator", data.ErrInvalid, d.first.Problem, d.tuples, STL)
+			report.Faults = append(report.Faults, d.first.fault(err))
 		}
 	}
 	return report, nil
@@ -91,7 +87,7 @@ func (s *Store) Check(ctx context.Context) (*Report, error) {
 // denominator is what Check knows of one problem.
 type denominator struct {
 	first  entry
-	stl    Errors // as the first tuple of the problem has them
+	unit   float64 // the mean test error of single-task learning, by the first
 	tuples int
 	found  bool // whether a tuple of source STL is there
 }

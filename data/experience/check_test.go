@@ -69,26 +69,10 @@ func wantFault(t *testing.T, name, dir, shard string, line int, want error, says
 	}
 }
 
-func TestCheckFindsInvalidRecords(t *testing.T) {
-	for _, c := range invalid {
-		records := experiencetest.Problem(1, "p", 3, "mtrl", "snr")
-		c.spoil(records[1])
-		dir, shard := writeRaw(t, encodeAll(t, records...)...)
-		said := false
-		for _, f := range check(t, dir).Faults {
-			if f.File != shard || f.Line != 2 {
-				t.Errorf("%s: %v", c.name, f)
-			}
-			said = said || errors.Is(f, data.ErrInvalid) && strings.Contains(f.Error(), c.says)
-		}
-		if !said {
-			t.Errorf("%s: no fault says %s", c.name, c.says)
-		}
-	}
-}
-
 func TestCheckFindsDamagedLines(t *testing.T) {
 	good := encodeAll(t, experiencetest.Problem(1, "p", 2, "mtrl", "snr")...)
+	bad := experiencetest.Problem(1, "p", 2, "mtrl")[1]
+	bad.Result.Lambda1 = 0
 	flipped := bytes.Clone(good[1])
 	flipped[len(flipped)/2] ^= 4
 	for _, c := range []struct {
@@ -98,11 +82,12 @@ func TestCheckFindsDamagedLines(t *testing.T) {
 		says string
 	}{
 		{"flipped bit", flipped, experience.ErrChecksum, "it says "},
-		{"empty line", []byte("\n"), data.ErrFormat, "the line does not end in a checksum"},
-		{"text", []byte("hello\n"), data.ErrFormat, "the line does not end in a checksum"},
-		{"carriage return", append(bytes.TrimSuffix(good[1], []byte("\n")), "\r\n"...), data.ErrFormat, "the line does not end in a checksum"},
-		{"not JSON", experience.Seal([]byte("{]}")), data.ErrFormat, "invalid character"},
+		{"empty line", []byte("\n"), data.ErrFormat, "the line does not begin with a checksum"},
+		{"text", []byte("hello\n"), data.ErrFormat, "the line does not begin with a checksum"},
+		{"carriage return", append(bytes.TrimSuffix(good[1], []byte("\n")), "\r\n"...), experience.ErrChecksum, "it says "},
+		{"not JSON", experience.Seal([]byte("{,]}")), data.ErrFormat, "invalid character"},
 		{"unknown field", experience.Seal([]byte(`{"omgea":[[1]]}`)), data.ErrFormat, `unknown field "omgea"`},
+		{"invalid record", encodeAll(t, bad)[0], data.ErrInvalid, "lambda1 is 0"},
 		{"wrong type", experience.Seal([]byte(`{"draw":"first"}`)), data.ErrFormat, "cannot unmarshal string"},
 	} {
 		dir, shard := writeRaw(t, good[0], c.line, good[2])
@@ -120,23 +105,9 @@ func TestCheckFindsWhatRecordsTellTogether(t *testing.T) {
 	dir, shard = writeRaw(t, encodeAll(t, p[0], p[1], q[1], p[2])...)
 	wantFault(t, "no denominator", dir, shard, 3, data.ErrInvalid, `problem "q" has 1 tuples that are ok, but none of source "stl"`)
 
-	result := *p[2].Result
-	result.STL = experience.NewErrors(nil, []float64{1, 2, 3})
-	result.O = result.Model.MeanTest / result.STL.MeanTest
-	p[2].Result = &result
+	p[2].Result.O /= 2
 	dir, shard = writeRaw(t, encodeAll(t, p[0], p[1], p[2])...)
-	wantFault(t, "another denominator", dir, shard, 3, experience.ErrConflict, "the errors of single-task learning differ from those at "+shard+":1")
-}
-
-// A failed tuple that says why is not a fault, even the only one of its problem.
-func TestCheckAcceptsExplainedFailures(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	r := *experiencetest.Problem(1, "p", 2, "glmtl")[1]
-	r.Status, r.Reason, r.Omega, r.Result = experience.Failed, "the graphical lasso diverged", nil, nil
-	experiencetest.Write(t, dir, "one", &r)
-	if report := check(t, dir); report.Records != 1 || report.Err() != nil {
-		t.Errorf("%+v", report)
-	}
+	wantFault(t, "another denominator", dir, shard, 3, experience.ErrConflict, "that at "+shard+":1 has ")
 }
 
 // Check reports everything it finds and goes on after it.

@@ -7,7 +7,6 @@
 //
 //	manifest.json        schema, dataset and its fingerprint, configuration, seed, makers
 //	NAME.jsonl           a shard: one record a line, only ever appended to
-//	NAME.seconds.tsv     how long every tuple of that shard took: id, tab, seconds
 //
 // The manifest is written once and never changes. Any number of processes may
 // write into one store, each into a shard of its own; a second writer on a shard
@@ -15,10 +14,9 @@
 //
 // # A record is written whole or not at all
 //
-// A line is a JSON object whose last field, "sum", is a checksum: the first 16
-// hex digits of the SHA-256 of the line without that field (that is, of the
-// line with everything from `,"sum"` on replaced by `}`). Floats are in the
-// shortest form that reads back to the same float64.
+// A line is a JSON object whose first field, "sum", is a checksum: the first 16
+// hex digits of the SHA-256 of what follows its comma. Floats are in the shortest
+// form that reads back to the same float64.
 //
 // A record is appended by one write call. If that writes only a part (a full
 // disk), the part is cut off again. If the process is killed within the call,
@@ -30,10 +28,8 @@
 //
 // # Equal runs give equal stores
 //
-// A record holds nothing that differs between two runs with the same
-// configuration. Seconds do differ, hence their file of their own, which is
-// advisory: it carries no checksum, and Merge and Remove leave it out of what
-// they make. Those two put records into canonical order (see Compare) in one
-// shard, so merging the shards of a run, in any order, gives byte for byte what
-// merging the store of an undivided run gives.
+// But for its seconds a record holds nothing that differs between two runs with the
+// same configuration. Merge leaves them out, and puts records into canonical order
+// (see Compare) in one shard, so merging the shards of a run, in any order, gives byte
+// for byte what merging the store of an undivided run gives.
 package experience

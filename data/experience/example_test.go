@@ -50,20 +50,20 @@ func collect(dir string) error {
 	w, err := experience.OpenWriter(dir, "records", experience.Manifest{
 		Dataset: data.DatasetRef{Path: "digits", SHA256: "5f1a"},
 		Seed:    1,
-		Config:  []byte(`{"o": "refit"}`),
+		Config:  map[string]any{"o": "refit"},
 	})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	stl := experience.NewErrors(nil, []float64{0.10, 0.20})
+	stl := 0.0
 	for _, tuple := range []struct {
 		source string
 		omega  [][]float64
-		errors experience.Errors
+		test   []float64
 	}{
-		{experience.STL, [][]float64{{0.5, 0}, {0, 0.5}}, stl},
-		{"mtrl", [][]float64{{0.5, 0.3}, {0.3, 0.5}}, experience.NewErrors(nil, []float64{0.08, 0.16})},
+		{experience.STL, [][]float64{{0.5, 0}, {0, 0.5}}, []float64{0.10, 0.20}},
+		{"mtrl", [][]float64{{0.5, 0.3}, {0.3, 0.5}}, []float64{0.08, 0.16}},
 	} {
 		id, err := experience.TupleID("problem-1", tuple.source, 0, nil)
 		if err != nil {
@@ -72,15 +72,18 @@ func collect(dir string) error {
 		if w.Has(id) {
 			continue
 		}
-		result, err := experience.NewResult(1e-5, tuple.errors, stl)
-		if err != nil {
+		result := &experience.Result{Lambda1: 1e-5, Test: tuple.test}
+		if tuple.source == experience.STL {
+			stl = result.MeanTest()
+		}
+		if err := result.Relate(stl); err != nil {
 			return err
 		}
 		record := &experience.Record{
 			ID: id, Problem: "digits 3/5, 3/8", ProblemID: "problem-1", Source: tuple.source,
 			Status: experience.OK, Omega: tuple.omega, Result: result,
 		}
-		if err := w.Append(record, 0.2); err != nil {
+		if err := w.Append(record); err != nil {
 			return err
 		}
 	}

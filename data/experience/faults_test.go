@@ -42,7 +42,7 @@ func TestUnusableFolders(t *testing.T) {
 	}{
 		{"a file", aFile, "one", syscall.ENOTDIR, aFile},
 		{"below a file", filepath.Join(aFile, "store"), "one", syscall.ENOTDIR, aFile},
-		{"shards without manifest", orphans, "one", data.ErrInvalid, "there are shards but no manifest.json"},
+		{"shards without manifest", orphans, "one", fs.ErrNotExist, "manifest.json: no such file or directory; there are shards"},
 		{"shard is a directory", shardIsADir, "one", syscall.EISDIR, "one.jsonl"},
 		{"shard name with a slash", base, "../one", data.ErrInvalid, `shard "../one"`},
 		{"empty shard name", base, "", data.ErrInvalid, `shard ""`},
@@ -112,50 +112,32 @@ func openOn(dir string, fault func(path string, f *os.File) files.File) (*experi
 	})
 }
 
-// However little room there is, the shard holds whole records only, and what
-// did not fit can be appended once there is room again.
+// What did not fit can be appended once there is room again; of the files.Log that is
+// tested in full.
 func TestFullDisk(t *testing.T) {
-	records := experiencetest.Problem(1, "p", 3, "mtrl", "snr")
-	line, err := experience.Encode(records[0])
+	records := experiencetest.Problem(1, "p", 3, "mtrl")
+	dir := experiencetest.Dir(t)
+	left := 100
+	w, err := openOn(dir, func(_ string, f *os.File) files.File { return disk{f, &left} })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for room := 0; room < 2*len(line); room += 37 {
-		dir := experiencetest.Dir(t)
-		left := room
-		w, err := openOn(dir, func(_ string, f *os.File) files.File { return disk{f, &left} })
-		if err != nil {
+	for _, r := range records {
+		if err := w.Append(r); !errors.Is(err, syscall.ENOSPC) || w.Has(r.ID) {
+			t.Fatalf("the error is %v, and Has %v", err, w.Has(r.ID))
+		}
+	}
+	left = 1 << 20
+	for _, r := range records {
+		if err := w.Append(r); err != nil {
 			t.Fatal(err)
 		}
-		stored := 0
-		for _, r := range records {
-			err := w.Append(r, 1)
-			if err == nil {
-				stored++
-			} else if !errors.Is(err, syscall.ENOSPC) {
-				t.Fatalf("room %d: %v", room, err)
-			}
-			if w.Has(r.ID) != (err == nil) {
-				t.Fatalf("room %d: Append says %v, Has %v", room, err, w.Has(r.ID))
-			}
-		}
-		if got := len(load(t, dir)); got != stored || stored == len(records) {
-			t.Fatalf("room %d: %d of %d appended records are there", room, got, stored)
-		}
-		left = 1 << 20
-		for _, r := range records {
-			if !w.Has(r.ID) {
-				if err := w.Append(r, 1); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if got := load(t, dir); len(got) != len(records) {
-			t.Fatalf("room %d: %d records in the end", room, len(got))
-		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(t, dir); len(got) != len(records) {
+		t.Fatalf("%d records in the end", len(got))
 	}
 }
 
@@ -167,19 +149,12 @@ func (unsyncable) Sync() error { return syscall.EIO }
 // Close must not say that all is safe when it isn't.
 func TestCloseSyncs(t *testing.T) {
 	dir := experiencetest.Dir(t)
-	for _, suffix := range []string{".jsonl", ".seconds.tsv"} {
-		w, err := openOn(dir, func(path string, f *os.File) files.File {
-			if strings.HasSuffix(path, suffix) {
-				return unsyncable{f}
-			}
-			return f
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); !errors.Is(err, syscall.EIO) {
-			t.Errorf("%s: %v", suffix, err)
-		}
+	w, err := openOn(dir, func(_ string, f *os.File) files.File { return unsyncable{f} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); !errors.Is(err, syscall.EIO) {
+		t.Error(err)
 	}
 	if err := open(t, dir, "one").Close(); err != nil {
 		t.Errorf("the shard was not given free: %v", err)
@@ -224,7 +199,7 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 				t.Fatalf("cut at %d: record %d known: %v", cut, i, w.Has(r.ID))
 			}
 		}
-		if err := errors.Join(w.Append(records[2], 1), w.Close()); err != nil {
+		if err := errors.Join(w.Append(records[2]), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, whole) {
@@ -251,30 +226,6 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, b) {
 		t.Errorf("the shard changed (%v)", err)
-	}
-}
-
-// The seconds file survives a torn line too, and never spoils a record.
-func TestTornSeconds(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	records := experiencetest.Problem(1, "p", 2, "mtrl")
-	experiencetest.Write(t, dir, "one", records[0])
-	path := filepath.Join(dir, "one.seconds.tsv")
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, info.Size()-3); err != nil {
-		t.Fatal(err)
-	}
-	experiencetest.Write(t, dir, "one", records[1])
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seconds, err := s.Seconds()
-	if err != nil || len(seconds) != 1 || seconds[records[1].ID] != 0.5 {
-		t.Errorf("seconds %v, %v", seconds, err)
 	}
 }
 

@@ -24,8 +24,8 @@ func FuzzManifest(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(raw)
-	for _, s := range []string{"", "{}", "null", `{"schema":2,"new":1}`, `{"schema":1,"dataset":{"path":"","sha256":"0"},"seed":1,"config":[]}`,
-		`{"schema":1,"dataset":{"path":"","sha256":"0"},"seed":-1}`, `{"schema":1,"dataset":{"sha256":"0"},"config":{"a":1e999,"a":{"b":null}}}`} {
+	for _, s := range []string{"", "{}", "null", `{"schema":3,"new":1}`, `{"schema":2,"dataset":{"path":"","sha256":"0"},"seed":1,"config":[]}`,
+		`{"schema":2,"dataset":{"path":"","sha256":"0"},"seed":-1}`, `{"schema":2,"dataset":{"sha256":"0"},"config":{"a":1e999,"a":{"b":null}}}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -38,9 +38,9 @@ func FuzzManifest(f *testing.F) {
 			}
 			return
 		}
-		w, err := experience.OpenWriter(dir, "a", s.Manifest())
+		w, err := experience.OpenWriter(dir, "a", s.Manifest)
 		if err != nil {
-			t.Fatalf("%q is read as %+v, which it does not agree with: %v", raw, s.Manifest(), err)
+			t.Fatalf("%q is read as %+v, which it does not agree with: %v", raw, s.Manifest, err)
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
@@ -64,16 +64,15 @@ func FuzzStore(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	seconds, err := os.ReadFile(filepath.Join(dir, "a.seconds.tsv"))
-	if err != nil {
-		f.Fatal(err)
+	f.Add(shard, false)
+	f.Add(shard[:len(shard)-9], false)
+	f.Add([]byte("\n\n"), false)
+	for _, s := range []string{"{}", "null", `{"omega":[[1],[]]}`, `{"draw":1e9}`, `{"status":"ok"} {}`, `{"hyper":{"a":1e999}}`, "{\x00"} {
+		f.Add([]byte(s), true)
 	}
-	f.Add(shard, seconds, false)
-	f.Add(shard[:len(shard)-9], seconds[:len(seconds)-3], false)
-	f.Add([]byte("\n\n"), []byte("x\t1\t2\n\x00\ty"), false)
-	f.Add([]byte(`{"id":"x","problem":"p","status":"ok","omega":[[1,2],[3]],"result":{"model":{},"stl":{}}}`), []byte(nil), true)
-	f.Add([]byte(`{"id":"x","problem":"p","status":"ok"}`), []byte("x\tNaN\n"), true)
-	f.Fuzz(func(t *testing.T, shard, seconds []byte, sealed bool) {
+	f.Add([]byte(`{"id":"x","problem":"p","status":"ok","omega":[[1,2],[3]],"result":{"model":{},"stl":{}}}`), true)
+	f.Add([]byte(`{"id":"x","problem":"p","status":"ok"}`), true)
+	f.Fuzz(func(t *testing.T, shard []byte, sealed bool) {
 		if sealed && len(shard) > 0 { // without a right checksum little is read
 			shard = experience.Seal(shard)
 		}
@@ -81,7 +80,6 @@ func FuzzStore(f *testing.F) {
 		experiencetest.Write(t, dir, "b")
 		path := filepath.Join(dir, "a.jsonl")
 		write(t, path, shard)
-		write(t, filepath.Join(dir, "a.seconds.tsv"), seconds)
 		s, err := experience.Open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +112,7 @@ func FuzzStore(f *testing.F) {
 			t.Fatalf("the shard was %q and is %q (%v)", shard, now, err)
 		}
 		out := filepath.Join(t.TempDir(), "merged")
-		summary, err := experience.Merge(context.Background(), out, dir)
+		summary, err := experience.Merge(context.Background(), out, nil, dir)
 		if err == nil && summary.Records+summary.Left != len(records) {
 			t.Fatalf("merging %d records keeps %d and leaves %d", len(records), summary.Records, summary.Left)
 		}

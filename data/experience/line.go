@@ -1,17 +1,15 @@
 package experience
 
-// One line of a shard: a record as JSON, closed by its checksum.
+// One line of a shard: a record as JSON, led by its checksum.
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
+	"slices"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -29,43 +27,21 @@ var (
 	ErrChecksum = errors.New("checksum mismatch")
 )
 
-// The checksum replaces the closing brace of the record: sumOpen, sumDigits hex
-// digits, sumClose.
+// A line begins with the checksum of what follows it, 16 hex digits between these.
 const (
-	sumOpen   = `,"sum":"`
-	sumDigits = 16
-	sumClose  = `"}`
-	sumLength = len(sumOpen) + sumDigits + len(sumClose)
+	sumOpen  = `{"sum":"`
+	sumClose = `",`
 )
 
-func checksum(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:sumDigits/2])
+func checksum(rest []byte) string {
+	sum := sha256.Sum256(rest)
+	return hex.EncodeToString(sum[:8])
 }
 
-// seal closes a JSON object with its checksum and a newline.
+// seal turns a JSON object, which must have fields, into a line.
 func seal(body []byte) []byte {
-	line := append(bytes.Clone(body[:len(body)-1]), sumOpen...)
-	line = append(line, checksum(body)...)
-	return append(line, sumClose+"\n"...)
-}
-
-// unseal checks a line without its newline and returns the JSON object in it.
-func unseal(line []byte) ([]byte, error) {
-	cut := len(line) - sumLength
-	if cut < 1 || !bytes.HasPrefix(line[cut:], []byte(sumOpen)) || !bytes.HasSuffix(line, []byte(sumClose)) {
-		return nil, fmt.Errorf(`%w: the line does not end in a checksum, %s...%s`, data.ErrFormat, sumOpen, sumClose)
-	}
-	body := append(bytes.Clone(line[:cut]), '}')
-	if want, got := checksum(body), sumOf(line); got != want {
-		return nil, fmt.Errorf("%w: it says %s, its content has %s", ErrChecksum, got, want)
-	}
-	return body, nil
-}
-
-// sumOf returns the checksum that a sealed line carries.
-func sumOf(line []byte) string {
-	return string(line[len(line)-len(sumClose)-sumDigits : len(line)-len(sumClose)])
+	rest := body[1:]
+	return slices.Concat([]byte(sumOpen+checksum(rest)+sumClose), rest, []byte("\n"))
 }
 
 func encode(r *Record) ([]byte, error) {
@@ -80,68 +56,22 @@ func encode(r *Record) ([]byte, error) {
 	return line, nil
 }
 
-// decode reads a record from its line without the newline. It checks the
-// checksum, the form, and that what is ok has an outcome; Validate checks the rest.
+// decode reads a record from its line without the newline, and checks all of it.
 func decode(line []byte) (*Record, error) {
-	body, err := unseal(line)
-	if err != nil {
-		return nil, err
+	begin, rest, closed := bytes.Cut(line, []byte(sumClose))
+	sum, opened := bytes.CutPrefix(begin, []byte(sumOpen))
+	if !opened || !closed {
+		return nil, fmt.Errorf(`%w: the line does not begin with a checksum, %s...%s`, data.ErrFormat, sumOpen, sumClose)
+	}
+	if got := checksum(rest); got != string(sum) {
+		return nil, fmt.Errorf("%w: it says %s, its content has %s", ErrChecksum, sum, got)
 	}
 	r := new(Record)
-	if err := files.DecodeJSON(body, r); err != nil {
+	if err := files.DecodeJSON(append([]byte("{"), rest...), r); err != nil {
 		return nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
 	}
-	switch { // readers rely on these
-	case r.Status == OK && len(r.Omega) == 0:
-		return nil, fmt.Errorf("%w: omega is missing; a tuple that is ok has one", data.ErrInvalid)
-	case r.Status == OK && r.Result == nil:
-		return nil, fmt.Errorf("%w: result is missing; a tuple that is ok has one", data.ErrInvalid)
+	if err := r.Validate(); err != nil {
+		return nil, err
 	}
 	return r, nil
-}
-
-// line is one line of a shard, without its newline. The text is only valid
-// until the next one is read.
-type line struct {
-	number int   // from 1
-	offset int64 // of its first byte
-	text   []byte
-}
-
-// lines reads a shard line by line. If it yields an error, that is the last it
-// yields: ErrTorn for a last line without newline.
-func lines(r io.Reader) iter.Seq2[line, error] {
-	return func(yield func(line, error) bool) {
-		s := bufio.NewScanner(r)
-		s.Buffer(nil, MaxLine)
-		s.Split(wholeLines)
-		l := line{number: 1}
-		for s.Scan() {
-			l.text = s.Bytes()
-			if !yield(l, nil) {
-				return
-			}
-			l.number++
-			l.offset += int64(len(l.text)) + 1
-		}
-		err := s.Err()
-		if errors.Is(err, bufio.ErrTooLong) {
-			err = fmt.Errorf("%w: the line is longer than %d bytes", data.ErrFormat, MaxLine)
-		}
-		if err != nil {
-			l.text = nil
-			yield(l, err)
-		}
-	}
-}
-
-// wholeLines is a bufio.SplitFunc for lines that end in a newline.
-func wholeLines(b []byte, atEOF bool) (advance int, token []byte, err error) {
-	if i := bytes.IndexByte(b, '\n'); i >= 0 {
-		return i + 1, b[:i], nil
-	}
-	if atEOF && len(b) > 0 {
-		return 0, nil, ErrTorn
-	}
-	return 0, nil, nil
 }

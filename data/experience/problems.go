@@ -1,8 +1,6 @@
 package experience
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -56,9 +54,10 @@ func OpenProblems(path string, o DataOptions) (*Problems, error) {
 	if p.datasetPath == "" && file.Dataset.Path == digits.Name {
 		p.datasetPath = digits.Name
 	} else if p.datasetPath == "" {
-		if p.datasetPath, err = file.DatasetFile(p.dir()); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+		p.datasetPath, err = file.DatasetFile(p.dir())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if p.dataset, err = digits.Open(p.datasetPath); err != nil {
 		return nil, err
@@ -95,11 +94,11 @@ func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.path, err)
 	}
-	for i := range bound {
+	for i, q := range bound {
 		if p.transform == nil {
 			break
 		}
-		if bound[i], err = p.transform.Apply(bound[i]); err != nil {
+		if bound[i], err = p.transform.Apply(q); err != nil {
 			return nil, err
 		}
 	}
@@ -120,40 +119,28 @@ func (p *Problems) Reference() (ref data.DatasetRef, err error) {
 	if p.dataset != nil {
 		ref.Path, ref.SHA256 = filepath.Base(p.datasetPath), p.dataset.Fingerprint()
 	}
-	if own := taskFiles(p.file); len(own) > 0 {
-		if ref.SHA256, err = p.sumWith(ref.SHA256, own); err != nil {
-			return ref, fmt.Errorf("%s: a task's own file: %w", p.path, err)
-		}
-	}
-	if t := p.transform; t != nil {
-		ref.Path += " through " + t.Name
-		ref.SHA256 = hexSum(ref.SHA256 + " " + t.Identity)
-	}
-	return ref, nil
-}
-
-// sumWith is the SHA-256 of a fingerprint and those of files.
-func (p *Problems) sumWith(fingerprint string, own []*string) (string, error) {
-	text := fmt.Sprintln(fingerprint)
-	for _, name := range own {
+	sums := []any{ref.SHA256}
+	for _, name := range taskFiles(p.file) {
 		sum := "none"
 		if *name != "" {
 			path, err := p.file.File(p.dir(), *name)
-			if err != nil {
-				return "", err
+			if err == nil {
+				sum, err = files.SHA256(path)
 			}
-			if sum, err = files.SHA256(path); err != nil {
-				return "", err
+			if err != nil {
+				return ref, fmt.Errorf("%s: a task's own file: %w", p.path, err)
 			}
 		}
-		text += fmt.Sprintln(sum)
+		sums = append(sums, sum)
 	}
-	return hexSum(text), nil
-}
-
-func hexSum(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
+	if t := p.transform; t != nil {
+		ref.Path += " through " + t.Name
+		sums = append(sums, t.Identity)
+	}
+	if len(sums) > 1 {
+		ref.SHA256, err = contentID(sums...)
+	}
+	return ref, err
 }
 
 // taskFiles lists the fields of a problem file that name tasks' own files.
@@ -180,19 +167,16 @@ func (p *Problems) Keep(dir string) error {
 	if err != nil {
 		return err
 	}
-	ids := ""
+	content := []any{ref.SHA256}
 	for _, problem := range p.file.Problems {
-		id, err := ProblemID(problem, ref.SHA256)
-		if err != nil {
-			return err
-		}
-		ids += id + "\n"
+		content = append(content, unplaced(problem))
 	}
-	kept, err := data.LoadProblems(p.path) // a copy to change
+	name, err := contentID(content...)
 	if err != nil {
 		return err
 	}
-	if err := rebase(kept, p.dir(), dir); err != nil {
+	kept, err := moved(p.path, dir)
+	if err != nil {
 		return err
 	}
 	if p.dataset != nil {
@@ -201,32 +185,37 @@ func (p *Problems) Keep(dir string) error {
 			return err
 		}
 	}
-	path := filepath.Join(dir, "problems-"+hexSum(ids)[:12]+".json")
-	switch others, err := keptProblems(dir); {
-	case err != nil:
+	path := filepath.Join(dir, "problems-"+name[:12]+".json")
+	others, err := list(dir, problemsPattern)
+	if err != nil {
 		return err
-	case len(others) > 0 && !slices.Contains(others, path):
+	}
+	if len(others) > 0 && !slices.Contains(others, path) {
 		return fmt.Errorf("experience: %w: %s has tuples on other problems than %s; take another directory, and merge the two if they belong together", data.ErrMismatch, dir, p.path)
 	}
 	return kept.Save(path)
 }
 
-// rebase lets a problem file that was in one directory refer to its data from
-// another.
-func rebase(f *data.ProblemFile, from, to string) (err error) {
+// moved reads a problem file as one in another directory is to be, to refer to the same
+// data.
+func moved(path, to string) (*data.ProblemFile, error) {
+	f, err := data.LoadProblems(path)
+	if err != nil {
+		return nil, err
+	}
 	paths := taskFiles(f)
 	if f.Dataset != nil && f.Dataset.Path != digits.Name {
 		paths = append(paths, &f.Dataset.Path)
 	}
-	for _, path := range paths {
-		if *path == "" || filepath.IsAbs(*path) {
+	for _, p := range paths {
+		if *p == "" || filepath.IsAbs(*p) {
 			continue
 		}
-		if *path, err = ReferTo(filepath.Join(from, *path), to); err != nil {
-			return err
+		if *p, err = ReferTo(filepath.Join(filepath.Dir(path), *p), to); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return f, nil
 }
 
 // ReferTo is how a problem file in dir refers to a dataset: by its path from
@@ -236,10 +225,10 @@ func ReferTo(dataset, dir string) (string, error) {
 		return dataset, nil
 	}
 	path, err := filepath.Abs(dataset)
-	if err != nil {
-		return "", err
+	if err == nil {
+		dir, err = filepath.Abs(dir)
 	}
-	if dir, err = filepath.Abs(dir); err != nil {
+	if err != nil {
 		return "", err
 	}
 	if relative, err := filepath.Rel(dir, path); err == nil {
@@ -253,7 +242,7 @@ func ReferTo(dataset, dir string) (string, error) {
 // on these problems as they are, or as the transform, if there is one, makes
 // them, which through tells. Either way they come as they are.
 func (s *Store) Problems(dataset string, t *Transform) (kept []*Problems, through bool, err error) {
-	paths, err := keptProblems(s.dir)
+	paths, err := list(s.dir, problemsPattern)
 	if err != nil {
 		return nil, false, err
 	}
@@ -266,7 +255,7 @@ func (s *Store) Problems(dataset string, t *Transform) (kept []*Problems, throug
 		if err != nil {
 			return nil, false, fmt.Errorf("experience: %w", err)
 		}
-		if through, err = p.madeOn(s.manifest.Dataset, t); err != nil {
+		if through, err = p.madeOn(s.Manifest.Dataset, t); err != nil {
 			return nil, false, fmt.Errorf("experience: %s: %w", s.dir, err)
 		}
 		kept = append(kept, p)
@@ -282,36 +271,30 @@ func (p *Problems) madeOn(made data.DatasetRef, t *Transform) (through bool, err
 		return false, err
 	}
 	if t != nil {
-		other, err := p.Through(*t).Reference()
-		if err != nil || other.SHA256 == made.SHA256 {
+		if other, err := p.Through(*t).Reference(); err != nil || other.SHA256 == made.SHA256 {
 			return true, err
 		}
 	}
 	return false, fmt.Errorf("%w: the tuples were made on %s, with SHA-256 %s, but %s has %s", data.ErrMismatch, made.Path, made.SHA256, ref.Path, ref.SHA256)
 }
 
-// keptProblems lists the problem files in the directory of a store.
-func keptProblems(dir string) ([]string, error) { return list(dir, problemsPattern) }
-
-// rebased reads the problem files of stores, as one in out is to keep them, by
-// name.
-func rebased(out string, dirs ...string) (map[string]*data.ProblemFile, error) {
-	kept := map[string]*data.ProblemFile{}
+// keepProblems copies the problem files of stores to tmp, as a store in out is to have
+// them.
+func keepProblems(tmp, out string, dirs []string) error {
 	for _, dir := range dirs {
-		paths, err := keptProblems(dir)
+		paths, err := list(dir, problemsPattern)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, path := range paths {
-			f, err := data.LoadProblems(path)
+			f, err := moved(path, out)
 			if err == nil {
-				err = rebase(f, dir, out)
+				err = f.Save(filepath.Join(tmp, filepath.Base(path)))
 			}
 			if err != nil {
-				return nil, fmt.Errorf("experience: %w", err)
+				return err
 			}
-			kept[filepath.Base(path)] = f
 		}
 	}
-	return kept, nil
+	return nil
 }

@@ -132,7 +132,7 @@ func stored(t *testing.T, dir string, p *experience.Problems) {
 	if r.ID, err = experience.TupleID(id, r.Source, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(p.Keep(dir), w.Append(r, 1), w.Close()); err != nil {
+	if err := errors.Join(p.Keep(dir), w.Append(r), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -167,10 +167,10 @@ func TestStoresKeepTheirProblems(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(merged), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := experience.Merge(t.Context(), merged, dir); err != nil {
+		if _, err := experience.Merge(t.Context(), merged, nil, dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := experience.Remove(t.Context(), removed, merged, func(*experience.Record) bool { return true }); err != nil {
+		if _, err := experience.Merge(t.Context(), removed, func(*experience.Record) bool { return true }, merged); err != nil {
 			t.Fatal(err)
 		}
 		for _, dir := range []string{dir, merged, removed} {

@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 )
@@ -44,6 +45,8 @@ type Record struct {
 	Draw int `json:"draw"`
 	// Hyper holds the hyperparameters that Omega was made with.
 	Hyper map[string]float64 `json:"hyper,omitempty"`
+	// Seconds is what it took to make the tuple. Merge leaves it out.
+	Seconds float64 `json:"seconds,omitempty"`
 
 	Status Status `json:"status"`
 	// Reason says why the tuple failed; empty if it didn't.
@@ -59,56 +62,42 @@ type Record struct {
 type Result struct {
 	// Lambda1 is the strength that was chosen on validation data.
 	Lambda1 float64 `json:"lambda1"`
-	// Model holds the errors with Omega, STL those of single-task learning.
-	Model Errors `json:"model"`
-	STL   Errors `json:"stl"`
-	// O is the relative test error, Model.MeanTest over STL.MeanTest.
+	// Validation and Test hold one error a task, in the order of the problem's tasks.
+	Validation []float64 `json:"validation,omitempty"`
+	Test       []float64 `json:"test"`
+	// O is the relative test error, MeanTest over that of single-task learning.
 	O float64 `json:"o"`
-	// Slope (m x m, symmetric) is the gradient of the test error over
-	// STL.MeanTest with respect to Omega, at Lambda1 and with logistic curves for
-	// the steps of misclassified rows. It may be missing.
+	// Slope (m x m, symmetric) is the gradient of the test error, over that of
+	// single-task learning, with respect to Omega, at Lambda1 and with logistic
+	// curves for the steps of misclassified rows. It may be missing.
 	Slope [][]float64 `json:"slope,omitempty"`
 }
 
-// Errors holds one error a task, in the order of the problem's tasks.
-type Errors struct {
-	Validation []float64 `json:"validation,omitempty"`
-	Test       []float64 `json:"test"`
-	// MeanTest is the mean of Test.
-	MeanTest float64 `json:"mean_test"`
-}
-
-// NewErrors returns the errors with their mean.
-func NewErrors(validation, test []float64) Errors {
-	return Errors{Validation: validation, Test: test, MeanTest: mean(test)}
-}
-
-func mean(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
-}
+// MeanTest is the mean of Test.
+func (r *Result) MeanTest() float64 { return stat.Mean(r.Test, nil) }
 
 // Perfect is the reason why a problem on which single-task learning makes no test
 // error has no results.
 const Perfect = "the test error of single-task learning is 0, so no error is relative to it"
 
-// NewResult returns the result with its relative error. It returns an error
-// that wraps data.ErrInvalid if STL makes no test error at all, because then no
-// relative error exists.
-func NewResult(lambda1 float64, model, stl Errors) (*Result, error) {
-	if stl.MeanTest == 0 {
-		return nil, fmt.Errorf("experience: %w: %s", data.ErrInvalid, Perfect)
+// Relate fills in O, given the mean test error of single-task learning. It returns an
+// error that wraps data.ErrInvalid if that is 0, because then no relative error exists.
+func (r *Result) Relate(stl float64) error {
+	if stl == 0 {
+		return fmt.Errorf("experience: %w: %s", data.ErrInvalid, Perfect)
 	}
-	return &Result{Lambda1: lambda1, Model: model, STL: stl, O: model.MeanTest / stl.MeanTest}, nil
+	r.O = r.MeanTest() / stl
+	return nil
 }
 
 // ProblemID identifies a problem by its content and the fingerprint of its data.
-// Where the tasks' own files lie does not matter: the fingerprint has to cover
-// what is in them.
 func ProblemID(p *data.Problem, fingerprint string) (string, error) {
+	return contentID(fingerprint, unplaced(p))
+}
+
+// unplaced is a problem without where its tasks' own files lie, which does not matter:
+// the fingerprint has to cover what is in them.
+func unplaced(p *data.Problem) data.Problem {
 	content := *p
 	content.Tasks = slices.Clone(p.Tasks)
 	for i, t := range p.Tasks {
@@ -118,7 +107,7 @@ func ProblemID(p *data.Problem, fingerprint string) (string, error) {
 			content.Tasks[i] = &task
 		}
 	}
-	return contentID(fingerprint, content)
+	return content
 }
 
 // TupleID identifies a tuple by how it is made, so it is known before the
@@ -151,19 +140,9 @@ func Compare(a, b *Record) int {
 
 // Validate checks that the record is complete and consistent. The error wraps
 // data.ErrInvalid and lists everything found.
-func (r *Record) Validate() error { return errors.Join(r.faults()...) }
-
-// Slack allowed to numbers that follow from others: far above the rounding of any
-// way to compute them, far below anything that matters.
-const (
-	traceTolerance = 1e-9
-	ratioTolerance = 1e-12
-)
-
-func (r *Record) faults() (faults []error) {
-	add := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("%w: "+format, append([]any{data.ErrInvalid}, args...)...))
-	}
+func (r *Record) Validate() error {
+	var faults []string
+	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for _, f := range []struct{ name, value string }{{"problem", r.Problem}, {"problem_id", r.ProblemID}, {"source", r.Source}} {
 		if f.value == "" || !utf8.ValidString(f.value) {
 			add("%s is %q; it must be a text", f.name, f.value)
@@ -177,108 +156,59 @@ func (r *Record) faults() (faults []error) {
 	} else if r.ID != want {
 		add("id is %q; that of its problem, source, draw and hyperparameters is %q", r.ID, want)
 	}
-	switch r.Status {
-	case OK:
-		if r.Reason != "" {
-			add("status is ok, yet there is a reason for failure: %q", r.Reason)
-		}
-		if len(r.Omega) == 0 {
-			add("omega is missing; a tuple that is ok has one")
-		}
-		if r.Result == nil {
-			add("result is missing; a tuple that is ok has one")
-		}
-	case Failed:
-		if r.Reason == "" || !utf8.ValidString(r.Reason) {
-			add("status is failed, but the reason is %q; it must be a text", r.Reason)
-		}
-		if r.Result != nil {
-			add("status is failed, yet there is a result")
-		}
-	default:
+	switch {
+	case r.Status == OK && r.Reason != "":
+		add("status is ok, yet there is a reason for failure: %q", r.Reason)
+	case r.Status == Failed && (r.Reason == "" || !utf8.ValidString(r.Reason)):
+		add("status is failed, but the reason is %q; it must be a text", r.Reason)
+	case r.Status != OK && r.Status != Failed:
 		add("status is %q; it must be %q or %q", r.Status, OK, Failed)
+	}
+	if r.Status == OK && len(r.Omega) == 0 {
+		add("omega is missing; a tuple that is ok has one")
+	}
+	if (r.Result != nil) != (r.Status == OK) {
+		add("status is %q, and a result there is: %v; a tuple that is ok has one, and no other", r.Status, r.Result != nil)
 	}
 	if len(r.Omega) > 0 {
 		if omega, err := data.NewCovariance(r.Omega); err != nil {
-			faults = append(faults, fmt.Errorf("omega: %w", err))
-		} else if trace := mat.Trace(omega); math.Abs(trace-1) > traceTolerance {
+			add("omega: %v", err)
+		} else if trace := mat.Trace(omega); math.Abs(trace-1) > 1e-9 { // far above rounding
 			add("omega: its trace is %v; it must be 1", trace)
 		}
 	}
 	if r.Result != nil {
-		r.Result.check(len(r.Omega), r.Source, add)
-	}
-	return faults
-}
-
-// checkSymmetric tells why a is not a symmetric m x m matrix of finite numbers.
-func checkSymmetric(a [][]float64, m int) error {
-	if len(a) != m {
-		return fmt.Errorf("it has %d rows; a problem of %d tasks needs %d", len(a), m, m)
-	}
-	for i, row := range a {
-		if len(row) != m {
-			return fmt.Errorf("row %d has %d entries; a matrix of %d rows needs %d", i, len(row), m, m)
+		r.Result.check(len(r.Omega), add)
+		if r.Source == STL && r.Result.O != 1 {
+			add("o of source %q is %v; it must be 1", STL, r.Result.O)
 		}
 	}
-	for i, row := range a {
-		for j, v := range row {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("entry (%d, %d) is %v; it must be finite", i, j, v)
-			}
-			if j < i && v != a[j][i] {
-				return fmt.Errorf("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i, j, v, j, i, a[j][i])
-			}
-		}
+	if len(faults) == 0 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: %s", data.ErrInvalid, strings.Join(faults, ", and "))
 }
 
-func (r *Result) check(m int, source string, add func(format string, args ...any)) {
+func (r *Result) check(m int, add func(format string, args ...any)) {
 	if !(r.Lambda1 > 0) || math.IsInf(r.Lambda1, 0) {
 		add("lambda1 is %v; it must be positive and finite", r.Lambda1)
 	}
-	for _, part := range []struct {
-		name   string
-		errors Errors
-	}{{"model", r.Model}, {"stl", r.STL}} {
-		if err := part.errors.check(m); err != nil {
-			add("%s: %v", part.name, err)
+	if len(r.Test) != m || (r.Validation != nil && len(r.Validation) != m) {
+		add("%d test and %d validation errors; Omega has %d tasks", len(r.Test), len(r.Validation), m)
+	}
+	for _, v := range slices.Concat(r.Test, r.Validation, []float64{r.O}) {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			add("an error is %v; it must be finite and not negative", v)
 		}
 	}
-	if o := r.Model.MeanTest / r.STL.MeanTest; !near(r.O, o) {
-		add("o is %v, but the mean test errors %v and %v have ratio %v", r.O, r.Model.MeanTest, r.STL.MeanTest, o)
+	if mean := r.MeanTest(); (mean == 0) != (r.O == 0) {
+		add("o is %v, but the mean test error is %v", r.O, mean)
 	}
 	if r.Slope != nil {
-		if err := checkSymmetric(r.Slope, m); err != nil {
+		if slope, err := data.NewSymmetric(r.Slope); err != nil {
 			add("slope: %v", err)
+		} else if n := slope.SymmetricDim(); n != m {
+			add("slope: it has %d rows; a problem of %d tasks needs %d", n, m, m)
 		}
 	}
-	if source == STL && !r.Model.equal(r.STL) {
-		add("the source is %q, yet the errors of model and stl differ", STL)
-	}
-}
-
-func (e Errors) check(m int) error {
-	if len(e.Test) != m || (e.Validation != nil && len(e.Validation) != m) {
-		return fmt.Errorf("%d test and %d validation errors; Omega has %d tasks", len(e.Test), len(e.Validation), m)
-	}
-	for i, v := range slices.Concat(e.Test, e.Validation) {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("task %d has error %v; it must be finite and not negative", i%m, v)
-		}
-	}
-	if want := mean(e.Test); !near(e.MeanTest, want) {
-		return fmt.Errorf("mean_test is %v, but the test errors have mean %v", e.MeanTest, want)
-	}
-	return nil
-}
-
-func (e Errors) equal(other Errors) bool {
-	return slices.Equal(e.Test, other.Test) && slices.Equal(e.Validation, other.Validation)
-}
-
-// near reports whether a stored number is the one that follows from others.
-func near(got, want float64) bool {
-	return math.Abs(got-want) <= ratioTolerance*math.Abs(want)
 }

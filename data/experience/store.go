@@ -1,24 +1,26 @@
 package experience
 
 import (
-	"errors"
+	"bufio"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"l2mt/data"
 )
 
-const (
-	shardSuffix   = ".jsonl"
-	secondsSuffix = ".seconds.tsv"
-)
+const shardSuffix = ".jsonl"
 
 // Store is an experience store that is only read. It may be read while writers
 // append to it.
 type Store struct {
-	dir      string
-	manifest Manifest
+	// Manifest is what the numbers of the store depend on.
+	Manifest Manifest
+
+	dir string
 }
 
 // Open opens the store in dir for reading.
@@ -27,11 +29,8 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{dir: dir, manifest: m}, nil
+	return &Store{Manifest: m, dir: dir}, nil
 }
-
-// Manifest returns what the numbers of the store depend on.
-func (s *Store) Manifest() Manifest { return s.manifest }
 
 // Fault is something wrong with one line of a shard.
 type Fault struct {
@@ -46,100 +45,107 @@ func (f *Fault) Error() string { return fmt.Sprintf("experience: %s:%d: %v", f.F
 // Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Records reads the store one record at a time, shard by shard in the order of
-// their names. An error concerns one line; if the loop goes on, so does the
-// reading, after it. A line that wraps ErrTorn is one that a writer was stopped
-// in, or is just writing.
-//
-// The order within a shard is the order of writing, which may differ from run
-// to run. Load and Merge put records into canonical order.
-func (s *Store) Records() iter.Seq2[*Record, error] {
-	return func(yield func(*Record, error) bool) {
-		for e, err := range s.entries() {
-			if !yield(e.record, err) {
-				return
-			}
-		}
-	}
-}
-
 // Load reads the whole store in canonical order. Torn last lines are left out
 // and returned as warnings; anything else that is wrong is an error.
 func (s *Store) Load() (records []*Record, warnings []*Fault, err error) {
-	for r, err := range s.Records() {
-		if warnings, err = divert(warnings, err); err != nil {
+	for e, err := range entries(s.dir, &warnings) {
+		if err != nil {
 			return nil, warnings, err
 		}
-		if r != nil {
-			records = append(records, r)
-		}
+		records = append(records, e.Record)
 	}
 	slices.SortFunc(records, Compare)
 	return records, warnings, nil
 }
 
-// divert moves a torn line from the errors to the warnings.
-func divert(warnings []*Fault, err error) ([]*Fault, error) {
-	var f *Fault
-	if errors.Is(err, ErrTorn) && errors.As(err, &f) {
-		return append(warnings, f), nil
-	}
-	return warnings, err
-}
-
-// entry is a record and where it is.
-type entry struct {
-	record *Record // nil beside an error
+// place is where a line is.
+type place struct {
 	path   string
-	line   line
+	number int // from 1
+	offset int64
+	length int // without the newline
 }
 
-// at makes a fault of the entry's line.
-func (e entry) at(err error) *Fault { return &Fault{File: e.path, Line: e.line.number, Err: err} }
+// fault makes an error one of the line.
+func (p place) fault(err error) *Fault { return &Fault{File: p.path, Line: p.number, Err: err} }
 
-func (s *Store) entries() iter.Seq2[entry, error] {
+// read fetches the record. It opens the shard every time: canonical order jumps between
+// shards, and there may be more of them than a process may have open.
+func (p place) read() (r *Record, err error) {
+	f, err := os.Open(p.path)
+	if err != nil {
+		return nil, fmt.Errorf("experience: %w", err)
+	}
+	defer f.Close()
+	line := make([]byte, p.length)
+	if _, err = f.ReadAt(line, p.offset); err == nil {
+		r, err = decode(line)
+	}
+	if err != nil {
+		return nil, p.fault(err)
+	}
+	return r, nil
+}
+
+// entry is a record and where it is. Beside an error it may be either.
+type entry struct {
+	*Record
+	place
+}
+
+// entries reads the shards in a directory one record at a time, in the order of their
+// names. An error that is a Fault concerns one line, which is damaged or whose record
+// is not valid; if the loop goes on, so does the reading, after it. A torn last line, in
+// which a writer was stopped or is just writing, goes to the list.
+func entries(dir string, torn *[]*Fault) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
-		paths, err := shardPaths(s.dir)
+		paths, err := list(dir, "*"+shardSuffix)
 		if err != nil {
 			yield(entry{}, err)
 			return
 		}
+		lines := bufio.NewReaderSize(nil, MaxLine)
 		for _, path := range paths {
-			for e, err := range shardEntries(path) {
-				if !yield(e, err) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// shardEntries reads one shard.
-func shardEntries(path string) iter.Seq2[entry, error] {
-	return func(yield func(entry, error) bool) {
-		f, err := os.Open(path)
-		if err != nil {
-			yield(entry{path: path}, fmt.Errorf("experience: %w", err))
-			return
-		}
-		defer f.Close()
-		for l, err := range lines(f) {
-			e := entry{path: path, line: l}
-			if err == nil {
-				e.record, err = decode(l.text)
-			}
-			if err != nil {
-				err = e.at(err)
-			}
-			if !yield(e, err) {
+			if !readShard(path, lines, torn, yield) {
 				return
 			}
 		}
 	}
 }
 
-// shardPaths lists the shards of a store.
-func shardPaths(dir string) ([]string, error) { return list(dir, "*"+shardSuffix) }
+// readShard reads one shard, and tells whether the loop goes on.
+func readShard(path string, lines *bufio.Reader, torn *[]*Fault, yield func(entry, error) bool) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return yield(entry{}, fmt.Errorf("experience: %w", err))
+	}
+	defer f.Close()
+	lines.Reset(f)
+	for at := (place{path: path, number: 1}); ; at.number++ {
+		text, err := lines.ReadSlice('\n')
+		switch {
+		case err == io.EOF && len(text) > 0:
+			*torn = append(*torn, at.fault(ErrTorn))
+			return true
+		case err == io.EOF:
+			return true
+		case err == bufio.ErrBufferFull:
+			err = fmt.Errorf("%w: the line is longer than %d bytes", data.ErrFormat, MaxLine)
+		}
+		if err != nil {
+			return yield(entry{}, at.fault(err))
+		}
+		at.length = len(text) - 1
+		r, err := decode(text[:at.length])
+		if err != nil {
+			err = at.fault(err)
+		}
+		if !yield(entry{r, at}, err) {
+			return false
+		}
+		at.offset += int64(len(text))
+	}
+}
 
 // list lists the files of a directory with such names, in their order.
 func list(dir, pattern string) ([]string, error) {
@@ -154,4 +160,34 @@ func list(dir, pattern string) ([]string, error) {
 		}
 	}
 	return paths, nil
+}
+
+// Lines are where the records of a problem are in a store, 40 bytes each.
+type Lines []place
+
+// Index finds the records of every problem by its identity, so that they can be read
+// a problem at a time. It reads the whole store once. Torn last lines are left out, for
+// somebody is writing them; anything else that is wrong is an error.
+func (s *Store) Index() (map[string]Lines, error) {
+	x := map[string]Lines{}
+	for e, err := range entries(s.dir, new([]*Fault)) {
+		if err != nil {
+			return nil, err
+		}
+		x[e.ProblemID] = append(x[e.ProblemID], e.place)
+	}
+	return x, nil
+}
+
+// Records reads the records, in canonical order.
+func (l Lines) Records() (records []*Record, err error) {
+	for _, p := range l {
+		r, err := p.read()
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	slices.SortFunc(records, Compare)
+	return records, nil
 }

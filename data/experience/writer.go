@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,16 +24,15 @@ var ErrDuplicate = errors.New("duplicate tuple")
 // from several goroutines.
 type Writer struct {
 	mu       sync.Mutex
-	records  *files.Log
-	seconds  *files.Log
-	done     map[string]bool
+	log      *files.Log
+	done     map[string]*Record // by id; nil but for those of single-task learning
 	warnings []*Fault
 	synced   time.Time
 }
 
 // OpenWriter opens a shard for appending, creating the store and the shard as
 // needed, and finds out which tuples the store already has, in any shard. The
-// shard's name consists of letters, digits, "-" and "_".
+// shard's name is one of a file.
 //
 // It refuses a store whose manifest disagrees with m (ErrConflict), a shard
 // that another writer has open (files.ErrLocked), and a store with a damaged line, and
@@ -43,12 +42,12 @@ func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
 	return openWriter(dir, shard, m, files.OpenLog)
 }
 
-func openWriter(dir, shard string, m Manifest, open func(path string) (*files.Log, error)) (w *Writer, err error) {
-	if err := checkShardName(shard); err != nil {
-		return nil, err
+func openWriter(dir, shard string, m Manifest, open func(path string) (*files.Log, error)) (*Writer, error) {
+	if shard == "" || shard != filepath.Base(shard) {
+		return nil, fmt.Errorf("experience: shard %q: %w: it must be the name of a file", shard, data.ErrInvalid)
 	}
-	if m, err = m.normal(); err != nil {
-		return nil, fmt.Errorf("experience: manifest: %w", err)
+	if err := m.Validate(); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("experience: a store is a directory: %w", err)
@@ -56,62 +55,41 @@ func openWriter(dir, shard string, m Manifest, open func(path string) (*files.Lo
 	if err := establish(dir, m); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, shard)
-	w = &Writer{done: map[string]bool{}, synced: time.Now()}
-	defer func() {
-		if err != nil {
-			w.close()
-			w = nil
-		}
-	}()
-	if w.records, err = open(path + shardSuffix); err != nil {
-		return w, openFault(err)
-	}
-	if w.seconds, err = open(path + secondsSuffix); err != nil {
-		return w, openFault(err)
-	}
-	if err := w.index(dir, path+shardSuffix); err != nil {
-		return w, err
-	}
-	for _, log := range []*files.Log{w.records, w.seconds} {
-		if _, err := log.Repair(); err != nil {
-			return w, fmt.Errorf("experience: %s: %w", path, err)
-		}
-	}
-	return w, nil
-}
-
-func openFault(err error) error {
+	path := filepath.Join(dir, shard+shardSuffix)
+	log, err := open(path)
 	if errors.Is(err, files.ErrLocked) {
 		err = fmt.Errorf("%w; wait for that one or write another shard", err)
 	}
-	return fmt.Errorf("experience: %w", err)
-}
-
-func checkShardName(name string) error {
-	strange := strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
-	if name == "" || strange != "" {
-		return fmt.Errorf("experience: shard %q: %w: a name consists of letters, digits, - and _", name, data.ErrInvalid)
+	if err != nil {
+		return nil, fmt.Errorf("experience: %w", err)
 	}
-	return nil
+	w := &Writer{log: log, done: map[string]*Record{}, synced: time.Now()}
+	if err = w.index(dir, path); err == nil {
+		_, err = log.Repair()
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return w, nil
 }
 
 // index collects the ids of all shards, and warns of a torn last line of the
 // writer's own. In another shard such a line may be a writer at work.
 func (w *Writer) index(dir, own string) error {
-	for e, err := range (&Store{dir: dir}).entries() {
+	for e, err := range entries(dir, &w.warnings) {
 		var fault *Fault
-		switch {
-		case err == nil:
-			w.done[e.record.ID] = true
-		case !errors.As(err, &fault):
-			return err
-		case !errors.Is(err, ErrTorn):
+		if errors.As(err, &fault) {
 			return fmt.Errorf("%w (delete that line and its tuple is made again)", err)
-		case e.path == own:
-			w.warnings = append(w.warnings, fault)
+		}
+		if err != nil {
+			return err
+		}
+		w.done[e.ID] = nil
+		if e.Source == STL {
+			w.done[e.ID] = e.Record
 		}
 	}
+	w.warnings = slices.DeleteFunc(w.warnings, func(f *Fault) bool { return f.File != own })
 	return nil
 }
 
@@ -120,44 +98,53 @@ func (w *Writer) index(dir, own string) error {
 func (w *Writer) Has(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	_, ok := w.done[id]
+	return ok
+}
+
+// STL returns a tuple that the store had when it was opened, if it is of single-task
+// learning, and nil otherwise.
+func (w *Writer) STL(id string) *Record {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.done[id]
 }
 
 // Warnings lists what OpenWriter repaired.
 func (w *Writer) Warnings() []*Fault { return w.warnings }
 
-// Append adds a record, which took that many seconds to make. When it returns
-// nil, the record survives the death of the process. It returns an error that
-// wraps ErrDuplicate if the store has the tuple, and one that wraps
-// data.ErrInvalid if the record isn't valid. If writing fails the shard stays as
-// it was, and Append may be tried again.
-func (w *Writer) Append(r *Record, seconds float64) error {
+// Append adds a record. When it returns nil, the record survives the death of the
+// process. It returns an error that wraps ErrDuplicate if the store has the tuple, and
+// one that wraps data.ErrInvalid if the record isn't valid. If writing fails the shard
+// stays as it was, and Append may be tried again.
+func (w *Writer) Append(r *Record) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("experience: problem %q, %s, draw %d: %w", r.Problem, r.Source, r.Draw, err)
+		}
+	}()
 	if err := r.Validate(); err != nil {
-		return fmt.Errorf("experience: problem %q, %s, draw %d: %w", r.Problem, r.Source, r.Draw, err)
+		return err
 	}
 	line, err := encode(r)
 	if err != nil {
-		return fmt.Errorf("experience: problem %q, %s, draw %d: %w", r.Problem, r.Source, r.Draw, err)
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done[r.ID] {
-		return fmt.Errorf("experience: problem %q, %s, draw %d: %w: the store has %s", r.Problem, r.Source, r.Draw, ErrDuplicate, r.ID)
+	if _, ok := w.done[r.ID]; ok {
+		return fmt.Errorf("%w: the store has %s", ErrDuplicate, r.ID)
 	}
-	// Seconds without a record do no harm, so they go first.
-	if err := w.seconds.Append(fmt.Appendf(nil, "%s\t%.3f\n", r.ID, seconds)); err != nil {
-		return fmt.Errorf("experience: %w", err)
+	if err := w.log.Append(line); err != nil {
+		return err
 	}
-	if err := w.records.Append(line); err != nil {
-		return fmt.Errorf("experience: %w", err)
-	}
-	w.done[r.ID] = true
+	w.done[r.ID] = nil
 	if time.Since(w.synced) < syncInterval {
 		return nil
 	}
 	w.synced = time.Now()
-	if err := w.records.Sync(); err != nil {
-		return fmt.Errorf("experience: the record is written, but not yet safe: %w", err)
+	if err := w.log.Sync(); err != nil {
+		return fmt.Errorf("the record is written, but not yet safe: %w", err)
 	}
 	return nil
 }
@@ -166,17 +153,8 @@ func (w *Writer) Append(r *Record, seconds float64) error {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.close(); err != nil {
+	if err := w.log.Close(); err != nil {
 		return fmt.Errorf("experience: %w", err)
 	}
 	return nil
-}
-
-func (w *Writer) close() (err error) {
-	for _, log := range []*files.Log{w.seconds, w.records} { // the lock that counts last
-		if log != nil {
-			err = errors.Join(err, log.Close())
-		}
-	}
-	return err
 }

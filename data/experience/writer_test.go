@@ -30,6 +30,13 @@ func TestWriteAndRead(t *testing.T) {
 	experiencetest.Write(t, dir, "two", records[2:]...)
 
 	got := load(t, dir)
+	var order []string
+	for _, r := range got {
+		order = append(order, fmt.Sprintf("%s %s %d", r.Problem, r.Source, r.Draw))
+	}
+	if want := []string{"a mtrl 0", "a stl 0", "b mtrl 0", "b mtrl 1", "b snr 0", "b stl 0"}; !slices.Equal(order, want) {
+		t.Errorf("the canonical order is %v, not %v", order, want)
+	}
 	slices.SortFunc(records, experience.Compare)
 	if d := cmp.Diff(records, got); d != "" {
 		t.Error(d)
@@ -39,8 +46,8 @@ func TestWriteAndRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := experiencetest.Manifest()
-	want.Schema, want.Config = experience.Schema, []byte(`{"lambda1":[1e-6,1e-5],"o":"refit"}`)
-	if d := cmp.Diff(want, s.Manifest()); d != "" {
+	want.Schema, want.Config["lambda1"] = experience.Schema, []any{1e-6, 1e-5}
+	if d := cmp.Diff(want, s.Manifest); d != "" {
 		t.Error(d)
 	}
 	w := open(t, dir, "one")
@@ -49,30 +56,21 @@ func TestWriteAndRead(t *testing.T) {
 		if !w.Has(r.ID) {
 			t.Errorf("tuple %s of another shard or run is not known", r.ID)
 		}
-		if err := w.Append(r, 0); !errors.Is(err, experience.ErrDuplicate) {
+		if err := w.Append(r); !errors.Is(err, experience.ErrDuplicate) {
 			t.Errorf("repeated tuple: %v", err)
 		}
 	}
-	if w.Has("") || len(w.Warnings()) != 0 {
-		t.Error("there is more than was written")
-	}
-}
-
-func TestAppendRefusesWhatCheckWouldFind(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	w := open(t, dir, "one")
-	for _, c := range invalid {
-		r := experiencetest.Problem(1, "p", 3, "mtrl")[1]
-		c.spoil(r)
-		if err := w.Append(r, 1); !errors.Is(err, data.ErrInvalid) {
-			t.Errorf("%s: %v", c.name, err)
+	for _, r := range records {
+		if got := w.STL(r.ID); (got != nil) != (r.Source == experience.STL) || got != nil && cmp.Diff(r, got) != "" {
+			t.Errorf("the tuple of single-task learning of %s is %+v", r.Source, got)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
+	invalid := *experiencetest.Problem(1, "c", 2)[0]
+	if invalid.Result.Lambda1 = 0; !errors.Is(w.Append(&invalid), data.ErrInvalid) {
+		t.Error("an invalid record is taken")
 	}
-	if got := load(t, dir); len(got) != 0 {
-		t.Errorf("%d records were written", len(got))
+	if w.Has("") || w.Has(invalid.ID) || len(w.Warnings()) != 0 {
+		t.Error("there is more than was written")
 	}
 }
 
@@ -106,7 +104,7 @@ func TestWritersOfOneStoreAtOnce(t *testing.T) {
 			for worker := range 3 {
 				inner.Go(func() {
 					for _, r := range experiencetest.Problem(1, fmt.Sprint(shard, "-", worker), 3, "mtrl", "snr", "cmtl") {
-						if err := w.Append(r, 0.1); err != nil {
+						if err := w.Append(r); err != nil {
 							t.Error(err)
 						}
 					}
@@ -147,8 +145,8 @@ func TestOneManifestWins(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, err := range errs {
-			if mine := s.Manifest().Seed == uint64(i%2); mine && err != nil || !mine && !errors.Is(err, experience.ErrConflict) {
-				t.Errorf("seed %d won, writer %d with seed %d got %v", s.Manifest().Seed, i, i%2, err)
+			if mine := s.Manifest.Seed == uint64(i%2); mine && err != nil || !mine && !errors.Is(err, experience.ErrConflict) {
+				t.Errorf("seed %d won, writer %d with seed %d got %v", s.Manifest.Seed, i, i%2, err)
 			}
 		}
 	}
@@ -165,8 +163,8 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	}{
 		{"another dataset", func(m *experience.Manifest) { m.Dataset.SHA256 = "77aa" }, "the dataset's fingerprint is 5f1a in " + dir + "/manifest.json but 77aa in this run"},
 		{"another seed", func(m *experience.Manifest) { m.Seed = 2 }, "the seed is 1 in " + dir + "/manifest.json but 2 in this run"},
-		{"another configuration", func(m *experience.Manifest) { m.Config = []byte(`{"o":"model","lambda1":[1e-6,1e-5]}`) }, `config.o is "refit" in ` + dir + `/manifest.json but "model" in this run`},
-		{"less configuration", func(m *experience.Manifest) { m.Config = []byte(`{"o":"refit"}`) }, `config.lambda1 is [1e-6,1e-5] in ` + dir + `/manifest.json but absent in this run`},
+		{"another configuration", func(m *experience.Manifest) { m.Config["o"] = "model" }, `config.o is "refit" in ` + dir + `/manifest.json but "model" in this run`},
+		{"less configuration", func(m *experience.Manifest) { delete(m.Config, "lambda1") }, `config.lambda1 is [0.000001,0.00001] in ` + dir + `/manifest.json but absent in this run`},
 	} {
 		m := experiencetest.Manifest()
 		c.change(&m)
@@ -180,7 +178,7 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	}
 	m := experiencetest.Manifest()
 	m.Dataset.Path = "elsewhere/digits.csv"
-	m.Config = []byte(" {\"lambda1\": [1e-6, 1e-5],\n\"o\": \"refit\"} ")
+	m.Config["lambda1"] = [2]any{1e-6, 1e-5}
 	m.CreatedBy = []string{"a later version"}
 	w, err := experience.OpenWriter(dir, "two", m)
 	if err != nil {
@@ -197,37 +195,18 @@ func TestUnknownSchemaNamesBothVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newer := bytes.Replace(original, []byte(`"schema": 1,`), []byte(`"schema": 2, "news": 1,`), 1)
+	newer := bytes.Replace(original, []byte(`"schema": 2,`), []byte(`"schema": 3, "news": 1,`), 1)
 	if err := os.WriteFile(path, newer, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, openErr := experience.Open(dir)
 	_, writeErr := experience.OpenWriter(dir, "one", experiencetest.Manifest())
 	for _, err := range []error{openErr, writeErr} {
-		if !errors.Is(err, files.ErrSchema) || !strings.Contains(err.Error(), "it has schema 2; this program reads schema 1") {
+		if !errors.Is(err, files.ErrSchema) || !strings.Contains(err.Error(), "it has schema 3; this program reads schema 2") {
 			t.Errorf("newer store: %v", err)
 		}
 	}
 	if err := os.WriteFile(path, original, 0o644); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// Whatever the order of writing, Load gives the same: by problem, source and draw.
-func TestLoadIsCanonical(t *testing.T) {
-	for seed := range uint64(10) {
-		records := slices.Concat(experiencetest.Problem(1, "b", 2, "mtrl", "mtrl", "mtrl", "mtrl", "snr"), experiencetest.Problem(1, "a", 3, "mtrl"))
-		data.Stream(seed, "order").Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-		dir := experiencetest.Dir(t)
-		experiencetest.Write(t, dir, "one", records[:3]...)
-		experiencetest.Write(t, dir, "two", records[3:]...)
-		var got []string
-		for _, r := range load(t, dir) {
-			got = append(got, fmt.Sprintf("%s %s %d", r.Problem, r.Source, r.Draw))
-		}
-		want := []string{"a mtrl 0", "a stl 0", "b mtrl 0", "b mtrl 1", "b mtrl 2", "b mtrl 3", "b snr 0", "b stl 0"}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("seed %d:\n%s", seed, d)
-		}
 	}
 }

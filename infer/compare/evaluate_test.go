@@ -3,7 +3,6 @@ package compare
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -27,7 +26,7 @@ import (
 // quick are options with models that take milliseconds.
 func quick(t testing.TB) EvaluateOptions {
 	t.Helper()
-	o := EvaluateOptions{Refit: true, Points: 2}
+	o := EvaluateOptions{Points: 2}
 	for _, name := range []string{"mtrl", STL, "snr2"} {
 		m, err := multitask.Lookup(name)
 		if err != nil {
@@ -276,40 +275,6 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 	}
 }
 
-// A last line that is cut off anywhere is dropped, and made again.
-func TestTornLineIsMadeAgain(t *testing.T) {
-	n, o := network(t), quick(t)
-	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
-	o.Journal = journal(t, path)
-	want := evaluate(t, n, twoProblems(), o)
-	closed(t, o.Journal)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
-	for _, cut := range []int{last + 1, (last + len(whole)) / 2, len(whole) - 1} {
-		if err := os.WriteFile(path, whole[:cut], 0o644); err != nil {
-			t.Fatal(err)
-		}
-		o.Journal = journal(t, path)
-		if !o.Journal.Torn() || o.Journal.Len() != len(want)-1 {
-			t.Errorf("cut at %d of %d: torn %v, %d outcomes of %d", cut, len(whole), o.Journal.Torn(), o.Journal.Len(), len(want))
-		}
-		same(t, "torn", evaluate(t, n, twoProblems(), o), want)
-		closed(t, o.Journal)
-		again, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(again) {
-			if !json.Valid(line) || !bytes.HasSuffix(line, []byte("\n")) {
-				t.Errorf("cut at %d: a broken line stays: %s", cut, line)
-			}
-		}
-	}
-}
-
 func TestJournalRefusesOtherLines(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"{\"problem\":\"p\"}\n", "no JSON\n", "{\"problem\":\"p\",\"model\":\"m\"}\nhalf\n{\"problem\":\"p\",\"model\":\"n\"}\n"} {
@@ -327,23 +292,13 @@ func TestJournalRefusesOtherLines(t *testing.T) {
 	}
 }
 
-func TestJournalHasOneWriter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
-	first := journal(t, path)
-	if _, err := OpenJournal(path); err == nil || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("a second writer: %v", err)
-	}
-	closed(t, first)
-	closed(t, journal(t, path))
-}
-
 // More models, and more variants, can be added to a journal.
 func TestJournalGrows(t *testing.T) {
 	n, o := network(t), quick(t)
 	want := evaluate(t, n, twoProblems(), o)
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
 	few := o
-	few.Models, few.Refit, few.Labelled = o.Models[:1], false, nil
+	few.Models, few.Labelled = o.Models[:1], nil
 	few.Journal = journal(t, path)
 	evaluate(t, n, twoProblems(), few)
 	o.Journal = few.Journal

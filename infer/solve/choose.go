@@ -59,7 +59,7 @@ const (
 	hopeless = 1
 	// tells is the standard error of a difference, relative to the loss, below which rows
 	// can tell.
-	tells = 0.01
+	tells = 0.02
 	// fewestErrors is how many misclassified rows can tell candidates apart.
 	fewestErrors = 3
 )

@@ -16,6 +16,7 @@ import (
 	"l2mt/data/table"
 	"l2mt/model/evidence"
 	"l2mt/model/pretrained"
+	families "l2mt/testdata/families/generated"
 )
 
 func choose(t *testing.T, b *Bench, without Parts) *Choice {
@@ -290,17 +291,13 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 // generated are two problems of a family.
 func generated(t *testing.T, kind data.Kind, family string, rows int, seed uint64) (of []*data.ProblemData) {
 	t.Helper()
-	families := data.Families()
-	d, file, _, err := data.Generate(data.GenerateConfig{Kind: kind, Problems: 2 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 10, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := file.Bind(d, "", nil)
+	kinds := families.Families()
+	problems, _, err := families.Problems(families.Config{Kind: kind, Problems: 2 * len(kinds), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 10, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range problems {
-		if families[i%len(families)].Name == family {
+		if kinds[i%len(kinds)].Name == family {
 			of = append(of, p)
 		}
 	}

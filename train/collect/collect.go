@@ -17,10 +17,10 @@ package collect
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -138,14 +138,12 @@ func (c Config) Validate() error {
 }
 
 // Manifest is that of a store with such tuples.
-func (c Config) Manifest(dataset data.DatasetRef, createdBy string) (experience.Manifest, error) {
-	raw, err := json.Marshal(struct {
-		O          Measured `json:"o"`
-		Tolerance  float64  `json:"fit_tolerance"`
-		Iterations int      `json:"fit_iterations"`
-		Slopes     bool     `json:"slopes,omitempty"`
-	}{c.Defaults().Measured, fitTolerance, fitIterations, c.Slopes})
-	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: raw, CreatedBy: []string{createdBy}}, err
+func (c Config) Manifest(dataset data.DatasetRef, createdBy string) experience.Manifest {
+	config := map[string]any{"o": string(c.Defaults().Measured), "fit_tolerance": fitTolerance, "fit_iterations": fitIterations}
+	if c.Slopes {
+		config["slopes"] = true
+	}
+	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: config, CreatedBy: []string{createdBy}}
 }
 
 // Problems are what experience is made on. Only those at hand are in memory.
@@ -171,8 +169,6 @@ type Collector struct {
 	config      Config
 	fingerprint string // of the dataset
 	writer      *experience.Writer
-	// known holds the tuples of single-task learning that the store had.
-	known map[string]*experience.Record
 }
 
 // Open opens a store for collecting, and creates it if need be. It refuses, and
@@ -187,30 +183,7 @@ func Open(dir string, m experience.Manifest, c Config) (*Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := denominators(dir)
-	if err != nil {
-		return nil, errors.Join(err, w.Close())
-	}
-	return &Collector{config: c, fingerprint: m.Dataset.SHA256, writer: w, known: known}, nil
-}
-
-// denominators fetches the tuples of single-task learning of a store.
-func denominators(dir string) (map[string]*experience.Record, error) {
-	store, err := experience.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]*experience.Record{}
-	for r, err := range store.Records() {
-		switch {
-		case errors.Is(err, experience.ErrTorn): // another shard, being written
-		case err != nil:
-			return nil, err
-		case r.Source == experience.STL:
-			known[r.ID] = r
-		}
-	}
-	return known, nil
+	return &Collector{config: c, fingerprint: m.Dataset.SHA256, writer: w}, nil
 }
 
 // Warnings lists what was repaired when the store was opened.
@@ -279,7 +252,8 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 			for j := range queue {
 				begin := time.Now()
 				r := j.make(context.WithoutCancel(ctx))
-				if err := c.writer.Append(r, time.Since(begin).Seconds()); err != nil {
+				r.Seconds = math.Round(time.Since(begin).Seconds()*1000) / 1000
+				if err := c.writer.Append(r); err != nil {
 					return err
 				}
 				made(r)

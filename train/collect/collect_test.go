@@ -18,7 +18,6 @@ import (
 	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
-	"l2mt/data/files"
 	"l2mt/train/collect"
 )
 
@@ -223,113 +222,6 @@ func TestStoreThatFailsEndsTheRun(t *testing.T) {
 	s, err := c.Run(t.Context(), problems, collect.Options{Workers: 3})
 	if !errors.Is(err, os.ErrClosed) || s.Made != 0 {
 		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-func TestTwoCollectorsOnOneShard(t *testing.T) {
-	problems, ref := sample(t, 3)
-	half, other := small, small
-	half.Shards, other.Shards, other.Shard = 2, 2, 1
-	dir := experiencetest.Dir(t)
-	first := open(t, dir, half, ref)
-	m, err := half.Manifest(ref, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := collect.Open(dir, m, half); !errors.Is(err, files.ErrLocked) {
-		t.Errorf("the second collector on a shard: %v", err)
-	}
-	second := open(t, dir, other, ref)
-	made := 0
-	for _, c := range []*collect.Collector{second, first} {
-		s, err := c.Run(t.Context(), problems, collect.Options{})
-		if err := errors.Join(err, c.Close()); err != nil {
-			t.Fatal(err)
-		}
-		made += s.Made
-	}
-	if made != 3*smallTuples {
-		t.Errorf("both made %d tuples, want %d", made, 3*smallTuples)
-	}
-}
-
-func TestForeignStoreIsRefusedAndLeftAlone(t *testing.T) {
-	problems, ref := sample(t, 1)
-	dir := experiencetest.Dir(t)
-	run(t, dir, small, problems, ref, 1)
-	elsewhere, seed, measured := ref, small, small
-	elsewhere.SHA256 = strings.Repeat("0", 64)
-	seed.Seed = 4
-	measured.Measured = collect.OfModel
-	before := tree(t, dir)
-	for _, c := range []struct {
-		name string
-		c    collect.Config
-		ref  data.DatasetRef
-		says string
-	}{
-		{"dataset", small, elsewhere, "fingerprint is " + ref.SHA256},
-		{"seed", seed, ref, "the seed is 3 in "},
-		{"measured", measured, ref, `config.o is "refit" in `},
-	} {
-		m, err := c.c.Manifest(c.ref, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := collect.Open(dir, m, c.c); !errors.Is(err, experience.ErrConflict) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", c.name, err)
-		}
-	}
-
-	newer := filepath.Join(t.TempDir(), "newer")
-	if err := os.CopyFS(newer, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	manifest := filepath.Join(newer, "manifest.json")
-	if err := os.WriteFile(manifest, []byte(strings.Replace(before["/manifest.json"], `"schema": 1`, `"schema": 2`, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	m, err := small.Manifest(ref, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := collect.Open(newer, m, small); !errors.Is(err, files.ErrSchema) {
-		t.Errorf("a newer schema: %v", err)
-	}
-	if d := cmp.Diff(before, tree(t, dir)); d != "" {
-		t.Errorf("the store changed: %s", d)
-	}
-	if d := cmp.Diff(len(before), len(tree(t, newer))); d != "" {
-		t.Errorf("the store of the newer schema got files: %s", d)
-	}
-}
-
-func TestTornLineIsMadeAgain(t *testing.T) {
-	problems, ref := sample(t, 1)
-	dir := experiencetest.Dir(t)
-	run(t, dir, small, problems, ref, 1)
-	want := merged(t, dir)
-	shard := filepath.Join(dir, "shard-0-of-1.jsonl")
-	raw, err := os.ReadFile(shard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(shard, raw[:len(raw)-1], 0o644); err != nil {
-		t.Fatal(err)
-	}
-	c := open(t, dir, small, ref)
-	if w := c.Warnings(); len(w) != 1 || !errors.Is(w[0], experience.ErrTorn) {
-		t.Errorf("warnings: %v", w)
-	}
-	s, err := c.Run(t.Context(), problems, collect.Options{})
-	if err := errors.Join(err, c.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if want := (collect.Summary{Made: 1, Had: smallTuples - 1}); s != want {
-		t.Errorf("%+v, want %+v", s, want)
-	}
-	if d := cmp.Diff(want, merged(t, dir)); d != "" {
-		t.Error(d)
 	}
 }
 

@@ -34,10 +34,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 
 	config := collect.Config{Models: []string{"snr2"}, Explore: 2, Seed: 1}
-	manifest, err := config.Manifest(data.DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}, "example")
-	if err != nil {
-		log.Fatal(err)
-	}
+	manifest := config.Manifest(data.DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}, "example")
 	collector, err := collect.Open(filepath.Join(dir, "experience"), manifest, config)
 	if err != nil {
 		log.Fatal(err)

@@ -31,10 +31,10 @@ type attempt func(ctx context.Context) (*mat.SymDense, *multitask.Result, error)
 // baseline is the tuple of single-task learning of a problem, which all other
 // tuples of the problem wait for.
 type baseline struct {
-	once   sync.Once
-	done   chan struct{}
-	errors experience.Errors
-	err    error
+	once  sync.Once
+	done  chan struct{}
+	error float64 // its mean test error
+	err   error
 }
 
 func newBaseline() *baseline { return &baseline{done: make(chan struct{})} }
@@ -43,7 +43,7 @@ func newBaseline() *baseline { return &baseline{done: make(chan struct{})} }
 func (b *baseline) settle(r *experience.Record) {
 	b.once.Do(func() {
 		if r.Result != nil {
-			b.errors = r.Result.Model
+			b.error = r.Result.MeanTest()
 		} else {
 			b.err = fmt.Errorf("single-task learning: %s", r.Reason)
 		}
@@ -75,21 +75,22 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 		return err
 	}
 	r.Status, r.Omega = experience.OK, rows(tried.Omega)
-	errors := experience.NewErrors(tried.Validation.Task, tried.Test.Task)
-	stl := errors
+	result := &experience.Result{Lambda1: tried.Params.Lambda1, Validation: tried.Validation.Task, Test: tried.Test.Task}
+	stl := result.MeanTest()
 	if r.Source != experience.STL {
 		<-j.stl.done
 		if j.stl.err != nil {
 			return j.stl.err
 		}
-		stl = j.stl.errors
+		stl = j.stl.error
 	}
-	if r.Result, err = experience.NewResult(tried.Params.Lambda1, errors, stl); err != nil {
+	if err := result.Relate(stl); err != nil {
 		return err
 	}
-	if r.Result.Slope, err = j.slope(tried.Result, stl.MeanTest); err != nil {
+	if result.Slope, err = j.slope(tried.Result, stl); err != nil {
 		return err
 	}
+	r.Result = result
 	return r.Validate()
 }
 

@@ -29,7 +29,7 @@ func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
 	}
 	b.grid = multitask.LambdaGrid(b.train)
 	b.add(experience.STL, 0, nil, b.single)
-	if r, ok := c.known[b.jobs[0].record.ID]; ok {
+	if r := c.writer.STL(b.jobs[0].record.ID); r != nil {
 		b.stl.settle(r)
 	}
 	for _, name := range c.config.Models {

@@ -75,10 +75,7 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems, config colle
 	if err != nil {
 		return s, err
 	}
-	manifest, err := config.Manifest(reference, "l2mt "+run.CurrentVersions().L2MT)
-	if err != nil {
-		return s, err
-	}
+	manifest := config.Manifest(reference, "l2mt "+run.CurrentVersions().L2MT)
 	collector, err := collect.Open(c.Out, manifest, config)
 	if err != nil {
 		return s, err

@@ -125,7 +125,7 @@ type experienceMergeCmd struct {
 
 func (c *experienceMergeCmd) Run(e *env) error {
 	return e.derive(c.Out, func() (*experience.Summary, error) {
-		return experience.Merge(e, c.Out, c.Dirs...)
+		return experience.Merge(e, c.Out, nil, c.Dirs...)
 	})
 }
 
@@ -147,7 +147,7 @@ func (c *experienceRemoveCmd) Validate() error {
 func (c *experienceRemoveCmd) Run(e *env) error {
 	drop := selection{c.Name, c.Source, c.Failed}
 	return e.derive(c.Out, func() (*experience.Summary, error) {
-		return experience.Remove(e, c.Out, c.Dir, drop.has)
+		return experience.Merge(e, c.Out, drop.has, c.Dir)
 	})
 }
 

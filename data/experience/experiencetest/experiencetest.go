@@ -54,7 +54,7 @@ func Write(t testing.TB, dir, shard string, records ...*experience.Record) {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		if err := w.Append(r, 0.5); err != nil {
+		if err := w.Append(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func Manifest() experience.Manifest {
 	return experience.Manifest{
 		Dataset:   data.DatasetRef{Path: "digits", SHA256: "5f1a"},
 		Seed:      1,
-		Config:    []byte(`{"o":"refit","lambda1":[1e-6,1e-5]}`),
+		Config:    map[string]any{"o": "refit", "lambda1": []float64{1e-6, 1e-5}},
 		CreatedBy: []string{"experiencetest"},
 	}
 }
@@ -79,41 +79,34 @@ func Manifest() experience.Manifest {
 func Problem(seed uint64, name string, m int, sources ...string) []*experience.Record {
 	rng := data.Stream(seed, "experiencetest "+name)
 	id := fmt.Sprintf("%016x", rng.Uint64())
-	stl := randomErrors(rng, m)
-	records := []*experience.Record{record(rng, name, id, experience.STL, 0, stl, stl)}
+	var records []*experience.Record
 	draws := map[string]int{}
-	for _, source := range sources {
-		records = append(records, record(rng, name, id, source, draws[source], randomErrors(rng, m), stl))
+	for _, source := range append([]string{experience.STL}, sources...) {
+		r := &experience.Record{
+			Problem: name, ProblemID: id, Source: source, Draw: draws[source],
+			Hyper:  map[string]float64{"lambda2": rng.Float64(), "r": float64(1 + rng.IntN(3))},
+			Status: experience.OK, Omega: covariance(rng, m),
+			Result: &experience.Result{Lambda1: 1e-6 + rng.Float64(), Validation: randomErrors(rng, m), Test: randomErrors(rng, m)},
+		}
 		draws[source]++
+		records = append(records, r)
+		var err error
+		if r.ID, err = experience.TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper); err != nil {
+			panic(err) // the numbers above are finite
+		}
+		if err := r.Result.Relate(records[0].Result.MeanTest()); err != nil {
+			panic(err) // the errors above are positive
+		}
 	}
 	return records
 }
 
-func record(rng *rand.Rand, problem, problemID, source string, draw int, model, stl experience.Errors) *experience.Record {
-	r := &experience.Record{
-		Problem: problem, ProblemID: problemID, Source: source, Draw: draw,
-		Hyper:  map[string]float64{"lambda2": rng.Float64(), "r": float64(1 + rng.IntN(3))},
-		Status: experience.OK, Omega: covariance(rng, len(stl.Test)),
+func randomErrors(rng *rand.Rand, m int) []float64 {
+	v := make([]float64, m)
+	for i := range v {
+		v[i] = 0.01 + rng.Float64()
 	}
-	var err error
-	if r.ID, err = experience.TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper); err != nil {
-		panic(err) // the numbers above are finite
-	}
-	if r.Result, err = experience.NewResult(1e-6+rng.Float64(), model, stl); err != nil {
-		panic(err) // the errors above are positive
-	}
-	return r
-}
-
-func randomErrors(rng *rand.Rand, m int) experience.Errors {
-	draw := func() []float64 {
-		v := make([]float64, m)
-		for i := range v {
-			v[i] = 0.01 + rng.Float64()
-		}
-		return v
-	}
-	return experience.NewErrors(draw(), draw())
+	return v
 }
 
 // covariance returns a random one of trace 1, by averaging projectors.

@@ -131,7 +131,7 @@ func readExperience(dir string) (any, error) {
 		return nil, err
 	}
 	stats, err := store.Stats()
-	return collected{store.Manifest(), stats}, err
+	return collected{store.Manifest, stats}, err
 }
 
 func (r *report) addProblems(dir, name string) error {
