@@ -27,7 +27,7 @@ import (
 // quick are options with models that take milliseconds.
 func quick(t testing.TB) EvaluateOptions {
 	t.Helper()
-	o := EvaluateOptions{Refit: true, Points: 2}
+	o := EvaluateOptions{Points: 2}
 	for _, name := range []string{"mtrl", STL, "snr2"} {
 		m, err := multitask.Lookup(name)
 		if err != nil {
@@ -343,7 +343,7 @@ func TestJournalGrows(t *testing.T) {
 	want := evaluate(t, n, twoProblems(), o)
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
 	few := o
-	few.Models, few.Refit, few.Labelled = o.Models[:1], false, nil
+	few.Models, few.Labelled = o.Models[:1], nil
 	few.Journal = journal(t, path)
 	evaluate(t, n, twoProblems(), few)
 	o.Journal = few.Journal
