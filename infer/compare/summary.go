@@ -107,8 +107,10 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 			}
 			m.Published = true
 			published = append(published, m)
-		default:
+		case m.Variant == Refitted:
 			fair = append(fair, m.after(find(methods, m.Model, Plain)))
+		default:
+			fair = append(fair, m)
 		}
 	}
 	best := slices.MinFunc(fair, func(a, b *method) int { return cmp.Compare(a.Error, b.Error) })

@@ -16,7 +16,7 @@ import (
 	"l2mt/data/table"
 	"l2mt/model/evidence"
 	"l2mt/model/pretrained"
-	families "l2mt/testdata/families/generated"
+	"l2mt/testdata/families/generated"
 )
 
 func choose(t *testing.T, b *Bench, without Parts) *Choice {
@@ -265,12 +265,12 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 			noise       bool
 			least, most int // that end in single-task learning, of 6
 		}{
-			{"alike", 25, false, 0, 0}, {"unrelated", 120, false, 5, 6}, {"alike", 60, true, 6, 6},
+			{"alike", 25, false, 0, 0}, {"unrelated", 120, false, 5, 6}, {"alike", 120, true, 5, 6},
 		} {
 			var chosen []string
 			alone := 0
 			for seed := range uint64(3) {
-				for _, p := range generated(t, kind, c.family, c.rows, seed) {
+				for _, p := range ofFamily(t, kind, c.family, c.rows, seed) {
 					if c.noise {
 						p = shuffled(p, seed)
 					}
@@ -288,16 +288,16 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 	}
 }
 
-// generated are two problems of a family.
-func generated(t *testing.T, kind data.Kind, family string, rows int, seed uint64) (of []*data.ProblemData) {
+// ofFamily are two problems of a family.
+func ofFamily(t *testing.T, kind data.Kind, family string, rows int, seed uint64) (of []*data.ProblemData) {
 	t.Helper()
-	kinds := families.Families()
-	problems, _, err := families.Problems(families.Config{Kind: kind, Problems: 2 * len(kinds), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 10, Seed: seed})
+	families := generated.Families()
+	problems, _, err := generated.Problems(generated.Config{Kind: kind, Problems: 2 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 10, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, p := range problems {
-		if kinds[i%len(kinds)].Name == family {
+		if families[i%len(families)].Name == family {
 			of = append(of, p)
 		}
 	}

@@ -1,9 +1,10 @@
 // Package solve solves multitask problems with the covariance that a network
 // finds.
 //
-// A Network embeds a problem, from its training rows alone, and the Embedding
-// answers everything else: the best covariance, the estimated error of any
-// other, how near the problem is to those of an Atlas, and the fit of W and b
-// with hyperparameters chosen on validation rows. Test rows are only ever
-// measured on.
+// Fit does the whole: a Bench judges candidates by rows that they have not seen, Choose
+// takes one, and it is fitted to all labelled rows. Test rows are only ever measured on.
+//
+// A Finder asks the network. It embeds a problem, from its training rows alone, and the
+// Embedding says the best covariance, the error expected of any other, and how near the
+// problem is to those of an Atlas.
 package solve
