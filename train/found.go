@@ -88,7 +88,7 @@ func (p *practice) tuple(ctx context.Context, omega *mat.SymDense) (t model.Tupl
 	if err != nil {
 		return t, err
 	}
-	slope, err := held.Slope()
+	slope, err := p.test.Slope(held)
 	if err != nil {
 		return t, fmt.Errorf("train: %w", err)
 	}

@@ -23,8 +23,12 @@ type Errors struct {
 	Mean float64 `json:"mean"`
 }
 
-// Evaluate returns the errors of a fit on the given rows, one Samples a task.
+// Evaluate returns the errors of a fit on the given rows, one Samples a task, and none
+// where no task has rows.
 func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
+	if !slices.ContainsFunc(tasks, func(s data.Samples) bool { return len(s.Y) > 0 }) {
+		return Errors{}, nil
+	}
 	d, m := r.W.Dims()
 	if len(tasks) != m {
 		return Errors{}, fmt.Errorf("evidence: %w: the fit has %d tasks, not %d", multitask.ErrInvalidData, m, len(tasks))
@@ -36,12 +40,12 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 		}
 		f := r.Scores(i, s.X)
 		if kind == data.Regression {
-			variance := stat.PopVariance(s.Y, nil)
-			if variance == 0 {
-				return Errors{}, fmt.Errorf("evidence: task %d, y: %w: all targets are equal, so that nMSE is undefined", i, multitask.ErrInvalidData)
+			scale, err := variance(s.Y)
+			if err != nil {
+				return Errors{}, fmt.Errorf("evidence: task %d, y: %w", i, err)
 			}
-			e.Task[i] = stat.Mean(squares(f, s.Y, variance), nil)
-			e.RMSE = append(e.RMSE, math.Sqrt(e.Task[i]*variance))
+			e.Task[i] = stat.Mean(squares(f, s.Y, scale), nil)
+			e.RMSE = append(e.RMSE, math.Sqrt(e.Task[i]*scale))
 		} else {
 			e.Task[i] = misclassified(f, s.Y)
 		}
@@ -50,39 +54,23 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 	return e, nil
 }
 
-// evaluateAny is Evaluate, and no errors where no task has rows.
-func evaluateAny(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
-	if !slices.ContainsFunc(tasks, func(s data.Samples) bool { return len(s.Y) > 0 }) {
-		return Errors{}, nil
-	}
-	return Evaluate(r, kind, tasks)
-}
-
-// Report returns the errors of a fit with hyperparameters of the caller's
-// choice, in the form that Tune returns them.
-func Report(r *multitask.Result, problem *data.ProblemData, stl *Tuned) (*Tuned, error) {
-	t := &Tuned{Model: r.Model, Params: r.Params, Result: r, Seconds: r.Seconds}
-	return t, t.report(problem, stl)
-}
-
-// report fills in what follows from the fit.
-func (t *Tuned) report(problem *data.ProblemData, stl *Tuned) (err error) {
-	t.Omega = multitask.Normalised(t.Result.Omega)
+// Report returns the errors of a fit in the form that Tune returns them. Where rows of it
+// were held out, what they say is the validation error: validation rows may be among those
+// that the fit is on.
+func Report(r *multitask.Result, problem *data.ProblemData, held *HeldOut) (*Tuned, error) {
+	t := &Tuned{Result: r, HeldOut: held, Seconds: r.Seconds, Omega: multitask.Normalised(r.Omega)}
 	validation, test := make([]data.Samples, len(problem.Tasks)), make([]data.Samples, len(problem.Tasks))
 	for i, task := range problem.Tasks {
 		validation[i], test[i] = task.ValidationSet, task.TestSet
 	}
-	if t.HeldOut != nil {
-		t.Validation = Errors{Mean: t.HeldOut.Error} // validation rows may be among those trained on
-	} else if t.Validation, err = evaluateAny(t.Result, problem.Kind(), validation); err != nil {
-		return fmt.Errorf("%w (validation rows)", err)
+	var err error
+	if held != nil {
+		t.Validation = Errors{Mean: held.Error}
+	} else if t.Validation, err = Evaluate(r, problem.Kind(), validation); err != nil {
+		return nil, fmt.Errorf("%w (validation rows)", err)
 	}
-	if t.Test, err = evaluateAny(t.Result, problem.Kind(), test); err != nil {
-		return fmt.Errorf("%w (test rows)", err)
+	if t.Test, err = Evaluate(r, problem.Kind(), test); err != nil {
+		return nil, fmt.Errorf("%w (test rows)", err)
 	}
-	t.Relative = math.NaN()
-	if stl != nil && stl.Test.Mean > 0 && t.Test.Task != nil {
-		t.Relative = t.Test.Mean / stl.Test.Mean
-	}
-	return nil
+	return t, nil
 }

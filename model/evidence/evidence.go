@@ -12,7 +12,6 @@ import (
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
@@ -27,8 +26,6 @@ type Evidence interface {
 	// was held out before, such as that of a larger Lambda1; nil starts from zero.
 	// Where rows are many, a part of them is enough.
 	Hold(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error)
-	// Judge is Hold of all rows.
-	Judge(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error)
 }
 
 // Subject is what evidence is about.
@@ -62,31 +59,37 @@ type HeldOut struct {
 	Loss float64
 	// Error is the mean error of the tasks: the rate of misclassified rows, or nMSE.
 	Error float64
-	// Fits are those without the rows held out, one for each fold.
+	// Fits are those without the rows held out, one for each fold. Of LeaveOneOut it is
+	// the fit of all rows.
 	Fits []*multitask.Result
 
 	losses [][]float64 // row by row
 	units  [][]int     // what the rows of every task belong to, or nil
-	slope  func() (*mat.SymDense, error)
 }
 
 // heldRows are what the kinds of evidence have in common.
 type heldRows struct {
 	train *multitask.TrainingSet
 	kind  data.Kind
-	scale []float64   // the variance of the targets of every task, of regression
-	y     [][]float64 // of the rows held out
+	y     [][]float64
+	scale []float64 // of regression: the variance of the targets y of every task
 	units [][]int
 }
 
-func newHeldRows(p *data.ProblemData) (heldRows, error) {
+// newHeldRows measures the targets y of the tasks, of which some may have none.
+func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 	train, err := multitask.Training(p, "")
 	if err != nil {
 		return heldRows{}, err
 	}
-	e := heldRows{train: train, kind: p.Kind(), y: make([][]float64, len(p.Tasks))}
-	for _, t := range p.Tasks {
-		e.scale = append(e.scale, stat.PopVariance(t.TrainSet.Y, nil))
+	e := heldRows{train: train, kind: p.Kind(), y: y, scale: make([]float64, len(y))}
+	for i, t := range p.Tasks {
+		if e.kind != data.Regression || len(y[i]) == 0 {
+			continue
+		}
+		if e.scale[i], err = variance(y[i]); err != nil {
+			return e, fmt.Errorf("evidence: task %q, rows to hold out: %w", t.Name, err)
+		}
 	}
 	return e, nil
 }
@@ -94,16 +97,15 @@ func newHeldRows(p *data.ProblemData) (heldRows, error) {
 // Training returns the rows that the fits are to be on.
 func (e *heldRows) Training() *multitask.TrainingSet { return e.train }
 
-// hear compares predictions with what the rows are.
-func (e *heldRows) hear(scores [][]float64, fits ...*multitask.Result) *HeldOut {
-	h := &HeldOut{Scores: scores, Y: e.y, Fits: fits, losses: make([][]float64, len(scores)), units: e.units}
+// hear compares predictions with the targets of the rows.
+func (e *heldRows) hear(scores, targets [][]float64, fits ...*multitask.Result) *HeldOut {
+	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, losses: make([][]float64, len(scores)), units: e.units}
 	var losses, errs []float64
 	temperature := 1.0
 	if e.kind == data.Classification {
-		temperature, _ = Temperature(scores, e.y)
+		temperature, _ = Temperature(scores, targets)
 	}
-	for i, y := range e.y {
-		y = y[:min(len(y), len(scores[i]))] // where a part of the folds is enough
+	for i, y := range targets {
 		if len(y) == 0 {
 			continue
 		}
@@ -130,22 +132,18 @@ type Split struct {
 
 // NewSplit returns the evidence of the validation rows of a problem.
 func NewSplit(p *data.ProblemData) (*Split, error) {
-	e := &Split{rows: make([]data.Samples, len(p.Tasks))}
+	e, y := &Split{}, make([][]float64, len(p.Tasks))
+	for i, t := range p.Tasks {
+		e.rows, y[i] = append(e.rows, t.ValidationSet), t.ValidationSet.Y
+	}
 	var err error
-	if e.heldRows, err = newHeldRows(p); err != nil {
+	if e.heldRows, err = newHeldRows(p, y); err != nil {
 		return nil, err
 	}
 	for i, t := range p.Tasks {
-		v := t.ValidationSet
-		if len(v.Y) == 0 || v.X.Cols() != e.train.Cols() {
+		if len(y[i]) == 0 || e.rows[i].X.Cols() != e.train.Cols() {
 			return nil, fmt.Errorf("evidence: task %q: %w: it needs validation rows with %d features", t.Name, multitask.ErrInvalidData, e.train.Cols())
 		}
-		if e.kind == data.Regression {
-			if e.scale[i] = stat.PopVariance(v.Y, nil); e.scale[i] == 0 {
-				return nil, fmt.Errorf("evidence: task %q: %w: all validation targets are equal, so that nMSE is undefined", t.Name, multitask.ErrInvalidData)
-			}
-		}
-		e.rows[i], e.y[i] = v, v.Y
 	}
 	return e, nil
 }
@@ -159,19 +157,13 @@ func (e *Split) Hold(ctx context.Context, of Subject, p multitask.Params, from *
 	return e.Measure(r)
 }
 
-// Judge is Hold.
-func (e *Split) Judge(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
-	return e.Hold(ctx, of, p, from, o)
-}
-
 // Measure says what the rows do of a fit.
 func (e *Split) Measure(r *multitask.Result) (*HeldOut, error) {
 	if d, m := r.W.Dims(); m != len(e.rows) || d%e.train.Cols() != 0 {
 		return nil, fmt.Errorf("evidence: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", multitask.ErrInvalidData, d, m, len(e.rows), e.train.Cols())
 	}
-	h := e.hear(predict(r, e.rows), r)
+	h := e.hear(predict(r, e.rows), e.y, r)
 	h.Loss = h.Error
-	h.slope = func() (*mat.SymDense, error) { return e.along(r, h.Scores) }
 	return h, nil
 }
 
@@ -213,28 +205,23 @@ const enoughRows = 5000
 // NewFolds returns the evidence of parts of a problem's training rows. Rows with the same
 // number in together, where it is not nil, are one observation for standard errors.
 func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds, error) {
-	e := &Folds{}
+	e, y, units := &Folds{}, make([][]float64, len(p.Tasks)), make([][]int, len(p.Tasks))
+	rows := 0
 	var err error
-	if e.heldRows, err = newHeldRows(p); err != nil {
-		return nil, err
-	}
-	e.units = make([][]int, len(p.Tasks))
-	rows, first := 0, 0
 	for k, fold := range folds {
 		f := part{rows: make([]data.Samples, len(p.Tasks))}
 		if f.train, err = multitask.Training(fold.ProblemData, ""); err != nil {
 			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 		}
-		first = 0
+		first := 0 // number of a task's rows among all
 		for i, t := range fold.Tasks {
 			f.rows[i] = t.ValidationSet
-			e.y[i] = append(e.y[i], t.ValidationSet.Y...)
 			for _, j := range fold.Rows[i] {
 				unit := first + j
 				if together != nil {
 					unit = together[i][j]
 				}
-				e.units[i] = append(e.units[i], unit)
+				units[i], y[i] = append(units[i], unit), p.Tasks[i].TrainSet.Y
 			}
 			first += len(p.Tasks[i].TrainSet.Y)
 			rows += len(t.ValidationSet.Y)
@@ -246,7 +233,10 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 	if rows == 0 {
 		return nil, fmt.Errorf("evidence: %w: no fold has rows to validate", multitask.ErrInvalidData)
 	}
-	e.deciding = cmp.Or(e.deciding, len(folds))
+	if e.heldRows, err = newHeldRows(p, y); err != nil {
+		return nil, err
+	}
+	e.units, e.deciding = units, cmp.Or(e.deciding, len(folds))
 	return e, nil
 }
 
@@ -279,13 +269,14 @@ func (e *Folds) fit(ctx context.Context, of Subject, p multitask.Params, from *H
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	scores := make([][]float64, len(e.y))
+	scores, y := make([][]float64, len(e.y)), make([][]float64, len(e.y))
 	for i := range scores {
 		for k := range held {
 			scores[i] = append(scores[i], held[k][i]...)
+			y[i] = append(y[i], e.parts[k].rows[i].Y...)
 		}
 	}
-	return e.hear(scores, fits...), nil
+	return e.hear(scores, y, fits...), nil
 }
 
 // MostRows bounds the rows of Labelled's leave-one-out, times the classes where

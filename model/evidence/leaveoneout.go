@@ -30,7 +30,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	kernel "l2mt/layers/linalg"
+	"l2mt/layers/linalg"
 	"l2mt/model/multitask"
 )
 
@@ -52,21 +52,17 @@ type leaveOneOut struct {
 // hundredth of that Lambda1. The only row of its class is predicted
 // by that step too, where refitting would have no minimum.
 func NewLeaveOneOut(p *data.ProblemData) (Evidence, error) {
-	h, err := newHeldRows(p)
+	y := make([][]float64, len(p.Tasks))
+	for i, t := range p.Tasks {
+		if y[i] = t.TrainSet.Y; len(y[i]) < 2 {
+			return nil, fmt.Errorf("evidence: task %q: %w: it has one row; leaving it out takes at least 2", t.Name, multitask.ErrInvalidData)
+		}
+	}
+	h, err := newHeldRows(p, y)
 	if err != nil {
 		return nil, err
 	}
-	e := &leaveOneOut{heldRows: h, classes: max(1, p.Several())}
-	for i, t := range p.Tasks {
-		if len(t.TrainSet.Y) < 2 {
-			return nil, fmt.Errorf("evidence: task %q: %w: it has one row; leaving it out takes at least 2", t.Name, multitask.ErrInvalidData)
-		}
-		if e.kind == data.Regression && e.scale[i] == 0 {
-			return nil, fmt.Errorf("evidence: task %q: %w: all targets are equal, so that nMSE is undefined", t.Name, multitask.ErrInvalidData)
-		}
-		e.y[i] = t.TrainSet.Y
-	}
-	e.parts = e.train.Parts()
+	e := &leaveOneOut{heldRows: h, classes: max(1, p.Several()), parts: h.train.Parts()}
 	e.gram, e.first = e.train.Gram()
 	return e, nil
 }
@@ -77,222 +73,113 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 	if err != nil {
 		return nil, err
 	}
-	l := &left{leaveOneOut: e, omega: r.Omega, lambda1: r.Params.Lambda1}
-	var score, slope []float64
+	var f, first, second []float64 // predictions, and the derivatives of the losses there
+	k := e.classes
 	for i, t := range e.parts {
-		var f []float64
-		if len(t.Y) > 0 {
-			f = multitask.ClassScores(r.Scores(i/e.classes, t.X), i%e.classes, e.classes)
-		}
-		first, second := e.train.Derivatives(f, t.Y)
-		score, slope, l.h = append(score, f...), append(slope, first...), append(l.h, second...)
-	}
-	if err := l.factorize(); err != nil {
-		return nil, err
-	}
-	l.newton(score, slope)
-	scores, k := make([][]float64, len(e.y)), e.classes
-	for i, y := range e.y {
-		scores[i] = slices.Repeat([]float64{math.Inf(-1)}, len(y)*k)
-		for c := range k {
-			for a := e.first[i*k+c]; a < e.first[i*k+c+1]; a++ {
-				scores[i][(a-e.first[i*k+c])*k+c] = l.z[a] + l.r[a]/(l.h[a]*l.diagonal[a])
-			}
-		}
-	}
-	return e.hear(scores, r), nil
-}
-
-// Judge is Hold.
-func (e *leaveOneOut) Judge(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
-	return e.Hold(ctx, of, p, from, o)
-}
-
-// left is a fit with each of its rows left out. What rows say takes the diagonal of
-//
-//	Q = H^(-1/2) M H^(-1/2),
-//
-// whose eigenvalues are 0 to 1, and products with it.
-type left struct {
-	*leaveOneOut
-	omega    *mat.SymDense
-	lambda1  float64
-	h, root  []float64 // and H^(1/2)
-	blocks   []block   // of Q
-	diagonal []float64 // of Q
-	z, r     []float64
-}
-
-// block is the part of Q of some rows, L^-T L^-1 - F'F.
-type block struct {
-	rows    []int
-	inverse *mat.Dense // L^-1, where LL' = I + H^(1/2) K H^(1/2)
-	biases  *mat.Dense // F, which takes them out
-}
-
-// newton takes the Newton step from the scores and slopes of a fit, after which
-// it need not be a close one.
-func (l *left) newton(score, r []float64) {
-	n := len(l.h)
-	l.z, l.r = make([]float64, n), make([]float64, n)
-	v := make([]float64, n)
-	for a := range l.z {
-		l.z[a] = score[a] - r[a]/l.h[a]
-		v[a] = l.root[a] * l.z[a]
-	}
-	for a, q := range l.multiply(v) {
-		l.r[a] = -l.root[a] * q
-	}
-}
-
-// multiply returns Q v.
-func (l *left) multiply(v []float64) []float64 {
-	out := make([]float64, len(v))
-	for _, b := range l.blocks {
-		part := make([]float64, len(b.rows))
-		for x, a := range b.rows {
-			part[x] = v[a]
-		}
-		product := make([]float64, len(part))
-		for x := range part {
-			row := b.inverse.RawRowView(x)[:x+1]
-			floats.AddScaled(product[:x+1], floats.Dot(row, part[:x+1]), row)
-		}
-		tasks, _ := b.biases.Dims()
-		for p := range tasks {
-			row := b.biases.RawRowView(p)
-			floats.AddScaled(product, -floats.Dot(row, part), row)
-		}
-		for x, a := range b.rows {
-			out[a] = product[x]
-		}
-	}
-	return out
-}
-
-// factorize finds the blocks of Q from I + H^(1/2) K H^(1/2), which is well conditioned
-// where K + D is not.
-func (l *left) factorize() error {
-	n := len(l.h)
-	// A row with no curvature left takes no part, but must not divide by zero.
-	least := 1e-12 * floats.Max(l.h)
-	l.root, l.diagonal, l.blocks = make([]float64, n), make([]float64, n), nil
-	for a, h := range l.h {
-		l.h[a] = max(h, least)
-		l.root[a] = math.Sqrt(l.h[a])
-	}
-	for _, parts := range l.joined() {
-		if err := l.factorizeBlock(parts); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// joined are the tasks of the training set among whose rows K has no zeros: those
-// that Omega joins, class by class.
-func (l *left) joined() (blocks [][]int) {
-	k, m := l.classes, l.omega.SymmetricDim()
-	seen := make([]bool, m)
-	for i := range m {
-		if seen[i] {
+		if len(t.Y) == 0 {
 			continue
 		}
-		seen[i] = true
-		joined := []int{i}
-		for at := 0; at < len(joined); at++ {
-			for j := range m {
-				if !seen[j] && l.omega.At(joined[at], j) != 0 {
-					seen[j], joined = true, append(joined, j)
-				}
-			}
-		}
-		slices.Sort(joined)
-		for c := range k {
-			parts := make([]int, len(joined))
-			for p, j := range joined {
-				parts[p] = j*k + c
-			}
-			blocks = append(blocks, parts)
+		score := multitask.ClassScores(r.Scores(i/k, t.X), i%k, k)
+		slope, curvature := e.train.Derivatives(score, t.Y)
+		f, first, second = append(f, score...), append(first, slope...), append(second, curvature...)
+	}
+	if err := e.leaveOut(f, first, second, r.Omega, r.Params.Lambda1); err != nil {
+		return nil, err
+	}
+	scores := make([][]float64, len(e.y))
+	for i, y := range e.y {
+		scores[i] = slices.Repeat([]float64{math.Inf(-1)}, len(y)*k)
+	}
+	for i := range e.parts {
+		for j, v := range f[e.first[i]:e.first[i+1]] {
+			scores[i/k][j*k+i%k] = v
 		}
 	}
-	return blocks
+	return e.hear(scores, e.y, r), nil
 }
 
-func (l *left) factorizeBlock(parts []int) error {
-	var rows, end []int // of the block, in the list of all
-	for _, i := range parts {
-		for a := l.first[i]; a < l.first[i+1]; a++ {
-			rows = append(rows, a)
-		}
-		end = append(end, len(rows))
+// leaveOut replaces the predictions f of a fit, where the losses have the derivatives r and
+// h, by those without each row. It takes the diagonal of
+//
+//	Q = H^(-1/2) M H^(-1/2) = L^-T L^-1 - F'F,  LL' = I + H^(1/2) K H^(1/2)
+//
+// whose eigenvalues are 0 to 1, and one product with it. LL' is well conditioned where K + D
+// is not.
+func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, lambda1 float64) error {
+	n := len(f)
+	root, v := make([]float64, n), make([]float64, n)
+	// A row with no curvature left takes no part, but must not divide by zero.
+	least := 1e-12 * floats.Max(h)
+	for a := range f {
+		curvature := max(h[a], least)
+		root[a] = math.Sqrt(curvature)
+		f[a] -= r[a] / curvature // z, after the Newton step
+		v[a] = root[a] * f[a]
 	}
-	n, k := len(rows), l.classes
-	if n == 0 {
-		return nil
+	inverse := e.weighted(root, omega, lambda1)
+	if !linalg.Cholesky(linalg.Default(), n, inverse.RawMatrix().Data, n) {
+		return fmt.Errorf("evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", multitask.ErrInvalidParams, lambda1)
 	}
-	root := make([]float64, n)
-	for x, a := range rows {
-		root[x] = l.root[a]
+	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
+	biases := e.biases(inverse, root)
+	if biases == nil {
+		return fmt.Errorf("evidence: %w: the biases are not determined at Lambda1 = %v", multitask.ErrInvalidParams, lambda1)
 	}
-	lower := mat.NewDense(n, n, nil)
-	x := 0
-	for p, i := range parts {
-		for ; x < end[p]; x++ {
-			row, gram, y := lower.RawRowView(x), l.gram.RawRowView(rows[x]), 0
-			for q, j := range parts[:p+1] {
-				for c := l.omega.At(i/k, j/k) / l.lambda1 * root[x]; y < min(end[q], x+1); y++ {
-					row[y] = c * root[y] * gram[rows[y]]
-				}
-			}
-			row[x]++
-		}
-	}
-	if !kernel.Cholesky(kernel.Default(), n, lower.RawMatrix().Data, n) {
-		return fmt.Errorf("evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", multitask.ErrInvalidParams, l.lambda1)
-	}
-	kernel.Invert(kernel.Default(), n, lower.RawMatrix().Data, n)
-	b := block{rows: rows, inverse: lower, biases: biases(lower, root, end)}
-	if b.biases == nil {
-		return fmt.Errorf("evidence: %w: the biases are not determined at Lambda1 = %v", multitask.ErrInvalidParams, l.lambda1)
-	}
-	l.blocks = append(l.blocks, b)
-	for x := range n {
-		for y, v := range lower.RawRowView(x)[:x+1] {
-			l.diagonal[rows[y]] += v * v
-		}
-	}
-	for p := range parts {
-		for y, v := range b.biases.RawRowView(p) {
-			l.diagonal[rows[y]] -= v * v
-		}
+	q := mat.NewDense(n, n, nil)
+	addProduct(q, 1, linalg.Trans, inverse, linalg.NoTrans, inverse)
+	addProduct(q, -1, linalg.Trans, biases, linalg.NoTrans, biases)
+	for a := range f {
+		row := q.RawRowView(a)
+		f[a] -= floats.Dot(row, v) / (root[a] * row[a])
 	}
 	return nil
 }
 
-// biases returns F, whose square takes the biases of the tasks out of a block, given L^-1:
-// with P = Z'H^(1/2) L^-T and U'U = P P', F = U'^-1 P L^-1. It is nil where P P' is
-// singular.
-func biases(inverse *mat.Dense, root []float64, end []int) *mat.Dense {
-	n := len(root)
-	p, c := mat.NewDense(len(end), n, nil), mat.NewSymDense(len(end), nil)
-	from := 0
-	for t, to := range end {
-		for x := from; x < n; x++ {
-			p.Set(t, x, floats.Dot(inverse.RawRowView(x)[from:min(to, x+1)], root[from:min(to, x+1)]))
+// weighted returns I + H^(1/2) K H^(1/2), the lower triangle.
+func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 float64) *mat.Dense {
+	lower := mat.NewDense(len(root), len(root), nil)
+	for i := range e.parts {
+		for a := e.first[i]; a < e.first[i+1]; a++ {
+			row, gram := lower.RawRowView(a), e.gram.RawRowView(a)
+			for j := i % e.classes; j <= i; j += e.classes {
+				c := omega.At(i/e.classes, j/e.classes) / lambda1 * root[a]
+				for b := e.first[j]; b < min(e.first[j+1], a+1); b++ {
+					row[b] = c * root[b] * gram[b]
+				}
+			}
+			row[a]++
 		}
-		c.SetSym(t, t, 1) // where there are no rows there is no bias
-		for u := 0; u <= t && from < to; u++ {
-			c.SetSym(t, u, floats.Dot(p.RawRowView(t), p.RawRowView(u)))
+	}
+	return lower
+}
+
+// biases returns F, which takes the biases of the tasks out, given L^-1: with
+// P = Z'H^(1/2) L^-T and U'U = P P', F = U'^-1 P L^-1. It is nil where P P' is singular.
+func (e *leaveOneOut) biases(inverse *mat.Dense, root []float64) *mat.Dense {
+	m, n := len(e.parts), len(root)
+	z, p, f := mat.NewDense(m, n, nil), mat.NewDense(m, n, nil), mat.NewDense(m, n, nil)
+	for t := range m {
+		copy(z.RawRowView(t)[e.first[t]:e.first[t+1]], root[e.first[t]:])
+	}
+	addProduct(p, 1, linalg.NoTrans, z, linalg.Trans, inverse)
+	var c mat.SymDense
+	c.SymOuterK(1, p)
+	for t := range m {
+		if e.first[t] == e.first[t+1] {
+			c.SetSym(t, t, 1) // where there are no rows there is no bias
 		}
-		from = to
 	}
 	var chol mat.Cholesky
-	if !chol.Factorize(c) {
+	if !chol.Factorize(&c) {
 		return nil
 	}
 	blas64.Trsm(blas.Left, blas.Trans, 1, chol.RawU().(*mat.TriDense).RawTriangular(), p.RawMatrix())
-	f := mat.NewDense(len(end), n, nil)
-	kernel.Gemm(kernel.Default(), kernel.NoTrans, kernel.NoTrans, len(end), n, n, 1, p.RawMatrix().Data, n, inverse.RawMatrix().Data, n, 0, f.RawMatrix().Data, n)
+	addProduct(f, 1, linalg.NoTrans, p, linalg.NoTrans, inverse)
 	return f
+}
+
+// addProduct adds alpha A B to C, A or B transposed.
+func addProduct(c *mat.Dense, alpha float64, tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dense) {
+	m, n := c.Dims()
+	linalg.Gemm(linalg.Default(), tA, tB, m, n, len(a.RawMatrix().Data)/m, alpha, a.RawMatrix().Data, a.RawMatrix().Stride, b.RawMatrix().Data, b.RawMatrix().Stride, 1, c.RawMatrix().Data, n)
 }

@@ -1,7 +1,11 @@
 package evidence
 
 import (
+	"fmt"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/model/multitask"
 )
@@ -18,6 +22,14 @@ func squares(f, y []float64, variance float64) []float64 {
 		losses[j] = (f[j] - y[j]) * (f[j] - y[j]) / variance
 	}
 	return losses
+}
+
+// variance is that of targets, by which squared errors are divided.
+func variance(y []float64) (float64, error) {
+	if slices.Min(y) == slices.Max(y) {
+		return 0, fmt.Errorf("%w: all targets are equal, so that nMSE is undefined", multitask.ErrInvalidData)
+	}
+	return stat.PopVariance(y, nil), nil
 }
 
 // logLosses are those of rows at their scores.

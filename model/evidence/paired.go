@@ -1,7 +1,9 @@
 package evidence
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -18,15 +20,12 @@ type Paired struct {
 	units int
 }
 
-// certain is the confidence from which a difference is told from noise.
-const certain = 0.95
-
 // Interval is where the difference lies with a confidence of 95 %.
 func (p Paired) Interval() (low, high float64) {
 	if p.units < 2 {
 		return math.Inf(-1), math.Inf(1)
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(p.units - 1)}.Quantile((1+certain)/2) * p.StandardError
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(p.units - 1)}.Quantile(0.975) * p.StandardError
 	return p.Loss - t, p.Loss + t
 }
 
@@ -47,11 +46,9 @@ func PairedLoss(a, b *HeldOut) Paired {
 	var means []float64
 	less := make([][]float64, len(a.losses))
 	for i, l := range a.losses {
-		if len(l) == 0 {
-			continue
+		if less[i] = floats.SubTo(make([]float64, len(l)), l, b.losses[i]); len(l) > 0 {
+			means = append(means, stat.Mean(less[i], nil))
 		}
-		less[i] = floats.SubTo(make([]float64, len(l)), l, b.losses[i])
-		means = append(means, stat.Mean(less[i], nil))
 	}
 	p := Paired{Loss: stat.Mean(means, nil), StandardError: math.NaN()}
 	// A row moves the mean by its distance from that of its task, or of all tasks where
@@ -73,8 +70,8 @@ func PairedLoss(a, b *HeldOut) Paired {
 	}
 	if p.units = len(moves); p.units > 1 {
 		sum := 0.0
-		for _, m := range moves {
-			sum += m * m
+		for _, unit := range slices.Sorted(maps.Keys(moves)) {
+			sum += moves[unit] * moves[unit]
 		}
 		p.StandardError = math.Sqrt(sum)
 	}

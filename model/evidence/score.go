@@ -74,14 +74,19 @@ func meanAUC(f, y []float64) float64 {
 	if k == 1 {
 		return auc(f, y)
 	}
-	sum, n := 0.0, 0.0
-	for c := range k {
-		if v := auc(multitask.ClassScores(f, c, k), multitask.Against(y, c)); !math.IsNaN(v) {
-			sum += v
-			n++
+	mean, _ := meanOf(k, func(c int) float64 { return auc(multitask.ClassScores(f, c, k), multitask.Against(y, c)) })
+	return mean
+}
+
+// meanOf is the mean of those of n values that are known, and how many they are.
+func meanOf(n int, value func(i int) float64) (mean, known float64) {
+	for i := range n {
+		if v := value(i); !math.IsNaN(v) {
+			mean += v
+			known++
 		}
 	}
-	return sum / n
+	return mean / known, known
 }
 
 // auc is the area under the curve of true over false positives.
@@ -108,8 +113,7 @@ func auc(f, y []float64) float64 {
 func Temperature(held, labels [][]float64) (temperature, brier float64) {
 	var f, y []float64
 	for i := range held {
-		n := min(len(labels[i]), len(held[i])) // where a part of the folds is enough
-		f, y = append(f, held[i]...), append(y, labels[i][:n]...)
+		f, y = append(f, held[i]...), append(y, labels[i]...)
 	}
 	k := perRow(f, y)
 	p := make([]float64, max(2, k))
@@ -176,25 +180,16 @@ func (h *HeldOut) Judge(s *multitask.Saved) {
 // MeanScore averages over the tasks that have a value. The errors of the tasks are
 // of different rows, so their variances add up.
 func MeanScore(scores []Score) Score {
-	mean := func(of func(Score) float64) (float64, float64) {
-		sum, n := 0.0, 0.0
-		for _, s := range scores {
-			if v := of(s); !math.IsNaN(v) {
-				sum += v
-				n++
-			}
-		}
-		return sum / n, n
-	}
 	var m Score
 	for _, s := range scores {
 		m.Rows += s.Rows
 		m.Held += s.Held
 	}
-	m.Error, _ = mean(func(s Score) float64 { return s.Error })
-	m.AUC, _ = mean(func(s Score) float64 { return s.AUC })
-	m.R2, _ = mean(func(s Score) float64 { return s.R2 })
-	variance, n := mean(func(s Score) float64 { return s.StandardError * s.StandardError })
-	m.StandardError = math.Sqrt(variance / n)
+	n := len(scores)
+	m.Error, _ = meanOf(n, func(i int) float64 { return scores[i].Error })
+	m.AUC, _ = meanOf(n, func(i int) float64 { return scores[i].AUC })
+	m.R2, _ = meanOf(n, func(i int) float64 { return scores[i].R2 })
+	variance, known := meanOf(n, func(i int) float64 { return scores[i].StandardError * scores[i].StandardError })
+	m.StandardError = math.Sqrt(variance / known)
 	return m
 }

@@ -1,7 +1,9 @@
 package evidence
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -19,7 +21,7 @@ import (
 // Options control the search for hyperparameters. The zero value searches
 // a grid of default size.
 type Options struct {
-	// Lambda1 is the grid of Lambda1. Nil means multitask.LambdaGrid of the problem, and
+	// Lambda1 is the grid of Lambda1. Empty means multitask.LambdaGrid of the problem, and
 	// up to six smaller values as long as each is better than all before.
 	Lambda1 []float64
 	// Points is the number of grid points along every other hyperparameter
@@ -27,25 +29,22 @@ type Options struct {
 	Points int
 	// Tolerance is the accuracy of the fits that only compare
 	// hyperparameters. 0 means 1e-4, which is far below what held-out rows
-	// can distinguish. The setting chosen is fitted to Fit.Tolerance.
+	// can distinguish. The setting chosen is fitted to the default of multitask.Options.
 	Tolerance float64
 	// Iterations limits the iterations of these fits. 0 means 10.
 	Iterations int
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
-	// Fit controls the fit on all rows.
-	Fit multitask.Options
-	// STL is single-task learning tuned on the same problem, which relative
-	// errors refer to. Nil leaves them NaN.
-	STL *Tuned
 	// Progress hears of every setting. Nil means nobody.
 	Progress progress.Reporter
 }
 
-func (o Options) complete(e Evidence) (Options, bool) {
-	grid := o.Lambda1 == nil
-	if grid {
+func (o Options) complete(e Evidence) (Options, error) {
+	if o.Points < 0 {
+		return o, fmt.Errorf("evidence: options, Points: %w: it is %d and must not be negative", multitask.ErrInvalidParams, o.Points)
+	}
+	if len(o.Lambda1) == 0 {
 		o.Lambda1 = multitask.LambdaGrid(e.Training())
 	}
 	// Strong regularisation first: its fits are the cheapest, and each is a
@@ -53,30 +52,15 @@ func (o Options) complete(e Evidence) (Options, bool) {
 	o.Lambda1 = slices.Clone(o.Lambda1)
 	slices.Sort(o.Lambda1)
 	slices.Reverse(o.Lambda1)
-	if o.Points == 0 {
-		o.Points = 4
-	}
-	if o.Tolerance == 0 {
-		o.Tolerance = 1e-4
-	}
-	if o.Iterations == 0 {
-		o.Iterations = 10
-	}
-	if o.Progress == nil {
-		o.Progress = progress.Silent()
-	}
-	o.Workers = max(1, o.Workers)
-	return o, grid
+	o.Points, o.Tolerance, o.Iterations = cmp.Or(o.Points, 4), cmp.Or(o.Tolerance, 1e-4), cmp.Or(o.Iterations, 10)
+	o.Progress, o.Workers = cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
+	return o, nil
 }
 
 // Tuned is a model with the hyperparameters that held-out rows chose.
 type Tuned struct {
-	// Model is the name of the model, "fixed" for a given Omega.
-	Model string
-	// Params are the hyperparameters chosen.
-	Params multitask.Params
 	// Result is the fit on all rows with them.
-	Result *multitask.Result
+	*multitask.Result
 	// Omega is the covariance of the fit divided by its trace.
 	Omega *mat.SymDense
 	// Validation and Test are the errors on these rows, empty where no task has
@@ -85,8 +69,6 @@ type Tuned struct {
 	Validation, Test Errors
 	// HeldOut is what the evidence says with these hyperparameters, nil of a Split.
 	HeldOut *HeldOut
-	// Relative is the mean test error divided by that of STL, NaN if unknown.
-	Relative float64
 	// Trials lists what was tried, in a fixed order.
 	Trials []Trial
 	// Seconds is the wall time.
@@ -96,7 +78,7 @@ type Tuned struct {
 // Trial is one setting of the hyperparameters that was tried.
 type Trial struct {
 	Params multitask.Params
-	// Loss is that of the rows held out, smoothed along Lambda1 where they are few.
+	// Loss is that of the rows held out, of leave-one-out smoothed along Lambda1.
 	Loss float64
 	// Status is how the fit ended.
 	Status multitask.Status
@@ -113,17 +95,24 @@ func Tune(ctx context.Context, of Subject, e Evidence, problem *data.ProblemData
 	if err != nil {
 		return nil, err
 	}
-	t := &Tuned{Model: of.Info().Name, Params: held.Params, HeldOut: held.HeldOut, Trials: trials}
+	// A model that is not convex keeps the fit that was judged, if that is one of all rows:
+	// a closer one may be another minimum.
+	r := held.Fits[0]
+	_, folds := e.(*Folds)
+	if _, convex := of.Model.(multitask.Convex); convex || folds {
+		final := multitask.Options{Workers: o.Workers, Start: r}
+		if r, err = multitask.Fit(ctx, of.Model, e.Training(), held.Params, final); err != nil {
+			return nil, err
+		}
+	}
 	if _, sharp := e.(*Split); sharp {
-		t.HeldOut = nil
+		held.HeldOut = nil
 	}
-	if t.Result, err = held.Fit(ctx, of, e, o.Fit); err != nil {
+	t, err := Report(r, problem, held.HeldOut)
+	if err != nil {
 		return nil, err
 	}
-	if err := t.report(problem, o.STL); err != nil {
-		return nil, err
-	}
-	t.Seconds = time.Since(begin).Seconds()
+	t.Trials, t.Seconds = trials, time.Since(begin).Seconds()
 	return t, nil
 }
 
@@ -133,34 +122,25 @@ type Chosen struct {
 	*HeldOut
 }
 
-// Fit fits a model to all rows. One that is not convex keeps the fit that was judged, if
-// that is one of all rows: a closer one may be another minimum.
-func (c Chosen) Fit(ctx context.Context, of Subject, e Evidence, o multitask.Options) (*multitask.Result, error) {
-	_, folds := e.(*Folds)
-	if _, convex := of.Model.(multitask.Convex); !convex && !folds {
-		return c.Fits[0], nil
-	}
-	return multitask.Fit(ctx, of.Model, e.Training(), c.Params, c.starting(o, 0))
-}
-
 // Held is Tune without the fit on all rows.
 func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, trials []Trial, err error) {
-	o, beyond := o.complete(e)
-	_, sharp := e.(*Split)
-	_, few := e.(*leaveOneOut)
-	s := &search{of: of, evidence: e, opt: o, beyond: beyond, sharp: sharp}
+	beyond := len(o.Lambda1) == 0
+	if o, err = o.complete(e); err != nil {
+		return c, nil, err
+	}
 	settings := settings(of.Model, o.Points)
-	for _, p := range settings {
-		for _, l := range o.Lambda1 {
-			if _, err := multitask.Complete(of.Model, p.With(multitask.Lambda1, l)); err != nil {
-				return c, nil, err
-			}
+	for _, l := range o.Lambda1 {
+		if _, err := multitask.Complete(of.Model, settings[0].With(multitask.Lambda1, l)); err != nil {
+			return c, nil, err
 		}
 	}
 	o.Progress.Start("tuning "+of.Info().Title, len(settings)*len(o.Lambda1))
 	defer o.Progress.Finish()
+	_, sharp := e.(*Split)
+	s := &search{of: of, evidence: e, opt: o, beyond: beyond, sharp: sharp}
+	s.fit = multitask.Options{Tolerance: o.Tolerance, MaxIterations: o.Iterations, Workers: o.Workers}
 	if len(settings) > 1 { // side by side, else their folds are
-		s.workers = 1
+		s.fit.Workers = 1
 	}
 	tried := make([][]Trial, len(settings))
 	group, inner := errgroup.WithContext(ctx)
@@ -176,34 +156,36 @@ func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, tri
 	}
 	best, params := (*Trial)(nil), multitask.Params{}
 	for _, path := range tried {
-		if few {
+		if _, few := e.(*leaveOneOut); few {
 			smooth(path)
 		}
 		for j := range path {
-			if t := &path[j]; best == nil || t.better(best) {
+			t := &path[j]
+			if best == nil || t.Loss < best.Loss || t.Loss == best.Loss && t.Params.Lambda1 > best.Params.Lambda1 {
 				if best, params = t, t.Params; !sharp {
 					params = params.With(multitask.Lambda1, between(path, j))
 				}
 			}
 		}
-		trials = append(trials, path...)
+		for _, t := range path {
+			t.held = nil // whose fits take memory
+			trials = append(trials, t)
+		}
+	}
+	if _, convex := of.Model.(multitask.Convex); !convex {
+		params = best.Params // of the fit that was judged
 	}
 	c = Chosen{params, best.held}
 	if c.Params, err = multitask.Complete(of.Model, params); err != nil || sharp {
 		return c, trials, err
 	}
-	if _, convex := of.Model.(multitask.Convex); !convex {
-		c.Lambda1 = best.Params.Lambda1 // of the fit that was judged
+	judge := e.Hold
+	if folds, ok := e.(*Folds); ok {
+		judge = folds.Judge
 	}
-	c.HeldOut, err = e.Judge(ctx, of, c.Params, best.held, s.fitting())
+	s.fit.Workers = o.Workers
+	c.HeldOut, err = judge(ctx, of, c.Params, best.held, s.fit)
 	return c, trials, err
-}
-
-func (t *Trial) better(than *Trial) bool {
-	if t.Loss != than.Loss {
-		return t.Loss < than.Loss
-	}
-	return t.Params.Lambda1 > than.Params.Lambda1
 }
 
 // search is what all fits of one Tune share.
@@ -211,19 +193,9 @@ type search struct {
 	of       Subject
 	evidence Evidence
 	opt      Options
-	beyond   bool // whether values may follow the grid's
-	sharp    bool // whether the loss jumps along Lambda1
-	workers  int  // of one fit; 0 means all
-}
-
-// fitting are the options of fits that compare.
-func (s *search) fitting() multitask.Options {
-	o := s.opt.Fit
-	o.Tolerance, o.MaxIterations, o.Workers = s.opt.Tolerance, s.opt.Iterations, s.opt.Workers
-	if s.workers > 0 {
-		o.Workers = s.workers
-	}
-	return o
+	fit      multitask.Options // of fits that compare
+	beyond   bool              // whether values may follow the grid's
+	sharp    bool              // whether the loss jumps along Lambda1
 }
 
 // settings lists the settings of the hyperparameters beside Lambda1.
@@ -251,40 +223,37 @@ const most = 6
 // has risen three times: what follows is the slowest. It goes on beyond the grid as long
 // as each value is better than all before.
 func (s *search) path(ctx context.Context, p multitask.Params) (path []Trial, err error) {
-	grid := len(s.opt.Lambda1)
-	try := func(lambda1 float64) error {
-		t := Trial{Params: p.With(multitask.Lambda1, lambda1)}
-		var from *HeldOut
-		if len(path) > 0 {
-			from = path[len(path)-1].held
-		}
-		if t.held, err = s.evidence.Hold(ctx, s.of, t.Params, from, s.fitting()); err != nil {
-			return err
-		}
-		t.Loss, t.Status = t.held.Loss, t.held.Fits[0].Status
-		path = append(path, t)
-		return nil
-	}
-	for l, lambda1 := range s.opt.Lambda1 {
-		if err := try(lambda1); err != nil {
-			return nil, err
-		}
-		s.opt.Progress.Advance(1, "")
-		if !s.sharp && risen(path) {
-			s.opt.Progress.Advance(grid-l-1, "")
+	grid, last, lambda1 := s.opt.Lambda1, (*HeldOut)(nil), 0.0
+	for n := 0; ; n++ {
+		switch {
+		case n < len(grid):
+			lambda1 = grid[n]
+		case s.beyond && n < len(grid)+most && falling(path):
+			lambda1 /= math.Sqrt(10)
+		default:
 			return path, nil
 		}
-	}
-	for n := 0; s.beyond && n < most; n++ {
-		last := path[len(path)-1]
-		if slices.ContainsFunc(path[:len(path)-1], func(t Trial) bool { return last.Loss > 0.999*t.Loss }) {
-			break
-		}
-		if err := try(last.Params.Lambda1 / math.Sqrt(10)); err != nil {
+		t := Trial{Params: p.With(multitask.Lambda1, lambda1)}
+		if last, err = s.evidence.Hold(ctx, s.of, t.Params, last, s.fit); errors.Is(err, multitask.ErrInvalidParams) && n >= len(grid) {
+			return path, nil // too small for the evidence
+		} else if err != nil {
 			return nil, err
 		}
+		t.held, t.Loss, t.Status = last, last.Loss, last.Fits[0].Status
+		if path = append(path, t); !s.sharp && risen(path) {
+			s.opt.Progress.Advance(len(grid)-n, "")
+			return path, nil
+		}
+		if n < len(grid) {
+			s.opt.Progress.Advance(1, "")
+		}
 	}
-	return path, nil
+}
+
+// falling says that the last value of a path is better than all before.
+func falling(path []Trial) bool {
+	last := path[len(path)-1].Loss
+	return !slices.ContainsFunc(path[:len(path)-1], func(t Trial) bool { return last > 0.999*t.Loss })
 }
 
 // risen says that a path need not go on: its loss has risen three times in a row. Not in

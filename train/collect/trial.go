@@ -67,7 +67,7 @@ func (t *trial) slope(r *multitask.Result, over float64) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	slope, err := held.Slope()
+	slope, err := test.Slope(held)
 	if err != nil {
 		return nil, err
 	}
