@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -44,7 +43,7 @@ func text(m, n, d int) *data.ProblemData {
 			return data.Samples{X: x, Y: y}
 		}
 		task := &data.Task{Name: fmt.Sprint(i), Kind: data.Classification}
-		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: part(), ValidationSet: part(), TestSet: part()})
+		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: part()})
 	}
 	return p
 }
@@ -66,16 +65,6 @@ func BenchmarkFit(b *testing.B) {
 				mustFit(b, registry[name], train, Params{Lambda1: lambda1}, Options{})
 			}
 		})
-	}
-}
-
-func BenchmarkRefit(b *testing.B) {
-	p := text(6, 600, 1000)
-	omega := gramOf(normals(data.Stream(2, "bench"), 6*9), 6, 9)
-	for b.Loop() {
-		if _, err := Refit(context.Background(), omega, p, TuneOptions{}); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
 
@@ -114,64 +103,6 @@ func BenchmarkStep(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := registry[name].Step(s, d, p); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkEvidence measures a fit with the slope, by each kind of evidence, with
-// 3 + 3 % of the rows of 20 Newsgroups and a sixth of that.
-func BenchmarkEvidence(b *testing.B) {
-	for _, n := range []int{9, 56} {
-		p := text(6, n, 1000)
-		all, err := p.Labelled()
-		if err != nil {
-			b.Fatal(err)
-		}
-		parts, err := all.Folds(5, 1, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, kind := range []struct {
-			name string
-			make func() (Evidence, error)
-		}{
-			{"split", func() (Evidence, error) { return Split(p, EvidenceOptions{}) }},
-			{"leave-one-out", func() (Evidence, error) { return LeaveOneOut(all, EvidenceOptions{}) }},
-			{"folds", func() (Evidence, error) { return Folds(all, parts, EvidenceOptions{}) }},
-		} {
-			e, err := kind.make()
-			if err != nil {
-				b.Fatal(err)
-			}
-			r, err := FitFixed(b.Context(), identity(6, 1.0/6), e.Training(), 1e-2, Options{Tolerance: 1e-6})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.Run(fmt.Sprintf("%s/n=%d", kind.name, n), func(b *testing.B) {
-				for range b.N {
-					h, err := e.Measure(b.Context(), r)
-					if err != nil {
-						b.Fatal(err)
-					}
-					if _, err := h.Slope(); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
-// BenchmarkTune is what eval waits for: all ten models on a problem of six tasks.
-func BenchmarkTune(b *testing.B) {
-	p := text(6, 560, 1000)
-	for _, model := range Baselines() {
-		b.Run(model.Info().Name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Tune(context.Background(), model, p, TuneOptions{}); err != nil {
 					b.Fatal(err)
 				}
 			}

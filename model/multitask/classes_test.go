@@ -79,14 +79,6 @@ func TestClassesAreFittedOneByOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	evidence, err := LeaveOneOut(p, EvidenceOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, err := evidence.Measure(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
 	sum := 0.0
 	for c := range 4 {
 		part, tasks, of := oneAgainstRest(t, p, c, omega)
@@ -99,21 +91,10 @@ func TestClassesAreFittedOneByOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		sum += want.Objective
-		out, err := LeaveOneOut(part, EvidenceOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		left, err := out.Measure(t.Context(), want)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for a, i := range tasks {
 			scores := r.Scores(i, p.Tasks[i].TestSet.X)
 			for j, f := range want.Scores(a, p.Tasks[i].TestSet.X) {
 				near(t, fmt.Sprintf("class %d, task %d, score %d", c, i, j), scores[4*j+c], f, 1e-5)
-			}
-			for j, f := range left.Scores[a] {
-				near(t, fmt.Sprintf("class %d, task %d, row %d left out", c, i, j), held.Scores[i][4*j+c], f, 1e-5)
 			}
 		}
 	}
@@ -151,58 +132,6 @@ func TestModelsFitClasses(t *testing.T) {
 	}
 }
 
-// Differences of the soft error agree with the slope for all kinds of evidence.
-func TestSlopesOfClasses(t *testing.T) {
-	p := classesProblem(3, 24)
-	random := data.Stream(3, "slope")
-	omega, direction := gramOf(normals(random, 9), 3, 3), gramOf(normals(random, 9), 3, 3)
-	for kind, e := range evidences(t, p) {
-		at := mustMeasure(t, e, omega, 0.1)
-		slope, err := at.Slope()
-		if err != nil {
-			t.Fatal(err)
-		}
-		soft := func(h float64) float64 {
-			o := mat.NewSymDense(3, nil)
-			o.ScaleSym(h, direction)
-			o.AddSym(o, omega)
-			return mustMeasure(t, e, o, 0.1).Soft
-		}
-		const h = 1e-5
-		want := (soft(h) - soft(-h)) / (2 * h)
-		if got := dot(slope, direction); math.Abs(got-want) > 1e-3*math.Max(math.Abs(want), 0.01) {
-			t.Errorf("%s: slope %v, differences say %v", kind, got, want)
-		}
-	}
-}
-
-// Two classes with a score each, one the negative of the other, are the two
-// classes that have one score.
-func TestTwoClassesAreSeveral(t *testing.T) {
-	random := data.Stream(4, "two")
-	one, y := normals(random, 60), make([]float64, 60)
-	var two, of []float64
-	for j, f := range one {
-		y[j] = math.Copysign(1, f+0.8*random.NormFloat64())
-		two, of = append(two, -f, f), append(of, (1+y[j])/2)
-	}
-	a, b := scoreOf(one, y, data.Classification), scoreOf(two, of, data.Classification)
-	near(t, "error", b.Error, a.Error, 0)
-	near(t, "its standard error", b.StandardError, a.StandardError, 1e-12)
-	near(t, "AUC", b.AUC, a.AUC, 1e-12)
-	near(t, "loss", surprise(two, of), surprise(one, y), 1e-12)
-	e1, d1 := softError(one, y, data.Classification, 1)
-	e2, d2 := softError(two, of, data.Classification, 1)
-	for j := range d1 {
-		near(t, "soft error of a row", e2[j], e1[j], 1e-12)
-		near(t, "its slope", d2[2*j+1]-d2[2*j], d1[j], 1e-12)
-	}
-	t1, b1 := Temperature([][]float64{one}, [][]float64{y})
-	t2, b2 := Temperature([][]float64{two}, [][]float64{of})
-	near(t, "temperature", t2, t1, 1e-9)
-	near(t, "Brier score", b2, b1, 1e-9)
-}
-
 // Probabilities are as NumPy has them: p = 1/(1 + exp(-f/2)), p /= p.sum().
 func TestProbabilitiesOfClasses(t *testing.T) {
 	p := make([]float64, 3)
@@ -213,33 +142,6 @@ func TestProbabilitiesOfClasses(t *testing.T) {
 	near(t, "p of what the task lacks", p[2], 0, 0)
 	Probabilities(p, []float64{-800, -801, -900}, 1)
 	near(t, "p of small scores", p[0], 1/(1+math.Exp(-1)), 1e-12)
-}
-
-// The cross-validation of tasks with several classes chooses a fit that predicts
-// them, better than chance for every task, and leaves them the classes they have.
-func TestCrossValidationOfClasses(t *testing.T) {
-	p := classesProblem(5, 40)
-	folds, err := p.Folds(4, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Lookup("mtrl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := CrossValidate(t.Context(), m, p, folds, TuneOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, s := range v.Scores {
-		test, err := Evaluate(fitAll(t, v), data.Classification, []data.Samples{p.Tasks[0].TestSet, p.Tasks[1].TestSet, p.Tasks[2].TestSet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Held != 40 || !(s.Error < 0.5) || !(test.Task[i] < 0.5) || !(s.AUC > 0.7) {
-			t.Errorf("task %d: %+v, test error %v", i, s, test.Task[i])
-		}
-	}
 }
 
 func TestBadClasses(t *testing.T) {

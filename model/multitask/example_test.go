@@ -60,29 +60,3 @@ func ExampleFit() {
 	// a and b agree: true
 	// a and c agree: false
 }
-
-// A covariance from anywhere is judged by a refit: it is held, Lambda1 is chosen
-// by the validation rows, and the errors are those on the test rows.
-func ExampleRefit() {
-	problem := &data.ProblemData{Problem: &data.Problem{Name: "lines"}}
-	for i, normal := range [][2]float64{{2, 1}, {1.5, 1}} {
-		problem.Tasks = append(problem.Tasks, data.TaskData{
-			Task:          &data.Task{Name: string(rune('a' + i)), Kind: data.Classification},
-			TrainSet:      rows(25, normal, 0.25),
-			ValidationSet: rows(25, normal, 0.5),
-			TestSet:       rows(25, normal, 0.75),
-		})
-	}
-	alike := mat.NewSymDense(2, []float64{1, 0.9, 0.9, 1})
-	refit, err := multitask.Refit(context.Background(), alike, problem, multitask.TuneOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("trace of Omega %.2f\n", mat.Trace(refit.Omega))
-	fmt.Println("settings tried:", len(refit.Trials))
-	fmt.Println("better than guessing:", refit.Test.Mean < 0.5)
-	// Output:
-	// trace of Omega 1.00
-	// settings tried: 18
-	// better than guessing: true
-}

@@ -25,20 +25,15 @@ func ExampleSaved() {
 	if err != nil {
 		panic(err)
 	}
-	folds, err := t.Problem.Folds(3, 1, nil)
-	if err != nil {
-		panic(err)
-	}
 	model, err := multitask.Lookup("mtrl")
 	if err != nil {
 		panic(err)
 	}
-	ctx := context.Background()
-	v, err := multitask.CrossValidate(ctx, model, t.Problem, folds, multitask.TuneOptions{})
+	train, err := multitask.Training(t.Problem, "")
 	if err != nil {
 		panic(err)
 	}
-	fit, err := v.Fit(ctx)
+	fit, err := multitask.Fit(context.Background(), model, train, multitask.Params{Lambda1: 1e-3}, multitask.Options{})
 	if err != nil {
 		panic(err)
 	}

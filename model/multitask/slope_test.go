@@ -1,7 +1,7 @@
 package multitask
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -10,139 +10,84 @@ import (
 	"l2mt/data"
 )
 
-// slopeProblem splits made samples into training and validation rows.
-func slopeProblem(s shape, seed uint64) *data.ProblemData {
-	p := &data.ProblemData{Tasks: make([]data.TaskData, s.m)}
-	kind := data.Regression
-	if s.loss == Logistic {
-		kind = data.Classification
+// Differences of a function of the scores between fits for neighbouring covariances agree
+// with the slope, at regular covariances and at the edge, and of several classes.
+func TestSlope(t *testing.T) {
+	type trial struct {
+		train *TrainingSet
+		rows  []data.Samples
 	}
-	for i, all := range samples(s, seed) {
-		var halves [2][]int
-		for j := range all.Y {
-			halves[j/2%2] = append(halves[j/2%2], j)
-		}
-		half := func(rows []int) data.Samples {
-			taken := data.Samples{X: all.X.Take(rows)}
-			for _, j := range rows {
-				taken.Y = append(taken.Y, all.Y[j])
-			}
-			return taken
-		}
-		p.Tasks[i] = data.TaskData{Task: &data.Task{Kind: kind}, TrainSet: half(halves[0]), ValidationSet: half(halves[1])}
+	trials := map[string]trial{}
+	for i, s := range shapes {
+		other := s
+		other.n = 7
+		trials[fmt.Sprint(s)] = trial{mustProblem(t, s.loss, samples(s, uint64(i))), samples(other, uint64(i))}
 	}
-	return p
-}
-
-// Differences of the soft error between fits for neighbouring
-// covariances agree with the slope, at regular covariances and at the edge.
-func TestSlopeIsThatOfTheSoftError(t *testing.T) {
-	for seed := range uint64(4) {
-		for _, s := range shapes {
-			s.n *= 2
-			p := slopeProblem(s, seed)
-			train, err := Training(p, "")
-			if err != nil {
-				t.Fatal(err)
+	classes := classesProblem(3, 24)
+	train, err := Training(classes, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := []data.Samples{classes.Tasks[0].TestSet, {X: classes.Tasks[1].TestSet.X.Take(nil)}, classes.Tasks[2].TestSet}
+	trials["classes"] = trial{train, rows}
+	for what, c := range trials {
+		m := c.train.Tasks()
+		random := data.Stream(1, "slope")
+		weights := make([][]float64, m)
+		for i, s := range c.rows {
+			weights[i] = normals(random, len(s.Y)*c.train.classes)
+		}
+		for _, rank := range []int{m, (m + 1) / 2} {
+			omega, lambda1, h, accuracy := gramOf(normals(random, m*rank), m, rank), 0.1, 4e-4, 1e-4
+			if rank < m { // it bends fast where a direction opens
+				lambda1, h, accuracy = 0.3, 2e-5, 0.02
+			} else {
+				for i := range m {
+					omega.SetSym(i, i, omega.At(i, i)+1)
+				}
 			}
-			random := data.Stream(seed, "slope")
-			for _, rank := range []int{s.m, (s.m + 1) / 2} {
-				omega := gramOf(normals(random, s.m*rank), s.m, rank)
-				direction := gramOf(normals(random, s.m), s.m, 1)
-				direction.ScaleSym(mat.Trace(omega)/mat.Trace(direction), direction)
-				fit := func(h float64) *Result {
-					o := mat.NewSymDense(s.m, nil)
-					o.ScaleSym(h, direction)
-					o.AddSym(o, omega)
-					r, err := FitFixed(t.Context(), o, train, 0.03, Options{Tolerance: 1e-14})
-					if err != nil {
-						t.Fatal(err)
-					}
-					return r
-				}
-				h, accuracy := 1e-4, 1e-4
-				if rank < s.m { // the error bends fast where a direction opens
-					h, accuracy = 2e-5, 0.02
-				}
-				at := fit(0)
-				slope, err := measured(t, at, p).Slope()
+			direction := gramOf(normals(random, m), m, 1)
+			direction.ScaleSym(mat.Trace(omega)/mat.Trace(direction), direction)
+			fit := func(h float64) *Result {
+				o := mat.NewSymDense(m, nil)
+				o.ScaleSym(h, direction)
+				o.AddSym(o, omega)
+				r, err := FitFixed(t.Context(), o, c.train, lambda1, Options{Tolerance: 1e-14})
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := dot(slope, direction)
-				// Third order, one-sided: the other side may not be feasible.
-				e := func(k float64) float64 { return measured(t, fit(k*h), p).Soft }
-				want := (-11*e(0) + 18*e(1) - 9*e(2) + 2*e(3)) / (6 * h)
-				if math.Abs(got-want) > accuracy*math.Max(math.Abs(want), 0.01) {
-					t.Errorf("seed %d, %v, rank %d: slope %v, differences say %v", seed, s, rank, got, want)
+				return r
+			}
+			sum := func(r *Result) (sum float64) { // sin keeps -Inf of a missing class out
+				for i, s := range c.rows {
+					for j, f := range r.Scores(i, s.X) {
+						if !math.IsInf(f, 0) {
+							sum += weights[i][j] * math.Sin(f)
+						}
+					}
 				}
+				return sum
+			}
+			at := fit(0)
+			derivatives := make([][]float64, m)
+			for i, s := range c.rows {
+				for j, f := range at.Scores(i, s.X) {
+					d := 0.0
+					if !math.IsInf(f, 0) {
+						d = weights[i][j] * math.Cos(f)
+					}
+					derivatives[i] = append(derivatives[i], d)
+				}
+			}
+			slope, err := c.train.Slope(at, c.rows, derivatives)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Third order, one-sided: the other side may not be feasible.
+			got, want := dot(slope, direction), (-11*sum(at)+18*sum(fit(h))-9*sum(fit(2*h))+2*sum(fit(3*h)))/(6*h)
+			if !(math.Abs(got-want) <= accuracy*math.Max(math.Abs(want), 1)) {
+				t.Errorf("%s, rank %d: slope %v, differences say %v", what, rank, got, want)
 			}
 		}
 	}
-}
-
-// The soft error counts the rows on the wrong side of a boundary that is far
-// from all of them, does not depend on the scale of the predictions, and is the
-// validation error of regression.
-func TestSoftError(t *testing.T) {
-	p := slopeProblem(shape{3, 4, 40, Logistic, false}, 1)
-	train, err := Training(p, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := FitFixed(t.Context(), identity(3, 1), train, 0.1, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	soft := func(r *Result) float64 { return measured(t, r, p).Soft }
-	scaled := *r
-	scaled.W, scaled.B = mat.NewDense(4, 3, nil), make([]float64, 3)
-	scaled.W.Scale(50, r.W)
-	for i, b := range r.B {
-		scaled.B[i] = 50 * b
-	}
-	near(t, "of predictions 50 times as large", soft(&scaled), soft(r), 1e-12)
-	var hard []data.Samples
-	for i := range p.Tasks { // all rows the same but for a sign: all at one distance
-		v := &p.Tasks[i].ValidationSet
-		v.X = v.X.Take(make([]int, len(v.Y)))
-		hard = append(hard, *v)
-	}
-	want, err := Evaluate(r, data.Classification, hard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "of rows at one distance", soft(r), want.Mean, 1e-4)
-
-	p = slopeProblem(shape{3, 4, 40, Square, false}, 1)
-	var rows []data.Samples
-	for _, task := range p.Tasks {
-		rows = append(rows, task.ValidationSet)
-	}
-	if want, err = Evaluate(r, data.Regression, rows); err != nil {
-		t.Fatal(err)
-	}
-	near(t, "of regression", soft(r), want.Mean, 1e-12)
-}
-
-func TestSplitNeedsValidationRows(t *testing.T) {
-	p := slopeProblem(shapes[1], 1)
-	p.Tasks[1].ValidationSet = data.Samples{}
-	if _, err := Split(p, EvidenceOptions{}); !errors.Is(err, ErrInvalidData) {
-		t.Errorf("%v, want ErrInvalidData", err)
-	}
-}
-
-// measured is what the validation rows say of a fit.
-func measured(t *testing.T, r *Result, p *data.ProblemData) *HeldOut {
-	t.Helper()
-	e, err := Split(p, EvidenceOptions{Softness: 0.1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := e.Measure(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
 }

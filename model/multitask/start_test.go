@@ -41,38 +41,3 @@ func TestFitOfASingularCovarianceFromAnother(t *testing.T) {
 		}
 	}
 }
-
-// Folds whose covariances are the same are folds of one covariance.
-func TestMeasureEach(t *testing.T) {
-	p := problemData(shapes[1], 3)
-	parts, err := p.Folds(3, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := Folds(p, parts, EvidenceOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := FitFixed(t.Context(), identity(shapes[1].m, 1), e.Training(), 0.3, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := e.Measure(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := *r
-	other.Omega = mat.NewSymDense(2, []float64{1, 0.9, 0.9, 1})
-	for _, c := range []struct {
-		fits []*Result
-		same bool
-	}{{[]*Result{r, r, r}, true}, {[]*Result{r, &other, r}, false}} {
-		got, err := e.MeasureEach(t.Context(), c.fits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (got.Soft == want.Soft) != c.same {
-			t.Errorf("%v is said of them, %v of one covariance", got.Soft, want.Soft)
-		}
-	}
-}

@@ -185,15 +185,6 @@ func (p *TrainingSet) Tasks() int { return len(p.tasks) / p.classes }
 // Cols is the number of features d.
 func (p *TrainingSet) Cols() int { return p.cols }
 
-// rows are how many rows each task has.
-func (p *TrainingSet) rows() []int {
-	n := make([]int, p.Tasks())
-	for i, t := range p.tasks {
-		n[i/p.classes] = max(n[i/p.classes], len(t.y))
-	}
-	return n
-}
-
 // each calls f for every task, class by class, on the given number of goroutines.
 func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
 	if workers <= 1 {
