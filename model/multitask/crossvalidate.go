@@ -66,7 +66,7 @@ func Given(omega *mat.SymDense) (Model, error) {
 	if err := checkOmega(omega, omega.SymmetricDim()); err != nil {
 		return nil, err
 	}
-	return fixed{normalised(omega)}, nil
+	return fixed(normalised(omega)), nil
 }
 
 // Dependent is a Model that is another one on every problem: that of the

@@ -221,7 +221,7 @@ type FoldEvidence struct {
 type fold struct {
 	train *TrainingSet
 	rows  []data.Samples
-	in    *narrow // whose coordinates these have, or nil
+	in    *span // whose coordinates these have, or nil
 }
 
 // narrowed returns the fold in the coordinates of the rows that it trains on, if that
@@ -282,7 +282,7 @@ func (e *FoldEvidence) MeasureEach(ctx context.Context, of []*Result) (*HeldOut,
 		if opt.Start = &start; f.in != nil {
 			start.W = f.in.enter(start.W)
 		}
-		if fits[k], err = Fit(ctx, fixed{of[k].Omega}, f.train, Params{Lambda1: of[k].Params.Lambda1}, opt); err != nil {
+		if fits[k], err = Fit(ctx, fixed(of[k].Omega), f.train, Params{Lambda1: of[k].Params.Lambda1}, opt); err != nil {
 			return nil, err
 		}
 		for i, f := range predict(fits[k], f.rows) {

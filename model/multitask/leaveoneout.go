@@ -30,7 +30,6 @@ package multitask
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
@@ -81,64 +80,11 @@ func newLeaveOneOut(m measure) *leaveOneOut {
 	return e
 }
 
-// gram returns the inner products of the rows of all tasks, class by class.
-func (p *TrainingSet) gram(first []int) *mat.Dense {
-	n := first[len(p.tasks)]
-	gram := mat.NewDense(n, n, nil)
-	for i, t := range p.tasks {
-		for a, columns := range columnsOf(t.x) {
-			_, k := columns.Dims()
-			for j := i; j < len(p.tasks); j += p.classes {
-				other := p.tasks[j]
-				dst := make([]float64, len(other.y)*k)
-				other.x.Mul(dst, columns.RawMatrix().Data, k)
-				for b := range other.y {
-					for c, v := range dst[b*k:][:k] {
-						gram.Set(first[i]+a+c, first[j]+b, v)
-						gram.Set(first[j]+b, first[i]+a+c, v)
-					}
-				}
-			}
-		}
-	}
-	return gram
-}
-
-// columnsOf yields the rows of X as columns, some at a time, with the number of the first.
-func columnsOf(x data.Matrix) iter.Seq2[int, *mat.Dense] {
-	some := 64
-	if _, sparse := x.(*data.CSR); sparse {
-		some = 16 // which a cache holds
-	}
-	return func(yield func(int, *mat.Dense) bool) {
-		for from := 0; from < x.Rows(); from += some {
-			columns := mat.NewDense(x.Cols(), min(some, x.Rows()-from), nil)
-			_, k := columns.Dims()
-			for c := range k {
-				row := x.Row(from + c)
-				for q, v := range row.Value {
-					j := q
-					if row.Index != nil {
-						j = int(row.Index[q])
-					}
-					columns.RawMatrix().Data[j*k+c] = float64(v)
-				}
-			}
-			if !yield(from, columns) {
-				return
-			}
-		}
-	}
-}
-
 func (e *leaveOneOut) Measure(_ context.Context, r *Result) (*HeldOut, error) {
 	if err := e.train.check(r); err != nil {
 		return nil, err
 	}
-	s, err := e.train.near(r)
-	if err != nil {
-		return nil, err
-	}
+	s := e.train.near(r)
 	l := &left{leaveOneOut: e, omega: r.Omega, lambda1: r.Params.Lambda1, h: slices.Concat(s.h...)}
 	if err := l.factorize(); err != nil {
 		return nil, err
@@ -440,4 +386,12 @@ func (l *left) slope(g []float64) *mat.SymDense {
 		}
 	}
 	return slope
+}
+
+// squareUpper puts the upper triangle of L'L into dst, for a lower triangle L.
+func squareUpper(l, dst blas64.General) {
+	for j := 0; j < l.Rows; j += wide { // the columns from j on, down to the diagonal
+		w, below := min(wide, l.Rows-j), l.Data[j*l.Stride:]
+		linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, j+w, w, l.Rows-j, 1, below, l.Stride, below[j:], l.Stride, 0, dst.Data[j:], dst.Stride)
+	}
 }

@@ -19,6 +19,6 @@ func (t *Tuned) Restored(metric *data.Metric, problem *data.ProblemData) (*Tuned
 
 func (r *Result) restored(metric *data.Metric) *Result {
 	s := *r
-	s.W, s.of, s.inside = metric.Restore(r.W), nil, nil
+	s.W, s.set, s.a, s.of, s.inside = metric.Restore(r.W), nil, nil, nil, nil
 	return &s
 }

@@ -23,12 +23,12 @@ import (
 type TrainingSet struct {
 	loss     Loss
 	cols     int // of X
-	features int // d of g(Omega), which is more in a narrow
+	features int // d of g(Omega), which is more in a span
 	classes  int // C, or 1: then W is d x m
 	tasks    []task
 
 	once  sync.Once
-	inner *narrow
+	inner *span
 
 	condense  sync.Once
 	condensed *TrainingSet

@@ -173,7 +173,7 @@ func Refit(ctx context.Context, omega *mat.SymDense, problem *data.ProblemData, 
 	if err := checkOmega(omega, len(problem.Tasks)); err != nil {
 		return nil, err
 	}
-	return Tune(ctx, fixed{normalised(omega)}, problem, opt)
+	return Tune(ctx, fixed(normalised(omega)), problem, opt)
 }
 
 // normalised returns Omega divided by its trace, itself if that is 1 already.
