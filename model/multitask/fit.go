@@ -155,12 +155,12 @@ func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt O
 	if err != nil {
 		return nil, err
 	}
-	if !inner.exact(r.W) {
+	r.of, r.inside = inner, r.W
+	exact := false
+	if r.W, exact = inner.leave(r.inside); !exact {
 		opt.Start = nil
 		return p.solve(ctx, model, params, opt)
 	}
-	r.of, r.inside = inner, r.W
-	r.W = inner.leave(r.inside)
 	return r, nil
 }
 

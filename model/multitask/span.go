@@ -99,40 +99,42 @@ func (s *span) enter(w *mat.Dense) *mat.Dense {
 	for t, x := range s.rows {
 		x.Mul(in.RawMatrix().Data[s.first[t]*m:], w.RawMatrix().Data, m)
 	}
-	blas64.Trsm(blas.Left, blas.NoTrans, 1, s.l, in.RawMatrix())
-	return in
+	return s.solved(blas.NoTrans, in)
 }
 
-// leave is the inverse of enter within the span.
-func (s *span) leave(in *mat.Dense) *mat.Dense {
-	_, m := in.Dims()
-	w, c := mat.NewDense(s.features, m, nil), mat.DenseCopyOf(in)
-	blas64.Trsm(blas.Left, blas.Trans, 1, s.l, c.RawMatrix())
-	for t, x := range s.rows {
-		x.AddMulT(w.RawMatrix().Data, c.RawMatrix().Data[s.first[t]*m:], m)
+// solved returns the inverse of L or L' times coordinates, a column at a time: there are few
+// columns and long rows.
+func (s *span) solved(t blas.Transpose, in *mat.Dense) *mat.Dense {
+	c, m := mat.DenseCopyOf(in), in.RawMatrix().Cols
+	for j := range m {
+		x := mat.Col(nil, j, in)
+		blas64.Trsv(t, s.l, blas64.Vector{N: len(x), Inc: 1, Data: x})
+		c.SetCol(j, x)
 	}
-	return w
+	return c
 }
 
 // inexact is the relative error of the scores that counts as one.
 const inexact = 1e-7
 
-// exact reports whether the scores of the rows are those that they have outside of the
-// coordinates. With W = X'C they lack the extra times C, which is nothing unless rows that
-// nearly depend on others have quite other targets, and next to no penalty keeps the weights
-// from telling them apart.
-func (s *span) exact(in *mat.Dense) bool {
-	c := mat.DenseCopyOf(in)
-	blas64.Trsm(blas.Left, blas.Trans, 1, s.l, c.RawMatrix())
+// leave returns W = X'C for its coordinates, and whether the scores of the rows are the same
+// outside of them. These lack the extra times C, which is nothing unless rows that nearly
+// depend on others have quite other targets, and next to no penalty keeps the weights from
+// telling them apart.
+func (s *span) leave(in *mat.Dense) (w *mat.Dense, exact bool) {
+	_, m := in.Dims()
+	w, exact = mat.NewDense(s.features, m, nil), true
+	c := s.solved(blas.Trans, in)
 	for i, t := range s.tasks {
 		score := make([]float64, len(t.y))
 		t.x.Mul(score, mat.Col(nil, i, in), 1)
 		own := mat.Col(nil, i, c)[s.first[i]:s.first[i+1]]
-		if !(s.extra*floats.Norm(own, math.Inf(1)) <= inexact*floats.Norm(score, math.Inf(1))) {
-			return false
-		}
+		exact = exact && s.extra*floats.Norm(own, math.Inf(1)) <= inexact*floats.Norm(score, math.Inf(1))
 	}
-	return true
+	for t, x := range s.rows {
+		x.AddMulT(w.RawMatrix().Data, c.RawMatrix().Data[s.first[t]*m:], m)
+	}
+	return w, exact
 }
 
 // coordinates are those of other rows.
@@ -159,38 +161,10 @@ func (x *shortRows) NNZ() (n int) {
 	return n
 }
 
-// Mul sets dst to X B.
-func (x *shortRows) Mul(dst, b []float64, k int) {
+// Mul sets dst to X b, for one column.
+func (x *shortRows) Mul(dst, b []float64, _ int) {
 	for i, row := range x.rows {
-		if k == 1 {
-			dst[i] = inner(row, b)
-			continue
-		}
-		columns(dst[i*k:][:k], row, b)
-	}
-}
-
-// columns sets y to x' B. Four columns at a time have their sums in registers: faster than
-// adding the rows of B to y in turn, with the same bits.
-func columns(y, x, b []float64) {
-	k, c := len(y), 0
-	for ; c+4 <= k; c += 4 {
-		var s0, s1, s2, s3 float64
-		for j, v := range x {
-			row := b[j*k+c:][:4]
-			s0 += v * row[0]
-			s1 += v * row[1]
-			s2 += v * row[2]
-			s3 += v * row[3]
-		}
-		y[c], y[c+1], y[c+2], y[c+3] = s0, s1, s2, s3
-	}
-	for ; c < k; c++ {
-		sum := 0.0
-		for j, v := range x {
-			sum += v * b[j*k+c]
-		}
-		y[c] = sum
+		dst[i] = inner(row, b)
 	}
 }
 
