@@ -55,10 +55,6 @@ func general(rows, cols int, x []float64) blas64.General {
 // wide is the size from which the kernels factorize faster than gonum does.
 const wide = 64
 
-// several is the number of rows from which products of whole matrices beat one row at a
-// time.
-const several = 12
-
 // product is an Omega to multiply vectors by.
 type product struct {
 	dense   *mat.Dense // Omega, or nil
@@ -90,7 +86,8 @@ func (o *product) multiply(dst, x []float64) {
 	case o == nil:
 		copy(dst, x)
 	case o.dense != nil:
-		rotate(dst, o.dense, x, len(x)/o.dense.RawMatrix().Rows, o.threads)
+		a := o.dense.RawMatrix()
+		gemmOn(o.threads, false, false, 1, a, general(a.Rows, len(x)/a.Rows, x), 0, general(a.Rows, len(x)/a.Rows, dst))
 	default:
 		o.apply(dst, x, func(v float64) float64 { return v })
 	}
@@ -136,23 +133,6 @@ func (o *product) apply(dst, x []float64, f func(v float64) float64) {
 	gemmOn(o.threads, true, false, 1, u, part, 1, general(m, d, dst))
 }
 
-// rotate sets dst (rows x d) to A X for A rows x k and X k x d.
-func rotate(dst []float64, a *mat.Dense, x []float64, d, threads int) {
-	rows, k := a.Dims()
-	if rows < several {
-		clear(dst)
-		for i := range rows {
-			for j := range k {
-				if v := a.At(i, j); v != 0 {
-					add(v, x[j*d:][:d], dst[i*d:][:d])
-				}
-			}
-		}
-		return
-	}
-	gemmOn(threads, false, false, 1, a.RawMatrix(), general(k, d, x), 0, general(rows, d, dst))
-}
-
 // times returns A B.
 func times(a, b mat.Matrix) *mat.Dense {
 	rows, _ := a.Dims()
@@ -182,15 +162,7 @@ func sandwich(a, b *mat.SymDense) *mat.SymDense { return symmetrised(times(times
 // products returns X Y' for two m x d matrices.
 func products(x, y []float64, m, d int) *mat.Dense {
 	p := mat.NewDense(m, m, nil)
-	if m >= several {
-		gemm(false, true, 1, general(m, d, x), general(m, d, y), 0, p.RawMatrix())
-		return p
-	}
-	for i := range m {
-		for j := range m {
-			p.Set(i, j, inner(x[i*d:][:d], y[j*d:][:d]))
-		}
-	}
+	gemm(false, true, 1, general(m, d, x), general(m, d, y), 0, p.RawMatrix())
 	return p
 }
 

@@ -180,27 +180,32 @@ func (x *splitting) penaltyStep() error {
 func (x *splitting) shrink() (vectors *mat.Dense, shares []float64, err error) {
 	m, c := x.set.Tasks(), x.params.Lambda1/x.lambda
 	x.shift = c
-	var e *Spectrum
 	mu, s := make([]float64, m), make([]float64, m)
+	var last func(k int) (*mat.Dense, error)
 	if model, ok := x.model.(spectral); ok {
-		if e, err = Eigen(x.set.side(x.near)); err != nil {
+		var values []float64
+		if values, last, err = leading(x.set.side(x.near)); err != nil {
 			return nil, nil, err
 		}
-		clip(e.Values)
-		copy(s[m-len(e.Values):], e.Values)
+		clip(values)
+		copy(s[m-len(values):], values)
 		model.spectrum(mu, s, c, x.params)
 		x.penalty = model.value(mu, x.params)
+		mu, s = mu[m-len(values):], s[m-len(values):]
 	} else {
 		w := gram(x.near, m, len(x.near)/m)
 		if x.cov, err = x.model.Step(w, x.set.features, x.params, Hint{From: x.cov, Enough: x.enough, Shift: c}); err != nil {
 			return nil, nil, err
 		}
-		if e, err = Eigen(x.cov.Omega); err != nil {
+		if mu, last, err = leading(x.cov.Omega); err != nil {
 			return nil, nil, err
 		}
-		copy(mu, e.Values)
+		u, err := last(m)
+		if err != nil {
+			return nil, nil, err
+		}
 		for k := range s {
-			s[k] = mat.Inner(e.Vectors.ColView(k), w, e.Vectors.ColView(k))
+			s[k] = mat.Inner(u.ColView(k), w, u.ColView(k))
 		}
 		x.penalty = x.model.G(x.cov, x.set.features, x.params)
 	}
@@ -208,17 +213,16 @@ func (x *splitting) shrink() (vectors *mat.Dense, shares []float64, err error) {
 		x.penalty *= x.params.Lambda2
 	}
 	for k, v := range mu {
-		v = max(v, 0)
-		shares = append(shares, v/(v+c))
-		x.penalty += x.params.Lambda1 / 2 * s[k] * v / (v + c) / (v + c)
+		if share := v / (v + c); v > 0 {
+			shares = append(shares, share)
+			x.penalty += x.params.Lambda1 / 2 * s[k] * share / (v + c)
+		}
 	}
-	side := len(e.Values)
-	shares = shares[m-side:]
-	first := 0
-	for first < side-1 && shares[first] == 0 {
-		first++
+	if len(shares) == 0 {
+		return mat.NewDense(len(mu), 1, nil), []float64{0}, nil
 	}
-	return e.Vectors.Slice(0, side, first, side).(*mat.Dense), shares[first:], nil
+	vectors, err = last(len(shares))
+	return vectors, shares, err
 }
 
 // lossStep moves W toward the minimum given V, by a step of Newton's method.

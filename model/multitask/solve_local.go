@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -51,7 +52,7 @@ func (x *surface) moveTo() error {
 	x.value = x.loss + x.params.Lambda1/2*dot(s, cov.Precision) + x.params.Lambda2*x.model.G(cov, x.set.features, x.params)
 	x.set.gradient(x.gradient, &x.point, x.workers)
 	pw := make([]float64, len(x.w))
-	rotate(pw, mat.DenseCopyOf(cov.Precision), x.w, d, x.workers)
+	(&product{dense: mat.DenseCopyOf(cov.Precision), threads: x.workers}).multiply(pw, x.w)
 	add(x.params.Lambda1, pw, x.gradient)
 	return nil
 }
@@ -141,7 +142,7 @@ func (x *surface) descend(threshold float64, ctx context.Context) error {
 		roots[i] = math.Sqrt(max(v, 0))
 	}
 	root := &product{dense: mat.DenseCopyOf(e.Rebuild(roots)), threads: x.workers}
-	center, from, value := floats.ScaleTo(make([]float64, len(x.w)), 1, x.w), make([]float64, len(x.w)), x.value
+	center, from := slices.Clone(x.w), make([]float64, len(x.w))
 	var failed error
 	// at moves to Z, unless it is there.
 	at := func(z []float64) {
@@ -176,6 +177,5 @@ func (x *surface) descend(threshold float64, ctx context.Context) error {
 	}
 	// A line search that rounding errors end has found what there is to find.
 	at(found.X)
-	_ = value
 	return failed
 }

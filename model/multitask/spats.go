@@ -39,11 +39,11 @@ func (spats) Info() Info {
 }
 
 func (spats) G(c *Covariance, _ int, _ Params) float64 {
-	values, err := Eigenvalues(c.Omega)
+	e, err := Eigen(c.Omega)
 	if err != nil {
 		return math.NaN()
 	}
-	if math.Abs(mat.Trace(c.Omega)-1) > feasible || values[0] < -feasible {
+	if math.Abs(mat.Trace(c.Omega)-1) > feasible || e.Values[0] < -feasible {
 		return math.Inf(1)
 	}
 	return norm1(c.Omega)
@@ -212,11 +212,11 @@ func (spats) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
 
 // largest returns the largest eigenvalue.
 func largest(t *mat.SymDense) float64 {
-	values, err := Eigenvalues(t)
+	e, err := Eigen(t)
 	if err != nil {
 		return math.NaN()
 	}
-	return values[len(values)-1]
+	return e.Values[len(e.Values)-1]
 }
 
 type spatsLiteral struct{}

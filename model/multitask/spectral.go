@@ -47,7 +47,7 @@ func clip(s []float64) {
 // eigenvalues returns the eigenvalues of Omega with those below 1e-12 of the
 // largest set to zero.
 func eigenvalues(omega *mat.SymDense) []float64 {
-	values, err := Eigenvalues(omega)
+	values, _, err := leading(omega)
 	if err != nil {
 		return slices.Repeat([]float64{math.NaN()}, omega.SymmetricDim())
 	}
