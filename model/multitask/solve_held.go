@@ -158,6 +158,39 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 	return a, w, slope
 }
 
+// fewFeatures is the number of features up to which the Hessian of a task is made and
+// factorized where tasks have nothing to do with each other: a fit of SNR1 to School, of 139
+// tasks and 28 features, takes a twentieth of the time that conjugate gradients take.
+const fewFeatures = 64
+
+// direct is conjugate where Omega is the identity, task by task and exactly.
+func (x *ridge) direct(rest []float64) (a, w []float64, slope float64) {
+	a, d := x.cg[0], x.set.cols
+	unit := mat.NewDense(d, d, nil)
+	for i := range d {
+		unit.Set(i, i, 1)
+	}
+	x.set.each(x.workers, func(i int, t *task) {
+		h, move := identity(d, x.lambda), x.set.part(i, a)
+		if n := len(t.y); n > 0 {
+			rows, mean := mat.NewDense(n, d, nil), slices.Clone(x.set.part(i, x.mean))
+			t.x.Mul(rows.RawMatrix().Data, unit.RawMatrix().Data, d)
+			scale(1/x.total[i], mean)
+			for j, c := range x.h[i] {
+				row := rows.RawRowView(j)
+				floats.Sub(row, mean)
+				floats.Scale(math.Sqrt(c), row)
+			}
+			h.SymRankK(h, 1, rows.T())
+		}
+		copy(move, x.set.part(i, rest))
+		var chol cholesky
+		chol.factorize(h)
+		chol.solve(move)
+	})
+	return a, a, -inner(rest, a)
+}
+
 // downhill sets rest to the negative gradient with respect to W', and returns what Omega
 // finds its square to be: over 2 Lambda, that bounds how far the minimum is.
 func (x *ridge) downhill(rest []float64) float64 {

@@ -232,7 +232,11 @@ func (x *splitting) lossStep() {
 	add(1, x.u, x.a)
 	rest := make([]float64, len(x.a))
 	norm := x.downhill(rest)
-	x.along(x.conjugate(rest, 0.01*norm))
+	if x.set.cols <= fewFeatures {
+		x.along(x.direct(rest))
+	} else {
+		x.along(x.conjugate(rest, 0.01*norm))
+	}
 }
 
 // candidate returns V with its Omega.

@@ -161,10 +161,18 @@ func (x *shortRows) NNZ() (n int) {
 	return n
 }
 
-// Mul sets dst to X b, for one column.
-func (x *shortRows) Mul(dst, b []float64, _ int) {
+// Mul sets dst to X B.
+func (x *shortRows) Mul(dst, b []float64, k int) {
 	for i, row := range x.rows {
-		dst[i] = inner(row, b)
+		if k == 1 {
+			dst[i] = inner(row, b)
+			continue
+		}
+		out := dst[i*k:][:k]
+		clear(out)
+		for j, v := range row {
+			add(v, b[j*k:][:k], out)
+		}
 	}
 }
 
