@@ -138,18 +138,18 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 // is faster.
 func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
 	if p.condense.Do(p.fewerRows); p.condensed != nil {
-		p = p.condensed
+		return p.condensed.solve(ctx, model, params, opt)
 	}
 	inner := p.narrowed()
-	if inner != nil && opt.Start != nil {
+	if inner == nil {
+		return p.solve(ctx, model, params, opt)
+	}
+	if opt.Start != nil {
 		start := *opt.Start
 		if start.W = start.inside; start.of != inner {
 			start.W = inner.enter(opt.Start.W)
 		}
 		opt.Start = &start
-	}
-	if inner == nil {
-		return p.solve(ctx, model, params, opt)
 	}
 	r, err := inner.solve(ctx, model, params, opt)
 	if err != nil {
