@@ -67,7 +67,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("multitask: fitting %q: %w", r.Model, err)
 		}
-		if err := x.sweep(r.Iterations < settling); err != nil {
+		if err := x.sweep(r.Iterations < settling || r.Iterations%settling == 0); err != nil {
 			return nil, err
 		}
 		c := x.candidate()
