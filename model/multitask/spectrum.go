@@ -96,8 +96,10 @@ func diverged(a *mat.SymDense) error {
 // decompose returns the eigenvalues, ascending, and the vectors as rows. Gonum is the
 // faster one where they are few.
 func decompose(a *mat.SymDense) ([]float64, *mat.Dense, bool) {
-	if a.SymmetricDim() >= wide {
-		return linalg.Tridiagonalise(a).All()
+	if a.SymmetricDim() >= 2*wide {
+		if values, rows, ok := linalg.Tridiagonalise(a).All(); ok {
+			return values, rows, true
+		}
 	}
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {
