@@ -52,20 +52,16 @@ func (a amtl) G(c *Covariance, _ int, _ Params) float64 {
 	return norm1(c.A)
 }
 
-func (a amtl) Step(s *mat.SymDense, d int, p Params) (*Covariance, error) {
-	return a.refine(s, d, p, hint{})
-}
-
-func (a amtl) refine(s *mat.SymDense, _ int, p Params, h hint) (*Covariance, error) {
+func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
 	m := s.SymmetricDim()
 	combine := mat.NewDense(m, m, nil)
 	gap := 0.0
 	for j := range m {
 		column := make([]float64, m)
-		if h.from != nil {
-			mat.Col(column, j, h.from.A)
+		if h.From != nil && h.From.A != nil {
+			mat.Col(column, j, h.From.A)
 		}
-		gap += a.lasso(column, s, j, p, h.enough/float64(m))
+		gap += a.lasso(column, s, j, p, h.Enough/float64(m))
 		combine.SetCol(j, column)
 	}
 	var rest mat.Dense
@@ -75,12 +71,11 @@ func (a amtl) refine(s *mat.SymDense, _ int, p Params, h hint) (*Covariance, err
 	for i := range m {
 		precision.SetSym(i, i, precision.At(i, i)+p.Get("floor"))
 	}
-	c, err := invert(precision)
+	e, err := Eigen(precision)
 	if err != nil {
 		return nil, err
 	}
-	c.A, c.Gap = combine, gap
-	return c, nil
+	return &Covariance{Omega: e.Rebuild(inverses(e.Values)), Precision: precision, A: combine, Gap: gap}, nil
 }
 
 // lasso minimises Lambda1/2 ||w_j - W a||^2 + Lambda2 ||a||_1 from a start to
@@ -216,42 +211,6 @@ func submatrix(s *mat.SymDense, rows []int) *mat.SymDense {
 		}
 	}
 	return sub
-}
-
-// curve differentiates, for every column a of A, the equations
-// S a = s_j - Lambda2/Lambda1 sign(a) on its nonzero entries.
-func (a amtl) curve(c *Covariance, s *mat.SymDense, _ int, _ Params) func(*mat.Dense) *mat.Dense {
-	m := s.SymmetricDim()
-	active, chol := make([][]int, m), make([]cholesky, m)
-	for j := range m {
-		active[j] = nonzero(mat.Col(nil, j, c.A))
-		if len(active[j]) > 0 && !chol[j].factorize(submatrix(s, active[j])) {
-			return nil
-		}
-	}
-	var rest mat.Dense
-	rest.Sub(identity(m, 1), c.A)
-	return func(ds *mat.Dense) *mat.Dense {
-		change := times(ds, &rest) // of S (I - A) by S
-		da := mat.NewDense(m, m, nil)
-		for j, rows := range active {
-			if len(rows) == 0 {
-				continue
-			}
-			x := make([]float64, len(rows))
-			for k, i := range rows {
-				x[k] = change.At(i, j)
-			}
-			chol[j].solve(x)
-			for k, i := range rows {
-				da.Set(i, j, x[k])
-			}
-		}
-		dp := times(da, rest.T())
-		dp.Add(mat.DenseCopyOf(dp), dp.T())
-		dp.Scale(-1, dp)
-		return dp
-	}
 }
 
 // gap returns the value of the lasso and how far it is above the dual at the

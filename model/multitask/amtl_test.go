@@ -23,7 +23,7 @@ func TestAMTLStepAgainstSupports(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := gram(rowsOf(w), m, d)
-		c, err := registry["amtl"].Step(s, d, p)
+		c, err := registry["amtl"].Step(s, d, p, Hint{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,11 +80,11 @@ func BenchmarkNonzeros(b *testing.B) {
 				nonzeros += t.x.NNZ()
 			}
 			v, out := normals(data.Stream(3, "bench"), 4*train.cols), make([]float64, 4*train.cols)
-			s := newSolver(train, stl{}, Params{Lambda1: 1e-4}, 1)
-			s.moveTo(&s.point)
-			s.gradient()
+			x := newRidge(train, nil, 1e-4, 1)
+			train.score(&x.point, 1)
+			x.bend()
 			for b.Loop() {
-				s.hessian(out, v)
+				x.addHessian(out, v)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(nonzeros), "ns/nonzero")
 		})
@@ -102,7 +102,7 @@ func BenchmarkStep(b *testing.B) {
 		}
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := registry[name].Step(s, d, p); err != nil {
+				if _, err := registry[name].Step(s, d, p, Hint{}); err != nil {
 					b.Fatal(err)
 				}
 			}

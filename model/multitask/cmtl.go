@@ -46,14 +46,17 @@ func (cmtl) bounds(m int, p Params) (a, b, c float64) {
 	return a, p.Get("low") * a / float64(m), p.Get("high") * a / float64(m)
 }
 
-// spectrum raises t = 1/nu until the clipped sigma_i t sum to a. The sum is
-// linear in t between the points where a value enters or leaves its bounds.
-func (k cmtl) spectrum(mu, s []float64, p Params) {
+// spectrum is that of mu + c, which has the bounds and the trace moved by c.
+func (k cmtl) spectrum(mu, s []float64, shift float64, p Params) {
 	a, b, c := k.bounds(len(s), p)
-	clipped(mu, s, a, b, c)
+	clipped(mu, s, a+float64(len(s))*shift, b+shift, c+shift)
+	for i, v := range mu {
+		mu[i] = min(max(v-shift, b), c)
+	}
 }
 
-// clipped is spectrum for given bounds.
+// clipped raises t = 1/nu until the clipped sigma_i t sum to a. The sum is linear in t
+// between the points where a value enters or leaves its bounds.
 func clipped(mu, s []float64, a, b, c float64) {
 	sigma := make([]float64, len(s))
 	var turns []float64
@@ -98,17 +101,6 @@ func clipped(mu, s []float64, a, b, c float64) {
 	}
 }
 
-func (cmtl) splits(Params) bool { return true }
-
-// proximal is spectrum for mu + shift.
-func (k cmtl) proximal(mu, s []float64, shift float64, p Params) {
-	a, b, c := k.bounds(len(s), p)
-	clipped(mu, s, a+float64(len(s))*shift, b+shift, c+shift)
-	for i, v := range mu {
-		mu[i] = min(max(v-shift, b), c)
-	}
-}
-
 // evenOut gives every direction that W uses the most it may have, and shares
 // what is left equally among those that W does not use.
 func evenOut(mu, sigma []float64, a, b, c float64) {
@@ -128,11 +120,11 @@ func evenOut(mu, sigma []float64, a, b, c float64) {
 	}
 }
 
-func (k cmtl) Step(s *mat.SymDense, _ int, p Params) (*Covariance, error) {
+func (k cmtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
 	if low, high := p.Get("low"), p.Get("high"); low > 1 || high < 1 {
 		return nil, fmt.Errorf("multitask: model \"cmtl\", low and high: %w: they are %v and %v; 1 must lie between them", ErrInvalidParams, low, high)
 	}
-	return spectralStep(k, s, p)
+	return spectralStep(k, s, p, h)
 }
 
 func (k cmtl) G(cov *Covariance, _ int, p Params) float64 {

@@ -19,21 +19,17 @@
 //	S                W'W, all that an Omega step sees of the weights
 //	A                AMTL's matrix of transfers between the tasks
 //
-// # Solver
+// # Solvers
 //
-// For given W the best Omega is known for every model (its Step), which leaves
-// a function of W and b alone. Its gradient needs Omega and nothing else, and
-// Newton's method minimises it as a whole. Alternating between W and Omega
-// instead converges slowly, and stops short of the minimum where W cannot have
-// rank m. Where Omega may become singular the solver works with W'W + floor^2 I
-// and lets the floor shrink; for SPATS, whose Omega is sparse and often has a
-// larger range than W has, it follows the central path of an interior point
-// method. Where there are fewer features than tasks, a model whose g depends on the
-// eigenvalues of Omega alone has a covariance of the features instead, on the other
-// side of W. Where there are 64 of both or more, CMTL, SNR1, MTRL and the convex SSNR are
-// split instead: one W for the losses and one for the penalty, drawn together by
-// alternating directions. It stops on a certificate: the gap between (1)
-// and its Fenchel dual for models that are convex in W and Omega together,
-// and the gaps of the two steps for the others. These others, AMTL and glMTL, may
-// end in a local minimum, a few per cent above a better one.
+// There are three, and what a model is says which one fits it. Each ends with its gap.
+//
+// Where Omega is given (solve_held.go) Newton's method minimises over W and b, by conjugate
+// gradients that are preconditioned with Omega; strong convexity bounds the gap. A model
+// that is convex in W and Omega together (solve_joint.go) is split: one W for the losses and
+// one for the penalty, drawn together by alternating directions, with a gap between (1) and
+// its Fenchel dual (certificate.go). The others, AMTL, glMTL and Schatten norms with r < 1
+// (solve_local.go), are minimised over W by L-BFGS, Omega following W, until the gaps of the
+// two steps are small; they may end in a local minimum, a few per cent above a better one.
+//
+// Where rows are few and features many, all three work in the span of the rows (span.go).
 package multitask

@@ -15,8 +15,9 @@ import (
 type Options struct {
 	// Tolerance is the gap to stop at, relative to the objective. 0 means 1e-8.
 	Tolerance float64
-	// MaxIterations limits the Newton iterations, or the sweeps where a fit of many
-	// tasks is split. 0 means 500.
+	// MaxIterations limits the steps of Newton's method where Omega is given, the sweeps of
+	// four steps where a model is convex in W and Omega together, and the stages of thirty
+	// where it is not. 0 means 500.
 	MaxIterations int
 	// Workers is the number of goroutines that share the tasks of one fit; the
 	// result does not depend on it. 0 means 1, which is best when many fits
@@ -59,8 +60,7 @@ type Result struct {
 	A *mat.Dense
 	// Objective is the value of problem (1).
 	Objective float64
-	// Trace is the objective after every iteration, with the floor of that
-	// iteration; it never rises.
+	// Trace is the least objective after every iteration.
 	Trace []float64
 	// Iterations counts what MaxIterations limits.
 	Iterations int
@@ -73,11 +73,10 @@ type Result struct {
 	// Seconds is the wall time.
 	Seconds float64
 
-	cov    *Covariance // a start for the Omega step of the next fit
-	rel    *relation   // which that is part of
-	root   *root       // of Omega, where it was held and tasks were many
-	of     *narrow     // the coordinates that it was fitted in, or nil
-	inside *mat.Dense  // W there
+	set    *TrainingSet // that it was fitted on, in whose coordinates are
+	a      []float64    // Omega^-1 W', where Omega was held
+	of     *span        // the coordinates, or nil
+	inside *mat.Dense   // W there
 }
 
 // Scores are what the fit predicts of rows of one of its tasks: the targets of a
@@ -135,31 +134,45 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	return r, nil
 }
 
-// fit runs the solver, on fewer rows or in the span of the rows if that is faster.
+// fit runs the solver that suits the model, on fewer rows or in the span of the rows if that
+// is faster.
 func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
 	if p.condense.Do(p.fewerRows); p.condensed != nil {
-		return newSolver(p.condensed, model, params, opt.Workers).run(ctx, opt)
+		return p.condensed.solve(ctx, model, params, opt)
 	}
 	inner := p.narrowed()
 	if inner == nil {
-		return newSolver(p, model, params, opt.Workers).run(ctx, opt)
+		return p.solve(ctx, model, params, opt)
 	}
 	if opt.Start != nil {
 		start := *opt.Start
-		if start.of == inner {
-			start.W = start.inside
-		} else {
-			start.W = inner.enter(start.W)
+		if start.W = start.inside; start.of != inner {
+			start.W = inner.enter(opt.Start.W)
 		}
 		opt.Start = &start
 	}
-	r, err := newSolver(inner.TrainingSet, model, params, opt.Workers).run(ctx, opt)
+	r, err := inner.solve(ctx, model, params, opt)
 	if err != nil {
 		return nil, err
 	}
 	r.of, r.inside = inner, r.W
-	r.W = inner.leave(r.inside)
+	exact := false
+	if r.W, exact = inner.leave(r.inside); !exact {
+		opt.Start = nil
+		return p.solve(ctx, model, params, opt)
+	}
 	return r, nil
+}
+
+// solve is the choice of the solver.
+func (p *TrainingSet) solve(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
+	if model, ok := model.(held); ok {
+		return solveHeld(ctx, p, model.info.Name, model.omega(p.Tasks(), params), params, opt)
+	}
+	if model, ok := isConvex(model, params); ok {
+		return solveJoint(ctx, p, model, params, opt)
+	}
+	return solveLocal(ctx, p, model, params, opt)
 }
 
 // FitFixed solves problem (1) over W and b for a given Omega, which may be
@@ -168,7 +181,7 @@ func FitFixed(ctx context.Context, omega *mat.SymDense, problem *TrainingSet, la
 	if err := checkOmega(omega, problem.Tasks()); err != nil {
 		return nil, err
 	}
-	return Fit(ctx, fixed{omega}, problem, Params{Lambda1: lambda1}, opt)
+	return Fit(ctx, fixed(omega), problem, Params{Lambda1: lambda1}, opt)
 }
 
 // checkOmega reports what keeps a matrix from being the covariance of m tasks.
@@ -211,7 +224,7 @@ func Normalised(omega *mat.SymDense) *mat.SymDense {
 // Restored returns a fit of metric.Problem(problem) as one of the problem.
 func (r *Result) Restored(metric *data.Metric) *Result {
 	s := *r
-	s.W, s.of, s.inside = metric.Restore(r.W), nil, nil
+	s.W, s.set, s.a, s.of, s.inside = metric.Restore(r.W), nil, nil, nil, nil
 	return &s
 }
 

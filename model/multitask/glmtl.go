@@ -53,47 +53,16 @@ func (glmtl) G(c *Covariance, d int, p Params) float64 {
 	return p.Lambda1*float64(d)/(2*p.Lambda2)*logDet + norm1(precision)
 }
 
-func (m glmtl) Step(s *mat.SymDense, d int, p Params) (*Covariance, error) {
-	return m.refine(s, d, p, hint{})
-}
-
-func (glmtl) refine(s *mat.SymDense, d int, p Params, h hint) (*Covariance, error) {
+func (glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error) {
 	var scaled mat.SymDense
 	scaled.ScaleSym(1/float64(d), s)
 	unit := p.Lambda1 * float64(d) / 2
-	h.enough /= unit
+	h.Enough /= unit
 	omega, precision, gap, err := graphicalLasso(&scaled, 2*p.Lambda2/(p.Lambda1*float64(d)), h)
 	if err != nil {
 		return nil, err
 	}
 	return &Covariance{Omega: omega, Precision: precision, Gap: unit * gap}, nil
-}
-
-// curve differentiates Omega = W'W/d + alpha sign(P) on the nonzero entries of
-// P, which are those where Omega differs from W'W/d by alpha.
-func (glmtl) curve(c *Covariance, s *mat.SymDense, d int, p Params) func(*mat.Dense) *mat.Dense {
-	alpha := 2 * p.Lambda2 / (p.Lambda1 * float64(d))
-	e := newPattern(c.Omega, c.Precision, func(i, j int) bool {
-		return math.Abs(c.Omega.At(i, j)-s.At(i, j)/float64(d)) < alpha*(1-1e-7)
-	})
-	if !e.factorize() {
-		return nil
-	}
-	return func(ds *mat.Dense) *mat.Dense {
-		return mat.DenseCopyOf(e.follow(symmetrised(ds, -1/float64(d))))
-	}
-}
-
-// norm1 is the sum of the absolute values of all entries.
-func norm1(a mat.Matrix) float64 {
-	n, k := a.Dims()
-	sum := 0.0
-	for i := range n {
-		for j := range k {
-			sum += math.Abs(a.At(i, j))
-		}
-	}
-	return sum
 }
 
 // graphicalLasso minimises tr(C P) - ln|P| + alpha ||P||_1 over positive
@@ -102,7 +71,7 @@ func norm1(a mat.Matrix) float64 {
 // It maximises the dual ln|Omega| + m over |Omega - C| <= alpha, whose diagonal
 // is C + alpha whatever C is, so that a start within the domain is at hand. A
 // unit diagonal of Omega, by scaling the tasks, makes it indifferent to scale.
-func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *mat.SymDense, gap float64, err error) {
+func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *mat.SymDense, gap float64, err error) {
 	if err := checkFinite(c); err != nil {
 		return nil, nil, 0, err
 	}
@@ -122,11 +91,11 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 	bound := func(i, j int) float64 { return alpha / size[i] / size[j] }
 	dual := &boxed{q: q, bound: bound}
 	start := mat.NewSymDense(m, nil)
-	if h.from != nil {
+	if h.From != nil {
 		for i := range m {
 			for j := range i {
 				b := bound(i, j)
-				start.SetSym(i, j, min(max(h.from.Omega.At(i, j)/size[i]/size[j]-q.At(i, j), -b), b))
+				start.SetSym(i, j, min(max(h.From.Omega.At(i, j)/size[i]/size[j]-q.At(i, j), -b), b))
 			}
 		}
 	}
@@ -152,7 +121,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 		if g < gap {
 			gap, omega, precision = g, dual.omega, p
 		}
-		if gap <= max(1e-14*float64(m), h.enough) {
+		if gap <= max(1e-14*float64(m), h.Enough) {
 			break
 		}
 		if !dual.advance() {
@@ -166,15 +135,4 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h hint) (omega, precision *m
 		}
 	}
 	return omega, precision, math.Max(gap, 0), nil
-}
-
-// soft is the soft threshold, the minimiser of (x - v)^2/2 + t |x|.
-func soft(v, t float64) float64 {
-	switch {
-	case v > t:
-		return v - t
-	case v < -t:
-		return v + t
-	}
-	return 0
 }

@@ -34,7 +34,19 @@ type Model interface {
 	// Step returns the covariance that minimises
 	//	Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega)
 	// for S = W'W. It accepts every positive semidefinite S.
-	Step(s *mat.SymDense, d int, p Params) (*Covariance, error)
+	Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error)
+}
+
+// Hint says more of an Omega step. The zero value asks for one that is as close to the
+// minimum as rounding errors allow.
+type Hint struct {
+	// From is the step at a nearby S, nil where there is none.
+	From *Covariance
+	// Enough is the distance to the minimum at which to stop.
+	Enough float64
+	// Shift is c in tr(S (Omega + c I)^-1), which stands for tr(S Omega^-1) then: W need
+	// only be near one whose W'W is S. It is 0 for models that are not Convex.
+	Shift float64
 }
 
 // Convex is a Model whose problem (1) is convex in W and Omega together, so
@@ -49,13 +61,6 @@ type Convex interface {
 	Support(t *mat.SymDense, c *Covariance, p Params) float64
 }
 
-// bounded is a Convex model whose Support is +Inf for large T.
-type bounded interface {
-	Convex
-	// domain returns the largest factor by which T may be multiplied.
-	domain(t *mat.SymDense, p Params) float64
-}
-
 // Info describes a model.
 type Info struct {
 	// Name is what the model is registered under.
@@ -66,9 +71,6 @@ type Info struct {
 	Source string
 	// Ranges lists the hyperparameters that the model has, Lambda1 first.
 	Ranges []Range
-	// Singular says that Omega may become singular, so that a fit needs a
-	// floor.
-	Singular bool
 	// MostTasks is the number of tasks beyond which a fit takes too long for the model
 	// to be one of many that are tried. 0 is no bound.
 	MostTasks int
@@ -87,7 +89,7 @@ type Covariance struct {
 	// for closed forms.
 	Gap float64
 
-	center *center // where Omega comes from the central path of SPATS
+	multiplier *mat.SymDense // the slopes of SPATS's norm at Omega
 }
 
 // Params are the hyperparameters of a fit.

@@ -17,68 +17,53 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func init() { Register(stl{}) }
-
-type stl struct{}
-
-func (stl) Info() Info {
-	return Info{Name: "stl", Title: "STL", Source: "single-task learning", Ranges: []Range{lambda1Range}}
+func init() {
+	Register(held{
+		info:  Info{Name: "stl", Title: "STL", Source: "single-task learning", Ranges: []Range{lambda1Range}},
+		omega: func(m int, _ Params) *mat.SymDense { return Uniform(m) },
+	})
 }
-
-func (stl) Step(s *mat.SymDense, _ int, _ Params) (*Covariance, error) {
-	m := s.SymmetricDim()
-	return &Covariance{Omega: Uniform(m), Precision: identity(m, float64(m))}, nil
-}
-
-func (stl) G(c *Covariance, _ int, _ Params) float64 {
-	m := c.Omega.SymmetricDim()
-	return only(c.Omega, Uniform(m))
-}
-
-func (stl) Support(t *mat.SymDense, _ *Covariance, _ Params) float64 {
-	return mat.Trace(t) / float64(t.SymmetricDim())
-}
-
-func (stl) held(m int, _ Params) *mat.SymDense { return Uniform(m) }
 
 // Uniform is I/m, the covariance of trace 1 that shares nothing.
 func Uniform(m int) *mat.SymDense { return identity(m, 1/float64(m)) }
 
-// only is 0 at the one covariance that a model allows and +Inf elsewhere.
-func only(omega, allowed *mat.SymDense) float64 {
-	scale := mat.Max(allowed)
-	m := allowed.SymmetricDim()
-	for i := range m {
-		for j := i; j < m; j++ {
-			if !(math.Abs(omega.At(i, j)-allowed.At(i, j)) <= feasible*scale) {
-				return math.Inf(1)
-			}
-		}
-	}
-	return 0
+// held is a model whose Omega does not follow W.
+type held struct {
+	info  Info
+	omega func(m int, p Params) *mat.SymDense
 }
 
 // fixed is the model of a given covariance.
-type fixed struct{ omega *mat.SymDense }
-
-func (f fixed) Info() Info {
-	return Info{Name: "fixed", Title: "given covariance", Ranges: []Range{lambda1Range}}
+func fixed(omega *mat.SymDense) Model {
+	return held{
+		info:  Info{Name: "fixed", Title: "given covariance", Ranges: []Range{lambda1Range}},
+		omega: func(int, Params) *mat.SymDense { return omega },
+	}
 }
 
-func (f fixed) Step(*mat.SymDense, int, Params) (*Covariance, error) {
-	return &Covariance{Omega: f.omega}, nil
+func (k held) Info() Info { return k.info }
+
+func (k held) Step(s *mat.SymDense, _ int, p Params, _ Hint) (*Covariance, error) {
+	return &Covariance{Omega: k.omega(s.SymmetricDim(), p)}, nil
 }
 
-func (f fixed) G(c *Covariance, _ int, _ Params) float64 { return only(c.Omega, f.omega) }
+// G is 0 at the one covariance that the model allows and +Inf elsewhere.
+func (k held) G(c *Covariance, _ int, p Params) float64 {
+	allowed := k.omega(c.Omega.SymmetricDim(), p)
+	if mat.EqualApprox(c.Omega, allowed, feasible*mat.Max(allowed)) {
+		return 0
+	}
+	return math.Inf(1)
+}
 
-func (f fixed) held(int, Params) *mat.SymDense { return f.omega }
-
-func (f fixed) Support(t *mat.SymDense, _ *Covariance, _ Params) float64 { return dot(t, f.omega) }
+func (k held) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
+	return dot(t, k.omega(t.SymmetricDim(), p))
+}
 
 // Given is the model of a given Omega, divided by its trace.
 func Given(omega *mat.SymDense) (Model, error) {
 	if err := checkOmega(omega, omega.SymmetricDim()); err != nil {
 		return nil, err
 	}
-	return fixed{Normalised(omega)}, nil
+	return fixed(Normalised(omega)), nil
 }

@@ -2,7 +2,6 @@ package multitask
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -26,12 +25,12 @@ import (
 type TrainingSet struct {
 	loss     Loss
 	cols     int // of X
-	features int // d of g(Omega), which is more in a narrow
+	features int // d of g(Omega), which is more in a span
 	classes  int // C, or 1: then W is d x m
 	tasks    []task
 
 	once  sync.Once
-	inner *narrow
+	inner *span
 
 	condense  sync.Once
 	condensed *TrainingSet
@@ -231,54 +230,4 @@ func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
 		first = append(first, first[i]+len(t.y))
 	}
 	return p.gram(first), first
-}
-
-// gram returns the inner products of the rows of all tasks, class by class.
-func (p *TrainingSet) gram(first []int) *mat.Dense {
-	n := first[len(p.tasks)]
-	gram := mat.NewDense(n, n, nil)
-	for i, t := range p.tasks {
-		for a, columns := range columnsOf(t.x) {
-			_, k := columns.Dims()
-			for j := i; j < len(p.tasks); j += p.classes {
-				other := p.tasks[j]
-				dst := make([]float64, len(other.y)*k)
-				other.x.Mul(dst, columns.RawMatrix().Data, k)
-				for b := range other.y {
-					for c, v := range dst[b*k:][:k] {
-						gram.Set(first[i]+a+c, first[j]+b, v)
-						gram.Set(first[j]+b, first[i]+a+c, v)
-					}
-				}
-			}
-		}
-	}
-	return gram
-}
-
-// columnsOf yields the rows of X as columns, some at a time, with the number of the first.
-func columnsOf(x data.Matrix) iter.Seq2[int, *mat.Dense] {
-	some := 64
-	if _, sparse := x.(*data.CSR); sparse {
-		some = 16 // which a cache holds
-	}
-	return func(yield func(int, *mat.Dense) bool) {
-		for from := 0; from < x.Rows(); from += some {
-			columns := mat.NewDense(x.Cols(), min(some, x.Rows()-from), nil)
-			_, k := columns.Dims()
-			for c := range k {
-				row := x.Row(from + c)
-				for q, v := range row.Value {
-					j := q
-					if row.Index != nil {
-						j = int(row.Index[q])
-					}
-					columns.RawMatrix().Data[j*k+c] = float64(v)
-				}
-			}
-			if !yield(from, columns) {
-				return
-			}
-		}
-	}
 }

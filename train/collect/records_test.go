@@ -45,7 +45,7 @@ func (f faulty) Info() multitask.Info {
 	return info
 }
 
-func (f faulty) Step(s *mat.SymDense, _ int, _ multitask.Params) (*multitask.Covariance, error) {
+func (f faulty) Step(s *mat.SymDense, _ int, _ multitask.Params, _ multitask.Hint) (*multitask.Covariance, error) {
 	return f.step(s)
 }
 

@@ -4,8 +4,7 @@ import "gonum.org/v1/gonum/mat"
 
 // boxed maximises ln|Q + U| over symmetric U with |U_ij| <= bound and U_ii = 0, the
 // dual of the graphical lasso. A projected Newton method holds the entries that the
-// gradient presses against their bounds, and solves for the others: directly, or by
-// conjugate gradients if they are many.
+// gradient presses against their bounds, and solves for the others by conjugate gradients.
 type boxed struct {
 	q     *mat.SymDense
 	bound func(i, j int) float64
@@ -29,7 +28,7 @@ func (x *boxed) moveTo(u *mat.SymDense) bool {
 		return false
 	}
 	x.boxedPoint = boxedPoint{u: u, omega: omega, value: chol.logDet()}
-	x.p = symmetrised(chol.inverse(), 1)
+	x.p = chol.inverse()
 	return true
 }
 
@@ -41,19 +40,22 @@ const nearBound = 1e-3
 // advance takes one step and reports whether it raised the function.
 func (x *boxed) advance() bool {
 	m := x.u.SymmetricDim()
-	held := mat.NewSymDense(m, nil) // the way of entries to their bounds
-	e := newPattern(x.omega, x.p, func(i, j int) bool {
-		u, g, b := x.u.At(i, j), x.p.At(i, j), x.bound(i, j)
-		if g < 0 {
-			u, b = -u, -b
+	held := mat.NewSymDense(m, nil)  // the way of entries to their bounds
+	loose := mat.NewSymDense(m, nil) // 1 for the others
+	for i := range m {
+		for j := range i {
+			u, g, b := x.u.At(i, j), x.p.At(i, j), x.bound(i, j)
+			if g < 0 {
+				u, b = -u, -b
+			}
+			if u < max(b, -b)*(1-nearBound) {
+				loose.SetSym(i, j, 1)
+			} else {
+				held.SetSym(i, j, b-x.u.At(i, j))
+			}
 		}
-		if u < max(b, -b)*(1-nearBound) {
-			return true
-		}
-		held.SetSym(i, j, b-x.u.At(i, j))
-		return false
-	})
-	du := x.newton(e)
+	}
+	du := x.newton(loose)
 	addSym(du, 1, held)
 	start := x.boxedPoint
 	for t := 1.0; t > 1e-7; t /= 2 {
@@ -75,38 +77,36 @@ func (x *boxed) advance() bool {
 	return false
 }
 
-// newton returns the dU for which P dU P is the gradient on the loose entries, nearly
-// so if they are many: Omega R Omega, on them alone, is then near the solution for R.
-func (x *boxed) newton(e *pattern) *mat.SymDense {
-	if e.factorize() {
-		return e.relax(x.p)
+// newton returns nearly the dU for which P dU P is the gradient on the loose entries: Omega R
+// Omega, on them alone, is near the solution for R.
+func (x *boxed) newton(loose *mat.SymDense) *mat.SymDense {
+	of := func(a *mat.SymDense) *mat.SymDense {
+		for i := range a.SymmetricDim() {
+			for j := range i + 1 {
+				a.SetSym(i, j, a.At(i, j)*loose.At(i, j))
+			}
+		}
+		return a
 	}
-	sum, rest := mat.NewSymDense(x.u.SymmetricDim(), nil), e.loose.of(x.p)
-	near := e.loose.of(sandwich(x.omega, rest))
-	dir := e.loose.of(near)
+	sum, rest := mat.NewSymDense(x.u.SymmetricDim(), nil), mat.NewSymDense(x.u.SymmetricDim(), nil)
+	rest.CopySym(x.p)
+	of(rest)
+	near, dir := of(sandwich(x.omega, rest)), mat.NewSymDense(x.u.SymmetricDim(), nil)
+	dir.CopySym(near)
 	product := dot(rest, near)
 	for it, first := 0, product; it < 200 && product > 1e-4*first; it++ {
-		h := e.loose.of(sandwich(x.p, dir))
+		h := of(sandwich(x.p, dir))
 		a := product / dot(dir, h)
 		if !(a > 0) {
 			break
 		}
 		addSym(sum, a, dir)
 		addSym(rest, -a, h)
-		near = e.loose.of(sandwich(x.omega, rest))
+		near = of(sandwich(x.omega, rest))
 		next := dot(rest, near)
 		dir.ScaleSym(next/product, dir)
 		addSym(dir, 1, near)
 		product = next
 	}
 	return sum
-}
-
-// addSym adds c b to a.
-func addSym(a *mat.SymDense, c float64, b *mat.SymDense) {
-	for i := range a.SymmetricDim() {
-		for j := range i + 1 {
-			a.SetSym(i, j, a.At(i, j)+c*b.At(i, j))
-		}
-	}
 }

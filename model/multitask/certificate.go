@@ -1,0 +1,79 @@
+package multitask
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// lower returns a lower bound of problem (1) by duality. With the slopes r of the losses
+// at a point, scaled by some c in [0, 1], as the dual point it is
+//
+//	c (losses - <W, G>) - Support(c^2 G'G / (2 Lambda1))
+//
+// G being the gradient of the losses: a Fenchel conjugate of a loss is convex and 0 at 0.
+func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covariance, workers int) float64 {
+	g := make([]float64, p.size())
+	p.gradient(g, v, workers)
+	m, free := p.Tasks(), v.loss-inner(v.w, g)
+	if model, ok := model.(spectral); ok {
+		side := p.side(g)
+		side.ScaleSym(1/(2*params.Lambda1), side)
+		t := append(make([]float64, m-side.SymmetricDim()), eigenvalues(side)...)
+		scaled := make([]float64, m)
+		return highest(func(c float64) float64 {
+			clear(scaled)
+			add(c*c, t, scaled)
+			return c*free - model.support(scaled, params)
+		})
+	}
+	t, scaled := gram(g, m, len(g)/m), mat.NewSymDense(m, nil)
+	return highest(func(c float64) float64 {
+		scaled.ScaleSym(c*c/(2*params.Lambda1), t)
+		return c*free - model.Support(scaled, last, params)
+	})
+}
+
+// highest returns the maximum of a concave function on [0, 1], which may be -Inf from some
+// number on.
+func highest(f func(c float64) float64) float64 {
+	best := f(1)
+	low, high := 0.0, 1.0
+	for range 90 {
+		a, b := low+(high-low)/3, high-(high-low)/3
+		at, beyond := f(a), f(b)
+		best = max(best, at, beyond)
+		if at < beyond {
+			low = a
+		} else {
+			high = b
+		}
+	}
+	return best
+}
+
+// side returns the smaller one of W'W and WW', whose eigenvalues are the same but for
+// zeros, from the rows of W'.
+func (p *TrainingSet) side(w []float64) *mat.SymDense {
+	m := p.Tasks()
+	d := len(w) / m
+	if m <= d {
+		return gram(w, m, d)
+	}
+	s := mat.NewDense(d, d, nil)
+	gemm(true, false, 1, general(m, d, w), general(m, d, w), 0, s.RawMatrix())
+	return symmetrised(s, 1)
+}
+
+// isConvex says whether fits of a model can be certified by duality at these
+// hyperparameters.
+func isConvex(model Model, p Params) (Convex, bool) {
+	c, ok := model.(Convex)
+	return c, ok && !math.IsNaN(c.Support(mat.NewSymDense(1, nil), nil, p))
+}
+
+// within says whether a gap is within a tolerance, relative to the objective, which may be
+// zero or negative where g is, and then to the losses.
+func within(gap, objective, loss, tolerance float64) bool {
+	return gap <= tolerance*max(math.Abs(objective), loss)
+}

@@ -1,0 +1,326 @@
+package multitask
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// ridge is the problem that is left for a given covariance,
+//
+//	losses(W, b) + Lambda/2 <A, Omega A>    with W' = Omega A
+//
+// or W' = C' + Omega A for a C that stays. A is Omega^-1 W', m x d, but neither an
+// inverse nor a root of Omega is needed, which may be singular. The biases are always
+// optimal for W. Newton's method minimises it by conjugate gradients, preconditioned with
+// Omega / Lambda: they take one product with Omega for one with the Hessian.
+type ridge struct {
+	set     *TrainingSet
+	workers int
+	omega   *product // nil is the identity
+	lambda  float64
+	a       []float64
+	point
+	slopes []float64 // of the losses with respect to W', m x d
+	mean   []float64 // the rows' sum with the weights h, m x d
+	total  []float64 // the sums of these weights
+	trial  point
+	move   point // the direction of a step: dW', and what it does to scores and biases
+	cg     [6][]float64
+}
+
+// point is W' (m x d) with all that a fit needs to know there.
+type point struct {
+	w, b  []float64
+	score [][]float64 // X_i w_i
+	r, h  [][]float64 // first and second derivatives of the loss, over n_i
+	loss  float64
+}
+
+func newPoint(p *TrainingSet) point {
+	v := point{w: make([]float64, p.size()), b: make([]float64, len(p.tasks))}
+	for _, rows := range []*[][]float64{&v.score, &v.r, &v.h} {
+		for _, t := range p.tasks {
+			*rows = append(*rows, make([]float64, len(t.y)))
+		}
+	}
+	return v
+}
+
+func newRidge(set *TrainingSet, omega *product, lambda float64, workers int) *ridge {
+	x := &ridge{set: set, workers: workers, omega: omega, lambda: lambda, point: newPoint(set), trial: newPoint(set), move: newPoint(set)}
+	n := set.size()
+	x.a, x.slopes, x.mean, x.total = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, len(set.tasks))
+	for i := range x.cg {
+		x.cg[i] = make([]float64, n)
+	}
+	return x
+}
+
+// size is the number of weights.
+func (p *TrainingSet) size() int { return len(p.tasks) * p.cols }
+
+// part is that of W', or of a gradient with respect to it, of task i, class by class.
+func (p *TrainingSet) part(i int, w []float64) []float64 { return w[i*p.cols:][:p.cols] }
+
+// take copies the weights and biases of another fit.
+func (v *point) take(from *Result) {
+	copy(v.w, rowsOf(from.W))
+	for i, b := range from.B {
+		if !math.IsInf(b, 0) { // of a class that a task lacked
+			v.b[i] = b
+		}
+	}
+}
+
+// score computes the rest of a point from its weights.
+func (p *TrainingSet) score(v *point, workers int) {
+	p.each(workers, func(i int, t *task) {
+		t.x.Mul(v.score[i], p.part(i, v.w), 1)
+	})
+	p.losses(v, workers)
+}
+
+// losses finds the biases of a point for its scores, and the losses there.
+func (p *TrainingSet) losses(v *point, workers int) {
+	loss := make([]float64, len(p.tasks))
+	p.each(workers, func(i int, t *task) {
+		v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i], t.y, v.b[i])
+		loss[i] = p.loss.mean(v.score[i], t.y, v.b[i])
+	})
+	v.loss = floats.Sum(loss)
+}
+
+// gradient sets dst to the gradient of the losses with respect to W'.
+func (p *TrainingSet) gradient(dst []float64, v *point, workers int) {
+	clear(dst)
+	p.each(workers, func(i int, t *task) {
+		t.x.AddMulT(p.part(i, dst), v.r[i], 1)
+	})
+}
+
+// bend computes the slopes of the losses and what addHessian needs.
+func (x *ridge) bend() {
+	x.set.gradient(x.slopes, &x.point, x.workers)
+	clear(x.mean)
+	x.set.each(x.workers, func(i int, t *task) {
+		t.x.AddMulT(x.set.part(i, x.mean), x.h[i], 1)
+		x.total[i] = max(floats.Sum(x.h[i]), math.SmallestNonzeroFloat64)
+	})
+}
+
+// addHessian adds to dst the Hessian of the losses, with the biases following W,
+// times v.
+func (x *ridge) addHessian(dst, v []float64) {
+	x.set.each(x.workers, func(i int, t *task) {
+		out := x.set.part(i, dst)
+		sum := t.x.AddGram(out, x.set.part(i, v), x.h[i])
+		add(-sum/x.total[i], x.set.part(i, x.mean), out)
+	})
+}
+
+// conjugate solves H Omega dA + Lambda dA = -g, which it is given as rest, until Omega
+// finds the square of what is left within a target. It returns dA, dW' = Omega dA and the
+// slope along them, and leaves what is left in rest.
+func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope float64) {
+	a, w, p, q, hq, z := x.cg[0], x.cg[1], x.cg[2], x.cg[3], x.cg[4], x.cg[5]
+	clear(a)
+	clear(w)
+	x.omega.multiply(z, rest)
+	copy(p, rest)
+	copy(q, z)
+	norm := inner(rest, z)
+	for it := 0; it < 1000 && norm > target; it++ {
+		clear(hq)
+		add(x.lambda, p, hq)
+		x.addHessian(hq, q)
+		curvature := inner(q, hq)
+		if !(curvature > 0) {
+			break
+		}
+		t := norm / curvature
+		add(t, p, a)
+		add(t, q, w)
+		add(-t, hq, rest)
+		slope -= t * norm
+		x.omega.multiply(z, rest)
+		next := inner(rest, z)
+		scale(next/norm, p)
+		add(1, rest, p)
+		scale(next/norm, q)
+		add(1, z, q)
+		norm = next
+	}
+	return a, w, slope
+}
+
+// fewFeatures is the number of features up to which the Hessian of a task is made and
+// factorized where tasks have nothing to do with each other: a fit of SNR1 to School, of 139
+// tasks and 28 features, takes a twentieth of the time that conjugate gradients take.
+const fewFeatures = 64
+
+// direct is conjugate where Omega is the identity, task by task and exactly.
+func (x *ridge) direct(rest []float64) (a, w []float64, slope float64) {
+	a, d := x.cg[0], x.set.cols
+	unit := mat.NewDense(d, d, nil)
+	for i := range d {
+		unit.Set(i, i, 1)
+	}
+	x.set.each(x.workers, func(i int, t *task) {
+		h, move := identity(d, x.lambda), x.set.part(i, a)
+		if n := len(t.y); n > 0 {
+			rows, mean := mat.NewDense(n, d, nil), slices.Clone(x.set.part(i, x.mean))
+			t.x.Mul(rows.RawMatrix().Data, unit.RawMatrix().Data, d)
+			scale(1/x.total[i], mean)
+			for j, c := range x.h[i] {
+				row := rows.RawRowView(j)
+				floats.Sub(row, mean)
+				floats.Scale(math.Sqrt(c), row)
+			}
+			h.SymRankK(h, 1, rows.T())
+		}
+		copy(move, x.set.part(i, rest))
+		var chol cholesky
+		chol.factorize(h)
+		chol.solve(move)
+	})
+	return a, a, -inner(rest, a)
+}
+
+// downhill sets rest to the negative gradient with respect to W', and returns what Omega
+// finds its square to be: over 2 Lambda, that bounds how far the minimum is.
+func (x *ridge) downhill(rest []float64) float64 {
+	x.bend()
+	clear(rest)
+	add(-1, x.slopes, rest)
+	add(-x.lambda, x.a, rest)
+	x.omega.multiply(x.cg[5], rest)
+	return inner(rest, x.cg[5])
+}
+
+// along moves along the direction until the objective is lower by a fair part of what
+// the slope promises, and reports whether it is.
+func (x *ridge) along(a, w []float64, slope float64) bool {
+	copy(x.move.w, w)
+	x.set.each(x.workers, func(i int, t *task) {
+		t.x.Mul(x.move.score[i], x.set.part(i, w), 1)
+		x.move.b[i] = -inner(x.h[i], x.move.score[i]) / x.total[i]
+	})
+	linear, square := x.lambda*inner(x.a, w), x.lambda/2*inner(a, w)
+	size := math.Abs(x.loss) + x.lambda/2*math.Abs(inner(x.a, x.w))
+	for t := 1.0; t > 1e-5; t /= 2 {
+		for i, move := range x.move.score {
+			floats.AddScaledTo(x.trial.score[i], x.score[i], t, move)
+		}
+		floats.AddScaledTo(x.trial.b, x.b, t, x.move.b)
+		x.set.losses(&x.trial, x.workers)
+		if x.trial.loss+t*linear+t*t*square <= x.loss+1e-4*t*slope+1e-15*size {
+			floats.AddScaledTo(x.trial.w, x.w, t, w)
+			add(t, a, x.a)
+			x.point, x.trial = x.trial, x.point
+			return true
+		}
+	}
+	return false
+}
+
+// begin takes the weights of another fit, without what of them is outside of the range of
+// Omega, where the objective is infinite.
+func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
+	x.take(from)
+	if from.set == x.set && from.a != nil && mat.Equal(from.Omega, omega) {
+		copy(x.a, from.a)
+		return nil
+	}
+	if err := x.omega.divide(x.a, x.w); err != nil {
+		return err
+	}
+	x.omega.multiply(x.w, x.a)
+	return nil
+}
+
+// solveHeld fits a model whose Omega is given, to a gap that strong convexity proves.
+func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.SymDense, p Params, opt Options) (*Result, error) {
+	x := newRidge(set, newProduct(omega, opt.Workers), p.Lambda1, opt.Workers)
+	if opt.Start != nil {
+		if err := x.begin(opt.Start, omega); err != nil {
+			return nil, err
+		}
+	}
+	set.score(&x.point, x.workers)
+	r := &Result{Model: name, Params: p, Status: IterationLimit}
+	rest := make([]float64, len(x.w))
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("multitask: fitting %q: %w", name, err)
+		}
+		norm := x.downhill(rest)
+		r.Objective, r.Gap = x.loss+p.Lambda1/2*inner(x.a, x.w), norm/(2*p.Lambda1)
+		enough := opt.Tolerance * r.Objective
+		if r.Gap <= enough {
+			r.Status = Converged
+		}
+		if r.Status != IterationLimit || r.Iterations == opt.MaxIterations {
+			break
+		}
+		target := 0.01 * 2 * p.Lambda1 * enough
+		if set.loss != Square { // whose first step ends at the minimum
+			target = max(target, 0.01*norm)
+		}
+		a, w, slope := x.conjugate(rest, target)
+		r.Iterations++
+		if !x.along(a, w, slope) {
+			r.Status = Stalled
+		}
+		r.Trace = append(r.Trace, x.loss+p.Lambda1/2*inner(x.a, x.w))
+	}
+	r.fill(set, &x.point, &Covariance{Omega: omega})
+	r.a = x.a
+	return r, nil
+}
+
+// fill writes a point into a result.
+func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
+	m, d := set.Tasks(), set.classes*set.cols
+	r.W = mat.NewDense(d, m, nil)
+	for i := range m {
+		r.W.SetCol(i, v.w[i*d:][:d])
+	}
+	r.B = slices.Clone(v.b)
+	for i, t := range set.tasks {
+		if len(t.y) == 0 {
+			r.B[i] = math.Inf(-1)
+		}
+	}
+	r.Omega, r.A, r.set = c.Omega, c.A, set
+}
+
+// at returns the ridge of the covariance of a fit, at the fit.
+func (p *TrainingSet) at(r *Result) *ridge {
+	x := newRidge(p, newProduct(r.Omega, 1), r.Params.Lambda1, 1)
+	x.take(r)
+	p.score(&x.point, 1)
+	return x
+}
+
+// adjoint returns the slope with respect to Omega of a function of W at the minimum of the
+// ridge, given its slope u with respect to W'. W and b follow, Lambda is held.
+//
+// With G the gradient of the losses, W' = -Omega G / Lambda at the minimum, so that
+// dW' = -(dOmega G + Omega H dW') / Lambda. One linear system, the adjoint of this one,
+// gives the slope in all directions.
+func (x *ridge) adjoint(u []float64) *mat.SymDense {
+	x.bend()
+	rest := slices.Clone(u)
+	scale(-1, rest)
+	x.omega.multiply(x.cg[5], rest)
+	_, w, _ := x.conjugate(rest, 1e-12*inner(rest, x.cg[5]))
+	seen := slices.Clone(u) // what Omega sees
+	x.addHessian(seen, w)
+	m := x.set.Tasks()
+	return symmetrised(products(seen, x.slopes, m, len(u)/m), -1/x.lambda)
+}

@@ -1,0 +1,81 @@
+package multitask
+
+import (
+	"fmt"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+)
+
+// Fits with a given Omega end at the minimum: for every model that gives it, for full,
+// singular and shifted covariances, from zero and from another fit, and of several classes.
+func TestHeldFits(t *testing.T) {
+	problems := map[string]*TrainingSet{}
+	for i, s := range shapes {
+		problems[fmt.Sprint(s)] = mustProblem(t, s.loss, samples(s, uint64(i)))
+	}
+	var err error
+	if problems["classes"], err = Training(classesProblem(3, 20), ""); err != nil {
+		t.Fatal(err)
+	}
+	for what, problem := range problems {
+		m := problem.Tasks()
+		random := data.Stream(5, "held")
+		shifted := gramOf(normals(random, m), m, 1)
+		addSym(shifted, 0.3, identity(m, 1))
+		for i, model := range []Model{fixed(gramOf(normals(random, m*m), m, m)), fixed(gramOf(normals(random, m), m, 1)), fixed(shifted), registry["stl"], registry["rmtl"]} {
+			p, err := Complete(model, batteryParams(model))
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt := Options{Tolerance: 1e-12, MaxIterations: 100}
+			want := mustFit(t, model, problem, p, opt)
+			for _, workers := range []int{1, 3} {
+				for _, start := range []*Result{nil, mustFit(t, registry["mtrl"], problem, batteryParams(registry["mtrl"]), Options{}), want} {
+					opt.Start, opt.Workers = start, workers
+					got := mustFit(t, model, problem, p, opt)
+					at := fmt.Sprintf("%s, model %d, %d workers, from %t", what, i, workers, start != nil)
+					if got.Status != Converged || got.Gap > 1e-12*got.Objective {
+						t.Errorf("%s: %s with gap %g of %g", at, got.Status, got.Gap, got.Objective)
+					}
+					near(t, at+": objective", got.Objective, want.Objective, 1e-10)
+					nearMatrix(t, at+": W", got.W, want.W, 1e-5)
+					if start == nil && !mat.Equal(got.W, want.W) {
+						t.Errorf("%s: W depends on the workers", at)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Products with Omega, and with its inverse within its range, are those of its entries: for
+// few tasks, and for many with a covariance that is c I but for few directions, or is not.
+func TestProduct(t *testing.T) {
+	const d = 3
+	random := data.Stream(6, "product")
+	for _, m := range []int{3, 20, manyTasks} {
+		for _, rank := range []int{1, 2, m} {
+			for _, c := range []float64{0, 0.3} {
+				omega := gramOf(normals(random, rank*m), m, rank)
+				addSym(omega, c, identity(m, 1))
+				o := newProduct(omega, 2)
+				if low := rank < m && m == manyTasks; low != (o.dense == nil) {
+					t.Errorf("%d tasks, rank %d: the covariance is seen as dense: %t", m, rank, !low)
+				}
+				x, got, back, again := normals(random, m*d), make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
+				var want mat.Dense
+				want.Mul(omega, mat.NewDense(m, d, x))
+				o.multiply(got, x)
+				nearMatrix(t, fmt.Sprintf("%d tasks, rank %d + %g", m, rank, c), mat.NewDense(m, d, got), &want, 1e-10)
+				if err := o.divide(back, got); err != nil {
+					t.Fatal(err)
+				}
+				o.multiply(again, back)
+				nearMatrix(t, fmt.Sprintf("%d tasks, rank %d + %g, there and back", m, rank, c), mat.NewDense(m, d, again), &want, 1e-8)
+			}
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package multitask
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+)
+
+// splitting minimises problem (1) by alternating directions (ADMM), for models that are
+// convex in W and Omega together. The losses have W and the penalty has V, which approach
+// each other:
+//
+//	losses(W) + penalty(V) + rho/2 ||W - V + U||^2
+//
+// where U sums up how far apart they were. Given V the tasks have nothing to do with each
+// other, and W is a ridge about V - U. Given W the best V is (W + U) (Omega + c I)^-1 Omega
+// with c = Lambda1/rho and Omega the step for (W + U)'(W + U) under that shift. V becomes
+// singular with Omega, and so nothing has to be kept away from zero.
+type splitting struct {
+	*ridge // of W, with A = W - V + U and Lambda = rho
+	model  Convex
+	params Params
+	v, u   []float64 // V' and U', m x d
+	last   []float64 // V' before the step
+	near   []float64 // what V' was to be near
+	enough float64   // accuracy of the Omega steps
+
+	shift   float64     // c of the last step
+	cov     *Covariance // of that step, nil where the model is spectral
+	penalty float64     // at V and the Omega of that step
+}
+
+const (
+	// sweep is the number of steps before a certificate, which takes half as long as one.
+	sweep = 4
+	// settling is the number of sweeps after which rho stays as it is, or there might be
+	// no convergence.
+	settling = 20
+	// beyond is how far along its way W is taken for V, which saves some steps.
+	beyond = 1.6
+	// patience is the number of sweeps without a smaller gap that rounding errors explain.
+	patience = 25
+)
+
+// candidate is V with an Omega, and how far they are above the minimum.
+type candidate struct {
+	point
+	objective, bound float64
+	near             []float64 // Omega is the step for these
+	shift            float64
+	cov              *Covariance
+}
+
+// solveJoint fits a convex model to a gap that duality proves. An iteration is a sweep.
+func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, opt Options) (*Result, error) {
+	if _, err := model.Step(mat.NewSymDense(1, nil), set.features, p, Hint{}); err != nil {
+		return nil, err // of the hyperparameters
+	}
+	x := newSplitting(set, model, p, opt)
+	r := &Result{Model: model.Info().Name, Params: p, Status: IterationLimit, Gap: math.Inf(1)}
+	best := candidate{objective: math.Inf(1), bound: math.Inf(-1)}
+	for idle := 0; r.Status == IterationLimit && r.Iterations < opt.MaxIterations; r.Iterations++ {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("multitask: fitting %q: %w", r.Model, err)
+		}
+		if err := x.sweep(r.Iterations < settling || r.Iterations%settling == 0); err != nil {
+			return nil, err
+		}
+		c := x.candidate()
+		bound := max(best.bound, set.lower(model, p, &c.point, c.cov, opt.Workers))
+		if c.objective < best.objective {
+			best = c
+		}
+		best.bound = bound
+		r.Trace = append(r.Trace, best.objective)
+		idle++
+		if gap := best.objective - bound; gap < r.Gap {
+			r.Gap, idle = gap, 0
+		}
+		x.enough = 0.01 * opt.Tolerance * max(math.Abs(best.objective), best.loss)
+		if within(r.Gap, best.objective, best.loss, opt.Tolerance) {
+			r.Status = Converged
+		} else if idle == patience {
+			r.Status = Stalled
+		}
+	}
+	if best.near == nil {
+		return nil, fmt.Errorf("multitask: fitting %q: %w: the objective is not finite", r.Model, ErrInvalidData)
+	}
+	if best.cov == nil {
+		var err error
+		if best.cov, err = model.Step(gram(best.near, set.Tasks(), len(best.near)/set.Tasks()), set.features, p, Hint{Shift: best.shift}); err != nil {
+			return nil, err
+		}
+	}
+	r.Objective, r.Gap = best.objective, max(r.Gap, 0)
+	r.fill(set, &best.point, best.cov)
+	return r, nil
+}
+
+// newSplitting begins such that V moves down the gradient of the losses first, by as much
+// as their curvature along it says.
+func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitting {
+	n := set.size()
+	x := &splitting{ridge: newRidge(set, nil, 1, opt.Workers), model: model, params: p, u: make([]float64, n), last: make([]float64, n), near: make([]float64, n)}
+	if opt.Start != nil {
+		x.take(opt.Start)
+	}
+	set.score(&x.point, opt.Workers)
+	x.v = slices.Clone(x.w)
+	x.bend()
+	x.addHessian(x.near, x.slopes)
+	if rho := inner(x.slopes, x.near) / inner(x.slopes, x.slopes); rho > 0 && !math.IsInf(rho, 0) {
+		x.lambda = rho
+	}
+	add(-1/x.lambda, x.slopes, x.u)
+	x.enough = 0.01 * opt.Tolerance * x.loss
+	return x
+}
+
+// sweep takes some steps. It may change rho, so that W is as far from V, for their
+// size, as V moves for that of U.
+func (x *splitting) sweep(adapt bool) error {
+	for range sweep {
+		copy(x.last, x.v)
+		if err := x.penaltyStep(); err != nil {
+			return err
+		}
+		x.lossStep()
+	}
+	apart := floats.Distance(x.w, x.v, 2) / floats.Norm(x.v, 2)
+	moved := floats.Distance(x.v, x.last, 2) / floats.Norm(x.u, 2)
+	if ratio := min(max(apart/moved, 0.01), 100); adapt && ratio > 0 {
+		x.lambda *= ratio
+		scale(1/ratio, x.u)
+	}
+	return nil
+}
+
+// penaltyStep moves V to the minimum given W, and U by how far apart they then are.
+func (x *splitting) penaltyStep() error {
+	copy(x.near, x.u)
+	add(beyond, x.w, x.near)
+	add(1-beyond, x.v, x.near)
+	vectors, shares, err := x.shrink()
+	if err != nil {
+		return err
+	}
+	side, k := vectors.Dims()
+	m := x.set.Tasks()
+	d := len(x.v) / m
+	u, near, v := vectors.RawMatrix(), general(m, d, x.near), general(m, d, x.v)
+	if side == m {
+		part := general(k, d, make([]float64, k*d))
+		gemmOn(x.workers, true, false, 1, u, near, 0, part)
+		for i, share := range shares {
+			scale(share, part.Data[i*d:][:d])
+		}
+		gemmOn(x.workers, false, false, 1, u, part, 0, v)
+	} else {
+		part := general(m, k, make([]float64, m*k))
+		gemmOn(x.workers, false, false, 1, near, u, 0, part)
+		for i := range m {
+			floats.Mul(part.Data[i*k:][:k], shares)
+		}
+		gemmOn(x.workers, false, true, 1, part, u, 0, v)
+	}
+	copy(x.u, x.near)
+	add(-1, x.v, x.u)
+	return nil
+}
+
+// shrink returns the eigenvectors, as columns, of Omega or, where there are fewer features
+// than tasks, of what corresponds to it on their side of W, and the shares of V that the
+// penalty leaves along them.
+func (x *splitting) shrink() (vectors *mat.Dense, shares []float64, err error) {
+	m, c := x.set.Tasks(), x.params.Lambda1/x.lambda
+	x.shift = c
+	mu, s := make([]float64, m), make([]float64, m)
+	var last func(k int) (*mat.Dense, error)
+	if model, ok := x.model.(spectral); ok {
+		var values []float64
+		if values, last, err = leading(x.set.side(x.near)); err != nil {
+			return nil, nil, err
+		}
+		clip(values)
+		copy(s[m-len(values):], values)
+		model.spectrum(mu, s, c, x.params)
+		x.penalty = model.value(mu, x.params)
+		mu, s = mu[m-len(values):], s[m-len(values):]
+	} else {
+		w := gram(x.near, m, len(x.near)/m)
+		if x.cov, err = x.model.Step(w, x.set.features, x.params, Hint{From: x.cov, Enough: x.enough, Shift: c}); err != nil {
+			return nil, nil, err
+		}
+		if mu, last, err = leading(x.cov.Omega); err != nil {
+			return nil, nil, err
+		}
+		u, err := last(m)
+		if err != nil {
+			return nil, nil, err
+		}
+		for k := range s {
+			s[k] = mat.Inner(u.ColView(k), w, u.ColView(k))
+		}
+		x.penalty = x.model.G(x.cov, x.set.features, x.params)
+	}
+	if x.penalty != 0 {
+		x.penalty *= x.params.Lambda2
+	}
+	for k, v := range mu {
+		if share := v / (v + c); v > 0 {
+			shares = append(shares, share)
+			x.penalty += x.params.Lambda1 / 2 * s[k] * share / (v + c)
+		}
+	}
+	if len(shares) == 0 {
+		return mat.NewDense(len(mu), 1, nil), []float64{0}, nil
+	}
+	vectors, err = last(len(shares))
+	return vectors, shares, err
+}
+
+// lossStep moves W toward the minimum given V, by a step of Newton's method.
+func (x *splitting) lossStep() {
+	copy(x.a, x.w)
+	add(-1, x.v, x.a)
+	add(1, x.u, x.a)
+	rest := make([]float64, len(x.a))
+	norm := x.downhill(rest)
+	if x.set.cols <= fewFeatures {
+		x.along(x.direct(rest))
+	} else {
+		x.along(x.conjugate(rest, 0.01*norm))
+	}
+}
+
+// candidate returns V with its Omega.
+func (x *splitting) candidate() candidate {
+	c := candidate{point: newPoint(x.set), near: slices.Clone(x.near), shift: x.shift, cov: x.cov}
+	copy(c.w, x.v)
+	copy(c.b, x.b)
+	x.set.score(&c.point, x.workers)
+	c.objective = c.loss + x.penalty
+	return c
+}

@@ -1,0 +1,112 @@
+package multitask
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+)
+
+// Fits of many tasks and of few, with more features than tasks and fewer, of several classes,
+// from zero and from elsewhere, are certified, and all of a result fits together.
+func TestJointFits(t *testing.T) {
+	problems := map[string]*TrainingSet{}
+	for seed, s := range append([]shape{
+		{wide, wide + 10, 8, Logistic, true}, {wide + 10, wide, 8, Square, true},
+		{9, 14, 12, Square, true}, {9, 14, 12, Logistic, true}, {12, 5, 8, Square, false}, {12, 5, 8, Logistic, false},
+	}, shapes...) {
+		problems[fmt.Sprintf("%s, seed %d", s, seed)] = mustProblem(t, s.loss, samples(s, uint64(seed)))
+	}
+	var err error
+	if problems["classes"], err = Training(classesProblem(3, 20), ""); err != nil {
+		t.Fatal(err)
+	}
+	for what, problem := range problems {
+		for _, name := range []string{"cmtl", "snr1", "mtrl", "ssnr2", "ssnr"} {
+			for _, lambda1 := range []float64{1e-3, 0.05, 10} {
+				p := Params{Lambda1: lambda1}
+				lowest, highest := math.Inf(-1), math.Inf(1)
+				for _, start := range []*Result{nil, mustFit(t, registry["stl"], problem, Params{Lambda1: 0.1}, Options{})} {
+					at := fmt.Sprintf("%s, %s, Lambda1 = %g, from %t", what, name, lambda1, start != nil)
+					r := mustFit(t, registry[name], problem, p, Options{Tolerance: 1e-6, Start: start})
+					if r.Status != Converged || !(r.Gap <= 1e-6*r.Objective) {
+						t.Errorf("%s: %s with gap %g of %g after %d iterations", at, r.Status, r.Gap, r.Objective, r.Iterations)
+					}
+					lowest, highest = max(lowest, r.Objective-r.Gap), min(highest, r.Objective)
+					if problem.classes == 1 {
+						v := objective(t, registry[name], problem, r.W, r.B, &Covariance{Omega: r.Omega}, r.Params)
+						near(t, at+": objective", v.total, r.Objective, 1e-8)
+					}
+					for i := 1; i < len(r.Trace); i++ {
+						if r.Trace[i] > r.Trace[i-1] {
+							t.Errorf("%s: the objective rises to %v", at, r.Trace[i])
+						}
+					}
+					if start == nil {
+						again := mustFit(t, registry[name], problem, p, Options{Tolerance: 1e-6, Workers: 3})
+						if !mat.Equal(again.W, r.W) {
+							t.Errorf("%s: W depends on the workers", at)
+						}
+					}
+				}
+				if lowest > highest*(1+1e-12) {
+					t.Errorf("%s, %s, Lambda1 = %g: one fit reaches %v, the other proves %v", what, name, lambda1, highest, lowest)
+				}
+			}
+		}
+	}
+}
+
+// Steps under a shift are minima: compared with points around them, which are those of
+// other S, and with the step itself where the shift is small.
+func TestShiftedSteps(t *testing.T) {
+	const m, d = 6, 4
+	random := data.Stream(14, "shifted")
+	draw := func() *mat.SymDense { return gramOf(normals(random, m*(m-1)), m, m-1) }
+	for _, name := range []string{"cmtl", "snr1", "snr2", "mtrl", "ssnr2", "spats", "spats-literal"} {
+		model := registry[name]
+		p, err := Complete(model, Params{Lambda1: 0.1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		step := func(s *mat.SymDense, c float64) *Covariance {
+			cov, err := model.Step(s, d, p, Hint{Shift: c})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return cov
+		}
+		for range 30 {
+			s, c := draw(), math.Exp(2*random.NormFloat64()-1)
+			value := func(cov *Covariance) float64 {
+				moved := identity(m, c)
+				addSym(moved, 1, cov.Omega)
+				v := p.Lambda1 / 2 * stepTrace(t, s, moved)
+				if g := model.G(&Covariance{Omega: cov.Omega}, d, p); g != 0 {
+					v += p.Lambda2 * g
+				}
+				return v
+			}
+			at := step(s, c)
+			least, blend := value(at), identity(m, 0)
+			addSym(blend, 0.99, at.Omega)
+			addSym(blend, 0.01, step(draw(), c).Omega)
+			if v := value(&Covariance{Omega: blend}); !(least-at.Gap <= v+1e-8*math.Abs(v)) {
+				t.Errorf("%s, c = %g: %v at the step and %v beside it", name, c, least, v)
+			}
+			nearMatrix(t, name, step(s, 1e-9).Omega, step(s, 0).Omega, 1e-3)
+		}
+	}
+}
+
+func stepTrace(t *testing.T, s, omega *mat.SymDense) float64 {
+	t.Helper()
+	v, err := traceTerm(s, &Covariance{Omega: omega})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
