@@ -247,7 +247,7 @@ func TestAwkwardProblems(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := run.Infer(t.Context(), network, tab.Problem, run.InferOptions{Seen: seen, Steps: 5})
+				r, err := run.Infer(t.Context(), network, tab.Problem, run.InferOptions{Seen: seen})
 				if err != nil {
 					t.Fatal(err)
 				}
