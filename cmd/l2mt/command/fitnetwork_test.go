@@ -14,6 +14,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
 	"l2mt/model/pretrained"
@@ -91,7 +92,7 @@ func TestTablesAlongDirections(t *testing.T) {
 		return r, stderr
 	}
 	asked := func(r tableReport) bool {
-		return slices.ContainsFunc(r.Models, func(m modelLoss) bool { return strings.HasSuffix(m.Model, "-directed") })
+		return slices.ContainsFunc(r.Candidates, func(c solve.Tried) bool { return c.Directed })
 	}
 	dir := filepath.Join(t.TempDir(), "m")
 	right, _ := fit(table, "--network", directed(t, 0), "--out", dir)

@@ -92,7 +92,7 @@ func TestInferDoesNotLeak(t *testing.T) {
 		if a.Fit.Test.Mean == b.Fit.Test.Mean {
 			t.Errorf("%s: other test rows have the same error", a.Problem)
 		}
-		if a.Fit.Lambda1 != b.Fit.Lambda1 || a.Used.Step != b.Used.Step || a.Used.Expected != b.Used.Expected || a.Fit.Validation.Mean != b.Fit.Validation.Mean {
+		if a.Fit.Lambda1 != b.Fit.Lambda1 || a.Used.Candidate != b.Used.Candidate || a.Used.Expected != b.Used.Expected || a.Fit.Validation.Mean != b.Fit.Validation.Mean {
 			t.Errorf("%s: what is chosen depends on test rows", a.Problem)
 		}
 		for k, m := range a.Models {

@@ -204,8 +204,8 @@ func TestMethodsOfATableAreInOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(name string) int { return strings.Index(string(svg), ">"+name+"<") }
-	if third, first, second := at("third"), at("first"), at("second"); third < 0 || first < third || second < first {
-		t.Errorf("from below third, first and second are at %d, %d and %d", third, first, second)
+	if third, second, first := at("third"), at("second"), at("first"); third < 0 || second < third || first < second {
+		t.Errorf("from below third, second and first are at %d, %d and %d", third, second, first)
 	}
 }
 

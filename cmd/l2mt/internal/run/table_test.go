@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"l2mt/infer/compare"
-	"l2mt/model/multitask"
+	"l2mt/model/evidence"
 )
 
 // tableOf makes a table of STL and L2MT from their test errors.
@@ -17,7 +17,11 @@ func tableOf(t *testing.T, stl, ours []float64) *compare.Table {
 	var outcomes []compare.Outcome
 	for i := range stl {
 		for model, e := range map[string]float64{compare.STL: stl[i], compare.L2MT: ours[i]} {
-			outcomes = append(outcomes, compare.Outcome{Problem: string(rune('p' + i)), Model: model, Test: multitask.Errors{Mean: e}})
+			o := compare.Outcome{Problem: string(rune('p' + i)), Model: model, Test: evidence.Errors{Mean: e}}
+			if model == compare.STL {
+				o.Variant = compare.Labelled
+			}
+			outcomes = append(outcomes, o)
 		}
 	}
 	table, err := compare.Summarise(outcomes)
