@@ -71,7 +71,7 @@ func newPractice(ctx context.Context, e Example) (*practice, error) {
 // measure says what the test rows do of a covariance. Lambda1 is that of the best
 // tuple: choosing it anew would take ten times as long.
 func (p *practice) measure(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOut, error) {
-	fit, err := multitask.FitFixed(ctx, omega, p.train, p.lambda1, multitask.Options{Tolerance: 1e-5, MaxIterations: 50})
+	fit, err := multitask.FitFixed(ctx, omega, p.train, p.lambda1, multitask.Options{Tolerance: 1e-7, MaxIterations: 50})
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}

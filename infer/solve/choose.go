@@ -30,7 +30,7 @@ type Tried struct {
 	High files.Float `json:"high"`
 	// Verdict says what became of it, and Seconds how long it took.
 	Verdict string  `json:"verdict"`
-	Seconds float64 `json:"seconds"`
+	Seconds float64 `json:"seconds,omitempty"`
 }
 
 // Verdicts.

@@ -150,6 +150,14 @@ func (r *Inference) Save(dir string) error {
 	}
 	timeless := *r
 	timeless.Seconds = nil
+	if r.Fit != nil {
+		fit := *r.Fit
+		fit.Candidates = slices.Clone(fit.Candidates)
+		for i := range fit.Candidates {
+			fit.Candidates[i].Seconds = 0
+		}
+		timeless.Fit = &fit
+	}
 	return SaveJSON(filepath.Join(dir, resultFile), timeless)
 }
 

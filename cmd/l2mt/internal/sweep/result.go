@@ -227,7 +227,9 @@ func (r *Result) Picture() (*plot.Picture, error) {
 	if curve {
 		p.Axis, p.Log = cmp.Or(r.Axes[0].Label, " "), r.Axes[0].Log
 	}
-	shown := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return r.position(row.Model, row.Variant) < 0 || math.IsNaN(float64(row.Relative)) })
+	shown := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool {
+		return r.position(row.Model, row.Variant) < 0 || !(row.Relative < compare.Float(math.Inf(1)))
+	})
 	slices.SortStableFunc(shown, func(a, b Row) int { return cmp.Compare(r.position(a.Model, a.Variant), r.position(b.Model, b.Variant)) })
 	for _, row := range shown {
 		point := plot.Point{Name: row.Title, X: float64(row.X), Error: float64(row.Relative), Deviation: float64(row.Deviation)}
