@@ -54,7 +54,7 @@ func TestSlopeIsThatOfTheSoftError(t *testing.T) {
 					o := mat.NewSymDense(s.m, nil)
 					o.ScaleSym(h, direction)
 					o.AddSym(o, omega)
-					r, err := FitFixed(t.Context(), o, train, 0.03, Options{Tolerance: 1e-14})
+					r, err := FitFixed(t.Context(), o, train, 0.03, Options{Tolerance: 1e-16})
 					if err != nil {
 						t.Fatal(err)
 					}
