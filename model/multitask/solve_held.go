@@ -267,7 +267,7 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 		if r.Status != IterationLimit || r.Iterations == opt.MaxIterations {
 			break
 		}
-		target := 0.01 * 2 * p.Lambda1 * enough
+		target := 0.1 * 2 * p.Lambda1 * enough
 		if set.loss != Square { // whose first step ends at the minimum
 			target = max(target, 0.01*norm)
 		}
