@@ -288,6 +288,22 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 	}
 }
 
+// Where rows can tell, and say that sharing is better, tasks are shared.
+func TestManyRowsOfRelatedTasksAreShared(t *testing.T) {
+	for seed := range uint64(2) {
+		problems, _, err := generated.Problems(generated.Config{Kind: data.Regression, Problems: 1, MinTasks: 40, MaxTasks: 40, Rows: 80, TestRows: 2, Features: 20, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bench(t, nil, problems[0], Options{Seed: seed})
+		c := choose(t, b, Parts{})
+		less := evidence.PairedLoss(c.HeldOut, judge(t, b, Candidate{}).HeldOut)
+		if relative := less.StandardError / c.Loss; c.Name() == "stl" || relative > 0.02 {
+			t.Errorf("seed %d: %s is chosen; the standard error is %v of the loss", seed, c.Title(), relative)
+		}
+	}
+}
+
 // ofFamily are two problems of a family.
 func ofFamily(t *testing.T, kind data.Kind, family string, rows int, seed uint64) (of []*data.ProblemData) {
 	t.Helper()
