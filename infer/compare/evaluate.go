@@ -37,8 +37,8 @@ const (
 	// validation rows, W and b fitted on the training rows. Of the network it is
 	// solve's Fit with its defaults.
 	Plain Variant = ""
-	// Labelled uses all labelled rows, as Fit does: tuned by leaving them out in
-	// turn, and fitted on all of them.
+	// Labelled is tuned on all labelled rows, which are left out in turn, and fitted on
+	// all of them.
 	Labelled Variant = "labelled"
 	// Refitted takes the covariance of the plain model and uses all labelled rows
 	// for Lambda1, W and b.
@@ -50,7 +50,8 @@ const (
 
 // The variants of the network.
 const (
-	// Alone is what the network says, without steps: no evidence has a say in Omega.
+	// Alone is what the network says, in the view that a choice begins with: rows held out
+	// have no say but in Lambda1.
 	Alone Variant = "alone"
 	// Without has neither what the network says, but I/m, nor directions that experience
 	// has taught: the control.
@@ -130,9 +131,9 @@ func among(models []multitask.Model, m multitask.Model) bool {
 }
 
 // Evaluate solves every problem with every model, and with the network unless
-// that is nil. All choices are made on validation rows. Where the network has a
-// head, the features that it makes are those of all models. The outcomes come
-// problem by problem in the order of the models, the network last.
+// that is nil. Test rows have no say in any choice. Where the network has a head, the
+// features that it makes are those of all models. The outcomes come problem by problem in
+// the order of the models, the network last.
 func Evaluate(ctx context.Context, n *solve.Finder, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
 	if err != nil {

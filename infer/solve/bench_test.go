@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -92,6 +93,9 @@ func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
 	before, err := b.said()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if other := bench(t, f, p, Options{Seed: 8}); cmp.Equal(other.folds[0].Rows, b.folds[0].Rows) {
+		t.Error("another seed draws the same folds")
 	}
 	for k, fold := range b.folds {
 		after, err := bench(t, f, changed(p, fold.Rows), Options{Seed: 7}).said()
@@ -206,7 +210,7 @@ func TestWeightsByHand(t *testing.T) {
 	p := labelled(t, made(5, "p", data.Regression, 3))
 	for _, o := range []Options{{Lambda1: []float64{0.1}}, {Lambda1: []float64{0.1}, Held: firstHeld(p, 5)}} {
 		b := bench(t, random(t, 1, nil), p, o)
-		c := Candidate{View: View{Ridge: 1}, Mixture: Mixture{Network: 1}}
+		c := Candidate{View: View{Ridge: 1}, Mixture: Mixture{Network: 0.5}}
 		got := fit(t, b, judge(t, b, c.weighed()))
 		said, err := b.Said()
 		if err != nil {
@@ -217,20 +221,24 @@ func TestWeightsByHand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		base, err := multitask.FitFixed(t.Context(), said.Omega, training, 0.1, multitask.Options{})
+		var omega, products mat.SymDense // 1/2 Omega_n + 1/2 I/3, and W'W / tr(W'W)
+		omega.ScaleSym(0.5, said.Omega)
+		for i := range 3 {
+			omega.SetSym(i, i, omega.At(i, i)+0.5/3)
+		}
+		base, err := multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var omega, products mat.SymDense
 		products.SymOuterK(1, base.W.T())
 		products.ScaleSym(0.6/mat.Trace(&products), &products)
-		omega.ScaleSym(0.4, said.Omega)
+		omega.ScaleSym(0.4, &omega)
 		omega.AddSym(&omega, &products)
 		want, err := multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !mat.EqualApprox(got.Omega, &omega, 1e-6) || !mat.EqualApprox(got.Result.W, metric.Restore(want.W), 1e-4) {
+		if !mat.EqualApprox(got.Omega, &omega, 1e-5) || !mat.EqualApprox(got.Result.W, metric.Restore(want.W), 1e-4) {
 			t.Errorf("Omega is\n%v\nby hand\n%v", mat.Formatted(got.Omega), mat.Formatted(&omega))
 		}
 	}

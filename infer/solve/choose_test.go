@@ -109,7 +109,8 @@ func TestEveryWayComesToTheSame(t *testing.T) {
 	}
 }
 
-// What was judged before changes nothing of what is chosen.
+// What was judged before changes nothing of what is chosen: the loss is the same to the last
+// bit, and the weights are but for rounding, as a fit goes on from where another ended.
 func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
 	for seed := range uint64(3) {
 		f, p := directed(t), made(seed, "p", data.Regression, 4)
@@ -128,7 +129,7 @@ func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
 		}
 		choose(t, b, Parts{NoMetric: true})
 		got := choose(t, b, Parts{})
-		if got.Name() != want.Name() || !mat.Equal(fit(t, b, got.Judged).Result.W, wanted.Result.W) {
+		if got.Name() != want.Name() || got.Loss != want.Loss || !mat.EqualApprox(fit(t, b, got.Judged).Result.W, wanted.Result.W, 1e-8) {
 			t.Errorf("seed %d: %s is chosen, after others were judged %s", seed, want.Name(), got.Name())
 		}
 	}
@@ -284,6 +285,22 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 			if alone < c.least || alone > c.most || len(chosen) != 6 {
 				t.Errorf("%s of %s, %d rows, noise %t: %d end in single-task learning, want %d to %d: %s", kind, c.family, c.rows, c.noise, alone, c.least, c.most, strings.Join(chosen, ", "))
 			}
+		}
+	}
+}
+
+// Where rows can tell, and say that sharing is better, tasks are shared.
+func TestManyRowsOfRelatedTasksAreShared(t *testing.T) {
+	for seed := range uint64(2) {
+		problems, _, err := generated.Problems(generated.Config{Kind: data.Regression, Problems: 1, MinTasks: 40, MaxTasks: 40, Rows: 80, TestRows: 2, Features: 20, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bench(t, nil, problems[0], Options{Seed: seed})
+		c := choose(t, b, Parts{})
+		less := evidence.PairedLoss(c.HeldOut, judge(t, b, Candidate{}).HeldOut)
+		if relative := less.StandardError / c.Loss; c.Name() == "stl" || relative > 0.02 {
+			t.Errorf("seed %d: %s is chosen; the standard error is %v of the loss", seed, c.Title(), relative)
 		}
 	}
 }
