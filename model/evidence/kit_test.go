@@ -1,0 +1,198 @@
+package evidence
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/model/multitask"
+)
+
+// size is that of a made problem: m tasks of d features and n rows to train on, as many to
+// validate and to test, of two classes, of a regression, or of several classes.
+type size struct {
+	kind    data.Kind
+	m, d, n int
+	classes int
+}
+
+func (s size) String() string {
+	return fmt.Sprintf("%s, m=%d d=%d n=%d C=%d", s.kind, s.m, s.d, s.n, s.classes)
+}
+
+var sizes = []size{
+	{data.Classification, 3, 6, 20, 0},
+	{data.Regression, 2, 4, 15, 0},
+	{data.Classification, 3, 5, 24, 4},
+}
+
+// made draws related tasks: their weights mix two directions. Of several classes the second
+// task lacks the last one, and the third the first. The first rows have every class twice.
+func made(s size, seed uint64) *data.ProblemData {
+	random := data.Stream(seed, "made", uint64(s.m), uint64(s.d), uint64(s.n))
+	p := &data.ProblemData{Problem: &data.Problem{Name: "made"}}
+	for c := range s.classes {
+		p.Problem.Classes = append(p.Problem.Classes, string(rune('a'+c)))
+	}
+	base := normals(random, 2*max(1, s.classes)*s.d)
+	for i := range s.m {
+		mix := normals(random, 2)
+		score := func(c int, x []float32) float64 {
+			f := random.NormFloat64() + 0.3
+			for k, v := range x {
+				f += float64(v) * (mix[0]*base[2*c*s.d+k] + mix[1]*base[(2*c+1)*s.d+k])
+			}
+			return f
+		}
+		part := func() data.Samples {
+			var values []float32
+			var all []float64
+			for len(all) < s.n {
+				x := make([]float32, s.d)
+				for k := range x {
+					x[k] = float32(random.NormFloat64())
+				}
+				if y := s.target(i, func(c int) float64 { return score(c, x) }); s.wanted(i, len(all), y) {
+					values, all = append(values, x...), append(all, y)
+				}
+			}
+			x, err := data.NewDense(s.n, s.d, values)
+			if err != nil {
+				panic(err)
+			}
+			return data.Samples{X: x, Y: all}
+		}
+		task := &data.Task{Name: string(rune('a' + i)), Kind: s.kind}
+		p.Problem.Tasks = append(p.Problem.Tasks, task)
+		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: part(), ValidationSet: part(), TestSet: part()})
+	}
+	return p
+}
+
+// have are the classes of a task: from one on and before another.
+func (s size) have(task int) (from, to int) {
+	switch task {
+	case 1:
+		return 0, s.classes - 1
+	case 2:
+		return 1, s.classes
+	}
+	return 0, s.classes
+}
+
+// target is what a row is whose classes have these scores.
+func (s size) target(task int, score func(c int) float64) float64 {
+	from, to := s.have(task)
+	switch {
+	case s.kind == data.Regression:
+		return score(0)
+	case s.classes == 0:
+		return math.Copysign(1, score(0))
+	}
+	best, most := from, math.Inf(-1)
+	for c := from; c < to; c++ {
+		if f := score(c); f > most {
+			best, most = c, f
+		}
+	}
+	return float64(best)
+}
+
+// wanted says that a row may be the next one of a task.
+func (s size) wanted(task, row int, y float64) bool {
+	from, to := s.have(task)
+	switch {
+	case s.kind == data.Regression:
+		return true
+	case s.classes == 0:
+		return row >= 4 || y == float64(1-row%2*2)
+	}
+	return row >= 2*(to-from) || y == float64(from+row%(to-from))
+}
+
+func normals(random *rand.Rand, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = random.NormFloat64()
+	}
+	return v
+}
+
+// covariance draws one of the given rank, of trace 1.
+func covariance(m, rank int, seed uint64) *mat.SymDense {
+	b := mat.NewDense(m, rank, normals(data.Stream(seed, "covariance"), m*rank))
+	omega := mat.NewSymDense(m, nil)
+	omega.SymOuterK(1, b)
+	return multitask.Normalised(omega)
+}
+
+// given is the subject of a covariance.
+func given(t testing.TB, omega *mat.SymDense) Subject {
+	t.Helper()
+	return Of(must(multitask.Given(omega))(t))
+}
+
+func named(t testing.TB, name string) Subject {
+	t.Helper()
+	return Of(must(multitask.Lookup(name))(t))
+}
+
+// kinds are the three kinds of evidence of a problem.
+func kinds(t testing.TB, p *data.ProblemData) map[string]Evidence {
+	t.Helper()
+	return map[string]Evidence{
+		"split":         must(NewSplit(p))(t),
+		"leave-one-out": must(NewLeaveOneOut(p))(t),
+		"folds":         must(NewFolds(p, must(p.Folds(3, 1, nil))(t), nil))(t),
+	}
+}
+
+// close asks for fits that are as good as minima.
+var close = multitask.Options{Tolerance: 1e-14}
+
+func hold(t testing.TB, e Evidence, of Subject, lambda1 float64) *HeldOut {
+	t.Helper()
+	return must(e.Hold(t.Context(), of, multitask.Params{Lambda1: lambda1}, nil, close))(t)
+}
+
+// fitted is a close fit of the training rows of a problem.
+func fitted(t testing.TB, of multitask.Model, p *data.ProblemData, params multitask.Params) *multitask.Result {
+	t.Helper()
+	return must(multitask.Fit(t.Context(), of, must(multitask.Training(p, ""))(t), params, close))(t)
+}
+
+// must ends a test at an error.
+func must[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// near fails unless got is within tol of want, relative to it.
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol*math.Abs(want)) {
+		t.Errorf("%s = %.17g, want %.17g, within %.2g of it", what, got, want, tol)
+	}
+}
+
+// least is the place between two others where f, which has one minimum there, has it.
+func least(low, high float64, f func(float64) float64) float64 {
+	for range 200 {
+		third := (high - low) / 3
+		if f(low+third) < f(high-third) {
+			high -= third
+		} else {
+			low += third
+		}
+	}
+	return (low + high) / 2
+}

@@ -1,0 +1,134 @@
+package evidence
+
+import (
+	"math"
+	"testing"
+
+	"l2mt/data"
+	"l2mt/model/multitask"
+)
+
+// AUC counts pairs, errors have the standard errors of the textbook, and R^2 is
+// that of scikit-learn's r2_score: 1 - sum (y-f)^2 / sum (y - mean y)^2.
+func TestScores(t *testing.T) {
+	random := data.Stream(1, "scores")
+	for range 20 {
+		n := 3 + random.IntN(30)
+		f, y := make([]float64, n), make([]float64, n)
+		for j := range f {
+			f[j], y[j] = math.Round(3*random.NormFloat64()), float64(2*random.IntN(2)-1)
+		}
+		y[0], y[1] = 1, -1
+		pairs, won, wrong := 0.0, 0.0, 0.0
+		for a := range f {
+			if (f[a] >= 0) != (y[a] > 0) {
+				wrong++
+			}
+			for b := range f {
+				if y[a] > y[b] {
+					pairs++
+					if f[a] > f[b] {
+						won++
+					} else if f[a] == f[b] {
+						won += 0.5
+					}
+				}
+			}
+		}
+		s := scoreOf(f, y, data.Classification)
+		near(t, "AUC", s.AUC, won/pairs, 1e-12)
+		q := wrong / float64(n)
+		near(t, "error", s.Error, q, 1e-12)
+		near(t, "standard error", s.StandardError, math.Sqrt(q*(1-q)/float64(n)), 1e-12)
+		if s.Held != n || !math.IsNaN(s.R2) {
+			t.Errorf("%+v of %d rows", s, n)
+		}
+	}
+	s := scoreOf([]float64{1, 2, 4}, []float64{1, 3, 2}, data.Regression)
+	near(t, "RMSE", s.Error, math.Sqrt(5.0/3), 1e-12)
+	near(t, "R^2", s.R2, 1-5.0/2, 1e-12)
+	// The squares 0, 1, 4 have the standard deviation sqrt(13/3).
+	near(t, "standard error of the RMSE", s.StandardError, math.Sqrt(13.0/3/3)/(2*math.Sqrt(5.0/3)), 1e-12)
+}
+
+// Scores that are twice what a logistic model says have the temperature 2, and no
+// other temperature has a smaller loss.
+func TestTemperature(t *testing.T) {
+	random := data.Stream(1, "temperature")
+	held, labels := make([][]float64, 2), make([][]float64, 2)
+	for i := range held {
+		for range 20_000 {
+			f, y := 1.5*random.NormFloat64(), -1.0
+			if random.Float64() < 1/(1+math.Exp(-f)) {
+				y = 1
+			}
+			held[i] = append(held[i], 2*f)
+			labels[i] = append(labels[i], y)
+		}
+	}
+	loss := func(at float64) (sum, brier float64) {
+		for i := range held {
+			for j, f := range held[i] {
+				y := labels[i][j]
+				sum += math.Log(1 + math.Exp(-y*f/at))
+				brier += math.Pow(1/(1+math.Exp(-f/at))-(1+y)/2, 2) / 40_000
+			}
+		}
+		return sum, brier
+	}
+	got, brier := Temperature(held, labels)
+	near(t, "temperature", got, 2, 0.05)
+	best, want := loss(got)
+	near(t, "Brier score", brier, want, 1e-9)
+	for _, other := range []float64{0.99 * got, 1.01 * got} {
+		if l, _ := loss(other); l <= best {
+			t.Errorf("loss %v at %v, %v at %v", best, got, l, other)
+		}
+	}
+	if got, _ := Temperature([][]float64{{1, -1}}, [][]float64{{1, -1}}); math.Abs(got*hottest-1) > 1e-9 {
+		t.Errorf("rows that are all on their sides have the temperature %v", got)
+	}
+}
+
+// Two classes with a score each, one the negative of the other, are the two
+// classes that have one score.
+func TestTwoClassesAreSeveral(t *testing.T) {
+	random := data.Stream(4, "two")
+	one, y := normals(random, 60), make([]float64, 60)
+	var two, of []float64
+	for j, f := range one {
+		y[j] = math.Copysign(1, f+0.8*random.NormFloat64())
+		two, of = append(two, -f, f), append(of, (1+y[j])/2)
+	}
+	a, b := scoreOf(one, y, data.Classification), scoreOf(two, of, data.Classification)
+	near(t, "error", b.Error, a.Error, 0)
+	near(t, "its standard error", b.StandardError, a.StandardError, 1e-12)
+	near(t, "AUC", b.AUC, a.AUC, 1e-12)
+	t1, b1 := Temperature([][]float64{one}, [][]float64{y})
+	t2, b2 := Temperature([][]float64{two}, [][]float64{of})
+	near(t, "temperature", t2, t1, 1e-9)
+	near(t, "Brier score", b2, b1, 1e-9)
+	l1, l2 := logLosses(one, y, t1), logLosses(two, of, t1)
+	d1, d2 := softSlopes(one, y, data.Classification), softSlopes(two, of, data.Classification)
+	for j := range one {
+		near(t, "loss", l2[j], l1[j], 1e-12)
+		near(t, "slope", d2[2*j+1]-d2[2*j], d1[j], 1e-12)
+	}
+}
+
+// A saved model is told its temperature, and of a regression the RMSE of the tasks that have
+// rows held out.
+func TestSavedModelsAreTold(t *testing.T) {
+	h := &HeldOut{Scores: [][]float64{{1, 2, 4}, nil}, Y: [][]float64{{1, 3, 2}, nil}}
+	s := &multitask.Saved{Kind: data.Regression, Tasks: make([]multitask.SavedTask, 2)}
+	h.Judge(s)
+	if near(t, "RMSE", s.Tasks[0].StandardError, math.Sqrt(5.0/3), 1e-12); s.Tasks[1].StandardError != 0 || s.Temperature != 0 {
+		t.Errorf("%+v", s)
+	}
+	h = &HeldOut{Scores: [][]float64{{1, 2, 4, -1}, {2}}, Y: [][]float64{{1, 1, -1, -1}, {-1}}}
+	s = &multitask.Saved{Kind: data.Classification, Tasks: make([]multitask.SavedTask, 2)}
+	h.Judge(s)
+	if want, _ := Temperature(h.Scores, h.Y); s.Temperature != want || s.Tasks[0].StandardError != 0 {
+		t.Errorf("%+v, want the temperature %v", s, want)
+	}
+}

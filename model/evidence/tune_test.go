@@ -1,0 +1,285 @@
+package evidence
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/model/multitask"
+)
+
+func tune(t testing.TB, of Subject, e Evidence, p *data.ProblemData, o Options) *Tuned {
+	t.Helper()
+	return must(Tune(t.Context(), of, e, p, o))(t)
+}
+
+// vertex is where the parabola through three points has its least value.
+func vertex(t testing.TB, x, y []float64) float64 {
+	t.Helper()
+	a := mat.NewDense(3, 3, nil)
+	for i, v := range x {
+		a.SetRow(i, []float64{1, v, v * v})
+	}
+	var c mat.VecDense
+	if err := c.SolveVec(a, mat.NewVecDense(3, y)); err != nil {
+		t.Fatal(err)
+	}
+	return -c.AtVec(1) / (2 * c.AtVec(2))
+}
+
+// What is chosen has the least loss of a path whose every Lambda1 is held out anew, here from
+// zero: of leave-one-out the least mean of the neighbours' losses. Where losses do not jump it
+// lies between the values of the grid, and what is said of it is said of that fit.
+func TestTheLeastLossIsChosen(t *testing.T) {
+	for seed, s := range sizes {
+		p := made(s, uint64(seed))
+		for kind, e := range kinds(t, p) {
+			of := named(t, "mtrl")
+			grid := multitask.LambdaGrid(e.Training())[2:]
+			slices.Reverse(grid)
+			got := tune(t, of, e, p, Options{Lambda1: grid, Tolerance: 1e-13, Iterations: 500})
+			what := fmt.Sprintf("%v, %s", s, kind)
+			var losses, smoothed []float64
+			for _, lambda1 := range grid {
+				losses = append(losses, hold(t, e, of, lambda1).Loss)
+			}
+			smoothed = slices.Clone(losses)
+			tried := len(got.Trials)
+			if kind == "leave-one-out" {
+				for i := range tried {
+					sum, total := 0.0, 0.0
+					for j := range tried { // one step of the grid is a factor of sqrt(10)
+						w := math.Exp(-float64((i-j)*(i-j)) / 2)
+						sum, total = sum+w*losses[j], total+w
+					}
+					smoothed[i] = sum / total
+				}
+			}
+			at := 0
+			for i, trial := range got.Trials {
+				near(t, what+": Lambda1 tried", trial.Params.Lambda1, grid[i], 1e-12)
+				near(t, what+": loss", trial.Loss, smoothed[i], 1e-3)
+				if trial.held != nil {
+					t.Errorf("%s: a trial keeps its fits", what)
+				}
+				if smoothed[i] < smoothed[at] {
+					at = i
+				}
+			}
+			want := grid[at]
+			if kind != "split" && at > 0 && at < tried-1 {
+				ln := []float64{math.Log(grid[at-1]), math.Log(grid[at]), math.Log(grid[at+1])}
+				want = math.Exp(min(max(vertex(t, ln, smoothed[at-1:at+2]), (ln[1]+ln[2])/2), (ln[0]+ln[1])/2))
+			}
+			near(t, what+": Lambda1", got.Params.Lambda1, want, 0.02)
+			if kind == "split" {
+				near(t, what+": validation error", got.Validation.Mean, slices.Min(losses), 1e-6)
+				if got.HeldOut != nil {
+					t.Errorf("%s: rows of the fit were held out", what)
+				}
+				continue
+			}
+			again := hold(t, e, of, got.Params.Lambda1)
+			near(t, what+": what is said", got.HeldOut.Loss, again.Loss, 1e-4)
+			near(t, what+": validation error", got.Validation.Mean, again.Error, 1e-4)
+			all := fitted(t, of.Model, p, got.Params)
+			near(t, what+": objective of the fit on all rows", got.Objective, all.Objective, 1e-7)
+		}
+	}
+}
+
+// Of equal losses the largest Lambda1 is taken.
+func TestOfEqualLossesTheLargestLambda1IsTaken(t *testing.T) {
+	p := made(sizes[0], 2)
+	for i := range p.Tasks { // one row again and again, whose class no Lambda1 changes
+		v := &p.Tasks[i].ValidationSet
+		v.X = v.X.Take(make([]int, len(v.Y)))
+	}
+	e := must(NewSplit(p))(t)
+	got := tune(t, named(t, "stl"), e, p, Options{Lambda1: []float64{1e-3, 1e-2}})
+	if got.Trials[0].Loss != got.Trials[1].Loss || got.Params.Lambda1 != 1e-2 {
+		t.Errorf("Lambda1 = %v, of %+v", got.Params.Lambda1, got.Trials)
+	}
+}
+
+// A path ends after the grid, or where its losses, if they do not jump, have risen three times
+// in a row, from the eighth on; it goes on for up to six values, a factor of sqrt(10) apart,
+// as long as the last one is better than all before.
+func TestWherePathsEnd(t *testing.T) {
+	early, beyond := 0, 0
+	for seed := range uint64(10) {
+		s := size{data.Regression, 3, 30, 8, 0}
+		if seed%2 == 0 {
+			s = size{data.Regression, 3, 4, 12, 0}
+		}
+		p := made(s, seed)
+		if seed%4 == 0 { // without noise, the weaker the penalty, the better
+			for i, task := range p.Tasks {
+				for j := range task.TrainSet.Y {
+					task.TrainSet.Y[j] = 0
+					for c, v := range task.TrainSet.X.Row(j).Value {
+						task.TrainSet.Y[j] += float64(v) * float64(c%(i+2))
+					}
+				}
+				p.Tasks[i].ValidationSet = task.TrainSet
+			}
+		}
+		for kind, e := range kinds(t, p) {
+			if kind == "leave-one-out" {
+				continue // whose losses are smoothed after the path
+			}
+			trials := tune(t, named(t, "stl"), e, p, Options{}).Trials
+			for n := 1; n <= len(trials); n++ {
+				last, lowest, rises := trials[n-1].Loss, math.Inf(1), 0
+				for k := 1; k < n; k++ {
+					lowest = min(lowest, trials[k-1].Loss)
+					if rises++; trials[k].Loss <= trials[k-1].Loss {
+						rises = 0
+					}
+				}
+				end := kind == "folds" && n >= 8 && rises >= 3 || n >= 12 && !(last <= 0.999*lowest) || n == 18
+				if end != (n == len(trials)) {
+					t.Errorf("seed %d, %s: after %d of %d values the path ends: %t", seed, kind, n, len(trials), end)
+				}
+			}
+			for k := range trials[1:] {
+				near(t, "the next value", trials[k+1].Params.Lambda1*math.Sqrt(10), trials[k].Params.Lambda1, 1e-9)
+			}
+			if len(trials) < 12 {
+				early++
+			} else if len(trials) > 12 {
+				beyond++
+			}
+		}
+	}
+	if early == 0 || beyond == 0 {
+		t.Errorf("%d paths ended early, %d went on", early, beyond)
+	}
+}
+
+// The same for any number of workers, of models with other hyperparameters too; and the
+// defaults are those that are documented.
+func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
+	for _, name := range []string{"mtrl", "cmtl", "amtl"} {
+		p := made(sizes[0], 2)
+		for kind, e := range kinds(t, p) {
+			a := tune(t, named(t, name), e, p, Options{})
+			b := tune(t, named(t, name), e, p, Options{Lambda1: []float64{}, Points: 4, Tolerance: 1e-4, Iterations: 10, Workers: 5})
+			if !mat.Equal(a.W, b.W) || !mat.Equal(a.Omega, b.Omega) || !reflect.DeepEqual(a.Trials, b.Trials) || a.HeldOut != nil && !reflect.DeepEqual(a.HeldOut.Scores, b.HeldOut.Scores) {
+				t.Errorf("%s, %s: five workers find something else than one", name, kind)
+			}
+			settings := map[string]bool{}
+			for _, trial := range a.Trials {
+				settings[fmt.Sprint(trial.Params.With(multitask.Lambda1, 0))] = true
+			}
+			if want := map[string]int{"mtrl": 1, "cmtl": 4, "amtl": 4}[name]; len(settings) != want {
+				t.Errorf("%s: %d settings beside Lambda1, want %d", name, len(settings), want)
+			}
+			// A model that is not convex keeps the fit that was judged, if it is one of all rows.
+			if kind == "leave-one-out" && (a.Result == a.HeldOut.Fits[0]) != (name == "amtl") {
+				t.Errorf("%s keeps the fit that was judged, or does not", name)
+			}
+			if _, m := a.W.Dims(); kind == "folds" && m == 3 && slices.Contains(a.HeldOut.Fits, a.Result) {
+				t.Errorf("%s keeps the fit of a fold", name)
+			}
+		}
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	p := made(sizes[0], 1)
+	e := must(NewSplit(p))(t)
+	for _, o := range []Options{
+		{Points: -1}, {Lambda1: []float64{1, -1}}, {Lambda1: []float64{math.NaN()}}, {Tolerance: -1}, {Iterations: -1},
+	} {
+		if _, err := Tune(t.Context(), named(t, "cmtl"), e, p, o); !errors.Is(err, multitask.ErrInvalidParams) {
+			t.Errorf("%+v: %v, want ErrInvalidParams", o, err)
+		}
+	}
+	if _, err := Refit(t.Context(), multitask.Uniform(2), e, p, Options{}); !errors.Is(err, multitask.ErrInvalidOmega) {
+		t.Errorf("a covariance of two tasks for three: %v", err)
+	}
+}
+
+// Other test labels change the test error and nothing else, and so does leaving them out.
+func TestTestRowsStayOut(t *testing.T) {
+	for _, s := range sizes[:2] {
+		p, poisoned, bare := made(s, 1), made(s, 1), made(s, 1)
+		for i, task := range poisoned.Tasks {
+			for j := range task.TestSet.Y {
+				task.TestSet.Y[j] *= -1
+			}
+			bare.Tasks[i].TestSet = data.Samples{}
+		}
+		fit := func(p *data.ProblemData) *Tuned { return tune(t, named(t, "mtrl"), must(NewSplit(p))(t), p, Options{}) }
+		a := fit(p)
+		for what, b := range map[string]*Tuned{"other": fit(poisoned), "no": fit(bare)} {
+			if !mat.Equal(a.W, b.W) || a.Params.Lambda1 != b.Params.Lambda1 || a.Validation.Mean != b.Validation.Mean {
+				t.Errorf("%s: %s test rows change the fit", s, what)
+			}
+			if a.Test.Mean == b.Test.Mean || what == "no" && (b.Test.Task != nil || b.Test.Mean != 0) {
+				t.Errorf("%s: test errors %v of %s test rows", s, b.Test, what)
+			}
+		}
+		bare.Tasks[1].TestSet = p.Tasks[1].TestSet
+		if _, err := Report(a.Result, bare, nil); !errors.Is(err, multitask.ErrInvalidData) {
+			t.Errorf("test rows of one task alone: %v", err)
+		}
+	}
+}
+
+// The errors of a report are those of predictions by hand, and RMSE^2 that of a regression
+// times the variance of its targets.
+func TestReport(t *testing.T) {
+	for seed, s := range sizes {
+		p := made(s, uint64(seed))
+		r := fitted(t, named(t, "mtrl"), p, multitask.Params{Lambda1: 0.5})
+		got := must(Report(r, p, nil))(t)
+		near(t, "trace of Omega", mat.Trace(got.Omega), 1, 1e-12)
+		mean := 0.0
+		for i, task := range p.Tasks {
+			scores := make([][]float64, s.m)
+			y := make([][]float64, s.m)
+			for j := range task.TestSet.Y {
+				scores[i] = append(scores[i], predicted(r, i, task.TestSet.X.Row(j))...)
+			}
+			y[i] = task.TestSet.Y
+			_, want := byHand(s, scores, y, y)
+			near(t, fmt.Sprintf("%v: error of task %d", s, i), got.Test.Task[i], want, 1e-6)
+			mean += want / float64(s.m)
+			if s.kind == data.Regression {
+				near(t, "RMSE", got.Test.RMSE[i]*got.Test.RMSE[i]/want, math.Pow(deviation(y[i]), 2), 1e-6)
+			}
+		}
+		near(t, "mean", got.Test.Mean, mean, 1e-6)
+		if held := must(Report(r, p, &HeldOut{Error: 0.25}))(t); held.Validation.Mean != 0.25 || held.Validation.Task != nil {
+			t.Errorf("%v is said of rows held out", held.Validation)
+		}
+	}
+}
+
+func deviation(y []float64) float64 {
+	mean, square := 0.0, 0.0
+	for _, v := range y {
+		mean, square = mean+v/float64(len(y)), square+v*v/float64(len(y))
+	}
+	return math.Sqrt(square - mean*mean)
+}
+
+// A covariance is judged as if its trace were 1.
+func TestRefitIgnoresTheTrace(t *testing.T) {
+	p, omega := made(sizes[0], 4), covariance(3, 3, 1)
+	larger := mat.NewSymDense(3, nil)
+	larger.ScaleSym(16, omega)
+	e := must(NewSplit(p))(t)
+	a, b := must(Refit(t.Context(), omega, e, p, Options{}))(t), must(Refit(t.Context(), larger, e, p, Options{}))(t)
+	if !mat.EqualApprox(a.W, b.W, 1e-5) || a.Test.Mean != b.Test.Mean || a.Result.Model != "fixed" {
+		t.Errorf("%s: %v and %v, test errors %v and %v", a.Result.Model, mat.Formatted(a.W), mat.Formatted(b.W), a.Test, b.Test)
+	}
+}
