@@ -16,7 +16,7 @@ import (
 )
 
 func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
-	table := formats + "table.npz"
+	table, matlab := formats+"table.npz", inFile(t, "a.mat", "MATLAB 5.0")
 	for _, c := range []struct {
 		name, path string
 		options    Options
@@ -26,6 +26,7 @@ func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
 		{"missing file", "nowhere.csv", Options{}, fs.ErrNotExist, "nowhere.csv"},
 		{"missing names", table, Options{ClassNames: "nowhere.txt"}, fs.ErrNotExist, "nowhere.txt"},
 		{"nameless format", formats + "make.py", Options{}, data.ErrFormat, "does not say what it is"},
+		{"a MATLAB file", matlab, Options{}, data.ErrFormat, `a.mat: malformed file: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat("a.mat")`},
 		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, `format "xls"`},
 		{"unknown kind", table, Options{Kind: "ranking"}, data.ErrInvalid, `kind "ranking"`},
 		{"unknown header", table, Options{Header: "maybe"}, data.ErrInvalid, `header "maybe"`},

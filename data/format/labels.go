@@ -14,8 +14,8 @@ import (
 // the same data has the same fingerprint whichever file it came from.
 
 // maxFloatClasses is how many different whole numbers stored as floating-point
-// numbers still count as class labels: NumPy and MATLAB users keep class
-// labels as floats, but scores and ages too.
+// numbers still count as class labels: NumPy users keep class labels as floats,
+// but scores and ages too.
 const maxFloatClasses = 50
 
 // maxClassNumber bounds class numbers: above it neighbouring whole numbers are

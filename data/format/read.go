@@ -21,7 +21,6 @@ const (
 	TSV      Format = "tsv"      // tab-separated values
 	NPY      Format = "npy"      // one NumPy array
 	NPZ      Format = "npz"      // several NumPy arrays
-	MAT      Format = "mat"      // MATLAB version 5
 	Folder   Format = "folder"   // one folder of text files per class
 )
 
@@ -46,31 +45,31 @@ var (
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .tsv (each also with .gz), .npy, .npz,
-	// .mat, or a folder.
+	// or a folder.
 	Format Format
 	// Kind says whether the labels are classes or real targets. If empty, they
 	// decide: words, whole numbers and labels with class names are classes,
 	// other numbers are targets, and so are more than 50 different whole
-	// numbers stored as floating-point numbers (npy, npz, mat).
+	// numbers stored as floating-point numbers (npy, npz).
 	Kind data.Kind
 	// Header says whether a CSV or TSV file begins with a header.
 	Header Header
 	// Label is where the labels or targets are: the name of a column (CSV, TSV)
-	// or of an array (npz, mat), or the number of a column (CSV, TSV, npy, a
-	// matrix in mat), counted from 0. If empty: what is called label, class, y or target, in
+	// or of an array (npz), or the number of a column (CSV, TSV, npy), counted
+	// from 0. If empty: what is called label, class, y or target, in
 	// this order and in any case, else a table's last column.
 	Label string
 	// Unlabelled passes over the labels, which need not be there (npz): the
 	// targets are those of a regression, all zero.
 	Unlabelled bool
-	// Target picks one column of labels that have several (npz, mat): its number
+	// Target picks one column of labels that have several (npz): its number
 	// from 0, or its name in the array "targets". If empty, the first.
 	Target string
 	// Group is where the groups (tasks) are, said as for Label. If empty: what
 	// is called group or task, if anything is. In svmlight files groups are
 	// the qid.
 	Group string
-	// Features is the name of the array of features (npz, mat). If empty: X.
+	// Features is the name of the array of features (npz). If empty: X.
 	Features string
 	// Ignore lists columns of a table that are neither features nor labels.
 	Ignore []string
@@ -88,7 +87,7 @@ type Options struct {
 
 // Validate checks the options that can be checked without the file.
 func (o Options) Validate() error {
-	formats := []Format{"", SVMLight, CSV, TSV, NPY, NPZ, MAT, Folder}
+	formats := []Format{"", SVMLight, CSV, TSV, NPY, NPZ, Folder}
 	if !slices.Contains(formats, o.Format) {
 		return fmt.Errorf("format: format %q: %w: it must be one of %v", o.Format, data.ErrInvalid, formats[1:])
 	}
@@ -113,7 +112,7 @@ const maxColumns = 1<<31 - 1
 // field; they wrap ErrFormat, ErrInvalid or the error of the file system.
 //
 // Reading takes memory in proportion to the file, whatever the file says of its
-// own size. Packed content (.gz, .npz, .mat) may grow to 16 MiB or 256 times its
+// own size. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
 // size, whichever is more; what grows further is refused. Sparse features may
 // have 16,777,216 columns or 64 for each entry, whichever is more, unless Columns
 // or the names of the features say that there are as many.
@@ -146,8 +145,6 @@ func parse(path string, o Options) (*table, error) {
 		t, err = readBinary(path, o, parseNPY)
 	case NPZ:
 		t, err = readBinary(path, o, parseNPZ)
-	case MAT:
-		t, err = readBinary(path, o, parseMAT)
 	case Folder:
 		t, err = readFolder(path, o)
 	}
@@ -206,9 +203,9 @@ func formatOfName(path string) (Format, error) {
 	case ".npz":
 		return NPZ, nil
 	case ".mat":
-		return MAT, nil
+		return "", fmt.Errorf("%s: %w: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, data.ErrFormat, filepath.Base(path))
 	}
-	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy, .npz or .mat, or say --format", path, data.ErrFormat)
+	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy or .npz, or say --format", path, data.ErrFormat)
 }
 
 func readText(path string, o Options, parse func(io.Reader, Options) (*table, error)) (*table, error) {

@@ -3,8 +3,7 @@
 All files called table.* hold the same 8 rows: 5 features that float16 holds
 exactly, the last of them zero everywhere but in one row, and the classes 1, 2
 and 5. The files called tasks.* hold a regression problem with two targets and
-three tasks; cells.mat holds one matrix per task. The folder texts was written
-by hand.
+three tasks. The folder texts was written by hand.
 """
 
 import csv
@@ -13,7 +12,6 @@ import io
 import os
 
 import numpy as np
-import scipy.io
 import scipy.sparse
 from sklearn.datasets import dump_svmlight_file
 
@@ -65,11 +63,3 @@ task = np.array([0, 0, 1, 2, 2, 1, 0, 2])
 np.savez_compressed(
     "tasks.npz", X=X, y=np.column_stack([X.sum(axis=1) / 3, y]), targets=np.array(["third", "class"]),
     task=names[task], features=np.array(features), other=np.arange(3))
-
-# fea and gnd as many published datasets have them, and one matrix per task as
-# MALSAR's school.mat has them: three tasks of 3, 4 and 2 rows.
-scipy.io.savemat("table.mat", {"fea": scipy.sparse.csc_matrix(X), "gnd": y[:, None]}, do_compression=True)
-cells = {name: np.empty((1, 3), dtype=object) for name in "XY"}
-for t, rows in enumerate([[0, 1, 2], [3, 4, 5, 6], [7, 0]]):
-    cells["X"][0, t], cells["Y"][0, t] = X[rows], X[rows].sum(axis=1, keepdims=True) / 3
-scipy.io.savemat("cells.mat", {**cells, "note": "one cell per task"})

@@ -22,13 +22,13 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format       format.Format `help:"svmlight, csv, tsv, npy, npz, mat or folder, if the name does not say."`
+	Format       format.Format `help:"svmlight, csv, tsv, npy, npz or folder, if the name does not say."`
 	Kind         data.Kind     `help:"classification or regression, if the labels do not say."`
 	Header       format.Header `help:"Whether a table has a header: yes or no."`
 	Label        string        `help:"Column or array of the labels: a name, or a number from 0."`
 	Target       string        `help:"Which of several targets: a name, or a number from 0."`
 	Group        string        `help:"Column or array of the groups (tasks)."`
-	Array        string        `help:"Name of the array of features (npz, mat)."`
+	Array        string        `help:"Name of the array of features (npz)."`
 	Ignore       []string      `help:"Columns of a table to leave out."`
 	Columns      int           `help:"Number of features of an svmlight file."`
 	ClassNames   string        `type:"existingfile" help:"File with the names of the classes, one a line."`
