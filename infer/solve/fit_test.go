@@ -16,6 +16,7 @@ import (
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model/multitask"
 	"l2mt/model/pretrained"
+	"l2mt/testdata/families/generated"
 )
 
 func fit(t *testing.T, n *Finder, p *data.ProblemData, o FitOptions) *Fitted {
@@ -251,12 +252,8 @@ func shipped(t *testing.T) *Finder {
 func trusted(t *testing.T, rows int, check func(*Finder, *data.ProblemData, *Fitted)) map[string]Trust {
 	t.Helper()
 	finder := shipped(t)
-	families := data.Families()
-	d, file, _, err := data.Generate(data.GenerateConfig{Kind: data.Regression, Problems: 4 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 30, Seed: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := file.Bind(d, "", nil)
+	families := generated.Families()
+	problems, _, err := generated.Problems(generated.Config{Kind: data.Regression, Problems: 4 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 30, Seed: 9})
 	if err != nil {
 		t.Fatal(err)
 	}

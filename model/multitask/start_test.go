@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/testdata/families/generated"
 )
 
 // A fit does not depend on where it starts, even if that is the fit of another
@@ -14,11 +15,7 @@ import (
 func TestFitOfASingularCovarianceFromAnother(t *testing.T) {
 	const tasks = 4
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
-		d, file, truth, err := data.Generate(data.GenerateConfig{Kind: kind, Problems: 7, MinTasks: tasks, MaxTasks: tasks, Rows: 12, TestRows: 2, Features: 8, Seed: 5})
-		if err != nil {
-			t.Fatal(err)
-		}
-		problems, err := file.Bind(d, "", nil)
+		problems, truth, err := generated.Problems(generated.Config{Kind: kind, Problems: 7, MinTasks: tasks, MaxTasks: tasks, Rows: 12, TestRows: 2, Features: 8, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

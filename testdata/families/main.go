@@ -3,7 +3,7 @@
 //
 //	go run ./testdata/families [PROBLEMS [ROWS [FEATURES]]]
 //
-// For every family of data.Families it draws problems (by default 200, of 4
+// For every family of generated.Families it draws problems (by default 200, of 4
 // to 8 tasks of 20 rows and 60 features) and prints the mean test error of L2MT, with
 // the pretrained network and nothing else, over those of the true covariance and of
 // single-task learning. All have the same rows, and Lambda1 by the same evidence.
@@ -28,6 +28,7 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 	"l2mt/model/pretrained"
+	"l2mt/testdata/families/generated"
 )
 
 // The methods, by column.
@@ -59,7 +60,7 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Println("| family | STL, error | true covariance | L2MT | network alone | without the network | L2MT over true | p, over STL |\n|---|--:|--:|--:|--:|--:|--:|--:|")
-	c := data.GenerateConfig{Problems: size[0] * len(data.Families()), MinTasks: 4, MaxTasks: 8, Rows: size[1], TestRows: 500, Features: size[2], Seed: 100}
+	c := generated.Config{Problems: size[0] * len(generated.Families()), MinTasks: 4, MaxTasks: 8, Rows: size[1], TestRows: 500, Features: size[2], Seed: 100}
 	for _, c.Kind = range []data.Kind{data.Classification, data.Regression} {
 		for _, c.Words = range []bool{false, true} {
 			if err := rows(finder, c); err != nil {
@@ -70,16 +71,12 @@ func main() {
 }
 
 // rows prints the comparison on problems of all families, a row for each.
-func rows(finder *solve.Finder, c data.GenerateConfig) error {
-	d, file, truth, err := data.Generate(c)
+func rows(finder *solve.Finder, c generated.Config) error {
+	problems, truth, err := generated.Problems(c)
 	if err != nil {
 		return err
 	}
-	problems, err := file.Bind(d, "", nil)
-	if err != nil {
-		return err
-	}
-	families := data.Families()
+	families := generated.Families()
 	var errors [methods][][]float64 // by family and problem
 	for k := range errors {
 		errors[k] = make([][]float64, len(families))

@@ -127,19 +127,11 @@ func flagVars() kong.Vars {
 		"readouts":   strings.Join(model.Readouts(), ", "),
 		"estimators": strings.Join(model.Estimators(), ", "),
 		"links":      strings.Join(model.Links(), ", "),
-		"families":   strings.Join(familyNames(), ", "),
 
 		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
 		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),
 		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "measured": string(made.Measured), "steps": fmt.Sprint(solve.Steps),
 	}
-}
-
-func familyNames() (names []string) {
-	for _, f := range data.Families() {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 type exit int

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -11,14 +10,12 @@ import (
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/experience"
-	"l2mt/data/format"
 )
 
 type problemsCmd struct {
-	Sample     problemsSampleCmd   `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do."`
-	FromGroups problemsGroupsCmd   `cmd:"" help:"Draw problems whose tasks are the groups of a dataset, such as schools."`
-	Generate   problemsGenerateCmd `cmd:"" help:"Make problems whose tasks are related in known ways, with a dataset for them."`
-	Check      problemsCheckCmd    `cmd:"" help:"Check problem files and name every fault with task and field."`
+	Sample     problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do."`
+	FromGroups problemsGroupsCmd `cmd:"" help:"Draw problems whose tasks are the groups of a dataset, such as schools."`
+	Check      problemsCheckCmd  `cmd:"" help:"Check problem files and name every fault with task and field."`
 }
 
 // dataFlags say where the data of a problem file is.
@@ -124,57 +121,6 @@ func isWord(class string) bool {
 func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
 	rows, err := run.SaveProblems(f.Out, f.Dataset, train, test)
 	if err != nil {
-		return err
-	}
-	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
-}
-
-type problemsGenerateCmd struct {
-	Out      string    `required:"" type:"path" help:"Directory for data.npz, train.json and test.json."`
-	Train    int       `default:"14" help:"Number of training problems: ${families}, in turn."`
-	Test     int       `default:"14" help:"Number of test problems."`
-	MinTasks int       `default:"${mintasks}" help:"Fewest tasks of a problem."`
-	MaxTasks int       `default:"${maxtasks}" help:"Most tasks of a problem."`
-	Kind     data.Kind `default:"classification" enum:"classification,regression" help:"What tasks predict: ${enum}."`
-	Rows     int       `default:"20" help:"Rows of a task to train on; there are none to validate on."`
-	TestRows int       `default:"100" help:"Rows of a task to test on."`
-	Features int       `default:"60" help:"Number of features."`
-	Words    bool      `help:"Make sparse rows, with few frequent features, like those of texts."`
-	Seed     uint64    `default:"1" help:"Seed of everything that is random."`
-}
-
-func (c *problemsGenerateCmd) Validate() error {
-	if c.Train < 0 || c.Test < 0 {
-		return fmt.Errorf("--train=%d --test=%d: they must not be negative", c.Train, c.Test)
-	}
-	return c.config().Validate()
-}
-
-func (c *problemsGenerateCmd) config() data.GenerateConfig {
-	return data.GenerateConfig{
-		Kind: c.Kind, Problems: c.Train + c.Test, MinTasks: c.MinTasks, MaxTasks: c.MaxTasks,
-		Rows: c.Rows, TestRows: c.TestRows, Features: c.Features, Words: c.Words, Seed: c.Seed,
-	}
-}
-
-func (c *problemsGenerateCmd) Run(e *env) error {
-	d, file, _, err := data.Generate(c.config())
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(c.Out, "data.npz")
-	set := func(problems []*data.Problem) *data.ProblemFile {
-		if len(problems) == 0 {
-			return nil
-		}
-		ref := *file.Dataset
-		return &data.ProblemFile{Schema: file.Schema, Dataset: &ref, Problems: problems}
-	}
-	rows, err := run.SaveProblems(c.Out, path, set(file.Problems[:c.Train]), set(file.Problems[c.Train:]))
-	if err != nil { // there are other problems, whose data stay
-		return err
-	}
-	if err := format.Write(path, d); err != nil {
 		return err
 	}
 	return e.print(rows, func(w io.Writer) { run.WriteSummaries(w, rows) })
