@@ -8,9 +8,8 @@
 // covariance minimises direction * f over the positive semidefinite matrices of
 // trace 1 (section 3.4 and Theorem 3 of the paper): Omega computes it from Phi
 // and rho alone. It is gonum's eigendecomposition of Phi and FromSpectrum, of which
-// DualScan is the step that finds the eigenvalues of Omega. Proximal poses a step of
-// refinement as the same problem. Nothing here knows networks or data: package solve
-// brings the three together.
+// DualScan is the step that finds the eigenvalues of Omega. Nothing here knows networks
+// or data: package solve brings the three together.
 //
 // The names are the paper's:
 //

@@ -247,17 +247,6 @@ func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float6
 	return mu, -(lowest + 2*rho*theta), lowest + rho*(2*theta-squares), nil
 }
 
-// Proximal poses a step of refinement as the problem that Omega solves: the Phi
-// and rho with which
-//
-//	<slope, Omega> + 1/(2 t) ||Omega - from||^2  =  rho tr(Omega^2) + <Phi, Omega> + constant.
-func Proximal(slope, from *mat.SymDense, t float64) (phi *mat.SymDense, rho float64) {
-	phi = mat.NewSymDense(from.SymmetricDim(), nil)
-	phi.ScaleSym(-1/t, from)
-	phi.AddSym(phi, slope)
-	return phi, 1 / (2 * t)
-}
-
 func checkSpectrum(kappa []float64) error {
 	switch {
 	case len(kappa) == 0:
