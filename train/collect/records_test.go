@@ -15,6 +15,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
 )
@@ -187,7 +188,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 			for _, task := range p.Tasks {
 				test = append(test, task.TestSet)
 			}
-			e, err := multitask.Evaluate(fit, p.Kind(), test)
+			e, err := evidence.Evaluate(fit, p.Kind(), test)
 			if err != nil {
 				t.Fatal(err)
 			}
