@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -351,11 +350,6 @@ func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 					return nil, err
 				}
 				outcomes = append(outcomes, c.outcome(v, paper))
-				continue
-			}
-			if os.Getenv("L2MT_ONLY") != "" && v != Plain {
-				outcomes = append(outcomes, outcomes[0])
-				outcomes[len(outcomes)-1].Variant = v
 				continue
 			}
 			j, err := ways[v]()

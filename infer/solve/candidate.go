@@ -17,7 +17,7 @@ type Candidate struct {
 	View
 	Mixture
 	// Model takes the place of the mixture: a registered model, or multitask.Given.
-	Model multitask.Model
+	Model multitask.Model `json:"-"`
 }
 
 // View is how a candidate sees the features.

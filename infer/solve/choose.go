@@ -22,6 +22,7 @@ type Parts struct {
 // Tried is a candidate as Choose met it.
 type Tried struct {
 	Candidate
+	Name string `json:"name"`
 	// Loss is that of the rows held out. Less is how much more that is than the loss of
 	// the best candidate before, between Low and High with a confidence of 95 %.
 	Loss float64     `json:"loss"`
@@ -39,7 +40,7 @@ const (
 	Taken   = "taken"
 	Worse   = "worse"
 	Unclear = "not clearly better"
-	Untold  = "rows could tell, and do not" // of what single-task learning takes the place of
+	Simpler = "taken, as rows could tell" // single-task learning, in place of what is not better
 )
 
 // Choice is what Choose came to.
@@ -142,7 +143,7 @@ func (c *choice) begin(j *Judged) {
 func (c *choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict string) {
 	less := evidence.PairedLoss(h, c.HeldOut)
 	low, high := less.Interval()
-	c.Tried = append(c.Tried, Tried{x, h.Loss, files.Float(less.Loss), files.Float(low), files.Float(high), verdict, seconds})
+	c.Tried = append(c.Tried, Tried{x, x.Name(), h.Loss, files.Float(less.Loss), files.Float(low), files.Float(high), verdict, seconds})
 }
 
 // try goes on with a candidate that is better by so many standard errors. One that is
@@ -153,7 +154,7 @@ func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
 	if x.Name() == c.Name() {
 		return nil
 	}
-	if b.judged[x.Name()] == nil && x.Mixture == c.Mixture {
+	if x.Mixture == c.Mixture {
 		held, err := b.glance(ctx, x, c.Judged)
 		if err != nil {
 			return err
@@ -211,7 +212,7 @@ func (c *choice) simple(ctx context.Context) error {
 	}
 	less := evidence.PairedLoss(c.HeldOut, stl.HeldOut)
 	if less.StandardError < tells*stl.Loss && less.Loss > -surely*less.StandardError {
-		c.note(stl.Candidate, stl.HeldOut, stl.Seconds, Taken)
+		c.note(stl.Candidate, stl.HeldOut, stl.Seconds, Simpler)
 		c.Judged = stl
 	}
 	return nil

@@ -168,17 +168,24 @@ func predicted(r *multitask.Result, task int, row data.Row) []float64 {
 	return f
 }
 
-// Where rows are many, as many of the first folds as hold out 5,000 of them decide.
+// Where rows are many, as many of the first folds as hold out 5,000 of them decide, and all
+// judge what is chosen.
 func TestFirstFoldsDecideOfManyRows(t *testing.T) {
-	p := made(size{data.Regression, 3, 2, enoughRows, 0}, 4)
-	folds := must(p.Folds(5, 1, nil))(t)
-	for _, c := range []struct {
-		folds    []data.Fold
-		deciding int
-	}{{folds, 2}, {folds[:1], 1}, {must(made(sizes[0], 1).Folds(5, 1, nil))(t), 5}} {
-		e := must(NewFolds(c.folds[0].ProblemData, c.folds, nil))(t)
+	for _, c := range []struct{ n, folds, deciding int }{{enoughRows, 5, 2}, {enoughRows, 1, 1}, {20, 5, 5}} {
+		p := made(size{data.Regression, 3, 2, c.n, 0}, 4)
+		e := must(NewFolds(p, must(p.Folds(5, 1, nil))(t)[:c.folds], nil))(t)
 		if e.deciding != c.deciding {
-			t.Errorf("%d of %d folds decide, want %d", e.deciding, len(c.folds), c.deciding)
+			t.Errorf("%d of %d folds decide, want %d", e.deciding, c.folds, c.deciding)
+		}
+		chosen, trials, err := Held(t.Context(), named(t, "stl"), e, Options{Lambda1: []float64{0.1}, Tolerance: 1e-12, Iterations: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows := 3 * c.n * c.folds / 5; chosen.Rows != rows {
+			t.Errorf("%d of %d rows judge what is chosen", chosen.Rows, rows)
+		}
+		if same := math.Abs(trials[0].Loss-chosen.Loss) < 1e-6*chosen.Loss; same != (c.deciding == c.folds) {
+			t.Errorf("%d of %d folds decide by the loss %v, all say %v", c.deciding, c.folds, trials[0].Loss, chosen.Loss)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -160,6 +161,36 @@ func TestWherePathsEnd(t *testing.T) {
 	}
 	if early == 0 || beyond == 0 {
 		t.Errorf("%d paths ended early, %d went on", early, beyond)
+	}
+}
+
+// refusing is evidence that cannot say anything of a small Lambda1.
+type refusing struct {
+	Evidence
+	below float64
+}
+
+func (e refusing) Hold(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
+	if p.Lambda1 < e.below {
+		return nil, multitask.ErrInvalidParams
+	}
+	h, err := e.Evidence.Hold(ctx, of, p, from, o)
+	if err == nil {
+		h.Loss = p.Lambda1 // the less the better
+	}
+	return h, err
+}
+
+// What evidence cannot say is an error on the grid and the end of a path that goes beyond.
+func TestWhereEvidenceEnds(t *testing.T) {
+	p := made(sizes[0], 1)
+	e := must(NewSplit(p))(t)
+	grid := multitask.LambdaGrid(e.Training())
+	for below, want := range map[float64]int{0: 18, grid[0] / 5: 13, grid[0] / 2: 12, grid[2] / 2: 0} {
+		_, trials, err := Held(t.Context(), named(t, "stl"), refusing{e, below}, Options{})
+		if len(trials) != want || (err != nil) != (want == 0) {
+			t.Errorf("below %g: %d trials, want %d (%v)", below, len(trials), want, err)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/format"
 	"l2mt/data/table"
+	"l2mt/infer/compare"
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
@@ -209,6 +210,9 @@ func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err er
 	model, err := multitask.Lookup(c.Model)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w, or %s, %s, %s", errUsage, err, modelL2MT, modelPooled, modelBest)
+	}
+	if c.Model == compare.STL {
+		model = nil // which is the candidate of nothing else
 	}
 	return []solve.Candidate{{Model: model}}, nil, nil
 }
