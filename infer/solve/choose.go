@@ -22,7 +22,7 @@ type Parts struct {
 // Tried is a candidate as Choose met it.
 type Tried struct {
 	Candidate
-	Name string `json:"name"`
+	Called string `json:"name"` // the name of the candidate
 	// Loss is that of the rows held out. Less is how much more that is than the loss of
 	// the best candidate before, between Low and High with a confidence of 95 %.
 	Loss float64     `json:"loss"`

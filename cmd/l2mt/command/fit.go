@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,6 +92,9 @@ func (c *fitCmd) Validate() error {
 	}
 	if c.Model = cmp.Or(c.Model, modelL2MT); c.Omega != "" {
 		c.Model = modelOmega
+	}
+	if _, err := multitask.Lookup(c.Model); err != nil && !slices.Contains([]string{modelL2MT, modelPooled, modelBest, modelOmega}, c.Model) {
+		return fmt.Errorf("%w, or %s, %s, %s", err, modelL2MT, modelPooled, modelBest)
 	}
 	return nil
 }
@@ -208,13 +212,10 @@ func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err er
 		return all, left, nil
 	}
 	model, err := multitask.Lookup(c.Model)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w, or %s, %s, %s", errUsage, err, modelL2MT, modelPooled, modelBest)
-	}
 	if c.Model == compare.STL {
 		model = nil // which is the candidate of nothing else
 	}
-	return []solve.Candidate{{Model: model}}, nil, nil
+	return []solve.Candidate{{Model: model}}, nil, err
 }
 
 // readOmega reads the covariance of m tasks.

@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
-	"model/multitask": {"data", "data/files", "data/progress", "data/safetensors", "data/table", "layers/linalg", "model/settings"},
+	"model/multitask": {"data", "data/files", "data/safetensors", "data/table", "layers/linalg", "model/settings"},
 	"layers":          {"data", "layers/linalg"},
 	"layers/linalg":   {},
 	"layers/vgg":      {"data/format", "data/safetensors", "layers/linalg"},
@@ -39,14 +39,15 @@ var arrows = map[string][]string{
 	"model/settings":  {},
 
 	"model/pretrained": {"model"},
+	"model/evidence":   {"data", "data/progress", "layers/linalg", "model/multitask"},
 
 	"infer":                 {},
-	"infer/solve":           {"data", "data/files", "data/progress", "infer", "layers/linalg", "model", "model/multitask"},
+	"infer/solve":           {"data", "data/files", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/multitask"},
 	"infer/solve/solvetest": {"data", "layers", "model"},
-	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/multitask"},
+	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
 
-	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer/solve", "model", "model/multitask", "model/settings"},
-	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model", "model/multitask"},
+	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer/solve", "model", "model/evidence", "model/multitask", "model/settings"},
+	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model", "model/evidence", "model/multitask"},
 
 	"cmd/l2mt":                 {"cmd/l2mt/command"},
 	"cmd/l2mt/internal/plot":   {},
