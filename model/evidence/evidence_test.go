@@ -242,7 +242,7 @@ func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 	classes, regression := sizes[0], sizes[1]
 	equal := func(y []float64) {
 		for j := range y {
-			y[j] = 0.1 // whose mean is rounded
+			y[j] = 0.1
 		}
 	}
 	for _, c := range []struct {

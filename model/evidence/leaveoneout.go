@@ -135,13 +135,13 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, lambda1 f
 	return nil
 }
 
-// weighted returns I + H^(1/2) K H^(1/2), the lower triangle.
+// weighted returns I + H^(1/2) K H^(1/2), the lower triangle. Between classes gram is zero.
 func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 float64) *mat.Dense {
 	lower := mat.NewDense(len(root), len(root), nil)
 	for i := range e.parts {
 		for a := e.first[i]; a < e.first[i+1]; a++ {
 			row, gram := lower.RawRowView(a), e.gram.RawRowView(a)
-			for j := i % e.classes; j <= i; j += e.classes {
+			for j := range i + 1 {
 				c := omega.At(i/e.classes, j/e.classes) / lambda1 * root[a]
 				for b := e.first[j]; b < min(e.first[j+1], a+1); b++ {
 					row[b] = c * root[b] * gram[b]

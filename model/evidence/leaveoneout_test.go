@@ -217,8 +217,8 @@ func TestLeaveOneOutFollowsOrderAndScale(t *testing.T) {
 	}
 }
 
-// One row of each class is enough for numbers, whatever Lambda1 is, but no folds can hold
-// them out.
+// One row of each class is enough for numbers, whatever Lambda1 is and where the loss of a row
+// is flat, but no folds can hold them out.
 func TestOneRowAClass(t *testing.T) {
 	p := made(size{data.Classification, 4, 30, 2, 0}, 3)
 	e := must(NewLeaveOneOut(p))(t)
@@ -229,6 +229,12 @@ func TestOneRowAClass(t *testing.T) {
 				t.Errorf("Lambda1 = %g: %+v", lambda1, h)
 			}
 		}
+	}
+	l := e.(*leaveOneOut)
+	flat := []float64{1, -1, 2, 800, 0.5, -0.5, 1, 1}
+	first, second := l.train.Derivatives(flat, slices.Concat(l.y...))
+	if second[3] = 0; l.leaveOut(flat, first, second, multitask.Uniform(4), 0.1) != nil || slices.ContainsFunc(flat, math.IsNaN) {
+		t.Errorf("predictions %v without rows of which one is flat", flat)
 	}
 	if _, err := p.Folds(2, 1, nil); !errors.Is(err, data.ErrInvalid) {
 		t.Errorf("%v, want ErrInvalid", err)

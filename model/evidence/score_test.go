@@ -108,6 +108,7 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 	t2, b2 := Temperature([][]float64{two}, [][]float64{of})
 	near(t, "temperature", t2, t1, 1e-9)
 	near(t, "Brier score", b2, b1, 1e-9)
+	near(t, "loss of a class that the task lacks", logLosses([]float64{1, math.Inf(-1)}, []float64{1}, 1)[0], -math.Log(1e-6), 1e-12)
 	l1, l2 := logLosses(one, y, t1), logLosses(two, of, t1)
 	d1, d2 := softSlopes(one, y, data.Classification), softSlopes(two, of, data.Classification)
 	for j := range one {

@@ -296,8 +296,7 @@ func between(path []Trial, j int) float64 {
 		return lambda1
 	}
 	slope := left - curvature*before
-	vertex := -slope / (2 * curvature)
-	return lambda1 * math.Exp(max(after/2, min(vertex, before/2))) // Lambda1 descends
+	return lambda1 * math.Exp(-slope/(2*curvature))
 }
 
 // Refit fixes Omega, divided by its trace, chooses Lambda1 by the evidence and reports
