@@ -1,8 +1,6 @@
 package format
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"l2mt/data"
@@ -24,79 +22,55 @@ func parseSeparated(in io.Reader, separator Format, o Options) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := csvParser{options: o}
-	if rows.Width > 0 {
-		if p.columns, err = findColumns(rows.Width, rows.Names, o); err != nil {
-			return nil, fmt.Errorf("line 1: %w", err)
-		}
-	}
-	for {
-		block, err := rows.next()
-		if err == io.EOF {
-			return p.table()
-		}
-		if err == nil {
-			err = block.each(p.row)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// skipByteOrderMark drops the mark that spreadsheets put before UTF-8 text.
-func skipByteOrderMark(r io.Reader) io.Reader {
-	in := bufio.NewReaderSize(r, 64<<10)
-	mark := []byte("\ufeff")
-	if start, _ := in.Peek(len(mark)); bytes.Equal(start, mark) {
-		in.Discard(len(mark))
-	}
-	return in
-}
-
-// csvParser collects the rows of a table.
-type csvParser struct {
-	options      Options
-	columns      *columns // nil if there are none
-	value        []float32
-	label, group values
-}
-
-func (p *csvParser) row(_ int, record []string) error {
-	c := p.columns
-	if err := p.label.add(record[c.label], p.options.Kind); err != nil {
-		return fmt.Errorf("%s, the label: %w", c.name(c.label), err)
-	}
-	if c.group >= 0 {
-		if err := p.group.add(record[c.group], data.Classification); err != nil {
-			return fmt.Errorf("%s, the group: %w", c.name(c.group), err)
-		}
-	}
-	for _, j := range c.features {
-		v, err := parseFeature(record[j])
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name(j), err)
-		}
-		p.value = append(p.value, v)
-	}
-	return nil
-}
-
-func (p *csvParser) table() (*table, error) {
-	if p.label.len() == 0 {
+	if rows.Width == 0 {
 		return nil, fmt.Errorf("%w: it has no rows", data.ErrInvalid)
 	}
-	x, err := data.NewDense(p.label.len(), len(p.columns.features), p.value)
+	c, err := findColumns(rows.Width, rows.Names, o)
 	if err != nil {
+		return nil, fmt.Errorf("line 1: %w", err)
+	}
+	t := &table{labelOf: c.name(c.label)}
+	columns := make([]*Column, rows.Width)
+	for _, j := range c.features {
+		columns[j] = &Column{}
+	}
+	columns[c.label] = &t.label
+	if c.group >= 0 && c.group != c.label {
+		columns[c.group] = &t.group
+	}
+	if t.lines, err = rows.read(columns); err != nil {
 		return nil, err
 	}
-	return &table{x: x, label: p.label, labelOf: p.columns.name(p.columns.label), group: p.group, features: p.columns.featureNames()}, nil
+	if c.group >= 0 {
+		t.groupOf = c.name(c.group)
+	}
+	if c.group == c.label {
+		t.group = t.label
+	}
+	if len(t.lines) == 0 {
+		return nil, fmt.Errorf("%w: it has no rows", data.ErrInvalid)
+	}
+	n, d := len(t.lines), len(c.features)
+	value := make([]float32, n*d)
+	for k, j := range c.features {
+		for i := range n {
+			if value[i*d+k], err = columns[j].feature(i); err != nil {
+				return nil, fmt.Errorf("line %d: %s: %w", t.lines[i], c.name(j), err)
+			}
+		}
+		columns[j] = nil
+		if rows.Names != nil {
+			t.features = append(t.features, rows.Names[j])
+		}
+	}
+	t.x, err = data.NewDense(n, d, value)
+	return t, err
 }
 
 // columns says what the columns of a table hold.
 type columns struct {
-	width    int
-	names    []string // nil without a header
+	names    []string
+	bare     bool // without a header
 	label    int
 	group    int // -1 if there is none
 	features []int
@@ -107,7 +81,10 @@ func findColumns(width int, names []string, o Options) (*columns, error) {
 	if width < 2 {
 		return nil, fmt.Errorf("%w: it has %d column; it needs features and a label", data.ErrInvalid, width)
 	}
-	c := &columns{width: width, names: names}
+	c := &columns{names: names, bare: names == nil}
+	if c.bare {
+		c.names = Numbered(width)
+	}
 	var err error
 	if c.label, err = c.find(o.Label, labelNames, width-1); err != nil {
 		return nil, fmt.Errorf("label: %w", err)
@@ -117,7 +94,7 @@ func findColumns(width int, names []string, o Options) (*columns, error) {
 	}
 	other := []int{c.label, c.group}
 	for _, column := range o.Ignore {
-		j, err := c.find(column, nil, -1)
+		j, err := FindColumn(c.names, column)
 		if err != nil {
 			return nil, fmt.Errorf("ignore: %w", err)
 		}
@@ -134,54 +111,64 @@ func findColumns(width int, names []string, o Options) (*columns, error) {
 // find returns the column asked for by name or number; if none is asked for,
 // the first with one of the usual names, else otherwise.
 func (c *columns) find(asked string, usual []string, otherwise int) (int, error) {
-	if asked == "" {
-		return c.findUsual(usual, otherwise), nil
+	if asked != "" {
+		return FindColumn(c.names, asked)
 	}
-	if j := slices.Index(c.names, asked); j >= 0 {
+	if j := findUsual(c.names, usual); j >= 0 {
 		return j, nil
 	}
-	if j, err := strconv.Atoi(asked); err == nil && j >= 0 && j < c.width {
-		return j, nil
-	}
-	if c.names == nil {
-		return 0, fmt.Errorf("%w: there is no column %q; without a header columns are 0..%d", data.ErrInvalid, asked, c.width-1)
-	}
-	return 0, fmt.Errorf("%w: there is no column %q; there are %s, or 0..%d", data.ErrInvalid, asked, abridge(c.names), c.width-1)
-}
-
-func (c *columns) findUsual(usual []string, otherwise int) int {
-	for _, name := range usual {
-		for j, column := range c.names {
-			if strings.EqualFold(column, name) {
-				return j
-			}
-		}
-	}
-	return otherwise
+	return otherwise, nil
 }
 
 // name says which column j is.
 func (c *columns) name(j int) string {
-	if c.names == nil {
+	if c.bare {
 		return fmt.Sprintf("column %d", j)
 	}
 	return fmt.Sprintf("column %d (%s)", j, c.names[j])
 }
 
-func (c *columns) featureNames() []string {
-	if c.names == nil {
-		return nil
-	}
-	names := make([]string, len(c.features))
-	for i, j := range c.features {
-		names[i] = c.names[j]
+// Numbered are the names of columns without a header.
+func Numbered(width int) []string {
+	names := make([]string, width)
+	for j := range names {
+		names[j] = strconv.Itoa(j)
 	}
 	return names
 }
 
-// abridge lists a few names.
-func abridge(names []string) string {
-	const few = 10
+// LabelColumn returns the column that is called what labels usually are, or -1.
+func LabelColumn(names []string) int { return findUsual(names, labelNames) }
+
+func findUsual(names, usual []string) int {
+	for _, u := range usual {
+		if j := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, u) }); j >= 0 {
+			return j
+		}
+	}
+	return -1
+}
+
+// FindColumn returns the column of a name, or else of a number.
+func FindColumn(names []string, asked string) (int, error) {
+	if j := slices.Index(names, asked); j >= 0 {
+		if slices.Contains(names[j+1:], asked) {
+			return 0, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, asked)
+		}
+		return j, nil
+	}
+	if j, err := strconv.Atoi(asked); err == nil && j >= 0 && j < len(names) {
+		return j, nil
+	}
+	if j := findUsual(names, []string{strings.TrimSpace(asked)}); j >= 0 {
+		return 0, fmt.Errorf("%w: there is no column %q; it is called %q", data.ErrInvalid, asked, names[j])
+	}
+	return 0, fmt.Errorf("%w: there is no column %q; there are %s", data.ErrInvalid, asked, Abridge(names))
+}
+
+// Abridge lists a few names.
+func Abridge(names []string) string {
+	const few = 5
 	if len(names) <= few {
 		return strings.Join(names, ", ")
 	}

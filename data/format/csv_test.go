@@ -83,9 +83,9 @@ func TestCSVRefusesBadTables(t *testing.T) {
 		{name: "NaN label", content: "x,y\n1,2\n1,nan\n", is: data.ErrInvalid, want: "line 3: column 1 (y), the label: invalid data: it is nan"},
 		{name: "word as target", content: head, options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `line 2: column 2 (class), the label: malformed file: "a" is not a number`},
 		{name: "empty group", content: "x,task,y\n1,,2\n", is: data.ErrInvalid, want: "line 2: column 1 (task), the group: invalid data: it is empty"},
-		{name: "no such label", content: head, options: Options{Label: "w"}, is: data.ErrInvalid, want: `label: invalid data: there is no column "w"; there are x, z, class, or 0..2`},
+		{name: "no such label", content: head, options: Options{Label: "w"}, is: data.ErrInvalid, want: `label: invalid data: there is no column "w"; there are x, z, class`},
 		{name: "no such group", content: head, options: Options{Group: "3"}, is: data.ErrInvalid, want: `group: invalid data: there is no column "3"`},
-		{name: "nothing to ignore", content: "1,2\n", options: Options{Ignore: []string{"x"}}, is: data.ErrInvalid, want: `ignore: invalid data: there is no column "x"; without a header columns are 0..1`},
+		{name: "nothing to ignore", content: "1,2\n", options: Options{Ignore: []string{"x"}}, is: data.ErrInvalid, want: `ignore: invalid data: there is no column "x"; there are 0, 1`},
 	})
 }
 

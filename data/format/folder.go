@@ -25,7 +25,7 @@ func readFolder(path string, o Options) (*table, error) {
 	if len(classes) == 0 {
 		return nil, fmt.Errorf("%w: it has no sub-folders; it needs one for every class, with the texts in it", data.ErrFormat)
 	}
-	t := &table{kind: data.Classification}
+	t := &table{kind: data.Classification, label: Column{AsText: true}}
 	words := data.NewWordCounter(o.Text)
 	for _, class := range classes {
 		files, err := visible(filepath.Join(path, class), false)
@@ -39,7 +39,7 @@ func readFolder(path string, o Options) (*table, error) {
 			if err := addFile(words, filepath.Join(path, class, file)); err != nil {
 				return nil, err
 			}
-			t.label.word = append(t.label.word, class)
+			t.label.Add(class)
 		}
 	}
 	x, step, err := words.Finish()

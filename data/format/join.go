@@ -39,16 +39,14 @@ func (t *table) append(u *table) error {
 	switch {
 	case t.x.Cols() != u.x.Cols() || !slices.Equal(t.features, u.features):
 		return fmt.Errorf("it has not the same features, in the same order,")
-	case t.kind != u.kind || !slices.Equal(t.classes, u.classes) || (t.label.word == nil) != (u.label.word == nil):
+	case t.kind != u.kind || !slices.Equal(t.classes, u.classes) || (t.label.Texts == nil) != (u.label.Texts == nil):
 		return fmt.Errorf("it has not such labels")
-	case (t.group.len() == 0) != (u.group.len() == 0) || !slices.Equal(t.groups, u.groups) || (t.group.word == nil) != (u.group.word == nil):
+	case (t.group.Len() == 0) != (u.group.Len() == 0) || !slices.Equal(t.groups, u.groups) || (t.group.Texts == nil) != (u.group.Texts == nil):
 		return fmt.Errorf("it has not such groups")
 	case len(t.steps)+len(u.steps) > 0:
 		return fmt.Errorf("one of the two has been through steps, which are not the same")
 	}
-	for _, v := range [][2]*values{{&t.label, &u.label}, {&t.group, &u.group}} {
-		v[0].number, v[0].word = append(v[0].number, v[1].number...), append(v[0].word, v[1].word...)
-		v[0].float = v[0].float || v[1].float
-	}
+	t.label.Append(&u.label)
+	t.group.Append(&u.group)
 	return nil
 }

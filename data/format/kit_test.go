@@ -73,6 +73,9 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	case NPZ:
 		t, err = parseNPZ(r, r.Size(), o)
 	}
+	if err == nil {
+		err = t.check(o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,29 +179,26 @@ func randomClasses(rng *rand.Rand, n int) ([]int32, []string) {
 func renamed(t *testing.T, d *data.Dataset) *data.Dataset {
 	t.Helper()
 	r := &data.Dataset{X: d.X, Target: d.Target}
-	for _, part := range []struct {
-		index []int32
-		names []string
-		set   func(*values, []string) error
-	}{
-		{d.Label, d.Classes, func(v *values, names []string) error { return setLabels(r, v, names, data.Classification) }},
-		{d.Group, d.Groups, func(v *values, names []string) error { return setGroups(r, v, names) }},
-	} {
-		if part.index == nil {
-			continue
+	number := func(index []int32, names []string) ([]int32, []string) {
+		if index == nil {
+			return nil, nil
 		}
-		v := &values{}
-		for _, c := range part.index {
-			number, err := strconv.ParseFloat(part.names[c], 64)
+		column := &Column{}
+		for _, c := range index {
+			number, err := strconv.ParseFloat(names[c], 64)
 			if err != nil {
 				number = float64(c + 1)
 			}
-			v.number = append(v.number, number)
+			column.Numbers = append(column.Numbers, number)
 		}
-		if err := part.set(v, nil); err != nil {
+		index, names, err := column.named(nil)
+		if err != nil {
 			t.Fatal(err)
 		}
+		return index, names
 	}
+	r.Label, r.Classes = number(d.Label, d.Classes)
+	r.Group, r.Groups = number(d.Group, d.Groups)
 	return r
 }
 

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Labels become classes here, in the same way for every file format, so that
@@ -22,83 +21,94 @@ const maxFloatClasses = 50
 // one float64.
 const maxClassNumber = 1 << 53
 
-// values are the labels, targets or groups of the rows as a file holds them:
-// numbers, or words when word is not nil.
-type values struct {
-	number []float64
-	word   []string
-	// float says that the file stores the numbers as floating-point numbers,
-	// which a text file cannot say.
-	float bool
-	// known keeps each word once, however many rows share it.
-	known map[string]string
+// Label is what the rows of a class have: a text, or a number where this is empty.
+type Label struct {
+	Text   string
+	Number float64
 }
 
-func (v *values) len() int { return max(len(v.number), len(v.word)) }
+// Label returns what row i has.
+func (c *Column) Label(i int) Label {
+	if k := c.Text(i); k >= 0 {
+		return Label{Text: c.Texts[k]}
+	}
+	return Label{Number: c.Numbers[i]}
+}
 
-// add appends the text of one row. Numbers and words may only be mixed when
-// they are asked to be classes.
-func (v *values) add(text string, kind data.Kind) error {
-	x, err := strconv.ParseFloat(text, 64)
+// String writes a number the shortest way, whole ones without an exponent.
+func (l Label) String() string {
 	switch {
-	case text == "":
-		return fmt.Errorf("%w: it is empty; every row needs one", data.ErrInvalid)
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return fmt.Errorf("%w: it is %s; it must be finite", data.ErrInvalid, text)
-	case err == nil && v.word == nil:
-		v.number = append(v.number, x)
-		return nil
-	case err != nil && kind == data.Regression:
-		return fmt.Errorf("%w: %q is not a number; regression needs numbers", data.ErrFormat, text)
-	case (err == nil || v.number != nil) && kind != data.Classification:
-		return fmt.Errorf("%w: %q is among numbers and words; all must be numbers, or all words, unless classification is asked for", data.ErrFormat, text)
+	case l.Text != "":
+		return l.Text
+	case l.Number == math.Trunc(l.Number) && math.Abs(l.Number) < maxClassNumber:
+		return strconv.FormatInt(int64(l.Number), 10)
 	}
-	for _, x := range v.number {
-		v.addWord(numberName(x))
-	}
-	v.number = nil
-	if err == nil {
-		text = numberName(x)
-	}
-	v.addWord(text)
-	return nil
+	return strconv.FormatFloat(l.Number, 'g', -1, 64)
 }
 
-func (v *values) addWord(text string) {
-	word, ok := v.known[text]
-	if !ok {
-		if v.known == nil {
-			v.known = map[string]string{}
+// Compare orders numbers by value, and behind them texts alphabetically.
+func (l Label) Compare(m Label) int {
+	return cmp.Or(cmp.Compare(l.Text, m.Text), cmp.Compare(l.Number, m.Number))
+}
+
+// Classes returns the different labels of the given rows, in order, and for each of
+// the rows its index among them.
+func (c *Column) Classes(rows []int) (different []Label, index []int32) {
+	of := map[Label]int32{}
+	for _, i := range rows {
+		l := c.Label(i)
+		if _, ok := of[l]; !ok {
+			of[l] = 0
+			different = append(different, l)
 		}
-		word = strings.Clone(text)
-		v.known[word] = word
 	}
-	v.word = append(v.word, word)
+	slices.SortFunc(different, Label.Compare)
+	for k, l := range different {
+		of[l] = int32(k)
+	}
+	index = make([]int32, len(rows))
+	for j, i := range rows {
+		index[j] = of[c.Label(i)]
+	}
+	return different, index
 }
 
-// numberName writes a class number the shortest way, whole numbers without an
-// exponent.
-func numberName(x float64) string {
-	if x == math.Trunc(x) && math.Abs(x) < maxClassNumber {
-		return strconv.FormatInt(int64(x), 10)
+// check finds the first label that is none, and one that is not of the kind asked for.
+func (c *Column) check(kind data.Kind) (row int, err error) {
+	for i := range c.Len() {
+		l, k := c.Label(i), c.Text(i)
+		v := l.Number
+		if k >= 0 && !c.AsText {
+			v, _ = strconv.ParseFloat(l.Text, 64)
+		}
+		switch {
+		case k >= 0 && l.Text == "":
+			return i, fmt.Errorf("%w: it is empty; every row needs one", data.ErrInvalid)
+		case math.IsNaN(v) || math.IsInf(v, 0):
+			return i, fmt.Errorf("%w: it is %s; it must be finite", data.ErrInvalid, cmp.Or(l.Text, fmt.Sprint(v)))
+		case k >= 0 && kind == data.Regression:
+			return i, fmt.Errorf("%w: %q is not a number; regression needs numbers", data.ErrFormat, l.Text)
+		case kind == "" && (k < 0) != (c.Text(0) < 0):
+			return i, fmt.Errorf("%w: %q is among numbers and words; all must be numbers, or all words, unless classification is asked for", data.ErrFormat, l)
+		}
 	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
+	return 0, nil
 }
 
 // kind decides between classes and targets when the user has not: words and
 // named classes are classes, numbers with fractions are targets, whole numbers
 // are classes, except more than maxFloatClasses of them stored as
 // floating-point numbers.
-func (v *values) kind(names []string) data.Kind {
-	if v.word != nil || names != nil {
+func (c *Column) kind(names []string) data.Kind {
+	if c.Texts != nil || names != nil {
 		return data.Classification
 	}
 	different := map[float64]bool{}
-	for _, x := range v.number {
+	for _, x := range c.Numbers {
 		if x != math.Trunc(x) {
 			return data.Regression
 		}
-		if v.float {
+		if c.single {
 			different[x] = true
 		}
 	}
@@ -110,127 +120,59 @@ func (v *values) kind(names []string) data.Kind {
 
 // setLabels gives the rows their classes or targets; an empty kind leaves the
 // choice to the labels.
-func setLabels(d *data.Dataset, v *values, names []string, kind data.Kind) (err error) {
-	if err := v.check(names); err != nil {
-		return err
+func (t *table) setLabels(d *data.Dataset, kind data.Kind) (err error) {
+	if cmp.Or(kind, t.label.kind(t.classes)) == data.Regression {
+		d.Target = t.label.Numbers
+		return nil
 	}
-	if cmp.Or(kind, v.kind(names)) == data.Classification {
-		d.Label, d.Classes, err = v.classes(names)
-		return err
-	}
-	if v.word != nil {
-		return fmt.Errorf("row 0: %w: %q is not a number; regression needs numbers", data.ErrFormat, v.word[0])
-	}
-	d.Target = v.number
-	return nil
-}
-
-// setGroups gives the rows their groups.
-func setGroups(d *data.Dataset, v *values, names []string) (err error) {
-	if err := v.check(names); err != nil {
-		return err
-	}
-	d.Group, d.Groups, err = v.classes(names)
+	d.Label, d.Classes, err = t.label.named(t.classes)
 	return err
 }
 
-// check finds what add has not seen in formats that are not text, and names
-// that are not one for each class.
-func (v *values) check(names []string) error {
-	for i, x := range v.number {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("row %d: %w: it is %v; it must be finite", i, data.ErrInvalid, x)
-		}
+// named returns the class of every row and the names of the classes. Names, if there
+// are any, give the classes their order and, when the rows hold numbers, their names.
+func (c *Column) named(names []string) ([]int32, []string, error) {
+	rows := make([]int, c.Len())
+	for i := range rows {
+		rows[i] = i
 	}
-	if i := slices.Index(v.word, ""); i >= 0 {
-		return fmt.Errorf("row %d: %w: it is empty; every row needs one", i, data.ErrInvalid)
+	different, index := c.Classes(rows)
+	number := map[string]int32{}
+	for k, name := range names {
+		number[name] = int32(k)
 	}
-	different, _ := rank(names)
-	if len(different) < len(names) {
-		return fmt.Errorf("%w: the %d names are only %d different ones", data.ErrInvalid, len(names), len(different))
+	if len(number) < len(names) {
+		return nil, nil, fmt.Errorf("%w: the %d names are only %d different ones", data.ErrInvalid, len(names), len(number))
 	}
-	return nil
-}
-
-// classes returns the class of every row and the names of the classes, numbers
-// by value and words alphabetically. Names, if there are any, give the classes
-// their order and, when the rows hold numbers, their names.
-func (v *values) classes(names []string) ([]int32, []string, error) {
-	if v.word != nil {
-		return wordClasses(v.word, names)
-	}
-	for i, x := range v.number {
-		if math.Abs(x) >= maxClassNumber {
-			return nil, nil, fmt.Errorf("row %d: %w: it is %v; class numbers must lie within ±2^53", i, data.ErrInvalid, x)
-		}
-	}
-	different, index := rank(v.number)
-	if names == nil {
-		for _, x := range different {
-			names = append(names, numberName(x))
-		}
-		return index, names, nil
-	}
-	base, err := firstNumber(different, len(names))
-	if err != nil {
-		return nil, nil, err
-	}
-	for i, c := range index {
-		index[i] = int32(different[c] - base)
-	}
-	return index, names, nil
-}
-
-// firstNumber returns the number of the first of n named classes: 0 if some
-// row has a 0, else 1.
-func firstNumber(different []float64, n int) (float64, error) {
-	base := 1.0
-	if slices.Contains(different, 0) {
+	class := make([]int32, len(different)) // of every different label
+	base := 1.0                            // the number of the first named class
+	if slices.Contains(different, Label{}) {
 		base = 0
 	}
-	for _, x := range different {
-		if x != math.Trunc(x) || x < base || x >= base+float64(n) {
-			return 0, fmt.Errorf("%w: %s does not number one of the %d names; numbers must be 0..%d or 1..%d", data.ErrInvalid, numberName(x), n, n-1, n)
+	var own []string
+	for k, l := range different {
+		own = append(own, l.String())
+		at, known := number[l.String()]
+		switch n := len(names); {
+		case l.Text == "" && math.Abs(l.Number) >= maxClassNumber:
+			return nil, nil, fmt.Errorf("row %d: %w: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), data.ErrInvalid, l.Number)
+		case names == nil:
+			class[k] = int32(k)
+		case c.Texts != nil && !known:
+			return nil, nil, fmt.Errorf("row %d: %w: %q is not one of the %d names, which begin with %q", slices.Index(index, int32(k)), data.ErrInvalid, l, n, names[0])
+		case c.Texts != nil:
+			class[k] = at
+		case l.Number != math.Trunc(l.Number) || l.Number < base || l.Number >= base+float64(n):
+			return nil, nil, fmt.Errorf("%w: %s does not number one of the %d names; numbers must be 0..%d or 1..%d", data.ErrInvalid, l, n, n-1, n)
+		default:
+			class[k] = int32(l.Number - base)
 		}
 	}
-	return base, nil
-}
-
-func wordClasses(words, names []string) ([]int32, []string, error) {
-	different, index := rank(words)
 	if names == nil {
-		return index, different, nil
+		names = own
 	}
-	class := make([]int32, len(different))
-	for c, word := range different {
-		class[c] = int32(slices.Index(names, word))
-		if class[c] < 0 {
-			return nil, nil, fmt.Errorf("row %d: %w: %q is not one of the %d names, which begin with %q", slices.Index(words, word), data.ErrInvalid, word, len(names), names[0])
-		}
-	}
-	for i, c := range index {
-		index[i] = class[c]
+	for i, k := range index {
+		index[i] = class[k]
 	}
 	return index, names, nil
-}
-
-// rank returns the different values in ascending order, and for every value
-// its index among them.
-func rank[T cmp.Ordered](all []T) (different []T, index []int32) {
-	order := make(map[T]int32)
-	for _, v := range all {
-		if _, ok := order[v]; !ok {
-			order[v] = 0
-			different = append(different, v)
-		}
-	}
-	slices.Sort(different)
-	for i, v := range different {
-		order[v] = int32(i)
-	}
-	index = make([]int32, len(all))
-	for i, v := range all {
-		index[i] = order[v]
-	}
-	return different, index
 }

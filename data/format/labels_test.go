@@ -8,16 +8,21 @@ import (
 	"testing"
 )
 
-// valuesFrom adds texts as a reader of text does.
-func valuesFrom(t *testing.T, kind data.Kind, texts ...string) *values {
-	t.Helper()
-	v := &values{}
-	for _, text := range texts {
-		if err := v.add(text, kind); err != nil {
-			t.Fatal(err)
-		}
+// columnOf adds cells as a reader of text does.
+func columnOf(cells ...string) *Column {
+	c := &Column{}
+	for _, cell := range cells {
+		c.Add(cell)
 	}
-	return v
+	return c
+}
+
+func wordsOf(words ...string) *Column {
+	c := &Column{AsText: true}
+	for _, word := range words {
+		c.Add(word)
+	}
+	return c
 }
 
 func TestClassesAreOrderedAndNamed(t *testing.T) {
@@ -31,13 +36,14 @@ func TestClassesAreOrderedAndNamed(t *testing.T) {
 		{"numbers by value", []string{"10", "9", "-1", "9"}, nil, []int32{2, 1, 0, 1}, []string{"-1", "9", "10"}},
 		{"shortest form", []string{"1.0", "+1", "2.50", "-0", "1e6"}, nil, []int32{1, 1, 2, 0, 3}, []string{"0", "1", "2.5", "1000000"}},
 		{"words alphabetically", []string{"pear", "apple", "pear"}, nil, []int32{1, 0, 1}, []string{"apple", "pear"}},
-		{"numbers among words", []string{"7", "up", "7.0"}, nil, []int32{0, 1, 0}, []string{"7", "up"}},
+		{"numbers among words", []string{"10", "up", "9", "10.0"}, nil, []int32{1, 2, 0, 1}, []string{"9", "10", "up"}},
+		{"numbers and words in the order of names", []string{"up", "7.0"}, []string{"up", "7"}, []int32{0, 1}, []string{"up", "7"}},
 		{"names from 1", []string{"3", "1"}, []string{"c", "b", "a"}, []int32{2, 0}, []string{"c", "b", "a"}},
 		{"names from 0", []string{"2", "0"}, []string{"c", "b", "a"}, []int32{2, 0}, []string{"c", "b", "a"}},
 		{"words in the order of names", []string{"a", "c"}, []string{"c", "b", "a"}, []int32{2, 0}, []string{"c", "b", "a"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			index, classes, err := valuesFrom(t, data.Classification, c.texts...).classes(c.names)
+			index, classes, err := columnOf(c.texts...).named(c.names)
 			if err != nil || !slices.Equal(index, c.index) || !slices.Equal(classes, c.classes) {
 				t.Errorf("got %v %q (%v), want %v %q", index, classes, err, c.index, c.classes)
 			}
@@ -52,18 +58,18 @@ func TestLabelsDecideBetweenClassesAndTargets(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		v     values
+		c     *Column
 		names []string
 		want  data.Kind
 	}{
-		{"words", values{word: []string{"a"}}, nil, data.Classification},
-		{"whole numbers of a text", values{number: whole}, nil, data.Classification},
-		{"a fraction", values{number: []float64{1, 2, 2.5}}, nil, data.Regression},
-		{"few whole floats", values{number: whole[1:], float: true}, nil, data.Classification},
-		{"many whole floats", values{number: whole, float: true}, nil, data.Regression},
-		{"named classes", values{number: whole, float: true}, []string{"a"}, data.Classification},
+		{"words", wordsOf("a"), nil, data.Classification},
+		{"whole numbers of a text", &Column{Numbers: whole}, nil, data.Classification},
+		{"a fraction", &Column{Numbers: []float64{1, 2, 2.5}}, nil, data.Regression},
+		{"few whole floats", &Column{Numbers: whole[1:], single: true}, nil, data.Classification},
+		{"many whole floats", &Column{Numbers: whole, single: true}, nil, data.Regression},
+		{"named classes", &Column{Numbers: whole, single: true}, []string{"a"}, data.Classification},
 	} {
-		if got := c.v.kind(c.names); got != c.want {
+		if got := c.c.kind(c.names); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -72,22 +78,29 @@ func TestLabelsDecideBetweenClassesAndTargets(t *testing.T) {
 func TestFaultyLabelsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		v     values
+		c     *Column
 		names []string
 		kind  data.Kind
 		want  string
 		is    error
 	}{
-		{"no number", values{number: []float64{1, nan()}}, nil, "", "row 1: invalid data: it is NaN", data.ErrInvalid},
-		{"empty", values{word: []string{"a", ""}}, nil, "", "row 1: invalid data: it is empty", data.ErrInvalid},
-		{"too large", values{number: []float64{1 << 53}}, nil, "", "2^53", data.ErrInvalid},
-		{"few names", values{number: []float64{1, 3}}, []string{"a", "b"}, "", "3 does not number one of the 2 names", data.ErrInvalid},
-		{"fraction", values{number: []float64{1, 1.5}}, []string{"a", "b"}, "", "1.5 does not number", data.ErrInvalid},
-		{"unknown name", values{word: []string{"a", "x"}}, []string{"a", "b"}, "", `row 1: invalid data: "x" is not one of the 2 names`, data.ErrInvalid},
-		{"names twice", values{number: []float64{1}}, []string{"a", "a"}, "", "only 1 different", data.ErrInvalid},
-		{"words as targets", values{word: []string{"a"}}, nil, data.Regression, `"a" is not a number`, data.ErrFormat},
+		{"no number", &Column{Numbers: []float64{1, nan()}}, nil, "", "row 1: invalid data: it is NaN", data.ErrInvalid},
+		{"empty", wordsOf("a", ""), nil, "", "row 1: invalid data: it is empty", data.ErrInvalid},
+		{"too large", &Column{Numbers: []float64{1 << 53}}, nil, "", "2^53", data.ErrInvalid},
+		{"few names", &Column{Numbers: []float64{1, 3}}, []string{"a", "b"}, "", "3 does not number one of the 2 names", data.ErrInvalid},
+		{"fraction", &Column{Numbers: []float64{1, 1.5}}, []string{"a", "b"}, "", "1.5 does not number", data.ErrInvalid},
+		{"unknown name", wordsOf("a", "x"), []string{"a", "b"}, "", `row 1: invalid data: "x" is not one of the 2 names`, data.ErrInvalid},
+		{"names twice", &Column{Numbers: []float64{1}}, []string{"a", "a"}, "", "only 1 different", data.ErrInvalid},
+		{"words as targets", wordsOf("a"), nil, data.Regression, `"a" is not a number`, data.ErrFormat},
 	} {
-		err := setLabels(new(data.Dataset), &c.v, c.names, c.kind)
+		x, err := data.NewDense(c.c.Len(), 1, make([]float32, c.c.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab := &table{x: x, label: *c.c, classes: c.names}
+		if err = tab.check(Options{Kind: c.kind}); err == nil {
+			_, err = tab.dataset("a", Options{Kind: c.kind})
+		}
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}

@@ -42,13 +42,13 @@ func tableOfColumns(entry []float64, width int, float bool, o Options) (*table, 
 	if err != nil {
 		return nil, err
 	}
-	t := &table{label: values{float: float}, labelOf: columns.name(columns.label)}
+	t := &table{label: Column{single: float}, labelOf: columns.name(columns.label)}
 	rows := len(entry) / width
 	features := make([]float32, 0, rows*len(columns.features))
 	for row := range slices.Chunk(entry, width) {
-		t.label.number = append(t.label.number, row[columns.label])
+		t.label.Numbers = append(t.label.Numbers, row[columns.label])
 		if columns.group >= 0 {
-			t.group.number = append(t.group.number, row[columns.group])
+			t.group.Numbers = append(t.group.Numbers, row[columns.group])
 		}
 		for _, j := range columns.features {
 			features = append(features, float32(row[j]))

@@ -120,7 +120,7 @@ func (z *archive) readLabels(t *table, o Options) (err error) {
 	if name == "" {
 		return z.missing(cmp.Or(o.Label, "y"), "labels")
 	}
-	t.label, err = fromArray(z, name, func(a *array) (values, error) { return z.columnOf(a, o.Target) })
+	t.label, err = fromArray(z, name, func(a *array) (Column, error) { return z.columnOf(a, o.Target) })
 	return err
 }
 
@@ -132,7 +132,7 @@ func (z *archive) readGroups(t *table, o Options) (err error) {
 		}
 		return nil
 	}
-	t.group, err = fromArray(z, name, func(a *array) (values, error) { return z.columnOf(a, "") })
+	t.group, err = fromArray(z, name, func(a *array) (Column, error) { return z.columnOf(a, "") })
 	return err
 }
 
@@ -188,7 +188,7 @@ func (z *archive) missing(name, what string) error {
 		}
 		there = append(there, fmt.Sprintf("%s (%v)", name, a))
 	}
-	return fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", data.ErrFormat, data.ErrNoDataset, name, what, abridge(there))
+	return fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", data.ErrFormat, data.ErrNoDataset, name, what, Abridge(there))
 }
 
 // text reads an array of text; nil if there is none, or none of text.
@@ -260,28 +260,32 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 }
 
 // columnOf reads labels or groups, picking one column if there are several.
-func (z *archive) columnOf(a *array, target string) (values, error) {
+func (z *archive) columnOf(a *array, target string) (c Column, err error) {
 	if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
-		return values{}, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
+		return c, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
 	}
 	width := a.count() / a.shape[0]
 	if !a.isNumber() && width == 1 {
-		word, err := textOf(a)
-		return values{word: word}, err
+		texts, err := textOf(a)
+		c.AsText = true
+		for _, text := range texts {
+			c.Add(text)
+		}
+		return c, err
 	}
 	j, err := z.findTarget(target, width)
 	if err != nil {
-		return values{}, err
+		return c, err
 	}
 	entry, err := numbersOf[float64](a)
 	if err != nil {
-		return values{}, err
+		return c, err
 	}
-	v := values{float: a.kind == 'f'}
+	c.single = a.kind == 'f'
 	for row := range slices.Chunk(entry, width) {
-		v.number = append(v.number, row[j])
+		c.Numbers = append(c.Numbers, row[j])
 	}
-	return v, nil
+	return c, nil
 }
 
 // findTarget returns the column of a target given by number or name.
@@ -290,11 +294,13 @@ func (z *archive) findTarget(asked string, width int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if len(names) != width {
-		names = nil
+	if asked == "" {
+		return 0, nil
 	}
-	c := columns{width: width, names: names}
-	return c.find(asked, nil, 0)
+	if len(names) != width {
+		names = Numbered(width)
+	}
+	return FindColumn(names, asked)
 }
 
 // WriteNPZ writes the dataset as an .npz file that keeps all of it: reading it

@@ -5,20 +5,25 @@ import (
 	"strconv"
 )
 
-// ParseFloat32 is strconv.ParseFloat with 32 bits, faster for numbers of a few
-// digits without an exponent, which tables are full of.
-func ParseFloat32(text string) (float32, error) {
-	if v, ok := ParseShort(text); ok {
+// ParseFloat is strconv.ParseFloat with 64 bits, faster for numbers of a few digits
+// without an exponent, which tables are full of.
+func ParseFloat(text string) (float64, error) {
+	if v, ok := parseShort(text); ok {
 		return v, nil
 	}
-	v, err := strconv.ParseFloat(text, 32)
-	return float32(v), err
+	return strconv.ParseFloat(text, 64)
 }
 
-// ParseShort reads the numbers that ParseFloat32 is fast for, which are finite, and
+// IsNumber reports whether a text is a number.
+func IsNumber(text string) bool {
+	_, err := ParseFloat(text)
+	return err == nil
+}
+
+// parseShort reads the numbers that ParseFloat is fast for, which are finite, and
 // reports whether the text is one: its digits and power of ten are exact in double
 // precision, so that one division rounds the quotient correctly.
-func ParseShort(text string) (float32, bool) {
+func parseShort(text string) (float64, bool) {
 	sign, n := 0, len(text) // no branch on the sign, which is anybody's guess
 	if n > 0 && text[0] == '-' {
 		sign = 1
@@ -39,11 +44,7 @@ func ParseShort(text string) (float32, bool) {
 		whole = whole*10 + uint64(c)
 	}
 	v := math.Float64bits(float64(whole) / powers[n-decimals])
-	// Rounding twice is wrong where the first ends halfway between two float32.
-	if v&(1<<29-1) == 1<<28 {
-		return 0, false
-	}
-	return float32(math.Float64frombits(v | uint64(sign)<<63)), true
+	return math.Float64frombits(v | uint64(sign)<<63), true
 }
 
 // powers are those of ten, as many as there may be digits.

@@ -148,10 +148,38 @@ func parse(path string, o Options) (*table, error) {
 	case Folder:
 		t, err = readFolder(path, o)
 	}
+	if err == nil {
+		err = t.check(o)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
 	return t, nil
+}
+
+// check checks the labels and groups of the rows.
+func (t *table) check(o Options) error {
+	if !o.Unlabelled {
+		if row, err := t.label.check(cmp.Or(o.Kind, t.kind)); err != nil {
+			return t.fault(row, "label", t.labelOf, err)
+		}
+	}
+	row, err := t.group.check(data.Classification)
+	if err != nil {
+		err = t.fault(row, "group", t.groupOf, err)
+	}
+	return err
+}
+
+// fault says where an error is.
+func (t *table) fault(row int, what, column string, err error) error {
+	switch {
+	case t.lines == nil:
+		return fmt.Errorf("%s: row %d: %w", what, row, err)
+	case column != "":
+		what = column + ", the " + what
+	}
+	return fmt.Errorf("line %d: %s: %w", t.lines[row], what, err)
 }
 
 // ReadCSV reads a dataset from comma-separated text, packed by gzip or not, and
@@ -166,6 +194,9 @@ func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
 	}
 	defer text.Close()
 	t, err := parseCSV(text, o)
+	if err == nil {
+		err = t.check(o)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", name, err)
 	}
@@ -235,11 +266,12 @@ type table struct {
 	x data.Matrix
 	// wider says that x may have more columns than the file shows.
 	wider bool
-	label values
-	// labelOf is the column of the labels, if there are columns.
-	labelOf string
 	// group is empty if the file has no groups.
-	group values
+	label, group Column
+	// labelOf and groupOf are the columns that they are from, if there are columns.
+	labelOf, groupOf string
+	// lines are those that the rows of a text begin on.
+	lines []int
 	// kind is set if the file says whether the labels are classes.
 	kind                      data.Kind
 	classes, groups, features []string
@@ -276,11 +308,12 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	d := &data.Dataset{Name: path, X: t.x, LabelOf: t.labelOf, Features: t.features, Steps: t.steps}
 	if o.Unlabelled {
 		d.Target = make([]float64, t.x.Rows())
-	} else if err := setLabels(d, &t.label, t.classes, cmp.Or(o.Kind, t.kind)); err != nil {
+	} else if err := t.setLabels(d, cmp.Or(o.Kind, t.kind)); err != nil {
 		return nil, fmt.Errorf("format: %s: label: %w", path, err)
 	}
-	if t.group.len() > 0 {
-		if err := setGroups(d, &t.group, t.groups); err != nil {
+	if t.group.Len() > 0 {
+		var err error
+		if d.Group, d.Groups, err = t.group.named(t.groups); err != nil {
 			return nil, fmt.Errorf("format: %s: group: %w", path, err)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 
 // parseSVMLight reads svmlight text in one pass.
 func parseSVMLight(r io.Reader, o Options) (*table, error) {
-	p := svmlightParser{kind: o.Kind, begin: []int{0}}
-	if err := wholeLines(r, p.lines); err != nil {
+	p := svmlightParser{begin: []int{0}}
+	if err := wholeLines(r, p.block); err != nil {
 		return nil, err
 	}
 	if !p.zeroBased {
@@ -37,14 +37,14 @@ func parseSVMLight(r io.Reader, o Options) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &table{x: x, wider: o.Columns == 0, label: p.label, group: p.group}, nil
+	return &table{x: x, wider: o.Columns == 0, label: p.label, group: p.group, lines: p.lines}, nil
 }
 
 // svmlightParser collects the rows of svmlight text.
 type svmlightParser struct {
-	kind         data.Kind
-	line         int // the line at hand, from 1
-	label, group values
+	line         int   // the line at hand, from 1
+	lines        []int // those of the rows
+	label, group Column
 	begin        []int
 	index        []int32
 	value        []float32
@@ -53,8 +53,8 @@ type svmlightParser struct {
 	lastLine     int // where it stood first
 }
 
-// lines reads whole lines.
-func (p *svmlightParser) lines(block []byte) error {
+// block reads whole lines.
+func (p *svmlightParser) block(block []byte) error {
 	// Make room for the whole block, doubling: append's smaller steps would copy
 	// everything many times over.
 	if pairs := len(block) / 4; cap(p.index)-len(p.index) < pairs {
@@ -84,9 +84,8 @@ func (p *svmlightParser) row(line []byte) error {
 	case bytes.IndexByte(label, ',') >= 0:
 		return fmt.Errorf("%w: the row has the labels %q; it must have one label", data.ErrFormat, label)
 	}
-	if err := p.label.add(string(label), p.kind); err != nil {
-		return fmt.Errorf("label: %w", err)
-	}
+	p.label.Add(string(label))
+	p.lines = append(p.lines, p.line)
 	rest, err := p.qid(bytes.TrimSpace(line[len(label):]))
 	if err != nil {
 		return err
@@ -101,8 +100,7 @@ func (p *svmlightParser) row(line []byte) error {
 // qid reads the row's group, if it has one, and returns what follows.
 func (p *svmlightParser) qid(s []byte) ([]byte, error) {
 	id, found := bytes.CutPrefix(field(s), []byte("qid:"))
-	rows := p.label.len() - 1
-	if rows > 0 && found != (p.group.len() > 0) {
+	if len(p.lines) > 1 && found != (p.group.Len() > 0) {
 		return nil, fmt.Errorf("%w: either every row has a qid or none", data.ErrFormat)
 	}
 	if !found {
@@ -111,7 +109,8 @@ func (p *svmlightParser) qid(s []byte) ([]byte, error) {
 	if _, err := strconv.ParseInt(string(id), 10, 64); err != nil {
 		return nil, fmt.Errorf("%w: the qid %q is not a whole number", data.ErrFormat, id)
 	}
-	return s[len("qid:")+len(id):], p.group.add(string(id), "")
+	p.group.Add(string(id))
+	return s[len("qid:")+len(id):], nil
 }
 
 // features reads the index:value pairs of a row.
@@ -182,9 +181,10 @@ func leadingFloat(s []byte) (v float32, n int, err error) {
 
 // parseFeature reads a feature, which must be finite.
 func parseFeature(text string) (float32, error) {
-	v, err := ParseFloat32(text)
+	f, err := ParseFloat(text)
+	v := float32(f)
 	switch {
-	case math.IsNaN(float64(v)) || math.IsInf(float64(v), 0):
+	case math.IsNaN(f) || math.IsInf(float64(v), 0):
 		return 0, fmt.Errorf("%w: the feature is %s; it must be finite and fit a float32", data.ErrInvalid, text)
 	case err != nil:
 		return 0, fmt.Errorf("%w: the feature %q is not a number", data.ErrFormat, text)

@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 
 	"l2mt/data"
+	"l2mt/data/format"
 )
 
 // ready is a task with its rows.
@@ -28,6 +28,12 @@ func (r *reader) build(paths []string) error {
 		}
 	}
 	r.counts()
+	if err := r.values(); err != nil {
+		return err
+	}
+	if err := r.split(); err != nil {
+		return err
+	}
 	tasks, err := r.finishTasks()
 	if err == nil {
 		err = r.steps()
@@ -46,10 +52,12 @@ func (r *reader) build(paths []string) error {
 			Task: t.Task, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
 		})
 		switch {
-		case r.Group != "":
+		case r.group != nil:
 			numbers := make([]int, len(t.rows))
 			for j, row := range t.rows {
-				numbers[j] = r.group[row]
+				if numbers[j] = r.group.Text(row); gap(r.group, row) {
+					numbers[j] = -1 - row // a row without a group is its own
+				}
 			}
 			r.Together = append(r.Together, numbers)
 		case len(r.Recipe.Targets) > 1: // what is held out of one task must not be known from another
@@ -58,7 +66,7 @@ func (r *reader) build(paths []string) error {
 		if len(r.Validation) > 0 {
 			var held []int
 			for j, row := range t.rows {
-				if row >= r.first {
+				if r.places[row].sheet >= len(paths) {
 					held = append(held, j)
 				}
 			}
@@ -136,41 +144,37 @@ func (r *reader) twins(tasks []ready) {
 // finishTasks gives the tasks their order, kind and classes, and leaves out
 // those that cannot be learned if that is asked for.
 func (r *reader) finishTasks() (kept []ready, err error) {
-	if r.grouped {
-		slices.SortFunc(r.tasks, func(a, b *labels) int { return compareNames(a.name, b.name) })
+	if r.task != nil {
+		slices.SortFunc(r.tasks, func(a, b *task) int { return compareNames(a.name, b.name) })
 	}
-	var targets []*target
-	for _, name := range r.Recipe.Targets {
-		targets = append(targets, r.targets[name])
-	}
-	kind, note, err := kindOf(targets, r.Kind)
+	kind, note, err := kindOf(r.targets, r.Kind)
 	if err != nil {
 		return nil, err
 	}
 	if note != "" {
 		r.note("%s", note)
 	}
-	if err := r.leaks(targets); err != nil {
+	if err := r.leaks(); err != nil {
 		return nil, err
 	}
 	if r.skipped > 0 {
 		r.note("%d rows without a label are left out", r.skipped)
 	}
-	var all []class
+	var all []format.Label
 	if kind == data.Classification {
 		if all, err = several(r.tasks); err != nil {
 			return nil, err
 		}
 	}
 	if all != nil && r.Positive != "" {
-		return nil, fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0].name(), all[len(all)-1].name())
+		return nil, fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0], all[len(all)-1])
 	}
 	for _, c := range all {
-		r.classes = append(r.classes, c.name())
+		r.classes = append(r.classes, c.String())
 	}
 	var fault error
 	for _, l := range r.tasks {
-		t, y, err := l.task(kind, r.Positive, all)
+		t, y, err := l.learned(kind, r.Positive, all)
 		switch {
 		case err == nil:
 			kept = append(kept, ready{t, l.rows, y})
@@ -193,30 +197,25 @@ func (r *reader) finishTasks() (kept []ready, err error) {
 const enoughToTell = 20
 
 // leaks finds a feature that is the target itself.
-func (r *reader) leaks(targets []*target) error {
-	value, tasks := make([]float32, r.x.Cols()), map[*target][]*labels{}
-	for _, l := range r.tasks {
-		tasks[l.target] = append(tasks[l.target], l)
-	}
-	for _, t := range targets {
-		n, same := 0, make([]bool, r.x.Cols())
-		for j := range same {
-			same[j] = true
-		}
+func (r *reader) leaks() error {
+	value := make([]float32, r.x.Cols())
+	for _, t := range r.targets {
+		n, same := 0, slices.Repeat([]bool{true}, r.x.Cols())
 		left := len(same)
-		for _, l := range tasks[t] {
-			for i := 0; i < len(l.rows) && left > 0; i++ {
-				n++
-				left = 0
-				for j, v := range dense(value, r.x.Row(l.rows[i])) {
-					if same[j] = same[j] && v == float32(l.number[i]); same[j] {
-						left++
-					}
+		for i := 0; i < r.x.Rows() && left > 0; i++ {
+			if gap(t.Column, i) {
+				continue
+			}
+			n++
+			left = 0
+			for j, v := range dense(value, r.x.Row(i)) {
+				if same[j] = same[j] && v == float32(t.Numbers[i]); same[j] {
+					left++
 				}
 			}
 		}
 		if j := slices.Index(same, true); j >= 0 && n >= enoughToTell {
-			return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", r.Recipe.Features()[j], data.ErrInvalid, t.name)
+			return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", r.Recipe.Features()[j], data.ErrInvalid, t.Name)
 		}
 	}
 	return nil
@@ -249,92 +248,93 @@ func compareNames(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
+// mostLevels bounds the levels of a category.
+const mostLevels = 1000
+
 // expand makes features of the columns, and the columns of the recipe.
 func (r *reader) expand() error {
-	var order [][]int32 // the positions of the levels in the order of their names
-	for k := range r.columns {
-		c := Column{Name: r.columns[k].name}
-		position := make([]int32, len(r.columns[k].levels))
-		if r.columns[k].levels != nil {
-			c.Levels = slices.SortedFunc(maps.Keys(r.columns[k].levels), compareNames)
-			if len(c.Levels) == 0 {
-				return fmt.Errorf("column %q: %w: all its values are missing; leave it out with --ignore", c.Name, data.ErrInvalid)
-			}
-			for to, level := range c.Levels {
-				position[r.columns[k].levels[level]] = int32(to)
-			}
-		}
-		order = append(order, position)
-		r.Recipe.Columns = append(r.Recipe.Columns, c)
-	}
-	d, n := r.Recipe.Width(), r.rows
-	value := r.value
-	if d > len(r.columns) || slices.ContainsFunc(r.columns, func(c column) bool { return c.levels != nil }) {
-		value = make([]float32, 0, n*d)
-		for i := range n {
-			for k, v := range r.value[i*len(r.columns):][:len(r.columns)] {
-				c := &r.Recipe.Columns[k]
-				if c.Levels == nil {
-					value = append(value, v)
-					continue
-				}
-				part := make([]float32, c.width())
-				if v != v {
-					for j := range part {
-						part[j] = missing
-					}
-				} else if v >= 0 {
-					part[order[k][int(v)]] = 1
-				}
-				value = append(value, part...)
-			}
-		}
-	}
-	r.value = nil
-	if r.Impute == Mean {
-		if err := r.impute(value, d); err != nil {
+	for _, c := range r.features {
+		made, err := r.column(c)
+		if err != nil {
 			return err
 		}
+		r.Recipe.Columns = append(r.Recipe.Columns, made)
+	}
+	d, n := r.Recipe.Width(), len(r.places)
+	value := make([]float32, n*d)
+	at, filled := 0, 0
+	for k, c := range r.features {
+		made := &r.Recipe.Columns[k]
+		level := make([]int, len(c.Texts))
+		for t, text := range c.Texts {
+			level[t] = slices.Index(made.Levels, text)
+		}
+		for i := range n {
+			part := value[i*d+at:][:made.width()]
+			switch t := c.Text(i); {
+			case t >= 0 && isMissing(c.Texts[t]):
+				filled += copy(part, made.Mean)
+			case t >= 0:
+				part[level[t]] = 1
+			case !c.AsText:
+				part[0] = float32(c.Numbers[i])
+			}
+		}
+		at += made.width()
+		r.features[k] = nil
+	}
+	if filled > 0 {
+		r.note("%d missing values became the means of their columns", filled)
 	}
 	x, err := data.NewDense(n, d, value)
 	r.x = x
 	return err
 }
 
-// impute puts the means of the features where values are missing.
-func (r *reader) impute(value []float32, d int) error {
-	sum, count := make([]float64, d), make([]int, d)
-	for i, v := range value {
-		if v == v {
-			sum[i%d] += float64(v)
-			count[i%d]++
-		}
-	}
-	j, filled := 0, 0
-	for k := range r.Recipe.Columns {
-		c := &r.Recipe.Columns[k]
-		for range c.width() {
-			if count[j] == 0 {
-				return fmt.Errorf("column %q: %w: all its values are missing; leave it out with --ignore", c.Name, data.ErrInvalid)
+// column says what features come of a column.
+func (r *reader) column(c *format.Column) (Column, error) {
+	made := Column{Name: c.Name}
+	rows := make([]int, len(c.Texts)) // of each level
+	sum, count := 0.0, 0
+	for i := range r.places {
+		k := c.Text(i)
+		switch {
+		case k >= 0 && isMissing(c.Texts[k]):
+			if r.Impute != Mean {
+				return made, r.fault(i, missingError(c.Name, c.Texts[k]))
 			}
-			c.Mean = append(c.Mean, float32(sum[j]/float64(count[j])))
-			j++
+			continue
+		case k >= 0 && !c.AsText:
+			return made, r.fault(i, numberError(c.Name, c.Texts[k]))
+		case k >= 0:
+			if rows[k]++; rows[k] == 1 {
+				made.Levels = append(made.Levels, c.Texts[k])
+			}
+			if len(made.Levels) > mostLevels {
+				return made, r.fault(i, fmt.Errorf("column %q: %w: it has more than %d different levels; is it an identifier? then leave it out with --ignore", c.Name, data.ErrInvalid, mostLevels))
+			}
+		case !c.AsText:
+			v := float64(float32(c.Numbers[i]))
+			if math.IsInf(v, 0) {
+				return made, r.fault(i, numberError(c.Name, c.Label(i).String()))
+			}
+			sum += v
+		}
+		count++
+	}
+	if count == 0 || c.AsText && made.Levels == nil {
+		return made, fmt.Errorf("column %q: %w: all its values are missing; leave it out with --ignore", c.Name, data.ErrInvalid)
+	}
+	slices.SortFunc(made.Levels, compareNames)
+	if r.Impute == Mean && !c.AsText {
+		made.Mean = []float32{float32(sum / float64(count))}
+	}
+	if r.Impute == Mean {
+		for _, level := range made.Levels {
+			made.Mean = append(made.Mean, float32(float64(rows[slices.Index(c.Texts, level)])/float64(count)))
 		}
 	}
-	mean := make([]float32, 0, d)
-	for _, c := range r.Recipe.Columns {
-		mean = append(mean, c.Mean...)
-	}
-	for i, v := range value {
-		if v != v {
-			value[i] = mean[i%d]
-			filled++
-		}
-	}
-	if filled > 0 {
-		r.note("%d missing values became the means of their columns", filled)
-	}
-	return nil
+	return made, nil
 }
 
 // steps fits the steps, or the one that is needed, and applies them.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -26,9 +25,8 @@ func (r *reader) readDatasets(paths []string) error {
 	if len(r.Targets) > 0 {
 		o.Target = r.Targets[0]
 	}
-	t := newTarget("y")
-	r.byName, r.targets[t.name] = map[string]*labels{}, t
-	r.Recipe.Targets = []string{t.name}
+	t := &target{Column: &format.Column{Name: "y"}}
+	r.targets, r.Recipe.Targets = []*target{t}, []string{t.Name}
 	var parts []data.Matrix
 	var features []string
 	for i, path := range paths {
@@ -47,16 +45,17 @@ func (r *reader) readDatasets(paths []string) error {
 		if !slices.Equal(d.Features, features) || d.X.Cols() != len(r.Recipe.Columns) {
 			return fmt.Errorf("%s: %w: its features are not those of %s, in the same order", path, data.ErrMismatch, paths[0])
 		}
-		if err := r.dataRows(d, t, len(paths) > 1); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+		if d.Groups != nil && len(paths) > 1 {
+			return fmt.Errorf("%s: %w: its rows have groups, which are tasks; there can be one such file", path, data.ErrInvalid)
 		}
+		r.dataRows(d)
 		parts = append(parts, d.X)
 	}
 	if r.Recipe.ByPosition {
 		r.note("features have no names: they are matched by position")
 	}
 	r.Kind = o.Kind
-	if r.grouped {
+	if r.perFile = r.task == nil; !r.perFile {
 		r.Recipe.Task = cmp.Or(o.Group, "task")
 	}
 	x, err := data.Stack(parts)
@@ -67,7 +66,7 @@ func (r *reader) readDatasets(paths []string) error {
 // dataset reads one file, in which more than two numbers are a regression.
 func (r *reader) dataset(path string, o format.Options) (*data.Dataset, error) {
 	d, err := format.Read(path, o)
-	if err != nil || o.Kind != "" || len(d.Classes) <= 2 || !slices.ContainsFunc(d.Classes, isNumber) {
+	if err != nil || o.Kind != "" || len(d.Classes) <= 2 || !slices.ContainsFunc(d.Classes, format.IsNumber) {
 		return d, err
 	}
 	r.note("the target has %d different numbers, taken for %s; say --kind %s if they are classes", len(d.Classes), data.Regression, data.Classification)
@@ -75,32 +74,22 @@ func (r *reader) dataset(path string, o format.Options) (*data.Dataset, error) {
 	return format.Read(path, o)
 }
 
-func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil
-}
-
-// dataRows takes the labels of a dataset's rows.
-func (r *reader) dataRows(d *data.Dataset, t *target, perFile bool) error {
-	if d.Groups != nil && perFile {
-		return fmt.Errorf("%w: its rows have groups, which are tasks; there can be one such file", data.ErrInvalid)
+// dataRows takes the labels and tasks of a dataset's rows.
+func (r *reader) dataRows(d *data.Dataset) {
+	if d.Groups != nil {
+		r.task = &format.Column{Name: "task", AsText: true}
 	}
-	r.grouped = d.Groups != nil
-	name := baseName(d.Name)
-	if r.byName[name] != nil {
-		return fmt.Errorf("%w: two files make a task %q; give them different names", data.ErrInvalid, name)
-	}
+	y := r.targets[0].Column
 	for i := range d.X.Rows() {
-		if d.Groups != nil {
-			name = d.Groups[d.Group[i]]
-		}
-		l := r.task(name, t)
+		r.places = append(r.places, place{sheet: len(r.sheets)})
 		if d.Regression() {
-			l.append(r.rows, d.Target[i], -1)
-		} else if err := l.add(r.rows, d.Classes[d.Label[i]], d.Name); err != nil {
-			return err
+			y.Numbers = append(y.Numbers, d.Target[i])
+		} else {
+			y.Add(d.Classes[d.Label[i]])
 		}
-		r.rows++
+		if r.task != nil {
+			r.task.Add(d.Groups[d.Group[i]])
+		}
 	}
-	return nil
+	r.sheets = append(r.sheets, sheet{path: d.Name})
 }

@@ -2,11 +2,8 @@ package table
 
 import (
 	"fmt"
-	"io"
-	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"l2mt/data"
@@ -88,7 +85,7 @@ func Read(paths []string, o Options) (*Table, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("table: %w: there are no files", data.ErrInvalid)
 	}
-	r := &reader{Options: o, targets: map[string]*target{}}
+	r := &reader{Options: o}
 	var err error
 	if texts, err2 := areText(slices.Concat(paths, o.Validation), o.Format.Format); err2 != nil {
 		return nil, err2
@@ -142,27 +139,17 @@ func areText(paths []string, asked format.Format) (bool, error) {
 type reader struct {
 	Options
 	Table
-	sheets  []sheet
-	columns []column
-	value   []float32 // rows x columns; NaN where missing, levels by number
-	rows    int
-	group   []int          // of every row
-	groups  map[string]int // their numbers
-	first   int            // the first row for validation
-	classes []string       // where tasks have more than two
-	skipped int            // rows without a label
-	grouped bool           // tasks have come with the rows
-	tasks   []*labels
-	byName  map[string]*labels
-	targets map[string]*target
-
-	x data.Matrix
-}
-
-// column is a column that becomes features.
-type column struct {
-	name   string
-	levels map[string]int32 // nil for numbers
+	sheets   []sheet
+	features []*format.Column // of which those AsText are categories
+	task     *format.Column   // names the task of a row; nil if none does
+	group    *format.Column   // likewise
+	targets  []*target
+	places   []place // of the rows
+	perFile  bool    // every file is a task
+	skipped  int     // rows without a label
+	tasks    []*task
+	classes  []string // where tasks have more than two
+	x        data.Matrix
 }
 
 // sheet is a file and where its columns are.
@@ -174,13 +161,23 @@ type sheet struct {
 	group    int  // likewise
 	targets  []int
 	category []int
-	features []int // of the reader's columns, -1 where the file lacks one
-	labels   []*labels
+	features []int // of the reader's features, -1 where the file lacks one
 }
 
-// taskPerFile reports whether every file is a task.
-func (r *reader) taskPerFile() bool {
-	return r.Task == "" && len(r.sheets)-len(r.Validation) > 1 && len(r.sheets[0].targets) == 1
+// place is where a row is.
+type place struct{ sheet, line int }
+
+// fault says where an error is.
+func (r *reader) fault(row int, err error) error {
+	p := r.places[row]
+	s := &r.sheets[p.sheet]
+	if p.line == 0 { // of a file that is no text
+		return fmt.Errorf("%s: %w", s.path, err)
+	}
+	if s.bare && p.line == 1 {
+		err = fmt.Errorf("%w (if this line names the columns say --header yes)", err)
+	}
+	return fmt.Errorf("%s: line %d: %w", s.path, p.line, err)
 }
 
 // readText reads CSV and TSV files: first all headers, then all rows.
@@ -192,30 +189,32 @@ func (r *reader) readText(paths []string) error {
 		}
 		r.sheets = append(r.sheets, s)
 	}
-	if r.taskPerFile() && len(r.Validation) > 0 {
+	r.perFile = r.Task == "" && len(paths) > 1 && len(r.sheets[0].targets) == 1
+	if r.perFile && len(r.Validation) > 0 {
 		return fmt.Errorf("%s: %w: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0], data.ErrInvalid)
 	}
 	if err := r.align(); err != nil {
 		return err
 	}
-	if r.wordsAreCategories() {
-		if err := r.words(); err != nil {
-			return err
-		}
-	}
-	if err := r.startTasks(); err != nil {
+	if err := r.read(); err != nil {
 		return err
 	}
-	r.groups = map[string]int{}
-	for i := range r.sheets {
-		if i == len(paths) {
-			r.first = r.rows
+	if r.wordsAreCategories() {
+		words := false
+		for _, c := range r.features {
+			c.AsText = slices.ContainsFunc(c.Texts, func(text string) bool { return !isMissing(text) })
+			words = words || c.AsText
 		}
-		if err := r.sheet(&r.sheets[i], r.row); err != nil {
-			return err
+		if words { // of which the numbers are levels too, as they are written
+			if err := r.read(); err != nil {
+				return err
+			}
 		}
 	}
-	if r.rows == 0 {
+	if err := r.labelled(); err != nil {
+		return err
+	}
+	if len(r.places) == 0 {
 		return fmt.Errorf("%s: %w: it has no labelled rows", strings.Join(paths, ", "), data.ErrInvalid)
 	}
 	return nil
@@ -244,7 +243,7 @@ func (r *reader) header(path string) (s sheet, err error) {
 	}
 	s = sheet{path: path, names: rows.Names, bare: rows.Names == nil, task: -1, group: -1}
 	if s.bare {
-		s.names = numbered(rows.Width)
+		s.names = format.Numbered(rows.Width)
 	}
 	if err := r.roles(&s); err != nil {
 		return s, fmt.Errorf("%s: %w", path, err)
@@ -252,31 +251,24 @@ func (r *reader) header(path string) (s sheet, err error) {
 	return s, nil
 }
 
-// usualTargets are what labels are called.
-var usualTargets = []string{"label", "class", "y", "target"}
-
 // roles finds the columns of a file that are not features.
 func (r *reader) roles(s *sheet) (err error) {
 	if r.Task != "" {
-		if s.task, err = find(s.names, r.Task); err != nil {
+		if s.task, err = format.FindColumn(s.names, r.Task); err != nil {
 			return fmt.Errorf("--task: %w", err)
 		}
 	}
 	if r.Group != "" {
-		if s.group, err = find(s.names, r.Group); err != nil {
+		if s.group, err = format.FindColumn(s.names, r.Group); err != nil {
 			return fmt.Errorf("--group: %w", err)
 		}
 	}
 	if len(r.Targets) > 0 {
 		s.targets, err = match(s.names, r.Targets)
+	} else if j := format.LabelColumn(s.names); j >= 0 {
+		s.targets = []int{j}
 	} else {
-		err = fmt.Errorf("%w: no column is called label, class, y or target, so say which it is; there are %s", data.ErrInvalid, abridge(s.names))
-		for _, usual := range usualTargets {
-			if j := slices.IndexFunc(s.names, func(n string) bool { return strings.EqualFold(n, usual) }); j >= 0 {
-				s.targets, err = []int{j}, nil
-				break
-			}
-		}
+		err = fmt.Errorf("%w: no column is called label, class, y or target, so say which it is; there are %s", data.ErrInvalid, format.Abridge(s.names))
 	}
 	if err != nil {
 		return fmt.Errorf("--target: %w", err)
@@ -346,17 +338,17 @@ func (r *reader) align() error {
 		for _, j := range s.features {
 			name := s.names[j]
 			if _, ok := index[name]; !ok {
-				index[name], first[name] = len(r.columns), s.path
-				r.columns = append(r.columns, column{name: name})
+				index[name], first[name] = len(r.features), s.path
+				r.features = append(r.features, &format.Column{Name: name})
 			}
 			if slices.Contains(s.category, j) {
-				r.columns[index[name]].levels = map[string]int32{}
+				r.features[index[name]].AsText = true
 			}
 		}
 	}
 	for i := range r.sheets {
 		s := &r.sheets[i]
-		at := make([]int, len(r.columns))
+		at := make([]int, len(r.features))
 		for k := range at {
 			at[k] = -1
 		}
@@ -364,7 +356,7 @@ func (r *reader) align() error {
 			at[index[s.names[j]]] = j
 		}
 		if k := slices.Index(at, -1); k >= 0 && r.MissingColumns != Zero {
-			name := r.columns[k].name
+			name := r.features[k].Name
 			return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns zero puts zeros)", s.path, data.ErrMismatch, name, first[name])
 		}
 		s.features = at
@@ -382,78 +374,141 @@ func (r *reader) note(format string, args ...any) {
 
 func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, []string{"*"}) }
 
-// words reads all files to find the features that have a word in them.
-func (r *reader) words() error {
+// rows reads the rows of all files.
+func (r *reader) read() error {
+	r.places, r.targets, r.Recipe.Targets = nil, nil, nil
+	for k, c := range r.features {
+		r.features[k] = &format.Column{Name: c.Name, AsText: c.AsText}
+	}
+	if r.Task != "" {
+		r.task = &format.Column{Name: r.Task, AsText: true}
+	}
+	if r.Group != "" {
+		r.group = &format.Column{Name: r.Group, AsText: true}
+	}
+	targets := map[string]*target{}
 	for i := range r.sheets {
-		err := r.sheet(&r.sheets[i], func(s *sheet, _ int, cells []string) error {
-			for k, j := range s.features {
-				if j < 0 || r.columns[k].levels != nil || isMissing(cells[j]) {
-					continue
-				}
-				if _, err := strconv.ParseFloat(cells[j], 32); err != nil {
-					r.columns[k].levels = map[string]int32{}
-				}
+		s := &r.sheets[i]
+		into := make([]*format.Column, len(s.names))
+		for _, j := range s.targets {
+			name := s.names[j]
+			if targets[name] == nil {
+				targets[name] = &target{Column: &format.Column{Name: name}}
+				r.targets, r.Recipe.Targets = append(r.targets, targets[name]), append(r.Recipe.Targets, name)
+				targets[name].gaps(len(r.places))
 			}
-			return nil
-		})
+			into[j] = targets[name].Column
+		}
+		for k, j := range s.features {
+			if j >= 0 {
+				into[j] = r.features[k]
+			}
+		}
+		if s.task >= 0 {
+			into[s.task] = r.task
+		}
+		if s.group >= 0 {
+			into[s.group] = r.group
+		}
+		rows, err := r.open(s.path)
 		if err != nil {
 			return err
+		}
+		lines, err := rows.Read(into)
+		rows.Close()
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			r.places = append(r.places, place{i, line})
+		}
+		for _, c := range r.features {
+			c.Pad(len(r.places))
+		}
+		for _, t := range r.targets {
+			t.gaps(len(r.places))
 		}
 	}
 	return nil
 }
 
-// sheet calls f for every row of a file.
-func (r *reader) sheet(s *sheet, f func(s *sheet, line int, cells []string) error) error {
-	rows, err := r.open(s.path)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for {
-		block, err := rows.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err == nil {
-			err = block.Each(func(line int, cells []string) error {
-				err := f(s, line, cells)
-				if err != nil && s.bare && line == 1 {
-					err = fmt.Errorf("%w (if this line names the columns say --header yes)", err)
-				}
-				return err
-			})
-		}
-		if err != nil {
-			return err
+// labelled leaves out the rows without a label.
+func (r *reader) labelled() error {
+	var rows []int
+	for i := range r.places {
+		if slices.ContainsFunc(r.targets, func(t *target) bool { return !gap(t.Column, i) }) {
+			rows = append(rows, i)
+		} else if len(r.targets) == 1 && !r.SkipUnlabelled {
+			c := r.targets[0].Column
+			return r.fault(i, fmt.Errorf("column %q, the target: %w: it is missing (%q); fill it in, or leave such rows out with --skip-unlabelled", c.Name, data.ErrInvalid, c.Texts[c.Text(i)]))
 		}
 	}
+	if r.skipped = len(r.places) - len(rows); r.skipped == 0 {
+		return nil
+	}
+	for k, row := range rows {
+		r.places[k] = r.places[row]
+	}
+	r.places = r.places[:len(rows)]
+	columns := slices.Clone(r.features)
+	for _, t := range r.targets {
+		columns = append(columns, t.Column)
+	}
+	for _, c := range append(columns, r.task, r.group) {
+		if c != nil {
+			c.Keep(rows)
+		}
+	}
+	return nil
 }
 
-// startTasks makes the tasks that are known before the rows.
-func (r *reader) startTasks() error {
-	r.byName, r.grouped = map[string]*labels{}, r.Task != ""
-	perFile := r.taskPerFile()
-	for i := range r.sheets {
-		s := &r.sheets[i]
-		for _, j := range s.targets {
-			column := s.names[j]
-			if r.targets[column] == nil {
-				r.Recipe.Targets = append(r.Recipe.Targets, column)
-				r.targets[column] = newTarget(column)
+// gap reports whether a row has no value.
+func gap(c *format.Column, row int) bool {
+	k := c.Text(row)
+	return k >= 0 && isMissing(c.Texts[k])
+}
+
+// split makes the tasks of the rows.
+func (r *reader) split() error {
+	byName := map[string]*task{}
+	add := func(name string, t *target) *task {
+		if byName[name] == nil {
+			byName[name] = &task{name: name, target: t}
+			r.tasks = append(r.tasks, byName[name])
+		}
+		return byName[name]
+	}
+	switch {
+	case r.task != nil:
+		for i := range r.places {
+			name := r.task.Texts[r.task.Text(i)]
+			if isMissing(name) {
+				return r.fault(i, fmt.Errorf("column %q, the task: %w: it is missing (%q); every row needs one", r.task.Name, data.ErrInvalid, name))
 			}
-			name := column
-			switch {
-			case r.Task != "": // tasks come with the rows
-				s.labels = append(s.labels, nil)
-				continue
-			case perFile:
-				name = baseName(s.path)
-				if r.byName[name] != nil {
-					return fmt.Errorf("%s: %w: two files make a task %q; give them different names", s.path, data.ErrInvalid, name)
-				}
+			t := add(name, r.targets[0])
+			t.rows = append(t.rows, i)
+		}
+		return nil
+	case r.perFile:
+		for _, s := range r.sheets {
+			name := baseName(s.path)
+			if byName[name] != nil {
+				return fmt.Errorf("%s: %w: two files make a task %q; give them different names", s.path, data.ErrInvalid, name)
 			}
-			s.labels = append(s.labels, r.task(name, r.targets[column]))
+			add(name, r.targets[0])
+		}
+		for i, p := range r.places {
+			t := r.tasks[p.sheet]
+			t.rows = append(t.rows, i)
+		}
+		return nil
+	}
+	for _, target := range r.targets {
+		t := add(target.Name, target)
+		for i := range r.places {
+			if !gap(target.Column, i) {
+				t.rows = append(t.rows, i)
+			}
 		}
 	}
 	return nil
@@ -466,99 +521,4 @@ func baseName(path string) string {
 		name = name[:i+1]
 	}
 	return name
-}
-
-// task returns the labels of a task.
-func (r *reader) task(name string, t *target) *labels {
-	l := r.byName[name]
-	if l == nil {
-		l = &labels{name: strings.Clone(name), target: t}
-		r.byName[l.name] = l
-		r.tasks = append(r.tasks, l)
-	}
-	return l
-}
-
-// row takes the labels and the features of a row.
-func (r *reader) row(s *sheet, line int, cells []string) error {
-	labelled := false
-	for i, j := range s.targets {
-		if isMissing(cells[j]) {
-			continue
-		}
-		l := s.labels[i]
-		if r.Task != "" {
-			name := cells[s.task]
-			if isMissing(name) {
-				return fmt.Errorf("column %q, the task: %w: it is missing (%q); every row needs one", s.names[s.task], data.ErrInvalid, name)
-			}
-			l = r.task(name, r.targets[s.names[j]])
-		}
-		if err := l.add(r.rows, cells[j], fmt.Sprintf("%s: line %d", s.path, line)); err != nil {
-			return err
-		}
-		labelled = true
-	}
-	if !labelled {
-		if len(s.targets) == 1 && !r.SkipUnlabelled {
-			j := s.targets[0]
-			return fmt.Errorf("column %q, the target: %w: it is missing (%q); fill it in, or leave such rows out with --skip-unlabelled", s.names[j], data.ErrInvalid, cells[j])
-		}
-		r.skipped++
-		return nil
-	}
-	if s.group >= 0 {
-		r.group = append(r.group, r.groupOf(cells[s.group]))
-	}
-	r.rows++
-	for k, j := range s.features {
-		v, err := r.columns[k].value(j, cells, r.Impute == Mean)
-		if err != nil {
-			return err
-		}
-		r.value = append(r.value, v)
-	}
-	return nil
-}
-
-// groupOf is the number of a group; a row without one is its own.
-func (r *reader) groupOf(cell string) int {
-	if isMissing(cell) {
-		return -1 - r.rows
-	}
-	n, ok := r.groups[cell]
-	if !ok {
-		n = len(r.groups)
-		r.groups[strings.Clone(cell)] = n
-	}
-	return n
-}
-
-var missing = float32(math.NaN())
-
-// mostLevels bounds the levels of a category.
-const mostLevels = 1000
-
-// value is the number of a cell, or that of its level.
-func (c *column) value(j int, cells []string, impute bool) (float32, error) {
-	switch {
-	case j < 0 && c.levels != nil:
-		return -1, nil // no level
-	case j < 0:
-		return 0, nil
-	case isMissing(cells[j]) && impute:
-		return missing, nil
-	case isMissing(cells[j]):
-		return 0, missingError(c.name, cells[j])
-	case c.levels == nil:
-		return parseNumber(c.name, cells[j])
-	}
-	level, ok := c.levels[cells[j]]
-	if !ok {
-		if level = int32(len(c.levels)); level == mostLevels {
-			return 0, fmt.Errorf("column %q: %w: it has more than %d different levels; is it an identifier? then leave it out with --ignore", c.name, data.ErrInvalid, mostLevels)
-		}
-		c.levels[strings.Clone(cells[j])] = level
-	}
-	return float32(level), nil
 }

@@ -50,7 +50,7 @@ func Numbers(names []string, width int) Recipe {
 	different := slices.Compact(slices.Sorted(slices.Values(names)))
 	r := Recipe{ByPosition: len(different) < width}
 	if r.ByPosition {
-		names = numbered(width)
+		names = format.Numbered(width)
 	}
 	for _, name := range names {
 		r.Columns = append(r.Columns, Column{Name: name})
@@ -123,9 +123,9 @@ type Binding struct {
 func (r *Recipe) Bind(names []string, width int, zeros bool) (*Binding, error) {
 	switch {
 	case names == nil && !r.ByPosition:
-		return nil, fmt.Errorf("%w: it has no header; the columns %s are known by name", data.ErrMismatch, abridge(r.names()))
+		return nil, fmt.Errorf("%w: it has no header; the columns %s are known by name", data.ErrMismatch, format.Abridge(r.names()))
 	case names == nil:
-		names = numbered(width)
+		names = format.Numbered(width)
 	case r.ByPosition:
 		return nil, fmt.Errorf("%w: it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", data.ErrMismatch, names[0])
 	}
@@ -146,7 +146,7 @@ func (r *Recipe) Bind(names []string, width int, zeros bool) (*Binding, error) {
 		b.level = append(b.level, level)
 	}
 	if len(missing) > 0 && !zeros {
-		return nil, fmt.Errorf("%w: there is no column %s; there are %s (--missing-columns zero puts zeros)", data.ErrMismatch, abridge(missing), abridge(names))
+		return nil, fmt.Errorf("%w: there is no column %s; there are %s (--missing-columns zero puts zeros)", data.ErrMismatch, format.Abridge(missing), format.Abridge(names))
 	}
 	return b, nil
 }
@@ -172,18 +172,17 @@ func (b *Binding) Features(dst []float32, cells []string, unseen Unseen) error {
 	at := 0
 	for i, j := range b.from {
 		c := &b.recipe.Columns[i]
-		if j >= 0 && c.Levels == nil { // mostly all there is to do
-			if v, ok := format.ParseShort(cells[j]); ok {
-				dst[at] = v
-				at++
-				continue
-			}
-		}
 		part := dst[at:][:c.width()]
 		at += len(part)
 		if j < 0 {
 			clear(part)
 			continue
+		}
+		if c.Levels == nil { // mostly all there is to do
+			v, err := format.ParseFloat(cells[j])
+			if part[0] = float32(v); err == nil && math.Abs(float64(part[0])) <= math.MaxFloat32 {
+				continue
+			}
 		}
 		switch cell := cells[j]; {
 		case isMissing(cell):
@@ -192,11 +191,7 @@ func (b *Binding) Features(dst []float32, cells []string, unseen Unseen) error {
 			}
 			copy(part, c.Mean)
 		case c.Levels == nil:
-			v, err := parseNumber(c.Name, cell)
-			if err != nil {
-				return err
-			}
-			part[0] = v
+			return numberError(c.Name, cell)
 		default:
 			clear(part)
 			if k, ok := b.level[i][cell]; ok {
@@ -225,49 +220,19 @@ func missingError(column, cell string) error {
 	return fmt.Errorf("column %q: %w: the value is missing (%q); fill it in, or fit with --impute mean or without the column (--ignore)", column, data.ErrInvalid, cell)
 }
 
-// parseNumber reads the cell of a column of numbers.
-func parseNumber(column, cell string) (float32, error) {
-	v, err := format.ParseFloat32(cell)
-	if math.IsInf(float64(v), 0) || math.IsNaN(float64(v)) {
-		return 0, fmt.Errorf("column %q: %w: it is %s; numbers must be finite and fit a float32", column, data.ErrInvalid, cell)
+// numberError says why the cell of a column of numbers is none.
+func numberError(column, cell string) error {
+	if v, _ := strconv.ParseFloat(cell, 64); math.Abs(v) > math.MaxFloat32 {
+		return fmt.Errorf("column %q: %w: it is %s; numbers must be finite and fit a float32", column, data.ErrInvalid, cell)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("column %q: %w: %q is not a number; correct it, or fit with the column as --categorical or without it (--ignore)", column, data.ErrFormat, cell)
-	}
-	return v, nil
-}
-
-// numbered are the names of columns without a header.
-func numbered(width int) []string {
-	names := make([]string, width)
-	for j := range names {
-		names[j] = strconv.Itoa(j)
-	}
-	return names
-}
-
-// find returns the column of a name, or else of a number.
-func find(names []string, asked string) (int, error) {
-	if j := slices.Index(names, asked); j >= 0 {
-		if slices.Contains(names[j+1:], asked) {
-			return 0, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, asked)
-		}
-		return j, nil
-	}
-	if j, err := strconv.Atoi(asked); err == nil && j >= 0 && j < len(names) {
-		return j, nil
-	}
-	if j := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(asked)) }); j >= 0 {
-		return 0, fmt.Errorf("%w: there is no column %q; it is called %q", data.ErrInvalid, asked, names[j])
-	}
-	return 0, fmt.Errorf("%w: there is no column %q; there are %s", data.ErrInvalid, asked, abridge(names))
+	return fmt.Errorf("column %q: %w: %q is not a number; correct it, or fit with the column as --categorical or without it (--ignore)", column, data.ErrFormat, cell)
 }
 
 // match returns the columns that names, numbers or patterns ask for, in order.
 func match(names, asked []string) ([]int, error) {
 	var found []int
 	for _, a := range asked {
-		j, err := find(names, a)
+		j, err := format.FindColumn(names, a)
 		if err == nil {
 			found = append(found, j)
 			continue
@@ -284,13 +249,4 @@ func match(names, asked []string) ([]int, error) {
 	}
 	slices.Sort(found)
 	return slices.Compact(found), nil
-}
-
-// abridge lists a few names.
-func abridge(names []string) string {
-	const few = 5
-	if len(names) <= few {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:few], ", "), len(names))
 }

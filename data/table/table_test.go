@@ -201,7 +201,7 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 	if got := tab.Recipe.Features(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("features %q", got)
 	}
-	if got, want := fmt.Sprint(tab.Together), "[[0 0 1 2] [1 -4 -6 0]]"; got != want {
+	if got, want := fmt.Sprint(tab.Together), "[[0 0 1 3] [1 -4 -6 0]]"; got != want {
 		t.Errorf("groups %s, want %s", got, want)
 	}
 	if got, want := fmt.Sprint(tab.Held), "[[3] [3]]"; got != want {
@@ -263,7 +263,7 @@ func TestBadTables(t *testing.T) {
 		{"category", []string{"a.csv", "x,c,y\n1,red,2\n"}, Options{}, data.ErrFormat, `a.csv: line 2: column "c": malformed file: "red" is not a number; correct it, or fit with the column as --categorical or without it (--ignore)`},
 		{"missing value", []string{"a.csv", "x,y\n1,2\nNA,3\n"}, Options{}, data.ErrInvalid, `a.csv: line 3: column "x": invalid data: the value is missing ("NA")`},
 		{"all values missing", []string{"a.csv", "x,z,y\n1,,2\n2,,3\n"}, Options{Impute: Mean}, data.ErrInvalid, `column "z": invalid data: all its values are missing; leave it out with --ignore`},
-		{"huge value", []string{"a.csv", "x,y\n1e99,2\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "x": invalid data: it is 1e99; numbers must be finite and fit a float32`},
+		{"huge value", []string{"a.csv", "x,y\n1e99,2\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "x": invalid data: it is 1e+99; numbers must be finite and fit a float32`},
 		{"tasks of one name", []string{"a/x.csv", "x,y\n1,2\n", "b/x.csv", "x,y\n1,2\n"}, Options{}, data.ErrInvalid, `b/x.csv: invalid data: two files make a task "x"`},
 		{"column that one file lacks", []string{"a.csv", "x,y\n1,2\n", "b.csv", "x,z,y\n1,2,3\n"}, Options{}, data.ErrMismatch, `a.csv: data does not match: there is no column "z", which `},
 		{"one header of two", []string{"a.csv", "x,y\n1,2\n", "b.csv", "1,3\n"}, Options{Targets: []string{"1"}}, data.ErrMismatch, "b.csv: data does not match: it has a header and "},

@@ -357,7 +357,7 @@ func (p *predictor) remark(e *env, unseen table.Unseen, fresh map[string]int) {
 // block predicts the rows of a block.
 func (p *predictor) block(block *format.Block) (b predicted) {
 	d := p.model.Recipe.Width()
-	value := make([]float32, 0, block.Lines()*d)
+	value := make([]float32, 0, block.Len()*d)
 	b.unseen, b.fresh = table.Unseen{}, map[string]int{}
 	b.err = block.Each(func(_ int, cells []string) error {
 		value = value[:len(value)+d]

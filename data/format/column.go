@@ -1,0 +1,105 @@
+package format
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// Column is a column of a table, which has a number or a text in every row.
+type Column struct {
+	Name string
+	// AsText takes all cells for texts, numbers too.
+	AsText bool
+	// Numbers are those of the rows, NaN where there is a text. They are empty AsText.
+	Numbers []float64
+	// Texts are the different texts, in the order of their first rows.
+	Texts []string
+
+	of     []int32          // the text of each row, -1 for a number, as far as the last text
+	known  map[string]int32 // the numbers of Texts
+	single bool             // Numbers come from a file that stores floating-point numbers
+}
+
+// Len is the number of rows.
+func (c *Column) Len() int { return max(len(c.Numbers), len(c.of)) }
+
+// Add adds the cell of one more row, which is a number if it is a finite one.
+func (c *Column) Add(cell string) {
+	if !c.AsText {
+		if v, err := ParseFloat(cell); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+			c.Numbers = append(c.Numbers, v)
+			return
+		}
+	}
+	k, ok := c.known[cell]
+	if !ok {
+		if c.known == nil {
+			c.known = map[string]int32{}
+		}
+		k, cell = int32(len(c.Texts)), strings.Clone(cell) // without its row
+		c.known[cell] = k
+		c.Texts = append(c.Texts, cell)
+	}
+	c.of = append(c.of, slices.Repeat([]int32{-1}, len(c.Numbers)-min(len(c.of), len(c.Numbers)))...)
+	c.of = append(c.of, k)
+	if !c.AsText {
+		c.Numbers = append(c.Numbers, math.NaN())
+	}
+}
+
+// Text returns the number among Texts of the text of a row, -1 if it has a number.
+func (c *Column) Text(i int) int {
+	if i >= len(c.of) {
+		return -1
+	}
+	return int(c.of[i])
+}
+
+// feature returns the feature in a row.
+func (c *Column) feature(i int) (float32, error) {
+	if k := c.Text(i); k >= 0 {
+		return parseFeature(c.Texts[k])
+	}
+	if v := float32(c.Numbers[i]); !math.IsInf(float64(v), 0) {
+		return v, nil
+	}
+	return parseFeature(c.Label(i).String())
+}
+
+// Append adds the rows of another column.
+func (c *Column) Append(d *Column) {
+	c.single = c.single || d.single
+	for i := range d.Len() {
+		if k := d.Text(i); k >= 0 {
+			c.Add(d.Texts[k])
+		} else {
+			c.Numbers = append(c.Numbers, d.Numbers[i])
+		}
+	}
+}
+
+// Pad adds rows up to n, with zeros or, AsText, without a text.
+func (c *Column) Pad(n int) {
+	if c.AsText {
+		c.of = append(c.of, slices.Repeat([]int32{-1}, n-len(c.of))...)
+	} else {
+		c.Numbers = append(c.Numbers, make([]float64, n-len(c.Numbers))...)
+	}
+}
+
+// Keep keeps the given rows, which ascend.
+func (c *Column) Keep(rows []int) {
+	kept := 0
+	for i, row := range rows {
+		if row < len(c.of) {
+			c.of[i] = c.of[row]
+			kept++
+		}
+		if !c.AsText {
+			c.Numbers[i] = c.Numbers[row]
+		}
+	}
+	c.of = c.of[:kept]
+	c.Numbers = c.Numbers[:min(len(rows), len(c.Numbers))]
+}
