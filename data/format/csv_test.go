@@ -28,6 +28,7 @@ func TestColumnsOfTables(t *testing.T) {
 		{"header that counts", "0,1,2\n5,6,1.5\n7,8,2.5\n", Options{}, []string{"0", "1"}, nil, nil, []float32{7, 8}},
 		{"number as a name", "1,0\n5,6\n7,8\n", Options{Header: HeaderYes, Label: "1"}, []string{"0"}, []string{"5", "7"}, nil, []float32{8}},
 		{"spreadsheet's mark, quotes and spaces", "\ufeff\"x, y\",\"la\"\"bel\"\r\n\" 1.5 \",a\r\n 2 , b\r\n", Options{}, []string{"x, y"}, []string{"a", "b"}, nil, []float32{2}},
+		{"lines that end in a CR alone", "x,y\r1,\"a\rb\"\r2,c\r", Options{}, []string{"x"}, []string{"a\nb", "c"}, nil, []float32{2}},
 		{"label before class", "class,label,x\na,b,1\na,c,2\n", Options{Ignore: []string{"class"}}, []string{"x"}, []string{"b", "c"}, nil, []float32{2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

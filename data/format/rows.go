@@ -217,7 +217,7 @@ func (r *Rows) read(columns []*Column) (lines []int, err error) {
 func (r *Rows) located(err error) error { return fmt.Errorf("format: %s: %w", r.name, err) }
 
 // blockCells is enough for the work on a block to outweigh passing it on.
-const blockCells = 32 << 10
+const blockCells = 16 << 10
 
 // Block is some rows of a table, one after the other.
 type Block struct {
