@@ -251,7 +251,7 @@ func (p *ProblemData) prepare() error {
 		if err != nil {
 			return fmt.Errorf("field \"prepare\": %w", err)
 		}
-		step, err := FitStep(kind, all, nil)
+		step, err := FitStep(kind, all)
 		if err != nil {
 			return fmt.Errorf("field \"prepare\": %w", err)
 		}

@@ -36,7 +36,7 @@ func with(t testing.TB, d *data.Dataset, steps ...data.Step) *data.Dataset {
 
 func fit(t testing.TB, kind string, d *data.Dataset) data.Step {
 	t.Helper()
-	s, err := data.FitStep(kind, d.X, nil)
+	s, err := data.FitStep(kind, d.X)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func fit(t testing.TB, kind string, d *data.Dataset) data.Step {
 // weighed drops stop words and rare words and weighs the others.
 func weighed(t testing.TB, d *data.Dataset) *data.Dataset {
 	t.Helper()
-	terms, err := data.SelectTerms(d.X, d.Features, nil, data.TextOptions{MinDocuments: 3})
+	terms, err := data.SelectTerms(d.X, d.Features, data.TextOptions{MinDocuments: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func weighed(t testing.TB, d *data.Dataset) *data.Dataset {
 func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
 	t.Parallel()
 	d := weighed(t, newsgroups(t))
-	s, err := data.SelectByRidge(context.Background(), d, nil, data.RidgeOptions{K: 1000}, progress.Silent())
+	s, err := data.SelectByRidge(context.Background(), d, data.RidgeOptions{K: 1000}, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func BenchmarkSelectByRidge(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := data.SelectByRidge(context.Background(), c.d, nil, data.RidgeOptions{K: 1000}, progress.Silent()); err != nil {
+				if _, err := data.SelectByRidge(context.Background(), c.d, data.RidgeOptions{K: 1000}, progress.Silent()); err != nil {
 					b.Fatal(err)
 				}
 			}

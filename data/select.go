@@ -77,15 +77,15 @@ func (o RidgeOptions) withDefaults() RidgeOptions {
 }
 
 // SelectByRidge returns the step that keeps the o.K features with the best
-// scores on the given rows (nil means all), ties going to the lower column.
-func SelectByRidge(ctx context.Context, d *Dataset, rows []int, o RidgeOptions, report progress.Reporter) (Step, error) {
+// scores, ties going to the lower column.
+func SelectByRidge(ctx context.Context, d *Dataset, o RidgeOptions, report progress.Reporter) (Step, error) {
 	if err := o.Validate(); err != nil {
 		return Step{}, err
 	}
 	if o.K > d.X.Cols() {
 		return Step{}, fmt.Errorf("data: %s: ridge selection: %w: K is %d and there are only %d features", d.Name, ErrInvalid, o.K, d.X.Cols())
 	}
-	score, err := RidgeScores(ctx, d, rows, o, report)
+	score, err := RidgeScores(ctx, d, o, report)
 	if err != nil {
 		return Step{}, err
 	}
@@ -103,26 +103,18 @@ func SelectByRidge(ctx context.Context, d *Dataset, rows []int, o RidgeOptions, 
 // memory at some ten vectors of n x blockWidth.
 const blockWidth = 32
 
-// RidgeScores returns the score of every feature on the given rows (nil means
-// all); o.K is not used. For a dataset with real targets there is one ridge
+// RidgeScores returns the score of every feature; o.K is not used. For a dataset with real targets there is one ridge
 // problem, on the centred target. The result does not depend on GOMAXPROCS.
-func RidgeScores(ctx context.Context, d *Dataset, rows []int, o RidgeOptions, report progress.Reporter) ([]float64, error) {
-	x, err := fitRows(d.X, rows)
-	if err != nil {
-		return nil, fmt.Errorf("data: %s: ridge selection: %w", d.Name, err)
-	}
-	if rows != nil {
-		d = d.Take(rows)
-	}
+func RidgeScores(ctx context.Context, d *Dataset, o RidgeOptions, report progress.Reporter) ([]float64, error) {
 	classes := d.differing()
 	if len(classes) == 0 {
-		return nil, fmt.Errorf("data: %s: ridge selection: %w: the rows to fit on have one class or one target only; nothing distinguishes features", d.Name, ErrInvalid)
+		return nil, fmt.Errorf("data: %s: ridge selection: %w: the rows have one class or one target only; nothing distinguishes features", d.Name, ErrInvalid)
 	}
 	o = o.withDefaults()
 	report.Start("ridge selection", 0)
 	defer report.Finish()
-	s := newRidgeSystem(x, o.Alpha)
-	score := make([]float64, x.Cols())
+	s := newRidgeSystem(d.X, o.Alpha)
+	score := make([]float64, d.X.Cols())
 	for block := range slices.Chunk(classes, blockWidth) { // never more classes than rows
 		w, err := s.solve(ctx, d.ridgeTargets(block), o, report)
 		if err != nil {

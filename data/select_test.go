@@ -89,9 +89,9 @@ func indicators(d *Dataset) [][]float64 {
 	return y
 }
 
-func mustScore(t testing.TB, d *Dataset, rows []int, o RidgeOptions) []float64 {
+func mustScore(t testing.TB, d *Dataset, o RidgeOptions) []float64 {
 	t.Helper()
-	score, err := RidgeScores(context.Background(), d, rows, o, progress.Silent())
+	score, err := RidgeScores(context.Background(), d, o, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestRidgeScoresAgreeWithCholesky(t *testing.T) {
 		if slices.Max(want) == 0 {
 			continue
 		}
-		checkScores(t, fmt.Sprintf("seed %d, %d x %d, %d classes", seed, n, d, classes), mustScore(t, data, nil, o), want, 1e-8)
+		checkScores(t, fmt.Sprintf("seed %d, %d x %d, %d classes", seed, n, d, classes), mustScore(t, data, o), want, 1e-8)
 	}
 }
 
@@ -140,42 +140,30 @@ func TestRidgeScoresOfTargetsAgreeWithCholesky(t *testing.T) {
 		data.Target = append(data.Target, 5+rng.NormFloat64())
 	}
 	want := choleskyScores(t, data.X, [][]float64{data.Target}, 1)
-	checkScores(t, "targets", mustScore(t, data, nil, RidgeOptions{Tolerance: 1e-13}), want, 1e-8)
-}
-
-func TestRidgeScoresUseTheGivenRowsAlone(t *testing.T) {
-	data := randomClassification(t, Stream(4, "ridge rows"), 40, 15, 5)
-	rows := []int{3, 1, 4, 15, 9, 2, 6, 5, 35, 8} // of the five classes
-	want := mustScore(t, data.Take(rows), nil, RidgeOptions{})
-	if got := mustScore(t, data, rows, RidgeOptions{}); !slices.Equal(got, want) {
-		t.Errorf("scores %v, want %v", got, want)
-	}
-	if all := mustScore(t, data, nil, RidgeOptions{}); slices.Equal(all, want) {
-		t.Error("the rows do not matter")
-	}
+	checkScores(t, "targets", mustScore(t, data, RidgeOptions{Tolerance: 1e-13}), want, 1e-8)
 }
 
 // Adding a constant to a column changes nothing, as all columns are centred.
 func TestRidgeScoresIgnoreColumnMeans(t *testing.T) {
 	rng := Stream(5, "ridge means")
 	data := randomClassification(t, rng, 40, 10, 4)
-	want := mustScore(t, data, nil, RidgeOptions{Tolerance: 1e-12})
+	want := mustScore(t, data, RidgeOptions{Tolerance: 1e-12})
 	for i := range 40 {
 		for j, v := range data.X.Row(i).Value {
 			data.X.Row(i).Value[j] = v + float32(100*j)
 		}
 	}
-	checkScores(t, "moved columns", mustScore(t, data, nil, RidgeOptions{Tolerance: 1e-12}), want, 1e-8)
+	checkScores(t, "moved columns", mustScore(t, data, RidgeOptions{Tolerance: 1e-12}), want, 1e-8)
 }
 
 func TestRidgeScoresDoNotDependOnWorkers(t *testing.T) {
 	data := randomClassification(t, Stream(6, "ridge workers"), 600, 400, 12)
 	data.X = sparseCopy(t, data.X)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	want := mustScore(t, data, nil, RidgeOptions{})
+	want := mustScore(t, data, RidgeOptions{})
 	for _, workers := range []int{2, 3, 8} {
 		runtime.GOMAXPROCS(workers)
-		if !slices.Equal(mustScore(t, data, nil, RidgeOptions{}), want) {
+		if !slices.Equal(mustScore(t, data, RidgeOptions{}), want) {
 			t.Errorf("%d workers give other bits than one", workers)
 		}
 	}
@@ -193,9 +181,9 @@ func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
 	if data.X, err = NewDense(30, 12, wide); err != nil {
 		t.Fatal(err)
 	}
-	score := mustScore(t, data, nil, RidgeOptions{})
+	score := mustScore(t, data, RidgeOptions{})
 	for k := 1; k <= 12; k++ {
-		s, err := SelectByRidge(context.Background(), data, nil, RidgeOptions{K: k}, progress.Silent())
+		s, err := SelectByRidge(context.Background(), data, RidgeOptions{K: k}, progress.Silent())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +237,7 @@ func TestSelectionFindsThePlantedFeatures(t *testing.T) {
 		data.X.Row(i).Value[planted[c]] += 20
 	}
 	data.X = sparseCopy(t, data.X)
-	s, err := SelectByRidge(context.Background(), data, nil, RidgeOptions{K: 4}, progress.Silent())
+	s, err := SelectByRidge(context.Background(), data, RidgeOptions{K: 4}, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,12 +264,12 @@ func (r *iterations) Advance(n int, _ string) {
 func TestSelectionReportsAndStopsWhenAsked(t *testing.T) {
 	data := randomClassification(t, Stream(9, "ridge cancel"), 60, 40, 3)
 	whole := &iterations{}
-	if _, err := RidgeScores(context.Background(), data, nil, RidgeOptions{Tolerance: 1e-10}, whole); err != nil {
+	if _, err := RidgeScores(context.Background(), data, RidgeOptions{Tolerance: 1e-10}, whole); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &iterations{cancel: cancel}
-	_, err := RidgeScores(ctx, data, nil, RidgeOptions{Tolerance: 1e-10}, r)
+	_, err := RidgeScores(ctx, data, RidgeOptions{Tolerance: 1e-10}, r)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
@@ -298,24 +286,22 @@ func TestSelectionRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		d    *Dataset
-		rows []int
 		o    RidgeOptions
 		is   error
 		want string
 	}{
-		{"k missing", data, nil, RidgeOptions{}, ErrInvalid, "K is 0"},
-		{"k too large", data, nil, RidgeOptions{K: 41}, ErrInvalid, "K is 41 and there are only 40"},
-		{"alpha", data, nil, RidgeOptions{K: 1, Alpha: -1}, ErrInvalid, "Alpha is -1"},
-		{"alpha NaN", data, nil, RidgeOptions{K: 1, Alpha: math.NaN()}, ErrInvalid, "Alpha is NaN"},
-		{"tolerance", data, nil, RidgeOptions{K: 1, Tolerance: 1}, ErrInvalid, "Tolerance is 1"},
-		{"iterations", data, nil, RidgeOptions{K: 1, MaxIterations: -1}, ErrInvalid, "MaxIterations is -1"},
-		{"rows beyond", data, []int{60}, RidgeOptions{K: 1}, ErrInvalid, "row 60"},
-		{"rows of one class", data, []int{0, 3, 6}, RidgeOptions{K: 1}, ErrInvalid, "one class"},
-		{"one class", single, nil, RidgeOptions{K: 1}, ErrInvalid, "one class"},
-		{"one target", flat, nil, RidgeOptions{K: 1}, ErrInvalid, "one target"},
-		{"gives up", data, nil, RidgeOptions{K: 1, Tolerance: 1e-12, MaxIterations: 2}, errNotConverged, "after 2 iterations"},
+		{"k missing", data, RidgeOptions{}, ErrInvalid, "K is 0"},
+		{"k too large", data, RidgeOptions{K: 41}, ErrInvalid, "K is 41 and there are only 40"},
+		{"alpha", data, RidgeOptions{K: 1, Alpha: -1}, ErrInvalid, "Alpha is -1"},
+		{"alpha NaN", data, RidgeOptions{K: 1, Alpha: math.NaN()}, ErrInvalid, "Alpha is NaN"},
+		{"tolerance", data, RidgeOptions{K: 1, Tolerance: 1}, ErrInvalid, "Tolerance is 1"},
+		{"iterations", data, RidgeOptions{K: 1, MaxIterations: -1}, ErrInvalid, "MaxIterations is -1"},
+		{"rows of one class", data.Take([]int{0, 3, 6}), RidgeOptions{K: 1}, ErrInvalid, "one class"},
+		{"one class", single, RidgeOptions{K: 1}, ErrInvalid, "one class"},
+		{"one target", flat, RidgeOptions{K: 1}, ErrInvalid, "one target"},
+		{"gives up", data, RidgeOptions{K: 1, Tolerance: 1e-12, MaxIterations: 2}, errNotConverged, "after 2 iterations"},
 	} {
-		_, err := SelectByRidge(context.Background(), c.d, c.rows, c.o, progress.Silent())
+		_, err := SelectByRidge(context.Background(), c.d, c.o, progress.Silent())
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}

@@ -52,39 +52,22 @@ type Step struct {
 	Columns []int `json:"columns,omitempty"`
 }
 
-// FitStep fits a step of the given kind on the given rows of x; nil means all.
-func FitStep(kind string, x Matrix, rows []int) (Step, error) {
-	fit, err := fitRows(x, rows)
-	if err != nil {
-		return Step{}, fmt.Errorf("data: fit %s: %w", kind, err)
+// FitStep fits a step of the given kind on the rows of x.
+func FitStep(kind string, x Matrix) (Step, error) {
+	if x.Rows() == 0 {
+		return Step{}, fmt.Errorf("data: fit %s: %w: there are no rows to fit on", kind, ErrInvalid)
 	}
 	s := Step{Kind: kind, Cols: x.Cols()}
 	switch kind {
 	case StepLog, StepUnit:
 	case StepTFIDF:
-		s.Documents, s.Frequency = fit.Rows(), frequency(fit)
+		s.Documents, s.Frequency = x.Rows(), frequency(x)
 	case StepStandardise:
-		s.Mean, s.Deviation = moments(fit)
+		s.Mean, s.Deviation = moments(x)
 	default:
 		return Step{}, fmt.Errorf("data: fit %q: %w: FitStep knows %s, %s, %s and %s", kind, ErrInvalid, StepLog, StepTFIDF, StepUnit, StepStandardise)
 	}
 	return s, nil
-}
-
-// fitRows returns the rows of x to fit on, and checks that they exist.
-func fitRows(x Matrix, rows []int) (Matrix, error) {
-	if rows != nil {
-		for _, i := range rows {
-			if i < 0 || i >= x.Rows() {
-				return nil, fmt.Errorf("%w: row %d is not one of the %d rows", ErrInvalid, i, x.Rows())
-			}
-		}
-		x = x.Take(rows)
-	}
-	if x.Rows() == 0 {
-		return nil, fmt.Errorf("%w: there are no rows to fit on", ErrInvalid)
-	}
-	return x, nil
 }
 
 // frequency counts the rows in which every column is not zero.

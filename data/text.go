@@ -28,24 +28,12 @@ type TextOptions struct {
 	// SkipHeaders passes over everything up to the first empty line of each
 	// text, as suits mail and news. A text without one is kept whole.
 	SkipHeaders bool
-	// Vocabulary, if not nil, is the words to count, in alphabetical order,
-	// whatever the options above say of them: the Words of the step that
-	// earlier texts were read with, so that new texts get the same columns.
-	Vocabulary []string
 }
 
 // Validate checks the options.
 func (o TextOptions) Validate() error {
 	if o.MinLength < 0 || o.MinDocuments < 0 {
 		return fmt.Errorf("data: text: %w: MinLength is %d and MinDocuments %d; they must not be negative", ErrInvalid, o.MinLength, o.MinDocuments)
-	}
-	for i := 1; i < len(o.Vocabulary); i++ {
-		if o.Vocabulary[i-1] >= o.Vocabulary[i] {
-			return fmt.Errorf("data: text: %w: Vocabulary has %q after %q; its words must ascend", ErrInvalid, o.Vocabulary[i], o.Vocabulary[i-1])
-		}
-	}
-	if o.Vocabulary != nil && len(o.Vocabulary) == 0 {
-		return fmt.Errorf("data: text: %w: Vocabulary is empty; it must hold a word, or be nil", ErrInvalid)
 	}
 	return nil
 }
@@ -59,22 +47,17 @@ func (o TextOptions) counts(word string, documents int) bool {
 
 // SelectTerms returns the step that keeps the columns of x that reading the
 // texts with these options would have kept: names are the words that the
-// columns count, or nil if only their document frequency is known. Frequencies
-// are those in the given rows; nil means all. SkipHeaders and Vocabulary play no
-// part.
-func SelectTerms(x Matrix, names []string, rows []int, o TextOptions) (Step, error) {
+// columns count, or nil if only their document frequency is known. SkipHeaders
+// plays no part.
+func SelectTerms(x Matrix, names []string, o TextOptions) (Step, error) {
 	if err := o.Validate(); err != nil {
 		return Step{}, err
-	}
-	fit, err := fitRows(x, rows)
-	if err != nil {
-		return Step{}, fmt.Errorf("data: select terms: %w", err)
 	}
 	if names != nil && len(names) != x.Cols() {
 		return Step{}, fmt.Errorf("data: select terms: %w: %d words for %d columns", ErrMismatch, len(names), x.Cols())
 	}
 	s := Step{Kind: StepSelect, Cols: x.Cols()}
-	for j, n := range frequency(fit) {
+	for j, n := range frequency(x) {
 		keep := n >= max(1, o.MinDocuments)
 		if names != nil {
 			keep = o.counts(names[j], n)
@@ -104,19 +87,7 @@ type WordCounter struct {
 
 // NewWordCounter returns a counter that has seen no document.
 func NewWordCounter(o TextOptions) *WordCounter {
-	w := &WordCounter{o: o, number: map[string]int32{}, ptr: []int{0}}
-	for _, word := range o.Vocabulary {
-		w.newWord(word)
-	}
-	return w
-}
-
-func (w *WordCounter) newWord(word string) int32 {
-	i := int32(len(w.words))
-	w.number[word] = i
-	w.words = append(w.words, word)
-	w.last = append(w.last, 0)
-	return i
+	return &WordCounter{o: o, number: map[string]int32{}, ptr: []int{0}}
 }
 
 // Add counts the words of one more document.
@@ -128,10 +99,9 @@ func (w *WordCounter) Add(text []byte) {
 	eachWord(text, func(word []byte) {
 		i, known := w.number[string(word)]
 		if !known {
-			if w.o.Vocabulary != nil {
-				return
-			}
-			i = w.newWord(string(word))
+			i = int32(len(w.words))
+			w.number[string(word)] = i
+			w.words, w.last = append(w.words, string(word)), append(w.last, 0)
 		}
 		if p := w.last[i]; p > start {
 			w.value[p-1]++
@@ -148,13 +118,10 @@ func (w *WordCounter) Add(text []byte) {
 func (w *WordCounter) Finish() (*CSR, Step, error) {
 	x := w.inOrder()
 	s := Step{Kind: StepWords, Cols: len(w.words), Words: w.words, Documents: x.Rows(), Frequency: frequency(x)}
-	if w.o.Vocabulary != nil {
-		return x, s, nil
-	}
 	if len(w.words) == 0 {
 		return nil, s, fmt.Errorf("%w: there is not a single word in %d documents", ErrInvalid, x.Rows())
 	}
-	keep, err := SelectTerms(x, w.words, nil, w.o)
+	keep, err := SelectTerms(x, w.words, w.o)
 	if err != nil {
 		return nil, s, err
 	}

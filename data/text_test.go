@@ -124,12 +124,6 @@ func TestCountsAgreeWithTheirDefinition(t *testing.T) {
 				}
 			}
 		}
-		// What was counted is a fixed point: the same words are found again.
-		o.Vocabulary = s.Words
-		again, step, err := countWords(documents, o)
-		if err != nil || !cmp.Equal(full(again), full(x)) || !cmp.Equal(step, s) {
-			t.Fatalf("seed %d: with the vocabulary given the counts differ (%v)", seed, err)
-		}
 	}
 }
 
@@ -150,7 +144,7 @@ func TestSelectTermsAgreesWithCounting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		terms, err := SelectTerms(all, step.Words, nil, o)
+		terms, err := SelectTerms(all, step.Words, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,20 +152,6 @@ func TestSelectTermsAgreesWithCounting(t *testing.T) {
 		if !cmp.Equal(d.Features, wantStep.Words) || !cmp.Equal(full(d.X), full(want)) {
 			t.Fatalf("seed %d: %q, want %q", seed, d.Features, wantStep.Words)
 		}
-	}
-}
-
-func TestNewTextsGetTheColumnsOfTheOld(t *testing.T) {
-	_, s, err := countWords([]string{"wind and water", "salt water"}, TextOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, _, err := countWords([]string{"nothing known", "Salt! salt, WIND, storm"}, TextOptions{Vocabulary: s.Words})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := [][]float64{{0, 0, 0}, {2, 0, 1}}; !cmp.Equal(full(x), want) { // salt, water, wind
-		t.Errorf("counts %v of %q, want %v", full(x), s.Words, want)
 	}
 }
 
@@ -210,10 +190,7 @@ func TestStopWordsAreOrderedWords(t *testing.T) {
 func TestTextRefuses(t *testing.T) {
 	count := func(o TextOptions, documents ...string) error { _, _, err := countWords(documents, o); return err }
 	x := randomCounts(t, Stream(1, "terms"), 3, 4)
-	terms := func(names []string, rows []int, o TextOptions) error {
-		_, err := SelectTerms(x, names, rows, o)
-		return err
-	}
+	terms := func(names []string, o TextOptions) error { _, err := SelectTerms(x, names, o); return err }
 	for _, c := range []struct {
 		name string
 		err  error
@@ -222,15 +199,11 @@ func TestTextRefuses(t *testing.T) {
 	}{
 		{"negative length", count(TextOptions{MinLength: -1}, "word"), ErrInvalid, "MinLength is -1"},
 		{"negative documents", count(TextOptions{MinDocuments: -2}, "word"), ErrInvalid, "MinDocuments -2"},
-		{"vocabulary out of order", count(TextOptions{Vocabulary: []string{"b", "a"}}, "word"), ErrInvalid, `"a" after "b"`},
-		{"vocabulary twice", count(TextOptions{Vocabulary: []string{"b", "b"}}, "word"), ErrInvalid, `"b" after "b"`},
-		{"vocabulary empty", count(TextOptions{Vocabulary: []string{}}, "word"), ErrInvalid, "empty"},
 		{"no words", count(TextOptions{}, "1 2 3", ""), ErrInvalid, "not a single word in 2 documents"},
 		{"only stop words", count(TextOptions{}, "of the"), ErrInvalid, "no word"},
 		{"rare words", count(TextOptions{MinDocuments: 2}, "boat"), ErrInvalid, "no word is in 2 documents"},
-		{"wrong names", terms([]string{"a"}, nil, TextOptions{}), ErrMismatch, "1 words for 4 columns"},
-		{"row beyond", terms(nil, []int{3}, TextOptions{}), ErrInvalid, "row 3"},
-		{"rare terms", terms(nil, nil, TextOptions{MinDocuments: 4}), ErrInvalid, "no word is in 4 documents"},
+		{"wrong names", terms([]string{"a"}, TextOptions{}), ErrMismatch, "1 words for 4 columns"},
+		{"rare terms", terms(nil, TextOptions{MinDocuments: 4}), ErrInvalid, "no word is in 4 documents"},
 	} {
 		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, c.err, c.want)

@@ -356,7 +356,7 @@ func (r *reader) steps() error {
 		}
 	}
 	for _, kind := range kinds {
-		step, err := data.FitStep(kind, r.x, nil)
+		step, err := data.FitStep(kind, r.x)
 		if err != nil {
 			return err
 		}
@@ -379,7 +379,7 @@ const unlike = 10
 // as years: next to their size what distinguishes rows is nothing. It is -1 if there
 // is none.
 func (r *reader) far() (int, error) {
-	step, err := data.FitStep(data.StepStandardise, r.x, nil)
+	step, err := data.FitStep(data.StepStandardise, r.x)
 	if err != nil {
 		return -1, err
 	}

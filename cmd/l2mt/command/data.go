@@ -193,7 +193,7 @@ type stepFlags struct {
 
 func (f *stepFlags) apply(d *data.Dataset) (*data.Dataset, error) {
 	for _, kind := range f.Step {
-		step, err := data.FitStep(kind, d.X, nil)
+		step, err := data.FitStep(kind, d.X)
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +243,7 @@ func (c *dataImportCmd) Run(e *env) error {
 		return fmt.Errorf("%w: --words looks at the names of the features, and %s has none; give them with --feature-names", errUsage, d.Name)
 	}
 	if c.Words || c.MinRows > 0 {
-		step, err := data.SelectTerms(d.X, d.Features, nil, data.TextOptions{MinDocuments: c.MinRows, KeepStopWords: !c.Words, MinLength: c.minLength()})
+		step, err := data.SelectTerms(d.X, d.Features, data.TextOptions{MinDocuments: c.MinRows, KeepStopWords: !c.Words, MinLength: c.minLength()})
 		if err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (c *dataSelectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	step, err := data.SelectByRidge(e, d, nil, data.RidgeOptions{K: c.K, Alpha: c.Alpha}, e.reporter())
+	step, err := data.SelectByRidge(e, d, data.RidgeOptions{K: c.K, Alpha: c.Alpha}, e.reporter())
 	if err != nil {
 		return err
 	}
