@@ -107,32 +107,6 @@ func (t *inflated) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// wholeLines passes the text to parse in blocks of whole lines, as it comes.
-func wholeLines(r io.Reader, parse func(block []byte) error) error {
-	buf, n := make([]byte, 128<<10), 0
-	for {
-		if n == len(buf) {
-			buf = append(buf, make([]byte, n)...)
-		}
-		k, err := r.Read(buf[n:])
-		last := bytes.LastIndexByte(buf[n:n+k], '\n')
-		n += k
-		switch {
-		case err == io.EOF:
-			return parse(buf[:n])
-		case err != nil:
-			return err
-		case last < 0:
-			continue
-		}
-		end := n - k + last + 1
-		if err := parse(buf[:end]); err != nil {
-			return err
-		}
-		n = copy(buf, buf[end:n])
-	}
-}
-
 // readNames reads a file of names, one a line.
 func readNames(path string) ([]string, error) {
 	f, err := openText(path)

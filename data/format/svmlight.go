@@ -3,6 +3,7 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"l2mt/data"
@@ -21,8 +22,22 @@ import (
 // parseSVMLight reads svmlight text in one pass.
 func parseSVMLight(r io.Reader, o Options) (*table, error) {
 	p := svmlightParser{begin: []int{0}}
-	if err := wholeLines(r, p.block); err != nil {
-		return nil, err
+	text := bufio.NewScanner(r)
+	text.Buffer(make([]byte, 0, 64<<10), maxRow)
+	line := 0
+	for text.Scan() {
+		line++
+		content, _, _ := bytes.Cut(text.Bytes(), []byte{'#'})
+		if content = bytes.TrimSpace(content); len(content) == 0 {
+			continue
+		}
+		p.lines = append(p.lines, line)
+		if err := p.row(content); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	if err := text.Err(); err != nil {
+		return nil, fmt.Errorf("after line %d: %w", line, err)
 	}
 	if !p.zeroBased {
 		for i := range p.index {
@@ -42,42 +57,20 @@ func parseSVMLight(r io.Reader, o Options) (*table, error) {
 
 // svmlightParser collects the rows of svmlight text.
 type svmlightParser struct {
-	line         int   // the line at hand, from 1
-	lines        []int // those of the rows
+	lines        []int // those of the rows, from 1
 	label, group Column
 	begin        []int
 	index        []int32
 	value        []float32
 	zeroBased    bool
-	last         int // the largest index so far
-	lastLine     int // where it stood first
-}
-
-// block reads whole lines.
-func (p *svmlightParser) block(block []byte) error {
-	// Make room for the whole block, doubling: append's smaller steps would copy
-	// everything many times over.
-	if pairs := len(block) / 4; cap(p.index)-len(p.index) < pairs {
-		more := max(pairs, len(p.index))
-		p.index, p.value = slices.Grow(p.index, more), slices.Grow(p.value, more)
-	}
-	for len(block) > 0 {
-		var line []byte
-		line, block, _ = bytes.Cut(block, []byte{'\n'})
-		line, _, _ = bytes.Cut(line, []byte{'#'})
-		p.line++
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		if err := p.row(line); err != nil {
-			return fmt.Errorf("line %d: %w", p.line, err)
-		}
-	}
-	return nil
+	last         int      // the largest index so far
+	lastLine     int      // where it stood first
+	fields       [][]byte // of a row, used again
 }
 
 func (p *svmlightParser) row(line []byte) error {
-	label := field(line)
+	p.fields = slices.AppendSeq(p.fields[:0], bytes.FieldsSeq(line))
+	label, pairs := p.fields[0], p.fields[1:]
 	switch {
 	case bytes.IndexByte(label, ':') >= 0:
 		return fmt.Errorf("%w: it begins with %q; it must begin with the row's label", data.ErrFormat, label)
@@ -85,98 +78,58 @@ func (p *svmlightParser) row(line []byte) error {
 		return fmt.Errorf("%w: the row has the labels %q; it must have one label", data.ErrFormat, label)
 	}
 	p.label.Add(string(label))
-	p.lines = append(p.lines, p.line)
-	rest, err := p.qid(bytes.TrimSpace(line[len(label):]))
-	if err != nil {
-		return err
+	var qid []byte
+	found := false
+	if len(pairs) > 0 {
+		qid, found = bytes.CutPrefix(pairs[0], []byte("qid:"))
 	}
-	if err := p.features(rest); err != nil {
-		return err
+	if len(p.lines) > 1 && found != (p.group.Len() > 0) {
+		return fmt.Errorf("%w: either every row has a qid or none", data.ErrFormat)
+	}
+	if found {
+		if _, err := strconv.ParseInt(string(qid), 10, 64); err != nil {
+			return fmt.Errorf("%w: the qid %q is not a whole number", data.ErrFormat, qid)
+		}
+		p.group.Add(string(qid))
+		pairs = pairs[1:]
+	}
+	previous := -1
+	for _, pair := range pairs {
+		index, v, err := parsePair(pair, previous)
+		if err != nil {
+			return err
+		}
+		previous = index
+		p.zeroBased = p.zeroBased || index == 0
+		if v != 0 {
+			p.index, p.value = append(p.index, int32(index)), append(p.value, v)
+		}
+	}
+	if previous > p.last {
+		p.last, p.lastLine = previous, p.lines[len(p.lines)-1]
 	}
 	p.begin = append(p.begin, len(p.index))
 	return nil
 }
 
-// qid reads the row's group, if it has one, and returns what follows.
-func (p *svmlightParser) qid(s []byte) ([]byte, error) {
-	id, found := bytes.CutPrefix(field(s), []byte("qid:"))
-	if len(p.lines) > 1 && found != (p.group.Len() > 0) {
-		return nil, fmt.Errorf("%w: either every row has a qid or none", data.ErrFormat)
-	}
-	if !found {
-		return s, nil
-	}
-	if _, err := strconv.ParseInt(string(id), 10, 64); err != nil {
-		return nil, fmt.Errorf("%w: the qid %q is not a whole number", data.ErrFormat, id)
-	}
-	p.group.Add(string(id))
-	return s[len("qid:")+len(id):], nil
-}
-
-// features reads the index:value pairs of a row.
-func (p *svmlightParser) features(s []byte) error {
-	previous := -1
-	for i := 0; i < len(s); {
-		if isSpace(s[i]) {
-			i++
-			continue
-		}
-		pair := s[i:]
-		index := 0
-		for i < len(s) && isDigit(s[i]) && index <= maxColumns {
-			index = 10*index + int(s[i]-'0')
-			i++
-		}
-		if index > maxColumns || index <= previous || i == len(s) || s[i] != ':' || !isDigit(pair[0]) {
-			return badPair(field(pair), index, previous)
-		}
-		v, n, err := leadingFloat(s[i+1:])
-		if err != nil {
-			return fmt.Errorf("index %d: %w", index, err)
-		}
-		i += 1 + n
-		previous = index
-		p.zeroBased = p.zeroBased || index == 0
-		if v != 0 {
-			p.index = append(p.index, int32(index))
-			p.value = append(p.value, v)
-		}
-	}
-	if previous > p.last {
-		p.last, p.lastLine = previous, p.line
-	}
-	return nil
-}
-
-// badPair says what is wrong with an index:value pair.
-func badPair(pair []byte, index, previous int) error {
-	switch {
-	case index > maxColumns:
-		return fmt.Errorf("%w: the index of %q is beyond %d", data.ErrInvalid, pair, maxColumns)
-	case !isDigit(pair[0]) || bytes.IndexByte(pair, ':') != len(strconv.Itoa(index)):
-		return fmt.Errorf("%w: %q is not index:value", data.ErrFormat, pair)
+// parsePair reads index:value behind another index.
+func parsePair(pair []byte, previous int) (index int, v float32, err error) {
+	before, after, found := bytes.Cut(pair, []byte{':'})
+	i, err := strconv.ParseUint(string(before), 10, 64)
+	switch index = int(i); {
+	case !found || errors.Is(err, strconv.ErrSyntax):
+		return 0, 0, fmt.Errorf("%w: %q is not index:value", data.ErrFormat, pair)
+	case i > maxColumns:
+		return 0, 0, fmt.Errorf("%w: the index of %q is beyond %d", data.ErrInvalid, pair, maxColumns)
 	case index == previous:
-		return fmt.Errorf("%w: the index %d occurs twice", data.ErrInvalid, index)
+		return 0, 0, fmt.Errorf("%w: the index %d occurs twice", data.ErrInvalid, index)
+	case index < previous:
+		return 0, 0, fmt.Errorf("%w: the index %d comes after %d; indices must ascend", data.ErrInvalid, index, previous)
 	}
-	return fmt.Errorf("%w: the index %d comes after %d; indices must ascend", data.ErrInvalid, index, previous)
-}
-
-// leadingFloat reads the number that s begins with, up to a space, and returns
-// its length.
-func leadingFloat(s []byte) (v float32, n int, err error) {
-	// Counts, by far the most frequent values, are read on the way; 18 digits
-	// fit an int, and one rounding is as strconv would do it.
-	count := 0
-	for n < len(s) && n < 18 && isDigit(s[n]) {
-		count = 10*count + int(s[n]-'0')
-		n++
+	if v, err = parseFeature(string(after)); err != nil {
+		err = fmt.Errorf("index %d: %w", index, err)
 	}
-	if n > 0 && (n == len(s) || isSpace(s[n])) {
-		return float32(count), n, nil
-	}
-	text := field(s)
-	v, err = parseFeature(string(text))
-	return v, len(text), err
+	return index, v, err
 }
 
 // parseFeature reads a feature, which must be finite.
@@ -191,20 +144,6 @@ func parseFeature(text string) (float32, error) {
 	}
 	return v, nil
 }
-
-// field returns what s begins with, up to a space.
-func field(s []byte) []byte {
-	for i, c := range s {
-		if isSpace(c) {
-			return s[:i]
-		}
-	}
-	return s
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // WriteSVMLight writes the dataset as svmlight text, with indices from 1 and
 // groups as qid. Names of classes are the labels if all are whole numbers, else
