@@ -12,24 +12,28 @@ func Join(paths []string, o Options) (*data.Dataset, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("format: %w: there are no files", data.ErrInvalid)
 	}
-	all, err := parse(paths[0], o)
-	if err != nil {
-		return nil, err
-	}
-	parts := []data.Matrix{all.x}
-	for _, path := range paths[1:] {
+	var all *table
+	var parts []data.Matrix
+	for i, path := range paths {
 		t, err := parse(path, o)
 		if err != nil {
 			return nil, err
 		}
-		if err := all.append(t); err != nil {
+		if err := t.check(o); err != nil { // which knows the lines
+			return nil, fmt.Errorf("format: %s: %w", path, err)
+		}
+		if i == 0 {
+			all = t
+		} else if err := all.append(t); err != nil {
 			return nil, fmt.Errorf("format: %s: %w: %w as %s has", path, data.ErrMismatch, err, paths[0])
 		}
 		parts = append(parts, t.x)
 	}
-	if all.x, err = data.Stack(parts); err != nil {
+	x, err := data.Stack(parts)
+	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
 	}
+	all.x = x
 	return all.dataset(paths[0], o)
 }
 

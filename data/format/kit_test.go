@@ -73,9 +73,6 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	case NPZ:
 		t, err = parseNPZ(r, r.Size(), o)
 	}
-	if err == nil {
-		err = t.check(o)
-	}
 	if err != nil {
 		return nil, err
 	}

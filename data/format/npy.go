@@ -14,9 +14,10 @@ import (
 )
 
 // NumPy's .npy format is a header, in text, and the entries of one array. It is
-// read here rather than with sbinet/npyio, which has no float16, allocates what
-// the header promises before it has seen a single entry, and panics on
-// malformed headers.
+// read here rather than with sbinet/npyio, which has no float16, loads what is cut
+// short without an error, allocates what the header promises before it has seen a
+// single entry, and panics on malformed headers: what keeps it from that is most of
+// this file.
 
 // parseNPY reads a single array as a table without a header: a row a data
 // point, the label in one column.
@@ -32,19 +33,13 @@ func parseNPY(r io.ReaderAt, size int64, o Options) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tableOfColumns(entry, a.shape[1], a.kind == 'f', o)
-}
-
-// tableOfColumns makes a table of a matrix, row by row, that has the label in one of
-// its columns.
-func tableOfColumns(entry []float64, width int, float bool, o Options) (*table, error) {
+	width := a.shape[1]
 	columns, err := findColumns(width, nil, o)
 	if err != nil {
 		return nil, err
 	}
-	t := &table{label: Column{single: float}, labelOf: columns.name(columns.label)}
-	rows := len(entry) / width
-	features := make([]float32, 0, rows*len(columns.features))
+	t := &table{label: Column{single: a.kind == 'f'}, labelOf: columns.name(columns.label)}
+	var features []float32
 	for row := range slices.Chunk(entry, width) {
 		t.label.Numbers = append(t.label.Numbers, row[columns.label])
 		if columns.group >= 0 {
@@ -54,7 +49,7 @@ func tableOfColumns(entry []float64, width int, float bool, o Options) (*table, 
 			features = append(features, float32(row[j]))
 		}
 	}
-	t.x, err = data.NewDense(rows, len(columns.features), features)
+	t.x, err = data.NewDense(a.shape[0], len(columns.features), features)
 	return t, err
 }
 
@@ -126,6 +121,7 @@ func readArrayHeader(r io.Reader) (header string, start int64, err error) {
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (8677, 1000), }
 var (
 	npyType    = regexp.MustCompile(`'descr':\s*'([<>|=]?)(\w)(\d*)'`)
+	npyRead    = regexp.MustCompile(`^(f[248]|[iu][1248]|b1|[US][1-9]\d{0,8})$`)
 	npyFortran = regexp.MustCompile(`'fortran_order':\s*(True|False)`)
 	npyShape   = regexp.MustCompile(`'shape':\s*\(([\d, ]*)\)`)
 )
@@ -142,30 +138,13 @@ func (a *array) parseType(header string) error {
 	}
 	a.kind = m[2][0]
 	a.size, _ = strconv.Atoi(m[3])
-	switch a.kind {
-	case 'f':
-		if a.size == 2 || a.size == 4 || a.size == 8 {
-			return nil
-		}
-	case 'i', 'u':
-		if a.size == 1 || a.size == 2 || a.size == 4 || a.size == 8 {
-			return nil
-		}
-	case 'b':
-		if a.size == 1 {
-			return nil
-		}
-	case 'U':
+	if a.kind == 'U' {
 		a.size *= 4
-		if 0 < a.size && a.size <= math.MaxInt32 {
-			return nil
-		}
-	case 'S':
-		if 0 < a.size && a.size <= math.MaxInt32 {
-			return nil
-		}
 	}
-	return fmt.Errorf("%w: entries of the NumPy type %q; they must be real numbers (f2, f4, f8, i or u) or text (U or S)", data.ErrFormat, m[2]+m[3])
+	if !npyRead.MatchString(m[2] + m[3]) {
+		return fmt.Errorf("%w: entries of the NumPy type %q; they must be real numbers (f2, f4, f8, i or u) or text (U or S)", data.ErrFormat, m[2]+m[3])
+	}
+	return nil
 }
 
 // parseShape reads the dimensions and returns how many bytes the entries take.
@@ -222,10 +201,16 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.fortran && len(a.shape) == 2 {
-		entry = rowsFromColumns(entry, a.shape[0], a.shape[1])
+	if !a.fortran || len(a.shape) != 2 {
+		return entry, nil
 	}
-	return entry, nil
+	byRow := make([]T, 0, len(entry))
+	for i := range a.shape[0] {
+		for j := range a.shape[1] {
+			byRow = append(byRow, entry[j*a.shape[0]+i])
+		}
+	}
+	return byRow, nil
 }
 
 // freeTexts is how many texts an array may have however small it is packed. Each
@@ -320,26 +305,14 @@ func (a *array) utf32(b []byte) string {
 	return strings.TrimRight(text.String(), "\x00")
 }
 
-// rowsFromColumns turns the columns of a rows x cols matrix, one after the other,
-// into its rows.
-func rowsFromColumns[T any](columns []T, rows, cols int) []T {
-	byRow := make([]T, len(columns))
-	for j := range cols {
-		for i := range rows {
-			byRow[i*cols+j] = columns[j*rows+i]
-		}
-	}
-	return byRow
-}
-
-// writeArrayHeader writes what readArrayHeader reads, padded as NumPy does so
+// writeArrayHeader writes what readArrayHeader reads as NumPy does, padded so
 // that entries start at a multiple of 64 bytes.
 func writeArrayHeader(w io.Writer, numpyType string, shape []int) error {
-	dims := ""
-	for _, n := range shape {
-		dims += strconv.Itoa(n) + ", "
+	dims := strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", ", "), "[]")
+	if len(shape) == 1 {
+		dims += ","
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", numpyType, strings.TrimSuffix(dims, " "))
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", numpyType, dims)
 	const start = 10 // magic, version and length
 	padding := 63 - (start+len(text))%64
 	text += strings.Repeat(" ", padding) + "\n"

@@ -32,7 +32,7 @@ import (
 // The features and y are needed; other arrays are passed over.
 
 func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
-	z, err := newArchive(r, size)
+	z, err := newArrays(r, size)
 	if err != nil {
 		return nil, err
 	}
@@ -45,28 +45,7 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 	return t, nil
 }
 
-// archive is an .npz file.
-type archive struct {
-	size  int64
-	names []string // in the file's order
-	file  map[string]*zip.File
-}
-
-func newArchive(r io.ReaderAt, size int64) (*archive, error) {
-	packed, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("%w: it is no .npz file, or cut short: %w", data.ErrFormat, err)
-	}
-	z := &archive{size: size, file: map[string]*zip.File{}}
-	for _, f := range packed.File {
-		name := strings.TrimSuffix(f.Name, ".npy")
-		z.names = append(z.names, name)
-		z.file[name] = f
-	}
-	return z, nil
-}
-
-func (z *archive) readX(t *table, o Options) error {
+func (z *Arrays) readX(t *table, o Options) error {
 	if o.Features == "" && z.has("indptr") {
 		x, err := z.readCSR()
 		t.x = x
@@ -82,7 +61,7 @@ func (z *archive) readX(t *table, o Options) error {
 }
 
 // readCSR reads a matrix as scipy.sparse.save_npz writes it.
-func (z *archive) readCSR() (*data.CSR, error) {
+func (z *Arrays) readCSR() (*data.CSR, error) {
 	if format, err := fromArray(z, "format", textOf); err != nil || format[0] != "csr" {
 		return nil, fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
 	}
@@ -112,7 +91,7 @@ func (z *archive) readCSR() (*data.CSR, error) {
 	return x, nil
 }
 
-func (z *archive) readLabels(t *table, o Options) (err error) {
+func (z *Arrays) readLabels(t *table, o Options) (err error) {
 	if o.Unlabelled {
 		return nil
 	}
@@ -124,7 +103,7 @@ func (z *archive) readLabels(t *table, o Options) (err error) {
 	return err
 }
 
-func (z *archive) readGroups(t *table, o Options) (err error) {
+func (z *Arrays) readGroups(t *table, o Options) (err error) {
 	name := z.find(o.Group, groupNames)
 	if name == "" {
 		if o.Group != "" {
@@ -137,7 +116,7 @@ func (z *archive) readGroups(t *table, o Options) (err error) {
 }
 
 // readAbout reads what the file says about the features and labels.
-func (z *archive) readAbout(t *table, _ Options) (err error) {
+func (z *Arrays) readAbout(t *table, _ Options) (err error) {
 	for name, names := range map[string]*[]string{"classes": &t.classes, "groups": &t.groups, "features": &t.features} {
 		if *names, err = z.text(name); err != nil {
 			return err
@@ -160,11 +139,11 @@ func (z *archive) readAbout(t *table, _ Options) (err error) {
 	return nil
 }
 
-func (z *archive) has(name string) bool { return z.file[name] != nil }
+func (z *Arrays) has(name string) bool { return z.of[name] != nil }
 
 // find returns the array asked for; if none is asked for, the first with one
 // of the usual names; "" if there is none.
-func (z *archive) find(asked string, usual []string) string {
+func (z *Arrays) find(asked string, usual []string) string {
 	if asked != "" && z.has(asked) {
 		return asked
 	}
@@ -179,7 +158,7 @@ func (z *archive) find(asked string, usual []string) string {
 }
 
 // missing says that there is no such array, and what there is.
-func (z *archive) missing(name, what string) error {
+func (z *Arrays) missing(name, what string) error {
 	var there []string
 	for _, name := range z.names {
 		a, err := fromArray(z, name, func(a *array) (*array, error) { return a, nil })
@@ -192,7 +171,7 @@ func (z *archive) missing(name, what string) error {
 }
 
 // text reads an array of text; nil if there is none, or none of text.
-func (z *archive) text(name string) ([]string, error) {
+func (z *Arrays) text(name string) ([]string, error) {
 	if !z.has(name) {
 		return nil, nil
 	}
@@ -202,34 +181,6 @@ func (z *archive) text(name string) ([]string, error) {
 		}
 		return textOf(a)
 	})
-}
-
-// fromArray reads an array with read.
-func fromArray[T any](z *archive, name string, read func(*array) (T, error)) (result T, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("array %s: %w", name, err)
-		}
-	}()
-	f := z.file[name]
-	if f == nil {
-		return result, fmt.Errorf("%w: it is missing", data.ErrFormat)
-	}
-	stored := int64(min(f.CompressedSize64, uint64(z.size)))
-	limit := inflatedLimit(stored)
-	if f.UncompressedSize64 > uint64(limit) {
-		return result, tooInflated(limit)
-	}
-	r, err := f.Open()
-	if err != nil {
-		return result, fmt.Errorf("%w: %w", data.ErrFormat, err)
-	}
-	defer r.Close()
-	a, err := newArray(r, int64(f.UncompressedSize64), stored)
-	if err != nil {
-		return result, err
-	}
-	return read(a)
 }
 
 func denseOf(a *array) (*data.Dense, error) {
@@ -260,7 +211,7 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 }
 
 // columnOf reads labels or groups, picking one column if there are several.
-func (z *archive) columnOf(a *array, target string) (c Column, err error) {
+func (z *Arrays) columnOf(a *array, target string) (c Column, err error) {
 	if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
 		return c, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
 	}
@@ -289,7 +240,7 @@ func (z *archive) columnOf(a *array, target string) (c Column, err error) {
 }
 
 // findTarget returns the column of a target given by number or name.
-func (z *archive) findTarget(asked string, width int) (int, error) {
+func (z *Arrays) findTarget(asked string, width int) (int, error) {
 	names, err := z.text("targets")
 	if err != nil {
 		return 0, err

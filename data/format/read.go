@@ -148,9 +148,6 @@ func parse(path string, o Options) (*table, error) {
 	case Folder:
 		t, err = readFolder(path, o)
 	}
-	if err == nil {
-		err = t.check(o)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
@@ -194,9 +191,6 @@ func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
 	}
 	defer text.Close()
 	t, err := parseCSV(text, o)
-	if err == nil {
-		err = t.check(o)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", name, err)
 	}
@@ -302,7 +296,7 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	if err := t.readNames(o); err != nil {
 		return nil, err
 	}
-	if err := t.checkWidth(o); err != nil {
+	if err := cmp.Or(t.check(o), t.checkWidth(o)); err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
 	d := &data.Dataset{Name: path, X: t.x, LabelOf: t.labelOf, Features: t.features, Steps: t.steps}
