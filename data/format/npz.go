@@ -36,146 +36,96 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{}
-	for _, read := range []func(*table, Options) error{z.readX, z.readLabels, z.readGroups, z.readAbout} {
-		if err := read(t, o); err != nil {
-			return nil, err
+	p := &npzParser{Arrays: z}
+	t := p.table(o)
+	return t, p.err
+}
+
+// npzParser reads arrays until one has an error.
+type npzParser struct {
+	*Arrays
+	err error
+}
+
+// take reads an array with read, if there has been no error.
+func take[T any](p *npzParser, name string, read func(*array) (T, error)) (result T) {
+	if p.err == nil {
+		result, p.err = fromArray(p.Arrays, name, read)
+	}
+	return result
+}
+
+func (p *npzParser) table(o Options) *table {
+	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features")}
+	if o.Features == "" && p.of["indptr"] != nil {
+		t.x = p.csr()
+	} else {
+		t.x = take(p, p.find(o.Features, []string{"X"}, "X", "features"), denseOf)
+	}
+	if !o.Unlabelled {
+		t.label = p.column(p.find(o.Label, labelNames, "y", "labels"), o.Target)
+	}
+	if o.Group != "" || findUsual(p.names, groupNames) >= 0 {
+		t.group = p.column(p.find(o.Group, groupNames, "", "groups"), "")
+	}
+	if kind := p.text("kind"); slices.Equal(kind, []string{string(data.Regression)}) || slices.Equal(kind, []string{string(data.Classification)}) {
+		t.kind = data.Kind(kind[0])
+	}
+	if steps := p.text("steps"); p.err == nil && steps != nil {
+		if err := files.DecodeJSON([]byte(steps[0]), &t.steps); err != nil {
+			p.err = fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
 		}
 	}
-	return t, nil
+	return t
 }
 
-func (z *Arrays) readX(t *table, o Options) error {
-	if o.Features == "" && z.has("indptr") {
-		x, err := z.readCSR()
-		t.x = x
-		return err
+// csr reads a matrix as scipy.sparse.save_npz writes it.
+func (p *npzParser) csr() *data.CSR {
+	if format := take(p, "format", textOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
+		p.err = fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
 	}
-	name := z.find(o.Features, []string{"X"})
-	if name == "" {
-		return z.missing(cmp.Or(o.Features, "X"), "features")
+	shape, begin := take(p, "shape", wholesOf[int32]), take(p, "indptr", wholesOf[int])
+	index, value := take(p, "indices", wholesOf[int32]), take(p, "data", numbersOf[float32])
+	if p.err == nil && (len(shape) != 2 || int(shape[0]) != len(begin)-1) {
+		p.err = fmt.Errorf("array shape: %w: it says %v but indptr has %d entries, one more than rows", data.ErrFormat, shape, len(begin))
 	}
-	x, err := fromArray(z, name, denseOf)
-	t.x = x
-	return err
-}
-
-// readCSR reads a matrix as scipy.sparse.save_npz writes it.
-func (z *Arrays) readCSR() (*data.CSR, error) {
-	if format, err := fromArray(z, "format", textOf); err != nil || format[0] != "csr" {
-		return nil, fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
-	}
-	shape, err := fromArray(z, "shape", wholesOf[int32])
-	if err != nil {
-		return nil, err
-	}
-	begin, err := fromArray(z, "indptr", wholesOf[int])
-	if err != nil {
-		return nil, err
-	}
-	index, err := fromArray(z, "indices", wholesOf[int32])
-	if err != nil {
-		return nil, err
-	}
-	value, err := fromArray(z, "data", numbersOf[float32])
-	if err != nil {
-		return nil, err
-	}
-	if len(shape) != 2 || int(shape[0]) != len(begin)-1 {
-		return nil, fmt.Errorf("array shape: %w: it says %v but indptr has %d entries, one more than rows", data.ErrFormat, shape, len(begin))
+	if p.err != nil {
+		return nil
 	}
 	x, err := data.NewCSR(int(shape[1]), begin, index, value)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", data.ErrFormat, err)
+		p.err = fmt.Errorf("%w: the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", data.ErrFormat, err)
 	}
-	return x, nil
+	return x
 }
 
-func (z *Arrays) readLabels(t *table, o Options) (err error) {
-	if o.Unlabelled {
-		return nil
+// find returns the array asked for or, if none is, the first with one of the usual
+// names. That there is none, whatever it is usually called, is an error that says what
+// there is.
+func (p *npzParser) find(asked string, usual []string, usually, what string) string {
+	if j := findUsual(p.names, usual); asked == "" && j >= 0 {
+		return p.names[j]
 	}
-	name := z.find(o.Label, labelNames)
-	if name == "" {
-		return z.missing(cmp.Or(o.Label, "y"), "labels")
-	}
-	t.label, err = fromArray(z, name, func(a *array) (Column, error) { return z.columnOf(a, o.Target) })
-	return err
-}
-
-func (z *Arrays) readGroups(t *table, o Options) (err error) {
-	name := z.find(o.Group, groupNames)
-	if name == "" {
-		if o.Group != "" {
-			return z.missing(o.Group, "groups")
-		}
-		return nil
-	}
-	t.group, err = fromArray(z, name, func(a *array) (Column, error) { return z.columnOf(a, "") })
-	return err
-}
-
-// readAbout reads what the file says about the features and labels.
-func (z *Arrays) readAbout(t *table, _ Options) (err error) {
-	for name, names := range map[string]*[]string{"classes": &t.classes, "groups": &t.groups, "features": &t.features} {
-		if *names, err = z.text(name); err != nil {
-			return err
-		}
-	}
-	kind, err := z.text("kind")
-	if err != nil {
-		return err
-	}
-	if slices.Equal(kind, []string{string(data.Regression)}) || slices.Equal(kind, []string{string(data.Classification)}) {
-		t.kind = data.Kind(kind[0])
-	}
-	steps, err := z.text("steps")
-	if err != nil || steps == nil {
-		return err
-	}
-	if err := files.DecodeJSON([]byte(steps[0]), &t.steps); err != nil {
-		return fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
-	}
-	return nil
-}
-
-func (z *Arrays) has(name string) bool { return z.of[name] != nil }
-
-// find returns the array asked for; if none is asked for, the first with one
-// of the usual names; "" if there is none.
-func (z *Arrays) find(asked string, usual []string) string {
-	if asked != "" && z.has(asked) {
+	if p.err != nil || p.of[asked] != nil {
 		return asked
 	}
-	if asked == "" {
-		for _, name := range usual {
-			if i := slices.IndexFunc(z.names, func(s string) bool { return strings.EqualFold(s, name) }); i >= 0 {
-				return z.names[i]
-			}
-		}
+	var there []string
+	for _, name := range p.names {
+		a := take(p, name, func(a *array) (*array, error) { return a, nil })
+		there = append(there, fmt.Sprintf("%s (%v)", name, a))
+	}
+	if p.err == nil {
+		p.err = fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", data.ErrFormat, data.ErrNoDataset, cmp.Or(asked, usually), what, Abridge(there))
 	}
 	return ""
 }
 
-// missing says that there is no such array, and what there is.
-func (z *Arrays) missing(name, what string) error {
-	var there []string
-	for _, name := range z.names {
-		a, err := fromArray(z, name, func(a *array) (*array, error) { return a, nil })
-		if err != nil {
-			return err
-		}
-		there = append(there, fmt.Sprintf("%s (%v)", name, a))
-	}
-	return fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", data.ErrFormat, data.ErrNoDataset, name, what, Abridge(there))
-}
-
 // text reads an array of text; nil if there is none, or none of text.
-func (z *Arrays) text(name string) ([]string, error) {
-	if !z.has(name) {
-		return nil, nil
+func (p *npzParser) text(name string) []string {
+	if p.of[name] == nil {
+		return nil
 	}
-	return fromArray(z, name, func(a *array) ([]string, error) {
+	return take(p, name, func(a *array) ([]string, error) {
 		if a.isNumber() || a.count() == 0 {
 			return nil, nil
 		}
@@ -210,48 +160,38 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 	return whole, nil
 }
 
-// columnOf reads labels or groups, picking one column if there are several.
-func (z *Arrays) columnOf(a *array, target string) (c Column, err error) {
-	if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
-		return c, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
-	}
-	width := a.count() / a.shape[0]
-	if !a.isNumber() && width == 1 {
-		texts, err := textOf(a)
-		c.AsText = true
-		for _, text := range texts {
-			c.Add(text)
+// column reads labels or groups, picking one column, by number or name, if there are
+// several.
+func (p *npzParser) column(name, target string) Column {
+	names := p.text("targets")
+	return take(p, name, func(a *array) (c Column, err error) {
+		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
+			return c, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
+		}
+		width, j := a.count()/a.shape[0], 0
+		if !a.isNumber() && width == 1 {
+			texts, err := textOf(a)
+			c.AsText = true
+			for _, text := range texts {
+				c.Add(text)
+			}
+			return c, err
+		}
+		if len(names) != width {
+			names = Numbered(width)
+		}
+		if target != "" {
+			if j, err = FindColumn(names, target); err != nil {
+				return c, err
+			}
+		}
+		entry, err := numbersOf[float64](a)
+		c.single = a.kind == 'f'
+		for row := range slices.Chunk(entry, width) {
+			c.Numbers = append(c.Numbers, row[j])
 		}
 		return c, err
-	}
-	j, err := z.findTarget(target, width)
-	if err != nil {
-		return c, err
-	}
-	entry, err := numbersOf[float64](a)
-	if err != nil {
-		return c, err
-	}
-	c.single = a.kind == 'f'
-	for row := range slices.Chunk(entry, width) {
-		c.Numbers = append(c.Numbers, row[j])
-	}
-	return c, nil
-}
-
-// findTarget returns the column of a target given by number or name.
-func (z *Arrays) findTarget(asked string, width int) (int, error) {
-	names, err := z.text("targets")
-	if err != nil {
-		return 0, err
-	}
-	if asked == "" {
-		return 0, nil
-	}
-	if len(names) != width {
-		names = Numbered(width)
-	}
-	return FindColumn(names, asked)
+	})
 }
 
 // WriteNPZ writes the dataset as an .npz file that keeps all of it: reading it
