@@ -97,7 +97,7 @@ func Extract(ctx context.Context, c *Collection, partial string, config Config) 
 	if err == nil {
 		err = e.finish()
 	}
-	return e.result, errors.Join(err, kept.close())
+	return e.result, errors.Join(err, kept.log.Close())
 }
 
 // keyOf identifies an extraction: the net, the pictures, and how these are read.
@@ -124,7 +124,7 @@ func (e *extraction) run(ctx context.Context) error {
 	defer e.Progress.Finish()
 	var todo []int
 	for i := range e.collection.Files {
-		if !e.rows.has(i) {
+		if !e.rows.has[i] {
 			todo = append(todo, i)
 		}
 	}
@@ -201,7 +201,7 @@ func (e *extraction) check(row []float32) error {
 func (e *extraction) finish() error {
 	d := &data.Dataset{Name: e.collection.Dir, Classes: e.collection.Classes}
 	for i, f := range e.collection.Files {
-		if e.rows.has(i) {
+		if e.rows.has[i] {
 			e.result.Files = append(e.result.Files, f.Name)
 			d.Label = append(d.Label, int32(f.Class))
 		}
@@ -211,13 +211,7 @@ func (e *extraction) finish() error {
 			return fmt.Errorf("images: class %s: %w: none of its pictures can be read; remove it, or leave it out", d.Classes[class], data.ErrInvalid)
 		}
 	}
-	values, err := e.rows.all()
-	if err != nil {
-		return err
-	}
-	if d.X, err = data.NewDense(len(d.Label), e.Features, values); err != nil {
-		return err
-	}
-	e.result.Dataset = d
-	return nil
+	x, err := data.NewDense(len(d.Label), e.Features, e.rows.all())
+	d.X, e.result.Dataset = x, d
+	return err
 }

@@ -214,7 +214,7 @@ func TestRowsHaveOneWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.close()
+	defer r.log.Close()
 	if _, err := openRows(path, "key", 3, 2); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("the error is %v", err)
 	}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"l2mt/data"
@@ -26,10 +24,9 @@ import (
 // left torn are cut off when the file is opened again, and made again.
 type rows struct {
 	log   *files.Log
-	path  string
 	width int
-	start int64         // of the records
-	order map[int]int64 // of the pictures' records in the file
+	value []float32 // n x width
+	has   []bool    // whether the row of a picture is there
 }
 
 const rowsVersion = "l2mt features 1"
@@ -41,17 +38,18 @@ func openRows(path, key string, n, width int) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rows{log: log, path: path, width: width, order: map[int]int64{}}
-	if err := r.open(fmt.Sprintf("%s %s %d\n", rowsVersion, key, width), n); err != nil {
+	r := &rows{log: log, width: width, value: make([]float32, n*width), has: make([]bool, n)}
+	if err := r.read(fmt.Sprintf("%s %s %d\n", rowsVersion, key, width)); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
 	return r, nil
 }
 
-func (r *rows) open(head string, n int) error {
-	r.start = int64(len(head))
-	found := make([]byte, min(r.start, r.log.Size()))
-	if _, err := r.log.ReadAt(found, 0); err != nil && err != io.EOF {
+// read reads the sound records behind the head.
+func (r *rows) read(head string) error {
+	in := bufio.NewReaderSize(io.NewSectionReader(r.log, 0, r.log.Size()), 1<<20)
+	found := make([]byte, min(int64(len(head)), r.log.Size()))
+	if _, err := io.ReadFull(in, found); err != nil {
 		return err
 	}
 	if !strings.HasPrefix(head, string(found)) {
@@ -63,61 +61,37 @@ func (r *rows) open(head string, n int) error {
 		}
 		return r.log.Append([]byte(head))
 	}
-	if err := r.scan(n); err != nil {
-		return err
-	}
-	return r.log.Cut(r.end())
-}
-
-// end is where the sound records end.
-func (r *rows) end() int64 { return r.start + int64(len(r.order)*r.size()) }
-
-// size is that of a record in bytes.
-func (r *rows) size() int { return 4 + 4*r.width + 4 }
-
-// scan finds the sound records.
-func (r *rows) scan(n int) error {
-	in := r.records(r.log.Size())
-	record := make([]byte, r.size())
-	for {
+	sound, record := int64(len(head)), make([]byte, 4+4*r.width+4)
+	for ; ; sound += int64(len(record)) {
 		_, err := io.ReadFull(in, record)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return nil
+			break
 		}
 		if err != nil {
 			return err
 		}
-		index, ok := sound(record)
-		if !ok || index >= n || r.has(index) {
-			return nil
+		body, sum := record[:len(record)-4], record[len(record)-4:]
+		i := int(binary.LittleEndian.Uint32(body))
+		if crc32.ChecksumIEEE(body) != binary.LittleEndian.Uint32(sum) || i >= len(r.has) || r.has[i] {
+			break
 		}
-		r.order[index] = int64(len(r.order))
+		r.has[i] = true
+		row := r.row(i)
+		for j := range row {
+			row[j] = math.Float32frombits(binary.LittleEndian.Uint32(body[4+4*j:]))
+		}
 	}
+	return r.log.Cut(sound)
 }
 
-// records reads the records up to end.
-func (r *rows) records(end int64) io.Reader {
-	return bufio.NewReaderSize(io.NewSectionReader(r.log, r.start, end-r.start), 1<<20)
-}
-
-// sound returns the index in a record, if its checksum is right.
-func sound(record []byte) (index int, ok bool) {
-	body, sum := record[:len(record)-4], record[len(record)-4:]
-	return int(binary.LittleEndian.Uint32(body)), crc32.ChecksumIEEE(body) == binary.LittleEndian.Uint32(sum)
-}
-
-// has reports whether the row of a picture is there.
-func (r *rows) has(index int) bool {
-	_, ok := r.order[index]
-	return ok
-}
+func (r *rows) row(i int) []float32 { return r.value[i*r.width:][:r.width] }
 
 // add keeps the rows of pictures, all or none of them.
 func (r *rows) add(index []int, features [][]float32) error {
 	var text []byte
-	for i, row := range features {
+	for k, row := range features {
 		begin := len(text)
-		text = binary.LittleEndian.AppendUint32(text, uint32(index[i]))
+		text = binary.LittleEndian.AppendUint32(text, uint32(index[k]))
 		for _, v := range row {
 			text = binary.LittleEndian.AppendUint32(text, math.Float32bits(v))
 		}
@@ -126,31 +100,21 @@ func (r *rows) add(index []int, features [][]float32) error {
 	if err := r.log.Append(text); err != nil {
 		return fmt.Errorf("images: keeping features: %w", err)
 	}
-	for _, i := range index {
-		r.order[i] = int64(len(r.order))
+	for k, i := range index {
+		r.has[i] = true
+		copy(r.row(i), features[k])
 	}
 	return nil
 }
 
-// all returns the rows one after the other, in the order of the pictures.
-func (r *rows) all() ([]float32, error) {
-	next := make([]int, len(r.order)) // the rank of every record's picture
-	for rank, picture := range slices.Sorted(maps.Keys(r.order)) {
-		next[r.order[picture]] = rank
-	}
-	values := make([]float32, len(next)*r.width)
-	in := r.records(r.end())
-	record := make([]byte, r.size())
-	for _, rank := range next {
-		if _, err := io.ReadFull(in, record); err != nil {
-			return nil, fmt.Errorf("images: %s: %w", r.path, err)
-		}
-		row := values[rank*r.width:][:r.width]
-		for j := range row {
-			row[j] = math.Float32frombits(binary.LittleEndian.Uint32(record[4+4*j:]))
+// all returns the rows one after the other, in the order of the pictures, and takes
+// their room.
+func (r *rows) all() []float32 {
+	values := r.value[:0]
+	for i, has := range r.has {
+		if has {
+			values = append(values, r.row(i)...)
 		}
 	}
-	return values, nil
+	return values
 }
-
-func (r *rows) close() error { return r.log.Close() }
