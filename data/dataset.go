@@ -1,12 +1,12 @@
 package data
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"math"
 	"sync"
 )
@@ -105,19 +105,15 @@ func (d *Dataset) Validate() error {
 		return fmt.Errorf("data: %s: %w: %d columns but %d feature names", d.Name, ErrInvalid, d.X.Cols(), len(d.Features))
 	}
 	for i, t := range d.Target {
-		if math.IsNaN(t) || math.IsInf(t, 0) {
+		if !finite(t) {
 			return fmt.Errorf("data: %s: row %d: %w: the target is %v; it must be finite", d.Name, i, ErrInvalid, t)
 		}
 	}
 	for i := range n {
 		r := d.X.Row(i)
 		for p, v := range r.Value {
-			if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-				j := p
-				if r.Index != nil {
-					j = int(r.Index[p])
-				}
-				return fmt.Errorf("data: %s: row %d, column %d: %w: the feature is %v; it must be finite", d.Name, i, j, ErrInvalid, v)
+			if !finite(float64(v)) {
+				return fmt.Errorf("data: %s: row %d, column %d: %w: the feature is %v; it must be finite", d.Name, i, r.column(p), ErrInvalid, v)
 			}
 		}
 	}
@@ -130,7 +126,8 @@ func (d *Dataset) Validate() error {
 // once; the dataset must not change afterwards.
 func (d *Dataset) Fingerprint() string {
 	d.once.Do(func() {
-		w := &digest{h: sha256.New()}
+		sum := sha256.New()
+		w := digest{bufio.NewWriterSize(sum, 32<<10)}
 		w.text("l2mt dataset 1")
 		w.number(uint64(d.X.Rows()))
 		w.number(uint64(d.X.Cols()))
@@ -145,43 +142,32 @@ func (d *Dataset) Fingerprint() string {
 		}
 		w.indices(d.Group)
 		w.texts(d.Groups)
-		d.fingerprint = hex.EncodeToString(w.sum())
+		w.Flush() // a hash takes everything
+		d.fingerprint = hex.EncodeToString(sum.Sum(nil))
 	})
 	return d.fingerprint
 }
 
-// digest hashes numbers and texts unambiguously, through a buffer.
-type digest struct {
-	h   hash.Hash
-	buf []byte
+// digest hashes numbers and texts unambiguously.
+type digest struct{ *bufio.Writer }
+
+func (w digest) number(v uint64) {
+	w.Write(binary.LittleEndian.AppendUint64(w.AvailableBuffer(), v))
 }
 
-func (w *digest) flush(limit int) {
-	if len(w.buf) >= limit {
-		w.h.Write(w.buf)
-		w.buf = w.buf[:0]
-	}
-}
-
-func (w *digest) number(v uint64) {
-	w.buf = binary.LittleEndian.AppendUint64(w.buf, v)
-	w.flush(1 << 15)
-}
-
-func (w *digest) text(s string) {
+func (w digest) text(s string) {
 	w.number(uint64(len(s)))
-	w.buf = append(w.buf, s...)
-	w.flush(1 << 15)
+	w.WriteString(s)
 }
 
-func (w *digest) texts(s []string) {
+func (w digest) texts(s []string) {
 	w.number(uint64(len(s)))
 	for _, t := range s {
 		w.text(t)
 	}
 }
 
-func (w *digest) indices(v []int32) {
+func (w digest) indices(v []int32) {
 	w.number(uint64(len(v)))
 	for _, i := range v {
 		w.number(uint64(i))
@@ -189,23 +175,13 @@ func (w *digest) indices(v []int32) {
 }
 
 // row hashes the nonzero entries, so that dense and sparse rows agree.
-func (w *digest) row(r Row) {
+func (w digest) row(r Row) {
 	nonzero := uint64(0)
 	for p, v := range r.Value {
-		if v == 0 {
-			continue
+		if v != 0 {
+			nonzero++
+			w.number(uint64(r.column(p))<<32 | uint64(math.Float32bits(v)))
 		}
-		j := uint32(p)
-		if r.Index != nil {
-			j = uint32(r.Index[p])
-		}
-		nonzero++
-		w.number(uint64(j)<<32 | uint64(math.Float32bits(v)))
 	}
 	w.number(nonzero)
-}
-
-func (w *digest) sum() []byte {
-	w.flush(0)
-	return w.h.Sum(nil)
 }

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"l2mt/data"
+	"l2mt/data/files"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // A folder of texts has one sub-folder for every class, named after it, with a
@@ -18,7 +18,7 @@ func readFolder(path string, o Options) (*table, error) {
 	if err := o.Text.Validate(); err != nil {
 		return nil, err
 	}
-	classes, err := visible(path, true)
+	classes, _, err := files.List(path)
 	if err != nil {
 		return nil, err
 	}
@@ -28,15 +28,22 @@ func readFolder(path string, o Options) (*table, error) {
 	t := &table{kind: data.Classification, label: Column{AsText: true}}
 	words := data.NewWordCounter(o.Text)
 	for _, class := range classes {
-		files, err := visible(filepath.Join(path, class), false)
+		folders, texts, err := files.List(filepath.Join(path, class))
 		if err != nil {
 			return nil, err
 		}
-		if len(files) == 0 {
+		if len(folders) > 0 {
+			return nil, fmt.Errorf("%s: %w: a folder stands where a text should; classes have no sub-folders", filepath.Join(path, class, folders[0]), data.ErrFormat)
+		}
+		if len(texts) == 0 {
 			return nil, fmt.Errorf("class %s: %w: the sub-folder has no files; remove it, or put the texts of the class in it", class, data.ErrInvalid)
 		}
-		for _, file := range files {
-			if err := addFile(words, filepath.Join(path, class, file)); err != nil {
+		for _, text := range texts {
+			path := filepath.Join(path, class, text.Name())
+			if !text.Mode().IsRegular() {
+				return nil, fmt.Errorf("%s: %w: neither a file nor a folder", path, data.ErrFormat)
+			}
+			if err := addFile(words, path); err != nil {
 				return nil, err
 			}
 			t.label.Add(class)
@@ -48,34 +55,6 @@ func readFolder(path string, o Options) (*table, error) {
 	}
 	t.x, t.features, t.steps = x, step.Words, []data.Step{step}
 	return t, nil
-}
-
-// visible returns the sub-folders, or the files, of a folder. Sub-folders among
-// files are an error.
-func visible(path string, folders bool) ([]string, error) {
-	entries, err := os.ReadDir(path) // by name
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		info, err := os.Stat(filepath.Join(path, e.Name())) // follows links
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case !folders && !info.IsDir() && !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s: %w: neither a file nor a folder", filepath.Join(path, e.Name()), data.ErrFormat)
-		case folders == info.IsDir():
-			names = append(names, e.Name())
-		case !folders:
-			return nil, fmt.Errorf("%s: %w: a folder stands where a text should; classes have no sub-folders", filepath.Join(path, e.Name()), data.ErrFormat)
-		}
-	}
-	return names, nil
 }
 
 // addFile counts the words of a file.

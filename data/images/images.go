@@ -8,13 +8,13 @@ package images
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"l2mt/data"
+	"l2mt/data/files"
 )
 
 // Collection is the files of pictures below a folder.
@@ -62,7 +62,7 @@ func Find(dir string, without ...string) (*Collection, error) {
 
 func find(dir string, without []string) (*Collection, error) {
 	c := &Collection{Dir: dir}
-	classes, _, err := list(dir)
+	classes, _, err := files.List(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func find(dir string, without []string) (*Collection, error) {
 		if !slices.Contains(classes, name) {
 			continue
 		}
-		inner, _, err := list(filepath.Join(dir, name))
+		inner, _, err := files.List(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
@@ -100,13 +100,13 @@ func find(dir string, without []string) (*Collection, error) {
 
 // add adds a class and its pictures.
 func (c *Collection) add(class string) error {
-	folders, files, err := list(filepath.Join(c.Dir, class))
+	folders, pictures, err := files.List(filepath.Join(c.Dir, class))
 	if err != nil {
 		return err
 	}
 	c.Others += len(folders)
 	before := len(c.Files)
-	for _, f := range files {
+	for _, f := range pictures {
 		if !slices.Contains(extensions, strings.ToLower(path.Ext(f.Name()))) {
 			c.Others++
 			continue
@@ -118,29 +118,6 @@ func (c *Collection) add(class string) error {
 	}
 	c.Classes = append(c.Classes, class)
 	return nil
-}
-
-// list returns what a folder has, by name, following links.
-func list(dir string) (folders []string, files []os.FileInfo, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		info, err := os.Stat(filepath.Join(dir, e.Name()))
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case info.IsDir():
-			folders = append(folders, e.Name())
-		default:
-			files = append(files, info)
-		}
-	}
-	return folders, files, nil
 }
 
 // path is where a file is.
