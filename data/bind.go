@@ -268,23 +268,16 @@ func (p *ProblemData) prepare() error {
 
 // Stack puts matrices of the same width and storage on top of each other.
 func Stack(parts []Matrix) (Matrix, error) {
-	cols := parts[0].Cols()
-	ptr := []int{0}
-	var index []int32
-	var value []float32
+	like := parts[max(0, slices.IndexFunc(parts, func(x Matrix) bool { return x.Rows() > 0 }))]
+	b := newBuilder(like, like.Cols())
 	for _, x := range parts {
+		if _, sparse := x.(*CSR); sparse != b.sparse && x.Rows() > 0 {
+			return nil, fmt.Errorf("%w: some tasks have dense features and others sparse ones; give all the same format", ErrMismatch)
+		}
 		for i := range x.Rows() {
 			r := x.Row(i)
-			index = append(index, r.Index...)
-			value = append(value, r.Value...)
-			ptr = append(ptr, len(value))
+			copy(b.row(r.Index, len(r.Value)), r.Value)
 		}
 	}
-	switch {
-	case len(index) == len(value):
-		return NewCSR(cols, ptr, index, value)
-	case len(index) == 0:
-		return NewDense(len(ptr)-1, cols, value)
-	}
-	return nil, fmt.Errorf("%w: some tasks have dense features and others sparse ones; give all the same format", ErrMismatch)
+	return b.matrix(), nil
 }

@@ -40,6 +40,14 @@ type Row struct {
 	Value []float32
 }
 
+// column returns the column of entry p.
+func (r Row) column(p int) int {
+	if r.Index == nil {
+		return p
+	}
+	return int(r.Index[p])
+}
+
 // Dense is a Matrix that stores every entry, row-major.
 type Dense struct {
 	cols   int
@@ -179,7 +187,13 @@ func NewCSR(cols int, ptr []int, index []int32, value []float32) (*CSR, error) {
 			last = j
 		}
 	}
-	return &CSR{cols: cols, begin: ptr[:n:n], end: ptr[1:], index: index, value: value, nnz: len(index)}, nil
+	return newCSR(cols, ptr, index, value), nil
+}
+
+// newCSR is NewCSR for parts that are known to be right.
+func newCSR(cols int, ptr []int, index []int32, value []float32) *CSR {
+	n := len(ptr) - 1
+	return &CSR{cols: cols, begin: ptr[:n:n], end: ptr[1:], index: index, value: value, nnz: len(index)}
 }
 
 // Rows returns n.
@@ -350,4 +364,37 @@ func axpy(a float64, x, y []float64) {
 	for i, v := range x {
 		y[i] += a * v
 	}
+}
+
+// builder makes a matrix row by row, stored as another one is.
+type builder struct {
+	sparse bool
+	cols   int
+	ptr    []int
+	index  []int32
+	value  []float32
+}
+
+func newBuilder(like Matrix, cols int) *builder {
+	b := &builder{cols: cols, ptr: make([]int, 1, like.Rows()+1), value: make([]float32, 0, like.NNZ())}
+	if _, b.sparse = like.(*CSR); b.sparse {
+		b.index = make([]int32, 0, like.NNZ())
+	}
+	return b
+}
+
+// row adds a row of n zeros in the columns of index, which a dense row has not, and
+// returns its values.
+func (b *builder) row(index []int32, n int) []float32 {
+	b.index = append(b.index, index...)
+	b.value = append(b.value, make([]float32, n)...)
+	b.ptr = append(b.ptr, len(b.value))
+	return b.value[len(b.value)-n:]
+}
+
+func (b *builder) matrix() Matrix {
+	if b.sparse {
+		return newCSR(b.cols, b.ptr, b.index, b.value)
+	}
+	return &Dense{cols: b.cols, data: b.value, offset: b.ptr[:len(b.ptr)-1]}
 }

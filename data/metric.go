@@ -325,35 +325,26 @@ func (m *Metric) extended(own, x Matrix) Matrix {
 	if m.inverse == nil { // else it is in X A
 		scale = float32(m.scale)
 	}
-	ptr, index, values := []int{0}, []int32(nil), make([]float32, 0, own.NNZ()+len(more))
-	_, sparse := own.(*CSR)
+	b := newBuilder(own, d+r)
+	var beyond []int32 // the columns of X M
+	for j := range r {
+		beyond = append(beyond, int32(d+j))
+	}
 	for i := range own.Rows() {
 		row := own.Row(i)
-		for _, v := range row.Value {
-			values = append(values, scale*v)
+		index := row.Index
+		if b.sparse {
+			index = slices.Concat(index, beyond)
 		}
-		for _, v := range more[i*r : (i+1)*r] {
-			values = append(values, float32(v))
+		dst := b.row(index, len(row.Value)+r)
+		for j, v := range row.Value {
+			dst[j] = scale * v
 		}
-		if sparse {
-			index = append(index, row.Index...)
-			for j := range r {
-				index = append(index, int32(d+j))
-			}
-			ptr = append(ptr, len(index))
+		for j, v := range more[i*r:][:r] {
+			dst[len(row.Value)+j] = float32(v)
 		}
 	}
-	var made Matrix
-	var err error
-	if sparse {
-		made, err = NewCSR(d+r, ptr, index, values)
-	} else {
-		made, err = NewDense(own.Rows(), d+r, values)
-	}
-	if err != nil {
-		panic(err) // the sizes are right
-	}
-	return made
+	return b.matrix()
 }
 
 // dense returns X A of several X, made a block of rows at a time.

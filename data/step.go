@@ -258,11 +258,10 @@ func (s Step) standardiseRow(dst []float32, r Row) {
 // mapRows returns x with the entries of every row as f writes them into dst,
 // which starts as zeros. An entry that is not finite is an error.
 func mapRows(x Matrix, f func(dst []float32, r Row)) (Matrix, error) {
-	y, value := emptyLike(x)
+	y := newBuilder(x, x.Cols())
 	for i := range x.Rows() {
 		r := x.Row(i)
-		dst := value[:len(r.Value)]
-		value = value[len(r.Value):]
+		dst := y.row(r.Index, len(r.Value))
 		f(dst, r)
 		for p, v := range dst {
 			if !finite(float64(v)) {
@@ -270,75 +269,36 @@ func mapRows(x Matrix, f func(dst []float32, r Row)) (Matrix, error) {
 			}
 		}
 	}
-	return y, nil
-}
-
-// emptyLike returns a matrix with the stored positions of x and zeros for
-// values, and the slice in which those values stand row after row.
-func emptyLike(x Matrix) (Matrix, []float32) {
-	value := make([]float32, x.NNZ())
-	sparse, ok := x.(*CSR)
-	if !ok {
-		y := &Dense{cols: x.Cols(), data: value, offset: make([]int, x.Rows())}
-		for i := range y.offset {
-			y.offset[i] = i * y.cols
-		}
-		return y, value
-	}
-	ptr := make([]int, 1, x.Rows()+1)
-	index := make([]int32, 0, x.NNZ())
-	for i := range x.Rows() {
-		index = append(index, sparse.Row(i).Index...)
-		ptr = append(ptr, len(index))
-	}
-	return newCSR(x.Cols(), ptr, index, value), value
-}
-
-// newCSR is NewCSR for parts that are known to be right.
-func newCSR(cols int, ptr []int, index []int32, value []float32) *CSR {
-	n := len(ptr) - 1
-	return &CSR{cols: cols, begin: ptr[:n:n], end: ptr[1:], index: index, value: value, nnz: len(index)}
+	return y.matrix(), nil
 }
 
 // selectColumns returns the given columns of x, which ascend.
 func selectColumns(x Matrix, columns []int) Matrix {
-	if _, sparse := x.(*CSR); !sparse {
-		value := make([]float32, 0, x.Rows()*len(columns))
-		for i := range x.Rows() {
-			r := x.Row(i)
-			for _, j := range columns {
-				value = append(value, r.Value[j])
-			}
-		}
-		y, _ := NewDense(x.Rows(), len(columns), value) // the sizes agree by construction
-		return y
-	}
+	y := newBuilder(x, len(columns))
 	becomes := make([]int32, x.Cols()) // 1 + the new column, or 0
 	for to, from := range columns {
 		becomes[from] = int32(to) + 1
 	}
-	ptr := make([]int, 1, x.Rows()+1)
 	var index []int32
 	var value []float32
 	for i := range x.Rows() {
 		r := x.Row(i)
+		if !y.sparse {
+			dst := y.row(nil, len(columns))
+			for to, from := range columns {
+				dst[to] = r.Value[from]
+			}
+			continue
+		}
+		index, value = index[:0], value[:0]
 		for p, j := range r.Index {
 			if to := becomes[j]; to > 0 {
-				index = append(index, to-1)
-				value = append(value, r.Value[p])
+				index, value = append(index, to-1), append(value, r.Value[p])
 			}
 		}
-		ptr = append(ptr, len(index))
+		copy(y.row(index, len(index)), value)
 	}
-	return newCSR(len(columns), ptr, index, value)
-}
-
-// column returns the column of entry p.
-func (r Row) column(p int) int {
-	if r.Index == nil {
-		return p
-	}
-	return int(r.Index[p])
+	return y.matrix()
 }
 
 // With returns the dataset after one more step: the same rows with transformed
