@@ -29,42 +29,14 @@ func parseSeparated(in io.Reader, separator Format, o Options) (*table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
-	t := &table{labelOf: c.name(c.label)}
-	columns := make([]*Column, rows.Width)
-	for _, j := range c.features {
-		columns[j] = &Column{}
-	}
-	columns[c.label] = &t.label
-	if c.group >= 0 && c.group != c.label {
-		columns[c.group] = &t.group
-	}
-	if t.lines, err = rows.read(columns); err != nil {
+	t, into := c.table()
+	if t.lines, err = rows.read(into); err != nil {
 		return nil, err
-	}
-	if c.group >= 0 {
-		t.groupOf = c.name(c.group)
-	}
-	if c.group == c.label {
-		t.group = t.label
 	}
 	if len(t.lines) == 0 {
 		return nil, fmt.Errorf("%w: it has no rows", data.ErrInvalid)
 	}
-	n, d := len(t.lines), len(c.features)
-	value := make([]float32, n*d)
-	for k, j := range c.features {
-		for i := range n {
-			if value[i*d+k], err = columns[j].feature(i); err != nil {
-				return nil, fmt.Errorf("line %d: %s: %w", t.lines[i], c.name(j), err)
-			}
-		}
-		columns[j] = nil
-		if rows.Names != nil {
-			t.features = append(t.features, rows.Names[j])
-		}
-	}
-	t.x, err = data.NewDense(n, d, value)
-	return t, err
+	return t, c.finish(t, into)
 }
 
 // columns says what the columns of a table hold.
@@ -118,6 +90,45 @@ func (c *columns) find(asked string, usual []string, otherwise int) (int, error)
 		return j, nil
 	}
 	return otherwise, nil
+}
+
+// table is one without rows, and the columns of it that are to be filled.
+func (c *columns) table() (*table, []*Column) {
+	t := &table{labelOf: c.name(c.label)}
+	into := make([]*Column, len(c.names))
+	for _, j := range c.features {
+		into[j] = &Column{}
+	}
+	into[c.label] = &t.label
+	if c.group >= 0 {
+		t.groupOf = c.name(c.group)
+		if c.group != c.label {
+			into[c.group] = &t.group
+		}
+	}
+	return t, into
+}
+
+// finish makes the features of a table whose columns are filled.
+func (c *columns) finish(t *table, into []*Column) (err error) {
+	if c.group == c.label {
+		t.group = t.label
+	}
+	n, d := t.label.Len(), len(c.features)
+	value := make([]float32, n*d)
+	for k, j := range c.features {
+		for i := range n {
+			if value[i*d+k], err = into[j].feature(i); err != nil {
+				return t.fault(i, c.name(j), "", err)
+			}
+		}
+		into[j] = nil // its memory
+		if !c.bare {
+			t.features = append(t.features, c.names[j])
+		}
+	}
+	t.x, err = data.NewDense(n, d, value)
+	return err
 }
 
 // name says which column j is.

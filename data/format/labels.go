@@ -118,17 +118,6 @@ func (c *Column) kind(names []string) data.Kind {
 	return data.Classification
 }
 
-// setLabels gives the rows their classes or targets; an empty kind leaves the
-// choice to the labels.
-func (t *table) setLabels(d *data.Dataset, kind data.Kind) (err error) {
-	if cmp.Or(kind, t.label.kind(t.classes)) == data.Regression {
-		d.Target = t.label.Numbers
-		return nil
-	}
-	d.Label, d.Classes, err = t.label.named(t.classes)
-	return err
-}
-
 // named returns the class of every row and the names of the classes. Names, if there
 // are any, give the classes their order and, when the rows hold numbers, their names.
 func (c *Column) named(names []string) ([]int32, []string, error) {
@@ -137,39 +126,34 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 		rows[i] = i
 	}
 	different, index := c.Classes(rows)
-	number := map[string]int32{}
-	for k, name := range names {
-		number[name] = int32(k)
+	if names == nil {
+		for k, l := range different {
+			if math.Abs(l.Number) >= maxClassNumber {
+				return nil, nil, fmt.Errorf("row %d: %w: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), data.ErrInvalid, l.Number)
+			}
+			names = append(names, l.String())
+		}
+		return index, names, nil
 	}
-	if len(number) < len(names) {
-		return nil, nil, fmt.Errorf("%w: the %d names are only %d different ones", data.ErrInvalid, len(names), len(number))
+	if once := len(slices.Compact(slices.Sorted(slices.Values(names)))); once < len(names) {
+		return nil, nil, fmt.Errorf("%w: the %d names are only %d different ones", data.ErrInvalid, len(names), once)
 	}
-	class := make([]int32, len(different)) // of every different label
-	base := 1.0                            // the number of the first named class
+	base, n := 1.0, len(names) // base is the number of the first name
 	if slices.Contains(different, Label{}) {
 		base = 0
 	}
-	var own []string
+	class := make([]int32, len(different)) // of every different label
 	for k, l := range different {
-		own = append(own, l.String())
-		at, known := number[l.String()]
-		switch n := len(names); {
-		case l.Text == "" && math.Abs(l.Number) >= maxClassNumber:
-			return nil, nil, fmt.Errorf("row %d: %w: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), data.ErrInvalid, l.Number)
-		case names == nil:
-			class[k] = int32(k)
-		case c.Texts != nil && !known:
-			return nil, nil, fmt.Errorf("row %d: %w: %q is not one of the %d names, which begin with %q", slices.Index(index, int32(k)), data.ErrInvalid, l, n, names[0])
-		case c.Texts != nil:
-			class[k] = at
-		case l.Number != math.Trunc(l.Number) || l.Number < base || l.Number >= base+float64(n):
-			return nil, nil, fmt.Errorf("%w: %s does not number one of the %d names; numbers must be 0..%d or 1..%d", data.ErrInvalid, l, n, n-1, n)
-		default:
-			class[k] = int32(l.Number - base)
+		at := l.Number - base
+		if c.Texts != nil {
+			at = float64(slices.Index(names, l.String()))
 		}
-	}
-	if names == nil {
-		names = own
+		switch class[k] = int32(at); {
+		case at < 0 && c.Texts != nil:
+			return nil, nil, fmt.Errorf("row %d: %w: %q is not one of the %d names, which begin with %q", slices.Index(index, int32(k)), data.ErrInvalid, l, n, names[0])
+		case at != math.Trunc(at) || at < 0 || at >= float64(n):
+			return nil, nil, fmt.Errorf("%w: %s does not number one of the %d names; numbers must be 0..%d or 1..%d", data.ErrInvalid, l, n, n-1, n)
+		}
 	}
 	for i, k := range index {
 		index[i] = class[k]

@@ -38,19 +38,16 @@ func parseNPY(r io.ReaderAt, size int64, o Options) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{label: Column{single: a.kind == 'f'}, labelOf: columns.name(columns.label)}
-	var features []float32
+	t, into := columns.table()
+	t.label.single = a.kind == 'f'
 	for row := range slices.Chunk(entry, width) {
-		t.label.Numbers = append(t.label.Numbers, row[columns.label])
-		if columns.group >= 0 {
-			t.group.Numbers = append(t.group.Numbers, row[columns.group])
-		}
-		for _, j := range columns.features {
-			features = append(features, float32(row[j]))
+		for j, c := range into {
+			if c != nil {
+				c.Numbers = append(c.Numbers, row[j])
+			}
 		}
 	}
-	t.x, err = data.NewDense(a.shape[0], len(columns.features), features)
-	return t, err
+	return t, columns.finish(t, into)
 }
 
 // array is an array whose header has been read and whose entries have not.

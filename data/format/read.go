@@ -87,16 +87,14 @@ type Options struct {
 
 // Validate checks the options that can be checked without the file.
 func (o Options) Validate() error {
-	formats := []Format{"", SVMLight, CSV, TSV, NPY, NPZ, Folder}
-	if !slices.Contains(formats, o.Format) {
-		return fmt.Errorf("format: format %q: %w: it must be one of %v", o.Format, data.ErrInvalid, formats[1:])
-	}
-	kinds := []data.Kind{"", data.Classification, data.Regression}
-	if !slices.Contains(kinds, o.Kind) {
-		return fmt.Errorf("format: kind %q: %w: it must be one of %v", o.Kind, data.ErrInvalid, kinds[1:])
-	}
-	if !slices.Contains([]Header{HeaderAuto, HeaderYes, HeaderNo}, o.Header) {
-		return fmt.Errorf("format: header %q: %w: it must be %s, %s or empty", o.Header, data.ErrInvalid, HeaderYes, HeaderNo)
+	for _, v := range []struct{ what, is, may string }{
+		{"format", string(o.Format), "svmlight csv tsv npy npz folder"},
+		{"kind", string(o.Kind), "classification regression"},
+		{"header", string(o.Header), "yes no"},
+	} {
+		if v.is != "" && !slices.Contains(strings.Fields(v.may), v.is) {
+			return fmt.Errorf("format: %s %q: %w: it must be one of %s, or empty", v.what, v.is, data.ErrInvalid, v.may)
+		}
 	}
 	if o.Columns < 0 || o.Columns > maxColumns {
 		return fmt.Errorf("format: %d columns: %w: they must be within 0..%d", o.Columns, data.ErrInvalid, maxColumns)
@@ -211,23 +209,19 @@ func Of(path string, asked Format) (Format, error) {
 	return formatOfName(path)
 }
 
+// endings are those of the names of files, by format.
+var endings = map[string]Format{
+	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight, ".csv": CSV, ".tsv": TSV, ".npy": NPY, ".npz": NPZ,
+}
+
 // formatOfName returns the format that a file's name promises.
 func formatOfName(path string) (Format, error) {
-	name := strings.ToLower(filepath.Base(path))
-	switch filepath.Ext(strings.TrimSuffix(name, ".gz")) {
-	case ".svmlight", ".libsvm", ".svm":
-		return SVMLight, nil
-	case ".csv":
-		return CSV, nil
-	case ".tsv":
-		return TSV, nil
-	}
-	switch filepath.Ext(name) {
-	case ".npy":
-		return NPY, nil
-	case ".npz":
-		return NPZ, nil
-	case ".mat":
+	name, packed := strings.CutSuffix(strings.ToLower(filepath.Base(path)), ".gz")
+	format, ok := endings[filepath.Ext(name)]
+	switch {
+	case ok && !(packed && (format == NPY || format == NPZ)):
+		return format, nil
+	case filepath.Ext(name) == ".mat":
 		return "", fmt.Errorf("%s: %w: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, data.ErrFormat, filepath.Base(path))
 	}
 	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy or .npz, or say --format", path, data.ErrFormat)
@@ -300,13 +294,18 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
 	d := &data.Dataset{Name: path, X: t.x, LabelOf: t.labelOf, Features: t.features, Steps: t.steps}
-	if o.Unlabelled {
+	var err error
+	switch {
+	case o.Unlabelled:
 		d.Target = make([]float64, t.x.Rows())
-	} else if err := t.setLabels(d, cmp.Or(o.Kind, t.kind)); err != nil {
-		return nil, fmt.Errorf("format: %s: label: %w", path, err)
+	case cmp.Or(o.Kind, t.kind, t.label.kind(t.classes)) == data.Regression:
+		d.Target = t.label.Numbers
+	default:
+		if d.Label, d.Classes, err = t.label.named(t.classes); err != nil {
+			return nil, fmt.Errorf("format: %s: label: %w", path, err)
+		}
 	}
 	if t.group.Len() > 0 {
-		var err error
 		if d.Group, d.Groups, err = t.group.named(t.groups); err != nil {
 			return nil, fmt.Errorf("format: %s: group: %w", path, err)
 		}

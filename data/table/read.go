@@ -200,15 +200,11 @@ func (r *reader) readText(paths []string) error {
 		return err
 	}
 	if r.wordsAreCategories() {
-		words := false
 		for _, c := range r.features {
 			c.AsText = slices.ContainsFunc(c.Texts, func(text string) bool { return !isMissing(text) })
-			words = words || c.AsText
 		}
-		if words { // of which the numbers are levels too, as they are written
-			if err := r.read(); err != nil {
-				return err
-			}
+		if err := r.read(); err != nil { // numbers among words as they are written
+			return err
 		}
 	}
 	if err := r.labelled(); err != nil {
@@ -386,6 +382,9 @@ func (r *reader) read() error {
 	if r.Group != "" {
 		r.group = &format.Column{Name: r.Group, AsText: true}
 	}
+	if first := r.sheets[0]; first.group == first.task { // one column, by its name and by its number perhaps
+		r.group = r.task
+	}
 	targets := map[string]*target{}
 	for i := range r.sheets {
 		s := &r.sheets[i]
@@ -450,14 +449,16 @@ func (r *reader) labelled() error {
 		r.places[k] = r.places[row]
 	}
 	r.places = r.places[:len(rows)]
-	columns := slices.Clone(r.features)
-	for _, t := range r.targets {
-		columns = append(columns, t.Column)
+	columns := map[*format.Column]bool{r.task: true, r.group: true}
+	for _, c := range r.features {
+		columns[c] = true
 	}
-	for _, c := range append(columns, r.task, r.group) {
-		if c != nil {
-			c.Keep(rows)
-		}
+	for _, t := range r.targets {
+		columns[t.Column] = true
+	}
+	delete(columns, nil)
+	for c := range columns {
+		c.Keep(rows)
 	}
 	return nil
 }

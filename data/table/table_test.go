@@ -214,6 +214,9 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 	if y := fold.Tasks[1].ValidationSet.Y; !slices.Equal(y, []float64{7.5}) || len(fold.Tasks[1].TrainSet.Y) != 3 {
 		t.Errorf("b validates %v", y)
 	}
+	if tab, err = Read(files[:1], Options{Task: "t", Group: "0", Ignore: []string{"who"}}); err != nil || fmt.Sprint(tab.Together) != "[[0 0 0] [1 1 1]]" {
+		t.Errorf("groups that are the tasks: %v, %v", tab.Together, err)
+	}
 	if tab, err = Read(files[:1], Options{Task: "t", Ignore: []string{"who"}}); err != nil || tab.Together != nil || tab.Held != nil {
 		t.Errorf("%v, %v, %v", tab.Together, tab.Held, err)
 	}
