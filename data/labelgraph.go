@@ -207,31 +207,16 @@ func (s *search) nearestTo(i, k int, dots []float64) []int32 {
 
 // kth returns the k-th smallest value.
 func kth(v []float64, k int) float64 {
-	heap := slices.Clone(v[:k]) // the k smallest so far, the largest on top
-	for i := k/2 - 1; i >= 0; i-- {
-		sink(heap, i)
-	}
+	least := slices.Clone(v[:k]) // of those so far
+	slices.Sort(least)
 	for _, x := range v[k:] {
-		if x < heap[0] {
-			heap[0] = x
-			sink(heap, 0)
+		if x < least[k-1] {
+			at, _ := slices.BinarySearch(least, x)
+			copy(least[at+1:], least[at:])
+			least[at] = x
 		}
 	}
-	return heap[0]
-}
-
-func sink(heap []float64, i int) {
-	for {
-		c := 2*i + 1
-		if c+1 < len(heap) && heap[c+1] > heap[c] {
-			c++
-		}
-		if c >= len(heap) || heap[c] <= heap[i] {
-			return
-		}
-		heap[i], heap[c] = heap[c], heap[i]
-		i = c
-	}
+	return least[k-1]
 }
 
 // squaredDistance sums the squared differences of two rows of one matrix, column
@@ -243,26 +228,21 @@ func squaredDistance(a, b Row) (sum float64) {
 		}
 		return sum
 	}
-	p, q := 0, 0
-	for p < len(a.Index) && q < len(b.Index) {
-		switch i, j := a.Index[p], b.Index[q]; {
-		case i < j:
-			sum += square(a.Value[p], 0)
-			p++
-		case i > j:
-			sum += square(0, b.Value[q])
-			q++
-		default:
-			sum += square(a.Value[p], b.Value[q])
-			p++
+	for p, q := 0, 0; p < len(a.Index) || q < len(b.Index); {
+		var v, w float32
+		first := q == len(b.Index) || p < len(a.Index) && a.Index[p] <= b.Index[q]
+		second := p == len(a.Index) || q < len(b.Index) && b.Index[q] <= a.Index[p]
+		if first {
+			v = a.Value[p]
+		}
+		if second {
+			w = b.Value[q]
 			q++
 		}
-	}
-	for _, v := range a.Value[p:] {
-		sum += square(v, 0)
-	}
-	for _, v := range b.Value[q:] {
-		sum += square(0, v)
+		if first {
+			p++
+		}
+		sum += square(v, w)
 	}
 	return sum
 }

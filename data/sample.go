@@ -134,11 +134,7 @@ func sampleDisjoint(d *Dataset, c SampleConfig, pool []candidate) (train, test *
 			pools[0] = append(pools[0], t)
 		}
 	}
-	if train, err = c.set(d, "train", c.Train, pools[0]); err != nil {
-		return nil, nil, err
-	}
-	test, err = c.set(d, "test", c.Test, pools[1])
-	return train, test, err
+	return c.sets(d, pools[0], pools[1])
 }
 
 // GroupConfig says how the groups of a dataset become tasks.
@@ -175,26 +171,23 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 			return nil, nil, err
 		}
 	}
+	classes := several
+	if classes == nil {
+		classes = []string{task.Positive, task.Negative}
+	}
 	var pool []candidate
 	for g, rows := range rowsBy(d.Group, len(d.Groups)) {
 		t := candidate{task: task, rows: [][]int{rows}}
 		t.task.Name = d.Groups[g]
-		switch {
-		case several != nil:
-			t.rows = make([][]int, len(several))
+		if task.Kind == Classification {
+			t.rows = make([][]int, len(classes))
 			for _, r := range rows {
-				t.rows[d.Label[r]] = append(t.rows[d.Label[r]], r)
+				k := slices.Index(classes, d.Classes[d.Label[r]])
+				t.rows[k] = append(t.rows[k], r)
 			}
+		}
+		if several != nil {
 			t.rows = slices.DeleteFunc(t.rows, func(rows []int) bool { return rows == nil })
-		case task.Kind == Classification:
-			t.rows = make([][]int, 2)
-			for _, r := range rows {
-				side := 0
-				if d.Classes[d.Label[r]] == task.Negative {
-					side = 1
-				}
-				t.rows[side] = append(t.rows[side], r)
-			}
 		}
 		pool = append(pool, t)
 	}
@@ -269,11 +262,7 @@ func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, t
 	if c.DisjointRows {
 		trained, asked = c.halved(trained, 0), c.halved(asked, 1)
 	}
-	if train, err = c.set(d, "train", c.Train, trained); err != nil {
-		return nil, nil, err
-	}
-	test, err = c.set(d, "test", c.Test, asked)
-	return train, test, err
+	return c.sets(d, trained, asked)
 }
 
 // halved leaves to candidates one of two halves of the rows of every class.
@@ -293,6 +282,13 @@ func (c SampleConfig) halved(pool []candidate, side int) []candidate {
 		}
 	}
 	return half
+}
+
+func (c SampleConfig) sets(d *Dataset, trained, asked []candidate) (train, test *ProblemFile, err error) {
+	if train, err = c.set(d, "train", c.Train, trained); err == nil {
+		test, err = c.set(d, "test", c.Test, asked)
+	}
+	return train, test, err
 }
 
 func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) (*ProblemFile, error) {
