@@ -140,9 +140,10 @@ type reader struct {
 	Options
 	Table
 	sheets   []sheet
-	features []*format.Column // of which those AsText are categories
-	task     *format.Column   // names the task of a row; nil if none does
-	group    *format.Column   // likewise
+	features []*format.Column          // of which those AsText are categories
+	named    map[string]*format.Column // these by name
+	task     *format.Column            // names the task of a row; nil if none does
+	group    *format.Column            // likewise
 	targets  []*target
 	places   []place // of the rows
 	perFile  bool    // every file is a task
@@ -161,7 +162,7 @@ type sheet struct {
 	group    int  // likewise
 	targets  []int
 	category []int
-	features []int // of the reader's features, -1 where the file lacks one
+	features []int
 }
 
 // place is where a row is.
@@ -325,37 +326,32 @@ func among(columns []int, names []string) []bool {
 
 // align gives all files the same features, by name.
 func (r *reader) align() error {
-	index := map[string]int{}
 	first := map[string]string{} // the file that a column is first in
+	r.named = map[string]*format.Column{}
 	for _, s := range r.sheets {
 		if s.bare != r.sheets[0].bare {
 			return fmt.Errorf("%s: %w: it has a header and %s has none, or the other way round", s.path, data.ErrMismatch, r.sheets[0].path)
 		}
 		for _, j := range s.features {
 			name := s.names[j]
-			if _, ok := index[name]; !ok {
-				index[name], first[name] = len(r.features), s.path
-				r.features = append(r.features, &format.Column{Name: name})
+			if r.named[name] == nil {
+				r.named[name], first[name] = &format.Column{Name: name}, s.path
+				r.features = append(r.features, r.named[name])
 			}
-			if slices.Contains(s.category, j) {
-				r.features[index[name]].AsText = true
-			}
+			r.named[name].AsText = r.named[name].AsText || slices.Contains(s.category, j)
 		}
 	}
-	for i := range r.sheets {
-		s := &r.sheets[i]
-		at := make([]int, len(r.features))
-		for k := range at {
-			at[k] = -1
+	for _, s := range r.sheets {
+		if len(s.features) == len(r.features) || r.MissingColumns == Zero {
+			continue
 		}
+		has := map[string]bool{}
 		for _, j := range s.features {
-			at[index[s.names[j]]] = j
+			has[s.names[j]] = true
 		}
-		if k := slices.Index(at, -1); k >= 0 && r.MissingColumns != Zero {
-			name := r.features[k].Name
-			return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns zero puts zeros)", s.path, data.ErrMismatch, name, first[name])
-		}
-		s.features = at
+		k := slices.IndexFunc(r.features, func(c *format.Column) bool { return !has[c.Name] })
+		name := r.features[k].Name
+		return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns zero puts zeros)", s.path, data.ErrMismatch, name, first[name])
 	}
 	r.Recipe.Task, r.Recipe.ByPosition = r.Task, r.sheets[0].bare
 	if r.Recipe.ByPosition {
@@ -370,11 +366,11 @@ func (r *reader) note(format string, args ...any) {
 
 func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, []string{"*"}) }
 
-// rows reads the rows of all files.
+// read reads the rows of all files.
 func (r *reader) read() error {
 	r.places, r.targets, r.Recipe.Targets = nil, nil, nil
-	for k, c := range r.features {
-		r.features[k] = &format.Column{Name: c.Name, AsText: c.AsText}
+	for _, c := range r.features {
+		*c = format.Column{Name: c.Name, AsText: c.AsText}
 	}
 	if r.Task != "" {
 		r.task = &format.Column{Name: r.Task, AsText: true}
@@ -386,22 +382,19 @@ func (r *reader) read() error {
 		r.group = r.task
 	}
 	targets := map[string]*target{}
-	for i := range r.sheets {
-		s := &r.sheets[i]
+	for i, s := range r.sheets {
 		into := make([]*format.Column, len(s.names))
-		for _, j := range s.targets {
-			name := s.names[j]
-			if targets[name] == nil {
-				targets[name] = &target{Column: &format.Column{Name: name}}
-				r.targets, r.Recipe.Targets = append(r.targets, targets[name]), append(r.Recipe.Targets, name)
-				targets[name].gaps(len(r.places))
-			}
-			into[j] = targets[name].Column
+		for _, j := range s.features {
+			into[j] = r.named[s.names[j]]
 		}
-		for k, j := range s.features {
-			if j >= 0 {
-				into[j] = r.features[k]
+		for _, j := range s.targets {
+			t := targets[s.names[j]]
+			if t == nil {
+				t = &target{Column: &format.Column{Name: s.names[j]}}
+				t.gaps(len(r.places))
+				targets[t.Name], r.targets, r.Recipe.Targets = t, append(r.targets, t), append(r.Recipe.Targets, t.Name)
 			}
+			into[j] = t.Column
 		}
 		if s.task >= 0 {
 			into[s.task] = r.task
