@@ -2,7 +2,6 @@ package format
 
 import (
 	"fmt"
-	"io"
 	"l2mt/data"
 	"slices"
 	"strconv"
@@ -12,25 +11,17 @@ import (
 // Tables of comma- or tab-separated values have a row a line. Every column is a
 // feature except the label's, the group's, and those to be ignored.
 
-func parseCSV(r io.Reader, o Options) (*table, error) { return parseSeparated(r, CSV, o) }
-
-func parseTSV(r io.Reader, o Options) (*table, error) { return parseSeparated(r, TSV, o) }
-
-func parseSeparated(in io.Reader, separator Format, o Options) (*table, error) {
-	o.Format = separator
-	rows, err := newRows(in, o)
-	if err != nil {
-		return nil, err
-	}
-	if rows.Width == 0 {
+// table makes a table of all rows.
+func (r *Rows) table(o Options) (*table, error) {
+	if r.Width == 0 {
 		return nil, fmt.Errorf("%w: it has no rows", data.ErrInvalid)
 	}
-	c, err := findColumns(rows.Width, rows.Names, o)
+	c, err := findColumns(r.Width, r.Names, o)
 	if err != nil {
 		return nil, fmt.Errorf("line 1: %w", err)
 	}
 	t, into := c.table()
-	if t.lines, err = rows.read(into); err != nil {
+	if t.lines, err = r.read(into); err != nil {
 		return nil, err
 	}
 	if len(t.lines) == 0 {

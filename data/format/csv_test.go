@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"io"
 	"l2mt/data"
 	"slices"
 	"strings"
@@ -96,7 +97,11 @@ func FuzzCSV(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tab, err := parseCSV(bytes.NewReader(text), Options{})
+		rows, err := NewRows(io.NopCloser(bytes.NewReader(text)), "fuzz", Options{})
+		if err != nil {
+			return
+		}
+		tab, err := rows.table(Options{})
 		fuzzed(t, tab, err)
 	})
 }

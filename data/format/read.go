@@ -133,12 +133,18 @@ func parse(path string, o Options) (*table, error) {
 	}
 	var t *table
 	switch format {
+	case CSV, TSV:
+		rows, err := OpenRows(path, o)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		if t, err = rows.table(o); err != nil {
+			err = rows.located(err)
+		}
+		return t, err
 	case SVMLight:
-		t, err = readText(path, o, parseSVMLight)
-	case CSV:
-		t, err = readText(path, o, parseCSV)
-	case TSV:
-		t, err = readText(path, o, parseTSV)
+		t, err = readSVMLight(path, o)
 	case NPY:
 		t, err = readBinary(path, o, parseNPY)
 	case NPZ:
@@ -180,17 +186,14 @@ func (t *table) fault(row int, what, column string, err error) error {
 // ReadCSV reads a dataset from comma-separated text, packed by gzip or not, and
 // gives it a name.
 func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
-	if err := o.Validate(); err != nil {
+	rows, err := NewRows(io.NopCloser(r), name, o)
+	if err != nil {
 		return nil, err
 	}
-	text, err := unpack(io.NopCloser(r), false)
+	defer rows.Close()
+	t, err := rows.table(o)
 	if err != nil {
-		return nil, fmt.Errorf("format: %s: %w", name, err)
-	}
-	defer text.Close()
-	t, err := parseCSV(text, o)
-	if err != nil {
-		return nil, fmt.Errorf("format: %s: %w", name, err)
+		return nil, rows.located(err)
 	}
 	return t.dataset(name, o)
 }
@@ -225,15 +228,6 @@ func formatOfName(path string) (Format, error) {
 		return "", fmt.Errorf("%s: %w: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, data.ErrFormat, filepath.Base(path))
 	}
 	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy or .npz, or say --format", path, data.ErrFormat)
-}
-
-func readText(path string, o Options, parse func(io.Reader, Options) (*table, error)) (*table, error) {
-	f, err := openText(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return parse(f, o)
 }
 
 func readBinary(path string, o Options, parse func(io.ReaderAt, int64, Options) (*table, error)) (*table, error) {

@@ -19,6 +19,15 @@ import (
 // with ascending indices. They count from 1, unless an index 0 occurs anywhere
 // in the file; then they count from 0.
 
+func readSVMLight(path string, o Options) (*table, error) {
+	f, err := openText(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return parseSVMLight(f, o)
+}
+
 // parseSVMLight reads svmlight text in one pass.
 func parseSVMLight(r io.Reader, o Options) (*table, error) {
 	p := svmlightParser{begin: []int{0}}
