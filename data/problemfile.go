@@ -105,21 +105,30 @@ func (f *ProblemFile) faults() (faults []error) {
 	if len(f.Problems) == 0 {
 		faults = append(faults, fmt.Errorf("%w: the list \"problems\" is empty", ErrInvalid))
 	}
+	return append(faults, listed("problem", ": ", f.Problems, func(p *Problem) (string, []error) {
+		return p.Name, p.faults(f.Dataset != nil)
+	})...)
+}
+
+// listed checks that the items of a list are there, with names of their own, and each
+// for more faults, as far as maxFaults.
+func listed[T any](what, separator string, list []*T, of func(*T) (name string, more []error)) (faults []error) {
 	seen := map[string]bool{}
-	for i, p := range f.Problems {
+	for i, item := range list {
 		if len(faults) > maxFaults {
 			break
 		}
-		if p == nil {
-			faults = append(faults, fmt.Errorf("problem %d of the list: %w: it is null", i+1, ErrInvalid))
+		if item == nil {
+			faults = append(faults, fmt.Errorf("%s %d of the list: %w: it is null", what, i+1, ErrInvalid))
 			continue
 		}
-		if p.Name == "" || seen[p.Name] {
-			faults = append(faults, fmt.Errorf("problem %d of the list: %w: the name %q is empty or taken; names are unique", i+1, ErrInvalid, p.Name))
+		name, more := of(item)
+		if name == "" || seen[name] {
+			faults = append(faults, fmt.Errorf("%s %d of the list: %w: the name %q is empty or taken; names are unique", what, i+1, ErrInvalid, name))
 		}
-		seen[p.Name] = true
-		for _, err := range p.faults(f.Dataset != nil) {
-			faults = append(faults, fmt.Errorf("problem %q: %w", p.Name, err))
+		seen[name] = true
+		for _, err := range more {
+			faults = append(faults, fmt.Errorf("%s %q%s%w", what, name, separator, err))
 		}
 	}
 	return faults
@@ -137,38 +146,23 @@ func (p *Problem) faults(hasDataset bool) (faults []error) {
 	if k := len(p.Classes); k > 0 && (k < 3 || distinct(p.Classes) < k) {
 		faults = append(faults, fmt.Errorf("field \"classes\": %w: %d names, %d of them different; it lists all classes, each once, where tasks have more than two", ErrInvalid, k, distinct(p.Classes)))
 	}
-	seen := map[string]bool{}
-	for i, t := range p.Tasks {
-		if len(faults) > maxFaults {
-			break
-		}
-		if t == nil {
-			faults = append(faults, fmt.Errorf("task %d of the list: %w: it is null", i+1, ErrInvalid))
-			continue
-		}
-		if t.Name == "" || seen[t.Name] {
-			faults = append(faults, fmt.Errorf("task %d of the list: %w: the name %q is empty or taken; names are unique", i+1, ErrInvalid, t.Name))
-		}
-		seen[t.Name] = true
-		if p.Tasks[0] != nil && t.Kind != p.Tasks[0].Kind {
-			faults = append(faults, fmt.Errorf("task %q, field \"kind\": %w: %q, but the first task is %q; one problem has one loss", t.Name, ErrInvalid, t.Kind, p.Tasks[0].Kind))
-		}
-		for _, err := range t.faults(hasDataset, len(p.Classes) > 0) {
-			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
-		}
-	}
-	return faults
+	return append(faults, listed("task", ", ", p.Tasks, func(t *Task) (string, []error) {
+		return t.Name, t.faults(p, hasDataset)
+	})...)
 }
 
 func distinct(names []string) int {
 	return len(slices.Compact(slices.Sorted(slices.Values(names))))
 }
 
-func (t *Task) faults(hasDataset, several bool) (faults []error) {
+func (t *Task) faults(p *Problem, hasDataset bool) (faults []error) {
 	fault := func(field, format string, args ...any) {
 		faults = append(faults, fmt.Errorf("field %q: %w: %s", field, ErrInvalid, fmt.Sprintf(format, args...)))
 	}
-	named := t.Positive != "" || t.Negative != ""
+	if first := p.Tasks[0]; first != nil && t.Kind != first.Kind {
+		fault("kind", "%q, but the first task is %q; one problem has one loss", t.Kind, first.Kind)
+	}
+	several, named := len(p.Classes) > 0, t.Positive != "" || t.Negative != ""
 	switch t.Kind {
 	case Classification:
 		if several && named {

@@ -169,7 +169,7 @@ func (d *Dataset) ridgeTargets(classes []int) *mat.Dense {
 
 // ridgeSystem is the operator Xc Xc' + alpha I.
 type ridgeSystem struct {
-	x, xt    blocks
+	x, xt    Matrix
 	n, d     int
 	alpha    float64
 	mean     []float64 // of every column
@@ -182,7 +182,7 @@ func newRidgeSystem(x Matrix, alpha float64) *ridgeSystem {
 		variance[j] = v * v
 	}
 	return &ridgeSystem{
-		x: newBlocks(x), xt: newBlocks(Transpose(x)), n: x.Rows(), d: x.Cols(),
+		x: x, xt: Transpose(x), n: x.Rows(), d: x.Cols(),
 		alpha: alpha, mean: mean, variance: variance,
 	}
 }
@@ -193,7 +193,7 @@ func (s *ridgeSystem) weights(w, u []float64, k int) {
 	for i := range s.n {
 		axpy(1, u[i*k:][:k], sum)
 	}
-	s.xt.mul(w, u, k)
+	product(w, s.xt, u, k)
 	for j, m := range s.mean {
 		axpy(-m, sum, w[j*k:][:k])
 	}
@@ -206,7 +206,7 @@ func (s *ridgeSystem) apply(v, u, w []float64, k int) {
 	for j, m := range s.mean {
 		axpy(m, w[j*k:][:k], shift)
 	}
-	s.x.mul(v, w, k)
+	product(v, s.x, w, k)
 	for i := range s.n {
 		row := v[i*k:][:k]
 		axpy(-1, shift, row)
@@ -309,32 +309,21 @@ func inverse(a *mat.Dense) (*mat.Dense, bool) {
 	return mat.DenseCopyOf(&sym), true
 }
 
-// blocks are runs of a matrix's rows, for products in parallel. Every row of a
-// product is one sum in a fixed order, whichever worker makes it.
-type blocks []Matrix
-
-// blockRows is the number of rows of a block.
+// blockRows is the number of rows that are multiplied at a time.
 const blockRows = 256
 
-func newBlocks(x Matrix) blocks {
-	var b blocks
-	for lo := 0; lo < x.Rows(); lo += blockRows {
-		rows := make([]int, min(blockRows, x.Rows()-lo))
-		for i := range rows {
-			rows[i] = lo + i
-		}
-		b = append(b, x.Take(rows))
-	}
-	return b
-}
-
-// mul sets dst (n x k) to X B.
-func (b blocks) mul(dst, right []float64, k int) {
+// product sets dst (n x k) to X B, blocks of rows in parallel. Every row of it is one
+// sum in a fixed order, whichever worker makes it.
+func product(dst []float64, x Matrix, b []float64, k int) {
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
-	for i, x := range b {
+	for lo := 0; lo < x.Rows(); lo += blockRows {
 		work.Go(func() error {
-			x.Mul(dst[i*blockRows*k:], right, k)
+			rows := make([]int, min(blockRows, x.Rows()-lo))
+			for i := range rows {
+				rows[i] = lo + i
+			}
+			x.Take(rows).Mul(dst[lo*k:], b, k)
 			return nil
 		})
 	}

@@ -220,7 +220,7 @@ func TestBlocksMultiplyAsTheDefinitionSays(t *testing.T) {
 		}
 		for _, x := range []Matrix{dense, sparseCopy(t, dense), Transpose(Transpose(sparseCopy(t, dense))), Transpose(Transpose(dense))} {
 			got := make([]float64, n*k)
-			newBlocks(x).mul(got, b, k)
+			product(got, x, b, k)
 			for i := range want {
 				near(t, fmt.Sprintf("%T, entry %d", x, i), seed, got[i], want[i])
 			}

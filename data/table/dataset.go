@@ -21,7 +21,8 @@ func (r *reader) readDatasets(paths []string) error {
 		return fmt.Errorf("%w: columns can be ignored, categorical or missing in CSV and TSV files only", data.ErrInvalid)
 	}
 	o := r.Format
-	o.Kind, o.Group = cmp.Or(r.Kind, o.Kind), cmp.Or(r.Task, o.Group)
+	r.Kind = cmp.Or(r.Kind, o.Kind)
+	o.Kind, o.Group = r.Kind, cmp.Or(r.Task, o.Group)
 	if len(r.Targets) > 0 {
 		o.Target = r.Targets[0]
 	}
@@ -30,17 +31,16 @@ func (r *reader) readDatasets(paths []string) error {
 	var parts []data.Matrix
 	var features []string
 	for i, path := range paths {
-		d, err := r.dataset(path, o)
+		d, err := format.Read(path, o)
 		if err != nil {
 			return err
 		}
 		if i == 0 {
 			numbers := Numbers(d.Features, d.X.Cols())
 			features, r.Recipe.Columns, r.Recipe.ByPosition = d.Features, numbers.Columns, numbers.ByPosition
-			o.Kind = data.Classification
-			if d.Regression() {
-				o.Kind = data.Regression
-			}
+		}
+		if d.Regression() { // else classes that are numbers may be targets
+			r.Kind = data.Regression
 		}
 		if !slices.Equal(d.Features, features) || d.X.Cols() != len(r.Recipe.Columns) {
 			return fmt.Errorf("%s: %w: its features are not those of %s, in the same order", path, data.ErrMismatch, paths[0])
@@ -54,24 +54,12 @@ func (r *reader) readDatasets(paths []string) error {
 	if r.Recipe.ByPosition {
 		r.note("features have no names: they are matched by position")
 	}
-	r.Kind = o.Kind
 	if r.perFile = r.task == nil; !r.perFile {
 		r.Recipe.Task = cmp.Or(o.Group, "task")
 	}
 	x, err := data.Stack(parts)
 	r.x = x
 	return err
-}
-
-// dataset reads one file, in which more than two numbers are a regression.
-func (r *reader) dataset(path string, o format.Options) (*data.Dataset, error) {
-	d, err := format.Read(path, o)
-	if err != nil || o.Kind != "" || len(d.Classes) <= 2 || !slices.ContainsFunc(d.Classes, format.IsNumber) {
-		return d, err
-	}
-	r.note("the target has %d different numbers, taken for %s; say --kind %s if they are classes", len(d.Classes), data.Regression, data.Classification)
-	o.Kind = data.Regression
-	return format.Read(path, o)
 }
 
 // dataRows takes the labels and tasks of a dataset's rows.
