@@ -9,6 +9,8 @@ import (
 // Column is a column of a table, which has a number or a text in every row.
 type Column struct {
 	Name string
+	// At is where the column is in the table at hand, -1 if it has none.
+	At int
 	// AsText takes all cells for texts, numbers too.
 	AsText bool
 	// Numbers are those of the rows, NaN where there is a text. They are empty AsText.
@@ -24,10 +26,19 @@ type Column struct {
 // Len is the number of rows.
 func (c *Column) Len() int { return max(len(c.Numbers), len(c.of)) }
 
+// addShort adds a number that is fast to read, and reports whether the cell is one.
+func (c *Column) addShort(cell string) bool {
+	v, ok := parseShort(cell)
+	if ok = ok && !c.AsText; ok {
+		c.Numbers = append(c.Numbers, v)
+	}
+	return ok
+}
+
 // Add adds the cell of one more row, which is a number if it is a finite one.
 func (c *Column) Add(cell string) {
 	if !c.AsText {
-		if v, err := ParseFloat(cell); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+		if v, err := ParseFloat(cell); err == nil && v-v == 0 { // and finite
 			c.Numbers = append(c.Numbers, v)
 			return
 		}

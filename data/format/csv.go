@@ -14,20 +14,23 @@ import (
 // table makes a table of all rows.
 func (r *Rows) table(o Options) (*table, error) {
 	if r.Width == 0 {
-		return nil, fmt.Errorf("%w: it has no rows", data.ErrInvalid)
+		return nil, r.located(fmt.Errorf("%w: it has no rows", data.ErrInvalid))
 	}
 	c, err := findColumns(r.Width, r.Names, o)
 	if err != nil {
-		return nil, fmt.Errorf("line 1: %w", err)
+		return nil, r.Fault(1, err)
 	}
 	t, into := c.table()
-	if t.lines, err = r.read(into); err != nil {
+	if t.lines, err = r.Read(into); err != nil {
 		return nil, err
 	}
 	if len(t.lines) == 0 {
-		return nil, fmt.Errorf("%w: it has no rows", data.ErrInvalid)
+		return nil, r.located(fmt.Errorf("%w: it has no rows", data.ErrInvalid))
 	}
-	return t, c.finish(t, into)
+	if err := c.finish(t, into); err != nil {
+		return nil, r.located(err)
+	}
+	return t, nil
 }
 
 // columns says what the columns of a table hold.
@@ -83,37 +86,32 @@ func (c *columns) find(asked string, usual []string, otherwise int) (int, error)
 	return otherwise, nil
 }
 
-// table is one without rows, and the columns of it that are to be filled.
+// table is one without rows, and the columns that are to be filled: of the features,
+// and behind them of the label and the group.
 func (c *columns) table() (*table, []*Column) {
 	t := &table{labelOf: c.name(c.label)}
-	into := make([]*Column, len(c.names))
+	var into []*Column
 	for _, j := range c.features {
-		into[j] = &Column{}
+		into = append(into, &Column{At: j})
 	}
-	into[c.label] = &t.label
+	t.label.At, t.group.At = c.label, c.group
 	if c.group >= 0 {
 		t.groupOf = c.name(c.group)
-		if c.group != c.label {
-			into[c.group] = &t.group
-		}
 	}
-	return t, into
+	return t, append(into, &t.label, &t.group)
 }
 
 // finish makes the features of a table whose columns are filled.
 func (c *columns) finish(t *table, into []*Column) (err error) {
-	if c.group == c.label {
-		t.group = t.label
-	}
 	n, d := t.label.Len(), len(c.features)
 	value := make([]float32, n*d)
 	for k, j := range c.features {
 		for i := range n {
-			if value[i*d+k], err = into[j].feature(i); err != nil {
+			if value[i*d+k], err = into[k].feature(i); err != nil {
 				return t.fault(i, c.name(j), "", err)
 			}
 		}
-		into[j] = nil // its memory
+		into[k] = nil // its memory
 		if !c.bare {
 			t.features = append(t.features, c.names[j])
 		}

@@ -41,9 +41,9 @@ func parseNPY(r io.ReaderAt, size int64, o Options) (*table, error) {
 	t, into := columns.table()
 	t.label.single = a.kind == 'f'
 	for row := range slices.Chunk(entry, width) {
-		for j, c := range into {
-			if c != nil {
-				c.Numbers = append(c.Numbers, row[j])
+		for _, c := range into {
+			if c.At >= 0 {
+				c.Numbers = append(c.Numbers, row[c.At])
 			}
 		}
 	}

@@ -139,10 +139,7 @@ func parse(path string, o Options) (*table, error) {
 			return nil, err
 		}
 		defer rows.Close()
-		if t, err = rows.table(o); err != nil {
-			err = rows.located(err)
-		}
-		return t, err
+		return rows.table(o)
 	case SVMLight:
 		t, err = readSVMLight(path, o)
 	case NPY:
@@ -193,7 +190,7 @@ func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
 	defer rows.Close()
 	t, err := rows.table(o)
 	if err != nil {
-		return nil, rows.located(err)
+		return nil, err
 	}
 	return t.dataset(name, o)
 }

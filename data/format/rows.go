@@ -15,8 +15,8 @@ import (
 	"l2mt/data"
 )
 
-// Rows are the rows of a table of comma- or tab-separated text, read one after the
-// other.
+// Rows are the rows of a table of comma- or tab-separated text, of which only a
+// block is in memory at a time.
 type Rows struct {
 	// Names are the names of the columns, nil without a header.
 	Names []string
@@ -24,12 +24,14 @@ type Rows struct {
 	Width int
 
 	name  string
-	text  *lines
-	in    *csv.Reader // of text
+	in    io.Reader
+	comma rune
 	close func() error
-	first []string // the first row, where it is no header
-	line  int      // of the last row
-	err   error    // what the reading ended with
+	first *Block // the block that the header was in
+	rest  []byte // what has been read behind the last block
+	line  int    // on which rest begins, from 1
+	size  int    // about how much text a block has
+	end   bool
 }
 
 // OpenRows opens a CSV or TSV file, packed by gzip or not, and reads its header.
@@ -85,50 +87,48 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 	case bytes.IndexByte(start, 0) >= 0:
 		return nil, fmt.Errorf("%w: it has zero bytes, which no text has", data.ErrFormat)
 	}
-	r := &Rows{text: &lines{in: in}}
-	r.in = csv.NewReader(bufio.NewReaderSize(r.text, 64<<10))
-	r.in.FieldsPerRecord, r.in.ReuseRecord = -1, true
+	r := &Rows{in: lines{in}, comma: ',', line: 1, size: blockSize}
 	if o.Format == TSV {
-		r.in.Comma = '\t'
+		r.comma = '\t'
 	}
-	_, first, err := r.row()
+	b, err := r.next()
+	if err == io.EOF {
+		return r, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	row := b.reader()
+	_, first, err := b.row(row)
 	switch {
 	case err == io.EOF:
 		return r, nil
 	case err != nil:
 		return nil, err
 	}
+	for j, cell := range first {
+		first[j] = strings.TrimSpace(cell)
+	}
 	r.Width = len(first)
 	if r.Width == 1 && strings.ContainsAny(first[0], ";\t") {
 		return nil, fmt.Errorf("line 1: %w: %q is one cell; cells are separated by commas or, if the format is %s, by tabs", data.ErrFormat, first[0], TSV)
 	}
-	first = slices.Clone(first)
 	named := func(column string) bool { return !IsNumber(column) && slices.Contains(first, column) }
 	if o.Header == HeaderYes || o.Header == HeaderAuto &&
 		(named(o.Label) || named(o.Group) || !slices.ContainsFunc(first, IsNumber) || isCount(first)) {
-		r.Names = first
-	} else {
-		r.first = first
+		r.Names = slices.Clone(first)
+		head := b.text[:row.InputOffset()]
+		b.text, b.line = b.text[len(head):], b.line+bytes.Count(head, []byte{'\n'})
 	}
+	r.first = b
 	return r, nil
 }
 
-// maxRow is how long a row may be: a quote that is not closed makes one of all that
-// follows.
-const maxRow = 256 << 20
-
 // lines ends lines that end in a CR alone, as old spreadsheets have them, in LF.
-type lines struct {
-	in  *bufio.Reader
-	row int // the bytes read for the row at hand
-}
+type lines struct{ in *bufio.Reader }
 
-func (r *lines) Read(b []byte) (int, error) {
-	if r.row > maxRow {
-		return 0, fmt.Errorf("%w: the row is longer than %d bytes; is a quote not closed?", data.ErrFormat, maxRow)
-	}
+func (r lines) Read(b []byte) (int, error) {
 	n, err := r.in.Read(b)
-	r.row += n
 	for at := 0; ; at++ {
 		next := bytes.IndexByte(b[at:n], '\r')
 		if next < 0 {
@@ -159,104 +159,154 @@ func isCount(cells []string) bool {
 // Close closes what the rows are read from.
 func (r *Rows) Close() error { return r.close() }
 
-// row returns the next row that is not empty, the line that it begins on, from 1, and
-// its cells without spaces around them, or io.EOF. The slice of cells is used again.
-func (r *Rows) row() (line int, cells []string, err error) {
-	if r.err != nil {
-		return 0, nil, r.err
-	}
-	if cells, r.first = r.first, nil; cells == nil {
-		r.text.row = 0
-		cells, r.err = r.in.Read()
-	}
-	var fault *csv.ParseError
-	switch {
-	case errors.As(r.err, &fault):
-		r.err = fmt.Errorf("line %d, byte %d: %w: %w", fault.Line, fault.Column, data.ErrFormat, fault.Err)
-	case r.err != nil && r.err != io.EOF && r.line > 0:
-		r.err = fmt.Errorf("after line %d: %w", r.line, r.err)
-	case r.err == nil:
-		r.line, _ = r.in.FieldPos(0)
-		if r.Width > 0 && len(cells) != r.Width {
-			r.err = fmt.Errorf("line %d: %w: it has %d columns but the first line has %d", r.line, data.ErrFormat, len(cells), r.Width)
-		}
-	}
-	for j, cell := range cells {
-		cells[j] = strings.TrimSpace(cell)
-	}
-	return r.line, cells, r.err
-}
-
-// Read reads all rows into columns, a column of the table into each that is not nil,
-// and returns the lines that the rows begin on.
+// Read reads all rows into columns, each from where it is in the table, and returns
+// the lines that the rows begin on.
 func (r *Rows) Read(columns []*Column) (lines []int, err error) {
-	if lines, err = r.read(columns); err != nil {
-		err = r.located(err)
-	}
-	return lines, err
-}
-
-func (r *Rows) read(columns []*Column) (lines []int, err error) {
 	for {
-		line, cells, err := r.row()
+		block, err := r.Next()
 		if err == io.EOF {
 			return lines, nil
 		}
 		if err != nil {
 			return nil, err
 		}
+		more, err := block.Into(columns)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, more...)
+	}
+}
+
+// Fault is an error of the row that begins on a line.
+func (r *Rows) Fault(line int, err error) error {
+	return r.located(fmt.Errorf("line %d: %w", line, err))
+}
+
+func (r *Rows) located(err error) error { return fmt.Errorf("format: %s: %w", r.name, err) }
+
+const (
+	// blockSize is enough for the work on a block to outweigh passing it on.
+	blockSize = 256 << 10
+	// maxRow is how long a row may be: a quote that is not closed makes one of
+	// all that follows.
+	maxRow = 256 << 20
+)
+
+// Next returns the next block of rows, or io.EOF. Blocks stay valid: each may
+// be looked at while the next is read.
+func (r *Rows) Next() (*Block, error) {
+	b, err := r.next()
+	if err != nil && err != io.EOF {
+		err = r.located(err)
+	}
+	return b, err
+}
+
+func (r *Rows) next() (*Block, error) {
+	if b := r.first; b != nil {
+		r.first = nil
+		return b, nil
+	}
+	text := append(make([]byte, 0, len(r.rest)+r.size), r.rest...)
+	for {
+		cut := lastRow(text)
+		if r.end {
+			cut = len(text)
+		}
+		switch {
+		case cut == 0 && r.end:
+			return nil, io.EOF
+		case cut > 0 && (r.end || len(text) == cap(text)):
+			b := &Block{rows: r, text: text[:cut], line: r.line}
+			r.rest, r.line = text[cut:], r.line+bytes.Count(b.text, []byte{'\n'})
+			return b, nil
+		case len(text) > maxRow:
+			return nil, fmt.Errorf("line %d: %w: the row is longer than %d bytes; is a quote not closed?", r.line, data.ErrFormat, maxRow)
+		case len(text) == cap(text):
+			text = slices.Grow(text, len(text))
+		}
+		n, err := io.ReadFull(r.in, text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			r.end = true
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lastRow returns where the last whole row of the text ends: behind its last
+// line break that is not between quotes.
+func lastRow(text []byte) int {
+	if bytes.IndexByte(text, '"') < 0 {
+		return bytes.LastIndexByte(text, '\n') + 1
+	}
+	last, quoted := 0, false
+	for i, c := range text {
+		if c == '"' {
+			quoted = !quoted
+		} else if c == '\n' && !quoted {
+			last = i + 1
+		}
+	}
+	return last
+}
+
+// Block is some rows of a table, one after the other.
+type Block struct {
+	rows *Rows
+	text []byte
+	line int // on which it begins
+}
+
+// Into adds the rows to columns, each from where it is in the table, and returns the
+// lines that the rows begin on.
+func (b *Block) Into(columns []*Column) (lines []int, err error) {
+	n := bytes.Count(b.text, []byte{'\n'}) + 1
+	for _, c := range columns {
+		if !c.AsText {
+			c.Numbers = slices.Grow(c.Numbers, n)
+		}
+	}
+	for in := b.reader(); ; {
+		line, cells, err := b.row(in)
+		if err == io.EOF {
+			return lines, nil
+		}
+		if err != nil {
+			return nil, b.rows.located(err)
+		}
 		lines = append(lines, line)
-		for j, c := range columns {
-			if c != nil {
-				c.Add(cells[j])
+		for _, c := range columns {
+			if c.At >= 0 && !c.addShort(cells[c.At]) {
+				c.Add(strings.TrimSpace(cells[c.At]))
 			}
 		}
 	}
 }
 
-func (r *Rows) located(err error) error { return fmt.Errorf("format: %s: %w", r.name, err) }
-
-// blockCells is enough for the work on a block to outweigh passing it on.
-const blockCells = 16 << 10
-
-// Block is some rows of a table, one after the other.
-type Block struct {
-	rows  *Rows
-	lines []int
-	cells []string
+func (b *Block) reader() *csv.Reader {
+	in := csv.NewReader(bytes.NewReader(b.text))
+	in.Comma, in.FieldsPerRecord, in.ReuseRecord = b.rows.comma, -1, true
+	return in
 }
 
-// Next returns the next block of rows, or io.EOF. Blocks stay valid: each may
-// be looked at while the next is read.
-func (r *Rows) Next() (*Block, error) {
-	b := &Block{rows: r, cells: make([]string, 0, blockCells+r.Width)}
-	for len(b.cells) < blockCells {
-		line, cells, err := r.row()
-		switch {
-		case err == nil:
-			b.lines, b.cells = append(b.lines, line), append(b.cells, cells...)
-		case len(b.lines) > 0: // the error is the next block
-			return b, nil
-		case err == io.EOF:
-			return nil, err
-		default:
-			return nil, r.located(err)
-		}
+// row returns the next row that is not empty, the line that it begins on, from 1, and
+// its cells, or io.EOF. The slice of cells is used again.
+func (b *Block) row(in *csv.Reader) (line int, cells []string, err error) {
+	cells, err = in.Read()
+	var fault *csv.ParseError
+	switch {
+	case errors.As(err, &fault):
+		return 0, nil, fmt.Errorf("line %d, byte %d: %w: %w", b.line+fault.Line-1, fault.Column, data.ErrFormat, fault.Err)
+	case err != nil:
+		return 0, nil, err
 	}
-	return b, nil
-}
-
-// Len is the number of rows.
-func (b *Block) Len() int { return len(b.lines) }
-
-// Each calls f for every row with the number of its line in the file, from 1,
-// and its cells, without spaces around them. Errors come back with the file and the
-// line.
-func (b *Block) Each(f func(line int, cells []string) error) error {
-	for i, line := range b.lines {
-		if err := f(line, b.cells[i*b.rows.Width:][:b.rows.Width]); err != nil {
-			return b.rows.located(fmt.Errorf("line %d: %w", line, err))
-		}
+	line, _ = in.FieldPos(0)
+	line += b.line - 1
+	if width := b.rows.Width; width > 0 && len(cells) != width {
+		return 0, nil, fmt.Errorf("line %d: %w: it has %d columns but the first line has %d", line, data.ErrFormat, len(cells), width)
 	}
-	return nil
+	return line, cells, nil
 }

@@ -265,21 +265,11 @@ func (r *reader) expand() error {
 	at, filled := 0, 0
 	for k, c := range r.features {
 		made := &r.Recipe.Columns[k]
-		level := make([]int, len(c.Texts))
-		for t, text := range c.Texts {
-			level[t] = slices.Index(made.Levels, text)
+		row, gaps, err := made.features(value[at:], d, c, Unseen{})
+		if err != nil {
+			return r.fault(row, err)
 		}
-		for i := range n {
-			part := value[i*d+at:][:made.width()]
-			switch t := c.Text(i); {
-			case t >= 0 && isMissing(c.Texts[t]):
-				filled += copy(part, made.Mean)
-			case t >= 0:
-				part[level[t]] = 1
-			case !c.AsText:
-				part[0] = float32(c.Numbers[i])
-			}
-		}
+		filled += gaps * made.width()
 		at += made.width()
 		r.features[k] = nil
 	}
@@ -300,39 +290,30 @@ func (r *reader) column(c *format.Column) (Column, error) {
 		k := c.Text(i)
 		switch {
 		case k >= 0 && isMissing(c.Texts[k]):
-			if r.Impute != Mean {
-				return made, r.fault(i, missingError(c.Name, c.Texts[k]))
-			}
 			continue
-		case k >= 0 && !c.AsText:
-			return made, r.fault(i, numberError(c.Name, c.Texts[k]))
-		case k >= 0:
+		case k >= 0 && c.AsText:
 			if rows[k]++; rows[k] == 1 {
 				made.Levels = append(made.Levels, c.Texts[k])
 			}
 			if len(made.Levels) > mostLevels {
 				return made, r.fault(i, fmt.Errorf("column %q: %w: it has more than %d different levels; is it an identifier? then leave it out with --ignore", c.Name, data.ErrInvalid, mostLevels))
 			}
-		case !c.AsText:
-			v := float64(float32(c.Numbers[i]))
-			if math.IsInf(v, 0) {
-				return made, r.fault(i, numberError(c.Name, c.Label(i).String()))
-			}
-			sum += v
+		case k < 0 && !c.AsText:
+			sum += float64(float32(c.Numbers[i]))
 		}
 		count++
 	}
-	if count == 0 || c.AsText && made.Levels == nil {
-		return made, fmt.Errorf("column %q: %w: all its values are missing; leave it out with --ignore", c.Name, data.ErrInvalid)
-	}
 	slices.SortFunc(made.Levels, compareNames)
-	if r.Impute == Mean && !c.AsText {
+	switch {
+	case r.Impute != Mean:
+		return made, nil
+	case count == 0 || c.AsText && made.Levels == nil:
+		return made, fmt.Errorf("column %q: %w: all its values are missing; leave it out with --ignore", c.Name, data.ErrInvalid)
+	case !c.AsText:
 		made.Mean = []float32{float32(sum / float64(count))}
 	}
-	if r.Impute == Mean {
-		for _, level := range made.Levels {
-			made.Mean = append(made.Mean, float32(float64(rows[slices.Index(c.Texts, level)])/float64(count)))
-		}
+	for _, level := range made.Levels {
+		made.Mean = append(made.Mean, float32(float64(rows[slices.Index(c.Texts, level)])/float64(count)))
 	}
 	return made, nil
 }

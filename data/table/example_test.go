@@ -33,8 +33,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	x, unseen := make([]float32, t.Recipe.Width()), table.Unseen{}
-	fmt.Println(b.Features(x, []string{"acetone", "58"}, unseen), x, unseen)
+	columns, unseen := b.Columns(), table.Unseen{}
+	for _, c := range columns {
+		c.Add([]string{"acetone", "58"}[c.At])
+	}
+	x, _, err := b.Features(columns, 1, unseen)
+	fmt.Println(err, x, unseen)
 	// Output:
 	// tox1 [-1 1]
 	// tox2 [1 -1]

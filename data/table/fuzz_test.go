@@ -25,27 +25,18 @@ func FuzzFeatures(f *testing.F) {
 		if err != nil {
 			return
 		}
-		x := make([]float32, recipe.Width())
-		for {
-			block, err := rows.Next()
-			if err == io.EOF {
-				return
-			}
-			if err == nil {
-				err = block.Each(func(_ int, cells []string) error {
-					if err := b.Features(x, cells, Unseen{}); err != nil {
-						return err
-					}
-					for _, v := range x {
-						if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
-							t.Errorf("%q makes %v", cells, x)
-						}
-					}
-					return nil
-				})
-			}
-			if err != nil {
-				return
+		columns := b.Columns()
+		lines, err := rows.Read(columns)
+		if err != nil {
+			return
+		}
+		x, _, err := b.Features(columns, len(lines), Unseen{})
+		if err != nil {
+			return
+		}
+		for _, v := range x {
+			if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Errorf("%q makes %v", text, x)
 			}
 		}
 	})

@@ -378,14 +378,15 @@ func (r *reader) read() error {
 	if r.Group != "" {
 		r.group = &format.Column{Name: r.Group, AsText: true}
 	}
-	if first := r.sheets[0]; first.group == first.task { // one column, by its name and by its number perhaps
-		r.group = r.task
-	}
 	targets := map[string]*target{}
 	for i, s := range r.sheets {
-		into := make([]*format.Column, len(s.names))
+		var columns []*format.Column
+		take := func(c *format.Column, j int) {
+			c.At = j
+			columns = append(columns, c)
+		}
 		for _, j := range s.features {
-			into[j] = r.named[s.names[j]]
+			take(r.named[s.names[j]], j)
 		}
 		for _, j := range s.targets {
 			t := targets[s.names[j]]
@@ -394,19 +395,19 @@ func (r *reader) read() error {
 				t.gaps(len(r.places))
 				targets[t.Name], r.targets, r.Recipe.Targets = t, append(r.targets, t), append(r.Recipe.Targets, t.Name)
 			}
-			into[j] = t.Column
+			take(t.Column, j)
 		}
-		if s.task >= 0 {
-			into[s.task] = r.task
+		if r.task != nil {
+			take(r.task, s.task)
 		}
-		if s.group >= 0 {
-			into[s.group] = r.group
+		if r.group != nil {
+			take(r.group, s.group)
 		}
 		rows, err := r.open(s.path)
 		if err != nil {
 			return err
 		}
-		lines, err := rows.Read(into)
+		lines, err := rows.Read(columns)
 		rows.Close()
 		if err != nil {
 			return err

@@ -113,8 +113,7 @@ func (r *Recipe) Validate() error {
 // goroutines.
 type Binding struct {
 	recipe *Recipe
-	from   []int              // the column of the table that each of the recipe is in, -1 for zeros
-	level  []map[string]int32 // the number of every level
+	from   []int // the column of the table that each of the recipe is in, -1 for zeros
 }
 
 // Bind finds the recipe's columns in a table with the given names (nil without a
@@ -139,11 +138,6 @@ func (r *Recipe) Bind(names []string, width int, zeros bool) (*Binding, error) {
 			return nil, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, c.Name)
 		}
 		b.from = append(b.from, j)
-		level := map[string]int32{}
-		for i, name := range c.Levels {
-			level[name] = int32(i)
-		}
-		b.level = append(b.level, level)
 	}
 	if len(missing) > 0 && !zeros {
 		return nil, fmt.Errorf("%w: there is no column %s; there are %s (--missing-columns zero puts zeros)", data.ErrMismatch, format.Abridge(missing), format.Abridge(names))
@@ -166,42 +160,70 @@ type Unseen map[UnseenLevel]int
 // the levels.
 type UnseenLevel struct{ Column, Level string }
 
-// Features writes the features of a row, before the steps, to dst, which has
-// room for Width.
-func (b *Binding) Features(dst []float32, cells []string, unseen Unseen) error {
-	at := 0
-	for i, j := range b.from {
+// Columns are those of the table that features are made of.
+func (b *Binding) Columns() []*format.Column {
+	var columns []*format.Column
+	for i, c := range b.recipe.Columns {
+		columns = append(columns, &format.Column{Name: c.Name, At: b.from[i], AsText: c.Levels != nil})
+	}
+	return columns
+}
+
+// Features returns the features, before the steps, of n rows that have been read into
+// Columns. An error is one of the row.
+func (b *Binding) Features(columns []*format.Column, n int, unseen Unseen) (value []float32, row int, err error) {
+	d, at := b.recipe.Width(), 0
+	value = make([]float32, n*d)
+	for i := range b.recipe.Columns {
 		c := &b.recipe.Columns[i]
-		part := dst[at:][:c.width()]
-		at += len(part)
-		if j < 0 {
-			clear(part)
-			continue
+		if row, _, err = c.features(value[at:], d, columns[i], unseen); err != nil {
+			return nil, row, err
 		}
-		if c.Levels == nil { // mostly all there is to do
-			v, err := format.ParseFloat(cells[j])
-			if part[0] = float32(v); err == nil && math.Abs(float64(part[0])) <= math.MaxFloat32 {
-				continue
+		at += c.width()
+	}
+	return value, 0, nil
+}
+
+// features writes the features that come of a column, d to a row, over zeros. It
+// returns the row that has an error, and how many gaps were filled.
+func (c *Column) features(value []float32, d int, from *format.Column, unseen Unseen) (row, gaps int, err error) {
+	level := make([]int, len(from.Texts)) // of each text
+	for t, text := range from.Texts {
+		level[t] = slices.Index(c.Levels, text)
+	}
+	if from.Texts == nil && !from.AsText { // mostly all there is to do
+		for i, v := range from.Numbers {
+			f := float32(v)
+			if math.IsInf(float64(f), 0) {
+				return i, 0, numberError(c.Name, from.Label(i).String())
 			}
+			value[i*d] = f
 		}
-		switch cell := cells[j]; {
-		case isMissing(cell):
-			if c.Mean == nil {
-				return missingError(c.Name, cell)
+		return 0, 0, nil
+	}
+	for i := range from.Len() {
+		part := value[i*d:][:c.width()]
+		t := from.Text(i)
+		switch {
+		case t < 0 && from.AsText: // of a file without the column
+		case t < 0:
+			if part[0] = float32(from.Numbers[i]); math.IsInf(float64(part[0]), 0) {
+				return i, 0, numberError(c.Name, from.Label(i).String())
 			}
+		case isMissing(from.Texts[t]) && c.Mean == nil:
+			return i, 0, missingError(c.Name, from.Texts[t])
+		case isMissing(from.Texts[t]):
 			copy(part, c.Mean)
+			gaps++
 		case c.Levels == nil:
-			return numberError(c.Name, cell)
+			return i, 0, numberError(c.Name, from.Texts[t])
+		case level[t] >= 0:
+			part[level[t]] = 1
 		default:
-			clear(part)
-			if k, ok := b.level[i][cell]; ok {
-				part[k] = 1
-			} else {
-				unseen[UnseenLevel{c.Name, strings.Clone(cell)}]++
-			}
+			unseen[UnseenLevel{c.Name, from.Texts[t]}]++
 		}
 	}
-	return nil
+	return 0, gaps, nil
 }
 
 // isMissing reports whether a cell says that there is no value.

@@ -337,24 +337,33 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	unseen := Unseen{}
 	x := tab.Problem.Tasks[0].TrainSet.X
 	for i, row := range [][]string{{"30", "", "1", "Rome"}, {"40", "", "nan", "Oslo"}, {"50", "", "4", ""}, {"60", "", "4", "Rome"}} {
-		got := make([]float32, recipe.Width())
-		if err := b.Features(got, row, unseen); err != nil {
+		got, err := featuresOf(b, row, unseen)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if want := x.Row(i).Value; !slices.Equal(got, want) {
 			t.Errorf("row %d: %v, want %v", i, got, want)
 		}
 	}
-	got := make([]float32, recipe.Width())
-	if err := b.Features(got, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 2, 1}) {
+	if got, err := featuresOf(b, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 2, 1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if len(unseen) != 1 || unseen[UnseenLevel{"city", "Bonn"}] != 1 {
 		t.Errorf("unseen levels %v", unseen)
 	}
-	if err := b.Features(got, []string{"old", "", "2", "Bonn"}, unseen); err == nil || !strings.Contains(err.Error(), `column "age": malformed file: "old" is not a number`) {
+	if _, err := featuresOf(b, []string{"old", "", "2", "Bonn"}, unseen); err == nil || !strings.Contains(err.Error(), `column "age": malformed file: "old" is not a number`) {
 		t.Error(err)
 	}
+}
+
+// featuresOf are those of one row.
+func featuresOf(b *Binding, cells []string, unseen Unseen) ([]float32, error) {
+	columns := b.Columns()
+	for _, c := range columns {
+		c.Add(cells[c.At])
+	}
+	x, _, err := b.Features(columns, 1, unseen)
+	return x, err
 }
 
 func TestRecipesBind(t *testing.T) {

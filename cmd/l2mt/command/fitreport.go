@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
@@ -312,17 +311,4 @@ func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
 		}
 	}
 	fmt.Fprintf(w, "%6d  on their own\n", alone)
-}
-
-// numbersOf reads a row of numbers.
-func numbersOf(cells []string) ([]float64, error) {
-	row := make([]float64, len(cells))
-	for j, cell := range cells {
-		v, err := strconv.ParseFloat(cell, 64)
-		if err != nil {
-			return nil, fmt.Errorf("column %d: %q is not a number", j+1, strings.TrimSpace(cell))
-		}
-		row[j] = v
-	}
-	return row, nil
 }

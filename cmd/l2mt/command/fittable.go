@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -571,33 +570,32 @@ func readOmega(path string, m int) (*mat.SymDense, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	var all [][]float64
-	for {
-		block, err := rows.Next()
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = block.Each(func(_ int, cells []string) error {
-				row, err := numbersOf(cells)
-				all = append(all, row)
-				return err
-			})
-		}
-		if err != nil {
-			return nil, err
-		}
+	columns := make([]*format.Column, rows.Width)
+	for j := range columns {
+		columns[j] = &format.Column{At: j}
 	}
-	if len(all) != m || rows.Width != m {
-		return nil, fmt.Errorf("%s: %d rows of %d numbers; the covariance of %d tasks has %d of %d", path, len(all), rows.Width, m, m, m)
+	lines, err := rows.Read(columns)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) != m || rows.Width != m {
+		return nil, fmt.Errorf("%s: %d rows of %d numbers; the covariance of %d tasks has %d of %d", path, len(lines), rows.Width, m, m, m)
+	}
+	for j, c := range columns {
+		for i, line := range lines {
+			if k := c.Text(i); k >= 0 {
+				return nil, rows.Fault(line, fmt.Errorf("column %d: %q is not a number", j+1, c.Texts[k]))
+			}
+		}
 	}
 	omega := mat.NewSymDense(m, nil)
 	for i := range m {
 		for j := range i + 1 {
-			if all[i][j] != all[j][i] {
-				return nil, fmt.Errorf("%s: entry %d of row %d is %v, but entry %d of row %d is %v; a covariance is symmetric", path, j+1, i+1, all[i][j], i+1, j+1, all[j][i])
+			v, w := columns[j].Numbers[i], columns[i].Numbers[j]
+			if v != w {
+				return nil, fmt.Errorf("%s: entry %d of row %d is %v, but entry %d of row %d is %v; a covariance is symmetric", path, j+1, i+1, v, i+1, j+1, w)
 			}
-			omega.SetSym(i, j, all[i][j])
+			omega.SetSym(i, j, v)
 		}
 	}
 	return omega, nil

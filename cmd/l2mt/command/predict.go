@@ -335,7 +335,7 @@ func (p *predictor) read(rows *format.Rows, queue chan<- chan predicted, stop <-
 			done <- predicted{err: err}
 			return
 		}
-		go func() { done <- p.block(block) }()
+		go func() { done <- p.block(rows, block) }()
 	}
 }
 
@@ -355,25 +355,28 @@ func (p *predictor) remark(e *env, unseen table.Unseen, fresh map[string]int) {
 }
 
 // block predicts the rows of a block.
-func (p *predictor) block(block *format.Block) (b predicted) {
-	d := p.model.Recipe.Width()
-	value := make([]float32, 0, block.Len()*d)
+func (p *predictor) block(rows *format.Rows, block *format.Block) (b predicted) {
 	b.unseen, b.fresh = table.Unseen{}, map[string]int{}
-	b.err = block.Each(func(_ int, cells []string) error {
-		value = value[:len(value)+d]
-		if err := p.binding.Features(value[len(value)-d:], cells, b.unseen); err != nil {
-			return err
-		}
-		if p.column < 0 {
-			return nil
-		}
-		return p.taskOf(&b, cells[p.column])
-	})
-	if b.err != nil {
+	task := &format.Column{At: p.column, AsText: true}
+	features := p.binding.Columns()
+	lines, err := block.Into(append(features, task))
+	if err != nil {
+		b.err = err
 		return b
 	}
+	value, row, err := p.binding.Features(features, len(lines), b.unseen)
+	if err != nil {
+		b.err = rows.Fault(lines[row], err)
+		return b
+	}
+	for i := range task.Len() {
+		if err := p.taskOf(&b, task.Texts[task.Text(i)]); err != nil {
+			b.err = rows.Fault(lines[i], err)
+			return b
+		}
+	}
 	var x data.Matrix
-	if x, b.err = data.NewDense(len(value)/d, d, value); b.err == nil {
+	if x, b.err = data.NewDense(len(lines), p.model.Recipe.Width(), value); b.err == nil {
 		p.predict(&b, x)
 	}
 	return b
