@@ -264,6 +264,7 @@ type Block struct {
 // lines that the rows begin on.
 func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	n := bytes.Count(b.text, []byte{'\n'}) + 1
+	lines = make([]int, 0, n)
 	for _, c := range columns {
 		if !c.AsText {
 			c.Numbers = slices.Grow(c.Numbers, n)
