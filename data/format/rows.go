@@ -270,13 +270,9 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 			c.Numbers = slices.Grow(c.Numbers, n)
 		}
 	}
-	for in := b.reader(); ; {
-		line, cells, err := b.row(in)
-		if err == io.EOF {
-			return lines, nil
-		}
-		if err != nil {
-			return nil, b.rows.located(err)
+	err = b.each(func(line int, cells []string) error {
+		if width := b.rows.Width; len(cells) != width {
+			return fmt.Errorf("line %d: %w: it has %d columns but the first line has %d", line, data.ErrFormat, len(cells), width)
 		}
 		lines = append(lines, line)
 		for _, c := range columns {
@@ -284,7 +280,49 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 				c.Add(strings.TrimSpace(cells[c.At]))
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, b.rows.located(err)
 	}
+	return lines, nil
+}
+
+// each calls f for every row that is not empty with the line that it begins on, from 1,
+// and its cells, of which the slice is used again.
+func (b *Block) each(f func(line int, cells []string) error) error {
+	if bytes.IndexByte(b.text, '"') < 0 {
+		return b.eachPlain(f)
+	}
+	for in := b.reader(); ; {
+		line, cells, err := b.row(in)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = f(line, cells)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// eachPlain is each for text without quotes, which is cut in half the time.
+func (b *Block) eachPlain(f func(line int, cells []string) error) error {
+	line, comma, cells := b.line-1, string(b.rows.comma), []string(nil)
+	for text := range strings.Lines(string(b.text)) {
+		line++
+		text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+		if text == "" {
+			continue
+		}
+		cells = slices.AppendSeq(cells[:0], strings.SplitSeq(text, comma))
+		if err := f(line, cells); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *Block) reader() *csv.Reader {
@@ -293,21 +331,16 @@ func (b *Block) reader() *csv.Reader {
 	return in
 }
 
-// row returns the next row that is not empty, the line that it begins on, from 1, and
-// its cells, or io.EOF. The slice of cells is used again.
+// row returns the next row as each passes it on, or io.EOF.
 func (b *Block) row(in *csv.Reader) (line int, cells []string, err error) {
 	cells, err = in.Read()
 	var fault *csv.ParseError
-	switch {
-	case errors.As(err, &fault):
-		return 0, nil, fmt.Errorf("line %d, byte %d: %w: %w", b.line+fault.Line-1, fault.Column, data.ErrFormat, fault.Err)
-	case err != nil:
+	if errors.As(err, &fault) {
+		err = fmt.Errorf("line %d, byte %d: %w: %w", b.line+fault.Line-1, fault.Column, data.ErrFormat, fault.Err)
+	}
+	if err != nil {
 		return 0, nil, err
 	}
 	line, _ = in.FieldPos(0)
-	line += b.line - 1
-	if width := b.rows.Width; width > 0 && len(cells) != width {
-		return 0, nil, fmt.Errorf("line %d: %w: it has %d columns but the first line has %d", line, data.ErrFormat, len(cells), width)
-	}
-	return line, cells, nil
+	return b.line + line - 1, cells, nil
 }

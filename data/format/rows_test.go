@@ -23,15 +23,12 @@ func allRows(text string, size int) (rows [][]string, at []int, err error) {
 		if err != nil {
 			return rows, at, err
 		}
-		for in := b.reader(); ; {
-			line, row, err := b.row(in)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return rows, at, err
-			}
+		err = b.each(func(line int, row []string) error {
 			rows, at = append(rows, slices.Clone(row)), append(at, line)
+			return nil
+		})
+		if err != nil {
+			return rows, at, err
 		}
 	}
 }
