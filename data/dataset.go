@@ -113,7 +113,7 @@ func (d *Dataset) Validate() error {
 		r := d.X.Row(i)
 		for p, v := range r.Value {
 			if !finite(float64(v)) {
-				return fmt.Errorf("data: %s: row %d, column %d: %w: the feature is %v; it must be finite", d.Name, i, r.column(p), ErrInvalid, v)
+				return fmt.Errorf("data: %s: row %d, column %d: %w: the feature is %v; it must be finite", d.Name, i, r.Column(p), ErrInvalid, v)
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (w digest) row(r Row) {
 	for p, v := range r.Value {
 		if v != 0 {
 			nonzero++
-			w.number(uint64(r.column(p))<<32 | uint64(math.Float32bits(v)))
+			w.number(uint64(r.Column(p))<<32 | uint64(math.Float32bits(v)))
 		}
 	}
 	w.number(nonzero)

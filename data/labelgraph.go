@@ -89,7 +89,7 @@ func connect(near [][]int32, class []int32) *LabelGraph {
 }
 
 // rowBlock is the number of rows whose distances to all others are held at once.
-const rowBlock = 64
+const rowBlock = someRows
 
 // nearest returns the k nearest others of every row, nearest first, ties going
 // to the lower index. Distances are sums of squared differences in float64.
@@ -144,12 +144,13 @@ func newSearch(x Matrix) *search {
 // dots sets out, (hi-lo) x n, to the products of rows lo..hi with all rows.
 func (s *search) dots(lo, hi int, out []float64) {
 	n := s.x.Rows()
-	if s.columns == nil {
-		a := s.widen(lo, hi)
-		for j := 0; j < n; j += rowBlock {
-			b := s.widen(j, min(j+rowBlock, n))
-			blas64.Gemm(blas.NoTrans, blas.Trans, 1, a, b, 0,
-				blas64.General{Rows: a.Rows, Cols: b.Rows, Stride: n, Data: out[j:]})
+	if x, dense := s.x.(*Dense); dense {
+		block := &Dense{cols: x.cols, data: x.data, offset: x.offset[lo:hi]}
+		for _, a := range block.float64s() { // which are one part
+			for j, b := range x.float64s() {
+				blas64.Gemm(blas.NoTrans, blas.Trans, 1, general(a, x.cols), general(b, x.cols), 0,
+					blas64.General{Rows: hi - lo, Cols: len(b) / x.cols, Stride: n, Data: out[j:]})
+			}
 		}
 		return
 	}
@@ -161,16 +162,9 @@ func (s *search) dots(lo, hi int, out []float64) {
 	}
 }
 
-// widen copies dense rows lo..hi as float64.
-func (s *search) widen(lo, hi int) blas64.General {
-	d := s.x.Cols()
-	g := blas64.General{Rows: hi - lo, Cols: d, Stride: d, Data: make([]float64, (hi-lo)*d)}
-	for i := lo; i < hi; i++ {
-		for j, v := range s.x.Row(i).Value {
-			g.Data[(i-lo)*d+j] = float64(v)
-		}
-	}
-	return g
+// general is a matrix whose rows are one behind the other.
+func general(rows []float64, cols int) blas64.General {
+	return blas64.General{Rows: len(rows) / cols, Cols: cols, Stride: cols, Data: rows}
 }
 
 // unit is half the distance from 1 to the next float64.

@@ -40,8 +40,8 @@ type Row struct {
 	Value []float32
 }
 
-// column returns the column of entry p.
-func (r Row) column(p int) int {
+// Column returns the column of entry p.
+func (r Row) Column(p int) int {
 	if r.Index == nil {
 		return p
 	}
@@ -123,15 +123,17 @@ func (x *Dense) AddMulT(dst, b []float64, k int) {
 	}
 }
 
+// someRows are those that are widened at a time.
+const someRows = 64
+
 // float64s yields the rows for products of whole matrices, some at a time, with the
 // number of the first.
 func (x *Dense) float64s() iter.Seq2[int, []float64] {
 	return func(yield func(int, []float64) bool) {
-		const some = 64
-		rows := make([]float64, 0, min(some, len(x.offset))*x.cols)
-		for from := 0; from < len(x.offset); from += some {
+		rows := make([]float64, 0, min(someRows, len(x.offset))*x.cols)
+		for from := 0; from < len(x.offset); from += someRows {
 			rows = rows[:0]
-			for i := from; i < min(from+some, len(x.offset)); i++ {
+			for i := from; i < min(from+someRows, len(x.offset)); i++ {
 				for _, v := range x.row(i) {
 					rows = append(rows, float64(v))
 				}

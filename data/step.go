@@ -77,7 +77,7 @@ func frequency(x Matrix) []int {
 		r := x.Row(i)
 		for p, v := range r.Value {
 			if v != 0 {
-				n[r.column(p)]++
+				n[r.Column(p)]++
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func moments(x Matrix) (mean, deviation []float64) {
 	for i := range x.Rows() {
 		r := x.Row(i)
 		for p, v := range r.Value {
-			j := r.column(p)
+			j := r.Column(p)
 			mean[j] += float64(v)
 			stored[j]++
 		}
@@ -106,7 +106,7 @@ func moments(x Matrix) (mean, deviation []float64) {
 	for i := range x.Rows() {
 		r := x.Row(i)
 		for p, v := range r.Value {
-			j := r.column(p)
+			j := r.Column(p)
 			e := float64(v) - mean[j]
 			deviation[j] += e * e
 		}
@@ -206,7 +206,7 @@ func (s Step) rowMap() func(dst []float32, r Row) {
 		}
 		return func(dst []float32, r Row) {
 			for p, v := range r.Value {
-				dst[p] = float32(logCount(v) * idf[r.column(p)])
+				dst[p] = float32(logCount(v) * idf[r.Column(p)])
 			}
 		}
 	case StepUnit:
@@ -265,7 +265,7 @@ func mapRows(x Matrix, f func(dst []float32, r Row)) (Matrix, error) {
 		f(dst, r)
 		for p, v := range dst {
 			if !finite(float64(v)) {
-				return nil, fmt.Errorf("row %d, column %d: %w: the value %v has no finite result (counts must be 0 or at least 1)", i, r.column(p), ErrInvalid, r.Value[p])
+				return nil, fmt.Errorf("row %d, column %d: %w: the value %v has no finite result (counts must be 0 or at least 1)", i, r.Column(p), ErrInvalid, r.Value[p])
 			}
 		}
 	}

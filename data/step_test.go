@@ -35,7 +35,7 @@ func full(x Matrix) [][]float64 {
 		m[i] = make([]float64, x.Cols())
 		r := x.Row(i)
 		for p, v := range r.Value {
-			m[i][r.column(p)] = float64(v)
+			m[i][r.Column(p)] = float64(v)
 		}
 	}
 	return m

@@ -93,7 +93,7 @@ func (o Options) Validate() error {
 		{"header", string(o.Header), "yes no"},
 	} {
 		if v.is != "" && !slices.Contains(strings.Fields(v.may), v.is) {
-			return fmt.Errorf("format: %s %q: %w: it must be one of %s, or empty", v.what, v.is, data.ErrInvalid, v.may)
+			return fmt.Errorf("format: %s %q: %w: it must be %s or empty", v.what, v.is, data.ErrInvalid, strings.ReplaceAll(v.may, " ", ", "))
 		}
 	}
 	if o.Columns < 0 || o.Columns > maxColumns {

@@ -211,12 +211,8 @@ func appendPairs(line []byte, r data.Row) []byte {
 		if v == 0 {
 			continue
 		}
-		j := p
-		if r.Index != nil {
-			j = int(r.Index[p])
-		}
 		line = append(line, ' ')
-		line = strconv.AppendInt(line, int64(j)+1, 10)
+		line = strconv.AppendInt(line, int64(r.Column(p))+1, 10)
 		line = append(line, ':')
 		line = strconv.AppendFloat(line, float64(v), 'g', -1, 32)
 	}
@@ -230,7 +226,7 @@ func columnTail(x data.Matrix) string {
 	for i := range x.Rows() {
 		r := x.Row(i)
 		p := len(r.Value) - 1
-		if p >= 0 && r.Value[p] != 0 && (r.Index == nil || int(r.Index[p]) == last) {
+		if p >= 0 && r.Value[p] != 0 && r.Column(p) == last {
 			return ""
 		}
 	}

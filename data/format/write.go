@@ -2,6 +2,7 @@ package format
 
 import (
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 
@@ -17,27 +18,20 @@ func Write(path string, d *data.Dataset) error {
 	if err != nil {
 		return fmt.Errorf("format: %w", err)
 	}
-	var write func(io.Writer, *data.Dataset) error
+	write := WriteSVMLight
 	switch {
 	case format == NPZ:
 		write = WriteNPZ
 	case format == SVMLight && isGzip(path):
-		write = writeGzip
-	case format == SVMLight:
-		write = WriteSVMLight
-	default:
+		write = func(w io.Writer, d *data.Dataset) error {
+			z := gzip.NewWriter(w)
+			return errors.Join(WriteSVMLight(z, d), z.Close())
+		}
+	case format != SVMLight:
 		return fmt.Errorf("format: %s: %w: datasets are not written as %s; name it .npz or .svmlight", path, data.ErrFormat, format)
 	}
 	if err := files.Write(path, func(w io.Writer) error { return write(w, d) }); err != nil {
 		return fmt.Errorf("format: %w", err)
 	}
 	return nil
-}
-
-func writeGzip(w io.Writer, d *data.Dataset) error {
-	z := gzip.NewWriter(w)
-	if err := WriteSVMLight(z, d); err != nil {
-		return err
-	}
-	return z.Close()
 }

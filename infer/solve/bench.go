@@ -256,7 +256,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 	}
 	if j.Chosen, j.Trials, err = evidence.Held(ctx, of, s.tuning, o); err == nil && s.folds != nil && s.tuning != evidence.Evidence(s.folds) {
 		j.start = j.Fits[0]
-		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, j.HeldOut, b.comparing())
+		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, nil, b.comparing())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %s: %w", b.problem.Name, c.Title(), err)

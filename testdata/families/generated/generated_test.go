@@ -34,11 +34,7 @@ func TestProblemsHaveTheCovarianceThatTheySay(t *testing.T) {
 				for a := range rows {
 					row := task.TrainSet.X.Row(a)
 					for q, v := range row.Value {
-						j := q
-						if row.Index != nil {
-							j = int(row.Index[q])
-						}
-						x.Set(a, j, float64(v))
+						x.Set(a, row.Column(q), float64(v))
 					}
 				}
 				if err := w.Slice(0, features, i, i+1).(*mat.Dense).Solve(x, mat.NewDense(rows, 1, task.TrainSet.Y)); err != nil {
