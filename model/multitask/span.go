@@ -137,19 +137,6 @@ func (s *span) leave(in *mat.Dense) (w *mat.Dense, exact bool) {
 	return w, exact
 }
 
-// coordinates are those of other rows.
-func (s *span) coordinates(x data.Matrix) data.Matrix {
-	in := &shortRows{Matrix: x, d: s.cols}
-	for _, columns := range columnsOf(x) {
-		entered := s.enter(columns)
-		_, k := columns.Dims()
-		for c := range k {
-			in.rows = append(in.rows, mat.Col(nil, c, entered))
-		}
-	}
-	return in
-}
-
 // Cols is the number of coordinates.
 func (x *shortRows) Cols() int { return x.d }
 
