@@ -372,13 +372,11 @@ func (b *Bench) Fit(ctx context.Context, j *Judged) (*evidence.Tuned, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := evidence.Report(full.Restored(s.metric), b.problem, nil)
+	t, err := evidence.Report(full.Restored(s.metric), b.problem, j.HeldOut)
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
 	}
-	t.HeldOut, t.Trials = j.HeldOut, j.Trials
-	t.Validation = evidence.Errors{Mean: j.Error}
-	t.Seconds = j.Seconds + time.Since(begin).Seconds()
+	t.Trials, t.Seconds = j.Trials, j.Seconds + time.Since(begin).Seconds()
 	return t, nil
 }
 
