@@ -376,7 +376,7 @@ func (b *Bench) Fit(ctx context.Context, j *Judged) (*evidence.Tuned, error) {
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
 	}
-	t.Trials, t.Seconds = j.Trials, j.Seconds + time.Since(begin).Seconds()
+	t.Trials, t.Seconds = j.Trials, j.Seconds+time.Since(begin).Seconds()
 	return t, nil
 }
 

@@ -111,31 +111,31 @@ func rows(finder *solve.Finder, c generated.Config) error {
 
 // measure fits one problem by all methods and returns their test errors.
 func measure(ctx context.Context, finder *solve.Finder, p *data.ProblemData, omega *mat.SymDense) (errors [methods]float64, err error) {
-	e, err := finder.Embed(p)
+	b, err := solve.NewBench(finder, p, solve.Options{})
 	if err != nil {
 		return errors, err
 	}
-	found, err := e.Fit(ctx, solve.FitOptions{})
+	chosen, err := b.Choose(ctx, solve.Parts{})
 	if err != nil {
 		return errors, err
 	}
-	control, err := e.Fit(ctx, solve.FitOptions{Without: true})
+	control, err := b.Choose(ctx, solve.Parts{NoNetwork: true})
 	if err != nil {
 		return errors, err
 	}
-	single, err := e.STL(ctx, multitask.TuneOptions{})
+	given, err := multitask.Given(omega)
 	if err != nil {
 		return errors, err
 	}
-	var tune multitask.TuneOptions
-	if tune.Evidence, err = multitask.Labelled(p, multitask.EvidenceOptions{}); err != nil {
-		return errors, err
-	}
-	truth, err := multitask.Refit(ctx, omega, p, tune)
-	if err != nil {
-		return errors, err
-	}
-	for k, t := range map[int]*multitask.Tuned{l2mt: found.Tuned, alone: found.Start.Tuned, without: control.Tuned, oracle: truth, stl: single} {
+	for k, c := range map[int]solve.Candidate{l2mt: chosen.Candidate, without: control.Candidate, alone: b.First(solve.Parts{}), oracle: {Model: given}, stl: {}} {
+		judged, err := b.Judge(ctx, c)
+		if err != nil {
+			return errors, err
+		}
+		t, err := b.Fit(ctx, judged)
+		if err != nil {
+			return errors, err
+		}
 		errors[k] = t.Test.Mean
 	}
 	return errors, nil
