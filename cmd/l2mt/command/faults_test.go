@@ -72,7 +72,7 @@ seeds = [1]
 problems = {train = 4, test = 2, min_tasks = 2, max_tasks = 2, train_fraction = 0.03, validation_fraction = 0.03}
 experience = {models = ["stl", "snr2"], explore = 2}
 train = {epochs = 2}
-compare = {models = ["snr2", "rmtl"], refit = true}
+compare = {models = ["snr2", "rmtl"]}
 [[vary]]
 setting = "model.hidden"
 values = [4, 8]
@@ -94,7 +94,7 @@ values = [4, 8]
 			return without(filesIn(t, filepath.Join(dir, "n")), ".lock")
 		}},
 		{"eval", func(dir string) []string {
-			return []string{"eval", "--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl,rmtl", "--refit", "--out", filepath.Join(dir, "v"), "--workers", "2"}
+			return []string{"eval", "--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl,rmtl", "--out", filepath.Join(dir, "v"), "--workers", "2"}
 		}, func(t *testing.T, dir string) map[string]string {
 			return without(filesIn(t, filepath.Join(dir, "v")), "outcomes.jsonl", run.SecondsFile) // they have times
 		}},
