@@ -176,20 +176,19 @@ func (b *Bench) see(v View) (*space, error) {
 	if b.directions != nil {
 		directions = b.directions.M
 	}
-	last := len(b.folds)
-	s := &space{View: v, metric: v.metric(b.metrics[last], b.rows, directions)}
-	whole := s.metric.Problem(b.rows)
-	if v == (View{Ridge: 1}) {
-		whole = b.moved[last]()
-	}
-	folds := make([]data.Fold, last)
-	for k, fold := range b.folds {
-		folds[k] = fold
-		if v == (View{Ridge: 1}) {
-			folds[k].ProblemData = b.moved[k]()
-		} else {
-			folds[k].ProblemData = v.metric(b.metrics[k], fold.ProblemData, directions).Problem(fold.ProblemData)
+	last, s := len(b.folds), &space{View: v}
+	in := func(k int) (m *data.Metric, rows *data.ProblemData) {
+		m = v.metric(b.metrics[k], b.part(k), directions)
+		if v == (View{Ridge: 1}) { // which the network sees too
+			return m, b.moved[k]()
 		}
+		return m, m.Problem(b.part(k))
+	}
+	metric, whole := in(last)
+	s.metric = metric
+	folds := slices.Clone(b.folds)
+	for k := range folds {
+		_, folds[k].ProblemData = in(k)
 	}
 	var err error
 	if last > 0 {
