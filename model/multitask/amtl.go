@@ -61,7 +61,7 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 		if h.From != nil && h.From.A != nil {
 			mat.Col(column, j, h.From.A)
 		}
-		gap += a.lasso(column, s, j, p, h.Enough/float64(m))
+		gap += p.Lambda1 * lasso(column, s, j, a.free, p.Lambda2/p.Lambda1, h.Enough/float64(m)/p.Lambda1)
 		combine.SetCol(j, column)
 	}
 	var rest mat.Dense
@@ -78,32 +78,30 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	return &Covariance{Omega: e.Rebuild(inverses(e.Values)), Precision: precision, A: combine, Gap: gap}, nil
 }
 
-// lasso minimises Lambda1/2 ||w_j - W a||^2 + Lambda2 ||a||_1 from a start to
-// within enough of the minimum, and returns the gap to the dual. For given zeros and
-// signs the equations that are left have a direct solution; on the way there entries
-// that would change their sign become zero, and then the zero that the gradient pulls
-// most gets a sign.
-func (a amtl) lasso(column []float64, s *mat.SymDense, j int, p Params, enough float64) (gap float64) {
+// lasso minimises 1/2 ||w_j - W a||^2 + threshold ||a||_1 from a start to within enough of
+// the minimum, with a_j = 0 unless that is free, and returns the gap to the dual. For given
+// zeros and signs the equations that are left have a direct solution; on the way there
+// entries that would change their sign become zero, and then the zero that the gradient
+// pulls most gets a sign.
+func lasso(column []float64, s *mat.SymDense, j int, free bool, threshold, enough float64) (gap float64) {
 	const passes = 1000
 	m := len(column)
 	rest, sign := make([]float64, m), make([]float64, m) // rest is W'(w_j - W a)
 	for i, v := range column {
-		if i == j && !a.free {
+		if i == j && !free {
 			column[i] = 0
 		} else if v != 0 {
 			sign[i] = math.Copysign(1, v)
 		}
 	}
-	threshold := p.Lambda2 / p.Lambda1
 	for pass := range passes {
 		residual(rest, column, s, j)
-		var value float64
-		if value, gap = a.gap(column, rest, s, j, p); gap <= max(1e-15*value, enough) {
+		if gap = lassoGap(column, rest, s, j, free, threshold); gap <= enough {
 			break
 		}
-		next, most := -1, threshold
+		next, most := -1, threshold*(1+1e-14)
 		for i, v := range rest {
-			if sign[i] == 0 && (i != j || a.free) && math.Abs(v) > most {
+			if sign[i] == 0 && (i != j || free) && math.Abs(v) > most {
 				next, most = i, math.Abs(v)
 			}
 		}
@@ -213,15 +211,14 @@ func submatrix(s *mat.SymDense, rows []int) *mat.SymDense {
 	return sub
 }
 
-// gap returns the value of the lasso and how far it is above the dual at the
-// residual, scaled into the dual's domain.
-func (a amtl) gap(column, rest []float64, s *mat.SymDense, j int, p Params) (value, gap float64) {
-	l1, l2 := p.Lambda1, p.Lambda2
+// lassoGap returns how far the lasso is above its dual at the residual, scaled into the
+// dual's domain.
+func lassoGap(column, rest []float64, s *mat.SymDense, j int, free bool, threshold float64) float64 {
 	top, norm := 0.0, 0.0
 	cross, square := s.At(j, j), s.At(j, j) // <w_j, residual>, ||residual||^2
 	for i, v := range column {
-		if i != j || a.free {
-			top = max(top, l1*math.Abs(rest[i]))
+		if i != j || free {
+			top = max(top, math.Abs(rest[i]))
 		}
 		norm += math.Abs(v)
 		cross -= s.At(i, j) * v
@@ -229,9 +226,12 @@ func (a amtl) gap(column, rest []float64, s *mat.SymDense, j int, p Params) (val
 	}
 	square = max(square, 0)
 	c := 1.0
-	if top > l2 {
-		c = l2 / top
+	if top > threshold {
+		c = threshold / top
 	}
-	value = l1/2*square + l2*norm
-	return value, value - c*l1*(cross-c/2*square)
+	gap := square/2 + threshold*norm - c*(cross-c/2*square)
+	if gap <= 1e-15*(square/2+threshold*norm) { // rounding errors
+		return 0
+	}
+	return gap
 }

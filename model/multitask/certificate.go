@@ -35,18 +35,24 @@ func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covaria
 }
 
 // highest returns the maximum of a concave function on [0, 1], which may be -Inf from some
-// number on.
+// number on, by golden sections.
 func highest(f func(c float64) float64) float64 {
-	best := f(1)
+	const golden = 0.6180339887498949
 	low, high := 0.0, 1.0
-	for range 90 {
-		a, b := low+(high-low)/3, high-(high-low)/3
-		at, beyond := f(a), f(b)
-		best = max(best, at, beyond)
+	a, b := 1-golden, golden
+	at, beyond := f(a), f(b)
+	best := max(f(1), at, beyond)
+	for range 45 {
 		if at < beyond {
-			low = a
+			low, a, at = a, b, beyond
+			b = low + golden*(high-low)
+			beyond = f(b)
+			best = max(best, beyond)
 		} else {
-			high = b
+			high, b, beyond = b, a, at
+			a = high - golden*(high-low)
+			at = f(a)
+			best = max(best, at)
 		}
 	}
 	return best

@@ -33,22 +33,29 @@ func (glmtl) Info() Info {
 }
 
 func (glmtl) G(c *Covariance, d int, p Params) float64 {
-	precision := c.Precision
-	e, err := Eigen(c.Omega)
-	if err != nil {
-		return math.NaN()
+	m := c.Omega.SymmetricDim()
+	// A unit diagonal, by scaling the tasks, makes the factorization indifferent to scale.
+	scaled, size, logDet := mat.NewSymDense(m, nil), make([]float64, m), 0.0
+	for i := range m {
+		size[i] = math.Sqrt(c.Omega.At(i, i))
+		logDet += 2 * math.Log(size[i])
+		for j := range i + 1 {
+			scaled.SetSym(i, j, c.Omega.At(i, j)/size[i]/size[j])
+		}
 	}
-	if e.Values[0] <= 0 {
+	var chol cholesky
+	if !chol.factorize(scaled) {
 		return math.Inf(1)
 	}
-	logDet := 0.0
-	inverse := make([]float64, len(e.Values))
-	for i, v := range e.Values {
-		logDet += math.Log(v)
-		inverse[i] = 1 / v
-	}
+	logDet += chol.logDet()
+	precision := c.Precision
 	if precision == nil {
-		precision = e.Rebuild(inverse)
+		precision = chol.inverse()
+		for i := range m {
+			for j := range i + 1 {
+				precision.SetSym(i, j, precision.At(i, j)/size[i]/size[j])
+			}
+		}
 	}
 	return p.Lambda1*float64(d)/(2*p.Lambda2)*logDet + norm1(precision)
 }
@@ -69,69 +76,69 @@ func (glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error)
 // definite P and returns P^-1, P and a bound on the distance to the minimum.
 //
 // It maximises the dual ln|Omega| + m over |Omega - C| <= alpha, whose diagonal
-// is C + alpha whatever C is, so that a start within the domain is at hand. A
-// unit diagonal of Omega, by scaling the tasks, makes it indifferent to scale.
+// is C + alpha, row by row: given the other rows the best one is Omega a with a
+// the minimum of a lasso (Friedman, Hastie, Tibshirani, Biostatistics 2008).
 func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *mat.SymDense, gap float64, err error) {
 	if err := checkFinite(c); err != nil {
 		return nil, nil, 0, err
 	}
-	const iterations = 200
+	const sweeps = 500
 	m := c.SymmetricDim()
-	size := make([]float64, m)
-	for i := range m {
-		size[i] = math.Sqrt(c.At(i, i) + alpha)
-	}
-	q := mat.NewSymDense(m, nil) // C + alpha I, scaled
-	for i := range m {
-		for j := range i {
-			q.SetSym(i, j, c.At(i, j)/size[i]/size[j])
+	x := identity(m, alpha)
+	addSym(x, 1, c)
+	// Where alpha is next to nothing, rounding errors may hide it.
+	for ridge := 1e-14; !new(cholesky).factorize(x); ridge *= 10 {
+		for i := range m {
+			x.SetSym(i, i, x.At(i, i)*(1+ridge))
 		}
-		q.SetSym(i, i, 1)
 	}
-	bound := func(i, j int) float64 { return alpha / size[i] / size[j] }
-	dual := &boxed{q: q, bound: bound}
-	start := mat.NewSymDense(m, nil)
+	inside := func(v float64, i, j int) float64 { return min(max(v, c.At(i, j)-alpha), c.At(i, j)+alpha) }
 	if h.From != nil {
+		near := mat.NewSymDense(m, nil)
 		for i := range m {
 			for j := range i {
-				b := bound(i, j)
-				start.SetSym(i, j, min(max(h.From.Omega.At(i, j)/size[i]/size[j]-q.At(i, j), -b), b))
+				near.SetSym(i, j, inside(h.From.Omega.At(i, j), i, j))
 			}
+			near.SetSym(i, i, x.At(i, i))
+		}
+		if new(cholesky).factorize(near) {
+			x = near
 		}
 	}
-	for ridge := 0.0; !dual.moveTo(start); ridge = max(10*ridge, 1e-16) {
-		// Where alpha is next to nothing, rounding errors may hide it.
-		for i := range m {
-			q.SetSym(i, i, 1+ridge)
-		}
-		start.Zero()
+	columns := make([][]float64, m)
+	for j := range columns {
+		columns[j] = make([]float64, m)
 	}
 	gap = math.Inf(1)
-	for range iterations {
-		// The gradient is P = Omega^-1.
-		p := dual.p
-		g := dot(q, p) - float64(m)
-		for i := range m {
-			for j := range m {
-				if i != j {
-					g += bound(i, j) * math.Abs(p.At(i, j))
-				}
-			}
+	for range sweeps {
+		var chol cholesky
+		if !chol.factorize(x) {
+			break // rounding errors are left
 		}
-		if g < gap {
-			gap, omega, precision = g, dual.omega, p
+		p := chol.inverse() // the gradient of the dual
+		g := dot(c, p) + alpha*norm1(p) - float64(m)
+		if !(g < gap) {
+			break
 		}
+		gap, precision, omega = g, p, mat.NewSymDense(m, nil)
+		omega.CopySym(x)
 		if gap <= max(1e-14*float64(m), h.Enough) {
 			break
 		}
-		if !dual.advance() {
-			break
-		}
-	}
-	for i := range m {
-		for j := range i + 1 {
-			omega.SetSym(i, j, omega.At(i, j)*size[i]*size[j])
-			precision.SetSym(i, j, precision.At(i, j)/size[i]/size[j])
+		for j, a := range columns {
+			for i := range m {
+				if i != j {
+					x.SetSym(i, j, c.At(i, j))
+				}
+			}
+			lasso(a, x, j, false, alpha, -1)
+			var row mat.VecDense
+			row.MulVec(x, mat.NewVecDense(m, a))
+			for i := range m {
+				if i != j {
+					x.SetSym(i, j, inside(row.AtVec(i), i, j))
+				}
+			}
 		}
 	}
 	return omega, precision, math.Max(gap, 0), nil

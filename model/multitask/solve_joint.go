@@ -81,7 +81,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 		if gap := best.objective - bound; gap < r.Gap {
 			r.Gap, idle = gap, 0
 		}
-		x.enough = 0.01 * opt.Tolerance * max(math.Abs(best.objective), best.loss)
+		x.enough = 0.05 * max(opt.Tolerance*max(math.Abs(best.objective), best.loss), min(r.Gap, best.loss))
 		if within(r.Gap, best.objective, best.loss, opt.Tolerance) {
 			r.Status = Converged
 		} else if idle == patience {
@@ -118,7 +118,7 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 		x.lambda = rho
 	}
 	add(-1/x.lambda, x.slopes, x.u)
-	x.enough = 0.01 * opt.Tolerance * x.loss
+	x.enough = 0.01 * x.loss
 	return x
 }
 

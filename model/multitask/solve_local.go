@@ -103,7 +103,7 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("multitask: fitting %q: %w", r.Model, err)
 		}
-		before := x.value
+		before, at, cov := x.value, slices.Clone(x.w), x.cov
 		enough := opt.Tolerance * max(math.Abs(x.value), x.loss)
 		x.enough = 0.01 * enough
 		product := newProduct(x.cov.Omega, opt.Workers)
@@ -123,6 +123,13 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 		r.Trace = append(r.Trace, x.value)
 		if !(x.value < before) {
 			r.Status = Stalled
+		}
+		if !(x.value <= before) { // rounding errors led away
+			copy(x.w, at)
+			x.cov = cov
+			if err := x.moveTo(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	r.Objective = x.value

@@ -49,38 +49,35 @@ func (spats) G(c *Covariance, _ int, _ Params) float64 {
 	return norm1(c.Omega)
 }
 
-// Step lowers mu, under which Newton's method minimises
+// Step lowers mu, with up to two steps of Newton's method at each, and as many as it takes at
+// the last. They minimise
 //
-//	Lambda1/2 tr(S (Omega + c I)^-1) + Lambda2 sum_ij sqrt(Omega_ij^2 + (mu/Lambda2)^2) - mu ln|Omega|
+//	Lambda1/2 tr(S (Omega + c I)^-1) - mu ln|Omega| + sum_{i<j} 2 Lambda2 T_ij - mu ln(T_ij^2 - Omega_ij^2)
 //
-// subject to tr(Omega) = 1, the sum being that of the pairs i != j. The minimum is within m^2 mu
-// of the step itself.
+// over Omega and T, subject to tr(Omega) = 1. The minimum is within m^2 mu of the step itself.
 func (spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
 	if err := checkFinite(s); err != nil {
 		return nil, err
 	}
 	m := s.SymmetricDim()
-	x := &barrier{s: s, l1: p.Lambda1, l2: p.Lambda2, shift: h.Shift, omega: Uniform(m)}
-	x.moveTo(x.omega)
-	pairs := float64(m * m)
+	x := &barrier{s: s, l1: p.Lambda1, l2: p.Lambda2, shift: h.Shift}
+	x.moveTo(Uniform(m))
 	scale := x.l1/2*dot(s, x.inverse) + x.l2
 	// Closer than that, rounding errors of S outside of the range of Omega count.
 	enough := cmp.Or(h.Enough, 1e-9*scale)
-	for x.mu = 0.1 * scale; ; x.mu *= 0.1 {
-		rough, last := 1e-3, x.mu <= enough/pairs
-		if last {
-			rough, x.mu = 1e-10, enough/pairs
-		}
-		for range 50 {
-			x.moveTo(x.omega)
-			if !x.advance(rough * x.mu) {
-				break
-			}
-		}
-		if last {
-			return &Covariance{Omega: x.omega, Precision: x.inverse, Gap: enough, multiplier: x.multiplier}, nil
-		}
+	last := enough / float64(m*m)
+	x.mu = 0.1 * scale
+	if h.From != nil {
+		x.mu = last
+		x.moveTo(h.From.Omega)
+		x.mu = max(last, min(0.1*scale, x.apart()))
 	}
+	for ; x.mu > last; x.mu *= 0.3 {
+		x.center(2, 0.1)
+	}
+	x.mu = last
+	x.center(50, 1e-10)
+	return &Covariance{Omega: x.omega, Precision: x.inverse, Gap: enough, multiplier: x.multiplier}, nil
 }
 
 // barrier is the function that Step minimises, at one Omega.
@@ -109,12 +106,46 @@ func (x *barrier) moveTo(omega *mat.SymDense) bool {
 	for i := range omega.SymmetricDim() {
 		for j := range i {
 			v := omega.At(i, j)
-			size := math.Hypot(v, x.mu/x.l2)
-			x.value += 2 * x.l2 * size
-			x.multiplier.SetSym(i, j, x.l2*v/size)
+			t, _ := x.size(v)
+			x.value += 2*x.l2*t - x.mu*math.Log(t*t-v*v)
+			x.multiplier.SetSym(i, j, x.l2*v/t)
 		}
 	}
 	return true
+}
+
+// size returns the t that minimises 2 Lambda2 t - mu ln(t^2 - v^2), which stands for the
+// absolute value of a pair of entries v, and its slope.
+func (x *barrier) size(v float64) (t, slope float64) {
+	root := math.Hypot(x.mu, 2*x.l2*v)
+	return (x.mu + root) / (2 * x.l2), 2 * x.l2 * v / root
+}
+
+// slopes returns the gradient with respect to Omega.
+func (x *barrier) slopes() *mat.SymDense {
+	g := sandwich(x.shifted, x.s)
+	g.ScaleSym(-x.l1/2, g)
+	addSym(g, 1, x.multiplier)
+	addSym(g, -x.mu, x.inverse)
+	return g
+}
+
+// apart is the mu whose barrier is about as steep as the slopes that are left on the
+// constraint: from there Newton's method has a short way.
+func (x *barrier) apart() float64 {
+	m := x.omega.SymmetricDim()
+	g := x.slopes()
+	addSym(g, -dot(g, x.omega), identity(m, 1))
+	relative := times(g, x.omega)
+	var square mat.Dense
+	square.Mul(relative, relative)
+	return math.Sqrt(max(0, mat.Trace(&square)))
+}
+
+// center takes steps until one promises no more than enough of mu.
+func (x *barrier) center(most int, enough float64) {
+	for x.moveTo(x.omega); most > 0 && x.advance(enough*x.mu); most-- {
+	}
 }
 
 // advance takes a step of Newton's method, and reports whether it promised and brought more
@@ -122,7 +153,7 @@ func (x *barrier) moveTo(omega *mat.SymDense) bool {
 // symmetric matrices; the trace stays.
 func (x *barrier) advance(enough float64) bool {
 	m := x.omega.SymmetricDim()
-	bent := sandwich(x.shifted, x.s)
+	gradient := x.slopes()
 	var at [][2]int
 	var slopes, trace, unit []float64
 	for i := range m {
@@ -132,25 +163,10 @@ func (x *barrier) advance(enough float64) bool {
 				f, t = 1, 1
 			}
 			at, trace, unit = append(at, [2]int{i, j}), append(trace, t), append(unit, f/math.Sqrt2)
-			slopes = append(slopes, f*(x.multiplier.At(i, j)-x.l1/2*bent.At(i, j)-x.mu*x.inverse.At(i, j)))
+			slopes = append(slopes, f*gradient.At(i, j))
 		}
 	}
-	p, r, k := x.inverse, x.shifted, bent
-	matrix := mat.NewSymDense(len(at), nil)
-	for a, ij := range at {
-		i, j := ij[0], ij[1]
-		for b := range at[:a+1] {
-			u, v := at[b][0], at[b][1]
-			sum := x.mu * (p.At(i, u)*p.At(j, v) + p.At(i, v)*p.At(j, u))
-			sum += x.l1 / 2 * (r.At(i, u)*k.At(j, v) + r.At(i, v)*k.At(j, u) + k.At(i, u)*r.At(j, v) + k.At(i, v)*r.At(j, u))
-			matrix.SetSym(a, b, unit[a]*unit[b]*sum)
-		}
-		if i != j {
-			v, delta := x.omega.At(i, j), x.mu/x.l2
-			size := math.Hypot(v, delta)
-			matrix.SetSym(a, a, matrix.At(a, a)+x.l2*delta*delta/(size*size*size))
-		}
-	}
+	matrix := x.hessian(at, unit)
 	var chol cholesky
 	for ridge := 1e-15 * math.Abs(mat.Trace(matrix)); !chol.factorize(matrix); ridge *= 10 {
 		if !(ridge < math.MaxFloat64) {
@@ -171,11 +187,7 @@ func (x *barrier) advance(enough float64) bool {
 	for t := 1.0; t > 1e-8; t /= 2 {
 		next := mat.NewSymDense(m, nil)
 		for a, ij := range at {
-			f := math.Sqrt2
-			if ij[0] == ij[1] {
-				f = 1
-			}
-			next.SetSym(ij[0], ij[1], before.omega.At(ij[0], ij[1])-t*move[a]/f)
+			next.SetSym(ij[0], ij[1], before.omega.At(ij[0], ij[1])-t*move[a]/(unit[a]*math.Sqrt2))
 		}
 		next.ScaleSym(1/mat.Trace(next), next) // which is 1 but for rounding errors
 		if x.moveTo(next) && x.value <= before.value+1e-4*t*slope+1e-15*math.Abs(before.value) {
@@ -184,6 +196,29 @@ func (x *barrier) advance(enough float64) bool {
 		*x = before
 	}
 	return false
+}
+
+// hessian is that of the barrier in these variables.
+func (x *barrier) hessian(at [][2]int, unit []float64) *mat.SymDense {
+	p, r, k := mat.DenseCopyOf(x.inverse), mat.DenseCopyOf(x.shifted), mat.DenseCopyOf(sandwich(x.shifted, x.s))
+	h := mat.NewSymDense(len(at), nil)
+	for a, ij := range at {
+		i, j := ij[0], ij[1]
+		pi, pj, ri, rj, ki, kj := p.RawRowView(i), p.RawRowView(j), r.RawRowView(i), r.RawRowView(j), k.RawRowView(i), k.RawRowView(j)
+		row := h.RawSymmetric().Data[a*len(at):][:len(at)]
+		for b := a; b < len(at); b++ {
+			u, v := at[b][0], at[b][1]
+			sum := x.mu * (pi[u]*pj[v] + pi[v]*pj[u])
+			sum += x.l1 / 2 * (ri[u]*kj[v] + ri[v]*kj[u] + ki[u]*rj[v] + ki[v]*rj[u])
+			row[b] = unit[a] * unit[b] * sum
+		}
+		if i != j {
+			v := x.omega.At(i, j)
+			t, slope := x.size(v)
+			row[a] += x.l2 / t * (1 - v*slope/t)
+		}
+	}
+	return h
 }
 
 // Support bounds max <T, Omega> - Lambda2 ||Omega||_1 by the largest eigenvalue

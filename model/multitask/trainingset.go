@@ -34,6 +34,9 @@ type TrainingSet struct {
 
 	condense  sync.Once
 	condensed *TrainingSet
+
+	unpack   sync.Once
+	unpacked []*mat.Dense
 }
 
 // task is the rows of a task or, where there are C classes, those of one of the C
