@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -131,6 +132,19 @@ func (b *Bench) part(k int) *data.ProblemData {
 	return b.rows
 }
 
+// each does something for every fold and for all rows, side by side.
+func (b *Bench) each(do func(k int)) {
+	var work errgroup.Group
+	work.SetLimit(max(1, b.options.Workers))
+	for k := range len(b.folds) + 1 {
+		work.Go(func() error {
+			do(k)
+			return nil
+		})
+	}
+	_ = work.Wait() // which has no errors
+}
+
 // ask is what the network says without each fold, and of all rows: what it says of all has
 // seen the labels of every row, and would praise itself.
 func (b *Bench) ask() ([]*Found, error) {
@@ -138,6 +152,7 @@ func (b *Bench) ask() ([]*Found, error) {
 		return nil, fmt.Errorf("solve: problem %q: %w: there is no network to ask", b.problem.Name, infer.ErrInvalid)
 	}
 	said := make([]*Found, len(b.folds)+1)
+	b.each(func(k int) { b.moved[k]() })
 	for k := range said {
 		e, err := b.finder.embed(b.part(k).TrainingOnly(), b.moved[k])
 		if err != nil {
@@ -177,18 +192,21 @@ func (b *Bench) see(v View) (*space, error) {
 		directions = b.directions.M
 	}
 	last, s := len(b.folds), &space{View: v}
-	in := func(k int) (m *data.Metric, rows *data.ProblemData) {
-		m = v.metric(b.metrics[k], b.part(k), directions)
+	parts := make([]*data.ProblemData, last+1)
+	b.each(func(k int) {
+		m := v.metric(b.metrics[k], b.part(k), directions)
 		if v == (View{Ridge: 1}) { // which the network sees too
-			return m, b.moved[k]()
+			parts[k] = b.moved[k]()
+		} else {
+			parts[k] = m.Problem(b.part(k))
 		}
-		return m, m.Problem(b.part(k))
-	}
-	metric, whole := in(last)
-	s.metric = metric
-	folds := slices.Clone(b.folds)
+		if k == last {
+			s.metric = m
+		}
+	})
+	whole, folds := parts[last], slices.Clone(b.folds)
 	for k := range folds {
-		_, folds[k].ProblemData = in(k)
+		folds[k].ProblemData = parts[k]
 	}
 	var err error
 	if last > 0 {

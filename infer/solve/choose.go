@@ -61,6 +61,8 @@ const (
 	// tells is the standard error of a difference, relative to the loss, below which rows
 	// can tell.
 	tells = 0.02
+	// rounding is the difference, relative to the loss, that says nothing.
+	rounding = 1e-9
 	// fewestErrors is how many misclassified rows can tell candidates apart.
 	fewestErrors = 3
 )
@@ -174,7 +176,7 @@ func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
 // compare takes a candidate that is better by so many standard errors.
 func (c *choice) compare(j *Judged, margin float64) {
 	switch less := evidence.PairedLoss(j.HeldOut, c.HeldOut); {
-	case less.Loss < -margin*less.StandardError:
+	case less.Loss < -margin*less.StandardError-rounding*j.Loss:
 		c.note(j.Candidate, j.HeldOut, j.Seconds, Taken)
 		c.Judged = j
 	case less.Loss > 0:
