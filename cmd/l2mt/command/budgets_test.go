@@ -18,7 +18,7 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 38927,
+	"the whole": 38908,
 	"tests":     30650,
 
 	"cmd/l2mt":                       9,
@@ -41,7 +41,7 @@ var budgets = map[string]int{
 	"examples/own-estimator":         33,
 	"infer":                          295,
 	"infer/compare":                  939,
-	"infer/solve":                    1311,
+	"infer/solve":                    1328,
 	"infer/solve/solvetest":          147,
 	"layers":                         2467,
 	"layers/linalg":                  1140,
@@ -51,7 +51,7 @@ var budgets = map[string]int{
 	"model/evidence":                 1299,
 	"testdata/families/generated":    204,
 	"model/modeltest":                392,
-	"model/multitask":                4240,
+	"model/multitask":                4204,
 	"model/pretrained":               52,
 	"model/settings":                 227,
 	"testdata/families":              145,
