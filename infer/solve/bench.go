@@ -243,6 +243,8 @@ func (b *Bench) check(c Candidate) error {
 		fault = "there are no directions of its features"
 	case !(c.Network >= 0 && c.Pooled >= 0 && c.Weights >= 0 && c.Weights < 1 && c.Network+c.Pooled+c.Weights <= 1+1e-9):
 		fault = "its shares must be at least 0 and 1 in all at most, that of the weights less"
+	case c.Model != nil && c.Drawn != 0:
+		fault = "a model has intercepts of its own"
 	default:
 		return nil
 	}
@@ -346,7 +348,7 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 		if weights != nil {
 			w = weights[k]
 		}
-		return multitask.Given(c.omega(m, omega, w))
+		return multitask.GivenDrawn(c.omega(m, omega, w), c.Drawn)
 	}
 	var s evidence.Subject
 	if s.Model, err = given(last); err != nil || said == nil && weights == nil {

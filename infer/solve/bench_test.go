@@ -119,7 +119,7 @@ func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
 		o := Options{Held: held, Lambda1: []float64{0.1}}
 		a, b := bench(t, directed(t), p, o), bench(t, directed(t), changed(p, held), o)
 		for _, c := range []Candidate{
-			{}, {Mixture: Mixture{Network: 1}}, {View{Ridge: 1}, Mixture{Network: 0.5}, nil}, Candidate{View{Ridge: 3, Directed: true}, Mixture{Network: 1}, nil}.weighed(),
+			{}, {Mixture: Mixture{Network: 1}}, {View{Ridge: 1}, Mixture{Network: 0.5}, 3, nil}, Candidate{View{Ridge: 3, Directed: true}, Mixture{Network: 1}, 0, nil}.weighed(),
 		} {
 			x, y := judge(t, a, c), judge(t, b, c)
 			for i := range x.Scores {

@@ -16,6 +16,9 @@ import (
 type Candidate struct {
 	View
 	Mixture
+	// Drawn is how many rows a task's intercept is drawn by to the common one
+	// (multitask.Drawn): 0 leaves it to the task, multitask.OneIntercept is one for all.
+	Drawn float64 `json:"drawn,omitempty"`
 	// Model takes the place of the mixture: a registered model, or multitask.Given.
 	Model multitask.Model `json:"-"`
 }
@@ -74,6 +77,12 @@ func (c Candidate) Name() string {
 	if c.Directed {
 		name += "-directed"
 	}
+	switch {
+	case c.Drawn >= multitask.OneIntercept:
+		name += "-one-intercept"
+	case c.Drawn > 0:
+		name += fmt.Sprintf("-drawn%g", c.Drawn)
+	}
 	return name
 }
 
@@ -85,6 +94,12 @@ func (c Candidate) Title() string {
 	}
 	if c.Directed {
 		title += ", directions of the training tasks"
+	}
+	switch {
+	case c.Drawn >= multitask.OneIntercept:
+		title += ", one intercept"
+	case c.Drawn > 0:
+		title += fmt.Sprintf(", intercepts drawn together by %g rows", c.Drawn)
 	}
 	return title
 }

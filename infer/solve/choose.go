@@ -2,10 +2,12 @@ package solve
 
 import (
 	"context"
+	"math"
 
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/model/evidence"
+	"l2mt/model/multitask"
 )
 
 // Parts say what Choose may not use. The zero value has all: the others are controls, which
@@ -86,11 +88,12 @@ func (b *Bench) First(without Parts) Candidate {
 //
 //  1. the candidate of First, without directions if rows held out speak against them;
 //  2. the ridge of the metric: from 1 to 3, to 10, to the features as they are, or to 0.1;
-//  3. the covariance in that view: half of the network's, none, or shares of 11'/m;
-//  4. the same with that of the fitted weights.
+//  3. intercepts drawn together, by the number of rows that loses least;
+//  4. the covariance with that: half of the network's, none, or shares of 11'/m;
+//  5. the same with that of the fitted weights.
 //
 // A candidate is taken that is better than the best before it by a standard error, and
-// another covariance by two. Where rows can tell differences of 2 % of the loss, what is
+// another covariance or intercepts that are drawn by two. Where rows can tell differences of 2 % of the loss, what is
 // chosen has to be better than single-task learning by as much; else that is chosen. Few
 // misclassified rows tell nothing.
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
@@ -116,11 +119,14 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 			return nil, err
 		}
 	}
+	if err := c.draw(ctx); err != nil {
+		return nil, err
+	}
 	for _, x := range []Mixture{{Network: 0.5}, {}, {Pooled: 0.5}, {Pooled: 0.8}, {Pooled: 0.95}, {Pooled: 1}} {
 		if x.Network > 0 && first.Network == 0 {
 			continue
 		}
-		if err := c.try(ctx, Candidate{View: c.View, Mixture: x}, surely); err != nil {
+		if err := c.try(ctx, Candidate{View: c.View, Mixture: x, Drawn: c.Drawn}, surely); err != nil {
 			return nil, err
 		}
 	}
@@ -205,17 +211,37 @@ func (c *choice) ridges(ctx context.Context) error {
 	return nil
 }
 
-// simple goes back to single-task learning where rows could tell that something is better,
-// and do not.
-func (c *choice) simple(ctx context.Context) error {
-	stl, err := c.bench.Judge(ctx, Candidate{})
-	if err != nil {
-		return err
+// draw draws the intercepts together, by as many rows as lose least with the Lambda1 that
+// there is.
+func (c *choice) draw(ctx context.Context) error {
+	x, least := c.Candidate, math.Inf(1)
+	for _, drawn := range []float64{3, 10, 30, 100, multitask.OneIntercept} {
+		next := c.Candidate
+		next.Drawn = drawn
+		held, err := c.bench.glance(ctx, next, c.Judged)
+		if err != nil {
+			return err
+		}
+		if held.Loss < least {
+			x, least = next, held.Loss
+		}
 	}
-	less := evidence.PairedLoss(c.HeldOut, stl.HeldOut)
-	if less.StandardError < tells*stl.Loss && less.Loss > -surely*less.StandardError {
-		c.note(stl.Candidate, stl.HeldOut, stl.Seconds, Simpler)
-		c.Judged = stl
+	return c.try(ctx, x, surely)
+}
+
+// simple goes back to single-task learning, with these intercepts or with intercepts of
+// their own, where rows could tell that something is better, and do not.
+func (c *choice) simple(ctx context.Context) error {
+	for _, x := range []Candidate{{Drawn: c.Drawn}, {}} {
+		stl, err := c.bench.Judge(ctx, x)
+		if err != nil {
+			return err
+		}
+		less := evidence.PairedLoss(c.HeldOut, stl.HeldOut)
+		if less.StandardError < tells*stl.Loss && less.Loss > -surely*less.StandardError {
+			c.note(stl.Candidate, stl.HeldOut, stl.Seconds, Simpler)
+			c.Judged = stl
+		}
 	}
 	return nil
 }

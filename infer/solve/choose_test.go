@@ -282,7 +282,7 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 						p = shuffled(p, seed)
 					}
 					choice := choose(t, bench(t, f, p, Options{Seed: seed}), Parts{})
-					if choice.Name() == "stl" {
+					if (choice.Candidate == Candidate{Drawn: choice.Drawn}) {
 						alone++
 					}
 					chosen = append(chosen, fmt.Sprintf("seed %d: %s", seed, choice.Name()))

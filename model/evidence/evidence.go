@@ -82,13 +82,10 @@ func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 	if err != nil {
 		return heldRows{}, err
 	}
-	e := heldRows{train: train, kind: p.Kind(), y: y, scale: make([]float64, len(y))}
-	for i, t := range p.Tasks {
-		if e.kind != data.Regression || len(y[i]) == 0 {
-			continue
-		}
-		if e.scale[i], err = variance(y[i]); err != nil {
-			return e, fmt.Errorf("evidence: task %q, rows to hold out: %w", t.Name, err)
+	e := heldRows{train: train, kind: p.Kind(), y: y}
+	if e.kind == data.Regression {
+		if e.scale, err = scales(y); err != nil {
+			return e, fmt.Errorf("evidence: rows to hold out: %w", err)
 		}
 	}
 	return e, nil
@@ -143,6 +140,11 @@ func NewSplit(p *data.ProblemData) (*Split, error) {
 	for i, t := range p.Tasks {
 		if len(y[i]) == 0 || e.rows[i].X.Cols() != e.train.Cols() {
 			return nil, fmt.Errorf("evidence: task %q: %w: it needs validation rows with %d features", t.Name, multitask.ErrInvalidData, e.train.Cols())
+		}
+		if e.kind == data.Regression {
+			if e.scale[i], err = variance(y[i]); err != nil {
+				return nil, fmt.Errorf("evidence: task %q, rows to hold out: %w", t.Name, err)
+			}
 		}
 	}
 	return e, nil

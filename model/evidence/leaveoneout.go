@@ -14,8 +14,9 @@ package evidence
 //
 // For the squared loss z is y, and this is exact. For the logistic loss it is one
 // Newton step from the fit (ALO; Rad and Maleki 2020). The biases are not
-// penalised, which is what Z is for. The losses of the other rows keep their
-// weight 1/n_i. Where tasks have more than two classes each is several tasks here,
+// penalised, which is what Z is for. Where they are drawn together, what a task has of its
+// own is: K has 1/pull more between rows of a task, and Z the common ones. The losses of
+// the other rows keep their weight 1/n_i. Where tasks have more than two classes each is several tasks here,
 // a class against the rest, and K is zero between rows of different classes.
 
 import (
@@ -83,7 +84,7 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 		slope, curvature := e.train.Derivatives(score, t.Y)
 		f, first, second = append(f, score...), append(first, slope...), append(second, curvature...)
 	}
-	if err := e.leaveOut(f, first, second, r.Omega, r.Params.Lambda1); err != nil {
+	if err := e.leaveOut(f, first, second, r.Omega, r.Params); err != nil {
 		return nil, err
 	}
 	scores := make([][]float64, len(e.y))
@@ -105,7 +106,7 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 //
 // whose eigenvalues are 0 to 1, and one product with it. LL' is well conditioned where K + D
 // is not.
-func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, lambda1 float64) error {
+func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params multitask.Params) error {
 	n := len(f)
 	root, v := make([]float64, n), make([]float64, n)
 	// A row with no curvature left takes no part, but must not divide by zero.
@@ -116,14 +117,19 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, lambda1 f
 		f[a] -= r[a] / curvature // z, after the Newton step
 		v[a] = root[a] * f[a]
 	}
-	inverse := e.weighted(root, omega, lambda1)
+	pull := e.train.Pulls(params)
+	inverse := e.weighted(root, omega, params.Lambda1, pull)
 	if !linalg.Cholesky(linalg.Default(), n, inverse.RawMatrix().Data, n) {
-		return fmt.Errorf("evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", multitask.ErrInvalidParams, lambda1)
+		return fmt.Errorf("evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", multitask.ErrInvalidParams, params.Lambda1)
 	}
 	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
-	biases := e.biases(inverse, root)
+	groups := len(e.parts)
+	if pull != nil {
+		groups = e.classes
+	}
+	biases := e.biases(inverse, root, groups)
 	if biases == nil {
-		return fmt.Errorf("evidence: %w: the biases are not determined at Lambda1 = %v", multitask.ErrInvalidParams, lambda1)
+		return fmt.Errorf("evidence: %w: the biases are not determined at Lambda1 = %v", multitask.ErrInvalidParams, params.Lambda1)
 	}
 	q := mat.NewDense(n, n, nil)
 	addProduct(q, 1, linalg.Trans, inverse, linalg.NoTrans, inverse)
@@ -136,7 +142,7 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, lambda1 f
 }
 
 // weighted returns I + H^(1/2) K H^(1/2), the lower triangle. Between classes gram is zero.
-func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 float64) *mat.Dense {
+func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 float64, pull []float64) *mat.Dense {
 	lower := mat.NewDense(len(root), len(root), nil)
 	for i := range e.parts {
 		for a := e.first[i]; a < e.first[i+1]; a++ {
@@ -145,6 +151,9 @@ func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 floa
 				c := omega.At(i/e.classes, j/e.classes) / lambda1 * root[a]
 				for b := e.first[j]; b < min(e.first[j+1], a+1); b++ {
 					row[b] = c * root[b] * gram[b]
+					if i == j && pull != nil {
+						row[b] += root[a] * root[b] / pull[i]
+					}
 				}
 			}
 			row[a]++
@@ -153,19 +162,19 @@ func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 floa
 	return lower
 }
 
-// biases returns F, which takes the biases of the tasks out, given L^-1: with
+// biases returns F, which takes m biases out, those of the tasks or of all, given L^-1: with
 // P = Z'H^(1/2) L^-T and U'U = P P', F = U'^-1 P L^-1. It is nil where P P' is singular.
-func (e *leaveOneOut) biases(inverse *mat.Dense, root []float64) *mat.Dense {
-	m, n := len(e.parts), len(root)
+func (e *leaveOneOut) biases(inverse *mat.Dense, root []float64, m int) *mat.Dense {
+	n := len(root)
 	z, p, f := mat.NewDense(m, n, nil), mat.NewDense(m, n, nil), mat.NewDense(m, n, nil)
-	for t := range m {
-		copy(z.RawRowView(t)[e.first[t]:e.first[t+1]], root[e.first[t]:])
+	for t := range e.parts {
+		copy(z.RawRowView(t % m)[e.first[t]:e.first[t+1]], root[e.first[t]:])
 	}
 	addProduct(p, 1, linalg.NoTrans, z, linalg.Trans, inverse)
 	var c mat.SymDense
 	c.SymOuterK(1, p)
 	for t := range m {
-		if e.first[t] == e.first[t+1] {
+		if c.At(t, t) == 0 {
 			c.SetSym(t, t, 1) // where there are no rows there is no bias
 		}
 	}

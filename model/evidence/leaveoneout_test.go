@@ -18,7 +18,7 @@ import (
 // without returns the predictions for every row of the fit whose losses,
 // with their weights as they were, lack it: by Newton's method in one dual
 // variable a row, which shares no code with the solver or the formula.
-func without(p *data.ProblemData, omega *mat.SymDense, lambda1 float64) [][]float64 {
+func without(p *data.ProblemData, omega *mat.SymDense, lambda1, drawn float64) [][]float64 {
 	var x [][]float64
 	var y, n []float64
 	var task []int
@@ -31,21 +31,29 @@ func without(p *data.ProblemData, omega *mat.SymDense, lambda1 float64) [][]floa
 			x, y, n, task = append(x, row), append(y, v), append(n, float64(len(t.TrainSet.Y))), append(task, i)
 		}
 	}
+	common, biases := slices.Clone(task), len(p.Tasks)
+	if drawn > 0 { // there is one, and what a task has of its own is random
+		common, biases = make([]int, len(task)), 1
+	}
 	k := mat.NewSymDense(len(y), nil)
 	for a := range y {
 		for b := range a + 1 {
 			k.SetSym(a, b, omega.At(task[a], task[b])*floats.Dot(x[a], x[b])/lambda1)
+			if drawn > 0 && task[a] == task[b] {
+				c := map[data.Kind]float64{data.Regression: 2, data.Classification: 0.25}[p.Kind()]
+				k.SetSym(a, b, k.At(a, b)+n[a]/(c*drawn))
+			}
 		}
 	}
 	scores := make([][]float64, len(p.Tasks))
-	all := make([]float64, len(y)+len(p.Tasks))
+	all := make([]float64, len(y)+biases)
 	for out := -1; out < len(y); out++ {
 		// Unknown: c (a row's dual variable) and b with f = K c + Z b,
 		// c = -loss'(f)/n, Z'c = 0, and c = 0 for the row left out. First
 		// comes the fit of all rows, from which the others start.
 		z := slices.Clone(all)
 		f := func(a int) float64 {
-			sum := z[len(y)+task[a]]
+			sum := z[len(y)+common[a]]
 			for b := range y {
 				sum += k.At(a, b) * z[b]
 			}
@@ -63,13 +71,13 @@ func without(p *data.ProblemData, omega *mat.SymDense, lambda1 float64) [][]floa
 					r, h = 0, 0
 				}
 				residual.SetVec(a, z[a]+r/n[a])
-				residual.SetVec(len(y)+task[a], residual.AtVec(len(y)+task[a])+z[a])
+				residual.SetVec(len(y)+common[a], residual.AtVec(len(y)+common[a])+z[a])
 				for b := range y {
 					jacobian.Set(a, b, h/n[a]*k.At(a, b))
 				}
 				jacobian.Set(a, a, jacobian.At(a, a)+1)
-				jacobian.Set(a, len(y)+task[a], h/n[a])
-				jacobian.Set(len(y)+task[a], a, 1)
+				jacobian.Set(a, len(y)+common[a], h/n[a])
+				jacobian.Set(len(y)+common[a], a, 1)
 			}
 			var step mat.VecDense
 			if err := step.SolveVec(jacobian, residual); err != nil {
@@ -106,8 +114,9 @@ func TestLeaveOneOutIsRefittingWithoutEachRow(t *testing.T) {
 		{size{data.Regression, 1, 3, 8, 0}, covariance(1, 1, 4)},
 	} {
 		p := made(c.s, uint64(seed))
-		e := must(NewLeaveOneOut(p))(t)
-		got, want := hold(t, e, given(t, c.omega), 0.05), without(p, c.omega, 0.05)
+		e, drawn := must(NewLeaveOneOut(p))(t), float64(seed%3)
+		model := must(multitask.GivenDrawn(c.omega, drawn))(t)
+		got, want := hold(t, e, Of(model), 0.05), without(p, c.omega, 0.05, drawn)
 		for i := range want {
 			for j := range want[i] {
 				near(t, fmt.Sprintf("seed %d, %v, task %d, row %d", seed, c.s, i, j), got.Scores[i][j], want[i][j], 1e-9)
@@ -132,7 +141,9 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 		for seed := range uint64(4) {
 			p := made(size{data.Classification, c.m, c.d, c.n, 0}, seed)
 			omega := covariance(c.m, c.m, seed)
-			got, want := hold(t, must(NewLeaveOneOut(p))(t), given(t, omega), c.lambda1), without(p, omega, c.lambda1)
+			drawn := float64(seed % 2)
+			model := must(multitask.GivenDrawn(omega, drawn))(t)
+			got, want := hold(t, must(NewLeaveOneOut(p))(t), Of(model), c.lambda1), without(p, omega, c.lambda1, drawn)
 			for i, task := range p.Tasks {
 				for j, y := range task.TrainSet.Y {
 					if y*floats.Sum(task.TrainSet.Y) == 2-float64(len(task.TrainSet.Y)) {
@@ -233,7 +244,7 @@ func TestOneRowAClass(t *testing.T) {
 	l := e.(*leaveOneOut)
 	flat := []float64{1, -1, 2, 800, 0.5, -0.5, 1, 1}
 	first, second := l.train.Derivatives(flat, slices.Concat(l.y...))
-	if second[3] = 0; l.leaveOut(flat, first, second, multitask.Uniform(4), 0.1) != nil || slices.ContainsFunc(flat, math.IsNaN) {
+	if second[3] = 0; l.leaveOut(flat, first, second, multitask.Uniform(4), multitask.Params{Lambda1: 0.1}) != nil || slices.ContainsFunc(flat, math.IsNaN) {
 		t.Errorf("predictions %v without rows of which one is flat", flat)
 	}
 	if _, err := p.Folds(2, 1, nil); !errors.Is(err, data.ErrInvalid) {

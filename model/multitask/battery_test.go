@@ -247,7 +247,7 @@ func TestStationary(t *testing.T) {
 				b[i] += 1e-3 * random.NormFloat64()
 			}
 			at := func(w *mat.Dense, b []float64) float64 {
-				return objective(t, fixed(r.Omega), problem, w, b, &Covariance{Omega: r.Omega}, Params{Lambda1: r.Params.Lambda1}).total
+				return objective(t, fixed(r.Omega, 0), problem, w, b, &Covariance{Omega: r.Omega}, Params{Lambda1: r.Params.Lambda1}).total
 			}
 			if here, there := at(r.W, r.B), at(&move, b); there < here-r.Gap-1e-12*here {
 				t.Errorf("trial %d: moving W and b lowers the objective from %v to %v; the gap is %g", trial, here, there, r.Gap)

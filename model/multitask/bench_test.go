@@ -81,7 +81,7 @@ func BenchmarkNonzeros(b *testing.B) {
 			}
 			v, out := normals(data.Stream(3, "bench"), 4*train.cols), make([]float64, 4*train.cols)
 			x := newRidge(train, nil, 1e-4, 1)
-			train.score(&x.point, 1)
+			train.score(&x.point, nil, 1)
 			x.bend()
 			for b.Loop() {
 				x.addHessian(out, v)

@@ -181,7 +181,7 @@ func FitFixed(ctx context.Context, omega *mat.SymDense, problem *TrainingSet, la
 	if err := checkOmega(omega, problem.Tasks()); err != nil {
 		return nil, err
 	}
-	return Fit(ctx, fixed(omega), problem, Params{Lambda1: lambda1}, opt)
+	return Fit(ctx, fixed(omega, 0), problem, Params{Lambda1: lambda1}, opt)
 }
 
 // checkOmega reports what keeps a matrix from being the covariance of m tasks.

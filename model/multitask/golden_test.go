@@ -165,7 +165,7 @@ func goldenPair(t *testing.T, c goldenCase, m int) (Model, Params) {
 	switch k.Kind {
 	case "fixed":
 		p.Lambda2 = 0
-		return fixed(k.Omega.sym()), p
+		return fixed(k.Omega.sym(), 0), p
 	case "STL":
 		name = "stl"
 	case "RMTL":

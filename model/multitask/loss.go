@@ -66,11 +66,22 @@ func (l Loss) slopes(r, h, score, y []float64, b float64) (sumR, sumH float64) {
 	return sumR, sumH
 }
 
-// bias returns the b that minimises the mean loss of score + b, starting from
-// an estimate, and leaves the slopes there in r and h.
-func (l Loss) bias(r, h, score, y []float64, b float64) float64 {
+// steepest is the largest second derivative.
+func (l Loss) steepest() float64 {
+	if l == Square {
+		return 2
+	}
+	return 0.25
+}
+
+// bias returns the b that minimises the mean loss of score + b, and pull/2 (b - common)^2
+// with it, starting from an estimate, and leaves the slopes of the loss there in r and h.
+func (l Loss) bias(r, h, score, y []float64, b, pull, common float64) float64 {
 	lo, hi := math.Inf(-1), math.Inf(1)
-	if l == Logistic && len(score) > 0 {
+	if l == Logistic && pull > 0 { // the slope of the loss is 1 at most
+		lo, hi = common-1/pull, common+1/pull
+		b = min(max(b, lo), hi)
+	} else if l == Logistic && len(score) > 0 {
 		// Beyond these one row of the other class outweighs all that are right.
 		far := 1 + math.Log(float64(len(score)))
 		lo, hi = -floats.Max(score)-far, -floats.Min(score)+far
@@ -78,6 +89,7 @@ func (l Loss) bias(r, h, score, y []float64, b float64) float64 {
 	}
 	for range 200 {
 		g, c := l.slopes(r, h, score, y, b)
+		g, c = g+pull*(b-common), c+pull
 		if g > 0 {
 			hi = b
 		} else {

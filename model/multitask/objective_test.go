@@ -23,7 +23,7 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 	}
 	v := value{g: model.G(c, problem.cols, p)}
 	columns := rowsOf(w)
-	if v.trace, err = traceTerm(gram(columns, len(b), problem.cols), c); err != nil {
+	if v.trace, err = traceTerm(gram(columns, problem.Tasks(), problem.cols*problem.classes), c); err != nil {
 		t.Fatal(err)
 	}
 	for i, task := range problem.tasks {
@@ -89,9 +89,9 @@ func TestBiasFarFromZero(t *testing.T) {
 			mean += (y[j] - score[j]) / 30
 		}
 		r, h := make([]float64, 30), make([]float64, 30)
-		b := Square.bias(r, h, score, y, 0)
+		b := Square.bias(r, h, score, y, 0, 0, 0)
 		for range 3 {
-			b = Square.bias(r, h, score, y, b)
+			b = Square.bias(r, h, score, y, b, 0, 0)
 		}
 		near(t, "bias", b, mean, 1e-12)
 	}

@@ -17,26 +17,19 @@ import (
 // of this one, gives the slope in all directions.
 func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
 	x := p.at(r)
-	u := make([]float64, p.size()) // the slope with respect to W', m x d
+	x.bend()
+	u, biases := make([]float64, p.size()), make([]float64, len(p.tasks)) // the slopes with respect to W', m x d, and b
 	for i, all := range derivatives {
 		for class := range p.classes {
 			if c := ClassScores(all, class, p.classes); len(c) > 0 {
 				part := i*p.classes + class
 				rows[i].X.AddMulT(p.part(part, u), c, 1)
-				x.biasSlope(p.part(part, u), part, floats.Sum(c))
+				biases[part] = floats.Sum(c)
 			}
 		}
 	}
-	return x.adjoint(u), nil
-}
-
-// biasSlope adds to u the slope with respect to w_i that comes of the bias,
-// which follows w_i on the training rows.
-func (x *ridge) biasSlope(u []float64, i int, slope float64) {
-	h := x.h[i]
-	if total := floats.Sum(h); total > 0 {
-		follow := make([]float64, len(h))
-		floats.AddScaled(follow, -slope/total, h)
-		x.set.tasks[i].x.AddMulT(u, follow, 1)
+	for i, b := range x.follow(biases)[:len(biases)] { // which follow W on the training rows
+		add(b, p.part(i, x.mean), p.part(i, u))
 	}
+	return x.adjoint(u), nil
 }

@@ -23,6 +23,7 @@ type ridge struct {
 	workers int
 	omega   *product // nil is the identity
 	lambda  float64
+	pull    []float64 // of the common intercept on those of the tasks, nil for none
 	a       []float64
 	point
 	slopes []float64 // of the losses with respect to W', m x d
@@ -35,14 +36,14 @@ type ridge struct {
 
 // point is W' (m x d) with all that a fit needs to know there.
 type point struct {
-	w, b  []float64
+	w, b  []float64   // the biases of the tasks, and after them the common ones
 	score [][]float64 // X_i w_i
 	r, h  [][]float64 // first and second derivatives of the loss, over n_i
 	loss  float64
 }
 
 func newPoint(p *TrainingSet) point {
-	v := point{w: make([]float64, p.size()), b: make([]float64, len(p.tasks))}
+	v := point{w: make([]float64, p.size()), b: make([]float64, len(p.tasks)+p.classes)}
 	for _, rows := range []*[][]float64{&v.score, &v.r, &v.h} {
 		for _, t := range p.tasks {
 			*rows = append(*rows, make([]float64, len(t.y)))
@@ -78,21 +79,11 @@ func (v *point) take(from *Result) {
 }
 
 // score computes the rest of a point from its weights.
-func (p *TrainingSet) score(v *point, workers int) {
+func (p *TrainingSet) score(v *point, pull []float64, workers int) {
 	p.each(workers, func(i int, t *task) {
 		t.x.Mul(v.score[i], p.part(i, v.w), 1)
 	})
-	p.losses(v, workers)
-}
-
-// losses finds the biases of a point for its scores, and the losses there.
-func (p *TrainingSet) losses(v *point, workers int) {
-	loss := make([]float64, len(p.tasks))
-	p.each(workers, func(i int, t *task) {
-		v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i], t.y, v.b[i])
-		loss[i] = p.loss.mean(v.score[i], t.y, v.b[i])
-	})
-	v.loss = floats.Sum(loss)
+	p.losses(v, pull, workers)
 }
 
 // gradient sets dst to the gradient of the losses with respect to W'.
@@ -116,11 +107,13 @@ func (x *ridge) bend() {
 // addHessian adds to dst the Hessian of the losses, with the biases following W,
 // times v.
 func (x *ridge) addHessian(dst, v []float64) {
+	sums := make([]float64, len(x.set.tasks))
 	x.set.each(x.workers, func(i int, t *task) {
-		out := x.set.part(i, dst)
-		sum := t.x.AddGram(out, x.set.part(i, v), x.h[i])
-		add(-sum/x.total[i], x.set.part(i, x.mean), out)
+		sums[i] = t.x.AddGram(x.set.part(i, dst), x.set.part(i, v), x.h[i])
 	})
+	for i, b := range x.follow(sums)[:len(sums)] {
+		add(b, x.set.part(i, x.mean), x.set.part(i, dst))
+	}
 }
 
 // conjugate solves H Omega dA + Lambda dA = -g, which it is given as rest, until Omega
@@ -237,10 +230,12 @@ func (x *ridge) downhill(rest []float64) float64 {
 // the slope promises, and reports whether it is.
 func (x *ridge) along(a, w []float64, slope float64) bool {
 	copy(x.move.w, w)
+	sums := make([]float64, len(x.set.tasks))
 	x.set.each(x.workers, func(i int, t *task) {
 		t.x.Mul(x.move.score[i], x.set.part(i, w), 1)
-		x.move.b[i] = -inner(x.h[i], x.move.score[i]) / x.total[i]
+		sums[i] = inner(x.h[i], x.move.score[i])
 	})
+	x.move.b = x.follow(sums)
 	linear, square := x.lambda*inner(x.a, w), x.lambda/2*inner(a, w)
 	size := math.Abs(x.loss) + x.lambda/2*math.Abs(inner(x.a, x.w))
 	for t := 1.0; t > 1e-5; t /= 2 {
@@ -248,7 +243,7 @@ func (x *ridge) along(a, w []float64, slope float64) bool {
 			floats.AddScaledTo(x.trial.score[i], x.score[i], t, move)
 		}
 		floats.AddScaledTo(x.trial.b, x.b, t, x.move.b)
-		x.set.losses(&x.trial, x.workers)
+		x.set.losses(&x.trial, x.pull, x.workers)
 		if x.trial.loss+t*linear+t*t*square <= x.loss+1e-4*t*slope+1e-15*size {
 			floats.AddScaledTo(x.trial.w, x.w, t, w)
 			add(t, a, x.a)
@@ -282,7 +277,8 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 			return nil, err
 		}
 	}
-	set.score(&x.point, x.workers)
+	x.pull = set.Pulls(p)
+	set.score(&x.point, x.pull, x.workers)
 	r := &Result{Model: name, Params: p, Status: IterationLimit}
 	rest := make([]float64, len(x.w))
 	for {
@@ -321,9 +317,9 @@ func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
 	for i := range m {
 		r.W.SetCol(i, v.w[i*d:][:d])
 	}
-	r.B = slices.Clone(v.b)
+	r.B = slices.Clone(v.b[:len(set.tasks)])
 	for i, t := range set.tasks {
-		if len(t.y) == 0 {
+		if len(t.y) == 0 && r.Params.Get(Drawn) == 0 {
 			r.B[i] = math.Inf(-1)
 		}
 	}
@@ -334,7 +330,8 @@ func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
 func (p *TrainingSet) at(r *Result) *ridge {
 	x := newRidge(p, newProduct(r.Omega, 1), r.Params.Lambda1, 1)
 	x.take(r)
-	p.score(&x.point, 1)
+	x.pull = p.Pulls(r.Params)
+	p.score(&x.point, x.pull, 1)
 	return x
 }
 

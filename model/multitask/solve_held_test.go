@@ -25,7 +25,7 @@ func TestHeldFits(t *testing.T) {
 		random := data.Stream(5, "held")
 		shifted := gramOf(normals(random, m), m, 1)
 		addSym(shifted, 0.3, identity(m, 1))
-		for i, model := range []Model{fixed(gramOf(normals(random, m*m), m, m)), fixed(gramOf(normals(random, m), m, 1)), fixed(shifted), registry["stl"], registry["rmtl"]} {
+		for i, model := range []Model{fixed(gramOf(normals(random, m*m), m, m), 0), fixed(gramOf(normals(random, m), m, 1), 0), fixed(shifted, 0), registry["stl"], registry["rmtl"]} {
 			p, err := Complete(model, batteryParams(model))
 			if err != nil {
 				t.Fatal(err)

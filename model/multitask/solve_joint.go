@@ -110,7 +110,7 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 	if opt.Start != nil {
 		x.take(opt.Start)
 	}
-	set.score(&x.point, opt.Workers)
+	set.score(&x.point, nil, opt.Workers)
 	x.v = slices.Clone(x.w)
 	x.bend()
 	x.addHessian(x.near, x.slopes)
@@ -244,7 +244,7 @@ func (x *splitting) candidate() candidate {
 	c := candidate{point: newPoint(x.set), near: slices.Clone(x.near), shift: x.shift, cov: x.cov}
 	copy(c.w, x.v)
 	copy(c.b, x.b)
-	x.set.score(&c.point, x.workers)
+	x.set.score(&c.point, nil, x.workers)
 	c.objective = c.loss + x.penalty
 	return c
 }

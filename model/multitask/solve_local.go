@@ -30,7 +30,7 @@ type surface struct {
 
 // moveTo computes everything at the weights that the surface has.
 func (x *surface) moveTo() error {
-	x.set.score(&x.point, x.workers)
+	x.set.score(&x.point, nil, x.workers)
 	m := x.set.Tasks()
 	d := len(x.w) / m
 	s := gram(x.w, m, d)

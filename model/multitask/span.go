@@ -85,7 +85,7 @@ func (p *TrainingSet) narrow() *span {
 			x.rows = append(x.rows, l.RawRowView(a)[:a+1:a+1])
 		}
 		s.rows = append(s.rows, t.x)
-		s.tasks = append(s.tasks, task{name: t.name, x: x, y: t.y})
+		s.tasks = append(s.tasks, task{name: t.name, x: x, y: t.y, rows: t.rows})
 	}
 	s.once.Do(func() {}) // as narrow as it gets
 	return s
@@ -283,5 +283,5 @@ func (t task) rotated(few int) task {
 		row := r.RawRowView(j)
 		x.rows, y[j] = append(x.rows, row[1:few-1]), row[few-1]
 	}
-	return task{name: t.name, x: x, y: y}
+	return task{name: t.name, x: x, y: y, rows: t.rows}
 }

@@ -33,10 +33,14 @@ type held struct {
 	omega func(m int, p Params) *mat.SymDense
 }
 
-// fixed is the model of a given covariance.
-func fixed(omega *mat.SymDense) Model {
+// fixed is the model of a given covariance, with intercepts drawn together.
+func fixed(omega *mat.SymDense, drawn float64) Model {
+	ranges := []Range{lambda1Range}
+	if drawn > 0 {
+		ranges = append(ranges, Range{Name: Drawn, Default: drawn})
+	}
 	return held{
-		info:  Info{Name: "fixed", Title: "given covariance", Ranges: []Range{lambda1Range}},
+		info:  Info{Name: "fixed", Title: "given covariance", Ranges: ranges},
 		omega: func(int, Params) *mat.SymDense { return omega },
 	}
 }
@@ -61,9 +65,4 @@ func (k held) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 }
 
 // Given is the model of a given Omega, divided by its trace.
-func Given(omega *mat.SymDense) (Model, error) {
-	if err := checkOmega(omega, omega.SymmetricDim()); err != nil {
-		return nil, err
-	}
-	return fixed(Normalised(omega)), nil
-}
+func Given(omega *mat.SymDense) (Model, error) { return GivenDrawn(omega, 0) }

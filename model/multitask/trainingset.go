@@ -46,6 +46,7 @@ type task struct {
 	name string
 	x    data.Matrix
 	y    []float64
+	rows int // that are labelled, where x has a summary of them
 }
 
 // NewTrainingSet checks the training data of the tasks. Names, one a task, serve
@@ -63,7 +64,7 @@ func NewTrainingSet(loss Loss, tasks []data.Samples, names ...string) (*Training
 				}
 			}
 		}
-		p.tasks = append(p.tasks, task{name: name, x: s.X, y: s.Y})
+		p.tasks = append(p.tasks, task{name: name, x: s.X, y: s.Y, rows: len(s.Y)})
 		return nil
 	})
 	return p, err
@@ -81,7 +82,7 @@ func NewClassesSet(classes int, tasks []data.Samples, names ...string) (*Trainin
 			}
 		}
 		for c := range classes {
-			t := task{name: name, x: s.X, y: Against(s.Y, c)}
+			t := task{name: name, x: s.X, y: Against(s.Y, c), rows: len(s.Y)}
 			if slices.Max(t.y) < 0 {
 				t.x, t.y = s.X.Take(nil), nil
 			}

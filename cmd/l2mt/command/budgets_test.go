@@ -18,7 +18,7 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 38908,
+	"the whole": 39134,
 	"tests":     30650,
 
 	"cmd/l2mt":                       9,
@@ -41,17 +41,17 @@ var budgets = map[string]int{
 	"examples/own-estimator":         33,
 	"infer":                          295,
 	"infer/compare":                  939,
-	"infer/solve":                    1328,
+	"infer/solve":                    1371,
 	"infer/solve/solvetest":          147,
 	"layers":                         2467,
 	"layers/linalg":                  1140,
 	"layers/linalg/gen":              422,
 	"layers/vgg":                     754,
 	"model":                          3345,
-	"model/evidence":                 1299,
+	"model/evidence":                 1346,
 	"testdata/families/generated":    204,
 	"model/modeltest":                392,
-	"model/multitask":                4204,
+	"model/multitask":                4340,
 	"model/pretrained":               52,
 	"model/settings":                 227,
 	"testdata/families":              145,
