@@ -41,6 +41,9 @@ type Dataset struct {
 	// LabelOf is the column that the labels or targets are from, if the file has
 	// columns: "column 3 (score)".
 	LabelOf string
+	// Targets names the columns of labels of a file that has several, of which one
+	// was read.
+	Targets []string
 	// Group holds the group of every row as an index into Groups, or is nil.
 	Group []int32
 	// Groups names the groups.

@@ -90,12 +90,12 @@ func (c *Column) Append(d *Column) {
 	}
 }
 
-// Pad adds rows up to n, with zeros or, AsText, without a text.
+// Pad adds rows up to n that lack the column: with NaN or, AsText, without a text.
 func (c *Column) Pad(n int) {
 	if c.AsText {
 		c.of = append(c.of, slices.Repeat([]int32{-1}, n-len(c.of))...)
 	} else {
-		c.Numbers = append(c.Numbers, make([]float64, n-len(c.Numbers))...)
+		c.Numbers = append(c.Numbers, slices.Repeat([]float64{math.NaN()}, n-len(c.Numbers))...)
 	}
 }
 

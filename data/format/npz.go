@@ -63,10 +63,10 @@ func (p *npzParser) table(o Options) *table {
 		t.x = take(p, p.find(o.Features, []string{"X"}, "X", "features"), denseOf)
 	}
 	if !o.Unlabelled {
-		t.label = p.column(p.find(o.Label, labelNames, "y", "labels"), o.Target)
+		t.label, t.targets = p.column(p.find(o.Label, labelNames, "y", "labels"), o.Target)
 	}
 	if o.Group != "" || findUsual(p.names, groupNames) >= 0 {
-		t.group = p.column(p.find(o.Group, groupNames, "", "groups"), "")
+		t.group, _ = p.column(p.find(o.Group, groupNames, "", "groups"), "")
 	}
 	if kind := p.text("kind"); slices.Equal(kind, []string{string(data.Regression)}) || slices.Equal(kind, []string{string(data.Classification)}) {
 		t.kind = data.Kind(kind[0])
@@ -161,14 +161,25 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 }
 
 // column reads labels or groups, picking one column, by number or name, if there are
-// several.
-func (p *npzParser) column(name, target string) Column {
+// several, which it names.
+func (p *npzParser) column(name, target string) (c Column, several []string) {
 	names := p.text("targets")
-	return take(p, name, func(a *array) (c Column, err error) {
+	c = take(p, name, func(a *array) (c Column, err error) {
 		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
 			return c, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
 		}
 		width, j := a.count()/a.shape[0], 0
+		if len(names) != width {
+			names = Numbered(width)
+		}
+		if width > 1 {
+			several = names
+		}
+		if target != "" {
+			if j, err = FindColumn(names, target); err != nil {
+				return c, err
+			}
+		}
 		if !a.isNumber() && width == 1 {
 			texts, err := textOf(a)
 			c.AsText = true
@@ -177,14 +188,6 @@ func (p *npzParser) column(name, target string) Column {
 			}
 			return c, err
 		}
-		if len(names) != width {
-			names = Numbered(width)
-		}
-		if target != "" {
-			if j, err = FindColumn(names, target); err != nil {
-				return c, err
-			}
-		}
 		entry, err := numbersOf[float64](a)
 		c.single = a.kind == 'f'
 		for row := range slices.Chunk(entry, width) {
@@ -192,6 +195,7 @@ func (p *npzParser) column(name, target string) Column {
 		}
 		return c, err
 	})
+	return c, several
 }
 
 // WriteNPZ writes the dataset as an .npz file that keeps all of it: reading it

@@ -247,6 +247,8 @@ type table struct {
 	wider bool
 	// group is empty if the file has no groups.
 	label, group Column
+	// targets are the columns of labels, if there are several.
+	targets []string
 	// labelOf and groupOf are the columns that they are from, if there are columns.
 	labelOf, groupOf string
 	// lines are those that the rows of a text begin on.
@@ -284,7 +286,7 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	if err := cmp.Or(t.check(o), t.checkWidth(o)); err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
-	d := &data.Dataset{Name: path, X: t.x, LabelOf: t.labelOf, Features: t.features, Steps: t.steps}
+	d := &data.Dataset{Name: path, X: t.x, LabelOf: t.labelOf, Targets: t.targets, Features: t.features, Steps: t.steps}
 	var err error
 	switch {
 	case o.Unlabelled:

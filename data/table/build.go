@@ -45,6 +45,10 @@ func (r *reader) build(paths []string) error {
 	if !r.Recipe.ByPosition {
 		p.Features = r.Recipe.Features()
 	}
+	var copies []int
+	if r.group == nil {
+		copies = r.copies()
+	}
 	for _, t := range tasks {
 		none := data.Samples{X: r.x.Take(nil)}
 		p.Problem.Tasks = append(p.Problem.Tasks, t.Task)
@@ -58,6 +62,12 @@ func (r *reader) build(paths []string) error {
 				if numbers[j] = r.group.Text(row); gap(r.group, row) {
 					numbers[j] = -1 - row // a row without a group is its own
 				}
+			}
+			r.Together = append(r.Together, numbers)
+		case copies != nil:
+			numbers := make([]int, len(t.rows))
+			for j, row := range t.rows {
+				numbers[j] = copies[row]
 			}
 			r.Together = append(r.Together, numbers)
 		case len(r.Recipe.Targets) > 1: // what is held out of one task must not be known from another
@@ -74,7 +84,7 @@ func (r *reader) build(paths []string) error {
 		}
 	}
 	r.Problem = p
-	if r.Together == nil && r.Held == nil {
+	if r.group == nil && r.Held == nil && len(r.Recipe.Targets) == 1 {
 		r.twins(tasks)
 	}
 	return nil
@@ -98,15 +108,10 @@ func (r *reader) counts() {
 	}
 }
 
-// manyTwins is the share of rows above which it is said that they are there.
-const manyTwins = 0.1
-
-// twins notes that rows of several tasks have the same features, as those of one
-// thing have whose targets are listed one below the other: with the label of one of
-// them the others would not be unseen.
-func (r *reader) twins(tasks []ready) {
+// rowHash returns a hash of the features of a row.
+func (r *reader) rowHash() func(row int) uint64 {
 	seed, buffer := maphash.MakeSeed(), []byte(nil)
-	key := func(row int) uint64 {
+	return func(row int) uint64 {
 		x := r.x.Row(row)
 		buffer = buffer[:0]
 		for p, v := range x.Value {
@@ -117,6 +122,70 @@ func (r *reader) twins(tasks []ready) {
 		}
 		return maphash.Bytes(seed, buffer)
 	}
+}
+
+// copies returns, for every row, the first that is equal to it in all features and
+// targets. Rows are copies if a column is continuous; else they are equal by chance, and
+// copies returns nil.
+func (r *reader) copies() []int {
+	type row struct {
+		features uint64
+		label    format.Label
+		before   int // the row that has these features and the targets before this one
+	}
+	hash, first, seen := r.rowHash(), make([]int, r.x.Rows()), map[row]int{}
+	var different []int
+	for i := range first {
+		k := row{features: hash(i), before: -1}
+		for _, t := range r.targets {
+			k.label = t.Label(i)
+			if _, ok := seen[k]; !ok {
+				seen[k] = i
+			}
+			k.before = seen[k]
+		}
+		if first[i] = k.before; first[i] == i {
+			different = append(different, i)
+		}
+	}
+	n := len(first) - len(different)
+	if n == 0 || !r.continuous(different) {
+		return nil
+	}
+	r.note("%d rows equal another one in all features and targets; folds hold copies out together", n)
+	return first
+}
+
+// continuous reports whether the values of a column mostly differ.
+func (r *reader) continuous(rows []int) bool {
+	enough := max(enoughToTell, len(rows)/2)
+	for _, t := range r.targets {
+		if different, _ := t.Classes(rows); len(different) >= enough {
+			return true
+		}
+	}
+	for j := range r.x.Cols() {
+		different := map[float32]bool{}
+		for _, i := range rows {
+			if x := r.x.Row(i); x.Index == nil {
+				different[x.Value[j]] = true
+			}
+		}
+		if len(different) >= enough {
+			return true
+		}
+	}
+	return false
+}
+
+// manyTwins is the share of rows above which it is said that they are there.
+const manyTwins = 0.1
+
+// twins notes that rows of several tasks have the same features, as those of one
+// thing have whose targets are listed one below the other: with the label of one of
+// them the others would not be unseen.
+func (r *reader) twins(tasks []ready) {
+	key := r.rowHash()
 	type found struct {
 		task, rows int
 		several    bool
@@ -285,7 +354,7 @@ func (r *reader) expand() error {
 func (r *reader) column(c *format.Column) (Column, error) {
 	made := Column{Name: c.Name}
 	rows := make([]int, len(c.Texts)) // of each level
-	sum, count := 0.0, 0
+	sum, count, binary := 0.0, 0, true
 	for i := range r.places {
 		k := c.Text(i)
 		switch {
@@ -298,12 +367,19 @@ func (r *reader) column(c *format.Column) (Column, error) {
 			if len(made.Levels) > mostLevels {
 				return made, r.fault(i, fmt.Errorf("column %q: %w: it has more than %d different levels; is it an identifier? then leave it out with --ignore", c.Name, data.ErrInvalid, mostLevels))
 			}
+		case k < 0 && !c.AsText && math.IsNaN(c.Numbers[i]):
+			continue
 		case k < 0 && !c.AsText:
-			sum += float64(float32(c.Numbers[i]))
+			v := c.Numbers[i]
+			sum += float64(float32(v))
+			binary = binary && (v == 0 || v == 1)
 		}
 		count++
 	}
 	slices.SortFunc(made.Levels, compareNames)
+	if !binary {
+		made.Absent = float32(sum / float64(count))
+	}
 	switch {
 	case r.Impute != Mean:
 		return made, nil

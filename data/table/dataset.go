@@ -13,8 +13,6 @@ import (
 // only.
 func (r *reader) readDatasets(paths []string) error {
 	switch {
-	case len(r.Targets) > 1:
-		return fmt.Errorf("%w: there are %d targets; of files that are not CSV or TSV one is taken", data.ErrInvalid, len(r.Targets))
 	case len(r.Validation) > 0 || r.Group != "":
 		return fmt.Errorf("%w: validation files and columns of groups go with CSV and TSV files", data.ErrInvalid)
 	case len(r.Ignore)+len(r.Categorical) > 0 || r.Impute != "" || r.MissingColumns != "":
@@ -26,8 +24,7 @@ func (r *reader) readDatasets(paths []string) error {
 	if len(r.Targets) > 0 {
 		o.Target = r.Targets[0]
 	}
-	t := &target{Column: &format.Column{Name: "y"}}
-	r.targets, r.Recipe.Targets = []*target{t}, []string{t.Name}
+	r.target("y")
 	var parts []data.Matrix
 	var features []string
 	for i, path := range paths {
@@ -50,11 +47,26 @@ func (r *reader) readDatasets(paths []string) error {
 		}
 		r.dataRows(d)
 		parts = append(parts, d.X)
+		switch {
+		case len(r.Targets) > 1 && (d.Groups != nil || len(paths) > 1):
+			return fmt.Errorf("%s: %w: it has groups, or there are more files; then give one --target, not %d", path, data.ErrInvalid, len(r.Targets))
+		case len(r.Targets) > 1:
+			err = r.moreTargets(path, o, r.Targets)
+		case len(r.Targets) == 1 || len(d.Targets) == 0 || i > 0:
+		case d.Groups != nil || len(paths) > 1:
+			r.note("of the targets %s the first is learned; --target names another", format.Abridge(d.Targets))
+		default:
+			err = r.moreTargets(path, o, d.Targets)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if r.Recipe.ByPosition {
 		r.note("features have no names: they are matched by position")
 	}
-	if r.perFile = r.task == nil; !r.perFile {
+	r.perFile = r.task == nil && len(r.targets) == 1
+	if r.task != nil {
 		r.Recipe.Task = cmp.Or(o.Group, "task")
 	}
 	x, err := data.Stack(parts)
@@ -67,17 +79,42 @@ func (r *reader) dataRows(d *data.Dataset) {
 	if d.Groups != nil {
 		r.task = &format.Column{Name: "task", AsText: true}
 	}
-	y := r.targets[0].Column
+	r.targets[0].take(d)
 	for i := range d.X.Rows() {
 		r.places = append(r.places, place{sheet: len(r.sheets)})
-		if d.Regression() {
-			y.Numbers = append(y.Numbers, d.Target[i])
-		} else {
-			y.Add(d.Classes[d.Label[i]])
-		}
 		if r.task != nil {
 			r.task.Add(d.Groups[d.Group[i]])
 		}
 	}
 	r.sheets = append(r.sheets, sheet{path: d.Name})
+}
+
+// take adds the labels of a dataset.
+func (t *target) take(d *data.Dataset) {
+	t.Numbers = append(t.Numbers, d.Target...)
+	for _, k := range d.Label {
+		t.Add(d.Classes[k])
+	}
+}
+
+// target adds a target without rows.
+func (r *reader) target(name string) *target {
+	t := &target{Column: &format.Column{Name: name}}
+	r.targets, r.Recipe.Targets = append(r.targets, t), append(r.Recipe.Targets, name)
+	return t
+}
+
+// moreTargets reads the targets of a file of which the first has been read. Each is a
+// task.
+func (r *reader) moreTargets(path string, o format.Options, names []string) error {
+	r.targets[0].Name, r.Recipe.Targets[0] = names[0], names[0]
+	for _, name := range names[1:] {
+		o.Target = name
+		d, err := format.Read(path, o)
+		if err != nil {
+			return err
+		}
+		r.target(name).take(d)
+	}
+	return nil
 }

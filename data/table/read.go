@@ -36,8 +36,8 @@ type Options struct {
 	Categorical []string
 	// Impute is what becomes of missing values: Mean, or if empty an error.
 	Impute string
-	// MissingColumns is what becomes of columns that one of several files lacks:
-	// Zero, or if empty an error.
+	// MissingColumns is what becomes of columns that one of several files lacks: Mean,
+	// which is Column.Absent, or if empty an error.
 	MissingColumns string
 	// Steps are applied to the features: kinds as of data.FitStep, or None. If
 	// empty, dense features of unlike scales are standardised.
@@ -55,8 +55,8 @@ type Options struct {
 
 // Values of options.
 const (
-	Mean = "mean" // of Impute
-	Zero = "zero" // of MissingColumns
+	Mean = "mean" // of Impute and MissingColumns
+	Zero = "zero" // of MissingColumns, an older name of Mean
 	None = "none" // of Steps
 )
 
@@ -104,11 +104,13 @@ func Read(paths []string, o Options) (*Table, error) {
 }
 
 func (o *Options) validate() error {
-	for _, v := range []struct{ what, is, may string }{
-		{"--impute", o.Impute, Mean}, {"--missing-columns", o.MissingColumns, Zero},
-	} {
-		if v.is != "" && v.is != v.may {
-			return fmt.Errorf("%s: %q: %w: it is %q or empty", v.what, v.is, data.ErrInvalid, v.may)
+	missing := o.MissingColumns
+	if missing == Zero {
+		missing = Mean
+	}
+	for _, v := range []struct{ what, is string }{{"--impute", o.Impute}, {"--missing-columns", missing}} {
+		if v.is != "" && v.is != Mean {
+			return fmt.Errorf("%s: %q: %w: it is %q or empty", v.what, v.is, data.ErrInvalid, Mean)
 		}
 	}
 	if !slices.Contains([]data.Kind{"", data.Classification, data.Regression}, o.Kind) {
@@ -342,7 +344,7 @@ func (r *reader) align() error {
 		}
 	}
 	for _, s := range r.sheets {
-		if len(s.features) == len(r.features) || r.MissingColumns == Zero {
+		if len(s.features) == len(r.features) || r.MissingColumns != "" {
 			continue
 		}
 		has := map[string]bool{}
@@ -351,7 +353,7 @@ func (r *reader) align() error {
 		}
 		k := slices.IndexFunc(r.features, func(c *format.Column) bool { return !has[c.Name] })
 		name := r.features[k].Name
-		return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns zero puts zeros)", s.path, data.ErrMismatch, name, first[name])
+		return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns mean fills it in)", s.path, data.ErrMismatch, name, first[name])
 	}
 	r.Recipe.Task, r.Recipe.ByPosition = r.Task, r.sheets[0].bare
 	if r.Recipe.ByPosition {
@@ -391,9 +393,9 @@ func (r *reader) read() error {
 		for _, j := range s.targets {
 			t := targets[s.names[j]]
 			if t == nil {
-				t = &target{Column: &format.Column{Name: s.names[j]}}
+				t = r.target(s.names[j])
 				t.gaps(len(r.places))
-				targets[t.Name], r.targets, r.Recipe.Targets = t, append(r.targets, t), append(r.Recipe.Targets, t.Name)
+				targets[t.Name] = t
 			}
 			take(t.Column, j)
 		}

@@ -39,6 +39,9 @@ type Column struct {
 	// Mean is what stands for a missing value: a number, or one for every level.
 	// Without it values may not be missing.
 	Mean []float32 `json:"mean,omitempty"`
+	// Absent is what stands for numbers of a table that lacks the column: their mean or,
+	// where they are zeros and ones, zero.
+	Absent float32 `json:"absent,omitempty"`
 }
 
 // width is how many features the column makes.
@@ -113,13 +116,13 @@ func (r *Recipe) Validate() error {
 // goroutines.
 type Binding struct {
 	recipe *Recipe
-	from   []int // the column of the table that each of the recipe is in, -1 for zeros
+	from   []int // the column of the table that each of the recipe is in, -1 for none
 }
 
 // Bind finds the recipe's columns in a table with the given names (nil without a
 // header) and number of columns. Other columns are passed over. A column that
-// the table lacks is an error, or zero if zeros is set.
-func (r *Recipe) Bind(names []string, width int, zeros bool) (*Binding, error) {
+// the table lacks is an error unless absent is set.
+func (r *Recipe) Bind(names []string, width int, absent bool) (*Binding, error) {
 	switch {
 	case names == nil && !r.ByPosition:
 		return nil, fmt.Errorf("%w: it has no header; the columns %s are known by name", data.ErrMismatch, format.Abridge(r.names()))
@@ -139,8 +142,8 @@ func (r *Recipe) Bind(names []string, width int, zeros bool) (*Binding, error) {
 		}
 		b.from = append(b.from, j)
 	}
-	if len(missing) > 0 && !zeros {
-		return nil, fmt.Errorf("%w: there is no column %s; there are %s (--missing-columns zero puts zeros)", data.ErrMismatch, format.Abridge(missing), format.Abridge(names))
+	if len(missing) > 0 && !absent {
+		return nil, fmt.Errorf("%w: there is no column %s; there are %s (--missing-columns mean fills it in)", data.ErrMismatch, format.Abridge(missing), format.Abridge(names))
 	}
 	return b, nil
 }
@@ -176,6 +179,9 @@ func (b *Binding) Features(columns []*format.Column, n int, unseen Unseen) (valu
 	value = make([]float32, n*d)
 	for i := range b.recipe.Columns {
 		c := &b.recipe.Columns[i]
+		if b.from[i] < 0 && c.Levels == nil {
+			columns[i].Pad(n)
+		}
 		if row, _, err = c.features(value[at:], d, columns[i], unseen); err != nil {
 			return nil, row, err
 		}
@@ -194,7 +200,10 @@ func (c *Column) features(value []float32, d int, from *format.Column, unseen Un
 	if from.Texts == nil && !from.AsText { // mostly all there is to do
 		for i, v := range from.Numbers {
 			f := float32(v)
-			if math.IsInf(float64(f), 0) {
+			switch {
+			case v != v:
+				f = c.Absent
+			case math.IsInf(float64(f), 0):
 				return i, 0, numberError(c.Name, from.Label(i).String())
 			}
 			value[i*d] = f
@@ -206,6 +215,8 @@ func (c *Column) features(value []float32, d int, from *format.Column, unseen Un
 		t := from.Text(i)
 		switch {
 		case t < 0 && from.AsText: // of a file without the column
+		case t < 0 && math.IsNaN(from.Numbers[i]): // likewise
+			part[0] = c.Absent
 		case t < 0:
 			if part[0] = float32(from.Numbers[i]); math.IsInf(float64(part[0]), 0) {
 				return i, 0, numberError(c.Name, from.Label(i).String())

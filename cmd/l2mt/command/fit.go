@@ -38,7 +38,7 @@ type tableFlags struct {
 	Ignore         []string      `help:"Columns to leave out, by name or pattern."`
 	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them."`
 	Impute         string        `help:"\"mean\" puts the mean of its column where a value is missing."`
-	MissingColumns string        `help:"\"zero\" puts zeros where a file lacks a column."`
+	MissingColumns string        `help:"\"mean\" puts the mean of a column where a file lacks it, and 0 in columns of zeros and ones."`
 	Step           []string      `help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
 	SkipUnlabelled bool          `help:"Leave out rows without a label."`
 	SkipTasks      bool          `help:"Leave out tasks that cannot be learned: with a single row, or one class."`

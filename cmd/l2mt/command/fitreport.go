@@ -234,10 +234,14 @@ func (r *tableReport) writeTasks(w io.Writer) {
 	}
 }
 
-// gap writes a number, or a dash where there is none.
+// gap writes a number with four decimals, very small and large ones with four digits, or a
+// dash where there is none.
 func gap(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	switch size := math.Abs(v); {
+	case math.IsNaN(v) || math.IsInf(v, 0):
 		return "-"
+	case size != 0 && size < 5e-4 || size >= 1e6:
+		return run.Number(v)
 	}
 	return strconv.FormatFloat(v, 'f', 4, 64)
 }
@@ -262,7 +266,7 @@ func (r *tableReport) writeRivals(w io.Writer) {
 			}
 		}
 		ours, theirs := float64(r.Mean.Fit.Error), float64(rival.of(r.Mean).Error)
-		fmt.Fprintf(w, "against %s: mean %s %.4f, %.4f of it; lower for %d tasks, higher for %d\n", rival.name, what, theirs, ours/theirs, better, worse)
+		fmt.Fprintf(w, "against %s: mean %s %s, %.4f of it; lower for %d tasks, higher for %d\n", rival.name, what, gap(theirs), ours/theirs, better, worse)
 	}
 }
 

@@ -25,7 +25,7 @@ type predictCmd struct {
 	Model          string        `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
 	Task           string        `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row gets a prediction for each."`
 	NewTask        string        `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
-	MissingColumns string        `enum:",zero" default:"" help:"\"zero\" takes zeros for columns that the table lacks."`
+	MissingColumns string        `enum:",mean,zero" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks, and 0 in columns of zeros and ones."`
 	Header         format.Header `help:"Whether the table has a header, yes or no, if the first line does not say."`
 	Format         format.Format `help:"csv or tsv, if the name does not say."`
 	Out            string        `type:"path" help:"CSV file to write; by default stdout."`
