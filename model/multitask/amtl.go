@@ -71,11 +71,11 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	for i := range m {
 		precision.SetSym(i, i, precision.At(i, i)+p.Get("floor"))
 	}
-	e, err := Eigen(precision)
-	if err != nil {
-		return nil, err
+	var chol cholesky
+	if !chol.factorize(precision) {
+		return nil, diverged(precision)
 	}
-	return &Covariance{Omega: e.Rebuild(inverses(e.Values)), Precision: precision, A: combine, Gap: gap}, nil
+	return &Covariance{Omega: chol.inverse(), Precision: precision, A: combine, Gap: gap}, nil
 }
 
 // lasso minimises 1/2 ||w_j - W a||^2 + threshold ||a||_1 from a start to within enough of

@@ -28,8 +28,8 @@
 // that is convex in W and Omega together (solve_joint.go) is split: one W for the losses and
 // one for the penalty, drawn together by alternating directions, with a gap between (1) and
 // its Fenchel dual (certificate.go). The others, AMTL, glMTL and Schatten norms with r < 1
-// (solve_local.go), are minimised over W by L-BFGS, Omega following W, until the gaps of the
-// two steps are small; they may end in a local minimum, a few per cent above a better one.
+// (solve_local.go), take turns between Omega steps and Newton's method given Omega until the
+// gaps of both are small; they may end in a local minimum, a few per cent above a better one.
 //
 // Where rows are few and features many, all three work in the span of the rows (span.go).
 package multitask

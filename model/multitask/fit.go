@@ -16,8 +16,8 @@ type Options struct {
 	// Tolerance is the gap to stop at, relative to the objective. 0 means 1e-8.
 	Tolerance float64
 	// MaxIterations limits the steps of Newton's method where Omega is given, the sweeps of
-	// four steps where a model is convex in W and Omega together, and the stages of thirty
-	// where it is not. 0 means 500.
+	// four steps where a model is convex in W and Omega together, and the rounds of ten turns
+	// of W and Omega where it is not. 0 means 500.
 	MaxIterations int
 	// Workers is the number of goroutines that share the tasks of one fit; the
 	// result does not depend on it. 0 means 1, which is best when many fits

@@ -87,9 +87,12 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *m
 	x := identity(m, alpha)
 	addSym(x, 1, c)
 	// Where alpha is next to nothing, rounding errors may hide it.
-	for ridge := 1e-14; !new(cholesky).factorize(x); ridge *= 10 {
+	for ridge := 1e-13; ; ridge *= 10 {
 		for i := range m {
 			x.SetSym(i, i, x.At(i, i)*(1+ridge))
+		}
+		if new(cholesky).factorize(x) {
+			break
 		}
 	}
 	inside := func(v float64, i, j int) float64 { return min(max(v, c.At(i, j)-alpha), c.At(i, j)+alpha) }

@@ -18,7 +18,7 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 39273,
+	"the whole": 39154,
 	"tests":     30748,
 
 	"cmd/l2mt":                       9,
@@ -51,7 +51,7 @@ var budgets = map[string]int{
 	"model/evidence":                 1346,
 	"testdata/families/generated":    204,
 	"model/modeltest":                392,
-	"model/multitask":                4340,
+	"model/multitask":                4221,
 	"model/pretrained":               52,
 	"model/settings":                 227,
 	"testdata/families":              145,
