@@ -61,7 +61,7 @@ func weighed(t testing.TB, d *data.Dataset) *data.Dataset {
 func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
 	t.Parallel()
 	d := weighed(t, newsgroups(t))
-	s, err := data.SelectByRidge(context.Background(), d, data.RidgeOptions{K: 1000}, progress.Silent())
+	s, err := data.SelectByRidge(context.Background(), d, 1000, 1, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func BenchmarkSelectByRidge(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := data.SelectByRidge(context.Background(), c.d, data.RidgeOptions{K: 1000}, progress.Silent()); err != nil {
+				if _, err := data.SelectByRidge(context.Background(), c.d, 1000, 1, progress.Silent()); err != nil {
 					b.Fatal(err)
 				}
 			}

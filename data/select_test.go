@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -89,9 +90,9 @@ func indicators(d *Dataset) [][]float64 {
 	return y
 }
 
-func mustScore(t testing.TB, d *Dataset, o RidgeOptions) []float64 {
+func mustScore(t testing.TB, d *Dataset, alpha, tolerance float64) []float64 {
 	t.Helper()
-	score, err := RidgeScores(context.Background(), d, o, progress.Silent())
+	score, err := ridgeScores(context.Background(), d, alpha, tolerance, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +109,8 @@ func checkScores(t *testing.T, what string, got, want []float64, within float64)
 	}
 }
 
-// Block conjugate gradients in the dual against Cholesky in the primal: more
-// features than rows and fewer, more classes than fit into a block, more
-// classes than rows are left for, dense and sparse.
+// Conjugate gradients in the dual against Cholesky in the primal: more features than
+// rows and fewer, two classes and almost as many as rows, dense and sparse.
 func TestRidgeScoresAgreeWithCholesky(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := Stream(seed, "ridge")
@@ -124,12 +124,11 @@ func TestRidgeScoresAgreeWithCholesky(t *testing.T) {
 		if v := data.X.Row(0).Value; len(v) > 0 {
 			v[0] = 50 // some variances are far from others
 		}
-		o := RidgeOptions{Alpha: alpha, Tolerance: 1e-13}
 		want := choleskyScores(t, data.X, indicators(data), alpha)
 		if slices.Max(want) == 0 {
 			continue
 		}
-		checkScores(t, fmt.Sprintf("seed %d, %d x %d, %d classes", seed, n, d, classes), mustScore(t, data, o), want, 1e-8)
+		checkScores(t, fmt.Sprintf("seed %d, %d x %d, %d classes", seed, n, d, classes), mustScore(t, data, alpha, 1e-13), want, 1e-8)
 	}
 }
 
@@ -140,30 +139,30 @@ func TestRidgeScoresOfTargetsAgreeWithCholesky(t *testing.T) {
 		data.Target = append(data.Target, 5+rng.NormFloat64())
 	}
 	want := choleskyScores(t, data.X, [][]float64{data.Target}, 1)
-	checkScores(t, "targets", mustScore(t, data, RidgeOptions{Tolerance: 1e-13}), want, 1e-8)
+	checkScores(t, "targets", mustScore(t, data, 1, 1e-13), want, 1e-8)
 }
 
 // Adding a constant to a column changes nothing, as all columns are centred.
 func TestRidgeScoresIgnoreColumnMeans(t *testing.T) {
 	rng := Stream(5, "ridge means")
 	data := randomClassification(t, rng, 40, 10, 4)
-	want := mustScore(t, data, RidgeOptions{Tolerance: 1e-12})
+	want := mustScore(t, data, 1, 1e-12)
 	for i := range 40 {
 		for j, v := range data.X.Row(i).Value {
 			data.X.Row(i).Value[j] = v + float32(100*j)
 		}
 	}
-	checkScores(t, "moved columns", mustScore(t, data, RidgeOptions{Tolerance: 1e-12}), want, 1e-8)
+	checkScores(t, "moved columns", mustScore(t, data, 1, 1e-12), want, 1e-8)
 }
 
 func TestRidgeScoresDoNotDependOnWorkers(t *testing.T) {
 	data := randomClassification(t, Stream(6, "ridge workers"), 600, 400, 12)
 	data.X = sparseCopy(t, data.X)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	want := mustScore(t, data, RidgeOptions{})
+	want := mustScore(t, data, 1, ridgeTolerance)
 	for _, workers := range []int{2, 3, 8} {
 		runtime.GOMAXPROCS(workers)
-		if !slices.Equal(mustScore(t, data, RidgeOptions{}), want) {
+		if !slices.Equal(mustScore(t, data, 1, ridgeTolerance), want) {
 			t.Errorf("%d workers give other bits than one", workers)
 		}
 	}
@@ -181,9 +180,9 @@ func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
 	if data.X, err = NewDense(30, 12, wide); err != nil {
 		t.Fatal(err)
 	}
-	score := mustScore(t, data, RidgeOptions{})
+	score := mustScore(t, data, 1, ridgeTolerance)
 	for k := 1; k <= 12; k++ {
-		s, err := SelectByRidge(context.Background(), data, RidgeOptions{K: k}, progress.Silent())
+		s, err := SelectByRidge(context.Background(), data, k, 1, progress.Silent())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,34 +199,6 @@ func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
 	}
 }
 
-// Rows long enough to be taken in parts, and any number of columns.
-func TestBlocksMultiplyAsTheDefinitionSays(t *testing.T) {
-	for seed := range uint64(20) {
-		rng := Stream(seed, "blocks")
-		n, d, k := 1+rng.IntN(3*blockRows), 1+rng.IntN(200), 1+rng.IntN(9)
-		dense := randomCounts(t, rng, n, d)
-		b := make([]float64, d*k)
-		for i := range b {
-			b[i] = rng.NormFloat64()
-		}
-		want := make([]float64, n*k)
-		for i, row := range full(dense) {
-			for j, v := range row {
-				for c := range k {
-					want[i*k+c] += v * b[j*k+c]
-				}
-			}
-		}
-		for _, x := range []Matrix{dense, sparseCopy(t, dense), Transpose(Transpose(sparseCopy(t, dense))), Transpose(Transpose(dense))} {
-			got := make([]float64, n*k)
-			product(got, x, b, k)
-			for i := range want {
-				near(t, fmt.Sprintf("%T, entry %d", x, i), seed, got[i], want[i])
-			}
-		}
-	}
-}
-
 // A feature that marks a class must beat noise.
 func TestSelectionFindsThePlantedFeatures(t *testing.T) {
 	rng := Stream(8, "ridge planted")
@@ -237,7 +208,7 @@ func TestSelectionFindsThePlantedFeatures(t *testing.T) {
 		data.X.Row(i).Value[planted[c]] += 20
 	}
 	data.X = sparseCopy(t, data.X)
-	s, err := SelectByRidge(context.Background(), data, RidgeOptions{K: 4}, progress.Silent())
+	s, err := SelectByRidge(context.Background(), data, 4, 1, progress.Silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,35 +217,29 @@ func TestSelectionFindsThePlantedFeatures(t *testing.T) {
 	}
 }
 
-type iterations struct {
-	n        int
+type classesDone struct {
+	n        atomic.Int32
 	stages   []string
 	finished bool
-	cancel   context.CancelFunc
 }
 
-func (r *iterations) Start(stage string, _ int) { r.stages = append(r.stages, stage) }
-func (r *iterations) Finish()                   { r.finished = true }
-func (r *iterations) Advance(n int, _ string) {
-	if r.n += n; r.cancel != nil && r.n == 2 {
-		r.cancel()
-	}
-}
+func (r *classesDone) Start(stage string, _ int) { r.stages = append(r.stages, stage) }
+func (r *classesDone) Finish()                   { r.finished = true }
+func (r *classesDone) Advance(n int, _ string)   { r.n.Add(int32(n)) }
 
 func TestSelectionReportsAndStopsWhenAsked(t *testing.T) {
 	data := randomClassification(t, Stream(9, "ridge cancel"), 60, 40, 3)
-	whole := &iterations{}
-	if _, err := RidgeScores(context.Background(), data, RidgeOptions{Tolerance: 1e-10}, whole); err != nil {
+	r := &classesDone{}
+	if _, err := SelectByRidge(t.Context(), data, 1, 1, r); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &iterations{cancel: cancel}
-	_, err := RidgeScores(ctx, data, RidgeOptions{Tolerance: 1e-10}, r)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want %v", err, context.Canceled)
+	if n := r.n.Load(); n != 3 || !r.finished || !slices.Equal(r.stages, []string{"ridge selection"}) {
+		t.Errorf("%d of 3 classes, stages %q, finished %t", n, r.stages, r.finished)
 	}
-	if whole.n <= 2 || r.n != 2 || !r.finished || !slices.Equal(r.stages, []string{"ridge selection"}) {
-		t.Errorf("%d iterations of %d, stages %q, finished %t", r.n, whole.n, r.stages, r.finished)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := SelectByRidge(ctx, data, 1, 1, r); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -284,26 +249,27 @@ func TestSelectionRefuses(t *testing.T) {
 	flat := madeGroups(t, 3)
 	clear(flat.Target)
 	for _, c := range []struct {
-		name string
-		d    *Dataset
-		o    RidgeOptions
-		is   error
-		want string
+		name  string
+		d     *Dataset
+		k     int
+		alpha float64
+		want  string
 	}{
-		{"k missing", data, RidgeOptions{}, ErrInvalid, "K is 0"},
-		{"k too large", data, RidgeOptions{K: 41}, ErrInvalid, "K is 41 and there are only 40"},
-		{"alpha", data, RidgeOptions{K: 1, Alpha: -1}, ErrInvalid, "Alpha is -1"},
-		{"alpha NaN", data, RidgeOptions{K: 1, Alpha: math.NaN()}, ErrInvalid, "Alpha is NaN"},
-		{"tolerance", data, RidgeOptions{K: 1, Tolerance: 1}, ErrInvalid, "Tolerance is 1"},
-		{"iterations", data, RidgeOptions{K: 1, MaxIterations: -1}, ErrInvalid, "MaxIterations is -1"},
-		{"rows of one class", data.Take([]int{0, 3, 6}), RidgeOptions{K: 1}, ErrInvalid, "one class"},
-		{"one class", single, RidgeOptions{K: 1}, ErrInvalid, "one class"},
-		{"one target", flat, RidgeOptions{K: 1}, ErrInvalid, "one target"},
-		{"gives up", data, RidgeOptions{K: 1, Tolerance: 1e-12, MaxIterations: 2}, errNotConverged, "after 2 iterations"},
+		{"k missing", data, 0, 1, "0 features are to be kept of 40"},
+		{"k too large", data, 41, 1, "41 features are to be kept of 40"},
+		{"alpha", data, 1, -1, "the ridge is -1"},
+		{"no alpha", data, 1, 0, "the ridge is 0"},
+		{"alpha NaN", data, 1, math.NaN(), "the ridge is NaN"},
+		{"rows of one class", data.Take([]int{0, 3, 6}), 1, 1, "one class"},
+		{"one class", single, 1, 1, "one class"},
+		{"one target", flat, 1, 1, "one target"},
 	} {
-		_, err := SelectByRidge(context.Background(), c.d, c.o, progress.Silent())
-		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
+		_, err := SelectByRidge(context.Background(), c.d, c.k, c.alpha, progress.Silent())
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
+	}
+	if _, err := ridgeScores(context.Background(), data, 1, math.NaN(), progress.Silent()); !errors.Is(err, errNotConverged) {
+		t.Errorf("error %v, want %v", err, errNotConverged)
 	}
 }

@@ -203,31 +203,51 @@ func renamed(t *testing.T, d *data.Dataset) *data.Dataset {
 func asCSV(d *data.Dataset) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	for i := range d.X.Rows() {
-		var record []string
-		if d.Regression() {
-			record = append(record, fmt.Sprint(d.Target[i]))
-		} else {
-			record = append(record, d.Classes[d.Label[i]])
-		}
+	for i, x := range full(d.X) {
+		label, group := labelsOf(d, i)
+		record := []string{label}
 		if d.Group != nil {
-			record = append(record, d.Groups[d.Group[i]])
+			record = append(record, group)
 		}
-		dense := make([]float32, d.X.Cols())
-		for p, v := range d.X.Row(i).Value {
-			j := p
-			if d.X.Row(i).Index != nil {
-				j = int(d.X.Row(i).Index[p])
-			}
-			dense[j] = v
-		}
-		for _, v := range dense {
+		for _, v := range x {
 			record = append(record, fmt.Sprint(v))
 		}
 		w.Write(record)
 	}
 	w.Flush()
 	return b.String()
+}
+
+// asSVMLight writes a dataset whose classes and groups are numbers.
+func asSVMLight(d *data.Dataset) string {
+	var b strings.Builder
+	for i, x := range full(d.X) {
+		label, group := labelsOf(d, i)
+		fmt.Fprint(&b, label)
+		if d.Group != nil {
+			fmt.Fprint(&b, " qid:", group)
+		}
+		for j, v := range x {
+			if v != 0 {
+				fmt.Fprintf(&b, " %d:%v", j+1, v)
+			}
+		}
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+// labelsOf are the label or target of a row and its group.
+func labelsOf(d *data.Dataset, i int) (label, group string) {
+	if d.Regression() {
+		label = fmt.Sprint(d.Target[i])
+	} else {
+		label = d.Classes[d.Label[i]]
+	}
+	if d.Group != nil {
+		group = d.Groups[d.Group[i]]
+	}
+	return label, group
 }
 
 // refusal is a file that must be refused, and what the error must say.

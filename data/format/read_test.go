@@ -107,27 +107,6 @@ func TestNPZKeepsEverything(t *testing.T) {
 	}
 }
 
-func TestSVMLightRoundTrip(t *testing.T) {
-	for seed := range uint64(300) {
-		d := randomDataset(data.Stream(seed, "test svmlight"))
-		o := Options{Kind: data.Classification}
-		if d.Regression() {
-			o.Kind = data.Regression
-		}
-		var first, second bytes.Buffer
-		if err := WriteSVMLight(&first, d); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		again := mustReadBytes(t, "a.svm", first.Bytes(), o)
-		if again.Fingerprint() != renamed(t, d).Fingerprint() {
-			t.Fatalf("seed %d: the dataset changed:\n%s", seed, first.String())
-		}
-		if err := WriteSVMLight(&second, again); err != nil || first.String() != second.String() {
-			t.Fatalf("seed %d: written again the file differs (%v):\n%s\n%s", seed, err, first.String(), second.String())
-		}
-	}
-}
-
 func TestFormatsAgreeOnRandomData(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
@@ -141,30 +120,9 @@ func TestFormatsAgreeOnRandomData(t *testing.T) {
 			o.Group = "1"
 		}
 		table := mustReadBytes(t, "a.csv.gz", []byte(packed(t, asCSV(d))), o)
-		var text bytes.Buffer
-		if err := WriteSVMLight(&text, d); err != nil {
-			t.Fatal(err)
-		}
-		lines := mustReadBytes(t, "a.svm", text.Bytes(), Options{Kind: o.Kind})
+		lines := mustReadBytes(t, "a.svm", []byte(asSVMLight(d)), Options{Kind: o.Kind, Columns: d.X.Cols()})
 		if table.Fingerprint() != d.Fingerprint() || lines.Fingerprint() != d.Fingerprint() {
 			t.Fatalf("seed %d: CSV and svmlight disagree:\n%s", seed, asCSV(d))
-		}
-	}
-}
-
-func TestWriteChoosesTheFormatByName(t *testing.T) {
-	d := tableDataset(t)
-	for _, name := range []string{"a.npz", "a.svmlight", "a.libsvm", "a.svm.gz"} {
-		path := filepath.Join(t.TempDir(), name)
-		if err := Write(path, d); err != nil {
-			t.Fatal(err)
-		}
-		content, err := os.ReadFile(path)
-		if err != nil || isGzip(name) != bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
-			t.Errorf("%s begins with %q (%v)", name, content[:2], err)
-		}
-		if again := mustRead(t, path, Options{}); again.Fingerprint() != d.Fingerprint() {
-			t.Errorf("%s holds a different dataset", name)
 		}
 	}
 }
@@ -181,7 +139,7 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
 		t.Errorf("files left behind: %v (%v)", left, err)
 	}
-	for _, name := range []string{"a.csv", "a.mat", "a"} {
+	for _, name := range []string{"a.csv", "a.svmlight", "a"} {
 		if err := Write(name, tableDataset(t)); !errors.Is(err, data.ErrFormat) {
 			t.Errorf("%s: error %v, want ErrFormat", name, err)
 		}

@@ -207,7 +207,7 @@ func (e *env) keep(path string, d *data.Dataset, steps stepFlags) error {
 
 type dataImportCmd struct {
 	Files     []string `arg:"" name:"file" help:"File or folder, or several files, whose rows come one behind the other."`
-	Out       string   `required:"" type:"path" help:"File to write: .npz, .svmlight or .svmlight.gz."`
+	Out       string   `required:"" type:"path" help:"File to write, .npz."`
 	MinClass  int      `help:"Drop classes with fewer rows."`
 	MaxClass  int      `help:"Drop classes with more rows."`
 	Words     bool     `help:"Drop features that are stop words or shorter than two letters by their names."`
@@ -253,7 +253,7 @@ type dataSelectCmd struct {
 	File      string  `arg:"" help:"File or folder."`
 	K         int     `default:"1000" help:"Number of features to keep."`
 	Alpha     float64 `default:"1" help:"Strength of the ridge."`
-	Out       string  `required:"" type:"path" help:"File to write: .npz, .svmlight or .svmlight.gz."`
+	Out       string  `required:"" type:"path" help:"File to write, .npz."`
 	stepFlags `embed:""`
 }
 
@@ -262,7 +262,7 @@ func (c *dataSelectCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	step, err := data.SelectByRidge(e, d, data.RidgeOptions{K: c.K, Alpha: c.Alpha}, e.reporter())
+	step, err := data.SelectByRidge(e, d, c.K, c.Alpha, e.reporter())
 	if err != nil {
 		return err
 	}
