@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // LabelGraph is the graph G of one task's training rows,
@@ -89,7 +87,7 @@ func connect(near [][]int32, class []int32) *LabelGraph {
 }
 
 // rowBlock is the number of rows whose distances to all others are held at once.
-const rowBlock = someRows
+const rowBlock = 16
 
 // nearest returns the k nearest others of every row, nearest first, ties going
 // to the lower index. Distances are sums of squared differences in float64.
@@ -98,21 +96,26 @@ const rowBlock = someRows
 // ||a||^2 + ||b||^2 - 2 a'b, which takes a product of matrices for all and whose
 // error is bounded.
 func nearest(x Matrix, k int) [][]int32 {
-	n := x.Rows()
-	s := newSearch(x)
-	near := make([][]int32, n)
-	if k == 0 {
-		return near
-	}
+	n, norm := x.Rows(), x.SquaredNorms()
+	near, widest := make([][]int32, n), slices.Max(norm)
 	var work errgroup.Group
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for lo := 0; lo < n; lo += rowBlock {
 		work.Go(func() error {
-			hi := min(lo+rowBlock, n)
-			dots := make([]float64, (hi-lo)*n)
-			s.dots(lo, hi, dots)
-			for i := lo; i < hi; i++ {
-				near[i] = s.nearestTo(i, k, dots[(i-lo)*n:][:n])
+			width := min(rowBlock, n-lo)
+			block, dots, distance := make([]float64, x.Cols()*width), make([]float64, n*width), make([]float64, n)
+			for i := range width {
+				row := x.Row(lo + i)
+				for p, v := range row.Value {
+					block[row.Column(p)*width+i] = float64(v)
+				}
+			}
+			x.Mul(dots, block, width)
+			for i := range width {
+				for j := range distance {
+					distance[j] = norm[lo+i] + norm[j] - 2*dots[j*width+i]
+				}
+				near[lo+i] = nearestTo(x, lo+i, k, distance, 16*float64(x.Cols()+2)*unit*(norm[lo+i]+widest))
 			}
 			return nil
 		})
@@ -121,72 +124,23 @@ func nearest(x Matrix, k int) [][]int32 {
 	return near
 }
 
-type search struct {
-	x       Matrix
-	columns *CSR // X' of a sparse X, else nil
-	norm    []float64
-	widest  float64 // the largest norm
-	terms   int     // bounds the additions behind a distance
-}
-
-func newSearch(x Matrix) *search {
-	s := &search{x: x, norm: x.SquaredNorms()}
-	if _, sparse := x.(*CSR); sparse {
-		s.columns = Transpose(x).(*CSR)
-	}
-	for i, norm := range s.norm {
-		s.widest = max(s.widest, norm)
-		s.terms = max(s.terms, 2*len(x.Row(i).Value))
-	}
-	return s
-}
-
-// dots sets out, (hi-lo) x n, to the products of rows lo..hi with all rows.
-func (s *search) dots(lo, hi int, out []float64) {
-	n := s.x.Rows()
-	if x, dense := s.x.(*Dense); dense {
-		block := &Dense{cols: x.cols, data: x.data, offset: x.offset[lo:hi]}
-		for _, a := range block.float64s() { // which are one part
-			for j, b := range x.float64s() {
-				blas64.Gemm(blas.NoTrans, blas.Trans, 1, general(a, x.cols), general(b, x.cols), 0,
-					blas64.General{Rows: hi - lo, Cols: len(b) / x.cols, Stride: n, Data: out[j:]})
-			}
-		}
-		return
-	}
-	for i := lo; i < hi; i++ {
-		row, dots := s.x.Row(i), out[(i-lo)*n:][:n]
-		for q, j := range row.Index {
-			addSparse(dots, float64(row.Value[q]), s.columns.Row(int(j)))
-		}
-	}
-}
-
-// general is a matrix whose rows are one behind the other.
-func general(rows []float64, cols int) blas64.General {
-	return blas64.General{Rows: len(rows) / cols, Cols: cols, Stride: cols, Data: rows}
-}
-
 // unit is half the distance from 1 to the next float64.
 const unit = 1.0 / (1 << 53)
 
-// nearestTo returns the k nearest others of row i, given its products.
-func (s *search) nearestTo(i, k int, dots []float64) []int32 {
-	for j, norm := range s.norm { // dots become squared distances
-		dots[j] = s.norm[i] + norm - 2*dots[j]
-	}
-	dots[i] = math.Inf(1)
-	// A row further than the k-th by more than the errors of both distances, each
-	// computed in two ways, is out.
-	limit := kth(dots, k) + 8*float64(s.terms+4)*unit*(s.norm[i]+s.widest)
+// nearestTo returns the k nearest others of row i, given all distances from it, computed
+// in another way. A row further than the k-th by more than the errors of both, which is at
+// most slack, is out.
+func nearestTo(x Matrix, i, k int, distance []float64, slack float64) []int32 {
+	distance[i] = math.Inf(1)
+	limit := kth(distance, k) + slack
 	type other struct {
 		distance float64
 		row      int32
 	}
 	var others []other
-	for j, d := range dots {
+	for j, d := range distance {
 		if d <= limit {
-			others = append(others, other{squaredDistance(s.x.Row(i), s.x.Row(j)), int32(j)})
+			others = append(others, other{squaredDistance(x.Row(i), x.Row(j)), int32(j)})
 		}
 	}
 	slices.SortFunc(others, func(a, b other) int {

@@ -29,9 +29,6 @@ type SampleConfig struct {
 	ValidationFraction float64 `json:"validation_fraction"`
 	// Prepare is copied to every problem.
 	Prepare []string `json:"prepare,omitempty"`
-	// Apart leaves out of the test rows of a task those that another task of the
-	// problem has to train on or to validate: two tasks may have a class in common.
-	Apart bool `json:"apart,omitempty"`
 	// DisjointClasses gives the class pairs of training and test problems classes of
 	// their own, and so rows of their own.
 	DisjointClasses bool `json:"disjoint_classes,omitempty"`
@@ -339,30 +336,7 @@ func (c SampleConfig) problem(set string, i uint64, tasks []candidate) (*Problem
 		}
 		p.Tasks = append(p.Tasks, &task)
 	}
-	if !c.Apart {
-		return p, nil
-	}
-	return p, p.apart(tasks)
-}
-
-// apart leaves rows that a task is trained or validated on out of the test rows of
-// all others.
-func (p *Problem) apart(tasks []candidate) error {
-	labelled := map[int]bool{}
-	for _, t := range p.Tasks {
-		for _, r := range slices.Concat(t.Train, t.Validation) {
-			labelled[r] = true
-		}
-	}
-	for i, t := range p.Tasks {
-		t.Test = slices.DeleteFunc(t.Test, func(r int) bool { return labelled[r] })
-		for _, rows := range tasks[i].rows {
-			if !slices.ContainsFunc(rows, func(r int) bool { return slices.Contains(t.Test, r) }) {
-				return fmt.Errorf("data: sample: %s, task %q: %w: other tasks are trained or validated on all test rows of a class; keeping rows apart takes fewer tasks, or smaller shares to train and to validate on", p.Name, t.Name, ErrInvalid)
-			}
-		}
-	}
-	return nil
+	return p, nil
 }
 
 // split deals the rows of one class out to the splits of the task.

@@ -2,6 +2,7 @@ package images
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -28,15 +29,7 @@ type Options struct {
 
 // Defaults returns the options with the values that zeros stand for.
 func (o Options) Defaults() Options {
-	for _, d := range []struct {
-		field *int
-		value int
-	}{{&o.Short, 256}, {&o.Crop, 224}, {&o.MaxPixels, 1 << 25}} {
-		if *d.field == 0 {
-			*d.field = d.value
-		}
-	}
-	return o
+	return Options{Short: cmp.Or(o.Short, 256), Crop: cmp.Or(o.Crop, 224), MaxPixels: cmp.Or(o.MaxPixels, 1<<25)}
 }
 
 // Validate checks the options.
@@ -91,29 +84,8 @@ func decode(path string, maxPixels int) (image.Image, error) {
 // readRow puts the pixels of row y, counted from 0, into rgb.
 func readRow(picture image.Image, y int, rgb []byte) {
 	b := picture.Bounds()
-	y += b.Min.Y
-	switch p := picture.(type) {
-	case *image.YCbCr:
-		for x := b.Min.X; x < b.Max.X; x++ {
-			i, j := p.YOffset(x, y), p.COffset(x, y)
-			rgb[0], rgb[1], rgb[2] = color.YCbCrToRGB(p.Y[i], p.Cb[j], p.Cr[j])
-			rgb = rgb[colours:]
-		}
-	case *image.NRGBA:
-		withoutAlpha(p.Pix[p.PixOffset(b.Min.X, y):], b.Dx(), rgb)
-	case *image.RGBA: // decoders make it of opaque pictures only
-		withoutAlpha(p.Pix[p.PixOffset(b.Min.X, y):], b.Dx(), rgb)
-	default:
-		for x := b.Min.X; x < b.Max.X; x++ {
-			c := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
-			rgb[0], rgb[1], rgb[2] = c.R, c.G, c.B
-			rgb = rgb[colours:]
-		}
-	}
-}
-
-func withoutAlpha(rgba []byte, pixels int, rgb []byte) {
-	for i := range pixels {
-		copy(rgb[i*colours:][:colours], rgba[4*i:])
+	for x := range b.Dx() {
+		c := color.NRGBAModel.Convert(picture.At(b.Min.X+x, b.Min.Y+y)).(color.NRGBA)
+		copy(rgb[x*colours:], []byte{c.R, c.G, c.B})
 	}
 }

@@ -54,7 +54,6 @@ type sampleFlags struct {
 	TrainFraction      float64  `default:"${trainfraction}" help:"Share of a task's rows to train on."`
 	ValidationFraction float64  `default:"${validationfraction}" help:"Share of a task's rows to choose hyperparameters on. The rest is the test split."`
 	Prepare            []string `enum:"standardise,unit" help:"Steps fitted on the training rows of each problem (${enum})."`
-	Apart              bool     `help:"Leave out of the test rows of a task those that another task of the problem trains or validates on."`
 	Seed               uint64   `default:"1" help:"Seed of everything that is random."`
 }
 
@@ -68,7 +67,7 @@ func (f *sampleFlags) Validate() error {
 func (f *sampleFlags) config() data.SampleConfig {
 	return data.SampleConfig{
 		Seed: f.Seed, Train: run.OrNone(f.Train), Test: run.OrNone(f.Test), MinTasks: f.MinTasks, MaxTasks: f.MaxTasks,
-		TrainFraction: f.TrainFraction, ValidationFraction: f.ValidationFraction, Prepare: f.Prepare, Apart: f.Apart,
+		TrainFraction: f.TrainFraction, ValidationFraction: f.ValidationFraction, Prepare: f.Prepare,
 	}
 }
 
