@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorgonia.org/gorgonia"
+
 	"l2mt/data"
 )
 
@@ -154,7 +156,7 @@ func TestSharedInputsFollowTheirOwner(t *testing.T) {
 		var held *Held
 		var captured *Capture
 		g, err := Build(dtype, func(g *Graph) {
-			y := Penalty(Readout(s, Add(Product(s, g.Shared("w", w, 4, 3)), Product(s, g.Input("v", 4, 3)))))
+			y := Penalty(Readout(s, must(gorgonia.Add(Product(s, g.Shared("w", w, 4, 3)), Product(s, g.Input("v", 4, 3))))))
 			value = g.Capture(y)
 			grads := Gradient(y, g.inputs["w"], g.inputs["v"])
 			held, captured = g.Hold(grads[0]), g.Capture(grads[1])

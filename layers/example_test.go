@@ -4,18 +4,21 @@ import (
 	"errors"
 	"fmt"
 
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/layers"
 )
 
 // A graph is built once and run for any numbers: here the cosines between
-// embeddings, and the gradient of their sum.
+// embeddings, and the gradient of their sum, in operations of Gorgonia's and Unit.
 func Example() {
 	var cosines, gradient *layers.Capture
 	graph, err := layers.Build(layers.Float64, func(g *layers.Graph) {
 		e := g.Input("E", 3, 2)
-		c := layers.Gram(layers.Unit(e)) // 3 x 3
+		u := layers.Unit(e)                               // 3 x 2
+		c := op.Must(op.Mul(u, op.Must(op.Transpose(u)))) // 3 x 3
 		cosines = g.Capture(c)
-		gradient = g.Gradients(layers.Sum(c), e)[0]
+		gradient = g.Gradients(op.Must(op.Sum(c)), e)[0]
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -36,8 +39,8 @@ func Example() {
 	// 6 entries of the gradient
 }
 
-// cube is x^3 of every entry: an operation of one's own, in both precisions, with
-// a gradient made of operations that there are.
+// cube is x^3 of every entry: an operation of one's own, in both precisions, with a
+// gradient in Gorgonia's. (Gorgonia has a Cube too.)
 func cube(x *layers.Node) *layers.Node {
 	return layers.Apply(layers.Op{
 		Name:  "cube",
@@ -45,8 +48,8 @@ func cube(x *layers.Node) *layers.Node {
 		F32:   cubes[float32],
 		F64:   cubes[float64],
 		Grad: func(in layers.Nodes, _, grad *layers.Node) layers.Nodes {
-			square := layers.Square(in[0])
-			return layers.Nodes{layers.Hadamard(grad, layers.Add(square, layers.Add(square, square)))} // 3 x^2 g
+			square := op.Must(op.Mul(layers.Constant(grad, 3), op.Must(op.Square(in[0]))))
+			return layers.Nodes{op.Must(op.HadamardProd(grad, square))} // 3 x^2 g
 		},
 	}, x)
 }
@@ -63,7 +66,7 @@ func ExampleApply() {
 		x := g.Input("x", 3)
 		y := cube(x)
 		value = g.Capture(y)
-		gradient = g.Gradients(layers.Sum(y), x)[0]
+		gradient = g.Gradients(op.Must(op.Sum(y)), x)[0]
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -86,28 +86,35 @@ func (g *Graph) compile() error {
 		if _, done := place[n]; done {
 			return nil
 		}
+		value, constant := n.Value(), kindOf(n) == "constantScalar"
 		if twin := seen[n.Hashcode()]; twin != nil {
+			if constant && gorgonia.ValueEq(value, twin.Value()) { // Gorgonia has some of its own
+				place[n] = place[twin]
+				return nil
+			}
 			return fmt.Errorf("nodes %v and %v have the same identity; give one another name", twin, n)
 		}
 		seen[n.Hashcode()] = n
-		s := step{}
-		for operands := g.expr.From(n.ID()); operands.Next(); {
-			operand := operands.Node().(*Node)
+		if value != nil {
+			if !constant && g.inputs[n.Name()] != n {
+				return fmt.Errorf("layers: a constant of shape %v, which Gorgonia may take for another; declare a parameter", n.Shape())
+			}
+			place[n] = len(g.values)
+			g.values = append(g.values, value)
+			return nil
+		}
+		s := step{op: boundTo(n)}
+		for _, operand := range operandsOf(n) {
 			if err := visit(operand); err != nil {
 				return err
 			}
 			s.from = append(s.from, place[operand])
 		}
-		place[n] = len(g.values)
-		g.values = append(g.values, n.Value())
-		if len(s.from) == 0 { // an input or a constant
-			return nil
-		}
-		s.to, s.in = place[n], make([]gorgonia.Value, len(s.from))
+		s.to, s.in = len(g.values), make([]gorgonia.Value, len(s.from))
+		place[n] = s.to
+		g.values = append(g.values, nil)
 		g.steps = append(g.steps, s)
-		var err error
-		g.steps[len(g.steps)-1].op, err = bound(n)
-		return err
+		return nil
 	}
 	for _, n := range g.captures {
 		if err := visit(n); err != nil {
@@ -117,16 +124,19 @@ func (g *Graph) compile() error {
 	return nil
 }
 
-// bound is the operation of a node. Where a node is used twice Gorgonia adds the
-// gradients with an operation of its own.
-func bound(n *Node) (*boundOp, error) {
+// boundTo is the operation of a node.
+func boundTo(n *Node) *boundOp {
 	if op, ok := n.Op().(*boundOp); ok {
-		return op, nil
+		return op
 	}
-	if fmt.Sprint(n.Op()) == "+ false" {
-		return &boundOp{Op: Op{Name: "+", F32: plus[float32], F64: plus[float64]}, shape: n.Shape()}, nil
+	return &boundOp{Op: theirs(n), shape: n.Shape()}
+}
+
+func operandsOf(n *Node) (operands Nodes) {
+	for from := n.Graph().From(n.ID()); from.Next(); {
+		operands = append(operands, from.Node().(*Node))
 	}
-	return nil, fmt.Errorf("operation %v is none of this package", n.Op())
+	return operands
 }
 
 // DType is the precision of the graph.
@@ -231,6 +241,20 @@ func (g *Graph) Gradients(loss *Node, inputs ...*Node) []*Capture {
 // Gradient adds the gradient of a scalar with respect to inputs. It is to be
 // asked for once, with all inputs.
 func Gradient(loss *Node, inputs ...*Node) Nodes {
+	seen := map[*Node]bool{}
+	var check func(n *Node)
+	check = func(n *Node) { // what is refused, before Gorgonia stumbles over it
+		if seen[n] || n.Value() != nil {
+			return
+		}
+		seen[n] = true
+		op := boundTo(n)
+		fit(op.Name != outer, "operation OuterProd: Gorgonia's gradient of it is wrong; take Mul of matrices")
+		for _, operand := range operandsOf(n) {
+			check(operand)
+		}
+	}
+	check(loss)
 	grads, err := gorgonia.Grad(loss, inputs...)
 	if err != nil {
 		panic(fmt.Errorf("gradient: %w", err))
@@ -267,11 +291,9 @@ func (g *Graph) Hold(n *Node) *Held {
 	return h
 }
 
-// Constant adds a constant scalar.
-func (g *Graph) Constant(v float64) *Node { return constant(g.dtype, v) }
-
-func constant(dtype tensor.Dtype, v float64) *Node {
-	if dtype == tensor.Float64 {
+// Constant is a number in the precision of a node.
+func Constant(like *Node, v float64) *Node {
+	if like.Dtype() == tensor.Float64 {
 		return gorgonia.NewConstant(v)
 	}
 	return gorgonia.NewConstant(float32(v))

@@ -10,38 +10,6 @@ func square(in []Shape) Shape {
 	return Shape{in[0][0], in[0][0]}
 }
 
-// Gram is the linear kernel E E' (m x m) between the rows of E.
-func Gram(e *Node) *Node {
-	return Apply(Op{
-		Name:  "gram",
-		Shape: square,
-		F32:   gram[float32],
-		F64:   gram[float64],
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Apply(Op{Name: "gram'", Shape: SameShape, F32: gramGrad[float32], F64: gramGrad[float64]}, in[0], grad)}
-		},
-	}, e)
-}
-
-func gram[T Float](out View[T], in []View[T]) {
-	for i := range out.Rows {
-		for j := range out.Cols {
-			out.Row(i)[j] = dot(in[0].Row(i), in[0].Row(j))
-		}
-	}
-}
-
-// gramGrad is (G + G') E.
-func gramGrad[T Float](out View[T], in []View[T]) {
-	e, g := in[0], in[1]
-	clear(out.Data)
-	for i := range e.Rows {
-		for j := range e.Rows {
-			axpy(out.Row(i), g.Row(i)[j]+g.Row(j)[i], e.Row(j))
-		}
-	}
-}
-
 // Distances is the matrix of ||e_i + sign e_j||^2, m x m; with sign = -1 the
 // squared distances between the rows of E.
 func Distances(sign int, e *Node) *Node {
@@ -97,19 +65,6 @@ func distancesGrad[T Float](sign int) func(View[T], []View[T]) {
 	}
 }
 
-// RBF is the kernel exp(-a^2 ||e - e'||^2) between the rows of E, a being a scalar.
-func RBF(e, a *Node) *Node { return gaussian(Distances(-1, e), a) }
-
-// OddRBF is exp(-a^2 ||e - e'||^2) - exp(-a^2 ||e + e'||^2), a kernel that
-// changes its sign with either embedding.
-func OddRBF(e, a *Node) *Node {
-	return Sub(RBF(e, a), gaussian(Distances(1, e), a))
-}
-
-func gaussian(distances, a *Node) *Node {
-	return Exp(Neg(Scale(Square(a), distances)))
-}
-
 // AddIdentity is K + a I for a square K and a scalar a.
 func AddIdentity(k, a *Node) *Node {
 	return Apply(Op{
@@ -154,5 +109,39 @@ func traceGrad[T Float](out View[T], in []View[T]) {
 	clear(out.Data)
 	for i := range out.Rows {
 		out.Row(i)[i] = in[1].Data[0]
+	}
+}
+
+// Inner is the vector of <Phi, Omega_q> for the covariances in the rows of
+// omegas (tuples x m^2, each row-major). The covariances are data: there is no
+// gradient to them.
+func Inner(phi, omegas *Node) *Node {
+	return Apply(Op{
+		Name: "inner",
+		Shape: func(in []Shape) Shape {
+			fit(len(in[0]) == 2 && len(in[1]) == 2 && in[0].Size() == in[1][1],
+				"inner product of Phi, shape %v, with covariances, shape %v; every row must be as long as Phi", in[0], in[1])
+			return Shape{in[1][0]}
+		},
+		F32:      inner[float32],
+		F64:      inner[float64],
+		Constant: []bool{false, true},
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			return Nodes{Apply(Op{Name: "inner'", Shape: SameShape, F32: innerGrad[float32], F64: innerGrad[float64]}, in[0], in[1], grad), nil}
+		},
+	}, phi, omegas)
+}
+
+func inner[T Float](out View[T], in []View[T]) {
+	for q := range out.Data {
+		out.Data[q] = dot(in[0].Data, in[1].Row(q))
+	}
+}
+
+// innerGrad is sum_q g_q Omega_q.
+func innerGrad[T Float](out View[T], in []View[T]) {
+	clear(out.Data)
+	for q, g := range in[2].Data {
+		axpy(out.Data, g, in[1].Row(q))
 	}
 }

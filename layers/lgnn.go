@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"gorgonia.org/gorgonia"
+
 	"l2mt/layers/linalg"
 )
 
@@ -142,6 +144,45 @@ func beside[T Float](to []T, width, from int, x View[T], rows int) {
 	}
 }
 
+// Columns are the columns from..to-1 of a matrix.
+func Columns(a *Node, from, to int) *Node {
+	return Apply(Op{
+		Name: fmt.Sprintf("columns%d:%d", from, to),
+		Shape: func(in []Shape) Shape {
+			fit(len(in[0]) == 2 && 0 <= from && from < to && to <= in[0][1], "columns %d to %d of an operand of shape %v; it must be a matrix that has them", from, to, in[0])
+			return Shape{in[0][0], to - from}
+		},
+		F32: columns[float32](from),
+		F64: columns[float64](from),
+		Grad: func(in Nodes, _, grad *Node) Nodes {
+			cols := in[0].Shape()[1]
+			return Nodes{Apply(Op{
+				Name:  fmt.Sprintf("columns%d:%d'%d", from, to, cols),
+				Shape: func(in []Shape) Shape { return Shape{in[0][0], cols} },
+				F32:   columnsGrad[float32](from),
+				F64:   columnsGrad[float64](from),
+			}, grad)}
+		},
+	}, a)
+}
+
+func columns[T Float](from int) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		for i := range out.Rows {
+			copy(out.Row(i), in[0].Row(i)[from:])
+		}
+	}
+}
+
+func columnsGrad[T Float](from int) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		clear(out.Data)
+		for i := range out.Rows {
+			copy(out.Row(i)[from:], in[0].Row(i))
+		}
+	}
+}
+
 // Aggregate is P H, H being n x h: every row receives the rows of its class
 // and loses its near neighbours of other classes. P is G, or G/n if the batch
 // was made with NormSize. With G = C C' - S it takes O(n h + nnz(S) h) steps.
@@ -200,7 +241,7 @@ func Penalty(l *Node) *Node {
 		F32:   sumSquares[float32],
 		F64:   sumSquares[float64],
 		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Scale(Scale(constant(grad.Dtype(), 2), grad), in[0])}
+			return Nodes{gorgonia.Must(gorgonia.HadamardProd(gorgonia.Must(gorgonia.Add(grad, grad)), in[0]))}
 		},
 	}, l)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"gorgonia.org/gorgonia"
+
 	"l2mt/data"
 )
 
@@ -43,11 +45,14 @@ func stockNetwork(t *testing.T, norm Norm, tasks []Task, layers int, params map[
 	g, err := Build(Float64, func(g *Graph) {
 		X, P, R := g.Input("X", n, d), g.Input("P", n, n), g.Input("R", len(tasks), n)
 		in := map[string]*Node{"L1": g.Input("L1", d, h), "b1": g.Input("b1", h), "L2": g.Input("L2", d, h), "b2": g.Input("b2", h)}
-		H := Rectify(AddRow(MatMul(X, in["L1"]), in["b1"]))
-		for range layers - 1 {
-			H = Rectify(AddRow(Add(MatMul(X, in["L2"]), MatMul(P, H)), in["b2"]))
+		layer := func(z, b *Node) *Node {
+			return must(gorgonia.Rectify(must(gorgonia.BroadcastAdd(z, b, nil, []byte{0}))))
 		}
-		E := MatMul(R, H)
+		H := layer(must(gorgonia.Mul(X, in["L1"])), in["b1"])
+		for range layers - 1 {
+			H = layer(must(gorgonia.Add(must(gorgonia.Mul(X, in["L2"])), must(gorgonia.Mul(P, H)))), in["b2"])
+		}
+		E := must(gorgonia.Mul(R, H))
 		value = g.Capture(E)
 		var wrt []*Node
 		for _, name := range names {

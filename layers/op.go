@@ -41,6 +41,14 @@ func (s Shape) Size() int {
 	return size
 }
 
+// matrix is the shape of its View.
+func (s Shape) matrix() (rows, cols int) {
+	if len(s) == 2 {
+		return s[0], s[1]
+	}
+	return s.Size(), 1
+}
+
 // SameShape is the Shape of an Op whose result has that of its first operand.
 func SameShape(in []Shape) Shape { return in[0] }
 
@@ -188,11 +196,7 @@ func view[T Float](v gorgonia.Value) View[T] {
 	if !ok {
 		return View[T]{1, 1, make([]T, 1)}
 	}
-	shape := t.Shape()
-	rows, cols := shape.TotalSize(), 1
-	if len(shape) == 2 {
-		rows, cols = shape[0], shape[1]
-	}
+	rows, cols := Shape(t.Shape()).matrix()
 	return View[T]{rows, cols, entries[T](t)}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+	op "gorgonia.org/gorgonia"
 
 	"l2mt/data"
 	"l2mt/layers"
@@ -29,8 +30,8 @@ func init() {
 		},
 		Statistics: []model.Statistic{{Name: "size", Per: model.PerTask, Cols: 1, Of: logSizes}},
 		Build: func(in model.BodyInputs) *layers.Node {
-			sizes := layers.MatMul(in.Statistics.Get("size"), in.Params.Get("v")) // tasks x h
-			return layers.Add(in.Readout(in.Product(in.Params.Get("M"))), sizes)  // tasks x h
+			sizes := op.Must(op.Mul(in.Statistics.Get("size"), in.Params.Get("v")))   // tasks x h
+			return op.Must(op.Add(in.Readout(in.Product(in.Params.Get("M"))), sizes)) // tasks x h
 		},
 	})
 	// E = tanh(S M + 1 b') for every pair of tasks, S being two inner products.
@@ -44,7 +45,8 @@ func init() {
 		FeatureFree: true,
 		Build: func(in model.BodyInputs) *layers.Node {
 			s := in.Statistics.Get("products") // tasks^2 x 2
-			return layers.Tanh(layers.AddRow(layers.MatMul(s, in.Params.Get("M")), in.Params.Get("b")))
+			h := op.Must(op.Mul(s, in.Params.Get("M")))
+			return op.Must(op.Tanh(op.Must(op.BroadcastAdd(h, in.Params.Get("b"), nil, []byte{0}))))
 		},
 	})
 	// Phi = E a, c = gamma.
@@ -54,7 +56,7 @@ func init() {
 		},
 		Per: model.PerPair,
 		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
-			return layers.MatMul(e, p.Get("a")), layers.At(p.Get("c"), 0) // tasks^2 x 1
+			return op.Must(op.Mul(e, p.Get("a"))), p.Number("c", 0) // tasks^2 x 1
 		},
 	})
 	for name, values := range map[string][]float64{"test-short": {1}, "test-nan": {1, math.NaN()}} {

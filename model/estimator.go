@@ -1,6 +1,10 @@
 package model
 
-import "l2mt/layers"
+import (
+	op "gorgonia.org/gorgonia"
+
+	"l2mt/layers"
+)
 
 // The built-in estimators. Their alphas start at the paper's values.
 func init() {
@@ -14,12 +18,12 @@ func init() {
 // kernelEstimator is the paper's:
 //
 //	Phi = alpha_1 E E' + alpha_2 K,  K_ij = exp(-alpha_3^2 ||e_i - e_j||^2),  c = alpha_4
-var kernelEstimator = kernelMixture(layers.RBF)
+var kernelEstimator = kernelMixture(radial)
 
 // oddKernelEstimator has a kernel that changes its sign with either embedding,
 // K_ij = exp(-alpha_3^2 ||e_i - e_j||^2) - exp(-alpha_3^2 ||e_i + e_j||^2), as
 // Omega_ij does when the labels of a task are flipped.
-var oddKernelEstimator = kernelMixture(layers.OddRBF)
+var oddKernelEstimator = kernelMixture(oddRadial)
 
 func kernelMixture(kernel func(e, a *layers.Node) *layers.Node) Estimator {
 	return Estimator{
@@ -28,12 +32,24 @@ func kernelMixture(kernel func(e, a *layers.Node) *layers.Node) Estimator {
 		},
 		Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}},
 		Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
-			alpha := func(i int) *layers.Node { return layers.At(p.Get("alpha"), i-1) }
-			linear := layers.Scale(alpha(1), layers.Gram(e))      // m x m
-			radial := layers.Scale(alpha(2), kernel(e, alpha(3))) // m x m
-			return layers.Add(linear, radial), alpha(4)
+			alpha := func(i int) *layers.Node { return p.Number("alpha", i-1) }
+			linear := must(op.Mul(alpha(1), gram(e)))             // m x m
+			radial := must(op.Mul(alpha(2), kernel(e, alpha(3)))) // m x m
+			return must(op.Add(linear, radial)), alpha(4)
 		},
 	}
+}
+
+func gram(e *layers.Node) *layers.Node { return must(op.Mul(e, must(op.Transpose(e)))) }
+
+func radial(e, a *layers.Node) *layers.Node { return gaussian(layers.Distances(-1, e), a) }
+
+func oddRadial(e, a *layers.Node) *layers.Node {
+	return must(op.Sub(radial(e, a), gaussian(layers.Distances(1, e), a)))
+}
+
+func gaussian(distances, a *layers.Node) *layers.Node {
+	return must(op.Exp(must(op.Neg(must(op.Mul(must(op.Square(a)), distances))))))
 }
 
 // reluEstimator is the paper's alternative:
@@ -49,10 +65,10 @@ var reluEstimator = Estimator{
 	},
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}},
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
-		alpha := p.Get("alpha")
-		f := layers.AddRow(layers.MatMul(e, layers.Transpose(p.Get("L"))), p.Get("beta")) // m x h
-		phi = layers.Scale(layers.At(alpha, 0), layers.Rectify(layers.Gram(f)))           // m x m
-		return phi, layers.At(alpha, 1)
+		f := must(op.Mul(e, must(op.Transpose(p.Get("L")))))                // m x h
+		f = must(op.BroadcastAdd(f, p.Get("beta"), nil, []byte{0}))         // m x h
+		phi = must(op.Mul(p.Number("alpha", 0), must(op.Rectify(gram(f))))) // m x m
+		return phi, p.Number("alpha", 1)
 	},
 }
 
@@ -69,9 +85,8 @@ var affineEstimator = Estimator{
 	},
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 2}},
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
-		alpha := p.Get("alpha")
-		linear := layers.Scale(layers.At(alpha, 0), layers.Gram(e)) // m x m
-		return layers.AddIdentity(linear, layers.At(alpha, 1)), layers.At(alpha, 2)
+		linear := must(op.Mul(p.Number("alpha", 0), gram(e))) // m x m
+		return layers.AddIdentity(linear, p.Number("alpha", 1)), p.Number("alpha", 2)
 	},
 }
 
@@ -88,6 +103,6 @@ var affineKernelEstimator = Estimator{
 	Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}, {"alpha", 4}},
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 		mixture, c := oddKernelEstimator.Build(p, e) // m x m, scalar
-		return layers.AddIdentity(mixture, layers.At(p.Get("alpha"), 4)), c
+		return layers.AddIdentity(mixture, p.Number("alpha", 4)), c
 	},
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/model/modeltest"
@@ -23,9 +25,9 @@ func init() {
 		},
 		Linear: []model.Entry{{Param: "beta", Index: 0}, {Param: "beta", Index: 1}},
 		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
-			beta := p.Get("beta")
-			cosines := layers.Gram(layers.Unit(e)) // m x m
-			return layers.Scale(layers.At(beta, 0), cosines), layers.At(beta, 1)
+			unit := layers.Unit(e)
+			cosines := op.Must(op.Mul(unit, op.Must(op.Transpose(unit)))) // m x m
+			return op.Must(op.Mul(p.Number("beta", 0), cosines)), p.Number("beta", 1)
 		},
 	})
 
@@ -35,7 +37,7 @@ func init() {
 			return []model.Spec{{Name: "a", Shape: []int{1}, Start: []float64{-1}}}
 		},
 		Build: func(p model.Inputs, o *layers.Node) *layers.Node {
-			return layers.Scale(layers.At(p.Get("a"), 0), layers.Exp(layers.Neg(o)))
+			return op.Must(op.Mul(p.Number("a", 0), op.Must(op.Exp(op.Must(op.Neg(o))))))
 		},
 		Direction: func(p model.Params) float64 { return -p.Get("a")[0] },
 		Inverse: func(p model.Params, v float64) float64 {

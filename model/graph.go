@@ -3,6 +3,8 @@ package model
 import (
 	"fmt"
 
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/layers"
 )
 
@@ -72,8 +74,8 @@ func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head, pa
 	n.e = n.embedding(g)                                                                // tasks, or pairs of them, x h
 	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
 	linear := layers.Inner(n.phi, g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)) // tuples
-	quadratic := layers.Scale(n.c, g.Input("tr(Omega^2)", size.Tuples))                 // tuples
-	n.f = layers.Add(linear, quadratic)                                                 // tuples
+	quadratic := must(op.Mul(n.c, g.Input("tr(Omega^2)", size.Tuples)))                 // tuples
+	n.f = must(op.Add(linear, quadratic))                                               // tuples
 	n.v = n.link(g.Input("o", size.Tuples))                                             // tuples
 	return n
 }
@@ -126,11 +128,12 @@ func (n *core) penalty(g *layers.Graph) (sum *layers.Node) {
 		if s.Decay == 0 {
 			continue
 		}
-		weighted := layers.Scale(g.Constant(n.config.Lambda*s.Decay), layers.Penalty(n.params.Get(s.Name)))
+		squares := layers.Penalty(n.params.Get(s.Name))
+		weighted := must(op.Mul(layers.Constant(squares, n.config.Lambda*s.Decay), squares))
 		if sum == nil {
 			sum = weighted
 		} else {
-			sum = layers.Add(sum, weighted)
+			sum = must(op.Add(sum, weighted))
 		}
 	}
 	return sum

@@ -3,6 +3,8 @@ package model
 import (
 	"math"
 
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/layers"
 )
 
@@ -29,8 +31,10 @@ func gamma(Config) []Spec {
 
 // tanhLink is the paper's v(o) = tanh(gamma_1 o + gamma_2).
 var tanhLink = Link{
-	Params:    gamma,
-	Build:     func(p Inputs, o *layers.Node) *layers.Node { return layers.TanhLink(p.Get("gamma"), o) },
+	Params: gamma,
+	Build: func(p Inputs, o *layers.Node) *layers.Node {
+		return must(op.Tanh(must(op.Add(must(op.Mul(p.Number("gamma", 0), o)), p.Number("gamma", 1)))))
+	},
 	Direction: func(p Params) float64 { return p.Get("gamma")[0] },
 	Inverse: func(p Params, v float64) float64 {
 		const edge = 1 - 1e-12 // tanh never reaches 1
@@ -42,8 +46,11 @@ var tanhLink = Link{
 // logLink is the paper's alternative v(o) = ln(e^gamma_1 o + e^gamma_2), which
 // rises with o whatever gamma is.
 var logLink = Link{
-	Params:    gamma,
-	Build:     func(p Inputs, o *layers.Node) *layers.Node { return layers.LogLink(p.Get("gamma"), o) },
+	Params: gamma,
+	Build: func(p Inputs, o *layers.Node) *layers.Node {
+		slope, offset := must(op.Exp(p.Number("gamma", 0))), must(op.Exp(p.Number("gamma", 1)))
+		return must(op.Log(must(op.Add(must(op.Mul(slope, o)), offset))))
+	},
 	Direction: func(Params) float64 { return 1 },
 	Inverse: func(p Params, v float64) float64 {
 		g := p.Get("gamma")

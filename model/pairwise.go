@@ -3,6 +3,8 @@ package model
 import (
 	"math"
 
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/layers"
 )
 
@@ -41,17 +43,22 @@ func init() {
 
 func pairwise(in BodyInputs) *layers.Node {
 	p, s := in.Params, in.Statistics.Get("pairs") // tasks^2 x columns
-	column := func(of *layers.Node, i int) *layers.Node { return layers.Columns(of, i, i+1) }
-	c, known := layers.Columns(s, 0, cosines), layers.Columns(s, cosines+2, pairColumns) // tasks^2 x 4, tasks^2 x (4 + invariants)
-	share, self := column(s, cosines), column(s, cosines+1)                              // tasks^2 x 1: 1/m, and 1/m where i = j
+	columns := func(of *layers.Node, from, to int) *layers.Node { return must(op.Slice(of, nil, op.S(from, to))) }
+	column := func(of *layers.Node, i int) *layers.Node { return must(op.Slice(of, nil, op.S(i))) } // tasks^2
+	affine := func(x *layers.Node, weight, bias string) *layers.Node {
+		return must(op.BroadcastAdd(must(op.Mul(x, p.Get(weight))), p.Get(bias), nil, []byte{0}))
+	}
+	c, known := columns(s, 0, cosines), columns(s, cosines+2, pairColumns) // tasks^2 x 4, tasks^2 x (4 + invariants)
+	share, self := column(s, cosines), column(s, cosines+1)                // tasks^2: 1/m, and 1/m where i = j
 
-	hidden := layers.Tanh(layers.AddRow(layers.MatMul(known, p.Get("M")), p.Get("b"))) // tasks^2 x h
-	out := layers.AddRow(layers.MatMul(hidden, p.Get("N")), p.Get("a"))                // tasks^2 x 6
-	w, u, v := layers.Columns(out, 0, cosines), column(out, cosines), column(out, cosines+1)
+	hidden := must(op.Tanh(affine(known, "M", "b"))) // tasks^2 x h
+	out := affine(hidden, "N", "a")                  // tasks^2 x 6
+	w, u, v := columns(out, 0, cosines), column(out, cosines), column(out, cosines+1)
 
-	across := layers.Hadamard(share, layers.RowInner(w, c))          // tasks^2 x 1
-	alone := layers.Add(self, layers.Hadamard(self, layers.Exp(v)))  // tasks^2 x 1
-	return layers.Hadamard(layers.Exp(u), layers.Add(across, alone)) // tasks^2 x 1
+	across := must(op.HadamardProd(share, must(op.Sum(must(op.HadamardProd(w, c)), 1)))) // tasks^2
+	alone := must(op.Add(self, must(op.HadamardProd(self, must(op.Exp(v))))))            // tasks^2
+	e := must(op.HadamardProd(must(op.Exp(u)), must(op.Add(across, alone))))             // tasks^2
+	return must(op.Reshape(e, []int{e.Shape()[0], 1}))                                   // tasks^2 x 1
 }
 
 // pairsEstimator takes E for a multiple of the best covariance:
@@ -65,9 +72,10 @@ var pairsEstimator = Estimator{
 	},
 	Per: PerPair,
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
-		alpha, e := p.Get("alpha"), layers.Squared(e) // m x m
+		m := int(math.Sqrt(float64(e.Shape()[0])))
+		e = must(op.Reshape(e, []int{m, m}))
 		c = layers.Trace(e)
-		level := layers.Add(layers.At(alpha, 0), layers.Scale(layers.At(alpha, 1), c))
-		return layers.AddIdentity(layers.Neg(layers.Add(e, e)), level), c
+		level := must(op.Add(p.Number("alpha", 0), must(op.Mul(p.Number("alpha", 1), c))))
+		return layers.AddIdentity(must(op.Neg(must(op.Add(e, e)))), level), c
 	},
 }

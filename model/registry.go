@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/data"
 	"l2mt/layers"
 )
@@ -66,6 +68,14 @@ func (in Inputs) Get(name string) *layers.Node {
 	}
 	return in[name]
 }
+
+// Number is entry i of a parameter, a vector, as a scalar.
+func (in Inputs) Number(name string, i int) *layers.Node {
+	return must(op.Slice(in.Get(name), op.S(i)))
+}
+
+// must is a node, or a panic that building the graph returns as an error.
+func must(n *layers.Node, err error) *layers.Node { return op.Must(n, err) }
 
 // Piece is something registered under a name.
 type Piece struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/layers"
 )
 
@@ -66,19 +68,19 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 	t.core = newCore(g, c, size, head, nil)
 	t.weight = make([]float64, size.Tuples)
 
-	distance := layers.Abs(layers.Sub(t.f, t.v))                                      // tuples
-	residual := layers.Sum(layers.Hadamard(g.Input("weight", size.Tuples), distance)) // scalar
-	scale := deviation(t.link(g.Input("outcomes", outcomes)))                         // scalar
+	distance := must(op.Abs(must(op.Sub(t.f, t.v))))                   // tuples
+	residual := must(op.Mul(g.Input("weight", size.Tuples), distance)) // scalar
+	scale := deviation(t.link(g.Input("outcomes", outcomes)))          // scalar
 	fit := residual
 	switch c.Objective {
 	case Scaled:
-		fit = layers.Div(residual, scale)
+		fit = must(op.Div(residual, scale))
 	case Found:
-		fit = layers.Add(t.descent(g, size), layers.Scale(g.Constant(calibration), layers.Div(residual, scale)))
+		fit = must(op.Add(t.descent(g, size), must(op.Mul(layers.Constant(scale, calibration), must(op.Div(residual, scale))))))
 	}
 	loss := fit
 	if penalty := t.penalty(g); penalty != nil {
-		loss = layers.Add(fit, penalty)
+		loss = must(op.Add(fit, penalty))
 	}
 
 	t.loss, t.residual, t.deviation = g.Capture(loss), g.Capture(residual), g.Capture(scale)
@@ -107,9 +109,9 @@ const calibration = 0.1
 // The covariance found is the nearest to -Phi / (2 c), so this descends along S.
 func (t *TrainingGraph) descent(g *layers.Graph, size Capacity) *layers.Node {
 	t.slopes = make([]float64, size.Tuples*size.Tasks*size.Tasks)
-	along := layers.Inner(t.phi, g.Input("slope", size.Tuples, size.Tasks*size.Tasks))   // tuples: <S, Phi>
-	mean := layers.Sum(layers.Hadamard(g.Input("weight of slopes", size.Tuples), along)) // scalar
-	return layers.Neg(layers.Div(mean, layers.Add(t.c, t.c)))
+	along := layers.Inner(t.phi, g.Input("slope", size.Tuples, size.Tasks*size.Tasks)) // tuples: <S, Phi>
+	mean := must(op.Mul(g.Input("weight of slopes", size.Tuples), along))              // scalar
+	return must(op.Neg(must(op.Div(mean, must(op.Add(t.c, t.c))))))
 }
 
 // putSlopes sets the inputs of descent. Unused entries weigh nothing.
@@ -160,7 +162,9 @@ func checkHead(c Config, head layers.Head) error {
 
 // deviation is the population standard deviation of a vector.
 func deviation(v *layers.Node) *layers.Node {
-	return layers.Sqrt(layers.Mean(layers.Square(layers.Sub(v, layers.Mean(v)))))
+	share := layers.Constant(v, 1/float64(v.Shape().TotalSize()))
+	mean := func(x *layers.Node) *layers.Node { return must(op.Mul(share, must(op.Sum(x)))) }
+	return must(op.Sqrt(mean(must(op.Square(must(op.Sub(v, mean(v))))))))
 }
 
 // Step evaluates the objective and its gradient at the given parameters on the

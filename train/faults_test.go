@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/layers"
@@ -72,7 +74,7 @@ func init() {
 	model.RegisterEstimator("cusp", model.Estimator{
 		Params: func(model.Config) []model.Spec { return []model.Spec{{Name: "cusp", Shape: []int{2}}} },
 		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
-			return layers.Gram(e), layers.Sqrt(layers.At(p.Get("cusp"), 0))
+			return op.Must(op.Mul(e, op.Must(op.Transpose(e)))), op.Must(op.Sqrt(p.Number("cusp", 0)))
 		},
 	})
 }

@@ -5,6 +5,8 @@
 package main
 
 import (
+	op "gorgonia.org/gorgonia"
+
 	"l2mt/cmd/l2mt/command"
 	"l2mt/layers"
 	"l2mt/model"
@@ -22,9 +24,9 @@ var cosine = model.Estimator{
 	// f is linear in both: training starts them by regression.
 	Linear: []model.Entry{{Param: "beta", Index: 0}, {Param: "beta", Index: 1}},
 	Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
-		beta := p.Get("beta")
-		cosines := layers.Gram(layers.Unit(e)) // m x m
-		return layers.Scale(layers.At(beta, 0), cosines), layers.At(beta, 1)
+		unit := layers.Unit(e)
+		cosines := op.Must(op.Mul(unit, op.Must(op.Transpose(unit)))) // m x m
+		return op.Must(op.Mul(p.Number("beta", 0), cosines)), p.Number("beta", 1)
 	},
 }
 

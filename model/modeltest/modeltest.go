@@ -64,6 +64,8 @@ func Check(t *testing.T, names ...string) {
 				t.Run("the gradient is that of the loss", s.gradient)
 				t.Run("a step on several tuples is the mean of single steps", s.batch)
 				t.Run("training and forward graphs agree", s.agreement)
+				t.Run("a graph for larger problems says the same", s.capacity)
+				t.Run("the order of a task's rows changes nothing", s.order)
 				t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
 				t.Run("columns of zeros change nothing where the features are free", s.padding)
 				t.Run("a smaller direction * f is a smaller relative error", s.direction)
@@ -101,11 +103,17 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 		})
 	}
 	// More room than needed, so that padding is part of what is tested.
-	size := model.Capacity{Rows: s.payload.Rows() + 3, Tasks: s.payload.Tasks() + 2, Tuples: tuples + 1}
-	if s.graph, err = model.NewTrainingGraph(c, size, s.outcomes); err != nil {
+	s.graph = s.training(t, model.Capacity{Rows: s.payload.Rows() + 3, Tasks: s.payload.Tasks() + 2, Tuples: tuples + 1})
+	return s
+}
+
+func (s *suite) training(t *testing.T, size model.Capacity) *model.TrainingGraph {
+	t.Helper()
+	g, err := model.NewTrainingGraph(s.network.Config, size, s.outcomes)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return g
 }
 
 // perturb moves the parameters away from their start, where many are zero. The
@@ -257,6 +265,57 @@ func (s *suite) agreement(t *testing.T) {
 			near(t, "Phi transposed", forward.Phi[i*m+j:][:1], forward.Phi[j*m+i:][:1])
 		}
 	}
+}
+
+// capacity compares a graph that has just the room for the problem with one that has
+// served a larger problem before.
+func (s *suite) capacity(t *testing.T) {
+	c := s.network.Config
+	larger, err := model.Prepare(c, Problem(data.Stream(2, "modeltest"), features, 9, 12, 7, 8, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roomy := &suite{network: s.network, payload: larger, outcomes: s.outcomes}
+	roomy.graph = roomy.training(t, model.Capacity{Rows: larger.Rows(), Tasks: larger.Tasks(), Tuples: tuples})
+	m := larger.Tasks()
+	roomy.step(t, model.Tuple{Omega: Covariance(data.Stream(3, "modeltest"), m), O: 1, Slope: make([]float64, m*m)})
+	roomy.payload = s.payload
+	got := roomy.step(t, s.tuples...)
+	s = &suite{network: s.network, payload: s.payload, outcomes: s.outcomes, tuples: s.tuples}
+	s.graph = s.training(t, model.Capacity{Rows: s.payload.Rows(), Tasks: s.payload.Tasks(), Tuples: tuples})
+	want := s.step(t, s.tuples...)
+	const why = " in a graph with room for more rows and tasks (an operation sees those that the problem does not have)"
+	near(t, "f"+why, got.F, want.F)
+	near(t, "v"+why, got.V, want.V)
+	near(t, "loss"+why, []float64{got.Loss}, []float64{want.Loss})
+	for i, g := range want.Gradient {
+		near(t, "gradient of "+g.Name+why, got.Gradient[i].Value, g.Value)
+	}
+}
+
+// order turns the rows of every task round.
+func (s *suite) order(t *testing.T) {
+	turned := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
+	for j := range turned.Tasks {
+		x, y := turned.Tasks[j].TrainSet.X, slices.Clone(turned.Tasks[j].TrainSet.Y)
+		value := make([]float32, 0, x.Rows()*features)
+		for i := range x.Rows() {
+			value = append(value, x.Row(x.Rows()-1-i).Value...)
+		}
+		slices.Reverse(y)
+		x, err := data.NewDense(len(y), features, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turned.Tasks[j].TrainSet = data.Samples{X: x, Y: y}
+	}
+	payload, err := model.Prepare(s.network.Config, turned)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := s.estimate(t, payload), s.estimate(t, s.payload)
+	near(t, "E after the rows of tasks are turned round", got.E, want.E)
+	near(t, "Phi after the rows of tasks are turned round", got.Phi, want.Phi)
 }
 
 func (s *suite) permutation(t *testing.T) {

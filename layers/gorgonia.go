@@ -1,0 +1,322 @@
+package layers
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"l2mt/layers/linalg"
+)
+
+// Gorgonia's own operations may stand anywhere in a graph. Shapes and gradients are
+// Gorgonia's; what runs are the bodies below, by the names that Gorgonia prints. They
+// keep their memory between runs, write to no operand, and multiply matrices by our
+// kernels.
+
+// entrywise are the operations entry by entry.
+var entrywise = map[string]func(x float64) float64{
+	"abs":      math.Abs,
+	"ceil":     math.Ceil,
+	"cos":      math.Cos,
+	"cube":     func(x float64) float64 { return x * x * x },
+	"exp":      math.Exp,
+	"expm1":    math.Expm1,
+	"floor":    math.Floor,
+	"inv":      func(x float64) float64 { return 1 / x },
+	"ln":       math.Log,
+	"log1p":    math.Log1p,
+	"neg":      func(x float64) float64 { return -x },
+	"sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+	"sign":     func(x float64) float64 { return truth(x > 0) - truth(x < 0) },
+	"sin":      math.Sin,
+	"softplus": func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
+	"sqrt":     math.Sqrt,
+	"square":   func(x float64) float64 { return x * x },
+	"tanh":     math.Tanh,
+}
+
+// zips are those on the entries of two operands of one shape, or one of them a scalar.
+var zips = map[string]func(x, y float64) float64{
+	"+ false": func(x, y float64) float64 { return x + y },
+	"- false": func(x, y float64) float64 { return x - y },
+	"⊙ false": func(x, y float64) float64 { return x * y },
+	"÷ false": func(x, y float64) float64 { return x / y },
+	"^ false": math.Pow,
+	"< true":  func(x, y float64) float64 { return truth(x < y) },
+	"<= true": func(x, y float64) float64 { return truth(x <= y) },
+	"> true":  func(x, y float64) float64 { return truth(x > y) },
+	">= true": func(x, y float64) float64 { return truth(x >= y) },
+	"== true": func(x, y float64) float64 { return truth(x == y) },
+	"!= true": func(x, y float64) float64 { return truth(x != y) },
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// products say which operands are transposed. A vector is a column.
+var products = map[string][2]linalg.Transpose{
+	"A × B":  {linalg.NoTrans, linalg.NoTrans},
+	"Aᵀ × B": {linalg.Trans, linalg.NoTrans},
+	"A × Bᵀ": {linalg.NoTrans, linalg.Trans},
+	"A × b":  {linalg.NoTrans, linalg.NoTrans},
+	"Aᵀ × b": {linalg.Trans, linalg.NoTrans},
+	"a ⋅ b":  {linalg.Trans, linalg.NoTrans},
+	outer:    {linalg.NoTrans, linalg.Trans},
+}
+
+// outer is what the gradient of a matrix times a vector needs.
+const outer = "a ⊗ b"
+
+// refused are kinds of operations that Gorgonia gets wrong, or that see the rows and tasks
+// which a graph has room for, but the problem at hand has not.
+var refused = map[string]string{
+	"atOp":      "Gorgonia has no gradient of it; take Slice",
+	"invSqrt":   "Gorgonia's gradient of it is wrong; take Inverse of Sqrt",
+	"log2":      "Gorgonia's gradient of it is wrong; take Log",
+	"maxOp":     "it sees rows and tasks that a problem does not have; write it as an Op of layers",
+	"sizeOp":    "Mean counts rows and tasks that a problem does not have; take Sum, or Readout of layers",
+	"softmaxOp": "it sees rows and tasks that a problem does not have; take Exp over its Sum, or write it as an Op of layers",
+}
+
+// theirs is the operation of a node of Gorgonia's, with a body. Its gradient is Gorgonia's.
+func theirs(n *Node) Op {
+	operands, kind, name := operandsOf(n), kindOf(n), fmt.Sprint(n.Op())
+	fit(operands != nil, "node %s of shape %v is no input of this graph; declare a parameter", n.Name(), n.Shape())
+	in := make([]Shape, len(operands))
+	for i, operand := range operands {
+		in[i] = Shape(operand.Shape())
+		fit(kindOf(operand) != "sizeOp" || kind == "repeatOp", "operation %s: %s", name, refused["sizeOp"])
+	}
+	for _, wrong := range []string{kind, name} {
+		fit(refused[wrong] == "" || kind == "sizeOp", "operation %s: %s", name, refused[wrong])
+	}
+	op := Op{Name: name, F32: body[float32](kind, name, in), F64: body[float64](kind, name, in)}
+	fit(op.F64 != nil && n.Dims() <= 2, "operation %s of shape %v does not run here; write it as an Op of layers", name, n.Shape())
+	return op
+}
+
+// kindOf is the name of the type of a node's operation.
+func kindOf(n *Node) string {
+	return strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", n.Op()), "*"), "gorgonia.")
+}
+
+// body is that of an operation on operands of the given shapes, or nil.
+func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]) {
+	switch kind {
+	case "elemUnaryOp":
+		if f := entrywise[name]; f != nil {
+			return mapped[T](f)
+		}
+	case "elemBinOp":
+		if name == "+ false" && slices.Equal(in[0], in[1]) {
+			return plus[T]
+		}
+		if strings.Contains("+-⊙÷", name[:len(name)-len(" false")]) || zips[name] != nil {
+			return zipped[T](name, in)
+		}
+	case "linAlgBinOp":
+		if turn, ok := products[name]; ok {
+			return multiplied[T](turn, in)
+		}
+	case "sumOp":
+		if name == "Σ[0]" && len(in[0]) == 2 {
+			return columnTotals[T]
+		}
+		return totals[T]
+	case "transposeOp":
+		return transposed[T]
+	case "reshapeOp":
+		return copied[T]
+	case "repeatOp":
+		return repeated[T]
+	case "sizeOp": // repeatOp has it from the shapes
+		return func(View[T], []View[T]) {}
+	case "concatOp":
+		return joined[T](name == "Concat(axis=1)")
+	case "sliceOp":
+		return sliced[T](slice(name, in[0]))
+	case "sliceIncrOp":
+		return spread[T](slice(name, in[0]))
+	}
+	return nil
+}
+
+func mapped[T Float](f func(x float64) float64) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		for i, x := range in[0].Data {
+			out.Data[i] = T(f(float64(x)))
+		}
+	}
+}
+
+// zipped reads an operand that is a scalar with a stride of zero.
+func zipped[T Float](name string, in []Shape) func(View[T], []View[T]) {
+	p, q := stride(in[0], in[1]), stride(in[1], in[0])
+	f := zips[name]
+	return func(out View[T], in []View[T]) {
+		z, x, y := out.Data, in[0].Data, in[1].Data
+		switch name {
+		case "+ false":
+			for i := range z {
+				z[i] = x[p*i] + y[q*i]
+			}
+		case "- false":
+			for i := range z {
+				z[i] = x[p*i] - y[q*i]
+			}
+		case "⊙ false":
+			for i := range z {
+				z[i] = x[p*i] * y[q*i]
+			}
+		case "÷ false":
+			for i := range z {
+				z[i] = x[p*i] / y[q*i]
+			}
+		default:
+			for i := range z {
+				z[i] = T(f(float64(x[p*i]), float64(y[q*i])))
+			}
+		}
+	}
+}
+
+func stride(s, other Shape) int {
+	if s.Size() == 1 && other.Size() > 1 {
+		return 0
+	}
+	return 1
+}
+
+// plus is the sum of operands of one shape, as of the gradients of what is used twice.
+func plus[T Float](out View[T], in []View[T]) {
+	copy(out.Data, in[0].Data)
+	add(out.Data, in[1].Data)
+}
+
+func multiplied[T Float](turn [2]linalg.Transpose, in []Shape) func(View[T], []View[T]) {
+	inner := func(i int, columns bool) int {
+		rows, cols := in[i].matrix()
+		if columns {
+			return cols
+		}
+		return rows
+	}
+	k := inner(0, turn[0] == linalg.NoTrans)
+	fit(k == inner(1, turn[1] == linalg.Trans), "product of operands of shapes %v and %v; the inner dimensions must agree", in[0], in[1])
+	return func(out View[T], in []View[T]) {
+		ker, _ := kernels() // Build has returned its error
+		a, b := in[0], in[1]
+		linalg.Gemm(ker, turn[0], turn[1], out.Rows, out.Cols, k, 1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
+	}
+}
+
+// totals are the sums of rows, or of everything.
+func totals[T Float](out View[T], in []View[T]) {
+	n := len(in[0].Data) / len(out.Data)
+	for i := range out.Data {
+		s := 0.0
+		for _, v := range in[0].Data[i*n:][:n] {
+			s += float64(v)
+		}
+		out.Data[i] = T(s)
+	}
+}
+
+func columnTotals[T Float](out View[T], in []View[T]) {
+	clear(out.Data)
+	for i := range in[0].Rows {
+		add(out.Data, in[0].Row(i))
+	}
+}
+
+func transposed[T Float](out View[T], in []View[T]) {
+	for i := range out.Rows {
+		for j := range out.Cols {
+			out.Row(i)[j] = in[0].Row(j)[i]
+		}
+	}
+}
+
+func copied[T Float](out View[T], in []View[T]) { copy(out.Data, in[0].Data) }
+
+// repeated has every row or every column several times.
+func repeated[T Float](out View[T], in []View[T]) {
+	x := in[0]
+	down, across := out.Rows/x.Rows, out.Cols/x.Cols
+	for i := range x.Rows {
+		row := out.Row(i * down)
+		for j, v := range x.Row(i) {
+			for k := range row[j*across:][:across] {
+				row[j*across+k] = v
+			}
+		}
+		for k := 1; k < down; k++ {
+			copy(out.Row(i*down+k), row)
+		}
+	}
+}
+
+// joined has operands one below the other, or beside.
+func joined[T Float](beside bool) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		from := 0
+		for _, v := range in {
+			for i := range v.Rows {
+				if beside {
+					copy(out.Row(i)[from:], v.Row(i))
+				} else {
+					copy(out.Row(from+i), v.Row(i))
+				}
+			}
+			if beside {
+				from += v.Cols
+			} else {
+				from += v.Rows
+			}
+		}
+	}
+}
+
+// slicePattern is a slice as Gorgonia prints it, of rows or, after a colon, of columns.
+var slicePattern = regexp.MustCompile(`^T\[(:, )?(?:(\d+):\d+:[01]|:)\.\.\.\]`)
+
+// slice says where a slice begins, in rows or in columns.
+func slice(name string, in Shape) (from int, ofColumns bool) {
+	found := slicePattern.FindStringSubmatch(name)
+	fit(found != nil, "slice %s: it must be of rows or columns one after the other", name)
+	axis := 0
+	if found[1] != "" {
+		axis = 1
+	}
+	if found[2] != "" { // else it is all
+		fit(in[axis] < 256, "slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; take Columns of layers", name, in)
+		from, _ = strconv.Atoi(found[2])
+	}
+	return from, axis == 1
+}
+
+func sliced[T Float](from int, ofColumns bool) func(View[T], []View[T]) {
+	if ofColumns {
+		return columns[T](from)
+	}
+	return func(out View[T], in []View[T]) { copy(out.Data, in[0].Data[from*in[0].Cols:]) }
+}
+
+// spread is zero but for the slice, which is the second operand.
+func spread[T Float](from int, ofColumns bool) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		if ofColumns {
+			columnsGrad[T](from)(out, in[1:])
+			return
+		}
+		clear(out.Data)
+		copy(out.Data[from*out.Cols:], in[1].Data)
+	}
+}

@@ -1,0 +1,259 @@
+package layers
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"l2mt/data"
+)
+
+var must = gorgonia.Must
+
+// one is an operation of Gorgonia's on an operand.
+func one(f func(a *Node) (*Node, error)) func([]*Node) *Node {
+	return func(in []*Node) *Node { return must(f(in[0])) }
+}
+
+// two is one on two operands.
+func two(f func(a, b *Node) (*Node, error)) func([]*Node) *Node {
+	return func(in []*Node) *Node { return must(f(in[0], in[1])) }
+}
+
+// twice is one on the same operand twice, which is used elsewhere too.
+func twice(f func(a, b *Node) (*Node, error)) func([]*Node) *Node {
+	return func(in []*Node) *Node {
+		x := must(gorgonia.Tanh(in[0]))
+		return must(gorgonia.Add(must(f(x, x)), x))
+	}
+}
+
+// compare is a comparison of A and B times A, for what compares has no gradient.
+func compare(f func(a, b *Node, same bool) (*Node, error)) func([]*Node) *Node {
+	return func(in []*Node) *Node { return must(gorgonia.HadamardProd(in[0], must(f(in[0], in[1], true)))) }
+}
+
+// operations are those of Gorgonia's that run here, on operands of m rows and h columns.
+func operations(m, h int) []opCase {
+	a, ab, shape := [][]int{{m, h}}, [][]int{{m, h}, {m, h}}, []int{m, h}
+	along := func(axes ...int) func(a *Node) (*Node, error) {
+		return func(a *Node) (*Node, error) { return gorgonia.Sum(a, axes...) }
+	}
+	return []opCase{
+		{name: "Abs", in: a, out: shape, build: one(gorgonia.Abs)},
+		{name: "Add", in: ab, out: shape, build: two(gorgonia.Add)},
+		{name: "Add of a scalar", in: [][]int{{m, h}, {h}}, out: shape, build: func(in []*Node) *Node {
+			return must(gorgonia.Add(in[0], must(gorgonia.Sum(in[1]))))
+		}},
+		{name: "Add, used twice", in: a, out: shape, build: twice(gorgonia.Add)},
+		{name: "BroadcastAdd", in: [][]int{{m, h}, {h}}, out: shape, build: func(in []*Node) *Node {
+			return must(gorgonia.BroadcastAdd(in[0], in[1], nil, []byte{0}))
+		}},
+		{name: "BroadcastHadamardDiv", in: [][]int{{m, h}, {m}}, out: shape, positive: true, build: func(in []*Node) *Node {
+			return must(gorgonia.BroadcastHadamardDiv(in[0], in[1], nil, []byte{1}))
+		}},
+		{name: "BroadcastHadamardProd", in: [][]int{{1, h}, {m, h}}, out: shape, build: func(in []*Node) *Node {
+			return must(gorgonia.BroadcastHadamardProd(in[0], in[1], []byte{0}, nil))
+		}},
+		{name: "Concat of columns", in: [][]int{{m, h}, {m, 2}}, out: []int{m, h + 2}, build: two(func(a, b *Node) (*Node, error) { return gorgonia.Concat(1, a, b) })},
+		{name: "Concat of rows", in: [][]int{{m, h}, {2, h}}, out: []int{m + 2, h}, build: two(func(a, b *Node) (*Node, error) { return gorgonia.Concat(0, a, b) })},
+		{name: "Cos", in: a, out: shape, build: one(gorgonia.Cos)},
+		{name: "Cube", in: a, out: shape, build: one(gorgonia.Cube)},
+		{name: "Exp", in: a, out: shape, build: one(gorgonia.Exp)},
+		{name: "Expm1", in: a, out: shape, build: one(gorgonia.Expm1)},
+		{name: "Gt, Gte, Lt, Lte, Eq, Ne", in: ab, out: shape, build: func(in []*Node) *Node {
+			sum := must(gorgonia.Sub(in[0], in[1]))
+			for _, f := range []func(a, b *Node, same bool) (*Node, error){gorgonia.Gt, gorgonia.Gte, gorgonia.Lt, gorgonia.Lte, gorgonia.Eq, gorgonia.Ne} {
+				sum = must(gorgonia.Add(sum, compare(f)(in)))
+			}
+			return sum
+		}},
+		{name: "HadamardDiv", in: ab, out: shape, positive: true, build: two(gorgonia.HadamardDiv)},
+		{name: "HadamardDiv, used twice", in: a, out: shape, build: twice(gorgonia.HadamardDiv)},
+		{name: "HadamardDiv of a number", in: a, out: shape, positive: true, build: func(in []*Node) *Node {
+			return must(gorgonia.HadamardDiv(Constant(in[0], 1.5), in[0]))
+		}},
+		{name: "HadamardProd", in: ab, out: shape, build: two(gorgonia.HadamardProd)},
+		{name: "HadamardProd, used twice", in: a, out: shape, build: twice(gorgonia.HadamardProd)},
+		{name: "Inverse", in: a, out: shape, positive: true, build: one(gorgonia.Inverse)},
+		{name: "LeakyRelu", in: a, out: shape, build: one(func(a *Node) (*Node, error) { return gorgonia.LeakyRelu(a, 0.25) })},
+		{name: "Log", in: a, out: shape, positive: true, build: one(gorgonia.Log)},
+		{name: "Log of 1 + x, used twice", in: a, out: shape, positive: true, build: func(in []*Node) *Node { // Gorgonia makes it Log1p
+			sum := must(gorgonia.Add(in[0], Constant(in[0], 1)))
+			return must(gorgonia.HadamardProd(must(gorgonia.Log(sum)), sum))
+		}},
+		{name: "Log1p", in: a, out: shape, positive: true, build: one(gorgonia.Log1p)},
+		{name: "Mul of a matrix and a vector", in: [][]int{{m, h}, {h}}, out: []int{m}, build: two(gorgonia.Mul)},
+		{name: "Mul of a scalar", in: [][]int{{m, h}, {h}}, out: shape, build: func(in []*Node) *Node {
+			return must(gorgonia.Mul(must(gorgonia.Sum(in[1])), in[0]))
+		}},
+		{name: "Mul of a vector and a matrix", in: [][]int{{m}, {m, h}}, out: []int{h}, build: two(gorgonia.Mul)},
+		{name: "Mul of matrices", in: [][]int{{m, h}, {h, 3}}, out: []int{m, 3}, build: two(gorgonia.Mul)},
+		{name: "Mul of matrices, used twice", in: [][]int{{m, m}}, out: []int{m, m}, build: twice(gorgonia.Mul)},
+		{name: "Mul of vectors", in: [][]int{{m}, {m}}, build: two(gorgonia.Mul)},
+		{name: "Mul with Transpose of itself", in: a, out: []int{m, m}, build: func(in []*Node) *Node {
+			return must(gorgonia.Mul(in[0], must(gorgonia.Transpose(in[0]))))
+		}},
+		{name: "Neg", in: a, out: shape, build: one(gorgonia.Neg)},
+		{name: "Pow", in: ab, out: shape, positive: true, build: two(gorgonia.Pow)},
+		{name: "Rectify", in: a, out: shape, build: one(gorgonia.Rectify)},
+		{name: "Reshape, used twice", in: a, out: []int{h, m}, build: func(in []*Node) *Node {
+			turned := must(gorgonia.Reshape(in[0], tensor.Shape{h, m}))
+			return must(gorgonia.HadamardProd(must(gorgonia.Exp(turned)), must(gorgonia.Transpose(in[0]))))
+		}},
+		{name: "Sigmoid", in: a, out: shape, build: one(gorgonia.Sigmoid)},
+		{name: "Sign, Ceil, Floor", in: ab, out: shape, build: func(in []*Node) *Node {
+			steps := must(gorgonia.Add(must(gorgonia.Sign(in[1])), must(gorgonia.Add(must(gorgonia.Ceil(in[1])), must(gorgonia.Floor(in[1]))))))
+			return must(gorgonia.Add(must(gorgonia.HadamardProd(steps, in[0])), in[1]))
+		}},
+		{name: "Sin", in: a, out: shape, build: one(gorgonia.Sin)},
+		{name: "Slice of a column", in: a, out: []int{m}, build: one(func(a *Node) (*Node, error) { return gorgonia.Slice(a, nil, gorgonia.S(h-1)) })},
+		{name: "Slice of a number", in: [][]int{{m}}, build: one(func(a *Node) (*Node, error) { return gorgonia.Slice(a, gorgonia.S(m-1)) })},
+		{name: "Slice of rows and columns", in: a, out: []int{m - 1, h - 1}, build: one(func(a *Node) (*Node, error) {
+			return gorgonia.Slice(a, gorgonia.S(1, m), gorgonia.S(0, h-1))
+		})},
+		{name: "Softplus", in: a, out: shape, build: one(gorgonia.Softplus)},
+		{name: "Sqrt", in: a, out: shape, positive: true, build: one(gorgonia.Sqrt)},
+		{name: "Square", in: a, out: shape, build: one(gorgonia.Square)},
+		{name: "Sub", in: ab, out: shape, build: two(gorgonia.Sub)},
+		{name: "Sub, used twice", in: a, out: shape, build: twice(gorgonia.Sub)},
+		{name: "Sum", in: a, build: one(along())},
+		{name: "Sum of columns", in: a, out: []int{h}, build: one(along(0))},
+		{name: "Sum of rows", in: a, out: []int{m}, build: one(along(1))},
+		{name: "Tanh", in: a, out: shape, build: one(gorgonia.Tanh)},
+		{name: "Transpose", in: a, out: []int{h, m}, build: one(func(a *Node) (*Node, error) { return gorgonia.Transpose(a) })},
+	}
+}
+
+// Values are those of Gorgonia's own machine, gradients those of central differences.
+func TestOperationsOfGorgonia(t *testing.T) {
+	for seed := range uint64(3) {
+		r := data.Stream(seed, "operations of Gorgonia")
+		m, h := 3+r.IntN(4), 3+r.IntN(4)
+		for _, c := range operations(m, h) {
+			t.Run(fmt.Sprintf("%s/m=%d,h=%d", c.name, m, h), func(t *testing.T) {
+				c.check(t, r, func(DType) {})
+				c.againstGorgonia(t, r)
+			})
+		}
+	}
+}
+
+func (c opCase) againstGorgonia(t *testing.T, r interface{ NormFloat64() float64 }) {
+	g, numbers, nodes := gorgonia.NewGraph(), [][]float64{}, []*Node{}
+	for i, shape := range c.in {
+		v := make([]float64, Shape(shape).Size())
+		for j := range v {
+			if v[j] = r.NormFloat64(); c.positive {
+				v[j] = v[j]*v[j] + 0.1
+			}
+		}
+		numbers = append(numbers, v)
+		value := tensor.New(tensor.WithShape(shape...), tensor.WithBacking(slices.Clone(v)))
+		nodes = append(nodes, gorgonia.NewTensor(g, tensor.Float64, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(fmt.Sprint(i)), gorgonia.WithValue(value)))
+	}
+	var want gorgonia.Value
+	gorgonia.Read(c.build(nodes), &want)
+	machine := gorgonia.NewTapeMachine(g)
+	defer machine.Close()
+	if err := machine.RunAll(); err != nil {
+		t.Fatal(err)
+	}
+	k := c.compile(t, Float64)
+	k.run(t, numbers)
+	values, ok := want.Data().([]float64)
+	if !ok {
+		values = []float64{want.Data().(float64)}
+	}
+	same(t, "value by Gorgonia's machine", k.value.Value, values, 1e-13)
+}
+
+// refusal is an operation that Build refuses, with words that the error has.
+type refusal struct {
+	words string
+	build func(x *Node) *Node
+}
+
+var refusals = map[string]refusal{
+	"At": {"Slice", func(x *Node) *Node { return must(gorgonia.At(x, 0, 0)) }},
+	"BatchNorm": {"Op of layers", func(x *Node) *Node {
+		y, _, _, _, err := gorgonia.BatchNorm(must(gorgonia.Reshape(x, tensor.Shape{2, 2, 1, 1})), nil, nil, 0.9, 1e-5)
+		return must(y, err)
+	}},
+	"Dropout":           {"Op of layers", func(x *Node) *Node { return must(gorgonia.Dropout(x, 0.5)) }},
+	"InverseSqrt":       {"Inverse of Sqrt", func(x *Node) *Node { return must(gorgonia.InverseSqrt(x)) }},
+	"Log2":              {"take Log", func(x *Node) *Node { return must(gorgonia.Log2(x)) }},
+	"Max":               {"tasks that a problem does not have", func(x *Node) *Node { return must(gorgonia.Max(x, 0)) }},
+	"Mean":              {"take Sum", func(x *Node) *Node { return must(gorgonia.Mean(x, 0)) }},
+	"OuterProd":         {"take Mul", func(x *Node) *Node { v := must(gorgonia.Sum(x, 0)); return must(gorgonia.OuterProd(v, v)) }},
+	"Reshape to rank 3": {"(2, 1, 2)", func(x *Node) *Node { return must(gorgonia.Reshape(x, tensor.Shape{2, 1, 2})) }},
+	"Slice with steps": {"one after the other", func(x *Node) *Node {
+		return must(gorgonia.Slice(must(gorgonia.Reshape(x, tensor.Shape{4})), gorgonia.S(0, 4, 2)))
+	}},
+	"SoftMax":   {"Exp over its Sum", func(x *Node) *Node { return must(gorgonia.SoftMax(x)) }},
+	"Tensordot": {"Op of layers", func(x *Node) *Node { return must(gorgonia.Tensordot([]int{1}, []int{0}, x, x)) }},
+	"UniformRandomNode": {"declare a parameter", func(x *Node) *Node {
+		return must(gorgonia.Add(x, gorgonia.UniformRandomNode(x.Graph(), x.Dtype(), 0, 1, 2, 2)))
+	}},
+	"a constant matrix": {"declare a parameter", func(x *Node) *Node {
+		return must(gorgonia.Add(x, gorgonia.NewConstant(tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float64{1, 2, 3, 4})))))
+	}},
+	"an input of Gorgonia's": {"declare a parameter", func(x *Node) *Node {
+		return must(gorgonia.Add(x, gorgonia.NewMatrix(x.Graph(), x.Dtype(), gorgonia.WithShape(2, 2), gorgonia.WithName("mine"))))
+	}},
+}
+
+func TestOperationsThatGorgoniaGetsWrongAreRefused(t *testing.T) {
+	for name, c := range refusals {
+		t.Run(name, func(t *testing.T) {
+			if why := c.error(); !strings.Contains(why, c.words) {
+				t.Errorf("the error is %q; it is to say %q", why, c.words)
+			}
+		})
+	}
+	_, err := Build(Float64, func(g *Graph) {
+		g.Capture(must(gorgonia.Slice(g.Input("x", 300), gorgonia.S(0, 10))))
+	})
+	if err == nil || !strings.Contains(err.Error(), "256") {
+		t.Errorf("a slice of 300 rows: %v", err)
+	}
+}
+
+// error is what Build says.
+func (c refusal) error() string {
+	_, err := Build(Float64, func(g *Graph) {
+		x := g.Input("x", 2, 2)
+		g.Gradients(must(gorgonia.Sum(must(gorgonia.Square(c.build(x))))), x)
+	})
+	if err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(err.Error(), "layers: invalid graph: layers: ")
+}
+
+// The page of operations is the table that these tests make.
+func TestThePageOfOperationsIsWhatTheTestsSay(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	var names []string
+	for _, c := range operations(4, 3) {
+		names = append(names, c.name)
+	}
+	fmt.Fprintf(&table, "| | |\n|---|---|\n| **these run** | %s |\n", strings.Join(names, "; "))
+	for _, name := range slices.Sorted(maps.Keys(refusals)) {
+		fmt.Fprintf(&table, "| %s | %s |\n", name, refusals[name].error())
+	}
+	if !strings.Contains(string(page), table.String()) {
+		t.Errorf("the table of docs/operations.md is to be\n%s", &table)
+	}
+}
