@@ -1,7 +1,7 @@
 // Package layers holds the pieces that the network is made of, as nodes of a
 // Gorgonia graph: the product of the data with a weight matrix, the
-// aggregation over the label graph, activations, readouts, kernels between
-// tasks and link functions.
+// aggregation over the label graph, activations, readouts, and distances
+// between tasks.
 //
 // A Graph is built once and serves every multitask problem. What changes from
 // problem to problem, the data of its tasks, is a Batch, which is put into a
@@ -15,13 +15,16 @@
 //	H_i = act(X L_i + P H_{i-1} + b_i)       Aggregate
 //	e_j = sum of w_i h_i over the task's rows   Readout
 //	e_j / ||e_j||                            Unit
-//	E E', exp(-a^2 ||e - e'||^2)             Gram, RBF, OddRBF
+//	||e - e'||^2                             Distances
 //	<Phi, Omega>                             Inner
 //
+// Everything else is written in Gorgonia's own operations, which take the same
+// nodes: shapes and symbolic gradients are Gorgonia's, and Graph.Run runs them
+// (gorgonia.go, docs/operations.md).
+//
 // Functions that add nodes to a graph panic when their operands do not fit, as
-// gonum does; Build turns such a panic into an error. A new operation is an Op:
-// a name, a shape, a body written once for float32 and float64, and a gradient,
-// all in types of this package; its author does not import Gorgonia. A new
-// activation is a line of a table in activation.go, a new scaling of the label
-// graph one in batch.go.
+// gonum does and gorgonia.Must; Build turns such a panic into an error. A new
+// operation is an Op: a name, a shape, a body written once for float32 and
+// float64, and a gradient. A new activation is a line of a table in
+// activation.go, a new scaling of the label graph one in batch.go.
 package layers

@@ -39,11 +39,12 @@ var entrywise = map[string]func(x float64) float64{
 }
 
 // zips are those on the entries of two operands of one shape, or one of them a scalar.
+// Arithmetic has loops of its own.
 var zips = map[string]func(x, y float64) float64{
-	"+ false": func(x, y float64) float64 { return x + y },
-	"- false": func(x, y float64) float64 { return x - y },
-	"⊙ false": func(x, y float64) float64 { return x * y },
-	"÷ false": func(x, y float64) float64 { return x / y },
+	"+ false": nil,
+	"- false": nil,
+	"⊙ false": nil,
+	"÷ false": nil,
 	"^ false": math.Pow,
 	"< true":  func(x, y float64) float64 { return truth(x < y) },
 	"<= true": func(x, y float64) float64 { return truth(x <= y) },
@@ -118,8 +119,8 @@ func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]
 		if name == "+ false" && slices.Equal(in[0], in[1]) {
 			return plus[T]
 		}
-		if strings.Contains("+-⊙÷", name[:len(name)-len(" false")]) || zips[name] != nil {
-			return zipped[T](name, in)
+		if f, ok := zips[name]; ok {
+			return zipped[T](name, f, in)
 		}
 	case "linAlgBinOp":
 		if turn, ok := products[name]; ok {
@@ -157,9 +158,8 @@ func mapped[T Float](f func(x float64) float64) func(View[T], []View[T]) {
 }
 
 // zipped reads an operand that is a scalar with a stride of zero.
-func zipped[T Float](name string, in []Shape) func(View[T], []View[T]) {
+func zipped[T Float](name string, f func(x, y float64) float64, in []Shape) func(View[T], []View[T]) {
 	p, q := stride(in[0], in[1]), stride(in[1], in[0])
-	f := zips[name]
 	return func(out View[T], in []View[T]) {
 		z, x, y := out.Data, in[0].Data, in[1].Data
 		switch name {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gorgonia.org/gorgonia"
+
 	"l2mt/data"
 )
 
@@ -95,27 +97,10 @@ func batchOf(t testing.TB, dtype DType, norm Norm, tasks []Task) *Batch {
 
 // weighted is sum_i w_i y_i over all entries: a scalar whose gradient is w.
 func weighted(y, w *Node) *Node {
-	scalar := ScalarShape
-	return Apply(Op{
-		Name: "weighted", Shape: scalar, F32: weightedBody[float32], F64: weightedBody[float64], Constant: []bool{false, true},
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Apply(Op{
-				Name: "weighted'", Shape: SameShape, F32: weightedGrad[float32], F64: weightedGrad[float64],
-			}, in[0], in[1], grad), nil}
-		},
-	}, y, w)
-}
-
-func weightedBody[T Float](out View[T], in []View[T]) { out.Data[0] = dot(in[0].Data, in[1].Data) }
-
-func weightedGrad[T Float](out View[T], in []View[T]) {
-	if len(out.Data) == 1 {
-		out.Data[0] = in[1].Data[0] * in[2].Data[0]
-		return
+	if y.IsScalar() {
+		return must(gorgonia.Mul(y, must(gorgonia.Slice(w, gorgonia.S(0)))))
 	}
-	for i, w := range in[1].Data {
-		out.Data[i] = w * in[2].Data[0]
-	}
+	return must(gorgonia.Sum(must(gorgonia.HadamardProd(y, must(gorgonia.Reshape(w, y.Shape()))))))
 }
 
 // opCase is an operation on inputs of given shapes. Rows counts the rows of the

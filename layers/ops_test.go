@@ -29,42 +29,6 @@ func TestOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 	}
 }
 
-func TestInnerIsTheInnerProductWithEveryCovariance(t *testing.T) {
-	r := data.Stream(1, "inner")
-	const m, tuples = 3, 4
-	phi, omegas := normals(r, m*m), normals(r, tuples*m*m)
-	var value *Capture
-	var grads []*Capture
-	g, err := Build(Float64, func(g *Graph) {
-		p := g.Input("phi", m, m)
-		y := Inner(p, g.Input("omegas", tuples, m*m))
-		value = g.Capture(y)
-		grads = g.Gradients(weighted(y, g.Input("weights", tuples)), p)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	weights := normals(r, tuples)
-	for name, v := range map[string][]float64{"phi": phi, "omegas": omegas, "weights": weights} {
-		if err := g.Set(name, v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := g.Run(); err != nil {
-		t.Fatal(err)
-	}
-	wantGrad := make([]float64, m*m)
-	for q := range tuples {
-		want := 0.0
-		for i := range phi {
-			want += phi[i] * omegas[q*m*m+i]
-			wantGrad[i] += weights[q] * omegas[q*m*m+i]
-		}
-		same(t, "inner product", value.Value[q:q+1], []float64{want}, 1e-14)
-	}
-	same(t, "gradient", grads[0].Value, wantGrad, 1e-14)
-}
-
 func TestUnitLeavesAZeroEmbeddingAndItsGradientZero(t *testing.T) {
 	c := opCase{in: [][]int{{3, 2}}, out: []int{3, 2}, build: func(in []*Node) *Node { return Unit(in[0]) }}
 	k := c.compile(t, Float64)

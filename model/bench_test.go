@@ -7,48 +7,8 @@ import (
 	"time"
 
 	"l2mt/data"
-	"l2mt/layers"
 	"l2mt/model"
-	"l2mt/train"
 )
-
-// BenchmarkStep is one training step, Adam included, on one problem of 6 tasks
-// with 400 rows of 1,000 features each, hidden width 50, three layers.
-func BenchmarkStep(b *testing.B) {
-	const m, n, d = 6, 400, 1000
-	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
-		for _, density := range []float64{1, 0.03} {
-			b.Run(fmt.Sprintf("%s/density=%v", dtype, density), func(b *testing.B) {
-				c, err := model.Preset("default", d)
-				if err != nil {
-					b.Fatal(err)
-				}
-				c.Hidden, c.Layers, c.DType = 50, 3, dtype
-				payload, tuple := benchmarkProblem(b, c, m, n, density)
-				graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: m * n, Tasks: m, Tuples: 1}, outcomes(1000))
-				if err != nil {
-					b.Fatal(err)
-				}
-				p := model.NewParams(c, 1)
-				adam := train.NewAdam(p)
-				b.ReportAllocs()
-				var seconds []float64
-				for b.Loop() {
-					begin := time.Now()
-					step, err := graph.Step(p, payload, []model.Tuple{tuple})
-					if err != nil {
-						b.Fatal(err)
-					}
-					if err := adam.Step(p, step.Gradient, func(string) float64 { return 1e-3 }); err != nil {
-						b.Fatal(err)
-					}
-					seconds = append(seconds, time.Since(begin).Seconds())
-				}
-				report(b, seconds)
-			})
-		}
-	}
-}
 
 // BenchmarkEmbedding is what fit, infer and eval wait for before a network without
 // features has its say: words in six tasks, and 139 schools. One core is GOMAXPROCS=1.
@@ -92,23 +52,6 @@ func report(b *testing.B, seconds []float64) {
 	b.ReportMetric(1e3*seconds[0], "min-ms")
 }
 
-func outcomes(n int) []float64 {
-	o := make([]float64, n)
-	for i := range o {
-		o[i] = 0.8 + 0.5*float64(i)/float64(n)
-	}
-	return o
-}
-
-func benchmarkProblem(b *testing.B, c model.Config, m, n int, density float64) (*model.Payload, model.Tuple) {
-	b.Helper()
-	payload, err := model.Prepare(c, benchmarkData(b, c.Features, m, n, density))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return payload, model.Tuple{Omega: identity(m), O: 0.95}
-}
-
 func benchmarkData(b *testing.B, d, m, n int, density float64) *data.ProblemData {
 	b.Helper()
 	r := data.Stream(1, "benchmark")
@@ -137,13 +80,4 @@ func benchmarkData(b *testing.B, d, m, n int, density float64) *data.ProblemData
 		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Kind: data.Classification}, TrainSet: data.Samples{X: x, Y: y}})
 	}
 	return p
-}
-
-// identity is I/m.
-func identity(m int) []float64 {
-	omega := make([]float64, m*m)
-	for i := range m {
-		omega[i*m+i] = 1 / float64(m)
-	}
-	return omega
 }
