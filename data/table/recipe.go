@@ -237,6 +237,9 @@ func (c *Column) features(value []float32, d int, from *format.Column, unseen Un
 	return 0, gaps, nil
 }
 
+// IsMissing reports whether a cell says that there is no value.
+func (r *Recipe) IsMissing(cell string) bool { return isMissing(cell) }
+
 // isMissing reports whether a cell says that there is no value.
 func isMissing(cell string) bool {
 	if len(cell) > 4 || cell != "" && cell[0] <= '9' && cell[0] != '#' {

@@ -30,22 +30,29 @@ type Score struct {
 	// R2 is one minus the mean squared error over the variance of the targets;
 	// regression only.
 	R2 float64
+	// LogLoss and Brier judge the probabilities of classes: the mean of -ln of that of the
+	// right class, and the mean squared distance from what came true, halved, so that for
+	// two classes it is that of one of them.
+	LogLoss, Brier float64
 }
 
 // ScoresOf judges predictions of every task.
 func (h *HeldOut) ScoresOf(p *data.ProblemData) []Score {
-	scores := make([]Score, len(p.Tasks))
+	scores, temperature := make([]Score, len(p.Tasks)), 1.0
+	if p.Kind() == data.Classification {
+		temperature, _ = Temperature(h.Scores, h.Y)
+	}
 	for i, t := range p.Tasks {
-		scores[i] = scoreOf(h.Scores[i], h.Y[i], t.Kind)
+		scores[i] = ScoreOf(h.Scores[i], h.Y[i], t.Kind, temperature)
 		scores[i].Rows = len(t.TrainSet.Y)
 	}
 	return scores
 }
 
-// scoreOf compares predictions with what the rows are.
-func scoreOf(f, y []float64, kind data.Kind) Score {
+// ScoreOf compares predictions of a task with what its rows are.
+func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
 	nan := math.NaN()
-	s := Score{Held: len(y), Error: nan, StandardError: nan, AUC: nan, R2: nan}
+	s := Score{Held: len(y), Error: nan, StandardError: nan, AUC: nan, R2: nan, LogLoss: nan, Brier: nan}
 	n := float64(len(y))
 	switch {
 	case n == 0:
@@ -53,6 +60,7 @@ func scoreOf(f, y []float64, kind data.Kind) Score {
 		s.Error = misclassified(f, y)
 		s.StandardError = math.Sqrt(s.Error * (1 - s.Error) / n)
 		s.AUC = meanAUC(f, y)
+		s.LogLoss, s.Brier = stat.Mean(logLosses(f, y, temperature), nil), brier(f, y, temperature)
 	default:
 		square := squares(f, y, 1)
 		mean := stat.Mean(square, nil)
@@ -106,11 +114,9 @@ func auc(f, y []float64) float64 {
 }
 
 // Temperature returns the T for which the multitask.Probabilities of held-out rows have the
-// least logistic loss over all tasks, and the Brier score: the mean squared
-// distance of these probabilities from what came true, halved, so that for two
-// classes it is that of one of them. Held are scores, labels the classes of the rows of
+// least logistic loss over all tasks, and their Brier score. Held are scores, labels the classes of the rows of
 // every task.
-func Temperature(held, labels [][]float64) (temperature, brier float64) {
+func Temperature(held, labels [][]float64) (temperature, loss float64) {
 	var f, y []float64
 	for i := range held {
 		f, y = append(f, held[i]...), append(y, labels[i]...)
@@ -132,12 +138,19 @@ func Temperature(held, labels [][]float64) (temperature, brier float64) {
 		}
 	}
 	temperature = math.Exp(-(low + high) / 2)
+	return temperature, brier(f, y, temperature)
+}
+
+// brier is the Brier score of rows.
+func brier(f, y []float64, temperature float64) (loss float64) {
+	k := perRow(f, y)
+	p := make([]float64, max(2, k))
 	for j, v := range y {
 		multitask.Probabilities(p, f[j*k:][:k], temperature)
 		p[multitask.LabelOf(v, k)]--
-		brier += floats.Dot(p, p) / 2 / float64(len(y))
+		loss += floats.Dot(p, p) / 2 / float64(len(y))
 	}
-	return temperature, brier
+	return loss
 }
 
 // alongCold is the derivative of -ln of the probability of a row's class with
@@ -171,10 +184,11 @@ func (h *HeldOut) Judge(s *multitask.Saved) {
 		return
 	}
 	for i := range s.Tasks {
-		if score := scoreOf(h.Scores[i], h.Y[i], s.Kind); score.Held > 0 {
+		if score := ScoreOf(h.Scores[i], h.Y[i], s.Kind, 1); score.Held > 0 {
 			s.Tasks[i].StandardError = score.Error
 		}
 	}
+	h.spread(s)
 }
 
 // MeanScore averages over the tasks that have a value. The errors of the tasks are
@@ -189,6 +203,8 @@ func MeanScore(scores []Score) Score {
 	m.Error, _ = meanOf(n, func(i int) float64 { return scores[i].Error })
 	m.AUC, _ = meanOf(n, func(i int) float64 { return scores[i].AUC })
 	m.R2, _ = meanOf(n, func(i int) float64 { return scores[i].R2 })
+	m.LogLoss, _ = meanOf(n, func(i int) float64 { return scores[i].LogLoss })
+	m.Brier, _ = meanOf(n, func(i int) float64 { return scores[i].Brier })
 	variance, known := meanOf(n, func(i int) float64 { return scores[i].StandardError * scores[i].StandardError })
 	m.StandardError = math.Sqrt(variance / known)
 	return m

@@ -35,7 +35,7 @@ func TestScores(t *testing.T) {
 				}
 			}
 		}
-		s := scoreOf(f, y, data.Classification)
+		s := ScoreOf(f, y, data.Classification, 1)
 		near(t, "AUC", s.AUC, won/pairs, 1e-12)
 		q := wrong / float64(n)
 		near(t, "error", s.Error, q, 1e-12)
@@ -44,7 +44,7 @@ func TestScores(t *testing.T) {
 			t.Errorf("%+v of %d rows", s, n)
 		}
 	}
-	s := scoreOf([]float64{1, 2, 4}, []float64{1, 3, 2}, data.Regression)
+	s := ScoreOf([]float64{1, 2, 4}, []float64{1, 3, 2}, data.Regression, 1)
 	near(t, "RMSE", s.Error, math.Sqrt(5.0/3), 1e-12)
 	near(t, "R^2", s.R2, 1-5.0/2, 1e-12)
 	// The squares 0, 1, 4 have the standard deviation sqrt(13/3).
@@ -100,7 +100,7 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 		y[j] = math.Copysign(1, f+0.8*random.NormFloat64())
 		two, of = append(two, -f, f), append(of, (1+y[j])/2)
 	}
-	a, b := scoreOf(one, y, data.Classification), scoreOf(two, of, data.Classification)
+	a, b := ScoreOf(one, y, data.Classification, 1), ScoreOf(two, of, data.Classification, 1)
 	near(t, "error", b.Error, a.Error, 0)
 	near(t, "its standard error", b.StandardError, a.StandardError, 1e-12)
 	near(t, "AUC", b.AUC, a.AUC, 1e-12)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -44,6 +45,9 @@ type Saved struct {
 	// Temperature divides scores before they become probabilities;
 	// classification only.
 	Temperature float64 `json:"temperature,omitempty"`
+	// Residuals are those of rows that were held out, in ascending order: their sizes over
+	// the Spread of their tasks. Of many some are kept, at equal shares; regression only.
+	Residuals []float64 `json:"residuals,omitempty"`
 	// Versions are those of the program and of what it is made of.
 	Versions map[string]string `json:"versions,omitempty"`
 	// Omega is the covariance of the tasks, with trace 1.
@@ -65,6 +69,11 @@ type SavedTask struct {
 	// StandardError is the root mean squared error of predictions for rows that
 	// were held out; regression only, 0 if unknown.
 	StandardError float64 `json:"standard_error,omitempty"`
+	// Mean is that of the targets it was fitted on, or the share of each of its classes.
+	Mean []float64 `json:"mean,omitempty"`
+	// Spread is what the size of a residual is measured by: the StandardError, for few rows
+	// drawn to that of all tasks.
+	Spread float64 `json:"spread,omitempty"`
 }
 
 // The files of a saved model.
@@ -95,7 +104,15 @@ func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved
 		s.Temperature = 1
 	}
 	for _, t := range problem.Tasks {
-		s.Tasks = append(s.Tasks, SavedTask{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(t.TrainSet.Y)})
+		y := t.TrainSet.Y
+		mean := []float64{stat.Mean(y, nil)}
+		if s.Kind == data.Classification {
+			mean = make([]float64, max(2, len(s.Classes)))
+			for _, v := range y {
+				mean[LabelOf(v, len(s.Classes))] += 1 / float64(len(y))
+			}
+		}
+		s.Tasks = append(s.Tasks, SavedTask{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(y), Mean: mean})
 	}
 	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
 		s.Scale, s.Recipe.Steps = &recipe.Steps[last], recipe.Steps[:last:last]
@@ -271,6 +288,8 @@ func (s *Saved) validate() error {
 		return fault("the temperature is %v; it must be positive for classes, and absent else", s.Temperature)
 	case !allFinite(s.W.RawMatrix().Data) || !s.soundBiases() || !allFinite(s.Omega.RawSymmetric().Data):
 		return fault("numbers that are not finite")
+	case !slices.IsSorted(s.Residuals) || !allFinite(s.Residuals):
+		return fault("residuals that do not ascend, or are not finite")
 	case s.Scale != nil && s.Scale.Cols != d:
 		return fault("the scale is of %d features; there are %d", s.Scale.Cols, d)
 	}
@@ -410,13 +429,19 @@ func (s *Saved) Prepare(x data.Matrix) (data.Matrix, error) {
 	return x, nil
 }
 
-// Probability is that of the positive class at the score of a row or, where there
-// are Classes, of the one that its scores speak for.
-func (s *Saved) Probability(scores []float64) float64 {
-	if s.Classes == nil {
-		return 1 / (1 + math.Exp(-scores[0]/s.Temperature))
+// Probabilities sets p to those of the classes at the scores of a row.
+func (s *Saved) Probabilities(p, scores []float64) { Probabilities(p, scores, s.Temperature) }
+
+// Interval is how far below and above a prediction of a task the target of a row may be,
+// which it is not with a probability of 1 - level. It is infinite where too few rows were
+// held out to tell, and NaN of the Average, or where none were.
+func (s *Saved) Interval(task int, level float64) float64 {
+	k := int(math.Ceil(level * float64(len(s.Residuals)+1)))
+	switch {
+	case task == Average || len(s.Residuals) == 0:
+		return math.NaN()
+	case k > len(s.Residuals):
+		return math.Inf(1)
 	}
-	p := make([]float64, len(scores))
-	Probabilities(p, scores, s.Temperature)
-	return p[ClassOf(scores)]
+	return s.Residuals[max(0, k-1)] * s.Tasks[task].Spread
 }

@@ -115,7 +115,9 @@ for name in ["north", "south"]:
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, "probability in "+name, loaded.Probability(scores), p, 1e-9)
+		all := make([]float64, 3)
+		loaded.Probabilities(all, scores)
+		near(t, "probability in "+name, all[ClassOf(scores)], p, 1e-9)
 		if said[2*i+1] != fmt.Sprint(ClassOf(scores)) {
 			t.Errorf("%s: class %d, Python says %s", name, ClassOf(scores), said[2*i+1])
 		}

@@ -18,11 +18,11 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 38791,
-	"tests":     30653,
+	"the whole": 39406,
+	"tests":     30733,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               4367,
+	"cmd/l2mt/command":               4868,
 	"cmd/l2mt/internal/plot":         865,
 	"cmd/l2mt/internal/report":       230,
 	"cmd/l2mt/internal/run":          1155,
@@ -37,7 +37,7 @@ var budgets = map[string]int{
 	"data/images":                    656,
 	"data/progress":                  24,
 	"data/safetensors":               580,
-	"data/table":                     1636,
+	"data/table":                     1639,
 	"examples/own-estimator":         35,
 	"infer":                          295,
 	"infer/compare":                  939,
@@ -48,10 +48,10 @@ var budgets = map[string]int{
 	"layers/linalg/gen":              422,
 	"layers/vgg":                     754,
 	"model":                          3392,
-	"model/evidence":                 1346,
+	"model/evidence":                 1434,
 	"testdata/families/generated":    204,
 	"model/modeltest":                451,
-	"model/multitask":                4221,
+	"model/multitask":                4246,
 	"model/pretrained":               52,
 	"model/settings":                 227,
 	"testdata/families":              145,

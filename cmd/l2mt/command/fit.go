@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -245,18 +247,31 @@ func readOmega(path string, m int) (*mat.SymDense, error) {
 	return data.NewCovariance(rows)
 }
 
-// save writes the model and the picture of its correlations.
+// save writes the model, single-task learning beside it, and the picture of its
+// correlations.
 func save(dir string, r *tableReport) error {
-	s, err := multitask.NewSaved(r.fit.Result, r.table.Problem, r.table.Recipe)
-	if err != nil {
+	stl := filepath.Join(dir, besideSTL)
+	if err := os.Remove(filepath.Join(stl, multitask.SavedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another fit
 		return err
 	}
-	s.Model = r.Model
-	r.fit.HeldOut.Judge(s)
-	if err := run.SaveModel(dir, s); err != nil || len(s.Tasks) > mostDrawn {
+	s, err := saveFit(dir, r.Model, r.fit, r.table)
+	if err == nil && r.Model != compare.STL {
+		_, err = saveFit(stl, compare.STL, r.stl, r.table)
+	}
+	if err != nil || len(s.Tasks) > mostDrawn {
 		return err
 	}
 	return drawCorrelations(filepath.Join(dir, "correlation.png"), s)
+}
+
+func saveFit(dir, model string, fit *evidence.Tuned, t *table.Table) (*multitask.Saved, error) {
+	s, err := multitask.NewSaved(fit.Result, t.Problem, t.Recipe)
+	if err != nil {
+		return nil, err
+	}
+	s.Model = model
+	fit.HeldOut.Judge(s)
+	return s, run.SaveModel(dir, s)
 }
 
 // mostDrawn bounds the tasks of a picture.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
+	"slices"
 	"time"
 
 	"l2mt/cmd/l2mt/internal/run"
@@ -47,7 +47,8 @@ type tableReport struct {
 	table   *table.Table
 	network string
 	fit     *evidence.Tuned
-	all     bool // lists every candidate
+	stl     *evidence.Tuned // likewise, of single-task learning
+	all     bool            // lists every candidate
 }
 
 // sharing is what learning the tasks together has brought on the rows that folds
@@ -61,14 +62,29 @@ type sharing struct {
 	sign int
 }
 
-// taskReport is how well a task is predicted by the model and its rivals.
+// taskReport is how well a task is predicted by the model and its rivals: the mean of the
+// targets that it was fitted on (of classes their shares), single-task learning, and one
+// model for all tasks.
 type taskReport struct {
-	Task   string      `json:"task"`
-	Rows   int         `json:"rows"`
-	Held   int         `json:"held_out"`
-	Fit    scoreReport `json:"fit"`
-	STL    scoreReport `json:"stl"`
-	Pooled scoreReport `json:"pooled"`
+	Task   string       `json:"task"`
+	Rows   int          `json:"rows"`
+	Held   int          `json:"held_out"`
+	Fit    scoreReport  `json:"fit"`
+	Mean   *scoreReport `json:"mean,omitempty"`
+	STL    *scoreReport `json:"stl,omitempty"`
+	Pooled *scoreReport `json:"pooled,omitempty"`
+}
+
+// rival is what else predicts a task.
+type rival struct {
+	name string
+	*scoreReport
+}
+
+// rivals are those that there are.
+func (t taskReport) rivals() []rival {
+	all := []rival{{"mean", t.Mean}, {"STL", t.STL}, {"pooled", t.Pooled}}
+	return slices.DeleteFunc(all, func(r rival) bool { return r.scoreReport == nil })
 }
 
 // scoreReport is a Score whose gaps JSON can hold.
@@ -77,6 +93,8 @@ type scoreReport struct {
 	StandardError compare.Float `json:"standard_error"`
 	AUC           compare.Float `json:"auc"`
 	R2            compare.Float `json:"r2"`
+	LogLoss       compare.Float `json:"log_loss"`
+	Brier         compare.Float `json:"brier"`
 }
 
 func (s scoreReport) good(k data.Kind) float64 {
@@ -86,8 +104,8 @@ func (s scoreReport) good(k data.Kind) float64 {
 	return float64(s.R2)
 }
 
-func reportOf(s evidence.Score) scoreReport {
-	return scoreReport{compare.Float(s.Error), compare.Float(s.StandardError), compare.Float(s.AUC), compare.Float(s.R2)}
+func reportOf(s evidence.Score) *scoreReport {
+	return &scoreReport{compare.Float(s.Error), compare.Float(s.StandardError), compare.Float(s.AUC), compare.Float(s.R2), compare.Float(s.LogLoss), compare.Float(s.Brier)}
 }
 
 // networkReport is what the network says of a problem, and what held-out
@@ -116,6 +134,9 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 	if err != nil {
 		return err
 	}
+	if r.stl, err = b.Fit(ctx, stl); err != nil {
+		return err
+	}
 	pooled, err := b.Judge(ctx, solve.Candidate{Mixture: solve.Mixture{Pooled: 1}})
 	if err != nil {
 		return err
@@ -128,7 +149,7 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 	for i, t := range p.Tasks {
 		s := of[0][i]
 		r.Rows += s.Rows
-		r.Tasks = append(r.Tasks, taskReport{t.Name, s.Rows, s.Held, reportOf(s), reportOf(of[1][i]), reportOf(of[2][i])})
+		r.Tasks = append(r.Tasks, taskReport{Task: t.Name, Rows: s.Rows, Held: s.Held, Fit: *reportOf(s), STL: reportOf(of[1][i]), Pooled: reportOf(of[2][i])})
 		switch {
 		case r.table.Held != nil:
 		case s.Held == 0:
@@ -137,7 +158,8 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 			partly++
 		}
 	}
-	r.Mean = taskReport{"mean", r.Rows, 0, reportOf(evidence.MeanScore(of[0])), reportOf(evidence.MeanScore(of[1])), reportOf(evidence.MeanScore(of[2]))}
+	mean := func(k int) *scoreReport { return reportOf(evidence.MeanScore(of[k])) }
+	r.Mean = taskReport{Task: "mean", Rows: r.Rows, Fit: *mean(0), STL: mean(1), Pooled: mean(2)}
 	if never > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have a single row of a class: it is always trained on, and they have no cross-validated error", never))
 	}
@@ -184,7 +206,7 @@ func (r *tableReport) write(w io.Writer) {
 		run.ErrorName(w, r.Kind) // says what nMSE is
 		run.WriteCandidates(w, r.Kind, r.Candidates)
 	}
-	r.writeTasks(w)
+	writeTasks(w, r.Kind, r.Tasks, r.Mean)
 	if r.Kind == data.Classification {
 		fmt.Fprintf(w, "probabilities: Brier score %.4f, at temperature %.3g\n", r.Brier, r.Temperature)
 	}
@@ -213,60 +235,60 @@ func units(k data.Kind) (error, good, loss string) {
 	return "RMSE", "R^2", "nMSE"
 }
 
-func (r *tableReport) writeTasks(w io.Writer) {
-	what, good, _ := units(r.Kind)
+// writeTasks lists tasks, and behind them what is of all.
+func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskReport) {
+	what, good, _ := units(kind)
 	t := run.Columns(w)
-	fmt.Fprintf(t, "rows\t%s\t+-\t%s\tSTL %s\t%s\tpooled %s\t%s\t  task\n", what, good, what, good, what, good)
-	line := func(v taskReport) {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s", v.Rows, gap(float64(v.Fit.Error)), gap(float64(v.Fit.StandardError)), gap(v.Fit.good(r.Kind)))
-		for _, s := range []scoreReport{v.STL, v.Pooled} {
-			fmt.Fprintf(t, "\t%s\t%s", gap(float64(s.Error)), gap(s.good(r.Kind)))
+	fmt.Fprintf(t, "rows\t%s\t+-\t%s", what, good)
+	for _, r := range all[0].rivals() {
+		fmt.Fprintf(t, "\t%s %s\t%s", r.name, what, good)
+	}
+	if kind == data.Classification {
+		fmt.Fprint(t, "\tlog loss\tBrier")
+	}
+	fmt.Fprint(t, "\t  task\n")
+	for _, v := range slices.Concat(tasks[:min(len(tasks), mostListed)], all) {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s", v.Rows, errorGap(v.Fit.Error), errorGap(v.Fit.StandardError), gap(v.Fit.good(kind)))
+		for _, r := range v.rivals() {
+			fmt.Fprintf(t, "\t%s\t%s", errorGap(r.Error), gap(r.good(kind)))
+		}
+		if kind == data.Classification {
+			fmt.Fprintf(t, "\t%s\t%s", run.Decimals(v.Fit.LogLoss), run.Decimals(v.Fit.Brier))
 		}
 		fmt.Fprintf(t, "\t  %s\n", v.Task)
 	}
-	for _, v := range r.Tasks[:min(len(r.Tasks), mostListed)] {
-		line(v)
-	}
-	line(r.Mean)
 	t.Flush()
-	if more := len(r.Tasks) - mostListed; more > 0 {
+	if more := len(tasks) - mostListed; more > 0 {
 		fmt.Fprintf(w, "(%d more tasks: --json lists them)\n", more)
 	}
 }
 
-// gap writes a number with four decimals, very small and large ones with four digits, or a
-// dash where there is none.
-func gap(v float64) string {
-	switch size := math.Abs(v); {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return "-"
-	case size != 0 && size < 5e-4 || size >= 1e6:
-		return run.Number(v)
+// gap writes a number, or a dash where there is none.
+func gap(v float64) string { return run.Decimals(compare.Float(v)) }
+
+// errorGap writes an error, very small and large ones with four digits.
+func errorGap(v compare.Float) string {
+	if v != 0 && v < 5e-4 || v >= 1e6 && v <= math.MaxFloat64 {
+		return run.Number(float64(v))
 	}
-	return strconv.FormatFloat(v, 'f', 4, 64)
+	return run.Decimals(v)
 }
 
 // writeRivals compares the model with learning nothing together and everything.
 func (r *tableReport) writeRivals(w io.Writer) {
 	what, _, _ := units(r.Kind)
-	for _, rival := range []struct {
-		name string
-		of   func(taskReport) scoreReport
-	}{
-		{"STL", func(t taskReport) scoreReport { return t.STL }},
-		{"pooled", func(t taskReport) scoreReport { return t.Pooled }},
-	} {
+	for k, rival := range r.Mean.rivals() {
 		better, worse := 0, 0
 		for _, t := range r.Tasks {
-			switch d := t.Fit.Error - rival.of(t).Error; {
+			switch d := t.Fit.Error - t.rivals()[k].Error; {
 			case d < 0:
 				better++
 			case d > 0:
 				worse++
 			}
 		}
-		ours, theirs := float64(r.Mean.Fit.Error), float64(rival.of(r.Mean).Error)
-		fmt.Fprintf(w, "against %s: mean %s %s, %.4f of it; lower for %d tasks, higher for %d\n", rival.name, what, gap(theirs), ours/theirs, better, worse)
+		ours, theirs := float64(r.Mean.Fit.Error), float64(rival.Error)
+		fmt.Fprintf(w, "against %s: mean %s %s, %.4f of it; lower for %d tasks, higher for %d\n", rival.name, what, errorGap(rival.Error), ours/theirs, better, worse)
 	}
 }
 

@@ -1,0 +1,241 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
+	"l2mt/model/evidence"
+	"l2mt/model/multitask"
+)
+
+type scoreCmd struct {
+	Model    string `arg:"" type:"path" help:"Directory that fit saved a model to."`
+	File     string `arg:"" help:"Labelled rows that the model was not fitted on: CSV, TSV, or - for a table that comes in through stdin."`
+	rowFlags `embed:""`
+	Target   string `help:"Column of the labels, if it is not called as in the tables fitted."`
+}
+
+func (c *scoreCmd) Run(e *env) error {
+	models, err := loadBeside(c.Model)
+	if err != nil {
+		return err
+	}
+	p, err := newPredictor(c.File, c.rowFlags, models, c.Target, true)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if !p.labelled() {
+		return fmt.Errorf("%s: %w: there is no column of labels, %s; say with --target which it is", c.File, data.ErrMismatch, cmp.Or(c.Target, few(models[0].Recipe.Targets)))
+	}
+	s := newScoring(p)
+	if err := p.run(e, func(*rowBlock) {}, func(b *rowBlock) error { s.add(b); return nil }); err != nil {
+		return err
+	}
+	if !s.any() {
+		return fmt.Errorf("%s: %w: it has no labelled rows", c.File, data.ErrInvalid)
+	}
+	return s.print(e, true)
+}
+
+// besideSTL is the folder in that of a saved model with single-task learning on the same
+// rows.
+const besideSTL = "stl"
+
+// loadBeside loads a model and, behind it, single-task learning if that is beside it.
+func loadBeside(dir string) ([]*multitask.Saved, error) {
+	m, err := multitask.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	stl, err := multitask.Load(filepath.Join(dir, besideSTL))
+	if errors.Is(err, fs.ErrNotExist) {
+		return []*multitask.Saved{m}, nil
+	}
+	return []*multitask.Saved{m, stl}, err
+}
+
+// scoring gathers labelled rows and what is said of them: by the model, by the mean of the
+// targets that it was fitted on (of classes their shares), and by single-task learning.
+type scoring struct {
+	*predictor
+	of map[int]*labelledRows // a task, or allRows
+}
+
+// allRows stands for all tasks together.
+const allRows = -2
+
+type labelledRows struct {
+	y      []float64
+	scores [3][]float64
+}
+
+func newScoring(p *predictor) *scoring { return &scoring{p, map[int]*labelledRows{}} }
+
+// any says that there are labelled rows.
+func (s *scoring) any() bool { return s.of[allRows] != nil }
+
+// add takes the labelled rows of a block.
+func (s *scoring) add(b *rowBlock) {
+	for k, labels := range b.y {
+		for j, y := range labels {
+			if math.IsNaN(y) {
+				continue
+			}
+			i := b.of[k][j]
+			said := [3][]float64{row(b.scores[0][k], j, len(labels)), meanScores(s.models[0], i)}
+			if len(s.models) > 1 {
+				said[2] = row(b.scores[1][k], j, len(labels))
+			}
+			for _, i := range []int{i, allRows} {
+				if s.of[i] == nil {
+					s.of[i] = &labelledRows{}
+				}
+				rows := s.of[i]
+				rows.y = append(rows.y, y)
+				for n := range said {
+					rows.scores[n] = append(rows.scores[n], said[n]...)
+				}
+			}
+		}
+	}
+}
+
+// meanScores are those that say the mean of the targets of a task, or the shares of its
+// classes. A task that the model does not know has the mean of the others.
+func meanScores(m *multitask.Saved, i int) []float64 {
+	tasks := m.Tasks
+	if i != multitask.Average {
+		tasks = tasks[i : i+1]
+	}
+	mean := make([]float64, len(tasks[0].Mean))
+	for _, t := range tasks {
+		floats.AddScaled(mean, 1/float64(len(tasks)), t.Mean)
+	}
+	if m.Kind == data.Regression {
+		return mean
+	}
+	for c, share := range mean {
+		mean[c] = math.Log(share / (1 - share))
+	}
+	if m.Classes == nil {
+		mean = mean[1:]
+	}
+	return mean
+}
+
+// scoreTable is what score says.
+type scoreTable struct {
+	Model string       `json:"model"`
+	Kind  data.Kind    `json:"kind"`
+	Tasks []taskReport `json:"tasks"`
+	// Mean is that of the tasks, All is of all rows together.
+	Mean        taskReport `json:"mean"`
+	All         taskReport `json:"all"`
+	Reliability []reliable `json:"reliability,omitempty"`
+}
+
+// reliable compares probabilities with what came true, of rows that have like ones: of the
+// positive class or, of more than two, of the one predicted.
+type reliable struct {
+	Said float64 `json:"said"`
+	Came float64 `json:"came_true"`
+	Rows int     `json:"rows"`
+}
+
+// table judges what has been gathered.
+func (s *scoring) table() *scoreTable {
+	m := s.models[0]
+	t := &scoreTable{Model: m.Model, Kind: m.Kind}
+	var all [3][]evidence.Score
+	judge := func(name string, rows *labelledRows) taskReport {
+		temperatures := []float64{m.Temperature, 1, s.models[len(s.models)-1].Temperature}
+		for n, f := range rows.scores[:1+len(s.models)] {
+			all[n] = append(all[n], evidence.ScoreOf(f, rows.y, m.Kind, temperatures[n]))
+		}
+		return s.report(name, all, func(of []evidence.Score) evidence.Score { return of[len(of)-1] })
+	}
+	for i := range m.Tasks {
+		if s.of[i] != nil {
+			t.Tasks = append(t.Tasks, judge(m.Tasks[i].Name, s.of[i]))
+		}
+	}
+	if s.of[multitask.Average] != nil {
+		t.Tasks = append(t.Tasks, judge("(tasks that the model does not know)", s.of[multitask.Average]))
+	}
+	t.Mean = s.report("mean of tasks", all, evidence.MeanScore)
+	rows := s.of[allRows]
+	if t.All = judge("all rows", rows); m.Kind == data.Classification {
+		t.Reliability = reliability(m, rows.scores[0], rows.y)
+	}
+	return t
+}
+
+// report picks of the scores of each.
+func (s *scoring) report(name string, all [3][]evidence.Score, pick func([]evidence.Score) evidence.Score) taskReport {
+	fit := pick(all[0])
+	t := taskReport{Task: name, Rows: fit.Held, Held: fit.Held, Fit: *reportOf(fit), Mean: reportOf(pick(all[1]))}
+	if len(s.models) > 1 {
+		t.STL = reportOf(pick(all[2]))
+	}
+	return t
+}
+
+// reliability puts rows of like probabilities together.
+func reliability(m *multitask.Saved, f, y []float64) []reliable {
+	const bins = 10
+	all, k, p := make([]reliable, bins), max(1, len(m.Classes)), make([]float64, max(2, len(m.Classes)))
+	for j, v := range y {
+		scores, class := f[j*k:][:k], 1
+		if k > 1 {
+			class = multitask.ClassOf(scores)
+		}
+		m.Probabilities(p, scores)
+		at := &all[min(int(p[class]*bins), bins-1)]
+		at.Rows++
+		at.Said += p[class]
+		if multitask.LabelOf(v, k) == class {
+			at.Came++
+		}
+	}
+	for k := range all {
+		all[k].Said /= float64(all[k].Rows)
+		all[k].Came /= float64(all[k].Rows)
+	}
+	return slices.DeleteFunc(all, func(r reliable) bool { return r.Rows == 0 })
+}
+
+// print writes the table, to stdout if that is free.
+func (s *scoring) print(e *env, free bool) error {
+	t := s.table()
+	if free {
+		return e.print(t, t.write)
+	}
+	if !e.quiet {
+		t.write(e.stderr)
+	}
+	return nil
+}
+
+func (t *scoreTable) write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows\n\n", t.Model, t.Kind, len(t.Tasks), t.All.Rows)
+	writeTasks(w, t.Kind, t.Tasks, t.Mean, t.All)
+	columns := run.Columns(w)
+	if t.Reliability != nil {
+		fmt.Fprint(columns, "\nprobabilities\tcame true\trows\t\n")
+	}
+	for _, r := range t.Reliability {
+		fmt.Fprintf(columns, "%.3f\t%.3f\t%d\t\n", r.Said, r.Came, r.Rows)
+	}
+	columns.Flush()
+}

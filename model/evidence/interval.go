@@ -1,0 +1,72 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/model/multitask"
+)
+
+// spread tells a saved regression how far from its predictions the rows that were held out
+// are. The spread of a task is the root of its mean square, drawn to that of all tasks by as
+// many rows as rows say. Every residual is divided by the spread that its task has without
+// it: so the residuals of all tasks are of one kind, and tell what a fresh row may have.
+func (h *HeldOut) spread(s *multitask.Saved) {
+	m := len(s.Tasks)
+	square, rows := make([][]float64, m), 0
+	sums, total := make([]float64, m), 0.0
+	for i := range square {
+		square[i] = squares(h.Scores[i], h.Y[i], 1)
+		for _, v := range square[i] {
+			sums[i] += v
+		}
+		rows, total = rows+len(square[i]), total+sums[i]
+	}
+	if total == 0 {
+		return
+	}
+	mean, drawn := total/float64(rows), drawnBy(square, sums)
+	of := func(sum, n float64) float64 { return math.Sqrt((drawn*mean + sum) / (drawn + n)) }
+	s.Residuals = nil
+	for i := range square {
+		n := float64(len(square[i]))
+		s.Tasks[i].Spread = of(sums[i], n)
+		for _, v := range square[i] {
+			if without := of(max(0, sums[i]-v), n-1); without > 0 {
+				s.Residuals = append(s.Residuals, math.Sqrt(v)/without)
+			}
+		}
+	}
+	slices.Sort(s.Residuals)
+	if n := len(s.Residuals); n >= mostResiduals {
+		thin := make([]float64, mostResiduals-1)
+		for k := range thin {
+			thin[k] = s.Residuals[((k+1)*(n+1)+mostResiduals-1)/mostResiduals-1]
+		}
+		s.Residuals = thin
+	}
+}
+
+// mostResiduals is how many parts of equal probability residuals tell apart.
+const mostResiduals = 1000
+
+// drawnBy is the number of rows that the spread of all tasks counts for beside the rows of
+// one (Smyth 2004, "Linear models and empirical Bayes methods"): the more, the less the
+// spreads of the tasks differ beyond chance.
+func drawnBy(square [][]float64, sums []float64) float64 {
+	var logs, chance []float64
+	for i, v := range square {
+		if half := float64(len(v)) / 2; sums[i] > 0 {
+			logs = append(logs, math.Log(sums[i]/2)-mathext.Digamma(half))
+			chance = append(chance, mathext.Zeta(2, half))
+		}
+	}
+	const least = 1e-4 // below which spreads do not differ
+	if len(logs) < 2 {
+		return 2 / least
+	}
+	return 1 + 2/max(least, stat.Variance(logs, nil)-stat.Mean(chance, nil)) // where the trigamma function is that
+}
