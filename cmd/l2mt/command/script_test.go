@@ -29,6 +29,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			formats, err := os.Getwd()
 			e.Setenv("FORMATS", formats+"/../../../testdata/formats")
+			e.Setenv("PARKINSONS", formats+"/../../../examples/parkinsons")
 			return err
 		},
 	})
