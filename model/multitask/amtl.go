@@ -19,6 +19,7 @@ package multitask
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -78,157 +79,101 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	return &Covariance{Omega: chol.inverse(), Precision: precision, A: combine, Gap: gap}, nil
 }
 
-// lasso minimises 1/2 ||w_j - W a||^2 + threshold ||a||_1 from a start to within enough of
-// the minimum, with a_j = 0 unless that is free, and returns the gap to the dual. For given
-// zeros and signs the equations that are left have a direct solution; on the way there
-// entries that would change their sign become zero, and then the zero that the gradient
-// pulls most gets a sign.
-func lasso(column []float64, s *mat.SymDense, j int, free bool, threshold, enough float64) (gap float64) {
+// lasso minimises 1/2 ||w_j - W a||^2 + threshold ||a||_1 from a start to within enough of the
+// minimum, with a_j = 0 unless that is free, and returns the gap. For given zeros and signs
+// equations are left. On the way to their solution the first entry that would change its sign
+// becomes zero; there, the zero that the gradient pulls most gets a sign. Next to nothing on
+// the diagonal makes the equations regular where W has dependent columns.
+func lasso(a []float64, s *mat.SymDense, j int, free bool, threshold, enough float64) (gap float64) {
 	const passes = 1000
-	m := len(column)
-	rest, sign := make([]float64, m), make([]float64, m) // rest is W'(w_j - W a)
-	for i, v := range column {
+	columns, sign := mat.DenseCopyOf(s), make([]float64, len(a))
+	for i, v := range a {
 		if i == j && !free {
-			column[i] = 0
+			a[i] = 0
 		} else if v != 0 {
 			sign[i] = math.Copysign(1, v)
 		}
 	}
-	for pass := range passes {
-		residual(rest, column, s, j)
-		if gap = lassoGap(column, rest, s, j, free, threshold); gap <= enough {
+	gap = math.Inf(1)
+	for pass, met := 0, true; pass < passes; pass++ {
+		rest := slices.Clone(columns.RawRowView(j)) // W'(w_j - W a)
+		for i, v := range a {
+			add(-v, columns.RawRowView(i), rest)
+		}
+		last := gap
+		if gap = lassoGap(a, rest, s, j, free, threshold); gap <= enough {
 			break
 		}
-		next, most := -1, threshold*(1+1e-14)
-		for i, v := range rest {
-			if sign[i] == 0 && (i != j || free) && math.Abs(v) > most {
-				next, most = i, math.Abs(v)
+		if met { // an entry without a sign is zero
+			next, most := -1, threshold*(1+1e-14)
+			for i, v := range rest {
+				if sign[i] == 0 && (i != j || free) && math.Abs(v) > most {
+					next, most = i, math.Abs(v)
+				}
+			}
+			if next >= 0 {
+				sign[next] = math.Copysign(1, rest[next])
+			} else if !(gap < last/2) {
+				break // rounding errors are left
 			}
 		}
-		if next >= 0 {
-			sign[next] = math.Copysign(1, rest[next])
-		} else if pass > 0 {
-			break // rounding errors are left
-		}
-		for polish(column, sign, s, j, threshold) {
-		}
+		met = advance(a, sign, rest, s, threshold)
 	}
 	return math.Max(gap, 0)
 }
 
-// residual sets rest to W'(w_j - W a).
-func residual(rest, column []float64, s *mat.SymDense, j int) {
-	for i := range rest {
-		rest[i] = s.At(i, j)
-	}
-	for k, v := range column {
+// advance moves the entries of a that have a sign to the minimum for these, or until one of
+// them becomes zero, and reports the former.
+func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met bool) {
+	var active []int
+	var move []float64
+	for i, v := range sign {
 		if v != 0 {
-			for i := range rest {
-				rest[i] -= v * s.At(i, k)
-			}
+			active, move = append(active, i), append(move, rest[i]-threshold*v)
 		}
 	}
-}
-
-// polish moves the entries of a that have a sign to the minimum for these, or until
-// one of them becomes zero, and reports the latter.
-func polish(column, sign []float64, s *mat.SymDense, j int, threshold float64) bool {
-	active := nonzero(sign)
 	if len(active) == 0 {
-		return false
+		return true
+	}
+	gram, ridge := mat.NewSymDense(len(active), nil), 1e-13*mat.Trace(s)
+	for k, i := range active {
+		for l, n := range active[:k+1] {
+			gram.SetSym(k, l, s.At(i, n))
+		}
+		gram.SetSym(k, k, s.At(i, i)+ridge)
 	}
 	var chol cholesky
-	move, t := mat.NewVecDense(len(active), nil), 1.0
-	for k, i := range active {
-		move.SetVec(k, s.At(i, j)-threshold*sign[i])
+	if !chol.factorize(gram) {
+		return true
 	}
-	if gram := submatrix(s, active); chol.factorize(gram) && !chol.singular() {
-		chol.solve(move.RawVector().Data)
-		for k, i := range active {
-			move.SetVec(k, move.AtVec(k)-column[i])
-		}
-	} else if t = math.Inf(1); !downhill(move, gram, sign, active) {
-		return false
-	}
-	stop := -1
+	chol.solve(move)
+	t, stop := 1.0, -1
 	for k, i := range active {
-		if v := move.AtVec(k); v*sign[i] < 0 && -column[i]/v < t {
-			t, stop = -column[i]/v, i
+		if v := move[k]; v*sign[i] < 0 && -a[i]/v < t {
+			t, stop = -a[i]/v, i
 		}
 	}
-	if math.IsInf(t, 1) {
-		return false
-	}
 	for k, i := range active {
-		column[i] += t * move.AtVec(k)
+		a[i] += t * move[k]
 	}
 	if stop >= 0 {
-		column[stop], sign[stop] = 0, 0
+		a[stop], sign[stop] = 0, 0
 	}
-	return stop >= 0
-}
-
-// downhill sets move to the direction that leaves W a as it is, where W has
-// dependent columns, and along which the norm of a falls most.
-func downhill(move *mat.VecDense, gram *mat.SymDense, signs []float64, active []int) bool {
-	e, err := Eigen(gram)
-	if err != nil {
-		return false
-	}
-	move.Zero()
-	sign := mat.NewVecDense(len(active), nil)
-	for k, i := range active {
-		sign.SetVec(k, signs[i])
-	}
-	for k, v := range e.Values {
-		if u := e.Vectors.ColView(k); v <= 1e-13*e.Values[len(active)-1] {
-			move.AddScaledVec(move, -mat.Dot(u, sign), u)
-		}
-	}
-	if mat.Norm(move, math.Inf(1)) < 1e-8 { // all are as good
-		move.CopyVec(e.Vectors.ColView(0))
-	}
-	return true
-}
-
-func nonzero(column []float64) (active []int) {
-	for i, v := range column {
-		if v != 0 {
-			active = append(active, i)
-		}
-	}
-	return active
-}
-
-// submatrix returns the given rows and columns of S.
-func submatrix(s *mat.SymDense, rows []int) *mat.SymDense {
-	sub := mat.NewSymDense(len(rows), nil)
-	for a, i := range rows {
-		for b, j := range rows[:a+1] {
-			sub.SetSym(a, b, s.At(i, j))
-		}
-	}
-	return sub
+	return stop < 0
 }
 
 // lassoGap returns how far the lasso is above its dual at the residual, scaled into the
 // dual's domain.
-func lassoGap(column, rest []float64, s *mat.SymDense, j int, free bool, threshold float64) float64 {
-	top, norm := 0.0, 0.0
-	cross, square := s.At(j, j), s.At(j, j) // <w_j, residual>, ||residual||^2
-	for i, v := range column {
+func lassoGap(a, rest []float64, s *mat.SymDense, j int, free bool, threshold float64) float64 {
+	top, norm := threshold, 0.0
+	for i, v := range a {
 		if i != j || free {
 			top = max(top, math.Abs(rest[i]))
 		}
 		norm += math.Abs(v)
-		cross -= s.At(i, j) * v
-		square -= v * (s.At(i, j) + rest[i])
 	}
-	square = max(square, 0)
-	c := 1.0
-	if top > threshold {
-		c = threshold / top
-	}
+	cross := rest[j] // <w_j, residual>
+	square, c := max(0, cross-inner(a, rest)), threshold/top
 	gap := square/2 + threshold*norm - c*(cross-c/2*square)
 	if gap <= 1e-15*(square/2+threshold*norm) { // rounding errors
 		return 0

@@ -58,9 +58,23 @@ func leastLasso(s *mat.SymDense, j int, p Params) float64 {
 		for i, left := 0, pattern; i < m; i, left = i+1, left/3 {
 			sign[i] = float64(left%3 - 1)
 		}
-		active := nonzero(sign)
+		var active []int
+		for i, v := range sign {
+			if v != 0 {
+				active = append(active, i)
+			}
+		}
+		if sign[j] != 0 || len(active) == 0 {
+			continue
+		}
+		sub := mat.NewSymDense(len(active), nil)
+		for a, i := range active {
+			for b, k := range active[:a+1] {
+				sub.SetSym(a, b, s.At(i, k))
+			}
+		}
 		var chol mat.Cholesky
-		if sign[j] != 0 || len(active) == 0 || !chol.Factorize(submatrix(s, active)) || chol.Cond() > 1e12 {
+		if !chol.Factorize(sub) || chol.Cond() > 1e12 {
 			continue
 		}
 		right := mat.NewVecDense(len(active), nil)

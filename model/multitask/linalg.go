@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
@@ -55,82 +56,32 @@ func general(rows, cols int, x []float64) blas64.General {
 // wide is the size from which the kernels factorize faster than gonum does.
 const wide = 64
 
-// product is an Omega to multiply vectors by.
+// product is an Omega to multiply vectors by, nil the identity.
 type product struct {
-	dense   *mat.Dense // Omega, or nil
-	c       float64    // Omega is c I + U' diag(values - c) U
-	values  []float64
-	u       *mat.Dense // the vectors, as rows
-	threads int
+	dense    blas64.General
+	diagonal bool // as that of single-task learning is, whatever the number of tasks
+	threads  int
 }
-
-// manyTasks is the number of tasks from which a covariance is looked through for being c I
-// but for few directions, as that of single-task learning is.
-const manyTasks = 128
 
 func newProduct(omega *mat.SymDense, threads int) *product {
-	o := &product{threads: threads}
-	if m := omega.SymmetricDim(); m >= manyTasks {
-		var ok bool
-		if o.c, o.values, o.u, ok = linalg.Shifted(omega, m/4); ok {
-			return o
-		}
-	}
-	o.dense = mat.DenseCopyOf(omega)
-	return o
+	return &product{dense: mat.DenseCopyOf(omega).RawMatrix(), diagonal: norm1(omega) == mat.Trace(omega), threads: threads}
 }
 
-// multiply sets dst to Omega X. Nil is the identity.
+// multiply sets dst to Omega X.
 func (o *product) multiply(dst, x []float64) {
-	switch {
-	case o == nil:
+	if o == nil {
 		copy(dst, x)
-	case o.dense != nil:
-		a := o.dense.RawMatrix()
-		gemmOn(o.threads, false, false, 1, a, general(a.Rows, len(x)/a.Rows, x), 0, general(a.Rows, len(x)/a.Rows, dst))
-	default:
-		o.apply(dst, x, func(v float64) float64 { return v })
-	}
-}
-
-// divide sets dst to the inverse of Omega, within its range, times X.
-func (o *product) divide(dst, x []float64) error {
-	if o.dense != nil {
-		e, err := Eigen(symmetrised(o.dense, 1))
-		if err != nil {
-			return err
-		}
-		o = &product{values: e.Values, u: mat.DenseCopyOf(e.Vectors.T()), threads: o.threads}
-	}
-	largest := o.c
-	for _, v := range o.values {
-		largest = max(largest, v)
-	}
-	o.apply(dst, x, func(v float64) float64 {
-		if v <= rankTolerance*largest {
-			return 0
-		}
-		return 1 / v
-	})
-	return nil
-}
-
-// apply sets dst to f(Omega) X.
-func (o *product) apply(dst, x []float64, f func(v float64) float64) {
-	c := f(o.c)
-	clear(dst)
-	add(c, x, dst)
-	if len(o.values) == 0 {
 		return
 	}
-	k, m := o.u.Dims()
+	m := o.dense.Rows
 	d := len(x) / m
-	u, part := o.u.RawMatrix(), general(k, d, make([]float64, k*d))
-	gemmOn(o.threads, false, false, 1, u, general(m, d, x), 0, part)
-	for i, v := range o.values {
-		scale(f(v)-c, part.Data[i*d:][:d])
+	if o.diagonal {
+		for i := range m {
+			floats.ScaleTo(dst[i*d:][:d], o.dense.Data[i*m+i], x[i*d:][:d])
+		}
+		return
 	}
-	gemmOn(o.threads, true, false, 1, u, part, 1, general(m, d, dst))
+	gemmOn(o.threads, false, false, 1, o.dense, general(m, d, x), 0, general(m, d, dst))
 }
 
 // times returns A B.
@@ -257,17 +208,6 @@ func (c *cholesky) logDet() (sum float64) {
 func (c *cholesky) inverse() *mat.SymDense {
 	lapack64.Potri(c.u)
 	return mat.NewSymDense(c.u.N, c.u.Data)
-}
-
-// singular reports whether rounding errors are all that keeps the matrix from
-// being singular.
-func (c *cholesky) singular() bool {
-	low, high := math.Inf(1), 0.0
-	for i := range c.u.N {
-		v := c.u.Data[i*c.u.Stride+i]
-		low, high = min(low, v), max(high, v)
-	}
-	return low*low <= 1e-15*high*high
 }
 
 // solve replaces x by the inverse times x. In an ill-conditioned system that only

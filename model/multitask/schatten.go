@@ -21,55 +21,53 @@ package multitask
 // leaves Lambda2 alone.
 
 import (
+	"cmp"
 	"math"
-
-	"gonum.org/v1/gonum/mat"
+	"slices"
 )
 
 func init() {
 	const paper = "Zhang et al. 2018"
-	Register(schatten{name: "snr1", title: "SNR1", source: paper, r: 1})
-	Register(schatten{name: "snr2", title: "SNR2", source: paper, r: 2})
-	Register(schatten{name: "snr", title: "SNR", source: paper})
-	Register(schatten{name: "mtrl", title: "MTRL", source: "Zhang and Yeung 2010", r: 1, squared: true})
-	Register(schatten{name: "ssnr2", title: "SSNR2", source: paper, r: 2, squared: true})
-	Register(schatten{name: "ssnr", title: "SSNR", source: paper, squared: true})
+	schatten(Info{Name: "snr1", Title: "SNR1", Source: paper}, 1, false)
+	schatten(Info{Name: "snr2", Title: "SNR2", Source: paper}, 2, false)
+	schatten(Info{Name: "snr", Title: "SNR", Source: paper}, 0, false)
+	schatten(Info{Name: "mtrl", Title: "MTRL", Source: "Zhang and Yeung 2010"}, 1, true)
+	schatten(Info{Name: "ssnr2", Title: "SSNR2", Source: paper}, 2, true)
+	schatten(Info{Name: "ssnr", Title: "SSNR", Source: paper}, 0, true)
 }
 
-// schatten has a fixed r, or r = 0 and the hyperparameter "r".
-type schatten struct {
-	name, title, source string
-	r                   float64
-	squared             bool
-}
-
-func (k schatten) Info() Info {
-	info := Info{Name: k.name, Title: k.title, Source: k.source, Ranges: []Range{lambda1Range}}
-	if !k.squared {
+// schatten registers SNR or SSNR with a fixed r or, where that is 0, with the hyperparameter
+// "r".
+func schatten(info Info, fixed float64, squared bool) {
+	info.Ranges = []Range{lambda1Range}
+	if !squared {
 		info.Ranges = append(info.Ranges, Range{Name: Lambda2, Default: 1e-2, Low: 1e-2, High: 1e-2, Log: true})
 	}
-	if k.r == 0 {
+	if fixed == 0 {
 		info.Ranges = append(info.Ranges, Range{Name: "r", Default: 1, Low: 0.5, High: 4, Log: true})
 	}
-	return info
-}
-
-func (k schatten) power(p Params) float64 {
-	if k.r == 0 {
-		return p.Get("r")
+	power := func(p Params) float64 { return cmp.Or(fixed, p.Get("r")) }
+	model := spectral{
+		info: info,
+		spectrum: func(mu, s []float64, c float64, p Params) {
+			for i, v := range s {
+				mu[i] = shrunk(v, c, 2*p.Lambda2*power(p)/p.Lambda1, power(p))
+			}
+		},
+		value:   func(mu []float64, p Params) float64 { return powers(mu, power(p)) },
+		support: func(t []float64, p Params) float64 { return conjugate(t, power(p), p.Lambda2) },
 	}
-	return k.r
-}
-
-func (k schatten) spectrum(mu, s []float64, c float64, p Params) {
-	r := k.power(p)
-	if k.squared {
-		constrained(mu, s, c, r)
-		return
+	if squared {
+		model.spectrum = func(mu, s []float64, c float64, p Params) { constrained(mu, s, c, power(p)) }
+		model.support = func(t []float64, p Params) float64 { return dualNorm(t, power(p)) }
+		model.value = func(mu []float64, p Params) float64 {
+			if powers(mu, power(p)) > 1+feasible {
+				return math.Inf(1)
+			}
+			return 0
+		}
 	}
-	for i, v := range s {
-		mu[i] = shrunk(v, c, 2*p.Lambda2*r/p.Lambda1, r)
-	}
+	Register(model)
 }
 
 // shrunk returns the mu that minimises s/(mu + c) + nu/r mu^r.
@@ -95,41 +93,22 @@ func shrunk(s, c, nu, r float64) float64 {
 }
 
 // constrained sets mu to the eigenvalues that minimise the sum of s/(mu + c) where the sum of
-// mu^r is at most 1.
+// mu^r is at most 1. If s is 0 every Omega is as good, and this one treats the tasks alike.
 func constrained(mu, s []float64, c, r float64) {
 	top, m := s[len(s)-1], float64(len(s))
 	if top == 0 {
-		// Every Omega is as good; this one treats the tasks alike.
-		for i := range mu {
-			mu[i] = math.Pow(m, -1/r)
-		}
-		return
-	}
-	if c == 0 {
-		norm := 0.0
-		for _, v := range s {
-			norm += math.Pow(v/top, r/(r+1))
-		}
-		for i, v := range s {
-			mu[i] = math.Pow(v/top, 1/(r+1)) * math.Pow(norm, -1/r)
-		}
-		return
+		s, top = slices.Repeat([]float64{1}, len(s)), 1
 	}
 	// The multiplier nu of the constraint is between those at which it could not hold with
 	// equality, for the largest mu is from m^(-1/r) to 1.
 	at := func(mu float64) float64 { return top / (math.Pow(mu, r-1) * (mu + c) * (mu + c)) }
-	low, high := at(1), at(math.Pow(m, -1/r))
-	for range 60 {
-		nu := low + (high-low)/2
+	fill := func(nu float64) float64 {
 		for i, v := range s {
 			mu[i] = shrunk(v, c, nu, r)
 		}
-		if powers(mu, r) > 1 {
-			low = nu
-		} else {
-			high = nu
-		}
+		return powers(mu, r)
 	}
+	fill(bisected(at(1), at(math.Pow(m, -1/r)), func(nu float64) bool { return fill(nu) <= 1 }))
 }
 
 // powers returns the sum of v^r.
@@ -141,49 +120,32 @@ func powers(values []float64, r float64) float64 {
 	return sum
 }
 
-func (k schatten) value(mu []float64, p Params) float64 {
-	sum := powers(mu, k.power(p))
-	switch {
-	case !k.squared:
-		return sum
-	case sum <= 1+feasible:
-		return 0
-	}
-	return math.Inf(1)
-}
-
-// support is the sum over the eigenvalues t of T of the maximum of t mu - Lambda2 mu^r over
-// mu >= 0, or the norm of t that is dual to the r-norm.
-func (k schatten) support(t []float64, p Params) float64 {
-	r, top := k.power(p), t[len(t)-1]
-	q := r / (r - 1)
+// conjugate is the sum over t of the maximum of t mu - lambda mu^r over mu >= 0.
+func conjugate(t []float64, r, lambda float64) float64 {
 	switch {
 	case r < 1:
 		return math.NaN()
-	case k.squared && (r == 1 || top == 0):
-		return top
-	case k.squared:
-		sum := 0.0
-		for _, v := range t {
-			sum += math.Pow(v/top, q)
-		}
-		return top * math.Pow(sum, 1/q)
 	case r > 1:
-		return powers(t, q) * math.Pow(p.Lambda2*r, 1-q) / q
-	case top <= p.Lambda2:
+		q := r / (r - 1)
+		return powers(t, q) * math.Pow(lambda*r, 1-q) / q
+	case t[len(t)-1] <= lambda:
 		return 0
 	}
 	return math.Inf(1)
 }
 
-func (k schatten) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
-	return spectralStep(k, s, p, h)
-}
-
-func (k schatten) G(c *Covariance, _ int, p Params) float64 {
-	return k.value(eigenvalues(c.Omega), p)
-}
-
-func (k schatten) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
-	return k.support(eigenvalues(t), p)
+// dualNorm is the norm of t that is dual to the r-norm.
+func dualNorm(t []float64, r float64) float64 {
+	top := t[len(t)-1]
+	switch {
+	case r < 1:
+		return math.NaN()
+	case r == 1 || top == 0:
+		return top
+	}
+	sum, q := 0.0, r/(r-1)
+	for _, v := range t {
+		sum += math.Pow(v/top, q)
+	}
+	return top * math.Pow(sum, 1/q)
 }

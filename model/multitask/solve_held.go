@@ -262,9 +262,17 @@ func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 		copy(x.a, from.a)
 		return nil
 	}
-	if err := x.omega.divide(x.a, x.w); err != nil {
+	e, err := Eigen(omega)
+	if err != nil {
 		return err
 	}
+	least := rankTolerance * e.Values[len(e.Values)-1]
+	for i, v := range e.Values {
+		if e.Values[i] = 0; v > least {
+			e.Values[i] = 1 / v
+		}
+	}
+	newProduct(e.Rebuild(e.Values), x.workers).multiply(x.a, x.w)
 	x.omega.multiply(x.w, x.a)
 	return nil
 }

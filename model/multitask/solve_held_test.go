@@ -50,32 +50,3 @@ func TestHeldFits(t *testing.T) {
 		}
 	}
 }
-
-// Products with Omega, and with its inverse within its range, are those of its entries: for
-// few tasks, and for many with a covariance that is c I but for few directions, or is not.
-func TestProduct(t *testing.T) {
-	const d = 3
-	random := data.Stream(6, "product")
-	for _, m := range []int{3, 20, manyTasks} {
-		for _, rank := range []int{1, 2, m} {
-			for _, c := range []float64{0, 0.3} {
-				omega := gramOf(normals(random, rank*m), m, rank)
-				addSym(omega, c, identity(m, 1))
-				o := newProduct(omega, 2)
-				if low := rank < m && m == manyTasks; low != (o.dense == nil) {
-					t.Errorf("%d tasks, rank %d: the covariance is seen as dense: %t", m, rank, !low)
-				}
-				x, got, back, again := normals(random, m*d), make([]float64, m*d), make([]float64, m*d), make([]float64, m*d)
-				var want mat.Dense
-				want.Mul(omega, mat.NewDense(m, d, x))
-				o.multiply(got, x)
-				nearMatrix(t, fmt.Sprintf("%d tasks, rank %d + %g", m, rank, c), mat.NewDense(m, d, got), &want, 1e-10)
-				if err := o.divide(back, got); err != nil {
-					t.Fatal(err)
-				}
-				o.multiply(again, back)
-				nearMatrix(t, fmt.Sprintf("%d tasks, rank %d + %g, there and back", m, rank, c), mat.NewDense(m, d, again), &want, 1e-8)
-			}
-		}
-	}
-}

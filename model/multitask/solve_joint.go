@@ -141,88 +141,64 @@ func (x *splitting) sweep(adapt bool) error {
 	return nil
 }
 
-// penaltyStep moves V to the minimum given W, and U by how far apart they then are.
+// penaltyStep moves V to the minimum given W, and U by how far apart they then are. Along the
+// eigenvectors of Omega, or of what corresponds to it on the side of the features where these
+// are fewer, V is a share of W + U.
 func (x *splitting) penaltyStep() error {
 	copy(x.near, x.u)
 	add(beyond, x.w, x.near)
 	add(1-beyond, x.v, x.near)
-	vectors, shares, err := x.shrink()
+	shares, err := x.shrink()
 	if err != nil {
 		return err
 	}
-	side, k := vectors.Dims()
 	m := x.set.Tasks()
 	d := len(x.v) / m
-	u, near, v := vectors.RawMatrix(), general(m, d, x.near), general(m, d, x.v)
-	if side == m {
-		part := general(k, d, make([]float64, k*d))
-		gemmOn(x.workers, true, false, 1, u, near, 0, part)
-		for i, share := range shares {
-			scale(share, part.Data[i*d:][:d])
-		}
-		gemmOn(x.workers, false, false, 1, u, part, 0, v)
+	move, near, v := mat.DenseCopyOf(shares).RawMatrix(), general(m, d, x.near), general(m, d, x.v)
+	if move.Rows == m {
+		gemmOn(x.workers, false, false, 1, move, near, 0, v)
 	} else {
-		part := general(m, k, make([]float64, m*k))
-		gemmOn(x.workers, false, false, 1, near, u, 0, part)
-		for i := range m {
-			floats.Mul(part.Data[i*k:][:k], shares)
-		}
-		gemmOn(x.workers, false, true, 1, part, u, 0, v)
+		gemmOn(x.workers, false, false, 1, near, move, 0, v)
 	}
 	copy(x.u, x.near)
 	add(-1, x.v, x.u)
 	return nil
 }
 
-// shrink returns the eigenvectors, as columns, of Omega or, where there are fewer features
-// than tasks, of what corresponds to it on their side of W, and the shares of V that the
-// penalty leaves along them.
-func (x *splitting) shrink() (vectors *mat.Dense, shares []float64, err error) {
+// shrink returns (Omega + c I)^-1 Omega on one of the sides, and computes the penalty.
+func (x *splitting) shrink() (*mat.SymDense, error) {
 	m, c := x.set.Tasks(), x.params.Lambda1/x.lambda
 	x.shift = c
-	mu, s := make([]float64, m), make([]float64, m)
-	var last func(k int) (*mat.Dense, error)
 	if model, ok := x.model.(spectral); ok {
-		var values []float64
-		if values, last, err = leading(x.set.side(x.near)); err != nil {
-			return nil, nil, err
-		}
-		clip(values)
-		copy(s[m-len(values):], values)
-		model.spectrum(mu, s, c, x.params)
-		x.penalty = model.value(mu, x.params)
-		mu, s = mu[m-len(values):], s[m-len(values):]
-	} else {
-		w := gram(x.near, m, len(x.near)/m)
-		if x.cov, err = x.model.Step(w, x.set.features, x.params, Hint{From: x.cov, Enough: x.enough, Shift: c}); err != nil {
-			return nil, nil, err
-		}
-		if mu, last, err = leading(x.cov.Omega); err != nil {
-			return nil, nil, err
-		}
-		u, err := last(m)
+		e, err := Eigen(x.set.side(x.near))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		for k := range s {
-			s[k] = mat.Inner(u.ColView(k), w, u.ColView(k))
+		clip(e.Values)
+		mu, s := make([]float64, m), append(make([]float64, m-len(e.Values)), e.Values...)
+		model.spectrum(mu, s, c, x.params)
+		x.penalty = x.params.Lambda2 * model.value(mu, x.params)
+		for k, v := range mu {
+			x.penalty += x.params.Lambda1 / 2 * s[k] * v / (v + c) / (v + c)
+			mu[k] = v / (v + c)
 		}
-		x.penalty = x.model.G(x.cov, x.set.features, x.params)
+		return e.Rebuild(mu[m-len(e.Values):]), nil
 	}
-	if x.penalty != 0 {
-		x.penalty *= x.params.Lambda2
+	var err error
+	w := gram(x.near, m, len(x.near)/m)
+	if x.cov, err = x.model.Step(w, x.set.features, x.params, Hint{From: x.cov, Enough: x.enough, Shift: c}); err != nil {
+		return nil, err
 	}
-	for k, v := range mu {
-		if share := v / (v + c); v > 0 {
-			shares = append(shares, share)
-			x.penalty += x.params.Lambda1 / 2 * s[k] * share / (v + c)
-		}
+	shifted := identity(m, c)
+	addSym(shifted, 1, x.cov.Omega)
+	var chol cholesky
+	if !chol.factorize(shifted) {
+		return nil, diverged(shifted)
 	}
-	if len(shares) == 0 {
-		return mat.NewDense(len(mu), 1, nil), []float64{0}, nil
-	}
-	vectors, err = last(len(shares))
-	return vectors, shares, err
+	inverse := chol.inverse()
+	shares := symmetrised(times(inverse, x.cov.Omega), 1)
+	x.penalty = x.params.Lambda2*x.model.G(x.cov, x.set.features, x.params) + x.params.Lambda1/2*dot(symmetrised(times(w, inverse), 1), shares)
+	return shares, nil
 }
 
 // lossStep moves W toward the minimum given V, by a step of Newton's method.

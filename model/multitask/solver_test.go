@@ -133,7 +133,7 @@ func TestNestings(t *testing.T) {
 		t.Fatal(err)
 	}
 	nearMatrix(t, "W for Omega = I/m", got.W, want.W, 1e-9)
-	tight := mustFit(t, cmtl{}, problem, Params{Lambda1: 0.05, Hyper: map[string]float64{"low": 1, "high": 1}}, opt)
+	tight := mustFit(t, registry["cmtl"], problem, Params{Lambda1: 0.05, Hyper: map[string]float64{"low": 1, "high": 1}}, opt)
 	nearMatrix(t, "W of CMTL with b = c", tight.W, want.W, 1e-6)
 }
 

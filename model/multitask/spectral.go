@@ -7,30 +7,59 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// spectral is a Model whose g depends on the eigenvalues of Omega alone. Its
-// Omega then has the eigenvectors of S.
-type spectral interface {
-	Model
+// spectral is a model whose g depends on the eigenvalues of Omega alone. Its Omega then has
+// the eigenvectors of S.
+type spectral struct {
+	info Info
 	// spectrum sets mu to the eigenvalues of Omega that minimise
 	//	Lambda1/2 sum of s/(mu + c) + Lambda2 g(mu)
 	// for the ascending eigenvalues s of S.
-	spectrum(mu, s []float64, c float64, p Params)
+	spectrum func(mu, s []float64, c float64, p Params)
 	// value is g of the ascending eigenvalues of Omega.
-	value(mu []float64, p Params) float64
+	value func(mu []float64, p Params) float64
 	// support is Support of the ascending eigenvalues of T.
-	support(t []float64, p Params) float64
+	support func(t []float64, p Params) float64
+	// check says what is wrong with hyperparameters, if they need more than their ranges.
+	check func(p Params) error
 }
 
-// spectralStep is the Omega step of every spectral model.
-func spectralStep(model spectral, s *mat.SymDense, p Params, h Hint) (*Covariance, error) {
+func (k spectral) Info() Info { return k.info }
+
+func (k spectral) G(c *Covariance, _ int, p Params) float64 {
+	return k.value(eigenvalues(c.Omega), p)
+}
+
+func (k spectral) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
+	return k.support(eigenvalues(t), p)
+}
+
+func (k spectral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
+	if k.check != nil {
+		if err := k.check(p); err != nil {
+			return nil, err
+		}
+	}
 	e, err := Eigen(s)
 	if err != nil {
 		return nil, err
 	}
 	clip(e.Values)
 	mu := make([]float64, len(e.Values))
-	model.spectrum(mu, e.Values, h.Shift, p)
+	k.spectrum(mu, e.Values, h.Shift, p)
 	return &Covariance{Omega: e.Rebuild(mu)}, nil
+}
+
+// bisected returns the positive x from low to high from which on a condition holds.
+func bisected(low, high float64, holds func(x float64) bool) float64 {
+	for range 64 {
+		middle := math.Sqrt(low) * math.Sqrt(high)
+		if holds(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return high
 }
 
 // clip sets the eigenvalues of S that are rounding errors to zero: a small
@@ -47,16 +76,16 @@ func clip(s []float64) {
 // eigenvalues returns the eigenvalues of Omega with those below 1e-12 of the
 // largest set to zero.
 func eigenvalues(omega *mat.SymDense) []float64 {
-	values, _, err := leading(omega)
+	e, err := Eigen(omega)
 	if err != nil {
 		return slices.Repeat([]float64{math.NaN()}, omega.SymmetricDim())
 	}
-	for i, v := range values {
-		if v <= rankTolerance*values[len(values)-1] {
-			values[i] = 0
+	for i, v := range e.Values {
+		if v <= rankTolerance*e.Values[len(e.Values)-1] {
+			e.Values[i] = 0
 		}
 	}
-	return values
+	return e.Values
 }
 
 // rankTolerance is the eigenvalue of Omega, relative to the largest, that

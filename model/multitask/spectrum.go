@@ -3,7 +3,6 @@ package multitask
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -34,44 +33,6 @@ func Eigen(a *mat.SymDense) (*Spectrum, error) {
 		fixSign(rows.RawRowView(i))
 	}
 	return &Spectrum{Values: values, Vectors: mat.DenseCopyOf(rows.T())}, nil
-}
-
-// leading returns the eigenvalues in ascending order and a function for the eigenvectors
-// of the last k of them, as columns. Of wide matrices few vectors take a third of the time
-// of all, as BenchmarkManyTasks shows.
-func leading(a *mat.SymDense) (values []float64, last func(k int) (*mat.Dense, error), err error) {
-	n := a.SymmetricDim()
-	if n < wide {
-		e, err := Eigen(a)
-		if err != nil {
-			return nil, nil, err
-		}
-		return e.Values, func(k int) (*mat.Dense, error) { return e.Vectors.Slice(0, n, n-k, n).(*mat.Dense), nil }, nil
-	}
-	if err := checkFinite(a); err != nil {
-		return nil, nil, err
-	}
-	negative := mat.NewSymDense(n, nil)
-	negative.ScaleSym(-1, a) // the lowest are the largest then
-	t := linalg.Tridiagonalise(negative)
-	kappa, ok := t.Values()
-	if !ok {
-		return nil, nil, diverged(a)
-	}
-	for _, v := range slices.Backward(kappa) {
-		values = append(values, -v)
-	}
-	return values, func(k int) (*mat.Dense, error) {
-		rows, ok := t.Lowest(kappa, k)
-		if !ok {
-			return nil, diverged(a)
-		}
-		vectors := mat.NewDense(n, k, nil)
-		for i := range k {
-			vectors.SetCol(k-1-i, rows.RawRowView(i))
-		}
-		return vectors, nil
-	}, nil
 }
 
 func checkFinite(a *mat.SymDense) error {

@@ -18,8 +18,8 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 39406,
-	"tests":     30734,
+	"the whole": 39053,
+	"tests":     30628,
 
 	"cmd/l2mt":                       9,
 	"cmd/l2mt/command":               4868,
@@ -44,14 +44,14 @@ var budgets = map[string]int{
 	"infer/solve":                    1371,
 	"infer/solve/solvetest":          147,
 	"layers":                         2357,
-	"layers/linalg":                  1140,
+	"layers/linalg":                  1024,
 	"layers/linalg/gen":              422,
 	"layers/vgg":                     754,
 	"model":                          3392,
 	"model/evidence":                 1434,
 	"testdata/families/generated":    204,
 	"model/modeltest":                451,
-	"model/multitask":                4246,
+	"model/multitask":                3997,
 	"model/pretrained":               52,
 	"model/settings":                 227,
 	"testdata/families":              145,
