@@ -29,34 +29,23 @@ func (f *featureOrder) match(d *Dataset) (*Dataset, error) {
 	case f.names == nil:
 		return nil, bare(f.of)
 	}
-	from, err := positions(f.names, d.Features)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s has no %w, which %s has", ErrMismatch, d.Name, err, f.of)
+	at, asked := map[string]int{}, map[string]bool{}
+	for j, name := range d.Features {
+		at[name] = j
 	}
-	if _, err := positions(d.Features, f.names); err != nil {
-		return nil, fmt.Errorf("%w: %s has a %w, which %s has not", ErrMismatch, d.Name, err, f.of)
+	from := make([]int, len(f.names))
+	for i, name := range f.names {
+		j, ok := at[name]
+		if !ok {
+			return nil, fmt.Errorf("%w: %s has no feature %q, which %s has", ErrMismatch, d.Name, name, f.of)
+		}
+		from[i], asked[name] = j, true
 	}
-	different := len(slices.Compact(slices.Sorted(slices.Values(from))))
-	if _, dense := d.X.(*Dense); !dense || different < len(d.Features) {
+	if j := slices.IndexFunc(d.Features, func(name string) bool { return !asked[name] }); j >= 0 {
+		return nil, fmt.Errorf("%w: %s has a feature %q, which %s has not", ErrMismatch, d.Name, d.Features[j], f.of)
+	}
+	if _, dense := d.X.(*Dense); !dense || len(asked) < len(d.Features) {
 		return nil, fmt.Errorf("%w: the features of %s are in another order than those of %s; give them the same (sparse features, and those of equal names, are not sorted)", ErrMismatch, d.Name, f.of)
 	}
 	return &Dataset{Name: d.Name, X: selectColumns(d.X, from), Features: f.names, Label: d.Label, Classes: d.Classes, Target: d.Target}, nil
-}
-
-// positions are where the names asked for are; the error names the first that is
-// not there.
-func positions(asked, there []string) ([]int, error) {
-	at := make(map[string]int, len(there))
-	for j, name := range there {
-		at[name] = j
-	}
-	found := make([]int, len(asked))
-	for i, name := range asked {
-		j, ok := at[name]
-		if !ok {
-			return nil, fmt.Errorf("feature %q", name)
-		}
-		found[i] = j
-	}
-	return found, nil
 }

@@ -3,6 +3,9 @@ package data
 import (
 	"fmt"
 	"iter"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"l2mt/layers/linalg"
 )
@@ -259,7 +262,7 @@ func (x *CSR) AddMulT(dst, b []float64, k int) {
 			continue
 		}
 		for p, j := range r.Index {
-			axpy(float64(r.Value[p]), in, dst[int(j)*k:][:k])
+			floats.AddScaled(dst[int(j)*k:][:k], float64(r.Value[p]), in)
 		}
 	}
 }
@@ -360,12 +363,27 @@ func addSparse(w []float64, a float64, x Row) {
 	}
 }
 
-// axpy adds a x to y.
-func axpy(a float64, x, y []float64) {
-	y = y[:len(x)]
-	for i, v := range x {
-		y[i] += a * v
+// transpose returns X'.
+func transpose(x *CSR) *CSR {
+	n, d := x.Rows(), x.Cols()
+	ptr := make([]int, d+1)
+	for i := range n {
+		for _, j := range x.Row(i).Index {
+			ptr[j+1]++
+		}
 	}
+	for j := range d {
+		ptr[j+1] += ptr[j]
+	}
+	index, value, next := make([]int32, ptr[d]), make([]float32, ptr[d]), slices.Clone(ptr[:d])
+	for i := range n {
+		r := x.Row(i)
+		for p, j := range r.Index {
+			index[next[j]], value[next[j]] = int32(i), r.Value[p]
+			next[j]++
+		}
+	}
+	return newCSR(n, ptr, index, value)
 }
 
 // builder makes a matrix row by row, stored as another one is.

@@ -160,36 +160,3 @@ func (s *ridgeSystem) solve(ctx context.Context, r []float64) ([]float64, error)
 }
 
 var errNotConverged = errors.New("no convergence")
-
-// Transpose returns X'.
-func Transpose(x Matrix) Matrix {
-	n, d := x.Rows(), x.Cols()
-	if _, sparse := x.(*CSR); !sparse {
-		value := make([]float32, n*d)
-		for i := range n {
-			for j, v := range x.Row(i).Value {
-				value[j*n+i] = v
-			}
-		}
-		t, _ := NewDense(d, n, value) // the sizes agree by construction
-		return t
-	}
-	ptr := make([]int, d+1)
-	for i := range n {
-		for _, j := range x.Row(i).Index {
-			ptr[j+1]++
-		}
-	}
-	for j := range d {
-		ptr[j+1] += ptr[j]
-	}
-	index, value, next := make([]int32, ptr[d]), make([]float32, ptr[d]), slices.Clone(ptr[:d])
-	for i := range n {
-		r := x.Row(i)
-		for p, j := range r.Index {
-			index[next[j]], value[next[j]] = int32(i), r.Value[p]
-			next[j]++
-		}
-	}
-	return newCSR(n, ptr, index, value)
-}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -96,7 +98,7 @@ func (w *WordCounter) Add(text []byte) {
 		text = afterHeader(text)
 	}
 	start := w.ptr[len(w.ptr)-1]
-	eachWord(text, func(word []byte) {
+	for word := range wordsIn(text) {
 		i, known := w.number[string(word)]
 		if !known {
 			i = int32(len(w.words))
@@ -105,32 +107,31 @@ func (w *WordCounter) Add(text []byte) {
 		}
 		if p := w.last[i]; p > start {
 			w.value[p-1]++
-			return
+			continue
 		}
 		w.index = append(w.index, i)
 		w.value = append(w.value, 1)
 		w.last[i] = len(w.index)
-	})
+	}
 	w.ptr = append(w.ptr, len(w.index))
 }
 
 // Finish returns the counts of the words that are to be kept, alphabetically.
 func (w *WordCounter) Finish() (*CSR, Step, error) {
 	x := w.inOrder()
-	s := Step{Kind: StepWords, Cols: len(w.words), Words: w.words, Documents: x.Rows(), Frequency: frequency(x)}
 	if len(w.words) == 0 {
-		return nil, s, fmt.Errorf("%w: there is not a single word in %d documents", ErrInvalid, x.Rows())
+		return nil, Step{}, fmt.Errorf("%w: there is not a single word in %d documents", ErrInvalid, x.Rows())
 	}
 	keep, err := SelectTerms(x, w.words, w.o)
 	if err != nil {
-		return nil, s, err
+		return nil, Step{}, err
 	}
-	kept := Step{Kind: StepWords, Cols: len(keep.Columns), Documents: s.Documents}
+	kept := selectColumns(x, keep.Columns).(*CSR)
+	s := Step{Kind: StepWords, Cols: kept.Cols(), Documents: x.Rows(), Frequency: frequency(kept)}
 	for _, j := range keep.Columns {
-		kept.Words = append(kept.Words, s.Words[j])
-		kept.Frequency = append(kept.Frequency, s.Frequency[j])
+		s.Words = append(s.Words, w.words[j])
 	}
-	return selectColumns(x, keep.Columns).(*CSR), kept, nil
+	return kept, s, nil
 }
 
 // inOrder renumbers the words alphabetically and returns the counts.
@@ -147,40 +148,24 @@ func (w *WordCounter) inOrder() *CSR {
 	}
 	// Transposing twice puts the columns of every row in order.
 	x := newCSR(len(words), w.ptr, w.index, w.value)
-	return Transpose(Transpose(x)).(*CSR)
+	return transpose(transpose(x))
 }
 
-// eachWord passes on every run of letters in lower case, whatever separates
-// them. Text that is not UTF-8 separates words too. The bytes are only good
-// until the next call.
-func eachWord(text []byte, emit func(word []byte)) {
-	var word []byte
-	for len(text) > 0 {
-		r, n := utf8.DecodeRune(text)
-		text = text[n:]
-		if unicode.IsLetter(r) {
-			word = utf8.AppendRune(word, unicode.ToLower(r))
-		} else if len(word) > 0 {
-			emit(word)
-			word = word[:0]
-		}
-	}
-	if len(word) > 0 {
-		emit(word)
-	}
+// wordsIn are the runs of letters in lower case, whatever separates them. Text that is
+// not UTF-8 separates words too.
+func wordsIn(text []byte) iter.Seq[[]byte] {
+	return bytes.FieldsFuncSeq(bytes.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // afterHeader returns what follows the first empty line.
 func afterHeader(text []byte) []byte {
-	for rest := text; len(rest) > 0; {
-		line, after, _ := bytes.Cut(rest, []byte("\n"))
-		if len(bytes.TrimRight(line, "\r")) == 0 {
-			return after
-		}
-		rest = after
+	if line := emptyLine.FindIndex(text); line != nil {
+		return text[line[1]:]
 	}
 	return text
 }
+
+var emptyLine = regexp.MustCompile(`(?m)^\r?\n`)
 
 func isStopWord(word string) bool {
 	_, found := slices.BinarySearch(stopWordList, word)

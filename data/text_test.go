@@ -36,7 +36,9 @@ func slowWords(text string) []string {
 
 func wordsOf(text string) []string {
 	var words []string
-	eachWord([]byte(text), func(w []byte) { words = append(words, string(w)) })
+	for w := range wordsIn([]byte(text)) {
+		words = append(words, string(w))
+	}
 	return words
 }
 

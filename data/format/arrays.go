@@ -2,6 +2,7 @@ package format
 
 import (
 	"archive/zip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,19 +23,25 @@ type Arrays struct {
 
 // OpenArrays opens an .npz file.
 func OpenArrays(path string) (*Arrays, error) {
+	z, err := openArrays(path)
+	if err != nil {
+		return nil, fmt.Errorf("format: %s: %w", path, err)
+	}
+	return z, nil
+}
+
+func openArrays(path string) (*Arrays, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("format: %w", err)
+		return nil, err
 	}
 	info, err := f.Stat()
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("format: %w", err)
+		return nil, errors.Join(err, f.Close())
 	}
 	z, err := newArrays(f, info.Size())
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("format: %s: %w", path, err)
+		return nil, errors.Join(err, f.Close())
 	}
 	z.file = f
 	return z, nil

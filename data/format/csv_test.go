@@ -1,8 +1,6 @@
 package format
 
 import (
-	"bytes"
-	"io"
 	"l2mt/data"
 	"slices"
 	"strings"
@@ -97,11 +95,8 @@ func FuzzCSV(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		rows, err := NewRows(io.NopCloser(bytes.NewReader(text)), "fuzz", Options{})
-		if err != nil {
-			return
+		if d, err := fromBytes("fuzz.csv", text, Options{}); err == nil {
+			fuzzed(t, d)
 		}
-		tab, err := rows.table(Options{})
-		fuzzed(t, tab, err)
 	})
 }

@@ -68,10 +68,11 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 		t, err = parseSVMLight(r, o)
 	case CSV:
 		return ReadCSV(r, name, o)
-	case NPY:
-		t, err = parseNPY(r, r.Size(), o)
 	case NPZ:
-		t, err = parseNPZ(r, r.Size(), o)
+		var z *Arrays
+		if z, err = newArrays(r, r.Size()); err == nil {
+			t, err = z.table(o)
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -13,42 +13,11 @@ import (
 	"strings"
 )
 
-// NumPy's .npy format is a header, in text, and the entries of one array. It is
+// An array of NumPy is a header, in text, and the entries of one array. It is
 // read here rather than with sbinet/npyio, which has no float16, loads what is cut
 // short without an error, allocates what the header promises before it has seen a
 // single entry, and panics on malformed headers: what keeps it from that is most of
 // this file.
-
-// parseNPY reads a single array as a table without a header: a row a data
-// point, the label in one column.
-func parseNPY(r io.ReaderAt, size int64, o Options) (*table, error) {
-	a, err := newArray(io.NewSectionReader(r, 0, size), size, size)
-	if err != nil {
-		return nil, err
-	}
-	if len(a.shape) != 2 || a.count() == 0 {
-		return nil, fmt.Errorf("%w: the array is %v; it must have rows, and columns of features and a label (or put X and y into an .npz)", data.ErrFormat, a)
-	}
-	entry, err := numbersOf[float64](a)
-	if err != nil {
-		return nil, err
-	}
-	width := a.shape[1]
-	columns, err := findColumns(width, nil, o)
-	if err != nil {
-		return nil, err
-	}
-	t, into := columns.table()
-	t.label.single = a.kind == 'f'
-	for row := range slices.Chunk(entry, width) {
-		for _, c := range into {
-			if c.At >= 0 {
-				c.Numbers = append(c.Numbers, row[c.At])
-			}
-		}
-	}
-	return t, columns.finish(t, into)
-}
 
 // array is an array whose header has been read and whose entries have not.
 type array struct {

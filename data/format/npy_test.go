@@ -3,6 +3,7 @@ package format
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -44,15 +45,19 @@ func TestWholeNumbersOfEverySize(t *testing.T) {
 		"<i4": {"\xff\xff\xff\xff", -1}, ">u4": {"\x00\x00\x01\x00", 256},
 		"<i8": {"\x00\x00\x00\x00\x00\x00\x00\x80", math.MinInt64}, "=i8": {"\x05\x00\x00\x00\x00\x00\x00\x00", 5},
 	} {
-		b := arrayBytes(t, numpyType, nil, []byte(c.bytes))
-		a, err := newArray(bytes.NewReader(b), int64(len(b)), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := numbersOf[float64](a); err != nil || got[0] != c.want {
+		if got, err := readArray(arrayBytes(t, numpyType, nil, []byte(c.bytes))); err != nil || got[0] != c.want {
 			t.Errorf("%s: %v (%v), want %v", numpyType, got, err, c.want)
 		}
 	}
+}
+
+// readArray reads the numbers of an .npy file.
+func readArray(content []byte) ([]float64, error) {
+	a, err := newArray(bytes.NewReader(content), int64(len(content)), int64(len(content)))
+	if err != nil {
+		return nil, err
+	}
+	return numbersOf[float64](a)
 }
 
 // arrayBytes is an .npy file.
@@ -170,39 +175,35 @@ func TestGroupsAndSeveralTargets(t *testing.T) {
 	}
 }
 
-func TestArraysAsTables(t *testing.T) {
-	d := mustRead(t, formats+"table.npy", Options{Label: "1", Group: "5", Ignore: []string{"0"}})
-	if !d.Regression() || !slices.Equal(d.Groups, []string{"1", "2", "5"}) || d.X.Cols() != 3 {
-		t.Errorf("targets %v, groups %q, %d columns", d.Target, d.Groups, d.X.Cols())
-	}
-}
-
-func TestNPYRefusesBadArrays(t *testing.T) {
-	whole, err := os.ReadFile(formats + "table.npy")
+func TestBadArraysAreRefused(t *testing.T) {
+	whole, err := os.ReadFile(formats + "array.npy")
 	if err != nil {
 		t.Fatal(err)
 	}
 	edit := func(old, new string) string { return strings.Replace(string(whole), old, new, 1) }
-	nan := arrayBytes(t, "<f8", []int{2, 2}, []float64{1, 2, math.NaN(), 4})
-	checkRefusals(t, ".npy", []refusal{
-		{name: "nothing", content: "", is: data.ErrFormat, want: "a NumPy array begins with"},
-		{name: "wrong magic", content: "PK\x03\x04" + string(whole), is: data.ErrFormat, want: "a NumPy array begins with"},
-		{name: "more entries than promised", content: string(whole) + "12345678", is: data.ErrFormat, want: "promises"},
-		{name: "fewer entries than promised", content: edit("(8, 6)", "(9, 6)"), is: data.ErrFormat, want: "promises an array of 9 x 6 float64, 432 bytes, but 384 follow"},
-		{name: "three dimensions", content: edit("(8, 6), } ", "(4,2,6), }"), is: data.ErrFormat, want: "the array is 4 x 2 x 6 float64"},
-		{name: "one dimension", content: edit("(8, 6)", "(48, )"), is: data.ErrFormat, want: "the array is 48 float64"},
-		{name: "no rows", content: string(arrayBytes(t, "<f8", []int{0, 3}, []float64{})), is: data.ErrFormat, want: "must have rows"},
-		{name: "one column", content: edit("(8, 6)", "(48,1)"), is: data.ErrInvalid, want: "it has 1 column;"},
-		{name: "negative shape", content: edit("(8, 6)", "(-8, 6)"), is: data.ErrFormat, want: "lacks fortran_order or shape"},
-		{name: "complex", content: edit("<f8", "<c8"), is: data.ErrFormat, want: `"c8"`},
-		{name: "odd size", content: edit("<f8", "<f3"), is: data.ErrFormat, want: `"f3"`},
-		{name: "objects", content: edit("<f8", "|O"), is: data.ErrFormat, want: `"O"`},
-		{name: "records", content: edit("'<f8'", "[('x', '<f8')]"), is: data.ErrFormat, want: "no simple type"},
-		{name: "text", content: edit("<f8", "|S8"), is: data.ErrFormat, want: "8 x 6 text; it must hold numbers"},
-		{name: "no such label", content: string(whole), options: Options{Label: "6"}, is: data.ErrInvalid, want: `there is no column "6"`},
-		{name: "NaN", content: string(nan), is: data.ErrInvalid, want: "row 1, column 0: invalid data: the feature is NaN"},
-		{name: "NaN label", content: string(nan), options: Options{Label: "0"}, is: data.ErrInvalid, want: "label: row 1: invalid data: it is NaN"},
-	})
+	for name, c := range map[string]struct{ content, want string }{
+		"nothing":                     {"", "a NumPy array begins with"},
+		"wrong magic":                 {"PK\x03\x04" + string(whole), "a NumPy array begins with"},
+		"newer version":               {"\x93NUMPY\x04\x00" + strings.Repeat(" ", 100), "NumPy format version 4.0; versions 1 to 3 are read"},
+		"more entries than promised":  {string(whole) + "12345678", "promises"},
+		"fewer entries than promised": {edit("(8, 6)", "(9, 6)"), "promises an array of 9 x 6 float64, 432 bytes, but 384 follow"},
+		"negative shape":              {edit("(8, 6)", "(-8, 6)"), "lacks fortran_order or shape"},
+		"complex":                     {edit("<f8", "<c8"), `"c8"`},
+		"odd size":                    {edit("<f8", "<f3"), `"f3"`},
+		"objects":                     {edit("<f8", "|O"), `"O"`},
+		"records":                     {edit("'<f8'", "[('x', '<f8')]"), "no simple type"},
+		"text":                        {edit("<f8", "|S8"), "8 x 6 text; it must hold numbers"},
+	} {
+		if _, err := readArray([]byte(c.content)); !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+	for cut := range whole {
+		if _, err := readArray(whole[:cut]); err == nil {
+			t.Errorf("cut to %d of %d bytes it was read", cut, len(whole))
+		}
+		readArray(slices.Concat(whole[:cut], []byte{whole[cut] ^ 1<<(cut%8)}, whole[cut+1:])) // must not panic
+	}
 }
 
 func TestNPZRefusesBadArchives(t *testing.T) {
@@ -222,6 +223,7 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		{name: "other names", content: archiveOf(t, x, y), options: Options{Features: "A"}, is: data.ErrFormat, want: "there is no array A of features, only X (2 x 3 float32), y (2 int32)"},
 		{name: "no groups", content: archiveOf(t, x, y), options: Options{Group: "school"}, is: data.ErrFormat, want: "there is no array school of groups"},
 		{name: "no such target", content: archiveOf(t, x, y), options: Options{Target: "1"}, is: data.ErrInvalid, want: `array y: invalid data: there is no column "1"`},
+		{name: "features of three dimensions", content: archiveOf(t, y, floats("X", []int{2, 1, 1}, 1, 2)), is: data.ErrInvalid, want: "array X: invalid data: it is 2 x 1 x 1 float64; features are n x d"},
 		{name: "flat features", content: archiveOf(t, y, floats("X", []int{2}, 1, 2)), is: data.ErrInvalid, want: "array X: invalid data: it is 2 float64; features are n x d"},
 		{name: "features of text", content: archiveOf(t, y, output{"X", "<U1", []int{2, 1}, one([]int32{'a', 'b'})}), is: data.ErrFormat, want: "array X: malformed file: the array is 2 x 1 text; it must hold numbers"},
 		{name: "too few labels", content: archiveOf(t, x, floats("y", []int{1}, 1)), is: data.ErrInvalid, want: "2 rows but 1 labels"},
@@ -271,8 +273,9 @@ func FuzzNPY(f *testing.F) {
 	f.Add(arrayBytes(f, ">u1", []int{1, 3}, []byte{0, 1, 2}))
 	f.Add(arrayBytes(f, "|b1", []int{3, 2}, []byte{0, 1, 0, 1, 1, 1}))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		tab, err := parseNPY(bytes.NewReader(content), int64(len(content)), Options{})
-		fuzzed(t, tab, err)
+		if numbers, err := readArray(content); err == nil && len(numbers) > len(content) {
+			t.Fatalf("%d numbers in %d bytes", len(numbers), len(content))
+		}
 	})
 }
 
@@ -281,8 +284,9 @@ func FuzzNPY(f *testing.F) {
 func FuzzNPZ(f *testing.F) {
 	addSeeds(f, ".npz")
 	f.Fuzz(func(t *testing.T, content []byte) {
-		tab, err := parseNPZ(bytes.NewReader(content), int64(len(content)), Options{})
-		fuzzed(t, tab, err)
+		if d, err := fromBytes("fuzz.npz", content, Options{}); err == nil {
+			fuzzed(t, d)
+		}
 	})
 }
 
@@ -328,8 +332,9 @@ func FuzzArrays(f *testing.F) {
 			}
 		}
 		z.Close()
-		tab, err := parseNPZ(bytes.NewReader(b.Bytes()), int64(b.Len()), Options{})
-		fuzzed(t, tab, err)
+		if d, err := fromBytes("fuzz.npz", b.Bytes(), Options{}); err == nil {
+			fuzzed(t, d)
+		}
 	})
 }
 

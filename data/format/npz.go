@@ -31,14 +31,13 @@ import (
 //
 // The features and y are needed; other arrays are passed over.
 
-func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
-	z, err := newArrays(r, size)
+func readNPZ(path string, o Options) (*table, error) {
+	z, err := openArrays(path)
 	if err != nil {
 		return nil, err
 	}
-	p := &npzParser{Arrays: z}
-	t := p.table(o)
-	return t, p.err
+	defer z.Close()
+	return z.table(o)
 }
 
 // npzParser reads arrays until one has an error.
@@ -55,7 +54,8 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 	return result
 }
 
-func (p *npzParser) table(o Options) *table {
+func (z *Arrays) table(o Options) (*table, error) {
+	p := &npzParser{Arrays: z}
 	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features")}
 	if o.Features == "" && p.of["indptr"] != nil {
 		t.x = p.csr()
@@ -76,7 +76,7 @@ func (p *npzParser) table(o Options) *table {
 			p.err = fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
 		}
 	}
-	return t
+	return t, p.err
 }
 
 // csr reads a matrix as scipy.sparse.save_npz writes it.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"l2mt/data"
@@ -125,10 +124,8 @@ func readNames(path string) ([]string, error) {
 		seen[name] = true
 		names = append(names, name)
 	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("format: %s: line %d: %w: the name is longer than %d bytes", path, len(names)+1, data.ErrFormat, bufio.MaxScanTokenSize)
-	} else if err != nil {
-		return nil, fmt.Errorf("format: %s: after line %d: %w", path, len(names), err)
+	if err := lines.Err(); err != nil { // such as a line without an end
+		return nil, fmt.Errorf("format: %s: after line %d: %w: %w", path, len(names), data.ErrFormat, err)
 	}
 	if names == nil {
 		return nil, fmt.Errorf("format: %s: %w: it holds no names; it needs one a line", path, data.ErrFormat)

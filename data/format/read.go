@@ -19,8 +19,7 @@ const (
 	SVMLight Format = "svmlight" // label index:value ..., also libsvm's
 	CSV      Format = "csv"      // comma-separated values
 	TSV      Format = "tsv"      // tab-separated values
-	NPY      Format = "npy"      // one NumPy array
-	NPZ      Format = "npz"      // several NumPy arrays
+	NPZ      Format = "npz"      // NumPy arrays
 	Folder   Format = "folder"   // one folder of text files per class
 )
 
@@ -44,18 +43,18 @@ var (
 // ReadOptions say how to read a file. The zero value suits most files.
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
-	// .svmlight, .libsvm, .svm, .csv, .tsv (each also with .gz), .npy, .npz,
+	// .svmlight, .libsvm, .svm, .csv, .tsv (each also with .gz), .npz,
 	// or a folder.
 	Format Format
 	// Kind says whether the labels are classes or real targets. If empty, they
 	// decide: words, whole numbers and labels with class names are classes,
 	// other numbers are targets, and so are more than 50 different whole
-	// numbers stored as floating-point numbers (npy, npz).
+	// numbers stored as floating-point numbers (npz).
 	Kind data.Kind
 	// Header says whether a CSV or TSV file begins with a header.
 	Header Header
 	// Label is where the labels or targets are: the name of a column (CSV, TSV)
-	// or of an array (npz), or the number of a column (CSV, TSV, npy), counted
+	// or of an array (npz), or the number of a column (CSV, TSV), counted
 	// from 0. If empty: what is called label, class, y or target, in
 	// this order and in any case, else a table's last column.
 	Label string
@@ -88,7 +87,7 @@ type Options struct {
 // Validate checks the options that can be checked without the file.
 func (o Options) Validate() error {
 	for _, v := range []struct{ what, is, may string }{
-		{"format", string(o.Format), "svmlight csv tsv npy npz folder"},
+		{"format", string(o.Format), "svmlight csv tsv npz folder"},
 		{"kind", string(o.Kind), "classification regression"},
 		{"header", string(o.Header), "yes no"},
 	} {
@@ -142,10 +141,8 @@ func parse(path string, o Options) (*table, error) {
 		return rows.table(o)
 	case SVMLight:
 		t, err = readSVMLight(path, o)
-	case NPY:
-		t, err = readBinary(path, o, parseNPY)
 	case NPZ:
-		t, err = readBinary(path, o, parseNPZ)
+		t, err = readNPZ(path, o)
 	case Folder:
 		t, err = readFolder(path, o)
 	}
@@ -211,7 +208,7 @@ func Of(path string, asked Format) (Format, error) {
 
 // endings are those of the names of files, by format.
 var endings = map[string]Format{
-	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight, ".csv": CSV, ".tsv": TSV, ".npy": NPY, ".npz": NPZ,
+	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight, ".csv": CSV, ".tsv": TSV, ".npz": NPZ,
 }
 
 // formatOfName returns the format that a file's name promises.
@@ -219,25 +216,14 @@ func formatOfName(path string) (Format, error) {
 	name, packed := strings.CutSuffix(strings.ToLower(filepath.Base(path)), ".gz")
 	format, ok := endings[filepath.Ext(name)]
 	switch {
-	case ok && !(packed && (format == NPY || format == NPZ)):
+	case ok && !(packed && format == NPZ):
 		return format, nil
+	case filepath.Ext(name) == ".npy":
+		return "", fmt.Errorf("%s: %w: single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load(%q); numpy.savez(\"data.npz\", X=a[:, :-1], y=a[:, -1])", path, data.ErrFormat, filepath.Base(path))
 	case filepath.Ext(name) == ".mat":
 		return "", fmt.Errorf("%s: %w: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, data.ErrFormat, filepath.Base(path))
 	}
-	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), .npy or .npz, or say --format", path, data.ErrFormat)
-}
-
-func readBinary(path string, o Options, parse func(io.ReaderAt, int64, Options) (*table, error)) (*table, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return parse(f, info.Size(), o)
+	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), or .npz, or say --format", path, data.ErrFormat)
 }
 
 // table is what a reader finds in a file, before labels become classes.

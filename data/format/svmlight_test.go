@@ -175,16 +175,9 @@ func TestSVMLightRefusesBadLines(t *testing.T) {
 	})
 }
 
-// fuzzed checks what a reader made of any input: nothing, or a sound dataset
-// that survives being written and read.
-func fuzzed(t *testing.T, tab *table, err error) {
-	if err != nil {
-		return
-	}
-	d, err := tab.dataset("fuzz", Options{})
-	if err != nil {
-		return
-	}
+// fuzzed checks what a reader made of any input: a sound dataset that survives being
+// written and read.
+func fuzzed(t *testing.T, d *data.Dataset) {
 	if err := d.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -226,8 +219,9 @@ func FuzzSVMLight(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tab, err := parseSVMLight(bytes.NewReader(text), Options{})
-		fuzzed(t, tab, err)
+		if d, err := fromBytes("fuzz.svm", text, Options{}); err == nil {
+			fuzzed(t, d)
+		}
 	})
 }
 

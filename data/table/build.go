@@ -7,7 +7,6 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
-	"strconv"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -45,33 +44,19 @@ func (r *reader) build(paths []string) error {
 	if !r.Recipe.ByPosition {
 		p.Features = r.Recipe.Features()
 	}
-	var copies []int
-	if r.group == nil {
-		copies = r.copies()
-	}
+	together := r.together()
 	for _, t := range tasks {
 		none := data.Samples{X: r.x.Take(nil)}
 		p.Problem.Tasks = append(p.Problem.Tasks, t.Task)
 		p.Tasks = append(p.Tasks, data.TaskData{
 			Task: t.Task, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
 		})
-		switch {
-		case r.group != nil:
+		if together != nil {
 			numbers := make([]int, len(t.rows))
 			for j, row := range t.rows {
-				if numbers[j] = r.group.Text(row); gap(r.group, row) {
-					numbers[j] = -1 - row // a row without a group is its own
-				}
+				numbers[j] = together[row]
 			}
 			r.Together = append(r.Together, numbers)
-		case copies != nil:
-			numbers := make([]int, len(t.rows))
-			for j, row := range t.rows {
-				numbers[j] = copies[row]
-			}
-			r.Together = append(r.Together, numbers)
-		case len(r.Recipe.Targets) > 1: // what is held out of one task must not be known from another
-			r.Together = append(r.Together, t.rows)
 		}
 		if len(r.Validation) > 0 {
 			var held []int
@@ -88,6 +73,26 @@ func (r *reader) build(paths []string) error {
 		r.twins(tasks)
 	}
 	return nil
+}
+
+// together is a number for every row, which rows that belong together have in common, or
+// nil: their group, else the row that they are copies of, else of several targets the row
+// itself, as what is held out of one task must not be known from another.
+func (r *reader) together() []int {
+	if r.group == nil {
+		if copies := r.copies(); copies != nil || len(r.Recipe.Targets) == 1 {
+			return copies
+		}
+	}
+	numbers := make([]int, len(r.places))
+	for i := range numbers {
+		if numbers[i] = i; r.group != nil {
+			if numbers[i] = r.group.Text(i); gap(r.group, i) {
+				numbers[i] = -1 - i
+			}
+		}
+	}
+	return numbers
 }
 
 // counts notes a feature that only counts the rows: it knows nothing of other rows.
@@ -267,54 +272,34 @@ const enoughToTell = 20
 
 // leaks finds a feature that is the target itself.
 func (r *reader) leaks() error {
-	value := make([]float32, r.x.Cols())
+	if r.x.NNZ() < r.x.Rows()*r.x.Cols() {
+		return nil
+	}
 	for _, t := range r.targets {
-		n, same := 0, slices.Repeat([]bool{true}, r.x.Cols())
-		left := len(same)
-		for i := 0; i < r.x.Rows() && left > 0; i++ {
-			if gap(t.Column, i) {
-				continue
-			}
-			n++
-			left = 0
-			for j, v := range dense(value, r.x.Row(i)) {
-				if same[j] = same[j] && v == float32(t.Numbers[i]); same[j] {
-					left++
+		for j, name := range r.Recipe.Features() {
+			n, same := 0, true
+			for i := 0; i < r.x.Rows() && same; i++ {
+				if !gap(t.Column, i) {
+					n, same = n+1, r.x.Row(i).Value[j] == float32(t.Numbers[i])
 				}
 			}
-		}
-		if j := slices.Index(same, true); j >= 0 && n >= enoughToTell {
-			return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", r.Recipe.Features()[j], data.ErrInvalid, t.Name)
+			if same && n >= enoughToTell {
+				return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", name, data.ErrInvalid, t.Name)
+			}
 		}
 	}
 	return nil
 }
 
-// dense writes a row with its zeros to x.
-func dense(x []float32, r data.Row) []float32 {
-	if r.Index == nil {
-		return r.Value
-	}
-	clear(x)
-	for p, j := range r.Index {
-		x[j] = r.Value[p]
-	}
-	return x
-}
-
 // compareNames orders numbers by value, before words.
 func compareNames(a, b string) int {
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	switch {
-	case errX == nil && errY == nil:
-		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
-	case errX == nil:
-		return -1
-	case errY == nil:
-		return 1
+	label := func(name string) format.Label {
+		if v, err := format.ParseFloat(name); err == nil {
+			return format.Label{Number: v}
+		}
+		return format.Label{Text: name}
 	}
-	return cmp.Compare(a, b)
+	return cmp.Or(label(a).Compare(label(b)), cmp.Compare(a, b))
 }
 
 // mostLevels bounds the levels of a category.
@@ -402,23 +387,19 @@ func (r *reader) steps() error {
 		return nil
 	}
 	if len(kinds) == 0 && !r.Recipe.Sparse {
-		if ratio := scales(r.x); ratio > unlike {
-			kinds = []string{data.StepStandardise}
-			r.note("features are standardised, as the largest values of some are %.3g times those of others; --step none keeps them", ratio)
-		} else if j, err := r.far(); err != nil {
-			return err
-		} else if j >= 0 {
-			kinds = []string{data.StepStandardise}
-			r.note("features are standardised, as the values of some, as of %q, are further from zero than %d times their deviation; --step none keeps them", r.Recipe.Features()[j], unlike)
-		}
-	}
-	for _, kind := range kinds {
-		step, err := data.FitStep(kind, r.x)
+		why, err := r.unlikeScales()
 		if err != nil {
 			return err
 		}
-		if kind == data.StepStandardise {
-			r.spare(&step)
+		if why != "" {
+			kinds = []string{data.StepStandardise}
+			r.note("features are standardised, as %s; --step none keeps them", why)
+		}
+	}
+	for _, kind := range kinds {
+		step, err := r.fit(kind)
+		if err != nil {
+			return err
 		}
 		if r.x, err = step.Apply(r.x); err != nil {
 			return err
@@ -428,25 +409,44 @@ func (r *reader) steps() error {
 	return nil
 }
 
+// fit fits a step. Sparse features are not centred, and dense ones of zeros and ones,
+// which are on a scale of their own however rare the ones, stay as they are.
+func (r *reader) fit(kind string) (data.Step, error) {
+	step, err := data.FitStep(kind, r.x)
+	if r.Recipe.Sparse {
+		clear(step.Mean)
+		return step, err
+	}
+	for j := range step.Mean {
+		i := 0
+		for i < r.x.Rows() && (r.x.Row(i).Value[j] == 0 || r.x.Row(i).Value[j] == 1) {
+			i++
+		}
+		if i == r.x.Rows() {
+			step.Mean[j], step.Deviation[j] = 0, 1
+		}
+	}
+	return step, err
+}
+
 // unlike is how many times as large the values of one feature must be for its
 // scale to differ from that of another, or their mean than their deviation.
 const unlike = 10
 
-// far finds a feature of values that are close to each other, but not to zero, such
-// as years: next to their size what distinguishes rows is nothing. It is -1 if there
-// is none.
-func (r *reader) far() (int, error) {
-	step, err := data.FitStep(data.StepStandardise, r.x)
-	if err != nil {
-		return -1, err
+// unlikeScales says that features are of different scales, or one of values that are close to
+// each other, but not to zero, such as years: next to their size what distinguishes rows
+// is nothing.
+func (r *reader) unlikeScales() (why string, err error) {
+	if ratio := scales(r.x); ratio > unlike {
+		return fmt.Sprintf("the largest values of some are %.3g times those of others", ratio), nil
 	}
-	r.spare(&step)
+	step, err := r.fit(data.StepStandardise)
 	for j, mean := range step.Mean {
 		if s := step.Deviation[j]; s > 0 && math.Abs(mean) > unlike*s {
-			return j, nil
+			return fmt.Sprintf("the values of some, as of %q, are further from zero than %d times their deviation", r.Recipe.Features()[j], unlike), err
 		}
 	}
-	return -1, nil
+	return "", err
 }
 
 // scales compares the largest absolute values of the features that are not all
@@ -463,28 +463,4 @@ func scales(x data.Matrix) float64 {
 		return 1
 	}
 	return slices.Max(size) / slices.Min(size)
-}
-
-// spare lets features of zeros and ones be as they are, which are on a scale of
-// their own, however rare the ones. Sparse features are not centred.
-func (r *reader) spare(s *data.Step) {
-	binary := make([]bool, s.Cols)
-	for j := range binary {
-		binary[j] = !r.Recipe.Sparse
-	}
-	for i := range r.x.Rows() {
-		for p, v := range r.x.Row(i).Value {
-			if v != 0 && v != 1 && !r.Recipe.Sparse {
-				binary[p] = false
-			}
-		}
-	}
-	for j := range s.Mean {
-		if r.Recipe.Sparse {
-			s.Mean[j] = 0
-		}
-		if binary[j] {
-			s.Mean[j], s.Deviation[j] = 0, 1
-		}
-	}
 }

@@ -56,7 +56,6 @@ type Options struct {
 // Values of options.
 const (
 	Mean = "mean" // of Impute and MissingColumns
-	Zero = "zero" // of MissingColumns, an older name of Mean
 	None = "none" // of Steps
 )
 
@@ -104,11 +103,7 @@ func Read(paths []string, o Options) (*Table, error) {
 }
 
 func (o *Options) validate() error {
-	missing := o.MissingColumns
-	if missing == Zero {
-		missing = Mean
-	}
-	for _, v := range []struct{ what, is string }{{"--impute", o.Impute}, {"--missing-columns", missing}} {
+	for _, v := range []struct{ what, is string }{{"--impute", o.Impute}, {"--missing-columns", o.MissingColumns}} {
 		if v.is != "" && v.is != Mean {
 			return fmt.Errorf("%s: %q: %w: it is %q or empty", v.what, v.is, data.ErrInvalid, Mean)
 		}

@@ -197,19 +197,6 @@ func (c *Column) features(value []float32, d int, from *format.Column, unseen Un
 	for t, text := range from.Texts {
 		level[t] = slices.Index(c.Levels, text)
 	}
-	if from.Texts == nil && !from.AsText { // mostly all there is to do
-		for i, v := range from.Numbers {
-			f := float32(v)
-			switch {
-			case v != v:
-				f = c.Absent
-			case math.IsInf(float64(f), 0):
-				return i, 0, numberError(c.Name, from.Label(i).String())
-			}
-			value[i*d] = f
-		}
-		return 0, 0, nil
-	}
 	for i := range from.Len() {
 		part := value[i*d:][:c.width()]
 		t := from.Text(i)

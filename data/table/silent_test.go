@@ -54,7 +54,7 @@ func TestCopiesStayTogether(t *testing.T) {
 
 // What a table lacks has the mean of its column, in a fit and in a prediction.
 func TestAbsentColumnsHaveTheirMean(t *testing.T) {
-	tab, err := Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Zero, Steps: []string{None}})
+	tab, err := Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Mean, Steps: []string{None}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestShapesOfTables(t *testing.T) {
 		}, {
 			"missing columns have their mean",
 			[]string{"a.csv", "x,c,y\n1,red,0\n3,blue,1\n", "b.csv", "y,z\n1,5\n0,6\n"},
-			Options{MissingColumns: Zero, Categorical: []string{"c"}, Positive: "0", Steps: []string{None}},
+			Options{MissingColumns: Mean, Categorical: []string{"c"}, Positive: "0", Steps: []string{None}},
 			[]string{"x", "c=blue", "c=red", "z"},
 			"a (0 or 1); [1 0 1 5.5] 1; [3 1 0 5.5] -1\nb (0 or 1); [2 0 0 5] -1; [2 0 0 6] 1\n",
 			nil,

@@ -48,7 +48,7 @@ text("table.csv.gz", ",", False, reproducible_gzip)
 dump_svmlight_file(X, y, "table.svmlight", zero_based=False)
 dump_svmlight_file(X, y, "table-from0.svmlight", zero_based=True, comment="indices from 0")
 
-np.save("table.npy", np.column_stack([X, y]))
+np.save("array.npy", np.column_stack([X, y]))
 np.savez_compressed("table.npz", X=X.astype("f4"), y=y)
 np.savez("table-half.npz", X=X.astype("f2"), y=y.astype("u1"))
 np.savez("table-columns.npz", X=np.asfortranarray(X), y=y.astype(">i2"))

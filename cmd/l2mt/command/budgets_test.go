@@ -18,7 +18,7 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 39053,
+	"the whole": 38929,
 	"tests":     30628,
 
 	"cmd/l2mt":                       9,
@@ -27,17 +27,17 @@ var budgets = map[string]int{
 	"cmd/l2mt/internal/report":       230,
 	"cmd/l2mt/internal/run":          1155,
 	"cmd/l2mt/internal/sweep":        284,
-	"data":                           3730,
+	"data":                           3689,
 	"data/datatest":                  64,
 	"data/digits":                    43,
 	"data/experience":                1400,
 	"data/experience/experiencetest": 140,
 	"data/files":                     439,
-	"data/format":                    2410,
+	"data/format":                    2369,
 	"data/images":                    656,
 	"data/progress":                  24,
 	"data/safetensors":               580,
-	"data/table":                     1639,
+	"data/table":                     1597,
 	"examples/own-estimator":         35,
 	"infer":                          295,
 	"infer/compare":                  939,

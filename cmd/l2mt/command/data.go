@@ -22,7 +22,7 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format       format.Format `help:"svmlight, csv, tsv, npy, npz or folder, if the name does not say."`
+	Format       format.Format `help:"svmlight, csv, tsv, npz or folder, if the name does not say."`
 	Kind         data.Kind     `help:"classification or regression, if the labels do not say."`
 	Header       format.Header `help:"Whether a table has a header: yes or no."`
 	Label        string        `help:"Column or array of the labels: a name, or a number from 0."`
