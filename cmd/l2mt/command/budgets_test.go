@@ -18,14 +18,14 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 38929,
-	"tests":     30628,
+	"the whole": 39107,
+	"tests":     30669,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               4868,
+	"cmd/l2mt/command":               4894,
 	"cmd/l2mt/internal/plot":         865,
-	"cmd/l2mt/internal/report":       230,
-	"cmd/l2mt/internal/run":          1155,
+	"cmd/l2mt/internal/report":       379,
+	"cmd/l2mt/internal/run":          1158,
 	"cmd/l2mt/internal/sweep":        284,
 	"data":                           3689,
 	"data/datatest":                  64,

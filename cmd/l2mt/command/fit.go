@@ -247,8 +247,8 @@ func readOmega(path string, m int) (*mat.SymDense, error) {
 	return data.NewCovariance(rows)
 }
 
-// save writes the model, single-task learning beside it, and the picture of its
-// correlations.
+// save writes the model, single-task learning beside it, what a report shows of them, and
+// the picture of its correlations.
 func save(dir string, r *tableReport) error {
 	stl := filepath.Join(dir, besideSTL)
 	if err := os.Remove(filepath.Join(stl, multitask.SavedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another fit
@@ -257,6 +257,9 @@ func save(dir string, r *tableReport) error {
 	s, err := saveFit(dir, r.Model, r.fit, r.table)
 	if err == nil && r.Model != compare.STL {
 		_, err = saveFit(stl, compare.STL, r.stl, r.table)
+	}
+	if err == nil {
+		err = run.SaveJSON(filepath.Join(dir, run.FitFile), r.forPage())
 	}
 	if err != nil || len(s.Tasks) > mostDrawn {
 		return err

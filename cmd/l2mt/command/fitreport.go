@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"l2mt/cmd/l2mt/internal/run"
@@ -37,12 +38,16 @@ type tableReport struct {
 	Mean        taskReport     `json:"mean"`
 	Temperature float64        `json:"temperature,omitempty"`
 	Brier       float64        `json:"brier,omitempty"`
+	Reliability []reliable     `json:"reliability,omitempty"`
 	Correlation [][]float64    `json:"correlation"`
 	Sharing     sharing        `json:"sharing"`
 	Network     *networkReport `json:"network,omitempty"`
 	Notes       []string       `json:"notes"`
 	Seconds     float64        `json:"seconds"`
 	Saved       string         `json:"saved,omitempty"`
+	// Text and Titles, those of the candidates, are for the page of a report.
+	Text   string   `json:"text,omitempty"`
+	Titles []string `json:"titles,omitempty"`
 
 	table   *table.Table
 	network string
@@ -168,6 +173,7 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 	}
 	if r.Kind == data.Classification {
 		r.Temperature, r.Brier = evidence.Temperature(choice.Scores, choice.Y)
+		r.Reliability = reliability(r.Temperature, max(1, len(r.Classes)), slices.Concat(choice.Scores...), slices.Concat(choice.Y...))
 	}
 	d := evidence.PairedLoss(choice.HeldOut, stl.HeldOut)
 	low, high := d.Interval()
@@ -191,6 +197,23 @@ func (r *tableReport) networkReport(b *solve.Bench, choice *solve.Choice) (*netw
 	}
 	n.Unlike, err = run.NewUnlike(seen, r.table.Problem)
 	return n, err
+}
+
+// forPage is what a report shows: without times, which no two fits have the same.
+func (r tableReport) forPage() *tableReport {
+	r.Candidates, r.Seconds = slices.Clone(r.Candidates), 0
+	for k := range r.Candidates {
+		r.Candidates[k].Seconds = 0
+		r.Titles = append(r.Titles, r.Candidates[k].Title())
+	}
+	var text strings.Builder
+	if r.writeSharing(&text); len(r.Tasks) > 1 {
+		r.Text = text.String()
+	}
+	if len(r.Tasks) > mostDrawn {
+		r.Correlation = nil
+	}
+	return &r
 }
 
 // mostListed bounds the tasks that are listed as text; JSON has all.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"l2mt/cmd/l2mt/internal/report"
+	"l2mt/data"
 	"l2mt/data/datatest"
 )
 
@@ -45,6 +46,7 @@ compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
 		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--models", "snr2", "--out", at("evaluation")},
 		{"infer", "--network", at("network"), "--problems", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
 		{"sweep", experiment, "--out", at("sweep")},
+		{"fit", write(t, "shapes.csv", awkwardTables[0].text(3, data.Classification, false)), "--task", "task", "--target", "target", "--out", at("fit")},
 	} {
 		mustL2mt(t, append([]string{"-q"}, args...)...)
 	}
@@ -71,14 +73,15 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Experience <small>experience", "problems/train.json", "Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, rank correlations and parameters", "Map of the tasks",
-		"test-0001 among", `shared = "8"`, `"epochs": 2`, "This page: l2mt ",
+		"Fit of shapes <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What counts", "Probabilities of rows held out", "What was tried",
+		"begun with</td>", "test-0001 among", `shared = "8"`, `"epochs": 2`, "This page: l2mt ",
 	} {
 		if !strings.Contains(html.UnescapeString(page), want) {
 			t.Errorf("the report does not have %q", want)
 		}
 	}
-	if n := strings.Count(page, "<svg"); n != 6 {
-		t.Errorf("%d pictures, want 6: the runs of the sweep are not for the report", n)
+	if n := strings.Count(page, "<svg"); n != 7 {
+		t.Errorf("%d pictures, want 7: the runs of the sweep are not for the report", n)
 	}
 }
 

@@ -176,7 +176,7 @@ func (s *scoring) table() *scoreTable {
 	t.Mean = s.report("mean of tasks", all, evidence.MeanScore)
 	rows := s.of[allRows]
 	if t.All = judge("all rows", rows); m.Kind == data.Classification {
-		t.Reliability = reliability(m, rows.scores[0], rows.y)
+		t.Reliability = reliability(m.Temperature, max(1, len(m.Classes)), rows.scores[0], rows.y)
 	}
 	return t
 }
@@ -191,16 +191,16 @@ func (s *scoring) report(name string, all [3][]evidence.Score, pick func([]evide
 	return t
 }
 
-// reliability puts rows of like probabilities together.
-func reliability(m *multitask.Saved, f, y []float64) []reliable {
+// reliability puts rows of like probabilities together. Each has k scores.
+func reliability(temperature float64, k int, f, y []float64) []reliable {
 	const bins = 10
-	all, k, p := make([]reliable, bins), max(1, len(m.Classes)), make([]float64, max(2, len(m.Classes)))
+	all, p := make([]reliable, bins), make([]float64, max(2, k))
 	for j, v := range y {
 		scores, class := f[j*k:][:k], 1
 		if k > 1 {
 			class = multitask.ClassOf(scores)
 		}
-		m.Probabilities(p, scores)
+		multitask.Probabilities(p, scores, temperature)
 		at := &all[min(int(p[class]*bins), bins-1)]
 		at.Rows++
 		at.Said += p[class]

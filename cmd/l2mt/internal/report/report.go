@@ -50,7 +50,7 @@ func Write(dir string) (string, error) {
 		return "", err
 	}
 	if r.empty() {
-		return "", fmt.Errorf("%s: there is nothing to report: no table.json, sweep.json, result.json, %s, manifest.json or problem file, here or in a folder", dir, model.ConfigFile)
+		return "", fmt.Errorf("%s: there is nothing to report: no table.json, sweep.json, result.json, %s, %s, manifest.json or problem file, here or in a folder", dir, run.FitFile, model.ConfigFile)
 	}
 	page, err := r.page()
 	if err != nil {
@@ -62,10 +62,10 @@ func Write(dir string) (string, error) {
 
 // report is what the page shows.
 type report struct {
-	Title                                                  string
-	Evaluations, Sweeps, Inferences, Networks, Experiences []entry
-	Problems                                               []run.Summary
-	Versions                                               run.Versions
+	Title                                                        string
+	Fits, Evaluations, Sweeps, Inferences, Networks, Experiences []entry
+	Problems                                                     []run.Summary
+	Versions                                                     run.Versions
 }
 
 // entry is what one folder has.
@@ -87,7 +87,7 @@ type collected struct {
 }
 
 func (r *report) empty() bool {
-	return len(r.Evaluations)+len(r.Sweeps)+len(r.Inferences)+len(r.Networks)+len(r.Experiences)+len(r.Problems) == 0
+	return len(r.Fits)+len(r.Evaluations)+len(r.Sweeps)+len(r.Inferences)+len(r.Networks)+len(r.Experiences)+len(r.Problems) == 0
 }
 
 // add takes in what one directory holds.
@@ -97,6 +97,7 @@ func (r *report) add(dir, name string) error {
 		to   *[]entry
 		read func(dir string) (any, error)
 	}{
+		{run.FitFile, &r.Fits, readFit},
 		{"table.json", &r.Evaluations, func(dir string) (any, error) { return run.LoadTable(dir) }},
 		{sweep.File, &r.Sweeps, func(dir string) (any, error) { return sweep.Load(dir) }},
 		{"result.json", &r.Inferences, func(dir string) (any, error) {
@@ -201,6 +202,9 @@ func (r *report) page() ([]byte, error) {
 		"sweep":    func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture()) },
 		"maps":     func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
 		"curves":   curves,
+		"dot":      dot,
+		"weight":   func(class string, share float64) template.HTML { return dot(class, (1+share)/2, 1) },
+		"number":   number,
 		"atlas":    r.atlas,
 		"picture": func(says string, p template.HTML) any {
 			return struct {

@@ -228,6 +228,9 @@ type Covariance struct {
 
 const resultFile = "result.json"
 
+// FitFile is what a fit of tables says, beside its model.
+const FitFile = "fit.json"
+
 // LoadInference reads what Save wrote. The embedding is nil if it was not kept.
 func LoadInference(dir string) (*Inference, *solve.Embedded, error) {
 	r, embedded := new(Inference), (*solve.Embedded)(nil)

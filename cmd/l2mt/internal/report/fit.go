@@ -1,0 +1,145 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/model/multitask"
+)
+
+// fit is a fitted model with what was said of it.
+type fit struct {
+	Said map[string]any // as JSON has it
+	Most float64        // the largest error drawn
+	Maps []plot.Correlation
+	// Columns are the features that count most, where two classes or numbers are predicted.
+	Columns []column
+}
+
+// column has the mean of the weights of a feature, of a standard deviation of it where the
+// fit was standardised. At and Tasks are that mean and the weights of the tasks as shares of
+// the largest that there is.
+type column struct {
+	Name       string
+	Shared, At float64
+	Tasks      []float64
+}
+
+// mostColumns bounds the columns that are shown.
+const mostColumns = 15
+
+func readFit(dir string) (any, error) {
+	f := &fit{}
+	if err := run.LoadJSON(filepath.Join(dir, run.FitFile), &f.Said); err != nil {
+		return nil, err
+	}
+	m, err := multitask.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	tasks, _ := f.Said["tasks"].([]any)
+	for _, t := range tasks {
+		for _, of := range []string{"fit", "stl", "pooled"} {
+			if score, ok := t.(map[string]any)[of].(map[string]any); ok {
+				v, _ := score["error"].(float64)
+				f.Most = max(f.Most, v)
+			}
+		}
+	}
+	if f.Said["correlation"] != nil && len(m.Tasks) > 1 {
+		f.Maps = []plot.Correlation{grouped(m)}
+	}
+	if m.Classes == nil {
+		f.Columns = columns(m)
+	}
+	return f, nil
+}
+
+// grouped are the correlations of the tasks, of which those stand together that are alike:
+// in the order of their angles in the plane of the first two principal axes (Friendly 2002,
+// "Corrgrams"), cut where the gap is largest.
+func grouped(m *multitask.Saved) plot.Correlation {
+	correlation, n := run.Correlation(m.Omega), len(m.Tasks)
+	entries := mat.NewSymDense(n, slices.Concat(correlation...))
+	var e mat.EigenSym
+	order, angle := make([]int, n), make([]float64, n)
+	if e.Factorize(entries, true) && n > 2 {
+		var axes mat.Dense
+		e.VectorsTo(&axes)
+		for i := range angle {
+			angle[i] = math.Atan2(axes.At(i, n-2), axes.At(i, n-1))
+		}
+	}
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(angle[a], angle[b]) })
+	cut, widest := 0, 2*math.Pi-(angle[order[n-1]]-angle[order[0]])
+	for k := 1; k < n; k++ {
+		if gap := angle[order[k]] - angle[order[k-1]]; gap > widest {
+			cut, widest = k, gap
+		}
+	}
+	order = slices.Concat(order[cut:], order[:cut])
+	c := plot.Correlation{Title: "Task correlations"}
+	for _, i := range order {
+		row := make([]float64, n)
+		for k, j := range order {
+			row[k] = correlation[i][j]
+		}
+		c.Tasks, c.Correlation = append(c.Tasks, m.Tasks[i].Name), append(c.Correlation, row)
+	}
+	return c
+}
+
+// columns are the features with the largest weights in a task.
+func columns(m *multitask.Saved) []column {
+	all, largest := make([]column, len(m.Features)), 0.0
+	for j, name := range m.Features {
+		all[j] = column{Name: name, Tasks: mat.Row(nil, j, m.W)}
+		for i := range all[j].Tasks {
+			if m.Scale != nil {
+				all[j].Tasks[i] *= m.Scale.Deviation[j]
+			}
+			all[j].Shared += all[j].Tasks[i] / float64(len(m.Tasks))
+			largest = max(largest, math.Abs(all[j].Tasks[i]))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b column) int { return cmp.Compare(math.Abs(b.Shared), math.Abs(a.Shared)) })
+	all = all[:min(len(all), mostColumns)]
+	for j := range all {
+		all[j].At = all[j].Shared / cmp.Or(largest, 1)
+		for i := range all[j].Tasks {
+			all[j].Tasks[i] /= cmp.Or(largest, 1)
+		}
+	}
+	return all
+}
+
+// dot is a mark at a share of a track, or nothing where there is no number.
+func dot(class string, v any, of float64) template.HTML {
+	x, ok := v.(float64)
+	if !ok || of == 0 {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class, 100*x/of))
+}
+
+// number is a number of four digits, or a dash.
+func number(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return run.Number(v)
+	case string: // infinite
+		return v
+	}
+	return "-"
+}
