@@ -286,16 +286,21 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 	q := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
 	var sets []*Samples
 	var rows []Matrix
+	at := map[Matrix]int{} // of rows that tasks share
 	for i := range q.Tasks {
 		t := &q.Tasks[i]
 		for _, set := range []*Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
+			if _, seen := at[set.X]; set.X != nil && !seen {
+				at[set.X], rows = len(rows), append(rows, set.X)
+			}
 			if set.X != nil {
-				sets, rows = append(sets, set), append(rows, set.X)
+				sets = append(sets, set)
 			}
 		}
 	}
-	for i, x := range m.rows(rows) {
-		sets[i].X = x
+	made := m.rows(rows)
+	for _, set := range sets {
+		set.X = made[at[set.X]]
 	}
 	return q
 }

@@ -27,6 +27,11 @@ const (
 	StepStandardise = "standardise"
 	// StepSelect keeps some of the columns.
 	StepSelect = "select"
+	// StepCurves puts the bends of its Curve beside every column.
+	StepCurves = "curves"
+	// StepGauss and StepLaplace make the values of a kernel with Landmarks.
+	StepGauss   = "gauss"
+	StepLaplace = "laplace"
 )
 
 // Step is one transformation of the features, with what was fitted on the
@@ -50,6 +55,53 @@ type Step struct {
 	Deviation []float64 `json:"deviation,omitempty"`
 	// Columns are the columns that StepSelect keeps, ascending.
 	Columns []int `json:"columns,omitempty"`
+	// Curves are those of the columns, after StepCurves.
+	Curves []Curve `json:"curves,omitempty"`
+	// Width multiplies the distance of a row from each of the Landmarks; StepGauss and
+	// StepLaplace.
+	Width     float64     `json:"width,omitempty"`
+	Landmarks [][]float32 `json:"landmarks,omitempty"`
+}
+
+// Makes is the number of columns that the step makes.
+func (s Step) Makes() int {
+	switch s.Kind {
+	case StepSelect:
+		return len(s.Columns)
+	case StepCurves:
+		d := 0
+		for _, c := range s.Curves {
+			d += c.width()
+		}
+		return d
+	case StepGauss, StepLaplace:
+		return len(s.Landmarks)
+	}
+	return s.Cols
+}
+
+// Names are those of the columns that the step makes of columns with names.
+func (s Step) Names(names []string) (made []string) {
+	switch s.Kind {
+	case StepSelect:
+		for _, j := range s.Columns {
+			made = append(made, names[j])
+		}
+	case StepCurves:
+		for j, c := range s.Curves {
+			made = append(made, names[j])
+			for l := range c.Bends {
+				made = append(made, fmt.Sprintf("%s bend %d", names[j], l+1))
+			}
+		}
+	case StepGauss, StepLaplace:
+		for i := range s.Landmarks {
+			made = append(made, fmt.Sprintf("landmark %d", i+1))
+		}
+	default:
+		return names
+	}
+	return made
 }
 
 // FitStep fits a step of the given kind on the rows of x.
@@ -64,6 +116,17 @@ func FitStep(kind string, x Matrix) (Step, error) {
 		s.Documents, s.Frequency = x.Rows(), frequency(x)
 	case StepStandardise:
 		s.Mean, s.Deviation = moments(x)
+	case StepCurves:
+		if err := s.dense(x); err != nil {
+			return s, err
+		}
+		column := make([]float64, x.Rows())
+		for j := range s.Cols {
+			for i := range column {
+				column[i] = float64(x.Row(i).Value[j])
+			}
+			s.Curves = append(s.Curves, fitCurve(column))
+		}
 	default:
 		return Step{}, fmt.Errorf("data: fit %q: %w: FitStep knows %s, %s, %s and %s", kind, ErrInvalid, StepLog, StepTFIDF, StepUnit, StepStandardise)
 	}
@@ -160,8 +223,34 @@ func (s Step) Validate() error {
 			}
 			last = j
 		}
+	case StepCurves:
+		if len(s.Curves) != s.Cols {
+			return bad("%d curves for %d columns", len(s.Curves), s.Cols)
+		}
+		for j, c := range s.Curves {
+			if err := c.validate(); err != nil {
+				return bad("column %d: %w", j, err)
+			}
+		}
+	case StepGauss, StepLaplace:
+		if len(s.Landmarks) == 0 || !(s.Width > 0) {
+			return bad("%d landmarks and a width of %v; both must be positive", len(s.Landmarks), s.Width)
+		}
+		for i, z := range s.Landmarks {
+			if len(z) != s.Cols {
+				return bad("landmark %d has %d columns, not %d", i, len(z), s.Cols)
+			}
+		}
 	default:
 		return bad("unknown kind")
+	}
+	return nil
+}
+
+// dense refuses rows that are not.
+func (s Step) dense(x Matrix) error {
+	if _, ok := x.(*CSR); ok {
+		return fmt.Errorf("data: step %q: %w: the rows are sparse; it takes dense ones", s.Kind, ErrInvalid)
 	}
 	return nil
 }
@@ -183,7 +272,12 @@ func (s Step) Apply(x Matrix) (Matrix, error) {
 	case StepSelect:
 		return selectColumns(x, s.Columns), nil
 	}
-	y, err := mapRows(x, s.rowMap())
+	if s.Kind == StepCurves || s.Kind == StepGauss || s.Kind == StepLaplace {
+		if err := s.dense(x); err != nil {
+			return nil, err
+		}
+	}
+	y, err := mapRows(x, s.Makes(), s.rowMap())
 	if err != nil {
 		return nil, fmt.Errorf("data: step %q: %w", s.Kind, err)
 	}
@@ -211,6 +305,10 @@ func (s Step) rowMap() func(dst []float32, r Row) {
 		}
 	case StepUnit:
 		return unitRow
+	case StepCurves:
+		return s.curvesRow
+	case StepGauss, StepLaplace:
+		return s.kernelRow
 	}
 	return s.standardiseRow
 }
@@ -256,12 +354,15 @@ func (s Step) standardiseRow(dst []float32, r Row) {
 }
 
 // mapRows returns x with the entries of every row as f writes them into dst,
-// which starts as zeros. An entry that is not finite is an error.
-func mapRows(x Matrix, f func(dst []float32, r Row)) (Matrix, error) {
-	y := newBuilder(x, x.Cols())
+// which starts as zeros: as many as there were or, of dense rows, d. An entry that is not finite is an error.
+func mapRows(x Matrix, d int, f func(dst []float32, r Row)) (Matrix, error) {
+	y := newBuilder(x, d)
 	for i := range x.Rows() {
-		r := x.Row(i)
-		dst := y.row(r.Index, len(r.Value))
+		r, n := x.Row(i), d
+		if r.Index != nil {
+			n = len(r.Value)
+		}
+		dst := y.row(r.Index, n)
 		f(dst, r)
 		for p, v := range dst {
 			if !finite(float64(v)) {
@@ -310,11 +411,8 @@ func (d *Dataset) With(s Step) (*Dataset, error) {
 		return nil, fmt.Errorf("data: %s: %w", d.Name, err)
 	}
 	features := d.Features
-	if s.Kind == StepSelect && features != nil {
-		features = make([]string, len(s.Columns))
-		for to, from := range s.Columns {
-			features[to] = d.Features[from]
-		}
+	if features != nil {
+		features = s.Names(features)
 	}
 	return &Dataset{
 		Name: d.Name, X: x, Label: d.Label, Classes: d.Classes, Target: d.Target, LabelOf: d.LabelOf,

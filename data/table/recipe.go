@@ -75,6 +75,15 @@ func (r *Recipe) Features() []string {
 	return names
 }
 
+// Made names the features after the steps.
+func (r *Recipe) Made() []string {
+	names := r.Features()
+	for _, s := range r.Steps {
+		names = s.Names(names)
+	}
+	return names
+}
+
 // Width is the number of features before the steps.
 func (r *Recipe) Width() int {
 	d := 0
@@ -108,6 +117,7 @@ func (r *Recipe) Validate() error {
 		if s.Cols != d || s.Kind == data.StepSelect {
 			return fmt.Errorf("recipe: step %q: %w: it is for %d columns and must keep them all; there are %d", s.Kind, data.ErrInvalid, s.Cols, d)
 		}
+		d = s.Makes()
 	}
 	return nil
 }

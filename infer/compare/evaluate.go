@@ -360,7 +360,7 @@ func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
 			if err != nil {
 				return nil, err
 			}
-			outcomes = append(outcomes, c.outcome(v, t))
+			outcomes = append(outcomes, c.outcome(v, t.Tuned))
 		}
 		return outcomes, nil
 	}

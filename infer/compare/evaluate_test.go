@@ -140,13 +140,13 @@ func check(t *testing.T, outcomes []Outcome, p *data.ProblemData, wanted map[str
 func chosen(t *testing.T, n *solve.Finder, p *data.ProblemData, without solve.Parts) *evidence.Tuned {
 	t.Helper()
 	b := must(solve.NewBench(n, p, solve.Options{Points: 2}))(t)
-	return must(b.Fit(t.Context(), must(b.Choose(t.Context(), without))(t).Judged))(t)
+	return must(b.Fit(t.Context(), must(b.Choose(t.Context(), without))(t).Judged))(t).Tuned
 }
 
 func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candidate) *evidence.Tuned {
 	t.Helper()
 	b := must(solve.NewBench(n, p, solve.Options{Points: 2}))(t)
-	return must(b.Fit(t.Context(), must(b.Judge(t.Context(), c))(t)))(t)
+	return must(b.Fit(t.Context(), must(b.Judge(t.Context(), c))(t)))(t).Tuned
 }
 
 // A network with directions has two more variants: without them, and with them alone. The

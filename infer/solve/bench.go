@@ -94,7 +94,7 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
 	for k := range len(b.folds) + 1 {
-		part := b.part(k)
+		part := b.rowsOf(k)
 		metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(part, 1) })
 		b.metrics = append(b.metrics, metric)
 		b.moved = append(b.moved, sync.OnceValue(func() *data.ProblemData { return metric().Problem(part) }))
@@ -124,8 +124,8 @@ func (b *Bench) split() ([]data.Fold, error) {
 	return folds, err
 }
 
-// part is a problem without a fold of its rows, and after the last one with all.
-func (b *Bench) part(k int) *data.ProblemData {
+// rowsOf is the problem without a fold of its rows, and after the last one with all.
+func (b *Bench) rowsOf(k int) *data.ProblemData {
 	if k < len(b.folds) {
 		return b.folds[k].ProblemData
 	}
@@ -154,7 +154,7 @@ func (b *Bench) ask() ([]*Found, error) {
 	said := make([]*Found, len(b.folds)+1)
 	b.each(func(k int) { b.moved[k]() })
 	for k := range said {
-		e, err := b.finder.embed(b.part(k).TrainingOnly(), b.moved[k])
+		e, err := b.finder.embed(b.rowsOf(k).TrainingOnly(), b.moved[k])
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +177,7 @@ func (b *Bench) Said() (*Found, error) {
 // space is the problem in a view.
 type space struct {
 	View
-	metric *data.Metric
+	whole  seen
 	folds  *evidence.Folds   // nil where rows cannot be split
 	tuning evidence.Evidence // chooses hyperparameters
 }
@@ -187,29 +187,14 @@ func (b *Bench) see(v View) (*space, error) {
 	if b.space != nil && b.space.View == v {
 		return b.space, nil
 	}
-	directions := (*mat.Dense)(nil)
-	if b.directions != nil {
-		directions = b.directions.M
-	}
-	last, s := len(b.folds), &space{View: v}
-	parts := make([]*data.ProblemData, last+1)
-	b.each(func(k int) {
-		m := v.metric(b.metrics[k], b.part(k), directions)
-		if v == (View{Ridge: 1}) { // which the network sees too
-			parts[k] = b.moved[k]()
-		} else {
-			parts[k] = m.Problem(b.part(k))
-		}
-		if k == last {
-			s.metric = m
-		}
-	})
-	whole, folds := parts[last], slices.Clone(b.folds)
+	last, parts, errs := len(b.folds), make([]seen, len(b.folds)+1), make([]error, len(b.folds)+1)
+	b.each(func(k int) { parts[k], errs[k] = b.part(k, v) })
+	whole, folds := parts[last].ProblemData, slices.Clone(b.folds)
 	for k := range folds {
-		folds[k].ProblemData = parts[k]
+		folds[k].ProblemData = parts[k].ProblemData
 	}
-	var err error
-	if last > 0 {
+	s, err := &space{View: v, whole: parts[last]}, errors.Join(errs...)
+	if err == nil && last > 0 {
 		s.folds, err = evidence.NewFolds(whole, folds, b.options.Together)
 		s.tuning = s.folds
 	}
@@ -221,6 +206,18 @@ func (b *Bench) see(v View) (*space, error) {
 	}
 	b.space = s
 	return s, nil
+}
+
+// part is the part k in a view.
+func (b *Bench) part(k int, v View) (seen, error) {
+	if v == (View{Ridge: 1}) { // which the network sees too
+		return seen{ProblemData: b.moved[k](), metric: b.metrics[k]()}, nil
+	}
+	directions := (*mat.Dense)(nil)
+	if b.directions != nil {
+		directions = b.directions.M
+	}
+	return v.of(b.rowsOf(k), b.metrics[k], directions)
 }
 
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows
@@ -239,6 +236,8 @@ func (b *Bench) check(c Candidate) error {
 	switch {
 	case !(c.Ridge >= 0):
 		fault = "its ridge must be at least 0"
+	case c.Bent != "" && (c.Directed || c.kernel() && (c.Ridge > 0 || !(c.Width > 0))):
+		fault = "bent columns have no directions, and a kernel has a width and no metric"
 	case c.Directed && b.directions == nil:
 		fault = "there are no directions of its features"
 	case !(c.Network >= 0 && c.Pooled >= 0 && c.Weights >= 0 && c.Weights < 1 && c.Network+c.Pooled+c.Weights <= 1+1e-9):
@@ -373,7 +372,7 @@ func (b *Bench) full(ctx context.Context, j *Judged) (*multitask.Result, error) 
 		return nil, err
 	}
 	o := multitask.Options{Workers: b.options.Workers, Start: j.start}
-	if o.Start == nil {
+	if o.Start == nil && !j.kernel() { // else the fold has features of its own
 		o.Start = j.Fits[0]
 	}
 	j.full, err = multitask.Fit(ctx, j.of.Model, s.tuning.Training(), j.Params, o)
@@ -381,22 +380,33 @@ func (b *Bench) full(ctx context.Context, j *Judged) (*multitask.Result, error) 
 }
 
 // Fit fits a candidate to all labelled rows, for the features as they are.
-func (b *Bench) Fit(ctx context.Context, j *Judged) (*evidence.Tuned, error) {
+func (b *Bench) Fit(ctx context.Context, j *Judged) (*Fitted, error) {
 	begin := time.Now()
-	full, err := b.full(ctx, j)
+	f, err := b.fit(ctx, j)
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+	}
+	f.Trials, f.Seconds = j.Trials, j.Seconds+time.Since(begin).Seconds()
+	return f, nil
+}
+
+func (b *Bench) fit(ctx context.Context, j *Judged) (*Fitted, error) {
+	full, err := b.full(ctx, j)
+	if err != nil {
+		return nil, err
 	}
 	s, err := b.see(j.View)
 	if err != nil {
 		return nil, err
 	}
-	t, err := evidence.Report(full.Restored(s.metric), b.problem, j.HeldOut)
-	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+	f := &Fitted{Judged: j, step: s.whole.step, problem: b.problem}
+	if f.step != nil {
+		if f.problem, err = f.step.Problem(b.problem); err != nil {
+			return nil, err
+		}
 	}
-	t.Trials, t.Seconds = j.Trials, j.Seconds+time.Since(begin).Seconds()
-	return t, nil
+	f.Tuned, err = evidence.Report(full.Restored(s.whole.metric), f.problem, j.HeldOut)
+	return f, err
 }
 
 // Signal is how much of the problem's data.Metric.Signal lies along the directions of the

@@ -42,7 +42,7 @@ func fit(t *testing.T, b *Bench, j *Judged) *evidence.Tuned {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return f.Tuned
 }
 
 // directed is a random network with a direction of its experience.
@@ -249,15 +249,25 @@ func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		p := labelled(t, made(6, "p", kind, 3))
 		b := bench(t, directed(t), p, Options{})
-		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 10}, {Directed: true}, {Ridge: 1, Directed: true}} {
+		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 10}, {Directed: true}, {Ridge: 1, Directed: true}, {Bent: data.StepCurves}, {Bent: data.StepCurves, Ridge: 1}, {Bent: data.StepGauss, Width: 0.3}, {Bent: data.StepLaplace, Width: 1}} {
 			j := judge(t, b, Candidate{View: v, Mixture: Mixture{Pooled: 0.5}})
-			got := fit(t, b, j).Result
-			if d, _ := got.W.Dims(); d != features {
+			got, err := b.Fit(t.Context(), j)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d, _ := got.Result.W.Dims(); d != features && v.Bent == "" {
 				t.Fatalf("%+v: W has %d rows, want %d", v, d, features)
 			}
-			metric := v.metric(func() *data.Metric { return data.NewMetric(p, 1) }, p, b.directions.M)
-			for i, task := range metric.Problem(p).Tasks {
-				want, have := j.full.Scores(i, task.TrainSet.X), got.Scores(i, p.Tasks[i].TrainSet.X)
+			seen, err := v.of(p, func() *data.Metric { return data.NewMetric(p, 1) }, b.directions.M)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, task := range seen.Tasks {
+				have, err := got.Predict(i, p.Tasks[i].TrainSet.X)
+				want := j.full.Scores(i, task.TrainSet.X)
+				if err != nil {
+					t.Fatal(err)
+				}
 				if d := mat.Norm(diff(want, have), math.Inf(1)); d > 1e-5*mat.Norm(mat.NewVecDense(len(want), want), 2) {
 					t.Errorf("%+v of %s, task %d: predictions are %v apart", v, kind, i, d)
 				}

@@ -3,6 +3,7 @@ package solve
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -25,6 +26,10 @@ type Candidate struct {
 
 // View is how a candidate sees the features.
 type View struct {
+	// Bent is how columns bend: data.StepCurves, or a kernel of all, data.StepGauss or
+	// data.StepLaplace of the Width. Empty leaves them straight.
+	Bent  string  `json:"bent,omitempty"`
+	Width float64 `json:"width,omitempty"`
 	// Ridge is that of the tasks' common metric (data.Metric); 0 leaves the features as
 	// they are.
 	Ridge float64 `json:"ridge,omitempty"`
@@ -71,6 +76,9 @@ func (c Candidate) seen(v View) Candidate {
 // Name is what a candidate is called in files and flags.
 func (c Candidate) Name() string {
 	name, _ := c.named()
+	if c.Bent != "" {
+		name += "-" + c.bend()
+	}
 	if c.Ridge > 0 {
 		name += fmt.Sprintf("-metric%g", c.Ridge)
 	}
@@ -79,16 +87,62 @@ func (c Candidate) Name() string {
 	}
 	switch {
 	case c.Drawn >= multitask.OneIntercept:
-		name += "-one-intercept"
+		name += "-" + oneIntercept
 	case c.Drawn > 0:
 		name += fmt.Sprintf("-drawn%g", c.Drawn)
 	}
 	return name
 }
 
+// ParseCandidate returns the candidate of a name, false where it is of none.
+func ParseCandidate(name string) (c Candidate, ok bool) {
+	for _, part := range strings.Split(strings.TrimSuffix(name, "-"+oneIntercept), "-") {
+		at := strings.IndexAny(part+"0", "0123456789.")
+		number, err := strconv.ParseFloat(part[at:], 64)
+		share := number / 100
+		if given := part[at:] != ""; !given {
+			share = 1
+		} else if err != nil {
+			return c, false
+		}
+		switch what := part[:at]; what {
+		case "network":
+			c.Network = share
+		case "pooled":
+			c.Pooled = share
+		case "weights":
+			if c.Weights = share; share == 1 {
+				c.Weights = inWeights
+			}
+		case data.StepCurves, data.StepGauss, data.StepLaplace:
+			c.Bent, c.Width = what, number
+		case "metric":
+			c.Ridge = number
+		case "directed":
+			c.Directed = true
+		case "drawn":
+			c.Drawn = number
+		}
+	}
+	if strings.HasSuffix(name, "-"+oneIntercept) {
+		c.Drawn = multitask.OneIntercept
+	}
+	c.Network, c.Pooled = (1-c.Weights)*c.Network, (1-c.Weights)*c.Pooled
+	return c, c.Name() == name // so that nothing is passed over
+}
+
+const oneIntercept = "one-intercept"
+
 // Title says what a candidate is.
 func (c Candidate) Title() string {
 	title := c.Covariance()
+	switch c.Bent {
+	case "":
+	case data.StepCurves:
+		title += ", a curve for every column"
+	default:
+		title += fmt.Sprintf(", %s kernel of width %g", c.Bent, c.Width)
+	}
 	if c.Ridge > 0 {
 		title += fmt.Sprintf(", common metric of ridge %g", c.Ridge)
 	}
@@ -171,18 +225,44 @@ func (x Mixture) omega(m int, said *mat.SymDense, weights *multitask.Result) *ma
 	return out
 }
 
-// metric is that of the rows of a problem, or nil for rows as they are. The metric of
-// ridge 1 is at hand.
-func (v View) metric(first func() *data.Metric, p *data.ProblemData, directions *mat.Dense) *data.Metric {
-	m := (*data.Metric)(nil)
+// kernel says that the view is one of all columns together.
+func (v View) kernel() bool { return v.Bent == data.StepGauss || v.Bent == data.StepLaplace }
+
+// seen is a problem in a view.
+type seen struct {
+	*data.ProblemData
+	step   *data.Step // nil where columns are straight
+	metric *data.Metric
+}
+
+// of brings a problem into the view. The metric of ridge 1 for straight columns is at hand.
+func (v View) of(p *data.ProblemData, first func() *data.Metric, directions *mat.Dense) (s seen, err error) {
+	s.ProblemData = p
 	switch {
-	case v.Ridge == 1:
-		m = first()
+	case v.kernel():
+		step, metric := data.FitKernel(v.Bent, v.Width, p)
+		s.step, s.metric = &step, metric
+	case v.Bent != "":
+		step, err := data.FitCurves(p)
+		if err != nil {
+			return s, err
+		}
+		s.step = &step
+	}
+	if s.step != nil {
+		if s.ProblemData, err = s.step.Problem(p); err != nil {
+			return s, err
+		}
+	}
+	switch {
+	case v.Ridge == 1 && s.step == nil:
+		s.metric = first()
 	case v.Ridge > 0:
-		m = data.NewMetric(p, v.Ridge)
+		s.metric = data.NewMetric(s.ProblemData, v.Ridge)
 	}
 	if v.Directed {
-		m = m.Along(p, directions)
+		s.metric = s.metric.Along(p, directions)
 	}
-	return m
+	s.ProblemData = s.metric.Problem(s.ProblemData)
+	return s, nil
 }

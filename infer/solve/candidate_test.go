@@ -70,8 +70,12 @@ func TestMixtureIsTheSumOfItsParts(t *testing.T) {
 func TestNamesTellCandidatesApart(t *testing.T) {
 	names, titles := map[string]Candidate{}, map[string]Candidate{}
 	for _, x := range mixtures() {
-		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 0.1}, {Ridge: 1, Directed: true}, {Directed: true}} {
-			c := Candidate{View: v, Mixture: x}
+		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 0.1}, {Ridge: 1, Directed: true}, {Directed: true}, {Bent: data.StepCurves}, {Bent: data.StepCurves, Ridge: 3}, {Bent: data.StepGauss, Width: 0.1}, {Bent: data.StepLaplace, Width: 3}} {
+			c := Candidate{View: v, Mixture: x, Drawn: []float64{0, 3, multitask.OneIntercept}[len(names)%3]}
+			again, ok := ParseCandidate(c.Name())
+			if d := math.Abs(again.Network-c.Network) + math.Abs(again.Pooled-c.Pooled) + math.Abs(again.Weights-c.Weights); !ok || again.View != c.View || again.Drawn != c.Drawn || d > 1e-6 {
+				t.Fatalf("%q is read as %+v, %t; it is of %+v", c.Name(), again, ok, c)
+			}
 			if was, ok := names[c.Name()]; ok || strings.Contains(c.Name(), " ") {
 				t.Fatalf("%+v and %+v are both called %q", was, c, c.Name())
 			}
@@ -79,6 +83,11 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 				t.Fatalf("%+v and %+v both have the title %q", was, c, c.Title())
 			}
 			names[c.Name()], titles[c.Title()] = c, c
+		}
+	}
+	for _, name := range []string{"", "mtrl", "l2mt", "stl-", "stl-stl", "stl-metric", "curves", "pooled200x", "stl-weights-curves-nonsense", "stl-metric1-curves"} {
+		if c, ok := ParseCandidate(name); ok {
+			t.Errorf("%q is read as %+v", name, c)
 		}
 	}
 	for _, c := range []struct {
@@ -115,7 +124,7 @@ func TestWhatNoCandidateIs(t *testing.T) {
 	for _, c := range []Candidate{
 		{Mixture: Mixture{Network: 1}}, {View: View{Directed: true}}, {Mixture: Mixture{Pooled: 2}}, {Mixture: Mixture{Pooled: -1}},
 		{Mixture: Mixture{Weights: 1}}, {Mixture: Mixture{Weights: -1}}, {Mixture: Mixture{Pooled: 0.6, Weights: 0.6}}, {Mixture: Mixture{Pooled: math.NaN()}},
-		{View: View{Ridge: -1}}, {View: View{Ridge: math.NaN()}},
+		{View: View{Ridge: -1}}, {View: View{Ridge: math.NaN()}}, {View: View{Bent: data.StepGauss}}, {View: View{Bent: data.StepGauss, Width: 1, Ridge: 1}},
 	} {
 		if j, err := alone.Judge(t.Context(), c); err == nil || !strings.Contains(err.Error(), `problem "p"`) {
 			t.Errorf("%+v is judged as %v, %v", c, j, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/model/evidence"
@@ -19,6 +21,8 @@ type Parts struct {
 	NoMetric bool
 	// NoDirections leaves out the directions that experience has taught, if there are any.
 	NoDirections bool
+	// View is the one of Views to take, whatever rows say; empty chooses.
+	View string
 }
 
 // Tried is a candidate as Choose met it.
@@ -80,6 +84,9 @@ func (b *Bench) First(without Parts) Candidate {
 		c.Ridge = 1
 	}
 	c.Directed = !without.NoDirections && b.directions != nil
+	if len(b.folds) == 0 && ViewOf(without.View).Bent != "" {
+		c.View = ViewOf(without.View)
+	}
 	return c
 }
 
@@ -111,22 +118,17 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 			return nil, err
 		}
 	}
-	if b.rows.Kind() == data.Classification && c.Error*float64(c.Rows) < fewestErrors {
+	if b.rows.Kind() == data.Classification && c.Error*float64(c.Rows) < fewestErrors && without.View == "" {
 		return c.Choice, nil
 	}
-	if first.Ridge > 0 {
-		if err := c.ridges(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if err := c.draw(ctx); err != nil {
+	if err := c.within(ctx, first); err != nil {
 		return nil, err
 	}
-	for _, x := range []Mixture{{Network: 0.5}, {}, {Pooled: 0.5}, {Pooled: 0.8}, {Pooled: 0.95}, {Pooled: 1}} {
-		if x.Network > 0 && first.Network == 0 {
-			continue
-		}
-		if err := c.try(ctx, Candidate{View: c.View, Mixture: x, Drawn: c.Drawn}, surely); err != nil {
+	if err := c.bend(ctx, first, without.View); err != nil {
+		return nil, err
+	}
+	if c.Bent != "" {
+		if err := c.within(ctx, first); err != nil {
 			return nil, err
 		}
 	}
@@ -134,6 +136,25 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 		return nil, err
 	}
 	return c.Choice, c.simple(ctx)
+}
+
+// within finds the metric, the intercepts and the covariance within a view.
+func (c *choice) within(ctx context.Context, first Candidate) error {
+	if err := c.ridges(ctx, first); err != nil {
+		return err
+	}
+	if err := c.draw(ctx); err != nil {
+		return err
+	}
+	for _, x := range []Mixture{{Network: 0.5}, {}, {Pooled: 0.5}, {Pooled: 0.8}, {Pooled: 0.95}, {Pooled: 1}} {
+		if x.Network > 0 && first.Network == 0 {
+			continue
+		}
+		if err := c.try(ctx, Candidate{View: c.View, Mixture: x, Drawn: c.Drawn}, surely); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // choice is one in the making.
@@ -179,12 +200,16 @@ func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
 	return err
 }
 
+func (c *choice) take(j *Judged) {
+	c.note(j.Candidate, j.HeldOut, j.Seconds, Taken)
+	c.Judged = j
+}
+
 // compare takes a candidate that is better by so many standard errors.
 func (c *choice) compare(j *Judged, margin float64) {
 	switch less := evidence.PairedLoss(j.HeldOut, c.HeldOut); {
 	case less.Loss < -margin*less.StandardError-rounding*j.Loss:
-		c.note(j.Candidate, j.HeldOut, j.Seconds, Taken)
-		c.Judged = j
+		c.take(j)
 	case less.Loss > 0:
 		c.note(j.Candidate, j.HeldOut, j.Seconds, Worse)
 	default:
@@ -194,10 +219,13 @@ func (c *choice) compare(j *Judged, margin float64) {
 
 // ridges goes from the metric of ridge 1 to others, and to the features as they are, as far as
 // each is better than the one before.
-func (c *choice) ridges(ctx context.Context) error {
-	for _, way := range [][]float64{{3, 10, 0}, {0.1}} {
+func (c *choice) ridges(ctx context.Context, first Candidate) error {
+	if first.Ridge == 0 || c.kernel() {
+		return nil
+	}
+	for _, way := range [][]float64{{1}, {3, 10, 0}, {0.1}} {
 		for _, ridge := range way {
-			if err := c.try(ctx, c.seen(View{Ridge: ridge, Directed: c.Directed}), clearly); err != nil {
+			if err := c.try(ctx, c.seen(c.View.ridged(ridge)), clearly); err != nil {
 				return err
 			}
 			if c.Ridge != ridge {
@@ -207,6 +235,29 @@ func (c *choice) ridges(ctx context.Context) error {
 		if c.Ridge != 1 {
 			break
 		}
+	}
+	return nil
+}
+
+// bend looks at all ways in which columns may bend, with the first fold, and goes on with
+// the one that loses least there if all folds say so, or if it was asked for.
+func (c *choice) bend(ctx context.Context, first Candidate, asked string) error {
+	views, err := c.bench.bent(first.Ridge, asked)
+	if err != nil || len(views) == 0 {
+		return err
+	}
+	losses, err := c.bench.glimpse(ctx, c.Candidate, views)
+	if err != nil {
+		return err
+	}
+	j, err := c.bench.Judge(ctx, c.seen(views[floats.MinIdx(losses)]))
+	switch {
+	case err != nil:
+		return err
+	case asked != "":
+		c.take(j)
+	default:
+		c.compare(j, surely)
 	}
 	return nil
 }
@@ -232,7 +283,8 @@ func (c *choice) draw(ctx context.Context) error {
 // simple goes back to single-task learning, with these intercepts or with intercepts of
 // their own, where rows could tell that something is better, and do not.
 func (c *choice) simple(ctx context.Context) error {
-	for _, x := range []Candidate{{Drawn: c.Drawn}, {}} {
+	straight := View{Bent: c.Bent, Width: c.Width} // in no metric
+	for _, x := range []Candidate{{View: straight, Drawn: c.Drawn}, {View: straight}} {
 		stl, err := c.bench.Judge(ctx, x)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package solve
 
 import (
 	"context"
+	"slices"
 
 	"l2mt/data"
 	"l2mt/data/table"
@@ -9,12 +10,15 @@ import (
 	"l2mt/model/multitask"
 )
 
-// Fitted is a problem that is solved: what Choose came to, and the fit with it to all
-// labelled rows.
+// Fitted is a problem that is solved: the fit of a candidate to all labelled rows.
 type Fitted struct {
 	*evidence.Tuned
+	// Judged is the candidate, with what held-out rows say of it.
+	Judged *Judged
+	// Choice is what Choose came to, nil where it was not asked.
 	Choice *Choice
 
+	step    *data.Step // that made the features of the fit, or nil
 	problem *data.ProblemData
 }
 
@@ -29,18 +33,36 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 		return nil, err
 	}
 	t, err := b.Fit(ctx, c.Judged)
-	return &Fitted{t, c, b.problem}, err
+	if err == nil {
+		t.Choice = c
+	}
+	return t, err
 }
 
 // Saved is the fit as a model that predicts and can be kept, for features that the recipe
 // makes. How sure it is of a prediction is what the rows held out say.
 func (f *Fitted) Saved(recipe table.Recipe) (*multitask.Saved, error) {
+	if f.step != nil {
+		recipe.Steps = append(slices.Clip(recipe.Steps), *f.step)
+	}
 	s, err := multitask.NewSaved(f.Result, f.problem, recipe)
 	if err == nil {
-		s.Model = f.Choice.Name()
+		s.Model = f.Judged.Name()
 		f.HeldOut.Judge(s)
 	}
 	return s, err
+}
+
+// Predict is what the fit predicts of rows of one of its tasks, as multitask.Result.Scores
+// has it.
+func (f *Fitted) Predict(task int, x data.Matrix) ([]float64, error) {
+	if f.step != nil {
+		var err error
+		if x, err = f.step.Apply(x); err != nil {
+			return nil, err
+		}
+	}
+	return f.Result.Scores(task, x), nil
 }
 
 // Scores are those of every task on the rows held out.

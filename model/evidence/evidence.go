@@ -171,8 +171,8 @@ func (e *Split) Measure(r *multitask.Result) (*HeldOut, error) {
 
 // starting are options that start from the fit of a fold.
 func (h *HeldOut) starting(o multitask.Options, k int) multitask.Options {
-	if h != nil {
-		o.Start = h.Fits[min(k, len(h.Fits)-1)]
+	if h != nil && k < len(h.Fits) { // those of other folds may have other features
+		o.Start = h.Fits[k]
 	}
 	return o
 }

@@ -118,7 +118,7 @@ func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved
 		s.Scale, s.Recipe.Steps = &recipe.Steps[last], recipe.Steps[:last:last]
 		s.unscale()
 	}
-	s.Features = s.Recipe.Features()
+	s.Features = s.Recipe.Made()
 	return s, s.validate()
 }
 
@@ -282,8 +282,8 @@ func (s *Saved) validate() error {
 		return fault("a %s with %d classes; more than two are listed, of a %s", s.Kind, k, data.Classification)
 	case len(s.Tasks) != m || len(s.B) != k*m || s.Omega.SymmetricDim() != m:
 		return fault("%d tasks, %d biases, a covariance of %d, and W of %d x %d", len(s.Tasks), len(s.B), s.Omega.SymmetricDim(), rows, m)
-	case rows != k*d || s.Recipe.Width() != d:
-		return fault("%d features and %d classes; the recipe makes %d features, and W is %d x %d", d, len(s.Classes), s.Recipe.Width(), rows, m)
+	case rows != k*d || len(s.Recipe.Made()) != d:
+		return fault("%d features and %d classes; the recipe makes %d features, and W is %d x %d", d, len(s.Classes), len(s.Recipe.Made()), rows, m)
 	case classes != (s.Temperature > 0):
 		return fault("the temperature is %v; it must be positive for classes, and absent else", s.Temperature)
 	case !allFinite(s.W.RawMatrix().Data) || !s.soundBiases() || !allFinite(s.Omega.RawSymmetric().Data):

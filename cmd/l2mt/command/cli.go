@@ -15,6 +15,7 @@ import (
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/progress"
+	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
@@ -121,6 +122,7 @@ func flagVars() kong.Vars {
 	sample, made := data.SampleConfig{}.Defaults(), collect.Config{}.Defaults()
 	return kong.Vars{
 		"models":  strings.Join(multitask.Names(), ", "),
+		"views":   strings.Join(solve.Views(), ","),
 		"nets":    strings.Join(netNames(), ","),
 		"presets": strings.Join(model.Presets(), ", "),
 

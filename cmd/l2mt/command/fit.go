@@ -24,7 +24,6 @@ import (
 	"l2mt/data/table"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
-	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -65,7 +64,8 @@ type fitCmd struct {
 	Files      []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups."`
 	tableFlags `embed:""`
 	Network    string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
-	Model      string  `help:"A multitask model (${models}), \"pooled\", one model for all tasks, \"best\" of all by the rows held out, or \"l2mt\", the default."`
+	Model      string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
+	View       string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
 	Lambda1    float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
 	Points     int     `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
 	Workers    int     `help:"Fits at a time; 0 means one per CPU."`
@@ -73,10 +73,9 @@ type fitCmd struct {
 
 // Names of models that are no entries of the registry.
 const (
-	modelL2MT   = run.L2MT
-	modelPooled = "pooled"
-	modelBest   = "best"
-	modelOmega  = "omega"
+	modelL2MT  = run.L2MT
+	modelBest  = "best"
+	modelOmega = "omega"
 )
 
 func (c *fitCmd) Validate() error {
@@ -95,8 +94,12 @@ func (c *fitCmd) Validate() error {
 	if c.Model = cmp.Or(c.Model, modelL2MT); c.Omega != "" {
 		c.Model = modelOmega
 	}
-	if _, err := multitask.Lookup(c.Model); err != nil && !slices.Contains([]string{modelL2MT, modelPooled, modelBest, modelOmega}, c.Model) {
-		return fmt.Errorf("%w, or %s, %s, %s", err, modelL2MT, modelPooled, modelBest)
+	one, ok := solve.ParseCandidate(c.Model)
+	switch _, err := multitask.Lookup(c.Model); {
+	case ok && one.Bent != "" && c.View != "":
+		return fmt.Errorf("--model=%s says how columns are seen; leave --view out", c.Model)
+	case !ok && err != nil && !slices.Contains([]string{modelL2MT, modelBest, modelOmega}, c.Model):
+		return fmt.Errorf("%w, or %s, %s, or a candidate such as pooled80-weights-metric1", err, modelL2MT, modelBest)
 	}
 	return nil
 }
@@ -150,7 +153,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &tableReport{table: t, network: c.Network}
+	r := &tableReport{table: t, network: c.Network, view: c.View}
 	if err := r.fill(e, b, candidates); err != nil {
 		return err
 	}
@@ -170,7 +173,7 @@ func (c *fitCmd) Run(e *env) error {
 // asked is the network that the model l2mt asks, or nil. One of one's own gets the features
 // as they are in the tables, as in the problems that it was trained on.
 func (c *fitCmd) asked() (*solve.Finder, error) {
-	if c.Model != modelL2MT {
+	if one, ok := solve.ParseCandidate(c.Model); c.Model != modelL2MT && !(ok && one.Network > 0) {
 		return nil, nil
 	}
 	network, err := run.LoadNetwork(c.Network)
@@ -189,21 +192,24 @@ func (c *fitCmd) asked() (*solve.Finder, error) {
 // candidates are those to take the best of, nil for what solve.Bench chooses, with notes on
 // what is left out.
 func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err error) {
-	pooled := solve.Candidate{Mixture: solve.Mixture{Pooled: 1}}
-	switch c.Model {
-	case modelL2MT:
+	one, ok := solve.ParseCandidate(c.Model)
+	switch {
+	case c.Model == modelL2MT:
 		return nil, nil, nil
-	case modelPooled:
-		return []solve.Candidate{pooled}, nil, nil
-	case modelOmega:
+	case ok:
+		all = []solve.Candidate{one}
+	case c.Model == modelOmega:
 		omega, err := readOmega(c.Omega, m)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", c.Omega, err)
 		}
 		given, err := multitask.Given(omega)
-		return []solve.Candidate{{Model: given}}, nil, err
-	case modelBest:
-		all = []solve.Candidate{{}, pooled}
+		if err != nil {
+			return nil, nil, err
+		}
+		all = []solve.Candidate{{Model: given}}
+	case c.Model == modelBest:
+		all = []solve.Candidate{{}, {Mixture: solve.Mixture{Pooled: 1}}}
 		for _, b := range multitask.Baselines()[1:] { // the first is STL
 			if i := b.Info(); i.MostTasks > 0 && m > i.MostTasks {
 				left = append(left, fmt.Sprintf("%s is left out: with more than %d tasks it takes too long; --model %s fits it all the same", i.Title, i.MostTasks, i.Name))
@@ -211,13 +217,19 @@ func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err er
 			}
 			all = append(all, solve.Candidate{Model: b})
 		}
-		return all, left, nil
+	default:
+		model, err := multitask.Lookup(c.Model)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = []solve.Candidate{{Model: model}}
 	}
-	model, err := multitask.Lookup(c.Model)
-	if c.Model == compare.STL {
-		model = nil // which is the candidate of nothing else
+	for i := range all {
+		if v := solve.ViewOf(c.View); v.Bent != "" {
+			all[i].View = v
+		}
 	}
-	return []solve.Candidate{{Model: model}}, nil, err
+	return all, left, nil
 }
 
 // readOmega reads the covariance of m tasks.
@@ -254,9 +266,9 @@ func save(dir string, r *tableReport) error {
 	if err := os.Remove(filepath.Join(stl, multitask.SavedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another fit
 		return err
 	}
-	s, err := saveFit(dir, r.Model, r.fit, r.table)
+	s, err := saveFit(dir, r.fit, r.table)
 	if err == nil && r.Model != compare.STL {
-		_, err = saveFit(stl, compare.STL, r.stl, r.table)
+		_, err = saveFit(stl, r.stl, r.table)
 	}
 	if err == nil {
 		err = run.SaveJSON(filepath.Join(dir, run.FitFile), r.forPage())
@@ -267,13 +279,11 @@ func save(dir string, r *tableReport) error {
 	return drawCorrelations(filepath.Join(dir, "correlation.png"), s)
 }
 
-func saveFit(dir, model string, fit *evidence.Tuned, t *table.Table) (*multitask.Saved, error) {
-	s, err := multitask.NewSaved(fit.Result, t.Problem, t.Recipe)
+func saveFit(dir string, fit *solve.Fitted, t *table.Table) (*multitask.Saved, error) {
+	s, err := fit.Saved(t.Recipe)
 	if err != nil {
 		return nil, err
 	}
-	s.Model = model
-	fit.HeldOut.Judge(s)
 	return s, run.SaveModel(dir, s)
 }
 
@@ -294,8 +304,8 @@ func taskNames(s *multitask.Saved) []string {
 }
 
 // choose is the best of the candidates given, or what the bench chooses, with its fit.
-func choose(ctx context.Context, b *solve.Bench, candidates []solve.Candidate) (*solve.Choice, *evidence.Tuned, error) {
-	pick := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{}) }
+func choose(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) (*solve.Choice, *solve.Fitted, error) {
+	pick := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{View: view}) }
 	if candidates != nil {
 		pick = func() (*solve.Choice, error) { return b.Best(ctx, candidates) }
 	}

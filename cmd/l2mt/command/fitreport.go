@@ -51,9 +51,10 @@ type tableReport struct {
 
 	table   *table.Table
 	network string
-	fit     *evidence.Tuned
-	stl     *evidence.Tuned // likewise, of single-task learning
-	all     bool            // lists every candidate
+	view    string // asked for, or empty
+	fit     *solve.Fitted
+	stl     *solve.Fitted // likewise, of single-task learning
+	all     bool          // lists every candidate
 }
 
 // sharing is what learning the tasks together has brought on the rows that folds
@@ -131,7 +132,7 @@ type networkReport struct {
 // fill fits the table, beside its rivals.
 func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate) error {
 	begin, p := time.Now(), r.table.Problem
-	choice, fit, err := choose(ctx, b, candidates)
+	choice, fit, err := choose(ctx, b, candidates, r.view)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type Inference struct {
 	Seconds *Phases `json:"seconds,omitempty"`
 
 	problem  *data.ProblemData
-	tuned    *evidence.Tuned
+	tuned    *solve.Fitted
 	head     bool            // makes the features that W is of
 	embedded *solve.Embedded // nil if the network gives none
 }

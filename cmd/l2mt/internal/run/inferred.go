@@ -133,7 +133,11 @@ func (r *Inference) Save(dir string) error {
 		return err
 	}
 	if r.tuned != nil {
-		if err := SaveCSV(filepath.Join(dir, "predictions.csv"), r.predictions()); err != nil {
+		rows, err := r.predictions()
+		if err != nil {
+			return err
+		}
+		if err := SaveCSV(filepath.Join(dir, "predictions.csv"), rows); err != nil {
 			return err
 		}
 		if err := r.saveModel(dir); err != nil {
@@ -170,12 +174,11 @@ func (r *Inference) saveModel(dir string) error {
 	recipe := table.Numbers(r.problem.Features, r.problem.Cols())
 	recipe.Task = "task"
 	_, recipe.Sparse = r.problem.Tasks[0].TrainSet.X.(*data.CSR)
-	s, err := multitask.NewSaved(r.tuned.Result, r.problem, recipe)
+	s, err := r.tuned.Saved(recipe)
 	if err != nil {
 		return fmt.Errorf("problem %q: %w", r.Problem, err)
 	}
 	s.Model = L2MT
-	r.tuned.HeldOut.Judge(s)
 	return SaveModel(dir, s)
 }
 
@@ -192,14 +195,17 @@ func SaveModel(dir string, s *multitask.Saved) error {
 // predictions are those for the test rows, with the score of the class predicted
 // where there are more than two. The row counts in the dataset, or in
 // the task's own file, from 0.
-func (r *Inference) predictions() [][]string {
+func (r *Inference) predictions() ([][]string, error) {
 	rows := [][]string{{"task", "row", "prediction", "score", "label"}}
 	for i, t := range r.problem.Tasks {
 		classes := r.problem.Classes
 		if classes == nil {
 			classes = []string{t.Negative, t.Positive}
 		}
-		scores := r.tuned.Result.Scores(i, t.TestSet.X)
+		scores, err := r.tuned.Predict(i, t.TestSet.X)
+		if err != nil {
+			return nil, err
+		}
 		k := len(scores) / max(1, len(t.TestSet.Y))
 		for j, y := range t.TestSet.Y {
 			of := scores[j*k:][:k]
@@ -216,7 +222,7 @@ func (r *Inference) predictions() [][]string {
 			rows = append(rows, []string{t.Name, strconv.Itoa(row), predicted, Full(score), label})
 		}
 	}
-	return rows
+	return rows, nil
 }
 
 // Covariance is one entry of a file for --score. The file omega.json is

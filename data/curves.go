@@ -1,0 +1,186 @@
+package data
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// Curve is how a column bends: a natural cubic spline, which is straight outside of its
+// knots,
+//
+//	f_l(x) = sum_k c_lk |x - knot_k|^3 + c_l,K x + c_l,K+1
+//
+// with sum_k c_lk = sum_k c_lk knot_k = 0. The bends f_l are those of cubic smoothing
+// splines: a penalty on their weights is one on the square of the second derivative. Over
+// the rows they were fitted on they are without a linear part, and have the variance of the
+// column together.
+type Curve struct {
+	// Knots ascend. A column without any stays as it is.
+	Knots []float64 `json:"knots,omitempty"`
+	// Bends has the K + 2 numbers c_l of each of the K - 2 bends.
+	Bends [][]float64 `json:"bends,omitempty"`
+}
+
+const (
+	// knots is the number of a curve's knots. Of ten tables 5 are as good as 6 or more.
+	knots = 5
+	// fewestValues is how many values a column needs to bend.
+	fewestValues = 4
+	// outside is the share of the values below the first knot, and above the last one.
+	outside = 0.02
+)
+
+// fitCurve fits the curve of a column.
+func fitCurve(x []float64) Curve {
+	sorted := slices.Sorted(slices.Values(x))
+	if len(slices.Compact(slices.Clone(sorted))) < fewestValues {
+		return Curve{}
+	}
+	c := Curve{}
+	for i := range knots {
+		share := outside + (1-2*outside)*float64(i)/(knots-1)
+		c.Knots = append(c.Knots, stat.Quantile(share, stat.LinInterp, sorted, nil))
+	}
+	if c.Knots = slices.Compact(c.Knots); len(c.Knots) < 3 {
+		return Curve{}
+	}
+	c.Bends = smooth(c.Knots)
+	mean, variance := stat.PopMeanVariance(x, nil)
+	total := 0.0
+	for _, bend := range c.Bends {
+		f := make([]float64, len(x))
+		for i, v := range x {
+			f[i] = c.at(bend, v)
+		}
+		k := len(c.Knots)
+		bend[k] = -stat.Covariance(f, x, nil) / stat.Variance(x, nil)
+		bend[k+1] = -stat.Mean(f, nil) - bend[k]*mean
+		floats.AddScaled(f, bend[k], x)
+		total += stat.PopVariance(f, nil)
+	}
+	for _, bend := range c.Bends {
+		floats.Scale(math.Sqrt(variance/total), bend)
+	}
+	return c
+}
+
+// smooth returns bends whose second derivatives are orthonormal. Their integrals are the
+// quadratic form of |knot_k - knot_l|^3, but for a factor.
+func smooth(knots []float64) [][]float64 {
+	k := len(knots)
+	ends, cubes := mat.NewDense(k, 2, nil), mat.NewSymDense(k, nil)
+	for i, a := range knots {
+		ends.SetRow(i, []float64{1, a})
+		for j, b := range knots[:i+1] {
+			cubes.SetSym(i, j, math.Pow(math.Abs(a-b), 3))
+		}
+	}
+	var qr mat.QR
+	qr.Factorize(ends)
+	var q, form, c mat.Dense
+	qr.QTo(&q)
+	free := q.Slice(0, k, 2, k) // sum c = sum c knot = 0
+	form.Product(free.T(), cubes, free)
+	rough := mat.NewSymDense(k-2, nil)
+	for i := range k - 2 {
+		for j := range i + 1 {
+			rough.SetSym(i, j, form.At(i, j))
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(rough, true) {
+		return nil // which different knots keep from happening
+	}
+	var v mat.Dense
+	e.VectorsTo(&v)
+	c.Mul(free, &v)
+	bends := make([][]float64, k-2)
+	for l, value := range e.Values(nil) {
+		bends[l] = append(mat.Col(nil, l, &c), 0, 0)
+		floats.Scale(1/math.Sqrt(value), bends[l])
+	}
+	return bends
+}
+
+// at is the value of a bend. Outside of the knots it is that of the next one and the slope
+// there, as cubes of what is far away would be rounding errors.
+func (c Curve) at(bend []float64, x float64) float64 {
+	k := len(c.Knots)
+	near := min(max(x, c.Knots[0]), c.Knots[k-1])
+	f, slope := bend[k]*near+bend[k+1], bend[k]
+	for i, knot := range c.Knots {
+		d := near - knot
+		f += bend[i] * d * d * math.Abs(d)
+		slope += 3 * bend[i] * d * math.Abs(d)
+	}
+	return f + slope*(x-near)
+}
+
+// width is how many columns a curve makes of one.
+func (c Curve) width() int { return 1 + len(c.Bends) }
+
+func (c Curve) validate() error {
+	for l, bend := range c.Bends {
+		if len(bend) != len(c.Knots)+2 || !finite(floats.Sum(bend)) {
+			return fmt.Errorf("bend %d has %d numbers; with %d knots it has %d, which are finite", l, len(bend), len(c.Knots), len(c.Knots)+2)
+		}
+	}
+	return nil
+}
+
+// curvesRow makes the columns of a row: each as it is, and then its bends.
+func (s Step) curvesRow(dst []float32, r Row) {
+	for j, v := range r.Value {
+		c := s.Curves[j]
+		dst[0] = v
+		for l, bend := range c.Bends {
+			dst[1+l] = float32(min(max(c.at(bend, float64(v)), -math.MaxFloat32), math.MaxFloat32))
+		}
+		dst = dst[c.width():]
+	}
+}
+
+// FitCurves fits the curves of the columns to the training rows of a problem.
+func FitCurves(p *ProblemData) (Step, error) { return FitStep(StepCurves, stacked(p, false)) }
+
+// Problem returns a problem whose rows the step has made.
+func (s Step) Problem(p *ProblemData) (*ProblemData, error) {
+	q := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	if p.Features != nil {
+		q.Features = s.Names(p.Features)
+	}
+	made := map[Matrix]Matrix{} // of rows that tasks share
+	for i := range q.Tasks {
+		t := &q.Tasks[i]
+		for _, set := range []*Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
+			if set.X == nil {
+				continue
+			}
+			x := shared(made, set.X)
+			if made[x] == nil {
+				var err error
+				if made[x], err = s.Apply(x); err != nil {
+					return nil, err
+				}
+			}
+			set.X = made[x]
+		}
+	}
+	return q, nil
+}
+
+// shared is the matrix with the same rows among those that there are, or the matrix itself.
+func shared(made map[Matrix]Matrix, x Matrix) Matrix {
+	own, ok := x.(*Dense)
+	for of := range made {
+		if other, dense := of.(*Dense); ok && dense && own.cols == other.cols && len(own.data) > 0 && &own.data[0] == &other.data[0] && slices.Equal(own.offset, other.offset) {
+			return of
+		}
+	}
+	return x
+}

@@ -1,0 +1,221 @@
+package data_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+)
+
+// column is a problem of one task with one column.
+func column(t *testing.T, values []float64) *data.ProblemData {
+	t.Helper()
+	x := make([]float32, len(values))
+	for i, v := range values {
+		x[i] = float32(v)
+	}
+	rows, err := data.NewDense(len(x), 1, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &data.ProblemData{Problem: &data.Problem{Name: "p"}, Tasks: []data.TaskData{{Task: &data.Task{Kind: data.Regression}, TrainSet: data.Samples{X: rows, Y: values}}}}
+}
+
+// at are the bends of a curve at x, by its formula without what is straight outside.
+func at(c data.Curve, x float64) []float64 {
+	var f []float64
+	for _, bend := range c.Bends {
+		k := len(c.Knots)
+		v := bend[k]*x + bend[k+1]
+		for i, knot := range c.Knots {
+			v += bend[i] * math.Pow(math.Abs(x-knot), 3)
+		}
+		f = append(f, v)
+	}
+	return f
+}
+
+// The bends of a column are cubic splines that are straight outside of the knots. Their
+// second derivatives are orthogonal and of equal size; over the rows they are without a
+// linear part and have the variance of the column together.
+func TestCurvesAreNaturalSplines(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		values := make([]float64, 30+r.IntN(50))
+		for i := range values {
+			values[i] = float64(float32(math.Exp(r.NormFloat64()) * math.Pow(10, float64(seed%7)-3)))
+		}
+		p := column(t, values)
+		step, err := data.FitCurves(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := step.Problem(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, x := step.Curves[0], denseOf(made.Tasks[0].TrainSet.X)
+		if len(c.Knots) != 5 || len(c.Bends) != 3 || made.Cols() != 4 || step.Makes() != 4 {
+			t.Fatalf("seed %d: %d knots, %d bends, %d columns", seed, len(c.Knots), len(c.Bends), made.Cols())
+		}
+		low, high := c.Knots[0], c.Knots[4]
+		for _, v := range []float64{low - (high - low), high + (high - low)} {
+			h := (high - low) / 10
+			for l := range c.Bends {
+				left, middle, right := at(c, v-h)[l], at(c, v)[l], at(c, v+h)[l]
+				if d := math.Abs(left - 2*middle + right); d > 1e-8*(math.Abs(left)+math.Abs(right)) {
+					t.Errorf("seed %d: bend %d is not straight at %v: %v", seed, l, v, d)
+				}
+			}
+		}
+		variance, straight := 0.0, mat.Col(nil, 0, x)
+		for l := range c.Bends {
+			f := mat.Col(nil, 1+l, x)
+			for i, v := range values {
+				if v >= low && v <= high && math.Abs(f[i]-at(c, v)[l]) > 1e-4*math.Abs(f[i])+1e-6*stat.StdDev(straight, nil) {
+					t.Errorf("seed %d: bend %d of %v is %v, by the formula %v", seed, l, v, f[i], at(c, v)[l])
+				}
+			}
+			if cor := stat.Correlation(f, straight, nil); math.Abs(cor) > 1e-4 {
+				t.Errorf("seed %d: bend %d correlates with the column by %v", seed, l, cor)
+			}
+			variance += stat.PopVariance(f, nil)
+		}
+		if want := stat.PopVariance(straight, nil); math.Abs(variance-want) > 1e-4*want {
+			t.Errorf("seed %d: the bends have a variance of %v, the column %v", seed, variance, want)
+		}
+		// Second derivatives are straight between knots, so that Simpson's rule is exact.
+		second := func(l int, v float64) (s float64) {
+			for i, knot := range c.Knots {
+				s += 6 * c.Bends[l][i] * math.Abs(v-knot)
+			}
+			return s
+		}
+		product := func(l, k int) (s float64) {
+			for i := 1; i < len(c.Knots); i++ {
+				a, b := c.Knots[i-1], c.Knots[i]
+				m := (a + b) / 2
+				s += (b - a) / 6 * (second(l, a)*second(k, a) + 4*second(l, m)*second(k, m) + second(l, b)*second(k, b))
+			}
+			return s
+		}
+		for l := range c.Bends {
+			for k := range c.Bends {
+				want := 0.0
+				if l == k {
+					want = product(0, 0)
+				}
+				if got := product(l, k); math.Abs(got-want) > 1e-6*product(0, 0) {
+					t.Errorf("seed %d: the second derivatives of bends %d and %d have the product %v, want %v", seed, l, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A column of few values stays as it is, and one whose quantiles are tied has fewer knots.
+func TestCurvesOfFewValues(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		bends  int
+	}{
+		{[]float64{0, 1, 0, 1, 1, 2, 2, 0}, 0},
+		{[]float64{5, 5, 5}, 0},
+		{append(slices.Repeat([]float64{0}, 90), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 0},
+		{append(slices.Repeat([]float64{0}, 55), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25), 1},
+	} {
+		step, err := data.FitCurves(column(t, c.values))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(step.Curves[0].Bends); n != c.bends {
+			t.Errorf("%v has %d bends, want %d", c.values, n, c.bends)
+		}
+	}
+}
+
+// Far away a bend is straight, and finite.
+func TestCurvesFarAway(t *testing.T) {
+	step, err := data.FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := data.NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := step.Apply(far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for l := 1; l < step.Makes(); l++ {
+		if a, b := x.Row(0).Value[l], x.Row(1).Value[l]; math.Abs(float64(b/a)-2) > 1e-4 {
+			t.Errorf("bend %d is %v at 1e6 and %v at 2e6", l, a, b)
+		}
+	}
+}
+
+// Rows in the metric of a kernel have the kernel for inner products, also with rows that are
+// no landmarks if they are near some, and steps are the same after a round trip.
+func TestKernelsAreInnerProducts(t *testing.T) {
+	for seed, c := range []struct {
+		kind  string
+		n, d  int
+		width float64
+		near  float64
+	}{
+		{data.StepGauss, 20, 3, 0.3, 1e-4},
+		{data.StepLaplace, 20, 3, 1, 1e-4},
+		{data.StepGauss, 1100, 1, 0.5, 1e-3}, // 2,201 rows, of which some are landmarks
+	} {
+		p := scattered(uint64(seed), data.Regression, 2, c.n, c.d)
+		step, metric := data.FitKernel(c.kind, c.width, p)
+		made, err := step.Problem(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, of := denseOf(p.Tasks[0].TrainSet.X), denseOf(p.Tasks[1].TrainSet.X)
+		own, other := denseOf(metric.Problem(made).Tasks[0].TrainSet.X), denseOf(metric.Problem(made).Tasks[1].TrainSet.X)
+		var total, deviations float64
+		var all mat.Dense
+		all.Stack(rows, of)
+		for j := range c.d {
+			_, v := stat.PopMeanVariance(mat.Col(nil, j, &all), nil)
+			total, deviations = total+v, deviations+math.Sqrt(v)
+		}
+		for a := range 20 {
+			for b := range 20 {
+				gauss, laplace := 0.0, 0.0
+				for j := range c.d {
+					d := rows.At(a, j) - of.At(b, j)
+					gauss, laplace = gauss+d*d/total, laplace+math.Abs(d)/deviations
+				}
+				want := math.Exp(-c.width * gauss)
+				if c.kind == data.StepLaplace {
+					want = math.Exp(-c.width * laplace)
+				}
+				if got := mat.Dot(own.RowView(a), other.RowView(b)); math.Abs(got-want) > c.near {
+					t.Fatalf("%s of %d rows: rows %d and %d have the product %v, want %v", c.kind, 2*c.n+1, a, b, got, want)
+				}
+			}
+		}
+		if n := step.Makes(); c.n < 1000 && n != 2*c.n+1 || n > 500 {
+			t.Errorf("%s of %d rows has %d landmarks", c.kind, 2*c.n+1, n)
+		}
+		var again data.Step
+		text, err := json.Marshal(step)
+		if err == nil {
+			err = json.Unmarshal(text, &again)
+		}
+		if err != nil || !cmp.Equal(step, again) {
+			t.Errorf("the step is another after a round trip: %v", err)
+		}
+	}
+}

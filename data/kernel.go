@@ -1,0 +1,126 @@
+package data
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
+)
+
+// A kernel sees a row x by how near it is to landmarks z, rows among those of training:
+//
+//	gauss    k(x, z) = exp(-g ||x - z||^2 / v)      v the variance of a row
+//	laplace  k(x, z) = exp(-g ||x - z||_1 / s)      s the standard deviations' sum
+//
+// Up to mostLandmarks rows all are landmarks. Of more some are, each the row that those
+// before it explain least (pivoted Cholesky). In the coordinates A = L^-T of the metric
+// that FitKernel returns, LL' = K + tiny I, rows have the inner products of the kernel.
+const (
+	mostLandmarks = 2000
+	someLandmarks = 500
+	// tiny keeps K, of rows that are nearly alike, from being singular.
+	tiny = 1e-5
+)
+
+// FitKernel fits the step of a kernel of width g to the training rows of a problem.
+func FitKernel(kind string, g float64, p *ProblemData) (Step, *Metric) {
+	x := stacked(p, true)
+	_, deviation := moments(x)
+	size := floats.Sum(deviation)
+	if kind == StepGauss {
+		size = floats.Dot(deviation, deviation)
+	}
+	s := Step{Kind: kind, Cols: x.Cols(), Width: g / cmp.Or(size, 1)} // 0 where all rows are alike
+	for _, i := range s.landmarks(x) {
+		s.Landmarks = append(s.Landmarks, slices.Clone(x.Row(i).Value))
+	}
+	n := len(s.Landmarks)
+	k, row := mat.NewDense(n, n, nil), make([]float32, n)
+	for i, z := range s.Landmarks {
+		s.kernelRow(row, Row{Value: z})
+		for j, v := range row {
+			k.Set(i, j, float64(v))
+		}
+		k.Set(i, i, 1+tiny)
+	}
+	linalg.Cholesky(linalg.Default(), n, k.RawMatrix().Data, n) // positive definite by tiny
+	return s, &Metric{scale: 1, inverse: inverted(k, 0)}
+}
+
+// stacked are the training rows of all tasks, or each that differs once.
+func stacked(p *ProblemData, once bool) Matrix {
+	seen, d, n := map[string]bool{}, p.Cols(), 0
+	var values []float32
+	for _, t := range p.Tasks {
+		for i := range t.TrainSet.X.Rows() {
+			v := t.TrainSet.X.Row(i).Value
+			key, _ := binary.Append(nil, binary.LittleEndian, v)
+			if !once || !seen[string(key)] {
+				seen[string(key)], values, n = true, append(values, v...), n+1
+			}
+		}
+	}
+	x, err := NewDense(n, d, values)
+	if err != nil {
+		panic(err) // the sizes are right
+	}
+	return x
+}
+
+// landmarks are the numbers of the rows that are chosen.
+func (s Step) landmarks(x Matrix) (chosen []int) {
+	n := x.Rows()
+	if n <= mostLandmarks {
+		for i := range n {
+			chosen = append(chosen, i)
+		}
+		return chosen
+	}
+	left, l := make([]float64, n), mat.NewDense(n, someLandmarks, nil)
+	floats.AddConst(1, left)
+	for r := range someLandmarks {
+		p := floats.MaxIdx(left)
+		if left[p] < tiny {
+			break
+		}
+		chosen = append(chosen, p)
+		one := Step{Kind: s.Kind, Width: s.Width, Landmarks: [][]float32{x.Row(p).Value}}
+		root, pivot, value := math.Sqrt(left[p]), l.RawRowView(p)[:r], make([]float32, 1)
+		for i := range n {
+			row := l.RawRowView(i)
+			one.kernelRow(value, x.Row(i))
+			row[r] = (float64(value[0]) - floats.Dot(row[:r], pivot)) / root
+			left[i] -= row[r] * row[r]
+		}
+		left[p] = 0
+	}
+	return chosen
+}
+
+// kernelRow makes the kernel of a row with every landmark.
+func (s Step) kernelRow(dst []float32, r Row) {
+	for i, z := range s.Landmarks {
+		sum := 0.0
+		if s.Kind == StepGauss {
+			for j, v := range r.Value {
+				d := float64(v - z[j])
+				sum += d * d
+			}
+		} else {
+			for j, v := range r.Value {
+				sum += math.Abs(float64(v - z[j]))
+			}
+		}
+		dst[i] = float32(math.Exp(-s.Width * sum))
+	}
+}
+
+// IsDense says that no rows are sparse.
+func IsDense(p *ProblemData) bool {
+	return !slices.ContainsFunc(p.Tasks, func(t TaskData) bool { _, sparse := t.TrainSet.X.(*CSR); return sparse })
+}

@@ -1,0 +1,134 @@
+package solve
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"golang.org/x/sync/errgroup"
+
+	"l2mt/data"
+	"l2mt/infer"
+	"l2mt/model/evidence"
+	"l2mt/model/multitask"
+)
+
+// mostCurved is the number of columns up to which each gets a curve.
+const mostCurved = 100
+
+// Linear is the view of columns that are straight.
+const Linear = "linear"
+
+// views are the ways in which columns bend.
+func views() (all []View) {
+	all = append(all, View{Bent: data.StepCurves})
+	for _, width := range []float64{0.1, 0.3, 1} {
+		all = append(all, View{Bent: data.StepGauss, Width: width})
+	}
+	for _, width := range []float64{0.3, 1, 3} {
+		all = append(all, View{Bent: data.StepLaplace, Width: width})
+	}
+	return all
+}
+
+// Views names the ways in which columns can be seen.
+func Views() []string {
+	names := []string{Linear}
+	for _, v := range views() {
+		names = append(names, v.bend())
+	}
+	return names
+}
+
+// ViewOf is the view of a name, that of straight columns for others.
+func ViewOf(name string) View {
+	for _, v := range views() {
+		if v.bend() == name {
+			return v
+		}
+	}
+	return View{}
+}
+
+// bend names the way in which columns bend.
+func (v View) bend() string {
+	if v.kernel() {
+		return fmt.Sprintf("%s%g", v.Bent, v.Width)
+	}
+	return v.Bent
+}
+
+// bent are the views in which columns of the problem may bend, or those that are asked for:
+// curves also in a metric of the ridge. Sparse rows are of words, which do not.
+func (b *Bench) bent(ridge float64, asked string) (all []View, err error) {
+	sparse := !data.IsDense(b.rows)
+	if sparse && ViewOf(asked).Bent != "" {
+		return nil, fmt.Errorf("solve: problem %q: %w: the view %q takes dense rows; these are sparse", b.problem.Name, infer.ErrInvalid, asked)
+	}
+	for _, v := range views() {
+		switch curves := !v.kernel(); {
+		case sparse, asked != "" && asked != v.bend(), curves && asked == "" && b.rows.Cols() > mostCurved:
+		case curves && ridge > 0:
+			all = append(all, v, v.ridged(ridge))
+		default:
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}
+
+// ridged is the view in a metric of another ridge.
+func (v View) ridged(ridge float64) View {
+	v.Ridge = ridge
+	return v
+}
+
+// glimpse is what the first fold loses at least, in each of several views, along a coarse
+// path of Lambda1.
+func (b *Bench) glimpse(ctx context.Context, c Candidate, views []View) ([]float64, error) {
+	of, err := b.subject(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	losses := make([]float64, len(views))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, b.options.Workers))
+	for i, v := range views {
+		group.Go(func() (err error) {
+			losses[i], err = b.first(ctx, of, v)
+			return err
+		})
+	}
+	return losses, group.Wait()
+}
+
+func (b *Bench) first(ctx context.Context, of evidence.Subject, v View) (loss float64, err error) {
+	s, err := b.part(0, v)
+	if err != nil {
+		return 0, err
+	}
+	fold := b.folds[0]
+	fold.ProblemData = s.ProblemData
+	e, err := evidence.NewFolds(b.rows, []data.Fold{fold}, b.options.Together)
+	if err != nil {
+		return 0, err
+	}
+	train, err := multitask.Training(s.ProblemData, "")
+	if err != nil {
+		return 0, err
+	}
+	// The loss may rise before it falls, with an Omega that shares nearly all.
+	held, least, rises := (*evidence.HeldOut)(nil), math.Inf(1), 0
+	grid := multitask.LambdaGrid(train)
+	for i := len(grid) - 1; i >= 0 && rises < 3; i -= 2 {
+		o := multitask.Options{Tolerance: 1e-3, MaxIterations: 10}
+		held, err = e.Hold(ctx, of, multitask.Params{Lambda1: grid[i]}, held, o)
+		if err != nil {
+			return 0, err
+		}
+		if rises++; held.Loss < least {
+			least, rises = held.Loss, 0
+		}
+	}
+	return least, nil
+}
