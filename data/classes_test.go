@@ -20,18 +20,9 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := train.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := parseProblems(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := file.Bind(d, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(train.Encode())(t)
+	file := must(parseProblems(raw))(t)
+	problems := must(file.Bind(d, "", nil))(t)
 	p := problems[0]
 	if p.Several() != 3 || !slices.Equal(p.Classes, d.Classes) {
 		t.Fatalf("classes %q", p.Classes)
@@ -50,10 +41,7 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 			}
 		}
 	}
-	folds, err := p.Folds(3, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folds := must(p.Folds(3, 1, nil))(t)
 	for f, fold := range folds {
 		count := map[float64]int{}
 		for _, y := range fold.Tasks[1].ValidationSet.Y {
@@ -87,10 +75,7 @@ func TestBadProblemsOfSeveralClasses(t *testing.T) {
 		}
 	}
 	d := madeClasses(t, 3, 3, 3, 3)
-	f, err := parseProblems([]byte(file(`["c0", "c1", "c2"]`, `{"name": "t", "kind": "classification", "train": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(parseProblems([]byte(file(`["c0", "c1", "c2"]`, `{"name": "t", "kind": "classification", "train": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}`))))(t)
 	if _, err := f.Bind(d, "", nil); err == nil || !strings.Contains(err.Error(), `has the class "c3", which the problem does not list`) {
 		t.Error(err)
 	}

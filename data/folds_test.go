@@ -20,10 +20,7 @@ func labelled(t *testing.T, kind Kind, task, positive, n int) TaskData {
 			y[j] = 1
 		}
 	}
-	x, err := NewDense(n, 2, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(NewDense(n, 2, values))(t)
 	return TaskData{Task: &Task{Name: string(rune('a' + task)), Kind: kind, Positive: "1", Negative: "0"}, TrainSet: Samples{x, y}, ValidationSet: Samples{X: x.Take(nil)}}
 }
 
@@ -31,10 +28,7 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 	p := &ProblemData{Tasks: []TaskData{
 		labelled(t, Classification, 0, 7, 23), labelled(t, Classification, 1, 3, 40), labelled(t, Classification, 2, 1, 9),
 	}}
-	folds, err := p.Folds(5, 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folds := must(p.Folds(5, 3, nil))(t)
 	if len(folds) != 5 {
 		t.Fatalf("%d folds", len(folds))
 	}
@@ -84,14 +78,8 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 			}
 		}
 	}
-	again, err := p.Folds(5, 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := p.Folds(5, 4, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must(p.Folds(5, 3, nil))(t)
+	other := must(p.Folds(5, 4, nil))(t)
 	if !slices.Equal(again[0].Rows[0], folds[0].Rows[0]) || slices.Equal(other[0].Rows[0], folds[0].Rows[0]) {
 		t.Error("the seed does not decide")
 	}
@@ -105,10 +93,7 @@ func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
 			numbers[j] = 100 + j%15/2
 		}
 		p := &ProblemData{Tasks: []TaskData{task}}
-		folds, err := p.Folds(3, 1, [][]int{numbers})
-		if err != nil {
-			t.Fatal(err)
-		}
+		folds := must(p.Folds(3, 1, [][]int{numbers}))(t)
 		at := map[int]int{}
 		for f, fold := range folds {
 			if len(fold.Rows[0]) < 6 {
@@ -134,10 +119,7 @@ func TestFoldsHoldSharedRowsOutOfAllTasks(t *testing.T) {
 			rows[i] = append(rows[i], j)
 		}
 	}
-	folds, err := p.Folds(5, 1, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folds := must(p.Folds(5, 1, rows))(t)
 	held := make([]int, len(p.Tasks))
 	at := map[int]int{}
 	for f, fold := range folds {
@@ -165,10 +147,7 @@ func TestFoldsKeepAClassToTrainOn(t *testing.T) {
 	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 2, 4), labelled(t, Classification, 1, 2, 6)}}
 	times := 0
 	for seed := range uint64(20) { // in some of which the first task has 0 and 2 in one part
-		folds, err := p.Folds(2, seed, [][]int{{0, 1, 2, 3}, {0, 2, 10, 11, 12, 13}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		folds := must(p.Folds(2, seed, [][]int{{0, 1, 2, 3}, {0, 2, 10, 11, 12, 13}}))(t)
 		together := slices.Contains(folds[0].Rows[0], 0) == slices.Contains(folds[0].Rows[0], 2)
 		held := len(folds[0].Rows[1]) + len(folds[1].Rows[1])
 		if together != (held < 6) {
@@ -209,10 +188,7 @@ func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
 	a, b := labelled(t, Classification, 0, 2, 5), labelled(t, Classification, 1, 3, 4)
 	a.ValidationSet, a.TestSet = b.TrainSet, b.TrainSet
 	p := &ProblemData{Tasks: []TaskData{a, b}}
-	all, err := p.Labelled()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(p.Labelled())(t)
 	got := all.Tasks[0]
 	if !slices.Equal(got.TrainSet.Y, []float64{1, 1, -1, -1, -1, 1, 1, 1, -1}) || got.TrainSet.X.Row(6).Value[0] != 1 || got.TrainSet.X.Row(6).Value[1] != 1 {
 		t.Errorf("training rows %v", got.TrainSet)
@@ -227,15 +203,9 @@ func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
 
 // A fold may train on equal targets: tasks of a few rows often do.
 func TestFoldsOfFewTargets(t *testing.T) {
-	x, err := NewDense(3, 1, []float32{1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(NewDense(3, 1, []float32{1, 2, 3}))(t)
 	task := TaskData{Task: &Task{Name: "few", Kind: Regression}, TrainSet: Samples{X: x, Y: []float64{1, 1, 2}}}
-	folds, err := (&ProblemData{Problem: &Problem{Tasks: []*Task{task.Task}}, Tasks: []TaskData{task}}).Folds(5, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folds := must((&ProblemData{Problem: &Problem{Tasks: []*Task{task.Task}}, Tasks: []TaskData{task}}).Folds(5, 1, nil))(t)
 	held := 0
 	for _, f := range folds {
 		held += len(f.Rows[0])

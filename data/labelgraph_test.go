@@ -32,10 +32,7 @@ func (g *LabelGraph) full() [][]int {
 }
 
 func TestLabelGraphGolden(t *testing.T) {
-	raw, err := os.ReadFile("../testdata/golden/label_graph.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile("../testdata/golden/label_graph.json"))(t)
 	var file struct {
 		Cases []struct {
 			Name   string
@@ -70,10 +67,7 @@ func TestLabelGraphGolden(t *testing.T) {
 					values = append(values, float32(v-c.Inputs.X[0][j]))
 				}
 			}
-			x, err := NewDense(len(c.Inputs.X), len(c.Inputs.X[0]), values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must(NewDense(len(c.Inputs.X), len(c.Inputs.X[0]), values))(t)
 			near := make([][]int32, x.Rows())
 			if k := min(c.Config.K, x.Rows()-1); k > 0 {
 				near = nearest(x, k)
@@ -134,10 +128,7 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 			for i := range values {
 				values[i] = draw(r)
 			}
-			dense, err := NewDense(n, d, values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			dense := must(NewDense(n, d, values))(t)
 			k := 1 + r.IntN(n-1)
 			want := bruteNearest(dense, k)
 			for storage, x := range map[string]Matrix{"dense": dense, "sparse": sparseCopy(t, dense)} {
@@ -163,10 +154,7 @@ func TestLabelGraphIsSymmetricAndFollowsItsDefinition(t *testing.T) {
 		for i := range class {
 			class[i] = int32(r.IntN(3))
 		}
-		g, err := NewLabelGraph(x, class, k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(NewLabelGraph(x, class, k))(t)
 		near, full := bruteNearest(x, k), g.full()
 		for i := range n {
 			for j := range n {
@@ -192,11 +180,7 @@ func TestLabelGraphDoesNotDependOnWorkers(t *testing.T) {
 	}
 	graph := func(workers int) *LabelGraph {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
-		g, err := NewLabelGraph(x, class, 6)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g
+		return must(NewLabelGraph(x, class, 6))(t)
 	}
 	if diff := cmp.Diff(graph(1), graph(4)); diff != "" {
 		t.Errorf("one worker against four:\n%s", diff)
@@ -281,14 +265,8 @@ func BenchmarkLabelGraph(b *testing.B) {
 	for i := range whole {
 		whole[i] = float32((i * i / 7) % 2)
 	}
-	ties, err := NewDense(590, 64, whole)
-	if err != nil {
-		b.Fatal(err)
-	}
-	wide, err := NewDense(590, 64, slices.Clone(whole))
-	if err != nil {
-		b.Fatal(err)
-	}
+	ties := must(NewDense(590, 64, whole))(b)
+	wide := must(NewDense(590, 64, slices.Clone(whole)))(b)
 	for i := range wide.data {
 		wide.data[i] += float32(i%101) / 7
 	}

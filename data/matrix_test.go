@@ -27,11 +27,7 @@ func sparseCopy(t testing.TB, x Matrix) *CSR {
 		}
 		ptr = append(ptr, len(index))
 	}
-	c, err := NewCSR(x.Cols(), ptr, index, value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must(NewCSR(x.Cols(), ptr, index, value))(t)
 }
 
 func TestProductsAgreeWithTheirDefinition(t *testing.T) {
@@ -44,10 +40,7 @@ func TestProductsAgreeWithTheirDefinition(t *testing.T) {
 				values[i] = float32(r.NormFloat64())
 			}
 		}
-		dense, err := NewDense(n, d, values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dense := must(NewDense(n, d, values))(t)
 		rows := make([]int, 1+r.IntN(2*n))
 		for i := range rows {
 			rows[i] = r.IntN(n)

@@ -32,10 +32,7 @@ func madeClasses(t testing.TB, sizes ...int) *Dataset {
 	for i := range values {
 		values[i] = float32(r.NormFloat64())
 	}
-	x, err := NewDense(len(d.Label), 2, values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(NewDense(len(d.Label), 2, values))(t)
 	d.X = x
 	return d
 }
@@ -53,10 +50,7 @@ func madeGroups(t testing.TB, sizes ...int) *Dataset {
 
 func encoded(t testing.TB, f *ProblemFile) string {
 	t.Helper()
-	raw, err := f.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(f.Encode())(t)
 	return string(raw)
 }
 
@@ -231,10 +225,7 @@ func TestGroupProblems(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for s, f := range []*ProblemFile{train, test} {
-		problems, err := f.Bind(d, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		problems := must(f.Bind(d, "", nil))(t)
 		for _, p := range problems {
 			for _, task := range p.Tasks {
 				if prev, ok := seen[task.Name]; ok && prev != s {
@@ -265,10 +256,7 @@ func TestProblemFilesRoundTrip(t *testing.T) {
 	if err := train.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := LoadProblems(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := must(LoadProblems(path))(t)
 	if diff := cmp.Diff(train, loaded); diff != "" {
 		t.Errorf("after a round trip (-want +got):\n%s", diff)
 	}
@@ -283,10 +271,7 @@ func TestPrepareIsFittedOnTrainingRowsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := train.Bind(d, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := must(train.Bind(d, "", nil))(t)
 	var sum, square [2]float64
 	n := 0.0
 	for _, task := range problems[0].Tasks {

@@ -18,10 +18,7 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 	if none != nil || len(test.Problems) != 60 {
 		t.Fatalf("training problems %v and %d test problems, want none and 60", none, len(test.Problems))
 	}
-	problems, err := test.Bind(few, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := must(test.Bind(few, "", nil))(t)
 	pairs, counts := map[string]bool{}, map[int]bool{}
 	for _, p := range problems {
 		counts[len(p.Tasks)] = true

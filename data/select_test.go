@@ -92,11 +92,7 @@ func indicators(d *Dataset) [][]float64 {
 
 func mustScore(t testing.TB, d *Dataset, alpha, tolerance float64) []float64 {
 	t.Helper()
-	score, err := ridgeScores(context.Background(), d, alpha, tolerance, progress.Silent())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return score
+	return must(ridgeScores(context.Background(), d, alpha, tolerance, progress.Silent()))(t)
 }
 
 func checkScores(t *testing.T, what string, got, want []float64, within float64) {
@@ -182,10 +178,7 @@ func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
 	}
 	score := mustScore(t, data, 1, ridgeTolerance)
 	for k := 1; k <= 12; k++ {
-		s, err := SelectByRidge(context.Background(), data, k, 1, progress.Silent())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(SelectByRidge(context.Background(), data, k, 1, progress.Silent()))(t)
 		if err := s.Validate(); err != nil || len(s.Columns) != k || s.Cols != 12 {
 			t.Fatalf("%d of %d columns %v (%v)", k, s.Cols, s.Columns, err)
 		}
@@ -208,10 +201,7 @@ func TestSelectionFindsThePlantedFeatures(t *testing.T) {
 		data.X.Row(i).Value[planted[c]] += 20
 	}
 	data.X = sparseCopy(t, data.X)
-	s, err := SelectByRidge(context.Background(), data, 4, 1, progress.Silent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(SelectByRidge(context.Background(), data, 4, 1, progress.Silent()))(t)
 	if !slices.Equal(s.Columns, planted) {
 		t.Errorf("columns %v, want %v", s.Columns, planted)
 	}

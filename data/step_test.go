@@ -21,11 +21,7 @@ func randomCounts(t testing.TB, rng *rand.Rand, n, d int) *Dense {
 			values[i] = float32(1 + rng.IntN(9))
 		}
 	}
-	x, err := NewDense(n, d, values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
+	return must(NewDense(n, d, values))(t)
 }
 
 // full returns the entries of x, stored or not.
@@ -46,29 +42,7 @@ func mustFit(t testing.TB, kind string, x Matrix, rows []int) Step {
 	if rows != nil {
 		x = x.Take(rows)
 	}
-	s, err := FitStep(kind, x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func mustApply(t testing.TB, s Step, x Matrix) Matrix {
-	t.Helper()
-	y, err := s.Apply(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return y
-}
-
-func mustWith(t testing.TB, d *Dataset, s Step) *Dataset {
-	t.Helper()
-	with, err := d.With(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return with
+	return must(FitStep(kind, x))(t)
 }
 
 func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
@@ -81,25 +55,22 @@ func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
 		raw := &Dataset{Name: "made", X: x, Target: make([]float64, x.Rows())}
 		d := raw
 		for _, kind := range [][]string{{StepTFIDF, StepUnit, StepStandardise}, {StepLog, StepStandardise, StepUnit}, {StepUnit}}[rng.IntN(3)] {
-			d = mustWith(t, d, mustFit(t, kind, d.X, []int{0, 2, 1, 2}))
+			d = must(d.With(mustFit(t, kind, d.X, []int{0, 2, 1, 2})))(t)
 			if rng.IntN(2) == 0 {
-				d = mustWith(t, d, Step{Kind: StepSelect, Cols: d.X.Cols(), Columns: []int{0, d.X.Cols() - 1}[:min(2, d.X.Cols())]})
+				d = must(d.With(Step{Kind: StepSelect, Cols: d.X.Cols(), Columns: []int{0, d.X.Cols() - 1}[:min(2, d.X.Cols())]}))(t)
 			}
 			if d.X.Cols() < 2 {
 				break
 			}
 		}
-		text, err := json.Marshal(d.Steps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(json.Marshal(d.Steps))(t)
 		var steps []Step
 		if err := json.Unmarshal(text, &steps); err != nil {
 			t.Fatal(err)
 		}
 		again := raw
 		for _, s := range steps {
-			again = mustWith(t, again, s)
+			again = must(again.With(s))(t)
 		}
 		if !cmp.Equal(full(again.X), full(d.X)) || again.Fingerprint() != d.Fingerprint() {
 			t.Fatalf("seed %d: the steps %s give other features the second time", seed, text)
@@ -166,7 +137,7 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 				if sparse && c.sparse != nil {
 					want = c.sparse
 				}
-				y := mustApply(t, mustFit(t, c.kind, x, rows), x)
+				y := must(mustFit(t, c.kind, x, rows).Apply(x))(t)
 				if _, s := y.(*CSR); s != sparse || y.NNZ() != x.NNZ() {
 					t.Fatalf("%s, seed %d: storage changed, %d entries became %d", c.kind, seed, x.NNZ(), y.NNZ())
 				}
@@ -186,11 +157,8 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 }
 
 func TestZeroRowsStayZeroInUnitRows(t *testing.T) {
-	x, err := NewDense(3, 2, []float32{0, 0, 3, 4, 1e-30, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := full(mustApply(t, mustFit(t, StepUnit, x, nil), x))
+	x := must(NewDense(3, 2, []float32{0, 0, 3, 4, 1e-30, 0}))(t)
+	got := full(must(mustFit(t, StepUnit, x, nil).Apply(x))(t))
 	if want := [][]float64{{0, 0}, {float64(float32(0.6)), float64(float32(0.8))}, {1, 0}}; !cmp.Equal(got, want) {
 		t.Errorf("rows %v, want %v", got, want)
 	}
@@ -200,12 +168,9 @@ func TestConstantColumnsBecomeZero(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := Stream(seed, "constant")
 		n := 1 + rng.IntN(3000)
-		dense, err := NewDense(n, 1, slices.Repeat([]float32{float32(rng.NormFloat64() * math.Exp(20*rng.NormFloat64()))}, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		dense := must(NewDense(n, 1, slices.Repeat([]float32{float32(rng.NormFloat64() * math.Exp(20*rng.NormFloat64()))}, n)))(t)
 		for _, x := range []Matrix{dense, sparseCopy(t, dense)} {
-			for i, row := range full(mustApply(t, mustFit(t, StepStandardise, x, nil), x)) {
+			for i, row := range full(must(mustFit(t, StepStandardise, x, nil).Apply(x))(t)) {
 				if row[0] != 0 {
 					t.Fatalf("%T, seed %d: row %d of %v is %v", x, seed, i, x.Row(i), row)
 				}
@@ -247,7 +212,7 @@ func TestSelectKeepsColumnsAndTheirNames(t *testing.T) {
 		}
 		for _, x := range []Matrix{dense, sparseCopy(t, dense).Take(rng.Perm(dense.Rows()))} {
 			source := &Dataset{X: x, Target: make([]float64, x.Rows()), Features: features}
-			got := mustWith(t, source, Step{Kind: StepSelect, Cols: d, Columns: columns})
+			got := must(source.With(Step{Kind: StepSelect, Cols: d, Columns: columns}))(t)
 			if diff := cmp.Diff(want, got.Features); diff != "" {
 				t.Fatalf("seed %d: %s", seed, diff)
 			}
@@ -269,15 +234,9 @@ func TestSelectKeepsColumnsAndTheirNames(t *testing.T) {
 }
 
 func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
-	x, err := NewDense(2, 2, []float32{1, 0.5, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(NewDense(2, 2, []float32{1, 0.5, 2, 3}))(t)
 	wide := mustFit(t, StepUnit, randomCounts(t, Stream(1, "wide"), 3, 4), nil)
-	huge, err := NewDense(1, 1, []float32{math.MaxFloat32})
-	if err != nil {
-		t.Fatal(err)
-	}
+	huge := must(NewDense(1, 1, []float32{math.MaxFloat32}))(t)
 	apply := func(s Step, x Matrix) error { _, err := s.Apply(x); return err }
 	fit := func(kind string, rows []int) error { _, err := FitStep(kind, x.Take(rows)); return err }
 	for _, c := range []struct {
@@ -313,5 +272,16 @@ func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
 		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, c.err, c.want)
 		}
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

@@ -146,11 +146,8 @@ func TestSelectTermsAgreesWithCounting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		terms, err := SelectTerms(all, step.Words, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := mustWith(t, &Dataset{X: all, Features: step.Words}, terms)
+		terms := must(SelectTerms(all, step.Words, o))(t)
+		d := must((&Dataset{X: all, Features: step.Words}).With(terms))(t)
 		if !cmp.Equal(d.Features, wantStep.Words) || !cmp.Equal(full(d.X), full(want)) {
 			t.Fatalf("seed %d: %q, want %q", seed, d.Features, wantStep.Words)
 		}

@@ -16,16 +16,10 @@ import (
 func writeArrays(t *testing.T, name, header string, entries any) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "w.npz")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Create(path))(t)
 	defer f.Close()
 	z := zip.NewWriter(f)
-	w, err := z.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(z.Create(name))(t)
 	text := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
 	if _, err := w.Write(append(text, header...)); err != nil {
 		t.Fatal(err)
@@ -41,10 +35,7 @@ func writeArrays(t *testing.T, name, header string, entries any) string {
 
 func TestArraysAreReadByName(t *testing.T) {
 	path := writeArrays(t, "block1/kernel:0.npy", "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3)}", []float64{1, 2, 3, 4, 5, -6})
-	a, err := OpenArrays(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(OpenArrays(path))(t)
 	defer a.Close()
 	if got := a.Names(); !slices.Equal(got, []string{"block1/kernel:0"}) {
 		t.Errorf("names %q", got)
@@ -61,10 +52,7 @@ func TestArraysAreReadByName(t *testing.T) {
 }
 
 func TestArraysByColumnsAreNotMisread(t *testing.T) {
-	a, err := OpenArrays(writeArrays(t, "w.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2, 3)}", make([]float32, 6)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(OpenArrays(writeArrays(t, "w.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2, 3)}", make([]float32, 6))))(t)
 	defer a.Close()
 	if _, err := a.Float32s("w"); !errors.Is(err, data.ErrFormat) {
 		t.Errorf("the error is %v", err)

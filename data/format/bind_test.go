@@ -26,14 +26,8 @@ func TestProblemsOfOwnFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := data.LoadProblems(filepath.Join(dir, "p.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := f.Bind(nil, dir, Open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(data.LoadProblems(filepath.Join(dir, "p.json")))(t)
+	problems := must(f.Bind(nil, dir, Open))(t)
 	p := problems[0]
 	if p.Cols() != 5 || p.Tasks[1].TestSet.X.Cols() != 5 {
 		t.Errorf("%d and %d columns, want the 5 of the widest file", p.Cols(), p.Tasks[1].TestSet.X.Cols())
@@ -57,10 +51,7 @@ func TestBindRefusesFilesOutside(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "classification", "files": {"train": "../rows.csv"}}]}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	f, err := data.LoadProblems(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(data.LoadProblems(path))(t)
 	if _, err := f.Bind(nil, dir, Open); !errors.Is(err, data.ErrOutside) {
 		t.Errorf("error %v, want ErrOutside", err)
 	}
@@ -105,10 +96,7 @@ func TestProblemsMatchColumnsByName(t *testing.T) {
 
 // Whole numbers, which could be classes, are targets where the task says regression.
 func TestWholeNumbersAreTargetsOfARegression(t *testing.T) {
-	p, err := bind(t, "regression", "a,y\n1,20\n2,30\n3,25\n", "a,y\n1,22\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(bind(t, "regression", "a,y\n1,20\n2,30\n3,25\n", "a,y\n1,22\n"))(t)
 	if y := p.Tasks[0].TrainSet.Y; !cmp.Equal(y, []float64{20, 30, 25}) {
 		t.Errorf("targets %v", y)
 	}
@@ -129,10 +117,7 @@ func bind(t *testing.T, kind, train, test string) (*data.ProblemData, error) {
 			t.Fatal(err)
 		}
 	}
-	f, err := data.LoadProblems(filepath.Join(dir, "p.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(data.LoadProblems(filepath.Join(dir, "p.json")))(t)
 	problems, err := f.Bind(nil, dir, Open)
 	if err != nil {
 		return nil, err

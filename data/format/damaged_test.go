@@ -59,10 +59,7 @@ func TestDamagedGzipIsRefused(t *testing.T) {
 // give an error or other data.
 func TestDamagedFilesNeverPanic(t *testing.T) {
 	for _, name := range []string{"table.csv.gz", "table.npz", "table-sparse.npz", "tasks.npz"} {
-		content, err := os.ReadFile(formats + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must(os.ReadFile(formats + name))(t)
 		for cut := range content {
 			if _, err := fromBytes(name, content[:cut], Options{}); err == nil {
 				t.Errorf("%s cut to %d of %d bytes was read", name, cut, len(content))
@@ -79,22 +76,13 @@ func TestDamagedFilesNeverPanic(t *testing.T) {
 }
 
 func TestChecksumsOfArraysAreChecked(t *testing.T) {
-	content, err := os.ReadFile(formats + "table-half.npz") // whose arrays are not packed
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(os.ReadFile(formats + "table-half.npz"))(t) // whose arrays are not packed
+	z := must(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
 	for _, f := range z.File {
-		start, err := f.DataOffset()
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := must(f.DataOffset())(t)
 		flipped := slices.Clone(content)
 		flipped[start+int64(f.UncompressedSize64)-1] ^= 1
-		_, err = fromBytes("a.npz", flipped, Options{})
+		_, err := fromBytes("a.npz", flipped, Options{})
 		if want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": malformed file: the array is damaged"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -113,10 +101,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 	zipped := func(claim uint64, content string) string {
 		var b bytes.Buffer
 		z := zip.NewWriter(&b)
-		w, err := z.CreateRaw(&zip.FileHeader{Name: "X.npy", CompressedSize64: uint64(len(content)), UncompressedSize64: claim})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(z.CreateRaw(&zip.FileHeader{Name: "X.npy", CompressedSize64: uint64(len(content)), UncompressedSize64: claim}))(t)
 		w.Write([]byte(content))
 		if err := z.Close(); err != nil {
 			t.Fatal(err)

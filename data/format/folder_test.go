@@ -32,10 +32,7 @@ func folderOf(t *testing.T, files map[string]string) string {
 }
 
 func TestFolderBecomesCountsPerClass(t *testing.T) {
-	d, err := Read(formats+"texts", Options{Text: data.TextOptions{SkipHeaders: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(Read(formats+"texts", Options{Text: data.TextOptions{SkipHeaders: true}}))(t)
 	if !slices.Equal(d.Classes, []string{"cooking", "sailing"}) || !slices.Equal(d.Label, []int32{0, 0, 1, 1}) {
 		t.Errorf("classes %q of rows %v", d.Classes, d.Label)
 	}
@@ -80,10 +77,7 @@ func TestFolderPassesOverWhatIsNoText(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "a"), link); err != nil {
 		t.Skip(err)
 	}
-	d, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(Open(dir))(t)
 	if !slices.Equal(d.Classes, []string{"a", "b", "c"}) || !slices.Equal(d.Features, []string{"boat", "reef", "soup"}) {
 		t.Fatalf("classes %q, features %q", d.Classes, d.Features)
 	}

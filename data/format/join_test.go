@@ -15,10 +15,7 @@ func TestJoin(t *testing.T) {
 	one := inFile(t, "one.csv", "x,z,class,task\n1,2,cat,a\n3,4,dog,b\n")
 	two := inFile(t, "two.csv", "x,z,class,task\n5,6,ant,c\n7,8,cat,a\n")
 	both := mustRead(t, inFile(t, "both.csv", "x,z,class,task\n1,2,cat,a\n3,4,dog,b\n5,6,ant,c\n7,8,cat,a\n"), Options{})
-	d, err := Join([]string{one, two}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(Join([]string{one, two}, Options{}))(t)
 	if d.Fingerprint() != both.Fingerprint() {
 		t.Errorf("%d rows, classes %q, groups %q", d.X.Rows(), d.Classes, d.Groups)
 	}

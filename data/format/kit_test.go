@@ -47,11 +47,7 @@ func packed(t testing.TB, text string) string {
 
 func mustRead(t testing.TB, path string, o Options) *data.Dataset {
 	t.Helper()
-	d, err := Read(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return must(Read(path, o))(t)
 }
 
 // fromBytes reads content as Read would read it from a file of that name, but
@@ -82,11 +78,7 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 
 func mustReadBytes(t testing.TB, name string, content []byte, o Options) *data.Dataset {
 	t.Helper()
-	d, err := fromBytes(name, content, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return must(fromBytes(name, content, o))(t)
 }
 
 // tableDataset is the content of the files table.*, as their maker states it.
@@ -281,10 +273,7 @@ func packedArrays(t testing.TB, arrays map[string]string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for name, content := range arrays {
-		w, err := z.Create(name + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(z.Create(name + ".npy"))(t)
 		if _, err := io.WriteString(w, content); err != nil {
 			t.Fatal(err)
 		}
@@ -311,4 +300,15 @@ func full(x data.Matrix) [][]float64 {
 	}
 	x.Mul(product, identity, d)
 	return slices.Collect(slices.Chunk(product, max(d, 1)))
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
 }

@@ -93,12 +93,9 @@ func TestFaultyLabelsAreNamed(t *testing.T) {
 		{"names twice", &Column{Numbers: []float64{1}}, []string{"a", "a"}, "", "only 1 different", data.ErrInvalid},
 		{"words as targets", wordsOf("a"), nil, data.Regression, `"a" is not a number`, data.ErrFormat},
 	} {
-		x, err := data.NewDense(c.c.Len(), 1, make([]float32, c.c.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must(data.NewDense(c.c.Len(), 1, make([]float32, c.c.Len())))(t)
 		tab := &table{x: x, label: *c.c, classes: c.names}
-		_, err = tab.dataset("a", Options{Kind: c.kind})
+		_, err := tab.dataset("a", Options{Kind: c.kind})
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}

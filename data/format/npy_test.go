@@ -95,10 +95,7 @@ func TestArraysAreWrittenAsByNumPy(t *testing.T) {
 	table, tasks := mustRead(t, formats+"table.npz", Options{}), mustRead(t, formats+"tasks.npz", Options{})
 	var y []int64
 	for _, c := range table.Label {
-		class, err := strconv.ParseInt(table.Classes[c], 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		class := must(strconv.ParseInt(table.Classes[c], 10, 64))(t)
 		y = append(y, class)
 	}
 	var groups []string
@@ -115,19 +112,10 @@ func TestArraysAreWrittenAsByNumPy(t *testing.T) {
 		{"tasks.npz", "task", textArray("task", groups)},
 		{"table-sparse.npz", "format", bytesArray("format", "csr")},
 	} {
-		z, err := OpenArrays(formats + c.file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := must(OpenArrays(formats + c.file))(t)
 		defer z.Close()
-		f, err := z.of[c.name].Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := io.ReadAll(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(z.of[c.name].Open())(t)
+		want := must(io.ReadAll(f))(t)
 		var got bytes.Buffer
 		if err := c.of.write(&got); err != nil || !bytes.Equal(got.Bytes(), want) {
 			t.Errorf("%s: %q (%v), NumPy wrote %q", c.name, got.Bytes(), err, want)
@@ -176,10 +164,7 @@ func TestGroupsAndSeveralTargets(t *testing.T) {
 }
 
 func TestBadArraysAreRefused(t *testing.T) {
-	whole, err := os.ReadFile(formats + "array.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(os.ReadFile(formats + "array.npy"))(t)
 	edit := func(old, new string) string { return strings.Replace(string(whole), old, new, 1) }
 	for name, c := range map[string]struct{ content, want string }{
 		"nothing":                     {"", "a NumPy array begins with"},
@@ -293,10 +278,7 @@ func FuzzNPZ(f *testing.F) {
 func FuzzArrays(f *testing.F) {
 	names := []string{"X", "shape", "indptr", "indices", "data", "y", "group", "classes", "steps"}
 	for seed := range uint64(8) {
-		arrays, err := arraysOf(randomDataset(data.Stream(seed, "fuzz arrays")))
-		if err != nil {
-			f.Fatal(err)
-		}
+		arrays := must(arraysOf(randomDataset(data.Stream(seed, "fuzz arrays"))))(f)
 		c := make([][]byte, len(names))
 		for i, name := range names {
 			for _, a := range arrays {
@@ -323,10 +305,7 @@ func FuzzArrays(f *testing.F) {
 			}
 		}
 		if len(indptr) > 0 {
-			w, err := z.Create("format.npy")
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must(z.Create("format.npy"))(t)
 			if err := bytesArray("format", "csr").write(w); err != nil {
 				t.Fatal(err)
 			}

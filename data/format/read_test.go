@@ -35,10 +35,7 @@ func TestAllFormatsGiveTheSameDataset(t *testing.T) {
 }
 
 func TestFormatAskedForBeatsTheName(t *testing.T) {
-	text, err := os.ReadFile(formats + "table.svmlight")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(formats + "table.svmlight"))(t)
 	for _, name := range []string{"a.csv", "b", "c.npz"} {
 		for _, content := range []string{string(text), packed(t, string(text))} {
 			d := mustRead(t, inFile(t, name, content), Options{Format: SVMLight})
@@ -50,10 +47,7 @@ func TestFormatAskedForBeatsTheName(t *testing.T) {
 }
 
 func TestReadCSVUnpacks(t *testing.T) {
-	content, err := os.ReadFile(formats + "table.csv.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(os.ReadFile(formats + "table.csv.gz"))(t)
 	d, err := ReadCSV(bytes.NewReader(content), "embedded", Options{})
 	if err != nil || d.Name != "embedded" || d.Fingerprint() != tableDataset(t).Fingerprint() {
 		t.Errorf("a different dataset (%v)", err)

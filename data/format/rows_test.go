@@ -77,10 +77,7 @@ func TestRowsComeInBlocks(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&text, "%d,\"x\n%d\"\n\n", i, i)
 	}
-	r, err := NewRows(io.NopCloser(&text), "many", Options{Header: HeaderYes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(NewRows(io.NopCloser(&text), "many", Options{Header: HeaderYes}))(t)
 	if !slices.Equal(r.Names, []string{"id", "a\nname"}) || r.Width != 2 {
 		t.Fatalf("%d columns %q", r.Width, r.Names)
 	}
@@ -94,10 +91,7 @@ func TestRowsComeInBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		id, name := &Column{At: 0}, &Column{At: 1}
-		lines, err := block.Into([]*Column{id, name, {At: -1}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lines := must(block.Into([]*Column{id, name, {At: -1}}))(t)
 		for i, line := range lines {
 			if got := name.Label(i).Text; id.Numbers[i] != float64(next) || got != fmt.Sprintf("x\n%d", next) || line != 3+3*next {
 				t.Fatalf("%v and %q on line %d, want %d", id.Numbers[i], got, line, next)
@@ -125,12 +119,8 @@ func TestErrorsOfRowsSayWhere(t *testing.T) {
 		"x,y\n1,2\n1,2,3\n":   "format: a.csv: line 3: malformed file: it has 3 columns but the first line has 2",
 		"x,y\n1,2\n\n1,\"3\n": "format: a.csv: line 4, byte 6: malformed file: " + csv.ErrQuote.Error(),
 	} {
-		r, err := NewRows(io.NopCloser(strings.NewReader(text)), "a.csv", Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = r.Read(nil)
-		if err == nil || err.Error() != want {
+		r := must(NewRows(io.NopCloser(strings.NewReader(text)), "a.csv", Options{}))(t)
+		if _, err := r.Read(nil); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}

@@ -33,14 +33,8 @@ func slowSVMLight(t *testing.T, text string) (labels, qids []string, entries [][
 				qids = append(qids, value)
 				continue
 			}
-			i, err := strconv.Atoi(index)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := strconv.ParseFloat(value, 32)
-			if err != nil {
-				t.Fatal(err)
-			}
+			i := must(strconv.Atoi(index))(t)
+			v := must(strconv.ParseFloat(value, 32))(t)
 			if v != 0 {
 				entries = append(entries, [3]float64{float64(len(labels)), float64(i), v})
 			}
@@ -111,10 +105,7 @@ func TestLinesComeWholeHoweverTheyAreRead(t *testing.T) {
 		"byte by byte":     iotest.OneByteReader(strings.NewReader(text)),
 		"by halves":        iotest.HalfReader(strings.NewReader(text)),
 	} {
-		tab, err := parseSVMLight(r, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tab := must(parseSVMLight(r, Options{}))(t)
 		if d, err := tab.dataset(name, Options{}); err != nil || d.Fingerprint() != want {
 			t.Errorf("read %s it is another dataset (%v)", name, err)
 		}
@@ -197,18 +188,12 @@ func fuzzed(t *testing.T, d *data.Dataset) {
 // addSeeds gives a fuzz target the files with one of the endings.
 func addSeeds(f *testing.F, endings ...string) {
 	f.Helper()
-	files, err := os.ReadDir(formats)
-	if err != nil {
-		f.Fatal(err)
-	}
+	files := must(os.ReadDir(formats))(f)
 	for _, file := range files {
 		if !slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(file.Name(), e) }) {
 			continue
 		}
-		content, err := os.ReadFile(formats + file.Name())
-		if err != nil {
-			f.Fatal(err)
-		}
+		content := must(os.ReadFile(formats + file.Name()))(f)
 		f.Add(content)
 	}
 }

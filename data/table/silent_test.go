@@ -22,11 +22,7 @@ func TestCopiesStayTogether(t *testing.T) {
 		whole = append(whole, fmt.Sprintf("%d,%d,%d", random.IntN(3), random.IntN(3), random.IntN(4)))
 	}
 	read := func(rows []string, header string, o Options) *Table {
-		tab, err := Read(inFiles(t, "a.csv", header+"\n"+strings.Join(slices.Concat(rows, rows, rows[:9]), "\n")+"\n"), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tab
+		return must(Read(inFiles(t, "a.csv", header+"\n"+strings.Join(slices.Concat(rows, rows, rows[:9]), "\n")+"\n"), o))(t)
 	}
 	tab := read(noise, "x,z,y", Options{})
 	if len(tab.Together) != 1 || !slices.Equal(tab.Together[0][:30], tab.Together[0][30:60]) || len(slices.Compact(slices.Sorted(slices.Values(tab.Together[0])))) != 30 {
@@ -54,17 +50,11 @@ func TestCopiesStayTogether(t *testing.T) {
 
 // What a table lacks has the mean of its column, in a fit and in a prediction.
 func TestAbsentColumnsHaveTheirMean(t *testing.T) {
-	tab, err := Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Mean, Steps: []string{None}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := must(Read(inFiles(t, "a.csv", "year,bit,x,y\n2001,1,3,1.5\n2003,0,1,2.5\n", "b.csv", "x,y\n1,3\n2,4.5\n"), Options{MissingColumns: Mean, Steps: []string{None}}))(t)
 	if got, want := shown(tab.Problem), "a; [2001 1 3] 1.5; [2003 0 1] 2.5\nb; [2002 0 1] 3; [2002 0 2] 4.5\n"; got != want {
 		t.Errorf("problem:\n%swant:\n%s", got, want)
 	}
-	b, err := tab.Recipe.Bind([]string{"x"}, 1, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(tab.Recipe.Bind([]string{"x"}, 1, true))(t)
 	columns := b.Columns()
 	columns[2].Add("7")
 	if value, _, err := b.Features(columns, 1, Unseen{}); err != nil || !slices.Equal(value, []float32{2002, 0, 7}) {
@@ -82,18 +72,12 @@ func TestTargetsOfADataset(t *testing.T) {
 		t.Errorf("targets and groups: error %v", err)
 	}
 	file := without(t, tasks, "task.npy")
-	all, err := Read([]string{file}, Options{Kind: data.Regression})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(Read([]string{file}, Options{Kind: data.Regression}))(t)
 	if got := all.Recipe.Targets; !slices.Equal(got, []string{"third", "class"}) || len(all.Problem.Tasks) != 2 || len(all.Together) != 2 {
 		t.Fatalf("%d tasks of the targets %q", len(all.Problem.Tasks), got)
 	}
 	for i, asked := range []string{"third", "1"} {
-		one, err := Read([]string{file}, Options{Targets: []string{asked}, Kind: data.Regression})
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := must(Read([]string{file}, Options{Targets: []string{asked}, Kind: data.Regression}))(t)
 		if got, want := one.Problem.Tasks[0].TrainSet.Y, all.Problem.Tasks[i].TrainSet.Y; len(got) != 8 || !slices.Equal(got, want) {
 			t.Errorf("target %q: %v, among all %v", asked, got, want)
 		}
@@ -106,10 +90,7 @@ func TestTargetsOfADataset(t *testing.T) {
 // without is a zip file without one of its files.
 func without(t *testing.T, path, name string) string {
 	t.Helper()
-	z, err := zip.OpenReader(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must(zip.OpenReader(path))(t)
 	defer z.Close()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -167,10 +167,7 @@ func TestShapesOfTables(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tab, err := Read(inFiles(t, c.files...), c.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tab := must(Read(inFiles(t, c.files...), c.o))(t)
 			if got := shown(tab.Problem); got != c.want {
 				t.Errorf("problem:\n%swant:\n%s", got, c.want)
 			}
@@ -194,10 +191,7 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 		"a.csv", "t,who,x,y\na,Ann,1,2.5\nb,Ben,2,3.5\na,Ann,3,4.5\nb,,4,1.5\na,Ben,5,0.5\nb,,5,0.5\n",
 		"v.csv", "who,y,x,t\nAnn,7.5,8,b\nCid,6.5,9,a\n")
 	o := Options{Task: "t", Group: "who", Validation: files[1:]}
-	tab, err := Read(files[:1], o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := must(Read(files[:1], o))(t)
 	if got := tab.Recipe.Features(); !slices.Equal(got, []string{"x"}) {
 		t.Errorf("features %q", got)
 	}
@@ -207,17 +201,14 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 	if got, want := fmt.Sprint(tab.Held), "[[3] [3]]"; got != want {
 		t.Errorf("validation rows %s, want %s", got, want)
 	}
-	fold, err := tab.Problem.Hold(tab.Held)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fold := must(tab.Problem.Hold(tab.Held))(t)
 	if y := fold.Tasks[1].ValidationSet.Y; !slices.Equal(y, []float64{7.5}) || len(fold.Tasks[1].TrainSet.Y) != 3 {
 		t.Errorf("b validates %v", y)
 	}
-	if tab, err = Read(files[:1], Options{Task: "t", Group: "0", Ignore: []string{"who"}}); err != nil || fmt.Sprint(tab.Together) != "[[0 0 0] [1 1 1]]" {
+	if tab, err := Read(files[:1], Options{Task: "t", Group: "0", Ignore: []string{"who"}}); err != nil || fmt.Sprint(tab.Together) != "[[0 0 0] [1 1 1]]" {
 		t.Errorf("groups that are the tasks: %v, %v", tab.Together, err)
 	}
-	if tab, err = Read(files[:1], Options{Task: "t", Ignore: []string{"who"}}); err != nil || tab.Together != nil || tab.Held != nil {
+	if tab, err := Read(files[:1], Options{Task: "t", Ignore: []string{"who"}}); err != nil || tab.Together != nil || tab.Held != nil {
 		t.Errorf("%v, %v, %v", tab.Together, tab.Held, err)
 	}
 }
@@ -318,29 +309,17 @@ func TestManyTasks(t *testing.T) {
 // before the steps.
 func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	text := "city,size,age,y\nRome,1,30,0.5\nOslo,,40,1.5\n?,4,50,2.5\nRome,4,60,3.5\n"
-	tab, err := Read(inFiles(t, "a.csv", text), Options{Categorical: []string{"city"}, Impute: Mean, Steps: []string{None}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(tab.Recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tab := must(Read(inFiles(t, "a.csv", text), Options{Categorical: []string{"city"}, Impute: Mean, Steps: []string{None}}))(t)
+	raw := must(json.Marshal(tab.Recipe))(t)
 	var recipe Recipe
 	if err := json.Unmarshal(raw, &recipe); err != nil {
 		t.Fatal(err)
 	}
-	b, err := recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false))(t)
 	unseen := Unseen{}
 	x := tab.Problem.Tasks[0].TrainSet.X
 	for i, row := range [][]string{{"30", "", "1", "Rome"}, {"40", "", "nan", "Oslo"}, {"50", "", "4", ""}, {"60", "", "4", "Rome"}} {
-		got, err := featuresOf(b, row, unseen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(featuresOf(b, row, unseen))(t)
 		if want := x.Row(i).Value; !slices.Equal(got, want) {
 			t.Errorf("row %d: %v, want %v", i, got, want)
 		}
@@ -387,5 +366,16 @@ func TestRecipesBind(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q", c.names, err, c.want)
 		}
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }
