@@ -73,10 +73,9 @@ type Result struct {
 	// Seconds is the wall time.
 	Seconds float64
 
-	set    *TrainingSet // that it was fitted on, in whose coordinates are
-	a      []float64    // Omega^-1 W', where Omega was held
-	of     *span        // the coordinates, or nil
-	inside *mat.Dense   // W there
+	set    *TrainingSet // that it was fitted on
+	a      []float64    // Omega^-1 W' there, where Omega was held
+	inside *mat.Dense   // W there, if that is in a span
 }
 
 // Scores are what the fit predicts of rows of one of its tasks: the targets of a
@@ -134,34 +133,21 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	return r, nil
 }
 
-// fit runs the solver that suits the model, on fewer rows or in the span of the rows if that
-// is faster.
+// fit runs the solver that suits the model on the training set that is fastest.
 func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
-	if p.condense.Do(p.fewerRows); p.condensed != nil {
-		return p.condensed.solve(ctx, model, params, opt)
-	}
-	inner := p.narrowed()
-	if inner == nil {
-		return p.solve(ctx, model, params, opt)
-	}
-	if opt.Start != nil {
+	view := p.view()
+	if opt.Start != nil && view.span != nil {
 		start := *opt.Start
-		if start.W = start.inside; start.of != inner {
-			start.W = inner.enter(opt.Start.W)
+		if start.W = start.inside; start.set != view {
+			start.W = view.span.enter(opt.Start.W)
 		}
 		opt.Start = &start
 	}
-	r, err := inner.solve(ctx, model, params, opt)
-	if err != nil {
-		return nil, err
+	r, err := view.solve(ctx, model, params, opt)
+	if err == nil && view.span != nil {
+		r.inside, r.W = r.W, view.span.leave(r.W)
 	}
-	r.of, r.inside = inner, r.W
-	exact := false
-	if r.W, exact = inner.leave(r.inside); !exact {
-		opt.Start = nil
-		return p.solve(ctx, model, params, opt)
-	}
-	return r, nil
+	return r, err
 }
 
 // solve is the choice of the solver.
@@ -224,7 +210,7 @@ func Normalised(omega *mat.SymDense) *mat.SymDense {
 // Restored returns a fit of metric.Problem(problem) as one of the problem.
 func (r *Result) Restored(metric *data.Metric) *Result {
 	s := *r
-	s.W, s.set, s.a, s.of, s.inside = metric.Restore(r.W), nil, nil, nil, nil
+	s.W, s.set, s.a, s.inside = metric.Restore(r.W), nil, nil, nil
 	return &s
 }
 

@@ -156,63 +156,34 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 // tasks and 28 features, takes a twentieth of the time that conjugate gradients take.
 const fewFeatures = 64
 
-// direct is conjugate where Omega is the identity, task by task and exactly. With the rows
-// Z = diag(h)^1/2 (X - mean) the Hessian of a task is Lambda I + Z'Z. Of fewer rows than
-// features ZZ' serves as well.
+// direct is conjugate where Omega is the identity, task by task and exactly. The Hessian of
+// all tasks is made by columns.
 func (x *ridge) direct(rest []float64) (a, w []float64, slope float64) {
-	a = x.cg[0]
-	x.set.each(x.workers, func(i int, t *task) {
-		move, z := x.set.part(i, a), x.weighted(i)
-		copy(move, x.set.part(i, rest))
-		n, d := z.Dims()
-		var chol cholesky
-		if n >= d {
-			h := identity(d, x.lambda)
-			h.SymRankK(h, 1, z.T())
-			chol.factorize(h)
-			chol.solve(move)
-			return
+	a, unit := x.cg[0], x.cg[1]
+	d := x.set.cols
+	hessian := make([]*mat.SymDense, len(x.set.tasks))
+	for i := range hessian {
+		hessian[i] = identity(d, x.lambda)
+	}
+	for k := range d {
+		clear(unit)
+		for i := range hessian {
+			unit[i*d+k] = 1
 		}
-		h, of := identity(n, x.lambda), make([]float64, n)
-		h.SymRankK(h, 1, z)
-		gemm(false, false, 1, z.RawMatrix(), general(d, 1, move), 0, general(n, 1, of))
-		chol.factorize(h)
-		chol.solve(of)
-		gemm(true, false, -1, z.RawMatrix(), general(n, 1, of), 1, general(d, 1, move))
-		scale(1/x.lambda, move)
+		column := x.cg[2]
+		clear(column)
+		x.addHessian(column, unit)
+		for i, h := range hessian {
+			floats.Add(h.RawSymmetric().Data[k*d+k:][:d-k], column[i*d+k:][:d-k])
+		}
+	}
+	copy(a, rest)
+	x.set.each(x.workers, func(i int, t *task) {
+		var chol cholesky
+		chol.factorize(hessian[i])
+		chol.solve(x.set.part(i, a))
 	})
 	return a, a, -inner(rest, a)
-}
-
-// weighted returns the rows Z of a task, one of zeros where it has none.
-func (x *ridge) weighted(i int) *mat.Dense {
-	d := x.set.cols
-	if len(x.h[i]) == 0 {
-		return mat.NewDense(1, d, nil)
-	}
-	z, mean := mat.DenseCopyOf(x.set.dense()[i]), slices.Clone(x.set.part(i, x.mean))
-	scale(1/x.total[i], mean)
-	for j, c := range x.h[i] {
-		row := z.RawRowView(j)
-		floats.Sub(row, mean)
-		floats.Scale(math.Sqrt(c), row)
-	}
-	return z
-}
-
-// dense returns the rows of the tasks, nil of a task without any.
-func (p *TrainingSet) dense() []*mat.Dense {
-	p.unpack.Do(func() {
-		unit := mat.DenseCopyOf(identity(p.cols, 1)).RawMatrix().Data
-		p.unpacked = make([]*mat.Dense, len(p.tasks))
-		for i, t := range p.tasks {
-			if n := len(t.y); n > 0 {
-				p.unpacked[i] = mat.NewDense(n, p.cols, nil)
-				t.x.Mul(p.unpacked[i].RawMatrix().Data, unit, p.cols)
-			}
-		}
-	})
-	return p.unpacked
 }
 
 // downhill sets rest to the negative gradient with respect to W', and returns what Omega

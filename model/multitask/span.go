@@ -6,100 +6,95 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/layers/linalg"
 )
 
-// span is a training set in the coordinates of the span of its rows. The penalty keeps W
-// there, and everything else sees W through products with rows and W'W alone. With few rows
-// of many features all vectors become shorter, and so do the rows if they are dense.
+// span is what a training set in the coordinates of the span of its rows knows of them. The
+// penalty keeps W there, and everything else sees W through products with rows and W'W
+// alone. With few rows of many features all vectors become shorter.
 type span struct {
-	*TrainingSet
-	rows  []data.Matrix // of every task
-	first []int         // where these of each task begin, and the end
+	rows  []task
+	first []int // where these of each task begin, and the end
 	l     blas64.Triangular
-	extra float64 // apart, not relative
 }
 
-// apart is what LL' has more than the inner products of the rows on its diagonal, relative
-// to the largest: rows that depend on others would make it singular. It stands for a
-// millionth of a row that no other row shares.
-const apart = 1e-12
-
-// shortRows are the rows of one task in the coordinates, which end early: row j has none
-// beyond those of the rows before it and its own.
+// shortRows are rows in double precision. Entries beyond the end of a row are zero.
 type shortRows struct {
-	data.Matrix // as they were
+	data.Matrix // what they stand for
 	rows        [][]float64
-	d           int
 }
 
-// narrowed returns the training set in the coordinates of its rows, nil where
-// that brings nothing.
-func (p *TrainingSet) narrowed() *span {
+// view returns the training set that fits are fastest on: one of fewer rows, in the span of
+// the rows, or itself.
+func (p *TrainingSet) view() *TrainingSet {
 	p.once.Do(func() {
-		if p.classes > 1 { // the blocks of W have rows of their own
-			return
+		if p.fastest = p.fewerRows(); p.fastest == nil {
+			p.fastest = p.narrowed()
 		}
-		n, m, cost := 0, len(p.tasks), 0
-		for _, t := range p.tasks {
-			n += len(t.y)
-			if _, sparse := t.x.(*data.CSR); sparse {
-				cost += 3 * t.x.NNZ() // an entry takes some four times as long as of a dense row
-			}
-			cost += t.x.NNZ()
-		}
-		if before, after := cost+m*m*p.cols, n*n+m*m*n; 2*after < before {
-			p.inner = p.narrow()
+		if p.fastest == nil {
+			p.fastest = p
 		}
 	})
-	return p.inner
+	return p.fastest
 }
 
-// narrow returns the coordinates L of the rows X, with which L^-1 X is orthonormal. It is nil
-// where all rows are zero.
-func (p *TrainingSet) narrow() *span {
-	ends := []int{0}
+// narrowed returns the training set in the coordinates L of the rows X, with which L^-1 X is
+// orthonormal. It is nil where that brings nothing, and where rows depend on others: next to
+// no penalty would tell those that nearly do so apart.
+func (p *TrainingSet) narrowed() *TrainingSet {
+	ends, entries := []int{0}, len(p.tasks)*p.cols
 	for i, t := range p.tasks {
 		ends = append(ends, ends[i]+len(t.y))
+		entries += t.x.NNZ()
 	}
-	l := p.gram(ends)
-	n, top := ends[len(p.tasks)], 0.0
-	for a := range n {
-		top = max(top, l.At(a, a))
-	}
-	for a := range n {
-		l.Set(a, a, l.At(a, a)+apart*top)
-	}
-	if top == 0 || !linalg.Cholesky(linalg.Default(), n, l.RawMatrix().Data, n) {
+	n := ends[len(p.tasks)]
+	if 8*n > p.cols || n*n > entries || p.classes > 1 { // the blocks of W have rows of their own
 		return nil
 	}
-	s := &span{TrainingSet: &TrainingSet{loss: p.loss, features: p.features, cols: n, classes: 1}, first: ends, extra: apart * top}
-	s.l = blas64.Triangular{N: n, Stride: n, Data: l.RawMatrix().Data, Uplo: blas.Lower, Diag: blas.NonUnit}
-	for i, t := range p.tasks {
-		x := &shortRows{Matrix: t.x, d: n}
-		for a := ends[i]; a < ends[i+1]; a++ {
-			x.rows = append(x.rows, l.RawRowView(a)[:a+1:a+1])
-		}
-		s.rows = append(s.rows, t.x)
-		s.tasks = append(s.tasks, task{name: t.name, x: x, y: t.y, rows: t.rows})
+	gram := p.gram(ends)
+	least := 1e-10 * mat.Max(gram)
+	l := gram.RawMatrix().Data
+	if !linalg.Cholesky(linalg.Default(), n, l, n) {
+		return nil
 	}
-	s.once.Do(func() {}) // as narrow as it gets
-	return s
+	s := &span{rows: p.tasks, first: ends, l: blas64.Triangular{N: n, Stride: n, Data: l, Uplo: blas.Lower, Diag: blas.NonUnit}}
+	inner := &TrainingSet{loss: p.loss, features: p.features, cols: n, classes: 1, span: s}
+	for i, t := range p.tasks {
+		x := &shortRows{Matrix: t.x}
+		for a := ends[i]; a < ends[i+1]; a++ {
+			if v := gram.At(a, a); !(v*v > least) {
+				return nil
+			}
+			x.rows = append(x.rows, gram.RawRowView(a)[:a+1:a+1])
+		}
+		inner.tasks = append(inner.tasks, task{name: t.name, x: x, y: t.y, rows: t.rows})
+	}
+	return inner
 }
 
 // enter returns the coordinates of W, d x m, without what of it is outside of the
 // span.
 func (s *span) enter(w *mat.Dense) *mat.Dense {
 	_, m := w.Dims()
-	in := mat.NewDense(s.cols, m, nil)
+	in := mat.NewDense(s.l.N, m, nil)
 	for t, x := range s.rows {
-		x.Mul(in.RawMatrix().Data[s.first[t]*m:], w.RawMatrix().Data, m)
+		x.x.Mul(in.RawMatrix().Data[s.first[t]*m:], w.RawMatrix().Data, m)
 	}
 	return s.solved(blas.NoTrans, in)
+}
+
+// leave returns W = X'C for its coordinates.
+func (s *span) leave(in *mat.Dense) *mat.Dense {
+	_, m := in.Dims()
+	w := mat.NewDense(s.rows[0].x.Cols(), m, nil)
+	c := s.solved(blas.Trans, in).RawMatrix().Data
+	for t, x := range s.rows {
+		x.x.AddMulT(w.RawMatrix().Data, c[s.first[t]*m:], m)
+	}
+	return w
 }
 
 // solved returns the inverse of L or L' times coordinates, a column at a time: there are few
@@ -114,56 +109,14 @@ func (s *span) solved(t blas.Transpose, in *mat.Dense) *mat.Dense {
 	return c
 }
 
-// inexact is the relative error of the scores that counts as one.
-const inexact = 1e-7
-
-// leave returns W = X'C for its coordinates, and whether the scores of the rows are the same
-// outside of them. These lack the extra times C, which is nothing unless rows that nearly
-// depend on others have quite other targets, and next to no penalty keeps the weights from
-// telling them apart.
-func (s *span) leave(in *mat.Dense) (w *mat.Dense, exact bool) {
-	_, m := in.Dims()
-	w, exact = mat.NewDense(s.features, m, nil), true
-	c := s.solved(blas.Trans, in)
-	for i, t := range s.tasks {
-		score := make([]float64, len(t.y))
-		t.x.Mul(score, mat.Col(nil, i, in), 1)
-		own := mat.Col(nil, i, c)[s.first[i]:s.first[i+1]]
-		exact = exact && s.extra*floats.Norm(own, math.Inf(1)) <= inexact*floats.Norm(score, math.Inf(1))
-	}
-	for t, x := range s.rows {
-		x.AddMulT(w.RawMatrix().Data, c.RawMatrix().Data[s.first[t]*m:], m)
-	}
-	return w, exact
-}
-
-// Cols is the number of coordinates.
-func (x *shortRows) Cols() int { return x.d }
-
-// NNZ is the number of entries.
-func (x *shortRows) NNZ() (n int) {
-	for _, row := range x.rows {
-		n += len(row)
-	}
-	return n
-}
-
-// Mul sets dst to X B.
-func (x *shortRows) Mul(dst, b []float64, k int) {
+// Mul sets dst to X b.
+func (x *shortRows) Mul(dst, b []float64, _ int) {
 	for i, row := range x.rows {
-		if k == 1 {
-			dst[i] = inner(row, b)
-			continue
-		}
-		out := dst[i*k:][:k]
-		clear(out)
-		for j, v := range row {
-			add(v, b[j*k:][:k], out)
-		}
+		dst[i] = inner(row, b)
 	}
 }
 
-// AddMulT adds X' b to dst, for one column.
+// AddMulT adds X' b to dst.
 func (x *shortRows) AddMulT(dst, b []float64, _ int) {
 	for i, row := range x.rows {
 		add(b[i], row, dst)
@@ -230,26 +183,24 @@ func columnsOf(x data.Matrix) iter.Seq2[int, *mat.Dense] {
 	}
 }
 
-// fewerRows sets condensed to the training set with at most d + 2 rows a task, where
-// that is less to work with. The squared loss of n rows is ||[1 X y] v||^2 / n with v =
+// fewerRows returns the training set with at most d + 2 rows a task, nil where that is not
+// less to work with. The squared loss of n rows is ||[1 X y] v||^2 / n with v =
 // (b, w, -1), for which a rotation of the rows is as good: R of a QR decomposition.
 // Another rotation makes its first column, of which all but one entry are zero, one
-// of ones again.
-func (p *TrainingSet) fewerRows() {
-	if p.loss != Square {
-		return
-	}
+// of ones again. Fits of Parkinsons take up to a sixth of the time.
+func (p *TrainingSet) fewerRows() *TrainingSet {
 	few, gain := p.cols+2, false
 	c := &TrainingSet{loss: p.loss, cols: p.cols, features: p.features, classes: p.classes}
 	for _, t := range p.tasks {
-		if 3*few*p.cols < 2*t.x.NNZ() {
+		if 3*few*p.cols < 2*t.x.NNZ() && p.loss == Square {
 			t, gain = t.rotated(few), true
 		}
 		c.tasks = append(c.tasks, t)
 	}
-	if gain {
-		p.condensed = c
+	if !gain {
+		return nil
 	}
+	return c
 }
 
 // rotated returns a task that has few = d + 2 rows and the same loss.
@@ -277,7 +228,7 @@ func (t task) rotated(few int) task {
 	u.SetVec(0, 1+u.AtVec(0))
 	part.MulVec(r.T(), u)
 	r.RankOne(r, -2/mat.Dot(u, u), u, part)
-	x := &shortRows{Matrix: t.x, d: few - 2}
+	x := &shortRows{Matrix: t.x}
 	y := make([]float64, few)
 	for j := range y {
 		row := r.RawRowView(j)

@@ -8,25 +8,18 @@ import (
 	"l2mt/data"
 )
 
-// TestFitsInTheSpan compares fits in the span of the rows, of which some are repeated in
-// other tasks, one is the sum of others and one is zero, with fits in all features. The
-// objective at the end is computed in all features.
+// TestFitsInTheSpan compares fits in the span of the rows with fits in all features. The
+// objective at the end is computed in all features. Where rows depend on others there is
+// no such span.
 func TestFitsInTheSpan(t *testing.T) {
-	s := shape{3, 90, 6, Logistic, false}
+	s := shape{3, 160, 6, Logistic, false}
 	tasks := samples(s, 3)
-	rows := [][]float32{}
-	for j := range s.n {
-		rows = append(rows, tasks[1].X.Row(j).Value)
-	}
-	copy(rows[1], tasks[0].X.Row(2).Value)
-	for c := range rows[2] {
-		rows[2][c] = tasks[0].X.Row(0).Value[c] + rows[0][c]
-	}
-	clear(rows[3])
 	problem := mustProblem(t, s.loss, tasks)
-	n := problem.narrowed()
-	if n == nil || n.cols != 3*s.n {
+	if n := problem.narrowed(); n == nil || n.cols != 3*s.n {
 		t.Fatalf("the span of %d rows is %+v", 3*s.n, n)
+	}
+	if mustProblem(t, s.loss, []data.Samples{tasks[0], tasks[1], tasks[0]}).narrowed() != nil {
+		t.Error("rows that are those of another task have a span")
 	}
 	for _, name := range Names() {
 		model := registry[name]
@@ -59,15 +52,11 @@ func TestFitsInTheSpan(t *testing.T) {
 
 // What is outside of the span is lost on the way there and back, and nothing else.
 func TestThereAndBack(t *testing.T) {
-	s := shape{3, 90, 6, Square, false}
+	s := shape{3, 160, 6, Square, false}
 	problem := mustProblem(t, s.loss, samples(s, 3))
 	n := problem.narrowed()
 	w := mat.NewDense(n.cols, 3, normals(data.Stream(3, "span"), n.cols*3))
-	out, exact := n.leave(w)
-	nearMatrix(t, "there and back", n.enter(out), w, 1e-8)
-	if !exact {
-		t.Error("rows that are far apart are taken for near ones")
-	}
+	nearMatrix(t, "there and back", n.span.enter(n.span.leave(w)), w, 1e-8)
 }
 
 // Rows that nearly depend on those before them, as those of pictures do, are fitted as
@@ -106,8 +95,7 @@ func TestFewerRowsHaveTheSameLoss(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		s := shape{3, 4, 40, Square, sparse}
 		problem := mustProblem(t, s.loss, samples(s, 5))
-		problem.fewerRows()
-		few := problem.condensed
+		few := problem.fewerRows()
 		if few == nil || len(few.tasks[2].y) != s.d+2 {
 			t.Fatalf("%v: not condensed to %d rows a task: %+v", s, s.d+2, few)
 		}

@@ -29,14 +29,9 @@ type TrainingSet struct {
 	classes  int // C, or 1: then W is d x m
 	tasks    []task
 
-	once  sync.Once
-	inner *span
-
-	condense  sync.Once
-	condensed *TrainingSet
-
-	unpack   sync.Once
-	unpacked []*mat.Dense
+	once    sync.Once
+	fastest *TrainingSet // to fit
+	span    *span        // in whose coordinates this is, or nil
 }
 
 // task is the rows of a task or, where there are C classes, those of one of the C
