@@ -78,18 +78,6 @@ func (c *Column) feature(i int) (float32, error) {
 	return parseFeature(c.Label(i).String())
 }
 
-// Append adds the rows of another column.
-func (c *Column) Append(d *Column) {
-	c.single = c.single || d.single
-	for i := range d.Len() {
-		if k := d.Text(i); k >= 0 {
-			c.Add(d.Texts[k])
-		} else {
-			c.Numbers = append(c.Numbers, d.Numbers[i])
-		}
-	}
-}
-
 // Pad adds rows up to n that lack the column: with NaN or, AsText, without a text.
 func (c *Column) Pad(n int) {
 	if c.AsText {

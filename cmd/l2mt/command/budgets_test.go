@@ -18,8 +18,8 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 39752,
-	"tests":     30729,
+	"the whole": 39684,
+	"tests":     30694,
 
 	"cmd/l2mt":                       9,
 	"cmd/l2mt/command":               4907,
@@ -33,7 +33,7 @@ var budgets = map[string]int{
 	"data/experience":                1400,
 	"data/experience/experiencetest": 140,
 	"data/files":                     439,
-	"data/format":                    2369,
+	"data/format":                    2301,
 	"data/images":                    656,
 	"data/progress":                  24,
 	"data/safetensors":               580,

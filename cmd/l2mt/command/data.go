@@ -45,11 +45,11 @@ func (f *readFlags) options() format.Options {
 	}
 }
 
-func (f *readFlags) read(paths ...string) (*data.Dataset, error) {
-	if slices.Equal(paths, []string{digits.Name}) {
+func (f *readFlags) read(path string) (*data.Dataset, error) {
+	if path == digits.Name {
 		return digits.Load()
 	}
-	return format.Join(paths, f.options())
+	return format.Read(path, f.options())
 }
 
 type dataInfoCmd struct {
@@ -206,18 +206,18 @@ func (e *env) keep(path string, d *data.Dataset, steps stepFlags) error {
 }
 
 type dataImportCmd struct {
-	Files     []string `arg:"" name:"file" help:"File or folder, or several files, whose rows come one behind the other."`
-	Out       string   `required:"" type:"path" help:"File to write, .npz."`
-	MinClass  int      `help:"Drop classes with fewer rows."`
-	MaxClass  int      `help:"Drop classes with more rows."`
-	Words     bool     `help:"Drop features that are stop words or shorter than two letters by their names."`
-	MinRows   int      `help:"Drop features that fewer rows have."`
+	File      string `arg:"" help:"File or folder."`
+	Out       string `required:"" type:"path" help:"File to write, .npz."`
+	MinClass  int    `help:"Drop classes with fewer rows."`
+	MaxClass  int    `help:"Drop classes with more rows."`
+	Words     bool   `help:"Drop features that are stop words or shorter than two letters by their names."`
+	MinRows   int    `help:"Drop features that fewer rows have."`
 	stepFlags `embed:""`
 	readFlags `embed:""`
 }
 
 func (c *dataImportCmd) Run(e *env) error {
-	d, err := c.read(c.Files...)
+	d, err := c.read(c.File)
 	if err != nil {
 		return err
 	}
