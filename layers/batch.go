@@ -234,6 +234,11 @@ func NewSlot(name string, rows, tasks int) *Slot {
 	return &Slot{name: name, rows: rows, tasks: tasks}
 }
 
+// fit panics unless a matrix has the rows of the slot.
+func (s *Slot) fit(what string, in Shape) {
+	fit(len(in) == 2 && in[0] == s.rows, "%s of an operand of shape %v; it must be a matrix with a row for each of the problem's, up to %d", what, in, s.rows)
+}
+
 // Put makes b the batch of the next runs.
 func (s *Slot) Put(b *Batch) error {
 	if b.Rows() > s.rows || b.Tasks() > s.tasks {

@@ -196,48 +196,24 @@ func Times(s *Slot, h, l *Node) *Node {
 			fit(len(in[0]) == 2 && len(in[1]) == 2 && in[0][1] == in[1][0], "product of rows of shape %v with a matrix of shape %v; the columns of one must be the rows of the other", in[0], in[1])
 			return Shape{in[0][0], in[1][1]}
 		},
-		F32: times[float32](s),
-		F64: times[float64](s),
+		F32: multiplied[float32](s, noTrans),
+		F64: multiplied[float64](s, noTrans),
 		Grad: func(in Nodes, _, grad *Node) Nodes {
 			dh := Apply(Op{ // G L'
 				Name:  "G*L'#" + s.name,
 				Shape: func(in []Shape) Shape { return Shape{in[0][0], in[1][0]} },
-				F32:   timesTransposed[float32](s),
-				F64:   timesTransposed[float64](s),
+				F32:   multiplied[float32](s, secondTrans),
+				F64:   multiplied[float64](s, secondTrans),
 			}, grad, in[1])
 			dl := Apply(Op{ // H' G
 				Name:  "H'*G#" + s.name,
 				Shape: func(in []Shape) Shape { return Shape{in[0][1], in[1][1]} },
-				F32:   transposedTimes[float32](s),
-				F64:   transposedTimes[float64](s),
+				F32:   multiplied[float32](s, firstTrans),
+				F64:   multiplied[float64](s, firstTrans),
 			}, in[0], grad)
 			return Nodes{dh, dl}
 		},
 	}, h, l)
-}
-
-func times[T Float](s *Slot) func(View[T], []View[T]) {
-	return func(out View[T], in []View[T]) {
-		ker, _ := kernels() // Build has returned its error
-		h, l := in[0], in[1]
-		linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, s.batch.rows, l.Cols, l.Rows, 1, h.Data, h.Cols, l.Data, l.Cols, 0, out.Data, out.Cols)
-	}
-}
-
-func timesTransposed[T Float](s *Slot) func(View[T], []View[T]) {
-	return func(out View[T], in []View[T]) {
-		ker, _ := kernels()
-		g, l := in[0], in[1]
-		linalg.Gemm(ker, linalg.NoTrans, linalg.Trans, s.batch.rows, l.Rows, l.Cols, 1, g.Data, g.Cols, l.Data, l.Cols, 0, out.Data, out.Cols)
-	}
-}
-
-func transposedTimes[T Float](s *Slot) func(View[T], []View[T]) {
-	return func(out View[T], in []View[T]) {
-		ker, _ := kernels()
-		h, g := in[0], in[1]
-		linalg.Gemm(ker, linalg.Trans, linalg.NoTrans, h.Cols, g.Cols, s.batch.rows, 1, h.Data, h.Cols, g.Data, g.Cols, 0, out.Data, out.Cols)
-	}
 }
 
 // Regraph is F itself, the features (n x d) of the batch's rows, and lets the

@@ -13,6 +13,7 @@ func Readout(s *Slot, h *Node) *Node {
 	return Apply(Op{
 		Name: "readout#" + s.name,
 		Shape: func(in []Shape) Shape {
+			s.fit("readout", in[0])
 			return Shape{s.tasks, in[0][1]}
 		},
 		F32:  readout[float32](s),

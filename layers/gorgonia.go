@@ -61,15 +61,18 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// products say which operands are transposed. A vector is a column.
+// Which operands of a product are transposed.
+var (
+	noTrans     = [2]linalg.Transpose{linalg.NoTrans, linalg.NoTrans}
+	firstTrans  = [2]linalg.Transpose{linalg.Trans, linalg.NoTrans}
+	secondTrans = [2]linalg.Transpose{linalg.NoTrans, linalg.Trans}
+)
+
+// products are those of matrices A and B and of vectors a and b, which are columns.
 var products = map[string][2]linalg.Transpose{
-	"A × B":  {linalg.NoTrans, linalg.NoTrans},
-	"Aᵀ × B": {linalg.Trans, linalg.NoTrans},
-	"A × Bᵀ": {linalg.NoTrans, linalg.Trans},
-	"A × b":  {linalg.NoTrans, linalg.NoTrans},
-	"Aᵀ × b": {linalg.Trans, linalg.NoTrans},
-	"a ⋅ b":  {linalg.Trans, linalg.NoTrans},
-	outer:    {linalg.NoTrans, linalg.Trans},
+	"A × B": noTrans, "Aᵀ × B": firstTrans, "A × Bᵀ": secondTrans,
+	"A × b": noTrans, "Aᵀ × b": firstTrans,
+	"a ⋅ b": firstTrans, outer: secondTrans,
 }
 
 // outer is what the gradient of a matrix times a vector needs.
@@ -124,7 +127,10 @@ func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]
 		}
 	case "linAlgBinOp":
 		if turn, ok := products[name]; ok {
-			return multiplied[T](turn, in)
+			_, inner := in[0].turned(turn[0])
+			rows, _ := in[1].turned(turn[1])
+			fit(inner == rows, "product of operands of shapes %v and %v; the inner dimensions must agree", in[0], in[1])
+			return multiplied[T](nil, turn)
 		}
 	case "sumOp":
 		if name == "Σ[0]" && len(in[0]) == 2 {
@@ -159,7 +165,7 @@ func mapped[T Float](f func(x float64) float64) func(View[T], []View[T]) {
 
 // zipped reads an operand that is a scalar with a stride of zero.
 func zipped[T Float](name string, f func(x, y float64) float64, in []Shape) func(View[T], []View[T]) {
-	p, q := stride(in[0], in[1]), stride(in[1], in[0])
+	p, q := min(1, in[0].Size()-1), min(1, in[1].Size()-1)
 	return func(out View[T], in []View[T]) {
 		z, x, y := out.Data, in[0].Data, in[1].Data
 		switch name {
@@ -187,33 +193,26 @@ func zipped[T Float](name string, f func(x, y float64) float64, in []Shape) func
 	}
 }
 
-func stride(s, other Shape) int {
-	if s.Size() == 1 && other.Size() > 1 {
-		return 0
-	}
-	return 1
-}
-
 // plus is the sum of operands of one shape, as of the gradients of what is used twice.
 func plus[T Float](out View[T], in []View[T]) {
 	copy(out.Data, in[0].Data)
 	add(out.Data, in[1].Data)
 }
 
-func multiplied[T Float](turn [2]linalg.Transpose, in []Shape) func(View[T], []View[T]) {
-	inner := func(i int, columns bool) int {
-		rows, cols := in[i].matrix()
-		if columns {
-			return cols
-		}
-		return rows
-	}
-	k := inner(0, turn[0] == linalg.NoTrans)
-	fit(k == inner(1, turn[1] == linalg.Trans), "product of operands of shapes %v and %v; the inner dimensions must agree", in[0], in[1])
+// multiplied is a product, in a slot of as many rows as its batch has.
+func multiplied[T Float](s *Slot, turn [2]linalg.Transpose) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		ker, _ := kernels() // Build has returned its error
 		a, b := in[0], in[1]
-		linalg.Gemm(ker, turn[0], turn[1], out.Rows, out.Cols, k, 1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
+		rows := a.Rows
+		if s != nil {
+			rows = s.batch.rows
+		}
+		inner := a.Cols
+		if turn[0] == linalg.Trans {
+			rows, inner = inner, rows
+		}
+		linalg.Gemm(ker, turn[0], turn[1], rows, out.Cols, inner, 1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
 	}
 }
 

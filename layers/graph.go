@@ -238,12 +238,11 @@ func (g *Graph) Gradients(loss *Node, inputs ...*Node) []*Capture {
 	return captures
 }
 
-// Gradient adds the gradient of a scalar with respect to inputs. It is to be
-// asked for once, with all inputs.
-func Gradient(loss *Node, inputs ...*Node) Nodes {
+// Check panics if what makes a node is refused, before Gorgonia stumbles over it.
+func Check(n *Node) {
 	seen := map[*Node]bool{}
 	var check func(n *Node)
-	check = func(n *Node) { // what is refused, before Gorgonia stumbles over it
+	check = func(n *Node) {
 		if seen[n] || n.Value() != nil {
 			return
 		}
@@ -254,7 +253,13 @@ func Gradient(loss *Node, inputs ...*Node) Nodes {
 			check(operand)
 		}
 	}
-	check(loss)
+	check(n)
+}
+
+// Gradient adds the gradient of a scalar with respect to inputs. It is to be
+// asked for once, with all inputs.
+func Gradient(loss *Node, inputs ...*Node) Nodes {
+	Check(loss)
 	grads, err := gorgonia.Grad(loss, inputs...)
 	if err != nil {
 		panic(fmt.Errorf("gradient: %w", err))

@@ -13,7 +13,7 @@ import (
 )
 
 func TestBuildRefusesWhatGorgoniaWouldGetWrong(t *testing.T) {
-	flat := Op{Name: "flat", Shape: ScalarShape, F32: trace[float32], F64: trace[float64]}
+	flat := Op{Name: "flat", Shape: ScalarShape, F32: identityMatrix[float32], F64: identityMatrix[float64]}
 	for name, define := range map[string]func(g *Graph){
 		"nothing captured":        func(g *Graph) { g.Input("x", 2) },
 		"the same input twice":    func(g *Graph) { g.Capture(g.Input("x", 2)); g.Input("x", 2) },

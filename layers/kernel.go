@@ -65,50 +65,16 @@ func distancesGrad[T Float](sign int) func(View[T], []View[T]) {
 	}
 }
 
-// AddIdentity is K + a I for a square K and a scalar a.
-func AddIdentity(k, a *Node) *Node {
-	return Apply(Op{
-		Name:  "addIdentity",
-		Shape: SameShape,
-		F32:   addIdentity[float32],
-		F64:   addIdentity[float64],
-		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{grad, Trace(grad)} },
-	}, k, a)
+// Identity is I of the shape of a square matrix: K + a I has a on the diagonal, and
+// the sum of K ⊙ I is the trace.
+func Identity(k *Node) *Node {
+	return Apply(Op{Name: "identity", Shape: square, F32: identityMatrix[float32], F64: identityMatrix[float64]}, k)
 }
 
-func addIdentity[T Float](out View[T], in []View[T]) {
-	copy(out.Data, in[0].Data)
-	for i := range out.Rows {
-		out.Row(i)[i] += in[1].Data[0]
-	}
-}
-
-// Trace is the sum of the diagonal of a square matrix, a scalar.
-func Trace(k *Node) *Node {
-	return Apply(Op{
-		Name:  "trace",
-		Shape: ScalarShape,
-		F32:   trace[float32],
-		F64:   trace[float64],
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			gradient := Op{Name: "trace'", Shape: SameShape, F32: traceGrad[float32], F64: traceGrad[float64]}
-			return Nodes{Apply(gradient, in[0], grad)}
-		},
-	}, k)
-}
-
-func trace[T Float](out View[T], in []View[T]) {
-	out.Data[0] = 0
-	for i := range in[0].Rows {
-		out.Data[0] += in[0].Row(i)[i]
-	}
-}
-
-// traceGrad is g I.
-func traceGrad[T Float](out View[T], in []View[T]) {
+func identityMatrix[T Float](out View[T], _ []View[T]) {
 	clear(out.Data)
 	for i := range out.Rows {
-		out.Row(i)[i] = in[1].Data[0]
+		out.Row(i)[i] = 1
 	}
 }
 

@@ -188,11 +188,14 @@ func columnsGrad[T Float](from int) func(View[T], []View[T]) {
 // was made with NormSize. With G = C C' - S it takes O(n h + nnz(S) h) steps.
 func Aggregate(s *Slot, h *Node) *Node {
 	return Apply(Op{
-		Name:  "G*#" + s.name,
-		Shape: SameShape,
-		F32:   aggregate[float32](s),
-		F64:   aggregate[float64](s),
-		Grad:  func(_ Nodes, _, grad *Node) Nodes { return Nodes{Aggregate(s, grad)} }, // P = P'
+		Name: "G*#" + s.name,
+		Shape: func(in []Shape) Shape {
+			s.fit("aggregation", in[0])
+			return in[0]
+		},
+		F32:  aggregate[float32](s),
+		F64:  aggregate[float64](s),
+		Grad: func(_ Nodes, _, grad *Node) Nodes { return Nodes{Aggregate(s, grad)} }, // P = P'
 	}, h)
 }
 

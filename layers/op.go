@@ -8,6 +8,8 @@ import (
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"l2mt/layers/linalg"
 )
 
 // Node and Nodes are Gorgonia's.
@@ -47,6 +49,15 @@ func (s Shape) matrix() (rows, cols int) {
 		return s[0], s[1]
 	}
 	return s.Size(), 1
+}
+
+// turned is the shape of its View, or of that transposed.
+func (s Shape) turned(t linalg.Transpose) (rows, cols int) {
+	rows, cols = s.matrix()
+	if t == linalg.Trans {
+		return cols, rows
+	}
+	return rows, cols
 }
 
 // SameShape is the Shape of an Op whose result has that of its first operand.

@@ -5,48 +5,36 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"l2mt/data"
 	"l2mt/layers"
 )
 
 // Body turns a problem into E, the embeddings of its tasks, of which the
-// estimator makes Phi and c.
+// estimator makes Phi and c. Params and Build are enough for most.
 type Body struct {
 	// Params declares the body's parameters; nil if there are none.
 	Params func(c Config) []Spec
 	// Per says what the rows of E stand for. An estimator takes one or the other.
 	Per Per
-	// Width is h, the number of columns of E; nil means Config.Hidden.
-	Width func(c Config) int
 	// Graph says whether the body aggregates over the label graph, which is then
 	// made with the payload; nil means that it never does.
 	Graph func(c Config) bool
 	// Statistics are what the body needs of a problem beside its rows. They cannot
 	// follow a head that is trained.
 	Statistics []Statistic
-	// FeatureFree says that the body looks at its statistics alone. It then serves
-	// problems of any number of features.
-	FeatureFree bool
-	// Apart says that a row of E follows from the same row of the statistics, and that
-	// both are the same for a pair of tasks in either order. Then rows can be embedded
-	// some at a time, and each pair once: those of all pairs of many tasks take much
-	// memory. It is for bodies that are FeatureFree.
-	Apart bool
-	// Teach sets the parameters of a body that has weights for features to a map M (d x
-	// k, k at most h/2) to begin with: the inner products of embeddings shall be about
-	// those of the readout's x M. Nil where there is no place for one.
-	Teach func(c Config, p Params, m *mat.Dense)
-	// Build adds E to the graph. What stands in the rows of tasks that the problem
-	// at hand does not have is of no matter. Permuting the tasks must permute E.
+	// Build adds E to the graph, with Config.Hidden columns if the rows are tasks. What
+	// stands in the rows of tasks that the problem at hand does not have is of no
+	// matter. Permuting the tasks must permute E.
 	Build func(in BodyInputs) *layers.Node
 }
 
 // Per says what the rows of a matrix stand for.
 type Per int
 
-// The two kinds of rows, for a problem of m tasks.
+// The two kinds of rows, for a problem of m tasks. A body of pairs looks at statistics
+// alone, so that it serves problems of any number of features. A row of its E follows
+// from the same rows of the statistics, and both are the same for two tasks in either
+// order: pairs of many tasks take much memory, and are embedded some at a time, each once.
 const (
 	PerTask Per = iota // m rows
 	PerPair            // m^2 rows, row i m + j being that of tasks i and j
@@ -148,6 +136,11 @@ func (in BodyInputs) Product(l *layers.Node) *layers.Node { return in.Products(l
 // Products is Product for several weight matrices, which is faster than each on its
 // own.
 func (in BodyInputs) Products(l ...*layers.Node) (products layers.Nodes) {
+	for _, w := range l {
+		if w.Dims() != 2 || w.Shape()[0] != in.Config.Features {
+			panic(fmt.Errorf("%w: weights of shape %v for rows of %d features", ErrConfig, layers.Shape(w.Shape()), in.Config.Features))
+		}
+	}
 	if in.features == nil {
 		return layers.Products(in.Slot, l...)
 	}
@@ -155,24 +148,6 @@ func (in BodyInputs) Products(l ...*layers.Node) (products layers.Nodes) {
 		products = append(products, layers.Times(in.Slot, in.features, w))
 	}
 	return products
-}
-
-// Readout is E (tasks x h) of H (n x h) as the configuration says: each task's
-// rows by the weights of the readout, and of length 1 if it is to be.
-func (in BodyInputs) Readout(h *layers.Node) *layers.Node {
-	e := layers.Readout(in.Slot, h)
-	if in.Config.Unit {
-		e = layers.Unit(e)
-	}
-	return e
-}
-
-// Width is h, the number of columns of E.
-func (c Config) Width() int {
-	if width := bodies.get(c.Body).Width; width != nil {
-		return width(c)
-	}
-	return c.Hidden
 }
 
 // usesGraph says whether the body goes over the label graph.

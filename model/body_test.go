@@ -39,10 +39,8 @@ func init() {
 		Params: func(model.Config) []model.Spec {
 			return []model.Spec{{Name: "M", Shape: []int{2, 3}, Deviation: 0.5}, {Name: "b", Shape: []int{3}}}
 		},
-		Per:         model.PerPair,
-		Width:       func(model.Config) int { return 3 },
-		Statistics:  []model.Statistic{{Name: "products", Per: model.PerPair, Cols: 2, Of: products}},
-		FeatureFree: true,
+		Per:        model.PerPair,
+		Statistics: []model.Statistic{{Name: "products", Per: model.PerPair, Cols: 2, Of: products}},
 		Build: func(in model.BodyInputs) *layers.Node {
 			s := in.Statistics.Get("products") // tasks^2 x 2
 			h := op.Must(op.Mul(s, in.Params.Get("M")))
@@ -59,14 +57,28 @@ func init() {
 			return op.Must(op.Mul(e, p.Get("a"))), p.Number("c", 0) // tasks^2 x 1
 		},
 	})
-	for name, values := range map[string][]float64{"test-short": {1}, "test-nan": {1, math.NaN()}} {
+	for name, values := range map[string][]float64{"test-short": {1}, "test-nan": {1, math.NaN(), 1, 1}} {
 		of := func(*data.ProblemData) (model.Rows, error) { return model.RowsOf(values, 1), nil }
 		model.RegisterBody(name, model.Body{
-			Statistics:  []model.Statistic{{Name: "bad", Cols: 1, Of: of}},
-			FeatureFree: true,
-			Build:       func(in model.BodyInputs) *layers.Node { return in.Statistics.Get("bad") },
+			Per:        model.PerPair,
+			Statistics: []model.Statistic{{Name: "bad", Per: model.PerPair, Cols: 1, Of: of}},
+			Build:      func(in model.BodyInputs) *layers.Node { return in.Statistics.Get("bad") },
 		})
 	}
+	// Shapes that do not fit.
+	wide := func(in model.BodyInputs) *layers.Node { return in.Readout(in.Product(in.Params.Get("M"))) }
+	for name, shape := range map[string][]int{"test-features": {9, 4}, "test-width": {4, 9}} {
+		model.RegisterBody(name, model.Body{
+			Params: func(model.Config) []model.Spec { return []model.Spec{{Name: "M", Shape: shape}} },
+			Build:  wide,
+		})
+	}
+	model.RegisterEstimator("test-shape", model.Estimator{
+		Build: func(_ model.Inputs, e *layers.Node) (phi, c *layers.Node) { return e, op.Must(op.Sum(e)) },
+	})
+	model.RegisterLink("test-shape", model.Link{
+		Build: func(_ model.Inputs, o *layers.Node) *layers.Node { return op.Must(op.Sum(o)) },
+	})
 }
 
 func logSizes(p *data.ProblemData) (model.Rows, error) {
@@ -190,16 +202,22 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		return c
 	}
 	head := randomHead(data.Stream(1, "head"), 6, 4)
+	graphOf := func(change func(c *model.Config)) func() error {
+		return func() error {
+			_, err := model.NewTrainingGraph(with(change), model.Capacity{Rows: 9, Tasks: 3, Tuples: 2}, []float64{1, 2})
+			return err
+		}
+	}
 	for want, call := range map[string]func() error{
 		`body is "lstm"; it must be one of lgnn, `: with(func(c *model.Config) { c.Body = "lstm" }).Validate,
 		`the body "test-pairs" makes a row for every pair of tasks, but the estimator "affine-kernel" takes one for every task`: with(func(c *model.Config) { c.Body = "test-pairs" }).Validate,
 		"features is 0": with(func(c *model.Config) { c.Features = 0 }).Validate,
-		`problem "random": statistic "bad": invalid data: it has 1 numbers; a row of 1 for every task makes 2`: func() error {
-			_, err := model.Prepare(with(func(c *model.Config) { c.Body = "test-short" }), p)
+		`problem "random": statistic "bad": invalid data: it has 1 numbers; a row of 1 for every pair of tasks makes 4`: func() error {
+			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-short", "pairs" }), p)
 			return err
 		},
 		`entry 1 is NaN; it must be finite`: func() error {
-			_, err := model.Prepare(with(func(c *model.Config) { c.Body = "test-nan" }), p)
+			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-nan", "pairs" }), p)
 			return err
 		},
 		`it was prepared with body test-linear, but the graph has lgnn`: func() error {
@@ -214,6 +232,10 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			_, err = forward.Estimate(payload)
 			return err
 		},
+		`body "test-features": invalid configuration: weights of shape [9 4] for rows of 4 features`: graphOf(func(c *model.Config) { c.Body = "test-features" }),
+		`body "test-width": invalid configuration: E has the shape [3 9]; it must have [3 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
+		`estimator "test-shape": invalid configuration: Phi has the shape [3 4]; it must have [3 3]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),
+		`link "test-shape": invalid configuration: v(o) has the shape []; it must have [2]`:          graphOf(func(c *model.Config) { c.Link = "test-shape" }),
 		"statistics of the features, which change with the head": func() error {
 			n := network(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)
 			_, err := model.NewForward(n, head...)

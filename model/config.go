@@ -67,37 +67,15 @@ type Config struct {
 // Settings is the table of the configuration, section "model".
 func (c *Config) Settings() settings.Table {
 	return settings.Of("model", c, map[string][]string{
-		"body": Bodies(), "readout": Readouts(), "estimator": Estimators(), "link": Links(),
+		"body": Bodies(), "readout": readouts.names(), "estimator": Estimators(), "link": Links(),
 		"activation": texts(layers.Activations()), "norm": texts(layers.Norms()),
 		"objective": texts([]Objective{Paper, Scaled, Found}), "dtype": texts([]layers.DType{layers.Float32, layers.Float64}),
 	})
 }
 
-// presets are the configurations with a name. Features is left to the caller.
-var presets = map[string]Config{
-	// The paper to the letter (sections 3.2, 3.3 and 4).
-	"paper": {
-		Body: "lgnn", Layers: 2, Hidden: 50, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormNone,
-		Readout: "mean", Estimator: "kernel", Link: "tanh",
-		Objective: Paper, Lambda: 0.1, DType: layers.Float32,
-	},
-	// What works best by measurement.
-	"default": {
-		Body: "lgnn", Layers: 2, Hidden: 200, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
-		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
-		Objective: Scaled, Lambda: 1e-4, DType: layers.Float32,
-	},
-	// One network for problems of any features.
-	"pairwise": {
-		Body: "pairwise", Layers: 1, Hidden: 16, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
-		Readout: "signed", Estimator: "pairs", Link: "identity",
-		Objective: Found, Lambda: 0.01, DType: layers.Float64,
-	},
-}
-
 // FeatureFree says that networks like this serve problems of any number of
 // features.
-func (c Config) FeatureFree() bool { return bodies.get(c.Body).FeatureFree }
+func (c Config) FeatureFree() bool { return bodies.get(c.Body).Per == PerPair }
 
 // Embeds says what the embeddings of networks like this are of.
 func (c Config) Embeds() Per { return bodies.get(c.Body).Per }

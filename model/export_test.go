@@ -13,10 +13,3 @@ func ReadoutWeights(name string, kind data.Kind, y []float64) ([]float64, error)
 
 // PackageOf is the import path in the name of a function.
 var PackageOf = packageOf
-
-// The body of pairs, embedded as a whole whatever the number of tasks.
-func init() {
-	whole := bodies.get("pairwise")
-	whole.Apart = false
-	RegisterBody("test-whole", whole)
-}

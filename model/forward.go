@@ -70,7 +70,7 @@ func (f *Forward) grow(size Capacity) error {
 	})
 	if err != nil {
 		f.core = nil
-		return fmt.Errorf("model: forward graph with body %q, estimator %q and link %q: %w", f.of.Config.Body, f.of.Config.Estimator, f.of.Config.Link, err)
+		return fmt.Errorf("model: forward graph: %w", err)
 	}
 	f.graph = graph
 	return nil
@@ -88,7 +88,8 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 	if err := f.graph.Run(); err != nil {
 		return nil, fmt.Errorf("model: forward: %w", err)
 	}
-	m, h, per := p.Tasks(), f.of.Config.Width(), bodies.get(f.of.Config.Body).Per
+	m, per := p.Tasks(), f.of.Config.Embeds()
+	h := len(f.es.Value) / per.rows(f.size.Tasks)
 	e := &Estimate{Tasks: m, Per: per, E: make([]float64, per.rows(m)*h), C: f.cs.Value[0]}
 	per.move(e.E, m, f.es.Value, f.size.Tasks, h)
 	for i := range m {

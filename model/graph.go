@@ -2,8 +2,9 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
-	op "gorgonia.org/gorgonia"
+	"gonum.org/v1/gonum/floats"
 
 	"l2mt/layers"
 )
@@ -50,7 +51,6 @@ type core struct {
 	weights   layers.Nodes // of the head: W, b, W, b, ...
 	e, phi, c *layers.Node // tasks x h or tasks^2 x h, tasks x tasks, scalar
 	f, v      *layers.Node // one entry a tuple
-	link      func(o *layers.Node) *layers.Node
 
 	omega, squares, o []float64 // of Put, kept to avoid garbage
 }
@@ -59,37 +59,91 @@ type core struct {
 // is put, E is an input.
 func newCore(g *layers.Graph, config Config, size Capacity, head layers.Head, parts *parts) *core {
 	n := &core{
-		config: config, size: size, head: head, params: Inputs{}, parts: parts,
+		config: config, size: size, head: head, params: config.inputs(g), parts: parts,
 		slot:    layers.NewSlot("problem", size.Rows, size.Tasks),
 		omega:   make([]float64, size.Tuples*size.Tasks*size.Tasks),
 		squares: make([]float64, size.Tuples),
 		o:       make([]float64, size.Tuples),
 	}
-	for _, s := range config.Specs() {
-		n.params[s.Name] = g.Input(s.Name, s.Shape...)
-	}
-	link := links.get(config.Link)
-	n.link = func(o *layers.Node) *layers.Node { return link.Build(n.params, o) }
-
-	n.e = n.embedding(g)                                                                // tasks, or pairs of them, x h
-	n.phi, n.c = estimators.get(config.Estimator).Build(n.params, n.e)                  // tasks x tasks, scalar
-	linear := layers.Inner(n.phi, g.Input("Omega", size.Tuples, size.Tasks*size.Tasks)) // tuples
-	quadratic := must(op.Mul(n.c, g.Input("tr(Omega^2)", size.Tuples)))                 // tuples
-	n.f = must(op.Add(linear, quadratic))                                               // tuples
-	n.v = n.link(g.Input("o", size.Tuples))                                             // tuples
+	n.estimates(g)
 	return n
+}
+
+// inputs are the parameters in a graph.
+func (c Config) inputs(g *layers.Graph) Inputs {
+	params := Inputs{}
+	for _, s := range c.Specs() {
+		params[s.Name] = g.Input(s.Name, s.Shape...)
+	}
+	return params
+}
+
+// named runs what builds a registered piece, whose name is then in what goes wrong.
+func named(kind, name string, build func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			err, ok := r.(error)
+			if !ok {
+				err = fmt.Errorf("%v", r)
+			}
+			panic(fmt.Errorf("model: %s %q: %w", kind, name, err)) // layers.Build returns it
+		}
+	}()
+	build()
+}
+
+// shaped checks what a piece has made; of several shapes it must have one.
+func shaped(what string, n *layers.Node, shapes ...[]int) {
+	layers.Check(n)
+	if !slices.ContainsFunc(shapes, func(s []int) bool { return slices.Equal(s, n.Shape()) }) {
+		panic(fmt.Errorf("%w: %s has the shape %v; it must have %v", ErrConfig, what, layers.Shape(n.Shape()), shapes[0]))
+	}
 }
 
 // embedding is E, which the body makes unless parts do.
 func (n *core) embedding(g *layers.Graph) *layers.Node {
-	body, statistics := bodies.get(n.config.Body), Inputs{}
+	rows := func(of Per) int { return of.rows(n.size.Tasks) }
 	if n.parts != nil {
-		return g.Input(embedded, body.Per.rows(n.size.Tasks), n.config.Width())
+		return g.Input(embedded, rows(PerPair), n.parts.width())
 	}
+	return n.config.embedding(g, rows, BodyInputs{Config: n.config, Params: n.params, Slot: n.slot, features: n.features(g)})
+}
+
+// embedding is E of the body, whose matrices have so many rows.
+func (c Config) embedding(g *layers.Graph, rows func(of Per) int, in BodyInputs) (e *layers.Node) {
+	body := bodies.get(c.Body)
+	in.Statistics = Inputs{}
 	for _, s := range body.Statistics {
-		statistics[s.Name] = g.Input(statisticName(s), s.Per.rows(n.size.Tasks), s.Cols)
+		in.Statistics[s.Name] = g.Input(statisticName(s), rows(s.Per), s.Cols)
 	}
-	return body.Build(BodyInputs{n.config, n.params, statistics, n.slot, n.features(g)})
+	named("body", c.Body, func() {
+		e = body.Build(in)
+		width := c.Hidden
+		if body.Per == PerPair && e.Dims() == 2 {
+			width = e.Shape()[1]
+		}
+		shaped("E", e, []int{rows(body.Per), width})
+	})
+	return e
+}
+
+// estimator is Phi and c.
+func (n *core) estimator() (phi, c *layers.Node) {
+	named("estimator", n.config.Estimator, func() {
+		phi, c = estimators.get(n.config.Estimator).Build(n.params, n.e)
+		shaped("Phi", phi, []int{n.size.Tasks, n.size.Tasks}, []int{n.size.Tasks * n.size.Tasks, 1})
+		shaped("c", c, nil)
+	})
+	return phi, c
+}
+
+// link is v(o).
+func (n *core) link(o *layers.Node) (v *layers.Node) {
+	named("link", n.config.Link, func() {
+		v = links.get(n.config.Link).Build(n.params, o)
+		shaped("v(o)", v, o.Shape())
+	})
+	return v
 }
 
 // embedded is the name of E as an input.
@@ -110,7 +164,7 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 		if i == len(n.head)-1 {
 			act = layers.ActIdentity
 		}
-		f = layers.Activate(n.slot, act, b, BodyInputs{Slot: n.slot, features: f}.Product(w)) // n x out
+		f = layers.Activate(n.slot, act, b, BodyInputs{Config: Config{Features: l.In}, Slot: n.slot, features: f}.Product(w)) // n x out
 	}
 	if f != nil && n.config.usesGraph() {
 		f = layers.Regraph(n.slot, n.config.Neighbours, f) // n x d
@@ -120,24 +174,6 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 
 // statisticName keeps the names of statistics from being those of parameters.
 func statisticName(s Statistic) string { return "statistic " + s.Name }
-
-// penalty is lambda sum_i ||L_i||^2 over the parameters that decay, or nil
-// without any. A tied matrix counts once a layer.
-func (n *core) penalty(g *layers.Graph) (sum *layers.Node) {
-	for _, s := range n.config.Specs() {
-		if s.Decay == 0 {
-			continue
-		}
-		squares := layers.Penalty(n.params.Get(s.Name))
-		weighted := must(op.Mul(layers.Constant(squares, n.config.Lambda*s.Decay), squares))
-		if sum == nil {
-			sum = weighted
-		} else {
-			sum = must(op.Add(sum, weighted))
-		}
-	}
-	return sum
-}
 
 // put sets the inputs: parameters, payload and tuples. Unused entries of the
 // tuples hold Omega = 0 and o = 1.
@@ -177,14 +213,8 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 		if len(t.Omega) != m*m {
 			return fmt.Errorf("model: tuple %d: %w: Omega has %d entries, but the problem %d tasks", q, ErrMismatch, len(t.Omega), m)
 		}
-		n.o[q] = t.O
-		for i := range m {
-			row := t.Omega[i*m:][:m]
-			copy(n.omega[(q*n.size.Tasks+i)*n.size.Tasks:], row)
-			for _, w := range row {
-				n.squares[q] += w * w
-			}
-		}
+		n.o[q], n.squares[q] = t.O, floats.Dot(t.Omega, t.Omega)
+		PerPair.move(n.omega[q*n.size.Tasks*n.size.Tasks:], n.size.Tasks, t.Omega, m, 1)
 	}
 	for name, value := range map[string][]float64{"Omega": n.omega, "tr(Omega^2)": n.squares, "o": n.o} {
 		if err := g.Set(name, value); err != nil {
@@ -207,7 +237,7 @@ func (n *core) putProblem(g *layers.Graph, params Params, p *Payload) error {
 		if err != nil {
 			return err
 		}
-		return set(embedded, e, body.Per, n.config.Width())
+		return set(embedded, e, PerPair, n.parts.width())
 	}
 	for i, s := range body.Statistics {
 		rows := p.statistics[i](nil, 0, s.Per.rows(p.Tasks()))

@@ -8,9 +8,8 @@ import (
 	"l2mt/layers"
 )
 
-// The built-in links.
+// The links beside the paper's.
 func init() {
-	RegisterLink("tanh", tanhLink)
 	RegisterLink("log", logLink)
 	RegisterLink("identity", identityLink)
 }
@@ -21,26 +20,6 @@ var identityLink = Link{
 	Build:     func(_ Inputs, o *layers.Node) *layers.Node { return o },
 	Direction: func(Params) float64 { return 1 },
 	Inverse:   func(_ Params, v float64) float64 { return max(0, v) },
-}
-
-// gamma declares the two parameters of the built-in links, with the paper's
-// starting values.
-func gamma(Config) []Spec {
-	return []Spec{{Name: "gamma", Shape: []int{2}, Start: []float64{1, 0}}}
-}
-
-// tanhLink is the paper's v(o) = tanh(gamma_1 o + gamma_2).
-var tanhLink = Link{
-	Params: gamma,
-	Build: func(p Inputs, o *layers.Node) *layers.Node {
-		return must(op.Tanh(must(op.Add(must(op.Mul(p.Number("gamma", 0), o)), p.Number("gamma", 1)))))
-	},
-	Direction: func(p Params) float64 { return p.Get("gamma")[0] },
-	Inverse: func(p Params, v float64) float64 {
-		const edge = 1 - 1e-12 // tanh never reaches 1
-		g := p.Get("gamma")
-		return (math.Atanh(min(max(v, -edge), edge)) - g[1]) / g[0]
-	},
 }
 
 // logLink is the paper's alternative v(o) = ln(e^gamma_1 o + e^gamma_2), which

@@ -1,260 +1,229 @@
+// Package model is the network of "Learning to Multitask": it embeds the tasks
+// of a multitask problem from their training data, and estimates from the
+// embeddings how good a task covariance Omega is for the problem,
+//
+//	f(E, Omega) = <Phi(E), Omega> + c tr(Omega^2)  ~  v(o),
+//
+// o being the test error relative to single-task learning and v the link. The file
+// network.go has all of it, from the rows of a problem to f and v(o).
+//
+// A Config chooses the pieces, and a preset is a Config with a name. Bodies (problem
+// -> E), readouts, estimators (E -> Phi, c) and links are looked up by name;
+// RegisterBody, RegisterReadout, RegisterEstimator and RegisterLink add one's own,
+// Pieces lists them all, and package modeltest proves them right. The body "lgnn" is
+// the paper's; "pairwise" knows inner products alone, so that one network serves
+// problems over any features. Params are the learned numbers as plain slices, and a
+// Network is both with where it came from, saved as a directory.
+//
+// A head is fully connected layers in front of the network, which make its
+// features; ReadHead reads one. It is applied once where it is frozen (Features,
+// Through), and its last layers may be in the graphs, to be trained along.
+//
+// Prepare turns a problem into a Payload. A TrainingGraph gives the loss of
+// tuples (payload, Omega, o) and its gradient; a Forward gives E, Phi and c.
+// Both are made of the same pieces, in operations of Gorgonia and of package layers.
 package model
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
-	"slices"
 
-	"gonum.org/v1/gonum/mat"
+	op "gorgonia.org/gorgonia"
 
-	"l2mt/data/files"
-	"l2mt/data/safetensors"
+	"l2mt/data"
 	"l2mt/layers"
 )
 
-// Network is a configuration with parameters.
-type Network struct {
-	Config Config
-	Params Params
-	// Head is what makes the network's features, as Config.Head says; nil where
-	// they are those of the dataset.
-	Head layers.Head
-	// Directions are where weights lie among the features, for fits; nil where
-	// experience has not taught any.
-	Directions *Directions
-	// Provenance says what the network was trained on and how, in the
-	// trainer's own words: experience, seed, epoch, versions. It may be empty.
-	Provenance map[string]string
+// The pieces of the paper are registered as anybody's are. Shapes are written for n
+// rows of d features in m tasks, h hidden units, and q covariances with their o.
+func init() {
+	RegisterBody("lgnn", lgnn)
+	RegisterReadout("mean", meanReadout)
+	RegisterEstimator("kernel", kernelEstimator)
+	RegisterLink("tanh", tanhLink)
 }
 
-// NewNetwork returns an untrained network.
-func NewNetwork(c Config, seed uint64) (*Network, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	n := &Network{Config: c, Params: NewParams(c, seed)}
-	if err := n.Params.matches(c); err != nil { // a registered piece may declare what does not fit
-		return nil, fmt.Errorf("model: initial parameters: %w", err)
-	}
-	return n, nil
+// presets are the configurations with a name. Features is left to the caller.
+var presets = map[string]Config{
+	// The paper to the letter (sections 3.2, 3.3 and 4).
+	"paper": {
+		Body: "lgnn", Layers: 2, Hidden: 50, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormNone,
+		Readout: "mean", Estimator: "kernel", Link: "tanh",
+		Objective: Paper, Lambda: 0.1, DType: layers.Float32,
+	},
+	// What works best by measurement.
+	"default": {
+		Body: "lgnn", Layers: 2, Hidden: 200, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
+		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
+		Objective: Scaled, Lambda: 1e-4, DType: layers.Float32,
+	},
+	// One network for problems of any features.
+	"pairwise": {
+		Body: "pairwise", Layers: 1, Hidden: 16, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
+		Readout: "signed", Estimator: "pairs", Link: "identity",
+		Objective: Found, Lambda: 0.01, DType: layers.Float64,
+	},
 }
 
-// Direction is that of the link: minimising Direction * f minimises the
-// estimated relative error. Inference uses Phi' = Direction * Phi and
-// rho = Direction * c.
-func (n *Network) Direction() float64 { return links.get(n.Config.Link).Direction(n.Params) }
-
-// Teacher gives the body a map to begin with, as Body.Teach has it. It is nil where there
-// is no place for one.
-func (n *Network) Teacher() func(m *mat.Dense) {
-	teach := bodies.get(n.Config.Body).Teach
-	if teach == nil {
-		return nil
-	}
-	return func(m *mat.Dense) { teach(n.Config, n.Params, m) }
+// estimates is the network: f(E, Omega) and v(o) for every tuple.
+func (n *core) estimates(g *layers.Graph) {
+	q, m := n.size.Tuples, n.size.Tasks
+	n.e = n.embedding(g)                                                // m x h
+	n.phi, n.c = n.estimator()                                          // m x m, scalar
+	linear := layers.Inner(n.phi, g.Input("Omega", q, m*m))             // q: <Phi, Omega>
+	quadratic := must(op.Mul(n.c, g.Input("tr(Omega^2)", q)))           // q
+	n.f, n.v = must(op.Add(linear, quadratic)), n.link(g.Input("o", q)) // q
 }
 
-// RelativeError is the o that a value of f stands for.
-func (n *Network) RelativeError(f float64) float64 {
-	return links.get(n.Config.Link).Inverse(n.Params, f)
-}
-
-// A network is saved as a directory of two files, and one each for its head and
-// directions if it has such. The weights carry the
-// configuration too: they are complete by themselves, and config.json, which
-// is for people, is checked against them.
-const (
-	ConfigFile  = "config.json"
-	WeightsFile = "weights.safetensors"
-
-	configSchema  = 1
-	configKey     = "config"
-	provenanceKey = "provenance"
-)
-
-type configFile struct {
-	Schema     int               `json:"schema"`
-	Config     Config            `json:"config"`
-	Provenance map[string]string `json:"provenance,omitempty"`
-}
-
-// Save writes the network to a directory, which is made if need be. Each file
-// replaces the old one at once. Parameters are rounded to the precision of the
-// configuration, in which the graphs see them anyway.
-func (n *Network) Save(dir string) error {
-	if err := n.Params.matches(n.Config); err != nil {
-		return fmt.Errorf("model: save to %s: %w", dir, err)
-	}
-	if n.Head.String() != n.Config.Head {
-		return fmt.Errorf("model: save to %s: %w: the head is %q, but the configuration says %q", dir, ErrMismatch, n.Head, n.Config.Head)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("model: save: %w", err)
-	}
-	metadata := map[string]string{}
-	for key, v := range map[string]any{configKey: n.Config, provenanceKey: n.Provenance} {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("model: save to %s: %w", dir, err)
+// lgnn is the layerwise graph neural network, P being the label graphs of the tasks:
+//
+//	H_1 = act(X L_1 + b_1),  H_i = act(X L_i + P H_{i-1} + b_i),  E = readout(H_s)
+//
+// L_2 to L_s are one matrix unless they are free.
+var lgnn = Body{
+	Params: func(c Config) (specs []Spec) {
+		for i := range c.distinctLayers() {
+			shared := 1 // by how many layers
+			if i == c.distinctLayers()-1 {
+				shared = c.Layers - i
+			}
+			specs = append(specs,
+				Spec{Name: weightName(i), Shape: []int{c.Features, c.Hidden}, Deviation: layerDeviation, Embedding: true, Decay: float64(shared), Taught: true},
+				Spec{Name: biasName(i), Shape: []int{c.Hidden}, Embedding: true})
 		}
-		metadata[key] = string(b)
-	}
-	stored := slices.Clone(n.Params)
-	for i := range stored {
-		stored[i].DType = n.Config.storage()
-	}
-	if n.Head != nil {
-		if err := saveHead(dir, n.Head); err != nil {
-			return fmt.Errorf("model: save: %w", err)
+		return specs
+	},
+	Graph: func(c Config) bool { return c.Layers > 1 },
+	Build: func(in BodyInputs) *layers.Node {
+		c := in.Config
+		var weights layers.Nodes // d x h
+		for i := range c.distinctLayers() {
+			weights = append(weights, in.Params.Get(weightName(i)))
 		}
-	}
-	if err := errors.Join(safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata), n.Directions.save(dir)); err != nil {
-		return fmt.Errorf("model: save: %w", err)
-	}
-	b, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("model: save to %s: %w", dir, err)
-	}
-	if err := files.WriteFile(filepath.Join(dir, ConfigFile), append(b, '\n')); err != nil {
-		return fmt.Errorf("model: save: %w", err)
-	}
-	return nil
+		products := in.Products(weights...) // n x h: X L_i
+		var h *layers.Node
+		for i := range c.Layers {
+			own := min(i, c.distinctLayers()-1)
+			z := layers.Nodes{products[own]} // n x h
+			if i > 0 {
+				z = append(z, layers.Aggregate(in.Slot, h)) // n x h: P H
+			}
+			h = layers.Activate(in.Slot, c.Activation, in.Params.Get(biasName(own)), z...) // n x h
+		}
+		return in.Readout(h) // m x h
+	},
 }
 
-// Load reads a network that Save wrote, and checks that its files are whole,
-// belong together and hold finite numbers. All mismatches are named.
-func Load(dir string) (*Network, error) {
-	n, err := read(os.DirFS(dir), dir)
-	if err != nil {
-		return nil, err
+// layerDeviation is that of the paper's initial L_i, whose entries are N(0, 1/100).
+const layerDeviation = 0.1
+
+// distinctLayers is the number of layers with a matrix of their own.
+func (c Config) distinctLayers() int {
+	if c.Free {
+		return c.Layers
 	}
-	if n.Head, err = loadHead(dir, n.Config.Head); err != nil {
-		return nil, err
-	}
-	return n, nil
+	return min(c.Layers, 2)
 }
 
-// LoadFS is Load from a file system, such as one that a program embeds. It reads
-// no head.
-func LoadFS(from fs.FS) (*Network, error) {
-	n, err := read(from, "")
-	if err == nil && n.Config.Head != "" {
-		return nil, fmt.Errorf("model: %s: %w: the network has a head, which Load reads from a directory", ConfigFile, ErrConfig)
+func weightName(i int) string { return fmt.Sprint("L", i+1) }
+func biasName(i int) string   { return fmt.Sprint("b", i+1) }
+
+// Readout is E (m x h) of H (n x h) as the configuration says: each task's rows by the
+// weights of the readout, and of length 1 if it is to be.
+func (in BodyInputs) Readout(h *layers.Node) *layers.Node {
+	e := layers.Readout(in.Slot, h)
+	if in.Config.Unit {
+		e = layers.Unit(e)
 	}
-	return n, err
+	return e
 }
 
-// read reads all but the head. Dir is what errors call the file system.
-func read(from fs.FS, dir string) (*Network, error) {
-	path := filepath.Join(dir, ConfigFile)
-	b, err := fs.ReadFile(from, ConfigFile)
-	if err != nil {
-		return nil, fmt.Errorf("model: load: %s: %w", path, err)
+// meanReadout is the paper's e = H_s 1/n. It does not see the targets, so a
+// task and the task with all labels flipped have the same embedding.
+func meanReadout(_ data.Kind, y []float64) ([]float64, error) {
+	w := make([]float64, len(y))
+	for i := range w {
+		w[i] = 1 / float64(len(y))
 	}
-	file, err := decodeConfig(b)
-	if err != nil {
-		return nil, fmt.Errorf("model: %s: %w", path, err)
-	}
-	n := &Network{Config: file.Config}
-	path = filepath.Join(dir, WeightsFile)
-	if b, err = fs.ReadFile(from, WeightsFile); err != nil {
-		return nil, fmt.Errorf("model: load: %s: %w", path, err)
-	}
-	tensors, metadata, err := safetensors.Decode(b)
-	if err != nil {
-		return nil, fmt.Errorf("model: load: %s: %w", path, err)
-	}
-	if err := n.checkConfig(metadata[configKey]); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", path, err)
-	}
-	if s, ok := metadata[provenanceKey]; ok {
-		if err := files.DecodeJSON([]byte(s), &n.Provenance); err != nil {
-			return nil, fmt.Errorf("model: %s: provenance: %w", path, err)
-		}
-	}
-	if n.Params, err = arrange(n.Config, tensors); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", path, err)
-	}
-	if n.Directions, err = LoadDirections(from); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", filepath.Join(dir, DirectionsFile), err)
-	}
-	return n, nil
+	return w, nil
 }
 
-// decodeConfig reads config.json.
-func decodeConfig(b []byte) (file configFile, err error) {
-	file.Config.Body = "lgnn" // what it was before there was a choice
-	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
-		return file, fmt.Errorf("%w: %w", ErrConfig, err)
+// kernelEstimator is the paper's:
+//
+//	Phi = alpha_1 E E' + alpha_2 K,  K_ij = exp(-alpha_3^2 ||e_i - e_j||^2),  c = alpha_4
+var kernelEstimator = kernelMixture(radial)
+
+func kernelMixture(kernel func(e, a *layers.Node) *layers.Node) Estimator {
+	return Estimator{
+		Params: func(Config) []Spec {
+			return []Spec{{Name: "alpha", Shape: []int{4}, Start: []float64{1, 1, 1, 0.1}}}
+		},
+		Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 3}},
+		Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
+			alpha := func(i int) *layers.Node { return p.Number("alpha", i-1) }
+			linear := must(op.Mul(alpha(1), gram(e)))             // m x m
+			radial := must(op.Mul(alpha(2), kernel(e, alpha(3)))) // m x m
+			return must(op.Add(linear, radial)), alpha(4)
+		},
 	}
-	if err := file.Config.missing(); err != nil {
-		return file, err
-	}
-	return file, file.Config.Validate()
 }
 
-// checkConfig compares config.json with the configuration in the weights, if
-// they have one: weights made by another program need not.
-func (n *Network) checkConfig(text string) error {
-	if text == "" {
-		return nil
-	}
-	c := Config{Body: "lgnn"} // as above
-	if err := files.DecodeJSON([]byte(text), &c); err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	var faults []error
-	for _, d := range c.Settings().Differences(n.Config.Settings()) {
-		faults = append(faults, fmt.Errorf("%w: %s is %s, but %s says %s", ErrMismatch, d.Name, d.Here, ConfigFile, d.There))
-	}
-	return errors.Join(faults...)
+func gram(e *layers.Node) *layers.Node { return must(op.Mul(e, must(op.Transpose(e)))) } // m x m
+
+// radial is exp(-a^2 ||e_i - e_j||^2), m x m.
+func radial(e, a *layers.Node) *layers.Node { return gaussian(layers.Distances(-1, e), a) }
+
+func gaussian(distances, a *layers.Node) *layers.Node {
+	return must(op.Exp(must(op.Neg(must(op.Mul(must(op.Square(a)), distances))))))
 }
 
-// arrange puts tensors into the order of the configuration's parameters, and
-// reports those that are missing, left over, or not of the right kind.
-func arrange(c Config, tensors []Tensor) (Params, error) {
-	var p Params
-	var faults []error
-	fault := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("%w: "+format, append([]any{ErrMismatch}, args...)...))
+// tanhLink is the paper's v(o) = tanh(gamma_1 o + gamma_2).
+var tanhLink = Link{
+	Params: gamma,
+	Build: func(p Inputs, o *layers.Node) *layers.Node {
+		scaled := must(op.Mul(p.Number("gamma", 0), o))                  // q
+		return must(op.Tanh(must(op.Add(scaled, p.Number("gamma", 1))))) // q
+	},
+	Direction: func(p Params) float64 { return p.Get("gamma")[0] },
+	Inverse: func(p Params, v float64) float64 {
+		const edge = 1 - 1e-12 // tanh never reaches 1
+		g := p.Get("gamma")
+		return (math.Atanh(min(max(v, -edge), edge)) - g[1]) / g[0]
+	},
+}
+
+// gamma declares the two parameters of links, with the paper's starting values.
+func gamma(Config) []Spec {
+	return []Spec{{Name: "gamma", Shape: []int{2}, Start: []float64{1, 0}}}
+}
+
+// objective is what training minimises: the mean of |f - v(o)| over the tuples, scaled
+// or along slopes if it is not the paper's, and lambda sum_i ||L_i||^2.
+func (t *TrainingGraph) objective(g *layers.Graph, outcomes int) (loss, residual, scale *layers.Node) {
+	distance := must(op.Abs(must(op.Sub(t.f, t.v))))                    // q
+	residual = must(op.Mul(g.Input("weight", t.size.Tuples), distance)) // scalar: the mean over the tuples at hand
+	scale = deviation(t.link(g.Input("outcomes", outcomes)))            // scalar
+	loss = residual
+	if t.config.Objective != Paper {
+		loss = must(op.Div(residual, scale))
 	}
-	used := map[string]bool{}
-	for _, s := range c.Specs() {
-		used[s.Name] = true
-		i := slices.IndexFunc(tensors, func(t Tensor) bool { return t.Name == s.Name })
-		if i < 0 {
-			fault("there is no tensor %q", s.Name)
-			continue
-		}
-		t := tensors[i]
-		if !slices.Equal(t.Shape, s.Shape) {
-			fault("tensor %q has shape %v; it must have %v", t.Name, t.Shape, s.Shape)
-		}
-		if t.DType != c.storage() {
-			fault("tensor %q has dtype %s; it must have %s", t.Name, t.DType, c.storage())
-		}
-		if j := slices.IndexFunc(t.Value, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); j >= 0 {
-			fault("tensor %q has %v at entry %d; it must be finite", t.Name, t.Value[j], j)
-		}
-		p = append(p, t)
+	if t.config.Objective == Found {
+		part := must(op.Mul(layers.Constant(scale, calibration), loss))
+		loss = must(op.Add(t.descent(g), part))
 	}
-	for _, t := range tensors {
-		if !used[t.Name] {
-			fault("there is a tensor %q, which the configuration does not have", t.Name)
+	for _, s := range t.config.Specs() {
+		if s.Decay > 0 { // a tied matrix counts once a layer
+			squares := layers.Penalty(t.params.Get(s.Name))
+			weight := layers.Constant(squares, t.config.Lambda*s.Decay)
+			loss = must(op.Add(loss, must(op.Mul(weight, squares))))
 		}
 	}
-	return p, errors.Join(faults...)
+	return loss, residual, scale
 }
 
-// storage is the precision of the parameters in a file.
-func (c Config) storage() safetensors.DType {
-	if c.DType == layers.Float64 {
-		return safetensors.F64
-	}
-	return safetensors.F32
+// deviation is the population standard deviation of a vector.
+func deviation(v *layers.Node) *layers.Node {
+	share := layers.Constant(v, 1/float64(v.Shape().TotalSize()))
+	mean := func(x *layers.Node) *layers.Node { return must(op.Mul(share, must(op.Sum(x)))) }
+	return must(op.Sqrt(mean(must(op.Square(must(op.Sub(v, mean(v))))))))
 }

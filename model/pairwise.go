@@ -29,14 +29,11 @@ func init() {
 				{Name: "a", Shape: []int{out}, Start: []float64{0, 0.5, 0, 0.5, 0, math.Log(0.3)}},
 			}
 		},
-		Per:   PerPair,
-		Width: func(Config) int { return 1 },
+		Per: PerPair,
 		Statistics: []Statistic{
 			{Name: "pairs", Per: PerPair, Cols: pairColumns, Of: pairStatistics},
 		},
-		FeatureFree: true,
-		Apart:       true,
-		Build:       pairwise,
+		Build: pairwise,
 	})
 	RegisterEstimator("pairs", pairsEstimator)
 }
@@ -74,8 +71,8 @@ var pairsEstimator = Estimator{
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 		m := int(math.Sqrt(float64(e.Shape()[0])))
 		e = must(op.Reshape(e, []int{m, m}))
-		c = layers.Trace(e)
+		c = must(op.Sum(must(op.HadamardProd(e, layers.Identity(e))))) // the trace
 		level := must(op.Add(p.Number("alpha", 0), must(op.Mul(p.Number("alpha", 1), c))))
-		return layers.AddIdentity(must(op.Neg(must(op.Add(e, e)))), level), c
+		return diagonal(must(op.Neg(must(op.Add(e, e)))), level), c
 	},
 }

@@ -326,20 +326,6 @@ func TestPairwiseOfSparseRowsIsThatOfDenseOnes(t *testing.T) {
 	}
 }
 
-// The pairs of 70 tasks are embedded in two parts. The body beside it is the same
-// but that all are embedded at once.
-func TestManyTasksAreEmbeddedInParts(t *testing.T) {
-	r := data.Stream(1, "parts")
-	rows := make([]int, 70)
-	for i := range rows {
-		rows[i] = 3 + r.IntN(4)
-	}
-	p, n := modeltest.Problem(r, 6, rows...), pairwise(t, 1)
-	e := embedded(t, n, p)
-	n.Config.Body = "test-whole"
-	near(t, "E of 70 tasks in parts", e, embedded(t, n, p), 1e-12)
-}
-
 func TestPairwiseIsFiniteOnWhatPeopleBring(t *testing.T) {
 	r := data.Stream(1, "battery")
 	base := func(rows ...int) *data.ProblemData { return modeltest.Problem(r, 5, rows...) }

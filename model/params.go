@@ -2,11 +2,14 @@ package model
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/safetensors"
+	"l2mt/layers"
 )
 
 // Spec declares a parameter.
@@ -22,6 +25,9 @@ type Spec struct {
 	// Decay is how many times the penalty of training counts the sum of its
 	// squares; 0 leaves it free.
 	Decay float64
+	// Taught says that the rows, one for each feature, may begin with what training tasks
+	// teach: a map M, as [M, -M].
+	Taught bool
 	// Embedding says that the parameter belongs to the layers below the
 	// embeddings, which want smaller steps than the few numbers above them.
 	Embedding bool
@@ -51,23 +57,15 @@ func NewParams(c Config, seed uint64) Params {
 	for _, s := range c.Specs() {
 		t := Tensor{Name: s.Name, Shape: s.Shape, Value: s.Start}
 		if s.Start == nil {
-			t.Value = normal(data.Stream(seed, "initial "+s.Name), s)
+			r := data.Stream(seed, "initial "+s.Name)
+			t.Value = make([]float64, layers.Shape(s.Shape).Size())
+			for i := range t.Value {
+				t.Value[i] = s.Deviation * r.NormFloat64()
+			}
 		}
 		p = append(p, t)
 	}
 	return p.Clone()
-}
-
-func normal(r *rand.Rand, s Spec) []float64 {
-	size := 1
-	for _, n := range s.Shape {
-		size *= n
-	}
-	v := make([]float64, size)
-	for i := range v {
-		v[i] = s.Deviation * r.NormFloat64()
-	}
-	return v
 }
 
 // Get returns the values of a parameter, or nil if there is none of that name.
@@ -96,16 +94,27 @@ func (p Params) matches(c Config) error {
 		return fmt.Errorf("%w: %d tensors, but the configuration has %d", ErrMismatch, len(p), len(specs))
 	}
 	for i, s := range specs {
-		size := 1
-		for _, n := range s.Shape {
-			size *= n
-		}
 		switch t := p[i]; {
 		case t.Name != s.Name:
 			return fmt.Errorf("%w: tensor %d is %q, but the configuration has %q there", ErrMismatch, i, t.Name, s.Name)
-		case !slices.Equal(t.Shape, s.Shape) || len(t.Value) != size:
+		case !slices.Equal(t.Shape, s.Shape) || len(t.Value) != layers.Shape(s.Shape).Size():
 			return fmt.Errorf("%w: tensor %q has shape %v and %d numbers, but the configuration has shape %v", ErrMismatch, t.Name, t.Shape, len(t.Value), s.Shape)
 		}
 	}
 	return nil
+}
+
+// teach sets a parameter of rows for the features to [M, -M], in the size of random ones,
+// and the columns that are left to zero: x M = relu(x M) - relu(-x M).
+func (s Spec) teach(value []float64, m *mat.Dense) {
+	d, k := m.Dims()
+	size := mat.Norm(m, 2)
+	if size == 0 {
+		return
+	}
+	size = s.Deviation * math.Sqrt(float64(d*k)) / size
+	l := mat.NewDense(d, s.Shape[1], value)
+	l.Zero()
+	l.Slice(0, d, 0, k).(*mat.Dense).Scale(size, m)
+	l.Slice(0, d, k, 2*k).(*mat.Dense).Scale(-size, m)
 }

@@ -9,8 +9,8 @@ import (
 // partRows are the rows of E that are embedded at a time.
 const partRows = 4096
 
-// parts embed a problem in parts, whose memory does not grow with the tasks, for a
-// body whose rows are Apart.
+// parts embed a problem of many pairs of tasks in parts, whose memory does not grow
+// with the tasks.
 type parts struct {
 	config Config
 	graph  *layers.Graph
@@ -19,25 +19,20 @@ type parts struct {
 
 // inParts says whether problems of so many tasks are embedded in parts.
 func (c Config) inParts(tasks int) bool {
-	body := bodies.get(c.Body)
-	return body.Apart && body.Per.rows(tasks) > partRows
+	return c.Embeds() == PerPair && PerPair.rows(tasks) > partRows
 }
 
 func newParts(c Config) (*parts, error) {
 	p := &parts{config: c}
 	var err error
 	p.graph, err = layers.Build(c.DType, func(g *layers.Graph) {
-		body, params, statistics := bodies.get(c.Body), Inputs{}, Inputs{}
-		for _, s := range c.Specs() {
-			params[s.Name] = g.Input(s.Name, s.Shape...)
-		}
-		for _, s := range body.Statistics {
-			statistics[s.Name] = g.Input(statisticName(s), partRows, s.Cols)
-		}
-		p.e = g.Capture(body.Build(BodyInputs{Config: c, Params: params, Statistics: statistics}))
+		p.e = g.Capture(c.embedding(g, func(Per) int { return partRows }, BodyInputs{Config: c, Params: c.inputs(g)}))
 	})
 	return p, err
 }
+
+// width is the number of columns of E.
+func (p *parts) width() int { return len(p.e.Value) / partRows }
 
 // embed is E, row-major.
 func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
@@ -46,8 +41,8 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 			return nil, err
 		}
 	}
-	body, h, m := bodies.get(p.config.Body), p.config.Width(), payload.Tasks()
-	e := make([]float64, body.Per.rows(m)*h)
+	body, h, m := bodies.get(p.config.Body), p.width(), payload.Tasks()
+	e := make([]float64, m*m*h)
 	var where []int // the rows of E that are next
 	values := make([][]float64, len(body.Statistics))
 	run := func() error {
@@ -71,11 +66,7 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 		return nil
 	}
 	for i := range m {
-		from, to := i, i+1
-		if body.Per == PerPair { // of (i, 0) to (i, i)
-			from, to = i*m, i*m+i+1
-		}
-		for from < to {
+		for from, to := i*m, i*m+i+1; from < to; { // of (i, 0) to (i, i)
 			next := min(to, from+partRows-len(where))
 			for k := range body.Statistics {
 				values[k] = payload.statistics[k](values[k], from, next)
@@ -93,11 +84,9 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 	if err := run(); err != nil {
 		return nil, err
 	}
-	if body.Per == PerPair {
-		for i := range m {
-			for j := range i {
-				copy(e[(j*m+i)*h:][:h], e[(i*m+j)*h:])
-			}
+	for i := range m {
+		for j := range i {
+			copy(e[(j*m+i)*h:][:h], e[(i*m+j)*h:])
 		}
 	}
 	return e, nil

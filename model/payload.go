@@ -67,7 +67,7 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 	}
 	body := bodies.get(c.Body)
 	payload := &Payload{tasks: len(p.Tasks), made: c}
-	if !body.FeatureFree {
+	if !c.FeatureFree() {
 		tasks, err := stacked(c, p)
 		if err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 			return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
 		}
 	}
-	if body.FeatureFree {
+	if c.FeatureFree() {
 		p = inMetric()
 	}
 	for _, s := range body.Statistics {

@@ -9,20 +9,9 @@ import (
 	"l2mt/data"
 )
 
-// The built-in readouts.
+// The readout beside the paper's.
 func init() {
-	RegisterReadout("mean", meanReadout)
 	RegisterReadout("signed", signedReadout)
-}
-
-// meanReadout is the paper's e = H_s 1/n. It does not see the targets, so a
-// task and the task with all labels flipped have the same embedding.
-func meanReadout(_ data.Kind, y []float64) ([]float64, error) {
-	w := make([]float64, len(y))
-	for i := range w {
-		w[i] = 1 / float64(len(y))
-	}
-	return w, nil
 }
 
 // signedReadout is the mean of the +1 rows minus the mean of the -1 rows; for

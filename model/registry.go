@@ -192,9 +192,6 @@ func RegisterLink(name string, l Link) { links.add(name, l) }
 // Bodies lists the names of the bodies.
 func Bodies() []string { return bodies.names() }
 
-// Readouts lists the names of the readouts.
-func Readouts() []string { return readouts.names() }
-
 // Estimators lists the names of the estimators.
 func Estimators() []string { return estimators.names() }
 

@@ -59,7 +59,7 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layer
 	var err error
 	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) { t.define(g, c, size.atLeast(Capacity{}), len(outcomes), head) })
 	if err != nil {
-		return nil, fmt.Errorf("model: training graph with body %q, estimator %q and link %q: %w", c.Body, c.Estimator, c.Link, err)
+		return nil, fmt.Errorf("model: training graph: %w", err)
 	}
 	return t, t.graph.Set("outcomes", outcomes)
 }
@@ -67,22 +67,7 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layer
 func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcomes int, head layers.Head) {
 	t.core = newCore(g, c, size, head, nil)
 	t.weight = make([]float64, size.Tuples)
-
-	distance := must(op.Abs(must(op.Sub(t.f, t.v))))                   // tuples
-	residual := must(op.Mul(g.Input("weight", size.Tuples), distance)) // scalar
-	scale := deviation(t.link(g.Input("outcomes", outcomes)))          // scalar
-	fit := residual
-	switch c.Objective {
-	case Scaled:
-		fit = must(op.Div(residual, scale))
-	case Found:
-		fit = must(op.Add(t.descent(g, size), must(op.Mul(layers.Constant(scale, calibration), must(op.Div(residual, scale))))))
-	}
-	loss := fit
-	if penalty := t.penalty(g); penalty != nil {
-		loss = must(op.Add(fit, penalty))
-	}
-
+	loss, residual, scale := t.objective(g, outcomes)
 	t.loss, t.residual, t.deviation = g.Capture(loss), g.Capture(residual), g.Capture(scale)
 	t.fs, t.vs = g.Capture(t.f), g.Capture(t.v)
 	var inputs layers.Nodes
@@ -107,10 +92,11 @@ const calibration = 0.1
 //	<S, -Phi / (2 c)>.
 //
 // The covariance found is the nearest to -Phi / (2 c), so this descends along S.
-func (t *TrainingGraph) descent(g *layers.Graph, size Capacity) *layers.Node {
-	t.slopes = make([]float64, size.Tuples*size.Tasks*size.Tasks)
-	along := layers.Inner(t.phi, g.Input("slope", size.Tuples, size.Tasks*size.Tasks)) // tuples: <S, Phi>
-	mean := must(op.Mul(g.Input("weight of slopes", size.Tuples), along))              // scalar
+func (t *TrainingGraph) descent(g *layers.Graph) *layers.Node {
+	q, m := t.size.Tuples, t.size.Tasks
+	t.slopes = make([]float64, q*m*m)
+	along := layers.Inner(t.phi, g.Input("slope", q, m*m))      // q: <S, Phi>
+	mean := must(op.Mul(g.Input("weight of slopes", q), along)) // scalar
 	return must(op.Neg(must(op.Div(mean, must(op.Add(t.c, t.c))))))
 }
 
@@ -129,10 +115,10 @@ func (t *TrainingGraph) putSlopes(p *Payload, tuples []Tuple) error {
 		for i := range m {
 			level += tuple.Slope[i*m+i] / float64(m)
 		}
+		slope := t.slopes[q*t.size.Tasks*t.size.Tasks:]
+		PerPair.move(slope, t.size.Tasks, tuple.Slope, m, 1)
 		for i := range m {
-			row := t.slopes[(q*t.size.Tasks+i)*t.size.Tasks:]
-			copy(row, tuple.Slope[i*m:][:m])
-			row[i] -= level
+			slope[i*t.size.Tasks+i] -= level
 		}
 		weight[q] = 1
 		known++
@@ -158,13 +144,6 @@ func checkHead(c Config, head layers.Head) error {
 		return fmt.Errorf("model: %w: the head makes %d features, but the network takes %d", ErrMismatch, head.Out(), c.Features)
 	}
 	return nil
-}
-
-// deviation is the population standard deviation of a vector.
-func deviation(v *layers.Node) *layers.Node {
-	share := layers.Constant(v, 1/float64(v.Shape().TotalSize()))
-	mean := func(x *layers.Node) *layers.Node { return must(op.Mul(share, must(op.Sum(x)))) }
-	return must(op.Sqrt(mean(must(op.Square(must(op.Sub(v, mean(v))))))))
 }
 
 // Step evaluates the objective and its gradient at the given parameters on the

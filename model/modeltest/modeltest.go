@@ -40,14 +40,12 @@ func Check(t *testing.T, names ...string) {
 		t.Fatal(err)
 	}
 	c.Layers, c.Hidden, c.Neighbours, c.DType = 3, 3, 2, layers.Float64
+	field := map[string]*string{"body": &c.Body, "readout": &c.Readout, "estimator": &c.Estimator, "link": &c.Link}
 	for _, name := range names {
 		known := false
-		for _, piece := range []struct {
-			names []string
-			field *string
-		}{{model.Bodies(), &c.Body}, {model.Readouts(), &c.Readout}, {model.Estimators(), &c.Estimator}, {model.Links(), &c.Link}} {
-			if slices.Contains(piece.names, name) {
-				*piece.field, known = name, true
+		for _, piece := range model.Pieces() {
+			if piece.Name == name {
+				*field[piece.Kind], known = name, true
 			}
 		}
 		if !known {
@@ -65,6 +63,7 @@ func Check(t *testing.T, names ...string) {
 				t.Run("a step on several tuples is the mean of single steps", s.batch)
 				t.Run("training and forward graphs agree", s.agreement)
 				t.Run("a graph for larger problems says the same", s.capacity)
+				t.Run("many pairs of tasks are embedded in parts", s.parts)
 				t.Run("the order of a task's rows changes nothing", s.order)
 				t.Run("permuting the tasks permutes E and Phi and leaves f", s.permutation)
 				t.Run("columns of zeros change nothing where the features are free", s.padding)
@@ -157,18 +156,16 @@ func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
 }
 
 // Covariance returns a random m x m covariance with trace 1, row-major.
-func Covariance(r *rand.Rand, m int) []float64 { return covariance(r, m, m) }
-
-func covariance(r *rand.Rand, m, rank int) []float64 {
-	a := make([]float64, m*rank)
+func Covariance(r *rand.Rand, m int) []float64 {
+	a := make([]float64, m*m)
 	for i := range a {
 		a[i] = r.NormFloat64()
 	}
 	omega, trace := make([]float64, m*m), 0.0
 	for i := range m {
 		for j := range m {
-			for k := range rank {
-				omega[i*m+j] += a[i*rank+k] * a[j*rank+k]
+			for k := range m {
+				omega[i*m+j] += a[i*m+k] * a[j*m+k]
 			}
 		}
 		trace += omega[i*m+i]
@@ -270,20 +267,18 @@ func (s *suite) agreement(t *testing.T) {
 // capacity compares a graph that has just the room for the problem with one that has
 // served a larger problem before.
 func (s *suite) capacity(t *testing.T) {
-	c := s.network.Config
-	larger, err := model.Prepare(c, Problem(data.Stream(2, "modeltest"), features, 9, 12, 7, 8, 10))
+	larger, err := model.Prepare(s.network.Config, Problem(data.Stream(2, "modeltest"), features, 9, 12, 7, 8, 10))
 	if err != nil {
 		t.Fatal(err)
 	}
-	roomy := &suite{network: s.network, payload: larger, outcomes: s.outcomes}
-	roomy.graph = roomy.training(t, model.Capacity{Rows: larger.Rows(), Tasks: larger.Tasks(), Tuples: tuples})
 	m := larger.Tasks()
+	exact, roomy := *s, *s
+	exact.graph = s.training(t, model.Capacity{Rows: s.payload.Rows(), Tasks: s.payload.Tasks(), Tuples: tuples})
+	roomy.graph = s.training(t, model.Capacity{Rows: larger.Rows(), Tasks: m, Tuples: tuples})
+	roomy.payload = larger
 	roomy.step(t, model.Tuple{Omega: Covariance(data.Stream(3, "modeltest"), m), O: 1, Slope: make([]float64, m*m)})
 	roomy.payload = s.payload
-	got := roomy.step(t, s.tuples...)
-	s = &suite{network: s.network, payload: s.payload, outcomes: s.outcomes, tuples: s.tuples}
-	s.graph = s.training(t, model.Capacity{Rows: s.payload.Rows(), Tasks: s.payload.Tasks(), Tuples: tuples})
-	want := s.step(t, s.tuples...)
+	got, want := roomy.step(t, s.tuples...), exact.step(t, s.tuples...)
 	const why = " in a graph with room for more rows and tasks (an operation sees those that the problem does not have)"
 	near(t, "f"+why, got.F, want.F)
 	near(t, "v"+why, got.V, want.V)
@@ -293,21 +288,34 @@ func (s *suite) capacity(t *testing.T) {
 	}
 }
 
+// parts is for bodies of pairs, which a forward graph embeds some at a time where there
+// are many, and a training graph at once.
+func (s *suite) parts(t *testing.T) {
+	const tasks = 66
+	if s.network.Config.Embeds() != model.PerPair {
+		t.Skip("the body is not of pairs")
+	}
+	r := data.Stream(4, "modeltest")
+	payload, err := model.Prepare(s.network.Config, Problem(r, features, slices.Repeat([]int{3}, tasks)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := &suite{network: s.network, payload: payload, graph: s.training(t, model.Capacity{Tasks: tasks, Tuples: 1})}
+	tuple := model.Tuple{Omega: Covariance(r, tasks), O: 1}
+	near(t, "f of pairs embedded in parts", many.estimate(t, payload, tuple).F, many.step(t, tuple).F)
+}
+
 // order turns the rows of every task round.
 func (s *suite) order(t *testing.T) {
 	turned := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
 	for j := range turned.Tasks {
-		x, y := turned.Tasks[j].TrainSet.X, slices.Clone(turned.Tasks[j].TrainSet.Y)
-		value := make([]float32, 0, x.Rows()*features)
-		for i := range x.Rows() {
-			value = append(value, x.Row(x.Rows()-1-i).Value...)
+		of := &turned.Tasks[j].TrainSet
+		order := make([]int, len(of.Y))
+		for i := range order {
+			order[i] = len(order) - 1 - i
 		}
-		slices.Reverse(y)
-		x, err := data.NewDense(len(y), features, value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		turned.Tasks[j].TrainSet = data.Samples{X: x, Y: y}
+		of.X, of.Y = of.X.Take(order), slices.Clone(of.Y)
+		slices.Reverse(of.Y)
 	}
 	payload, err := model.Prepare(s.network.Config, turned)
 	if err != nil {

@@ -1,0 +1,265 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/files"
+	"l2mt/data/safetensors"
+	"l2mt/layers"
+)
+
+// Network is a configuration with parameters.
+type Network struct {
+	Config Config
+	Params Params
+	// Head is what makes the network's features, as Config.Head says; nil where
+	// they are those of the dataset.
+	Head layers.Head
+	// Directions are where weights lie among the features, for fits; nil where
+	// experience has not taught any.
+	Directions *Directions
+	// Provenance says what the network was trained on and how, in the
+	// trainer's own words: experience, seed, epoch, versions. It may be empty.
+	Provenance map[string]string
+}
+
+// NewNetwork returns an untrained network.
+func NewNetwork(c Config, seed uint64) (*Network, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	n := &Network{Config: c, Params: NewParams(c, seed)}
+	if err := n.Params.matches(c); err != nil { // a registered piece may declare what does not fit
+		return nil, fmt.Errorf("model: initial parameters: %w", err)
+	}
+	return n, nil
+}
+
+// Direction is that of the link: minimising Direction * f minimises the
+// estimated relative error. Inference uses Phi' = Direction * Phi and
+// rho = Direction * c.
+func (n *Network) Direction() float64 { return links.get(n.Config.Link).Direction(n.Params) }
+
+// Teacher gives parameters a map M to begin with (d x k, k at most h/2): the inner products
+// of embeddings shall be about those of the readout's x M. It is nil where there is no place
+// for one.
+func (n *Network) Teacher() func(m *mat.Dense) {
+	taught := slices.DeleteFunc(n.Config.Specs(), func(s Spec) bool { return !s.Taught })
+	if len(taught) == 0 {
+		return nil
+	}
+	return func(m *mat.Dense) {
+		for _, s := range taught {
+			s.teach(n.Params.Get(s.Name), m)
+		}
+	}
+}
+
+// RelativeError is the o that a value of f stands for.
+func (n *Network) RelativeError(f float64) float64 {
+	return links.get(n.Config.Link).Inverse(n.Params, f)
+}
+
+// A network is saved as a directory of two files, and one each for its head and
+// directions if it has such. The weights carry the
+// configuration too: they are complete by themselves, and config.json, which
+// is for people, is checked against them.
+const (
+	ConfigFile  = "config.json"
+	WeightsFile = "weights.safetensors"
+
+	configSchema  = 1
+	configKey     = "config"
+	provenanceKey = "provenance"
+)
+
+type configFile struct {
+	Schema     int               `json:"schema"`
+	Config     Config            `json:"config"`
+	Provenance map[string]string `json:"provenance,omitempty"`
+}
+
+// Save writes the network to a directory, which is made if need be. Each file
+// replaces the old one at once. Parameters are rounded to the precision of the
+// configuration, in which the graphs see them anyway.
+func (n *Network) Save(dir string) error {
+	if err := n.Params.matches(n.Config); err != nil {
+		return fmt.Errorf("model: save to %s: %w", dir, err)
+	}
+	if n.Head.String() != n.Config.Head {
+		return fmt.Errorf("model: save to %s: %w: the head is %q, but the configuration says %q", dir, ErrMismatch, n.Head, n.Config.Head)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("model: save: %w", err)
+	}
+	metadata := map[string]string{}
+	for key, v := range map[string]any{configKey: n.Config, provenanceKey: n.Provenance} {
+		b, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("model: save to %s: %w", dir, err)
+		}
+		metadata[key] = string(b)
+	}
+	stored := slices.Clone(n.Params)
+	for i := range stored {
+		stored[i].DType = n.Config.storage()
+	}
+	if n.Head != nil {
+		if err := saveHead(dir, n.Head); err != nil {
+			return fmt.Errorf("model: save: %w", err)
+		}
+	}
+	if err := errors.Join(safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata), n.Directions.save(dir)); err != nil {
+		return fmt.Errorf("model: save: %w", err)
+	}
+	b, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("model: save to %s: %w", dir, err)
+	}
+	if err := files.WriteFile(filepath.Join(dir, ConfigFile), append(b, '\n')); err != nil {
+		return fmt.Errorf("model: save: %w", err)
+	}
+	return nil
+}
+
+// Load reads a network that Save wrote, and checks that its files are whole,
+// belong together and hold finite numbers. All mismatches are named.
+func Load(dir string) (*Network, error) {
+	n, err := read(os.DirFS(dir), dir)
+	if err != nil {
+		return nil, err
+	}
+	if n.Head, err = loadHead(dir, n.Config.Head); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// LoadFS is Load from a file system, such as one that a program embeds. It reads
+// no head.
+func LoadFS(from fs.FS) (*Network, error) {
+	n, err := read(from, "")
+	if err == nil && n.Config.Head != "" {
+		return nil, fmt.Errorf("model: %s: %w: the network has a head, which Load reads from a directory", ConfigFile, ErrConfig)
+	}
+	return n, err
+}
+
+// read reads all but the head. Dir is what errors call the file system.
+func read(from fs.FS, dir string) (*Network, error) {
+	path := filepath.Join(dir, ConfigFile)
+	b, err := fs.ReadFile(from, ConfigFile)
+	if err != nil {
+		return nil, fmt.Errorf("model: load: %s: %w", path, err)
+	}
+	file, err := decodeConfig(b)
+	if err != nil {
+		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	n := &Network{Config: file.Config}
+	path = filepath.Join(dir, WeightsFile)
+	if b, err = fs.ReadFile(from, WeightsFile); err != nil {
+		return nil, fmt.Errorf("model: load: %s: %w", path, err)
+	}
+	tensors, metadata, err := safetensors.Decode(b)
+	if err != nil {
+		return nil, fmt.Errorf("model: load: %s: %w", path, err)
+	}
+	if err := n.checkConfig(metadata[configKey]); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	if s, ok := metadata[provenanceKey]; ok {
+		if err := files.DecodeJSON([]byte(s), &n.Provenance); err != nil {
+			return nil, fmt.Errorf("model: %s: provenance: %w", path, err)
+		}
+	}
+	if n.Params, err = arrange(n.Config, tensors); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
+	if n.Directions, err = LoadDirections(from); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", filepath.Join(dir, DirectionsFile), err)
+	}
+	return n, nil
+}
+
+// decodeConfig reads config.json.
+func decodeConfig(b []byte) (file configFile, err error) {
+	file.Config.Body = "lgnn" // what it was before there was a choice
+	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
+		return file, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	if err := file.Config.missing(); err != nil {
+		return file, err
+	}
+	return file, file.Config.Validate()
+}
+
+// checkConfig compares config.json with the configuration in the weights, if
+// they have one: weights made by another program need not.
+func (n *Network) checkConfig(text string) error {
+	if text == "" {
+		return nil
+	}
+	c := Config{Body: "lgnn"} // as above
+	if err := files.DecodeJSON([]byte(text), &c); err != nil {
+		return fmt.Errorf("configuration: %w", err)
+	}
+	var faults []error
+	for _, d := range c.Settings().Differences(n.Config.Settings()) {
+		faults = append(faults, fmt.Errorf("%w: %s is %s, but %s says %s", ErrMismatch, d.Name, d.Here, ConfigFile, d.There))
+	}
+	return errors.Join(faults...)
+}
+
+// arrange puts tensors into the order of the configuration's parameters, and
+// reports those that are missing, left over, or not of the right kind.
+func arrange(c Config, tensors []Tensor) (Params, error) {
+	var p Params
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("%w: "+format, append([]any{ErrMismatch}, args...)...))
+	}
+	used := map[string]bool{}
+	for _, s := range c.Specs() {
+		used[s.Name] = true
+		i := slices.IndexFunc(tensors, func(t Tensor) bool { return t.Name == s.Name })
+		if i < 0 {
+			fault("there is no tensor %q", s.Name)
+			continue
+		}
+		t := tensors[i]
+		if !slices.Equal(t.Shape, s.Shape) {
+			fault("tensor %q has shape %v; it must have %v", t.Name, t.Shape, s.Shape)
+		}
+		if t.DType != c.storage() {
+			fault("tensor %q has dtype %s; it must have %s", t.Name, t.DType, c.storage())
+		}
+		if j := slices.IndexFunc(t.Value, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }); j >= 0 {
+			fault("tensor %q has %v at entry %d; it must be finite", t.Name, t.Value[j], j)
+		}
+		p = append(p, t)
+	}
+	for _, t := range tensors {
+		if !used[t.Name] {
+			fault("there is a tensor %q, which the configuration does not have", t.Name)
+		}
+	}
+	return p, errors.Join(faults...)
+}
+
+// storage is the precision of the parameters in a file.
+func (c Config) storage() safetensors.DType {
+	if c.DType == layers.Float64 {
+		return safetensors.F64
+	}
+	return safetensors.F32
+}
