@@ -304,20 +304,26 @@ func Constant(like *Node, v float64) *Node {
 	return gorgonia.NewConstant(float32(v))
 }
 
-// Run computes the captures from the inputs and the slots.
-func (g *Graph) Run() error {
+// Run computes the captures from the inputs and the slots. A panic of an operation
+// becomes an error.
+func (g *Graph) Run() (err error) {
+	running := ""
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("layers: run: operation %s: %v", running, r)
+		}
+	}()
 	for _, copy := range g.refresh {
 		copy()
 	}
 	for _, s := range g.steps {
+		running = s.op.Name
 		for i, from := range s.from {
 			s.in[i] = g.values[from]
 		}
-		v, err := s.op.Do(s.in...)
-		if err != nil {
-			return fmt.Errorf("layers: run: %w", err)
+		if g.values[s.to], err = s.op.Do(s.in...); err != nil {
+			return err
 		}
-		g.values[s.to] = v
 	}
 	return nil
 }

@@ -136,13 +136,8 @@ func (o *boundOp) Hashcode() uint32 {
 	return h.Sum32()
 }
 
-// Do runs the operation. A panic becomes an error.
-func (o *boundOp) Do(in ...gorgonia.Value) (v gorgonia.Value, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("layers: operation %s: %v", o.Name, r)
-		}
-	}()
+// Do runs the operation.
+func (o *boundOp) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 	if o.result == nil {
 		o.result = newValue(in[0].Dtype(), o.shape)
 	}

@@ -71,8 +71,9 @@ var pairsEstimator = Estimator{
 	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
 		m := int(math.Sqrt(float64(e.Shape()[0])))
 		e = must(op.Reshape(e, []int{m, m}))
-		c = must(op.Sum(must(op.HadamardProd(e, layers.Identity(e))))) // the trace
+		identity := layers.Identity(e)
+		c = must(op.Sum(must(op.HadamardProd(e, identity)))) // the trace
 		level := must(op.Add(p.Number("alpha", 0), must(op.Mul(p.Number("alpha", 1), c))))
-		return diagonal(must(op.Neg(must(op.Add(e, e)))), level), c
+		return must(op.Sub(must(op.Mul(level, identity)), must(op.Add(e, e)))), c
 	},
 }
