@@ -139,12 +139,10 @@ func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]
 		return totals[T]
 	case "transposeOp":
 		return transposed[T]
-	case "reshapeOp":
-		return copied[T]
 	case "repeatOp":
 		return repeated[T]
-	case "sizeOp": // repeatOp has it from the shapes
-		return func(View[T], []View[T]) {}
+	case "reshapeOp", "sizeOp": // repeatOp has the size from the shapes
+		return copied[T]
 	case "concatOp":
 		return joined[T](name == "Concat(axis=1)")
 	case "sliceOp":

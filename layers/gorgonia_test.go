@@ -184,8 +184,7 @@ var refusals = map[string]refusal{
 	"Slice with steps": {"one after the other", func(x *Node) *Node {
 		return must(gorgonia.Slice(must(gorgonia.Reshape(x, tensor.Shape{4})), gorgonia.S(0, 4, 2)))
 	}},
-	"SoftMax":   {"Exp over its Sum", func(x *Node) *Node { return must(gorgonia.SoftMax(x)) }},
-	"Tensordot": {"Op of layers", func(x *Node) *Node { return must(gorgonia.Tensordot([]int{1}, []int{0}, x, x)) }},
+	"SoftMax": {"Exp over its Sum", func(x *Node) *Node { return must(gorgonia.SoftMax(x)) }},
 	"UniformRandomNode": {"declare a parameter", func(x *Node) *Node {
 		return must(gorgonia.Add(x, gorgonia.UniformRandomNode(x.Graph(), x.Dtype(), 0, 1, 2, 2)))
 	}},

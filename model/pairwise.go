@@ -48,8 +48,7 @@ func pairwise(in BodyInputs) *layers.Node {
 	c, known := columns(s, 0, cosines), columns(s, cosines+2, pairColumns) // tasks^2 x 4, tasks^2 x (4 + invariants)
 	share, self := column(s, cosines), column(s, cosines+1)                // tasks^2: 1/m, and 1/m where i = j
 
-	hidden := must(op.Tanh(affine(known, "M", "b"))) // tasks^2 x h
-	out := affine(hidden, "N", "a")                  // tasks^2 x 6
+	out := affine(must(op.Tanh(affine(known, "M", "b"))), "N", "a") // tasks^2 x 6
 	w, u, v := columns(out, 0, cosines), column(out, cosines), column(out, cosines+1)
 
 	across := must(op.HadamardProd(share, must(op.Sum(must(op.HadamardProd(w, c)), 1)))) // tasks^2
