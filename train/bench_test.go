@@ -63,10 +63,7 @@ func BenchmarkStep(b *testing.B) {
 	for _, dtype := range []layers.DType{layers.Float32, layers.Float64} {
 		for _, density := range []float64{1, 0.03} {
 			b.Run(fmt.Sprintf("%s/density=%v", dtype, density), func(b *testing.B) {
-				c, err := Preset("default", features)
-				if err != nil {
-					b.Fatal(err)
-				}
+				c := must(Preset("default", features))(b)
 				c.Model.Layers, c.Model.Hidden, c.Model.DType, c.Update = 3, 50, dtype, ByTuple
 				c.Epochs = 1e6 // the rate hardly falls
 				var examples []Example
@@ -111,9 +108,6 @@ func thin(b testing.TB, uniform func() float64, s *data.Samples, density float64
 		}
 		ptr = append(ptr, len(index))
 	}
-	x, err := data.NewCSR(s.X.Cols(), ptr, index, value)
-	if err != nil {
-		b.Fatal(err)
-	}
+	x := must(data.NewCSR(s.X.Cols(), ptr, index, value))(b)
 	s.X = x
 }

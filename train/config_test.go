@@ -46,10 +46,7 @@ func TestEverySettingIsListedWithItsDefaults(t *testing.T) {
 
 // What a setting is set to is what the configuration has.
 func TestSettingsReachTheConfiguration(t *testing.T) {
-	want, err := Preset("default", 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(Preset("default", 7))(t)
 	byText := want
 	want.Model.Hidden, want.Model.Free, want.Model.Activation, want.Model.Lambda = 100, true, "tanh", 0
 	want.Rate, want.Update, want.TrainHead, want.Seed = 0.002, ByTuple, HeadLast, 9
@@ -70,10 +67,7 @@ func TestSettingsReachTheConfiguration(t *testing.T) {
 }
 
 func TestSettingsThatThereAreNotAreRefusedWithWhatIsNear(t *testing.T) {
-	c, err := Preset("default", 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Preset("default", 7))(t)
 	before := c
 	for _, s := range [][3]string{
 		{"model.hiden", "3", `there is no setting "model.hiden"; near it: model.hidden`},

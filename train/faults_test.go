@@ -36,14 +36,8 @@ func TestTrainingStopsAtNumbersThatAreNotFinite(t *testing.T) {
 	if s.finished != s.stages {
 		t.Errorf("%d of %d stages are finished", s.finished, s.stages)
 	}
-	kept, err := model.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start, err := model.NewNetwork(c.Model, c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must(model.Load(dir))(t)
+	start := must(model.NewNetwork(c.Model, c.Seed))(t)
 	for i, p := range kept.Params {
 		for j, v := range p.Value {
 			if v != float64(float32(start.Params[i].Value[j])) {

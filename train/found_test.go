@@ -50,10 +50,7 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 			if q == 0 {
 				omega = mat.NewSymDense(3, []float64{1. / 3, 0, 0, 0, 1. / 3, 0, 0, 0, 1. / 3})
 			}
-			tuned, err := evidence.Refit(t.Context(), omega, labelled(t, p), p, evidence.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tuned := must(evidence.Refit(t.Context(), omega, labelled(t, p), p, evidence.Options{}))(t)
 			if q == 0 {
 				stl = tuned.Test.Mean
 			}
@@ -65,19 +62,12 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 
 func labelled(t testing.TB, p *data.ProblemData) evidence.Evidence {
 	t.Helper()
-	e, err := evidence.Labelled(p, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return must(evidence.Labelled(p, 0))(t)
 }
 
 func pairwise(t testing.TB) Config {
 	t.Helper()
-	c, err := Preset("pairwise", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Preset("pairwise", 0))(t)
 	c.Epochs, c.Seed = 5, 1
 	return c
 }
@@ -86,10 +76,7 @@ func pairwise(t testing.TB) Config {
 func TestOneNetworkLearnsFromSeveralSources(t *testing.T) {
 	source := Join(InMemory(tested(t, 1, 30, 4)), InMemory(tested(t, 2, 60, 9)))
 	c := pairwise(t)
-	r, err := Run(t.Context(), c, source, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Run(t.Context(), c, source, Options{}))(t)
 	start, best := r.Metrics[0], r.Metrics[r.Best]
 	t.Logf("it finds %.3f at the start, %.3f in epoch %d", *start.Found, *best.Found, r.Best)
 	if r.Best == 0 || !(*best.Found < *start.Found) {
@@ -118,10 +105,7 @@ func TestHopelessTuplesAreLeftOut(t *testing.T) {
 		c.Model.Objective = objective
 		var metrics [2][]Metrics
 		for i := range metrics {
-			r, err := Run(t.Context(), c, InMemory(examples), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(t.Context(), c, InMemory(examples), Options{}))(t)
 			metrics[i] = r.Metrics
 			examples = slices.Clone(examples)
 			for j, e := range examples {
@@ -140,10 +124,7 @@ func TestEverySourceCountsForTheSame(t *testing.T) {
 	j := Join(a, b)
 	var weights []float64
 	for i := range j.Len() {
-		e, err := j.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(j.Example(i))(t)
 		weights = append(weights, e.Weight)
 	}
 	if want := []float64{.625, .625, .625, .625, .625, .625, .625, .625, 2.5, 7.5}; !reflect.DeepEqual(weights, want) {
@@ -163,18 +144,12 @@ func TestThePracticeTellsErrorAndSlope(t *testing.T) {
 			t.Fatal(p, err)
 		}
 		omega := mat.NewSymDense(3, []float64{.4, .1, 0, .1, .3, -.05, 0, -.05, .3})
-		tuple, err := p.tuple(t.Context(), omega)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tuple := must(p.tuple(t.Context(), omega))(t)
 		soft := func(h float64) float64 {
 			o := mat.NewSymDense(3, nil)
 			o.CopySym(omega)
 			o.SetSym(0, 1, o.At(0, 1)+h)
-			fit, err := multitask.FitFixed(t.Context(), o, p.train, p.lambda1, multitask.Options{Tolerance: 1e-12})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fit := must(multitask.FitFixed(t.Context(), o, p.train, p.lambda1, multitask.Options{Tolerance: 1e-12}))(t)
 			sum := 0.0
 			for i, task := range e.Problem.Tasks {
 				f, y := fit.Scores(i, task.TestSet.X), task.TestSet.Y

@@ -18,10 +18,7 @@ func FuzzState(f *testing.F) {
 	dir := f.TempDir()
 	run(f, c, examples, Options{Out: dir})
 	path := filepath.Join(dir, StateFile)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	good := must(os.ReadFile(path))(f)
 	tensors, metadata, err := safetensors.Decode(good)
 	if err != nil {
 		f.Fatal(err)
@@ -33,10 +30,7 @@ func FuzzState(f *testing.F) {
 	at := trainerOf(f, c, examples, Options{Out: f.TempDir()})
 	path = filepath.Join(at.options.Out, StateFile)
 	f.Fuzz(func(t *testing.T, raw []byte, text string) {
-		sealed, err := safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sealed := must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
 		for _, content := range [][]byte{raw, sealed} {
 			if err := os.WriteFile(path, content, 0o644); err != nil {
 				t.Fatal(err)

@@ -71,10 +71,7 @@ func TestAFrozenHeadMakesFeatures(t *testing.T) {
 	got := run(t, c, examples, Options{Head: head})
 	var made []Example
 	for _, e := range examples {
-		p, err := model.Through(head, len(head), e.Problem)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(model.Through(head, len(head), e.Problem))(t)
 		made = append(made, Example{Problem: p, Tuples: e.Tuples})
 	}
 	if want := run(t, c, made, Options{}); !reflect.DeepEqual(got.Metrics, want.Metrics) {
@@ -251,16 +248,10 @@ func benchmarkVGG(b *testing.B, train TrainHead) {
 		}
 	}()
 	examples := made(1, 6, 10, 4, 30, 25088)
-	c, err := Preset("default", 1000)
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := must(Preset("default", 1000))(b)
 	c.Epochs, c.TrainHead = 2, train
 	for i := range b.N {
-		head, err := model.ReadHead(file)
-		if err != nil {
-			b.Fatal(err)
-		}
+		head := must(model.ReadHead(file))(b)
 		if _, err := Run(b.Context(), c, InMemory(examples), Options{Head: head, Out: filepath.Join(dir, fmt.Sprint("network", i))}); err != nil {
 			b.Fatal(err)
 		}

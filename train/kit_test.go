@@ -99,10 +99,7 @@ func small(seed uint64) []Example { return made(seed, 8, 6, 3, 12, 5) }
 // does not.
 func config(t testing.TB, preset string, examples []Example) Config {
 	t.Helper()
-	c, err := Preset(preset, examples[0].Problem.Cols())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Preset(preset, examples[0].Problem.Cols()))(t)
 	c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64
 	c.Epochs, c.Seed, c.Directions = 4, 1, -1
 	if preset == "default" {
@@ -113,11 +110,7 @@ func config(t testing.TB, preset string, examples []Example) Config {
 
 func run(t testing.TB, c Config, examples []Example, o Options) *Report {
 	t.Helper()
-	r, err := Run(t.Context(), c, InMemory(examples), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must(Run(t.Context(), c, InMemory(examples), o))(t)
 }
 
 // ready are examples as a run has them, with nothing in front of the network.
@@ -138,26 +131,16 @@ func trainerOf(t testing.TB, c Config, examples []Example, o Options) *trainer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := newTrainer(c, ready, digest, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tr
+	return must(newTrainer(c, ready, digest, o))(t)
 }
 
 // contents are the contents of a directory by name.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(dir))(t)
 	content := map[string]string{}
 	for _, e := range entries {
-		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		content[e.Name()] = string(raw)
 	}
 	return content
@@ -204,4 +187,15 @@ func (s *spy) Advance(n int, status string) {
 
 func named(examples []Example, name string) Example {
 	return examples[slices.IndexFunc(examples, func(e Example) bool { return e.Problem.Name == name })]
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
 }

@@ -18,10 +18,7 @@ func TestADirectoryTakesOneRunAtATime(t *testing.T) {
 	if err := os.WriteFile(orphan, []byte("half a st"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := lock(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unlock := must(lock(dir))(t)
 	if _, err := os.Stat(orphan); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the state that was never finished is still there: %v", err)
 	}

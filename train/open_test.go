@@ -19,10 +19,7 @@ import (
 // collecting leaves it, and returns their problem file.
 func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 	t.Helper()
-	d, err := digits.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(digits.Load())(t)
 	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 3, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04})
 	if err != nil {
 		t.Fatal(err)
@@ -31,30 +28,18 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 	if err := file.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	problems, err := experience.OpenProblems(path, experience.DataOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := must(experience.OpenProblems(path, experience.DataOptions{}))(t)
 	if head != nil {
 		problems = problems.Through(Through(head, "head"))
 	}
-	ref, err := problems.Reference()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: ref})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ref := must(problems.Reference())(t)
+	w := must(experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: ref}))(t)
 	if err := problems.Keep(dir); err != nil {
 		t.Fatal(err)
 	}
 	record := func(problem int, source string, o float64, status experience.Status) {
 		p := file.Problems[problem]
-		id, err := experience.ProblemID(p, ref.SHA256)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(experience.ProblemID(p, ref.SHA256))(t)
 		r := &experience.Record{Problem: p.Name, ProblemID: id, Source: source, Status: status}
 		if r.ID, err = experience.TupleID(id, source, 0, nil); err != nil {
 			t.Fatal(err)
@@ -87,10 +72,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 		t.Fatal(e, err)
 	}
 	for i, want := range [][]float64{{1.1, 1.2}, nil, {0.8, 0.9}} { // in canonical order
-		x, err := e.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must(e.Example(i))(t)
 		var o []float64
 		for _, tuple := range x.Tuples {
 			o = append(o, tuple.O)
@@ -102,10 +84,7 @@ func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 			t.Errorf("problem %d is %s with %d features and the outcomes %v, want %v", i, x.Problem.Name, x.Problem.Cols(), o, want)
 		}
 	}
-	config, err := Preset("default", 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must(Preset("default", 64))(t)
 	config.Model.Hidden, config.Epochs = 4, 1
 	if report, err := Run(t.Context(), config, e, Options{}); err != nil || len(report.Metrics) != 2 {
 		t.Errorf("a run on it: %v, %v", report, err)
@@ -148,10 +127,7 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 	if err != nil || len(kept) != 1 {
 		t.Fatal(kept, err)
 	}
-	file, err := data.LoadProblems(kept[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(data.LoadProblems(kept[0]))(t)
 	file.Problems = file.Problems[:2]
 	if err := file.Save(kept[0]); err != nil {
 		t.Fatal(err)

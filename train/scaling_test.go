@@ -49,10 +49,7 @@ func BenchmarkScaling(b *testing.B) {
 		{6, 100, 1000, 20}, {60, 100, 1000, 20}, {600, 100, 1000, 2}, // tasks
 	} {
 		name := fmt.Sprintf("m=%d/n=%d/d=%d/", size.tasks, size.rows, size.features)
-		c, err := Preset("default", size.features)
-		if err != nil {
-			b.Fatal(err)
-		}
+		c := must(Preset("default", size.features))(b)
 		var examples []Example
 		for i, rows := range []int{size.rows, 20} { // a small one is held out
 			r := data.Stream(1, "scaling", uint64(i))
@@ -89,10 +86,7 @@ func BenchmarkOutcomes(b *testing.B) {
 					examples[i].Tuples = append(examples[i].Tuples, tuple)
 				}
 			}
-			c, err := Preset("default", 64)
-			if err != nil {
-				b.Fatal(err)
-			}
+			c := must(Preset("default", 64))(b)
 			c.Update = ByTuple
 			t := trainerOf(b, c, examples, Options{})
 			measure(b, func() error { _, err := t.learn(t.steps[0]); return err })
@@ -113,10 +107,7 @@ func texts(b *testing.B, r *rand.Rand, tasks, rows, features int) *data.ProblemD
 			}
 			ptr, y = append(ptr, len(index)), append(y, float64(2*(i%2)-1))
 		}
-		x, err := data.NewCSR(features, ptr, index, value)
-		if err != nil {
-			b.Fatal(err)
-		}
+		x := must(data.NewCSR(features, ptr, index, value))(b)
 		p.Tasks = append(p.Tasks, data.TaskData{
 			Task: &data.Task{Name: fmt.Sprint(j), Kind: data.Classification}, TrainSet: data.Samples{X: x, Y: y},
 		})

@@ -17,16 +17,10 @@ import (
 // squares is the sum of squares of f - v(o) over all tuples.
 func squares(t testing.TB, n *model.Network, examples []prepared) (sum float64) {
 	t.Helper()
-	forward, err := model.NewForward(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	forward := must(model.NewForward(n))(t)
 	for _, e := range examples {
 		payload, tuples := e.payload, e.tuples
-		estimate, err := forward.Estimate(payload, tuples...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		estimate := must(forward.Estimate(payload, tuples...))(t)
 		for q, f := range estimate.F {
 			sum += (f - estimate.V[q]) * (f - estimate.V[q])
 		}
@@ -42,10 +36,7 @@ func TestTheRegressionStartIsTheLeastSquares(t *testing.T) {
 			examples := ready(t, small(seed))
 			c := config(t, "default", small(seed)).Model
 			c.Estimator = estimator
-			n, err := model.NewNetwork(c, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must(model.NewNetwork(c, seed))(t)
 			before := n.Params.Clone()
 			if err := regress(n, examples); err != nil {
 				t.Fatal(err)
@@ -85,23 +76,14 @@ func TestTheRegressionStartRecoversWhatMadeTheOutcomes(t *testing.T) {
 		examples := ready(t, small(3))
 		c := config(t, "default", small(3)).Model
 		c.Estimator = estimator
-		n, err := model.NewNetwork(c, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(model.NewNetwork(c, 7))(t)
 		for k, e := range c.LinearEntries() {
 			n.Params.Get(e.Param)[e.Index] = 0.04 * float64(k+1) // small enough for f < 1, where tanh can go
 		}
-		forward, err := model.NewForward(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		forward := must(model.NewForward(n))(t)
 		for _, e := range examples {
 			payload, tuples := e.payload, e.tuples
-			estimate, err := forward.Estimate(payload, tuples...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			estimate := must(forward.Estimate(payload, tuples...))(t)
 			for q, f := range estimate.F {
 				tuples[q].O = n.RelativeError(f)
 			}
@@ -127,10 +109,7 @@ func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 			clear(tuples[q].Omega)
 		}
 	}
-	n, err := model.NewNetwork(config(t, "default", small(1)).Model, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(model.NewNetwork(config(t, "default", small(1)).Model, 1))(t)
 	if err := regress(n, examples); !errors.Is(err, ErrConfig) {
 		t.Errorf("the error is %v", err)
 	}
@@ -158,10 +137,7 @@ func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
 	}
 	c := config(t, "default", small(1)).Model
 	c.Estimator = "relu" // two terms, of which one can vanish
-	n, err := model.NewNetwork(c, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(model.NewNetwork(c, 1))(t)
 	clear(n.Params.Get("L")) // F is 0, and so is its term
 	if err := regress(n, examples); err != nil {
 		t.Fatal(err)

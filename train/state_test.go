@@ -199,10 +199,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, StateFile)
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must(os.ReadFile(path))(t)
 	resume := func(content []byte) error {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			t.Fatal(err)
@@ -244,10 +241,7 @@ func TestAStateThatIsNotOneIsRefused(t *testing.T) {
 			t.Fatalf("%s: the state has no %q: %s", what, old, text)
 		}
 		text = strings.Replace(text, old, new, 1)
-		content, err := safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must(safetensors.Encode(tensors, map[string]string{stateKey: text, sumKey: checksum([]byte(text))}))(t)
 		refused(what, content)
 	}
 	rewrite("a missing tensor", tensors[1:], "", "")

@@ -77,10 +77,7 @@ func TestTheMapIsTheRidgeRegression(t *testing.T) {
 		d := 3 + r.IntN(12) // more or fewer than tasks
 		l := randomLessons(r, 4, d)
 		n := len(l.problem)
-		rg, err := newRidge(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rg := must(newRidge(l))(t)
 		for _, rho := range []float64{0.03, 1, 40} {
 			want := 0.0
 			for p := range 4 {
@@ -101,10 +98,7 @@ func TestTheMapIsTheRidgeRegression(t *testing.T) {
 		fitted := new(mat.Dense)
 		fitted.Mul(l.means, l.solved(t, rg.choose(), func(int) bool { return true }))
 		for _, k := range []int{1, 2, n, n + 3} {
-			m, err := l.mapping(k)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must(l.mapping(k))(t)
 			var svd mat.SVD
 			if !svd.Factorize(fitted, mat.SVDThin) {
 				t.Fatal("no singular values")
@@ -182,24 +176,15 @@ func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
 		c := config(t, "default", examples)
 		c.Model.Hidden = 8
 		tr := trainerOf(t, c, examples, Options{Progress: progress.Silent()})
-		l, err := tr.lessons(t.Context(), InMemory(examples), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(tr.lessons(t.Context(), InMemory(examples), false))(t)
 		if want := 4 * len(tr.training); len(l.problem) != want {
 			t.Fatalf("%d lessons, want those of the training problems, %d", len(l.problem), want)
 		}
-		m, err := l.mapping(4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(l.mapping(4))(t)
 		unseen, truth := latent(100+seed, 10)
 		raw, taught := new(mat.Dense), new(mat.Dense)
 		for _, e := range unseen {
-			a, err := model.Means(c.Model, e.Problem)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must(model.Means(c.Model, e.Problem))(t)
 			if raw.IsEmpty() {
 				raw.CloneFrom(a)
 				continue
@@ -247,10 +232,7 @@ func TestDirectionsAreTheLeadingOnesOfTheWeights(t *testing.T) {
 		l := randomLessons(r, 4, d)
 		n := len(l.problem)
 		for _, count := range []int{1, 3, n + d} {
-			m, err := leading(l.weights, count)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must(leading(l.weights, count))(t)
 			var svd mat.SVD
 			if !svd.Factorize(l.weights, mat.SVDThin) {
 				t.Fatal("no singular values")

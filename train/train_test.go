@@ -48,10 +48,7 @@ func TestTheBestEpochIsKept(t *testing.T) {
 			t.Errorf("epoch %d (%d) has the correlation %v, the best (%d) %v", i, m.Epoch, m.HeldOut.Within, r.Best, r.Metrics[r.Best].HeldOut.Within)
 		}
 	}
-	saved, err := model.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := must(model.Load(dir))(t)
 	if saved.Provenance["made"] != "yes" {
 		t.Errorf("the saved network has the provenance %v", saved.Provenance)
 	}
@@ -101,25 +98,16 @@ func TestTheMetricsOfTheStartAreTheMeansOverAllSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := model.NewNetwork(c.Model, c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(model.NewNetwork(c.Model, c.Seed))(t)
 	if err := regress(n, training); err != nil {
 		t.Fatal(err)
 	}
-	forward, err := model.NewForward(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	forward := must(model.NewForward(n))(t)
 	var v []float64
 	residual, mean, square, penalty := 0.0, 0.0, 0.0, 0.0
 	for _, e := range training {
 		payload, tuples := e.payload, e.tuples
-		estimate, err := forward.Estimate(payload, tuples...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		estimate := must(forward.Estimate(payload, tuples...))(t)
 		for q := range estimate.F {
 			residual += math.Abs(estimate.F[q] - estimate.V[q])
 		}
@@ -155,10 +143,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := model.NewTrainingGraph(c.Model, capacity(training), outcomes(training...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	graph := must(model.NewTrainingGraph(c.Model, capacity(training), outcomes(training...)))(t)
 	p := model.NewParams(c.Model, c.Seed)
 	first, second := map[string]float64{}, map[string]float64{} // by tensor and entry
 	time, total := 0.0, float64(c.Epochs*len(training))
@@ -166,10 +151,7 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 		loss, residual := 0.0, 0.0
 		for _, i := range shuffle(c.Seed, epoch, len(training)) {
 			payload, tuples := training[i].payload, training[i].tuples
-			s, err := graph.Step(p, payload, tuples)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(graph.Step(p, payload, tuples))(t)
 			loss += s.Loss / float64(len(training))
 			residual += s.Residual / float64(len(training))
 			left := 1 - time/total
@@ -206,17 +188,11 @@ func TestTrainingIsAdamAtAFallingRate(t *testing.T) {
 func TestCorrelationsFollowTheDirectionOfTheLink(t *testing.T) {
 	examples := small(4)
 	tr := trainerOf(t, config(t, "default", examples), examples, Options{})
-	before, err := tr.agreement(tr.training)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(tr.agreement(tr.training))(t)
 	for _, e := range append(tr.config.Model.LinearEntries(), model.Entry{Param: "gamma"}, model.Entry{Param: "gamma", Index: 1}) {
 		tr.network.Params.Get(e.Param)[e.Index] *= -1
 	}
-	after, err := tr.agreement(tr.training)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must(tr.agreement(tr.training))(t)
 	if math.Abs(before.Within-after.Within) > 1e-12 || math.Abs(before.Overall-after.Overall) > 1e-12 || before.Within == 0 {
 		t.Errorf("the correlations are %+v, and were %+v", after, before)
 	}

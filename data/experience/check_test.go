@@ -30,10 +30,7 @@ func writeRaw(t testing.TB, lines ...[]byte) (dir, shard string) {
 func encodeAll(t testing.TB, records ...*experience.Record) (lines [][]byte) {
 	t.Helper()
 	for _, r := range records {
-		line, err := experience.Encode(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must(experience.Encode(r))(t)
 		lines = append(lines, line)
 	}
 	return lines
@@ -41,15 +38,8 @@ func encodeAll(t testing.TB, records ...*experience.Record) (lines [][]byte) {
 
 func check(t testing.TB, dir string) *experience.Report {
 	t.Helper()
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := s.Check(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return report
+	s := must(experience.Open(dir))(t)
+	return must(s.Check(context.Background()))(t)
 }
 
 // wantFault checks that the store has one fault, at that line.
@@ -131,10 +121,7 @@ func TestCheckGoesOn(t *testing.T) {
 func TestCheckCanBeInterrupted(t *testing.T) {
 	dir := experiencetest.Dir(t)
 	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(experience.Open(dir))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := s.Check(ctx); !errors.Is(err, context.Canceled) {

@@ -118,10 +118,7 @@ func TestFullDisk(t *testing.T) {
 	records := experiencetest.Problem(1, "p", 3, "mtrl")
 	dir := experiencetest.Dir(t)
 	left := 100
-	w, err := openOn(dir, func(_ string, f *os.File) files.File { return disk{f, &left} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(openOn(dir, func(_ string, f *os.File) files.File { return disk{f, &left} }))(t)
 	for _, r := range records {
 		if err := w.Append(r); !errors.Is(err, syscall.ENOSPC) || w.Has(r.ID) {
 			t.Fatalf("the error is %v, and Has %v", err, w.Has(r.ID))
@@ -149,10 +146,7 @@ func (unsyncable) Sync() error { return syscall.EIO }
 // Close must not say that all is safe when it isn't.
 func TestCloseSyncs(t *testing.T) {
 	dir := experiencetest.Dir(t)
-	w, err := openOn(dir, func(_ string, f *os.File) files.File { return unsyncable{f} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(openOn(dir, func(_ string, f *os.File) files.File { return unsyncable{f} }))(t)
 	if err := w.Close(); !errors.Is(err, syscall.EIO) {
 		t.Error(err)
 	}
@@ -168,19 +162,13 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 	dir := experiencetest.Dir(t)
 	experiencetest.Write(t, dir, "one", records...)
 	path := filepath.Join(dir, "one.jsonl")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(os.ReadFile(path))(t)
 	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
 	for cut := len(whole) - 1; cut > last; cut -= 11 {
 		if err := os.Truncate(path, int64(cut)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := experience.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(experience.Open(dir))(t)
 		if report, err := s.Check(t.Context()); err != nil || len(report.Faults) != 0 || len(report.Warnings) != 1 || report.Records != 2 {
 			t.Fatalf("cut at %d: %+v, %v", cut, report, err)
 		}
@@ -212,15 +200,12 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2, "mtrl")...)
 	path := filepath.Join(dir, "one.jsonl")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(path))(t)
 	b[20] ^= 1
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err = experience.OpenWriter(dir, "two", experiencetest.Manifest())
+	_, err := experience.OpenWriter(dir, "two", experiencetest.Manifest())
 	if !errors.Is(err, experience.ErrChecksum) || !strings.Contains(err.Error(), path+":1: ") || !strings.Contains(err.Error(), "delete that line") {
 		t.Errorf("damaged line: %v", err)
 	}
@@ -233,19 +218,13 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 func TestLineLengthIsBounded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
-	f, err := os.OpenFile(filepath.Join(dir, "one.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.OpenFile(filepath.Join(dir, "one.jsonl"), os.O_WRONLY|os.O_APPEND, 0))(t)
 	defer f.Close()
 	if err := f.Truncate(experience.MaxLine * 64); err != nil { // a hole: takes no room
 		t.Fatal(err)
 	}
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = s.Load()
+	s := must(experience.Open(dir))(t)
+	_, _, err := s.Load()
 	if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), "one.jsonl:2: ") {
 		t.Errorf("endless line: %v", err)
 	}

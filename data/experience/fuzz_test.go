@@ -19,10 +19,7 @@ import (
 func FuzzManifest(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "store")
 	experiencetest.Write(f, dir, "a")
-	raw, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	raw := must(os.ReadFile(filepath.Join(dir, "manifest.json")))(f)
 	f.Add(raw)
 	for _, s := range []string{"", "{}", "null", `{"schema":3,"new":1}`, `{"schema":2,"dataset":{"path":"","sha256":"0"},"seed":1,"config":[]}`,
 		`{"schema":2,"dataset":{"path":"","sha256":"0"},"seed":-1}`, `{"schema":2,"dataset":{"sha256":"0"},"config":{"a":1e999,"a":{"b":null}}}`} {
@@ -60,10 +57,7 @@ func write(t testing.TB, path string, raw []byte) {
 func FuzzStore(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "store")
 	experiencetest.Write(f, dir, "a", experiencetest.Problem(1, "p", 2, "mtrl", "snr2")...)
-	shard, err := os.ReadFile(filepath.Join(dir, "a.jsonl"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	shard := must(os.ReadFile(filepath.Join(dir, "a.jsonl")))(f)
 	f.Add(shard, false)
 	f.Add(shard[:len(shard)-9], false)
 	f.Add([]byte("\n\n"), false)
@@ -80,10 +74,7 @@ func FuzzStore(f *testing.F) {
 		experiencetest.Write(t, dir, "b")
 		path := filepath.Join(dir, "a.jsonl")
 		write(t, path, shard)
-		s, err := experience.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(experience.Open(dir))(t)
 		records, _, loadErr := s.Load()
 		for _, r := range records {
 			if r.Status == experience.OK && (r.Result == nil || len(r.Omega) == 0) {

@@ -27,10 +27,7 @@ func TestTheIndexFindsTheRecordsOfEveryProblem(t *testing.T) {
 		experiencetest.Write(t, dir, name, records...)
 	}
 	last := filepath.Join(dir, "s2.jsonl")
-	f, err := os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0))(t)
 	if _, err := f.WriteString(`{"sum":"`); err != nil { // somebody is writing
 		t.Fatal(err)
 	}
@@ -41,29 +38,18 @@ func TestTheIndexFindsTheRecordsOfEveryProblem(t *testing.T) {
 	for _, r := range load(t, dir) {
 		want[r.ProblemID] = append(want[r.ProblemID], r)
 	}
-	store, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	index, err := store.Index()
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(experience.Open(dir))(t)
+	index := must(store.Index())(t)
 	got := map[string][]*experience.Record{}
 	for id, lines := range index {
-		if got[id], err = lines.Records(); err != nil {
-			t.Fatal(err)
-		}
+		got[id] = must(lines.Records())(t)
 	}
 	if d := cmp.Diff(want, got); d != "" || len(want) != 5 {
 		t.Errorf("%d problems: %s", len(want), d)
 	}
 
 	// A line that has changed since is not read as good.
-	text, err := os.ReadFile(last)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(last))(t)
 	text[len(text)/3] ^= 1
 	if err := os.WriteFile(last, text, 0o644); err != nil {
 		t.Fatal(err)

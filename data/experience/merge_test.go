@@ -22,10 +22,7 @@ import (
 func merge(t testing.TB, dirs ...string) (out string, summary *experience.Summary) {
 	t.Helper()
 	out = experiencetest.Dir(t)
-	summary, err := experience.Merge(context.Background(), out, nil, dirs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary = must(experience.Merge(context.Background(), out, nil, dirs...))(t)
 	return out, summary
 }
 
@@ -93,10 +90,7 @@ func TestMergeOfManifests(t *testing.T) {
 		m := experiencetest.Manifest()
 		change(&m)
 		dir := filepath.Join(base, name)
-		w, err := experience.OpenWriter(dir, "one", m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(experience.OpenWriter(dir, "one", m))(t)
 		w.Close()
 		return dir
 	}
@@ -111,10 +105,7 @@ func TestMergeOfManifests(t *testing.T) {
 	if d := cmp.Diff(tree(t, out), tree(t, other)); d != "" {
 		t.Errorf("the order of stores matters:\n%s", d)
 	}
-	s, err := experience.Open(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(experience.Open(out))(t)
 	if m := s.Manifest; m.Dataset.Path != "a/digits" || !slices.Equal(m.CreatedBy, []string{"v1", "v2"}) {
 		t.Errorf("merged manifest %+v", m)
 	}
@@ -123,7 +114,7 @@ func TestMergeOfManifests(t *testing.T) {
 		m.Seed, m.Dataset.SHA256, m.Config = 9, "0000", map[string]any{"o": "model", "loss": "squared"}
 	})
 	out = filepath.Join(base, "out")
-	_, err = experience.Merge(context.Background(), out, nil, first, second, foreign)
+	_, err := experience.Merge(context.Background(), out, nil, first, second, foreign)
 	if !errors.Is(err, experience.ErrConflict) {
 		t.Fatalf("foreign store: %v", err)
 	}
@@ -253,10 +244,7 @@ func TestMergeDrops(t *testing.T) {
 	before := tree(t, dir)
 	drop := func(r *experience.Record) bool { return r.Problem == "b" || r.Source == "snr" }
 	out := experiencetest.Dir(t)
-	summary, err := experience.Merge(context.Background(), out, drop, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := must(experience.Merge(context.Background(), out, drop, dir))(t)
 	want := slices.DeleteFunc(someRecords(), drop)
 	slices.SortFunc(want, experience.Compare)
 	if d := cmp.Diff(want, load(t, out)); d != "" {
@@ -284,14 +272,8 @@ func TestStats(t *testing.T) {
 	}
 	experiencetest.Write(t, dir, "one", records[:5]...)
 	experiencetest.Write(t, dir, "two", records[5:]...)
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Stats()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(experience.Open(dir))(t)
+	got := must(s.Stats())(t)
 	var names []string
 	for _, g := range got {
 		names = append(names, g.Source)

@@ -42,20 +42,12 @@ func onDataset(t *testing.T, dir string) string {
 
 func openProblems(t *testing.T, path string) *experience.Problems {
 	t.Helper()
-	p, err := experience.OpenProblems(path, experience.DataOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must(experience.OpenProblems(path, experience.DataOptions{}))(t)
 }
 
 func reference(t *testing.T, p *experience.Problems) data.DatasetRef {
 	t.Helper()
-	ref, err := p.Reference()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ref
+	return must(p.Reference())(t)
 }
 
 // double doubles all features.
@@ -119,19 +111,11 @@ func TestTheReferenceIsThatOfTheContent(t *testing.T) {
 func stored(t *testing.T, dir string, p *experience.Problems) {
 	t.Helper()
 	ref := reference(t, p)
-	w, err := experience.OpenWriter(dir, "one", experience.Manifest{Dataset: ref})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(experience.OpenWriter(dir, "one", experience.Manifest{Dataset: ref}))(t)
 	first := p.File().Problems[0]
-	id, err := experience.ProblemID(first, ref.SHA256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(experience.ProblemID(first, ref.SHA256))(t)
 	r := &experience.Record{Problem: first.Name, ProblemID: id, Source: "mtrl", Status: experience.Failed, Reason: "it had to"}
-	if r.ID, err = experience.TupleID(id, r.Source, 0, nil); err != nil {
-		t.Fatal(err)
-	}
+	r.ID = must(experience.TupleID(id, r.Source, 0, nil))(t)
 	if err := errors.Join(p.Keep(dir), w.Append(r), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -139,10 +123,7 @@ func stored(t *testing.T, dir string, p *experience.Problems) {
 
 func kept(t *testing.T, dir string) []*experience.Problems {
 	t.Helper()
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(experience.Open(dir))(t)
 	p, _, err := s.Problems("", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -190,10 +171,7 @@ func TestStoresRefuseOtherProblems(t *testing.T) {
 	path := onDataset(t, filepath.Join(root, "data"))
 	dir := filepath.Join(root, "store")
 	stored(t, dir, openProblems(t, path).Through(double))
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(experience.Open(dir))(t)
 	if _, through, err := s.Problems("", &double); err != nil || !through {
 		t.Errorf("through the doubling: %v, %v", through, err)
 	}

@@ -13,19 +13,12 @@ import (
 
 func open(t testing.TB, dir, shard string) *experience.Writer {
 	t.Helper()
-	w, err := experience.OpenWriter(dir, shard, experiencetest.Manifest())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return must(experience.OpenWriter(dir, shard, experiencetest.Manifest()))(t)
 }
 
 func load(t testing.TB, dir string) []*experience.Record {
 	t.Helper()
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(experience.Open(dir))(t)
 	records, _, err := s.Load()
 	if err != nil {
 		t.Fatal(err)

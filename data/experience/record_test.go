@@ -47,10 +47,7 @@ func TestRecordRoundTrip(t *testing.T) {
 // A line is plain JSON for other programs, and they can verify its checksum.
 func TestLineIsJSONWithItsChecksum(t *testing.T) {
 	r := experiencetest.Problem(1, "p", 2)[0]
-	line, err := experience.Encode(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must(experience.Encode(r))(t)
 	var fields map[string]any
 	if err := json.Unmarshal(line, &fields); err != nil {
 		t.Fatal(err)
@@ -66,10 +63,7 @@ func TestLineIsJSONWithItsChecksum(t *testing.T) {
 }
 
 func TestEveryChangeOfALineIsNoticed(t *testing.T) {
-	line, err := experience.Encode(experiencetest.Problem(1, "p", 2, "mtrl")[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must(experience.Encode(experiencetest.Problem(1, "p", 2, "mtrl")[1]))(t)
 	line = line[:len(line)-1]
 	for i := range line {
 		for bit := range 8 {
@@ -211,5 +205,16 @@ func TestValidate(t *testing.T) {
 	stl.Result.O = 0.5
 	if err := stl.Validate(); err == nil || !strings.Contains(err.Error(), `o of source "stl" is 0.5; it must be 1`) {
 		t.Errorf("STL relative to something else: %v", err)
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

@@ -41,10 +41,7 @@ func TestWriteAndRead(t *testing.T) {
 	if d := cmp.Diff(records, got); d != "" {
 		t.Error(d)
 	}
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(experience.Open(dir))(t)
 	want := experiencetest.Manifest()
 	want.Schema, want.Config["lambda1"] = experience.Schema, []any{1e-6, 1e-5}
 	if d := cmp.Diff(want, s.Manifest); d != "" {
@@ -140,10 +137,7 @@ func TestOneManifestWins(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		s, err := experience.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(experience.Open(dir))(t)
 		for i, err := range errs {
 			if mine := s.Manifest.Seed == uint64(i%2); mine && err != nil || !mine && !errors.Is(err, experience.ErrConflict) {
 				t.Errorf("seed %d won, writer %d with seed %d got %v", s.Manifest.Seed, i, i%2, err)
@@ -191,10 +185,7 @@ func TestUnknownSchemaNamesBothVersions(t *testing.T) {
 	dir := experiencetest.Dir(t)
 	experiencetest.Write(t, dir, "one")
 	path := filepath.Join(dir, "manifest.json")
-	original, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	original := must(os.ReadFile(path))(t)
 	newer := bytes.Replace(original, []byte(`"schema": 2,`), []byte(`"schema": 3, "news": 1,`), 1)
 	if err := os.WriteFile(path, newer, 0o644); err != nil {
 		t.Fatal(err)
