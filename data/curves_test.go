@@ -155,6 +155,12 @@ func TestCurvesFarAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n := step.Outside(far); n != 3 {
+		t.Errorf("%d of 3 far values are outside", n)
+	}
+	if n := step.Outside(column(t, []float64{1, 8, 0.9, 8.1}).Tasks[0].TrainSet.X); n != 2 {
+		t.Errorf("%d values are outside of 1 to 8, want 2", n)
+	}
 	for l := 1; l < step.Makes(); l++ {
 		if a, b := x.Row(0).Value[l], x.Row(1).Value[l]; math.Abs(float64(b/a)-2) > 1e-4 {
 			t.Errorf("bend %d is %v at 1e6 and %v at 2e6", l, a, b)

@@ -36,6 +36,7 @@ func FitKernel(kind string, g float64, p *ProblemData) (Step, *Metric) {
 		size = floats.Dot(deviation, deviation)
 	}
 	s := Step{Kind: kind, Cols: x.Cols(), Width: g / cmp.Or(size, 1)} // 0 where all rows are alike
+	s.Low, s.High = extremes(x)
 	for _, i := range s.landmarks(x) {
 		s.Landmarks = append(s.Landmarks, slices.Clone(x.Row(i).Value))
 	}

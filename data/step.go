@@ -61,6 +61,10 @@ type Step struct {
 	// StepLaplace.
 	Width     float64     `json:"width,omitempty"`
 	Landmarks [][]float32 `json:"landmarks,omitempty"`
+	// Low and High are the least and largest values that StepCurves, StepGauss and
+	// StepLaplace were fitted on, column by column.
+	Low  []float32 `json:"low,omitempty"`
+	High []float32 `json:"high,omitempty"`
 }
 
 // Makes is the number of columns that the step makes.
@@ -120,6 +124,7 @@ func FitStep(kind string, x Matrix) (Step, error) {
 		if err := s.dense(x); err != nil {
 			return s, err
 		}
+		s.Low, s.High = extremes(x)
 		column := make([]float64, x.Rows())
 		for j := range s.Cols {
 			for i := range column {
@@ -181,6 +186,29 @@ func moments(x Matrix) (mean, deviation []float64) {
 	return mean, deviation
 }
 
+// Outside counts the entries below Low and above High.
+func (s Step) Outside(x Matrix) (n int) {
+	for i := range x.Rows() {
+		for j, v := range x.Row(i).Value {
+			if v < s.Low[j] || v > s.High[j] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// extremes are the least and largest values of dense columns.
+func extremes(x Matrix) (low, high []float32) {
+	low, high = slices.Clone(x.Row(0).Value), slices.Clone(x.Row(0).Value)
+	for i := range x.Rows() {
+		for j, v := range x.Row(i).Value {
+			low[j], high[j] = min(low[j], v), max(high[j], v)
+		}
+	}
+	return low, high
+}
+
 // Validate checks that the fitted parts fit the kind and each other.
 func (s Step) Validate() error {
 	bad := func(format string, args ...any) error {
@@ -224,8 +252,8 @@ func (s Step) Validate() error {
 			last = j
 		}
 	case StepCurves:
-		if len(s.Curves) != s.Cols {
-			return bad("%d curves for %d columns", len(s.Curves), s.Cols)
+		if len(s.Curves) != s.Cols || len(s.Low) != s.Cols || len(s.High) != s.Cols {
+			return bad("%d curves, %d lows and %d highs for %d columns", len(s.Curves), len(s.Low), len(s.High), s.Cols)
 		}
 		for j, c := range s.Curves {
 			if err := c.validate(); err != nil {
@@ -235,6 +263,9 @@ func (s Step) Validate() error {
 	case StepGauss, StepLaplace:
 		if len(s.Landmarks) == 0 || !(s.Width > 0) {
 			return bad("%d landmarks and a width of %v; both must be positive", len(s.Landmarks), s.Width)
+		}
+		if len(s.Low) != s.Cols || len(s.High) != s.Cols {
+			return bad("%d lows and %d highs for %d columns", len(s.Low), len(s.High), s.Cols)
 		}
 		for i, z := range s.Landmarks {
 			if len(z) != s.Cols {

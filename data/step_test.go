@@ -261,12 +261,12 @@ func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
 		{"negative deviation", apply(Step{Kind: StepStandardise, Cols: 2, Mean: []float64{0, 0}, Deviation: []float64{1, -1}}, x), ErrInvalid, "column 1: mean 0 and deviation -1"},
 		{"frequency beyond", apply(Step{Kind: StepTFIDF, Cols: 2, Documents: 3, Frequency: []int{1, 4}}, x), ErrInvalid, "column 1: frequency 4"},
 		{"frequencies missing", apply(Step{Kind: StepTFIDF, Cols: 2, Documents: 3}, x), ErrInvalid, "0 frequencies for 2 columns"},
-		{"curves missing", apply(Step{Kind: StepCurves, Cols: 2, Curves: make([]Curve, 1)}, x), ErrInvalid, "1 curves for 2 columns"},
-		{"a bend too short", apply(Step{Kind: StepCurves, Cols: 1, Curves: []Curve{{[]float64{1, 2, 3}, [][]float64{{1, 2}}}}}, x), ErrInvalid, "column 0: bend 0 has 2 numbers; with 3 knots it has 5"},
+		{"curves missing", apply(Step{Kind: StepCurves, Cols: 2, Curves: make([]Curve, 1)}, x), ErrInvalid, "1 curves, 0 lows and 0 highs for 2 columns"},
+		{"a bend too short", apply(Step{Kind: StepCurves, Cols: 1, Curves: []Curve{{[]float64{1, 2, 3}, [][]float64{{1, 2}}}}, Low: []float32{0}, High: []float32{1}}, x), ErrInvalid, "column 0: bend 0 has 2 numbers; with 3 knots it has 5"},
 		{"no landmarks", apply(Step{Kind: StepGauss, Cols: 2, Width: 1}, x), ErrInvalid, "0 landmarks"},
 		{"no width", apply(Step{Kind: StepLaplace, Cols: 2, Landmarks: [][]float32{{1, 2}}}, x), ErrInvalid, "a width of 0"},
-		{"a landmark too wide", apply(Step{Kind: StepLaplace, Cols: 2, Width: 1, Landmarks: [][]float32{{1, 2, 3}}}, x), ErrInvalid, "landmark 0 has 3 columns, not 2"},
-		{"curves of sparse rows", apply(Step{Kind: StepCurves, Cols: 2, Curves: make([]Curve, 2)}, sparseCopy(t, x)), ErrInvalid, "sparse"},
+		{"a landmark too wide", apply(Step{Kind: StepLaplace, Cols: 2, Width: 1, Landmarks: [][]float32{{1, 2, 3}}, Low: []float32{0, 0}, High: []float32{1, 1}}, x), ErrInvalid, "landmark 0 has 3 columns, not 2"},
+		{"curves of sparse rows", apply(Step{Kind: StepCurves, Cols: 2, Curves: make([]Curve, 2), Low: []float32{0, 0}, High: []float32{1, 1}}, sparseCopy(t, x)), ErrInvalid, "sparse"},
 		{"words missing", apply(Step{Kind: StepWords, Cols: 2, Words: []string{"a"}}, x), ErrInvalid, "1 words for 2 columns"},
 	} {
 		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.want) {

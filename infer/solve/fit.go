@@ -65,5 +65,13 @@ func (f *Fitted) Predict(task int, x data.Matrix) ([]float64, error) {
 	return f.Result.Scores(task, x), nil
 }
 
+// Landmarks is how many of the rows the fit compares with, which a saved model contains.
+func (f *Fitted) Landmarks() int {
+	if f.step == nil {
+		return 0
+	}
+	return len(f.step.Landmarks)
+}
+
 // Scores are those of every task on the rows held out.
 func (f *Fitted) Scores() []evidence.Score { return f.HeldOut.ScoresOf(f.problem) }

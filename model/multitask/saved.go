@@ -417,16 +417,25 @@ func (s *Saved) Predict(task string, x data.Matrix) ([]float64, error) {
 // Prepare applies the recipe's steps to rows of its features. What it returns is
 // to be multiplied by W.
 func (s *Saved) Prepare(x data.Matrix) (data.Matrix, error) {
+	x, _, err := s.Outside(x)
+	return x, err
+}
+
+// Outside is Prepare that also counts the cells outside of the values that bent columns were
+// fitted on.
+func (s *Saved) Outside(x data.Matrix) (made data.Matrix, cells int, err error) {
 	if d := s.Recipe.Width(); x.Cols() != d {
-		return nil, fmt.Errorf("multitask: predict: %w: the rows have %d features; the model takes %d", data.ErrMismatch, x.Cols(), d)
+		return nil, 0, fmt.Errorf("multitask: predict: %w: the rows have %d features; the model takes %d", data.ErrMismatch, x.Cols(), d)
 	}
 	for _, step := range s.Recipe.Steps {
-		var err error
+		if step.Low != nil {
+			cells += step.Outside(x)
+		}
 		if x, err = step.Apply(x); err != nil {
-			return nil, fmt.Errorf("multitask: predict: %w", err)
+			return nil, 0, fmt.Errorf("multitask: predict: %w", err)
 		}
 	}
-	return x, nil
+	return x, cells, nil
 }
 
 // Probabilities sets p to those of the classes at the scores of a row.

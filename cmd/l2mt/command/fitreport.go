@@ -172,6 +172,9 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 	if partly > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have rows that are always trained on, as the other parts have none of their class", partly))
 	}
+	if n := fit.Landmarks(); n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without", n))
+	}
 	if r.Kind == data.Classification {
 		r.Temperature, r.Brier = evidence.Temperature(choice.Scores, choice.Y)
 		r.Reliability = reliability(r.Temperature, max(1, len(r.Classes)), slices.Concat(choice.Scores...), slices.Concat(choice.Y...))

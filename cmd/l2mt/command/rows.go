@@ -57,6 +57,8 @@ type rowBlock struct {
 	scores  [][][]float64 // by each model, likewise: what it is predicted by
 	carried []*format.Column
 	unseen  table.Unseen
+	outside int // cells that bent columns were not fitted on
+	far     int // rows that no landmark of a kernel is near
 	text    []byte
 	err     error
 }
@@ -214,6 +216,7 @@ func (p *predictor) run(e *env, work func(*rowBlock), done func(*rowBlock) error
 	report.Start("predicting", 0)
 	defer report.Finish()
 	unseen, fresh := table.Unseen{}, map[string]int{}
+	outside, far := 0, 0
 	for more := true; more; {
 		var blocks []*rowBlock
 		var group errgroup.Group
@@ -240,6 +243,7 @@ func (p *predictor) run(e *env, work func(*rowBlock), done func(*rowBlock) error
 			if err := done(b); err != nil {
 				return err
 			}
+			outside, far = outside+b.outside, far+b.far
 			for level, n := range b.unseen {
 				unseen[level] += n
 			}
@@ -251,8 +255,30 @@ func (p *predictor) run(e *env, work func(*rowBlock), done func(*rowBlock) error
 			report.Advance(b.x.Rows(), "")
 		}
 	}
+	if outside > 0 {
+		e.remark("%d cells are outside of the values that the model was fitted on, where curves go on straight and kernels end", outside)
+	}
+	if far > 0 {
+		e.remark("%d rows are far from all that the model was fitted on: their predictions are next to the intercept", far)
+	}
 	p.remark(e, unseen, fresh)
 	return nil
+}
+
+// near is the least value of a kernel with some landmark that tells something of a row.
+const near = 0.05
+
+// far counts the rows that no landmark of a kernel is near.
+func far(m *multitask.Saved, made data.Matrix) (n int) {
+	if last := len(m.Recipe.Steps) - 1; last < 0 || m.Recipe.Steps[last].Landmarks == nil {
+		return 0
+	}
+	for i := range made.Rows() {
+		if slices.Max(made.Row(i).Value) < near {
+			n++
+		}
+	}
+	return n
 }
 
 // next is the next block, which has not been looked at.
@@ -398,10 +424,13 @@ func (p *predictor) labels(b *rowBlock, k int, c *format.Column) (row int, err e
 
 // predict scores the rows by every model: each by the weights of its task.
 func (p *predictor) predict(b *rowBlock) error {
-	for _, m := range p.models {
-		x, err := m.Prepare(b.x)
+	for k, m := range p.models {
+		x, outside, err := m.Outside(b.x)
 		if err != nil {
 			return err
+		}
+		if k == 0 {
+			b.outside, b.far = outside, far(m, x)
 		}
 		var all [][]float64
 		for _, of := range b.of {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/model/multitask"
@@ -26,6 +27,9 @@ type shownModel struct {
 	Shared       []coefficients `json:"shared"`
 	Coefficients []coefficients `json:"coefficients"`
 	Correlation  [][]float64    `json:"correlation"`
+	// Curves are those of the columns that bend, Importance that of a kernel's columns.
+	Curves     []plot.Curve     `json:"curves,omitempty"`
+	Importance []run.Importance `json:"importance,omitempty"`
 }
 
 // coefficients are those of a task, or of one of its classes.
@@ -50,6 +54,13 @@ func (c *showCmd) Run(e *env) error {
 		return err
 	}
 	s := shownModel{Saved: m, Correlation: run.Correlation(m.Omega)}
+	if s.Curves, err = run.Curves(m); err == nil {
+		s.Importance, err = run.Importances(m)
+	}
+	if err != nil {
+		return err
+	}
+	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), c.Top)], s.Importance[:min(len(s.Importance), c.Top)]
 	s.Shared = c.coefficients(m, multitask.Average, "")
 	for i, t := range m.Tasks {
 		if c.Task == "" || c.Task == t.Name {
@@ -111,13 +122,23 @@ func (s shownModel) write(w io.Writer) {
 		fmt.Fprintf(w, "%d classes: %s\n", len(s.Classes), few(s.Classes))
 	}
 	for _, step := range s.Recipe.Steps {
-		fmt.Fprintf(w, "step %s\n", step.Kind)
+		fmt.Fprintf(w, "step %s", step.Kind)
+		if n := len(step.Landmarks); n > 0 {
+			fmt.Fprintf(w, ": the model contains %d of the rows that it was fitted on", n)
+		}
+		fmt.Fprintln(w)
 	}
 	if s.Scale != nil {
 		fmt.Fprintln(w, "fitted on standardised features; weights are for the features as they are in a table, in brackets for a standard deviation")
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Versions)) {
 		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
+	}
+	s.writeBent(w)
+	if s.Importance != nil { // which weights of landmarks do not tell
+		fmt.Fprintln(w)
+		writeCorrelations(w, taskNames(s.Saved), s.Correlation)
+		return
 	}
 	fmt.Fprintln(w, "\nshared part, the mean of all tasks")
 	for _, c := range s.Shared {
@@ -144,6 +165,29 @@ func (s shownModel) write(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	writeCorrelations(w, taskNames(s.Saved), s.Correlation)
+}
+
+// writeBent writes how columns bend, or what a kernel makes of them.
+func (s shownModel) writeBent(w io.Writer) {
+	if s.Curves != nil {
+		fmt.Fprintln(w, "\nwhat a column adds, from its lowest to its highest values, the mean of all tasks (the page of l2mt report has the curve of each)")
+		t := run.Columns(w)
+		for _, c := range s.Curves {
+			last := len(c.X) - 1
+			fmt.Fprintf(t, "from %s to %s\t", run.Number(c.X[0]), run.Number(c.X[last]))
+			for i := range 5 {
+				fmt.Fprintf(t, "\t%.3g", c.Shared[i*last/4])
+			}
+			fmt.Fprintf(t, "\t  %s\n", c.Column)
+		}
+		t.Flush()
+	}
+	if s.Importance != nil {
+		fmt.Fprintln(w, "\nhow much predictions change where the values of a column are shuffled, beside their standard deviation")
+		for _, c := range s.Importance {
+			fmt.Fprintf(w, "%12.3f  %s\n", c.Change, c.Column)
+		}
+	}
 }
 
 func writeCoefficients(w io.Writer, all []coefficient, scaled bool) {

@@ -22,6 +22,9 @@ type fit struct {
 	Maps []plot.Correlation
 	// Columns are the features that count most, where two classes or numbers are predicted.
 	Columns []column
+	// Curves are those of the columns that bend, Importance that of a kernel's columns.
+	Curves     []plot.Curve
+	Importance []run.Importance
 }
 
 // column has the mean of the weights of a feature, of a standard deviation of it where the
@@ -57,7 +60,14 @@ func readFit(dir string) (any, error) {
 	if f.Said["correlation"] != nil && len(m.Tasks) > 1 {
 		f.Maps = []plot.Correlation{grouped(m)}
 	}
-	if m.Classes == nil {
+	if f.Curves, err = run.Curves(m); err == nil {
+		f.Importance, err = run.Importances(m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.Importance = f.Importance[:min(len(f.Importance), mostColumns)]
+	if m.Classes == nil && f.Curves == nil && f.Importance == nil {
 		f.Columns = columns(m)
 	}
 	return f, nil

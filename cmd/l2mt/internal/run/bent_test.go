@@ -1,0 +1,105 @@
+package run
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+	"l2mt/data/table"
+	"l2mt/infer/solve"
+	"l2mt/model/multitask"
+)
+
+// saved is a model of two tasks, a x^2 + noise with x between 10 and 14, beside a column that
+// says nothing, fitted in a view of standardised columns.
+func saved(t *testing.T, v solve.View) *multitask.Saved {
+	t.Helper()
+	p := &data.ProblemData{Problem: &data.Problem{Name: "p"}}
+	var steps []data.Step
+	for i := range 2 {
+		r := data.Stream(1, "bent", uint64(i))
+		values, y := make([]float32, 160), make([]float64, 80)
+		for j := range y {
+			x := 10 + 4*r.Float64()
+			values[2*j], values[2*j+1] = float32(r.NormFloat64()), float32(x)
+			y[j] = float64(1+i)*(x-12)*(x-12) + 0.1*r.NormFloat64()
+		}
+		x, err := data.NewDense(80, 2, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if steps == nil {
+			step, err := data.FitStep(data.StepStandardise, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps = []data.Step{step}
+		}
+		made, err := steps[0].Apply(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Name: fmt.Sprint("t", i), Kind: data.Regression}, TrainSet: data.Samples{X: made, Y: y}})
+	}
+	b, err := solve.NewBench(nil, p, solve.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := b.Judge(t.Context(), solve.Candidate{View: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := b.Fit(t.Context(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipe := table.Numbers([]string{"noise", "x"}, 2)
+	recipe.Steps = steps
+	s, err := f.Saved(recipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Curves are those that the targets were made by, in the unit of the table, but for a constant.
+func TestCurvesAreThoseOfTheTargets(t *testing.T) {
+	curves, err := Curves(saved(t, solve.View{Bent: data.StepCurves}))
+	if err != nil || len(curves) != 2 || curves[0].Column != "x" {
+		t.Fatalf("%v, %v", curves, err)
+	}
+	c := curves[0]
+	for i, y := range append([][]float64{c.Shared}, c.Tasks...) {
+		factor := []float64{1.5, 1, 2}[i]
+		want := make([]float64, len(c.X))
+		for k, x := range c.X {
+			want[k] = factor * (x - 12) * (x - 12)
+		}
+		mean := stat.Mean(want, nil)
+		for k, x := range c.X {
+			if math.Abs(y[k]-(want[k]-mean)) > 0.15*factor {
+				t.Errorf("curve %d at %.2f is %.3f, want %.3f", i, x, y[k], want[k]-mean)
+			}
+		}
+	}
+	if c.X[0] < 10 || c.X[0] > 10.3 || c.Knots[len(c.Knots)-1] < 13.7 || c.Knots[len(c.Knots)-1] > 14 {
+		t.Errorf("the curve is from %v with the knots %v; x is between 10 and 14", c.X[0], c.Knots)
+	}
+	if all, err := Importances(saved(t, solve.View{Bent: data.StepCurves})); all != nil || err != nil {
+		t.Errorf("curves have importances %v, %v", all, err)
+	}
+}
+
+// The column that says nothing counts for next to nothing in a kernel.
+func TestImportancesTellColumnsApart(t *testing.T) {
+	all, err := Importances(saved(t, solve.View{Bent: data.StepGauss, Width: 1}))
+	if err != nil || len(all) != 2 || all[0].Column != "x" || all[0].Change < 1 || all[1].Change > 0.5 {
+		t.Errorf("%v, %v", all, err)
+	}
+	if curves, err := Curves(saved(t, solve.View{Bent: data.StepGauss, Width: 1})); curves != nil || err != nil {
+		t.Errorf("a kernel has curves %v, %v", curves, err)
+	}
+}
