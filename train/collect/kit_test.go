@@ -17,20 +17,14 @@ import (
 // sample draws problems on the digits, few rows and a few tasks each.
 func sample(t testing.TB, n int) (collect.InMemory, data.DatasetRef) {
 	t.Helper()
-	d, err := digits.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(digits.Load())(t)
 	file, _, err := data.SampleProblems(d, data.SampleConfig{
 		Seed: 5, Train: n, Test: 1, MinTasks: 2, MaxTasks: 4, TrainFraction: 0.04, ValidationFraction: 0.1, Prepare: []string{"unit"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := file.Bind(d, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := must(file.Bind(d, "", nil))(t)
 	return problems, data.DatasetRef{Path: digits.Name, SHA256: d.Fingerprint()}
 }
 
@@ -42,10 +36,7 @@ const smallTuples = 10
 func open(t testing.TB, dir string, c collect.Config, ref data.DatasetRef) *collect.Collector {
 	t.Helper()
 	m := c.Manifest(ref, "test")
-	collector, err := collect.Open(dir, m, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	collector := must(collect.Open(dir, m, c))(t)
 	return collector
 }
 
@@ -62,10 +53,7 @@ func run(t testing.TB, dir string, c collect.Config, problems collect.Problems, 
 
 func load(t testing.TB, dir string) []*experience.Record {
 	t.Helper()
-	s, err := experience.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(experience.Open(dir))(t)
 	records, warnings, err := s.Load()
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
@@ -114,3 +102,14 @@ type reporter struct {
 func (r *reporter) Start(_ string, total int) { r.total = total }
 func (r *reporter) Finish()                   {}
 func (r *reporter) Advance(n int, _ string)   { r.advance(int(r.done.Add(int64(n)))) }
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}

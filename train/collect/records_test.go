@@ -118,10 +118,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 		for _, y := range train.Y {
 			rows = append(rows, float32(y), 0)
 		}
-		x, err := data.NewDense(len(train.Y), 2, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must(data.NewDense(len(train.Y), 2, rows))(t)
 		easy := data.Samples{X: x, Y: train.Y}
 		solved.Tasks[i].TrainSet, solved.Tasks[i].ValidationSet, solved.Tasks[i].TestSet = easy, easy, easy
 	}
@@ -156,15 +153,9 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 		run(t, dir, c, problems, ref, 2)
 		for _, r := range load(t, dir) {
 			p := byName[r.Problem]
-			train, err := multitask.Training(p, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			train := must(multitask.Training(p, ""))(t)
 			omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
-			fixed, err := multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			fixed := must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{}))(t)
 			fit := fixed
 			if m, err := multitask.Lookup(r.Source); err == nil && r.Source != experience.STL {
 				params := multitask.Params{}
@@ -187,10 +178,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 			for _, task := range p.Tasks {
 				test = append(test, task.TestSet)
 			}
-			e, err := evidence.Evaluate(fit, p.Kind(), test)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must(evidence.Evaluate(fit, p.Kind(), test))(t)
 			if d := cmp.Diff(e.Task, r.Result.Test); d != "" {
 				t.Errorf("%s: %s on %s: the recorded test errors are not those of the fit: %s", measured, r.Source, r.Problem, d)
 			}
@@ -324,10 +312,7 @@ func TestExplorations(t *testing.T) {
 			if trace := mat.Trace(omega); math.Abs(trace-1) > 1e-12 {
 				t.Errorf("%s, seed %d: trace %v", name, seed, trace)
 			}
-			s, err := multitask.Eigen(omega)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(multitask.Eigen(omega))(t)
 			got := 0
 			for _, v := range s.Values {
 				if v < -1e-14 {

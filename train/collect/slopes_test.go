@@ -23,10 +23,7 @@ func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
 	problems, ref := sample(t, 2)
 	byName := map[string]*data.ProblemData{}
 	for _, p := range problems {
-		all, err := p.Labelled()
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must(p.Labelled())(t)
 		byName[p.Name] = all
 	}
 	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Measured: collect.OfLabelled, Slopes: true, Seed: 4}
@@ -41,25 +38,13 @@ func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
 			near[r.Omega[0][1]] = true
 		}
 		p = data.InMetric(p) // fits on all labelled rows are
-		train, err := multitask.Training(p, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		test, err := evidence.NewSplit(p.Tested())
-		if err != nil {
-			t.Fatal(err)
-		}
+		train := must(multitask.Training(p, ""))(t)
+		test := must(evidence.NewSplit(p.Tested()))(t)
 		measure := func(i, j int, h float64) (*multitask.Result, *evidence.HeldOut) {
 			omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
 			omega.SetSym(i, j, omega.At(i, j)+h)
-			fit, err := multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12})
-			if err != nil {
-				t.Fatal(err)
-			}
-			held, err := test.Measure(fit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fit := must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
+			held := must(test.Measure(fit))(t)
 			return fit, held
 		}
 		fit, held := measure(0, 0, 0)
