@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Format is a file format that datasets are read from.
@@ -53,6 +54,12 @@ type Options struct {
 	Kind data.Kind
 	// Header says whether a CSV or TSV file begins with a header.
 	Header Header
+	// Separator is what stands between the cells of a CSV or TSV file, and Decimal what the
+	// decimals of its numbers follow, a point or a comma. If empty, the first rows decide. A
+	// tab may be written as "tab".
+	Separator, Decimal string
+	// IgnoreCase takes words for one that differ in their case alone.
+	IgnoreCase bool
 	// Label is where the labels or targets are: the name of a column (CSV, TSV)
 	// or of an array (npz), or the number of a column (CSV, TSV), counted
 	// from 0. If empty: what is called label, class, y or target, in
@@ -90,10 +97,14 @@ func (o Options) Validate() error {
 		{"format", string(o.Format), "svmlight csv tsv npz folder"},
 		{"kind", string(o.Kind), "classification regression"},
 		{"header", string(o.Header), "yes no"},
+		{"decimal", o.Decimal, ". ,"},
 	} {
 		if v.is != "" && !slices.Contains(strings.Fields(v.may), v.is) {
 			return fmt.Errorf("format: %s %q: %w: it must be %s or empty", v.what, v.is, data.ErrInvalid, strings.ReplaceAll(v.may, " ", ", "))
 		}
+	}
+	if n := utf8.RuneCountInString(o.Separator); n > 1 && o.Separator != "tab" || strings.ContainsAny(o.Separator, "\"\r\n") {
+		return fmt.Errorf("format: separator %q: %w: it must be a character, or tab", o.Separator, data.ErrInvalid)
 	}
 	if o.Columns < 0 || o.Columns > maxColumns {
 		return fmt.Errorf("format: %d columns: %w: they must be within 0..%d", o.Columns, data.ErrInvalid, maxColumns)

@@ -22,6 +22,10 @@ type Rows struct {
 	Names []string
 	// Width is the number of columns.
 	Width int
+	// Decimal is what the decimals of numbers follow, a point or a comma.
+	Decimal string
+
+	ignoreCase bool
 
 	name  string
 	in    io.Reader
@@ -87,16 +91,24 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 	case bytes.IndexByte(start, 0) >= 0:
 		return nil, fmt.Errorf("%w: it has zero bytes, which no text has", data.ErrFormat)
 	}
-	r := &Rows{in: lines{in}, comma: ',', line: 1, size: blockSize}
-	if o.Format == TSV {
-		r.comma = '\t'
-	}
+	r := &Rows{in: lines{in}, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
 	b, err := r.next()
 	if err == io.EOF {
 		return r, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	r.comma = separatorOf(b.text, o.Format)
+	switch o.Separator {
+	case "":
+	case "tab":
+		r.comma = '\t'
+	default:
+		r.comma = []rune(o.Separator)[0]
+	}
+	if r.Decimal == "" {
+		r.Decimal = b.decimalOf()
 	}
 	row := b.reader()
 	_, first, err := b.row(row)
@@ -110,12 +122,9 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 		first[j] = strings.TrimSpace(cell)
 	}
 	r.Width = len(first)
-	if r.Width == 1 && strings.ContainsAny(first[0], ";\t") {
-		return nil, fmt.Errorf("line 1: %w: %q is one cell; cells are separated by commas or, if the format is %s, by tabs", data.ErrFormat, first[0], TSV)
-	}
 	named := func(column string) bool { return !IsNumber(column) && slices.Contains(first, column) }
 	if o.Header == HeaderYes || o.Header == HeaderAuto &&
-		(named(o.Label) || named(o.Group) || !slices.ContainsFunc(first, IsNumber) || isCount(first)) {
+		(named(o.Label) || named(o.Group) || !slices.ContainsFunc(first, func(cell string) bool { return IsNumber(r.clean(cell, false)) }) || isCount(first)) {
 		r.Names = slices.Clone(first)
 		head := b.text[:row.InputOffset()]
 		b.text, b.line = b.text[len(head):], b.line+bytes.Count(head, []byte{'\n'})
@@ -270,14 +279,15 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 			c.Numbers = slices.Grow(c.Numbers, n)
 		}
 	}
+	points := b.rows.Decimal == "."
 	err = b.each(func(line int, cells []string) error {
 		if width := b.rows.Width; len(cells) != width {
 			return fmt.Errorf("line %d: %w: it has %d columns but the first line has %d", line, data.ErrFormat, len(cells), width)
 		}
 		lines = append(lines, line)
 		for _, c := range columns {
-			if c.At >= 0 && !c.addShort(cells[c.At]) {
-				c.Add(strings.TrimSpace(cells[c.At]))
+			if c.At >= 0 && !(points && c.addShort(cells[c.At])) {
+				c.Add(b.rows.clean(cells[c.At], c.AsText))
 			}
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"math"
 	"slices"
+	"strings"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -87,7 +88,7 @@ func (r *reader) together() []int {
 	numbers := make([]int, len(r.places))
 	for i := range numbers {
 		if numbers[i] = i; r.group != nil {
-			if numbers[i] = r.group.Text(i); gap(r.group, i) {
+			if numbers[i] = r.group.Text(i); r.gap(r.group, i) {
 				numbers[i] = -1 - i
 			}
 		}
@@ -279,7 +280,7 @@ func (r *reader) leaks() error {
 		for j, name := range r.Recipe.Features() {
 			n, same := 0, true
 			for i := 0; i < r.x.Rows() && same; i++ {
-				if !gap(t.Column, i) {
+				if !r.gap(t.Column, i) {
 					n, same = n+1, r.x.Row(i).Value[j] == float32(t.Numbers[i])
 				}
 			}
@@ -315,66 +316,98 @@ func (r *reader) expand() error {
 		r.Recipe.Columns = append(r.Recipe.Columns, made)
 	}
 	d, n := r.Recipe.Width(), len(r.places)
-	value := make([]float32, n*d)
-	at, filled := 0, 0
+	value, at := make([]float32, n*d), 0
 	for k, c := range r.features {
 		made := &r.Recipe.Columns[k]
-		row, gaps, err := made.features(value[at:], d, c, Unseen{})
+		row, err := r.Recipe.features(made, value[at:], d, c, Unseen{})
 		if err != nil {
 			return r.fault(row, err)
 		}
-		filled += gaps * made.width()
 		at += made.width()
 		r.features[k] = nil
 	}
-	if filled > 0 {
-		r.note("%d missing values became the means of their columns", filled)
-	}
+	r.tell()
 	x, err := data.NewDense(n, d, value)
 	r.x = x
 	return err
 }
 
+// tell notes in a line what became of words, dates and blanks.
+func (r *reader) tell() {
+	var words, dates, blanks, all []string
+	for _, c := range r.Recipe.Columns {
+		switch {
+		case c.Date != "":
+			dates = append(dates, c.Name)
+		case r.found[c.Name]:
+			words = append(words, fmt.Sprintf("%s (%d)", c.Name, len(c.Levels)))
+		}
+		if c.Gaps {
+			blanks = append(blanks, c.Name)
+		}
+	}
+	for _, of := range []struct {
+		what  string
+		names []string
+	}{{"words are categories", words}, {"dates are numbers", dates}, {"blanks are means, and a column more says so", blanks}} {
+		if of.names != nil {
+			all = append(all, of.what+": "+format.Abridge(of.names))
+		}
+	}
+	if all != nil {
+		r.note("%s (--strict refuses them)", strings.Join(all, "; "))
+	}
+}
+
 // column says what features come of a column.
 func (r *reader) column(c *format.Column) (Column, error) {
-	made := Column{Name: c.Name}
-	rows := make([]int, len(c.Texts)) // of each level
-	sum, count, binary := 0.0, 0, true
+	made := Column{Name: c.Name, Date: r.dates[c.Name]}
+	rows := make([]int, len(c.Texts)) // of each text
+	sum, count := 0.0, 0
 	for i := range r.places {
 		k := c.Text(i)
 		switch {
-		case k >= 0 && isMissing(c.Texts[k]):
+		case k >= 0 && r.Recipe.IsMissing(c.Texts[k]):
+			made.Gaps = !r.Strict
 			continue
-		case k >= 0 && c.AsText:
-			if rows[k]++; rows[k] == 1 {
-				made.Levels = append(made.Levels, c.Texts[k])
-			}
-			if len(made.Levels) > mostLevels {
-				return made, r.fault(i, fmt.Errorf("column %q: %w: it has more than %d different levels; is it an identifier? then leave it out with --ignore", c.Name, data.ErrInvalid, mostLevels))
-			}
-		case k < 0 && !c.AsText && math.IsNaN(c.Numbers[i]):
+		case k >= 0:
+			rows[k]++
+		case c.AsText || math.IsNaN(c.Numbers[i]): // of a file without the column
 			continue
-		case k < 0 && !c.AsText:
-			v := c.Numbers[i]
-			sum += float64(float32(v))
-			binary = binary && (v == 0 || v == 1)
+		default:
+			sum += float64(float32(c.Numbers[i]))
 		}
 		count++
 	}
+	for k, text := range c.Texts {
+		if c.AsText && rows[k] > 0 && made.Date == "" {
+			made.Levels = append(made.Levels, text)
+		}
+	}
+	if made.Date != "" {
+		made.Levels = datesVary(c, made.Date)
+	}
 	slices.SortFunc(made.Levels, compareNames)
-	if !binary {
-		made.Absent = float32(sum / float64(count))
+	fault := func(what string) (Column, error) {
+		return made, fmt.Errorf("column %q: %w: %s", c.Name, data.ErrInvalid, what)
 	}
-	switch {
-	case r.Impute != Mean:
-		return made, nil
-	case count == 0 || c.AsText && made.Levels == nil:
-		return made, fmt.Errorf("column %q: %w: all its values are missing; leave it out with --ignore", c.Name, data.ErrInvalid)
+	switch n := len(made.Levels); {
+	case made.Gaps && count == 0:
+		return fault("all its values are missing; leave it out with --ignore")
+	case n > mostLevels || r.found[c.Name] && n >= enoughToTell && 2*n > count:
+		return fault(fmt.Sprintf("%d of its %d values are different words; is it an identifier? then leave it out with --ignore, or say --categorical", n, count))
 	case !c.AsText:
-		made.Mean = []float32{float32(sum / float64(count))}
+		made.Mean = []float32{float32(sum / max(1, float64(count)))}
+		return made, nil
 	}
-	for _, level := range made.Levels {
-		made.Mean = append(made.Mean, float32(float64(rows[slices.Index(c.Texts, level)])/float64(count)))
+	mean := make([]float64, made.parts())
+	for k, text := range c.Texts {
+		for j, v := range made.values(text) {
+			mean[j] += float64(v) * float64(rows[k]) / float64(count)
+		}
+	}
+	for _, v := range mean {
+		made.Mean = append(made.Mean, float32(v))
 	}
 	return made, nil
 }

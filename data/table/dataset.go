@@ -15,7 +15,7 @@ func (r *reader) readDatasets(paths []string) error {
 	switch {
 	case len(r.Validation) > 0 || r.Group != "":
 		return fmt.Errorf("%w: validation files and columns of groups go with CSV and TSV files", data.ErrInvalid)
-	case len(r.Ignore)+len(r.Categorical) > 0 || r.Impute != "" || r.MissingColumns != "":
+	case len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || r.MissingColumns != "":
 		return fmt.Errorf("%w: columns can be ignored, categorical or missing in CSV and TSV files only", data.ErrInvalid)
 	}
 	o := r.Format

@@ -19,7 +19,7 @@ func Example() {
 	os.WriteFile(path, []byte("weight,solvent,tox1,tox2\n18,water,0,\n46,ethanol,1,1\n32,,,0\n"), 0o644)
 
 	t, err := table.Read([]string{path}, table.Options{
-		Targets: []string{"tox*"}, Categorical: []string{"solvent"}, Impute: table.Mean, Steps: []string{table.None},
+		Targets: []string{"tox*"}, Steps: []string{table.None},
 	})
 	if err != nil {
 		panic(err)
@@ -42,6 +42,6 @@ func Example() {
 	// Output:
 	// tox1 [-1 1]
 	// tox2 [1 -1]
-	// [weight solvent=ethanol solvent=water]
-	// <nil> [58 0 0] map[{solvent acetone}:1]
+	// [weight solvent=ethanol solvent=water solvent is missing]
+	// <nil> [58 0 0 0] map[{solvent acetone}:1]
 }

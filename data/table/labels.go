@@ -36,7 +36,7 @@ func (r *reader) values() error {
 	for _, t := range r.targets {
 		t.different, t.whole = map[format.Label]bool{}, true
 		for i := range r.places {
-			if gap(t.Column, i) {
+			if r.gap(t.Column, i) {
 				continue
 			}
 			l := t.Label(i)

@@ -32,12 +32,16 @@ type Options struct {
 	// Ignore are columns to leave out.
 	Ignore []string
 	// Categorical are columns of categories. "*" alone means every column that
-	// has a word in it.
+	// has a word in it, rather than those that have mostly words.
 	Categorical []string
-	// Impute is what becomes of missing values: Mean, or if empty an error.
-	Impute string
+	// Strict refuses words, dates and missing values in columns of features, which become
+	// categories, numbers, and means with a feature that says so otherwise.
+	Strict bool
+	// NA are the cells that say that there is no value, beside empty ones; nil are the usual
+	// ones, such as NA, NaN, none and ?.
+	NA []string
 	// MissingColumns is what becomes of columns that one of several files lacks: Mean,
-	// which is Column.Absent, or if empty an error.
+	// which is Column.Mean, or if empty an error.
 	MissingColumns string
 	// Steps are applied to the features: kinds as of data.FitStep, or None. If
 	// empty, dense features of unlike scales are standardised.
@@ -55,7 +59,7 @@ type Options struct {
 
 // Values of options.
 const (
-	Mean = "mean" // of Impute and MissingColumns
+	Mean = "mean" // of MissingColumns
 	None = "none" // of Steps
 )
 
@@ -84,7 +88,8 @@ func Read(paths []string, o Options) (*Table, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("table: %w: there are no files", data.ErrInvalid)
 	}
-	r := &reader{Options: o}
+	r := &reader{Options: o, found: map[string]bool{}, dates: map[string]string{}}
+	r.Recipe.NA, r.Recipe.Strict = o.NA, o.Strict
 	var err error
 	if texts, err2 := areText(slices.Concat(paths, o.Validation), o.Format.Format); err2 != nil {
 		return nil, err2
@@ -103,7 +108,7 @@ func Read(paths []string, o Options) (*Table, error) {
 }
 
 func (o *Options) validate() error {
-	for _, v := range []struct{ what, is string }{{"--impute", o.Impute}, {"--missing-columns", o.MissingColumns}} {
+	for _, v := range []struct{ what, is string }{{"--missing-columns", o.MissingColumns}} {
 		if v.is != "" && v.is != Mean {
 			return fmt.Errorf("%s: %q: %w: it is %q or empty", v.what, v.is, data.ErrInvalid, Mean)
 		}
@@ -139,6 +144,8 @@ type reader struct {
 	sheets   []sheet
 	features []*format.Column          // of which those AsText are categories
 	named    map[string]*format.Column // these by name
+	found    map[string]bool           // columns of words that nobody called categories
+	dates    map[string]string         // how columns of dates are written
 	task     *format.Column            // names the task of a row; nil if none does
 	group    *format.Column            // likewise
 	targets  []*target
@@ -197,10 +204,7 @@ func (r *reader) readText(paths []string) error {
 	if err := r.read(); err != nil {
 		return err
 	}
-	if r.wordsAreCategories() {
-		for _, c := range r.features {
-			c.AsText = slices.ContainsFunc(c.Texts, func(text string) bool { return !isMissing(text) })
-		}
+	if r.findWords() {
 		if err := r.read(); err != nil { // numbers among words as they are written
 			return err
 		}
@@ -208,6 +212,7 @@ func (r *reader) readText(paths []string) error {
 	if err := r.labelled(); err != nil {
 		return err
 	}
+	r.suggest()
 	if len(r.places) == 0 {
 		return fmt.Errorf("%s: %w: it has no labelled rows", strings.Join(paths, ", "), data.ErrInvalid)
 	}
@@ -218,7 +223,7 @@ func (r *reader) readText(paths []string) error {
 // a first row.
 func (r *reader) open(path string) (*format.Rows, error) {
 	o := r.Format
-	o.Group, o.Label = r.Task, ""
+	o.Group, o.Label, r.Recipe.IgnoreCase = r.Task, "", o.IgnoreCase
 	if len(r.Targets) > 0 {
 		o.Label = r.Targets[0]
 	}
@@ -234,6 +239,9 @@ func (r *reader) header(path string) (s sheet, err error) {
 	defer rows.Close()
 	if rows.Width == 0 {
 		return s, fmt.Errorf("%s: %w: it is empty; it needs a header and rows", path, data.ErrInvalid)
+	}
+	if written := rows.Written(); written != "" && len(r.sheets) == 0 {
+		r.note("%s (--separator, --decimal)", written)
 	}
 	s = sheet{path: path, names: rows.Names, bare: rows.Names == nil, task: -1, group: -1}
 	if s.bare {
@@ -426,11 +434,11 @@ func (r *reader) read() error {
 func (r *reader) labelled() error {
 	var rows []int
 	for i := range r.places {
-		if slices.ContainsFunc(r.targets, func(t *target) bool { return !gap(t.Column, i) }) {
+		if slices.ContainsFunc(r.targets, func(t *target) bool { return !r.gap(t.Column, i) }) {
 			rows = append(rows, i)
 		} else if len(r.targets) == 1 && !r.SkipUnlabelled {
 			c := r.targets[0].Column
-			return r.fault(i, fmt.Errorf("column %q, the target: %w: it is missing (%q); fill it in, or leave such rows out with --skip-unlabelled", c.Name, data.ErrInvalid, c.Texts[c.Text(i)]))
+			return r.fault(i, fmt.Errorf("column %q, the target: %w: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, data.ErrInvalid, c.Texts[c.Text(i)]))
 		}
 	}
 	if r.skipped = len(r.places) - len(rows); r.skipped == 0 {
@@ -455,9 +463,9 @@ func (r *reader) labelled() error {
 }
 
 // gap reports whether a row has no value.
-func gap(c *format.Column, row int) bool {
+func (r *reader) gap(c *format.Column, row int) bool {
 	k := c.Text(row)
-	return k >= 0 && isMissing(c.Texts[k])
+	return k >= 0 && r.Recipe.IsMissing(c.Texts[k])
 }
 
 // split makes the tasks of the rows.
@@ -474,8 +482,8 @@ func (r *reader) split() error {
 	case r.task != nil:
 		for i := range r.places {
 			name := r.task.Texts[r.task.Text(i)]
-			if isMissing(name) {
-				return r.fault(i, fmt.Errorf("column %q, the task: %w: it is missing (%q); every row needs one", r.task.Name, data.ErrInvalid, name))
+			if r.Recipe.IsMissing(name) {
+				return r.fault(i, fmt.Errorf("column %q, the task: %w: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, data.ErrInvalid, name))
 			}
 			t := add(name, r.targets[0])
 			t.rows = append(t.rows, i)
@@ -498,7 +506,7 @@ func (r *reader) split() error {
 	for _, target := range r.targets {
 		t := add(target.Name, target)
 		for i := range r.places {
-			if !gap(target.Column, i) {
+			if !r.gap(target.Column, i) {
 				t.rows = append(t.rows, i)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -26,6 +27,12 @@ type Recipe struct {
 	Task string `json:"task,omitempty"`
 	// Targets are the columns of the labels.
 	Targets []string `json:"targets,omitempty"`
+	// NA are the cells that say that there is no value; nil are the usual ones.
+	NA []string `json:"na,omitempty"`
+	// Strict says that values may not be missing.
+	Strict bool `json:"strict,omitempty"`
+	// IgnoreCase takes words for one that differ in their case alone.
+	IgnoreCase bool `json:"ignore_case,omitempty"`
 	// Steps are applied to the features, in this order.
 	Steps []data.Step `json:"steps,omitempty"`
 }
@@ -36,16 +43,55 @@ type Column struct {
 	// Levels are the values of a category. Each is a feature, which is 1 in the
 	// rows that have the level and else 0. A column of numbers has none.
 	Levels []string `json:"levels,omitempty"`
-	// Mean is what stands for a missing value: a number, or one for every level.
-	// Without it values may not be missing.
+	// Date is how dates are written, as package time has it. Levels are then their parts:
+	// day, year, hour, and days of the week.
+	Date string `json:"date,omitempty"`
+	// Mean is what stands for a missing value, and for a column that a table lacks: the
+	// means of the features. Without it values may not be missing.
 	Mean []float32 `json:"mean,omitempty"`
-	// Absent is what stands for numbers of a table that lacks the column: their mean or,
-	// where they are zeros and ones, zero.
-	Absent float32 `json:"absent,omitempty"`
+	// Gaps says that the tables fitted had missing values: one more feature is 1 there.
+	Gaps bool `json:"gaps,omitempty"`
 }
 
+// parts is how many features the column makes of a value.
+func (c *Column) parts() int { return max(1, len(c.Levels)) }
+
 // width is how many features the column makes.
-func (c *Column) width() int { return max(1, len(c.Levels)) }
+func (c *Column) width() int {
+	if c.Gaps {
+		return c.parts() + 1
+	}
+	return c.parts()
+}
+
+// values are the features of a text, or nil where it is no level or date.
+func (c *Column) values(text string) []float32 {
+	value, k := make([]float32, len(c.Levels)), slices.Index(c.Levels, text)
+	if c.Date == "" {
+		if k < 0 {
+			return nil
+		}
+		value[k] = 1
+		return value
+	}
+	at, err := time.Parse(c.Date, text)
+	if err != nil {
+		return nil
+	}
+	for k, part := range c.Levels {
+		switch part {
+		case "day":
+			value[k] = float32(float64(at.Unix()) / (24 * 60 * 60))
+		case "year":
+			value[k] = float32(at.Year())
+		case "hour":
+			value[k] = float32(at.Hour()) + float32(at.Minute())/60
+		case at.Weekday().String():
+			value[k] = 1
+		}
+	}
+	return value
+}
 
 // Numbers is the recipe of columns that are features as they are, known by their names if
 // these tell them apart.
@@ -70,6 +116,9 @@ func (r *Recipe) Features() []string {
 		}
 		for _, level := range c.Levels {
 			names = append(names, c.Name+"="+level)
+		}
+		if c.Gaps {
+			names = append(names, c.Name+" is missing")
 		}
 	}
 	return names
@@ -105,8 +154,8 @@ func (r *Recipe) Validate() error {
 			return fmt.Errorf("recipe: %w: two columns are called %q", data.ErrInvalid, c.Name)
 		}
 		names[c.Name] = true
-		if c.Mean != nil && len(c.Mean) != c.width() {
-			return fmt.Errorf("recipe: column %q: %w: %d means for %d features", c.Name, data.ErrInvalid, len(c.Mean), c.width())
+		if c.Mean != nil && len(c.Mean) != c.parts() {
+			return fmt.Errorf("recipe: column %q: %w: %d means for %d features", c.Name, data.ErrInvalid, len(c.Mean), c.parts())
 		}
 	}
 	d := r.Width()
@@ -169,8 +218,8 @@ func (r *Recipe) names() []string {
 // Unseen counts the levels of categories that the recipe does not know.
 type Unseen map[UnseenLevel]int
 
-// UnseenLevel is a level that a recipe does not know. Its rows have none of
-// the levels.
+// UnseenLevel is a level that a recipe does not know, or empty for missing values of a
+// column that had none. Its rows have none of the levels, or the mean.
 type UnseenLevel struct{ Column, Level string }
 
 // Columns are those of the table that features are made of.
@@ -189,10 +238,10 @@ func (b *Binding) Features(columns []*format.Column, n int, unseen Unseen) (valu
 	value = make([]float32, n*d)
 	for i := range b.recipe.Columns {
 		c := &b.recipe.Columns[i]
-		if b.from[i] < 0 && c.Levels == nil {
+		if b.from[i] < 0 {
 			columns[i].Pad(n)
 		}
-		if row, _, err = c.features(value[at:], d, columns[i], unseen); err != nil {
+		if row, err = b.recipe.features(c, value[at:], d, columns[i], unseen); err != nil {
 			return nil, row, err
 		}
 		at += c.width()
@@ -201,44 +250,48 @@ func (b *Binding) Features(columns []*format.Column, n int, unseen Unseen) (valu
 }
 
 // features writes the features that come of a column, d to a row, over zeros. It
-// returns the row that has an error, and how many gaps were filled.
-func (c *Column) features(value []float32, d int, from *format.Column, unseen Unseen) (row, gaps int, err error) {
-	level := make([]int, len(from.Texts)) // of each text
+// returns the row that has an error.
+func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column, unseen Unseen) (row int, err error) {
+	values, missing := make([][]float32, len(from.Texts)), make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
-		level[t] = slices.Index(c.Levels, text)
+		values[t], missing[t] = c.values(text), r.IsMissing(text)
 	}
 	for i := range from.Len() {
 		part := value[i*d:][:c.width()]
 		t := from.Text(i)
 		switch {
-		case t < 0 && from.AsText: // of a file without the column
-		case t < 0 && math.IsNaN(from.Numbers[i]): // likewise
-			part[0] = c.Absent
+		case t < 0 && (from.AsText || math.IsNaN(from.Numbers[i])): // of a file without the column
+			copy(part, c.Mean)
 		case t < 0:
 			if part[0] = float32(from.Numbers[i]); math.IsInf(float64(part[0]), 0) {
-				return i, 0, numberError(c.Name, from.Label(i).String())
+				return i, numberError(c.Name, from.Label(i).String())
 			}
-		case isMissing(from.Texts[t]) && c.Mean == nil:
-			return i, 0, missingError(c.Name, from.Texts[t])
-		case isMissing(from.Texts[t]):
-			copy(part, c.Mean)
-			gaps++
+		case missing[t] && (r.Strict || c.Mean == nil):
+			return i, fmt.Errorf("column %q: %w: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, data.ErrInvalid, from.Texts[t])
+		case missing[t]:
+			if copy(part, c.Mean); c.Gaps {
+				part[c.parts()] = 1
+			} else {
+				unseen[UnseenLevel{Column: c.Name}]++
+			}
 		case c.Levels == nil:
-			return i, 0, numberError(c.Name, from.Texts[t])
-		case level[t] >= 0:
-			part[level[t]] = 1
+			return i, numberError(c.Name, from.Texts[t])
+		case values[t] != nil:
+			copy(part, values[t])
+		case c.Date != "":
+			return i, fmt.Errorf("column %q: %w: %q is not a date such as %s", c.Name, data.ErrFormat, from.Texts[t], c.Date)
 		default:
 			unseen[UnseenLevel{c.Name, from.Texts[t]}]++
 		}
 	}
-	return 0, gaps, nil
+	return 0, nil
 }
 
 // IsMissing reports whether a cell says that there is no value.
-func (r *Recipe) IsMissing(cell string) bool { return isMissing(cell) }
-
-// isMissing reports whether a cell says that there is no value.
-func isMissing(cell string) bool {
+func (r *Recipe) IsMissing(cell string) bool {
+	if r.NA != nil {
+		return cell == "" || slices.Contains(r.NA, cell)
+	}
 	if len(cell) > 4 || cell != "" && cell[0] <= '9' && cell[0] != '#' {
 		return false
 	}
@@ -249,16 +302,12 @@ func isMissing(cell string) bool {
 	return false
 }
 
-func missingError(column, cell string) error {
-	return fmt.Errorf("column %q: %w: the value is missing (%q); fill it in, or fit with --impute mean or without the column (--ignore)", column, data.ErrInvalid, cell)
-}
-
 // numberError says why the cell of a column of numbers is none.
 func numberError(column, cell string) error {
 	if v, _ := strconv.ParseFloat(cell, 64); math.Abs(v) > math.MaxFloat32 {
 		return fmt.Errorf("column %q: %w: it is %s; numbers must be finite and fit a float32", column, data.ErrInvalid, cell)
 	}
-	return fmt.Errorf("column %q: %w: %q is not a number; correct it, or fit with the column as --categorical or without it (--ignore)", column, data.ErrFormat, cell)
+	return fmt.Errorf("column %q: %w: %q is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)", column, data.ErrFormat, cell)
 }
 
 // match returns the columns that names, numbers or patterns ask for, in order.

@@ -99,7 +99,7 @@ func TestShapesOfTables(t *testing.T) {
 			[]string{"a.csv", "x,c,y\n1,red,0\n3,blue,1\n", "b.csv", "y,z\n1,5\n0,6\n"},
 			Options{MissingColumns: Mean, Categorical: []string{"c"}, Positive: "0", Steps: []string{None}},
 			[]string{"x", "c=blue", "c=red", "z"},
-			"a (0 or 1); [1 0 1 5.5] 1; [3 1 0 5.5] -1\nb (0 or 1); [2 0 0 5] -1; [2 0 0 6] 1\n",
+			"a (0 or 1); [1 0 1 5.5] 1; [3 1 0 5.5] -1\nb (0 or 1); [2 0.5 0.5 5] -1; [2 0.5 0.5 6] 1\n",
 			nil,
 		}, {
 			"no header, columns by number",
@@ -125,10 +125,10 @@ func TestShapesOfTables(t *testing.T) {
 		}, {
 			"words are categories, gaps are means",
 			[]string{"a.csv", "city,size,y\nRome,1,0.5\nOslo,,1.5\n?,4,2.5\nRome,4,3.5\n"},
-			Options{Categorical: []string{"*"}, Impute: Mean},
-			[]string{"city=Oslo", "city=Rome", "size"},
-			"y; [0 1 1] 0.5; [1 0 3] 1.5; [0.33333334 0.6666667 4] 2.5; [0 1 4] 3.5\n",
-			[]string{"3 missing values became the means of their columns"},
+			Options{},
+			[]string{"city=Oslo", "city=Rome", "city is missing", "size", "size is missing"},
+			"y; [0 1 0 1 0] 0.5; [1 0 0 3 1] 1.5; [0.33333334 0.6666667 1 4 0] 2.5; [0 1 0 4 0] 3.5\n",
+			[]string{"words are categories: city (2); blanks are means, and a column more says so: city, size (--strict refuses them)"},
 		}, {
 			"tasks that cannot be learned are left out",
 			[]string{"a.csv", "task,x,y\na,1,0\na,2,1\nb,3,1\nc,4,1\nc,5,1\nc,6,\n"},
@@ -242,7 +242,7 @@ func TestBadTables(t *testing.T) {
 		{"a word among numbers", []string{"a.csv", "x,y\n1,1.5\n2,\"3,5\"\n3,4\n"}, Options{}, data.ErrFormat, `a.csv: line 3: column "y": "3,5": malformed file: it is a word among numbers; correct it`},
 		{"a word for a regression", []string{"a.csv", "x,y\n1,yes\n2,no\n"}, Options{Kind: data.Regression}, data.ErrFormat, `a.csv: line 2: column "y": "yes": malformed file: it is not a number`},
 		{"infinite target", []string{"a.csv", "x,y\n1,inf\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is inf; it must be finite`},
-		{"NaN target", []string{"a.csv", "x,y\n1,NaN\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is missing ("NaN"); fill it in, or leave such rows out with --skip-unlabelled`},
+		{"NaN target", []string{"a.csv", "x,y\n1,NaN\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is missing ("NaN"); fill it in, leave such rows out with --skip-unlabelled`},
 		{"one class", []string{"a.csv", "t,x,y\na,1,0\na,2,1\nb,3,1\nb,4,1\n"}, Options{Task: "t"}, data.ErrInvalid, `task "b": invalid data: all its 2 rows are "1"; it needs rows of two classes (--skip-tasks leaves such tasks out)`},
 		{"one value", []string{"a.csv", "x,y\n1,7\n2,7\n"}, Options{Kind: data.Regression}, data.ErrInvalid, `task "y": invalid data: all 2 targets are 7; they must differ`},
 		{"one row", []string{"a.csv", "t,x,y\na,1,0\na,2,1\nb,3,1\n"}, Options{Task: "t"}, data.ErrInvalid, `task "b": invalid data: it has a single labelled row`},
@@ -252,18 +252,17 @@ func TestBadTables(t *testing.T) {
 		{"no such class", []string{"a.csv", "x,y\n1,a\n2,b\n"}, Options{Positive: "c"}, data.ErrInvalid, `task "y": invalid data: its classes are "a" and "b"; "c" cannot be the positive one`},
 		{"no task", []string{"a.csv", "t,x,y\na,1,0\n,2,1\n"}, Options{Task: "t"}, data.ErrInvalid, `a.csv: line 3: column "t", the task: invalid data: it is missing ("")`},
 		{"numbers of the rows", []string{"a.csv", ",x,y\n0,1,2\n1,2,3\n"}, Options{}, data.ErrInvalid, "a.csv: invalid data: column 0 has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore 0"},
-		{"a header with numbers in it", []string{"a.csv", "x,2019,2020\n1,2,3\n"}, Options{Targets: []string{"2"}}, data.ErrFormat, `a.csv: line 1: column "0": malformed file: "x" is not a number; correct it, or fit with the column as --categorical or without it (--ignore) (if this line names the columns say --header yes)`},
+		{"a header with numbers in it", []string{"a.csv", "x,2019,2020\n1,2,3\n"}, Options{Targets: []string{"2"}}, data.ErrFormat, `a.csv: line 1: column "0": malformed file: "x" is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore) (if this line names the columns say --header yes)`},
 		{"ragged", []string{"a.csv", "x,y\n1,2\n1,2,3\n"}, Options{}, data.ErrFormat, "a.csv: line 3: malformed file: it has 3 columns but the first line has 2"},
-		{"category", []string{"a.csv", "x,c,y\n1,red,2\n"}, Options{}, data.ErrFormat, `a.csv: line 2: column "c": malformed file: "red" is not a number; correct it, or fit with the column as --categorical or without it (--ignore)`},
-		{"missing value", []string{"a.csv", "x,y\n1,2\nNA,3\n"}, Options{}, data.ErrInvalid, `a.csv: line 3: column "x": invalid data: the value is missing ("NA")`},
-		{"all values missing", []string{"a.csv", "x,z,y\n1,,2\n2,,3\n"}, Options{Impute: Mean}, data.ErrInvalid, `column "z": invalid data: all its values are missing; leave it out with --ignore`},
+		{"category", []string{"a.csv", "x,c,y\n1,red,2\n"}, Options{Strict: true}, data.ErrFormat, `a.csv: line 2: column "c": malformed file: "red" is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)`},
+		{"missing value", []string{"a.csv", "x,y\n1,2\nNA,3\n"}, Options{Strict: true}, data.ErrInvalid, `a.csv: line 3: column "x": invalid data: the value is missing ("NA")`},
+		{"all values missing", []string{"a.csv", "x,z,y\n1,,2\n2,,3\n"}, Options{}, data.ErrInvalid, `column "z": invalid data: all its values are missing; leave it out with --ignore`},
 		{"huge value", []string{"a.csv", "x,y\n1e99,2\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "x": invalid data: it is 1e+99; numbers must be finite and fit a float32`},
 		{"tasks of one name", []string{"a/x.csv", "x,y\n1,2\n", "b/x.csv", "x,y\n1,2\n"}, Options{}, data.ErrInvalid, `b/x.csv: invalid data: two files make a task "x"`},
 		{"column that one file lacks", []string{"a.csv", "x,y\n1,2\n", "b.csv", "x,z,y\n1,2,3\n"}, Options{}, data.ErrMismatch, `a.csv: data does not match: there is no column "z", which `},
 		{"one header of two", []string{"a.csv", "x,y\n1,2\n", "b.csv", "1,3\n"}, Options{Targets: []string{"1"}}, data.ErrMismatch, "b.csv: data does not match: it has a header and "},
 		{"formats", []string{"a.csv", "x,y\n1,2\n", "b.npz", "x"}, Options{}, data.ErrMismatch, "some files are text tables"},
-		{"impute", []string{"a.csv", "x,y\n1,2\n"}, Options{Impute: "median"}, data.ErrInvalid, `--impute: "median"`},
-		{"identifier", []string{"a.csv", "x,y\n" + many("id%d,%d\n", mostLevels+1)}, Options{Categorical: []string{"x"}}, data.ErrInvalid, `a.csv: line 1002: column "x": invalid data: it has more than 1000 different levels`},
+		{"identifier", []string{"a.csv", "x,y\n" + many("id%d,%d\n", mostLevels+1)}, Options{Categorical: []string{"x"}}, data.ErrInvalid, `column "x": invalid data: 1001 of its 1001 values are different words; is it an identifier? then leave it out with --ignore`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(inFiles(t, c.files...), c.o)
@@ -309,7 +308,7 @@ func TestManyTasks(t *testing.T) {
 // before the steps.
 func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	text := "city,size,age,y\nRome,1,30,0.5\nOslo,,40,1.5\n?,4,50,2.5\nRome,4,60,3.5\n"
-	tab := must(Read(inFiles(t, "a.csv", text), Options{Categorical: []string{"city"}, Impute: Mean, Steps: []string{None}}))(t)
+	tab := must(Read(inFiles(t, "a.csv", text), Options{Categorical: []string{"city"}, Steps: []string{None}}))(t)
 	raw := must(json.Marshal(tab.Recipe))(t)
 	var recipe Recipe
 	if err := json.Unmarshal(raw, &recipe); err != nil {
@@ -324,7 +323,7 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 			t.Errorf("row %d: %v, want %v", i, got, want)
 		}
 	}
-	if got, err := featuresOf(b, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 2, 1}) {
+	if got, err := featuresOf(b, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 0, 2, 0, 1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if len(unseen) != 1 || unseen[UnseenLevel{"city", "Bonn"}] != 1 {

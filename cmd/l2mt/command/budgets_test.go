@@ -18,8 +18,8 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 40030,
-	"tests":     30494,
+	"the whole": 40329,
+	"tests":     30833,
 
 	"cmd/l2mt":                       9,
 	"cmd/l2mt/command":               4983,
@@ -33,11 +33,11 @@ var budgets = map[string]int{
 	"data/experience":                1400,
 	"data/experience/experiencetest": 140,
 	"data/files":                     439,
-	"data/format":                    2301,
+	"data/format":                    2414,
 	"data/images":                    656,
 	"data/progress":                  24,
 	"data/safetensors":               580,
-	"data/table":                     1607,
+	"data/table":                     1807,
 	"examples/own-estimator":         35,
 	"infer":                          295,
 	"infer/compare":                  939,

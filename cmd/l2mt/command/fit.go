@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
@@ -37,31 +39,41 @@ type tableFlags struct {
 	Kind           data.Kind     `help:"Classification or regression, if the labels do not say."`
 	Positive       string        `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
 	Ignore         []string      `help:"Columns to leave out, by name or pattern."`
-	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them."`
-	Impute         string        `help:"\"mean\" puts the mean of its column where a value is missing."`
+	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them. By default those that have mostly words."`
+	Strict         bool          `help:"Refuse words, dates and missing values in columns of features, rather than make categories, numbers and means of them."`
+	Impute         string        `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
+	NA             []string      `name:"na" help:"Cells that say that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
+	IgnoreCase     bool          `help:"Take words for one that differ in their case alone."`
 	MissingColumns string        `help:"\"mean\" puts the mean of a column where a file lacks it, and 0 in columns of zeros and ones."`
 	Step           []string      `help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
 	SkipUnlabelled bool          `help:"Leave out rows without a label."`
 	SkipTasks      bool          `help:"Leave out tasks that cannot be learned: with a single row, or one class."`
 	Header         format.Header `help:"Whether they have a header, yes or no, if the first line does not say."`
 	Format         format.Format `help:"Csv, tsv, npz and so on, if the name does not say."`
-	Folds          int           `help:"Folds of the cross-validation; 0 means 5."`
-	Seed           uint64        `help:"Seed of the folds."`
-	Omega          string        `type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
-	Candidates     bool          `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
-	Out            string        `type:"path" help:"Directory to save the model to."`
+	cellFlags      `embed:""`
+	Folds          int    `help:"Folds of the cross-validation; 0 means 5."`
+	Seed           uint64 `help:"Seed of the folds."`
+	Omega          string `type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
+	Candidates     bool   `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
+	Out            string `type:"path" help:"Directory to save the model to."`
 }
 
 func (f *tableFlags) options() table.Options {
 	return table.Options{
 		Task: f.Task, Targets: f.Target, Validation: f.Validation, Group: f.Group, Kind: f.Kind, Positive: f.Positive, Ignore: f.Ignore, Categorical: f.Categorical,
-		Impute: f.Impute, MissingColumns: f.MissingColumns, Steps: f.Step, SkipUnlabelled: f.SkipUnlabelled, SkipTasks: f.SkipTasks,
-		Format: format.Options{Header: f.Header, Format: f.Format},
+		Strict: f.Strict, NA: f.NA, MissingColumns: f.MissingColumns, Steps: f.Step, SkipUnlabelled: f.SkipUnlabelled, SkipTasks: f.SkipTasks,
+		Format: format.Options{Header: f.Header, Format: f.Format, IgnoreCase: f.IgnoreCase, Separator: f.Separator, Decimal: f.Decimal},
 	}
 }
 
+// cellFlags say how the cells of text tables are written.
+type cellFlags struct {
+	Separator string `help:"What stands between cells, if the first line does not say: a comma, a semicolon, a bar, tab."`
+	Decimal   string `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not say."`
+}
+
 type fitCmd struct {
-	Files      []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups."`
+	Files      []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
 	tableFlags `embed:""`
 	Network    string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
 	Model      string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
@@ -122,6 +134,17 @@ func (c *fitCmd) Run(e *env) error {
 	network, err := c.asked()
 	if err != nil {
 		return err
+	}
+	if i := slices.Index(c.Files, "-"); i >= 0 {
+		dir, err := os.MkdirTemp("", "l2mt-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		c.Files[i] = filepath.Join(dir, "stdin.csv") // tables are read more than once
+		if err := files.Write(c.Files[i], func(w io.Writer) error { _, err := io.Copy(w, os.Stdin); return err }); err != nil {
+			return err
+		}
 	}
 	t, err := table.Read(c.Files, c.options())
 	if err != nil {

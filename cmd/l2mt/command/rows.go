@@ -26,7 +26,8 @@ type rowFlags struct {
 	MissingColumns string        `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks, and 0 in columns of zeros and ones."`
 	Header         format.Header `help:"Whether the table has a header, yes or no, if the first line does not say."`
 	Format         format.Format `help:"csv or tsv, if the name does not say."`
-	Workers        int           `help:"Blocks of rows at a time; 0 means one per CPU."`
+	cellFlags      `embed:""`
+	Workers        int `help:"Blocks of rows at a time; 0 means one per CPU."`
 }
 
 // predictor predicts the rows of a table, block by block.
@@ -91,7 +92,7 @@ func (p *predictor) close() {
 // openText opens a CSV or TSV file, or stdin.
 func (p *predictor) openText(label string) (err error) {
 	m := p.models[0]
-	o := format.Options{Header: p.Header, Format: p.Format, Group: cmp.Or(p.Task, m.Recipe.Task), Label: m.Recipe.Columns[0].Name}
+	o := format.Options{Header: p.Header, Format: p.Format, Separator: p.Separator, Decimal: p.Decimal, IgnoreCase: m.Recipe.IgnoreCase, Group: cmp.Or(p.Task, m.Recipe.Task), Label: m.Recipe.Columns[0].Name}
 	if p.file == "-" {
 		p.rows, err = format.NewRows(os.Stdin, "stdin", o)
 	} else {
@@ -315,6 +316,10 @@ func (p *predictor) remark(e *env, unseen table.Unseen, fresh map[string]int) {
 	for _, u := range slices.SortedFunc(maps.Keys(unseen), func(a, b table.UnseenLevel) int {
 		return cmp.Or(unseen[b]-unseen[a], cmp.Compare(a.Column, b.Column), cmp.Compare(a.Level, b.Level))
 	})[:min(5, len(unseen))] {
+		if u.Level == "" {
+			e.remark("column %q: %d rows have no value, as none had in the tables fitted; they have the mean", u.Column, unseen[u])
+			continue
+		}
 		e.remark("column %q: %d rows have the level %q, which the model has not seen; it counts for nothing", u.Column, unseen[u], u.Level)
 	}
 	if len(unseen) > 5 {

@@ -228,48 +228,6 @@ func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
 	for _, p := range pairs[:10] {
 		fmt.Fprintf(w, "%6.3f  %s and %s\n", p.v, names[p.a], names[p.b])
 	}
-	fmt.Fprintln(w, "clusters of tasks that correlate by more than 0.5")
-	alone := 0
-	for i, group := range clusters(correlation) {
-		switch {
-		case len(group) == 1:
-			alone++
-		case i < 10:
-			var list []string
-			for _, j := range group {
-				list = append(list, names[j])
-			}
-			fmt.Fprintf(w, "%6d  %s\n", len(group), few(list))
-		}
-	}
-	fmt.Fprintf(w, "%6d  on their own\n", alone)
-}
-
-// clusters are the groups of tasks that correlations above a half connect, the
-// largest first.
-func clusters(correlation [][]float64) [][]int {
-	m := len(correlation)
-	seen := make([]bool, m)
-	var found [][]int
-	for i := range m {
-		if seen[i] {
-			continue
-		}
-		group := []int{i}
-		seen[i] = true
-		for k := 0; k < len(group); k++ {
-			for j, v := range correlation[group[k]] {
-				if v > 0.5 && !seen[j] {
-					seen[j] = true
-					group = append(group, j)
-				}
-			}
-		}
-		slices.Sort(group)
-		found = append(found, group)
-	}
-	slices.SortStableFunc(found, func(a, b []int) int { return len(b) - len(a) })
-	return found
 }
 
 // few lists some names.

@@ -1,0 +1,277 @@
+package command
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// tab is a table of three tasks of eight rows, which cases change.
+type tab struct {
+	names []string
+	rows  [][]string
+}
+
+func newTab() *tab {
+	t := &tab{names: []string{"task", "x", "z", "y"}}
+	for i := range 24 {
+		x, z := float64(i%7)+0.5, float64(i*5%11)
+		t.rows = append(t.rows, []string{string(rune('a' + i%3)), fmt.Sprint(x), fmt.Sprint(z), fmt.Sprintf("%.2f", x-z/3+float64(i%3)+0.1*float64(i*7%5))})
+	}
+	return t
+}
+
+// set changes a column, or adds it.
+func (t *tab) set(name string, cell func(i int) string) *tab {
+	at := len(t.names)
+	for j, n := range t.names {
+		if n == name {
+			at = j
+		}
+	}
+	if at == len(t.names) {
+		t.names = append(t.names, name)
+	}
+	for i, row := range t.rows {
+		t.rows[i] = append(row[:len(row):len(row)], "")[:len(t.names)]
+		t.rows[i][at] = cell(i)
+	}
+	return t
+}
+
+// of takes the cells of a column in turn.
+func (t *tab) of(name string, cells ...string) *tab {
+	return t.set(name, func(i int) string { return cells[i%len(cells)] })
+}
+
+// gaps puts a cell in every fifth row.
+func (t *tab) gaps(name, cell string) *tab {
+	before := newTab()
+	return t.set(name, func(i int) string {
+		if i%5 == 1 {
+			return cell
+		}
+		for j, n := range before.names {
+			if n == name {
+				return before.rows[i][j]
+			}
+		}
+		return []string{"red", "blue", "green"}[i*7%3]
+	})
+}
+
+func (t *tab) text(separator string) string {
+	var b strings.Builder
+	for _, row := range append([][]string{t.names}, t.rows...) {
+		b.WriteString(strings.Join(row, separator) + "\n")
+	}
+	return b.String()
+}
+
+func comma(s string) string { return strings.ReplaceAll(s, ".", ",") }
+
+// commas writes the numbers of x and y with decimal commas.
+func (t *tab) commas(quote string) *tab {
+	for _, row := range t.rows {
+		row[1], row[3] = quote+comma(row[1])+quote, quote+comma(row[3])+quote
+	}
+	return t
+}
+
+// A hundred tables as people have them: each works, or one line says what and where it is,
+// and what would be right.
+func TestAHundredTables(t *testing.T) {
+	csv := func(t *tab) string { return t.text(",") }
+	plain := csv(newTab())
+	replace := func(before, after string, n int) string { return strings.Replace(plain, before, after, n) }
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprint(z, plain)
+	z.Close()
+	dates := func(layout string) string {
+		return csv(newTab().set("when", func(i int) string { return fmt.Sprintf(layout, 1+i, 1+i*5%12) }))
+	}
+	wide := newTab()
+	for k := range 300 {
+		wide.set(fmt.Sprint("w", k), func(i int) string { return fmt.Sprint((i * (k + 3)) % 13) })
+	}
+	var utf16 strings.Builder
+	for _, c := range "\ufeff" + plain {
+		utf16.WriteString(string([]byte{byte(c), byte(c >> 8)}))
+	}
+	cases := 0
+	for _, c := range []struct {
+		name, text, args string
+		want             string // of an error; empty if it works
+	}{
+		{"plain", plain, "", ""},
+		{"CRLF", strings.ReplaceAll(plain, "\n", "\r\n"), "", ""},
+		{"CR", strings.ReplaceAll(plain, "\n", "\r"), "", ""},
+		{"a mark", "\ufeff" + plain, "", ""},
+		{"no last line break", strings.TrimSpace(plain), "", ""},
+		{"blank lines", strings.ReplaceAll(plain, "\n", "\n\n"), "", ""},
+		{"blank lines at the end", plain + "\n\n\r\n", "", ""},
+		{"spaces", strings.ReplaceAll(plain, ",", " , "), "", ""},
+		{"quotes", `"` + strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(plain), ",", `","`), "\n", "\"\n\"") + `"`, "", ""},
+		{"gzip", packed.String(), "", ""},
+		{"tabs", newTab().text("\t"), "", ""},
+		{"semicolons", newTab().text(";"), "", ""},
+		{"bars", newTab().text("|"), "", ""},
+		{"a separator that is said", newTab().text("#"), "--separator #", ""},
+		{"a separator that is not there", plain, "--separator ;", `t.csv: --task: invalid data: there is no column "task"; there are task,x,z,y`},
+		{"a separator of two", plain, "--separator ;;", `separator ";;": invalid data: it must be a character, or tab`},
+		{"decimal commas", newTab().commas("").text(";"), "", ""},
+		{"decimal commas in quotes", csv(newTab().commas(`"`)), "", ""},
+		{"decimal commas after tabs", newTab().commas("").text("\t"), "", ""},
+		{"decimals that are said", newTab().of("x", "1,234", "2,345", "3,456").text("\t"), "--decimal ,", ""},
+		{"decimals that cannot be", plain, "--decimal ;", `decimal ";": invalid data: it must be ., ,`},
+		{"thousands", csv(newTab().of("x", `"1,000"`, `"2,500.5"`, `"12,345,678"`, "7")), "", ""},
+		{"thousands by points", newTab().of("x", "1.000,5", "2.500,25", "7,5").text(";"), "", ""},
+		{"percent", csv(newTab().of("x", "1%", "2.5%", "7 %", "3%")), "", ""},
+		{"exponents", csv(newTab().of("x", "1e-3", "2E2", "3.5e+1", "4")), "", ""},
+		{"signs", csv(newTab().of("x", "+1", "-2", "-0", "+3.5")), "", ""},
+		{"leading zeros", csv(newTab().of("x", "007", "01", "0.50")), "", ""},
+		{"words", csv(newTab().of("c", "red", "green", "blue", "red", "blue")), "", ""},
+		{"words with gaps", csv(newTab().gaps("c", "")), "", ""},
+		{"two words", csv(newTab().of("c", "TRUE", "FALSE", "FALSE")), "", ""},
+		{"one word", csv(newTab().of("c", "red")), "", ""},
+		{"words in other scripts", csv(newTab().of("c", "赤", "青", "naïve", "🙂")), "", ""},
+		{"words refused", csv(newTab().of("c", "red", "blue")), "--strict", `t.csv: line 2: column "c": malformed file: "red" is not a number; correct it`},
+		{"a number that is a word", csv(newTab().gaps("x", "old")), "", `t.csv: line 3: column "x": malformed file: "old" is not a number; correct it, say --na if it means`},
+		{"a word that means nothing", csv(newTab().gaps("x", "old")), "--na old", ""},
+		{"mixed by wish", csv(newTab().gaps("x", "old")), "--categorical x", ""},
+		{"numbers as categories", csv(newTab().of("zip", "101", "202", "303")), "--categorical zip", ""},
+		{"an identifier", csv(newTab().set("id", func(i int) string { return fmt.Sprint("id", i) })), "", `column "id": invalid data: 24 of its 24 values are different words; is it an identifier? then leave it out with --ignore`},
+		{"an identifier left out", csv(newTab().set("id", func(i int) string { return fmt.Sprint("id", i) })), "--ignore id", ""},
+		{"blanks", csv(newTab().gaps("x", "")), "", ""},
+		{"NA", csv(newTab().gaps("x", "NA")), "", ""},
+		{"NaN", csv(newTab().gaps("x", "NaN")), "", ""},
+		{"null", csv(newTab().gaps("x", "null")), "", ""},
+		{"#N/A", csv(newTab().gaps("x", "#N/A")), "", ""},
+		{"question marks", csv(newTab().gaps("x", "?")), "", ""},
+		{"-999", csv(newTab().gaps("x", "-999")), "--na=-999", ""},
+		{"blanks refused", csv(newTab().gaps("x", "")), "--strict", `t.csv: line 3: column "x": invalid data: the value is missing (""); fill it in, or fit without --strict`},
+		{"a column of blanks", csv(newTab().of("x", "")), "", `column "x": invalid data: all its values are missing; leave it out with --ignore`},
+		{"a class none", csv(newTab().of("y", "none", "some")), "--na=", ""},
+		{"a class none, unsaid", csv(newTab().of("y", "none", "some")), "", `t.csv: line 2: column "y", the target: invalid data: it is missing ("none"); fill it in, leave such rows out with --skip-unlabelled, or say with --na`},
+		{"a task NA", csv(newTab().of("task", "NA", "SA", "EU")), "--na=", ""},
+		{"a task NA, unsaid", csv(newTab().of("task", "NA", "SA", "EU")), "", `t.csv: line 2: column "task", the task: invalid data: it is missing ("NA"); every row needs one, or say with --na`},
+		{"Yes and yes", csv(newTab().of("c", "Yes", "yes", "No", "no", "no")), "", ""},
+		{"Yes and yes as one", csv(newTab().of("y", "Yes", "yes", "No", "no", "no")), "--ignore-case", ""},
+		{"T0 and t0", csv(newTab().of("task", "T0", "t0", "t1")), "", ""},
+		{"T0 and t0 as one", csv(newTab().of("task", "T0", "t0", "t1")), "--ignore-case", ""},
+		{"dates", dates("2024-%02[2]d-%02[1]d"), "", ""},
+		{"dates with points", dates("%d.%d.2024"), "", ""},
+		{"dates with the day first", dates("%d/%d/2024"), "", ""},
+		{"dates with times", dates("2024-%02[2]d-%02[1]d %02[2]d:30:00"), "", ""},
+		{"times of a day", csv(newTab().of("when", "2024-01-05 10:30", "2024-01-05 12:00", "2024-01-06 23:59")), "", ""},
+		{"dates of the web", csv(newTab().of("when", "2024-01-05T10:30:00Z", "2023-01-05T12:00:00+02:00")), "", ""},
+		{"dates with gaps", csv(newTab().of("when", "2024-01-05", "", "2024-02-07")), "", ""},
+		{"dates refused", dates("2024-%02[2]d-%02[1]d"), "--strict", `t.csv: line 2: column "when": malformed file: "2024-01-01" is not a number`},
+		{"a constant", csv(newTab().of("x", "7")), "", ""},
+		{"zeros and ones", csv(newTab().of("x", "0", "1", "1")), "", ""},
+		{"a large scale", csv(newTab().of("x", "1e12", "2e12", "5e11")), "", ""},
+		{"a small scale", csv(newTab().of("x", "1e-12", "2e-12", "5e-11")), "", ""},
+		{"infinity", replace("\na,0.5", "\na,inf", 1), "", `t.csv: line 2: column "x": invalid data: it is inf; numbers must be finite`},
+		{"too large a number", replace("\na,0.5", "\na,1e99", 1), "", `t.csv: line 2: column "x": invalid data: it is 1e+99; numbers must be finite`},
+		{"names in other scripts", replace("x,z", "größe,高さ", 1), "", ""},
+		{"names with spaces", replace("x,z", "the size , z 2", 1), "", ""},
+		{"names with commas", replace("x,z", `"size, in cm","a ""b"""`, 1), "", ""},
+		{"line breaks in quotes", csv(newTab().of("c", "\"a\nb\"", "\"c\n\nd\"", "e")), "", ""},
+		{"a long name", replace("x,z", strings.Repeat("x", 5000)+",z", 1), "", ""},
+		{"many columns", csv(wide), "", ""},
+		{"a column called prediction", replace("x,z", "prediction,low", 1), "", ""},
+		{"names that are numbers", replace("task,x,z,y", "0,1,2,3", 1), "--task 0 --target 3", ""},
+		{"no header", strings.TrimPrefix(plain, "task,x,z,y\n"), "--task 0 --target 3", ""},
+		{"a header with years", replace("x,z", "2019,2020", 1), "--header yes", ""},
+		{"twins", plain + strings.TrimPrefix(plain, "task,x,z,y\n"), "", ""},
+		{"one task", csv(newTab().of("task", "a")), "", ""},
+		{"numbers for tasks", csv(newTab().of("task", "1", "2", "10")), "", ""},
+		{"tasks with commas", csv(newTab().of("task", `"a, b"`, `"c ""d"""`, "e f")), "", ""},
+		{"tasks called as columns", csv(newTab().of("task", "x", "z", "y")), "", ""},
+		{"no task", plain, "--task= --ignore task", ""},
+		{"words instead of a task", plain, "--task=", ""},
+		{"several targets", csv(newTab().of("y2", "1.5", "2.5", "4", "7")), "--task= --ignore task --target y*", ""},
+		{"several targets with blanks", csv(newTab().of("y2", "1.5", "", "4", "7")), "--task= --ignore task --target y*", ""},
+		{"two words as targets", csv(newTab().of("y", "yes", "no", "no", "yes", "yes")), "", ""},
+		{"three words as targets", csv(newTab().of("y", "cat", "dog", "eel", "dog")), "", ""},
+		{"zeros and ones as targets", csv(newTab().of("y", "0", "1", "1", "0", "1")), "", ""},
+		{"whole numbers as targets", csv(newTab().of("y", "3", "1", "4", "1", "5")), "", ""},
+		{"targets of a billion", csv(newTab().of("y", "3e9", "1e9", "4e9", "1.5e9")), "", ""},
+		{"targets of a billionth", csv(newTab().of("y", "3e-9", "1e-9", "4e-9", "1.5e-9")), "", ""},
+		{"targets in percent", csv(newTab().of("y", "3%", "10%", "4.5%", "7%")), "", ""},
+		{"a word among targets", csv(newTab().gaps("y", "high")), "", `t.csv: line 3: column "y": "high": malformed file: it is a word among numbers; correct it, or say --kind`},
+		{"equal targets", csv(newTab().of("y", "2.5")), "", `task "a": invalid data: all its 8 rows are "2.5"; it needs rows of two classes (--skip-tasks`},
+		{"rows without a target", csv(newTab().gaps("y", "")), "", `t.csv: line 3: column "y", the target: invalid data: it is missing (""); fill it in, leave such rows out with --skip-unlabelled`},
+		{"rows without a target left out", csv(newTab().gaps("y", "")), "--skip-unlabelled", ""},
+		{"rows without a task", csv(newTab().gaps("task", "")), "", `t.csv: line 3: column "task", the task: invalid data: it is missing (""); every row needs one`},
+		{"a task of one row", plain + "d,1,2,3\n", "", `task "d": invalid data: it has a single labelled row; it needs two at least (--skip-tasks`},
+		{"a task of one row left out", plain + "d,1,2,3\n", "--skip-tasks", ""},
+		{"a feature that is the target", csv(newTab().set("again", func(i int) string { return newTab().rows[i][3] })), "", `column "again": invalid data: it equals the target "y" in every row; leave it out with --ignore`},
+		{"an index without a name", strings.ReplaceAll("\n"+strings.TrimSpace(plain), "\n", "\n5,")[1:] + "\n", "--ignore 5", ""},
+		{"nothing", "", "", "t.csv: invalid data: it is empty; it needs a header and rows"},
+		{"a header alone", "task,x,y\n", "", "t.csv: invalid data: it has no labelled rows"},
+		{"no features", "task,y\na,1\na,2\n", "", "t.csv: invalid data: no column is left for features"},
+		{"a short row", plain + "a,1,2\n", "", "t.csv: line 26: malformed file: it has 3 columns but the first line has 4"},
+		{"a long row", plain + "a,1,2,3,4\n", "", "t.csv: line 26: malformed file: it has 5 columns but the first line has 4"},
+		{"a quote that is not closed", plain + "\"a,1,2,3\n", "", "t.csv: line 26"},
+		{"bytes that are no text", "PK\x03\x04\x00\x00" + plain, "", "t.csv: malformed file: it has zero bytes, which no text has"},
+		{"UTF-16", "\xff\xfe" + plain, "", "t.csv: line 1: malformed file: it is UTF-16; save it as UTF-8"},
+		{"no such target", plain, "--target score", `t.csv: --target: invalid data: there is no column "score"; there are task, x, z, y`},
+		{"a target in another case", plain, "--target Y", `t.csv: --target: invalid data: there is no column "Y"; it is called "y"`},
+		{"no such task", plain, "--task school", `t.csv: --task: invalid data: there is no column "school"`},
+		{"the task as target", plain, "--target task", `t.csv: column "task": invalid data: it cannot name the task and be a target`},
+		{"the target ignored", plain, "--ignore y", "t.csv: invalid data: the target is ignored"},
+		{"two columns of one name", replace("x,z", "x,x", 1), "", `t.csv: invalid data: two columns are called "x"; rename one, or leave it out by its number with --ignore 2`},
+		{"a column without a name", replace("x,z", ",z", 1), "", "t.csv: invalid data: column 1 has no name, as if it were the numbers of the rows; name it"},
+	} {
+		cases++
+		t.Run(c.name, func(t *testing.T) {
+			file, model := write(t, "t.csv", c.text), t.TempDir()
+			args := append([]string{"-q", "fit", file, "--model", "stl", "--folds", "2", "--out", model}, strings.Fields(c.args)...)
+			for flag, value := range map[string]string{"--task": "task", "--target": "y"} {
+				if !strings.Contains(c.args, flag) {
+					args = append(args, flag, value)
+				}
+			}
+			code, _, stderr := l2mt(t, args...)
+			if c.want != "" {
+				if code == exitDone || !strings.Contains(stderr, c.want) || strings.Count(strings.TrimSpace(stderr), "\n") > 0 {
+					t.Errorf("exit code %d, %swant %s", code, stderr, c.want)
+				}
+				return
+			}
+			if code != exitDone {
+				t.Fatal(stderr)
+			}
+			predict := []string{"-q", "predict", "--model", model, file}
+			for _, cells := range []string{"--separator", "--decimal", "--header"} {
+				if _, after, said := strings.Cut(c.args, cells+" "); said {
+					predict = append(predict, cells, strings.Fields(after)[0])
+				}
+			}
+			if strings.Contains(c.args, "--skip-tasks") {
+				predict = append(predict, "--new-task", "mean")
+			}
+			code, stdout, stderr := l2mt(t, predict...)
+			if code != exitDone {
+				t.Fatal(stderr)
+			}
+			for _, row := range csvRows(t, strings.NewReader(stdout)) {
+				if v, err := strconv.ParseFloat(row[1], 64); err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+					t.Fatalf("predicted %q", row)
+				}
+			}
+			if n := strings.Count(stdout, "\n"); n < 25 {
+				t.Errorf("%d lines of predictions", n)
+			}
+		})
+	}
+	if cases < 100 {
+		t.Errorf("%d tables", cases)
+	}
+}

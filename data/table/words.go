@@ -1,0 +1,110 @@
+package table
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"l2mt/data/format"
+)
+
+// layouts are ways to write dates, of which the first is taken that all of a column have.
+var layouts = []string{
+	"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", time.RFC3339,
+	"2006/1/2", "2006/1/2 15:04", "2.1.2006", "2.1.2006 15:04", "1/2/2006", "1/2/2006 15:04", "2/1/2006", "2/1/2006 15:04", "Jan 2, 2006", "2 Jan 2006",
+}
+
+// findWords takes columns of dates, and those that have more words than numbers, for texts.
+// It reports whether there are any.
+func (r *reader) findWords() (any bool) {
+	for _, c := range r.features {
+		words, rows, filled := map[string]bool{}, 0, len(r.places)
+		for i := range r.places {
+			switch k := c.Text(i); {
+			case k >= 0 && r.Recipe.IsMissing(c.Texts[k]):
+				filled--
+			case k >= 0:
+				words[c.Texts[k]] = true
+				rows++
+			}
+		}
+		if len(words) == 0 || c.AsText {
+			continue
+		}
+		isDate := func(layout string) bool {
+			for word := range words {
+				if _, err := time.Parse(layout, word); err != nil {
+					return false
+				}
+			}
+			return true
+		}
+		date := slices.IndexFunc(layouts, isDate)
+		switch {
+		case r.Strict && !r.wordsAreCategories():
+			continue
+		case date >= 0:
+			r.dates[c.Name] = layouts[date]
+			if strings.HasPrefix(layouts[date], "1/2/") && isDate(strings.Replace(layouts[date], "1/2/", "2/1/", 1)) {
+				r.note("column %q: dates are read with the month first; write them as 2006-01-31 if it is the day", c.Name)
+			}
+		case 2*rows <= filled && !r.wordsAreCategories(): // numbers with a mistake
+			continue
+		}
+		r.found[c.Name], c.AsText, any = r.dates[c.Name] == "", true, true
+	}
+	return any
+}
+
+// datesVary are the parts of dates that are not the same in all.
+func datesVary(c *format.Column, layout string) []string {
+	parts := map[string]map[int]bool{"year": {}, "hour": {}}
+	var week []string
+	for _, text := range c.Texts {
+		if at, err := time.Parse(layout, text); err == nil {
+			parts["year"][at.Year()], parts["hour"][60*at.Hour()+at.Minute()] = true, true
+			week = append(week, at.Weekday().String())
+		}
+	}
+	slices.Sort(week)
+	vary := []string{"day"}
+	for part, values := range parts {
+		if len(values) > 1 {
+			vary = append(vary, part)
+		}
+	}
+	if week = slices.Compact(week); len(week) > 1 {
+		vary = append(vary, week...)
+	}
+	return vary
+}
+
+// suggest notes what may have been meant: words that differ in their case alone, and a
+// column of words that may name the tasks.
+func (r *reader) suggest() {
+	named := slices.Clone(r.features)
+	if r.task != nil {
+		named = append(named, r.task)
+	}
+	for _, t := range r.targets {
+		named = append(named, t.Column)
+	}
+	best, most := "", 1
+	for _, c := range named {
+		first := map[string]string{}
+		for _, text := range c.Texts {
+			lower := strings.ToLower(text)
+			if other, ok := first[lower]; ok && !r.Recipe.IsMissing(text) {
+				r.note("column %q: %q and %q differ in their case alone; --ignore-case takes them for one", c.Name, other, text)
+				break
+			}
+			first[lower] = text
+		}
+		if n := len(c.Texts); r.found[c.Name] && n > most && 5*n <= len(r.places) {
+			best, most = c.Name, n
+		}
+	}
+	if r.task == nil && !r.perFile && len(r.targets) == 1 && best != "" {
+		r.note("column %q has %d words that repeat; if they name tasks, say --task %s", best, most, best)
+	}
+}
