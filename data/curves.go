@@ -145,8 +145,20 @@ func (s Step) curvesRow(dst []float32, r Row) {
 	}
 }
 
-// FitCurves fits the curves of the columns to the training rows of a problem.
-func FitCurves(p *ProblemData) (Step, error) { return FitStep(StepCurves, stacked(p, false)) }
+// FitCurves fits the curves of the columns to the training rows of a problem, which are dense.
+func FitCurves(p *ProblemData) Step {
+	x := stacked(p, false)
+	s := Step{Kind: StepCurves, Cols: x.Cols()}
+	s.Low, s.High = extremes(x)
+	column := make([]float64, x.Rows())
+	for j := range s.Cols {
+		for i := range column {
+			column[i] = float64(x.Row(i).Value[j])
+		}
+		s.Curves = append(s.Curves, fitCurve(column))
+	}
+	return s
+}
 
 // Problem returns a problem whose rows the step has made.
 func (s Step) Problem(p *ProblemData) (*ProblemData, error) {

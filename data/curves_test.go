@@ -53,10 +53,7 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 			values[i] = float64(float32(math.Exp(r.NormFloat64()) * math.Pow(10, float64(seed%7)-3)))
 		}
 		p := column(t, values)
-		step, err := data.FitCurves(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		step := data.FitCurves(p)
 		made, err := step.Problem(p)
 		if err != nil {
 			t.Fatal(err)
@@ -131,10 +128,7 @@ func TestCurvesOfFewValues(t *testing.T) {
 		{append(slices.Repeat([]float64{0}, 90), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 0},
 		{append(slices.Repeat([]float64{0}, 55), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25), 1},
 	} {
-		step, err := data.FitCurves(column(t, c.values))
-		if err != nil {
-			t.Fatal(err)
-		}
+		step := data.FitCurves(column(t, c.values))
 		if n := len(step.Curves[0].Bends); n != c.bends {
 			t.Errorf("%v has %d bends, want %d", c.values, n, c.bends)
 		}
@@ -143,10 +137,7 @@ func TestCurvesOfFewValues(t *testing.T) {
 
 // Far away a bend is straight, and finite.
 func TestCurvesFarAway(t *testing.T) {
-	step, err := data.FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	step := data.FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}))
 	far, err := data.NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32})
 	if err != nil {
 		t.Fatal(err)

@@ -120,18 +120,6 @@ func FitStep(kind string, x Matrix) (Step, error) {
 		s.Documents, s.Frequency = x.Rows(), frequency(x)
 	case StepStandardise:
 		s.Mean, s.Deviation = moments(x)
-	case StepCurves:
-		if err := s.dense(x); err != nil {
-			return s, err
-		}
-		s.Low, s.High = extremes(x)
-		column := make([]float64, x.Rows())
-		for j := range s.Cols {
-			for i := range column {
-				column[i] = float64(x.Row(i).Value[j])
-			}
-			s.Curves = append(s.Curves, fitCurve(column))
-		}
 	default:
 		return Step{}, fmt.Errorf("data: fit %q: %w: FitStep knows %s, %s, %s and %s", kind, ErrInvalid, StepLog, StepTFIDF, StepUnit, StepStandardise)
 	}
@@ -217,6 +205,9 @@ func (s Step) Validate() error {
 	if s.Cols < 1 {
 		return bad("%d columns; a step is fitted on at least one", s.Cols)
 	}
+	if s.bends() && (len(s.Low) != s.Cols || len(s.High) != s.Cols) {
+		return bad("%d lows and %d highs for %d columns", len(s.Low), len(s.High), s.Cols)
+	}
 	switch s.Kind {
 	case StepLog, StepUnit:
 	case StepWords, StepTFIDF:
@@ -252,8 +243,8 @@ func (s Step) Validate() error {
 			last = j
 		}
 	case StepCurves:
-		if len(s.Curves) != s.Cols || len(s.Low) != s.Cols || len(s.High) != s.Cols {
-			return bad("%d curves, %d lows and %d highs for %d columns", len(s.Curves), len(s.Low), len(s.High), s.Cols)
+		if len(s.Curves) != s.Cols {
+			return bad("%d curves for %d columns", len(s.Curves), s.Cols)
 		}
 		for j, c := range s.Curves {
 			if err := c.validate(); err != nil {
@@ -263,9 +254,6 @@ func (s Step) Validate() error {
 	case StepGauss, StepLaplace:
 		if len(s.Landmarks) == 0 || !(s.Width > 0) {
 			return bad("%d landmarks and a width of %v; both must be positive", len(s.Landmarks), s.Width)
-		}
-		if len(s.Low) != s.Cols || len(s.High) != s.Cols {
-			return bad("%d lows and %d highs for %d columns", len(s.Low), len(s.High), s.Cols)
 		}
 		for i, z := range s.Landmarks {
 			if len(z) != s.Cols {
@@ -278,12 +266,9 @@ func (s Step) Validate() error {
 	return nil
 }
 
-// dense refuses rows that are not.
-func (s Step) dense(x Matrix) error {
-	if _, ok := x.(*CSR); ok {
-		return fmt.Errorf("data: step %q: %w: the rows are sparse; it takes dense ones", s.Kind, ErrInvalid)
-	}
-	return nil
+// bends says that the step makes other columns of dense ones.
+func (s Step) bends() bool {
+	return s.Kind == StepCurves || s.Kind == StepGauss || s.Kind == StepLaplace
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
@@ -303,10 +288,8 @@ func (s Step) Apply(x Matrix) (Matrix, error) {
 	case StepSelect:
 		return selectColumns(x, s.Columns), nil
 	}
-	if s.Kind == StepCurves || s.Kind == StepGauss || s.Kind == StepLaplace {
-		if err := s.dense(x); err != nil {
-			return nil, err
-		}
+	if _, sparse := x.(*CSR); sparse && s.bends() {
+		return nil, fmt.Errorf("data: step %q: %w: the rows are sparse; it takes dense ones", s.Kind, ErrInvalid)
 	}
 	y, err := mapRows(x, s.Makes(), s.rowMap())
 	if err != nil {

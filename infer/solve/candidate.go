@@ -238,19 +238,15 @@ type seen struct {
 // of brings a problem into the view. The metric of ridge 1 for straight columns is at hand.
 func (v View) of(p *data.ProblemData, first func() *data.Metric, directions *mat.Dense) (s seen, err error) {
 	s.ProblemData = p
-	switch {
-	case v.kernel():
-		step, metric := data.FitKernel(v.Bent, v.Width, p)
-		s.step, s.metric = &step, metric
-	case v.Bent != "":
-		step, err := data.FitCurves(p)
-		if err != nil {
-			return s, err
+	if v.Bent != "" {
+		step := data.Step{}
+		if v.kernel() {
+			step, s.metric = data.FitKernel(v.Bent, v.Width, p)
+		} else {
+			step = data.FitCurves(p)
 		}
 		s.step = &step
-	}
-	if s.step != nil {
-		if s.ProblemData, err = s.step.Problem(p); err != nil {
+		if s.ProblemData, err = step.Problem(p); err != nil {
 			return s, err
 		}
 	}

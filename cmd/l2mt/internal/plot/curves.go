@@ -2,8 +2,9 @@ package plot
 
 import (
 	"image/color"
-	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -19,6 +20,8 @@ type Curve struct {
 	Tasks  [][]float64 `json:"tasks"`
 	// Knots are quantiles of the column, where its data are.
 	Knots []float64 `json:"knots"`
+	// Change is how far it goes from its least to its largest value, over all tasks.
+	Change float64 `json:"change"`
 }
 
 // mostCurves is the number of columns that are drawn, and mostThin of tasks in each.
@@ -35,34 +38,19 @@ func Curves(all []Curve) (*Picture, error) {
 		p := newPlot(c.Column, "", "")
 		p.X.Tick.Marker, p.Y.Tick.Marker = plainTicks{}, plainTicks{}
 		p.Add(plotter.NewGrid())
-		least := math.Inf(1)
-		add := func(y []float64, width vg.Length, look color.Color) error {
-			points := make(plotter.XYs, len(y))
-			for i, v := range y {
-				points[i] = plotter.XY{X: c.X[i], Y: v}
-				least = min(least, v)
-			}
-			line, err := plotter.NewLine(points)
+		least := floats.Min(c.Shared)
+		for i, y := range append(slices.Clip(c.Tasks[:min(len(c.Tasks), mostThin)]), c.Shared) {
+			line, err := plotter.NewLine(points(c.X, y))
 			if err != nil {
-				return err
-			}
-			line.Width, line.Color = width, look
-			p.Add(line)
-			return nil
-		}
-		for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
-			if err := add(y, vg.Points(0.5), color.Gray{0xaa}); err != nil {
 				return nil, err
 			}
+			line.Width, line.Color, least = vg.Points(0.5), color.Gray{0xaa}, min(least, floats.Min(y))
+			if i == min(len(c.Tasks), mostThin) {
+				line.Width, line.Color = vg.Points(2), palette[0]
+			}
+			p.Add(line)
 		}
-		if err := add(c.Shared, vg.Points(2), palette[0]); err != nil {
-			return nil, err
-		}
-		data := make(plotter.XYs, len(c.Knots))
-		for i, knot := range c.Knots {
-			data[i] = plotter.XY{X: knot, Y: least}
-		}
-		marks, err := plotter.NewScatter(data)
+		marks, err := plotter.NewScatter(points(c.Knots, slices.Repeat([]float64{least}, len(c.Knots))))
 		if err != nil {
 			return nil, err
 		}
@@ -71,4 +59,12 @@ func Curves(all []Curve) (*Picture, error) {
 		plots = append(plots, p)
 	}
 	return &Picture{vg.Length(3*len(plots)) * vg.Inch, 3 * vg.Inch, plots}, nil
+}
+
+func points(x, y []float64) plotter.XYs {
+	all := make(plotter.XYs, len(x))
+	for i := range x {
+		all[i] = plotter.XY{X: x[i], Y: y[i]}
+	}
+	return all
 }

@@ -2,7 +2,6 @@ package run
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -28,8 +27,9 @@ func bent(m *multitask.Saved) (step *data.Step, names []string, unit func(j int,
 	return nil, names, unit
 }
 
-// points is the number of points of a curve.
-const points = 41
+// points is the number of points of a curve, and mostShuffled bounds the rows that are
+// shuffled.
+const points, mostShuffled = 41, 200
 
 // Curves are those of the columns that bend, the ones that change predictions most first. Each
 // is around 0. There are none of more than two classes, and without bends.
@@ -38,57 +38,48 @@ func Curves(m *multitask.Saved) (curves []plot.Curve, err error) {
 	if step == nil || step.Kind != data.StepCurves || m.Classes != nil {
 		return nil, nil
 	}
-	d := len(step.Curves)
-	values := make([]float32, points*d)
 	for j, c := range step.Curves {
+		if len(c.Knots) == 0 {
+			continue
+		}
+		of, values := plot.Curve{Column: names[j]}, make([]float32, points*step.Cols)
+		first, last := c.Knots[0], c.Knots[len(c.Knots)-1]
 		for i := range points {
-			if k := len(c.Knots); k > 0 {
-				values[i*d+j] = float32(c.Knots[0] + (c.Knots[k-1]-c.Knots[0])*float64(i)/(points-1))
-			}
+			x := first + (last-first)*float64(i)/(points-1)
+			values[i*step.Cols+j], of.X = float32(x), append(of.X, unit(j, x))
 		}
-	}
-	grid, err := data.NewDense(points, d, values)
-	if err != nil {
-		return nil, err
-	}
-	made, err := step.Apply(grid)
-	if err != nil {
-		return nil, err
-	}
-	at := 0 // of the column's features
-	for j, c := range step.Curves {
-		width := 1 + len(c.Bends)
-		if len(c.Knots) > 0 {
-			of := plot.Curve{Column: names[j], Shared: make([]float64, points)}
-			for _, knot := range c.Knots {
-				of.Knots = append(of.Knots, unit(j, knot))
-			}
-			for i := range points {
-				of.X = append(of.X, unit(j, float64(values[i*d+j])))
-			}
-			for t := range m.Tasks {
-				y := make([]float64, points)
-				for i := range points {
-					for l, v := range made.Row(i).Value[at:][:width] {
-						y[i] += float64(v) * m.W.At(at+l, t)
-					}
-				}
-				floats.AddConst(-stat.Mean(y, nil), y)
-				floats.AddScaled(of.Shared, 1/float64(len(m.Tasks)), y)
-				of.Tasks = append(of.Tasks, y)
-			}
-			curves = append(curves, of)
+		for _, knot := range c.Knots {
+			of.Knots = append(of.Knots, unit(j, knot))
 		}
-		at += width
-	}
-	change := func(c plot.Curve) (sum float64) {
-		for _, y := range c.Tasks {
-			sum += floats.Max(y) - floats.Min(y)
+		if of.Shared, err = effect(m, step, values, multitask.Average); err != nil {
+			return nil, err
 		}
-		return sum
+		for t := range m.Tasks {
+			y, err := effect(m, step, values, t)
+			if err != nil {
+				return nil, err
+			}
+			of.Tasks, of.Change = append(of.Tasks, y), of.Change+floats.Max(y)-floats.Min(y)
+		}
+		curves = append(curves, of)
 	}
-	slices.SortStableFunc(curves, func(a, b plot.Curve) int { return cmp.Compare(change(b), change(a)) })
+	slices.SortStableFunc(curves, func(a, b plot.Curve) int { return cmp.Compare(b.Change, a.Change) })
 	return curves, nil
+}
+
+// effect is what a task predicts of rows that go into the step, less its mean.
+func effect(m *multitask.Saved, step *data.Step, values []float32, task int) ([]float64, error) {
+	x, err := data.NewDense(len(values)/step.Cols, step.Cols, values)
+	if err != nil {
+		return nil, err
+	}
+	made, err := step.Apply(x)
+	if err != nil {
+		return nil, err
+	}
+	y := m.Linear(task).Scores(made)
+	floats.AddConst(-stat.Mean(y, nil), y)
+	return y, nil
 }
 
 // Importance is how much predictions change where the values of a column are shuffled: the
@@ -98,9 +89,6 @@ type Importance struct {
 	Change float64 `json:"change"`
 }
 
-// mostShuffled bounds the rows that are shuffled.
-const mostShuffled = 200
-
 // Importances are those of the columns of a kernel, the largest first, by the landmarks. There
 // are none of other models.
 func Importances(m *multitask.Saved) (all []Importance, err error) {
@@ -109,33 +97,20 @@ func Importances(m *multitask.Saved) (all []Importance, err error) {
 		return nil, nil
 	}
 	rows := step.Landmarks[:min(len(step.Landmarks), mostShuffled)]
-	predict := func(values []float32) ([]float64, error) {
-		x, err := data.NewDense(len(rows), step.Cols, values)
-		if err != nil {
-			return nil, err
-		}
-		made, err := step.Apply(x)
-		if err != nil {
-			return nil, err
-		}
-		return m.Linear(multitask.Average).Scores(made), nil
-	}
-	values := slices.Concat(rows...)
-	was, err := predict(values)
+	was, err := effect(m, step, slices.Concat(rows...), multitask.Average)
 	if err != nil {
 		return nil, err
 	}
 	for j, name := range names {
-		shuffled := slices.Clone(values)
+		shuffled := slices.Concat(rows...)
 		for i, from := range data.Stream(0, "importance", uint64(j)).Perm(len(rows)) {
 			shuffled[i*step.Cols+j] = rows[from][j]
 		}
-		is, err := predict(shuffled)
+		is, err := effect(m, step, shuffled, multitask.Average)
 		if err != nil {
 			return nil, err
 		}
-		change := floats.Distance(is, was, 2) / math.Sqrt(float64(len(rows)))
-		all = append(all, Importance{name, change / cmp.Or(stat.PopStdDev(was, nil), 1)})
+		all = append(all, Importance{name, floats.Distance(is, was, 2) / cmp.Or(floats.Norm(was, 2), 1)})
 	}
 	slices.SortStableFunc(all, func(a, b Importance) int { return cmp.Compare(b.Change, a.Change) })
 	return all, nil
