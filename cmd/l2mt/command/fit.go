@@ -24,7 +24,6 @@ import (
 	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/data/table"
-	"l2mt/infer/compare"
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
 )
@@ -290,7 +289,7 @@ func save(dir string, r *tableReport) error {
 		return err
 	}
 	s, err := saveFit(dir, r.fit, r.table)
-	if err == nil && r.Model != compare.STL {
+	if err == nil && !r.alone {
 		_, err = saveFit(stl, r.stl, r.table)
 	}
 	if err == nil {

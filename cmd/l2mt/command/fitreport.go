@@ -33,18 +33,21 @@ type tableReport struct {
 	Features int              `json:"features"`
 	Classes  []string         `json:"classes,omitempty"`
 	// Candidates are all that were tried, in order.
-	Candidates  []solve.Tried  `json:"candidates"`
-	Tasks       []taskReport   `json:"tasks"`
-	Mean        taskReport     `json:"mean"`
-	Temperature float64        `json:"temperature,omitempty"`
-	Brier       float64        `json:"brier,omitempty"`
-	Reliability []reliable     `json:"reliability,omitempty"`
-	Correlation [][]float64    `json:"correlation"`
-	Sharing     sharing        `json:"sharing"`
-	Network     *networkReport `json:"network,omitempty"`
-	Notes       []string       `json:"notes"`
-	Seconds     float64        `json:"seconds"`
-	Saved       string         `json:"saved,omitempty"`
+	Candidates  []solve.Tried `json:"candidates"`
+	Tasks       []taskReport  `json:"tasks"`
+	Mean        taskReport    `json:"mean"`
+	Temperature float64       `json:"temperature,omitempty"`
+	Brier       float64       `json:"brier,omitempty"`
+	Reliability []reliable    `json:"reliability,omitempty"`
+	Correlation [][]float64   `json:"correlation"`
+	// Sharing is what it brings beside single-task learning with the columns seen alike, and
+	// Bends what columns that bend bring to that.
+	Sharing difference     `json:"sharing"`
+	Bends   *difference    `json:"bends,omitempty"`
+	Network *networkReport `json:"network,omitempty"`
+	Notes   []string       `json:"notes"`
+	Seconds float64        `json:"seconds"`
+	Saved   string         `json:"saved,omitempty"`
 	// Text and Titles, those of the candidates, are for the page of a report.
 	Text   string   `json:"text,omitempty"`
 	Titles []string `json:"titles,omitempty"`
@@ -54,18 +57,23 @@ type tableReport struct {
 	view    string // asked for, or empty
 	fit     *solve.Fitted
 	stl     *solve.Fitted // likewise, of single-task learning
+	alone   bool          // nothing is shared
 	all     bool          // lists every candidate
 }
 
-// sharing is what learning the tasks together has brought on the rows that folds
-// held out.
-type sharing struct {
-	// Loss is how much more the model loses there than STL, between Low and High with
-	// a confidence of 95 %.
-	Loss compare.Float `json:"loss_less_stl"`
+// difference is how much more of two candidates the first loses on the rows held out, between
+// Low and High with a confidence of 95 %.
+type difference struct {
+	Loss compare.Float `json:"loss"`
 	Low  compare.Float `json:"low"`
 	High compare.Float `json:"high"`
 	sign int
+}
+
+func differenceOf(a, b *solve.Judged) *difference {
+	d := evidence.PairedLoss(a.HeldOut, b.HeldOut)
+	low, high := d.Interval()
+	return &difference{compare.Float(d.Loss), compare.Float(low), compare.Float(high), d.Sign()}
 }
 
 // taskReport is how well a task is predicted by the model and its rivals: the mean of the
@@ -136,16 +144,25 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 	if err != nil {
 		return err
 	}
-	stl, err := b.Judge(ctx, solve.Candidate{})
+	// Rivals see the columns alike: what bends bring is not what sharing brings.
+	alone := solve.Candidate{View: solve.View{Bent: choice.Bent, Width: choice.Width}}
+	stl, err := b.Judge(ctx, alone)
 	if err != nil {
 		return err
 	}
 	if r.stl, err = b.Fit(ctx, stl); err != nil {
 		return err
 	}
-	pooled, err := b.Judge(ctx, solve.Candidate{Mixture: solve.Mixture{Pooled: 1}})
+	pooled, err := b.Judge(ctx, solve.Candidate{View: alone.View, Mixture: solve.Mixture{Pooled: 1}})
 	if err != nil {
 		return err
+	}
+	if alone.Bent != "" {
+		straight, err := b.Judge(ctx, solve.Candidate{})
+		if err != nil {
+			return err
+		}
+		r.Bends = differenceOf(stl, straight)
 	}
 	r.fit, r.Candidates, r.Notes = fit, choice.Tried, r.table.Notes
 	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), fit.Params, fit.Result.Status
@@ -179,9 +196,8 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 		r.Temperature, r.Brier = evidence.Temperature(choice.Scores, choice.Y)
 		r.Reliability = reliability(r.Temperature, max(1, len(r.Classes)), slices.Concat(choice.Scores...), slices.Concat(choice.Y...))
 	}
-	d := evidence.PairedLoss(choice.HeldOut, stl.HeldOut)
-	low, high := d.Interval()
-	r.Sharing = sharing{compare.Float(d.Loss), compare.Float(low), compare.Float(high), d.Sign()}
+	r.Sharing = *differenceOf(choice.Judged, stl)
+	r.alone = choice.Model == nil && choice.Mixture == solve.Mixture{}
 	if candidates == nil {
 		r.Network, err = r.networkReport(b, choice)
 	}
@@ -324,9 +340,9 @@ func (r *tableReport) writeSharing(w io.Writer) {
 	_, _, loss := units(r.Kind)
 	s := r.Sharing
 	switch {
-	case r.Model == compare.STL && len(r.Candidates) > 1:
+	case r.alone && len(r.Candidates) > 1:
 		fmt.Fprintln(w, "nothing is shared: single-task learning is chosen")
-	case r.Model == compare.STL:
+	case r.alone:
 	case math.IsInf(float64(s.Low), 0):
 		fmt.Fprintln(w, "too few rows were held out to tell whether sharing brought something")
 	default:
@@ -337,6 +353,9 @@ func (r *tableReport) writeSharing(w io.Writer) {
 			verdict = "sharing does harm; single-task learning (--model stl) is better"
 		}
 		fmt.Fprintf(w, "%s: the %s of held-out rows less that of STL is %.4f (95 %%: %.4f to %.4f)\n", verdict, loss, s.Loss, s.Low, s.High)
+	}
+	if d := r.Bends; d != nil {
+		fmt.Fprintf(w, "columns bend: the %s of STL with them less that with straight columns is %.4f (95 %%: %.4f to %.4f)\n", loss, d.Loss, d.Low, d.High)
 	}
 	if r.Network != nil {
 		r.Network.write(w)
