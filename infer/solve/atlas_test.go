@@ -21,19 +21,13 @@ import (
 
 func atlas(t *testing.T, n *Finder, problems ...*data.ProblemData) *Atlas {
 	t.Helper()
-	a, err := NewAtlas(n, each(problems))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(NewAtlas(n, each(problems)))(t)
 	return a
 }
 
 func nearest(t *testing.T, a *Atlas, p Embedded, k int) []Neighbour {
 	t.Helper()
-	near, err := a.Nearest(p, k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	near := must(a.Nearest(p, k))(t)
 	return near
 }
 
@@ -48,18 +42,9 @@ func tasksOf(t *testing.T, n *Finder, p *data.ProblemData) Embedded {
 
 // A network of pairs of tasks has no atlas.
 func TestPairsOfTasksHaveNoAtlas(t *testing.T) {
-	c, err := model.Preset("pairwise", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	of, err := model.NewNetwork(c, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := NewFinder(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(model.Preset("pairwise", 0))(t)
+	of := must(model.NewNetwork(c, 1))(t)
+	n := must(NewFinder(of))(t)
 	p := made(1, "a", data.Classification, 3)
 	if embedded, ok := embed(t, n, p).Tasks(); ok || n.EmbedsTasks() {
 		t.Errorf("it is embedded as %v", embedded)
@@ -150,10 +135,7 @@ func TestAtlasComesBackAsSaved(t *testing.T) {
 	if err := want.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	got, err := LoadAtlas(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(LoadAtlas(dir))(t)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -173,10 +155,7 @@ func TestBrokenAtlasIsRefused(t *testing.T) {
 		{"a task without embedding", `problem 0 ("a")`, func(a *Atlas) { a.Problems[0].E = a.Problems[0].E[:1] }},
 		{"no tasks", `problem 1 ("b")`, func(a *Atlas) { a.Problems[1].Tasks, a.Problems[1].E = nil, nil }},
 	} {
-		raw, err := json.Marshal(good)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(json.Marshal(good))(t)
 		var a Atlas
 		if err := json.Unmarshal(raw, &a); err != nil {
 			t.Fatal(err)

@@ -20,28 +20,19 @@ import (
 
 func bench(t *testing.T, f *Finder, p *data.ProblemData, o Options) *Bench {
 	t.Helper()
-	b, err := NewBench(f, p, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(NewBench(f, p, o))(t)
 	return b
 }
 
 func judge(t *testing.T, b *Bench, c Candidate) *Judged {
 	t.Helper()
-	j, err := b.Judge(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must(b.Judge(t.Context(), c))(t)
 	return j
 }
 
 func fit(t *testing.T, b *Bench, j *Judged) *evidence.Tuned {
 	t.Helper()
-	f, err := b.Fit(t.Context(), j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(b.Fit(t.Context(), j))(t)
 	return f.Tuned
 }
 
@@ -50,10 +41,7 @@ func directed(t *testing.T) *Finder {
 	t.Helper()
 	of := solvetest.Network(t, 1, nil)
 	of.Directions = &model.Directions{M: mat.NewDense(features, 1, []float64{3, 1, 0, -1, 2})}
-	f, err := NewFinder(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(NewFinder(of))(t)
 	return f
 }
 
@@ -90,18 +78,12 @@ func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
 	// The folds of a regression do not depend on its targets.
 	f, p := random(t, 1, nil), labelled(t, made(1, "p", data.Regression, 3))
 	b := bench(t, f, p, Options{Seed: 7})
-	before, err := b.said()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must(b.said())(t)
 	if other := bench(t, f, p, Options{Seed: 8}); cmp.Equal(other.folds[0].Rows, b.folds[0].Rows) {
 		t.Error("another seed draws the same folds")
 	}
 	for k, fold := range b.folds {
-		after, err := bench(t, f, changed(p, fold.Rows), Options{Seed: 7}).said()
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must(bench(t, f, changed(p, fold.Rows), Options{Seed: 7}).said())(t)
 		for l := range after {
 			if same := mat.Equal(after[l].Omega, before[l].Omega); same != (l == k) {
 				t.Errorf("other labels in fold %d: what is said without fold %d is the same: %t", k, l, same)
@@ -212,32 +194,20 @@ func TestWeightsByHand(t *testing.T) {
 		b := bench(t, random(t, 1, nil), p, o)
 		c := Candidate{View: View{Ridge: 1}, Mixture: Mixture{Network: 0.5}}
 		got := fit(t, b, judge(t, b, c.weighed()))
-		said, err := b.Said()
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := must(b.Said())(t)
 		metric := data.NewMetric(p, 1)
-		training, err := multitask.Training(metric.Problem(p), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		training := must(multitask.Training(metric.Problem(p), ""))(t)
 		var omega, products mat.SymDense // 1/2 Omega_n + 1/2 I/3, and W'W / tr(W'W)
 		omega.ScaleSym(0.5, said.Omega)
 		for i := range 3 {
 			omega.SetSym(i, i, omega.At(i, i)+0.5/3)
 		}
-		base, err := multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must(multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{}))(t)
 		products.SymOuterK(1, base.W.T())
 		products.ScaleSym(0.6/mat.Trace(&products), &products)
 		omega.ScaleSym(0.4, &omega)
 		omega.AddSym(&omega, &products)
-		want, err := multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must(multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{}))(t)
 		if !mat.EqualApprox(got.Omega, &omega, 1e-5) || !mat.EqualApprox(got.Result.W, metric.Restore(want.W), 1e-4) {
 			t.Errorf("Omega is\n%v\nby hand\n%v", mat.Formatted(got.Omega), mat.Formatted(&omega))
 		}
@@ -251,17 +221,11 @@ func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
 		b := bench(t, directed(t), p, Options{})
 		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 10}, {Directed: true}, {Ridge: 1, Directed: true}, {Bent: data.StepCurves}, {Bent: data.StepCurves, Ridge: 1}, {Bent: data.StepGauss, Width: 0.3}, {Bent: data.StepLaplace, Width: 1}} {
 			j := judge(t, b, Candidate{View: v, Mixture: Mixture{Pooled: 0.5}})
-			got, err := b.Fit(t.Context(), j)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(b.Fit(t.Context(), j))(t)
 			if d, _ := got.Result.W.Dims(); d != features && v.Bent == "" {
 				t.Fatalf("%+v: W has %d rows, want %d", v, d, features)
 			}
-			seen, err := v.of(p, func() *data.Metric { return data.NewMetric(p, 1) }, b.directions.M)
-			if err != nil {
-				t.Fatal(err)
-			}
+			seen := must(v.of(p, func() *data.Metric { return data.NewMetric(p, 1) }, b.directions.M))(t)
 			for i, task := range seen.Tasks {
 				have, err := got.Predict(i, p.Tasks[i].TrainSet.X)
 				want := j.full.Scores(i, task.TrainSet.X)
@@ -285,10 +249,7 @@ func diff(a, b []float64) *mat.VecDense {
 // labelled is a problem with all labelled rows to train on.
 func labelled(t *testing.T, p *data.ProblemData) *data.ProblemData {
 	t.Helper()
-	all, err := p.Labelled()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(p.Labelled())(t)
 	return all
 }
 

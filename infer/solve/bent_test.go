@@ -25,10 +25,7 @@ func bending(t *testing.T, seed uint64, f func(slope float64, x []float32) float
 				}
 				y[j] = f(1+0.1*float64(i), row) + 0.1*r.NormFloat64()
 			}
-			rows, err := data.NewDense(n, 6, x)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rows := must(data.NewDense(n, 6, x))(t)
 			return data.Samples{X: rows, Y: y}
 		}
 		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Name: fmt.Sprint("t", i), Kind: data.Regression}, TrainSet: set(60), TestSet: set(200)})
@@ -78,10 +75,7 @@ func TestViewsCanBePinned(t *testing.T) {
 			t.Errorf("%s was asked for, and %s is chosen", name, got.Name())
 		}
 	}
-	x, err := data.NewCSR(6, []int{0, 1, 2, 3}, []int32{0, 1, 1}, []float32{1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(data.NewCSR(6, []int{0, 1, 2, 3}, []int32{0, 1, 1}, []float32{1, 2, 3}))(t)
 	for i := range p.Tasks {
 		p.Tasks[i].TrainSet = data.Samples{X: x, Y: []float64{1, 2, 4}}
 		p.Tasks[i].TestSet = data.Samples{}

@@ -143,10 +143,7 @@ func TestGivenCovariancesAreToldApart(t *testing.T) {
 	b := bench(t, nil, made(1, "p", data.Regression, 3), Options{})
 	var losses []float64
 	for seed := range uint64(3) {
-		given, err := multitask.Given(solvetest.Covariance(data.Stream(seed, "given"), 3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		given := must(multitask.Given(solvetest.Covariance(data.Stream(seed, "given"), 3)))(t)
 		losses = append(losses, judge(t, b, Candidate{Model: given}).Loss)
 	}
 	if slices.Sort(losses); len(slices.Compact(losses)) != 3 {

@@ -22,10 +22,7 @@ import (
 
 func choose(t *testing.T, b *Bench, without Parts) *Choice {
 	t.Helper()
-	c, err := b.Choose(t.Context(), without)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(b.Choose(t.Context(), without))(t)
 	return c
 }
 
@@ -39,14 +36,8 @@ func solved(t *testing.T, f *Finder, p *data.ProblemData, o Options, without Par
 
 func shipped(t *testing.T) *Finder {
 	t.Helper()
-	n, err := pretrained.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	finder, err := NewFinder(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(pretrained.Load())(t)
+	finder := must(NewFinder(n))(t)
 	return finder
 }
 
@@ -70,10 +61,7 @@ func asTable(t *testing.T, p *data.ProblemData) *table.Table {
 	if err := os.WriteFile(path, []byte(text.String()+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	read, err := table.Read([]string{path}, table.Options{Task: "task", Targets: []string{"y"}, Steps: []string{table.None}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must(table.Read([]string{path}, table.Options{Task: "task", Targets: []string{"y"}, Steps: []string{table.None}}))(t)
 	return read
 }
 
@@ -179,10 +167,7 @@ func TestTriedSaysWhatBecameOfCandidates(t *testing.T) {
 func TestBestHasTheLeastLoss(t *testing.T) {
 	b := bench(t, random(t, 1, nil), made(1, "p", data.Regression, 4), Options{})
 	all := []Candidate{{Mixture: Mixture{Pooled: 1}}, {}, {Mixture: Mixture{Network: 1}}, {Mixture: Mixture{Network: 0.5}}}
-	best, err := b.Best(t.Context(), append(all, all...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	best := must(b.Best(t.Context(), append(all, all...)))(t)
 	taken := ""
 	for i, x := range best.Tried {
 		if judge(t, b, x.Candidate).Loss < best.Loss {
@@ -361,9 +346,6 @@ func apart(t *testing.T, s data.Samples) data.Samples {
 			values = append(values, v+float32(2*y))
 		}
 	}
-	x, err := data.NewDense(len(s.Y), s.X.Cols(), values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(data.NewDense(len(s.Y), s.X.Cols(), values))(t)
 	return data.Samples{X: x, Y: s.Y}
 }

@@ -33,10 +33,7 @@ func subspace(t *testing.T, seed uint64) *data.ProblemData {
 					values[a*d+j] = float32(v)
 				}
 			}
-			x, err := data.NewDense(n, d, values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must(data.NewDense(n, d, values))(t)
 			return data.Samples{X: x, Y: y}
 		}
 		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Name: fmt.Sprint("task ", i), Kind: data.Classification}, TrainSet: rows(few), TestSet: rows(400)})
@@ -53,10 +50,7 @@ func along(t *testing.T, first int) *Finder {
 		m.Set(first+j, j, 1)
 	}
 	n.Directions = &model.Directions{M: m, Signal: 5} // as problems have that differ nowhere else
-	f, err := NewFinder(&n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(NewFinder(&n))(t)
 	return f
 }
 

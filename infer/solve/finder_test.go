@@ -23,19 +23,13 @@ var made = solvetest.Problem
 // random returns a network of random parameters, ready for use.
 func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 	t.Helper()
-	n, err := NewFinder(solvetest.Network(t, seed, change))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(NewFinder(solvetest.Network(t, seed, change)))(t)
 	return n
 }
 
 func embed(t testing.TB, n *Finder, p *data.ProblemData) *Embedding {
 	t.Helper()
-	e, err := n.Embed(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(n.Embed(p))(t)
 	return e
 }
 
@@ -64,10 +58,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
 					e := embed(t, n, p)
-					found, err := e.Omega(1)
-					if err != nil {
-						t.Fatal(err)
-					}
+					found := must(e.Omega(1))(t)
 					if found.Rho > 0 {
 						positive++
 					} else {
@@ -97,16 +88,10 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 // modelCovariances are those of the paper's ten models, one of which has I/m.
 func modelCovariances(t *testing.T, p *data.ProblemData) []*mat.SymDense {
 	t.Helper()
-	training, err := multitask.Training(p, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	training := must(multitask.Training(p, ""))(t)
 	var list []*mat.SymDense
 	for _, m := range multitask.Baselines() {
-		fit, err := multitask.Fit(t.Context(), m, training, multitask.Params{Lambda1: 0.1}, multitask.Options{Tolerance: 1e-4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must(multitask.Fit(t.Context(), m, training, multitask.Params{Lambda1: 0.1}, multitask.Options{Tolerance: 1e-4}))(t)
 		omega := mat.NewSymDense(len(p.Tasks), nil)
 		omega.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
 		list = append(list, omega)
@@ -139,10 +124,7 @@ func TestOrderOfTasksDoesNotMatter(t *testing.T) {
 
 func omegaOf(t *testing.T, n *Finder, p *data.ProblemData) *mat.SymDense {
 	t.Helper()
-	found, err := n.Omega(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(n.Omega(p))(t)
 	return found.Omega
 }
 
@@ -175,16 +157,10 @@ func TestFlippedLabelsFlipCorrelations(t *testing.T) {
 // More of rho shares less, down to nothing.
 func TestScaleLeadsToSingleTaskLearning(t *testing.T) {
 	e := embed(t, random(t, 1, positiveRho), made(1, "p", data.Classification, 4))
-	one, err := e.Omega(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must(e.Omega(1))(t)
 	last := math.Inf(1)
 	for _, scale := range []float64{0.5, 1, 2, 8, 1e6, 1e9} {
-		found, err := e.Omega(scale)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must(e.Omega(scale))(t)
 		norm := mat.Norm(found.Omega, 2)
 		if found.Rho <= 0 || norm > last+1e-12 {
 			t.Errorf("scale %v: rho %v, and Omega has norm %v after %v", scale, found.Rho, norm, last)
@@ -210,10 +186,7 @@ func positiveRho(c *model.Config) { c.Estimator = "kernel" }
 func TestEstimatedDividesByTheTrace(t *testing.T) {
 	e := embed(t, random(t, 1, nil), made(1, "p", data.Classification, 3))
 	omega := solvetest.Covariance(data.Stream(1, "omega"), 3)
-	want, err := e.Estimated(omega)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(e.Estimated(omega))(t)
 	omega.ScaleSym(17, omega)
 	if got, err := e.Estimated(omega); err != nil || math.Abs(got-want) > 1e-12 {
 		t.Errorf("17 times the covariance: %v, %v, want %v", got, err, want)
@@ -287,18 +260,9 @@ func TestNetworkIsShared(t *testing.T) {
 // defaultNetwork is the untrained default for the problems of benchmarks.
 func defaultNetwork(b *testing.B) *Finder {
 	b.Helper()
-	c, err := model.Preset("default", 1000)
-	if err != nil {
-		b.Fatal(err)
-	}
-	of, err := model.NewNetwork(c, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	n, err := NewFinder(of)
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := must(model.Preset("default", 1000))(b)
+	of := must(model.NewNetwork(c, 1))(b)
+	n := must(NewFinder(of))(b)
 	return n
 }
 
@@ -339,13 +303,21 @@ func sparse(b *testing.B, tasks, n, d int, density float64) *data.ProblemData {
 			}
 			ptr = append(ptr, len(index))
 		}
-		x, err := data.NewCSR(d, ptr, index, value)
-		if err != nil {
-			b.Fatal(err)
-		}
+		x := must(data.NewCSR(d, ptr, index, value))(b)
 		task := &data.Task{Name: fmt.Sprint("task ", i), Kind: data.Classification, Positive: "yes", Negative: "no"}
 		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: data.Samples{X: x, Y: y}})
 	}
 	p.Problem.Tasks = slices.Repeat([]*data.Task{p.Tasks[0].Task}, tasks)
 	return p
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
 }

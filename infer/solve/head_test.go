@@ -31,10 +31,7 @@ func TestEverythingIsDoneOnTheFeaturesOfTheHead(t *testing.T) {
 	problems := []*data.ProblemData{made(1, "a", data.Classification, 3), made(2, "b", data.Classification, 2)}
 	var made []*data.ProblemData
 	for _, p := range problems {
-		q, err := model.Through(with.of.Head, len(with.of.Head), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must(model.Through(with.of.Head, len(with.of.Head), p))(t)
 		made = append(made, q)
 	}
 	for i, p := range problems {
