@@ -3,7 +3,6 @@ package layers
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Activation is the nonlinearity of a layer.
@@ -17,16 +16,23 @@ const (
 	ActIdentity Activation = "identity"
 )
 
-// activations is all that there is to know of them.
-var activations = []struct {
-	name   Activation
-	single curve[float32]
-	double curve[float64]
-}{
-	{ActReLU, curve[float32]{relu[float32], reluGrad[float32]}, curve[float64]{relu[float64], reluGrad[float64]}},
-	{ActTanh, curve[float32]{tanh[float32], tanhGrad[float32]}, curve[float64]{tanh[float64], tanhGrad[float64]}},
-	{ActSoftplus, curve[float32]{softplus[float32], softplusGrad[float32]}, curve[float64]{softplus[float64], softplusGrad[float64]}},
-	{ActIdentity, curve[float32]{identity[float32], identityGrad[float32]}, curve[float64]{identity[float64], identityGrad[float64]}},
+// Activations lists the names of all activations.
+func Activations() []Activation { return []Activation{ActReLU, ActTanh, ActSoftplus, ActIdentity} }
+
+// curveOf is an activation in one precision.
+func curveOf[T Float](act Activation) (c curve[T]) {
+	switch act {
+	case ActReLU:
+		return curve[T]{relu[T], reluGrad[T]}
+	case ActTanh:
+		return curve[T]{tanh[T], tanhGrad[T]}
+	case ActSoftplus:
+		return curve[T]{softplus[T], softplusGrad[T]}
+	case ActIdentity:
+		return curve[T]{identity[T], identityGrad[T]}
+	}
+	fit(false, "the activation is %q; it must be one of %q", act, Activations())
+	return c
 }
 
 // curve is an activation on many numbers at once, in one precision.
@@ -80,25 +86,6 @@ func softplusGrad[T Float](dz, y, g []T) {
 
 func identity[T Float]([]T)              {}
 func identityGrad[T Float](dz, _, g []T) { copy(dz, g) }
-
-// Activations lists the names of all activations.
-func Activations() (names []Activation) {
-	for _, a := range activations {
-		names = append(names, a.name)
-	}
-	return names
-}
-
-// curveOf is an activation in the graph's precision.
-func curveOf[T Float](act Activation) curve[T] {
-	i := slices.Index(Activations(), act)
-	fit(i >= 0, "the activation is %q; it must be one of %q", act, Activations())
-	var c any = activations[i].single
-	if _, ok := c.(curve[T]); !ok {
-		c = activations[i].double
-	}
-	return c.(curve[T])
-}
 
 // Activate is act(Z_1 + Z_2 + ... + 1 b'), every Z being n x h and b of length h.
 func Activate(s *Slot, act Activation, b *Node, z ...*Node) *Node {

@@ -11,47 +11,11 @@ import (
 
 // Product is X L for the batch in the slot: every row's features (n x d) times
 // a weight matrix (d x h).
-func Product(s *Slot, l *Node) *Node {
-	return Apply(Op{
-		Name: "X*#" + s.name,
-		Shape: func(in []Shape) Shape {
-			fit(len(in[0]) == 2, "product with the data: the operand has shape %v; it must be a matrix", in[0])
-			return Shape{s.rows, in[0][1]}
-		},
-		F32:  product[float32](s),
-		F64:  product[float64](s),
-		Grad: func(in Nodes, _, grad *Node) Nodes { return Nodes{productT(s, in[0].Shape()[0], grad)} },
-	}, l)
-}
-
-func product[T Float](s *Slot) func(View[T], []View[T]) {
-	return func(out View[T], in []View[T]) {
-		stackOf[T](s.batch).x.mul(out.Data, in[0].Data, out.Cols)
-	}
-}
-
-// productT is X' G (d x h), the gradient of Product.
-func productT(s *Slot, d int, g *Node) *Node {
-	return Apply(Op{
-		Name:  "X'*#" + s.name,
-		Shape: func(in []Shape) Shape { return Shape{d, in[0][1]} },
-		F32:   productTBody[float32](s),
-		F64:   productTBody[float64](s),
-	}, g)
-}
-
-func productTBody[T Float](s *Slot) func(View[T], []View[T]) {
-	return func(out View[T], in []View[T]) {
-		stackOf[T](s.batch).x.mulT(out.Data, in[0].Data, out.Cols)
-	}
-}
+func Product(s *Slot, l *Node) *Node { return Products(s, l)[0] }
 
 // Products are X L (n x h) for several weight matrices (d x h), for which the data
 // are read once, on the way forth and on the way back.
 func Products(s *Slot, l ...*Node) (parts Nodes) {
-	if len(l) == 1 {
-		return Nodes{Product(s, l[0])}
-	}
 	width := 0 // of X [L_1 L_2 ...]
 	for _, n := range l {
 		fit(n.Dims() == 2, "product with the data: the operand has shape %v; it must be a matrix", n.Shape())

@@ -4,47 +4,63 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"math"
 
 	"l2mt/data"
-	"l2mt/data/digits"
-	"l2mt/model"
+	"l2mt/infer/solve"
 	"l2mt/train"
+	"l2mt/train/collect"
 )
 
-// A network is trained on made-up experience: sharing helps on every problem, the
-// more the better. Package train/collect makes real experience, and Examples
-// reads it.
-func ExampleRun() {
-	d, err := digits.Load()
-	if err != nil {
-		log.Fatal(err)
+// Problems of one's own, in memory: covariances are tried on four of them, a network
+// learns from what came of it, and finds a covariance for the fifth.
+func Example() {
+	ctx := context.Background()
+	var problems []*data.ProblemData
+	for i := range uint64(5) {
+		problems = append(problems, machines(i))
 	}
-	file, _, err := data.SampleProblems(d, data.SampleConfig{Seed: 1, Train: 3, Test: 1, MinTasks: 2, MaxTasks: 2, TrainFraction: 0.04})
-	if err != nil {
-		log.Fatal(err)
+	tuples, err := collect.Tuples(ctx, problems[:4], collect.Config{Models: []string{"snr2"}, Explore: 4}, collect.Options{})
+	check(err)
+	var examples train.InMemory
+	for i, t := range tuples {
+		examples = append(examples, train.Example{Problem: problems[i], Tuples: t})
 	}
-	problems, err := file.Bind(d, ".", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	var examples []train.Example
-	for _, p := range problems {
-		e := train.Example{Problem: p}
-		for _, share := range []float64{0, 0.2, 0.4} {
-			e.Tuples = append(e.Tuples, model.Tuple{Omega: []float64{0.5, share, share, 0.5}, O: math.Exp(-share)})
+	config, err := train.Preset("default", 3)
+	check(err)
+	config.Model.Hidden, config.Epochs = 4, 20
+	report, err := train.Run(ctx, config, examples, train.Options{})
+	check(err)
+	finder, err := solve.NewFinder(report.Network)
+	check(err)
+	fitted, err := solve.Fit(ctx, finder, problems[4], solve.Options{})
+	check(err)
+	fmt.Printf("%d tuples a problem; nMSE on test rows %.1f\n", len(tuples[0]), fitted.Test.Mean)
+	// Output: 6 tuples a problem; nMSE on test rows 0.2
+}
+
+// machines are tasks, whose targets follow from three measurements, with noise.
+func machines(factory uint64) *data.ProblemData {
+	p, r := &data.ProblemData{Problem: &data.Problem{Name: fmt.Sprint("factory ", factory)}}, data.Stream(factory, "machines")
+	for i := range 4 {
+		var rows [3]data.Samples // to train on, to validate on, to test on
+		for k := range rows {
+			x, y := make([]float32, 8*3), make([]float64, 8)
+			for j := range x {
+				x[j] = float32(r.NormFloat64())
+				y[j/3] += []float64{1, -1, 0.1 * float64(i)}[j%3]*float64(x[j]) + 0.3*r.NormFloat64()
+			}
+			dense, err := data.NewDense(8, 3, x)
+			check(err)
+			rows[k] = data.Samples{X: dense, Y: y}
 		}
-		examples = append(examples, e)
+		task := &data.Task{Name: fmt.Sprint("machine ", i), Kind: data.Regression}
+		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: rows[0], ValidationSet: rows[1], TestSet: rows[2]})
 	}
-	config, err := train.Preset("default", d.X.Cols())
+	return p
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	config.Model.Hidden, config.Epochs = 4, 2
-	report, err := train.Run(context.Background(), config, train.InMemory(examples), train.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(report.Metrics), "metrics,", len(report.Network.Params), "parameters")
-	// Output: 3 metrics, 6 parameters
 }

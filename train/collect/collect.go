@@ -22,6 +22,7 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/progress"
+	"l2mt/model"
 	"l2mt/model/multitask"
 )
 
@@ -167,8 +169,9 @@ func (p InMemory) Problem(i int) (*data.ProblemData, error) { return p[i], nil }
 // Collector makes the tuples of one shard of the problems.
 type Collector struct {
 	config      Config
-	fingerprint string // of the dataset
-	writer      *experience.Writer
+	fingerprint string             // of the dataset
+	writer      *experience.Writer // nil in memory
+	keep        func(r *experience.Record) error
 }
 
 // Open opens a store for collecting, and creates it if need be. It refuses, and
@@ -183,7 +186,7 @@ func Open(dir string, m experience.Manifest, c Config) (*Collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Collector{config: c, fingerprint: m.Dataset.SHA256, writer: w}, nil
+	return &Collector{c, m.Dataset.SHA256, w, w.Append}, nil
 }
 
 // Warnings lists what was repaired when the store was opened.
@@ -191,6 +194,9 @@ func (c *Collector) Warnings() []*experience.Fault { return c.writer.Warnings() 
 
 // Close gives the shard free for others.
 func (c *Collector) Close() error { return c.writer.Close() }
+
+// has says whether a tuple is in the store.
+func (c *Collector) has(j *job) bool { return c.writer != nil && c.writer.Has(j.record.ID) }
 
 // Options do not change what is recorded.
 type Options struct {
@@ -253,7 +259,7 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 				begin := time.Now()
 				r := j.make(context.WithoutCancel(ctx))
 				r.Seconds = math.Round(time.Since(begin).Seconds()*1000) / 1000
-				if err := c.writer.Append(r); err != nil {
+				if err := c.keep(r); err != nil {
 					return err
 				}
 				made(r)
@@ -263,6 +269,39 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 	}
 	err = work.Wait() // before s is read
 	return s, err
+}
+
+// Tuples makes the tuples of problems in memory, without a store: of each problem those
+// that have not failed, in canonical order.
+func Tuples(ctx context.Context, problems []*data.ProblemData, c Config, o Options) ([][]model.Tuple, error) {
+	if c = c.Defaults(); c.Validate() != nil {
+		return nil, c.Validate()
+	}
+	var mu sync.Mutex
+	records := map[string][]*experience.Record{}
+	collector := &Collector{config: c, keep: func(r *experience.Record) error {
+		mu.Lock()
+		defer mu.Unlock()
+		records[r.ProblemID] = append(records[r.ProblemID], r)
+		return nil
+	}}
+	if _, err := collector.Run(ctx, InMemory(problems), o); err != nil {
+		return nil, err
+	}
+	tuples := make([][]model.Tuple, len(problems))
+	for i, p := range problems {
+		id, err := experience.ProblemID(p.Problem, "")
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(records[id], experience.Compare)
+		for _, r := range records[id] {
+			if r.Status == experience.OK {
+				tuples[i] = append(tuples[i], model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O, Lambda1: r.Result.Lambda1})
+			}
+		}
+	}
+	return tuples, nil
 }
 
 // count looks at all problems of the shard before the work begins, and counts
@@ -284,7 +323,7 @@ func (c *Collector) count(ctx context.Context, problems Problems) (had, missing 
 		}
 		known[stl.ProblemID] = stl.Problem
 		for _, j := range jobs {
-			if c.writer.Has(j.record.ID) {
+			if c.has(j) {
 				had++
 			} else {
 				missing++
@@ -315,7 +354,7 @@ func (c *Collector) plans(problems Problems) iter.Seq2[[]*job, error] {
 func (c *Collector) feed(ctx context.Context, queue chan<- *job, problems Problems) error {
 	send := func(jobs ...*job) error {
 		for _, j := range jobs {
-			if c.writer.Has(j.record.ID) {
+			if c.has(j) {
 				continue
 			}
 			if ctx.Err() != nil { // when both are ready, select takes either

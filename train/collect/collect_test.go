@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"l2mt/data/datatest"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
+	"l2mt/model"
 	"l2mt/train/collect"
 )
 
@@ -105,6 +107,23 @@ func TestSameTuplesForAnyDivisionOfTheWork(t *testing.T) {
 		if d := cmp.Diff(want, merged(t, together)); d != "" {
 			t.Errorf("%d shards in one store: %s", n, d)
 		}
+	}
+}
+
+func TestTuplesInMemoryAreTheSameForAnyWorkers(t *testing.T) {
+	problems, _ := sample(t, 1)
+	var made [2][][]model.Tuple
+	for i, workers := range []int{1, 3} {
+		var err error
+		if made[i], err = collect.Tuples(t.Context(), problems, small, collect.Options{Workers: workers}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first := made[0][0]; !reflect.DeepEqual(made[0], made[1]) || len(first) != smallTuples || !slices.ContainsFunc(first, func(tuple model.Tuple) bool { return tuple.O == 1 }) {
+		t.Errorf("%d tuples by one worker: %v; by three: %v", len(first), first, made[1][0])
+	}
+	if _, err := collect.Tuples(t.Context(), problems, collect.Config{Draws: -1}, collect.Options{}); !errors.Is(err, collect.ErrConfig) {
+		t.Errorf("-1 draws: %v", err)
 	}
 }
 

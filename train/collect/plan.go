@@ -29,8 +29,8 @@ func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
 	}
 	b.grid = multitask.LambdaGrid(b.train)
 	b.add(experience.STL, 0, nil, b.single)
-	if r := c.writer.STL(b.jobs[0].record.ID); r != nil {
-		b.stl.settle(r)
+	if c.has(b.jobs[0]) {
+		b.stl.settle(c.writer.STL(b.jobs[0].record.ID))
 	}
 	for _, name := range c.config.Models {
 		b.addModel(name)
