@@ -77,7 +77,6 @@ type Batch struct {
 	start  []int // task j has the rows start[j]:start[j+1]
 	norm   Norm
 	graphs []*data.LabelGraph // of the tasks; nil when nothing is aggregated
-	dtype  DType
 	single *stack[float32]
 	double *stack[float64]
 }
@@ -104,7 +103,7 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	if !slices.Contains(Norms(), norm) {
 		return nil, fmt.Errorf("layers: %w: the norm is %q; it must be one of %q", data.ErrInvalid, norm, Norms())
 	}
-	b := &Batch{start: make([]int, 1, len(tasks)+1), norm: norm, dtype: dtype}
+	b := &Batch{start: make([]int, 1, len(tasks)+1), norm: norm}
 	for j, t := range tasks {
 		n := t.X.Rows()
 		switch {
@@ -208,17 +207,6 @@ func (b *Batch) Rows() int { return b.rows }
 
 // Tasks is the number of tasks.
 func (b *Batch) Tasks() int { return len(b.start) - 1 }
-
-// Cols is the number of features.
-func (b *Batch) Cols() int {
-	if b.double != nil {
-		return b.double.x.cols
-	}
-	return b.single.x.cols
-}
-
-// DType is the precision of the stacked data.
-func (b *Batch) DType() DType { return b.dtype }
 
 // Slot is the part of a graph that a batch is put into before a run.
 type Slot struct {

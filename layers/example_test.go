@@ -9,36 +9,6 @@ import (
 	"l2mt/layers"
 )
 
-// A graph is built once and run for any numbers: here the cosines between
-// embeddings, and the gradient of their sum, in operations of Gorgonia's and Unit.
-func Example() {
-	var cosines, gradient *layers.Capture
-	graph, err := layers.Build(layers.Float64, func(g *layers.Graph) {
-		e := g.Input("E", 3, 2)
-		u := layers.Unit(e)                               // 3 x 2
-		c := op.Must(op.Mul(u, op.Must(op.Transpose(u)))) // 3 x 3
-		cosines = g.Capture(c)
-		gradient = g.Gradients(op.Must(op.Sum(c)), e)[0]
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := errors.Join(graph.Set("E", []float64{1, 0, 0, 2, 3, 3}), graph.Run()); err != nil {
-		fmt.Println(err)
-		return
-	}
-	for i := range 3 {
-		fmt.Printf("%.3f\n", cosines.Value[3*i:][:3])
-	}
-	fmt.Println(len(gradient.Value), "entries of the gradient")
-	// Output:
-	// [1.000 0.000 0.707]
-	// [0.000 1.000 0.707]
-	// [0.707 0.707 1.000]
-	// 6 entries of the gradient
-}
-
 // cube is x^3 of every entry: an operation of one's own, in both precisions, with a
 // gradient in Gorgonia's. (Gorgonia has a Cube too.)
 func cube(x *layers.Node) *layers.Node {

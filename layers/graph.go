@@ -139,14 +139,6 @@ func operandsOf(n *Node) (operands Nodes) {
 	return operands
 }
 
-// DType is the precision of the graph.
-func (g *Graph) DType() DType {
-	if g.dtype == tensor.Float64 {
-		return Float64
-	}
-	return Float32
-}
-
 // Input adds an input, a vector or a matrix of zeros until Set.
 func (g *Graph) Input(name string, shape ...int) *Node {
 	return g.input(name, shape, tensor.New(tensor.Of(g.dtype), tensor.WithShape(shape...)))

@@ -122,9 +122,6 @@ func TestTuplesInMemoryAreTheSameForAnyWorkers(t *testing.T) {
 	if first := made[0][0]; !reflect.DeepEqual(made[0], made[1]) || len(first) != smallTuples || !slices.ContainsFunc(first, func(tuple model.Tuple) bool { return tuple.O == 1 }) {
 		t.Errorf("%d tuples by one worker: %v; by three: %v", len(first), first, made[1][0])
 	}
-	if _, err := collect.Tuples(t.Context(), problems, collect.Config{Draws: -1}, collect.Options{}); !errors.Is(err, collect.ErrConfig) {
-		t.Errorf("-1 draws: %v", err)
-	}
 }
 
 // Interrupted runs finish what is at hand, lose nothing, and go on without
