@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
 	"l2mt/infer"
@@ -83,23 +84,26 @@ func (v View) ridged(ridge float64) View {
 	return v
 }
 
-// glimpse is what the first fold loses at least, in each of several views, along a coarse
-// path of Lambda1.
-func (b *Bench) glimpse(ctx context.Context, c Candidate, views []View) ([]float64, error) {
-	of, err := b.subject(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	losses := make([]float64, len(views))
-	group, ctx := errgroup.WithContext(ctx)
+// glimpse is the candidate that loses least on the first fold, along a coarse path of Lambda1.
+func (b *Bench) glimpse(ctx context.Context, candidates []Candidate) (best Candidate, least float64, err error) {
+	losses := make([]float64, len(candidates))
+	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, b.options.Workers))
-	for i, v := range views {
+	for i, c := range candidates {
+		of, err := b.subject(ctx, c)
+		if err != nil {
+			return best, 0, err
+		}
 		group.Go(func() (err error) {
-			losses[i], err = b.first(ctx, of, v)
+			losses[i], err = b.first(inner, of, c.View)
 			return err
 		})
 	}
-	return losses, group.Wait()
+	if err := group.Wait(); err != nil {
+		return best, 0, err
+	}
+	i := floats.MinIdx(losses)
+	return candidates[i], losses[i], nil
 }
 
 func (b *Bench) first(ctx context.Context, of evidence.Subject, v View) (loss float64, err error) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
-
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/model/evidence"
@@ -240,17 +238,35 @@ func (c *choice) ridges(ctx context.Context, first Candidate) error {
 }
 
 // bend looks at all ways in which columns may bend, with the first fold, and goes on with
-// the one that loses least there if all folds say so, or if it was asked for.
+// the one that loses least there if all folds say so, or if it was asked for. A covariance
+// that suits straight columns need not suit others: curves and the best kernel are looked at
+// with I/m too.
 func (c *choice) bend(ctx context.Context, first Candidate, asked string) error {
 	views, err := c.bench.bent(first.Ridge, asked)
 	if err != nil || len(views) == 0 {
 		return err
 	}
-	losses, err := c.bench.glimpse(ctx, c.Candidate, views)
+	var all, alone []Candidate
+	for _, v := range views {
+		all = append(all, c.seen(v))
+	}
+	best, least, err := c.bench.glimpse(ctx, all)
 	if err != nil {
 		return err
 	}
-	j, err := c.bench.Judge(ctx, c.seen(views[floats.MinIdx(losses)]))
+	for _, x := range all {
+		if c.Mixture != (Mixture{}) && (!x.kernel() || x.View == best.View) {
+			alone = append(alone, Candidate{View: x.View, Drawn: x.Drawn})
+		}
+	}
+	if len(alone) > 0 {
+		if x, loss, err := c.bench.glimpse(ctx, alone); err != nil {
+			return err
+		} else if loss < least {
+			best = x
+		}
+	}
+	j, err := c.bench.Judge(ctx, best)
 	switch {
 	case err != nil:
 		return err
