@@ -72,11 +72,11 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	for i := range m {
 		precision.SetSym(i, i, precision.At(i, i)+p.Get("floor"))
 	}
-	var chol cholesky
-	if !chol.factorize(precision) {
+	omega, _, ok := inverted(precision)
+	if !ok {
 		return nil, diverged(precision)
 	}
-	return &Covariance{Omega: chol.inverse(), Precision: precision, A: combine, Gap: gap}, nil
+	return &Covariance{Omega: omega, Precision: precision, A: combine, Gap: gap}, nil
 }
 
 // lasso minimises 1/2 ||w_j - W a||^2 + threshold ||a||_1 from a start to within enough of the
@@ -142,11 +142,11 @@ func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met b
 		}
 		gram.SetSym(k, k, s.At(i, i)+ridge)
 	}
-	var chol cholesky
-	if !chol.factorize(gram) {
+	u, ok := cholesky(gram)
+	if !ok {
 		return true
 	}
-	chol.solve(move)
+	solve(u, move)
 	t, stop := 1.0, -1
 	for k, i := range active {
 		if v := move[k]; v*sign[i] < 0 && -a[i]/v < t {

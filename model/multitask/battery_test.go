@@ -192,19 +192,13 @@ func convex(model Model, p Params) bool {
 	return ok && err == nil
 }
 
-// TestObjectiveNeverRises also holds the result to what it claims: the
-// reported objective is that of problem (1) at the reported point, within the
-// gap of a feasible Omega.
-func TestObjectiveNeverRises(t *testing.T) {
+// TestObjectiveIsThatOfTheResult: the reported objective is that of problem (1) at
+// the reported point, within the gap of a feasible Omega.
+func TestObjectiveIsThatOfTheResult(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		problem := mustProblem(t, s.loss, tasks)
 		p := batteryParams(model)
 		r := mustFit(t, model, problem, p, Options{})
-		for i := 1; i < len(r.Trace); i++ {
-			if r.Trace[i] > r.Trace[i-1]+1e-10*math.Abs(r.Trace[i-1]) {
-				t.Errorf("the objective rises from %v to %v at iteration %d", r.Trace[i-1], r.Trace[i], i)
-			}
-		}
 		cov := &Covariance{Omega: r.Omega, A: r.A}
 		if r.A != nil {
 			cov.Precision = transferPrecision(r.A)
@@ -370,7 +364,7 @@ func TestSameBytes(t *testing.T) {
 		before := runtime.GOMAXPROCS(1)
 		q := mustFit(t, model, problem, batteryParams(model), Options{Tolerance: 1e-6, Workers: 3})
 		runtime.GOMAXPROCS(before)
-		if !mat.Equal(r.W, q.W) || !mat.Equal(r.Omega, q.Omega) || !slices.Equal(r.B, q.B) || !slices.Equal(r.Trace, q.Trace) {
+		if !mat.Equal(r.W, q.W) || !mat.Equal(r.Omega, q.Omega) || !slices.Equal(r.B, q.B) {
 			t.Errorf("%s: two runs of the same fit differ", name)
 		}
 		for i := range tasks {

@@ -60,8 +60,6 @@ type Result struct {
 	A *mat.Dense
 	// Objective is the value of problem (1).
 	Objective float64
-	// Trace is the least objective after every iteration.
-	Trace []float64
 	// Iterations counts what MaxIterations limits.
 	Iterations int
 	// Status says how the fit ended.

@@ -43,14 +43,14 @@ func (glmtl) G(c *Covariance, d int, p Params) float64 {
 			scaled.SetSym(i, j, c.Omega.At(i, j)/size[i]/size[j])
 		}
 	}
-	var chol cholesky
-	if !chol.factorize(scaled) {
+	inverse, rest, ok := inverted(scaled)
+	if !ok {
 		return math.Inf(1)
 	}
-	logDet += chol.logDet()
+	logDet += rest
 	precision := c.Precision
 	if precision == nil {
-		precision = chol.inverse()
+		precision = inverse
 		for i := range m {
 			for j := range i + 1 {
 				precision.SetSym(i, j, precision.At(i, j)/size[i]/size[j])
@@ -91,7 +91,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *m
 		for i := range m {
 			x.SetSym(i, i, x.At(i, i)*(1+ridge))
 		}
-		if new(cholesky).factorize(x) {
+		if _, ok := cholesky(x); ok {
 			break
 		}
 	}
@@ -104,7 +104,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *m
 			}
 			near.SetSym(i, i, x.At(i, i))
 		}
-		if new(cholesky).factorize(near) {
+		if _, ok := cholesky(near); ok {
 			x = near
 		}
 	}
@@ -114,11 +114,10 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *m
 	}
 	gap = math.Inf(1)
 	for range sweeps {
-		var chol cholesky
-		if !chol.factorize(x) {
+		p, _, ok := inverted(x) // the gradient of the dual
+		if !ok {
 			break // rounding errors are left
 		}
-		p := chol.inverse() // the gradient of the dual
 		g := dot(c, p) + alpha*norm1(p) - float64(m)
 		if !(g < gap) {
 			break

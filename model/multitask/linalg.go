@@ -31,13 +31,6 @@ func scale(a float64, x []float64) {
 
 // gemm sets C to alpha A B + beta C, with A or B transposed.
 func gemm(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
-	gemmOn(1, transA, transB, alpha, a, b, beta, c)
-}
-
-// gemmOn is gemm on a number of goroutines, with the same bits.
-func gemmOn(threads int, transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
-	kernels := linalg.Default()
-	kernels.Threads = threads
 	tA, tB, k := blas.NoTrans, blas.NoTrans, a.Cols
 	if transA {
 		tA, k = blas.Trans, a.Rows
@@ -45,7 +38,7 @@ func gemmOn(threads int, transA, transB bool, alpha float64, a, b blas64.General
 	if transB {
 		tB = blas.Trans
 	}
-	linalg.Gemm(kernels, tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+	linalg.Gemm(linalg.Default(), tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
 }
 
 // general views a vector as a matrix.
@@ -56,59 +49,40 @@ func general(rows, cols int, x []float64) blas64.General {
 // wide is the size from which the kernels factorize faster than gonum does.
 const wide = 64
 
-// product is an Omega to multiply vectors by, nil the identity.
-type product struct {
-	dense    blas64.General
-	diagonal bool // as that of single-task learning is, whatever the number of tasks
-	threads  int
-}
-
-func newProduct(omega *mat.SymDense, threads int) *product {
-	return &product{dense: mat.DenseCopyOf(omega).RawMatrix(), diagonal: norm1(omega) == mat.Trace(omega), threads: threads}
-}
-
-// multiply sets dst to Omega X.
-func (o *product) multiply(dst, x []float64) {
-	if o == nil {
-		copy(dst, x)
-		return
+// factor returns Omega to multiply vectors by. That of single-task learning is diagonal,
+// whatever the number of tasks.
+func factor(omega *mat.SymDense) mat.Matrix {
+	if norm1(omega) != mat.Trace(omega) {
+		return mat.DenseCopyOf(omega)
 	}
-	m := o.dense.Rows
-	d := len(x) / m
-	if o.diagonal {
+	diagonal := mat.NewDiagDense(omega.SymmetricDim(), nil)
+	diagonal.DiagFrom(omega)
+	return diagonal
+}
+
+// multiply sets dst to Omega X. Nil is the identity.
+func multiply(dst []float64, omega mat.Matrix, x []float64) {
+	switch omega := omega.(type) {
+	case *mat.Dense:
+		m, _ := omega.Dims()
+		gemm(false, false, 1, omega.RawMatrix(), general(m, len(x)/m, x), 0, general(m, len(x)/m, dst))
+	case *mat.DiagDense:
+		m := omega.Diag()
+		d := len(x) / m
 		for i := range m {
-			floats.ScaleTo(dst[i*d:][:d], o.dense.Data[i*m+i], x[i*d:][:d])
+			floats.ScaleTo(dst[i*d:][:d], omega.At(i, i), x[i*d:][:d])
 		}
-		return
+	default:
+		copy(dst, x)
 	}
-	gemmOn(o.threads, false, false, 1, o.dense, general(m, d, x), 0, general(m, d, dst))
-}
-
-// times returns A B.
-func times(a, b mat.Matrix) *mat.Dense {
-	rows, _ := a.Dims()
-	_, cols := b.Dims()
-	x, transX := whole(a)
-	y, transY := whole(b)
-	c := mat.NewDense(rows, cols, nil)
-	gemm(transX, transY, 1, x, y, 0, c.RawMatrix())
-	return c
-}
-
-// whole returns the entries of a matrix, or of its transpose.
-func whole(a mat.Matrix) (x blas64.General, transposed bool) {
-	if t, ok := a.(mat.Transpose); ok {
-		x, transposed = whole(t.Matrix)
-		return x, !transposed
-	}
-	if d, ok := a.(*mat.Dense); ok {
-		return d.RawMatrix(), false
-	}
-	return mat.DenseCopyOf(a).RawMatrix(), false
 }
 
 // sandwich returns A B A.
-func sandwich(a, b *mat.SymDense) *mat.SymDense { return symmetrised(times(times(a, b), a), 1) }
+func sandwich(a, b *mat.SymDense) *mat.SymDense {
+	var c mat.Dense
+	c.Product(a, b, a)
+	return symmetrised(&c, 1)
+}
 
 // products returns X Y' for two m x d matrices.
 func products(x, y []float64, m, d int) *mat.Dense {
@@ -184,36 +158,31 @@ func norm1(a mat.Matrix) float64 {
 	return sum
 }
 
-// cholesky is U'U of a positive definite matrix, without the condition number
-// that gonum's takes most of its time for where the matrix is small.
-type cholesky struct{ u blas64.Triangular }
-
-// factorize reports whether A is positive definite. It leaves A as it is.
-func (c *cholesky) factorize(a *mat.SymDense) (ok bool) {
+// cholesky returns U of U'U = A, and whether A is positive definite. Gonum's mat.Cholesky
+// takes half as long again, for a condition number.
+func cholesky(a *mat.SymDense) (u blas64.Triangular, ok bool) {
 	n, stride := a.SymmetricDim(), a.RawSymmetric().Stride
-	u := slices.Clone(a.RawSymmetric().Data[:n*stride])
-	c.u, ok = lapack64.Potrf(blas64.Symmetric{N: n, Stride: stride, Data: u, Uplo: blas.Upper})
-	return ok
+	return lapack64.Potrf(blas64.Symmetric{N: n, Stride: stride, Data: slices.Clone(a.RawSymmetric().Data[:n*stride]), Uplo: blas.Upper})
 }
 
-// logDet is the logarithm of the determinant.
-func (c *cholesky) logDet() (sum float64) {
-	for i := range c.u.N {
-		sum += 2 * math.Log(c.u.Data[i*c.u.Stride+i])
-	}
-	return sum
-}
-
-// inverse returns the inverse. The factorisation is lost.
-func (c *cholesky) inverse() *mat.SymDense {
-	lapack64.Potri(c.u)
-	return mat.NewSymDense(c.u.N, c.u.Data)
-}
-
-// solve replaces x by the inverse times x. In an ill-conditioned system that only
+// solve replaces x by the inverse of U'U times x. In an ill-conditioned system that only
 // makes a step less good.
-func (c *cholesky) solve(x []float64) {
+func solve(u blas64.Triangular, x []float64) {
 	v := blas64.Vector{N: len(x), Inc: 1, Data: x}
-	blas64.Trsv(blas.Trans, c.u, v)
-	blas64.Trsv(blas.NoTrans, c.u, v)
+	blas64.Trsv(blas.Trans, u, v)
+	blas64.Trsv(blas.NoTrans, u, v)
+}
+
+// inverted returns the inverse of a positive definite matrix and the logarithm of its
+// determinant, and whether it is one.
+func inverted(a *mat.SymDense) (inverse *mat.SymDense, logDet float64, ok bool) {
+	u, ok := cholesky(a)
+	if !ok {
+		return nil, 0, false
+	}
+	for i := range u.N {
+		logDet += 2 * math.Log(u.Data[i*u.Stride+i])
+	}
+	lapack64.Potri(u)
+	return mat.NewSymDense(u.N, u.Data), logDet, true
 }

@@ -1,6 +1,8 @@
 package multitask
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
@@ -12,24 +14,32 @@ import (
 // (of several classes, row by row),
 // at the minimum for a given Omega. W and b follow, Lambda1 is held.
 //
-// With G the gradient of the losses, W = -G Omega / Lambda1 at the minimum, so
-// that dW = -(H dW Omega + G dOmega) / Lambda1. One linear system, the adjoint
+// With G the gradient of the losses, W' = -Omega G / Lambda1 at the minimum, so
+// that dW' = -(dOmega G + Omega H dW') / Lambda1. One linear system, the adjoint
 // of this one, gives the slope in all directions.
 func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
-	x := p.at(r)
+	x := newRidge(p, factor(r.Omega), r.Params.Lambda1, 1)
+	x.take(r)
+	x.pull = p.Pulls(r.Params)
+	p.score(&x.point, x.pull, 1)
 	x.bend()
-	u, biases := make([]float64, p.size()), make([]float64, len(p.tasks)) // the slopes with respect to W', m x d, and b
+	seen, biases := make([]float64, p.size()), make([]float64, len(p.tasks)) // the slopes with respect to W', m x d, and b
 	for i, all := range derivatives {
 		for class := range p.classes {
 			if c := ClassScores(all, class, p.classes); len(c) > 0 {
 				part := i*p.classes + class
-				rows[i].X.AddMulT(p.part(part, u), c, 1)
+				rows[i].X.AddMulT(p.part(part, seen), c, 1)
 				biases[part] = floats.Sum(c)
 			}
 		}
 	}
 	for i, b := range x.follow(biases)[:len(biases)] { // which follow W on the training rows
-		add(b, p.part(i, x.mean), p.part(i, u))
+		add(b, p.part(i, x.mean), p.part(i, seen))
 	}
-	return x.adjoint(u), nil
+	rest := slices.Clone(seen)
+	scale(-1, rest)
+	multiply(x.cg[5], x.omega, rest)
+	_, w, _ := x.conjugate(rest, 1e-12*inner(rest, x.cg[5]))
+	x.addHessian(seen, w) // so that it is what Omega sees
+	return symmetrised(products(seen, x.slopes, p.Tasks(), len(seen)/p.Tasks()), -1/x.lambda), nil
 }

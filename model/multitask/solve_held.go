@@ -21,7 +21,7 @@ import (
 type ridge struct {
 	set     *TrainingSet
 	workers int
-	omega   *product // nil is the identity
+	omega   mat.Matrix // nil is the identity
 	lambda  float64
 	pull    []float64 // of the common intercept on those of the tasks, nil for none
 	a       []float64
@@ -52,7 +52,7 @@ func newPoint(p *TrainingSet) point {
 	return v
 }
 
-func newRidge(set *TrainingSet, omega *product, lambda float64, workers int) *ridge {
+func newRidge(set *TrainingSet, omega mat.Matrix, lambda float64, workers int) *ridge {
 	x := &ridge{set: set, workers: workers, omega: omega, lambda: lambda, point: newPoint(set), trial: newPoint(set), move: newPoint(set)}
 	n := set.size()
 	x.a, x.slopes, x.mean, x.total = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, len(set.tasks))
@@ -123,7 +123,7 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 	a, w, p, q, hq, z := x.cg[0], x.cg[1], x.cg[2], x.cg[3], x.cg[4], x.cg[5]
 	clear(a)
 	clear(w)
-	x.omega.multiply(z, rest)
+	multiply(z, x.omega, rest)
 	copy(p, rest)
 	copy(q, z)
 	norm := inner(rest, z)
@@ -140,7 +140,7 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 		add(t, q, w)
 		add(-t, hq, rest)
 		slope -= t * norm
-		x.omega.multiply(z, rest)
+		multiply(z, x.omega, rest)
 		next := inner(rest, z)
 		scale(next/norm, p)
 		add(1, rest, p)
@@ -179,9 +179,8 @@ func (x *ridge) direct(rest []float64) (a, w []float64, slope float64) {
 	}
 	copy(a, rest)
 	x.set.each(x.workers, func(i int, t *task) {
-		var chol cholesky
-		chol.factorize(hessian[i])
-		chol.solve(x.set.part(i, a))
+		u, _ := cholesky(hessian[i])
+		solve(u, x.set.part(i, a))
 	})
 	return a, a, -inner(rest, a)
 }
@@ -193,7 +192,7 @@ func (x *ridge) downhill(rest []float64) float64 {
 	clear(rest)
 	add(-1, x.slopes, rest)
 	add(-x.lambda, x.a, rest)
-	x.omega.multiply(x.cg[5], rest)
+	multiply(x.cg[5], x.omega, rest)
 	return inner(rest, x.cg[5])
 }
 
@@ -243,14 +242,14 @@ func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 			e.Values[i] = 1 / v
 		}
 	}
-	newProduct(e.Rebuild(e.Values), x.workers).multiply(x.a, x.w)
-	x.omega.multiply(x.w, x.a)
+	multiply(x.a, factor(e.Rebuild(e.Values)), x.w)
+	multiply(x.w, x.omega, x.a)
 	return nil
 }
 
 // solveHeld fits a model whose Omega is given, to a gap that strong convexity proves.
 func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.SymDense, p Params, opt Options) (*Result, error) {
-	x := newRidge(set, newProduct(omega, opt.Workers), p.Lambda1, opt.Workers)
+	x := newRidge(set, factor(omega), p.Lambda1, opt.Workers)
 	if opt.Start != nil {
 		if err := x.begin(opt.Start, omega); err != nil {
 			return nil, err
@@ -282,7 +281,6 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 		if !x.along(a, w, slope) {
 			r.Status = Stalled
 		}
-		r.Trace = append(r.Trace, x.loss+p.Lambda1/2*inner(x.a, x.w))
 	}
 	r.fill(set, &x.point, &Covariance{Omega: omega})
 	r.a = x.a
@@ -303,31 +301,4 @@ func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
 		}
 	}
 	r.Omega, r.A, r.set = c.Omega, c.A, set
-}
-
-// at returns the ridge of the covariance of a fit, at the fit.
-func (p *TrainingSet) at(r *Result) *ridge {
-	x := newRidge(p, newProduct(r.Omega, 1), r.Params.Lambda1, 1)
-	x.take(r)
-	x.pull = p.Pulls(r.Params)
-	p.score(&x.point, x.pull, 1)
-	return x
-}
-
-// adjoint returns the slope with respect to Omega of a function of W at the minimum of the
-// ridge, given its slope u with respect to W'. W and b follow, Lambda is held.
-//
-// With G the gradient of the losses, W' = -Omega G / Lambda at the minimum, so that
-// dW' = -(dOmega G + Omega H dW') / Lambda. One linear system, the adjoint of this one,
-// gives the slope in all directions.
-func (x *ridge) adjoint(u []float64) *mat.SymDense {
-	x.bend()
-	rest := slices.Clone(u)
-	scale(-1, rest)
-	x.omega.multiply(x.cg[5], rest)
-	_, w, _ := x.conjugate(rest, 1e-12*inner(rest, x.cg[5]))
-	seen := slices.Clone(u) // what Omega sees
-	x.addHessian(seen, w)
-	m := x.set.Tasks()
-	return symmetrised(products(seen, x.slopes, m, len(u)/m), -1/x.lambda)
 }

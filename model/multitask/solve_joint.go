@@ -76,7 +76,6 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 			best = c
 		}
 		best.bound = bound
-		r.Trace = append(r.Trace, best.objective)
 		idle++
 		if gap := best.objective - bound; gap < r.Gap {
 			r.Gap, idle = gap, 0
@@ -156,9 +155,9 @@ func (x *splitting) penaltyStep() error {
 	d := len(x.v) / m
 	move, near, v := mat.DenseCopyOf(shares).RawMatrix(), general(m, d, x.near), general(m, d, x.v)
 	if move.Rows == m {
-		gemmOn(x.workers, false, false, 1, move, near, 0, v)
+		gemm(false, false, 1, move, near, 0, v)
 	} else {
-		gemmOn(x.workers, false, false, 1, near, move, 0, v)
+		gemm(false, false, 1, near, move, 0, v)
 	}
 	copy(x.u, x.near)
 	add(-1, x.v, x.u)
@@ -191,14 +190,14 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	}
 	shifted := identity(m, c)
 	addSym(shifted, 1, x.cov.Omega)
-	var chol cholesky
-	if !chol.factorize(shifted) {
+	inverse, _, ok := inverted(shifted)
+	if !ok {
 		return nil, diverged(shifted)
 	}
-	inverse := chol.inverse()
-	shares := symmetrised(times(inverse, x.cov.Omega), 1)
-	x.penalty = x.params.Lambda2*x.model.G(x.cov, x.set.features, x.params) + x.params.Lambda1/2*dot(symmetrised(times(w, inverse), 1), shares)
-	return shares, nil
+	var shares mat.Dense
+	shares.Mul(inverse, x.cov.Omega)
+	x.penalty = x.params.Lambda2*x.model.G(x.cov, x.set.features, x.params) + x.params.Lambda1/2*dot(w, sandwich(inverse, x.cov.Omega))
+	return symmetrised(&shares, 1), nil
 }
 
 // lossStep moves W toward the minimum given V, by a step of Newton's method.

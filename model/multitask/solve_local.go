@@ -56,7 +56,7 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 			at, turns = best, 0
 			continue
 		}
-		r.Objective, r.Trace = value, append(r.Trace, value)
+		r.Objective = value
 		var further mat.Dense
 		further.Sub(next.W, best.W)
 		further.Scale(turns/(turns+3), &further)

@@ -92,16 +92,17 @@ type barrier struct {
 
 // moveTo moves to an Omega, and reports whether it is positive definite.
 func (x *barrier) moveTo(omega *mat.SymDense) bool {
-	var plain, shifted cholesky
 	moved := mat.NewSymDense(omega.SymmetricDim(), nil)
 	moved.CopySym(omega)
 	addSym(moved, x.shift, identity(omega.SymmetricDim(), 1))
-	if !plain.factorize(omega) || !shifted.factorize(moved) {
+	inverse, logDet, ok := inverted(omega)
+	if !ok {
 		return false
 	}
-	x.omega, x.value = omega, -x.mu*plain.logDet()
-	x.inverse, x.shifted = plain.inverse(), shifted.inverse()
-	x.value += x.l1 / 2 * dot(x.s, x.shifted)
+	if x.shifted, _, ok = inverted(moved); !ok {
+		return false
+	}
+	x.omega, x.inverse, x.value = omega, inverse, x.l1/2*dot(x.s, x.shifted)-x.mu*logDet
 	x.multiplier = mat.NewSymDense(omega.SymmetricDim(), nil)
 	for i := range omega.SymmetricDim() {
 		for j := range i {
@@ -136,9 +137,9 @@ func (x *barrier) apart() float64 {
 	m := x.omega.SymmetricDim()
 	g := x.slopes()
 	addSym(g, -dot(g, x.omega), identity(m, 1))
-	relative := times(g, x.omega)
-	var square mat.Dense
-	square.Mul(relative, relative)
+	var relative, square mat.Dense
+	relative.Mul(g, x.omega)
+	square.Mul(&relative, &relative)
 	return math.Sqrt(max(0, mat.Trace(&square)))
 }
 
@@ -167,17 +168,17 @@ func (x *barrier) advance(enough float64) bool {
 		}
 	}
 	matrix := x.hessian(at, unit)
-	var chol cholesky
-	for ridge := 1e-15 * math.Abs(mat.Trace(matrix)); !chol.factorize(matrix); ridge *= 10 {
+	u, ok := cholesky(matrix)
+	for ridge := 1e-15 * math.Abs(mat.Trace(matrix)); !ok; ridge *= 10 {
 		if !(ridge < math.MaxFloat64) {
 			return false
 		}
 		addSym(matrix, ridge, identity(len(at), 1))
+		u, ok = cholesky(matrix)
 	}
-	along := slices.Clone(trace)
-	chol.solve(along)
-	move := slices.Clone(slopes)
-	chol.solve(move)
+	along, move := slices.Clone(trace), slices.Clone(slopes)
+	solve(u, along)
+	solve(u, move)
 	add(-inner(trace, move)/inner(trace, along), along, move)
 	slope := -inner(slopes, move)
 	if !(slope < -enough) {
