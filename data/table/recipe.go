@@ -241,7 +241,7 @@ func (b *Binding) Features(columns []*format.Column, n int, unseen Unseen) (valu
 		if b.from[i] < 0 {
 			columns[i].Pad(n)
 		}
-		if row, err = b.recipe.features(c, value[at:], d, columns[i], unseen); err != nil {
+		if row, err = b.recipe.features(c, value[min(at, len(value)):], d, columns[i], unseen); err != nil {
 			return nil, row, err
 		}
 		at += c.width()
@@ -279,7 +279,7 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 		case values[t] != nil:
 			copy(part, values[t])
 		case c.Date != "":
-			return i, fmt.Errorf("column %q: %w: %q is not a date such as %s", c.Name, data.ErrFormat, from.Texts[t], c.Date)
+			return i, fmt.Errorf("column %q: %w: %q is not a date such as %s; write it so", c.Name, data.ErrFormat, from.Texts[t], c.Date)
 		default:
 			unseen[UnseenLevel{c.Name, from.Texts[t]}]++
 		}

@@ -18,11 +18,11 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 40246,
+	"the whole": 40253,
 	"tests":     30683,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               4987,
+	"cmd/l2mt/command":               4994,
 	"cmd/l2mt/internal/plot":         935,
 	"cmd/l2mt/internal/report":       390,
 	"cmd/l2mt/internal/run":          1281,

@@ -328,6 +328,9 @@ func (p *predictor) remark(e *env, unseen table.Unseen, fresh map[string]int) {
 	if len(fresh) > 0 {
 		e.remark("rows of tasks that the model does not know were predicted by the mean of its tasks: %s", few(slices.Sorted(maps.Keys(fresh))))
 	}
+	if p.rows != nil && p.rows.Written() != "" {
+		e.remark("%s (--separator, --decimal)", p.rows.Written())
+	}
 	if m := p.models[0]; p.dataset != nil && (p.dataset.Features == nil) != m.Recipe.ByPosition {
 		e.remark("%s: features are matched by position, as only one of file and model names them", p.file)
 	}
@@ -445,7 +448,11 @@ func (p *predictor) predict(b *rowBlock) error {
 			}
 			score := make([]float64, len(of)*max(1, len(m.Classes)))
 			for i, list := range rows {
-				scores := m.Linear(i).Scores(x.Take(list))
+				part := x
+				if len(list) < len(of) {
+					part = x.Take(list)
+				}
+				scores := m.Linear(i).Scores(part)
 				for k, j := range list {
 					copy(row(score, j, len(of)), row(scores, k, len(list)))
 				}

@@ -43,7 +43,7 @@ func (c *scoreCmd) Run(e *env) error {
 		return err
 	}
 	if !s.any() {
-		return fmt.Errorf("%s: %w: it has no labelled rows", c.File, data.ErrInvalid)
+		return fmt.Errorf("%s: %w: it has no labelled rows, or the model is of an older program; then fit it anew", c.File, data.ErrInvalid)
 	}
 	return s.print(e, true)
 }
@@ -89,7 +89,7 @@ func (s *scoring) any() bool { return s.of[allRows] != nil }
 func (s *scoring) add(b *rowBlock) {
 	for k, labels := range b.y {
 		for j, y := range labels {
-			if math.IsNaN(y) {
+			if math.IsNaN(y) || s.models[0].Tasks[0].Mean == nil { // saved by an older program
 				continue
 			}
 			i := b.of[k][j]
