@@ -76,7 +76,7 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	if !ok {
 		return nil, diverged(precision)
 	}
-	return &Covariance{Omega: omega, Precision: precision, A: combine, Gap: gap}, nil
+	return &Covariance{Omega: omega, A: combine, Gap: gap}, nil
 }
 
 // lasso minimises 1/2 ||w_j - W a||^2 + threshold ||a||_1 from a start to within enough of the

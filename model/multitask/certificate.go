@@ -38,21 +38,15 @@ func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covaria
 // number on, by golden sections.
 func highest(f func(c float64) float64) float64 {
 	const golden = 0.6180339887498949
-	low, high := 0.0, 1.0
-	a, b := 1-golden, golden
-	at, beyond := f(a), f(b)
-	best := max(f(1), at, beyond)
+	low, width, best := 0.0, 1.0, f(1)
+	at, beyond := f(1-golden), f(golden)
 	for range 45 {
-		if at < beyond {
-			low, a, at = a, b, beyond
-			b = low + golden*(high-low)
-			beyond = f(b)
-			best = max(best, beyond)
+		best = max(best, at, beyond)
+		if width *= golden; at < beyond {
+			low += width * (1/golden - 1)
+			at, beyond = beyond, f(low+golden*width)
 		} else {
-			high, b, beyond = b, a, at
-			a = high - golden*(high-low)
-			at = f(a)
-			best = max(best, at)
+			at, beyond = f(low+(1-golden)*width), at
 		}
 	}
 	return best

@@ -33,29 +33,12 @@ func (glmtl) Info() Info {
 }
 
 func (glmtl) G(c *Covariance, d int, p Params) float64 {
-	m := c.Omega.SymmetricDim()
-	// A unit diagonal, by scaling the tasks, makes the factorization indifferent to scale.
-	scaled, size, logDet := mat.NewSymDense(m, nil), make([]float64, m), 0.0
-	for i := range m {
-		size[i] = math.Sqrt(c.Omega.At(i, i))
-		logDet += 2 * math.Log(size[i])
-		for j := range i + 1 {
-			scaled.SetSym(i, j, c.Omega.At(i, j)/size[i]/size[j])
-		}
-	}
-	inverse, rest, ok := inverted(scaled)
+	precision, logDet, ok := inverted(c.Omega)
 	if !ok {
 		return math.Inf(1)
 	}
-	logDet += rest
-	precision := c.Precision
-	if precision == nil {
-		precision = inverse
-		for i := range m {
-			for j := range i + 1 {
-				precision.SetSym(i, j, precision.At(i, j)/size[i]/size[j])
-			}
-		}
+	if c.Precision != nil {
+		precision = c.Precision
 	}
 	return p.Lambda1*float64(d)/(2*p.Lambda2)*logDet + norm1(precision)
 }

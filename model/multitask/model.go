@@ -190,11 +190,8 @@ func Complete(model Model, p Params) (Params, error) {
 	return p, nil
 }
 
-// registry holds the models by name, and names keeps their order.
-var (
-	registry = map[string]Model{}
-	names    []string
-)
+// registry holds the models by name.
+var registry = map[string]Model{}
 
 // Register makes a model available under its name. It is called from package
 // initialisation and panics on a name that is taken.
@@ -204,11 +201,10 @@ func Register(model Model) {
 		panic(fmt.Sprintf("multitask: the model %q is registered twice", name))
 	}
 	registry[name] = model
-	names = append(names, name)
 }
 
 // Names lists the registered models in alphabetical order.
-func Names() []string { return slices.Sorted(slices.Values(names)) }
+func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
 // Lookup returns the model of the given name.
 func Lookup(name string) (Model, error) {

@@ -21,6 +21,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -77,7 +78,7 @@ func (spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error)
 	}
 	x.mu = last
 	x.center(50, 1e-10)
-	return &Covariance{Omega: x.omega, Precision: x.inverse, Gap: enough, multiplier: x.multiplier}, nil
+	return &Covariance{Omega: x.omega, Gap: enough, multiplier: x.multiplier}, nil
 }
 
 // barrier is the function that Step minimises, at one Omega.
@@ -237,22 +238,13 @@ func (spats) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
 			rest.SetSym(i, j, v)
 		}
 	}
-	bound := largest(rest)
+	bound := floats.Max(eigenvalues(rest))
 	if c != nil && c.multiplier != nil {
 		rest.CopySym(t)
 		addSym(rest, -1, c.multiplier)
-		bound = min(bound, largest(rest))
+		bound = min(bound, floats.Max(eigenvalues(rest)))
 	}
 	return bound - p.Lambda2
-}
-
-// largest returns the largest eigenvalue.
-func largest(t *mat.SymDense) float64 {
-	e, err := Eigen(t)
-	if err != nil {
-		return math.NaN()
-	}
-	return e.Values[len(e.Values)-1]
 }
 
 type spatsLiteral struct{}

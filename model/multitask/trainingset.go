@@ -47,45 +47,43 @@ type task struct {
 // NewTrainingSet checks the training data of the tasks. Names, one a task, serve
 // error messages and may be left out.
 func NewTrainingSet(loss Loss, tasks []data.Samples, names ...string) (*TrainingSet, error) {
-	if loss != Logistic && loss != Square {
-		return nil, fmt.Errorf("multitask: loss %q: %w: it is %q or %q", loss, ErrInvalidParams, Logistic, Square)
-	}
-	p := &TrainingSet{loss: loss, classes: 1}
-	err := p.fill(tasks, names, func(name string, s data.Samples) error {
-		if loss == Logistic {
-			for i, y := range s.Y {
-				if y != 1 && y != -1 {
-					return fmt.Errorf("y, row %d: %w: the label is %v; the logistic loss needs -1 or +1", i, ErrInvalidData, y)
-				}
-			}
-		}
-		p.tasks = append(p.tasks, task{name: name, x: s.X, y: s.Y, rows: len(s.Y)})
-		return nil
-	})
-	return p, err
+	return newTrainingSet(loss, 1, tasks, names)
 }
 
-// NewClassesSet is NewTrainingSet with the logistic loss for tasks of more than
-// two classes. Y has the number of a row's class, less than classes. A task may
-// lack some.
-func NewClassesSet(classes int, tasks []data.Samples, names ...string) (*TrainingSet, error) {
-	p := &TrainingSet{loss: Logistic, classes: classes}
-	err := p.fill(tasks, names, func(name string, s data.Samples) error {
-		for i, y := range s.Y {
-			if !(y >= 0 && y < float64(classes)) || y != math.Trunc(y) {
-				return fmt.Errorf("y, row %d: %w: it is %v; the classes have the numbers 0 to %d", i, ErrInvalidData, y, classes-1)
-			}
+// newTrainingSet is NewTrainingSet for tasks of several classes too. Y has the number of
+// a row's class then, and the loss is logistic. A task may lack some.
+func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string) (*TrainingSet, error) {
+	if loss != Square && loss != Logistic || loss == Square && classes > 1 {
+		return nil, fmt.Errorf("multitask: loss %q: %w: it is %q or %q, and that of several classes %q", loss, ErrInvalidParams, Logistic, Square, Logistic)
+	}
+	if len(tasks) == 0 {
+		return nil, fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
+	}
+	p := &TrainingSet{loss: loss, classes: classes}
+	for i, s := range tasks {
+		name := fmt.Sprintf("task %d", i)
+		if i < len(names) {
+			name = fmt.Sprintf("task %q", names[i])
+		}
+		if err := p.checkSamples(s); err != nil {
+			return nil, fmt.Errorf("multitask: %s: %w", name, err)
+		}
+		p.cols, p.features = s.X.Cols(), s.X.Cols()
+		if d := tasks[0].X.Cols(); p.cols != d {
+			return nil, fmt.Errorf("multitask: %s, X: %w: it has %d features but the first task has %d", name, ErrInvalidData, p.cols, d)
 		}
 		for c := range classes {
-			t := task{name: name, x: s.X, y: Against(s.Y, c), rows: len(s.Y)}
-			if slices.Max(t.y) < 0 {
+			t := task{name: name, x: s.X, y: s.Y, rows: len(s.Y)}
+			if classes > 1 {
+				t.y = Against(s.Y, c)
+			}
+			if classes > 1 && slices.Max(t.y) < 0 {
 				t.x, t.y = s.X.Take(nil), nil
 			}
 			p.tasks = append(p.tasks, t)
 		}
-		return nil
-	})
-	return p, err
+	}
+	return p, nil
 }
 
 // Against has +1 for the rows of a class and -1 for the rest.
@@ -97,33 +95,6 @@ func Against(y []float64, class int) []float64 {
 		}
 	}
 	return side
-}
-
-// fill adds tasks whose features and targets are sound.
-func (p *TrainingSet) fill(tasks []data.Samples, names []string, add func(name string, s data.Samples) error) error {
-	if len(tasks) == 0 {
-		return fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
-	}
-	for i, s := range tasks {
-		name := fmt.Sprintf("task %d", i)
-		if i < len(names) {
-			name = fmt.Sprintf("task %q", names[i])
-		}
-		err := checkSamples(s, p.loss == Logistic)
-		if err == nil {
-			err = add(name, s)
-		}
-		if err != nil {
-			return fmt.Errorf("multitask: %s: %w", name, err)
-		}
-		if i == 0 {
-			p.cols, p.features = s.X.Cols(), s.X.Cols()
-		}
-		if s.X.Cols() != p.cols {
-			return fmt.Errorf("multitask: %s, X: %w: it has %d features but the first task has %d", name, ErrInvalidData, s.X.Cols(), p.cols)
-		}
-	}
-	return nil
 }
 
 // Training returns the training rows of a problem, with the given loss or, if
@@ -144,17 +115,11 @@ func Training(p *data.ProblemData, loss Loss) (*TrainingSet, error) {
 			loss = Logistic
 		}
 	}
-	if k := p.Several(); k > 0 {
-		if loss != Logistic {
-			return nil, fmt.Errorf("multitask: loss %q: %w: tasks of %d classes have the logistic loss", loss, ErrInvalidParams, k)
-		}
-		return NewClassesSet(k, samples, names...)
-	}
-	return NewTrainingSet(loss, samples, names...)
+	return newTrainingSet(loss, max(1, p.Several()), samples, names)
 }
 
 // checkSamples reports what makes the rows of one task unfit for training.
-func checkSamples(s data.Samples, labels bool) error {
+func (p *TrainingSet) checkSamples(s data.Samples) error {
 	if s.X == nil || s.X.Rows() == 0 || s.X.Cols() == 0 {
 		return fmt.Errorf("features: %w: it needs at least one row and one feature", ErrInvalidData)
 	}
@@ -167,11 +132,16 @@ func checkSamples(s data.Samples, labels bool) error {
 		}
 	}
 	for i, y := range s.Y {
-		if math.IsNaN(y) || math.IsInf(y, 0) {
+		switch {
+		case math.IsNaN(y) || math.IsInf(y, 0):
 			return fmt.Errorf("y, row %d: %w: it is %v; it must be finite", i, ErrInvalidData, y)
+		case p.classes > 1 && (y < 0 || y >= float64(p.classes) || y != math.Trunc(y)):
+			return fmt.Errorf("y, row %d: %w: it is %v; the classes have the numbers 0 to %d", i, ErrInvalidData, y, p.classes-1)
+		case p.classes == 1 && p.loss == Logistic && y != 1 && y != -1:
+			return fmt.Errorf("y, row %d: %w: the label is %v; the logistic loss needs -1 or +1", i, ErrInvalidData, y)
 		}
 	}
-	if labels && slices.Min(s.Y) == slices.Max(s.Y) {
+	if p.loss == Logistic && slices.Min(s.Y) == slices.Max(s.Y) {
 		return fmt.Errorf("y: %w: all %d training rows have one label; two are needed", ErrInvalidData, len(s.Y))
 	}
 	return nil
