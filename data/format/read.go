@@ -44,7 +44,7 @@ var (
 // ReadOptions say how to read a file. The zero value suits most files.
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
-	// .svmlight, .libsvm, .svm, .csv, .tsv (each also with .gz), .npz,
+	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz), .npz,
 	// or a folder.
 	Format Format
 	// Kind says whether the labels are classes or real targets. If empty, they
@@ -219,7 +219,7 @@ func Of(path string, asked Format) (Format, error) {
 
 // endings are those of the names of files, by format.
 var endings = map[string]Format{
-	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight, ".csv": CSV, ".tsv": TSV, ".npz": NPZ,
+	".svmlight": SVMLight, ".libsvm": SVMLight, ".svm": SVMLight, ".csv": CSV, ".txt": CSV, ".tsv": TSV, ".npz": NPZ,
 }
 
 // formatOfName returns the format that a file's name promises.
@@ -234,7 +234,7 @@ func formatOfName(path string) (Format, error) {
 	case filepath.Ext(name) == ".mat":
 		return "", fmt.Errorf("%s: %w: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, data.ErrFormat, filepath.Base(path))
 	}
-	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv or .tsv (or these with .gz), or .npz, or say --format", path, data.ErrFormat)
+	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), or .npz, or say --format; spreadsheets and Parquet are to be saved as CSV", path, data.ErrFormat)
 }
 
 // table is what a reader finds in a file, before labels become classes.

@@ -43,7 +43,7 @@ type tableFlags struct {
 	Impute         string        `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
 	NA             []string      `name:"na" help:"Cells that say that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
 	IgnoreCase     bool          `help:"Take words for one that differ in their case alone."`
-	MissingColumns string        `help:"\"mean\" puts the mean of a column where a file lacks it, and 0 in columns of zeros and ones."`
+	MissingColumns string        `help:"\"mean\" puts the mean of a column where a file lacks it."`
 	Step           []string      `help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
 	SkipUnlabelled bool          `help:"Leave out rows without a label."`
 	SkipTasks      bool          `help:"Leave out tasks that cannot be learned: with a single row, or one class."`

@@ -23,7 +23,7 @@ import (
 type rowFlags struct {
 	Task           string        `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row is one of each."`
 	NewTask        string        `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
-	MissingColumns string        `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks, and 0 in columns of zeros and ones."`
+	MissingColumns string        `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks."`
 	Header         format.Header `help:"Whether the table has a header, yes or no, if the first line does not say."`
 	Format         format.Format `help:"csv or tsv, if the name does not say."`
 	cellFlags      `embed:""`
