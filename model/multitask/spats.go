@@ -69,9 +69,8 @@ func (spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error)
 	last := enough / float64(m*m)
 	x.mu = 0.1 * scale
 	if h.From != nil {
-		x.mu = last
+		x.mu = min(x.mu, 30*last) // a short way from a step nearby
 		x.moveTo(h.From.Omega)
-		x.mu = max(last, min(0.1*scale, x.apart()))
 	}
 	for ; x.mu > last; x.mu *= 0.3 {
 		x.center(2, 0.1)
@@ -123,27 +122,6 @@ func (x *barrier) size(v float64) (t, slope float64) {
 	return (x.mu + root) / (2 * x.l2), 2 * x.l2 * v / root
 }
 
-// slopes returns the gradient with respect to Omega.
-func (x *barrier) slopes() *mat.SymDense {
-	g := sandwich(x.shifted, x.s)
-	g.ScaleSym(-x.l1/2, g)
-	addSym(g, 1, x.multiplier)
-	addSym(g, -x.mu, x.inverse)
-	return g
-}
-
-// apart is the mu whose barrier is about as steep as the slopes that are left on the
-// constraint: from there Newton's method has a short way.
-func (x *barrier) apart() float64 {
-	m := x.omega.SymmetricDim()
-	g := x.slopes()
-	addSym(g, -dot(g, x.omega), identity(m, 1))
-	var relative, square mat.Dense
-	relative.Mul(g, x.omega)
-	square.Mul(&relative, &relative)
-	return math.Sqrt(max(0, mat.Trace(&square)))
-}
-
 // center takes steps until one promises no more than enough of mu.
 func (x *barrier) center(most int, enough float64) {
 	for x.moveTo(x.omega); most > 0 && x.advance(enough*x.mu); most-- {
@@ -155,7 +133,10 @@ func (x *barrier) center(most int, enough float64) {
 // symmetric matrices; the trace stays.
 func (x *barrier) advance(enough float64) bool {
 	m := x.omega.SymmetricDim()
-	gradient := x.slopes()
+	gradient := sandwich(x.shifted, x.s)
+	gradient.ScaleSym(-x.l1/2, gradient)
+	addSym(gradient, 1, x.multiplier)
+	addSym(gradient, -x.mu, x.inverse)
 	var at [][2]int
 	var slopes, trace, unit []float64
 	for i := range m {
@@ -169,13 +150,10 @@ func (x *barrier) advance(enough float64) bool {
 		}
 	}
 	matrix := x.hessian(at, unit)
+	addSym(matrix, 1e-15*mat.Trace(matrix), identity(len(at), 1)) // for rounding errors
 	u, ok := cholesky(matrix)
-	for ridge := 1e-15 * math.Abs(mat.Trace(matrix)); !ok; ridge *= 10 {
-		if !(ridge < math.MaxFloat64) {
-			return false
-		}
-		addSym(matrix, ridge, identity(len(at), 1))
-		u, ok = cholesky(matrix)
+	if !ok {
+		return false
 	}
 	along, move := slices.Clone(trace), slices.Clone(slopes)
 	solve(u, along)
@@ -227,24 +205,16 @@ func (x *barrier) hessian(at [][2]int, unit []float64) *mat.SymDense {
 // of T - U, less Lambda2: any U with zero diagonal and |U_ij| <= Lambda2 will do,
 // and that of the step at the optimum attains the maximum.
 func (spats) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
-	m := t.SymmetricDim()
-	rest := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := range i + 1 {
-			v := t.At(i, j)
-			if i != j {
-				v = math.Copysign(max(0, math.Abs(v)-p.Lambda2), v)
-			}
-			rest.SetSym(i, j, v)
-		}
-	}
-	bound := floats.Max(eigenvalues(rest))
+	rest := identity(t.SymmetricDim(), -p.Lambda2)
+	addSym(rest, 1, t)
 	if c != nil && c.multiplier != nil {
-		rest.CopySym(t)
 		addSym(rest, -1, c.multiplier)
-		bound = min(bound, floats.Max(eigenvalues(rest)))
 	}
-	return bound - p.Lambda2
+	e, err := Eigen(rest)
+	if err != nil {
+		return math.NaN()
+	}
+	return floats.Max(e.Values)
 }
 
 type spatsLiteral struct{}

@@ -18,7 +18,7 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 40188,
+	"the whole": 40158,
 	"tests":     30683,
 
 	"cmd/l2mt":                       9,
@@ -51,7 +51,7 @@ var budgets = map[string]int{
 	"model/evidence":                 1434,
 	"testdata/families/generated":    204,
 	"model/modeltest":                459,
-	"model/multitask":                3791,
+	"model/multitask":                3761,
 	"model/pretrained":               52,
 	"model/settings":                 227,
 	"testdata/families":              145,
