@@ -23,40 +23,33 @@ func separatorOf(text []byte, format Format) rune {
 
 var (
 	noSeparator = regexp.MustCompile(`"[^"]*"|[0-9],[0-9]`)
-	// withComma are numbers with a decimal comma, or a comma that may be one; withCommas
-	// has it before three digits, as thousands have.
-	withComma  = regexp.MustCompile(`^[-+]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+ ?%?$`)
-	withCommas = regexp.MustCompile(`^[-+]?[0-9]{1,3}(,[0-9]{3})+ ?%?$`)
-	withPoint  = regexp.MustCompile(`^[-+]?[0-9]*\.[0-9]+ ?%?$`)
-	// written are numbers with thousands or a percent sign, by what their decimals follow.
+	// written are numbers as people write them, with thousands or a percent sign, by what
+	// their decimals follow.
 	written = map[string]*regexp.Regexp{
 		".": regexp.MustCompile(`^[-+]?([0-9]{1,3}([, '\x{a0}][0-9]{3})+|[0-9]+)?(\.[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
 		",": regexp.MustCompile(`^[-+]?([0-9]{1,3}([. '\x{a0}][0-9]{3})+|[0-9]+)?(,[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
 	}
 )
 
-// decimalOf finds what the decimals of numbers follow: a comma, if some number has one that
-// is not for thousands, or all have where cells are separated otherwise, and none a point.
+// decimalOf finds what the decimals of numbers follow: a comma, if some numbers can be read
+// in no other way, or can be read so where cells are separated otherwise, and none has a point.
 func (b *Block) decimalOf() string {
+	commas, points := false, false
 	if b.rows.comma == ',' && bytes.IndexByte(b.text, '"') < 0 {
 		return "."
 	}
-	commas, thousands, points := 0, 0, 0
 	_ = b.each(func(_ int, cells []string) error { // errors come again when it is read
 		for _, cell := range cells {
-			switch cell = strings.TrimSpace(cell); {
-			case !strings.Contains(cell, ",") && (points > 0 || !strings.Contains(cell, ".")):
-			case withCommas.MatchString(cell):
-				thousands++
-			case withComma.MatchString(cell):
-				commas++
-			case withPoint.MatchString(cell):
-				points++
+			if cell = strings.TrimSpace(cell); !strings.ContainsAny(cell, ".,") {
+				continue
 			}
+			comma := written[","].MatchString(cell)
+			commas = commas || comma && strings.Contains(cell, ",") && (b.rows.comma != ',' || !written["."].MatchString(cell))
+			points = points || !comma && written["."].MatchString(cell)
 		}
 		return nil
 	})
-	if points == 0 && (commas > 0 || thousands > 0 && b.rows.comma != ',') {
+	if commas && !points {
 		return ","
 	}
 	return "."
