@@ -16,7 +16,6 @@
 //	e_j = sum of w_i h_i over the task's rows   Readout
 //	e_j / ||e_j||                            Unit
 //	||e - e'||^2                             Distances
-//	<Phi, Omega>                             Inner
 //
 // Everything else is written in Gorgonia's own operations, which take the same
 // nodes: shapes and symbolic gradients are Gorgonia's, and Graph.Run runs them

@@ -130,6 +130,12 @@ func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]
 			_, inner := in[0].turned(turn[0])
 			rows, _ := in[1].turned(turn[1])
 			fit(inner == rows, "product of operands of shapes %v and %v; the inner dimensions must agree", in[0], in[1])
+			switch name {
+			case "A × b":
+				return inners[T]
+			case "Aᵀ × b":
+				return weightedRows[T]
+			}
 			return multiplied[T](nil, turn)
 		}
 	case "sumOp":
@@ -195,6 +201,19 @@ func zipped[T Float](name string, f func(x, y float64) float64, in []Shape) func
 func plus[T Float](out View[T], in []View[T]) {
 	copy(out.Data, in[0].Data)
 	add(out.Data, in[1].Data)
+}
+
+func inners[T Float](out View[T], in []View[T]) {
+	for i := range out.Data {
+		out.Data[i] = dot(in[0].Row(i), in[1].Data)
+	}
+}
+
+func weightedRows[T Float](out View[T], in []View[T]) {
+	clear(out.Data)
+	for i, w := range in[1].Data {
+		axpy(out.Data, w, in[0].Row(i))
+	}
 }
 
 // multiplied is a product, in a slot of as many rows as its batch has.

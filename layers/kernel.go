@@ -77,37 +77,3 @@ func identityMatrix[T Float](out View[T], _ []View[T]) {
 		out.Row(i)[i] = 1
 	}
 }
-
-// Inner is the vector of <Phi, Omega_q> for the covariances in the rows of
-// omegas (tuples x m^2, each row-major). The covariances are data: there is no
-// gradient to them.
-func Inner(phi, omegas *Node) *Node {
-	return Apply(Op{
-		Name: "inner",
-		Shape: func(in []Shape) Shape {
-			fit(len(in[0]) == 2 && len(in[1]) == 2 && in[0].Size() == in[1][1],
-				"inner product of Phi, shape %v, with covariances, shape %v; every row must be as long as Phi", in[0], in[1])
-			return Shape{in[1][0]}
-		},
-		F32:      inner[float32],
-		F64:      inner[float64],
-		Constant: []bool{false, true},
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			return Nodes{Apply(Op{Name: "inner'", Shape: SameShape, F32: innerGrad[float32], F64: innerGrad[float64]}, in[0], in[1], grad), nil}
-		},
-	}, phi, omegas)
-}
-
-func inner[T Float](out View[T], in []View[T]) {
-	for q := range out.Data {
-		out.Data[q] = dot(in[0].Data, in[1].Row(q))
-	}
-}
-
-// innerGrad is sum_q g_q Omega_q.
-func innerGrad[T Float](out View[T], in []View[T]) {
-	clear(out.Data)
-	for q, g := range in[2].Data {
-		axpy(out.Data, g, in[1].Row(q))
-	}
-}

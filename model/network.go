@@ -70,9 +70,14 @@ func (n *core) estimates(g *layers.Graph) {
 	q, m := n.size.Tuples, n.size.Tasks
 	n.e = n.embedding(g)                                                // m x h
 	n.phi, n.c = n.estimator()                                          // m x m, scalar
-	linear := layers.Inner(n.phi, g.Input("Omega", q, m*m))             // q: <Phi, Omega>
+	linear := n.inner(g.Input("Omega", q, m*m))                         // q
 	quadratic := must(op.Mul(n.c, g.Input("tr(Omega^2)", q)))           // q
 	n.f, n.v = must(op.Add(linear, quadratic)), n.link(g.Input("o", q)) // q
+}
+
+// inner is <Phi, A> for every A in the rows of a matrix, q x m^2.
+func (n *core) inner(a *layers.Node) *layers.Node {
+	return must(op.Mul(a, must(op.Reshape(n.phi, []int{a.Shape()[1]}))))
 }
 
 // lgnn is the layerwise graph neural network, P being the label graphs of the tasks:

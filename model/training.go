@@ -95,7 +95,7 @@ const calibration = 0.1
 func (t *TrainingGraph) descent(g *layers.Graph) *layers.Node {
 	q, m := t.size.Tuples, t.size.Tasks
 	t.slopes = make([]float64, q*m*m)
-	along := layers.Inner(t.phi, g.Input("slope", q, m*m))      // q: <S, Phi>
+	along := t.inner(g.Input("slope", q, m*m))                  // q: <S, Phi>
 	mean := must(op.Mul(g.Input("weight of slopes", q), along)) // scalar
 	return must(op.Neg(must(op.Div(mean, must(op.Add(t.c, t.c))))))
 }
