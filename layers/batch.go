@@ -52,22 +52,8 @@ const (
 	NormSize Norm = "size" // P = G/n
 )
 
-// norms has what G is multiplied by for a task of n rows.
-var norms = []struct {
-	name  Norm
-	scale func(n int) float64
-}{
-	{NormNone, func(int) float64 { return 1 }},
-	{NormSize, func(n int) float64 { return 1 / float64(n) }},
-}
-
 // Norms lists the names of all norms.
-func Norms() (names []Norm) {
-	for _, n := range norms {
-		names = append(names, n.name)
-	}
-	return names
-}
+func Norms() []Norm { return []Norm{NormNone, NormSize} }
 
 // Batch is the data of one multitask problem in the form the operations want:
 // the rows of all tasks stacked. It never changes, so any number of graphs may
@@ -157,9 +143,12 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) (*aggregation[
 	a := &aggregation[T]{}
 	var scale []T // of every row
 	ptr, index, value := []int32{0}, []int32{}, []T{}
-	classes, norm := 0, norms[slices.Index(Norms(), b.norm)]
+	classes := 0
 	for j, g := range graphs {
-		w := T(norm.scale(b.start[j+1] - b.start[j]))
+		w := T(1)
+		if b.norm == NormSize {
+			w = T(1 / float64(b.start[j+1]-b.start[j]))
+		}
 		for i, c := range g.Class {
 			a.class = append(a.class, int32(classes)+c)
 			scale = append(scale, w)

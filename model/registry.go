@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 
 	op "gorgonia.org/gorgonia"
 
@@ -91,10 +90,9 @@ func Pieces() []Piece {
 	return slices.Concat(bodies.list(), readouts.list(), estimators.list(), links.list())
 }
 
-// registry holds the pieces of one kind by name.
+// registry holds the pieces of one kind by name. It is filled by init functions alone.
 type registry[T any] struct {
 	kind  string
-	mu    sync.RWMutex
 	piece map[string]T
 	by    map[string]string // the package that registered it
 }
@@ -113,8 +111,6 @@ var (
 // add is called by the Register functions and by nothing else: it looks for the
 // package that called them.
 func (r *registry[T]) add(name string, piece T) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	by := caller(2)
 	if name == "" {
 		panic(fmt.Sprintf("model: package %s registers a %s without a name", by, r.kind))
@@ -145,21 +141,10 @@ func packageOf(function string) string {
 	return strings.ReplaceAll(path, "%2e", ".")
 }
 
-func (r *registry[T]) get(name string) T {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.piece[name]
-}
-
-func (r *registry[T]) names() []string {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return sortedKeys(r.piece)
-}
+func (r *registry[T]) get(name string) T { return r.piece[name] }
+func (r *registry[T]) names() []string   { return sortedKeys(r.piece) }
 
 func (r *registry[T]) list() (pieces []Piece) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
 	for _, name := range sortedKeys(r.by) {
 		pieces = append(pieces, Piece{r.kind, name, r.by[name]})
 	}
@@ -177,7 +162,7 @@ func (r *registry[T]) missing(name string) error {
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // RegisterBody makes a body available under a name. Like the other Register
-// functions it is meant for init, and panics if the name is taken.
+// functions it is for init alone, and panics if the name is taken.
 func RegisterBody(name string, b Body) { bodies.add(name, b) }
 
 // RegisterReadout makes a readout available under a name.

@@ -54,6 +54,16 @@ func (m Metrics) better(than Metrics) bool {
 	return m.HeldOut.Within > than.HeldOut.Within
 }
 
+// Best is the index of the epoch that is kept.
+func Best(metrics []Metrics) (best int) {
+	for i, m := range metrics {
+		if m.better(metrics[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
 // Agreement is the rank correlation (Spearman's) of direction * f with o.
 type Agreement struct {
 	// Within is the mean over problems of the correlation over a problem's

@@ -2,6 +2,8 @@ package train
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,6 +50,8 @@ type Report struct {
 	Best int
 	// Metrics has the start and every epoch.
 	Metrics []Metrics
+	// HeldOut is a checksum of the held-out problems and all experience.
+	HeldOut string
 	// Warnings are remarks on the run as a whole, in plain words.
 	Warnings []string
 }
@@ -409,7 +413,12 @@ func (t *trainer) keepBest() error {
 func (t *trainer) report() *Report {
 	best := *t.network
 	best.Params = t.state.best
-	r := &Report{Network: &best, Best: t.state.Best, Metrics: t.state.Metrics}
+	held := sha256.New()
+	fmt.Fprint(held, t.digest)
+	for _, e := range t.heldOut {
+		fmt.Fprint(held, " ", e.at)
+	}
+	r := &Report{Network: &best, Best: t.state.Best, Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	if last := r.Metrics[len(r.Metrics)-1]; t.collapsed(last) {
 		warn("collapse: v(o) has lost its variation over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+

@@ -11,11 +11,9 @@ func Example() {
 	for _, l := range vgg.Layers() {
 		fmt.Println(l, c.Width(l))
 	}
-	fmt.Println(c.Parameters(), "parameters")
 	// Output:
 	// pool5 25088
 	// fc6 4096
 	// fc7 4096
 	// fc8 1000
-	// 143667240 parameters
 }

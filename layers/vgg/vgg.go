@@ -97,20 +97,3 @@ func (c Config) Width(l Layer) int {
 	}
 	return c.side() * c.side() * c.Blocks[len(c.Blocks)-1].Channels
 }
-
-// Parameters is the number of weights and biases.
-func (c Config) Parameters() int {
-	n, in := 0, colours
-	for _, b := range c.Blocks {
-		for range b.Convolutions {
-			n += (taps*in + 1) * b.Channels
-			in = b.Channels
-		}
-	}
-	in = c.Width(Pool5)
-	for _, out := range c.Dense {
-		n += (in + 1) * out
-		in = out
-	}
-	return n
-}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -201,13 +202,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
 	}
-	used := struct {
-		Experience string       `json:"experience"`
-		Head       string       `json:"head,omitempty"`
-		From       string       `json:"from,omitempty"`
-		Training   train.Config `json:"training"`
-		Versions   run.Versions `json:"versions"`
-	}{Experience: strings.Join(from, ", "), From: c.From, Training: config, Versions: run.CurrentVersions()}
+	used := usedRun{Experience: strings.Join(from, ", "), From: c.From, Training: config, Versions: run.CurrentVersions()}
 	provenance := map[string]string{"experience": used.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": used.Versions.L2MT}
 	if c.Head != "" {
 		used.Head = headName(c.Head)
@@ -216,15 +211,18 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	if c.from != nil {
 		provenance["from"] = c.From
 	}
+	begin := time.Now()
 	report, err := train.Run(e, config, examples, train.Options{
 		Head: head.Clone(), From: c.from, Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
 	})
 	if err != nil {
 		return nil, err
 	}
+	used.HeldOut = report.HeldOut
 	curves, err := plot.Training(report.Metrics)
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Network.Directions.Count(), report.Warnings}, errors.Join(
 		run.SaveJSON(filepath.Join(c.Out, run.UsedFile), used),
+		run.SaveJSON(filepath.Join(c.Out, run.SecondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
 		run.SaveMetrics(c.Out, report.Metrics),
 		plot.Save(filepath.Join(c.Out, "training.png"), curves, err),
 		saveAtlas(c.Out, report.Network, examples))

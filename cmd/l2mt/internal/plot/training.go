@@ -57,6 +57,24 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 	return &Picture{15 * vg.Inch, 5 * vg.Inch, plots}, nil
 }
 
+// Runs draws the rank correlation on held-out problems over the epochs of several runs, those
+// of a name in one colour.
+func Runs(names []string, runs [][][]train.Metrics) (*Picture, error) {
+	p := newPlot("Rank correlation on held-out problems", "epoch", "")
+	p.X.Tick.Marker, p.Y.Tick.Marker = wholeTicks{}, plainTicks{}
+	p.Add(plotter.NewGrid())
+	for i, name := range names {
+		for _, metrics := range runs[i] {
+			l := course{name, false, func(m train.Metrics) float64 { return m.HeldOut.Within }}
+			if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
+				return nil, err
+			}
+			name = "" // once in the legend
+		}
+	}
+	return &Picture{8 * vg.Inch, 5 * vg.Inch, []*plot.Plot{p}}, nil
+}
+
 // course is a number over the epochs. A dashed line remains visible upon another.
 type course struct {
 	name   string
@@ -80,7 +98,9 @@ func (c course) add(p *plot.Plot, metrics []train.Metrics, colour color.Color) e
 		line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 	}
 	p.Add(line)
-	p.Legend.Add(c.name, line)
+	if c.name != "" {
+		p.Legend.Add(c.name, line)
+	}
 	return nil
 }
 

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data/files"
+	"l2mt/train"
+)
+
+type runsCmd struct {
+	Dirs []string `arg:"" name:"dir" type:"existingdir" help:"Directories of networks that l2mt train wrote. Those that differ in their seed alone are one row."`
+	Out  string   `type:"path" placeholder:"FILE" help:"Picture of their curves laid over each other, .png or .svg."`
+}
+
+// usedRun is what a training run used.
+type usedRun struct {
+	Experience string       `json:"experience"`
+	Head       string       `json:"head,omitempty"`
+	From       string       `json:"from,omitempty"`
+	HeldOut    string       `json:"held_out,omitempty"` // a checksum
+	Training   train.Config `json:"training"`
+	Versions   run.Versions `json:"versions"`
+}
+
+// settings are all but the seed.
+func (u usedRun) settings() []string {
+	all := []string{"experience=" + u.Experience, "head=" + u.Head, "from=" + u.From}
+	for _, s := range u.Training.Settings() {
+		if s.Name != "train.seed" {
+			all = append(all, s.Name+"="+s.Value())
+		}
+	}
+	return all
+}
+
+// seeds are the runs that differ in their seed alone, a number for each.
+type seeds struct {
+	Settings []string      `json:"settings"`
+	Dirs     []string      `json:"dirs"`
+	Epochs   []int         `json:"best_epochs"`
+	Within   []files.Float `json:"held_out_within"`
+	Found    []files.Float `json:"found"`
+	Seconds  []files.Float `json:"seconds"`
+	HeldOut  []string      `json:"held_out"`
+
+	metrics [][]train.Metrics
+}
+
+func (c *runsCmd) Run(e *env) error {
+	var rows []*seeds
+	for _, dir := range c.Dirs {
+		var used usedRun
+		seconds := map[string]float64{}
+		metrics, err := run.LoadMetrics(dir)
+		if err := errors.Join(err, run.LoadJSON(filepath.Join(dir, run.UsedFile), &used), run.Optional(run.LoadJSON(filepath.Join(dir, run.SecondsFile), &seconds))); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(rows, func(s *seeds) bool { return slices.Equal(s.Settings, used.settings()) })
+		if i < 0 {
+			i, rows = len(rows), append(rows, &seeds{Settings: used.settings()})
+		}
+		best, found, s := metrics[train.Best(metrics)], math.NaN(), rows[i]
+		if best.Found != nil {
+			found = *best.Found
+		}
+		s.Dirs, s.Epochs, s.metrics = append(s.Dirs, dir), append(s.Epochs, best.Epoch), append(s.metrics, metrics)
+		s.Within, s.Found = append(s.Within, files.Float(best.HeldOut.Within)), append(s.Found, files.Float(found))
+		s.Seconds, s.HeldOut = append(s.Seconds, files.Float(seconds["training"])), append(s.HeldOut, used.HeldOut)
+	}
+	differ(rows)
+	var names []string
+	var curves [][][]train.Metrics
+	for _, s := range rows {
+		names, curves = append(names, strings.Join(s.Settings, ", ")), append(curves, s.metrics)
+		if slices.Sort(s.HeldOut); !slices.Equal(s.HeldOut, rows[0].HeldOut) {
+			e.remark("warning: %s and %s were measured on different held-out problems, or by other seeds", rows[0].Dirs, s.Dirs)
+		}
+	}
+	if c.Out != "" {
+		picture, err := plot.Runs(names, curves)
+		if err := plot.Save(c.Out, picture, err); err != nil {
+			return err
+		}
+	}
+	return e.print(rows, func(w io.Writer) { writeRuns(w, rows) })
+}
+
+// differ leaves the settings that are not the same in all rows.
+func differ(rows []*seeds) {
+	same := slices.Clone(rows[0].Settings)
+	for _, s := range rows {
+		same = slices.DeleteFunc(same, func(setting string) bool { return !slices.Contains(s.Settings, setting) })
+	}
+	for _, s := range rows {
+		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool { return slices.Contains(same, setting) })
+	}
+}
+
+func writeRuns(w io.Writer, rows []*seeds) {
+	t := run.Columns(w)
+	fmt.Fprintln(t, "runs\tbest epochs\theld out within\tfound\tseconds\t  settings")
+	for _, s := range rows {
+		epochs := strings.Trim(fmt.Sprint(s.Epochs), "[]")
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t  %s\n", len(s.Dirs), epochs, over(s.Within), over(s.Found), over(s.Seconds), strings.Join(s.Settings, ", "))
+	}
+	t.Flush()
+	fmt.Fprintln(w, "held out within: rank correlation on held-out problems at the best epoch; found: error of the covariances found there; +- half the interval of 95 % over seeds")
+}
+
+// over is a mean over seeds, with half the interval of 95 % where there are some.
+func over(numbers []files.Float) string {
+	var x []float64
+	for _, v := range numbers {
+		x = append(x, float64(v))
+	}
+	mean, deviation := stat.MeanStdDev(x, nil)
+	if len(x) < 2 || math.IsNaN(mean) {
+		return run.Decimals(files.Float(mean))
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(len(x) - 1)}.Quantile(0.975)
+	return fmt.Sprintf("%.4f +- %.4f", mean, t*deviation/math.Sqrt(float64(len(x))))
+}
