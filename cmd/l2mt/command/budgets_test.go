@@ -18,12 +18,12 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 40158,
+	"the whole": 40275,
 	"tests":     30683,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               4994,
-	"cmd/l2mt/internal/plot":         935,
+	"cmd/l2mt/command":               5126,
+	"cmd/l2mt/internal/plot":         955,
 	"cmd/l2mt/internal/report":       390,
 	"cmd/l2mt/internal/run":          1281,
 	"cmd/l2mt/internal/sweep":        284,
@@ -43,11 +43,11 @@ var budgets = map[string]int{
 	"infer/compare":                  939,
 	"infer/solve":                    1693,
 	"infer/solve/solvetest":          147,
-	"layers":                         2237,
+	"layers":                         2226,
 	"layers/linalg":                  1024,
 	"layers/linalg/gen":              422,
-	"layers/vgg":                     754,
-	"model":                          3418,
+	"layers/vgg":                     737,
+	"model":                          3403,
 	"model/evidence":                 1434,
 	"testdata/families/generated":    204,
 	"model/modeltest":                459,
@@ -56,7 +56,7 @@ var budgets = map[string]int{
 	"model/settings":                 227,
 	"testdata/families":              145,
 	"testdata/scaling":               415,
-	"train":                          2119,
+	"train":                          2138,
 	"train/collect":                  819,
 }
 
