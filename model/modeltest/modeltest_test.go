@@ -29,12 +29,10 @@ func init() {
 	})
 	// The sum over tasks of exp, which is 1 for tasks that there are not.
 	model.RegisterEstimator("wrong-count", model.Estimator{
-		Params: func(model.Config) []model.Spec {
-			return []model.Spec{{Name: "a", Shape: []int{2}, Start: []float64{1, 1}}}
-		},
-		Build: func(p model.Inputs, e *layers.Node) (phi, c *layers.Node) {
+		Build: func(_ model.Inputs, e *layers.Node) (phi, c *layers.Node) {
 			k := op.Must(op.Mul(e, op.Must(op.Transpose(e))))
-			return op.Must(op.Mul(p.Number("a", 0), op.Must(op.Mul(op.Must(op.Sum(op.Must(op.Exp(k)))), k)))), p.Number("a", 1)
+			sum := op.Must(op.Sum(op.Must(op.Exp(k))))
+			return op.Must(op.Mul(sum, k)), sum
 		},
 	})
 	// The sum over all rows, with those that a larger problem has left.
