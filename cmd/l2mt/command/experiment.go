@@ -23,6 +23,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/cmd/l2mt/internal/sweep"
 )
 
 //go:embed experiments/*.toml
@@ -172,10 +173,15 @@ func parseExperiment(name, text string) (*experiment, error) {
 	if len(x.Vary) > 2 {
 		return nil, fmt.Errorf("[[vary]]: there are %d; a picture has room for two", len(x.Vary))
 	}
+	taken := sweep.Columns()
 	for i := range x.Vary {
 		if err := x.Vary[i].complete(); err != nil {
 			return nil, fmt.Errorf("[[vary]] %d: %w", i+1, err)
 		}
+		if label := x.Vary[i].Label; slices.Contains(taken, label) {
+			return nil, fmt.Errorf("[[vary]] %d: label = %q: a column of the results is called so; take another", i+1, label)
+		}
+		taken = append(taken, x.Vary[i].Label)
 	}
 	runs, err := x.runs()
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 type sweepCmd struct {
 	Experiment string `arg:"" optional:"" help:"TOML file, or the name of a shipped experiment (see --list)."`
 	List       bool   `help:"List the shipped experiments."`
+	Show       bool   `help:"Print the experiment, as a file to begin with."`
 	Dataset    string `help:"Dataset to use instead of the one that the experiment names."`
 	Head       string `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
 	Network    string `placeholder:"DIR" help:"Trained network to use instead of the one that the experiment names or trains."`
@@ -50,6 +51,9 @@ func (c *sweepCmd) Run(e *env) error {
 	x, err := readExperiment(c.Experiment)
 	if err != nil {
 		return err
+	}
+	if c.Show {
+		return e.print(x.text, func(w io.Writer) { fmt.Fprint(w, x.text) })
 	}
 	x.Dataset, x.Network, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Network, x.Network), cmp.Or(c.Head, x.Head)
 	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", x.name))

@@ -178,6 +178,11 @@ func (r *Result) position(model string, v compare.Variant) int {
 	return 1
 }
 
+// Columns are those of results.csv after the labels of what is varied.
+func Columns() []string {
+	return []string{"seed", "title", "model", "variant", "problem", "validation_error", "test_error", "stl_test_error"}
+}
+
 // Save writes tables and pictures, each file whole or not at all.
 func (r *Result) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -190,8 +195,7 @@ func (r *Result) Save(dir string) error {
 	for _, a := range r.Axes {
 		header = append(header, a.Label)
 	}
-	header = append(header, "seed", "title", "model", "variant", "problem", "validation_error", "test_error", "stl_test_error")
-	if err := run.SaveCSV(filepath.Join(dir, "results.csv"), append([][]string{header}, r.problems...)); err != nil {
+	if err := run.SaveCSV(filepath.Join(dir, "results.csv"), append([][]string{append(header, Columns()...)}, r.problems...)); err != nil {
 		return err
 	}
 	if err := run.SaveJSON(filepath.Join(dir, File), r); err != nil {
