@@ -18,15 +18,15 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 40275,
+	"the whole": 40282,
 	"tests":     30683,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               5126,
+	"cmd/l2mt/command":               5136,
 	"cmd/l2mt/internal/plot":         955,
 	"cmd/l2mt/internal/report":       390,
 	"cmd/l2mt/internal/run":          1281,
-	"cmd/l2mt/internal/sweep":        284,
+	"cmd/l2mt/internal/sweep":        288,
 	"data":                           4131,
 	"data/datatest":                  64,
 	"data/digits":                    43,
