@@ -21,10 +21,7 @@ func column(t *testing.T, values []float64) *data.ProblemData {
 	for i, v := range values {
 		x[i] = float32(v)
 	}
-	rows, err := data.NewDense(len(x), 1, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(data.NewDense(len(x), 1, x))(t)
 	return &data.ProblemData{Problem: &data.Problem{Name: "p"}, Tasks: []data.TaskData{{Task: &data.Task{Kind: data.Regression}, TrainSet: data.Samples{X: rows, Y: values}}}}
 }
 
@@ -54,10 +51,7 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 		}
 		p := column(t, values)
 		step := data.FitCurves(p)
-		made, err := step.Problem(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(step.Problem(p))(t)
 		c, x := step.Curves[0], denseOf(made.Tasks[0].TrainSet.X)
 		if len(c.Knots) != 5 || len(c.Bends) != 3 || made.Cols() != 4 || step.Makes() != 4 {
 			t.Fatalf("seed %d: %d knots, %d bends, %d columns", seed, len(c.Knots), len(c.Bends), made.Cols())
@@ -138,14 +132,8 @@ func TestCurvesOfFewValues(t *testing.T) {
 // Far away a bend is straight, and finite.
 func TestCurvesFarAway(t *testing.T) {
 	step := data.FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}))
-	far, err := data.NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32})
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := step.Apply(far)
-	if err != nil {
-		t.Fatal(err)
-	}
+	far := must(data.NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32}))(t)
+	x := must(step.Apply(far))(t)
 	if n := step.Outside(far); n != 3 {
 		t.Errorf("%d of 3 far values are outside", n)
 	}
@@ -174,10 +162,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 	} {
 		p := scattered(uint64(seed), data.Regression, 2, c.n, c.d)
 		step, metric := data.FitKernel(c.kind, c.width, p)
-		made, err := step.Problem(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(step.Problem(p))(t)
 		rows, of := denseOf(p.Tasks[0].TrainSet.X), denseOf(p.Tasks[1].TrainSet.X)
 		own, other := denseOf(metric.Problem(made).Tasks[0].TrainSet.X), denseOf(metric.Problem(made).Tasks[1].TrainSet.X)
 		var total, deviations float64

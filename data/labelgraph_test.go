@@ -278,9 +278,7 @@ func BenchmarkLabelGraph(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := NewLabelGraph(x, class, 6); err != nil {
-					b.Fatal(err)
-				}
+				must(NewLabelGraph(x, class, 6))(b)
 			}
 		})
 	}

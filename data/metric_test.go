@@ -266,11 +266,7 @@ func thinned(t *testing.T, r *rand.Rand, x data.Matrix) *data.CSR {
 		}
 		ptr = append(ptr, len(index))
 	}
-	made, err := data.NewCSR(x.Cols(), ptr, index, value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made
+	return must(data.NewCSR(x.Cols(), ptr, index, value))(t)
 }
 
 // One task, sparse rows and rows that are all alike leave everything as it is.
@@ -282,10 +278,7 @@ func TestNoMetric(t *testing.T) {
 			index, value = append(index, int32(j)), append(value, 1)
 			ptr = append(ptr, len(index))
 		}
-		x, err := data.NewCSR(20, ptr, index, value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must(data.NewCSR(20, ptr, index, value))(t)
 		sparse.Tasks[i].TrainSet.X = x
 	}
 	alike := scattered(1, data.Classification, 2, 9, 3)

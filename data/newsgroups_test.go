@@ -26,30 +26,20 @@ func newsgroups(t testing.TB) *data.Dataset {
 func with(t testing.TB, d *data.Dataset, steps ...data.Step) *data.Dataset {
 	t.Helper()
 	for _, s := range steps {
-		var err error
-		if d, err = d.With(s); err != nil {
-			t.Fatal(err)
-		}
+		d = must(d.With(s))(t)
 	}
 	return d
 }
 
 func fit(t testing.TB, kind string, d *data.Dataset) data.Step {
 	t.Helper()
-	s, err := data.FitStep(kind, d.X)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(data.FitStep(kind, d.X))(t)
 }
 
 // weighed drops stop words and rare words and weighs the others.
 func weighed(t testing.TB, d *data.Dataset) *data.Dataset {
 	t.Helper()
-	terms, err := data.SelectTerms(d.X, d.Features, data.TextOptions{MinDocuments: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	terms := must(data.SelectTerms(d.X, d.Features, data.TextOptions{MinDocuments: 3}))(t)
 	d = with(t, d, terms)
 	for _, kind := range []string{data.StepTFIDF, data.StepUnit} {
 		d = with(t, d, fit(t, kind, d))
@@ -61,10 +51,7 @@ func weighed(t testing.TB, d *data.Dataset) *data.Dataset {
 func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
 	t.Parallel()
 	d := weighed(t, newsgroups(t))
-	s, err := data.SelectByRidge(context.Background(), d, 1000, 1, progress.Silent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(data.SelectByRidge(context.Background(), d, 1000, 1, progress.Silent()))(t)
 	selected := with(t, d, s)
 	selected = with(t, selected, fit(t, data.StepUnit, selected))
 	if perRow := float64(selected.X.NNZ()) / float64(selected.X.Rows()); perRow < 22.5 || perRow > 24.5 {
@@ -86,9 +73,7 @@ func BenchmarkSelectByRidge(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := data.SelectByRidge(context.Background(), c.d, 1000, 1, progress.Silent()); err != nil {
-					b.Fatal(err)
-				}
+				must(data.SelectByRidge(context.Background(), c.d, 1000, 1, progress.Silent()))(b)
 			}
 		})
 	}
@@ -125,9 +110,7 @@ func BenchmarkLabelGraphsOfNewsgroups(b *testing.B) {
 	}
 	for b.Loop() {
 		for i := range tasks {
-			if _, err := data.NewLabelGraph(tasks[i], classes[i], 6); err != nil {
-				b.Fatal(err)
-			}
+			must(data.NewLabelGraph(tasks[i], classes[i], 6))(b)
 		}
 	}
 }

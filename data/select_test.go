@@ -172,10 +172,7 @@ func TestSelectionKeepsTheBestAndBreaksTiesByColumn(t *testing.T) {
 		row := data.X.Row(i).Value
 		wide = append(append(wide, row...), row...)
 	}
-	var err error
-	if data.X, err = NewDense(30, 12, wide); err != nil {
-		t.Fatal(err)
-	}
+	data.X = must(NewDense(30, 12, wide))(t)
 	score := mustScore(t, data, 1, ridgeTolerance)
 	for k := 1; k <= 12; k++ {
 		s := must(SelectByRidge(context.Background(), data, k, 1, progress.Silent()))(t)
@@ -220,9 +217,7 @@ func (r *classesDone) Advance(n int, _ string)   { r.n.Add(int32(n)) }
 func TestSelectionReportsAndStopsWhenAsked(t *testing.T) {
 	data := randomClassification(t, Stream(9, "ridge cancel"), 60, 40, 3)
 	r := &classesDone{}
-	if _, err := SelectByRidge(t.Context(), data, 1, 1, r); err != nil {
-		t.Fatal(err)
-	}
+	must(SelectByRidge(t.Context(), data, 1, 1, r))(t)
 	if n := r.n.Load(); n != 3 || !r.finished || !slices.Equal(r.stages, []string{"ridge selection"}) {
 		t.Errorf("%d of 3 classes, stages %q, finished %t", n, r.stages, r.finished)
 	}

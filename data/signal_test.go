@@ -42,10 +42,7 @@ func TestSignalIsWithoutNoise(t *testing.T) {
 					values[a*d+j] = float32(random.NormFloat64() + y[a]*c.gap(j)/2)
 				}
 			}
-			x, err := data.NewDense(c.rows, d, values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must(data.NewDense(c.rows, d, values))(t)
 			p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Kind: c.kind}, TrainSet: data.Samples{X: x, Y: y}})
 		}
 		plain := (*data.Metric)(nil)
@@ -59,5 +56,16 @@ func TestSignalIsWithoutNoise(t *testing.T) {
 		if without := plain.Signal(p); !math.IsNaN(without) {
 			t.Errorf("without directions the signal is %v", without)
 		}
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

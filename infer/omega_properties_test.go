@@ -62,10 +62,7 @@ var drawRho = rapid.Custom(func(t *rapid.T) float64 {
 func TestOmegaIsFeasibleAndOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
-		s, err := Omega(phi, rho)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(Omega(phi, rho))(t)
 		if r := matrixResidual(phi, s); r > kktTolerance {
 			t.Fatalf("KKT residual %g", r)
 		}
@@ -104,10 +101,7 @@ func TestTwoTasksAgainstAGrid(t *testing.T) {
 		rng := data.Stream(7, "two tasks")
 		for range 5 {
 			a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
-			s, err := Omega(mat.NewSymDense(2, []float64{a, b, b, c}), rho)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(Omega(mat.NewSymDense(2, []float64{a, b, b, c}), rho))(t)
 			best := math.Inf(1)
 			for i := range steps + 1 {
 				length := float64(i) / steps
@@ -131,14 +125,8 @@ func sameUnder(t *rapid.T, transform func(rng *rand.Rand, a *mat.SymDense) *mat.
 	phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
 	seed := rapid.Uint64().Draw(t, "transform")
 	apply := func(a *mat.SymDense) *mat.SymDense { return transform(rand.New(rand.NewPCG(seed, 4)), a) }
-	s, err := Omega(phi, rho)
-	if err != nil {
-		t.Fatal(err)
-	}
-	moved, err := Omega(apply(phi), rho)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Omega(phi, rho))(t)
+	moved := must(Omega(apply(phi), rho))(t)
 	if d := math.Abs(s.Objective - moved.Objective); d > 1e-11*(1+math.Abs(rho)) {
 		t.Fatalf("objective %v became %v", s.Objective, moved.Objective)
 	}
@@ -193,18 +181,12 @@ func TestFlippingSignsFlipsOmega(t *testing.T) {
 func TestUnitsAndOffsetDoNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
-		s, err := Omega(phi, rho)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(Omega(phi, rho))(t)
 		// A power of two scales without rounding.
 		factor := math.Exp2(float64(rapid.IntRange(-498, 498).Draw(t, "log2 of the factor")))
 		var scaled mat.SymDense
 		scaled.ScaleSym(factor, phi)
-		other, err := Omega(&scaled, factor*rho)
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must(Omega(&scaled, factor*rho))(t)
 		if s.Multiplicity != other.Multiplicity {
 			t.Fatalf("multiplicity %d, scaled %d", s.Multiplicity, other.Multiplicity)
 		}
@@ -218,9 +200,7 @@ func TestUnitsAndOffsetDoNotMatter(t *testing.T) {
 		for i := range m {
 			phi.SetSym(i, i, phi.At(i, i)+offset)
 		}
-		if other, err = Omega(phi, rho); err != nil {
-			t.Fatal(err)
-		}
+		other = must(Omega(phi, rho))(t)
 		if d := math.Abs(other.Objective - s.Objective - offset); d > 1e-10*(1+math.Abs(rho)) {
 			t.Fatalf("offset %v: objective moved by %v", offset, other.Objective-s.Objective)
 		}
@@ -242,10 +222,7 @@ func TestNegativeRhoChoosesTheNearestTask(t *testing.T) {
 		{"a task inside the eigenspace", []float64{4, 2, 0, 2, 1, 0, 0, 0, 0}, 3, []float64{0, 0, 1}},
 		{"all ones projects the first task", []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, 3, []float64{2 / math.Sqrt(6), -1 / math.Sqrt(6), -1 / math.Sqrt(6)}},
 	} {
-		s, err := Omega(mat.NewSymDense(c.m, c.phi), -0.5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(Omega(mat.NewSymDense(c.m, c.phi), -0.5))(t)
 		want := mat.NewSymDense(c.m, nil)
 		want.SymRankOne(want, 1, mat.NewVecDense(c.m, c.want))
 		if d := maxDifference(s.Omega, want); d > 1e-12 {
@@ -269,10 +246,7 @@ func TestRoundingDoesNotChooseTheTask(t *testing.T) {
 			want.SetVec(i, -1/float64(m))
 		}
 		want.SetVec(0, 1-1/float64(m))
-		s, err := Omega(phi, -1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(Omega(phi, -1))(t)
 		var projector mat.SymDense
 		projector.SymOuterK(1/mat.Dot(want, want), want)
 		if d := maxDifference(s.Omega, &projector); d > 1e-12 {
@@ -294,10 +268,7 @@ func TestTiesAreRelativeToTheSpectrum(t *testing.T) {
 			for i := range 3 {
 				sym.SetSym(i, i, phi.At(i, i))
 			}
-			s, err := Omega(sym, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(Omega(sym, 0))(t)
 			if s.Multiplicity != c.want {
 				t.Errorf("scale %g, gap %g: multiplicity %d, want %d", scale, c.gap, s.Multiplicity, c.want)
 			}
@@ -308,9 +279,7 @@ func TestTiesAreRelativeToTheSpectrum(t *testing.T) {
 func TestOmegaLeavesPhiAlone(t *testing.T) {
 	phi := mat.NewSymDense(2, []float64{1, 2, 2, -3})
 	for _, rho := range []float64{-1, 0, 1} {
-		if _, err := Omega(phi, rho); err != nil {
-			t.Fatal(err)
-		}
+		must(Omega(phi, rho))(t)
 	}
 	if d := maxDifference(phi, mat.NewSymDense(2, []float64{1, 2, 2, -3})); d != 0 {
 		t.Errorf("Phi changed by %g", d)
@@ -361,10 +330,7 @@ func TestUnusableInput(t *testing.T) {
 func TestFromSpectrumWantsFewVectors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		phi, rho := drawMatrix(t, "Phi"), drawRho.Draw(t, "rho")
-		want, err := Omega(phi, rho)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must(Omega(phi, rho))(t)
 		var e mat.EigenSym
 		e.Factorize(phi, true)
 		var u mat.Dense

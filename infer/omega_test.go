@@ -11,6 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
 )
 
 // kktTolerance bounds the residuals of the optimality conditions, relative to
@@ -133,10 +134,7 @@ type golden struct {
 
 func readGolden(t *testing.T) *golden {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "testdata", "golden", "omega_inference.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(filepath.Join("..", "testdata", "golden", "omega_inference.json")))(t)
 	g := new(golden)
 	if err := json.Unmarshal(b, g); err != nil {
 		t.Fatal(err)
@@ -183,10 +181,7 @@ func TestGolden(t *testing.T) {
 				phi := symmetric(c.Inputs.Phi, c.Config.Direction)
 				rho := c.Config.Direction * c.Config.C
 				size := max(math.Abs(want.Kappa[0]), math.Abs(want.Kappa[len(want.Kappa)-1]))
-				s, err := Omega(phi, rho)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must(Omega(phi, rho))(t)
 				for i, w := range ascending(want.Kappa) {
 					near(fmt.Sprintf("kappa[%d]", i), s.Kappa[i], w, size)
 				}
@@ -280,5 +275,16 @@ func TestPrintedAlgorithmIsOffByOne(t *testing.T) {
 	}
 	if wrong < 18 {
 		t.Errorf("the printed algorithm is wrong on %d golden spectra; the golden file says 18", wrong)
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(rapid.TB) T {
+	return func(t rapid.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

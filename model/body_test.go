@@ -169,26 +169,14 @@ func TestBodiesMakeWhatTheirFormulasSay(t *testing.T) {
 			c.Estimator, statistic = "test-pairs", products
 		}
 		n := network(t, c, 1)
-		forward, err := model.NewForward(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		forward := must(model.NewForward(n))(t)
 		for _, p := range []*data.ProblemData{large, small} { // the graph is made for the large one
-			payload, err := model.Prepare(c, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := forward.Estimate(payload)
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := must(model.Prepare(c, p))(t)
+			e := must(forward.Estimate(payload))(t)
 			if p == large {
 				continue
 			}
-			s, err := statistic(data.InMetric(p))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(statistic(data.InMetric(p)))(t)
 			near(t, body, e.E, formula(n, func(j int) []float64 { return s(nil, j, j+1) }), 1e-12)
 		}
 	}
@@ -285,10 +273,7 @@ func TestATaughtLGNNEmbedsWhatTheMapSays(t *testing.T) {
 			m := mat.NewDense(5, 3, nil)
 			m.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, m)
 			n.Teacher()(m)
-			a, err := model.Means(c, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must(model.Means(c, p))(t)
 			var want mat.Dense
 			want.Mul(a, m)
 			want.Scale(0.1*math.Sqrt(15)/mat.Norm(m, 2), &want)

@@ -29,10 +29,7 @@ func TestDirectionsAreSavedWithTheNetwork(t *testing.T) {
 		if err := n.Save(dir); err != nil {
 			t.Fatal(err)
 		}
-		got, err := model.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(model.Load(dir))(t)
 		if m := got.DirectionsOf(p); m == nil || !mat.Equal(m, n.Directions.M) || got.Directions.Signal != n.Directions.Signal {
 			t.Errorf("the directions of %q are %v, want those saved", names, m)
 		}

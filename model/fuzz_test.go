@@ -120,9 +120,5 @@ func FuzzReadHead(f *testing.F) {
 
 func read(t testing.TB, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must(os.ReadFile(path))(t)
 }

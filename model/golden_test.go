@@ -79,10 +79,7 @@ func (t goldenTuple) payload(tb testing.TB, c model.Config) *model.Payload {
 			}
 			graph.Ptr = append(graph.Ptr, int32(len(graph.Index)))
 		}
-		w, err := model.ReadoutWeights(c.Readout, data.Classification, task.Y)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		w := must(model.ReadoutWeights(c.Readout, data.Classification, task.Y))(tb)
 		tasks = append(tasks, layers.Task{X: doubleRows(task.X), Weights: w, Graph: graph})
 	}
 	if c.Layers == 1 {
@@ -90,11 +87,7 @@ func (t goldenTuple) payload(tb testing.TB, c model.Config) *model.Payload {
 			tasks[j].Graph = nil
 		}
 	}
-	p, err := model.NewPayload(c, tasks)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
+	return must(model.NewPayload(c, tasks))(tb)
 }
 
 // params arranges golden parameters, nested lists by name, as the model's.
@@ -125,10 +118,7 @@ func flatten(v any) (numbers []float64) {
 
 func readGolden(tb testing.TB, name string, v any) {
 	tb.Helper()
-	b, err := os.ReadFile("../testdata/golden/" + name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	b := must(os.ReadFile("../testdata/golden/" + name))(tb)
 	if err := json.Unmarshal(b, v); err != nil {
 		tb.Fatal(err)
 	}
@@ -188,14 +178,8 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 			n := &model.Network{Config: c, Params: params(t, c, tc.Inputs.Params)}
 			payload, tuple := tc.Inputs.payload(t, c), tc.Inputs.tuple()
 
-			forward, err := model.NewForward(n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := forward.Estimate(payload, tuple)
-			if err != nil {
-				t.Fatal(err)
-			}
+			forward := must(model.NewForward(n))(t)
+			e := must(forward.Estimate(payload, tuple))(t)
 			near(t, "E", safetensors.Transposed(e.E, e.Tasks, c.Hidden), flatten(want.E), valueTolerance) // golden E is h x m
 			near(t, "Phi", e.Phi, flatten(want.Phi), valueTolerance)
 			near(t, "c, f, v", []float64{e.C, e.F[0], e.V[0]}, []float64{want.C, want.F, want.V}, valueTolerance)
@@ -206,10 +190,7 @@ func TestForwardAndGradientEqualTheGoldenNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			step, err := graph.Step(n.Params, payload, []model.Tuple{tuple})
-			if err != nil {
-				t.Fatal(err)
-			}
+			step := must(graph.Step(n.Params, payload, []model.Tuple{tuple}))(t)
 			near(t, "loss", []float64{step.Loss}, []float64{want.Loss}, valueTolerance)
 			near(t, "f and v in training", []float64{step.F[0], step.V[0]}, []float64{want.F, want.V}, valueTolerance)
 			near(t, "residual", []float64{step.Residual}, []float64{math.Abs(want.F - want.V)}, valueTolerance)
@@ -258,16 +239,9 @@ func TestTwentyAdamStepsEqualTheGoldenNumbers(t *testing.T) {
 				outcomes = append(outcomes, tuple.O)
 				size.Rows, size.Tasks = max(size.Rows, q.Rows()), max(size.Tasks, q.Tasks())
 			}
-			graph, err := model.NewTrainingGraph(c, size, outcomes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			graph := must(model.NewTrainingGraph(c, size, outcomes))(t)
 			evaluate := func(i int) model.Step {
-				step, err := graph.Step(p, payloads[i], []model.Tuple{tc.Inputs.Tuples[i].tuple()})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return step
+				return must(graph.Step(p, payloads[i], []model.Tuple{tc.Inputs.Tuples[i].tuple()}))(t)
 			}
 			adam := train.NewAdam(p)
 			var trace, final []float64

@@ -67,30 +67,17 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 		n := headed(t, seed, randomHead(r, 3, 4, 3, 2))
 		frozen := int(seed % 3)
 		head := n.Head[frozen:]
-		under, err := model.Through(n.Head, frozen, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		payload, err := model.Prepare(n.Config, under, head...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		under := must(model.Through(n.Head, frozen, p))(t)
+		payload := must(model.Prepare(n.Config, under, head...))(t)
 		outcomes := []float64{0.8, 1, 1.3}
 		var tuples []model.Tuple
 		for _, o := range outcomes {
 			tuples = append(tuples, model.Tuple{Omega: modeltest.Covariance(r, 3), O: o})
 		}
 		size := model.Capacity{Rows: payload.Rows() + 3, Tasks: 4, Tuples: 4}
-		graph, err := model.NewTrainingGraph(n.Config, size, outcomes, head...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		graph := must(model.NewTrainingGraph(n.Config, size, outcomes, head...))(t)
 		loss := func() model.Step {
-			s, err := graph.Step(n.Params, payload, tuples)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
+			return must(graph.Step(n.Params, payload, tuples))(t)
 		}
 		gradient := loss().Head.Clone()
 		if gradient.String() != head.String() {
@@ -142,22 +129,10 @@ func TestAFrozenHeadAndATrainedOneSayTheSame(t *testing.T) {
 		tuple := model.Tuple{Omega: modeltest.Covariance(r, 3), O: 0.9}
 		var want *model.Estimate
 		for frozen := len(head); frozen >= 0; frozen-- {
-			under, err := model.Through(head, frozen, p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			payload, err := model.Prepare(c, under, head[frozen:]...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			forward, err := model.NewForward(n, head[frozen:]...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := forward.Estimate(payload, tuple)
-			if err != nil {
-				t.Fatal(err)
-			}
+			under := must(model.Through(head, frozen, p))(t)
+			payload := must(model.Prepare(c, under, head[frozen:]...))(t)
+			forward := must(model.NewForward(n, head[frozen:]...))(t)
+			got := must(forward.Estimate(payload, tuple))(t)
 			if want == nil {
 				want = got
 			}
@@ -184,10 +159,7 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := model.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(model.Load(dir))(t)
 	if got.Config != n.Config || !reflect.DeepEqual(got.Head, n.Head) {
 		t.Errorf("loaded %+v, saved %+v", got, n)
 	}
@@ -265,17 +237,11 @@ type array struct {
 
 func writeNPZ(t *testing.T, path string, arrays []array) {
 	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Create(path))(t)
 	defer f.Close()
 	z := zip.NewWriter(f)
 	for _, a := range arrays {
-		w, err := z.Create(a.name + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(z.Create(a.name + ".npy"))(t)
 		shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(a.shape), " ", ", "), "[]") + ","
 		header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }\n", shape)
 		w.Write(append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header))), header...))
@@ -382,26 +348,14 @@ func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
 // The pooled activations through the last layer are the logits, but for the half
 // precision in which the activations are kept.
 func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
-	head, err := model.ReadHead(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pooled, err := format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_pool.npz"), format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	logits, err := format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_logits.npz"), format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := must(model.ReadHead(datatest.Path(t, "caltech101", "mobilenetv2_fc.npz")))(t)
+	pooled := must(format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_pool.npz"), format.Options{}))(t)
+	logits := must(format.Read(datatest.Path(t, "caltech101", "caltech101_mobilenetv2_logits.npz"), format.Options{}))(t)
 	var rows []int
 	for i := 0; i < pooled.X.Rows(); i += 500 {
 		rows = append(rows, i)
 	}
-	got, err := head.Apply(pooled.X.Take(rows), len(head))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(head.Apply(pooled.X.Take(rows), len(head)))(t)
 	for i, row := range rows {
 		want := logits.X.Row(row).Value
 		for j, v := range got.Row(i).Value {
@@ -409,5 +363,16 @@ func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
 				t.Fatalf("image %d: logit %d is %v, want %v", row, j, v, want[j])
 			}
 		}
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

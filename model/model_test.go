@@ -29,38 +29,21 @@ func TestEveryBuiltInCombination(t *testing.T) {
 // config is a small configuration in double precision.
 func config(t testing.TB, preset string, features int) model.Config {
 	t.Helper()
-	c, err := model.Preset(preset, features)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(model.Preset(preset, features))(t)
 	c.Hidden, c.Neighbours, c.DType = 4, 2, layers.Float64
 	return c
 }
 
 func estimate(t testing.TB, n *model.Network, p *data.ProblemData, tuples ...model.Tuple) *model.Estimate {
 	t.Helper()
-	payload, err := model.Prepare(n.Config, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward, err := model.NewForward(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := forward.Estimate(payload, tuples...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	payload := must(model.Prepare(n.Config, p))(t)
+	forward := must(model.NewForward(n))(t)
+	return must(forward.Estimate(payload, tuples...))(t)
 }
 
 func network(t testing.TB, c model.Config, seed uint64) *model.Network {
 	t.Helper()
-	n, err := model.NewNetwork(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must(model.NewNetwork(c, seed))(t)
 }
 
 // flip negates the labels of one task.
@@ -131,18 +114,12 @@ func TestTestAndValidationRowsAreNeverTouched(t *testing.T) {
 
 func TestTheSignedReadoutOfARegressionTaskWeighsByStandardisedTargets(t *testing.T) {
 	y := []float64{3, 1, 4, 1, 5, 9}
-	got, err := model.ReadoutWeights("signed", data.Regression, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(model.ReadoutWeights("signed", data.Regression, y))(t)
 	shifted := make([]float64, len(y))
 	for i, v := range y {
 		shifted[i] = 7 - 2*v
 	}
-	opposite, err := model.ReadoutWeights("signed", data.Regression, shifted)
-	if err != nil {
-		t.Fatal(err)
-	}
+	opposite := must(model.ReadoutWeights("signed", data.Regression, shifted))(t)
 	sum, correlation := 0.0, 0.0
 	for i, w := range got {
 		sum += w
@@ -185,22 +162,13 @@ func TestForwardServesProblemsOfAnySize(t *testing.T) {
 	c := config(t, "default", 3)
 	c.DType = layers.Float32
 	n := network(t, c, 1)
-	grown, err := model.NewForward(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grown := must(model.NewForward(n))(t)
 	r := data.Stream(3, "sizes")
 	for _, rows := range [][]int{{4}, {5, 3}, {9, 9, 9, 9, 9}, {3, 4}, {40, 2}} {
 		p := modeltest.Problem(r, 3, rows...)
 		tuple := model.Tuple{Omega: modeltest.Covariance(r, len(rows)), O: 0.9}
-		payload, err := model.Prepare(c, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := grown.Estimate(payload, tuple, tuple, tuple)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must(model.Prepare(c, p))(t)
+		got := must(grown.Estimate(payload, tuple, tuple, tuple))(t)
 		want := estimate(t, n, p, tuple)
 		if !slices.Equal(got.E, want.E) || !slices.Equal(got.Phi, want.Phi) || got.C != want.C || got.F[2] != want.F[0] || got.V[1] != want.V[0] {
 			t.Errorf("rows %v: grown graph %+v, fresh graph %+v", rows, got, want)
@@ -212,10 +180,7 @@ func TestNetworksTrainSideBySide(t *testing.T) {
 	c := config(t, "default", 3)
 	r := data.Stream(4, "side by side")
 	p := modeltest.Problem(r, 3, 8, 6, 7)
-	payload, err := model.Prepare(c, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must(model.Prepare(c, p))(t)
 	tuple := model.Tuple{Omega: modeltest.Covariance(r, 3), O: 0.9}
 	losses := make([]float64, 4)
 	var wait sync.WaitGroup
@@ -267,10 +232,7 @@ func TestTheSameSeedGivesTheSameParameters(t *testing.T) {
 }
 
 func TestThePaperPresetIsThePaper(t *testing.T) {
-	c, err := model.Preset("paper", 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(model.Preset("paper", 9))(t)
 	p := model.NewParams(c, 1)
 	if c.Layers != 2 || c.Hidden != 50 || c.Neighbours != 6 || c.Lambda != 0.1 || c.Free || c.Unit ||
 		!slices.Equal(p.Get("alpha"), []float64{1, 1, 1, 0.1}) || !slices.Equal(p.Get("gamma"), []float64{1, 0}) {
@@ -316,26 +278,14 @@ func TestMisfitsAreNamed(t *testing.T) {
 	c := config(t, "default", 3)
 	r := data.Stream(5, "misfits")
 	p := modeltest.Problem(r, 3, 6, 7)
-	payload, err := model.Prepare(c, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: 13, Tasks: 2, Tuples: 2}, []float64{0.9, 1.1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must(model.Prepare(c, p))(t)
+	graph := must(model.NewTrainingGraph(c, model.Capacity{Rows: 13, Tasks: 2, Tuples: 2}, []float64{0.9, 1.1}))(t)
 	omega := modeltest.Covariance(r, 2)
 	params := model.NewParams(c, 1)
 	other := c
 	other.Neighbours = 3
-	otherPayload, err := model.Prepare(other, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bigPayload, err := model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	otherPayload := must(model.Prepare(other, p))(t)
+	bigPayload := must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7, 8)))(t)
 	named := func(names ...string) error {
 		c, p := c, modeltest.Problem(r, 3, 6)
 		p.Features = []string{"a", "b", "c"}
@@ -393,14 +343,8 @@ func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
 	for _, estimator := range []string{"kernel", "odd-kernel", "relu"} {
 		c := config(t, "default", 1)
 		c.Hidden, c.Layers, c.Estimator, c.Unit = 1, 1, estimator, false
-		payload, err := model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4))
-		if err != nil {
-			t.Fatal(err)
-		}
-		graph, err := model.NewTrainingGraph(c, model.Capacity{Rows: 4, Tasks: 1, Tuples: 1}, []float64{0.9, 1.1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must(model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4)))(t)
+		graph := must(model.NewTrainingGraph(c, model.Capacity{Rows: 4, Tasks: 1, Tuples: 1}, []float64{0.9, 1.1}))(t)
 		p := model.NewParams(c, 1)
 		for i := range p {
 			for j := range p[i].Value {
@@ -408,11 +352,7 @@ func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
 			}
 		}
 		loss := func() model.Step {
-			step, err := graph.Step(p, payload, []model.Tuple{{Omega: []float64{1}, O: 0.9}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return step
+			return must(graph.Step(p, payload, []model.Tuple{{Omega: []float64{1}, O: 0.9}}))(t)
 		}
 		gradient := loss().Gradient.Clone()
 		for i := range p {

@@ -32,10 +32,7 @@ func TestASavedNetworkComesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := model.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(model.Load(dir))(t)
 		if got.Config != n.Config || got.Provenance["experience"] != "digits" {
 			t.Errorf("loaded %+v, saved %+v", got, n)
 		}
@@ -93,10 +90,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 	bytesOf := func(change func(b []byte) []byte) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, model.WeightsFile)
-			b, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must(os.ReadFile(path))(t)
 			if err := os.WriteFile(path, change(b), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -158,10 +152,7 @@ func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 	if err := network(t, config(t, "default", 3), 1).Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	want, err := model.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(model.Load(dir))(t)
 	if got, err := model.LoadFS(os.DirFS(dir)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v (%v), want %+v", got, err, want)
 	}
@@ -185,10 +176,7 @@ func TestACrashBetweenTheFilesLeavesALoadableNetwork(t *testing.T) {
 	if err := n.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	old, err := os.ReadFile(filepath.Join(dir, model.ConfigFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(os.ReadFile(filepath.Join(dir, model.ConfigFile)))(t)
 	n.Provenance["epoch"] = "2"
 	n.Params.Get("gamma")[0] = 5
 	if err := n.Save(dir); err != nil {
@@ -197,10 +185,7 @@ func TestACrashBetweenTheFilesLeavesALoadableNetwork(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, model.ConfigFile), old, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, err := model.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(model.Load(dir))(t)
 	if got.Provenance["epoch"] != "2" || got.Params.Get("gamma")[0] != 5 {
 		t.Errorf("loaded epoch %s and gamma %v, want those of the new weights", got.Provenance["epoch"], got.Params.Get("gamma"))
 	}
@@ -209,10 +194,7 @@ func TestACrashBetweenTheFilesLeavesALoadableNetwork(t *testing.T) {
 func TestAConfigurationSurvivesJSON(t *testing.T) {
 	want := config(t, "default", 3)
 	want.Free, want.Activation = true, layers.ActSoftplus
-	b, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(json.Marshal(want))(t)
 	var got model.Config
 	if err := json.Unmarshal(b, &got); err != nil || got != want {
 		t.Errorf("%s became %+v (%v)", b, got, err)

@@ -22,10 +22,7 @@ func TestPairwiseIsProvedLikeAnyOther(t *testing.T) {
 // pairwise is a network with that body, random if a seed is given.
 func pairwise(t *testing.T, seed uint64) *model.Network {
 	t.Helper()
-	c, err := model.Preset("pairwise", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(model.Preset("pairwise", 0))(t)
 	n := network(t, c, seed)
 	r := data.Stream(seed, "pairwise")
 	for i := range n.Params {
@@ -40,18 +37,9 @@ func pairwise(t *testing.T, seed uint64) *model.Network {
 
 func embedded(t *testing.T, n *model.Network, p *data.ProblemData) []float64 {
 	t.Helper()
-	payload, err := model.Prepare(n.Config, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward, err := model.NewForward(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := forward.Estimate(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must(model.Prepare(n.Config, p))(t)
+	forward := must(model.NewForward(n))(t)
+	e := must(forward.Estimate(payload))(t)
 	return e.E
 }
 
@@ -87,10 +75,7 @@ func changed(t *testing.T, p *data.ProblemData, row func(x []float64) []float64,
 			}
 			y[i] = target(j, set.Y[i])
 		}
-		x, err := data.NewDense(len(y), len(value)/len(y), value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must(data.NewDense(len(y), len(value)/len(y), value))(t)
 		q.Tasks[j].TrainSet = data.Samples{X: x, Y: y}
 	}
 	return q
@@ -296,14 +281,9 @@ func TestPairwiseOfSparseRowsIsThatOfDenseOnes(t *testing.T) {
 				}
 				ptr = append(ptr, len(index))
 			}
-			x, err := data.NewCSR(30, ptr, index, value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must(data.NewCSR(30, ptr, index, value))(t)
 			sparse.Tasks[j].TrainSet = data.Samples{X: x, Y: set.Y}
-			if set.X, err = data.NewDense(len(set.Y), 30, dense); err != nil {
-				t.Fatal(err)
-			}
+			set.X = must(data.NewDense(len(set.Y), 30, dense))(t)
 		}
 		if data.HasMetric(sparse) {
 			t.Fatal("rows that are brought into a metric are not sparse any more")

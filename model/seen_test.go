@@ -105,10 +105,7 @@ func TestSeenIsKeptBesideTheNetwork(t *testing.T) {
 		t.Errorf("saved %+v, read %+v, %v", s, got, err)
 	}
 	path := filepath.Join(dir, model.SeenFile)
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(path))(t)
 	if err := os.WriteFile(path, raw[:len(raw)/2], 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -37,9 +37,7 @@ func TestMemoryStaysFlatOverManySteps(t *testing.T) {
 	tr := trainerOf(t, c, examples, Options{})
 	learn := func(steps int) (bytes uint64, goroutines int) {
 		for i := range steps {
-			if _, err := tr.learn(tr.steps[i%len(tr.steps)]); err != nil {
-				t.Fatal(err)
-			}
+			must(tr.learn(tr.steps[i%len(tr.steps)]))(t)
 		}
 		return heap(), runtime.NumGoroutine()
 	}
@@ -82,9 +80,7 @@ func BenchmarkStep(b *testing.B) {
 				t := trainerOf(b, c, examples, Options{})
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := t.learn(t.steps[0]); err != nil {
-						b.Fatal(err)
-					}
+					must(t.learn(t.steps[0]))(b)
 				}
 			})
 		}

@@ -252,9 +252,7 @@ func benchmarkVGG(b *testing.B, train TrainHead) {
 	c.Epochs, c.TrainHead = 2, train
 	for i := range b.N {
 		head := must(model.ReadHead(file))(b)
-		if _, err := Run(b.Context(), c, InMemory(examples), Options{Head: head, Out: filepath.Join(dir, fmt.Sprint("network", i))}); err != nil {
-			b.Fatal(err)
-		}
+		must(Run(b.Context(), c, InMemory(examples), Options{Head: head, Out: filepath.Join(dir, fmt.Sprint("network", i))}))(b)
 	}
 	b.ReportMetric(peakMemory(b)/(1<<30), "GiB")
 }

@@ -41,9 +41,7 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 		p := file.Problems[problem]
 		id := must(experience.ProblemID(p, ref.SHA256))(t)
 		r := &experience.Record{Problem: p.Name, ProblemID: id, Source: source, Status: status}
-		if r.ID, err = experience.TupleID(id, source, 0, nil); err != nil {
-			t.Fatal(err)
-		}
+		r.ID = must(experience.TupleID(id, source, 0, nil))(t)
 		if r.Reason = "it had to"; status == experience.OK {
 			r.Reason = ""
 			r.Omega = [][]float64{{0.5, 0.1}, {0.1, 0.5}}

@@ -82,9 +82,7 @@ func FuzzStore(f *testing.F) {
 			}
 		}
 		_, statsErr := s.Stats()
-		if _, err := s.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Check(t.Context()))(t)
 		if (loadErr == nil) != (statsErr == nil) {
 			t.Fatalf("Load says %v, Stats says %v", loadErr, statsErr)
 		}

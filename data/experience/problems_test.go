@@ -148,12 +148,8 @@ func TestStoresKeepTheirProblems(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(merged), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := experience.Merge(t.Context(), merged, nil, dir); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := experience.Merge(t.Context(), removed, func(*experience.Record) bool { return true }, merged); err != nil {
-			t.Fatal(err)
-		}
+		must(experience.Merge(t.Context(), merged, nil, dir))(t)
+		must(experience.Merge(t.Context(), removed, func(*experience.Record) bool { return true }, merged))(t)
 		for _, dir := range []string{dir, merged, removed} {
 			found := kept(t, dir)
 			if len(found) != 1 || reference(t, found[0]).SHA256 != reference(t, p).SHA256 {

@@ -26,17 +26,11 @@ func TestRecordRoundTrip(t *testing.T) {
 		failed.Status, failed.Reason, failed.Result = experience.Failed, name.Draw(t, "reason"), nil
 		for _, r := range append(records, &failed) {
 			r.Seconds = rapid.Float64Range(0, 1e9).Draw(t, "seconds")
-			line, err := experience.Encode(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := must(experience.Encode(r))(t)
 			if n := bytes.Count(line, []byte("\n")); n != 1 || line[len(line)-1] != '\n' {
 				t.Fatalf("%d newlines in %q", n, line)
 			}
-			back, err := experience.Decode(line[:len(line)-1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			back := must(experience.Decode(line[:len(line)-1]))(t)
 			if d := cmp.Diff(r, back); d != "" {
 				t.Fatalf("changed on the way:\n%s", d)
 			}
@@ -209,8 +203,8 @@ func TestValidate(t *testing.T) {
 }
 
 // must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
+func must[T any](v T, err error) func(rapid.TB) T {
+	return func(t rapid.TB) T {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)

@@ -21,9 +21,7 @@ func writeArrays(t *testing.T, name, header string, entries any) string {
 	z := zip.NewWriter(f)
 	w := must(z.Create(name))(t)
 	text := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
-	if _, err := w.Write(append(text, header...)); err != nil {
-		t.Fatal(err)
-	}
+	must(w.Write(append(text, header...)))(t)
 	if err := binary.Write(w, binary.LittleEndian, entries); err != nil {
 		t.Fatal(err)
 	}

@@ -36,9 +36,7 @@ func packed(t testing.TB, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	must(z.Write([]byte(text)))(t)
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -274,9 +272,7 @@ func packedArrays(t testing.TB, arrays map[string]string) string {
 	z := zip.NewWriter(&b)
 	for name, content := range arrays {
 		w := must(z.Create(name + ".npy"))(t)
-		if _, err := io.WriteString(w, content); err != nil {
-			t.Fatal(err)
-		}
+		must(io.WriteString(w, content))(t)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)

@@ -24,9 +24,7 @@ func FuzzNames(f *testing.F) {
 		if pack {
 			var b bytes.Buffer
 			z := gzip.NewWriter(&b)
-			if _, err := z.Write(text); err != nil {
-				t.Fatal(err)
-			}
+			must(z.Write(text))(t)
 			if err := z.Close(); err != nil {
 				t.Fatal(err)
 			}

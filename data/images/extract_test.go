@@ -48,20 +48,13 @@ func collection(t testing.TB, n int, bad ...int) *Collection {
 		}
 		put(t, content, dir, fmt.Sprint(i*3/n), fmt.Sprintf("%03d.png", i))
 	}
-	c, err := Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must(Find(dir))(t)
 }
 
 func TestExtractMakesADataset(t *testing.T) {
 	c := collection(t, 50, 7, 20)
 	config := Config{Net: mean, Features: 3, Read: options, Workers: 2, Progress: progress.Silent()}
-	r, err := Extract(t.Context(), c, filepath.Join(t.TempDir(), "p"), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Extract(t.Context(), c, filepath.Join(t.TempDir(), "p"), config))(t)
 	if err := r.Dataset.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +65,7 @@ func TestExtractMakesADataset(t *testing.T) {
 		t.Fatalf("%d files, %d rows", len(r.Files), r.Dataset.X.Rows())
 	}
 	for i, name := range r.Files {
-		p, err := Read(filepath.Join(c.Dir, name), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Read(filepath.Join(c.Dir, name), options))(t)
 		want, _ := mean([][]byte{p}, 1)
 		if class := r.Dataset.Classes[r.Dataset.Label[i]]; !slices.Equal(r.Dataset.X.Row(i).Value, want[0]) || class != name[:1] {
 			t.Errorf("%s: class %s, features %v, want %v", name, class, r.Dataset.X.Row(i).Value, want[0])
@@ -97,14 +87,8 @@ func TestInterruptedExtractionsComeToTheSame(t *testing.T) {
 	t.Parallel()
 	c := collection(t, 70, 3, 33, 34)
 	dir := t.TempDir()
-	whole, err := Extract(t.Context(), c, filepath.Join(dir, "whole"), Config{Net: mean, Features: 3, Read: options})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := bytesOf(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(Extract(t.Context(), c, filepath.Join(dir, "whole"), Config{Net: mean, Features: 3, Read: options}))(t)
+	want := must(bytesOf(whole))(t)
 	runs := 0
 	rapid.Check(t, func(t *rapid.T) {
 		runs++
@@ -150,10 +134,7 @@ func TestInterruptedExtractionsComeToTheSame(t *testing.T) {
 // tear damages the last record, and returns how many it hit.
 func tear(t *rapid.T, path string) int {
 	const record = 4 + 3*4 + 4
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.ReadFile(path))(t)
 	head := bytes.IndexByte(file, '\n') + 1
 	if len(file) == head {
 		return 0
@@ -185,9 +166,7 @@ func TestRowsOfOtherExtractionsAreNotUsed(t *testing.T) {
 	c := collection(t, 6)
 	path := filepath.Join(t.TempDir(), "p")
 	config := Config{Net: mean, Features: 3, Identity: "mean", Read: options}
-	if _, err := Extract(t.Context(), c, path, config); err != nil {
-		t.Fatal(err)
-	}
+	must(Extract(t.Context(), c, path, config))(t)
 	for name, change := range map[string]func(*Config, *Collection){
 		"another net":           func(c *Config, _ *Collection) { c.Identity = "median" },
 		"other options":         func(c *Config, _ *Collection) { c.Read.Crop = 2 },
@@ -210,10 +189,7 @@ func TestRowsOfOtherExtractionsAreNotUsed(t *testing.T) {
 
 func TestRowsHaveOneWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p")
-	r, err := openRows(path, "key", 3, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(openRows(path, "key", 3, 2))(t)
 	defer r.log.Close()
 	if _, err := openRows(path, "key", 3, 2); err == nil || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("the error is %v", err)

@@ -134,10 +134,7 @@ func TestFindSaysWhatIsWrong(t *testing.T) {
 
 // TestScaledAsPillowDoes compares with pictures that Pillow scaled.
 func TestScaledAsPillowDoes(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "pil.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join("testdata", "pil.json")))(t)
 	var cases []struct {
 		Width, Height, Short, Crop int
 		Pixels                     []byte
@@ -154,10 +151,7 @@ func TestScaledAsPillowDoes(t *testing.T) {
 			return color.NRGBA{v(0), v(1), v(2), 255}
 		}
 		path := put(t, pngOf(t, c.Width, c.Height, colour), t.TempDir(), "x.png")
-		got, err := Read(path, Options{Short: c.Short, Crop: c.Crop})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(Read(path, Options{Short: c.Short, Crop: c.Crop}))(t)
 		if !bytes.Equal(got, c.Pixels) {
 			t.Errorf("%d x %d, scaled to %d, cropped to %d: another picture", c.Width, c.Height, c.Short, c.Crop)
 		}
@@ -332,4 +326,15 @@ func ExampleFind() {
 		return
 	}
 	fmt.Println(len(c.Files), "pictures of", len(c.Classes), "classes")
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(rapid.TB) T {
+	return func(t rapid.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
 }

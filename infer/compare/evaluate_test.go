@@ -28,10 +28,7 @@ func quick(t testing.TB) EvaluateOptions {
 	t.Helper()
 	o := EvaluateOptions{Points: 2}
 	for _, name := range []string{"mtrl", STL, "snr2"} {
-		m, err := multitask.Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(multitask.Lookup(name))(t)
 		o.Models = append(o.Models, m)
 	}
 	o.Labelled = o.Models[2:]
@@ -45,10 +42,7 @@ func twoProblems() []*data.ProblemData {
 // evaluate returns the outcomes without their times, which differ.
 func evaluate(t testing.TB, n *solve.Finder, problems []*data.ProblemData, o EvaluateOptions) []Outcome {
 	t.Helper()
-	outcomes, err := Evaluate(t.Context(), n, problems, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	outcomes := must(Evaluate(t.Context(), n, problems, o))(t)
 	return timeless(outcomes)
 }
 
@@ -81,10 +75,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		t.Fatalf("outcomes %v, want %v", names, want)
 	}
 	p := problems[1]
-	m, err := multitask.Lookup("snr2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(multitask.Lookup("snr2"))(t)
 	split := func(p *data.ProblemData) evidence.Evidence { return must(evidence.NewSplit(p))(t) }
 	all, first, err := multitask.Join(p, o.Joint[0])
 	if err != nil {
@@ -154,10 +145,7 @@ func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candi
 func TestOutcomesWithDirections(t *testing.T) {
 	of := solvetest.Network(t, 1, nil)
 	of.Directions = &model.Directions{M: mat.NewDense(solvetest.Features, 1, []float64{3, 1, 0, -1, 2})}
-	n, err := solve.NewFinder(of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(solve.NewFinder(of))(t)
 	p, o := twoProblems()[1], quick(t)
 	outcomes, plain := evaluate(t, n, []*data.ProblemData{p}, o), evaluate(t, network(t), []*data.ProblemData{p}, o)
 	find := func(among []Outcome, v Variant) Outcome {
@@ -227,10 +215,7 @@ func (c *counter) Advance(n int, _ string)   { c.done.Add(int32(n)) }
 
 func journal(t *testing.T, path string) *Journal {
 	t.Helper()
-	j, err := OpenJournal(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must(OpenJournal(path))(t)
 	t.Cleanup(func() { j.log.Close() })
 	return j
 }
@@ -330,12 +315,9 @@ func TestEvaluateRefuses(t *testing.T) {
 // A fit that fails ends the evaluation and is named.
 func TestFailureIsNamed(t *testing.T) {
 	problems := twoProblems()
-	narrow, err := data.NewDense(12, 1, make([]float32, 12))
-	if err != nil {
-		t.Fatal(err)
-	}
+	narrow := must(data.NewDense(12, 1, make([]float32, 12)))(t)
 	problems[0].Tasks[1].ValidationSet.X = narrow
-	_, err = Evaluate(t.Context(), nil, problems, quick(t))
+	_, err := Evaluate(t.Context(), nil, problems, quick(t))
 	if err == nil || !strings.Contains(err.Error(), `stl on problem "a"`) {
 		t.Errorf("%v", err)
 	}
@@ -377,10 +359,7 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	problems := twoProblems()
-	made, err := with.FeaturesOf(problems)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(with.FeaturesOf(problems))(t)
 	o := quick(t)
 	want := o
 	o.Joint, want.Joint = problems[1:], made[1:]
@@ -393,9 +372,5 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 
 func network(t testing.TB) *solve.Finder {
 	t.Helper()
-	n, err := solve.NewFinder(solvetest.Network(t, 1, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must(solve.NewFinder(solvetest.Network(t, 1, nil)))(t)
 }

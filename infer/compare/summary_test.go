@@ -30,11 +30,7 @@ func results(model string, v Variant, errors ...[2]float64) []Outcome {
 
 func summarise(t *testing.T, outcomes ...[]Outcome) *Table {
 	t.Helper()
-	table, err := Summarise(slices.Concat(outcomes...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
+	return must(Summarise(slices.Concat(outcomes...)))(t)
 }
 
 func row(t *testing.T, table *Table, model string, v Variant) Row {

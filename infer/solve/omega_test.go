@@ -58,9 +58,7 @@ func BenchmarkOmega(b *testing.B) {
 			phi := phiOf(m, true)
 			b.Run(fmt.Sprintf("m=%d/rho=%v", m, rho), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := Omega(phi, rho); err != nil {
-						b.Fatal(err)
-					}
+					must(Omega(phi, rho))(b)
 				}
 			})
 		}

@@ -175,15 +175,9 @@ func testCSRMulSpreadsNaN[T Float](t *testing.T, ker Kernels) {
 
 func TestCSRMulOfNothing(t *testing.T) {
 	for _, ker := range everyKernel(t) {
-		none, err := NewCSR[float64](3, []int32{0}, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		none := must(NewCSR[float64](3, []int32{0}, nil, nil))(t)
 		CSRMul(ker, none, 2, make([]float64, 6), 2, nil, 2)
-		zero, err := NewCSR[float64](0, []int32{0, 0, 0}, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		zero := must(NewCSR[float64](0, []int32{0, 0, 0}, nil, nil))(t)
 		y := []float64{1, 2, 3, 4}
 		CSRAddMul(ker, zero, 2, nil, 2, y, 2)
 		if !slices.Equal(y, []float64{1, 2, 3, 4}) {
@@ -197,10 +191,7 @@ func TestCSRMulOfNothing(t *testing.T) {
 }
 
 func TestCSRMulRefusesShortArguments(t *testing.T) {
-	s, err := NewCSR(2, []int32{0, 1, 2, 2}, []int32{1, 0}, []float32{1, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(NewCSR(2, []int32{0, 1, 2, 2}, []int32{1, 0}, []float32{1, 1}))(t)
 	for _, test := range []struct {
 		what      string
 		h, l, ldl int
@@ -276,14 +267,8 @@ func TestCSRGram(t *testing.T) {
 			}
 			ptrT = append(ptrT, int32(len(idxT)))
 		}
-		s, err := NewCSR(d, ptr, idx, val)
-		if err != nil {
-			t.Fatal(err)
-		}
-		transposed, err := NewCSR(n, ptrT, idxT, valT)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(NewCSR(d, ptr, idx, val))(t)
+		transposed := must(NewCSR(n, ptrT, idxT, valT))(t)
 		want := slices.Clone(a)
 		for i := range n {
 			for k := range i + 1 {

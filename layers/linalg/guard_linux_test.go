@@ -16,10 +16,7 @@ func guarded[T Float](tb testing.TB, max int) func(n int, behind bool) []T {
 	var zero T
 	size, page := int(unsafe.Sizeof(zero)), unix.Getpagesize()
 	bytes := (max*size + page - 1) / page * page
-	mem, err := unix.Mmap(-1, 0, bytes+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	mem := must(unix.Mmap(-1, 0, bytes+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE))(tb)
 	fault := debug.SetPanicOnFault(true)
 	tb.Cleanup(func() {
 		debug.SetPanicOnFault(fault)

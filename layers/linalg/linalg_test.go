@@ -25,10 +25,7 @@ func everyKernel(tb testing.TB) []Kernels {
 	tb.Helper()
 	var all []Kernels
 	for _, name := range Supported() {
-		k, err := find(name)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		k := must(find(name))(tb)
 		all = append(all, k)
 	}
 	return all
@@ -101,5 +98,16 @@ func TestSelectObeysTheEnvironment(t *testing.T) {
 func TestZeroKernelsAreGeneric(t *testing.T) {
 	if name := (Kernels{}).Name(); name != Generic {
 		t.Errorf("the zero Kernels are %s", name)
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

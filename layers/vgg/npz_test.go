@@ -17,16 +17,11 @@ func npzOf(t *testing.T, all []safetensors.Tensor) []byte {
 	var file bytes.Buffer
 	z := zip.NewWriter(&file)
 	for _, x := range all {
-		w, err := z.Create(x.Name + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(z.Create(x.Name + ".npy"))(t)
 		shape := strings.ReplaceAll(strings.Trim(fmt.Sprint(x.Shape), "[]"), " ", ", ")
 		header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }\n", shape)
 		b := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
-		if _, err := w.Write(append(b, header...)); err != nil {
-			t.Fatal(err)
-		}
+		must(w.Write(append(b, header...)))(t)
 		if err := binary.Write(w, binary.LittleEndian, x.Value); err != nil {
 			t.Fatal(err)
 		}

@@ -71,20 +71,12 @@ func randomPictures(r *rand.Rand, c Config, n int) [][]byte {
 
 func mustLoad(t testing.TB, m tensors, c Config, up Layer) *Net {
 	t.Helper()
-	n, err := load(m, c, up)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must(load(m, c, up))(t)
 }
 
 func features(t testing.TB, n *Net, pictures [][]byte, workers int) [][]float32 {
 	t.Helper()
-	f, err := n.Features(pictures, workers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must(n.Features(pictures, workers))(t)
 }
 
 // An image is activations [channel][row][column] of the naive implementation.
@@ -247,15 +239,9 @@ func TestFeaturesDependOnThePictureAlone(t *testing.T) {
 		n := nets[rapid.SampledFrom([]*library{torchvision, keras}).Draw(t, "library")]
 		i := rapid.IntRange(0, len(pictures)-1).Draw(t, "from")
 		j := rapid.IntRange(i+1, len(pictures)).Draw(t, "to")
-		many, err := n.Features(pictures[i:j], rapid.IntRange(-1, 9).Draw(t, "workers"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		many := must(n.Features(pictures[i:j], rapid.IntRange(-1, 9).Draw(t, "workers")))(t)
 		k := rapid.IntRange(i, j-1).Draw(t, "picture")
-		alone, err := n.Features(pictures[k:k+1], rapid.IntRange(1, 9).Draw(t, "workers alone"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := must(n.Features(pictures[k:k+1], rapid.IntRange(1, 9).Draw(t, "workers alone")))(t)
 		if !slices.Equal(alone[0], many[k-i]) {
 			t.Errorf("%v alone, %v among %d", alone[0], many[k-i], j-i)
 		}
@@ -424,5 +410,16 @@ func BenchmarkVGG19(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(rapid.TB) T {
+	return func(t rapid.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

@@ -18,15 +18,9 @@ func TestAMTLStepAgainstSupports(t *testing.T) {
 	check := func(what string, w *mat.Dense, p Params) {
 		t.Helper()
 		d, m := w.Dims()
-		p, err := Complete(registry["amtl"], p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p = must(Complete(registry["amtl"], p))(t)
 		s := gram(rowsOf(w), m, d)
-		c, err := registry["amtl"].Step(s, d, p, Hint{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(registry["amtl"].Step(s, d, p, Hint{}))(t)
 		got, want := p.Lambda2*norm1(c.A), 0.0
 		var rest mat.Dense
 		rest.Mul(w, c.A)

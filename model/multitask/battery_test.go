@@ -133,20 +133,12 @@ func scaledBy(s data.Samples, c float32) data.Samples {
 
 func mustProblem(t testing.TB, loss Loss, tasks []data.Samples) *TrainingSet {
 	t.Helper()
-	p, err := NewTrainingSet(loss, tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must(NewTrainingSet(loss, tasks))(t)
 }
 
 func mustFit(t testing.TB, model Model, problem *TrainingSet, p Params, opt Options) *Result {
 	t.Helper()
-	r, err := Fit(context.Background(), model, problem, p, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must(Fit(context.Background(), model, problem, p, opt))(t)
 }
 
 // batteryParams are strong enough to make the minimum well conditioned.
@@ -169,10 +161,7 @@ func battery(t *testing.T, property func(t *testing.T, model Model, s shape, tas
 	}
 	for _, name := range Names() {
 		for i, s := range shapes {
-			model, err := Lookup(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			model := must(Lookup(name))(t)
 			t.Run(fmt.Sprintf("%s/%s", name, s), func(t *testing.T) {
 				t.Parallel()
 				property(t, model, s, samples(s, uint64(i)))
@@ -224,10 +213,7 @@ func TestStationary(t *testing.T) {
 			t.Skip("the model is not convex and has not converged; it says so")
 		}
 		random := data.Stream(1, "stationary")
-		e, err := Eigen(r.Omega)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(Eigen(r.Omega))(t)
 		root := e.Rebuild(powered(e.Values, 0.5))
 		size := mat.Norm(r.W, 2) + 0.1
 		for trial := range 10 {
@@ -254,10 +240,7 @@ func TestStationary(t *testing.T) {
 func TestOmegaFeasible(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		r := mustFit(t, model, mustProblem(t, s.loss, tasks), batteryParams(model), Options{Tolerance: 1e-5})
-		e, err := Eigen(r.Omega)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(Eigen(r.Omega))(t)
 		if e.Values[0] < -1e-12*mat.Trace(r.Omega) {
 			t.Errorf("Omega has the eigenvalue %g", e.Values[0])
 		}
@@ -354,10 +337,7 @@ func TestDuplicatedTasks(t *testing.T) {
 func TestSameBytes(t *testing.T) {
 	s := shapes[5]
 	for _, name := range Names() {
-		model, err := Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(Lookup(name))(t)
 		tasks, untouched := samples(s, 9), samples(s, 9)
 		problem := mustProblem(t, s.loss, tasks)
 		r := mustFit(t, model, problem, batteryParams(model), Options{Tolerance: 1e-6})
@@ -389,10 +369,7 @@ func TestResultFitsItsOmega(t *testing.T) {
 		}
 		problem := mustProblem(t, s.loss, tasks)
 		r := mustFit(t, model, problem, p, Options{Tolerance: 1e-10})
-		q, err := FitFixed(context.Background(), r.Omega, problem, p.Lambda1, Options{Tolerance: 1e-12})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must(FitFixed(context.Background(), r.Omega, problem, p.Lambda1, Options{Tolerance: 1e-12}))(t)
 		nearMatrix(t, "W", r.W, q.W, 1e-3)
 	})
 }

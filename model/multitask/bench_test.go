@@ -48,17 +48,8 @@ func text(m, n, d int) *data.ProblemData {
 	return p
 }
 
-func mustTraining(b *testing.B, p *data.ProblemData) *TrainingSet {
-	b.Helper()
-	train, err := Training(p, "")
-	if err != nil {
-		b.Fatal(err)
-	}
-	return train
-}
-
 func BenchmarkFit(b *testing.B) {
-	train := mustTraining(b, text(6, 600, 1000))
+	train := must(Training(text(6, 600, 1000), ""))(b)
 	for name, lambda1 := range map[string]float64{"stl": 1e-4, "snr1": 1e-3, "mtrl": 1e-4} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -74,7 +65,7 @@ func BenchmarkFit(b *testing.B) {
 func BenchmarkNonzeros(b *testing.B) {
 	for _, n := range []int{250, 1000, 4000, 16000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			train := mustTraining(b, text(4, n, 1000))
+			train := must(Training(text(4, n, 1000), ""))(b)
 			nonzeros := 0
 			for _, t := range train.tasks {
 				nonzeros += t.x.NNZ()
@@ -96,15 +87,10 @@ func BenchmarkStep(b *testing.B) {
 	s := mat.NewSymDense(m, nil)
 	s.ScaleSym(1.0/40, gramOf(normals(data.Stream(4, "bench"), m*40), m, 40))
 	for _, name := range Names() {
-		p, err := Complete(registry[name], Params{Lambda1: 0.1})
-		if err != nil {
-			b.Fatal(err)
-		}
+		p := must(Complete(registry[name], Params{Lambda1: 0.1}))(b)
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := registry[name].Step(s, d, p, Hint{}); err != nil {
-					b.Fatal(err)
-				}
+				must(registry[name].Step(s, d, p, Hint{}))(b)
 			}
 		})
 	}
@@ -113,7 +99,7 @@ func BenchmarkStep(b *testing.B) {
 // BenchmarkManyTasks fits 600 tasks of 100 rows, as a pool of training problems has
 // them, to the accuracy of tuning.
 func BenchmarkManyTasks(b *testing.B) {
-	train := mustTraining(b, text(600, 100, 1000))
+	train := must(Training(text(600, 100, 1000), ""))(b)
 	for _, model := range []struct {
 		name    string
 		lambda1 float64

@@ -70,26 +70,14 @@ func oneAgainstRest(t *testing.T, p *data.ProblemData, class int, omega *mat.Sym
 // that have it.
 func TestClassesAreFittedOneByOne(t *testing.T) {
 	p := classesProblem(1, 20)
-	train, err := Training(p, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	train := must(Training(p, ""))(t)
 	omega := gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
-	r, err := FitFixed(t.Context(), omega, train, 0.1, Options{Tolerance: 1e-13})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(FitFixed(t.Context(), omega, train, 0.1, Options{Tolerance: 1e-13}))(t)
 	sum := 0.0
 	for c := range 4 {
 		part, tasks, of := oneAgainstRest(t, p, c, omega)
-		alone, err := Training(part, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := FitFixed(t.Context(), of, alone, 0.1, Options{Tolerance: 1e-13})
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := must(Training(part, ""))(t)
+		want := must(FitFixed(t.Context(), of, alone, 0.1, Options{Tolerance: 1e-13}))(t)
 		sum += want.Objective
 		for a, i := range tasks {
 			scores := r.Scores(i, p.Tasks[i].TestSet.X)
@@ -107,15 +95,9 @@ func TestClassesAreFittedOneByOne(t *testing.T) {
 // Every model fits classes to its certificate, and Omega is that of its step for
 // the blocks of W together.
 func TestModelsFitClasses(t *testing.T) {
-	train, err := Training(classesProblem(2, 20), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	train := must(Training(classesProblem(2, 20), ""))(t)
 	for _, m := range Baselines() {
-		p, err := Complete(m, Params{Lambda1: 0.05})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Complete(m, Params{Lambda1: 0.05}))(t)
 		r, err := Fit(t.Context(), m, train, p, Options{Tolerance: 1e-6})
 		if err != nil {
 			t.Errorf("%s: %v", m.Info().Name, err)
@@ -124,10 +106,7 @@ func TestModelsFitClasses(t *testing.T) {
 		if r.Status != Converged || r.Gap > 1e-6*math.Abs(r.Objective) {
 			t.Errorf("%s: %s with a gap of %v at %v", m.Info().Name, r.Status, r.Gap, r.Objective)
 		}
-		refitted, err := FitFixed(t.Context(), r.Omega, train, p.Lambda1, Options{Tolerance: 1e-12})
-		if err != nil {
-			t.Fatal(err)
-		}
+		refitted := must(FitFixed(t.Context(), r.Omega, train, p.Lambda1, Options{Tolerance: 1e-12}))(t)
 		near(t, m.Info().Name+", W", mat.Norm(refitted.W, 2), mat.Norm(r.W, 2), 1e-2)
 	}
 }

@@ -145,10 +145,7 @@ type goldenModel struct {
 
 func readGolden(t *testing.T, name string) *golden {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(filepath.Join("..", "..", "testdata", "golden", name)))(t)
 	g := &golden{}
 	if err := json.Unmarshal(b, g); err != nil {
 		t.Fatal(err)
@@ -205,11 +202,7 @@ func goldenProblem(t *testing.T, g *golden, i int) *TrainingSet {
 	for _, task := range g.Problems[i].Tasks {
 		tasks = append(tasks, data.Samples{X: matrix64{task.X.dense()}, Y: task.Y})
 	}
-	p, err := NewTrainingSet(loss, tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must(NewTrainingSet(loss, tasks))(t)
 }
 
 // near fails unless got is within tol of want, relative to the larger of want
@@ -241,10 +234,7 @@ func TestGoldenFits(t *testing.T) {
 			t.Parallel()
 			problem := goldenProblem(t, g, c.Problem)
 			model, p := goldenPair(t, c, problem.Tasks())
-			r, err := Fit(context.Background(), model, problem, p, Options{Tolerance: 1e-11})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Fit(context.Background(), model, problem, p, Options{Tolerance: 1e-11}))(t)
 			if r.Gap > 1e-8*r.Objective {
 				t.Errorf("%s after %d iterations with gap %g", r.Status, r.Iterations, r.Gap)
 			}
@@ -302,15 +292,9 @@ func TestGoldenOmegaSteps(t *testing.T) {
 			w := c.Inputs.W.dense()
 			d, m := w.Dims()
 			model, p := goldenPair(t, c, m)
-			p, err := Complete(model, p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p = must(Complete(model, p))(t)
 			s := gram(rowsOf(w), m, d)
-			cov, err := model.Step(s, d, p, Hint{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			cov := must(model.Step(s, d, p, Hint{}))(t)
 			if c.Config.Model.Kind == "AMTL" {
 				// The reference has no floor: compare A, which does not depend on it.
 				nearMatrix(t, "A", cov.A, c.Expected.A.dense(), 1e-6)
@@ -318,10 +302,7 @@ func TestGoldenOmegaSteps(t *testing.T) {
 			} else {
 				nearMatrix(t, "Omega", cov.Omega, c.Expected.Omega.sym(), 1e-6)
 			}
-			trace, err := traceTerm(s, cov)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trace := must(traceTerm(s, cov))(t)
 			near(t, "objective", p.Lambda1/2*trace+p.Lambda2*model.G(cov, d, p), c.Expected.Objective, 1e-8)
 		})
 	}
@@ -336,20 +317,14 @@ func TestGoldenTheorems(t *testing.T) {
 			w := c.Inputs.W.dense()
 			d, m := w.Dims()
 			name := map[int]string{1: "snr", 2: "ssnr"}[c.Config.Theorem]
-			model, err := Lookup(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			model := must(Lookup(name))(t)
 			p := Params{Lambda1: c.Config.Lambda1, Lambda2: c.Config.Lambda2}.With("r", c.Config.R)
 			want := c.Expected.Closed
 			if c.Config.Theorem == 2 {
 				want = c.Expected.Half
 			}
 			s := gram(rowsOf(w), m, d)
-			cov, err := model.Step(s, d, p, Hint{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			cov := must(model.Step(s, d, p, Hint{}))(t)
 			near(t, "minimum over Omega", stepValue(t, model, s, cov, d, p), want, 1e-9)
 			nearMatrix(t, "Omega", cov.Omega, c.Expected.Omega.sym(), 1e-6)
 		})

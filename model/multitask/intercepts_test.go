@@ -33,10 +33,7 @@ func drawnTerm(problem *TrainingSet, b []float64, drawn float64) (total float64)
 // A fit with intercepts drawn together is the minimum of its objective, which its gap says
 // it is: no move of the weights or the intercepts goes lower.
 func TestDrawnIntercepts(t *testing.T) {
-	classes, err := Training(classesProblem(3, 24), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	classes := must(Training(classesProblem(3, 24), ""))(t)
 	problems := []*TrainingSet{classes}
 	for i, s := range []shape{{4, 3, 200, Square, false}, {4, 6, 9, Square, false}, {3, 80, 6, Square, false}, {4, 6, 30, Logistic, false}, {3, 80, 6, Logistic, false}, {4, 50, 30, Logistic, true}} {
 		tasks := samples(s, uint64(i))

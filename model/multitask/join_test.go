@@ -29,19 +29,24 @@ func TestJoin(t *testing.T) {
 	}
 	// STL has nothing to share: the pool is as good as its parts, if Lambda1
 	// makes up for Omega = I/m.
-	train, err := Training(pool, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	part, err := Training(q, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	train := must(Training(pool, ""))(t)
+	part := must(Training(q, ""))(t)
 	opt := Options{Tolerance: 1e-12}
 	all := mustFit(t, registry["stl"], train, Params{Lambda1: 0.05}, opt)
 	own := mustFit(t, registry["stl"], part, Params{Lambda1: 0.1}, opt)
 	nearMatrix(t, "W", all.Share(3, 3).W, own.W, 1e-5)
 	if _, _, err := Join(p, problem(shape{2, 7, 9, Logistic, false}, 1)); err == nil {
 		t.Error("problems with different features were joined")
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

@@ -17,15 +17,10 @@ type value struct{ total, loss, trace, g float64 }
 // objective evaluates problem (1) from its definition.
 func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b []float64, c *Covariance, p Params) value {
 	t.Helper()
-	p, err := Complete(model, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = must(Complete(model, p))(t)
 	v := value{g: model.G(c, problem.cols, p)}
 	columns := rowsOf(w)
-	if v.trace, err = traceTerm(gram(columns, problem.Tasks(), problem.cols*problem.classes), c); err != nil {
-		t.Fatal(err)
-	}
+	v.trace = must(traceTerm(gram(columns, problem.Tasks(), problem.cols*problem.classes), c))(t)
 	for i, task := range problem.tasks {
 		score := make([]float64, len(task.y))
 		task.x.Mul(score, columns[i*problem.cols:][:problem.cols], 1)

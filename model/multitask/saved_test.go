@@ -33,27 +33,14 @@ func tableOf(t testing.TB, steps ...string) *table.Table {
 	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	tab, err := table.Read([]string{path}, table.Options{Task: "task", Steps: steps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tab
+	return must(table.Read([]string{path}, table.Options{Task: "task", Steps: steps}))(t)
 }
 
 func savedOf(t testing.TB, tab *table.Table) (*Saved, *Result) {
 	t.Helper()
-	train, err := Training(tab.Problem, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Fit(t.Context(), registry["mtrl"], train, Params{Lambda1: 0.01}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewSaved(r, tab.Problem, tab.Recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	train := must(Training(tab.Problem, ""))(t)
+	r := must(Fit(t.Context(), registry["mtrl"], train, Params{Lambda1: 0.01}, Options{}))(t)
+	s := must(NewSaved(r, tab.Problem, tab.Recipe))(t)
 	return s, r
 }
 
@@ -72,15 +59,9 @@ func TestSavedModelsPredictAsTheFit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	loaded, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := must(Load(dir))(t)
 	for i, task := range bare.Problem.Tasks {
-		want, err := saved.Predict(task.Name, task.TrainSet.X)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must(saved.Predict(task.Name, task.TrainSet.X))(t)
 		got, err := loaded.Predict(task.Name, task.TrainSet.X)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("task %s: loaded %v, saved %v, %v", task.Name, got, want, err)
@@ -135,10 +116,7 @@ func TestSavedModelsThatAreDamaged(t *testing.T) {
 	}
 	for _, name := range []string{SavedFile, SavedWeightsFile} {
 		path := filepath.Join(dir, name)
-		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must(os.ReadFile(path))(t)
 		for _, n := range []int{0, 1, 7, 8, 9, len(whole) / 2, len(whole) - 1} {
 			if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
 				t.Fatal(err)
@@ -222,14 +200,8 @@ task = [t["name"] for t in model["tasks"]].index("south")
 x = dict(small=0.5, large=5100.0, none=7.0)
 print(repr(b[task] + sum(x[name] * W[j * m + task] for j, name in enumerate(model["features"]))))
 `)
-	got, err := strconv.ParseFloat(said[0], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := data.NewDense(1, 3, []float32{0.5, 5100, 7})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(strconv.ParseFloat(said[0], 64))(t)
+	x := must(data.NewDense(1, 3, []float32{0.5, 5100, 7}))(t)
 	want, err := saved.Predict("south", x)
 	if err != nil || !(math.Abs(got-want[0]) < 1e-9*math.Abs(want[0])) {
 		t.Errorf("Python says %v, Go %v, %v", got, want, err)

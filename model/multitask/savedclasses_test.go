@@ -32,11 +32,7 @@ func classesTable(t *testing.T, steps ...string) *table.Table {
 	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	tab, err := table.Read([]string{path}, table.Options{Task: "task", Steps: steps})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tab
+	return must(table.Read([]string{path}, table.Options{Task: "task", Steps: steps}))(t)
 }
 
 // What is saved and loaded scores rows of the table as the fit does standardised
@@ -56,19 +52,13 @@ func TestSavedClasses(t *testing.T) {
 	if err := saved.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded := must(Load(dir))(t)
 	if !slices.Equal(loaded.Classes, []string{"ant", "bee", "cat"}) || !slices.Equal(loaded.ClassesOf(1), loaded.Classes) {
 		t.Errorf("classes %q", loaded.Classes)
 	}
 	wrong := 0
 	for i, task := range bare.Problem.Tasks {
-		got, err := loaded.Predict(task.Name, task.TrainSet.X)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(loaded.Predict(task.Name, task.TrainSet.X))(t)
 		for j, f := range r.Scores(i, tab.Problem.Tasks[i].TrainSet.X) {
 			if got[j] != f { // both may be -Inf
 				near(t, fmt.Sprintf("task %s, score %d", task.Name, j), got[j], f, 1e-4)
@@ -102,19 +92,10 @@ for name in ["north", "south"]:
     p = [1 / (1 + math.exp(min(700, -s / model["temperature"]))) for s in scores]
     print(max(p) / sum(p), p.index(max(p)))
 `)
-	x, err := data.NewDense(1, 2, []float32{0.5, 5300})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(data.NewDense(1, 2, []float32{0.5, 5300}))(t)
 	for i, name := range []string{"north", "south"} {
-		scores, err := loaded.Predict(name, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := strconv.ParseFloat(said[2*i], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		scores := must(loaded.Predict(name, x))(t)
+		p := must(strconv.ParseFloat(said[2*i], 64))(t)
 		all := make([]float64, 3)
 		loaded.Probabilities(all, scores)
 		near(t, "probability in "+name, all[ClassOf(scores)], p, 1e-9)

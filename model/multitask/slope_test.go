@@ -24,10 +24,7 @@ func TestSlope(t *testing.T) {
 		trials[fmt.Sprint(s)] = trial{mustProblem(t, s.loss, samples(s, uint64(i))), samples(other, uint64(i))}
 	}
 	classes := classesProblem(3, 24)
-	train, err := Training(classes, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	train := must(Training(classes, ""))(t)
 	rows := []data.Samples{classes.Tasks[0].TestSet, {X: classes.Tasks[1].TestSet.X.Take(nil)}, classes.Tasks[2].TestSet}
 	trials["classes"] = trial{train, rows}
 	for what, c := range trials {
@@ -76,10 +73,7 @@ func TestSlope(t *testing.T) {
 					derivatives[i] = append(derivatives[i], d)
 				}
 			}
-			slope, err := c.train.Slope(at, c.rows, derivatives)
-			if err != nil {
-				t.Fatal(err)
-			}
+			slope := must(c.train.Slope(at, c.rows, derivatives))(t)
 			// Third order, one-sided: the other side may not be feasible.
 			got, want := dot(slope, direction), (-11*sum(at)+18*sum(fit(h))-9*sum(fit(2*h))+2*sum(fit(3*h)))/(6*h)
 			if !(math.Abs(got-want) <= accuracy*math.Max(math.Abs(want), 1)) {

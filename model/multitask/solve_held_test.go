@@ -16,20 +16,14 @@ func TestHeldFits(t *testing.T) {
 	for i, s := range shapes {
 		problems[fmt.Sprint(s)] = mustProblem(t, s.loss, samples(s, uint64(i)))
 	}
-	var err error
-	if problems["classes"], err = Training(classesProblem(3, 20), ""); err != nil {
-		t.Fatal(err)
-	}
+	problems["classes"] = must(Training(classesProblem(3, 20), ""))(t)
 	for what, problem := range problems {
 		m := problem.Tasks()
 		random := data.Stream(5, "held")
 		shifted := gramOf(normals(random, m), m, 1)
 		addSym(shifted, 0.3, identity(m, 1))
 		for i, model := range []Model{fixed(gramOf(normals(random, m*m), m, m), 0), fixed(gramOf(normals(random, m), m, 1), 0), fixed(shifted, 0), registry["stl"], registry["rmtl"]} {
-			p, err := Complete(model, batteryParams(model))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must(Complete(model, batteryParams(model)))(t)
 			opt := Options{Tolerance: 1e-12, MaxIterations: 100}
 			want := mustFit(t, model, problem, p, opt)
 			for _, workers := range []int{1, 3} {

@@ -20,10 +20,7 @@ func TestJointFits(t *testing.T) {
 	}, shapes...) {
 		problems[fmt.Sprintf("%s, seed %d", s, seed)] = mustProblem(t, s.loss, samples(s, uint64(seed)))
 	}
-	var err error
-	if problems["classes"], err = Training(classesProblem(3, 20), ""); err != nil {
-		t.Fatal(err)
-	}
+	problems["classes"] = must(Training(classesProblem(3, 20), ""))(t)
 	for what, problem := range problems {
 		for _, name := range []string{"cmtl", "snr1", "mtrl", "ssnr2", "ssnr"} {
 			for _, lambda1 := range []float64{1e-3, 0.05, 10} {
@@ -63,16 +60,9 @@ func TestShiftedSteps(t *testing.T) {
 	draw := func() *mat.SymDense { return gramOf(normals(random, m*(m-1)), m, m-1) }
 	for _, name := range []string{"cmtl", "snr1", "snr2", "mtrl", "ssnr2", "spats", "spats-literal"} {
 		model := registry[name]
-		p, err := Complete(model, Params{Lambda1: 0.1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Complete(model, Params{Lambda1: 0.1}))(t)
 		step := func(s *mat.SymDense, c float64) *Covariance {
-			cov, err := model.Step(s, d, p, Hint{Shift: c})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return cov
+			return must(model.Step(s, d, p, Hint{Shift: c}))(t)
 		}
 		for range 30 {
 			s, c := draw(), math.Exp(2*random.NormFloat64()-1)
@@ -99,9 +89,5 @@ func TestShiftedSteps(t *testing.T) {
 
 func stepTrace(t *testing.T, s, omega *mat.SymDense) float64 {
 	t.Helper()
-	v, err := traceTerm(s, &Covariance{Omega: omega})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	return must(traceTerm(s, &Covariance{Omega: omega}))(t)
 }

@@ -118,20 +118,14 @@ func TestNestings(t *testing.T) {
 	opt := Options{Tolerance: 1e-13}
 	want := mustFit(t, registry["stl"], problem, Params{Lambda1: 0.05}, opt)
 	for _, name := range []string{"mtrl", "ssnr2", "cmtl", "spats"} {
-		model, err := Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(Lookup(name))(t)
 		got := mustFit(t, model, problem, Params{Lambda1: 0.05}, opt)
 		nearMatrix(t, name+": W with one task", got.W, want.W, 1e-6)
 	}
 	s.m = 4
 	problem = mustProblem(t, s.loss, samples(s, 2))
 	want = mustFit(t, registry["stl"], problem, Params{Lambda1: 0.05}, opt)
-	got, err := FitFixed(context.Background(), identity(4, 0.25), problem, 0.05, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(FitFixed(context.Background(), identity(4, 0.25), problem, 0.05, opt))(t)
 	nearMatrix(t, "W for Omega = I/m", got.W, want.W, 1e-9)
 	tight := mustFit(t, registry["cmtl"], problem, Params{Lambda1: 0.05, Hyper: map[string]float64{"low": 1, "high": 1}}, opt)
 	nearMatrix(t, "W of CMTL with b = c", tight.W, want.W, 1e-6)
@@ -142,23 +136,14 @@ func TestNestings(t *testing.T) {
 func TestStepsAtEveryScale(t *testing.T) {
 	datatest.Long(t)
 	for _, name := range Names() {
-		model, err := Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := Complete(model, batteryParams(model))
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := must(Lookup(name))(t)
+		p := must(Complete(model, batteryParams(model)))(t)
 		const d = 4
 		for _, m := range []int{1, 2, 3, 6} {
 			random := data.Stream(uint64(m), "steps")
 			for _, rank := range []int{0, 1, m} {
 				s := gramOf(normals(random, m*rank), m, rank)
-				other, err := model.Step(gramOf(normals(random, m*9), m, 9), d, p, Hint{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				other := must(model.Step(gramOf(normals(random, m*9), m, 9), d, p, Hint{}))(t)
 				for _, size := range []float64{1e-10, 1e-5, 1, 1e5, 1e10} {
 					var scaled mat.SymDense
 					scaled.ScaleSym(size, s)
@@ -197,10 +182,7 @@ func gramOf(x []float64, m, d int) *mat.SymDense {
 
 func stepValue(t *testing.T, model Model, s *mat.SymDense, c *Covariance, d int, p Params) float64 {
 	t.Helper()
-	trace, err := traceTerm(s, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must(traceTerm(s, c))(t)
 	v := p.Lambda1 / 2 * trace
 	if g := model.G(c, d, p); g != 0 {
 		v += p.Lambda2 * g
@@ -255,10 +237,7 @@ func TestGraphicalLassoOfASingularMatrix(t *testing.T) {
 func TestEigen(t *testing.T) {
 	random := data.Stream(6, "eigen")
 	a := gramOf(normals(random, 5*9), 5, 9)
-	e, err := Eigen(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(Eigen(a))(t)
 	nearMatrix(t, "U diag U'", e.Rebuild(e.Values), a, 1e-13)
 	if !slices.IsSorted(e.Values) {
 		t.Errorf("the eigenvalues %v do not ascend", e.Values)

@@ -23,16 +23,10 @@ func TestFitsInTheSpan(t *testing.T) {
 	}
 	for _, name := range Names() {
 		model := registry[name]
-		p, err := Complete(model, batteryParams(model))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(Complete(model, batteryParams(model)))(t)
 		opt := Options{Tolerance: 1e-10, MaxIterations: 500}
 		inside := mustFit(t, model, problem, p, opt)
-		outside, err := problem.solve(t.Context(), model, p, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outside := must(problem.solve(t.Context(), model, p, opt))(t)
 		accuracy := 1e-8
 		if !convex(model, p) {
 			accuracy = 3e-2 // these have several minima
@@ -80,10 +74,7 @@ func TestRowsThatNearlyDepend(t *testing.T) {
 		tasks = append(tasks, data.Samples{X: matrixOf(values, 2*pairs, d, false), Y: y})
 	}
 	problem := mustProblem(t, Logistic, tasks)
-	p, err := Complete(registry["stl"], Params{Lambda1: 1e-13})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(Complete(registry["stl"], Params{Lambda1: 1e-13}))(t)
 	got := mustFit(t, registry["stl"], problem, p, Options{Tolerance: 1e-8})
 	at := objective(t, registry["stl"], problem, got.W, got.B, &Covariance{Omega: got.Omega}, p).total
 	near(t, "objective of W in all features", at, got.Objective, 1e-7)

@@ -20,19 +20,12 @@ func TestFitOfASingularCovarianceFromAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, p := range problems {
-			train, err := Training(p, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			train := must(Training(p, ""))(t)
 			b := mat.NewDense(tasks, 2, []float64{1, 0, 1, 0.5, -1, 0.5, 0, 1})
 			omega := mat.NewSymDense(tasks, nil)
 			omega.SymOuterK(1/math.Pow(mat.Norm(b, 2), 2), b) // of rank 2
 			fit := func(of *mat.SymDense, start *Result) *Result {
-				r, err := FitFixed(t.Context(), Normalised(of), train, 0.02, Options{Tolerance: 1e-12, Start: start})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return r
+				return must(FitFixed(t.Context(), Normalised(of), train, 0.02, Options{Tolerance: 1e-12, Start: start}))(t)
 			}
 			want, got := fit(omega, nil), fit(omega, fit(truth[i], nil))
 			if got.Status != Converged || !(math.Abs(got.Objective-want.Objective) <= 1e-9*want.Objective) || !mat.EqualApprox(got.W, want.W, 1e-5) {

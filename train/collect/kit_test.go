@@ -68,9 +68,7 @@ func load(t testing.TB, dir string) []*experience.Record {
 func merged(t testing.TB, dirs ...string) map[string]string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "merged")
-	if _, err := experience.Merge(t.Context(), out, nil, dirs...); err != nil {
-		t.Fatal(err)
-	}
+	must(experience.Merge(t.Context(), out, nil, dirs...))(t)
 	return tree(t, out)
 }
 

@@ -162,9 +162,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 				for name, v := range r.Hyper {
 					params = params.With(name, v)
 				}
-				if fit, err = multitask.Fit(t.Context(), m, train, params, collect.FitOptions); err != nil {
-					t.Fatal(err)
-				}
+				fit = must(multitask.Fit(t.Context(), m, train, params, collect.FitOptions))(t)
 				scaled := mat.NewSymDense(len(r.Omega), nil)
 				scaled.ScaleSym(1/mat.Trace(fit.Omega), fit.Omega)
 				if !mat.EqualApprox(scaled, omega, 1e-12) {

@@ -194,10 +194,7 @@ func lossOn(t *testing.T, model, more string, kind data.Kind) (mean float64) {
 		t.Fatal(stderr)
 	}
 	got, want := csvRows(t, strings.NewReader(text)), func() [][]string {
-		f, err := os.Open(more)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(os.Open(more))(t)
 		defer f.Close()
 		return csvRows(t, f)
 	}()
@@ -206,10 +203,7 @@ func lossOn(t *testing.T, model, more string, kind data.Kind) (mean float64) {
 		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 			t.Fatalf("row %d is predicted %q", j, row[1])
 		}
-		y, err := strconv.ParseFloat(want[j][len(want[j])-1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		y := must(strconv.ParseFloat(want[j][len(want[j])-1], 64))(t)
 		loss := (f - y) * (f - y)
 		if kind == data.Classification {
 			loss = min(loss, 1)
@@ -222,24 +216,15 @@ func lossOn(t *testing.T, model, more string, kind data.Kind) (mean float64) {
 // csvRows are those of a CSV file below its header.
 func csvRows(t *testing.T, r interface{ Read([]byte) (int, error) }) [][]string {
 	t.Helper()
-	all, err := csv.NewReader(r).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(csv.NewReader(r).ReadAll())(t)
 	return all[1:]
 }
 
 // Inference does not need two rows of a class. Its numbers are finite too.
 func TestAwkwardProblems(t *testing.T) {
 	const seed = 7
-	network, err := run.LoadNetwork("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen, err := run.LoadSeen("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := must(run.LoadNetwork(""))(t)
+	seen := must(run.LoadSeen(""))(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for _, a := range awkwardTables {
 			t.Run(fmt.Sprintf("%s, %s", a.name, kind), func(t *testing.T) {
@@ -247,10 +232,7 @@ func TestAwkwardProblems(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := run.Infer(t.Context(), network, tab.Problem, run.InferOptions{Seen: seen})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must(run.Infer(t.Context(), network, tab.Problem, run.InferOptions{Seen: seen}))(t)
 				raw, err := json.Marshal(r.Fit)
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)

@@ -34,10 +34,7 @@ func TestClassicsAsTables(t *testing.T) {
 			if c.name != "landmine" {
 				o.Kind = data.Regression
 			}
-			d, err := format.Read(npz, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must(format.Read(npz, o))(t)
 			args := c.write(t, d)
 			dir := t.TempDir()
 			fit := func(args ...string) (r tableReport) {

@@ -26,10 +26,7 @@ import (
 // merges and trains. The merged store has the bytes of a single run's.
 func TestFaultsOfASlurmArray(t *testing.T) {
 	slurm := startSlurm(t)
-	scripts, err := filepath.Abs(clusterDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scripts := must(filepath.Abs(clusterDir))(t)
 	dir := t.TempDir()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -90,10 +87,7 @@ func startSlurm(t *testing.T) func(dir, name string, args ...string) string {
 		}
 	}
 	// A socket's path may have a hundred bytes, fewer than the test's directory.
-	dir, err := os.MkdirTemp("", "slurm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(os.MkdirTemp("", "slurm"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	here := func(args ...string) {
 		t.Helper()
@@ -176,20 +170,14 @@ func kill(t *testing.T, store string, shard, shards int) {
 		text, _ := os.ReadFile(file)
 		return bytes.Count(text, []byte("\n")) > 5
 	})
-	processes, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	processes := must(filepath.Glob("/proc/[0-9]*"))(t)
 	for _, dir := range processes {
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		command, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		if !bytes.Contains(environ, fmt.Appendf(nil, "\x00SLURM_ARRAY_TASK_ID=%d\x00", shard)) || !bytes.HasPrefix(command, []byte("l2mt\x00collect\x00")) || !bytes.Contains(command, []byte("\x00"+store+"\x00")) {
 			continue
 		}
-		stat, err := os.ReadFile(filepath.Join(dir, "stat"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		stat := must(os.ReadFile(filepath.Join(dir, "stat")))(t)
 		var pid, parent int
 		var state string
 		if _, err := fmt.Sscanf(string(stat), "%d (l2mt) %s %d", &pid, &state, &parent); err != nil {
@@ -215,9 +203,5 @@ func finished(t *testing.T, done func() bool) {
 
 func sum(t testing.TB, path string) string {
 	t.Helper()
-	s, err := files.SHA256(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(files.SHA256(path))(t)
 }

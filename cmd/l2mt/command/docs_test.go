@@ -64,18 +64,12 @@ func TestEverythingExportedIsExplained(t *testing.T) {
 
 func parseDir(t *testing.T, dir string) (code, tests []*ast.File) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".go" {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, e.Name()), nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(parser.ParseFile(token.NewFileSet(), filepath.Join(dir, e.Name()), nil, parser.ParseComments))(t)
 		if strings.HasSuffix(e.Name(), "_test.go") {
 			tests = append(tests, f)
 		} else {

@@ -334,18 +334,12 @@ func tinyProblems(t *testing.T, n int) string {
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if e.IsDir() {
 			continue
 		}
-		raw, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		found[e.Name()] = string(raw)
 	}
 	return found

@@ -110,14 +110,8 @@ func TestFeaturesOfPictures(t *testing.T) {
 // checkFeatures compares a file with the features of every picture by itself.
 func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path string) {
 	t.Helper()
-	d, err := format.Read(path, format.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(format.Read(path, format.Options{}))(t)
+	text := must(os.ReadFile(path + ".json"))(t)
 	var record extracted
 	if err := json.Unmarshal(text, &record); err != nil {
 		t.Fatal(err)
@@ -125,19 +119,10 @@ func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path stri
 	if len(record.Files) != d.X.Rows() || d.X.Rows() != 19 || !slices.Equal(record.Skipped, []string{"bee/image_0003.jpg"}) || !slices.Equal(d.Classes, []string{"ant", "bee"}) {
 		t.Fatalf("%d rows of the classes %q, recorded as %+v", d.X.Rows(), d.Classes, record)
 	}
-	net, err := vgg.Load(weights, tiny, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must(vgg.Load(weights, tiny, layer))(t)
 	for i, name := range record.Files {
-		p, err := images.Read(filepath.Join(dir, "101_ObjectCategories", name), images.Options{Crop: tiny.Size})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := net.Features([][]byte{p}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(images.Read(filepath.Join(dir, "101_ObjectCategories", name), images.Options{Crop: tiny.Size}))(t)
+		want := must(net.Features([][]byte{p}, 1))(t)
 		if !slices.Equal(d.X.Row(i).Value, want[0]) || !strings.HasPrefix(name, d.Classes[d.Label[i]]+"/") {
 			t.Errorf("%s, %s: class %s, features %v, want %v", layer, name, d.Classes[d.Label[i]], d.X.Row(i).Value, want[0])
 		}

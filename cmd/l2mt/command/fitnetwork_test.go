@@ -31,10 +31,7 @@ func columns() (names []string) {
 // directed saves the shipped network with directions of three columns from the first.
 func directed(t *testing.T, first int) string {
 	t.Helper()
-	n, err := pretrained.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(pretrained.Load())(t)
 	m := mat.NewDense(20, 3, nil)
 	for j := range 3 {
 		m.Set(first+j, j, 1)
@@ -99,10 +96,7 @@ func TestTablesAlongDirections(t *testing.T) {
 	if !right.Network.Directed || !strings.Contains(right.Model, "-directed") {
 		t.Errorf("along the right directions the model is %s", right.Model)
 	}
-	saved, err := multitask.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	saved := must(multitask.Load(dir))(t)
 	for i := range saved.Tasks {
 		w := mat.Col(nil, i, saved.W)
 		if in, all := mat.Norm(mat.NewVecDense(3, w[:3]), 2), mat.Norm(mat.NewVecDense(20, w), 2); in < 0.8*all {

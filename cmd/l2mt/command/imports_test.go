@@ -112,15 +112,9 @@ func TestImportsFollowTheDesign(t *testing.T) {
 
 // imports adds the packages of this module that a file imports.
 func imports(t *testing.T, file, pkg string, to map[string]bool) {
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly))(t)
 	for _, spec := range f.Imports {
-		name, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		name := must(strconv.Unquote(spec.Path.Value))(t)
 		if strings.HasPrefix(name, "gorgonia.org/") && !slices.Contains(mayUseGorgonia, pkg) && !strings.HasPrefix(pkg, "layers") {
 			t.Errorf("%s: %s may not import %s", file, pkg, name)
 		}

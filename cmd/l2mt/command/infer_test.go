@@ -28,15 +28,9 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	if err := run.LoadJSON(filepath.Join(dir, "result.json"), &result); err != nil {
 		t.Fatal(err)
 	}
-	f, err := data.LoadProblems(test)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(data.LoadProblems(test))(t)
 	p := f.Problems[1] // test-0002
-	raw, err := os.ReadFile(filepath.Join(dir, "predictions.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(filepath.Join(dir, "predictions.csv")))(t)
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")[1:]
 	for i, task := range p.Tasks {
 		wrong := 0
@@ -68,10 +62,7 @@ func TestInferDoesNotLeak(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
 	network, test := tinyNetwork(t)
-	f, err := data.LoadProblems(test)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(data.LoadProblems(test))(t)
 	for _, p := range f.Problems {
 		for _, task := range p.Tasks {
 			task.Test = task.Test[:len(task.Test)/3]
@@ -143,10 +134,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustL2mt(t, "-q", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))
-		raw, err := os.ReadFile(filepath.Join(dir, "m", "predictions.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(os.ReadFile(filepath.Join(dir, "m", "predictions.csv")))(t)
 		var want, got []string
 		for _, line := range strings.Split(strings.TrimSpace(string(raw)), "\n")[1:] {
 			f := strings.Split(line, ",")

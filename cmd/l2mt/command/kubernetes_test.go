@@ -21,19 +21,13 @@ func TestTheKubernetesManifestsCallL2MT(t *testing.T) {
 		"kubernetes-collect.yaml": {"collect"},
 		"kubernetes-train.yaml":   {"experience merge <dirs>", "train"},
 	} {
-		text, err := os.ReadFile(filepath.Join(clusterDir, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(clusterDir, file)))(t)
 		var commands []string
 		for _, found := range arguments.FindAllSubmatch(text, -1) {
 			// The directories of the claim are anywhere here.
 			line := strings.ReplaceAll(strings.ReplaceAll(string(found[1]), `"`, ""), "/l2mt/experience", t.TempDir())
 			line = strings.ReplaceAll(line, "--experience, /merged/experience", "--experience, "+t.TempDir())
-			parser, err := newParser(new(cli), io.Discard, io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parser := must(newParser(new(cli), io.Discard, io.Discard))(t)
 			parsed, err := parser.Parse(strings.Split(line, ", "))
 			if err != nil {
 				t.Errorf("%s: %s: %v", file, line, err)

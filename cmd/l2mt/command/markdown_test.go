@@ -95,10 +95,7 @@ type markdown struct {
 
 func readMarkdown(t *testing.T, path string) (m markdown) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(path))(t)
 	inside := false
 	m.lines = strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 	for _, line := range m.lines {

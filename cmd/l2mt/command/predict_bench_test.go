@@ -58,10 +58,7 @@ func BenchmarkPredict(b *testing.B) {
 	b.Run("peer", func(b *testing.B) {
 		b.SetBytes(int64(body.Len()))
 		for b.Loop() {
-			f, err := os.Open(rows)
-			if err != nil {
-				b.Fatal(err)
-			}
+			f := must(os.Open(rows))(b)
 			in := csv.NewReader(f)
 			in.ReuseRecord = true
 			sum := 0.0
@@ -74,10 +71,7 @@ func BenchmarkPredict(b *testing.B) {
 					continue
 				}
 				for j := range d {
-					v, err := strconv.ParseFloat(row[j], 64)
-					if err != nil {
-						b.Fatal(err)
-					}
+					v := must(strconv.ParseFloat(row[j], 64))(b)
 					sum += v * float64(j)
 				}
 			}

@@ -58,10 +58,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	dir := smallRun(t)
 	mustL2mt(t, "report", dir)
-	page, err := os.ReadFile(filepath.Join(dir, report.File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile(filepath.Join(dir, report.File)))(t)
 	t.Run("shows everything", func(t *testing.T) { reportShowsEverything(t, string(page)) })
 	t.Run("needs nothing else", func(t *testing.T) { reportNeedsNothingElse(t, page) })
 	t.Run("in a browser", func(t *testing.T) { reportInABrowser(t, page) })
@@ -153,14 +150,8 @@ func reportInABrowser(t *testing.T, page []byte) {
 		}
 		screenshot := filepath.Join(t.ArtifactDir(), scheme.name+".png")
 		browse(t, chromium, "--blink-settings="+scheme.setting, "--window-size=1200,4000", "--hide-scrollbars", "--screenshot="+screenshot, server.URL+"/report")
-		raw, err := os.ReadFile(screenshot)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shot, err := png.Decode(bytes.NewReader(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(os.ReadFile(screenshot))(t)
+		shot := must(png.Decode(bytes.NewReader(raw)))(t)
 		if r, _, _, _ := shot.At(0, 0).RGBA(); (r < 0x8000) != scheme.dark {
 			t.Errorf("%s: the corner of the screenshot is %v", scheme.name, shot.At(0, 0))
 		}
@@ -171,10 +162,7 @@ func reportInABrowser(t *testing.T, page []byte) {
 // console of a page are errors.
 func browse(t *testing.T, chromium string, args ...string) string {
 	t.Helper()
-	profile, err := os.MkdirTemp("", "l2mt-chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
+	profile := must(os.MkdirTemp("", "l2mt-chromium"))(t)
 	defer os.RemoveAll(profile) // what a late process writes there does not matter
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -62,10 +62,7 @@ func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
 func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
-	parser, err := newParser(new(cli), io.Discard, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must(newParser(new(cli), io.Discard, io.Discard))(t)
 	leaves := parser.Model.Leaves(false)
 	if len(leaves) < 8 {
 		t.Errorf("only %d commands", len(leaves))
@@ -88,5 +85,16 @@ func TestEveryCommandAndFlagExplainsItself(t *testing.T) {
 		if code != exitDone || stderr != "" || !strings.Contains(stdout, "Usage: "+leaf.FullPath()) {
 			t.Errorf("%s --help: exit code %d, stderr %q, stdout %q", leaf.FullPath(), code, stderr, stdout)
 		}
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

@@ -14,10 +14,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	if got := experimentNames(); !slices.Equal(got, want) {
 		t.Fatalf("the shipped experiments are %q, want %q", got, want)
 	}
-	d, err := digits.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(digits.Load())(t)
 	for _, name := range want {
 		x, err := readExperiment(name) // checks the settings of every point
 		if err != nil {
@@ -30,10 +27,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 		if x.Dataset != digits.Name {
 			t.Errorf("%s is on %s, not on the digits", name, x.Dataset)
 		}
-		runs, err := x.runs()
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := must(x.runs())(t)
 		for _, r := range runs {
 			stages, err := x.stages(r, "run", "experience", 1)
 			if err != nil {
@@ -60,18 +54,9 @@ func TestDirectionsTakeRowsOfTheirOwn(t *testing.T) {
 		"[problems]\ndisjoint_classes = true": 50,
 		"[problems]\ndisjoint_rows = true\ntrain_fraction = 0.1\nvalidation_fraction = 0.1": 50,
 	} {
-		x, err := parseExperiment("x", text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		runs, err := x.runs()
-		if err != nil {
-			t.Fatal(err)
-		}
-		stages, err := x.stages(runs[0], "", "", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must(parseExperiment("x", text))(t)
+		runs := must(x.runs())(t)
+		stages := must(x.stages(runs[0], "", "", 1))(t)
 		if c, err := stages.learn.config(64); err != nil || c.Directions != want {
 			t.Errorf("with %q there are %d directions at most (%v), want %d", text, c.Directions, err, want)
 		}
@@ -79,20 +64,14 @@ func TestDirectionsTakeRowsOfTheirOwn(t *testing.T) {
 }
 
 func TestCaseStudyIsNotInTheTrainingProblems(t *testing.T) {
-	d, err := digits.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(digits.Load())(t)
 	s := &caseStudy{Shared: "8", Classes: []string{"3", "5", "0"}}
 	c := data.SampleConfig{Seed: 1, Train: 30, Test: 1}
 	f, _, err := data.SampleProblems(d, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.problem(d, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(s.problem(d, c))(t)
 	before := len(f.Problems)
 	for _, q := range s.without(f.Problems) {
 		for _, task := range q.Tasks {

@@ -78,10 +78,7 @@ func TestTablesToPredictions(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"model.json", "weights.safetensors", "correlation.png", "p.csv"} {
-		one, err := os.ReadFile(filepath.Join(dir, "1", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := must(os.ReadFile(filepath.Join(dir, "1", name)))(t)
 		two, err := os.ReadFile(filepath.Join(dir, "2", name))
 		if err != nil || !bytes.Equal(one, two) {
 			t.Errorf("%s differs: %v", name, err)
