@@ -368,7 +368,8 @@ func (s Step) standardiseRow(dst []float32, r Row) {
 }
 
 // mapRows returns x with the entries of every row as f writes them into dst,
-// which starts as zeros: as many as there were or, of dense rows, d. An entry that is not finite is an error.
+// which starts as zeros: as many as there were or, of dense rows, d. An entry that is not
+// finite is an error.
 func mapRows(x Matrix, d int, f func(dst []float32, r Row)) (Matrix, error) {
 	y := newBuilder(x, d)
 	for i := range x.Rows() {

@@ -57,7 +57,7 @@ type Choice struct {
 // By how many standard errors held-out rows have to speak, and where they can.
 const (
 	// clearly is for another ridge and for the weights' covariance, surely for the
-	// covariances, of which there are many, and against single-task learning.
+	// covariances and views, of which there are many, and against single-task learning.
 	clearly, surely = 1, 2
 	// hopeless is by how many a view may be worse with the Lambda1 of the best before
 	// it, to be given one of its own.
@@ -95,12 +95,13 @@ func (b *Bench) First(without Parts) Candidate {
 //  2. the ridge of the metric: from 1 to 3, to 10, to the features as they are, or to 0.1;
 //  3. intercepts drawn together, by the number of rows that loses least;
 //  4. the covariance with that: half of the network's, none, or shares of 11'/m;
-//  5. the same with that of the fitted weights.
+//  5. columns that bend, and with them 2 to 4 again;
+//  6. the same with the covariance of the fitted weights.
 //
 // A candidate is taken that is better than the best before it by a standard error, and
-// another covariance or intercepts that are drawn by two. Where rows can tell differences of 2 % of the loss, what is
-// chosen has to be better than single-task learning by as much; else that is chosen. Few
-// misclassified rows tell nothing.
+// another covariance, intercepts that are drawn or columns that bend by two. Where rows can
+// tell differences of 2 % of the loss, what is chosen has to be better than single-task
+// learning by as much; else that is chosen. Few misclassified rows tell nothing.
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	first := b.First(without)
 	at, err := b.Judge(ctx, first)
