@@ -18,7 +18,7 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 40282,
+	"the whole": 40284,
 	"tests":     29984,
 
 	"cmd/l2mt":                       9,
@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"cmd/l2mt/internal/report":       390,
 	"cmd/l2mt/internal/run":          1281,
 	"cmd/l2mt/internal/sweep":        288,
-	"data":                           4131,
+	"data":                           4132,
 	"data/datatest":                  64,
 	"data/digits":                    43,
 	"data/experience":                1400,
@@ -41,7 +41,7 @@ var budgets = map[string]int{
 	"examples/own-estimator":         35,
 	"infer":                          295,
 	"infer/compare":                  939,
-	"infer/solve":                    1693,
+	"infer/solve":                    1694,
 	"infer/solve/solvetest":          147,
 	"layers":                         2226,
 	"layers/linalg":                  1024,
