@@ -73,17 +73,6 @@ func reflect(x []float64) (last float64) {
 	return last
 }
 
-// All returns the eigenvalues, ascending, and their vectors as rows. It returns false
-// where they do not converge.
-func (t *Tridiagonal) All() ([]float64, *mat.Dense, bool) {
-	kappa, ok := t.Values()
-	if !ok {
-		return nil, nil, false
-	}
-	v, ok := t.Lowest(kappa, len(kappa))
-	return kappa, v, ok
-}
-
 // Values are the eigenvalues, ascending. It returns false where they do not converge.
 func (t *Tridiagonal) Values() ([]float64, bool) {
 	kappa, e := slices.Clone(t.d), slices.Clone(t.e)

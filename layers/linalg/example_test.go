@@ -23,7 +23,9 @@ func Example() {
 
 // The eigenvalues of a symmetric matrix, and the vector of the second.
 func ExampleTridiagonalise() {
-	values, vectors, ok := linalg.Tridiagonalise(mat.NewSymDense(2, []float64{2, 1, 1, 2})).All()
+	t := linalg.Tridiagonalise(mat.NewSymDense(2, []float64{2, 1, 1, 2}))
+	values, _ := t.Values()
+	vectors, ok := t.Lowest(values, 2)
 	v := vectors.RawRowView(1)
 	fmt.Printf("%.0f %.0f %v, of the second the entries are alike: %v\n", values[0], values[1], ok, math.Abs(v[0]-v[1]) < 1e-12)
 	// Output: 1 3 true, of the second the entries are alike: true

@@ -59,26 +59,23 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
-// BenchmarkNonzeros multiplies by the Hessian, which is where fits spend their
-// time, on more and more rows. The time per nonzero has one value while the
-// rows fit into the caches and another beyond.
-func BenchmarkNonzeros(b *testing.B) {
-	for _, n := range []int{250, 1000, 4000, 16000} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			train := must(Training(text(4, n, 1000), ""))(b)
-			nonzeros := 0
-			for _, t := range train.tasks {
-				nonzeros += t.x.NNZ()
-			}
-			v, out := normals(data.Stream(3, "bench"), 4*train.cols), make([]float64, 4*train.cols)
-			x := newRidge(train, nil, 1e-4, 1)
-			train.score(&x.point, nil, 1)
-			x.bend()
-			for b.Loop() {
-				x.addHessian(out, v)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(nonzeros), "ns/nonzero")
-		})
+// BenchmarkSizes compares fewer rows and the span of the rows (span.go) with the training set
+// as it is.
+func BenchmarkSizes(b *testing.B) {
+	p := Params{Lambda1: 1e-2}
+	for what, problem := range map[string]*TrainingSet{
+		"fewer rows": mustProblem(b, Square, samples(shape{42, 19, 140, Square, false}, 1)),
+		"span":       must(Training(text(6, 50, 20000), ""))(b),
+	} {
+		for how, set := range map[string]*TrainingSet{"with": problem.view(), "without": problem} {
+			b.Run(what+"/"+how, func(b *testing.B) {
+				for b.Loop() {
+					if r, err := set.solve(b.Context(), registry["mtrl"], p, Options{Tolerance: 1e-4, MaxIterations: 500}); err != nil || r.Status != Converged {
+						b.Fatal(r, err)
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -46,9 +46,6 @@ func general(rows, cols int, x []float64) blas64.General {
 	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: x}
 }
 
-// wide is the size from which the kernels factorize faster than gonum does.
-const wide = 64
-
 // factor returns Omega to multiply vectors by. That of single-task learning is diagonal,
 // whatever the number of tasks.
 func factor(omega *mat.SymDense) mat.Matrix {

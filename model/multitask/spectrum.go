@@ -6,8 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/layers/linalg"
 )
 
 // Spectrum is the eigendecomposition U diag(Values) U' of a symmetric matrix.
@@ -25,14 +23,18 @@ func Eigen(a *mat.SymDense) (*Spectrum, error) {
 	if err := checkFinite(a); err != nil {
 		return nil, err
 	}
-	values, rows, ok := decompose(a)
-	if !ok {
+	var e mat.EigenSym
+	if !e.Factorize(a, true) {
 		return nil, diverged(a)
 	}
-	for i := range values {
-		fixSign(rows.RawRowView(i))
+	s := &Spectrum{Values: e.Values(nil), Vectors: new(mat.Dense)}
+	e.VectorsTo(s.Vectors)
+	u := make([]float64, len(s.Values))
+	for i := range u {
+		fixSign(mat.Col(u, i, s.Vectors))
+		s.Vectors.SetCol(i, u)
 	}
-	return &Spectrum{Values: values, Vectors: mat.DenseCopyOf(rows.T())}, nil
+	return s, nil
 }
 
 func checkFinite(a *mat.SymDense) error {
@@ -52,23 +54,6 @@ func checkFinite(a *mat.SymDense) error {
 
 func diverged(a *mat.SymDense) error {
 	return fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, a.SymmetricDim())
-}
-
-// decompose returns the eigenvalues, ascending, and the vectors as rows. Gonum is the
-// faster one where they are few.
-func decompose(a *mat.SymDense) ([]float64, *mat.Dense, bool) {
-	if a.SymmetricDim() >= 2*wide {
-		if values, rows, ok := linalg.Tridiagonalise(a).All(); ok {
-			return values, rows, true
-		}
-	}
-	var e mat.EigenSym
-	if !e.Factorize(a, true) {
-		return nil, nil, false
-	}
-	var columns mat.Dense
-	e.VectorsTo(&columns)
-	return e.Values(nil), mat.DenseCopyOf(columns.T()), true
 }
 
 // fixSign turns a vector so that its entry of largest magnitude is positive.

@@ -18,8 +18,8 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 40284,
-	"tests":     29984,
+	"the whole": 40262,
+	"tests":     29983,
 
 	"cmd/l2mt":                       9,
 	"cmd/l2mt/command":               5136,
@@ -51,7 +51,7 @@ var budgets = map[string]int{
 	"model/evidence":                 1434,
 	"testdata/families/generated":    204,
 	"model/modeltest":                459,
-	"model/multitask":                3761,
+	"model/multitask":                3750,
 	"model/pretrained":               52,
 	"model/settings":                 227,
 	"testdata/families":              145,
