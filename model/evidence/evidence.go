@@ -64,6 +64,7 @@ type HeldOut struct {
 	Fits []*multitask.Result
 
 	losses [][]float64 // row by row
+	moved  [][]float64 // what was added to the scores of every task, class by class, or nil
 	units  [][]int     // what the rows of every task belong to, or nil
 }
 
@@ -72,7 +73,8 @@ type heldRows struct {
 	train *multitask.TrainingSet
 	kind  data.Kind
 	y     [][]float64
-	scale []float64 // of regression: the variance of the targets y of every task
+	scale []float64   // of regression: the variance of the targets y of every task
+	odds  [][]float64 // of classes: those of every task
 	units [][]int
 }
 
@@ -87,6 +89,10 @@ func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 		if e.scale, err = scales(y); err != nil {
 			return e, fmt.Errorf("evidence: rows to hold out: %w", err)
 		}
+		return e, nil
+	}
+	for _, t := range p.Tasks {
+		e.odds = append(e.odds, odds(t.TrainSet.Y, max(1, p.Several())))
 	}
 	return e, nil
 }
@@ -100,6 +106,9 @@ func (e *heldRows) hear(scores, targets [][]float64, fits ...*multitask.Result) 
 	var losses, errs []float64
 	temperature := 1.0
 	if e.kind == data.Classification {
+		if e.odds != nil {
+			h.moved = move(scores, targets, e.odds)
+		}
 		temperature, _ = Temperature(scores, targets)
 	}
 	for i, y := range targets {
@@ -137,6 +146,7 @@ func NewSplit(p *data.ProblemData) (*Split, error) {
 	if e.heldRows, err = newHeldRows(p, y); err != nil {
 		return nil, err
 	}
+	e.odds = nil // the paper has no offsets
 	for i, t := range p.Tasks {
 		if len(y[i]) == 0 || e.rows[i].X.Cols() != e.train.Cols() {
 			return nil, fmt.Errorf("evidence: task %q: %w: it needs validation rows with %d features", t.Name, multitask.ErrInvalidData, e.train.Cols())

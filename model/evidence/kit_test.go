@@ -186,7 +186,7 @@ func near(t *testing.T, what string, got, want, tol float64) {
 
 // least is the place between two others where f, which has one minimum there, has it.
 func least(low, high float64, f func(float64) float64) float64 {
-	for range 200 {
+	for range 80 {
 		third := (high - low) / 3
 		if f(low+third) < f(high-third) {
 			high -= third
@@ -195,4 +195,14 @@ func least(low, high float64, f func(float64) float64) float64 {
 		}
 	}
 	return (low + high) / 2
+}
+
+// unmoved takes offsets out of the scores.
+func unmoved(h *HeldOut) *HeldOut {
+	for i, f := range h.Scores {
+		for j := range f {
+			f[j] -= h.moved[i][j%len(h.moved[i])]
+		}
+	}
+	return h
 }

@@ -143,7 +143,7 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 			omega := covariance(c.m, c.m, seed)
 			drawn := float64(seed % 2)
 			model := must(multitask.GivenDrawn(omega, drawn))(t)
-			got, want := hold(t, must(NewLeaveOneOut(p))(t), Of(model), c.lambda1), without(p, omega, c.lambda1, drawn)
+			got, want := unmoved(hold(t, must(NewLeaveOneOut(p))(t), Of(model), c.lambda1)), without(p, omega, c.lambda1, drawn)
 			for i, task := range p.Tasks {
 				for j, y := range task.TrainSet.Y {
 					if y*floats.Sum(task.TrainSet.Y) == 2-float64(len(task.TrainSet.Y)) {
@@ -167,7 +167,7 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 func TestLeaveOneOutOfClasses(t *testing.T) {
 	s := sizes[2]
 	p, omega := made(s, 1), covariance(3, 3, 1)
-	held := hold(t, must(NewLeaveOneOut(p))(t), given(t, omega), 0.1)
+	held := unmoved(hold(t, must(NewLeaveOneOut(p))(t), given(t, omega), 0.1))
 	for c := range s.classes {
 		part := &data.ProblemData{Problem: &data.Problem{Name: "one"}}
 		var tasks []int
@@ -184,7 +184,7 @@ func TestLeaveOneOutOfClasses(t *testing.T) {
 			}
 		}
 		scaled := 0.1 / mat.Trace(of) // Given divides by the trace
-		want := hold(t, must(NewLeaveOneOut(part))(t), given(t, of), scaled)
+		want := unmoved(hold(t, must(NewLeaveOneOut(part))(t), given(t, of), scaled))
 		for a, i := range tasks {
 			for j, f := range want.Scores[a] {
 				near(t, fmt.Sprintf("class %d, task %d, row %d", c, i, j), held.Scores[i][s.classes*j+c], f, 1e-5)
