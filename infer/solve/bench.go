@@ -242,8 +242,10 @@ func (b *Bench) check(c Candidate) error {
 		fault = "there are no directions of its features"
 	case !(c.Network >= 0 && c.Pooled >= 0 && c.Weights >= 0 && c.Weights < 1 && c.Network+c.Pooled+c.Weights <= 1+1e-9):
 		fault = "its shares must be at least 0 and 1 in all at most, that of the weights less"
-	case c.Model != nil && c.Drawn != 0:
-		fault = "a model has intercepts of its own"
+	case c.Model != nil && (c.Drawn != 0 || c.Balanced):
+		fault = "a model has intercepts of its own, and no weights of classes"
+	case c.Balanced && b.rows.Kind() == data.Regression:
+		fault = "a regression has no classes to weigh"
 	default:
 		return nil
 	}
@@ -347,7 +349,11 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 		if weights != nil {
 			w = weights[k]
 		}
-		return multitask.GivenDrawn(c.omega(m, omega, w), c.Drawn)
+		model, err := multitask.GivenDrawn(c.omega(m, omega, w), c.Drawn)
+		if err == nil && c.Balanced {
+			model, err = multitask.Balance(model)
+		}
+		return model, err
 	}
 	var s evidence.Subject
 	if s.Model, err = given(last); err != nil || said == nil && weights == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -101,11 +102,16 @@ func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
 		o := Options{Held: held, Lambda1: []float64{0.1}}
 		a, b := bench(t, directed(t), p, o), bench(t, directed(t), changed(p, held), o)
 		for _, c := range []Candidate{
-			{}, {Mixture: Mixture{Network: 1}}, {View{Ridge: 1}, Mixture{Network: 0.5}, 3, nil}, Candidate{View{Ridge: 3, Directed: true}, Mixture{Network: 1}, 0, nil}.weighed(),
+			{}, {Mixture: Mixture{Network: 1}}, {View{Ridge: 1}, Mixture{Network: 0.5}, 3, false, nil}, Candidate{View{Ridge: 3, Directed: true}, Mixture{Network: 1}, 0, false, nil}.weighed(),
 		} {
 			x, y := judge(t, a, c), judge(t, b, c)
 			for i := range x.Scores {
-				if !slices.Equal(x.Scores[i], y.Scores[i]) || slices.Equal(x.Y[i], y.Y[i]) {
+				for _, j := range []*Judged{x, y} { // offsets have
+					if kind == data.Classification {
+						floats.AddConst(-j.Offsets[i][0], j.Scores[i])
+					}
+				}
+				if !floats.EqualApprox(x.Scores[i], y.Scores[i], 1e-9) || slices.Equal(x.Y[i], y.Y[i]) {
 					t.Errorf("%s of %s, task %d: %v, with other labels %v", c.Name(), kind, i, x.Scores[i], y.Scores[i])
 				}
 			}
@@ -231,6 +237,9 @@ func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
 				want := j.full.Scores(i, task.TrainSet.X)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if kind == data.Classification {
+					floats.AddConst(j.Offsets[i][0], want)
 				}
 				if d := mat.Norm(diff(want, have), math.Inf(1)); d > 1e-5*mat.Norm(mat.NewVecDense(len(want), want), 2) {
 					t.Errorf("%+v of %s, task %d: predictions are %v apart", v, kind, i, d)

@@ -20,6 +20,8 @@ type Candidate struct {
 	// Drawn is how many rows a task's intercept is drawn by to the common one
 	// (multitask.Drawn): 0 leaves it to the task, multitask.OneIntercept is one for all.
 	Drawn float64 `json:"drawn,omitempty"`
+	// Balanced weighs rows so that the classes of a task count the same.
+	Balanced bool `json:"balanced,omitempty"`
 	// Model takes the place of the mixture: a registered model, or multitask.Given.
 	Model multitask.Model `json:"-"`
 }
@@ -91,12 +93,15 @@ func (c Candidate) Name() string {
 	case c.Drawn > 0:
 		name += fmt.Sprintf("-drawn%g", c.Drawn)
 	}
+	if c.Balanced {
+		name += "-balanced"
+	}
 	return name
 }
 
 // ParseCandidate returns the candidate of a name, false where it is of none.
 func ParseCandidate(name string) (c Candidate, ok bool) {
-	for _, part := range strings.Split(strings.TrimSuffix(name, "-"+oneIntercept), "-") {
+	for _, part := range strings.Split(strings.Replace(name, "-"+oneIntercept, "", 1), "-") {
 		at := strings.IndexAny(part+"0", "0123456789.")
 		number, err := strconv.ParseFloat(part[at:], 64)
 		share := number / 100
@@ -122,9 +127,11 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 			c.Directed = true
 		case "drawn":
 			c.Drawn = number
+		case "balanced":
+			c.Balanced = true
 		}
 	}
-	if strings.HasSuffix(name, "-"+oneIntercept) {
+	if strings.Contains(name, "-"+oneIntercept) {
 		c.Drawn = multitask.OneIntercept
 	}
 	c.Network, c.Pooled = (1-c.Weights)*c.Network, (1-c.Weights)*c.Pooled
@@ -154,6 +161,9 @@ func (c Candidate) Title() string {
 		title += ", one intercept"
 	case c.Drawn > 0:
 		title += fmt.Sprintf(", intercepts drawn together by %g rows", c.Drawn)
+	}
+	if c.Balanced {
+		title += ", classes weighed alike"
 	}
 	return title
 }

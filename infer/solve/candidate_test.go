@@ -96,8 +96,8 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 	}{
 		{Candidate{}, "stl", "STL"},
 		{Candidate{Mixture: Mixture{Pooled: 0.95}}.weighed(), "pooled95-weights", "pooled by 95 % + weights"},
-		{Candidate{View{Ridge: 0.1, Directed: true}, Mixture{Network: 1}, 30, nil}, "network-metric0.1-directed-drawn30", "the network's covariance, common metric of ridge 0.1, directions of the training tasks, intercepts drawn together by 30 rows"},
-		{Candidate{View{Ridge: 1}, Mixture{Pooled: 1}, 0, multitask.Baselines()[1]}, "mtfl-metric1", ""},
+		{Candidate{View{Ridge: 0.1, Directed: true}, Mixture{Network: 1}, 30, false, nil}, "network-metric0.1-directed-drawn30", "the network's covariance, common metric of ridge 0.1, directions of the training tasks, intercepts drawn together by 30 rows"},
+		{Candidate{View{Ridge: 1}, Mixture{Pooled: 1}, 0, false, multitask.Baselines()[1]}, "mtfl-metric1", ""},
 	} {
 		if c.Model != nil {
 			c.name, c.title = c.Model.Info().Name+"-metric1", c.Model.Info().Title+", common metric of ridge 1"

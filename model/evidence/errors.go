@@ -64,9 +64,9 @@ func Report(r *multitask.Result, problem *data.ProblemData, held *HeldOut) (*Tun
 	for i, task := range problem.Tasks {
 		validation[i], test[i] = task.ValidationSet, task.TestSet
 	}
-	if held != nil && held.moved != nil {
+	if held != nil && held.Offsets != nil {
 		moved := *r
-		moved.B = floats.AddTo(make([]float64, len(r.B)), r.B, slices.Concat(held.moved...))
+		moved.B = floats.AddTo(make([]float64, len(r.B)), r.B, slices.Concat(held.Offsets...))
 		r, t.Result = &moved, &moved
 	}
 	var err error

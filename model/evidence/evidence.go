@@ -52,6 +52,9 @@ type HeldOut struct {
 	// Scores are the predictions for the rows of every task that were held out, and Y
 	// what these are.
 	Scores, Y [][]float64
+	// Offsets are what Scores have more than the Fits, of every task, class by class; nil
+	// where they have nothing more.
+	Offsets [][]float64
 	// Rows counts them.
 	Rows int
 	// Loss is what is compared: the mean over the tasks of the loss of these rows, or
@@ -64,7 +67,6 @@ type HeldOut struct {
 	Fits []*multitask.Result
 
 	losses [][]float64 // row by row
-	moved  [][]float64 // what was added to the scores of every task, class by class, or nil
 	units  [][]int     // what the rows of every task belong to, or nil
 }
 
@@ -107,7 +109,7 @@ func (e *heldRows) hear(scores, targets [][]float64, fits ...*multitask.Result) 
 	temperature := 1.0
 	if e.kind == data.Classification {
 		if e.odds != nil {
-			h.moved = move(scores, targets, e.odds)
+			h.Offsets = move(scores, targets, e.odds)
 		}
 		temperature, _ = Temperature(scores, targets)
 	}

@@ -201,7 +201,7 @@ func least(low, high float64, f func(float64) float64) float64 {
 func unmoved(h *HeldOut) *HeldOut {
 	for i, f := range h.Scores {
 		for j := range f {
-			f[j] -= h.moved[i][j%len(h.moved[i])]
+			f[j] -= h.Offsets[i][j%len(h.Offsets[i])]
 		}
 	}
 	return h

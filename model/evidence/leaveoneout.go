@@ -81,7 +81,7 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 			continue
 		}
 		score := multitask.ClassScores(r.Scores(i/k, t.X), i%k, k)
-		slope, curvature := e.train.Derivatives(score, t.Y)
+		slope, curvature := e.train.Derivatives(i, score, r.Params)
 		f, first, second = append(f, score...), append(first, slope...), append(second, curvature...)
 	}
 	if err := e.leaveOut(f, first, second, r.Omega, r.Params); err != nil {

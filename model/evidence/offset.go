@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/optimize"
 
 	"l2mt/model/multitask"
 )
@@ -34,59 +33,60 @@ func odds(y []float64, classes int) []float64 {
 	return count
 }
 
-// offset is the o for which rows have the least logistic loss, at the temperature that suits
-// it best. It costs half of its square over that of the temperature, so that rows which do
-// not tell leave it at 0.
+// offset is the o for which rows have the least logistic loss, at the temperature T that suits
+// it best. It costs (o/T)^2/2, so that rows which do not tell leave it at 0. Steps are those
+// of Newton's method; of more than two classes a part of the curvature is left out, which is
+// negative.
 func offset(scores, labels, odds [][]float64) float64 {
 	k := len(odds[0])
 	p, moved := make([]float64, max(2, k)), make([]float64, k)
-	bounded := func(cold float64) float64 { return min(max(cold, -math.Log(hottest)), math.Log(hottest)) }
-	// at is the loss where 1/T is exp(x[0]) and o is x[1] T, and sets its gradient.
-	at := func(gradient, x []float64) float64 {
-		cold, loss := math.Exp(bounded(x[0])), x[1]*x[1]/2
-		gradient[0], gradient[1] = 0, x[1]
+	a, c := 1.0, 0.0 // 1/T and o/T
+	for range 100 {
+		slope, slopeC := 0.0, c
+		curvature, cross, curvatureC := math.SmallestNonzeroFloat64, 0.0, 1.0
 		for i, y := range labels {
 			for j, v := range y {
 				f, right := scores[i][j*k:][:k], multitask.LabelOf(v, k)
-				for c := range f {
-					moved[c] = cold*f[c] + x[1]*odds[i][c]
+				for class := range f {
+					moved[class] = a*f[class] + c*odds[i][class]
+				}
+				if math.IsInf(moved[max(0, right+k-len(p))], -1) {
+					continue // the task lacks the class, whatever the offset is
 				}
 				multitask.Probabilities(p, moved, 1)
-				if p[right] < leastProbability { // whatever the offset is
-					loss -= math.Log(leastProbability)
-					continue
-				}
-				loss -= math.Log(p[right])
-				for c, s := range moved {
-					class, against := c+len(p)-k, 1.0
+				meanA, meanC := 0.0, 0.0
+				for n, s := range moved {
+					if math.IsInf(s, -1) {
+						continue
+					}
+					class, against, x, l := n+len(p)-k, 1.0, f[n], odds[i][n]
 					if k > 1 {
 						against /= 1 + math.Exp(s)
 					}
-					slope := against * p[class]
+					bent := p[class] * against * against
+					meanA, meanC = meanA+p[class]*against*x, meanC+p[class]*against*l
 					if class == right {
-						slope -= against
+						slope, slopeC = slope-against*x, slopeC-against*l
+						bent += against * (1 - against)
 					}
-					if !math.IsInf(s, 0) { // of a class that the task lacks
-						gradient[0] += slope * cold * f[c]
-						gradient[1] += slope * odds[i][c]
-					}
+					curvature, cross, curvatureC = curvature+bent*x*x, cross+bent*x*l, curvatureC+bent*l*l
 				}
+				slope, slopeC = slope+meanA, slopeC+meanC
+				curvature, cross, curvatureC = curvature-meanA*meanA, cross-meanA*meanC, curvatureC-meanC*meanC
 			}
 		}
-		if cold != math.Exp(x[0]) {
-			gradient[0] = 0
+		det := curvature*curvatureC - cross*cross
+		moveA, moveC := (cross*slopeC-curvatureC*slope)/det, (cross*slope-curvature*slopeC)/det
+		if !(det > 0) {
+			moveA, moveC = 0, -slopeC/curvatureC
 		}
-		return loss
+		next := min(max(a+moveA, a/2, 1.0/hottest), 2*a, hottest)
+		moveA, moveC = next-a, min(max(moveC, -1), 1)
+		if a, c = next, c+moveC; math.Abs(moveA) < 1e-8*a && math.Abs(moveC) < 1e-8 {
+			break
+		}
 	}
-	problem := optimize.Problem{
-		Func: func(x []float64) float64 { return at(make([]float64, 2), x) },
-		Grad: func(gradient, x []float64) { at(gradient, x) },
-	}
-	best, _ := optimize.Minimize(problem, make([]float64, 2), nil, &optimize.BFGS{})
-	if best == nil { // of scores that are not finite
-		return 0
-	}
-	return best.X[1] / math.Exp(bounded(best.X[0]))
+	return c / a
 }
 
 // move adds to scores what the rows held out of all tasks ask for, and returns it by tasks.

@@ -60,12 +60,12 @@ func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
 			if pull != nil {
 				weight = pull[i]
 			}
-			v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i], t.y, v.b[i], weight, v.b[m+i%p.classes])
+			v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i], t.y, v.b[i], weight, v.b[m+i%p.classes], t.weights)
 		})
 		settled = pull == nil || p.common(v, pull)
 	}
 	p.each(workers, func(i int, t *task) {
-		loss[i] = p.loss.mean(v.score[i], t.y, v.b[i])
+		loss[i] = p.loss.mean(v.score[i], t.y, v.b[i], t.weights)
 		if pull != nil {
 			apart := v.b[i] - v.b[m+i%p.classes]
 			loss[i] += pull[i] / 2 * apart * apart

@@ -249,6 +249,7 @@ func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 
 // solveHeld fits a model whose Omega is given, to a gap that strong convexity proves.
 func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.SymDense, p Params, opt Options) (*Result, error) {
+	set = set.weighted(p)
 	x := newRidge(set, factor(omega), p.Lambda1, opt.Workers)
 	if opt.Start != nil {
 		if err := x.begin(opt.Start, omega); err != nil {

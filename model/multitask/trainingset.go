@@ -42,6 +42,7 @@ type task struct {
 	x    data.Matrix
 	y    []float64
 	rows int // that are labelled, where x has a summary of them
+	weights
 }
 
 // NewTrainingSet checks the training data of the tasks. Names, one a task, serve
@@ -184,10 +185,11 @@ func (p *TrainingSet) Parts() []data.Samples {
 }
 
 // Derivatives are the first and second derivatives of the loss of every row of a part at
-// its predictions, over the number of rows.
-func (p *TrainingSet) Derivatives(f, y []float64) (first, second []float64) {
-	first, second = make([]float64, len(y)), make([]float64, len(y))
-	p.loss.slopes(first, second, f, y, 0)
+// its predictions f, over the number of rows.
+func (p *TrainingSet) Derivatives(part int, f []float64, params Params) (first, second []float64) {
+	t := p.weighted(params).tasks[part]
+	first, second = make([]float64, len(f)), make([]float64, len(f))
+	p.loss.slopes(first, second, f, t.y, 0, t.weights)
 	return first, second
 }
 
