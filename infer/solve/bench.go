@@ -36,6 +36,8 @@ type Options struct {
 	Lambda1 []float64
 	// Points is the number of grid points of other hyperparameters; 0 means 4.
 	Points int
+	// Balanced is that of all candidates, whatever they say.
+	Balanced bool
 	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
 	Workers int
 	// Progress hears of what is tried. Nil means nobody.
@@ -254,6 +256,7 @@ func (b *Bench) check(c Candidate) error {
 
 // Judge chooses the hyperparameters of a candidate by the rows that folds hold out.
 func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
+	c = b.balanced(c)
 	if j := b.judged[c.Name()]; j != nil && reflect.DeepEqual(j.Model, c.Model) { // covariances that are given have one name
 		return j, nil
 	}
@@ -284,6 +287,12 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 	j.Seconds = time.Since(begin).Seconds()
 	b.judged[c.Name()] = j
 	return j, nil
+}
+
+// balanced is a candidate with the weights of classes that all have.
+func (b *Bench) balanced(c Candidate) Candidate {
+	c.Balanced = c.Balanced || b.options.Balanced
+	return c
 }
 
 // titled is a reporter of work that has a title of its own.
@@ -350,7 +359,7 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 			w = weights[k]
 		}
 		model, err := multitask.GivenDrawn(c.omega(m, omega, w), c.Drawn)
-		if err == nil && c.Balanced {
+		if err == nil && b.balanced(c).Balanced {
 			model, err = multitask.Balance(model)
 		}
 		return model, err

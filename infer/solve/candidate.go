@@ -163,7 +163,7 @@ func (c Candidate) Title() string {
 		title += fmt.Sprintf(", intercepts drawn together by %g rows", c.Drawn)
 	}
 	if c.Balanced {
-		title += ", classes weighed alike"
+		title += ", classes that count the same"
 	}
 	return title
 }

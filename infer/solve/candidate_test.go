@@ -96,7 +96,7 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 	}{
 		{Candidate{}, "stl", "STL"},
 		{Candidate{Mixture: Mixture{Pooled: 0.95}}.weighed(), "pooled95-weights", "pooled by 95 % + weights"},
-		{Candidate{View{Ridge: 0.1, Directed: true}, Mixture{Network: 1}, 30, false, nil}, "network-metric0.1-directed-drawn30", "the network's covariance, common metric of ridge 0.1, directions of the training tasks, intercepts drawn together by 30 rows"},
+		{Candidate{View{Ridge: 0.1, Directed: true}, Mixture{Network: 1}, 30, true, nil}, "network-metric0.1-directed-drawn30-balanced", "the network's covariance, common metric of ridge 0.1, directions of the training tasks, intercepts drawn together by 30 rows, classes that count the same"},
 		{Candidate{View{Ridge: 1}, Mixture{Pooled: 1}, 0, false, multitask.Baselines()[1]}, "mtfl-metric1", ""},
 	} {
 		if c.Model != nil {

@@ -179,7 +179,7 @@ func (c *choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict
 // another Lambda1.
 func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
 	b := c.bench
-	if x.Name() == c.Name() {
+	if x = b.balanced(x); x.Name() == c.Name() {
 		return nil
 	}
 	if x.Mixture == c.Mixture {

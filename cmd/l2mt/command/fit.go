@@ -72,14 +72,15 @@ type cellFlags struct {
 }
 
 type fitCmd struct {
-	Files      []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
-	tableFlags `embed:""`
-	Network    string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
-	Model      string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
-	View       string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
-	Lambda1    float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
-	Points     int     `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
-	Workers    int     `help:"Fits at a time; 0 means one per CPU."`
+	Files       []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
+	tableFlags  `embed:""`
+	Network     string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
+	Model       string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
+	View        string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
+	ClassWeight string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
+	Lambda1     float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
+	Points      int     `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
+	Workers     int     `help:"Fits at a time; 0 means one per CPU."`
 }
 
 // Names of models that are no entries of the registry.
@@ -87,6 +88,8 @@ const (
 	modelL2MT  = run.L2MT
 	modelBest  = "best"
 	modelOmega = "omega"
+
+	balanced = "balanced" // of --class-weight
 )
 
 func (c *fitCmd) Validate() error {
@@ -167,7 +170,7 @@ func (c *fitCmd) Run(e *env) error {
 	if m >= wideTasks {
 		defer debug.SetGCPercent(debug.SetGCPercent(25))
 	}
-	o := solve.Options{Folds: cmp.Or(c.Folds, 5), Seed: c.Seed, Together: t.Together, Held: t.Held, Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
+	o := solve.Options{Folds: cmp.Or(c.Folds, 5), Seed: c.Seed, Together: t.Together, Held: t.Held, Points: c.Points, Balanced: c.ClassWeight == balanced, Workers: c.Workers, Progress: e.reporter()}
 	if c.Lambda1 != 0 {
 		o.Lambda1 = []float64{c.Lambda1}
 	}
