@@ -91,7 +91,7 @@ values = [4, 8]
 		{"train", func(dir string) []string {
 			return []string{"train", "--experience", experience, "--out", filepath.Join(dir, "n"), "--set", "train.epochs=12", "--set", "model.hidden=8"}
 		}, func(t *testing.T, dir string) map[string]string {
-			return without(filesIn(t, filepath.Join(dir, "n")), ".lock")
+			return without(filesIn(t, filepath.Join(dir, "n")), ".lock", run.SecondsFile) // which has times
 		}},
 		{"eval", func(dir string) []string {
 			return []string{"eval", "--network", network, "--problems", test, "--models", "snr1,snr2,mtrl,cmtl,rmtl", "--out", filepath.Join(dir, "v"), "--workers", "2"}
