@@ -45,8 +45,8 @@ func Balance(given Model) (Model, error) {
 	return k, nil
 }
 
-// weighted is the training set with the weights that the rows have in a fit: of a task that
-// lacks a class those of all tasks.
+// weighted is the training set with the weights that the rows have in a fit. Every task has
+// rows of both classes.
 func (p *TrainingSet) weighted(params Params) *TrainingSet {
 	if p.loss == Square || params.Get(Balanced) == 0 {
 		return p
