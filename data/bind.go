@@ -8,34 +8,19 @@ import (
 	"strconv"
 )
 
-// Bind brings the data to every problem of the file. Row indices refer to d,
-// which may be nil when every task names files of its own; those are relative
-// to dir, must lie in it unless f.Outside is set, and are read by read, which
-// may be nil where there are none. All faults are reported, each with its
-// problem, task and field.
-func (f *ProblemFile) Bind(d *Dataset, dir string, read func(path string) (*Dataset, error)) ([]*ProblemData, error) {
-	if f.Dataset != nil {
-		if d == nil {
-			return nil, fmt.Errorf("data: problems: %w: they need the dataset %q", ErrMismatch, f.Dataset.Path)
-		}
-		if want, got := f.Dataset.SHA256, d.Fingerprint(); want != "" && want != got {
-			return nil, fmt.Errorf("data: problems: %w: they were made on a dataset with SHA-256 %s, but %s has %s", ErrMismatch, want, d.Name, got)
-		}
+// Bind brings the data to every problem of the file: the rows of d. All faults are
+// reported, each with its problem, task and field.
+func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
+	if d == nil {
+		return nil, fmt.Errorf("data: problems: %w: they need the dataset %q", ErrMismatch, f.Dataset.Path)
+	}
+	if want, got := f.Dataset.SHA256, d.Fingerprint(); want != "" && want != got {
+		return nil, fmt.Errorf("data: problems: %w: they were made on a dataset with SHA-256 %s, but %s has %s", ErrMismatch, want, d.Name, got)
 	}
 	bound := make([]*ProblemData, len(f.Problems))
-	open := func(name string) (*Dataset, error) {
-		path, err := f.File(dir, name)
-		if err != nil {
-			return nil, err
-		}
-		if read == nil {
-			return nil, fmt.Errorf("%s: %w: there is nothing to read it with", path, ErrMismatch)
-		}
-		return read(path)
-	}
 	var faults []error
 	for i, p := range f.Problems {
-		b, err := p.bind(d, open)
+		b, err := p.bind(d)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("data: problem %q: %w", p.Name, err))
 		}
@@ -47,24 +32,11 @@ func (f *ProblemFile) Bind(d *Dataset, dir string, read func(path string) (*Data
 	return bound, nil
 }
 
-// opener reads a file that a problem file names.
-type opener func(name string) (*Dataset, error)
-
-func (p *Problem) bind(d *Dataset, open opener) (*ProblemData, error) {
-	b := &ProblemData{Problem: p, Tasks: make([]TaskData, len(p.Tasks))}
+func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
+	b := &ProblemData{Problem: p, Tasks: make([]TaskData, len(p.Tasks)), Features: d.Features}
 	var faults []error
-	var features featureOrder
-	if slices.ContainsFunc(p.Tasks, func(t *Task) bool { return t.Files == nil }) {
-		features = featureOrder{d.Features, d.Name}
-	}
-	take := func(d *Dataset, err error) (*Dataset, error) {
-		if err != nil {
-			return nil, err
-		}
-		return features.match(d)
-	}
 	for i, t := range p.Tasks {
-		bound, err := t.bind(d, func(name string) (*Dataset, error) { return take(open(name)) }, p.Classes)
+		bound, err := t.bind(d, p.Classes)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
 		}
@@ -73,18 +45,11 @@ func (p *Problem) bind(d *Dataset, open opener) (*ProblemData, error) {
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	b.Features = features.names
-	if err := b.align(); err != nil {
-		return nil, err
-	}
 	return b, b.prepare()
 }
 
-func (t *Task) bind(d *Dataset, open opener, classes []string) (TaskData, error) {
+func (t *Task) bind(d *Dataset, classes []string) (TaskData, error) {
 	b := TaskData{Task: t}
-	if t.Files != nil {
-		return b, b.read(open, classes)
-	}
 	for i, s := range b.sets() {
 		set, err := t.samples(d, t.splits()[i], classes)
 		if err != nil {
@@ -163,38 +128,6 @@ func (d *Dataset) contents() string {
 	return fmt.Sprintf("%d classes", len(d.Classes))
 }
 
-// read takes the splits from the task's own files. Where the task does not
-// name its classes, the training file has two, and the second is +1.
-func (t *TaskData) read(open opener, classes []string) error {
-	task := *t.Task
-	files := []string{task.Files.Train, task.Files.Validation, task.Files.Test}
-	for i, s := range t.sets() {
-		field := "files." + task.splits()[i].field
-		if files[i] == "" {
-			continue
-		}
-		d, err := open(files[i])
-		if err != nil {
-			return fmt.Errorf("field %q: %w", field, err)
-		}
-		if task.Kind == Classification && task.Positive == "" && classes == nil {
-			if len(d.Classes) != 2 {
-				return fmt.Errorf("field %q: %w: %s has %s; name the task's \"positive\" and \"negative\"", field, ErrInvalid, d.Name, d.contents())
-			}
-			task.Negative, task.Positive = d.Classes[0], d.Classes[1]
-		}
-		rows := make([]int, d.X.Rows())
-		for r := range rows {
-			rows[r] = r
-		}
-		if *s, err = task.samples(d, split{field, rows}, classes); err != nil {
-			return err
-		}
-	}
-	t.Task = &task
-	return t.learnable()
-}
-
 // learnable checks that the training rows can teach something.
 func (t *TaskData) learnable() error {
 	y := t.TrainSet.Y
@@ -207,34 +140,6 @@ func (t *TaskData) learnable() error {
 			}
 		}
 		return fmt.Errorf("field \"train\": %w: %d rows, and %s", ErrInvalid, len(y), what)
-	}
-	return nil
-}
-
-// align gives all splits the same number of columns, and empty ones a matrix.
-// Sparse files do not know columns that are zero in all their rows.
-func (p *ProblemData) align() error {
-	cols := 0
-	for i := range p.Tasks {
-		for _, s := range p.Tasks[i].sets() {
-			if s.X != nil {
-				cols = max(cols, s.X.Cols())
-			}
-		}
-	}
-	for i := range p.Tasks {
-		for j, s := range p.Tasks[i].sets() {
-			switch x := s.X.(type) {
-			case nil:
-				s.X = &CSR{cols: cols}
-			case *CSR:
-				s.X = x.Widened(cols)
-			default:
-				if x.Cols() != cols {
-					return fmt.Errorf("task %q, field %q: %w: it has %d features, another has %d", p.Tasks[i].Name, p.Tasks[i].splits()[j].field, ErrMismatch, x.Cols(), cols)
-				}
-			}
-		}
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 	}
 	raw := must(train.Encode())(t)
 	file := must(parseProblems(raw))(t)
-	problems := must(file.Bind(d, "", nil))(t)
+	problems := must(file.Bind(d))(t)
 	p := problems[0]
 	if p.Several() != 3 || !slices.Equal(p.Classes, d.Classes) {
 		t.Fatalf("classes %q", p.Classes)
@@ -76,7 +76,7 @@ func TestBadProblemsOfSeveralClasses(t *testing.T) {
 	}
 	d := madeClasses(t, 3, 3, 3, 3)
 	f := must(parseProblems([]byte(file(`["c0", "c1", "c2"]`, `{"name": "t", "kind": "classification", "train": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}`))))(t)
-	if _, err := f.Bind(d, "", nil); err == nil || !strings.Contains(err.Error(), `has the class "c3", which the problem does not list`) {
+	if _, err := f.Bind(d); err == nil || !strings.Contains(err.Error(), `has the class "c3", which the problem does not list`) {
 		t.Error(err)
 	}
 }

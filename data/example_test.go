@@ -26,7 +26,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	problems, err := file.Bind(d, ".", nil)
+	problems, err := file.Bind(d)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -17,33 +17,21 @@ import (
 // ErrOutside marks data that a problem file names outside of its directory.
 var ErrOutside = errors.New("outside of the directory of the problem file")
 
-// File returns where the task file lies that the problem file, which is in dir,
-// names. It returns an error that wraps ErrOutside if that is outside of dir
-// and Outside is not set.
-func (f *ProblemFile) File(dir, name string) (string, error) { return f.locate(dir, name, f.Outside) }
-
-// DatasetFile returns where the dataset of the problem file, which is in dir,
-// lies. A dataset with SHA256, which Bind compares, may lie anywhere.
-func (f *ProblemFile) DatasetFile(dir string) (string, error) {
-	path, err := f.locate(dir, f.Dataset.Path, f.Outside || f.Dataset.SHA256 != "")
-	if err != nil {
-		return "", fmt.Errorf("field \"dataset\": %w; move it there, or state its \"sha256\", which tells that you know it", err)
+// DatasetFile returns where the dataset of the problem file, which is in dir, lies. It
+// returns an error that wraps ErrOutside if that is outside of dir, unless it may lie
+// anywhere or has a SHA256, which Bind compares.
+func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
+	path := f.Dataset.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
 	}
-	return path, nil
-}
-
-func (f *ProblemFile) locate(dir, name string, anywhere bool) (string, error) {
-	path := name
-	if !filepath.IsAbs(name) {
-		path = filepath.Join(dir, name)
-	}
-	if !anywhere {
+	if !anywhere && f.Dataset.SHA256 == "" {
 		if err := inside(dir, path); err != nil {
-			return "", fmt.Errorf("%s: %w", name, err)
+			return "", fmt.Errorf("field \"dataset\": %s: %w; move it there, or state its \"sha256\", which tells that you know it", f.Dataset.Path, err)
 		}
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return "", fmt.Errorf("%s: %w: it is neither a file nor a folder", name, ErrInvalid)
+		return "", fmt.Errorf("field \"dataset\": %s: %w: it is neither a file nor a folder", f.Dataset.Path, ErrInvalid)
 	}
 	return path, nil
 }

@@ -46,11 +46,8 @@ func TestProblemFilesStayInTheirDirectory(t *testing.T) {
 	} {
 		for _, dir := range []string{dir, filepath.Join(root, "here")} {
 			f := &ProblemFile{Dataset: &DatasetRef{Path: name}}
-			if path, err := f.File(dir, name); !errors.Is(err, want) || err == nil && !filepath.IsAbs(path) {
+			if path, err := f.DatasetFile(dir, false); !errors.Is(err, want) || err == nil && !filepath.IsAbs(path) {
 				t.Errorf("%s in %s: %q, %v; want %v", name, dir, path, err, want)
-			}
-			if _, err := f.DatasetFile(dir); !errors.Is(err, want) {
-				t.Errorf("dataset %s in %s: %v, want %v", name, dir, err, want)
 			}
 			anywhere := want
 			switch {
@@ -59,13 +56,12 @@ func TestProblemFilesStayInTheirDirectory(t *testing.T) {
 			case want == ErrOutside:
 				anywhere = nil
 			}
-			f.Dataset.SHA256 = "0123"
-			if _, err := f.DatasetFile(dir); !errors.Is(err, anywhere) {
-				t.Errorf("pinned dataset %s in %s: %v, want %v", name, dir, err, anywhere)
-			}
-			f.Outside = true
-			if _, err := f.File(dir, name); !errors.Is(err, anywhere) {
+			if _, err := f.DatasetFile(dir, true); !errors.Is(err, anywhere) {
 				t.Errorf("%s allowed outside of %s: %v, want %v", name, dir, err, anywhere)
+			}
+			f.Dataset.SHA256 = "0123"
+			if _, err := f.DatasetFile(dir, false); !errors.Is(err, anywhere) {
+				t.Errorf("pinned %s in %s: %v, want %v", name, dir, err, anywhere)
 			}
 		}
 	}

@@ -22,16 +22,13 @@ const (
 type ProblemFile struct {
 	// Schema is ProblemSchema.
 	Schema int `json:"schema"`
-	// Dataset is what the row indices of the tasks refer to. It may be left
-	// out when every task names files of its own.
+	// Dataset is what the row indices of the tasks refer to.
 	Dataset *DatasetRef `json:"dataset,omitempty"`
 	// Sampling records how the problems were drawn, for the reader; nothing
 	// depends on it.
 	Sampling json.RawMessage `json:"sampling,omitempty"`
 	// Problems holds at least one problem.
 	Problems []*Problem `json:"problems"`
-	// Outside lets the file name data outside of its directory.
-	Outside bool `json:"-"`
 }
 
 // DatasetRef names a dataset and pins its content.
@@ -74,15 +71,6 @@ type Task struct {
 	Train      []int `json:"train,omitempty"`
 	Validation []int `json:"validation,omitempty"`
 	Test       []int `json:"test,omitempty"`
-	// Files replaces the row indices by files of the task's own.
-	Files *TaskFiles `json:"files,omitempty"`
-}
-
-// TaskFiles are a task's own files, relative to the problem file.
-type TaskFiles struct {
-	Train      string `json:"train"`
-	Validation string `json:"validation,omitempty"`
-	Test       string `json:"test,omitempty"`
 }
 
 // Samples are the data points of one split of one task.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,7 +67,7 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 		pairs := [2]map[string]bool{{}, {}}
 		counts := map[int]bool{}
 		for s, f := range []*ProblemFile{train, test} {
-			problems, err := f.Bind(d, "", nil)
+			problems, err := f.Bind(d)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -98,35 +97,6 @@ func TestSampledProblemsKeepTheirPromises(t *testing.T) {
 		if len(counts) < 2 {
 			t.Errorf("seed %d: all problems have the same number of tasks", seed)
 		}
-	}
-}
-
-// Classes kept disjoint are in one set of problems.
-func TestClassesApart(t *testing.T) {
-	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52, 61, 44, 47)
-	for seed := range uint64(5) {
-		train, test, err := SampleProblems(d, SampleConfig{
-			Seed: seed, Train: 12, Test: 7, MaxTasks: 6, TrainFraction: 0.1, ValidationFraction: 0.1, DisjointClasses: true,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		set := [2]map[string]bool{{}, {}}
-		for k, f := range []*ProblemFile{train, test} {
-			for _, p := range f.Problems {
-				for _, task := range p.Tasks {
-					set[k][task.Positive], set[k][task.Negative] = true, true
-				}
-			}
-		}
-		for class := range set[0] {
-			if set[1][class] {
-				t.Errorf("seed %d: class %s is in both sets", seed, class)
-			}
-		}
-	}
-	if _, _, err := SampleProblems(madeClasses(t, 30, 30, 30, 30, 30), SampleConfig{DisjointClasses: true}); err == nil || !strings.Contains(err.Error(), "5 classes, but two disjoint sets of classes with 8 pairs each take 10") {
-		t.Error(err)
 	}
 }
 
@@ -225,7 +195,7 @@ func TestGroupProblems(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for s, f := range []*ProblemFile{train, test} {
-		problems := must(f.Bind(d, "", nil))(t)
+		problems := must(f.Bind(d))(t)
 		for _, p := range problems {
 			for _, task := range p.Tasks {
 				if prev, ok := seen[task.Name]; ok && prev != s {
@@ -271,7 +241,7 @@ func TestPrepareIsFittedOnTrainingRowsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems := must(train.Bind(d, "", nil))(t)
+	problems := must(train.Bind(d))(t)
 	var sum, square [2]float64
 	n := 0.0
 	for _, task := range problems[0].Tasks {
@@ -315,8 +285,6 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"no training rows", one(`{"name": "t", "kind": "regression", "test": [0]}`), "no training rows"},
 		{"row twice", one(`{"name": "t", "kind": "regression", "train": [5, 6, 5]}`), `field "train": invalid data: row 5 (entry 2 of the list)`},
 		{"row in two splits", one(`{"name": "t", "kind": "regression", "train": [5], "test": [4, 5]}`), `field "test": invalid data: row 5 (entry 1 of the list) is in "train" too`},
-		{"files and rows", one(`{"name": "t", "kind": "regression", "train": [5], "files": {"train": "a"}}`), `field "files"`},
-		{"files without train", one(`{"name": "t", "kind": "regression", "files": {"test": "a"}}`), `names no file`},
 		{"unknown prepare", file(`{"name": "p", "prepare": ["whiten"], "tasks": [` + task + `]}`), `prepare "whiten"`},
 		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `need a "dataset"`},
 	} {
@@ -344,19 +312,18 @@ func TestBindFaultsAreNamed(t *testing.T) {
 		{"label of neither class", task(rows[0][0], rows[1][0], rows[2][0]), `entry 2: invalid data: row ` + fmt.Sprint(rows[2][0]) + ` has the class "c2"`, ErrInvalid},
 		{"one class only", task(rows[0]...), `they need both "c0" and "c1"`, ErrInvalid},
 		{"regression on classes", &Task{Name: "t", Kind: Regression, Train: []int{0, 1}}, "has 3 classes", ErrMismatch},
-		{"missing file", &Task{Name: "t", Kind: Regression, Files: &TaskFiles{Train: "nowhere.csv"}}, "files.train", os.ErrNotExist},
 	} {
 		f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{c.task}}}}
-		_, err := f.Bind(d, t.TempDir(), func(path string) (*Dataset, error) { return nil, os.ErrNotExist })
+		_, err := f.Bind(d)
 		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), `problem "p": task "t", field`) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}
 	f := &ProblemFile{Schema: 1, Dataset: &DatasetRef{Path: "made", SHA256: "beef"}, Problems: []*Problem{{Name: "p", Tasks: []*Task{task(0)}}}}
-	if _, err := f.Bind(d, "", nil); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "beef") || !strings.Contains(err.Error(), d.Fingerprint()) {
+	if _, err := f.Bind(d); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "beef") || !strings.Contains(err.Error(), d.Fingerprint()) {
 		t.Errorf("another dataset: error %v, want ErrMismatch with both fingerprints", err)
 	}
-	if _, err := f.Bind(nil, "", nil); !errors.Is(err, ErrMismatch) {
+	if _, err := f.Bind(nil); !errors.Is(err, ErrMismatch) {
 		t.Errorf("no dataset: error %v, want ErrMismatch", err)
 	}
 }
@@ -418,7 +385,7 @@ func FuzzProblems(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add([]byte(encoded(f, train)))
-	f.Add([]byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "regression", "files": {"train": "x"}}]}]}`))
+	f.Add([]byte(`{"schema": 1, "dataset": {"path": "x"}, "problems": [{"name": "p", "tasks": [{"name": "t", "kind": "regression", "train": [0]}]}]}`))
 	f.Add([]byte(`{"schema": 1, "dataset": null, "problems": [null]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		p, err := parseProblems(raw)

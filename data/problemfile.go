@@ -102,11 +102,14 @@ const maxFaults = 100
 // faults returns what is wrong with the file whatever its data is, or somewhat
 // more than maxFaults of it.
 func (f *ProblemFile) faults() (faults []error) {
+	if f.Dataset == nil {
+		faults = append(faults, fmt.Errorf("%w: it names no dataset; the row indices of tasks need a \"dataset\"", ErrInvalid))
+	}
 	if len(f.Problems) == 0 {
 		faults = append(faults, fmt.Errorf("%w: the list \"problems\" is empty", ErrInvalid))
 	}
 	return append(faults, listed("problem", ": ", f.Problems, func(p *Problem) (string, []error) {
-		return p.Name, p.faults(f.Dataset != nil)
+		return p.Name, p.faults()
 	})...)
 }
 
@@ -134,7 +137,7 @@ func listed[T any](what, separator string, list []*T, of func(*T) (name string, 
 	return faults
 }
 
-func (p *Problem) faults(hasDataset bool) (faults []error) {
+func (p *Problem) faults() (faults []error) {
 	if len(p.Tasks) == 0 {
 		return []error{fmt.Errorf("%w: it has no tasks", ErrInvalid)}
 	}
@@ -147,7 +150,7 @@ func (p *Problem) faults(hasDataset bool) (faults []error) {
 		faults = append(faults, fmt.Errorf("field \"classes\": %w: %d names, %d of them different; it lists all classes, each once, where tasks have more than two", ErrInvalid, k, distinct(p.Classes)))
 	}
 	return append(faults, listed("task", ", ", p.Tasks, func(t *Task) (string, []error) {
-		return t.Name, t.faults(p, hasDataset)
+		return t.Name, t.faults(p)
 	})...)
 }
 
@@ -155,7 +158,7 @@ func distinct(names []string) int {
 	return len(slices.Compact(slices.Sorted(slices.Values(names))))
 }
 
-func (t *Task) faults(p *Problem, hasDataset bool) (faults []error) {
+func (t *Task) faults(p *Problem) (faults []error) {
 	fault := func(field, format string, args ...any) {
 		faults = append(faults, fmt.Errorf("field %q: %w: %s", field, ErrInvalid, fmt.Sprintf(format, args...)))
 	}
@@ -167,7 +170,7 @@ func (t *Task) faults(p *Problem, hasDataset bool) (faults []error) {
 	case Classification:
 		if several && named {
 			fault("positive", "the problem lists its classes, so that a task has no positive one (%q) and no negative one (%q)", t.Positive, t.Negative)
-		} else if !several && (named || t.Files == nil) && (t.Positive == "" || t.Negative == "" || t.Positive == t.Negative) {
+		} else if !several && (t.Positive == "" || t.Negative == "" || t.Positive == t.Negative) {
 			fault("positive", "classification needs two different classes, not %q and %q", t.Positive, t.Negative)
 		}
 	case Regression:
@@ -177,15 +180,7 @@ func (t *Task) faults(p *Problem, hasDataset bool) (faults []error) {
 	default:
 		fault("kind", "%q; it can be %q or %q", t.Kind, Classification, Regression)
 	}
-	rows := len(t.Train) + len(t.Validation) + len(t.Test)
-	switch {
-	case t.Files != nil && rows > 0:
-		fault("files", "the task has row indices too; give one of the two")
-	case t.Files != nil && t.Files.Train == "":
-		fault("files", "\"train\" names no file")
-	case t.Files == nil && !hasDataset:
-		fault("train", "row indices need a \"dataset\" in the problem file")
-	case t.Files == nil && len(t.Train) == 0:
+	if len(t.Train) == 0 {
 		fault("train", "there are no training rows")
 	}
 	where := map[int]string{}

@@ -11,14 +11,14 @@ import (
 // a few class pairs or groups will do for it.
 func TestOneSetOfProblemsAlone(t *testing.T) {
 	few := madeClasses(t, 40, 50, 60, 70) // six pairs
-	none, test, err := SampleProblems(few, SampleConfig{Train: -1, Test: 60, DisjointClasses: true})
+	none, test, err := SampleProblems(few, SampleConfig{Train: -1, Test: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if none != nil || len(test.Problems) != 60 {
 		t.Fatalf("training problems %v and %d test problems, want none and 60", none, len(test.Problems))
 	}
-	problems := must(test.Bind(few, "", nil))(t)
+	problems := must(test.Bind(few))(t)
 	pairs, counts := map[string]bool{}, map[int]bool{}
 	for _, p := range problems {
 		counts[len(p.Tasks)] = true

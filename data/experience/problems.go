@@ -7,8 +7,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/digits"
-	"l2mt/data/files"
-	"l2mt/data/format"
 )
 
 // DataOptions say where the data of a problem file is.
@@ -16,7 +14,7 @@ type DataOptions struct {
 	// Dataset, if not empty, is used instead of the dataset that the file names:
 	// a path, or the name of an embedded one.
 	Dataset string
-	// AllowOutside lets the file name any data outside of its directory.
+	// AllowOutside lets the file name any dataset outside of its directory.
 	AllowOutside bool
 }
 
@@ -26,7 +24,7 @@ type Problems struct {
 	path        string // of the problem file
 	file        *data.ProblemFile
 	datasetPath string
-	dataset     *data.Dataset // nil if every task has files of its own
+	dataset     *data.Dataset
 	transform   *Transform
 }
 
@@ -46,15 +44,11 @@ func OpenProblems(path string, o DataOptions) (*Problems, error) {
 	if err != nil {
 		return nil, err
 	}
-	file.Outside = o.AllowOutside
 	p := &Problems{path: path, file: file, datasetPath: o.Dataset}
-	if file.Dataset == nil {
-		return p, nil
-	}
 	if p.datasetPath == "" && file.Dataset.Path == digits.Name {
 		p.datasetPath = digits.Name
 	} else if p.datasetPath == "" {
-		p.datasetPath, err = file.DatasetFile(p.dir())
+		p.datasetPath, err = file.DatasetFile(filepath.Dir(path), o.AllowOutside)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -65,8 +59,6 @@ func OpenProblems(path string, o DataOptions) (*Problems, error) {
 	_, err = p.bind(nil) // it may be another dataset
 	return p, err
 }
-
-func (p *Problems) dir() string { return filepath.Dir(p.path) }
 
 // File is the problem file.
 func (p *Problems) File() *data.ProblemFile { return p.file }
@@ -90,7 +82,7 @@ func (p *Problems) All() ([]*data.ProblemData, error) { return p.bind(p.file.Pro
 func (p *Problems) bind(problems []*data.Problem) ([]*data.ProblemData, error) {
 	some := *p.file
 	some.Problems = problems
-	bound, err := some.Bind(p.dataset, p.dir(), format.Open)
+	bound, err := some.Bind(p.dataset)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.path, err)
 	}
@@ -112,47 +104,15 @@ func (p *Problems) Through(t Transform) *Problems {
 	return &q
 }
 
-// Reference names the data for people, and by a fingerprint of the dataset, of
-// what is in the tasks' own files, and of the transform.
+// Reference names the data for people, and by a fingerprint of the dataset and of the
+// transform.
 func (p *Problems) Reference() (ref data.DatasetRef, err error) {
-	ref.Path = "the tasks' own files"
-	if p.dataset != nil {
-		ref.Path, ref.SHA256 = filepath.Base(p.datasetPath), p.dataset.Fingerprint()
-	}
-	sums := []any{ref.SHA256}
-	for _, name := range taskFiles(p.file) {
-		sum := "none"
-		if *name != "" {
-			path, err := p.file.File(p.dir(), *name)
-			if err == nil {
-				sum, err = files.SHA256(path)
-			}
-			if err != nil {
-				return ref, fmt.Errorf("%s: a task's own file: %w", p.path, err)
-			}
-		}
-		sums = append(sums, sum)
-	}
+	ref.Path, ref.SHA256 = filepath.Base(p.datasetPath), p.dataset.Fingerprint()
 	if t := p.transform; t != nil {
 		ref.Path += " through " + t.Name
-		sums = append(sums, t.Identity)
-	}
-	if len(sums) > 1 {
-		ref.SHA256, err = contentID(sums...)
+		ref.SHA256, err = contentID(ref.SHA256, t.Identity)
 	}
 	return ref, err
-}
-
-// taskFiles lists the fields of a problem file that name tasks' own files.
-func taskFiles(f *data.ProblemFile) (own []*string) {
-	for _, p := range f.Problems {
-		for _, t := range p.Tasks {
-			if t.Files != nil {
-				own = append(own, &t.Files.Train, &t.Files.Validation, &t.Files.Test)
-			}
-		}
-	}
-	return own
 }
 
 // An experience directory keeps, beside the tuples, the problem files that they
@@ -169,21 +129,19 @@ func (p *Problems) Keep(dir string) error {
 	}
 	content := []any{ref.SHA256}
 	for _, problem := range p.file.Problems {
-		content = append(content, unplaced(problem))
+		content = append(content, problem)
 	}
 	name, err := contentID(content...)
 	if err != nil {
 		return err
 	}
-	kept, err := moved(p.path, dir)
+	kept, err := data.LoadProblems(p.path)
 	if err != nil {
 		return err
 	}
-	if p.dataset != nil {
-		kept.Dataset.SHA256 = p.dataset.Fingerprint()
-		if kept.Dataset.Path, err = ReferTo(p.datasetPath, dir); err != nil {
-			return err
-		}
+	kept.Dataset.SHA256 = p.dataset.Fingerprint()
+	if kept.Dataset.Path, err = ReferTo(p.datasetPath, dir); err != nil {
+		return err
 	}
 	path := filepath.Join(dir, "problems-"+name[:12]+".json")
 	others, err := list(dir, problemsPattern)
@@ -200,22 +158,11 @@ func (p *Problems) Keep(dir string) error {
 // data.
 func moved(path, to string) (*data.ProblemFile, error) {
 	f, err := data.LoadProblems(path)
-	if err != nil {
-		return nil, err
+	if err != nil || f.Dataset.Path == digits.Name || filepath.IsAbs(f.Dataset.Path) {
+		return f, err
 	}
-	paths := taskFiles(f)
-	if f.Dataset != nil && f.Dataset.Path != digits.Name {
-		paths = append(paths, &f.Dataset.Path)
-	}
-	for _, p := range paths {
-		if *p == "" || filepath.IsAbs(*p) {
-			continue
-		}
-		if *p, err = ReferTo(filepath.Join(filepath.Dir(path), *p), to); err != nil {
-			return nil, err
-		}
-	}
-	return f, nil
+	f.Dataset.Path, err = ReferTo(filepath.Join(filepath.Dir(path), f.Dataset.Path), to)
+	return f, err
 }
 
 // ReferTo is how a problem file in dir refers to a dataset: by its path from

@@ -12,20 +12,6 @@ import (
 	"l2mt/data/experience"
 )
 
-// ownFiles makes a problem file whose only task has files of its own, beside it.
-func ownFiles(t *testing.T, dir, train string) string {
-	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "train.csv"), []byte(train))
-	write(t, filepath.Join(dir, "test.csv"), []byte("7,8,b\n"))
-	path := filepath.Join(dir, "mine.json")
-	write(t, path, []byte(`{"schema": 1, "problems": [{"name": "p", "tasks": [
-		{"name": "t", "kind": "classification", "positive": "a", "negative": "b", "files": {"train": "train.csv", "test": "test.csv"}}]}]}`))
-	return path
-}
-
 // onDataset makes a problem file on a dataset beside it.
 func onDataset(t *testing.T, dir string) string {
 	t.Helper()
@@ -89,10 +75,8 @@ func TestTheReferenceIsThatOfTheContent(t *testing.T) {
 	root := t.TempDir()
 	sums := map[string]string{}
 	for name, ref := range map[string]data.DatasetRef{
-		"dataset":         reference(t, openProblems(t, onDataset(t, filepath.Join(root, "a")))),
-		"doubled":         reference(t, openProblems(t, onDataset(t, filepath.Join(root, "b"))).Through(double)),
-		"own files":       reference(t, openProblems(t, ownFiles(t, filepath.Join(root, "c"), "1,2,a\n3,4,b\n"))),
-		"other own files": reference(t, openProblems(t, ownFiles(t, filepath.Join(root, "d"), "1,2,a\n3,5,b\n"))),
+		"dataset": reference(t, openProblems(t, onDataset(t, filepath.Join(root, "a")))),
+		"doubled": reference(t, openProblems(t, onDataset(t, filepath.Join(root, "b"))).Through(double)),
 	} {
 		if other, taken := sums[ref.SHA256]; taken {
 			t.Errorf("%s and %s have one fingerprint", name, other)
@@ -134,30 +118,25 @@ func kept(t *testing.T, dir string) []*experience.Problems {
 // Problem files find their data from every store that keeps them.
 func TestStoresKeepTheirProblems(t *testing.T) {
 	root := t.TempDir()
-	for name, path := range map[string]string{
-		"dataset":   onDataset(t, filepath.Join(root, "[1] dataset")),
-		"own files": ownFiles(t, filepath.Join(root, "[2] files"), "1,2,a\n3,4,b\n"),
-	} {
-		p := openProblems(t, path)
-		dir := filepath.Join(root, name, "[3] store")
-		stored(t, dir, p)
-		if err := p.Keep(dir); err != nil { // the same file again
-			t.Fatal(err)
+	p := openProblems(t, onDataset(t, filepath.Join(root, "[1] dataset")))
+	dir := filepath.Join(root, "[3] store")
+	stored(t, dir, p)
+	if err := p.Keep(dir); err != nil { // the same file again
+		t.Fatal(err)
+	}
+	merged, removed := filepath.Join(root, "deep", "below", "merged"), filepath.Join(root, "removed")
+	if err := os.MkdirAll(filepath.Dir(merged), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	must(experience.Merge(t.Context(), merged, nil, dir))(t)
+	must(experience.Merge(t.Context(), removed, func(*experience.Record) bool { return true }, merged))(t)
+	for _, dir := range []string{dir, merged, removed} {
+		found := kept(t, dir)
+		if len(found) != 1 || reference(t, found[0]).SHA256 != reference(t, p).SHA256 {
+			t.Fatalf("%s: %d problem files", dir, len(found))
 		}
-		merged, removed := filepath.Join(root, name, "deep", "below", "merged"), filepath.Join(root, name, "removed")
-		if err := os.MkdirAll(filepath.Dir(merged), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		must(experience.Merge(t.Context(), merged, nil, dir))(t)
-		must(experience.Merge(t.Context(), removed, func(*experience.Record) bool { return true }, merged))(t)
-		for _, dir := range []string{dir, merged, removed} {
-			found := kept(t, dir)
-			if len(found) != 1 || reference(t, found[0]).SHA256 != reference(t, p).SHA256 {
-				t.Fatalf("%s, %s: %d problem files", name, dir, len(found))
-			}
-			if q, err := found[0].Problem(0); err != nil || !slices.Equal(q.Tasks[0].TrainSet.X.Row(1).Value, []float32{3, 4}) {
-				t.Errorf("%s, %s: %v", name, dir, err)
-			}
+		if q, err := found[0].Problem(0); err != nil || !slices.Equal(q.Tasks[0].TrainSet.X.Row(1).Value, []float32{3, 4}) {
+			t.Errorf("%s: %v", dir, err)
 		}
 	}
 }
@@ -181,12 +160,5 @@ func TestStoresRefuseOtherProblems(t *testing.T) {
 	write(t, filepath.Join(root, "data", "rows.csv"), []byte("1,2,a\n3,4,b\n5,6,a\n7,9,b\n"))
 	if _, _, err := s.Problems("", &double); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "rows.csv") {
 		t.Errorf("another dataset: %v", err)
-	}
-	own := ownFiles(t, filepath.Join(root, "own"), "1,2,a\n")
-	if err := os.Remove(filepath.Join(root, "own", "test.csv")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openProblems(t, own).Reference(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), own) {
-		t.Errorf("a file that is gone: %v", err)
 	}
 }

@@ -92,22 +92,7 @@ func (r *Result) Relate(stl float64) error {
 
 // ProblemID identifies a problem by its content and the fingerprint of its data.
 func ProblemID(p *data.Problem, fingerprint string) (string, error) {
-	return contentID(fingerprint, unplaced(p))
-}
-
-// unplaced is a problem without where its tasks' own files lie, which does not matter:
-// the fingerprint has to cover what is in them.
-func unplaced(p *data.Problem) data.Problem {
-	content := *p
-	content.Tasks = slices.Clone(p.Tasks)
-	for i, t := range p.Tasks {
-		if t.Files != nil {
-			task := *t
-			task.Files = new(data.TaskFiles)
-			content.Tasks[i] = &task
-		}
-	}
-	return content
+	return contentID(fingerprint, p)
 }
 
 // TupleID identifies a tuple by how it is made, so it is known before the

@@ -112,17 +112,6 @@ func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
 	problem("other rows", "d", data.Problem{Name: "p", Tasks: task(1, 3)})
 	problem("other steps", "d", data.Problem{Name: "p", Tasks: task(1, 2), Prepare: []string{"unit"}})
 	problem("no rows", "d", data.Problem{Name: "p", Tasks: task()})
-	files := func(path string) data.Problem {
-		return data.Problem{Name: "p", Tasks: []*data.Task{{Name: "t", Files: &data.TaskFiles{Train: path}}}}
-	}
-	problem("a problem of files", "d", files("a.csv"))
-	problem("files with another content", "e", files("a.csv"))
-	here, there := files("a.csv"), files("../there/a.csv")
-	a, _ := experience.ProblemID(&here, "d")
-	b, _ := experience.ProblemID(&there, "d")
-	if a != b || there.Tasks[0].Files.Train != "../there/a.csv" {
-		t.Errorf("ids of the same files in two folders: %q, %q; the problem afterwards: %q", a, b, there.Tasks[0].Files.Train)
-	}
 
 	if _, err := experience.TupleID("p", "snr", 0, map[string]float64{"r": math.NaN()}); err == nil {
 		t.Error("NaN is a hyperparameter")

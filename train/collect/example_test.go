@@ -23,7 +23,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	problems, err := file.Bind(d, ".", nil)
+	problems, err := file.Bind(d)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func sample(t testing.TB, n int) (collect.InMemory, data.DatasetRef) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems := must(file.Bind(d, "", nil))(t)
+	problems := must(file.Bind(d))(t)
 	return problems, data.DatasetRef{Path: digits.Name, SHA256: d.Fingerprint()}
 }
 

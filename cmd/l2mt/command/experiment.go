@@ -322,7 +322,7 @@ func (x *experiment) stages(r *experimentRun, dir, experience string, workers in
 		return nil, fmt.Errorf("[experience] %w", err)
 	}
 	s.learn = trainCmd{Experience: []string{experience}, Dataset: x.Dataset, Head: x.Head, Out: at("network"), Preset: "default", Seed: r.seed}
-	if err := r.learn(&s.learn, s.sample.DisjointRows || s.sample.DisjointClasses); err != nil {
+	if err := r.learn(&s.learn, s.sample.DisjointRows); err != nil {
 		return nil, fmt.Errorf("[train] %w", err)
 	}
 	s.evaluate = evalCmd{

@@ -26,7 +26,7 @@ var arrows = map[string][]string{
 	"data/digits":      {"data", "data/format"},
 	"data/table":       {"data", "data/format"},
 	"data/images":      {"data", "data/files", "data/progress"},
-	"data/experience":  {"data", "data/digits", "data/files", "data/format"},
+	"data/experience":  {"data", "data/digits", "data/files"},
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 

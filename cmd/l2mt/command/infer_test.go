@@ -2,7 +2,6 @@ package command
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -109,28 +108,37 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 	for name, label := range labels {
 		random := data.Stream(3, name)
 		dir := t.TempDir()
-		task := func(name string, n int) {
-			for _, part := range []string{"train", "test"} {
-				writeRows(t, filepath.Join(dir, name+part+".csv"), []string{"a", "b", "label"}, n, func(i int) []string {
-					v := 1.5 * (1 + math.Sin(float64(i))) // below 3
-					return []string{run.Full(v + random.NormFloat64()/2), run.Full(random.NormFloat64()), label(v)}
-				})
+		header := []string{"a", "b", "label"}
+		var rows [][]string
+		draw := func(n int) (numbers []int) {
+			for i := range n {
+				v := 1.5 * (1 + math.Sin(float64(i))) // below 3
+				numbers = append(numbers, len(rows))
+				rows = append(rows, []string{run.Full(v + random.NormFloat64()/2), run.Full(random.NormFloat64()), label(v)})
 			}
+			return numbers
 		}
-		task("north", 12)
-		task("south", 9)
-		kind, classes := "classification", ""
+		p := &data.Problem{Name: "p"}
+		task := func(name string, kind data.Kind, n int) {
+			task := &data.Task{Name: name, Kind: kind, Train: draw(n), Test: draw(n)}
+			if kind == data.Classification && p.Classes == nil {
+				task.Positive, task.Negative = "yes", "no"
+			}
+			p.Tasks = append(p.Tasks, task)
+			writeRows(t, filepath.Join(dir, name+"test.csv"), header, n, func(i int) []string { return rows[task.Test[i]] })
+		}
+		kind := data.Classification
 		if name == "regression" {
-			kind = name
+			kind = data.Regression
 		} else if name == "several" {
-			classes = `"classes": ["ant", "bee", "cat"], `
+			p.Classes = []string{"ant", "bee", "cat"}
 		}
-		entry := func(name string) string {
-			return fmt.Sprintf(`{"name": %q, "kind": %q, "files": {"train": "%strain.csv", "test": "%[1]stest.csv"}}`, name, kind, name)
-		}
+		task("north", kind, 12)
+		task("south", kind, 9)
+		writeRows(t, filepath.Join(dir, "all.csv"), header, len(rows), func(i int) []string { return rows[i] })
 		problems := filepath.Join(dir, "p.json")
-		text := fmt.Sprintf(`{"schema": 1, "problems": [{"name": "p", %s"tasks": [%s, %s]}]}`, classes, entry("north"), entry("south"))
-		if err := os.WriteFile(problems, []byte(text), 0o644); err != nil {
+		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
+		if err := file.Save(problems); err != nil {
 			t.Fatal(err)
 		}
 		mustL2mt(t, "-q", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))

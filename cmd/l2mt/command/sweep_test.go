@@ -48,10 +48,9 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 // for in so many words.
 func TestDirectionsTakeRowsOfTheirOwn(t *testing.T) {
 	for text, want := range map[string]int{
-		"":                                    -1,
-		"[train]\npreset = \"pairwise\"":      -1,
-		"[train]\ndirections = 7":             7,
-		"[problems]\ndisjoint_classes = true": 50,
+		"":                               -1,
+		"[train]\npreset = \"pairwise\"": -1,
+		"[train]\ndirections = 7":        7,
 		"[problems]\ndisjoint_rows = true\ntrain_fraction = 0.1\nvalidation_fraction = 0.1": 50,
 	} {
 		x := must(parseExperiment("x", text))(t)
@@ -86,7 +85,7 @@ func TestCaseStudyIsNotInTheTrainingProblems(t *testing.T) {
 		t.Errorf("%d problems were drawn", before)
 	}
 	f.Problems = []*data.Problem{p}
-	if _, err := f.Bind(d, ".", nil); err != nil {
+	if _, err := f.Bind(d); err != nil {
 		t.Error(err)
 	}
 }

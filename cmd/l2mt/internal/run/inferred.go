@@ -193,8 +193,8 @@ func SaveModel(dir string, s *multitask.Saved) error {
 }
 
 // predictions are those for the test rows, with the score of the class predicted
-// where there are more than two. The row counts in the dataset, or in
-// the task's own file, from 0.
+// where there are more than two. The row counts in the dataset,
+// from 0.
 func (r *Inference) predictions() ([][]string, error) {
 	rows := [][]string{{"task", "row", "prediction", "score", "label"}}
 	for i, t := range r.problem.Tasks {
@@ -215,11 +215,7 @@ func (r *Inference) predictions() ([][]string, error) {
 			} else {
 				predicted, label = classes[multitask.ClassOf(of)], classes[multitask.LabelOf(y, k)]
 			}
-			row := j
-			if t.Files == nil {
-				row = t.Test[j]
-			}
-			rows = append(rows, []string{t.Name, strconv.Itoa(row), predicted, Full(score), label})
+			rows = append(rows, []string{t.Name, strconv.Itoa(t.Test[j]), predicted, Full(score), label})
 		}
 	}
 	return rows, nil

@@ -17,10 +17,7 @@ type Summary struct {
 
 // Summarise describes the problem file of a path.
 func Summarise(path string, f *data.ProblemFile) Summary {
-	s := Summary{File: path, Problems: len(f.Problems), MinTasks: len(f.Problems[0].Tasks)}
-	if f.Dataset != nil {
-		s.Dataset = f.Dataset.Path
-	}
+	s := Summary{File: path, Dataset: f.Dataset.Path, Problems: len(f.Problems), MinTasks: len(f.Problems[0].Tasks)}
 	for _, p := range f.Problems {
 		s.Tasks += len(p.Tasks)
 		s.MinTasks, s.MaxTasks = min(s.MinTasks, len(p.Tasks)), max(s.MaxTasks, len(p.Tasks))
