@@ -161,7 +161,10 @@ func FitCurves(p *ProblemData) Step {
 }
 
 // Problem returns a problem whose rows the step has made.
-func (s Step) Problem(p *ProblemData) (*ProblemData, error) {
+func (s Step) Problem(p *ProblemData) (*ProblemData, error) { return s.problem(p, nil) }
+
+// problem is Problem with a function that makes the rows, nil for the step's own.
+func (s Step) problem(p *ProblemData, row func(dst []float32, r Row)) (*ProblemData, error) {
 	q := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
 	if p.Features != nil {
 		q.Features = s.Names(p.Features)
@@ -176,7 +179,7 @@ func (s Step) Problem(p *ProblemData) (*ProblemData, error) {
 			x := shared(made, set.X)
 			if made[x] == nil {
 				var err error
-				if made[x], err = s.Apply(x); err != nil {
+				if made[x], err = s.apply(x, row); err != nil {
 					return nil, err
 				}
 			}

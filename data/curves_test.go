@@ -161,8 +161,10 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 		{data.StepGauss, 1100, 1, 0.5, 1e-3}, // 2,201 rows, of which some are landmarks
 	} {
 		p := scattered(uint64(seed), data.Regression, 2, c.n, c.d)
-		step, metric := data.FitKernel(c.kind, c.width, p)
-		made := must(step.Problem(p))(t)
+		step, made, metric, err := data.NewDistances(p).Kernel(c.kind, c.width, p)
+		if err != nil {
+			t.Fatal(err)
+		}
 		rows, of := denseOf(p.Tasks[0].TrainSet.X), denseOf(p.Tasks[1].TrainSet.X)
 		own, other := denseOf(metric.Problem(made).Tasks[0].TrainSet.X), denseOf(metric.Problem(made).Tasks[1].TrainSet.X)
 		var total, deviations float64
@@ -196,7 +198,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, &again)
 		}
-		if err != nil || !cmp.Equal(step, again) {
+		if err != nil || !cmp.Equal(*step, again) {
 			t.Errorf("the step is another after a round trip: %v", err)
 		}
 	}

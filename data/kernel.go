@@ -19,7 +19,7 @@ import (
 //
 // Up to mostLandmarks rows all are landmarks. Of more some are, each the row that those
 // before it explain least (pivoted Cholesky). In the coordinates A = L^-T of the metric
-// that FitKernel returns, LL' = K + tiny I, rows have the inner products of the kernel.
+// that Kernel returns, LL' = K + tiny I, rows have the inner products of the kernel.
 const (
 	mostLandmarks = 2000
 	someLandmarks = 500
@@ -27,8 +27,68 @@ const (
 	tiny = 1e-5
 )
 
-// FitKernel fits the step of a kernel of width g to the training rows of a problem.
-func FitKernel(kind string, g float64, p *ProblemData) (Step, *Metric) {
+// Distances are those between the training rows of a problem, up to mostLandmarks of them.
+// Kernels of any width, on parts of these rows, are made of the same ones.
+type Distances struct {
+	number         map[string]int // of a row with these values
+	gauss, laplace *mat.Dense
+}
+
+// NewDistances takes the time of one kernel.
+func NewDistances(p *ProblemData) *Distances {
+	x := stacked(p, true)
+	n := x.Rows()
+	if n > mostLandmarks {
+		return &Distances{}
+	}
+	d := &Distances{map[string]int{}, mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)}
+	for i := range n {
+		r := x.Row(i).Value
+		d.number[key(r)] = i
+		for j := range i {
+			square, sum := apart(r, x.Row(j).Value)
+			d.gauss.Set(i, j, square)
+			d.gauss.Set(j, i, square)
+			d.laplace.Set(i, j, sum)
+			d.laplace.Set(j, i, sum)
+		}
+	}
+	return d
+}
+
+// Kernel fits the step of a kernel of width g to the training rows of a problem, and applies
+// it. In the metric rows have the inner products of the kernel.
+func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Metric, error) {
+	s, metric := d.fit(kind, g, p)
+	q, err := s.problem(p, d.rows(s))
+	return &s, q, metric, err
+}
+
+// rows is Step.kernelRow for rows that are known.
+func (d *Distances) rows(s Step) func(dst []float32, r Row) {
+	var landmarks []int
+	for _, z := range s.Landmarks {
+		landmarks = append(landmarks, d.number[key(z)])
+	}
+	distances := d.laplace
+	if s.Kind == StepGauss {
+		distances = d.gauss
+	}
+	return func(dst []float32, r Row) {
+		i, known := d.number[key(r.Value)]
+		if !known {
+			s.kernelRow(dst, r)
+			return
+		}
+		row := distances.RawRowView(i)
+		for k, j := range landmarks {
+			dst[k] = float32(math.Exp(-s.Width * row[j]))
+		}
+	}
+}
+
+// fit is the step without the rows that it makes.
+func (d *Distances) fit(kind string, g float64, p *ProblemData) (Step, *Metric) {
 	x := stacked(p, true)
 	_, deviation := moments(x)
 	size := floats.Sum(deviation)
@@ -41,9 +101,9 @@ func FitKernel(kind string, g float64, p *ProblemData) (Step, *Metric) {
 		s.Landmarks = append(s.Landmarks, slices.Clone(x.Row(i).Value))
 	}
 	n := len(s.Landmarks)
-	k, row := mat.NewDense(n, n, nil), make([]float32, n)
+	k, row, rows := mat.NewDense(n, n, nil), make([]float32, n), d.rows(s)
 	for i, z := range s.Landmarks {
-		s.kernelRow(row, Row{Value: z})
+		rows(row, Row{Value: z})
 		for j, v := range row {
 			k.Set(i, j, float64(v))
 		}
@@ -60,9 +120,8 @@ func stacked(p *ProblemData, once bool) Matrix {
 	for _, t := range p.Tasks {
 		for i := range t.TrainSet.X.Rows() {
 			v := t.TrainSet.X.Row(i).Value
-			key, _ := binary.Append(nil, binary.LittleEndian, v)
-			if !once || !seen[string(key)] {
-				seen[string(key)], values, n = true, append(values, v...), n+1
+			if k := key(v); !once || !seen[k] {
+				seen[k], values, n = true, append(values, v...), n+1
 			}
 		}
 	}
@@ -71,6 +130,12 @@ func stacked(p *ProblemData, once bool) Matrix {
 		panic(err) // the sizes are right
 	}
 	return x
+}
+
+// key is that of a row in a map.
+func key(values []float32) string {
+	b, _ := binary.Append(nil, binary.LittleEndian, values)
+	return string(b)
 }
 
 // landmarks are the numbers of the rows that are chosen.
@@ -106,19 +171,22 @@ func (s Step) landmarks(x Matrix) (chosen []int) {
 // kernelRow makes the kernel of a row with every landmark.
 func (s Step) kernelRow(dst []float32, r Row) {
 	for i, z := range s.Landmarks {
-		sum := 0.0
+		square, sum := apart(r.Value, z)
 		if s.Kind == StepGauss {
-			for j, v := range r.Value {
-				d := float64(v - z[j])
-				sum += d * d
-			}
-		} else {
-			for j, v := range r.Value {
-				sum += math.Abs(float64(v - z[j]))
-			}
+			sum = square
 		}
 		dst[i] = float32(math.Exp(-s.Width * sum))
 	}
+}
+
+// apart returns ||x - z||^2 and ||x - z||_1.
+func apart(x, z []float32) (square, sum float64) {
+	for j, v := range x {
+		d := float64(v - z[j])
+		square += d * d
+		sum += math.Abs(d)
+	}
+	return square, sum
 }
 
 // IsDense says that no rows are sparse.

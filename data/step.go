@@ -275,7 +275,10 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Apply returns the transformed matrix; x is not changed. Dense matrices stay
 // dense and sparse ones sparse.
-func (s Step) Apply(x Matrix) (Matrix, error) {
+func (s Step) Apply(x Matrix) (Matrix, error) { return s.apply(x, nil) }
+
+// apply is Apply with a function that makes the rows, nil for the step's own.
+func (s Step) apply(x Matrix, row func(dst []float32, r Row)) (Matrix, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -291,7 +294,10 @@ func (s Step) Apply(x Matrix) (Matrix, error) {
 	if _, sparse := x.(*CSR); sparse && s.bends() {
 		return nil, fmt.Errorf("data: step %q: %w: the rows are sparse; it takes dense ones", s.Kind, ErrInvalid)
 	}
-	y, err := mapRows(x, s.Makes(), s.rowMap())
+	if row == nil {
+		row = s.rowMap()
+	}
+	y, err := mapRows(x, s.Makes(), row)
 	if err != nil {
 		return nil, fmt.Errorf("data: step %q: %w", s.Kind, err)
 	}

@@ -58,6 +58,7 @@ type Bench struct {
 	metrics []func() *data.Metric
 	moved   []func() *data.ProblemData
 	said    func() ([]*Found, error)
+	near    func() *data.Distances // of all rows
 
 	directions *Directions
 	space      *space // what was seen last
@@ -102,6 +103,7 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		b.moved = append(b.moved, sync.OnceValue(func() *data.ProblemData { return metric().Problem(part) }))
 	}
 	b.said = sync.OnceValues(b.ask)
+	b.near = sync.OnceValue(func() *data.Distances { return data.NewDistances(b.rows) })
 	if f != nil {
 		b.directions = f.directions(b.rows, b.metrics[len(b.folds)])
 	}
@@ -219,7 +221,7 @@ func (b *Bench) part(k int, v View) (seen, error) {
 	if b.directions != nil {
 		directions = b.directions.M
 	}
-	return v.of(b.rowsOf(k), b.metrics[k], directions)
+	return v.of(b.rowsOf(k), b.metrics[k], b.near, directions)
 }
 
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows

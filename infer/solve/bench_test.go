@@ -231,7 +231,7 @@ func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
 			if d, _ := got.Result.W.Dims(); d != features && v.Bent == "" {
 				t.Fatalf("%+v: W has %d rows, want %d", v, d, features)
 			}
-			seen := must(v.of(p, func() *data.Metric { return data.NewMetric(p, 1) }, b.directions.M))(t)
+			seen := must(v.of(p, func() *data.Metric { return data.NewMetric(p, 1) }, b.near, b.directions.M))(t)
 			for i, task := range seen.Tasks {
 				have, err := got.Predict(i, p.Tasks[i].TrainSet.X)
 				want := j.full.Scores(i, task.TrainSet.X)

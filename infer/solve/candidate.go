@@ -245,20 +245,20 @@ type seen struct {
 	metric *data.Metric
 }
 
-// of brings a problem into the view. The metric of ridge 1 for straight columns is at hand.
-func (v View) of(p *data.ProblemData, first func() *data.Metric, directions *mat.Dense) (s seen, err error) {
+// of brings a problem into the view. The metric of ridge 1 for straight columns and
+// the distances of all rows are at hand.
+func (v View) of(p *data.ProblemData, first func() *data.Metric, near func() *data.Distances, directions *mat.Dense) (s seen, err error) {
 	s.ProblemData = p
-	if v.Bent != "" {
-		step := data.Step{}
-		if v.kernel() {
-			step, s.metric = data.FitKernel(v.Bent, v.Width, p)
-		} else {
-			step = data.FitCurves(p)
-		}
+	switch {
+	case v.kernel():
+		s.step, s.ProblemData, s.metric, err = near().Kernel(v.Bent, v.Width, p)
+	case v.Bent != "":
+		step := data.FitCurves(p)
 		s.step = &step
-		if s.ProblemData, err = step.Problem(p); err != nil {
-			return s, err
-		}
+		s.ProblemData, err = step.Problem(p)
+	}
+	if err != nil {
+		return s, err
 	}
 	switch {
 	case v.Ridge == 1 && s.step == nil:
