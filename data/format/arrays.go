@@ -30,16 +30,15 @@ func OpenArrays(path string) (*Arrays, error) {
 	return z, nil
 }
 
-func openArrays(path string) (*Arrays, error) {
+func openArrays(path string) (z *Arrays, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err == nil {
+		z, err = newArrays(f, info.Size())
 	}
-	z, err := newArrays(f, info.Size())
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -72,10 +72,11 @@ func (c *Column) feature(i int) (float32, error) {
 	if k := c.Text(i); k >= 0 {
 		return parseFeature(c.Texts[k])
 	}
-	if v := float32(c.Numbers[i]); !math.IsInf(float64(v), 0) {
-		return v, nil
+	v := float32(c.Numbers[i])
+	if math.IsInf(float64(v), 0) {
+		return parseFeature(c.Label(i).String())
 	}
-	return parseFeature(c.Label(i).String())
+	return v, nil
 }
 
 // Pad adds rows up to n that lack the column: with NaN or, AsText, without a text.

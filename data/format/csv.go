@@ -8,124 +8,76 @@ import (
 	"strings"
 )
 
-// Tables of comma- or tab-separated values have a row a line. Every column is a
-// feature except the label's, the group's, and those to be ignored.
-
-// table makes a table of all rows.
-func (r *Rows) table(o Options) (*table, error) {
-	if r.Width == 0 {
-		return nil, r.located(fmt.Errorf("%w: it has no rows", data.ErrInvalid))
+// dataset makes a dataset of all rows, and closes them. Every column is a feature except
+// the label's, the group's, and those to be ignored.
+func (r *Rows) dataset(o Options) (*data.Dataset, error) {
+	defer r.Close()
+	names, t := r.Names, new(table)
+	if names == nil {
+		names = Numbered(r.Width)
 	}
-	c, err := findColumns(r.Width, r.Names, o)
+	features, err := t.columns(names, o)
 	if err != nil {
 		return nil, r.Fault(1, err)
 	}
-	t, into := c.table()
-	if t.lines, err = r.Read(into); err != nil {
+	if t.lines, err = r.Read(slices.Concat(features, []*Column{&t.label, &t.group})); err != nil {
 		return nil, err
 	}
-	if len(t.lines) == 0 {
-		return nil, r.located(fmt.Errorf("%w: it has no rows", data.ErrInvalid))
-	}
-	if err := c.finish(t, into); err != nil {
-		return nil, r.located(err)
-	}
-	return t, nil
-}
-
-// columns says what the columns of a table hold.
-type columns struct {
-	names    []string
-	bare     bool // without a header
-	label    int
-	group    int // -1 if there is none
-	features []int
-}
-
-// findColumns applies the options to a table of so many columns.
-func findColumns(width int, names []string, o Options) (*columns, error) {
-	if width < 2 {
-		return nil, fmt.Errorf("%w: it has %d column; it needs features and a label", data.ErrInvalid, width)
-	}
-	c := &columns{names: names, bare: names == nil}
-	if c.bare {
-		c.names = Numbered(width)
-	}
-	var err error
-	if c.label, err = c.find(o.Label, labelNames, width-1); err != nil {
-		return nil, fmt.Errorf("label: %w", err)
-	}
-	if c.group, err = c.find(o.Group, groupNames, -1); err != nil {
-		return nil, fmt.Errorf("group: %w", err)
-	}
-	other := []int{c.label, c.group}
-	for _, column := range o.Ignore {
-		j, err := FindColumn(c.names, column)
-		if err != nil {
-			return nil, fmt.Errorf("ignore: %w", err)
-		}
-		other = append(other, j)
-	}
-	for j := range width {
-		if !slices.Contains(other, j) {
-			c.features = append(c.features, j)
-		}
-	}
-	return c, nil
-}
-
-// find returns the column asked for by name or number; if none is asked for,
-// the first with one of the usual names, else otherwise.
-func (c *columns) find(asked string, usual []string, otherwise int) (int, error) {
-	if asked != "" {
-		return FindColumn(c.names, asked)
-	}
-	if j := findUsual(c.names, usual); j >= 0 {
-		return j, nil
-	}
-	return otherwise, nil
-}
-
-// table is one without rows, and the columns that are to be filled: of the features,
-// and behind them of the label and the group.
-func (c *columns) table() (*table, []*Column) {
-	t := &table{labelOf: c.name(c.label)}
-	var into []*Column
-	for _, j := range c.features {
-		into = append(into, &Column{At: j})
-	}
-	t.label.At, t.group.At = c.label, c.group
-	if c.group >= 0 {
-		t.groupOf = c.name(c.group)
-	}
-	return t, append(into, &t.label, &t.group)
-}
-
-// finish makes the features of a table whose columns are filled.
-func (c *columns) finish(t *table, into []*Column) (err error) {
-	n, d := t.label.Len(), len(c.features)
+	n, d := len(t.lines), len(features)
 	value := make([]float32, n*d)
-	for k, j := range c.features {
-		for i := range n {
-			if value[i*d+k], err = into[k].feature(i); err != nil {
-				return t.fault(i, c.name(j), "", err)
+	for j, c := range features {
+		for i, line := range t.lines {
+			if value[i*d+j], err = c.feature(i); err != nil {
+				return nil, r.Fault(line, fmt.Errorf("column %q: %w", c.Name, err))
 			}
 		}
-		into[k] = nil // its memory
-		if !c.bare {
-			t.features = append(t.features, c.names[j])
+		if r.Names != nil {
+			t.features = append(t.features, c.Name)
 		}
+		*c = Column{} // its memory
 	}
-	t.x, err = data.NewDense(n, d, value)
-	return err
+	if t.x, err = data.NewDense(n, d, value); err != nil {
+		return nil, r.located(err)
+	}
+	return t.dataset(r.name, o)
 }
 
-// name says which column j is.
-func (c *columns) name(j int) string {
-	if c.bare {
-		return fmt.Sprintf("column %d", j)
+// columns finds the label and the group among the columns of a table, and its features.
+func (t *table) columns(names []string, o Options) (features []*Column, err error) {
+	if len(names) < 2 {
+		return nil, fmt.Errorf("%w: it has %d columns; it needs features and a label", data.ErrInvalid, len(names))
 	}
-	return fmt.Sprintf("column %d (%s)", j, c.names[j])
+	other := map[int]bool{}
+	find := func(what, asked string, usual []string, otherwise int) (j int) {
+		if j = findUsual(names, usual); j < 0 {
+			j = otherwise
+		}
+		if asked != "" && err == nil {
+			if j, err = FindColumn(names, asked); err != nil {
+				err = fmt.Errorf("%s: %w", what, err)
+			}
+		}
+		other[j] = true
+		return j
+	}
+	t.label.At = find("label", o.Label, labelNames, len(names)-1)
+	t.group.At = find("group", o.Group, groupNames, -1)
+	for _, asked := range o.Ignore {
+		find("ignore", asked, nil, -1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.label.Name = names[t.label.At]
+	if t.group.At >= 0 {
+		t.group.Name = names[t.group.At]
+	}
+	for j, name := range names {
+		if !other[j] {
+			features = append(features, &Column{Name: name, At: j})
+		}
+	}
+	return features, nil
 }
 
 // Numbered are the names of columns without a header.

@@ -31,7 +31,6 @@ func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
 		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, `format "xls"`},
 		{"unknown kind", table, Options{Kind: "ranking"}, data.ErrInvalid, `kind "ranking"`},
 		{"unknown header", table, Options{Header: "maybe"}, data.ErrInvalid, `header "maybe"`},
-		{"negative columns", table, Options{Columns: -1}, data.ErrInvalid, "-1 columns"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(c.path, c.options)

@@ -28,25 +28,30 @@ func readFolder(path string, o Options) (*table, error) {
 	t := &table{kind: data.Classification, label: Column{AsText: true}}
 	words := data.NewWordCounter(o.Text)
 	for _, class := range classes {
-		folders, texts, err := files.List(filepath.Join(path, class))
-		if err != nil {
+		class := filepath.Join(path, class)
+		folders, texts, err := files.List(class)
+		switch {
+		case err != nil:
 			return nil, err
+		case len(folders) > 0:
+			return nil, fmt.Errorf("%s: %w: a folder stands where a text should; classes have no sub-folders", filepath.Join(class, folders[0]), data.ErrFormat)
+		case len(texts) == 0:
+			return nil, fmt.Errorf("%s: %w: the sub-folder has no files; remove it, or put the texts of the class in it", class, data.ErrInvalid)
 		}
-		if len(folders) > 0 {
-			return nil, fmt.Errorf("%s: %w: a folder stands where a text should; classes have no sub-folders", filepath.Join(path, class, folders[0]), data.ErrFormat)
-		}
-		if len(texts) == 0 {
-			return nil, fmt.Errorf("class %s: %w: the sub-folder has no files; remove it, or put the texts of the class in it", class, data.ErrInvalid)
-		}
-		for _, text := range texts {
-			path := filepath.Join(path, class, text.Name())
-			if !text.Mode().IsRegular() {
+		for _, info := range texts {
+			path := filepath.Join(class, info.Name())
+			if !info.Mode().IsRegular() {
 				return nil, fmt.Errorf("%s: %w: neither a file nor a folder", path, data.ErrFormat)
 			}
-			if err := addFile(words, path); err != nil {
+			text, err := os.ReadFile(path)
+			if err != nil {
 				return nil, err
 			}
-			t.label.Add(class)
+			if at := bytes.IndexByte(text, 0); at >= 0 {
+				return nil, fmt.Errorf("%s: byte %d: %w: a zero byte; it is no text in UTF-8 or an 8-bit encoding", path, at, data.ErrFormat)
+			}
+			words.Add(text)
+			t.label.Add(filepath.Base(class))
 		}
 	}
 	x, step, err := words.Finish()
@@ -55,17 +60,4 @@ func readFolder(path string, o Options) (*table, error) {
 	}
 	t.x, t.features, t.steps = x, step.Words, []data.Step{step}
 	return t, nil
-}
-
-// addFile counts the words of a file.
-func addFile(w *data.WordCounter, path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if at := bytes.IndexByte(text, 0); at >= 0 {
-		return fmt.Errorf("%s: byte %d: %w: a zero byte; it is no text in UTF-8 or an 8-bit encoding", path, at, data.ErrFormat)
-	}
-	w.Add(text)
-	return nil
 }

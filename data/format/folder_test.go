@@ -97,7 +97,7 @@ func TestFolderRefuses(t *testing.T) {
 		want  string
 	}{
 		{"no sub-folders", map[string]string{"a.txt": "text"}, data.TextOptions{}, data.ErrFormat, "no sub-folders"},
-		{"empty class", map[string]string{"a/1": "text", "b/": ""}, data.TextOptions{}, data.ErrInvalid, "class b: invalid data: the sub-folder has no files"},
+		{"empty class", map[string]string{"a/1": "text", "b/": ""}, data.TextOptions{}, data.ErrInvalid, "b: invalid data: the sub-folder has no files"},
 		{"sub-folder of a class", map[string]string{"a/1": "text", "b/c/1": "text"}, data.TextOptions{}, data.ErrFormat, filepath.Join("b", "c")},
 		{"binary file", map[string]string{"a/1": "text", "b/2": "tex\x00t"}, data.TextOptions{}, data.ErrFormat, filepath.Join("b", "2") + ": byte 3"},
 		{"no words", map[string]string{"a/1": "1 2", "b/2": "the"}, data.TextOptions{}, data.ErrInvalid, "no word"},

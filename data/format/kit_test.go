@@ -59,7 +59,7 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	r := bytes.NewReader(content)
 	switch format {
 	case SVMLight:
-		t, err = parseSVMLight(r, o)
+		t, err = parseSVMLight(r)
 	case CSV:
 		return ReadCSV(r, name, o)
 	case NPZ:
@@ -219,7 +219,7 @@ func asSVMLight(d *data.Dataset) string {
 			fmt.Fprint(&b, " qid:", group)
 		}
 		for j, v := range x {
-			if v != 0 {
+			if v != 0 || j == len(x)-1 { // a zero says how many columns there are
 				fmt.Fprintf(&b, " %d:%v", j+1, v)
 			}
 		}

@@ -138,25 +138,23 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 	if once := len(slices.Compact(slices.Sorted(slices.Values(names)))); once < len(names) {
 		return nil, nil, fmt.Errorf("%w: the %d names are only %d different ones", data.ErrInvalid, len(names), once)
 	}
-	base, n := 1.0, len(names) // base is the number of the first name
+	first := 1 // the number of the first name
 	if slices.Contains(different, Label{}) {
-		base = 0
+		first = 0
 	}
-	class := make([]int32, len(different)) // of every different label
-	for k, l := range different {
-		at := l.Number - base
-		if c.Texts != nil {
-			at = float64(slices.Index(names, l.String()))
+	known := map[string]int32{} // the names, by what their rows have
+	for k, name := range names {
+		if c.Texts == nil {
+			name = strconv.Itoa(first + k)
 		}
-		switch class[k] = int32(at); {
-		case at < 0 && c.Texts != nil:
-			return nil, nil, fmt.Errorf("row %d: %w: %q is not one of the %d names, which begin with %q", slices.Index(index, int32(k)), data.ErrInvalid, l, n, names[0])
-		case at != math.Trunc(at) || at < 0 || at >= float64(n):
-			return nil, nil, fmt.Errorf("%w: %s does not number one of the %d names; numbers must be 0..%d or 1..%d", data.ErrInvalid, l, n, n-1, n)
-		}
+		known[name] = int32(k)
 	}
 	for i, k := range index {
-		index[i] = class[k]
+		class, ok := known[different[k].String()]
+		if !ok {
+			return nil, nil, fmt.Errorf("row %d: %w: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d", i, data.ErrInvalid, different[k], len(names), names[0], first, first+len(names)-1)
+		}
+		index[i] = class
 	}
 	return index, names, nil
 }

@@ -39,15 +39,12 @@ const maxArrayHeader = 1 << 16
 func newArray(r io.Reader, length, stored int64) (*array, error) {
 	header, start, err := readArrayHeader(r)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
 	}
 	a := &array{entries: r, stored: stored}
-	if err := a.parseType(header); err != nil {
-		return nil, err
-	}
-	bytes, err := a.parseShape(header)
+	bytes, err := a.parse(header)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
 	}
 	if bytes != uint64(length-start) {
 		return nil, fmt.Errorf("%w: the header promises an array of %v, %d bytes, but %d follow", data.ErrFormat, a, bytes, length-start)
@@ -59,25 +56,25 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 func readArrayHeader(r io.Reader) (header string, start int64, err error) {
 	magic := make([]byte, 8) // and the version
 	if _, err := io.ReadFull(r, magic); err != nil || string(magic[:6]) != "\x93NUMPY" {
-		return "", 0, fmt.Errorf("%w: it begins with %q; a NumPy array begins with \"\\x93NUMPY\" and a version", data.ErrFormat, magic)
+		return "", 0, fmt.Errorf("it begins with %q; a NumPy array begins with \"\\x93NUMPY\" and a version", magic)
 	}
 	if magic[6] < 1 || magic[6] > 3 {
-		return "", 0, fmt.Errorf("%w: NumPy format version %d.%d; versions 1 to 3 are read", data.ErrFormat, magic[6], magic[7])
+		return "", 0, fmt.Errorf("NumPy format version %d.%d; versions 1 to 3 are read", magic[6], magic[7])
 	}
 	length := make([]byte, 2, 4)
 	if magic[6] > 1 {
 		length = length[:4]
 	}
 	if _, err := io.ReadFull(r, length); err != nil {
-		return "", 0, fmt.Errorf("%w: the NumPy header is cut short: %w", data.ErrFormat, err)
+		return "", 0, fmt.Errorf("the NumPy header is cut short: %w", err)
 	}
 	n := binary.LittleEndian.Uint32(length[:cap(length)])
 	if n > maxArrayHeader {
-		return "", 0, fmt.Errorf("%w: the NumPy header claims %d bytes; the most is %d", data.ErrFormat, n, maxArrayHeader)
+		return "", 0, fmt.Errorf("the NumPy header claims %d bytes; the most is %d", n, maxArrayHeader)
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return "", 0, fmt.Errorf("%w: the NumPy header is cut short: %w", data.ErrFormat, err)
+		return "", 0, fmt.Errorf("the NumPy header is cut short: %w", err)
 	}
 	return string(text), int64(len(magic)+len(length)) + int64(n), nil
 }
@@ -92,41 +89,32 @@ var (
 	npyShape   = regexp.MustCompile(`'shape':\s*\(([\d, ]*)\)`)
 )
 
-// parseType reads how entries are stored.
-func (a *array) parseType(header string) error {
-	m := npyType.FindStringSubmatch(header)
-	if m == nil {
-		return fmt.Errorf("%w: the NumPy header %.80q has no simple type; it must be a number or text", data.ErrFormat, header)
+// parse reads how entries are stored and the dimensions, and returns how many bytes
+// the entries take.
+func (a *array) parse(header string) (bytes uint64, err error) {
+	kind, fortran, shape := npyType.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
+	if kind == nil || fortran == nil || shape == nil {
+		return 0, fmt.Errorf("the NumPy header %.80q lacks a simple type (of numbers or text), fortran_order or shape", header)
+	}
+	if !npyRead.MatchString(kind[2] + kind[3]) {
+		return 0, fmt.Errorf("entries of the NumPy type %q; they must be real numbers (f2, f4, f8, i or u) or text (U or S)", kind[2]+kind[3])
 	}
 	a.order = binary.LittleEndian
-	if m[1] == ">" {
+	if kind[1] == ">" {
 		a.order = binary.BigEndian
 	}
-	a.kind = m[2][0]
-	a.size, _ = strconv.Atoi(m[3])
+	a.kind, a.fortran = kind[2][0], fortran[1] == "True"
+	a.size, _ = strconv.Atoi(kind[3])
 	if a.kind == 'U' {
 		a.size *= 4
 	}
-	if !npyRead.MatchString(m[2] + m[3]) {
-		return fmt.Errorf("%w: entries of the NumPy type %q; they must be real numbers (f2, f4, f8, i or u) or text (U or S)", data.ErrFormat, m[2]+m[3])
-	}
-	return nil
-}
-
-// parseShape reads the dimensions and returns how many bytes the entries take.
-func (a *array) parseShape(header string) (bytes uint64, err error) {
-	fortran, shape := npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
-	if fortran == nil || shape == nil {
-		return 0, fmt.Errorf("%w: the NumPy header %.80q lacks fortran_order or shape", data.ErrFormat, header)
-	}
-	a.fortran = fortran[1] == "True"
 	bytes = uint64(a.size)
 	for _, text := range strings.FieldsFunc(shape[1], func(c rune) bool { return c == ',' || c == ' ' }) {
 		n, err := strconv.ParseInt(text, 10, 64)
 		var overflow uint64
 		overflow, bytes = bits.Mul64(bytes, uint64(n))
 		if err != nil || overflow > 0 {
-			return 0, fmt.Errorf("%w: the array's shape (%s) is beyond all memory", data.ErrFormat, shape[1])
+			return 0, fmt.Errorf("the array's shape (%s) is beyond all memory", shape[1])
 		}
 		a.shape = append(a.shape, int(n))
 	}
@@ -162,13 +150,9 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	if !a.isNumber() {
 		return nil, fmt.Errorf("%w: the array is %v; it must hold numbers", data.ErrFormat, a)
 	}
-	decode := a.decoder()
-	entry, err := entriesOf(a, func(b []byte) T { return T(decode(b)) })
-	if err != nil {
-		return nil, err
-	}
-	if !a.fortran || len(a.shape) != 2 {
-		return entry, nil
+	entry, err := entriesOf(a, func(b []byte) T { return T(a.number(b)) })
+	if err != nil || !a.fortran || len(a.shape) != 2 {
+		return entry, err
 	}
 	byRow := make([]T, 0, len(entry))
 	for i := range a.shape[0] {
@@ -220,33 +204,31 @@ func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	return entry, nil
 }
 
-// decoder returns what turns the bytes of an entry into a number.
-func (a *array) decoder() func([]byte) float64 {
+// number is an entry that is a number.
+func (a *array) number(b []byte) float64 {
+	var v uint64
+	switch a.size {
+	case 1:
+		v = uint64(b[0])
+	case 2:
+		v = uint64(a.order.Uint16(b))
+	case 4:
+		v = uint64(a.order.Uint32(b))
+	case 8:
+		v = a.order.Uint64(b)
+	}
 	switch {
 	case a.kind == 'f' && a.size == 2:
-		return func(b []byte) float64 { return float64(float16(a.order.Uint16(b))) }
+		return float64(float16(uint16(v)))
 	case a.kind == 'f' && a.size == 4:
-		return func(b []byte) float64 { return float64(math.Float32frombits(a.order.Uint32(b))) }
+		return float64(math.Float32frombits(uint32(v)))
 	case a.kind == 'f':
-		return func(b []byte) float64 { return math.Float64frombits(a.order.Uint64(b)) }
-	case a.kind == 'i':
-		// The sign of the highest bit fills what the entry lacks.
+		return math.Float64frombits(v)
+	case a.kind == 'i': // the sign of the highest bit fills what the entry lacks
 		shift := 64 - 8*a.size
-		return func(b []byte) float64 { return float64(int64(a.unsigned(b)<<shift) >> shift) }
+		return float64(int64(v<<shift) >> shift)
 	}
-	return func(b []byte) float64 { return float64(a.unsigned(b)) }
-}
-
-func (a *array) unsigned(b []byte) uint64 {
-	switch len(b) {
-	case 1:
-		return uint64(b[0])
-	case 2:
-		return uint64(a.order.Uint16(b))
-	case 4:
-		return uint64(a.order.Uint32(b))
-	}
-	return a.order.Uint64(b)
+	return float64(v)
 }
 
 // float16 widens a half-precision number: sign, 5 bits of exponent, 10 of
@@ -257,7 +239,7 @@ func float16(h uint16) float32 {
 	case 0: // a multiple of 2^-24
 		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
 	case 31: // an infinity or no number
-		return math.Float32frombits(sign | 255<<23 | fraction<<13)
+		exponent = 255 - (127 - 15)
 	}
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }

@@ -157,7 +157,7 @@ func TestGroupsAndSeveralTargets(t *testing.T) {
 			t.Errorf("target %s: labels %v", target, d.Label)
 		}
 	}
-	d = mustRead(t, formats+"tasks.npz", Options{Label: "task", Group: "y", Features: "X"})
+	d = mustRead(t, formats+"tasks.npz", Options{Label: "task", Group: "y"})
 	if !slices.Equal(d.Classes, groups) || len(d.Groups) != 8 {
 		t.Errorf("classes %q, groups %q", d.Classes, d.Groups)
 	}
@@ -172,11 +172,11 @@ func TestBadArraysAreRefused(t *testing.T) {
 		"newer version":               {"\x93NUMPY\x04\x00" + strings.Repeat(" ", 100), "NumPy format version 4.0; versions 1 to 3 are read"},
 		"more entries than promised":  {string(whole) + "12345678", "promises"},
 		"fewer entries than promised": {edit("(8, 6)", "(9, 6)"), "promises an array of 9 x 6 float64, 432 bytes, but 384 follow"},
-		"negative shape":              {edit("(8, 6)", "(-8, 6)"), "lacks fortran_order or shape"},
+		"negative shape":              {edit("(8, 6)", "(-8, 6)"), "fortran_order or shape"},
 		"complex":                     {edit("<f8", "<c8"), `"c8"`},
 		"odd size":                    {edit("<f8", "<f3"), `"f3"`},
 		"objects":                     {edit("<f8", "|O"), `"O"`},
-		"records":                     {edit("'<f8'", "[('x', '<f8')]"), "no simple type"},
+		"records":                     {edit("'<f8'", "[('x', '<f8')]"), "lacks a simple type"},
 		"text":                        {edit("<f8", "|S8"), "8 x 6 text; it must hold numbers"},
 	} {
 		if _, err := readArray([]byte(c.content)); !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), c.want) {
@@ -204,8 +204,8 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 	checkRefusals(t, ".npz", []refusal{
 		{name: "not a zip file", content: "\x93NUMPY", is: data.ErrFormat, want: "no .npz file"},
 		{name: "empty archive", content: archiveOf(t), is: data.ErrFormat, want: "there is no array X of features"},
-		{name: "no labels", content: archiveOf(t, x), is: data.ErrFormat, want: "there is no array y of labels, only X (2 x 3 float32)"},
-		{name: "other names", content: archiveOf(t, x, y), options: Options{Features: "A"}, is: data.ErrFormat, want: "there is no array A of features, only X (2 x 3 float32), y (2 int32)"},
+		{name: "no labels", content: archiveOf(t, x), is: data.ErrFormat, want: "there is no array label, class, y, target of labels, only X (2 x 3 float32)"},
+		{name: "other names", content: archiveOf(t, x, y), options: Options{Label: "A"}, is: data.ErrFormat, want: "there is no array A of labels, only X (2 x 3 float32), y (2 int32)"},
 		{name: "no groups", content: archiveOf(t, x, y), options: Options{Group: "school"}, is: data.ErrFormat, want: "there is no array school of groups"},
 		{name: "no such target", content: archiveOf(t, x, y), options: Options{Target: "1"}, is: data.ErrInvalid, want: `array y: invalid data: there is no column "1"`},
 		{name: "features of three dimensions", content: archiveOf(t, y, floats("X", []int{2, 1, 1}, 1, 2)), is: data.ErrInvalid, want: "array X: invalid data: it is 2 x 1 x 1 float64; features are n x d"},
@@ -219,7 +219,7 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		{name: "infinite target", content: archiveOf(t, x, floats("y", []int{2}, .5, math.Inf(1))), is: data.ErrInvalid, want: "label: row 1: invalid data: it is +Inf"},
 		{name: "empty word", content: archiveOf(t, x, textArray("y", []string{"a", ""})), is: data.ErrInvalid, want: "label: row 1: invalid data: it is empty"},
 		{name: "words as targets", content: archiveOf(t, x, textArray("y", []string{"a", "b"})), options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `label: row 0: malformed file: "a" is not a number`},
-		{name: "too few class names", content: archiveOf(t, x, y, textArray("classes", []string{"a"})), is: data.ErrInvalid, want: "2 does not number one of the 1 names"},
+		{name: "too few class names", content: archiveOf(t, x, y, textArray("classes", []string{"a"})), is: data.ErrInvalid, want: `"2" is not one of the 1 names`},
 		{name: "too few feature names", content: archiveOf(t, x, y, textArray("features", []string{"a"})), is: data.ErrInvalid, want: "3 columns but 1 feature names"},
 		{name: "bad steps", content: archiveOf(t, x, y, bytesArray("steps", "[")), is: data.ErrFormat, want: "array steps: malformed file"},
 		{name: "sparse columns", content: csr("csc", []float64{0, 1, 2}, []float64{0, 1}, []float64{2, 2}), is: data.ErrFormat, want: `stored as ["csc"]`},

@@ -57,18 +57,18 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 func (z *Arrays) table(o Options) (*table, error) {
 	p := &npzParser{Arrays: z}
 	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features")}
-	if o.Features == "" && p.of["indptr"] != nil {
+	if p.of["indptr"] != nil {
 		t.x = p.csr()
 	} else {
-		t.x = take(p, p.find(o.Features, []string{"X"}, "X", "features"), denseOf)
+		t.x = take(p, p.find("", []string{"X"}, "features"), denseOf)
 	}
 	if !o.Unlabelled {
-		t.label, t.targets = p.column(p.find(o.Label, labelNames, "y", "labels"), o.Target)
+		t.label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
 	}
 	if o.Group != "" || findUsual(p.names, groupNames) >= 0 {
-		t.group, _ = p.column(p.find(o.Group, groupNames, "", "groups"), "")
+		t.group, _ = p.column(p.find(o.Group, groupNames, "groups"), "")
 	}
-	if kind := p.text("kind"); slices.Equal(kind, []string{string(data.Regression)}) || slices.Equal(kind, []string{string(data.Classification)}) {
+	if kind := p.text("kind"); kind != nil && (kind[0] == string(data.Regression) || kind[0] == string(data.Classification)) {
 		t.kind = data.Kind(kind[0])
 	}
 	if steps := p.text("steps"); p.err == nil && steps != nil {
@@ -100,9 +100,8 @@ func (p *npzParser) csr() *data.CSR {
 }
 
 // find returns the array asked for or, if none is, the first with one of the usual
-// names. That there is none, whatever it is usually called, is an error that says what
-// there is.
-func (p *npzParser) find(asked string, usual []string, usually, what string) string {
+// names. That there is none is an error that says what there is.
+func (p *npzParser) find(asked string, usual []string, what string) string {
 	if j := findUsual(p.names, usual); asked == "" && j >= 0 {
 		return p.names[j]
 	}
@@ -111,11 +110,10 @@ func (p *npzParser) find(asked string, usual []string, usually, what string) str
 	}
 	var there []string
 	for _, name := range p.names {
-		a := take(p, name, func(a *array) (*array, error) { return a, nil })
-		there = append(there, fmt.Sprintf("%s (%v)", name, a))
+		there = append(there, fmt.Sprintf("%s (%v)", name, take(p, name, func(a *array) (*array, error) { return a, nil })))
 	}
 	if p.err == nil {
-		p.err = fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n); if they have other names, give these", data.ErrFormat, data.ErrNoDataset, cmp.Or(asked, usually), what, Abridge(there))
+		p.err = fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)", data.ErrFormat, data.ErrNoDataset, cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(there))
 	}
 	return ""
 }

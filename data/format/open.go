@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"l2mt/data"
@@ -38,22 +39,16 @@ func openText(path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := unpack(f, isGzip(path))
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return text, nil
+	return unpack(f, path)
 }
 
-func isGzip(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".gz") }
-
-// unpack returns the text of f, which may be packed by gzip, and must be if so
-// promised. Closing the text closes f.
-func unpack(f io.ReadCloser, promised bool) (io.ReadCloser, error) {
+// unpack returns the text of f, which may be packed by gzip, and must be if its name
+// promises that. Closing the text closes f, and so does an error.
+func unpack(f io.ReadCloser, name string) (io.ReadCloser, error) {
 	packed := &counter{r: f}
 	in := bufio.NewReaderSize(packed, 64<<10)
 	magic := []byte{0x1f, 0x8b}
+	promised := strings.HasSuffix(strings.ToLower(name), ".gz")
 	if start, _ := in.Peek(len(magic)); !promised && !bytes.Equal(start, magic) {
 		return struct {
 			io.Reader
@@ -62,7 +57,7 @@ func unpack(f io.ReadCloser, promised bool) (io.ReadCloser, error) {
 	}
 	z, err := gzip.NewReader(in)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is not a sound gzip file: %w", data.ErrFormat, err)
+		return nil, errors.Join(fmt.Errorf("%w: it is not a sound gzip file: %w", data.ErrFormat, err), f.Close())
 	}
 	// Unpacking runs beside the parsing, so on two cores both take no longer
 	// than the slower of them.
@@ -107,28 +102,27 @@ func (t *inflated) Read(b []byte) (int, error) {
 }
 
 // readNames reads a file of names, one a line.
-func readNames(path string) ([]string, error) {
+func readNames(path string) (names []string, err error) {
 	f, err := openText(path)
 	if err != nil {
-		return nil, fmt.Errorf("format: names: %w", err)
+		return nil, fmt.Errorf("names: %w", err)
 	}
 	defer f.Close()
-	var names []string
-	seen := map[string]bool{}
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		name := strings.TrimSpace(lines.Text())
-		if name == "" || seen[name] {
-			return nil, fmt.Errorf("format: %s: line %d: %w: the name %q is empty or occurs twice; every line needs a name of its own", path, len(names)+1, data.ErrFormat, name)
-		}
-		seen[name] = true
-		names = append(names, name)
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, data.ErrFormat, err)
 	}
-	if err := lines.Err(); err != nil { // such as a line without an end
-		return nil, fmt.Errorf("format: %s: after line %d: %w: %w", path, len(names), data.ErrFormat, err)
+	line := map[string]int{"": 0}
+	for name := range strings.Lines(string(text)) {
+		name = strings.TrimSpace(name)
+		if at, known := line[name]; known {
+			return nil, fmt.Errorf("%s: line %d: %w: the name %q is empty or that of line %d; every line needs a name of its own", path, len(names)+1, data.ErrFormat, name, at)
+		}
+		names = append(names, name)
+		line[name] = len(names)
 	}
 	if names == nil {
-		return nil, fmt.Errorf("format: %s: %w: it holds no names; it needs one a line", path, data.ErrFormat)
+		return nil, fmt.Errorf("%s: %w: it holds no names; it needs one a line", path, data.ErrFormat)
 	}
 	return names, nil
 }

@@ -75,13 +75,8 @@ type Options struct {
 	// is called group or task, if anything is. In svmlight files groups are
 	// the qid.
 	Group string
-	// Features is the name of the array of features (npz). If empty: X.
-	Features string
 	// Ignore lists columns of a table that are neither features nor labels.
 	Ignore []string
-	// Columns is the number of features of an svmlight file. If 0, the largest
-	// index, or the number of feature names, decides.
-	Columns int
 	// ClassNames and FeatureNames are files of names, one a line (.gz too).
 	// Class names are in the order of the class numbers, which may start at 0
 	// or 1.
@@ -106,14 +101,8 @@ func (o Options) Validate() error {
 	if n := utf8.RuneCountInString(o.Separator); n > 1 && o.Separator != "tab" || strings.ContainsAny(o.Separator, "\"\r\n") {
 		return fmt.Errorf("format: separator %q: %w: it must be a character, or tab", o.Separator, data.ErrInvalid)
 	}
-	if o.Columns < 0 || o.Columns > maxColumns {
-		return fmt.Errorf("format: %d columns: %w: they must be within 0..%d", o.Columns, data.ErrInvalid, maxColumns)
-	}
 	return nil
 }
-
-// maxColumns bounds the number of features: sparse rows index them by int32.
-const maxColumns = 1<<31 - 1
 
 // Read reads a dataset from a file or folder. Features become float32 and must
 // be finite. Errors name the file, the line (from 1) or row (from 0) and the
@@ -122,24 +111,15 @@ const maxColumns = 1<<31 - 1
 // Reading takes memory in proportion to the file, whatever the file says of its
 // own size. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
 // size, whichever is more; what grows further is refused. Sparse features may
-// have 16,777,216 columns or 64 for each entry, whichever is more, unless Columns
-// or the names of the features say that there are as many.
+// have 16,777,216 columns or 64 for each entry, whichever is more, unless there are
+// names for as many.
 func Read(path string, o Options) (*data.Dataset, error) {
-	t, err := parse(path, o)
-	if err != nil {
-		return nil, err
-	}
-	return t.dataset(path, o)
-}
-
-// parse reads what is in a file.
-func parse(path string, o Options) (*table, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
 	format, err := Of(path, o.Format)
 	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
 	}
 	var t *table
 	switch format {
@@ -148,10 +128,9 @@ func parse(path string, o Options) (*table, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer rows.Close()
-		return rows.table(o)
+		return rows.dataset(o)
 	case SVMLight:
-		t, err = readSVMLight(path, o)
+		t, err = readSVMLight(path)
 	case NPZ:
 		t, err = readNPZ(path, o)
 	case Folder:
@@ -160,32 +139,7 @@ func parse(path string, o Options) (*table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
-	return t, nil
-}
-
-// check checks the labels and groups of the rows.
-func (t *table) check(o Options) error {
-	if !o.Unlabelled {
-		if row, err := t.label.check(cmp.Or(o.Kind, t.kind)); err != nil {
-			return t.fault(row, "label", t.labelOf, err)
-		}
-	}
-	row, err := t.group.check(data.Classification)
-	if err != nil {
-		err = t.fault(row, "group", t.groupOf, err)
-	}
-	return err
-}
-
-// fault says where an error is.
-func (t *table) fault(row int, what, column string, err error) error {
-	switch {
-	case t.lines == nil:
-		return fmt.Errorf("%s: row %d: %w", what, row, err)
-	case column != "":
-		what = column + ", the " + what
-	}
-	return fmt.Errorf("line %d: %s: %w", t.lines[row], what, err)
+	return t.dataset(path, o)
 }
 
 // ReadCSV reads a dataset from comma-separated text, packed by gzip or not, and
@@ -195,12 +149,7 @@ func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	t, err := rows.table(o)
-	if err != nil {
-		return nil, err
-	}
-	return t.dataset(name, o)
+	return rows.dataset(o)
 }
 
 // Of returns the format asked for, else that of the file or folder.
@@ -246,8 +195,6 @@ type table struct {
 	label, group Column
 	// targets are the columns of labels, if there are several.
 	targets []string
-	// labelOf and groupOf are the columns that they are from, if there are columns.
-	labelOf, groupOf string
 	// lines are those that the rows of a text begin on.
 	lines []int
 	// kind is set if the file says whether the labels are classes.
@@ -264,27 +211,65 @@ const (
 	freeColumns = 1 << 24
 )
 
-// checkWidth refuses features whose width alone, which a few bytes can claim,
-// would fill the memory of whatever keeps a number for each column.
-func (t *table) checkWidth(o Options) error {
-	x, sparse := t.x.(*data.CSR)
-	limit := max(freeColumns, columnsPerEntry*t.x.NNZ(), o.Columns, len(t.features))
-	if !sparse || x.Cols() <= limit {
-		return nil
-	}
-	return fmt.Errorf("%w: %d columns for %d entries; if that is right, say so with --columns", data.ErrInvalid, x.Cols(), x.NNZ())
-}
-
 // dataset turns the table into a dataset and checks it.
 func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
-	if err := t.readNames(o); err != nil {
-		return nil, err
+	d := &data.Dataset{Name: path}
+	err := t.check(o)
+	if err == nil {
+		d.X, d.LabelOf, d.Targets, d.Features, d.Steps = t.x, t.label.Name, t.targets, t.features, t.steps
+		err = t.labels(d, o)
 	}
-	if err := cmp.Or(t.check(o), t.checkWidth(o)); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
-	d := &data.Dataset{Name: path, X: t.x, LabelOf: t.labelOf, Targets: t.targets, Features: t.features, Steps: t.steps}
-	var err error
+	return d, d.Validate()
+}
+
+// check reads the names that come in files of their own, and checks the labels and
+// groups of the rows. It refuses sparse features whose width alone, which a few bytes can
+// claim, would fill the memory of whatever keeps a number for each column.
+func (t *table) check(o Options) (err error) {
+	if o.ClassNames != "" {
+		t.classes, err = readNames(o.ClassNames)
+	}
+	if o.FeatureNames != "" && err == nil {
+		t.features, err = readNames(o.FeatureNames)
+	}
+	if err != nil {
+		return err
+	}
+	if x, sparse := t.x.(*data.CSR); sparse {
+		if t.wider {
+			t.x = x.Widened(len(t.features))
+		}
+		if x.Cols() > max(freeColumns, columnsPerEntry*x.NNZ(), len(t.features)) {
+			return fmt.Errorf("%w: %d columns for %d entries; if that is right, give the names of so many features", data.ErrInvalid, x.Cols(), x.NNZ())
+		}
+	}
+	if !o.Unlabelled {
+		if row, err := t.label.check(cmp.Or(o.Kind, t.kind)); err != nil {
+			return t.fault(row, "label", &t.label, err)
+		}
+	}
+	row, err := t.group.check(data.Classification)
+	return t.fault(row, "group", &t.group, err)
+}
+
+// fault says where an error is.
+func (t *table) fault(row int, what string, c *Column, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case t.lines == nil:
+		return fmt.Errorf("%s: row %d: %w", what, row, err)
+	case c.Name != "":
+		return fmt.Errorf("line %d: column %q, the %s: %w", t.lines[row], c.Name, what, err)
+	}
+	return fmt.Errorf("line %d: %s: %w", t.lines[row], what, err)
+}
+
+// labels makes classes or targets of the labels, and groups.
+func (t *table) labels(d *data.Dataset, o Options) (err error) {
 	switch {
 	case o.Unlabelled:
 		d.Target = make([]float64, t.x.Rows())
@@ -292,34 +277,13 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 		d.Target = t.label.Numbers
 	default:
 		if d.Label, d.Classes, err = t.label.named(t.classes); err != nil {
-			return nil, fmt.Errorf("format: %s: label: %w", path, err)
+			return fmt.Errorf("label: %w", err)
 		}
 	}
 	if t.group.Len() > 0 {
 		if d.Group, d.Groups, err = t.group.named(t.groups); err != nil {
-			return nil, fmt.Errorf("format: %s: group: %w", path, err)
+			return fmt.Errorf("group: %w", err)
 		}
-	}
-	if err := d.Validate(); err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
-// readNames reads the names that come in files of their own.
-func (t *table) readNames(o Options) (err error) {
-	if o.ClassNames != "" {
-		if t.classes, err = readNames(o.ClassNames); err != nil {
-			return err
-		}
-	}
-	if o.FeatureNames != "" {
-		if t.features, err = readNames(o.FeatureNames); err != nil {
-			return err
-		}
-	}
-	if x, ok := t.x.(*data.CSR); ok && t.wider {
-		t.x = x.Widened(len(t.features))
 	}
 	return nil
 }

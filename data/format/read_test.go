@@ -70,7 +70,7 @@ func TestNamesFromFiles(t *testing.T) {
 	for content, want := range map[string]string{
 		"":           "it holds no names",
 		"a\n\nb":     "line 2: malformed file: the name \"\" is empty",
-		"a\nb\na\nc": "line 3: malformed file: the name \"a\" is empty or occurs twice",
+		"a\nb\na\nc": "line 3: malformed file: the name \"a\" is empty or that of line 1",
 		"a\nb":       "5 columns but 2 feature names",
 	} {
 		_, err := Read(formats+"table.npz", Options{FeatureNames: inFile(t, "names", content)})
@@ -114,7 +114,7 @@ func TestFormatsAgreeOnRandomData(t *testing.T) {
 			o.Group = "1"
 		}
 		table := mustReadBytes(t, "a.csv.gz", []byte(packed(t, asCSV(d))), o)
-		lines := mustReadBytes(t, "a.svm", []byte(asSVMLight(d)), Options{Kind: o.Kind, Columns: d.X.Cols()})
+		lines := mustReadBytes(t, "a.svm", []byte(asSVMLight(d)), Options{Kind: o.Kind})
 		if table.Fingerprint() != d.Fingerprint() || lines.Fingerprint() != d.Fingerprint() {
 			t.Fatalf("seed %d: CSV and svmlight disagree:\n%s", seed, asCSV(d))
 		}
@@ -137,17 +137,6 @@ func TestWriteIsAllOrNothing(t *testing.T) {
 		if err := Write(name, tableDataset(t)); !errors.Is(err, data.ErrFormat) {
 			t.Errorf("%s: error %v, want ErrFormat", name, err)
 		}
-	}
-}
-
-// Who knows that so many columns are right can say so.
-func TestWideFilesAreReadWhenAskedFor(t *testing.T) {
-	path := inFile(t, "wide.svm", "1 1:1\n2 2147483646:1\n")
-	if d := mustRead(t, path, Options{Columns: 2147483646}); d.X.Cols() != 2147483646 {
-		t.Errorf("%d columns", d.X.Cols())
-	}
-	if d := mustRead(t, inFile(t, "free.svm", "1 1:1\n2 16777216:1\n"), Options{}); d.X.Cols() != 16777216 {
-		t.Errorf("%d columns", d.X.Cols())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"l2mt/data"
@@ -53,55 +52,48 @@ func OpenRows(path string, o Options) (*Rows, error) {
 		return nil, fmt.Errorf("format: %w", err)
 	}
 	o.Format = kind
-	r, err := NewRows(f, path, o)
-	if err != nil {
-		f.Close()
-	}
-	return r, err
+	return NewRows(f, path, o)
 }
 
 // NewRows reads a table from a stream, packed by gzip or not. Unless o says so
-// it is comma-separated. The stream is closed with the rows.
+// it is comma-separated. The stream is closed with the rows, or by an error.
 func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	text, err := unpack(in, isGzip(name))
+	text, err := unpack(in, name)
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", name, err)
 	}
-	r, err := newRows(text, o)
-	if err != nil {
-		text.Close()
-		return nil, fmt.Errorf("format: %s: %w", name, err)
+	r := &Rows{name: name, close: text.Close, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
+	if err = o.Validate(); err == nil {
+		err = r.begin(bufio.NewReaderSize(text, 64<<10), o)
 	}
-	r.name, r.close = name, text.Close
+	if err != nil {
+		return nil, r.located(errors.Join(err, r.Close()))
+	}
 	return r, nil
 }
 
-// newRows reads the first row. A table that is empty has no columns.
-func newRows(text io.Reader, o Options) (*Rows, error) {
-	in := bufio.NewReaderSize(text, 64<<10)
+// begin reads the first row. A table that is empty has no columns.
+func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	start, _ := in.Peek(4 << 10)
 	switch {
 	case bytes.HasPrefix(start, []byte("\ufeff")): // the mark that spreadsheets put before UTF-8
 		in.Discard(len("\ufeff"))
 	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
-		return nil, fmt.Errorf("line 1: %w: it is UTF-16; save it as UTF-8", data.ErrFormat)
+		return fmt.Errorf("line 1: %w: it is UTF-16; save it as UTF-8", data.ErrFormat)
 	case bytes.IndexByte(start, 0) >= 0:
-		return nil, fmt.Errorf("%w: it has zero bytes, which no text has", data.ErrFormat)
+		return fmt.Errorf("%w: it has zero bytes, which no text has", data.ErrFormat)
 	}
-	r := &Rows{in: lines{in}, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
+	r.in = lines{in}
 	b, err := r.next()
 	if err == io.EOF {
-		return r, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.comma = separatorOf(b.text, o.Format)
 	switch o.Separator {
 	case "":
+		r.comma = separatorOf(b.text, o.Format)
 	case "tab":
 		r.comma = '\t'
 	default:
@@ -112,25 +104,26 @@ func newRows(text io.Reader, o Options) (*Rows, error) {
 	}
 	row := b.reader()
 	_, first, err := b.row(row)
-	switch {
-	case err == io.EOF:
-		return r, nil
-	case err != nil:
-		return nil, err
+	if err == io.EOF {
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	r.Width, r.first = len(first), b
 	for j, cell := range first {
 		first[j] = strings.TrimSpace(cell)
 	}
-	r.Width = len(first)
 	named := func(column string) bool { return !IsNumber(column) && slices.Contains(first, column) }
-	if o.Header == HeaderYes || o.Header == HeaderAuto &&
-		(named(o.Label) || named(o.Group) || !slices.ContainsFunc(first, func(cell string) bool { return IsNumber(r.clean(cell, false)) }) || isCount(first)) {
+	noNumber := !slices.ContainsFunc(first, func(cell string) bool { return IsNumber(r.clean(cell, false)) })
+	// Columns without names are called 0, 1, 2 by pandas.
+	counts := len(first) > 2 && slices.Equal(first, Numbered(len(first)))
+	if o.Header == HeaderYes || o.Header == HeaderAuto && (named(o.Label) || named(o.Group) || noNumber || counts) {
 		r.Names = slices.Clone(first)
 		head := b.text[:row.InputOffset()]
 		b.text, b.line = b.text[len(head):], b.line+bytes.Count(head, []byte{'\n'})
 	}
-	r.first = b
-	return r, nil
+	return nil
 }
 
 // lines ends lines that end in a CR alone, as old spreadsheets have them, in LF.
@@ -152,17 +145,6 @@ func (r lines) Read(b []byte) (int, error) {
 			b[at] = '\n'
 		}
 	}
-}
-
-// isCount reports whether cells are 0, 1, 2 and so on: the names that pandas gives to
-// columns without any, rather than a row.
-func isCount(cells []string) bool {
-	for j, cell := range cells {
-		if cell != strconv.Itoa(j) {
-			return false
-		}
-	}
-	return len(cells) > 2
 }
 
 // Close closes what the rows are read from.

@@ -3,7 +3,6 @@ package format
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"l2mt/data"
@@ -19,17 +18,17 @@ import (
 // with ascending indices. They count from 1, unless an index 0 occurs anywhere
 // in the file; then they count from 0.
 
-func readSVMLight(path string, o Options) (*table, error) {
+func readSVMLight(path string) (*table, error) {
 	f, err := openText(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return parseSVMLight(f, o)
+	return parseSVMLight(f)
 }
 
 // parseSVMLight reads svmlight text in one pass.
-func parseSVMLight(r io.Reader, o Options) (*table, error) {
+func parseSVMLight(r io.Reader) (*table, error) {
 	p := svmlightParser{begin: []int{0}}
 	text := bufio.NewScanner(r)
 	text.Buffer(make([]byte, 0, 64<<10), maxRow)
@@ -40,10 +39,10 @@ func parseSVMLight(r io.Reader, o Options) (*table, error) {
 		if content = bytes.TrimSpace(content); len(content) == 0 {
 			continue
 		}
-		p.lines = append(p.lines, line)
 		if err := p.row(content); err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
+		p.lines = append(p.lines, line)
 	}
 	if err := text.Err(); err != nil {
 		return nil, fmt.Errorf("after line %d: %w", line, err)
@@ -54,14 +53,11 @@ func parseSVMLight(r io.Reader, o Options) (*table, error) {
 		}
 		p.last--
 	}
-	if o.Columns > 0 && p.last >= o.Columns {
-		return nil, fmt.Errorf("line %d: %w: it has more than the %d columns asked for", p.lastLine, data.ErrInvalid, o.Columns)
-	}
-	x, err := data.NewCSR(max(p.last+1, o.Columns), p.begin, p.index, p.value)
+	x, err := data.NewCSR(p.last+1, p.begin, p.index, p.value)
 	if err != nil {
 		return nil, err
 	}
-	return &table{x: x, wider: o.Columns == 0, label: p.label, group: p.group, lines: p.lines}, nil
+	return &table{x: x, wider: true, label: p.label, group: p.group, lines: p.lines}, nil
 }
 
 // svmlightParser collects the rows of svmlight text.
@@ -73,18 +69,14 @@ type svmlightParser struct {
 	value        []float32
 	zeroBased    bool
 	last         int      // the largest index so far
-	lastLine     int      // where it stood first
 	fields       [][]byte // of a row, used again
 }
 
 func (p *svmlightParser) row(line []byte) error {
 	p.fields = slices.AppendSeq(p.fields[:0], bytes.FieldsSeq(line))
 	label, pairs := p.fields[0], p.fields[1:]
-	switch {
-	case bytes.IndexByte(label, ':') >= 0:
+	if bytes.ContainsAny(label, ":,") {
 		return fmt.Errorf("%w: it begins with %q; it must begin with the row's label", data.ErrFormat, label)
-	case bytes.IndexByte(label, ',') >= 0:
-		return fmt.Errorf("%w: the row has the labels %q; it must have one label", data.ErrFormat, label)
 	}
 	p.label.Add(string(label))
 	var qid []byte
@@ -92,7 +84,7 @@ func (p *svmlightParser) row(line []byte) error {
 	if len(pairs) > 0 {
 		qid, found = bytes.CutPrefix(pairs[0], []byte("qid:"))
 	}
-	if len(p.lines) > 1 && found != (p.group.Len() > 0) {
+	if len(p.lines) > 0 && found != (p.group.Len() > 0) {
 		return fmt.Errorf("%w: either every row has a qid or none", data.ErrFormat)
 	}
 	if found {
@@ -104,42 +96,30 @@ func (p *svmlightParser) row(line []byte) error {
 	}
 	previous := -1
 	for _, pair := range pairs {
-		index, v, err := parsePair(pair, previous)
-		if err != nil {
-			return err
+		before, after, found := bytes.Cut(pair, []byte{':'})
+		index, err := strconv.Atoi(string(before))
+		switch {
+		case !found || err != nil || index < 0 || index > maxColumns:
+			return fmt.Errorf("%w: %q is not index:value, with an index up to %d", data.ErrFormat, pair, maxColumns)
+		case index <= previous:
+			return fmt.Errorf("%w: the index %d comes after %d; indices must ascend", data.ErrFormat, index, previous)
 		}
-		previous = index
-		p.zeroBased = p.zeroBased || index == 0
+		v, err := parseFeature(string(after))
+		if err != nil {
+			return fmt.Errorf("index %d: %w", index, err)
+		}
+		previous, p.zeroBased = index, p.zeroBased || index == 0
 		if v != 0 {
 			p.index, p.value = append(p.index, int32(index)), append(p.value, v)
 		}
 	}
-	if previous > p.last {
-		p.last, p.lastLine = previous, p.lines[len(p.lines)-1]
-	}
+	p.last = max(p.last, previous)
 	p.begin = append(p.begin, len(p.index))
 	return nil
 }
 
-// parsePair reads index:value behind another index.
-func parsePair(pair []byte, previous int) (index int, v float32, err error) {
-	before, after, found := bytes.Cut(pair, []byte{':'})
-	i, err := strconv.ParseUint(string(before), 10, 64)
-	switch index = int(i); {
-	case !found || errors.Is(err, strconv.ErrSyntax):
-		return 0, 0, fmt.Errorf("%w: %q is not index:value", data.ErrFormat, pair)
-	case i > maxColumns:
-		return 0, 0, fmt.Errorf("%w: the index of %q is beyond %d", data.ErrInvalid, pair, maxColumns)
-	case index == previous:
-		return 0, 0, fmt.Errorf("%w: the index %d occurs twice", data.ErrInvalid, index)
-	case index < previous:
-		return 0, 0, fmt.Errorf("%w: the index %d comes after %d; indices must ascend", data.ErrInvalid, index, previous)
-	}
-	if v, err = parseFeature(string(after)); err != nil {
-		err = fmt.Errorf("index %d: %w", index, err)
-	}
-	return index, v, err
-}
+// maxColumns bounds the number of features: sparse rows index them by int32.
+const maxColumns = math.MaxInt32
 
 // parseFeature reads a feature, which must be finite.
 func parseFeature(text string) (float32, error) {

@@ -28,9 +28,7 @@ type readFlags struct {
 	Label        string        `help:"Column or array of the labels: a name, or a number from 0."`
 	Target       string        `help:"Which of several targets: a name, or a number from 0."`
 	Group        string        `help:"Column or array of the groups (tasks)."`
-	Array        string        `help:"Name of the array of features (npz)."`
 	Ignore       []string      `help:"Columns of a table to leave out."`
-	Columns      int           `help:"Number of features of an svmlight file."`
 	ClassNames   string        `type:"existingfile" help:"File with the names of the classes, one a line."`
 	FeatureNames string        `type:"existingfile" help:"File with the names of the features, one a line."`
 	SkipHeaders  bool          `help:"Texts: pass over everything up to the first empty line (mail, news)."`
@@ -40,7 +38,7 @@ type readFlags struct {
 func (f *readFlags) options() format.Options {
 	return format.Options{
 		Format: f.Format, Kind: f.Kind, Header: f.Header, Label: f.Label, Target: f.Target, Group: f.Group,
-		Features: f.Array, Ignore: f.Ignore, Columns: f.Columns, ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
+		Ignore: f.Ignore, ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
 		Text: data.TextOptions{SkipHeaders: f.SkipHeaders, KeepStopWords: f.StopWords},
 	}
 }
