@@ -97,21 +97,19 @@ func readManifest(dir string) (m Manifest, err error) {
 
 // establish makes sure that dir is a store with the manifest m, creating it if
 // it is none yet. Of several processes that create one at a time, one succeeds
-// and the others find its manifest.
+// and the others find its manifest. Shards are made after the manifest, so whoever
+// sees one first must see the other.
 func establish(dir string, m Manifest) error {
-	// Shards are made after the manifest, so whoever sees one first must see the other.
 	shards, err := list(dir, "*"+shardSuffix)
-	if err != nil {
+	if err == nil && len(shards) == 0 {
+		err = create(dir, m)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	have, err := readManifest(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if len(shards) > 0 {
-			return fmt.Errorf("%w; there are shards, and nobody knows what they are", err)
-		}
-		if err = create(dir, m); err == nil || errors.Is(err, fs.ErrExist) {
-			have, err = readManifest(dir)
-		}
+		err = fmt.Errorf("%w; there are shards, and nobody knows what they are", err)
 	}
 	if err != nil {
 		return err

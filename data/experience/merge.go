@@ -22,23 +22,22 @@ import (
 type Summary struct {
 	// Records counts the records of the new store.
 	Records int
-	// Left counts those left out: repetitions, and what was to be dropped.
+	// Left counts the repetitions that were left out.
 	Left int
 	// Warnings lists the torn last lines of the sources, which are left out too.
 	Warnings []*Fault
 }
 
 // Merge makes the new store out of the records of all stores in dirs, in
-// canonical order, and of their problem files; records for which drop is true, unless
-// it is nil, stay out. The result depends only on the records, so neither on the order
-// of dirs nor on how the records are divided into shards. A tuple that occurs several
-// times alike is kept once.
+// canonical order, and of their problem files. The result depends only on the records,
+// so neither on the order of dirs nor on how the records are divided into shards. A
+// tuple that occurs several times alike is kept once.
 //
 // Merge returns an error that wraps ErrConflict, with both values, if manifests
 // disagree or if a tuple occurs in two versions. It refuses damaged lines, and an
 // out that exists. A merge that fails or is interrupted leaves nothing behind at
 // out. Sources are only read.
-func Merge(ctx context.Context, out string, drop func(*Record) bool, dirs ...string) (*Summary, error) {
+func Merge(ctx context.Context, out string, dirs ...string) (*Summary, error) {
 	if len(dirs) == 0 {
 		return nil, fmt.Errorf("experience: merge: %w: there are no stores to merge", data.ErrInvalid)
 	}
@@ -55,10 +54,6 @@ func Merge(ctx context.Context, out string, drop func(*Record) bool, dirs ...str
 		for e, err := range entries(dir, &summary.Warnings) {
 			if err := cmp.Or(ctx.Err(), err); err != nil {
 				return nil, err
-			}
-			if drop != nil && drop(e.Record) {
-				summary.Left++
-				continue
 			}
 			kept = append(kept, entry{&Record{ID: e.ID, Problem: e.Problem, ProblemID: e.ProblemID, Source: e.Source, Draw: e.Draw}, e.place})
 		}

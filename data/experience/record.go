@@ -127,46 +127,35 @@ func Compare(a, b *Record) int {
 // data.ErrInvalid and lists everything found.
 func (r *Record) Validate() error {
 	var faults []string
-	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	for _, f := range []struct{ name, value string }{{"problem", r.Problem}, {"problem_id", r.ProblemID}, {"source", r.Source}} {
-		if f.value == "" || !utf8.ValidString(f.value) {
-			add("%s is %q; it must be a text", f.name, f.value)
+	must := func(ok bool, format string, args ...any) {
+		if !ok {
+			faults = append(faults, fmt.Sprintf(format, args...))
 		}
 	}
-	if r.Draw < 0 {
-		add("draw is %d; it counts from 0", r.Draw)
-	}
-	if want, err := TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper); err != nil {
-		add("hyper: %v", err)
-	} else if r.ID != want {
-		add("id is %q; that of its problem, source, draw and hyperparameters is %q", r.ID, want)
-	}
-	switch {
-	case r.Status == OK && r.Reason != "":
-		add("status is ok, yet there is a reason for failure: %q", r.Reason)
-	case r.Status == Failed && (r.Reason == "" || !utf8.ValidString(r.Reason)):
-		add("status is failed, but the reason is %q; it must be a text", r.Reason)
-	case r.Status != OK && r.Status != Failed:
-		add("status is %q; it must be %q or %q", r.Status, OK, Failed)
-	}
-	if r.Status == OK && len(r.Omega) == 0 {
-		add("omega is missing; a tuple that is ok has one")
-	}
-	if (r.Result != nil) != (r.Status == OK) {
-		add("status is %q, and a result there is: %v; a tuple that is ok has one, and no other", r.Status, r.Result != nil)
-	}
+	isText := func(s string) bool { return s != "" && utf8.ValidString(s) }
+	must(isText(r.Problem), "problem is %q; it must be a text", r.Problem)
+	must(isText(r.ProblemID), "problem_id is %q; it must be a text", r.ProblemID)
+	must(isText(r.Source), "source is %q; it must be a text", r.Source)
+	must(r.Draw >= 0, "draw is %d; it counts from 0", r.Draw)
+	want, err := TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper)
+	must(err == nil, "hyper: %v", err)
+	must(err != nil || r.ID == want, "id is %q; that of its problem, source, draw and hyperparameters is %q", r.ID, want)
+	ok, failed := r.Status == OK, r.Status == Failed
+	must(ok || failed, "status is %q; it must be %q or %q", r.Status, OK, Failed)
+	must(!ok || r.Reason == "", "status is ok, yet there is a reason for failure: %q", r.Reason)
+	must(!failed || isText(r.Reason), "status is failed, but the reason is %q; it must be a text", r.Reason)
+	must(!ok || len(r.Omega) > 0, "omega is missing; a tuple that is ok has one")
+	must(ok == (r.Result != nil), "status is %q, and a result there is: %v; a tuple that is ok has one, and no other", r.Status, r.Result != nil)
 	if len(r.Omega) > 0 {
-		if omega, err := data.NewCovariance(r.Omega); err != nil {
-			add("omega: %v", err)
-		} else if trace := mat.Trace(omega); math.Abs(trace-1) > 1e-9 { // far above rounding
-			add("omega: its trace is %v; it must be 1", trace)
+		omega, err := data.NewCovariance(r.Omega)
+		if must(err == nil, "omega: %v", err); err == nil {
+			trace := mat.Trace(omega)
+			must(math.Abs(trace-1) <= 1e-9, "omega: its trace is %v; it must be 1", trace) // far above rounding
 		}
 	}
 	if r.Result != nil {
-		r.Result.check(len(r.Omega), add)
-		if r.Source == STL && r.Result.O != 1 {
-			add("o of source %q is %v; it must be 1", STL, r.Result.O)
-		}
+		r.Result.check(len(r.Omega), must)
+		must(r.Source != STL || r.Result.O == 1, "o of source %q is %v; it must be 1", STL, r.Result.O)
 	}
 	if len(faults) == 0 {
 		return nil
@@ -174,26 +163,18 @@ func (r *Record) Validate() error {
 	return fmt.Errorf("%w: %s", data.ErrInvalid, strings.Join(faults, ", and "))
 }
 
-func (r *Result) check(m int, add func(format string, args ...any)) {
-	if !(r.Lambda1 > 0) || math.IsInf(r.Lambda1, 0) {
-		add("lambda1 is %v; it must be positive and finite", r.Lambda1)
-	}
-	if len(r.Test) != m || (r.Validation != nil && len(r.Validation) != m) {
-		add("%d test and %d validation errors; Omega has %d tasks", len(r.Test), len(r.Validation), m)
-	}
+func (r *Result) check(m int, must func(ok bool, format string, args ...any)) {
+	must(r.Lambda1 > 0 && !math.IsInf(r.Lambda1, 0), "lambda1 is %v; it must be positive and finite", r.Lambda1)
+	must(len(r.Test) == m && (r.Validation == nil || len(r.Validation) == m), "%d test and %d validation errors; Omega has %d tasks", len(r.Test), len(r.Validation), m)
 	for _, v := range slices.Concat(r.Test, r.Validation, []float64{r.O}) {
-		if !(v >= 0) || math.IsInf(v, 0) {
-			add("an error is %v; it must be finite and not negative", v)
-		}
+		must(v >= 0 && !math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
 	}
-	if mean := r.MeanTest(); (mean == 0) != (r.O == 0) {
-		add("o is %v, but the mean test error is %v", r.O, mean)
-	}
+	must((r.MeanTest() == 0) == (r.O == 0), "o is %v, but the mean test error is %v", r.O, r.MeanTest())
 	if r.Slope != nil {
-		if slope, err := data.NewSymmetric(r.Slope); err != nil {
-			add("slope: %v", err)
-		} else if n := slope.SymmetricDim(); n != m {
-			add("slope: it has %d rows; a problem of %d tasks needs %d", n, m, m)
+		slope, err := data.NewSymmetric(r.Slope)
+		if must(err == nil, "slope: %v", err); err == nil {
+			n := slope.SymmetricDim()
+			must(n == m, "slope: it has %d rows; a problem of %d tasks needs %d", n, m, m)
 		}
 	}
 }
