@@ -43,8 +43,7 @@ func (s *Store) Check(ctx context.Context) (*Report, error) {
 	first := map[string]place{} // where a tuple occurred first
 	problems := map[string]*denominator{}
 	for e, err := range entries(s.dir, &report.Warnings) {
-		fault, damaged := errors.AsType[*Fault](err)
-		if damaged {
+		if fault, damaged := errors.AsType[*Fault](err); damaged {
 			report.Faults = append(report.Faults, fault)
 			continue
 		}
@@ -53,26 +52,26 @@ func (s *Store) Check(ctx context.Context) (*Report, error) {
 		}
 		report.Records++
 		if at, ok := first[e.ID]; ok {
-			report.Faults = append(report.Faults, e.fault(fmt.Errorf("%w: %s is also at %s:%d", ErrDuplicate, e.ID, at.path, at.number)))
+			report.Faults = append(report.Faults, e.fault(fmt.Errorf("%w: %s is also at %v", ErrDuplicate, e.ID, at)))
 		} else {
 			first[e.ID] = e.place
 		}
 		if e.Result == nil {
 			continue
 		}
+		unit := e.Result.MeanTest() / e.Result.O // NaN where both are 0
 		d := problems[e.ProblemID]
 		if d == nil {
-			d = new(denominator)
+			d = &denominator{first: e, unit: unit}
 			problems[e.ProblemID] = d
 		}
 		d.tuples++
 		d.found = d.found || e.Source == STL
-		unit := e.Result.MeanTest() / e.Result.O // NaN where both are 0
-		if !(d.unit > 0) {
+		if math.IsNaN(d.unit) {
 			d.first, d.unit = e, unit
 		}
 		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
-			report.Faults = append(report.Faults, e.fault(fmt.Errorf("%w: o has the denominator %v, that at %s:%d has %v, on the same problem", ErrConflict, unit, d.first.path, d.first.number, d.unit)))
+			report.Faults = append(report.Faults, e.fault(fmt.Errorf("%w: o has the denominator %v, that at %v has %v, on the same problem", ErrConflict, unit, d.first.place, d.unit)))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(problems)) {

@@ -101,7 +101,7 @@ func FuzzStore(f *testing.F) {
 			t.Fatalf("the shard was %q and is %q (%v)", shard, now, err)
 		}
 		out := filepath.Join(t.TempDir(), "merged")
-		summary, err := experience.Merge(context.Background(), out, nil, dir)
+		summary, err := experience.Merge(context.Background(), out, dir)
 		if err == nil && summary.Records+summary.Left != len(records) {
 			t.Fatalf("merging %d records keeps %d and leaves %d", len(records), summary.Records, summary.Left)
 		}

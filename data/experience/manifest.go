@@ -1,6 +1,7 @@
 package experience
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,29 +55,25 @@ func (m Manifest) Validate() error {
 // of all that differs; here and there say whose they are.
 func (m Manifest) agree(here string, other Manifest, there string) error {
 	var differ []error
-	compare := func(what string, a, b any) {
-		if a != b {
-			differ = append(differ, fmt.Errorf("experience: %w: %s is %v in %s but %v in %s", ErrConflict, what, a, here, b, there))
-		}
-	}
-	compare("the dataset's fingerprint", m.Dataset.SHA256, other.Dataset.SHA256)
-	compare("the seed", m.Seed, other.Seed)
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(m.Config)), maps.Keys(other.Config))
+	ours, theirs := m.facts(), other.facts()
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(ours)), maps.Keys(theirs))
 	slices.Sort(keys)
 	for _, key := range slices.Compact(keys) {
-		compare("config."+key, m.shown(key), other.shown(key))
+		if a, b := cmp.Or(ours[key], "absent"), cmp.Or(theirs[key], "absent"); a != b {
+			differ = append(differ, fmt.Errorf("experience: %w: %s is %s in %s but %s in %s", ErrConflict, key, a, here, b, there))
+		}
 	}
 	return errors.Join(differ...)
 }
 
-// shown is a value of the configuration as JSON.
-func (m Manifest) shown(key string) string {
-	v, ok := m.Config[key]
-	if !ok {
-		return "absent"
+// facts are what must be the same, by what it is called.
+func (m Manifest) facts() map[string]string {
+	facts := map[string]string{"the dataset's fingerprint": m.Dataset.SHA256, "the seed": fmt.Sprint(m.Seed)}
+	for key, v := range m.Config {
+		raw, _ := json.Marshal(v) // what cannot be JSON is in no store
+		facts["config."+key] = string(raw)
 	}
-	raw, _ := json.Marshal(v) // what cannot be is like nothing in a store
-	return string(raw)
+	return facts
 }
 
 // readManifest reads the manifest of the store in dir.

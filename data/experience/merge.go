@@ -122,8 +122,7 @@ func copyRecords(ctx context.Context, to io.Writer, kept []entry, summary *Summa
 		case err != nil:
 			return e.fault(err)
 		case twin && !bytes.Equal(line, written):
-			return fmt.Errorf("%w: problem %q, %s, draw %d differs between %s:%d and %s:%d", ErrConflict,
-				e.Problem, e.Source, e.Draw, last.path, last.number, e.path, e.number)
+			return fmt.Errorf("%w: problem %q, %s, draw %d differs between %v and %v", ErrConflict, e.Problem, e.Source, e.Draw, last.place, e.place)
 		case twin:
 			summary.Left++
 			continue

@@ -22,7 +22,7 @@ import (
 func merge(t testing.TB, dirs ...string) (out string, summary *experience.Summary) {
 	t.Helper()
 	out = experiencetest.Dir(t)
-	summary = must(experience.Merge(context.Background(), out, nil, dirs...))(t)
+	summary = must(experience.Merge(context.Background(), out, dirs...))(t)
 	return out, summary
 }
 
@@ -114,7 +114,7 @@ func TestMergeOfManifests(t *testing.T) {
 		m.Seed, m.Dataset.SHA256, m.Config = 9, "0000", map[string]any{"o": "model", "loss": "squared"}
 	})
 	out = filepath.Join(base, "out")
-	_, err := experience.Merge(context.Background(), out, nil, first, second, foreign)
+	_, err := experience.Merge(context.Background(), out, first, second, foreign)
 	if !errors.Is(err, experience.ErrConflict) {
 		t.Fatalf("foreign store: %v", err)
 	}
@@ -149,7 +149,7 @@ func TestMergeRefusesTwoVersionsOfATuple(t *testing.T) {
 	records[1].Result.Lambda1 *= 2
 	experiencetest.Write(t, b, "one", records...)
 	out := filepath.Join(base, "out")
-	_, err := experience.Merge(context.Background(), out, nil, a, b)
+	_, err := experience.Merge(context.Background(), out, a, b)
 	if !errors.Is(err, experience.ErrConflict) || !strings.Contains(err.Error(), `problem "p", mtrl, draw 0 differs between `+a+"/one.jsonl:2 and "+b+"/one.jsonl:2") {
 		t.Error(err)
 	}
@@ -168,7 +168,7 @@ func TestMergeLeavesOutTornLinesAndRefusesDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	out = filepath.Join(t.TempDir(), "out")
-	_, err := experience.Merge(context.Background(), out, nil, dir)
+	_, err := experience.Merge(context.Background(), out, dir)
 	if !errors.Is(err, experience.ErrChecksum) || !strings.Contains(err.Error(), shard+":2: ") {
 		t.Error(err)
 	}
@@ -180,22 +180,22 @@ func TestMergeNeedsADirectoryAndSources(t *testing.T) {
 	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
 	before := tree(t, dir)
 	ctx := context.Background()
-	if _, err := experience.Merge(ctx, dir, nil, dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "directory of its own") {
+	if _, err := experience.Merge(ctx, dir, dir); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "directory of its own") {
 		t.Errorf("merge onto itself: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
-	if _, err := experience.Merge(ctx, out, nil); !errors.Is(err, data.ErrInvalid) {
+	if _, err := experience.Merge(ctx, out); !errors.Is(err, data.ErrInvalid) {
 		t.Errorf("nothing to merge: %v", err)
 	}
-	if _, err := experience.Merge(ctx, out, nil, dir, filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := experience.Merge(ctx, out, dir, filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("absent source: %v", err)
 	}
-	if _, err := experience.Merge(ctx, filepath.Join(out, "deep"), nil, dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := experience.Merge(ctx, filepath.Join(out, "deep"), dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder to put it in: %v", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := experience.Merge(ctx, out, nil, dir); !errors.Is(err, context.Canceled) {
+	if _, err := experience.Merge(ctx, out, dir); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	mustNotExist(t, out)
@@ -224,7 +224,7 @@ func TestInterruptedMergeLeavesNothing(t *testing.T) {
 	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2, "mtrl")...)
 	for steps := 0; ; steps++ {
 		out := filepath.Join(t.TempDir(), "out")
-		_, err := experience.Merge(&countdown{context.Background(), steps}, out, nil, dir)
+		_, err := experience.Merge(&countdown{context.Background(), steps}, out, dir)
 		if err == nil {
 			if steps < 4 {
 				t.Errorf("a merge of 2 records could only be interrupted %d times", steps)
@@ -235,26 +235,6 @@ func TestInterruptedMergeLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustNotExist(t, out)
-	}
-}
-
-func TestMergeDrops(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	experiencetest.Write(t, dir, "one", someRecords()...)
-	before := tree(t, dir)
-	drop := func(r *experience.Record) bool { return r.Problem == "b" || r.Source == "snr" }
-	out := experiencetest.Dir(t)
-	summary := must(experience.Merge(context.Background(), out, drop, dir))(t)
-	want := slices.DeleteFunc(someRecords(), drop)
-	slices.SortFunc(want, experience.Compare)
-	if d := cmp.Diff(want, load(t, out)); d != "" {
-		t.Error(d)
-	}
-	if summary.Records != 4 || summary.Left != len(someRecords())-4 {
-		t.Errorf("summary %+v", summary)
-	}
-	if d := cmp.Diff(before, tree(t, dir)); d != "" {
-		t.Errorf("the source changed:\n%s", d)
 	}
 }
 

@@ -127,20 +127,8 @@ func (p *Problems) Keep(dir string) error {
 	if err != nil {
 		return err
 	}
-	content := []any{ref.SHA256}
-	for _, problem := range p.file.Problems {
-		content = append(content, problem)
-	}
-	name, err := contentID(content...)
+	name, err := contentID(ref.SHA256, p.file.Problems)
 	if err != nil {
-		return err
-	}
-	kept, err := data.LoadProblems(p.path)
-	if err != nil {
-		return err
-	}
-	kept.Dataset.SHA256 = p.dataset.Fingerprint()
-	if kept.Dataset.Path, err = ReferTo(p.datasetPath, dir); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, "problems-"+name[:12]+".json")
@@ -151,18 +139,36 @@ func (p *Problems) Keep(dir string) error {
 	if len(others) > 0 && !slices.Contains(others, path) {
 		return fmt.Errorf("experience: %w: %s has tuples on other problems than %s; take another directory, and merge the two if they belong together", data.ErrMismatch, dir, p.path)
 	}
+	kept := *p.file
+	kept.Dataset = &data.DatasetRef{SHA256: p.dataset.Fingerprint()}
+	if kept.Dataset.Path, err = ReferTo(p.datasetPath, dir); err != nil {
+		return err
+	}
 	return kept.Save(path)
 }
 
-// moved reads a problem file as one in another directory is to be, to refer to the same
-// data.
-func moved(path, to string) (*data.ProblemFile, error) {
-	f, err := data.LoadProblems(path)
-	if err != nil || f.Dataset.Path == digits.Name || filepath.IsAbs(f.Dataset.Path) {
-		return f, err
+// keepProblems copies the problem files of stores to tmp, as a store in out is to have
+// them, which refer to the same data.
+func keepProblems(tmp, out string, dirs []string) error {
+	for _, dir := range dirs {
+		paths, err := list(dir, problemsPattern)
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			f, err := data.LoadProblems(path)
+			if err == nil && f.Dataset.Path != digits.Name && !filepath.IsAbs(f.Dataset.Path) {
+				f.Dataset.Path, err = ReferTo(filepath.Join(dir, f.Dataset.Path), out)
+			}
+			if err == nil {
+				err = f.Save(filepath.Join(tmp, filepath.Base(path)))
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
-	f.Dataset.Path, err = ReferTo(filepath.Join(filepath.Dir(path), f.Dataset.Path), to)
-	return f, err
+	return nil
 }
 
 // ReferTo is how a problem file in dir refers to a dataset: by its path from
@@ -223,25 +229,4 @@ func (p *Problems) madeOn(made data.DatasetRef, t *Transform) (through bool, err
 		}
 	}
 	return false, fmt.Errorf("%w: the tuples were made on %s, with SHA-256 %s, but %s has %s", data.ErrMismatch, made.Path, made.SHA256, ref.Path, ref.SHA256)
-}
-
-// keepProblems copies the problem files of stores to tmp, as a store in out is to have
-// them.
-func keepProblems(tmp, out string, dirs []string) error {
-	for _, dir := range dirs {
-		paths, err := list(dir, problemsPattern)
-		if err != nil {
-			return err
-		}
-		for _, path := range paths {
-			f, err := moved(path, out)
-			if err == nil {
-				err = f.Save(filepath.Join(tmp, filepath.Base(path)))
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -124,13 +124,13 @@ func TestStoresKeepTheirProblems(t *testing.T) {
 	if err := p.Keep(dir); err != nil { // the same file again
 		t.Fatal(err)
 	}
-	merged, removed := filepath.Join(root, "deep", "below", "merged"), filepath.Join(root, "removed")
+	merged, again := filepath.Join(root, "deep", "below", "merged"), filepath.Join(root, "again")
 	if err := os.MkdirAll(filepath.Dir(merged), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	must(experience.Merge(t.Context(), merged, nil, dir))(t)
-	must(experience.Merge(t.Context(), removed, func(*experience.Record) bool { return true }, merged))(t)
-	for _, dir := range []string{dir, merged, removed} {
+	must(experience.Merge(t.Context(), merged, dir))(t)
+	must(experience.Merge(t.Context(), again, merged))(t)
+	for _, dir := range []string{dir, merged, again} {
 		found := kept(t, dir)
 		if len(found) != 1 || reference(t, found[0]).SHA256 != reference(t, p).SHA256 {
 			t.Fatalf("%s: %d problem files", dir, len(found))

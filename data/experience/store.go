@@ -66,6 +66,8 @@ type place struct {
 	length int // without the newline
 }
 
+func (p place) String() string { return fmt.Sprintf("%s:%d", p.path, p.number) }
+
 // fault makes an error one of the line.
 func (p place) fault(err error) *Fault { return &Fault{File: p.path, Line: p.number, Err: err} }
 

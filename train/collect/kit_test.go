@@ -68,7 +68,7 @@ func load(t testing.TB, dir string) []*experience.Record {
 func merged(t testing.TB, dirs ...string) map[string]string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "merged")
-	must(experience.Merge(t.Context(), out, nil, dirs...))(t)
+	must(experience.Merge(t.Context(), out, dirs...))(t)
 	return tree(t, out)
 }
 

@@ -15,11 +15,10 @@ import (
 )
 
 type experienceCmd struct {
-	Check  experienceCheckCmd  `cmd:"" help:"Look for damage and contradictions."`
-	List   experienceListCmd   `cmd:"" help:"List the tuples."`
-	Merge  experienceMergeCmd  `cmd:"" help:"Make one store of several, such as the shards of a run."`
-	Remove experienceRemoveCmd `cmd:"" help:"Make a store without some of the tuples."`
-	Stats  experienceStatsCmd  `cmd:"" help:"Count tuples and average relative errors by source."`
+	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions."`
+	List  experienceListCmd  `cmd:"" help:"List the tuples."`
+	Merge experienceMergeCmd `cmd:"" help:"Make one store of several, such as the shards of a run."`
+	Stats experienceStatsCmd `cmd:"" help:"Count tuples and average relative errors by source."`
 }
 
 type experienceCheckCmd struct {
@@ -86,10 +85,9 @@ func (c *experienceListCmd) Run(e *env) error {
 	if !e.json {
 		fmt.Fprintln(t, "problem\tsource\tdraw\to\tlambda1\tstatus")
 	}
-	wanted := selection{c.Name, c.Source, c.Failed}
 	for _, r := range records {
 		switch {
-		case !wanted.has(r):
+		case c.Name != "" && r.Problem != c.Name || c.Source != "" && r.Source != c.Source || c.Failed && r.Status != experience.Failed:
 		case e.json: // one object a line: there may be many
 			if err := json.NewEncoder(e.stdout).Encode(r); err != nil {
 				return err
@@ -106,72 +104,29 @@ func (c *experienceListCmd) Run(e *env) error {
 // oneLine keeps a text within its row of a table.
 var oneLine = strings.NewReplacer("\n", "; ", "\t", " ")
 
-// selection picks tuples; empty fields pick all.
-type selection struct {
-	Problem, Source string
-	Failed          bool
-}
-
-func (s selection) has(r *experience.Record) bool {
-	return (s.Problem == "" || r.Problem == s.Problem) &&
-		(s.Source == "" || r.Source == s.Source) &&
-		(!s.Failed || r.Status == experience.Failed)
-}
-
 type experienceMergeCmd struct {
 	Dirs []string `arg:"" type:"existingdir" help:"Directories to merge."`
 	Out  string   `required:"" type:"path" help:"Directory to make."`
 }
 
 func (c *experienceMergeCmd) Run(e *env) error {
-	return e.derive(c.Out, func() (*experience.Summary, error) {
-		return experience.Merge(e, c.Out, nil, c.Dirs...)
-	})
-}
-
-type experienceRemoveCmd struct {
-	Dir    string `arg:"" type:"existingdir" help:"Directory of the experience. It stays as it is."`
-	Name   string `help:"Drop the problem of this name."`
-	Source string `help:"Drop this source, such as mtrl or explore/wishart."`
-	Failed bool   `help:"Drop failed tuples, so that they are tried again."`
-	Out    string `required:"" type:"path" help:"Directory to make."`
-}
-
-func (c *experienceRemoveCmd) Validate() error {
-	if c.Name == "" && c.Source == "" && !c.Failed {
-		return fmt.Errorf("nothing to remove: give --name, --source or --failed")
-	}
-	return nil
-}
-
-func (c *experienceRemoveCmd) Run(e *env) error {
-	drop := selection{c.Name, c.Source, c.Failed}
-	return e.derive(c.Out, func() (*experience.Summary, error) {
-		return experience.Merge(e, c.Out, drop.has, c.Dir)
-	})
-}
-
-// derived is what merging or removing came to, for print.
-type derived struct {
-	Dir     string `json:"dir"`
-	Records int    `json:"records"`
-	Left    int    `json:"left_out"`
-}
-
-// derive makes a store of others.
-func (e *env) derive(out string, makeStore func() (*experience.Summary, error)) error {
-	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.Out), 0o755); err != nil {
 		return err
 	}
-	s, err := makeStore()
+	s, err := experience.Merge(e, c.Out, c.Dirs...)
 	if err != nil {
 		return err
 	}
 	for _, w := range s.Warnings {
 		e.remark("warning: %v", w)
 	}
-	return e.print(derived{out, s.Records, s.Left}, func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %d records, %d left out\n", out, s.Records, s.Left)
+	result := struct {
+		Dir     string `json:"dir"`
+		Records int    `json:"records"`
+		Left    int    `json:"left_out"`
+	}{c.Out, s.Records, s.Left}
+	return e.print(result, func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %d records, %d left out\n", c.Out, s.Records, s.Left)
 	})
 }
 
