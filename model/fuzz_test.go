@@ -27,7 +27,7 @@ func FuzzLoad(f *testing.F) {
 			f.Fatal(err)
 		}
 		text := read(f, filepath.Join(dir, model.ConfigFile))
-		tensors, metadata, err := safetensors.Read(filepath.Join(dir, model.WeightsFile))
+		tensors, metadata, err := safetensors.Read(filepath.Join(dir, model.WeightsFile), nil)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -196,18 +196,18 @@ func saveHead(dir string, head layers.Head) error {
 	if sum, err := safetensors.Checksum(path); err == nil && sum == head.Sum() {
 		return nil
 	}
-	return safetensors.WriteWith(path, nil, HeadArrays("", head), nil)
+	return safetensors.Write(path, HeadArrays("", head), nil)
 }
 
 // HeadArrays are the weights of a head as arrays of a file, where they are in
 // memory. The prefix comes before their names.
-func HeadArrays(prefix string, head layers.Head) (singles []safetensors.Single) {
+func HeadArrays(prefix string, head layers.Head) (arrays []Tensor) {
 	for i, l := range head {
-		singles = append(singles,
-			safetensors.Single{Name: fmt.Sprint(prefix, "W", i), Shape: []int{l.In, l.Out}, Value: l.W},
-			safetensors.Single{Name: fmt.Sprint(prefix, "b", i), Shape: []int{l.Out}, Value: l.B})
+		arrays = append(arrays,
+			Tensor{Name: fmt.Sprint(prefix, "W", i), DType: safetensors.F32, Shape: []int{l.In, l.Out}, Single: l.W},
+			Tensor{Name: fmt.Sprint(prefix, "b", i), DType: safetensors.F32, Shape: []int{l.Out}, Single: l.B})
 	}
-	return singles
+	return arrays
 }
 
 // loadHead reads the head of a saved network of the given widths.

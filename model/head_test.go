@@ -176,7 +176,7 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 	}
 
 	other := randomHead(r, 5, 3)
-	if err := safetensors.WriteWith(filepath.Join(dir, model.HeadFile), nil, model.HeadArrays("", other), nil); err != nil {
+	if err := safetensors.Write(filepath.Join(dir, model.HeadFile), model.HeadArrays("", other), nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := model.Load(dir); !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), "the head is 5-3, but config.json says 5-4-3") {
@@ -256,11 +256,11 @@ func writeNPZ(t *testing.T, path string, arrays []array) {
 
 func writeSafetensors(t *testing.T, path string, arrays []array) {
 	t.Helper()
-	var singles []safetensors.Single
+	var singles []model.Tensor
 	for _, a := range arrays {
-		singles = append(singles, safetensors.Single{Name: a.name, Shape: a.shape, Value: a.value})
+		singles = append(singles, model.Tensor{Name: a.name, DType: safetensors.F32, Shape: a.shape, Single: a.value})
 	}
-	if err := safetensors.WriteWith(path, nil, singles, nil); err != nil {
+	if err := safetensors.Write(path, singles, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -75,7 +75,7 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 	weights := func(change func(p model.Params) model.Params) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, model.WeightsFile)
-			tensors, metadata, err := safetensors.Read(path)
+			tensors, metadata, err := safetensors.Read(path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

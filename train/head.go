@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"l2mt/data/safetensors"
 	"l2mt/model"
 )
 
@@ -58,18 +57,18 @@ const (
 )
 
 // singles are the numbers of the trained layers as arrays of a state.
-func (t *tuning) singles() []safetensors.Single {
+func (t *tuning) singles() []model.Tensor {
 	return slices.Concat(model.HeadArrays(headValuePrefix, t.layers), model.HeadArrays(headFirstPrefix, t.first), model.HeadArrays(headSecondPrefix, t.second))
 }
 
 // restore takes up the numbers of a state.
-func (t *tuning) restore(there []safetensors.Single) error {
+func (t *tuning) restore(there []model.Tensor) error {
 	for _, s := range t.singles() {
-		i := slices.IndexFunc(there, func(r safetensors.Single) bool { return r.Name == s.Name })
-		if i < 0 || len(there[i].Value) != len(s.Value) {
+		i := slices.IndexFunc(there, func(r model.Tensor) bool { return r.Name == s.Name })
+		if i < 0 || len(there[i].Single) != len(s.Single) {
 			return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, s.Name)
 		}
-		copy(s.Value, there[i].Value)
+		copy(s.Single, there[i].Single)
 	}
 	return nil
 }

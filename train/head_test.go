@@ -243,7 +243,7 @@ func benchmarkVGG(b *testing.B, train TrainHead) {
 				l.W[j] = scale * (2*r.Float32() - 1)
 			}
 		}
-		if err := safetensors.WriteWith(file, nil, model.HeadArrays("", head), nil); err != nil {
+		if err := safetensors.Write(file, model.HeadArrays("", head), nil); err != nil {
 			b.Fatal(err)
 		}
 	}()

@@ -89,7 +89,7 @@ func (t *trainer) save() error {
 		}
 	}
 	path := filepath.Join(t.options.Out, StateFile)
-	if err := safetensors.WriteWith(path, all, t.tuning.singles(), map[string]string{stateKey: string(text), sumKey: checksum(text)}); err != nil {
+	if err := safetensors.Write(path, append(all, t.tuning.singles()...), map[string]string{stateKey: string(text), sumKey: checksum(text)}); err != nil {
 		return fmt.Errorf("train: save the state: %w", err)
 	}
 	return nil
@@ -120,7 +120,7 @@ var errDamaged = errors.New("the file is damaged, or not that of a run; remove i
 
 // restore takes up the state in a file.
 func (t *trainer) restore(path string) error {
-	tensors, singles, metadata, err := safetensors.ReadWith(path, func(name string) bool { return strings.HasPrefix(name, headPrefix) })
+	tensors, metadata, err := safetensors.Read(path, func(name string) bool { return strings.HasPrefix(name, headPrefix) })
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
@@ -149,7 +149,7 @@ func (t *trainer) restore(path string) error {
 			copy(p.Value, tensors[i].Value)
 		}
 	}
-	return t.tuning.restore(singles)
+	return t.tuning.restore(tensors)
 }
 
 // check says why the run cannot have left the state.

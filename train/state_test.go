@@ -136,7 +136,7 @@ func TestTheGenericKernelsComeToTheSameWeights(t *testing.T) {
 		if out, err := child(t, dir, "L2MT_BLAS="+kernels).CombinedOutput(); err != nil {
 			t.Fatalf("L2MT_BLAS=%s: %v\n%s", kernels, err, out)
 		}
-		tensors, _, err := safetensors.Read(filepath.Join(dir, StateFile))
+		tensors, _, err := safetensors.Read(filepath.Join(dir, StateFile), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

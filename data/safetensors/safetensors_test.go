@@ -8,15 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
 
 var some = []Tensor{
-	{"L1", F32, []int{2, 3}, []float64{1, -2, 0.5, 0, 1e-3, 3}},
-	{"scalar", F64, []int{}, []float64{math.Pi}},
-	{"empty", F64, []int{0, 4}, []float64{}},
-	{`a "quoted" name`, F64, []int{2}, []float64{math.Inf(1), math.SmallestNonzeroFloat64}},
+	{Name: "L1", DType: F32, Shape: []int{2, 3}, Value: []float64{1, -2, 0.5, 0, float64(float32(1e-3)), 3}},
+	{Name: "scalar", DType: F64, Shape: []int{}, Value: []float64{math.Pi}},
+	{Name: "empty", DType: F64, Shape: []int{0, 4}, Value: []float64{}},
+	{Name: `a "quoted" name`, DType: F64, Shape: []int{2}, Value: []float64{math.Inf(1), math.SmallestNonzeroFloat64}},
 }
 
 func encode(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
@@ -33,23 +34,15 @@ func TestTensorsComeBackInTheirOrder(t *testing.T) {
 	if err := Write(path, some, map[string]string{"step": "12"}); err != nil {
 		t.Fatal(err)
 	}
-	got, metadata, err := Read(path)
+	got, metadata, err := Read(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if metadata["step"] != "12" || len(metadata["sha256"]) != 64 {
 		t.Errorf("the metadata is %v", metadata)
 	}
-	for i, want := range some {
-		if want.DType == F32 {
-			want.Value = append([]float64{}, want.Value...)
-			for j, v := range want.Value {
-				want.Value[j] = float64(float32(v))
-			}
-		}
-		if !reflect.DeepEqual(got[i], want) {
-			t.Errorf("tensor %d is %+v, want %+v", i, got[i], want)
-		}
+	if !reflect.DeepEqual(got, some) {
+		t.Errorf("read %+v, want %+v", got, some)
 	}
 }
 
@@ -64,7 +57,7 @@ func TestAFileByHandIsRead(t *testing.T) {
 	if err != nil || metadata != nil {
 		t.Fatal(err, metadata)
 	}
-	want := []Tensor{{"a", F64, []int{1, 1}, []float64{1}}, {"b", F32, []int{1}, []float64{-2}}}
+	want := []Tensor{{"a", F64, []int{1, 1}, []float64{1}, nil}, {"b", F32, []int{1}, []float64{-2}, nil}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read %+v, want %+v", got, want)
 	}
@@ -97,32 +90,100 @@ var malformed = map[string][]byte{
 	"an unknown field":  file(`{"a":{"dtype":"F32","shape":[1],"offsets":[0,4]}}`, 0, 0, 0, 0),
 }
 
+// However a file is read, the same ones are refused.
 func TestMalformedFilesAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bad.safetensors")
 	for name, b := range malformed {
 		if _, _, err := Decode(b); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := Open(path); !errors.Is(err, ErrFormat) || f != nil || !strings.HasPrefix(err.Error(), path+": ") {
+			t.Errorf("%s: the error is %v", name, err)
+		}
 	}
-	path := filepath.Join(t.TempDir(), "bad.safetensors")
-	if err := os.WriteFile(path, malformed["a gap"], 0o644); err != nil {
+	for name, want := range map[string]string{"a gap": `tensor "a"`, "a huge header": "a header of"} {
+		if err := os.WriteFile(path, malformed[name], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Read(path, nil); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not name file and place: %v", err)
+		}
+	}
+	if _, err := Checksum(path + "/"); err == nil {
+		t.Error("there is a checksum of nothing")
+	}
+	if err := os.WriteFile(path, malformed["a huge header"], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), `tensor "a"`) {
-		t.Errorf("the error does not name file and tensor: %v", err)
+	if _, err := Checksum(path); !errors.Is(err, ErrFormat) {
+		t.Errorf("the error is %v", err)
 	}
 }
 
-func TestEncodeRefusesWhatCannotBeRead(t *testing.T) {
+func TestWriteRefusesWhatCannotBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	one := []float64{1}
 	for name, tensors := range map[string][]Tensor{
-		"no name":       {{"", F32, []int{1}, []float64{1}}},
-		"reserved name": {{"__metadata__", F32, []int{1}, []float64{1}}},
-		"twice":         {{"a", F32, []int{1}, []float64{1}}, {"a", F32, []int{1}, []float64{1}}},
-		"no dtype":      {{"a", "", []int{1}, []float64{1}}},
-		"another size":  {{"a", F32, []int{2}, []float64{1}}},
+		"no name":         {{"", F32, []int{1}, one, nil}},
+		"reserved name":   {{"__metadata__", F32, []int{1}, one, nil}},
+		"twice":           {{"a", F32, []int{1}, one, nil}, {"a", F32, []int{1}, nil, []float32{1}}},
+		"no dtype":        {{"a", "", []int{1}, one, nil}},
+		"another size":    {{"a", F32, []int{2}, one, nil}},
+		"another, single": {{"a", F32, []int{2, 2}, nil, []float32{1}}},
 	} {
 		if _, err := Encode(tensors, nil); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+		if err := Write(path, tensors, nil); err == nil || !strings.HasPrefix(err.Error(), path) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was written")
+	}
+}
+
+// Arrays in single precision have the bytes of the same numbers as float64, and come one
+// at a time as they come together, also where they are more than goes through the buffer.
+func TestSinglePrecision(t *testing.T) {
+	single := Tensor{Name: "W0", DType: F32, Shape: []int{piece + 1, 2}}
+	double := single
+	for i := range 2*piece + 2 {
+		single.Single = append(single.Single, float32(math.Sin(float64(i))))
+		double.Value = append(double.Value, float64(single.Single[i]))
+	}
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	metadata := map[string]string{"step": "12"}
+	if err := Write(path, append(some[:4:4], single), metadata); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, encode(t, append(some[:4:4], double), metadata)) {
+		t.Fatalf("the files differ (%v)", err)
+	}
+	got, said, err := Read(path, func(name string) bool { return name == "W0" })
+	if want := append(some[:4:4], single); err != nil || said["step"] != "12" || !reflect.DeepEqual(got, want) {
+		t.Errorf("read %v, %v (%v)", got, said, err)
+	}
+	if sum, err := Checksum(path); err != nil || sum != said["sha256"] {
+		t.Errorf("the checksum is %q, want %q (%v)", sum, said["sha256"], err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for i, name := range f.Names() {
+		shape, err1 := f.Shape(name)
+		value, err2 := f.Float32s(name)
+		if want := got[i]; name != want.Name || !reflect.DeepEqual(shape, want.Shape) || errors.Join(err1, err2) != nil || name == "W0" && !slices.Equal(value, want.Single) || len(value) != max(len(want.Value), len(want.Single)) {
+			t.Errorf("%s: shape %v, %d numbers, or others; %v, %v", name, shape, len(value), err1, err2)
+		}
+	}
+	if _, err := f.Float32s("absent"); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "absent") {
+		t.Errorf("a missing tensor gives %v", err)
 	}
 }
 

@@ -207,7 +207,7 @@ func Load(dir string) (*Saved, error) {
 		return nil, fmt.Errorf("multitask: %s: %w", path, err)
 	}
 	path = filepath.Join(dir, SavedWeightsFile)
-	tensors, metadata, err := safetensors.Read(path)
+	tensors, metadata, err := safetensors.Read(path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("multitask: load: %w: %w", ErrSaved, err)
 	}
