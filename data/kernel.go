@@ -8,8 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/layers/linalg"
 )
 
 // A kernel sees a row x by how near it is to landmarks z, rows among those of training:
@@ -107,10 +105,9 @@ func (d *Distances) fit(kind string, g float64, p *ProblemData) (Step, *Metric) 
 		for j, v := range row {
 			k.Set(i, j, float64(v))
 		}
-		k.Set(i, i, 1+tiny)
+		k.Set(i, i, 1)
 	}
-	linalg.Cholesky(linalg.Default(), n, k.RawMatrix().Data, n) // positive definite by tiny
-	return s, &Metric{scale: 1, inverse: inverted(k, 0)}
+	return s, &Metric{scale: 1, a: mat.DenseCopyOf(inverted(cholesky(k, tiny), 0).T())}
 }
 
 // stacked are the training rows of all tasks, or each that differs once.

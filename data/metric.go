@@ -29,63 +29,88 @@ const (
 //
 // with S (d x d) the scatter of rows about the mean of their task and class, and
 // tau the mean of those of its eigenvalues that can be positive, times a ridge: 1 is
-// what networks see. So the columns of W and its rows each have a covariance, Omega and (S + tau I)^-1, and directions in which rows scatter
-// without their class cost more than those in which they do not. It is (1) with
-// rows X A and W = A V, for any A A' = (S + tau I)^-1:
+// what networks see. So the columns of W and its rows each have a covariance, Omega and
+// (S + tau I)^-1, and directions in which rows scatter without their class cost more than
+// those in which they do not. It is (1) with rows X A and W = A V, for any A A' that is
+// (S + tau I)^-1 up to a factor, which keeps the mean square of the rows:
 //
-//	n >= d   A = L^-T                           L L' = S + tau I
-//	n < d    A = (I - C' L^-T (L + sqrt(tau) I)^-1 C) / sqrt(tau)
-//	                                            L L' = C C' + tau I
+//	n >= d   A = L^-T                                  L L' = S + tau I
+//	n < d    A = I - C' F,  F = L^-T (L + sqrt(tau) I)^-1 C,  L L' = C C' + tau I
 //
 // with S = C'C, C n x d; the second is Andrews' square root of what Woodbury's
-// formula gives. A is scaled to keep the mean square of the rows that are asked.
+// formula gives.
 //
 // Of regression S holds the scatter of all rows of a task. Along adds what is known of
 // W from elsewhere.
 type Metric struct {
-	scale   float64
-	inverse *mat.Dense // L^-1; nil for rows as they are
-	c, f    *mat.Dense // C and L^-T (L + sqrt(tau) I)^-1 C, where n < d
-	along   *mat.Dense // M (d x r), or nil
+	scale float64
+	a     *mat.Dense // A but for the scale,
+	c, f  *mat.Dense // or C and F, where n < d; neither leaves rows as they are
+	along *mat.Dense // M (d x r), or nil
 }
 
 // NewMetric returns the metric of the training rows of a problem. It is nil, which
-// leaves everything as it is, for a single task, for sparse rows, where rows do not
-// scatter, and with a ridge that is infinite.
+// leaves everything as it is, for a single task, for sparse rows, and where rows do not
+// scatter.
 func NewMetric(p *ProblemData, ridge float64) *Metric {
-	if math.IsInf(ridge, 1) || !HasMetric(p) {
+	if !HasMetric(p) {
 		return nil
 	}
-	c := scatter(p)
+	x, c := scatter(p)
 	n, d := c.Dims()
-	size := min(n, d)
-	norm, side := mat.Norm(c, 2), mat.NewDense(size, size, nil)
+	norm, square := mat.Norm(c, 2), mat.Norm(x, 2)
 	tau := ridge * norm * norm / float64(min(n, columns(c)))
-	asked, count := thinned(p)
-	before := squares(asked)
-	if !(norm*norm > least*before/float64(count)) || math.IsInf(tau, 1) {
+	if !(norm*norm > least*square*square) || math.IsInf(tau, 1) {
 		return nil
 	}
+	m := &Metric{scale: 1}
 	if n < d {
-		gemm(linalg.NoTrans, linalg.Trans, 1, c, c, side)
+		l := cholesky(product(linalg.NoTrans, c, linalg.Trans, c), tau)
+		part := product(linalg.NoTrans, inverted(l, math.Sqrt(tau)), linalg.NoTrans, c)
+		m.c, m.f = c, product(linalg.Trans, inverted(l, 0), linalg.NoTrans, part)
 	} else {
-		gemm(linalg.Trans, linalg.NoTrans, 1, c, c, side)
+		l := cholesky(product(linalg.Trans, c, linalg.NoTrans, c), tau)
+		m.a = mat.DenseCopyOf(inverted(l, 0).T())
 	}
-	for i := range size {
-		side.Set(i, i, side.At(i, i)+tau)
-	}
-	if !linalg.Cholesky(linalg.Default(), size, side.RawMatrix().Data, size) {
-		return nil // which tau I keeps from happening
-	}
-	m := &Metric{scale: 1, inverse: inverted(side, 0)}
-	if n < d {
-		part := mat.NewDense(n, d, nil)
-		m.c, m.f, m.scale = c, mat.NewDense(n, d, nil), 1/math.Sqrt(tau)
-		gemm(linalg.NoTrans, linalg.NoTrans, 1, inverted(side, math.Sqrt(tau)), c, part)
-		gemm(linalg.Trans, linalg.NoTrans, 1, m.inverse, part, m.f)
-	}
-	m.scale *= math.Sqrt(before / squares(m.rows(asked)))
+	m.scale = square / mat.Norm(m.times(x), 2)
 	return m
+}
+
+// cholesky overwrites G, positive semidefinite, with L, where L L' = G + t I.
+func cholesky(g *mat.Dense, t float64) *mat.Dense {
+	n := g.RawMatrix().Rows
+	for i := range n {
+		g.Set(i, i, g.At(i, i)+t)
+	}
+	linalg.Cholesky(linalg.Default(), n, g.RawMatrix().Data, n) // positive definite by t
+	return g
+}
+
+// inverted returns the inverse of L + t I, of a matrix whose lower triangle is L.
+func inverted(l *mat.Dense, t float64) *mat.Dense {
+	inverse := mat.DenseCopyOf(l)
+	n := l.RawMatrix().Rows
+	for i := range n {
+		inverse.Set(i, i, l.At(i, i)+t)
+	}
+	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
+	return inverse
+}
+
+// product is A B, with A or B transposed, by the kernels.
+func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dense) *mat.Dense {
+	rows, inner := a.Dims()
+	if tA == linalg.Trans {
+		rows, inner = inner, rows
+	}
+	x, y := a.RawMatrix(), b.RawMatrix()
+	cols := y.Cols
+	if tB == linalg.Trans {
+		cols = y.Rows
+	}
+	z := mat.NewDense(rows, cols, nil)
+	linalg.Gemm(linalg.Default(), tA, tB, rows, cols, inner, 1, x.Data, x.Stride, y.Data, y.Stride, 0, z.RawMatrix().Data, cols)
+	return z
 }
 
 // taught is the share of the scatter within classes that directions get.
@@ -128,48 +153,6 @@ func (m *Metric) parts(p *ProblemData) (own, more float64) {
 		}
 	}
 	return own, more
-}
-
-// thinned returns the training rows, of many as many as are asked, and their number.
-func thinned(p *ProblemData) (asked []Matrix, count int) {
-	every, at := stride(p), 0
-	for _, t := range p.Tasks {
-		var rows []int
-		for i := range t.TrainSet.X.Rows() {
-			if at++; (at-1)%every == 0 {
-				rows = append(rows, i)
-			}
-		}
-		asked, count = append(asked, t.TrainSet.X.Take(rows)), count+len(rows)
-	}
-	return asked, count
-}
-
-// stride is how many rows there are for one that is asked.
-func stride(p *ProblemData) int {
-	n := 0
-	for _, t := range p.Tasks {
-		n += t.TrainSet.X.Rows()
-	}
-	return max(1, (n+metricRows-1)/metricRows)
-}
-
-func squares(all []Matrix) (sum float64) {
-	for _, x := range all {
-		sum += floats.Sum(x.SquaredNorms())
-	}
-	return sum
-}
-
-// inverted returns the inverse of L + t I, of a matrix whose lower triangle is L.
-func inverted(l *mat.Dense, t float64) *mat.Dense {
-	n, _ := l.Dims()
-	inverse := mat.DenseCopyOf(l)
-	for i := range n {
-		inverse.Set(i, i, l.At(i, i)+t)
-	}
-	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
-	return inverse
 }
 
 // HasMetric reports whether there are several tasks, and rows with more than few entries
@@ -223,33 +206,31 @@ func byLabel(x Matrix, labels []float64) (groups [][]Row) {
 	return groups
 }
 
-// scatter returns C (n x d), the rows without the mean of their task and class
-// over the root of their number.
-func scatter(p *ProblemData) *mat.Dense {
-	d, groups, n := p.Cols(), classes(p), 0
+// scatter returns the rows over the root of their number, of many evenly some, and C
+// (n x d), the same without the mean of their task and class.
+func scatter(p *ProblemData) (x, c *mat.Dense) {
+	groups, n := classes(p), 0
 	for _, rows := range groups {
 		n += len(rows)
 	}
-	every := stride(p)
-	c, k, at := mat.NewDense((n+every-1)/every, d, nil), 0, 0
-	mean := make([]float64, d)
+	every := max(1, (n+metricRows-1)/metricRows)
+	x = mat.NewDense((n+every-1)/every, p.Cols(), nil)
+	c = mat.DenseCopyOf(x)
+	at, scale, mean := 0, 1/math.Sqrt(float64(x.RawMatrix().Rows)), make([]float64, p.Cols())
 	for _, rows := range groups {
 		clear(mean)
 		for _, r := range rows {
-			addRow(mean, 1/float64(len(rows)), r)
+			addRow(mean, scale/float64(len(rows)), r)
 		}
 		for _, r := range rows {
-			if at++; (at-1)%every != 0 {
-				continue
+			if at++; (at-1)%every == 0 {
+				k := (at - 1) / every
+				addRow(x.RawRowView(k), scale, r)
+				floats.SubTo(c.RawRowView(k), x.RawRowView(k), mean)
 			}
-			row := c.RawRowView(k)
-			k++
-			addRow(row, 1, r)
-			floats.Sub(row, mean)
 		}
 	}
-	c.Scale(1/math.Sqrt(float64(k)), c)
-	return c
+	return x, c
 }
 
 // columns counts those that are not zero.
@@ -284,39 +265,33 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 		return p
 	}
 	q := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
-	var sets []*Samples
-	var rows []Matrix
-	at := map[Matrix]int{} // of rows that tasks share
+	made := map[Matrix]Matrix{} // of rows that tasks share
 	for i := range q.Tasks {
 		t := &q.Tasks[i]
 		for _, set := range []*Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
-			if _, seen := at[set.X]; set.X != nil && !seen {
-				at[set.X], rows = len(rows), append(rows, set.X)
+			if set.X == nil {
+				continue
 			}
-			if set.X != nil {
-				sets = append(sets, set)
+			if made[set.X] == nil {
+				made[set.X] = m.rows(set.X)
 			}
+			set.X = made[set.X]
 		}
-	}
-	made := m.rows(rows)
-	for _, set := range sets {
-		set.X = made[at[set.X]]
 	}
 	return q
 }
 
-// rows returns what becomes of several X.
-func (m *Metric) rows(all []Matrix) []Matrix {
-	made := all
-	if m.inverse != nil {
-		made = m.dense(all)
+// plain says that there is nothing but directions.
+func (m *Metric) plain() bool { return m.a == nil && m.c == nil }
+
+// rows returns what becomes of X.
+func (m *Metric) rows(x Matrix) Matrix {
+	made := x
+	if !m.plain() {
+		made = m.dense(x)
 	}
-	if m.along == nil {
-		return made
-	}
-	made = slices.Clone(made)
-	for i, x := range all {
-		made[i] = m.extended(made[i], x)
+	if m.along != nil {
+		made = m.extended(made, x)
 	}
 	return made
 }
@@ -327,7 +302,7 @@ func (m *Metric) extended(own, x Matrix) Matrix {
 	more := make([]float64, x.Rows()*r)
 	x.Mul(more, m.along.RawMatrix().Data, r)
 	scale := float32(1)
-	if m.inverse == nil { // else it is in X A
+	if m.plain() { // else it is in X A
 		scale = float32(m.scale)
 	}
 	b := newBuilder(own, d+r)
@@ -352,65 +327,33 @@ func (m *Metric) extended(own, x Matrix) Matrix {
 	return b.matrix()
 }
 
-// dense returns X A of several X, made a block of rows at a time.
-func (m *Metric) dense(all []Matrix) (made []Matrix) {
-	d, _ := m.dims()
-	left := 0
-	for _, x := range all {
-		left += x.Rows()
-	}
-	values := make([]float32, 0, left*d)
-	var z *mat.Dense
-	filled := 0
-	for _, x := range all {
-		for i := range x.Rows() {
-			if filled == 0 {
-				z = mat.NewDense(min(metricRows, left), d, nil)
-			}
-			addRow(z.RawRowView(filled), m.scale, x.Row(i))
-			if filled++; filled == z.RawMatrix().Rows {
-				for _, v := range m.times(z).RawMatrix().Data {
-					values = append(values, float32(v))
-				}
-				left -= filled
-				filled = 0
+// dense returns X A, made a block of rows at a time.
+func (m *Metric) dense(x Matrix) Matrix {
+	b := newBuilder(&Dense{}, x.Cols())
+	for from := 0; from < x.Rows(); from += metricRows {
+		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)
+		for i := range z.RawMatrix().Rows {
+			addRow(z.RawRowView(i), m.scale, x.Row(from+i))
+		}
+		z = m.times(z)
+		for i := range z.RawMatrix().Rows {
+			row := z.RawRowView(i)
+			for j, dst := 0, b.row(nil, len(row)); j < len(row); j++ {
+				dst[j] = float32(row[j])
 			}
 		}
 	}
-	for _, x := range all {
-		n := x.Rows()
-		dense, err := NewDense(n, d, values[:n*d:n*d])
-		if err != nil {
-			panic(err) // the sizes are right
-		}
-		made, values = append(made, dense), values[n*d:]
-	}
-	return made
+	return b.matrix()
 }
 
-// times returns Z A but for the scale, and overwrites Z.
+// times returns Z A but for the scale.
 func (m *Metric) times(z *mat.Dense) *mat.Dense {
-	rows, d := z.Dims()
-	if m.c == nil {
-		made := mat.NewDense(rows, d, nil)
-		gemm(linalg.NoTrans, linalg.Trans, 1, z, m.inverse, made)
-		return made
+	if m.a != nil {
+		return product(linalg.NoTrans, z, linalg.NoTrans, m.a)
 	}
-	n, _ := m.c.Dims()
-	part := mat.NewDense(rows, n, nil)
-	gemm(linalg.NoTrans, linalg.Trans, 1, z, m.c, part)
-	gemm(linalg.NoTrans, linalg.NoTrans, -1, part, m.f, z)
-	return z
-}
-
-// gemm adds alpha A B, with A or B transposed, to C.
-func gemm(tA, tB linalg.Transpose, alpha float64, a, b, c *mat.Dense) {
-	x, y, z := a.RawMatrix(), b.RawMatrix(), c.RawMatrix()
-	k := x.Cols
-	if tA == linalg.Trans {
-		k = x.Rows
-	}
-	linalg.Gemm(linalg.Default(), tA, tB, z.Rows, z.Cols, k, alpha, x.Data, x.Stride, y.Data, y.Stride, 1, z.Data, z.Stride)
+	part := product(linalg.NoTrans, product(linalg.NoTrans, z, linalg.Trans, m.c), linalg.NoTrans, m.f)
+	part.Sub(z, part)
+	return part
 }
 
 // Restore returns W = A V for V, which has a block of rows for each of several classes.
@@ -423,7 +366,14 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	w := mat.NewDense(rows/(d+r)*d, tasks, nil)
 	for i := range rows / (d + r) {
 		from, to := v.Slice(i*(d+r), i*(d+r)+d, 0, tasks).(*mat.Dense), w.Slice(i*d, (i+1)*d, 0, tasks).(*mat.Dense)
-		m.restore(to, from)
+		switch to.Copy(from); {
+		case m.a != nil:
+			to.Mul(m.a, from)
+		case m.c != nil:
+			var part mat.Dense
+			part.Mul(m.f, from)
+			to.Sub(to, product(linalg.Trans, m.c, linalg.NoTrans, &part))
+		}
 		to.Scale(m.scale, to)
 		if r > 0 {
 			var part mat.Dense
@@ -434,30 +384,15 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	return w
 }
 
-// restore sets W to A V but for the scale.
-func (m *Metric) restore(w, v *mat.Dense) {
-	switch {
-	case m.inverse == nil:
-		w.Copy(v)
-	case m.c == nil:
-		w.Mul(m.inverse.T(), v)
-	default:
-		var part mat.Dense
-		part.Mul(m.f, v)
-		w.Mul(m.c.T(), &part)
-		w.Sub(v, w)
-	}
-}
-
 // dims are d and r.
 func (m *Metric) dims() (d, r int) {
 	if m.along != nil {
 		return m.along.Dims()
 	}
-	of := m.inverse
-	if m.c != nil {
-		of = m.c
+	if m.a != nil {
+		_, d = m.a.Dims()
+	} else {
+		_, d = m.c.Dims()
 	}
-	_, d = of.Dims()
 	return d, 0
 }
