@@ -29,8 +29,8 @@ func TestDocs(t *testing.T) {
 	}
 	for _, page := range pages {
 		p := readMarkdown(t, page)
-		if n := len(p.lines); filepath.Base(page) == "README.md" && n > 150 {
-			t.Errorf("%s has %d lines; it is to have at most 150, the rest belongs to docs", page, n)
+		if n, most := len(p.lines), longest[filepath.Base(page)]; most > 0 && n > most {
+			t.Errorf("%s has %d lines; it is to have at most %d", page, n, most)
 		}
 		for i, line := range p.lines {
 			if n := utf8.RuneCountInString(line); n > 100 && !p.code[i] && !strings.HasPrefix(line, "|") {
@@ -53,6 +53,9 @@ func TestDocs(t *testing.T) {
 		t.Errorf("only %d command lines seen", commands)
 	}
 }
+
+// longest is how many lines a page may have.
+var longest = map[string]int{"README.md": 110, "method.md": 250, "results.md": 250}
 
 // parses looks at a command line without running it. Files that it names need not
 // exist, and prose may name a command without all that it takes.
