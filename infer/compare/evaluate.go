@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -26,6 +27,12 @@ const (
 	L2MT = "l2mt"
 	STL  = "stl"
 )
+
+// Network is a network to compare, with a name that tells it from others.
+type Network struct {
+	Name string
+	*solve.Finder
+}
 
 // Variant is a way to use a model or the network.
 type Variant string
@@ -68,6 +75,9 @@ const (
 	// Lambda1 tuned on the validation rows.
 	Paper Variant = "paper"
 )
+
+// shared says that all networks have the variant in common: there is nothing of them in it.
+func (v Variant) shared() bool { return v == Without || v == Metric }
 
 // Control says that the variant is the network's method without one of its parts, or one
 // alone: what these bring, and no rival.
@@ -129,11 +139,11 @@ func among(models []multitask.Model, m multitask.Model) bool {
 	return slices.ContainsFunc(models, func(other multitask.Model) bool { return other.Info().Name == m.Info().Name })
 }
 
-// Evaluate solves every problem with every model, and with the network unless
-// that is nil. Test rows have no say in any choice. Where the network has a head, the
-// features that it makes are those of all models. The outcomes come problem by problem in
-// the order of the models, the network last.
-func Evaluate(ctx context.Context, n *solve.Finder, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
+// Evaluate solves every problem with every model, and with every network. Test rows have no
+// say in any choice. Where the networks have a head, which then is the same, the features that
+// it makes are those of all models. The outcomes come problem by problem in the order of the
+// models, the networks last.
+func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
 	if err != nil {
 		return nil, err
@@ -142,16 +152,21 @@ func Evaluate(ctx context.Context, n *solve.Finder, problems []*data.ProblemData
 		return nil, err
 	}
 	given := problems
-	if n != nil {
-		if problems, err = n.FeaturesOf(given); err != nil {
+	for _, n := range networks {
+		if first := networks[0]; n.Head() != first.Head() {
+			return nil, fmt.Errorf("compare: %w: network %q has the head %q and %q has %q: models see the features of one head, so evaluate these networks one by one", infer.ErrInvalid, first.Name, first.Head(), n.Name, n.Head())
+		}
+	}
+	if len(networks) > 0 {
+		if problems, err = networks[0].FeaturesOf(given); err != nil {
 			return nil, err
 		}
-		if o.Joint, err = n.FeaturesOf(o.Joint); err != nil {
+		if o.Joint, err = networks[0].FeaturesOf(o.Joint); err != nil {
 			return nil, err
 		}
 	}
-	cells := o.cells(n, given, problems)
-	missing := slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.finished(o.Journal) })
+	cells := o.cells(networks, given, problems)
+	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.finished(o.Journal) })
 	if len(missing) > 0 {
 		o.Progress.Start("evaluating", len(missing))
 		defer o.Progress.Finish()
@@ -179,9 +194,8 @@ func Evaluate(ctx context.Context, n *solve.Finder, problems []*data.ProblemData
 	}
 	var outcomes []Outcome
 	for _, c := range cells {
-		for _, v := range c.variants {
-			outcome, _ := o.Journal.get(c.problem.Name, c.model, v)
-			outcomes = append(outcomes, outcome)
+		for _, w := range c.ways {
+			outcomes = append(outcomes, o.Journal.get(c.key(w.Variant)))
 		}
 	}
 	return outcomes, nil
@@ -210,25 +224,53 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	return nil
 }
 
-// cell is one piece of work: the outcomes of some variants of one model on one
-// problem.
+// cell is one piece of work: the ways to use one model, or one network, on one problem. They
+// are gone one after the other, since one may begin with what another has found.
 type cell struct {
-	problem  *data.ProblemData
-	model    string
-	variants []Variant
-	run      func(ctx context.Context) ([]Outcome, error)
+	problem *data.ProblemData
+	model   string
+	network string
+	ways    []way
 }
 
-func (c cell) finished(j *Journal) bool {
-	return !slices.ContainsFunc(c.variants, func(v Variant) bool {
-		_, ok := j.get(c.problem.Name, c.model, v)
-		return !ok
-	})
+type way struct {
+	Variant
+	fit func(ctx context.Context) (*evidence.Tuned, error)
 }
 
-// cells are the work on problems as they were given, which the network takes,
-// and with the features that it makes of them, which the models take.
-func (o EvaluateOptions) cells(n *solve.Finder, given, problems []*data.ProblemData) (cells []cell) {
+func (c *cell) add(v Variant, fit func(ctx context.Context) (*evidence.Tuned, error)) {
+	c.ways = append(c.ways, way{v, fit})
+}
+
+func (c *cell) key(v Variant) outcomeKey {
+	k := outcomeKey{problem: c.problem.Name, model: c.model, variant: v, network: c.network}
+	if v.shared() {
+		k.network = ""
+	}
+	return k
+}
+
+func (c *cell) finished(j *Journal) bool {
+	return !slices.ContainsFunc(c.ways, func(w way) bool { return !j.has(c.key(w.Variant)) })
+}
+
+func (c *cell) run(ctx context.Context) (outcomes []Outcome, err error) {
+	for _, w := range c.ways {
+		t, err := w.fit(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", cmp.Or(w.Variant, "plain"), err)
+		}
+		outcomes = append(outcomes, Outcome{
+			Problem: c.problem.Name, Model: c.model, Variant: w.Variant, Network: c.key(w.Variant).network, Params: t.Params, Omega: Entries(t.Omega),
+			Validation: t.Validation, Test: t.Test, Seconds: t.Seconds,
+		})
+	}
+	return outcomes, nil
+}
+
+// cells are the work on problems as they were given, which networks take, and with the
+// features that these make of them, which the models take.
+func (o EvaluateOptions) cells(networks []Network, given, problems []*data.ProblemData) (cells []*cell) {
 	for i, p := range problems {
 		for _, m := range o.Models {
 			cells = append(cells, o.plain(m, p))
@@ -236,8 +278,12 @@ func (o EvaluateOptions) cells(n *solve.Finder, given, problems []*data.ProblemD
 				cells = append(cells, o.joint(m, p))
 			}
 		}
-		if n != nil {
-			cells = append(cells, o.network(n, given[i]))
+		for k, n := range networks {
+			c := o.network(n, given[i])
+			if k > 0 {
+				c.ways = slices.DeleteFunc(c.ways, func(w way) bool { return w.shared() })
+			}
+			cells = append(cells, c)
 		}
 	}
 	return cells
@@ -245,36 +291,31 @@ func (o EvaluateOptions) cells(n *solve.Finder, given, problems []*data.ProblemD
 
 // plain tunes a model as in the paper, and fits all labelled rows with its covariance or,
 // where that is asked for, tunes it on these too. Single-task learning is its own refit.
-func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) cell {
-	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Plain}}
+func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
+	c := &cell{problem: p, model: m.Info().Name}
+	var tuned *evidence.Tuned
+	all := sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
+	c.add(Plain, func(ctx context.Context) (_ *evidence.Tuned, err error) {
+		tuned, err = o.paper(ctx, m, p)
+		return tuned, err
+	})
 	if c.model == STL || among(o.Labelled, m) {
-		c.variants = append(c.variants, Labelled)
+		c.add(Labelled, func(ctx context.Context) (*evidence.Tuned, error) {
+			rows, err := all()
+			if err != nil {
+				return nil, err
+			}
+			return evidence.Tune(ctx, evidence.Of(m), rows, p, o.tune())
+		})
 	}
 	if c.model != STL {
-		c.variants = append(c.variants, Refitted)
-	}
-	c.run = func(ctx context.Context) ([]Outcome, error) {
-		tuned, err := o.paper(ctx, m, p)
-		if err != nil {
-			return nil, err
-		}
-		outcomes := []Outcome{c.outcome(Plain, tuned)}
-		all, err := evidence.Labelled(p, 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, v := range c.variants[1:] {
-			tune := func() (*evidence.Tuned, error) { return evidence.Tune(ctx, evidence.Of(m), all, p, o.tune()) }
-			if v == Refitted {
-				tune = func() (*evidence.Tuned, error) { return evidence.Refit(ctx, tuned.Omega, all, p, o.tune()) }
-			}
-			t, err := tune()
+		c.add(Refitted, func(ctx context.Context) (*evidence.Tuned, error) {
+			rows, err := all()
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", v, err)
+				return nil, err
 			}
-			outcomes = append(outcomes, c.outcome(v, t))
-		}
-		return outcomes, nil
+			return evidence.Refit(ctx, tuned.Omega, rows, p, o.tune())
+		})
 	}
 	return c
 }
@@ -292,77 +333,73 @@ func (o EvaluateOptions) paper(ctx context.Context, m multitask.Model, p *data.P
 
 // joint tunes a model on the tasks of the problem and of the training problems
 // together. Single-task learning would gain nothing.
-func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) cell {
-	c := cell{problem: p, model: m.Info().Name, variants: []Variant{Joint}}
-	c.run = func(ctx context.Context) ([]Outcome, error) {
+func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
+	c := &cell{problem: p, model: m.Info().Name}
+	c.add(Joint, func(ctx context.Context) (*evidence.Tuned, error) {
 		all, first, err := multitask.Join(append([]*data.ProblemData{p}, o.Joint...)...)
 		if err != nil {
 			return nil, err
 		}
-		tuned, err := o.paper(ctx, m, all)
+		together, err := o.paper(ctx, m, all)
 		if err != nil {
-			return nil, fmt.Errorf("joint: %w", err)
+			return nil, err
 		}
-		seconds := tuned.Seconds
-		if tuned, err = evidence.Report(tuned.Result.Share(first[0], len(p.Tasks)), p, nil); err != nil {
-			return nil, fmt.Errorf("joint: %w", err)
+		tuned, err := evidence.Report(together.Result.Share(first[0], len(p.Tasks)), p, nil)
+		if err == nil {
+			tuned.Seconds = together.Seconds
 		}
-		tuned.Seconds = seconds
-		return []Outcome{c.outcome(Joint, tuned)}, nil
-	}
+		return tuned, err
+	})
 	return c
 }
 
 // network solves the problem with the network, and without parts of that.
-func (o EvaluateOptions) network(n *solve.Finder, p *data.ProblemData) cell {
-	c := cell{problem: p, model: L2MT, variants: []Variant{Plain, Alone, Without, Euclidean, Metric, Paper}}
-	if n.Directed() {
-		c.variants = append(c.variants, Undirected, Directed)
+func (o EvaluateOptions) network(n Network, p *data.ProblemData) *cell {
+	c := &cell{problem: p, model: L2MT, network: n.Name}
+	bench := sync.OnceValues(func() (*solve.Bench, error) { return solve.NewBench(n.Finder, p, solve.Options{Points: o.Points}) })
+	// with fits what a judgement on the bench comes to.
+	with := func(v Variant, judge func(ctx context.Context, b *solve.Bench) (*solve.Judged, error)) {
+		c.add(v, func(ctx context.Context) (*evidence.Tuned, error) {
+			b, err := bench()
+			if err != nil {
+				return nil, err
+			}
+			j, err := judge(ctx, b)
+			if err != nil {
+				return nil, err
+			}
+			fitted, err := b.Fit(ctx, j)
+			if err != nil {
+				return nil, err
+			}
+			return fitted.Tuned, nil
+		})
 	}
-	c.run = func(ctx context.Context) ([]Outcome, error) {
-		b, err := solve.NewBench(n, p, solve.Options{Points: o.Points})
-		if err != nil {
-			return nil, err
-		}
-		first := b.First(solve.Parts{})
-		metric := solve.Candidate{View: solve.View{Ridge: first.Ridge}}
-		directed := metric
-		directed.Directed = first.Directed
-		ways := map[Variant]func() (*solve.Judged, error){
-			Alone:    func() (*solve.Judged, error) { return b.Judge(ctx, first) },
-			Metric:   func() (*solve.Judged, error) { return b.Judge(ctx, metric) },
-			Directed: func() (*solve.Judged, error) { return b.Judge(ctx, directed) },
-		}
-		for v, without := range map[Variant]solve.Parts{Plain: {}, Without: {NoNetwork: true, NoDirections: true}, Euclidean: {NoMetric: true}, Undirected: {NoDirections: true}} {
-			ways[v] = func() (*solve.Judged, error) {
-				choice, err := b.Choose(ctx, without)
-				if err != nil {
-					return nil, err
-				}
-				return choice.Judged, nil
-			}
-		}
-		var outcomes []Outcome
-		for _, v := range c.variants {
-			if v == Paper {
-				paper, err := o.asPublished(ctx, n, p)
-				if err != nil {
-					return nil, err
-				}
-				outcomes = append(outcomes, c.outcome(v, paper))
-				continue
-			}
-			j, err := ways[v]()
+	chosen := func(v Variant, without solve.Parts) {
+		with(v, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
+			choice, err := b.Choose(ctx, without)
 			if err != nil {
 				return nil, err
 			}
-			t, err := b.Fit(ctx, j)
-			if err != nil {
-				return nil, err
-			}
-			outcomes = append(outcomes, c.outcome(v, t.Tuned))
-		}
-		return outcomes, nil
+			return choice.Judged, nil
+		})
+	}
+	chosen(Plain, solve.Parts{})
+	with(Alone, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
+		return b.Judge(ctx, b.First(solve.Parts{}))
+	})
+	chosen(Without, solve.Parts{NoNetwork: true, NoDirections: true})
+	chosen(Euclidean, solve.Parts{NoMetric: true})
+	with(Metric, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
+		return b.Judge(ctx, solve.Candidate{View: solve.View{Ridge: b.First(solve.Parts{}).Ridge}})
+	})
+	c.add(Paper, func(ctx context.Context) (*evidence.Tuned, error) { return o.asPublished(ctx, n.Finder, p) })
+	if n.Directed() {
+		chosen(Undirected, solve.Parts{NoDirections: true})
+		with(Directed, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
+			first := b.First(solve.Parts{})
+			return b.Judge(ctx, solve.Candidate{View: solve.View{Ridge: first.Ridge, Directed: first.Directed}})
+		})
 	}
 	return c
 }
@@ -387,13 +424,6 @@ func (o EvaluateOptions) asPublished(ctx context.Context, n *solve.Finder, p *da
 		t.Seconds = time.Since(begin).Seconds()
 	}
 	return t, err
-}
-
-func (c cell) outcome(v Variant, t *evidence.Tuned) Outcome {
-	return Outcome{
-		Problem: c.problem.Name, Model: c.model, Variant: v, Params: t.Params, Omega: Entries(t.Omega),
-		Validation: t.Validation, Test: t.Test, Seconds: t.Seconds,
-	}
 }
 
 // Entries writes out a covariance, row by row.

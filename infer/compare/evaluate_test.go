@@ -42,7 +42,7 @@ func twoProblems() []*data.ProblemData {
 // evaluate returns the outcomes without their times, which differ.
 func evaluate(t testing.TB, n *solve.Finder, problems []*data.ProblemData, o EvaluateOptions) []Outcome {
 	t.Helper()
-	outcomes := must(Evaluate(t.Context(), n, problems, o))(t)
+	outcomes := must(Evaluate(t.Context(), named(n), problems, o))(t)
 	return timeless(outcomes)
 }
 
@@ -95,6 +95,14 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 		"l2mt/alone":  candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}, Mixture: solve.Mixture{Network: 1}}),
 		"l2mt/metric": candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}}),
 	})
+}
+
+// named is a list of the network, if there is one.
+func named(n *solve.Finder) []Network {
+	if n == nil {
+		return nil
+	}
+	return []Network{{"n", n}}
 }
 
 // must is a value, or the end of the test.
@@ -160,6 +168,32 @@ func TestOutcomesWithDirections(t *testing.T) {
 	}
 	if x, y := find(outcomes, Directed), find(outcomes, Metric); cmp.Equal(x.Test, y.Test) && cmp.Equal(x.Validation, y.Validation) && x.Params.Lambda1 == y.Params.Lambda1 {
 		t.Error("directions change nothing")
+	}
+}
+
+// Several networks are each what they are alone, share what asks no network, and are
+// compared with each other.
+func TestSeveralNetworks(t *testing.T) {
+	a, b, o := network(t), must(solve.NewFinder(solvetest.Network(t, 2, nil)))(t), quick(t)
+	both := timeless(must(Evaluate(t.Context(), []Network{{"a", a}, {"b", b}}, twoProblems(), o))(t))
+	of := func(network string, all []Outcome) []Outcome {
+		return slices.DeleteFunc(slices.Clone(all), func(x Outcome) bool { return x.Network != network || x.Model != L2MT })
+	}
+	onlyA, onlyB := timeless(must(Evaluate(t.Context(), []Network{{"a", a}}, twoProblems(), o))(t)), timeless(must(Evaluate(t.Context(), []Network{{"b", b}}, twoProblems(), o))(t))
+	same(t, "a", of("a", both), of("a", onlyA))
+	same(t, "b", of("b", both), of("b", onlyB))
+	same(t, "what asks none", of("", both), of("", onlyB))
+	table := summarise(t, both)
+	l2mt := func(network string) Row {
+		return table.Rows[slices.IndexFunc(table.Rows, func(r Row) bool { return r.Network == network && r.Variant == Plain })]
+	}
+	if got, want := []string{l2mt("a").Title, row(t, table, L2MT, Without).Title}, []string{"L2MT (a)", "L2MT without the network"}; !slices.Equal(got, want) {
+		t.Errorf("titles %q, want %q", got, want)
+	}
+	stl := row(t, table, STL, Labelled)
+	want := []Pair{{"L2MT (a)", "L2MT (b)", Against(l2mt("a").Test, l2mt("b").Test, stl.Error)}}
+	if d := cmp.Diff(want, table.Pairs); d != "" || want[0].Difference == 0 {
+		t.Errorf("pairs: %s, or the networks are one", d)
 	}
 }
 
@@ -238,7 +272,7 @@ func TestInterruptedEvaluationGoesOn(t *testing.T) {
 		s := &stopper{cancel: cancel}
 		s.left.Store(stop)
 		o.Journal, o.Progress, o.Workers = journal(t, path), s, 1
-		if _, err := Evaluate(ctx, n, twoProblems(), o); !errors.Is(err, context.Canceled) {
+		if _, err := Evaluate(ctx, named(n), twoProblems(), o); !errors.Is(err, context.Canceled) {
 			t.Fatalf("stopped after %d fits: %v, want context.Canceled", stop, err)
 		}
 		kept := o.Journal.Len()
@@ -294,20 +328,20 @@ func TestEvaluateRefuses(t *testing.T) {
 	n, o := network(t), quick(t)
 	other := o
 	other.Models = o.Models[:1]
-	if _, err := Evaluate(t.Context(), n, twoProblems(), other); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "snr2") {
+	if _, err := Evaluate(t.Context(), named(n), twoProblems(), other); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "snr2") {
 		t.Errorf("a labelled model that is not compared with: %v", err)
 	}
 	twice := []*data.ProblemData{solvetest.Problem(1, "a", data.Classification, 2), solvetest.Problem(2, "a", data.Classification, 2)}
-	if _, err := Evaluate(t.Context(), n, twice, o); !errors.Is(err, infer.ErrInvalid) {
+	if _, err := Evaluate(t.Context(), named(n), twice, o); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("two problems of one name: %v", err)
 	}
 	lacking := twoProblems()
 	lacking[1].Tasks[0].ValidationSet = data.Samples{}
-	if _, err := Evaluate(t.Context(), n, lacking, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `problem "b", task "b task 0"`) {
+	if _, err := Evaluate(t.Context(), named(n), lacking, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `problem "b", task "b task 0"`) {
 		t.Errorf("no validation rows: %v", err)
 	}
 	o.Joint = lacking[1:]
-	if _, err := Evaluate(t.Context(), n, twoProblems()[:1], o); !errors.Is(err, infer.ErrInvalid) {
+	if _, err := Evaluate(t.Context(), named(n), twoProblems()[:1], o); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("no validation rows in the joint problems: %v", err)
 	}
 }
@@ -327,7 +361,7 @@ func TestFailureIsNamed(t *testing.T) {
 // whole line.
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte(`{"problem":"p","model":"stl","params":{"lambda1":1},"omega":[[1]],"validation":{"task":[0],"mean":0},"test":{"task":[0],"mean":0},"seconds":1}` + "\n"))
-	f.Add([]byte(`{"problem":"p","model":"l2mt","step":3}` + "\n" + `{"problem":"p"`))
+	f.Add([]byte(`{"problem":"p","model":"l2mt"}` + "\n" + `{"problem":"p"`))
 	f.Add([]byte("\n"))
 	f.Add([]byte("null\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -364,6 +398,9 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	want := o
 	o.Joint, want.Joint = problems[1:], made[1:]
 	same(t, "outcomes", evaluate(t, with, problems[:1], o), evaluate(t, without, made[:1], want))
+	if _, err := Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `"b"`) {
+		t.Errorf("two networks of different heads: %v", err)
+	}
 	raw := evaluate(t, nil, problems[:1], o)
 	if slices.Equal(raw[0].Test.Task, evaluate(t, with, problems[:1], o)[0].Test.Task) {
 		t.Error("single-task learning does not see the features of the head")

@@ -22,10 +22,10 @@ type Outcome struct {
 	Model string `json:"model"`
 	// Variant is how the model was used.
 	Variant Variant `json:"variant,omitempty"`
+	// Network is the name of the network, of those variants of L2MT that ask one.
+	Network string `json:"network,omitempty"`
 	// Params are the hyperparameters that the validation rows chose.
 	Params multitask.Params `json:"params"`
-	// Step is the number of steps from what the network says, for L2MT only.
-	Step int `json:"step,omitempty"`
 	// Omega is the covariance, with trace 1.
 	Omega [][]float64 `json:"omega"`
 	// Validation and Test are the errors on these rows. Nothing but the report
@@ -49,6 +49,7 @@ type Journal struct {
 type outcomeKey struct {
 	problem, model string
 	variant        Variant
+	network        string
 }
 
 func newJournal() *Journal { return &Journal{done: map[outcomeKey]Outcome{}} }
@@ -106,13 +107,19 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-func (o Outcome) key() outcomeKey { return outcomeKey{o.Problem, o.Model, o.Variant} }
+func (o Outcome) key() outcomeKey { return outcomeKey{o.Problem, o.Model, o.Variant, o.Network} }
 
-func (j *Journal) get(problem, model string, v Variant) (Outcome, bool) {
+func (j *Journal) has(k outcomeKey) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	o, ok := j.done[outcomeKey{problem, model, v}]
-	return o, ok
+	_, ok := j.done[k]
+	return ok
+}
+
+func (j *Journal) get(k outcomeKey) Outcome {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.done[k]
 }
 
 // add keeps outcomes, all or none of them.

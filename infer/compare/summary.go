@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -27,6 +26,15 @@ type Table struct {
 	Best string `json:"best_model"`
 	// Rows has the methods, least relative error first.
 	Rows []Row `json:"rows"`
+	// Pairs compare every network with every other.
+	Pairs []Pair `json:"pairs,omitempty"`
+}
+
+// Pair compares one method with another.
+type Pair struct {
+	A string `json:"a"`
+	B string `json:"b"`
+	Paired
 }
 
 // Row is one method in a table. Errors are relative to single-task learning.
@@ -35,6 +43,8 @@ type Row struct {
 	Title   string  `json:"title"`
 	Model   string  `json:"model"`
 	Variant Variant `json:"variant,omitempty"`
+	// Network is the name of the network that the method asks.
+	Network string `json:"network,omitempty"`
 	// Error is the mean test error, and Relative that over the mean test error
 	// of single-task learning, as in the paper's tables.
 	Error    float64 `json:"error"`
@@ -57,6 +67,8 @@ type Row struct {
 	// Validation and Test are the mean errors problem by problem.
 	Validation []float64 `json:"validation"`
 	Test       []float64 `json:"test"`
+	// Omega is the covariance, where there is one problem.
+	Omega [][]float64 `json:"omega,omitempty"`
 	// Seconds is the mean time for a problem.
 	Seconds float64 `json:"seconds,omitempty"`
 }
@@ -126,12 +138,18 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 		m.compare(stl, best)
 		table.Rows = append(table.Rows, m.Row)
 	}
-	slices.SortStableFunc(table.Rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Error, b.Error)) })
+	slices.SortStableFunc(table.Rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(a.Error, b.Error)) })
+	plain := slices.DeleteFunc(networks, func(m *method) bool { return m.Variant != Plain })
+	for i, a := range plain {
+		for _, b := range plain[i+1:] {
+			table.Pairs = append(table.Pairs, Pair{a.Title, b.Title, Against(a.Test, b.Test, stl.Error)})
+		}
+	}
 	return table, nil
 }
 
-// rank is where a row stands: methods, controls, what the paper does.
-func (r Row) rank() int {
+// Rank is where a row stands: methods, controls, what the paper does.
+func (r Row) Rank() int {
 	switch {
 	case r.Published:
 		return 2
@@ -139,6 +157,11 @@ func (r Row) rank() int {
 		return 1
 	}
 	return 0
+}
+
+// Heading is what rows of its kind stand below in a table; methods have none.
+func (r Row) Heading() string {
+	return []string{"", "controls, parts of L2MT:", "as in the paper: on the training rows alone, tuned on the validation rows:"}[r.Rank()]
 }
 
 // method is a row in the making.
@@ -154,18 +177,30 @@ func collate(outcomes []Outcome) (problems []string, methods []*method, err erro
 		if !slices.Contains(problems, o.Problem) {
 			problems = append(problems, o.Problem)
 		}
-		m := find(methods, o.Model, o.Variant)
-		if m == nil {
-			m = &method{Row: Row{Title: title(o.Model, o.Variant), Model: o.Model, Variant: o.Variant}}
-			methods = append(methods, m)
+		i := slices.IndexFunc(methods, func(m *method) bool { return m.Model == o.Model && m.Variant == o.Variant && m.Network == o.Network })
+		if i < 0 {
+			i = len(methods)
+			methods = append(methods, &method{Row: Row{Title: title(o.Model, o.Variant), Model: o.Model, Variant: o.Variant, Network: o.Network}})
 		}
+		m := methods[i]
 		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
 			return nil, nil, fmt.Errorf("compare: table: %w: the outcomes of %s do not take each problem once, in the order of the others: number %d is of problem %q", infer.ErrInvalid, m.Title, i, o.Problem)
 		}
 		m.Validation, m.Test = append(m.Validation, o.Validation.Mean), append(m.Test, o.Test.Mean)
-		m.seconds = append(m.seconds, o.Seconds)
+		m.seconds, m.Omega = append(m.seconds, o.Seconds), o.Omega
 	}
+	names := map[string]bool{}
 	for _, m := range methods {
+		names[m.Network] = true
+	}
+	delete(names, "")
+	for _, m := range methods {
+		if len(names) > 1 && m.Network != "" {
+			m.Title += " (" + m.Network + ")"
+		}
+		if len(problems) > 1 {
+			m.Omega = nil
+		}
 		if len(m.Test) < len(problems) {
 			return nil, nil, fmt.Errorf("compare: table: %w: there is no outcome of %s on problem %q", infer.ErrInvalid, m.Title, problems[len(m.Test)])
 		}
@@ -187,36 +222,31 @@ func find(methods []*method, model string, v Variant) *method {
 	return methods[i]
 }
 
+// titles are those of the variants of the network.
+var titles = map[Variant]string{
+	Plain:      "L2MT",
+	Alone:      "L2MT, the network alone",
+	Without:    "L2MT without the network",
+	Euclidean:  "L2MT without the common metric",
+	Metric:     "STL in the common metric",
+	Undirected: "L2MT without the directions of experience",
+	Directed:   "STL along the directions of experience",
+	Paper:      "L2MT, as in the paper",
+}
+
 func title(model string, v Variant) string {
-	name := model
 	if model == L2MT {
-		name = strings.ToUpper(model)
-	} else if m, err := multitask.Lookup(model); err == nil {
+		return titles[v]
+	}
+	name := model
+	if m, err := multitask.Lookup(model); err == nil {
 		name = m.Info().Title
 	}
-	switch v {
-	case Plain:
-		if model != L2MT {
-			return name + ", as in the paper"
-		}
-	case Labelled:
-		if model != STL {
-			return name + ", tuned on all labelled rows"
-		}
-	case Alone:
-		return name + ", the network alone"
-	case Undirected:
-		return name + " without the directions of experience"
-	case Directed:
-		return "STL along the directions of experience"
-	case Euclidean:
-		return name + " without the common metric"
-	case Metric:
-		return "STL in the common metric"
-	case Without:
-		return name + " without the network"
-	case Paper:
+	switch {
+	case v == Plain:
 		return name + ", as in the paper"
+	case v == Labelled && model != STL:
+		return name + ", tuned on all labelled rows"
 	}
 	return name
 }
@@ -262,18 +292,19 @@ func (m *method) compare(stl, best *method) {
 		}
 	}
 	m.PerProblem, m.StandardError = meanOf(ratios)
-	m.AgainstSTL, m.AgainstBest = m.against(stl, stl.Error), m.against(best, stl.Error)
+	m.AgainstSTL, m.AgainstBest = Against(m.Test, stl.Test, stl.Error), Against(m.Test, best.Test, stl.Error)
 }
 
 // rounding is what errors are rounded to before they are compared, so that
 // means that differ only in the order of their sums tie.
 const rounding = 1e-12
 
-func (m *method) against(other *method, unit float64) (p Paired) {
+// Against compares test errors with others on the same problems, in a unit.
+func Against(errors, others []float64, unit float64) (p Paired) {
 	var relative, rounded []float64
-	for i, e := range m.Test {
-		relative = append(relative, (e-other.Test[i])/unit)
-		d := math.Round((e - other.Test[i]) / rounding)
+	for i, e := range errors {
+		relative = append(relative, (e-others[i])/unit)
+		d := math.Round((e - others[i]) / rounding)
 		switch {
 		case d < 0:
 			p.Wins++

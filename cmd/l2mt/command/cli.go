@@ -51,7 +51,6 @@ type cli struct {
 	Eval       evalCmd       `cmd:"" help:"Compare a network with the multitask models on test problems."`
 	Demo       demoCmd       `cmd:"" help:"Do all of it on one dataset, from problems to a report."`
 	Sweep      sweepCmd      `cmd:"" help:"Run an experiment: vary settings, repeat over seeds, and draw what comes of it."`
-	Plot       plotCmd       `cmd:"" help:"Draw what a command wrote, as PNG or SVG."`
 	Report     reportCmd     `cmd:"" help:"Gather what commands wrote into one page."`
 	Version    versionCmd    `cmd:"" help:"Print the versions of everything that decides results."`
 }

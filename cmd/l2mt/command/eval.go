@@ -8,17 +8,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
-	"l2mt/infer/solve"
 )
 
 type evalCmd struct {
-	Network   string `type:"existingdir" help:"Trained network; by default the pretrained one, which serves all features (l2mt version names it)."`
-	Problems  string `required:"" type:"path" help:"File of the test problems."`
+	Network   []string `sep:"none" placeholder:"DIR" help:"Trained network, or \"pretrained\", the default, which serves all features (l2mt version names it). Of several, given one by one, every one is compared with every other."`
+	Problems  string   `required:"" type:"path" help:"File of the test problems."`
 	dataFlags `embed:""`
 	Models    []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Labelled  []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
@@ -26,6 +26,32 @@ type evalCmd struct {
 	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
 	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
 	Workers   int      `help:"Fits at a time; 0 means one per CPU."`
+}
+
+func (c *evalCmd) Validate() error {
+	if c.Network == nil {
+		c.Network = []string{run.PretrainedNetwork}
+	}
+	for i, dir := range c.Network {
+		if _, err := os.Stat(dir); err != nil && dir != run.PretrainedNetwork {
+			return fmt.Errorf("--network=%s: it is neither %q nor a network's directory: %w", dir, run.PretrainedNetwork, err)
+		}
+		if slices.Contains(c.Network[:i], dir) {
+			return fmt.Errorf("--network=%s: it is given twice", dir)
+		}
+	}
+	return nil
+}
+
+// name is that of a network in tables: its folder, where no other is called so.
+func (c *evalCmd) name(dir string) string {
+	base := filepath.Base(dir)
+	for _, other := range c.Network {
+		if other != dir && filepath.Base(other) == base {
+			return dir
+		}
+	}
+	return base
 }
 
 func (c *evalCmd) Run(e *env) error {
@@ -38,9 +64,13 @@ func (c *evalCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%w: --labelled: %w", errUsage, err)
 	}
-	network, err := run.LoadNetwork(c.Network)
-	if err != nil {
-		return err
+	var networks []compare.Network
+	for _, dir := range c.Network {
+		n, err := run.LoadNetwork(dir)
+		if err != nil {
+			return err
+		}
+		networks = append(networks, compare.Network{Name: c.name(dir), Finder: n})
 	}
 	problems, err := c.all(c.Problems)
 	if err != nil {
@@ -58,10 +88,10 @@ func (c *evalCmd) Run(e *env) error {
 	if err := o.Check(problems); err != nil {
 		return err
 	}
-	if head := network.Head(); head != "" {
+	if head := networks[0].Head(); head != "" {
 		e.remark("features of all methods: those of the network's head, %s", head)
 	}
-	table, err := c.evaluate(e, network, problems, o)
+	table, err := c.evaluate(e, networks, problems, o)
 	if err != nil {
 		return err
 	}
@@ -75,7 +105,7 @@ func (c *evalCmd) Run(e *env) error {
 
 // evaluate makes the table, keeping every outcome as it comes if there is a
 // directory to keep it in.
-func (c *evalCmd) evaluate(e *env, n *solve.Finder, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
+func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
 	if c.Out != "" {
 		if err := c.begin(e); err != nil {
 			return nil, err
@@ -93,7 +123,7 @@ func (c *evalCmd) evaluate(e *env, n *solve.Finder, problems []*data.ProblemData
 		}
 		o.Journal = journal
 	}
-	outcomes, err := compare.Evaluate(e, n, problems, o)
+	outcomes, err := compare.Evaluate(e, networks, problems, o)
 	if err != nil {
 		if o.Journal != nil && o.Journal.Len() > 0 {
 			e.remark("the outcomes so far are in %s; the same command goes on", c.Out)
@@ -103,23 +133,25 @@ func (c *evalCmd) evaluate(e *env, n *solve.Finder, problems []*data.ProblemData
 	return compare.Summarise(outcomes)
 }
 
-// evaluation is what the outcomes in a directory depend on. Which models they
+// evaluation is what the outcomes in a directory depend on. Which models and networks they
 // are of does not matter: more can be added.
 type evaluation struct {
-	Network  string       `json:"network"`
-	Problems string       `json:"problems"`
-	Joint    string       `json:"joint,omitempty"`
-	Points   int          `json:"points"`
-	Versions run.Versions `json:"versions"`
+	Networks map[string]string `json:"networks"` // their checksums, by name
+	Problems string            `json:"problems"`
+	Joint    string            `json:"joint,omitempty"`
+	Points   int               `json:"points"`
+	Versions run.Versions      `json:"versions"`
 }
 
 // begin writes down what the outcomes depend on, or checks that what is in the
 // directory already depends on the same.
 func (c *evalCmd) begin(e *env) error {
-	now := evaluation{Points: c.Points, Versions: run.CurrentVersions()}
+	now := evaluation{Networks: map[string]string{}, Points: c.Points, Versions: run.CurrentVersions()}
 	var err error
-	if now.Network, err = run.NetworkSum(c.Network); err != nil {
-		return err
+	for _, dir := range c.Network {
+		if now.Networks[c.name(dir)], err = run.NetworkSum(dir); err != nil {
+			return err
+		}
 	}
 	if now.Problems, err = c.problemsSum(c.Problems); err != nil {
 		return err
@@ -133,28 +165,33 @@ func (c *evalCmd) begin(e *env) error {
 	var before evaluation
 	err = run.LoadJSON(path, &before)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(c.Out, 0o755); err != nil {
-			return err
-		}
-		return run.SaveJSON(path, now)
+		before = now
+		err = os.MkdirAll(c.Out, 0o755)
 	}
 	if err != nil {
 		return err
 	}
-	for _, f := range []struct {
-		what        string
-		before, now any
-	}{
-		{"network", before.Network, now.Network}, {"problems", before.Problems, now.Problems}, {"joint", before.Joint, now.Joint}, {"points", before.Points, now.Points},
-	} {
-		if f.before != f.now {
-			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, f.what, f.what, f.before, f.now)
+	same := func(what string, before, now any) error {
+		if before == now {
+			return nil
 		}
+		return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, what, what, before, now)
 	}
+	err = errors.Join(same("problems", before.Problems, now.Problems), same("joint", before.Joint, now.Joint), same("points", before.Points, now.Points))
+	for name, sum := range before.Networks {
+		if again, ok := now.Networks[name]; ok {
+			err = errors.Join(err, same("network "+name, sum, again))
+		}
+		now.Networks[name] = sum
+	}
+	if err != nil {
+		return err
+	}
+	before.Networks = now.Networks
 	if before.Versions.L2MT != now.Versions.L2MT {
 		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, before.Versions.L2MT, now.Versions.L2MT)
 	}
-	return nil
+	return run.SaveJSON(path, before)
 }
 
 // problemsSum is a checksum of a problem file and of its data.

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"net/url"
 	"os"
 	"path"
@@ -46,32 +45,52 @@ type experiment struct {
 	Network string `toml:"network"`
 	// Seeds are those of the runs; default 1.
 	Seeds []uint64 `toml:"seeds"`
-	choices
+	sections
 	// Compare says which models L2MT is compared with, and what is shown.
 	Compare comparison `toml:"compare"`
 	// Case replaces the test problems by one of tasks that share a class.
 	Case *caseStudy `toml:"case"`
-	// Vary has up to two lists of settings; runs are made for all pairs.
-	Vary []variation `toml:"vary"`
+	// Vary is what is varied, if anything is.
+	Vary variation `toml:"vary"`
+
+	store []string // experience to train on, in place of problems drawn
+	tests string   // and the file of the test problems, if there is one
 }
 
 // comparison are flags of eval. Single-task learning is always among the models.
 type comparison struct {
-	Models   []string `toml:"models" json:"models"`
-	Labelled []string `toml:"labelled" json:"labelled"`
-	Points   int      `toml:"points" json:"points"`
+	Models   []string `toml:"models"`
+	Labelled []string `toml:"labelled"`
+	Points   int      `toml:"points"`
 	// Show lists the methods of the picture, as model or model/variant; default all.
-	Show []string `toml:"show" json:"-"`
+	Show []string `toml:"show"`
 }
 
-// choices are settings by section: the flags of problems sample and of collect, and
-// the settings of train, where the section train may name the preset, and how many
-// training problems come first.
-type choices struct {
+// sections have settings by name: the flags of problems sample, of collect and of train
+// (preset and first), and the settings of train.
+type sections struct {
 	Problems   map[string]any `toml:"problems"`
 	Experience map[string]any `toml:"experience"`
 	Model      map[string]any `toml:"model"`
 	Train      map[string]any `toml:"train"`
+}
+
+func (s *sections) byName() map[string]*map[string]any {
+	return map[string]*map[string]any{"problems": &s.Problems, "experience": &s.Experience, "model": &s.Model, "train": &s.Train}
+}
+
+// put takes in settings over those that are there. As in flags, - will do for _.
+func (s *sections) put(over sections) {
+	for section, from := range over.byName() {
+		to := s.byName()[section]
+		*to = maps.Clone(*to)
+		if *to == nil {
+			*to = map[string]any{}
+		}
+		for _, name := range slices.Sorted(maps.Keys(*from)) {
+			(*to)[strings.ReplaceAll(name, "-", "_")] = (*from)[name]
+		}
+	}
 }
 
 // variation is one thing that is varied: a setting by its values, or several
@@ -84,65 +103,40 @@ type variation struct {
 	Values  []any  `toml:"values"`
 	// Cases are named sets of settings instead.
 	Cases []point `toml:"case"`
-	// Log asks for a logarithmic axis.
-	Log bool `toml:"log"`
 }
 
 // point is one value of what is varied.
 type point struct {
 	Name string `toml:"name"`
-	choices
-
-	at float64 // on a numeric axis, else NaN
-}
-
-// settings are those of a run, by section and name.
-type settings map[string]map[string]any
-
-// put takes in the settings of one place over those of the places before. As in flags,
-// - will do for _.
-func (s settings) put(c choices) {
-	for section, values := range map[string]map[string]any{
-		"problems": c.Problems, "experience": c.Experience, "model": c.Model, "train": c.Train,
-	} {
-		if s[section] == nil {
-			s[section] = map[string]any{}
-		}
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			s[section][strings.ReplaceAll(name, "-", "_")] = values[name]
-		}
-	}
+	sections
 }
 
 // experimentRun is an experiment at one point of what is varied, with one seed.
 type experimentRun struct {
-	at   []point
-	seed uint64
-	settings
+	point string
+	seed  uint64
+	sections
 }
 
 // name is that of the run, and of its folder.
-func (r *experimentRun) name() (name string) {
-	for _, p := range r.at {
-		name += url.QueryEscape(p.Name) + ","
+func (r *experimentRun) name() string {
+	if r.point == "" {
+		return fmt.Sprintf("seed-%d", r.seed)
 	}
-	return fmt.Sprintf("%sseed-%d", name, r.seed)
+	return fmt.Sprintf("%s,seed-%d", url.QueryEscape(r.point), r.seed)
 }
 
 // experimentNames lists the shipped experiments.
-func experimentNames() []string {
-	files, err := fs.Glob(shipped, "experiments/*.toml")
-	if err != nil {
-		panic(err) // the pattern is wrong
+func experimentNames() (names []string) {
+	files, _ := fs.Glob(shipped, "experiments/*.toml") // the pattern is right
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(path.Base(f), ".toml"))
 	}
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(path.Base(f), ".toml")
-	}
-	return files
+	return names
 }
 
 // readExperiment reads a file, or the shipped experiment of that name.
-func readExperiment(from string) (*experiment, error) {
+func readExperiment(from string, changes ...func(*experiment)) (*experiment, error) {
 	raw, err := shipped.ReadFile("experiments/" + from + ".toml")
 	if err != nil {
 		raw, err = os.ReadFile(from)
@@ -153,15 +147,16 @@ func readExperiment(from string) (*experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := parseExperiment(strings.TrimSuffix(filepath.Base(from), ".toml"), string(raw))
+	x, err := parseExperiment(strings.TrimSuffix(filepath.Base(from), ".toml"), string(raw), changes...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
 	}
 	return x, nil
 }
 
-// parseExperiment fills in the defaults and checks all but what depends on the data.
-func parseExperiment(name, text string) (*experiment, error) {
+// parseExperiment fills in the defaults, makes changes, and checks all but what depends on the
+// data.
+func parseExperiment(name, text string, changes ...func(*experiment)) (*experiment, error) {
 	x := &experiment{name: name, text: text, Title: name, Dataset: "digits", Seeds: []uint64{1}, Compare: comparison{Models: []string{"stl"}, Points: 4}}
 	meta, err := toml.Decode(text, x)
 	if err != nil {
@@ -170,125 +165,69 @@ func parseExperiment(name, text string) (*experiment, error) {
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return nil, fmt.Errorf("there is no setting %q in an experiment", unknown[0].String())
 	}
-	if len(x.Vary) > 2 {
-		return nil, fmt.Errorf("[[vary]]: there are %d; a picture has room for two", len(x.Vary))
+	for _, change := range changes {
+		change(x)
 	}
-	taken := sweep.Columns()
-	for i := range x.Vary {
-		if err := x.Vary[i].complete(); err != nil {
-			return nil, fmt.Errorf("[[vary]] %d: %w", i+1, err)
-		}
-		if label := x.Vary[i].Label; slices.Contains(taken, label) {
-			return nil, fmt.Errorf("[[vary]] %d: label = %q: a column of the results is called so; take another", i+1, label)
-		}
-		taken = append(taken, x.Vary[i].Label)
+	return x, x.check()
+}
+
+func (x *experiment) check() error {
+	if err := x.Vary.complete(); err != nil {
+		return fmt.Errorf("[vary] %w", err)
 	}
-	runs, err := x.runs()
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range runs {
+	for _, r := range x.runs() {
 		if r.seed != x.Seeds[0] {
 			continue // its settings are those of the first
 		}
 		if _, err := x.stages(r, "", "", 0); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return x, nil
+	return nil
 }
 
 // complete turns values into cases.
 func (v *variation) complete() error {
 	section, name, ok := strings.Cut(v.Setting, ".")
-	byName := v.Setting == "" && len(v.Values) == 0 && len(v.Cases) > 0
-	if !byName && (!ok || len(v.Values) == 0 || len(v.Cases) > 0) {
+	if byName := v.Setting == "" && len(v.Values) == 0; !byName && (!ok || len(v.Values) == 0 || len(v.Cases) > 0) {
 		return errors.New("it needs either a setting, as SECTION.NAME, with values, or cases with names")
 	}
-	v.Label = cmp.Or(v.Label, name, "case")
-	for i := range v.Cases {
-		v.Cases[i].at = math.NaN()
+	if v.Label = cmp.Or(v.Label, name, "case"); slices.Contains(sweep.Columns(), v.Label) {
+		return fmt.Errorf("label = %q: a column of the results is called so; take another", v.Label)
 	}
 	for _, value := range v.Values {
-		p := point{Name: fmt.Sprint(value), at: math.NaN()}
-		switch n := value.(type) {
-		case int64:
-			p.at = float64(n)
-		case float64:
-			p.at = n
-		}
-		one := map[string]any{name: value}
-		switch section {
-		case "problems":
-			p.Problems = one
-		case "experience":
-			p.Experience = one
-		case "model":
-			p.Model = one
-		case "train":
-			p.Train = one
-		default:
+		p := point{Name: fmt.Sprint(value)}
+		settings := p.byName()[section]
+		if settings == nil {
 			return fmt.Errorf("setting = %q: there is no section %q to vary; there are problems, experience, model and train", v.Setting, section)
 		}
+		*settings = map[string]any{name: value}
 		v.Cases = append(v.Cases, p)
 	}
-	seen := map[string]bool{}
 	for i, p := range v.Cases {
-		if p.Name == "" || seen[p.Name] {
+		if p.Name == "" || slices.ContainsFunc(v.Cases[:i], func(other point) bool { return other.Name == p.Name }) {
 			return fmt.Errorf("value %d is called %q: every one needs a name of its own", i+1, p.Name)
 		}
-		seen[p.Name] = true
-	}
-	if v.Log && !v.numeric() {
-		return errors.New("log needs numbers as values")
 	}
 	return nil
 }
 
-// numeric reports whether all values are numbers.
-func (v *variation) numeric() bool {
-	return !slices.ContainsFunc(v.Cases, func(p point) bool { return math.IsNaN(p.at) })
-}
-
-// maxRuns bounds the runs of an experiment, each of which takes minutes.
-const maxRuns = 10_000
-
-// runs lists the runs, seed by seed at every point, the last of what is varied the
-// fastest.
-func (x *experiment) runs() (runs []*experimentRun, err error) {
-	number := float64(len(x.Seeds))
-	for _, v := range x.Vary {
-		number *= float64(len(v.Cases))
+// runs lists the runs, seed by seed at every point.
+func (x *experiment) runs() (runs []*experimentRun) {
+	points := x.Vary.Cases
+	if len(points) == 0 {
+		points = []point{{}}
 	}
-	if number > maxRuns {
-		return nil, fmt.Errorf("%.0f runs; an experiment has at most %d", number, maxRuns)
-	}
-	points := [][]point{nil}
-	for _, v := range x.Vary {
-		var longer [][]point
-		for _, at := range points {
-			for _, p := range v.Cases {
-				longer = append(longer, append(slices.Clone(at), p))
-			}
-		}
-		points = longer
-	}
-	for _, at := range points {
+	for _, p := range points {
 		for _, seed := range x.Seeds {
-			r := &experimentRun{at, seed, settings{}}
-			r.put(x.choices)
-			for _, p := range at {
-				r.put(p.choices)
-			}
-			for _, section := range []string{"problems", "experience"} {
-				if _, ok := r.settings[section]["seed"]; !ok {
-					r.settings[section]["seed"] = seed
-				}
-			}
+			r := &experimentRun{point: p.Name, seed: seed}
+			r.put(sections{Problems: map[string]any{"seed": seed}, Experience: map[string]any{"seed": seed}})
+			r.put(x.sections)
+			r.put(p.sections)
 			runs = append(runs, r)
 		}
 	}
-	return runs, nil
+	return runs
 }
 
 // stages are the commands that make a run.
@@ -301,34 +240,33 @@ type stages struct {
 
 // stages are those of a run in a folder, with its experience in another one.
 func (x *experiment) stages(r *experimentRun, dir, experience string, workers int) (*stages, error) {
-	at := func(name string) string { return filepath.Join(dir, name) }
-	s := &stages{}
-	if err := r.flags("problems", &s.sample, map[string]any{"dataset": x.Dataset, "out": at("problems")}); err != nil {
+	s, problems, network, shared := &stages{}, filepath.Join(dir, "problems"), filepath.Join(dir, "network"), fmt.Sprint("--workers=", workers)
+	err := configure("problems", &s.sample, r.Problems, "--dataset="+x.Dataset, "--out="+problems)
+	if err == nil && s.sample.Train == 0 && x.Network == "" {
+		err = errors.New("[problems] train = 0 leaves nothing to learn from: give network = ... at the top of the experiment")
+	}
+	if err == nil {
+		err = s.sample.config().Defaults().Validate()
+	}
+	if err != nil {
 		return nil, err
 	}
-	if s.sample.Train == 0 && x.Network == "" {
-		return nil, errors.New("[problems] train = 0 leaves nothing to learn from: give network = ... at the top of the experiment")
-	}
-	if err := s.sample.config().Defaults().Validate(); err != nil {
-		return nil, fmt.Errorf("[problems] %w", err)
-	}
-	err := r.flags("experience", &s.collect, map[string]any{
-		"problems": filepath.Join(at("problems"), "train.json"), "dataset": x.Dataset, "out": experience, "head": x.Head, "shard": "", "workers": workers,
-	})
-	if err != nil {
+	if err := configure("experience", &s.collect, r.Experience, "--problems="+filepath.Join(problems, "train.json"), "--dataset="+x.Dataset, "--out="+experience, "--head="+x.Head, "--shard=", shared); err != nil {
 		return nil, err
 	}
 	if _, err := s.collect.config(); err != nil {
 		return nil, fmt.Errorf("[experience] %w", err)
 	}
-	s.learn = trainCmd{Experience: []string{experience}, Dataset: x.Dataset, Head: x.Head, Out: at("network"), Preset: "default", Seed: r.seed}
-	if err := r.learn(&s.learn, s.sample.DisjointRows); err != nil {
-		return nil, fmt.Errorf("[train] %w", err)
+	if err := x.train(r, &s.learn, s.sample.DisjointRows); err != nil {
+		return nil, err
 	}
+	s.learn.Experience, s.learn.Out = []string{experience}, network
 	s.evaluate = evalCmd{
-		Network: cmp.Or(x.Network, at("network")), Problems: filepath.Join(at("problems"), "test.json"), dataFlags: dataFlags{Dataset: x.Dataset},
-		Models: x.Compare.Models, Labelled: x.Compare.Labelled, Points: x.Compare.Points,
-		Out: at("evaluation"), Workers: workers,
+		Network: []string{cmp.Or(x.Network, network)}, Problems: filepath.Join(problems, "test.json"), dataFlags: dataFlags{Dataset: x.Dataset},
+		Models: x.Compare.Models, Labelled: x.Compare.Labelled, Points: x.Compare.Points, Out: filepath.Join(dir, "evaluation"), Workers: workers,
+	}
+	if x.store != nil {
+		s.learn.Experience, s.learn.Dataset, s.evaluate.Problems, s.evaluate.Dataset = x.store, "", x.tests, ""
 	}
 	if _, err := run.Lookup(slices.Concat(x.Compare.Models, x.Compare.Labelled)); err != nil {
 		return nil, fmt.Errorf("[compare] models: %w", err)
@@ -336,65 +274,57 @@ func (x *experiment) stages(r *experimentRun, dir, experience string, workers in
 	return s, nil
 }
 
-// flags gives a command the settings of a section, and those that are the
-// experiment's own.
-func (r *experimentRun) flags(section string, command any, own map[string]any) error {
+// train gives the command that trains the settings of its two sections. Directions
+// would know test rows, unless test problems have rows of their own.
+func (x *experiment) train(r *experimentRun, c *trainCmd, apart bool) error {
+	flags, settings := map[string]any{}, map[string]string{}
+	if !apart && x.store == nil {
+		settings["train.directions"] = "-1"
+	}
+	for name, value := range r.Train {
+		switch name {
+		case "preset", "first":
+			flags[name] = value
+		case "seed":
+			return errors.New("[train] seed: give seeds = [...] at the top of the experiment instead")
+		default:
+			settings["train."+name] = fmt.Sprint(value)
+		}
+	}
+	for name, value := range r.Model {
+		settings["model."+name] = fmt.Sprint(value)
+	}
+	own := []string{"--experience=.", "--out=.", "--dataset=" + x.Dataset, "--head=" + x.Head, fmt.Sprint("--seed=", r.seed)}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		own = append(own, "--set="+name+"="+settings[name])
+	}
+	return configure("train", c, flags, own...)
+}
+
+// configure gives a command the settings of a section, and flags that are the experiment's own.
+func configure(section string, command any, settings map[string]any, own ...string) error {
 	parser, err := kong.New(command, flagVars(), kong.NoDefaultHelp())
 	if err != nil {
 		return err
 	}
-	all := maps.Clone(own)
-	for name, value := range r.settings[section] {
-		if _, ours := own[name]; ours {
+	args := slices.Clone(own)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		flag := "--" + strings.ReplaceAll(name, "_", "-") + "="
+		if slices.ContainsFunc(own, func(arg string) bool { return strings.HasPrefix(arg, flag) }) {
 			return fmt.Errorf("[%s] there is no setting %q: the experiment says it", section, name)
 		}
-		all[name] = value
-	}
-	var args []string
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		values, ok := all[name].([]any)
+		values, ok := settings[name].([]any)
 		if !ok {
-			values = []any{all[name]}
+			values = []any{settings[name]}
 		}
 		var texts []string
 		for _, v := range values {
 			texts = append(texts, fmt.Sprint(v))
 		}
-		args = append(args, fmt.Sprintf("--%s=%s", strings.ReplaceAll(name, "_", "-"), strings.Join(texts, ",")))
+		args = append(args, flag+strings.Join(texts, ","))
 	}
 	if _, err = parser.Parse(args); err != nil {
 		return fmt.Errorf("[%s] %w", section, err)
 	}
 	return nil
-}
-
-// learn gives the command that trains the settings of its two sections. Directions
-// would know test rows, unless test problems have rows of their own.
-func (r *experimentRun) learn(c *trainCmd, apart bool) error {
-	c.Set = map[string]string{}
-	if !apart {
-		c.Set["train.directions"] = "-1"
-	}
-	for name, value := range r.settings["model"] {
-		c.Set["model."+name] = fmt.Sprint(value)
-	}
-	for name, value := range r.settings["train"] {
-		fits := true
-		switch name {
-		case "preset":
-			c.Preset, fits = value.(string)
-		case "first":
-			var n int64
-			n, fits = value.(int64)
-			c.first, fits = int(n), fits && n >= 0
-		case "seed":
-			return errors.New("seed: give seeds = [...] at the top of the experiment instead")
-		default:
-			c.Set["train."+name] = fmt.Sprint(value)
-		}
-		if !fits {
-			return fmt.Errorf("%s: %v; preset is a name, and first a number from 0", name, value)
-		}
-	}
-	return c.Validate()
 }

@@ -73,7 +73,7 @@ problems = {train = 4, test = 2, min_tasks = 2, max_tasks = 2, train_fraction = 
 experience = {models = ["stl", "snr2"], explore = 2}
 train = {epochs = 2}
 compare = {models = ["snr2", "rmtl"]}
-[[vary]]
+[vary]
 setting = "model.hidden"
 values = [4, 8]
 `), 0o644); err != nil {

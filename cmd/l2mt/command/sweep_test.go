@@ -27,8 +27,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 		if x.Dataset != digits.Name {
 			t.Errorf("%s is on %s, not on the digits", name, x.Dataset)
 		}
-		runs := must(x.runs())(t)
-		for _, r := range runs {
+		for _, r := range x.runs() {
 			stages, err := x.stages(r, "run", "experience", 1)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -37,8 +36,8 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 			if _, _, err := data.SampleProblems(d, stages.sample.config()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if stages.learn.first > stages.sample.Train {
-				t.Errorf("%s: the first %d of %d problems", name, stages.learn.first, stages.sample.Train)
+			if stages.learn.First > stages.sample.Train {
+				t.Errorf("%s: the first %d of %d problems", name, stages.learn.First, stages.sample.Train)
 			}
 		}
 	}
@@ -54,8 +53,7 @@ func TestDirectionsTakeRowsOfTheirOwn(t *testing.T) {
 		"[problems]\ndisjoint_rows = true\ntrain_fraction = 0.1\nvalidation_fraction = 0.1": 50,
 	} {
 		x := must(parseExperiment("x", text))(t)
-		runs := must(x.runs())(t)
-		stages := must(x.stages(runs[0], "", "", 1))(t)
+		stages := must(x.stages(x.runs()[0], "", "", 1))(t)
 		if c, err := stages.learn.config(64); err != nil || c.Directions != want {
 			t.Errorf("with %q there are %d directions at most (%v), want %d", text, c.Directions, err, want)
 		}
@@ -100,8 +98,8 @@ func FuzzExperiment(f *testing.F) {
 		f.Add(x.text)
 	}
 	for _, s := range []string{"", "seeds = [-1]", "[train]\nhelp = true", "[train]\n\"\" = 1", "[experience]\ndraws = [[1], {a = 2}]",
-		"[[vary]]\nsetting = 'problems.train'\nvalues = [1, 1]", "[[vary]]\nsetting = 'train.rate'\nvalues = [nan, inf, 1979-05-27]\nlog = true",
-		"[[vary]]\n[[vary.case]]\nname = 'a'\n[vary.case.train]\nseed = 2", "[case]\nshared = '1'", "[problems]\nmin_tasks = 9\nmin-tasks = 3", "[problems]\nhelp = true"} {
+		"[vary]\nsetting = 'problems.train'\nvalues = [1, 1]", "[vary]\nsetting = 'train.rate'\nvalues = [nan, inf, 1979-05-27]",
+		"[vary]\n[[vary.case]]\nname = 'a'\n[vary.case.train]\nseed = 2", "[case]\nshared = '1'", "[problems]\nmin_tasks = 9\nmin-tasks = 3", "[problems]\nhelp = true"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -109,11 +107,7 @@ func FuzzExperiment(f *testing.F) {
 		if err != nil {
 			return
 		}
-		runs, err := x.runs()
-		if err != nil {
-			t.Errorf("an experiment that was accepted has no runs: %v", err)
-		}
-		for _, r := range runs {
+		for _, r := range x.runs() {
 			if _, err := x.stages(r, "run", "experience", 1); err != nil {
 				t.Errorf("an experiment that was accepted cannot be run: %v", err)
 			}

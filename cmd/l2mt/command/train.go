@@ -29,11 +29,11 @@ type trainCmd struct {
 	Out        string            `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
 	Seed       uint64            `default:"1" help:"Seed of everything random."`
 	From       string            `placeholder:"NETWORK" help:"Network to go on from, its settings, parameters and head: a directory, or \"pretrained\"."`
+	First      int               `placeholder:"N" help:"Train on the first N problems of the experience only."`
 	Preset     string            `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
 	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as train.epochs=20 or model.body=pairwise; --help-settings lists them. Can be given several times."`
 
-	from  *model.Network // nil without From
-	first int            // so many training problems only, if not 0
+	from *model.Network // nil without From
 
 	HelpSettings helpSettings `help:"List all settings, with their defaults, meanings and valid values."`
 }
@@ -162,10 +162,10 @@ func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
 	if len(all) > 1 {
 		source = train.Join(all...)
 	}
-	if c.first > source.Len() {
-		return nil, fmt.Errorf("%w: first: %d; the experience has %d problems", errUsage, c.first, source.Len())
-	} else if c.first > 0 {
-		source = firstOf{source, c.first}
+	if c.First < 0 || c.First > source.Len() {
+		return nil, fmt.Errorf("%w: --first=%d: the experience has %d problems", errUsage, c.First, source.Len())
+	} else if c.First > 0 {
+		source = firstOf{source, c.First}
 	}
 	return source, nil
 }

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
@@ -41,28 +43,6 @@ func (c Correlation) Check() error {
 	return nil
 }
 
-// Correlations draws correlations as heat maps side by side, blue for -1 and
-// red for 1 whatever the values are, the first task on top.
-func Correlations(all []Correlation) (*Picture, error) {
-	if len(all) == 0 {
-		return nil, nil
-	}
-	var maps []*plot.Plot
-	for _, c := range all {
-		p, err := heatMap(c)
-		if err != nil {
-			return nil, err
-		}
-		maps = append(maps, p)
-	}
-	tasks := float64(len(all[0].Tasks))
-	side := vg.Length(max(2.5, min(0.6*tasks, 0.2*tasks+6))) * vg.Inch
-	if tasks > mostNamed {
-		side = 10 * vg.Inch
-	}
-	return &Picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}, nil
-}
-
 const (
 	// narrowest is the least width of a cell.
 	narrowest = 0.5 * vg.Inch
@@ -71,7 +51,62 @@ const (
 	mostNamed = 64
 )
 
-func heatMap(c Correlation) (*plot.Plot, error) {
+// Correlations draws correlations of the same tasks as heat maps side by side, blue for -1
+// and red for 1 whatever the values are. Tasks that the last one has alike stand together.
+func Correlations(all []Correlation) (*Picture, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	order := grouped(all[len(all)-1].Correlation)
+	var maps []*plot.Plot
+	for _, c := range all {
+		ordered := Correlation{Title: c.Title}
+		for _, i := range order {
+			row := make([]float64, len(order))
+			for k, j := range order {
+				row[k] = c.Correlation[i][j]
+			}
+			ordered.Tasks, ordered.Correlation = append(ordered.Tasks, c.Tasks[i]), append(ordered.Correlation, row)
+		}
+		maps = append(maps, heatMap(ordered))
+	}
+	tasks := float64(len(order))
+	side := vg.Length(max(2.5, min(0.6*tasks, 0.2*tasks+6))) * vg.Inch
+	if tasks > mostNamed {
+		side = 10 * vg.Inch
+	}
+	return &Picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}, nil
+}
+
+// grouped is an order of tasks in which those stand together that are alike: that of their
+// angles in the plane of the first two principal axes (Friendly 2002, "Corrgrams"), cut
+// where the gap is largest. Of three tasks it is the order in which they come.
+func grouped(correlation [][]float64) []int {
+	n := len(correlation)
+	order, angle := make([]int, n), make([]float64, n)
+	for i := range order {
+		order[i] = i
+	}
+	var e mat.EigenSym
+	if n <= 3 || !e.Factorize(mat.NewSymDense(n, slices.Concat(correlation...)), true) {
+		return order
+	}
+	var axes mat.Dense
+	e.VectorsTo(&axes)
+	for i := range angle {
+		angle[i] = math.Atan2(axes.At(i, n-2), axes.At(i, n-1))
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(angle[a], angle[b]) })
+	cut, widest := 0, 2*math.Pi-(angle[order[n-1]]-angle[order[0]])
+	for k := 1; k < n; k++ {
+		if gap := angle[order[k]] - angle[order[k-1]]; gap > widest {
+			cut, widest = k, gap
+		}
+	}
+	return slices.Concat(order[cut:], order[:cut])
+}
+
+func heatMap(c Correlation) *plot.Plot {
 	colours := moreland.SmoothBlueRed()
 	colours.SetMin(-1)
 	colours.SetMax(1)
@@ -82,17 +117,13 @@ func heatMap(c Correlation) (*plot.Plot, error) {
 	if len(c.Tasks) > 12 { // their numbers would not fit into the cells
 		p.Title.Text += "\nblue is -1, grey 0, red 1"
 	} else {
-		numbers, err := cellNumbers(c.Correlation)
-		if err != nil {
-			return nil, err
-		}
-		p.Add(numbers)
+		p.Add(numbers(c.Correlation))
 	}
 	if len(c.Tasks) > mostNamed {
-		p.Title.Text += fmt.Sprintf("\n%d tasks, the first on top and on the left", len(c.Tasks))
+		p.Title.Text += fmt.Sprintf("\n%d tasks, those that are alike together", len(c.Tasks))
 		cells.Rasterized = true
 		p.HideAxes()
-		return p, nil
+		return p
 	}
 	upwards := slices.Clone(c.Tasks)
 	slices.Reverse(upwards)
@@ -104,7 +135,7 @@ func heatMap(c Correlation) (*plot.Plot, error) {
 			p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = text.XRight, text.YCenter
 		}
 	}
-	return p, nil
+	return p
 }
 
 // square is a matrix as a grid, whose rows go upwards in a plot.
@@ -115,26 +146,18 @@ func (s square) Z(c, r int) float64 { return s[len(s)-1-r][c] }
 func (s square) X(c int) float64    { return float64(c) }
 func (s square) Y(r int) float64    { return float64(r) }
 
-// cellNumbers writes each value into its cell.
-func cellNumbers(s square) (*plotter.Labels, error) {
-	var cells plotter.XYLabels
+// numbers are the values, each in its cell.
+func numbers(s square) *plotter.Labels {
+	all := &plotter.Labels{}
 	for c := range s {
 		for r := range s {
-			cells.XYs = append(cells.XYs, plotter.XY{X: float64(c), Y: float64(r)})
-			cells.Labels = append(cells.Labels, strings.Replace(strconv.FormatFloat(s.Z(c, r), 'f', 2, 64), "-0.00", "0.00", 1))
+			style := text.Style{Color: color.Gray{Y: 20}, Font: sans(10), XAlign: text.XCenter, YAlign: text.YCenter, Handler: plot.DefaultTextHandler}
+			if math.Abs(s.Z(c, r)) > 0.7 { // on a dark cell
+				style.Color = color.White
+			}
+			all.XYs, all.TextStyle = append(all.XYs, plotter.XY{X: float64(c), Y: float64(r)}), append(all.TextStyle, style)
+			all.Labels = append(all.Labels, strings.Replace(strconv.FormatFloat(s.Z(c, r), 'f', 2, 64), "-0.00", "0.00", 1))
 		}
 	}
-	numbers, err := plotter.NewLabels(cells)
-	if err != nil {
-		return nil, err
-	}
-	for i := range numbers.TextStyle {
-		at := cells.XYs[i]
-		numbers.TextStyle[i].Font, numbers.TextStyle[i].Color = sans(10), color.Gray{Y: 20}
-		if math.Abs(s.Z(int(at.X), int(at.Y))) > 0.7 { // on a dark cell
-			numbers.TextStyle[i].Color = color.White
-		}
-		numbers.TextStyle[i].XAlign, numbers.TextStyle[i].YAlign = text.XCenter, text.YCenter
-	}
-	return numbers, nil
+	return all
 }

@@ -2,7 +2,6 @@ package plot
 
 import (
 	"image/color"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
@@ -36,21 +35,19 @@ func Curves(all []Curve) (*Picture, error) {
 	var plots []*plot.Plot
 	for _, c := range all[:min(len(all), mostCurves)] {
 		p := newPlot(c.Column, "", "")
-		p.X.Tick.Marker, p.Y.Tick.Marker = plainTicks{}, plainTicks{}
 		p.Add(plotter.NewGrid())
-		least := floats.Min(c.Shared)
-		for i, y := range append(slices.Clip(c.Tasks[:min(len(c.Tasks), mostThin)]), c.Shared) {
-			line, err := plotter.NewLine(points(c.X, y))
-			if err != nil {
+		thin := draw.LineStyle{Width: vg.Points(0.5), Color: color.Gray{0xaa}}
+		for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
+			if err := addLine(p, "", points(c.X, y), thin); err != nil {
 				return nil, err
 			}
-			line.Width, line.Color, least = vg.Points(0.5), color.Gray{0xaa}, min(least, floats.Min(y))
-			if i == min(len(c.Tasks), mostThin) {
-				line.Width, line.Color = vg.Points(2), palette[0]
-			}
-			p.Add(line)
 		}
-		marks, err := plotter.NewScatter(points(c.Knots, slices.Repeat([]float64{least}, len(c.Knots))))
+		if err := addLine(p, "", points(c.X, c.Shared), draw.LineStyle{Width: vg.Points(2), Color: palette[0]}); err != nil {
+			return nil, err
+		}
+		below := make([]float64, len(c.Knots))
+		floats.AddConst(p.Y.Min, below)
+		marks, err := plotter.NewScatter(points(c.Knots, below))
 		if err != nil {
 			return nil, err
 		}
@@ -59,12 +56,4 @@ func Curves(all []Curve) (*Picture, error) {
 		plots = append(plots, p)
 	}
 	return &Picture{vg.Length(3*len(plots)) * vg.Inch, 3 * vg.Inch, plots}, nil
-}
-
-func points(x, y []float64) plotter.XYs {
-	all := make(plotter.XYs, len(x))
-	for i := range x {
-		all[i] = plotter.XY{X: x[i], Y: y[i]}
-	}
-	return all
 }

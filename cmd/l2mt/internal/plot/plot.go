@@ -11,12 +11,12 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -50,6 +50,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	}
 	p.Title.TextStyle.Font = sans(13)
 	p.X.Label.Padding, p.Y.Label.Padding = vg.Points(3), vg.Points(3)
+	p.X.Tick.Marker, p.Y.Tick.Marker = plainTicks{}, plainTicks{}
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
 	return p
 }
@@ -58,11 +59,36 @@ func sans(size vg.Length) font.Font {
 	return font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans", Size: size}
 }
 
-// plainTicks mark and label four to ten round numbers. The default ones label two
-// or three, with a digit too few, so that two may look the same.
-type plainTicks struct{}
+// points are those of a line or of marks.
+func points(x, y []float64) plotter.XYs {
+	all := make(plotter.XYs, len(x))
+	for i := range x {
+		all[i] = plotter.XY{X: x[i], Y: y[i]}
+	}
+	return all
+}
 
-func (plainTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+// addLine draws a line, with a name in the legend if it has one.
+func addLine(p *plot.Plot, name string, at plotter.XYs, style draw.LineStyle) error {
+	line, err := plotter.NewLine(at)
+	if err != nil {
+		return err
+	}
+	line.LineStyle = style
+	p.Add(line)
+	if name != "" {
+		p.Legend.Add(name, line)
+	}
+	return nil
+}
+
+// plainTicks mark and label four to ten round numbers that are multiples of the least one,
+// if that is not 0. The default ones label two or three, with a digit too few, so that two
+// may look the same.
+type plainTicks struct{ least float64 }
+
+func (p plainTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
+	label := func(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) } // without the digits that rounding made
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
 	for _, more := range []float64{5, 2} {
 		if 4*more*step <= hi-lo {
@@ -70,23 +96,13 @@ func (plainTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 			break
 		}
 	}
-	if !(step > 0) { // one number
-		return []plot.Tick{{Value: lo, Label: tickLabel(lo)}}
+	if step = max(step, p.least); !(step > 0) { // one number
+		return []plot.Tick{{Value: lo, Label: label(lo)}}
 	}
 	for i := math.Ceil(lo/step) + 0; i*step <= hi; i++ { // + 0: never minus zero
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: tickLabel(i * step)})
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: label(i * step)})
 	}
 	return ticks
-}
-
-// tickLabel leaves out the digits that rounding made.
-func tickLabel(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) }
-
-// wholeTicks mark whole numbers only, such as epochs.
-type wholeTicks struct{}
-
-func (wholeTicks) Ticks(lo, hi float64) []plot.Tick {
-	return slices.DeleteFunc(plainTicks{}.Ticks(lo, hi), func(t plot.Tick) bool { return t.Value != math.Round(t.Value) })
 }
 
 // Picture is plots to be drawn side by side, each with its legend below it. A nil
@@ -109,21 +125,16 @@ func Save(path string, p *Picture, err error) error {
 }
 
 func (p *Picture) save(path string) error {
-	var raw []byte
-	var err error
+	var c canvas
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".png":
-		raw, err = p.on(vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(110))})
+		c = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(110))}
 	case ".svg":
-		c := vgsvg.New(p.width, p.height)
-		paper := draw.New(c)
-		paper.SetColor(color.White)
-		paper.Fill(paper.Rectangle.Path())
-		raw, err = p.on(c)
-		raw = withFonts(raw)
+		c = vgsvg.New(p.width, p.height)
 	default:
 		return fmt.Errorf("%w: pictures are written as .png or .svg", data.ErrFormat)
 	}
+	raw, err := p.on(c)
 	if err != nil {
 		return err
 	}
@@ -140,28 +151,26 @@ func (p *Picture) Inline() (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	svg := withFonts(raw[bytes.Index(raw, []byte("<svg")):])
 	// Where a page is narrower than this, the picture is moved, not made smaller.
-	svg = bytes.Replace(svg, []byte("<svg"), fmt.Appendf(nil, "<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points()), 1)
+	svg := bytes.Replace(raw[bytes.Index(raw, []byte("<svg")):], []byte("<svg"), fmt.Appendf(nil, "<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points()), 1)
 	return template.HTML(bytes.ReplaceAll(svg, []byte("#000000"), []byte("currentColor"))), nil
 }
 
-// on draws on a canvas and returns the file that comes of it.
-func (p *Picture) on(c interface {
+// canvas is what becomes a file.
+type canvas interface {
 	vg.CanvasSizer
 	io.WriterTo
-}) ([]byte, error) {
+}
+
+// on draws on a canvas and returns the file that comes of it.
+func (p *Picture) on(c canvas) ([]byte, error) {
 	if err := p.draw(draw.New(c)); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	_, err := c.WriteTo(&b)
-	return b.Bytes(), err
-}
-
-// withFonts names fonts of the same widths, for readers who lack the first.
-func withFonts(svg []byte) []byte {
-	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif"))
+	// In an SVG fonts of the same widths are named, for readers who lack the first.
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif")), err
 }
 
 // largest is what numbers in a picture may come to: ticks of larger ones overflow.

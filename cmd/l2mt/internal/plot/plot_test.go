@@ -2,22 +2,18 @@ package plot
 
 import (
 	"bytes"
-	"fmt"
 	"image/color"
 	"image/png"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot/plotter"
-
 	"l2mt/data"
 	"l2mt/infer/compare"
-	"l2mt/infer/solve"
 	"l2mt/train"
 )
 
@@ -114,57 +110,30 @@ func TestHeatMaps(t *testing.T) {
 	}
 }
 
-// Distances between points of a half plane beyond the mirror image are
-// distances in the plane, so scaling must bring them back.
-func TestScalingKeepsDistancesOfThePlane(t *testing.T) {
-	const seed = 7
-	r := rand.New(rand.NewPCG(seed, 0))
-	e := make([][]float32, 12)
-	for i := range e {
-		// Far from the origin in one direction: no mirror image is nearer.
-		e[i] = []float32{float32(10 + r.NormFloat64()), float32(r.NormFloat64()), 0}
-		if i%2 == 1 { // a flipped task is the same
-			e[i] = []float32{-e[i][0], -e[i][1], 0}
-		}
-	}
-	at, kept, err := scaled(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if math.Abs(kept-1) > 1e-6 {
-		t.Errorf("the plane keeps %v of itself", kept)
-	}
-	for i := range e {
-		for j := range e {
-			sign := float64(1 - 2*((i+j)%2))
-			want := math.Hypot(float64(e[i][0])-sign*float64(e[j][0]), float64(e[i][1])-sign*float64(e[j][1]))
-			if got := math.Hypot(at[i].X-at[j].X, at[i].Y-at[j].Y); math.Abs(got-want) > 1e-5 {
-				t.Errorf("seed %d: points %d and %d are %v from each other, want %v", seed, i, j, got, want)
+// Tasks of a group stand together, in whatever order they come.
+func TestGroupsStandTogether(t *testing.T) {
+	const n = 12
+	group := func(i int) int { return i * 5 % n / 4 }
+	correlation := make([][]float64, n)
+	for i := range n {
+		correlation[i] = make([]float64, n)
+		for j := range n {
+			switch {
+			case i == j:
+				correlation[i][j] = 1
+			case group(i) == group(j):
+				correlation[i][j] = 0.9
+			default:
+				correlation[i][j] = -0.2
 			}
 		}
 	}
-}
-
-// However many names there are at one point, those that are written do not cover
-// each other, and the first one always is.
-func TestNamesAreClearOfEachOther(t *testing.T) {
-	const seed = 3
-	r := data.Stream(seed, "names")
-	names := names{across: 600, up: 500}
-	for i := range 100 {
-		names.add(fmt.Sprintf("task %d", i), plotter.XY{X: r.Float64(), Y: r.Float64()}, 9)
+	var groups []int
+	for _, i := range grouped(correlation) {
+		groups = append(groups, group(i))
 	}
-	if n := len(names.labels); n < 20 || n == 100 || names.labels[0].Labels[0] != "task 0" {
-		t.Fatalf("%d names are written, the first is %s", n, names.labels[0].Labels[0])
-	}
-	for i, a := range names.labels {
-		for _, b := range names.labels[:i] {
-			across := names.across * math.Abs(a.XYs[0].X-b.XYs[0].X)
-			up := names.up * math.Abs(a.XYs[0].Y-b.XYs[0].Y)
-			if across < 27 && up < 9 { // a name of 9 points is at least this wide
-				t.Errorf("seed %d: %s and %s are %v points from each other across and %v up", seed, a.Labels[0], b.Labels[0], across, up)
-			}
-		}
+	if len(groups) != n || len(slices.Compact(slices.Clone(groups))) != 3 {
+		t.Errorf("the groups stand as %v", groups)
 	}
 }
 
@@ -212,8 +181,6 @@ func TestMethodsOfATableAreInOrder(t *testing.T) {
 // Titles of pictures have room: those of this program as they are, and names that
 // users give are cut.
 func TestTitlesAreShort(t *testing.T) {
-	embedded := solve.Embedded{Name: "a problem", Tasks: []string{"a", "b", "c"}, E: [][]float32{{1, 0}, {0, 1}, {1, 1}}}
-	atlas := &solve.Atlas{Problems: []solve.Embedded{embedded}}
 	tasks := make([]string, 70)
 	correlation := make([][]float64, len(tasks))
 	for i := range correlation {
@@ -225,14 +192,11 @@ func TestTitlesAreShort(t *testing.T) {
 		"table": func() (*Picture, error) {
 			return Table(&compare.Table{Problems: tasks, Rows: []compare.Row{{PerProblem: 1}}})
 		},
-		"embedding": func() (*Picture, error) { return Embedding(atlas) },
-		"one":       func() (*Picture, error) { return Embedding(atlas, embedded) },
-		"two":       func() (*Picture, error) { return Embedding(atlas, embedded, embedded) },
 		"many tasks": func() (*Picture, error) {
 			return Correlations([]Correlation{{Title: "t", Tasks: tasks, Correlation: correlation}})
 		},
 		long: func() (*Picture, error) {
-			return (&Relative{Title: long, Axis: "x", Methods: []Method{{Points: []Point{{X: 1, Error: 1}}}}}).Draw()
+			return (&Relative{Title: long, Axis: "x", Names: []string{"1"}, At: []float64{1}, Methods: []Method{{Errors: []float64{1}, Deviations: []float64{1}}}}).Draw()
 		},
 	} {
 		p, err := draw()

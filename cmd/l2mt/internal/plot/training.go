@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"l2mt/train"
 )
@@ -42,9 +43,7 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 		{"Rank correlation of f with the relative error", correlations},
 		{"Parameters above the embeddings", scalars},
 	} {
-		p := newPlot(d.title, "epoch", "")
-		p.X.Tick.Marker, p.Y.Tick.Marker = wholeTicks{}, plainTicks{}
-		p.Add(plotter.NewGrid())
+		p := overEpochs(d.title)
 		for i, l := range d.lines {
 			if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
 				return nil, fmt.Errorf("plot %q, line %q: %w", d.title, l.name, err)
@@ -52,7 +51,10 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 		}
 		plots = append(plots, p)
 	}
-	logarithmic(&plots[0].Y)
+	if y := &plots[0].Y; y.Min > 1/largest && y.Max < largest { // whole decades around the values
+		y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		y.Min, y.Max = math.Pow(10, math.Floor(math.Log10(y.Min))), math.Pow(10, math.Ceil(math.Log10(y.Max)))
+	}
 	plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
 	return &Picture{15 * vg.Inch, 5 * vg.Inch, plots}, nil
 }
@@ -60,9 +62,7 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 // Runs draws the rank correlation on held-out problems over the epochs of several runs, those
 // of a name in one colour.
 func Runs(names []string, runs [][][]train.Metrics) (*Picture, error) {
-	p := newPlot("Rank correlation on held-out problems", "epoch", "")
-	p.X.Tick.Marker, p.Y.Tick.Marker = wholeTicks{}, plainTicks{}
-	p.Add(plotter.NewGrid())
+	p := overEpochs("Rank correlation on held-out problems")
 	for i, name := range names {
 		for _, metrics := range runs[i] {
 			l := course{name, false, func(m train.Metrics) float64 { return m.HeldOut.Within }}
@@ -73,6 +73,13 @@ func Runs(names []string, runs [][][]train.Metrics) (*Picture, error) {
 		}
 	}
 	return &Picture{8 * vg.Inch, 5 * vg.Inch, []*plot.Plot{p}}, nil
+}
+
+func overEpochs(title string) *plot.Plot {
+	p := newPlot(title, "epoch", "")
+	p.X.Tick.Marker = plainTicks{least: 1}
+	p.Add(plotter.NewGrid())
+	return p
 }
 
 // course is a number over the epochs. A dashed line remains visible upon another.
@@ -89,27 +96,9 @@ func (c course) add(p *plot.Plot, metrics []train.Metrics, colour color.Color) e
 			points = append(points, plotter.XY{X: float64(m.Epoch), Y: y})
 		}
 	}
-	line, err := plotter.NewLine(points)
-	if err != nil {
-		return err
-	}
-	line.Color, line.Width = colour, vg.Points(1.5)
+	style := draw.LineStyle{Color: colour, Width: vg.Points(1.5)}
 	if c.dashed {
-		line.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
+		style.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 	}
-	p.Add(line)
-	if c.name != "" {
-		p.Legend.Add(c.name, line)
-	}
-	return nil
-}
-
-// logarithmic shows whole decades around the values, which must be positive.
-func logarithmic(a *plot.Axis) {
-	if !(a.Min > 1/largest) || !(a.Max < largest) {
-		return
-	}
-	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	a.Min = math.Pow(10, math.Floor(math.Log10(a.Min)))
-	a.Max = math.Pow(10, math.Ceil(math.Log10(a.Max)))
+	return addLine(p, c.name, points, style)
 }

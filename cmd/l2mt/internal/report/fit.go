@@ -58,7 +58,11 @@ func readFit(dir string) (any, error) {
 		}
 	}
 	if f.Said["correlation"] != nil && len(m.Tasks) > 1 {
-		f.Maps = []plot.Correlation{grouped(m)}
+		var names []string
+		for _, t := range m.Tasks {
+			names = append(names, t.Name)
+		}
+		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: names, Correlation: run.Correlation(m.Omega)}}
 	}
 	if f.Curves, err = run.Curves(m); err == nil {
 		f.Importance, err = run.Importances(m)
@@ -71,43 +75,6 @@ func readFit(dir string) (any, error) {
 		f.Columns = columns(m)
 	}
 	return f, nil
-}
-
-// grouped are the correlations of the tasks, of which those stand together that are alike:
-// in the order of their angles in the plane of the first two principal axes (Friendly 2002,
-// "Corrgrams"), cut where the gap is largest.
-func grouped(m *multitask.Saved) plot.Correlation {
-	correlation, n := run.Correlation(m.Omega), len(m.Tasks)
-	entries := mat.NewSymDense(n, slices.Concat(correlation...))
-	var e mat.EigenSym
-	order, angle := make([]int, n), make([]float64, n)
-	if e.Factorize(entries, true) && n > 2 {
-		var axes mat.Dense
-		e.VectorsTo(&axes)
-		for i := range angle {
-			angle[i] = math.Atan2(axes.At(i, n-2), axes.At(i, n-1))
-		}
-	}
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(angle[a], angle[b]) })
-	cut, widest := 0, 2*math.Pi-(angle[order[n-1]]-angle[order[0]])
-	for k := 1; k < n; k++ {
-		if gap := angle[order[k]] - angle[order[k-1]]; gap > widest {
-			cut, widest = k, gap
-		}
-	}
-	order = slices.Concat(order[cut:], order[:cut])
-	c := plot.Correlation{Title: "Task correlations"}
-	for _, i := range order {
-		row := make([]float64, n)
-		for k, j := range order {
-			row[k] = correlation[i][j]
-		}
-		c.Tasks, c.Correlation = append(c.Tasks, m.Tasks[i].Name), append(c.Correlation, row)
-	}
-	return c
 }
 
 // columns are the features with the largest weights in a task.

@@ -32,14 +32,14 @@ func FuzzPictures(f *testing.F) {
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
 	f.Add(result, encoded(run.Inference{Problem: "p", Tasks: []string{"a", "b"}, Found: &run.View{Correlation: [][]float64{{1, -0.5}, {-0.5, 1}}}}))
 	f.Add(result, []byte(`{"tasks":["a"],"found":null,"used":{"correlation":[[1,2]]}}`))
-	f.Add(swept, encoded(sweep.Result{Title: "t", Seeds: []uint64{1, 2}, Axes: []sweep.Axis{{Label: "x", Numeric: true, Log: true}},
-		Rows:         []sweep.Row{{At: []string{"1"}, X: 1, Title: "a", Model: "l2mt", Relative: 0.9, Deviation: 0.1}, {At: []string{"2"}, X: 2, Title: "a", Model: "l2mt", Relative: 0.8}},
+	f.Add(swept, encoded(sweep.Result{Title: "t", Seeds: []uint64{1, 2}, Label: "x",
+		Rows:         []sweep.Row{{At: "1", Title: "a", Model: "l2mt", Relative: 0.9, Deviation: 0.1}, {At: "2", Title: "a", Model: "l2mt", Relative: 0.8}},
 		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
-	f.Add(swept, []byte(`{"axes":[{"numeric":true,"log":true}],"rows":[{"at":["0"],"x":0,"model":"l2mt","relative":0.9},{"at":["1"],"x":1,"model":"l2mt","relative":0.8},{"at":["2"],"x":2,"model":"l2mt","relative":0.7}]}`))
-	// Errors far apart, with a fit that falls below zero.
-	f.Add(swept, []byte(`{"axes":[{"numeric":true}],"rows":[{"at":["1"],"x":1,"model":"l2mt","relative":9},{"at":["2"],"x":2,"model":"l2mt","relative":1},{"at":["9"],"x":9,"model":"l2mt","relative":0.1}]}`))
+	f.Add(swept, []byte(`{"label":"x","rows":[{"at":"0","model":"l2mt","relative":0.9},{"at":"1","model":"l2mt","relative":0.8},{"at":"1e9","model":"l2mt","relative":0.7}]}`))
+	f.Add(swept, []byte(`{"label":"x","rows":[{"at":"1","model":"l2mt","relative":9},{"at":"20","model":"l2mt","relative":1},{"at":"1e300","model":"l2mt","relative":0.1}]}`))
+	f.Add(swept, []byte(`{"correlations":[{"tasks":["a"],"correlation":[[1]]},{"tasks":["a","b"],"correlation":[[1,0],[0,1]]}]}`))
 	f.Add(swept, []byte(`{}`))
-	f.Add(swept, []byte(`{"axes":[{"label":"x"},{"label":"y"}],"rows":[{"at":["a","b"],"title":"m","relative":1},{"at":[],"relative":1e308}],"show":["x"]}`))
+	f.Add(swept, []byte(`{"label":"x","rows":[{"at":"a","title":"m","relative":1},{"at":"","relative":1e308}],"show":["x"]}`))
 	f.Fuzz(func(t *testing.T, kind int, raw []byte) {
 		path := filepath.Join(t.TempDir(), "picture.svg")
 		var drawn *plot.Picture

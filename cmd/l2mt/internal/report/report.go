@@ -19,7 +19,6 @@ import (
 	"l2mt/data/experience"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
-	"l2mt/infer/solve"
 	"l2mt/model"
 )
 
@@ -37,7 +36,7 @@ func Write(dir string) (string, error) {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(path, sweep.DoneFile)); err == nil && path != dir {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), sweep.File)); err == nil && entry.Name() == sweep.Runs {
 			return fs.SkipDir // the runs of a sweep are told by its results
 		}
 		name, err := filepath.Rel(dir, path)
@@ -74,12 +73,6 @@ type entry struct {
 	Of        any
 }
 
-// inference is one that a folder has, with its embedding or nil.
-type inference struct {
-	*run.Inference
-	embedded *solve.Embedded
-}
-
 // collected is the experience of a folder.
 type collected struct {
 	Manifest experience.Manifest
@@ -100,10 +93,7 @@ func (r *report) add(dir, name string) error {
 		{run.FitFile, &r.Fits, readFit},
 		{"table.json", &r.Evaluations, func(dir string) (any, error) { return run.LoadTable(dir) }},
 		{sweep.File, &r.Sweeps, func(dir string) (any, error) { return sweep.Load(dir) }},
-		{"result.json", &r.Inferences, func(dir string) (any, error) {
-			i, embedded, err := run.LoadInference(dir)
-			return inference{i, embedded}, err
-		}},
+		{"result.json", &r.Inferences, func(dir string) (any, error) { return run.LoadInference(dir) }},
 		{model.ConfigFile, &r.Networks, func(dir string) (any, error) { return model.Load(dir) }}, // saved models have weights too
 		{"manifest.json", &r.Experiences, readExperience},
 		{"train.json", nil, func(dir string) (any, error) { return nil, r.addProblems(dir, name) }},
@@ -159,30 +149,6 @@ func curves(n entry) (template.HTML, error) {
 	return inline(plot.Training(metrics))
 }
 
-// atlas draws the tasks of the inferences by a network among those that it was trained
-// on. It is empty where these are not there, or too few for a map.
-func (r *report) atlas(n entry) (template.HTML, error) {
-	atlas, err := solve.LoadAtlas(n.Dir)
-	if err != nil {
-		return "", run.Optional(err)
-	}
-	sum, err := run.NetworkSum(n.Dir)
-	if err != nil {
-		return "", err
-	}
-	var embedded []solve.Embedded
-	for _, x := range r.Inferences {
-		if i := x.Of.(inference); i.embedded != nil && i.Network == sum {
-			embedded = append(embedded, *i.embedded)
-		}
-	}
-	drawn, err := inline(plot.Embedding(atlas, embedded...))
-	if errors.Is(err, data.ErrInvalid) {
-		return "", nil
-	}
-	return drawn, err
-}
-
 // inline is what a function that plots returned, for the page.
 func inline(p *plot.Picture, err error) (template.HTML, error) {
 	if err != nil {
@@ -206,7 +172,6 @@ func (r *report) page() ([]byte, error) {
 		"dot":      dot,
 		"weight":   func(class string, share float64) template.HTML { return dot(class, (1+share)/2, 1) },
 		"number":   number,
-		"atlas":    r.atlas,
 		"picture": func(says string, p template.HTML) any {
 			return struct {
 				Says    string

@@ -40,10 +40,9 @@ type Inference struct {
 	Network string  `json:"network"`
 	Seconds *Phases `json:"seconds,omitempty"`
 
-	problem  *data.ProblemData
-	tuned    *solve.Fitted
-	head     bool            // makes the features that W is of
-	embedded *solve.Embedded // nil if the network gives none
+	problem *data.ProblemData
+	tuned   *solve.Fitted
+	head    bool // makes the features that W is of
 }
 
 // View is a covariance with what the network says about it.
@@ -185,13 +184,11 @@ func Infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, o In
 // locate says where the problem is, and how far from those of training.
 func (r *Inference) locate(atlas *solve.Atlas, embedding *solve.Embedding, k int) error {
 	r.Radius = compare.Float(math.NaN())
-	if tasks, ok := embedding.Tasks(); ok {
-		r.embedded = &tasks
-	}
-	if atlas == nil || r.embedded == nil {
+	tasks, ok := embedding.Tasks()
+	if atlas == nil || !ok {
 		return nil
 	}
-	near, err := atlas.Nearest(*r.embedded, max(k, 1))
+	near, err := atlas.Nearest(tasks, max(k, 1))
 	if err != nil {
 		return err
 	}

@@ -110,9 +110,6 @@ func (r *Inference) writeNearest(w io.Writer) {
 	}
 }
 
-// embeddingFile has the tasks' embeddings, for the map of tasks in a report.
-const embeddingFile = "embedding.json"
-
 // Save writes the result to a directory, each file whole or not at all.
 func (r *Inference) Save(dir string) error {
 	if dir == "" {
@@ -141,11 +138,6 @@ func (r *Inference) Save(dir string) error {
 			return err
 		}
 		if err := r.saveModel(dir); err != nil {
-			return err
-		}
-	}
-	if r.embedded != nil {
-		if err := SaveJSON(filepath.Join(dir, embeddingFile), r.embedded); err != nil {
 			return err
 		}
 	}
@@ -233,17 +225,14 @@ const resultFile = "result.json"
 // FitFile is what a fit of tables says, beside its model.
 const FitFile = "fit.json"
 
-// LoadInference reads what Save wrote. The embedding is nil if it was not kept.
-func LoadInference(dir string) (*Inference, *solve.Embedded, error) {
-	r, embedded := new(Inference), (*solve.Embedded)(nil)
+// LoadInference reads what Save wrote.
+func LoadInference(dir string) (*Inference, error) {
+	r := new(Inference)
 	err := LoadJSON(filepath.Join(dir, resultFile), r)
 	if err == nil {
 		err = Optional(LoadJSON(filepath.Join(dir, SecondsFile), &r.Seconds))
 	}
-	if err == nil {
-		err = Optional(LoadJSON(filepath.Join(dir, embeddingFile), &embedded))
-	}
-	return r, embedded, err
+	return r, err
 }
 
 // WriteCandidates lists candidates in the order in which they were tried.

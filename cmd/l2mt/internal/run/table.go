@@ -23,28 +23,36 @@ func WriteTable(w io.Writer, table *compare.Table) {
 	fmt.Fprintln(t, "relative\tper problem\ts.e.\ttest error\tto STL\tp\tw/t/l\tto best\tp\tw/t/l\tseconds\t  method")
 	joint, group := 0, ""
 	for _, r := range table.Rows {
-		heading := ""
-		switch {
-		case r.Published:
-			heading = "as in the paper: on the training rows alone, tuned on the validation rows:"
-		case r.Variant.Control():
-			heading = "controls, parts of L2MT:"
-		}
-		if heading != group {
-			fmt.Fprintln(t, strings.Repeat("\t", 11)+"  "+heading)
-			group = heading
+		if r.Heading() != group {
+			group = r.Heading()
+			fmt.Fprintln(t, strings.Repeat("\t", 11)+"  "+group)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", Decimals(r.Relative), Decimals(r.PerProblem), Decimals(r.StandardError), r.Error,
 			against(r.AgainstSTL, r.Model == compare.STL && !r.Published), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
 		joint += r.Joint
 	}
 	t.Flush()
+	WritePairs(w, table.Pairs)
 	if n := perfect(table); n > 0 {
 		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", n)
 	}
 	if joint > 0 {
 		fmt.Fprintf(w, "\nThe joint fit with the training problems had the lower validation error, and was taken, %d times.\n", joint)
 	}
+}
+
+// WritePairs prints how networks compare with each other.
+func WritePairs(w io.Writer, pairs []compare.Pair) {
+	if len(pairs) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\ntest errors of one less those of another on the same problems, over the mean of STL")
+	t := Columns(w)
+	fmt.Fprintln(t, "difference\ts.e.\tp\tw/t/l\t  of")
+	for _, p := range pairs {
+		fmt.Fprintf(t, "%s\t%s\t%.2g\t%d/%d/%d\t  %s less %s\n", Decimals(p.Difference), Decimals(p.StandardError), p.P, p.Wins, p.Ties, p.Losses, p.A, p.B)
+	}
+	t.Flush()
 }
 
 // perfect counts the problems on which single-task learning makes no error.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,12 +23,10 @@ import (
 	"l2mt/infer/compare"
 )
 
-// Files of a sweep.
+// File has all that the pictures are drawn from, and Runs is the folder of the runs.
 const (
-	// File has all that the pictures are drawn from.
 	File = "sweep.json"
-	// DoneFile is the last one in the folder of a run, and says what it was made of.
-	DoneFile = "done.json"
+	Runs = "runs"
 )
 
 // Result is what a sweep comes to.
@@ -36,11 +35,14 @@ type Result struct {
 	Title   string   `json:"title"`
 	Dataset string   `json:"dataset"`
 	Seeds   []uint64 `json:"seeds"`
-	Axes    []Axis   `json:"axes"`
+	// Label says what is varied, if anything is.
+	Label string `json:"label,omitempty"`
 	// Show lists what the pictures show; empty means everything.
 	Show []string `json:"show,omitempty"`
-	// Rows has the methods of every point.
+	// Rows has the methods of every point, in the order of an evaluation.
 	Rows []Row `json:"rows"`
+	// Pairs compare L2MT at every point with that at others, on the same problems.
+	Pairs []compare.Pair `json:"pairs,omitempty"`
 	// Correlations are those of the case study, for the first seed.
 	Correlations []plot.Correlation `json:"correlations,omitempty"`
 	Versions     run.Versions       `json:"versions"`
@@ -50,21 +52,15 @@ type Result struct {
 	problems [][]string // rows of results.csv
 }
 
-// Axis is what is varied.
-type Axis struct {
-	Label   string `json:"label"`
-	Numeric bool   `json:"numeric"`
-	Log     bool   `json:"log,omitempty"`
-}
-
 // Row is one method at one point, over the seeds.
 type Row struct {
-	// At names the point on every axis, and X is where it is on the first.
-	At      []string        `json:"at"`
-	X       compare.Float   `json:"x"`
+	// At names the point.
+	At      string          `json:"at,omitempty"`
 	Title   string          `json:"title"`
 	Model   string          `json:"model"`
 	Variant compare.Variant `json:"variant,omitempty"`
+	// Published is that of a row of an evaluation.
+	Published bool `json:"as_in_the_paper,omitempty"`
 	// Relative is the mean over seeds of the relative error. Deviation is its
 	// standard error: over the seeds, or over the problems where there is one.
 	Relative  compare.Float `json:"relative"`
@@ -74,52 +70,45 @@ type Row struct {
 	Seeds   int     `json:"seeds"`
 	Seconds float64 `json:"seconds"`
 
-	runs []compare.Row
+	runs  []compare.Row
+	tests map[string][]float64 // errors of all seeds, by problem
 }
 
 // Check finds what no sweep writes and pictures rely on.
 func (r *Result) Check() error {
-	if len(r.Axes) > 2 {
-		return fmt.Errorf("%d axes; a sweep has at most 2", len(r.Axes))
-	}
-	for i, row := range r.Rows {
-		if len(row.At) != len(r.Axes) {
-			return fmt.Errorf("row %d: a point on %d axes, of %d", i, len(row.At), len(r.Axes))
-		}
-		if x := float64(row.X); len(r.Axes) > 0 && r.Axes[0].Numeric && (math.IsNaN(x) || math.IsInf(x, 0)) {
-			return fmt.Errorf("row %d: x is %v; it must be a number", i, x)
-		}
-	}
-	for i, c := range r.Correlations {
+	for _, c := range r.Correlations {
 		if err := c.Check(); err != nil {
-			return fmt.Errorf("correlations %d: %w", i, err)
+			return err
+		}
+		if len(c.Tasks) != len(r.Correlations[0].Tasks) {
+			return fmt.Errorf("correlations of %d tasks beside such of %d", len(c.Tasks), len(r.Correlations[0].Tasks))
 		}
 	}
 	return nil
 }
 
-// Add takes in the table of one run. Where it is is named on every axis, and x is the
-// number on the first.
-func (r *Result) Add(at []string, x float64, seed uint64, table *compare.Table) {
-	stl := table.Rows[slices.IndexFunc(table.Rows, func(row compare.Row) bool { return row.Model == compare.STL })]
+// Add takes in the table of one run at a point; problems tells problems of one name apart.
+func (r *Result) Add(at string, seed uint64, problems string, table *compare.Table) {
+	stl := table.Rows[slices.IndexFunc(table.Rows, func(row compare.Row) bool { return row.Model == compare.STL && !row.Published })]
 	for _, row := range table.Rows {
-		for i, problem := range table.Problems {
-			r.problems = append(r.problems, append(slices.Clone(at), strconv.FormatUint(seed, 10), row.Title, row.Model, string(row.Variant), problem,
-				run.Full(row.Validation[i]), run.Full(row.Test[i]), run.Full(stl.Test[i])))
-		}
-		i := slices.IndexFunc(r.Rows, func(have Row) bool {
-			return slices.Equal(have.At, at) && have.Model == row.Model && have.Variant == row.Variant
-		})
+		i := slices.IndexFunc(r.Rows, func(have Row) bool { return have.At == at && have.Model == row.Model && have.Variant == row.Variant })
 		if i < 0 {
 			i = len(r.Rows)
-			r.Rows = append(r.Rows, Row{At: at, X: compare.Float(x), Title: row.Title, Model: row.Model, Variant: row.Variant})
+			r.Rows = append(r.Rows, Row{At: at, Title: row.Title, Model: row.Model, Variant: row.Variant, Published: row.Published, tests: map[string][]float64{}})
 		}
 		r.Rows[i].runs = append(r.Rows[i].runs, row)
+		for k, problem := range table.Problems {
+			of := problems + problem
+			r.Rows[i].tests[of] = append(r.Rows[i].tests[of], row.Test[k])
+			r.problems = append(r.problems, []string{at, strconv.FormatUint(seed, 10), row.Title, row.Model, string(row.Variant), problem,
+				run.Full(row.Validation[k]), run.Full(row.Test[k]), run.Full(stl.Test[k])})
+		}
 	}
 }
 
-// Finish takes the means over the seeds, and puts the best of a point first.
-func (r *Result) Finish() {
+// Finish takes the means over the seeds, puts the best of a point first, and compares L2MT at
+// the points. A case study has the names of its tasks.
+func (r *Result) Finish(tasks []string) error {
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		var relative, errors, seconds []float64
@@ -133,52 +122,88 @@ func (r *Result) Finish() {
 		}
 		row.Error, row.Seconds, row.Seeds = stat.Mean(errors, nil), stat.Mean(seconds, nil), len(row.runs)
 	}
-	for from := 0; from < len(r.Rows); {
-		to := from + 1
-		for to < len(r.Rows) && slices.Equal(r.Rows[to].At, r.Rows[from].At) {
-			to++
+	for i, a := range r.Rows {
+		for _, b := range r.Rows[i+1:] {
+			if a.ours() && b.ours() {
+				r.pair(a, b)
+			}
 		}
-		slices.SortStableFunc(r.Rows[from:to], func(a, b Row) int { return cmp.Compare(a.Relative, b.Relative) })
-		from = to
 	}
-}
-
-// AddCorrelations takes the covariances of the only problem of a run, in the order of
-// the pictures.
-func (r *Result) AddCorrelations(at, tasks []string, outcomes []compare.Outcome) error {
-	outcomes = slices.DeleteFunc(outcomes, func(o compare.Outcome) bool { return o.Model == compare.STL || r.position(o.Model, o.Variant) < 0 })
-	slices.SortFunc(outcomes, func(a, b compare.Outcome) int {
-		return cmp.Or(cmp.Compare(r.position(a.Model, a.Variant), r.position(b.Model, b.Variant)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Variant, b.Variant))
-	})
-	for _, o := range outcomes {
-		omega, err := data.NewCovariance(o.Omega)
+	for _, row := range r.shown() {
+		if tasks == nil || row.Model == compare.STL || row.runs[0].Omega == nil {
+			continue
+		}
+		omega, err := data.NewCovariance(row.runs[0].Omega)
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.Model, err)
+			return fmt.Errorf("%s: %w", row.name(), err)
 		}
-		row := r.Rows[slices.IndexFunc(r.Rows, func(row Row) bool { return row.Model == o.Model && row.Variant == o.Variant })]
-		title := strings.Join(append([]string{row.Title}, at...), ", ")
-		r.Correlations = append(r.Correlations, plot.Correlation{Title: title, Tasks: tasks, Correlation: run.Correlation(omega)})
+		r.Correlations = append(r.Correlations, plot.Correlation{Title: row.name(), Tasks: tasks, Correlation: run.Correlation(omega)})
 	}
+	order := points(r.Rows)
+	slices.SortStableFunc(r.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.At), slices.Index(order, b.At)), cmp.Compare(a.kind().Rank(), b.kind().Rank()), cmp.Compare(a.Relative, b.Relative))
+	})
 	return nil
 }
 
-// position is that of a method in the pictures, or -1 if they do not show it. Where
-// Show is empty, L2MT comes before the others.
-func (r *Result) position(model string, v compare.Variant) int {
-	name := model
-	if v != compare.Plain {
-		name += "/" + string(v)
+func (r Row) kind() compare.Row { return compare.Row{Variant: r.Variant, Published: r.Published} }
+
+// Heading is that of such a row in an evaluation.
+func (r Row) Heading() string { return r.kind().Heading() }
+
+func (r Row) ours() bool { return r.Model == compare.L2MT && r.Variant == compare.Plain }
+
+// name is that of the method at its point.
+func (r Row) name() string { return strings.TrimSuffix(r.Title+", "+r.At, ", ") }
+
+// points names the points of rows, in order.
+func points(rows []Row) (names []string) {
+	for _, row := range rows {
+		if !slices.Contains(names, row.At) {
+			names = append(names, row.At)
+		}
 	}
-	switch {
-	case len(r.Show) > 0:
-		return slices.Index(r.Show, name)
-	case model == compare.L2MT:
-		return 0
-	}
-	return 1
+	return names
 }
 
-// Columns are those of results.csv after the labels of what is varied.
+// pair compares two rows on the problems that both have, if there are any. The errors of
+// several seeds on one problem count as their mean.
+func (r *Result) pair(a, b Row) {
+	stl := r.Rows[slices.IndexFunc(r.Rows, func(row Row) bool {
+		return row.At == a.At && row.Model == compare.STL && row.Variant == compare.Labelled
+	})]
+	var errors, others, unit []float64
+	for _, problem := range slices.Sorted(maps.Keys(a.tests)) {
+		if b.tests[problem] != nil {
+			errors, others = append(errors, stat.Mean(a.tests[problem], nil)), append(others, stat.Mean(b.tests[problem], nil))
+			unit = append(unit, stat.Mean(stl.tests[problem], nil))
+		}
+	}
+	if errors != nil {
+		r.Pairs = append(r.Pairs, compare.Pair{A: a.At, B: b.At, Paired: compare.Against(errors, others, stat.Mean(unit, nil))})
+	}
+}
+
+// shown are the rows that the pictures show, in their order. Where Show is empty, L2MT comes
+// before the others.
+func (r *Result) shown() []Row {
+	position := func(row Row) int {
+		switch {
+		case len(r.Show) > 0:
+			return slices.Index(r.Show, strings.TrimSuffix(row.Model+"/"+string(row.Variant), "/"))
+		case row.Model == compare.L2MT:
+			return 0
+		}
+		return 1
+	}
+	rows := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return position(row) < 0 })
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(position(a), position(b)), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Variant, b.Variant))
+	})
+	return rows
+}
+
+// Columns are those of results.csv after the label of what is varied.
 func Columns() []string {
 	return []string{"seed", "title", "model", "variant", "problem", "validation_error", "test_error", "stl_test_error"}
 }
@@ -191,11 +216,8 @@ func (r *Result) Save(dir string) error {
 	if err := files.WriteFile(filepath.Join(dir, "experiment.toml"), []byte(r.Experiment)); err != nil {
 		return err
 	}
-	var header []string
-	for _, a := range r.Axes {
-		header = append(header, a.Label)
-	}
-	if err := run.SaveCSV(filepath.Join(dir, "results.csv"), append([][]string{append(header, Columns()...)}, r.problems...)); err != nil {
+	header := append([]string{cmp.Or(r.Label, "point")}, Columns()...)
+	if err := run.SaveCSV(filepath.Join(dir, "results.csv"), append([][]string{header}, r.problems...)); err != nil {
 		return err
 	}
 	if err := run.SaveJSON(filepath.Join(dir, File), r); err != nil {
@@ -220,39 +242,36 @@ func Load(dir string) (*Result, error) {
 	return r, run.LoadJSON(filepath.Join(dir, File), r)
 }
 
-// Picture draws the relative errors of the methods that are to be shown. What has
-// none, where single-task learning makes no error, is left out.
+// Picture draws the relative errors of the methods that are to be shown: over numbers where
+// the points are such. What has no relative error, where single-task learning makes no error,
+// is left out.
 func (r *Result) Picture() (*plot.Picture, error) {
-	p := &plot.Relative{Title: r.Title, Label: "test error relative to STL"}
-	if slices.ContainsFunc(r.Rows, func(row Row) bool { return !math.IsNaN(float64(row.Deviation)) }) {
-		p.Label += " (bars: standard error " + r.ErrorBars() + ")"
-	}
-	curve := len(r.Axes) > 0 && r.Axes[0].Numeric
-	if curve {
-		p.Axis, p.Log = cmp.Or(r.Axes[0].Label, " "), r.Axes[0].Log
-	}
-	shown := slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool {
-		return r.position(row.Model, row.Variant) < 0 || !(row.Relative < compare.Float(math.Inf(1)))
-	})
-	slices.SortStableFunc(shown, func(a, b Row) int { return cmp.Compare(r.position(a.Model, a.Variant), r.position(b.Model, b.Variant)) })
-	for _, row := range shown {
-		point := plot.Point{Name: row.Title, X: float64(row.X), Error: float64(row.Relative), Deviation: float64(row.Deviation)}
-		method := plot.Method{} // where nothing is varied, the methods are the points
-		if len(row.At) > 0 {
-			point.Name, method.Title = row.At[0], strings.Join(append([]string{row.Title}, row.At[1:]...), ", ")
-			method.Strong = row.Model == compare.L2MT
+	rows, p := r.shown(), &plot.Relative{Title: r.Title, Axis: r.Label, Label: "test error relative to STL (bars: standard error " + r.ErrorBars() + ")", Names: points(r.Rows)}
+	if r.Label == "" { // the methods are the points
+		for i, row := range rows {
+			rows[i].At, rows[i].Title = row.Title, ""
 		}
-		i := slices.IndexFunc(p.Methods, func(m plot.Method) bool { return m.Title == method.Title })
+		p.Names = points(rows)
+	}
+	number := func(name string) float64 {
+		if x, err := strconv.ParseFloat(name, 64); err == nil && !math.IsInf(x, 0) {
+			return x
+		}
+		return math.NaN()
+	}
+	if r.Label != "" && !slices.ContainsFunc(p.Names, func(name string) bool { return math.IsNaN(number(name)) }) {
+		slices.SortFunc(p.Names, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
+		for _, name := range p.Names {
+			p.At = append(p.At, number(name))
+		}
+	}
+	none := slices.Repeat([]float64{math.NaN()}, len(p.Names))
+	for _, row := range rows {
+		i, k := slices.IndexFunc(p.Methods, func(m plot.Method) bool { return m.Title == row.Title }), slices.Index(p.Names, row.At)
 		if i < 0 {
-			i, p.Methods = len(p.Methods), append(p.Methods, method)
+			i, p.Methods = len(p.Methods), append(p.Methods, plot.Method{Title: row.Title, Strong: row.Model == compare.L2MT, Errors: slices.Clone(none), Deviations: slices.Clone(none)})
 		}
-		p.Methods[i].Points = append(p.Methods[i].Points, point)
-	}
-	for _, row := range r.Rows {
-		name := strings.Join(append(slices.Clone(row.At), row.Title)[:1], "")
-		if r.position(row.Model, row.Variant) >= 0 && !slices.Contains(p.Names, name) {
-			p.Names = append(p.Names, name)
-		}
+		p.Methods[i].Errors[k], p.Methods[i].Deviations[k] = float64(row.Relative), float64(row.Deviation)
 	}
 	return p.Draw()
 }
@@ -262,17 +281,17 @@ func (r *Result) Write(w io.Writer) {
 	fmt.Fprintf(w, "%s\nrelative error: mean test error over that of STL; s.e. %s; seconds for a problem\n", r.Title, r.ErrorBars())
 	fmt.Fprintln(w)
 	t := run.Columns(w)
-	for _, a := range r.Axes {
-		fmt.Fprintf(t, "%s\t", a.Label)
-	}
-	fmt.Fprintln(t, "relative\ts.e.\ttest error\tseconds\t  method")
+	fmt.Fprintf(t, "%s\trelative\ts.e.\ttest error\tseconds\t  method\n", r.Label)
+	heading := ""
 	for _, row := range r.Rows {
-		for _, at := range row.At {
-			fmt.Fprintf(t, "%s\t", at)
+		if row.Heading() != heading {
+			heading = row.Heading()
+			fmt.Fprintln(t, strings.Repeat("\t", 5)+"  "+heading)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%.4f\t%.2f\t  %s\n", run.Decimals(row.Relative), run.Decimals(row.Deviation), row.Error, row.Seconds, row.Title)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%.2f\t  %s\n", row.At, run.Decimals(row.Relative), run.Decimals(row.Deviation), row.Error, row.Seconds, row.Title)
 	}
 	t.Flush()
+	run.WritePairs(w, r.Pairs)
 	for _, c := range r.Correlations {
 		fmt.Fprintf(w, "\ntask correlations of %s\n", c.Title)
 		run.WriteMatrix(w, c.Correlation, c.Tasks)
