@@ -38,7 +38,7 @@ func (c *sweepCmd) Validate() error {
 	case !c.List && c.Experiment == "" && c.Vary == "" && c.Experience == nil:
 		return errors.New("give an experiment: a TOML file, a name from --list, or --vary SETTING=VALUES")
 	case c.Vary != "" && !strings.Contains(c.Vary, "="):
-		return fmt.Errorf("--vary=%s: it must be SECTION.NAME=VALUE,VALUE,...", c.Vary)
+		return fmt.Errorf("--vary=%s: it must be SECTION.NAME=VALUE,VALUE", c.Vary)
 	case c.Problems != "" && c.Experience == nil:
 		return errors.New("--problems goes with --experience")
 	case c.Workers < 0 || c.Seeds < 0:
