@@ -13,13 +13,6 @@ import (
 	"l2mt/data/format"
 )
 
-// ready is a task with its rows.
-type ready struct {
-	*data.Task
-	rows []int
-	y    []float64
-}
-
 // build makes the problem of what has been read.
 func (r *reader) build(paths []string) error {
 	if r.x == nil {
@@ -27,51 +20,76 @@ func (r *reader) build(paths []string) error {
 			return err
 		}
 	}
-	r.counts()
-	if err := r.values(); err != nil {
-		return err
+	for _, step := range []func() error{r.suspect, r.values, r.split, r.finishTasks, r.steps} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
-	if err := r.split(); err != nil {
-		return err
-	}
-	tasks, err := r.finishTasks()
-	if err == nil {
-		err = r.steps()
-	}
-	if err != nil {
-		return err
-	}
-	p := &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0]), Classes: r.classes}}
+	r.Problem = &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0]), Classes: r.classes}}
 	if !r.Recipe.ByPosition {
-		p.Features = r.Recipe.Features()
+		r.Problem.Features = r.Recipe.Features()
 	}
-	together := r.together()
-	for _, t := range tasks {
-		none := data.Samples{X: r.x.Take(nil)}
-		p.Problem.Tasks = append(p.Problem.Tasks, t.Task)
-		p.Tasks = append(p.Tasks, data.TaskData{
-			Task: t.Task, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
+	hashes := r.hashes()
+	together, none := r.together(hashes), data.Samples{X: r.x.Take(nil)}
+	for _, t := range r.tasks {
+		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.made)
+		r.Problem.Tasks = append(r.Problem.Tasks, data.TaskData{
+			Task: t.made, TrainSet: data.Samples{X: r.x.Take(t.rows), Y: t.y}, ValidationSet: none, TestSet: none,
 		})
-		if together != nil {
-			numbers := make([]int, len(t.rows))
-			for j, row := range t.rows {
-				numbers[j] = together[row]
+		var numbers, held []int
+		for j, row := range t.rows {
+			if together != nil {
+				numbers = append(numbers, together[row])
 			}
+			if r.places[row].sheet >= len(paths) {
+				held = append(held, j)
+			}
+		}
+		if together != nil {
 			r.Together = append(r.Together, numbers)
 		}
 		if len(r.Validation) > 0 {
-			var held []int
-			for j, row := range t.rows {
-				if r.places[row].sheet >= len(paths) {
-					held = append(held, j)
-				}
-			}
 			r.Held = append(r.Held, held)
 		}
 	}
-	r.Problem = p
 	if r.group == nil && r.Held == nil && len(r.Recipe.Targets) == 1 {
-		r.twins(tasks)
+		r.twins(hashes)
+	}
+	return nil
+}
+
+// enoughToTell is how many equal values are no coincidence.
+const enoughToTell = 20
+
+// suspect refuses a feature that is a target itself, and notes one that only counts the
+// rows: it knows nothing of other rows.
+func (r *reader) suspect() error {
+	n := r.x.Rows()
+	if _, sparse := r.x.(*data.CSR); sparse || n < enoughToTell {
+		return nil
+	}
+	for j, name := range r.Recipe.Features() {
+		// always reports whether the feature is a value in all rows, or those labelled.
+		always := func(t *target, is func(i int) float32) bool {
+			labelled := 0
+			for i := range n {
+				if t != nil && r.gap(t.Column, i) {
+					continue
+				}
+				if labelled++; r.x.Row(i).Value[j] != is(i) {
+					return false
+				}
+			}
+			return labelled >= enoughToTell
+		}
+		for _, t := range r.targets {
+			if always(t, func(i int) float32 { return float32(t.Numbers[i]) }) {
+				return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", name, data.ErrInvalid, t.Name)
+			}
+		}
+		if first := r.x.Row(0).Value[j]; always(nil, func(i int) float32 { return first + float32(i) }) {
+			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
+		}
 	}
 	return nil
 }
@@ -79,9 +97,9 @@ func (r *reader) build(paths []string) error {
 // together is a number for every row, which rows that belong together have in common, or
 // nil: their group, else the row that they are copies of, else of several targets the row
 // itself, as what is held out of one task must not be known from another.
-func (r *reader) together() []int {
+func (r *reader) together(hashes []uint64) []int {
 	if r.group == nil {
-		if copies := r.copies(); copies != nil || len(r.Recipe.Targets) == 1 {
+		if copies := r.copies(hashes); copies != nil || len(r.Recipe.Targets) == 1 {
 			return copies
 		}
 	}
@@ -96,53 +114,34 @@ func (r *reader) together() []int {
 	return numbers
 }
 
-// counts notes a feature that only counts the rows: it knows nothing of other rows.
-func (r *reader) counts() {
-	n := r.x.Rows()
-	if _, sparse := r.x.(*data.CSR); sparse || n < enoughToTell {
-		return
-	}
-	first := r.x.Row(0).Value
-	for j, name := range r.Recipe.Features() {
-		i := 1
-		for i < n && r.x.Row(i).Value[j] == first[j]+float32(i) {
-			i++
-		}
-		if i == n {
-			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
-		}
-	}
-}
-
-// rowHash returns a hash of the features of a row.
-func (r *reader) rowHash() func(row int) uint64 {
-	seed, buffer := maphash.MakeSeed(), []byte(nil)
-	return func(row int) uint64 {
-		x := r.x.Row(row)
+// hashes are those of the features of every row.
+func (r *reader) hashes() []uint64 {
+	seed, buffer, hashes := maphash.MakeSeed(), []byte(nil), make([]uint64, r.x.Rows())
+	for i := range hashes {
+		x := r.x.Row(i)
 		buffer = buffer[:0]
 		for p, v := range x.Value {
 			buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(v))
-			if x.Index != nil {
-				buffer = binary.LittleEndian.AppendUint32(buffer, uint32(x.Index[p]))
-			}
+			buffer = binary.LittleEndian.AppendUint32(buffer, uint32(x.Column(p)))
 		}
-		return maphash.Bytes(seed, buffer)
+		hashes[i] = maphash.Bytes(seed, buffer)
 	}
+	return hashes
 }
 
 // copies returns, for every row, the first that is equal to it in all features and
 // targets. Rows are copies if a column is continuous; else they are equal by chance, and
 // copies returns nil.
-func (r *reader) copies() []int {
+func (r *reader) copies(hashes []uint64) []int {
 	type row struct {
 		features uint64
 		label    format.Label
 		before   int // the row that has these features and the targets before this one
 	}
-	hash, first, seen := r.rowHash(), make([]int, r.x.Rows()), map[row]int{}
+	first, seen := make([]int, len(hashes)), map[row]int{}
 	var different []int
 	for i := range first {
-		k := row{features: hash(i), before: -1}
+		k := row{features: hashes[i], before: -1}
 		for _, t := range r.targets {
 			k.label = t.Label(i)
 			if _, ok := seen[k]; !ok {
@@ -190,25 +189,25 @@ const manyTwins = 0.1
 // twins notes that rows of several tasks have the same features, as those of one
 // thing have whose targets are listed one below the other: with the label of one of
 // them the others would not be unseen.
-func (r *reader) twins(tasks []ready) {
-	key := r.rowHash()
-	type found struct {
-		task, rows int
-		several    bool
-	}
-	rows, of := 0, map[uint64]found{}
-	for i, t := range tasks {
-		rows += len(t.rows)
+func (r *reader) twins(hashes []uint64) {
+	const several = -1
+	of := map[uint64]int{} // the task that has such rows, from 1
+	for i, t := range r.tasks {
 		for _, row := range t.rows {
-			k := key(row)
-			f, ok := of[k]
-			of[k] = found{i, f.rows + 1, f.several || ok && f.task != i}
+			if before := of[hashes[row]]; before == 0 {
+				of[hashes[row]] = i + 1
+			} else if before != i+1 {
+				of[hashes[row]] = several
+			}
 		}
 	}
-	twins := 0
-	for _, f := range of {
-		if f.several {
-			twins += f.rows
+	rows, twins := 0, 0
+	for _, t := range r.tasks {
+		rows += len(t.rows)
+		for _, row := range t.rows {
+			if of[hashes[row]] == several {
+				twins++
+			}
 		}
 	}
 	if float64(twins) > manyTwins*float64(rows) {
@@ -218,19 +217,13 @@ func (r *reader) twins(tasks []ready) {
 
 // finishTasks gives the tasks their order, kind and classes, and leaves out
 // those that cannot be learned if that is asked for.
-func (r *reader) finishTasks() (kept []ready, err error) {
+func (r *reader) finishTasks() error {
 	if r.task != nil {
 		slices.SortFunc(r.tasks, func(a, b *task) int { return compareNames(a.name, b.name) })
 	}
-	kind, note, err := kindOf(r.targets, r.Kind)
+	kind, err := r.kind()
 	if err != nil {
-		return nil, err
-	}
-	if note != "" {
-		r.note("%s", note)
-	}
-	if err := r.leaks(); err != nil {
-		return nil, err
+		return err
 	}
 	if r.skipped > 0 {
 		r.note("%d rows without a label are left out", r.skipped)
@@ -238,57 +231,31 @@ func (r *reader) finishTasks() (kept []ready, err error) {
 	var all []format.Label
 	if kind == data.Classification {
 		if all, err = several(r.tasks); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if all != nil && r.Positive != "" {
-		return nil, fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0], all[len(all)-1])
+		return fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0], all[len(all)-1])
 	}
 	for _, c := range all {
 		r.classes = append(r.classes, c.String())
 	}
+	var kept []*task
 	var fault error
-	for _, l := range r.tasks {
-		t, y, err := l.learned(kind, r.Positive, all)
-		switch {
-		case err == nil:
-			kept = append(kept, ready{t, l.rows, y})
-		case !r.SkipTasks:
-			return nil, fmt.Errorf("%w (--skip-tasks leaves such tasks out)", err)
-		default:
-			fault = cmp.Or(fault, err)
+	for _, t := range r.tasks {
+		if err := t.learn(kind, r.Positive, all); err == nil {
+			kept = append(kept, t)
+		} else if fault = cmp.Or(fault, err); !r.SkipTasks {
+			return fmt.Errorf("%w (--skip-tasks leaves such tasks out)", err)
 		}
 	}
 	if len(kept) == 0 {
-		return nil, fmt.Errorf("%w (and no other task can be learned)", fault)
+		return fmt.Errorf("%w (and no other task can be learned)", fault)
 	}
 	if fault != nil {
 		r.note("%d of %d tasks are left out, the first because: %v", len(r.tasks)-len(kept), len(r.tasks), fault)
 	}
-	return kept, nil
-}
-
-// enoughToTell is how many equal values are no coincidence.
-const enoughToTell = 20
-
-// leaks finds a feature that is the target itself.
-func (r *reader) leaks() error {
-	if r.x.NNZ() < r.x.Rows()*r.x.Cols() {
-		return nil
-	}
-	for _, t := range r.targets {
-		for j, name := range r.Recipe.Features() {
-			n, same := 0, true
-			for i := 0; i < r.x.Rows() && same; i++ {
-				if !r.gap(t.Column, i) {
-					n, same = n+1, r.x.Row(i).Value[j] == float32(t.Numbers[i])
-				}
-			}
-			if same && n >= enoughToTell {
-				return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", name, data.ErrInvalid, t.Name)
-			}
-		}
-	}
+	r.tasks = kept
 	return nil
 }
 
@@ -470,8 +437,15 @@ const unlike = 10
 // each other, but not to zero, such as years: next to their size what distinguishes rows
 // is nothing.
 func (r *reader) unlikeScales() (why string, err error) {
-	if ratio := scales(r.x); ratio > unlike {
-		return fmt.Sprintf("the largest values of some are %.3g times those of others", ratio), nil
+	size := make([]float64, r.x.Cols()) // the largest absolute values
+	for i := range r.x.Rows() {
+		for j, v := range r.x.Row(i).Value {
+			size[j] = max(size[j], math.Abs(float64(v)))
+		}
+	}
+	size = slices.DeleteFunc(size, func(v float64) bool { return v == 0 })
+	if len(size) > 0 && slices.Max(size) > unlike*slices.Min(size) {
+		return fmt.Sprintf("the largest values of some are %.3g times those of others", slices.Max(size)/slices.Min(size)), nil
 	}
 	step, err := r.fit(data.StepStandardise)
 	for j, mean := range step.Mean {
@@ -480,20 +454,4 @@ func (r *reader) unlikeScales() (why string, err error) {
 		}
 	}
 	return "", err
-}
-
-// scales compares the largest absolute values of the features that are not all
-// zero: the largest with the smallest.
-func scales(x data.Matrix) float64 {
-	size := make([]float64, x.Cols())
-	for i := range x.Rows() {
-		for j, v := range x.Row(i).Value {
-			size[j] = max(size[j], math.Abs(float64(v)))
-		}
-	}
-	size = slices.DeleteFunc(size, func(v float64) bool { return v == 0 })
-	if len(size) == 0 {
-		return 1
-	}
-	return slices.Max(size) / slices.Min(size)
 }

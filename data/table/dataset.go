@@ -24,7 +24,7 @@ func (r *reader) readDatasets(paths []string) error {
 	if len(r.Targets) > 0 {
 		o.Target = r.Targets[0]
 	}
-	r.target("y")
+	r.target(&format.Column{Name: "y"})
 	var parts []data.Matrix
 	var features []string
 	for i, path := range paths {
@@ -97,10 +97,10 @@ func (t *target) take(d *data.Dataset) {
 	}
 }
 
-// target adds a target without rows.
-func (r *reader) target(name string) *target {
-	t := &target{Column: &format.Column{Name: name}}
-	r.targets, r.Recipe.Targets = append(r.targets, t), append(r.Recipe.Targets, name)
+// target adds a target.
+func (r *reader) target(c *format.Column) *target {
+	t := &target{Column: c}
+	r.targets, r.Recipe.Targets = append(r.targets, t), append(r.Recipe.Targets, c.Name)
 	return t
 }
 
@@ -114,7 +114,7 @@ func (r *reader) moreTargets(path string, o format.Options, names []string) erro
 		if err != nil {
 			return err
 		}
-		r.target(name).take(d)
+		r.target(&format.Column{Name: name}).take(d)
 	}
 	return nil
 }

@@ -81,29 +81,26 @@ func (t *target) kind(asked data.Kind) (data.Kind, error) {
 	return "", nil
 }
 
-// kindOf is the kind of all targets, and what to say about it.
-func kindOf(targets []*target, asked data.Kind) (kind data.Kind, note string, err error) {
+// kind is that of all targets.
+func (r *reader) kind() (kind data.Kind, err error) {
 	var first *target
-	for _, t := range targets {
-		k, err := t.kind(asked)
+	for _, t := range r.targets {
+		k, err := t.kind(r.Kind)
 		switch {
 		case err != nil:
-			return "", "", err
+			return "", err
 		case k == "":
 			continue
 		case first == nil:
 			first, kind = t, k
 		case k != kind:
-			return "", "", fmt.Errorf("columns %q and %q: %w: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name, data.ErrInvalid, kind, first.contents(), k, t.contents())
+			return "", fmt.Errorf("columns %q and %q: %w: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name, data.ErrInvalid, kind, first.contents(), k, t.contents())
 		}
 	}
-	if kind == "" {
-		kind = cmp.Or(asked, data.Classification)
+	if r.Kind == "" && kind == data.Regression && first.whole {
+		r.note("target %q: %s, taken for %s; say --kind %s if they are classes", first.Name, first.contents(), kind, data.Classification)
 	}
-	if asked == "" && kind == data.Regression && first.whole {
-		note = fmt.Sprintf("target %q: %s, taken for %s; say --kind %s if they are classes", first.Name, first.contents(), kind, data.Classification)
-	}
-	return kind, note, nil
+	return cmp.Or(kind, r.Kind, data.Classification), nil
 }
 
 func (t *target) contents() string {
@@ -126,6 +123,8 @@ type task struct {
 	rows    []int
 	classes []format.Label // those of the rows
 	of      []int32        // their number for every row
+	made    *data.Task
+	y       []float64 // of the rows
 }
 
 // mostClasses bounds the classes of a problem.
@@ -150,38 +149,33 @@ func several(tasks []*task) ([]format.Label, error) {
 	return all, nil
 }
 
-// learned makes a task of the labels, or says why they cannot be learned. Its y has
+// learn makes the task of the labels, or says why they cannot be learned. Its y has
 // the number of the class if there are several.
-func (t *task) learned(kind data.Kind, positive string, several []format.Label) (*data.Task, []float64, error) {
-	made := &data.Task{Name: t.name, Kind: kind}
+func (t *task) learn(kind data.Kind, positive string, several []format.Label) error {
+	t.made, t.y = &data.Task{Name: t.name, Kind: kind}, make([]float64, len(t.rows))
 	fault := func(format string, args ...any) error {
 		return fmt.Errorf("task %q: %w: "+format, append([]any{t.name, data.ErrInvalid}, args...)...)
 	}
 	switch n := len(t.rows); {
 	case n == 0:
-		return nil, nil, fault("no row is labelled")
+		return fault("no row is labelled")
 	case n == 1:
-		return nil, nil, fault("it has a single labelled row; it needs two at least")
+		return fault("it has a single labelled row; it needs two at least")
 	}
-	y := make([]float64, len(t.rows))
 	if kind == data.Regression {
 		for j, i := range t.rows {
-			y[j] = t.target.Numbers[i]
+			t.y[j] = t.target.Numbers[i]
 		}
-		if slices.Min(y) == slices.Max(y) {
-			return nil, nil, fault("all %d targets are %v; they must differ", len(y), y[0])
+		if slices.Min(t.y) == slices.Max(t.y) {
+			return fault("all %d targets are %v; they must differ", len(t.y), t.y[0])
 		}
-		return made, y, nil
+		return nil
 	}
 	if len(t.classes) == 1 {
-		return nil, nil, fault("all its %d rows are %q; it needs rows of two classes", len(t.rows), t.classes[0])
+		return fault("all its %d rows are %q; it needs rows of two classes", len(t.rows), t.classes[0])
 	}
-	number := make([]float64, len(t.classes))
-	if several != nil {
-		for k, c := range t.classes {
-			number[k] = float64(slices.Index(several, c))
-		}
-	} else {
+	number := func(c format.Label) float64 { return float64(slices.Index(several, c)) }
+	if several == nil {
 		pair := slices.SortedFunc(maps.Keys(t.target.different), format.Label.Compare)
 		if len(pair) != 2 { // tasks may have pairs of their own
 			pair = slices.Clone(t.classes)
@@ -189,19 +183,14 @@ func (t *task) learned(kind data.Kind, positive string, several []format.Label) 
 		if positive == pair[0].String() {
 			slices.Reverse(pair)
 		}
-		made.Negative, made.Positive = pair[0].String(), pair[1].String()
-		if positive != "" && positive != made.Positive {
-			return nil, nil, fault("its classes are %q and %q; %q cannot be the positive one", made.Negative, made.Positive, positive)
+		t.made.Negative, t.made.Positive = pair[0].String(), pair[1].String()
+		if positive != "" && positive != t.made.Positive {
+			return fault("its classes are %q and %q; %q cannot be the positive one", t.made.Negative, t.made.Positive, positive)
 		}
-		for k, c := range t.classes {
-			number[k] = -1
-			if c == pair[1] {
-				number[k] = 1
-			}
-		}
+		number = func(c format.Label) float64 { return float64(2*slices.Index(pair, c) - 1) }
 	}
 	for j, k := range t.of {
-		y[j] = number[k]
+		t.y[j] = number(t.classes[k])
 	}
-	return made, y, nil
+	return nil
 }

@@ -108,10 +108,8 @@ func Read(paths []string, o Options) (*Table, error) {
 }
 
 func (o *Options) validate() error {
-	for _, v := range []struct{ what, is string }{{"--missing-columns", o.MissingColumns}} {
-		if v.is != "" && v.is != Mean {
-			return fmt.Errorf("%s: %q: %w: it is %q or empty", v.what, v.is, data.ErrInvalid, Mean)
-		}
+	if o.MissingColumns != "" && o.MissingColumns != Mean {
+		return fmt.Errorf("--missing-columns: %q: %w: it is %q or empty", o.MissingColumns, data.ErrInvalid, Mean)
 	}
 	if !slices.Contains([]data.Kind{"", data.Classification, data.Regression}, o.Kind) {
 		return fmt.Errorf("--kind: %q: %w: it is %s or %s", o.Kind, data.ErrInvalid, data.Classification, data.Regression)
@@ -142,12 +140,12 @@ type reader struct {
 	Options
 	Table
 	sheets   []sheet
-	features []*format.Column          // of which those AsText are categories
-	named    map[string]*format.Column // these by name
-	found    map[string]bool           // columns of words that nobody called categories
-	dates    map[string]string         // how columns of dates are written
-	task     *format.Column            // names the task of a row; nil if none does
-	group    *format.Column            // likewise
+	columns  []*format.Column  // all that are read
+	features []*format.Column  // of which those AsText are categories
+	found    map[string]bool   // columns of words that nobody called categories
+	dates    map[string]string // how columns of dates are written
+	task     *format.Column    // names the task of a row; nil if none does
+	group    *format.Column    // likewise
 	targets  []*target
 	places   []place // of the rows
 	perFile  bool    // every file is a task
@@ -157,17 +155,26 @@ type reader struct {
 	x        data.Matrix
 }
 
-// sheet is a file and where its columns are.
+// sheet is a file and what its columns are.
 type sheet struct {
-	path     string
-	names    []string
-	bare     bool // without a header
-	task     int  // -1 if there is none
-	group    int  // likewise
-	targets  []int
-	category []int
-	features []int
+	path    string
+	names   []string
+	bare    bool     // without a header
+	role    []string // of each column, empty for a feature of numbers
+	task    int      // which column it is, -1 for none
+	group   int      // likewise
+	columns []*format.Column
+	at      []int // where these are
 }
+
+// What columns may be.
+const (
+	isIgnored  = "ignored"
+	isTarget   = "a target"
+	isTask     = "the task"
+	isGroup    = "the group"
+	isCategory = "a category"
+)
 
 // place is where a row is.
 type place struct{ sheet, line int }
@@ -194,12 +201,12 @@ func (r *reader) readText(paths []string) error {
 		}
 		r.sheets = append(r.sheets, s)
 	}
-	r.perFile = r.Task == "" && len(paths) > 1 && len(r.sheets[0].targets) == 1
-	if r.perFile && len(r.Validation) > 0 {
-		return fmt.Errorf("%s: %w: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0], data.ErrInvalid)
-	}
 	if err := r.align(); err != nil {
 		return err
+	}
+	r.perFile = r.Task == "" && len(paths) > 1 && len(r.targets) == 1
+	if r.perFile && len(r.Validation) > 0 {
+		return fmt.Errorf("%s: %w: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0], data.ErrInvalid)
 	}
 	if err := r.read(); err != nil {
 		return err
@@ -253,110 +260,131 @@ func (r *reader) header(path string) (s sheet, err error) {
 	return s, nil
 }
 
-// roles finds the columns of a file that are not features.
-func (r *reader) roles(s *sheet) (err error) {
-	if r.Task != "" {
-		if s.task, err = format.FindColumn(s.names, r.Task); err != nil {
-			return fmt.Errorf("--task: %w", err)
+// roles finds out what the columns of a file are for.
+func (r *reader) roles(s *sheet) error {
+	targets, categorical := r.Targets, r.Categorical
+	if j := format.LabelColumn(s.names); len(targets) == 0 && j >= 0 {
+		targets = s.names[j : j+1]
+	} else if len(targets) == 0 {
+		return fmt.Errorf("--target: %w: no column is called label, class, y or target, so say which it is; there are %s", data.ErrInvalid, format.Abridge(s.names))
+	}
+	if r.wordsAreCategories() {
+		categorical = nil
+	}
+	another := len(r.sheets) > 0
+	s.role = make([]string, len(s.names))
+	for _, of := range []struct {
+		flag, role string
+		asked      []string
+		optional   bool // another file need not have it
+		one        *int // where the column is, if it is one
+	}{
+		{"ignore", isIgnored, r.Ignore, another, nil},
+		{"target", isTarget, targets, false, nil},
+		{"task", isTask, []string{r.Task}, false, &s.task},
+		{"group", isGroup, []string{r.Group}, false, &s.group},
+		{"categorical", isCategory, categorical, another, nil},
+	} {
+		for _, asked := range of.asked {
+			if asked == "" {
+				continue
+			}
+			columns, err := match(s.names, asked, of.one == nil)
+			if err != nil && !of.optional {
+				return fmt.Errorf("--%s: %w", of.flag, err)
+			}
+			for _, j := range columns {
+				if of.one != nil {
+					*of.one = j
+				}
+				switch before := s.role[j]; {
+				case before == "":
+					s.role[j] = of.role
+				case before == isIgnored && of.role == isTarget: // of those that a pattern matches
+				case of.role == isGroup && before != isTarget: // what else it is stays
+				default:
+					return fmt.Errorf("column %q: %w: it cannot be %s and %s", s.names[j], data.ErrInvalid, before, of.role)
+				}
+			}
 		}
 	}
-	if r.Group != "" {
-		if s.group, err = format.FindColumn(s.names, r.Group); err != nil {
-			return fmt.Errorf("--group: %w", err)
-		}
-	}
-	if len(r.Targets) > 0 {
-		s.targets, err = match(s.names, r.Targets)
-	} else if j := format.LabelColumn(s.names); j >= 0 {
-		s.targets = []int{j}
-	} else {
-		err = fmt.Errorf("%w: no column is called label, class, y or target, so say which it is; there are %s", data.ErrInvalid, format.Abridge(s.names))
-	}
-	if err != nil {
-		return fmt.Errorf("--target: %w", err)
-	}
-	ignored, err := match(s.names, r.Ignore)
-	if err != nil && len(r.sheets) == 0 { // another file need not have it
-		return fmt.Errorf("--ignore: %w", err)
-	}
-	if !r.wordsAreCategories() {
-		if s.category, err = match(s.names, r.Categorical); err != nil && len(r.sheets) == 0 {
-			return fmt.Errorf("--categorical: %w", err)
-		}
-	}
-	ignore := among(ignored, s.names)
-	s.targets = slices.DeleteFunc(s.targets, func(j int) bool { return ignore[j] })
-	switch {
-	case len(s.targets) == 0:
-		return fmt.Errorf("%w: the target is ignored", data.ErrInvalid)
-	case slices.Contains(s.targets, s.group):
-		return fmt.Errorf("column %q: %w: it cannot be the group and a target", s.names[s.group], data.ErrInvalid)
-	case slices.Contains(s.targets, s.task) || slices.Contains(ignored, s.task):
-		return fmt.Errorf("column %q: %w: it cannot name the task and be a target, or ignored", s.names[s.task], data.ErrInvalid)
-	case r.Task != "" && len(s.targets) > 1:
-		return fmt.Errorf("%w: a column names the task, and %d are targets; give one target", data.ErrInvalid, len(s.targets))
-	}
-	target, category, named := among(s.targets, s.names), among(s.category, s.names), map[string]bool{}
+	named, count := map[string]bool{}, map[string]int{}
 	for j, name := range s.names {
-		feature := j != s.task && j != s.group && !target[j] && !ignore[j]
+		role := s.role[j]
+		count[role]++
 		switch {
-		case category[j] && !feature:
-			return fmt.Errorf("column %q: %w: it is no feature and cannot be categorical: it is the task, the group, a target, or ignored", name, data.ErrInvalid)
-		case ignore[j]:
+		case role == isIgnored:
 			continue
-		case feature && name == "":
+		case role == "" && name == "":
 			return fmt.Errorf("%w: column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", data.ErrInvalid, j, j)
 		case named[name]:
 			return fmt.Errorf("%w: two columns are called %q; rename one, or leave it out by its number with --ignore %d", data.ErrInvalid, name, j)
 		}
 		named[name] = true
-		if feature {
-			s.features = append(s.features, j)
-		}
 	}
-	if len(s.features) == 0 {
+	switch {
+	case count[isTarget] == 0:
+		return fmt.Errorf("%w: the target is ignored", data.ErrInvalid)
+	case r.Task != "" && count[isTarget] > 1:
+		return fmt.Errorf("%w: a column names the task, and %d are targets; give one target", data.ErrInvalid, count[isTarget])
+	case count[""]+count[isCategory] == 0:
 		return fmt.Errorf("%w: no column is left for features", data.ErrInvalid)
 	}
 	return nil
 }
 
-// among says of every column whether it is one of these.
-func among(columns []int, names []string) []bool {
-	is := make([]bool, len(names))
-	for _, j := range columns {
-		is[j] = true
-	}
-	return is
-}
-
-// align gives all files the same features, by name.
+// align gives all files the same columns, by name.
 func (r *reader) align() error {
+	if r.Task != "" {
+		r.task = &format.Column{Name: r.Task, AsText: true}
+		r.columns = append(r.columns, r.task)
+	}
+	if r.Group != "" {
+		r.group = &format.Column{Name: r.Group, AsText: true}
+		r.columns = append(r.columns, r.group)
+	}
 	first := map[string]string{} // the file that a column is first in
-	r.named = map[string]*format.Column{}
-	for _, s := range r.sheets {
+	named := map[string]*format.Column{}
+	for i := range r.sheets {
+		s := &r.sheets[i]
 		if s.bare != r.sheets[0].bare {
 			return fmt.Errorf("%s: %w: it has a header and %s has none, or the other way round", s.path, data.ErrMismatch, r.sheets[0].path)
 		}
-		for _, j := range s.features {
-			name := s.names[j]
-			if r.named[name] == nil {
-				r.named[name], first[name] = &format.Column{Name: name}, s.path
-				r.features = append(r.features, r.named[name])
+		for j, name := range s.names {
+			role := s.role[j]
+			if role == isIgnored || role == isTask || role == isGroup {
+				continue
 			}
-			r.named[name].AsText = r.named[name].AsText || slices.Contains(s.category, j)
+			c := named[name]
+			if c == nil {
+				c = &format.Column{Name: name}
+				named[name], first[name], r.columns = c, s.path, append(r.columns, c)
+				if role == isTarget {
+					r.target(c)
+				} else {
+					r.features = append(r.features, c)
+				}
+			}
+			c.AsText = c.AsText || role == isCategory
+			s.columns, s.at = append(s.columns, c), append(s.at, j)
+		}
+		if r.task != nil {
+			s.columns, s.at = append(s.columns, r.task), append(s.at, s.task)
+		}
+		if r.group != nil {
+			s.columns, s.at = append(s.columns, r.group), append(s.at, s.group)
 		}
 	}
 	for _, s := range r.sheets {
-		if len(s.features) == len(r.features) || r.MissingColumns != "" {
-			continue
+		has := map[*format.Column]bool{}
+		for _, c := range s.columns {
+			has[c] = true
 		}
-		has := map[string]bool{}
-		for _, j := range s.features {
-			has[s.names[j]] = true
+		lacks := slices.IndexFunc(r.features, func(c *format.Column) bool { return !has[c] })
+		if lacks >= 0 && r.MissingColumns == "" {
+			name := r.features[lacks].Name
+			return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns mean fills it in)", s.path, data.ErrMismatch, name, first[name])
 		}
-		k := slices.IndexFunc(r.features, func(c *format.Column) bool { return !has[c.Name] })
-		name := r.features[k].Name
-		return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns mean fills it in)", s.path, data.ErrMismatch, name, first[name])
 	}
 	r.Recipe.Task, r.Recipe.ByPosition = r.Task, r.sheets[0].bare
 	if r.Recipe.ByPosition {
@@ -373,46 +401,19 @@ func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, 
 
 // read reads the rows of all files.
 func (r *reader) read() error {
-	r.places, r.targets, r.Recipe.Targets = nil, nil, nil
-	for _, c := range r.features {
+	r.places = nil
+	for _, c := range r.columns {
 		*c = format.Column{Name: c.Name, AsText: c.AsText}
 	}
-	if r.Task != "" {
-		r.task = &format.Column{Name: r.Task, AsText: true}
-	}
-	if r.Group != "" {
-		r.group = &format.Column{Name: r.Group, AsText: true}
-	}
-	targets := map[string]*target{}
 	for i, s := range r.sheets {
-		var columns []*format.Column
-		take := func(c *format.Column, j int) {
-			c.At = j
-			columns = append(columns, c)
-		}
-		for _, j := range s.features {
-			take(r.named[s.names[j]], j)
-		}
-		for _, j := range s.targets {
-			t := targets[s.names[j]]
-			if t == nil {
-				t = r.target(s.names[j])
-				t.gaps(len(r.places))
-				targets[t.Name] = t
-			}
-			take(t.Column, j)
-		}
-		if r.task != nil {
-			take(r.task, s.task)
-		}
-		if r.group != nil {
-			take(r.group, s.group)
-		}
 		rows, err := r.open(s.path)
 		if err != nil {
 			return err
 		}
-		lines, err := rows.Read(columns)
+		for k, c := range s.columns {
+			c.At = s.at[k]
+		}
+		lines, err := rows.Read(s.columns)
 		rows.Close()
 		if err != nil {
 			return err
@@ -420,11 +421,11 @@ func (r *reader) read() error {
 		for _, line := range lines {
 			r.places = append(r.places, place{i, line})
 		}
-		for _, c := range r.features {
-			c.Pad(len(r.places))
-		}
 		for _, t := range r.targets {
 			t.gaps(len(r.places))
+		}
+		for _, c := range r.columns {
+			c.Pad(len(r.places))
 		}
 	}
 	return nil
@@ -448,15 +449,7 @@ func (r *reader) labelled() error {
 		r.places[k] = r.places[row]
 	}
 	r.places = r.places[:len(rows)]
-	columns := map[*format.Column]bool{r.task: true, r.group: true}
-	for _, c := range r.features {
-		columns[c] = true
-	}
-	for _, t := range r.targets {
-		columns[t.Column] = true
-	}
-	delete(columns, nil)
-	for c := range columns {
+	for _, c := range r.columns {
 		c.Keep(rows)
 	}
 	return nil
@@ -478,35 +471,25 @@ func (r *reader) split() error {
 		}
 		return byName[name]
 	}
-	switch {
-	case r.task != nil:
-		for i := range r.places {
-			name := r.task.Texts[r.task.Text(i)]
-			if r.Recipe.IsMissing(name) {
-				return r.fault(i, fmt.Errorf("column %q, the task: %w: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, data.ErrInvalid, name))
+	if r.perFile {
+		for i, s := range r.sheets {
+			if add(baseName(s.path), r.targets[0]); len(r.tasks) == i {
+				return fmt.Errorf("%s: %w: two files make a task %q; give them different names", s.path, data.ErrInvalid, baseName(s.path))
 			}
-			t := add(name, r.targets[0])
-			t.rows = append(t.rows, i)
 		}
-		return nil
-	case r.perFile:
-		for _, s := range r.sheets {
-			name := baseName(s.path)
-			if byName[name] != nil {
-				return fmt.Errorf("%s: %w: two files make a task %q; give them different names", s.path, data.ErrInvalid, name)
-			}
-			add(name, r.targets[0])
-		}
-		for i, p := range r.places {
-			t := r.tasks[p.sheet]
-			t.rows = append(t.rows, i)
-		}
-		return nil
 	}
 	for _, target := range r.targets {
-		t := add(target.Name, target)
-		for i := range r.places {
-			if !r.gap(target.Column, i) {
+		for i, p := range r.places {
+			name := target.Name
+			switch {
+			case r.task != nil:
+				if name = r.task.Texts[r.task.Text(i)]; r.Recipe.IsMissing(name) {
+					return r.fault(i, fmt.Errorf("column %q, the task: %w: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, data.ErrInvalid, name))
+				}
+			case r.perFile:
+				name = r.tasks[p.sheet].name
+			}
+			if t := add(name, target); !r.gap(target.Column, i) {
 				t.rows = append(t.rows, i)
 			}
 		}

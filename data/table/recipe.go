@@ -310,25 +310,20 @@ func numberError(column, cell string) error {
 	return fmt.Errorf("column %q: %w: %q is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)", column, data.ErrFormat, cell)
 }
 
-// match returns the columns that names, numbers or patterns ask for, in order.
-func match(names, asked []string) ([]int, error) {
-	var found []int
-	for _, a := range asked {
-		j, err := format.FindColumn(names, a)
-		if err == nil {
+// match returns the column of a name or number or, if they may be several, those that a
+// pattern matches.
+func match(names []string, asked string, several bool) (found []int, err error) {
+	j, err := format.FindColumn(names, asked)
+	if err == nil {
+		return []int{j}, nil
+	}
+	for j, name := range names {
+		if ok, _ := filepath.Match(asked, name); ok && several {
 			found = append(found, j)
-			continue
-		}
-		before := len(found)
-		for j, name := range names {
-			if ok, _ := filepath.Match(a, name); ok {
-				found = append(found, j)
-			}
-		}
-		if len(found) == before {
-			return nil, err
 		}
 	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
+	if found != nil {
+		return found, nil
+	}
+	return nil, err
 }
