@@ -216,7 +216,10 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	d := &data.Dataset{Name: path}
 	err := t.check(o)
 	if err == nil {
-		d.X, d.LabelOf, d.Targets, d.Features, d.Steps = t.x, t.label.Name, t.targets, t.features, t.steps
+		d.X, d.Targets, d.Features, d.Steps = t.x, t.targets, t.features, t.steps
+		if t.label.Name != "" {
+			d.LabelOf = fmt.Sprintf("column %q", t.label.Name)
+		}
 		err = t.labels(d, o)
 	}
 	if err != nil {

@@ -282,20 +282,15 @@ func (r *reader) expand() error {
 		}
 		r.Recipe.Columns = append(r.Recipe.Columns, made)
 	}
-	d, n := r.Recipe.Width(), len(r.places)
-	value, at := make([]float32, n*d), 0
-	for k, c := range r.features {
-		made := &r.Recipe.Columns[k]
-		row, err := r.Recipe.features(made, value[at:], d, c, Unseen{})
-		if err != nil {
-			return r.fault(row, err)
-		}
-		at += made.width()
-		r.features[k] = nil
+	value, row, err := r.Recipe.Make(r.features, len(r.places), Unseen{})
+	if err != nil {
+		return r.fault(row, err)
+	}
+	for _, c := range r.features {
+		*c = format.Column{} // its memory
 	}
 	r.tell()
-	x, err := data.NewDense(n, d, value)
-	r.x = x
+	r.x, err = data.NewDense(len(r.places), r.Recipe.Width(), value)
 	return err
 }
 

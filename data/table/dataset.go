@@ -21,8 +21,9 @@ func (r *reader) readDatasets(paths []string) error {
 	o := r.Format
 	r.Kind = cmp.Or(r.Kind, o.Kind)
 	o.Kind, o.Group = r.Kind, cmp.Or(r.Task, o.Group)
-	if len(r.Targets) > 0 {
-		o.Target = r.Targets[0]
+	names := r.Targets
+	if len(names) > 0 {
+		o.Target = names[0]
 	}
 	r.target(&format.Column{Name: "y"})
 	var parts []data.Matrix
@@ -39,62 +40,48 @@ func (r *reader) readDatasets(paths []string) error {
 		if d.Regression() { // else classes that are numbers may be targets
 			r.Kind = data.Regression
 		}
-		if !slices.Equal(d.Features, features) || d.X.Cols() != len(r.Recipe.Columns) {
-			return fmt.Errorf("%s: %w: its features are not those of %s, in the same order", path, data.ErrMismatch, paths[0])
-		}
-		if d.Groups != nil && len(paths) > 1 {
-			return fmt.Errorf("%s: %w: its rows have groups, which are tasks; there can be one such file", path, data.ErrInvalid)
-		}
-		r.dataRows(d)
-		parts = append(parts, d.X)
+		lone := d.Groups == nil && len(paths) == 1
 		switch {
-		case len(r.Targets) > 1 && (d.Groups != nil || len(paths) > 1):
-			return fmt.Errorf("%s: %w: it has groups, or there are more files; then give one --target, not %d", path, data.ErrInvalid, len(r.Targets))
-		case len(r.Targets) > 1:
-			err = r.moreTargets(path, o, r.Targets)
-		case len(r.Targets) == 1 || len(d.Targets) == 0 || i > 0:
-		case d.Groups != nil || len(paths) > 1:
+		case !slices.Equal(d.Features, features) || d.X.Cols() != len(r.Recipe.Columns):
+			return fmt.Errorf("%s: %w: its features are not those of %s, in the same order", path, data.ErrMismatch, paths[0])
+		case d.Groups != nil && len(paths) > 1:
+			return fmt.Errorf("%s: %w: its rows have groups, which are tasks; there can be one such file", path, data.ErrInvalid)
+		case len(names) > 1 && !lone:
+			return fmt.Errorf("%s: %w: it has groups, or there are more files; then give one --target, not %d", path, data.ErrInvalid, len(names))
+		case names == nil && len(d.Targets) > 0 && lone:
+			names = d.Targets
+		case names == nil && len(d.Targets) > 0 && i == 0:
 			r.note("of the targets %s the first is learned; --target names another", format.Abridge(d.Targets))
-		default:
-			err = r.moreTargets(path, o, d.Targets)
 		}
-		if err != nil {
-			return err
+		if d.Groups != nil {
+			r.task, r.Recipe.Task = &format.Column{Name: "task", AsText: true}, cmp.Or(o.Group, "task")
+		}
+		for j := range d.X.Rows() {
+			r.places = append(r.places, place{sheet: i})
+			if r.task != nil {
+				r.task.Add(d.Groups[d.Group[j]])
+			}
+		}
+		r.sheets, parts = append(r.sheets, sheet{path: path}), append(parts, d.X)
+		r.targets[0].take(d)
+	}
+	if len(names) > 1 { // each is a task
+		r.targets[0].Name, r.Recipe.Targets[0] = names[0], names[0]
+		for _, o.Target = range names[1:] {
+			d, err := format.Read(paths[0], o)
+			if err != nil {
+				return err
+			}
+			r.target(&format.Column{Name: o.Target}).take(d)
 		}
 	}
 	if r.Recipe.ByPosition {
 		r.note("features have no names: they are matched by position")
 	}
 	r.perFile = r.task == nil && len(r.targets) == 1
-	if r.task != nil {
-		r.Recipe.Task = cmp.Or(o.Group, "task")
-	}
 	x, err := data.Stack(parts)
 	r.x = x
 	return err
-}
-
-// dataRows takes the labels and tasks of a dataset's rows.
-func (r *reader) dataRows(d *data.Dataset) {
-	if d.Groups != nil {
-		r.task = &format.Column{Name: "task", AsText: true}
-	}
-	r.targets[0].take(d)
-	for i := range d.X.Rows() {
-		r.places = append(r.places, place{sheet: len(r.sheets)})
-		if r.task != nil {
-			r.task.Add(d.Groups[d.Group[i]])
-		}
-	}
-	r.sheets = append(r.sheets, sheet{path: d.Name})
-}
-
-// take adds the labels of a dataset.
-func (t *target) take(d *data.Dataset) {
-	t.Numbers = append(t.Numbers, d.Target...)
-	for _, k := range d.Label {
-		t.Add(d.Classes[k])
-	}
 }
 
 // target adds a target.
@@ -104,17 +91,10 @@ func (r *reader) target(c *format.Column) *target {
 	return t
 }
 
-// moreTargets reads the targets of a file of which the first has been read. Each is a
-// task.
-func (r *reader) moreTargets(path string, o format.Options, names []string) error {
-	r.targets[0].Name, r.Recipe.Targets[0] = names[0], names[0]
-	for _, name := range names[1:] {
-		o.Target = name
-		d, err := format.Read(path, o)
-		if err != nil {
-			return err
-		}
-		r.target(&format.Column{Name: name}).take(d)
+// take adds the labels of a dataset.
+func (t *target) take(d *data.Dataset) {
+	t.Numbers = append(t.Numbers, d.Target...)
+	for _, k := range d.Label {
+		t.Add(d.Classes[k])
 	}
-	return nil
 }

@@ -29,15 +29,15 @@ func Example() {
 	}
 	fmt.Println(t.Recipe.Features())
 
-	b, err := t.Recipe.Bind([]string{"solvent", "weight"}, 2, false)
+	at, err := t.Recipe.Bind([]string{"solvent", "weight"}, 2, false)
 	if err != nil {
 		panic(err)
 	}
-	columns, unseen := b.Columns(), table.Unseen{}
+	columns, unseen := t.Recipe.ColumnsAt(at), table.Unseen{}
 	for _, c := range columns {
 		c.Add([]string{"acetone", "58"}[c.At])
 	}
-	x, _, err := b.Features(columns, 1, unseen)
+	x, _, err := t.Recipe.Make(columns, 1, unseen)
 	fmt.Println(err, x, unseen)
 	// Output:
 	// tox1 [-1 1]

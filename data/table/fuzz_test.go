@@ -21,16 +21,16 @@ func FuzzFeatures(f *testing.F) {
 		if err != nil || rows.Width == 0 {
 			return
 		}
-		b, err := recipe.Bind(rows.Names, rows.Width, true)
+		at, err := recipe.Bind(rows.Names, rows.Width, true)
 		if err != nil {
 			return
 		}
-		columns := b.Columns()
+		columns := recipe.ColumnsAt(at)
 		lines, err := rows.Read(columns)
 		if err != nil {
 			return
 		}
-		x, _, err := b.Features(columns, len(lines), Unseen{})
+		x, _, err := recipe.Make(columns, len(lines), Unseen{})
 		if err != nil {
 			return
 		}

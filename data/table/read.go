@@ -280,9 +280,9 @@ func (r *reader) roles(s *sheet) error {
 		one        *int // where the column is, if it is one
 	}{
 		{"ignore", isIgnored, r.Ignore, another, nil},
-		{"target", isTarget, targets, false, nil},
 		{"task", isTask, []string{r.Task}, false, &s.task},
 		{"group", isGroup, []string{r.Group}, false, &s.group},
+		{"target", isTarget, targets, false, nil},
 		{"categorical", isCategory, categorical, another, nil},
 	} {
 		for _, asked := range of.asked {
@@ -301,7 +301,7 @@ func (r *reader) roles(s *sheet) error {
 				case before == "":
 					s.role[j] = of.role
 				case before == isIgnored && of.role == isTarget: // of those that a pattern matches
-				case of.role == isGroup && before != isTarget: // what else it is stays
+				case of.role == isGroup: // what it is stays
 				default:
 					return fmt.Errorf("column %q: %w: it cannot be %s and %s", s.names[j], data.ErrInvalid, before, of.role)
 				}

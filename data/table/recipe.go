@@ -171,48 +171,35 @@ func (r *Recipe) Validate() error {
 	return nil
 }
 
-// Binding makes features of the rows of one table. It may be used by several
-// goroutines.
-type Binding struct {
-	recipe *Recipe
-	from   []int // the column of the table that each of the recipe is in, -1 for none
-}
-
 // Bind finds the recipe's columns in a table with the given names (nil without a
-// header) and number of columns. Other columns are passed over. A column that
-// the table lacks is an error unless absent is set.
-func (r *Recipe) Bind(names []string, width int, absent bool) (*Binding, error) {
+// header) and number of columns: where each is, -1 for none. Other columns are passed
+// over. A column that the table lacks is an error unless absent is set.
+func (r *Recipe) Bind(names []string, width int, absent bool) (at []int, err error) {
+	var ours, missing []string
+	for _, c := range r.Columns {
+		ours = append(ours, c.Name)
+	}
 	switch {
 	case names == nil && !r.ByPosition:
-		return nil, fmt.Errorf("%w: it has no header; the columns %s are known by name", data.ErrMismatch, format.Abridge(r.names()))
+		return nil, fmt.Errorf("%w: it has no header; the columns %s are known by name", data.ErrMismatch, format.Abridge(ours))
 	case names == nil:
 		names = format.Numbered(width)
 	case r.ByPosition:
 		return nil, fmt.Errorf("%w: it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", data.ErrMismatch, names[0])
 	}
-	b := &Binding{recipe: r}
-	var missing []string
-	for _, c := range r.Columns {
-		j := slices.Index(names, c.Name)
+	for _, name := range ours {
+		j := slices.Index(names, name)
 		if j < 0 {
-			missing = append(missing, c.Name)
-		} else if slices.Contains(names[j+1:], c.Name) {
-			return nil, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, c.Name)
+			missing = append(missing, name)
+		} else if slices.Contains(names[j+1:], name) {
+			return nil, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, name)
 		}
-		b.from = append(b.from, j)
+		at = append(at, j)
 	}
 	if len(missing) > 0 && !absent {
 		return nil, fmt.Errorf("%w: there is no column %s; there are %s (--missing-columns mean fills it in)", data.ErrMismatch, format.Abridge(missing), format.Abridge(names))
 	}
-	return b, nil
-}
-
-func (r *Recipe) names() []string {
-	names := make([]string, len(r.Columns))
-	for i, c := range r.Columns {
-		names[i] = c.Name
-	}
-	return names
+	return at, nil
 }
 
 // Unseen counts the levels of categories that the recipe does not know.
@@ -222,26 +209,25 @@ type Unseen map[UnseenLevel]int
 // column that had none. Its rows have none of the levels, or the mean.
 type UnseenLevel struct{ Column, Level string }
 
-// Columns are those of the table that features are made of.
-func (b *Binding) Columns() []*format.Column {
+// ColumnsAt returns the columns of a table that features are made of, without rows. They
+// are where Bind has found them.
+func (r *Recipe) ColumnsAt(at []int) []*format.Column {
 	var columns []*format.Column
-	for i, c := range b.recipe.Columns {
-		columns = append(columns, &format.Column{Name: c.Name, At: b.from[i], AsText: c.Levels != nil})
+	for i, c := range r.Columns {
+		columns = append(columns, &format.Column{Name: c.Name, At: at[i], AsText: c.Levels != nil})
 	}
 	return columns
 }
 
-// Features returns the features, before the steps, of n rows that have been read into
-// Columns. An error is one of the row.
-func (b *Binding) Features(columns []*format.Column, n int, unseen Unseen) (value []float32, row int, err error) {
-	d, at := b.recipe.Width(), 0
+// Make returns the features, before the steps, of n rows of the columns. An error is one
+// of the row.
+func (r *Recipe) Make(columns []*format.Column, n int, unseen Unseen) (value []float32, row int, err error) {
+	d, at := r.Width(), 0
 	value = make([]float32, n*d)
-	for i := range b.recipe.Columns {
-		c := &b.recipe.Columns[i]
-		if b.from[i] < 0 {
-			columns[i].Pad(n)
-		}
-		if row, err = b.recipe.features(c, value[min(at, len(value)):], d, columns[i], unseen); err != nil {
+	for i := range r.Columns {
+		c := &r.Columns[i]
+		columns[i].Pad(n)
+		if row, err = r.features(c, value[min(at, len(value)):], d, columns[i], unseen); err != nil {
 			return nil, row, err
 		}
 		at += c.width()

@@ -54,10 +54,9 @@ func TestAbsentColumnsHaveTheirMean(t *testing.T) {
 	if got, want := shown(tab.Problem), "a; [2001 1 3] 1.5; [2003 0 1] 2.5\nb; [2002 0.5 1] 3; [2002 0.5 2] 4.5\n"; got != want {
 		t.Errorf("problem:\n%swant:\n%s", got, want)
 	}
-	b := must(tab.Recipe.Bind([]string{"x"}, 1, true))(t)
-	columns := b.Columns()
+	columns := tab.Recipe.ColumnsAt(must(tab.Recipe.Bind([]string{"x"}, 1, true))(t))
 	columns[2].Add("7")
-	if value, _, err := b.Features(columns, 1, Unseen{}); err != nil || !slices.Equal(value, []float32{2002, 0.5, 7}) {
+	if value, _, err := tab.Recipe.Make(columns, 1, Unseen{}); err != nil || !slices.Equal(value, []float32{2002, 0.5, 7}) {
 		t.Errorf("features %v, %v", value, err)
 	}
 }

@@ -229,10 +229,10 @@ func TestBadTables(t *testing.T) {
 		{"no such task", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "w"}, data.ErrInvalid, `a.csv: --task: invalid data: there is no column "w"; there are x, y`},
 		{"no such thing to ignore", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"w"}}, data.ErrInvalid, `a.csv: --ignore: invalid data: there is no column "w"`},
 		{"no such group", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: "w"}, data.ErrInvalid, `a.csv: --group: invalid data: there is no column "w"`},
-		{"a group that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: "y"}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot be a target and the group`},
+		{"a group that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Group: "y"}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot be the group and a target`},
 		{"no features", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "x"}, data.ErrInvalid, "a.csv: invalid data: no column is left for features"},
 		{"target that is categorical", []string{"a.csv", "x,y\n1,2\n"}, Options{Categorical: []string{"y"}}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot be a target and a category`},
-		{"task that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "y"}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot be a target and the task`},
+		{"task that is the target", []string{"a.csv", "x,y\n1,2\n"}, Options{Task: "y"}, data.ErrInvalid, `a.csv: column "y": invalid data: it cannot be the task and a target`},
 		{"target that is ignored", []string{"a.csv", "x,y\n1,2\n"}, Options{Ignore: []string{"y"}}, data.ErrInvalid, "a.csv: invalid data: the target is ignored"},
 		{"target among the features", []string{"a.csv", "x,y\n" + strings.Repeat("1.5,1.5\n2,2\n3,3\n", 10)}, Options{}, data.ErrInvalid, `column "x": invalid data: it equals the target "y" in every row; leave it out with --ignore`},
 		{"two targets of one name", []string{"a.csv", "x,tox,tox\n1,0,1\n"}, Options{Targets: []string{"tox"}}, data.ErrInvalid, `a.csv: invalid data: two columns are called "tox"; rename one, or leave it out by its number with --ignore 2`},
@@ -314,33 +314,33 @@ func TestRecipesRepeatWhatWasDone(t *testing.T) {
 	if err := json.Unmarshal(raw, &recipe); err != nil {
 		t.Fatal(err)
 	}
-	b := must(recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false))(t)
+	at := must(recipe.Bind([]string{"age", "extra", "size", "city"}, 4, false))(t)
 	unseen := Unseen{}
 	x := tab.Problem.Tasks[0].TrainSet.X
 	for i, row := range [][]string{{"30", "", "1", "Rome"}, {"40", "", "nan", "Oslo"}, {"50", "", "4", ""}, {"60", "", "4", "Rome"}} {
-		got := must(featuresOf(b, row, unseen))(t)
+		got := must(featuresOf(&recipe, at, row, unseen))(t)
 		if want := x.Row(i).Value; !slices.Equal(got, want) {
 			t.Errorf("row %d: %v, want %v", i, got, want)
 		}
 	}
-	if got, err := featuresOf(b, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 0, 2, 0, 1}) {
+	if got, err := featuresOf(&recipe, at, []string{"1", "", "2", "Bonn"}, unseen); err != nil || !slices.Equal(got, []float32{0, 0, 0, 2, 0, 1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if len(unseen) != 1 || unseen[UnseenLevel{"city", "Bonn"}] != 1 {
 		t.Errorf("unseen levels %v", unseen)
 	}
-	if _, err := featuresOf(b, []string{"old", "", "2", "Bonn"}, unseen); err == nil || !strings.Contains(err.Error(), `column "age": malformed file: "old" is not a number`) {
+	if _, err := featuresOf(&recipe, at, []string{"old", "", "2", "Bonn"}, unseen); err == nil || !strings.Contains(err.Error(), `column "age": malformed file: "old" is not a number`) {
 		t.Error(err)
 	}
 }
 
 // featuresOf are those of one row.
-func featuresOf(b *Binding, cells []string, unseen Unseen) ([]float32, error) {
-	columns := b.Columns()
+func featuresOf(recipe *Recipe, at []int, cells []string, unseen Unseen) ([]float32, error) {
+	columns := recipe.ColumnsAt(at)
 	for _, c := range columns {
 		c.Add(cells[c.At])
 	}
-	x, _, err := b.Features(columns, 1, unseen)
+	x, _, err := recipe.Make(columns, 1, unseen)
 	return x, err
 }
 

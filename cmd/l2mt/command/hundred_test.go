@@ -224,7 +224,7 @@ func TestAHundredTables(t *testing.T) {
 		{"no such target", plain, "--target score", `t.csv: --target: invalid data: there is no column "score"; there are task, x, z, y`},
 		{"a target in another case", plain, "--target Y", `t.csv: --target: invalid data: there is no column "Y"; it is called "y"`},
 		{"no such task", plain, "--task school", `t.csv: --task: invalid data: there is no column "school"`},
-		{"the task as target", plain, "--target task", `t.csv: column "task": invalid data: it cannot be a target and the task`},
+		{"the task as target", plain, "--target task", `t.csv: column "task": invalid data: it cannot be the task and a target`},
 		{"the target ignored", plain, "--ignore y", "t.csv: invalid data: the target is ignored"},
 		{"two columns of one name", replace("x,z", "x,x", 1), "", `t.csv: invalid data: two columns are called "x"; rename one, or leave it out by its number with --ignore 2`},
 		{"a column without a name", replace("x,z", ",z", 1), "", "t.csv: invalid data: column 1 has no name, as if it were the numbers of the rows; name it"},

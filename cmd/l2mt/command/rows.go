@@ -42,8 +42,8 @@ type predictor struct {
 	targets []int              // the columns of the labels: one, or one for each of tasks; -1 if there is none
 	strict  bool               // labels have to be such as the model knows
 	carried []int              // columns that are carried along
-	binding *table.Binding
-	rows    *format.Rows // the rows of a text, or
+	at      []int              // the columns that features are made of
+	rows    *format.Rows       // the rows of a text, or
 	dataset *data.Dataset
 	taken   bool // the rows of dataset, which are one block
 }
@@ -104,7 +104,7 @@ func (p *predictor) openText(label string) (err error) {
 	names := p.rows.Names
 	if p.rows.Width == 0 {
 		err = fmt.Errorf("%w: it is empty; it needs a header", data.ErrInvalid)
-	} else if p.binding, err = m.Recipe.Bind(names, p.rows.Width, p.MissingColumns != ""); err == nil {
+	} else if p.at, err = m.Recipe.Bind(names, p.rows.Width, p.MissingColumns != ""); err == nil {
 		if names == nil {
 			names = format.Numbered(p.rows.Width)
 		}
@@ -338,7 +338,7 @@ func (p *predictor) remark(e *env, unseen table.Unseen, fresh map[string]int) {
 
 // parse makes rows of a block of text.
 func (p *predictor) parse(b *rowBlock) error {
-	features, labels, tasks := p.binding.Columns(), []*format.Column(nil), &format.Column{At: p.column, AsText: true}
+	features, labels, tasks := p.models[0].Recipe.ColumnsAt(p.at), []*format.Column(nil), &format.Column{At: p.column, AsText: true}
 	for _, j := range p.targets {
 		labels = append(labels, &format.Column{At: j})
 	}
@@ -352,7 +352,7 @@ func (p *predictor) parse(b *rowBlock) error {
 	for j := range tasks.Len() {
 		b.names = append(b.names, tasks.Texts[tasks.Text(j)])
 	}
-	value, row, err := p.binding.Features(features, len(lines), b.unseen)
+	value, row, err := p.models[0].Recipe.Make(features, len(lines), b.unseen)
 	if err == nil {
 		row, err = p.tasksOf(b, len(lines))
 	}
