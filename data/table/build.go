@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -259,13 +260,15 @@ func (r *reader) finishTasks() error {
 	return nil
 }
 
-// compareNames orders numbers by value, before words.
+var digits = regexp.MustCompile("[0-9]+")
+
+// compareNames orders numbers by value, before words, and numbers in words too: t2 before t10.
 func compareNames(a, b string) int {
 	label := func(name string) format.Label {
 		if v, err := format.ParseFloat(name); err == nil {
 			return format.Label{Number: v}
 		}
-		return format.Label{Text: name}
+		return format.Label{Text: digits.ReplaceAllStringFunc(name, func(number string) string { return fmt.Sprintf("%20s", number) })}
 	}
 	return cmp.Or(label(a).Compare(label(b)), cmp.Compare(a, b))
 }

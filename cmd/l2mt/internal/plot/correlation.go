@@ -71,7 +71,7 @@ func Correlations(all []Correlation) (*Picture, error) {
 		maps = append(maps, heatMap(ordered))
 	}
 	tasks := float64(len(order))
-	side := vg.Length(max(2.5, min(0.6*tasks, 0.2*tasks+6))) * vg.Inch
+	side := vg.Length(max(2.5, min(0.6*tasks, 0.18*tasks+4))) * vg.Inch
 	if tasks > mostNamed {
 		side = 10 * vg.Inch
 	}

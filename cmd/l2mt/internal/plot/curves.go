@@ -23,37 +23,30 @@ type Curve struct {
 	Change float64 `json:"change"`
 }
 
-// mostCurves is the number of columns that are drawn, and mostThin of tasks in each.
-const (
-	mostCurves = 6
-	mostThin   = 100
-)
+// mostThin bounds the tasks that are drawn.
+const mostThin = 100
 
-// Curves draws the first of some columns: the tasks thin, their mean thick, and the knots as
-// marks below.
-func Curves(all []Curve) (*Picture, error) {
-	var plots []*plot.Plot
-	for _, c := range all[:min(len(all), mostCurves)] {
-		p := newPlot(c.Column, "", "")
-		p.Add(plotter.NewGrid())
-		thin := draw.LineStyle{Width: vg.Points(0.5), Color: color.Gray{0xaa}}
-		for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
-			if err := addLine(p, "", points(c.X, y), thin); err != nil {
-				return nil, err
-			}
-		}
-		if err := addLine(p, "", points(c.X, c.Shared), draw.LineStyle{Width: vg.Points(2), Color: palette[0]}); err != nil {
+// Draw draws the tasks thin, their mean thick, and the knots as marks below.
+func (c Curve) Draw() (*Picture, error) {
+	p := newPlot(c.Column, "", "")
+	p.X.Tick.Marker, p.Y.Tick.Marker = plainTicks{fewest: 2}, plainTicks{fewest: 2}
+	p.Add(plotter.NewGrid())
+	thin := draw.LineStyle{Width: vg.Points(0.5), Color: color.Gray{0xaa}}
+	for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
+		if err := addLine(p, "", points(c.X, y), thin); err != nil {
 			return nil, err
 		}
-		below := make([]float64, len(c.Knots))
-		floats.AddConst(p.Y.Min, below)
-		marks, err := plotter.NewScatter(points(c.Knots, below))
-		if err != nil {
-			return nil, err
-		}
-		marks.Shape, marks.Color = draw.PyramidGlyph{}, palette[0]
-		p.Add(marks)
-		plots = append(plots, p)
 	}
-	return &Picture{vg.Length(3*len(plots)) * vg.Inch, 3 * vg.Inch, plots}, nil
+	if err := addLine(p, "", points(c.X, c.Shared), draw.LineStyle{Width: vg.Points(2), Color: palette[0]}); err != nil {
+		return nil, err
+	}
+	below := make([]float64, len(c.Knots))
+	floats.AddConst(p.Y.Min, below)
+	marks, err := plotter.NewScatter(points(c.Knots, below))
+	if err != nil {
+		return nil, err
+	}
+	marks.Shape, marks.Color = draw.PyramidGlyph{}, palette[0]
+	p.Add(marks)
+	return &Picture{3.4 * vg.Inch, 2.6 * vg.Inch, []*plot.Plot{p}}, nil
 }

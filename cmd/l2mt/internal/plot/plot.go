@@ -5,6 +5,7 @@ package plot
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"image/color"
@@ -82,16 +83,17 @@ func addLine(p *plot.Plot, name string, at plotter.XYs, style draw.LineStyle) er
 	return nil
 }
 
-// plainTicks mark and label four to ten round numbers that are multiples of the least one,
-// if that is not 0. The default ones label two or three, with a digit too few, so that two
-// may look the same.
-type plainTicks struct{ least float64 }
+// plainTicks mark and label round numbers, at least so many and about twice as many at most;
+// 0 is four. They are multiples of the least one, if that is not 0. The default ones of plot
+// have a digit too few, so that two may look the same.
+type plainTicks struct{ fewest, least float64 }
 
 func (p plainTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	label := func(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) } // without the digits that rounding made
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
+	parts := cmp.Or(p.fewest, 4)
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/parts)))
 	for _, more := range []float64{5, 2} {
-		if 4*more*step <= hi-lo {
+		if parts*more*step <= hi-lo {
 			step *= more
 			break
 		}

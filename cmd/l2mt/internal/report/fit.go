@@ -36,8 +36,11 @@ type column struct {
 	Tasks      []float64
 }
 
-// mostColumns bounds the columns that are shown.
-const mostColumns = 15
+// mostColumns bounds the columns that are shown, and mostCurves those that are drawn.
+const (
+	mostColumns = 15
+	mostCurves  = 6
+)
 
 func readFit(dir string) (any, error) {
 	f := &fit{}
@@ -70,10 +73,11 @@ func readFit(dir string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Importance = f.Importance[:min(len(f.Importance), mostColumns)]
 	if m.Classes == nil && f.Curves == nil && f.Importance == nil {
 		f.Columns = columns(m)
 	}
+	f.Curves = f.Curves[:min(len(f.Curves), mostCurves)]
+	f.Importance = f.Importance[:min(len(f.Importance), mostColumns)]
 	return f, nil
 }
 

@@ -168,7 +168,7 @@ func (r *report) page() ([]byte, error) {
 		"sweep":    func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture()) },
 		"maps":     func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
 		"curves":   curves,
-		"bends":    func(all []plot.Curve) (template.HTML, error) { return inline(plot.Curves(all)) },
+		"bend":     func(c plot.Curve) (template.HTML, error) { return inline(c.Draw()) },
 		"dot":      dot,
 		"weight":   func(class string, share float64) template.HTML { return dot(class, (1+share)/2, 1) },
 		"number":   number,
