@@ -296,10 +296,10 @@ func TestManyTasks(t *testing.T) {
 	var long strings.Builder
 	long.WriteString("task,x,y\n")
 	for i := range n {
-		fmt.Fprintf(&long, "%d,1,2.5\n%d,2,3.5\n", i, i)
+		fmt.Fprintf(&long, "t%d,1,2.5\nt%d,2,3.5\n", i, i)
 	}
 	tab, err := Read(inFiles(t, "a.csv", long.String()), Options{Task: "task"})
-	if err != nil || len(tab.Problem.Tasks) != n || tab.Problem.Tasks[n-1].Name != "99999" {
+	if err != nil || len(tab.Problem.Tasks) != n || tab.Problem.Tasks[2].Name != "t2" || tab.Problem.Tasks[n-1].Name != "t99999" {
 		t.Errorf("%d tasks, %v", len(tab.Problem.Tasks), err)
 	}
 }
