@@ -29,13 +29,14 @@ type usedRun struct {
 	Head       string       `json:"head,omitempty"`
 	From       string       `json:"from,omitempty"`
 	HeldOut    string       `json:"held_out,omitempty"` // a checksum
+	First      int          `json:"first,omitempty"`
 	Training   train.Config `json:"training"`
 	Versions   run.Versions `json:"versions"`
 }
 
 // settings are all but the seed.
 func (u usedRun) settings() []string {
-	all := []string{"experience=" + u.Experience, "head=" + u.Head, "from=" + u.From}
+	all := []string{"experience=" + u.Experience, "head=" + u.Head, "from=" + u.From, fmt.Sprint("first=", u.First)}
 	for _, s := range u.Training.Settings() {
 		if s.Name != "train.seed" {
 			all = append(all, s.Name+"="+s.Value())

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -134,14 +133,11 @@ func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks [
 	runs := x.runs()
 	for i, r := range runs {
 		dir := filepath.Join(c.Out, sweep.Runs, r.name())
-		made, err := json.Marshal([]any{r.Problems, r.Experience})
-		if err != nil {
-			return nil, nil, err
+		made := fmt.Sprint(r.Problems, r.Experience)
+		if experience[made] == "" {
+			experience[made] = filepath.Join(dir, "experience")
 		}
-		if experience[string(made)] == "" {
-			experience[string(made)] = filepath.Join(dir, "experience")
-		}
-		s, err := x.stages(r, dir, experience[string(made)], c.Workers)
+		s, err := x.stages(r, dir, experience[made], c.Workers)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -157,11 +153,11 @@ func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks [
 		if err != nil {
 			return nil, nil, err
 		}
-		problems, err := json.Marshal([]any{r.Problems, x.tests})
-		if err != nil {
-			return nil, nil, err
+		problems := x.tests
+		if problems == "" {
+			problems = fmt.Sprint(r.Problems)
 		}
-		result.Add(r.point, r.seed, string(problems), table)
+		result.Add(r.point, r.seed, problems, table)
 	}
 	var tasks []string
 	if x.Case != nil {

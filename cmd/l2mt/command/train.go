@@ -202,7 +202,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
 	}
-	used := usedRun{Experience: strings.Join(from, ", "), From: c.From, Training: config, Versions: run.CurrentVersions()}
+	used := usedRun{Experience: strings.Join(from, ", "), From: c.From, First: c.First, Training: config, Versions: run.CurrentVersions()}
 	provenance := map[string]string{"experience": used.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": used.Versions.L2MT}
 	if c.Head != "" {
 		used.Head = headName(c.Head)

@@ -33,7 +33,7 @@ func FuzzPictures(f *testing.F) {
 	f.Add(result, encoded(run.Inference{Problem: "p", Tasks: []string{"a", "b"}, Found: &run.View{Correlation: [][]float64{{1, -0.5}, {-0.5, 1}}}}))
 	f.Add(result, []byte(`{"tasks":["a"],"found":null,"used":{"correlation":[[1,2]]}}`))
 	f.Add(swept, encoded(sweep.Result{Title: "t", Seeds: []uint64{1, 2}, Label: "x",
-		Rows:         []sweep.Row{{At: "1", Title: "a", Model: "l2mt", Relative: 0.9, Deviation: 0.1}, {At: "2", Title: "a", Model: "l2mt", Relative: 0.8}},
+		Rows:         []sweep.Row{{At: "1", Row: compare.Row{Title: "a", Model: "l2mt", Relative: 0.9, StandardError: 0.1}}, {At: "2", Row: compare.Row{Title: "a", Model: "l2mt", Relative: 0.8}}},
 		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
 	f.Add(swept, []byte(`{"label":"x","rows":[{"at":"0","model":"l2mt","relative":0.9},{"at":"1","model":"l2mt","relative":0.8},{"at":"1e9","model":"l2mt","relative":0.7}]}`))
 	f.Add(swept, []byte(`{"label":"x","rows":[{"at":"1","model":"l2mt","relative":9},{"at":"20","model":"l2mt","relative":1},{"at":"1e300","model":"l2mt","relative":0.1}]}`))

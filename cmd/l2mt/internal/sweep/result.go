@@ -52,23 +52,12 @@ type Result struct {
 	problems [][]string // rows of results.csv
 }
 
-// Row is one method at one point, over the seeds.
+// Row is one method at one point: means over the seeds. The standard error is that of the
+// relative error over the seeds, or over the problems where there is one seed.
 type Row struct {
-	// At names the point.
-	At      string          `json:"at,omitempty"`
-	Title   string          `json:"title"`
-	Model   string          `json:"model"`
-	Variant compare.Variant `json:"variant,omitempty"`
-	// Published is that of a row of an evaluation.
-	Published bool `json:"as_in_the_paper,omitempty"`
-	// Relative is the mean over seeds of the relative error. Deviation is its
-	// standard error: over the seeds, or over the problems where there is one.
-	Relative  compare.Float `json:"relative"`
-	Deviation compare.Float `json:"standard_error"`
-	// Error is the mean test error.
-	Error   float64 `json:"error"`
-	Seeds   int     `json:"seeds"`
-	Seconds float64 `json:"seconds"`
+	At    string `json:"at,omitempty"` // names the point
+	Seeds int    `json:"seeds"`
+	compare.Row
 
 	runs  []compare.Row
 	tests map[string][]float64 // errors of all seeds, by problem
@@ -94,7 +83,10 @@ func (r *Result) Add(at string, seed uint64, problems string, table *compare.Tab
 		i := slices.IndexFunc(r.Rows, func(have Row) bool { return have.At == at && have.Model == row.Model && have.Variant == row.Variant })
 		if i < 0 {
 			i = len(r.Rows)
-			r.Rows = append(r.Rows, Row{At: at, Title: row.Title, Model: row.Model, Variant: row.Variant, Published: row.Published, tests: map[string][]float64{}})
+			r.Rows = append(r.Rows, Row{
+				At: at, tests: map[string][]float64{},
+				Row: compare.Row{Title: row.Title, Model: row.Model, Variant: row.Variant, Published: row.Published},
+			})
 		}
 		r.Rows[i].runs = append(r.Rows[i].runs, row)
 		for k, problem := range table.Problems {
@@ -116,9 +108,9 @@ func (r *Result) Finish(tasks []string) error {
 			relative, errors, seconds = append(relative, float64(run.Relative)), append(errors, run.Error), append(seconds, run.Seconds)
 		}
 		mean, deviation := stat.MeanStdDev(relative, nil)
-		row.Relative, row.Deviation = compare.Float(mean), compare.Float(deviation/math.Sqrt(float64(len(relative))))
+		row.Relative, row.StandardError = compare.Float(mean), compare.Float(deviation/math.Sqrt(float64(len(relative))))
 		if len(row.runs) == 1 {
-			row.Deviation = row.runs[0].StandardError
+			row.StandardError = row.runs[0].StandardError
 		}
 		row.Error, row.Seconds, row.Seeds = stat.Mean(errors, nil), stat.Mean(seconds, nil), len(row.runs)
 	}
@@ -141,15 +133,10 @@ func (r *Result) Finish(tasks []string) error {
 	}
 	order := points(r.Rows)
 	slices.SortStableFunc(r.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.At), slices.Index(order, b.At)), cmp.Compare(a.kind().Rank(), b.kind().Rank()), cmp.Compare(a.Relative, b.Relative))
+		return cmp.Or(cmp.Compare(slices.Index(order, a.At), slices.Index(order, b.At)), cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(a.Relative, b.Relative))
 	})
 	return nil
 }
-
-func (r Row) kind() compare.Row { return compare.Row{Variant: r.Variant, Published: r.Published} }
-
-// Heading is that of such a row in an evaluation.
-func (r Row) Heading() string { return r.kind().Heading() }
 
 func (r Row) ours() bool { return r.Model == compare.L2MT && r.Variant == compare.Plain }
 
@@ -271,7 +258,7 @@ func (r *Result) Picture() (*plot.Picture, error) {
 		if i < 0 {
 			i, p.Methods = len(p.Methods), append(p.Methods, plot.Method{Title: row.Title, Strong: row.Model == compare.L2MT, Errors: slices.Clone(none), Deviations: slices.Clone(none)})
 		}
-		p.Methods[i].Errors[k], p.Methods[i].Deviations[k] = float64(row.Relative), float64(row.Deviation)
+		p.Methods[i].Errors[k], p.Methods[i].Deviations[k] = float64(row.Relative), float64(row.StandardError)
 	}
 	return p.Draw()
 }
@@ -288,7 +275,7 @@ func (r *Result) Write(w io.Writer) {
 			heading = row.Heading()
 			fmt.Fprintln(t, strings.Repeat("\t", 5)+"  "+heading)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%.2f\t  %s\n", row.At, run.Decimals(row.Relative), run.Decimals(row.Deviation), row.Error, row.Seconds, row.Title)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%.2f\t  %s\n", row.At, run.Decimals(row.Relative), run.Decimals(row.StandardError), row.Error, row.Seconds, row.Title)
 	}
 	t.Flush()
 	run.WritePairs(w, r.Pairs)

@@ -30,7 +30,7 @@ func TestRowsAreMeansOverSeeds(t *testing.T) {
 		t.Fatalf("%d rows, the best of x is %s", len(r.Rows), row.Model)
 	}
 	row = r.Rows[1]
-	if math.Abs(float64(row.Relative)-1) > 1e-12 || math.Abs(float64(row.Deviation)-0.2) > 1e-12 || row.Error != 4 || row.Seconds != 2 || row.Seeds != 2 {
+	if math.Abs(float64(row.Relative)-1) > 1e-12 || math.Abs(float64(row.StandardError)-0.2) > 1e-12 || row.Error != 4 || row.Seconds != 2 || row.Seeds != 2 {
 		t.Errorf("%+v", row)
 	}
 	// x has the errors 2, 2 and y 1, 3, in units of 2, the mean error of STL.
