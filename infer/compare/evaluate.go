@@ -140,9 +140,9 @@ func among(models []multitask.Model, m multitask.Model) bool {
 }
 
 // Evaluate solves every problem with every model, and with every network. Test rows have no
-// say in any choice. Where the networks have a head, which then is the same, the features that
-// it makes are those of all models. The outcomes come problem by problem in the order of the
-// models, the networks last.
+// say in any choice. Where there is one network and it has a head, the features that this makes
+// are those of all models. The outcomes come problem by problem in the order of the models, the
+// networks last.
 func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemData, o EvaluateOptions) ([]Outcome, error) {
 	o, err := o.defaults()
 	if err != nil {
@@ -153,8 +153,8 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 	}
 	given := problems
 	for _, n := range networks {
-		if first := networks[0]; n.Head() != first.Head() {
-			return nil, fmt.Errorf("compare: %w: network %q has the head %q and %q has %q: models see the features of one head, so evaluate these networks one by one", infer.ErrInvalid, first.Name, first.Head(), n.Name, n.Head())
+		if len(networks) > 1 && n.Head() != "" {
+			return nil, fmt.Errorf("compare: %w: network %q has a head, and models see the features of one head: evaluate it alone", infer.ErrInvalid, n.Name)
 		}
 	}
 	if len(networks) > 0 {
@@ -195,7 +195,8 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 	var outcomes []Outcome
 	for _, c := range cells {
 		for _, w := range c.ways {
-			outcomes = append(outcomes, o.Journal.get(c.key(w.Variant)))
+			outcome, _ := o.Journal.get(c.key(w.Variant))
+			outcomes = append(outcomes, outcome)
 		}
 	}
 	return outcomes, nil
@@ -251,7 +252,10 @@ func (c *cell) key(v Variant) outcomeKey {
 }
 
 func (c *cell) finished(j *Journal) bool {
-	return !slices.ContainsFunc(c.ways, func(w way) bool { return !j.has(c.key(w.Variant)) })
+	return !slices.ContainsFunc(c.ways, func(w way) bool {
+		_, ok := j.get(c.key(w.Variant))
+		return !ok
+	})
 }
 
 func (c *cell) run(ctx context.Context) (outcomes []Outcome, err error) {
@@ -314,7 +318,11 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 			if err != nil {
 				return nil, err
 			}
-			return evidence.Refit(ctx, tuned.Omega, rows, p, o.tune())
+			again, err := evidence.Refit(ctx, tuned.Omega, rows, p, o.tune())
+			if err == nil {
+				again.Seconds += tuned.Seconds
+			}
+			return again, err
 		})
 	}
 	return c

@@ -398,8 +398,8 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	want := o
 	o.Joint, want.Joint = problems[1:], made[1:]
 	same(t, "outcomes", evaluate(t, with, problems[:1], o), evaluate(t, without, made[:1], want))
-	if _, err := Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `"b"`) {
-		t.Errorf("two networks of different heads: %v", err)
+	if _, err := Evaluate(t.Context(), []Network{{"a", with}, {"b", without}}, problems, o); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), `"a" has a head`) {
+		t.Errorf("two networks, one of which has a head: %v", err)
 	}
 	raw := evaluate(t, nil, problems[:1], o)
 	if slices.Equal(raw[0].Test.Task, evaluate(t, with, problems[:1], o)[0].Test.Task) {

@@ -32,7 +32,7 @@ type Outcome struct {
 	// depends on the test rows.
 	Validation evidence.Errors `json:"validation"`
 	Test       evidence.Errors `json:"test"`
-	// Seconds is the time that it took beyond the outcome it starts from.
+	// Seconds is the time that it took, with that of the outcome it starts from.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -109,17 +109,11 @@ func (j *Journal) Close() error {
 
 func (o Outcome) key() outcomeKey { return outcomeKey{o.Problem, o.Model, o.Variant, o.Network} }
 
-func (j *Journal) has(k outcomeKey) bool {
+func (j *Journal) get(k outcomeKey) (o Outcome, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_, ok := j.done[k]
-	return ok
-}
-
-func (j *Journal) get(k outcomeKey) Outcome {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.done[k]
+	o, ok = j.done[k]
+	return o, ok
 }
 
 // add keeps outcomes, all or none of them.

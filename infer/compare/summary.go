@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data/files"
@@ -61,9 +60,6 @@ type Row struct {
 	// Published says that the method learns from the training rows alone, tuned on the
 	// validation rows, as in the paper. All others learn from both.
 	Published bool `json:"as_in_the_paper,omitempty"`
-	// Joint counts the problems on which the joint fit had the lower
-	// validation error and was taken.
-	Joint int `json:"joint,omitempty"`
 	// Validation and Test are the mean errors problem by problem.
 	Validation []float64 `json:"validation"`
 	Test       []float64 `json:"test"`
@@ -106,7 +102,7 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	if stl == nil {
 		return nil, fmt.Errorf("compare: table: %w: there are no outcomes of %q on all labelled rows, to which errors are relative", infer.ErrInvalid, STL)
 	}
-	var fair, published, networks []*method
+	var fair, published, networks []*Row
 	for _, m := range methods {
 		switch {
 		case m.Variant == Joint: // taken together with the plain one
@@ -119,13 +115,11 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 			}
 			m.Published = true
 			published = append(published, m)
-		case m.Variant == Refitted:
-			fair = append(fair, m.after(find(methods, m.Model, Plain)))
 		default:
 			fair = append(fair, m)
 		}
 	}
-	best := slices.MinFunc(fair, func(a, b *method) int { return cmp.Compare(a.Error, b.Error) })
+	best := slices.MinFunc(fair, func(a, b *Row) int { return cmp.Compare(a.Error, b.Error) })
 	rows := slices.Concat(fair, published, networks)
 	if len(published) > 1 {
 		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(fair)), "best", Refitted, fair...))
@@ -136,10 +130,10 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	table := &Table{Problems: problems, Best: best.Title}
 	for _, m := range rows {
 		m.compare(stl, best)
-		table.Rows = append(table.Rows, m.Row)
+		table.Rows = append(table.Rows, *m)
 	}
 	slices.SortStableFunc(table.Rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(a.Error, b.Error)) })
-	plain := slices.DeleteFunc(networks, func(m *method) bool { return m.Variant != Plain })
+	plain := slices.DeleteFunc(networks, func(m *Row) bool { return m.Variant != Plain })
 	for i, a := range plain {
 		for _, b := range plain[i+1:] {
 			table.Pairs = append(table.Pairs, Pair{a.Title, b.Title, Against(a.Test, b.Test, stl.Error)})
@@ -164,30 +158,24 @@ func (r Row) Heading() string {
 	return []string{"", "controls, parts of L2MT:", "as in the paper: on the training rows alone, tuned on the validation rows:"}[r.Rank()]
 }
 
-// method is a row in the making.
-type method struct {
-	Row
-	seconds []float64
-}
-
 // collate brings the outcomes of every method together, problems and methods
 // in the order of their first outcomes.
-func collate(outcomes []Outcome) (problems []string, methods []*method, err error) {
+func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) {
 	for _, o := range outcomes {
 		if !slices.Contains(problems, o.Problem) {
 			problems = append(problems, o.Problem)
 		}
-		i := slices.IndexFunc(methods, func(m *method) bool { return m.Model == o.Model && m.Variant == o.Variant && m.Network == o.Network })
+		i := slices.IndexFunc(methods, func(m *Row) bool { return m.Model == o.Model && m.Variant == o.Variant && m.Network == o.Network })
 		if i < 0 {
 			i = len(methods)
-			methods = append(methods, &method{Row: Row{Title: title(o.Model, o.Variant), Model: o.Model, Variant: o.Variant, Network: o.Network}})
+			methods = append(methods, &Row{Title: title(o.Model, o.Variant), Model: o.Model, Variant: o.Variant, Network: o.Network})
 		}
 		m := methods[i]
 		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
 			return nil, nil, fmt.Errorf("compare: table: %w: the outcomes of %s do not take each problem once, in the order of the others: number %d is of problem %q", infer.ErrInvalid, m.Title, i, o.Problem)
 		}
 		m.Validation, m.Test = append(m.Validation, o.Validation.Mean), append(m.Test, o.Test.Mean)
-		m.seconds, m.Omega = append(m.seconds, o.Seconds), o.Omega
+		m.Seconds, m.Omega = m.Seconds+o.Seconds, o.Omega
 	}
 	names := map[string]bool{}
 	for _, m := range methods {
@@ -204,18 +192,13 @@ func collate(outcomes []Outcome) (problems []string, methods []*method, err erro
 		if len(m.Test) < len(problems) {
 			return nil, nil, fmt.Errorf("compare: table: %w: there is no outcome of %s on problem %q", infer.ErrInvalid, m.Title, problems[len(m.Test)])
 		}
-		m.finish()
+		m.Error, m.Seconds = stat.Mean(m.Test, nil), m.Seconds/float64(len(problems))
 	}
 	return problems, methods, nil
 }
 
-// finish sets the means.
-func (m *method) finish() {
-	m.Error, m.Seconds = stat.Mean(m.Test, nil), stat.Mean(m.seconds, nil)
-}
-
-func find(methods []*method, model string, v Variant) *method {
-	i := slices.IndexFunc(methods, func(m *method) bool { return m.Model == model && m.Variant == v })
+func find(methods []*Row, model string, v Variant) *Row {
+	i := slices.IndexFunc(methods, func(m *Row) bool { return m.Model == model && m.Variant == v })
 	if i < 0 {
 		return nil
 	}
@@ -251,39 +234,23 @@ func title(model string, v Variant) string {
 	return name
 }
 
-// after adds the time of the method that this one starts from.
-func (m *method) after(first *method) *method {
-	if first != nil {
-		floats.Add(m.seconds, first.seconds)
-		m.finish()
-	}
-	return m
-}
-
 // choose takes on each problem the method with the lowest validation error, the
 // first of equals. It takes the time of all.
-func choose(title, model string, v Variant, from ...*method) *method {
-	m := &method{Row: Row{Title: title, Model: model, Variant: v}}
+func choose(title, model string, v Variant, from ...*Row) *Row {
+	m := &Row{Title: title, Model: model, Variant: v}
 	for i := range from[0].Test {
-		taken, seconds := from[0], 0.0
-		for _, f := range from {
-			seconds += f.seconds[i]
-			if f.Validation[i] < taken.Validation[i] {
-				taken = f
-			}
-		}
-		if taken.Variant == Joint {
-			m.Joint++
-		}
+		taken := slices.MinFunc(from, func(a, b *Row) int { return cmp.Compare(a.Validation[i], b.Validation[i]) })
 		m.Validation, m.Test = append(m.Validation, taken.Validation[i]), append(m.Test, taken.Test[i])
-		m.seconds = append(m.seconds, seconds)
 	}
-	m.finish()
+	for _, f := range from {
+		m.Seconds += f.Seconds
+	}
+	m.Error = stat.Mean(m.Test, nil)
 	return m
 }
 
 // compare fills in what is relative to others.
-func (m *method) compare(stl, best *method) {
+func (m *Row) compare(stl, best *Row) {
 	m.Relative = Float(m.Error / stl.Error)
 	var ratios []float64
 	for i, e := range m.Test {

@@ -21,7 +21,7 @@ func WriteTable(w io.Writer, table *compare.Table) {
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
 	t := Columns(w)
 	fmt.Fprintln(t, "relative\tper problem\ts.e.\ttest error\tto STL\tp\tw/t/l\tto best\tp\tw/t/l\tseconds\t  method")
-	joint, group := 0, ""
+	group := ""
 	for _, r := range table.Rows {
 		if r.Heading() != group {
 			group = r.Heading()
@@ -29,15 +29,11 @@ func WriteTable(w io.Writer, table *compare.Table) {
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", Decimals(r.Relative), Decimals(r.PerProblem), Decimals(r.StandardError), r.Error,
 			against(r.AgainstSTL, r.Model == compare.STL && !r.Published), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
-		joint += r.Joint
 	}
 	t.Flush()
 	WritePairs(w, table.Pairs)
 	if n := perfect(table); n > 0 {
 		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", n)
-	}
-	if joint > 0 {
-		fmt.Fprintf(w, "\nThe joint fit with the training problems had the lower validation error, and was taken, %d times.\n", joint)
 	}
 }
 
