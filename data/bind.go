@@ -176,7 +176,7 @@ func Stack(parts []Matrix) (Matrix, error) {
 	like := parts[max(0, slices.IndexFunc(parts, func(x Matrix) bool { return x.Rows() > 0 }))]
 	b := newBuilder(like, like.Cols())
 	for _, x := range parts {
-		if _, sparse := x.(*CSR); sparse != b.sparse && x.Rows() > 0 {
+		if IsSparse(x) != IsSparse(like) && x.Rows() > 0 {
 			return nil, fmt.Errorf("%w: some tasks have dense features and others sparse ones; give all the same format", ErrMismatch)
 		}
 		for i := range x.Rows() {

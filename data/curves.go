@@ -165,14 +165,13 @@ func (s Step) Problem(p *ProblemData) (*ProblemData, error) { return s.problem(p
 
 // problem is Problem with a function that makes the rows, nil for the step's own.
 func (s Step) problem(p *ProblemData, row func(dst []float32, r Row)) (*ProblemData, error) {
-	q := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
+	q := p.clone()
 	if p.Features != nil {
 		q.Features = s.Names(p.Features)
 	}
 	made := map[Matrix]Matrix{} // of rows that tasks share
 	for i := range q.Tasks {
-		t := &q.Tasks[i]
-		for _, set := range []*Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
+		for _, set := range q.Tasks[i].sets() {
 			if set.X == nil {
 				continue
 			}
@@ -191,9 +190,9 @@ func (s Step) problem(p *ProblemData, row func(dst []float32, r Row)) (*ProblemD
 
 // shared is the matrix with the same rows among those that there are, or the matrix itself.
 func shared(made map[Matrix]Matrix, x Matrix) Matrix {
-	own, ok := x.(*Dense)
+	own, ok := x.(*Stored)
 	for of := range made {
-		if other, dense := of.(*Dense); ok && dense && own.cols == other.cols && len(own.data) > 0 && &own.data[0] == &other.data[0] && slices.Equal(own.offset, other.offset) {
+		if other, stored := of.(*Stored); ok && stored && own.cols == other.cols && len(own.value) > 0 && &own.value[0] == &other.value[0] && slices.Equal(own.begin, other.begin) {
 			return of
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // rows of every task and after them its validation rows, of which none are
 // left. The test rows stay.
 func (p *ProblemData) Labelled() (*ProblemData, error) {
-	all := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}
+	all := p.clone()
 	for i := range all.Tasks {
 		t := &all.Tasks[i]
 		held := t.ValidationSet
@@ -61,38 +61,38 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	if err := p.CheckTogether(together); err != nil {
 		return nil, err
 	}
-	all := make([]parting, len(p.Tasks))
+	all, rows := make([]parting, len(p.Tasks)), make([][][]int, k)
 	for i := range p.Tasks {
-		var numbers []int
-		if together != nil {
-			numbers = together[i]
-		}
-		all[i] = newParting(i, p.labels(i), numbers)
+		all[i] = newParting(i, p.labels(i), together)
 	}
-	folds := make([]Fold, k)
-	for f := range folds {
-		folds[f] = Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}, make([][]int, len(p.Tasks))}
+	for f := range rows {
+		rows[f] = make([][]int, len(p.Tasks))
 	}
 	// What is rare is shared out first.
 	slices.SortStableFunc(all, func(a, b parting) int { return cmp.Compare(a.rarest, b.rarest) })
-	taken := map[int]int{}
+	taken := map[int]int{} // the parts of numbers
 	parted := false
 	for _, t := range all {
-		fold := t.parts(k, seed, taken)
-		parted = parted || slices.ContainsFunc(fold, func(f int) bool { return f >= 0 })
-		for f := range folds {
-			for j, at := range fold {
-				if at == f {
-					folds[f].Rows[t.task] = append(folds[f].Rows[t.task], j)
-				}
-			}
-			if err := folds[f].hold(t.task); err != nil {
-				return nil, fmt.Errorf("data: folds: task %q, without part %d of %d: %w", p.Tasks[t.task].Name, f+1, k, err)
+		most := k
+		if together == nil { // each row is alone
+			most, taken = min(k, t.rarest), map[int]int{}
+		}
+		for j, f := range t.parts(most, seed, taken) {
+			if f >= 0 {
+				parted = true
+				rows[f][t.task] = append(rows[f][t.task], j)
 			}
 		}
 	}
 	if !parted {
 		return nil, fmt.Errorf("data: folds: %w: no task can be split, because each has a class with a single training row (or a single number of what belongs together); it takes two of each class", ErrInvalid)
+	}
+	folds := make([]Fold, k)
+	for f := range folds {
+		var err error
+		if folds[f], err = p.hold(rows[f], fmt.Sprintf("part %d of %d", f+1, k)); err != nil {
+			return nil, fmt.Errorf("data: folds: %w", err)
+		}
 	}
 	return folds, nil
 }
@@ -133,60 +133,68 @@ func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
 	if len(rows) != len(p.Tasks) {
 		return Fold{}, fmt.Errorf("data: %w: %d tasks have validation rows or none; the problem has %d tasks", ErrInvalid, len(rows), len(p.Tasks))
 	}
-	f := Fold{&ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks), Features: p.Features}, rows}
-	for i := range p.Tasks {
-		n := len(p.Tasks[i].TrainSet.Y)
+	for i, t := range p.Tasks {
+		n := len(t.TrainSet.Y)
 		if j := slices.IndexFunc(rows[i], func(j int) bool { return j < 0 || j >= n }); j >= 0 {
-			return Fold{}, fmt.Errorf("data: task %q: %w: validation row %d; it has %d training rows", p.Tasks[i].Name, ErrInvalid, rows[i][j], n)
-		}
-		if err := f.hold(i); err != nil {
-			return Fold{}, fmt.Errorf("data: task %q, without its validation rows: %w", p.Tasks[i].Name, err)
+			return Fold{}, fmt.Errorf("data: task %q: %w: validation row %d; it has %d training rows", t.Name, ErrInvalid, rows[i][j], n)
 		}
 	}
 	if len(slices.Concat(rows...)) == 0 {
 		return Fold{}, fmt.Errorf("data: %w: no task has validation rows", ErrInvalid)
 	}
+	f, err := p.hold(rows, "its validation rows")
+	if err != nil {
+		return Fold{}, fmt.Errorf("data: %w", err)
+	}
 	return f, nil
 }
 
-// hold parts the rows of a task.
-func (f *Fold) hold(i int) error {
-	task := &f.Tasks[i]
-	held := make([]bool, len(task.TrainSet.Y))
-	for _, j := range f.Rows[i] {
-		held[j] = true
-	}
-	var rest []int
-	for j := range held {
-		if !held[j] {
-			rest = append(rest, j)
+// hold is Hold of rows that there are, and may be none.
+func (p *ProblemData) hold(rows [][]int, what string) (Fold, error) {
+	f := Fold{p.clone(), rows}
+	for i := range f.Tasks {
+		t := &f.Tasks[i]
+		all := t.TrainSet
+		held := make([]bool, len(all.Y))
+		for _, j := range rows[i] {
+			held[j] = true
+		}
+		var rest []int
+		for j := range held {
+			if !held[j] {
+				rest = append(rest, j)
+			}
+		}
+		t.TrainSet, t.ValidationSet = all.take(rest), all.take(rows[i])
+		if len(rest) > 0 && t.Kind == Regression {
+			continue // equal targets of a few rows are no more than a poor fold
+		}
+		if err := t.learnable(); err != nil {
+			return Fold{}, fmt.Errorf("task %q, without %s: %w", t.Name, what, err)
 		}
 	}
-	all := task.TrainSet
-	task.TrainSet, task.ValidationSet = all.take(rest), all.take(f.Rows[i])
-	if len(rest) > 0 && task.Kind == Regression {
-		return nil // equal targets of a few rows are no more than a poor fold
-	}
-	return task.learnable()
+	return f, nil
 }
 
 // parting shares out the training rows of a task.
 type parting struct {
 	task    int
 	class   []int   // of every row
-	numbers []int   // of what belongs together, nil if nothing does
+	numbers []int   // of what belongs together
 	units   [][]int // the rows of every number
 	rarest  int     // how many units have a row of the class that the fewest have
 }
 
-func newParting(task int, class, numbers []int) parting {
-	p := parting{task: task, class: class, numbers: numbers}
-	index := map[int]int{}
+func newParting(task int, class []int, together [][]int) parting {
+	p := parting{task: task, class: class, numbers: make([]int, len(class))}
 	for j := range class {
-		n := j
-		if numbers != nil {
-			n = numbers[j]
-		}
+		p.numbers[j] = j
+	}
+	if together != nil {
+		p.numbers = together[task]
+	}
+	index := map[int]int{}
+	for j, n := range p.numbers {
 		if _, ok := index[n]; !ok {
 			index[n] = len(p.units)
 			p.units = append(p.units, nil)
@@ -217,9 +225,6 @@ func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
 	if p.rarest < 2 {
 		return fold
 	}
-	if p.numbers == nil {
-		k = min(k, p.rarest)
-	}
 	// The large units first, each where there is least of its classes and then
 	// the fewest rows.
 	Stream(seed, "folds", uint64(p.task)).Shuffle(len(p.units), func(a, b int) { p.units[a], p.units[b] = p.units[b], p.units[a] })
@@ -235,16 +240,13 @@ func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
 		}
 		size[f] += len(u)
 	}
-	free := p.units
-	if p.numbers != nil {
-		free = slices.DeleteFunc(slices.Clone(p.units), func(u []int) bool {
-			f, ok := taken[p.numbers[u[0]]]
-			if ok {
-				put(u, f)
-			}
-			return ok
-		})
-	}
+	free := slices.DeleteFunc(slices.Clone(p.units), func(u []int) bool {
+		f, ok := taken[p.numbers[u[0]]]
+		if ok {
+			put(u, f)
+		}
+		return ok
+	})
 	for _, u := range free {
 		best, least := 0, 0
 		for f := range k {
@@ -257,9 +259,7 @@ func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
 			}
 		}
 		put(u, best)
-		if p.numbers != nil {
-			taken[p.numbers[u[0]]] = best
-		}
+		taken[p.numbers[u[0]]] = best
 	}
 	return p.keep(fold)
 }

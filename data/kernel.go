@@ -188,5 +188,5 @@ func apart(x, z []float32) (square, sum float64) {
 
 // IsDense says that no rows are sparse.
 func IsDense(p *ProblemData) bool {
-	return !slices.ContainsFunc(p.Tasks, func(t TaskData) bool { _, sparse := t.TrainSet.X.(*CSR); return sparse })
+	return !slices.ContainsFunc(p.Tasks, func(t TaskData) bool { return IsSparse(t.TrainSet.X) })
 }

@@ -176,19 +176,22 @@ func squaredDistance(a, b Row) (sum float64) {
 		}
 		return sum
 	}
+	column := func(r Row, p int) int32 {
+		if p == len(r.Index) {
+			return math.MaxInt32
+		}
+		return r.Index[p]
+	}
 	for p, q := 0, 0; p < len(a.Index) || q < len(b.Index); {
 		var v, w float32
-		first := q == len(b.Index) || p < len(a.Index) && a.Index[p] <= b.Index[q]
-		second := p == len(a.Index) || q < len(b.Index) && b.Index[q] <= a.Index[p]
-		if first {
+		i, j := column(a, p), column(b, q)
+		if i <= j {
 			v = a.Value[p]
+			p++
 		}
-		if second {
+		if j <= i {
 			w = b.Value[q]
 			q++
-		}
-		if first {
-			p++
 		}
 		sum += square(v, w)
 	}

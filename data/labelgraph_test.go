@@ -86,7 +86,7 @@ func TestLabelGraphGolden(t *testing.T) {
 
 // bruteNearest sorts all others by the sum of their squared differences, then by
 // index.
-func bruteNearest(x *Dense, k int) [][]int32 {
+func bruteNearest(x *Stored, k int) [][]int32 {
 	near := make([][]int32, x.Rows())
 	for i := range near {
 		distance := make([]float64, x.Rows())
@@ -267,8 +267,8 @@ func BenchmarkLabelGraph(b *testing.B) {
 	}
 	ties := must(NewDense(590, 64, whole))(b)
 	wide := must(NewDense(590, 64, slices.Clone(whole)))(b)
-	for i := range wide.data {
-		wide.data[i] += float32(i%101) / 7
+	for i := range wide.value {
+		wide.value[i] += float32(i%101) / 7
 	}
 	class := make([]int32, 590)
 	for i := range class {

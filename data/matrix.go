@@ -3,7 +3,6 @@ package data
 import (
 	"fmt"
 	"iter"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // Matrix is the feature matrix X of a dataset, n x d with one data point per
-// row. Dense and CSR implement it. A Matrix is read-only once made, so any
+// row. Stored implements it. A Matrix is read-only once made, so any
 // number of goroutines may use one.
 type Matrix interface {
 	// Rows and Cols are the dimensions n and d.
@@ -51,136 +50,43 @@ func (r Row) Column(p int) int {
 	return int(r.Index[p])
 }
 
-// Dense is a Matrix that stores every entry, row-major.
-type Dense struct {
-	cols   int
-	data   []float32
-	offset []int // start of each row in data
+// Stored is a Matrix in memory. A dense one has all entries, zeros too; a sparse one is
+// in compressed sparse row form.
+type Stored struct {
+	cols       int
+	begin, end []int   // row i is value[begin[i]:end[i]] and the same of index
+	index      []int32 // not nil if it is sparse
+	value      []float32
+	nnz        int
+}
+
+// IsSparse says whether a matrix is sparse.
+func IsSparse(x Matrix) bool {
+	s, ok := x.(*Stored)
+	return ok && s.index != nil
 }
 
 // NewDense returns the matrix whose rows stand one after the other in values.
 // It keeps values without copying.
-func NewDense(rows, cols int, values []float32) (*Dense, error) {
+func NewDense(rows, cols int, values []float32) (*Stored, error) {
 	if rows < 0 || cols < 0 || len(values) != rows*cols {
 		return nil, fmt.Errorf("data: a dense matrix of %d x %d needs %d values, not %d", rows, cols, rows*cols, len(values))
 	}
-	offset := make([]int, rows)
-	for i := range offset {
-		offset[i] = i * cols
+	ptr := make([]int, rows+1)
+	for i := range ptr {
+		ptr[i] = i * cols
 	}
-	return &Dense{cols: cols, data: values, offset: offset}, nil
-}
-
-// Rows returns n.
-func (x *Dense) Rows() int { return len(x.offset) }
-
-// Cols returns d.
-func (x *Dense) Cols() int { return x.cols }
-
-// NNZ returns n*d: a dense matrix stores its zeros too.
-func (x *Dense) NNZ() int { return len(x.offset) * x.cols }
-
-// Row returns row i.
-func (x *Dense) Row(i int) Row { return Row{Value: x.row(i)} }
-
-func (x *Dense) row(i int) []float32 {
-	return x.data[x.offset[i]:][:x.cols:x.cols]
-}
-
-// Take returns the given rows; they share their entries with x.
-func (x *Dense) Take(rows []int) Matrix {
-	t := &Dense{cols: x.cols, data: x.data, offset: make([]int, len(rows))}
-	for i, r := range rows {
-		t.offset[i] = x.offset[r]
-	}
-	return t
-}
-
-// Mul sets dst to X B.
-func (x *Dense) Mul(dst, b []float64, k int) {
-	kernels := linalg.Default()
-	if k > 1 {
-		for from, rows := range x.float64s() {
-			n := len(rows) / x.cols
-			linalg.Gemm(kernels, linalg.NoTrans, linalg.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
-		}
-		return
-	}
-	for i := range x.offset {
-		dst[i] = linalg.DotMixed(kernels, x.row(i), b)
-	}
-}
-
-// AddMulT adds X' B to dst.
-func (x *Dense) AddMulT(dst, b []float64, k int) {
-	kernels := linalg.Default()
-	if k > 1 {
-		for from, rows := range x.float64s() {
-			n := len(rows) / x.cols
-			linalg.Gemm(kernels, linalg.Trans, linalg.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
-		}
-		return
-	}
-	for i := range x.offset {
-		linalg.AxpyMixed(kernels, b[i], x.row(i), dst)
-	}
-}
-
-// someRows are those that are widened at a time.
-const someRows = 64
-
-// float64s yields the rows for products of whole matrices, some at a time, with the
-// number of the first.
-func (x *Dense) float64s() iter.Seq2[int, []float64] {
-	return func(yield func(int, []float64) bool) {
-		rows := make([]float64, 0, min(someRows, len(x.offset))*x.cols)
-		for from := 0; from < len(x.offset); from += someRows {
-			rows = rows[:0]
-			for i := from; i < min(from+someRows, len(x.offset)); i++ {
-				for _, v := range x.row(i) {
-					rows = append(rows, float64(v))
-				}
-			}
-			if !yield(from, rows) {
-				return
-			}
-		}
-	}
-}
-
-// AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
-func (x *Dense) AddGram(dst, v, c []float64) (sum float64) {
-	kernels := linalg.Default()
-	for i := range x.offset {
-		row := x.row(i)
-		u := c[i] * linalg.DotMixed(kernels, row, v)
-		linalg.AxpyMixed(kernels, u, row, dst)
-		sum += u
-	}
-	return sum
-}
-
-// SquaredNorms returns ||x_i||^2 of every row.
-func (x *Dense) SquaredNorms() []float64 { return squaredNorms(x) }
-
-// CSR is a Matrix in compressed sparse row form.
-type CSR struct {
-	cols       int
-	begin, end []int // row i is index[begin[i]:end[i]] and the same of value
-	index      []int32
-	value      []float32
-	nnz        int
+	return newStored(cols, ptr, nil, values), nil
 }
 
 // NewCSR returns the matrix whose row i has its columns in
 // index[ptr[i]:ptr[i+1]] and its values beside them. It keeps the slices
 // without copying, and checks that columns ascend strictly within every row.
-func NewCSR(cols int, ptr []int, index []int32, value []float32) (*CSR, error) {
+func NewCSR(cols int, ptr []int, index []int32, value []float32) (*Stored, error) {
 	if len(ptr) == 0 || ptr[0] != 0 || ptr[len(ptr)-1] != len(index) || len(index) != len(value) {
 		return nil, fmt.Errorf("data: a sparse matrix needs row pointers from 0 to its %d columns and as many values, not %d", len(index), len(value))
 	}
-	n := len(ptr) - 1
-	for i := range n {
+	for i := range len(ptr) - 1 {
 		if ptr[i] > ptr[i+1] || ptr[i+1] > len(index) {
 			return nil, fmt.Errorf("data: row %d of a sparse matrix has row pointers %d and %d; they must ascend up to %d", i, ptr[i], ptr[i+1], len(index))
 		}
@@ -192,33 +98,42 @@ func NewCSR(cols int, ptr []int, index []int32, value []float32) (*CSR, error) {
 			last = j
 		}
 	}
-	return newCSR(cols, ptr, index, value), nil
+	if index == nil {
+		index = []int32{}
+	}
+	return newStored(cols, ptr, index, value), nil
 }
 
-// newCSR is NewCSR for parts that are known to be right.
-func newCSR(cols int, ptr []int, index []int32, value []float32) *CSR {
+// newStored is NewDense or NewCSR for parts that are known to be right.
+func newStored(cols int, ptr []int, index []int32, value []float32) *Stored {
 	n := len(ptr) - 1
-	return &CSR{cols: cols, begin: ptr[:n:n], end: ptr[1:], index: index, value: value, nnz: len(index)}
+	return &Stored{cols: cols, begin: ptr[:n:n], end: ptr[1:], index: index, value: value, nnz: len(value)}
 }
 
 // Rows returns n.
-func (x *CSR) Rows() int { return len(x.begin) }
+func (x *Stored) Rows() int { return len(x.begin) }
 
 // Cols returns d.
-func (x *CSR) Cols() int { return x.cols }
+func (x *Stored) Cols() int { return x.cols }
 
 // NNZ returns the number of stored entries.
-func (x *CSR) NNZ() int { return x.nnz }
+func (x *Stored) NNZ() int { return x.nnz }
 
 // Row returns row i.
-func (x *CSR) Row(i int) Row {
+func (x *Stored) Row(i int) Row {
 	b, e := x.begin[i], x.end[i]
+	if x.index == nil {
+		return Row{Value: x.value[b:e:e]}
+	}
 	return Row{Index: x.index[b:e:e], Value: x.value[b:e:e]}
 }
 
+// values are those of row i.
+func (x *Stored) values(i int) []float32 { return x.value[x.begin[i]:x.end[i]] }
+
 // Take returns the given rows; they share their entries with x.
-func (x *CSR) Take(rows []int) Matrix {
-	t := &CSR{cols: x.cols, index: x.index, value: x.value, begin: make([]int, len(rows)), end: make([]int, len(rows))}
+func (x *Stored) Take(rows []int) Matrix {
+	t := &Stored{cols: x.cols, index: x.index, value: x.value, begin: make([]int, len(rows)), end: make([]int, len(rows))}
 	for i, r := range rows {
 		t.begin[i], t.end[i] = x.begin[r], x.end[r]
 		t.nnz += x.end[r] - x.begin[r]
@@ -226,62 +141,113 @@ func (x *CSR) Take(rows []int) Matrix {
 	return t
 }
 
-// Widened returns x with at least the given number of columns; those that x
+// Widened returns a sparse x with at least the given number of columns; those that x
 // does not have are zero.
-func (x *CSR) Widened(cols int) *CSR {
-	if cols <= x.cols {
-		return x
-	}
+func (x *Stored) Widened(cols int) *Stored {
 	wide := *x
-	wide.cols = cols
+	wide.cols = max(cols, x.cols)
 	return &wide
 }
 
 // Mul sets dst to X B.
-func (x *CSR) Mul(dst, b []float64, k int) {
-	clear(dst[:x.Rows()*k])
-	for i := range x.begin {
-		r, out := x.Row(i), dst[i*k:][:k]
-		if k == 1 {
-			out[0] = dotSparse(r, b)
-			continue
+func (x *Stored) Mul(dst, b []float64, k int) {
+	kernels := linalg.Default()
+	switch {
+	case x.index == nil && k == 1:
+		for i := range x.begin {
+			dst[i] = linalg.DotMixed(kernels, x.values(i), b)
 		}
-		for lo := 0; lo < len(r.Index); lo += entryBlock {
-			hi := min(lo+entryBlock, len(r.Index))
-			addProduct(out, Row{Index: r.Index[lo:hi], Value: r.Value[lo:hi]}, b)
+	case k == 1:
+		for i := range x.begin {
+			dst[i] = dotSparse(x.Row(i), b)
+		}
+	case x.index == nil:
+		for from, rows := range x.float64s() {
+			n := len(rows) / x.cols
+			linalg.Gemm(kernels, linalg.NoTrans, linalg.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
+		}
+	default:
+		clear(dst[:x.Rows()*k])
+		for i := range x.begin {
+			r := x.Row(i)
+			for lo := 0; lo < len(r.Index); lo += entryBlock {
+				hi := min(lo+entryBlock, len(r.Index))
+				addProduct(dst[i*k:][:k], Row{Index: r.Index[lo:hi], Value: r.Value[lo:hi]}, b)
+			}
 		}
 	}
 }
 
 // AddMulT adds X' B to dst.
-func (x *CSR) AddMulT(dst, b []float64, k int) {
-	for i := range x.begin {
-		r, in := x.Row(i), b[i*k:][:k]
-		if k == 1 {
-			addSparse(dst, in[0], r)
-			continue
+func (x *Stored) AddMulT(dst, b []float64, k int) {
+	kernels := linalg.Default()
+	switch {
+	case x.index == nil && k == 1:
+		for i := range x.begin {
+			linalg.AxpyMixed(kernels, b[i], x.values(i), dst)
 		}
-		for p, j := range r.Index {
-			floats.AddScaled(dst[int(j)*k:][:k], float64(r.Value[p]), in)
+	case k == 1:
+		for i := range x.begin {
+			addSparse(dst, b[i], x.Row(i))
+		}
+	case x.index == nil:
+		for from, rows := range x.float64s() {
+			n := len(rows) / x.cols
+			linalg.Gemm(kernels, linalg.Trans, linalg.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
+		}
+	default:
+		for i := range x.begin {
+			r, in := x.Row(i), b[i*k:][:k]
+			for p, j := range r.Index {
+				floats.AddScaled(dst[int(j)*k:][:k], float64(r.Value[p]), in)
+			}
+		}
+	}
+}
+
+// someRows are those that are widened at a time.
+const someRows = 64
+
+// float64s yields the rows for products of whole matrices, some at a time, with the
+// number of the first.
+func (x *Stored) float64s() iter.Seq2[int, []float64] {
+	return func(yield func(int, []float64) bool) {
+		rows := make([]float64, 0, min(someRows, x.Rows())*x.cols)
+		for from := 0; from < x.Rows(); from += someRows {
+			rows = rows[:0]
+			for i := from; i < min(from+someRows, x.Rows()); i++ {
+				for _, v := range x.values(i) {
+					rows = append(rows, float64(v))
+				}
+			}
+			if !yield(from, rows) {
+				return
+			}
 		}
 	}
 }
 
 // AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
-func (x *CSR) AddGram(dst, v, c []float64) (sum float64) {
+func (x *Stored) AddGram(dst, v, c []float64) (sum float64) {
+	kernels := linalg.Default()
 	for i := range x.begin {
-		r := x.Row(i)
-		u := c[i] * dotSparse(r, v)
-		addSparse(dst, u, r)
+		var u float64
+		if x.index == nil {
+			row := x.values(i)
+			u = c[i] * linalg.DotMixed(kernels, row, v)
+			linalg.AxpyMixed(kernels, u, row, dst)
+		} else {
+			row := x.Row(i)
+			u = c[i] * dotSparse(row, v)
+			addSparse(dst, u, row)
+		}
 		sum += u
 	}
 	return sum
 }
 
 // SquaredNorms returns ||x_i||^2 of every row.
-func (x *CSR) SquaredNorms() []float64 { return squaredNorms(x) }
-
-func squaredNorms(x Matrix) []float64 {
+func (x *Stored) SquaredNorms() []float64 {
 	norms := make([]float64, x.Rows())
 	for i := range norms {
 		v := x.Row(i).Value
@@ -349,55 +315,23 @@ func addProduct(y []float64, x Row, b []float64) {
 
 // addSparse adds a x to w.
 func addSparse(w []float64, a float64, x Row) {
-	index, value := x.Index, x.Value[:len(x.Index)]
-	p := 0
-	for ; p+4 <= len(index); p += 4 {
-		j, v := index[p:p+4:p+4], value[p:p+4:p+4]
-		w[j[0]] += a * float64(v[0])
-		w[j[1]] += a * float64(v[1])
-		w[j[2]] += a * float64(v[2])
-		w[j[3]] += a * float64(v[3])
+	value := x.Value[:len(x.Index)]
+	for p, j := range x.Index {
+		w[j] += a * float64(value[p])
 	}
-	for ; p < len(index); p++ {
-		w[index[p]] += a * float64(value[p])
-	}
-}
-
-// transpose returns X'.
-func transpose(x *CSR) *CSR {
-	n, d := x.Rows(), x.Cols()
-	ptr := make([]int, d+1)
-	for i := range n {
-		for _, j := range x.Row(i).Index {
-			ptr[j+1]++
-		}
-	}
-	for j := range d {
-		ptr[j+1] += ptr[j]
-	}
-	index, value, next := make([]int32, ptr[d]), make([]float32, ptr[d]), slices.Clone(ptr[:d])
-	for i := range n {
-		r := x.Row(i)
-		for p, j := range r.Index {
-			index[next[j]], value[next[j]] = int32(i), r.Value[p]
-			next[j]++
-		}
-	}
-	return newCSR(n, ptr, index, value)
 }
 
 // builder makes a matrix row by row, stored as another one is.
 type builder struct {
-	sparse bool
-	cols   int
-	ptr    []int
-	index  []int32
-	value  []float32
+	cols  int
+	ptr   []int
+	index []int32 // not nil if it is sparse
+	value []float32
 }
 
 func newBuilder(like Matrix, cols int) *builder {
 	b := &builder{cols: cols, ptr: make([]int, 1, like.Rows()+1), value: make([]float32, 0, like.NNZ())}
-	if _, b.sparse = like.(*CSR); b.sparse {
+	if IsSparse(like) {
 		b.index = make([]int32, 0, like.NNZ())
 	}
 	return b
@@ -412,9 +346,4 @@ func (b *builder) row(index []int32, n int) []float32 {
 	return b.value[len(b.value)-n:]
 }
 
-func (b *builder) matrix() Matrix {
-	if b.sparse {
-		return newCSR(b.cols, b.ptr, b.index, b.value)
-	}
-	return &Dense{cols: b.cols, data: b.value, offset: b.ptr[:len(b.ptr)-1]}
-}
+func (b *builder) matrix() Matrix { return newStored(b.cols, b.ptr, b.index, b.value) }

@@ -8,7 +8,7 @@ import (
 )
 
 // sparseCopy returns the nonzero entries of x as a CSR.
-func sparseCopy(t testing.TB, x Matrix) *CSR {
+func sparseCopy(t testing.TB, x Matrix) *Stored {
 	t.Helper()
 	ptr := []int{0}
 	var index []int32

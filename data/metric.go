@@ -313,7 +313,7 @@ func (m *Metric) extended(own, x Matrix) Matrix {
 	for i := range own.Rows() {
 		row := own.Row(i)
 		index := row.Index
-		if b.sparse {
+		if IsSparse(own) {
 			index = slices.Concat(index, beyond)
 		}
 		dst := b.row(index, len(row.Value)+r)
@@ -329,7 +329,7 @@ func (m *Metric) extended(own, x Matrix) Matrix {
 
 // dense returns X A, made a block of rows at a time.
 func (m *Metric) dense(x Matrix) Matrix {
-	b := newBuilder(&Dense{}, x.Cols())
+	b := newBuilder(&Stored{}, x.Cols())
 	for from := 0; from < x.Rows(); from += metricRows {
 		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)
 		for i := range z.RawMatrix().Rows {

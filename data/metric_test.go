@@ -193,7 +193,7 @@ func TestAlongIsItsFormula(t *testing.T) {
 				if sets[0].X == nil {
 					continue
 				}
-				if _, sparse := sets[2].X.(*data.CSR); sparse != c.sparse {
+				if sparse := data.IsSparse(sets[2].X); sparse != c.sparse {
 					t.Errorf("case %d: sparse rows: %t", seed, sparse)
 				}
 				x, y, z := denseOf(sets[0].X), denseOf(sets[1].X), denseOf(sets[2].X)
@@ -255,7 +255,7 @@ func within(x *mat.Dense, y []float64, kind data.Kind) (sum float64) {
 }
 
 // thinned keeps a third of the entries, as sparse rows.
-func thinned(t *testing.T, r *rand.Rand, x data.Matrix) *data.CSR {
+func thinned(t *testing.T, r *rand.Rand, x data.Matrix) *data.Stored {
 	t.Helper()
 	ptr, index, value := []int{0}, []int32{}, []float32{}
 	for i := range x.Rows() {

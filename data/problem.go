@@ -3,6 +3,7 @@ package data
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -96,15 +97,21 @@ type ProblemData struct {
 	Features []string
 }
 
+// clone is the problem with tasks whose sets may be replaced.
+func (p *ProblemData) clone() *ProblemData {
+	q := *p
+	q.Tasks = slices.Clone(p.Tasks)
+	return &q
+}
+
 // Cols is the number of features d, the same in every task.
 func (p *ProblemData) Cols() int { return p.Tasks[0].TrainSet.X.Cols() }
 
 // TrainingOnly is the problem without its validation and test rows.
 func (p *ProblemData) TrainingOnly() *ProblemData {
-	q := &ProblemData{Problem: p.Problem, Features: p.Features}
-	for _, t := range p.Tasks {
-		t.ValidationSet, t.TestSet = Samples{}, Samples{}
-		q.Tasks = append(q.Tasks, t)
+	q := p.clone()
+	for i := range q.Tasks {
+		q.Tasks[i].ValidationSet, q.Tasks[i].TestSet = Samples{}, Samples{}
 	}
 	return q
 }
@@ -112,10 +119,9 @@ func (p *ProblemData) TrainingOnly() *ProblemData {
 // Tested is the problem with its test rows as its validation rows,
 // for what asks held-out rows.
 func (p *ProblemData) Tested() *ProblemData {
-	q := &ProblemData{Problem: p.Problem, Features: p.Features}
-	for _, t := range p.Tasks {
-		t.ValidationSet = t.TestSet
-		q.Tasks = append(q.Tasks, t)
+	q := p.clone()
+	for i := range q.Tasks {
+		q.Tasks[i].ValidationSet = q.Tasks[i].TestSet
 	}
 	return q
 }

@@ -291,7 +291,7 @@ func (s Step) apply(x Matrix, row func(dst []float32, r Row)) (Matrix, error) {
 	case StepSelect:
 		return selectColumns(x, s.Columns), nil
 	}
-	if _, sparse := x.(*CSR); sparse && s.bends() {
+	if IsSparse(x) && s.bends() {
 		return nil, fmt.Errorf("data: step %q: %w: the rows are sparse; it takes dense ones", s.Kind, ErrInvalid)
 	}
 	if row == nil {
@@ -405,7 +405,7 @@ func selectColumns(x Matrix, columns []int) Matrix {
 	var value []float32
 	for i := range x.Rows() {
 		r := x.Row(i)
-		if !y.sparse {
+		if !IsSparse(x) {
 			dst := y.row(nil, len(columns))
 			for to, from := range columns {
 				dst[to] = r.Value[from]

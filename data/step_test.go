@@ -13,7 +13,7 @@ import (
 )
 
 // randomCounts draws a matrix of counts, mostly zeros.
-func randomCounts(t testing.TB, rng *rand.Rand, n, d int) *Dense {
+func randomCounts(t testing.TB, rng *rand.Rand, n, d int) *Stored {
 	t.Helper()
 	values := make([]float32, n*d)
 	for i := range values {
@@ -89,7 +89,7 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 		n, d := 4+rng.IntN(10), 1+rng.IntN(6)
 		dense := randomCounts(t, rng, n, d)
 		for i := range n {
-			dense.row(i)[0] = 3 // a constant column
+			dense.Row(i).Value[0] = 3 // a constant column
 		}
 		rows := rng.Perm(n)[:1+rng.IntN(n)]
 		entry := full(dense)
@@ -132,13 +132,13 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 			},
 		} {
 			for _, x := range []Matrix{dense, sparseCopy(t, dense)} {
-				_, sparse := x.(*CSR)
+				sparse := IsSparse(x)
 				want := c.dense
 				if sparse && c.sparse != nil {
 					want = c.sparse
 				}
 				y := must(mustFit(t, c.kind, x, rows).Apply(x))(t)
-				if _, s := y.(*CSR); s != sparse || y.NNZ() != x.NNZ() {
+				if s := IsSparse(y); s != sparse || y.NNZ() != x.NNZ() {
 					t.Fatalf("%s, seed %d: storage changed, %d entries became %d", c.kind, seed, x.NNZ(), y.NNZ())
 				}
 				for i, row := range full(y) {
@@ -185,7 +185,7 @@ func TestStepsAreFittedOnTheGivenRowsAlone(t *testing.T) {
 	rows := []int{1, 4, 7, 8}
 	other := randomCounts(t, rng, 12, 5)
 	for _, i := range rows {
-		copy(other.row(i), x.row(i))
+		copy(other.Row(i).Value, x.Row(i).Value)
 	}
 	for _, kind := range []string{StepTFIDF, StepStandardise} {
 		if diff := cmp.Diff(mustFit(t, kind, x, rows), mustFit(t, kind, other, rows)); diff != "" {

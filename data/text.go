@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,18 +79,17 @@ func SelectTerms(x Matrix, names []string, o TextOptions) (Step, error) {
 // be known beforehand: they are numbered as they come, and put in order at the
 // end.
 type WordCounter struct {
-	o      TextOptions
-	number map[string]int32
-	words  []string
-	ptr    []int
-	index  []int32 // of each document in the order of its words
-	value  []float32
-	last   []int // 1 + where the word was last counted
+	o         TextOptions
+	number    map[string]int32
+	documents [][]wordCount
 }
+
+// wordCount is how often a document has the word of a number.
+type wordCount struct{ word, count int32 }
 
 // NewWordCounter returns a counter that has seen no document.
 func NewWordCounter(o TextOptions) *WordCounter {
-	return &WordCounter{o: o, number: map[string]int32{}, ptr: []int{0}}
+	return &WordCounter{o: o, number: map[string]int32{}}
 }
 
 // Add counts the words of one more document.
@@ -97,58 +97,48 @@ func (w *WordCounter) Add(text []byte) {
 	if w.o.SkipHeaders {
 		text = afterHeader(text)
 	}
-	start := w.ptr[len(w.ptr)-1]
+	counts := map[int32]int32{}
 	for word := range wordsIn(text) {
 		i, known := w.number[string(word)]
 		if !known {
-			i = int32(len(w.words))
+			i = int32(len(w.number))
 			w.number[string(word)] = i
-			w.words, w.last = append(w.words, string(word)), append(w.last, 0)
 		}
-		if p := w.last[i]; p > start {
-			w.value[p-1]++
-			continue
-		}
-		w.index = append(w.index, i)
-		w.value = append(w.value, 1)
-		w.last[i] = len(w.index)
+		counts[i]++
 	}
-	w.ptr = append(w.ptr, len(w.index))
+	document := make([]wordCount, 0, len(counts))
+	for i, n := range counts {
+		document = append(document, wordCount{i, n})
+	}
+	w.documents = append(w.documents, document)
 }
 
 // Finish returns the counts of the words that are to be kept, alphabetically.
-func (w *WordCounter) Finish() (*CSR, Step, error) {
-	x := w.inOrder()
-	if len(w.words) == 0 {
-		return nil, Step{}, fmt.Errorf("%w: there is not a single word in %d documents", ErrInvalid, x.Rows())
+func (w *WordCounter) Finish() (*Stored, Step, error) {
+	if len(w.number) == 0 {
+		return nil, Step{}, fmt.Errorf("%w: there is not a single word in %d documents", ErrInvalid, len(w.documents))
 	}
-	keep, err := SelectTerms(x, w.words, w.o)
+	words := slices.Sorted(maps.Keys(w.number))
+	rank := make([]int32, len(words))
+	for i, word := range words {
+		rank[w.number[word]] = int32(i)
+	}
+	ptr, index, value := []int{0}, []int32(nil), []float32(nil)
+	for _, document := range w.documents {
+		slices.SortFunc(document, func(a, b wordCount) int { return cmp.Compare(rank[a.word], rank[b.word]) })
+		for _, c := range document {
+			index, value = append(index, rank[c.word]), append(value, float32(c.count))
+		}
+		ptr = append(ptr, len(index))
+	}
+	x := newStored(len(words), ptr, index, value)
+	keep, err := SelectTerms(x, words, w.o)
 	if err != nil {
 		return nil, Step{}, err
 	}
-	kept := selectColumns(x, keep.Columns).(*CSR)
-	s := Step{Kind: StepWords, Cols: kept.Cols(), Documents: x.Rows(), Frequency: frequency(kept)}
-	for _, j := range keep.Columns {
-		s.Words = append(s.Words, w.words[j])
-	}
+	kept := selectColumns(x, keep.Columns).(*Stored)
+	s := Step{Kind: StepWords, Cols: kept.Cols(), Documents: x.Rows(), Frequency: frequency(kept), Words: keep.Names(words)}
 	return kept, s, nil
-}
-
-// inOrder renumbers the words alphabetically and returns the counts.
-func (w *WordCounter) inOrder() *CSR {
-	words := slices.Sorted(slices.Values(w.words))
-	rank := make([]int32, len(words))
-	for i, word := range w.words {
-		at, _ := slices.BinarySearch(words, word)
-		rank[i] = int32(at)
-	}
-	w.words = words
-	for p, i := range w.index {
-		w.index[p] = rank[i]
-	}
-	// Transposing twice puts the columns of every row in order.
-	x := newCSR(len(words), w.ptr, w.index, w.value)
-	return transpose(transpose(x))
 }
 
 // wordsIn are the runs of letters in lower case, whatever separates them. Text that is

@@ -13,7 +13,7 @@ import (
 )
 
 // countWords counts the words of documents that are all at hand.
-func countWords(documents []string, o TextOptions) (*CSR, Step, error) {
+func countWords(documents []string, o TextOptions) (*Stored, Step, error) {
 	if err := o.Validate(); err != nil {
 		return nil, Step{}, err
 	}

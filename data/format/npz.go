@@ -80,7 +80,7 @@ func (z *Arrays) table(o Options) (*table, error) {
 }
 
 // csr reads a matrix as scipy.sparse.save_npz writes it.
-func (p *npzParser) csr() *data.CSR {
+func (p *npzParser) csr() *data.Stored {
 	if format := take(p, "format", textOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
 		p.err = fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
 	}
@@ -131,7 +131,7 @@ func (p *npzParser) text(name string) []string {
 	})
 }
 
-func denseOf(a *array) (*data.Dense, error) {
+func denseOf(a *array) (*data.Stored, error) {
 	if len(a.shape) != 2 || a.count() == 0 {
 		return nil, fmt.Errorf("%w: it is %v; features are n x d", data.ErrInvalid, a)
 	}

@@ -241,7 +241,7 @@ func (t *table) check(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if x, sparse := t.x.(*data.CSR); sparse {
+	if x, ok := t.x.(*data.Stored); ok && data.IsSparse(x) {
 		if t.wider {
 			t.x = x.Widened(len(t.features))
 		}

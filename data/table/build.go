@@ -66,7 +66,7 @@ const enoughToTell = 20
 // rows: it knows nothing of other rows.
 func (r *reader) suspect() error {
 	n := r.x.Rows()
-	if _, sparse := r.x.(*data.CSR); sparse || n < enoughToTell {
+	if data.IsSparse(r.x) || n < enoughToTell {
 		return nil
 	}
 	for j, name := range r.Recipe.Features() {
@@ -380,7 +380,7 @@ func (r *reader) column(c *format.Column) (Column, error) {
 // steps fits the steps, or the one that is needed, and applies them.
 func (r *reader) steps() error {
 	kinds := r.Steps
-	_, r.Recipe.Sparse = r.x.(*data.CSR)
+	r.Recipe.Sparse = data.IsSparse(r.x)
 	if slices.Equal(kinds, []string{None}) {
 		return nil
 	}

@@ -169,7 +169,7 @@ func FuzzSaved(f *testing.F) {
 		if s.validate() != nil {
 			return
 		}
-		if _, err := s.Predict(s.Tasks[0].Name, &data.CSR{}); err == nil {
+		if _, err := s.Predict(s.Tasks[0].Name, &data.Stored{}); err == nil {
 			t.Error("rows without columns are predicted")
 		}
 		if err := s.Save(t.TempDir()); err != nil {

@@ -159,7 +159,7 @@ func (p *TrainingSet) gram(first []int) *mat.Dense {
 // columnsOf yields the rows of X as columns, some at a time, with the number of the first.
 func columnsOf(x data.Matrix) iter.Seq2[int, *mat.Dense] {
 	some := 64
-	if _, sparse := x.(*data.CSR); sparse {
+	if data.IsSparse(x) {
 		some = 16 // which a cache holds
 	}
 	return func(yield func(int, *mat.Dense) bool) {

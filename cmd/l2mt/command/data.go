@@ -110,7 +110,7 @@ type rangeInfo struct {
 }
 
 func describe(d *data.Dataset) datasetInfo {
-	_, sparse := d.X.(*data.CSR)
+	sparse := data.IsSparse(d.X)
 	info := datasetInfo{
 		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: sparse, LabelOf: d.LabelOf, SHA256: d.Fingerprint(),
 	}

@@ -165,7 +165,7 @@ func (r *Inference) saveModel(dir string) error {
 	}
 	recipe := table.Numbers(r.problem.Features, r.problem.Cols())
 	recipe.Task = "task"
-	_, recipe.Sparse = r.problem.Tasks[0].TrainSet.X.(*data.CSR)
+	recipe.Sparse = data.IsSparse(r.problem.Tasks[0].TrainSet.X)
 	s, err := r.tuned.Saved(recipe)
 	if err != nil {
 		return fmt.Errorf("problem %q: %w", r.Problem, err)
