@@ -26,8 +26,8 @@ var (
 	// written are numbers as people write them, with thousands or a percent sign, by what
 	// their decimals follow.
 	written = map[string]*regexp.Regexp{
-		".": regexp.MustCompile(`^[-+]?([0-9]{1,3}([, '\x{a0}][0-9]{3})+|[0-9]+)?(\.[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
-		",": regexp.MustCompile(`^[-+]?([0-9]{1,3}([. '\x{a0}][0-9]{3})+|[0-9]+)?(,[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
+		".": regexp.MustCompile(`^[-+]?([1-9][0-9]{0,2}([, '\x{a0}][0-9]{3})+|[0-9]+)?(\.[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
+		",": regexp.MustCompile(`^[-+]?([1-9][0-9]{0,2}([. '\x{a0}][0-9]{3})+|[0-9]+)?(,[0-9]+)?([eE][-+]?[0-9]+)? ?%?$`),
 	}
 )
 

@@ -167,6 +167,7 @@ func TestAHundredTables(t *testing.T) {
 		{"dates", dates("2024-%02[2]d-%02[1]d"), "", ""},
 		{"dates with points", dates("%d.%d.2024"), "", ""},
 		{"dates with the day first", dates("%d/%d/2024"), "", ""},
+		{"dates with years of two digits", dates("%d/%d/24"), "", ""},
 		{"dates with times", dates("2024-%02[2]d-%02[1]d %02[2]d:30:00"), "", ""},
 		{"times of a day", csv(newTab().of("when", "2024-01-05 10:30", "2024-01-05 12:00", "2024-01-06 23:59")), "", ""},
 		{"dates of the web", csv(newTab().of("when", "2024-01-05T10:30:00Z", "2023-01-05T12:00:00+02:00")), "", ""},
