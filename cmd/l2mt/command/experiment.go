@@ -175,6 +175,11 @@ func (x *experiment) check() error {
 	if err := x.Vary.complete(); err != nil {
 		return fmt.Errorf("[vary] %w", err)
 	}
+	for _, p := range x.Vary.Cases {
+		if x.store != nil && len(p.Problems)+len(p.Experience) > 0 {
+			return fmt.Errorf("[vary] %s = %s: with --experience problems and experience are there, and only model and train can be varied", x.Vary.Label, p.Name)
+		}
+	}
 	for _, r := range x.runs() {
 		if r.seed != x.Seeds[0] {
 			continue // its settings are those of the first
@@ -266,7 +271,7 @@ func (x *experiment) stages(r *experimentRun, dir, experience string, workers in
 		Models: x.Compare.Models, Labelled: x.Compare.Labelled, Points: x.Compare.Points, Out: filepath.Join(dir, "evaluation"), Workers: workers,
 	}
 	if x.store != nil {
-		s.learn.Experience, s.learn.Dataset, s.evaluate.Problems, s.evaluate.Dataset = x.store, "", x.tests, ""
+		s.learn.Experience, s.evaluate.Problems = x.store, x.tests
 	}
 	if _, err := run.Lookup(slices.Concat(x.Compare.Models, x.Compare.Labelled)); err != nil {
 		return nil, fmt.Errorf("[compare] models: %w", err)

@@ -78,7 +78,9 @@ func (c *sweepCmd) Run(e *env) error {
 func (c *sweepCmd) experiment() (*experiment, error) {
 	flags := func(x *experiment) {
 		x.Dataset, x.Network, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Network, x.Network), cmp.Or(c.Head, x.Head)
-		x.store, x.tests = c.Experience, c.Problems
+		if x.store, x.tests = c.Experience, c.Problems; x.store != nil {
+			x.Dataset = c.Dataset // else what the experience and the problems name
+		}
 		if setting, values, ok := strings.Cut(c.Vary, "="); ok {
 			x.Vary = variation{Setting: setting}
 			for _, value := range strings.Split(values, ",") {
@@ -126,7 +128,7 @@ func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks [
 		}
 	}
 	result = &sweep.Result{
-		Name: x.name, Title: x.Title, Dataset: filepath.Base(x.Dataset), Seeds: x.Seeds, Show: x.Compare.Show,
+		Name: x.name, Title: x.Title, Dataset: filepath.Base(cmp.Or(x.Dataset, strings.Join(x.store, ", "))), Seeds: x.Seeds, Show: x.Compare.Show,
 		Versions: run.CurrentVersions(), Experiment: x.text, Label: x.Vary.Label,
 	}
 	experience := map[string]string{}

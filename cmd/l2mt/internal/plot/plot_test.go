@@ -1,9 +1,8 @@
 package plot
 
 import (
-	"bytes"
+	"image"
 	"image/color"
-	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,6 +16,25 @@ import (
 	"l2mt/train"
 )
 
+// png is a picture as it stands in a file.
+func png(t *testing.T, drawn *Picture, err error) image.Image {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "picture.png")
+	if err := Save(path, drawn, err); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	picture, _, err := image.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return picture
+}
+
 // Every panel of the picture has its lines, whatever the numbers are.
 func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 	var metrics []train.Metrics
@@ -29,24 +47,11 @@ func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 		})
 	}
 	for name, course := range map[string][]train.Metrics{"seven epochs": metrics, "one epoch": metrics[:2], "no loss": {{}, {Epoch: 1}}} {
-		path := filepath.Join(t.TempDir(), "training.png")
 		if name == "no loss" {
 			course[0].Scalars, course[1].Scalars = metrics[0].Scalars, metrics[0].Scalars
 		}
 		drawn, err := Training(course)
-		if err := Save(path, drawn, err); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		picture, err := png.Decode(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		picture := png(t, drawn, err)
 		size := picture.Bounds().Size()
 		for panel := range 3 {
 			seen := map[color.Color]bool{}
@@ -79,19 +84,8 @@ func TestHeatMaps(t *testing.T) {
 			c.Correlation = append(c.Correlation, row)
 		}
 		c.Correlation[0][0], c.Correlation[m-1][m-1] = 1, -1
-		path := filepath.Join(t.TempDir(), "map.png")
 		drawn, err := Correlations([]Correlation{c, c})
-		if err := Save(path, drawn, err); err != nil {
-			t.Fatal(err)
-		}
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		picture, err := png.Decode(bytes.NewReader(raw))
-		if err != nil {
-			t.Fatal(err)
-		}
+		picture := png(t, drawn, err)
 		red, blue := 0, 0
 		for x := range picture.Bounds().Dx() {
 			for y := range picture.Bounds().Dy() {
