@@ -21,24 +21,18 @@ type Net struct {
 	config  Config
 	library *library
 	kernels linalg.Kernels
-	blocks  [][]convolution
-	dense   []dense
+	layers  []layer   // the convolutions first
 	pool    sync.Pool // of *workspace
 }
 
-// convolution is y = ReLU(x * weight + bias). The weights of the nine taps
-// follow each other, row by row; each is in x out.
-type convolution struct {
+// layer is y = ReLU(x * weight + bias), without ReLU if it is the last. Of a convolution
+// the weights of the nine taps follow each other, row by row; each is in x out. Of a fully
+// connected layer they are as its library has them.
+type layer struct {
+	name         string // in its library
+	shape        []int  // of its weights there, four numbers if it is a convolution
 	in, out      int
 	weight, bias []float32
-}
-
-// dense is y = weight x + bias with the weights out x in, or the transpose.
-type dense struct {
-	in, out      int
-	weight, bias []float32
-	transposed   bool
-	relu         bool
 }
 
 // Library is the library whose weights these are, torchvision or keras.
@@ -65,9 +59,9 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 		n.convolve(pictures[i], rows[i*width:][:width], share)
 	})
 	columns := safetensors.Transposed(rows, len(pictures), width)
-	for _, d := range n.dense {
-		columns = d.apply(n.kernels, columns, len(pictures), workers)
-		width = d.out
+	for i, l := range n.layers[n.config.convolutions():] {
+		columns = l.connect(n.kernels, columns, len(pictures), workers, !n.library.channelsFirst, i < len(n.config.Dense)-1)
+		width = l.out
 	}
 	rows = safetensors.Transposed(columns, width, len(pictures))
 	features := make([][]float32, len(pictures))
@@ -86,12 +80,14 @@ func (n *Net) convolve(picture []byte, flat []float32, workers int) {
 	defer n.pool.Put(w)
 	x := w.next(n.config.Size, n.config.Size, colours)
 	n.library.prepare(picture, x)
-	for _, block := range n.blocks {
-		for _, c := range block {
+	layers := n.layers
+	for _, block := range n.config.Blocks {
+		for _, c := range layers[:block.Convolutions] {
 			y := w.next(x.height, x.width, c.out)
-			c.apply(n.kernels, x, y, workers)
+			c.convolve(n.kernels, x, y, workers)
 			x = y
 		}
+		layers = layers[block.Convolutions:]
 		y := w.next(x.height/2, x.width/2, x.channels)
 		pool(x, y, workers)
 		x = y
@@ -108,10 +104,10 @@ const (
 	minPart = 64
 )
 
-// apply sets y, whose border is zero, to the convolution of x. It is divided
+// convolve sets y, whose border is zero, to the convolution of x. It is divided
 // into bands of rows, and where these are too few for the workers, each of them
 // into parts of the channels.
-func (c convolution) apply(k linalg.Kernels, x, y grid, workers int) {
+func (c layer) convolve(k linalg.Kernels, x, y grid, workers int) {
 	bands := ceil(x.height*x.width, bandPoints)
 	height := ceil(x.height, bands)
 	bands = ceil(x.height, height)
@@ -127,7 +123,7 @@ func (c convolution) apply(k linalg.Kernels, x, y grid, workers int) {
 
 // band convolves the rows from top to bottom, for some of the channels. The
 // points between the rows are computed too, and then cleared.
-func (c convolution) band(k linalg.Kernels, x, y grid, top, bottom, from, to int) {
+func (c layer) band(k linalg.Kernels, x, y grid, top, bottom, from, to int) {
 	m := (bottom-top)*(x.width+1) - 1
 	for t := range taps {
 		a, b := x.from(top+t/3-1, t%3-1), c.weight[t*c.in*c.out+from:]
@@ -175,13 +171,13 @@ func pool(x, y grid, workers int) {
 	})
 }
 
-// apply returns the layer's output, out x n, for the input x, in x n. With the
+// connect returns the layer's output, out x n, for the input x, in x n. With the
 // pictures as columns, the weights are read where they are, and the product
 // adds up every entry in the same order for any number of them.
-func (d dense) apply(k linalg.Kernels, x []float32, n, workers int) []float32 {
+func (d layer) connect(k linalg.Kernels, x []float32, n, workers int, transposed, rectified bool) []float32 {
 	k.Threads = workers
 	t, stride := linalg.NoTrans, d.in
-	if d.transposed {
+	if transposed {
 		t, stride = linalg.Trans, d.out
 	}
 	y := make([]float32, d.out*n)
@@ -190,7 +186,7 @@ func (d dense) apply(k linalg.Kernels, x []float32, n, workers int) []float32 {
 		row := y[i*n:][:n]
 		for j, v := range row {
 			row[j] = v + b
-			if d.relu {
+			if rectified {
 				row[j] = relu(row[j])
 			}
 		}

@@ -36,15 +36,14 @@ func (m *memory) Close() error                            { return nil }
 // randomWeights makes the weights of a network as a library lays them out.
 func randomWeights(r *rand.Rand, c Config, l *library) *memory {
 	m := &memory{shape: map[string][]int{}, value: map[string][]float32{}}
-	s := source{config: c, library: l}
-	for _, w := range s.wanted(FC8) {
-		for part, shape := range [][]int{s.shape(w), {w.out}} {
-			name := w.layer + l.parts[part]
+	for _, w := range l.wanted(c, FC8) {
+		for part, shape := range [][]int{w.shape, {w.out}} {
+			name := w.name + l.parts[part]
 			size, fan := 1, w.in
 			for _, n := range shape {
 				size *= n
 			}
-			if w.convolution {
+			if len(w.shape) == 4 {
 				fan *= taps
 			}
 			value := make([]float32, size)
@@ -264,11 +263,10 @@ func TestVGG19(t *testing.T) {
 		if len(names) != 19 || names[15] != last {
 			t.Errorf("%s: layers %q", l.name, names)
 		}
-		s := source{config: c, library: l}
 		n := 0
-		for _, w := range s.wanted(FC8) {
+		for _, w := range l.wanted(c, FC8) {
 			size := 1
-			for _, k := range s.shape(w) {
+			for _, k := range w.shape {
 				size *= k
 			}
 			n += size + w.out

@@ -57,45 +57,53 @@ func load(file tensors, c Config, up Layer) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSource(file, c)
+	library, names, err := recognise(file, c)
 	if err != nil {
 		return nil, err
 	}
-	n := &Net{config: c, library: s.library, kernels: kernels}
-	wanted := s.wanted(up)
-	for _, w := range wanted {
-		if err := s.check(w); err != nil {
+	s := source{file, c.Name, library, names}
+	n := &Net{config: c, library: library, kernels: kernels, layers: library.wanted(c, up)}
+	for _, l := range n.layers {
+		if err := s.check(l); err != nil {
 			return nil, err
 		}
 	}
-	for _, b := range c.Blocks {
-		var block []convolution
-		for range b.Convolutions {
-			weight, bias, err := s.read(wanted[0])
-			if err != nil {
-				return nil, err
-			}
-			in, out := wanted[0].in, wanted[0].out
-			if s.library.channelsFirst {
-				weight = tapsFirst(weight, in, out)
-			}
-			block = append(block, convolution{in, out, weight, bias})
-			wanted = wanted[1:]
-		}
-		n.blocks = append(n.blocks, block)
-	}
-	for i, w := range wanted {
-		weight, bias, err := s.read(w)
-		if err != nil {
+	for i := range n.layers {
+		l := &n.layers[i]
+		var err1, err2 error
+		l.weight, err1 = s.numbers(l.name, 0)
+		l.bias, err2 = s.numbers(l.name, 1)
+		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		n.dense = append(n.dense, dense{
-			in: w.in, out: w.out, weight: weight, bias: bias,
-			transposed: !s.library.channelsFirst,
-			relu:       i < len(c.Dense)-1,
-		})
+		if len(l.shape) == 4 && library.channelsFirst {
+			l.weight = tapsFirst(l.weight, l.in, l.out)
+		}
 	}
 	return n, nil
+}
+
+// wanted are the layers of a network up to one, without their numbers.
+func (l *library) wanted(c Config, up Layer) (all []layer) {
+	names, in := l.layers(c), colours
+	add := func(out int, firstIn, firstOut []int) {
+		shape := firstIn
+		if l.channelsFirst {
+			shape = firstOut
+		}
+		all = append(all, layer{name: names[len(all)], shape: shape, in: in, out: out})
+		in = out
+	}
+	for _, b := range c.Blocks {
+		for range b.Convolutions {
+			add(b.Channels, []int{3, 3, in, b.Channels}, []int{b.Channels, in, 3, 3})
+		}
+	}
+	in = c.Width(Pool5)
+	for _, out := range c.Dense[:slices.Index(Layers(), up)] {
+		add(out, []int{in, out}, []int{out, in})
+	}
+	return all
 }
 
 // tapsFirst turns out x in x taps into taps x in x out.
@@ -111,122 +119,64 @@ func tapsFirst(weight []float32, in, out int) []float32 {
 	return turned
 }
 
-// A source is a file of weights whose library is known.
-type source struct {
-	file    tensors
-	config  Config
-	library *library
-	names   map[tensorID]string // in the file
-}
-
-// tensorID is a layer's name in its library, and which of its parts: the
-// weights or the biases.
-type tensorID struct {
-	layer string
-	part  int
-}
-
-const (
-	weights = iota
-	biases
-)
-
-// partOf is the part that the library's regular expression found.
-func partOf(found string) int {
-	if found[0] == 'b' {
-		return biases
-	}
-	return weights
-}
-
-// newSource finds out whose names a file has, and refuses layers that the
-// network does not have: other networks of the family share many layers.
-func newSource(file tensors, c Config) (*source, error) {
+// recognise finds out whose names a file has, and refuses layers that the
+// network does not have: other networks of the family share many layers. The names of
+// the weights and the biases of a layer are found by its name.
+func recognise(file tensors, c Config) (*library, map[string]*[2]string, error) {
 	for _, l := range []*library{torchvision, keras} {
-		s := &source{file, c, l, map[tensorID]string{}}
-		layers := l.layers(c)
+		names, layers := map[string]*[2]string{}, l.layers(c)
 		for _, name := range file.Names() {
 			m := l.tensor.FindStringSubmatch(name)
 			if m == nil {
 				continue
 			}
 			if !slices.Contains(layers, m[1]) {
-				return nil, fmt.Errorf("%w: the file has %s, which %s does not have", ErrWeights, name, c.Name)
+				return nil, nil, fmt.Errorf("%w: the file has %s, which %s does not have", ErrWeights, name, c.Name)
 			}
-			s.names[tensorID{m[1], partOf(m[2])}] = name
+			if names[m[1]] == nil {
+				names[m[1]] = new([2]string)
+			}
+			part := 0
+			if m[2][0] == 'b' {
+				part = 1
+			}
+			names[m[1]][part] = name
 		}
-		if len(s.names) > 0 {
-			return s, nil
-		}
-	}
-	return nil, fmt.Errorf("%w: there is neither torchvision's %s nor Keras' %s, but %s", ErrWeights,
-		torchvision.layers(c)[0]+torchvision.parts[weights], keras.layers(c)[0]+keras.parts[weights], abridged(file.Names()))
-}
-
-func abridged(names []string) string {
-	const few = 5
-	if len(names) == 0 {
-		return "nothing"
-	}
-	if len(names) > few {
-		names = append(names[:few:few], "...")
-	}
-	return strings.Join(names, ", ")
-}
-
-// wanted is the parameters of a layer.
-type wanted struct {
-	layer       string // its library's name
-	convolution bool
-	in, out     int
-}
-
-// wanted returns the layers up to one.
-func (s *source) wanted(up Layer) (all []wanted) {
-	names := s.library.layers(s.config)
-	add := func(convolution bool, in, out int) int {
-		all = append(all, wanted{names[len(all)], convolution, in, out})
-		return out
-	}
-	in := colours
-	for _, b := range s.config.Blocks {
-		for range b.Convolutions {
-			in = add(true, in, b.Channels)
+		if len(names) > 0 {
+			return l, names, nil
 		}
 	}
-	in = s.config.Width(Pool5)
-	for _, out := range s.config.Dense[:slices.Index(Layers(), up)] {
-		in = add(false, in, out)
+	found := "nothing"
+	if names := file.Names(); len(names) > 5 {
+		found = strings.Join(names[:5], ", ") + ", ..."
+	} else if len(names) > 0 {
+		found = strings.Join(names, ", ")
 	}
-	return all
+	return nil, nil, fmt.Errorf("%w: there is neither torchvision's %s nor Keras' %s, but %s", ErrWeights,
+		torchvision.layers(c)[0]+torchvision.parts[0], keras.layers(c)[0]+keras.parts[0], found)
 }
 
-// shape is that of the weights in the library's order.
-func (s *source) shape(w wanted) []int {
-	switch {
-	case s.library.channelsFirst && w.convolution:
-		return []int{w.out, w.in, 3, 3}
-	case s.library.channelsFirst:
-		return []int{w.out, w.in}
-	case w.convolution:
-		return []int{3, 3, w.in, w.out}
-	}
-	return []int{w.in, w.out}
+// A source is a file of weights whose library is known.
+type source struct {
+	file    tensors
+	network string
+	library *library
+	names   map[string]*[2]string // those of recognise
 }
 
 // check compares the shapes of the weights and the biases of a layer.
-func (s *source) check(w wanted) error {
-	for part, want := range [][]int{s.shape(w), {w.out}} {
-		name, ok := s.names[tensorID{w.layer, part}]
-		if !ok {
-			return fmt.Errorf("%w: %s is missing; %s has it with %s", ErrWeights, w.layer+s.library.parts[part], s.config.Name, by(want))
+func (s source) check(l layer) error {
+	for part, want := range [][]int{l.shape, {l.out}} {
+		names := s.names[l.name]
+		if names == nil || names[part] == "" {
+			return fmt.Errorf("%w: %s is missing; %s has it with %s", ErrWeights, l.name+s.library.parts[part], s.network, by(want))
 		}
-		found, err := s.file.Shape(name)
+		found, err := s.file.Shape(names[part])
 		if err != nil {
 			return err
 		}
 		if !slices.Equal(found, want) {
-			return fmt.Errorf("%w: %s is %s; %s has %s", ErrWeights, name, by(found), s.config.Name, by(want))
+			return fmt.Errorf("%w: %s is %s; %s has %s", ErrWeights, names[part], by(found), s.network, by(want))
 		}
 	}
 	return nil
@@ -237,17 +187,9 @@ func by(shape []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", " x ")
 }
 
-func (s *source) read(w wanted) (weight, bias []float32, err error) {
-	if weight, err = s.numbers(tensorID{w.layer, weights}); err != nil {
-		return nil, nil, err
-	}
-	bias, err = s.numbers(tensorID{w.layer, biases})
-	return weight, bias, err
-}
-
-// numbers reads a tensor and checks that its numbers are finite.
-func (s *source) numbers(id tensorID) ([]float32, error) {
-	name := s.names[id]
+// numbers reads a part of a layer and checks that its numbers are finite.
+func (s source) numbers(layer string, part int) ([]float32, error) {
+	name := s.names[layer][part]
 	value, err := s.file.Float32s(name)
 	if err != nil {
 		return nil, err
