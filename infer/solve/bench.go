@@ -454,3 +454,22 @@ func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, erro
 	}
 	return c.Choice, nil
 }
+
+// noFeatures is a Lambda1 that leaves nothing of W.
+const noFeatures = 1e12
+
+// Mean is what rows lose that are held out if features say nothing: with W next to 0.
+func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
+	of, err := b.subject(ctx, Candidate{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.see(View{})
+	if err != nil {
+		return nil, err
+	}
+	if s.folds == nil {
+		return s.tuning.Hold(ctx, of, multitask.Params{Lambda1: noFeatures}, nil, b.comparing())
+	}
+	return s.folds.Judge(ctx, of, multitask.Params{Lambda1: noFeatures}, nil, b.comparing())
+}

@@ -37,7 +37,7 @@ func TestClassicsAsTables(t *testing.T) {
 			d := must(format.Read(npz, o))(t)
 			args := c.write(t, d)
 			dir := t.TempDir()
-			fit := func(args ...string) (r tableReport) {
+			fit := func(args ...string) (r fitReport) {
 				args = append([]string{"-q", "--json", "fit", "--model", c.model, "--step", "standardise", "--lambda1", "0.01"}, args...)
 				code, stdout, stderr := l2mt(t, args...)
 				if code != exitDone {

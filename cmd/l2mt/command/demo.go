@@ -34,7 +34,7 @@ func (c *demoCmd) Run(e *env) error {
 	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 2, Near: 6, O: collect.OfLabelled, Slopes: true, Seed: c.Seed}
 	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "pairwise", Seed: c.Seed}
 	evaluate := &evalCmd{Network: []string{at("network")}, Problems: test, Models: c.Models, Out: at("evaluation")}
-	explain := &inferCmd{Network: at("network"), Out: at("problem"), Nearest: 3}
+	explain := &inferCmd{Network: at("network"), Out: at("problem")}
 	page := &reportCmd{Dir: c.Out}
 
 	stage := *e

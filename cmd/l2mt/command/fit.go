@@ -1,13 +1,11 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
-	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,9 +14,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/mat"
-
-	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/files"
@@ -28,9 +23,8 @@ import (
 	"l2mt/model/multitask"
 )
 
-// tableFlags say what the columns of labelled tables are, and how they are
-// fitted.
-type tableFlags struct {
+type fitCmd struct {
+	Files          []string      `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
 	Task           string        `help:"Column that names the task of a row. Without it every target or, of several files, every file is a task."`
 	Target         []string      `help:"Columns of the labels, by name or pattern (tox*); blanks where a row has none."`
 	Validation     []string      `type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
@@ -40,29 +34,26 @@ type tableFlags struct {
 	Ignore         []string      `help:"Columns to leave out, by name or pattern."`
 	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them. By default those that have mostly words."`
 	Strict         bool          `help:"Refuse words, dates and missing values in columns of features, rather than make categories, numbers and means of them."`
-	Impute         string        `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
 	NA             []string      `name:"na" help:"Cells that say that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
 	IgnoreCase     bool          `help:"Take words for one that differ in their case alone."`
-	MissingColumns string        `help:"\"mean\" puts the mean of a column where a file lacks it."`
+	MissingColumns string        `enum:",mean" default:"" help:"\"mean\" puts the mean of a column where a file lacks it."`
 	Step           []string      `help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
 	SkipUnlabelled bool          `help:"Leave out rows without a label."`
 	SkipTasks      bool          `help:"Leave out tasks that cannot be learned: with a single row, or one class."`
 	Header         format.Header `help:"Whether they have a header, yes or no, if the first line does not say."`
 	Format         format.Format `help:"Csv, tsv, npz and so on, if the name does not say."`
 	cellFlags      `embed:""`
-	Folds          int    `help:"Folds of the cross-validation; 0 means 5."`
-	Seed           uint64 `help:"Seed of the folds."`
-	Omega          string `type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
-	Candidates     bool   `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
-	Out            string `type:"path" help:"Directory to save the model to."`
-}
-
-func (f *tableFlags) options() table.Options {
-	return table.Options{
-		Task: f.Task, Targets: f.Target, Validation: f.Validation, Group: f.Group, Kind: f.Kind, Positive: f.Positive, Ignore: f.Ignore, Categorical: f.Categorical,
-		Strict: f.Strict, NA: f.NA, MissingColumns: f.MissingColumns, Steps: f.Step, SkipUnlabelled: f.SkipUnlabelled, SkipTasks: f.SkipTasks,
-		Format: format.Options{Header: f.Header, Format: f.Format, IgnoreCase: f.IgnoreCase, Separator: f.Separator, Decimal: f.Decimal},
-	}
+	Folds          int     `help:"Folds of the cross-validation; 0 means 5."`
+	Seed           uint64  `help:"Seed of the folds."`
+	Network        string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
+	Model          string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
+	Omega          string  `type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
+	View           string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
+	ClassWeight    string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
+	Lambda1        float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
+	Candidates     bool    `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
+	Workers        int     `help:"Fits at a time; 0 means one per CPU."`
+	Out            string  `type:"path" help:"Directory to save the model to."`
 }
 
 // cellFlags say how the cells of text tables are written.
@@ -71,25 +62,19 @@ type cellFlags struct {
 	Decimal   string `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not say."`
 }
 
-type fitCmd struct {
-	Files       []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
-	tableFlags  `embed:""`
-	Network     string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
-	Model       string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
-	View        string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
-	ClassWeight string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
-	Lambda1     float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
-	Points      int     `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
-	Workers     int     `help:"Fits at a time; 0 means one per CPU."`
+func (c *fitCmd) options() table.Options {
+	return table.Options{
+		Task: c.Task, Targets: c.Target, Validation: c.Validation, Group: c.Group, Kind: c.Kind, Positive: c.Positive, Ignore: c.Ignore, Categorical: c.Categorical,
+		Strict: c.Strict, NA: c.NA, MissingColumns: c.MissingColumns, Steps: c.Step, SkipUnlabelled: c.SkipUnlabelled, SkipTasks: c.SkipTasks,
+		Format: format.Options{Header: c.Header, Format: c.Format, IgnoreCase: c.IgnoreCase, Separator: c.Separator, Decimal: c.Decimal},
+	}
 }
 
 // Names of models that are no entries of the registry.
 const (
-	modelL2MT  = run.L2MT
+	modelL2MT  = "l2mt"
 	modelBest  = "best"
 	modelOmega = "omega"
-
-	balanced = "balanced" // of --class-weight
 )
 
 func (c *fitCmd) Validate() error {
@@ -170,7 +155,7 @@ func (c *fitCmd) Run(e *env) error {
 	if m >= wideTasks {
 		defer debug.SetGCPercent(debug.SetGCPercent(25))
 	}
-	o := solve.Options{Folds: cmp.Or(c.Folds, 5), Seed: c.Seed, Together: t.Together, Held: t.Held, Points: c.Points, Balanced: c.ClassWeight == balanced, Workers: c.Workers, Progress: e.reporter()}
+	o := solve.Options{Folds: cmp.Or(c.Folds, 5), Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: c.Workers, Progress: e.reporter()}
 	if c.Lambda1 != 0 {
 		o.Lambda1 = []float64{c.Lambda1}
 	}
@@ -178,20 +163,18 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &tableReport{table: t, network: c.Network, view: c.View}
-	if err := r.fill(e, b, candidates); err != nil {
+	r := &fitReport{table: t, network: c.Network, all: c.Candidates}
+	if err := r.fill(e, b, candidates, c.View); err != nil {
 		return err
 	}
 	for _, note := range r.Notes[len(t.Notes):] {
 		e.remark("%s", note)
 	}
 	if c.Out != "" {
-		if err := save(c.Out, r); err != nil {
+		if err := r.save(c.Out); err != nil {
 			return err
 		}
-		r.Saved = c.Out
 	}
-	r.all = c.Candidates
 	return e.print(r, r.write)
 }
 
@@ -223,16 +206,6 @@ func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err er
 		return nil, nil, nil
 	case ok:
 		all = []solve.Candidate{one}
-	case c.Model == modelOmega:
-		omega, err := readOmega(c.Omega, m)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", c.Omega, err)
-		}
-		given, err := multitask.Given(omega)
-		if err != nil {
-			return nil, nil, err
-		}
-		all = []solve.Candidate{{Model: given}}
 	case c.Model == modelBest:
 		all = []solve.Candidate{{}, {Mixture: solve.Mixture{Pooled: 1}}}
 		for _, b := range multitask.Baselines()[1:] { // the first is STL
@@ -243,7 +216,12 @@ func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err er
 			all = append(all, solve.Candidate{Model: b})
 		}
 	default:
-		model, err := multitask.Lookup(c.Model)
+		var model multitask.Model
+		if c.Model == modelOmega {
+			model, err = readOmega(c.Omega, m)
+		} else {
+			model, err = multitask.Lookup(c.Model)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -258,86 +236,31 @@ func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err er
 }
 
 // readOmega reads the covariance of m tasks.
-func readOmega(path string, m int) (*mat.SymDense, error) {
-	f, err := os.Open(path)
+func readOmega(path string, m int) (multitask.Model, error) {
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return nil, err
-	}
+	lines, err := csv.NewReader(bytes.NewReader(raw)).ReadAll()
 	rows := make([][]float64, len(lines))
 	for i, cells := range lines {
 		for j, cell := range cells {
-			v, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)
-			if err != nil {
-				return nil, fmt.Errorf("line %d, column %d: %q is not a number", i+1, j+1, cell)
+			v, fault := strconv.ParseFloat(strings.TrimSpace(cell), 64)
+			if fault != nil {
+				err = cmp.Or(err, fmt.Errorf("line %d, column %d: %q is not a number", i+1, j+1, cell))
 			}
 			rows[i] = append(rows[i], v)
 		}
 	}
-	if len(rows) != m {
-		return nil, fmt.Errorf("%d rows; the covariance of %d tasks has %d of %d", len(rows), m, m, m)
+	if err == nil && len(rows) != m {
+		err = fmt.Errorf("%d rows; the covariance of %d tasks has %d of %d", len(rows), m, m, m)
 	}
-	return data.NewCovariance(rows)
-}
-
-// save writes the model, single-task learning beside it, what a report shows of them, and
-// the picture of its correlations.
-func save(dir string, r *tableReport) error {
-	stl := filepath.Join(dir, besideSTL)
-	if err := os.Remove(filepath.Join(stl, multitask.SavedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another fit
-		return err
-	}
-	s, err := saveFit(dir, r.fit, r.table)
-	if err == nil && !r.alone {
-		_, err = saveFit(stl, r.stl, r.table)
-	}
-	if err == nil {
-		err = run.SaveJSON(filepath.Join(dir, run.FitFile), r.forPage())
-	}
-	if err != nil || len(s.Tasks) > mostDrawn {
-		return err
-	}
-	return drawCorrelations(filepath.Join(dir, "correlation.png"), s)
-}
-
-func saveFit(dir string, fit *solve.Fitted, t *table.Table) (*multitask.Saved, error) {
-	s, err := fit.Saved(t.Recipe)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return s, run.SaveModel(dir, s)
-}
-
-// mostDrawn bounds the tasks of a picture.
-const mostDrawn = 300
-
-func drawCorrelations(path string, s *multitask.Saved) error {
-	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations\n" + s.Model, Tasks: taskNames(s), Correlation: run.Correlation(s.Omega)}})
-	return plot.Save(path, picture, err)
-}
-
-func taskNames(s *multitask.Saved) []string {
-	names := make([]string, len(s.Tasks))
-	for i, t := range s.Tasks {
-		names[i] = t.Name
-	}
-	return names
-}
-
-// choose is the best of the candidates given, or what the bench chooses, with its fit.
-func choose(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) (*solve.Choice, *solve.Fitted, error) {
-	pick := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{View: view}) }
-	if candidates != nil {
-		pick = func() (*solve.Choice, error) { return b.Best(ctx, candidates) }
-	}
-	choice, err := pick()
+	omega, err := data.NewCovariance(rows)
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	fit, err := b.Fit(ctx, choice.Judged)
-	return choice, fit, err
+	return multitask.Given(omega)
 }

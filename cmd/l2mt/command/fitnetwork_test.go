@@ -77,7 +77,7 @@ func fields(t *testing.T, order []string) string {
 func TestTablesAlongDirections(t *testing.T) {
 	t.Parallel()
 	table := fields(t, columns())
-	fit := func(args ...string) (r tableReport, stderr string) {
+	fit := func(args ...string) (r fitReport, stderr string) {
 		t.Helper()
 		code, stdout, stderr := l2mt(t, append([]string{"--json", "fit", "--task", "task", "--target", "y", "--kind", "classification"}, args...)...)
 		if code != exitDone {
@@ -88,7 +88,7 @@ func TestTablesAlongDirections(t *testing.T) {
 		}
 		return r, stderr
 	}
-	asked := func(r tableReport) bool {
+	asked := func(r fitReport) bool {
 		return slices.ContainsFunc(r.Candidates, func(c solve.Tried) bool { return c.Directed })
 	}
 	dir := filepath.Join(t.TempDir(), "m")

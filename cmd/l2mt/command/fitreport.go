@@ -3,13 +3,18 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/table"
@@ -17,12 +22,11 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
-	"l2mt/model/pretrained"
 )
 
-// tableReport is what a fit of tables says. Errors are those of rows that folds
+// fitReport is what a fit says, of tables or of a problem. Errors are those of rows that folds
 // held out.
-type tableReport struct {
+type fitReport struct {
 	Problem  string           `json:"problem"`
 	Kind     data.Kind        `json:"kind"`
 	Model    string           `json:"model"`
@@ -36,15 +40,18 @@ type tableReport struct {
 	Candidates  []solve.Tried `json:"candidates"`
 	Tasks       []taskReport  `json:"tasks"`
 	Mean        taskReport    `json:"mean"`
+	Rivals      []rivalReport `json:"rivals"`
 	Temperature float64       `json:"temperature,omitempty"`
 	Brier       float64       `json:"brier,omitempty"`
 	Reliability []reliable    `json:"reliability,omitempty"`
-	Correlation [][]float64   `json:"correlation"`
-	// Sharing is what it brings beside single-task learning with the columns seen alike, and
-	// Bends what columns that bend bring to that.
-	Sharing difference     `json:"sharing"`
+	// Correlation is that of the tasks, nil where rows held out cannot tell the covariance
+	// from tasks on their own.
+	Correlation [][]float64 `json:"correlation"`
+	// Bends is what columns that bend bring to single-task learning.
 	Bends   *difference    `json:"bends,omitempty"`
 	Network *networkReport `json:"network,omitempty"`
+	Test    *testReport    `json:"test,omitempty"`
+	Ranked  []rankedModel  `json:"models,omitempty"`
 	Notes   []string       `json:"notes"`
 	Seconds float64        `json:"seconds"`
 	Saved   string         `json:"saved,omitempty"`
@@ -54,15 +61,14 @@ type tableReport struct {
 
 	table   *table.Table
 	network string
-	view    string // asked for, or empty
 	fit     *solve.Fitted
 	stl     *solve.Fitted // likewise, of single-task learning
 	alone   bool          // nothing is shared
 	all     bool          // lists every candidate
 }
 
-// difference is how much more of two candidates the first loses on the rows held out, between
-// Low and High with a confidence of 95 %.
+// difference is how much more the model loses on the rows held out than something else,
+// between Low and High with a confidence of 95 %.
 type difference struct {
 	Loss compare.Float `json:"loss"`
 	Low  compare.Float `json:"low"`
@@ -70,109 +76,68 @@ type difference struct {
 	sign int
 }
 
-func differenceOf(a, b *solve.Judged) *difference {
-	d := evidence.PairedLoss(a.HeldOut, b.HeldOut)
+func differenceOf(a, b *evidence.HeldOut) difference {
+	d := evidence.PairedLoss(a, b)
 	low, high := d.Interval()
-	return &difference{compare.Float(d.Loss), compare.Float(low), compare.Float(high), d.Sign()}
+	return difference{compare.Float(d.Loss), compare.Float(low), compare.Float(high), d.Sign()}
 }
 
-// taskReport is how well a task is predicted by the model and its rivals: the mean of the
-// targets that it was fitted on (of classes their shares), single-task learning, and one
-// model for all tasks.
-type taskReport struct {
-	Task   string       `json:"task"`
-	Rows   int          `json:"rows"`
-	Held   int          `json:"held_out"`
-	Fit    scoreReport  `json:"fit"`
-	Mean   *scoreReport `json:"mean,omitempty"`
-	STL    *scoreReport `json:"stl,omitempty"`
-	Pooled *scoreReport `json:"pooled,omitempty"`
+func (d difference) String() string {
+	return fmt.Sprintf("%.4f (95 %%: %.4f to %.4f)", d.Loss, d.Low, d.High)
 }
 
-// rival is what else predicts a task.
-type rival struct {
-	name string
-	*scoreReport
+// rivalReport is what a user would try instead: the mean of its tasks' scores, and how much
+// more the model loses than it. The model errs less for Better tasks and more for Worse.
+type rivalReport struct {
+	Name   string      `json:"name"`
+	Title  string      `json:"title"`
+	Score  scoreReport `json:"score"`
+	Less   difference  `json:"difference"`
+	Better int         `json:"better"`
+	Worse  int         `json:"worse"`
+
+	loss   float64
+	scores []evidence.Score
 }
 
-// rivals are those that there are.
-func (t taskReport) rivals() []rival {
-	all := []rival{{"mean", t.Mean}, {"STL", t.STL}, {"pooled", t.Pooled}}
-	return slices.DeleteFunc(all, func(r rival) bool { return r.scoreReport == nil })
-}
+// The rivals, of which classes have one more.
+const (
+	rivalMean = iota
+	rivalSTL
+	rivalPooled
+)
 
-// scoreReport is a Score whose gaps JSON can hold.
-type scoreReport struct {
-	Error         compare.Float `json:"error"`
-	StandardError compare.Float `json:"standard_error"`
-	AUC           compare.Float `json:"auc"`
-	R2            compare.Float `json:"r2"`
-	LogLoss       compare.Float `json:"log_loss"`
-	Brier         compare.Float `json:"brier"`
-}
+// taskEffects are the rows by which the intercepts of the pooled rival are drawn together
+// where the model has its own apart.
+const taskEffects = 10
 
-func (s scoreReport) good(k data.Kind) float64 {
-	if k == data.Classification {
-		return float64(s.AUC)
-	}
-	return float64(s.R2)
-}
-
-func reportOf(s evidence.Score) *scoreReport {
-	return &scoreReport{compare.Float(s.Error), compare.Float(s.StandardError), compare.Float(s.AUC), compare.Float(s.R2), compare.Float(s.LogLoss), compare.Float(s.Brier)}
-}
-
-// networkReport is what the network says of a problem, and what held-out
-// rows say to that.
-type networkReport struct {
-	Name string `json:"name"`
-	// Expected is the error that it expects of its covariance, over STL's.
-	Expected compare.Float `json:"expected_relative_error"`
-	// Taken says that its covariance is part of the one fitted with.
-	Taken bool `json:"taken"`
-	// Directed says that the fit is along the directions of its training tasks, and Signal
-	// how much of the usual signal lies there.
-	Directed bool          `json:"directed"`
-	Signal   compare.Float `json:"signal_along_directions"`
-	*run.Unlike
-}
-
-// fill fits the table, beside its rivals.
-func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate) error {
+// fill fits the problem, beside its rivals.
+func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) error {
 	begin, p := time.Now(), r.table.Problem
-	choice, fit, err := choose(ctx, b, candidates, r.view)
+	choose := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{View: view}) }
+	if candidates != nil {
+		choose = func() (*solve.Choice, error) { return b.Best(ctx, candidates) }
+	}
+	choice, err := choose()
 	if err != nil {
 		return err
 	}
-	// Rivals see the columns alike: what bends bring is not what sharing brings.
-	alone := solve.Candidate{View: solve.View{Bent: choice.Bent, Width: choice.Width}}
-	stl, err := b.Judge(ctx, alone)
-	if err != nil {
+	if r.fit, err = b.Fit(ctx, choice.Judged); err != nil {
 		return err
 	}
-	if r.stl, err = b.Fit(ctx, stl); err != nil {
+	r.alone = choice.Model == nil && choice.Mixture == solve.Mixture{}
+	if err := r.judgeRivals(ctx, b, choice); err != nil {
 		return err
 	}
-	pooled, err := b.Judge(ctx, solve.Candidate{View: alone.View, Mixture: solve.Mixture{Pooled: 1}})
-	if err != nil {
-		return err
-	}
-	if alone.Bent != "" {
-		straight, err := b.Judge(ctx, solve.Candidate{})
-		if err != nil {
-			return err
-		}
-		r.Bends = differenceOf(stl, straight)
-	}
-	r.fit, r.Candidates, r.Notes = fit, choice.Tried, r.table.Notes
-	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), fit.Params, fit.Result.Status
-	r.Features, r.Classes, r.Correlation = p.Cols(), p.Classes, run.Correlation(fit.Omega)
-	of := [][]evidence.Score{choice.ScoresOf(p), stl.ScoresOf(p), pooled.ScoresOf(p)}
+	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), r.fit.Params, r.fit.Result.Status
+	r.Features, r.Classes, r.Candidates = p.Cols(), p.Classes, choice.Tried
+	of := choice.ScoresOf(p)
+	r.Mean = taskReport{Task: "mean", Fit: *reportOf(evidence.MeanScore(of)), STL: &r.Rivals[rivalSTL].Score, Pooled: &r.Rivals[rivalPooled].Score}
 	never, partly := 0, 0
 	for i, t := range p.Tasks {
-		s := of[0][i]
-		r.Rows += s.Rows
-		r.Tasks = append(r.Tasks, taskReport{Task: t.Name, Rows: s.Rows, Held: s.Held, Fit: *reportOf(s), STL: reportOf(of[1][i]), Pooled: reportOf(of[2][i])})
+		s := of[i]
+		r.Mean.Rows += s.Rows
+		r.Tasks = append(r.Tasks, taskReport{Task: t.Name, Rows: s.Rows, Held: s.Held, Fit: *reportOf(s), STL: reportOf(r.Rivals[rivalSTL].scores[i]), Pooled: reportOf(r.Rivals[rivalPooled].scores[i])})
 		switch {
 		case r.table.Held != nil:
 		case s.Held == 0:
@@ -181,23 +146,20 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 			partly++
 		}
 	}
-	mean := func(k int) *scoreReport { return reportOf(evidence.MeanScore(of[k])) }
-	r.Mean = taskReport{Task: "mean", Rows: r.Rows, Fit: *mean(0), STL: mean(1), Pooled: mean(2)}
+	r.Rows, r.Notes = r.Mean.Rows, r.table.Notes
 	if never > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have a single row of a class: it is always trained on, and they have no cross-validated error", never))
 	}
 	if partly > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have rows that are always trained on, as the other parts have none of their class", partly))
 	}
-	if n := fit.Landmarks(); n > 0 {
+	if n := r.fit.Landmarks(); n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without", n))
 	}
 	if r.Kind == data.Classification {
 		r.Temperature, r.Brier = evidence.Temperature(choice.Scores, choice.Y)
 		r.Reliability = reliability(r.Temperature, max(1, len(r.Classes)), slices.Concat(choice.Scores...), slices.Concat(choice.Y...))
 	}
-	r.Sharing = *differenceOf(choice.Judged, stl)
-	r.alone = choice.Model == nil && choice.Mixture == solve.Mixture{}
 	if candidates == nil {
 		r.Network, err = r.networkReport(b, choice)
 	}
@@ -205,185 +167,250 @@ func (r *tableReport) fill(ctx context.Context, b *solve.Bench, candidates []sol
 	return err
 }
 
-func (r *tableReport) networkReport(b *solve.Bench, choice *solve.Choice) (*networkReport, error) {
-	said, err := b.Said()
+// judgeRivals judges what a user would try instead, and tasks on their own in the view of the
+// model, which its correlations have to be better than.
+func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
+	// Rivals see the columns alike: what bends bring is not what sharing brings.
+	alone := solve.Candidate{View: solve.View{Bent: choice.Bent, Width: choice.Width}}
+	pooled := solve.Candidate{View: alone.View, Mixture: solve.Mixture{Pooled: 1}, Drawn: cmp.Or(choice.Drawn, taskEffects)}
+	mean, err := b.Mean(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	n := &networkReport{Name: cmp.Or(r.network, pretrained.Name), Expected: compare.Float(said.Estimated), Taken: choice.Network > 0, Directed: choice.Directed, Signal: compare.Float(b.Signal())}
-	seen, err := run.LoadSeen(r.network)
-	if err != nil { // as networks that embed tasks have none
-		return n, run.Optional(err)
+	r.addRival("mean", "the mean of each task", choice, mean)
+	r.Rivals[rivalMean].Score.AUC = compare.Float(math.NaN()) // its scores differ by fold alone
+	add := func(title string, c solve.Candidate) (*solve.Judged, error) {
+		j, err := b.Judge(ctx, c)
+		if err == nil {
+			r.addRival(j.Name(), title, choice, j.HeldOut)
+		}
+		return j, err
 	}
-	n.Unlike, err = run.NewUnlike(seen, r.table.Problem)
-	return n, err
+	stl, err := add("STL, every task on its own", alone)
+	if err == nil {
+		_, err = add("pooled, one model with task effects", pooled)
+	}
+	if err == nil && r.table.Problem.Kind() == data.Classification && !stl.Balanced {
+		weighted := alone
+		weighted.Balanced = true
+		_, err = add("STL with class weights", weighted)
+	}
+	if err == nil {
+		r.stl, err = b.Fit(ctx, stl)
+	}
+	if err != nil {
+		return err
+	}
+	if alone.Bent != "" {
+		straight, err := b.Judge(ctx, solve.Candidate{})
+		if err != nil {
+			return err
+		}
+		d := differenceOf(stl.HeldOut, straight.HeldOut)
+		r.Bends = &d
+	}
+	apart := stl
+	if choice.Model == nil {
+		c := choice.Candidate
+		c.Mixture = solve.Mixture{}
+		if apart, err = b.Judge(ctx, c); err != nil {
+			return err
+		}
+	}
+	if d := differenceOf(choice.HeldOut, apart.HeldOut); d.sign < 0 {
+		r.Correlation = run.Correlation(r.fit.Omega)
+	}
+	return nil
+}
+
+func (r *fitReport) addRival(name, title string, choice *solve.Choice, h *evidence.HeldOut) {
+	of := rivalReport{Name: name, Title: title, Less: differenceOf(choice.HeldOut, h), loss: h.Loss, scores: h.ScoresOf(r.table.Problem)}
+	of.Score = *reportOf(evidence.MeanScore(of.scores))
+	for i, s := range choice.ScoresOf(r.table.Problem) {
+		switch d := s.Error - of.scores[i].Error; {
+		case d < 0:
+			of.Better++
+		case d > 0:
+			of.Worse++
+		}
+	}
+	r.Rivals = append(r.Rivals, of)
+}
+
+// save writes the model, single-task learning beside it, what a report shows of them, and
+// the picture of its correlations.
+func (r *fitReport) save(dir string) error {
+	stl := filepath.Join(dir, besideSTL)
+	if err := os.Remove(filepath.Join(stl, multitask.SavedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another fit
+		return err
+	}
+	err := r.saveFit(dir, r.fit)
+	if err == nil && !r.alone {
+		err = r.saveFit(stl, r.stl)
+	}
+	if err == nil {
+		err = run.SaveJSON(filepath.Join(dir, run.FitFile), r.forPage())
+	}
+	if err == nil && r.Correlation != nil {
+		err = drawCorrelations(filepath.Join(dir, "correlation.png"), r.Model, r.names(), r.Correlation)
+	}
+	r.Saved = dir
+	return err
+}
+
+func (r *fitReport) saveFit(dir string, fit *solve.Fitted) error {
+	s, err := fit.Saved(r.table.Recipe)
+	if err != nil {
+		return fmt.Errorf("problem %q: %w", r.Problem, err)
+	}
+	v := run.CurrentVersions()
+	s.Versions = map[string]string{"l2mt": v.L2MT, "go": v.Go, "system": v.System}
+	return s.Save(dir)
+}
+
+// mostDrawn bounds the tasks of a picture.
+const mostDrawn = 300
+
+func drawCorrelations(path, title string, tasks []string, correlation [][]float64) error {
+	if len(tasks) > mostDrawn {
+		return nil
+	}
+	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations\n" + title, Tasks: tasks, Correlation: correlation}})
+	return plot.Save(path, picture, err)
+}
+
+// names are those of the tasks.
+func (r *fitReport) names() (names []string) {
+	for _, t := range r.Tasks {
+		names = append(names, t.Task)
+	}
+	return names
 }
 
 // forPage is what a report shows: without times, which no two fits have the same.
-func (r tableReport) forPage() *tableReport {
+func (r fitReport) forPage() *fitReport {
 	r.Candidates, r.Seconds = slices.Clone(r.Candidates), 0
 	for k := range r.Candidates {
 		r.Candidates[k].Seconds = 0
 		r.Titles = append(r.Titles, r.Candidates[k].Title())
 	}
 	var text strings.Builder
-	if r.writeSharing(&text); len(r.Tasks) > 1 {
+	if r.writeVerdicts(&text); len(r.Tasks) > 1 {
 		r.Text = text.String()
 	}
 	if len(r.Tasks) > mostDrawn {
 		r.Correlation = nil
+		if r.Network != nil {
+			short := *r.Network
+			short.Omega, r.Network = nil, &short
+		}
 	}
 	return &r
 }
 
-// mostListed bounds the tasks that are listed as text; JSON has all.
-const mostListed = 200
-
-func (r *tableReport) write(w io.Writer) {
+func (r *fitReport) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
 	if r.Classes != nil {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
 	fmt.Fprintf(w, "\n%s; lambda1 = %s, chosen on rows held out, fitted on all (%s, %.2g s)\n\n", r.Title, run.Number(r.Params.Lambda1), r.Status, r.Seconds)
 	if r.all {
-		run.ErrorName(w, r.Kind) // says what nMSE is
-		run.WriteCandidates(w, r.Kind, r.Candidates)
+		r.writeCandidates(w)
 	}
 	writeTasks(w, r.Kind, r.Tasks, r.Mean)
 	if r.Kind == data.Classification {
 		fmt.Fprintf(w, "probabilities: Brier score %.4f, at temperature %.3g\n", r.Brier, r.Temperature)
 	}
+	r.writeRivals(w)
 	if len(r.Tasks) > 1 {
-		r.writeRivals(w)
-		r.writeSharing(w)
+		r.writeVerdicts(w)
+		r.writeCorrelations(w)
 	} else {
 		fmt.Fprintln(w, "there is a single task, and nothing to share")
 	}
-	fmt.Fprintln(w)
-	names := make([]string, len(r.Tasks))
-	for i, t := range r.Tasks {
-		names[i] = t.Task
-	}
-	writeCorrelations(w, names, r.Correlation)
+	r.writeTest(w)
 	if r.Saved != "" {
 		fmt.Fprintf(w, "\nsaved to %s\n", r.Saved)
 	}
 }
 
-// units are what errors are called.
-func units(k data.Kind) (error, good, loss string) {
-	if k == data.Classification {
-		return "error", "AUC", "log loss"
+func (r *fitReport) writeCorrelations(w io.Writer) {
+	switch {
+	case r.Correlation != nil:
+		fmt.Fprintln(w)
+		writeCorrelations(w, "task correlations", r.names(), r.Correlation)
+	case !r.alone:
+		fmt.Fprintln(w, "no task correlations: rows held out cannot tell this covariance from tasks on their own")
 	}
-	return "RMSE", "R^2", "nMSE"
 }
 
-// writeTasks lists tasks, and behind them what is of all.
-func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskReport) {
-	what, good, _ := units(kind)
+// writeRivals compares the model, which is marked, with what a user would try instead.
+func (r *fitReport) writeRivals(w io.Writer) {
+	what, good, loss := units(r.Kind)
+	fmt.Fprintf(w, "\nthe model (*) and what else could be done, the mean of all tasks; differences are of the %s of held-out rows\n", loss)
 	t := run.Columns(w)
-	fmt.Fprintf(t, "rows\t%s\t+-\t%s", what, good)
-	for _, r := range all[0].rivals() {
-		fmt.Fprintf(t, "\t%s %s\t%s", r.name, what, good)
-	}
-	if kind == data.Classification {
-		fmt.Fprint(t, "\tlog loss\tBrier")
-	}
-	fmt.Fprint(t, "\t  task\n")
-	for _, v := range slices.Concat(tasks[:min(len(tasks), mostListed)], all) {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s", v.Rows, errorGap(v.Fit.Error), errorGap(v.Fit.StandardError), gap(v.Fit.good(kind)))
-		for _, r := range v.rivals() {
-			fmt.Fprintf(t, "\t%s\t%s", errorGap(r.Error), gap(r.good(kind)))
+	fmt.Fprintf(t, "%s\t%s\tthe model's less\t95 %% from\tto\tbetter for\tworse for\t  method\n", what, good)
+	fmt.Fprintf(t, "%s\t%s\t\t\t\t\t\t* %s\n", errorGap(r.Mean.Fit.Error), run.Decimals(r.Mean.Fit.good(r.Kind)), r.Title)
+	for _, v := range r.Rivals {
+		if v.Name == r.Model {
+			continue
 		}
-		if kind == data.Classification {
-			fmt.Fprintf(t, "\t%s\t%s", run.Decimals(v.Fit.LogLoss), run.Decimals(v.Fit.Brier))
-		}
-		fmt.Fprintf(t, "\t  %s\n", v.Task)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t  %s\n", errorGap(v.Score.Error), run.Decimals(v.Score.good(r.Kind)), run.Decimals(v.Less.Loss), run.Decimals(v.Less.Low), run.Decimals(v.Less.High), v.Better, v.Worse, v.Title)
 	}
 	t.Flush()
-	if more := len(tasks) - mostListed; more > 0 {
-		fmt.Fprintf(w, "(%d more tasks: --json lists them)\n", more)
-	}
 }
 
-// gap writes a number, or a dash where there is none.
-func gap(v float64) string { return run.Decimals(compare.Float(v)) }
+// asGood is the share of single-task learning's loss within which the interval of a
+// difference lies that is none.
+const asGood = 0.05
 
-// errorGap writes an error, very small and large ones with four digits.
-func errorGap(v compare.Float) string {
-	if v != 0 && v < 5e-4 || v >= 1e6 && v <= math.MaxFloat64 {
-		return run.Number(float64(v))
-	}
-	return run.Decimals(v)
-}
-
-// writeRivals compares the model with learning nothing together and everything.
-func (r *tableReport) writeRivals(w io.Writer) {
-	what, _, _ := units(r.Kind)
-	for k, rival := range r.Mean.rivals() {
-		better, worse := 0, 0
-		for _, t := range r.Tasks {
-			switch d := t.Fit.Error - t.rivals()[k].Error; {
-			case d < 0:
-				better++
-			case d > 0:
-				worse++
-			}
-		}
-		ours, theirs := float64(r.Mean.Fit.Error), float64(rival.Error)
-		fmt.Fprintf(w, "against %s: mean %s %s, %.4f of it; lower for %d tasks, higher for %d\n", rival.name, what, errorGap(rival.Error), ours/theirs, better, worse)
-	}
-}
-
-// writeSharing says what to make of it.
-func (r *tableReport) writeSharing(w io.Writer) {
+// writeVerdicts says what to make of the differences, as far as their intervals bear it.
+func (r *fitReport) writeVerdicts(w io.Writer) {
 	_, _, loss := units(r.Kind)
-	s := r.Sharing
+	mean, stl := r.Rivals[rivalMean].Less, r.Rivals[rivalSTL]
+	if mean.sign >= 0 {
+		verdict := "too few rows to tell the model from the mean of each task"
+		if mean.sign > 0 {
+			verdict = "the mean of each task predicts better than the model: its features tell nothing"
+		}
+		fmt.Fprintf(w, "%s: the %s of held-out rows less that of the mean is %s\n", verdict, loss, mean)
+	}
+	d := stl.Less
 	switch {
 	case r.alone && len(r.Candidates) > 1:
 		fmt.Fprintln(w, "nothing is shared: single-task learning is chosen")
 	case r.alone:
-	case math.IsInf(float64(s.Low), 0):
-		fmt.Fprintln(w, "too few rows were held out to tell whether sharing brought something")
+	case math.IsInf(float64(d.Low), 0):
+		fmt.Fprintln(w, "too few rows were held out to tell whether sharing pays")
 	default:
-		verdict := "rows held out cannot tell sharing from single-task learning"
-		if s.sign < 0 {
+		verdict := "too few rows to tell sharing from single-task learning"
+		switch most := asGood * stl.loss; {
+		case d.sign < 0:
 			verdict = "sharing pays"
-		} else if s.sign > 0 {
+		case d.sign > 0:
 			verdict = "sharing does harm; single-task learning (--model stl) is better"
+		case float64(d.Low) > -most && float64(d.High) < most:
+			verdict = "single-task learning (--model stl) is as good"
 		}
-		fmt.Fprintf(w, "%s: the %s of held-out rows less that of STL is %.4f (95 %%: %.4f to %.4f)\n", verdict, loss, s.Loss, s.Low, s.High)
+		fmt.Fprintf(w, "%s: the %s of held-out rows less that of STL is %s\n", verdict, loss, d)
 	}
-	if d := r.Bends; d != nil {
-		fmt.Fprintf(w, "columns bend: the %s of STL with them less that with straight columns is %.4f (95 %%: %.4f to %.4f)\n", loss, d.Loss, d.Low, d.High)
+	if r.Bends != nil {
+		fmt.Fprintf(w, "columns bend: the %s of STL with them less that with straight columns is %s\n", loss, r.Bends)
 	}
 	if r.Network != nil {
 		r.Network.write(w)
 	}
 }
 
-func (r *networkReport) write(w io.Writer) {
-	expected := "had no sound expectation of its covariance"
-	if r.Expected > 0 {
-		expected = fmt.Sprintf("expected its covariance to make %.2f of STL's error", r.Expected)
+// writeCandidates lists candidates in the order in which they were tried.
+func (r *fitReport) writeCandidates(w io.Writer) {
+	run.ErrorName(w, r.Kind) // says what nMSE is
+	_, _, loss := units(r.Kind)
+	t := run.Columns(w)
+	fmt.Fprintf(t, "%s\tless the best\t95 %% from\tto\tseconds\tverdict\t  candidate\n", loss)
+	for _, c := range r.Candidates {
+		fmt.Fprintf(t, "%.4f\t%s\t%s\t%s\t%.2f\t%s\t  %s\n", c.Loss, run.Decimals(c.Less), run.Decimals(c.Low), run.Decimals(c.High), c.Seconds, c.Verdict, c.Title())
 	}
-	taken := "another was chosen"
-	if r.Taken {
-		taken = "it was chosen"
-	}
-	network := "the network " + r.Name
-	if r.Name == pretrained.Name {
-		network = "the pretrained network"
-	}
-	fmt.Fprintf(w, "%s %s; %s\n", network, expected, taken)
-	if signal := float64(r.Signal); !math.IsNaN(signal) {
-		directed := "which are left"
-		if r.Directed {
-			directed = "along which it is fitted"
-		}
-		fmt.Fprintf(w, "%.2f of the usual signal lies along the directions of its training tasks, %s\n", signal, directed)
-	}
-	if r.Unlike != nil {
-		fmt.Fprintln(w, r.Unlike)
-	}
+	t.Flush()
+	fmt.Fprintln(w)
 }

@@ -1,23 +1,27 @@
 package command
 
 import (
-	"errors"
+	"cmp"
+	"context"
+	"encoding/csv"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
-	"time"
+	"slices"
+	"strconv"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/data/progress"
+	"l2mt/data/table"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
-	"l2mt/model"
+	"l2mt/model/evidence"
+	"l2mt/model/multitask"
 )
 
 // problemFlags name the problems that a command works on.
@@ -43,29 +47,14 @@ func (f *problemFlags) open() ([]*data.ProblemData, error) {
 type inferCmd struct {
 	Network      string `type:"existingdir" help:"Trained network; by default the pretrained one, which serves all features (l2mt version names it)."`
 	problemFlags `embed:""`
-	Out          string `type:"path" help:"Directory for the model, for l2mt predict and l2mt show, predictions.csv, omega.json, correlation.png, embedding.json, seconds.json and result.json; with several problems, one folder for each."`
-	OmegaOnly    bool   `help:"Stop at the covariance. Needs no validation or test rows."`
-	Select       bool   `help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
-	Score        string `type:"path" placeholder:"FILE" help:"Estimate the error of given covariances instead: a JSON list of {\"name\": ..., \"omega\": [[...]]}."`
+	Out          string `type:"path" xor:"out" help:"Directory for the model, for l2mt predict, show and report, and for predictions.csv, those of the test rows; with several problems, one folder for each."`
+	OmegaOnly    bool   `xor:"out,select" help:"Stop at the covariance that the network finds. Needs no validation or test rows."`
+	Select       bool   `xor:"select" help:"Also fit the paper's ten models, tuned, and rank their covariances by the estimated error: which model suits the problem."`
 	Candidates   bool   `help:"List every candidate in the order in which they were tried."`
-	Nearest      int    `default:"3" help:"Training problems to name, nearest first."`
 	Workers      int    `help:"Fits at a time; 0 means one per CPU."`
 }
 
-func (c *inferCmd) Validate() error {
-	switch {
-	case c.OmegaOnly && c.Select:
-		return errors.New("--omega-only and --select exclude each other: the models must be fitted to be ranked")
-	case c.Score != "" && (c.OmegaOnly || c.Select || c.Out != ""):
-		return errors.New("--score only estimates: it goes with none of --omega-only, --select and --out")
-	case c.Nearest < 0:
-		return fmt.Errorf("--nearest=%d: it must not be negative", c.Nearest)
-	}
-	return nil
-}
-
 func (c *inferCmd) Run(e *env) error {
-	begin := time.Now()
 	network, err := run.LoadNetwork(c.Network)
 	if err != nil {
 		return err
@@ -77,144 +66,220 @@ func (c *inferCmd) Run(e *env) error {
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	if c.Score != "" {
-		return c.score(e, network, problems)
+	if c.OmegaOnly {
+		return c.omegas(e, network, problems)
 	}
-	atlas, seen, err := c.known(e, network)
-	if err != nil {
-		return err
-	}
-	sum, err := run.NetworkSum(c.Network)
-	if err != nil {
-		return err
-	}
-	reading := time.Since(begin).Seconds()
-	results, err := c.inferAll(e, network, problems, run.InferOptions{
-		Atlas: atlas, Seen: seen, Nearest: c.Nearest, OmegaOnly: c.OmegaOnly, Select: c.Select, Workers: c.Workers,
-	})
-	if err != nil {
-		return err
-	}
-	results[0].Seconds.Reading = reading
-	for _, r := range results {
-		r.Network = sum
-	}
-	for _, r := range results {
-		if err := r.Save(c.dir(r, len(results))); err != nil {
-			return err
-		}
-	}
-	return e.print(results, func(w io.Writer) {
-		for _, r := range results {
-			r.Write(w, c.Candidates)
-		}
-	})
-}
-
-// known reads what the network knows of its training problems: one of the two, or
-// neither.
-func (c *inferCmd) known(e *env, network *solve.Finder) (atlas *solve.Atlas, seen *model.Seen, err error) {
-	file := model.SeenFile
-	if network.EmbedsTasks() {
-		file = solve.AtlasFile
-		atlas, err = solve.LoadAtlas(c.Network)
-	} else {
-		seen, err = run.LoadSeen(c.Network)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		e.remark("%s has no %s, so there is no telling how far a problem is from those of training; l2mt train makes it", c.Network, file)
-		return nil, nil, nil
-	}
-	return atlas, seen, err
-}
-
-// inferAll solves the problems one after the other. Progress is that of the
-// problems, or within the only one.
-func (c *inferCmd) inferAll(e *env, network *solve.Finder, problems []*data.ProblemData, o run.InferOptions) (results []*run.Inference, err error) {
-	var over progress.Reporter
-	o.Progress, over = e.reporter(), progress.Silent()
+	within, over := e.reporter(), progress.Silent() // of the only problem, or of several
 	if len(problems) > 1 {
-		o.Progress, over = over, o.Progress
+		within, over = over, within
 	}
 	over.Start("problems", len(problems))
 	defer over.Finish()
+	var results []*fitReport
 	for _, p := range problems {
-		r, err := run.Infer(e, network, p, o)
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, r)
-		over.Advance(1, p.Name)
-	}
-	return results, nil
-}
-
-// dir is where a result goes, or empty.
-func (c *inferCmd) dir(r *run.Inference, results int) string {
-	if c.Out == "" || results == 1 {
-		return c.Out
-	}
-	return filepath.Join(c.Out, url.PathEscape(r.Problem))
-}
-
-// scored is a covariance with the error that the network expects of it.
-type scored struct {
-	Problem  string        `json:"problem"`
-	Name     string        `json:"name"`
-	Expected compare.Float `json:"expected_relative_error"`
-}
-
-// score estimates the errors of given covariances.
-func (c *inferCmd) score(e *env, network *solve.Finder, problems []*data.ProblemData) error {
-	given, err := readCovariances(c.Score)
-	if err != nil {
-		return err
-	}
-	var scores []scored
-	for _, p := range problems {
-		embedding, err := network.Embed(p)
+		r, err := c.infer(e, network, p, within)
 		if err != nil {
 			return err
 		}
-		for i, g := range given {
-			omega, err := data.NewCovariance(g.Omega)
-			if err != nil {
-				return fmt.Errorf("%s: entry %d (%q): %w", c.Score, i, g.Name, err)
+		results = append(results, r)
+		if dir := c.Out; dir != "" {
+			if len(problems) > 1 {
+				dir = filepath.Join(dir, url.PathEscape(p.Name))
 			}
-			expected, err := embedding.Estimated(omega)
-			if err != nil {
-				return fmt.Errorf("%s: entry %d (%q): %w", c.Score, i, g.Name, err)
+			if err := r.saveInferred(dir, network.Head() != ""); err != nil {
+				return err
 			}
-			scores = append(scores, scored{p.Name, g.Name, compare.Float(expected)})
 		}
+		over.Advance(1, p.Name)
 	}
-	return e.print(scores, func(w io.Writer) {
-		t := run.Fields(w)
-		fmt.Fprintln(t, "expected relative error\tproblem\tcovariance")
-		for _, s := range scores {
-			fmt.Fprintf(t, "%.4f\t%s\t%s\n", s.Expected, s.Problem, s.Name)
+	return e.print(results, func(w io.Writer) {
+		for _, r := range results {
+			r.write(w)
 		}
-		t.Flush()
 	})
 }
 
-func readCovariances(path string) (given []run.Covariance, err error) {
-	raw, err := os.ReadFile(path)
+// found is what the network says of a problem.
+type found struct {
+	Problem     string        `json:"problem"`
+	Tasks       []string      `json:"tasks"`
+	Omega       [][]float64   `json:"omega"`
+	Correlation [][]float64   `json:"correlation"`
+	Expected    compare.Float `json:"expected_relative_error"`
+}
+
+// omegas finds the covariances, and stops there.
+func (c *inferCmd) omegas(e *env, network *solve.Finder, problems []*data.ProblemData) error {
+	var all []found
+	for _, p := range problems {
+		labelled, err := p.Labelled()
+		if err != nil {
+			return err
+		}
+		f, err := network.Omega(labelled)
+		if err != nil {
+			return err
+		}
+		of := found{Problem: p.Name, Omega: compare.Entries(f.Omega), Correlation: run.Correlation(f.Omega), Expected: compare.Float(f.Estimated)}
+		for _, t := range p.Tasks {
+			of.Tasks = append(of.Tasks, t.Name)
+		}
+		all = append(all, of)
+	}
+	return e.print(all, func(w io.Writer) {
+		for _, f := range all {
+			fmt.Fprintf(w, "problem %s, %d tasks\n", f.Problem, len(f.Tasks))
+			writeCorrelations(w, fmt.Sprintf("task correlations that the network finds; relative error expected %.4f", f.Expected), f.Tasks, f.Correlation)
+			fmt.Fprintln(w)
+		}
+	})
+}
+
+// infer solves a problem, and measures that on its test rows.
+func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, progress progress.Reporter) (*fitReport, error) {
+	b, err := solve.NewBench(network, p, solve.Options{Workers: c.Workers, Progress: progress})
 	if err != nil {
 		return nil, err
 	}
-	if given, err = parseCovariances(raw); err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", path, data.ErrFormat, err)
+	seen, err := network.Features(p)
+	if err != nil {
+		return nil, err
 	}
-	return given, nil
+	labelled, err := seen.Labelled()
+	if err != nil {
+		return nil, err
+	}
+	recipe := table.Numbers(seen.Features, seen.Cols())
+	recipe.Task = "task"
+	_, recipe.Sparse = seen.Tasks[0].TrainSet.X.(*data.CSR)
+	r := &fitReport{table: &table.Table{Problem: labelled, Recipe: recipe}, network: c.Network, all: c.Candidates}
+	if err := r.fill(ctx, b, nil, ""); err != nil {
+		return nil, err
+	}
+	if len(r.fit.Test.Task) > 0 {
+		r.Test = &testReport{Fit: r.fit.Test, STL: r.stl.Test}
+	}
+	if c.Select {
+		err = r.rank(ctx, network, seen, compare.EvaluateOptions{Workers: c.Workers, Progress: progress})
+	}
+	return r, err
 }
 
-func parseCovariances(raw []byte) (given []run.Covariance, err error) {
-	if err := files.DecodeJSON(raw, &given); err != nil {
-		return nil, fmt.Errorf("it must be a JSON list of {\"name\": ..., \"omega\": [[...]]}: %w", err)
+// testReport has the errors on test rows, which have no say in anything.
+type testReport struct {
+	Fit evidence.Errors `json:"fit"`
+	STL evidence.Errors `json:"stl"`
+}
+
+// rankedModel is a model with the error that the network expects of its covariance.
+type rankedModel struct {
+	Model      string           `json:"model"`
+	Title      string           `json:"title"`
+	Expected   compare.Float    `json:"expected_relative_error"`
+	Validation float64          `json:"validation"`
+	Test       float64          `json:"test"`
+	Params     multitask.Params `json:"params"`
+}
+
+// rank fits the ten models and asks the network which of their covariances suits the problem.
+func (r *fitReport) rank(ctx context.Context, network *solve.Finder, p *data.ProblemData, o compare.EvaluateOptions) error {
+	embedding, err := network.Embed(r.table.Problem)
+	if err != nil {
+		return err
 	}
-	if len(given) == 0 {
-		return nil, errors.New("the list is empty")
+	outcomes, err := compare.Evaluate(ctx, nil, []*data.ProblemData{p}, o)
+	if err != nil {
+		return err
 	}
-	return given, nil
+	for _, m := range outcomes {
+		if m.Variant != compare.Plain {
+			continue
+		}
+		omega, err := data.NewCovariance(m.Omega)
+		if err != nil {
+			return err
+		}
+		expected, err := embedding.Estimated(omega)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Model, err)
+		}
+		model, err := multitask.Lookup(m.Model)
+		if err != nil {
+			return err
+		}
+		r.Ranked = append(r.Ranked, rankedModel{m.Model, model.Info().Title, compare.Float(expected), m.Validation.Mean, m.Test.Mean, m.Params})
+	}
+	slices.SortStableFunc(r.Ranked, func(a, b rankedModel) int { return cmp.Compare(a.Expected, b.Expected) })
+	return nil
+}
+
+// writeTest prints the errors on test rows, and the ranking of the models.
+func (r *fitReport) writeTest(w io.Writer) {
+	if r.Test != nil {
+		fmt.Fprintln(w)
+		t := run.Columns(w)
+		fmt.Fprintf(t, "test %s\tSTL\trelative\t  task\n", run.ErrorName(w, r.Kind))
+		row := func(l2mt, stl float64, name string) {
+			fmt.Fprintf(t, "%.4f\t%.4f\t%s\t  %s\n", l2mt, stl, run.Decimals(compare.Float(l2mt/stl)), name)
+		}
+		for i, task := range r.Tasks {
+			row(r.Test.Fit.Task[i], r.Test.STL.Task[i], task.Task)
+		}
+		row(r.Test.Fit.Mean, r.Test.STL.Mean, "mean")
+		t.Flush()
+	}
+	if r.Ranked != nil {
+		fmt.Fprintf(w, "\nof the paper's ten models the network expects most of the covariance of %s\n", r.Ranked[0].Title)
+		t := run.Columns(w)
+		fmt.Fprintln(t, "expected\ttest error\tvalidation\t  model")
+		for _, m := range r.Ranked {
+			fmt.Fprintf(t, "%.4f\t%.4f\t%.4f\t  %s\n", m.Expected, m.Test, m.Validation, m.Title)
+		}
+		t.Flush()
+	}
+}
+
+// saveInferred writes the model and the predictions of the test rows. Where a head makes the
+// features, a model is of no use without that, and there is none.
+func (r *fitReport) saveInferred(dir string, head bool) error {
+	if !head {
+		if err := r.save(dir); err != nil {
+			return err
+		}
+	}
+	rows, err := r.predictions()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(dir, "predictions.csv"), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+}
+
+// predictions are those of the test rows, with the score of the class predicted where there
+// are more than two. The row counts in the dataset, from 0.
+func (r *fitReport) predictions() ([][]string, error) {
+	rows := [][]string{{"task", "row", "prediction", "score", "label"}}
+	for i, t := range r.table.Problem.Tasks {
+		classes := r.Classes
+		if classes == nil {
+			classes = []string{t.Negative, t.Positive}
+		}
+		scores, err := r.fit.Predict(i, t.TestSet.X)
+		if err != nil {
+			return nil, err
+		}
+		for j, y := range t.TestSet.Y {
+			of := row(scores, j, len(t.TestSet.Y))
+			predicted, score, label := "", slices.Max(of), ""
+			if t.Kind == data.Regression {
+				predicted, label = run.Full(score), run.Full(y)
+			} else {
+				predicted, label = classes[multitask.ClassOf(of)], classes[multitask.LabelOf(y, len(of))]
+			}
+			rows = append(rows, []string{t.Name, strconv.Itoa(t.Test[j]), predicted, run.Full(score), label})
+		}
+	}
+	return rows, nil
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
@@ -23,8 +24,8 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	network, test := tinyNetwork(t)
 	dir := t.TempDir()
 	mustL2mt(t, "infer", "--network", network, "--problems", test, "--name", "test-0002", "--out", dir)
-	var result run.Inference
-	if err := run.LoadJSON(filepath.Join(dir, "result.json"), &result); err != nil {
+	var result fitReport
+	if err := run.LoadJSON(filepath.Join(dir, run.FitFile), &result); err != nil {
 		t.Fatal(err)
 	}
 	f := must(data.LoadProblems(test))(t)
@@ -46,7 +47,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 				wrong++
 			}
 		}
-		if got, want := float64(wrong)/float64(len(task.Test)), result.Fit.Test.Task[i]; math.Abs(got-want) > 1e-12 {
+		if got, want := float64(wrong)/float64(len(task.Test)), result.Test.Fit.Task[i]; math.Abs(got-want) > 1e-12 {
 			t.Errorf("task %s: the predictions have error %v, reported is %v", task.Name, got, want)
 		}
 	}
@@ -71,28 +72,33 @@ func TestInferDoesNotLeak(t *testing.T) {
 	if err := f.Save(fewer); err != nil {
 		t.Fatal(err)
 	}
-	var all, some []run.Inference
-	for file, results := range map[string]*[]run.Inference{test: &all, fewer: &some} {
+	var all, some []fitReport
+	for file, results := range map[string]*[]fitReport{test: &all, fewer: &some} {
 		if err := json.Unmarshal([]byte(mustL2mt(t, "--json", "infer", "--network", network, "--problems", file, "--name", "test-0001", "--select")), results); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, a := range all {
 		b := some[i]
-		if a.Fit.Test.Mean == b.Fit.Test.Mean {
+		if len(a.Ranked) != 10 {
+			t.Errorf("%s: %d models are ranked", a.Problem, len(a.Ranked))
+		}
+		if a.Test.Fit.Mean == b.Test.Fit.Mean {
 			t.Errorf("%s: other test rows have the same error", a.Problem)
 		}
-		if a.Fit.Lambda1 != b.Fit.Lambda1 || a.Used.Candidate != b.Used.Candidate || a.Used.Expected != b.Used.Expected || a.Fit.Validation.Mean != b.Fit.Validation.Mean {
-			t.Errorf("%s: what is chosen depends on test rows", a.Problem)
-		}
-		for k, m := range a.Models {
-			if n := b.Models[k]; m.Model != n.Model || m.Expected != n.Expected || m.Validation != n.Validation {
+		for k, m := range a.Ranked {
+			if n := b.Ranked[k]; m.Model != n.Model || m.Expected != n.Expected || m.Validation != n.Validation {
 				t.Errorf("%s: the ranking of models depends on test rows", a.Problem)
 			}
 		}
-		if len(a.Models) != 10 {
-			t.Errorf("%s: %d models are ranked", a.Problem, len(a.Models))
+		a.Test, a.Ranked, a.Seconds, b.Test, b.Ranked, b.Seconds = nil, nil, 0, nil, nil, 0
+		for k := range a.Candidates {
+			a.Candidates[k].Seconds, b.Candidates[k].Seconds = 0, 0
 		}
+		if !bytes.Equal(must(json.Marshal(a))(t), must(json.Marshal(b))(t)) {
+			t.Errorf("%s: what is chosen depends on test rows", a.Problem)
+		}
+
 	}
 }
 

@@ -66,7 +66,7 @@ func TestReport(t *testing.T) {
 
 func reportShowsEverything(t *testing.T, page string) {
 	for _, want := range []string{
-		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep, digits", "Problem test-0001", "Network <small>network",
+		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep, digits", "Fit of test-0001 <small>problem", "Network <small>network",
 		"Experience <small>experience", "problems/train.json", "Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, rank correlations and parameters",
@@ -77,8 +77,8 @@ func reportShowsEverything(t *testing.T, page string) {
 			t.Errorf("the report does not have %q", want)
 		}
 	}
-	if n := strings.Count(page, "<svg"); n != 6 {
-		t.Errorf("%d pictures, want 6: the runs of the sweep are not for the report", n)
+	if n := strings.Count(page, "<svg"); n != 5 {
+		t.Errorf("%d pictures, want 5: the runs of the sweep are not for the report", n)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/infer/compare"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
@@ -238,4 +239,91 @@ func (t *scoreTable) write(w io.Writer) {
 		fmt.Fprintf(columns, "%.3f\t%.3f\t%d\t\n", r.Said, r.Came, r.Rows)
 	}
 	columns.Flush()
+}
+
+// taskReport is how well a task is predicted by the model and its rivals: the mean of the
+// targets that it was fitted on (of classes their shares), single-task learning, and one
+// model for all tasks.
+type taskReport struct {
+	Task   string       `json:"task"`
+	Rows   int          `json:"rows"`
+	Held   int          `json:"held_out"`
+	Fit    scoreReport  `json:"fit"`
+	Mean   *scoreReport `json:"mean,omitempty"`
+	STL    *scoreReport `json:"stl,omitempty"`
+	Pooled *scoreReport `json:"pooled,omitempty"`
+}
+
+// scoreReport is a Score whose gaps JSON can hold.
+type scoreReport struct {
+	Error         compare.Float `json:"error"`
+	StandardError compare.Float `json:"standard_error"`
+	AUC           compare.Float `json:"auc"`
+	R2            compare.Float `json:"r2"`
+	LogLoss       compare.Float `json:"log_loss"`
+	Brier         compare.Float `json:"brier"`
+}
+
+func (s scoreReport) good(k data.Kind) compare.Float {
+	if k == data.Classification {
+		return s.AUC
+	}
+	return s.R2
+}
+
+func reportOf(s evidence.Score) *scoreReport {
+	return &scoreReport{compare.Float(s.Error), compare.Float(s.StandardError), compare.Float(s.AUC), compare.Float(s.R2), compare.Float(s.LogLoss), compare.Float(s.Brier)}
+}
+
+// mostListed bounds the tasks that are listed as text; JSON has all.
+const mostListed = 200
+
+// units are what errors are called.
+func units(k data.Kind) (error, good, loss string) {
+	if k == data.Classification {
+		return "error", "AUC", "log loss"
+	}
+	return "RMSE", "R^2", "nMSE"
+}
+
+// writeTasks lists tasks, and behind them what is of all.
+func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskReport) {
+	what, good, _ := units(kind)
+	t := run.Columns(w)
+	fmt.Fprintf(t, "rows\t%s\t+-\t%s", what, good)
+	names := []string{"mean", "STL", "pooled"}
+	rivals := func(v taskReport) []*scoreReport { return []*scoreReport{v.Mean, v.STL, v.Pooled} }
+	for k, s := range rivals(all[0]) {
+		if s != nil {
+			fmt.Fprintf(t, "\t%s %s\t%s", names[k], what, good)
+		}
+	}
+	if kind == data.Classification {
+		fmt.Fprint(t, "\tlog loss\tBrier")
+	}
+	fmt.Fprint(t, "\t  task\n")
+	for _, v := range slices.Concat(tasks[:min(len(tasks), mostListed)], all) {
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s", v.Rows, errorGap(v.Fit.Error), errorGap(v.Fit.StandardError), run.Decimals(v.Fit.good(kind)))
+		for _, s := range rivals(v) {
+			if s != nil {
+				fmt.Fprintf(t, "\t%s\t%s", errorGap(s.Error), run.Decimals(s.good(kind)))
+			}
+		}
+		if kind == data.Classification {
+			fmt.Fprintf(t, "\t%s\t%s", run.Decimals(v.Fit.LogLoss), run.Decimals(v.Fit.Brier))
+		}
+		fmt.Fprintf(t, "\t  %s\n", v.Task)
+	}
+	t.Flush()
+	if more := len(tasks) - mostListed; more > 0 {
+		fmt.Fprintf(w, "(%d more tasks: --json lists them)\n", more)
+	}
+}
+
+// errorGap writes an error, very small and large ones with four digits.
+func errorGap(v compare.Float) string {
+	if v != 0 && v < 5e-4 || v >= 1e6 && v <= math.MaxFloat64 {
+		return run.Number(float64(v))
+	}
+	return run.Decimals(v)
 }

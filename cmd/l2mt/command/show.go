@@ -137,7 +137,7 @@ func (s shownModel) write(w io.Writer) {
 	s.writeBent(w)
 	if s.Importance != nil { // which weights of landmarks do not tell
 		fmt.Fprintln(w)
-		writeCorrelations(w, taskNames(s.Saved), s.Correlation)
+		writeCorrelations(w, "task correlations", taskNames(s.Saved), s.Correlation)
 		return
 	}
 	fmt.Fprintln(w, "\nshared part, the mean of all tasks")
@@ -164,7 +164,7 @@ func (s shownModel) write(w io.Writer) {
 		writeCoefficients(w, c.Top, s.Scale != nil)
 	}
 	fmt.Fprintln(w)
-	writeCorrelations(w, taskNames(s.Saved), s.Correlation)
+	writeCorrelations(w, "task correlations", taskNames(s.Saved), s.Correlation)
 }
 
 // writeBent writes how columns bend, or what a kernel makes of them.
@@ -203,9 +203,9 @@ func writeCoefficients(w io.Writer, all []coefficient, scaled bool) {
 // mostInTable bounds the tasks whose correlations are all printed.
 const mostInTable = 12
 
-func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
+func writeCorrelations(w io.Writer, title string, names []string, correlation [][]float64) {
 	if len(names) <= mostInTable {
-		fmt.Fprintln(w, "task correlations")
+		fmt.Fprintln(w, title)
 		run.WriteMatrix(w, correlation, names)
 		return
 	}
@@ -221,10 +221,10 @@ func writeCorrelations(w io.Writer, names []string, correlation [][]float64) {
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(math.Abs(b.v), math.Abs(a.v)) })
 	if pairs[0].v == pairs[len(pairs)-1].v {
-		fmt.Fprintf(w, "task correlations: %.3f, of every pair\n", pairs[0].v)
+		fmt.Fprintf(w, "%s: %.3f, of every pair\n", title, pairs[0].v)
 		return
 	}
-	fmt.Fprintln(w, "strongest task correlations")
+	fmt.Fprintf(w, "%s, the strongest\n", title)
 	for _, p := range pairs[:10] {
 		fmt.Fprintf(w, "%6.3f  %s and %s\n", p.v, names[p.a], names[p.b])
 	}
@@ -237,4 +237,12 @@ func few(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:most], ", "), len(names))
+}
+
+func taskNames(m *multitask.Saved) []string {
+	names := make([]string, len(m.Tasks))
+	for i, t := range m.Tasks {
+		names[i] = t.Name
+	}
+	return names
 }

@@ -15,8 +15,6 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
-	"l2mt/data"
-	"l2mt/infer/solve"
 	"l2mt/layers"
 	"l2mt/model"
 	"l2mt/train"
@@ -225,7 +223,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		run.SaveJSON(filepath.Join(c.Out, run.SecondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
 		run.SaveMetrics(c.Out, report.Metrics),
 		plot.Save(filepath.Join(c.Out, "training.png"), curves, err),
-		saveAtlas(c.Out, report.Network, examples))
+		saveSeen(c.Out, examples))
 }
 
 func (r *trained) write(w io.Writer) {
@@ -238,38 +236,7 @@ func (r *trained) write(w io.Writer) {
 	}
 }
 
-// atlasSize bounds the problems of an atlas, all of which are compared with each
-// other.
-const atlasSize = 1000
-
-// saveAtlas keeps the embeddings of problems from all over the experience
-// beside the network that they are of.
-func saveAtlas(dir string, of *model.Network, examples train.Source) error {
-	if of.Config.Embeds() != model.PerTask { // an atlas takes embeddings of tasks
-		return saveSeen(dir, examples)
-	}
-	network, err := solve.NewFinder(of)
-	if err != nil {
-		return err
-	}
-	n := examples.Len()
-	size := min(n, atlasSize)
-	atlas, err := solve.NewAtlas(network, func(yield func(*data.ProblemData, error) bool) {
-		for i := range size {
-			x, err := examples.Example(i * n / size)
-			if (err != nil || len(x.Tuples) > 0) && !yield(x.Problem, err) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		return err
-	}
-	return atlas.Save(dir)
-}
-
-// saveSeen keeps what the problems of the experience were like beside a network that
-// embeds pairs of tasks.
+// saveSeen keeps what the problems of the experience were like beside a network.
 func saveSeen(dir string, examples train.Source) error {
 	seen := &model.Seen{}
 	for i := range examples.Len() {

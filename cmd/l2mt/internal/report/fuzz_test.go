@@ -16,7 +16,7 @@ import (
 // Whatever stands in the files that pictures and the report are drawn from, they
 // are refused or drawn.
 func FuzzPictures(f *testing.F) {
-	const metrics, table, result, swept, kinds = 0, 1, 2, 3, 4
+	const metrics, table, swept, kinds = 0, 1, 2, 3
 	encoded := func(v any) []byte {
 		raw, err := json.Marshal(v)
 		if err != nil {
@@ -30,8 +30,6 @@ func FuzzPictures(f *testing.F) {
 	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
-	f.Add(result, encoded(run.Inference{Problem: "p", Tasks: []string{"a", "b"}, Found: &run.View{Correlation: [][]float64{{1, -0.5}, {-0.5, 1}}}}))
-	f.Add(result, []byte(`{"tasks":["a"],"found":null,"used":{"correlation":[[1,2]]}}`))
 	f.Add(swept, encoded(sweep.Result{Title: "t", Seeds: []uint64{1, 2}, Label: "x",
 		Rows:         []sweep.Row{{At: "1", Row: compare.Row{Title: "a", Model: "l2mt", Relative: 0.9, StandardError: 0.1}}, {At: "2", Row: compare.Row{Title: "a", Model: "l2mt", Relative: 0.8}}},
 		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
@@ -54,11 +52,6 @@ func FuzzPictures(f *testing.F) {
 			var table compare.Table
 			if err = run.ParseJSON(raw, &table); err == nil {
 				drawn, err = plot.Table(&table)
-			}
-		case result:
-			var r run.Inference
-			if err = run.ParseJSON(raw, &r); err == nil {
-				drawn, err = plot.Correlations(r.Correlations())
 			}
 		case swept:
 			var r sweep.Result

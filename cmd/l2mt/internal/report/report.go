@@ -49,7 +49,7 @@ func Write(dir string) (string, error) {
 		return "", err
 	}
 	if r.empty() {
-		return "", fmt.Errorf("%s: there is nothing to report: no table.json, sweep.json, result.json, %s, %s, manifest.json or problem file, here or in a folder", dir, run.FitFile, model.ConfigFile)
+		return "", fmt.Errorf("%s: there is nothing to report: no table.json, sweep.json, %s, %s, manifest.json or problem file, here or in a folder", dir, run.FitFile, model.ConfigFile)
 	}
 	page, err := r.page()
 	if err != nil {
@@ -61,10 +61,10 @@ func Write(dir string) (string, error) {
 
 // report is what the page shows.
 type report struct {
-	Title                                                        string
-	Fits, Evaluations, Sweeps, Inferences, Networks, Experiences []entry
-	Problems                                                     []run.Summary
-	Versions                                                     run.Versions
+	Title                                            string
+	Fits, Evaluations, Sweeps, Networks, Experiences []entry
+	Problems                                         []run.Summary
+	Versions                                         run.Versions
 }
 
 // entry is what one folder has.
@@ -80,7 +80,7 @@ type collected struct {
 }
 
 func (r *report) empty() bool {
-	return len(r.Fits)+len(r.Evaluations)+len(r.Sweeps)+len(r.Inferences)+len(r.Networks)+len(r.Experiences)+len(r.Problems) == 0
+	return len(r.Fits)+len(r.Evaluations)+len(r.Sweeps)+len(r.Networks)+len(r.Experiences)+len(r.Problems) == 0
 }
 
 // add takes in what one directory holds.
@@ -93,7 +93,6 @@ func (r *report) add(dir, name string) error {
 		{run.FitFile, &r.Fits, readFit},
 		{"table.json", &r.Evaluations, func(dir string) (any, error) { return run.LoadTable(dir) }},
 		{sweep.File, &r.Sweeps, func(dir string) (any, error) { return sweep.Load(dir) }},
-		{"result.json", &r.Inferences, func(dir string) (any, error) { return run.LoadInference(dir) }},
 		{model.ConfigFile, &r.Networks, func(dir string) (any, error) { return model.Load(dir) }}, // saved models have weights too
 		{"manifest.json", &r.Experiences, readExperience},
 		{"train.json", nil, func(dir string) (any, error) { return nil, r.addProblems(dir, name) }},

@@ -190,3 +190,6 @@ func OrNone(n int) int {
 	}
 	return n
 }
+
+// FitFile is what a fit says, beside its model.
+const FitFile = "fit.json"

@@ -33,14 +33,6 @@ func Decimals(f compare.Float) string {
 	return strings.Replace(strconv.FormatFloat(float64(f), 'f', 4, 64), "-0.0000", "0.0000", 1)
 }
 
-// ratio is a over b, or a dash where that is undefined.
-func ratio(a, b float64) string {
-	if b == 0 {
-		return "-"
-	}
-	return Decimals(compare.Float(a / b))
-}
-
 // Correlation is a covariance scaled to a diagonal of ones; tasks without
 // variance correlate with nothing.
 func Correlation(omega *mat.SymDense) [][]float64 {
