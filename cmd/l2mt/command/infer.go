@@ -160,7 +160,7 @@ func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.Pro
 		r.Test = &testReport{Fit: r.fit.Test, STL: r.stl.Test}
 	}
 	if c.Select {
-		err = r.rank(ctx, network, seen, compare.EvaluateOptions{Workers: c.Workers, Progress: progress})
+		err = r.rank(ctx, network, p, seen, compare.EvaluateOptions{Workers: c.Workers, Progress: progress})
 	}
 	return r, err
 }
@@ -181,13 +181,18 @@ type rankedModel struct {
 	Params     multitask.Params `json:"params"`
 }
 
-// rank fits the ten models and asks the network which of their covariances suits the problem.
-func (r *fitReport) rank(ctx context.Context, network *solve.Finder, p *data.ProblemData, o compare.EvaluateOptions) error {
-	embedding, err := network.Embed(r.table.Problem)
+// rank fits the ten models to a problem as the network has seen it, and asks that which of
+// their covariances suits the one given.
+func (r *fitReport) rank(ctx context.Context, network *solve.Finder, given, seen *data.ProblemData, o compare.EvaluateOptions) error {
+	labelled, err := given.Labelled()
 	if err != nil {
 		return err
 	}
-	outcomes, err := compare.Evaluate(ctx, nil, []*data.ProblemData{p}, o)
+	embedding, err := network.Embed(labelled)
+	if err != nil {
+		return err
+	}
+	outcomes, err := compare.Evaluate(ctx, nil, []*data.ProblemData{seen}, o)
 	if err != nil {
 		return err
 	}
