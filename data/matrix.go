@@ -50,6 +50,20 @@ func (r Row) Column(p int) int {
 	return int(r.Index[p])
 }
 
+// entries yields the entries of all rows, each with its column.
+func entries(x Matrix) iter.Seq2[int, float32] {
+	return func(yield func(int, float32) bool) {
+		for i := range x.Rows() {
+			r := x.Row(i)
+			for p, v := range r.Value {
+				if !yield(r.Column(p), v) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Stored is a Matrix in memory. A dense one has all entries, zeros too; a sparse one is
 // in compressed sparse row form.
 type Stored struct {

@@ -129,12 +129,9 @@ func FitStep(kind string, x Matrix) (Step, error) {
 // frequency counts the rows in which every column is not zero.
 func frequency(x Matrix) []int {
 	n := make([]int, x.Cols())
-	for i := range x.Rows() {
-		r := x.Row(i)
-		for p, v := range r.Value {
-			if v != 0 {
-				n[r.Column(p)]++
-			}
+	for j, v := range entries(x) {
+		if v != 0 {
+			n[j]++
 		}
 	}
 	return n
@@ -148,24 +145,16 @@ func moments(x Matrix) (mean, deviation []float64) {
 	d, n := x.Cols(), float64(x.Rows())
 	mean, deviation = make([]float64, d), make([]float64, d)
 	stored := make([]int, d)
-	for i := range x.Rows() {
-		r := x.Row(i)
-		for p, v := range r.Value {
-			j := r.Column(p)
-			mean[j] += float64(v)
-			stored[j]++
-		}
+	for j, v := range entries(x) {
+		mean[j] += float64(v)
+		stored[j]++
 	}
 	for j := range mean {
 		mean[j] /= n
 	}
-	for i := range x.Rows() {
-		r := x.Row(i)
-		for p, v := range r.Value {
-			j := r.Column(p)
-			e := float64(v) - mean[j]
-			deviation[j] += e * e
-		}
+	for j, v := range entries(x) {
+		e := float64(v) - mean[j]
+		deviation[j] += e * e
 	}
 	for j, sum := range deviation {
 		absent := float64(x.Rows() - stored[j])
@@ -176,11 +165,9 @@ func moments(x Matrix) (mean, deviation []float64) {
 
 // Outside counts the entries below Low and above High.
 func (s Step) Outside(x Matrix) (n int) {
-	for i := range x.Rows() {
-		for j, v := range x.Row(i).Value {
-			if v < s.Low[j] || v > s.High[j] {
-				n++
-			}
+	for j, v := range entries(x) {
+		if v < s.Low[j] || v > s.High[j] {
+			n++
 		}
 	}
 	return n
@@ -189,10 +176,8 @@ func (s Step) Outside(x Matrix) (n int) {
 // extremes are the least and largest values of dense columns.
 func extremes(x Matrix) (low, high []float32) {
 	low, high = slices.Clone(x.Row(0).Value), slices.Clone(x.Row(0).Value)
-	for i := range x.Rows() {
-		for j, v := range x.Row(i).Value {
-			low[j], high[j] = min(low[j], v), max(high[j], v)
-		}
+	for j, v := range entries(x) {
+		low[j], high[j] = min(low[j], v), max(high[j], v)
 	}
 	return low, high
 }
@@ -324,7 +309,19 @@ func (s Step) rowMap() func(dst []float32, r Row) {
 			}
 		}
 	case StepUnit:
-		return unitRow
+		return func(dst []float32, r Row) {
+			square := 0.0
+			for _, v := range r.Value {
+				square += float64(v) * float64(v)
+			}
+			if square == 0 {
+				return
+			}
+			length := math.Sqrt(square)
+			for p, v := range r.Value {
+				dst[p] = float32(float64(v) / length)
+			}
+		}
 	case StepCurves:
 		return s.curvesRow
 	case StepGauss, StepLaplace:
@@ -343,20 +340,6 @@ func logCount(t float32) float64 {
 		return math.NaN()
 	}
 	return 1 + math.Log(float64(t))
-}
-
-func unitRow(dst []float32, r Row) {
-	square := 0.0
-	for _, v := range r.Value {
-		square += float64(v) * float64(v)
-	}
-	length := math.Sqrt(square)
-	if length == 0 {
-		return
-	}
-	for p, v := range r.Value {
-		dst[p] = float32(float64(v) / length)
-	}
 }
 
 func (s Step) standardiseRow(dst []float32, r Row) {

@@ -1,13 +1,20 @@
+// Package files is how everything of this module gets to the disk and back:
+// files that are written whole or not at all, logs that lose no record that was
+// accepted, locks between processes, checksums, and JSON that is read strictly.
+// It works alike on Unix and Windows.
 package files
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // WriteFile writes a file, or replaces it.
@@ -71,4 +78,42 @@ func SyncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// SHA256 is the checksum of a file's content, in hex.
+func SHA256(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// List returns what a folder has, by name, following links. Names that begin with a
+// dot are passed over.
+func List(dir string) (folders []string, files []os.FileInfo, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(dir, e.Name()))
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case info.IsDir():
+			folders = append(folders, e.Name())
+		default:
+			files = append(files, info)
+		}
+	}
+	return folders, files, nil
 }
