@@ -247,3 +247,52 @@ func fit(ok bool, format string, args ...any) {
 		panic(fmt.Errorf("layers: "+format, args...))
 	}
 }
+
+// Outside adds a scalar function that is computed outside of the graph, in double
+// precision: it returns its value, and sets its slopes with respect to the operands.
+func Outside(name string, f func(in, slopes []View[float64]) float64, operands ...*Node) *Node {
+	o := &outside{f: f, in: make([]View[float64], len(operands)), slopes: make([]View[float64], len(operands))}
+	for i, n := range operands {
+		rows, cols := Shape(n.Shape()).matrix()
+		o.in[i] = View[float64]{rows, cols, make([]float64, rows*cols)}
+		o.slopes[i] = View[float64]{rows, cols, make([]float64, rows*cols)}
+	}
+	return Apply(Op{
+		Name: name, Shape: ScalarShape, F32: runOutside[float32](o), F64: runOutside[float64](o),
+		Grad: func(in Nodes, out, grad *Node) (n Nodes) {
+			for i, operand := range in {
+				n = append(n, Apply(Op{ // of out, so that it runs after the function
+					Name:  fmt.Sprint(name, "'", i),
+					Shape: func([]Shape) Shape { return Shape(operand.Shape()) },
+					F32:   scaledSlope[float32](&o.slopes[i]), F64: scaledSlope[float64](&o.slopes[i]),
+				}, grad, out))
+			}
+			return n
+		},
+	}, operands...)
+}
+
+type outside struct {
+	f          func(in, slopes []View[float64]) float64
+	in, slopes []View[float64]
+}
+
+func runOutside[T Float](o *outside) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		for i, v := range in {
+			clear(o.slopes[i].Data)
+			for j, x := range v.Data {
+				o.in[i].Data[j] = float64(x)
+			}
+		}
+		out.Data[0] = T(o.f(o.in, o.slopes))
+	}
+}
+
+func scaledSlope[T Float](slope *View[float64]) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) {
+		for j, v := range slope.Data {
+			out.Data[j] = in[0].Data[0] * T(v)
+		}
+	}
+}

@@ -28,9 +28,8 @@ const (
 	// Scaled divides it by the standard deviation of v(o) over all training
 	// tuples, so that shrinking both sides gains nothing.
 	Scaled Objective = "scaled"
-	// Found is the error of the covariance that the network finds, along the
-	// slopes of tuples at covariances that it has just found, with a part of
-	// Scaled to keep f at the level of v(o).
+	// Found is the error of the covariance that the closed form finds, through which
+	// it is differentiated, with a part of Scaled to keep f at the level of v(o).
 	Found Objective = "found"
 )
 

@@ -100,6 +100,22 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 	return e, nil
 }
 
+// Asked is what the closed form is asked: a covariance for which direction * f is least.
+func (e *Estimate) Asked(direction float64) (phi *mat.SymDense, rho float64) {
+	return asked(e.Phi, e.C, e.Tasks, e.Tasks, direction)
+}
+
+// asked is Asked of the first tasks of a Phi with so many columns.
+func asked(phi []float64, c float64, tasks, cols int, direction float64) (*mat.SymDense, float64) {
+	symmetric := mat.NewSymDense(tasks, nil)
+	for i := range tasks {
+		for j := i; j < tasks; j++ {
+			symmetric.SetSym(i, j, direction*(phi[i*cols+j]+phi[j*cols+i])/2)
+		}
+	}
+	return symmetric, direction * c
+}
+
 // Value is f at a covariance: <Phi, Omega> + C tr(Omega^2).
 func (e *Estimate) Value(omega mat.Symmetric) float64 {
 	f := 0.0

@@ -31,9 +31,6 @@ type Tuple struct {
 	Omega []float64
 	// O is the test error divided by that of single-task learning.
 	O float64
-	// Slope is the gradient of O with respect to Omega, m x m, row-major, or nil.
-	// The objective Found lowers O along it, for an Omega that was just found.
-	Slope []float64
 	// Lambda1 is that of the refit that O is the error of, 0 if it is not known.
 	Lambda1 float64
 }

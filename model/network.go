@@ -203,7 +203,7 @@ func gamma(Config) []Spec {
 }
 
 // objective is what training minimises: the mean of |f - v(o)| over the tuples, scaled
-// or along slopes if it is not the paper's, and lambda sum_i ||L_i||^2.
+// or beside the error of the covariance found if it is not the paper's, and lambda sum_i ||L_i||^2.
 func (t *TrainingGraph) objective(g *layers.Graph, outcomes int) (loss, residual, scale *layers.Node) {
 	distance := must(op.Abs(must(op.Sub(t.f, t.v))))                    // q
 	residual = must(op.Mul(g.Input("weight", t.size.Tuples), distance)) // scalar: the mean over the tuples at hand
@@ -214,7 +214,7 @@ func (t *TrainingGraph) objective(g *layers.Graph, outcomes int) (loss, residual
 	}
 	if t.config.Objective == Found {
 		part := must(op.Mul(layers.Constant(scale, calibration), loss))
-		loss = must(op.Add(t.descent(g), part))
+		loss = must(op.Add(t.found(), part))
 	}
 	for _, s := range t.config.Specs() {
 		if s.Decay > 0 { // a tied matrix counts once a layer

@@ -1,12 +1,13 @@
 package model
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"slices"
 
-	op "gorgonia.org/gorgonia"
+	"gonum.org/v1/gonum/mat"
 
+	"l2mt/infer"
 	"l2mt/layers"
 )
 
@@ -14,15 +15,18 @@ import (
 //
 //	mean over tuples of |f(E, Omega) - v(o)| [/ sd of v(o)] + lambda sum_i ||L_i||^2,
 //
-// or for the objective Found the descent along slopes with a tenth of the first term,
-// and its gradient, for the tuples of one problem at a time: one tuple, as in
+// or for the objective Found the error of the covariance found and a tenth of the first
+// term, and its gradient, for the tuples of one problem at a time: one tuple, as in
 // the paper, or several that share the embedding. It is built once, for the
 // largest problem, and used by one goroutine.
 type TrainingGraph struct {
 	*core
 	graph  *layers.Graph
 	weight []float64
-	slopes []float64 // of Step, kept to avoid garbage; nil unless the objective is Found
+	// Measure is that of the next step's problem, for the objective Found.
+	Measure   Measure
+	tasks     int // of the step's problem
+	direction float64
 
 	loss, residual, deviation, fs, vs *layers.Capture
 	gradient                          Params         // its values are those of the captures
@@ -87,46 +91,39 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 // calibration is the part of Scaled in the objective Found.
 const calibration = 0.1
 
-// descent is the mean over the tuples with a slope S, traceless, of
-//
-//	<S, -Phi / (2 c)>.
-//
-// The covariance found is the nearest to -Phi / (2 c), so this descends along S.
-func (t *TrainingGraph) descent(g *layers.Graph) *layers.Node {
-	q, m := t.size.Tuples, t.size.Tasks
-	t.slopes = make([]float64, q*m*m)
-	along := t.inner(g.Input("slope", q, m*m))                  // q: <S, Phi>
-	mean := must(op.Mul(g.Input("weight of slopes", q), along)) // scalar
-	return must(op.Neg(must(op.Div(mean, must(op.Add(t.c, t.c))))))
+// Measure is the error of a covariance on a problem, and its slope.
+type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err error)
+
+// found is the error of the covariance that the closed form finds, by Measure. Without
+// one, or where f has no least value inside of the covariances, it is 0.
+func (t *TrainingGraph) found() *layers.Node {
+	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
+		phi, rho := asked(in[0].Data, in[1].Data[0], t.tasks, t.size.Tasks, t.direction)
+		if t.Measure == nil || !(rho > 0) {
+			return 0
+		}
+		solution, err := infer.Omega(phi, rho)
+		check(err)
+		value, slope, err := t.Measure(solution.Omega)
+		check(err)
+		ofPhi, ofRho, err := infer.Slopes(phi, rho, slope)
+		check(err)
+		m := phi.SymmetricDim()
+		for i := range m {
+			for j := range m {
+				slopes[0].Data[i*t.size.Tasks+j] = t.direction * ofPhi.At(i, j)
+			}
+		}
+		slopes[1].Data[0] = t.direction * ofRho
+		return value
+	}, t.phi, t.c)
 }
 
-// putSlopes sets the inputs of descent. Unused entries weigh nothing.
-func (t *TrainingGraph) putSlopes(p *Payload, tuples []Tuple) error {
-	weight, known, m := make([]float64, len(tuples)), 0.0, p.Tasks()
-	clear(t.slopes)
-	for q, tuple := range tuples {
-		if tuple.Slope == nil {
-			continue
-		}
-		if len(tuple.Slope) != m*m {
-			return fmt.Errorf("model: tuple %d: %w: the slope has %d entries, but the problem %d tasks", q, ErrMismatch, len(tuple.Slope), m)
-		}
-		level := 0.0
-		for i := range m {
-			level += tuple.Slope[i*m+i] / float64(m)
-		}
-		slope := t.slopes[q*t.size.Tasks*t.size.Tasks:]
-		PerPair.move(slope, t.size.Tasks, tuple.Slope, m, 1)
-		for i := range m {
-			slope[i*t.size.Tasks+i] -= level
-		}
-		weight[q] = 1
-		known++
+// check lets a run of the graph return an error.
+func check(err error) {
+	if err != nil {
+		panic(err)
 	}
-	for q := range weight {
-		weight[q] /= max(1, known)
-	}
-	return errors.Join(t.graph.Set("slope", t.slopes), t.graph.Set("weight of slopes", weight))
 }
 
 // checkHead checks a configuration and the layers of its head in a graph.
@@ -162,11 +159,7 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	if err := t.graph.Set("weight", t.weight); err != nil {
 		return Step{}, err
 	}
-	if t.slopes != nil {
-		if err := t.putSlopes(p, tuples); err != nil {
-			return Step{}, err
-		}
-	}
+	t.tasks, t.direction = p.Tasks(), math.Copysign(1, links.get(t.config.Link).Direction(params))
 	if err := t.graph.Run(); err != nil {
 		return Step{}, fmt.Errorf("model: training step: %w", err)
 	}

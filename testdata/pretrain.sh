@@ -66,7 +66,7 @@ experience=()
 for size in 1 2 3; do
   for name in "${datasets[@]}"; do
     of=$name-$size
-    l2mt collect --problems "problems/$of/train.json" --out "collected/$of" --models stl --explore 2 --near 6 --o labelled --slopes
+    l2mt collect --problems "problems/$of/train.json" --out "collected/$of" --models stl --explore 2 --near 6 --o labelled
     [ -e "experience/$of/manifest.json" ] || l2mt experience merge "collected/$of" --out "experience/$of"
     experience+=(--experience "experience/$of")
   done

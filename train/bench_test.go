@@ -37,7 +37,7 @@ func TestMemoryStaysFlatOverManySteps(t *testing.T) {
 	tr := trainerOf(t, c, examples, Options{})
 	learn := func(steps int) (bytes uint64, goroutines int) {
 		for i := range steps {
-			must(tr.learn(tr.steps[i%len(tr.steps)]))(t)
+			must(tr.learn(t.Context(), tr.steps[i%len(tr.steps)]))(t)
 		}
 		return heap(), runtime.NumGoroutine()
 	}
@@ -80,7 +80,7 @@ func BenchmarkStep(b *testing.B) {
 				t := trainerOf(b, c, examples, Options{})
 				b.ReportAllocs()
 				for b.Loop() {
-					must(t.learn(t.steps[0]))(b)
+					must(t.learn(b.Context(), t.steps[0]))(b)
 				}
 			})
 		}

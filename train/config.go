@@ -56,6 +56,7 @@ type Config struct {
 	Start         Start     `json:"start" help:"Where parameters begin: experience (the map of the features that the training tasks teach, and the estimator's linear parameters by regression), regression (these alone), or preset (the values that the estimator declares: the paper's)."`
 	Directions    int       `json:"directions" min:"-1" help:"Directions of the features at most that the weights of the training tasks teach, for fits of problems with these features; -1 for none."`
 	HeldOut       int       `json:"held_out" min:"2" help:"Hold out one problem in so many, to choose the epoch by."`
+	Measured      int       `json:"measured" min:"-1" help:"Held-out problems at most on which the error of the covariance found is measured after every epoch, which chooses the epoch; -1 for none."`
 	Patience      int       `json:"patience" min:"0" help:"End after so many epochs without a better one; 0 never does."`
 	Seed          uint64    `json:"seed" help:"Seed of the initial parameters, the held-out problems and the order."`
 }
@@ -91,6 +92,7 @@ func (c Config) Defaults() Config {
 	c.Start = cmp.Or(c.Start, FromExperience)
 	c.Directions = cmp.Or(c.Directions, 50)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)
+	c.Measured = cmp.Or(c.Measured, 30)
 	return c
 }
 

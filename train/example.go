@@ -23,6 +23,8 @@ type Example struct {
 	Dataset string
 	// InMetric says that the tuples were measured in the problem's data.Metric.
 	InMetric bool
+	// ThroughHead says that they were measured on the features that the head makes.
+	ThroughHead bool
 	// Weight is what the problem counts for in training; 0 means 1.
 	Weight float64
 }
@@ -83,10 +85,8 @@ type prepared struct {
 	payload  *model.Payload
 	tuples   []model.Tuple
 	weight   float64
-	at       int // in the source
-	// practice is what covariances are tried on; nil unless the objective is
-	// model.Found.
-	practice *practice
+	at       int     // in the source
+	tester   *tester // of covariances, nil where none are measured
 }
 
 // features says which ones a problem has.
@@ -139,17 +139,17 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 	return examples, hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// hopeless is the relative error from which the objective model.Found leaves out a
+// harmful is the relative error from which the objective model.Found leaves out a
 // tuple. Such covariances make twice the error of single-task learning: no network
 // should find one, and how bad they are would outweigh what distinguishes good ones.
-const hopeless = 2
+const harmful = 2
 
 // learnable are the tuples that a run learns from.
 func (c Config) learnable(tuples []model.Tuple) []model.Tuple {
 	if c.Model.Objective != model.Found {
 		return tuples
 	}
-	return slices.DeleteFunc(slices.Clone(tuples), func(t model.Tuple) bool { return t.O >= hopeless })
+	return slices.DeleteFunc(slices.Clone(tuples), func(t model.Tuple) bool { return t.O >= harmful })
 }
 
 // divide keeps one problem in n, at least one, out of training.
@@ -177,7 +177,7 @@ func steps(examples []prepared, update Update) []prepared {
 	var single []prepared
 	for _, e := range examples {
 		for i := range e.tuples {
-			single = append(single, prepared{e.name, e.features, e.payload, e.tuples[i : i+1], e.weight, e.at, e.practice})
+			single = append(single, prepared{e.name, e.features, e.payload, e.tuples[i : i+1], e.weight, e.at, e.tester})
 		}
 	}
 	return single

@@ -127,7 +127,7 @@ func TestAnEstimateThatDoesNotOrderHeldOutProblemsIsWarnedOf(t *testing.T) {
 	}
 	c.Start = FromPreset // which orders the wrong way at first, so right here
 	words := strings.Join(run(t, c, examples, Options{}).Warnings, "\n")
-	if !strings.Contains(words, "better than the start") {
+	if !strings.Contains(words, "kept the start") {
 		t.Errorf("a start that no epoch beats: the warnings are %q", words)
 	}
 	c.Start = FromRegression

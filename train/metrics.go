@@ -21,12 +21,12 @@ type Metrics struct {
 	// Training and HeldOut say how well f orders the covariances, after the epoch.
 	Training Agreement `json:"training"`
 	HeldOut  Agreement `json:"held_out"`
-	// Found is the mean relative test error, over the held-out problems, of the
-	// covariances that the network finds, and Regret what it is above the best
-	// tuples. Both are nil unless the objective is model.Found, the epoch of which
-	// they choose.
-	Found  *float64 `json:"found,omitempty"`
-	Regret *float64 `json:"regret,omitempty"`
+	// Found is the mean relative error, over the held-out problems, of the covariances
+	// that the network finds, measured as that of the tuples was, and Tuple that of the
+	// best tuples, which their test rows chose. I/m has 1. Both are nil where nothing
+	// can be measured; else Found chooses the epoch.
+	Found *float64 `json:"found,omitempty"`
+	Tuple *float64 `json:"tuple,omitempty"`
 	// Deviation is the standard deviation of v(o) over the training tuples.
 	Deviation float64 `json:"deviation"`
 	// Scalars are the parameters above the embeddings, such as alpha and gamma.
@@ -37,11 +37,11 @@ type Metrics struct {
 
 // String is one line about the epoch.
 func (m Metrics) String() string {
-	s := fmt.Sprintf("loss %.4f, residual %.3g, deviation %.3g, rank correlation %.3f (held out %.3f), overall %.3f (%.3f)",
-		m.Loss, m.Residual, m.Deviation, m.Training.Within, m.HeldOut.Within, m.Training.Overall, m.HeldOut.Overall)
+	s := fmt.Sprintf("loss %.4f", m.Loss)
 	if m.Found != nil {
-		s += fmt.Sprintf(", finds %.3f (regret %.3f)", *m.Found, *m.Regret)
+		s += fmt.Sprintf(", finds %.3f of the error of single-task learning on held-out problems (best tuple %.3f)", *m.Found, *m.Tuple)
 	}
+	s += fmt.Sprintf(", rank correlation %.3f (held out %.3f)", m.Training.Within, m.HeldOut.Within)
 	return s
 }
 

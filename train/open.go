@@ -93,7 +93,7 @@ func (e *Experience) Len() int { return len(e.ids) }
 
 // Example brings a problem with its tuples in canonical order.
 func (e *Experience) Example(i int) (x Example, err error) {
-	x.Dataset = e.dataset
+	x.Dataset, x.ThroughHead = e.dataset, e.ThroughHead
 	records, err := e.index[e.ids[i]].Records()
 	if err != nil {
 		return x, fmt.Errorf("train: %w", err)

@@ -67,7 +67,7 @@ func BenchmarkScaling(b *testing.B) {
 		})
 		t := trainerOf(b, c, examples, Options{})
 		b.Run(name+"step", func(b *testing.B) {
-			measure(b, func() error { _, err := t.learn(t.steps[0]); return err })
+			measure(b, func() error { _, err := t.learn(b.Context(), t.steps[0]); return err })
 		})
 	}
 }
@@ -89,7 +89,7 @@ func BenchmarkOutcomes(b *testing.B) {
 			c := must(Preset("default", 64))(b)
 			c.Update = ByTuple
 			t := trainerOf(b, c, examples, Options{})
-			measure(b, func() error { _, err := t.learn(t.steps[0]); return err })
+			measure(b, func() error { _, err := t.learn(b.Context(), t.steps[0]); return err })
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/data/progress"
@@ -43,8 +44,8 @@ type Options struct {
 
 // Report is what a run came to.
 type Report struct {
-	// Network is that of the best epoch by the held-out correlation within
-	// problems.
+	// Network is that of the best epoch by Metrics.Found or, where nothing is measured,
+	// by the correlation within held-out problems.
 	Network *model.Network
 	// Best is its index in Metrics.
 	Best int
@@ -85,7 +86,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := t.preparePractice(ctx, source); err != nil {
+	if err := t.prepareTesters(ctx, source); err != nil {
 		return nil, err
 	}
 	if err := t.resume(ctx, source); err != nil {
@@ -153,9 +154,6 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	t.network.Provenance, t.network.Head = o.Provenance, o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
 	size := capacity(t.steps)
-	if c.Model.Objective == model.Found {
-		size.Tuples++ // the covariance found
-	}
 	if t.graph, err = model.NewTrainingGraph(c.Model, size, outcomes(t.training...), t.tuning.layers...); err != nil {
 		return nil, err
 	}
@@ -205,7 +203,7 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 	}
 	m := Metrics{}
 	for i, s := range t.steps {
-		result, err := t.compute(s, i)
+		result, err := t.compute(ctx, s, i)
 		if err != nil {
 			return err
 		}
@@ -240,11 +238,7 @@ func (t *trainer) epoch(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return errors.Join(err, t.save())
 		}
-		step, err := t.practise(ctx, t.steps[order[t.state.Step]])
-		if err != nil {
-			return err
-		}
-		result, err := t.learn(step)
+		result, err := t.learn(ctx, t.steps[order[t.state.Step]])
 		if err != nil {
 			return err
 		}
@@ -277,8 +271,8 @@ func shuffle(seed uint64, epoch, steps int) []int {
 }
 
 // learn does one step of Adam.
-func (t *trainer) learn(s prepared) (model.Step, error) {
-	result, err := t.compute(s, t.state.Step)
+func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
+	result, err := t.compute(ctx, s, t.state.Step)
 	if err != nil {
 		return result, err
 	}
@@ -298,7 +292,11 @@ func (t *trainer) learn(s prepared) (model.Step, error) {
 }
 
 // compute is the loss of a step and its gradient, all of it finite.
-func (t *trainer) compute(s prepared, step int) (model.Step, error) {
+func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step, error) {
+	t.graph.Measure = nil
+	if s.tester != nil {
+		t.graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) { return s.tester.soft(ctx, omega) }
+	}
 	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
 	if err != nil {
 		return result, err
@@ -411,25 +409,27 @@ func (t *trainer) keepBest() error {
 }
 
 func (t *trainer) report() *Report {
-	best := *t.network
-	best.Params = t.state.best
+	network := *t.network
+	network.Params = t.state.best
 	held := sha256.New()
 	fmt.Fprint(held, t.digest)
 	for _, e := range t.heldOut {
 		fmt.Fprint(held, " ", e.at)
 	}
-	r := &Report{Network: &best, Best: t.state.Best, Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
+	r := &Report{Network: &network, Best: t.state.Best, Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	if last := r.Metrics[len(r.Metrics)-1]; t.collapsed(last) {
 		warn("collapse: v(o) has lost its variation over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+
 			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents it", last.Deviation, r.Metrics[0].Deviation, model.Scaled)
 	}
-	switch h := r.Metrics[r.Best].HeldOut.Within; {
-	case h < 0.1:
-		warn("the estimate does not order the covariances of held-out problems (rank correlation %.2f at best): "+
-			"covariances found with this network are noise; more experience, or the default preset, may help", h)
-	case r.Best == 0:
-		warn("no epoch orders the covariances of held-out problems better than the start (rank correlation %.2f), so the untrained network is kept; more experience may help", h)
+	best, start := r.Metrics[r.Best], r.Metrics[0]
+	switch {
+	case best.Found == nil && best.HeldOut.Within < 0.1:
+		warn("the estimate does not order the covariances of held-out problems (rank correlation %.2f at best); more experience may help", best.HeldOut.Within)
+	case best.Found == nil && r.Best == 0:
+		warn("kept the start: no epoch orders the covariances of held-out problems better (rank correlation %.2f)", best.HeldOut.Within)
+	case best.Found != nil && r.Best == 0:
+		warn("kept the start: nothing learned beyond it; the covariances that it finds make %.3f of the error of single-task learning on held-out problems", *start.Found)
 	}
 	return r
 }

@@ -67,10 +67,6 @@ type Result struct {
 	Test       []float64 `json:"test"`
 	// O is the relative test error, MeanTest over that of single-task learning.
 	O float64 `json:"o"`
-	// Slope (m x m, symmetric) is the gradient of the test error, over that of
-	// single-task learning, with respect to Omega, at Lambda1 and with logistic
-	// curves for the steps of misclassified rows. It may be missing.
-	Slope [][]float64 `json:"slope,omitempty"`
 }
 
 // MeanTest is the mean of Test.
@@ -170,11 +166,4 @@ func (r *Result) check(m int, must func(ok bool, format string, args ...any)) {
 		must(v >= 0 && !math.IsInf(v, 0), "an error is %v; it must be finite and not negative", v)
 	}
 	must((r.MeanTest() == 0) == (r.O == 0), "o is %v, but the mean test error is %v", r.O, r.MeanTest())
-	if r.Slope != nil {
-		slope, err := data.NewSymmetric(r.Slope)
-		if must(err == nil, "slope: %v", err); err == nil {
-			n := slope.SymmetricDim()
-			must(n == m, "slope: it has %d rows; a problem of %d tasks needs %d", n, m, m)
-		}
-	}
 }

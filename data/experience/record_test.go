@@ -164,10 +164,6 @@ var invalid = []struct {
 	{"lambda1 of zero", func(r *experience.Record) { r.Result.Lambda1 = 0 }, "lambda1 is 0; it must be positive and finite"},
 	{"error missing", func(r *experience.Record) { r.Result.Test = r.Result.Test[:2] }, "2 test and 3 validation errors; Omega has 3 tasks"},
 	{"negative error", func(r *experience.Record) { r.Result.Test[1] = -0.1 }, "an error is -0.1; it must be"},
-	{"small slope", func(r *experience.Record) { r.Result.Slope = [][]float64{{1}} }, "slope: it has 1 rows; a problem of 3 tasks needs 3"},
-	{"asymmetric slope", func(r *experience.Record) {
-		r.Result.Slope = [][]float64{{1, 2, 3}, {2, 4, 5}, {3, 6, 7}}
-	}, "slope: invalid data: it is not symmetric: entry (2, 1) is 6, entry (1, 2) is 5"},
 	{"o without errors", func(r *experience.Record) { clear(r.Result.Test) }, "the mean test error is 0"},
 	{"no o", func(r *experience.Record) { r.Result.O = 0 }, "o is 0, but the mean test error is "},
 }

@@ -153,14 +153,8 @@ func (e *Embedding) Omega(scale float64) (*Found, error) {
 	if !(scale > 0) {
 		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
 	}
-	direction, m := e.finder.of.Direction(), e.estimate.Tasks
-	phi := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := i; j < m; j++ {
-			phi.SetSym(i, j, direction*(e.estimate.Phi[i*m+j]+e.estimate.Phi[j*m+i])/2)
-		}
-	}
-	solution, err := Omega(phi, direction*e.estimate.C*scale)
+	phi, rho := e.estimate.Asked(e.finder.of.Direction())
+	solution, err := Omega(phi, rho*scale)
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}

@@ -16,36 +16,42 @@ import (
 // row in the soft error, relative to the mean distance of the task's rows from the boundary.
 const softness = 0.1
 
-// Slope returns the gradient with respect to Omega of the soft error of the rows at a fit
-// that was measured, W and b following Omega with Lambda1 held.
-func (e *Split) Slope(h *HeldOut) (*mat.SymDense, error) {
+// Soft returns the soft error of the rows at a fit that was measured, and its gradient with
+// respect to Omega, W and b following Omega with Lambda1 held.
+func (e *Split) Soft(h *HeldOut) (soft float64, slope *mat.SymDense, err error) {
 	derivatives := make([][]float64, len(e.y))
 	for i, y := range e.y {
-		derivatives[i] = softSlopes(h.Scores[i], y, e.kind)
+		var of float64
+		of, derivatives[i] = softError(h.Scores[i], y, e.kind)
+		soft += of / float64(len(e.y))
 		floats.Scale(1/float64(len(e.y)), derivatives[i])
 	}
-	return e.train.Slope(h.Fits[0], e.rows, derivatives)
+	slope, err = e.train.Slope(h.Fits[0], e.rows, derivatives)
+	return soft, slope, err
 }
 
-// softSlopes returns the derivatives of the soft error of the rows of one task with respect
-// to the predictions f. It is nMSE, or the mean of 1/(1 + exp(y f/width)).
-func softSlopes(f, y []float64, kind data.Kind) []float64 {
+// softError is the soft error of the rows of one task, and its derivatives with respect to
+// the predictions f. It is nMSE, or the mean of 1/(1 + exp(y f/width)).
+func softError(f, y []float64, kind data.Kind) (soft float64, slopes []float64) {
 	if perRow(f, y) > 1 {
-		return marginSlopes(f, y)
+		return marginError(f, y)
 	}
 	n, slopes := float64(len(y)), make([]float64, len(y))
 	if kind == data.Regression {
 		floats.SubTo(slopes, f, y)
-		floats.Scale(2/(n*stat.PopVariance(y, nil)), slopes)
-		return slopes
+		variance := stat.PopVariance(y, nil)
+		soft = floats.Dot(slopes, slopes) / (n * variance)
+		floats.Scale(2/(n*variance), slopes)
+		return soft, slopes
 	}
 	width := softness * floats.Norm(f, 1) / n
 	if width == 0 { // every row is on the boundary
-		return slopes
+		return 0.5, slopes
 	}
 	narrow := 0.0 // the derivative with respect to the width
 	for j := range y {
 		t := y[j] * f[j] / width
+		soft += 1 / (1 + math.Exp(t)) / n
 		c := math.Exp(-math.Abs(t))
 		steep := c / ((1 + c) * (1 + c)) / (width * n)
 		slopes[j] = -y[j] * steep
@@ -54,13 +60,13 @@ func softSlopes(f, y []float64, kind data.Kind) []float64 {
 	for j := range y {
 		slopes[j] += narrow * math.Copysign(softness/n, f[j])
 	}
-	return slopes
+	return soft, slopes
 }
 
-// marginSlopes is softSlopes for more than two classes. Half of the distance between
+// marginError is softError for more than two classes. Half of the distance between
 // the score of the right class and the largest of the others stands for y f. A row whose
 // class the task lacks is wrong whatever the scores are.
-func marginSlopes(scores, y []float64) []float64 {
+func marginError(scores, y []float64) (soft float64, slopes []float64) {
 	k, slopes := perRow(scores, y), make([]float64, len(scores))
 	var margin, ones []float64
 	var right, rival []int // where the scores of each margin are
@@ -76,9 +82,10 @@ func marginSlopes(scores, y []float64) []float64 {
 		right, rival = append(right, j*k+int(v)), append(rival, j*k+other)
 	}
 	known := float64(len(margin)) / float64(len(y))
-	for i, s := range softSlopes(margin, ones, data.Classification) {
+	soft, of := softError(margin, ones, data.Classification)
+	for i, s := range of {
 		slopes[right[i]] += known * s / 2
 		slopes[rival[i]] -= known * s / 2
 	}
-	return slopes
+	return 1 - known*(1-soft), slopes
 }

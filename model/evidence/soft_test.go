@@ -64,7 +64,10 @@ func TestSlopeIsThatOfTheSoftError(t *testing.T) {
 			return hold(t, e, given(t, o), 0.3/mat.Trace(o))
 		}
 		h := at(0)
-		slope := must(e.Slope(h))(t)
+		soft, slope, err := e.Soft(h)
+		if want := softly(s, h.Scores, h.Y); err != nil || math.Abs(soft-want) > 1e-12 {
+			t.Errorf("%v: the soft error is %v, want %v (%v)", s, soft, want, err)
+		}
 		got := mat.Trace(product(slope, direction)) / mat.Trace(omega)
 		const step = 3e-4
 		want := (softly(s, at(step).Scores, h.Y) - softly(s, at(-step).Scores, h.Y)) / (2 * step)
@@ -82,9 +85,8 @@ func product(a, b mat.Matrix) *mat.Dense {
 
 // Where every row is on the boundary no direction is better.
 func TestSlopeOnTheBoundary(t *testing.T) {
-	for _, f := range softSlopes(make([]float64, 3), []float64{1, -1, 1}, data.Classification) {
-		if f != 0 {
-			t.Errorf("slope %v", f)
-		}
+	soft, slopes := softError(make([]float64, 3), []float64{1, -1, 1}, data.Classification)
+	if soft != 0.5 || floats.Norm(slopes, 1) != 0 {
+		t.Errorf("the soft error is %v, the slopes are %v", soft, slopes)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data"
 	"l2mt/layers"
 	"l2mt/model"
@@ -98,7 +100,7 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 	}
 	for q := range tuples {
 		s.tuples = append(s.tuples, model.Tuple{
-			Omega: Covariance(r, len(s.problem.Tasks)), O: s.outcomes[q], Slope: Covariance(r, len(s.problem.Tasks)),
+			Omega: Covariance(r, len(s.problem.Tasks)), O: s.outcomes[q],
 		})
 	}
 	// More room than needed, so that padding is part of what is tested.
@@ -111,6 +113,18 @@ func (s *suite) training(t *testing.T, size model.Capacity) *model.TrainingGraph
 	g, err := model.NewTrainingGraph(s.network.Config, size, s.outcomes)
 	if err != nil {
 		t.Fatal(err)
+	}
+	g.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
+		slope := mat.NewSymDense(omega.SymmetricDim(), nil)
+		value := 0.0 // weighted squares
+		for i := range omega.SymmetricDim() {
+			for j := range omega.SymmetricDim() {
+				w := float64(1 + min(i, j))
+				value += w * omega.At(i, j) * omega.At(i, j)
+				slope.SetSym(i, j, 2*w*omega.At(i, j))
+			}
+		}
+		return value, slope, nil
 	}
 	return g
 }
@@ -276,7 +290,7 @@ func (s *suite) capacity(t *testing.T) {
 	exact.graph = s.training(t, model.Capacity{Rows: s.payload.Rows(), Tasks: s.payload.Tasks(), Tuples: tuples})
 	roomy.graph = s.training(t, model.Capacity{Rows: larger.Rows(), Tasks: m, Tuples: tuples})
 	roomy.payload = larger
-	roomy.step(t, model.Tuple{Omega: Covariance(data.Stream(3, "modeltest"), m), O: 1, Slope: make([]float64, m*m)})
+	roomy.step(t, model.Tuple{Omega: Covariance(data.Stream(3, "modeltest"), m), O: 1})
 	roomy.payload = s.payload
 	got, want := roomy.step(t, s.tuples...), exact.step(t, s.tuples...)
 	const why = " in a graph with room for more rows and tasks (an operation sees those that the problem does not have)"

@@ -81,9 +81,6 @@ type Config struct {
 	Near int
 	// Measured is what o is the error of; default OfRefit.
 	Measured Measured
-	// Slopes records how the error changes with the covariance, too. It takes a
-	// refit: there are none with OfModel.
-	Slopes bool
 	// Seed selects everything drawn.
 	Seed uint64
 	// Shard of Shards is the part of the problems to work on, from 0; the
@@ -129,8 +126,6 @@ func (c Config) Validate() error {
 		return fault("%d random covariances; -1 means none", c.Explore)
 	case c.Near < 0:
 		return fault("%d covariances near those made by hand; there may be none", c.Near)
-	case c.Slopes && c.Measured == OfModel:
-		return fault("slopes of the %s; they belong to a covariance that is refitted", c.Measured)
 	case c.Measured != OfRefit && c.Measured != OfModel && c.Measured != OfLabelled:
 		return fault("o of %q; it can be of the %s, of the %s, or %s", c.Measured, OfRefit, OfModel, OfLabelled)
 	case c.Shard < 0 || c.Shard >= c.Shards:
@@ -142,9 +137,6 @@ func (c Config) Validate() error {
 // Manifest is that of a store with such tuples.
 func (c Config) Manifest(dataset data.DatasetRef, createdBy string) experience.Manifest {
 	config := map[string]any{"o": string(c.Defaults().Measured), "fit_tolerance": fitTolerance, "fit_iterations": fitIterations}
-	if c.Slopes {
-		config["slopes"] = true
-	}
 	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: config, CreatedBy: []string{createdBy}}
 }
 

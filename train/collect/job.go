@@ -87,9 +87,6 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 	if err := result.Relate(stl); err != nil {
 		return err
 	}
-	if result.Slope, err = j.slope(tried.Result, stl); err != nil {
-		return err
-	}
 	r.Result = result
 	return r.Validate()
 }

@@ -24,7 +24,7 @@ func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
 		return nil, err
 	}
 	b := planner{config: c.config, id: id, stl: newBaseline()}
-	if b.trial, err = newTrial(p, c.config.Measured, c.config.Slopes); err != nil {
+	if b.trial, err = newTrial(p, c.config.Measured); err != nil {
 		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
 	}
 	b.grid = multitask.LambdaGrid(b.train)

@@ -22,7 +22,6 @@ type collectCmd struct {
 	Explore   int              `default:"${explore}" help:"Random covariances to try on each problem."`
 	Near      int              `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
 	O         collect.Measured `default:"${measured}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
-	Slopes    bool             `help:"Record how the error changes with the covariance."`
 	Shard     string           `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default everything."`
 	Workers   int              `help:"Tuples made at a time; 0 means one per CPU."`
 	Seed      uint64           `default:"1" help:"Seed of everything drawn."`
@@ -104,7 +103,7 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems, config colle
 }
 
 func (c *collectCmd) config() (config collect.Config, err error) {
-	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: run.OrNone(c.Explore), Near: c.Near, Measured: c.O, Slopes: c.Slopes, Seed: c.Seed}
+	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: run.OrNone(c.Explore), Near: c.Near, Measured: c.O, Seed: c.Seed}
 	if config.Shard, config.Shards, err = shardOf(c.Shard); err != nil {
 		return config, err
 	}

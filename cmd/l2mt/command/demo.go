@@ -31,7 +31,7 @@ func (c *demoCmd) Run(e *env) error {
 		Dataset: c.Dataset, Out: at("problems"), Train: c.Train, Test: c.Test, MinTasks: 4, MaxTasks: 8,
 		TrainFraction: c.TrainFraction, ValidationFraction: c.TrainFraction, Seed: c.Seed,
 	}}
-	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 2, Near: 6, O: collect.OfLabelled, Slopes: true, Seed: c.Seed}
+	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 2, Near: 6, O: collect.OfLabelled, Seed: c.Seed}
 	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "pairwise", Seed: c.Seed}
 	evaluate := &evalCmd{Network: []string{at("network")}, Problems: test, Models: c.Models, Out: at("evaluation")}
 	explain := &inferCmd{Network: at("network"), Out: at("problem")}

@@ -28,6 +28,15 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 		{"held out, overall", true, func(m train.Metrics) float64 { return m.HeldOut.Overall }},
 		{"training, overall", true, func(m train.Metrics) float64 { return m.Training.Overall }},
 	}
+	quality := "Rank correlation of f with the relative error"
+	if metrics[0].Found != nil {
+		quality = "Relative error on held-out problems"
+		correlations = []course{
+			{"covariance found", false, found},
+			{"best tuple", true, func(m train.Metrics) float64 { return *m.Tuple }},
+			{"single-task learning", true, func(train.Metrics) float64 { return 1 }},
+		}
+	}
 	var scalars []course
 	for _, name := range slices.Sorted(maps.Keys(metrics[0].Scalars)) {
 		for i := range metrics[0].Scalars[name] {
@@ -40,7 +49,7 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 		lines []course
 	}{
 		{"Objective", losses},
-		{"Rank correlation of f with the relative error", correlations},
+		{quality, correlations},
 		{"Parameters above the embeddings", scalars},
 	} {
 		p := overEpochs(d.title)
@@ -55,17 +64,29 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 		y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 		y.Min, y.Max = math.Pow(10, math.Floor(math.Log10(y.Min))), math.Pow(10, math.Ceil(math.Log10(y.Max)))
 	}
-	plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
+	if metrics[0].Found == nil {
+		plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
+	}
 	return &Picture{15 * vg.Inch, 5 * vg.Inch, plots}, nil
 }
 
-// Runs draws the rank correlation on held-out problems over the epochs of several runs, those
-// of a name in one colour.
+// found is the relative error of the covariances found.
+func found(m train.Metrics) float64 { return *m.Found }
+
+// Runs draws the relative error of the covariances found on held-out problems, or where it
+// was not measured the rank correlation, over the epochs of several runs, those of a name in
+// one colour.
 func Runs(names []string, runs [][][]train.Metrics) (*Picture, error) {
-	p := overEpochs("Rank correlation on held-out problems")
+	title, of := "Relative error on held-out problems", found
+	for _, metrics := range slices.Concat(runs...) {
+		if metrics[0].Found == nil {
+			title, of = "Rank correlation on held-out problems", func(m train.Metrics) float64 { return m.HeldOut.Within }
+		}
+	}
+	p := overEpochs(title)
 	for i, name := range names {
 		for _, metrics := range runs[i] {
-			l := course{name, false, func(m train.Metrics) float64 { return m.HeldOut.Within }}
+			l := course{name, false, of}
 			if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
 				return nil, err
 			}

@@ -56,6 +56,9 @@ func ParseMetrics(raw []byte) (metrics []train.Metrics, err error) {
 			return nil, fmt.Errorf("line %d: %w", len(metrics)+1, err)
 		}
 		metrics = append(metrics, m)
+		if (m.Found == nil) != (metrics[0].Found == nil) || (m.Found == nil) != (m.Tuple == nil) {
+			return nil, fmt.Errorf("line %d: found and tuple must be in all lines, or in none", len(metrics))
+		}
 		for name, v := range metrics[0].Scalars {
 			if len(m.Scalars[name]) != len(v) {
 				return nil, fmt.Errorf("line %d: %d numbers of %s; the first line has %d", len(metrics), len(m.Scalars[name]), name, len(v))

@@ -17,16 +17,15 @@ import (
 	"l2mt/train/collect"
 )
 
-// Errors are those of fits on all labelled rows, slopes those of the soft test
-// error by central differences of such fits, over the error of single-task learning.
-func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
+// Errors are those of fits on all labelled rows.
+func TestFitsOnAllLabelledRows(t *testing.T) {
 	problems, ref := sample(t, 2)
 	byName := map[string]*data.ProblemData{}
 	for _, p := range problems {
 		all := must(p.Labelled())(t)
 		byName[p.Name] = all
 	}
-	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Measured: collect.OfLabelled, Slopes: true, Seed: 4}
+	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Measured: collect.OfLabelled, Seed: 4}
 	dir := experiencetest.Dir(t)
 	if s := run(t, dir, c, problems, ref, 2); s != (collect.Summary{Made: 2 * 6}) {
 		t.Errorf("%+v", s)
@@ -40,14 +39,9 @@ func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
 		p = data.InMetric(p) // fits on all labelled rows are
 		train := must(multitask.Training(p, ""))(t)
 		test := must(evidence.NewSplit(p.Tested()))(t)
-		measure := func(i, j int, h float64) (*multitask.Result, *evidence.HeldOut) {
-			omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
-			omega.SetSym(i, j, omega.At(i, j)+h)
-			fit := must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
-			held := must(test.Measure(fit))(t)
-			return fit, held
-		}
-		fit, held := measure(0, 0, 0)
+		omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
+		fit := must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)
+		held := must(test.Measure(fit))(t)
 		if math.Abs(held.Error-r.Result.MeanTest()) > 1e-3 {
 			t.Errorf("%s on %s: the error is recorded as %v; it is %v", r.Source, r.Problem, r.Result.MeanTest(), held.Error)
 		}
@@ -61,24 +55,12 @@ func TestSlopesOfFitsOnAllLabelledRows(t *testing.T) {
 				t.Errorf("single-task learning makes the errors %v, recorded are %v (%v)", e.Task, r.Result.Test, err)
 			}
 		}
-		if r.Source != "near/pairwise" && r.Source != experience.STL { // differences need a regular covariance
-			continue
-		}
-		const h = 1e-6
-		_, up := measure(0, 1, h)
-		_, down := measure(0, 1, -h)
-		want := (soft(up) - soft(down)) / (4 * h) / (r.Result.MeanTest() / r.Result.O) // the entry stands in Omega twice
-		if got := r.Result.Slope[0][1]; math.Abs(got-want) > 1e-3*(1+math.Abs(want)) {
-			t.Errorf("%s on %s: the slope is %v, by differences %v", r.Source, r.Problem, got, want)
-		}
 	}
 	if len(near) < 5 {
 		t.Errorf("the 6 covariances near those made by hand have %d different entries (0, 1)", len(near))
 	}
-	for _, bad := range []collect.Config{{Near: -1}, {Measured: collect.OfModel, Slopes: true}} {
-		if err := bad.Defaults().Validate(); err == nil {
-			t.Errorf("%+v is taken", bad)
-		}
+	if err := (collect.Config{Near: -1}).Defaults().Validate(); err == nil {
+		t.Error("-1 covariances near those made by hand are taken")
 	}
 }
 
@@ -95,20 +77,4 @@ func TestLabelledNeedsNoValidationRows(t *testing.T) {
 	if s := run(t, experiencetest.Dir(t), c, problems, ref, 1); s != (collect.Summary{Made: 2}) {
 		t.Errorf("%+v", s)
 	}
-}
-
-// soft is the error of two classes with logistic curves of a tenth of the mean distance
-// from the boundary for steps, the mean over the tasks.
-func soft(h *evidence.HeldOut) (sum float64) {
-	for i, f := range h.Scores {
-		width, part := 0.0, 0.0
-		for _, v := range f {
-			width += 0.1 * math.Abs(v) / float64(len(f))
-		}
-		for j, v := range f {
-			part += 1 / (1 + math.Exp(h.Y[i][j]*v/width)) / float64(len(f))
-		}
-		sum += part / float64(len(h.Scores))
-	}
-	return sum
 }

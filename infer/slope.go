@@ -1,0 +1,63 @@
+package infer
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Slopes returns the gradients, with respect to Phi and to rho > 0, of a function of
+// Omega(Phi, rho), given its gradient with respect to Omega there.
+//
+// Omega is the projection of -Phi/(2 rho) onto the covariances. In the basis U it
+// follows a change of Phi by divided differences between eigenvalues,
+//
+//	dOmega_ij = (mu_i - mu_j) / (kappa_i - kappa_j) dPhi_ij,  i != j,
+//
+// which are -1/(2 rho) where both mu are positive, and by the projection onto the
+// simplex, dmu_i = -1/(2 rho) (dkappa_i - the mean of dkappa over the positive mu).
+// Eigenvalues that are equal do no harm: they have the same limit. Where a mu reaches
+// zero there is a kink, and the slope is that of the side on which it is zero.
+//
+// As Omega is the same for multiples of Phi and rho together, that of rho follows.
+func Slopes(phi *mat.SymDense, rho float64, ofOmega mat.Symmetric) (ofPhi *mat.SymDense, ofRho float64, err error) {
+	var e mat.EigenSym
+	if !e.Factorize(phi, true) {
+		return nil, 0, fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64", ErrInvalid)
+	}
+	kappa := e.Values(nil)
+	mu, _, _, err := DualScan(kappa, rho)
+	if err != nil {
+		return nil, 0, err
+	}
+	var u, inner, slope, half mat.Dense
+	e.VectorsTo(&u)
+	inner.Product(u.T(), ofOmega, &u)
+	m, support, mean := len(kappa), 0, 0.0
+	for support < m && mu[support] > 0 {
+		mean += inner.At(support, support)
+		support++
+	}
+	mean /= float64(support)
+	slope.ReuseAs(m, m)
+	for i := range support {
+		for j := range support {
+			slope.Set(i, j, -inner.At(i, j)/(2*rho))
+		}
+		slope.Set(i, i, slope.At(i, i)+mean/(2*rho))
+		ofRho -= slope.At(i, i) * (kappa[i] - kappa[0]) / rho
+		for j := support; j < m; j++ {
+			across := -inner.At(i, j) * mu[i] / (kappa[j] - kappa[i])
+			slope.Set(i, j, across)
+			slope.Set(j, i, across)
+		}
+	}
+	half.Product(&u, &slope, u.T())
+	ofPhi = mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			ofPhi.SetSym(i, j, (half.At(i, j)+half.At(j, i))/2)
+		}
+	}
+	return ofPhi, ofRho, nil
+}

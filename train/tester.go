@@ -1,0 +1,206 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/infer/solve"
+	"l2mt/model"
+	"l2mt/model/evidence"
+	"l2mt/model/multitask"
+)
+
+// tester measures covariances by what counts, the error on the test rows of a problem.
+type tester struct {
+	problem  *data.ProblemData // as the tuples were measured
+	train    *multitask.TrainingSet
+	test     *evidence.Split
+	evidence evidence.Evidence // chooses Lambda1, as it did for the tuples
+	best     model.Tuple       // the one of the least o
+	stl      float64           // the error of single-task learning
+	tuned    float64           // the same with Lambda1 chosen for it; 0 until it is asked for
+}
+
+// leastUnit bounds what problems count for that single-task learning solves anyway.
+const leastUnit = 0.01
+
+// newTester is nil where nothing can be measured: where tuples do not say their
+// Lambda1, there are no test rows, or the best tuple makes no error.
+func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error) {
+	var best *model.Tuple
+	for q, t := range e.Tuples {
+		if t.Lambda1 > 0 && t.O > 0 && (best == nil || t.O < best.O) {
+			best = &e.Tuples[q]
+		}
+	}
+	split := true // Lambda1 was chosen on validation rows
+	for _, t := range e.Problem.Tasks {
+		if len(t.TestSet.Y) == 0 || best == nil {
+			return nil, nil
+		}
+		split = split && len(t.ValidationSet.Y) > 0
+	}
+	t, err := &tester{problem: e.Problem, best: *best}, error(nil)
+	if e.ThroughHead {
+		t.problem, err = n.Features(t.problem)
+	}
+	if err == nil && e.InMetric {
+		t.problem = data.InMetric(t.problem)
+	}
+	if err == nil {
+		t.train, err = multitask.Training(t.problem, "")
+	}
+	if err == nil {
+		t.test, err = evidence.NewSplit(t.problem.Tested())
+	}
+	if err == nil && split {
+		t.evidence, err = evidence.NewSplit(t.problem)
+	} else if err == nil {
+		t.evidence, err = evidence.Labelled(t.problem, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("train: problem %q: %w", e.Problem.Name, err)
+	}
+	held, err := t.fit(ctx, t.omega())
+	if err != nil || held.Error == 0 {
+		return nil, err
+	}
+	t.stl = held.Error / best.O
+	return t, nil
+}
+
+// fit fits a covariance with Lambda1 of the best tuple: choosing it anew would take ten
+// times as long.
+func (t *tester) fit(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOut, error) {
+	fit, err := multitask.FitFixed(ctx, omega, t.train, t.best.Lambda1, multitask.Options{Tolerance: 1e-7, MaxIterations: 50})
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	held, err := t.test.Measure(fit)
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	return held, nil
+}
+
+// soft is the smooth error of a covariance relative to that of single-task learning,
+// and its slope.
+func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.SymDense, error) {
+	held, err := t.fit(ctx, omega)
+	if err != nil {
+		return 0, nil, err
+	}
+	soft, slope, err := t.test.Soft(held)
+	if err != nil {
+		return 0, nil, fmt.Errorf("train: %w", err)
+	}
+	unit := max(t.stl, leastUnit)
+	slope.ScaleSym(1/unit, slope)
+	return soft / unit, slope, nil
+}
+
+// omega is that of the best tuple.
+func (t *tester) omega() *mat.SymDense { return mat.NewSymDense(len(t.problem.Tasks), t.best.Omega) }
+
+// o is the relative error of a covariance, measured as that of the tuples was.
+func (t *tester) o(ctx context.Context, omega *mat.SymDense) (float64, error) {
+	refit := func(omega *mat.SymDense) (float64, error) {
+		tuned, err := evidence.Refit(ctx, omega, t.evidence, t.problem, evidence.Options{})
+		if err != nil {
+			return 0, fmt.Errorf("train: %w", err)
+		}
+		return tuned.Test.Mean, nil
+	}
+	if t.tuned == 0 {
+		of, err := refit(t.omega())
+		if err != nil {
+			return 0, err
+		}
+		t.tuned = of / t.best.O
+	}
+	of, err := refit(omega)
+	return of / t.tuned, err
+}
+
+// find is the covariance that the network finds on a problem.
+func (t *trainer) find(p prepared) (*mat.SymDense, error) {
+	e, err := t.forward.Estimate(p.payload)
+	if err != nil {
+		return nil, err
+	}
+	s, err := solve.Omega(e.Asked(t.network.Direction()))
+	if err != nil {
+		return nil, t.diverged(fmt.Sprintf("the covariance of problem %q: %v", p.name, err))
+	}
+	return s.Omega, nil
+}
+
+// prepareTesters keeps what covariances are measured on: those found on held-out
+// problems, and for the objective model.Found those found on training problems.
+func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
+	prepare := func(examples []prepared) error {
+		for i := range examples {
+			e, err := source.Example(examples[i].at)
+			if err == nil {
+				examples[i].tester, err = newTester(ctx, t.network, e)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := prepare(t.heldOut[:min(len(t.heldOut), max(0, t.config.Measured))]); err != nil {
+		return err
+	}
+	if t.config.Model.Objective != model.Found {
+		return nil
+	}
+	if err := prepare(t.training); err != nil {
+		return err
+	}
+	t.steps = steps(t.training, t.config.Update)
+	if !slices.ContainsFunc(t.training, func(p prepared) bool { return p.tester != nil }) {
+		return fmt.Errorf("train: %w: the objective is %q, but on no problem can an error be measured: that takes test rows, and tuples that say their Lambda1", ErrConfig, model.Found)
+	}
+	return nil
+}
+
+// measureFound fills in how good the covariances found on held-out problems are, and
+// the best tuples there.
+func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
+	measured := slices.DeleteFunc(slices.Clone(t.heldOut), func(p prepared) bool { return p.tester == nil })
+	if len(measured) == 0 {
+		return nil
+	}
+	o := make([]float64, len(measured))
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i, p := range measured {
+		omega, err := t.find(p)
+		if err != nil {
+			return errors.Join(err, work.Wait())
+		}
+		work.Go(func() (err error) {
+			o[i], err = p.tester.o(ctx, omega)
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	var found, tuple, total float64
+	for i, p := range measured {
+		found, tuple, total = found+p.weight*o[i], tuple+p.weight*p.tester.best.O, total+p.weight
+	}
+	found, tuple = found/total, tuple/total
+	m.Found, m.Tuple = &found, &tuple
+	return nil
+}
