@@ -266,7 +266,7 @@ func TestAnEpochIsAStageAndEndsWithItsMetrics(t *testing.T) {
 	if !slices.Equal(seen, []int{2, 3, 4, 5}) {
 		t.Errorf("after the epochs there were the metrics of %v", seen)
 	}
-	for _, part := range []string{"loss", "residual", "deviation", "held out"} {
+	for _, part := range []string{"loss", "rank correlation", "held out"} {
 		if !strings.Contains(r.Metrics[1].String(), part) {
 			t.Errorf("the line of an epoch lacks %q: %s", part, r.Metrics[1])
 		}
