@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"layers":          {"data", "layers/linalg"},
 	"layers/linalg":   {},
 	"layers/vgg":      {"data/format", "data/safetensors", "layers/linalg"},
-	"model":           {"data", "data/files", "data/format", "data/safetensors", "layers", "model/settings"},
+	"model":           {"data", "data/files", "data/format", "data/safetensors", "infer", "layers", "model/settings"},
 	"model/modeltest": {"data", "layers", "model"},
 	"model/settings":  {},
 
