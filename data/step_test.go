@@ -179,24 +179,6 @@ func TestConstantColumnsBecomeZero(t *testing.T) {
 	}
 }
 
-func TestStepsAreFittedOnTheGivenRowsAlone(t *testing.T) {
-	rng := Stream(1, "fit rows")
-	x := randomCounts(t, rng, 12, 5)
-	rows := []int{1, 4, 7, 8}
-	other := randomCounts(t, rng, 12, 5)
-	for _, i := range rows {
-		copy(other.Row(i).Value, x.Row(i).Value)
-	}
-	for _, kind := range []string{StepTFIDF, StepStandardise} {
-		if diff := cmp.Diff(mustFit(t, kind, x, rows), mustFit(t, kind, other, rows)); diff != "" {
-			t.Errorf("%s: other rows matter: %s", kind, diff)
-		}
-		if cmp.Equal(mustFit(t, kind, x, nil), mustFit(t, kind, other, nil)) {
-			t.Errorf("%s: no rows matter", kind)
-		}
-	}
-}
-
 func TestSelectKeepsColumnsAndTheirNames(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := Stream(seed, "select")

@@ -99,28 +99,6 @@ func randomCSR[T Float](r *rand.Rand, rows, cols int, density float64) *CSR[T] {
 	return s
 }
 
-// TestCSRMulEqualsGemm multiplies the same matrix sparse and dense.
-func TestCSRMulEqualsGemm(t *testing.T) {
-	r := stream(t, "sparse and dense")
-	for _, ker := range everyKernel(t) {
-		s := randomCSR[float64](r, 70, 90, 0.1)
-		dense := make([]float64, 70*90)
-		for i := range 70 {
-			for e := s.ptr[i]; e < s.ptr[i+1]; e++ {
-				dense[i*90+int(s.idx[e])] += s.val[e]
-			}
-		}
-		l, y, want := random[float64](r, 90*50), make([]float64, 70*50), make([]float64, 70*50)
-		CSRMul(ker, s, 50, l, 50, y, 50)
-		Gemm(ker, NoTrans, NoTrans, 70, 50, 90, 1, dense, 90, l, 50, 0, want, 50)
-		for i := range y {
-			if math.Abs(y[i]-want[i]) > 1e-12 {
-				t.Fatalf("%s, seed %d: entry %d is %v sparse and %v dense", ker.Name(), seed, i, y[i], want[i])
-			}
-		}
-	}
-}
-
 // TestCSRMulBitsDependOnNothing is as TestGemmBitsDependOnNothing.
 func TestCSRMulBitsDependOnNothing(t *testing.T) {
 	t.Run("float32", testCSRMulBits[float32])
