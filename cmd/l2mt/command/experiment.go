@@ -62,7 +62,8 @@ type comparison struct {
 	Models   []string `toml:"models"`
 	Labelled []string `toml:"labelled"`
 	Points   int      `toml:"points"`
-	// Show lists the methods of the picture, as model or model/variant; default all.
+	// Show lists the methods of the picture, as model or model/variant; default all that
+	// learn from the same rows.
 	Show []string `toml:"show"`
 }
 

@@ -34,7 +34,7 @@ case = { shared = "8", classes = ["3", "5", "0"] }
 experience = { models = ["stl", "snr2"], explore = 2 }
 train = { epochs = 2 }
 model = { hidden = 4 }
-compare = { models = ["mtrl"], show = ["mtrl", "l2mt"] }
+compare = { models = ["mtrl"], show = ["mtrl/refit", "l2mt"] }
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}

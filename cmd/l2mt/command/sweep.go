@@ -82,7 +82,7 @@ func (c *sweepCmd) experiment() (*experiment, error) {
 			x.Dataset = c.Dataset // else what the experience and the problems name
 		}
 		if setting, values, ok := strings.Cut(c.Vary, "="); ok {
-			x.Vary = variation{Setting: setting}
+			x.Title, x.Vary = c.Vary, variation{Setting: setting}
 			for _, value := range strings.Split(values, ",") {
 				x.Vary.Values = append(x.Vary.Values, value)
 			}

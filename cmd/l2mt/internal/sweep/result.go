@@ -171,13 +171,15 @@ func (r *Result) pair(a, b Row) {
 	}
 }
 
-// shown are the rows that the pictures show, in their order. Where Show is empty, L2MT comes
-// before the others.
+// shown are the rows that the pictures show, in their order. Where Show is empty, these are all
+// that learn from the same rows, L2MT before the others.
 func (r *Result) shown() []Row {
 	position := func(row Row) int {
 		switch {
 		case len(r.Show) > 0:
 			return slices.Index(r.Show, strings.TrimSuffix(row.Model+"/"+string(row.Variant), "/"))
+		case row.Published:
+			return -1
 		case row.Model == compare.L2MT:
 			return 0
 		}
