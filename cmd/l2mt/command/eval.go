@@ -26,6 +26,8 @@ type evalCmd struct {
 	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
 	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
 	Workers   int      `help:"Fits at a time; 0 means one per CPU."`
+
+	first int // so many problems only, if not 0
 }
 
 func (c *evalCmd) Validate() error {
@@ -75,6 +77,9 @@ func (c *evalCmd) Run(e *env) error {
 	problems, err := c.all(c.Problems)
 	if err != nil {
 		return err
+	}
+	if c.first > 0 {
+		problems = problems[:min(c.first, len(problems))]
 	}
 	o := compare.EvaluateOptions{Models: models, Labelled: labelled, Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
 	if o.Workers == 0 {
