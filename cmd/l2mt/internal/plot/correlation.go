@@ -24,21 +24,14 @@ type Correlation struct {
 	Correlation [][]float64 `json:"correlation"`
 }
 
-// Check finds what cannot be drawn: there must be a correlation for each pair of
-// tasks.
+// Check finds what cannot be drawn: there must be a correlation for each pair of tasks.
 func (c Correlation) Check() error {
-	if len(c.Tasks) == 0 || len(c.Correlation) != len(c.Tasks) {
-		return fmt.Errorf("correlations of %d tasks, but %d tasks", len(c.Correlation), len(c.Tasks))
+	m := len(c.Tasks)
+	faulty := func(row []float64) bool {
+		return len(row) != m || slices.ContainsFunc(row, func(v float64) bool { return !(math.Abs(v) < 1.01) }) // rounding
 	}
-	for i, row := range c.Correlation {
-		if len(row) != len(c.Tasks) {
-			return fmt.Errorf("correlations: row %d has %d entries for %d tasks", i, len(row), len(c.Tasks))
-		}
-		for j, v := range row {
-			if !(math.Abs(v) < 1.01) { // rounding
-				return fmt.Errorf("correlations: entry (%d, %d) is %v; it must be within -1..1", i, j, v)
-			}
-		}
+	if m == 0 || len(c.Correlation) != m || slices.ContainsFunc(c.Correlation, faulty) {
+		return fmt.Errorf("correlations of %d tasks must be as many rows of as many numbers within -1..1", m)
 	}
 	return nil
 }
