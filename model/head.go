@@ -48,7 +48,7 @@ const classifier = "classifier."
 //
 // Layers come in the order of their numbers, and gaps do not matter.
 func ReadHead(path string) (layers.Head, error) {
-	file, err := openArrays(path)
+	file, err := format.OpenWeights(path)
 	if err != nil {
 		return nil, fmt.Errorf("model: head: %w", err)
 	}
@@ -63,24 +63,6 @@ func ReadHead(path string) (layers.Head, error) {
 	return head, nil
 }
 
-// arrays are what both formats offer.
-type arrays interface {
-	Names() []string
-	Shape(name string) ([]int, error)
-	Float32s(name string) ([]float32, error)
-	Close() error
-}
-
-func openArrays(path string) (arrays, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".npz":
-		return format.OpenArrays(path)
-	case ".safetensors":
-		return safetensors.Open(path)
-	}
-	return nil, fmt.Errorf("%s: %w: weights are read from .npz and .safetensors files", path, data.ErrFormat)
-}
-
 // connectedNames are the names of one layer's arrays.
 type connectedNames struct {
 	number       int
@@ -88,7 +70,7 @@ type connectedNames struct {
 	transposed   bool // the weight is out x in
 }
 
-func readHead(file arrays) (layers.Head, error) {
+func readHead(file format.Weights) (layers.Head, error) {
 	names, err := layerNames(file.Names())
 	if err != nil {
 		return nil, err
@@ -154,7 +136,7 @@ func layerNames(names []string) ([]connectedNames, error) {
 	return found, nil
 }
 
-func readConnected(file arrays, n connectedNames) (l layers.Connected, err error) {
+func readConnected(file format.Weights, n connectedNames) (l layers.Connected, err error) {
 	switch {
 	case n.bias == "":
 		return l, fmt.Errorf("%w: there is a weight %q without its bias; a layer has both", data.ErrFormat, n.weight)

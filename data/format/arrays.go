@@ -6,11 +6,32 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"l2mt/data"
+	"l2mt/data/safetensors"
 )
+
+// Weights is an open file of named arrays. Close it after use.
+type Weights interface {
+	Names() []string
+	Shape(name string) ([]int, error)
+	Float32s(name string) ([]float32, error)
+	Close() error
+}
+
+// OpenWeights opens an .npz or a .safetensors file.
+func OpenWeights(path string) (Weights, error) {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".npz":
+		return OpenArrays(path)
+	case ".safetensors":
+		return safetensors.Open(path)
+	}
+	return nil, fmt.Errorf("%s: %w: weights are read from .npz and .safetensors files", path, data.ErrFormat)
+}
 
 // Arrays is an open .npz file, a zip file of NumPy arrays, which are read one at a
 // time, whatever they mean: the weights of a network, say. Close it after use.

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"l2mt/data"
+	"l2mt/data/format"
 	"l2mt/data/safetensors"
 )
 
@@ -68,7 +69,7 @@ func randomPictures(r *rand.Rand, c Config, n int) [][]byte {
 	return pictures
 }
 
-func mustLoad(t testing.TB, m tensors, c Config, up Layer) *Net {
+func mustLoad(t testing.TB, m format.Weights, c Config, up Layer) *Net {
 	t.Helper()
 	return must(load(m, c, up))(t)
 }

@@ -4,28 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"l2mt/data/format"
-	"l2mt/data/safetensors"
 	"l2mt/layers/linalg"
 )
-
-// tensors is a file of weights.
-type tensors interface {
-	Names() []string
-	Shape(name string) ([]int, error)
-	Float32s(name string) ([]float32, error)
-	Close() error
-}
 
 // Load reads the weights of a network up to a layer from a .safetensors or .npz
 // file. Weights of the layers above may be missing. The first tensor that is
 // missing or has another shape is an error.
 func Load(path string, c Config, up Layer) (*Net, error) {
-	file, err := open(path)
+	file, err := format.OpenWeights(path)
 	if err != nil {
 		return nil, fmt.Errorf("vgg: %w", err)
 	}
@@ -36,17 +26,7 @@ func Load(path string, c Config, up Layer) (*Net, error) {
 	return n, nil
 }
 
-func open(path string) (tensors, error) {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".npz":
-		return format.OpenArrays(path)
-	case ".safetensors":
-		return safetensors.Open(path)
-	}
-	return nil, fmt.Errorf("%s: %w: its name must end in .safetensors or .npz", path, ErrWeights)
-}
-
-func load(file tensors, c Config, up Layer) (*Net, error) {
+func load(file format.Weights, c Config, up Layer) (*Net, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -122,7 +102,7 @@ func tapsFirst(weight []float32, in, out int) []float32 {
 // recognise finds out whose names a file has, and refuses layers that the
 // network does not have: other networks of the family share many layers. The names of
 // the weights and the biases of a layer are found by its name.
-func recognise(file tensors, c Config) (*library, map[string]*[2]string, error) {
+func recognise(file format.Weights, c Config) (*library, map[string]*[2]string, error) {
 	for _, l := range []*library{torchvision, keras} {
 		names, layers := map[string]*[2]string{}, l.layers(c)
 		for _, name := range file.Names() {
@@ -158,7 +138,7 @@ func recognise(file tensors, c Config) (*library, map[string]*[2]string, error) 
 
 // A source is a file of weights whose library is known.
 type source struct {
-	file    tensors
+	file    format.Weights
 	network string
 	library *library
 	names   map[string]*[2]string // those of recognise

@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"data/progress":    {},
 	"data/datatest":    {},
 	"data/safetensors": {"data/files"},
-	"data/format":      {"data", "data/files"},
+	"data/format":      {"data", "data/files", "data/safetensors"},
 	"data/digits":      {"data", "data/format"},
 	"data/table":       {"data", "data/format"},
 	"data/images":      {"data", "data/files", "data/progress"},
