@@ -58,7 +58,7 @@ type Config struct {
 	Unit       bool         `json:"unit" help:"Scale embeddings to length one."`
 	Estimator  string       `json:"estimator" help:"What turns embeddings into Phi and c."`
 	Link       string       `json:"link" help:"Function v of the relative error that is estimated."`
-	Objective  Objective    `json:"objective" help:"What training minimises: paper, or scaled (divided by the standard deviation of v), or found (the error of the covariances that the network finds on the training problems)."`
+	Objective  Objective    `json:"objective" help:"What training minimises: found (the error of the covariance that the network finds on a training problem, through the closed form and the fit), or paper (the distance of f from v(o) of the tuples), or scaled (that divided by the standard deviation of v)."`
 	Lambda     float64      `json:"lambda" min:"0" help:"Weight of the squares of the layers' matrices; 0 leaves them free."`
 	DType      layers.DType `json:"dtype" help:"Precision of the computation."`
 }

@@ -55,7 +55,7 @@ var presets = map[string]Config{
 	"default": {
 		Body: "lgnn", Layers: 2, Hidden: 200, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
 		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
-		Objective: Scaled, Lambda: 1e-4, DType: layers.Float32,
+		Objective: Found, Lambda: 1e-4, DType: layers.Float32,
 	},
 	// One network for problems of any features.
 	"pairwise": {

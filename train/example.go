@@ -112,7 +112,6 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 		if err != nil {
 			return nil, "", err
 		}
-		e.Tuples = c.learnable(e.Tuples)
 		if len(e.Tuples) == 0 {
 			continue
 		}
@@ -137,19 +136,6 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 		}
 	}
 	return examples, hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// harmful is the relative error from which the objective model.Found leaves out a
-// tuple. Such covariances make twice the error of single-task learning: no network
-// should find one, and how bad they are would outweigh what distinguishes good ones.
-const harmful = 2
-
-// learnable are the tuples that a run learns from.
-func (c Config) learnable(tuples []model.Tuple) []model.Tuple {
-	if c.Model.Objective != model.Found {
-		return tuples
-	}
-	return slices.DeleteFunc(slices.Clone(tuples), func(t model.Tuple) bool { return t.O >= harmful })
 }
 
 // divide keeps one problem in n, at least one, out of training.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -24,10 +25,21 @@ import (
 func TestCancelledAndResumedIsUninterrupted(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
-	examples := small(1)
-	for update, dtype := range map[Update]layers.DType{ByTuple: layers.Float32, ByProblem: layers.Float64} {
-		c := config(t, "default", examples)
-		c.Update, c.Model.DType = update, dtype
+	simple, measured := small(1), tested(t, 5, 5, 5)
+	configured := func(of Config, update Update, dtype layers.DType, objective model.Objective) Config {
+		of.Epochs, of.Update, of.Model.DType, of.Model.Objective = 8, update, dtype, objective
+		return of
+	}
+	for _, way := range []struct {
+		Config
+		examples []Example
+	}{
+		{configured(config(t, "default", simple), ByTuple, layers.Float32, model.Scaled), simple},
+		{configured(config(t, "default", simple), ByProblem, layers.Float64, model.Scaled), simple},
+		{configured(config(t, "default", measured), ByProblem, layers.Float32, model.Found), measured},
+		{configured(pairwise(t), ByProblem, layers.Float64, model.Found), measured},
+	} {
+		c, examples, update := way.Config, way.examples, fmt.Sprint(way.Update, ", ", way.Model.Objective, ", ", way.Model.Body)
 		whole := t.TempDir()
 		want := run(t, c, examples, Options{Out: whole})
 		dir, r, stops := t.TempDir(), data.Stream(1, "cancel"), 0

@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -92,31 +91,6 @@ func TestOneNetworkLearnsFromSeveralSources(t *testing.T) {
 	again, err := Run(t.Context(), c, source, Options{Out: filepath.Join(t.TempDir(), "again")})
 	if err != nil || !reflect.DeepEqual(again.Metrics, r.Metrics) {
 		t.Errorf("the same run comes to something else (%v)", err)
-	}
-}
-
-// Covariances that make twice the error of single-task learning are left out for
-// the objective that finds covariances, and for it alone.
-func TestHarmfulTuplesAreLeftOut(t *testing.T) {
-	examples := tested(t, 4, 12, 4)
-	least := examples[0].Tuples[0]
-	least.O = 2
-	c := pairwise(t)
-	c.Epochs = 1
-	for _, objective := range []model.Objective{model.Found, model.Scaled} {
-		c.Model.Objective = objective
-		var metrics [2][]Metrics
-		for i := range metrics {
-			r := must(Run(t.Context(), c, InMemory(examples), Options{}))(t)
-			metrics[i] = r.Metrics
-			examples = slices.Clone(examples)
-			for j, e := range examples {
-				examples[j].Tuples = append(slices.Clone(e.Tuples), least)
-			}
-		}
-		if same := reflect.DeepEqual(metrics[0], metrics[1]); same != (objective == model.Found) {
-			t.Errorf("objective %s: a tuple of o = 2 changes nothing: %v", objective, same)
-		}
 	}
 }
 
