@@ -5,6 +5,5 @@
 // takes one, and it is fitted to all labelled rows. Test rows are only ever measured on.
 //
 // A Finder asks the network. It embeds a problem, from its training rows alone, and the
-// Embedding says the best covariance, the error expected of any other, and how near the
-// problem is to those of an Atlas.
+// Embedding says the best covariance, and the error expected of any other.
 package solve

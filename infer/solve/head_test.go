@@ -2,7 +2,6 @@ package solve
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -25,7 +24,7 @@ func headed(t testing.TB) (with, without *Finder) {
 }
 
 // A network with a head does to a problem what the network behind it does to the
-// features that the head makes: covariances, fits and the atlas.
+// features that the head makes: covariances and fits.
 func TestEverythingIsDoneOnTheFeaturesOfTheHead(t *testing.T) {
 	with, without := headed(t)
 	problems := []*data.ProblemData{made(1, "a", data.Classification, 3), made(2, "b", data.Classification, 2)}
@@ -44,13 +43,5 @@ func TestEverythingIsDoneOnTheFeaturesOfTheHead(t *testing.T) {
 		if err != nil || e.Problem().Cols() != 3 || e.Problem().Tasks[1].TestSet.X.Cols() != 3 {
 			t.Errorf("%s: the embedding's problem has other features (%v)", p.Name, err)
 		}
-	}
-	a, err1 := NewAtlas(with, each(problems))
-	b, err2 := NewAtlas(without, each(made))
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-	if a.Radius != b.Radius || !slices.Equal(a.Problems[1].E[0], b.Problems[1].E[0]) {
-		t.Error("the atlas is another")
 	}
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,10 +106,6 @@ const (
 	rivalPooled
 )
 
-// taskEffects are the rows by which the intercepts of the pooled rival are drawn together
-// where the model has its own apart.
-const taskEffects = 10
-
 // fill fits the problem, beside its rivals.
 func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) error {
 	begin, p := time.Now(), r.table.Problem
@@ -172,7 +167,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
 	// Rivals see the columns alike: what bends bring is not what sharing brings.
 	alone := solve.Candidate{View: solve.View{Bent: choice.Bent, Width: choice.Width}}
-	pooled := solve.Candidate{View: alone.View, Mixture: solve.Mixture{Pooled: 1}, Drawn: cmp.Or(choice.Drawn, taskEffects)}
+	pooled := solve.Candidate{View: alone.View, Mixture: solve.Mixture{Pooled: 1}, Drawn: choice.Drawn}
 	mean, err := b.Mean(ctx)
 	if err != nil {
 		return err

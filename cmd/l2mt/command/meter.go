@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -13,35 +14,74 @@ import (
 	"l2mt/data/progress"
 )
 
-// newMeter shows progress on w. A finished stage is one line everywhere; until
-// then there is a bar on a terminal, and a line now and then elsewhere.
+// newMeter shows progress on w. A finished stage is one line everywhere; until then there is
+// a bar on a terminal, and a line now and then elsewhere.
 func newMeter(w io.Writer) progress.Reporter {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return &bar{meter: meter{w: w, now: time.Now}}
-	}
-	return &lines{meter: meter{w: w, now: time.Now}, every: 10 * time.Second}
+	f, ok := w.(*os.File)
+	return &meter{w: w, now: time.Now, every: 10 * time.Second, terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 // meter is how far a stage has come.
 type meter struct {
-	w   io.Writer
-	now func() time.Time
+	w        io.Writer
+	now      func() time.Time
+	every    time.Duration // of lines
+	terminal bool
 
 	mu            sync.Mutex
+	bar           *progressbar.ProgressBar // nil where there is no terminal
 	stage, status string
 	done, total   int
-	begin         time.Time
+	begin, last   time.Time // last is that of the last line
 }
 
-func (m *meter) start(stage string, total int) {
+func (m *meter) Start(stage string, total int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.stage, m.status, m.done, m.total, m.begin = stage, "", 0, total, m.now()
+	if m.last = m.begin; !m.terminal {
+		return
+	}
+	if total == 0 {
+		total = -1
+	}
+	m.bar = progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(m.w),
+		progressbar.OptionSetDescription(stage),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionShowCount(),
+		progressbar.OptionShowIts(),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionFullWidth(),
+		progressbar.OptionClearOnFinish(),
+	)
+	_ = m.bar.RenderBlank() // like Add below, it fails as writing to the terminal does
 }
 
-func (m *meter) advance(n int, status string) {
+func (m *meter) Advance(n int, status string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.done += n
-	if status != "" {
-		m.status = status
+	m.status = cmp.Or(status, m.status)
+	switch now := m.now(); {
+	case m.bar != nil && n > 0: // the last word on a stage is too long for the bar
+		if status != "" {
+			m.bar.Describe(m.stage + " (" + status + ")")
+		}
+		_ = m.bar.Add(n)
+	case m.bar == nil && now.Sub(m.last) >= m.every:
+		m.last = now
+		m.write()
 	}
+}
+
+func (m *meter) Finish() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.bar != nil {
+		_ = m.bar.Clear()
+	}
+	m.write()
 }
 
 // write writes a line without carriage returns or escapes.
@@ -71,81 +111,4 @@ func threeDigits(v float64) string {
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.3g", v)
-}
-
-// bar draws progress on a terminal.
-type bar struct {
-	meter
-	p *progressbar.ProgressBar
-}
-
-func (b *bar) Start(stage string, total int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.start(stage, total)
-	if total == 0 {
-		total = -1
-	}
-	b.p = progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(b.w),
-		progressbar.OptionSetDescription(stage),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionFullWidth(),
-		progressbar.OptionClearOnFinish(),
-	)
-	_ = b.p.RenderBlank() // like Add below, it fails as writing to the terminal does
-}
-
-func (b *bar) Advance(n int, status string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.advance(n, status)
-	if n == 0 {
-		return // the last word on a stage is too long for the bar
-	}
-	if status != "" {
-		b.p.Describe(b.stage + " (" + status + ")")
-	}
-	_ = b.p.Add(n)
-}
-
-func (b *bar) Finish() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_ = b.p.Clear()
-	b.write()
-}
-
-// lines writes progress as plain lines, at most one per interval, and one at
-// the end of a stage.
-type lines struct {
-	meter
-	every time.Duration
-	last  time.Time
-}
-
-func (l *lines) Start(stage string, total int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.start(stage, total)
-	l.last = l.begin
-}
-
-func (l *lines) Advance(n int, status string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.advance(n, status)
-	if now := l.now(); now.Sub(l.last) >= l.every {
-		l.last = now
-		l.write()
-	}
-}
-
-func (l *lines) Finish() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.write()
 }

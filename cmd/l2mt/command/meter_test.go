@@ -21,10 +21,10 @@ func (r *record) Write(p []byte) (int, error) {
 }
 
 // newLines returns a meter with a clock of its own, and what it writes.
-func newLines(every time.Duration) (*lines, *record) {
+func newLines(every time.Duration) (*meter, *record) {
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := &record{clock: &clock}
-	return &lines{meter: meter{w: r, now: func() time.Time { return clock }}, every: every}, r
+	return &meter{w: r, now: func() time.Time { return clock }, every: every}, r
 }
 
 func (r *record) sleep(d time.Duration) { *r.clock = r.clock.Add(d) }
