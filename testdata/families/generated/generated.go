@@ -12,7 +12,6 @@ package generated
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -104,13 +103,8 @@ type Config struct {
 	MinTasks, MaxTasks int // of a problem
 	// Rows are those of a task to learn from, two at least, and TestRows those to test on.
 	Rows, TestRows, Features int
-	// Words has sparse rows, with few frequent features, of 40 at least.
-	Words bool
-	Seed  uint64
+	Seed                     uint64
 }
-
-// entries is the number of words of a row.
-const entries = 20
 
 // Problems draws problems, with the covariances of their tasks.
 func Problems(c Config) (problems []*data.ProblemData, truth []*mat.SymDense, err error) {
@@ -160,21 +154,13 @@ func (c Config) draw(f Family, number int) (*data.ProblemData, *mat.SymDense, er
 
 // rows draws rows of a task, which have both classes.
 func (c Config) rows(r *rand.Rand, f Family, w []float64, n int) (s data.Samples, err error) {
-	ptr, index, value := []int{0}, []int32(nil), []float32(nil)
+	var value []float32
 	for range n {
 		y := f.Noise * r.NormFloat64()
 		product := 0.0
-		if c.Words {
-			x := 1 / math.Sqrt(entries)
-			for _, j := range words(r, len(w)) {
-				index, value, product = append(index, j), append(value, float32(x)), product+x*w[j]
-			}
-			ptr = append(ptr, len(index))
-		} else {
-			for _, v := range w {
-				x := r.NormFloat64() / math.Sqrt(float64(len(w)))
-				value, product = append(value, float32(x)), product+x*v
-			}
+		for _, v := range w {
+			x := r.NormFloat64() / math.Sqrt(float64(len(w)))
+			value, product = append(value, float32(x)), product+x*v
 		}
 		y += product
 		if c.Kind == data.Classification {
@@ -185,20 +171,6 @@ func (c Config) rows(r *rand.Rand, f Family, w []float64, n int) (s data.Samples
 	if c.Kind == data.Classification && !slices.Contains(s.Y, -s.Y[0]) {
 		s.Y[0] = -s.Y[0]
 	}
-	if c.Words {
-		s.X, err = data.NewCSR(c.Features, ptr, index, value)
-	} else {
-		s.X, err = data.NewDense(n, c.Features, value)
-	}
+	s.X, err = data.NewDense(n, c.Features, value)
 	return s, err
-}
-
-// words draws different words of d, the j-th in proportion to 1 / (j + 10).
-func words(r *rand.Rand, d int) []int32 {
-	row := map[int32]bool{}
-	for len(row) < entries {
-		// j + 10 = 10 (1 + d/10)^u has the density of 1 / (j + 10)
-		row[min(int32(10*math.Pow(1+float64(d)/10, r.Float64())-10), int32(d-1))] = true
-	}
-	return slices.Sorted(maps.Keys(row))
 }
