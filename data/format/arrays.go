@@ -30,7 +30,7 @@ func OpenWeights(path string) (Weights, error) {
 	case ".safetensors":
 		return safetensors.Open(path)
 	}
-	return nil, fmt.Errorf("%s: %w: weights are read from .npz and .safetensors files", path, data.ErrFormat)
+	return nil, fmt.Errorf("%s: %w: its name must end in .safetensors or .npz", path, data.ErrFormat)
 }
 
 // Arrays is an open .npz file, a zip file of NumPy arrays, which are read one at a
