@@ -15,35 +15,28 @@ import (
 func Example() {
 	tmp, err := os.MkdirTemp("", "experience")
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	defer os.RemoveAll(tmp)
 	dir := filepath.Join(tmp, "store")
-
 	for range 2 {
 		if err := collect(dir); err != nil {
-			fmt.Println(err)
-			return
+			panic(err)
 		}
 	}
-
 	store, err := experience.Open(dir)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	stats, err := store.Stats()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
 	for _, s := range stats {
 		fmt.Printf("%-4s %d tuple, mean o %.2f\n", s.Source, s.Count, s.Mean)
 	}
+	fmt.Println(err)
 	// Output:
 	// mtrl 1 tuple, mean o 0.80
 	// stl  1 tuple, mean o 1.00
+	// <nil>
 }
 
 func collect(dir string) error {
@@ -56,34 +49,23 @@ func collect(dir string) error {
 		return err
 	}
 	defer w.Close()
-	stl := 0.0
-	for _, tuple := range []struct {
-		source string
-		omega  [][]float64
-		test   []float64
-	}{
-		{experience.STL, [][]float64{{0.5, 0}, {0, 0.5}}, []float64{0.10, 0.20}},
-		{"mtrl", [][]float64{{0.5, 0.3}, {0.3, 0.5}}, []float64{0.08, 0.16}},
+	stl := experience.Result{Lambda1: 1e-5, Test: []float64{0.10, 0.20}}
+	shared := experience.Result{Lambda1: 1e-5, Test: []float64{0.08, 0.16}}
+	for _, r := range []*experience.Record{
+		{Source: experience.STL, Omega: [][]float64{{0.5, 0}, {0, 0.5}}, Result: &stl},
+		{Source: "mtrl", Omega: [][]float64{{0.5, 0.3}, {0.3, 0.5}}, Result: &shared},
 	} {
-		id, err := experience.TupleID("problem-1", tuple.source, 0, nil)
-		if err != nil {
+		r.Problem, r.ProblemID, r.Status = "digits 3/5, 3/8", "problem-1", experience.OK
+		if r.ID, err = experience.TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper); err != nil {
 			return err
 		}
-		if w.Has(id) {
+		if w.Has(r.ID) {
 			continue
 		}
-		result := &experience.Result{Lambda1: 1e-5, Test: tuple.test}
-		if tuple.source == experience.STL {
-			stl = result.MeanTest()
-		}
-		if err := result.Relate(stl); err != nil {
+		if err := r.Result.Relate(stl.MeanTest()); err != nil {
 			return err
 		}
-		record := &experience.Record{
-			ID: id, Problem: "digits 3/5, 3/8", ProblemID: "problem-1", Source: tuple.source,
-			Status: experience.OK, Omega: tuple.omega, Result: result,
-		}
-		if err := w.Append(record); err != nil {
+		if err := w.Append(r); err != nil {
 			return err
 		}
 	}

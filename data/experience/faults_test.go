@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
@@ -57,31 +55,6 @@ func TestUnusableFolders(t *testing.T) {
 	}
 	if _, err := experience.OpenWriter(base, "one", experience.Manifest{}); !errors.Is(err, data.ErrInvalid) {
 		t.Errorf("no fingerprint: %v", err)
-	}
-}
-
-func TestReadOnlyDirectory(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
-	before := tree(t, dir)
-	refuse := func(path string) (*files.Log, error) {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: syscall.EROFS}
-	}
-	_, err := experience.OpenWriterWith(dir, "two", experiencetest.Manifest(), refuse)
-	if !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), filepath.Join(dir, "two.jsonl")) {
-		t.Errorf("read-only file system: %v", err)
-	}
-	if os.Geteuid() != 0 { // root may write anywhere
-		if err := os.Chmod(dir, 0o555); err != nil {
-			t.Fatal(err)
-		}
-		defer os.Chmod(dir, 0o755)
-		if _, err := experience.OpenWriter(dir, "two", experiencetest.Manifest()); !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("read-only directory: %v", err)
-		}
-	}
-	if d := cmp.Diff(before, tree(t, dir)); d != "" {
-		t.Errorf("the store changed:\n%s", d)
 	}
 }
 

@@ -74,46 +74,32 @@ func TestEveryChangeOfALineIsNoticed(t *testing.T) {
 }
 
 func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
+	r := func(v float64) map[string]float64 { return map[string]float64{"r": v} }
+	task := func(rows ...int) []*data.Task { return []*data.Task{{Name: "t", Train: rows}} }
+	tuple, problem := experience.TupleID, func(fingerprint string, p data.Problem) (string, error) {
+		return experience.ProblemID(&p, fingerprint)
+	}
 	seen := map[string]string{}
-	add := func(what string, id string, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(id) != 32 {
-			t.Errorf("%s: id %q", what, id)
-		}
-		if other, ok := seen[id]; ok {
-			t.Errorf("%s has the id of %s", what, other)
+	for what, id := range map[string]string{
+		"a tuple":          must(tuple("p", "snr", 0, r(1)))(t),
+		"another problem":  must(tuple("q", "snr", 0, r(1)))(t),
+		"another source":   must(tuple("p", "ssnr", 0, r(1)))(t),
+		"another draw":     must(tuple("p", "snr", 1, r(1)))(t),
+		"another value":    must(tuple("p", "snr", 0, r(math.Nextafter(1, 2))))(t),
+		"another name":     must(tuple("p", "snr", 0, map[string]float64{"s": 1}))(t),
+		"shifted boundary": must(tuple("ps", "nr", 0, r(1)))(t),
+		"a problem":        must(problem("d", data.Problem{Name: "p", Tasks: task(1, 2)}))(t),
+		"another dataset":  must(problem("e", data.Problem{Name: "p", Tasks: task(1, 2)}))(t),
+		"other rows":       must(problem("d", data.Problem{Name: "p", Tasks: task(1, 3)}))(t),
+		"other steps":      must(problem("d", data.Problem{Name: "p", Tasks: task(1, 2), Prepare: []string{"unit"}}))(t),
+		"no rows":          must(problem("d", data.Problem{Name: "p", Tasks: task()}))(t),
+	} {
+		if other, ok := seen[id]; ok || len(id) != 32 {
+			t.Errorf("%s has the id %q of %s", what, id, other)
 		}
 		seen[id] = what
 	}
-	tuple := func(what, problem, source string, draw int, hyper map[string]float64) {
-		t.Helper()
-		id, err := experience.TupleID(problem, source, draw, hyper)
-		add(what, id, err)
-	}
-	tuple("a tuple", "p", "snr", 0, map[string]float64{"r": 1})
-	tuple("another problem", "q", "snr", 0, map[string]float64{"r": 1})
-	tuple("another source", "p", "ssnr", 0, map[string]float64{"r": 1})
-	tuple("another draw", "p", "snr", 1, map[string]float64{"r": 1})
-	tuple("another value", "p", "snr", 0, map[string]float64{"r": math.Nextafter(1, 2)})
-	tuple("another name", "p", "snr", 0, map[string]float64{"s": 1})
-	tuple("shifted boundary", "ps", "nr", 0, map[string]float64{"r": 1})
-
-	problem := func(what, fingerprint string, p data.Problem) {
-		t.Helper()
-		id, err := experience.ProblemID(&p, fingerprint)
-		add(what, id, err)
-	}
-	task := func(rows ...int) []*data.Task { return []*data.Task{{Name: "t", Train: rows}} }
-	problem("a problem", "d", data.Problem{Name: "p", Tasks: task(1, 2)})
-	problem("another dataset", "e", data.Problem{Name: "p", Tasks: task(1, 2)})
-	problem("other rows", "d", data.Problem{Name: "p", Tasks: task(1, 3)})
-	problem("other steps", "d", data.Problem{Name: "p", Tasks: task(1, 2), Prepare: []string{"unit"}})
-	problem("no rows", "d", data.Problem{Name: "p", Tasks: task()})
-
-	if _, err := experience.TupleID("p", "snr", 0, map[string]float64{"r": math.NaN()}); err == nil {
+	if _, err := tuple("p", "snr", 0, r(math.NaN())); err == nil {
 		t.Error("NaN is a hyperparameter")
 	}
 }

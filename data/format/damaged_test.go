@@ -91,8 +91,7 @@ func TestChecksumsOfArraysAreChecked(t *testing.T) {
 func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 	datatest.Long(t)
 	header := func(numpyType, shape string) string {
-		text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", numpyType, shape)
-		return "\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
+		return headerOf(fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", numpyType, shape))
 	}
 	array := func(numpyType, shape string) string {
 		return packedArrays(t, map[string]string{"X": header(numpyType, shape)})

@@ -280,6 +280,11 @@ func packedArrays(t testing.TB, arrays map[string]string) string {
 	return b.String()
 }
 
+// headerOf is the header of an array.
+func headerOf(text string) string {
+	return "\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
+}
+
 func first(names []string) string {
 	if names == nil {
 		return ""

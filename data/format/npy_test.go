@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/data/datatest"
 )
 
 func TestFloat16FollowsItsDefinition(t *testing.T) {
@@ -315,12 +314,4 @@ func FuzzArrays(f *testing.F) {
 			fuzzed(t, d)
 		}
 	})
-}
-
-func BenchmarkReadNPZ(b *testing.B) {
-	path := datatest.Path(b, "caltech101", "caltech101_mobilenetv2_logits.npz")
-	b.ReportAllocs()
-	for b.Loop() {
-		mustRead(b, path, Options{})
-	}
 }

@@ -1,12 +1,8 @@
 package format
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"l2mt/data"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,20 +16,11 @@ func FuzzNames(f *testing.F) {
 		f.Add([]byte(s), true)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, pack bool) {
-		content := text
+		content := string(text)
 		if pack {
-			var b bytes.Buffer
-			z := gzip.NewWriter(&b)
-			must(z.Write(text))(t)
-			if err := z.Close(); err != nil {
-				t.Fatal(err)
-			}
-			content = b.Bytes()
+			content = packed(t, content)
 		}
-		path := filepath.Join(t.TempDir(), "names")
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		path := inFile(t, "names", content)
 		names, err := readNames(path)
 		if err != nil {
 			if !errors.Is(err, data.ErrFormat) {

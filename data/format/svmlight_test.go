@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data"
-	"l2mt/data/datatest"
 )
 
 // A label, spaces, a qid and numbers may be written in many ways.
@@ -135,12 +134,4 @@ func FuzzSVMLight(f *testing.F) {
 			fuzzed(t, d)
 		}
 	})
-}
-
-func BenchmarkReadSVMLight(b *testing.B) {
-	path := datatest.Path(b, "20newsgroups", "20newsgroups.svmlight.gz")
-	b.ReportAllocs()
-	for b.Loop() {
-		mustRead(b, path, Options{})
-	}
 }
