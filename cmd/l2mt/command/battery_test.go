@@ -234,7 +234,8 @@ func TestAwkwardProblems(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := must((&inferCmd{Workers: 1}).infer(t.Context(), network, tab.Problem, progress.Silent()))(t)
-				for _, omega := range [][][]float64{compare.Entries(r.fit.Omega), r.Network.Omega} {
+				found := must(network.Omega(tab.Problem))(t)
+				for _, omega := range [][][]float64{compare.Entries(r.fit.Omega), compare.Entries(found.Omega)} {
 					for _, x := range slices.Concat(omega...) {
 						if math.IsNaN(x) || math.IsInf(x, 0) {
 							t.Fatalf("seed %d: Omega is %v", seed, omega)

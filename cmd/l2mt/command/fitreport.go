@@ -204,15 +204,13 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 		d := differenceOf(stl.HeldOut, straight.HeldOut)
 		r.Bends = &d
 	}
-	apart := stl
-	if choice.Model == nil {
-		c := choice.Candidate
-		c.Mixture = solve.Mixture{}
-		if apart, err = b.Judge(ctx, c); err != nil {
-			return err
-		}
+	c := choice.Candidate
+	c.Model, c.Mixture = nil, solve.Mixture{}
+	apart, err := b.Judge(ctx, c)
+	if err != nil {
+		return err
 	}
-	if d := differenceOf(choice.HeldOut, apart.HeldOut); d.sign < 0 {
+	if evidence.PairedLoss(choice.HeldOut, apart.HeldOut).Sign() < 0 {
 		r.Correlation = run.Correlation(r.fit.Omega)
 	}
 	return nil
@@ -295,10 +293,6 @@ func (r fitReport) forPage() *fitReport {
 	}
 	if len(r.Tasks) > mostDrawn {
 		r.Correlation = nil
-		if r.Network != nil {
-			short := *r.Network
-			short.Omega, r.Network = nil, &short
-		}
 	}
 	return &r
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"cmp"
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"net/url"
@@ -15,7 +14,6 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
-	"l2mt/data/files"
 	"l2mt/data/progress"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
@@ -259,7 +257,7 @@ func (r *fitReport) saveInferred(dir string, head bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(dir, "predictions.csv"), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
+	return run.SaveCSV(filepath.Join(dir, "predictions.csv"), rows)
 }
 
 // predictions are those of the test rows, with the score of the class predicted where there

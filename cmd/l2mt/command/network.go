@@ -19,9 +19,7 @@ import (
 // networkReport is what the network says of a problem, and what held-out rows say to that.
 type networkReport struct {
 	Name string `json:"name"`
-	// Omega is the covariance that it finds, and Expected the error that it expects of that,
-	// over STL's.
-	Omega    [][]float64   `json:"omega,omitempty"`
+	// Expected is the error that it expects of its covariance, over STL's.
 	Expected compare.Float `json:"expected_relative_error"`
 	// Taken says that its covariance is part of the one fitted with.
 	Taken bool `json:"taken"`
@@ -37,7 +35,7 @@ func (r *fitReport) networkReport(b *solve.Bench, choice *solve.Choice) (*networ
 	if err != nil {
 		return nil, err
 	}
-	n := &networkReport{Name: cmp.Or(r.network, pretrained.Name), Omega: compare.Entries(said.Omega), Expected: compare.Float(said.Estimated), Taken: choice.Network > 0, Directed: choice.Directed, Signal: compare.Float(b.Signal())}
+	n := &networkReport{Name: cmp.Or(r.network, pretrained.Name), Expected: compare.Float(said.Estimated), Taken: choice.Network > 0, Directed: choice.Directed, Signal: compare.Float(b.Signal())}
 	n.Unlike, err = newUnlike(r.network, r.table.Problem)
 	return n, err
 }

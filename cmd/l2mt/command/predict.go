@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -179,56 +180,47 @@ func (l *lineWriter) run(e *env, w io.Writer, s *scoring) error {
 // text are the lines of a block.
 func (l *lineWriter) text(b *rowBlock, names []string) []byte {
 	var text bytes.Buffer
-	lines, texts := csv.NewWriter(&text), make([]string, len(names))
+	lines := csv.NewWriter(&text)
 	for j := range b.x.Rows() {
+		var cells []string
 		for k, c := range l.cells(b, j) {
-			if texts[k] = c.text; l.json {
-				before := ","
-				if k == 0 {
-					before = ",\n{"
-				}
-				fmt.Fprintf(&text, "%s%s:%s", before, cell{names[k], false}.json(), c.json())
+			switch c := c.(type) {
+			case json.Number:
+				cells = append(cells, string(c))
+			case string:
+				cells = append(cells, c)
+			default:
+				cells = append(cells, "")
+			}
+			if l.json {
+				name, _ := json.Marshal(names[k]) // texts and numbers have no errors
+				value, _ := json.Marshal(c)
+				cells[k] = fmt.Sprintf("%s:%s", name, value)
 			}
 		}
 		if l.json {
-			text.WriteByte('}')
+			fmt.Fprintf(&text, ",\n{%s}", strings.Join(cells, ","))
 		} else {
-			_ = lines.Write(texts) // a buffer has no errors
+			_ = lines.Write(cells) // a buffer has no errors
 		}
 	}
 	lines.Flush()
 	return text.Bytes()
 }
 
-// cell is one of a line.
-type cell struct {
-	text   string // empty for a number that is not known
-	number bool
-}
-
-func (c cell) json() string {
-	switch {
-	case c.number && c.text == "":
-		return "null"
-	case c.number:
-		return c.text
-	}
-	raw, _ := json.Marshal(c.text) // texts have no errors
-	return string(raw)
-}
-
-func number(v float64, digits int) cell {
+// number is a cell of so many digits, nil where it is not known.
+func number(v float64, digits int) any {
 	if math.IsNaN(v) {
-		return cell{"", true}
+		return nil
 	}
-	return cell{strconv.FormatFloat(v, 'g', digits, 64), true}
+	return json.Number(strconv.FormatFloat(v, 'g', digits, 64))
 }
 
 // cells are those of row j.
-func (l *lineWriter) cells(b *rowBlock, j int) (cells []cell) {
+func (l *lineWriter) cells(b *rowBlock, j int) (cells []any) {
 	m := l.models[0]
 	for _, c := range b.carried {
-		cells = append(cells, cell{c.Texts[c.Text(j)], false})
+		cells = append(cells, c.Texts[c.Text(j)])
 	}
 	for k, scores := range b.scores[0] {
 		i, name, deviation := b.of[k][j], l.fresh, math.NaN()
@@ -242,11 +234,11 @@ func (l *lineWriter) cells(b *rowBlock, j int) (cells []cell) {
 			}
 		}
 		if !l.wide() {
-			cells = append(cells, cell{name, false})
+			cells = append(cells, name)
 		}
 		score := row(scores, j, b.x.Rows())
 		if m.Kind == data.Classification {
-			cells = append(cells, cell{m.ClassesOf(i)[multitask.ClassOf(score)], false})
+			cells = append(cells, m.ClassesOf(i)[multitask.ClassOf(score)])
 			p := make([]float64, max(2, len(m.Classes)))
 			m.Probabilities(p, score)
 			if m.Classes == nil {

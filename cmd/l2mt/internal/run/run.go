@@ -30,9 +30,6 @@ import (
 // ErrUsage marks wrong usage that the parser of the command line cannot see.
 var ErrUsage = errors.New("wrong usage")
 
-// Remark tells the user something that is not a result.
-type Remark func(format string, args ...any)
-
 // Files that stages write into their directories.
 const (
 	// UsedFile records what a stage used.
@@ -171,15 +168,6 @@ func Lookup(names []string) (models []multitask.Model, err error) {
 		models = append(models, m)
 	}
 	return models, nil
-}
-
-// MustModel is a multitask model of the paper.
-func MustModel(name string) multitask.Model {
-	m, err := multitask.Lookup(name)
-	if err != nil {
-		panic(err) // the names in this program are registered
-	}
-	return m
 }
 
 // OrNone is a number that users give as the options of the libraries have it, where
