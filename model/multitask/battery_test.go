@@ -170,11 +170,7 @@ func battery(t *testing.T, property func(t *testing.T, model Model, s shape, tas
 	}
 }
 
-// certifies says that two fits of equal problems agree closely.
-func certifies(model Model, p Params, s shape) bool {
-	return convex(model, p)
-}
-
+// convex says that two fits of equal problems agree closely.
 func convex(model Model, p Params) bool {
 	p, err := Complete(model, p)
 	_, ok := isConvex(model, p)
@@ -254,7 +250,7 @@ func TestOmegaFeasible(t *testing.T) {
 func TestPermutingTasks(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if !certifies(model, p, s) {
+		if !convex(model, p) {
 			t.Skip("the minimum is not unique")
 		}
 		permuted := slices.Clone(tasks)
@@ -276,7 +272,7 @@ func TestPermutingTasks(t *testing.T) {
 func TestFlippingLabels(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if notSignBlind[model.Info().Name] || !certifies(model, p, s) {
+		if notSignBlind[model.Info().Name] || !convex(model, p) {
 			t.Skip("the model is not blind to signs, or its minimum not unique")
 		}
 		flipped := slices.Clone(tasks)
@@ -303,7 +299,7 @@ func TestScalingFeatures(t *testing.T) {
 	const c = 4
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if lambda1InG[model.Info().Name] || !certifies(model, p, s) {
+		if lambda1InG[model.Info().Name] || !convex(model, p) {
 			t.Skip("Lambda1 is in g, or the minimum is not unique")
 		}
 		larger := make([]data.Samples, len(tasks))
@@ -323,7 +319,7 @@ func TestScalingFeatures(t *testing.T) {
 func TestDuplicatedTasks(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if s.m < 2 || !certifies(model, p, s) {
+		if s.m < 2 || !convex(model, p) {
 			t.Skip("one task, or the minimum is not unique")
 		}
 		tasks[1] = tasks[0]
@@ -364,7 +360,7 @@ func TestSameBytes(t *testing.T) {
 func TestResultFitsItsOmega(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
-		if !certifies(model, p, s) {
+		if !convex(model, p) {
 			t.Skip("the fit may have stopped short of a minimum")
 		}
 		problem := mustProblem(t, s.loss, tasks)

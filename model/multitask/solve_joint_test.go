@@ -22,33 +22,39 @@ func TestJointFits(t *testing.T) {
 	}
 	problems["classes"] = must(Training(classesProblem(3, 20), ""))(t)
 	for what, problem := range problems {
-		for _, name := range []string{"cmtl", "snr1", "mtrl", "ssnr2", "ssnr"} {
-			for _, lambda1 := range []float64{1e-3, 0.05, 10} {
-				p := Params{Lambda1: lambda1}
-				lowest, highest := math.Inf(-1), math.Inf(1)
-				for _, start := range []*Result{nil, mustFit(t, registry["stl"], problem, Params{Lambda1: 0.1}, Options{})} {
-					at := fmt.Sprintf("%s, %s, Lambda1 = %g, from %t", what, name, lambda1, start != nil)
-					r := mustFit(t, registry[name], problem, p, Options{Tolerance: 1e-6, Start: start})
-					if r.Status != Converged || !(r.Gap <= 1e-6*r.Objective) {
-						t.Errorf("%s: %s with gap %g of %g after %d iterations", at, r.Status, r.Gap, r.Objective, r.Iterations)
-					}
-					lowest, highest = max(lowest, r.Objective-r.Gap), min(highest, r.Objective)
-					if problem.classes == 1 {
-						v := objective(t, registry[name], problem, r.W, r.B, &Covariance{Omega: r.Omega}, r.Params)
-						near(t, at+": objective", v.total, r.Objective, 1e-8)
-					}
-					if start == nil {
-						again := mustFit(t, registry[name], problem, p, Options{Tolerance: 1e-6, Workers: 3})
-						if !mat.Equal(again.W, r.W) {
-							t.Errorf("%s: W depends on the workers", at)
+		if testing.Short() && what != "classes" { // with which the race detector is run
+			continue
+		}
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			for _, name := range []string{"cmtl", "snr1", "mtrl", "ssnr2", "ssnr"} {
+				for _, lambda1 := range []float64{1e-3, 0.05, 10} {
+					p := Params{Lambda1: lambda1}
+					lowest, highest := math.Inf(-1), math.Inf(1)
+					for _, start := range []*Result{nil, mustFit(t, registry["stl"], problem, Params{Lambda1: 0.1}, Options{})} {
+						at := fmt.Sprintf("%s, Lambda1 = %g, from %t", name, lambda1, start != nil)
+						r := mustFit(t, registry[name], problem, p, Options{Tolerance: 1e-6, Start: start})
+						if r.Status != Converged || !(r.Gap <= 1e-6*r.Objective) {
+							t.Errorf("%s: %s with gap %g of %g after %d iterations", at, r.Status, r.Gap, r.Objective, r.Iterations)
+						}
+						lowest, highest = max(lowest, r.Objective-r.Gap), min(highest, r.Objective)
+						if problem.classes == 1 {
+							v := objective(t, registry[name], problem, r.W, r.B, &Covariance{Omega: r.Omega}, r.Params)
+							near(t, at+": objective", v.total, r.Objective, 1e-8)
+						}
+						if start == nil {
+							again := mustFit(t, registry[name], problem, p, Options{Tolerance: 1e-6, Workers: 3})
+							if !mat.Equal(again.W, r.W) {
+								t.Errorf("%s: W depends on the workers", at)
+							}
 						}
 					}
-				}
-				if lowest > highest*(1+1e-12) {
-					t.Errorf("%s, %s, Lambda1 = %g: one fit reaches %v, the other proves %v", what, name, lambda1, highest, lowest)
+					if lowest > highest*(1+1e-12) {
+						t.Errorf("%s, Lambda1 = %g: one fit reaches %v, the other proves %v", name, lambda1, highest, lowest)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
