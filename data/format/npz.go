@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -194,6 +195,18 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 		return c, err
 	})
 	return c, several
+}
+
+// Write writes the dataset to an .npz file, which keeps everything. The file appears
+// whole or not at all.
+func Write(path string, d *data.Dataset) error {
+	if strings.ToLower(filepath.Ext(path)) != ".npz" {
+		return fmt.Errorf("format: %s: %w: datasets are written as .npz; name it so", path, data.ErrFormat)
+	}
+	if err := files.Write(path, func(w io.Writer) error { return WriteNPZ(w, d) }); err != nil {
+		return fmt.Errorf("format: %w", err)
+	}
+	return nil
 }
 
 // WriteNPZ writes the dataset as an .npz file that keeps all of it: reading it

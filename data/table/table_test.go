@@ -102,6 +102,13 @@ func TestShapesOfTables(t *testing.T) {
 			"a (0 or 1); [1 0 1 5.5] 1; [3 1 0 5.5] -1\nb (0 or 1); [2 0.5 0.5 5] -1; [2 0.5 0.5 6] 1\n",
 			nil,
 		}, {
+			"one file lacks a column to ignore",
+			[]string{"a.csv", "id,w,x,y\n1,1,2,0.5\n2,1,3,1.5\n", "b.csv", "id,x,y\n3,4,2.5\n4,5,3\n"},
+			Options{Ignore: []string{"w", "id"}},
+			[]string{"x"},
+			"a; [2] 0.5; [3] 1.5\nb; [4] 2.5; [5] 3\n",
+			nil,
+		}, {
 			"no header, columns by number",
 			[]string{"a.csv", "1,2.5,7\n3,4.5,8\n", "b.csv", "5,6.5,9\n7,8.5,6\n"},
 			Options{Targets: []string{"1"}},
