@@ -145,27 +145,12 @@ func (c *problemsCheckCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		problems, err := p.All()
-		if err != nil {
+		if _, err := p.All(); err != nil {
 			return err
 		}
-		rows = append(rows, counted(run.Summarise(path, p.File()), problems))
+		rows = append(rows, run.Summarise(path, p.File()))
 	}
 	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
-}
-
-// counted takes the numbers of rows from the data, which tasks may have in files of
-// their own.
-func counted(s run.Summary, problems []*data.ProblemData) run.Summary {
-	s.TrainRows, s.Validation, s.TestRows = 0, 0, 0
-	for _, p := range problems {
-		for _, t := range p.Tasks {
-			s.TrainRows += t.TrainSet.X.Rows()
-			s.Validation += t.ValidationSet.X.Rows()
-			s.TestRows += t.TestSet.X.Rows()
-		}
-	}
-	return s
 }
 
 // writeSummaries prints what problem files hold.
