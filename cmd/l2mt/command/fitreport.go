@@ -43,9 +43,10 @@ type fitReport struct {
 	Temperature float64       `json:"temperature,omitempty"`
 	Brier       float64       `json:"brier,omitempty"`
 	Reliability []reliable    `json:"reliability,omitempty"`
-	// Correlation is that of the tasks, nil where rows held out cannot tell the covariance
-	// from tasks on their own.
+	// Correlation is that of the tasks, nil where it is Untold: where rows held out cannot
+	// tell the covariance from tasks on their own.
 	Correlation [][]float64 `json:"correlation"`
+	Untold      bool        `json:"correlation_untold"`
 	// Bends is what columns that bend bring to single-task learning.
 	Bends   *difference    `json:"bends,omitempty"`
 	Network *networkReport `json:"network,omitempty"`
@@ -210,7 +211,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	if err != nil {
 		return err
 	}
-	if evidence.PairedLoss(choice.HeldOut, apart.HeldOut).Sign() < 0 {
+	if r.Untold = evidence.PairedLoss(choice.HeldOut, apart.HeldOut).Sign() >= 0; !r.Untold {
 		r.Correlation = run.Correlation(r.fit.Omega)
 	}
 	return nil

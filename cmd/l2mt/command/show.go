@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -53,7 +54,14 @@ func (c *showCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	s := shownModel{Saved: m, Correlation: run.Correlation(m.Omega)}
+	s := shownModel{Saved: m}
+	var said fitReport
+	if err := run.Optional(run.LoadJSON(filepath.Join(c.Model, run.FitFile), &said)); err != nil {
+		return err
+	}
+	if !said.Untold {
+		s.Correlation = run.Correlation(m.Omega)
+	}
 	if s.Curves, err = run.Curves(m); err == nil {
 		s.Importance, err = run.Importances(m)
 	}
@@ -136,8 +144,7 @@ func (s shownModel) write(w io.Writer) {
 	}
 	s.writeBent(w)
 	if s.Importance != nil { // which weights of landmarks do not tell
-		fmt.Fprintln(w)
-		writeCorrelations(w, "task correlations", taskNames(s.Saved), s.Correlation)
+		s.writeCorrelations(w)
 		return
 	}
 	fmt.Fprintln(w, "\nshared part, the mean of all tasks")
@@ -163,8 +170,14 @@ func (s shownModel) write(w io.Writer) {
 		fmt.Fprintln(w)
 		writeCoefficients(w, c.Top, s.Scale != nil)
 	}
-	fmt.Fprintln(w)
-	writeCorrelations(w, "task correlations", taskNames(s.Saved), s.Correlation)
+	s.writeCorrelations(w)
+}
+
+func (s shownModel) writeCorrelations(w io.Writer) {
+	if s.Correlation != nil {
+		fmt.Fprintln(w)
+		writeCorrelations(w, "task correlations", taskNames(s.Saved), s.Correlation)
+	}
 }
 
 // writeBent writes how columns bend, or what a kernel makes of them.
