@@ -51,18 +51,21 @@ type Bench struct {
 	problem *data.ProblemData // with the features that the network works on, all labelled rows to train on
 	rows    *data.ProblemData // without test rows
 	folds   []data.Fold       // none where rows cannot be split
+	parts   []part            // what each fold trains on, and last all rows
 	options Options
 
-	// Of every fold and last of all rows: the metric of ridge 1, the rows in it, and
-	// what the network says.
-	metrics []func() *data.Metric
-	moved   []func() *data.ProblemData
-	said    func() ([]*Found, error)
-	near    func() *data.Distances // of all rows
-
+	found      func() ([]*Found, error) // what the network finds for every part
+	near       func() *data.Distances   // of all rows
 	directions *Directions
 	space      *space // what was seen last
 	judged     map[string]*Judged
+}
+
+// part is what rows are trained on.
+type part struct {
+	*data.ProblemData
+	metric func() *data.Metric      // of ridge 1
+	moved  func() *data.ProblemData // the rows in it
 }
 
 // Judged is a candidate with what held-out rows say of it.
@@ -96,18 +99,21 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
-	for k := range len(b.folds) + 1 {
-		part := b.rowsOf(k)
-		metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(part, 1) })
-		b.metrics = append(b.metrics, metric)
-		b.moved = append(b.moved, sync.OnceValue(func() *data.ProblemData { return metric().Problem(part) }))
+	for _, fold := range b.folds {
+		b.parts = append(b.parts, newPart(fold.ProblemData))
 	}
-	b.said = sync.OnceValues(b.ask)
+	b.parts = append(b.parts, newPart(b.rows))
+	b.found = sync.OnceValues(b.ask)
 	b.near = sync.OnceValue(func() *data.Distances { return data.NewDistances(b.rows) })
 	if f != nil {
-		b.directions = f.directions(b.rows, b.metrics[len(b.folds)])
+		b.directions = f.directions(b.rows, b.parts[len(b.folds)].metric)
 	}
 	return b, nil
+}
+
+func newPart(p *data.ProblemData) part {
+	metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(p, 1) })
+	return part{p, metric, sync.OnceValue(func() *data.ProblemData { return metric().Problem(p) })}
 }
 
 // split are the folds: one of the rows held, or none where no task has two rows of each class.
@@ -128,54 +134,39 @@ func (b *Bench) split() ([]data.Fold, error) {
 	return folds, err
 }
 
-// rowsOf is the problem without a fold of its rows, and after the last one with all.
-func (b *Bench) rowsOf(k int) *data.ProblemData {
-	if k < len(b.folds) {
-		return b.folds[k].ProblemData
-	}
-	return b.rows
-}
-
-// each does something for every fold and for all rows, side by side.
-func (b *Bench) each(do func(k int)) {
+// each does something for every part, side by side.
+func (b *Bench) each(do func(k int) error) error {
 	var work errgroup.Group
 	work.SetLimit(max(1, b.options.Workers))
-	for k := range len(b.folds) + 1 {
-		work.Go(func() error {
-			do(k)
-			return nil
-		})
+	for k := range b.parts {
+		work.Go(func() error { return do(k) })
 	}
-	_ = work.Wait() // which has no errors
+	return work.Wait()
 }
 
-// ask is what the network says without each fold, and of all rows: what it says of all has
-// seen the labels of every row, and would praise itself.
+// ask is what the network finds for every part: what it finds for all rows has seen the
+// labels of every row, and would praise itself.
 func (b *Bench) ask() ([]*Found, error) {
 	if b.finder == nil {
 		return nil, fmt.Errorf("solve: problem %q: %w: there is no network to ask", b.problem.Name, infer.ErrInvalid)
 	}
-	said := make([]*Found, len(b.folds)+1)
-	b.each(func(k int) { b.moved[k]() })
-	for k := range said {
-		e, err := b.finder.embed(b.rowsOf(k).TrainingOnly(), b.moved[k])
-		if err != nil {
-			return nil, err
+	found := make([]*Found, len(b.parts))
+	return found, b.each(func(k int) error {
+		e, err := b.finder.embed(b.parts[k].TrainingOnly(), b.parts[k].moved)
+		if err == nil {
+			found[k], err = e.Omega(1)
 		}
-		if said[k], err = e.Omega(1); err != nil {
-			return nil, err
-		}
-	}
-	return said, nil
+		return err
+	})
 }
 
 // Said is what the network says of all labelled rows.
 func (b *Bench) Said() (*Found, error) {
-	said, err := b.said()
+	found, err := b.found()
 	if err != nil {
 		return nil, err
 	}
-	return said[len(b.folds)], nil
+	return found[len(b.folds)], nil
 }
 
 // space is the problem in a view.
@@ -191,19 +182,21 @@ func (b *Bench) see(v View) (*space, error) {
 	if b.space != nil && b.space.View == v {
 		return b.space, nil
 	}
-	last, parts, errs := len(b.folds), make([]seen, len(b.folds)+1), make([]error, len(b.folds)+1)
-	b.each(func(k int) { parts[k], errs[k] = b.part(k, v) })
-	whole, folds := parts[last].ProblemData, slices.Clone(b.folds)
+	parts, last := make([]seen, len(b.parts)), len(b.folds)
+	err := b.each(func(k int) (err error) {
+		parts[k], err = b.part(k, v)
+		return err
+	})
+	s, folds := &space{View: v, whole: parts[last]}, slices.Clone(b.folds)
 	for k := range folds {
 		folds[k].ProblemData = parts[k].ProblemData
 	}
-	s, err := &space{View: v, whole: parts[last]}, errors.Join(errs...)
 	if err == nil && last > 0 {
-		s.folds, err = evidence.NewFolds(whole, folds, b.options.Together)
+		s.folds, err = evidence.NewFolds(s.whole.ProblemData, folds, b.options.Together)
 		s.tuning = s.folds
 	}
 	if err == nil && b.few() {
-		s.tuning, err = evidence.NewLeaveOneOut(whole)
+		s.tuning, err = evidence.NewLeaveOneOut(s.whole.ProblemData)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
@@ -214,14 +207,15 @@ func (b *Bench) see(v View) (*space, error) {
 
 // part is the part k in a view.
 func (b *Bench) part(k int, v View) (seen, error) {
+	part := b.parts[k]
 	if v == (View{Ridge: 1}) { // which the network sees too
-		return seen{ProblemData: b.moved[k](), metric: b.metrics[k]()}, nil
+		return seen{ProblemData: part.moved(), metric: part.metric()}, nil
 	}
 	directions := (*mat.Dense)(nil)
 	if b.directions != nil {
 		directions = b.directions.M
 	}
-	return v.of(b.rowsOf(k), b.metrics[k], b.near, directions)
+	return v.of(part, b.near, directions)
 }
 
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows
@@ -234,6 +228,8 @@ func (b *Bench) few() bool {
 	return len(b.folds) == 0 || n <= evidence.MostRows && b.options.Together == nil && b.options.Held == nil
 }
 
+func (b *Bench) regression() bool { return b.rows.Kind() == data.Regression }
+
 // check reports what is no candidate for the problem.
 func (b *Bench) check(c Candidate) error {
 	fault := ""
@@ -244,11 +240,11 @@ func (b *Bench) check(c Candidate) error {
 		fault = "bent columns have no directions, and a kernel has a width and no metric"
 	case c.Directed && b.directions == nil:
 		fault = "there are no directions of its features"
-	case !(c.Network >= 0 && c.Pooled >= 0 && c.Weights >= 0 && c.Weights < 1 && c.Network+c.Pooled+c.Weights <= 1+1e-9):
-		fault = "its shares must be at least 0 and 1 in all at most, that of the weights less"
+	case !(c.Network >= 0 && c.Pooled >= 0 && c.Network+c.Pooled <= 1+1e-9):
+		fault = "its shares must be at least 0 and 1 in all at most"
 	case c.Model != nil && (c.Drawn != 0 || c.Balanced):
 		fault = "a model has intercepts of its own, and no weights of classes"
-	case c.Balanced && b.rows.Kind() == data.Regression:
+	case c.Balanced && b.regression():
 		fault = "a regression has no classes to weigh"
 	default:
 		return nil
@@ -305,8 +301,8 @@ type titled struct {
 
 func (t titled) Start(_ string, total int) { t.Reporter.Start(t.title, total) }
 
-// glance judges a candidate with the Lambda1 of another.
-func (b *Bench) glance(ctx context.Context, c Candidate, of *Judged) (*evidence.HeldOut, error) {
+// quick judges a candidate with the Lambda1 of another.
+func (b *Bench) quick(ctx context.Context, c Candidate, of *Judged) (*evidence.HeldOut, error) {
 	subject, err := b.subject(ctx, c)
 	if err != nil {
 		return nil, err
@@ -322,6 +318,20 @@ func (b *Bench) glance(ctx context.Context, c Candidate, of *Judged) (*evidence.
 	return s.folds.Judge(ctx, subject, of.Params, from, b.comparing())
 }
 
+// mean is what rows held out lose if features say nothing.
+func (b *Bench) mean(ctx context.Context) (*evidence.HeldOut, error) {
+	of, err := b.subject(ctx, Candidate{})
+	if err != nil {
+		return nil, err
+	}
+	folds, err := evidence.NewFolds(b.rows, b.folds, b.options.Together)
+	if err != nil {
+		return nil, err
+	}
+	const strong = 1e12 // leaves nothing of W
+	return folds.Judge(ctx, of, multitask.Params{Lambda1: strong}, nil, b.comparing())
+}
+
 // comparing are options of fits that are only compared.
 func (b *Bench) comparing() multitask.Options {
 	return multitask.Options{Tolerance: 1e-4, MaxIterations: 10, Workers: b.options.Workers}
@@ -332,51 +342,42 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 	if c.Model != nil {
 		return evidence.Of(c.Model), nil
 	}
-	m, last := len(b.rows.Tasks), len(b.folds)
-	var said []*Found
-	var weights []*multitask.Result // of every fold, and last of all rows
-	var err error
+	last := len(b.folds)
+	omegas, weights := make([]*mat.SymDense, len(b.parts)), make([]*multitask.Result, len(b.parts))
 	if c.Network > 0 {
-		if said, err = b.said(); err != nil {
+		found, err := b.found()
+		if err != nil {
 			return evidence.Subject{}, err
 		}
+		for k, f := range found {
+			omegas[k] = f.Omega
+		}
 	}
-	if c.Weights > 0 {
+	if c.Weights {
 		base, err := b.Judge(ctx, c.unweighed())
 		if err != nil {
 			return evidence.Subject{}, err
 		}
-		full, err := b.full(ctx, base)
+		copy(weights, base.Fits[:last])
+		if weights[last], err = b.full(ctx, base); err != nil {
+			return evidence.Subject{}, err
+		}
+	}
+	models := make([]multitask.Model, len(b.parts))
+	for k := range models {
+		var err error
+		models[k], err = multitask.GivenDrawn(c.omega(len(b.rows.Tasks), omegas[k], weights[k]), c.Drawn)
+		if err == nil && b.balanced(c).Balanced {
+			models[k], err = multitask.Balance(models[k])
+		}
 		if err != nil {
 			return evidence.Subject{}, err
 		}
-		weights = append(slices.Clone(base.Fits[:last]), full)
 	}
-	given := func(k int) (multitask.Model, error) {
-		omega, w := (*mat.SymDense)(nil), (*multitask.Result)(nil)
-		if said != nil {
-			omega = said[k].Omega
-		}
-		if weights != nil {
-			w = weights[k]
-		}
-		model, err := multitask.GivenDrawn(c.omega(m, omega, w), c.Drawn)
-		if err == nil && b.balanced(c).Balanced {
-			model, err = multitask.Balance(model)
-		}
-		return model, err
+	if c.Network == 0 && !c.Weights {
+		return evidence.Of(models[last]), nil
 	}
-	var s evidence.Subject
-	if s.Model, err = given(last); err != nil || said == nil && weights == nil {
-		return s, err
-	}
-	s.Folds = make([]multitask.Model, last)
-	for k := range s.Folds {
-		if s.Folds[k], err = given(k); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return evidence.Subject{Model: models[last], Folds: models[:last]}, nil
 }
 
 // full is the fit of a candidate to all rows, in its view.

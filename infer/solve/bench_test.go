@@ -73,21 +73,21 @@ func changed(p *data.ProblemData, held [][]int) *data.ProblemData {
 	return q
 }
 
-// What a network says without a fold does not depend on the labels in the fold, and what
-// it says of all rows does.
+// What a network finds without a fold does not depend on the labels in the fold, and what
+// it finds for all rows does.
 func TestFoldsAskTheNetworkWithoutTheirRows(t *testing.T) {
 	// The folds of a regression do not depend on its targets.
 	f, p := random(t, 1, nil), labelled(t, made(1, "p", data.Regression, 3))
 	b := bench(t, f, p, Options{Seed: 7})
-	before := must(b.said())(t)
+	before := must(b.found())(t)
 	if other := bench(t, f, p, Options{Seed: 8}); cmp.Equal(other.folds[0].Rows, b.folds[0].Rows) {
 		t.Error("another seed draws the same folds")
 	}
 	for k, fold := range b.folds {
-		after := must(bench(t, f, changed(p, fold.Rows), Options{Seed: 7}).said())(t)
+		after := must(bench(t, f, changed(p, fold.Rows), Options{Seed: 7}).found())(t)
 		for l := range after {
 			if same := mat.Equal(after[l].Omega, before[l].Omega); same != (l == k) {
-				t.Errorf("other labels in fold %d: what is said without fold %d is the same: %t", k, l, same)
+				t.Errorf("other labels in fold %d: what is found without fold %d is the same: %t", k, l, same)
 			}
 		}
 	}
@@ -231,7 +231,7 @@ func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
 			if d, _ := got.Result.W.Dims(); d != features && v.Bent == "" {
 				t.Fatalf("%+v: W has %d rows, want %d", v, d, features)
 			}
-			seen := must(v.of(p, func() *data.Metric { return data.NewMetric(p, 1) }, b.near, b.directions.M))(t)
+			seen := must(v.of(newPart(p), b.near, b.directions.M))(t)
 			for i, task := range seen.Tasks {
 				have, err := got.Predict(i, p.Tasks[i].TrainSet.X)
 				want := j.full.Scores(i, task.TrainSet.X)

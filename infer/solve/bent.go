@@ -84,8 +84,8 @@ func (v View) ridged(ridge float64) View {
 	return v
 }
 
-// glimpse is the candidate that loses least on the first fold, along a coarse path of Lambda1.
-func (b *Bench) glimpse(ctx context.Context, candidates []Candidate) (best Candidate, least float64, err error) {
+// screen is the candidate that loses least on the first fold, along a coarse path of Lambda1.
+func (b *Bench) screen(ctx context.Context, candidates []Candidate) (best Candidate, least float64, err error) {
 	losses := make([]float64, len(candidates))
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, b.options.Workers))

@@ -41,31 +41,30 @@ type View struct {
 
 // Mixture is a covariance,
 //
-//	Network Omega_n + Pooled 11'/m + Weights W'W / tr(W'W) + the rest I/m
+//	Network Omega_n + Pooled 11'/m + the rest I/m
 //
-// with Omega_n what the network says, and W the weights that are fitted with the same
-// mixture without Weights. From many rows these say more of how the tasks relate than
-// the network, which has few numbers for a pair of tasks, and from few rows next to
-// nothing.
+// with Omega_n what the network says.
 type Mixture struct {
 	Network float64 `json:"network,omitempty"`
 	Pooled  float64 `json:"pooled,omitempty"`
-	Weights float64 `json:"weights,omitempty"`
+	// Weights gives 0.6 of the covariance to W'W / tr(W'W) of the weights that are fitted
+	// with the mixture. From many rows these say more of how the tasks relate than the
+	// network, which has few numbers for a pair of tasks, and from few rows next to nothing.
+	Weights bool `json:"weights,omitempty"`
 }
 
-// inWeights is the share of the weights' own covariance, where they have one.
+// inWeights is the share of the weights' own covariance.
 const inWeights = 0.6
 
 // weighed is a candidate with the covariance of the weights that are fitted with it.
 func (c Candidate) weighed() Candidate {
-	c.Network, c.Pooled, c.Weights = (1-inWeights)*c.Network, (1-inWeights)*c.Pooled, inWeights
+	c.Weights = true
 	return c
 }
 
 // unweighed is what weighed was made of.
 func (c Candidate) unweighed() Candidate {
-	rest := 1 - c.Weights
-	c.Network, c.Pooled, c.Weights = c.Network/rest, c.Pooled/rest, 0
+	c.Weights = false
 	return c
 }
 
@@ -77,30 +76,43 @@ func (c Candidate) seen(v View) Candidate {
 
 // Name is what a candidate is called in files and flags.
 func (c Candidate) Name() string {
-	name, _ := c.named()
-	if c.Bent != "" {
-		name += "-" + c.bend()
-	}
-	if c.Ridge > 0 {
-		name += fmt.Sprintf("-metric%g", c.Ridge)
-	}
-	if c.Directed {
-		name += "-directed"
-	}
-	switch {
-	case c.Drawn >= multitask.OneIntercept:
-		name += "-" + oneIntercept
-	case c.Drawn > 0:
-		name += fmt.Sprintf("-drawn%g", c.Drawn)
-	}
-	if c.Balanced {
-		name += "-balanced"
-	}
-	return name
+	names, _ := c.words()
+	return strings.Join(names, "-")
 }
+
+// Title says what a candidate is.
+func (c Candidate) Title() string {
+	_, titles := c.words()
+	return strings.Join(titles, ", ")
+}
+
+// words are the parts of the name and of the title.
+func (c Candidate) words() (names, titles []string) {
+	add := func(is bool, name, title string) {
+		if is {
+			names, titles = append(names, name), append(titles, title)
+		}
+	}
+	name, title := c.covariance()
+	one := c.Drawn >= multitask.OneIntercept
+	add(true, name, title)
+	add(c.Bent == data.StepCurves, c.bend(), "a curve for every column")
+	add(c.kernel(), c.bend(), fmt.Sprintf("%s kernel of width %g", c.Bent, c.Width))
+	add(c.Ridge > 0, fmt.Sprintf("metric%g", c.Ridge), fmt.Sprintf("common metric of ridge %g", c.Ridge))
+	add(c.Directed, "directed", "directions of the training tasks")
+	add(one, oneIntercept, "one intercept")
+	add(c.Drawn > 0 && !one, fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts drawn together by %g rows", c.Drawn))
+	add(c.Balanced, "balanced", "classes that count the same")
+	return names, titles
+}
+
+const oneIntercept = "one-intercept"
 
 // ParseCandidate returns the candidate of a name, false where it is of none.
 func ParseCandidate(name string) (c Candidate, ok bool) {
+	if strings.Contains(name, "-"+oneIntercept) {
+		c.Drawn = multitask.OneIntercept
+	}
 	for _, part := range strings.Split(strings.Replace(name, "-"+oneIntercept, "", 1), "-") {
 		at := strings.IndexAny(part+"0", "0123456789.")
 		number, err := strconv.ParseFloat(part[at:], 64)
@@ -116,9 +128,7 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 		case "pooled":
 			c.Pooled = share
 		case "weights":
-			if c.Weights = share; share == 1 {
-				c.Weights = inWeights
-			}
+			c.Weights = true
 		case data.StepCurves, data.StepGauss, data.StepLaplace:
 			c.Bent, c.Width = what, number
 		case "metric":
@@ -131,105 +141,68 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 			c.Balanced = true
 		}
 	}
-	if strings.Contains(name, "-"+oneIntercept) {
-		c.Drawn = multitask.OneIntercept
-	}
-	c.Network, c.Pooled = (1-c.Weights)*c.Network, (1-c.Weights)*c.Pooled
 	return c, c.Name() == name // so that nothing is passed over
-}
-
-const oneIntercept = "one-intercept"
-
-// Title says what a candidate is.
-func (c Candidate) Title() string {
-	title := c.Covariance()
-	switch c.Bent {
-	case "":
-	case data.StepCurves:
-		title += ", a curve for every column"
-	default:
-		title += fmt.Sprintf(", %s kernel of width %g", c.Bent, c.Width)
-	}
-	if c.Ridge > 0 {
-		title += fmt.Sprintf(", common metric of ridge %g", c.Ridge)
-	}
-	if c.Directed {
-		title += ", directions of the training tasks"
-	}
-	switch {
-	case c.Drawn >= multitask.OneIntercept:
-		title += ", one intercept"
-	case c.Drawn > 0:
-		title += fmt.Sprintf(", intercepts drawn together by %g rows", c.Drawn)
-	}
-	if c.Balanced {
-		title += ", classes that count the same"
-	}
-	return title
 }
 
 // Covariance says where that of a candidate comes from.
 func (c Candidate) Covariance() string {
-	_, title := c.named()
+	_, title := c.covariance()
 	return title
 }
 
-// named are the name and the title of the covariance: its parts without the weights, in
-// percent, and these.
-func (c Candidate) named() (name, title string) {
+// covariance has the name and the title of the covariance: its parts without the weights,
+// in percent, and these.
+func (c Candidate) covariance() (name, title string) {
 	if c.Model != nil {
 		return c.Model.Info().Name, c.Model.Info().Title
 	}
-	percent := func(share float64) float64 { return math.Round(1e6*share) / 1e4 }
 	var names, titles []string
 	add := func(share float64, name, whole, part string) {
-		switch p := percent(share); {
+		switch p := math.Round(1e6*share) / 1e4; {
 		case p == 100:
 			names, titles = append(names, name), append(titles, whole)
 		case p != 0:
 			names, titles = append(names, fmt.Sprintf("%s%g", name, p)), append(titles, fmt.Sprintf(part, p))
 		}
 	}
-	base := c.unweighed()
-	add(base.Network, "network", "the network's covariance", "%g %% of the network's covariance")
-	add(base.Pooled, "pooled", "pooled", "pooled by %g %%")
+	add(c.Network, "network", "the network's covariance", "%g %% of the network's covariance")
+	add(c.Pooled, "pooled", "pooled", "pooled by %g %%")
 	if names == nil {
 		names, titles = []string{"stl"}, []string{"STL"}
 	}
-	if c.Weights == inWeights {
+	if c.Weights {
 		names, titles = append(names, "weights"), append(titles, "weights")
-	} else {
-		add(c.Weights, "weights", "weights", "%g %% of weights")
 	}
 	return strings.Join(names, "-"), strings.Join(titles, " + ")
 }
 
-// omega mixes a covariance of m tasks from what the network says and from weights.
-func (x Mixture) omega(m int, said *mat.SymDense, weights *multitask.Result) *mat.SymDense {
-	out, rest := mat.NewSymDense(m, nil), 1-x.Network-x.Pooled
+// omega mixes the covariance of m tasks, with what the network says and with weights where
+// there are any.
+func (x Mixture) omega(m int, network *mat.SymDense, weights *multitask.Result) *mat.SymDense {
+	out := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := i; j < m; j++ {
+			v := x.Pooled
+			if i == j {
+				v = 1 - x.Network
+			}
+			out.SetSym(i, j, v/float64(m))
+		}
+	}
 	add := func(share float64, omega *mat.SymDense) {
 		var part mat.SymDense
 		part.ScaleSym(share, omega)
 		out.AddSym(out, &part)
 	}
-	if x.Weights > 0 {
+	if x.Network > 0 {
+		add(x.Network, network)
+	}
+	if x.Weights {
 		var products mat.SymDense
 		products.SymOuterK(1, weights.W.T())
-		if share := x.Weights / mat.Trace(&products); share <= math.MaxFloat64 { // else the weights are 0
+		if share := inWeights / mat.Trace(&products); share <= math.MaxFloat64 { // else the weights are 0
+			out.ScaleSym(1-inWeights, out)
 			add(share, &products)
-			rest -= x.Weights
-		}
-	}
-	if x.Network > 0 {
-		add(x.Network, said)
-	}
-	for i := range m {
-		for j := i; j < m; j++ {
-			v := x.Pooled
-			if i == j {
-				v += rest
-			}
-			out.SetSym(i, j, out.At(i, j)+v/float64(m))
 		}
 	}
 	return out
@@ -245,29 +218,28 @@ type seen struct {
 	metric *data.Metric
 }
 
-// of brings a problem into the view. The metric of ridge 1 for straight columns and
-// the distances of all rows are at hand.
-func (v View) of(p *data.ProblemData, first func() *data.Metric, near func() *data.Distances, directions *mat.Dense) (s seen, err error) {
-	s.ProblemData = p
+// of brings what rows are trained on into the view. The distances of all rows are at hand.
+func (v View) of(p part, near func() *data.Distances, directions *mat.Dense) (s seen, err error) {
+	s.ProblemData = p.ProblemData
 	switch {
 	case v.kernel():
-		s.step, s.ProblemData, s.metric, err = near().Kernel(v.Bent, v.Width, p)
+		s.step, s.ProblemData, s.metric, err = near().Kernel(v.Bent, v.Width, p.ProblemData)
 	case v.Bent != "":
-		step := data.FitCurves(p)
+		step := data.FitCurves(p.ProblemData)
 		s.step = &step
-		s.ProblemData, err = step.Problem(p)
+		s.ProblemData, err = step.Problem(p.ProblemData)
 	}
 	if err != nil {
 		return s, err
 	}
 	switch {
 	case v.Ridge == 1 && s.step == nil:
-		s.metric = first()
+		s.metric = p.metric()
 	case v.Ridge > 0:
 		s.metric = data.NewMetric(s.ProblemData, v.Ridge)
 	}
 	if v.Directed {
-		s.metric = s.metric.Along(p, directions)
+		s.metric = s.metric.Along(p.ProblemData, directions)
 	}
 	s.ProblemData = s.metric.Problem(s.ProblemData)
 	return s, nil

@@ -24,7 +24,6 @@ func mixtures() (all []Mixture) {
 			}
 			base := Candidate{Mixture: Mixture{Network: network, Pooled: pooled}}
 			all = append(all, base.Mixture, base.weighed().Mixture)
-			all = append(all, Mixture{Network: network / 2, Pooled: pooled / 2, Weights: 0.5})
 		}
 	}
 	return all
@@ -42,9 +41,12 @@ func TestMixtureIsTheSumOfItsParts(t *testing.T) {
 		for i := range m {
 			trace += got.At(i, i)
 			for j := range m {
-				want := x.Network*said.At(i, j) + x.Pooled/m + x.Weights*mat.Dot(w.ColView(i), w.ColView(j))/squares
+				want := x.Network*said.At(i, j) + x.Pooled/m
 				if i == j {
-					want += (1 - x.Network - x.Pooled - x.Weights) / m
+					want += (1 - x.Network - x.Pooled) / m
+				}
+				if x.Weights {
+					want = 0.4*want + 0.6*mat.Dot(w.ColView(i), w.ColView(j))/squares
 				}
 				if math.Abs(got.At(i, j)-want) > 1e-12 {
 					t.Errorf("%+v: entry (%d, %d) is %v, want %v", x, i, j, got.At(i, j), want)
@@ -55,11 +57,11 @@ func TestMixtureIsTheSumOfItsParts(t *testing.T) {
 			t.Errorf("%+v: the trace is %v", x, trace)
 		}
 	}
-	// Weights whose squares are no normal numbers say nothing, and I/m has their share.
+	// Weights whose squares are no normal numbers say nothing.
 	for _, tiny := range []float64{1e-155, 0} {
 		var short mat.Dense
 		short.Scale(tiny, w)
-		got, want := Mixture{Network: 0.4, Weights: 0.6}.omega(m, said, &multitask.Result{W: &short}), Mixture{Network: 0.4}.omega(m, said, nil)
+		got, want := Mixture{Network: 0.4, Weights: true}.omega(m, said, &multitask.Result{W: &short}), Mixture{Network: 0.4}.omega(m, said, nil)
 		if !mat.EqualApprox(got, want, 1e-15) {
 			t.Errorf("weights of %v:\n%v", tiny, mat.Formatted(got))
 		}
@@ -73,7 +75,7 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 0.1}, {Ridge: 1, Directed: true}, {Directed: true}, {Bent: data.StepCurves}, {Bent: data.StepCurves, Ridge: 3}, {Bent: data.StepGauss, Width: 0.1}, {Bent: data.StepLaplace, Width: 3}} {
 			c := Candidate{View: v, Mixture: x, Drawn: []float64{0, 3, multitask.OneIntercept}[len(names)%3]}
 			again, ok := ParseCandidate(c.Name())
-			if d := math.Abs(again.Network-c.Network) + math.Abs(again.Pooled-c.Pooled) + math.Abs(again.Weights-c.Weights); !ok || again.View != c.View || again.Drawn != c.Drawn || d > 1e-6 {
+			if !ok || again != c {
 				t.Fatalf("%q is read as %+v, %t; it is of %+v", c.Name(), again, ok, c)
 			}
 			if was, ok := names[c.Name()]; ok || strings.Contains(c.Name(), " ") {
@@ -108,22 +110,13 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 	}
 }
 
-// weighed and unweighed undo each other.
-func TestUnweighedIsWhatWasWeighed(t *testing.T) {
-	for _, x := range mixtures() {
-		if c := (Candidate{Mixture: x}); x.Weights == 0 && c.weighed().unweighed().Name() != c.Name() {
-			t.Errorf("%+v comes back as %+v", x, c.weighed().unweighed().Mixture)
-		}
-	}
-}
-
 // Shares that make no covariance are refused, and so is what there is not.
 func TestWhatNoCandidateIs(t *testing.T) {
 	p := made(1, "p", data.Classification, 3)
 	alone := bench(t, nil, p, Options{Folds: 2})
 	for _, c := range []Candidate{
 		{Mixture: Mixture{Network: 1}}, {View: View{Directed: true}}, {Mixture: Mixture{Pooled: 2}}, {Mixture: Mixture{Pooled: -1}},
-		{Mixture: Mixture{Weights: 1}}, {Mixture: Mixture{Weights: -1}}, {Mixture: Mixture{Pooled: 0.6, Weights: 0.6}}, {Mixture: Mixture{Pooled: math.NaN()}},
+		{Mixture: Mixture{Network: 0.5, Pooled: 0.6}}, {Mixture: Mixture{Pooled: math.NaN()}},
 		{View: View{Ridge: -1}}, {View: View{Ridge: math.NaN()}}, {View: View{Bent: data.StepGauss}}, {View: View{Bent: data.StepGauss, Width: 1, Ridge: 1}},
 	} {
 		if j, err := alone.Judge(t.Context(), c); err == nil || !strings.Contains(err.Error(), `problem "p"`) {

@@ -3,6 +3,7 @@ package solve
 import (
 	"context"
 	"math"
+	"slices"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -54,25 +55,27 @@ type Choice struct {
 	Tried []Tried
 }
 
-// By how many standard errors held-out rows have to speak, and where they can.
+// Margins, in standard errors of what two candidates lose on the rows held out.
 const (
-	// clearly is for another ridge and for the weights' covariance, surely for the
-	// covariances and views, of which there are many, and against single-task learning.
-	clearly, surely = 1, 2
-	// hopeless is by how many a view may be worse with the Lambda1 of the best before
+	// marginOne is by how many another ridge and the weights' covariance have to be better, and
+	// marginMany the covariances, intercepts and views, of which there are many.
+	marginOne, marginMany = 1, 2
+	// reject is by how many a candidate may be worse with the Lambda1 of the best before
 	// it, to be given one of its own.
-	hopeless = 1
-	// tells is the standard error of a difference, relative to the loss, below which rows
-	// can tell.
-	tells = 0.02
+	reject = 1
+	// beyondMean is by how many the last has to be better than the mean of a task.
+	beyondMean = 1.5
+	// credit is the standard error, relative to the loss, for which experience of classes
+	// takes one off the margin against single-task learning.
+	credit = 0.025
 	// rounding is the difference, relative to the loss, that says nothing.
 	rounding = 1e-9
 	// fewestErrors is how many misclassified rows can tell candidates apart.
 	fewestErrors = 3
 )
 
-// First is the candidate that Choose begins with: what the network says, in the common metric,
-// along the directions of the training tasks.
+// First is the candidate of experience: what the network says, in the common metric, along the
+// directions of the training tasks.
 func (b *Bench) First(without Parts) Candidate {
 	var c Candidate
 	if b.finder != nil && !without.NoNetwork {
@@ -91,20 +94,26 @@ func (b *Bench) First(without Parts) Candidate {
 // Choose finds the candidate to fit with, stage by stage. Experience is believed where few
 // rows can tell, so it comes first:
 //
-//  1. the candidate of First, without directions if rows held out speak against them;
+//  1. the candidate of First, without directions if rows held out speak against them. Of a
+//     regression it begins with I/m: the network that is shipped has seen classes alone;
 //  2. the ridge of the metric: from 1 to 3, to 10, to the features as they are, or to 0.1;
 //  3. intercepts drawn together, by the number of rows that loses least;
-//  4. the covariance with that: half of the network's, none, or shares of 11'/m;
+//  4. the covariance with that: the network's, half of it, none, or shares of 11'/m;
 //  5. columns that bend, and with them 2 to 4 again;
-//  6. the same with the covariance of the fitted weights.
+//  6. the same with the covariance of the fitted weights;
+//  7. single-task learning, if that is not better than the mean of a task, or not better
+//     than single-task learning.
 //
 // A candidate is taken that is better than the best before it by a standard error, and
-// another covariance, intercepts that are drawn or columns that bend by two. Where rows can
-// tell differences of 2 % of the loss, what is chosen has to be better than single-task
-// learning by as much; else that is chosen. Few misclassified rows tell nothing.
+// another covariance, intercepts that are drawn or columns that bend by two. Few misclassified
+// rows tell nothing.
 func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	first := b.First(without)
-	at, err := b.Judge(ctx, first)
+	begin := first
+	if b.regression() {
+		begin.Network = 0
+	}
+	at, err := b.Judge(ctx, begin)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +126,7 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 			return nil, err
 		}
 	}
-	if b.rows.Kind() == data.Classification && c.Error*float64(c.Rows) < fewestErrors && without.View == "" {
+	if !b.regression() && c.Error*float64(c.Rows) < fewestErrors && without.View == "" {
 		return c.Choice, nil
 	}
 	if err := c.within(ctx, first); err != nil {
@@ -131,10 +140,10 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 			return nil, err
 		}
 	}
-	if err := c.try(ctx, c.weighed(), clearly); err != nil {
+	if err := c.try(ctx, c.weighed(), marginOne); err != nil {
 		return nil, err
 	}
-	return c.Choice, c.simple(ctx)
+	return c.Choice, c.simplest(ctx, without.View)
 }
 
 // within finds the metric, the intercepts and the covariance within a view.
@@ -145,11 +154,11 @@ func (c *choice) within(ctx context.Context, first Candidate) error {
 	if err := c.draw(ctx); err != nil {
 		return err
 	}
-	for _, x := range []Mixture{{Network: 0.5}, {}, {Pooled: 0.5}, {Pooled: 0.8}, {Pooled: 0.95}, {Pooled: 1}} {
+	for _, x := range []Mixture{{Network: 1}, {Network: 0.5}, {}, {Pooled: 0.5}, {Pooled: 0.8}, {Pooled: 0.95}, {Pooled: 1}} {
 		if x.Network > 0 && first.Network == 0 {
 			continue
 		}
-		if err := c.try(ctx, Candidate{View: c.View, Mixture: x, Drawn: c.Drawn}, surely); err != nil {
+		if err := c.try(ctx, Candidate{View: c.View, Mixture: x, Drawn: c.Drawn}, marginMany); err != nil {
 			return err
 		}
 	}
@@ -175,19 +184,20 @@ func (c *choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict
 }
 
 // try goes on with a candidate that is better by so many standard errors. One that is
-// hopeless in another view is not looked at any further; another covariance may want
+// worse in another view is not looked at any further; another covariance may want
 // another Lambda1.
 func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
 	b := c.bench
-	if x = b.balanced(x); x.Name() == c.Name() {
+	x = b.balanced(x)
+	if slices.ContainsFunc(c.Tried, func(t Tried) bool { return t.Called == x.Name() }) {
 		return nil
 	}
 	if x.Mixture == c.Mixture {
-		held, err := b.glance(ctx, x, c.Judged)
+		held, err := b.quick(ctx, x, c.Judged)
 		if err != nil {
 			return err
 		}
-		if more := evidence.PairedLoss(held, c.HeldOut); more.Loss > max(hopeless, -margin)*more.StandardError {
+		if more := evidence.PairedLoss(held, c.HeldOut); more.Loss > max(reject, -margin)*more.StandardError {
 			c.note(x, held, 0, Worse)
 			return nil
 		}
@@ -206,14 +216,20 @@ func (c *choice) take(j *Judged) {
 
 // compare takes a candidate that is better by so many standard errors.
 func (c *choice) compare(j *Judged, margin float64) {
-	switch less := evidence.PairedLoss(j.HeldOut, c.HeldOut); {
-	case less.Loss < -margin*less.StandardError-rounding*j.Loss:
+	switch {
+	case better(j, c.HeldOut, margin):
 		c.take(j)
-	case less.Loss > 0:
+	case evidence.PairedLoss(j.HeldOut, c.HeldOut).Loss > 0:
 		c.note(j.Candidate, j.HeldOut, j.Seconds, Worse)
 	default:
 		c.note(j.Candidate, j.HeldOut, j.Seconds, Unclear)
 	}
+}
+
+// better says that a candidate loses less than another by so many standard errors.
+func better(j *Judged, than *evidence.HeldOut, margin float64) bool {
+	less := evidence.PairedLoss(j.HeldOut, than)
+	return less.Loss < -margin*less.StandardError-rounding*j.Loss
 }
 
 // ridges goes from the metric of ridge 1 to others, and to the features as they are, as far as
@@ -224,7 +240,7 @@ func (c *choice) ridges(ctx context.Context, first Candidate) error {
 	}
 	for _, way := range [][]float64{{1}, {3, 10, 0}, {0.1}} {
 		for _, ridge := range way {
-			if err := c.try(ctx, c.seen(c.View.ridged(ridge)), clearly); err != nil {
+			if err := c.try(ctx, c.seen(c.View.ridged(ridge)), marginOne); err != nil {
 				return err
 			}
 			if c.Ridge != ridge {
@@ -251,7 +267,7 @@ func (c *choice) bend(ctx context.Context, first Candidate, asked string) error 
 	for _, v := range views {
 		all = append(all, c.seen(v))
 	}
-	best, least, err := c.bench.glimpse(ctx, all)
+	best, least, err := c.bench.screen(ctx, all)
 	if err != nil {
 		return err
 	}
@@ -261,7 +277,7 @@ func (c *choice) bend(ctx context.Context, first Candidate, asked string) error 
 		}
 	}
 	if len(alone) > 0 {
-		if x, loss, err := c.bench.glimpse(ctx, alone); err != nil {
+		if x, loss, err := c.bench.screen(ctx, alone); err != nil {
 			return err
 		} else if loss < least {
 			best = x
@@ -274,7 +290,7 @@ func (c *choice) bend(ctx context.Context, first Candidate, asked string) error 
 	case asked != "":
 		c.take(j)
 	default:
-		c.compare(j, surely)
+		c.compare(j, marginMany)
 	}
 	return nil
 }
@@ -286,7 +302,7 @@ func (c *choice) draw(ctx context.Context) error {
 	for _, drawn := range []float64{3, 10, 30, 100, multitask.OneIntercept} {
 		next := c.Candidate
 		next.Drawn = drawn
-		held, err := c.bench.glance(ctx, next, c.Judged)
+		held, err := c.bench.quick(ctx, next, c.Judged)
 		if err != nil {
 			return err
 		}
@@ -294,21 +310,36 @@ func (c *choice) draw(ctx context.Context) error {
 			x, least = next, held.Loss
 		}
 	}
-	return c.try(ctx, x, surely)
+	return c.try(ctx, x, marginMany)
 }
 
-// simple goes back to single-task learning, with these intercepts or with intercepts of
-// their own, where rows could tell that something is better, and do not.
-func (c *choice) simple(ctx context.Context) error {
-	straight := View{Bent: c.Bent, Width: c.Width} // in no metric
-	for _, x := range []Candidate{{View: straight, Drawn: c.Drawn}, {View: straight}} {
-		stl, err := c.bench.Judge(ctx, x)
+// simplest goes back to single-task learning, with these intercepts or with intercepts of
+// their own, if the last candidate is not better than the mean of a task, or than single-task
+// learning. Experience is of classes: the less their rows can tell, the more it is believed.
+func (c *choice) simplest(ctx context.Context, asked string) error {
+	b := c.bench
+	mean, err := b.mean(ctx)
+	if err != nil {
+		return err
+	}
+	alone := b.balanced(Candidate{View: View{Bent: c.Bent, Width: c.Width}, Drawn: c.Drawn}) // in no metric
+	noise := !better(c.Judged, mean, beyondMean)
+	if noise && asked == "" {
+		alone.View = View{}
+	}
+	own := alone
+	own.Drawn = 0
+	for _, x := range []Candidate{alone, own} {
+		stl, err := b.Judge(ctx, x)
 		if err != nil {
 			return err
 		}
-		less := evidence.PairedLoss(c.HeldOut, stl.HeldOut)
-		if less.StandardError < tells*stl.Loss && less.Loss > -surely*less.StandardError {
-			c.note(stl.Candidate, stl.HeldOut, stl.Seconds, Simpler)
+		by := float64(marginMany)
+		if !b.regression() {
+			by -= evidence.PairedLoss(c.HeldOut, stl.HeldOut).StandardError / (credit * stl.Loss)
+		}
+		if x != c.Candidate && (noise && c.Candidate != alone || !better(c.Judged, stl.HeldOut, by)) {
+			c.note(x, stl.HeldOut, stl.Seconds, Simpler)
 			c.Judged = stl
 		}
 	}
