@@ -65,9 +65,10 @@ const (
 	reject = 1
 	// beyondMean is by how many the last has to be better than the mean of a task.
 	beyondMean = 1.5
-	// credit is the standard error, relative to the loss, for which experience of classes
-	// takes one off the margin against single-task learning.
-	credit = 0.025
+	// beyondAlone is by how many the last has to be better than single-task learning, less
+	// one, where experience is of such problems, for every credit that the standard error is
+	// of the loss.
+	beyondAlone, credit = 2.5, 0.02
 	// rounding is the difference, relative to the loss, that says nothing.
 	rounding = 1e-9
 	// fewestErrors is how many misclassified rows can tell candidates apart.
@@ -334,7 +335,7 @@ func (c *choice) simplest(ctx context.Context, asked string) error {
 		if err != nil {
 			return err
 		}
-		by := float64(marginMany)
+		by := beyondAlone
 		if !b.regression() {
 			by -= evidence.PairedLoss(c.HeldOut, stl.HeldOut).StandardError / (credit * stl.Loss)
 		}
