@@ -40,13 +40,11 @@ const (
 // with S = C'C, C n x d; the second is Andrews' square root of what Woodbury's
 // formula gives.
 //
-// Of regression S holds the scatter of all rows of a task. Along adds what is known of
-// W from elsewhere.
+// Of regression S holds the scatter of all rows of a task.
 type Metric struct {
 	scale float64
 	a     *mat.Dense // A but for the scale,
-	c, f  *mat.Dense // or C and F, where n < d; neither leaves rows as they are
-	along *mat.Dense // M (d x r), or nil
+	c, f  *mat.Dense // or C and F, where n < d
 }
 
 // NewMetric returns the metric of the training rows of a problem. It is nil, which
@@ -111,48 +109,6 @@ func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dens
 	z := mat.NewDense(rows, cols, nil)
 	linalg.Gemm(linalg.Default(), tA, tB, rows, cols, inner, 1, x.Data, x.Stride, y.Data, y.Stride, 0, z.RawMatrix().Data, cols)
 	return z
-}
-
-// taught is the share of the scatter within classes that directions get.
-const taught = 0.5
-
-// Along returns the metric of the same problem in which the columns of W are also
-// expected along directions M (d x r) that tasks before it had:
-//
-//	rows [sqrt(1 - a) X A, sqrt(a) s X M],  W = sqrt(1 - a) A V_1 + sqrt(a) s M V_2
-//
-// so that their covariance is (1 - a) A A' + a s^2 M M' instead of A A', with s such that
-// rows scatter as much along M as before, and a the share of this. M may be nil, which
-// changes nothing, and the metric too, for rows as they are.
-func (m *Metric) Along(p *ProblemData, directions *mat.Dense) *Metric {
-	if directions == nil {
-		return m
-	}
-	n := &Metric{scale: 1}
-	if m != nil {
-		*n = *m
-	}
-	n.along = directions
-	own, more := n.parts(p)
-	if !(own > 0 && more > 0) {
-		return m
-	}
-	n.along = mat.DenseCopyOf(directions)
-	n.along.Scale(math.Sqrt(taught*own/more), n.along)
-	n.scale *= math.Sqrt(1 - taught)
-	return n
-}
-
-// parts says how much the training rows scatter within their classes, and along M.
-func (m *Metric) parts(p *ProblemData) (own, more float64) {
-	d, r := m.dims()
-	for _, t := range m.Problem(p.TrainingOnly()).Tasks {
-		for _, c := range clouds(t.TrainSet.X, labels(t), d, r) {
-			own += c.own
-			more += c.along
-		}
-	}
-	return own, more
 }
 
 // HasMetric reports whether there are several tasks, and rows with more than few entries
@@ -281,54 +237,8 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 	return q
 }
 
-// plain says that there is nothing but directions.
-func (m *Metric) plain() bool { return m.a == nil && m.c == nil }
-
-// rows returns what becomes of X.
+// rows returns X A, made a block of rows at a time.
 func (m *Metric) rows(x Matrix) Matrix {
-	made := x
-	if !m.plain() {
-		made = m.dense(x)
-	}
-	if m.along != nil {
-		made = m.extended(made, x)
-	}
-	return made
-}
-
-// extended puts X M beside X A.
-func (m *Metric) extended(own, x Matrix) Matrix {
-	d, r := m.dims()
-	more := make([]float64, x.Rows()*r)
-	x.Mul(more, m.along.RawMatrix().Data, r)
-	scale := float32(1)
-	if m.plain() { // else it is in X A
-		scale = float32(m.scale)
-	}
-	b := newBuilder(own, d+r)
-	var beyond []int32 // the columns of X M
-	for j := range r {
-		beyond = append(beyond, int32(d+j))
-	}
-	for i := range own.Rows() {
-		row := own.Row(i)
-		index := row.Index
-		if IsSparse(own) {
-			index = slices.Concat(index, beyond)
-		}
-		dst := b.row(index, len(row.Value)+r)
-		for j, v := range row.Value {
-			dst[j] = scale * v
-		}
-		for j, v := range more[i*r:][:r] {
-			dst[len(row.Value)+j] = float32(v)
-		}
-	}
-	return b.matrix()
-}
-
-// dense returns X A, made a block of rows at a time.
-func (m *Metric) dense(x Matrix) Matrix {
 	b := newBuilder(&Stored{}, x.Cols())
 	for from := 0; from < x.Rows(); from += metricRows {
 		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)
@@ -361,38 +271,22 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	if m == nil {
 		return v
 	}
-	rows, tasks := v.Dims()
-	d, r := m.dims()
-	w := mat.NewDense(rows/(d+r)*d, tasks, nil)
-	for i := range rows / (d + r) {
-		from, to := v.Slice(i*(d+r), i*(d+r)+d, 0, tasks).(*mat.Dense), w.Slice(i*d, (i+1)*d, 0, tasks).(*mat.Dense)
-		switch to.Copy(from); {
-		case m.a != nil:
+	of := m.a
+	if of == nil {
+		of = m.c
+	}
+	d, rows, tasks := of.RawMatrix().Cols, v.RawMatrix().Rows, v.RawMatrix().Cols
+	w := mat.NewDense(rows, tasks, nil)
+	for i := 0; i < rows; i += d {
+		from, to := v.Slice(i, i+d, 0, tasks), w.Slice(i, i+d, 0, tasks).(*mat.Dense)
+		if m.a != nil {
 			to.Mul(m.a, from)
-		case m.c != nil:
-			var part mat.Dense
-			part.Mul(m.f, from)
-			to.Sub(to, product(linalg.Trans, m.c, linalg.NoTrans, &part))
+			continue
 		}
-		to.Scale(m.scale, to)
-		if r > 0 {
-			var part mat.Dense
-			part.Mul(m.along, v.Slice(i*(d+r)+d, (i+1)*(d+r), 0, tasks))
-			to.Add(to, &part)
-		}
+		var part mat.Dense
+		part.Mul(m.f, from)
+		to.Sub(from, product(linalg.Trans, m.c, linalg.NoTrans, &part))
 	}
+	w.Scale(m.scale, w)
 	return w
-}
-
-// dims are d and r.
-func (m *Metric) dims() (d, r int) {
-	if m.along != nil {
-		return m.along.Dims()
-	}
-	if m.a != nil {
-		_, d = m.a.Dims()
-	} else {
-		_, d = m.c.Dims()
-	}
-	return d, 0
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 )
@@ -143,132 +142,6 @@ func TestMetricIsItsFormula(t *testing.T) {
 	}
 }
 
-// Along directions, inner products are (1 - a) of those before and a of those of X M, with
-// as much scatter within classes as before, half of it along M; whether rows are in a metric
-// or as they are, dense or sparse. W of V predicts of the rows what V does of theirs.
-func TestAlongIsItsFormula(t *testing.T) {
-	for seed, c := range []struct {
-		kind   data.Kind
-		n, d   int
-		own    bool // in their metric
-		sparse bool
-	}{
-		{data.Classification, 10, 4, true, false}, {data.Classification, 4, 40, true, false}, {data.Regression, 12, 5, true, false},
-		{data.Classification, 10, 4, false, false}, {data.Classification, 9, 20, false, true},
-	} {
-		const m, r = 3, 2
-		p := scattered(uint64(seed), c.kind, m, c.n, c.d)
-		random := rand.New(rand.NewPCG(uint64(seed), 2))
-		if c.sparse {
-			for i := range p.Tasks {
-				sets := []*data.Samples{&p.Tasks[i].TrainSet, &p.Tasks[i].ValidationSet, &p.Tasks[i].TestSet}
-				for _, s := range sets {
-					if s.X != nil {
-						s.X = thinned(t, random, s.X)
-					}
-				}
-			}
-		}
-		directions, v := mat.NewDense(c.d, r, nil), mat.NewDense(2*(c.d+r), m, nil)
-		for _, a := range []*mat.Dense{directions, v} {
-			a.Apply(func(_, _ int, _ float64) float64 { return random.NormFloat64() }, a)
-		}
-		var own *data.Metric
-		before := p
-		if c.own {
-			own = data.NewMetric(p, 1)
-			before = own.Problem(p)
-		}
-		metric := own.Along(p, directions)
-		after := metric.Problem(p)
-		w := metric.Restore(v)
-		if rows, cols := w.Dims(); rows != 2*c.d || cols != m {
-			t.Fatalf("case %d: W is %d x %d, want %d x %d", seed, rows, cols, 2*c.d, m)
-		}
-		factor, was, is, along := 0.0, 0.0, 0.0, 0.0
-		for i := range p.Tasks {
-			for k, sets := range [][3]data.Samples{
-				{p.Tasks[i].TrainSet, before.Tasks[i].TrainSet, after.Tasks[i].TrainSet}, {p.Tasks[i].ValidationSet, before.Tasks[i].ValidationSet, after.Tasks[i].ValidationSet},
-			} {
-				if sets[0].X == nil {
-					continue
-				}
-				if sparse := data.IsSparse(sets[2].X); sparse != c.sparse {
-					t.Errorf("case %d: sparse rows: %t", seed, sparse)
-				}
-				x, y, z := denseOf(sets[0].X), denseOf(sets[1].X), denseOf(sets[2].X)
-				var xm, want, got, more mat.Dense
-				xm.Mul(x, directions)
-				want.Mul(y, y.T())
-				want.Scale(0.5, &want)
-				more.Mul(&xm, xm.T())
-				got.Mul(z, z.T())
-				if factor == 0 {
-					factor = (got.At(0, 0) - want.At(0, 0)) / more.At(0, 0)
-				}
-				more.Scale(factor, &more)
-				want.Add(&want, &more)
-				if !mat.EqualApprox(&got, &want, 1e-4*mat.Norm(&want, 2)) {
-					t.Errorf("case %d, task %d, set %d: inner products\n%v\nwant\n%v", seed, i, k, mat.Formatted(&got), mat.Formatted(&want))
-				}
-				if k == 0 {
-					was += within(y, sets[0].Y, c.kind)
-					is += within(z, sets[0].Y, c.kind)
-					along += factor * within(&xm, sets[0].Y, c.kind)
-				}
-				for b := range 2 {
-					var of, as mat.Dense
-					of.Mul(x, w.Slice(b*c.d, (b+1)*c.d, 0, m))
-					as.Mul(z, v.Slice(b*(c.d+r), (b+1)*(c.d+r), 0, m))
-					if !mat.EqualApprox(&of, &as, 1e-4*mat.Norm(&as, 2)) {
-						t.Errorf("case %d, task %d, set %d: W predicts\n%v\nV\n%v", seed, i, k, mat.Formatted(&of), mat.Formatted(&as))
-					}
-				}
-			}
-		}
-		if math.Abs(is/was-1) > 1e-5 || math.Abs(2*along/was-1) > 1e-5 {
-			t.Errorf("case %d: scatter %v, along directions %v; before %v", seed, is, along, was)
-		}
-		if own.Along(p, nil) != own || own.Along(p, mat.NewDense(c.d, r, nil)) != own {
-			t.Errorf("case %d: no directions, or none that rows have, make another metric", seed)
-		}
-	}
-}
-
-// within is the sum of squares of rows about the mean of their class.
-func within(x *mat.Dense, y []float64, kind data.Kind) (sum float64) {
-	_, d := x.Dims()
-	for j := range d {
-		of := map[float64][]float64{}
-		for i, class := range y {
-			if kind == data.Regression {
-				class = 0
-			}
-			of[class] = append(of[class], x.At(i, j))
-		}
-		for _, values := range of {
-			_, variance := stat.PopMeanVariance(values, nil)
-			sum += variance * float64(len(values))
-		}
-	}
-	return sum
-}
-
-// thinned keeps a third of the entries, as sparse rows.
-func thinned(t *testing.T, r *rand.Rand, x data.Matrix) *data.Stored {
-	t.Helper()
-	ptr, index, value := []int{0}, []int32{}, []float32{}
-	for i := range x.Rows() {
-		for j, v := range x.Row(i).Value {
-			if r.IntN(3) == 0 {
-				index, value = append(index, int32(j)), append(value, v)
-			}
-		}
-		ptr = append(ptr, len(index))
-	}
-	return must(data.NewCSR(x.Cols(), ptr, index, value))(t)
-}
-
 // One task, sparse rows and rows that are all alike leave everything as it is.
 func TestNoMetric(t *testing.T) {
 	sparse := scattered(1, data.Classification, 2, 9, 20)
@@ -311,5 +184,16 @@ func TestMetricOfManyRows(t *testing.T) {
 		if !mat.EqualApprox(&got, &want, 1e-4*mat.Norm(&want, 2)) {
 			t.Errorf("task %d: W and V predict other values", i)
 		}
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

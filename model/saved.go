@@ -24,9 +24,6 @@ type Network struct {
 	// Head is what makes the network's features, as Config.Head says; nil where
 	// they are those of the dataset.
 	Head layers.Head
-	// Directions are where weights lie among the features, for fits; nil where
-	// experience has not taught any.
-	Directions *Directions
 	// Provenance says what the network was trained on and how, in the
 	// trainer's own words: experience, seed, epoch, versions. It may be empty.
 	Provenance map[string]string
@@ -69,8 +66,8 @@ func (n *Network) RelativeError(f float64) float64 {
 	return links.get(n.Config.Link).Inverse(n.Params, f)
 }
 
-// A network is saved as a directory of two files, and one each for its head and
-// directions if it has such. The weights carry the
+// A network is saved as a directory of two files, and one for its head if it has one.
+// The weights carry the
 // configuration too: they are complete by themselves, and config.json, which
 // is for people, is checked against them.
 const (
@@ -118,7 +115,7 @@ func (n *Network) Save(dir string) error {
 			return fmt.Errorf("model: save: %w", err)
 		}
 	}
-	if err := errors.Join(safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata), n.Directions.save(dir)); err != nil {
+	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
 	b, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
@@ -184,9 +181,6 @@ func read(from fs.FS, dir string) (*Network, error) {
 	}
 	if n.Params, err = arrange(n.Config, tensors); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
-	}
-	if n.Directions, err = LoadDirections(from); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", filepath.Join(dir, DirectionsFile), err)
 	}
 	return n, nil
 }

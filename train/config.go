@@ -54,7 +54,6 @@ type Config struct {
 	HeadRate      float64   `json:"head_rate" above:"0" help:"Adam's rate for the layers of the head that are trained."`
 	Update        Update    `json:"update" help:"What a step learns from: one tuple (the paper), or all tuples of one problem, which share its embedding."`
 	Start         Start     `json:"start" help:"Where parameters begin: experience (the map of the features that the training tasks teach, and the estimator's linear parameters by regression), regression (these alone), or preset (the values that the estimator declares: the paper's)."`
-	Directions    int       `json:"directions" min:"-1" help:"Directions of the features at most that the weights of the training tasks teach, for fits of problems with these features; -1 for none."`
 	HeldOut       int       `json:"held_out" min:"2" help:"Hold out one problem in so many, to choose the epoch by."`
 	Measured      int       `json:"measured" min:"-1" help:"Held-out problems at most on which the error of the covariance found is measured after every epoch, which chooses the epoch; -1 for none."`
 	Patience      int       `json:"patience" min:"0" help:"End after so many epochs without a better one; 0 never does."`
@@ -73,7 +72,7 @@ func preset(name string, features int) (Config, error) {
 	m, err := model.Preset(name, features)
 	c := Config{Model: m}
 	if name == "paper" {
-		c.Update, c.Start, c.EmbeddingRate, c.Directions = ByTuple, FromPreset, 0.01, -1
+		c.Update, c.Start, c.EmbeddingRate = ByTuple, FromPreset, 0.01
 	}
 	if name == "pairwise" {
 		c.Epochs, c.Rate, c.Start = 10, 0.003, FromRegression
@@ -90,7 +89,6 @@ func (c Config) Defaults() Config {
 	c.HeadRate = cmp.Or(c.HeadRate, 1e-5)
 	c.Update = cmp.Or(c.Update, ByProblem)
 	c.Start = cmp.Or(c.Start, FromExperience)
-	c.Directions = cmp.Or(c.Directions, 50)
 	c.HeldOut = cmp.Or(c.HeldOut, 6)
 	c.Measured = cmp.Or(c.Measured, 30)
 	return c

@@ -101,7 +101,7 @@ func config(t testing.TB, preset string, examples []Example) Config {
 	t.Helper()
 	c := must(Preset(preset, examples[0].Problem.Cols()))(t)
 	c.Model.Hidden, c.Model.Neighbours, c.Model.DType = 6, 2, layers.Float64
-	c.Epochs, c.Seed, c.Directions = 4, 1, -1
+	c.Epochs, c.Seed = 4, 1
 	if preset == "default" {
 		c.Model.Estimator, c.Model.Objective = "odd-kernel", model.Scaled
 		c.Rate, c.EmbeddingRate, c.Start = 0.01, 3e-4, FromRegression

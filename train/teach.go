@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/data"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
@@ -38,7 +37,7 @@ func (t *trainer) teach(ctx context.Context, source Source) error {
 	if teach == nil {
 		return nil
 	}
-	l, err := t.lessons(ctx, source, false)
+	l, err := t.lessons(ctx, source)
 	if err != nil || len(l.problem) == 0 {
 		return err
 	}
@@ -51,9 +50,8 @@ func (t *trainer) teach(ctx context.Context, source Source) error {
 }
 
 // lessons asks the training problems, but for those of several classes: their tasks
-// have no one vector of weights. These are fitted in the metric of the rows, or as they are:
-// the means that are mapped on them are in none.
-func (t *trainer) lessons(ctx context.Context, source Source, inMetric bool) (*lessons, error) {
+// have no one vector of weights.
+func (t *trainer) lessons(ctx context.Context, source Source) (*lessons, error) {
 	report := t.options.Progress
 	report.Start("lessons", len(t.training))
 	defer report.Finish()
@@ -77,7 +75,7 @@ func (t *trainer) lessons(ctx context.Context, source Source, inMetric bool) (*l
 		if err != nil {
 			return nil, err
 		}
-		w, err := whole(ctx, e, inMetric)
+		w, err := whole(ctx, e)
 		if err != nil {
 			return nil, fmt.Errorf("train: start: problem %q: %w", p.name, err)
 		}
@@ -96,7 +94,7 @@ func (t *trainer) lessons(ctx context.Context, source Source, inMetric bool) (*l
 
 // whole is W of every task of a problem on its own, fitted to all of its rows with the
 // Lambda1 of the best tuple.
-func whole(ctx context.Context, e Example, inMetric bool) (*mat.Dense, error) {
+func whole(ctx context.Context, e Example) (*mat.Dense, error) {
 	p, err := e.Problem.Labelled()
 	if err != nil {
 		return nil, err
@@ -104,11 +102,7 @@ func whole(ctx context.Context, e Example, inMetric bool) (*mat.Dense, error) {
 	if p, err = p.Tested().Labelled(); err != nil {
 		return nil, err
 	}
-	var metric *data.Metric // none
-	if inMetric {
-		metric = data.NewMetric(p, 1)
-	}
-	problem, err := multitask.Training(metric.Problem(p), "")
+	problem, err := multitask.Training(p, "")
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +116,7 @@ func whole(ctx context.Context, e Example, inMetric bool) (*mat.Dense, error) {
 	if err != nil {
 		return nil, err
 	}
-	return metric.Restore(r.W), nil
+	return r.W, nil
 }
 
 // unit scales a vector to length one, if it has any.

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -176,7 +173,7 @@ func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
 		c := config(t, "default", examples)
 		c.Model.Hidden = 8
 		tr := trainerOf(t, c, examples, Options{Progress: progress.Silent()})
-		l := must(tr.lessons(t.Context(), InMemory(examples), false))(t)
+		l := must(tr.lessons(t.Context(), InMemory(examples)))(t)
 		if want := 4 * len(tr.training); len(l.problem) != want {
 			t.Fatalf("%d lessons, want those of the training problems, %d", len(l.problem), want)
 		}
@@ -221,133 +218,5 @@ func TestAStartFromExperienceIsResumed(t *testing.T) {
 	run(t, c, examples, Options{Out: other})
 	if contents(t, other)[model.WeightsFile] == contents(t, whole)[model.WeightsFile] {
 		t.Error("the start does not matter")
-	}
-}
-
-// M M' is the mean of w w' of all weights, or the best approximation of that rank.
-func TestDirectionsAreTheLeadingOnesOfTheWeights(t *testing.T) {
-	for seed := range uint64(6) {
-		r := data.Stream(seed, "directions")
-		d := 3 + r.IntN(12)
-		l := randomLessons(r, 4, d)
-		n := len(l.problem)
-		for _, count := range []int{1, 3, n + d} {
-			m := must(leading(l.weights, count))(t)
-			var svd mat.SVD
-			if !svd.Factorize(l.weights, mat.SVDThin) {
-				t.Fatal("no singular values")
-			}
-			var v, want mat.Dense
-			svd.VTo(&v)
-			values := svd.Values(nil)
-			v.Apply(func(_, j int, x float64) float64 {
-				if j >= count || values[j]*values[j] < faint*values[0]*values[0] {
-					return 0
-				}
-				return x * values[j] / math.Sqrt(float64(n))
-			}, &v)
-			want.Mul(&v, v.T())
-			if got := products(m); !mat.EqualApprox(got, &want, 1e-6*mat.Norm(&want, 2)) {
-				t.Errorf("seed %d, %d directions:\n%v\nwant\n%v", seed, count, mat.Formatted(got), mat.Formatted(&want))
-			}
-			if _, cols := m.Dims(); cols > count || cols > min(n, d) {
-				t.Errorf("seed %d: %d directions, want %d of %d x %d weights at most", seed, cols, count, n, d)
-			}
-			for _, x := range m.RawMatrix().Data {
-				if x != float64(float32(x)) {
-					t.Fatalf("seed %d: %v is not saved as it is", seed, x)
-				}
-			}
-		}
-	}
-}
-
-// The directions of tasks that differ in three of forty features are these three. They are
-// saved, found again by a finished run without another lesson, made anew where they are
-// damaged, and left out where problems differ in their features.
-func TestDirectionsOfExperience(t *testing.T) {
-	examples, _ := latent(1, 30)
-	c := config(t, "default", examples)
-	c.Directions, c.Epochs = 3, 1
-	dir := t.TempDir()
-	r := run(t, c, examples, Options{Out: dir})
-	inside, all := 0.0, mat.Norm(r.Network.Directions.M, 2)
-	for j := range 3 {
-		inside += math.Pow(floats.Norm(r.Network.Directions.M.RawRowView(j), 2), 2)
-	}
-	if share := inside / (all * all); share < 0.9 {
-		t.Errorf("%v of the directions lie where the tasks differ", share)
-	}
-	saved, err := model.Load(dir)
-	if err != nil || !mat.Equal(saved.Directions.M, r.Network.Directions.M) {
-		t.Errorf("the directions saved are others (%v)", err)
-	}
-	want := contents(t, dir)[model.DirectionsFile]
-	s := &spy{}
-	if again := run(t, c, examples, Options{Out: dir, Progress: s}); s.steps != 0 || !mat.Equal(again.Network.Directions.M, saved.Directions.M) {
-		t.Errorf("a finished run takes %d steps", s.steps)
-	}
-	if err := os.WriteFile(filepath.Join(dir, model.DirectionsFile), []byte(want[:len(want)-9]), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if run(t, c, examples, Options{Out: dir}); contents(t, dir)[model.DirectionsFile] != want {
-		t.Error("damaged directions were not made anew")
-	}
-	other, _ := latent(2, 2)
-	for _, e := range other {
-		e.Problem.Features = make([]string, e.Problem.Cols()) // with names
-	}
-	mixed := slices.Concat(examples[:8], other)
-	if d := run(t, c, mixed, Options{}).Network.Directions; c.HeldOut > len(mixed) || d != nil {
-		t.Errorf("problems of other features have common directions, of %q", d.Features)
-	}
-	c.Directions = -1
-	if d := run(t, c, examples, Options{Out: dir + "-none"}).Network.Directions; d != nil {
-		t.Error("there are directions that nobody asked for")
-	}
-}
-
-// Training problems have most of their signal along the directions that others of them have
-// taught, three of forty, where their tasks lie in the same ones; and where each has its own,
-// no more than elsewhere.
-func TestSignalOfTrainingProblems(t *testing.T) {
-	examples, _ := latent(1, 12)
-	c := config(t, "default", examples)
-	c.Directions, c.Epochs = 3, 1
-	if s := run(t, c, examples, Options{}).Network.Directions.Signal; s < 7 || s > 14 {
-		t.Errorf("the signal along three of forty directions is %v, want %v at most, and most of that", s, 40.0/3)
-	}
-	for i, e := range examples {
-		for _, task := range e.Problem.Tasks {
-			for _, set := range []data.Samples{task.TrainSet, task.ValidationSet, task.TestSet} {
-				for a := range set.X.Rows() {
-					v := set.X.Row(a).Value
-					copy(v, slices.Concat(v[len(v)-3*i:], v[:len(v)-3*i]))
-				}
-			}
-		}
-	}
-	if s := run(t, c, examples, Options{}).Network.Directions.Signal; s > 1 {
-		t.Errorf("the signal along directions of other problems is %v", s)
-	}
-}
-
-// A run that is cancelled while it learns directions comes to the same bytes.
-func TestDirectionsAreResumed(t *testing.T) {
-	examples, _ := latent(1, 8)
-	c := config(t, "default", examples)
-	c.Directions, c.Epochs = 5, 1
-	whole, dir := t.TempDir(), t.TempDir()
-	s := &spy{}
-	run(t, c, examples, Options{Out: whole, Progress: s})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	if _, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: &spy{at: s.steps - 2, stop: cancel}}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("stopped among the lessons: %v", err)
-	}
-	run(t, c, examples, Options{Out: dir})
-	compareFiles(t, "cancelled and resumed", dir, whole)
-	if contents(t, whole)[model.DirectionsFile] == "" {
-		t.Error("there are no directions")
 	}
 }

@@ -107,9 +107,6 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 		return nil, err
 	}
 	r := t.report()
-	if r.Network.Directions, err = t.directions(ctx, source); err != nil {
-		return nil, err
-	}
 	if o.Out != "" { // it has been saved, but the files may have suffered since
 		if err := r.Network.Save(o.Out); err != nil {
 			return nil, err

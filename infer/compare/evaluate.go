@@ -59,18 +59,12 @@ const (
 	// Alone is what the network says, in the view that a choice begins with: rows held out
 	// have no say but in Lambda1.
 	Alone Variant = "alone"
-	// Without has neither what the network says, but I/m, nor directions that experience
-	// has taught: the control.
+	// Without has I/m in the place of what the network says: the control.
 	Without Variant = "without"
 	// Euclidean fits the features as they are, not in the tasks' common metric.
 	Euclidean Variant = "euclidean"
-	// Metric is that metric alone: every task on its own in it, without directions.
+	// Metric is that metric alone: every task on its own in it.
 	Metric Variant = "metric"
-	// Undirected leaves out the directions of the features that experience has taught,
-	// and Directed has these alone: every task on its own along them, in the metric.
-	// They are made where the network has directions.
-	Undirected Variant = "undirected"
-	Directed   Variant = "directed"
 	// Paper is the paper's inference: what the network says of the training rows,
 	// Lambda1 tuned on the validation rows.
 	Paper Variant = "paper"
@@ -82,7 +76,7 @@ func (v Variant) shared() bool { return v == Without || v == Metric }
 // Control says that the variant is the network's method without one of its parts, or one
 // alone: what these bring, and no rival.
 func (v Variant) Control() bool {
-	return slices.Contains([]Variant{Alone, Without, Euclidean, Metric, Undirected, Directed}, v)
+	return slices.Contains([]Variant{Alone, Without, Euclidean, Metric}, v)
 }
 
 // EvaluateOptions control Evaluate. The zero value compares with the paper's
@@ -396,19 +390,12 @@ func (o EvaluateOptions) network(n Network, p *data.ProblemData) *cell {
 	with(Alone, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
 		return b.Judge(ctx, b.First(solve.Parts{}))
 	})
-	chosen(Without, solve.Parts{NoNetwork: true, NoDirections: true})
+	chosen(Without, solve.Parts{NoNetwork: true})
 	chosen(Euclidean, solve.Parts{NoMetric: true})
 	with(Metric, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
 		return b.Judge(ctx, solve.Candidate{View: solve.View{Ridge: b.First(solve.Parts{}).Ridge}})
 	})
 	c.add(Paper, func(ctx context.Context) (*evidence.Tuned, error) { return o.asPublished(ctx, n.Finder, p) })
-	if n.Directed() {
-		chosen(Undirected, solve.Parts{NoDirections: true})
-		with(Directed, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
-			first := b.First(solve.Parts{})
-			return b.Judge(ctx, solve.Candidate{View: solve.View{Ridge: first.Ridge, Directed: first.Directed}})
-		})
-	}
 	return c
 }
 

@@ -12,13 +12,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/infer"
 	"l2mt/infer/solve"
 	"l2mt/infer/solve/solvetest"
-	"l2mt/model"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
@@ -91,7 +89,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	paper := must(evidence.Refit(t.Context(), found.Omega, split(p), p, o.tune()))(t)
 	check(t, outcomes, p, map[string]*evidence.Tuned{
 		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": share, "l2mt/paper": paper,
-		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true, NoDirections: true}), "l2mt/euclidean": chosen(t, n, p, solve.Parts{NoMetric: true}),
+		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}), "l2mt/euclidean": chosen(t, n, p, solve.Parts{NoMetric: true}),
 		"l2mt/alone":  candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}, Mixture: solve.Mixture{Network: 1}}),
 		"l2mt/metric": candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}}),
 	})
@@ -146,29 +144,6 @@ func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candi
 	t.Helper()
 	b := must(solve.NewBench(n, p, solve.Options{Points: 2}))(t)
 	return must(b.Fit(t.Context(), must(b.Judge(t.Context(), c))(t)))(t).Tuned
-}
-
-// A network with directions has two more variants: without them, and with them alone. The
-// controls that have nothing of experience do not see them.
-func TestOutcomesWithDirections(t *testing.T) {
-	of := solvetest.Network(t, 1, nil)
-	of.Directions = &model.Directions{M: mat.NewDense(solvetest.Features, 1, []float64{3, 1, 0, -1, 2})}
-	n := must(solve.NewFinder(of))(t)
-	p, o := twoProblems()[1], quick(t)
-	outcomes, plain := evaluate(t, n, []*data.ProblemData{p}, o), evaluate(t, network(t), []*data.ProblemData{p}, o)
-	find := func(among []Outcome, v Variant) Outcome {
-		return among[slices.IndexFunc(among, func(x Outcome) bool { return x.Model == L2MT && x.Variant == v })]
-	}
-	check(t, outcomes, p, map[string]*evidence.Tuned{
-		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/undirected": chosen(t, n, p, solve.Parts{NoDirections: true}), "l2mt/euclidean": chosen(t, n, p, solve.Parts{NoMetric: true}),
-		"l2mt/directed": candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1, Directed: true}}),
-	})
-	for _, v := range []Variant{Without, Metric, Paper} {
-		same(t, "without directions, "+string(v), []Outcome{find(outcomes, v)}, []Outcome{find(plain, v)})
-	}
-	if x, y := find(outcomes, Directed), find(outcomes, Metric); cmp.Equal(x.Test, y.Test) && cmp.Equal(x.Validation, y.Validation) && x.Params.Lambda1 == y.Params.Lambda1 {
-		t.Error("directions change nothing")
-	}
 }
 
 // Several networks are each what they are alone, share what asks no network, and are

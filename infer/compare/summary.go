@@ -207,14 +207,12 @@ func find(methods []*Row, model string, v Variant) *Row {
 
 // titles are those of the variants of the network.
 var titles = map[Variant]string{
-	Plain:      "L2MT",
-	Alone:      "L2MT, the network alone",
-	Without:    "L2MT without the network",
-	Euclidean:  "L2MT without the common metric",
-	Metric:     "STL in the common metric",
-	Undirected: "L2MT without the directions of experience",
-	Directed:   "STL along the directions of experience",
-	Paper:      "L2MT, as in the paper",
+	Plain:     "L2MT",
+	Alone:     "L2MT, the network alone",
+	Without:   "L2MT without the network",
+	Euclidean: "L2MT without the common metric",
+	Metric:    "STL in the common metric",
+	Paper:     "L2MT, as in the paper",
 }
 
 func title(model string, v Variant) string {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"sync"
@@ -54,11 +53,10 @@ type Bench struct {
 	parts   []part            // what each fold trains on, and last all rows
 	options Options
 
-	found      func() ([]*Found, error) // what the network finds for every part
-	near       func() *data.Distances   // of all rows
-	directions *Directions
-	space      *space // what was seen last
-	judged     map[string]*Judged
+	found  func() ([]*Found, error) // what the network finds for every part
+	near   func() *data.Distances   // of all rows
+	space  *space                   // what was seen last
+	judged map[string]*Judged
 }
 
 // part is what rows are trained on.
@@ -105,9 +103,6 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	b.parts = append(b.parts, newPart(b.rows))
 	b.found = sync.OnceValues(b.ask)
 	b.near = sync.OnceValue(func() *data.Distances { return data.NewDistances(b.rows) })
-	if f != nil {
-		b.directions = f.directions(b.rows, b.parts[len(b.folds)].metric)
-	}
 	return b, nil
 }
 
@@ -211,11 +206,7 @@ func (b *Bench) part(k int, v View) (seen, error) {
 	if v == (View{Ridge: 1}) { // which the network sees too
 		return seen{ProblemData: part.moved(), metric: part.metric()}, nil
 	}
-	directions := (*mat.Dense)(nil)
-	if b.directions != nil {
-		directions = b.directions.M
-	}
-	return v.of(part, b.near, directions)
+	return v.of(part, b.near)
 }
 
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows
@@ -236,10 +227,8 @@ func (b *Bench) check(c Candidate) error {
 	switch {
 	case !(c.Ridge >= 0):
 		fault = "its ridge must be at least 0"
-	case c.Bent != "" && (c.Directed || c.kernel() && (c.Ridge > 0 || !(c.Width > 0))):
-		fault = "bent columns have no directions, and a kernel has a width and no metric"
-	case c.Directed && b.directions == nil:
-		fault = "there are no directions of its features"
+	case c.kernel() && (c.Ridge > 0 || !(c.Width > 0)):
+		fault = "a kernel has a width and no metric"
 	case !(c.Network >= 0 && c.Pooled >= 0 && c.Network+c.Pooled <= 1+1e-9):
 		fault = "its shares must be at least 0 and 1 in all at most"
 	case c.Model != nil && (c.Drawn != 0 || c.Balanced):
@@ -311,11 +300,7 @@ func (b *Bench) quick(ctx context.Context, c Candidate, of *Judged) (*evidence.H
 	if err != nil {
 		return nil, err
 	}
-	from := of.HeldOut
-	if c.Directed != of.Directed { // there are more features
-		from = nil
-	}
-	return s.folds.Judge(ctx, subject, of.Params, from, b.comparing())
+	return s.folds.Judge(ctx, subject, of.Params, of.HeldOut, b.comparing())
 }
 
 // mean is what rows held out lose if features say nothing.
@@ -425,15 +410,6 @@ func (b *Bench) fit(ctx context.Context, j *Judged) (*Fitted, error) {
 	}
 	f.Tuned, err = evidence.Report(full.Restored(s.whole.metric), f.problem, j.HeldOut)
 	return f, err
-}
-
-// Signal is how much of the problem's data.Metric.Signal lies along the directions of the
-// training tasks, beside what is usual of training problems: NaN where that is not known.
-func (b *Bench) Signal() float64 {
-	if b.directions == nil {
-		return math.NaN()
-	}
-	return b.directions.Signal
 }
 
 // Best is the candidate of the least loss, of equals the first.

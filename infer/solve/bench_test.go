@@ -14,7 +14,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/infer/solve/solvetest"
-	"l2mt/model"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
@@ -35,15 +34,6 @@ func fit(t *testing.T, b *Bench, j *Judged) *evidence.Tuned {
 	t.Helper()
 	f := must(b.Fit(t.Context(), j))(t)
 	return f.Tuned
-}
-
-// directed is a random network with a direction of its experience.
-func directed(t *testing.T) *Finder {
-	t.Helper()
-	of := solvetest.Network(t, 1, nil)
-	of.Directions = &model.Directions{M: mat.NewDense(features, 1, []float64{3, 1, 0, -1, 2})}
-	f := must(NewFinder(of))(t)
-	return f
 }
 
 // firstHeld are the first rows of every task, to be held out.
@@ -100,9 +90,9 @@ func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
 		p := labelled(t, made(2, "p", kind, 3))
 		held := firstHeld(p, 5)
 		o := Options{Held: held, Lambda1: []float64{0.1}}
-		a, b := bench(t, directed(t), p, o), bench(t, directed(t), changed(p, held), o)
+		a, b := bench(t, random(t, 1, nil), p, o), bench(t, random(t, 1, nil), changed(p, held), o)
 		for _, c := range []Candidate{
-			{}, {Mixture: Mixture{Network: 1}}, {View{Ridge: 1}, Mixture{Network: 0.5}, 3, false, nil}, Candidate{View{Ridge: 3, Directed: true}, Mixture{Network: 1}, 0, false, nil}.weighed(),
+			{}, {Mixture: Mixture{Network: 1}}, {View{Ridge: 1}, Mixture{Network: 0.5}, 3, false, nil}, Candidate{View{Ridge: 3}, Mixture{Network: 1}, 0, false, nil}.weighed(),
 		} {
 			x, y := judge(t, a, c), judge(t, b, c)
 			for i := range x.Scores {
@@ -224,14 +214,14 @@ func TestWeightsByHand(t *testing.T) {
 func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		p := labelled(t, made(6, "p", kind, 3))
-		b := bench(t, directed(t), p, Options{})
-		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 10}, {Directed: true}, {Ridge: 1, Directed: true}, {Bent: data.StepCurves}, {Bent: data.StepCurves, Ridge: 1}, {Bent: data.StepGauss, Width: 0.3}, {Bent: data.StepLaplace, Width: 1}} {
+		b := bench(t, random(t, 1, nil), p, Options{})
+		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 10}, {Bent: data.StepCurves}, {Bent: data.StepCurves, Ridge: 1}, {Bent: data.StepGauss, Width: 0.3}, {Bent: data.StepLaplace, Width: 1}} {
 			j := judge(t, b, Candidate{View: v, Mixture: Mixture{Pooled: 0.5}})
 			got := must(b.Fit(t.Context(), j))(t)
 			if d, _ := got.Result.W.Dims(); d != features && v.Bent == "" {
 				t.Fatalf("%+v: W has %d rows, want %d", v, d, features)
 			}
-			seen := must(v.of(newPart(p), b.near, b.directions.M))(t)
+			seen := must(v.of(newPart(p), b.near))(t)
 			for i, task := range seen.Tasks {
 				have, err := got.Predict(i, p.Tasks[i].TrainSet.X)
 				want := j.full.Scores(i, task.TrainSet.X)

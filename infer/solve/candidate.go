@@ -35,8 +35,6 @@ type View struct {
 	// Ridge is that of the tasks' common metric (data.Metric); 0 leaves the features as
 	// they are.
 	Ridge float64 `json:"ridge,omitempty"`
-	// Directed says that W is expected along the directions of the training tasks too.
-	Directed bool `json:"directed,omitempty"`
 }
 
 // Mixture is a covariance,
@@ -99,7 +97,6 @@ func (c Candidate) words() (names, titles []string) {
 	add(c.Bent == data.StepCurves, c.bend(), "a curve for every column")
 	add(c.kernel(), c.bend(), fmt.Sprintf("%s kernel of width %g", c.Bent, c.Width))
 	add(c.Ridge > 0, fmt.Sprintf("metric%g", c.Ridge), fmt.Sprintf("common metric of ridge %g", c.Ridge))
-	add(c.Directed, "directed", "directions of the training tasks")
 	add(one, oneIntercept, "one intercept")
 	add(c.Drawn > 0 && !one, fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts drawn together by %g rows", c.Drawn))
 	add(c.Balanced, "balanced", "classes that count the same")
@@ -133,8 +130,6 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 			c.Bent, c.Width = what, number
 		case "metric":
 			c.Ridge = number
-		case "directed":
-			c.Directed = true
 		case "drawn":
 			c.Drawn = number
 		case "balanced":
@@ -219,7 +214,7 @@ type seen struct {
 }
 
 // of brings what rows are trained on into the view. The distances of all rows are at hand.
-func (v View) of(p part, near func() *data.Distances, directions *mat.Dense) (s seen, err error) {
+func (v View) of(p part, near func() *data.Distances) (s seen, err error) {
 	s.ProblemData = p.ProblemData
 	switch {
 	case v.kernel():
@@ -237,9 +232,6 @@ func (v View) of(p part, near func() *data.Distances, directions *mat.Dense) (s 
 		s.metric = p.metric()
 	case v.Ridge > 0:
 		s.metric = data.NewMetric(s.ProblemData, v.Ridge)
-	}
-	if v.Directed {
-		s.metric = s.metric.Along(p.ProblemData, directions)
 	}
 	s.ProblemData = s.metric.Problem(s.ProblemData)
 	return s, nil

@@ -72,7 +72,7 @@ func TestMixtureIsTheSumOfItsParts(t *testing.T) {
 func TestNamesTellCandidatesApart(t *testing.T) {
 	names, titles := map[string]Candidate{}, map[string]Candidate{}
 	for _, x := range mixtures() {
-		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 0.1}, {Ridge: 1, Directed: true}, {Directed: true}, {Bent: data.StepCurves}, {Bent: data.StepCurves, Ridge: 3}, {Bent: data.StepGauss, Width: 0.1}, {Bent: data.StepLaplace, Width: 3}} {
+		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 0.1}, {Bent: data.StepCurves}, {Bent: data.StepCurves, Ridge: 3}, {Bent: data.StepGauss, Width: 0.1}, {Bent: data.StepLaplace, Width: 3}} {
 			c := Candidate{View: v, Mixture: x, Drawn: []float64{0, 3, multitask.OneIntercept}[len(names)%3]}
 			again, ok := ParseCandidate(c.Name())
 			if !ok || again != c {
@@ -98,7 +98,7 @@ func TestNamesTellCandidatesApart(t *testing.T) {
 	}{
 		{Candidate{}, "stl", "STL"},
 		{Candidate{Mixture: Mixture{Pooled: 0.95}}.weighed(), "pooled95-weights", "pooled by 95 % + weights"},
-		{Candidate{View{Ridge: 0.1, Directed: true}, Mixture{Network: 1}, 30, true, nil}, "network-metric0.1-directed-drawn30-balanced", "the network's covariance, common metric of ridge 0.1, directions of the training tasks, intercepts drawn together by 30 rows, classes that count the same"},
+		{Candidate{View{Ridge: 0.1}, Mixture{Network: 1}, 30, true, nil}, "network-metric0.1-drawn30-balanced", "the network's covariance, common metric of ridge 0.1, intercepts drawn together by 30 rows, classes that count the same"},
 		{Candidate{View{Ridge: 1}, Mixture{Pooled: 1}, 0, false, multitask.Baselines()[1]}, "mtfl-metric1", ""},
 	} {
 		if c.Model != nil {
@@ -115,7 +115,7 @@ func TestWhatNoCandidateIs(t *testing.T) {
 	p := made(1, "p", data.Classification, 3)
 	alone := bench(t, nil, p, Options{Folds: 2})
 	for _, c := range []Candidate{
-		{Mixture: Mixture{Network: 1}}, {View: View{Directed: true}}, {Mixture: Mixture{Pooled: 2}}, {Mixture: Mixture{Pooled: -1}},
+		{Mixture: Mixture{Network: 1}}, {Mixture: Mixture{Pooled: 2}}, {Mixture: Mixture{Pooled: -1}},
 		{Mixture: Mixture{Network: 0.5, Pooled: 0.6}}, {Mixture: Mixture{Pooled: math.NaN()}},
 		{View: View{Ridge: -1}}, {View: View{Ridge: math.NaN()}}, {View: View{Bent: data.StepGauss}}, {View: View{Bent: data.StepGauss, Width: 1, Ridge: 1}},
 	} {

@@ -18,8 +18,6 @@ type Parts struct {
 	NoNetwork bool
 	// NoMetric fits the features as they are, not in the tasks' common metric.
 	NoMetric bool
-	// NoDirections leaves out the directions that experience has taught, if there are any.
-	NoDirections bool
 	// View is the one of Views to take, whatever rows say; empty chooses.
 	View string
 }
@@ -75,8 +73,7 @@ const (
 	fewestErrors = 3
 )
 
-// First is the candidate of experience: what the network says, in the common metric, along the
-// directions of the training tasks.
+// First is the candidate of experience: what the network says, in the common metric.
 func (b *Bench) First(without Parts) Candidate {
 	var c Candidate
 	if b.finder != nil && !without.NoNetwork {
@@ -85,7 +82,6 @@ func (b *Bench) First(without Parts) Candidate {
 	if !without.NoMetric && data.HasMetric(b.rows) {
 		c.Ridge = 1
 	}
-	c.Directed = !without.NoDirections && b.directions != nil
 	if len(b.folds) == 0 && ViewOf(without.View).Bent != "" {
 		c.View = ViewOf(without.View)
 	}
@@ -95,8 +91,8 @@ func (b *Bench) First(without Parts) Candidate {
 // Choose finds the candidate to fit with, stage by stage. Experience is believed where few
 // rows can tell, so it comes first:
 //
-//  1. the candidate of First, without directions if rows held out speak against them. Of a
-//     regression it begins with I/m: the network that is shipped has seen classes alone;
+//  1. the candidate of First, of a regression with I/m: the network that is shipped has seen
+//     classes alone;
 //  2. the ridge of the metric: from 1 to 3, to 10, to the features as they are, or to 0.1;
 //  3. intercepts drawn together, by the number of rows that loses least;
 //  4. the covariance with that: the network's, half of it, none, or shares of 11'/m;
@@ -121,11 +117,6 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	c := &choice{bench: b, Choice: &Choice{}}
 	if c.begin(at); len(b.folds) == 0 {
 		return c.Choice, nil
-	}
-	if first.Directed {
-		if err := c.try(ctx, at.seen(View{Ridge: at.Ridge}), b.directions.Margin()); err != nil {
-			return nil, err
-		}
 	}
 	if !b.regression() && c.Error*float64(c.Rows) < fewestErrors && without.View == "" {
 		return c.Choice, nil

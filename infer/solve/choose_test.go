@@ -107,11 +107,11 @@ func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
 		if seed%5 != 0 {
 			kind, near = data.Classification, 1e-4 // as close as a fit ends to its minimum
 		}
-		f, p := directed(t), made(seed, "p", kind, 4)
+		f, p := random(t, 1, nil), made(seed, "p", kind, 4)
 		want, wanted := solved(t, f, p, Options{}, Parts{})
 		b := bench(t, f, p, Options{})
 		var all []Candidate
-		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 3}, {Ridge: 0.1, Directed: true}, {Ridge: 1, Directed: true}} {
+		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 3}, {Ridge: 0.1}} {
 			for _, x := range []Mixture{{}, {Network: 0.5}, {Network: 1}, {Pooled: 0.8}} {
 				c := Candidate{View: v, Mixture: x}
 				all = append(all, c, c.weighed())
@@ -134,7 +134,7 @@ func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
 func TestTriedSaysWhatBecameOfCandidates(t *testing.T) {
 	verdicts := map[string]int{}
 	for seed := range uint64(6) {
-		b := bench(t, directed(t), made(seed, "p", data.Regression, 4), Options{})
+		b := bench(t, random(t, 1, nil), made(seed, "p", data.Regression, 4), Options{})
 		choice := choose(t, b, Parts{})
 		last := choice.Tried[0].Candidate
 		first := b.First(Parts{})
@@ -144,11 +144,11 @@ func TestTriedSaysWhatBecameOfCandidates(t *testing.T) {
 		names := map[string]bool{}
 		for i, x := range choice.Tried {
 			verdicts[x.Verdict]++
-			begun, undirected, stl := i == 0, i == 1, x.Verdict == Simpler && x.Name() == "stl" && i == len(choice.Tried)-1
+			begun, stl := i == 0, x.Verdict == Simpler && x.Name() == "stl" && i == len(choice.Tried)-1
 			switch better := x.Less < 0; {
 			case (x.Verdict == Begun) != begun, names[x.Name()] && !stl, !(x.Low <= x.Less && x.Less <= x.High), x.Loss <= 0:
 				t.Errorf("seed %d: %+v of %+v", seed, x, choice.Tried)
-			case x.Verdict == Taken && !better && !undirected, x.Verdict == Simpler && !stl, x.Verdict == Worse && better, x.Verdict == Unclear && !better && x.Less != 0:
+			case x.Verdict == Taken && !better, x.Verdict == Simpler && !stl, x.Verdict == Worse && better, x.Verdict == Unclear && !better && x.Less != 0:
 				t.Errorf("seed %d: %s is %s, and loses %v more", seed, x.Name(), x.Verdict, x.Less)
 			case x.Verdict == Taken, x.Verdict == Simpler:
 				last = x.Candidate
@@ -188,17 +188,16 @@ func TestBestHasTheLeastLoss(t *testing.T) {
 // Nothing is used of parts that are left out: a bench that lacks them chooses the same.
 func TestPartsLeftOutAreNotUsed(t *testing.T) {
 	uses := map[string]func(Candidate) bool{
-		"network": func(c Candidate) bool { return c.Network > 0 }, "metric": func(c Candidate) bool { return c.Ridge > 0 }, "directions": func(c Candidate) bool { return c.Directed },
+		"network": func(c Candidate) bool { return c.Network > 0 }, "metric": func(c Candidate) bool { return c.Ridge > 0 },
 	}
 	for _, c := range []struct {
 		without Parts
 		lacking string
-		same    *Finder // that lacks them
 	}{
-		{Parts{NoNetwork: true}, "network", nil}, {Parts{NoMetric: true}, "metric", nil}, {Parts{NoDirections: true}, "directions", random(t, 1, nil)},
+		{Parts{NoNetwork: true}, "network"}, {Parts{NoMetric: true}, "metric"},
 	} {
 		p := made(3, "p", data.Classification, 4)
-		got, fitted := solved(t, directed(t), p, Options{}, c.without)
+		got, _ := solved(t, random(t, 1, nil), p, Options{}, c.without)
 		for _, x := range got.Tried {
 			if uses[c.lacking](x.Candidate) {
 				t.Errorf("without %s %s is tried", c.lacking, x.Name())
@@ -209,18 +208,12 @@ func TestPartsLeftOutAreNotUsed(t *testing.T) {
 				t.Errorf("without %s it begins with %s", c.lacking, first.Name())
 			}
 		}
-		if c.same == nil {
-			continue
-		}
-		if want, wanted := solved(t, c.same, p, Options{}, Parts{}); got.Name() != want.Name() || !mat.Equal(fitted.Result.W, wanted.Result.W) {
-			t.Errorf("without %s %s is chosen, not %s", c.lacking, got.Name(), want.Name())
-		}
 	}
 	p := made(3, "p", data.Regression, 4)
-	got, fitted := solved(t, directed(t), p, Options{}, Parts{NoNetwork: true, NoDirections: true})
+	got, fitted := solved(t, random(t, 1, nil), p, Options{}, Parts{NoNetwork: true})
 	want, wanted := solved(t, nil, p, Options{}, Parts{})
 	if got.Name() != want.Name() || !mat.Equal(fitted.Result.W, wanted.Result.W) {
-		t.Errorf("without network and directions %s is chosen, and where nobody is asked %s", got.Name(), want.Name())
+		t.Errorf("without the network %s is chosen, and where nobody is asked %s", got.Name(), want.Name())
 	}
 }
 

@@ -69,9 +69,6 @@ func (f *Finder) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, 
 // Head has the widths of the network's head, as "1280-1000"; empty if it has none.
 func (f *Finder) Head() string { return f.of.Config.Head }
 
-// Directed says whether the network's experience has taught directions of the features.
-func (f *Finder) Directed() bool { return f.of.Directions != nil }
-
 // Embed runs the network on the training rows of a problem.
 func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	begin := time.Now()

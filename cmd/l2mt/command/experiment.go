@@ -263,7 +263,7 @@ func (x *experiment) stages(r *experimentRun, dir, experience string, workers in
 	if _, err := s.collect.config(); err != nil {
 		return nil, fmt.Errorf("[experience] %w", err)
 	}
-	if err := x.train(r, &s.learn, s.sample.DisjointRows); err != nil {
+	if err := x.train(r, &s.learn); err != nil {
 		return nil, err
 	}
 	s.learn.Experience, s.learn.Out = []string{experience}, network
@@ -280,13 +280,9 @@ func (x *experiment) stages(r *experimentRun, dir, experience string, workers in
 	return s, nil
 }
 
-// train gives the command that trains the settings of its two sections. Directions
-// would know test rows, unless test problems have rows of their own.
-func (x *experiment) train(r *experimentRun, c *trainCmd, apart bool) error {
+// train gives the command that trains the settings of its two sections.
+func (x *experiment) train(r *experimentRun, c *trainCmd) error {
 	flags, settings := map[string]any{}, map[string]string{}
-	if !apart && x.store == nil {
-		settings["train.directions"] = "-1"
-	}
 	for name, value := range r.Train {
 		switch name {
 		case "preset", "first":

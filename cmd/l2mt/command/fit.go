@@ -138,9 +138,6 @@ func (c *fitCmd) Run(e *env) error {
 		return err
 	}
 	m := len(t.Problem.Tasks)
-	if network != nil && network.Directed() && network.Directions(t.Problem) == nil {
-		t.Notes = append(t.Notes, fmt.Sprintf("the directions that %s has are of other features, and are left out", c.Network))
-	}
 	candidates, left, err := c.candidates(m)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -23,10 +22,6 @@ type networkReport struct {
 	Expected compare.Float `json:"expected_relative_error"`
 	// Taken says that its covariance is part of the one fitted with.
 	Taken bool `json:"taken"`
-	// Directed says that the fit is along the directions of its training tasks, and Signal
-	// how much of the usual signal lies there.
-	Directed bool          `json:"directed"`
-	Signal   compare.Float `json:"signal_along_directions"`
 	*Unlike
 }
 
@@ -35,7 +30,7 @@ func (r *fitReport) networkReport(b *solve.Bench, choice *solve.Choice) (*networ
 	if err != nil {
 		return nil, err
 	}
-	n := &networkReport{Name: cmp.Or(r.network, pretrained.Name), Expected: compare.Float(said.Estimated), Taken: choice.Network > 0, Directed: choice.Directed, Signal: compare.Float(b.Signal())}
+	n := &networkReport{Name: cmp.Or(r.network, pretrained.Name), Expected: compare.Float(said.Estimated), Taken: choice.Network > 0}
 	n.Unlike, err = newUnlike(r.network, r.table.Problem)
 	return n, err
 }
@@ -54,13 +49,6 @@ func (r *networkReport) write(w io.Writer) {
 		network = "the pretrained network"
 	}
 	fmt.Fprintf(w, "%s %s; %s\n", network, expected, taken)
-	if signal := float64(r.Signal); !math.IsNaN(signal) {
-		directed := "which are left"
-		if r.Directed {
-			directed = "along which it is fitted"
-		}
-		fmt.Fprintf(w, "%.2f of the usual signal lies along the directions of its training tasks, %s\n", signal, directed)
-	}
 	if r.Unlike != nil {
 		fmt.Fprintln(w, r.Unlike)
 	}

@@ -43,23 +43,6 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// Directions of rows that test problems share would know test rows, unless they are asked
-// for in so many words.
-func TestDirectionsTakeRowsOfTheirOwn(t *testing.T) {
-	for text, want := range map[string]int{
-		"":                               -1,
-		"[train]\npreset = \"pairwise\"": -1,
-		"[train]\ndirections = 7":        7,
-		"[problems]\ndisjoint_rows = true\ntrain_fraction = 0.1\nvalidation_fraction = 0.1": 50,
-	} {
-		x := must(parseExperiment("x", text))(t)
-		stages := must(x.stages(x.runs()[0], "", "", 1))(t)
-		if c, err := stages.learn.config(64); err != nil || c.Directions != want {
-			t.Errorf("with %q there are %d directions at most (%v), want %d", text, c.Directions, err, want)
-		}
-	}
-}
-
 func TestCaseStudyIsNotInTheTrainingProblems(t *testing.T) {
 	d := must(digits.Load())(t)
 	s := &caseStudy{Shared: "8", Classes: []string{"3", "5", "0"}}

@@ -183,10 +183,8 @@ type trained struct {
 	Epoch int           `json:"best_epoch"`
 	Best  train.Metrics `json:"best"`
 	// Start is Best.Found before training.
-	Start *float64 `json:"start,omitempty"`
-	// Directions is the number of those that the training tasks teach of the features.
-	Directions int      `json:"directions"`
-	Warnings   []string `json:"warnings,omitempty"`
+	Start    *float64 `json:"start,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // train trains a network, and keeps beside it what it used, its metrics, their
@@ -220,7 +218,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	}
 	used.HeldOut = report.HeldOut
 	curves, err := plot.Training(report.Metrics)
-	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Network.Directions.Count(), report.Warnings}, errors.Join(
+	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
 		run.SaveJSON(filepath.Join(c.Out, run.UsedFile), used),
 		run.SaveJSON(filepath.Join(c.Out, run.SecondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
 		run.SaveMetrics(c.Out, report.Metrics),
@@ -230,14 +228,14 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 
 func (r *trained) write(w io.Writer) {
 	t := run.Columns(w)
-	fmt.Fprintln(t, "seed\tbest epoch\tfinds\tat the start\tbest tuple\tloss\theld out within\tdirections\t  network")
+	fmt.Fprintln(t, "seed\tbest epoch\tfinds\tat the start\tbest tuple\tloss\theld out within\t  network")
 	error := func(v *float64) string {
 		if v == nil {
 			return "-"
 		}
 		return fmt.Sprintf("%.3f", *v)
 	}
-	fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.4f\t%.3f\t%d\t  %s\n", r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Best.HeldOut.Within, r.Directions, r.Dir)
+	fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.4f\t%.3f\t  %s\n", r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Best.HeldOut.Within, r.Dir)
 	t.Flush()
 	if r.Start != nil {
 		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")
