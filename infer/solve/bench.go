@@ -303,20 +303,6 @@ func (b *Bench) quick(ctx context.Context, c Candidate, of *Judged) (*evidence.H
 	return s.folds.Judge(ctx, subject, of.Params, of.HeldOut, b.comparing())
 }
 
-// mean is what rows held out lose if features say nothing.
-func (b *Bench) mean(ctx context.Context) (*evidence.HeldOut, error) {
-	of, err := b.subject(ctx, Candidate{})
-	if err != nil {
-		return nil, err
-	}
-	folds, err := evidence.NewFolds(b.rows, b.folds, b.options.Together)
-	if err != nil {
-		return nil, err
-	}
-	const strong = 1e12 // leaves nothing of W
-	return folds.Judge(ctx, of, multitask.Params{Lambda1: strong}, nil, b.comparing())
-}
-
 // comparing are options of fits that are only compared.
 func (b *Bench) comparing() multitask.Options {
 	return multitask.Options{Tolerance: 1e-4, MaxIterations: 10, Workers: b.options.Workers}
@@ -441,12 +427,17 @@ func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.see(View{})
+	nothing := multitask.Params{Lambda1: noFeatures}
+	if len(b.folds) == 0 {
+		each, err := evidence.NewLeaveOneOut(b.rows)
+		if err != nil {
+			return nil, err
+		}
+		return each.Hold(ctx, of, nothing, nil, b.comparing())
+	}
+	folds, err := evidence.NewFolds(b.rows, b.folds, b.options.Together)
 	if err != nil {
 		return nil, err
 	}
-	if s.folds == nil {
-		return s.tuning.Hold(ctx, of, multitask.Params{Lambda1: noFeatures}, nil, b.comparing())
-	}
-	return s.folds.Judge(ctx, of, multitask.Params{Lambda1: noFeatures}, nil, b.comparing())
+	return folds.Judge(ctx, of, nothing, nil, b.comparing())
 }

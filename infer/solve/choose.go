@@ -310,7 +310,7 @@ func (c *choice) draw(ctx context.Context) error {
 // learning. Experience is of classes: the less their rows can tell, the more it is believed.
 func (c *choice) simplest(ctx context.Context, asked string) error {
 	b := c.bench
-	mean, err := b.mean(ctx)
+	mean, err := b.Mean(ctx)
 	if err != nil {
 		return err
 	}
