@@ -34,6 +34,7 @@ type fitCmd struct {
 	Ignore         []string      `help:"Columns to leave out, by name or pattern."`
 	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them. By default those that have mostly words."`
 	Strict         bool          `help:"Refuse words, dates and missing values in columns of features, rather than make categories, numbers and means of them."`
+	Impute         string        `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
 	NA             []string      `name:"na" help:"Cells that say that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
 	IgnoreCase     bool          `help:"Take words for one that differ in their case alone."`
 	MissingColumns string        `enum:",mean" default:"" help:"\"mean\" puts the mean of a column where a file lacks it."`
