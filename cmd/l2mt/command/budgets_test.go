@@ -18,11 +18,11 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 37508,
-	"tests":     28515,
+	"the whole": 37509,
+	"tests":     28514,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               5076,
+	"cmd/l2mt/command":               5077,
 	"cmd/l2mt/internal/plot":         703,
 	"cmd/l2mt/internal/report":       325,
 	"cmd/l2mt/internal/run":          670,
