@@ -29,7 +29,10 @@ type SampleConfig struct {
 	ValidationFraction float64 `json:"validation_fraction"`
 	// Prepare is copied to every problem.
 	Prepare []string `json:"prepare,omitempty"`
-	// DisjointRows gives training and test problems rows of their own, half of every class, so that what
+	// DisjointClasses gives the class pairs of training and test problems classes of
+	// their own, and so rows of their own.
+	DisjointClasses bool `json:"disjoint_classes,omitempty"`
+	// DisjointRows gives them rows of their own, half of every class, so that what
 	// training problems teach of the rows themselves tells nothing of test rows. The
 	// fractions remain those of all rows of a class.
 	DisjointRows bool `json:"disjoint_rows,omitempty"`
@@ -63,8 +66,9 @@ func (c SampleConfig) Validate() error {
 
 // candidate is a task that problems may contain, before its rows are split.
 type candidate struct {
-	task Task
-	rows [][]int // stratified: the rows of each class, or all of a regression task
+	task    Task
+	classes []int   // of a class pair
+	rows    [][]int // stratified: the rows of each class, or all of a regression task
 }
 
 // SampleProblems draws multitask problems whose tasks tell one class from
@@ -88,11 +92,46 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 			}
 			pool = append(pool, candidate{
 				task: Task{Name: d.Classes[p] + " vs " + d.Classes[n], Kind: Classification, Positive: d.Classes[p], Negative: d.Classes[n]},
-				rows: [][]int{byClass[p], byClass[n]},
+				rows: [][]int{byClass[p], byClass[n]}, classes: []int{a, b},
 			})
 		}
 	}
+	if c.DisjointClasses && !c.alone() {
+		return sampleDisjoint(d, c, pool)
+	}
 	return sample(d, c, pool, "class pairs")
+}
+
+// sampleDisjoint draws both sets of problems from class pairs within disjoint sets
+// of classes, of the test problems as few as do for the largest problem and at
+// least their share.
+func sampleDisjoint(d *Dataset, c SampleConfig, pool []candidate) (train, test *ProblemFile, err error) {
+	c = c.Defaults()
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	n, least := len(d.Classes), 2
+	for least*(least-1)/2 < c.MaxTasks {
+		least++
+	}
+	if n < 2*least {
+		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, ErrInvalid, n, c.MaxTasks, 2*least)
+	}
+	share := int(math.Round(float64(n) * float64(c.Test) / float64(c.Train+c.Test)))
+	tested := make([]bool, n)
+	for _, class := range Stream(c.Seed, "train and test classes").Perm(n)[:min(max(share, least), n-least)] {
+		tested[class] = true
+	}
+	var pools [2][]candidate // to train and to test
+	for _, t := range pool {
+		switch a, b := tested[t.classes[0]], tested[t.classes[1]]; {
+		case a && b:
+			pools[1] = append(pools[1], t)
+		case !a && !b:
+			pools[0] = append(pools[0], t)
+		}
+	}
+	return c.sets(d, pools[0], pools[1])
 }
 
 // GroupConfig says how the groups of a dataset become tasks.
@@ -220,10 +259,7 @@ func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, t
 	if c.DisjointRows {
 		trained, asked = c.halved(trained, 0), c.halved(asked, 1)
 	}
-	if train, err = c.set(d, "train", c.Train, trained); err == nil {
-		test, err = c.set(d, "test", c.Test, asked)
-	}
-	return train, test, err
+	return c.sets(d, trained, asked)
 }
 
 // halved leaves to candidates one of two halves of the rows of every class.
@@ -243,6 +279,13 @@ func (c SampleConfig) halved(pool []candidate, side int) []candidate {
 		}
 	}
 	return half
+}
+
+func (c SampleConfig) sets(d *Dataset, trained, asked []candidate) (train, test *ProblemFile, err error) {
+	if train, err = c.set(d, "train", c.Train, trained); err == nil {
+		test, err = c.set(d, "test", c.Test, asked)
+	}
+	return train, test, err
 }
 
 func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) (*ProblemFile, error) {

@@ -11,7 +11,7 @@ import (
 // a few class pairs or groups will do for it.
 func TestOneSetOfProblemsAlone(t *testing.T) {
 	few := madeClasses(t, 40, 50, 60, 70) // six pairs
-	none, test, err := SampleProblems(few, SampleConfig{Train: -1, Test: 60})
+	none, test, err := SampleProblems(few, SampleConfig{Train: -1, Test: 60, DisjointClasses: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,5 +97,34 @@ func TestDisjointRows(t *testing.T) {
 	half := SampleConfig{TrainFraction: 0.3, ValidationFraction: 0.3, DisjointRows: true}
 	if _, _, err := SampleProblems(d, half); err == nil || !strings.Contains(err.Error(), "half") {
 		t.Errorf("error %v, want one that says that there is half of the rows", err)
+	}
+}
+
+// Classes kept disjoint are in one set of problems.
+func TestClassesApart(t *testing.T) {
+	d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52, 61, 44, 47)
+	for seed := range uint64(5) {
+		train, test, err := SampleProblems(d, SampleConfig{
+			Seed: seed, Train: 12, Test: 7, MaxTasks: 6, TrainFraction: 0.1, ValidationFraction: 0.1, DisjointClasses: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set := [2]map[string]bool{{}, {}}
+		for k, f := range []*ProblemFile{train, test} {
+			for _, p := range f.Problems {
+				for _, task := range p.Tasks {
+					set[k][task.Positive], set[k][task.Negative] = true, true
+				}
+			}
+		}
+		for class := range set[0] {
+			if set[1][class] {
+				t.Errorf("seed %d: class %s is in both sets", seed, class)
+			}
+		}
+	}
+	if _, _, err := SampleProblems(madeClasses(t, 30, 30, 30, 30, 30), SampleConfig{DisjointClasses: true}); err == nil || !strings.Contains(err.Error(), "5 classes, but two disjoint sets of classes with 8 pairs each take 10") {
+		t.Error(err)
 	}
 }

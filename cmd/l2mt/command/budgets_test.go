@@ -18,16 +18,16 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 37509,
-	"tests":     28514,
+	"the whole": 37553,
+	"tests":     28543,
 
 	"cmd/l2mt":                       9,
-	"cmd/l2mt/command":               5077,
+	"cmd/l2mt/command":               5078,
 	"cmd/l2mt/internal/plot":         703,
 	"cmd/l2mt/internal/report":       325,
 	"cmd/l2mt/internal/run":          670,
 	"cmd/l2mt/internal/sweep":        296,
-	"data":                           3620,
+	"data":                           3663,
 	"data/datatest":                  64,
 	"data/digits":                    43,
 	"data/experience":                1277,

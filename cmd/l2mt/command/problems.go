@@ -72,13 +72,14 @@ func (f *sampleFlags) config() data.SampleConfig {
 }
 
 type problemsSampleCmd struct {
-	sampleFlags  `embed:""`
-	DisjointRows bool `help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
+	sampleFlags     `embed:""`
+	DisjointClasses bool `help:"No class is in training and in test problems: how will classes do that nothing is known of?"`
+	DisjointRows    bool `help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
 }
 
 func (c *problemsSampleCmd) config() data.SampleConfig {
 	config := c.sampleFlags.config()
-	config.DisjointRows = c.DisjointRows
+	config.DisjointClasses, config.DisjointRows = c.DisjointClasses, c.DisjointRows
 	return config
 }
 
@@ -91,7 +92,7 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if train != nil && test != nil && !c.DisjointRows {
+	if train != nil && test != nil && !c.DisjointRows && !c.DisjointClasses {
 		e.remark("training and test problems have rows in common; a network trained on the former knows some of the latter's test rows (--disjoint-rows gives each their own)")
 	}
 	return c.save(e, train, test)
