@@ -9,65 +9,65 @@ import (
 	"l2mt/layers/linalg"
 )
 
-// Rows are the rows of all tasks of a problem, stacked, in double precision, for
-// what is computed of a problem before it comes into a graph.
-type Rows struct {
-	x   features[float64]
-	ker linalg.Kernels
+// What is computed of the rows of a problem before it comes into a graph, in double
+// precision.
+
+// DenseRows is X (n x d) of a task.
+func DenseRows(task Points) View[float64] {
+	x := View[float64]{task.Rows(), task.Cols(), make([]float64, task.Rows()*task.Cols())}
+	for i := range x.Rows {
+		row := x.Row(i)
+		task.Visit(i, func(j int, v float64) { row[j] = v })
+	}
+	return x
 }
 
-// NewRows stacks the rows of tasks: as a dense matrix if that is asked for, or is
-// the faster one.
-func NewRows(dense bool, tasks ...Points) (*Rows, error) {
+// RowProducts are the inner products X X' (n x n) of the stacked rows of all tasks, by the
+// sparse rows unless dense ones are asked for or are faster. Of dense rows the mean is
+// taken off first, which keeps digits.
+func RowProducts(dense bool, tasks ...Points) (k View[float64], sparse bool, err error) {
 	ker, err := kernels()
 	if err != nil {
-		return nil, err
+		return k, false, err
 	}
 	from := denseFrom
 	if dense {
 		from = 0
 	}
 	x, err := newFeatures[float64](tasks, from)
-	return &Rows{x, ker}, err
-}
-
-// Dense is X (n x d), for the caller to change, if it is dense.
-func (r *Rows) Dense() (x View[float64], dense bool) {
-	return View[float64]{r.x.rows, r.x.cols, r.x.dense}, r.x.dense != nil
-}
-
-// Times is X L (n x k) for L, d x k.
-func (r *Rows) Times(l View[float64]) View[float64] {
-	y := View[float64]{r.x.rows, l.Cols, make([]float64, r.x.rows*l.Cols)}
-	r.x.mul(y.Data, l.Data, l.Cols)
-	return y
-}
-
-// AddGram adds the smaller one of X X' and X'X to the lower triangle of A.
-func (r *Rows) AddGram(a View[float64]) {
-	x, dense := r.Dense()
-	switch wide := r.x.rows > r.x.cols; {
-	case dense:
-		addGram(r.ker, a, 1, x, wide)
-	case wide:
-		linalg.CSRGram(r.x.sparseT, r.x.sparse, a.Data, a.Cols)
-	default:
-		linalg.CSRGram(r.x.sparse, r.x.sparseT, a.Data, a.Cols)
+	if err != nil {
+		return k, false, err
 	}
+	k = View[float64]{x.rows, x.rows, make([]float64, x.rows*x.rows)}
+	if sparse = x.dense == nil; sparse {
+		linalg.CSRGram(x.sparse, x.sparseT, k.Data, k.Cols)
+	} else {
+		rows := View[float64]{x.rows, x.cols, x.dense}
+		mean := make([]float64, x.cols)
+		for i := range rows.Rows {
+			floats.AddScaled(mean, 1/float64(x.rows), rows.Row(i))
+		}
+		for i := range rows.Rows {
+			floats.Sub(rows.Row(i), mean)
+		}
+		addGram(ker, k, rows, false)
+	}
+	mirror(k)
+	return k, sparse, nil
 }
 
-// AddOuter adds scale B B' to the lower triangle of A, B being k x m.
-func AddOuter(a View[float64], scale float64, b View[float64]) error {
+// AddGram adds B'B to the lower triangle of A, B being k x m.
+func AddGram(a, b View[float64]) error {
 	ker, err := kernels()
 	if err == nil {
-		addGram(ker, a, scale, b, false)
+		addGram(ker, a, b, true)
 	}
 	return err
 }
 
-// addGram adds scale B B' or, transposed, scale B'B to the lower triangle of A, some
-// rows at a time, as far as the last of them reaches.
-func addGram(ker linalg.Kernels, a View[float64], scale float64, b View[float64], transposed bool) {
+// addGram adds B B' or, transposed, B'B to the lower triangle of A, some rows at a time,
+// as far as the last of them reaches.
+func addGram(ker linalg.Kernels, a, b View[float64], transposed bool) {
 	const some = 120
 	left, right, inner, next := linalg.NoTrans, linalg.Trans, b.Cols, b.Cols
 	if transposed {
@@ -75,24 +75,25 @@ func addGram(ker linalg.Kernels, a View[float64], scale float64, b View[float64]
 	}
 	for i := 0; i < a.Rows; i += some {
 		rows := min(some, a.Rows-i)
-		linalg.Gemm(ker, left, right, rows, i+rows, inner, scale, b.Data[i*next:], b.Cols, b.Data, b.Cols, 1, a.Data[i*a.Cols:], a.Cols)
+		linalg.Gemm(ker, left, right, rows, i+rows, inner, 1, b.Data[i*next:], b.Cols, b.Data, b.Cols, 1, a.Data[i*a.Cols:], a.Cols)
+	}
+}
+
+// mirror copies the lower triangle to the upper one.
+func mirror(a View[float64]) {
+	for i := range a.Rows {
+		for j := range i {
+			a.Row(j)[i] = a.Row(i)[j]
+		}
 	}
 }
 
 // InnerProducts are B'B (m x m) for B, k x m.
 func InnerProducts(b View[float64]) (View[float64], error) {
-	ker, err := kernels()
-	if err != nil {
-		return View[float64]{}, err
-	}
 	p := View[float64]{b.Cols, b.Cols, make([]float64, b.Cols*b.Cols)}
-	addGram(ker, p, 1, b, true)
-	for i := range p.Rows {
-		for j := range i {
-			p.Row(j)[i] = p.Row(i)[j]
-		}
-	}
-	return p, nil
+	err := AddGram(p, b)
+	mirror(p)
+	return p, err
 }
 
 // InverseProducts are B'A^-1 B (m x m), for B, k x m, and tr(A^-1), for a positive

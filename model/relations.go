@@ -173,7 +173,7 @@ func relate(p *data.ProblemData) (*relations, error) {
 	noise, squares, alone := make([]float64, m), make([]float64, m), make([]float64, m)
 	left, free := 0.0, 0.0 // tr(E'E) and the sum of 1 - h
 	for a, square := range e.squares {
-		i, c, unexplained := e.task[a], e.c[a]*e.c[a], 1-e.leverage[a]
+		i, c, unexplained := e.task[a], e.c2[a], 1-e.leverage[a]
 		left += square
 		squares[i] += c
 		if unexplained > 1e-9 {
@@ -183,7 +183,7 @@ func relate(p *data.ProblemData) (*relations, error) {
 			alone[i] += c
 		}
 	}
-	products := e.acrossTasks(e.gram, m)
+	products := e.acrossTasks(e.products, m)
 	if !(left > 0) { // nothing is known of the noise
 		r.raw, r.white = newRelated(products, nil), newRelated(products, nil)
 		return r, nil
@@ -227,10 +227,7 @@ func sizes(t data.TaskData) (size, balance float64) {
 //	S^-1 = (I - E' A^-1 E) / tau,  and A = E'E + N tau I, S^-1 = N A^-1 otherwise.
 func (r *relations) whiten(e *residuals, squares []float64, free float64) error {
 	n, m := float64(r.rows), len(squares)
-	a, right, err := e.short()
-	if err != nil {
-		return err
-	}
+	a := e.gram
 	k, trace, square := a.Rows, 0.0, 0.0
 	for i := range k {
 		trace += a.Row(i)[i]
@@ -244,14 +241,14 @@ func (r *relations) whiten(e *residuals, squares []float64, free float64) error 
 	for i := range k {
 		a.Row(i)[i] += square
 	}
-	inner, inverse, err := layers.InverseProducts(a, right)
+	inner, inverse, err := layers.InverseProducts(a, e.right)
 	if err != nil {
 		return fmt.Errorf("the features cannot be whitened; scale them: %w", err)
 	}
 	products := e.acrossTasks(inner, m)
-	if e.thin() {
+	if e.thin {
 		products.ScaleSym(-1, products)
-		products.AddSym(products, e.acrossTasks(e.gram, m))
+		products.AddSym(products, e.acrossTasks(e.products, m))
 		products.ScaleSym(1/tau, products)
 	} else {
 		products.ScaleSym(n, products)

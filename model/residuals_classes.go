@@ -3,17 +3,11 @@ package model
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/layers"
 )
-
-// Of tasks with K > 2 classes the residuals are what the class means leave. R' has
-// those, C for a task with zeros for classes that it lacks, in place of the signed
-// means, and its means are zero. The signed mean of a class is its mean less that
-// of all K, which is taken into account where inner products are summed.
 
 // weighClasses is weigh. The squares of the weights are sums over the classes.
 func (e *residuals) weighClasses(i int, t data.TaskData) {
@@ -21,7 +15,8 @@ func (e *residuals) weighClasses(i int, t data.TaskData) {
 	for _, y := range t.TrainSet.Y {
 		rows := n[int(y)]
 		e.task, e.of = append(e.task, i), append(e.of, i*e.classes+int(y))
-		e.c, e.q, e.leverage = append(e.c, math.Sqrt(1-1/k)/rows), append(e.q, 1), append(e.leverage, 1/rows)
+		e.share, e.q, e.leverage = append(e.share, 1/rows), append(e.q, 1), append(e.leverage, 1/rows)
+		e.c2 = append(e.c2, (1-1/k)/(rows*rows))
 	}
 }
 
@@ -36,38 +31,14 @@ func rowsOfClasses(classes int, t data.TaskData) (n []float64, k float64) {
 	return n, k
 }
 
-// sumClasses finds the class means of a task.
-func (e *residuals) sumClasses(i, first int, t data.TaskData) {
-	share := view(len(t.TrainSet.Y), e.classes) // of the rows in the class means
-	for a, y := range t.TrainSet.Y {
-		share.Row(a)[int(y)] = e.leverage[first+a]
-	}
-	means := view(e.span.Rows, e.classes)
-	t.TrainSet.X.AddMulT(means.Data, share.Data, e.classes)
-	for j := range means.Rows {
-		copy(e.span.Row(j)[i*e.classes:], means.Row(j))
-	}
-}
-
-// centerClasses turns the rows of a task into their residuals.
-func (e *residuals) centerClasses(first int, x layers.View[float64]) {
-	for a := range x.Rows {
-		row, of := x.Row(a), e.of[first+a]
-		for j := range row {
-			row[j] -= e.span.Row(j)[of]
-		}
-		e.squares = append(e.squares, floats.Dot(row, row))
-	}
-}
-
 // acrossTasks are the inner products of signed means (m x m), given those of the
-// first columns of R', or a bilinear form of them: summed over the classes, of the
+// rows of D, or a bilinear form of them: summed over the classes, of the
 // class means less their mean in each task.
 func (e *residuals) acrossTasks(a layers.View[float64], m int) *mat.SymDense {
 	if e.classes == 1 {
 		return symmetric(a, m)
 	}
-	has := make([]bool, e.means)
+	has := make([]bool, a.Rows)
 	for _, of := range e.of {
 		has[of] = true
 	}
