@@ -72,4 +72,4 @@ for size in 1 2 3; do
   done
 done
 l2mt train --preset pairwise --seed 1 "${experience[@]}" --out network
-sha256sum network/config.json network/weights.safetensors network/seen.json
+sha256sum network/config.json network/weights.safetensors

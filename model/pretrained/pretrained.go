@@ -16,7 +16,7 @@ import (
 // Name is that of the network. Another network gets another name.
 const Name = "l2mt-prior-6"
 
-//go:embed config.json weights.safetensors seen.json
+//go:embed config.json weights.safetensors
 var files embed.FS
 
 // Load returns the network.
@@ -26,15 +26,6 @@ func Load() (*model.Network, error) {
 		return nil, fmt.Errorf("pretrained: %w", err)
 	}
 	return n, nil
-}
-
-// Seen is what the problems were like that it was trained on.
-func Seen() (*model.Seen, error) {
-	s, err := model.LoadSeenFS(files)
-	if err != nil {
-		return nil, fmt.Errorf("pretrained: %w", err)
-	}
-	return s, nil
 }
 
 // Checksum is the SHA-256 of the SHA-256 sums, in hexadecimal digits, of the

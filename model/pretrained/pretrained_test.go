@@ -72,24 +72,3 @@ func TestItServesAllFeatures(t *testing.T) {
 		}
 	}
 }
-
-// What is said of its training problems is in the words of today's code, which
-// passes over others.
-func TestSeenHasTheTraitsOfTheCode(t *testing.T) {
-	got, err := pretrained.Seen()
-	if err != nil {
-		t.Fatal(err)
-	}
-	fresh := &model.Seen{}
-	if err := fresh.Add(modeltest.Problem(data.Stream(1, "seen"), 6, 10, 12, 14), ""); err != nil {
-		t.Fatal(err)
-	}
-	if got.Problems < 400 || !slices.Equal(got.Labels, fresh.Labels) || len(got.Datasets) != 13 || fresh.Datasets != nil {
-		t.Errorf("%d problems of %q from %q", got.Problems, got.Labels, got.Datasets)
-	}
-	for i, r := range fresh.Ranges {
-		if i >= len(got.Ranges) || got.Ranges[i].Trait != r.Trait || !(got.Ranges[i].Low < got.Ranges[i].High) {
-			t.Errorf("trait %d is %q, in the file %+v", i, r.Trait, got.Ranges)
-		}
-	}
-}

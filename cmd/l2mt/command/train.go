@@ -222,8 +222,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		run.SaveJSON(filepath.Join(c.Out, run.UsedFile), used),
 		run.SaveJSON(filepath.Join(c.Out, run.SecondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
 		run.SaveMetrics(c.Out, report.Metrics),
-		plot.Save(filepath.Join(c.Out, "training.png"), curves, err),
-		saveSeen(c.Out, examples))
+		plot.Save(filepath.Join(c.Out, "training.png"), curves, err))
 }
 
 func (r *trained) write(w io.Writer) {
@@ -243,19 +242,4 @@ func (r *trained) write(w io.Writer) {
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
-}
-
-// saveSeen keeps what the problems of the experience were like beside a network.
-func saveSeen(dir string, examples train.Source) error {
-	seen := &model.Seen{}
-	for i := range examples.Len() {
-		x, err := examples.Example(i)
-		if err == nil && len(x.Tuples) > 0 {
-			err = seen.Add(x.Problem.TrainingOnly(), x.Dataset)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return seen.Save(dir)
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 )
@@ -19,7 +18,6 @@ func (versionCmd) Run(e *env) error {
 		fmt.Fprintf(t, "system\t%s, %d CPUs\n", v.System, v.CPUs)
 		fmt.Fprintf(t, "kernels\t%s\n", v.Kernels)
 		fmt.Fprintf(t, "pretrained network\t%s, %s\n", v.Pretrained.Name, v.Pretrained.Checksum)
-		fmt.Fprintf(t, "trained on\t%d problems of %s\n", v.Pretrained.Problems, strings.Join(v.Pretrained.Datasets, ", "))
 		for _, p := range v.Pieces {
 			fmt.Fprintf(t, "%s %s\tof %s\n", p.Kind, p.Name, p.Package)
 		}

@@ -36,9 +36,6 @@ type Piece struct {
 type Pretrained struct {
 	Name     string `json:"name"`
 	Checksum string `json:"checksum"`
-	// Problems is how many it was trained on, and Datasets are those that they came from.
-	Problems int      `json:"problems"`
-	Datasets []string `json:"datasets"`
 }
 
 // Module is a module of the program.
@@ -59,9 +56,6 @@ func CurrentVersions() Versions {
 	}
 	if kernels, err := linalg.Select(); err == nil {
 		v.Kernels = kernels.Name()
-	}
-	if seen, err := pretrained.Seen(); err == nil { // it is embedded
-		v.Pretrained.Problems, v.Pretrained.Datasets = seen.Problems, seen.Datasets
 	}
 	for _, p := range model.Pieces() {
 		if !strings.HasPrefix(p.Package, "l2mt/") {
