@@ -19,7 +19,6 @@ const (
 // Net is a network up to some layer. Any number of goroutines may use one.
 type Net struct {
 	config  Config
-	library *library
 	kernels linalg.Kernels
 	layers  []layer   // the convolutions first
 	pool    sync.Pool // of *workspace
@@ -27,16 +26,13 @@ type Net struct {
 
 // layer is y = ReLU(x * weight + bias), without ReLU if it is the last. Of a convolution
 // the weights of the nine taps follow each other, row by row; each is in x out. Of a fully
-// connected layer they are as its library has them.
+// connected layer they are out x in.
 type layer struct {
-	name         string // in its library
+	name         string // in the file
 	shape        []int  // of its weights there, four numbers if it is a convolution
 	in, out      int
 	weight, bias []float32
 }
-
-// Library is the library whose weights these are, torchvision or keras.
-func (n *Net) Library() string { return n.library.name }
 
 // Features returns the features of every picture. A picture is Size x Size
 // pixels by rows, each with a byte for red, green and blue. Besides the result,
@@ -60,7 +56,7 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	})
 	columns := safetensors.Transposed(rows, len(pictures), width)
 	for i, l := range n.layers[n.config.convolutions():] {
-		columns = l.connect(n.kernels, columns, len(pictures), workers, !n.library.channelsFirst, i < len(n.config.Dense)-1)
+		columns = l.connect(n.kernels, columns, len(pictures), workers, i < len(n.config.Dense)-1)
 		width = l.out
 	}
 	rows = safetensors.Transposed(columns, width, len(pictures))
@@ -79,7 +75,7 @@ func (n *Net) convolve(picture []byte, flat []float32, workers int) {
 	}
 	defer n.pool.Put(w)
 	x := w.next(n.config.Size, n.config.Size, colours)
-	n.library.prepare(picture, x)
+	prepare(picture, x)
 	layers := n.layers
 	for _, block := range n.config.Blocks {
 		for _, c := range layers[:block.Convolutions] {
@@ -92,7 +88,42 @@ func (n *Net) convolve(picture []byte, flat []float32, workers int) {
 		pool(x, y, workers)
 		x = y
 	}
-	n.library.flatten(x, flat)
+	flatten(x, flat)
+}
+
+// The mean and standard deviation of ImageNet's colours between 0 and 1.
+var (
+	mean      = [colours]float32{0.485, 0.456, 0.406}
+	deviation = [colours]float32{0.229, 0.224, 0.225}
+)
+
+// prepare puts a picture into a grid, standardised.
+func prepare(picture []byte, x grid) {
+	var value [colours][256]float32
+	for i := range value {
+		for p := range value[i] {
+			value[i][p] = (float32(p) - 255*mean[i]) * (1 / (255 * deviation[i]))
+		}
+	}
+	for row := range x.height {
+		for col := range x.width {
+			pixel, point := picture[(row*x.width+col)*colours:][:colours], x.at(row, col)
+			for i := range point {
+				point[i] = value[i][pixel[i]]
+			}
+		}
+	}
+}
+
+// flatten puts the entries of a grid one after the other, channel by channel.
+func flatten(x grid, flat []float32) {
+	for row := range x.height {
+		for col := range x.width {
+			for i, v := range x.at(row, col) {
+				flat[(i*x.height+row)*x.width+col] = v
+			}
+		}
+	}
 }
 
 const (
@@ -174,14 +205,10 @@ func pool(x, y grid, workers int) {
 // connect returns the layer's output, out x n, for the input x, in x n. With the
 // pictures as columns, the weights are read where they are, and the product
 // adds up every entry in the same order for any number of them.
-func (d layer) connect(k linalg.Kernels, x []float32, n, workers int, transposed, rectified bool) []float32 {
+func (d layer) connect(k linalg.Kernels, x []float32, n, workers int, rectified bool) []float32 {
 	k.Threads = workers
-	t, stride := linalg.NoTrans, d.in
-	if transposed {
-		t, stride = linalg.Trans, d.out
-	}
 	y := make([]float32, d.out*n)
-	linalg.Gemm(k, t, linalg.NoTrans, d.out, n, d.in, 1, d.weight, stride, x, n, 0, y, n)
+	linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, d.out, n, d.in, 1, d.weight, d.in, x, n, 0, y, n)
 	for i, b := range d.bias {
 		row := y[i*n:][:n]
 		for j, v := range row {

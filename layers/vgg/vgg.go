@@ -11,10 +11,7 @@
 //	fc7    ReLU(W fc6 + b)
 //	fc8    W fc7 + b, the scores of ImageNet's 1,000 classes before the softmax
 //
-// Weights are read with the names that torchvision or Keras give them. The two
-// were trained on differently prepared pictures and flatten pool5 in different
-// orders (torchvision by channel, Keras by position); a Net does as the library of
-// its weights does, so that its pool5 fits the same file's fc6.
+// Weights are those of torchvision, by its names and for pictures prepared as it does.
 //
 // Features depend neither on the number of workers nor on which pictures are
 // computed together.

@@ -34,12 +34,12 @@ func (m *memory) Shape(name string) ([]int, error)        { return m.shape[name]
 func (m *memory) Float32s(name string) ([]float32, error) { return m.value[name], nil }
 func (m *memory) Close() error                            { return nil }
 
-// randomWeights makes the weights of a network as a library lays them out.
-func randomWeights(r *rand.Rand, c Config, l *library) *memory {
+// randomWeights makes the weights of a network as torchvision lays them out.
+func randomWeights(r *rand.Rand, c Config) *memory {
 	m := &memory{shape: map[string][]int{}, value: map[string][]float32{}}
-	for _, w := range l.wanted(c, FC8) {
+	for _, w := range wanted(c, FC8) {
 		for part, shape := range [][]int{w.shape, {w.out}} {
-			name := w.name + l.parts[part]
+			name := w.name + [2]string{".weight", ".bias"}[part]
 			size, fan := 1, w.in
 			for _, n := range shape {
 				size *= n
@@ -95,55 +95,37 @@ func newImage(channels, height, width int) image {
 
 // naive computes all layers as the definitions say, in float64, from the file
 // itself.
-func naive(c Config, l *library, m *memory, picture []byte) map[Layer][]float64 {
+func naive(c Config, m *memory, picture []byte) map[Layer][]float64 {
 	x := newImage(3, c.Size, c.Size)
 	for i := range c.Size {
 		for j := range c.Size {
 			p := picture[3*(i*c.Size+j):]
 			for k := range 3 {
-				if l == torchvision {
-					mean, deviation := [3]float64{0.485, 0.456, 0.406}, [3]float64{0.229, 0.224, 0.225}
-					x[k][i][j] = (float64(p[k])/255 - mean[k]) / deviation[k]
-				} else {
-					x[k][i][j] = float64(p[2-k]) - [3]float64{103.939, 116.779, 123.68}[k]
-				}
+				mean, deviation := [3]float64{0.485, 0.456, 0.406}, [3]float64{0.229, 0.224, 0.225}
+				x[k][i][j] = (float64(p[k])/255 - mean[k]) / deviation[k]
 			}
 		}
 	}
-	names := l.layers(c)
+	names := layerNames(c)
 	for _, b := range c.Blocks {
 		for range b.Convolutions {
-			x = naiveConvolution(x, b.Channels, l, m.value[names[0]+l.parts[0]], m.value[names[0]+l.parts[1]])
+			x = naiveConvolution(x, b.Channels, m.value[names[0]+".weight"], m.value[names[0]+".bias"])
 			names = names[1:]
 		}
 		x = naivePool(x)
 	}
 	var flat []float64
-	if l == torchvision {
-		for _, channel := range x {
-			flat = append(flat, slices.Concat(channel...)...)
-		}
-	} else {
-		for i := range x[0] {
-			for j := range x[0][i] {
-				for k := range x {
-					flat = append(flat, x[k][i][j])
-				}
-			}
-		}
+	for _, channel := range x {
+		flat = append(flat, slices.Concat(channel...)...)
 	}
 	all := map[Layer][]float64{Pool5: flat}
 	for i, up := range []Layer{FC6, FC7, FC8} {
-		w, b := m.value[names[i]+l.parts[0]], m.value[names[i]+l.parts[1]]
+		w, b := m.value[names[i]+".weight"], m.value[names[i]+".bias"]
 		out := make([]float64, len(b))
 		for o := range out {
 			out[o] = float64(b[o])
 			for j, v := range flat {
-				if l == torchvision {
-					out[o] += float64(w[o*len(flat)+j]) * v
-				} else {
-					out[o] += float64(w[j*len(b)+o]) * v
-				}
+				out[o] += float64(w[o*len(flat)+j]) * v
 			}
 			if up != FC8 {
 				out[o] = max(0, out[o])
@@ -154,7 +136,7 @@ func naive(c Config, l *library, m *memory, picture []byte) map[Layer][]float64 
 	return all
 }
 
-func naiveConvolution(x image, out int, l *library, weight, bias []float32) image {
+func naiveConvolution(x image, out int, weight, bias []float32) image {
 	height, width := len(x[0]), len(x[0][0])
 	y := newImage(out, height, width)
 	for o := range out {
@@ -169,9 +151,6 @@ func naiveConvolution(x image, out int, l *library, weight, bias []float32) imag
 								continue
 							}
 							at := ((o*len(x)+c)*3+di)*3 + dj
-							if l == keras {
-								at = ((di*3+dj)*len(x)+c)*out + o
-							}
 							s += float64(weight[at]) * x[c][p][q]
 						}
 					}
@@ -196,29 +175,27 @@ func naivePool(x image) image {
 }
 
 func TestFeaturesAgreeWithTheDefinition(t *testing.T) {
-	for _, l := range []*library{torchvision, keras} {
-		for _, c := range []Config{
-			small,
-			{Name: "odd", Size: 13, Blocks: []Block{{2, 3}, {1, 4}, {1, 2}}, Dense: [3]int{3, 2, 5}},
-			{Name: "bands", Size: 64, Blocks: []Block{{1, 2}, {1, 3}}, Dense: [3]int{2, 2, 2}},
-		} {
-			r := data.Stream(1, "vgg "+l.name)
-			m, pictures := randomWeights(r, c, l), randomPictures(r, c, 2)
-			for _, up := range Layers() {
-				got := features(t, mustLoad(t, m, c, up), pictures, 2)
-				for i, p := range pictures {
-					want := naive(c, l, m, p)[up]
-					if len(got[i]) != len(want) || len(want) != c.Width(up) {
-						t.Fatalf("%s, %s, %s: %d features, want %d", l.name, c.Name, up, len(got[i]), len(want))
-					}
-					var scale float64
-					for _, v := range want {
-						scale = max(scale, math.Abs(v))
-					}
-					for j, v := range want {
-						if d := math.Abs(float64(got[i][j]) - v); d > 1e-5*scale {
-							t.Fatalf("%s, %s, %s, picture %d: feature %d is %v, want %v", l.name, c.Name, up, i, j, got[i][j], v)
-						}
+	for _, c := range []Config{
+		small,
+		{Name: "odd", Size: 13, Blocks: []Block{{2, 3}, {1, 4}, {1, 2}}, Dense: [3]int{3, 2, 5}},
+		{Name: "bands", Size: 64, Blocks: []Block{{1, 2}, {1, 3}}, Dense: [3]int{2, 2, 2}},
+	} {
+		r := data.Stream(1, "vgg")
+		m, pictures := randomWeights(r, c), randomPictures(r, c, 2)
+		for _, up := range Layers() {
+			got := features(t, mustLoad(t, m, c, up), pictures, 2)
+			for i, p := range pictures {
+				want := naive(c, m, p)[up]
+				if len(got[i]) != len(want) || len(want) != c.Width(up) {
+					t.Fatalf("%s, %s: %d features, want %d", c.Name, up, len(got[i]), len(want))
+				}
+				var scale float64
+				for _, v := range want {
+					scale = max(scale, math.Abs(v))
+				}
+				for j, v := range want {
+					if d := math.Abs(float64(got[i][j]) - v); d > 1e-5*scale {
+						t.Fatalf("%s, %s, picture %d: feature %d is %v, want %v", c.Name, up, i, j, got[i][j], v)
 					}
 				}
 			}
@@ -230,13 +207,9 @@ func TestFeaturesAgreeWithTheDefinition(t *testing.T) {
 // pictures, to the last bit.
 func TestFeaturesDependOnThePictureAlone(t *testing.T) {
 	r := data.Stream(2, "vgg")
-	nets := map[*library]*Net{}
-	for _, l := range []*library{torchvision, keras} {
-		nets[l] = mustLoad(t, randomWeights(r, small, l), small, FC8)
-	}
+	n := mustLoad(t, randomWeights(r, small), small, FC8)
 	pictures := randomPictures(r, small, 20)
 	rapid.Check(t, func(t *rapid.T) {
-		n := nets[rapid.SampledFrom([]*library{torchvision, keras}).Draw(t, "library")]
 		i := rapid.IntRange(0, len(pictures)-1).Draw(t, "from")
 		j := rapid.IntRange(i+1, len(pictures)).Draw(t, "to")
 		many := must(n.Features(pictures[i:j], rapid.IntRange(-1, 9).Draw(t, "workers")))(t)
@@ -259,64 +232,40 @@ func TestVGG19(t *testing.T) {
 			t.Errorf("%s has %d features, want %d", l, w, want)
 		}
 	}
-	for l, last := range map[*library]string{torchvision: "features.34", keras: "block5_conv4"} {
-		names := l.layers(c)
-		if len(names) != 19 || names[15] != last {
-			t.Errorf("%s: layers %q", l.name, names)
+	if names := layerNames(c); len(names) != 19 || names[15] != "features.34" {
+		t.Errorf("layers %q", names)
+	}
+	n := 0
+	for _, w := range wanted(c, FC8) {
+		size := 1
+		for _, k := range w.shape {
+			size *= k
 		}
-		n := 0
-		for _, w := range l.wanted(c, FC8) {
-			size := 1
-			for _, k := range w.shape {
-				size *= k
-			}
-			n += size + w.out
-		}
-		if n != 143_667_240 {
-			t.Errorf("%s: the tensors have %d numbers", l.name, n)
-		}
+		n += size + w.out
+	}
+	if n != 143_667_240 {
+		t.Errorf("the tensors have %d numbers", n)
 	}
 }
 
-// TestFilesAreRead: both formats and the spellings of names that there are
-// give the same network.
+// TestFilesAreRead: both formats give the same network.
 func TestFilesAreRead(t *testing.T) {
 	r := data.Stream(3, "vgg")
-	picture := randomPictures(r, small, 1)
-	for _, test := range []struct {
-		l      *library
-		rename func(string) string
-	}{
-		{torchvision, func(s string) string { return s }},
-		{keras, func(s string) string { return s }},
-		{keras, func(s string) string { return s + ":0" }},
-		{keras, func(s string) string {
-			layer, part, _ := strings.Cut(s, "/")
-			return layer + "/" + layer + "_" + map[string]string{"kernel": "W", "bias": "b"}[part] + "_1:0"
-		}},
-		{keras, func(s string) string { return strings.ReplaceAll(s, "/", ".") }},
-	} {
-		m := randomWeights(r, small, test.l)
-		want := features(t, mustLoad(t, m, small, FC8), picture, 1)[0]
-		for _, path := range writeFiles(t, m, test.rename) {
-			n, err := Load(path, small, FC8)
-			if err != nil {
-				t.Errorf("%s: %v", test.rename(m.names[0]), err)
-				continue
-			}
-			if got := features(t, n, picture, 1)[0]; !slices.Equal(got, want) || n.Library() != test.l.name {
-				t.Errorf("%s, %s: features %v, want %v", path, n.Library(), got, want)
-			}
+	picture, m := randomPictures(r, small, 1), randomWeights(r, small)
+	want := features(t, mustLoad(t, m, small, FC8), picture, 1)[0]
+	for _, path := range writeFiles(t, m) {
+		if got := features(t, must(Load(path, small, FC8))(t), picture, 1)[0]; !slices.Equal(got, want) {
+			t.Errorf("%s: features %v, want %v", path, got, want)
 		}
 	}
 }
 
 // writeFiles writes weights in both formats.
-func writeFiles(t *testing.T, m *memory, rename func(string) string) []string {
+func writeFiles(t *testing.T, m *memory) []string {
 	t.Helper()
 	var all []safetensors.Tensor
 	for _, name := range m.names {
-		x := safetensors.Tensor{Name: rename(name), DType: safetensors.F32, Shape: m.shape[name]}
+		x := safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: m.shape[name]}
 		for _, v := range m.value[name] {
 			x.Value = append(x.Value, float64(v))
 		}
@@ -336,21 +285,17 @@ func writeFiles(t *testing.T, m *memory, rename func(string) string) []string {
 func TestWrongWeightsAreRefused(t *testing.T) {
 	r := data.Stream(4, "vgg")
 	for _, test := range []struct {
-		l      *library
 		change func(m *memory)
 		want   string
 	}{
-		{torchvision, func(m *memory) { m.shape["features.3.weight"] = []int{70, 5, 3, 2} }, "features.3.weight is 70 x 5 x 3 x 2; small has 70 x 5 x 3 x 3"},
-		{torchvision, func(m *memory) { m.shape["classifier.6.bias"] = []int{8} }, "classifier.6.bias is 8; small has 7"},
-		{torchvision, func(m *memory) { m.names = m.names[:4] }, "features.5.weight is missing; small has it with 70 x 70 x 3 x 3"},
-		{torchvision, func(m *memory) { m.names = append(m.names, "features.7.weight") }, "features.7.weight, which small does not have"},
-		{torchvision, func(m *memory) { m.names = []string{"a", "b", "c", "d", "e", "f"} }, "neither torchvision's features.0.weight nor Keras' block1_conv1/kernel, but a, b, c, d, e, ..."},
-		{torchvision, func(m *memory) { m.value["features.0.bias"][2] = float32(math.NaN()) }, "entry 2 of features.0.bias is NaN"},
-		{keras, func(m *memory) { m.shape["fc1/kernel"] = []int{19, 630} }, "fc1/kernel is 19 x 630; small has 630 x 19"},
-		{keras, func(m *memory) { m.names = m.names[1:] }, "block1_conv1/kernel is missing; small has it with 3 x 3 x 3 x 5"},
-		{keras, func(m *memory) { m.names = append(m.names, "block2_conv3/kernel") }, "block2_conv3/kernel, which small does not have"},
+		{func(m *memory) { m.shape["features.3.weight"] = []int{70, 5, 3, 2} }, "features.3.weight is 70 x 5 x 3 x 2; small has 70 x 5 x 3 x 3"},
+		{func(m *memory) { m.shape["classifier.6.bias"] = []int{8} }, "classifier.6.bias is 8; small has 7"},
+		{func(m *memory) { m.names = m.names[:4] }, "features.5.weight is missing; small has it with 70 x 70 x 3 x 3"},
+		{func(m *memory) { m.names = append(m.names, "features.7.weight") }, "features.7.weight, which small does not have"},
+		{func(m *memory) { m.names = []string{"a", "b", "c", "d", "e", "f"} }, "no features.0.weight, as torchvision has it, but a, b, c, d, e, ..."},
+		{func(m *memory) { m.value["features.0.bias"][2] = float32(math.NaN()) }, "entry 2 of features.0.bias is NaN"},
 	} {
-		m := randomWeights(r, small, test.l)
+		m := randomWeights(r, small)
 		test.change(m)
 		if _, err := load(m, small, FC8); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("the error is %v, want %s", err, test.want)
@@ -365,10 +310,10 @@ func TestWrongWeightsAreRefused(t *testing.T) {
 
 // TestLayersAboveMayBeMissing: files without the top serve for pool5.
 func TestLayersAboveMayBeMissing(t *testing.T) {
-	m := randomWeights(data.Stream(5, "vgg"), small, keras)
+	m := randomWeights(data.Stream(5, "vgg"), small)
 	m.names = m.names[:6]
 	mustLoad(t, m, small, Pool5)
-	if _, err := load(m, small, FC6); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "fc1/kernel is missing") {
+	if _, err := load(m, small, FC6); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "classifier.0.weight is missing") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -386,7 +331,7 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	m := randomWeights(data.Stream(6, "vgg"), small, keras)
+	m := randomWeights(data.Stream(6, "vgg"), small)
 	if _, err := load(m, small, "fc9"); !errors.Is(err, ErrInvalid) {
 		t.Errorf("another layer: the error is %v", err)
 	}
@@ -400,7 +345,7 @@ func BenchmarkVGG19(b *testing.B) {
 	c := VGG19()
 	r := data.Stream(7, "vgg")
 	for _, up := range []Layer{Pool5, FC8} {
-		n := mustLoad(b, randomWeights(r, c, torchvision), c, up)
+		n := mustLoad(b, randomWeights(r, c), c, up)
 		for _, workers := range []int{1, 2} {
 			pictures := randomPictures(r, c, 1)
 			b.Run(fmt.Sprintf("%s/workers=%d", up, workers), func(b *testing.B) {

@@ -1,9 +1,11 @@
 package vgg
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,51 +39,59 @@ func load(file format.Weights, c Config, up Layer) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, names, err := recognise(file, c)
-	if err != nil {
+	if err := recognise(file, c); err != nil {
 		return nil, err
 	}
-	s := source{file, c.Name, library, names}
-	n := &Net{config: c, library: library, kernels: kernels, layers: library.wanted(c, up)}
+	n := &Net{config: c, kernels: kernels, layers: wanted(c, up)}
 	for _, l := range n.layers {
-		if err := s.check(l); err != nil {
+		if err := check(file, c, l); err != nil {
 			return nil, err
 		}
 	}
 	for i := range n.layers {
 		l := &n.layers[i]
 		var err1, err2 error
-		l.weight, err1 = s.numbers(l.name, 0)
-		l.bias, err2 = s.numbers(l.name, 1)
+		l.weight, err1 = numbers(file, l.name+".weight")
+		l.bias, err2 = numbers(file, l.name+".bias")
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		if len(l.shape) == 4 && library.channelsFirst {
+		if len(l.shape) == 4 {
 			l.weight = tapsFirst(l.weight, l.in, l.out)
 		}
 	}
 	return n, nil
 }
 
-// wanted are the layers of a network up to one, without their numbers.
-func (l *library) wanted(c Config, up Layer) (all []layer) {
-	names, in := l.layers(c), colours
-	add := func(out int, firstIn, firstOut []int) {
-		shape := firstIn
-		if l.channelsFirst {
-			shape = firstOut
+// layerNames are torchvision's, the convolutions first. It counts the layers of its
+// Sequential modules, in which ReLU, pooling and dropout are layers too.
+func layerNames(c Config) (names []string) {
+	at := 0
+	for _, b := range c.Blocks {
+		for range b.Convolutions {
+			names = append(names, fmt.Sprintf("features.%d", at))
+			at += 2
 		}
+		at++
+	}
+	return append(names, "classifier.0", "classifier.3", "classifier.6")
+}
+
+// wanted are the layers of a network up to one, without their numbers.
+func wanted(c Config, up Layer) (all []layer) {
+	names, in := layerNames(c), colours
+	add := func(out int, shape ...int) {
 		all = append(all, layer{name: names[len(all)], shape: shape, in: in, out: out})
 		in = out
 	}
 	for _, b := range c.Blocks {
 		for range b.Convolutions {
-			add(b.Channels, []int{3, 3, in, b.Channels}, []int{b.Channels, in, 3, 3})
+			add(b.Channels, b.Channels, in, 3, 3)
 		}
 	}
 	in = c.Width(Pool5)
 	for _, out := range c.Dense[:slices.Index(Layers(), up)] {
-		add(out, []int{in, out}, []int{out, in})
+		add(out, out, in)
 	}
 	return all
 }
@@ -99,64 +109,45 @@ func tapsFirst(weight []float32, in, out int) []float32 {
 	return turned
 }
 
-// recognise finds out whose names a file has, and refuses layers that the
-// network does not have: other networks of the family share many layers. The names of
-// the weights and the biases of a layer are found by its name.
-func recognise(file format.Weights, c Config) (*library, map[string]*[2]string, error) {
-	for _, l := range []*library{torchvision, keras} {
-		names, layers := map[string]*[2]string{}, l.layers(c)
-		for _, name := range file.Names() {
-			m := l.tensor.FindStringSubmatch(name)
-			if m == nil {
-				continue
-			}
-			if !slices.Contains(layers, m[1]) {
-				return nil, nil, fmt.Errorf("%w: the file has %s, which %s does not have", ErrWeights, name, c.Name)
-			}
-			if names[m[1]] == nil {
-				names[m[1]] = new([2]string)
-			}
-			part := 0
-			if m[2][0] == 'b' {
-				part = 1
-			}
-			names[m[1]][part] = name
-		}
-		if len(names) > 0 {
-			return l, names, nil
-		}
-	}
-	found := "nothing"
-	if names := file.Names(); len(names) > 5 {
-		found = strings.Join(names[:5], ", ") + ", ..."
-	} else if len(names) > 0 {
-		found = strings.Join(names, ", ")
-	}
-	return nil, nil, fmt.Errorf("%w: there is neither torchvision's %s nor Keras' %s, but %s", ErrWeights,
-		torchvision.layers(c)[0]+torchvision.parts[0], keras.layers(c)[0]+keras.parts[0], found)
-}
+// tensor is the name of the weights or the biases of a layer.
+var tensor = regexp.MustCompile(`^((?:features|classifier)\.\d+)\.(weight|bias)$`)
 
-// A source is a file of weights whose library is known.
-type source struct {
-	file    format.Weights
-	network string
-	library *library
-	names   map[string]*[2]string // those of recognise
+// recognise refuses a file without layers, or with layers that the network does not have:
+// other networks of the family share many.
+func recognise(file format.Weights, c Config) error {
+	layers, found := layerNames(c), false
+	for _, name := range file.Names() {
+		m := tensor.FindStringSubmatch(name)
+		if m != nil && !slices.Contains(layers, m[1]) {
+			return fmt.Errorf("%w: the file has %s, which %s does not have", ErrWeights, name, c.Name)
+		}
+		found = found || m != nil
+	}
+	if found {
+		return nil
+	}
+	names := file.Names()
+	if len(names) > 5 {
+		names = append(names[:5], "...")
+	}
+	return fmt.Errorf("%w: there is no %s.weight, as torchvision has it, but %s", ErrWeights, layers[0], cmp.Or(strings.Join(names, ", "), "nothing"))
 }
 
 // check compares the shapes of the weights and the biases of a layer.
-func (s source) check(l layer) error {
-	for part, want := range [][]int{l.shape, {l.out}} {
-		names := s.names[l.name]
-		if names == nil || names[part] == "" {
-			return fmt.Errorf("%w: %s is missing; %s has it with %s", ErrWeights, l.name+s.library.parts[part], s.network, by(want))
+func check(file format.Weights, c Config, l layer) error {
+	for _, part := range []struct {
+		name  string
+		shape []int
+	}{{l.name + ".weight", l.shape}, {l.name + ".bias", []int{l.out}}} {
+		if !slices.Contains(file.Names(), part.name) {
+			return fmt.Errorf("%w: %s is missing; %s has it with %s", ErrWeights, part.name, c.Name, by(part.shape))
 		}
-		found, err := s.file.Shape(names[part])
+		found, err := file.Shape(part.name)
 		if err != nil {
 			return err
 		}
-		if !slices.Equal(found, want) {
-			return fmt.Errorf("%w: %s is %s; %s has %s", ErrWeights, names[part], by(found), s.network, by(want))
+		if !slices.Equal(found, part.shape) {
+			return fmt.Errorf("%w: %s is %s; %s has %s", ErrWeights, part.name, by(found), c.Name, by(part.shape))
 		}
 	}
 	return nil
@@ -167,10 +158,9 @@ func by(shape []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", " x ")
 }
 
-// numbers reads a part of a layer and checks that its numbers are finite.
-func (s source) numbers(layer string, part int) ([]float32, error) {
-	name := s.names[layer][part]
-	value, err := s.file.Float32s(name)
+// numbers reads the weights or the biases of a layer and checks that they are finite.
+func numbers(file format.Weights, name string) ([]float32, error) {
+	value, err := file.Float32s(name)
 	if err != nil {
 		return nil, err
 	}

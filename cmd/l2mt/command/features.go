@@ -29,7 +29,7 @@ func netNames() []string { return slices.Sorted(maps.Keys(nets)) }
 type dataFeaturesCmd struct {
 	Images    string    `required:"" type:"existingdir" help:"Folder with a sub-folder of JPEG or PNG files for every class, or in which MIT-Indoor-67, Caltech-101 or Caltech256 was unpacked."`
 	Net       string    `default:"vgg19" enum:"${nets}" help:"Network: ${enum}."`
-	Weights   string    `required:"" type:"existingfile" help:"File of its weights, .safetensors or .npz, with the names of torchvision or Keras. Pictures are prepared as that library does."`
+	Weights   string    `required:"" type:"existingfile" help:"File of its weights, .safetensors or .npz, with the names of torchvision, which decides how pictures are prepared."`
 	Layer     vgg.Layer `default:"fc8" enum:"pool5,fc6,fc7,fc8" help:"Layer whose activations are the features: ${enum}."`
 	Out       string    `required:"" type:"path" help:"File to write, .npz. What is done is kept beside it until it is whole: the same command goes on from there."`
 	LeaveOut  []string  `help:"Classes to leave out, such as BACKGROUND_Google or 257.clutter."`
@@ -57,7 +57,6 @@ type extracted struct {
 	Layer    vgg.Layer      `json:"layer"`
 	Weights  string         `json:"weights"`
 	SHA256   string         `json:"weights_sha256"`
-	Library  string         `json:"weights_of"`
 	Read     images.Options `json:"read"`
 	Dataset  datasetInfo    `json:"dataset"`
 	Skipped  []string       `json:"skipped,omitempty"`
@@ -85,7 +84,6 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	e.remark("%s with weights of %s", c.Net, net.Library())
 	config := images.Config{
 		Net: net.Features, Features: nets[c.Net].Width(c.Layer),
 		Identity: fmt.Sprintf("%s %s %s", c.Net, c.Layer, sum),
@@ -93,7 +91,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		Workers:  c.Workers, Progress: e.reporter(),
 	}
 	made := extracted{
-		Net: c.Net, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum, Library: net.Library(),
+		Net: c.Net, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,
 		Read: config.Read, Versions: run.CurrentVersions(),
 	}
 	return c.extract(e, pictures, config, made)
