@@ -1,15 +1,14 @@
 package data
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 )
 
-// Bind brings the data to every problem of the file: the rows of d. All faults are
-// reported, each with its problem, task and field.
+// Bind brings the data to every problem of the file: the rows of d. An error names
+// problem, task and field.
 func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
 	if d == nil {
 		return nil, fmt.Errorf("data: problems: %w: they need the dataset %q", ErrMismatch, f.Dataset.Path)
@@ -18,32 +17,22 @@ func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
 		return nil, fmt.Errorf("data: problems: %w: they were made on a dataset with SHA-256 %s, but %s has %s", ErrMismatch, want, d.Name, got)
 	}
 	bound := make([]*ProblemData, len(f.Problems))
-	var faults []error
 	for i, p := range f.Problems {
-		b, err := p.bind(d)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("data: problem %q: %w", p.Name, err))
+		var err error
+		if bound[i], err = p.bind(d); err != nil {
+			return nil, fmt.Errorf("data: problem %q: %w", p.Name, err)
 		}
-		bound[i] = b
-	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
 	}
 	return bound, nil
 }
 
 func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
 	b := &ProblemData{Problem: p, Tasks: make([]TaskData, len(p.Tasks)), Features: d.Features}
-	var faults []error
 	for i, t := range p.Tasks {
-		bound, err := t.bind(d, p.Classes)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("task %q, %w", t.Name, err))
+		var err error
+		if b.Tasks[i], err = t.bind(d, p.Classes); err != nil {
+			return nil, fmt.Errorf("task %q, %w", t.Name, err)
 		}
-		b.Tasks[i] = bound
-	}
-	if len(faults) > 0 {
-		return nil, errors.Join(faults...)
 	}
 	return b, b.prepare()
 }

@@ -17,15 +17,6 @@ const covarianceTolerance = 1e-9
 // NewCovariance returns the covariance Omega of tasks from its rows, checked as by
 // CheckCovariance.
 func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
-	omega, err := NewSymmetric(rows)
-	if err != nil {
-		return nil, err
-	}
-	return omega, CheckCovariance(omega, len(rows))
-}
-
-// NewSymmetric returns a symmetric matrix from its rows.
-func NewSymmetric(rows [][]float64) (*mat.SymDense, error) {
 	m, largest := len(rows), 0.0
 	if m == 0 {
 		return nil, fmt.Errorf("%w: it has no rows", ErrInvalid)
@@ -47,7 +38,7 @@ func NewSymmetric(rows [][]float64) (*mat.SymDense, error) {
 			a.SetSym(i, j, v)
 		}
 	}
-	return a, nil
+	return a, CheckCovariance(a, m)
 }
 
 // CheckCovariance tells why a matrix cannot be the covariance of m tasks: its

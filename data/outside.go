@@ -39,12 +39,14 @@ func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
 // inside checks that the path leads into the directory, links followed. A
 // folder may have no links in it: they might lead anywhere.
 func inside(dir, path string) error {
-	from, err := realPath(dir)
-	if err != nil {
-		return err
+	from, err1 := filepath.EvalSymlinks(dir)
+	to, err2 := filepath.EvalSymlinks(path)
+	if errors.Is(err2, fs.ErrNotExist) { // reading says so
+		from, to, err2 = dir, path, nil
 	}
-	to, err := realPath(path)
-	if err != nil {
+	from, err3 := filepath.Abs(from)
+	to, err4 := filepath.Abs(to)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
 	if rel, err := filepath.Rel(from, to); err != nil || !filepath.IsLocal(rel) {
@@ -52,25 +54,11 @@ func inside(dir, path string) error {
 	}
 	return filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // reading says so
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err == nil && entry.Type() == fs.ModeSymlink:
 			return fmt.Errorf("%w: %s is a symbolic link", ErrOutside, path)
 		}
 		return err
 	})
-}
-
-// realPath follows links as far as the path exists.
-func realPath(path string) (string, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(path)
-	if parent := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) && parent != path {
-		parent, err := realPath(parent)
-		return filepath.Join(parent, filepath.Base(path)), err
-	}
-	return real, err
 }

@@ -34,10 +34,8 @@ func parseProblems(raw []byte) (*ProblemFile, error) {
 	if err := files.DecodeSchema(raw, ProblemSchema, f); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if faults := f.faults(); len(faults) > maxFaults {
-		return nil, fmt.Errorf("%w\nthere are more faults than these %d", errors.Join(faults[:maxFaults]...), maxFaults)
-	} else if len(faults) > 0 {
-		return nil, errors.Join(faults...)
+	if err := f.check(); err != nil {
+		return nil, err
 	}
 	return f, nil
 }
@@ -63,107 +61,81 @@ func (f *ProblemFile) Encode() ([]byte, error) {
 	return append(bytes.ReplaceAll(raw, named, append([]byte("\n"), named...)), '\n'), err
 }
 
-// maxFaults is how many faults of a file are named. A file of a few megabytes
-// can have millions.
-const maxFaults = 100
-
-// faults returns what is wrong with the file whatever its data is, or somewhat
-// more than maxFaults of it.
-func (f *ProblemFile) faults() (faults []error) {
+// check returns the first fault that the file has whatever its data is.
+func (f *ProblemFile) check() error {
 	if f.Dataset == nil {
-		faults = append(faults, fmt.Errorf("%w: it names no dataset; the row indices of tasks need a \"dataset\"", ErrInvalid))
+		return fmt.Errorf("%w: it names no dataset; the row indices of tasks need a \"dataset\"", ErrInvalid)
 	}
 	if len(f.Problems) == 0 {
-		faults = append(faults, fmt.Errorf("%w: the list \"problems\" is empty", ErrInvalid))
+		return fmt.Errorf("%w: the list \"problems\" is empty", ErrInvalid)
 	}
-	return append(faults, listed("problem", ": ", f.Problems, func(p *Problem) (string, []error) {
-		return p.Name, p.faults()
-	})...)
-}
-
-// listed checks that the items of a list are there, with names of their own, and each
-// for more faults, as far as maxFaults.
-func listed[T any](what, separator string, list []*T, of func(*T) (name string, more []error)) (faults []error) {
 	seen := map[string]bool{}
-	for i, item := range list {
-		if len(faults) > maxFaults {
-			break
+	for i, p := range f.Problems {
+		if p == nil || p.Name == "" || seen[p.Name] {
+			return fmt.Errorf("problem %d of the list: %w: it is null, or its name is empty or taken; names are unique", i+1, ErrInvalid)
 		}
-		if item == nil {
-			faults = append(faults, fmt.Errorf("%s %d of the list: %w: it is null", what, i+1, ErrInvalid))
-			continue
-		}
-		name, more := of(item)
-		if name == "" || seen[name] {
-			faults = append(faults, fmt.Errorf("%s %d of the list: %w: the name %q is empty or taken; names are unique", what, i+1, ErrInvalid, name))
-		}
-		seen[name] = true
-		for _, err := range more {
-			faults = append(faults, fmt.Errorf("%s %q%s%w", what, name, separator, err))
+		seen[p.Name] = true
+		if err := p.check(); err != nil {
+			return fmt.Errorf("problem %q: %w", p.Name, err)
 		}
 	}
-	return faults
+	return nil
 }
 
-func (p *Problem) faults() (faults []error) {
+func (p *Problem) check() error {
 	if len(p.Tasks) == 0 {
-		return []error{fmt.Errorf("%w: it has no tasks", ErrInvalid)}
+		return fmt.Errorf("%w: it has no tasks", ErrInvalid)
 	}
 	for _, kind := range p.Prepare {
 		if kind != StepStandardise && kind != StepUnit {
-			faults = append(faults, fmt.Errorf("%w: prepare %q; it can be %s or %s", ErrInvalid, kind, StepStandardise, StepUnit))
+			return fmt.Errorf("%w: prepare %q; it can be %s or %s", ErrInvalid, kind, StepStandardise, StepUnit)
 		}
 	}
-	if k := len(p.Classes); k > 0 && (k < 3 || distinct(p.Classes) < k) {
-		faults = append(faults, fmt.Errorf("field \"classes\": %w: %d names, %d of them different; it lists all classes, each once, where tasks have more than two", ErrInvalid, k, distinct(p.Classes)))
+	distinct := len(slices.Compact(slices.Sorted(slices.Values(p.Classes))))
+	if k := len(p.Classes); k > 0 && (k < 3 || distinct < k) {
+		return fmt.Errorf("field \"classes\": %w: %d names, %d of them different; it lists all classes, each once, where tasks have more than two", ErrInvalid, k, distinct)
 	}
-	return append(faults, listed("task", ", ", p.Tasks, func(t *Task) (string, []error) {
-		return t.Name, t.faults(p)
-	})...)
+	seen := map[string]bool{}
+	for i, t := range p.Tasks {
+		if t == nil || t.Name == "" || seen[t.Name] {
+			return fmt.Errorf("task %d of the list: %w: it is null, or its name is empty or taken; names are unique", i+1, ErrInvalid)
+		}
+		seen[t.Name] = true
+		if field, err := t.check(p); err != nil {
+			return fmt.Errorf("task %q, field %q: %w: %w", t.Name, field, ErrInvalid, err)
+		}
+	}
+	return nil
 }
 
-func distinct(names []string) int {
-	return len(slices.Compact(slices.Sorted(slices.Values(names))))
-}
-
-func (t *Task) faults(p *Problem) (faults []error) {
-	fault := func(field, format string, args ...any) {
-		faults = append(faults, fmt.Errorf("field %q: %w: %s", field, ErrInvalid, fmt.Sprintf(format, args...)))
-	}
-	if first := p.Tasks[0]; first != nil && t.Kind != first.Kind {
-		fault("kind", "%q, but the first task is %q; one problem has one loss", t.Kind, first.Kind)
+// check returns the first field that has a fault, and what it is.
+func (t *Task) check(p *Problem) (field string, fault error) {
+	if first := p.Tasks[0]; t.Kind != first.Kind {
+		return "kind", fmt.Errorf("%q, but the first task is %q; one problem has one loss", t.Kind, first.Kind)
 	}
 	several, named := len(p.Classes) > 0, t.Positive != "" || t.Negative != ""
-	switch t.Kind {
-	case Classification:
-		if several && named {
-			fault("positive", "the problem lists its classes, so that a task has no positive one (%q) and no negative one (%q)", t.Positive, t.Negative)
-		} else if !several && (t.Positive == "" || t.Negative == "" || t.Positive == t.Negative) {
-			fault("positive", "classification needs two different classes, not %q and %q", t.Positive, t.Negative)
-		}
-	case Regression:
-		if named || several {
-			fault("positive", "regression has no classes, not %q and %q", t.Positive, t.Negative)
-		}
-	default:
-		fault("kind", "%q; it can be %q or %q", t.Kind, Classification, Regression)
-	}
-	if len(t.Train) == 0 {
-		fault("train", "there are no training rows")
+	switch {
+	case t.Kind != Classification && t.Kind != Regression:
+		return "kind", fmt.Errorf("%q; it can be %q or %q", t.Kind, Classification, Regression)
+	case t.Kind == Regression && (named || several):
+		return "positive", fmt.Errorf("regression has no classes, not %q and %q", t.Positive, t.Negative)
+	case several && named:
+		return "positive", fmt.Errorf("the problem lists its classes, so that a task has no positive one (%q) and no negative one (%q)", t.Positive, t.Negative)
+	case t.Kind == Classification && !several && (t.Positive == "" || t.Negative == "" || t.Positive == t.Negative):
+		return "positive", fmt.Errorf("classification needs two different classes, not %q and %q", t.Positive, t.Negative)
+	case len(t.Train) == 0:
+		return "train", errors.New("there are no training rows")
 	}
 	where := map[int]string{}
 	for _, split := range t.splits() {
 		for i, r := range split.rows {
-			if len(faults) > maxFaults {
-				return faults
-			}
 			if other, twice := where[r]; twice {
-				fault(split.field, "row %d (entry %d of the list) is in %q too; a row serves once", r, i, other)
+				return split.field, fmt.Errorf("row %d (entry %d of the list) is in %q too; a row serves once", r, i, other)
 			}
 			where[r] = split.field
 		}
 	}
-	return faults
+	return "", nil
 }
 
 type split struct {

@@ -139,8 +139,6 @@ type GroupConfig struct {
 	SampleConfig
 	// All puts every group into one single problem instead of sampling.
 	All bool `json:"all,omitempty"`
-	// Positive is the class labelled +1; by default the second of two.
-	Positive string `json:"positive,omitempty"`
 	// Kind is Regression where classes that are numbers are targets.
 	Kind Kind `json:"kind,omitempty"`
 }
@@ -159,18 +157,17 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 			return nil, nil, fmt.Errorf("data: sample: %w", err)
 		}
 	}
-	var several []string
+	var classes, several []string
 	if !d.Regression() && c.Kind != Regression {
-		task.Kind = Classification
-		if len(d.Classes) > 2 && c.Positive == "" {
-			several = d.Classes
-		} else if task.Positive, task.Negative, err = d.polarity(c.Positive); err != nil {
-			return nil, nil, err
+		task.Kind, classes = Classification, d.Classes
+		switch len(classes) {
+		case 1:
+			return nil, nil, fmt.Errorf("data: sample: %s: %w: it has one class; there must be two", d.Name, ErrInvalid)
+		case 2:
+			task.Negative, task.Positive = classes[0], classes[1]
+		default:
+			several = classes
 		}
-	}
-	classes := several
-	if classes == nil {
-		classes = []string{task.Positive, task.Negative}
 	}
 	var pool []candidate
 	for g, rows := range rowsBy(d.Group, len(d.Groups)) {
@@ -179,8 +176,7 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 		if task.Kind == Classification {
 			t.rows = make([][]int, len(classes))
 			for _, r := range rows {
-				k := slices.Index(classes, d.Classes[d.Label[r]])
-				t.rows[k] = append(t.rows[k], r)
+				t.rows[d.Label[r]] = append(t.rows[d.Label[r]], r)
 			}
 		}
 		if several != nil {
@@ -216,20 +212,6 @@ func (c GroupConfig) all(d *Dataset, pool []candidate) (*ProblemFile, error) {
 	}
 	f.Problems = []*Problem{p}
 	return f, nil
-}
-
-// polarity returns the names of the classes +1 and -1 of a two-class dataset.
-func (d *Dataset) polarity(positive string) (plus, minus string, err error) {
-	if len(d.Classes) != 2 {
-		return "", "", fmt.Errorf("data: sample: %s: %w: it has %d classes; of two one is positive", d.Name, ErrInvalid, len(d.Classes))
-	}
-	switch positive {
-	case "", d.Classes[1]:
-		return d.Classes[1], d.Classes[0], nil
-	case d.Classes[0]:
-		return d.Classes[0], d.Classes[1], nil
-	}
-	return "", "", fmt.Errorf("data: sample: %s: %w: no class %q; it has %q", d.Name, ErrInvalid, positive, d.Classes)
 }
 
 // alone says whether there is one set of problems only.

@@ -12,8 +12,6 @@ const (
 	// StepWords made the columns by counting words of texts. It leaves a matrix
 	// of the right width as it is.
 	StepWords = "words"
-	// StepLog replaces a count t > 0 by 1 + ln t.
-	StepLog = "log"
 	// StepTFIDF replaces a count t > 0 of column j by (1 + ln t) idf_j, with
 	// idf_j = 1 + ln((1 + n) / (1 + n_j)), n_j being how many of the n fit rows
 	// have the column. The ones added keep it finite in a column that none has.
@@ -115,13 +113,13 @@ func FitStep(kind string, x Matrix) (Step, error) {
 	}
 	s := Step{Kind: kind, Cols: x.Cols()}
 	switch kind {
-	case StepLog, StepUnit:
+	case StepUnit:
 	case StepTFIDF:
 		s.Documents, s.Frequency = x.Rows(), frequency(x)
 	case StepStandardise:
 		s.Mean, s.Deviation = moments(x)
 	default:
-		return Step{}, fmt.Errorf("data: fit %q: %w: FitStep knows %s, %s, %s and %s", kind, ErrInvalid, StepLog, StepTFIDF, StepUnit, StepStandardise)
+		return Step{}, fmt.Errorf("data: fit %q: %w: FitStep knows %s, %s and %s", kind, ErrInvalid, StepTFIDF, StepUnit, StepStandardise)
 	}
 	return s, nil
 }
@@ -194,7 +192,7 @@ func (s Step) Validate() error {
 		return bad("%d lows and %d highs for %d columns", len(s.Low), len(s.High), s.Cols)
 	}
 	switch s.Kind {
-	case StepLog, StepUnit:
+	case StepUnit:
 	case StepWords, StepTFIDF:
 		if s.Kind == StepWords && len(s.Words) != s.Cols {
 			return bad("%d words for %d columns", len(s.Words), s.Cols)
@@ -292,12 +290,6 @@ func (s Step) apply(x Matrix, row func(dst []float32, r Row)) (Matrix, error) {
 // rowMap returns the function that writes the transformed entries of a row.
 func (s Step) rowMap() func(dst []float32, r Row) {
 	switch s.Kind {
-	case StepLog:
-		return func(dst []float32, r Row) {
-			for p, v := range r.Value {
-				dst[p] = float32(logCount(v))
-			}
-		}
 	case StepTFIDF:
 		idf := make([]float64, s.Cols)
 		for j, f := range s.Frequency {

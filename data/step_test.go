@@ -54,7 +54,7 @@ func TestRecordedStepsGiveTheSameBytesAgain(t *testing.T) {
 		}
 		raw := &Dataset{Name: "made", X: x, Target: make([]float64, x.Rows())}
 		d := raw
-		for _, kind := range [][]string{{StepTFIDF, StepUnit, StepStandardise}, {StepLog, StepStandardise, StepUnit}, {StepUnit}}[rng.IntN(3)] {
+		for _, kind := range [][]string{{StepTFIDF, StepUnit, StepStandardise}, {StepStandardise, StepUnit}, {StepUnit}}[rng.IntN(3)] {
 			d = must(d.With(mustFit(t, kind, d.X, []int{0, 2, 1, 2})))(t)
 			if rng.IntN(2) == 0 {
 				d = must(d.With(Step{Kind: StepSelect, Cols: d.X.Cols(), Columns: []int{0, d.X.Cols() - 1}[:min(2, d.X.Cols())]}))(t)
@@ -120,7 +120,6 @@ func TestStepsAgreeWithTheirDefinition(t *testing.T) {
 			kind          string
 			dense, sparse func(i, j int, v float64) float64
 		}{
-			{kind: StepLog, dense: func(_, _ int, v float64) float64 { return logOf(v) }},
 			{kind: StepTFIDF, dense: func(_, j int, v float64) float64 {
 				return logOf(v) * (math.Log((1+float64(len(rows)))/(1+having[j])) + 1)
 			}},
@@ -231,8 +230,7 @@ func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
 		{"select is not fitted", fit(StepSelect, []int{0}), ErrInvalid, `fit "select"`},
 		{"no rows", fit(StepUnit, nil), ErrInvalid, "no rows"},
 		{"other width", apply(wide, x), ErrMismatch, "fitted on 4 columns and the matrix has 2"},
-		{"half a count", apply(mustFit(t, StepLog, x, nil), x), ErrInvalid, "row 0, column 1: invalid data: the value 0.5"},
-		{"half a count weighed", apply(mustFit(t, StepTFIDF, x, nil), x), ErrInvalid, "row 0, column 1"},
+		{"half a count", apply(mustFit(t, StepTFIDF, x, nil), x), ErrInvalid, "row 0, column 1: invalid data: the value 0.5"},
 		{"overflow", apply(Step{Kind: StepStandardise, Cols: 1, Mean: []float64{0}, Deviation: []float64{1e-5}}, huge), ErrInvalid, "row 0, column 0"},
 		{"unknown kind", apply(Step{Kind: "whiten", Cols: 2}, x), ErrInvalid, "unknown kind"},
 		{"no columns", apply(Step{Kind: StepUnit}, x), ErrInvalid, "0 columns"},

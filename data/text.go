@@ -14,7 +14,7 @@ import (
 )
 
 // Texts become counts of words here: every word a column, in alphabetical
-// order. What weighs the counts (log, tf-idf, unit rows) are steps, so that it
+// order. What weighs the counts (tf-idf, unit rows) are steps, so that it
 // serves counts from any file.
 
 // TextOptions say which words of a text are counted. The zero value counts

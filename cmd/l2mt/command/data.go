@@ -173,7 +173,7 @@ func (s *sizesInfo) write(w io.Writer, what string) {
 
 // stepFlags are transformations of the features, in order.
 type stepFlags struct {
-	Step []string `help:"Steps to apply, in order: log, tfidf, unit, standardise. They are fitted on all rows; problems have --prepare for training rows alone."`
+	Step []string `help:"Steps to apply, in order: tfidf, unit, standardise. They are fitted on all rows; problems have --prepare for training rows alone."`
 }
 
 func (f *stepFlags) apply(d *data.Dataset) (*data.Dataset, error) {

@@ -20,7 +20,7 @@ import (
 type problemsCmd struct {
 	Sample     problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do."`
 	FromGroups problemsGroupsCmd `cmd:"" help:"Draw problems whose tasks are the groups of a dataset, such as schools."`
-	Check      problemsCheckCmd  `cmd:"" help:"Check problem files and name every fault with task and field."`
+	Check      problemsCheckCmd  `cmd:"" help:"Check problem files: the first fault of each is named with problem, task and field."`
 }
 
 // dataFlags say where the data of a problem file is.
@@ -101,7 +101,6 @@ func (c *problemsSampleCmd) Run(e *env) error {
 type problemsGroupsCmd struct {
 	sampleFlags `embed:""`
 	All         bool      `help:"One problem of all groups, in train.json, instead of sampling."`
-	Positive    string    `help:"The class labelled +1; by default the second of two."`
 	Kind        data.Kind `enum:",classification,regression" default:"" help:"\"regression\" takes classes that are numbers for targets."`
 }
 
@@ -110,7 +109,7 @@ func (c *problemsGroupsCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	train, test, err := data.GroupProblems(d, data.GroupConfig{SampleConfig: c.config(), All: c.All, Positive: c.Positive, Kind: c.Kind})
+	train, test, err := data.GroupProblems(d, data.GroupConfig{SampleConfig: c.config(), All: c.All, Kind: c.Kind})
 	if err != nil && c.Kind == "" && len(d.Classes) > 2 && slices.IndexFunc(d.Classes, isWord) < 0 {
 		return fmt.Errorf("%w; its %d different whole numbers were taken for classes, and --kind regression takes them for targets", err, len(d.Classes))
 	}
