@@ -3,6 +3,7 @@ package data
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -35,43 +36,74 @@ const (
 // (S + tau I)^-1 up to a factor, which keeps the mean square of the rows:
 //
 //	n >= d   A = L^-T                                  L L' = S + tau I
-//	n < d    A = I - C' F,  F = L^-T (L + sqrt(tau) I)^-1 C,  L L' = C C' + tau I
+//	n < d    A = I - C'F,  F = L^-T (L + sqrt(tau) I)^-1 C,  L L' = C C' + tau I
 //
 // with S = C'C, C n x d; the second is Andrews' square root of what Woodbury's
 // formula gives.
 //
 // Of regression S holds the scatter of all rows of a task.
 type Metric struct {
-	scale float64
-	a     *mat.Dense // A but for the scale,
-	c, f  *mat.Dense // or C and F, where n < d
+	scale   float64
+	a       *mat.Dense // A but for the scale,
+	f       *mat.Dense // or F, where n < d,
+	scatter *Scatter   // with C
 }
 
-// NewMetric returns the metric of the training rows of a problem. It is nil, which
-// leaves everything as it is, for a single task, for sparse rows, and where rows do not
-// scatter.
-func NewMetric(p *ProblemData, ridge float64) *Metric {
+// Scatter is that of training rows, of which metrics of any ridge are made.
+type Scatter struct {
+	c        *mat.Dense
+	x        *mat.Dense // the rows, or C X' where n < d
+	size     float64    // ||X||
+	products *mat.Dense // C'C, or C C' where n < d
+
+	mu    sync.Mutex
+	inner map[Matrix]*mat.Dense // X C' of few rows X that were brought into a metric
+}
+
+// NewScatter returns the scatter of the training rows of a problem. It is nil, as its metrics
+// then are, for a single task, for sparse rows, and where rows do not scatter.
+func NewScatter(p *ProblemData) *Scatter {
 	if !HasMetric(p) {
 		return nil
 	}
 	x, c := scatter(p)
-	n, d := c.Dims()
-	norm, square := mat.Norm(c, 2), mat.Norm(x, 2)
-	tau := ridge * norm * norm / float64(min(n, columns(c)))
-	if !(norm*norm > least*square*square) || math.IsInf(tau, 1) {
+	s := &Scatter{c: c, x: x, size: mat.Norm(x, 2), inner: map[Matrix]*mat.Dense{}}
+	if norm := mat.Norm(c, 2); !(norm*norm > least*s.size*s.size) {
 		return nil
 	}
-	m := &Metric{scale: 1}
-	if n < d {
-		l := cholesky(product(linalg.NoTrans, c, linalg.Trans, c), tau)
-		part := product(linalg.NoTrans, inverted(l, math.Sqrt(tau)), linalg.NoTrans, c)
-		m.c, m.f = c, product(linalg.Trans, inverted(l, 0), linalg.NoTrans, part)
+	if n, d := c.Dims(); n < d {
+		s.products, s.x = product(linalg.NoTrans, c, linalg.Trans, c), product(linalg.NoTrans, c, linalg.Trans, x)
 	} else {
-		l := cholesky(product(linalg.Trans, c, linalg.NoTrans, c), tau)
-		m.a = mat.DenseCopyOf(inverted(l, 0).T())
+		s.products = product(linalg.Trans, c, linalg.NoTrans, c)
 	}
-	m.scale = square / mat.Norm(m.times(x), 2)
-	return m
+	return s
+}
+
+// NewMetric returns the metric of the training rows of a problem. A nil one leaves
+// everything as it is.
+func NewMetric(p *ProblemData, ridge float64) *Metric { return NewScatter(p).Metric(ridge) }
+
+// Metric returns the metric of a ridge.
+func (s *Scatter) Metric(ridge float64) *Metric {
+	if s == nil {
+		return nil
+	}
+	n, d := s.c.Dims()
+	norm := mat.Norm(s.c, 2)
+	tau := ridge * norm * norm / float64(min(n, columns(s.c)))
+	if math.IsInf(tau, 1) {
+		return nil
+	}
+	l := cholesky(mat.DenseCopyOf(s.products), tau)
+	inverse := inverted(l, 0)
+	if n >= d {
+		a := mat.DenseCopyOf(inverse.T())
+		return &Metric{a: a, scale: s.size / mat.Norm(product(linalg.NoTrans, s.x, linalg.NoTrans, a), 2)}
+	}
+	f := triangular(linalg.Trans, inverse, triangular(linalg.NoTrans, inverted(l, math.Sqrt(tau)), s.c))
+	// ||X A||^2 = ||X||^2 - ||L^-1 C X'||^2, for A A' = I - C'(C C' + tau I)^-1 C.
+	less := mat.Norm(triangular(linalg.NoTrans, inverse, s.x), 2) / s.size
+	return &Metric{scatter: s, f: f, scale: 1 / math.Sqrt((1-less)*(1+less))}
 }
 
 // cholesky overwrites G, positive semidefinite, with L, where L L' = G + t I.
@@ -108,6 +140,22 @@ func product(tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dens
 	}
 	z := mat.NewDense(rows, cols, nil)
 	linalg.Gemm(linalg.Default(), tA, tB, rows, cols, inner, 1, x.Data, x.Stride, y.Data, y.Stride, 0, z.RawMatrix().Data, cols)
+	return z
+}
+
+// triangular is T B, or T'B, for a lower triangle T, some rows at a time without its zeros.
+func triangular(tT linalg.Transpose, t, b *mat.Dense) *mat.Dense {
+	const some = 128
+	n, cols := b.Dims()
+	x, y, z := t.RawMatrix().Data, b.RawMatrix().Data, mat.NewDense(n, cols, nil)
+	for i := 0; i < n; i += some {
+		rows := min(some, n-i)
+		at, first, last := i*n, 0, i+rows // the block of T, and the rows of B that it meets
+		if tT == linalg.Trans {
+			at, first, last = i*n+i, i, n
+		}
+		linalg.Gemm(linalg.Default(), tT, linalg.NoTrans, rows, cols, last-first, 1, x[at:], n, y[first*cols:], cols, 0, z.RawMatrix().Data[i*cols:], cols)
+	}
 	return z
 }
 
@@ -243,27 +291,35 @@ func (m *Metric) rows(x Matrix) Matrix {
 	for from := 0; from < x.Rows(); from += metricRows {
 		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)
 		for i := range z.RawMatrix().Rows {
-			addRow(z.RawRowView(i), m.scale, x.Row(from+i))
+			addRow(z.RawRowView(i), 1, x.Row(from+i))
 		}
-		z = m.times(z)
+		if m.a != nil {
+			z = product(linalg.NoTrans, z, linalg.NoTrans, m.a)
+		} else {
+			z.Sub(z, product(linalg.NoTrans, m.scatter.meet(x, z), linalg.NoTrans, m.f))
+		}
 		for i := range z.RawMatrix().Rows {
 			row := z.RawRowView(i)
 			for j, dst := 0, b.row(nil, len(row)); j < len(row); j++ {
-				dst[j] = float32(row[j])
+				dst[j] = float32(m.scale * row[j])
 			}
 		}
 	}
 	return b.matrix()
 }
 
-// times returns Z A but for the scale.
-func (m *Metric) times(z *mat.Dense) *mat.Dense {
-	if m.a != nil {
-		return product(linalg.NoTrans, z, linalg.NoTrans, m.a)
+// meet returns Z C' of a block of X. That of a single block is kept for other ridges.
+func (s *Scatter) meet(x Matrix, z *mat.Dense) *mat.Dense {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inner[x] != nil {
+		return s.inner[x]
 	}
-	part := product(linalg.NoTrans, product(linalg.NoTrans, z, linalg.Trans, m.c), linalg.NoTrans, m.f)
-	part.Sub(z, part)
-	return part
+	products := product(linalg.NoTrans, z, linalg.Trans, s.c)
+	if x.Rows() <= metricRows {
+		s.inner[x] = products
+	}
+	return products
 }
 
 // Restore returns W = A V for V, which has a block of rows for each of several classes.
@@ -273,7 +329,7 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 	}
 	of := m.a
 	if of == nil {
-		of = m.c
+		of = m.f
 	}
 	d, rows, tasks := of.RawMatrix().Cols, v.RawMatrix().Rows, v.RawMatrix().Cols
 	w := mat.NewDense(rows, tasks, nil)
@@ -285,7 +341,7 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 		}
 		var part mat.Dense
 		part.Mul(m.f, from)
-		to.Sub(from, product(linalg.Trans, m.c, linalg.NoTrans, &part))
+		to.Sub(from, product(linalg.Trans, m.scatter.c, linalg.NoTrans, &part))
 	}
 	w.Scale(m.scale, w)
 	return w

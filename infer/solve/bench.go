@@ -55,15 +55,16 @@ type Bench struct {
 
 	found  func() ([]*Found, error) // what the network finds for every part
 	near   func() *data.Distances   // of all rows
-	space  *space                   // what was seen last
+	spaces [2]*space                // what was seen last, and before
 	judged map[string]*Judged
 }
 
 // part is what rows are trained on.
 type part struct {
 	*data.ProblemData
-	metric func() *data.Metric      // of ridge 1
-	moved  func() *data.ProblemData // the rows in it
+	scatter func() *data.Scatter
+	metric  func() *data.Metric      // of ridge 1
+	moved   func() *data.ProblemData // the rows in it
 }
 
 // Judged is a candidate with what held-out rows say of it.
@@ -107,8 +108,9 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 }
 
 func newPart(p *data.ProblemData) part {
-	metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(p, 1) })
-	return part{p, metric, sync.OnceValue(func() *data.ProblemData { return metric().Problem(p) })}
+	scatter := sync.OnceValue(func() *data.Scatter { return data.NewScatter(p) })
+	metric := sync.OnceValue(func() *data.Metric { return scatter().Metric(1) })
+	return part{p, scatter, metric, sync.OnceValue(func() *data.ProblemData { return metric().Problem(p) })}
 }
 
 // split are the folds: one of the rows held, or none where no task has two rows of each class.
@@ -172,10 +174,14 @@ type space struct {
 	tuning evidence.Evidence // chooses hyperparameters
 }
 
-// see brings the rows into a view. The last one is kept, as candidates come view by view.
+// see brings the rows into a view. The last two are kept: candidates come view by view, and
+// now and then another view is compared with the one that is best.
 func (b *Bench) see(v View) (*space, error) {
-	if b.space != nil && b.space.View == v {
-		return b.space, nil
+	for i, s := range b.spaces {
+		if s != nil && s.View == v {
+			b.spaces[0], b.spaces[i] = s, b.spaces[0]
+			return s, nil
+		}
 	}
 	parts, last := make([]seen, len(b.parts)), len(b.folds)
 	err := b.each(func(k int) (err error) {
@@ -196,7 +202,7 @@ func (b *Bench) see(v View) (*space, error) {
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
 	}
-	b.space = s
+	b.spaces = [2]*space{s, b.spaces[0]}
 	return s, nil
 }
 

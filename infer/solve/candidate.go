@@ -230,6 +230,8 @@ func (v View) of(p part, near func() *data.Distances) (s seen, err error) {
 	switch {
 	case v.Ridge == 1 && s.step == nil:
 		s.metric = p.metric()
+	case v.Ridge > 0 && s.step == nil:
+		s.metric = p.scatter().Metric(v.Ridge)
 	case v.Ridge > 0:
 		s.metric = data.NewMetric(s.ProblemData, v.Ridge)
 	}
