@@ -15,8 +15,6 @@ import (
 var (
 	// ErrFormat marks a file that is not what its name or magic promises.
 	ErrFormat = errors.New("malformed file")
-	// ErrNoDataset marks a file of the right format that holds something else.
-	ErrNoDataset = errors.New("no dataset")
 	// ErrInvalid marks content that no learner can use: NaN, one class only, no rows.
 	ErrInvalid = errors.New("invalid data")
 	// ErrMismatch marks data that is not the data a problem or network was made from.

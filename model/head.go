@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/data/format"
 	"l2mt/data/safetensors"
 	"l2mt/layers"
 )
@@ -39,8 +38,8 @@ var (
 // classifier is the name that torchvision's models give to their head.
 const classifier = "classifier."
 
-// ReadHead reads the fully connected layers of a head from an .npz or a
-// .safetensors file, with these arrays:
+// ReadHead reads the fully connected layers of a head from a .safetensors
+// file, with these arrays:
 //
 //	W0, b0, W1, b1, ...         W is in x out; W and b if there is one layer
 //	0.weight, 0.bias, ...       weight is out x in, as PyTorch has it
@@ -48,7 +47,7 @@ const classifier = "classifier."
 //
 // Layers come in the order of their numbers, and gaps do not matter.
 func ReadHead(path string) (layers.Head, error) {
-	file, err := format.OpenWeights(path)
+	file, err := safetensors.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("model: head: %w", err)
 	}
@@ -70,7 +69,7 @@ type connectedNames struct {
 	transposed   bool // the weight is out x in
 }
 
-func readHead(file format.Weights) (layers.Head, error) {
+func readHead(file *safetensors.File) (layers.Head, error) {
 	names, err := layerNames(file.Names())
 	if err != nil {
 		return nil, err
@@ -136,7 +135,7 @@ func layerNames(names []string) ([]connectedNames, error) {
 	return found, nil
 }
 
-func readConnected(file format.Weights, n connectedNames) (l layers.Connected, err error) {
+func readConnected(file *safetensors.File, n connectedNames) (l layers.Connected, err error) {
 	switch {
 	case n.bias == "":
 		return l, fmt.Errorf("%w: there is a weight %q without its bias; a layer has both", data.ErrFormat, n.weight)

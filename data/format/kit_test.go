@@ -63,10 +63,7 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	case CSV:
 		return ReadCSV(r, name, o)
 	case NPZ:
-		var z *Arrays
-		if z, err = newArrays(r, r.Size()); err == nil {
-			t, err = z.table(o)
-		}
+		t, err = parseNPZ(r, r.Size(), o)
 	}
 	if err != nil {
 		return nil, err

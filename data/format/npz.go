@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,30 +34,80 @@ import (
 // The features and y are needed; other arrays are passed over.
 
 func readNPZ(path string, o Options) (*table, error) {
-	z, err := openArrays(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer z.Close()
-	return z.table(o)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return parseNPZ(f, info.Size(), o)
+}
+
+func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
+	packed, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is no .npz file, or cut short: %w", data.ErrFormat, err)
+	}
+	p := &npzParser{size: size, of: map[string]*zip.File{}}
+	for _, f := range packed.File {
+		name := strings.TrimSuffix(f.Name, ".npy")
+		p.names = append(p.names, name)
+		p.of[name] = f
+	}
+	t := p.table(o)
+	return t, p.err
 }
 
 // npzParser reads arrays until one has an error.
 type npzParser struct {
-	*Arrays
-	err error
+	size  int64
+	names []string // in the file's order
+	of    map[string]*zip.File
+	err   error
 }
 
 // take reads an array with read, if there has been no error.
 func take[T any](p *npzParser, name string, read func(*array) (T, error)) (result T) {
-	if p.err == nil {
-		result, p.err = fromArray(p.Arrays, name, read)
+	if p.err != nil {
+		return result
+	}
+	a, closer, err := p.open(name)
+	if err == nil {
+		defer closer.Close()
+		result, err = read(a)
+	}
+	if err != nil {
+		p.err = fmt.Errorf("array %s: %w", name, err)
 	}
 	return result
 }
 
-func (z *Arrays) table(o Options) (*table, error) {
-	p := &npzParser{Arrays: z}
+// open reads the header of an array. Close it after use.
+func (p *npzParser) open(name string) (*array, io.Closer, error) {
+	f := p.of[name]
+	if f == nil {
+		return nil, nil, fmt.Errorf("%w: it is missing", data.ErrFormat)
+	}
+	stored := int64(min(f.CompressedSize64, uint64(p.size)))
+	limit := inflatedLimit(stored)
+	if f.UncompressedSize64 > uint64(limit) {
+		return nil, nil, tooInflated(limit)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
+	}
+	a, err := newArray(r, int64(f.UncompressedSize64), stored)
+	if err != nil {
+		r.Close()
+	}
+	return a, r, err
+}
+
+func (p *npzParser) table(o Options) *table {
 	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features")}
 	if p.of["indptr"] != nil {
 		t.x = p.csr()
@@ -77,7 +128,7 @@ func (z *Arrays) table(o Options) (*table, error) {
 			p.err = fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
 		}
 	}
-	return t, p.err
+	return t
 }
 
 // csr reads a matrix as scipy.sparse.save_npz writes it.
@@ -114,7 +165,7 @@ func (p *npzParser) find(asked string, usual []string, what string) string {
 		there = append(there, fmt.Sprintf("%s (%v)", name, take(p, name, func(a *array) (*array, error) { return a, nil })))
 	}
 	if p.err == nil {
-		p.err = fmt.Errorf("%w: %w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)", data.ErrFormat, data.ErrNoDataset, cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(there))
+		p.err = fmt.Errorf("%w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)", data.ErrFormat, cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(there))
 	}
 	return ""
 }

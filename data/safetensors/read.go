@@ -202,7 +202,7 @@ func (f *File) readHeader(size int64) error {
 	}
 	length := binary.LittleEndian.Uint64(prefix[:])
 	if length > min(uint64(size-lengthSize), maxHeader) {
-		return fmt.Errorf("%w: a header of %d bytes in a file of %d", ErrFormat, length, size)
+		return fmt.Errorf("%w: a header of %d bytes in a file of %d; Python writes such files with safetensors.numpy.save_file", ErrFormat, length, size)
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(io.NewSectionReader(f.data, lengthSize, int64(length)), header); err != nil {

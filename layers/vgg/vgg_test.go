@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"l2mt/data"
-	"l2mt/data/format"
 	"l2mt/data/safetensors"
 )
 
@@ -69,7 +67,7 @@ func randomPictures(r *rand.Rand, c Config, n int) [][]byte {
 	return pictures
 }
 
-func mustLoad(t testing.TB, m format.Weights, c Config, up Layer) *Net {
+func mustLoad(t testing.TB, m tensors, c Config, up Layer) *Net {
 	t.Helper()
 	return must(load(m, c, up))(t)
 }
@@ -253,15 +251,12 @@ func TestFilesAreRead(t *testing.T) {
 	r := data.Stream(3, "vgg")
 	picture, m := randomPictures(r, small, 1), randomWeights(r, small)
 	want := features(t, mustLoad(t, m, small, FC8), picture, 1)[0]
-	for _, path := range writeFiles(t, m) {
-		if got := features(t, must(Load(path, small, FC8))(t), picture, 1)[0]; !slices.Equal(got, want) {
-			t.Errorf("%s: features %v, want %v", path, got, want)
-		}
+	if got := features(t, must(Load(writeFile(t, m), small, FC8))(t), picture, 1)[0]; !slices.Equal(got, want) {
+		t.Errorf("features %v, want %v", got, want)
 	}
 }
 
-// writeFiles writes weights in both formats.
-func writeFiles(t *testing.T, m *memory) []string {
+func writeFile(t *testing.T, m *memory) string {
 	t.Helper()
 	var all []safetensors.Tensor
 	for _, name := range m.names {
@@ -271,15 +266,11 @@ func writeFiles(t *testing.T, m *memory) []string {
 		}
 		all = append(all, x)
 	}
-	dir := t.TempDir()
-	st, npz := filepath.Join(dir, "w.safetensors"), filepath.Join(dir, "w.npz")
-	if err := safetensors.Write(st, all, nil); err != nil {
+	path := filepath.Join(t.TempDir(), "w.safetensors")
+	if err := safetensors.Write(path, all, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(npz, npzOf(t, all), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return []string{st, npz}
+	return path
 }
 
 func TestWrongWeightsAreRefused(t *testing.T) {
@@ -301,7 +292,7 @@ func TestWrongWeightsAreRefused(t *testing.T) {
 			t.Errorf("the error is %v, want %s", err, test.want)
 		}
 	}
-	for _, path := range []string{"w.h5", "absent.npz", "absent.safetensors"} {
+	for _, path := range []string{"absent.safetensors"} {
 		if _, err := Load(path, small, FC8); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: the error is %v", path, err)
 		}

@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
-	"l2mt/data/format"
+	"l2mt/data/safetensors"
 	"l2mt/layers/linalg"
 )
 
-// Load reads the weights of a network up to a layer from a .safetensors or .npz
+// Load reads the weights of a network up to a layer from a .safetensors
 // file. Weights of the layers above may be missing. The first tensor that is
 // missing or has another shape is an error.
 func Load(path string, c Config, up Layer) (*Net, error) {
-	file, err := format.OpenWeights(path)
+	file, err := safetensors.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("vgg: %w", err)
 	}
@@ -28,7 +28,14 @@ func Load(path string, c Config, up Layer) (*Net, error) {
 	return n, nil
 }
 
-func load(file format.Weights, c Config, up Layer) (*Net, error) {
+// tensors are a file of named arrays.
+type tensors interface {
+	Names() []string
+	Shape(name string) ([]int, error)
+	Float32s(name string) ([]float32, error)
+}
+
+func load(file tensors, c Config, up Layer) (*Net, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -114,7 +121,7 @@ var tensor = regexp.MustCompile(`^((?:features|classifier)\.\d+)\.(weight|bias)$
 
 // recognise refuses a file without layers, or with layers that the network does not have:
 // other networks of the family share many.
-func recognise(file format.Weights, c Config) error {
+func recognise(file tensors, c Config) error {
 	layers, found := layerNames(c), false
 	for _, name := range file.Names() {
 		m := tensor.FindStringSubmatch(name)
@@ -134,7 +141,7 @@ func recognise(file format.Weights, c Config) error {
 }
 
 // check compares the shapes of the weights and the biases of a layer.
-func check(file format.Weights, c Config, l layer) error {
+func check(file tensors, c Config, l layer) error {
 	for _, part := range []struct {
 		name  string
 		shape []int
@@ -159,7 +166,7 @@ func by(shape []int) string {
 }
 
 // numbers reads the weights or the biases of a layer and checks that they are finite.
-func numbers(file format.Weights, name string) ([]float32, error) {
+func numbers(file tensors, name string) ([]float32, error) {
 	value, err := file.Float32s(name)
 	if err != nil {
 		return nil, err

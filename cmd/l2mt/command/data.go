@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -62,14 +61,10 @@ func (c *dataInfoCmd) Run(e *env) error {
 	var all []datasetInfo
 	for _, path := range c.Files {
 		d, err := c.read(path)
-		switch {
-		case errors.Is(err, data.ErrNoDataset): // says what is there instead
-			all = append(all, datasetInfo{Name: path, Other: err.Error()})
-		case err != nil:
+		if err != nil {
 			return err
-		default:
-			all = append(all, describe(d))
 		}
+		all = append(all, describe(d))
 	}
 	return e.print(all, func(w io.Writer) {
 		for i, info := range all {
@@ -81,10 +76,9 @@ func (c *dataInfoCmd) Run(e *env) error {
 	})
 }
 
-// datasetInfo describes a dataset, or what a file has instead.
+// datasetInfo describes a dataset.
 type datasetInfo struct {
 	Name     string     `json:"name"`
-	Other    string     `json:"other,omitempty"`
 	Rows     int        `json:"rows"`
 	Features int        `json:"features"`
 	Stored   int        `json:"stored"`
@@ -144,10 +138,6 @@ func (info datasetInfo) write(w io.Writer) {
 		storage = fmt.Sprintf("%d nonzeros, %.3g %%", info.Stored, 100*float64(info.Stored)/(float64(info.Rows)*float64(info.Features)))
 	}
 	fmt.Fprintf(t, "name\t%s\n", info.Name)
-	if info.Other != "" {
-		fmt.Fprintf(t, "other\t%s\n", info.Other)
-		return
-	}
 	fmt.Fprintf(t, "rows\t%d\n", info.Rows)
 	fmt.Fprintf(t, "features\t%d (%s)\n", info.Features, storage)
 	info.Classes.write(t, "classes")

@@ -29,7 +29,7 @@ func netNames() []string { return slices.Sorted(maps.Keys(nets)) }
 type dataFeaturesCmd struct {
 	Images    string    `required:"" type:"existingdir" help:"Folder with a sub-folder of JPEG or PNG files for every class, or in which MIT-Indoor-67, Caltech-101 or Caltech256 was unpacked."`
 	Net       string    `default:"vgg19" enum:"${nets}" help:"Network: ${enum}."`
-	Weights   string    `required:"" type:"existingfile" help:"File of its weights, .safetensors or .npz, with the names of torchvision, which decides how pictures are prepared."`
+	Weights   string    `required:"" type:"existingfile" help:"File of its weights, .safetensors, with the names of torchvision, which decides how pictures are prepared."`
 	Layer     vgg.Layer `default:"fc8" enum:"pool5,fc6,fc7,fc8" help:"Layer whose activations are the features: ${enum}."`
 	Out       string    `required:"" type:"path" help:"File to write, .npz. What is done is kept beside it until it is whole: the same command goes on from there."`
 	LeaveOut  []string  `help:"Classes to leave out, such as BACKGROUND_Google or 257.clutter."`
