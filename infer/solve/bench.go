@@ -71,8 +71,6 @@ type part struct {
 type Judged struct {
 	Candidate
 	evidence.Chosen
-	// Trials are the hyperparameters that were tried.
-	Trials []evidence.Trial
 	// Seconds is the time that this took.
 	Seconds float64
 
@@ -270,7 +268,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 	if b.options.Progress != nil {
 		o.Progress = titled{b.options.Progress, "judging " + c.Title()}
 	}
-	if j.Chosen, j.Trials, err = evidence.Held(ctx, of, s.tuning, o); err == nil && s.folds != nil && s.tuning != evidence.Evidence(s.folds) {
+	if j.Chosen, err = evidence.Held(ctx, of, s.tuning, o); err == nil && s.folds != nil && s.tuning != evidence.Evidence(s.folds) {
 		j.start = j.Fits[0]
 		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, nil, b.comparing())
 	}
@@ -311,7 +309,7 @@ func (b *Bench) quick(ctx context.Context, c Candidate, of *Judged) (*evidence.H
 
 // comparing are options of fits that are only compared.
 func (b *Bench) comparing() multitask.Options {
-	return multitask.Options{Tolerance: 1e-4, MaxIterations: 10, Workers: b.options.Workers}
+	return evidence.Comparing(b.options.Workers)
 }
 
 // subject is the model of a candidate on every fold and on all rows.

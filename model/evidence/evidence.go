@@ -111,7 +111,7 @@ func (e *heldRows) hear(scores, targets [][]float64, fits ...*multitask.Result) 
 		if e.odds != nil {
 			h.Offsets = move(scores, targets, e.odds)
 		}
-		temperature, _ = Temperature(scores, targets)
+		temperature = Temperature(scores, targets)
 	}
 	for i, y := range targets {
 		if len(y) == 0 {

@@ -54,19 +54,31 @@ func (h *HeldOut) spread(s *multitask.Saved) {
 const mostResiduals = 1000
 
 // drawnBy is the number of rows that the spread of all tasks counts for beside the rows of
-// one (Smyth 2004, "Linear models and empirical Bayes methods"): the more, the less the
-// spreads of the tasks differ beyond chance.
+// one: the more, the less the spreads of the tasks differ beyond chance.
 func drawnBy(square [][]float64, sums []float64) float64 {
-	var logs, chance []float64
+	rows := make([]float64, len(square))
 	for i, v := range square {
-		if half := float64(len(v)) / 2; sums[i] > 0 {
-			logs = append(logs, math.Log(sums[i]/2)-mathext.Digamma(half))
+		rows[i] = float64(len(v))
+	}
+	const least = 1e-4 // below which spreads do not differ
+	_, beyond, _ := apart(sums, rows)
+	return 1 + 2/max(least, beyond) // where the trigamma function is that
+}
+
+// apart says how far apart the variances of tasks are, whose sums of squares have so many
+// degrees of freedom: the mean of their logarithms, and the variance of these beyond chance
+// (Smyth 2004, "Linear models and empirical Bayes methods"). Tasks of no squares do not count;
+// the variance is 0 where fewer than two do.
+func apart(squares, freedom []float64) (mean, beyond float64, count int) {
+	var logs, chance []float64
+	for i, sum := range squares {
+		if half := freedom[i] / 2; sum > 0 {
+			logs = append(logs, math.Log(sum/2)-mathext.Digamma(half))
 			chance = append(chance, mathext.Zeta(2, half))
 		}
 	}
-	const least = 1e-4 // below which spreads do not differ
-	if len(logs) < 2 {
-		return 2 / least
+	if len(logs) > 1 {
+		beyond = max(0, stat.Variance(logs, nil)-stat.Mean(chance, nil))
 	}
-	return 1 + 2/max(least, stat.Variance(logs, nil)-stat.Mean(chance, nil)) // where the trigamma function is that
+	return stat.Mean(logs, nil), beyond, len(logs)
 }

@@ -196,38 +196,6 @@ func TestLeaveOneOutOfClasses(t *testing.T) {
 	}
 }
 
-// Other orders of the tasks and rows, and features c times as large with Lambda1
-// c^2 times as large, change nothing but the order.
-func TestLeaveOneOutFollowsOrderAndScale(t *testing.T) {
-	p, omega := made(size{data.Classification, 3, 4, 12, 0}, 5), covariance(3, 3, 5)
-	order := []int{2, 0, 1}
-	moved, turned := &data.ProblemData{Problem: p.Problem}, mat.NewSymDense(3, nil)
-	for i, from := range order {
-		task := p.Tasks[from]
-		rows, y, values := len(task.TrainSet.Y), []float64(nil), []float32(nil)
-		for j := range rows {
-			y = append(y, task.TrainSet.Y[rows-1-j])
-			for _, v := range task.TrainSet.X.Row(rows - 1 - j).Value {
-				values = append(values, 4*v)
-			}
-		}
-		task.TrainSet = data.Samples{X: must(data.NewDense(rows, 4, values))(t), Y: y}
-		moved.Tasks = append(moved.Tasks, task)
-		for j := range order {
-			turned.SetSym(i, j, omega.At(from, order[j]))
-		}
-	}
-	a := hold(t, must(NewLeaveOneOut(p))(t), given(t, omega), 0.05)
-	b := hold(t, must(NewLeaveOneOut(moved))(t), given(t, turned), 16*0.05)
-	near(t, "loss", b.Loss, a.Loss, 1e-9)
-	near(t, "error", b.Error, a.Error, 1e-12)
-	for i, from := range order {
-		for j := range b.Scores[i] {
-			near(t, "score", b.Scores[i][j], a.Scores[from][len(a.Scores[from])-1-j], 1e-6)
-		}
-	}
-}
-
 // One row of each class is enough for numbers, whatever Lambda1 is and where the loss of a row
 // is flat, but no folds can hold them out.
 func TestOneRowAClass(t *testing.T) {

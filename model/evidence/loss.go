@@ -34,34 +34,27 @@ func variance(y []float64) (float64, error) {
 }
 
 // scales are the variances of the tasks' targets; that of a task without targets is 0. Those
-// of few rows may be many times too small, and would decide everything. So each is drawn to the mean of all, in logarithms, by how much of
-// what tells variances apart is chance (Smyth 2004, "Linear models and empirical Bayes
-// methods"). Equal targets, or a single one, have the mean.
+// of few rows may be many times too small, and would decide everything. So each is drawn to
+// the mean of all, in logarithms, by how much of what tells variances apart is chance. Equal
+// targets, or a single one, have the mean.
 func scales(y [][]float64) ([]float64, error) {
-	var logs, chance []float64
-	scale := make([]float64, len(y))
+	scale, squares, freedom := make([]float64, len(y)), make([]float64, len(y)), make([]float64, len(y))
 	for i, v := range y {
-		if len(v) < 2 || slices.Min(v) == slices.Max(v) {
-			continue
+		if freedom[i] = float64(len(v) - 1); len(v) > 1 && slices.Min(v) < slices.Max(v) {
+			scale[i] = stat.PopVariance(v, nil)
+			squares[i] = scale[i] * float64(len(v))
 		}
-		scale[i] = stat.PopVariance(v, nil)
-		half := float64(len(v)-1) / 2 // of the degrees of freedom
-		logs = append(logs, math.Log(scale[i])-mathext.Digamma(half)+math.Log(float64(len(v))/2))
-		chance = append(chance, mathext.Zeta(2, half))
 	}
-	if len(logs) == 0 {
+	mean, beyond, count := apart(squares, freedom)
+	if count == 0 {
 		return nil, fmt.Errorf("%w: all targets of every task are equal, so that nMSE is undefined", multitask.ErrInvalidData)
-	}
-	mean, apart := stat.Mean(logs, nil), 0.0
-	if len(logs) > 1 {
-		apart = max(0, stat.Variance(logs, nil)-stat.Mean(chance, nil))
 	}
 	for i, v := range y {
 		switch {
 		case len(v) > 0 && scale[i] == 0:
 			scale[i] = math.Exp(mean)
-		case len(v) > 0 && len(logs) > 1:
-			own := apart / (apart + mathext.Zeta(2, float64(len(v)-1)/2))
+		case len(v) > 0 && count > 1:
+			own := beyond / (beyond + mathext.Zeta(2, freedom[i]/2))
 			scale[i] = math.Exp(own*math.Log(scale[i]) + (1-own)*mean)
 		}
 	}

@@ -33,22 +33,36 @@ func odds(y []float64, classes int) []float64 {
 	return count
 }
 
-// offset is the o for which rows have the least logistic loss, at the temperature T that suits
-// it best. It costs (o/T)^2/2, so that rows which do not tell leave it at 0. Steps are those
-// of Newton's method; of more than two classes a part of the curvature is left out, which is
-// negative.
-func offset(scores, labels, odds [][]float64) float64 {
-	k := len(odds[0])
-	p, moved := make([]float64, max(2, k)), make([]float64, k)
+// hottest bounds the temperature, and its inverse: rows that are all on their sides would
+// have none.
+const hottest = 100
+
+// Temperature returns the T for which the multitask.Probabilities of held-out rows have the
+// least logistic loss over all tasks. Scores are theirs, labels the classes of the rows.
+func Temperature(scores, labels [][]float64) float64 {
+	temperature, _ := calibrate(scores, labels, nil)
+	return temperature
+}
+
+// calibrate returns the temperature T and the o for which rows have the least logistic loss,
+// without odds T alone. The offset costs (o/T)^2/2, so that rows which do not tell leave it at
+// 0. Steps are those of Newton's method; of more than two classes a part of the curvature is
+// left out, which is negative.
+func calibrate(scores, labels, odds [][]float64) (temperature, o float64) {
+	k := perRow(slices.Concat(scores...), slices.Concat(labels...))
+	p, moved, of := make([]float64, max(2, k)), make([]float64, k), make([]float64, k)
 	a, c := 1.0, 0.0 // 1/T and o/T
 	for range 100 {
 		slope, slopeC := 0.0, c
 		curvature, cross, curvatureC := math.SmallestNonzeroFloat64, 0.0, 1.0
 		for i, y := range labels {
+			if odds != nil {
+				of = odds[i]
+			}
 			for j, v := range y {
 				f, right := scores[i][j*k:][:k], multitask.LabelOf(v, k)
 				for class := range f {
-					moved[class] = a*f[class] + c*odds[i][class]
+					moved[class] = a*f[class] + c*of[class]
 				}
 				if math.IsInf(moved[max(0, right+k-len(p))], -1) {
 					continue // the task lacks the class, whatever the offset is
@@ -59,7 +73,7 @@ func offset(scores, labels, odds [][]float64) float64 {
 					if math.IsInf(s, -1) {
 						continue
 					}
-					class, against, x, l := n+len(p)-k, 1.0, f[n], odds[i][n]
+					class, against, x, l := n+len(p)-k, 1.0, f[n], of[n]
 					if k > 1 {
 						against /= 1 + math.Exp(s)
 					}
@@ -82,16 +96,16 @@ func offset(scores, labels, odds [][]float64) float64 {
 		}
 		next := min(max(a+moveA, a/2, 1.0/hottest), 2*a, hottest)
 		moveA, moveC = next-a, min(max(moveC, -1), 1)
-		if a, c = next, c+moveC; math.Abs(moveA) < 1e-8*a && math.Abs(moveC) < 1e-8 {
+		if a, c = next, c+moveC; math.Abs(moveA) < 1e-10*a && math.Abs(moveC) < 1e-10 {
 			break
 		}
 	}
-	return c / a
+	return 1 / a, c / a
 }
 
 // move adds to scores what the rows held out of all tasks ask for, and returns it by tasks.
 func move(scores, labels, odds [][]float64) (offsets [][]float64) {
-	o := offset(scores, labels, odds)
+	_, o := calibrate(scores, labels, odds)
 	for i, f := range scores {
 		offsets = append(offsets, slices.Clone(odds[i]))
 		floats.Scale(o, offsets[i])

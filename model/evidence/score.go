@@ -40,7 +40,7 @@ type Score struct {
 func (h *HeldOut) ScoresOf(p *data.ProblemData) []Score {
 	scores, temperature := make([]Score, len(p.Tasks)), 1.0
 	if p.Kind() == data.Classification {
-		temperature, _ = Temperature(h.Scores, h.Y)
+		temperature = Temperature(h.Scores, h.Y)
 	}
 	for i, t := range p.Tasks {
 		scores[i] = ScoreOf(h.Scores[i], h.Y[i], t.Kind, temperature)
@@ -113,34 +113,6 @@ func auc(f, y []float64) float64 {
 	return integrate.Trapezoidal(fpr, tpr)
 }
 
-// Temperature returns the T for which the multitask.Probabilities of held-out rows have the
-// least logistic loss over all tasks, and their Brier score. Held are scores, labels the classes of the rows of
-// every task.
-func Temperature(held, labels [][]float64) (temperature, loss float64) {
-	var f, y []float64
-	for i := range held {
-		f, y = append(f, held[i]...), append(y, labels[i]...)
-	}
-	k := perRow(f, y)
-	p := make([]float64, max(2, k))
-	// The loss of two classes is convex in 1/T.
-	low, high := -math.Log(hottest), math.Log(hottest) // of ln 1/T
-	for range 60 {
-		middle := (low + high) / 2
-		slope := 0.0
-		for j, v := range y {
-			slope += alongCold(p, f[j*k:][:k], v, math.Exp(middle))
-		}
-		if slope > 0 {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	temperature = math.Exp(-(low + high) / 2)
-	return temperature, brier(f, y, temperature)
-}
-
 // brier is the Brier score of rows.
 func brier(f, y []float64, temperature float64) (loss float64) {
 	k := perRow(f, y)
@@ -153,34 +125,10 @@ func brier(f, y []float64, temperature float64) (loss float64) {
 	return loss
 }
 
-// alongCold is the derivative of -ln of the probability of a row's class with
-// respect to 1/T. p is scratch.
-func alongCold(p, f []float64, y, cold float64) float64 {
-	part := func(f float64) float64 { // of ln 1/(1 + exp(-f/T))
-		if math.IsInf(f, 0) {
-			return 0
-		}
-		return f / (1 + math.Exp(f*cold))
-	}
-	if len(f) == 1 {
-		return -part(y * f[0])
-	}
-	multitask.Probabilities(p, f, 1/cold)
-	slope := -part(f[int(y)])
-	for c, v := range p {
-		slope += v * part(f[c])
-	}
-	return slope
-}
-
-// hottest bounds the temperature, and its inverse: rows that are all on their
-// sides would have none.
-const hottest = 100
-
 // Judge tells a saved model how sure its predictions are, by rows that were held out.
 func (h *HeldOut) Judge(s *multitask.Saved) {
 	if s.Kind == data.Classification {
-		s.Temperature, _ = Temperature(h.Scores, h.Y)
+		s.Temperature = Temperature(h.Scores, h.Y)
 		return
 	}
 	for i := range s.Tasks {

@@ -27,17 +27,19 @@ type Options struct {
 	// Points is the number of grid points along every other hyperparameter
 	// that the model searches. 0 means 4.
 	Points int
-	// Tolerance is the accuracy of the fits that only compare
-	// hyperparameters. 0 means 1e-4, which is far below what held-out rows
-	// can distinguish. The setting chosen is fitted to the default of multitask.Options.
-	Tolerance float64
-	// Iterations limits the iterations of these fits. 0 means 10.
-	Iterations int
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
 	// Progress hears of every setting. Nil means nobody.
 	Progress progress.Reporter
+
+	fit multitask.Options // in place of Comparing
+}
+
+// Comparing are options of fits that are only compared: far closer than rows held out can
+// tell.
+func Comparing(workers int) multitask.Options {
+	return multitask.Options{Tolerance: 1e-4, MaxIterations: 10, Workers: workers}
 }
 
 func (o Options) complete(e Evidence) (Options, error) {
@@ -52,8 +54,10 @@ func (o Options) complete(e Evidence) (Options, error) {
 	o.Lambda1 = slices.Clone(o.Lambda1)
 	slices.Sort(o.Lambda1)
 	slices.Reverse(o.Lambda1)
-	o.Points, o.Tolerance, o.Iterations = cmp.Or(o.Points, 4), cmp.Or(o.Tolerance, 1e-4), cmp.Or(o.Iterations, 10)
-	o.Progress, o.Workers = cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
+	o.Points, o.Progress, o.Workers = cmp.Or(o.Points, 4), cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
+	if o.fit == (multitask.Options{}) {
+		o.fit = Comparing(o.Workers)
+	}
 	return o, nil
 }
 
@@ -80,8 +84,6 @@ type Trial struct {
 	Params multitask.Params
 	// Loss is that of the rows held out, of leave-one-out smoothed along Lambda1.
 	Loss float64
-	// Status is how the fit ended.
-	Status multitask.Status
 
 	held *HeldOut
 }
@@ -91,7 +93,7 @@ type Trial struct {
 // the largest Lambda1 is taken.
 func Tune(ctx context.Context, of Subject, e Evidence, problem *data.ProblemData, o Options) (*Tuned, error) {
 	begin := time.Now()
-	held, trials, err := Held(ctx, of, e, o)
+	held, err := Held(ctx, of, e, o)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +114,7 @@ func Tune(ctx context.Context, of Subject, e Evidence, problem *data.ProblemData
 	if err != nil {
 		return nil, err
 	}
-	t.Trials, t.Seconds = trials, time.Since(begin).Seconds()
+	t.Trials, t.Seconds = held.Trials, time.Since(begin).Seconds()
 	return t, nil
 }
 
@@ -120,25 +122,26 @@ func Tune(ctx context.Context, of Subject, e Evidence, problem *data.ProblemData
 type Chosen struct {
 	multitask.Params
 	*HeldOut
+	// Trials lists what was tried, in a fixed order.
+	Trials []Trial
 }
 
 // Held is Tune without the fit on all rows.
-func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, trials []Trial, err error) {
+func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, err error) {
 	beyond := len(o.Lambda1) == 0
 	if o, err = o.complete(e); err != nil {
-		return c, nil, err
+		return c, err
 	}
 	settings := settings(of.Model, o.Points)
 	for _, l := range o.Lambda1 {
 		if _, err := multitask.Complete(of.Model, settings[0].With(multitask.Lambda1, l)); err != nil {
-			return c, nil, err
+			return c, err
 		}
 	}
 	o.Progress.Start("tuning "+of.Info().Title, len(settings)*len(o.Lambda1))
 	defer o.Progress.Finish()
 	_, sharp := e.(*Split)
-	s := &search{of: of, evidence: e, opt: o, beyond: beyond, sharp: sharp}
-	s.fit = multitask.Options{Tolerance: o.Tolerance, MaxIterations: o.Iterations, Workers: o.Workers}
+	s := &search{Options: o, of: of, evidence: e, beyond: beyond, sharp: sharp}
 	if len(settings) > 1 { // side by side, else their folds are
 		s.fit.Workers = 1
 	}
@@ -152,9 +155,9 @@ func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, tri
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return c, nil, err
+		return c, err
 	}
-	best, params := (*Trial)(nil), multitask.Params{}
+	var best *Trial
 	for _, path := range tried {
 		if _, few := e.(*leaveOneOut); few {
 			smooth(path)
@@ -162,40 +165,36 @@ func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, tri
 		for j := range path {
 			t := &path[j]
 			if best == nil || t.Loss < best.Loss || t.Loss == best.Loss && t.Params.Lambda1 > best.Params.Lambda1 {
-				if best, params = t, t.Params; !sharp {
-					params = params.With(multitask.Lambda1, between(path, j))
+				best, c.Params = t, t.Params
+				if _, convex := of.Model.(multitask.Convex); convex && !sharp { // else of the fit that was judged
+					c.Params = c.With(multitask.Lambda1, between(path, j))
 				}
 			}
 		}
-		for _, t := range path {
-			t.held = nil // whose fits take memory
-			trials = append(trials, t)
-		}
 	}
-	if _, convex := of.Model.(multitask.Convex); !convex {
-		params = best.Params // of the fit that was judged
+	c.HeldOut = best.held
+	for _, t := range slices.Concat(tried...) {
+		t.held = nil // whose fits take memory
+		c.Trials = append(c.Trials, t)
 	}
-	c = Chosen{params, best.held}
-	if c.Params, err = multitask.Complete(of.Model, params); err != nil || sharp {
-		return c, trials, err
+	if c.Params, err = multitask.Complete(of.Model, c.Params); err != nil || sharp {
+		return c, err
 	}
 	judge := e.Hold
 	if folds, ok := e.(*Folds); ok {
 		judge = folds.Judge
 	}
-	s.fit.Workers = o.Workers
-	c.HeldOut, err = judge(ctx, of, c.Params, best.held, s.fit)
-	return c, trials, err
+	c.HeldOut, err = judge(ctx, of, c.Params, c.HeldOut, o.fit)
+	return c, err
 }
 
 // search is what all fits of one Tune share.
 type search struct {
+	Options
 	of       Subject
 	evidence Evidence
-	opt      Options
-	fit      multitask.Options // of fits that compare
-	beyond   bool              // whether values may follow the grid's
-	sharp    bool              // whether the loss jumps along Lambda1
+	beyond   bool // whether values may follow the grid's
+	sharp    bool // whether the loss jumps along Lambda1
 }
 
 // settings lists the settings of the hyperparameters beside Lambda1.
@@ -223,7 +222,7 @@ const most = 6
 // has risen three times: what follows is the slowest. It goes on beyond the grid as long
 // as each value is better than all before.
 func (s *search) path(ctx context.Context, p multitask.Params) (path []Trial, err error) {
-	grid, last, lambda1 := s.opt.Lambda1, (*HeldOut)(nil), 0.0
+	grid, last, lambda1 := s.Lambda1, (*HeldOut)(nil), 0.0
 	for n := 0; ; n++ {
 		switch {
 		case n < len(grid):
@@ -239,13 +238,13 @@ func (s *search) path(ctx context.Context, p multitask.Params) (path []Trial, er
 		} else if err != nil {
 			return nil, err
 		}
-		t.held, t.Loss, t.Status = last, last.Loss, last.Fits[0].Status
+		t.held, t.Loss = last, last.Loss
 		if path = append(path, t); !s.sharp && risen(path) {
-			s.opt.Progress.Advance(len(grid)-n, "")
+			s.Progress.Advance(len(grid)-n, "")
 			return path, nil
 		}
 		if n < len(grid) {
-			s.opt.Progress.Advance(1, "")
+			s.Progress.Advance(1, "")
 		}
 	}
 }

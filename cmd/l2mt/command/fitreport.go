@@ -153,7 +153,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 		r.Notes = append(r.Notes, fmt.Sprintf("the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without", n))
 	}
 	if r.Kind == data.Classification {
-		r.Temperature, r.Brier = evidence.Temperature(choice.Scores, choice.Y)
+		r.Temperature, r.Brier = evidence.Temperature(choice.Scores, choice.Y), float64(r.Mean.Fit.Brier)
 		r.Reliability = reliability(r.Temperature, max(1, len(r.Classes)), slices.Concat(choice.Scores...), slices.Concat(choice.Y...))
 	}
 	if candidates == nil {
