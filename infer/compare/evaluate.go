@@ -26,6 +26,7 @@ import (
 const (
 	L2MT = "l2mt"
 	STL  = "stl"
+	Best = "best" // by validation, problem by problem
 )
 
 // Network is a network to compare, with a name that tells it from others.

@@ -122,8 +122,8 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	best := slices.MinFunc(fair, func(a, b *Row) int { return cmp.Compare(a.Error, b.Error) })
 	rows := slices.Concat(fair, published, networks)
 	if len(published) > 1 {
-		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(fair)), "best", Refitted, fair...))
-		paper := choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), "best", Plain, published...)
+		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(fair)), Best, Refitted, fair...))
+		paper := choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), Best, Plain, published...)
 		paper.Published = true
 		rows = append(rows, paper)
 	}

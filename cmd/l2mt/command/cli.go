@@ -126,6 +126,8 @@ func flagVars() kong.Vars {
 		"nets":    strings.Join(netNames(), ","),
 		"presets": strings.Join(model.Presets(), ", "),
 
+		"experiments": strings.Join(experimentNames(), ", "),
+
 		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
 		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),
 		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "measured": string(made.Measured),

@@ -28,15 +28,11 @@ type collectCmd struct {
 }
 
 func (c *collectCmd) Validate() error {
-	switch {
-	case c.Draws < 1:
-		return fmt.Errorf("--draws=%d: there must be at least one", c.Draws)
-	case c.Explore < 0:
-		return fmt.Errorf("--explore=%d: it must not be negative", c.Explore)
-	case c.Workers < 0:
-		return fmt.Errorf("--workers=%d: it must not be negative", c.Workers)
+	if c.Draws < 1 || c.Explore < 0 || c.Workers < 0 {
+		return fmt.Errorf("--draws=%d --explore=%d --workers=%d: there must be at least one draw, and none of them may be negative", c.Draws, c.Explore, c.Workers)
 	}
-	return nil
+	_, err := c.config()
+	return err
 }
 
 func (c *collectCmd) Run(e *env) error {

@@ -35,14 +35,12 @@ func (c *evalCmd) Validate() error {
 		c.Network = []string{run.PretrainedNetwork}
 	}
 	for i, dir := range c.Network {
-		if _, err := os.Stat(dir); err != nil && dir != run.PretrainedNetwork {
-			return fmt.Errorf("--network=%s: it is neither %q nor a network's directory: %w", dir, run.PretrainedNetwork, err)
-		}
 		if slices.Contains(c.Network[:i], dir) {
 			return fmt.Errorf("--network=%s: it is given twice", dir)
 		}
 	}
-	return nil
+	_, err := run.Lookup(slices.Concat(c.Models, c.Labelled))
+	return err
 }
 
 // name is that of a network in tables: its folder, where no other is called so.

@@ -38,7 +38,7 @@ func TestExitCodes(t *testing.T) {
 		says string
 	}{
 		{exitUsage, "eval --network N --problems T --models oracle", "unknown model: the models are amtl, "},
-		{exitUsage, "eval --network Nx --problems T", "Nx"},
+		{exitFailed, "eval --network Nx --problems T", "Nx"},
 		{exitUsage, "eval --network N", "missing flags: --problems"},
 		{exitFailed, "eval --network N --problems Tx", "no such file"},
 		{exitFailed, "eval --network DIR --problems T", "config.json"},
@@ -47,9 +47,9 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "fit T --model oracle", "unknown model"},
 		{exitFailed, "fit Tx", "no such file"},
 		{exitUsage, "collect --problems T --out OUT --models mtrl,mtrl", `model "mtrl" is named twice`},
-		{exitUsage, "collect --problems T --out OUT --draws 0", "--draws=0: there must be at least one"},
-		{exitUsage, "collect --problems T --out OUT --explore=-1", "--explore=-1: it must not be negative"},
-		{exitUsage, "collect --problems T --out OUT --workers=-1", "--workers=-1: it must not be negative"},
+		{exitUsage, "collect --problems T --out OUT --draws 0", "--draws=0 --explore=8 --workers=0: there must be at least one draw"},
+		{exitUsage, "collect --problems T --out OUT --explore=-1", "--explore=-1 --workers=0: "},
+		{exitUsage, "collect --problems T --out OUT --workers=-1", "--workers=-1: there must be at least one draw, and none of them may be negative"},
 		{exitUsage, "collect --problems T --out OUT --o gold", `--o must be one of "refit","labelled","model"`},
 		{exitUsage, "collect --problems T --out OUT --shard 3/3", "--shard=3/3: it must be I/N with I in 0..N-1"},
 		{exitUsage, "train --out OUT", "missing flags: --experience"},

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
@@ -73,8 +74,20 @@ func (f *sampleFlags) config() data.SampleConfig {
 
 type problemsSampleCmd struct {
 	sampleFlags     `embed:""`
-	DisjointClasses bool `help:"No class is in training and in test problems: how will classes do that nothing is known of?"`
-	DisjointRows    bool `help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
+	DisjointClasses bool     `help:"No class is in training and in test problems: how will classes do that nothing is known of?"`
+	DisjointRows    bool     `help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
+	Case            []string `placeholder:"CLASSES" help:"Make one test problem, whose tasks tell the first of these classes from each other one, and leave these tasks out of the training problems."`
+}
+
+// Validate replaces that of the flags, which it calls.
+func (c *problemsSampleCmd) Validate() error {
+	if err := c.sampleFlags.Validate(); err != nil {
+		return err
+	}
+	if n := len(c.Case); n > 0 && (n < 3 || c.Test == 0) {
+		return fmt.Errorf("--case=%s --test=%d: it takes three classes or more, and makes a test problem", strings.Join(c.Case, ","), c.Test)
+	}
+	return c.config().Defaults().Validate()
 }
 
 func (c *problemsSampleCmd) config() data.SampleConfig {
@@ -89,6 +102,9 @@ func (c *problemsSampleCmd) Run(e *env) error {
 		return err
 	}
 	train, test, err := data.SampleProblems(d, c.config())
+	if err == nil && c.Case != nil {
+		err = c.study(d, train, test)
+	}
 	if err != nil {
 		return err
 	}
@@ -96,6 +112,52 @@ func (c *problemsSampleCmd) Run(e *env) error {
 		e.remark("training and test problems have rows in common; a network trained on the former knows some of the latter's test rows (--disjoint-rows gives each their own)")
 	}
 	return c.save(e, train, test)
+}
+
+// study puts the case in the place of the test problems.
+func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile) error {
+	one, err := caseProblem(d, c.Case, c.config())
+	if err != nil {
+		return err
+	}
+	test.Problems = []*data.Problem{one}
+	if train == nil {
+		return nil
+	}
+	for _, p := range train.Problems {
+		p.Tasks = slices.DeleteFunc(p.Tasks, func(t *data.Task) bool {
+			return slices.ContainsFunc(c.Case[1:], func(class string) bool { return isPair(t, class, c.Case[0]) })
+		})
+	}
+	train.Problems = slices.DeleteFunc(train.Problems, func(p *data.Problem) bool { return len(p.Tasks) < 2 })
+	return nil
+}
+
+// caseProblem is a problem whose tasks tell the first of some classes from each other one,
+// with splits as c says.
+func caseProblem(d *data.Dataset, classes []string, c data.SampleConfig) (*data.Problem, error) {
+	pairs := len(d.Classes) * (len(d.Classes) - 1) / 2
+	c.Train, c.Test, c.MinTasks, c.MaxTasks, c.DisjointRows = -1, 1, pairs, pairs, false
+	_, all, err := data.SampleProblems(d, c)
+	if err != nil {
+		return nil, fmt.Errorf("--case: %w", err)
+	}
+	p := &data.Problem{Name: "case study", Prepare: c.Prepare}
+	for _, class := range classes[1:] {
+		tasks := all.Problems[0].Tasks
+		i := slices.IndexFunc(tasks, func(t *data.Task) bool { return isPair(t, class, classes[0]) })
+		if i < 0 {
+			return nil, fmt.Errorf("--case: %w: %s has no pair of classes %q and %q; its classes are %q", data.ErrInvalid, d.Name, class, classes[0], d.Classes)
+		}
+		t := tasks[i]
+		t.Name, t.Positive, t.Negative = class+" vs "+classes[0], class, classes[0]
+		p.Tasks = append(p.Tasks, t)
+	}
+	return p, nil
+}
+
+func isPair(t *data.Task, a, b string) bool {
+	return t.Positive == a && t.Negative == b || t.Positive == b && t.Negative == a
 }
 
 type problemsGroupsCmd struct {

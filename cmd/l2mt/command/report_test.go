@@ -29,12 +29,11 @@ func smallRun(t *testing.T) (dir string) {
 	experiment := filepath.Join(t.TempDir(), "case.toml")
 	if err := os.WriteFile(experiment, []byte(`
 title = "A small study"
-problems = { train = 6, train_fraction = 0.03, validation_fraction = 0.03 }
-case = { shared = "8", classes = ["3", "5", "0"] }
-experience = { models = ["stl", "snr2"], explore = 2 }
-train = { epochs = 2 }
-model = { hidden = 4 }
-compare = { models = ["mtrl"], show = ["mtrl/refit", "l2mt"] }
+problems = "--train 6 --train-fraction 0.03 --validation-fraction 0.03 --case 8,3,5,0"
+collect = "--models stl,snr2 --explore 2"
+train = "--set train.epochs=2 --set model.hidden=4"
+eval = "--models mtrl"
+show = ["mtrl/refit", "l2mt"]
 `), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -66,19 +65,19 @@ func TestReport(t *testing.T) {
 
 func reportShowsEverything(t *testing.T, page string) {
 	for _, want := range []string{
-		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep, digits", "Fit of test-0001 <small>problem", "Network <small>network",
+		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep", "Comparison <small>sweep/points, 1 problems", "Fit of test-0001 <small>problem", "Network <small>network",
 		"Experience <small>experience", "problems/train.json", "Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, rank correlations and parameters",
 		"Fit of shapes <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What counts", "Probabilities of rows held out", "What was tried",
-		"begun with</td>", `shared = "8"`, `"epochs": 2`, "This page: l2mt ",
+		"begun with</td>", `--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
 	} {
 		if !strings.Contains(html.UnescapeString(page), want) {
 			t.Errorf("the report does not have %q", want)
 		}
 	}
-	if n := strings.Count(page, "<svg"); n != 5 {
-		t.Errorf("%d pictures, want 5: the runs of the sweep are not for the report", n)
+	if n := strings.Count(page, "<svg"); n != 6 {
+		t.Errorf("%d pictures, want 6: the runs of the sweep are not for the report", n)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestResultsThatCannotBePrintedAreAFailure(t *testing.T) {
 		t.Skip(err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"version"}, {"data", "info"}, {"--json", "data", "info"}, {"sweep", "--list"}} {
+	for _, args := range [][]string{{"version"}, {"data", "info"}, {"--json", "data", "info"}, {"sweep", "fig2", "--show"}} {
 		var errs bytes.Buffer
 		code := Run(context.Background(), args, full, &errs)
 		if code != exitFailed || !strings.Contains(errs.String(), "write /dev/full: no space left on device") {

@@ -12,32 +12,26 @@ import (
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/cmd/l2mt/internal/sweep"
 	"l2mt/data"
-	"l2mt/data/digits"
 )
 
 type sweepCmd struct {
-	Experiment string   `arg:"" optional:"" help:"TOML file, or the name of a shipped experiment (see --list). Without one the flags say it all."`
-	List       bool     `help:"List the shipped experiments."`
+	Experiment string   `arg:"" optional:"" help:"TOML file, or a shipped experiment: ${experiments}. Without one the flags say it all."`
 	Show       bool     `help:"Print the experiment, as a file to begin with."`
-	Vary       string   `placeholder:"SETTING=VALUES" help:"Setting to vary in place of what the experiment varies, such as model.estimator=kernel,linear."`
+	Vary       string   `placeholder:"SETTING=VALUES" help:"What to vary instead of what the experiment varies: a setting of the network, such as model.estimator=kernel,linear, or a flag of a command, such as \"problems --train-fraction=0.1,0.3\"."`
 	Seeds      int      `placeholder:"N" help:"Repeat with the seeds 1 to N, instead of those of the experiment."`
 	Experience []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Experience to train on, as in l2mt train, instead of problems that are drawn and experience that is made."`
 	Problems   string   `type:"existingfile" placeholder:"FILE" help:"Test problems to compare networks on that are trained on --experience. Without any, they are compared on the problems that training holds out."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
 	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
 	Network    string   `placeholder:"DIR" help:"Trained network to use instead of the one that the experiment names or trains."`
-	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for the table, the picture, and a folder for every run. What is there is not made again."`
+	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures, and a folder for every run. What is there is not made again."`
 	Workers    int      `help:"Fits at a time; 0 means one per CPU."`
 }
 
 func (c *sweepCmd) Validate() error {
 	switch {
-	case c.List && c.Experiment != "":
-		return errors.New("--list goes with no experiment")
-	case !c.List && c.Experiment == "" && c.Vary == "" && c.Experience == nil:
-		return errors.New("give an experiment: a TOML file, a name from --list, or --vary SETTING=VALUES")
-	case c.Vary != "" && !strings.Contains(c.Vary, "="):
-		return fmt.Errorf("--vary=%s: it must be SECTION.NAME=VALUE,VALUE", c.Vary)
+	case c.Experiment == "" && c.Vary == "" && c.Experience == nil:
+		return errors.New("give an experiment: a TOML file, the name of a shipped one, or --vary SETTING=VALUES")
 	case c.Problems != "" && c.Experience == nil:
 		return errors.New("--problems goes with --experience")
 	case c.Workers < 0 || c.Seeds < 0:
@@ -46,11 +40,13 @@ func (c *sweepCmd) Validate() error {
 	return nil
 }
 
-func (c *sweepCmd) Run(e *env) error {
-	if c.List {
-		return listExperiments(e)
+func (c *sweepCmd) Run(e *env) (err error) {
+	var x *experiment
+	if c.Experiment == "" {
+		x, err = parseExperiment("flags", "", c.change)
+	} else {
+		x, err = readExperiment(c.Experiment, c.change)
 	}
-	x, err := c.experiment()
 	if err != nil {
 		return err
 	}
@@ -65,127 +61,106 @@ func (c *sweepCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if x.store != nil && x.tests == "" {
+	if result == nil {
 		return (&runsCmd{Dirs: networks, Out: filepath.Join(c.Out, "curves.png")}).Run(e)
 	}
-	if err := result.Save(c.Out); err != nil {
+	if err := result.Save(c.Out, x.text); err != nil {
 		return err
 	}
 	return e.print(result, result.Write)
 }
 
-// experiment is the one that is named, or one of the flags alone.
-func (c *sweepCmd) experiment() (*experiment, error) {
-	flags := func(x *experiment) {
-		x.Dataset, x.Network, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Network, x.Network), cmp.Or(c.Head, x.Head)
-		if x.store, x.tests = c.Experience, c.Problems; x.store != nil {
-			x.Dataset = c.Dataset // else what the experience and the problems name
-		}
-		if setting, values, ok := strings.Cut(c.Vary, "="); ok {
-			x.Title, x.Vary = c.Vary, variation{Setting: setting}
-			for _, value := range strings.Split(values, ",") {
-				x.Vary.Values = append(x.Vary.Values, value)
-			}
-		}
-		for i := range c.Seeds {
-			x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
-		}
+// change puts the flags over what the experiment says.
+func (c *sweepCmd) change(x *experiment) error {
+	x.Dataset, x.Network, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Network, x.Network), cmp.Or(c.Head, x.Head)
+	if x.store, x.tests = c.Experience, c.Problems; x.store != nil {
+		x.Dataset = c.Dataset // else what the experience and the problems name
 	}
-	if c.Experiment == "" {
-		return parseExperiment("flags", "", flags)
+	if at := strings.LastIndex(c.Vary, "="); at > 0 {
+		x.Title, x.Vary = c.Vary, variation{Flag: c.Vary[:at+1]}
+		if !strings.Contains(x.Vary.Flag, " ") {
+			x.Vary.Label, x.Vary.Flag = c.Vary[:at], "train --set="+x.Vary.Flag
+		}
+		for value := range strings.SplitSeq(c.Vary[at+1:], ",") {
+			x.Vary.Values = append(x.Vary.Values, value)
+		}
+	} else if c.Vary != "" {
+		return fmt.Errorf("%w: --vary=%s: it must be SETTING=VALUE,VALUE", errUsage, c.Vary)
 	}
-	return readExperiment(c.Experiment, flags)
+	for i := range c.Seeds {
+		x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
+	}
+	return nil
 }
 
-func listExperiments(e *env) error {
-	type entry struct {
-		Name  string `json:"name"`
-		About string `json:"about"`
-	}
-	var list []entry
-	for _, name := range experimentNames() {
-		x, err := readExperiment(name)
-		if err != nil {
-			return err
-		}
-		list = append(list, entry{name, x.About})
-	}
-	return e.print(list, func(w io.Writer) {
-		t := run.Fields(w)
-		for _, x := range list {
-			fmt.Fprintf(t, "%s\t%s\n", x.Name, x.About)
-		}
-		t.Flush()
-	})
-}
-
-// runs makes the runs one after the other, and brings all together. Those of equal problems
-// and experience share that of the first. What a command finds made it does not make again.
+// runs makes the runs one after the other, and brings their tables together, if there are
+// test problems. Runs of equal problems and experience share those of the first. What is there
+// each command finds, and does not make it again.
 func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks []string, err error) {
 	if x.Network != "" {
 		if _, err := run.NetworkSum(x.Network); err != nil {
 			return nil, nil, fmt.Errorf("network %q is neither %q nor a trained network's directory: %w", x.Network, run.PretrainedNetwork, err)
 		}
 	}
-	result = &sweep.Result{
-		Name: x.name, Title: x.Title, Dataset: filepath.Base(cmp.Or(x.Dataset, strings.Join(x.store, ", "))), Seeds: x.Seeds, Show: x.Compare.Show,
-		Versions: run.CurrentVersions(), Experiment: x.text, Label: x.Vary.Label,
+	if x.store == nil || x.tests != "" {
+		result = sweep.New(x.Title, x.Vary.Label, x.Show)
 	}
-	experience := map[string]string{}
+	first := map[string]string{} // the folder of the first run of equal data
 	runs := x.runs()
 	for i, r := range runs {
 		dir := filepath.Join(c.Out, sweep.Runs, r.name())
-		made := fmt.Sprint(r.Problems, r.Experience)
-		if experience[made] == "" {
-			experience[made] = filepath.Join(dir, "experience")
-		}
-		s, err := x.stages(r, dir, experience[made], c.Workers)
+		made := r.Problems + r.Collect
+		first[made] = cmp.Or(first[made], dir)
+		s, err := x.stages(r, dir, first[made])
 		if err != nil {
 			return nil, nil, err
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
+		s.collect.Workers, s.evaluate.Workers = c.Workers, c.Workers
 		if err := s.run(e, x); err != nil {
 			return nil, nil, fmt.Errorf("run %s: %w", r.name(), err)
 		}
-		networks = append(networks, s.learn.Out)
-		if s.evaluate.Problems == "" {
+		if networks = append(networks, s.learn.Out); result == nil {
 			continue
 		}
 		table, err := run.LoadTable(s.evaluate.Out)
 		if err != nil {
 			return nil, nil, err
 		}
-		problems := x.tests
-		if problems == "" {
-			problems = fmt.Sprint(r.Problems)
+		problems, err := data.LoadProblems(s.evaluate.Problems)
+		if err != nil {
+			return nil, nil, err
 		}
-		result.Add(r.point, r.seed, problems, table)
+		from := filepath.Base(first[made])
+		if x.tests != "" {
+			from = filepath.Base(x.tests)
+		}
+		result.Add(r.point, from, problems.Problems, table)
 	}
-	var tasks []string
-	if x.Case != nil {
-		tasks = x.Case.tasks()
+	if result != nil {
+		err = result.Finish()
 	}
-	return result, networks, result.Finish(tasks)
+	return result, networks, err
 }
 
 // run makes what is missing of a run.
 func (s *stages) run(e *env, x *experiment) error {
-	stage := *e
-	stage.stdout, stage.json = io.Discard, false
-	if x.store == nil {
-		if err := s.draw(&stage, x); err != nil {
-			return err
-		}
+	quiet, brief := *e, *e
+	quiet.stdout, quiet.json = io.Discard, false
+	brief.json, brief.stdout = false, e.stderr // what came of training, without a line an epoch
+	if brief.quiet = true; e.quiet {
+		brief.stdout = io.Discard
 	}
-	if x.store == nil && x.Network == "" {
-		if err := s.collect.Run(&stage); err != nil {
+	if x.store == nil {
+		if err := s.sample.Run(&quiet); err != nil {
 			return err
 		}
 	}
 	if x.Network == "" {
-		brief := stage // what came of it, without a line an epoch
-		if brief.quiet = true; !e.quiet {
-			brief.stdout = e.stderr
+		if x.store == nil {
+			if err := s.collect.Run(&quiet); err != nil {
+				return err
+			}
 		}
 		if err := s.learn.Run(&brief); err != nil {
 			return err
@@ -194,27 +169,5 @@ func (s *stages) run(e *env, x *experiment) error {
 	if s.evaluate.Problems == "" {
 		return nil
 	}
-	return s.evaluate.Run(&stage)
-}
-
-// draw draws the problems. A case study takes the place of the test problems.
-func (s *stages) draw(e *env, x *experiment) error {
-	d, err := digits.Open(x.Dataset)
-	if err != nil {
-		return err
-	}
-	train, test, err := data.SampleProblems(d, s.sample.config())
-	if err != nil {
-		return err
-	}
-	if x.Case != nil {
-		one, err := x.Case.problem(d, s.sample.config())
-		if err != nil {
-			return err
-		}
-		if test.Problems = []*data.Problem{one}; train != nil {
-			train.Problems = x.Case.without(train.Problems)
-		}
-	}
-	return s.sample.save(e, train, test)
+	return s.evaluate.Run(&quiet)
 }

@@ -21,7 +21,7 @@ import (
 )
 
 type trainCmd struct {
-	Experience []string          `required:"" sep:"none" type:"existingdir" help:"Directory of the experience. Of several, given one by one, all count for the same; their datasets may differ in their features if the network is free of these (--preset pairwise)."`
+	Experience []string          `required:"" sep:"none" type:"path" help:"Directory of the experience. Of several, given one by one, all count for the same; their datasets may differ in their features if the network is free of these (--preset pairwise)."`
 	Dataset    string            `help:"Dataset to use instead of the one that the experience names."`
 	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-32-16 for random ones of these widths, from the features on."`
 	Out        string            `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`

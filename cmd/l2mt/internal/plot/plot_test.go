@@ -190,7 +190,7 @@ func TestTitlesAreShort(t *testing.T) {
 			return Correlations([]Correlation{{Title: "t", Tasks: tasks, Correlation: correlation}})
 		},
 		long: func() (*Picture, error) {
-			return (&Relative{Title: long, Axis: "x", Names: []string{"1"}, At: []float64{1}, Methods: []Method{{Errors: []float64{1}, Deviations: []float64{1}}}}).Draw()
+			return (&Relative{Title: long, Axis: "x", Names: []string{"1"}, At: []float64{1}, Methods: []*Method{{Errors: []compare.Float{1}, Deviations: []compare.Float{1}}}}).Draw()
 		},
 	} {
 		p, err := draw()

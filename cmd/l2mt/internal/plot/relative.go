@@ -1,7 +1,7 @@
 package plot
 
 import (
-	"errors"
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -13,41 +13,71 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"l2mt/data/files"
 	"l2mt/infer/compare"
 )
 
 // Relative is relative errors of methods at several points.
 type Relative struct {
-	Title string
+	Title string `json:"title"`
 	// Label says what the errors are relative to, and what the bars are.
-	Label string
+	Label string `json:"label"`
 	// Names are those of the points, from the top down.
-	Names []string
+	Names []string `json:"names"`
 	// At is where the points are on an axis of numbers, which is logarithmic where they span
 	// more than a decade. Nil means that they have names alone.
-	At      []float64
-	Axis    string
-	Methods []Method
+	At      []float64 `json:"at,omitempty"`
+	Axis    string    `json:"axis"`
+	Methods []*Method `json:"methods"`
 }
 
 // Method is the errors of one method at all points, and their standard errors. Each may be
 // NaN, where there is none.
 type Method struct {
-	Title              string
-	Strong             bool // drawn in a broad line
-	Errors, Deviations []float64
+	Title      string        `json:"title"`
+	Strong     bool          `json:"strong,omitempty"` // drawn in a broad line
+	Errors     []files.Float `json:"errors"`
+	Deviations []files.Float `json:"deviations"`
+}
+
+// Check finds what cannot be drawn.
+func (r *Relative) Check() error {
+	n := len(r.Names)
+	for _, m := range r.Methods {
+		if m == nil || len(m.Errors) != n || len(m.Deviations) != n {
+			return fmt.Errorf("every method must have %d errors and standard errors, one at each point", n)
+		}
+	}
+	if r.At != nil && len(r.At) != n {
+		return fmt.Errorf("%d numbers are given for %d points", len(r.At), n)
+	}
+	return nil
+}
+
+// Put takes in the row of a method at a point.
+func (r *Relative) Put(point int, row compare.Row) {
+	i := slices.IndexFunc(r.Methods, func(m *Method) bool { return m.Title == row.Title })
+	if i < 0 {
+		none := slices.Repeat([]files.Float{files.Float(math.NaN())}, len(r.Names))
+		i, r.Methods = len(r.Methods), append(r.Methods, &Method{row.Title, row.Model == compare.L2MT, none, slices.Clone(none)})
+	}
+	r.Methods[i].Errors[point], r.Methods[i].Deviations[point] = row.PerProblem, row.StandardError
+}
+
+// OfRows has the errors of rows, one below the other.
+func OfRows(title string, rows []compare.Row) Relative {
+	all := &Method{}
+	r := Relative{Title: title, Label: "mean of the relative errors, with standard error", Methods: []*Method{all}}
+	for _, row := range rows {
+		r.Names, all.Errors, all.Deviations = append(r.Names, row.Title), append(all.Errors, row.PerProblem), append(all.Deviations, row.StandardError)
+	}
+	return r
 }
 
 // Table draws the relative errors of an evaluation with their standard errors, in the order
 // of the table.
 func Table(table *compare.Table) (*Picture, error) {
-	r := Relative{Title: "Test error relative to single-task learning", Label: "mean of the relative errors, with standard error"}
-	var all Method
-	for _, row := range table.Rows {
-		r.Names = append(r.Names, row.Title)
-		all.Errors, all.Deviations = append(all.Errors, float64(row.PerProblem)), append(all.Deviations, float64(row.StandardError))
-	}
-	r.Methods = []Method{all}
+	r := OfRows("Test error relative to single-task learning", table.Rows)
 	return r.Draw()
 }
 
@@ -68,12 +98,16 @@ func (r *Relative) Draw() (*Picture, error) {
 	if !drawn {
 		return nil, nil
 	}
-	from, to := plotter.XY{X: 1, Y: -0.6}, plotter.XY{X: 1, Y: float64(len(r.Names)) - 0.4}
 	picture := &Picture{9 * vg.Inch, vg.Length(2.4+0.32*float64(len(r.Names)+len(r.Methods)/2)) * vg.Inch, []*plot.Plot{p}}
-	if r.At != nil {
+	from, to := plotter.XY{X: 1, Y: -0.6}, plotter.XY{X: 1, Y: float64(len(r.Names)) - 0.4}
+	if r.At == nil {
+		upwards := slices.Clone(r.Names)
+		slices.Reverse(upwards)
+		p.NominalY(upwards...)
+	} else {
 		p.X.Label.Text, p.Y.Label.Text, p.Y.Padding = r.Axis, r.Label, vg.Points(8)
-		from, to = plotter.XY{X: p.X.Min, Y: 1}, plotter.XY{X: p.X.Max, Y: 1}
 		picture.width, picture.height = 8*vg.Inch, 7.5*vg.Inch
+		from, to = plotter.XY{X: p.X.Min, Y: 1}, plotter.XY{X: p.X.Max, Y: 1}
 		var ticks plot.ConstantTicks
 		for k, x := range r.At {
 			ticks = append(ticks, plot.Tick{Value: x, Label: r.Names[k]})
@@ -81,10 +115,6 @@ func (r *Relative) Draw() (*Picture, error) {
 		if p.X.Tick.Marker = ticks; floats.Min(r.At) > 0 && floats.Max(r.At) > 10*floats.Min(r.At) {
 			p.X.Scale = plot.LogScale{}
 		}
-	} else {
-		upwards := slices.Clone(r.Names)
-		slices.Reverse(upwards)
-		p.NominalY(upwards...)
 	}
 	// At 1 there is single-task learning.
 	dotted := draw.LineStyle{Color: color.Gray{Y: 120}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
@@ -92,63 +122,42 @@ func (r *Relative) Draw() (*Picture, error) {
 }
 
 // add draws method i, if it has an error anywhere.
-func (r *Relative) add(p *plot.Plot, i int, m Method) (drawn bool, err error) {
+func (r *Relative) add(p *plot.Plot, i int, m *Method) (drawn bool, err error) {
 	n := float64(len(r.Methods))
 	aside := (float64(i) - (n-1)/2) / (2 * n) // of the others, so that bars do not cover each other
-	var at marks
+	var at plotter.XYs
+	var bars plotter.YErrors
 	for k, e := range m.Errors {
+		v, half := float64(e), float64(m.Deviations[k])
 		switch {
-		case math.IsNaN(e) || math.IsInf(e, 0):
+		case math.IsNaN(v) || math.IsInf(v, 0):
 			continue
 		case r.At != nil:
-			at.XYs = append(at.XYs, plotter.XY{X: r.At[k], Y: e})
+			at = append(at, plotter.XY{X: r.At[k], Y: v})
 		default:
-			at.XYs = append(at.XYs, plotter.XY{X: e, Y: float64(len(m.Errors)-1-k) - aside})
+			at = append(at, plotter.XY{X: v, Y: float64(len(m.Errors)-1-k) - aside})
 		}
-		at.bars = append(at.bars, m.Deviations[k])
+		if math.IsNaN(half) || math.IsInf(half, 0) {
+			half = 0
+		}
+		bars = append(bars, struct{ Low, High float64 }{half, half})
 	}
-	if len(at.XYs) == 0 {
+	if len(at) == 0 {
 		return false, nil
 	}
-	scatter, err1 := plotter.NewScatter(at)
-	across, err2 := plotter.NewXErrorBars(at)
-	upright, err3 := plotter.NewYErrorBars(at)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return false, err
-	}
 	look := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(0.8), Dashes: plotutil.Dashes(i / len(palette))}
-	scatter.GlyphStyle = draw.GlyphStyle{Color: look.Color, Radius: vg.Points(3.5), Shape: plotutil.Shape(i)}
-	across.LineStyle, upright.LineStyle = look, look
+	scatter := &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: look.Color, Radius: vg.Points(3.5), Shape: plotutil.Shape(i)}}
 	if r.At == nil {
-		p.Add(across, scatter)
+		p.Add(&plotter.XErrorBars{XYs: at, XErrors: plotter.XErrors(bars), LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
 	} else {
-		look.Width = vg.Points(1.2)
-		if m.Strong {
+		p.Add(&plotter.YErrorBars{XYs: at, YErrors: bars, LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
+		if look.Width = vg.Points(1.2); m.Strong {
 			look.Width = vg.Points(2.4)
 		}
-		p.Add(upright, scatter)
-		err = addLine(p, "", at.XYs, look)
+		err = addLine(p, "", at, look)
 	}
 	if m.Title != "" {
 		p.Legend.Add(m.Title, scatter)
 	}
 	return true, err
 }
-
-// marks are points with the halves of error bars, which are nothing where there is no
-// standard error.
-type marks struct {
-	plotter.XYs
-	bars []float64
-}
-
-// XError is the half of a bar.
-func (m marks) XError(i int) (low, high float64) {
-	if math.IsNaN(m.bars[i]) {
-		return 0, 0
-	}
-	return m.bars[i], m.bars[i]
-}
-
-// YError is the half of a bar.
-func (m marks) YError(i int) (low, high float64) { return m.XError(i) }

@@ -30,14 +30,20 @@ func FuzzPictures(f *testing.F) {
 	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
-	f.Add(swept, encoded(sweep.Result{Title: "t", Seeds: []uint64{1, 2}, Label: "x",
-		Rows:         []sweep.Row{{At: "1", Row: compare.Row{Title: "a", Model: "l2mt", Relative: 0.9, StandardError: 0.1}}, {At: "2", Row: compare.Row{Title: "a", Model: "l2mt", Relative: 0.8}}},
+	f.Add(swept, encoded(sweep.Result{Title: "t",
+		Picture:      plot.Relative{Axis: "x", Names: []string{"1", "2"}, At: []float64{1, 2}, Methods: []*plot.Method{{Title: "a", Strong: true, Errors: []compare.Float{0.9, 0.8}, Deviations: []compare.Float{0.1, 0}}}},
 		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
-	f.Add(swept, []byte(`{"label":"x","rows":[{"at":"0","model":"l2mt","relative":0.9},{"at":"1","model":"l2mt","relative":0.8},{"at":"1e9","model":"l2mt","relative":0.7}]}`))
-	f.Add(swept, []byte(`{"label":"x","rows":[{"at":"1","model":"l2mt","relative":9},{"at":"20","model":"l2mt","relative":1},{"at":"1e300","model":"l2mt","relative":0.1}]}`))
-	f.Add(swept, []byte(`{"correlations":[{"tasks":["a"],"correlation":[[1]]},{"tasks":["a","b"],"correlation":[[1,0],[0,1]]}]}`))
-	f.Add(swept, []byte(`{}`))
-	f.Add(swept, []byte(`{"label":"x","rows":[{"at":"a","title":"m","relative":1},{"at":"","relative":1e308}],"show":["x"]}`))
+	for _, text := range []string{
+		`{"picture":{"names":["0","1","1e9"],"at":[0,1,1e9],"methods":[{"errors":[0.9,0.8,0.7],"deviations":[0,0,0]}]}}`,
+		`{"picture":{"names":["1","20","1e300"],"at":[1,20,1e300],"methods":[{"errors":[9,1,0.1],"deviations":["+Inf",1e300,0]}]}}`,
+		`{"picture":{"names":["a"],"methods":[{"errors":[1],"deviations":[]},null]}}`,
+		`{"picture":{"names":["a"],"at":[],"methods":[{"errors":[1],"deviations":[0]}]}}`,
+		`{"correlations":[{"tasks":["a"],"correlation":[[1]]},{"tasks":["a","b"],"correlation":[[1,0],[0,1]]}]}`,
+		`{}`,
+		`{"picture":{"names":["a",""],"methods":[{"errors":[1,1e308],"deviations":[0,0]}]}}`,
+	} {
+		f.Add(swept, []byte(text))
+	}
 	f.Fuzz(func(t *testing.T, kind int, raw []byte) {
 		path := filepath.Join(t.TempDir(), "picture.svg")
 		var drawn *plot.Picture
@@ -56,7 +62,7 @@ func FuzzPictures(f *testing.F) {
 		case swept:
 			var r sweep.Result
 			if err = run.ParseJSON(raw, &r); err == nil {
-				drawn, err = r.Picture()
+				drawn, err = r.Picture.Draw()
 			}
 			if err == nil {
 				maps, err := plot.Correlations(r.Correlations)

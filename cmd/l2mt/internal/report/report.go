@@ -164,7 +164,7 @@ func (r *report) page() ([]byte, error) {
 		"p":        func(v float64) string { return fmt.Sprintf("%.2g", v) },
 		"l2mt":     func(name string) bool { return name == compare.L2MT },
 		"table":    func(t *compare.Table) (template.HTML, error) { return inline(plot.Table(t)) },
-		"sweep":    func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture()) },
+		"sweep":    func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture.Draw()) },
 		"maps":     func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
 		"curves":   curves,
 		"bend":     func(c plot.Curve) (template.HTML, error) { return inline(c.Draw()) },
