@@ -339,15 +339,21 @@ func (o EvaluateOptions) paper(ctx context.Context, m multitask.Model, p *data.P
 func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 	c := &cell{problem: p, model: m.Info().Name}
 	c.add(Joint, func(ctx context.Context) (*evidence.Tuned, error) {
-		all, first, err := multitask.Join(append([]*data.ProblemData{p}, o.Joint...)...)
-		if err != nil {
-			return nil, err
+		all := &data.ProblemData{Problem: &data.Problem{Name: "joint", Classes: p.Classes}, Tasks: slices.Clone(p.Tasks)}
+		for _, other := range o.Joint {
+			if !slices.Equal(p.Classes, other.Classes) {
+				return nil, fmt.Errorf("compare: problem %q: %w: its classes are not those of %q, with which it is to be fitted", other.Name, infer.ErrInvalid, p.Name)
+			}
+			all.Tasks = append(all.Tasks, other.Tasks...)
 		}
 		together, err := o.paper(ctx, m, all)
 		if err != nil {
 			return nil, err
 		}
-		tuned, err := evidence.Report(together.Result.Share(first[0], len(p.Tasks)), p, nil)
+		share, rows, n := *together.Result, together.W.RawMatrix().Rows, len(p.Tasks)
+		share.W, share.B = together.W.Slice(0, rows, 0, n).(*mat.Dense), together.B[:n*len(together.B)/len(all.Tasks)]
+		share.Omega = together.Result.Omega.SliceSym(0, n).(*mat.SymDense)
+		tuned, err := evidence.Report(&share, p, nil)
 		if err == nil {
 			tuned.Seconds = together.Seconds
 		}

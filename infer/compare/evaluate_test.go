@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/infer"
@@ -75,20 +77,22 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	p := problems[1]
 	m := must(multitask.Lookup("snr2"))(t)
 	split := func(p *data.ProblemData) evidence.Evidence { return must(evidence.NewSplit(p))(t) }
-	all, first, err := multitask.Join(p, o.Joint[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := &data.ProblemData{Problem: &data.Problem{}, Tasks: slices.Concat(p.Tasks, o.Joint[0].Tasks)}
 	tuned := must(evidence.Tune(t.Context(), evidence.Of(m), split(p), p, o.tune()))(t)
 	joint := must(evidence.Tune(t.Context(), evidence.Of(m), split(all), all, o.tune()))(t)
-	share := must(evidence.Report(joint.Result.Share(first[0], len(p.Tasks)), p, nil))(t)
+	share, first := *joint, func(e evidence.Errors) evidence.Errors {
+		task := e.Task[:len(p.Tasks)]
+		return evidence.Errors{Task: task, Mean: stat.Mean(task, nil)}
+	}
+	share.Validation, share.Test = first(joint.Validation), first(joint.Test)
+	share.Omega = multitask.Normalised(joint.Result.Omega.SliceSym(0, len(p.Tasks)).(*mat.SymDense))
 	onAll := must(evidence.Labelled(p, 0))(t)
 	labelled := must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, o.tune()))(t)
 	again := must(evidence.Refit(t.Context(), tuned.Omega, onAll, p, o.tune()))(t)
 	found := must(n.Omega(p))(t)
 	paper := must(evidence.Refit(t.Context(), found.Omega, split(p), p, o.tune()))(t)
 	check(t, outcomes, p, map[string]*evidence.Tuned{
-		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": share, "l2mt/paper": paper,
+		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": &share, "l2mt/paper": paper,
 		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}), "l2mt/euclidean": chosen(t, n, p, solve.Parts{NoMetric: true}),
 		"l2mt/alone":  candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}, Mixture: solve.Mixture{Network: 1}}),
 		"l2mt/metric": candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}}),

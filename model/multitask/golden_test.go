@@ -330,3 +330,14 @@ func TestGoldenTheorems(t *testing.T) {
 		})
 	}
 }
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
