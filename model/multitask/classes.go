@@ -48,7 +48,9 @@ func LabelOf(y float64, classes int) int {
 // negative is that of the first.
 func Probabilities(p, scores []float64, temperature float64) {
 	if len(scores) == 1 {
-		scores = []float64{-scores[0], scores[0]}
+		odds := math.Exp(scores[0] / temperature)
+		p[0], p[1] = 1/(1+odds), 1/(1+1/odds)
+		return
 	}
 	most := math.Inf(-1)
 	for c, f := range scores {
