@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html/template"
 	"image/color"
-	"io"
 	"math"
 	"path/filepath"
 	"strconv"
@@ -21,8 +20,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	_ "gonum.org/v1/plot/vg/vgimg" // the format png
+	_ "gonum.org/v1/plot/vg/vgsvg" // and svg
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -117,28 +116,15 @@ type Picture struct {
 // Save writes what a function that draws returned, as PNG or SVG by the end of
 // the file's name.
 func Save(path string, p *Picture, err error) error {
+	var raw []byte
 	if err == nil && p != nil {
-		err = p.save(path)
+		raw, err = p.as(strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
 	}
 	if err != nil {
 		return fmt.Errorf("plot %s: %w", path, err)
 	}
-	return nil
-}
-
-func (p *Picture) save(path string) error {
-	var c canvas
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png":
-		c = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(p.width, p.height), vgimg.UseDPI(110))}
-	case ".svg":
-		c = vgsvg.New(p.width, p.height)
-	default:
-		return fmt.Errorf("%w: pictures are written as .png or .svg", data.ErrFormat)
-	}
-	raw, err := p.on(c)
-	if err != nil {
-		return err
+	if p == nil {
+		return nil
 	}
 	return files.WriteFile(path, raw)
 }
@@ -149,7 +135,7 @@ func (p *Picture) Inline() (template.HTML, error) {
 	if p == nil {
 		return "", nil
 	}
-	raw, err := p.on(vgsvg.New(p.width, p.height))
+	raw, err := p.as("svg")
 	if err != nil {
 		return "", err
 	}
@@ -158,19 +144,17 @@ func (p *Picture) Inline() (template.HTML, error) {
 	return template.HTML(bytes.ReplaceAll(svg, []byte("#000000"), []byte("currentColor"))), nil
 }
 
-// canvas is what becomes a file.
-type canvas interface {
-	vg.CanvasSizer
-	io.WriterTo
-}
-
-// on draws on a canvas and returns the file that comes of it.
-func (p *Picture) on(c canvas) ([]byte, error) {
+// as is the picture in a format.
+func (p *Picture) as(format string) ([]byte, error) {
+	c, err := draw.NewFormattedCanvas(p.width, p.height, format)
+	if err != nil {
+		return nil, fmt.Errorf("%w: pictures are written as .png or .svg: %w", data.ErrFormat, err)
+	}
 	if err := p.draw(draw.New(c)); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
-	_, err := c.WriteTo(&b)
+	_, err = c.WriteTo(&b)
 	// In an SVG fonts of the same widths are named, for readers who lack the first.
 	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arimo,Arial,Helvetica,sans-serif")), err
 }

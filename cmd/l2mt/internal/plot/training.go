@@ -15,27 +15,38 @@ import (
 	"l2mt/train"
 )
 
+// course is a number over the epochs. A dashed line remains visible upon another.
+type course struct {
+	name   string
+	dashed bool
+	of     func(m train.Metrics) float64
+}
+
+// found is the relative error of the covariances found, and within the rank correlation.
+func found(m train.Metrics) float64  { return *m.Found }
+func within(m train.Metrics) float64 { return m.HeldOut.Within }
+
+const (
+	relativeError = "Relative error on held-out problems"
+	rankOfError   = "Rank correlation with the relative error"
+)
+
 // Training draws the loss, the correlations and the scalars over epochs.
 func Training(metrics []train.Metrics) (*Picture, error) {
-	losses := []course{
-		{"loss", false, func(m train.Metrics) float64 { return m.Loss }},
-		{"residual |f - v(o)|", false, func(m train.Metrics) float64 { return m.Residual }},
-		{"standard deviation of v(o)", false, func(m train.Metrics) float64 { return m.Deviation }},
+	objective, err := overEpochs("Objective", metrics,
+		course{"loss", false, func(m train.Metrics) float64 { return m.Loss }},
+		course{"residual |f - v(o)|", false, func(m train.Metrics) float64 { return m.Residual }},
+		course{"standard deviation of v(o)", false, func(m train.Metrics) float64 { return m.Deviation }})
+	if err != nil {
+		return nil, err
 	}
-	correlations := []course{
-		{"held out, within problems", false, func(m train.Metrics) float64 { return m.HeldOut.Within }},
-		{"training, within problems", false, func(m train.Metrics) float64 { return m.Training.Within }},
-		{"held out, overall", true, func(m train.Metrics) float64 { return m.HeldOut.Overall }},
-		{"training, overall", true, func(m train.Metrics) float64 { return m.Training.Overall }},
+	if y := &objective.Y; y.Min > 1/largest && y.Max < largest { // whole decades around the values
+		y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		y.Min, y.Max = math.Pow(10, math.Floor(math.Log10(y.Min))), math.Pow(10, math.Ceil(math.Log10(y.Max)))
 	}
-	quality := "Rank correlation of f with the relative error"
-	if metrics[0].Found != nil {
-		quality = "Relative error on held-out problems"
-		correlations = []course{
-			{"covariance found", false, found},
-			{"best tuple", true, func(m train.Metrics) float64 { return *m.Tuple }},
-			{"single-task learning", true, func(train.Metrics) float64 { return 1 }},
-		}
+	quality, err := trainingQuality(metrics)
+	if err != nil {
+		return nil, err
 	}
 	var scalars []course
 	for _, name := range slices.Sorted(maps.Keys(metrics[0].Scalars)) {
@@ -43,71 +54,61 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 			scalars = append(scalars, course{fmt.Sprintf("%s %d", name, i+1), i%2 == 1, func(m train.Metrics) float64 { return m.Scalars[name][i] }})
 		}
 	}
-	var plots []*plot.Plot
-	for _, d := range []struct {
-		title string
-		lines []course
-	}{
-		{"Objective", losses},
-		{quality, correlations},
-		{"Parameters above the embeddings", scalars},
-	} {
-		p := overEpochs(d.title)
-		for i, l := range d.lines {
-			if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
-				return nil, fmt.Errorf("plot %q, line %q: %w", d.title, l.name, err)
-			}
-		}
-		plots = append(plots, p)
-	}
-	if y := &plots[0].Y; y.Min > 1/largest && y.Max < largest { // whole decades around the values
-		y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-		y.Min, y.Max = math.Pow(10, math.Floor(math.Log10(y.Min))), math.Pow(10, math.Ceil(math.Log10(y.Max)))
-	}
-	if metrics[0].Found == nil {
-		plots[1].Y.Min, plots[1].Y.Max = min(plots[1].Y.Min, 0), 1
-	}
-	return &Picture{15 * vg.Inch, 5 * vg.Inch, plots}, nil
+	parameters, err := overEpochs("Parameters above the embeddings", metrics, scalars...)
+	return &Picture{15 * vg.Inch, 5 * vg.Inch, []*plot.Plot{objective, quality, parameters}}, err
 }
 
-// found is the relative error of the covariances found.
-func found(m train.Metrics) float64 { return *m.Found }
+func trainingQuality(metrics []train.Metrics) (*plot.Plot, error) {
+	if metrics[0].Found != nil {
+		return overEpochs(relativeError, metrics,
+			course{"covariance found", false, found},
+			course{"best tuple", true, func(m train.Metrics) float64 { return *m.Tuple }},
+			course{"single-task learning", true, func(train.Metrics) float64 { return 1 }})
+	}
+	p, err := overEpochs(rankOfError, metrics,
+		course{"held out, within problems", false, within},
+		course{"training, within problems", false, func(m train.Metrics) float64 { return m.Training.Within }},
+		course{"held out, overall", true, func(m train.Metrics) float64 { return m.HeldOut.Overall }},
+		course{"training, overall", true, func(m train.Metrics) float64 { return m.Training.Overall }})
+	if err == nil {
+		p.Y.Min, p.Y.Max = min(p.Y.Min, 0), 1
+	}
+	return p, err
+}
 
 // Runs draws the relative error of the covariances found on held-out problems, or where it
 // was not measured the rank correlation, over the epochs of several runs, those of a name in
 // one colour.
 func Runs(names []string, runs [][][]train.Metrics) (*Picture, error) {
-	title, of := "Relative error on held-out problems", found
+	title, of := relativeError, found
 	for _, metrics := range slices.Concat(runs...) {
 		if metrics[0].Found == nil {
-			title, of = "Rank correlation on held-out problems", func(m train.Metrics) float64 { return m.HeldOut.Within }
+			title, of = rankOfError, within
 		}
 	}
-	p := overEpochs(title)
+	p, err := overEpochs(title, nil)
 	for i, name := range names {
 		for _, metrics := range runs[i] {
-			l := course{name, false, of}
-			if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
-				return nil, err
+			if err == nil {
+				err = course{name, false, of}.add(p, metrics, palette[i%len(palette)])
 			}
 			name = "" // once in the legend
 		}
 	}
-	return &Picture{8 * vg.Inch, 5 * vg.Inch, []*plot.Plot{p}}, nil
+	return &Picture{8 * vg.Inch, 5 * vg.Inch, []*plot.Plot{p}}, err
 }
 
-func overEpochs(title string) *plot.Plot {
+// overEpochs is a plot of numbers over the epochs.
+func overEpochs(title string, metrics []train.Metrics, lines ...course) (*plot.Plot, error) {
 	p := newPlot(title, "epoch", "")
 	p.X.Tick.Marker = plainTicks{least: 1}
 	p.Add(plotter.NewGrid())
-	return p
-}
-
-// course is a number over the epochs. A dashed line remains visible upon another.
-type course struct {
-	name   string
-	dashed bool
-	of     func(m train.Metrics) float64
+	for i, l := range lines {
+		if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
+			return nil, fmt.Errorf("plot %q, line %q: %w", title, l.name, err)
+		}
+	}
+	return p, nil
 }
 
 func (c course) add(p *plot.Plot, metrics []train.Metrics, colour color.Color) error {
