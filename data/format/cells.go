@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -53,6 +54,12 @@ func (b *Block) decimalOf() string {
 		return ","
 	}
 	return "."
+}
+
+// IsNumber reports whether a text is a number.
+func IsNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
 }
 
 // clean is a cell as others write it: a number with a decimal point alone, a text in lower

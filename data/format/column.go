@@ -3,6 +3,7 @@ package format
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -26,22 +27,23 @@ type Column struct {
 // Len is the number of rows.
 func (c *Column) Len() int { return max(len(c.Numbers), len(c.of)) }
 
-// addShort adds a number that is fast to read, and reports whether the cell is one.
-func (c *Column) addShort(cell string) bool {
-	v, ok := parseShort(cell)
-	if ok = ok && !c.AsText; ok {
-		c.Numbers = append(c.Numbers, v)
+// addNumber adds the cell of one more row if it is a finite number, and reports that.
+func (c *Column) addNumber(cell string) bool {
+	if c.AsText {
+		return false
 	}
-	return ok
+	v, err := strconv.ParseFloat(cell, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return false
+	}
+	c.Numbers = append(c.Numbers, v)
+	return true
 }
 
 // Add adds the cell of one more row, which is a number if it is a finite one.
 func (c *Column) Add(cell string) {
-	if !c.AsText {
-		if v, err := ParseFloat(cell); err == nil && v-v == 0 { // and finite
-			c.Numbers = append(c.Numbers, v)
-			return
-		}
+	if c.addNumber(cell) {
+		return
 	}
 	k, ok := c.known[cell]
 	if !ok {

@@ -59,15 +59,10 @@ func unpack(f io.ReadCloser, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: it is not a sound gzip file: %w", data.ErrFormat, err), f.Close())
 	}
-	// Unpacking runs beside the parsing, so on two cores both take no longer
-	// than the slower of them.
-	text, unpacked := io.Pipe()
-	go func() {
-		defer f.Close()
-		_, err := io.Copy(unpacked, &inflated{gzip: z, packed: packed})
-		unpacked.CloseWithError(err)
-	}()
-	return text, nil
+	return struct {
+		io.Reader
+		io.Closer
+	}{&inflated{gzip: z, packed: packed}, f}, nil
 }
 
 // counter counts what is read through it.

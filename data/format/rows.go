@@ -268,7 +268,7 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 		}
 		lines = append(lines, line)
 		for _, c := range columns {
-			if c.At >= 0 && !(points && c.addShort(cells[c.At])) {
+			if c.At >= 0 && !(points && c.addNumber(cells[c.At])) {
 				c.Add(b.rows.clean(cells[c.At], c.AsText))
 			}
 		}

@@ -123,7 +123,7 @@ const maxColumns = math.MaxInt32
 
 // parseFeature reads a feature, which must be finite.
 func parseFeature(text string) (float32, error) {
-	f, err := ParseFloat(text)
+	f, err := strconv.ParseFloat(text, 64)
 	v := float32(f)
 	switch {
 	case math.IsNaN(f) || math.IsInf(float64(v), 0):

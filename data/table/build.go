@@ -8,6 +8,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"l2mt/data"
@@ -265,7 +266,7 @@ var digits = regexp.MustCompile("[0-9]+")
 // compareNames orders numbers by value, before words, and numbers in words too: t2 before t10.
 func compareNames(a, b string) int {
 	label := func(name string) format.Label {
-		if v, err := format.ParseFloat(name); err == nil {
+		if v, err := strconv.ParseFloat(name, 64); err == nil {
 			return format.Label{Number: v}
 		}
 		return format.Label{Text: digits.ReplaceAllStringFunc(name, func(number string) string { return fmt.Sprintf("%20s", number) })}

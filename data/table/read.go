@@ -96,7 +96,7 @@ func Read(paths []string, o Options) (*Table, error) {
 	} else if texts {
 		err = r.readText(paths)
 	} else {
-		err = r.readDatasets(paths)
+		err = r.readDataset(paths)
 	}
 	if err == nil {
 		err = r.build(paths)
