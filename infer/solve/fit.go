@@ -7,7 +7,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/table"
 	"l2mt/model/evidence"
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // Fitted is a problem that is solved: the fit of a candidate to all labelled rows.
@@ -41,11 +41,11 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 
 // Saved is the fit as a model that predicts and can be kept, for features that the recipe
 // makes. How sure it is of a prediction is what the rows held out say.
-func (f *Fitted) Saved(recipe table.Recipe) (*multitask.Saved, error) {
+func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 	if f.step != nil {
 		recipe.Steps = append(slices.Clip(recipe.Steps), *f.step)
 	}
-	s, err := multitask.NewSaved(f.Result, f.problem, recipe)
+	s, err := saved.New(f.Result, f.problem, recipe)
 	if err == nil {
 		s.Model = f.Judged.Name()
 		f.HeldOut.Judge(s)

@@ -7,14 +7,14 @@ import (
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
 
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // spread tells a saved regression how far from its predictions the rows that were held out
 // are. The spread of a task is the root of its mean square, drawn to that of all tasks by as
 // many rows as rows say. Every residual is divided by the spread that its task has without
 // it: so the residuals of all tasks are of one kind, and tell what a fresh row may have.
-func (h *HeldOut) spread(s *multitask.Saved) {
+func (h *HeldOut) spread(s *saved.Fit) {
 	m := len(s.Tasks)
 	square, rows := make([][]float64, m), 0
 	sums, total := make([]float64, m), 0.0

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // Intervals hold as many fresh rows as they say, of all tasks and of the smallest, however
@@ -15,7 +15,7 @@ import (
 func TestIntervalsHoldWhatTheySay(t *testing.T) {
 	for _, differ := range []float64{0, 1} {
 		random := data.Stream(3, fmt.Sprint("intervals ", differ))
-		h, s := &HeldOut{}, &multitask.Saved{Kind: data.Regression}
+		h, s := &HeldOut{}, &saved.Fit{Kind: data.Regression}
 		var deviation []float64
 		noise := func(i, n int) []float64 {
 			y := make([]float64, n)
@@ -32,7 +32,7 @@ func TestIntervalsHoldWhatTheySay(t *testing.T) {
 			}
 			deviation = append(deviation, 100*math.Exp(differ*random.NormFloat64()))
 			h.Y, h.Scores = append(h.Y, noise(i, n)), append(h.Scores, make([]float64, n))
-			s.Tasks = append(s.Tasks, multitask.SavedTask{Name: fmt.Sprint(i)})
+			s.Tasks = append(s.Tasks, saved.Task{Name: fmt.Sprint(i)})
 		}
 		h.Judge(s)
 		if n := len(s.Residuals); n != mostResiduals-1 || !slices.IsSorted(s.Residuals) {
@@ -63,7 +63,7 @@ func TestIntervalsHoldWhatTheySay(t *testing.T) {
 
 // Few residuals do not tell what is rare, and a task that is not known has no interval.
 func TestIntervalsThatAreNotKnown(t *testing.T) {
-	s := &multitask.Saved{Kind: data.Regression, Tasks: make([]multitask.SavedTask, 1)}
+	s := &saved.Fit{Kind: data.Regression, Tasks: make([]saved.Task, 1)}
 	if v := s.Interval(0, 0.9); !math.IsNaN(v) {
 		t.Errorf("without residuals: %v", v)
 	}
@@ -73,7 +73,7 @@ func TestIntervalsThatAreNotKnown(t *testing.T) {
 			t.Errorf("of level %v: %v", level, v)
 		}
 	}
-	if v := s.Interval(multitask.Average, 0.5); !math.IsNaN(v) {
+	if v := s.Interval(saved.Average, 0.5); !math.IsNaN(v) {
 		t.Errorf("of the average: %v", v)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // Score judges predictions for rows that were held out. What cannot
@@ -126,7 +127,7 @@ func brier(f, y []float64, temperature float64) (loss float64) {
 }
 
 // Judge tells a saved model how sure its predictions are, by rows that were held out.
-func (h *HeldOut) Judge(s *multitask.Saved) {
+func (h *HeldOut) Judge(s *saved.Fit) {
 	if s.Kind == data.Classification {
 		s.Temperature = Temperature(h.Scores, h.Y)
 		return

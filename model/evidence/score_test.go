@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // AUC counts pairs, errors have the standard errors of the textbook, and R^2 is
@@ -98,13 +98,13 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 // rows held out.
 func TestSavedModelsAreTold(t *testing.T) {
 	h := &HeldOut{Scores: [][]float64{{1, 2, 4}, nil}, Y: [][]float64{{1, 3, 2}, nil}}
-	s := &multitask.Saved{Kind: data.Regression, Tasks: make([]multitask.SavedTask, 2)}
+	s := &saved.Fit{Kind: data.Regression, Tasks: make([]saved.Task, 2)}
 	h.Judge(s)
 	if near(t, "RMSE", s.Tasks[0].StandardError, math.Sqrt(5.0/3), 1e-12); s.Tasks[1].StandardError != 0 || s.Temperature != 0 {
 		t.Errorf("%+v", s)
 	}
 	h = &HeldOut{Scores: [][]float64{{1, 2, 4, -1}, {2}}, Y: [][]float64{{1, 1, -1, -1}, {-1}}}
-	s = &multitask.Saved{Kind: data.Classification, Tasks: make([]multitask.SavedTask, 2)}
+	s = &saved.Fit{Kind: data.Classification, Tasks: make([]saved.Task, 2)}
 	h.Judge(s)
 	if want := Temperature(h.Scores, h.Y); s.Temperature != want || s.Tasks[0].StandardError != 0 {
 		t.Errorf("%+v, want the temperature %v", s, want)

@@ -80,7 +80,7 @@ type Result struct {
 // regression, and for two classes numbers that are positive where the class is +1.
 // Of more classes every row has one for each, which stand row by row.
 func (r *Result) Scores(task int, x data.Matrix) []float64 {
-	return linear(r.W, r.B, task).Scores(x)
+	return LinearOf(r.W, r.B, task).Scores(x)
 }
 
 // Linear is what predicts the rows of a task: X W + 1 b'.
@@ -91,8 +91,8 @@ type Linear struct {
 	B []float64
 }
 
-// linear takes the column of a task out of W, and its biases out of all.
-func linear(w *mat.Dense, b []float64, task int) Linear {
+// LinearOf takes the column of a task out of W, and its biases out of all.
+func LinearOf(w *mat.Dense, b []float64, task int) Linear {
 	rows, m := w.Dims()
 	k := len(b) / m
 	l := Linear{W: make([]float64, rows), B: b[task*k:][:k]}

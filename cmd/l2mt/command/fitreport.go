@@ -21,6 +21,7 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // fitReport is what a fit says, of tables or of a problem. Errors are those of rows that folds
@@ -235,7 +236,7 @@ func (r *fitReport) addRival(name, title string, choice *solve.Choice, h *eviden
 // the picture of its correlations.
 func (r *fitReport) save(dir string) error {
 	stl := filepath.Join(dir, besideSTL)
-	if err := os.Remove(filepath.Join(stl, multitask.SavedFile)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another fit
+	if err := os.Remove(filepath.Join(stl, saved.File)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another fit
 		return err
 	}
 	err := r.saveFit(dir, r.fit)

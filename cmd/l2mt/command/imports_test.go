@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 
 	"data/experience/experiencetest": {"data", "data/experience"},
 
-	"model/multitask": {"data", "data/files", "data/safetensors", "data/table", "layers/linalg", "model/settings"},
+	"model/multitask": {"data", "layers/linalg"},
 	"layers":          {"data", "layers/linalg"},
 	"layers/linalg":   {},
 	"layers/vgg":      {"data/safetensors", "layers/linalg"},
@@ -39,10 +39,11 @@ var arrows = map[string][]string{
 	"model/settings":  {},
 
 	"model/pretrained": {"model"},
-	"model/evidence":   {"data", "data/progress", "layers/linalg", "model/multitask"},
+	"model/saved":      {"data", "data/files", "data/safetensors", "data/table", "model/multitask", "model/settings"},
+	"model/evidence":   {"data", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
 
 	"infer":                 {},
-	"infer/solve":           {"data", "data/files", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/multitask"},
+	"infer/solve":           {"data", "data/files", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/multitask", "model/saved"},
 	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
 

@@ -18,6 +18,7 @@ import (
 	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 type predictCmd struct {
@@ -59,7 +60,7 @@ func (c *predictCmd) Run(e *env) error {
 	return s.print(e, c.Out != "")
 }
 
-func (c *predictCmd) checkInterval(m *multitask.Saved) error {
+func (c *predictCmd) checkInterval(m *saved.Fit) error {
 	switch {
 	case c.Interval == 0:
 		return nil
@@ -130,7 +131,7 @@ func (l *lineWriter) names() []string {
 		return names
 	}
 	positive := m.Tasks[0].Positive
-	if slices.ContainsFunc(m.Tasks, func(t multitask.SavedTask) bool { return t.Positive != positive }) {
+	if slices.ContainsFunc(m.Tasks, func(t saved.Task) bool { return t.Positive != positive }) {
 		positive = "the positive class"
 	}
 	names = append(append(names, "task", "prediction"), l.behind("", positive)...)
@@ -227,7 +228,7 @@ func (l *lineWriter) cells(b *rowBlock, j int) (cells []any) {
 		if b.names != nil {
 			name = b.names[j]
 		}
-		if i != multitask.Average {
+		if i != saved.Average {
 			name = m.Tasks[i].Name
 			if s := m.Tasks[i].StandardError; s > 0 {
 				deviation = s

@@ -16,7 +16,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/format"
 	"l2mt/data/table"
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // rowFlags say how the rows of a table are read, and of which task each is.
@@ -34,16 +34,16 @@ type rowFlags struct {
 type predictor struct {
 	rowFlags
 	file    string
-	models  []*multitask.Saved // of the same tasks and features; the first is asked about these
-	number  map[string]int     // of a task by name
-	column  int                // of the task, -1 if all rows are of the same tasks
-	tasks   []int              // then these
-	fresh   string             // the one task of all rows that the model does not know
-	targets []int              // the columns of the labels: one, or one for each of tasks; -1 if there is none
-	strict  bool               // labels have to be such as the model knows
-	carried []int              // columns that are carried along
-	at      []int              // the columns that features are made of
-	rows    *format.Rows       // the rows of a text, or
+	models  []*saved.Fit   // of the same tasks and features; the first is asked about these
+	number  map[string]int // of a task by name
+	column  int            // of the task, -1 if all rows are of the same tasks
+	tasks   []int          // then these
+	fresh   string         // the one task of all rows that the model does not know
+	targets []int          // the columns of the labels: one, or one for each of tasks; -1 if there is none
+	strict  bool           // labels have to be such as the model knows
+	carried []int          // columns that are carried along
+	at      []int          // the columns that features are made of
+	rows    *format.Rows   // the rows of a text, or
 	dataset *data.Dataset
 	taken   bool // the rows of dataset, which are one block
 }
@@ -66,7 +66,7 @@ type rowBlock struct {
 
 // newPredictor opens a file of rows. Label names the column of the labels, if the models do
 // not.
-func newPredictor(file string, f rowFlags, models []*multitask.Saved, label string, strict bool) (*predictor, error) {
+func newPredictor(file string, f rowFlags, models []*saved.Fit, label string, strict bool) (*predictor, error) {
 	p := &predictor{rowFlags: f, file: file, models: models, column: -1, number: map[string]int{}, strict: strict}
 	if p.Workers == 0 {
 		p.Workers = runtime.GOMAXPROCS(0)
@@ -123,13 +123,13 @@ func (p *predictor) findLabels(names []string, asked string) {
 	recipe := &p.models[0].Recipe
 	tasks := p.tasks
 	if p.column >= 0 {
-		tasks = []int{multitask.Average}
+		tasks = []int{saved.Average}
 	}
 	for _, i := range tasks {
 		label := asked
 		switch {
 		case asked != "" || len(recipe.Targets) == 0:
-		case i != multitask.Average && slices.Contains(recipe.Targets, p.models[0].Tasks[i].Name):
+		case i != saved.Average && slices.Contains(recipe.Targets, p.models[0].Tasks[i].Name):
 			label = p.models[0].Tasks[i].Name
 		default:
 			label = recipe.Targets[0]
@@ -189,12 +189,12 @@ func (p *predictor) findTasks(names []string) error {
 		}
 		return nil
 	case asked != "" && p.NewTask != "":
-		p.tasks, p.fresh = []int{multitask.Average}, asked
+		p.tasks, p.fresh = []int{saved.Average}, asked
 		return nil
 	case asked != "":
 		return fmt.Errorf("--task=%s is no column, and %w; --new-task mean predicts others too", asked, err)
 	}
-	wide := !slices.ContainsFunc(m.Tasks, func(t multitask.SavedTask) bool { return !slices.Contains(m.Recipe.Targets, t.Name) })
+	wide := !slices.ContainsFunc(m.Tasks, func(t saved.Task) bool { return !slices.Contains(m.Recipe.Targets, t.Name) })
 	if wide || len(m.Tasks) == 1 {
 		for i := range m.Tasks {
 			p.tasks = append(p.tasks, i)
@@ -249,7 +249,7 @@ func (p *predictor) run(e *env, work func(*rowBlock), done func(*rowBlock) error
 				unseen[level] += n
 			}
 			for j, name := range b.names {
-				if b.of[0][j] == multitask.Average {
+				if b.of[0][j] == saved.Average {
 					fresh[name]++
 				}
 			}
@@ -270,7 +270,7 @@ func (p *predictor) run(e *env, work func(*rowBlock), done func(*rowBlock) error
 const near = 0.05
 
 // far counts the rows that no landmark of a kernel is near.
-func far(m *multitask.Saved, made data.Matrix) (n int) {
+func far(m *saved.Fit, made data.Matrix) (n int) {
 	if last := len(m.Recipe.Steps) - 1; last < 0 || m.Recipe.Steps[last].Landmarks == nil {
 		return 0
 	}
@@ -395,7 +395,7 @@ func (p *predictor) tasksOf(b *rowBlock, n int) (row int, err error) {
 			return j, fmt.Errorf("%w; --new-task mean predicts others too", err)
 		}
 		if !known {
-			i = multitask.Average
+			i = saved.Average
 		}
 		b.of[0][j] = i
 	}
@@ -433,7 +433,7 @@ func (p *predictor) labels(b *rowBlock, k int, c *format.Column) (row int, err e
 // predict scores the rows by every model: each by the weights of its task.
 func (p *predictor) predict(b *rowBlock) error {
 	for k, m := range p.models {
-		x, outside, err := m.Outside(b.x)
+		x, outside, err := m.Prepare(b.x)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"l2mt/infer/compare"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 type scoreCmd struct {
@@ -54,16 +55,16 @@ func (c *scoreCmd) Run(e *env) error {
 const besideSTL = "stl"
 
 // loadBeside loads a model and, behind it, single-task learning if that is beside it.
-func loadBeside(dir string) ([]*multitask.Saved, error) {
-	m, err := multitask.Load(dir)
+func loadBeside(dir string) ([]*saved.Fit, error) {
+	m, err := saved.Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	stl, err := multitask.Load(filepath.Join(dir, besideSTL))
+	stl, err := saved.Load(filepath.Join(dir, besideSTL))
 	if errors.Is(err, fs.ErrNotExist) {
-		return []*multitask.Saved{m}, nil
+		return []*saved.Fit{m}, nil
 	}
-	return []*multitask.Saved{m, stl}, err
+	return []*saved.Fit{m, stl}, err
 }
 
 // scoring gathers labelled rows and what is said of them: by the model, by the mean of the
@@ -114,9 +115,9 @@ func (s *scoring) add(b *rowBlock) {
 
 // meanScores are those that say the mean of the targets of a task, or the shares of its
 // classes. A task that the model does not know has the mean of the others.
-func meanScores(m *multitask.Saved, i int) []float64 {
+func meanScores(m *saved.Fit, i int) []float64 {
 	tasks := m.Tasks
-	if i != multitask.Average {
+	if i != saved.Average {
 		tasks = tasks[i : i+1]
 	}
 	mean := make([]float64, len(tasks[0].Mean))
@@ -171,8 +172,8 @@ func (s *scoring) table() *scoreTable {
 			t.Tasks = append(t.Tasks, judge(m.Tasks[i].Name, s.of[i]))
 		}
 	}
-	if s.of[multitask.Average] != nil {
-		t.Tasks = append(t.Tasks, judge("(tasks that the model does not know)", s.of[multitask.Average]))
+	if s.of[saved.Average] != nil {
+		t.Tasks = append(t.Tasks, judge("(tasks that the model does not know)", s.of[saved.Average]))
 	}
 	t.Mean = s.report("mean of tasks", all, evidence.MeanScore)
 	rows := s.of[allRows]

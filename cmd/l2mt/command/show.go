@@ -13,7 +13,7 @@ import (
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 type showCmd struct {
@@ -24,7 +24,7 @@ type showCmd struct {
 
 // shownModel is what show prints.
 type shownModel struct {
-	*multitask.Saved
+	*saved.Fit
 	Shared       []coefficients `json:"shared"`
 	Coefficients []coefficients `json:"coefficients"`
 	Correlation  [][]float64    `json:"correlation"`
@@ -50,11 +50,11 @@ type coefficient struct {
 }
 
 func (c *showCmd) Run(e *env) error {
-	m, err := multitask.Load(c.Model)
+	m, err := saved.Load(c.Model)
 	if err != nil {
 		return err
 	}
-	s := shownModel{Saved: m}
+	s := shownModel{Fit: m}
 	var said fitReport
 	if err := run.Optional(run.LoadJSON(filepath.Join(c.Model, run.FitFile), &said)); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *showCmd) Run(e *env) error {
 		return err
 	}
 	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), c.Top)], s.Importance[:min(len(s.Importance), c.Top)]
-	s.Shared = c.coefficients(m, multitask.Average, "")
+	s.Shared = c.coefficients(m, saved.Average, "")
 	for i, t := range m.Tasks {
 		if c.Task == "" || c.Task == t.Name {
 			s.Coefficients = append(s.Coefficients, c.coefficients(m, i, t.Name)...)
@@ -83,7 +83,7 @@ func (c *showCmd) Run(e *env) error {
 }
 
 // coefficients are those of a task, class by class.
-func (c *showCmd) coefficients(m *multitask.Saved, task int, name string) (all []coefficients) {
+func (c *showCmd) coefficients(m *saved.Fit, task int, name string) (all []coefficients) {
 	l := m.Linear(task)
 	for k, b := range l.B {
 		of := coefficients{Task: name, Bias: b}
@@ -104,7 +104,7 @@ func (c *showCmd) coefficients(m *multitask.Saved, task int, name string) (all [
 }
 
 // largest are the coefficients that count most, by the scale of their features.
-func (c *showCmd) largest(m *multitask.Saved, w []float64) []coefficient {
+func (c *showCmd) largest(m *saved.Fit, w []float64) []coefficient {
 	all := make([]coefficient, len(w))
 	for j, v := range w {
 		all[j] = coefficient{m.Features[j], v, v}
@@ -176,7 +176,7 @@ func (s shownModel) write(w io.Writer) {
 func (s shownModel) writeCorrelations(w io.Writer) {
 	if s.Correlation != nil {
 		fmt.Fprintln(w)
-		writeCorrelations(w, "task correlations", taskNames(s.Saved), s.Correlation)
+		writeCorrelations(w, "task correlations", taskNames(s.Fit), s.Correlation)
 	}
 }
 
@@ -252,7 +252,7 @@ func few(names []string) string {
 	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:most], ", "), len(names))
 }
 
-func taskNames(m *multitask.Saved) []string {
+func taskNames(m *saved.Fit) []string {
 	names := make([]string, len(m.Tasks))
 	for i, t := range m.Tasks {
 		names[i] = t.Name

@@ -12,7 +12,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // fit is a fitted model with what was said of it.
@@ -47,7 +47,7 @@ func readFit(dir string) (any, error) {
 	if err := run.LoadJSON(filepath.Join(dir, run.FitFile), &f.Said); err != nil {
 		return nil, err
 	}
-	m, err := multitask.Load(dir)
+	m, err := saved.Load(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func readFit(dir string) (any, error) {
 }
 
 // columns are the features with the largest weights in a task.
-func columns(m *multitask.Saved) []column {
+func columns(m *saved.Fit) []column {
 	all, largest := make([]column, len(m.Features)), 0.0
 	for j, name := range m.Features {
 		all[j] = column{Name: name, Tasks: mat.Row(nil, j, m.W)}

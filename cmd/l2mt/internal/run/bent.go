@@ -9,12 +9,12 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // bent is the step in which a model's columns bend, with the names and the scale of what goes
 // in, or nil.
-func bent(m *multitask.Saved) (step *data.Step, names []string, unit func(j int, v float64) float64) {
+func bent(m *saved.Fit) (step *data.Step, names []string, unit func(j int, v float64) float64) {
 	names, unit = m.Recipe.Features(), func(_ int, v float64) float64 { return v }
 	for i := range m.Recipe.Steps {
 		switch s := &m.Recipe.Steps[i]; s.Kind {
@@ -33,7 +33,7 @@ const points, mostShuffled = 41, 200
 
 // Curves are those of the columns that bend, the ones that change predictions most first. Each
 // is around 0. There are none of more than two classes, and without bends.
-func Curves(m *multitask.Saved) (curves []plot.Curve, err error) {
+func Curves(m *saved.Fit) (curves []plot.Curve, err error) {
 	step, names, unit := bent(m)
 	if step == nil || step.Kind != data.StepCurves || m.Classes != nil {
 		return nil, nil
@@ -51,7 +51,7 @@ func Curves(m *multitask.Saved) (curves []plot.Curve, err error) {
 		for _, knot := range c.Knots {
 			of.Knots = append(of.Knots, unit(j, knot))
 		}
-		if of.Shared, err = effect(m, step, values, multitask.Average); err != nil {
+		if of.Shared, err = effect(m, step, values, saved.Average); err != nil {
 			return nil, err
 		}
 		for t := range m.Tasks {
@@ -68,7 +68,7 @@ func Curves(m *multitask.Saved) (curves []plot.Curve, err error) {
 }
 
 // effect is what a task predicts of rows that go into the step, less its mean.
-func effect(m *multitask.Saved, step *data.Step, values []float32, task int) ([]float64, error) {
+func effect(m *saved.Fit, step *data.Step, values []float32, task int) ([]float64, error) {
 	x, err := data.NewDense(len(values)/step.Cols, step.Cols, values)
 	if err != nil {
 		return nil, err
@@ -91,13 +91,13 @@ type Importance struct {
 
 // Importances are those of the columns of a kernel, the largest first, by the landmarks. There
 // are none of other models.
-func Importances(m *multitask.Saved) (all []Importance, err error) {
+func Importances(m *saved.Fit) (all []Importance, err error) {
 	step, names, _ := bent(m)
 	if step == nil || step.Kind == data.StepCurves || m.Classes != nil {
 		return nil, nil
 	}
 	rows := step.Landmarks[:min(len(step.Landmarks), mostShuffled)]
-	was, err := effect(m, step, slices.Concat(rows...), multitask.Average)
+	was, err := effect(m, step, slices.Concat(rows...), saved.Average)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func Importances(m *multitask.Saved) (all []Importance, err error) {
 		for i, from := range data.Stream(0, "importance", uint64(j)).Perm(len(rows)) {
 			shuffled[i*step.Cols+j] = rows[from][j]
 		}
-		is, err := effect(m, step, shuffled, multitask.Average)
+		is, err := effect(m, step, shuffled, saved.Average)
 		if err != nil {
 			return nil, err
 		}

@@ -10,12 +10,12 @@ import (
 	"l2mt/data"
 	"l2mt/data/table"
 	"l2mt/infer/solve"
-	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
-// saved is a model of two tasks, a x^2 + noise with x between 10 and 14, beside a column that
+// modelOf is a model of two tasks, a x^2 + noise with x between 10 and 14, beside a column that
 // says nothing, fitted in a view of standardised columns.
-func saved(t *testing.T, v solve.View) *multitask.Saved {
+func modelOf(t *testing.T, v solve.View) *saved.Fit {
 	t.Helper()
 	p := &data.ProblemData{Problem: &data.Problem{Name: "p"}}
 	var steps []data.Step
@@ -67,7 +67,7 @@ func saved(t *testing.T, v solve.View) *multitask.Saved {
 
 // Curves are those that the targets were made by, in the unit of the table, but for a constant.
 func TestCurvesAreThoseOfTheTargets(t *testing.T) {
-	curves, err := Curves(saved(t, solve.View{Bent: data.StepCurves}))
+	curves, err := Curves(modelOf(t, solve.View{Bent: data.StepCurves}))
 	if err != nil || len(curves) != 2 || curves[0].Column != "x" {
 		t.Fatalf("%v, %v", curves, err)
 	}
@@ -88,18 +88,18 @@ func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 	if c.X[0] < 10 || c.X[0] > 10.3 || c.Knots[len(c.Knots)-1] < 13.7 || c.Knots[len(c.Knots)-1] > 14 {
 		t.Errorf("the curve is from %v with the knots %v; x is between 10 and 14", c.X[0], c.Knots)
 	}
-	if all, err := Importances(saved(t, solve.View{Bent: data.StepCurves})); all != nil || err != nil {
+	if all, err := Importances(modelOf(t, solve.View{Bent: data.StepCurves})); all != nil || err != nil {
 		t.Errorf("curves have importances %v, %v", all, err)
 	}
 }
 
 // The column that says nothing counts for next to nothing in a kernel.
 func TestImportancesTellColumnsApart(t *testing.T) {
-	all, err := Importances(saved(t, solve.View{Bent: data.StepGauss, Width: 1}))
+	all, err := Importances(modelOf(t, solve.View{Bent: data.StepGauss, Width: 1}))
 	if err != nil || len(all) != 2 || all[0].Column != "x" || all[0].Change < 1 || all[1].Change > 0.5 {
 		t.Errorf("%v, %v", all, err)
 	}
-	if curves, err := Curves(saved(t, solve.View{Bent: data.StepGauss, Width: 1})); curves != nil || err != nil {
+	if curves, err := Curves(modelOf(t, solve.View{Bent: data.StepGauss, Width: 1})); curves != nil || err != nil {
 		t.Errorf("a kernel has curves %v, %v", curves, err)
 	}
 }

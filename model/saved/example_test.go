@@ -1,4 +1,4 @@
-package multitask_test
+package saved_test
 
 import (
 	"context"
@@ -9,10 +9,11 @@ import (
 	"l2mt/data"
 	"l2mt/data/table"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // From a table to predictions: two shops, and what a day's temperature sells.
-func ExampleSaved() {
+func Example() {
 	dir, err := os.MkdirTemp("", "shops")
 	if err != nil {
 		panic(err)
@@ -37,21 +38,21 @@ func ExampleSaved() {
 	if err != nil {
 		panic(err)
 	}
-	saved, err := multitask.NewSaved(fit, t.Problem, t.Recipe)
+	made, err := saved.New(fit, t.Problem, t.Recipe)
 	if err != nil {
 		panic(err)
 	}
-	if err := saved.Save(filepath.Join(dir, "model")); err != nil {
+	if err := made.Save(filepath.Join(dir, "model")); err != nil {
 		panic(err)
 	}
-	if saved, err = multitask.Load(filepath.Join(dir, "model")); err != nil {
+	if made, err = saved.Load(filepath.Join(dir, "model")); err != nil {
 		panic(err)
 	}
 	x, err := data.NewDense(1, 1, []float32{18})
 	if err != nil {
 		panic(err)
 	}
-	sold, err := saved.Predict("B", x)
+	sold, err := made.Predict("B", x)
 	fmt.Printf("%.0f %v\n", sold[0], err)
 	// Output: 46 <nil>
 }

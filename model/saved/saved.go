@@ -1,8 +1,8 @@
-package multitask
+// Package saved keeps fitted models, with all that predictions take, in directories.
+package saved
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,22 +19,23 @@ import (
 	"l2mt/data/files"
 	"l2mt/data/safetensors"
 	"l2mt/data/table"
-	spelling "l2mt/model/settings" // settings are a function here
+	"l2mt/model/multitask"
+	"l2mt/model/settings"
 )
 
-// Saved is a fitted model with all that predictions take. It is kept in a
+// Fit is a fitted model with all that predictions take. It is kept in a
 // directory of two files: model.json, and weights.safetensors with W (d x m) and
-// b (m) for the features as they are in the user's table. Where tasks have more
-// than two classes W is C x d x m there, and b is C x m.
-type Saved struct {
+// b (m), for the features as they are in the user's table, and Omega (m x m). Where
+// tasks have more than two classes W is C x d x m there, and b is C x m.
+type Fit struct {
 	// Model and Params are what was fitted, Kind what the tasks predict.
-	Model  string    `json:"model"`
-	Params Params    `json:"params"`
-	Kind   data.Kind `json:"kind"`
+	Model  string           `json:"model"`
+	Params multitask.Params `json:"params"`
+	Kind   data.Kind        `json:"kind"`
 	// Classes are the C of all tasks together, if tasks have more than two.
 	Classes []string `json:"classes,omitempty"`
 	// Tasks are the columns of W.
-	Tasks []SavedTask `json:"tasks"`
+	Tasks []Task `json:"tasks"`
 	// Features names the rows of W.
 	Features []string `json:"features"`
 	// Recipe makes features of a table's rows.
@@ -58,8 +59,8 @@ type Saved struct {
 	B []float64  `json:"-"`
 }
 
-// SavedTask is a task of a saved model.
-type SavedTask struct {
+// Task is a task of a saved model.
+type Task struct {
 	Name string `json:"name"`
 	// Negative and Positive are its classes.
 	Negative string `json:"negative,omitempty"`
@@ -78,24 +79,24 @@ type SavedTask struct {
 
 // The files of a saved model.
 const (
-	SavedFile        = "model.json"
-	SavedWeightsFile = "weights.safetensors"
+	File        = "model.json"
+	WeightsFile = "weights.safetensors"
 
-	savedSchema = 1
-	savedKey    = "model.json's sha256"
+	schema      = 1
+	checksumKey = "model.json's sha256"
 )
 
 // ErrSaved marks a directory that holds no sound saved model.
 var ErrSaved = errors.New("not a saved model")
 
-// NewSaved returns a fit on a problem whose rows the recipe makes.
-func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved, error) {
+// New returns a fit on a problem whose rows the recipe makes.
+func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*Fit, error) {
 	if d, m := r.W.Dims(); d != max(1, problem.Several())*problem.Cols() || m != len(problem.Tasks) {
-		return nil, fmt.Errorf("multitask: save: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", ErrInvalidData, d, m, len(problem.Tasks), problem.Cols())
+		return nil, fmt.Errorf("saved: save: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", multitask.ErrInvalidData, d, m, len(problem.Tasks), problem.Cols())
 	}
-	s := &Saved{
+	s := &Fit{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,
-		Omega: Normalised(r.Omega), W: mat.DenseCopyOf(r.W), B: slices.Clone(r.B),
+		Omega: multitask.Normalised(r.Omega), W: mat.DenseCopyOf(r.W), B: slices.Clone(r.B),
 	}
 	if problem.Several() > 0 {
 		s.Classes = problem.Classes
@@ -109,10 +110,10 @@ func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved
 		if s.Kind == data.Classification {
 			mean = make([]float64, max(2, len(s.Classes)))
 			for _, v := range y {
-				mean[LabelOf(v, len(s.Classes))] += 1 / float64(len(y))
+				mean[multitask.LabelOf(v, len(s.Classes))] += 1 / float64(len(y))
 			}
 		}
-		s.Tasks = append(s.Tasks, SavedTask{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(y), Mean: mean})
+		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(y), Mean: mean})
 	}
 	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
 		s.Scale, s.Recipe.Steps = &recipe.Steps[last], recipe.Steps[:last:last]
@@ -125,7 +126,7 @@ func NewSaved(r *Result, problem *data.ProblemData, recipe table.Recipe) (*Saved
 // unscale gives W and b for the features before standardising:
 //
 //	w'(x - mean)/deviation + b = (w/deviation)'x + b - (w/deviation)'mean
-func (s *Saved) unscale() {
+func (s *Fit) unscale() {
 	rows, m := s.W.Dims()
 	d, k := s.Scale.Cols, len(s.B)/m
 	for j := range rows {
@@ -141,81 +142,77 @@ func (s *Saved) unscale() {
 	}
 }
 
-// savedFile is model.json.
-type savedFile struct {
+// document is model.json.
+type document struct {
 	Schema int `json:"schema"`
-	*Saved
-	Omega [][]float64 `json:"omega"`
+	*Fit
 }
 
 // Save writes the model to a directory, which is made if need be.
-func (s *Saved) Save(dir string) error {
+func (s *Fit) Save(dir string) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("multitask: save: %w", err)
+		return fmt.Errorf("saved: %w", err)
 	}
-	file := savedFile{Schema: savedSchema, Saved: s}
-	for i := range s.Tasks {
-		file.Omega = append(file.Omega, mat.Row(nil, i, s.Omega))
-	}
-	b, err := json.Marshal(file)
+	b, err := json.Marshal(document{schema, s})
 	if err != nil {
-		return fmt.Errorf("multitask: save to %s: %w", dir, err)
+		return fmt.Errorf("saved: %s: %w", dir, err)
 	}
-	shape := s.shape()
+	m := len(s.Tasks)
 	tensors := []safetensors.Tensor{
-		{Name: "W", DType: safetensors.F64, Shape: shape, Value: mat.DenseCopyOf(s.W).RawMatrix().Data},
-		{Name: "b", DType: safetensors.F64, Shape: slices.Delete(slices.Clone(shape), len(shape)-2, len(shape)-1), Value: safetensors.Transposed(s.B, len(s.Tasks), len(s.B)/max(1, len(s.Tasks)))},
+		{Name: "W", Value: mat.DenseCopyOf(s.W).RawMatrix().Data},
+		{Name: "b", Value: safetensors.Transposed(s.B, m, len(s.B)/m)},
+		{Name: "Omega", Value: mat.DenseCopyOf(s.Omega).RawMatrix().Data},
+	}
+	for i, shape := range s.shapes() {
+		tensors[i].DType, tensors[i].Shape = safetensors.F64, shape
 	}
 	// Either file alone may be of another fit if writing ends between the two;
 	// then Load sees it.
-	if err := safetensors.Write(filepath.Join(dir, SavedWeightsFile), tensors, map[string]string{savedKey: sum(b)}); err != nil {
-		return fmt.Errorf("multitask: save: %w", err)
+	if err := safetensors.Write(filepath.Join(dir, WeightsFile), tensors, map[string]string{checksumKey: checksum(b)}); err != nil {
+		return fmt.Errorf("saved: %w", err)
 	}
-	if err := files.WriteFile(filepath.Join(dir, SavedFile), b); err != nil {
-		return fmt.Errorf("multitask: save: %w", err)
+	if err := files.WriteFile(filepath.Join(dir, File), b); err != nil {
+		return fmt.Errorf("saved: %w", err)
 	}
 	return nil
 }
 
-// shape is that of W in its file, and that of b without the features.
-func (s *Saved) shape() []int {
-	shape := []int{len(s.Features), len(s.Tasks)}
-	if s.Classes != nil {
-		shape = append([]int{len(s.Classes)}, shape...)
+// shapes are those of W, b and Omega in their file.
+func (s *Fit) shapes() [3][]int {
+	d, m := len(s.Features), len(s.Tasks)
+	if s.Classes == nil {
+		return [3][]int{{d, m}, {m}, {m, m}}
 	}
-	return shape
+	c := len(s.Classes)
+	return [3][]int{{c, d, m}, {c, m}, {m, m}}
 }
 
-func sum(b []byte) string {
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:])
-}
+func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
 // Load reads a model that Save wrote, and checks that its files are whole and
 // belong together.
-func Load(dir string) (*Saved, error) {
-	path := filepath.Join(dir, SavedFile)
+func Load(dir string) (*Fit, error) {
+	path, weights := filepath.Join(dir, File), filepath.Join(dir, WeightsFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("multitask: load: %w: %w; give the directory that a fit was saved to", ErrSaved, err)
+		return nil, fmt.Errorf("saved: %w: %w; give the directory that a fit was saved to", ErrSaved, err)
 	}
-	s, err := parseSaved(b)
+	s, err := parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("multitask: %s: %w", path, err)
+		return nil, fmt.Errorf("saved: %s: %w", path, err)
 	}
-	path = filepath.Join(dir, SavedWeightsFile)
-	tensors, metadata, err := safetensors.Read(path, nil)
+	tensors, metadata, err := safetensors.Read(weights, nil)
 	if err != nil {
-		return nil, fmt.Errorf("multitask: load: %w: %w", ErrSaved, err)
+		return nil, fmt.Errorf("saved: %w: %w", ErrSaved, err)
 	}
-	if metadata[savedKey] != sum(b) {
-		return nil, fmt.Errorf("multitask: %s: %w: its weights are of another fit than %s, or one of the two was changed; fit again", dir, ErrSaved, SavedFile)
+	if metadata[checksumKey] != checksum(b) {
+		return nil, fmt.Errorf("saved: %s: %w: its weights are of another fit than %s, or one of the two was changed; fit again", dir, ErrSaved, File)
 	}
-	if err := s.weights(tensors); err != nil {
-		return nil, fmt.Errorf("multitask: %s: %w", path, err)
+	if err := s.fill(tensors); err != nil {
+		return nil, fmt.Errorf("saved: %s: %w", weights, err)
 	}
 	if err := s.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -223,51 +220,41 @@ func Load(dir string) (*Saved, error) {
 	return s, nil
 }
 
-// parseSaved reads model.json.
-func parseSaved(b []byte) (*Saved, error) {
-	file := savedFile{Saved: &Saved{}}
-	if err := files.DecodeSchema(b, savedSchema, &file); errors.Is(err, files.ErrSchema) {
+// parse reads model.json.
+func parse(b []byte) (*Fit, error) {
+	file := document{Fit: &Fit{}}
+	if err := files.DecodeSchema(b, schema, &file); errors.Is(err, files.ErrSchema) {
 		return nil, fmt.Errorf("%w: %w; take the program that wrote it, or a newer one", ErrSaved, err)
 	} else if err != nil {
 		return nil, fmt.Errorf("%w: it is damaged: %w", ErrSaved, err)
 	}
-	s, err := file.Saved, error(nil)
-	if s.Omega, err = data.NewCovariance(file.Omega); err != nil {
-		return nil, fmt.Errorf("%w: omega: %w", ErrSaved, err)
+	if len(file.Features) == 0 || len(file.Tasks) == 0 {
+		return nil, fmt.Errorf("%w: there are %d features and %d tasks", ErrSaved, len(file.Features), len(file.Tasks))
 	}
-	return s, nil
+	return file.Fit, nil
 }
 
-// weights takes W and b from their file.
-func (s *Saved) weights(tensors []safetensors.Tensor) error {
-	shape := s.shape()
-	if slices.Contains(shape, 0) {
-		return fmt.Errorf("%w: there are %d features and %d tasks", ErrSaved, len(s.Features), len(s.Tasks))
-	}
-	find := func(name string, shape []int) ([]float64, error) {
-		i := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
-		if i < 0 || !slices.Equal(tensors[i].Shape, shape) {
-			return nil, fmt.Errorf("%w: there is no tensor %q of shape %v", ErrSaved, name, shape)
+// fill takes W, b and Omega from their file.
+func (s *Fit) fill(tensors []safetensors.Tensor) error {
+	var values [3][]float64
+	for i, shape := range s.shapes() {
+		name := []string{"W", "b", "Omega"}[i]
+		at := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
+		if at < 0 || !slices.Equal(tensors[at].Shape, shape) {
+			return fmt.Errorf("%w: there is no tensor %q of shape %v", ErrSaved, name, shape)
 		}
-		return tensors[i].Value, nil
-	}
-	w, err := find("W", shape)
-	if err != nil {
-		return err
+		values[i] = tensors[at].Value
 	}
 	m := len(s.Tasks)
-	s.W = mat.NewDense(len(w)/m, m, w)
-	b, err := find("b", slices.Delete(slices.Clone(shape), len(shape)-2, len(shape)-1))
-	if err == nil {
-		s.B = safetensors.Transposed(b, len(b)/m, m)
-	}
-	return err
+	s.W, s.B = mat.NewDense(len(values[0])/m, m, values[0]), safetensors.Transposed(values[1], len(values[1])/m, m)
+	s.Omega = mat.NewSymDense(m, values[2])
+	return nil
 }
 
 // validate checks that the parts fit together.
-func (s *Saved) validate() error {
+func (s *Fit) validate() error {
 	fault := func(format string, args ...any) error {
-		return fmt.Errorf("multitask: saved model: %w: "+format, append([]any{ErrSaved}, args...)...)
+		return fmt.Errorf("saved: %w: "+format, append([]any{ErrSaved}, args...)...)
 	}
 	if err := s.Recipe.Validate(); err != nil {
 		return fault("%w", err)
@@ -310,11 +297,9 @@ func (s *Saved) validate() error {
 
 // soundBiases reports whether the biases are finite but for those of classes that
 // a task lacks, and no task lacks all.
-func (s *Saved) soundBiases() bool {
-	k := max(1, len(s.Classes))
-	for i := range s.Tasks {
-		has := slices.DeleteFunc(slices.Clone(s.B[i*k:][:k]), func(b float64) bool { return k > 1 && math.IsInf(b, -1) })
-		if len(has) == 0 || !allFinite(has) {
+func (s *Fit) soundBiases() bool {
+	for task := range slices.Chunk(s.B, max(1, len(s.Classes))) {
+		if !allFinite([]float64{slices.Max(task)}) {
 			return false
 		}
 	}
@@ -333,17 +318,17 @@ var ErrUnknownTask = errors.New("unknown task")
 const Average = -1
 
 // Task returns the number of a task.
-func (s *Saved) Task(name string) (int, error) {
+func (s *Fit) Task(name string) (int, error) {
 	for i, t := range s.Tasks {
 		if t.Name == name {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("multitask: %w: %q; the model has %s", ErrUnknownTask, name, s.near(name))
+	return 0, fmt.Errorf("saved: %w: %q; the model has %s", ErrUnknownTask, name, s.near(name))
 }
 
 // near lists the names of the few tasks that are spelt most like a name.
-func (s *Saved) near(name string) string {
+func (s *Fit) near(name string) string {
 	const few = 5
 	var all []string
 	for _, t := range s.Tasks {
@@ -352,21 +337,21 @@ func (s *Saved) near(name string) string {
 	if len(all) <= few {
 		return strings.Join(all, ", ")
 	}
-	slices.SortStableFunc(all, func(a, b string) int { return spelling.Distance(a, name) - spelling.Distance(b, name) })
+	slices.SortStableFunc(all, func(a, b string) int { return settings.Distance(a, name) - settings.Distance(b, name) })
 	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(all[:few], ", "), len(all))
 }
 
 // Linear is W and b of a task, or of the Average. A class has the mean of the
 // tasks that have it.
-func (s *Saved) Linear(task int) Linear {
+func (s *Fit) Linear(task int) multitask.Linear {
 	if task != Average {
-		return linear(s.W, s.B, task)
+		return multitask.LinearOf(s.W, s.B, task)
 	}
 	rows, m := s.W.Dims()
 	k := len(s.B) / m
-	mean, have := Linear{make([]float64, rows), make([]float64, k)}, make([]float64, k)
+	mean, have := multitask.Linear{W: make([]float64, rows), B: make([]float64, k)}, make([]float64, k)
 	for i := range m {
-		l := linear(s.W, s.B, i)
+		l := multitask.LinearOf(s.W, s.B, i)
 		for c, b := range l.B {
 			if math.IsInf(b, -1) {
 				continue
@@ -391,7 +376,7 @@ func (s *Saved) Linear(task int) Linear {
 
 // ClassesOf are those of a task, in the order of ClassOf, which a regression does
 // not have. The Average has those of the first task.
-func (s *Saved) ClassesOf(task int) []string {
+func (s *Fit) ClassesOf(task int) []string {
 	if s.Kind == data.Regression || s.Classes != nil {
 		return s.Classes
 	}
@@ -403,48 +388,41 @@ func (s *Saved) ClassesOf(task int) []string {
 // values for a regression, and for classes scores, which are positive for the
 // positive class. Where there are Classes a row has a score for each of them, and
 // these stand row by row.
-func (s *Saved) Predict(task string, x data.Matrix) ([]float64, error) {
+func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 	i, err := s.Task(task)
 	if err != nil {
 		return nil, err
 	}
-	if x, err = s.Prepare(x); err != nil {
+	if x, _, err = s.Prepare(x); err != nil {
 		return nil, err
 	}
 	return s.Linear(i).Scores(x), nil
 }
 
-// Prepare applies the recipe's steps to rows of its features. What it returns is
-// to be multiplied by W.
-func (s *Saved) Prepare(x data.Matrix) (data.Matrix, error) {
-	x, _, err := s.Outside(x)
-	return x, err
-}
-
-// Outside is Prepare that also counts the cells outside of the values that bent columns were
-// fitted on.
-func (s *Saved) Outside(x data.Matrix) (made data.Matrix, cells int, err error) {
+// Prepare applies the recipe's steps to rows of its features. What it returns is to be
+// multiplied by W. It counts the cells outside of the values that bent columns were fitted on.
+func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, cells int, err error) {
 	if d := s.Recipe.Width(); x.Cols() != d {
-		return nil, 0, fmt.Errorf("multitask: predict: %w: the rows have %d features; the model takes %d", data.ErrMismatch, x.Cols(), d)
+		return nil, 0, fmt.Errorf("saved: predict: %w: the rows have %d features; the model takes %d", data.ErrMismatch, x.Cols(), d)
 	}
 	for _, step := range s.Recipe.Steps {
 		if step.Low != nil {
 			cells += step.Outside(x)
 		}
 		if x, err = step.Apply(x); err != nil {
-			return nil, 0, fmt.Errorf("multitask: predict: %w", err)
+			return nil, 0, fmt.Errorf("saved: predict: %w", err)
 		}
 	}
 	return x, cells, nil
 }
 
 // Probabilities sets p to those of the classes at the scores of a row.
-func (s *Saved) Probabilities(p, scores []float64) { Probabilities(p, scores, s.Temperature) }
+func (s *Fit) Probabilities(p, scores []float64) { multitask.Probabilities(p, scores, s.Temperature) }
 
 // Interval is how far below and above a prediction of a task the target of a row may be,
 // which it is not with a probability of 1 - level. It is infinite where too few rows were
 // held out to tell, and NaN of the Average, or where none were.
-func (s *Saved) Interval(task int, level float64) float64 {
+func (s *Fit) Interval(task int, level float64) float64 {
 	k := int(math.Ceil(level * float64(len(s.Residuals)+1)))
 	switch {
 	case task == Average || len(s.Residuals) == 0:

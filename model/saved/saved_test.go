@@ -1,0 +1,318 @@
+package saved
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
+	"l2mt/data/table"
+	"l2mt/model/multitask"
+)
+
+// towns is a table of three tasks with features of unlike scales, one of them constant.
+func towns() string {
+	var text strings.Builder
+	text.WriteString("task,small,large,none,y\n")
+	random := data.Stream(1, "saved")
+	for i := range 60 {
+		a, b := random.NormFloat64(), 5000+300*random.NormFloat64()
+		fmt.Fprintf(&text, "%s,%v,%v,7,%v\n", []string{"north", "south", "east"}[i%3], a, b, 3+a+b/100+0.1*random.NormFloat64())
+	}
+	return text.String()
+}
+
+// animals has three classes, of which the task south lacks one.
+func animals() string {
+	var text strings.Builder
+	text.WriteString("task,small,large,y\n")
+	random := data.Stream(1, "saved classes")
+	for i := range 90 {
+		task, c := []string{"north", "south", "east"}[i%3], i/3%3
+		if task == "south" {
+			c %= 2
+		}
+		fmt.Fprintf(&text, "%s,%v,%v,%s\n", task, float64(c%2)+0.5*random.NormFloat64(), 5000+300*float64(c)+200*random.NormFloat64(), []string{"ant", "bee", "cat"}[c])
+	}
+	return text.String()
+}
+
+func read(t testing.TB, text string, steps ...string) *table.Table {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "table.csv")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return must(table.Read([]string{path}, table.Options{Task: "task", Steps: steps}))(t)
+}
+
+func fitOf(t testing.TB, tab *table.Table) (*Fit, *multitask.Result) {
+	t.Helper()
+	train := must(multitask.Training(tab.Problem, ""))(t)
+	model := must(multitask.Lookup("mtrl"))(t)
+	r := must(multitask.Fit(t.Context(), model, train, multitask.Params{Lambda1: 0.01}, multitask.Options{}))(t)
+	return must(New(r, tab.Problem, tab.Recipe))(t), r
+}
+
+// What is loaded predicts the same bits as what was saved, and rows of the table get the
+// scores of the fit on standardised rows, to the rounding of these to float32.
+func TestLoadedModelsPredictAsTheFit(t *testing.T) {
+	for what, text := range map[string]string{"regression": towns(), "classes": animals()} {
+		tab, bare := read(t, text), read(t, text, table.None)
+		made, r := fitOf(t, tab)
+		if made.Scale == nil || len(made.Recipe.Steps) != 0 {
+			t.Fatalf("%s: the standardisation is not in W: %+v", what, made.Recipe)
+		}
+		dir := filepath.Join(t.TempDir(), "a", "model")
+		for range 2 { // the second replaces the first
+			if err := made.Save(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		loaded := must(Load(dir))(t)
+		for i, task := range bare.Problem.Tasks {
+			want := must(made.Predict(task.Name, task.TrainSet.X))(t)
+			got := must(loaded.Predict(task.Name, task.TrainSet.X))(t)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, task %s: loaded %v, saved %v", what, task.Name, got, want)
+			}
+			for j, f := range r.Scores(i, tab.Problem.Tasks[i].TrainSet.X) {
+				if got[j] != f { // both may be -Inf
+					near(t, fmt.Sprintf("%s, task %s, score %d", what, task.Name, j), got[j], f, 1e-4)
+				}
+			}
+			one, k := must(loaded.Predict(task.Name, task.TrainSet.X.Take([]int{3})))(t), max(1, len(loaded.Classes))
+			if !slices.Equal(one, want[3*k:][:k]) {
+				t.Errorf("%s, task %s, row 3 alone: %v, among others %v", what, task.Name, one, want[3*k:][:k])
+			}
+		}
+		if !mat.Equal(loaded.Omega, made.Omega) || fmt.Sprint(loaded.Tasks) != fmt.Sprint(made.Tasks) || !slices.Equal(loaded.Features, made.Features) {
+			t.Errorf("%s: loaded %+v, saved %+v", what, loaded, made)
+		}
+		if rows, err := loaded.Predict("north", bare.Problem.Tasks[0].TrainSet.X.Take(nil)); err != nil || len(rows) > 0 {
+			t.Errorf("%s: no rows are predicted as %v, %v", what, rows, err)
+		}
+		if _, err := loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `"nroth"; the model has east, north, south`) {
+			t.Error(err)
+		}
+	}
+}
+
+// A task that the model does not know has the mean of all, of a class of those that have it.
+func TestAverage(t *testing.T) {
+	regression, _ := fitOf(t, read(t, towns()))
+	mean := regression.Linear(Average)
+	near(t, "b", mean.B[0], (regression.B[0]+regression.B[1]+regression.B[2])/3, 1e-12)
+	near(t, "w", mean.W[1], (regression.W.At(1, 0)+regression.W.At(1, 1)+regression.W.At(1, 2))/3, 1e-12)
+	if mean.W[2] != 0 {
+		t.Errorf("the weight of a constant feature is %v", mean.W[2])
+	}
+	classes, _ := fitOf(t, read(t, animals()))
+	if !slices.Equal(classes.ClassesOf(1), []string{"ant", "bee", "cat"}) {
+		t.Errorf("classes %q", classes.ClassesOf(1))
+	}
+	if south := classes.Linear(2); !math.IsInf(south.B[2], -1) {
+		t.Errorf("south, which lacks the class cat, has %v", south.B)
+	}
+	mean = classes.Linear(Average)
+	near(t, "b of ant", mean.B[0], (classes.B[0]+classes.B[3]+classes.B[6])/3, 1e-12)
+	near(t, "b of cat", mean.B[2], (classes.B[2]+classes.B[5])/2, 1e-12)
+	near(t, "w of cat", mean.W[1*3+2], (classes.W.At(5, 0)+classes.W.At(5, 1))/2, 1e-12)
+}
+
+func TestNearNames(t *testing.T) {
+	s := &Fit{}
+	for i := range 40 {
+		s.Tasks = append(s.Tasks, Task{Name: "school " + strconv.Itoa(i)})
+	}
+	if _, err := s.Task("shool 31"); err == nil || !strings.Contains(err.Error(), "the model has school 31, ") || !strings.Contains(err.Error(), "(40 in all)") {
+		t.Error(err)
+	}
+}
+
+func TestSavedModelsThatAreDamaged(t *testing.T) {
+	saved, _ := fitOf(t, read(t, towns()))
+	dir := t.TempDir()
+	if err := saved.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what, want string) {
+		t.Helper()
+		_, err := Load(dir)
+		if err == nil || !errors.Is(err, ErrSaved) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %q", what, err, want)
+		}
+	}
+	for _, name := range []string{File, WeightsFile} {
+		path := filepath.Join(dir, name)
+		whole := must(os.ReadFile(path))(t)
+		for _, n := range []int{0, 1, 7, 8, 9, len(whole) / 2, len(whole) - 1} {
+			if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
+				t.Fatal(err)
+			}
+			check(fmt.Sprintf("%s of %d bytes", name, n), "")
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		check(name+" missing", name)
+		if err := os.WriteFile(path, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, File)
+	whole, _ := os.ReadFile(path)
+	for _, c := range []struct{ old, new, want string }{
+		{`"schema":1`, `"schema":2`, "schema 2; this program reads schema 1"},
+		{`"north"`, `"nord"`, "its weights are of another fit than model.json"},
+	} {
+		if err := os.WriteFile(path, bytes.Replace(whole, []byte(c.old), []byte(c.new), 1), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		check(c.old, c.want)
+	}
+	if _, err := Load(filepath.Join(dir, "nowhere")); !errors.Is(err, ErrSaved) || !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// A model.json of anything is refused or a sound model.
+func FuzzModel(f *testing.F) {
+	saved, _ := fitOf(f, read(f, towns(), table.None))
+	dir := f.TempDir()
+	if err := saved.Save(dir); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(filepath.Join(dir, File))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add([]byte(`{"schema":1,"tasks":[{}],"features":[""]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := parse(b)
+		if err != nil {
+			return
+		}
+		s.W, s.B, s.Omega = saved.W, saved.B, saved.Omega
+		if s.validate() != nil {
+			return
+		}
+		if _, err := s.Predict(s.Tasks[0].Name, &data.Stored{}); err == nil {
+			t.Error("rows without columns are predicted")
+		}
+		if err := s.Save(t.TempDir()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A few lines of Python read a model with NumPy and the safetensors package:
+//
+//	import json, numpy, safetensors.numpy
+//	model = json.load(open("model/model.json"))
+//	weights = safetensors.numpy.load_file("model/weights.safetensors")
+//	task = [t["name"] for t in model["tasks"]].index("north")
+//	prediction = X @ weights["W"][:, task] + weights["b"][task]   # the columns of X are model["features"]
+//
+// and, of more than two classes,
+//
+//	scores = X @ weights["W"][:, :, task].T + weights["b"][:, task]
+//	p = 1 / (1 + numpy.exp(-scores / model["temperature"]))
+//	p /= p.sum(1, keepdims=True)
+//	prediction = numpy.array(model["classes"])[p.argmax(1)]
+//
+// The test does the same without packages, which may not be there.
+func TestPythonReadsModels(t *testing.T) {
+	regression, _ := fitOf(t, read(t, towns()))
+	said := python(t, regression, `
+d, m = header["W"]["shape"]
+task = [t["name"] for t in model["tasks"]].index("south")
+x = dict(small=0.5, large=5100.0, none=7.0)
+print(b[task] + sum(x[name] * W[j * m + task] for j, name in enumerate(model["features"])))
+`)
+	want := must(regression.Predict("south", must(data.NewDense(1, 3, []float32{0.5, 5100, 7}))(t)))(t)
+	near(t, "prediction", must(strconv.ParseFloat(said[0], 64))(t), want[0], 1e-9)
+
+	classes, _ := fitOf(t, read(t, animals()))
+	classes.Temperature = 1.5
+	said = python(t, classes, `
+C, d, m = header["W"]["shape"]
+assert header["b"]["shape"] == [C, m] and C == len(model["classes"])
+x = dict(small=0.5, large=5300.0)
+for name in ["north", "south"]:
+    task = [t["name"] for t in model["tasks"]].index(name)
+    scores = [b[c * m + task] + sum(x[f] * W[(c * d + j) * m + task] for j, f in enumerate(model["features"])) for c in range(C)]
+    p = [1 / (1 + math.exp(min(700, -s / model["temperature"]))) for s in scores]
+    print(max(p) / sum(p), p.index(max(p)))
+`)
+	x := must(data.NewDense(1, 2, []float32{0.5, 5300}))(t)
+	for i, name := range []string{"north", "south"} {
+		scores, all := must(classes.Predict(name, x))(t), make([]float64, 3)
+		classes.Probabilities(all, scores)
+		best := multitask.ClassOf(scores)
+		near(t, "probability in "+name, must(strconv.ParseFloat(said[2*i], 64))(t), all[best], 1e-9)
+		if said[2*i+1] != fmt.Sprint(best) {
+			t.Errorf("%s: class %d, Python says %s", name, best, said[2*i+1])
+		}
+	}
+}
+
+// python runs a program that has a model, W and b, and returns the words that it prints.
+func python(t *testing.T, s *Fit, program string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	const read = `
+import array, json, math, struct
+model = json.load(open("model.json"))
+raw = open("weights.safetensors", "rb").read()
+size = struct.unpack("<Q", raw[:8])[0]
+header = json.loads(raw[8:8 + size])
+def tensor(name):
+    begin, end = header[name]["data_offsets"]
+    return array.array("d", raw[8 + size + begin:8 + size + end])
+W, b = tensor("W"), tensor("b")
+`
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip(err)
+	}
+	command := exec.Command(path, "-c", read+program)
+	command.Dir = dir
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return strings.Fields(string(out))
+}
+
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol*math.Abs(want)) {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
