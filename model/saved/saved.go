@@ -291,6 +291,9 @@ func (s *Fit) validate() error {
 			return fault("two tasks are called %q", t.Name)
 		}
 		seen[t.Name] = true
+		if means := len(t.Mean); means != 1 && !classes || means != max(2, len(s.Classes)) && classes {
+			return fault("task %q has %d means of its targets, or shares of its classes", t.Name, means)
+		}
 	}
 	return nil
 }

@@ -49,8 +49,8 @@ func TestClassicsAsTables(t *testing.T) {
 				return r
 			}
 			want, got := fit(npz), fit(append(args, "--out", dir)...)
-			if len(got.Tasks) != len(d.Groups) || got.Rows != d.X.Rows() || math.Abs(float64(got.Mean.Fit.Error-want.Mean.Fit.Error)) > 1e-6 {
-				t.Errorf("%d tasks, %d rows, mean error %v; of the npz file %d, %d, %v", len(got.Tasks), got.Rows, got.Mean.Fit.Error, len(want.Tasks), want.Rows, want.Mean.Fit.Error)
+			if len(got.Tasks) != len(d.Groups) || got.Rows != d.X.Rows() || math.Abs(float64(got.Mean.By[byModel].Error-want.Mean.By[byModel].Error)) > 1e-6 {
+				t.Errorf("%d tasks, %d rows, mean error %v; of the npz file %d, %d, %v", len(got.Tasks), got.Rows, got.Mean.By[byModel].Error, len(want.Tasks), want.Rows, want.Mean.By[byModel].Error)
 			}
 			code, stdout, stderr := l2mt(t, "-q", "predict", "--model", dir, args[0], "--task", d.Groups[0])
 			if n := strings.Count(stdout, "\n"); code != exitDone || n < 2 {

@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
@@ -161,7 +157,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &fitReport{table: t, network: c.Network, all: c.Candidates}
+	r := &fitReport{table: t, network: c.Network}
 	if err := r.fill(e, b, candidates, c.View); err != nil {
 		return err
 	}
@@ -173,7 +169,7 @@ func (c *fitCmd) Run(e *env) error {
 			return err
 		}
 	}
-	return e.print(r, r.write)
+	return e.print(r, func(w io.Writer) { r.write(w, c.Candidates) })
 }
 
 // asked is the network that the model l2mt asks, or nil. One of one's own gets the features
@@ -235,28 +231,29 @@ func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err er
 
 // readOmega reads the covariance of m tasks.
 func readOmega(path string, m int) (multitask.Model, error) {
-	raw, err := os.ReadFile(path)
+	rows, err := format.OpenRows(path, format.Options{Format: format.CSV, Header: format.HeaderNo})
 	if err != nil {
 		return nil, err
 	}
-	lines, err := csv.NewReader(bytes.NewReader(raw)).ReadAll()
-	rows := make([][]float64, len(lines))
-	for i, cells := range lines {
-		for j, cell := range cells {
-			v, fault := strconv.ParseFloat(strings.TrimSpace(cell), 64)
-			if fault != nil {
-				err = cmp.Or(err, fmt.Errorf("line %d, column %d: %q is not a number", i+1, j+1, cell))
-			}
-			rows[i] = append(rows[i], v)
+	defer rows.Close()
+	columns := make([]*format.Column, rows.Width)
+	for j := range columns {
+		columns[j] = &format.Column{At: j}
+	}
+	lines, err := rows.Read(columns)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([][]float64, len(lines))
+	for i := range numbers {
+		for _, c := range columns {
+			numbers[i] = append(numbers[i], c.Numbers[i])
 		}
 	}
-	if err == nil && len(rows) != m {
-		err = fmt.Errorf("%d rows; the covariance of %d tasks has %d of %d", len(rows), m, m, m)
+	omega, err := data.NewCovariance(numbers)
+	if err == nil && len(numbers) != m {
+		err = fmt.Errorf("%w: %d rows; the covariance of %d tasks has %d", data.ErrMismatch, len(numbers), m, m)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	omega, err := data.NewCovariance(rows)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

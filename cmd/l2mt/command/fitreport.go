@@ -1,11 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/table"
@@ -21,70 +19,50 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
+	"l2mt/model/pretrained"
 	"l2mt/model/saved"
 )
 
-// fitReport is what a fit says, of tables or of a problem. Errors are those of rows that folds
-// held out.
+// fitReport is what a fit of tables or of a problem prints, and what the page of the model
+// shows. Errors are those of rows that folds held out.
 type fitReport struct {
-	Problem  string           `json:"problem"`
-	Kind     data.Kind        `json:"kind"`
-	Model    string           `json:"model"`
-	Title    string           `json:"title"`
-	Params   multitask.Params `json:"params"`
-	Status   multitask.Status `json:"status"`
-	Rows     int              `json:"rows"`
-	Features int              `json:"features"`
-	Classes  []string         `json:"classes,omitempty"`
-	// Candidates are all that were tried, in order.
-	Candidates  []solve.Tried `json:"candidates"`
-	Tasks       []taskReport  `json:"tasks"`
-	Mean        taskReport    `json:"mean"`
-	Rivals      []rivalReport `json:"rivals"`
-	Temperature float64       `json:"temperature,omitempty"`
-	Brier       float64       `json:"brier,omitempty"`
-	Reliability []reliable    `json:"reliability,omitempty"`
-	// Correlation is that of the tasks, nil where it is Untold: where rows held out cannot
+	Problem     string           `json:"problem"`
+	Kind        data.Kind        `json:"kind"`
+	Model       string           `json:"model"`
+	Title       string           `json:"title"`
+	Params      multitask.Params `json:"params"`
+	Status      multitask.Status `json:"status"`
+	Rows        int              `json:"rows"`
+	Features    int              `json:"features"`
+	Classes     []string         `json:"classes,omitempty"`
+	Candidates  []tried          `json:"candidates"` // in the order in which they were tried
+	Tasks       []taskReport     `json:"tasks"`
+	Mean        taskReport       `json:"mean"`
+	Rivals      []rivalReport    `json:"rivals"`
+	Temperature float64          `json:"temperature,omitempty"`
+	Reliability []reliable       `json:"reliability,omitempty"`
+	// Correlation is that of the tasks. Untold says that there is none, as rows held out cannot
 	// tell the covariance from tasks on their own.
-	Correlation [][]float64 `json:"correlation"`
-	Untold      bool        `json:"correlation_untold"`
-	// Bends is what columns that bend bring to single-task learning.
-	Bends   *difference    `json:"bends,omitempty"`
-	Network *networkReport `json:"network,omitempty"`
-	Test    *testReport    `json:"test,omitempty"`
-	Ranked  []rankedModel  `json:"models,omitempty"`
-	Notes   []string       `json:"notes"`
-	Seconds float64        `json:"seconds"`
-	Saved   string         `json:"saved,omitempty"`
-	// Text and Titles, those of the candidates, are for the page of a report.
-	Text   string   `json:"text,omitempty"`
-	Titles []string `json:"titles,omitempty"`
+	Correlation [][]float64    `json:"correlation,omitempty"`
+	Untold      bool           `json:"correlation_untold"`
+	Bends       *difference    `json:"bends,omitempty"` // what columns that bend bring to STL
+	Network     *networkReport `json:"network,omitempty"`
+	Test        *testReport    `json:"test,omitempty"`
+	Notes       []string       `json:"notes"`
+	Seconds     float64        `json:"seconds,omitempty"`
+	Text        string         `json:"text,omitempty"` // the verdicts
 
 	table   *table.Table
 	network string
 	fit     *solve.Fitted
-	stl     *solve.Fitted // likewise, of single-task learning
+	stl     *solve.Fitted // single-task learning in the same view
 	alone   bool          // nothing is shared
-	all     bool          // lists every candidate
 }
 
-// difference is how much more the model loses on the rows held out than something else,
-// between Low and High with a confidence of 95 %.
-type difference struct {
-	Loss compare.Float `json:"loss"`
-	Low  compare.Float `json:"low"`
-	High compare.Float `json:"high"`
-	sign int
-}
-
-func differenceOf(a, b *evidence.HeldOut) difference {
-	d := evidence.PairedLoss(a, b)
-	low, high := d.Interval()
-	return difference{compare.Float(d.Loss), compare.Float(low), compare.Float(high), d.Sign()}
-}
-
-func (d difference) String() string {
-	return fmt.Sprintf("%.4f (95 %%: %.4f to %.4f)", d.Loss, d.Low, d.High)
+// tried is a candidate with its title.
+type tried struct {
+	solve.Tried
+	Title string `json:"title"`
 }
 
 // rivalReport is what a user would try instead: the mean of its tasks' scores, and how much
@@ -92,21 +70,56 @@ func (d difference) String() string {
 type rivalReport struct {
 	Name   string      `json:"name"`
 	Title  string      `json:"title"`
+	Loss   float64     `json:"loss"`
 	Score  scoreReport `json:"score"`
 	Less   difference  `json:"difference"`
 	Better int         `json:"better"`
 	Worse  int         `json:"worse"`
-
-	loss   float64
-	scores []evidence.Score
 }
 
-// The rivals, of which classes have one more.
+// The first rivals.
 const (
 	rivalMean = iota
 	rivalSTL
-	rivalPooled
 )
+
+// difference is how much more the model loses on the rows held out than something else,
+// between Low and High with a confidence of 95 %.
+type difference struct {
+	Loss compare.Float `json:"loss"`
+	Low  compare.Float `json:"low"`
+	High compare.Float `json:"high"`
+}
+
+func differenceOf(a, b *evidence.HeldOut) difference {
+	d := evidence.PairedLoss(a, b)
+	low, high := d.Interval()
+	return difference{compare.Float(d.Loss), compare.Float(low), compare.Float(high)}
+}
+
+// sign is -1 where the model is better by more than noise explains, 1 where it is worse, and
+// 0 where held-out rows cannot tell.
+func (d difference) sign() int {
+	switch {
+	case d.High < 0:
+		return -1
+	case d.Low > 0:
+		return 1
+	}
+	return 0
+}
+
+func (d difference) String() string {
+	return fmt.Sprintf("%.4f (95 %%: %.4f to %.4f)", d.Loss, d.Low, d.High)
+}
+
+// networkReport is the error that a network expects of its covariance, over STL's, and whether
+// that covariance is part of the one fitted with.
+type networkReport struct {
+	Name     string        `json:"name"`
+	Expected compare.Float `json:"expected_relative_error"`
+	Taken    bool          `json:"taken"`
+}
 
 // fill fits the problem, beside its rivals.
 func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) error {
@@ -123,106 +136,96 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 		return err
 	}
 	r.alone = choice.Model == nil && choice.Mixture == solve.Mixture{}
-	if err := r.judgeRivals(ctx, b, choice); err != nil {
+	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), r.fit.Params, r.fit.Result.Status
+	r.Features, r.Classes, r.Notes = p.Cols(), p.Classes, r.table.Notes
+	for _, c := range choice.Tried {
+		r.Candidates = append(r.Candidates, tried{c, c.Title()})
+	}
+	measured, err := r.judgeRivals(ctx, b, choice)
+	if err != nil {
 		return err
 	}
-	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), r.fit.Params, r.fit.Result.Status
-	r.Features, r.Classes, r.Candidates = p.Cols(), p.Classes, choice.Tried
-	of := choice.ScoresOf(p)
-	r.Mean = taskReport{Task: "mean", Fit: *reportOf(evidence.MeanScore(of)), STL: &r.Rivals[rivalSTL].Score, Pooled: &r.Rivals[rivalPooled].Score}
+	r.Mean = measured.report("mean", evidence.MeanScore)
+	r.Rows = r.Mean.Rows
 	never, partly := 0, 0
 	for i, t := range p.Tasks {
-		s := of[i]
-		r.Mean.Rows += s.Rows
-		r.Tasks = append(r.Tasks, taskReport{Task: t.Name, Rows: s.Rows, Held: s.Held, Fit: *reportOf(s), STL: reportOf(r.Rivals[rivalSTL].scores[i]), Pooled: reportOf(r.Rivals[rivalPooled].scores[i])})
+		of := measured.report(t.Name, func(all []evidence.Score) evidence.Score { return all[i] })
+		r.Tasks = append(r.Tasks, of)
 		switch {
 		case r.table.Held != nil:
-		case s.Held == 0:
+		case of.Held == 0:
 			never++
-		case s.Held < s.Rows:
+		case of.Held < of.Rows:
 			partly++
 		}
 	}
-	r.Rows, r.Notes = r.Mean.Rows, r.table.Notes
-	if never > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have a single row of a class: it is always trained on, and they have no cross-validated error", never))
+	note := func(n int, format string) {
+		if n > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf(format, n))
+		}
 	}
-	if partly > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d tasks have rows that are always trained on, as the other parts have none of their class", partly))
-	}
-	if n := r.fit.Landmarks(); n > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without", n))
-	}
+	note(never, "%d tasks have a single row of a class: it is always trained on, and they have no cross-validated error")
+	note(partly, "%d tasks have rows that are always trained on, as the other parts have none of their class")
+	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without")
 	if r.Kind == data.Classification {
-		r.Temperature, r.Brier = evidence.Temperature(choice.Scores, choice.Y), float64(r.Mean.Fit.Brier)
+		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)
 		r.Reliability = reliability(r.Temperature, max(1, len(r.Classes)), slices.Concat(choice.Scores...), slices.Concat(choice.Y...))
 	}
 	if candidates == nil {
-		r.Network, err = r.networkReport(b, choice)
+		found, err := b.Said()
+		if err != nil {
+			return err
+		}
+		r.Network = &networkReport{cmp.Or(r.network, pretrained.Name), compare.Float(found.Estimated), choice.Network > 0}
 	}
 	r.Seconds = time.Since(begin).Seconds()
-	return err
+	return nil
 }
 
 // judgeRivals judges what a user would try instead, and tasks on their own in the view of the
 // model, which its correlations have to be better than.
-func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
+func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) (measures, error) {
 	// Rivals see the columns alike: what bends bring is not what sharing brings.
 	alone := solve.Candidate{View: solve.View{Bent: choice.Bent, Width: choice.Width}}
-	pooled := solve.Candidate{View: alone.View, Mixture: solve.Mixture{Pooled: 1}, Drawn: choice.Drawn}
+	pooled, weighted, apart := alone, alone, choice.Candidate
+	pooled.Mixture, pooled.Drawn = solve.Mixture{Pooled: 1}, choice.Drawn
+	weighted.Balanced = r.Kind == data.Classification
+	apart.Model, apart.Mixture = nil, solve.Mixture{}
 	mean, err := b.Mean(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var judged [5]*solve.Judged
+	for k, c := range []solve.Candidate{alone, pooled, weighted, {}, apart} {
+		if judged[k], err = b.Judge(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	measured := measures{byModel: choice.ScoresOf(r.table.Problem)}
 	r.addRival("mean", "the mean of each task", choice, mean)
 	r.Rivals[rivalMean].Score.AUC = compare.Float(math.NaN()) // its scores differ by fold alone
-	add := func(title string, c solve.Candidate) (*solve.Judged, error) {
-		j, err := b.Judge(ctx, c)
-		if err == nil {
-			r.addRival(j.Name(), title, choice, j.HeldOut)
-		}
-		return j, err
+	measured[bySTL] = r.addRival(judged[0].Name(), "STL, every task on its own", choice, judged[0].HeldOut)
+	measured[byPooled] = r.addRival(judged[1].Name(), "pooled, one model with task effects", choice, judged[1].HeldOut)
+	if judged[2] != judged[0] {
+		r.addRival(judged[2].Name(), "STL with class weights", choice, judged[2].HeldOut)
 	}
-	stl, err := add("STL, every task on its own", alone)
-	if err == nil {
-		_, err = add("pooled, one model with task effects", pooled)
-	}
-	if err == nil && r.table.Problem.Kind() == data.Classification && !stl.Balanced {
-		weighted := alone
-		weighted.Balanced = true
-		_, err = add("STL with class weights", weighted)
-	}
-	if err == nil {
-		r.stl, err = b.Fit(ctx, stl)
-	}
-	if err != nil {
-		return err
-	}
-	if alone.Bent != "" {
-		straight, err := b.Judge(ctx, solve.Candidate{})
-		if err != nil {
-			return err
-		}
-		d := differenceOf(stl.HeldOut, straight.HeldOut)
+	if judged[3] != judged[0] && choice.Bent != "" {
+		d := differenceOf(judged[0].HeldOut, judged[3].HeldOut)
 		r.Bends = &d
 	}
-	c := choice.Candidate
-	c.Model, c.Mixture = nil, solve.Mixture{}
-	apart, err := b.Judge(ctx, c)
-	if err != nil {
-		return err
-	}
-	if r.Untold = evidence.PairedLoss(choice.HeldOut, apart.HeldOut).Sign() >= 0; !r.Untold {
+	if r.Untold = differenceOf(choice.HeldOut, judged[4].HeldOut).sign() >= 0; !r.Untold {
 		r.Correlation = run.Correlation(r.fit.Omega)
 	}
-	return nil
+	r.stl, err = b.Fit(ctx, judged[0])
+	return measured, err
 }
 
-func (r *fitReport) addRival(name, title string, choice *solve.Choice, h *evidence.HeldOut) {
-	of := rivalReport{Name: name, Title: title, Less: differenceOf(choice.HeldOut, h), loss: h.Loss, scores: h.ScoresOf(r.table.Problem)}
-	of.Score = *reportOf(evidence.MeanScore(of.scores))
+// addRival compares the model with a rival, and returns the scores of that.
+func (r *fitReport) addRival(name, title string, choice *solve.Choice, h *evidence.HeldOut) []evidence.Score {
+	scores := h.ScoresOf(r.table.Problem)
+	of := rivalReport{Name: name, Title: title, Loss: h.Loss, Score: reportOf(evidence.MeanScore(scores)), Less: differenceOf(choice.HeldOut, h)}
 	for i, s := range choice.ScoresOf(r.table.Problem) {
-		switch d := s.Error - of.scores[i].Error; {
+		switch d := s.Error - scores[i].Error; {
 		case d < 0:
 			of.Better++
 		case d > 0:
@@ -230,27 +233,31 @@ func (r *fitReport) addRival(name, title string, choice *solve.Choice, h *eviden
 		}
 	}
 	r.Rivals = append(r.Rivals, of)
+	return scores
 }
 
-// save writes the model, single-task learning beside it, what a report shows of them, and
-// the picture of its correlations.
-func (r *fitReport) save(dir string) error {
+// save writes the model, single-task learning beside it, and what a page shows of them:
+// without times, which no two fits have the same.
+func (r fitReport) save(dir string) error {
 	stl := filepath.Join(dir, besideSTL)
-	if err := os.Remove(filepath.Join(stl, saved.File)); err != nil && !errors.Is(err, fs.ErrNotExist) { // of another fit
+	if err := run.Optional(os.Remove(filepath.Join(stl, saved.File))); err != nil { // of another fit
 		return err
 	}
 	err := r.saveFit(dir, r.fit)
 	if err == nil && !r.alone {
 		err = r.saveFit(stl, r.stl)
 	}
-	if err == nil {
-		err = run.SaveJSON(filepath.Join(dir, run.FitFile), r.forPage())
+	if err != nil {
+		return err
 	}
-	if err == nil && r.Correlation != nil {
-		err = drawCorrelations(filepath.Join(dir, "correlation.png"), r.Model, r.names(), r.Correlation)
+	r.Seconds, r.Correlation, r.Candidates = 0, nil, slices.Clone(r.Candidates)
+	for k := range r.Candidates {
+		r.Candidates[k].Seconds = 0
 	}
-	r.Saved = dir
-	return err
+	var text strings.Builder
+	r.writeVerdicts(&text)
+	r.Text = text.String()
+	return run.SaveJSON(filepath.Join(dir, run.FitFile), r)
 }
 
 func (r *fitReport) saveFit(dir string, fit *solve.Fitted) error {
@@ -263,90 +270,52 @@ func (r *fitReport) saveFit(dir string, fit *solve.Fitted) error {
 	return s.Save(dir)
 }
 
-// mostDrawn bounds the tasks of a picture.
-const mostDrawn = 300
-
-func drawCorrelations(path, title string, tasks []string, correlation [][]float64) error {
-	if len(tasks) > mostDrawn {
-		return nil
-	}
-	picture, err := plot.Correlations([]plot.Correlation{{Title: "Task correlations\n" + title, Tasks: tasks, Correlation: correlation}})
-	return plot.Save(path, picture, err)
-}
-
-// names are those of the tasks.
-func (r *fitReport) names() (names []string) {
-	for _, t := range r.Tasks {
-		names = append(names, t.Task)
-	}
-	return names
-}
-
-// forPage is what a report shows: without times, which no two fits have the same.
-func (r fitReport) forPage() *fitReport {
-	r.Candidates, r.Seconds = slices.Clone(r.Candidates), 0
-	for k := range r.Candidates {
-		r.Candidates[k].Seconds = 0
-		r.Titles = append(r.Titles, r.Candidates[k].Title())
-	}
-	var text strings.Builder
-	if r.writeVerdicts(&text); len(r.Tasks) > 1 {
-		r.Text = text.String()
-	}
-	if len(r.Tasks) > mostDrawn {
-		r.Correlation = nil
-	}
-	return &r
-}
-
-func (r *fitReport) write(w io.Writer) {
+// write prints the report, with all candidates if they are asked for.
+func (r *fitReport) write(w io.Writer, candidates bool) {
 	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
 	if r.Classes != nil {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
 	fmt.Fprintf(w, "\n%s; lambda1 = %s, chosen on rows held out, fitted on all (%s, %.2g s)\n\n", r.Title, run.Number(r.Params.Lambda1), r.Status, r.Seconds)
-	if r.all {
+	if candidates {
 		r.writeCandidates(w)
 	}
 	writeTasks(w, r.Kind, r.Tasks, r.Mean)
 	if r.Kind == data.Classification {
-		fmt.Fprintf(w, "probabilities: Brier score %.4f, at temperature %.3g\n", r.Brier, r.Temperature)
+		fmt.Fprintf(w, "probabilities are at temperature %.3g\n", r.Temperature)
 	}
 	r.writeRivals(w)
-	if len(r.Tasks) > 1 {
-		r.writeVerdicts(w)
-		r.writeCorrelations(w)
-	} else {
-		fmt.Fprintln(w, "there is a single task, and nothing to share")
+	if r.writeVerdicts(w); r.Correlation != nil {
+		fmt.Fprintln(w)
+		writeCorrelations(w, "task correlations", r.names(), r.Correlation)
 	}
-	r.writeTest(w)
-	if r.Saved != "" {
-		fmt.Fprintf(w, "\nsaved to %s\n", r.Saved)
+	if r.Test != nil {
+		r.Test.write(w, r)
 	}
 }
 
-func (r *fitReport) writeCorrelations(w io.Writer) {
-	switch {
-	case r.Correlation != nil:
-		fmt.Fprintln(w)
-		writeCorrelations(w, "task correlations", r.names(), r.Correlation)
-	case !r.alone:
-		fmt.Fprintln(w, "no task correlations: rows held out cannot tell this covariance from tasks on their own")
+// writeCandidates lists candidates in the order in which they were tried.
+func (r *fitReport) writeCandidates(w io.Writer) {
+	_, _, loss := units(r.Kind)
+	t := run.NewTable(w, loss, "less the best", "95 % from", "to", "seconds", "verdict", "candidate")
+	for _, c := range r.Candidates {
+		t.Row(c.Loss, c.Less, c.Low, c.High, fmt.Sprintf("%.2f", c.Seconds), c.Verdict, c.Title)
 	}
+	t.Flush()
+	fmt.Fprintln(w)
 }
 
 // writeRivals compares the model, which is marked, with what a user would try instead.
 func (r *fitReport) writeRivals(w io.Writer) {
 	what, good, loss := units(r.Kind)
 	fmt.Fprintf(w, "\nthe model (*) and what else could be done, the mean of all tasks; differences are of the %s of held-out rows\n", loss)
-	t := run.Columns(w)
-	fmt.Fprintf(t, "%s\t%s\tthe model's less\t95 %% from\tto\tbetter for\tworse for\t  method\n", what, good)
-	fmt.Fprintf(t, "%s\t%s\t\t\t\t\t\t* %s\n", errorGap(r.Mean.Fit.Error), run.Decimals(r.Mean.Fit.good(r.Kind)), r.Title)
+	t := run.NewTable(w, what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method")
+	model := r.Mean.By[byModel]
+	t.Row(errorGap(model.Error), model.good(r.Kind), "", "", "", "", "", "* "+r.Title)
 	for _, v := range r.Rivals {
-		if v.Name == r.Model {
-			continue
+		if v.Name != r.Model {
+			t.Row(errorGap(v.Score.Error), v.Score.good(r.Kind), v.Less.Loss, v.Less.Low, v.Less.High, v.Better, v.Worse, v.Title)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t  %s\n", errorGap(v.Score.Error), run.Decimals(v.Score.good(r.Kind)), run.Decimals(v.Less.Loss), run.Decimals(v.Less.Low), run.Decimals(v.Less.High), v.Better, v.Worse, v.Title)
 	}
 	t.Flush()
 }
@@ -355,53 +324,63 @@ func (r *fitReport) writeRivals(w io.Writer) {
 // difference lies that is none.
 const asGood = 0.05
 
-// writeVerdicts says what to make of the differences, as far as their intervals bear it.
+// writeVerdicts tells what to make of the differences, as far as their intervals bear it.
 func (r *fitReport) writeVerdicts(w io.Writer) {
-	_, _, loss := units(r.Kind)
-	mean, stl := r.Rivals[rivalMean].Less, r.Rivals[rivalSTL]
-	if mean.sign >= 0 {
-		verdict := "too few rows to tell the model from the mean of each task"
-		if mean.sign > 0 {
-			verdict = "the mean of each task predicts better than the model: its features tell nothing"
-		}
-		fmt.Fprintf(w, "%s: the %s of held-out rows less that of the mean is %s\n", verdict, loss, mean)
+	if len(r.Tasks) == 1 {
+		fmt.Fprintln(w, "there is a single task, and nothing to share")
+		return
 	}
-	d := stl.Less
-	switch {
+	_, _, loss := units(r.Kind)
+	verdict := func(text, than string, d difference) {
+		fmt.Fprintf(w, "%s: the %s of held-out rows less that of %s is %s\n", text, loss, than, d)
+	}
+	switch d := r.Rivals[rivalMean].Less; d.sign() {
+	case 0:
+		verdict("too few rows to tell the model from the mean of each task", "the mean", d)
+	case 1:
+		verdict("the mean of each task predicts better than the model: its features tell nothing", "the mean", d)
+	}
+	d := r.Rivals[rivalSTL].Less
+	switch most := compare.Float(asGood * r.Rivals[rivalSTL].Loss); {
 	case r.alone && len(r.Candidates) > 1:
 		fmt.Fprintln(w, "nothing is shared: single-task learning is chosen")
 	case r.alone:
 	case math.IsInf(float64(d.Low), 0):
 		fmt.Fprintln(w, "too few rows were held out to tell whether sharing pays")
+	case d.sign() < 0:
+		verdict("sharing pays", "STL", d)
+	case d.sign() > 0:
+		verdict("sharing does harm; single-task learning (--model stl) is better", "STL", d)
+	case d.Low > -most && d.High < most:
+		verdict("single-task learning (--model stl) is as good", "STL", d)
 	default:
-		verdict := "too few rows to tell sharing from single-task learning"
-		switch most := asGood * stl.loss; {
-		case d.sign < 0:
-			verdict = "sharing pays"
-		case d.sign > 0:
-			verdict = "sharing does harm; single-task learning (--model stl) is better"
-		case float64(d.Low) > -most && float64(d.High) < most:
-			verdict = "single-task learning (--model stl) is as good"
-		}
-		fmt.Fprintf(w, "%s: the %s of held-out rows less that of STL is %s\n", verdict, loss, d)
+		verdict("too few rows to tell sharing from single-task learning", "STL", d)
 	}
 	if r.Bends != nil {
 		fmt.Fprintf(w, "columns bend: the %s of STL with them less that with straight columns is %s\n", loss, r.Bends)
 	}
-	if r.Network != nil {
-		r.Network.write(w)
+	if n := r.Network; n != nil {
+		expected, taken, name := "had no sound expectation of its covariance", "another was chosen", "the network "+n.Name
+		if n.Expected > 0 {
+			expected = fmt.Sprintf("expected its covariance to make %.2f of STL's error", n.Expected)
+		}
+		if n.Taken {
+			taken = "it was chosen"
+		}
+		if n.Name == pretrained.Name {
+			name = "the pretrained network"
+		}
+		fmt.Fprintf(w, "%s %s; %s\n", name, expected, taken)
+	}
+	if r.Untold && !r.alone {
+		fmt.Fprintln(w, "no task correlations: rows held out cannot tell this covariance from tasks on their own")
 	}
 }
 
-// writeCandidates lists candidates in the order in which they were tried.
-func (r *fitReport) writeCandidates(w io.Writer) {
-	run.ErrorName(w, r.Kind) // says what nMSE is
-	_, _, loss := units(r.Kind)
-	t := run.Columns(w)
-	fmt.Fprintf(t, "%s\tless the best\t95 %% from\tto\tseconds\tverdict\t  candidate\n", loss)
-	for _, c := range r.Candidates {
-		fmt.Fprintf(t, "%.4f\t%s\t%s\t%s\t%.2f\t%s\t  %s\n", c.Loss, run.Decimals(c.Less), run.Decimals(c.Low), run.Decimals(c.High), c.Seconds, c.Verdict, c.Title())
+// names are those of the tasks.
+func (r *fitReport) names() (names []string) {
+	for _, t := range r.Tasks {
+		names = append(names, t.Task)
 	}
-	t.Flush()
-	fmt.Fprintln(w)
+	return names
 }

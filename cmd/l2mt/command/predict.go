@@ -5,14 +5,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -22,54 +20,69 @@ import (
 )
 
 type predictCmd struct {
-	File     string `arg:"" help:"CSV or TSV file of rows to predict, or npz, or - for a table that comes in through stdin."`
+	File     string `arg:"" help:"CSV or TSV file of rows to predict, or - for a table that comes in through stdin."`
 	Model    string `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
 	rowFlags `embed:""`
 	Interval float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
 	Keep     []string `help:"Columns of the table to carry along, such as an id."`
-	Out      string   `type:"path" help:"File to write, CSV or with --json JSON; by default stdout."`
+	Out      string   `type:"path" help:"CSV file to write, by default stdout. Where the table has labels, what score prints then goes to stdout, and else to stderr."`
 }
 
 func (c *predictCmd) Run(e *env) error {
 	if info, err := os.Stat(c.Out); err == nil && info.IsDir() {
 		return fmt.Errorf("--out=%s: it is a directory; give a file", c.Out)
 	}
-	models, err := loadBeside(c.Model)
+	p, err := loadPredictor(c.Model, c.File, c.rowFlags)
 	if err != nil {
 		return err
 	}
-	if err := c.checkInterval(models[0]); err != nil {
+	defer p.rows.Close()
+	if err := checkInterval(c.Interval, p.Fit); err != nil {
 		return err
 	}
-	p, err := newPredictor(c.File, c.rowFlags, models, "", false)
-	if err != nil {
+	l := &lineWriter{Fit: p.Fit, level: c.Interval}
+	for _, name := range c.Keep {
+		j, err := format.FindColumn(p.names, name)
+		if err != nil {
+			return fmt.Errorf("%s: --keep: %w", c.File, err)
+		}
+		p.carried, l.heads = append(p.carried, j), append(l.heads, p.names[j])
+	}
+	l.predictions(p.asked)
+	s := p.scoring()
+	err = c.write(e, func(w io.Writer) error {
+		if err := csv.NewWriter(w).WriteAll([][]string{l.heads}); err != nil {
+			return err
+		}
+		return p.run(e, func(b *rowBlock) { b.text = l.text(p, b) }, func(b *rowBlock) error {
+			s.add(b)
+			_, err := w.Write(b.text)
+			return err
+		})
+	})
+	if err != nil || len(s.of) == 0 {
 		return err
 	}
-	defer p.close()
-	if !p.labelled() {
-		p.models = models[:1]
+	t := s.table()
+	if c.Out != "" {
+		return e.print(t, t.write)
 	}
-	l := &lineWriter{predictor: p, json: e.json, level: c.Interval}
-	if err := l.keep(c.Keep); err != nil {
-		return err
+	if !e.quiet {
+		t.write(e.stderr)
 	}
-	s := newScoring(p)
-	if err := c.write(e, func(w io.Writer) error { return l.run(e, w, s) }); err != nil || !s.any() {
-		return err
-	}
-	return s.print(e, c.Out != "")
+	return nil
 }
 
-func (c *predictCmd) checkInterval(m *saved.Fit) error {
+func checkInterval(level float64, m *saved.Fit) error {
 	switch {
-	case c.Interval == 0:
+	case level == 0:
 		return nil
-	case !(c.Interval > 0 && c.Interval < 1):
-		return fmt.Errorf("%w: --interval=%v: it must be between 0 and 1", errUsage, c.Interval)
+	case !(level > 0 && level < 1):
+		return fmt.Errorf("%w: --interval=%v: it must be between 0 and 1", errUsage, level)
 	case m.Residuals == nil:
 		return fmt.Errorf("--interval: %w: the model has no residuals of rows held out; classes have probabilities instead", data.ErrInvalid)
-	case math.IsInf(m.Interval(0, c.Interval), 1):
-		return fmt.Errorf("--interval=%v: %w: %d rows were held out, which tell %.2f at most", c.Interval, data.ErrInvalid, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
+	case math.IsInf(m.Interval(0, level), 1):
+		return fmt.Errorf("--interval=%v: %w: %d rows were held out, which tell %.2f at most", level, data.ErrInvalid, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
 	}
 	return nil
 }
@@ -91,173 +104,95 @@ func (c *predictCmd) write(e *env, f func(w io.Writer) error) error {
 	return out.Flush()
 }
 
-// lineWriter writes predictions: CSV with a header, or an array of JSON objects.
+// lineWriter writes predictions as lines of CSV.
 type lineWriter struct {
-	*predictor
-	json  bool
-	level float64 // of intervals, 0 for none
-	kept  []string
+	*saved.Fit
+	level float64  // of intervals, 0 for none
+	wide  bool     // a row has predictions for several tasks
+	heads []string // of the cells of a line
 }
 
-// keep finds the columns that are carried along.
-func (l *lineWriter) keep(asked []string) error {
-	var names []string
-	if l.rows != nil {
-		if names = l.rows.Names; names == nil {
-			names = format.Numbered(l.rows.Width)
+// predictions adds the heads of what cells returns.
+func (l *lineWriter) predictions(all []asked) {
+	l.wide = len(all) > 1
+	for _, a := range all {
+		first, of, positive := []string{"task", "prediction"}, "", l.Tasks[0].Positive
+		if l.wide {
+			first, of, positive = []string{a.name}, a.name+" ", l.Tasks[a.task].Positive
+		} else if slices.ContainsFunc(l.Tasks, func(t saved.Task) bool { return t.Positive != positive }) {
+			positive = "the positive class"
+		}
+		l.heads = append(l.heads, first...)
+		switch {
+		case l.Classes != nil:
+			for _, class := range l.Classes {
+				l.heads = append(l.heads, "probability of "+of+class)
+			}
+		case l.Kind == data.Classification:
+			l.heads = append(l.heads, "probability of "+of+positive)
+		case l.level > 0:
+			l.heads = append(l.heads, of+"low", of+"high", of+"standard_error")
+		default:
+			l.heads = append(l.heads, of+"standard_error")
 		}
 	}
-	for _, name := range asked {
-		j, err := format.FindColumn(names, name)
-		if err != nil {
-			return fmt.Errorf("%s: --keep: %w", l.file, err)
-		}
-		l.carried, l.kept = append(l.carried, j), append(l.kept, names[j])
-	}
-	return nil
 }
 
-// wide says that every row has a prediction for each of several tasks.
-func (l *lineWriter) wide() bool { return l.column < 0 && len(l.tasks) > 1 }
-
-// names are those of the cells of a line.
-func (l *lineWriter) names() []string {
-	m, names := l.models[0], slices.Clone(l.kept)
-	if l.wide() {
-		for _, i := range l.tasks {
-			names = append(names, m.Tasks[i].Name)
-			names = append(names, l.behind(m.Tasks[i].Name+" ", m.Tasks[i].Positive)...)
+// cells are those of the prediction of a row of a task by its scores, empty where there is
+// nothing to say.
+func (l *lineWriter) cells(task int, name string, score []float64) (cells []string) {
+	if !l.wide {
+		cells = append(cells, name)
+	}
+	if l.Kind == data.Classification {
+		p := make([]float64, max(2, len(l.Classes)))
+		l.Probabilities(p, score)
+		if l.Classes == nil {
+			p = p[1:]
 		}
-		return names
+		cells = append(cells, l.ClassesOf(task)[multitask.ClassOf(score)])
+		for _, v := range p {
+			cells = append(cells, number(v, 6))
+		}
+		return cells
 	}
-	positive := m.Tasks[0].Positive
-	if slices.ContainsFunc(m.Tasks, func(t saved.Task) bool { return t.Positive != positive }) {
-		positive = "the positive class"
+	cells = append(cells, number(score[0], -1))
+	if l.level > 0 {
+		half := l.Interval(task, l.level)
+		cells = append(cells, number(score[0]-half, 8), number(score[0]+half, 8))
 	}
-	names = append(append(names, "task", "prediction"), l.behind("", positive)...)
-	if m.Kind == data.Regression {
-		names = append(names, "standard_error")
+	if task == saved.Average || l.Tasks[task].StandardError == 0 {
+		return append(cells, "")
 	}
-	return names
+	return append(cells, number(l.Tasks[task].StandardError, 4))
 }
 
-// behind names what stands behind a prediction.
-func (l *lineWriter) behind(of, positive string) (names []string) {
-	switch m := l.models[0]; {
-	case m.Classes != nil:
-		for _, class := range m.Classes {
-			names = append(names, "probability of "+of+class)
-		}
-	case m.Kind == data.Classification:
-		names = []string{"probability of " + of + positive}
-	case l.level > 0:
-		names = []string{of + "low", of + "high"}
+// number is a number of so many digits, or empty where it is undefined.
+func number(v float64, digits int) string {
+	if math.IsNaN(v) {
+		return ""
 	}
-	return names
-}
-
-// run writes all rows, in order, and takes what they are for the scoring.
-func (l *lineWriter) run(e *env, w io.Writer, s *scoring) error {
-	names, first := l.names(), true
-	if l.json {
-		fmt.Fprint(w, "[")
-	} else if err := csv.NewWriter(w).WriteAll([][]string{names}); err != nil {
-		return err
-	}
-	err := l.predictor.run(e, func(b *rowBlock) { b.text = l.text(b, names) }, func(b *rowBlock) error {
-		s.add(b)
-		if l.json && first { // objects begin with a comma
-			first, b.text = false, b.text[1:]
-		}
-		_, err := w.Write(b.text)
-		return err
-	})
-	if l.json && err == nil {
-		_, err = fmt.Fprint(w, "\n]\n")
-	}
-	return err
+	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
 // text are the lines of a block.
-func (l *lineWriter) text(b *rowBlock, names []string) []byte {
+func (l *lineWriter) text(p *predictor, b *rowBlock) []byte {
 	var text bytes.Buffer
 	lines := csv.NewWriter(&text)
-	for j := range b.x.Rows() {
+	for j := range b.size {
 		var cells []string
-		for k, c := range l.cells(b, j) {
-			switch c := c.(type) {
-			case json.Number:
-				cells = append(cells, string(c))
-			case string:
-				cells = append(cells, c)
-			default:
-				cells = append(cells, "")
-			}
-			if l.json {
-				name, _ := json.Marshal(names[k]) // texts and numbers have no errors
-				value, _ := json.Marshal(c)
-				cells[k] = fmt.Sprintf("%s:%s", name, value)
-			}
+		for _, c := range b.carried {
+			cells = append(cells, c.Texts[c.Text(j)])
 		}
-		if l.json {
-			fmt.Fprintf(&text, ",\n{%s}", strings.Join(cells, ","))
-		} else {
-			_ = lines.Write(cells) // a buffer has no errors
+		for k, scores := range b.scores[0] {
+			name := p.asked[k].name
+			if b.names != nil {
+				name = b.names[j]
+			}
+			cells = append(cells, l.cells(b.of[k][j], name, row(scores, j, b.size))...)
 		}
+		_ = lines.Write(cells) // a buffer has no errors
 	}
 	lines.Flush()
 	return text.Bytes()
-}
-
-// number is a cell of so many digits, nil where it is not known.
-func number(v float64, digits int) any {
-	if math.IsNaN(v) {
-		return nil
-	}
-	return json.Number(strconv.FormatFloat(v, 'g', digits, 64))
-}
-
-// cells are those of row j.
-func (l *lineWriter) cells(b *rowBlock, j int) (cells []any) {
-	m := l.models[0]
-	for _, c := range b.carried {
-		cells = append(cells, c.Texts[c.Text(j)])
-	}
-	for k, scores := range b.scores[0] {
-		i, name, deviation := b.of[k][j], l.fresh, math.NaN()
-		if b.names != nil {
-			name = b.names[j]
-		}
-		if i != saved.Average {
-			name = m.Tasks[i].Name
-			if s := m.Tasks[i].StandardError; s > 0 {
-				deviation = s
-			}
-		}
-		if !l.wide() {
-			cells = append(cells, name)
-		}
-		score := row(scores, j, b.x.Rows())
-		if m.Kind == data.Classification {
-			cells = append(cells, m.ClassesOf(i)[multitask.ClassOf(score)])
-			p := make([]float64, max(2, len(m.Classes)))
-			m.Probabilities(p, score)
-			if m.Classes == nil {
-				p = p[1:]
-			}
-			for _, v := range p {
-				cells = append(cells, number(v, 6))
-			}
-			continue
-		}
-		cells = append(cells, number(score[0], -1))
-		if l.level > 0 {
-			half := m.Interval(i, l.level)
-			cells = append(cells, number(score[0]-half, 8), number(score[0]+half, 8))
-		}
-		if !l.wide() {
-			cells = append(cells, number(deviation, 4))
-		}
-	}
-	return cells
 }

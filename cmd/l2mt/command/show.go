@@ -8,11 +8,10 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
-	"l2mt/data"
+	"l2mt/data/format"
 	"l2mt/model/saved"
 )
 
@@ -25,7 +24,7 @@ type showCmd struct {
 // shownModel is what show prints.
 type shownModel struct {
 	*saved.Fit
-	Shared       []coefficients `json:"shared"`
+	// Coefficients are those of the mean of all tasks, and of the tasks.
 	Coefficients []coefficients `json:"coefficients"`
 	Correlation  [][]float64    `json:"correlation"`
 	// Curves are those of the columns that bend, Importance that of a kernel's columns.
@@ -33,10 +32,9 @@ type shownModel struct {
 	Importance []run.Importance `json:"importance,omitempty"`
 }
 
-// coefficients are those of a task, or of one of its classes.
+// coefficients are those of a task, or of one of its classes against the rest.
 type coefficients struct {
-	Task  string        `json:"task,omitempty"`
-	Class string        `json:"class,omitempty"`
+	Title string        `json:"title"`
 	Bias  float64       `json:"bias"`
 	Top   []coefficient `json:"top"`
 }
@@ -55,11 +53,13 @@ func (c *showCmd) Run(e *env) error {
 		return err
 	}
 	s := shownModel{Fit: m}
-	var said fitReport
-	if err := run.Optional(run.LoadJSON(filepath.Join(c.Model, run.FitFile), &said)); err != nil {
+	var fit struct {
+		Untold bool `json:"correlation_untold"`
+	}
+	if err := run.Optional(run.LoadJSON(filepath.Join(c.Model, run.FitFile), &fit)); err != nil {
 		return err
 	}
-	if !said.Untold {
+	if !fit.Untold {
 		s.Correlation = run.Correlation(m.Omega)
 	}
 	if s.Curves, err = run.Curves(m); err == nil {
@@ -69,51 +69,49 @@ func (c *showCmd) Run(e *env) error {
 		return err
 	}
 	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), c.Top)], s.Importance[:min(len(s.Importance), c.Top)]
-	s.Shared = c.coefficients(m, saved.Average, "")
+	s.add(saved.Average, "the mean of all tasks, which they share", c.Top)
 	for i, t := range m.Tasks {
+		title := fmt.Sprintf("%s, %d rows", t.Name, t.Rows)
+		if t.Positive != "" {
+			title += fmt.Sprintf(", %s against %s", t.Positive, t.Negative)
+		}
+		if t.StandardError > 0 {
+			title += ", standard error " + run.Number(t.StandardError)
+		}
 		if c.Task == "" || c.Task == t.Name {
-			s.Coefficients = append(s.Coefficients, c.coefficients(m, i, t.Name)...)
+			s.add(i, title, c.Top)
 		}
 	}
-	if s.Coefficients == nil {
-		_, err := m.Task(c.Task)
+	if _, err := m.Task(c.Task); err != nil && c.Task != "" {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	return e.print(s, s.write)
 }
 
-// coefficients are those of a task, class by class.
-func (c *showCmd) coefficients(m *saved.Fit, task int, name string) (all []coefficients) {
-	l := m.Linear(task)
+// add adds the coefficients of a task, class by class: those that count most, by the scale of
+// their features.
+func (s *shownModel) add(task int, title string, top int) {
+	l := s.Linear(task)
 	for k, b := range l.B {
-		of := coefficients{Task: name, Bias: b}
-		if m.Classes != nil {
-			of.Class = m.Classes[k]
-		}
 		if math.IsInf(b, -1) {
 			continue // the task lacks the class
 		}
-		var w []float64
-		for j := k; j < len(l.W); j += len(l.B) {
-			w = append(w, l.W[j])
+		of := coefficients{Title: title, Bias: b}
+		if s.Classes != nil {
+			of.Title += ", " + s.Classes[k] + " against the rest"
 		}
-		of.Top = c.largest(m, w)
-		all = append(all, of)
-	}
-	return all
-}
-
-// largest are the coefficients that count most, by the scale of their features.
-func (c *showCmd) largest(m *saved.Fit, w []float64) []coefficient {
-	all := make([]coefficient, len(w))
-	for j, v := range w {
-		all[j] = coefficient{m.Features[j], v, v}
-		if m.Scale != nil {
-			all[j].Scaled = v * m.Scale.Deviation[j]
+		for j, name := range s.Features {
+			w := l.W[j*len(l.B)+k]
+			c := coefficient{name, w, w}
+			if s.Scale != nil {
+				c.Scaled *= s.Scale.Deviation[j]
+			}
+			of.Top = append(of.Top, c)
 		}
+		slices.SortStableFunc(of.Top, func(a, b coefficient) int { return cmp.Compare(math.Abs(b.Scaled), math.Abs(a.Scaled)) })
+		of.Top = of.Top[:min(len(of.Top), top)]
+		s.Coefficients = append(s.Coefficients, of)
 	}
-	slices.SortStableFunc(all, func(a, b coefficient) int { return cmp.Compare(max(b.Scaled, -b.Scaled), max(a.Scaled, -a.Scaled)) })
-	return all[:min(len(all), c.Top)]
 }
 
 func (s shownModel) write(w io.Writer) {
@@ -123,11 +121,11 @@ func (s shownModel) write(w io.Writer) {
 	}
 	for _, c := range s.Recipe.Columns {
 		if c.Levels != nil {
-			fmt.Fprintf(w, "column %q has %d levels: %s\n", c.Name, len(c.Levels), few(c.Levels))
+			fmt.Fprintf(w, "column %q has %d levels: %s\n", c.Name, len(c.Levels), format.Abridge(c.Levels))
 		}
 	}
 	if s.Classes != nil {
-		fmt.Fprintf(w, "%d classes: %s\n", len(s.Classes), few(s.Classes))
+		fmt.Fprintf(w, "%d classes: %s\n", len(s.Classes), format.Abridge(s.Classes))
 	}
 	for _, step := range s.Recipe.Steps {
 		fmt.Fprintf(w, "step %s", step.Kind)
@@ -136,62 +134,47 @@ func (s shownModel) write(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
-	if s.Scale != nil {
-		fmt.Fprintln(w, "fitted on standardised features; weights are for the features as they are in a table, in brackets for a standard deviation")
-	}
 	for _, key := range slices.Sorted(maps.Keys(s.Versions)) {
 		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
 	}
 	s.writeBent(w)
-	if s.Importance != nil { // which weights of landmarks do not tell
-		s.writeCorrelations(w)
-		return
+	if s.Importance == nil { // else weights are those of landmarks
+		s.writeCoefficients(w)
 	}
-	fmt.Fprintln(w, "\nshared part, the mean of all tasks")
-	for _, c := range s.Shared {
-		if c.Class != "" {
-			fmt.Fprintf(w, "%s\n", c.Class)
-		}
-		writeCoefficients(w, c.Top, s.Scale != nil)
-	}
-	for _, c := range s.Coefficients[:min(len(s.Coefficients), mostListed)] {
-		i, _ := s.Task(c.Task)
-		t := s.Tasks[i]
-		fmt.Fprintf(w, "\n%s: %d rows, b = %s", c.Task, t.Rows, run.Number(c.Bias))
-		switch {
-		case c.Class != "":
-			fmt.Fprintf(w, ", %s against the rest", c.Class)
-		case s.Kind == data.Classification:
-			fmt.Fprintf(w, ", %s against %s", t.Positive, t.Negative)
-		}
-		if t.StandardError > 0 {
-			fmt.Fprintf(w, ", standard error %s", run.Number(t.StandardError))
-		}
-		fmt.Fprintln(w)
-		writeCoefficients(w, c.Top, s.Scale != nil)
-	}
-	s.writeCorrelations(w)
-}
-
-func (s shownModel) writeCorrelations(w io.Writer) {
 	if s.Correlation != nil {
 		fmt.Fprintln(w)
 		writeCorrelations(w, "task correlations", taskNames(s.Fit), s.Correlation)
 	}
 }
 
+func (s shownModel) writeCoefficients(w io.Writer) {
+	if s.Scale != nil {
+		fmt.Fprintln(w, "fitted on standardised features; weights are for the features as they are in a table, in brackets for a standard deviation")
+	}
+	for _, c := range s.Coefficients[:min(len(s.Coefficients), mostListed)] {
+		fmt.Fprintf(w, "\n%s, b = %s\n", c.Title, run.Number(c.Bias))
+		for _, c := range c.Top {
+			scaled := ""
+			if s.Scale != nil {
+				scaled = "(" + run.Number(c.Scaled) + ")  "
+			}
+			fmt.Fprintf(w, "%12s  %s%s\n", run.Number(c.Weight), scaled, c.Feature)
+		}
+	}
+}
+
 // writeBent writes how columns bend, or what a kernel makes of them.
 func (s shownModel) writeBent(w io.Writer) {
 	if s.Curves != nil {
-		fmt.Fprintln(w, "\nwhat a column adds, from its lowest to its highest values, the mean of all tasks (the page of l2mt report has the curve of each)")
-		t := run.Columns(w)
+		fmt.Fprintln(w, "\nwhat a column adds, the mean of all tasks, from its lowest to its highest values (the page of l2mt report has the curve of each)")
+		t := run.NewTable(w, "from", "to", "", "", "", "", "", "column")
 		for _, c := range s.Curves {
 			last := len(c.X) - 1
-			fmt.Fprintf(t, "from %s to %s\t", run.Number(c.X[0]), run.Number(c.X[last]))
+			cells := []any{run.Number(c.X[0]), run.Number(c.X[last])}
 			for i := range 5 {
-				fmt.Fprintf(t, "\t%.3g", c.Shared[i*last/4])
+				cells = append(cells, fmt.Sprintf("%.3g", c.Shared[i*last/4]))
 			}
-			fmt.Fprintf(t, "\t  %s\n", c.Column)
+			t.Row(append(cells, c.Column)...)
 		}
 		t.Flush()
 	}
@@ -199,16 +182,6 @@ func (s shownModel) writeBent(w io.Writer) {
 		fmt.Fprintln(w, "\nhow much predictions change where the values of a column are shuffled, beside their standard deviation")
 		for _, c := range s.Importance {
 			fmt.Fprintf(w, "%12.3f  %s\n", c.Change, c.Column)
-		}
-	}
-}
-
-func writeCoefficients(w io.Writer, all []coefficient, scaled bool) {
-	for _, c := range all {
-		if scaled {
-			fmt.Fprintf(w, "%12s  (%s)  %s\n", run.Number(c.Weight), run.Number(c.Scaled), c.Feature)
-		} else {
-			fmt.Fprintf(w, "%12s  %s\n", run.Number(c.Weight), c.Feature)
 		}
 	}
 }
@@ -241,15 +214,6 @@ func writeCorrelations(w io.Writer, title string, names []string, correlation []
 	for _, p := range pairs[:10] {
 		fmt.Fprintf(w, "%6.3f  %s and %s\n", p.v, names[p.a], names[p.b])
 	}
-}
-
-// few lists some names.
-func few(names []string) string {
-	const most = 8
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:most], ", "), len(names))
 }
 
 func taskNames(m *saved.Fit) []string {

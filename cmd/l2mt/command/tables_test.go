@@ -112,8 +112,8 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); code != exitDone || err != nil {
 		t.Fatal(stderr, err)
 	}
-	if r.Mean.Fit.R2 > 0.1 {
-		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.Fit.R2)
+	if r.Mean.By[byModel].R2 > 0.1 {
+		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.By[byModel].R2)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestFitChoosesTheMetricByTheFolds(t *testing.T) {
 	}
 	verdict := map[string]string{}
 	for _, c := range found.Candidates {
-		verdict[c.Called] = c.Verdict
+		verdict[c.Tried.Called] = c.Verdict
 	}
 	if !strings.Contains(found.Model, "-metric") {
 		t.Errorf("%s is chosen", found.Model)

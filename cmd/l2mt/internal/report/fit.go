@@ -36,10 +36,12 @@ type column struct {
 	Tasks      []float64
 }
 
-// mostColumns bounds the columns that are shown, and mostCurves those that are drawn.
+// mostColumns bounds the columns that are shown, mostCurves those that are drawn, and mostDrawn
+// the tasks of a heat map.
 const (
 	mostColumns = 15
 	mostCurves  = 6
+	mostDrawn   = 300
 )
 
 func readFit(dir string) (any, error) {
@@ -53,14 +55,13 @@ func readFit(dir string) (any, error) {
 	}
 	tasks, _ := f.Said["tasks"].([]any)
 	for _, t := range tasks {
-		for _, of := range []string{"fit", "stl", "pooled"} {
-			if score, ok := t.(map[string]any)[of].(map[string]any); ok {
-				v, _ := score["error"].(float64)
-				f.Most = max(f.Most, v)
-			}
+		by, _ := t.(map[string]any)["by"].(map[string]any)
+		for _, score := range by {
+			v, _ := score.(map[string]any)["error"].(float64)
+			f.Most = max(f.Most, v)
 		}
 	}
-	if f.Said["correlation"] != nil && len(m.Tasks) > 1 {
+	if untold, _ := f.Said["correlation_untold"].(bool); !untold && len(m.Tasks) > 1 && len(m.Tasks) <= mostDrawn {
 		var names []string
 		for _, t := range m.Tasks {
 			names = append(names, t.Name)

@@ -10,7 +10,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"l2mt/data"
 	"l2mt/infer/compare"
 )
 
@@ -18,6 +17,36 @@ import (
 func Columns(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
+
+// Table is a table for print, with columns set to the right, but for the last.
+type Table struct{ lines *tabwriter.Writer }
+
+// NewTable begins a table with its heads. Flush it in the end.
+func NewTable(w io.Writer, heads ...string) Table {
+	t := Table{Columns(w)}
+	fmt.Fprintln(t.lines, strings.Join(heads[:len(heads)-1], "\t")+"\t  "+heads[len(heads)-1])
+	return t
+}
+
+// Row adds a row of texts and numbers, of which those that are not whole have four decimals.
+func (t Table) Row(cells ...any) {
+	for k, c := range cells {
+		switch v := c.(type) {
+		case float64:
+			c = Decimals(compare.Float(v))
+		case compare.Float:
+			c = Decimals(v)
+		}
+		if k == len(cells)-1 {
+			fmt.Fprintf(t.lines, "  %v\n", c)
+		} else {
+			fmt.Fprintf(t.lines, "%v\t", c)
+		}
+	}
+}
+
+// Flush prints the table.
+func (t Table) Flush() { t.lines.Flush() }
 
 // Fields is a table for print, with columns set to the left.
 func Fields(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
@@ -59,14 +88,4 @@ func WriteMatrix(w io.Writer, rows [][]float64, tasks []string) {
 		fmt.Fprintf(t, "  %s\n", tasks[i])
 	}
 	t.Flush()
-}
-
-// ErrorName is what test errors are called in a table. A name that does not say
-// it all is defined before.
-func ErrorName(w io.Writer, k data.Kind) string {
-	if k == data.Regression {
-		fmt.Fprintln(w, "nMSE: mean squared error over the variance of the targets")
-		return "nMSE"
-	}
-	return "error"
 }
