@@ -63,12 +63,6 @@ type Config struct {
 // Preset returns the settings of that name, "default" or "paper", for data of
 // the given number of features.
 func Preset(name string, features int) (Config, error) {
-	c, err := preset(name, features)
-	return c.Defaults(), err
-}
-
-// preset is Preset with zeros for what does not differ from the defaults.
-func preset(name string, features int) (Config, error) {
 	m, err := model.Preset(name, features)
 	c := Config{Model: m}
 	if name == "paper" {
@@ -77,7 +71,7 @@ func preset(name string, features int) (Config, error) {
 	if name == "pairwise" {
 		c.Epochs, c.Rate, c.Start = 10, 0.003, FromRegression
 	}
-	return c, err
+	return c.Defaults(), err
 }
 
 // Defaults returns c with zero fields replaced by their defaults.
@@ -122,33 +116,4 @@ func (c *Config) Set(name, value string) error {
 		return fmt.Errorf("train: %w: %w", ErrConfig, err)
 	}
 	return nil
-}
-
-// Setting says of a setting what a user has to know.
-type Setting struct {
-	Name, Meaning, Valid string
-	// Default has its value in every preset.
-	Default map[string]string
-}
-
-// Settings lists all settings.
-func Settings() (list []Setting) {
-	for _, name := range model.Presets() {
-		zeros, err := preset(name, 0)
-		if err != nil {
-			panic(err) // the name is one of the valid ones
-		}
-		full := zeros.Defaults()
-		given := zeros.Settings().Open()
-		for i, s := range full.Settings().Open() {
-			if len(list) == i {
-				list = append(list, Setting{s.Name, s.Meaning, s.Valid(), map[string]string{}})
-			}
-			list[i].Default[name] = s.Value()
-			if s.Zero != "" && given[i].Value() == "0" {
-				list[i].Default[name] = s.Zero
-			}
-		}
-	}
-	return list
 }

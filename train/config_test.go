@@ -3,43 +3,29 @@ package train
 import (
 	"errors"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"l2mt/model"
+	"l2mt/model/settings"
 )
 
 // The values are those of the README and of the paper's sections 3 and 4.
-func TestEverySettingIsListedWithItsDefaults(t *testing.T) {
-	list := Settings()
-	for _, want := range []Setting{
-		{"model.body", "", "", map[string]string{"default": "lgnn", "pairwise": "pairwise", "paper": "lgnn"}},
-		{"model.hidden", "", "a whole number of at least 1", map[string]string{"default": "200", "pairwise": "16", "paper": "50"}},
-		{"model.readout", "", "one of mean, signed", map[string]string{"default": "signed", "pairwise": "signed", "paper": "mean"}},
-		{"model.k", "", "", map[string]string{"default": "6", "pairwise": "6", "paper": "6"}},
-		{"train.rate", "", "a number above 0", map[string]string{"default": "0.01", "pairwise": "0.003", "paper": "0.01"}},
-		{"train.embedding_rate", "", "", map[string]string{"default": "0.02 / d", "pairwise": "0.02 / d", "paper": "0.01"}},
-		{"train.epochs", "", "", map[string]string{"default": "25", "pairwise": "10", "paper": "25"}},
-		{"train.update", "", "one of tuple, problem", map[string]string{"default": "problem", "pairwise": "problem", "paper": "tuple"}},
-		{"train.head", "", "one of none, last, all", map[string]string{"default": "none", "pairwise": "none", "paper": "none"}},
+func TestPresetsAreWhatTheReadmeSays(t *testing.T) {
+	presets := []string{"default", "pairwise", "paper"}
+	for name, want := range map[string][3]string{
+		"model.body": {"lgnn", "pairwise", "lgnn"}, "model.hidden": {"200", "16", "50"}, "model.readout": {"signed", "signed", "mean"},
+		"model.k": {"6", "6", "6"}, "train.rate": {"0.01", "0.003", "0.01"}, "train.embedding_rate": {"0.002", "0.002", "0.01"},
+		"train.epochs": {"25", "10", "25"}, "train.update": {"problem", "problem", "tuple"}, "train.head": {"none", "none", "none"},
 	} {
-		i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == want.Name })
-		if i < 0 {
-			t.Errorf("%s is not listed", want.Name)
-			continue
-		}
-		if got := list[i]; !reflect.DeepEqual(got.Default, want.Default) || want.Valid != "" && got.Valid != want.Valid {
-			t.Errorf("%s is %v, %s; want %v, %s", got.Name, got.Default, got.Valid, want.Default, want.Valid)
-		}
-	}
-	for _, s := range list {
-		if s.Meaning == "" || s.Valid == "" || len(s.Default) != len(model.Presets()) {
-			t.Errorf("something is not said of %+v", s)
-		}
-		if s.Name == "model.features" || s.Name == "model.head" {
-			t.Errorf("%s follows from the data and is listed", s.Name)
+		for i, preset := range presets {
+			c := must(Preset(preset, 10))(t)
+			all := c.Settings().Open()
+			at := slices.IndexFunc(all, func(s settings.Setting) bool { return s.Name == name })
+			if at < 0 || all[at].Value() != want[i] {
+				t.Errorf("preset %s: %s is not %s", preset, name, want[i])
+			}
 		}
 	}
 }

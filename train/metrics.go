@@ -1,13 +1,6 @@
 package train
 
-import (
-	"cmp"
-	"fmt"
-	"math"
-	"slices"
-
-	"gonum.org/v1/gonum/stat"
-)
+import "fmt"
 
 // Metrics are what an epoch came to. They depend on the data and the
 // configuration alone, not on the machine; times are kept separately.
@@ -18,9 +11,6 @@ type Metrics struct {
 	// and |f - v(o)|. At the start nothing is learned from the steps.
 	Loss     float64 `json:"loss"`
 	Residual float64 `json:"residual"`
-	// Training and HeldOut say how well f orders the covariances, after the epoch.
-	Training Agreement `json:"training"`
-	HeldOut  Agreement `json:"held_out"`
 	// Found is the mean relative error, over the held-out problems, of the covariances
 	// that the network finds, measured as that of the tuples was, and Tuple that of the
 	// best tuples, which their test rows chose. I/m has 1. Both are nil where nothing
@@ -41,66 +31,21 @@ func (m Metrics) String() string {
 	if m.Found != nil {
 		s += fmt.Sprintf(", finds %.3f of the error of single-task learning on held-out problems (best tuple %.3f)", *m.Found, *m.Tuple)
 	}
-	s += fmt.Sprintf(", rank correlation %.3f (held out %.3f)", m.Training.Within, m.HeldOut.Within)
 	return s
 }
 
-// better says whether an epoch is to be kept instead of another: by the error of
-// what the network finds where that is measured, else by the order that it gives.
+// better says whether an epoch is to be kept instead of an earlier one: by the error of
+// what the network finds, or where nothing is measured because it is later.
 func (m Metrics) better(than Metrics) bool {
-	if m.Found != nil && than.Found != nil {
-		return *m.Found < *than.Found
-	}
-	return m.HeldOut.Within > than.HeldOut.Within
+	return m.Found == nil || than.Found != nil && *m.Found < *than.Found
 }
 
 // Best is the index of the epoch that is kept.
 func Best(metrics []Metrics) (best int) {
 	for i, m := range metrics {
-		if m.better(metrics[best]) {
+		if i > 0 && m.better(metrics[best]) {
 			best = i
 		}
 	}
 	return best
-}
-
-// Agreement is the rank correlation (Spearman's) of direction * f with o.
-type Agreement struct {
-	// Within is the mean over problems of the correlation over a problem's
-	// tuples: whether f tells good covariances from bad ones.
-	Within float64 `json:"within"`
-	// Overall is the correlation over all tuples together.
-	Overall float64 `json:"overall"`
-}
-
-// spearman is the rank correlation of x and y, with equal values sharing the
-// mean of their ranks. It is 0 where all values of either are equal.
-func spearman(x, y []float64) float64 {
-	if len(x) < 2 {
-		return 0
-	}
-	if r := stat.Correlation(ranks(x), ranks(y), nil); !math.IsNaN(r) {
-		return r
-	}
-	return 0
-}
-
-func ranks(x []float64) []float64 {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
-	rank := make([]float64, len(x))
-	for lo := 0; lo < len(order); {
-		hi := lo + 1
-		for hi < len(order) && x[order[hi]] == x[order[lo]] {
-			hi++
-		}
-		for _, i := range order[lo:hi] {
-			rank[i] = float64(lo+hi-1) / 2
-		}
-		lo = hi
-	}
-	return rank
 }

@@ -3,12 +3,8 @@ package train
 import (
 	"errors"
 	"math"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data"
 	"l2mt/model"
@@ -145,33 +141,6 @@ func TestTheRegressionStartSurvivesProportionalTerms(t *testing.T) {
 	for _, v := range n.Params.Get("alpha") {
 		if math.IsNaN(v) || math.Abs(v) > 10 {
 			t.Errorf("alpha is %v", n.Params.Get("alpha"))
-		}
-	}
-}
-
-// A run that goes on from a network begins with what that network knows, whatever
-// the start of others is, and leaves the network as it was.
-func TestARunGoesOnFromANetwork(t *testing.T) {
-	examples, dir := small(1), t.TempDir()
-	for _, preset := range []string{"default", "paper"} {
-		c := config(t, preset, examples)
-		c.Epochs = 2
-		first := run(t, c, examples, Options{})
-		before := first.Network.Params.Clone()
-		o := Options{From: first.Network, Out: filepath.Join(dir, preset)}
-		second := run(t, c, examples, o)
-		if d := cmp.Diff(first.Metrics[first.Best].HeldOut, second.Metrics[0].HeldOut); d != "" {
-			t.Errorf("%s: the start is not where the first run ended: %s", preset, d)
-		}
-		if d := cmp.Diff(before, first.Network.Params); d != "" {
-			t.Errorf("%s: the network to begin with has changed: %s", preset, d)
-		}
-		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: o.Out}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "began with another network") {
-			t.Errorf("%s: resumed from no network: %v", preset, err)
-		}
-		c.Model.Hidden++
-		if _, err := Run(t.Context(), c, InMemory(examples), Options{From: first.Network}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "model.hidden is ") {
-			t.Errorf("%s: from a network of another width: %v", preset, err)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"l2mt/data/files"
 	"l2mt/data/safetensors"
 	"l2mt/model"
-	"l2mt/model/settings"
 )
 
 // StateFile is where a run's state is kept, beside its network: everything
@@ -27,7 +26,7 @@ const StateFile = "state.safetensors"
 var ErrResume = errors.New("this run cannot be resumed")
 
 const (
-	stateSchema = 2
+	stateSchema = 3
 	stateKey    = "state"
 	sumKey      = "state_sha256" // the file has a checksum of its tensors only
 )
@@ -36,11 +35,9 @@ const (
 type state struct {
 	Schema int    `json:"schema"`
 	Config Config `json:"config"`
-	// Digest is that of the examples, Head that of the head at the start, and From
-	// that of the parameters that the run began with, if it was given any.
+	// Digest is that of the examples, and Head that of the head at the start.
 	Digest string `json:"digest"`
 	Head   string `json:"head,omitempty"`
-	From   string `json:"from,omitempty"`
 	// Step counts the steps done in the current epoch; Loss and Residual are
 	// their sums.
 	Step     int     `json:"step"`
@@ -154,27 +151,19 @@ func (t *trainer) restore(path string) error {
 
 // check says why the run cannot have left the state.
 func (t *trainer) check(s state) error {
-	d := differences(t.config.Settings(), s.Config.Settings())
+	var differences []string
+	for _, d := range t.config.Settings().Differences(s.Config.Settings()) {
+		differences = append(differences, fmt.Sprintf("%s is %s there and %s here", d.Name, d.There, d.Here))
+	}
 	switch {
-	case d != "":
-		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", d)
+	case differences != nil:
+		return fmt.Errorf("the run there has other settings: %s; give the same, or another directory", strings.Join(differences, ", "))
 	case s.Digest != t.digest:
 		return errors.New("the run there learns from other experience or problems; give the same, or another directory")
-	case s.From != t.state.From:
-		return errors.New("the run there began with another network; give the same, or another directory")
 	case s.Head != t.tuning.sum:
 		return errors.New("the run there began with another head; give the same, or another directory")
 	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs || s.Best < 0 || s.Best >= len(s.Metrics) || s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
 		return fmt.Errorf("%w: it is not a state that a run can be in", errDamaged)
 	}
 	return nil
-}
-
-// differences lists them in words.
-func differences(here, there settings.Table) string {
-	var all []string
-	for _, d := range here.Differences(there) {
-		all = append(all, fmt.Sprintf("%s is %s there and %s here", d.Name, d.There, d.Here))
-	}
-	return strings.Join(all, ", ")
 }

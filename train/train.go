@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -21,16 +20,13 @@ import (
 // ErrDiverged marks a number of training that is not finite.
 var ErrDiverged = errors.New("training diverged")
 
-// Options are what a run needs beside its configuration. But for Head and From they
-// do not change its result.
+// Options are what a run needs beside its configuration. But for Head they do not
+// change its result.
 type Options struct {
 	// Head stands in front of the network and makes its features; nil where
 	// they are those of the problems. The run takes it over: the layers that it
 	// trains change in place, and have the best epoch's weights in the end.
 	Head model.Head
-	// From is a network to begin with, of the same model.Config: a run goes on
-	// learning from it, and Config.Start has no say. Nil begins anew.
-	From *model.Network
 	// Out is the directory for the network and the state. Empty keeps nothing.
 	Out string
 	// Provenance is stored in the network.
@@ -45,7 +41,7 @@ type Options struct {
 // Report is what a run came to.
 type Report struct {
 	// Network is that of the best epoch by Metrics.Found or, where nothing is measured,
-	// by the correlation within held-out problems.
+	// of the last one.
 	Network *model.Network
 	// Best is its index in Metrics.
 	Best int
@@ -65,7 +61,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.checkHead(o.Head), c.checkFrom(o.From)); err != nil {
+	if err := c.checkHead(o.Head); err != nil {
 		return nil, err
 	}
 	if o.Progress == nil {
@@ -145,9 +141,6 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	if t.network, err = model.NewNetwork(c.Model, c.Seed); err != nil {
 		return nil, err
 	}
-	if err := t.goOnFrom(o.From); err != nil {
-		return nil, err
-	}
 	t.network.Provenance, t.network.Head = o.Provenance, o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
 	size := capacity(t.steps)
@@ -161,39 +154,14 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	return t, nil
 }
 
-// checkFrom says what keeps a run from beginning with a network.
-func (c Config) checkFrom(n *model.Network) error {
-	if n == nil {
-		return nil
-	}
-	if d := differences(c.Model.Settings(), n.Config.Settings()); d != "" {
-		return fmt.Errorf("train: %w: the network to begin with has other settings: %s", ErrConfig, d)
-	}
-	return nil
-}
-
-// goOnFrom takes over the parameters of a network.
-func (t *trainer) goOnFrom(n *model.Network) error {
-	if n == nil {
-		return nil
-	}
-	t.network.Params = n.Params.Clone()
-	text, err := json.Marshal(n.Params)
-	if err != nil {
-		return fmt.Errorf("train: the network to begin with: %w", err)
-	}
-	t.state.From = checksum(text)
-	return nil
-}
-
 // begin sets and saves the start of a new run.
 func (t *trainer) begin(ctx context.Context, source Source) error {
-	if t.config.Start == FromExperience && t.options.From == nil {
-		if err := t.teach(ctx, source); err != nil {
+	if t.config.Start == FromExperience {
+		if err := t.startFeatureMap(ctx, source); err != nil {
 			return err
 		}
 	}
-	if t.config.Start != FromPreset && t.options.From == nil {
+	if t.config.Start != FromPreset {
 		if err := regress(t.network, t.training, t.tuning.layers...); err != nil {
 			return err
 		}
@@ -346,21 +314,18 @@ func (c Config) rates() string {
 }
 
 // evaluate fills in how good the parameters are at the end of an epoch.
-func (t *trainer) evaluate(ctx context.Context, m *Metrics) (err error) {
-	if m.Training, err = t.agreement(t.training); err != nil {
-		return err
-	}
-	if m.HeldOut, err = t.agreement(t.heldOut); err != nil {
-		return err
-	}
-	if err := t.measureFound(ctx, m); err != nil {
-		return err
-	}
+func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 	m.Scalars = map[string][]float64{}
 	for _, p := range t.network.Params {
+		if slices.ContainsFunc(p.Value, notFinite) {
+			return t.diverged(fmt.Sprintf("the parameter %s is not finite after the last step", p.Name))
+		}
 		if !t.embedding[p.Name] && len(p.Shape) == 1 && len(p.Value) <= 8 {
 			m.Scalars[p.Name] = slices.Clone(p.Value)
 		}
+	}
+	if err := t.measureFound(ctx, m); err != nil {
+		return err
 	}
 	if before := t.state.Metrics; t.collapsed(*m) && !t.collapsed(before[len(before)-1]) {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("the estimated v(o) is collapsing to a constant: its standard deviation is %.2g, and was %.2g at the start", m.Deviation, before[0].Deviation))
@@ -371,28 +336,6 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) (err error) {
 // collapsed says that v(o) has lost nearly all of its variation since the start.
 func (t *trainer) collapsed(m Metrics) bool {
 	return len(t.state.Metrics) > 0 && m.Deviation < 0.1*t.state.Metrics[0].Deviation
-}
-
-func (t *trainer) agreement(examples []prepared) (a Agreement, err error) {
-	direction := t.network.Direction()
-	var allF, allO []float64
-	for _, e := range examples {
-		estimate, err := t.forward.Estimate(e.payload, e.tuples...)
-		if err != nil {
-			return a, err
-		}
-		if slices.ContainsFunc(estimate.F, notFinite) {
-			return a, t.diverged(fmt.Sprintf("the estimate f is not finite after the last step, on problem %q", e.name))
-		}
-		for q := range estimate.F {
-			estimate.F[q] *= direction
-		}
-		o := outcomes(e)
-		a.Within += spearman(estimate.F, o) / float64(len(examples))
-		allF, allO = append(allF, estimate.F...), append(allO, o...)
-	}
-	a.Overall = spearman(allF, allO)
-	return a, nil
 }
 
 // keepBest remembers the parameters as the best so far.
@@ -421,11 +364,9 @@ func (t *trainer) report() *Report {
 	}
 	best, start := r.Metrics[r.Best], r.Metrics[0]
 	switch {
-	case best.Found == nil && best.HeldOut.Within < 0.1:
-		warn("the estimate does not order the covariances of held-out problems (rank correlation %.2f at best); more experience may help", best.HeldOut.Within)
-	case best.Found == nil && r.Best == 0:
-		warn("kept the start: no epoch orders the covariances of held-out problems better (rank correlation %.2f)", best.HeldOut.Within)
-	case best.Found != nil && r.Best == 0:
+	case best.Found == nil:
+		warn("kept the last epoch: no held-out problem can be measured, which takes test rows and tuples that say their Lambda1")
+	case r.Best == 0:
 		warn("kept the start: nothing learned beyond it; the covariances that it finds make %.3f of the error of single-task learning on held-out problems", *start.Found)
 	}
 	return r

@@ -68,7 +68,7 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Comparison <small>evaluation, 2 problems", "A small study <small>sweep", "Comparison <small>sweep/points, 1 problems", "Fit of test-0001 <small>problem", "Network <small>network",
 		"Experience <small>experience", "problems/train.json", "Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
-		"Heat map of the task correlations", "Loss, rank correlations and parameters",
+		"Heat map of the task correlations", "Loss, error of what is found and parameters",
 		"Fit of shapes <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What counts", "Probabilities of rows held out", "What was tried",
 		"begun with</td>", `--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
 	} {

@@ -27,7 +27,6 @@ type runsCmd struct {
 type usedRun struct {
 	Experience string       `json:"experience"`
 	Head       string       `json:"head,omitempty"`
-	From       string       `json:"from,omitempty"`
 	HeldOut    string       `json:"held_out,omitempty"` // a checksum
 	First      int          `json:"first,omitempty"`
 	Training   train.Config `json:"training"`
@@ -36,7 +35,7 @@ type usedRun struct {
 
 // settings are all but the seed.
 func (u usedRun) settings() []string {
-	all := []string{"experience=" + u.Experience, "head=" + u.Head, "from=" + u.From, fmt.Sprint("first=", u.First)}
+	all := []string{"experience=" + u.Experience, "head=" + u.Head, fmt.Sprint("first=", u.First)}
 	for _, s := range u.Training.Settings() {
 		if s.Name != "train.seed" {
 			all = append(all, s.Name+"="+s.Value())
@@ -50,7 +49,6 @@ type seeds struct {
 	Settings []string      `json:"settings"`
 	Dirs     []string      `json:"dirs"`
 	Epochs   []int         `json:"best_epochs"`
-	Within   []files.Float `json:"held_out_within"`
 	Found    []files.Float `json:"found"`
 	Seconds  []files.Float `json:"seconds"`
 	HeldOut  []string      `json:"held_out"`
@@ -76,8 +74,7 @@ func (c *runsCmd) Run(e *env) error {
 			found = *best.Found
 		}
 		s.Dirs, s.Epochs, s.metrics = append(s.Dirs, dir), append(s.Epochs, best.Epoch), append(s.metrics, metrics)
-		s.Within, s.Found = append(s.Within, files.Float(best.HeldOut.Within)), append(s.Found, files.Float(found))
-		s.Seconds, s.HeldOut = append(s.Seconds, files.Float(seconds["training"])), append(s.HeldOut, used.HeldOut)
+		s.Found, s.Seconds, s.HeldOut = append(s.Found, files.Float(found)), append(s.Seconds, files.Float(seconds["training"])), append(s.HeldOut, used.HeldOut)
 	}
 	differ(rows)
 	var names []string
@@ -110,13 +107,13 @@ func differ(rows []*seeds) {
 
 func writeRuns(w io.Writer, rows []*seeds) {
 	t := run.Columns(w)
-	fmt.Fprintln(t, "runs\tbest epochs\theld out within\tfound\tseconds\t  settings")
+	fmt.Fprintln(t, "runs\tbest epochs\tfound\tseconds\t  settings")
 	for _, s := range rows {
 		epochs := strings.Trim(fmt.Sprint(s.Epochs), "[]")
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t  %s\n", len(s.Dirs), epochs, over(s.Within), over(s.Found), over(s.Seconds), strings.Join(s.Settings, ", "))
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t  %s\n", len(s.Dirs), epochs, over(s.Found), over(s.Seconds), strings.Join(s.Settings, ", "))
 	}
 	t.Flush()
-	fmt.Fprintln(w, "held out within: rank correlation on held-out problems at the best epoch; found: error of the covariances found there; +- half the interval of 95 % over seeds")
+	fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the best epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
 }
 
 // over is a mean over seeds, with half the interval of 95 % where there are some.

@@ -16,7 +16,6 @@ import (
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/layers"
-	"l2mt/model"
 	"l2mt/train"
 )
 
@@ -26,19 +25,16 @@ type trainCmd struct {
 	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-32-16 for random ones of these widths, from the features on."`
 	Out        string            `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
 	Seed       uint64            `default:"1" help:"Seed of everything random."`
-	From       string            `placeholder:"NETWORK" help:"Network to go on from, its settings, parameters and head: a directory, or \"pretrained\"."`
 	First      int               `placeholder:"N" help:"Train on the first N problems of the experience only."`
 	Preset     string            `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
 	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as train.epochs=20 or model.body=pairwise; --help-settings lists them. Can be given several times."`
-
-	from *model.Network // nil without From
 
 	HelpSettings helpSettings `help:"List all settings, with their defaults, meanings and valid values."`
 }
 
 // config puts the settings given over the preset.
 func (c *trainCmd) config(features int) (train.Config, error) {
-	config, err := c.preset(features)
+	config, err := train.Preset(c.Preset, features)
 	if err != nil {
 		return config, err
 	}
@@ -48,70 +44,48 @@ func (c *trainCmd) config(features int) (train.Config, error) {
 			return config, err
 		}
 	}
-	if config.TrainHead != train.HeadFrozen && c.Head == "" && (c.from == nil || c.from.Head == nil) {
+	if config.TrainHead != train.HeadFrozen && c.Head == "" {
 		return config, errors.New("train.head needs --head: there are no layers to train")
 	}
 	return config, config.Validate()
 }
-
-// preset has the settings of the network to go on from, and those of training that
-// its body is best trained with.
-func (c *trainCmd) preset(features int) (train.Config, error) {
-	if c.from == nil {
-		return train.Preset(c.Preset, features)
-	}
-	name := c.Preset
-	if c.from.Config.Body == pairs {
-		name = pairs
-	}
-	config, err := train.Preset(name, features)
-	config.Model = c.from.Config
-	return config, err
-}
-
-// pairs is the name of a body and of its preset.
-const pairs = "pairwise"
 
 // helpSettings lists the settings as --help lists the flags.
 type helpSettings bool
 
 // BeforeReset is called before anything is checked, as for --help.
 func (helpSettings) BeforeReset(app *kong.Kong) error {
-	for _, s := range train.Settings() {
+	usual, err := train.Preset("default", 0)
+	paper, err2 := train.Preset("paper", 0)
+	if err := errors.Join(err, err2); err != nil {
+		return err
+	}
+	ofPaper := paper.Settings().Open()
+	for i, s := range usual.Settings().Open() {
+		value := s.Value()
 		if s.Name == "train.seed" {
 			continue // it has a flag
 		}
-		fmt.Fprintf(app.Stdout, "%s = %s", s.Name, s.Default["default"])
-		if paper := s.Default["paper"]; paper != s.Default["default"] {
+		if s.Zero != "" {
+			value = s.Zero // which it follows from
+		}
+		fmt.Fprintf(app.Stdout, "%s = %s", s.Name, value)
+		if paper := ofPaper[i].Value(); paper != s.Value() {
 			fmt.Fprintf(app.Stdout, " (paper: %s)", paper)
 		}
-		fmt.Fprintf(app.Stdout, "\n    %s\n    It is %s.\n", s.Meaning, s.Valid)
+		fmt.Fprintf(app.Stdout, "\n    %s\n    It is %s.\n", s.Meaning, s.Valid())
 	}
 	app.Exit(exitDone)
 	return nil
 }
 
 func (c *trainCmd) Validate() error {
-	if c.From != "" {
-		var err error
-		if c.from, err = run.OpenNetwork(c.From); err != nil {
-			return fmt.Errorf("--from=%s: it is neither %q nor a network's directory: %w", c.From, run.PretrainedNetwork, err)
-		}
-	}
 	_, err := c.config(1) // before the experience is read, which says how many features there are
 	return err
 }
 
-// head is the one given, or that of the network to go on from.
-func (c *trainCmd) head() (layers.Head, error) {
-	if c.from != nil && c.Head == "" {
-		return c.from.Head, nil
-	}
-	return openHead(c.Head)
-}
-
 func (c *trainCmd) Run(e *env) error {
-	head, err := c.head()
+	head, err := openHead(c.Head)
 	if err != nil {
 		return err
 	}
@@ -200,18 +174,15 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
 	}
-	used := usedRun{Experience: strings.Join(from, ", "), From: c.From, First: c.First, Training: config, Versions: run.CurrentVersions()}
+	used := usedRun{Experience: strings.Join(from, ", "), First: c.First, Training: config, Versions: run.CurrentVersions()}
 	provenance := map[string]string{"experience": used.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": used.Versions.L2MT}
 	if c.Head != "" {
 		used.Head = headName(c.Head)
 		provenance["head"] = used.Head
 	}
-	if c.from != nil {
-		provenance["from"] = c.From
-	}
 	begin := time.Now()
 	report, err := train.Run(e, config, examples, train.Options{
-		Head: head.Clone(), From: c.from, Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
+		Head: head.Clone(), Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
 	})
 	if err != nil {
 		return nil, err
@@ -227,14 +198,14 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 
 func (r *trained) write(w io.Writer) {
 	t := run.Columns(w)
-	fmt.Fprintln(t, "seed\tbest epoch\tfinds\tat the start\tbest tuple\tloss\theld out within\t  network")
+	fmt.Fprintln(t, "seed\tbest epoch\tfinds\tat the start\tbest tuple\tloss\t  network")
 	error := func(v *float64) string {
 		if v == nil {
 			return "-"
 		}
 		return fmt.Sprintf("%.3f", *v)
 	}
-	fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.4f\t%.3f\t  %s\n", r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Best.HeldOut.Within, r.Dir)
+	fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.4f\t  %s\n", r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Dir)
 	t.Flush()
 	if r.Start != nil {
 		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")

@@ -38,17 +38,20 @@ func png(t *testing.T, drawn *Picture, err error) image.Image {
 // Every panel of the picture has its lines, whatever the numbers are.
 func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 	var metrics []train.Metrics
-	for i := range 7 {
+	found := []float64{0.9, 0.8, 0.7, 0.8, 0.9, 0.8, 0.7}
+	for i := range found {
 		x := float64(i)
 		metrics = append(metrics, train.Metrics{
 			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Deviation: 1e-9,
-			Training: train.Agreement{Within: x / 7, Overall: -x / 9}, HeldOut: train.Agreement{Within: x / 8, Overall: math.NaN()},
+			Found: &found[i], Tuple: &found[0],
 			Scalars: map[string][]float64{"alpha": {x, -x}, "gamma": {1, 0}},
 		})
 	}
 	for name, course := range map[string][]train.Metrics{"seven epochs": metrics, "one epoch": metrics[:2], "no loss": {{}, {Epoch: 1}}} {
 		if name == "no loss" {
-			course[0].Scalars, course[1].Scalars = metrics[0].Scalars, metrics[0].Scalars
+			for i, m := range metrics[:2] {
+				course[i].Scalars, course[i].Found, course[i].Tuple = m.Scalars, m.Found, m.Tuple
+			}
 		}
 		drawn, err := Training(course)
 		picture := png(t, drawn, err)

@@ -22,16 +22,20 @@ type course struct {
 	of     func(m train.Metrics) float64
 }
 
-// found is the relative error of the covariances found, and within the rank correlation.
-func found(m train.Metrics) float64  { return *m.Found }
-func within(m train.Metrics) float64 { return m.HeldOut.Within }
+// found is the relative error of the covariances found.
+func found(m train.Metrics) float64 { return measured(m.Found) }
 
-const (
-	relativeError = "Relative error on held-out problems"
-	rankOfError   = "Rank correlation with the relative error"
-)
+// measured is NaN, which is not drawn, where nothing was.
+func measured(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
 
-// Training draws the loss, the correlations and the scalars over epochs.
+const relativeError = "Relative error on held-out problems"
+
+// Training draws the loss, the error of the covariances found and the scalars over epochs.
 func Training(metrics []train.Metrics) (*Picture, error) {
 	objective, err := overEpochs("Objective", metrics,
 		course{"loss", false, func(m train.Metrics) float64 { return m.Loss }},
@@ -44,7 +48,10 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 		y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 		y.Min, y.Max = math.Pow(10, math.Floor(math.Log10(y.Min))), math.Pow(10, math.Ceil(math.Log10(y.Max)))
 	}
-	quality, err := trainingQuality(metrics)
+	quality, err := overEpochs(relativeError, metrics,
+		course{"covariance found", false, found},
+		course{"best tuple", true, func(m train.Metrics) float64 { return measured(m.Tuple) }},
+		course{"single-task learning", true, func(train.Metrics) float64 { return 1 }})
 	if err != nil {
 		return nil, err
 	}
@@ -58,39 +65,14 @@ func Training(metrics []train.Metrics) (*Picture, error) {
 	return &Picture{15 * vg.Inch, 5 * vg.Inch, []*plot.Plot{objective, quality, parameters}}, err
 }
 
-func trainingQuality(metrics []train.Metrics) (*plot.Plot, error) {
-	if metrics[0].Found != nil {
-		return overEpochs(relativeError, metrics,
-			course{"covariance found", false, found},
-			course{"best tuple", true, func(m train.Metrics) float64 { return *m.Tuple }},
-			course{"single-task learning", true, func(train.Metrics) float64 { return 1 }})
-	}
-	p, err := overEpochs(rankOfError, metrics,
-		course{"held out, within problems", false, within},
-		course{"training, within problems", false, func(m train.Metrics) float64 { return m.Training.Within }},
-		course{"held out, overall", true, func(m train.Metrics) float64 { return m.HeldOut.Overall }},
-		course{"training, overall", true, func(m train.Metrics) float64 { return m.Training.Overall }})
-	if err == nil {
-		p.Y.Min, p.Y.Max = min(p.Y.Min, 0), 1
-	}
-	return p, err
-}
-
-// Runs draws the relative error of the covariances found on held-out problems, or where it
-// was not measured the rank correlation, over the epochs of several runs, those of a name in
-// one colour.
+// Runs draws the relative error of the covariances found on held-out problems over the
+// epochs of several runs, those of a name in one colour.
 func Runs(names []string, runs [][][]train.Metrics) (*Picture, error) {
-	title, of := relativeError, found
-	for _, metrics := range slices.Concat(runs...) {
-		if metrics[0].Found == nil {
-			title, of = rankOfError, within
-		}
-	}
-	p, err := overEpochs(title, nil)
+	p, err := overEpochs(relativeError, nil)
 	for i, name := range names {
 		for _, metrics := range runs[i] {
 			if err == nil {
-				err = course{name, false, of}.add(p, metrics, palette[i%len(palette)])
+				err = course{name, false, found}.add(p, metrics, palette[i%len(palette)])
 			}
 			name = "" // once in the legend
 		}
@@ -117,6 +99,9 @@ func (c course) add(p *plot.Plot, metrics []train.Metrics, colour color.Color) e
 		if y := c.of(m); !math.IsNaN(y) {
 			points = append(points, plotter.XY{X: float64(m.Epoch), Y: y})
 		}
+	}
+	if points == nil { // nothing was measured
+		return nil
 	}
 	style := draw.LineStyle{Color: colour, Width: vg.Points(1.5)}
 	if c.dashed {

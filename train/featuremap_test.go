@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -18,100 +16,45 @@ import (
 	"l2mt/model/modeltest"
 )
 
-// randomLessons are of problems with one to four tasks.
-func randomLessons(r *rand.Rand, problems, d int) *lessons {
-	l := &lessons{}
-	for k := range problems {
-		for range 1 + r.IntN(4) {
-			l.problem = append(l.problem, k)
-		}
-	}
-	n := len(l.problem)
-	l.means, l.weights = mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
-	for i := range n {
-		for j := range d {
-			l.means.Set(i, j, r.NormFloat64())
-			l.weights.Set(i, j, l.means.At(i, j)+l.means.At(i, (j+1)%d)+r.NormFloat64())
-		}
-	}
-	return l
-}
-
-// solved is B of the rows that keep tells, from the normal equations over the features.
-func (l *lessons) solved(t *testing.T, rho float64, keep func(problem int) bool) *mat.Dense {
-	t.Helper()
-	_, d := l.means.Dims()
-	normal, right := mat.NewDense(d, d, nil), mat.NewDense(d, d, nil)
-	for j := range d {
-		normal.Set(j, j, rho)
-	}
-	for i, k := range l.problem {
-		if keep(k) {
-			normal.RankOne(normal, 1, l.means.RowView(i), l.means.RowView(i))
-			var outer mat.Dense
-			outer.Outer(1, l.means.RowView(i), l.weights.RowView(i))
-			right.Add(right, &outer)
-		}
-	}
-	var b mat.Dense
-	if err := b.Solve(normal, right); err != nil {
-		t.Fatal(err)
-	}
-	return &b
-}
-
-func products(a *mat.Dense) *mat.SymDense {
-	var s mat.SymDense
-	s.SymOuterK(1, a)
-	return &s
-}
-
-// What is left out is what maps learnt without a problem say of it, and M has the inner
-// products of the best approximation of A B whose rank is at most k.
+// M has the inner products of the best approximation of A B whose rank is at most k, B
+// being that of the normal equations over the features.
 func TestTheMapIsTheRidgeRegression(t *testing.T) {
 	for seed := range uint64(6) {
-		r := data.Stream(seed, "lessons")
-		d := 3 + r.IntN(12) // more or fewer than tasks
-		l := randomLessons(r, 4, d)
-		n := len(l.problem)
-		rg := must(newRidge(l))(t)
-		for _, rho := range []float64{0.03, 1, 40} {
-			want := 0.0
-			for p := range 4 {
-				b := l.solved(t, rho, func(k int) bool { return k != p })
-				for i, k := range l.problem {
-					if k == p {
-						var said mat.VecDense
-						said.MulVec(b.T(), l.means.RowView(i))
-						said.SubVec(l.weights.RowView(i), &said)
-						want += mat.Dot(&said, &said)
-					}
-				}
-			}
-			if got := rg.leftOut(rho); math.Abs(got-want) > 1e-8*want {
-				t.Errorf("seed %d, rho %v: left out %v, want %v", seed, rho, got, want)
+		r := data.Stream(seed, "feature map")
+		d, n := 3+r.IntN(12), 4+r.IntN(8) // more or fewer features than tasks
+		a, w := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
+		for i := range n {
+			for j := range d {
+				a.Set(i, j, r.NormFloat64())
+				w.Set(i, j, a.At(i, j)+a.At(i, (j+1)%d)+r.NormFloat64())
 			}
 		}
-		fitted := new(mat.Dense)
-		fitted.Mul(l.means, l.solved(t, rg.choose(), func(int) bool { return true }))
+		var normal, right, b, fitted mat.Dense
+		normal.Mul(a.T(), a)
+		for j, rho := 0, 0.2*mat.Trace(&normal)/float64(n); j < d; j++ {
+			normal.Set(j, j, normal.At(j, j)+rho)
+		}
+		right.Mul(a.T(), w)
+		if err := b.Solve(&normal, &right); err != nil {
+			t.Fatal(err)
+		}
+		fitted.Mul(a, &b)
 		for _, k := range []int{1, 2, n, n + 3} {
-			m := must(l.mapping(k))(t)
+			m := must(featureMap(a, w, k))(t)
 			var svd mat.SVD
-			if !svd.Factorize(fitted, mat.SVDThin) {
+			if !svd.Factorize(&fitted, mat.SVDThin) {
 				t.Fatal("no singular values")
 			}
-			var u, embedded mat.Dense
+			var u, embedded, got, want mat.Dense
 			svd.UTo(&u)
 			values := svd.Values(nil)
-			for j := range values {
-				if j >= k {
-					values[j] = 0
-				}
-			}
+			clear(values[min(k, len(values)):])
 			u.Apply(func(_, j int, v float64) float64 { return v * values[j] }, &u)
-			embedded.Mul(l.means, m)
-			if got, want := products(&embedded), products(&u); !mat.EqualApprox(got, want, 1e-8) {
-				t.Errorf("seed %d, k = %d: inner products\n%v\nwant\n%v", seed, k, mat.Formatted(got), mat.Formatted(want))
+			embedded.Mul(a, m)
+			got.Mul(&embedded, embedded.T())
+			want.Mul(&u, u.T())
+			if !mat.EqualApprox(&got, &want, 1e-8) {
+				t.Errorf("seed %d, k = %d: inner products\n%v\nwant\n%v", seed, k, mat.Formatted(&got), mat.Formatted(&want))
 			}
 		}
 	}
@@ -173,11 +116,14 @@ func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
 		c := config(t, "default", examples)
 		c.Model.Hidden = 8
 		tr := trainerOf(t, c, examples, Options{Progress: progress.Silent()})
-		l := must(tr.lessons(t.Context(), InMemory(examples)))(t)
-		if want := 4 * len(tr.training); len(l.problem) != want {
-			t.Fatalf("%d lessons, want those of the training problems, %d", len(l.problem), want)
+		a, w, err := tr.taskWeights(t.Context(), InMemory(examples))
+		if err != nil {
+			t.Fatal(err)
 		}
-		m := must(l.mapping(4))(t)
+		if tasks, _ := a.Dims(); tasks != 4*len(tr.training) {
+			t.Fatalf("weights of %d tasks, want those of the training problems, %d", tasks, 4*len(tr.training))
+		}
+		m := must(featureMap(a, w, 4))(t)
 		unseen, truth := latent(100+seed, 10)
 		raw, taught := new(mat.Dense), new(mat.Dense)
 		for _, e := range unseen {
@@ -205,7 +151,7 @@ func TestAStartFromExperienceIsResumed(t *testing.T) {
 	c.Start, c.Model.DType = FromExperience, layers.Float64
 	whole, dir, other := t.TempDir(), t.TempDir(), t.TempDir()
 	run(t, c, examples, Options{Out: whole})
-	for _, at := range []int{3, 12} { // among the lessons, and in the first epoch
+	for _, at := range []int{3, 12} { // among the task weights, and in the first epoch
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := Run(ctx, c, InMemory(examples), Options{Out: dir, Progress: &spy{at: at, stop: cancel}})
 		if cancel(); !errors.Is(err, context.Canceled) {
