@@ -50,11 +50,3 @@ func TestCovariancesAreChecked(t *testing.T) {
 		t.Errorf("another size: %v", err)
 	}
 }
-
-// A problem has a kind whatever it was made of.
-func TestProblemsOfNoFileHaveAKind(t *testing.T) {
-	p := &ProblemData{Problem: &Problem{Name: "made"}, Tasks: []TaskData{{Task: &Task{Name: "t", Kind: Regression}}}}
-	if k := p.Kind(); k != Regression {
-		t.Errorf("the kind is %q", k)
-	}
-}

@@ -140,38 +140,6 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 	}
 }
 
-func TestLabelGraphIsSymmetricAndFollowsItsDefinition(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(7, 7))
-	for range 20 {
-		n, k := 5+r.IntN(100), 1+r.IntN(4)
-		values := make([]float32, n*3)
-		for i := range values {
-			values[i] = float32(r.NormFloat64())
-		}
-		x, _ := NewDense(n, 3, values)
-		class := make([]int32, n)
-		for i := range class {
-			class[i] = int32(r.IntN(3))
-		}
-		g := must(NewLabelGraph(x, class, k))(t)
-		near, full := bruteNearest(x, k), g.full()
-		for i := range n {
-			for j := range n {
-				want := 0
-				if class[i] == class[j] {
-					want = 1
-				} else if slices.Contains(near[i], int32(j)) || slices.Contains(near[j], int32(i)) {
-					want = -1
-				}
-				if full[i][j] != want || full[j][i] != want {
-					t.Fatalf("g(%d,%d) = %d, g(%d,%d) = %d, want %d", i, j, full[i][j], j, i, full[j][i], want)
-				}
-			}
-		}
-	}
-}
-
 func TestLabelGraphDoesNotDependOnWorkers(t *testing.T) {
 	x := benchmarkRows(300, 200, 10)
 	class := make([]int32, 300)
@@ -256,30 +224,4 @@ func benchmarkRows(n, d, nnz int) Matrix {
 		panic(err)
 	}
 	return x
-}
-
-// Words are sparse and seldom tie; rows of a few whole numbers, dense or sparse,
-// hardly do anything else.
-func BenchmarkLabelGraph(b *testing.B) {
-	whole := make([]float32, 590*64)
-	for i := range whole {
-		whole[i] = float32((i * i / 7) % 2)
-	}
-	ties := must(NewDense(590, 64, whole))(b)
-	wide := must(NewDense(590, 64, slices.Clone(whole)))(b)
-	for i := range wide.value {
-		wide.value[i] += float32(i%101) / 7
-	}
-	class := make([]int32, 590)
-	for i := range class {
-		class[i] = int32(i % 2)
-	}
-	for name, x := range map[string]Matrix{"words": benchmarkRows(590, 1000, 28), "dense": wide, "dense, ties": ties, "sparse, ties": sparseCopy(b, ties)} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				must(NewLabelGraph(x, class, 6))(b)
-			}
-		})
-	}
 }

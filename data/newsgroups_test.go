@@ -39,7 +39,7 @@ func fit(t testing.TB, kind string, d *data.Dataset) data.Step {
 // weighed drops stop words and rare words and weighs the others.
 func weighed(t testing.TB, d *data.Dataset) *data.Dataset {
 	t.Helper()
-	terms := must(data.SelectTerms(d.X, d.Features, data.TextOptions{MinDocuments: 3}))(t)
+	terms := must(data.SelectTerms(d.X, d.Features, 3))(t)
 	d = with(t, d, terms)
 	for _, kind := range []string{data.StepTFIDF, data.StepUnit} {
 		d = with(t, d, fit(t, kind, d))
@@ -60,57 +60,6 @@ func TestNewsgroupsFeaturesAreAsMany(t *testing.T) {
 	for _, word := range []string{"god", "windows", "car", "hockey", "encryption"} {
 		if !slices.Contains(selected.Features, word) {
 			t.Errorf("the word %q is not among the features", word)
-		}
-	}
-}
-
-func BenchmarkSelectByRidge(b *testing.B) {
-	d := newsgroups(b)
-	for _, c := range []struct {
-		name string
-		d    *data.Dataset
-	}{{"tfidf", weighed(b, d)}, {"counts", d}} {
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				must(data.SelectByRidge(context.Background(), c.d, 1000, 1, progress.Silent()))(b)
-			}
-		})
-	}
-}
-
-// BenchmarkLabelGraphsOfNewsgroups makes the graphs of six class pairs of
-// 20newsgroups, 30 % of their rows, in the 1,000 most frequent words.
-func BenchmarkLabelGraphsOfNewsgroups(b *testing.B) {
-	d := newsgroups(b)
-	documents := fit(b, data.StepTFIDF, d).Frequency
-	columns := make([]int, len(documents))
-	for j := range columns {
-		columns[j] = j
-	}
-	slices.SortStableFunc(columns, func(i, j int) int { return documents[j] - documents[i] })
-	columns = columns[:1000]
-	slices.Sort(columns)
-	x := with(b, d, data.Step{Kind: data.StepSelect, Cols: d.X.Cols(), Columns: columns}).X
-	var tasks []data.Matrix
-	var classes [][]int32
-	for pair := int32(0); pair < 12; pair += 2 {
-		var rows []int
-		for _, r := range data.Stream(1, "benchmark", uint64(pair)).Perm(x.Rows()) {
-			if d.Label[r]/2*2 == pair {
-				rows = append(rows, r)
-			}
-		}
-		rows = rows[:len(rows)*3/10]
-		class := make([]int32, len(rows))
-		for i, r := range rows {
-			class[i] = d.Label[r] % 2
-		}
-		tasks, classes = append(tasks, x.Take(rows)), append(classes, class)
-	}
-	for b.Loop() {
-		for i := range tasks {
-			must(data.NewLabelGraph(tasks[i], classes[i], 6))(b)
 		}
 	}
 }

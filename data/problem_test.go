@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -51,57 +52,68 @@ func encoded(t testing.TB, f *ProblemFile) string {
 	return string(raw)
 }
 
+// Pairs of classes are in training or in test problems, classes or rows too if that is
+// asked for.
 func TestSampledProblemsKeepTheirPromises(t *testing.T) {
-	for seed := range uint64(10) {
-		d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52, 61)
-		c := SampleConfig{Seed: seed, Train: 12, Test: 7}
-		train, test, err := SampleProblems(d, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(train.Problems) != 12 || len(test.Problems) != 7 {
-			t.Fatalf("seed %d: %d and %d problems, want 12 and 7", seed, len(train.Problems), len(test.Problems))
-		}
-		pairs := [2]map[string]bool{{}, {}}
-		counts := map[int]bool{}
-		for s, f := range []*ProblemFile{train, test} {
-			problems, err := f.Bind(d)
+	for name, c := range map[string]SampleConfig{
+		"pairs":   {Train: 12, Test: 7},
+		"classes": {Train: 12, Test: 7, MaxTasks: 6, DisjointClasses: true},
+		"rows":    {Train: 15, Test: 15, TrainFraction: 0.1, ValidationFraction: 0.2, DisjointRows: true},
+	} {
+		for seed := range uint64(5) {
+			d := madeClasses(t, 40, 50, 60, 70, 33, 45, 52, 61, 44, 47)
+			c.Seed = seed
+			train, test, err := SampleProblems(d, c)
 			if err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatal(err)
 			}
-			for _, p := range problems {
-				counts[len(p.Tasks)] = true
-				if m := len(p.Tasks); m < 4 || m > 8 {
-					t.Errorf("seed %d: %s has %d tasks, want 4 to 8", seed, p.Name, m)
-				}
-				inside := map[string]bool{}
-				for _, task := range p.Tasks {
-					pair := []string{task.Positive, task.Negative}
-					slices.Sort(pair)
-					key := strings.Join(pair, "|")
-					if inside[key] {
-						t.Errorf("seed %d: %s has the pair %s twice", seed, p.Name, key)
+			if len(train.Problems) != c.Train || len(test.Problems) != c.Test {
+				t.Fatalf("%s, seed %d: %d and %d problems", name, seed, len(train.Problems), len(test.Problems))
+			}
+			var pairs, classes, rows [2]map[string]bool
+			counts := map[int]bool{}
+			for s, f := range []*ProblemFile{train, test} {
+				pairs[s], classes[s], rows[s] = map[string]bool{}, map[string]bool{}, map[string]bool{}
+				for _, p := range must(f.Bind(d))(t) {
+					counts[len(p.Tasks)] = true
+					inside := map[string]bool{}
+					for _, task := range p.Tasks {
+						pair := fmt.Sprint(slices.Sorted(slices.Values([]string{task.Positive, task.Negative})))
+						if inside[pair] {
+							t.Errorf("%s, seed %d: %s has the pair %s twice", name, seed, p.Name, pair)
+						}
+						inside[pair], pairs[s][pair] = true, true
+						classes[s][task.Positive], classes[s][task.Negative] = true, true
+						for _, r := range slices.Concat(task.Train, task.Validation, task.Test) {
+							rows[s][fmt.Sprint(r)] = true
+						}
+						checkSplit(t, d, c, task)
 					}
-					inside[key], pairs[s][key] = true, true
-					checkSplit(t, d, task)
 				}
 			}
-		}
-		for pair := range pairs[0] {
-			if pairs[1][pair] {
-				t.Errorf("seed %d: the pair %s is in training and test problems", seed, pair)
+			if name == "rows" && len(rows[0])+len(rows[1]) != d.X.Rows() {
+				t.Errorf("seed %d: %d and %d rows are used of %d", seed, len(rows[0]), len(rows[1]), d.X.Rows())
 			}
-		}
-		if len(counts) < 2 {
-			t.Errorf("seed %d: all problems have the same number of tasks", seed)
+			apart := map[string][2]map[string]bool{"pairs": pairs, "classes": classes, "rows": rows}
+			for _, what := range []string{"pairs", name} {
+				for one := range apart[what][0] {
+					if apart[what][1][one] {
+						t.Errorf("%s, seed %d: %s is in training and test problems", what, seed, one)
+					}
+				}
+			}
+			if slices.Min(slices.Collect(maps.Keys(counts))) < 4 || slices.Max(slices.Collect(maps.Keys(counts))) > c.Defaults().MaxTasks || len(counts) < 2 {
+				t.Errorf("%s, seed %d: problems have %v tasks", name, seed, counts)
+			}
 		}
 	}
 }
 
-// checkSplit checks that a task's splits partition its classes by the default
-// fractions.
-func checkSplit(t *testing.T, d *Dataset, task TaskData) {
+// checkSplit checks that a task's splits partition its classes by the fractions, or
+// half of each class.
+func checkSplit(t *testing.T, d *Dataset, c SampleConfig, task TaskData) {
 	t.Helper()
+	c = c.Defaults()
 	var all []int
 	for _, s := range task.splits() {
 		all = append(all, s.rows...)
@@ -128,9 +140,17 @@ func checkSplit(t *testing.T, d *Dataset, task TaskData) {
 			}
 		}
 		n := sizes[class]
-		share := int(0.3*float64(n) + 0.5)
-		if want := [3]int{share, share, n - 2*share}; got != want {
-			t.Errorf("task %q, class %s of %d rows: splits of %v, want %v", task.Name, name, n, got, want)
+		parts, times := []int{n}, 1.0
+		if c.DisjointRows {
+			parts, times = []int{n / 2, n - n/2}, 2
+		}
+		var wants [][3]int
+		for _, part := range parts {
+			train, validation := int(c.TrainFraction*times*float64(part)+0.5), int(c.ValidationFraction*times*float64(part)+0.5)
+			wants = append(wants, [3]int{train, validation, part - train - validation})
+		}
+		if !slices.Contains(wants, got) {
+			t.Errorf("task %q, class %s of %d rows: splits of %v, want %v", task.Name, name, n, got, wants)
 		}
 	}
 }

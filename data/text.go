@@ -17,14 +17,9 @@ import (
 // order. What weighs the counts (tf-idf, unit rows) are steps, so that it
 // serves counts from any file.
 
-// TextOptions say which words of a text are counted. The zero value counts
-// every word of two or more letters that is not a stop word.
+// TextOptions say which words of a text are counted: those of two or more letters that
+// are not stop words, unless the options say otherwise.
 type TextOptions struct {
-	// MinLength is the number of letters of the shortest words; 0 means 2.
-	MinLength int
-	// MinDocuments is the smallest number of documents that a word must be in;
-	// 0 means 1.
-	MinDocuments int
 	// KeepStopWords keeps the words that English texts of any subject are full
 	// of (the, of, and, ...).
 	KeepStopWords bool
@@ -33,47 +28,22 @@ type TextOptions struct {
 	SkipHeaders bool
 }
 
-// Validate checks the options.
-func (o TextOptions) Validate() error {
-	if o.MinLength < 0 || o.MinDocuments < 0 {
-		return fmt.Errorf("data: text: %w: MinLength is %d and MinDocuments %d; they must not be negative", ErrInvalid, o.MinLength, o.MinDocuments)
-	}
-	return nil
-}
-
-// counts reports whether the options let a word be counted.
-func (o TextOptions) counts(word string, documents int) bool {
-	return documents >= max(1, o.MinDocuments) &&
-		utf8.RuneCountInString(word) >= cmp.Or(o.MinLength, 2) &&
-		(o.KeepStopWords || !isStopWord(word))
-}
-
-// SelectTerms returns the step that keeps the columns of x that reading the
-// texts with these options would have kept: names are the words that the
-// columns count, or nil if only their document frequency is known. SkipHeaders
-// plays no part.
-func SelectTerms(x Matrix, names []string, o TextOptions) (Step, error) {
-	if err := o.Validate(); err != nil {
-		return Step{}, err
-	}
-	if names != nil && len(names) != x.Cols() {
-		return Step{}, fmt.Errorf("data: select terms: %w: %d words for %d columns", ErrMismatch, len(names), x.Cols())
-	}
+// SelectTerms returns the step that keeps the columns that at least so many rows have.
+// If there are names, those that are stop words or have fewer than two letters go too.
+func SelectTerms(x Matrix, names []string, rows int) (Step, error) {
 	s := Step{Kind: StepSelect, Cols: x.Cols()}
 	for j, n := range frequency(x) {
-		keep := n >= max(1, o.MinDocuments)
-		if names != nil {
-			keep = o.counts(names[j], n)
-		}
-		if keep {
+		if n >= max(1, rows) && (names == nil || isLong(names[j]) && !isStopWord(names[j])) {
 			s.Columns = append(s.Columns, j)
 		}
 	}
 	if s.Columns == nil {
-		return Step{}, fmt.Errorf("data: select terms: %w: no word is in %d documents and passes the other options", ErrInvalid, max(1, o.MinDocuments))
+		return Step{}, fmt.Errorf("data: select terms: %w: no word is in %d rows and passes the other options", ErrInvalid, max(1, rows))
 	}
 	return s, nil
 }
+
+func isLong(word string) bool { return utf8.RuneCountInString(word) > 1 }
 
 // WordCounter counts the words of documents as they come. Their words need not
 // be known beforehand: they are numbered as they come, and put in order at the
@@ -99,6 +69,9 @@ func (w *WordCounter) Add(text []byte) {
 	}
 	counts := map[int32]int32{}
 	for word := range wordsIn(text) {
+		if text := string(word); !isLong(text) || !w.o.KeepStopWords && isStopWord(text) {
+			continue
+		}
 		i, known := w.number[string(word)]
 		if !known {
 			i = int32(len(w.number))
@@ -113,10 +86,10 @@ func (w *WordCounter) Add(text []byte) {
 	w.documents = append(w.documents, document)
 }
 
-// Finish returns the counts of the words that are to be kept, alphabetically.
+// Finish returns the counts of the words, alphabetically.
 func (w *WordCounter) Finish() (*Stored, Step, error) {
 	if len(w.number) == 0 {
-		return nil, Step{}, fmt.Errorf("%w: there is not a single word in %d documents", ErrInvalid, len(w.documents))
+		return nil, Step{}, fmt.Errorf("%w: there is not a single word to count in %d documents", ErrInvalid, len(w.documents))
 	}
 	words := slices.Sorted(maps.Keys(w.number))
 	rank := make([]int32, len(words))
@@ -132,13 +105,7 @@ func (w *WordCounter) Finish() (*Stored, Step, error) {
 		ptr = append(ptr, len(index))
 	}
 	x := newStored(len(words), ptr, index, value)
-	keep, err := SelectTerms(x, words, w.o)
-	if err != nil {
-		return nil, Step{}, err
-	}
-	kept := selectColumns(x, keep.Columns).(*Stored)
-	s := Step{Kind: StepWords, Cols: kept.Cols(), Documents: x.Rows(), Frequency: frequency(kept), Words: keep.Names(words)}
-	return kept, s, nil
+	return x, Step{Kind: StepWords, Cols: len(words), Documents: x.Rows(), Frequency: frequency(x), Words: words}, nil
 }
 
 // wordsIn are the runs of letters in lower case, whatever separates them. Text that is

@@ -14,9 +14,6 @@ import (
 
 // countWords counts the words of documents that are all at hand.
 func countWords(documents []string, o TextOptions) (*Stored, Step, error) {
-	if err := o.Validate(); err != nil {
-		return nil, Step{}, err
-	}
 	w := NewWordCounter(o)
 	for _, text := range documents {
 		w.Add([]byte(text))
@@ -79,7 +76,7 @@ func TestWordsAreRunsOfLettersInLowerCase(t *testing.T) {
 func TestCountsAgreeWithTheirDefinition(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := Stream(seed, "counts")
-		o := TextOptions{MinLength: rng.IntN(4), MinDocuments: rng.IntN(4), KeepStopWords: rng.IntN(2) == 0}
+		o := TextOptions{KeepStopWords: rng.IntN(2) == 0}
 		documents := make([]string, 1+rng.IntN(6))
 		tf, df := make([]map[string]int, len(documents)), map[string]int{}
 		for i := range documents {
@@ -92,13 +89,9 @@ func TestCountsAgreeWithTheirDefinition(t *testing.T) {
 			}
 		}
 		var vocabulary []string
-		for w, n := range df {
+		for w := range df {
 			stop := slices.Contains([]string{"the", "a", "don", "t", "of"}, w)
-			shortest := o.MinLength
-			if shortest == 0 {
-				shortest = 2
-			}
-			if n >= o.MinDocuments && utf8.RuneCountInString(w) >= shortest && (o.KeepStopWords || !stop) {
+			if utf8.RuneCountInString(w) >= 2 && (o.KeepStopWords || !stop) {
 				vocabulary = append(vocabulary, w)
 			}
 		}
@@ -129,7 +122,8 @@ func TestCountsAgreeWithTheirDefinition(t *testing.T) {
 	}
 }
 
-// Choosing terms of counts must do what reading the texts would have done.
+// Choosing terms of counts must do what reading the texts would have done, and keep
+// what enough rows have.
 func TestSelectTermsAgreesWithCounting(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := Stream(seed, "terms")
@@ -137,19 +131,23 @@ func TestSelectTermsAgreesWithCounting(t *testing.T) {
 		for i := range documents {
 			documents[i] = "anchor " + randomText(rng)
 		}
-		all, step, err := countWords(documents, TextOptions{MinLength: 1, KeepStopWords: true})
+		all, step, err := countWords(documents, TextOptions{KeepStopWords: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := TextOptions{MinLength: rng.IntN(4), MinDocuments: rng.IntN(4)}
-		want, wantStep, err := countWords(documents, o)
+		want, wantStep, err := countWords(documents, TextOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		terms := must(SelectTerms(all, step.Words, o))(t)
-		d := must((&Dataset{X: all, Features: step.Words}).With(terms))(t)
+		d := must((&Dataset{X: all, Features: step.Words}).With(must(SelectTerms(all, step.Words, 0))(t)))(t)
 		if !cmp.Equal(d.Features, wantStep.Words) || !cmp.Equal(full(d.X), full(want)) {
 			t.Fatalf("seed %d: %q, want %q", seed, d.Features, wantStep.Words)
+		}
+		often := must(SelectTerms(all, nil, 2))(t).Columns
+		for j, n := range step.Frequency {
+			if slices.Contains(often, j) != (n >= 2) {
+				t.Fatalf("seed %d: column %d of %d rows", seed, j, n)
+			}
 		}
 	}
 }
@@ -187,26 +185,13 @@ func TestStopWordsAreOrderedWords(t *testing.T) {
 }
 
 func TestTextRefuses(t *testing.T) {
-	count := func(o TextOptions, documents ...string) error { _, _, err := countWords(documents, o); return err }
-	x := randomCounts(t, Stream(1, "terms"), 3, 4)
-	terms := func(names []string, o TextOptions) error { _, err := SelectTerms(x, names, o); return err }
-	for _, c := range []struct {
-		name string
-		err  error
-		is   error
-		want string
-	}{
-		{"negative length", count(TextOptions{MinLength: -1}, "word"), ErrInvalid, "MinLength is -1"},
-		{"negative documents", count(TextOptions{MinDocuments: -2}, "word"), ErrInvalid, "MinDocuments -2"},
-		{"no words", count(TextOptions{}, "1 2 3", ""), ErrInvalid, "not a single word in 2 documents"},
-		{"only stop words", count(TextOptions{}, "of the"), ErrInvalid, "no word"},
-		{"rare words", count(TextOptions{MinDocuments: 2}, "boat"), ErrInvalid, "no word is in 2 documents"},
-		{"wrong names", terms([]string{"a"}, TextOptions{}), ErrMismatch, "1 words for 4 columns"},
-		{"rare terms", terms(nil, TextOptions{MinDocuments: 4}), ErrInvalid, "no word is in 4 documents"},
-	} {
-		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.name, c.err, c.want)
+	for want, documents := range map[string][]string{"not a single word to count in 2 documents": {"1 2 3", "of the"}, "in 0 documents": nil} {
+		if _, _, err := countWords(documents, TextOptions{}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", documents, err, want)
 		}
+	}
+	if _, err := SelectTerms(randomCounts(t, Stream(1, "terms"), 3, 4), nil, 4); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "no word is in 4 rows") {
+		t.Errorf("rare terms: %v", err)
 	}
 }
 
@@ -214,7 +199,7 @@ func FuzzCountWords(f *testing.F) {
 	f.Add("From: a\n\nThe boat's wind", "caf\xe9 boat\r\n\r\nBOAT", true)
 	f.Add("", "\x00İstanbul ǅ", false)
 	f.Fuzz(func(t *testing.T, a, b string, skip bool) {
-		x, s, err := countWords([]string{a, b}, TextOptions{SkipHeaders: skip, MinLength: 1, KeepStopWords: true})
+		x, s, err := countWords([]string{a, b}, TextOptions{SkipHeaders: skip, KeepStopWords: true})
 		if err != nil {
 			return
 		}
@@ -229,27 +214,10 @@ func FuzzCountWords(f *testing.F) {
 			for _, v := range full(x)[i] {
 				sum += v
 			}
-			if words := slowWords(text); sum != float64(len(words)) {
+			words := slices.DeleteFunc(slowWords(text), func(w string) bool { return utf8.RuneCountInString(w) < 2 })
+			if sum != float64(len(words)) {
 				t.Fatalf("%q has %d words but %v were counted", text, len(words), sum)
 			}
 		}
 	})
-}
-
-func BenchmarkCountWords(b *testing.B) {
-	rng := Stream(1, "benchmark words")
-	documents := make([]string, 1000)
-	bytes := 0
-	for i := range documents {
-		for range 300 {
-			documents[i] += string(rune('a'+rng.IntN(26))) + string(rune('a'+rng.IntN(26))) + string(rune('a'+min(rng.IntN(26), rng.IntN(26)))) + " "
-		}
-		bytes += len(documents[i])
-	}
-	b.SetBytes(int64(bytes))
-	for b.Loop() {
-		if _, _, err := countWords(documents, TextOptions{MinDocuments: 3}); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -15,9 +15,6 @@ import (
 // the sub-folders, such as a README.
 
 func readFolder(path string, o Options) (*table, error) {
-	if err := o.Text.Validate(); err != nil {
-		return nil, err
-	}
 	classes, _, err := files.List(path)
 	if err != nil {
 		return nil, err

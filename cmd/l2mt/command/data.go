@@ -218,7 +218,11 @@ func (c *dataImportCmd) Run(e *env) error {
 		return fmt.Errorf("%w: --words looks at the names of the features, and %s has none; give them with --feature-names", errUsage, d.Name)
 	}
 	if c.Words || c.MinRows > 0 {
-		step, err := data.SelectTerms(d.X, d.Features, data.TextOptions{MinDocuments: c.MinRows, KeepStopWords: !c.Words, MinLength: c.minLength()})
+		var words []string
+		if c.Words {
+			words = d.Features
+		}
+		step, err := data.SelectTerms(d.X, words, c.MinRows)
 		if err != nil {
 			return err
 		}
@@ -227,14 +231,6 @@ func (c *dataImportCmd) Run(e *env) error {
 		}
 	}
 	return e.keep(c.Out, d, c.stepFlags)
-}
-
-// minLength is that of the features' names: any, unless they are words.
-func (c *dataImportCmd) minLength() int {
-	if c.Words {
-		return 2
-	}
-	return 1
 }
 
 type dataSelectCmd struct {
