@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -159,85 +158,6 @@ func randomClasses(rng *rand.Rand, n int) ([]int32, []string) {
 	return index, names
 }
 
-// renamed is the dataset as svmlight can hold it: classes and groups without
-// rows are gone and names that are no whole numbers are numbered.
-func renamed(t *testing.T, d *data.Dataset) *data.Dataset {
-	t.Helper()
-	r := &data.Dataset{X: d.X, Target: d.Target}
-	number := func(index []int32, names []string) ([]int32, []string) {
-		if index == nil {
-			return nil, nil
-		}
-		column := &Column{}
-		for _, c := range index {
-			number, err := strconv.ParseFloat(names[c], 64)
-			if err != nil {
-				number = float64(c + 1)
-			}
-			column.Numbers = append(column.Numbers, number)
-		}
-		index, names, err := column.named(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return index, names
-	}
-	r.Label, r.Classes = number(d.Label, d.Classes)
-	r.Group, r.Groups = number(d.Group, d.Groups)
-	return r
-}
-
-// asCSV writes a dataset as a table with the label first, and then the group.
-func asCSV(d *data.Dataset) string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	for i, x := range full(d.X) {
-		label, group := labelsOf(d, i)
-		record := []string{label}
-		if d.Group != nil {
-			record = append(record, group)
-		}
-		for _, v := range x {
-			record = append(record, fmt.Sprint(v))
-		}
-		w.Write(record)
-	}
-	w.Flush()
-	return b.String()
-}
-
-// asSVMLight writes a dataset whose classes and groups are numbers.
-func asSVMLight(d *data.Dataset) string {
-	var b strings.Builder
-	for i, x := range full(d.X) {
-		label, group := labelsOf(d, i)
-		fmt.Fprint(&b, label)
-		if d.Group != nil {
-			fmt.Fprint(&b, " qid:", group)
-		}
-		for j, v := range x {
-			if v != 0 || j == len(x)-1 { // a zero says how many columns there are
-				fmt.Fprintf(&b, " %d:%v", j+1, v)
-			}
-		}
-		fmt.Fprintln(&b)
-	}
-	return b.String()
-}
-
-// labelsOf are the label or target of a row and its group.
-func labelsOf(d *data.Dataset, i int) (label, group string) {
-	if d.Regression() {
-		label = fmt.Sprint(d.Target[i])
-	} else {
-		label = d.Classes[d.Label[i]]
-	}
-	if d.Group != nil {
-		group = d.Groups[d.Group[i]]
-	}
-	return label, group
-}
-
 // refusal is a file that must be refused, and what the error must say.
 type refusal struct {
 	name, content string
@@ -280,13 +200,6 @@ func packedArrays(t testing.TB, arrays map[string]string) string {
 // headerOf is the header of an array.
 func headerOf(text string) string {
 	return "\x93NUMPY\x01\x00" + string([]byte{byte(len(text)), byte(len(text) >> 8)}) + text
-}
-
-func first(names []string) string {
-	if names == nil {
-		return ""
-	}
-	return names[0]
 }
 
 // full writes out a matrix: its product with I.
