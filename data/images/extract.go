@@ -1,13 +1,13 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
@@ -34,16 +34,8 @@ type Config struct {
 	// Workers is how many pictures are read, and with Net's help computed, at a
 	// time; 0 means one per CPU.
 	Workers int
-	// Progress hears of every batch; nil means nobody does.
+	// Progress hears of every batch.
 	Progress progress.Reporter
-}
-
-// Validate checks the configuration.
-func (c Config) Validate() error {
-	if c.Net == nil || c.Features < 1 || c.Workers < 0 {
-		return fmt.Errorf("images: %w: Net must be set, Features (%d) positive and Workers (%d) not negative", data.ErrInvalid, c.Features, c.Workers)
-	}
-	return c.Read.Validate()
 }
 
 // Result is what an extraction came to.
@@ -75,9 +67,6 @@ const minBatch = 16
 // Pictures that cannot be read are skipped, and tried again when called again. A
 // class of which no picture can be read is an error.
 func Extract(ctx context.Context, c *Collection, partial string, config Config) (*Result, error) {
-	if err := config.Validate(); err != nil {
-		return nil, err
-	}
 	key, err := keyOf(c, config)
 	if err != nil {
 		return nil, fmt.Errorf("images: %w", err)
@@ -87,12 +76,7 @@ func Extract(ctx context.Context, c *Collection, partial string, config Config) 
 		return nil, fmt.Errorf("images: %s: %w", partial, err)
 	}
 	e := &extraction{collection: c, Config: config, rows: kept, result: &Result{}}
-	if e.Workers == 0 {
-		e.Workers = runtime.GOMAXPROCS(0)
-	}
-	if e.Progress == nil {
-		e.Progress = progress.Silent()
-	}
+	e.Workers = cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
 	err = e.run(ctx)
 	if err == nil {
 		err = e.finish()
@@ -106,7 +90,7 @@ func keyOf(c *Collection, config Config) (string, error) {
 		Identity string
 		Read     Options
 		Files    []File
-	}{config.Identity, config.Read.Defaults(), c.Files})
+	}{config.Identity, config.Read, c.Files})
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), err
 }
@@ -177,24 +161,7 @@ func (e *extraction) batch(batch []int) error {
 	if err != nil {
 		return err
 	}
-	for i, file := range read {
-		if err := e.check(features[i]); err != nil {
-			return fmt.Errorf("images: %s: %w", e.collection.Files[file].Name, err)
-		}
-	}
 	return e.rows.add(read, features)
-}
-
-func (e *extraction) check(row []float32) error {
-	if len(row) != e.Features {
-		return fmt.Errorf("%w: %d features; there must be %d", data.ErrInvalid, len(row), e.Features)
-	}
-	for j, v := range row {
-		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("%w: feature %d is %v; it must be finite", data.ErrInvalid, j, v)
-		}
-	}
-	return nil
 }
 
 // finish makes the dataset of what is kept.

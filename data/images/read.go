@@ -2,7 +2,6 @@ package images
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"image"
 	"image/color"
@@ -14,31 +13,16 @@ import (
 	"l2mt/data"
 )
 
-// Options say how pictures are read. The zero value suits networks trained on
-// ImageNet.
+// Options say how pictures are read. Networks trained on ImageNet take a Short of 256
+// and a Crop of 224.
 type Options struct {
-	// Short is the length that the shorter side is scaled to; 0 means 256.
+	// Short is the length that the shorter side is scaled to.
 	Short int
-	// Crop is the side of the square that is then cut out of the middle; 0 means
-	// 224.
+	// Crop is the side of the square that is then cut out of the middle, at most Short.
 	Crop int
-	// MaxPixels is the size of the largest picture that is decoded; 0 means
-	// 2^25, which takes 100 to 400 MB of memory.
+	// MaxPixels is the size of the largest picture that is decoded: 2^25 pixels take 100
+	// to 400 MB of memory.
 	MaxPixels int
-}
-
-// Defaults returns the options with the values that zeros stand for.
-func (o Options) Defaults() Options {
-	return Options{Short: cmp.Or(o.Short, 256), Crop: cmp.Or(o.Crop, 224), MaxPixels: cmp.Or(o.MaxPixels, 1<<25)}
-}
-
-// Validate checks the options.
-func (o Options) Validate() error {
-	o = o.Defaults()
-	if o.Crop < 1 || o.Crop > o.Short || o.MaxPixels < 1 {
-		return fmt.Errorf("images: %w: Crop %d, Short %d, MaxPixels %d; Crop must be within 1..Short, and MaxPixels positive", data.ErrInvalid, o.Crop, o.Short, o.MaxPixels)
-	}
-	return nil
 }
 
 // Read reads a picture, scales its shorter side and cuts out the middle: Crop x
@@ -46,10 +30,6 @@ func (o Options) Validate() error {
 // not the name, decides whether it is JPEG or PNG. Transparency and remarks
 // about the orientation are passed over, as torchvision does.
 func Read(path string, o Options) ([]byte, error) {
-	o = o.Defaults()
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
 	picture, err := decode(path, o.MaxPixels)
 	if err != nil {
 		return nil, fmt.Errorf("images: %w", err)

@@ -87,7 +87,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	config := images.Config{
 		Net: net.Features, Features: nets[c.Net].Width(c.Layer),
 		Identity: fmt.Sprintf("%s %s %s", c.Net, c.Layer, sum),
-		Read:     images.Options{Crop: nets[c.Net].Size, MaxPixels: c.MaxPixels}.Defaults(),
+		Read:     images.Options{Short: 256, Crop: nets[c.Net].Size, MaxPixels: c.MaxPixels},
 		Workers:  c.Workers, Progress: e.reporter(),
 	}
 	made := extracted{

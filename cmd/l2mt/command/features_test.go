@@ -121,7 +121,7 @@ func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path stri
 	}
 	net := must(vgg.Load(weights, tiny, layer))(t)
 	for i, name := range record.Files {
-		p := must(images.Read(filepath.Join(dir, "101_ObjectCategories", name), images.Options{Crop: tiny.Size}))(t)
+		p := must(images.Read(filepath.Join(dir, "101_ObjectCategories", name), images.Options{Short: 256, Crop: tiny.Size, MaxPixels: 1 << 20}))(t)
 		want := must(net.Features([][]byte{p}, 1))(t)
 		if !slices.Equal(d.X.Row(i).Value, want[0]) || !strings.HasPrefix(name, d.Classes[d.Label[i]]+"/") {
 			t.Errorf("%s, %s: class %s, features %v, want %v", layer, name, d.Classes[d.Label[i]], d.X.Row(i).Value, want[0])
