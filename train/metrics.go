@@ -12,9 +12,9 @@ type Metrics struct {
 	Loss     float64 `json:"loss"`
 	Residual float64 `json:"residual"`
 	// Found is the mean relative error, over the held-out problems, of the covariances
-	// that the network finds, measured as that of the tuples was, and Tuple that of the
-	// best tuples, which their test rows chose. I/m has 1. Both are nil where nothing
-	// can be measured; else Found chooses the epoch.
+	// that the network finds, with the Lambda1 of the best tuple of each, and Tuple that
+	// of these, which their test rows chose. Single-task learning has 1, with a Lambda1 of
+	// its own. Both are nil where nothing can be measured; else Found chooses the epoch.
 	Found *float64 `json:"found,omitempty"`
 	Tuple *float64 `json:"tuple,omitempty"`
 	// Deviation is the standard deviation of v(o) over the training tuples.

@@ -18,14 +18,13 @@ import (
 )
 
 // tester measures covariances by what counts, the error on the test rows of a problem.
+// Fits have the Lambda1 of the best tuple: choosing it anew takes ten times as long, and
+// networks come in the same order.
 type tester struct {
-	problem  *data.ProblemData // as the tuples were measured
-	train    *multitask.TrainingSet
-	test     *evidence.Split
-	evidence evidence.Evidence // chooses Lambda1, as it did for the tuples
-	best     model.Tuple       // the one of the least o
-	stl      float64           // the error of single-task learning
-	tuned    float64           // the same with Lambda1 chosen for it; 0 until it is asked for
+	train *multitask.TrainingSet // in the features that the tuples were measured in
+	test  *evidence.Split
+	best  model.Tuple // the one of the least o
+	stl   float64     // the error of single-task learning
 }
 
 // leastUnit bounds what problems count for that single-task learning solves anyway.
@@ -34,50 +33,40 @@ const leastUnit = 0.01
 // newTester is nil where nothing can be measured: where tuples do not say their
 // Lambda1, there are no test rows, or the best tuple makes no error.
 func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error) {
-	var best *model.Tuple
-	for q, t := range e.Tuples {
-		if t.Lambda1 > 0 && t.O > 0 && (best == nil || t.O < best.O) {
-			best = &e.Tuples[q]
+	t := &tester{}
+	for _, tuple := range e.Tuples {
+		if tuple.Lambda1 > 0 && tuple.O > 0 && (t.best.O == 0 || tuple.O < t.best.O) {
+			t.best = tuple
 		}
 	}
-	split := true // Lambda1 was chosen on validation rows
-	for _, t := range e.Problem.Tasks {
-		if len(t.TestSet.Y) == 0 || best == nil {
-			return nil, nil
-		}
-		split = split && len(t.ValidationSet.Y) > 0
+	if t.best.O == 0 || slices.ContainsFunc(e.Problem.Tasks, func(t data.TaskData) bool { return len(t.TestSet.Y) == 0 }) {
+		return nil, nil
 	}
-	t, err := &tester{problem: e.Problem, best: *best}, error(nil)
+	p, err := e.Problem, error(nil)
 	if e.ThroughHead {
-		t.problem, err = n.Features(t.problem)
+		p, err = n.Features(p)
 	}
 	if err == nil && e.InMetric {
-		t.problem = data.InMetric(t.problem)
+		p = data.InMetric(p)
 	}
 	if err == nil {
-		t.train, err = multitask.Training(t.problem, "")
+		t.train, err = multitask.Training(p, "")
 	}
 	if err == nil {
-		t.test, err = evidence.NewSplit(t.problem.Tested())
-	}
-	if err == nil && split {
-		t.evidence, err = evidence.NewSplit(t.problem)
-	} else if err == nil {
-		t.evidence, err = evidence.Labelled(t.problem, 0)
+		t.test, err = evidence.NewSplit(p.Tested())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("train: problem %q: %w", e.Problem.Name, err)
 	}
-	held, err := t.fit(ctx, t.omega())
+	held, err := t.fit(ctx, mat.NewSymDense(len(p.Tasks), t.best.Omega))
 	if err != nil || held.Error == 0 {
 		return nil, err
 	}
-	t.stl = held.Error / best.O
+	t.stl = held.Error / t.best.O
 	return t, nil
 }
 
-// fit fits a covariance with Lambda1 of the best tuple: choosing it anew would take ten
-// times as long.
+// fit fits a covariance and measures it on the test rows.
 func (t *tester) fit(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOut, error) {
 	fit, err := multitask.FitFixed(ctx, omega, t.train, t.best.Lambda1, multitask.Options{Tolerance: 1e-7, MaxIterations: 50})
 	if err != nil {
@@ -104,29 +93,6 @@ func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.S
 	unit := max(t.stl, leastUnit)
 	slope.ScaleSym(1/unit, slope)
 	return soft / unit, slope, nil
-}
-
-// omega is that of the best tuple.
-func (t *tester) omega() *mat.SymDense { return mat.NewSymDense(len(t.problem.Tasks), t.best.Omega) }
-
-// o is the relative error of a covariance, measured as that of the tuples was.
-func (t *tester) o(ctx context.Context, omega *mat.SymDense) (float64, error) {
-	refit := func(omega *mat.SymDense) (float64, error) {
-		tuned, err := evidence.Refit(ctx, omega, t.evidence, t.problem, evidence.Options{})
-		if err != nil {
-			return 0, fmt.Errorf("train: %w", err)
-		}
-		return tuned.Test.Mean, nil
-	}
-	if t.tuned == 0 {
-		of, err := refit(t.omega())
-		if err != nil {
-			return 0, err
-		}
-		t.tuned = of / t.best.O
-	}
-	of, err := refit(omega)
-	return of / t.tuned, err
 }
 
 // find is the covariance that the network finds on a problem.
@@ -188,8 +154,11 @@ func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 		if err != nil {
 			return errors.Join(err, work.Wait())
 		}
-		work.Go(func() (err error) {
-			o[i], err = p.tester.o(ctx, omega)
+		work.Go(func() error {
+			held, err := p.tester.fit(ctx, omega)
+			if err == nil {
+				o[i] = held.Error / p.tester.stl
+			}
 			return err
 		})
 	}
