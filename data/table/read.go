@@ -11,50 +11,26 @@ import (
 )
 
 // Options say what the columns of tables are. Columns are called by name, or by
-// number from 0; lists of columns may have patterns, such as "tox*".
+// number from 0; lists of columns may have patterns, such as "tox*". Tags explain the fields,
+// here and as flags of a command line.
 type Options struct {
-	// Task is the column that names the task of a row. Without it every target
-	// is a task or, if there are several files, every file.
-	Task string
-	// Targets are the columns of the labels. If empty, the column called label,
-	// class, y or target.
-	Targets []string
-	// Validation are more files, whose rows are for validation.
-	Validation []string
-	// Group is a column of what belongs together: rows with the same value.
-	Group string
-	// Kind is the kind of the tasks. If empty the labels decide: words and pairs
-	// of numbers are classes, other numbers are targets of a regression.
-	Kind data.Kind
-	// Positive names the class that is +1. If empty it is the second of the two,
-	// where numbers are in order and words in that of the alphabet.
-	Positive string
-	// Ignore are columns to leave out.
-	Ignore []string
-	// Categorical are columns of categories. "*" alone means every column that
-	// has a word in it, rather than those that have mostly words.
-	Categorical []string
-	// Strict refuses words, dates and missing values in columns of features, which become
-	// categories, numbers, and means with a feature that says so otherwise.
-	Strict bool
-	// NA are the cells that say that there is no value, beside empty ones; nil are the usual
-	// ones, such as NA, NaN, none and ?.
-	NA []string
-	// MissingColumns is what becomes of columns that one of several files lacks: Mean,
-	// which is Column.Mean, or if empty an error.
-	MissingColumns string
-	// Steps are applied to the features: kinds as of data.FitStep, or None. If
-	// empty, dense features of unlike scales are standardised.
-	Steps []string
-	// SkipUnlabelled leaves out rows whose one target is missing, which are
-	// errors otherwise. Among several targets some may always be missing.
-	SkipUnlabelled bool
-	// SkipTasks leaves out tasks that cannot be learned: with a single row, or
-	// with one class.
-	SkipTasks bool
-	// Format says how the files are read. What it says of labels, groups and
-	// kinds is used for formats that are not text.
-	Format format.Options
+	Task           string    `help:"Column that names the task of a row. Without it every target or, of several files, every file is a task."`
+	Targets        []string  `name:"target" help:"Columns of the labels, by name or pattern (tox*); blanks where a row has none. By default the column called label, class, y or target."`
+	Validation     []string  `type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
+	Group          string    `help:"Column of what belongs together, such as a patient: folds do not part rows that have the same value, of whichever tasks."`
+	Kind           data.Kind `help:"Classification or regression, if the labels do not tell: words and pairs of numbers are classes, other numbers are targets of a regression."`
+	Positive       string    `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
+	Ignore         []string  `help:"Columns to leave out, by name or pattern."`
+	Categorical    []string  `help:"Columns of categories, by name or pattern; * means all that have words in them. By default those that have mostly words."`
+	Strict         bool      `help:"Refuse words, dates and missing values in columns of features, rather than make categories, numbers and means of them."`
+	NA             []string  `name:"na" help:"Cells that mean that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
+	MissingColumns string    `enum:",mean" default:"" help:"\"mean\" puts the mean of a column where a file lacks it."`
+	Steps          []string  `name:"step" help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
+	SkipUnlabelled bool      `help:"Leave out rows without a label; among several targets some may always be missing."`
+	SkipTasks      bool      `help:"Leave out tasks that cannot be learned: with a single row, or one class."`
+	// Format is how the files are read. Its labels, groups and kinds are for formats that
+	// are not text.
+	Format format.Options `kong:"-"`
 }
 
 // Values of options.

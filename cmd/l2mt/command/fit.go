@@ -20,51 +20,34 @@ import (
 )
 
 type fitCmd struct {
-	Files          []string      `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
-	Task           string        `help:"Column that names the task of a row. Without it every target or, of several files, every file is a task."`
-	Target         []string      `help:"Columns of the labels, by name or pattern (tox*); blanks where a row has none."`
-	Validation     []string      `type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
-	Group          string        `help:"Column of what belongs together, such as a patient: folds do not part rows that have the same value, of whichever tasks."`
-	Kind           data.Kind     `help:"Classification or regression, if the labels do not say."`
-	Positive       string        `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
-	Ignore         []string      `help:"Columns to leave out, by name or pattern."`
-	Categorical    []string      `help:"Columns of categories, by name or pattern; * means all that have words in them. By default those that have mostly words."`
-	Strict         bool          `help:"Refuse words, dates and missing values in columns of features, rather than make categories, numbers and means of them."`
-	Impute         string        `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
-	NA             []string      `name:"na" help:"Cells that say that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
-	IgnoreCase     bool          `help:"Take words for one that differ in their case alone."`
-	MissingColumns string        `enum:",mean" default:"" help:"\"mean\" puts the mean of a column where a file lacks it."`
-	Step           []string      `help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
-	SkipUnlabelled bool          `help:"Leave out rows without a label."`
-	SkipTasks      bool          `help:"Leave out tasks that cannot be learned: with a single row, or one class."`
-	Header         format.Header `help:"Whether they have a header, yes or no, if the first line does not say."`
-	Format         format.Format `help:"Csv, tsv, npz and so on, if the name does not say."`
-	cellFlags      `embed:""`
-	Folds          int     `help:"Folds of the cross-validation; 0 means 5."`
-	Seed           uint64  `help:"Seed of the folds."`
-	Network        string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
-	Model          string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
-	Omega          string  `type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
-	View           string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
-	ClassWeight    string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
-	Lambda1        float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
-	Candidates     bool    `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
-	Workers        int     `help:"Fits at a time; 0 means one per CPU."`
-	Out            string  `type:"path" help:"Directory to save the model to."`
+	Files         []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
+	table.Options `embed:""`
+	textFlags     `embed:""`
+	Impute        string  `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
+	IgnoreCase    bool    `help:"Take words for one that differ in their case alone."`
+	Folds         int     `help:"Folds of the cross-validation; 0 means 5."`
+	Seed          uint64  `help:"Seed of the folds."`
+	Network       string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
+	Model         string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
+	Omega         string  `type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
+	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
+	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
+	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
+	Candidates    bool    `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
+	Workers       int     `help:"Fits at a time; 0 means one per CPU."`
+	Out           string  `type:"path" help:"Directory to save the model to."`
 }
 
-// cellFlags say how the cells of text tables are written.
-type cellFlags struct {
-	Separator string `help:"What stands between cells, if the first line does not say: a comma, a semicolon, a bar, tab."`
-	Decimal   string `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not say."`
+// textFlags are how tables are written, where their names and first lines do not tell.
+type textFlags struct {
+	Header    format.Header `help:"Whether a table has a header, yes or no, if the first line does not tell."`
+	Format    format.Format `help:"Csv, tsv, npz and so on, if the name does not tell."`
+	Separator string        `help:"What stands between cells, if the first line does not tell: a comma, a semicolon, a bar, tab."`
+	Decimal   string        `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not tell."`
 }
 
-func (c *fitCmd) options() table.Options {
-	return table.Options{
-		Task: c.Task, Targets: c.Target, Validation: c.Validation, Group: c.Group, Kind: c.Kind, Positive: c.Positive, Ignore: c.Ignore, Categorical: c.Categorical,
-		Strict: c.Strict, NA: c.NA, MissingColumns: c.MissingColumns, Steps: c.Step, SkipUnlabelled: c.SkipUnlabelled, SkipTasks: c.SkipTasks,
-		Format: format.Options{Header: c.Header, Format: c.Format, IgnoreCase: c.IgnoreCase, Separator: c.Separator, Decimal: c.Decimal},
-	}
+func (f textFlags) options() format.Options {
+	return format.Options{Header: f.Header, Format: f.Format, Separator: f.Separator, Decimal: f.Decimal}
 }
 
 // Names of models that are no entries of the registry.
@@ -130,7 +113,9 @@ func (c *fitCmd) Run(e *env) error {
 			return err
 		}
 	}
-	t, err := table.Read(c.Files, c.options())
+	c.Options.Format = c.textFlags.options()
+	c.Options.Format.IgnoreCase = c.IgnoreCase
+	t, err := table.Read(c.Files, c.Options)
 	if err != nil {
 		return err
 	}
@@ -185,8 +170,8 @@ func (c *fitCmd) asked() (*solve.Finder, error) {
 	if head := network.Head(); head != "" {
 		return nil, fmt.Errorf("%w: --network=%s: it makes features by a head (%s), which saved models do not have; tables take networks without one", errUsage, c.Network, head)
 	}
-	if c.Step == nil {
-		c.Step = []string{"none"}
+	if c.Steps == nil {
+		c.Steps = []string{"none"}
 	}
 	return network, nil
 }

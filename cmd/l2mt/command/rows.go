@@ -21,13 +21,11 @@ import (
 
 // rowFlags say how the rows of a table are read, and of which task each is.
 type rowFlags struct {
-	Task           string        `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row is one of each."`
-	NewTask        string        `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
-	Target         string        `help:"Column of the labels, if it is not called as in the tables fitted."`
-	MissingColumns string        `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks."`
-	Header         format.Header `help:"Whether the table has a header, yes or no, if the first line does not say."`
-	Format         format.Format `help:"csv or tsv, if the name does not say."`
-	cellFlags      `embed:""`
+	Task           string `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row is one of each."`
+	NewTask        string `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
+	Target         string `help:"Column of the labels, if it is not called as in the tables fitted."`
+	MissingColumns string `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks."`
+	textFlags      `embed:""`
 	Workers        int `help:"Blocks of rows at a time; 0 means one per CPU."`
 }
 
@@ -80,7 +78,8 @@ func loadPredictor(dir, file string, f rowFlags) (*predictor, error) {
 	for i, t := range m.Tasks {
 		p.number[t.Name] = i
 	}
-	o := format.Options{Header: f.Header, Format: f.Format, Separator: f.Separator, Decimal: f.Decimal, IgnoreCase: m.Recipe.IgnoreCase, Group: cmp.Or(f.Task, m.Recipe.Task), Label: m.Recipe.Columns[0].Name}
+	o := f.options()
+	o.IgnoreCase, o.Group, o.Label = m.Recipe.IgnoreCase, cmp.Or(f.Task, m.Recipe.Task), m.Recipe.Columns[0].Name
 	if file == "-" {
 		p.rows, err = format.NewRows(os.Stdin, "stdin", o)
 	} else {
