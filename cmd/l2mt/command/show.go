@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
 	"l2mt/data/format"
 	"l2mt/model/saved"
 )
@@ -24,27 +24,16 @@ type showCmd struct {
 // shownModel is what show prints.
 type shownModel struct {
 	*saved.Fit
-	// Coefficients are those of the mean of all tasks, and of the tasks.
-	Coefficients []coefficients `json:"coefficients"`
-	Correlation  [][]float64    `json:"correlation"`
-	// Curves are those of the columns that bend, Importance that of a kernel's columns.
-	Curves     []plot.Curve     `json:"curves,omitempty"`
-	Importance []run.Importance `json:"importance,omitempty"`
+	Weights     []shownWeights `json:"weights"`
+	Correlation [][]float64    `json:"correlation,omitempty"`
+
+	task int // whose weights are shown, or the Average
 }
 
-// coefficients are those of a task, or of one of its classes against the rest.
-type coefficients struct {
-	Title string        `json:"title"`
-	Bias  float64       `json:"bias"`
-	Top   []coefficient `json:"top"`
-}
-
-// coefficient is the weight of a feature as it is in the table, and of one
-// standard deviation of it if the fit was standardised.
-type coefficient struct {
-	Feature string  `json:"feature"`
-	Weight  float64 `json:"weight"`
-	Scaled  float64 `json:"scaled"`
+// shownWeights are the largest weights, of a class where there are more than two.
+type shownWeights struct {
+	Class    string       `json:"class,omitempty"`
+	Features []run.Weight `json:"features"`
 }
 
 func (c *showCmd) Run(e *env) error {
@@ -52,7 +41,12 @@ func (c *showCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	s := shownModel{Fit: m}
+	s := shownModel{Fit: m, task: saved.Average}
+	if c.Task != "" {
+		if s.task, err = m.Task(c.Task); err != nil {
+			return fmt.Errorf("%w: %w", errUsage, err)
+		}
+	}
 	var fit struct {
 		Untold bool `json:"correlation_untold"`
 	}
@@ -62,56 +56,17 @@ func (c *showCmd) Run(e *env) error {
 	if !fit.Untold {
 		s.Correlation = run.Correlation(m.Omega)
 	}
-	if s.Curves, err = run.Curves(m); err == nil {
-		s.Importance, err = run.Importances(m)
-	}
-	if err != nil {
-		return err
-	}
-	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), c.Top)], s.Importance[:min(len(s.Importance), c.Top)]
-	s.add(saved.Average, "the mean of all tasks, which they share", c.Top)
-	for i, t := range m.Tasks {
-		title := fmt.Sprintf("%s, %d rows", t.Name, t.Rows)
-		if t.Positive != "" {
-			title += fmt.Sprintf(", %s against %s", t.Positive, t.Negative)
-		}
-		if t.StandardError > 0 {
-			title += ", standard error " + run.Number(t.StandardError)
-		}
-		if c.Task == "" || c.Task == t.Name {
-			s.add(i, title, c.Top)
-		}
-	}
-	if _, err := m.Task(c.Task); err != nil && c.Task != "" {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	return e.print(s, s.write)
-}
-
-// add adds the coefficients of a task, class by class: those that count most, by the scale of
-// their features.
-func (s *shownModel) add(task int, title string, top int) {
-	l := s.Linear(task)
-	for k, b := range l.B {
+	for k, b := range m.Linear(s.task).B {
 		if math.IsInf(b, -1) {
 			continue // the task lacks the class
 		}
-		of := coefficients{Title: title, Bias: b}
-		if s.Classes != nil {
-			of.Title += ", " + s.Classes[k] + " against the rest"
+		w := shownWeights{Features: run.Weights(m, k, s.task)}
+		if w.Features = w.Features[:min(len(w.Features), c.Top)]; m.Classes != nil {
+			w.Class = m.Classes[k]
 		}
-		for j, name := range s.Features {
-			w := l.W[j*len(l.B)+k]
-			c := coefficient{name, w, w}
-			if s.Scale != nil {
-				c.Scaled *= s.Scale.Deviation[j]
-			}
-			of.Top = append(of.Top, c)
-		}
-		slices.SortStableFunc(of.Top, func(a, b coefficient) int { return cmp.Compare(math.Abs(b.Scaled), math.Abs(a.Scaled)) })
-		of.Top = of.Top[:min(len(of.Top), top)]
-		s.Coefficients = append(s.Coefficients, of)
+		s.Weights = append(s.Weights, w)
 	}
+	return e.print(s, s.write)
 }
 
 func (s shownModel) write(w io.Writer) {
@@ -127,7 +82,9 @@ func (s shownModel) write(w io.Writer) {
 	if s.Classes != nil {
 		fmt.Fprintf(w, "%d classes: %s\n", len(s.Classes), format.Abridge(s.Classes))
 	}
+	bent := false
 	for _, step := range s.Recipe.Steps {
+		bent = bent || slices.Contains([]string{data.StepCurves, data.StepGauss, data.StepLaplace}, step.Kind)
 		fmt.Fprintf(w, "step %s", step.Kind)
 		if n := len(step.Landmarks); n > 0 {
 			fmt.Fprintf(w, ": the model contains %d of the rows that it was fitted on", n)
@@ -137,9 +94,29 @@ func (s shownModel) write(w io.Writer) {
 	for _, key := range slices.Sorted(maps.Keys(s.Versions)) {
 		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
 	}
-	s.writeBent(w)
-	if s.Importance == nil { // else weights are those of landmarks
-		s.writeCoefficients(w)
+	fmt.Fprintln(w)
+	t := run.NewTable(w, "rows", "intercepts", "standard error", "task")
+	for i, of := range s.Tasks[:min(len(s.Tasks), mostListed)] {
+		name, deviation, biases := of.Name, "", ""
+		if of.Positive != "" {
+			name = fmt.Sprintf("%s, %s against %s", of.Name, of.Positive, of.Negative)
+		}
+		if of.StandardError > 0 {
+			deviation = run.Number(of.StandardError)
+		}
+		for _, b := range s.Linear(i).B {
+			biases += " " + run.Number(b)
+		}
+		t.Row(of.Rows, biases, deviation, name)
+	}
+	t.Flush()
+	if bent {
+		fmt.Fprintln(w, "\ncolumns bend: the page of l2mt report draws their curves, or has how much each counts")
+	}
+	for _, of := range s.Weights {
+		if !bent {
+			s.writeWeights(w, of)
+		}
 	}
 	if s.Correlation != nil {
 		fmt.Fprintln(w)
@@ -147,43 +124,21 @@ func (s shownModel) write(w io.Writer) {
 	}
 }
 
-func (s shownModel) writeCoefficients(w io.Writer) {
-	if s.Scale != nil {
-		fmt.Fprintln(w, "fitted on standardised features; weights are for the features as they are in a table, in brackets for a standard deviation")
+func (s shownModel) writeWeights(w io.Writer, of shownWeights) {
+	what := "the mean of all tasks"
+	if s.task != saved.Average {
+		what = s.Tasks[s.task].Name
 	}
-	for _, c := range s.Coefficients[:min(len(s.Coefficients), mostListed)] {
-		fmt.Fprintf(w, "\n%s, b = %s\n", c.Title, run.Number(c.Bias))
-		for _, c := range c.Top {
-			scaled := ""
-			if s.Scale != nil {
-				scaled = "(" + run.Number(c.Scaled) + ")  "
-			}
-			fmt.Fprintf(w, "%12s  %s%s\n", run.Number(c.Weight), scaled, c.Feature)
-		}
+	if of.Class != "" {
+		what += ", " + of.Class + " against the rest"
 	}
-}
-
-// writeBent writes how columns bend, or what a kernel makes of them.
-func (s shownModel) writeBent(w io.Writer) {
-	if s.Curves != nil {
-		fmt.Fprintln(w, "\nwhat a column adds, the mean of all tasks, from its lowest to its highest values (the page of l2mt report has the curve of each)")
-		t := run.NewTable(w, "from", "to", "", "", "", "", "", "column")
-		for _, c := range s.Curves {
-			last := len(c.X) - 1
-			cells := []any{run.Number(c.X[0]), run.Number(c.X[last])}
-			for i := range 5 {
-				cells = append(cells, fmt.Sprintf("%.3g", c.Shared[i*last/4]))
-			}
-			t.Row(append(cells, c.Column)...)
-		}
-		t.Flush()
+	fmt.Fprintf(w, "\nthe largest weights of %s, for features as they are in a table and for a standard deviation of these\n", what)
+	t := run.NewTable(w, "weight", "of a deviation", "feature")
+	for _, c := range of.Features {
+		v := c.Of(s.task)
+		t.Row(run.Number(v), run.Number(v*c.Deviation), c.Feature)
 	}
-	if s.Importance != nil {
-		fmt.Fprintln(w, "\nhow much predictions change where the values of a column are shuffled, beside their standard deviation")
-		for _, c := range s.Importance {
-			fmt.Fprintf(w, "%12.3f  %s\n", c.Change, c.Column)
-		}
-	}
+	t.Flush()
 }
 
 // mostInTable bounds the tasks whose correlations are all printed.

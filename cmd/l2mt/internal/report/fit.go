@@ -6,9 +6,8 @@ import (
 	"html/template"
 	"math"
 	"path/filepath"
-	"slices"
 
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/floats"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
@@ -82,26 +81,18 @@ func readFit(dir string) (any, error) {
 	return f, nil
 }
 
-// columns are the features with the largest weights in a task.
-func columns(m *saved.Fit) []column {
-	all, largest := make([]column, len(m.Features)), 0.0
-	for j, name := range m.Features {
-		all[j] = column{Name: name, Tasks: mat.Row(nil, j, m.W)}
-		for i := range all[j].Tasks {
-			if m.Scale != nil {
-				all[j].Tasks[i] *= m.Scale.Deviation[j]
-			}
-			all[j].Shared += all[j].Tasks[i] / float64(len(m.Tasks))
-			largest = max(largest, math.Abs(all[j].Tasks[i]))
+// columns are the features that count most.
+func columns(m *saved.Fit) (all []column) {
+	weights, largest := run.Weights(m, 0, saved.Average), 0.0
+	for _, w := range weights {
+		for _, v := range w.Tasks {
+			largest = max(largest, math.Abs(v*w.Deviation))
 		}
 	}
-	slices.SortStableFunc(all, func(a, b column) int { return cmp.Compare(math.Abs(b.Shared), math.Abs(a.Shared)) })
-	all = all[:min(len(all), mostColumns)]
-	for j := range all {
-		all[j].At = all[j].Shared / cmp.Or(largest, 1)
-		for i := range all[j].Tasks {
-			all[j].Tasks[i] /= cmp.Or(largest, 1)
-		}
+	for _, w := range weights[:min(len(weights), mostColumns)] {
+		floats.Scale(w.Deviation/cmp.Or(largest, 1), w.Tasks)
+		shared := w.Shared * w.Deviation
+		all = append(all, column{w.Feature, shared, shared / cmp.Or(largest, 1), w.Tasks})
 	}
 	return all
 }
