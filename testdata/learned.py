@@ -51,7 +51,7 @@ def dataset(name):
             names = [f"{data}/{os.path.dirname(of)}/{f}" for f in ("classes.txt", "vocabulary.txt.gz")]
         l2mt("data", "import", f"{data}/{of or 'more/' + name}.svmlight.gz", "--class-names", names[0], "--feature-names", names[1],
              "--words", "--min-rows", 3, "--step", "tfidf", "--step", "unit", "--out", f"{name}-all.npz", *(["--min-class", 60] if name == "reuters" else []))
-        l2mt("data", "select", f"{name}-all.npz", "--k", 1000, "--step", "unit", "--out", path)
+        l2mt("data", "import", f"{name}-all.npz", "--step", "ridge1000", "--step", "unit", "--out", path)
 
     def dense(path):
         of = {"caltech": "caltech101/caltech101_mobilenetv2_logits", "yaleb": "yaleb/yaleb"}.get(name, f"more/{name}")

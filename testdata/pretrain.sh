@@ -24,7 +24,7 @@ text() {
   local from=$data/$1 file=$2
   shift 2
   l2mt data import "$from/$file" --class-names "$from/classes.txt" --feature-names "$from/vocabulary.txt.gz" --words "$@" --min-rows 3 --step tfidf --step unit --out "data/$name-all.npz"
-  l2mt data select "data/$name-all.npz" --k 1000 --step unit --out "data/$name.npz"
+  l2mt data import "data/$name-all.npz" --step ridge1000 --step unit --out "data/$name.npz"
 }
 
 # standardised FILE OPTIONS...

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,7 +24,6 @@ type evalCmd struct {
 	Models    []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
 	Labelled  []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
 	Joint     string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
-	Points    int      `default:"4" help:"Grid points for each hyperparameter of a model beside Lambda1."`
 	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
 	Workers   int      `help:"Fits at a time; 0 means one per CPU."`
 
@@ -56,13 +56,10 @@ func (c *evalCmd) name(dir string) string {
 
 func (c *evalCmd) Run(e *env) error {
 	defer room()()
-	models, err := run.Lookup(c.Models)
-	if err != nil {
-		return fmt.Errorf("%w: --models: %w", errUsage, err)
-	}
-	labelled, err := run.Lookup(c.Labelled)
-	if err != nil {
-		return fmt.Errorf("%w: --labelled: %w", errUsage, err)
+	models, err1 := run.Lookup(c.Models)
+	labelled, err2 := run.Lookup(c.Labelled)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
 	}
 	var networks []compare.Network
 	for _, dir := range c.Network {
@@ -79,10 +76,7 @@ func (c *evalCmd) Run(e *env) error {
 	if c.first > 0 {
 		problems = problems[:min(c.first, len(problems))]
 	}
-	o := compare.EvaluateOptions{Models: models, Labelled: labelled, Points: c.Points, Workers: c.Workers, Progress: e.reporter()}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o := compare.EvaluateOptions{Models: models, Labelled: labelled, Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.Joint != "" {
 		if o.Joint, err = c.all(c.Joint); err != nil {
 			return err
@@ -142,45 +136,37 @@ type evaluation struct {
 	Networks map[string]string `json:"networks"` // their checksums, by name
 	Problems string            `json:"problems"`
 	Joint    string            `json:"joint,omitempty"`
-	Points   int               `json:"points"`
 	Versions run.Versions      `json:"versions"`
 }
 
 // begin writes down what the outcomes depend on, or checks that what is in the
 // directory already depends on the same.
-func (c *evalCmd) begin(e *env) error {
-	now := evaluation{Networks: map[string]string{}, Points: c.Points, Versions: run.CurrentVersions()}
-	var err error
+func (c *evalCmd) begin(e *env) (err error) {
+	now := evaluation{Networks: map[string]string{}, Versions: run.CurrentVersions()}
 	for _, dir := range c.Network {
 		if now.Networks[c.name(dir)], err = run.NetworkSum(dir); err != nil {
 			return err
 		}
 	}
-	if now.Problems, err = c.problemsSum(c.Problems); err != nil {
-		return err
-	}
-	if c.Joint != "" {
-		if now.Joint, err = c.problemsSum(c.Joint); err != nil {
-			return err
-		}
-	}
-	path := filepath.Join(c.Out, "run.json")
-	var before evaluation
-	err = run.LoadJSON(path, &before)
-	if errors.Is(err, fs.ErrNotExist) {
-		before = now
-		err = os.MkdirAll(c.Out, 0o755)
+	if now.Problems, err = c.problemsSum(c.Problems); err == nil && c.Joint != "" {
+		now.Joint, err = c.problemsSum(c.Joint)
 	}
 	if err != nil {
 		return err
 	}
-	same := func(what string, before, now any) error {
+	path, before := filepath.Join(c.Out, "run.json"), evaluation{}
+	if err := run.LoadJSON(path, &before); errors.Is(err, fs.ErrNotExist) {
+		before = now
+	} else if err != nil {
+		return err
+	}
+	same := func(what, before, now string) error {
 		if before == now {
 			return nil
 		}
 		return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, what, what, before, now)
 	}
-	err = errors.Join(same("problems", before.Problems, now.Problems), same("joint", before.Joint, now.Joint), same("points", before.Points, now.Points))
+	err = errors.Join(same("problems", before.Problems, now.Problems), same("joint", before.Joint, now.Joint))
 	for name, sum := range before.Networks {
 		if again, ok := now.Networks[name]; ok {
 			err = errors.Join(err, same("network "+name, sum, again))
@@ -190,11 +176,11 @@ func (c *evalCmd) begin(e *env) error {
 	if err != nil {
 		return err
 	}
-	before.Networks = now.Networks
 	if before.Versions.L2MT != now.Versions.L2MT {
 		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, before.Versions.L2MT, now.Versions.L2MT)
 	}
-	return run.SaveJSON(path, before)
+	before.Networks = now.Networks
+	return errors.Join(os.MkdirAll(c.Out, 0o755), run.SaveJSON(path, before))
 }
 
 // problemsSum is a checksum of a problem file and of its data.

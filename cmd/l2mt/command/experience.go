@@ -21,6 +21,13 @@ type experienceCmd struct {
 	Stats experienceStatsCmd `cmd:"" help:"Count tuples and average relative errors by source."`
 }
 
+// warn prints warnings about a store.
+func (e *env) warn(warnings []*experience.Fault) {
+	for _, w := range warnings {
+		e.remark("warning: %v", w)
+	}
+}
+
 type experienceCheckCmd struct {
 	Dir string `arg:"" type:"path" help:"Directory of the experience."`
 }
@@ -34,28 +41,20 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range report.Warnings {
-		e.remark("warning: %v", w)
-	}
-	type fault struct {
-		File  string `json:"file"`
-		Line  int    `json:"line"`
-		Fault string `json:"fault"`
-	}
+	e.warn(report.Warnings)
 	result := struct {
-		Records int     `json:"records"`
-		Faults  []fault `json:"faults"`
-	}{Records: report.Records, Faults: []fault{}}
+		Records int      `json:"records"`
+		Faults  []string `json:"faults"`
+	}{report.Records, []string{}}
 	for _, f := range report.Faults {
-		result.Faults = append(result.Faults, fault{f.File, f.Line, f.Err.Error()})
+		result.Faults = append(result.Faults, fmt.Sprint(f))
 	}
-	err = e.print(result, func(w io.Writer) {
-		for _, f := range report.Faults {
+	if err := e.print(result, func(w io.Writer) {
+		for _, f := range result.Faults {
 			fmt.Fprintln(w, f)
 		}
 		fmt.Fprintf(w, "%d records, %d faults\n", report.Records, len(report.Faults))
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	return report.Err()
@@ -63,8 +62,6 @@ func (c *experienceCheckCmd) Run(e *env) error {
 
 type experienceListCmd struct {
 	Dir    string `arg:"" type:"path" help:"Directory of the experience."`
-	Name   string `help:"Only the problem of this name."`
-	Source string `help:"Only this source, such as mtrl or explore/wishart."`
 	Failed bool   `help:"Only tuples that failed."`
 }
 
@@ -77,9 +74,7 @@ func (c *experienceListCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range warnings {
-		e.remark("warning: %v", w)
-	}
+	e.warn(warnings)
 	t := run.Fields(e.stdout)
 	defer t.Flush()
 	if !e.json {
@@ -87,7 +82,7 @@ func (c *experienceListCmd) Run(e *env) error {
 	}
 	for _, r := range records {
 		switch {
-		case c.Name != "" && r.Problem != c.Name || c.Source != "" && r.Source != c.Source || c.Failed && r.Status != experience.Failed:
+		case c.Failed && r.Status != experience.Failed:
 		case e.json: // one object a line: there may be many
 			if err := json.NewEncoder(e.stdout).Encode(r); err != nil {
 				return err
@@ -117,14 +112,8 @@ func (c *experienceMergeCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range s.Warnings {
-		e.remark("warning: %v", w)
-	}
-	result := struct {
-		Dir     string `json:"dir"`
-		Records int    `json:"records"`
-		Left    int    `json:"left_out"`
-	}{c.Out, s.Records, s.Left}
+	e.warn(s.Warnings)
+	result := map[string]any{"dir": c.Out, "records": s.Records, "left_out": s.Left}
 	return e.print(result, func(w io.Writer) {
 		fmt.Fprintf(w, "%s: %d records, %d left out\n", c.Out, s.Records, s.Left)
 	})
@@ -155,26 +144,22 @@ func (c *experienceStatsCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	rows := []sourceStats{}
+	rows, tuples, failed := []sourceStats{}, 0, 0
 	for _, s := range stats {
 		row := sourceStats{s.Source, s.Count, s.Failures, compare.Float(s.Mean), compare.Float(s.Min), compare.Float(s.Max), s.Seconds}
 		if s.Count == s.Failures {
 			none := compare.Float(math.NaN())
 			row.Mean, row.Min, row.Max = none, none, none
 		}
-		rows = append(rows, row)
+		rows, tuples, failed = append(rows, row), tuples+s.Count, failed+s.Failures
 	}
-	return e.print(rows, func(w io.Writer) { writeStats(w, rows) })
-}
-
-func writeStats(w io.Writer, rows []sourceStats) {
-	t := run.Columns(w)
-	fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
-	tuples, failed := 0, 0
-	for _, r := range rows {
-		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", r.Tuples, r.Failed, run.Decimals(r.Mean), run.Decimals(r.Min), run.Decimals(r.Max), r.Seconds, r.Source)
-		tuples, failed = tuples+r.Tuples, failed+r.Failed
-	}
-	t.Flush()
-	fmt.Fprintf(w, "%d tuples, %d of them failed\n", tuples, failed)
+	return e.print(rows, func(w io.Writer) {
+		t := run.Columns(w)
+		fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
+		for _, r := range rows {
+			fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", r.Tuples, r.Failed, run.Decimals(r.Mean), run.Decimals(r.Min), run.Decimals(r.Max), r.Seconds, r.Source)
+		}
+		t.Flush()
+		fmt.Fprintf(w, "%d tuples, %d of them failed\n", tuples, failed)
+	})
 }

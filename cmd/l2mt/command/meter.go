@@ -15,7 +15,7 @@ import (
 )
 
 // newMeter shows progress on w. A finished stage is one line everywhere; until then there is
-// a bar on a terminal, and a line now and then elsewhere.
+// a bar on a terminal, and a line every ten seconds elsewhere.
 func newMeter(w io.Writer) progress.Reporter {
 	f, ok := w.(*os.File)
 	return &meter{w: w, now: time.Now, every: 10 * time.Second, terminal: ok && term.IsTerminal(int(f.Fd()))}
@@ -38,37 +38,23 @@ type meter struct {
 func (m *meter) Start(stage string, total int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stage, m.status, m.done, m.total, m.begin = stage, "", 0, total, m.now()
-	if m.last = m.begin; !m.terminal {
-		return
+	m.stage, m.status, m.done, m.total, m.begin, m.last = stage, "", 0, total, m.now(), m.now()
+	if m.terminal {
+		m.bar = progressbar.NewOptions(cmp.Or(total, -1), progressbar.OptionSetWriter(m.w), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetDescription(stage), progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
 	}
-	if total == 0 {
-		total = -1
-	}
-	m.bar = progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(m.w),
-		progressbar.OptionSetDescription(stage),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionShowCount(),
-		progressbar.OptionShowIts(),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionFullWidth(),
-		progressbar.OptionClearOnFinish(),
-	)
-	_ = m.bar.RenderBlank() // like Add below, it fails as writing to the terminal does
 }
 
 func (m *meter) Advance(n int, status string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.done += n
-	m.status = cmp.Or(status, m.status)
+	m.done, m.status = m.done+n, cmp.Or(status, m.status)
 	switch now := m.now(); {
-	case m.bar != nil && n > 0: // the last word on a stage is too long for the bar
+	case m.bar != nil && n > 0: // what is said at the end of a stage is too long for the bar
 		if status != "" {
 			m.bar.Describe(m.stage + " (" + status + ")")
 		}
-		_ = m.bar.Add(n)
+		_ = m.bar.Add(n) // it fails as writing to the terminal does
 	case m.bar == nil && now.Sub(m.last) >= m.every:
 		m.last = now
 		m.write()
@@ -93,7 +79,11 @@ func (m *meter) write() {
 	}
 	text += fmt.Sprintf(", %.1f s", elapsed.Seconds())
 	if elapsed > 0 && m.done > 0 {
-		text += fmt.Sprintf(", %s/s", threeDigits(float64(m.done)/elapsed.Seconds()))
+		format := ", %.3g/s"
+		if rate := float64(m.done) / elapsed.Seconds(); rate >= 100 {
+			format = ", %.0f/s"
+		}
+		text += fmt.Sprintf(format, float64(m.done)/elapsed.Seconds())
 	}
 	if m.done > 0 && m.done < m.total {
 		left := elapsed / time.Duration(m.done) * time.Duration(m.total-m.done)
@@ -103,12 +93,4 @@ func (m *meter) write() {
 		text += ", " + m.status
 	}
 	fmt.Fprintln(m.w, text)
-}
-
-// threeDigits writes a rate to three digits, or whole.
-func threeDigits(v float64) string {
-	if v >= 100 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
 }

@@ -28,7 +28,7 @@ func TestAProgramWithAnEstimatorOfItsOwn(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"train", "--help-settings"}, " cosine,"},
+		{[]string{"settings"}, " cosine,"},
 		{[]string{"version"}, "of example.org/own-estimator\n"},
 		{[]string{"train", "--experience", tinyExperience(t), "--out", network, "--set", "model.estimator=cosine", "--set", "train.epochs=1"}, network},
 	} {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
@@ -114,11 +113,25 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	return c.save(e, train, test)
 }
 
-// study puts the case in the place of the test problems.
+// study puts the case in the place of the test problems: a problem whose tasks tell the first
+// of some classes from each other one. No training problem has these tasks.
 func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile) error {
-	one, err := caseProblem(d, c.Case, c.config())
+	all := c.config()
+	pairs := len(d.Classes) * (len(d.Classes) - 1) / 2
+	all.Train, all.Test, all.MinTasks, all.MaxTasks, all.DisjointRows = -1, 1, pairs, pairs, false
+	_, every, err := data.SampleProblems(d, all)
 	if err != nil {
-		return err
+		return fmt.Errorf("--case: %w", err)
+	}
+	one := &data.Problem{Name: "case study", Prepare: c.Prepare}
+	for _, class := range c.Case[1:] {
+		tasks := every.Problems[0].Tasks
+		i := slices.IndexFunc(tasks, func(t *data.Task) bool { return isPair(t, class, c.Case[0]) })
+		if i < 0 {
+			return fmt.Errorf("--case: %w: %s has no pair of classes %q and %q; its classes are %q", data.ErrInvalid, d.Name, class, c.Case[0], d.Classes)
+		}
+		tasks[i].Name, tasks[i].Positive, tasks[i].Negative = class+" vs "+c.Case[0], class, c.Case[0]
+		one.Tasks = append(one.Tasks, tasks[i])
 	}
 	test.Problems = []*data.Problem{one}
 	if train == nil {
@@ -131,29 +144,6 @@ func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile
 	}
 	train.Problems = slices.DeleteFunc(train.Problems, func(p *data.Problem) bool { return len(p.Tasks) < 2 })
 	return nil
-}
-
-// caseProblem is a problem whose tasks tell the first of some classes from each other one,
-// with splits as c says.
-func caseProblem(d *data.Dataset, classes []string, c data.SampleConfig) (*data.Problem, error) {
-	pairs := len(d.Classes) * (len(d.Classes) - 1) / 2
-	c.Train, c.Test, c.MinTasks, c.MaxTasks, c.DisjointRows = -1, 1, pairs, pairs, false
-	_, all, err := data.SampleProblems(d, c)
-	if err != nil {
-		return nil, fmt.Errorf("--case: %w", err)
-	}
-	p := &data.Problem{Name: "case study", Prepare: c.Prepare}
-	for _, class := range classes[1:] {
-		tasks := all.Problems[0].Tasks
-		i := slices.IndexFunc(tasks, func(t *data.Task) bool { return isPair(t, class, classes[0]) })
-		if i < 0 {
-			return nil, fmt.Errorf("--case: %w: %s has no pair of classes %q and %q; its classes are %q", data.ErrInvalid, d.Name, class, classes[0], d.Classes)
-		}
-		t := tasks[i]
-		t.Name, t.Positive, t.Negative = class+" vs "+classes[0], class, classes[0]
-		p.Tasks = append(p.Tasks, t)
-	}
-	return p, nil
 }
 
 func isPair(t *data.Task, a, b string) bool {
@@ -172,8 +162,8 @@ func (c *problemsGroupsCmd) Run(e *env) error {
 		return err
 	}
 	train, test, err := data.GroupProblems(d, data.GroupConfig{SampleConfig: c.config(), All: c.All, Kind: c.Kind})
-	if err != nil && c.Kind == "" && len(d.Classes) > 2 && slices.IndexFunc(d.Classes, isWord) < 0 {
-		return fmt.Errorf("%w; its %d different whole numbers were taken for classes, and --kind regression takes them for targets", err, len(d.Classes))
+	if err != nil && c.Kind == "" && len(d.Classes) > 2 {
+		return fmt.Errorf("%w; there are %d classes: --kind regression takes numbers for targets", err, len(d.Classes))
 	}
 	if err != nil {
 		return err
@@ -181,18 +171,42 @@ func (c *problemsGroupsCmd) Run(e *env) error {
 	return c.save(e, train, test)
 }
 
-func isWord(class string) bool {
-	_, err := strconv.ParseFloat(class, 64)
-	return err != nil
-}
-
-// save writes the sets and says what they hold.
+// save writes the sets, which may be nil, as train.json and test.json, and says what they
+// hold. Other problems that are there already stay.
 func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
-	rows, err := saveProblems(f.Out, f.Dataset, train, test)
-	if err != nil {
+	if err := os.MkdirAll(f.Out, 0o755); err != nil {
 		return err
 	}
-	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
+	var rows []run.Summary
+	for _, set := range []struct {
+		name string
+		file *data.ProblemFile
+	}{{"train.json", train}, {"test.json", test}} {
+		if set.file == nil {
+			continue
+		}
+		var err error
+		if set.file.Dataset.Path, err = experience.ReferTo(f.Dataset, f.Out); err != nil {
+			return err
+		}
+		raw, err := set.file.Encode()
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(f.Out, set.name)
+		old, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			err = set.file.Save(path)
+		case err == nil && !bytes.Equal(old, raw):
+			err = fmt.Errorf("%w: %s has other problems; remove it, or give another --out", data.ErrInvalid, path)
+		}
+		if err != nil {
+			return err
+		}
+		rows = append(rows, run.Summarise(path, set.file))
+	}
+	return e.printSummaries(rows)
 }
 
 type problemsCheckCmd struct {
@@ -212,57 +226,17 @@ func (c *problemsCheckCmd) Run(e *env) error {
 		}
 		rows = append(rows, run.Summarise(path, p.File()))
 	}
-	return e.print(rows, func(w io.Writer) { writeSummaries(w, rows) })
+	return e.printSummaries(rows)
 }
 
-// writeSummaries prints what problem files hold.
-func writeSummaries(w io.Writer, rows []run.Summary) {
-	t := run.Columns(w)
-	fmt.Fprintln(t, "problems\ttasks\tper problem\ttrain rows\tvalidation\ttest\t  file")
-	for _, r := range rows {
-		fmt.Fprintf(t, "%d\t%d\t%d..%d\t%d\t%d\t%d\t  %s\n", r.Problems, r.Tasks, r.MinTasks, r.MaxTasks, r.TrainRows, r.Validation, r.TestRows, r.File)
-	}
-	t.Flush()
-}
-
-// saveProblems writes problems of a dataset as train.json and test.json, which may
-// be nil, into a directory. Other ones that are there already stay.
-func saveProblems(dir, dataset string, train, test *data.ProblemFile) (rows []run.Summary, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	for _, set := range []struct {
-		name string
-		file *data.ProblemFile
-	}{{"train.json", train}, {"test.json", test}} {
-		if set.file == nil {
-			continue
+// printSummaries prints what problem files hold.
+func (e *env) printSummaries(rows []run.Summary) error {
+	return e.print(rows, func(w io.Writer) {
+		t := run.Columns(w)
+		fmt.Fprintln(t, "problems\ttasks\tper problem\ttrain rows\tvalidation\ttest\t  file")
+		for _, r := range rows {
+			fmt.Fprintf(t, "%d\t%d\t%d..%d\t%d\t%d\t%d\t  %s\n", r.Problems, r.Tasks, r.MinTasks, r.MaxTasks, r.TrainRows, r.Validation, r.TestRows, r.File)
 		}
-		if set.file.Dataset.Path, err = experience.ReferTo(dataset, dir); err != nil {
-			return nil, err
-		}
-		path := filepath.Join(dir, set.name)
-		if err := saveNew(path, set.file); err != nil {
-			return nil, err
-		}
-		rows = append(rows, run.Summarise(path, set.file))
-	}
-	return rows, nil
-}
-
-// saveNew writes a problem file, unless there is another one.
-func saveNew(path string, f *data.ProblemFile) error {
-	raw, err := f.Encode()
-	if err != nil {
-		return err
-	}
-	switch old, err := os.ReadFile(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		return f.Save(path)
-	case err != nil:
-		return err
-	case !bytes.Equal(old, raw):
-		return fmt.Errorf("%w: %s has other problems; remove it, or give another --out", data.ErrInvalid, path)
-	}
-	return nil
+		t.Flush()
+	})
 }

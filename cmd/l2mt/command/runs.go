@@ -60,7 +60,7 @@ func (c *runsCmd) Run(e *env) error {
 	var rows []*seeds
 	for _, dir := range c.Dirs {
 		var used usedRun
-		seconds := map[string]float64{}
+		seconds := map[string]files.Float{}
 		metrics, err := run.LoadMetrics(dir)
 		if err := errors.Join(err, run.LoadJSON(filepath.Join(dir, run.UsedFile), &used), run.Optional(run.LoadJSON(filepath.Join(dir, run.SecondsFile), &seconds))); err != nil {
 			return err
@@ -74,12 +74,16 @@ func (c *runsCmd) Run(e *env) error {
 			found = *best.Found
 		}
 		s.Dirs, s.Epochs, s.metrics = append(s.Dirs, dir), append(s.Epochs, best.Epoch), append(s.metrics, metrics)
-		s.Found, s.Seconds, s.HeldOut = append(s.Found, files.Float(found)), append(s.Seconds, files.Float(seconds["training"])), append(s.HeldOut, used.HeldOut)
+		s.Found, s.Seconds, s.HeldOut = append(s.Found, files.Float(found)), append(s.Seconds, seconds["training"]), append(s.HeldOut, used.HeldOut)
 	}
-	differ(rows)
+	same := slices.Clone(rows[0].Settings)
+	for _, s := range rows {
+		same = slices.DeleteFunc(same, func(setting string) bool { return !slices.Contains(s.Settings, setting) })
+	}
 	var names []string
 	var curves [][][]train.Metrics
 	for _, s := range rows {
+		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool { return slices.Contains(same, setting) })
 		names, curves = append(names, strings.Join(s.Settings, ", ")), append(curves, s.metrics)
 		if slices.Sort(s.HeldOut); !slices.Equal(s.HeldOut, rows[0].HeldOut) {
 			e.remark("warning: %s and %s were measured on different held-out problems, or by other seeds", rows[0].Dirs, s.Dirs)
@@ -91,29 +95,15 @@ func (c *runsCmd) Run(e *env) error {
 			return err
 		}
 	}
-	return e.print(rows, func(w io.Writer) { writeRuns(w, rows) })
-}
-
-// differ leaves the settings that are not the same in all rows.
-func differ(rows []*seeds) {
-	same := slices.Clone(rows[0].Settings)
-	for _, s := range rows {
-		same = slices.DeleteFunc(same, func(setting string) bool { return !slices.Contains(s.Settings, setting) })
-	}
-	for _, s := range rows {
-		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool { return slices.Contains(same, setting) })
-	}
-}
-
-func writeRuns(w io.Writer, rows []*seeds) {
-	t := run.Columns(w)
-	fmt.Fprintln(t, "runs\tbest epochs\tfound\tseconds\t  settings")
-	for _, s := range rows {
-		epochs := strings.Trim(fmt.Sprint(s.Epochs), "[]")
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t  %s\n", len(s.Dirs), epochs, over(s.Found), over(s.Seconds), strings.Join(s.Settings, ", "))
-	}
-	t.Flush()
-	fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the best epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
+	return e.print(rows, func(w io.Writer) {
+		t := run.Columns(w)
+		fmt.Fprintln(t, "runs\tbest epochs\tfound\tseconds\t  settings")
+		for i, s := range rows {
+			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t  %s\n", len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"), over(s.Found), over(s.Seconds), names[i])
+		}
+		t.Flush()
+		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the best epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
+	})
 }
 
 // over is a mean over seeds, with half the interval of 95 % where there are some.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/alecthomas/kong"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
@@ -27,12 +26,10 @@ type trainCmd struct {
 	Seed       uint64            `default:"1" help:"Seed of everything random."`
 	First      int               `placeholder:"N" help:"Train on the first N problems of the experience only."`
 	Preset     string            `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
-	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as train.epochs=20 or model.body=pairwise; --help-settings lists them. Can be given several times."`
-
-	HelpSettings helpSettings `help:"List all settings, with their defaults, meanings and valid values."`
+	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as train.epochs=20 or model.body=pairwise; l2mt settings lists them. Can be given several times."`
 }
 
-// config puts the settings given over the preset.
+// config puts the settings given over those of the preset.
 func (c *trainCmd) config(features int) (train.Config, error) {
 	config, err := train.Preset(c.Preset, features)
 	if err != nil {
@@ -50,33 +47,38 @@ func (c *trainCmd) config(features int) (train.Config, error) {
 	return config, config.Validate()
 }
 
-// helpSettings lists the settings as --help lists the flags.
-type helpSettings bool
+// settingsCmd lists what train --set knows.
+type settingsCmd struct{}
 
-// BeforeReset is called before anything is checked, as for --help.
-func (helpSettings) BeforeReset(app *kong.Kong) error {
-	usual, err := train.Preset("default", 0)
+func (settingsCmd) Run(e *env) error {
+	usual, err1 := train.Preset("default", 0)
 	paper, err2 := train.Preset("paper", 0)
-	if err := errors.Join(err, err2); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	ofPaper := paper.Settings().Open()
-	for i, s := range usual.Settings().Open() {
-		value := s.Value()
-		if s.Name == "train.seed" {
-			continue // it has a flag
-		}
-		if s.Zero != "" {
-			value = s.Zero // which it follows from
-		}
-		fmt.Fprintf(app.Stdout, "%s = %s", s.Name, value)
-		if paper := ofPaper[i].Value(); paper != s.Value() {
-			fmt.Fprintf(app.Stdout, " (paper: %s)", paper)
-		}
-		fmt.Fprintf(app.Stdout, "\n    %s\n    It is %s.\n", s.Meaning, s.Valid())
+	type setting struct {
+		Name    string `json:"name"`
+		Default string `json:"default"`
+		Paper   string `json:"paper"`
+		Meaning string `json:"meaning"`
+		Valid   string `json:"valid"`
 	}
-	app.Exit(exitDone)
-	return nil
+	var all []setting
+	for i, s := range usual.Settings().Open() {
+		all = append(all, setting{s.Name, cmp.Or(s.Zero, s.Value()), paper.Settings().Open()[i].Value(), s.Meaning, s.Valid()})
+		if all[i].Paper == s.Value() {
+			all[i].Paper = all[i].Default
+		}
+	}
+	return e.print(all, func(w io.Writer) {
+		for _, s := range all {
+			fmt.Fprintf(w, "%s = %s", s.Name, s.Default)
+			if s.Paper != s.Default {
+				fmt.Fprintf(w, " (paper: %s)", s.Paper)
+			}
+			fmt.Fprintf(w, "\n    %s\n    It is %s.\n", s.Meaning, s.Valid)
+		}
+	})
 }
 
 func (c *trainCmd) Validate() error {
