@@ -166,7 +166,12 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows, of := denseOf(p.Tasks[0].TrainSet.X), denseOf(p.Tasks[1].TrainSet.X)
-		own, other := denseOf(metric.Problem(made).Tasks[0].TrainSet.X), denseOf(metric.Problem(made).Tasks[1].TrainSet.X)
+		own, other := denseOf(made.Tasks[0].TrainSet.X), denseOf(made.Tasks[1].TrainSet.X)
+		for i, task := range metric.Problem(must(step.Problem(p))(t)).Tasks {
+			if applied := denseOf(task.TrainSet.X); !mat.EqualApprox(applied, denseOf(made.Tasks[i].TrainSet.X), 1e-3) {
+				t.Errorf("%s of %d rows: the step and the metric do not make the coordinates of task %d", c.kind, 2*c.n+1, i)
+			}
+		}
 		var total, deviations float64
 		var all mat.Dense
 		all.Stack(rows, of)

@@ -17,7 +17,8 @@ import (
 //
 // Up to mostLandmarks rows all are landmarks. Of more some are, each the row that those
 // before it explain least (pivoted Cholesky). In the coordinates A = L^-T of the metric
-// that Kernel returns, LL' = K + tiny I, rows have the inner products of the kernel.
+// that Kernel returns, LL' = K + tiny I of the landmarks, rows have the inner products of the
+// kernel.
 const (
 	mostLandmarks = 2000
 	someLandmarks = 500
@@ -28,38 +29,31 @@ const (
 // Distances are those between the training rows of a problem, up to mostLandmarks of them.
 // Kernels of any width, on parts of these rows, are made of the same ones.
 type Distances struct {
-	number         map[string]int // of a row with these values
-	gauss, laplace *mat.Dense
+	number map[string]int        // of a row with these values
+	of     map[string]*mat.Dense // a kind of kernel
 }
 
 // NewDistances takes the time of one kernel.
 func NewDistances(p *ProblemData) *Distances {
-	x := stacked(p, true)
+	d := &Distances{map[string]int{}, map[string]*mat.Dense{}}
+	x := stacked(p, false, map[string][]float32{})
 	n := x.Rows()
 	if n > mostLandmarks {
-		return &Distances{}
+		return d
 	}
-	d := &Distances{map[string]int{}, mat.NewDense(n, n, nil), mat.NewDense(n, n, nil)}
-	for i := range n {
-		r := x.Row(i).Value
-		d.number[key(r)] = i
-		for j := range i {
-			square, sum := apart(r, x.Row(j).Value)
-			d.gauss.Set(i, j, square)
-			d.gauss.Set(j, i, square)
-			d.laplace.Set(i, j, sum)
-			d.laplace.Set(j, i, sum)
+	for _, kind := range []string{StepGauss, StepLaplace} {
+		d.of[kind] = mat.NewDense(n, n, nil)
+		for i := range n {
+			r := x.Row(i).Value
+			d.number[key(r)] = i
+			for j := range i {
+				v := distance(kind, r, x.Row(j).Value)
+				d.of[kind].Set(i, j, v)
+				d.of[kind].Set(j, i, v)
+			}
 		}
 	}
 	return d
-}
-
-// Kernel fits the step of a kernel of width g to the training rows of a problem, and applies
-// it. In the metric rows have the inner products of the kernel.
-func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Metric, error) {
-	s, metric := d.fit(kind, g, p)
-	q, err := s.problem(p, d.rows(s))
-	return &s, q, metric, err
 }
 
 // rows is Step.kernelRow for rows that are known.
@@ -68,26 +62,24 @@ func (d *Distances) rows(s Step) func(dst []float32, r Row) {
 	for _, z := range s.Landmarks {
 		landmarks = append(landmarks, d.number[key(z)])
 	}
-	distances := d.laplace
-	if s.Kind == StepGauss {
-		distances = d.gauss
-	}
 	return func(dst []float32, r Row) {
 		i, known := d.number[key(r.Value)]
 		if !known {
 			s.kernelRow(dst, r)
 			return
 		}
-		row := distances.RawRowView(i)
+		row := d.of[s.Kind].RawRowView(i)
 		for k, j := range landmarks {
 			dst[k] = float32(math.Exp(-s.Width * row[j]))
 		}
 	}
 }
 
-// fit is the step without the rows that it makes.
-func (d *Distances) fit(kind string, g float64, p *ProblemData) (Step, *Metric) {
-	x := stacked(p, true)
+// Kernel fits the step of a kernel of width g to the training rows of a problem. It returns the
+// problem in the coordinates in which rows have the inner products of the kernel, and the metric
+// that brings the rows of the step there.
+func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Metric, error) {
+	x := stacked(p, false, map[string][]float32{})
 	_, deviation := moments(x)
 	size := floats.Sum(deviation)
 	if kind == StepGauss {
@@ -95,34 +87,65 @@ func (d *Distances) fit(kind string, g float64, p *ProblemData) (Step, *Metric) 
 	}
 	s := Step{Kind: kind, Cols: x.Cols(), Width: g / cmp.Or(size, 1)} // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
-	for _, i := range s.landmarks(x) {
-		s.Landmarks = append(s.Landmarks, slices.Clone(x.Row(i).Value))
-	}
-	n := len(s.Landmarks)
-	k, row, rows := mat.NewDense(n, n, nil), make([]float32, n), d.rows(s)
+	s.Landmarks = s.landmarks(x)
+	n, rows := len(s.Landmarks), d.rows(s)
+	l, row := mat.NewDense(n, n, nil), make([]float32, n)
 	for i, z := range s.Landmarks {
 		rows(row, Row{Value: z})
 		for j, v := range row {
-			k.Set(i, j, float64(v))
+			l.Set(i, j, float64(v))
 		}
-		k.Set(i, i, 1)
 	}
-	return s, &Metric{scale: 1, a: mat.DenseCopyOf(inverted(cholesky(k, tiny), 0).T())}
+	m := &Metric{scale: 1, a: mat.DenseCopyOf(inverted(cholesky(l, tiny), 0).T())}
+
+	at := map[string][]float32{} // the coordinates of a row
+	for i, z := range s.Landmarks {
+		row := make([]float32, n)
+		for j, v := range m.a.RawRowView(i) { // K A = L - tiny A
+			if v *= -tiny; j <= i {
+				v += l.At(i, j)
+			}
+			row[j] = float32(v)
+		}
+		at[key(z)] = row
+	}
+	others := stacked(p, true, at)
+	near, err := s.apply(others, rows)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	made := m.rows(near)
+	for i := range others.Rows() {
+		at[key(others.Row(i).Value)] = made.Row(i).Value
+	}
+	q, err := s.problem(p, func(dst []float32, r Row) { copy(dst, at[key(r.Value)]) })
+	return &s, q, m, err
 }
 
-// stacked are the training rows of all tasks, or each that differs once.
-func stacked(p *ProblemData, once bool) Matrix {
-	seen, d, n := map[string]bool{}, p.Cols(), 0
+// stacked are the training rows of all tasks, or all rows. Where there is a map, they are those
+// that differ and are not in it, which it has afterwards.
+func stacked(p *ProblemData, all bool, seen map[string][]float32) Matrix {
+	n := 0
 	var values []float32
-	for _, t := range p.Tasks {
-		for i := range t.TrainSet.X.Rows() {
-			v := t.TrainSet.X.Row(i).Value
-			if k := key(v); !once || !seen[k] {
-				seen[k], values, n = true, append(values, v...), n+1
+	for i := range p.Tasks {
+		for j, set := range p.Tasks[i].sets() {
+			if set.X == nil || j > 0 && !all {
+				continue
+			}
+			for i := range set.X.Rows() {
+				v := set.X.Row(i).Value
+				if seen != nil {
+					k := key(v)
+					if _, is := seen[k]; is {
+						continue
+					}
+					seen[k] = nil
+				}
+				values, n = append(values, v...), n+1
 			}
 		}
 	}
-	x, err := NewDense(n, d, values)
+	x, err := NewDense(n, p.Cols(), values)
 	if err != nil {
 		panic(err) // the sizes are right
 	}
@@ -135,12 +158,12 @@ func key(values []float32) string {
 	return string(b)
 }
 
-// landmarks are the numbers of the rows that are chosen.
-func (s Step) landmarks(x Matrix) (chosen []int) {
+// landmarks are the rows that are chosen.
+func (s Step) landmarks(x Matrix) (chosen [][]float32) {
 	n := x.Rows()
 	if n <= mostLandmarks {
 		for i := range n {
-			chosen = append(chosen, i)
+			chosen = append(chosen, slices.Clone(x.Row(i).Value))
 		}
 		return chosen
 	}
@@ -151,13 +174,12 @@ func (s Step) landmarks(x Matrix) (chosen []int) {
 		if left[p] < tiny {
 			break
 		}
-		chosen = append(chosen, p)
-		one := Step{Kind: s.Kind, Width: s.Width, Landmarks: [][]float32{x.Row(p).Value}}
-		root, pivot, value := math.Sqrt(left[p]), l.RawRowView(p)[:r], make([]float32, 1)
+		z := slices.Clone(x.Row(p).Value)
+		chosen = append(chosen, z)
+		root, pivot := math.Sqrt(left[p]), l.RawRowView(p)[:r]
 		for i := range n {
 			row := l.RawRowView(i)
-			one.kernelRow(value, x.Row(i))
-			row[r] = (float64(value[0]) - floats.Dot(row[:r], pivot)) / root
+			row[r] = (math.Exp(-s.Width*distance(s.Kind, x.Row(i).Value, z)) - floats.Dot(row[:r], pivot)) / root
 			left[i] -= row[r] * row[r]
 		}
 		left[p] = 0
@@ -168,22 +190,21 @@ func (s Step) landmarks(x Matrix) (chosen []int) {
 // kernelRow makes the kernel of a row with every landmark.
 func (s Step) kernelRow(dst []float32, r Row) {
 	for i, z := range s.Landmarks {
-		square, sum := apart(r.Value, z)
-		if s.Kind == StepGauss {
-			sum = square
-		}
-		dst[i] = float32(math.Exp(-s.Width * sum))
+		dst[i] = float32(math.Exp(-s.Width * distance(s.Kind, r.Value, z)))
 	}
 }
 
-// apart returns ||x - z||^2 and ||x - z||_1.
-func apart(x, z []float32) (square, sum float64) {
+// distance is ||x - z||^2 or ||x - z||_1.
+func distance(kind string, x, z []float32) (sum float64) {
+	square := kind == StepGauss
 	for j, v := range x {
-		d := float64(v - z[j])
-		square += d * d
-		sum += math.Abs(d)
+		d := math.Abs(float64(v - z[j]))
+		if square {
+			d *= d
+		}
+		sum += d
 	}
-	return square, sum
+	return sum
 }
 
 // IsDense says that no rows are sparse.

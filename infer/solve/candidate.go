@@ -219,6 +219,7 @@ func (v View) of(p part, near func() *data.Distances) (s seen, err error) {
 	switch {
 	case v.kernel():
 		s.step, s.ProblemData, s.metric, err = near().Kernel(v.Bent, v.Width, p.ProblemData)
+		return s, err
 	case v.Bent != "":
 		step := data.FitCurves(p.ProblemData)
 		s.step = &step
