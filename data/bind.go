@@ -34,6 +34,9 @@ func (p *Problem) bind(d *Dataset) (*ProblemData, error) {
 			return nil, fmt.Errorf("task %q, %w", t.Name, err)
 		}
 	}
+	if err := b.learnable(); err != nil {
+		return nil, err
+	}
 	return b, b.prepare()
 }
 
@@ -46,7 +49,7 @@ func (t *Task) bind(d *Dataset, classes []string) (TaskData, error) {
 		}
 		*s = set
 	}
-	return b, b.learnable()
+	return b, nil
 }
 
 // sets are the splits of the task in the order of splits.
@@ -117,18 +120,15 @@ func (d *Dataset) contents() string {
 	return fmt.Sprintf("%d classes", len(d.Classes))
 }
 
-// learnable checks that the training rows can teach something.
-func (t *TaskData) learnable() error {
-	y := t.TrainSet.Y
-	if len(y) == 0 || slices.Min(y) == slices.Max(y) {
-		what := "their targets are all equal"
-		if t.Kind == Classification {
-			what = fmt.Sprintf("they need both %q and %q", t.Positive, t.Negative)
-			if t.Positive == "" {
-				what = "they are of one class"
-			}
-		}
-		return fmt.Errorf("field \"train\": %w: %d rows, and %s", ErrInvalid, len(y), what)
+// learnable checks that the training rows of all tasks together can teach something. One
+// alone may have nothing to say.
+func (p *ProblemData) learnable() error {
+	var y []float64
+	for _, t := range p.Tasks {
+		y = append(y, t.TrainSet.Y...)
+	}
+	if len(y) == 0 || p.Kind() == Classification && slices.Min(y) == slices.Max(y) {
+		return fmt.Errorf("field \"train\": %w: %d rows of all tasks; it takes rows, and of classes two", ErrInvalid, len(y))
 	}
 	return nil
 }

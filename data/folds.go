@@ -53,7 +53,8 @@ type Fold struct {
 // with the same number, of whichever tasks, are held out together, as far as every
 // task keeps rows of all its classes to train on. Without it a task has at most as
 // many parts as its rarest class has rows. A task whose rarest class has a single
-// row (or number) is always trained on and never held out.
+// row (or number) is always trained on and never held out. A task that borrows from the
+// others anyway (Samples.Borrows) needs no rows to train on.
 func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error) {
 	if k < 2 {
 		return nil, fmt.Errorf("data: folds: %w: %d parts; it takes at least 2", ErrInvalid, k)
@@ -62,8 +63,9 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		return nil, err
 	}
 	all, rows := make([]parting, len(p.Tasks)), make([][][]int, k)
-	for i := range p.Tasks {
+	for i, t := range p.Tasks {
 		all[i] = newParting(i, p.labels(i), together)
+		all[i].borrows = t.TrainSet.Borrows(t.Kind == Classification)
 	}
 	for f := range rows {
 		rows[f] = make([][]int, len(p.Tasks))
@@ -75,7 +77,10 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	for _, t := range all {
 		most := k
 		if together == nil { // each row is alone
-			most, taken = min(k, t.rarest), map[int]int{}
+			taken = map[int]int{}
+			if !t.borrows {
+				most = min(k, t.rarest)
+			}
 		}
 		for j, f := range t.parts(most, seed, taken) {
 			if f >= 0 {
@@ -166,12 +171,9 @@ func (p *ProblemData) hold(rows [][]int, what string) (Fold, error) {
 			}
 		}
 		t.TrainSet, t.ValidationSet = all.take(rest), all.take(rows[i])
-		if len(rest) > 0 && t.Kind == Regression {
-			continue // equal targets of a few rows are no more than a poor fold
-		}
-		if err := t.learnable(); err != nil {
-			return Fold{}, fmt.Errorf("task %q, without %s: %w", t.Name, what, err)
-		}
+	}
+	if err := f.learnable(); err != nil {
+		return Fold{}, fmt.Errorf("without %s: %w", what, err)
 	}
 	return f, nil
 }
@@ -183,6 +185,7 @@ type parting struct {
 	numbers []int   // of what belongs together
 	units   [][]int // the rows of every number
 	rarest  int     // how many units have a row of the class that the fewest have
+	borrows bool    // and needs no rows to train on
 }
 
 func newParting(task int, class []int, together [][]int) parting {
@@ -222,7 +225,10 @@ func newParting(task int, class []int, together [][]int) parting {
 // trained on. Numbers go where they are taken already, and are noted there.
 func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
 	fold := slices.Repeat([]int{-1}, len(p.class))
-	if p.rarest < 2 {
+	begin := 0 // with which part
+	if p.borrows {
+		begin = p.task // so that not all begin with the first
+	} else if p.rarest < 2 {
 		return fold
 	}
 	// The large units first, each where there is least of its classes and then
@@ -249,17 +255,20 @@ func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
 	})
 	for _, u := range free {
 		best, least := 0, 0
-		for f := range k {
-			same := 0
+		for n := range k {
+			f, same := (begin+n)%k, 0
 			for _, j := range u {
 				same += count[f][p.class[j]]
 			}
-			if f == 0 || same < least || same == least && size[f] < size[best] {
+			if n == 0 || same < least || same == least && size[f] < size[best] {
 				best, least = f, same
 			}
 		}
 		put(u, best)
 		taken[p.numbers[u[0]]] = best
+	}
+	if p.borrows {
+		return fold
 	}
 	return p.keep(fold)
 }

@@ -83,6 +83,12 @@ type Samples struct {
 	Y []float64
 }
 
+// Borrows says that the rows cannot tell the intercept of their task, which borrows it from the
+// others: there is one, or none, or of classes all are of one.
+func (s Samples) Borrows(classes bool) bool {
+	return len(s.Y) < 2 || classes && slices.Min(s.Y) == slices.Max(s.Y)
+}
+
 // TaskData is a task with its data at hand.
 type TaskData struct {
 	*Task

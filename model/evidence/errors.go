@@ -34,19 +34,25 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 	if len(tasks) != m {
 		return Errors{}, fmt.Errorf("evidence: %w: the fit has %d tasks, not %d", multitask.ErrInvalidData, m, len(tasks))
 	}
-	e := Errors{Task: make([]float64, m)}
+	e, y := Errors{Task: make([]float64, m)}, make([][]float64, m)
+	for i, s := range tasks {
+		y[i] = s.Y
+	}
+	var scale []float64
+	if kind == data.Regression {
+		var err error
+		if scale, err = variances(y); err != nil {
+			return Errors{}, fmt.Errorf("evidence: %w", err)
+		}
+	}
 	for i, s := range tasks {
 		if s.X == nil || s.X.Rows() == 0 || d%s.X.Cols() != 0 || len(s.Y) != s.X.Rows() {
 			return Errors{}, fmt.Errorf("evidence: task %d: %w: it needs rows with %d features and as many labels", i, multitask.ErrInvalidData, d)
 		}
 		f := r.Scores(i, s.X)
 		if kind == data.Regression {
-			scale, err := variance(s.Y)
-			if err != nil {
-				return Errors{}, fmt.Errorf("evidence: task %d, y: %w", i, err)
-			}
-			e.Task[i] = stat.Mean(squares(f, s.Y, scale), nil)
-			e.RMSE = append(e.RMSE, math.Sqrt(e.Task[i]*scale))
+			e.Task[i] = stat.Mean(squares(f, s.Y, scale[i]), nil)
+			e.RMSE = append(e.RMSE, math.Sqrt(e.Task[i]*scale[i]))
 		} else {
 			e.Task[i] = misclassified(f, s.Y)
 		}

@@ -93,8 +93,18 @@ func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 		}
 		return e, nil
 	}
+	var rows []float64
 	for _, t := range p.Tasks {
-		e.odds = append(e.odds, odds(t.TrainSet.Y, max(1, p.Several())))
+		rows = append(rows, t.TrainSet.Y...)
+	}
+	classes := max(1, p.Several())
+	all := odds(rows, classes, nil)
+	for _, t := range p.Tasks {
+		of := odds(t.TrainSet.Y, classes, nil)
+		if t.TrainSet.Borrows(true) {
+			of = odds(t.TrainSet.Y, classes, all)
+		}
+		e.odds = append(e.odds, of)
 	}
 	return e, nil
 }
@@ -153,13 +163,11 @@ func NewSplit(p *data.ProblemData) (*Split, error) {
 		if len(y[i]) == 0 || e.rows[i].X.Cols() != e.train.Cols() {
 			return nil, fmt.Errorf("evidence: task %q: %w: it needs validation rows with %d features", t.Name, multitask.ErrInvalidData, e.train.Cols())
 		}
-		if e.kind == data.Regression {
-			if e.scale[i], err = variance(y[i]); err != nil {
-				return nil, fmt.Errorf("evidence: task %q, rows to hold out: %w", t.Name, err)
-			}
-		}
 	}
-	return e, nil
+	if e.kind == data.Regression {
+		e.scale, err = variances(y)
+	}
+	return e, err
 }
 
 // Hold fits the training rows.

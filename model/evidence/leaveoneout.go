@@ -23,7 +23,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -38,6 +37,7 @@ import (
 type leaveOneOut struct {
 	heldRows
 	classes int
+	tasks   []data.TaskData
 	parts   []data.Samples // the rows of every task, class by class
 	first   []int          // where these begin, and the end
 	gram    *mat.Dense     // <x_a, x_b>, N x N
@@ -51,19 +51,18 @@ type leaveOneOut struct {
 // The approximation is within 1 % of refitting for twenty rows a task where
 // Lambda1 is what so few rows want, within 5 % for a hundredth of that Lambda1,
 // and within 7 % for five rows. The only row of its class is predicted
-// by that step too, where refitting would have no minimum.
+// by that step too, where refitting would have no minimum, and the only row of its task by
+// what the others say of that.
 func NewLeaveOneOut(p *data.ProblemData) (Evidence, error) {
 	y := make([][]float64, len(p.Tasks))
 	for i, t := range p.Tasks {
-		if y[i] = t.TrainSet.Y; len(y[i]) < 2 {
-			return nil, fmt.Errorf("evidence: task %q: %w: it has one row; leaving it out takes at least 2", t.Name, multitask.ErrInvalidData)
-		}
+		y[i] = t.TrainSet.Y
 	}
 	h, err := newHeldRows(p, y)
 	if err != nil {
 		return nil, err
 	}
-	e := &leaveOneOut{heldRows: h, classes: max(1, p.Several()), parts: h.train.Parts()}
+	e := &leaveOneOut{heldRows: h, classes: max(1, p.Several()), tasks: p.Tasks, parts: h.train.Parts()}
 	e.gram, e.first = e.train.Gram()
 	return e, nil
 }
@@ -88,8 +87,8 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 		return nil, err
 	}
 	scores := make([][]float64, len(e.y))
-	for i, y := range e.y {
-		scores[i] = slices.Repeat([]float64{math.Inf(-1)}, len(y)*k)
+	for i, t := range e.tasks { // for classes that a task lacks
+		scores[i] = r.Scores(i, t.TrainSet.X)
 	}
 	for i := range e.parts {
 		for j, v := range f[e.first[i]:e.first[i+1]] {

@@ -25,12 +25,15 @@ func squares(f, y []float64, variance float64) []float64 {
 	return losses
 }
 
-// variance is that of targets, by which squared errors are divided.
-func variance(y []float64) (float64, error) {
-	if slices.Min(y) == slices.Max(y) {
-		return 0, fmt.Errorf("%w: all targets are equal, so that nMSE is undefined", multitask.ErrInvalidData)
+// variances are those of the tasks' targets as they are; equal ones have that of scales.
+func variances(y [][]float64) ([]float64, error) {
+	scale, err := scales(y)
+	for i, v := range y {
+		if own := stat.PopVariance(v, nil); err == nil && own > 0 {
+			scale[i] = own
+		}
 	}
-	return stat.PopVariance(y, nil), nil
+	return scale, err
 }
 
 // scales are the variances of the tasks' targets; that of a task without targets is 0. Those

@@ -3,6 +3,7 @@ package multitask
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -16,6 +17,10 @@ import (
 // derivative of the loss of a row. It is as if Drawn more rows of every task wanted b. At 0
 // each task has the intercept that suits it best, and with more and more there is one for
 // all. A task without rows has b.
+//
+// A task that borrows (data.Samples.Borrows) cannot tell what suits it: of one row the
+// intercept takes all, and of one class there is none. Where there are such tasks, intercepts
+// are drawn together by one row at least, whatever the model is.
 
 const (
 	// Drawn is the hyperparameter of a given covariance that draws intercepts together,
@@ -40,12 +45,15 @@ func GivenDrawn(omega *mat.SymDense, drawn float64) (Model, error) {
 // Pulls are the second derivatives of the term with respect to b_i, nil where it is 0.
 func (p *TrainingSet) Pulls(params Params) []float64 {
 	drawn := params.Get(Drawn)
+	if slices.ContainsFunc(p.tasks, func(t task) bool { return t.borrows }) {
+		drawn = max(drawn, 1)
+	}
 	if drawn == 0 {
 		return nil
 	}
 	pull := make([]float64, len(p.tasks))
 	for i, t := range p.tasks {
-		pull[i] = drawn * p.loss.steepest() / float64(max(1, t.rows))
+		pull[i] = drawn * p.loss.steepest() * t.share
 	}
 	return pull
 }
@@ -65,7 +73,7 @@ func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
 		settled = pull == nil || p.common(v, pull)
 	}
 	p.each(workers, func(i int, t *task) {
-		loss[i] = p.loss.mean(v.score[i], t.y, v.b[i], t.weights)
+		loss[i] = p.loss.sum(v.score[i], t.y, v.b[i], t.weights)
 		if pull != nil {
 			apart := v.b[i] - v.b[m+i%p.classes]
 			loss[i] += pull[i] / 2 * apart * apart

@@ -19,17 +19,9 @@ const (
 	Square Loss = "square"
 )
 
-// weights are those of the rows of two classes, -1 and +1, or nil where all weigh 1. A
-// regression has none.
-type weights []float64
-
-// of is the weight of a row.
-func (w weights) of(y float64) float64 {
-	if w == nil {
-		return 1
-	}
-	return w[LabelOf(y, 1)]
-}
+// weights are by what the losses of the rows of two classes, -1 and +1, are multiplied: 1/n,
+// where nothing else is said. A regression has the first.
+type weights [2]float64
 
 // Balanced is the hyperparameter of a given covariance that, at 1, weighs the rows of every
 // task so that its classes count the same.
@@ -45,41 +37,46 @@ func Balance(given Model) (Model, error) {
 	return k, nil
 }
 
-// weighted is the training set with the weights that the rows have in a fit. Every task has
-// rows of both classes.
+// weighted is the training set with the weights that the rows have in a fit. Where a task
+// lacks a class they are those of all tasks.
 func (p *TrainingSet) weighted(params Params) *TrainingSet {
 	if p.loss == Square || params.Get(Balanced) == 0 {
 		return p
 	}
-	balance := func(y []float64) weights {
-		n, positive := float64(len(y)), 0.0
-		for _, v := range y {
-			positive += (1 + v) / 2
+	count, all := make([][2]float64, len(p.tasks)), make([][2]float64, p.classes)
+	for i, t := range p.tasks {
+		for _, v := range t.y {
+			count[i][LabelOf(v, 1)]++
+			all[i%p.classes][LabelOf(v, 1)]++
 		}
-		return weights{n / 2 / (n - positive), n / 2 / positive}
 	}
 	w := &TrainingSet{loss: p.loss, cols: p.cols, features: p.features, classes: p.classes, tasks: slices.Clone(p.tasks), span: p.span}
 	for i := range w.tasks {
-		w.tasks[i].weights = balance(p.tasks[i].y)
+		if len(p.tasks[i].y) == 0 {
+			continue
+		}
+		of := count[i]
+		if of[0] == 0 || of[1] == 0 {
+			of = all[i%p.classes]
+		}
+		for c, n := range of {
+			w.tasks[i].weights[c] *= (of[0] + of[1]) / 2 / n
+		}
 	}
 	return w
 }
 
-// mean returns the mean loss of predictions score + b.
-func (l Loss) mean(score, y []float64, b float64, w weights) float64 {
-	if len(y) == 0 {
-		return 0
-	}
-	sum := 0.0
+// sum returns the weighted loss of predictions score + b.
+func (l Loss) sum(score, y []float64, b float64, w weights) (sum float64) {
 	for j, s := range score {
 		if l == Square {
 			e := s + b - y[j]
-			sum += e * e
+			sum += w[0] * e * e
 		} else {
-			sum += w.of(y[j]) * logistic(y[j]*(s+b))
+			sum += w[LabelOf(y[j], 1)] * logistic(y[j]*(s+b))
 		}
 	}
-	return sum / float64(len(y))
+	return sum
 }
 
 // logistic returns ln(1 + exp(-t)) without overflow.
@@ -90,19 +87,18 @@ func logistic(t float64) float64 {
 	return math.Log1p(math.Exp(-t))
 }
 
-// slopes sets r and h to the first and second derivatives, divided by n, of
-// the loss of every row at the prediction score + b. It returns their sums.
+// slopes sets r and h to the first and second derivatives of the weighted
+// loss of every row at the prediction score + b. It returns their sums.
 func (l Loss) slopes(r, h, score, y []float64, b float64, w weights) (sumR, sumH float64) {
-	n := float64(len(y))
 	for j, s := range score {
 		if l == Square {
-			r[j], h[j] = 2*(s+b-y[j])/n, 2/n
+			r[j], h[j] = 2*w[0]*(s+b-y[j]), 2*w[0]
 		} else {
 			// e <= 1 keeps both tails exact.
 			t := y[j] * (s + b)
 			e := math.Exp(-math.Abs(t))
 			q := 1 / (1 + e)
-			weight := w.of(y[j]) / n
+			weight := w[LabelOf(y[j], 1)]
 			h[j] = e * q * q * weight
 			if t > 0 {
 				q *= e
@@ -123,19 +119,17 @@ func (l Loss) steepest() float64 {
 	return 0.25
 }
 
-// bias returns the b that minimises the mean loss of score + b, and pull/2 (b - common)^2
+// bias returns the b that minimises the loss of score + b, and pull/2 (b - common)^2
 // with it, starting from an estimate, and leaves the slopes of the loss there in r and h.
 func (l Loss) bias(r, h, score, y []float64, b, pull, common float64, w weights) float64 {
 	lo, hi := math.Inf(-1), math.Inf(1)
-	if l == Logistic && pull > 0 { // the slope of the loss is 1 at most
-		lo, hi = common-1/pull, common+1/pull
+	if l == Logistic && pull > 0 { // no slope of a row is more than its weight
+		far := float64(len(y)) * max(w[0], w[1]) / pull
+		lo, hi = common-far, common+far
 		b = min(max(b, lo), hi)
 	} else if l == Logistic && len(score) > 0 {
 		// Beyond these one row of the other class outweighs all that are right.
-		far := 1 + math.Log(float64(len(score)))
-		if w != nil {
-			far += math.Abs(math.Log(w[0] / w[1]))
-		}
+		far := 1 + math.Log(float64(len(score))) + math.Abs(math.Log(w[0]/w[1]))
 		lo, hi = -floats.Max(score)-far, -floats.Min(score)+far
 		b = min(max(b, lo), hi)
 	}

@@ -24,7 +24,7 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 	for i, task := range problem.tasks {
 		score := make([]float64, len(task.y))
 		task.x.Mul(score, columns[i*problem.cols:][:problem.cols], 1)
-		v.loss += problem.loss.mean(score, task.y, b[i], nil)
+		v.loss += problem.loss.sum(score, task.y, b[i], task.weights)
 	}
 	v.total = v.loss + p.Lambda1/2*v.trace
 	if v.g != 0 {
@@ -84,9 +84,9 @@ func TestBiasFarFromZero(t *testing.T) {
 			mean += (y[j] - score[j]) / 30
 		}
 		r, h := make([]float64, 30), make([]float64, 30)
-		b := Square.bias(r, h, score, y, 0, 0, 0, nil)
+		b := Square.bias(r, h, score, y, 0, 0, 0, weights{1. / 30})
 		for range 3 {
-			b = Square.bias(r, h, score, y, b, 0, 0, nil)
+			b = Square.bias(r, h, score, y, b, 0, 0, weights{1. / 30})
 		}
 		near(t, "bias", b, mean, 1e-12)
 	}

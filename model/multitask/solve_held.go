@@ -298,7 +298,7 @@ func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
 	}
 	r.B = slices.Clone(v.b[:len(set.tasks)])
 	for i, t := range set.tasks {
-		if len(t.y) == 0 && r.Params.Get(Drawn) == 0 {
+		if len(t.y) == 0 && r.Params.Get(Drawn) == 0 && !t.borrows {
 			r.B[i] = math.Inf(-1)
 		}
 	}

@@ -109,7 +109,8 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 	if opt.Start != nil {
 		x.take(opt.Start)
 	}
-	set.score(&x.point, nil, opt.Workers)
+	x.pull = set.Pulls(p)
+	set.score(&x.point, x.pull, opt.Workers)
 	x.v = slices.Clone(x.w)
 	x.bend()
 	x.addHessian(x.near, x.slopes)
@@ -207,7 +208,7 @@ func (x *splitting) lossStep() {
 	add(1, x.u, x.a)
 	rest := make([]float64, len(x.a))
 	norm := x.downhill(rest)
-	if d := x.set.cols; d <= fewFeatures && 2*d <= 3*len(x.set.tasks[0].y) {
+	if d := x.set.cols; x.pull == nil && d <= fewFeatures && 2*d <= 3*len(x.set.tasks[0].y) {
 		x.along(x.direct(rest))
 	} else {
 		x.along(x.conjugate(rest, 0.01*norm))
@@ -219,7 +220,7 @@ func (x *splitting) candidate() candidate {
 	c := candidate{point: newPoint(x.set), near: slices.Clone(x.near), shift: x.shift, cov: x.cov}
 	copy(c.w, x.v)
 	copy(c.b, x.b)
-	x.set.score(&c.point, nil, x.workers)
+	x.set.score(&c.point, x.pull, x.workers)
 	c.objective = c.loss + x.penalty
 	return c
 }

@@ -268,15 +268,17 @@ func TestBadInput(t *testing.T) {
 		{"NaN label", func(s []data.Samples) { s[1].Y[2] = math.NaN() }, []string{"dogs", "y", "row 2"}},
 		{"wrong label", func(s []data.Samples) { s[1].Y[2] = 0.5 }, []string{"dogs", "y", "row 2"}},
 		{"one class", func(s []data.Samples) {
-			for i := range s[0].Y {
-				s[0].Y[i] = 1
+			for _, t := range s {
+				for i := range t.Y {
+					t.Y[i] = 1
+				}
 			}
-		}, []string{"cats", "y", "one label"}},
+		}, []string{"all 12 training rows", "y", "one label"}},
 		{"infinite feature", func(s []data.Samples) {
 			s[1].X = matrixOf([]float32{1, 2, float32(math.Inf(1))}, 1, 3, false)
 			s[1].Y = s[1].Y[:1]
 		}, []string{"dogs", "features", "row 0"}},
-		{"no rows", func(s []data.Samples) { s[0].X = matrixOf(nil, 0, 3, false) }, []string{"cats", "features"}},
+		{"no features", func(s []data.Samples) { s[0].X = nil }, []string{"cats", "features"}},
 		{"short y", func(s []data.Samples) { s[0].Y = s[0].Y[:3] }, []string{"cats", "y"}},
 		{"other features", func(s []data.Samples) { s[1].X = matrixOf(make([]float32, 24), 6, 4, false) }, []string{"dogs", "4 features"}},
 	} {

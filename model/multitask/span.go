@@ -70,7 +70,8 @@ func (p *TrainingSet) narrowed() *TrainingSet {
 			}
 			x.rows = append(x.rows, gram.RawRowView(a)[:a+1:a+1])
 		}
-		inner.tasks = append(inner.tasks, task{name: t.name, x: x, y: t.y, rows: t.rows})
+		t.x = x
+		inner.tasks = append(inner.tasks, t)
 	}
 	return inner
 }
@@ -234,5 +235,6 @@ func (t task) rotated(few int) task {
 		row := r.RawRowView(j)
 		x.rows, y[j] = append(x.rows, row[1:few-1]), row[few-1]
 	}
-	return task{name: t.name, x: x, y: y, rows: t.rows}
+	t.x, t.y, t.weights = x, y, weights{1 / float64(few)}
+	return t
 }

@@ -22,6 +22,9 @@ import (
 // the same class. Where a task lacks a class there are no losses, and the best
 // weights leave of the block's term that of the other tasks alone, with their
 // part of Omega.
+//
+// A task that borrows (data.Samples.Borrows) does not count as much as another, but as much as
+// its rows: 1/n_i is that of the mean n of the others, if they have more rows.
 type TrainingSet struct {
 	loss     Loss
 	cols     int // of X
@@ -38,11 +41,12 @@ type TrainingSet struct {
 // tasks that it is made of, a class against the rest. A class that the task lacks
 // has no rows.
 type task struct {
-	name string
-	x    data.Matrix
-	y    []float64
-	rows int // that are labelled, where x has a summary of them
-	weights
+	name    string
+	x       data.Matrix
+	y       []float64
+	share   float64 // of the loss that a labelled row has, 1/n_i
+	borrows bool
+	weights // the same, of the rows of x, which may be a summary
 }
 
 // NewTrainingSet checks the training data of the tasks. Names, one a task, serve
@@ -74,17 +78,63 @@ func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string
 			return nil, fmt.Errorf("multitask: %s, X: %w: it has %d features but the first task has %d", name, ErrInvalidData, p.cols, d)
 		}
 		for c := range classes {
-			t := task{name: name, x: s.X, y: s.Y, rows: len(s.Y)}
+			t := task{name: name, x: s.X, y: s.Y, borrows: s.Borrows(loss == Logistic)}
 			if classes > 1 {
 				t.y = Against(s.Y, c)
-			}
-			if classes > 1 && slices.Max(t.y) < 0 {
-				t.x, t.y = s.X.Take(nil), nil
 			}
 			p.tasks = append(p.tasks, t)
 		}
 	}
+	p.share()
+	for c := range classes {
+		if err := p.tell(c); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
+}
+
+// share weighs the rows.
+func (p *TrainingSet) share() {
+	rows, others := 0, 0
+	for _, t := range p.tasks {
+		if !t.borrows {
+			rows, others = rows+len(t.y), others+1
+		}
+	}
+	for i := range p.tasks {
+		t := &p.tasks[i]
+		n := float64(max(1, len(t.y)))
+		if t.borrows && others > 0 {
+			n = max(n, float64(rows)/float64(others))
+		}
+		t.share = 1 / n
+		t.weights = weights{t.share, t.share}
+	}
+}
+
+// tell leaves out the rows of tasks that lack a class of several, unless it is in tasks alone
+// that have no other.
+func (p *TrainingSet) tell(class int) error {
+	if p.loss == Square {
+		return nil
+	}
+	var all []float64
+	told := false
+	for i := class; i < len(p.tasks); i += p.classes {
+		y := p.tasks[i].y
+		all, told = append(all, y...), told || slices.Contains(y, 1) && slices.Contains(y, -1)
+	}
+	if len(all) == 0 || slices.Min(all) == slices.Max(all) && (p.classes == 1 || all[0] > 0) {
+		return fmt.Errorf("multitask: y: %w: all %d training rows of all tasks have one label; two are needed", ErrInvalidData, len(all))
+	}
+	for i := class; i < len(p.tasks) && p.classes > 1; i += p.classes {
+		t := &p.tasks[i]
+		if (told || !slices.Contains(all, 1)) && !slices.Contains(t.y, 1) {
+			t.x, t.y = t.x.Take(nil), nil
+		}
+	}
+	return nil
 }
 
 // Against has +1 for the rows of a class and -1 for the rest.
@@ -121,8 +171,8 @@ func Training(p *data.ProblemData, loss Loss) (*TrainingSet, error) {
 
 // checkSamples reports what makes the rows of one task unfit for training.
 func (p *TrainingSet) checkSamples(s data.Samples) error {
-	if s.X == nil || s.X.Rows() == 0 || s.X.Cols() == 0 {
-		return fmt.Errorf("features: %w: it needs at least one row and one feature", ErrInvalidData)
+	if s.X == nil || s.X.Cols() == 0 {
+		return fmt.Errorf("features: %w: it needs at least one feature", ErrInvalidData)
 	}
 	if len(s.Y) != s.X.Rows() {
 		return fmt.Errorf("y: %w: it has %d entries for %d rows", ErrInvalidData, len(s.Y), s.X.Rows())
@@ -141,9 +191,6 @@ func (p *TrainingSet) checkSamples(s data.Samples) error {
 		case p.classes == 1 && p.loss == Logistic && y != 1 && y != -1:
 			return fmt.Errorf("y, row %d: %w: the label is %v; the logistic loss needs -1 or +1", i, ErrInvalidData, y)
 		}
-	}
-	if p.loss == Logistic && slices.Min(s.Y) == slices.Max(s.Y) {
-		return fmt.Errorf("y: %w: all %d training rows have one label; two are needed", ErrInvalidData, len(s.Y))
 	}
 	return nil
 }
