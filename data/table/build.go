@@ -231,21 +231,28 @@ func (r *reader) finishTasks() error {
 		r.note("%d rows without a label are left out", r.skipped)
 	}
 	var all []format.Label
+	several := false
 	if kind == data.Classification {
-		if all, err = several(r.tasks); err != nil {
+		if all, several, err = classes(r.tasks); err != nil {
 			return err
 		}
 	}
-	if all != nil && r.Positive != "" {
+	if several && r.Positive != "" {
 		return fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0], all[len(all)-1])
 	}
-	for _, c := range all {
-		r.classes = append(r.classes, c.String())
+	if several {
+		for _, c := range all {
+			r.classes = append(r.classes, c.String())
+		}
 	}
 	var kept []*task
 	var fault error
 	for _, t := range r.tasks {
-		if err := t.learn(kind, r.Positive, all); err == nil {
+		err := t.learn(kind, r.Positive, all, several)
+		if samples := (data.Samples{Y: t.y}); err == nil && r.SkipTasks && samples.Borrows(kind == data.Classification) {
+			err = fmt.Errorf("task %q: %w: it has a single row, or one class", t.name, data.ErrInvalid)
+		}
+		if err == nil {
 			kept = append(kept, t)
 		} else if fault = cmp.Or(fault, err); !r.SkipTasks {
 			return fmt.Errorf("%w (--skip-tasks leaves such tasks out)", err)
@@ -253,6 +260,13 @@ func (r *reader) finishTasks() error {
 	}
 	if len(kept) == 0 {
 		return fmt.Errorf("%w (and no other task can be learned)", fault)
+	}
+	var y []float64
+	for _, t := range kept {
+		y = append(y, t.y...)
+	}
+	if slices.Min(y) == slices.Max(y) {
+		return fmt.Errorf("target %q: %w: all %d rows are the same; they must differ", kept[0].target.Name, data.ErrInvalid, len(y))
 	}
 	if fault != nil {
 		r.note("%d of %d tasks are left out, the first because: %v", len(r.tasks)-len(kept), len(r.tasks), fault)

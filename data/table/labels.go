@@ -130,55 +130,47 @@ type task struct {
 // mostClasses bounds the classes of a problem.
 const mostClasses = 1000
 
-// several finds the classes of the tasks, and returns those of all together if one of
-// them has more than two, else nil.
-func several(tasks []*task) ([]format.Label, error) {
-	var all []format.Label
-	most := 0
+// classes finds those of the tasks, and returns those of all together, and whether they are
+// told apart from each other: one task has more than two, or a single one of more than two.
+func classes(tasks []*task) (all []format.Label, several bool, err error) {
 	for _, t := range tasks {
 		t.classes, t.of = t.target.Classes(t.rows)
-		all, most = append(all, t.classes...), max(most, len(t.classes))
+		all = append(all, t.classes...)
+		several = several || len(t.classes) > 2 || len(t.classes) == 1 && len(t.target.different) > 2
 	}
 	slices.SortFunc(all, format.Label.Compare)
-	if all = slices.Compact(all); most <= 2 {
-		return nil, nil
+	if all = slices.Compact(all); several && len(all) > mostClasses {
+		err = fmt.Errorf("target %q: %w: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", tasks[0].target.Name, data.ErrInvalid, len(all), all[0], all[len(all)-1], mostClasses)
 	}
-	if len(all) > mostClasses {
-		return nil, fmt.Errorf("target %q: %w: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", tasks[0].target.Name, data.ErrInvalid, len(all), all[0], all[len(all)-1], mostClasses)
-	}
-	return all, nil
+	return all, several, err
 }
 
 // learn makes the task of the labels, or says why they cannot be learned. Its y has
-// the number of the class if there are several.
-func (t *task) learn(kind data.Kind, positive string, several []format.Label) error {
+// the number of the class among all if there are several.
+func (t *task) learn(kind data.Kind, positive string, all []format.Label, several bool) error {
 	t.made, t.y = &data.Task{Name: t.name, Kind: kind}, make([]float64, len(t.rows))
 	fault := func(format string, args ...any) error {
 		return fmt.Errorf("task %q: %w: "+format, append([]any{t.name, data.ErrInvalid}, args...)...)
 	}
-	switch n := len(t.rows); {
-	case n == 0:
+	if len(t.rows) == 0 {
 		return fault("no row is labelled")
-	case n == 1:
-		return fault("it has a single labelled row; it needs two at least")
 	}
 	if kind == data.Regression {
 		for j, i := range t.rows {
 			t.y[j] = t.target.Numbers[i]
 		}
-		if slices.Min(t.y) == slices.Max(t.y) {
-			return fault("all %d targets are %v; they must differ", len(t.y), t.y[0])
-		}
 		return nil
 	}
-	if len(t.classes) == 1 {
-		return fault("all its %d rows are %q; it needs rows of two classes", len(t.rows), t.classes[0])
-	}
-	number := func(c format.Label) float64 { return float64(slices.Index(several, c)) }
-	if several == nil {
+	number := func(c format.Label) float64 { return float64(slices.Index(all, c)) }
+	if !several {
 		pair := slices.SortedFunc(maps.Keys(t.target.different), format.Label.Compare)
-		if len(pair) != 2 { // tasks may have pairs of their own
+		if len(all) == 2 {
+			pair = slices.Clone(all)
+		} else if len(pair) != 2 { // tasks may have pairs of their own
 			pair = slices.Clone(t.classes)
+		}
+		if len(pair) == 1 {
+			return fault("all its %d rows are %q; no other row says what else they could be", len(t.rows), pair[0])
 		}
 		if positive == pair[0].String() {
 			slices.Reverse(pair)

@@ -27,7 +27,7 @@ type Options struct {
 	MissingColumns string    `enum:",mean" default:"" help:"\"mean\" puts the mean of a column where a file lacks it."`
 	Steps          []string  `name:"step" help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
 	SkipUnlabelled bool      `help:"Leave out rows without a label; among several targets some may always be missing."`
-	SkipTasks      bool      `help:"Leave out tasks that cannot be learned: with a single row, or one class."`
+	SkipTasks      bool      `help:"Leave out tasks that borrow all from the others: with a single row, or one class."`
 	// Format is how the files are read. Its labels, groups and kinds are for formats that
 	// are not text.
 	Format format.Options `kong:"-"`

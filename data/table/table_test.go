@@ -142,7 +142,7 @@ func TestShapesOfTables(t *testing.T) {
 			Options{Task: "task", SkipTasks: true, SkipUnlabelled: true},
 			[]string{"x"},
 			"a (1 or 0); [1] -1; [2] 1\n",
-			[]string{"1 rows without a label are left out", `2 of 3 tasks are left out, the first because: task "b": invalid data: it has a single labelled row; it needs two at least`},
+			[]string{"1 rows without a label are left out", `2 of 3 tasks are left out, the first because: task "b": invalid data: it has a single row, or one class`},
 		}, {
 			"unlike scales are standardised, ones and zeros are not",
 			[]string{"a.csv", "big,bit,y\n100,0,1.5\n300,1,2.5\n100,0,3.5\n300,0,1.5\n"},
@@ -241,7 +241,7 @@ func TestBadTables(t *testing.T) {
 		{"a word for a regression", []string{"a.csv", "x,y\n1,yes\n2,no\n"}, Options{Kind: data.Regression}, data.ErrFormat, `a.csv: line 2: column "y": "yes": malformed file: it is not a number`},
 		{"infinite target", []string{"a.csv", "x,y\n1,inf\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is inf; it must be finite`},
 		{"NaN target", []string{"a.csv", "x,y\n1,NaN\n"}, Options{}, data.ErrInvalid, `a.csv: line 2: column "y", the target: invalid data: it is missing ("NaN"); fill it in, leave such rows out with --skip-unlabelled`},
-		{"one value", []string{"a.csv", "x,y\n1,7\n2,7\n"}, Options{Kind: data.Regression}, data.ErrInvalid, `task "y": invalid data: all 2 targets are 7; they must differ`},
+		{"one value", []string{"a.csv", "x,y\n1,7\n2,7\n"}, Options{Kind: data.Regression}, data.ErrInvalid, `target "y": invalid data: all 2 rows are the same; they must differ`},
 		{"no labels", []string{"a.csv", "x,y1,y2\n1,,2\n2,,3\n3,,4\n"}, Options{Targets: []string{"y1", "y2"}}, data.ErrInvalid, `task "y1": invalid data: no row is labelled`},
 		{"a positive one of three classes", []string{"a.csv", "x,y\n1,a\n2,b\n3,c\n"}, Options{Positive: "b"}, data.ErrInvalid, `--positive: "b": invalid data: there are 3 classes, from "a" to "c"; of two one is positive`},
 		{"identifiers for classes", []string{"a.csv", "x,y\n" + many("%d,id%d\n", mostClasses+1)}, Options{}, data.ErrInvalid, `target "y": invalid data: it has 1001 classes, from "id0" to "id999"; there can be 1000, and regression takes numbers`},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -313,13 +312,35 @@ func TestSingleTask(t *testing.T) {
 	}
 }
 
-func TestFitNeedsTwoRowsATask(t *testing.T) {
-	p := made(1, "p", data.Regression, 3)
-	one := &p.Tasks[1]
-	one.ValidationSet = data.Samples{}
-	one.TrainSet.X, one.TrainSet.Y = one.TrainSet.X.Take([]int{0}), one.TrainSet.Y[:1]
-	if _, err := bench(t, random(t, 1, nil), p, Options{}).Choose(t.Context(), Parts{}); !errors.Is(err, data.ErrInvalid) && !errors.Is(err, multitask.ErrInvalidData) || !strings.Contains(err.Error(), `"p task 1"`) {
-		t.Errorf("one row: %v", err)
+// Tasks of one row and of one class are fitted and held out, by folds and by leaving out every
+// row; the others hardly hear of them.
+func TestTasksThatBorrow(t *testing.T) {
+	for _, kind := range []data.Kind{data.Regression, data.Classification} {
+		for _, folds := range []int{0, 5} {
+			p := made(1, "p", kind, 5)
+			for i, n := range []int{1, 4} {
+				task := &p.Tasks[3*i]
+				task.ValidationSet, task.TestSet = data.Samples{}, data.Samples{}
+				task.TrainSet.X, task.TrainSet.Y = task.TrainSet.X.Take([]int{0, 1, 2, 3}[:n]), task.TrainSet.Y[:n]
+				for j := range task.TrainSet.Y {
+					task.TrainSet.Y[j] = 1
+				}
+			}
+			for i := range p.Tasks {
+				p.Tasks[i].TestSet = data.Samples{}
+			}
+			b := bench(t, random(t, 1, nil), p, Options{Folds: folds})
+			for _, c := range []Candidate{{Mixture: Mixture{Network: 1}}, {Mixture: Mixture{Pooled: 0.8, Weights: true}, Drawn: 10}} {
+				j := must(b.Judge(t.Context(), c))(t)
+				f := must(b.Fit(t.Context(), j))(t)
+				if f.Result.Status != multitask.Converged || len(j.Scores[0]) != 1 || len(j.Scores[3]) != 4 || !(j.Loss < 100) {
+					t.Errorf("%s, %s: %s, scores %v, loss %v", kind, c.Title(), f.Result.Status, j.Scores, j.Loss)
+				}
+			}
+			if _, err := b.Choose(t.Context(), Parts{}); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package solve
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"l2mt/data"
 	"l2mt/infer"
 	"l2mt/model"
+	"l2mt/model/multitask"
 )
 
 // Finder finds covariances with a trained network. Its methods may be called
@@ -41,6 +43,7 @@ type Embedding struct {
 
 	finder   *Finder
 	problem  *data.ProblemData
+	asked    []int // the tasks of E
 	estimate *model.Estimate
 }
 
@@ -85,22 +88,46 @@ func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
 	return e, nil
 }
 
-// embed is Embed of a problem with the features that the network works on.
+// embed is Embed of a problem with the features that the network works on. It is asked about
+// the tasks that have different labels; the others say nothing of how they relate.
 func (f *Finder) embed(p *data.ProblemData, inMetric func() *data.ProblemData) (*Embedding, error) {
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
-	payload, err := model.PrepareIn(f.of.Config, p, inMetric)
+	e := &Embedding{finder: f, problem: p, asked: telling(p)}
+	if len(e.asked) < 2 && len(p.Tasks) > len(e.asked) {
+		return e, nil
+	}
+	payload, err := model.PrepareIn(f.of.Config, only(p, e.asked), func() *data.ProblemData { return only(inMetric(), e.asked) })
 	if err != nil {
 		return nil, fmt.Errorf("solve: %w", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	estimate, err := f.forward.Estimate(payload)
-	if err != nil {
+	if e.estimate, err = f.forward.Estimate(payload); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
-	return &Embedding{E: estimate.E, finder: f, problem: p, estimate: estimate}, nil
+	e.E = e.estimate.E
+	return e, nil
+}
+
+// telling are the tasks whose training rows have different labels.
+func telling(p *data.ProblemData) (tasks []int) {
+	for i, t := range p.Tasks {
+		if !t.TrainSet.Borrows(true) {
+			tasks = append(tasks, i)
+		}
+	}
+	return tasks
+}
+
+// only is a problem of some of the tasks.
+func only(p *data.ProblemData, tasks []int) *data.ProblemData {
+	q := &data.ProblemData{Problem: p.Problem, Features: p.Features}
+	for _, i := range tasks {
+		q.Tasks = append(q.Tasks, p.Tasks[i])
+	}
+	return q
 }
 
 // Problem is the problem with the features that the network works on, which
@@ -144,11 +171,16 @@ type Found struct {
 // Omega finds the covariance with the least estimated error: the one that minimises
 // rho tr(Omega^2) + <Phi, Omega>. Scale, which must be positive, multiplies rho, which
 // decides how much the tasks share: 1 is what the network says, and where rho is positive
-// more brings Omega closer to I/m.
+// more brings Omega closer to I/m. Tasks that it could not be asked about have the mean row of
+// Omega, and the mean variance; of fewer than two others it is I/m.
 func (e *Embedding) Omega(scale float64) (*Found, error) {
 	begin := time.Now()
 	if !(scale > 0) {
 		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
+	}
+	m := len(e.problem.Tasks)
+	if e.estimate == nil {
+		return &Found{Solution: &infer.Solution{Omega: multitask.Uniform(m)}, Estimated: 1}, nil
 	}
 	phi, rho := e.estimate.Asked(e.finder.of.Direction())
 	solution, err := Omega(phi, rho*scale)
@@ -156,17 +188,57 @@ func (e *Embedding) Omega(scale float64) (*Found, error) {
 		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
 	}
 	f := &Found{Solution: solution, Phi: phi, Estimated: e.finder.of.RelativeError(e.estimate.Value(solution.Omega))}
+	if len(e.asked) < m {
+		all := *solution
+		all.Omega = e.spread(solution.Omega)
+		f.Solution = &all
+	}
 	f.Seconds = time.Since(begin).Seconds()
 	return f, nil
+}
+
+// spread is the covariance of all tasks, of that of the ones asked about.
+func (e *Embedding) spread(omega *mat.SymDense) *mat.SymDense {
+	m, k := len(e.problem.Tasks), len(e.asked)
+	of := mat.NewDense(m, k, nil)
+	for i := range m {
+		if at, asked := slices.BinarySearch(e.asked, i); asked {
+			of.Set(i, at, 1)
+			continue
+		}
+		for at := range k {
+			of.Set(i, at, 1/float64(k))
+		}
+	}
+	var half, product mat.Dense
+	half.Mul(of, omega)
+	product.Mul(&half, of.T())
+	all := mat.NewSymDense(m, nil)
+	for i := range m {
+		for j := range i + 1 {
+			all.SetSym(i, j, product.At(i, j))
+		}
+		if _, asked := slices.BinarySearch(e.asked, i); !asked {
+			all.SetSym(i, i, mat.Trace(omega)/float64(k))
+		}
+	}
+	return multitask.Normalised(all)
 }
 
 // Estimated is the relative error that the network expects of a covariance,
 // divided by its trace.
 func (e *Embedding) Estimated(omega *mat.SymDense) (float64, error) {
-	if err := data.CheckCovariance(omega, e.estimate.Tasks); err != nil {
+	if err := data.CheckCovariance(omega, len(e.problem.Tasks)); err != nil {
 		return 0, fmt.Errorf("solve: problem %q: %w: the covariance: %w", e.problem.Name, infer.ErrInvalid, err)
 	}
-	unit := mat.NewSymDense(e.estimate.Tasks, nil)
-	unit.ScaleSym(1/mat.Trace(omega), omega)
-	return e.finder.of.RelativeError(e.estimate.Value(unit)), nil
+	if e.estimate == nil {
+		return 1, nil
+	}
+	unit := mat.NewSymDense(len(e.asked), nil)
+	for i, a := range e.asked {
+		for j, b := range e.asked[:i+1] {
+			unit.SetSym(i, j, omega.At(a, b))
+		}
+	}
+	return e.finder.of.RelativeError(e.estimate.Value(multitask.Normalised(unit))), nil
 }

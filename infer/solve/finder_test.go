@@ -218,16 +218,51 @@ func TestProblemsThatANetworkRefuses(t *testing.T) {
 	}
 	n = random(t, 1, nil)
 	p := made(1, "p", data.Classification, 2)
-	for i := range p.Tasks[1].TrainSet.Y {
-		p.Tasks[1].TrainSet.Y[i] = 1
-	}
-	if _, err := n.Embed(p); err == nil {
-		t.Error("a task with one class is taken")
-	}
-	p = made(1, "p", data.Classification, 2)
 	p.Tasks[1].TrainSet.X.Row(3).Value[2] = float32(math.NaN())
 	if found, err := n.Omega(p); err == nil {
 		t.Errorf("NaN in the features is taken, Omega is\n%v", mat.Formatted(found.Omega))
+	}
+}
+
+// Tasks that say nothing have the mean row of the covariance of the others, and the mean
+// variance.
+func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= 1e-9) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	n, silent := random(t, 1, nil), func(p *data.ProblemData, tasks ...int) *data.ProblemData {
+		for _, i := range tasks {
+			for j := range p.Tasks[i].TrainSet.Y {
+				p.Tasks[i].TrainSet.Y[j] = 1
+			}
+		}
+		return p
+	}
+	p := silent(made(1, "p", data.Classification, 5), 1, 3)
+	asked := []int{0, 2, 4}
+	e := embed(t, n, p)
+	of, others := must(e.Omega(1))(t), must(n.Omega(only(p, asked)))(t)
+	scale := of.Omega.At(0, 0) / others.Omega.At(0, 0)
+	for i, a := range asked {
+		mean := 0.0
+		for j, b := range asked {
+			near("covariance", of.Omega.At(a, b), scale*others.Omega.At(i, j))
+			mean += scale * others.Omega.At(i, j) / 3
+		}
+		near("mean row", of.Omega.At(a, 1), mean)
+	}
+	near("mean variance", of.Omega.At(3, 3), scale/3)
+	near("trace", mat.Trace(of.Omega), 1)
+	near("expected", must(e.Estimated(of.Omega))(t), others.Estimated)
+	if err := data.CheckCovariance(of.Omega, 5); err != nil {
+		t.Error(err)
+	}
+	e = embed(t, n, silent(made(1, "p", data.Classification, 3), 0, 1))
+	if found := must(e.Omega(1))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || must(e.Estimated(found.Omega))(t) != 1 {
+		t.Errorf("of one task that tells the network says\n%v", mat.Formatted(found.Omega))
 	}
 }
 

@@ -132,12 +132,16 @@ func (h *HeldOut) Judge(s *saved.Fit) {
 		s.Temperature = Temperature(h.Scores, h.Y)
 		return
 	}
+	h.spread(s)
 	for i := range s.Tasks {
-		if score := ScoreOf(h.Scores[i], h.Y[i], s.Kind, 1); score.Held > 0 {
-			s.Tasks[i].StandardError = score.Error
+		switch t := &s.Tasks[i]; len(h.Y[i]) {
+		case 0:
+		case 1: // which says little
+			t.StandardError = t.Spread
+		default:
+			t.StandardError = ScoreOf(h.Scores[i], h.Y[i], s.Kind, 1).Error
 		}
 	}
-	h.spread(s)
 }
 
 // MeanScore averages over the tasks that have a value. The errors of the tasks are

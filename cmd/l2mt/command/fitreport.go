@@ -147,7 +147,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	}
 	r.Mean = measured.report("mean", evidence.MeanScore)
 	r.Rows = r.Mean.Rows
-	never, partly := 0, 0
+	never, partly, single, same := 0, 0, 0, 0
 	for i, t := range p.Tasks {
 		of := measured.report(t.Name, func(all []evidence.Score) evidence.Score { return all[i] })
 		r.Tasks = append(r.Tasks, of)
@@ -158,12 +158,20 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 		case of.Held < of.Rows:
 			partly++
 		}
+		switch train := t.TrainSet; {
+		case len(train.Y) == 1:
+			single++
+		case train.Borrows(t.Kind == data.Classification):
+			same++
+		}
 	}
 	note := func(n int, format string) {
 		if n > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf(format, n))
 		}
 	}
+	note(single, "%d tasks of one row borrow everything else from the others")
+	note(same, "%d tasks of one class borrow the odds of the other from the others")
 	note(never, "%d tasks have a single row of a class: it is always trained on, and they have no cross-validated error")
 	note(partly, "%d tasks have rows that are always trained on, as the other parts have none of their class")
 	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without")
