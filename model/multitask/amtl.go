@@ -36,7 +36,7 @@ type amtl struct {
 
 func (a amtl) Info() Info {
 	return Info{
-		Name: a.name, Title: a.title, Source: "Lee, Yang and Hwang 2016", MostTasks: 64,
+		Name: a.name, Title: a.title, MostTasks: 64,
 		Ranges: []Range{
 			lambda1Range,
 			{Name: Lambda2, Default: 1e-2, Low: 1e-4, High: 1, Log: true},

@@ -25,7 +25,7 @@ import (
 func init() {
 	Register(spectral{
 		info: Info{
-			Name: "cmtl", Title: "CMTL", Source: "Jacob, Bach and Vert 2008",
+			Name: "cmtl", Title: "CMTL",
 			Ranges: []Range{
 				lambda1Range,
 				{Name: "a", Default: 1, Low: 1, High: 1},

@@ -27,7 +27,7 @@ type glmtl struct{}
 
 func (glmtl) Info() Info {
 	return Info{
-		Name: "glmtl", Title: "glMTL", Source: "Zhang and Schneider 2010; Rai, Kumar and Daume 2012", MostTasks: 32,
+		Name: "glmtl", Title: "glMTL", MostTasks: 32,
 		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-3, Low: 1e-5, High: 1e-1, Log: true}},
 	}
 }
@@ -37,9 +37,6 @@ func (glmtl) G(c *Covariance, d int, p Params) float64 {
 	if !ok {
 		return math.Inf(1)
 	}
-	if c.Precision != nil {
-		precision = c.Precision
-	}
 	return p.Lambda1*float64(d)/(2*p.Lambda2)*logDet + norm1(precision)
 }
 
@@ -48,22 +45,22 @@ func (glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error)
 	scaled.ScaleSym(1/float64(d), s)
 	unit := p.Lambda1 * float64(d) / 2
 	h.Enough /= unit
-	omega, precision, gap, err := graphicalLasso(&scaled, 2*p.Lambda2/(p.Lambda1*float64(d)), h)
+	omega, gap, err := graphicalLasso(&scaled, 2*p.Lambda2/(p.Lambda1*float64(d)), h)
 	if err != nil {
 		return nil, err
 	}
-	return &Covariance{Omega: omega, Precision: precision, Gap: unit * gap}, nil
+	return &Covariance{Omega: omega, Gap: unit * gap}, nil
 }
 
 // graphicalLasso minimises tr(C P) - ln|P| + alpha ||P||_1 over positive
-// definite P and returns P^-1, P and a bound on the distance to the minimum.
+// definite P and returns P^-1 and a bound on the distance to the minimum.
 //
 // It maximises the dual ln|Omega| + m over |Omega - C| <= alpha, whose diagonal
 // is C + alpha, row by row: given the other rows the best one is Omega a with a
 // the minimum of a lasso (Friedman, Hastie, Tibshirani, Biostatistics 2008).
-func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *mat.SymDense, gap float64, err error) {
+func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense, gap float64, err error) {
 	if err := checkFinite(c); err != nil {
-		return nil, nil, 0, err
+		return nil, 0, err
 	}
 	const sweeps = 500
 	m := c.SymmetricDim()
@@ -105,7 +102,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *m
 		if !(g < gap) {
 			break
 		}
-		gap, precision, omega = g, p, mat.NewSymDense(m, nil)
+		gap, omega = g, mat.NewSymDense(m, nil)
 		omega.CopySym(x)
 		if gap <= max(1e-14*float64(m), h.Enough) {
 			break
@@ -126,5 +123,5 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega, precision *m
 			}
 		}
 	}
-	return omega, precision, math.Max(gap, 0), nil
+	return omega, math.Max(gap, 0), nil
 }

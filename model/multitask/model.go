@@ -67,8 +67,6 @@ type Info struct {
 	Name string
 	// Title is the model's name in tables.
 	Title string
-	// Source says where the model comes from.
-	Source string
 	// Ranges lists the hyperparameters that the model has, Lambda1 first.
 	Ranges []Range
 	// MostTasks is the number of tasks beyond which a fit takes too long for the model
@@ -80,9 +78,6 @@ type Info struct {
 type Covariance struct {
 	// Omega is m x m.
 	Omega *mat.SymDense
-	// Precision is the inverse of Omega where a model knows it better than by
-	// inverting, else nil.
-	Precision *mat.SymDense
 	// A is the transfer matrix that AMTL makes Omega from, nil in other models.
 	A *mat.Dense
 	// Gap bounds how far the step's objective is above its minimum. It is 0

@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -20,7 +19,7 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 	p = must(Complete(model, p))(t)
 	v := value{g: model.G(c, problem.cols, p)}
 	columns := rowsOf(w)
-	v.trace = must(traceTerm(gram(columns, problem.Tasks(), problem.cols*problem.classes), c))(t)
+	v.trace = traceTerm(t, gram(columns, problem.Tasks(), problem.cols*problem.classes), c, p.Get("floor"))
 	for i, task := range problem.tasks {
 		score := make([]float64, len(task.y))
 		task.x.Mul(score, columns[i*problem.cols:][:problem.cols], 1)
@@ -33,18 +32,16 @@ func objective(t *testing.T, model Model, problem *TrainingSet, w *mat.Dense, b 
 	return v
 }
 
-// traceTerm returns tr(S Omega^-1) for S = W'W.
-func traceTerm(s *mat.SymDense, c *Covariance) (float64, error) {
-	if c.Precision != nil {
-		return dot(s, c.Precision), nil
+// traceTerm returns tr(S Omega^-1) for S = W'W. Of AMTL Omega^-1 is (I - A)(I - A)' and a floor.
+func traceTerm(t *testing.T, s *mat.SymDense, c *Covariance, floor float64) float64 {
+	t.Helper()
+	if c.A != nil {
+		rest, precision := mat.DenseCopyOf(c.A), identity(s.SymmetricDim(), floor)
+		rest.Sub(identity(s.SymmetricDim(), 1), rest)
+		precision.SymRankK(precision, 1, rest)
+		return dot(s, precision)
 	}
-	if c.Omega == nil {
-		return 0, fmt.Errorf("multitask: objective: %w: the covariance is missing", ErrInvalidOmega)
-	}
-	e, err := Eigen(c.Omega)
-	if err != nil {
-		return 0, err
-	}
+	e := must(Eigen(c.Omega))(t)
 	// Rounding errors outside of the range of Omega are squares: 1e-14 of S is 1e-7 of W.
 	sum, outside := 0.0, 0.0
 	for k, mu := range e.Values {
@@ -56,9 +53,9 @@ func traceTerm(s *mat.SymDense, c *Covariance) (float64, error) {
 		}
 	}
 	if outside > 1e-14*mat.Trace(s) {
-		return math.Inf(1), nil
+		return math.Inf(1)
 	}
-	return sum, nil
+	return sum
 }
 
 // powered returns v^r, 0 for rounding errors.

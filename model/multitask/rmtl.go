@@ -17,7 +17,7 @@ import "gonum.org/v1/gonum/mat"
 func init() {
 	Register(held{
 		info: Info{
-			Name: "rmtl", Title: "RMTL", Source: "Evgeniou and Pontil 2004",
+			Name: "rmtl", Title: "RMTL",
 			Ranges: []Range{lambda1Range, {Name: "eps", Default: 0.1, Low: 1e-2, High: 10, Log: true}},
 		},
 		omega: func(m int, p Params) *mat.SymDense {

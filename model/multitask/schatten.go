@@ -27,13 +27,12 @@ import (
 )
 
 func init() {
-	const paper = "Zhang et al. 2018"
-	schatten(Info{Name: "snr1", Title: "SNR1", Source: paper}, 1, false)
-	schatten(Info{Name: "snr2", Title: "SNR2", Source: paper}, 2, false)
-	schatten(Info{Name: "snr", Title: "SNR", Source: paper}, 0, false)
-	schatten(Info{Name: "mtrl", Title: "MTRL", Source: "Zhang and Yeung 2010"}, 1, true)
-	schatten(Info{Name: "ssnr2", Title: "SSNR2", Source: paper}, 2, true)
-	schatten(Info{Name: "ssnr", Title: "SSNR", Source: paper}, 0, true)
+	schatten(Info{Name: "snr1", Title: "SNR1"}, 1, false)
+	schatten(Info{Name: "snr2", Title: "SNR2"}, 2, false)
+	schatten(Info{Name: "snr", Title: "SNR"}, 0, false)
+	schatten(Info{Name: "mtrl", Title: "MTRL"}, 1, true)
+	schatten(Info{Name: "ssnr2", Title: "SSNR2"}, 2, true)
+	schatten(Info{Name: "ssnr", Title: "SSNR"}, 0, true)
 }
 
 // schatten registers SNR or SSNR with a fixed r or, where that is 0, with the hyperparameter

@@ -75,7 +75,7 @@ func TestShiftedSteps(t *testing.T) {
 			value := func(cov *Covariance) float64 {
 				moved := identity(m, c)
 				addSym(moved, 1, cov.Omega)
-				v := p.Lambda1 / 2 * stepTrace(t, s, moved)
+				v := p.Lambda1 / 2 * traceTerm(t, s, &Covariance{Omega: moved}, 0)
 				if g := model.G(&Covariance{Omega: cov.Omega}, d, p); g != 0 {
 					v += p.Lambda2 * g
 				}
@@ -91,9 +91,4 @@ func TestShiftedSteps(t *testing.T) {
 			nearMatrix(t, name, step(s, 1e-9).Omega, step(s, 0).Omega, 1e-3)
 		}
 	}
-}
-
-func stepTrace(t *testing.T, s, omega *mat.SymDense) float64 {
-	t.Helper()
-	return must(traceTerm(s, &Covariance{Omega: omega}))(t)
 }

@@ -34,7 +34,7 @@ type spats struct{}
 
 func (spats) Info() Info {
 	return Info{
-		Name: "spats", Title: "SPATS", Source: "Zhang and Yang 2017, with tr(Omega) = 1", MostTasks: 20,
+		Name: "spats", Title: "SPATS", MostTasks: 20,
 		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-2, Low: 1e-3, High: 1, Log: true}},
 	}
 }
@@ -50,152 +50,155 @@ func (spats) G(c *Covariance, _ int, _ Params) float64 {
 	return norm1(c.Omega)
 }
 
-// Step lowers mu, with up to two steps of Newton's method at each, and as many as it takes at
-// the last. They minimise
+// Step minimises
 //
-//	Lambda1/2 tr(S (Omega + c I)^-1) - mu ln|Omega| + sum_{i<j} 2 Lambda2 T_ij - mu ln(T_ij^2 - Omega_ij^2)
+//	Lambda1/2 tr(S (Omega + c I)^-1) - mu ln|Omega| + sum_{i != j} (Lambda2^2 Omega_ij^2 + mu^2)^(1/2)
 //
-// over Omega and T, subject to tr(Omega) = 1. The minimum is within m^2 mu of the step itself.
+// subject to tr(Omega) = 1, which is within m^2 mu of the step itself. It lowers mu, with up to
+// two steps of Newton's method at each, and as many as it takes at the last.
 func (spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
 	if err := checkFinite(s); err != nil {
 		return nil, err
 	}
 	m := s.SymmetricDim()
-	x := &barrier{s: s, l1: p.Lambda1, l2: p.Lambda2, shift: h.Shift}
-	x.moveTo(Uniform(m))
-	scale := x.l1/2*dot(s, x.inverse) + x.l2
+	x := barrier{s: s, params: p, shift: h.Shift}
+	for i := range m {
+		for j := range i {
+			x.entries = append(x.entries, entry{i, j, 2})
+		}
+		x.entries = append(x.entries, entry{i, i, 1})
+	}
+	at := x.at(Uniform(m))
+	scale := p.Lambda1/2*dot(s, at.inverse) + p.Lambda2
 	// Closer than that, rounding errors of S outside of the range of Omega count.
 	enough := cmp.Or(h.Enough, 1e-9*scale)
 	last := enough / float64(m*m)
 	x.mu = 0.1 * scale
 	if h.From != nil {
 		x.mu = min(x.mu, 30*last) // a short way from a step nearby
-		x.moveTo(h.From.Omega)
+		if near := x.at(h.From.Omega); near != nil {
+			at = near
+		}
 	}
 	for ; x.mu > last; x.mu *= 0.3 {
-		x.center(2, 0.1)
+		at = x.center(at, 2, 0.1)
 	}
 	x.mu = last
-	x.center(50, 1e-10)
-	return &Covariance{Omega: x.omega, Gap: enough, multiplier: x.multiplier}, nil
+	at = x.center(at, 50, 1e-12)
+	return &Covariance{Omega: at.omega, Gap: enough, multiplier: at.multiplier}, nil
 }
 
-// barrier is the function that Step minimises, at one Omega.
+// barrier is the function that Step minimises.
 type barrier struct {
-	s                 *mat.SymDense
-	l1, l2, shift, mu float64
-	omega             *mat.SymDense
-	inverse, shifted  *mat.SymDense // of Omega and of Omega + c I
-	multiplier        *mat.SymDense // the slopes of the norm, less than Lambda2 in size
-	value             float64
+	s         *mat.SymDense
+	params    Params
+	shift, mu float64 // c and mu
+	entries   []entry // the variables: those of Omega on and below the diagonal
 }
 
-// moveTo moves to an Omega, and reports whether it is positive definite.
-func (x *barrier) moveTo(omega *mat.SymDense) bool {
-	moved := mat.NewSymDense(omega.SymmetricDim(), nil)
-	moved.CopySym(omega)
-	addSym(moved, x.shift, identity(omega.SymmetricDim(), 1))
+// entry is at (i, j) of Omega, and at (j, i).
+type entry struct {
+	i, j  int
+	times float64 // 2, and 1 on the diagonal
+}
+
+// interior is a point of its domain.
+type interior struct {
+	omega            *mat.SymDense
+	inverse, shifted *mat.SymDense // of Omega and of Omega + c I
+	multiplier       *mat.SymDense // the slopes of the norm, less than Lambda2 in size
+	value            float64
+}
+
+// at is the barrier at an Omega, nil where that is not positive definite.
+func (x *barrier) at(omega *mat.SymDense) *interior {
+	m := omega.SymmetricDim()
 	inverse, logDet, ok := inverted(omega)
 	if !ok {
-		return false
+		return nil
 	}
-	if x.shifted, _, ok = inverted(moved); !ok {
-		return false
-	}
-	x.omega, x.inverse, x.value = omega, inverse, x.l1/2*dot(x.s, x.shifted)-x.mu*logDet
-	x.multiplier = mat.NewSymDense(omega.SymmetricDim(), nil)
-	for i := range omega.SymmetricDim() {
+	moved := identity(m, x.shift)
+	addSym(moved, 1, omega)
+	shifted, _, _ := inverted(moved)
+	at := &interior{omega, inverse, shifted, mat.NewSymDense(m, nil), x.params.Lambda1/2*dot(x.s, shifted) - x.mu*logDet}
+	for i := range m {
 		for j := range i {
 			v := omega.At(i, j)
-			t, _ := x.size(v)
-			x.value += 2*x.l2*t - x.mu*math.Log(t*t-v*v)
-			x.multiplier.SetSym(i, j, x.l2*v/t)
+			at.value += 2 * x.size(v)
+			at.multiplier.SetSym(i, j, x.params.Lambda2*x.params.Lambda2*v/x.size(v))
 		}
 	}
-	return true
+	return at
 }
 
-// size returns the t that minimises 2 Lambda2 t - mu ln(t^2 - v^2), which stands for the
-// absolute value of a pair of entries v, and its slope.
-func (x *barrier) size(v float64) (t, slope float64) {
-	root := math.Hypot(x.mu, 2*x.l2*v)
-	return (x.mu + root) / (2 * x.l2), 2 * x.l2 * v / root
-}
+// size stands for Lambda2 times the absolute value of an entry, and is more by mu at most.
+func (x *barrier) size(v float64) float64 { return math.Hypot(x.params.Lambda2*v, x.mu) }
 
-// center takes steps until one promises no more than enough of mu.
-func (x *barrier) center(most int, enough float64) {
-	for x.moveTo(x.omega); most > 0 && x.advance(enough*x.mu); most-- {
+// center takes up to so many steps of Newton's method, until one promises no more than enough
+// of mu. The trace stays.
+func (x *barrier) center(from *interior, most int, enough float64) *interior {
+	at := x.at(from.omega) // mu is another
+	for ; most > 0; most-- {
+		gradient := sandwich(at.shifted, x.s)
+		gradient.ScaleSym(-x.params.Lambda1/2, gradient)
+		addSym(gradient, 1, at.multiplier)
+		addSym(gradient, -x.mu, at.inverse)
+		slopes, trace := make([]float64, len(x.entries)), make([]float64, len(x.entries))
+		for a, e := range x.entries {
+			slopes[a], trace[a] = e.times*gradient.At(e.i, e.j), 2-e.times
+		}
+		hessian := x.hessian(at)
+		addSym(hessian, 1e-15*mat.Trace(hessian), identity(len(slopes), 1)) // for rounding errors
+		u, ok := cholesky(hessian)
+		if !ok {
+			break
+		}
+		along, move := slices.Clone(trace), slices.Clone(slopes)
+		solve(u, along)
+		solve(u, move)
+		add(-inner(trace, move)/inner(trace, along), along, move)
+		next := x.search(at, move, -inner(slopes, move), enough*x.mu)
+		if next == nil {
+			break
+		}
+		at = next
 	}
+	return at
 }
 
-// advance takes a step of Newton's method, and reports whether it promised and brought more
-// than enough. The entries on and below the diagonal are the variables, in an orthonormal basis of the
-// symmetric matrices; the trace stays.
-func (x *barrier) advance(enough float64) bool {
-	m := x.omega.SymmetricDim()
-	gradient := sandwich(x.shifted, x.s)
-	gradient.ScaleSym(-x.l1/2, gradient)
-	addSym(gradient, 1, x.multiplier)
-	addSym(gradient, -x.mu, x.inverse)
-	var at [][2]int
-	var slopes, trace, unit []float64
-	for i := range m {
-		for j := range i + 1 {
-			f, t := math.Sqrt2, 0.0
-			if i == j {
-				f, t = 1, 1
-			}
-			at, trace, unit = append(at, [2]int{i, j}), append(trace, t), append(unit, f/math.Sqrt2)
-			slopes = append(slopes, f*gradient.At(i, j))
+// search goes back from Omega less the move until that lowers the barrier by a fair part of
+// what the slope promises. It is nil where this is no more than enough, or nothing does.
+func (x *barrier) search(at *interior, move []float64, slope, enough float64) *interior {
+	for t := 1.0; t > 1e-8 && slope < -enough; t /= 2 {
+		omega := mat.NewSymDense(x.s.SymmetricDim(), nil)
+		for a, e := range x.entries {
+			omega.SetSym(e.i, e.j, at.omega.At(e.i, e.j)-t*move[a])
+		}
+		omega.ScaleSym(1/mat.Trace(omega), omega) // which is 1 but for rounding errors
+		if next := x.at(omega); next != nil && next.value <= at.value+1e-4*t*slope+1e-15*math.Abs(at.value) {
+			return next
 		}
 	}
-	matrix := x.hessian(at, unit)
-	addSym(matrix, 1e-15*mat.Trace(matrix), identity(len(at), 1)) // for rounding errors
-	u, ok := cholesky(matrix)
-	if !ok {
-		return false
-	}
-	along, move := slices.Clone(trace), slices.Clone(slopes)
-	solve(u, along)
-	solve(u, move)
-	add(-inner(trace, move)/inner(trace, along), along, move)
-	slope := -inner(slopes, move)
-	if !(slope < -enough) {
-		return false
-	}
-	before := *x
-	for t := 1.0; t > 1e-8; t /= 2 {
-		next := mat.NewSymDense(m, nil)
-		for a, ij := range at {
-			next.SetSym(ij[0], ij[1], before.omega.At(ij[0], ij[1])-t*move[a]/(unit[a]*math.Sqrt2))
-		}
-		next.ScaleSym(1/mat.Trace(next), next) // which is 1 but for rounding errors
-		if x.moveTo(next) && x.value <= before.value+1e-4*t*slope+1e-15*math.Abs(before.value) {
-			return true
-		}
-		*x = before
-	}
-	return false
+	return nil
 }
 
-// hessian is that of the barrier in these variables.
-func (x *barrier) hessian(at [][2]int, unit []float64) *mat.SymDense {
-	p, r, k := mat.DenseCopyOf(x.inverse), mat.DenseCopyOf(x.shifted), mat.DenseCopyOf(sandwich(x.shifted, x.s))
-	h := mat.NewSymDense(len(at), nil)
-	for a, ij := range at {
-		i, j := ij[0], ij[1]
+// hessian is that of the barrier.
+func (x *barrier) hessian(at *interior) *mat.SymDense {
+	p, r, k := mat.DenseCopyOf(at.inverse), mat.DenseCopyOf(at.shifted), mat.DenseCopyOf(sandwich(at.shifted, x.s))
+	n := len(x.entries)
+	h := mat.NewSymDense(n, nil)
+	for a, e := range x.entries {
+		i, j := e.i, e.j
 		pi, pj, ri, rj, ki, kj := p.RawRowView(i), p.RawRowView(j), r.RawRowView(i), r.RawRowView(j), k.RawRowView(i), k.RawRowView(j)
-		row := h.RawSymmetric().Data[a*len(at):][:len(at)]
-		for b := a; b < len(at); b++ {
-			u, v := at[b][0], at[b][1]
+		row := h.RawSymmetric().Data[a*n:][:n]
+		for b := a; b < n; b++ {
+			u, v := x.entries[b].i, x.entries[b].j
 			sum := x.mu * (pi[u]*pj[v] + pi[v]*pj[u])
-			sum += x.l1 / 2 * (ri[u]*kj[v] + ri[v]*kj[u] + ki[u]*rj[v] + ki[v]*rj[u])
-			row[b] = unit[a] * unit[b] * sum
+			sum += x.params.Lambda1 / 2 * (ri[u]*kj[v] + ri[v]*kj[u] + ki[u]*rj[v] + ki[v]*rj[u])
+			row[b] = e.times * x.entries[b].times / 2 * sum
 		}
 		if i != j {
-			v := x.omega.At(i, j)
-			t, slope := x.size(v)
-			row[a] += x.l2 / t * (1 - v*slope/t)
+			row[a] += 2 * math.Pow(x.params.Lambda2*x.mu, 2) / math.Pow(x.size(at.omega.At(i, j)), 3)
 		}
 	}
 	return h
@@ -221,7 +224,7 @@ type spatsLiteral struct{}
 
 func (spatsLiteral) Info() Info {
 	return Info{
-		Name: "spats-literal", Title: "SPATS (literal)", Source: "Zhang and Yang 2017",
+		Name: "spats-literal", Title: "SPATS (literal)",
 		Ranges: []Range{lambda1Range, {Name: Lambda2, Default: 1e-2, Low: 1e-2, High: 1e-2, Log: true}},
 	}
 }

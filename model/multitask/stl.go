@@ -19,7 +19,7 @@ import (
 
 func init() {
 	Register(held{
-		info:  Info{Name: "stl", Title: "STL", Source: "single-task learning", Ranges: []Range{lambda1Range}},
+		info:  Info{Name: "stl", Title: "STL", Ranges: []Range{lambda1Range}},
 		omega: func(m int, _ Params) *mat.SymDense { return Uniform(m) },
 	})
 }
