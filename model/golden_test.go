@@ -253,9 +253,7 @@ func TestTwentyAdamStepsEqualTheGoldenNumbers(t *testing.T) {
 						near(t, "first gradient of "+g.Name, g.Value, flatten(want.FirstGradient[g.Name]), gradientTolerance)
 					}
 				}
-				if err := adam.Step(p, step.Gradient, func(string) float64 { return tc.Config.LR }); err != nil {
-					t.Fatal(err)
-				}
+				adam.Step(p, step.Gradient, func(string) float64 { return tc.Config.LR })
 			}
 			for i := range payloads {
 				final = append(final, evaluate(i).Loss)

@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
-	"l2mt/data/safetensors"
 	"l2mt/layers"
 	"l2mt/model"
 )
@@ -216,60 +214,4 @@ func TestADivergingHeadIsNoticed(t *testing.T) {
 	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "train.head_rate 1e+38") {
 		t.Errorf("the error is %v", err)
 	}
-}
-
-// BenchmarkTheHeadOfVGG trains layers as large as those of VGG-19,
-// 25088-4096-4096-1000, with random weights: from the file to the saved network.
-// It reports the process's peak memory. Run the cases alone:
-//
-//	go test -run '^$' -bench TheHeadOfVGG/last -benchtime 1x ./train
-func BenchmarkTheHeadOfVGG(b *testing.B) {
-	for _, train := range []TrainHead{HeadLast, HeadAll} {
-		b.Run(string(train), func(b *testing.B) { benchmarkVGG(b, train) })
-	}
-}
-
-func benchmarkVGG(b *testing.B, train TrainHead) {
-	dir := b.TempDir()
-	file := filepath.Join(dir, "vgg.safetensors")
-	func() { // so that nothing of it is in memory afterwards
-		r := data.Stream(1, "vgg")
-		head := layers.Head{{In: 25088, Out: 4096}, {In: 4096, Out: 4096}, {In: 4096, Out: 1000}}
-		for i := range head {
-			l := &head[i]
-			l.W, l.B = make([]float32, l.In*l.Out), make([]float32, l.Out)
-			scale := float32(math.Sqrt(6 / float64(l.In)))
-			for j := range l.W {
-				l.W[j] = scale * (2*r.Float32() - 1)
-			}
-		}
-		if err := safetensors.Write(file, model.HeadArrays("", head), nil); err != nil {
-			b.Fatal(err)
-		}
-	}()
-	examples := made(1, 6, 10, 4, 30, 25088)
-	c := must(Preset("default", 1000))(b)
-	c.Epochs, c.TrainHead = 2, train
-	for i := range b.N {
-		head := must(model.ReadHead(file))(b)
-		must(Run(b.Context(), c, InMemory(examples), Options{Head: head, Out: filepath.Join(dir, fmt.Sprint("network", i))}))(b)
-	}
-	b.ReportMetric(peakMemory(b)/(1<<30), "GiB")
-}
-
-// peakMemory is the most memory that the process has had, in bytes.
-func peakMemory(b *testing.B) float64 {
-	b.Helper()
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Skip("the peak of the memory is known on Linux only")
-	}
-	for line := range strings.Lines(string(status)) {
-		var kB float64
-		if _, err := fmt.Sscanf(line, "VmHWM: %f kB", &kB); err == nil {
-			return kB * 1024
-		}
-	}
-	b.Fatal("there is no VmHWM in /proc/self/status")
-	return 0
 }

@@ -66,37 +66,6 @@ func estimators() []string {
 	return slices.DeleteFunc(model.Estimators(), func(name string) bool { return model.Config{Estimator: name}.LinearEntries() == nil })
 }
 
-// Where f can be v(o) exactly, the regression makes it so.
-func TestTheRegressionStartRecoversWhatMadeTheOutcomes(t *testing.T) {
-	for _, estimator := range estimators() {
-		examples := ready(t, small(3))
-		c := config(t, "default", small(3)).Model
-		c.Estimator = estimator
-		n := must(model.NewNetwork(c, 7))(t)
-		for k, e := range c.LinearEntries() {
-			n.Params.Get(e.Param)[e.Index] = 0.04 * float64(k+1) // small enough for f < 1, where tanh can go
-		}
-		forward := must(model.NewForward(n))(t)
-		for _, e := range examples {
-			payload, tuples := e.payload, e.tuples
-			estimate := must(forward.Estimate(payload, tuples...))(t)
-			for q, f := range estimate.F {
-				tuples[q].O = n.RelativeError(f)
-			}
-		}
-		for _, e := range c.LinearEntries() {
-			n.Params.Get(e.Param)[e.Index] = 5
-		}
-		before := squares(t, n, examples)
-		if err := regress(n, examples); err != nil {
-			t.Fatal(err)
-		}
-		if left := squares(t, n, examples); left > 1e-8*before {
-			t.Errorf("estimator %s: the sum of squares goes from %v to %v", estimator, before, left)
-		}
-	}
-}
-
 func TestTheRegressionStartRefusesExperienceOfZeros(t *testing.T) {
 	examples := ready(t, small(1))
 	for _, e := range examples {

@@ -246,14 +246,14 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 	for _, g := range result.Gradient {
 		floats.Scale(s.weight, g.Value)
 	}
-	err = t.adam.Step(t.network.Params, result.Gradient, func(name string) float64 {
+	t.adam.Step(t.network.Params, result.Gradient, func(name string) float64 {
 		if t.embedding[name] {
 			return left * t.config.EmbeddingRate
 		}
 		return left * t.config.Rate
 	})
 	t.adam.head(t.tuning.layers, result.Head, t.tuning.first, t.tuning.second, left*t.config.HeadRate)
-	return result, err
+	return result, nil
 }
 
 // compute is the loss of a step and its gradient, all of it finite.
