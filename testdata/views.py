@@ -67,8 +67,8 @@ def l2mt(X, y, task, learn, rest, flags):
                 w.writerow(([] if task is None else ["t%d" % task[k]]) + ["%.7g" % v for v in X[k]] + ["%.9g" % v for v in y[k]][: len(of)])
     classes = set(y[:, 0]) == {0, 1}
     ask = [binary, "--json", "-q", "fit", f"{work}/train.csv", "--out", f"{work}/m", "--target", "y*", "--kind", "classification" if classes else "regression"]
-    fit = subprocess.run(ask + (["--task", "task", "--skip-tasks"] if task is not None else []) + flags, capture_output=True, text=True, check=True)
-    subprocess.run([binary, "-q", "predict", "--model", f"{work}/m", f"{work}/test.csv", "--out", f"{work}/p.csv", "--new-task", "mean"], check=True)
+    fit = subprocess.run(ask + (["--task", "task"] if task is not None else []) + flags, capture_output=True, text=True, check=True)
+    subprocess.run([binary, "-q", "predict", "--model", f"{work}/m", f"{work}/test.csv", "--out", f"{work}/p.csv"], check=True)
     p = list(csv.DictReader(open(f"{work}/p.csv")))
     columns = targets if task is None and len(targets) > 1 else ["probability of 1"] if classes else ["prediction"]
     return np.array([[float(r[c]) for c in columns] for r in p]), json.loads(fit.stdout)["model"]
