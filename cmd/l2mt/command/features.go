@@ -33,19 +33,13 @@ type dataFeaturesCmd struct {
 	Layer     vgg.Layer `default:"fc8" enum:"pool5,fc6,fc7,fc8" help:"Layer whose activations are the features: ${enum}."`
 	Out       string    `required:"" type:"path" help:"File to write, .npz. What is done is kept beside it until it is whole: the same command goes on from there."`
 	LeaveOut  []string  `help:"Classes to leave out, such as BACKGROUND_Google or 257.clutter."`
-	MaxPixels int       `default:"33554432" help:"Pictures with more pixels are skipped, not decoded."`
-	Workers   int       `help:"Pictures at a time; 0 means one per CPU."`
+	MaxPixels uint      `default:"33554432" help:"Pictures with more pixels are skipped, not decoded."`
+	Workers   uint      `help:"Pictures at a time; 0 means one per CPU."`
 }
 
 func (c *dataFeaturesCmd) Validate() error {
-	// The parser says better what is missing altogether.
-	switch {
-	case c.Out != "" && strings.ToLower(filepath.Ext(c.Out)) != ".npz":
+	if c.Out != "" && strings.ToLower(filepath.Ext(c.Out)) != ".npz" { // the parser finds what is missing
 		return fmt.Errorf("--out=%s: its name must end in .npz", c.Out)
-	case c.MaxPixels < 1:
-		return fmt.Errorf("--max-pixels=%d: there must be at least one", c.MaxPixels)
-	case c.Workers < 0:
-		return fmt.Errorf("--workers=%d: it must not be negative", c.Workers)
 	}
 	return nil
 }
@@ -87,8 +81,8 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	config := images.Config{
 		Net: net.Features, Features: nets[c.Net].Width(c.Layer),
 		Identity: fmt.Sprintf("%s %s %s", c.Net, c.Layer, sum),
-		Read:     images.Options{Short: 256, Crop: nets[c.Net].Size, MaxPixels: c.MaxPixels},
-		Workers:  c.Workers, Progress: e.reporter(),
+		Read:     images.Options{Short: 256, Crop: nets[c.Net].Size, MaxPixels: int(c.MaxPixels)},
+		Workers:  int(c.Workers), Progress: e.reporter(),
 	}
 	made := extracted{
 		Net: c.Net, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,

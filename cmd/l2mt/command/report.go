@@ -8,7 +8,7 @@ import (
 )
 
 type reportCmd struct {
-	Dir string `arg:"" type:"existingdir" help:"Directory with what the other commands wrote, itself or in folders: fitted models, evaluations, sweeps, inferences, networks, experience, problems."`
+	Dir string `arg:"" type:"existingdir" help:"Directory with what the other commands wrote, itself or in folders: fitted models, evaluations, sweeps, networks."`
 }
 
 func (c *reportCmd) Run(e *env) error {

@@ -3,6 +3,8 @@ package command
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"l2mt/cmd/l2mt/internal/run"
 )
@@ -17,12 +19,12 @@ func (versionCmd) Run(e *env) error {
 		fmt.Fprintf(t, "go\t%s\n", v.Go)
 		fmt.Fprintf(t, "system\t%s, %d CPUs\n", v.System, v.CPUs)
 		fmt.Fprintf(t, "kernels\t%s\n", v.Kernels)
-		fmt.Fprintf(t, "pretrained network\t%s, %s\n", v.Pretrained.Name, v.Pretrained.Checksum)
-		for _, p := range v.Pieces {
-			fmt.Fprintf(t, "%s %s\tof %s\n", p.Kind, p.Name, p.Package)
+		fmt.Fprintf(t, "pretrained network\t%s\n", v.Pretrained)
+		for _, piece := range v.Pieces {
+			fmt.Fprintf(t, "piece\t%s\n", piece)
 		}
-		for _, m := range v.Modules {
-			fmt.Fprintf(t, "%s\t%s\n", m.Path, m.Version)
+		for _, path := range slices.Sorted(maps.Keys(v.Modules)) {
+			fmt.Fprintf(t, "%s\t%s\n", path, v.Modules[path])
 		}
 		t.Flush()
 	})

@@ -15,8 +15,6 @@ import (
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/cmd/l2mt/internal/sweep"
-	"l2mt/data"
-	"l2mt/data/experience"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/model"
@@ -31,13 +29,13 @@ var text string
 // Write gathers what commands wrote into a directory and the folders in it, and
 // writes the page there. It returns the path.
 func Write(dir string) (string, error) {
-	r := &report{Title: filepath.Base(dir), Versions: run.CurrentVersions()}
+	r := &report{Title: filepath.Base(dir), Parts: map[string][]entry{}, Versions: run.CurrentVersions()}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), sweep.File)); err == nil && entry.Name() == sweep.Runs {
-			return fs.SkipDir // the runs of a sweep are told by its results
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), sweep.File)); err == nil && entry.Name() == sweep.Runs && path != dir {
+			return fs.SkipDir // they have a page of their own
 		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
@@ -48,8 +46,8 @@ func Write(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r.empty() {
-		return "", fmt.Errorf("%s: there is nothing to report: no table.json, sweep.json, %s, %s, manifest.json or problem file, here or in a folder", dir, run.FitFile, model.ConfigFile)
+	if len(r.Parts) == 0 {
+		return "", fmt.Errorf("%s: there is nothing to report: no table.json, %s, %s or %s, here or in a folder", dir, sweep.File, run.FitFile, model.ConfigFile)
 	}
 	page, err := r.page()
 	if err != nil {
@@ -59,12 +57,11 @@ func Write(dir string) (string, error) {
 	return path, files.WriteFile(path, page)
 }
 
-// report is what the page shows.
+// report is what the page shows: what folders have, by what that is.
 type report struct {
-	Title                                            string
-	Fits, Evaluations, Sweeps, Networks, Experiences []entry
-	Problems                                         []run.Summary
-	Versions                                         run.Versions
+	Title    string
+	Parts    map[string][]entry
+	Versions run.Versions
 }
 
 // entry is what one folder has.
@@ -73,68 +70,25 @@ type entry struct {
 	Of        any
 }
 
-// collected is the experience of a folder.
-type collected struct {
-	Manifest experience.Manifest
-	Stats    []experience.SourceStats
-}
-
-func (r *report) empty() bool {
-	return len(r.Fits)+len(r.Evaluations)+len(r.Sweeps)+len(r.Networks)+len(r.Experiences)+len(r.Problems) == 0
-}
-
 // add takes in what one directory holds.
 func (r *report) add(dir, name string) error {
 	for _, part := range []struct {
-		file string
-		to   *[]entry
-		read func(dir string) (any, error)
+		what, file string
+		read       func(dir string) (any, error)
 	}{
-		{run.FitFile, &r.Fits, readFit},
-		{"table.json", &r.Evaluations, func(dir string) (any, error) { return run.LoadTable(dir) }},
-		{sweep.File, &r.Sweeps, func(dir string) (any, error) { return sweep.Load(dir) }},
-		{model.ConfigFile, &r.Networks, func(dir string) (any, error) { return model.Load(dir) }}, // saved models have weights too
-		{"manifest.json", &r.Experiences, readExperience},
-		{"train.json", nil, func(dir string) (any, error) { return nil, r.addProblems(dir, name) }},
+		{"fits", run.FitFile, readFit},
+		{"evaluations", "table.json", func(dir string) (any, error) { return run.LoadTable(dir) }},
+		{"sweeps", sweep.File, func(dir string) (any, error) { return sweep.Load(dir) }},
+		{"networks", model.ConfigFile, func(dir string) (any, error) { return model.Load(dir) }}, // saved models have weights too
 	} {
-		_, err := os.Stat(filepath.Join(dir, part.file))
-		if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, part.file)); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		var of any
-		if err == nil {
-			of, err = part.read(dir)
-		}
+		of, err := part.read(dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", dir, err)
 		}
-		if part.to != nil {
-			*part.to = append(*part.to, entry{name, dir, of})
-		}
-	}
-	return nil
-}
-
-func readExperience(dir string) (any, error) {
-	store, err := experience.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	stats, err := store.Stats()
-	return collected{store.Manifest, stats}, err
-}
-
-func (r *report) addProblems(dir, name string) error {
-	for _, file := range []string{"train.json", "test.json"} {
-		path := filepath.Join(dir, file)
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		f, err := data.LoadProblems(path)
-		if err != nil {
-			return err
-		}
-		r.Problems = append(r.Problems, run.Summarise(filepath.Join(name, file), f))
+		r.Parts[part.what] = append(r.Parts[part.what], entry{name, dir, of})
 	}
 	return nil
 }

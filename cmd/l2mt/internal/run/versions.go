@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -17,63 +18,39 @@ type Versions struct {
 	System string `json:"system"`
 	CPUs   int    `json:"cpus"`
 	// Kernels are those of products that this machine and L2MT_BLAS choose.
-	Kernels string   `json:"kernels"`
-	Modules []Module `json:"modules"`
-	// Pretrained is the network in this program.
-	Pretrained Pretrained `json:"pretrained"`
-	// Pieces are those registered by packages that are not of this module.
-	Pieces []Piece `json:"pieces,omitempty"`
-}
-
-// Piece is a part of networks, with the package that registered it.
-type Piece struct {
-	Kind    string `json:"kind"`
-	Name    string `json:"name"`
-	Package string `json:"package"`
-}
-
-// Pretrained is the network that commands take if they are given none.
-type Pretrained struct {
-	Name     string `json:"name"`
-	Checksum string `json:"checksum"`
-}
-
-// Module is a module of the program.
-type Module struct {
-	Path    string `json:"path"`
-	Version string `json:"version"`
+	Kernels string `json:"kernels"`
+	// Pretrained is the network that commands take if they are given none, with its checksum.
+	Pretrained string `json:"pretrained"`
+	// Modules are the versions of the modules of the program, by their paths.
+	Modules map[string]string `json:"modules"`
+	// Pieces are those of networks that packages register which are not of this module.
+	Pieces []string `json:"pieces,omitempty"`
 }
 
 // CurrentVersions are those of this program.
 func CurrentVersions() Versions {
 	v := Versions{
-		L2MT:   "unknown",
-		Go:     runtime.Version(),
-		System: runtime.GOOS + "/" + runtime.GOARCH,
-		CPUs:   runtime.NumCPU(),
-
-		Pretrained: Pretrained{Name: pretrained.Name, Checksum: pretrained.Checksum()},
+		L2MT: "unknown", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
+		Pretrained: pretrained.Name + ", " + pretrained.Checksum(), Modules: map[string]string{},
 	}
 	if kernels, err := linalg.Select(); err == nil {
 		v.Kernels = kernels.Name()
 	}
 	for _, p := range model.Pieces() {
 		if !strings.HasPrefix(p.Package, "l2mt/") {
-			v.Pieces = append(v.Pieces, Piece(p))
+			v.Pieces = append(v.Pieces, fmt.Sprintf("%s %s of %s", p.Kind, p.Name, p.Package))
 		}
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	v.L2MT = info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v.L2MT += " " + s.Value
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.L2MT = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v.L2MT += " " + s.Value
+			}
 		}
-	}
-	for _, m := range info.Deps {
-		v.Modules = append(v.Modules, Module{m.Path, m.Version})
+		for _, m := range info.Deps {
+			v.Modules[m.Path] = m.Version
+		}
 	}
 	return v
 }
