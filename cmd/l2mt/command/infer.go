@@ -209,7 +209,7 @@ func (r *fitReport) predictions() ([][]string, error) {
 			if classes := m.ClassesOf(i); classes != nil {
 				label = classes[multitask.LabelOf(y, len(m.Classes))]
 			}
-			rows = append(rows, append([]string{strconv.Itoa(t.Test[j]), label}, l.cells(i, t.Name, row(scores, j, len(t.TestSet.Y)))...))
+			rows = append(rows, append([]string{strconv.Itoa(t.Test[j]), label}, l.cells(answer{task: i, name: t.Name, scores: scores[j*len(scores)/len(t.TestSet.Y):]})...))
 		}
 	}
 	return rows, nil

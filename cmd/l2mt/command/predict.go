@@ -49,7 +49,7 @@ func (c *predictCmd) Run(e *env) error {
 		p.carried, l.heads = append(p.carried, j), append(l.heads, p.names[j])
 	}
 	l.predictions(p.asked)
-	s := p.scoring()
+	s := &scoring{models: p.models}
 	err = c.write(e, func(w io.Writer) error {
 		if err := csv.NewWriter(w).WriteAll([][]string{l.heads}); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (c *predictCmd) Run(e *env) error {
 			return err
 		})
 	})
-	if err != nil || len(s.of) == 0 {
+	if err != nil || len(s.answers) == 0 {
 		return err
 	}
 	t := s.table()
@@ -138,19 +138,19 @@ func (l *lineWriter) predictions(all []asked) {
 	}
 }
 
-// cells are those of the prediction of a row of a task by its scores, empty where there is
-// nothing to say.
-func (l *lineWriter) cells(task int, name string, score []float64) (cells []string) {
+// cells are those of a prediction, empty where there is nothing to tell.
+func (l *lineWriter) cells(a answer) (cells []string) {
 	if !l.wide {
-		cells = append(cells, name)
+		cells = append(cells, a.name)
 	}
+	score := a.scores[:max(1, len(l.Classes))]
 	if l.Kind == data.Classification {
 		p := make([]float64, max(2, len(l.Classes)))
 		l.Probabilities(p, score)
 		if l.Classes == nil {
 			p = p[1:]
 		}
-		cells = append(cells, l.ClassesOf(task)[multitask.ClassOf(score)])
+		cells = append(cells, l.ClassesOf(a.task)[multitask.ClassOf(score)])
 		for _, v := range p {
 			cells = append(cells, number(v, 6))
 		}
@@ -158,13 +158,13 @@ func (l *lineWriter) cells(task int, name string, score []float64) (cells []stri
 	}
 	cells = append(cells, number(score[0], -1))
 	if l.level > 0 {
-		half := l.Interval(task, l.level)
+		half := l.Interval(a.task, l.level)
 		cells = append(cells, number(score[0]-half, 8), number(score[0]+half, 8))
 	}
-	if task == saved.Average || l.Tasks[task].StandardError == 0 {
+	if a.task == saved.Average || l.Tasks[a.task].StandardError == 0 {
 		return append(cells, "")
 	}
-	return append(cells, number(l.Tasks[task].StandardError, 4))
+	return append(cells, number(l.Tasks[a.task].StandardError, 4))
 }
 
 // number is a number of so many digits, or empty where it is undefined.
@@ -184,12 +184,8 @@ func (l *lineWriter) text(p *predictor, b *rowBlock) []byte {
 		for _, c := range b.carried {
 			cells = append(cells, c.Texts[c.Text(j)])
 		}
-		for k, scores := range b.scores[0] {
-			name := p.asked[k].name
-			if b.names != nil {
-				name = b.names[j]
-			}
-			cells = append(cells, l.cells(b.of[k][j], name, row(scores, j, b.size))...)
+		for _, a := range b.answers[j*len(p.asked):][:len(p.asked)] {
+			cells = append(cells, l.cells(a)...)
 		}
 		_ = lines.Write(cells) // a buffer has no errors
 	}

@@ -51,13 +51,18 @@ type asked struct {
 	label int // the column of what it should be, or -1
 }
 
+// answer is a prediction of a row.
+type answer struct {
+	task   int // or the Average
+	name   string
+	y      float64   // what it should be, NaN where that is not known
+	scores []float64 // by every model
+}
+
 // rowBlock is some rows, with what becomes of them.
 type rowBlock struct {
 	size    int
-	of      [][]int       // of each prediction: the task of every row
-	names   []string      // of these tasks, where a column has them
-	y       [][]float64   // likewise: what it should be, NaN where that is not known
-	scores  [][][]float64 // by each model, likewise
+	answers []answer // row by row
 	carried []*format.Column
 	notes   map[string]int // what there is to say of how many rows or cells
 	text    []byte
@@ -239,9 +244,6 @@ func (p *predictor) fill(b *rowBlock, text *format.Block) error {
 	b.size = len(lines)
 	unseen := table.Unseen{}
 	value, row, err := p.Recipe.Make(features, b.size, unseen)
-	if err == nil {
-		row, err = p.tasksOf(b, tasks)
-	}
 	if err != nil {
 		return p.rows.Fault(lines[row], err)
 	}
@@ -252,8 +254,16 @@ func (p *predictor) fill(b *rowBlock, text *format.Block) error {
 		}
 		b.notes[note] = n
 	}
-	for k, c := range labels {
-		b.y = append(b.y, p.labels(b, c, b.of[k]))
+	for j := range b.size {
+		for k, a := range p.asked {
+			if p.column >= 0 {
+				a.name = tasks.Texts[tasks.Text(j)]
+				if a.task, err = p.taskOf(b, a.name); err != nil {
+					return p.rows.Fault(lines[j], err)
+				}
+			}
+			b.answers = append(b.answers, answer{task: a.task, name: a.name, y: p.label(b, labels[k], j, a.task)})
+		}
 	}
 	x, err := data.NewDense(b.size, p.Recipe.Width(), value)
 	if err != nil {
@@ -262,49 +272,40 @@ func (p *predictor) fill(b *rowBlock, text *format.Block) error {
 	return p.predict(b, x)
 }
 
-// tasksOf finds the tasks of the rows. An error is one of the row.
-func (p *predictor) tasksOf(b *rowBlock, names *format.Column) (row int, err error) {
-	for _, a := range p.asked {
-		b.of = append(b.of, slices.Repeat([]int{a.task}, b.size))
+// taskOf finds the task of a name, or the Average where that stands for others.
+func (p *predictor) taskOf(b *rowBlock, name string) (int, error) {
+	i, known := p.number[name]
+	switch {
+	case known:
+		return i, nil
+	case p.NewTask == "":
+		_, err := p.Fit.Task(name)
+		return 0, fmt.Errorf("%w; --new-task mean predicts others too", err)
 	}
-	for j := 0; j < b.size && p.column >= 0; j++ {
-		name := names.Texts[names.Text(j)]
-		i, known := p.number[name]
-		if !known && p.NewTask == "" {
-			_, err := p.Fit.Task(name)
-			return j, fmt.Errorf("%w; --new-task mean predicts others too", err)
-		}
-		if b.names = append(b.names, name); known {
-			b.of[0][j] = i
-		} else {
-			b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have the mean of its tasks", name)]++
-		}
-	}
-	return 0, nil
+	b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have the mean of its tasks", name)]++
+	return saved.Average, nil
 }
 
-// labels are what rows of tasks should be, NaN where there is no label, or one that the model
+// label is what row j of a task should be, NaN where there is no label, or one that the model
 // does not know.
-func (p *predictor) labels(b *rowBlock, c *format.Column, of []int) []float64 {
-	y := make([]float64, c.Len())
-	for j := range y {
-		l, words := c.Label(j), c.Text(j) >= 0
-		number := slices.Index(p.ClassesOf(of[j]), l.String())
-		switch {
-		case words && p.Recipe.IsMissing(l.Text):
-			y[j] = math.NaN()
-		case p.Kind == data.Regression && !words:
-			y[j] = l.Number
-		case number >= 0 && p.Classes == nil:
-			y[j] = float64(2*number - 1)
-		case number >= 0:
-			y[j] = float64(number)
-		default:
-			y[j] = math.NaN()
-			b.notes[fmt.Sprintf("rows have labels in column %q that the model does not know; they are not measured", p.names[c.At])]++
-		}
+func (p *predictor) label(b *rowBlock, c *format.Column, j, task int) float64 {
+	if c.At < 0 {
+		return math.NaN()
 	}
-	return y
+	l, words := c.Label(j), c.Text(j) >= 0
+	number := slices.Index(p.ClassesOf(task), l.String())
+	switch {
+	case words && p.Recipe.IsMissing(l.Text):
+	case p.Kind == data.Regression && !words:
+		return l.Number
+	case number >= 0 && p.Classes == nil:
+		return float64(2*number - 1)
+	case number >= 0:
+		return float64(number)
+	default:
+		b.notes[fmt.Sprintf("rows have labels in column %q that the model does not know; they are not measured", p.names[c.At])]++
+	}
+	return math.NaN()
 }
 
 // least is the value of a kernel with the nearest landmark below which a row is far from all.
@@ -312,52 +313,40 @@ const least = 0.05
 
 // predict scores the rows by every model, each by the weights of its task.
 func (p *predictor) predict(b *rowBlock, given data.Matrix) error {
-	for k, m := range p.models {
+	of := map[int][]int{} // the answers of a task
+	for k, a := range b.answers {
+		of[a.task] = append(of[a.task], k)
+	}
+	for n, m := range p.models {
 		x, outside, err := m.Prepare(given)
 		if err != nil {
 			return err
 		}
-		if k == 0 && outside > 0 {
+		if n == 0 && outside > 0 {
 			b.notes["cells are outside of the values that the model was fitted on, where curves go on straight and kernels end"] = outside
 		}
-		if last := len(m.Recipe.Steps) - 1; k == 0 && last >= 0 && m.Recipe.Steps[last].Landmarks != nil {
+		if last := len(m.Recipe.Steps) - 1; n == 0 && last >= 0 && m.Recipe.Steps[last].Landmarks != nil {
 			for i := range x.Rows() {
 				if slices.Max(x.Row(i).Value) < least {
 					b.notes["rows are far from all that the model was fitted on; their predictions are next to the intercept"]++
 				}
 			}
 		}
-		var all [][]float64
-		for _, of := range b.of {
-			all = append(all, scoresOf(m, x, of))
+		for task, answers := range of {
+			part := x
+			if len(answers) < b.size {
+				rows := make([]int, len(answers))
+				for i, k := range answers {
+					rows[i] = k / len(p.asked)
+				}
+				part = x.Take(rows)
+			}
+			scores := m.Linear(task).Scores(part)
+			for i, k := range answers {
+				each := len(scores) / len(answers)
+				b.answers[k].scores = append(b.answers[k].scores, scores[i*each:][:each]...)
+			}
 		}
-		b.scores = append(b.scores, all)
 	}
 	return nil
-}
-
-// scoresOf are those of rows that are prepared, each of a task.
-func scoresOf(m *saved.Fit, x data.Matrix, of []int) []float64 {
-	rows := map[int][]int{}
-	for j, i := range of {
-		rows[i] = append(rows[i], j)
-	}
-	all := make([]float64, len(of)*max(1, len(m.Classes)))
-	for i, list := range rows {
-		part := x
-		if len(list) < len(of) {
-			part = x.Take(list)
-		}
-		scores := m.Linear(i).Scores(part)
-		for k, j := range list {
-			copy(row(all, j, len(of)), row(scores, k, len(list)))
-		}
-	}
-	return all
-}
-
-// row is what stands for row j of n.
-func row(scores []float64, j, n int) []float64 {
-	k := len(scores) / n
-	return scores[j*k:][:k]
 }

@@ -33,11 +33,11 @@ func (c *scoreCmd) Run(e *env) error {
 	if !p.labelled() {
 		return fmt.Errorf("%s: %w: there is no column of labels, %s; say with --target which it is", c.File, data.ErrMismatch, cmp.Or(c.Target, format.Abridge(p.Recipe.Targets)))
 	}
-	s := p.scoring()
+	s := &scoring{models: p.models}
 	if err := p.run(e, func(*rowBlock) {}, s.add); err != nil {
 		return err
 	}
-	if len(s.of) == 0 {
+	if len(s.answers) == 0 {
 		return fmt.Errorf("%s: %w: it has no labelled rows", c.File, data.ErrInvalid)
 	}
 	t := s.table()
@@ -61,40 +61,14 @@ func loadBeside(dir string) ([]*saved.Fit, error) {
 	return []*saved.Fit{m, stl}, err
 }
 
-// scoring gathers labelled rows, by their tasks, with what they are predicted.
+// scoring gathers the predictions of labelled rows.
 type scoring struct {
-	models []*saved.Fit
-	of     map[int]*labelledRows
+	models  []*saved.Fit
+	answers []answer
 }
 
-func (p *predictor) scoring() *scoring {
-	return &scoring{models: p.models, of: map[int]*labelledRows{}}
-}
-
-// labelledRows are the labels of rows, with scores by what predicts them.
-type labelledRows struct {
-	y      []float64
-	scores map[string][]float64
-}
-
-// add takes the labelled rows of a block.
 func (s *scoring) add(b *rowBlock) error {
-	for k, labels := range b.y {
-		for j, y := range labels {
-			if math.IsNaN(y) {
-				continue
-			}
-			rows := s.of[b.of[k][j]]
-			if rows == nil {
-				rows = &labelledRows{scores: map[string][]float64{}}
-				s.of[b.of[k][j]] = rows
-			}
-			rows.y = append(rows.y, y)
-			for n, by := range []string{byModel, bySTL}[:len(s.models)] {
-				rows.scores[by] = append(rows.scores[by], row(b.scores[n][k], j, b.size)...)
-			}
-		}
-	}
+	s.answers = append(s.answers, slices.DeleteFunc(b.answers, func(a answer) bool { return math.IsNaN(a.y) })...)
 	return nil
 }
 
@@ -132,37 +106,41 @@ type scoreTable struct {
 
 // table measures what has been gathered.
 func (s *scoring) table() *scoreTable {
-	m := s.models[0]
-	temperature := map[string]float64{byModel: m.Temperature, byMean: 1, bySTL: s.models[len(s.models)-1].Temperature}
-	t, measured := &scoreTable{Model: m.Model, Kind: m.Kind}, measures{}
-	measure := func(name string, rows *labelledRows) taskReport {
-		for by, f := range rows.scores {
-			score := evidence.ScoreOf(f, rows.y, m.Kind, temperature[by])
+	m, each := s.models[0], max(1, len(s.models[0].Classes))
+	t, measured, means := &scoreTable{Model: m.Model, Kind: m.Kind}, measures{}, map[int][]float64{}
+	measure := func(name string, answers []answer) taskReport {
+		var y []float64
+		scores := map[string][]float64{}
+		for _, a := range answers {
+			if means[a.task] == nil {
+				means[a.task] = meanScores(m, a.task)
+			}
+			y, scores[byMean] = append(y, a.y), append(scores[byMean], means[a.task]...)
+			for n, by := range []string{byModel, bySTL}[:len(s.models)] {
+				scores[by] = append(scores[by], a.scores[n*each:][:each]...)
+			}
+		}
+		temperature := map[string]float64{byModel: m.Temperature, byMean: 1, bySTL: s.models[len(s.models)-1].Temperature}
+		for by, f := range scores {
+			score := evidence.ScoreOf(f, y, m.Kind, temperature[by])
 			score.Rows = score.Held
 			measured[by] = append(measured[by], score)
 		}
 		return measured.report(name, func(of []evidence.Score) evidence.Score { return of[len(of)-1] })
 	}
-	all := &labelledRows{scores: map[string][]float64{}}
-	names := append(taskNames(m), "(tasks that the model does not know)")
-	for k, name := range names {
-		i := k
-		if k == len(m.Tasks) {
-			i = saved.Average
+	slices.SortStableFunc(s.answers, func(a, b answer) int { return cmp.Compare(uint(a.task), uint(b.task)) }) // the Average is last
+	for rest := s.answers; len(rest) > 0; {
+		n, name := 0, "(tasks that the model does not know)"
+		for n < len(rest) && rest[n].task == rest[0].task {
+			n++
 		}
-		rows := s.of[i]
-		if rows == nil {
-			continue
+		if rest[0].task != saved.Average {
+			name = m.Tasks[rest[0].task].Name
 		}
-		rows.scores[byMean] = slices.Repeat(meanScores(m, i), len(rows.y))
-		t.Tasks = append(t.Tasks, measure(name, rows))
-		all.y = append(all.y, rows.y...)
-		for by, f := range rows.scores {
-			all.scores[by] = append(all.scores[by], f...)
-		}
+		t.Tasks, rest = append(t.Tasks, measure(name, rest[:n])), rest[n:]
 	}
 	t.Mean = measured.report("mean of tasks", evidence.MeanScore)
-	t.All = measure("all rows", all)
+	t.All = measure("all rows", s.answers)
 	return t
 }
 
