@@ -142,7 +142,7 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	r := &fitReport{table: t, network: c.Network}
+	r := &fitReport{table: t}
 	if err := r.fill(e, b, candidates, c.View); err != nil {
 		return err
 	}

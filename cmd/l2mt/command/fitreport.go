@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,7 +18,6 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
-	"l2mt/model/pretrained"
 	"l2mt/model/saved"
 )
 
@@ -43,20 +41,18 @@ type fitReport struct {
 	Reliability []reliable       `json:"reliability,omitempty"`
 	// Correlation is that of the tasks. Untold says that there is none, as rows held out cannot
 	// tell the covariance from tasks on their own.
-	Correlation [][]float64    `json:"correlation,omitempty"`
-	Untold      bool           `json:"correlation_untold"`
-	Bends       *difference    `json:"bends,omitempty"` // what columns that bend bring to STL
-	Network     *networkReport `json:"network,omitempty"`
-	Test        *testReport    `json:"test,omitempty"`
-	Notes       []string       `json:"notes"`
-	Seconds     float64        `json:"seconds,omitempty"`
-	Text        string         `json:"text,omitempty"` // the verdicts
+	Correlation [][]float64 `json:"correlation,omitempty"`
+	Untold      bool        `json:"correlation_untold"`
+	Bends       *difference `json:"bends,omitempty"` // what columns that bend bring to STL
+	Test        *testReport `json:"test,omitempty"`
+	Notes       []string    `json:"notes"`
+	Seconds     float64     `json:"seconds,omitempty"`
+	Text        string      `json:"text,omitempty"` // the verdicts
 
-	table   *table.Table
-	network string
-	fit     *solve.Fitted
-	stl     *solve.Fitted // single-task learning in the same view
-	alone   bool          // nothing is shared
+	table *table.Table
+	fit   *solve.Fitted
+	stl   *solve.Fitted // single-task learning in the same view
+	alone bool          // nothing is shared
 }
 
 // tried is a candidate with its title.
@@ -111,14 +107,6 @@ func (d difference) sign() int {
 
 func (d difference) String() string {
 	return fmt.Sprintf("%.4f (95 %%: %.4f to %.4f)", d.Loss, d.Low, d.High)
-}
-
-// networkReport is the error that a network expects of its covariance, over STL's, and whether
-// that covariance is part of the one fitted with.
-type networkReport struct {
-	Name     string        `json:"name"`
-	Expected compare.Float `json:"expected_relative_error"`
-	Taken    bool          `json:"taken"`
 }
 
 // fill fits the problem, beside its rivals.
@@ -178,13 +166,6 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	if r.Kind == data.Classification {
 		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)
 		r.Reliability = reliability(r.Temperature, max(1, len(r.Classes)), slices.Concat(choice.Scores...), slices.Concat(choice.Y...))
-	}
-	if candidates == nil {
-		found, err := b.Said()
-		if err != nil {
-			return err
-		}
-		r.Network = &networkReport{cmp.Or(r.network, pretrained.Name), compare.Float(found.Estimated), choice.Network > 0}
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return nil
@@ -366,19 +347,6 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 	}
 	if r.Bends != nil {
 		fmt.Fprintf(w, "columns bend: the %s of STL with them less that with straight columns is %s\n", loss, r.Bends)
-	}
-	if n := r.Network; n != nil {
-		expected, taken, name := "had no sound expectation of its covariance", "another was chosen", "the network "+n.Name
-		if n.Expected > 0 {
-			expected = fmt.Sprintf("expected its covariance to make %.2f of STL's error", n.Expected)
-		}
-		if n.Taken {
-			taken = "it was chosen"
-		}
-		if n.Name == pretrained.Name {
-			name = "the pretrained network"
-		}
-		fmt.Fprintf(w, "%s %s; %s\n", name, expected, taken)
 	}
 	if r.Untold && !r.alone {
 		fmt.Fprintln(w, "no task correlations: rows held out cannot tell this covariance from tasks on their own")
