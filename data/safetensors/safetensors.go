@@ -105,59 +105,34 @@ func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// header returns what stands before the data. The entries are in the order of the
-// tensors, which a map would not keep, and the data is aligned.
+// header returns what stands before the data, which is aligned.
 func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	sum := sha256.New() // it stands before the data, so the data is gone through twice
 	if err := writeData(sum, tensors); err != nil {
 		return nil, err
 	}
-	metadata = maps.Clone(metadata)
-	if metadata == nil {
-		metadata = map[string]string{}
-	}
-	metadata[checksumKey] = hex.EncodeToString(sum.Sum(nil))
-	text, err := json.Marshal(map[string]any{metadataKey: metadata})
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: metadata: %w", err)
-	}
-	text = text[:len(text)-1]
-	end := 0
-	for i, t := range tensors {
-		count := max(len(t.Value), len(t.Single))
-		if err := checkTensor(tensors[:i], t, count); err != nil {
-			return nil, err
+	all := map[string]string{checksumKey: hex.EncodeToString(sum.Sum(nil))}
+	maps.Copy(all, metadata)
+	entries, end := map[string]any{metadataKey: all}, 0
+	for _, t := range tensors {
+		count, begin := max(len(t.Value), len(t.Single)), end
+		if size, ok := product(t.Shape); !ok || size != count || t.DType.size() == 0 {
+			return nil, fmt.Errorf("safetensors: tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name, t.Shape, count, t.DType, F32, F64)
 		}
-		begin := end
+		if _, taken := entries[t.Name]; taken || t.Name == "" {
+			return nil, fmt.Errorf("safetensors: tensor name %q is empty or taken; names are unique", t.Name)
+		}
 		end += count * t.DType.size()
-		name, err1 := json.Marshal(t.Name)
-		body, err2 := json.Marshal(entry{t.DType, append([]int{}, t.Shape...), [2]int{begin, end}})
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, fmt.Errorf("safetensors: tensor %q: %w", t.Name, err)
-		}
-		text = slices.Concat(text, []byte{','}, name, []byte{':'}, body)
+		entries[t.Name] = entry{t.DType, append([]int{}, t.Shape...), [2]int{begin, end}}
 	}
-	text = append(text, '}')
+	text, err := json.Marshal(entries)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: header: %w", err)
+	}
 	for len(text)%lengthSize != 0 {
 		text = append(text, headerFiller)
 	}
 	return append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...), nil
-}
-
-// checkTensor checks a tensor of count numbers that comes after others.
-func checkTensor(before []Tensor, t Tensor, count int) error {
-	switch {
-	case t.DType.size() == 0:
-		return fmt.Errorf("safetensors: tensor %q: dtype %q is not one of %s, %s", t.Name, t.DType, F32, F64)
-	case t.Name == "" || t.Name == metadataKey:
-		return fmt.Errorf("safetensors: tensor %d has the name %q, which is not allowed", len(before), t.Name)
-	case slices.ContainsFunc(before, func(u Tensor) bool { return u.Name == t.Name }):
-		return fmt.Errorf("safetensors: two tensors have the name %q", t.Name)
-	}
-	if size, ok := product(t.Shape); !ok || size != count {
-		return fmt.Errorf("safetensors: tensor %q has shape %v but %d numbers", t.Name, t.Shape, count)
-	}
-	return nil
 }
 
 // product multiplies the dimensions of a shape; it is not ok when one is
