@@ -6,7 +6,7 @@
 # The data are in $L2MT_DATA (default: shared/data beside the repository). Given
 # datasets, it takes these alone, to try it. What an interrupted run left in DIR is
 # gone on with. On one kind of CPU it comes to the same bytes for any number of
-# workers: tuples are merged into canonical order before they are trained on.
+# workers: tuples are trained on in canonical order.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 data=$(cd "${L2MT_DATA:-$root/../shared/data}" && pwd)
@@ -15,7 +15,7 @@ all=(news reuters cnae caltech yaleb usps mfeat letter leaves digits pendigits a
 datasets=("${@:-${all[@]}}")
 
 (cd "$root" && go build -buildvcs=false -o "$OLDPWD/l2mt" ./cmd/l2mt) # the revision would be in the network
-mkdir -p data problems collected experience
+mkdir -p data problems collected
 l2mt() { nice ./l2mt -q "$@" >>log; }
 
 # text DIRECTORY FILE OPTIONS... keeps the 1,000 words that ridge regression finds
@@ -67,8 +67,7 @@ for size in 1 2 3; do
   for name in "${datasets[@]}"; do
     of=$name-$size
     l2mt collect --problems "problems/$of/train.json" --out "collected/$of" --models stl --explore 2 --near 6 --o labelled
-    [ -e "experience/$of/manifest.json" ] || l2mt experience merge "collected/$of" --out "experience/$of"
-    experience+=(--experience "experience/$of")
+    experience+=(--experience "collected/$of")
   done
 done
 l2mt train --preset pairwise --seed 1 "${experience[@]}" --out network

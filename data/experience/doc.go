@@ -29,7 +29,6 @@
 // # Equal runs give equal stores
 //
 // But for its seconds a record holds nothing that differs between two runs with the
-// same configuration. Merge leaves them out, and puts records into canonical order
-// (see Compare) in one shard, so merging the shards of a run, in any order, gives byte
-// for byte what merging the store of an undivided run gives.
+// same configuration. Load puts records into canonical order (see Compare), so that of
+// the shards of a run it gives what it gives of the store of an undivided run.
 package experience

@@ -23,8 +23,8 @@ var ErrConflict = errors.New("conflict")
 
 const manifestName = "manifest.json"
 
-// Manifest says what the numbers of a store depend on. All writers of a store,
-// and all stores of a merge, must agree in Dataset.SHA256, Seed and Config.
+// Manifest says what the numbers of a store depend on. All writers of a store must
+// agree in Dataset.SHA256, Seed and Config.
 type Manifest struct {
 	// Schema is the version of the store, filled in when it is made.
 	Schema int `json:"schema"`
@@ -38,8 +38,7 @@ type Manifest struct {
 	// error and the accuracy of fits. What only decides which tuples are made
 	// (models, draws, shards) does not belong here, or a store could not grow.
 	Config map[string]any `json:"config,omitempty"`
-	// CreatedBy names the programs and versions that created the store: one, or
-	// after a merge all.
+	// CreatedBy names the program and version that created the store.
 	CreatedBy []string `json:"created_by,omitempty"`
 }
 

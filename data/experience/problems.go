@@ -137,7 +137,7 @@ func (p *Problems) Keep(dir string) error {
 		return err
 	}
 	if len(others) > 0 && !slices.Contains(others, path) {
-		return fmt.Errorf("experience: %w: %s has tuples on other problems than %s; take another directory, and merge the two if they belong together", data.ErrMismatch, dir, p.path)
+		return fmt.Errorf("experience: %w: %s has tuples on other problems than %s; take another directory: training takes several", data.ErrMismatch, dir, p.path)
 	}
 	kept := *p.file
 	kept.Dataset = &data.DatasetRef{SHA256: p.dataset.Fingerprint()}
@@ -145,30 +145,6 @@ func (p *Problems) Keep(dir string) error {
 		return err
 	}
 	return kept.Save(path)
-}
-
-// keepProblems copies the problem files of stores to tmp, as a store in out is to have
-// them, which refer to the same data.
-func keepProblems(tmp, out string, dirs []string) error {
-	for _, dir := range dirs {
-		paths, err := list(dir, problemsPattern)
-		if err != nil {
-			return err
-		}
-		for _, path := range paths {
-			f, err := data.LoadProblems(path)
-			if err == nil && f.Dataset.Path != digits.Name && !filepath.IsAbs(f.Dataset.Path) {
-				f.Dataset.Path, err = ReferTo(filepath.Join(dir, f.Dataset.Path), out)
-			}
-			if err == nil {
-				err = f.Save(filepath.Join(tmp, filepath.Base(path)))
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // ReferTo is how a problem file in dir refers to a dataset: by its path from

@@ -45,7 +45,7 @@ type Record struct {
 	Draw int `json:"draw"`
 	// Hyper holds the hyperparameters that Omega was made with.
 	Hyper map[string]float64 `json:"hyper,omitempty"`
-	// Seconds is what it took to make the tuple. Merge leaves it out.
+	// Seconds is what it took to make the tuple.
 	Seconds float64 `json:"seconds,omitempty"`
 
 	Status Status `json:"status"`

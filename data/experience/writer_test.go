@@ -144,16 +144,27 @@ func TestOneManifestWins(t *testing.T) {
 	}
 }
 
-// What must agree, and how errors say it, is tested with Merge.
 func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	dir := experiencetest.Dir(t)
 	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
 	before := tree(t, dir)
 	m := experiencetest.Manifest()
-	m.Seed = 2
+	m.Seed, m.Dataset.SHA256, m.Config = 2, "0000", map[string]any{"o": "model", "loss": "squared"}
 	_, err := experience.OpenWriter(dir, "two", m)
-	if says := "the seed is 1 in " + dir + "/manifest.json but 2 in this run"; !errors.Is(err, experience.ErrConflict) || !strings.Contains(err.Error(), says) {
-		t.Errorf("another seed: %v\nwant %s", err, says)
+	if !errors.Is(err, experience.ErrConflict) {
+		t.Fatalf("another run: %v", err)
+	}
+	there := " in " + dir + "/manifest.json but "
+	for _, says := range []string{
+		"the seed is 1" + there + "2 in this run",
+		"the dataset's fingerprint is 5f1a" + there + "0000 in this run",
+		`config.o is "refit"` + there + `"model" in this run`,
+		`config.loss is absent` + there + `"squared" in this run`,
+		`config.lambda1 is [0.000001,0.00001]` + there + `absent in this run`,
+	} {
+		if !strings.Contains(err.Error(), says) {
+			t.Errorf("the error does not say %q:\n%v", says, err)
+		}
 	}
 	if d := cmp.Diff(before, tree(t, dir)); d != "" {
 		t.Errorf("the store changed:\n%s", d)

@@ -8,10 +8,9 @@
 // # What a run leaves behind
 //
 // Tuples stand in the store in the order in which they were finished. A run
-// does not sort them at its end: readers that care load them in canonical
-// order, merging writes them in it, and a file that is only ever appended to
-// can lose nothing. So it is merged stores, not shards, that are equal byte for
-// byte however the work was divided, interrupted and resumed.
+// does not sort them at its end: a file that is only ever appended to can lose
+// nothing. Readers load them in canonical order, in which they are the same, but for
+// their seconds, however the work was divided, interrupted and resumed.
 package collect
 
 import (

@@ -2,9 +2,7 @@ package collect_test
 
 import (
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -64,30 +62,14 @@ func load(t testing.TB, dir string) []*experience.Record {
 	return records
 }
 
-// merged returns the files that merging stores gives.
-func merged(t testing.TB, dirs ...string) map[string]string {
+// merged returns the records of stores in canonical order.
+func merged(t testing.TB, dirs ...string) (all []*experience.Record) {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "merged")
-	must(experience.Merge(t.Context(), out, dirs...))(t)
-	return tree(t, out)
-}
-
-// tree reads all files of a directory.
-func tree(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		raw, err := os.ReadFile(path)
-		files[path[len(dir):]] = string(raw)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	for _, dir := range dirs {
+		all = append(all, load(t, dir)...)
 	}
-	return files
+	slices.SortFunc(all, experience.Compare)
+	return all
 }
 
 // reporter calls advance with the number of items done.

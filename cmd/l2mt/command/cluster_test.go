@@ -23,7 +23,7 @@ import (
 
 // The files for clusters at work: a Slurm of two nodes on this machine runs an
 // array of four, one of whose tasks is killed half-way and queued again, then
-// merges and trains. The merged store has the bytes of a single run's.
+// trains. The store has the records of a single run's.
 func TestFaultsOfASlurmArray(t *testing.T) {
 	slurm := startSlurm(t)
 	scripts := must(filepath.Abs(clusterDir))(t)
@@ -39,7 +39,6 @@ func TestFaultsOfASlurmArray(t *testing.T) {
 	for _, args := range [][]string{
 		{"problems", "sample", "--out", at("problems"), "--train", "16", "--test", "1", "--min-tasks", "2", "--max-tasks", "4", "--train-fraction", "0.03"},
 		append([]string{"collect", "--problems", problems, "--out", at("single")}, tuples...),
-		{"experience", "merge", at("single"), "--out", at("single-merged")},
 	} {
 		if code, _, stderr := l2mt(t, args...); code != exitDone {
 			t.Fatalf("%v: %s", args, stderr)
@@ -62,14 +61,8 @@ func TestFaultsOfASlurmArray(t *testing.T) {
 	if err != nil || !regexp.MustCompile(`made, 0 of them failed; [1-9]\d* were there before`).Match(log) {
 		t.Errorf("the second run of the task that was killed says (%v)\n%s", err, log)
 	}
-	names, err := filepath.Glob(filepath.Join(at("single-merged"), "*"))
-	if err != nil || len(names) < 3 {
-		t.Fatalf("the merged store has only %v (%v)", names, err)
-	}
-	for _, name := range names {
-		if sum(t, name) != sum(t, filepath.Join(at("experience-merged"), filepath.Base(name))) {
-			t.Errorf("%s has other bytes than that of a single run", filepath.Base(name))
-		}
+	if listed(t, at("single")) != listed(t, at("experience")) {
+		t.Error("the records are others than those of a single run")
 	}
 	if _, err := run.LoadNetwork(at("network")); err != nil {
 		t.Error(err)

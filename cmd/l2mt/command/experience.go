@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
@@ -17,7 +15,6 @@ import (
 type experienceCmd struct {
 	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions."`
 	List  experienceListCmd  `cmd:"" help:"List the tuples."`
-	Merge experienceMergeCmd `cmd:"" help:"Make one store of several, such as the shards of a run."`
 	Stats experienceStatsCmd `cmd:"" help:"Count tuples and average relative errors by source."`
 }
 
@@ -98,26 +95,6 @@ func (c *experienceListCmd) Run(e *env) error {
 
 // oneLine keeps a text within its row of a table.
 var oneLine = strings.NewReplacer("\n", "; ", "\t", " ")
-
-type experienceMergeCmd struct {
-	Dirs []string `arg:"" type:"existingdir" help:"Directories to merge."`
-	Out  string   `required:"" type:"path" help:"Directory to make."`
-}
-
-func (c *experienceMergeCmd) Run(e *env) error {
-	if err := os.MkdirAll(filepath.Dir(c.Out), 0o755); err != nil {
-		return err
-	}
-	s, err := experience.Merge(e, c.Out, c.Dirs...)
-	if err != nil {
-		return err
-	}
-	e.warn(s.Warnings)
-	result := map[string]any{"dir": c.Out, "records": s.Records, "left_out": s.Left}
-	return e.print(result, func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %d records, %d left out\n", c.Out, s.Records, s.Left)
-	})
-}
 
 type experienceStatsCmd struct {
 	Dir string `arg:"" type:"path" help:"Directory of the experience."`

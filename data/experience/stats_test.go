@@ -1,0 +1,55 @@
+package experience_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data/experience"
+	"l2mt/data/experience/experiencetest"
+)
+
+func TestStats(t *testing.T) {
+	dir := experiencetest.Dir(t)
+	records := slices.Concat(
+		experiencetest.Problem(1, "b", 2, "mtrl", "snr", "explore/wishart"),
+		experiencetest.Problem(1, "a", 3, "mtrl", "mtrl", "snr"),
+		experiencetest.Problem(1, "c", 1),
+	)
+	for i := range 2 {
+		f := *records[1]
+		f.Source, f.Draw, f.Status, f.Reason, f.Omega, f.Result = "glmtl", i, experience.Failed, "diverged", nil, nil
+		f.ID, _ = experience.TupleID(f.ProblemID, f.Source, f.Draw, f.Hyper)
+		records = append(records, &f)
+	}
+	seconds, o := map[string]float64{}, map[string][]float64{}
+	for i, r := range records {
+		r.Seconds = float64(i) / 4
+		seconds[r.Source] += r.Seconds
+		if r.Result != nil {
+			o[r.Source] = append(o[r.Source], r.Result.O)
+		}
+	}
+	experiencetest.Write(t, dir, "one", records[:5]...)
+	experiencetest.Write(t, dir, "two", records[5:]...)
+	s := must(experience.Open(dir))(t)
+	want := []experience.SourceStats{
+		{Source: "explore/wishart", Count: 1},
+		{Source: "glmtl", Count: 2, Failures: 2},
+		{Source: "mtrl", Count: 3},
+		{Source: "snr", Count: 2},
+		{Source: "stl", Count: 3},
+	}
+	for i := range want {
+		w := &want[i]
+		if w.Seconds = seconds[w.Source]; o[w.Source] != nil {
+			w.Mean, w.Min, w.Max = stat.Mean(o[w.Source], nil), slices.Min(o[w.Source]), slices.Max(o[w.Source])
+		}
+	}
+	if d := cmp.Diff(want, must(s.Stats())(t), cmpopts.EquateApprox(0, 1e-14)); d != "" {
+		t.Error(d)
+	}
+}
