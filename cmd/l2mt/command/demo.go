@@ -18,7 +18,7 @@ import (
 type demoCmd struct {
 	Dataset string `default:"digits" help:"Dataset: a file or folder, or the embedded \"digits\"."`
 	Out     string `default:"runs/demo" type:"path" help:"Directory for everything. What is there already is not made again."`
-	Train   int    `default:"60" help:"Training problems."`
+	Train   int    `default:"40" help:"Training problems."`
 	Test    int    `default:"10" help:"Test problems that all methods solve, which is most of the time."`
 	Seed    uint64 `default:"1" help:"Seed of everything random."`
 }
@@ -77,21 +77,24 @@ func (c *demoCmd) Run(e *env) error {
 	}
 	return e.print(table, func(w io.Writer) {
 		c.write(w, table)
-		fmt.Fprintf(w, "Look at %s: all methods and controls with their intervals, one problem, the network.\n", at(report.File))
+		fmt.Fprintf(w, "Next: open %s, which has all methods, one problem and the network.\n", at(report.File))
+		fmt.Fprintln(w, "With a table of yours: l2mt fit TABLE.csv --task COLUMN --target COLUMN --out model")
 	})
 }
 
 // write says in plain words what the table has.
 func (c *demoCmd) write(w io.Writer, table *compare.Table) {
-	row := func(model string, v compare.Variant) compare.Row {
-		i := slices.IndexFunc(table.Rows, func(r compare.Row) bool { return r.Model == model && r.Variant == v && !r.Published })
-		return table.Rows[max(i, 0)]
+	row := func(is func(r compare.Row) bool) compare.Row {
+		return table.Rows[max(slices.IndexFunc(table.Rows, is), 0)]
 	}
-	best := table.Rows[max(slices.IndexFunc(table.Rows, func(r compare.Row) bool { return r.Title == table.Best }), 0)]
-	l2mt, without, stl := row(compare.L2MT, compare.Plain), row(compare.L2MT, compare.Without), row(compare.STL, compare.Labelled)
-	fmt.Fprintf(w, "A network learned from %d problems of %s how tasks should share, and met %d new ones with few labelled rows.\n", c.Train, c.Dataset, c.Test)
-	fmt.Fprintf(w, "L2MT misclassifies %.2f %% of their test rows; with every task on its own (STL) it is %.2f %%: %.2f of that, less in %d and more in %d of %d problems.\n",
-		100*l2mt.Error, 100*stl.Error, l2mt.Relative, l2mt.AgainstSTL.Wins, l2mt.AgainstSTL.Losses, c.Test)
-	fmt.Fprintf(w, "Of the paper's ten models %s is best, at %.2f of STL, which test rows alone can tell; L2MT without what it learned is at %.2f.\n", best.Title, best.Relative, without.Relative)
-	fmt.Fprintln(w, "Now with a table of yours: l2mt fit TABLE.csv --task COLUMN --target COLUMN --out model")
+	of := func(model string, v compare.Variant) compare.Row {
+		return row(func(r compare.Row) bool { return r.Model == model && r.Variant == v })
+	}
+	best := row(func(r compare.Row) bool { return r.Title == table.Best })
+	l2mt, stl := of(compare.L2MT, compare.Plain), of(compare.STL, compare.Labelled)
+	fmt.Fprintf(w, "A network learned from %d problems of %s how tasks should share, and was tried on %d new ones with few labelled rows.\n", c.Train, c.Dataset, c.Test)
+	fmt.Fprintf(w, "Errors on test rows: %.2f %% with L2MT, %.2f %% with every task on its own (STL). The ratio is %.2f +- %.2f (interval of 95 %%); fewer errors in %d problems, more in %d.\n",
+		100*l2mt.Error, 100*stl.Error, l2mt.Relative, interval(float64(l2mt.AgainstSTL.StandardError), c.Test), l2mt.AgainstSTL.Wins, l2mt.AgainstSTL.Losses)
+	fmt.Fprintf(w, "For comparison: the ratio is %.2f with L2MT without what the network learned, and %.2f with %s, the best of ten other models on these test rows.\n",
+		of(compare.L2MT, compare.Without).Relative, best.Relative, best.Title)
 }

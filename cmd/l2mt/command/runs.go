@@ -116,6 +116,10 @@ func over(numbers []files.Float) string {
 	if len(x) < 2 || math.IsNaN(mean) {
 		return run.Decimals(files.Float(mean))
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(len(x) - 1)}.Quantile(0.975)
-	return fmt.Sprintf("%.4f +- %.4f", mean, t*deviation/math.Sqrt(float64(len(x))))
+	return fmt.Sprintf("%.4f +- %.4f", mean, interval(deviation/math.Sqrt(float64(len(x))), len(x)))
+}
+
+// interval is half of that of 95 % around a mean of n numbers with a standard error.
+func interval(standardError float64, n int) float64 {
+	return standardError * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
 }
