@@ -2,7 +2,6 @@ package experience_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -36,26 +35,25 @@ func encodeAll(t testing.TB, records ...*experience.Record) (lines [][]byte) {
 	return lines
 }
 
-func check(t testing.TB, dir string) *experience.Report {
+func check(t testing.TB, dir string) (records int, faults []*experience.Fault) {
 	t.Helper()
-	s := must(experience.Open(dir))(t)
-	return must(s.Check(context.Background()))(t)
+	records, faults, err := must(experience.Open(dir))(t).Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records, faults
 }
 
 // wantFault checks that the store has one fault, at that line.
 func wantFault(t *testing.T, name, dir, shard string, line int, want error, says string) {
 	t.Helper()
-	report := check(t, dir)
-	if len(report.Faults) != 1 {
-		t.Errorf("%s: %d faults, want 1: %v", name, len(report.Faults), report.Faults)
+	_, faults := check(t, dir)
+	if len(faults) != 1 {
+		t.Errorf("%s: %d faults, want 1: %v", name, len(faults), faults)
 		return
 	}
-	f := report.Faults[0]
-	if f.File != shard || f.Line != line || !errors.Is(f, want) || !strings.Contains(f.Error(), says) {
+	if f := faults[0]; f.File != shard || f.Line != line || !errors.Is(f, want) || !strings.Contains(f.Error(), says) {
 		t.Errorf("%s: %v\nwant line %d, %s", name, f, line, says)
-	}
-	if err := report.Err(); !errors.Is(err, want) || !strings.Contains(err.Error(), "1 faults in") {
-		t.Errorf("%s: Err is %v", name, err)
 	}
 }
 
@@ -105,26 +103,15 @@ func TestCheckGoesOn(t *testing.T) {
 	p := experiencetest.Problem(1, "p", 3, "mtrl", "snr", "ssnr")
 	lines := encodeAll(t, p...)
 	dir, shard := writeRaw(t, []byte("x\n"), lines[0], []byte("y\n"), lines[1], lines[1], lines[2], lines[3][:100])
-	report := check(t, dir)
+	records, faults := check(t, dir)
 	var at []int
-	for _, f := range report.Faults {
+	for _, f := range faults {
 		at = append(at, f.Line)
 	}
-	if !slices.Equal(at, []int{1, 3, 5}) || report.Records != 4 {
-		t.Errorf("faults in lines %v, %d records", at, report.Records)
+	if !slices.Equal(at, []int{1, 3, 5, 7}) || records != 4 {
+		t.Errorf("faults in lines %v, %d records", at, records)
 	}
-	if w := report.Warnings; len(w) != 1 || w[0].File != shard || w[0].Line != 7 || !errors.Is(w[0], experience.ErrTorn) {
-		t.Errorf("warnings %v", w)
-	}
-}
-
-func TestCheckCanBeInterrupted(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
-	s := must(experience.Open(dir))(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := s.Check(ctx); !errors.Is(err, context.Canceled) {
-		t.Error(err)
+	if torn := faults[len(faults)-1]; torn.File != shard || !errors.Is(torn, experience.ErrTorn) {
+		t.Errorf("the last is %v", torn)
 	}
 }

@@ -4,8 +4,7 @@ package experience
 // experiencetest.
 
 var (
-	OpenWriterWith = openWriter
-	Encode         = encode
-	Decode         = decode
-	Seal           = seal
+	Encode = encode
+	Decode = decode
+	Seal   = seal
 )

@@ -13,7 +13,6 @@ import (
 	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/data/experience/experiencetest"
-	"l2mt/data/files"
 )
 
 func TestUnusableFolders(t *testing.T) {
@@ -58,76 +57,6 @@ func TestUnusableFolders(t *testing.T) {
 	}
 }
 
-// disk is a file on a disk with room for so many bytes more.
-type disk struct {
-	*os.File
-	room *int
-}
-
-func (d disk) WriteAt(b []byte, offset int64) (int, error) {
-	n := min(len(b), *d.room)
-	*d.room -= n
-	if written, err := d.File.WriteAt(b[:n], offset); err != nil || n == len(b) {
-		return written, err
-	}
-	return n, syscall.ENOSPC
-}
-
-// openOn opens a shard whose files are not as they should be.
-func openOn(dir string, fault func(path string, f *os.File) files.File) (*experience.Writer, error) {
-	return experience.OpenWriterWith(dir, "one", experiencetest.Manifest(), func(path string) (*files.Log, error) {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-		if err != nil {
-			return nil, err
-		}
-		info, err := f.Stat()
-		return files.NewLog(fault(path, f), info.Size()), err
-	})
-}
-
-// What did not fit can be appended once there is room again; of the files.Log that is
-// tested in full.
-func TestFullDisk(t *testing.T) {
-	records := experiencetest.Problem(1, "p", 3, "mtrl")
-	dir := experiencetest.Dir(t)
-	left := 100
-	w := must(openOn(dir, func(_ string, f *os.File) files.File { return disk{f, &left} }))(t)
-	for _, r := range records {
-		if err := w.Append(r); !errors.Is(err, syscall.ENOSPC) || w.Has(r.ID) {
-			t.Fatalf("the error is %v, and Has %v", err, w.Has(r.ID))
-		}
-	}
-	left = 1 << 20
-	for _, r := range records {
-		if err := w.Append(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := load(t, dir); len(got) != len(records) {
-		t.Fatalf("%d records in the end", len(got))
-	}
-}
-
-// unsyncable is a file that cannot be brought to the disk.
-type unsyncable struct{ *os.File }
-
-func (unsyncable) Sync() error { return syscall.EIO }
-
-// Close must not say that all is safe when it isn't.
-func TestCloseSyncs(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	w := must(openOn(dir, func(_ string, f *os.File) files.File { return unsyncable{f} }))(t)
-	if err := w.Close(); !errors.Is(err, syscall.EIO) {
-		t.Error(err)
-	}
-	if err := open(t, dir, "one").Close(); err != nil {
-		t.Errorf("the shard was not given free: %v", err)
-	}
-}
-
 // A shard cut anywhere within its last line loses that record and no other,
 // and writing it again gives the bytes of a run that was never cut.
 func TestTornLastLineIsDoneAgain(t *testing.T) {
@@ -141,9 +70,8 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 		if err := os.Truncate(path, int64(cut)); err != nil {
 			t.Fatal(err)
 		}
-		s := must(experience.Open(dir))(t)
-		if report, err := s.Check(t.Context()); err != nil || len(report.Faults) != 0 || len(report.Warnings) != 1 || report.Records != 2 {
-			t.Fatalf("cut at %d: %+v, %v", cut, report, err)
+		if records, faults := check(t, dir); len(faults) != 1 || !errors.Is(faults[0], experience.ErrTorn) || records != 2 {
+			t.Fatalf("cut at %d: %d records, %v", cut, records, faults)
 		}
 		other := open(t, dir, "two") // has no business with the torn line
 		if len(other.Warnings()) != 0 {
@@ -197,7 +125,7 @@ func TestLineLengthIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := must(experience.Open(dir))(t)
-	_, _, err := s.Load()
+	_, err := s.Load()
 	if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), "one.jsonl:2: ") {
 		t.Errorf("endless line: %v", err)
 	}

@@ -19,11 +19,7 @@ func open(t testing.TB, dir, shard string) *experience.Writer {
 func load(t testing.TB, dir string) []*experience.Record {
 	t.Helper()
 	s := must(experience.Open(dir))(t)
-	records, _, err := s.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return records
+	return must(s.Load())(t)
 }
 
 // tree reads all files below dir.

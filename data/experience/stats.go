@@ -23,7 +23,7 @@ type SourceStats struct {
 // lines are passed over; anything else that is wrong is an error.
 func (s *Store) Stats() ([]SourceStats, error) {
 	sources, errs := map[string]SourceStats{}, map[string][]float64{}
-	for e, err := range entries(s.dir, new([]*Fault)) {
+	for e, err := range whole(s.dir) {
 		if err != nil {
 			return nil, err
 		}

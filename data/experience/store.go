@@ -2,6 +2,7 @@ package experience
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -45,17 +46,17 @@ func (f *Fault) Error() string { return fmt.Sprintf("experience: %s:%d: %v", f.F
 // Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Load reads the whole store in canonical order. Torn last lines are left out
-// and returned as warnings; anything else that is wrong is an error.
-func (s *Store) Load() (records []*Record, warnings []*Fault, err error) {
-	for e, err := range entries(s.dir, &warnings) {
+// Load reads the whole store in canonical order. Torn last lines are left out;
+// anything else that is wrong is an error.
+func (s *Store) Load() (records []*Record, err error) {
+	for e, err := range whole(s.dir) {
 		if err != nil {
-			return nil, warnings, err
+			return nil, err
 		}
 		records = append(records, e.Record)
 	}
 	slices.SortFunc(records, Compare)
-	return records, warnings, nil
+	return records, nil
 }
 
 // place is where a line is.
@@ -95,11 +96,21 @@ type entry struct {
 	place
 }
 
+// whole is entries without torn last lines, which somebody may just be writing.
+func whole(dir string) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		for e, err := range entries(dir) {
+			if !errors.Is(err, ErrTorn) && !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
 // entries reads the shards in a directory one record at a time, in the order of their
-// names. An error that is a Fault concerns one line, which is damaged or whose record
-// is not valid; if the loop goes on, so does the reading, after it. A torn last line, in
-// which a writer was stopped or is just writing, goes to the list.
-func entries(dir string, torn *[]*Fault) iter.Seq2[entry, error] {
+// names. An error that is a Fault concerns one line, which is damaged or torn or whose
+// record is not valid; if the loop goes on, so does the reading, after it.
+func entries(dir string) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		paths, err := list(dir, "*"+shardSuffix)
 		if err != nil {
@@ -108,7 +119,7 @@ func entries(dir string, torn *[]*Fault) iter.Seq2[entry, error] {
 		}
 		lines := bufio.NewReaderSize(nil, MaxLine)
 		for _, path := range paths {
-			if !readShard(path, lines, torn, yield) {
+			if !readShard(path, lines, yield) {
 				return
 			}
 		}
@@ -116,7 +127,7 @@ func entries(dir string, torn *[]*Fault) iter.Seq2[entry, error] {
 }
 
 // readShard reads one shard, and tells whether the loop goes on.
-func readShard(path string, lines *bufio.Reader, torn *[]*Fault, yield func(entry, error) bool) bool {
+func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return yield(entry{}, fmt.Errorf("experience: %w", err))
@@ -126,11 +137,10 @@ func readShard(path string, lines *bufio.Reader, torn *[]*Fault, yield func(entr
 	for at := (place{path: path, number: 1}); ; at.number++ {
 		text, err := lines.ReadSlice('\n')
 		switch {
-		case err == io.EOF && len(text) > 0:
-			*torn = append(*torn, at.fault(ErrTorn))
+		case err == io.EOF && len(text) == 0:
 			return true
 		case err == io.EOF:
-			return true
+			err = ErrTorn
 		case err == bufio.ErrBufferFull:
 			err = fmt.Errorf("%w: the line is longer than %d bytes", data.ErrFormat, MaxLine)
 		}
@@ -172,7 +182,7 @@ type Lines []place
 // somebody is writing them; anything else that is wrong is an error.
 func (s *Store) Index() (map[string]Lines, error) {
 	x := map[string]Lines{}
-	for e, err := range entries(s.dir, new([]*Fault)) {
+	for e, err := range whole(s.dir) {
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -39,10 +38,6 @@ type Writer struct {
 // leaves their records as they are. A torn last line of this shard is cut off
 // and reported by Warnings.
 func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
-	return openWriter(dir, shard, m, files.OpenLog)
-}
-
-func openWriter(dir, shard string, m Manifest, open func(path string) (*files.Log, error)) (*Writer, error) {
 	if shard == "" || shard != filepath.Base(shard) {
 		return nil, fmt.Errorf("experience: shard %q: %w: it must be the name of a file", shard, data.ErrInvalid)
 	}
@@ -56,7 +51,7 @@ func openWriter(dir, shard string, m Manifest, open func(path string) (*files.Lo
 		return nil, err
 	}
 	path := filepath.Join(dir, shard+shardSuffix)
-	log, err := open(path)
+	log, err := files.OpenLog(path)
 	if errors.Is(err, files.ErrLocked) {
 		err = fmt.Errorf("%w; wait for that one or write another shard", err)
 	}
@@ -76,20 +71,23 @@ func openWriter(dir, shard string, m Manifest, open func(path string) (*files.Lo
 // index collects the ids of all shards, and warns of a torn last line of the
 // writer's own. In another shard such a line may be a writer at work.
 func (w *Writer) index(dir, own string) error {
-	for e, err := range entries(dir, &w.warnings) {
-		var fault *Fault
-		if errors.As(err, &fault) {
+	for e, err := range entries(dir) {
+		fault, damaged := errors.AsType[*Fault](err)
+		switch {
+		case damaged && errors.Is(fault, ErrTorn):
+			if fault.File == own {
+				w.warnings = append(w.warnings, fault)
+			}
+		case damaged:
 			return fmt.Errorf("%w (delete that line and its tuple is made again)", err)
-		}
-		if err != nil {
+		case err != nil:
 			return err
-		}
-		w.done[e.ID] = nil
-		if e.Source == STL {
+		case e.Source == STL:
 			w.done[e.ID] = e.Record
+		default:
+			w.done[e.ID] = nil
 		}
 	}
-	w.warnings = slices.DeleteFunc(w.warnings, func(f *Fault) bool { return f.File != own })
 	return nil
 }
 

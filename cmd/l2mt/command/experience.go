@@ -2,12 +2,14 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/infer/compare"
 )
@@ -16,13 +18,6 @@ type experienceCmd struct {
 	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions."`
 	List  experienceListCmd  `cmd:"" help:"List the tuples."`
 	Stats experienceStatsCmd `cmd:"" help:"Count tuples and average relative errors by source."`
-}
-
-// warn prints warnings about a store.
-func (e *env) warn(warnings []*experience.Fault) {
-	for _, w := range warnings {
-		e.remark("warning: %v", w)
-	}
 }
 
 type experienceCheckCmd struct {
@@ -34,27 +29,31 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	report, err := store.Check(e)
+	records, all, err := store.Check()
 	if err != nil {
 		return err
 	}
-	e.warn(report.Warnings)
 	result := struct {
 		Records int      `json:"records"`
 		Faults  []string `json:"faults"`
-	}{report.Records, []string{}}
-	for _, f := range report.Faults {
+	}{records, []string{}}
+	for _, f := range all {
+		if errors.Is(f, experience.ErrTorn) {
+			e.remark("warning: %v", f)
+			continue
+		}
 		result.Faults = append(result.Faults, fmt.Sprint(f))
 	}
+	n := len(result.Faults)
 	if err := e.print(result, func(w io.Writer) {
 		for _, f := range result.Faults {
 			fmt.Fprintln(w, f)
 		}
-		fmt.Fprintf(w, "%d records, %d faults\n", report.Records, len(report.Faults))
-	}); err != nil {
+		fmt.Fprintf(w, "%d records, %d faults\n", records, n)
+	}); err != nil || n == 0 {
 		return err
 	}
-	return report.Err()
+	return fmt.Errorf("experience: %w: %d faults in %d records; the first: %s", data.ErrInvalid, n, records, result.Faults[0])
 }
 
 type experienceListCmd struct {
@@ -67,11 +66,10 @@ func (c *experienceListCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	records, warnings, err := store.Load()
+	records, err := store.Load()
 	if err != nil {
 		return err
 	}
-	e.warn(warnings)
 	t := run.Fields(e.stdout)
 	defer t.Flush()
 	if !e.json {

@@ -17,7 +17,7 @@ func Example() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records, _, err := store.Load()
+		records, err := store.Load()
 		if err != nil || len(records) != 3 {
 			t.Errorf("%d records, %v", len(records), err)
 		}
