@@ -61,12 +61,10 @@ const (
 	// reject is by how many a candidate may be worse with the Lambda1 of the best before
 	// it, to be given one of its own.
 	reject = 1
-	// beyondMean is by how many the last has to be better than the mean of a task.
-	beyondMean = 1.5
-	// beyondAlone is by how many the last has to be better than single-task learning, less
-	// one, where experience is of such problems, for every credit that the standard error is
-	// of the loss.
-	beyondAlone, credit = 2.5, 0.02
+	// beyondSimple is by how many the last has to be better than what is simpler, less one,
+	// where experience is of such problems, for every credit that the standard error is of
+	// the loss.
+	beyondSimple, credit = 2.5, 0.02
 	// rounding is the difference, relative to the loss, that says nothing.
 	rounding = 1e-9
 	// fewestErrors is how many misclassified rows can tell candidates apart.
@@ -98,8 +96,8 @@ func (b *Bench) First(without Parts) Candidate {
 //  4. the covariance with that: the network's, half of it, none, or shares of 11'/m;
 //  5. columns that bend, and with them 2 to 4 again;
 //  6. the same with the covariance of the fitted weights;
-//  7. single-task learning, if that is not better than the mean of a task, or not better
-//     than single-task learning.
+//  7. single-task learning, if that is not clearly better than the mean of a task and than
+//     single-task learning.
 //
 // A candidate is taken that is better than the best before it by a standard error, and
 // another covariance, intercepts that are drawn or columns that bend by two. Few misclassified
@@ -306,34 +304,44 @@ func (c *choice) draw(ctx context.Context) error {
 }
 
 // simplest goes back to single-task learning, with these intercepts or with intercepts of
-// their own, if the last candidate is not better than the mean of a task, or than single-task
-// learning. Experience is of classes: the less their rows can tell, the more it is believed.
+// their own, if the last candidate is not clearly better than that, or than the mean of a
+// task: to straight columns or, where the last is better than these, to columns that bend as
+// its do.
 func (c *choice) simplest(ctx context.Context, asked string) error {
-	b := c.bench
+	b, drawn, bent := c.bench, c.Drawn, View{Bent: c.Bent, Width: c.Width} // in no metric
 	mean, err := b.Mean(ctx)
 	if err != nil {
 		return err
 	}
-	alone := b.balanced(Candidate{View: View{Bent: c.Bent, Width: c.Width}, Drawn: c.Drawn}) // in no metric
-	noise := !better(c.Judged, mean, beyondMean)
-	if noise && asked == "" {
-		alone.View = View{}
+	noise, views := !c.clear(mean, View{}), []View{bent}
+	if bent.Bent != "" && asked == "" {
+		views = []View{{}, bent}
 	}
-	own := alone
-	own.Drawn = 0
-	for _, x := range []Candidate{alone, own} {
-		stl, err := b.Judge(ctx, x)
-		if err != nil {
-			return err
+	for _, view := range views {
+		if view.Bent != "" && c.Bent == "" {
+			break
 		}
-		by := beyondAlone
-		if !b.regression() {
-			by -= evidence.PairedLoss(c.HeldOut, stl.HeldOut).StandardError / (credit * stl.Loss)
-		}
-		if x != c.Candidate && (noise && c.Candidate != alone || !better(c.Judged, stl.HeldOut, by)) {
-			c.note(x, stl.HeldOut, stl.Seconds, Simpler)
-			c.Judged = stl
+		for _, x := range []Candidate{{View: view, Drawn: drawn}, {View: view}} {
+			x = b.balanced(x)
+			stl, err := b.Judge(ctx, x)
+			if err != nil {
+				return err
+			}
+			if x != c.Candidate && (noise || !c.clear(stl.HeldOut, view)) {
+				c.note(x, stl.HeldOut, stl.Seconds, Simpler)
+				c.Judged, noise = stl, false
+			}
 		}
 	}
 	return nil
+}
+
+// clear says that the last candidate is clearly better than a simpler one in a view.
+// Experience is of the covariances of classes: the less rows can tell, the more it is believed.
+func (c *choice) clear(than *evidence.HeldOut, view View) bool {
+	by := beyondSimple
+	if !c.bench.regression() && view.Bent == c.Bent {
+		by -= evidence.PairedLoss(c.HeldOut, than).StandardError / (credit * than.Loss)
+	}
+	return better(c.Judged, than, by)
 }

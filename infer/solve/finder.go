@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -38,8 +37,6 @@ func NewFinder(n *model.Network) (*Finder, error) {
 type Embedding struct {
 	// E holds the embeddings of the tasks, m x h, row-major.
 	E []float64
-	// Seconds is the time for the label graph and the embedding.
-	Seconds float64
 
 	finder   *Finder
 	problem  *data.ProblemData
@@ -74,18 +71,12 @@ func (f *Finder) Head() string { return f.of.Config.Head }
 
 // Embed runs the network on the training rows of a problem.
 func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
-	begin := time.Now()
 	p, err := f.Features(p)
 	if err != nil {
 		return nil, err
 	}
 	metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(p, 1) })
-	e, err := f.embed(p, func() *data.ProblemData { return metric().Problem(p.TrainingOnly()) })
-	if err != nil {
-		return nil, err
-	}
-	e.Seconds = time.Since(begin).Seconds()
-	return e, nil
+	return f.embed(p, func() *data.ProblemData { return metric().Problem(p.TrainingOnly()) })
 }
 
 // embed is Embed of a problem with the features that the network works on. It is asked about
@@ -164,8 +155,6 @@ type Found struct {
 	Phi *mat.SymDense
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
-	// Seconds is the time for the eigendecomposition and the scan.
-	Seconds float64
 }
 
 // Omega finds the covariance with the least estimated error: the one that minimises
@@ -174,7 +163,6 @@ type Found struct {
 // more brings Omega closer to I/m. Tasks that it could not be asked about have the mean row of
 // Omega, and the mean variance; of fewer than two others it is I/m.
 func (e *Embedding) Omega(scale float64) (*Found, error) {
-	begin := time.Now()
 	if !(scale > 0) {
 		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
 	}
@@ -193,7 +181,6 @@ func (e *Embedding) Omega(scale float64) (*Found, error) {
 		all.Omega = e.spread(solution.Omega)
 		f.Solution = &all
 	}
-	f.Seconds = time.Since(begin).Seconds()
 	return f, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -183,18 +182,15 @@ func TestScaleLeadsToSingleTaskLearning(t *testing.T) {
 // positiveRho is an estimator whose untrained rho is positive.
 func positiveRho(c *model.Config) { c.Estimator = "kernel" }
 
-func TestEstimatedDividesByTheTrace(t *testing.T) {
-	e := embed(t, random(t, 1, nil), made(1, "p", data.Classification, 3))
-	omega := solvetest.Covariance(data.Stream(1, "omega"), 3)
+// The estimate of a covariance is that of its multiples, and what is none is refused.
+func TestCovariancesToEstimate(t *testing.T) {
+	e := embed(t, random(t, 1, nil), made(1, "p", data.Classification, 2))
+	omega := solvetest.Covariance(data.Stream(1, "omega"), 2)
 	want := must(e.Estimated(omega))(t)
 	omega.ScaleSym(17, omega)
-	if got, err := e.Estimated(omega); err != nil || math.Abs(got-want) > 1e-12 {
-		t.Errorf("17 times the covariance: %v, %v, want %v", got, err, want)
+	if got := must(e.Estimated(omega))(t); math.Abs(got-want) > 1e-12 {
+		t.Errorf("17 times the covariance: %v, want %v", got, want)
 	}
-}
-
-func TestCovariancesToEstimateAreChecked(t *testing.T) {
-	e := embed(t, random(t, 1, nil), made(1, "p", data.Classification, 2))
 	for _, c := range []struct {
 		name  string
 		omega *mat.SymDense
@@ -290,58 +286,6 @@ func TestNetworkIsShared(t *testing.T) {
 			t.Error(err)
 		}
 	}
-}
-
-// defaultNetwork is the untrained default for the problems of benchmarks.
-func defaultNetwork(b *testing.B) *Finder {
-	b.Helper()
-	c := must(model.Preset("default", 1000))(b)
-	of := must(model.NewNetwork(c, 1))(b)
-	n := must(NewFinder(of))(b)
-	return n
-}
-
-// BenchmarkInference is everything up to Omega, label graph included, for 6
-// tasks of 590 rows and 1,000 features with 23.5 entries a row, as the problems
-// of 20newsgroups have, on the default network.
-func BenchmarkInference(b *testing.B) {
-	n := defaultNetwork(b)
-	p := sparse(b, 6, 590, 1000, 0.0235)
-	for b.Loop() {
-		must(n.Omega(p))(b)
-	}
-}
-
-// sparse returns a problem of sparse rows of length one.
-func sparse(b *testing.B, tasks, n, d int, density float64) *data.ProblemData {
-	r := data.Stream(1, "sparse")
-	p := &data.ProblemData{Problem: &data.Problem{Name: "sparse"}}
-	for i := range tasks {
-		ptr, index, value, y := []int{0}, []int32{}, []float32{}, make([]float64, n)
-		for k := range n {
-			y[k] = float64(2*(k%2) - 1)
-			first := len(value)
-			for j := range d {
-				if r.Float64() < density {
-					index, value = append(index, int32(j)), append(value, float32(r.ExpFloat64()))
-				}
-			}
-			row := value[first:]
-			norm := 0.0
-			for _, v := range row {
-				norm += float64(v) * float64(v)
-			}
-			for j := range row {
-				row[j] /= float32(math.Sqrt(norm))
-			}
-			ptr = append(ptr, len(index))
-		}
-		x := must(data.NewCSR(d, ptr, index, value))(b)
-		task := &data.Task{Name: fmt.Sprint("task ", i), Kind: data.Classification, Positive: "yes", Negative: "no"}
-		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: data.Samples{X: x, Y: y}})
-	}
-	p.Problem.Tasks = slices.Repeat([]*data.Task{p.Tasks[0].Task}, tasks)
-	return p
 }
 
 // must is a value that is there unless its maker failed.

@@ -2,7 +2,6 @@ package solve
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"testing"
 
@@ -49,18 +48,5 @@ func TestOmegaOfManyTasks(t *testing.T) {
 	phi.SetSym(3, 5, math.NaN())
 	if _, err := Omega(phi, 1); !errors.Is(err, infer.ErrInvalid) {
 		t.Errorf("NaN in Phi: %v", err)
-	}
-}
-
-func BenchmarkOmega(b *testing.B) {
-	for _, m := range []int{10, 100, 200, 512, 1000} {
-		for _, rho := range []float64{0.01, 1} { // with few eigenvectors, and with a third of them
-			phi := phiOf(m, true)
-			b.Run(fmt.Sprintf("m=%d/rho=%v", m, rho), func(b *testing.B) {
-				for b.Loop() {
-					must(Omega(phi, rho))(b)
-				}
-			})
-		}
 	}
 }

@@ -115,6 +115,22 @@ func Poisoned(p *data.ProblemData) *data.ProblemData {
 	return other
 }
 
+// Apart moves the labelled rows of the classes of a problem apart, so that hardly one is
+// misclassified. What is chosen for it takes a tenth of the time.
+func Apart(p *data.ProblemData) *data.ProblemData {
+	for _, t := range p.Tasks {
+		for _, s := range []data.Samples{t.TrainSet, t.ValidationSet} {
+			for j, y := range s.Y {
+				row := s.X.Row(j).Value
+				for k := range row {
+					row[k] += float32(2 * y)
+				}
+			}
+		}
+	}
+	return p
+}
+
 // Headed is a random network on 3 features that a head makes, and the same
 // network on these features as those of the dataset.
 func Headed(t testing.TB) (with, without *model.Network) {
