@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -21,10 +22,11 @@ import (
 // Fits have the Lambda1 of the best tuple: choosing it anew takes ten times as long, and
 // networks come in the same order.
 type tester struct {
-	train *multitask.TrainingSet // in the features that the tuples were measured in
-	test  *evidence.Split
-	best  model.Tuple // the one of the least o
-	stl   float64     // the error of single-task learning
+	problem *data.ProblemData // in the features that the tuples were measured in
+	train   *multitask.TrainingSet
+	test    *evidence.Split
+	best    model.Tuple // the one of the least o
+	stl     float64     // the error of single-task learning
 }
 
 // leastUnit bounds what problems count for that single-task learning solves anyway.
@@ -62,7 +64,7 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 	if err != nil || held.Error == 0 {
 		return nil, err
 	}
-	t.stl = held.Error / t.best.O
+	t.problem, t.stl = p, held.Error/t.best.O
 	return t, nil
 }
 
@@ -86,7 +88,15 @@ func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.S
 	if err != nil {
 		return 0, nil, err
 	}
-	soft, slope, err := t.test.Soft(held)
+	soft, rows, derivatives := 0.0, make([]data.Samples, len(held.Y)), make([][]float64, len(held.Y))
+	for i, y := range held.Y {
+		var of float64
+		of, derivatives[i] = softError(held.Scores[i], y, t.problem.Kind())
+		soft += of / float64(len(rows))
+		floats.Scale(1/float64(len(rows)), derivatives[i])
+		rows[i] = t.problem.Tasks[i].TestSet
+	}
+	slope, err := t.train.Slope(held.Fits[0], rows, derivatives)
 	if err != nil {
 		return 0, nil, fmt.Errorf("train: %w", err)
 	}

@@ -1,11 +1,10 @@
-package evidence
+package train
 
 import (
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
@@ -16,24 +15,10 @@ import (
 // row in the soft error, relative to the mean distance of the task's rows from the boundary.
 const softness = 0.1
 
-// Soft returns the soft error of the rows at a fit that was measured, and its gradient with
-// respect to Omega, W and b following Omega with Lambda1 held.
-func (e *Split) Soft(h *HeldOut) (soft float64, slope *mat.SymDense, err error) {
-	derivatives := make([][]float64, len(e.y))
-	for i, y := range e.y {
-		var of float64
-		of, derivatives[i] = softError(h.Scores[i], y, e.kind)
-		soft += of / float64(len(e.y))
-		floats.Scale(1/float64(len(e.y)), derivatives[i])
-	}
-	slope, err = e.train.Slope(h.Fits[0], e.rows, derivatives)
-	return soft, slope, err
-}
-
 // softError is the soft error of the rows of one task, and its derivatives with respect to
 // the predictions f. It is nMSE, or the mean of 1/(1 + exp(y f/width)).
 func softError(f, y []float64, kind data.Kind) (soft float64, slopes []float64) {
-	if perRow(f, y) > 1 {
+	if len(f) > len(y) {
 		return marginError(f, y)
 	}
 	n, slopes := float64(len(y)), make([]float64, len(y))
@@ -67,7 +52,7 @@ func softError(f, y []float64, kind data.Kind) (soft float64, slopes []float64) 
 // the score of the right class and the largest of the others stands for y f. A row whose
 // class the task lacks is wrong whatever the scores are.
 func marginError(scores, y []float64) (soft float64, slopes []float64) {
-	k, slopes := perRow(scores, y), make([]float64, len(scores))
+	k, slopes := len(scores)/len(y), make([]float64, len(scores))
 	var margin, ones []float64
 	var right, rival []int // where the scores of each margin are
 	for j, v := range y {
