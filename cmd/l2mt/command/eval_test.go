@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 		{exitFailed, "eval --network N --problems Tx", "no such file"},
 		{exitFailed, "eval --network DIR --problems T", "config.json"},
 		{exitUsage, "infer --network N --problems T --name test-0007", `no problem "test-0007"`},
-		{exitUsage, "infer --network N --problems T --select --omega-only", "can't be used together"},
+		{exitUsage, "infer --network N --problems T --omega-only --out OUT", "can't be used together"},
 		{exitUsage, "fit T --model oracle", "unknown model"},
 		{exitFailed, "fit Tx", "no such file"},
 		{exitUsage, "collect --problems T --out OUT --models mtrl,mtrl", `model "mtrl" is named twice`},
