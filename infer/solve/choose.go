@@ -63,7 +63,7 @@ const (
 	reject = 1
 	// beyondSimple is by how many the last has to be better than what is simpler, less one,
 	// where experience is of such problems, for every credit that the standard error is of
-	// the loss: but never what loses more.
+	// the loss.
 	beyondSimple, credit = 2.5, 0.02
 	// rounding is the difference, relative to the loss, that says nothing.
 	rounding = 1e-9
@@ -341,7 +341,7 @@ func (c *choice) simplest(ctx context.Context, asked string) error {
 func (c *choice) clear(than *evidence.HeldOut, view View) bool {
 	by := beyondSimple
 	if !c.bench.regression() && view.Bent == c.Bent {
-		by = max(0, by-evidence.PairedLoss(c.HeldOut, than).StandardError/(credit*than.Loss))
+		by -= evidence.PairedLoss(c.HeldOut, than).StandardError / (credit * than.Loss)
 	}
 	return better(c.Judged, than, by)
 }
