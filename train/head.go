@@ -61,18 +61,6 @@ func (t *tuning) singles() []model.Tensor {
 	return slices.Concat(model.HeadArrays(headValuePrefix, t.layers), model.HeadArrays(headFirstPrefix, t.first), model.HeadArrays(headSecondPrefix, t.second))
 }
 
-// restore takes up the numbers of a state.
-func (t *tuning) restore(there []model.Tensor) error {
-	for _, s := range t.singles() {
-		i := slices.IndexFunc(there, func(r model.Tensor) bool { return r.Name == s.Name })
-		if i < 0 || len(there[i].Single) != len(s.Single) {
-			return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, s.Name)
-		}
-		copy(s.Single, there[i].Single)
-	}
-	return nil
-}
-
 // keepBest remembers the weights as the best so far; with a directory the
 // network there has them.
 func (t *tuning) keepBest(out string) {

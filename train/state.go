@@ -61,10 +61,18 @@ const (
 	bestPrefix   = "best."
 )
 
-func (t *trainer) parts() map[string]model.Params {
-	return map[string]model.Params{
-		paramsPrefix: t.network.Params, firstPrefix: t.adam.First, secondPrefix: t.adam.Second, bestPrefix: t.state.best,
+// tensors are those of a state, which share the numbers of the run.
+func (t *trainer) tensors() (all []model.Tensor) {
+	for _, part := range []struct {
+		prefix string
+		params model.Params
+	}{{paramsPrefix, t.network.Params}, {firstPrefix, t.adam.First}, {secondPrefix, t.adam.Second}, {bestPrefix, t.state.best}} {
+		for _, p := range part.params {
+			p.Name, p.DType = part.prefix+p.Name, safetensors.F64
+			all = append(all, p)
+		}
 	}
+	return append(all, t.tuning.singles()...)
 }
 
 func (t *trainer) save() error {
@@ -77,16 +85,8 @@ func (t *trainer) save() error {
 	if err != nil {
 		return fmt.Errorf("train: save the state: %w", err)
 	}
-	var all []model.Tensor
-	parts := t.parts()
-	for _, prefix := range []string{paramsPrefix, firstPrefix, secondPrefix, bestPrefix} {
-		for _, p := range parts[prefix] {
-			p.Name, p.DType = prefix+p.Name, safetensors.F64
-			all = append(all, p)
-		}
-	}
 	path := filepath.Join(t.options.Out, StateFile)
-	if err := safetensors.Write(path, append(all, t.tuning.singles()...), map[string]string{stateKey: string(text), sumKey: checksum(text)}); err != nil {
+	if err := safetensors.Write(path, t.tensors(), map[string]string{stateKey: string(text), sumKey: checksum(text)}); err != nil {
 		return fmt.Errorf("train: save the state: %w", err)
 	}
 	return nil
@@ -137,16 +137,15 @@ func (t *trainer) restore(path string) error {
 	t.state = there
 	t.state.best = t.network.Params.Clone()
 	t.adam.Time = t.state.Time
-	for prefix, params := range t.parts() {
-		for _, p := range params {
-			i := slices.IndexFunc(tensors, func(s model.Tensor) bool { return s.Name == prefix+p.Name })
-			if i < 0 || len(tensors[i].Value) != len(p.Value) {
-				return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, prefix+p.Name)
-			}
-			copy(p.Value, tensors[i].Value)
+	for _, s := range t.tensors() {
+		i := slices.IndexFunc(tensors, func(there model.Tensor) bool { return there.Name == s.Name })
+		if i < 0 || len(tensors[i].Value) != len(s.Value) || len(tensors[i].Single) != len(s.Single) {
+			return fmt.Errorf("%w: the tensor %q is missing or has another size", errDamaged, s.Name)
 		}
+		copy(s.Value, tensors[i].Value)
+		copy(s.Single, tensors[i].Single)
 	}
-	return t.tuning.restore(tensors)
+	return nil
 }
 
 // check says why the run cannot have left the state.
