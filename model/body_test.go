@@ -262,7 +262,7 @@ func TestAConfigurationWithoutABodyIsTheLGNN(t *testing.T) {
 
 // A taught network of one layer embeds what M makes of the readout's rows: its first
 // columns less those of the mirror image, in the size that random weights would have.
-func TestATaughtLGNNEmbedsWhatTheMapSays(t *testing.T) {
+func TestAnLGNNEmbedsByItsFeatureMap(t *testing.T) {
 	for seed := range uint64(5) {
 		r := data.Stream(seed, "taught")
 		p := modeltest.Problem(r, 5, 6, 9, 7)
@@ -272,7 +272,7 @@ func TestATaughtLGNNEmbedsWhatTheMapSays(t *testing.T) {
 			n := network(t, c, seed)
 			m := mat.NewDense(5, 3, nil)
 			m.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, m)
-			n.Teacher()(m)
+			n.FeatureMap()(m)
 			a := must(model.Means(c, p))(t)
 			var want mat.Dense
 			want.Mul(a, m)
@@ -283,7 +283,7 @@ func TestATaughtLGNNEmbedsWhatTheMapSays(t *testing.T) {
 			near(t, fmt.Sprint(activation), got.RawMatrix().Data, want.RawMatrix().Data, 1e-12)
 		}
 	}
-	if network(t, config(t, "pairwise", 5), 1).Teacher() != nil {
+	if network(t, config(t, "pairwise", 5), 1).FeatureMap() != nil {
 		t.Error("the body of pairs takes a map of features that it does not see")
 	}
 }

@@ -93,7 +93,7 @@ var lgnn = Body{
 				shared = c.Layers - i
 			}
 			specs = append(specs,
-				Spec{Name: weightName(i), Shape: []int{c.Features, c.Hidden}, Deviation: layerDeviation, Embedding: true, Decay: float64(shared), Taught: true},
+				Spec{Name: weightName(i), Shape: []int{c.Features, c.Hidden}, Deviation: layerDeviation, Embedding: true, Decay: float64(shared), FeatureMap: true},
 				Spec{Name: biasName(i), Shape: []int{c.Hidden}, Embedding: true})
 		}
 		return specs

@@ -25,9 +25,9 @@ type Spec struct {
 	// Decay is how many times the penalty of training counts the sum of its
 	// squares; 0 leaves it free.
 	Decay float64
-	// Taught says that the rows, one for each feature, may begin with what training tasks
+	// FeatureMap says that the rows, one for each feature, may begin with what training tasks
 	// teach: a map M, as [M, -M].
-	Taught bool
+	FeatureMap bool
 	// Embedding says that the parameter belongs to the layers below the
 	// embeddings, which want smaller steps than the few numbers above them.
 	Embedding bool
@@ -104,9 +104,9 @@ func (p Params) matches(c Config) error {
 	return nil
 }
 
-// teach sets a parameter of rows for the features to [M, -M], in the size of random ones,
+// setFeatureMap sets a parameter of rows for the features to [M, -M], in the size of random ones,
 // and the columns that are left to zero: x M = relu(x M) - relu(-x M).
-func (s Spec) teach(value []float64, m *mat.Dense) {
+func (s Spec) setFeatureMap(value []float64, m *mat.Dense) {
 	d, k := m.Dims()
 	size := mat.Norm(m, 2)
 	if size == 0 {

@@ -46,17 +46,17 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 // rho = Direction * c.
 func (n *Network) Direction() float64 { return links.get(n.Config.Link).Direction(n.Params) }
 
-// Teacher gives parameters a map M to begin with (d x k, k at most h/2): the inner products
+// FeatureMap gives parameters a map M to begin with (d x k, k at most h/2): the inner products
 // of embeddings shall be about those of the readout's x M. It is nil where there is no place
 // for one.
-func (n *Network) Teacher() func(m *mat.Dense) {
-	taught := slices.DeleteFunc(n.Config.Specs(), func(s Spec) bool { return !s.Taught })
-	if len(taught) == 0 {
+func (n *Network) FeatureMap() func(m *mat.Dense) {
+	mapped := slices.DeleteFunc(n.Config.Specs(), func(s Spec) bool { return !s.FeatureMap })
+	if len(mapped) == 0 {
 		return nil
 	}
 	return func(m *mat.Dense) {
-		for _, s := range taught {
-			s.teach(n.Params.Get(s.Name), m)
+		for _, s := range mapped {
+			s.setFeatureMap(n.Params.Get(s.Name), m)
 		}
 	}
 }

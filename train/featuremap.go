@@ -32,7 +32,7 @@ const mostTasks = 1000
 
 // startFeatureMap gives the body a map to begin with, if it takes one.
 func (t *trainer) startFeatureMap(ctx context.Context, source Source) error {
-	set := t.network.Teacher()
+	set := t.network.FeatureMap()
 	if set == nil {
 		return nil
 	}
