@@ -151,41 +151,6 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 	return a, w, slope
 }
 
-// fewFeatures is the number of features up to which the Hessian of a task is made and
-// factorized where tasks have nothing to do with each other, if these have two rows for three
-// features or more. Where features are badly scaled a joint fit of 139 tasks takes up to 7
-// times as long by conjugate gradients; where rows are fewer these take a quarter of the time.
-const fewFeatures = 64
-
-// direct is conjugate where Omega is the identity, task by task and exactly. The Hessian of
-// all tasks is made by columns.
-func (x *ridge) direct(rest []float64) (a, w []float64, slope float64) {
-	a, unit := x.cg[0], x.cg[1]
-	d := x.set.cols
-	hessian := make([]*mat.SymDense, len(x.set.tasks))
-	for i := range hessian {
-		hessian[i] = identity(d, x.lambda)
-	}
-	for k := range d {
-		clear(unit)
-		for i := range hessian {
-			unit[i*d+k] = 1
-		}
-		column := x.cg[2]
-		clear(column)
-		x.addHessian(column, unit)
-		for i, h := range hessian {
-			floats.Add(h.RawSymmetric().Data[k*d+k:][:d-k], column[i*d+k:][:d-k])
-		}
-	}
-	copy(a, rest)
-	x.set.each(x.workers, func(i int, t *task) {
-		u, _ := cholesky(hessian[i])
-		solve(u, x.set.part(i, a))
-	})
-	return a, a, -inner(rest, a)
-}
-
 // downhill sets rest to the negative gradient with respect to W', and returns what Omega
 // finds its square to be: over 2 Lambda, that bounds how far the minimum is.
 func (x *ridge) downhill(rest []float64) float64 {

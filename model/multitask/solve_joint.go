@@ -208,11 +208,7 @@ func (x *splitting) lossStep() {
 	add(1, x.u, x.a)
 	rest := make([]float64, len(x.a))
 	norm := x.downhill(rest)
-	if d := x.set.cols; x.pull == nil && d <= fewFeatures && 2*d <= 3*len(x.set.tasks[0].y) {
-		x.along(x.direct(rest))
-	} else {
-		x.along(x.conjugate(rest, 0.01*norm))
-	}
+	x.along(x.conjugate(rest, 0.01*norm))
 }
 
 // candidate returns V with its Omega.
