@@ -142,11 +142,12 @@ func advance(a, sign, rest []float64, s *mat.SymDense, threshold float64) (met b
 		}
 		gram.SetSym(k, k, s.At(i, i)+ridge)
 	}
-	u, ok := cholesky(gram)
-	if !ok {
+	var root mat.Cholesky
+	if !root.Factorize(gram) {
 		return true
 	}
-	solve(u, move)
+	solution := mat.NewVecDense(len(move), move)
+	root.SolveVecTo(solution, solution) // nearly, where it is ill-conditioned
 	t, stop := 1.0, -1
 	for k, i := range active {
 		if v := move[k]; v*sign[i] < 0 && -a[i]/v < t {

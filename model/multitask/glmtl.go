@@ -71,7 +71,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 		for i := range m {
 			x.SetSym(i, i, x.At(i, i)*(1+ridge))
 		}
-		if _, ok := cholesky(x); ok {
+		if _, _, ok := inverted(x); ok {
 			break
 		}
 	}
@@ -84,7 +84,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 			}
 			near.SetSym(i, i, x.At(i, i))
 		}
-		if _, ok := cholesky(near); ok {
+		if _, _, ok := inverted(near); ok {
 			x = near
 		}
 	}

@@ -2,12 +2,10 @@ package multitask
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/layers/linalg"
@@ -90,14 +88,7 @@ func products(x, y []float64, m, d int) *mat.Dense {
 
 // rowsOf returns W' (m x d, row-major), in which the weights of a task are
 // contiguous.
-func rowsOf(w *mat.Dense) []float64 {
-	d, m := w.Dims()
-	rows := make([]float64, d*m)
-	for i := range m {
-		mat.Col(rows[i*d:][:d], i, w)
-	}
-	return rows
-}
+func rowsOf(w *mat.Dense) []float64 { return mat.DenseCopyOf(w.T()).RawMatrix().Data }
 
 // gram returns W'W from the rows of W'.
 func gram(rows []float64, m, d int) *mat.SymDense { return symmetrised(products(rows, rows, m, d), 1) }
@@ -155,31 +146,14 @@ func norm1(a mat.Matrix) float64 {
 	return sum
 }
 
-// cholesky returns U of U'U = A, and whether A is positive definite. Gonum's mat.Cholesky
-// takes half as long again, for a condition number.
-func cholesky(a *mat.SymDense) (u blas64.Triangular, ok bool) {
-	n, stride := a.SymmetricDim(), a.RawSymmetric().Stride
-	return lapack64.Potrf(blas64.Symmetric{N: n, Stride: stride, Data: slices.Clone(a.RawSymmetric().Data[:n*stride]), Uplo: blas.Upper})
-}
-
-// solve replaces x by the inverse of U'U times x. In an ill-conditioned system that only
-// makes a step less good.
-func solve(u blas64.Triangular, x []float64) {
-	v := blas64.Vector{N: len(x), Inc: 1, Data: x}
-	blas64.Trsv(blas.Trans, u, v)
-	blas64.Trsv(blas.NoTrans, u, v)
-}
-
 // inverted returns the inverse of a positive definite matrix and the logarithm of its
 // determinant, and whether it is one.
 func inverted(a *mat.SymDense) (inverse *mat.SymDense, logDet float64, ok bool) {
-	u, ok := cholesky(a)
-	if !ok {
+	var c mat.Cholesky
+	if !c.Factorize(a) {
 		return nil, 0, false
 	}
-	for i := range u.N {
-		logDet += 2 * math.Log(u.Data[i*u.Stride+i])
-	}
-	lapack64.Potri(u)
-	return mat.NewSymDense(u.N, u.Data), logDet, true
+	inverse = new(mat.SymDense)
+	c.InverseTo(inverse) // of an ill-conditioned one nearly
+	return inverse, c.LogDet(), true
 }

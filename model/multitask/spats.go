@@ -19,7 +19,6 @@ package multitask
 import (
 	"cmp"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -143,21 +142,22 @@ func (x *barrier) center(from *interior, most int, enough float64) *interior {
 		gradient.ScaleSym(-x.params.Lambda1/2, gradient)
 		addSym(gradient, 1, at.multiplier)
 		addSym(gradient, -x.mu, at.inverse)
-		slopes, trace := make([]float64, len(x.entries)), make([]float64, len(x.entries))
+		slopes, trace := mat.NewVecDense(len(x.entries), nil), mat.NewVecDense(len(x.entries), nil)
 		for a, e := range x.entries {
-			slopes[a], trace[a] = e.times*gradient.At(e.i, e.j), 2-e.times
+			slopes.SetVec(a, e.times*gradient.At(e.i, e.j))
+			trace.SetVec(a, 2-e.times)
 		}
 		hessian := x.hessian(at)
-		addSym(hessian, 1e-15*mat.Trace(hessian), identity(len(slopes), 1)) // for rounding errors
-		u, ok := cholesky(hessian)
-		if !ok {
+		addSym(hessian, 1e-15*mat.Trace(hessian), identity(len(x.entries), 1)) // for rounding errors
+		var root mat.Cholesky
+		if !root.Factorize(hessian) {
 			break
 		}
-		along, move := slices.Clone(trace), slices.Clone(slopes)
-		solve(u, along)
-		solve(u, move)
-		add(-inner(trace, move)/inner(trace, along), along, move)
-		next := x.search(at, move, -inner(slopes, move), enough*x.mu)
+		var along, move mat.VecDense
+		root.SolveVecTo(&along, trace)
+		root.SolveVecTo(&move, slopes)
+		move.AddScaledVec(&move, -mat.Dot(trace, &move)/mat.Dot(trace, &along), &along)
+		next := x.search(at, &move, -mat.Dot(slopes, &move), enough*x.mu)
 		if next == nil {
 			break
 		}
@@ -168,11 +168,11 @@ func (x *barrier) center(from *interior, most int, enough float64) *interior {
 
 // search goes back from Omega less the move until that lowers the barrier by a fair part of
 // what the slope promises. It is nil where this is no more than enough, or nothing does.
-func (x *barrier) search(at *interior, move []float64, slope, enough float64) *interior {
+func (x *barrier) search(at *interior, move *mat.VecDense, slope, enough float64) *interior {
 	for t := 1.0; t > 1e-8 && slope < -enough; t /= 2 {
 		omega := mat.NewSymDense(x.s.SymmetricDim(), nil)
 		for a, e := range x.entries {
-			omega.SetSym(e.i, e.j, at.omega.At(e.i, e.j)-t*move[a])
+			omega.SetSym(e.i, e.j, at.omega.At(e.i, e.j)-t*move.AtVec(a))
 		}
 		omega.ScaleSym(1/mat.Trace(omega), omega) // which is 1 but for rounding errors
 		if next := x.at(omega); next != nil && next.value <= at.value+1e-4*t*slope+1e-15*math.Abs(at.value) {

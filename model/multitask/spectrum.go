@@ -12,8 +12,7 @@ import (
 type Spectrum struct {
 	// Values are the eigenvalues in ascending order.
 	Values []float64
-	// Vectors has the eigenvectors as its columns. The entry of largest
-	// magnitude of every column is positive, the first one where several tie.
+	// Vectors has the eigenvectors as its columns.
 	Vectors *mat.Dense
 }
 
@@ -29,11 +28,6 @@ func Eigen(a *mat.SymDense) (*Spectrum, error) {
 	}
 	s := &Spectrum{Values: e.Values(nil), Vectors: new(mat.Dense)}
 	e.VectorsTo(s.Vectors)
-	u := make([]float64, len(s.Values))
-	for i := range u {
-		fixSign(mat.Col(u, i, s.Vectors))
-		s.Vectors.SetCol(i, u)
-	}
 	return s, nil
 }
 
@@ -54,19 +48,6 @@ func checkFinite(a *mat.SymDense) error {
 
 func diverged(a *mat.SymDense) error {
 	return fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, a.SymmetricDim())
-}
-
-// fixSign turns a vector so that its entry of largest magnitude is positive.
-func fixSign(u []float64) {
-	largest := 0.0
-	for _, v := range u {
-		if math.Abs(v) > math.Abs(largest) {
-			largest = v
-		}
-	}
-	if largest < 0 {
-		floats.Scale(-1, u)
-	}
 }
 
 // Rebuild returns U diag(values) U', symmetric to the bit.
