@@ -2,58 +2,33 @@ package data
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 )
 
 func TestFilterKeepsWholeClassesOfTheRightSize(t *testing.T) {
-	for seed := range uint64(30) {
-		rng := Stream(seed, "filter")
-		sizes := make([]int, 3+rng.IntN(5))
-		for c := range sizes {
-			sizes[c] = 1 + rng.IntN(9)
-		}
-		least, most := rng.IntN(4), 5+rng.IntN(6)
-		if rng.IntN(3) == 0 {
-			most = 0
-		}
-		var kept []string
-		for c, n := range sizes {
-			if n >= least && (most == 0 || n <= most) {
-				kept = append(kept, fmt.Sprint("c", c))
-			}
-		}
-		d := madeClasses(t, sizes...)
-		got, err := FilterClasses(d, least, most)
-		if len(kept) < 2 {
-			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "at least two must stay") {
-				t.Fatalf("seed %d: error %v", seed, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if err := got.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(got.Classes, kept) {
-			t.Fatalf("seed %d: classes %q of sizes %d from %d to %d, want %q", seed, got.Classes, sizes, least, most, kept)
+	d := madeClasses(t, 3, 9, 1, 5, 2)
+	for _, c := range []struct {
+		least, most int
+		kept        []string
+	}{{2, 5, []string{"c0", "c3", "c4"}}, {3, 0, []string{"c0", "c1", "c3"}}, {0, 2, []string{"c2", "c4"}}} {
+		got := must(FilterClasses(d, c.least, c.most))(t)
+		if err := got.Validate(); err != nil || !slices.Equal(got.Classes, c.kept) {
+			t.Fatalf("from %d to %d: classes %q, want %q; %v", c.least, c.most, got.Classes, c.kept, err)
 		}
 		next := 0 // the rows that stay are all those of the kept classes, in order
-		for i, c := range d.Label {
-			if !slices.Contains(kept, d.Classes[c]) {
+		for i, class := range d.Label {
+			if !slices.Contains(c.kept, d.Classes[class]) {
 				continue
 			}
-			if name := got.Classes[got.Label[next]]; name != d.Classes[c] || !slices.Equal(got.X.Row(next).Value, d.X.Row(i).Value) {
-				t.Fatalf("seed %d: row %d is not row %d", seed, next, i)
+			if name := got.Classes[got.Label[next]]; name != d.Classes[class] || !slices.Equal(got.X.Row(next).Value, d.X.Row(i).Value) {
+				t.Fatalf("from %d to %d: row %d is not row %d", c.least, c.most, next, i)
 			}
 			next++
 		}
 		if next != got.X.Rows() {
-			t.Fatalf("seed %d: %d rows, want %d", seed, got.X.Rows(), next)
+			t.Fatalf("from %d to %d: %d rows, want %d", c.least, c.most, got.X.Rows(), next)
 		}
 	}
 }
@@ -91,7 +66,7 @@ func TestFilterRefuses(t *testing.T) {
 		{"targets", madeGroups(t, 2, 2), 1, 0, "real targets"},
 		{"crossed limits", madeClasses(t, 2, 2), 3, 2, "sizes from 3 to 2"},
 		{"negative", madeClasses(t, 2, 2), -1, 2, "sizes from -1 to 2"},
-		{"one left", madeClasses(t, 2, 5), 3, 0, "1 of 2 classes"},
+		{"one left", madeClasses(t, 2, 5), 3, 0, "1 of 2 classes have from 3 to 0 rows; at least two must stay"},
 	} {
 		if _, err := FilterClasses(c.d, c.least, c.most); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)

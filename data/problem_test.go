@@ -303,6 +303,10 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"no training rows", one(`{"name": "t", "kind": "regression", "test": [0]}`), "no training rows"},
 		{"row twice", one(`{"name": "t", "kind": "regression", "train": [5, 6, 5]}`), `field "train": invalid data: row 5 (entry 2 of the list)`},
 		{"row in two splits", one(`{"name": "t", "kind": "regression", "train": [5], "test": [4, 5]}`), `field "test": invalid data: row 5 (entry 1 of the list) is in "train" too`},
+		{"two classes", file(`{"name": "p", "classes": ["a", "b"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": invalid data: 2 names, 2 of them different`},
+		{"a class twice", file(`{"name": "p", "classes": ["a", "b", "a"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": invalid data: 3 names, 2 of them different`},
+		{"a positive class of several", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [` + task + `]}`), `field "positive": invalid data: the problem lists its classes`},
+		{"classes of a regression", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [{"name": "t", "kind": "regression", "train": [0]}]}`), `regression has no classes`},
 		{"unknown prepare", file(`{"name": "p", "prepare": ["whiten"], "tasks": [` + task + `]}`), `prepare "whiten"`},
 		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `need a "dataset"`},
 	} {

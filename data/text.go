@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,23 +16,12 @@ import (
 // order. What weighs the counts (tf-idf, unit rows) are steps, so that it
 // serves counts from any file.
 
-// TextOptions say which words of a text are counted: those of two or more letters that
-// are not stop words, unless the options say otherwise.
-type TextOptions struct {
-	// KeepStopWords keeps the words that English texts of any subject are full
-	// of (the, of, and, ...).
-	KeepStopWords bool
-	// SkipHeaders passes over everything up to the first empty line of each
-	// text, as suits mail and news. A text without one is kept whole.
-	SkipHeaders bool
-}
-
 // SelectTerms returns the step that keeps the columns that at least so many rows have.
 // If there are names, those that are stop words or have fewer than two letters go too.
 func SelectTerms(x Matrix, names []string, rows int) (Step, error) {
 	s := Step{Kind: StepSelect, Cols: x.Cols()}
 	for j, n := range frequency(x) {
-		if n >= max(1, rows) && (names == nil || isLong(names[j]) && !isStopWord(names[j])) {
+		if n >= max(1, rows) && (names == nil || isTerm(names[j])) {
 			s.Columns = append(s.Columns, j)
 		}
 	}
@@ -43,13 +31,16 @@ func SelectTerms(x Matrix, names []string, rows int) (Step, error) {
 	return s, nil
 }
 
-func isLong(word string) bool { return utf8.RuneCountInString(word) > 1 }
+// isTerm reports whether a word has two or more letters and is not a stop word.
+func isTerm(word string) bool {
+	_, stop := slices.BinarySearch(stopWordList, word)
+	return !stop && utf8.RuneCountInString(word) > 1
+}
 
 // WordCounter counts the words of documents as they come. Their words need not
 // be known beforehand: they are numbered as they come, and put in order at the
 // end.
 type WordCounter struct {
-	o         TextOptions
 	number    map[string]int32
 	documents [][]wordCount
 }
@@ -58,18 +49,14 @@ type WordCounter struct {
 type wordCount struct{ word, count int32 }
 
 // NewWordCounter returns a counter that has seen no document.
-func NewWordCounter(o TextOptions) *WordCounter {
-	return &WordCounter{o: o, number: map[string]int32{}}
-}
+func NewWordCounter() *WordCounter { return &WordCounter{number: map[string]int32{}} }
 
-// Add counts the words of one more document.
+// Add counts the words of one more document that have two or more letters and are not
+// stop words.
 func (w *WordCounter) Add(text []byte) {
-	if w.o.SkipHeaders {
-		text = afterHeader(text)
-	}
 	counts := map[int32]int32{}
 	for word := range wordsIn(text) {
-		if text := string(word); !isLong(text) || !w.o.KeepStopWords && isStopWord(text) {
+		if !isTerm(string(word)) {
 			continue
 		}
 		i, known := w.number[string(word)]
@@ -112,21 +99,6 @@ func (w *WordCounter) Finish() (*Stored, Step, error) {
 // not UTF-8 separates words too.
 func wordsIn(text []byte) iter.Seq[[]byte] {
 	return bytes.FieldsFuncSeq(bytes.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
-}
-
-// afterHeader returns what follows the first empty line.
-func afterHeader(text []byte) []byte {
-	if line := emptyLine.FindIndex(text); line != nil {
-		return text[line[1]:]
-	}
-	return text
-}
-
-var emptyLine = regexp.MustCompile(`(?m)^\r?\n`)
-
-func isStopWord(word string) bool {
-	_, found := slices.BinarySearch(stopWordList, word)
-	return found
 }
 
 // stopWordList is in order.

@@ -13,8 +13,8 @@ import (
 )
 
 // countWords counts the words of documents that are all at hand.
-func countWords(documents []string, o TextOptions) (*Stored, Step, error) {
-	w := NewWordCounter(o)
+func countWords(documents ...string) (*Stored, Step, error) {
+	w := NewWordCounter()
 	for _, text := range documents {
 		w.Add([]byte(text))
 	}
@@ -76,7 +76,6 @@ func TestWordsAreRunsOfLettersInLowerCase(t *testing.T) {
 func TestCountsAgreeWithTheirDefinition(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := Stream(seed, "counts")
-		o := TextOptions{KeepStopWords: rng.IntN(2) == 0}
 		documents := make([]string, 1+rng.IntN(6))
 		tf, df := make([]map[string]int, len(documents)), map[string]int{}
 		for i := range documents {
@@ -91,12 +90,12 @@ func TestCountsAgreeWithTheirDefinition(t *testing.T) {
 		var vocabulary []string
 		for w := range df {
 			stop := slices.Contains([]string{"the", "a", "don", "t", "of"}, w)
-			if utf8.RuneCountInString(w) >= 2 && (o.KeepStopWords || !stop) {
+			if utf8.RuneCountInString(w) >= 2 && !stop {
 				vocabulary = append(vocabulary, w)
 			}
 		}
 		slices.Sort(vocabulary)
-		x, s, err := countWords(documents, o)
+		x, s, err := countWords(documents...)
 		if len(vocabulary) == 0 {
 			if !errors.Is(err, ErrInvalid) {
 				t.Fatalf("seed %d: error %v without words", seed, err)
@@ -107,7 +106,7 @@ func TestCountsAgreeWithTheirDefinition(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if diff := cmp.Diff(vocabulary, s.Words); diff != "" {
-			t.Fatalf("seed %d, %+v: %s", seed, o, diff)
+			t.Fatalf("seed %d: %s", seed, diff)
 		}
 		if _, err := NewCSR(x.cols, append([]int{0}, x.end...), x.index, x.value); err != nil || s.Validate() != nil || s.Documents != len(documents) {
 			t.Fatalf("seed %d: %v, %v", seed, err, s.Validate())
@@ -122,48 +121,16 @@ func TestCountsAgreeWithTheirDefinition(t *testing.T) {
 	}
 }
 
-// Choosing terms of counts must do what reading the texts would have done, and keep
-// what enough rows have.
-func TestSelectTermsAgreesWithCounting(t *testing.T) {
-	for seed := range uint64(40) {
-		rng := Stream(seed, "terms")
-		documents := make([]string, 3+rng.IntN(6))
-		for i := range documents {
-			documents[i] = "anchor " + randomText(rng)
-		}
-		all, step, err := countWords(documents, TextOptions{KeepStopWords: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, wantStep, err := countWords(documents, TextOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := must((&Dataset{X: all, Features: step.Words}).With(must(SelectTerms(all, step.Words, 0))(t)))(t)
-		if !cmp.Equal(d.Features, wantStep.Words) || !cmp.Equal(full(d.X), full(want)) {
-			t.Fatalf("seed %d: %q, want %q", seed, d.Features, wantStep.Words)
-		}
-		often := must(SelectTerms(all, nil, 2))(t).Columns
-		for j, n := range step.Frequency {
-			if slices.Contains(often, j) != (n >= 2) {
-				t.Fatalf("seed %d: column %d of %d rows", seed, j, n)
-			}
-		}
-	}
-}
-
-func TestHeadersEndAtTheFirstEmptyLine(t *testing.T) {
-	for text, want := range map[string]string{
-		"From: a\nTo: b\n\nbody\n\nmore": "body\n\nmore",
-		"From: a\r\n\r\nbody":            "body",
-		"\nbody":                         "body",
-		"no header\nat all":              "no header\nat all",
-		"From: a\n \nbody":               "From: a\n \nbody",
-		"From: a\n\n":                    "",
-		"":                               "",
-	} {
-		if got := string(afterHeader([]byte(text))); got != want {
-			t.Errorf("after the header of %q: %q, want %q", text, got, want)
+func TestSelectTerms(t *testing.T) {
+	x := must(NewDense(3, 5, []float32{1, 2, 0, 1, 0, 0, 1, 3, 1, 0, 0, 1, 1, 1, 0}))(t)
+	words := []string{"boat", "the", "wind", "x", "reef"}
+	for _, c := range []struct {
+		names []string
+		rows  int
+		want  []int
+	}{{words, 0, []int{0, 2}}, {words, 2, []int{2}}, {nil, 2, []int{1, 2, 3}}, {nil, 0, []int{0, 1, 2, 3}}} {
+		if s := must(SelectTerms(x, c.names, c.rows))(t); !slices.Equal(s.Columns, c.want) || s.Kind != StepSelect || s.Cols != 5 {
+			t.Errorf("%q in %d rows: %+v, want %v", c.names, c.rows, s, c.want)
 		}
 	}
 }
@@ -173,12 +140,12 @@ func TestStopWordsAreOrderedWords(t *testing.T) {
 		t.Error("the stop words are not in order, each once")
 	}
 	for _, w := range stopWordList {
-		if !isStopWord(w) || !slices.Equal(wordsOf(w), []string{w}) {
+		if isTerm(w) || !slices.Equal(wordsOf(w), []string{w}) {
 			t.Errorf("%q can never be a stop word", w)
 		}
 	}
-	for _, w := range []string{"boat", "god", "windows", "government", ""} {
-		if isStopWord(w) {
+	for _, w := range []string{"boat", "god", "windows", "government"} {
+		if !isTerm(w) {
 			t.Errorf("%q is a stop word", w)
 		}
 	}
@@ -186,7 +153,7 @@ func TestStopWordsAreOrderedWords(t *testing.T) {
 
 func TestTextRefuses(t *testing.T) {
 	for want, documents := range map[string][]string{"not a single word to count in 2 documents": {"1 2 3", "of the"}, "in 0 documents": nil} {
-		if _, _, err := countWords(documents, TextOptions{}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+		if _, _, err := countWords(documents...); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", documents, err, want)
 		}
 	}
@@ -196,10 +163,10 @@ func TestTextRefuses(t *testing.T) {
 }
 
 func FuzzCountWords(f *testing.F) {
-	f.Add("From: a\n\nThe boat's wind", "caf\xe9 boat\r\n\r\nBOAT", true)
-	f.Add("", "\x00İstanbul ǅ", false)
-	f.Fuzz(func(t *testing.T, a, b string, skip bool) {
-		x, s, err := countWords([]string{a, b}, TextOptions{SkipHeaders: skip, KeepStopWords: true})
+	f.Add("From: a\n\nThe boat's wind", "caf\xe9 boat\r\n\r\nBOAT")
+	f.Add("", "\x00İstanbul ǅ")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		x, s, err := countWords(a, b)
 		if err != nil {
 			return
 		}
@@ -207,14 +174,11 @@ func FuzzCountWords(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i, text := range []string{a, b} {
-			if skip {
-				text = string(afterHeader([]byte(text)))
-			}
 			sum := 0.0
 			for _, v := range full(x)[i] {
 				sum += v
 			}
-			words := slices.DeleteFunc(slowWords(text), func(w string) bool { return utf8.RuneCountInString(w) < 2 })
+			words := slices.DeleteFunc(slowWords(text), func(w string) bool { return !isTerm(w) })
 			if sum != float64(len(words)) {
 				t.Fatalf("%q has %d words but %v were counted", text, len(words), sum)
 			}

@@ -14,7 +14,7 @@ import (
 // names. Names that begin with a dot are passed over, and so are files beside
 // the sub-folders, such as a README.
 
-func readFolder(path string, o Options) (*table, error) {
+func readFolder(path string) (*table, error) {
 	classes, _, err := files.List(path)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func readFolder(path string, o Options) (*table, error) {
 		return nil, fmt.Errorf("%w: it has no sub-folders; it needs one for every class, with the texts in it", data.ErrFormat)
 	}
 	t := &table{kind: data.Classification, label: Column{AsText: true}}
-	words := data.NewWordCounter(o.Text)
+	words := data.NewWordCounter()
 	for _, class := range classes {
 		class := filepath.Join(path, class)
 		folders, texts, err := files.List(class)

@@ -82,8 +82,6 @@ type Options struct {
 	// or 1.
 	ClassNames   string
 	FeatureNames string
-	// Text says which words of the texts of a folder are counted.
-	Text data.TextOptions
 }
 
 // Validate checks the options that can be checked without the file.
@@ -134,7 +132,7 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	case NPZ:
 		t, err = readNPZ(path, o)
 	case Folder:
-		t, err = readFolder(path, o)
+		t, err = readFolder(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)

@@ -270,29 +270,6 @@ func many(line string, n int) string {
 	return b.String()
 }
 
-// 100,000 tasks are no trouble to read, one below the other or side by side.
-func TestManyTasks(t *testing.T) {
-	const n = 100_000
-	var wide strings.Builder
-	wide.WriteString("x" + many(",t%[1]d", n))
-	for j := range 3 {
-		fmt.Fprintf(&wide, "\n%d%s", j, many(fmt.Sprintf(",%%[1]d.%d", j), n))
-	}
-	side, err := Read(inFiles(t, "w.csv", wide.String()), Options{Targets: []string{"t*"}})
-	if err != nil || len(side.Problem.Tasks) != n {
-		t.Errorf("side by side: %v", err)
-	}
-	var long strings.Builder
-	long.WriteString("task,x,y\n")
-	for i := range n {
-		fmt.Fprintf(&long, "t%d,1,2.5\nt%d,2,3.5\n", i, i)
-	}
-	tab, err := Read(inFiles(t, "a.csv", long.String()), Options{Task: "task"})
-	if err != nil || len(tab.Problem.Tasks) != n || tab.Problem.Tasks[2].Name != "t2" || tab.Problem.Tasks[n-1].Name != "t99999" {
-		t.Errorf("%d tasks, %v", len(tab.Problem.Tasks), err)
-	}
-}
-
 // Rows that the recipe makes of the table it comes from are those of the problem,
 // before the steps.
 func TestRecipesRepeatWhatWasDone(t *testing.T) {
