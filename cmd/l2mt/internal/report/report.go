@@ -34,8 +34,8 @@ func Write(dir string) (string, error) {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), sweep.File)); err == nil && entry.Name() == sweep.Runs && path != dir {
-			return fs.SkipDir // they have a page of their own
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), sweep.File)); err == nil && entry.Name() == sweep.Runs {
+			return fs.SkipDir // its points have what came of them
 		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
