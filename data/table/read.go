@@ -16,8 +16,8 @@ import (
 type Options struct {
 	Task           string    `help:"Column that names the task of a row. Without it every target or, of several files, every file is a task."`
 	Targets        []string  `name:"target" help:"Columns of the labels, by name or pattern (tox*); blanks where a row has none. By default the column called label, class, y or target."`
-	Validation     []string  `type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
-	Group          string    `help:"Column of what belongs together, such as a patient: folds do not part rows that have the same value, of whichever tasks."`
+	Validation     []string  `xor:"validation,group" type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
+	Group          string    `xor:"group" help:"Column of what belongs together, such as a patient: folds do not part rows that have the same value, of whichever tasks."`
 	Kind           data.Kind `help:"Classification or regression, if the labels do not tell: words and pairs of numbers are classes, other numbers are targets of a regression."`
 	Positive       string    `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
 	Ignore         []string  `help:"Columns to leave out, by name or pattern."`

@@ -25,11 +25,11 @@ type fitCmd struct {
 	textFlags     `embed:""`
 	Impute        string  `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
 	IgnoreCase    bool    `help:"Take words for one that differ in their case alone."`
-	Folds         int     `help:"Folds of the cross-validation; 0 means 5."`
+	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`
-	Network       string  `type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
-	Model         string  `help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
-	Omega         string  `type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
+	Network       string  `xor:"omega" type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
+	Model         string  `xor:"model" help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
+	Omega         string  `xor:"model,omega" type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
 	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
 	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
@@ -50,35 +50,12 @@ func (f textFlags) options() format.Options {
 	return format.Options{Header: f.Header, Format: f.Format, Separator: f.Separator, Decimal: f.Decimal}
 }
 
-// Names of models that are no entries of the registry.
-const (
-	modelL2MT  = "l2mt"
-	modelBest  = "best"
-	modelOmega = "omega"
-)
-
 func (c *fitCmd) Validate() error {
 	switch {
 	case c.Lambda1 < 0:
 		return fmt.Errorf("--lambda1=%v: it must be positive", c.Lambda1)
-	case c.Network != "" && (c.Omega != "" || c.Model != "" && c.Model != modelL2MT):
-		return fmt.Errorf("--network is asked by the model %q alone; leave --model and --omega out", modelL2MT)
-	case c.Omega != "" && c.Model != "":
-		return fmt.Errorf("--omega is a model of its own; leave --model out")
-	case len(c.Validation) > 0 && (c.Folds != 0 || c.Group != ""):
-		return fmt.Errorf("--validation takes the place of the folds; leave --folds and --group out")
 	case c.Folds == 1 || c.Folds < 0:
 		return fmt.Errorf("--folds=%d: it must be at least 2", c.Folds)
-	}
-	if c.Model = cmp.Or(c.Model, modelL2MT); c.Omega != "" {
-		c.Model = modelOmega
-	}
-	one, ok := solve.ParseCandidate(c.Model)
-	switch _, err := multitask.Lookup(c.Model); {
-	case ok && one.Bent != "" && c.View != "":
-		return fmt.Errorf("--model=%s says how columns are seen; leave --view out", c.Model)
-	case !ok && err != nil && !slices.Contains([]string{modelL2MT, modelBest, modelOmega}, c.Model):
-		return fmt.Errorf("%w, or %s, %s, or a candidate such as pooled80-weights-metric1", err, modelL2MT, modelBest)
 	}
 	return nil
 }
@@ -98,7 +75,11 @@ func (c *fitCmd) Run(e *env) error {
 	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
 		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
 	}
-	network, err := c.asked()
+	candidates, err := c.candidates()
+	if err != nil {
+		return err
+	}
+	network, err := c.asked(candidates)
 	if err != nil {
 		return err
 	}
@@ -120,11 +101,12 @@ func (c *fitCmd) Run(e *env) error {
 		return err
 	}
 	m := len(t.Problem.Tasks)
-	candidates, left, err := c.candidates(m)
-	if err != nil {
-		return err
+	if c.Omega != "" {
+		if candidates[0].Model, err = readOmega(c.Omega, m); err != nil {
+			return err
+		}
 	}
-	t.Notes = append(t.Notes, left...)
+	candidates = c.few(candidates, t)
 	for _, note := range t.Notes {
 		e.remark("%s", note)
 	}
@@ -157,10 +139,67 @@ func (c *fitCmd) Run(e *env) error {
 	return e.print(r, func(w io.Writer) { r.write(w, c.Candidates) })
 }
 
-// asked is the network that the model l2mt asks, or nil. One of one's own gets the features
-// as they are in the tables, as in the problems that it was trained on.
-func (c *fitCmd) asked() (*solve.Finder, error) {
-	if one, ok := solve.ParseCandidate(c.Model); c.Model != modelL2MT && !(ok && one.Network > 0) {
+// Names of models that are no entries of the registry.
+const (
+	modelL2MT = "l2mt"
+	modelBest = "best"
+)
+
+// candidates are those to take the best of, nil for what solve.Bench chooses. The model of
+// --omega is read with the tables.
+func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
+	one, ok := solve.ParseCandidate(c.Model)
+	model, unknown := multitask.Lookup(c.Model)
+	switch {
+	case c.Omega != "":
+		all = []solve.Candidate{{}}
+	case c.Model == "" || c.Model == modelL2MT:
+		return nil, nil
+	case ok && one.Bent != "" && c.View != "":
+		return nil, fmt.Errorf("%w: --model=%s has a way to see columns; leave --view out", errUsage, c.Model)
+	case ok:
+		all = []solve.Candidate{one}
+	case c.Model == modelBest:
+		all = []solve.Candidate{{}, {Mixture: solve.Mixture{Pooled: 1}}}
+		for _, b := range multitask.Baselines()[1:] { // the first is STL
+			all = append(all, solve.Candidate{Model: b})
+		}
+	case unknown != nil:
+		return nil, fmt.Errorf("%w: --model: %w, or %s, %s, or a candidate such as pooled80-weights-metric1", errUsage, unknown, modelL2MT, modelBest)
+	default:
+		all = []solve.Candidate{{Model: model}}
+	}
+	for i := range all {
+		if v := solve.ViewOf(c.View); v.Bent != "" {
+			all[i].View = v
+		}
+	}
+	return all, nil
+}
+
+// few leaves out of several candidates those that take too long with the tasks of a table.
+func (c *fitCmd) few(candidates []solve.Candidate, t *table.Table) []solve.Candidate {
+	return slices.DeleteFunc(candidates, func(x solve.Candidate) bool {
+		if x.Model == nil || len(candidates) == 1 {
+			return false
+		}
+		i := x.Model.Info()
+		out := i.MostTasks > 0 && len(t.Problem.Tasks) > i.MostTasks
+		if out {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s is left out: with more than %d tasks it takes too long; --model %s fits it all the same", i.Title, i.MostTasks, i.Name))
+		}
+		return out
+	})
+}
+
+// asked is the network that candidates ask, or nil. One of one's own gets the features as they
+// are in the tables, as in the problems that it was trained on.
+func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
+	asks := func(x solve.Candidate) bool { return x.Network > 0 }
+	if candidates != nil && !slices.ContainsFunc(candidates, asks) {
+		if c.Network != "" {
+			return nil, fmt.Errorf("%w: --model=%s asks no network; leave --network out", errUsage, c.Model)
+		}
 		return nil, nil
 	}
 	network, err := run.LoadNetwork(c.Network)
@@ -174,44 +213,6 @@ func (c *fitCmd) asked() (*solve.Finder, error) {
 		c.Steps = []string{"none"}
 	}
 	return network, nil
-}
-
-// candidates are those to take the best of, nil for what solve.Bench chooses, with notes on
-// what is left out.
-func (c *fitCmd) candidates(m int) (all []solve.Candidate, left []string, err error) {
-	one, ok := solve.ParseCandidate(c.Model)
-	switch {
-	case c.Model == modelL2MT:
-		return nil, nil, nil
-	case ok:
-		all = []solve.Candidate{one}
-	case c.Model == modelBest:
-		all = []solve.Candidate{{}, {Mixture: solve.Mixture{Pooled: 1}}}
-		for _, b := range multitask.Baselines()[1:] { // the first is STL
-			if i := b.Info(); i.MostTasks > 0 && m > i.MostTasks {
-				left = append(left, fmt.Sprintf("%s is left out: with more than %d tasks it takes too long; --model %s fits it all the same", i.Title, i.MostTasks, i.Name))
-				continue
-			}
-			all = append(all, solve.Candidate{Model: b})
-		}
-	default:
-		var model multitask.Model
-		if c.Model == modelOmega {
-			model, err = readOmega(c.Omega, m)
-		} else {
-			model, err = multitask.Lookup(c.Model)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		all = []solve.Candidate{{Model: model}}
-	}
-	for i := range all {
-		if v := solve.ViewOf(c.View); v.Bent != "" {
-			all[i].View = v
-		}
-	}
-	return all, left, nil
 }
 
 // readOmega reads the covariance of m tasks.

@@ -38,7 +38,6 @@ type fitReport struct {
 	Mean        taskReport       `json:"mean"`
 	Rivals      []rivalReport    `json:"rivals"`
 	Temperature float64          `json:"temperature,omitempty"`
-	Reliability []reliable       `json:"reliability,omitempty"`
 	// Correlation is that of the tasks. Untold says that there is none, as rows held out cannot
 	// tell the covariance from tasks on their own.
 	Correlation [][]float64 `json:"correlation,omitempty"`
@@ -165,7 +164,6 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without")
 	if r.Kind == data.Classification {
 		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)
-		r.Reliability = reliability(r.Temperature, max(1, len(r.Classes)), slices.Concat(choice.Scores...), slices.Concat(choice.Y...))
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return nil

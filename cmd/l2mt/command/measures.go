@@ -10,7 +10,6 @@ import (
 	"l2mt/data"
 	"l2mt/infer/compare"
 	"l2mt/model/evidence"
-	"l2mt/model/multitask"
 )
 
 // What predicts a task: the model and, beside it, the mean of the targets that it was fitted
@@ -111,36 +110,4 @@ func errorGap(v compare.Float) string {
 		return run.Number(float64(v))
 	}
 	return run.Decimals(v)
-}
-
-// reliable compares probabilities with what came true, of rows that have like ones: of the
-// positive class or, of more than two, of the one predicted.
-type reliable struct {
-	Probability float64 `json:"probability"`
-	Came        float64 `json:"came_true"`
-	Rows        int     `json:"rows"`
-}
-
-// reliability puts rows of like probabilities together. Each has k scores.
-func reliability(temperature float64, k int, f, y []float64) []reliable {
-	const bins = 10
-	all, p := make([]reliable, bins), make([]float64, max(2, k))
-	for j, v := range y {
-		scores, class := f[j*k:][:k], 1
-		if k > 1 {
-			class = multitask.ClassOf(scores)
-		}
-		multitask.Probabilities(p, scores, temperature)
-		at := &all[min(int(p[class]*bins), bins-1)]
-		at.Rows++
-		at.Probability += p[class]
-		if multitask.LabelOf(v, k) == class {
-			at.Came++
-		}
-	}
-	for k := range all {
-		all[k].Probability /= float64(all[k].Rows)
-		all[k].Came /= float64(all[k].Rows)
-	}
-	return slices.DeleteFunc(all, func(r reliable) bool { return r.Rows == 0 })
 }

@@ -68,7 +68,7 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, error of what is found and parameters",
-		"Fit of shapes <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What counts", "Probabilities of rows held out", "What was tried",
+		"Fit of shapes <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What counts", "What was tried",
 		"begun with</td>", `--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
 	} {
 		if !strings.Contains(html.UnescapeString(page), want) {

@@ -19,21 +19,27 @@ const tableFile = "table.json"
 func WriteTable(w io.Writer, table *compare.Table) {
 	fmt.Fprintf(w, "relative error: mean test error over that of STL on the same labelled rows, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
-	t := Columns(w)
-	fmt.Fprintln(t, "relative\tper problem\ts.e.\ttest error\tto STL\tp\tw/t/l\tto best\tp\tw/t/l\tseconds\t  method")
-	group := ""
+	t := NewTable(w, "relative", "per problem", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "seconds", "method")
+	group, perfect := "", 0
 	for _, r := range table.Rows {
 		if r.Heading() != group {
 			group = r.Heading()
-			fmt.Fprintln(t, strings.Repeat("\t", 11)+"  "+group)
+			t.Row(append(slices.Repeat([]any{""}, 11), group)...)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%.4f\t%s\t%s\t%.2f\t  %s\n", Decimals(r.Relative), Decimals(r.PerProblem), Decimals(r.StandardError), r.Error,
-			against(r.AgainstSTL, r.Model == compare.STL && !r.Published), against(r.AgainstBest, r.Title == table.Best), r.Seconds, r.Title)
+		stl := r.Model == compare.STL && !r.Published
+		cells := append([]any{r.Relative, r.PerProblem, r.StandardError, r.Error}, against(r.AgainstSTL, stl)...)
+		cells = append(cells, against(r.AgainstBest, r.Title == table.Best)...)
+		t.Row(append(cells, fmt.Sprintf("%.2f", r.Seconds), r.Title)...)
+		for _, e := range r.Test {
+			if stl && e == 0 {
+				perfect++
+			}
+		}
 	}
 	t.Flush()
 	WritePairs(w, table.Pairs)
-	if n := perfect(table); n > 0 {
-		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", n)
+	if perfect > 0 {
+		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", perfect)
 	}
 }
 
@@ -43,37 +49,25 @@ func WritePairs(w io.Writer, pairs []compare.Pair) {
 		return
 	}
 	fmt.Fprintln(w, "\ntest errors of one less those of another on the same problems, over the mean of STL")
-	t := Columns(w)
-	fmt.Fprintln(t, "difference\ts.e.\tp\tw/t/l\t  of")
+	t := NewTable(w, "difference", "s.e.", "p", "w/t/l", "of")
 	for _, p := range pairs {
-		fmt.Fprintf(t, "%s\t%s\t%.2g\t%d/%d/%d\t  %s less %s\n", Decimals(p.Difference), Decimals(p.StandardError), p.P, p.Wins, p.Ties, p.Losses, p.A, p.B)
+		cells := against(p.Paired, false)
+		t.Row(cells[0], p.StandardError, cells[1], cells[2], p.A+" less "+p.B)
 	}
 	t.Flush()
 }
 
-// perfect counts the problems on which single-task learning makes no error.
-func perfect(table *compare.Table) (n int) {
-	for _, r := range table.Rows {
-		for _, e := range r.Test {
-			if r.Model == compare.STL && !r.Published && e == 0 {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// against is three columns: the difference, p, and wins, ties and losses. A
+// against is three cells: the difference, p, and wins, ties and losses. A
 // method is not compared with itself.
-func against(p compare.Paired, self bool) string {
+func against(p compare.Paired, self bool) []any {
 	if self {
-		return "-\t-\t-"
+		return []any{"-", "-", "-"}
 	}
 	difference := Decimals(p.Difference)
 	if !strings.HasPrefix(difference, "-") {
 		difference = "+" + difference
 	}
-	return fmt.Sprintf("%s\t%.2g\t%d/%d/%d", difference, p.P, p.Wins, p.Ties, p.Losses)
+	return []any{difference, fmt.Sprintf("%.2g", p.P), fmt.Sprintf("%d/%d/%d", p.Wins, p.Ties, p.Losses)}
 }
 
 // SaveTable writes a table as JSON, with the errors problem by problem, and its picture.
