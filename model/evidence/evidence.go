@@ -57,8 +57,8 @@ type HeldOut struct {
 	Offsets [][]float64
 	// Rows counts them.
 	Rows int
-	// Loss is what is compared: the mean over the tasks of the loss of these rows, or
-	// of a Split the Error.
+	// Loss is what is compared: the mean over the tasks of the loss of these rows, in which
+	// tasks weigh what they do in a fit, or of a Split the Error.
 	Loss float64
 	// Error is the mean error of the tasks: the rate of misclassified rows, or nMSE.
 	Error float64
@@ -66,8 +66,9 @@ type HeldOut struct {
 	// the fit of all rows.
 	Fits []*multitask.Result
 
-	losses [][]float64 // row by row
-	units  [][]int     // what the rows of every task belong to, or nil
+	losses  [][]float64 // row by row
+	weights []float64   // of the tasks, nil where they are the same
+	units   [][]int     // what the rows of every task belong to, or nil
 }
 
 // heldRows are what the kinds of evidence have in common.
@@ -114,8 +115,8 @@ func (e *heldRows) Training() *multitask.TrainingSet { return e.train }
 
 // hear compares predictions with the targets of the rows.
 func (e *heldRows) hear(scores, targets [][]float64, fits ...*multitask.Result) *HeldOut {
-	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, losses: make([][]float64, len(scores)), units: e.units}
-	var losses, errs []float64
+	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, losses: make([][]float64, len(scores)), weights: e.train.TaskWeights(), units: e.units}
+	var losses, weights, errs []float64
 	temperature := 1.0
 	if e.kind == data.Classification {
 		if e.odds != nil {
@@ -135,9 +136,9 @@ func (e *heldRows) hear(scores, targets [][]float64, fits ...*multitask.Result) 
 			h.losses[i] = logLosses(scores[i], y, temperature)
 			errs = append(errs, misclassified(scores[i], y))
 		}
-		losses = append(losses, stat.Mean(h.losses[i], nil))
+		losses, weights = append(losses, stat.Mean(h.losses[i], nil)), append(weights, h.weights[i])
 	}
-	h.Loss, h.Error = stat.Mean(losses, nil), stat.Mean(errs, nil)
+	h.Loss, h.Error = stat.Mean(losses, weights), stat.Mean(errs, nil)
 	return h
 }
 

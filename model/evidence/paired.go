@@ -12,7 +12,7 @@ import (
 
 // Paired is how much more one fit loses than another on the same rows held out.
 type Paired struct {
-	// Loss is the mean over the tasks of the difference of the losses, and
+	// Loss is the mean over the tasks, with their weights, of the difference of the losses, and
 	// StandardError that of it, as far as it comes from the choice of the rows; NaN
 	// where there are not two of them. Rows that belong together are one.
 	Loss, StandardError float64
@@ -43,14 +43,17 @@ func (p Paired) Sign() int {
 
 // PairedLoss compares a with b, by the same evidence.
 func PairedLoss(a, b *HeldOut) Paired {
-	var means []float64
-	less := make([][]float64, len(a.losses))
+	var means, weights []float64
+	less, weight := make([][]float64, len(a.losses)), a.weights
+	if weight == nil {
+		weight = slices.Repeat([]float64{1}, len(a.losses))
+	}
 	for i, l := range a.losses {
 		if less[i] = floats.SubTo(make([]float64, len(l)), l, b.losses[i]); len(l) > 0 {
-			means = append(means, stat.Mean(less[i], nil))
+			means, weights = append(means, stat.Mean(less[i], nil)), append(weights, weight[i])
 		}
 	}
-	p := Paired{Loss: stat.Mean(means, nil), StandardError: math.NaN()}
+	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN()}
 	// A row moves the mean by its distance from that of its task, or of all tasks where
 	// it is the only one, over the rows of the task and the tasks.
 	moves, next := map[int]float64{}, -1
@@ -65,7 +68,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 				unit = a.units[i][j]
 			}
 			next--
-			moves[unit] += (v - mean) * math.Sqrt(n/max(1, n-1)) / n / float64(len(means))
+			moves[unit] += (v - mean) * math.Sqrt(n/max(1, n-1)) / n * weight[i] / floats.Sum(weights)
 		}
 	}
 	if p.units = len(moves); p.units > 1 {

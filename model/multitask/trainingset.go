@@ -94,6 +94,17 @@ func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string
 	return p, nil
 }
 
+// TaskWeights are what the tasks count in the losses: 1, or less for one that borrows.
+func (p *TrainingSet) TaskWeights() []float64 {
+	weights := make([]float64, p.Tasks())
+	for i := range weights {
+		for _, t := range p.tasks[i*p.classes:][:p.classes] {
+			weights[i] = max(weights[i], t.share*float64(len(t.y)))
+		}
+	}
+	return weights
+}
+
 // share weighs the rows.
 func (p *TrainingSet) share() {
 	rows, others := 0, 0
