@@ -31,16 +31,8 @@ type LabelGraph struct {
 // come in the order of their index.
 func NewLabelGraph(x Matrix, class []int32, k int) (*LabelGraph, error) {
 	n := x.Rows()
-	if len(class) != n {
-		return nil, fmt.Errorf("data: label graph: %w: %d rows but %d classes", ErrInvalid, n, len(class))
-	}
 	if k < 1 || k >= n {
 		return nil, fmt.Errorf("data: label graph: %w: k = %d nearest neighbours of %d rows; k must be in 1..%d", ErrInvalid, k, n, n-1)
-	}
-	for i, c := range class {
-		if c < 0 {
-			return nil, fmt.Errorf("data: label graph: row %d: %w: class %d is negative", i, ErrInvalid, c)
-		}
 	}
 	for i, v := range x.SquaredNorms() {
 		if !(v <= math.MaxFloat64) { // or NaN

@@ -158,10 +158,8 @@ func TestLabelGraphDoesNotDependOnWorkers(t *testing.T) {
 func TestLabelGraphRefusesBadInput(t *testing.T) {
 	x, _ := NewDense(3, 1, []float32{0, 1, 2})
 	for name, f := range map[string]func() error{
-		"k = n":          func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 3); return err },
-		"k = 0":          func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 0); return err },
-		"short classes":  func() error { _, err := NewLabelGraph(x, []int32{0, 1}, 1); return err },
-		"negative class": func() error { _, err := NewLabelGraph(x, []int32{0, -1, 0}, 1); return err },
+		"k = n": func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 3); return err },
+		"k = 0": func() error { _, err := NewLabelGraph(x, []int32{0, 1, 0}, 0); return err },
 		"not finite": func() error {
 			x, _ := NewDense(3, 1, []float32{0, float32(math.NaN()), 2})
 			_, err := NewLabelGraph(x, []int32{0, 1, 0}, 1)

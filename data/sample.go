@@ -49,6 +49,12 @@ func (c SampleConfig) Defaults() SampleConfig {
 	return c
 }
 
+// checked fills in defaults and checks what comes of it.
+func (c SampleConfig) checked() (SampleConfig, error) {
+	c = c.Defaults()
+	return c, c.Validate()
+}
+
 // Validate checks a configuration after Defaults.
 func (c SampleConfig) Validate() error {
 	switch {
@@ -81,6 +87,9 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 	if d.Regression() {
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: class pairs need class labels; it has real targets (problems from groups take them)", d.Name, ErrInvalid)
 	}
+	if c, err = c.checked(); err != nil {
+		return nil, nil, err
+	}
 	byClass := rowsBy(d.Label, len(d.Classes))
 	var pool []candidate
 	turn := Stream(c.Seed, "positive class")
@@ -106,10 +115,6 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 // of classes, of the test problems as few as do for the largest problem and at
 // least their share.
 func sampleDisjoint(d *Dataset, c SampleConfig, pool []candidate) (train, test *ProblemFile, err error) {
-	c = c.Defaults()
-	if err := c.Validate(); err != nil {
-		return nil, nil, err
-	}
 	n, least := len(d.Classes), 2
 	for least*(least-1)/2 < c.MaxTasks {
 		least++
@@ -151,6 +156,9 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 	if d.Group == nil {
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: it has no group column", d.Name, ErrInvalid)
 	}
+	if c.SampleConfig, err = c.checked(); err != nil {
+		return nil, nil, err
+	}
 	task := Task{Kind: Regression}
 	if c.Kind == Regression {
 		if _, err := d.number(0); err != nil {
@@ -184,10 +192,13 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 		}
 		pool = append(pool, t)
 	}
-	if !c.All {
-		train, test, err = sample(d, c.SampleConfig, pool, "groups")
-	} else {
+	if c.All {
 		train, err = c.all(d, pool)
+	} else {
+		train, test, err = sample(d, c.SampleConfig, pool, "groups")
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, f := range []*ProblemFile{train, test} {
 		if f != nil {
@@ -196,22 +207,15 @@ func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err err
 			}
 		}
 	}
-	return train, test, err
+	return train, test, nil
 }
 
 // all makes one problem of all groups.
 func (c GroupConfig) all(d *Dataset, pool []candidate) (*ProblemFile, error) {
-	s := c.SampleConfig.Defaults()
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
 	f := newProblemFile(d, c)
-	p, err := s.problem("all", 0, pool)
-	if err != nil {
-		return nil, err
-	}
+	p, err := c.problem("all", 0, pool)
 	f.Problems = []*Problem{p}
-	return f, nil
+	return f, err
 }
 
 // alone says whether there is one set of problems only.
@@ -220,10 +224,6 @@ func (c SampleConfig) alone() bool { return c.Train < 0 || c.Test < 0 }
 // sample draws both sets of problems from disjoint shares of the pool, or one from
 // all of it.
 func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, test *ProblemFile, err error) {
-	c = c.Defaults()
-	if err := c.Validate(); err != nil {
-		return nil, nil, err
-	}
 	sets := 2
 	if c.alone() {
 		sets, c.MaxTasks = 1, max(c.MinTasks, min(c.MaxTasks, len(pool)))

@@ -174,8 +174,11 @@ func readConnected(file *safetensors.File, n connectedNames) (l layers.Connected
 // only the layers that are trained change, and the others may be large.
 func saveHead(dir string, head layers.Head) error {
 	path := filepath.Join(dir, HeadFile)
-	if sum, err := safetensors.Checksum(path); err == nil && sum == head.Sum() {
-		return nil
+	if f, err := safetensors.Open(path); err == nil {
+		f.Close()
+		if f.Checksum() == head.Sum() {
+			return nil
+		}
 	}
 	return safetensors.Write(path, HeadArrays("", head), nil)
 }

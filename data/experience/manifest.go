@@ -50,16 +50,16 @@ func (m Manifest) Validate() error {
 	return nil
 }
 
-// agree checks that two manifests may share a store. The error shows both values
-// of all that differs; here and there say whose they are.
-func (m Manifest) agree(here string, other Manifest, there string) error {
+// agree checks that a run may write into a store. The error shows both values of all
+// that differs.
+func (m Manifest) agree(path string, run Manifest) error {
 	var differ []error
-	ours, theirs := m.facts(), other.facts()
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(ours)), maps.Keys(theirs))
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		if a, b := cmp.Or(ours[key], "absent"), cmp.Or(theirs[key], "absent"); a != b {
-			differ = append(differ, fmt.Errorf("experience: %w: %s is %s in %s but %s in %s", ErrConflict, key, a, here, b, there))
+	here, there := m.facts(), run.facts()
+	both := maps.Clone(here)
+	maps.Copy(both, there)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
+		if a, b := cmp.Or(here[key], "absent"), cmp.Or(there[key], "absent"); a != b {
+			differ = append(differ, fmt.Errorf("experience: %w: %s is %s in %s but %s in this run", ErrConflict, key, a, path, b))
 		}
 	}
 	return errors.Join(differ...)
@@ -110,7 +110,7 @@ func establish(dir string, m Manifest) error {
 	if err != nil {
 		return err
 	}
-	return have.agree(filepath.Join(dir, manifestName), m, "this run")
+	return have.agree(filepath.Join(dir, manifestName), m)
 }
 
 // create puts a complete manifest into dir, or returns fs.ErrExist if there is

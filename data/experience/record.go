@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -128,18 +127,14 @@ func (r *Record) Validate() error {
 			faults = append(faults, fmt.Sprintf(format, args...))
 		}
 	}
-	isText := func(s string) bool { return s != "" && utf8.ValidString(s) }
-	must(isText(r.Problem), "problem is %q; it must be a text", r.Problem)
-	must(isText(r.ProblemID), "problem_id is %q; it must be a text", r.ProblemID)
-	must(isText(r.Source), "source is %q; it must be a text", r.Source)
-	must(r.Draw >= 0, "draw is %d; it counts from 0", r.Draw)
+	must(r.Problem != "" && r.ProblemID != "" && r.Source != "" && r.Draw >= 0, "problem is %q, problem_id %q, source %q and draw %d; it needs texts and a number from 0", r.Problem, r.ProblemID, r.Source, r.Draw)
 	want, err := TupleID(r.ProblemID, r.Source, r.Draw, r.Hyper)
 	must(err == nil, "hyper: %v", err)
 	must(err != nil || r.ID == want, "id is %q; that of its problem, source, draw and hyperparameters is %q", r.ID, want)
 	ok, failed := r.Status == OK, r.Status == Failed
 	must(ok || failed, "status is %q; it must be %q or %q", r.Status, OK, Failed)
 	must(!ok || r.Reason == "", "status is ok, yet there is a reason for failure: %q", r.Reason)
-	must(!failed || isText(r.Reason), "status is failed, but the reason is %q; it must be a text", r.Reason)
+	must(!failed || r.Reason != "", "status is failed, but the reason is %q; it must be a text", r.Reason)
 	must(!ok || len(r.Omega) > 0, "omega is missing; a tuple that is ok has one")
 	must(ok == (r.Result != nil), "status is %q, and a result there is: %v; a tuple that is ok has one, and no other", r.Status, r.Result != nil)
 	if len(r.Omega) > 0 {

@@ -133,9 +133,9 @@ var invalid = []struct {
 	says  string
 }{
 	{"foreign id", func(r *experience.Record) { r.ID = strings.Repeat("0", 32) }, `id is "00000000000000000000000000000000"; that of its`},
-	{"no problem", func(r *experience.Record) { r.Problem = "" }, `problem is ""; it must be a text`},
-	{"no source", func(r *experience.Record) { r.Source = "" }, `source is ""; it must be a text`},
-	{"negative draw", func(r *experience.Record) { r.Draw = -1 }, "draw is -1; it counts from 0"},
+	{"no problem", func(r *experience.Record) { r.Problem = "" }, `problem is ""`},
+	{"no source", func(r *experience.Record) { r.Source = "" }, `source "" and draw 0; it needs texts`},
+	{"negative draw", func(r *experience.Record) { r.Draw = -1 }, "draw -1; it needs texts and a number from 0"},
 	{"unknown status", func(r *experience.Record) { r.Status = "maybe" }, `status is "maybe"; it must be "ok" or "failed"`},
 	{"unexplained failure", func(r *experience.Record) { r.Status, r.Result = experience.Failed, nil }, `status is failed, but the reason is ""`},
 	{"failure with a result", func(r *experience.Record) { r.Status, r.Reason = experience.Failed, "diverged" }, `status is "failed", and a result there is: true`},

@@ -34,29 +34,20 @@ type File struct {
 
 // Open opens a file.
 func Open(path string) (*File, error) {
-	f, size, err := open(path)
+	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("safetensors: %w", err)
 	}
-	if err := f.check(size); err != nil {
-		f.close()
+	f := &File{name: path + ": ", data: file, close: file.Close}
+	info, err := file.Stat()
+	if err == nil {
+		err = f.check(info.Size())
+	}
+	if err != nil {
+		file.Close()
 		return nil, fmt.Errorf("%ssafetensors: %w", f.name, err)
 	}
 	return f, nil
-}
-
-// open opens a file and looks at nothing but its size.
-func open(path string) (*File, int64, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, 0, fmt.Errorf("safetensors: %w", err)
-	}
-	info, err := file.Stat()
-	if err != nil {
-		file.Close()
-		return nil, 0, fmt.Errorf("safetensors: %w", err)
-	}
-	return &File{name: path + ": ", data: file, close: file.Close}, info.Size(), nil
 }
 
 // Read reads a file. The tensors come in the order of their data, in single precision
@@ -82,19 +73,8 @@ func Decode(content []byte) ([]Tensor, map[string]string, error) {
 	return tensors, f.Metadata, err
 }
 
-// Checksum is the SHA-256 that a file says its data has, without looking at the
-// data: empty where it says none.
-func Checksum(path string) (string, error) {
-	f, size, err := open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	if err := f.readHeader(size); err != nil {
-		return "", fmt.Errorf("%ssafetensors: %w", f.name, err)
-	}
-	return f.Metadata[checksumKey], nil
-}
+// Checksum is the SHA-256 of the file's data: empty where the file does not say it.
+func (f *File) Checksum() string { return f.Metadata[checksumKey] }
 
 // Close closes the file.
 func (f *File) Close() error { return f.close() }
