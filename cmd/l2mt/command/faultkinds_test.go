@@ -227,41 +227,6 @@ func (v *victim) cutShort() int {
 	})
 }
 
-// clockSetBack makes files come from the future, which is all that a command
-// could see of it: durations are those of the monotonic clock.
-func (v *victim) clockSetBack() int {
-	dir := v.copyOfHalf()
-	future := time.Now().AddDate(10, 0, 0)
-	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Chtimes(path, future, future))
-	})
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	v.finish(dir)
-	return 1
-}
-
-// interrupted sends signals that a program ignores, some thousands a second,
-// while system calls are under way.
-func (v *victim) interrupted() int {
-	dir := v.t.TempDir()
-	p := v.start(dir)
-	for i := 0; ; i++ {
-		select {
-		case <-p.ended:
-			if code := p.ProcessState.ExitCode(); code != exitDone {
-				v.t.Errorf("exit code %d after %d signals\n%s", code, i, &p.stderr)
-			}
-			v.finish(dir)
-			return 1
-		case <-time.After(100 * time.Microsecond):
-			signals := []os.Signal{syscall.SIGURG, syscall.SIGWINCH, syscall.SIGCHLD, syscall.SIGCONT}
-			_ = p.Process.Signal(signals[i%len(signals)]) // it may have ended
-		}
-	}
-}
-
 // twice starts the command again while the first process is stopped halfway: the
 // second one says so, or does the rest.
 func (v *victim) twice() int {

@@ -51,8 +51,6 @@ var faultTable = []fault{
 	{"directory read-only", (*victim).readOnly},
 	{"a file replaced by a directory", (*victim).replaced},
 	{"a file cut short", (*victim).cutShort},
-	{"clock set back", (*victim).clockSetBack},
-	{"system calls interrupted by signals", (*victim).interrupted},
 	{"two processes at once", (*victim).twice},
 }
 

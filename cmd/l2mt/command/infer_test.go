@@ -120,7 +120,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 				task.Positive, task.Negative = "yes", "no"
 			}
 			p.Tasks = append(p.Tasks, task)
-			writeRows(t, filepath.Join(dir, name+"test.csv"), header, n, func(i int) []string { return rows[task.Test[i]] })
+			must(0, run.SaveCSV(filepath.Join(dir, name+"test.csv"), append([][]string{header}, rows[len(rows)-n:]...)))(t)
 		}
 		kind := data.Classification
 		if name == "regression" {
@@ -130,7 +130,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 		}
 		task("north", kind, 12)
 		task("south", kind, 9)
-		writeRows(t, filepath.Join(dir, "all.csv"), header, len(rows), func(i int) []string { return rows[i] })
+		must(0, run.SaveCSV(filepath.Join(dir, "all.csv"), append([][]string{header}, rows...)))(t)
 		problems := filepath.Join(dir, "p.json")
 		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
 		if err := file.Save(problems); err != nil {
