@@ -184,7 +184,7 @@ func relate(p *data.ProblemData) (*relations, error) {
 		}
 	}
 	products := e.acrossTasks(e.products, m)
-	if !(left > 0) { // nothing is known of the noise
+	if !(left > 0 && free > 0) { // nothing is known of the noise: every row is the only one of its class
 		r.raw, r.white = newRelated(products, nil), newRelated(products, nil)
 		return r, nil
 	}

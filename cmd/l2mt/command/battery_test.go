@@ -16,6 +16,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/progress"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
@@ -49,8 +50,8 @@ var awkwardTables = []awkward{
 		}
 		return x
 	}},
-	{name: "5,000 features and 10 rows", rows: []int{5, 5}, row: func(r *rand.Rand, x []float64) []float64 {
-		for len(x) < 5000 {
+	{name: "2,000 features and 10 rows", rows: []int{5, 5}, row: func(r *rand.Rand, x []float64) []float64 {
+		for len(x) < 2000 {
 			x = append(x, r.NormFloat64())
 		}
 		return x
@@ -154,6 +155,7 @@ func normal(r *rand.Rand, n int) []float64 {
 // by single-task learning, on average, and in no table twice as bad: with ten rows a
 // task the folds may take one covariance for another.
 func TestAwkwardTables(t *testing.T) {
+	datatest.Long(t)
 	const seed = 7
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		var ratios []float64 // logarithms
@@ -224,6 +226,7 @@ func csvRows(t *testing.T, r interface{ Read([]byte) (int, error) }) [][]string 
 
 // Inference does not need two rows of a class. Its numbers are finite too.
 func TestAwkwardProblems(t *testing.T) {
+	datatest.Long(t)
 	const seed = 7
 	network := must(run.LoadNetwork(""))(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {

@@ -127,6 +127,9 @@ func parseExperiment(name, text string, change func(*experiment) error) (*experi
 		}
 	}
 	for _, r := range x.runs() {
+		if r.seed != x.Seeds[0] {
+			continue // its flags are those of the first
+		}
 		if _, err := x.stages(r, "", ""); err != nil {
 			return nil, err
 		}

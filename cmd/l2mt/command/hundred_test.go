@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"l2mt/data/datatest"
 )
 
 // tab is a table of three tasks of eight rows, which cases change.
@@ -85,6 +87,7 @@ func (t *tab) commas(quote string) *tab {
 // A hundred tables as people have them: each works, or one line says what and where it is,
 // and what would be right.
 func TestAHundredTables(t *testing.T) {
+	datatest.Long(t)
 	csv := func(t *tab) string { return t.text(",") }
 	plain := csv(newTab())
 	replace := func(before, after string, n int) string { return strings.Replace(plain, before, after, n) }

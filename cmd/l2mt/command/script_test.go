@@ -22,8 +22,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
-	datatest.Long(t)
-	testscript.Run(t, testscript.Params{
+	p := testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
@@ -32,7 +31,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PARKINSONS", formats+"/../../../examples/parkinsons")
 			return err
 		},
-	})
+	}
+	if testing.Short() { // where workers run side by side
+		p.Dir, p.Files = "", []string{"testdata/script/collect.txtar"}
+	}
+	testscript.Run(t, p)
 }
 
 // l2mt runs one command line in process.

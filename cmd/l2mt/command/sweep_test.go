@@ -7,12 +7,14 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/data/digits"
 )
 
 func unchanged(*experiment) error { return nil }
 
 func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
+	datatest.Long(t)
 	want := []string{"casestudy", "curve", "fig2", "fig3-hidden", "fig3-k", "fig3-lambda", "fig3-q", "fig3-s", "finetune", "functions"}
 	if got := experimentNames(); !slices.Equal(got, want) {
 		t.Fatalf("the shipped experiments are %q, want %q", got, want)
@@ -73,6 +75,7 @@ func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
 
 // Whatever the experiment, it is refused or all its runs can be set up.
 func FuzzExperiment(f *testing.F) {
+	datatest.Long(f)
 	for _, name := range experimentNames() {
 		x, err := readExperiment(name, unchanged)
 		if err != nil {

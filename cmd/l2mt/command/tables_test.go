@@ -29,6 +29,7 @@ func write(t *testing.T, name, text string) string {
 }
 
 func TestTooManyTasksAreOneLine(t *testing.T) {
+	datatest.Long(t)
 	var b strings.Builder
 	b.WriteString("task,x,y\n")
 	for i := range 100_000 {
@@ -96,6 +97,7 @@ func TestTablesToPredictions(t *testing.T) {
 // them. A fold that held a row out of one task alone would find its label in the
 // other, with more features than rows: R^2 was 0.5.
 func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
+	datatest.Long(t)
 	random := data.Stream(1, "leak")
 	var b strings.Builder
 	for j := range 60 {
@@ -122,6 +124,7 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 // Tasks that are multiples of one another, of either sign: which multiples, the network
 // cannot know, and the weights fitted to many rows do.
 func TestWeightsSayHowTasksRelate(t *testing.T) {
+	datatest.Long(t)
 	random := data.Stream(1, "multiples")
 	var b strings.Builder
 	b.WriteString("task,x1,x2,x3,x4,x5,x6,x7,x8,x9,x10,x11,x12,y\n")
