@@ -236,7 +236,7 @@ func TestAwkwardProblems(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := must((&inferCmd{Workers: 1}).infer(t.Context(), network, tab.Problem, progress.Silent(), ""))(t)
+				r := must((&inferCmd{Workers: 1}).infer(t.Context(), network, tab.Problem, progress.Silent()))(t)
 				found := must(network.Omega(tab.Problem))(t)
 				for _, omega := range [][][]float64{compare.Entries(r.fit.Omega), compare.Entries(found.Omega)} {
 					for _, x := range slices.Concat(omega...) {

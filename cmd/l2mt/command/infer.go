@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"l2mt/cmd/l2mt/internal/run"
@@ -20,33 +20,15 @@ import (
 	"l2mt/model/multitask"
 )
 
-// problemFlags name the problems that a command works on.
-type problemFlags struct {
-	Problems  string `required:"" type:"path" help:"Problem file."`
-	Name      string `help:"Name of one problem of the file; by default all are taken."`
-	dataFlags `embed:""`
-}
-
-func (f *problemFlags) open() ([]*data.ProblemData, error) {
-	problems, err := f.all(f.Problems)
-	if err != nil || f.Name == "" {
-		return problems, err
-	}
-	for _, p := range problems {
-		if p.Name == f.Name {
-			return []*data.ProblemData{p}, nil
-		}
-	}
-	return nil, fmt.Errorf("%w: %s has no problem %q; the first is %q", errUsage, f.Problems, f.Name, problems[0].Name)
-}
-
 type inferCmd struct {
-	Network      string `type:"existingdir" help:"Trained network; by default the pretrained one, which serves all features (l2mt version names it)."`
-	problemFlags `embed:""`
-	Out          string `type:"path" xor:"out" help:"Directory for the model, for l2mt predict, show and report, and for predictions.csv, those of the test rows; with several problems, one folder for each."`
-	OmegaOnly    bool   `xor:"out" help:"Stop at the covariance that the network finds. Needs no validation or test rows."`
-	Candidates   bool   `help:"List every candidate in the order in which they were tried."`
-	Workers      int    `help:"Fits at a time; 0 means one per CPU."`
+	Network    string `type:"existingdir" help:"Trained network; by default the pretrained one, which serves all features (l2mt version names it)."`
+	Problems   string `required:"" type:"path" help:"Problem file."`
+	Name       string `help:"Name of the problem, of several in the file."`
+	dataFlags  `embed:""`
+	Out        string `type:"path" xor:"out" help:"Directory for the model, for l2mt predict, show and report, and for predictions.csv, those of the test rows."`
+	OmegaOnly  bool   `xor:"out" help:"Stop at the covariance that the network finds. Needs no validation or test rows."`
+	Candidates bool   `help:"List every candidate in the order in which they were tried."`
+	Workers    int    `help:"Fits at a time; 0 means one per CPU."`
 }
 
 func (c *inferCmd) Run(e *env) error {
@@ -54,7 +36,7 @@ func (c *inferCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	problems, err := c.open()
+	p, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -62,74 +44,68 @@ func (c *inferCmd) Run(e *env) error {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.OmegaOnly {
-		return omegas(e, network, problems)
+		return omegaOf(e, network, p)
 	}
-	within, over := e.reporter(), progress.Silent() // of the only problem, or of several
-	if len(problems) > 1 {
-		within, over = over, within
+	r, err := c.infer(e, network, p, e.reporter())
+	if err != nil {
+		return err
 	}
-	over.Start("problems", len(problems))
-	defer over.Finish()
-	var results []*fitReport
-	for _, p := range problems {
-		dir := c.Out
-		if dir != "" && len(problems) > 1 {
-			dir = filepath.Join(dir, url.PathEscape(p.Name))
-		}
-		r, err := c.infer(e, network, p, within, dir)
-		if err != nil {
+	if c.Out != "" {
+		if err := r.saveInferred(c.Out, network.Head() != ""); err != nil {
 			return err
 		}
-		results = append(results, r)
-		over.Advance(1, p.Name)
 	}
-	return e.print(results, func(w io.Writer) {
-		for _, r := range results {
-			r.write(w, c.Candidates)
-		}
-	})
+	return e.print(r, func(w io.Writer) { r.write(w, c.Candidates) })
+}
+
+// open reads the problem that is asked for.
+func (c *inferCmd) open() (*data.ProblemData, error) {
+	problems, err := c.all(c.Problems)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(problems, func(p *data.ProblemData) bool { return p.Name == c.Name })
+	switch {
+	case i >= 0:
+		return problems[i], nil
+	case c.Name != "":
+		return nil, fmt.Errorf("%w: %s has no problem %q; the first is %q", errUsage, c.Problems, c.Name, problems[0].Name)
+	case len(problems) > 1:
+		return nil, fmt.Errorf("%w: %s has %d problems; --name picks one, and the first is %q", errUsage, c.Problems, len(problems), problems[0].Name)
+	}
+	return problems[0], nil
 }
 
 // found is what the network finds for a problem.
 type found struct {
-	Problem     string        `json:"problem"`
-	Tasks       []string      `json:"tasks"`
-	Omega       [][]float64   `json:"omega"`
-	Correlation [][]float64   `json:"correlation"`
-	Expected    compare.Float `json:"expected_relative_error"`
+	Problem  string        `json:"problem"`
+	Tasks    []string      `json:"tasks"`
+	Omega    [][]float64   `json:"omega"`
+	Expected compare.Float `json:"expected_relative_error"`
 }
 
-// omegas finds the covariances, and stops there.
-func omegas(e *env, network *solve.Finder, problems []*data.ProblemData) error {
-	var all []found
-	for _, p := range problems {
-		labelled, err := p.Labelled()
-		if err != nil {
-			return err
-		}
-		f, err := network.Omega(labelled)
-		if err != nil {
-			return err
-		}
-		of := found{Problem: p.Name, Omega: compare.Entries(f.Omega), Correlation: run.Correlation(f.Omega), Expected: compare.Float(f.Estimated)}
-		for _, t := range p.Tasks {
-			of.Tasks = append(of.Tasks, t.Name)
-		}
-		all = append(all, of)
+// omegaOf prints what a network finds, without a fit.
+func omegaOf(e *env, network *solve.Finder, p *data.ProblemData) error {
+	labelled, err := p.Labelled()
+	if err != nil {
+		return err
 	}
-	return e.print(all, func(w io.Writer) {
-		for _, f := range all {
-			fmt.Fprintf(w, "problem %s, %d tasks\n", f.Problem, len(f.Tasks))
-			writeCorrelations(w, fmt.Sprintf("task correlations that the network finds; relative error expected %.4f", f.Expected), f.Tasks, f.Correlation)
-			fmt.Fprintln(w)
-		}
+	f, err := network.Omega(labelled)
+	if err != nil {
+		return err
+	}
+	of := found{Problem: p.Name, Omega: compare.Entries(f.Omega), Expected: compare.Float(f.Estimated)}
+	for _, t := range p.Tasks {
+		of.Tasks = append(of.Tasks, t.Name)
+	}
+	return e.print(of, func(w io.Writer) {
+		fmt.Fprintf(w, "problem %s, %d tasks\n", of.Problem, len(of.Tasks))
+		writeCorrelations(w, fmt.Sprintf("task correlations that the network finds; relative error expected %.4f", of.Expected), of.Tasks, run.Correlation(f.Omega))
 	})
 }
 
-// infer solves a problem, measures that on its test rows, and writes what came of it to a
-// directory if there is one. Where a head makes the features, a model is of no use without
-// that, and predictions are all that is written.
-func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, progress progress.Reporter, dir string) (*fitReport, error) {
+// infer solves a problem, and measures that on its test rows.
+func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, progress progress.Reporter) (*fitReport, error) {
 	b, err := solve.NewBench(network, p, solve.Options{Workers: c.Workers, Progress: progress})
 	if err != nil {
 		return nil, err
@@ -152,20 +128,23 @@ func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.Pro
 	if len(r.fit.Test.Task) > 0 {
 		r.Test = &testReport{Fit: r.fit.Test, STL: r.stl.Test}
 	}
-	if dir == "" {
-		return r, nil
-	}
+	return r, nil
+}
+
+// saveInferred writes the model and the predictions of the test rows. Where a head makes the
+// features, a model is of no use without that, and there is none.
+func (r *fitReport) saveInferred(dir string, head bool) error {
 	rows, err := r.predictions()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+		return err
 	}
-	if err := run.SaveCSV(filepath.Join(dir, "predictions.csv"), rows); err != nil || network.Head() != "" {
-		return r, err
+	if err := run.SaveCSV(filepath.Join(dir, "predictions.csv"), rows); err != nil || head {
+		return err
 	}
-	return r, r.save(dir)
+	return r.save(dir)
 }
 
 // testReport has the errors on test rows, which no choice depends on.
