@@ -341,10 +341,7 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 	models := make([]multitask.Model, len(b.parts))
 	for k := range models {
 		var err error
-		models[k], err = multitask.GivenDrawn(c.omega(len(b.rows.Tasks), omegas[k], weights[k]), c.Drawn)
-		if err == nil && b.balanced(c).Balanced {
-			models[k], err = multitask.Balance(models[k])
-		}
+		models[k], err = multitask.GivenWith(c.omega(len(b.rows.Tasks), omegas[k], weights[k]), c.Drawn, b.balanced(c).Balanced)
 		if err != nil {
 			return evidence.Subject{}, err
 		}

@@ -115,7 +115,7 @@ func TestLeaveOneOutIsRefittingWithoutEachRow(t *testing.T) {
 	} {
 		p := made(c.s, uint64(seed))
 		e, drawn := must(NewLeaveOneOut(p))(t), float64(seed%3)
-		model := must(multitask.GivenDrawn(c.omega, drawn))(t)
+		model := must(multitask.GivenWith(c.omega, drawn, false))(t)
 		got, want := hold(t, e, Of(model), 0.05), without(p, c.omega, 0.05, drawn)
 		for i := range want {
 			for j := range want[i] {
@@ -142,7 +142,7 @@ func TestApproximateLeaveOneOut(t *testing.T) {
 			p := made(size{data.Classification, c.m, c.d, c.n, 0}, seed)
 			omega := covariance(c.m, c.m, seed)
 			drawn := float64(seed % 2)
-			model := must(multitask.GivenDrawn(omega, drawn))(t)
+			model := must(multitask.GivenWith(omega, drawn, false))(t)
 			got, want := unmoved(hold(t, must(NewLeaveOneOut(p))(t), Of(model), c.lambda1)), without(p, omega, c.lambda1, drawn)
 			for i, task := range p.Tasks {
 				for j, y := range task.TrainSet.Y {

@@ -133,7 +133,7 @@ func scaledBy(s data.Samples, c float32) data.Samples {
 
 func mustProblem(t testing.TB, loss Loss, tasks []data.Samples) *TrainingSet {
 	t.Helper()
-	return must(NewTrainingSet(loss, tasks))(t)
+	return must(newTrainingSet(loss, 1, tasks, nil))(t)
 }
 
 func mustFit(t testing.TB, model Model, problem *TrainingSet, p Params, opt Options) *Result {

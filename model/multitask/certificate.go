@@ -3,6 +3,7 @@ package multitask
 import (
 	"math"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -61,7 +62,7 @@ func (p *TrainingSet) side(w []float64) *mat.SymDense {
 		return gram(w, m, d)
 	}
 	s := mat.NewDense(d, d, nil)
-	gemm(true, false, 1, general(m, d, w), general(m, d, w), 0, s.RawMatrix())
+	gemm(blas.Trans, blas.NoTrans, general(m, d, w), general(m, d, w), s.RawMatrix())
 	return symmetrised(s, 1)
 }
 

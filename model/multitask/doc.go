@@ -33,10 +33,9 @@
 //
 // # Sizes
 //
-// Four things depend on sizes alone. A squared loss of many rows is that of d + 2 rows a task
+// Three things depend on sizes alone. A squared loss of many rows is that of d + 2 rows a task
 // where these have less than two thirds of the entries. Fits are in the span of the rows where
 // features outnumber these eight times, as long as its coordinates are no more numbers than
-// rows and weights have (span.go; BenchmarkSizes has both). Joint fits of up to 64 features
-// and as many rows solve for W exactly, task by task, which is worth a factor of up to 7 where
-// features are badly scaled. Omega is multiplied by row by row where it is diagonal.
+// rows and weights have (span.go; BenchmarkSizes has both). Omega is multiplied by row by row
+// where it is diagonal.
 package multitask

@@ -34,11 +34,12 @@ func rows(n int, normal [2]float64, shift float32) data.Samples {
 // Two tasks have nearly the same answer and the third the opposite one. MTRL
 // learns how the tasks relate along with their weights.
 func ExampleFit() {
-	problem, err := multitask.NewTrainingSet(multitask.Logistic, []data.Samples{
-		rows(25, [2]float64{2, 1}, 0.25),
-		rows(25, [2]float64{1.5, 1}, 0.25),
-		rows(25, [2]float64{-2, -1}, 0.25),
-	}, "a", "b", "c")
+	var tasks []data.TaskData
+	for i, normal := range [][2]float64{{2, 1}, {1.5, 1}, {-2, -1}} {
+		task := &data.Task{Name: []string{"a", "b", "c"}[i], Kind: data.Classification}
+		tasks = append(tasks, data.TaskData{Task: task, TrainSet: rows(25, normal, 0.25)})
+	}
+	problem, err := multitask.Training(&data.ProblemData{Tasks: tasks}, "")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,16 +30,22 @@ const (
 	OneIntercept = 1e9
 )
 
-// GivenDrawn is the model of a given Omega, divided by its trace, with intercepts drawn
-// together.
-func GivenDrawn(omega *mat.SymDense, drawn float64) (Model, error) {
+// Given is the model of a given Omega, divided by its trace.
+func Given(omega *mat.SymDense) (Model, error) { return GivenWith(omega, 0, false) }
+
+// GivenWith is Given with intercepts drawn together, and with classes that count the same.
+func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error) {
 	if !(drawn >= 0 && drawn <= OneIntercept) {
 		return nil, fmt.Errorf("multitask: %s: %w: it is %v; from 0, intercepts of their own, to %g, one for all tasks", Drawn, ErrInvalidParams, drawn, OneIntercept)
 	}
 	if err := checkOmega(omega, omega.SymmetricDim()); err != nil {
 		return nil, err
 	}
-	return fixed(Normalised(omega), drawn), nil
+	k := fixed(Normalised(omega), drawn)
+	if balanced {
+		k.info.Ranges = append(k.info.Ranges, Range{Name: Balanced, Default: 1})
+	}
+	return k, nil
 }
 
 // Pulls are the second derivatives of the term with respect to b_i, nil where it is 0.
@@ -87,56 +93,53 @@ func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
 // longest, the curvature of the logistic loss changes by e at most.
 func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
 	m := len(p.tasks)
-	slope, curvature := make([]float64, p.classes), make([]float64, p.classes)
-	share := make([]float64, m) // of a move of b that b_i makes
+	slopes, total := make([]float64, m+p.classes), make([]float64, m)
 	for i := range p.tasks {
-		c, total := i%p.classes, floats.Sum(v.h[i])
-		share[i] = pull[i] / (pull[i] + total)
-		slope[c] += floats.Sum(v.r[i])
-		curvature[c] += share[i] * total
+		slopes[m+i%p.classes] += floats.Sum(v.r[i])
+		total[i] = floats.Sum(v.h[i])
 	}
+	move := p.follow(slopes, total, pull)
 	settled = true
-	for c := range slope {
-		move := -slope[c] / max(curvature[c], math.SmallestNonzeroFloat64)
+	for c := m; c < len(move); c++ {
 		if p.loss == Logistic {
-			move = min(max(move, -1), 1)
-			settled = settled && (math.Abs(move) <= 1e-9 || math.Abs(slope[c]) <= 1e-13)
+			move[c] = min(max(move[c], -1), 1)
+			settled = settled && (math.Abs(move[c]) <= 1e-9 || math.Abs(slopes[c]) <= 1e-13)
 		}
-		slope[c] = move
-		v.b[m+c] += move
+		v.b[c] += move[c]
 	}
 	if settled { // the slopes are linear in so short a move
 		for i := range p.tasks {
-			move := share[i] * slope[i%p.classes]
-			v.b[i] += move
-			add(move, v.h[i], v.r[i])
+			v.b[i] += move[i]
+			add(move[i], v.h[i], v.r[i])
 		}
 	}
 	return settled
 }
 
-// follow replaces the slopes of a function with respect to the biases, the weights held, by
-// how these move: by the inverse of the Hessian, negative.
-func (x *ridge) follow(t []float64) []float64 {
-	m, k := len(x.set.tasks), x.set.classes
+// follow returns how intercepts move down the slopes of a function with respect to them, the
+// weights held: the inverse of the Hessian times these, negative. Total has the second
+// derivatives of the losses. Slopes and moves of the common ones stand last.
+func (p *TrainingSet) follow(slopes, total, pull []float64) []float64 {
+	m, k := len(p.tasks), p.classes
 	move := make([]float64, m+k)
-	if x.pull != nil {
-		curvature := make([]float64, k)
-		for i, total := range x.total {
-			share := x.pull[i] / (x.pull[i] + total)
-			move[m+i%k] -= share * t[i]
-			curvature[i%k] += share * total
+	if pull == nil {
+		for i, s := range slopes[:m] {
+			move[i] = -s / total[i]
 		}
-		for c, v := range curvature {
-			move[m+c] /= max(v, math.SmallestNonzeroFloat64)
-		}
+		return move
 	}
-	for i, total := range x.total {
-		pull := 0.0
-		if x.pull != nil {
-			pull = x.pull[i]
-		}
-		move[i] = (pull*move[m+i%k] - t[i]) / (pull + total)
+	curvature := make([]float64, k)
+	copy(move[m:], slopes[m:])
+	for i, t := range total {
+		share := pull[i] / (pull[i] + t)
+		move[m+i%k] += share * slopes[i]
+		curvature[i%k] += share * t
+	}
+	for c, v := range curvature {
+		move[m+c] /= -max(v, math.SmallestNonzeroFloat64)
+	}
+	for i, t := range total {
+		move[i] = (pull[i]*move[m+i%k] - slopes[i]) / (pull[i] + t)
 	}
 	return move
 }

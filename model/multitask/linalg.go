@@ -1,8 +1,6 @@
 package multitask
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -27,16 +25,13 @@ func scale(a float64, x []float64) {
 	blas64.Implementation().Dscal(len(x), a, x, 1)
 }
 
-// gemm sets C to alpha A B + beta C, with A or B transposed.
-func gemm(transA, transB bool, alpha float64, a, b blas64.General, beta float64, c blas64.General) {
-	tA, tB, k := blas.NoTrans, blas.NoTrans, a.Cols
-	if transA {
-		tA, k = blas.Trans, a.Rows
+// gemm sets C to A B, with A or B transposed.
+func gemm(tA, tB blas.Transpose, a, b, c blas64.General) {
+	k := a.Cols
+	if tA == blas.Trans {
+		k = a.Rows
 	}
-	if transB {
-		tB = blas.Trans
-	}
-	linalg.Gemm(linalg.Default(), tA, tB, c.Rows, c.Cols, k, alpha, a.Data, a.Stride, b.Data, b.Stride, beta, c.Data, c.Stride)
+	linalg.Gemm(linalg.Default(), tA, tB, c.Rows, c.Cols, k, 1, a.Data, a.Stride, b.Data, b.Stride, 0, c.Data, c.Stride)
 }
 
 // general views a vector as a matrix.
@@ -60,7 +55,7 @@ func multiply(dst []float64, omega mat.Matrix, x []float64) {
 	switch omega := omega.(type) {
 	case *mat.Dense:
 		m, _ := omega.Dims()
-		gemm(false, false, 1, omega.RawMatrix(), general(m, len(x)/m, x), 0, general(m, len(x)/m, dst))
+		gemm(blas.NoTrans, blas.NoTrans, omega.RawMatrix(), general(m, len(x)/m, x), general(m, len(x)/m, dst))
 	case *mat.DiagDense:
 		m := omega.Diag()
 		d := len(x) / m
@@ -82,7 +77,7 @@ func sandwich(a, b *mat.SymDense) *mat.SymDense {
 // products returns X Y' for two m x d matrices.
 func products(x, y []float64, m, d int) *mat.Dense {
 	p := mat.NewDense(m, m, nil)
-	gemm(false, true, 1, general(m, d, x), general(m, d, y), 0, p.RawMatrix())
+	gemm(blas.NoTrans, blas.Trans, general(m, d, x), general(m, d, y), p.RawMatrix())
 	return p
 }
 
@@ -107,13 +102,9 @@ func symmetrised(x *mat.Dense, a float64) *mat.SymDense {
 
 // dot returns <A, B> of symmetric matrices.
 func dot(a, b *mat.SymDense) float64 {
-	sum := 0.0
-	for i := range a.SymmetricDim() {
-		for j := range a.SymmetricDim() {
-			sum += a.At(i, j) * b.At(i, j)
-		}
-	}
-	return sum
+	var products mat.Dense
+	products.MulElem(a, b)
+	return mat.Sum(&products)
 }
 
 // addSym adds c b to a.
@@ -135,16 +126,7 @@ func identity(m int, c float64) *mat.SymDense {
 }
 
 // norm1 is the sum of the absolute values of all entries.
-func norm1(a mat.Matrix) float64 {
-	n, k := a.Dims()
-	sum := 0.0
-	for i := range n {
-		for j := range k {
-			sum += math.Abs(a.At(i, j))
-		}
-	}
-	return sum
-}
+func norm1(a mat.Matrix) float64 { return floats.Norm(mat.DenseCopyOf(a).RawMatrix().Data, 1) }
 
 // inverted returns the inverse of a positive definite matrix and the logarithm of its
 // determinant, and whether it is one.

@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -26,16 +25,6 @@ type weights [2]float64
 // Balanced is the hyperparameter of a given covariance that, at 1, weighs the rows of every
 // task so that its classes count the same.
 const Balanced = "balanced"
-
-// Balance is the model of a given covariance with classes that count the same.
-func Balance(given Model) (Model, error) {
-	k, ok := given.(held)
-	if !ok {
-		return nil, fmt.Errorf("multitask: model %q: %w: only fits with a given covariance have weights of classes", given.Info().Name, ErrInvalidParams)
-	}
-	k.info.Ranges = append(slices.Clip(k.info.Ranges), Range{Name: Balanced, Default: 1})
-	return k, nil
-}
 
 // weighted is the training set with the weights that the rows have in a fit. Where a task
 // lacks a class they are those of all tasks.

@@ -182,6 +182,9 @@ func Complete(model Model, p Params) (Params, error) {
 			return p, fmt.Errorf("multitask: model %q: %w: it has no hyperparameter %q", info.Name, ErrInvalidParams, name)
 		}
 	}
+	if k, ok := model.(spectral); ok && k.check != nil {
+		return p, k.check(p)
+	}
 	return p, nil
 }
 

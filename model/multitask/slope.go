@@ -23,7 +23,7 @@ func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]floa
 	x.pull = p.Pulls(r.Params)
 	p.score(&x.point, x.pull, 1)
 	x.bend()
-	seen, biases := make([]float64, p.size()), make([]float64, len(p.tasks)) // the slopes with respect to W', m x d, and b
+	seen, biases := make([]float64, p.size()), make([]float64, len(x.b)) // the slopes with respect to W', m x d, and b
 	for i, all := range derivatives {
 		for class := range p.classes {
 			if c := ClassScores(all, class, p.classes); len(c) > 0 {
@@ -33,7 +33,7 @@ func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]floa
 			}
 		}
 	}
-	for i, b := range x.follow(biases)[:len(biases)] { // which follow W on the training rows
+	for i, b := range x.set.follow(biases, x.total, x.pull)[:len(x.total)] { // which follow W on the training rows
 		add(b, p.part(i, x.mean), p.part(i, seen))
 	}
 	rest := slices.Clone(seen)

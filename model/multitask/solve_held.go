@@ -107,11 +107,11 @@ func (x *ridge) bend() {
 // addHessian adds to dst the Hessian of the losses, with the biases following W,
 // times v.
 func (x *ridge) addHessian(dst, v []float64) {
-	sums := make([]float64, len(x.set.tasks))
+	sums := make([]float64, len(x.b))
 	x.set.each(x.workers, func(i int, t *task) {
 		sums[i] = t.x.AddGram(x.set.part(i, dst), x.set.part(i, v), x.h[i])
 	})
-	for i, b := range x.follow(sums)[:len(sums)] {
+	for i, b := range x.set.follow(sums, x.total, x.pull)[:len(x.total)] {
 		add(b, x.set.part(i, x.mean), x.set.part(i, dst))
 	}
 }
@@ -166,12 +166,12 @@ func (x *ridge) downhill(rest []float64) float64 {
 // the slope promises, and reports whether it is.
 func (x *ridge) along(a, w []float64, slope float64) bool {
 	copy(x.move.w, w)
-	sums := make([]float64, len(x.set.tasks))
+	sums := make([]float64, len(x.b))
 	x.set.each(x.workers, func(i int, t *task) {
 		t.x.Mul(x.move.score[i], x.set.part(i, w), 1)
 		sums[i] = inner(x.h[i], x.move.score[i])
 	})
-	x.move.b = x.follow(sums)
+	x.move.b = x.set.follow(sums, x.total, x.pull)
 	linear, square := x.lambda*inner(x.a, w), x.lambda/2*inner(a, w)
 	size := math.Abs(x.loss) + x.lambda/2*math.Abs(inner(x.a, x.w))
 	for t := 1.0; t > 1e-5; t /= 2 {

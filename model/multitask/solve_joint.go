@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -57,9 +58,6 @@ type candidate struct {
 
 // solveJoint fits a convex model to a gap that duality proves. An iteration is a sweep.
 func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, opt Options) (*Result, error) {
-	if _, err := model.Step(mat.NewSymDense(1, nil), set.features, p, Hint{}); err != nil {
-		return nil, err // of the hyperparameters
-	}
 	x := newSplitting(set, model, p, opt)
 	r := &Result{Model: model.Info().Name, Params: p, Status: IterationLimit, Gap: math.Inf(1)}
 	best := candidate{objective: math.Inf(1), bound: math.Inf(-1)}
@@ -156,9 +154,9 @@ func (x *splitting) penaltyStep() error {
 	d := len(x.v) / m
 	move, near, v := mat.DenseCopyOf(shares).RawMatrix(), general(m, d, x.near), general(m, d, x.v)
 	if move.Rows == m {
-		gemm(false, false, 1, move, near, 0, v)
+		gemm(blas.NoTrans, blas.NoTrans, move, near, v)
 	} else {
-		gemm(false, false, 1, near, move, 0, v)
+		gemm(blas.NoTrans, blas.NoTrans, near, move, v)
 	}
 	copy(x.u, x.near)
 	add(-1, x.v, x.u)

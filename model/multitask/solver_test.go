@@ -275,7 +275,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		tasks := good()
 		c.bend(tasks)
-		_, err := NewTrainingSet(Logistic, tasks, names...)
+		_, err := newTrainingSet(Logistic, 1, tasks, names)
 		if !errors.Is(err, ErrInvalidData) {
 			t.Errorf("%s: %v is not ErrInvalidData", c.what, err)
 			continue

@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"iter"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
@@ -134,54 +133,36 @@ func (x *shortRows) AddGram(dst, v, c []float64) (sum float64) {
 	return sum
 }
 
-// gram returns the inner products of the rows of all tasks, class by class.
+// gram returns the inner products of the rows of all tasks, class by class. Some rows at a
+// time become columns, which a cache holds.
 func (p *TrainingSet) gram(first []int) *mat.Dense {
-	n := first[len(p.tasks)]
+	n, some := first[len(p.tasks)], 64
+	if data.IsSparse(p.tasks[0].x) {
+		some = 16
+	}
 	gram := mat.NewDense(n, n, nil)
 	for i, t := range p.tasks {
-		for a, columns := range columnsOf(t.x) {
-			_, k := columns.Dims()
+		for from := 0; from < len(t.y); from += some {
+			k := min(some, len(t.y)-from)
+			rows, one, columns := make([]int, k), make([]float64, k*k), make([]float64, p.cols*k)
+			for c := range k {
+				rows[c], one[c*k+c] = from+c, 1
+			}
+			t.x.Take(rows).AddMulT(columns, one, k)
 			for j := i; j < len(p.tasks); j += p.classes {
 				other := p.tasks[j]
 				dst := make([]float64, len(other.y)*k)
-				other.x.Mul(dst, columns.RawMatrix().Data, k)
+				other.x.Mul(dst, columns, k)
 				for b := range other.y {
 					for c, v := range dst[b*k:][:k] {
-						gram.Set(first[i]+a+c, first[j]+b, v)
-						gram.Set(first[j]+b, first[i]+a+c, v)
+						gram.Set(first[i]+from+c, first[j]+b, v)
+						gram.Set(first[j]+b, first[i]+from+c, v)
 					}
 				}
 			}
 		}
 	}
 	return gram
-}
-
-// columnsOf yields the rows of X as columns, some at a time, with the number of the first.
-func columnsOf(x data.Matrix) iter.Seq2[int, *mat.Dense] {
-	some := 64
-	if data.IsSparse(x) {
-		some = 16 // which a cache holds
-	}
-	return func(yield func(int, *mat.Dense) bool) {
-		for from := 0; from < x.Rows(); from += some {
-			columns := mat.NewDense(x.Cols(), min(some, x.Rows()-from), nil)
-			_, k := columns.Dims()
-			for c := range k {
-				row := x.Row(from + c)
-				for q, v := range row.Value {
-					j := q
-					if row.Index != nil {
-						j = int(row.Index[q])
-					}
-					columns.RawMatrix().Data[j*k+c] = float64(v)
-				}
-			}
-			if !yield(from, columns) {
-				return
-			}
-		}
-	}
 }
 
 // fewerRows returns the training set with at most d + 2 rows a task, nil where that is not

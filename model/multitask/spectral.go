@@ -34,11 +34,6 @@ func (k spectral) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 }
 
 func (k spectral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
-	if k.check != nil {
-		if err := k.check(p); err != nil {
-			return nil, err
-		}
-	}
 	e, err := Eigen(s)
 	if err != nil {
 		return nil, err

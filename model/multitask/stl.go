@@ -34,7 +34,7 @@ type held struct {
 }
 
 // fixed is the model of a given covariance, with intercepts drawn together.
-func fixed(omega *mat.SymDense, drawn float64) Model {
+func fixed(omega *mat.SymDense, drawn float64) held {
 	ranges := []Range{lambda1Range}
 	if drawn > 0 {
 		ranges = append(ranges, Range{Name: Drawn, Default: drawn})
@@ -63,6 +63,3 @@ func (k held) G(c *Covariance, _ int, p Params) float64 {
 func (k held) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 	return dot(t, k.omega(t.SymmetricDim(), p))
 }
-
-// Given is the model of a given Omega, divided by its trace.
-func Given(omega *mat.SymDense) (Model, error) { return GivenDrawn(omega, 0) }

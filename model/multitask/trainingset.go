@@ -49,14 +49,9 @@ type task struct {
 	weights // the same, of the rows of x, which may be a summary
 }
 
-// NewTrainingSet checks the training data of the tasks. Names, one a task, serve
-// error messages and may be left out.
-func NewTrainingSet(loss Loss, tasks []data.Samples, names ...string) (*TrainingSet, error) {
-	return newTrainingSet(loss, 1, tasks, names)
-}
-
-// newTrainingSet is NewTrainingSet for tasks of several classes too. Y has the number of
-// a row's class then, and the loss is logistic. A task may lack some.
+// newTrainingSet checks the training data of the tasks. Names, one a task, serve error
+// messages and may be left out. Of several classes y has the number of a row's class, and the
+// loss is logistic. A task may lack some.
 func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string) (*TrainingSet, error) {
 	if loss != Square && loss != Logistic || loss == Square && classes > 1 {
 		return nil, fmt.Errorf("multitask: loss %q: %w: it is %q or %q, and that of several classes %q", loss, ErrInvalidParams, Logistic, Square, Logistic)
