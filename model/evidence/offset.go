@@ -95,12 +95,13 @@ func calibrate(scores, labels, odds [][]float64) (temperature, o float64) {
 			}
 		}
 		det := curvature*curvatureC - cross*cross
-		moveA, moveC := (cross*slopeC-curvatureC*slope)/det, (cross*slope-curvature*slopeC)/det
-		if !(det > 0) {
-			moveA, moveC = 0, -slopeC/curvatureC
+		moveA := 0.0
+		if det > 0 {
+			moveA = (cross*slopeC - curvatureC*slope) / det
 		}
 		next := min(max(a+moveA, a/2, 1.0/hottest), 2*a, hottest)
-		moveA, moveC = next-a, min(max(moveC, -1), 1)
+		moveA = next - a
+		moveC := min(max(-(slopeC+cross*moveA)/curvatureC, -1), 1) // the best for that move of a
 		if a, c = next, c+moveC; math.Abs(moveA) < 1e-10*a && math.Abs(moveC) < 1e-10 {
 			break
 		}

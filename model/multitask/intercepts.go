@@ -20,7 +20,8 @@ import (
 //
 // A task that borrows (data.Samples.Borrows) cannot tell what suits it: of one row the
 // intercept takes all, and of one class there is none. Where there are such tasks, intercepts
-// are drawn together by one row at least, whatever the model is.
+// are drawn together whatever the model is: at 0 those of the others by one row, and its own by
+// as many as the others have, which leaves it the mean of all, or the frequencies of all.
 
 const (
 	// Drawn is the hyperparameter of a given covariance that draws intercepts together,
@@ -51,15 +52,18 @@ func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error)
 // Pulls are the second derivatives of the term with respect to b_i, nil where it is 0.
 func (p *TrainingSet) Pulls(params Params) []float64 {
 	drawn := params.Get(Drawn)
-	if slices.ContainsFunc(p.tasks, func(t task) bool { return t.borrows }) {
-		drawn = max(drawn, 1)
-	}
-	if drawn == 0 {
+	if drawn == 0 && !slices.ContainsFunc(p.tasks, func(t task) bool { return t.borrows }) {
 		return nil
 	}
 	pull := make([]float64, len(p.tasks))
 	for i, t := range p.tasks {
-		pull[i] = drawn * p.loss.steepest() * t.share
+		rows := drawn
+		if drawn == 0 && t.borrows {
+			rows = 1 / t.share
+		} else if drawn == 0 {
+			rows = 1
+		}
+		pull[i] = rows * p.loss.steepest() * t.share
 	}
 	return pull
 }
