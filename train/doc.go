@@ -3,6 +3,9 @@
 //
 //	min over Theta  mean |f(E, Omega) - v(o)| [/ sd v(o)] + lambda sum_i ||L_i||^2
 //
+// or, for the objective "found", the error of the fit with the covariance that the network
+// finds by the closed form, and a tenth of the former.
+//
 // Run is the loop: Adam with a linearly falling rate, one tuple or one problem
 // a step, metrics on held-out problems after every epoch, the best epoch kept,
 // and a checkpoint from which an interrupted run goes on to the same bytes.
