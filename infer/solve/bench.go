@@ -216,11 +216,7 @@ func (b *Bench) part(k int, v View) (seen, error) {
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows
 // a fit wants more regularisation than with all.
 func (b *Bench) few() bool {
-	n := 0
-	for _, t := range b.rows.Tasks {
-		n += len(t.TrainSet.Y) * max(1, b.rows.Several())
-	}
-	return len(b.folds) == 0 || n <= evidence.MostRows && b.options.Together == nil && b.options.Held == nil
+	return len(b.folds) == 0 || evidence.Few(b.rows) && b.options.Together == nil && b.options.Held == nil
 }
 
 func (b *Bench) regression() bool { return b.rows.Kind() == data.Regression }
@@ -264,13 +260,10 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 		return nil, err
 	}
 	j := &Judged{Candidate: c, of: of}
-	o := evidence.Options{Lambda1: b.options.Lambda1, Points: b.options.Points, Workers: b.options.Workers}
-	if b.options.Progress != nil {
-		o.Progress = titled{b.options.Progress, "judging " + c.Title()}
-	}
+	o := evidence.Options{Lambda1: b.options.Lambda1, Points: b.options.Points, Workers: b.options.Workers, Progress: b.options.Progress, Title: "judging " + c.Title()}
 	if j.Chosen, err = evidence.Held(ctx, of, s.tuning, o); err == nil && s.folds != nil && s.tuning != evidence.Evidence(s.folds) {
 		j.start = j.Fits[0]
-		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, nil, b.comparing())
+		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, nil, evidence.Comparing(b.options.Workers))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %s: %w", b.problem.Name, c.Title(), err)
@@ -286,14 +279,6 @@ func (b *Bench) balanced(c Candidate) Candidate {
 	return c
 }
 
-// titled is a reporter of work that has a title of its own.
-type titled struct {
-	progress.Reporter
-	title string
-}
-
-func (t titled) Start(_ string, total int) { t.Reporter.Start(t.title, total) }
-
 // quick judges a candidate with the Lambda1 of another.
 func (b *Bench) quick(ctx context.Context, c Candidate, of *Judged) (*evidence.HeldOut, error) {
 	subject, err := b.subject(ctx, c)
@@ -304,12 +289,7 @@ func (b *Bench) quick(ctx context.Context, c Candidate, of *Judged) (*evidence.H
 	if err != nil {
 		return nil, err
 	}
-	return s.folds.Judge(ctx, subject, of.Params, of.HeldOut, b.comparing())
-}
-
-// comparing are options of fits that are only compared.
-func (b *Bench) comparing() multitask.Options {
-	return evidence.Comparing(b.options.Workers)
+	return s.folds.Judge(ctx, subject, of.Params, of.HeldOut, evidence.Comparing(b.options.Workers))
 }
 
 // subject is the model of a candidate on every fold and on all rows.
@@ -428,17 +408,13 @@ func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	nothing := multitask.Params{Lambda1: noFeatures}
-	if len(b.folds) == 0 {
-		each, err := evidence.NewLeaveOneOut(b.rows)
-		if err != nil {
-			return nil, err
-		}
-		return each.Hold(ctx, of, nothing, nil, b.comparing())
-	}
-	folds, err := evidence.NewFolds(b.rows, b.folds, b.options.Together)
+	s, err := b.see(View{})
 	if err != nil {
 		return nil, err
 	}
-	return folds.Judge(ctx, of, nothing, nil, b.comparing())
+	nothing := multitask.Params{Lambda1: noFeatures}
+	if s.folds == nil {
+		return s.tuning.Hold(ctx, of, nothing, nil, evidence.Comparing(b.options.Workers))
+	}
+	return s.folds.Judge(ctx, of, nothing, nil, evidence.Comparing(b.options.Workers))
 }

@@ -61,10 +61,11 @@ const (
 	// reject is by how many a candidate may be worse with the Lambda1 of the best before
 	// it, to be given one of its own.
 	reject = 1
-	// beyondSimple is by how many the last has to be better than what is simpler, less one,
-	// where experience is of such problems, for every credit that the standard error is of
-	// the loss.
-	beyondSimple, credit = 2.5, 0.02
+	// worth is how much more of the loss of what is simpler the last has to save than
+	// marginMany standard errors: what saves less is not worth its parts. It is less by a
+	// standard error, where experience is of such problems, for every credit that the standard
+	// error is of the loss.
+	worth, credit = 0.01, 0.025
 	// rounding is the difference, relative to the loss, that says nothing.
 	rounding = 1e-9
 	// fewestErrors is how many misclassified rows can tell candidates apart.
@@ -339,9 +340,10 @@ func (c *choice) simplest(ctx context.Context, asked string) error {
 // clear says that the last candidate is clearly better than a simpler one in a view.
 // Experience is of the covariances of classes: the less rows can tell, the more it is believed.
 func (c *choice) clear(than *evidence.HeldOut, view View) bool {
-	by := beyondSimple
+	less := evidence.PairedLoss(c.HeldOut, than)
+	by := marginMany*less.StandardError + worth*than.Loss
 	if !c.bench.regression() && view.Bent == c.Bent {
-		by -= evidence.PairedLoss(c.HeldOut, than).StandardError / (credit * than.Loss)
+		by -= less.StandardError * less.StandardError / (credit * than.Loss)
 	}
-	return better(c.Judged, than, by)
+	return less.Loss < -by
 }

@@ -302,23 +302,28 @@ func (e *Folds) fit(ctx context.Context, of Subject, p multitask.Params, from *H
 	return e.hear(scores, y, fits...), nil
 }
 
-// MostRows bounds the rows of Labelled's leave-one-out, times the classes where
-// there are more than two, because it inverts a matrix of as many.
-const MostRows = 400
+// mostRows bounds the rows that are left out in turn, times the classes where there are more
+// than two, because that inverts a matrix of as many.
+const mostRows = 400
 
-// Labelled is the evidence of all labelled rows of a problem, those of training
-// and of validation: leave-one-out, or five folds above 400 rows, where leaving out
-// one row takes longer and a fifth of them costs little.
+// Few says that the training rows of a problem are so few that leaving each out in turn is
+// quick. A fifth of more rows costs little.
+func Few(p *data.ProblemData) bool {
+	rows := 0
+	for _, t := range p.Tasks {
+		rows += len(t.TrainSet.Y) * max(1, p.Several())
+	}
+	return rows <= mostRows
+}
+
+// Labelled is the evidence of all labelled rows of a problem, those of training and of
+// validation: leave-one-out of few, and five folds of more.
 func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
 	all, err := p.Labelled()
 	if err != nil {
 		return nil, fmt.Errorf("evidence: %w", err)
 	}
-	rows := 0
-	for _, t := range all.Tasks {
-		rows += len(t.TrainSet.Y) * max(1, all.Several())
-	}
-	if rows <= MostRows {
+	if Few(all) {
 		return NewLeaveOneOut(all)
 	}
 	folds, err := all.Folds(5, seed, nil)

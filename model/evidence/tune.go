@@ -30,8 +30,9 @@ type Options struct {
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
-	// Progress hears of every setting. Nil means nobody.
+	// Progress hears of every setting, under the Title. Nil means nobody.
 	Progress progress.Reporter
+	Title    string
 
 	fit multitask.Options // in place of Comparing
 }
@@ -138,7 +139,7 @@ func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, err
 			return c, err
 		}
 	}
-	o.Progress.Start("tuning "+of.Info().Title, len(settings)*len(o.Lambda1))
+	o.Progress.Start(cmp.Or(o.Title, "tuning "+of.Info().Title), len(settings)*len(o.Lambda1))
 	defer o.Progress.Finish()
 	_, sharp := e.(*Split)
 	s := &search{Options: o, of: of, evidence: e, beyond: beyond, sharp: sharp}
