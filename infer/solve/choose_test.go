@@ -246,16 +246,18 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 	f := shipped(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for _, c := range []struct {
-			family string
-			rows   int
-			seeds  uint64
-			noise  bool
-			alone  bool
+			family  generated.Family
+			numbers []uint64
+			rows    int
+			seeds   uint64
+			noise   bool
+			alone   bool
 		}{
-			{"alike", 25, 3, false, false}, {"unrelated", 120, 1, false, true}, {"alike", 120, 1, true, true},
+			{generated.Alike, []uint64{0, 7}, 25, 3, false, false}, {generated.Unrelated, []uint64{6, 13}, 120, 1, false, true}, {generated.Alike, []uint64{0, 7}, 120, 1, true, true},
 		} {
 			for seed := range c.seeds {
-				for _, p := range ofFamily(t, kind, c.family, c.rows, seed) {
+				for _, number := range c.numbers {
+					p := generate(t, generated.Config{Kind: kind, Family: c.family, MinTasks: 4, MaxTasks: 4, Rows: c.rows, TestRows: 2, Features: 10, Seed: seed, Number: number})
 					if c.noise {
 						p = shuffled(p, seed)
 					}
@@ -272,11 +274,7 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 // Where rows can tell, and say that sharing is better, tasks are shared.
 func TestManyRowsOfRelatedTasksAreShared(t *testing.T) {
 	for seed := range uint64(2) {
-		problems, _, err := generated.Problems(generated.Config{Kind: data.Regression, Problems: 1, MinTasks: 40, MaxTasks: 40, Rows: 80, TestRows: 2, Features: 20, Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := bench(t, nil, problems[0], Options{Seed: seed})
+		b := bench(t, nil, generate(t, generated.Config{Kind: data.Regression, Family: generated.Alike, MinTasks: 40, MaxTasks: 40, Rows: 80, TestRows: 2, Features: 20, Seed: seed}), Options{Seed: seed})
 		c := choose(t, b, Parts{View: Linear})
 		less := evidence.PairedLoss(c.HeldOut, judge(t, b, Candidate{}).HeldOut)
 		if relative := less.StandardError / c.Loss; c.Name() == "stl" || relative > 0.02 {
@@ -285,20 +283,13 @@ func TestManyRowsOfRelatedTasksAreShared(t *testing.T) {
 	}
 }
 
-// ofFamily are two problems of a family.
-func ofFamily(t *testing.T, kind data.Kind, family string, rows int, seed uint64) (of []*data.ProblemData) {
+func generate(t *testing.T, c generated.Config) *data.ProblemData {
 	t.Helper()
-	families := generated.Families()
-	problems, _, err := generated.Problems(generated.Config{Kind: kind, Problems: 2 * len(families), MinTasks: 4, MaxTasks: 4, Rows: rows, TestRows: 2, Features: 10, Seed: seed})
+	p, _, err := generated.Problem(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, p := range problems {
-		if families[i%len(families)].Name == family {
-			of = append(of, p)
-		}
-	}
-	return of
+	return p
 }
 
 // shuffled is a problem whose labels say nothing.
