@@ -34,9 +34,6 @@ type experiment struct {
 	// Head is a file of fully connected layers that make the features, or
 	// random:WIDTHS; default none.
 	Head string `toml:"head"`
-	// Network is a trained network's directory, or "pretrained" for the one in the
-	// program: then nothing is collected and trained.
-	Network string `toml:"network"`
 	// Seeds are those of the runs; default 1.
 	Seeds []uint64 `toml:"seeds"`
 	flags
@@ -86,8 +83,12 @@ func experimentNames() (names []string) {
 	return names
 }
 
-// readExperiment reads a file, or the shipped experiment of that name.
+// readExperiment reads a file, or the shipped experiment of that name, or none, and makes a
+// change.
 func readExperiment(from string, change func(*experiment) error) (*experiment, error) {
+	if from == "" {
+		return parseExperiment("flags", "", change)
+	}
 	raw, err := shipped.ReadFile("experiments/" + from + ".toml")
 	if err != nil {
 		raw, err = os.ReadFile(from)
@@ -105,7 +106,7 @@ func readExperiment(from string, change func(*experiment) error) (*experiment, e
 	return x, nil
 }
 
-// parseExperiment fills in the defaults, makes a change, and checks the flags of all runs.
+// parseExperiment fills in the defaults, makes a change, and checks the flags of all points.
 func parseExperiment(name, text string, change func(*experiment) error) (*experiment, error) {
 	x := &experiment{name: name, text: text, Title: name, Dataset: "digits", Seeds: []uint64{1}, flags: flags{Eval: "--models=stl"}}
 	meta, err := toml.Decode(text, x)
@@ -121,16 +122,11 @@ func parseExperiment(name, text string, change func(*experiment) error) (*experi
 	if err := x.Vary.complete(); err != nil {
 		return nil, fmt.Errorf("[vary] %w", err)
 	}
-	for _, p := range x.Vary.Cases {
+	for _, p := range x.points() {
 		if x.store != nil && p.Problems+p.Collect != "" {
 			return nil, fmt.Errorf("[vary] %s: with --experience problems and experience are there; only flags of train and eval can be varied", p.Name)
 		}
-	}
-	for _, r := range x.runs() {
-		if r.seed != x.Seeds[0] {
-			continue // its flags are those of the first
-		}
-		if _, err := x.stages(r, "", ""); err != nil {
+		if _, err := x.stages(&experimentRun{p, 1}, "", ""); err != nil {
 			return nil, err
 		}
 	}
@@ -168,41 +164,45 @@ func (v *variation) complete() error {
 	return nil
 }
 
+// points are those of what is varied, or one without a name.
+func (x *experiment) points() []point {
+	if len(x.Vary.Cases) == 0 {
+		return []point{{}}
+	}
+	return x.Vary.Cases
+}
+
 // experimentRun is an experiment at one point of what is varied, with one seed.
 type experimentRun struct {
-	point string
-	seed  uint64
-	flags
+	point
+	seed uint64
 }
 
 // name is that of the run, and of its folder.
 func (r *experimentRun) name() string {
-	return strings.TrimPrefix(fmt.Sprintf("%s,seed-%d", url.QueryEscape(r.point), r.seed), ",")
+	return strings.TrimPrefix(fmt.Sprintf("%s,seed-%d", url.QueryEscape(r.Name), r.seed), ",")
 }
 
 // runs lists the runs, seed by seed at every point.
 func (x *experiment) runs() (runs []*experimentRun) {
-	points := x.Vary.Cases
-	if len(points) == 0 {
-		points = []point{{}}
-	}
-	for _, p := range points {
+	for _, p := range x.points() {
 		for _, seed := range x.Seeds {
-			seeded := func(flags string) string {
-				if strings.Contains(flags, "--seed") {
-					return flags
-				}
-				return fmt.Sprintf("--seed=%d %s", seed, flags)
-			}
-			runs = append(runs, &experimentRun{p.Name, seed, flags{
-				Problems: seeded(x.Problems + " " + p.Problems),
-				Collect:  seeded(x.Collect + " " + p.Collect),
-				Train:    x.Train + " " + p.Train,
-				Eval:     x.Eval + " " + p.Eval,
-			}})
+			runs = append(runs, &experimentRun{p, seed})
 		}
 	}
 	return runs
+}
+
+// data are the flags of the problems and the experience of a run. They say its seed, where the
+// experiment does not.
+func (x *experiment) data(r *experimentRun) (problems, collect string) {
+	all := []string{x.Problems + " " + r.Problems, x.Collect + " " + r.Collect}
+	for i, flags := range all {
+		if !strings.Contains(flags, "--seed") {
+			all[i] = fmt.Sprintf("--seed=%d %s", r.seed, flags)
+		}
+	}
+	return all[0], all[1]
 }
 
 // stages are the commands that make a run.
@@ -213,32 +213,32 @@ type stages struct {
 	evaluate evalCmd
 }
 
-// stages are those of a run in a folder. The folder of the data has its problems and
-// experience.
+// stages are those of a run in a folder. Another one, made, has its problems and experience.
 func (x *experiment) stages(r *experimentRun, dir, made string) (*stages, error) {
-	s, problems, network := &stages{}, filepath.Join(made, "problems"), cmp.Or(x.Network, filepath.Join(dir, "network"))
+	s, problems, network := &stages{}, filepath.Join(made, "problems"), filepath.Join(dir, "network")
 	experience, tests := x.store, x.tests
 	if x.store == nil {
 		experience, tests = []string{filepath.Join(made, "experience")}, filepath.Join(problems, "test.json")
 	}
-	train := []string{"--head=" + x.Head, fmt.Sprint("--seed=", r.seed), "--out=" + filepath.Join(dir, "network")}
+	train := []string{"--head=" + x.Head, fmt.Sprint("--seed=", r.seed), "--out=" + network}
 	for _, store := range experience {
 		train = append(train, "--experience="+store)
 	}
 	set := func(command string, to any, flags string, own ...string) error {
 		return configure(command, to, strings.Fields(flags), append(own, "--dataset="+x.Dataset))
 	}
+	sample, collect := x.data(r)
 	if err := errors.Join(
-		set("problems", &s.sample, r.Problems, "--out="+problems),
-		set("collect", &s.collect, r.Collect, "--problems="+filepath.Join(problems, "train.json"), "--out="+experience[0], "--head="+x.Head),
-		set("train", &s.learn, r.Train, train...),
-		set("eval", &s.evaluate, r.Eval, "--network="+network, "--problems="+tests, "--out="+filepath.Join(dir, "evaluation")),
+		set("problems", &s.sample, sample, "--out="+problems),
+		set("collect", &s.collect, collect, "--problems="+filepath.Join(problems, "train.json"), "--out="+experience[0], "--head="+x.Head),
+		set("train", &s.learn, x.Train+" "+r.Train, train...),
+		set("eval", &s.evaluate, x.Eval+" "+r.Eval, "--network="+network, "--problems="+tests, "--out="+filepath.Join(dir, "evaluation")),
 	); err != nil {
 		return nil, err
 	}
 	s.evaluate.Problems = tests // of none the parser makes a folder
-	if x.store == nil && x.Network == "" && s.sample.Train == 0 {
-		return nil, errors.New("problems: --train=0 leaves nothing to learn from: give network = ... in the experiment")
+	if x.store == nil && s.sample.Train == 0 {
+		return nil, errors.New("problems: --train=0 leaves nothing to learn from: l2mt eval compares a network that is there")
 	}
 	return s, nil
 }

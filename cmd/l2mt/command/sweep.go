@@ -23,7 +23,6 @@ type sweepCmd struct {
 	Problems   string   `type:"existingfile" placeholder:"FILE" help:"Test problems to compare networks on that are trained on --experience. Without any, they are compared on the problems that training holds out."`
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
 	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
-	Network    string   `placeholder:"DIR" help:"Trained network to use instead of the one that the experiment names or trains."`
 	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures, and a folder for every run. What is there is not made again."`
 	Workers    int      `help:"Fits at a time; 0 means one per CPU."`
 }
@@ -40,13 +39,8 @@ func (c *sweepCmd) Validate() error {
 	return nil
 }
 
-func (c *sweepCmd) Run(e *env) (err error) {
-	var x *experiment
-	if c.Experiment == "" {
-		x, err = parseExperiment("flags", "", c.change)
-	} else {
-		x, err = readExperiment(c.Experiment, c.change)
-	}
+func (c *sweepCmd) Run(e *env) error {
+	x, err := readExperiment(c.Experiment, c.change)
 	if err != nil {
 		return err
 	}
@@ -72,7 +66,7 @@ func (c *sweepCmd) Run(e *env) (err error) {
 
 // change puts the flags over what the experiment says.
 func (c *sweepCmd) change(x *experiment) error {
-	x.Dataset, x.Network, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Network, x.Network), cmp.Or(c.Head, x.Head)
+	x.Dataset, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Head, x.Head)
 	if x.store, x.tests = c.Experience, c.Problems; x.store != nil {
 		x.Dataset = c.Dataset // else what the experience and the problems name
 	}
@@ -97,11 +91,6 @@ func (c *sweepCmd) change(x *experiment) error {
 // test problems. Runs of equal problems and experience share those of the first. What is there
 // each command finds, and does not make it again.
 func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks []string, err error) {
-	if x.Network != "" {
-		if _, err := run.NetworkSum(x.Network); err != nil {
-			return nil, nil, fmt.Errorf("network %q is neither %q nor a trained network's directory: %w", x.Network, run.PretrainedNetwork, err)
-		}
-	}
 	if x.store == nil || x.tests != "" {
 		result = sweep.New(x.Title, x.Vary.Label, x.Show)
 	}
@@ -109,7 +98,7 @@ func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks [
 	runs := x.runs()
 	for i, r := range runs {
 		dir := filepath.Join(c.Out, sweep.Runs, r.name())
-		made := r.Problems + r.Collect
+		made := fmt.Sprint(x.data(r))
 		first[made] = cmp.Or(first[made], dir)
 		s, err := x.stages(r, dir, first[made])
 		if err != nil {
@@ -123,19 +112,16 @@ func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks [
 		if networks = append(networks, s.learn.Out); result == nil {
 			continue
 		}
-		table, err := run.LoadTable(s.evaluate.Out)
-		if err != nil {
-			return nil, nil, err
-		}
-		problems, err := data.LoadProblems(s.evaluate.Problems)
-		if err != nil {
+		table, err1 := run.LoadTable(s.evaluate.Out)
+		problems, err2 := data.LoadProblems(s.evaluate.Problems)
+		if err := errors.Join(err1, err2); err != nil {
 			return nil, nil, err
 		}
 		from := filepath.Base(first[made])
 		if x.tests != "" {
 			from = filepath.Base(x.tests)
 		}
-		result.Add(r.point, from, problems.Problems, table)
+		result.Add(r.Name, from, problems.Problems[0], table)
 	}
 	if result != nil {
 		err = result.Finish()
@@ -145,29 +131,22 @@ func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks [
 
 // run makes what is missing of a run.
 func (s *stages) run(e *env, x *experiment) error {
-	quiet, brief := *e, *e
+	quiet := *e
 	quiet.stdout, quiet.json = io.Discard, false
-	brief.json, brief.stdout = false, e.stderr // what came of training, without a line an epoch
-	if brief.quiet = true; e.quiet {
-		brief.stdout = io.Discard
-	}
 	if x.store == nil {
 		if err := s.sample.Run(&quiet); err != nil {
 			return err
 		}
-	}
-	if x.Network == "" {
-		if x.store == nil {
-			if err := s.collect.Run(&quiet); err != nil {
-				return err
-			}
-		}
-		if err := s.learn.Run(&brief); err != nil {
+		if err := s.collect.Run(&quiet); err != nil {
 			return err
 		}
 	}
-	if s.evaluate.Problems == "" {
-		return nil
+	brief := quiet // what came of training, without a line an epoch
+	if !e.quiet {
+		brief.stdout, brief.quiet = e.stderr, true
+	}
+	if err := s.learn.Run(&brief); err != nil || s.evaluate.Problems == "" {
+		return err
 	}
 	return s.evaluate.Run(&quiet)
 }

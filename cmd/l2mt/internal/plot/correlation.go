@@ -50,6 +50,11 @@ func Correlations(all []Correlation) (*Picture, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
+	for _, c := range all {
+		if err := c.Check(); err != nil || len(c.Tasks) != len(all[0].Tasks) {
+			return nil, cmp.Or(err, fmt.Errorf("correlations of %d tasks beside such of %d", len(c.Tasks), len(all[0].Tasks)))
+		}
+	}
 	order := grouped(all[len(all)-1].Correlation)
 	var maps []*plot.Plot
 	for _, c := range all {

@@ -40,7 +40,7 @@ type Result struct {
 
 	show   []string
 	points []*point
-	tasks  []string // of the first problem
+	tasks  []string // of a problem that is the only one
 }
 
 // point is what the runs at a point come to.
@@ -60,25 +60,14 @@ func New(title, label string, show []string) *Result {
 }
 
 // Check finds what no sweep writes and pictures rely on.
-func (r *Result) Check() error {
-	for _, c := range r.Correlations {
-		if err := c.Check(); err != nil {
-			return err
-		}
-		if len(c.Tasks) != len(r.Correlations[0].Tasks) {
-			return fmt.Errorf("correlations of %d tasks beside such of %d", len(c.Tasks), len(r.Correlations[0].Tasks))
-		}
-	}
-	return r.Picture.Check()
-}
+func (r *Result) Check() error { return r.Picture.Check() }
 
-// Add takes in the table of one run at a point. The name of its data tells problems of one
-// name apart. Errors of several seeds on one problem count as their mean.
-func (r *Result) Add(at, from string, problems []*data.Problem, table *compare.Table) {
-	if r.tasks == nil {
-		for _, t := range problems[0].Tasks {
-			r.tasks = append(r.tasks, t.Name)
-		}
+// Add takes in the table of one run at a point, and its first problem. The name of its data tells
+// problems of one name apart. Errors of several seeds on one problem count as their mean.
+func (r *Result) Add(at, from string, problem *data.Problem, table *compare.Table) {
+	r.tasks = nil
+	for _, t := range problem.Tasks {
+		r.tasks = append(r.tasks, t.Name)
 	}
 	i := slices.Index(r.Picture.Names, at)
 	if i < 0 {
@@ -86,8 +75,8 @@ func (r *Result) Add(at, from string, problems []*data.Problem, table *compare.T
 		r.Picture.Names, r.points = append(r.Picture.Names, at), append(r.points, &point{name: at})
 	}
 	for _, row := range table.Rows {
-		for k, problem := range table.Problems {
-			o := compare.Outcome{Problem: from + " " + problem, Model: row.Model, Variant: row.Variant, Omega: row.Omega, Seconds: row.Seconds}
+		for k, name := range table.Problems {
+			o := compare.Outcome{Problem: from + " " + name, Model: row.Model, Variant: row.Variant, Omega: row.Omega, Seconds: row.Seconds}
 			o.Validation.Mean, o.Test.Mean = row.Validation[k], row.Test[k]
 			if row.Model != compare.Best { // it is chosen again
 				r.points[i].add(o)

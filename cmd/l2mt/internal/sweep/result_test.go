@@ -21,7 +21,7 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 		}}
 	}
 	r := New("t", "x", nil)
-	problems := []*data.Problem{{Name: "a", Tasks: []*data.Task{{Name: "t"}}}}
+	problems := &data.Problem{Name: "a", Tasks: []*data.Task{{Name: "t"}}}
 	r.Add("1", "p", problems, table(1, 2))
 	r.Add("1", "p", problems, table(3, 2))
 	r.Add("2", "p", problems, table(1, 3))
