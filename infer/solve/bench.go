@@ -342,7 +342,7 @@ func (b *Bench) full(ctx context.Context, j *Judged) (*multitask.Result, error) 
 		return nil, err
 	}
 	o := multitask.Options{Workers: b.options.Workers, Start: j.start}
-	if o.Start == nil && !j.kernel() { // else the fold has features of its own
+	if o.Start == nil && j.Bent == "" { // else the fold has features of its own
 		o.Start = j.Fits[0]
 	}
 	j.full, err = multitask.Fit(ctx, j.of.Model, s.tuning.Training(), j.Params, o)

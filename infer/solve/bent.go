@@ -84,7 +84,10 @@ func (v View) ridged(ridge float64) View {
 	return v
 }
 
-// screen is the candidate that loses least on the first fold, along a coarse path of Lambda1.
+// enoughRows is how many rows that the first folds hold out tell views apart.
+const enoughRows = 300
+
+// screen is the candidate that loses least on the first folds, along a coarse path of Lambda1.
 func (b *Bench) screen(ctx context.Context, candidates []Candidate) (best Candidate, least float64, err error) {
 	losses := make([]float64, len(candidates))
 	group, inner := errgroup.WithContext(ctx)
@@ -95,7 +98,7 @@ func (b *Bench) screen(ctx context.Context, candidates []Candidate) (best Candid
 			return best, 0, err
 		}
 		group.Go(func() (err error) {
-			losses[i], err = b.first(inner, of, c.View)
+			losses[i], err = b.coarse(inner, of, c.View)
 			return err
 		})
 	}
@@ -106,18 +109,25 @@ func (b *Bench) screen(ctx context.Context, candidates []Candidate) (best Candid
 	return candidates[i], losses[i], nil
 }
 
-func (b *Bench) first(ctx context.Context, of evidence.Subject, v View) (loss float64, err error) {
-	s, err := b.part(0, v)
+func (b *Bench) coarse(ctx context.Context, of evidence.Subject, v View) (loss float64, err error) {
+	var folds []data.Fold
+	for k, rows := 0, 0; k < len(b.folds) && rows < enoughRows; k++ {
+		s, err := b.part(k, v)
+		if err != nil {
+			return 0, err
+		}
+		fold := b.folds[k]
+		fold.ProblemData = s.ProblemData
+		folds = append(folds, fold)
+		for _, t := range fold.Tasks {
+			rows += len(t.ValidationSet.Y)
+		}
+	}
+	e, err := evidence.NewFolds(b.rows, folds, b.options.Together)
 	if err != nil {
 		return 0, err
 	}
-	fold := b.folds[0]
-	fold.ProblemData = s.ProblemData
-	e, err := evidence.NewFolds(b.rows, []data.Fold{fold}, b.options.Together)
-	if err != nil {
-		return 0, err
-	}
-	train, err := multitask.Training(s.ProblemData, "")
+	train, err := multitask.Training(folds[0].ProblemData, "")
 	if err != nil {
 		return 0, err
 	}

@@ -91,3 +91,16 @@ func TestViewsCanBePinned(t *testing.T) {
 		t.Errorf("curves of sparse rows: %v", err)
 	}
 }
+
+// A column may have few values, and stay as it is, in a fold and not in all rows.
+func TestCurvesOfFoldsMayBeFewer(t *testing.T) {
+	p := bending(t, 1, func(_ float64, x []float32) float64 { return math.Abs(float64(x[0])) })
+	for i, task := range p.Tasks {
+		for j := range task.TrainSet.X.Rows() {
+			task.TrainSet.X.Row(j).Value[5] = float32((i + j) % 3)
+		}
+	}
+	p.Tasks[0].TrainSet.X.Row(0).Value[5] = 7
+	b := bench(t, nil, p, Options{Held: firstHeld(p, 10)})
+	fit(t, b, judge(t, b, Candidate{View: View{Bent: data.StepCurves}}))
+}
