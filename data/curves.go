@@ -86,14 +86,8 @@ func smooth(knots []float64) [][]float64 {
 	qr.QTo(&q)
 	free := q.Slice(0, k, 2, k) // sum c = sum c knot = 0
 	form.Product(free.T(), cubes, free)
-	rough := mat.NewSymDense(k-2, nil)
-	for i := range k - 2 {
-		for j := range i + 1 {
-			rough.SetSym(i, j, form.At(i, j))
-		}
-	}
 	var e mat.EigenSym
-	if !e.Factorize(rough, true) {
+	if !e.Factorize(mat.NewSymDense(k-2, form.RawMatrix().Data), true) {
 		return nil // which different knots keep from happening
 	}
 	var v mat.Dense

@@ -206,8 +206,3 @@ func distance(kind string, x, z []float32) (sum float64) {
 	}
 	return sum
 }
-
-// IsDense says that no rows are sparse.
-func IsDense(p *ProblemData) bool {
-	return !slices.ContainsFunc(p.Tasks, func(t TaskData) bool { return IsSparse(t.TrainSet.X) })
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
@@ -43,12 +44,8 @@ func Views() []string {
 
 // ViewOf is the view of a name, that of straight columns for others.
 func ViewOf(name string) View {
-	for _, v := range views() {
-		if v.bend() == name {
-			return v
-		}
-	}
-	return View{}
+	c, _ := ParseCandidate("stl-" + name)
+	return c.View
 }
 
 // bend names the way in which columns bend.
@@ -62,7 +59,7 @@ func (v View) bend() string {
 // bent are the views in which columns of the problem may bend, or those that are asked for:
 // curves also in a metric of the ridge. Sparse rows are of words, which do not.
 func (b *Bench) bent(ridge float64, asked string) (all []View, err error) {
-	sparse := !data.IsDense(b.rows)
+	sparse := slices.ContainsFunc(b.rows.Tasks, func(t data.TaskData) bool { return data.IsSparse(t.TrainSet.X) })
 	if sparse && ViewOf(asked).Bent != "" {
 		return nil, fmt.Errorf("solve: problem %q: %w: the view %q takes dense rows; these are sparse", b.problem.Name, infer.ErrInvalid, asked)
 	}

@@ -94,7 +94,7 @@ func TestViewsCanBePinned(t *testing.T) {
 
 // A column may have few values, and stay as it is, in a fold and not in all rows.
 func TestCurvesOfFoldsMayBeFewer(t *testing.T) {
-	p := bending(t, 1, func(_ float64, x []float32) float64 { return math.Abs(float64(x[0])) })
+	p := bending(t, 1, 30, func(_ float64, x []float32) float64 { return math.Abs(float64(x[0])) })
 	for i, task := range p.Tasks {
 		for j := range task.TrainSet.X.Rows() {
 			task.TrainSet.X.Row(j).Value[5] = float32((i + j) % 3)

@@ -245,7 +245,7 @@ func (c *choice) ridges(ctx context.Context, first Candidate) error {
 	return nil
 }
 
-// bend looks at all ways in which columns may bend, with the first fold, and goes on with
+// bend looks at all ways in which columns may bend, with the first folds, and goes on with
 // the one that loses least there if all folds say so, or if it was asked for. A covariance
 // that suits straight columns need not suit others: curves and the best kernel are looked at
 // with I/m too.
