@@ -313,8 +313,10 @@ const least = 0.05
 
 // predict scores the rows by every model, each by the weights of its task.
 func (p *predictor) predict(b *rowBlock, given data.Matrix) error {
-	of := map[int][]int{} // the answers of a task
+	each := len(p.models) * max(1, len(p.Classes))
+	room, of := make([]float64, each*len(b.answers)), map[int][]int{} // the answers of a task
 	for k, a := range b.answers {
+		b.answers[k].scores = room[k*each : k*each : (k+1)*each]
 		of[a.task] = append(of[a.task], k)
 	}
 	for n, m := range p.models {
@@ -343,8 +345,8 @@ func (p *predictor) predict(b *rowBlock, given data.Matrix) error {
 			}
 			scores := m.Linear(task).Scores(part)
 			for i, k := range answers {
-				each := len(scores) / len(answers)
-				b.answers[k].scores = append(b.answers[k].scores, scores[i*each:][:each]...)
+				n := len(scores) / len(answers)
+				b.answers[k].scores = append(b.answers[k].scores, scores[i*n:][:n]...)
 			}
 		}
 	}
