@@ -38,10 +38,10 @@ type fitReport struct {
 	Mean        taskReport       `json:"mean"`
 	Rivals      []rivalReport    `json:"rivals"`
 	Temperature float64          `json:"temperature,omitempty"`
-	// Correlation is that of the tasks. Untold says that there is none, as rows held out cannot
-	// tell the covariance from tasks on their own.
+	// Correlation is that of the tasks. Unclear means that there is none: on rows held out the
+	// model is no better than the same fit with every task on its own.
 	Correlation [][]float64 `json:"correlation,omitempty"`
-	Untold      bool        `json:"correlation_untold"`
+	Unclear     bool        `json:"correlation_unclear"`
 	Bends       *difference `json:"bends,omitempty"` // what columns that bend bring to STL
 	Test        *testReport `json:"test,omitempty"`
 	Notes       []string    `json:"notes"`
@@ -93,7 +93,7 @@ func differenceOf(a, b *evidence.HeldOut) difference {
 }
 
 // sign is -1 where the model is better by more than noise explains, 1 where it is worse, and
-// 0 where held-out rows cannot tell.
+// 0 where held-out rows do not separate the two.
 func (d difference) sign() int {
 	switch {
 	case d.High < 0:
@@ -200,7 +200,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 		d := differenceOf(judged[0].HeldOut, judged[3].HeldOut)
 		r.Bends = &d
 	}
-	if r.Untold = differenceOf(choice.HeldOut, judged[4].HeldOut).sign() >= 0; !r.Untold {
+	if r.Unclear = differenceOf(choice.HeldOut, judged[4].HeldOut).sign() >= 0; !r.Unclear {
 		r.Correlation = run.Correlation(r.fit.Omega)
 	}
 	r.stl, err = b.Fit(ctx, judged[0])
@@ -307,11 +307,11 @@ func (r *fitReport) writeRivals(w io.Writer) {
 	t.Flush()
 }
 
-// asGood is the share of single-task learning's loss within which the interval of a
-// difference lies that is none.
+// asGood is a share of single-task learning's loss. A difference whose interval lies within it
+// counts as none.
 const asGood = 0.05
 
-// writeVerdicts tells what to make of the differences, as far as their intervals bear it.
+// writeVerdicts explains the differences by their intervals.
 func (r *fitReport) writeVerdicts(w io.Writer) {
 	if len(r.Tasks) == 1 {
 		fmt.Fprintln(w, "there is a single task, and nothing to share")
@@ -323,9 +323,9 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 	}
 	switch d := r.Rivals[rivalMean].Less; d.sign() {
 	case 0:
-		verdict("too few rows to tell the model from the mean of each task", "the mean", d)
+		verdict("too few rows to separate the model from the mean of each task", "the mean", d)
 	case 1:
-		verdict("the mean of each task predicts better than the model: its features tell nothing", "the mean", d)
+		verdict("the mean of each task predicts better than the model: its features do not help", "the mean", d)
 	}
 	d := r.Rivals[rivalSTL].Less
 	switch most := compare.Float(asGood * r.Rivals[rivalSTL].Loss); {
@@ -333,7 +333,7 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 		fmt.Fprintln(w, "nothing is shared: single-task learning is chosen")
 	case r.alone:
 	case math.IsInf(float64(d.Low), 0):
-		fmt.Fprintln(w, "too few rows were held out to tell whether sharing pays")
+		fmt.Fprintln(w, "too few rows were held out to measure whether sharing pays")
 	case d.sign() < 0:
 		verdict("sharing pays", "STL", d)
 	case d.sign() > 0:
@@ -341,13 +341,13 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 	case d.Low > -most && d.High < most:
 		verdict("single-task learning (--model stl) is as good", "STL", d)
 	default:
-		verdict("too few rows to tell sharing from single-task learning", "STL", d)
+		verdict("too few rows to separate sharing from single-task learning", "STL", d)
 	}
 	if r.Bends != nil {
 		fmt.Fprintf(w, "columns bend: the %s of STL with them less that with straight columns is %s\n", loss, r.Bends)
 	}
-	if r.Untold && !r.alone {
-		fmt.Fprintln(w, "no task correlations: rows held out cannot tell this covariance from tasks on their own")
+	if r.Unclear && !r.alone {
+		fmt.Fprintln(w, "no task correlations: on rows held out this covariance is no better than every task on its own")
 	}
 }
 

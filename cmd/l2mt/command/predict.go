@@ -82,7 +82,7 @@ func checkInterval(level float64, m *saved.Fit) error {
 	case m.Residuals == nil:
 		return fmt.Errorf("--interval: %w: the model has no residuals of rows held out; classes have probabilities instead", data.ErrInvalid)
 	case math.IsInf(m.Interval(0, level), 1):
-		return fmt.Errorf("--interval=%v: %w: %d rows were held out, which tell %.2f at most", level, data.ErrInvalid, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
+		return fmt.Errorf("--interval=%v: %w: %d rows were held out, which are enough for %.2f at most", level, data.ErrInvalid, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (l *lineWriter) predictions(all []asked) {
 	}
 }
 
-// cells are those of a prediction, empty where there is nothing to tell.
+// cells are those of a prediction, empty where there is no value.
 func (l *lineWriter) cells(a answer) (cells []string) {
 	if !l.wide {
 		cells = append(cells, a.name)

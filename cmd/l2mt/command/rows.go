@@ -30,7 +30,7 @@ type rowFlags struct {
 }
 
 // predictor predicts the rows of a table, block by block. A row has one prediction or, where
-// the table does not say of which task it is, one for each of several tasks.
+// nothing names its task, one for each of several tasks.
 type predictor struct {
 	rowFlags
 	*saved.Fit              // what reads the rows
@@ -55,7 +55,7 @@ type asked struct {
 type answer struct {
 	task   int // or the Average
 	name   string
-	y      float64   // what it should be, NaN where that is not known
+	y      float64   // what it should be, NaN where there is no label
 	scores []float64 // by every model
 }
 
@@ -64,7 +64,7 @@ type rowBlock struct {
 	size    int
 	answers []answer // row by row
 	carried []*format.Column
-	notes   map[string]int // what there is to say of how many rows or cells
+	notes   map[string]int // what the user should know, of how many rows or cells
 	text    []byte
 	err     error
 }
@@ -162,7 +162,7 @@ func (p *predictor) findTasks() error {
 	return nil
 }
 
-// labelled says that there are labels.
+// labelled reports whether there are labels.
 func (p *predictor) labelled() bool {
 	return slices.ContainsFunc(p.asked, func(a asked) bool { return a.label >= 0 })
 }
@@ -171,7 +171,7 @@ func (p *predictor) labelled() bool {
 const mostNotes = 8
 
 // run predicts all rows, several blocks at a time, lets work finish each block and passes the
-// blocks on in order. Then it says what the model did not know.
+// blocks on in order. Then it remarks what the model has not seen.
 func (p *predictor) run(e *env, work func(*rowBlock), sink func(*rowBlock) error) error {
 	// Blocks come and go, and little else is kept: a heap of some 50 MB instead of 4
 	// saves a fifth of the time.

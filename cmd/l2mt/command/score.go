@@ -72,7 +72,7 @@ func (s *scoring) add(b *rowBlock) error {
 	return nil
 }
 
-// meanScores are those that say the mean of the targets of a task, or the shares of its
+// meanScores are those that predict the mean of the targets of a task, or the shares of its
 // classes. A task that the model does not know has the mean of the others.
 func meanScores(m *saved.Fit, i int) []float64 {
 	tasks := m.Tasks

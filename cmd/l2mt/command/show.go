@@ -48,12 +48,12 @@ func (c *showCmd) Run(e *env) error {
 		}
 	}
 	var fit struct {
-		Untold bool `json:"correlation_untold"`
+		Unclear bool `json:"correlation_unclear"`
 	}
 	if err := run.Optional(run.LoadJSON(filepath.Join(c.Model, run.FitFile), &fit)); err != nil {
 		return err
 	}
-	if !fit.Untold {
+	if !fit.Unclear {
 		s.Correlation = run.Correlation(m.Omega)
 	}
 	for k, b := range m.Linear(s.task).B {

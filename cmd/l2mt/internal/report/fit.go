@@ -14,11 +14,11 @@ import (
 	"l2mt/model/saved"
 )
 
-// fit is a fitted model with what was said of it.
+// fit is a fitted model with the report of its fit.
 type fit struct {
-	Said map[string]any // as JSON has it
-	Most float64        // the largest error drawn
-	Maps []plot.Correlation
+	Report map[string]any // as in its file
+	Most   float64        // the largest error drawn
+	Maps   []plot.Correlation
 	// Columns are the features that count most, where two classes or numbers are predicted.
 	Columns []column
 	// Curves are those of the columns that bend, Importance that of a kernel's columns.
@@ -45,14 +45,14 @@ const (
 
 func readFit(dir string) (any, error) {
 	f := &fit{}
-	if err := run.LoadJSON(filepath.Join(dir, run.FitFile), &f.Said); err != nil {
+	if err := run.LoadJSON(filepath.Join(dir, run.FitFile), &f.Report); err != nil {
 		return nil, err
 	}
 	m, err := saved.Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	tasks, _ := f.Said["tasks"].([]any)
+	tasks, _ := f.Report["tasks"].([]any)
 	for _, t := range tasks {
 		by, _ := t.(map[string]any)["by"].(map[string]any)
 		for _, score := range by {
@@ -60,7 +60,7 @@ func readFit(dir string) (any, error) {
 			f.Most = max(f.Most, v)
 		}
 	}
-	if untold, _ := f.Said["correlation_untold"].(bool); !untold && len(m.Tasks) > 1 && len(m.Tasks) <= mostDrawn {
+	if unclear, _ := f.Report["correlation_unclear"].(bool); !unclear && len(m.Tasks) > 1 && len(m.Tasks) <= mostDrawn {
 		var names []string
 		for _, t := range m.Tasks {
 			names = append(names, t.Name)

@@ -125,16 +125,16 @@ func (r *report) page() ([]byte, error) {
 		"dot":      dot,
 		"weight":   func(class string, share float64) template.HTML { return dot(class, (1+share)/2, 1) },
 		"number":   number,
-		"picture": func(says string, p template.HTML) any {
+		"picture": func(title string, p template.HTML) any {
 			return struct {
-				Says    string
+				Title   string
 				Picture template.HTML
-			}{says, p}
+			}{title, p}
 		},
-		// A file is shown as it is, if there is one.
-		"file": func(says string, of entry, name string) (any, error) {
+		// A file is shown unchanged, if there is one.
+		"file": func(title string, of entry, name string) (any, error) {
 			text, err := os.ReadFile(filepath.Join(of.Dir, name))
-			return struct{ Says, Text string }{says, string(text)}, run.Optional(err)
+			return struct{ Title, Text string }{title, string(text)}, run.Optional(err)
 		},
 	}).Parse(text)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package run is what commands and experiments have in common: the stages of
-// work, each from configurations of the libraries to a directory that says what
+// work, each from configurations of the libraries to a directory that records what
 // was used, and how results are printed and kept.
 package run
 
@@ -96,17 +96,17 @@ func Full(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// WhenCancelled calls say when the context is cancelled. What it returns ends that,
-// and waits for what is being said.
-func WhenCancelled(ctx context.Context, say func()) func() {
-	said := make(chan struct{})
+// WhenCancelled calls remark when the context is cancelled. What it returns ends that,
+// and waits for a remark under way.
+func WhenCancelled(ctx context.Context, remark func()) func() {
+	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		defer close(said)
-		say()
+		defer close(done)
+		remark()
 	})
 	return func() {
 		if !stop() {
-			<-said
+			<-done
 		}
 	}
 }
@@ -173,5 +173,5 @@ func OrNone(n int) int {
 	return n
 }
 
-// FitFile is what a fit says, beside its model.
+// FitFile is the report of a fit, beside its model.
 const FitFile = "fit.json"

@@ -18,7 +18,7 @@ func Columns(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-// Table is a table for print, with columns set to the right, but for the last.
+// Table is a table for print, with the last column set to the left and the others to the right.
 type Table struct{ lines *tabwriter.Writer }
 
 // NewTable begins a table with its heads. Flush it in the end.

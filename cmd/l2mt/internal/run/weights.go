@@ -8,7 +8,7 @@ import (
 	"l2mt/model/saved"
 )
 
-// Weight is what a feature counts in predictions, as it is in a table.
+// Weight is how much a feature counts in predictions, in the unit of the table.
 type Weight struct {
 	Feature string `json:"feature"`
 	// Shared is that of the mean of all tasks, and Tasks are those of each.
