@@ -11,14 +11,13 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 )
 
 // writeRaw makes a store whose only shard has these lines, valid or not.
 func writeRaw(t testing.TB, lines ...[]byte) (dir, shard string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "store")
-	experiencetest.Write(t, dir, "one")
+	writeStore(t, dir, "one")
 	shard = filepath.Join(dir, "one.jsonl")
 	if err := os.WriteFile(shard, bytes.Join(lines, nil), 0o644); err != nil {
 		t.Fatal(err)
@@ -58,8 +57,8 @@ func wantFault(t *testing.T, name, dir, shard string, line int, want error, says
 }
 
 func TestCheckFindsDamagedLines(t *testing.T) {
-	good := encodeAll(t, experiencetest.Problem(1, "p", 2, "mtrl", "snr")...)
-	bad := experiencetest.Problem(1, "p", 2, "mtrl")[1]
+	good := encodeAll(t, someRecords(1, "p", 2, "mtrl", "snr")...)
+	bad := someRecords(1, "p", 2, "mtrl")[1]
 	bad.Result.Lambda1 = 0
 	flipped := bytes.Clone(good[1])
 	flipped[len(flipped)/2] ^= 4
@@ -84,8 +83,8 @@ func TestCheckFindsDamagedLines(t *testing.T) {
 }
 
 func TestCheckFindsWhatRecordsTellTogether(t *testing.T) {
-	p := experiencetest.Problem(1, "p", 3, "mtrl", "snr")
-	q := experiencetest.Problem(1, "q", 3, "mtrl")
+	p := someRecords(1, "p", 3, "mtrl", "snr")
+	q := someRecords(1, "q", 3, "mtrl")
 
 	dir, shard := writeRaw(t, encodeAll(t, p[0], p[1], q[0], p[1], p[2])...)
 	wantFault(t, "duplicate", dir, shard, 4, experience.ErrDuplicate, p[1].ID+" is also at "+shard+":2")
@@ -100,7 +99,7 @@ func TestCheckFindsWhatRecordsTellTogether(t *testing.T) {
 
 // Check reports everything it finds and goes on after it.
 func TestCheckGoesOn(t *testing.T) {
-	p := experiencetest.Problem(1, "p", 3, "mtrl", "snr", "ssnr")
+	p := someRecords(1, "p", 3, "mtrl", "snr", "ssnr")
 	lines := encodeAll(t, p...)
 	dir, shard := writeRaw(t, []byte("x\n"), lines[0], []byte("y\n"), lines[1], lines[1], lines[2], lines[3][:100])
 	records, faults := check(t, dir)

@@ -1,7 +1,6 @@
 package experience
 
-// For the tests, which are in a package of their own so that they can use
-// experiencetest.
+// For the tests, which are in a package of their own.
 
 var (
 	Encode = encode

@@ -12,7 +12,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 )
 
 func TestUnusableFolders(t *testing.T) {
@@ -44,7 +43,7 @@ func TestUnusableFolders(t *testing.T) {
 		{"shard name with a slash", base, "../one", data.ErrInvalid, `shard "../one"`},
 		{"empty shard name", base, "", data.ErrInvalid, `shard ""`},
 	} {
-		_, err := experience.OpenWriter(c.dir, c.shard, experiencetest.Manifest())
+		_, err := experience.OpenWriter(c.dir, c.shard, someManifest())
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -60,9 +59,9 @@ func TestUnusableFolders(t *testing.T) {
 // A shard cut anywhere within its last line loses that record and no other,
 // and writing it again gives the bytes of a run that was never cut.
 func TestTornLastLineIsDoneAgain(t *testing.T) {
-	records := experiencetest.Problem(1, "p", 2, "mtrl", "snr")
-	dir := experiencetest.Dir(t)
-	experiencetest.Write(t, dir, "one", records...)
+	records := someRecords(1, "p", 2, "mtrl", "snr")
+	dir := storeDir(t)
+	writeStore(t, dir, "one", records...)
 	path := filepath.Join(dir, "one.jsonl")
 	whole := must(os.ReadFile(path))(t)
 	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
@@ -99,14 +98,14 @@ func TestTornLastLineIsDoneAgain(t *testing.T) {
 
 func TestDamagedLineStopsTheWriter(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2, "mtrl")...)
+	writeStore(t, dir, "one", someRecords(1, "p", 2, "mtrl")...)
 	path := filepath.Join(dir, "one.jsonl")
 	b := must(os.ReadFile(path))(t)
 	b[20] ^= 1
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err := experience.OpenWriter(dir, "two", experiencetest.Manifest())
+	_, err := experience.OpenWriter(dir, "two", someManifest())
 	if !errors.Is(err, experience.ErrChecksum) || !strings.Contains(err.Error(), path+":1: ") || !strings.Contains(err.Error(), "delete that line") {
 		t.Errorf("damaged line: %v", err)
 	}
@@ -118,7 +117,7 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 // Readers hold one line at a time and give up on an endless one.
 func TestLineLengthIsBounded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
+	writeStore(t, dir, "one", someRecords(1, "p", 2)...)
 	f := must(os.OpenFile(filepath.Join(dir, "one.jsonl"), os.O_WRONLY|os.O_APPEND, 0))(t)
 	defer f.Close()
 	if err := f.Truncate(experience.MaxLine * 64); err != nil { // a hole: takes no room
@@ -129,7 +128,7 @@ func TestLineLengthIsBounded(t *testing.T) {
 	if !errors.Is(err, data.ErrFormat) || !strings.Contains(err.Error(), "one.jsonl:2: ") {
 		t.Errorf("endless line: %v", err)
 	}
-	long := experiencetest.Problem(1, "p", 2)[0]
+	long := someRecords(1, "p", 2)[0]
 	long.Problem = strings.Repeat("x", experience.MaxLine)
 	if _, err := experience.Encode(long); !errors.Is(err, data.ErrInvalid) {
 		t.Errorf("too long to be read: %v", err)

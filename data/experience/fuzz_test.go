@@ -9,7 +9,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 	"l2mt/data/files"
 )
 
@@ -17,7 +16,7 @@ import (
 // again with what was read.
 func FuzzManifest(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "store")
-	experiencetest.Write(f, dir, "a")
+	writeStore(f, dir, "a")
 	raw := must(os.ReadFile(filepath.Join(dir, "manifest.json")))(f)
 	f.Add(raw)
 	for _, s := range []string{"", "{}", "null", `{"schema":3,"new":1}`, `{"schema":2,"dataset":{"path":"","sha256":"0"},"seed":1,"config":[]}`,
@@ -55,7 +54,7 @@ func write(t testing.TB, path string, raw []byte) {
 // writer leaves the whole lines as they are.
 func FuzzStore(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "store")
-	experiencetest.Write(f, dir, "a", experiencetest.Problem(1, "p", 2, "mtrl", "snr2")...)
+	writeStore(f, dir, "a", someRecords(1, "p", 2, "mtrl", "snr2")...)
 	shard := must(os.ReadFile(filepath.Join(dir, "a.jsonl")))(f)
 	f.Add(shard, false)
 	f.Add(shard[:len(shard)-9], false)
@@ -70,7 +69,7 @@ func FuzzStore(f *testing.F) {
 			shard = experience.Seal(shard)
 		}
 		dir := filepath.Join(t.TempDir(), "store")
-		experiencetest.Write(t, dir, "b")
+		writeStore(t, dir, "b")
 		path := filepath.Join(dir, "a.jsonl")
 		write(t, path, shard)
 		s := must(experience.Open(dir))(t)
@@ -85,7 +84,7 @@ func FuzzStore(f *testing.F) {
 		if (loadErr == nil) != (statsErr == nil) {
 			t.Fatalf("Load says %v, Stats says %v", loadErr, statsErr)
 		}
-		w, err := experience.OpenWriter(dir, "a", experiencetest.Manifest())
+		w, err := experience.OpenWriter(dir, "a", someManifest())
 		if (err == nil) != (loadErr == nil) {
 			t.Fatalf("Load says %v, OpenWriter %v", loadErr, err)
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 )
 
 // The index gives what Load gives, problem by problem, wherever the records are.
@@ -18,13 +17,13 @@ func TestTheIndexFindsTheRecordsOfEveryProblem(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	shards := map[string][]*experience.Record{}
 	for i := range uint64(5) {
-		for q, r := range experiencetest.Problem(i, fmt.Sprint("p", 4-i), 2+int(i), "mtrl", "snr2") {
+		for q, r := range someRecords(i, fmt.Sprint("p", 4-i), 2+int(i), "mtrl", "snr2") {
 			name := fmt.Sprint("s", (q+int(i))%3)
 			shards[name] = append([]*experience.Record{r}, shards[name]...)
 		}
 	}
 	for name, records := range shards {
-		experiencetest.Write(t, dir, name, records...)
+		writeStore(t, dir, name, records...)
 	}
 	last := filepath.Join(dir, "s2.jsonl")
 	f := must(os.OpenFile(last, os.O_WRONLY|os.O_APPEND, 0))(t)

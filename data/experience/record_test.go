@@ -15,13 +15,12 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 )
 
 func TestRecordRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringN(1, -1, -1)
-		records := experiencetest.Problem(rapid.Uint64().Draw(t, "seed"), name.Draw(t, "problem"), rapid.IntRange(1, 4).Draw(t, "m"), name.Draw(t, "source"))
+		records := someRecords(rapid.Uint64().Draw(t, "seed"), name.Draw(t, "problem"), rapid.IntRange(1, 4).Draw(t, "m"), name.Draw(t, "source"))
 		failed := *records[1]
 		failed.Status, failed.Reason, failed.Result = experience.Failed, name.Draw(t, "reason"), nil
 		for _, r := range append(records, &failed) {
@@ -40,7 +39,7 @@ func TestRecordRoundTrip(t *testing.T) {
 
 // A line is plain JSON for other programs, and they can verify its checksum.
 func TestLineIsJSONWithItsChecksum(t *testing.T) {
-	r := experiencetest.Problem(1, "p", 2)[0]
+	r := someRecords(1, "p", 2)[0]
 	line := must(experience.Encode(r))(t)
 	var fields map[string]any
 	if err := json.Unmarshal(line, &fields); err != nil {
@@ -57,7 +56,7 @@ func TestLineIsJSONWithItsChecksum(t *testing.T) {
 }
 
 func TestEveryChangeOfALineIsNoticed(t *testing.T) {
-	line := must(experience.Encode(experiencetest.Problem(1, "p", 2, "mtrl")[1]))(t)
+	line := must(experience.Encode(someRecords(1, "p", 2, "mtrl")[1]))(t)
 	line = line[:len(line)-1]
 	for i := range line {
 		for bit := range 8 {
@@ -156,7 +155,7 @@ var invalid = []struct {
 
 func TestValidate(t *testing.T) {
 	for _, c := range invalid {
-		r := experiencetest.Problem(1, "p", 3, "mtrl")[1]
+		r := someRecords(1, "p", 3, "mtrl")[1]
 		if err := r.Validate(); err != nil {
 			t.Fatalf("valid record: %v", err)
 		}
@@ -166,7 +165,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %v\nwant %s", c.name, err, c.says)
 		}
 	}
-	stl := experiencetest.Problem(1, "p", 3)[0]
+	stl := someRecords(1, "p", 3)[0]
 	stl.Result.O = 0.5
 	if err := stl.Validate(); err == nil || !strings.Contains(err.Error(), `o of source "stl" is 0.5; it must be 1`) {
 		t.Errorf("STL relative to something else: %v", err)

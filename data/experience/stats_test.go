@@ -9,15 +9,14 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 )
 
 func TestStats(t *testing.T) {
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	records := slices.Concat(
-		experiencetest.Problem(1, "b", 2, "mtrl", "snr", "explore/wishart"),
-		experiencetest.Problem(1, "a", 3, "mtrl", "mtrl", "snr"),
-		experiencetest.Problem(1, "c", 1),
+		someRecords(1, "b", 2, "mtrl", "snr", "explore/wishart"),
+		someRecords(1, "a", 3, "mtrl", "mtrl", "snr"),
+		someRecords(1, "c", 1),
 	)
 	for i := range 2 {
 		f := *records[1]
@@ -33,8 +32,8 @@ func TestStats(t *testing.T) {
 			o[r.Source] = append(o[r.Source], r.Result.O)
 		}
 	}
-	experiencetest.Write(t, dir, "one", records[:5]...)
-	experiencetest.Write(t, dir, "two", records[5:]...)
+	writeStore(t, dir, "one", records[:5]...)
+	writeStore(t, dir, "two", records[5:]...)
 	s := must(experience.Open(dir))(t)
 	want := []experience.SourceStats{
 		{Source: "explore/wishart", Count: 1},

@@ -13,19 +13,18 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 	"l2mt/data/files"
 )
 
 func TestWriteAndRead(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	records := slices.Concat(experiencetest.Problem(1, "b", 2, "mtrl", "snr"), experiencetest.Problem(1, "a", 3, "mtrl"))
+	dir := storeDir(t)
+	records := slices.Concat(someRecords(1, "b", 2, "mtrl", "snr"), someRecords(1, "a", 3, "mtrl"))
 	failed := *records[1]
 	failed.Draw, failed.Status, failed.Reason, failed.Omega, failed.Result = 1, experience.Failed, "the line search found no step", nil, nil
 	failed.ID, _ = experience.TupleID(failed.ProblemID, failed.Source, failed.Draw, failed.Hyper)
 	records = append(records, &failed)
-	experiencetest.Write(t, dir, "one", records[:2]...)
-	experiencetest.Write(t, dir, "two", records[2:]...)
+	writeStore(t, dir, "one", records[:2]...)
+	writeStore(t, dir, "two", records[2:]...)
 
 	got := load(t, dir)
 	var order []string
@@ -40,7 +39,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Error(d)
 	}
 	s := must(experience.Open(dir))(t)
-	want := experiencetest.Manifest()
+	want := someManifest()
 	want.Schema, want.Config["lambda1"] = experience.Schema, []any{1e-6, 1e-5}
 	if d := cmp.Diff(want, s.Manifest); d != "" {
 		t.Error(d)
@@ -60,7 +59,7 @@ func TestWriteAndRead(t *testing.T) {
 			t.Errorf("the tuple of single-task learning of %s is %+v", r.Source, got)
 		}
 	}
-	invalid := *experiencetest.Problem(1, "c", 2)[0]
+	invalid := *someRecords(1, "c", 2)[0]
 	if invalid.Result.Lambda1 = 0; !errors.Is(w.Append(&invalid), data.ErrInvalid) {
 		t.Error("an invalid record is taken")
 	}
@@ -70,9 +69,9 @@ func TestWriteAndRead(t *testing.T) {
 }
 
 func TestSecondWriterOnAShardIsRefused(t *testing.T) {
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	first := open(t, dir, "one")
-	_, err := experience.OpenWriter(dir, "one", experiencetest.Manifest())
+	_, err := experience.OpenWriter(dir, "one", someManifest())
 	if !errors.Is(err, files.ErrLocked) || !strings.Contains(err.Error(), filepath.Join(dir, "one.jsonl")) {
 		t.Errorf("second writer: %v", err)
 	}
@@ -85,48 +84,16 @@ func TestSecondWriterOnAShardIsRefused(t *testing.T) {
 	}
 }
 
-func TestWritersOfOneStoreAtOnce(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	var wg sync.WaitGroup
-	for shard := range 4 {
-		wg.Go(func() {
-			w, err := experience.OpenWriter(dir, fmt.Sprint("shard-", shard), experiencetest.Manifest())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			var inner sync.WaitGroup
-			for worker := range 3 {
-				inner.Go(func() {
-					for _, r := range experiencetest.Problem(1, fmt.Sprint(shard, "-", worker), 3, "mtrl", "snr", "cmtl") {
-						if err := w.Append(r); err != nil {
-							t.Error(err)
-						}
-					}
-				})
-			}
-			inner.Wait()
-			if err := w.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := len(load(t, dir)); n != 4*3*4 {
-		t.Errorf("%d records, want 48", n)
-	}
-}
-
 // Two collections that are started on the same new directory at a time cannot
 // both have it.
 func TestOneManifestWins(t *testing.T) {
 	for range 20 {
-		dir := experiencetest.Dir(t)
+		dir := storeDir(t)
 		var wg sync.WaitGroup
 		errs := make([]error, 8)
 		for i := range errs {
 			wg.Go(func() {
-				m := experiencetest.Manifest()
+				m := someManifest()
 				m.Seed = uint64(i % 2)
 				w, err := experience.OpenWriter(dir, fmt.Sprint("shard-", i), m)
 				if errs[i] = err; err == nil {
@@ -145,10 +112,10 @@ func TestOneManifestWins(t *testing.T) {
 }
 
 func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
-	dir := experiencetest.Dir(t)
-	experiencetest.Write(t, dir, "one", experiencetest.Problem(1, "p", 2)...)
+	dir := storeDir(t)
+	writeStore(t, dir, "one", someRecords(1, "p", 2)...)
 	before := tree(t, dir)
-	m := experiencetest.Manifest()
+	m := someManifest()
 	m.Seed, m.Dataset.SHA256, m.Config = 2, "0000", map[string]any{"o": "model", "loss": "squared"}
 	_, err := experience.OpenWriter(dir, "two", m)
 	if !errors.Is(err, experience.ErrConflict) {
@@ -169,7 +136,7 @@ func TestForeignStoreIsRefusedAndUntouched(t *testing.T) {
 	if d := cmp.Diff(before, tree(t, dir)); d != "" {
 		t.Errorf("the store changed:\n%s", d)
 	}
-	m = experiencetest.Manifest()
+	m = someManifest()
 	m.Dataset.Path = "elsewhere/digits.csv"
 	m.Config["lambda1"] = [2]any{1e-6, 1e-5}
 	m.CreatedBy = []string{"a later version"}
@@ -184,7 +151,7 @@ func TestUnknownSchemaNamesBothVersions(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "manifest.json"), []byte(`{"schema": 3, "news": 1}`))
 	_, openErr := experience.Open(dir)
-	_, writeErr := experience.OpenWriter(dir, "one", experiencetest.Manifest())
+	_, writeErr := experience.OpenWriter(dir, "one", someManifest())
 	for _, err := range []error{openErr, writeErr} {
 		if !errors.Is(err, files.ErrSchema) || !strings.Contains(err.Error(), "it has schema 3; this program reads schema 2") {
 			t.Errorf("newer store: %v", err)

@@ -2,13 +2,10 @@ package format
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,26 +22,6 @@ func TestSVMLightAsPeopleWriteIt(t *testing.T) {
 	}
 	if !slices.Equal(d.Classes, []string{"1", "2"}) || !slices.Equal(d.Label, []int32{0, 1, 0}) || !slices.Equal(d.Groups, []string{"-3", "7"}) || !slices.Equal(d.Group, []int32{1, 0, 1}) {
 		t.Errorf("labels %v of %q, groups %v of %q", d.Label, d.Classes, d.Group, d.Groups)
-	}
-}
-
-func TestLinesComeWholeHoweverTheyAreRead(t *testing.T) {
-	text := "1 1:1\n" + strings.Repeat("2 2:2\n", 3) + "1 3:" + strings.Repeat("0", 300<<10) + "1\n\n2 4:4"
-	want := mustReadBytes(t, "a.svm", []byte(text+"\n"), Options{}).Fingerprint()
-	for name, r := range map[string]io.Reader{
-		"at once":          strings.NewReader(text),
-		"end with content": iotest.DataErrReader(strings.NewReader(text)),
-		"byte by byte":     iotest.OneByteReader(strings.NewReader(text)),
-		"by halves":        iotest.HalfReader(strings.NewReader(text)),
-	} {
-		tab := must(parseSVMLight(r))(t)
-		if d, err := tab.dataset(name, Options{}); err != nil || d.Fingerprint() != want {
-			t.Errorf("read %s it is another dataset (%v)", name, err)
-		}
-	}
-	broken := iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text)))
-	if _, err := parseSVMLight(broken); !errors.Is(err, iotest.ErrTimeout) {
-		t.Errorf("error %v, want the reader's", err)
 	}
 }
 

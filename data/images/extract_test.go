@@ -187,15 +187,6 @@ func TestRowsOfOtherExtractionsAreNotUsed(t *testing.T) {
 	}
 }
 
-func TestRowsHaveOneWriter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "p")
-	r := must(openRows(path, "key", 3, 2))(t)
-	defer r.log.Close()
-	if _, err := openRows(path, "key", 3, 2); err == nil || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("the error is %v", err)
-	}
-}
-
 func TestExtractSaysWhatIsWrong(t *testing.T) {
 	good := Config{Net: mean, Features: 3, Read: options, Progress: progress.Silent()}
 	broken := good

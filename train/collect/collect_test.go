@@ -18,13 +18,12 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 	"l2mt/train/collect"
 )
 
 func TestEveryPlannedTupleIsRecordedOnce(t *testing.T) {
 	problems, ref := sample(t, 3)
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	heard := &reporter{advance: func(int) {}}
 	c := open(t, dir, small, ref)
 	s, err := c.Run(t.Context(), problems, collect.Options{Workers: 2, Progress: heard})
@@ -77,12 +76,12 @@ func TestEveryPlannedTupleIsRecordedOnce(t *testing.T) {
 // The records must not depend on how the work was divided.
 func TestSameTuplesForAnyDivisionOfTheWork(t *testing.T) {
 	problems, ref := sample(t, 5)
-	whole := experiencetest.Dir(t)
+	whole := storeDir(t)
 	run(t, whole, small, problems, ref, 1)
 	want := merged(t, whole)
 
 	for _, workers := range []int{2, 7} {
-		dir := experiencetest.Dir(t)
+		dir := storeDir(t)
 		run(t, dir, small, problems, ref, workers)
 		if d := cmp.Diff(want, merged(t, dir)); d != "" {
 			t.Errorf("%d workers: %s", workers, d)
@@ -90,11 +89,11 @@ func TestSameTuplesForAnyDivisionOfTheWork(t *testing.T) {
 	}
 	for _, n := range []int{2, 6} { // one more than there are problems
 		var parts []string
-		together := experiencetest.Dir(t)
+		together := storeDir(t)
 		for i := range n {
 			c := small
 			c.Shard, c.Shards = i, n
-			dir := experiencetest.Dir(t)
+			dir := storeDir(t)
 			run(t, dir, c, problems, ref, 2)
 			run(t, together, c, problems, ref, 2)
 			parts = append(parts, dir)
@@ -122,11 +121,11 @@ func TestTuplesInMemoryAreTheSameForAnyWorkers(t *testing.T) {
 // repeating anything; shards of the rest may be divided anew.
 func TestInterruptedAndResumed(t *testing.T) {
 	problems, ref := sample(t, 3)
-	whole := experiencetest.Dir(t)
+	whole := storeDir(t)
 	run(t, whole, small, problems, ref, 2)
 	want := merged(t, whole)
 
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	total := 0
 	for round := 0; total < 3*smallTuples; round++ {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -188,7 +187,7 @@ func TestMemoryStaysFlatOverManyTuples(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		uses = append(uses, use{m.HeapAlloc, runtime.NumGoroutine()})
 	}}
-	c := open(t, experiencetest.Dir(t), small, ref)
+	c := open(t, storeDir(t), small, ref)
 	_, err := c.Run(t.Context(), problems, collect.Options{Workers: 2, Progress: watch})
 	if err := errors.Join(err, c.Close()); err != nil {
 		t.Fatal(err)
@@ -225,7 +224,7 @@ func TestNoTupleWaitsForever(t *testing.T) {
 
 func TestStoreThatFailsEndsTheRun(t *testing.T) {
 	problems, ref := sample(t, 3)
-	c := open(t, experiencetest.Dir(t), small, ref)
+	c := open(t, storeDir(t), small, ref)
 	if err := c.Sabotage(); err != nil {
 		t.Fatal(err)
 	}
@@ -238,13 +237,13 @@ func TestStoreThatFailsEndsTheRun(t *testing.T) {
 // A store grows by what is asked for beyond what it has.
 func TestLargerCollectionAddsWhatIsNew(t *testing.T) {
 	problems, ref := sample(t, 2)
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	run(t, dir, collect.Config{Models: []string{"mtrl"}, Explore: -1, Seed: 3}, problems[:1], ref, 1)
 	s := run(t, dir, small, problems, ref, 1)
 	if want := (collect.Summary{Made: 2*smallTuples - 2, Had: 2}); s != want {
 		t.Errorf("%+v, want %+v", s, want)
 	}
-	whole := experiencetest.Dir(t)
+	whole := storeDir(t)
 	run(t, whole, small, problems, ref, 1)
 	if d := cmp.Diff(merged(t, whole), merged(t, dir)); d != "" {
 		t.Error(d)
@@ -261,7 +260,7 @@ func TestUnusableProblemsAreFoundBeforeTheFirstFit(t *testing.T) {
 	spoil(1, func(t *data.TaskData) { t.ValidationSet = data.Samples{} })
 	spoil(2, func(t *data.TaskData) { t.TestSet = data.Samples{} })
 	problems = append(problems, problems[0])
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	c := open(t, dir, small, ref)
 	defer c.Close()
 	s, err := c.Run(t.Context(), problems, collect.Options{})

@@ -2,6 +2,7 @@ package collect_test
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -57,6 +58,22 @@ func load(t testing.TB, dir string) []*experience.Record {
 		r.Seconds = 0 // which differ from run to run
 	}
 	return records
+}
+
+// storeDir returns the path of a store that doesn't exist yet, in a temporary
+// directory. When the test ends, a store found there must pass Check without faults.
+func storeDir(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "store")
+	t.Cleanup(func() {
+		if found, _ := filepath.Glob(filepath.Join(dir, "*")); len(found) == 0 {
+			return
+		}
+		if _, faults, err := must(experience.Open(dir))(t).Check(); err != nil || len(faults) > 0 {
+			t.Errorf("after the test: %v, %v", faults, err)
+		}
+	})
+	return dir
 }
 
 // merged returns the records of stores in canonical order.

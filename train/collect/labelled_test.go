@@ -11,7 +11,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
@@ -26,7 +25,7 @@ func TestFitsOnAllLabelledRows(t *testing.T) {
 		byName[p.Name] = all
 	}
 	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Measured: collect.OfLabelled, Seed: 4}
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	if s := run(t, dir, c, problems, ref, 2); s != (collect.Summary{Made: 2 * 6}) {
 		t.Errorf("%+v", s)
 	}
@@ -74,7 +73,7 @@ func TestLabelledNeedsNoValidationRows(t *testing.T) {
 		k.Task, k.ValidationSet = &task, data.Samples{}
 	}
 	c := collect.Config{Models: []string{"stl"}, Explore: 1, Measured: collect.OfLabelled}
-	if s := run(t, experiencetest.Dir(t), c, problems, ref, 1); s != (collect.Summary{Made: 2}) {
+	if s := run(t, storeDir(t), c, problems, ref, 1); s != (collect.Summary{Made: 2}) {
 		t.Errorf("%+v", s)
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/data/experience/experiencetest"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
@@ -22,7 +21,7 @@ import (
 // Names of models are written in any case, and recorded in one.
 func TestNamesOfModels(t *testing.T) {
 	problems, ref := sample(t, 1)
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	run(t, dir, collect.Config{Models: []string{"STL", "RMTL"}, Explore: -1}, problems, ref, 1)
 	var sources []string
 	for _, r := range load(t, dir) {
@@ -88,7 +87,7 @@ func TestFailedFitsAreRecorded(t *testing.T) {
 		for _, f := range faults {
 			c.Models = append(c.Models, f.name)
 		}
-		dir := experiencetest.Dir(t)
+		dir := storeDir(t)
 		s := run(t, dir, c, problems, ref, 2)
 		if want := (collect.Summary{Made: 2 * (3 + len(faults)), Failed: 2 * len(faults)}); s != want {
 			t.Errorf("%s: %+v, want %+v", measured, s, want)
@@ -122,7 +121,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 		easy := data.Samples{X: x, Y: train.Y}
 		solved.Tasks[i].TrainSet, solved.Tasks[i].ValidationSet, solved.Tasks[i].TestSet = easy, easy, easy
 	}
-	dir := experiencetest.Dir(t)
+	dir := storeDir(t)
 	s := run(t, dir, small, problems, ref, 2)
 	if want := (collect.Summary{Made: 2 * smallTuples, Failed: smallTuples, Perfect: smallTuples}); s != want {
 		t.Errorf("%+v, want %+v", s, want)
@@ -149,7 +148,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
 		c := small
 		c.Measured = measured
-		dir := experiencetest.Dir(t)
+		dir := storeDir(t)
 		run(t, dir, c, problems, ref, 2)
 		for _, r := range load(t, dir) {
 			p := byName[r.Problem]
@@ -193,7 +192,7 @@ func TestPoisonedTestRows(t *testing.T) {
 	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
 		c := small
 		c.Measured, c.Near = measured, 2
-		clean, poisoned := experiencetest.Dir(t), experiencetest.Dir(t)
+		clean, poisoned := storeDir(t), storeDir(t)
 		run(t, clean, c, problems, ref, 2)
 		run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.TestSet }), ref, 2)
 		before, after := load(t, clean), load(t, poisoned)
@@ -220,7 +219,7 @@ func TestPoisonedValidationRows(t *testing.T) {
 	problems, ref := sample(t, 2)
 	c := small
 	c.Near = 2
-	clean, poisoned := experiencetest.Dir(t), experiencetest.Dir(t)
+	clean, poisoned := storeDir(t), storeDir(t)
 	run(t, clean, c, problems, ref, 2)
 	run(t, poisoned, c, poison(problems, func(t *data.TaskData) *data.Samples { return &t.ValidationSet }), ref, 2)
 	before, after := load(t, clean), load(t, poisoned)
@@ -336,7 +335,7 @@ func TestShardLooksAtItsOwnProblems(t *testing.T) {
 	c := small
 	c.Shard, c.Shards = 1, 3
 	watched := &watched{InMemory: problems}
-	run(t, experiencetest.Dir(t), c, watched, ref, 2)
+	run(t, storeDir(t), c, watched, ref, 2)
 	for i, n := range watched.asked {
 		if mine := i%3 == 1; (n > 0) != mine {
 			t.Errorf("problem %d was asked for %d times by shard 1 of 3", i, n)

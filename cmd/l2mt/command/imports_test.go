@@ -28,8 +28,6 @@ var arrows = map[string][]string{
 	"data/images":      {"data", "data/files", "data/progress"},
 	"data/experience":  {"data", "data/digits", "data/files"},
 
-	"data/experience/experiencetest": {"data", "data/experience"},
-
 	"model/multitask": {"data", "layers/linalg"},
 	"layers":          {"data", "layers/linalg"},
 	"layers/linalg":   {},
