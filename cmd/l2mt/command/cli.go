@@ -1,7 +1,7 @@
 package command
 
 import (
-	"cmp"
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,26 +84,13 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintf(stderr, "l2mt: %v\nRun \"l2mt --help\" or \"l2mt COMMAND --help\" to see what can be given.\n", err)
 		return exitUsage
 	}
-	results := &output{to: stdout}
+	results := bufio.NewWriter(stdout)
 	e := &env{Context: ctx, stdout: results, stderr: stderr, json: c.JSON, quiet: c.Quiet}
 	err = command.Run(e)
-	if err == nil && results.err != nil {
-		err = fmt.Errorf("the results could not be printed: %w", results.err)
+	if unprinted := results.Flush(); err == nil && unprinted != nil {
+		err = fmt.Errorf("the results could not be printed: %w", unprinted)
 	}
 	return e.finish(err)
-}
-
-// output remembers that something could not be written, which those who print
-// need not look at.
-type output struct {
-	to  io.Writer
-	err error
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	n, err := o.to.Write(b)
-	o.err = cmp.Or(o.err, err)
-	return n, err
 }
 
 func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
@@ -142,19 +129,17 @@ func (e *env) finish(err error) int {
 	if errors.Is(err, data.ErrOutside) {
 		err = fmt.Errorf("%w (--dataset names another, --allow-outside allows it if you trust the file)", err)
 	}
+	code := exitFailed
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(e.stderr, "l2mt: interrupted")
-		return exitInterrupted
+		code, err = exitInterrupted, errors.New("interrupted")
 	case errors.Is(err, errUsage):
-		fmt.Fprintf(e.stderr, "l2mt: %v\n", err)
-		return exitUsage
-	default:
-		fmt.Fprintf(e.stderr, "l2mt: %v\n", err)
-		return exitFailed
+		code = exitUsage
 	}
+	fmt.Fprintf(e.stderr, "l2mt: %v\n", err)
+	return code
 }
 
 // print writes a result: v as JSON with --json, else what text writes.

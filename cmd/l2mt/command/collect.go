@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/experience"
@@ -114,10 +112,8 @@ func shardOf(flag string) (shard, shards int, err error) {
 	if flag == "" {
 		return 0, 1, nil
 	}
-	i, n, ok := strings.Cut(flag, "/")
-	shard, err1 := strconv.Atoi(i)
-	shards, err2 := strconv.Atoi(n)
-	if !ok || errors.Join(err1, err2) != nil || shard < 0 || shard >= shards {
+	_, err = fmt.Sscanf(flag, "%d/%d", &shard, &shards)
+	if err != nil || flag != fmt.Sprintf("%d/%d", shard, shards) || shard < 0 || shard >= shards {
 		return 0, 0, fmt.Errorf("%w: --shard=%s: it must be I/N with I in 0..N-1", errUsage, flag)
 	}
 	return shard, shards, nil

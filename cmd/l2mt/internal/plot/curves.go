@@ -29,7 +29,6 @@ const mostThin = 100
 // Draw draws the tasks thin, their mean thick, and the knots as marks below.
 func (c Curve) Draw() (*Picture, error) {
 	p := newPlot(c.Column, "", "")
-	p.X.Tick.Marker, p.Y.Tick.Marker = plainTicks{fewest: 2}, plainTicks{fewest: 2}
 	p.Add(plotter.NewGrid())
 	thin := draw.LineStyle{Width: vg.Points(0.5), Color: color.Gray{0xaa}}
 	for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {

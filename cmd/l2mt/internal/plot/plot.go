@@ -5,12 +5,12 @@ package plot
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"html/template"
 	"image/color"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,28 +82,18 @@ func addLine(p *plot.Plot, name string, at plotter.XYs, style draw.LineStyle) er
 	return nil
 }
 
-// plainTicks mark and label round numbers, at least so many and about twice as many at most;
-// 0 is four. They are multiples of the least one, if that is not 0. The default ones of plot
-// have a digit too few, so that two may look the same.
-type plainTicks struct{ fewest, least float64 }
+// plainTicks are the default ones of plot, with all digits: those have too few, so that two may
+// look the same. Whole leaves out what is no whole number.
+type plainTicks struct{ whole bool }
 
-func (p plainTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
-	label := func(v float64) string { return strconv.FormatFloat(v, 'g', 12, 64) } // without the digits that rounding made
-	parts := cmp.Or(p.fewest, 4)
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/parts)))
-	for _, more := range []float64{5, 2} {
-		if parts*more*step <= hi-lo {
-			step *= more
-			break
+func (p plainTicks) Ticks(lo, hi float64) []plot.Tick {
+	ticks := plot.DefaultTicks{}.Ticks(lo, hi)
+	for i, t := range ticks {
+		if t.Label != "" {
+			ticks[i].Label = strconv.FormatFloat(t.Value+0, 'g', 12, 64) // + 0: never minus zero
 		}
 	}
-	if step = max(step, p.least); !(step > 0) { // one number
-		return []plot.Tick{{Value: lo, Label: label(lo)}}
-	}
-	for i := math.Ceil(lo/step) + 0; i*step <= hi; i++ { // + 0: never minus zero
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: label(i * step)})
-	}
-	return ticks
+	return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return p.whole && t.Value != math.Trunc(t.Value) })
 }
 
 // Picture is plots to be drawn side by side, each with its legend below it. A nil

@@ -83,7 +83,7 @@ func Runs(names []string, runs [][][]train.Metrics) (*Picture, error) {
 // overEpochs is a plot of numbers over the epochs.
 func overEpochs(title string, metrics []train.Metrics, lines ...course) (*plot.Plot, error) {
 	p := newPlot(title, "epoch", "")
-	p.X.Tick.Marker = plainTicks{least: 1}
+	p.X.Tick.Marker = plainTicks{whole: true}
 	p.Add(plotter.NewGrid())
 	for i, l := range lines {
 		if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
