@@ -76,18 +76,6 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 		}
 	}
 	inside := func(v float64, i, j int) float64 { return min(max(v, c.At(i, j)-alpha), c.At(i, j)+alpha) }
-	if h.From != nil {
-		near := mat.NewSymDense(m, nil)
-		for i := range m {
-			for j := range i {
-				near.SetSym(i, j, inside(h.From.Omega.At(i, j), i, j))
-			}
-			near.SetSym(i, i, x.At(i, i))
-		}
-		if _, _, ok := inverted(near); ok {
-			x = near
-		}
-	}
 	columns := make([][]float64, m)
 	for j := range columns {
 		columns[j] = make([]float64, m)

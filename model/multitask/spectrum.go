@@ -32,16 +32,8 @@ func Eigen(a *mat.SymDense) (*Spectrum, error) {
 }
 
 func checkFinite(a *mat.SymDense) error {
-	if a == nil || a.IsEmpty() {
-		return fmt.Errorf("multitask: eigendecomposition: %w: the matrix is empty", ErrInvalidOmega)
-	}
-	n := a.SymmetricDim()
-	for i := range n {
-		for j := i; j < n; j++ {
-			if v := a.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("multitask: eigendecomposition: %w: entry (%d, %d) is %v; it must be finite", ErrInvalidOmega, i, j, v)
-			}
-		}
+	if sum := mat.Sum(a); math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return fmt.Errorf("multitask: %w: a matrix of size %d has entries that are not finite", ErrInvalidOmega, a.SymmetricDim())
 	}
 	return nil
 }
@@ -52,14 +44,11 @@ func diverged(a *mat.SymDense) error {
 
 // Rebuild returns U diag(values) U', symmetric to the bit.
 func (s *Spectrum) Rebuild(values []float64) *mat.SymDense {
-	n, _ := s.Vectors.Dims()
-	a := mat.NewSymDense(n, nil)
-	row := make([]float64, len(values))
-	for i := range n {
-		floats.MulTo(row, values, s.Vectors.RawRowView(i))
-		for j := i; j < n; j++ {
-			a.SetSym(i, j, inner(row, s.Vectors.RawRowView(j)))
-		}
+	scaled := mat.DenseCopyOf(s.Vectors)
+	for i := range values {
+		floats.Mul(scaled.RawRowView(i), values)
 	}
-	return a
+	var a mat.Dense
+	a.Mul(scaled, s.Vectors.T())
+	return symmetrised(&a, 1)
 }
