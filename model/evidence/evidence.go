@@ -99,13 +99,12 @@ func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 		rows = append(rows, t.TrainSet.Y...)
 	}
 	classes := max(1, p.Several())
-	all := odds(rows, classes, nil)
 	for _, t := range p.Tasks {
-		of := odds(t.TrainSet.Y, classes, nil)
+		of := t.TrainSet.Y
 		if t.TrainSet.Borrows(true) {
-			of = odds(t.TrainSet.Y, classes, all)
+			of = rows // of which its own tell too little
 		}
-		e.odds = append(e.odds, of)
+		e.odds = append(e.odds, odds(of, classes))
 	}
 	return e, nil
 }

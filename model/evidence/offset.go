@@ -18,9 +18,8 @@ import (
 // with one number o for all tasks, fitted with the temperature to the rows held out.
 
 // odds are those of the classes of a task, each against the rest, or of the second of two, as
-// logarithms. Half a row more on either side keeps them finite. A task that borrows has half a
-// row of the rarer side more, and of the other as many as the odds of all tasks say.
-func odds(y []float64, classes int, all []float64) []float64 {
+// logarithms. Half a row more on either side keeps them finite.
+func odds(y []float64, classes int) []float64 {
 	count := make([]float64, max(2, classes))
 	for _, v := range y {
 		count[multitask.LabelOf(v, classes)]++
@@ -29,11 +28,7 @@ func odds(y []float64, classes int, all []float64) []float64 {
 		count = count[1:]
 	}
 	for c, n := range count {
-		of, rest := 0.5, 0.5
-		if all != nil {
-			of, rest = of*max(1, math.Exp(all[c])), rest*max(1, math.Exp(-all[c]))
-		}
-		count[c] = math.Log((n + of) / (float64(len(y)) - n + rest))
+		count[c] = math.Log((n + 0.5) / (float64(len(y)) - n + 0.5))
 	}
 	return count
 }

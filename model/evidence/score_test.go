@@ -130,7 +130,7 @@ func TestOffsetOfTheMeanOfTasks(t *testing.T) {
 			}
 			f[j] = math.Log((80 + floats.Sum(rest)) / (80 - floats.Sum(rest)))
 		}
-		scores, labels, of = append(scores, f), append(labels, y), append(of, odds(y, 1, nil))
+		scores, labels, of = append(scores, f), append(labels, y), append(of, odds(y, 1))
 	}
 	loss := func() float64 {
 		return stat.Mean(logLosses(slices.Concat(scores...), slices.Concat(labels...), Temperature(scores, labels)), nil)

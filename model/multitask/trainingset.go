@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -89,13 +90,20 @@ func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string
 	return p, nil
 }
 
-// TaskWeights are what the tasks count in the losses: 1, or less for one that borrows.
+// TaskWeights are what the tasks count in losses of rows held out: 1, or less for one that
+// borrows. Several rows of one class count for nothing, if others tell classes apart: the rows
+// held out of them would say that there is no other class.
 func (p *TrainingSet) TaskWeights() []float64 {
 	weights := make([]float64, p.Tasks())
 	for i := range weights {
 		for _, t := range p.tasks[i*p.classes:][:p.classes] {
-			weights[i] = max(weights[i], t.share*float64(len(t.y)))
+			if n := len(t.y); n < 2 || !t.borrows {
+				weights[i] = max(weights[i], t.share*float64(n))
+			}
 		}
+	}
+	if floats.Sum(weights) == 0 {
+		floats.AddConst(1, weights)
 	}
 	return weights
 }
