@@ -52,6 +52,7 @@ type Bench struct {
 	folds   []data.Fold       // none where rows cannot be split
 	parts   []part            // what each fold trains on, and last all rows
 	options Options
+	borrows []bool // the tasks that do, if there are others
 
 	found  func() ([]*Found, error) // what the network finds for every part
 	near   func() *data.Distances   // of all rows
@@ -100,6 +101,12 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		b.parts = append(b.parts, newPart(fold.ProblemData))
 	}
 	b.parts = append(b.parts, newPart(b.rows))
+	for _, t := range b.rows.Tasks {
+		b.borrows = append(b.borrows, t.TrainSet.Borrows(!b.regression()))
+	}
+	if !slices.Contains(b.borrows, false) {
+		clear(b.borrows)
+	}
 	b.found = sync.OnceValues(b.ask)
 	b.near = sync.OnceValue(func() *data.Distances { return data.NewDistances(b.rows) })
 	return b, nil
@@ -321,7 +328,7 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 	models := make([]multitask.Model, len(b.parts))
 	for k := range models {
 		var err error
-		models[k], err = multitask.GivenWith(c.omega(len(b.rows.Tasks), omegas[k], weights[k]), c.Drawn, b.balanced(c).Balanced)
+		models[k], err = multitask.GivenWith(c.omega(b.borrows, omegas[k], weights[k]), c.Drawn, b.balanced(c).Balanced)
 		if err != nil {
 			return evidence.Subject{}, err
 		}

@@ -171,14 +171,16 @@ func (c Candidate) covariance() (name, title string) {
 	return strings.Join(names, "-"), strings.Join(titles, " + ")
 }
 
-// omega mixes the covariance of m tasks, with what the network says and with weights where
-// there are any.
-func (x Mixture) omega(m int, network *mat.SymDense, weights *multitask.Result) *mat.SymDense {
+// omega mixes the covariance of the tasks, with what the network says and with weights where
+// there are any. A task that borrows has no variance of its own in it: its weights are what the
+// others share.
+func (x Mixture) omega(borrows []bool, network *mat.SymDense, weights *multitask.Result) *mat.SymDense {
+	m := len(borrows)
 	out := mat.NewSymDense(m, nil)
 	for i := range m {
 		for j := i; j < m; j++ {
 			v := x.Pooled
-			if i == j {
+			if i == j && !borrows[i] {
 				v = 1 - x.Network
 			}
 			out.SetSym(i, j, v/float64(m))

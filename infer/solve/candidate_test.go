@@ -37,7 +37,7 @@ func TestMixtureIsTheSumOfItsParts(t *testing.T) {
 	w.Apply(func(_, _ int, _ float64) float64 { return r.NormFloat64() }, w)
 	squares := math.Pow(mat.Norm(w, 2), 2)
 	for _, x := range mixtures() {
-		got, trace := x.omega(m, said, &multitask.Result{W: w}), 0.0
+		got, trace := x.omega(make([]bool, m), said, &multitask.Result{W: w}), 0.0
 		for i := range m {
 			trace += got.At(i, i)
 			for j := range m {
@@ -61,7 +61,7 @@ func TestMixtureIsTheSumOfItsParts(t *testing.T) {
 	for _, tiny := range []float64{1e-155, 0} {
 		var short mat.Dense
 		short.Scale(tiny, w)
-		got, want := Mixture{Network: 0.4, Weights: true}.omega(m, said, &multitask.Result{W: &short}), Mixture{Network: 0.4}.omega(m, said, nil)
+		got, want := Mixture{Network: 0.4, Weights: true}.omega(make([]bool, m), said, &multitask.Result{W: &short}), Mixture{Network: 0.4}.omega(make([]bool, m), said, nil)
 		if !mat.EqualApprox(got, want, 1e-15) {
 			t.Errorf("weights of %v:\n%v", tiny, mat.Formatted(got))
 		}

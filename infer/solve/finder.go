@@ -161,7 +161,7 @@ type Found struct {
 // rho tr(Omega^2) + <Phi, Omega>. Scale, which must be positive, multiplies rho, which
 // decides how much the tasks share: 1 is what the network says, and where rho is positive
 // more brings Omega closer to I/m. Tasks that it could not be asked about have the mean row of
-// Omega, and the mean variance; of fewer than two others it is I/m.
+// Omega; of fewer than two others it is I/m.
 func (e *Embedding) Omega(scale float64) (*Found, error) {
 	if !(scale > 0) {
 		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
@@ -204,9 +204,6 @@ func (e *Embedding) spread(omega *mat.SymDense) *mat.SymDense {
 	for i := range m {
 		for j := range i + 1 {
 			all.SetSym(i, j, product.At(i, j))
-		}
-		if _, asked := slices.BinarySearch(e.asked, i); !asked {
-			all.SetSym(i, i, mat.Trace(omega)/float64(k))
 		}
 	}
 	return multitask.Normalised(all)

@@ -20,8 +20,8 @@ import (
 //
 // A task that borrows (data.Samples.Borrows) cannot tell what suits it: of one row the
 // intercept takes all, and of one class there is none. Where there are such tasks, intercepts
-// are drawn together whatever the model is: at 0 those of the others by one row, and its own by
-// as many as the others have, which leaves it the mean of all, or the frequencies of all.
+// are drawn together whatever the model is: at 0 those of the others by one row, and its own is
+// the common one, so that it has the mean of all, or the frequencies of all.
 
 const (
 	// Drawn is the hyperparameter of a given covariance that draws intercepts together,
@@ -59,7 +59,7 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 	for i, t := range p.tasks {
 		rows := drawn
 		if drawn == 0 && t.borrows {
-			rows = 1 / t.share
+			rows = OneIntercept
 		} else if drawn == 0 {
 			rows = 1
 		}
