@@ -114,9 +114,7 @@ func (p *npzParser) table(o Options) *table {
 	} else {
 		t.x = take(p, p.find("", []string{"X"}, "features"), denseOf)
 	}
-	if !o.Unlabelled {
-		t.label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
-	}
+	t.label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
 	if o.Group != "" || findUsual(p.names, groupNames) >= 0 {
 		t.group, _ = p.column(p.find(o.Group, groupNames, "groups"), "")
 	}

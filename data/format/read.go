@@ -65,9 +65,6 @@ type Options struct {
 	// from 0. If empty: what is called label, class, y or target, in
 	// this order and in any case, else a table's last column.
 	Label string
-	// Unlabelled passes over the labels, which need not be there (npz): the
-	// targets are those of a regression, all zero.
-	Unlabelled bool
 	// Target picks one column of labels that have several (npz): its number
 	// from 0, or its name in the array "targets". If empty, the first.
 	Target string
@@ -247,10 +244,8 @@ func (t *table) check(o Options) (err error) {
 			return fmt.Errorf("%w: %d columns for %d entries; if that is right, give the names of so many features", data.ErrInvalid, x.Cols(), x.NNZ())
 		}
 	}
-	if !o.Unlabelled {
-		if row, err := t.label.check(cmp.Or(o.Kind, t.kind)); err != nil {
-			return t.fault(row, "label", &t.label, err)
-		}
+	if row, err := t.label.check(cmp.Or(o.Kind, t.kind)); err != nil {
+		return t.fault(row, "label", &t.label, err)
 	}
 	row, err := t.group.check(data.Classification)
 	return t.fault(row, "group", &t.group, err)
@@ -271,15 +266,10 @@ func (t *table) fault(row int, what string, c *Column, err error) error {
 
 // labels makes classes or targets of the labels, and groups.
 func (t *table) labels(d *data.Dataset, o Options) (err error) {
-	switch {
-	case o.Unlabelled:
-		d.Target = make([]float64, t.x.Rows())
-	case cmp.Or(o.Kind, t.kind, t.label.kind(t.classes)) == data.Regression:
+	if cmp.Or(o.Kind, t.kind, t.label.kind(t.classes)) == data.Regression {
 		d.Target = t.label.Numbers
-	default:
-		if d.Label, d.Classes, err = t.label.named(t.classes); err != nil {
-			return fmt.Errorf("label: %w", err)
-		}
+	} else if d.Label, d.Classes, err = t.label.named(t.classes); err != nil {
+		return fmt.Errorf("label: %w", err)
 	}
 	if t.group.Len() > 0 {
 		if d.Group, d.Groups, err = t.group.named(t.groups); err != nil {

@@ -18,14 +18,14 @@ type Options struct {
 	Targets        []string  `name:"target" help:"Columns of the labels, by name or pattern (tox*); blanks where a row has none. By default the column called label, class, y or target."`
 	Validation     []string  `xor:"validation,group" type:"path" help:"Files of rows to choose by, instead of a cross-validation. The model is fitted on these rows too in the end."`
 	Group          string    `xor:"group" help:"Column of what belongs together, such as a patient: folds do not part rows that have the same value, of whichever tasks."`
-	Kind           data.Kind `help:"Classification or regression, if the labels do not tell: words and pairs of numbers are classes, other numbers are targets of a regression."`
+	Kind           data.Kind `enum:",classification,regression" default:"" help:"Classification or regression, if the labels do not tell: words and pairs of numbers are classes, other numbers are targets of a regression."`
 	Positive       string    `help:"The class that is +1; by default the larger number, or the word that is later in the alphabet."`
 	Ignore         []string  `help:"Columns to leave out, by name or pattern."`
 	Categorical    []string  `help:"Columns of categories, by name or pattern; * means all that have words in them. By default those that have mostly words."`
 	Strict         bool      `help:"Refuse words, dates and missing values in columns of features, rather than make categories, numbers and means of them."`
 	NA             []string  `name:"na" help:"Cells that mean that there is no value, beside empty ones; by default NA, N/A, #N/A, NaN, null, none and ?. --na= leaves the empty ones alone."`
 	MissingColumns string    `enum:",mean" default:"" help:"\"mean\" puts the mean of a column where a file lacks it."`
-	Steps          []string  `name:"step" help:"Steps to apply to the features: standardise, unit, log, tfidf, or none. By default dense features of unlike scales are standardised."`
+	Steps          []string  `name:"step" help:"Steps to apply to the features: standardise, unit, tfidf, or none. By default dense features of unlike scales are standardised."`
 	SkipUnlabelled bool      `help:"Leave out rows without a label; among several targets some may always be missing."`
 	SkipTasks      bool      `help:"Leave out tasks that borrow all from the others: with a single row, or one class."`
 	// Format is how the files are read. Its labels, groups and kinds are for formats that
@@ -58,9 +58,6 @@ type Table struct {
 // Read reads the tables that make one problem. Errors name the file, the line
 // and the column.
 func Read(paths []string, o Options) (*Table, error) {
-	if err := o.validate(); err != nil {
-		return nil, fmt.Errorf("table: %w", err)
-	}
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("table: %w: there are no files", data.ErrInvalid)
 	}
@@ -81,16 +78,6 @@ func Read(paths []string, o Options) (*Table, error) {
 		return nil, fmt.Errorf("table: %w", err)
 	}
 	return &r.Table, nil
-}
-
-func (o *Options) validate() error {
-	if o.MissingColumns != "" && o.MissingColumns != Mean {
-		return fmt.Errorf("--missing-columns: %q: %w: it is %q or empty", o.MissingColumns, data.ErrInvalid, Mean)
-	}
-	if !slices.Contains([]data.Kind{"", data.Classification, data.Regression}, o.Kind) {
-		return fmt.Errorf("--kind: %q: %w: it is %s or %s", o.Kind, data.ErrInvalid, data.Classification, data.Regression)
-	}
-	return nil
 }
 
 // areText tells text tables from other datasets, which are not read together.
