@@ -284,11 +284,11 @@ func (r *fitReport) write(w io.Writer, candidates bool) {
 // writeCandidates lists candidates in the order in which they were tried.
 func (r *fitReport) writeCandidates(w io.Writer) {
 	_, _, loss := units(r.Kind)
-	t := run.NewTable(w, loss, "less the best", "95 % from", "to", "seconds", "verdict", "candidate")
+	t := run.Table{Heads: []string{loss, "less the best", "95 % from", "to", "seconds", "verdict", "candidate"}}
 	for _, c := range r.Candidates {
 		t.Row(c.Loss, c.Less, c.Low, c.High, fmt.Sprintf("%.2f", c.Seconds), c.Verdict, c.Title)
 	}
-	t.Flush()
+	t.Write(w)
 	fmt.Fprintln(w)
 }
 
@@ -296,7 +296,7 @@ func (r *fitReport) writeCandidates(w io.Writer) {
 func (r *fitReport) writeRivals(w io.Writer) {
 	what, good, loss := units(r.Kind)
 	fmt.Fprintf(w, "\nthe model (*) and what else could be done, the mean of all tasks; differences are of the %s of held-out rows\n", loss)
-	t := run.NewTable(w, what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method")
+	t := run.Table{Heads: []string{what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method"}}
 	model := r.Mean.By[byModel]
 	t.Row(errorGap(model.Error), model.good(r.Kind), "", "", "", "", "", "* "+r.Title)
 	for _, v := range r.Rivals {
@@ -304,7 +304,7 @@ func (r *fitReport) writeRivals(w io.Writer) {
 			t.Row(errorGap(v.Score.Error), v.Score.good(r.Kind), v.Less.Loss, v.Less.Low, v.Less.High, v.Better, v.Worse, v.Title)
 		}
 	}
-	t.Flush()
+	t.Write(w)
 }
 
 // asGood is a share of single-task learning's loss. A difference whose interval lies within it

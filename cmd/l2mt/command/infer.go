@@ -160,12 +160,12 @@ func (t *testReport) write(w io.Writer, r *fitReport) {
 		what = "nMSE"
 	}
 	fmt.Fprintln(w)
-	rows := run.NewTable(w, "test "+what, "STL", "relative", "task")
+	rows := run.Table{Heads: []string{"test "+what, "STL", "relative", "task"}}
 	for i, task := range r.Tasks {
 		rows.Row(t.Fit.Task[i], t.STL.Task[i], t.Fit.Task[i]/t.STL.Task[i], task.Task)
 	}
 	rows.Row(t.Fit.Mean, t.STL.Mean, t.Fit.Mean/t.STL.Mean, "mean")
-	rows.Flush()
+	rows.Write(w)
 }
 
 // predictions are those of the test rows, as predict writes them, with the number of the row

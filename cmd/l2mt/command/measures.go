@@ -86,7 +86,7 @@ func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskRepo
 	if kind == data.Classification {
 		heads = append(heads, "log loss", "Brier")
 	}
-	t := run.NewTable(w, append(heads, "task")...)
+	t := run.Table{Heads: append(heads, "task")}
 	for _, v := range slices.Concat(tasks[:min(len(tasks), mostListed)], all) {
 		s := v.By[byModel]
 		cells := []any{v.Rows, errorGap(s.Error), errorGap(s.StandardError), s.good(kind)}
@@ -98,7 +98,7 @@ func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskRepo
 		}
 		t.Row(append(cells, v.Task)...)
 	}
-	t.Flush()
+	t.Write(w)
 	if more := len(tasks) - mostListed; more > 0 {
 		fmt.Fprintf(w, "(%d more tasks: --json lists them)\n", more)
 	}

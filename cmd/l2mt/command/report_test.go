@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -44,11 +45,29 @@ show = ["mtrl/refit", "l2mt"]
 		{"eval", "--network", at("network"), "--problems", at("problems/test.json"), "--models", "snr2", "--out", at("evaluation")},
 		{"infer", "--network", at("network"), "--problems", at("problems/test.json"), "--name", "test-0001", "--out", at("problem")},
 		{"sweep", experiment, "--out", at("sweep")},
-		{"fit", write(t, "shapes.csv", awkwardTables[0].text(3, data.Classification, false)), "--task", "task", "--target", "target", "--out", at("fit")},
+		{"fit", write(t, "alike.csv", alike()), "--task", "task", "--target", "y", "--out", at("fit")},
 	} {
 		mustL2mt(t, append([]string{"-q"}, args...)...)
 	}
 	return dir
+}
+
+// alike is a table of tasks that have one model, of few rows each.
+func alike() string {
+	var b strings.Builder
+	b.WriteString("task,a,b,c,d,y")
+	r := data.Stream(1, "alike")
+	for i := range 40 {
+		fmt.Fprintf(&b, "\nt%d", i%4)
+		y := 0.3 * r.NormFloat64()
+		for _, w := range []float64{1, -1, 0.5, 0} {
+			x := r.NormFloat64()
+			y += w * x
+			fmt.Fprintf(&b, ",%.3f", x)
+		}
+		fmt.Fprintf(&b, ",%.3f", y)
+	}
+	return b.String() + "\n"
 }
 
 func TestReport(t *testing.T) {
@@ -68,7 +87,7 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, error of what is found and parameters",
-		"Fit of shapes <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What counts", "What was tried",
+		"Fit of alike <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What counts", "What was tried",
 		"begun with</td>", `--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
 	} {
 		if !strings.Contains(html.UnescapeString(page), want) {

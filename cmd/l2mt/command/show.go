@@ -95,7 +95,7 @@ func (s shownModel) write(w io.Writer) {
 		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
 	}
 	fmt.Fprintln(w)
-	t := run.NewTable(w, "rows", "intercepts", "standard error", "task")
+	t := run.Table{Heads: []string{"rows", "intercepts", "standard error", "task"}}
 	for i, of := range s.Tasks[:min(len(s.Tasks), mostListed)] {
 		name, deviation, biases := of.Name, "", ""
 		if of.Positive != "" {
@@ -109,7 +109,7 @@ func (s shownModel) write(w io.Writer) {
 		}
 		t.Row(of.Rows, biases, deviation, name)
 	}
-	t.Flush()
+	t.Write(w)
 	if bent {
 		fmt.Fprintln(w, "\ncolumns bend: the page of l2mt report draws their curves, or has how much each counts")
 	}
@@ -133,12 +133,12 @@ func (s shownModel) writeWeights(w io.Writer, of shownWeights) {
 		what += ", " + of.Class + " against the rest"
 	}
 	fmt.Fprintf(w, "\nthe largest weights of %s, for features as they are in a table and for a standard deviation of these\n", what)
-	t := run.NewTable(w, "weight", "of a deviation", "feature")
+	t := run.Table{Heads: []string{"weight", "of a deviation", "feature"}}
 	for _, c := range of.Features {
 		v := c.Of(s.task)
 		t.Row(run.Number(v), run.Number(v*c.Deviation), c.Feature)
 	}
-	t.Flush()
+	t.Write(w)
 }
 
 // mostInTable bounds the tasks whose correlations are all printed.

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
@@ -112,19 +112,19 @@ func inline(p *plot.Picture, err error) (template.HTML, error) {
 
 func (r *report) page() ([]byte, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
-		"decimals": run.Decimals,
-		"percent":  func(f compare.Float) string { return percent(float64(f)) },
-		"short":    func(v float64) string { return fmt.Sprintf("%.4f", v) },
-		"p":        func(v float64) string { return fmt.Sprintf("%.2g", v) },
-		"l2mt":     func(name string) bool { return name == compare.L2MT },
-		"table":    func(t *compare.Table) (template.HTML, error) { return inline(plot.Table(t)) },
-		"sweep":    func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture.Draw()) },
-		"maps":     func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
-		"curves":   curves,
-		"bend":     func(c plot.Curve) (template.HTML, error) { return inline(c.Draw()) },
-		"dot":      dot,
-		"weight":   func(class string, share float64) template.HTML { return dot(class, (1+share)/2, 1) },
-		"number":   number,
+		"comparison": run.Comparison,
+		"pairs":      run.Pairs,
+		"last":       func(row []string) string { return row[len(row)-1] },
+		"others":     func(row []string) []string { return row[:len(row)-1] },
+		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") },
+		"table":      func(t *compare.Table) (template.HTML, error) { return inline(plot.Table(t)) },
+		"sweep":      func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture.Draw()) },
+		"maps":       func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
+		"curves":     curves,
+		"bend":       func(c plot.Curve) (template.HTML, error) { return inline(c.Draw()) },
+		"dot":        dot,
+		"weight":     func(class string, share float64) template.HTML { return dot(class, (1+share)/2, 1) },
+		"number":     number,
 		"picture": func(title string, p template.HTML) any {
 			return struct {
 				Title   string
@@ -143,11 +143,4 @@ func (r *report) page() ([]byte, error) {
 	var b bytes.Buffer
 	err = t.Execute(&b, r)
 	return b.Bytes(), err
-}
-
-func percent(v float64) string {
-	if math.IsNaN(v) {
-		return "-"
-	}
-	return fmt.Sprintf("%+.1f %%", 100*v)
 }

@@ -14,47 +14,57 @@ import (
 // tableFile has the table of an evaluation.
 const tableFile = "table.json"
 
-// WriteTable prints a table of methods, below them what L2MT is without one of its
-// parts, or with one alone, and below these what learns from fewer rows.
-func WriteTable(w io.Writer, table *compare.Table) {
-	fmt.Fprintf(w, "relative error: mean test error over that of STL on the same labelled rows, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
-	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
-	t := NewTable(w, "relative", "per problem", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "seconds", "method")
-	group, perfect := "", 0
+// Comparison is a table of methods, below them what L2MT is without one of its parts, or with
+// one alone, and below these what learns from fewer rows.
+func Comparison(table *compare.Table) *Table {
+	t := &Table{Heads: []string{"relative", "per problem", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "seconds", "method"}}
+	group := ""
 	for _, r := range table.Rows {
 		if r.Heading() != group {
 			group = r.Heading()
 			t.Row(append(slices.Repeat([]any{""}, 11), group)...)
 		}
-		stl := r.Model == compare.STL && !r.Published
-		cells := append([]any{r.Relative, r.PerProblem, r.StandardError, r.Error}, against(r.AgainstSTL, stl)...)
+		cells := append([]any{r.Relative, r.PerProblem, r.StandardError, r.Error}, against(r.AgainstSTL, alone(r))...)
 		cells = append(cells, against(r.AgainstBest, r.Title == table.Best)...)
 		t.Row(append(cells, fmt.Sprintf("%.2f", r.Seconds), r.Title)...)
-		for _, e := range r.Test {
-			if stl && e == 0 {
-				perfect++
-			}
-		}
 	}
-	t.Flush()
+	return t
+}
+
+// alone reports whether a row is that of single-task learning.
+func alone(r compare.Row) bool { return r.Model == compare.STL && !r.Published }
+
+// WriteTable prints a comparison of methods.
+func WriteTable(w io.Writer, table *compare.Table) {
+	fmt.Fprintf(w, "relative error: mean test error over that of STL on the same labelled rows, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
+	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
+	Comparison(table).Write(w)
 	WritePairs(w, table.Pairs)
-	if perfect > 0 {
-		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", perfect)
+	stl := table.Rows[slices.IndexFunc(table.Rows, alone)]
+	if n := len(stl.Test) - len(slices.DeleteFunc(slices.Clone(stl.Test), func(e float64) bool { return e == 0 })); n > 0 {
+		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", n)
 	}
 }
 
-// WritePairs prints how networks compare with each other.
-func WritePairs(w io.Writer, pairs []compare.Pair) {
+// Pairs is how networks compare with each other, nil where there are no two.
+func Pairs(pairs []compare.Pair) *Table {
 	if len(pairs) == 0 {
-		return
+		return nil
 	}
-	fmt.Fprintln(w, "\ntest errors of one less those of another on the same problems, over the mean of STL")
-	t := NewTable(w, "difference", "s.e.", "p", "w/t/l", "of")
+	t := &Table{Heads: []string{"difference", "s.e.", "p", "w/t/l", "of"}}
 	for _, p := range pairs {
 		cells := against(p.Paired, false)
 		t.Row(cells[0], p.StandardError, cells[1], cells[2], p.A+" less "+p.B)
 	}
-	t.Flush()
+	return t
+}
+
+// WritePairs prints them.
+func WritePairs(w io.Writer, pairs []compare.Pair) {
+	if t := Pairs(pairs); t != nil {
+		fmt.Fprintln(w, "\ntest errors of one less those of another on the same problems, over the mean of STL")
+		t.Write(w)
+	}
 }
 
 // against is three cells: the difference, p, and wins, ties and losses. A

@@ -18,35 +18,36 @@ func Columns(w io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
-// Table is a table for print, with the last column set to the left and the others to the right.
-type Table struct{ lines *tabwriter.Writer }
-
-// NewTable begins a table with its heads. Flush it in the end.
-func NewTable(w io.Writer, heads ...string) Table {
-	t := Table{Columns(w)}
-	fmt.Fprintln(t.lines, strings.Join(heads[:len(heads)-1], "\t")+"\t  "+heads[len(heads)-1])
-	return t
+// Table is a table for print and for pages. The last cell of a row says what it is of.
+type Table struct {
+	Heads []string
+	Rows  [][]string
 }
 
 // Row adds a row of texts and numbers, of which those that are not whole have four decimals.
-func (t Table) Row(cells ...any) {
-	for k, c := range cells {
+func (t *Table) Row(cells ...any) {
+	var row []string
+	for _, c := range cells {
 		switch v := c.(type) {
 		case float64:
 			c = Decimals(compare.Float(v))
 		case compare.Float:
 			c = Decimals(v)
 		}
-		if k == len(cells)-1 {
-			fmt.Fprintf(t.lines, "  %v\n", c)
-		} else {
-			fmt.Fprintf(t.lines, "%v\t", c)
-		}
+		row = append(row, fmt.Sprint(c))
 	}
+	t.Rows = append(t.Rows, row)
 }
 
-// Flush prints the table.
-func (t Table) Flush() { t.lines.Flush() }
+// Write prints the table, with all columns but the last set to the right.
+func (t *Table) Write(w io.Writer) {
+	lines := Columns(w)
+	for _, row := range append([][]string{t.Heads}, t.Rows...) {
+		last := len(row) - 1
+		fmt.Fprintf(lines, "%s\t  %s\n", strings.Join(row[:last], "\t"), row[last])
+	}
+	lines.Flush()
+}
 
 // Fields is a table for print, with columns set to the left.
 func Fields(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
