@@ -30,7 +30,7 @@ func Example() {
 	}
 	stats, err := store.Stats()
 	for _, s := range stats {
-		fmt.Printf("%-4s %d tuple, mean o %.2f\n", s.Source, s.Count, s.Mean)
+		fmt.Printf("%-4s %d tuple, mean o %.2f\n", s.Source, s.Tuples, s.Mean)
 	}
 	fmt.Println(err)
 	// Output:

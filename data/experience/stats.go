@@ -2,21 +2,27 @@ package experience
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data/files"
 )
 
 // SourceStats describes the tuples of one source.
 type SourceStats struct {
-	Source string
-	// Count is the number of tuples, Failures how many of them failed.
-	Count, Failures int
+	Source string `json:"source"`
+	// Tuples is the number of tuples, Failed how many of them failed.
+	Tuples int `json:"tuples"`
+	Failed int `json:"failed"`
 	// Mean, Min and Max are of the relative error o over the tuples that are
-	// ok, and zero if there are none.
-	Mean, Min, Max float64
+	// ok, and NaN if there are none.
+	Mean files.Float `json:"mean_o"`
+	Min  files.Float `json:"min_o"`
+	Max  files.Float `json:"max_o"`
 	// Seconds is what the tuples took together, as far as the store knows.
-	Seconds float64
+	Seconds float64 `json:"seconds"`
 }
 
 // Stats describes the store, source by source in alphabetical order. Torn last
@@ -29,20 +35,21 @@ func (s *Store) Stats() ([]SourceStats, error) {
 		}
 		of := sources[e.Source]
 		of.Source = e.Source
-		of.Count++
+		of.Tuples++
 		of.Seconds += e.Seconds
 		if e.Result == nil {
-			of.Failures++
+			of.Failed++
 		} else {
 			errs[e.Source] = append(errs[e.Source], e.Result.O)
 		}
 		sources[e.Source] = of
 	}
-	var stats []SourceStats
+	stats := []SourceStats{}
 	for _, source := range slices.Sorted(maps.Keys(sources)) {
 		of, o := sources[source], errs[source]
+		of.Mean, of.Min, of.Max = files.Float(math.NaN()), files.Float(math.NaN()), files.Float(math.NaN())
 		if slices.Sort(o); len(o) > 0 { // so that the sum does not depend on the order of the records
-			of.Mean, of.Min, of.Max = stat.Mean(o, nil), o[0], o[len(o)-1]
+			of.Mean, of.Min, of.Max = files.Float(stat.Mean(o, nil)), files.Float(o[0]), files.Float(o[len(o)-1])
 		}
 		stats = append(stats, of)
 	}

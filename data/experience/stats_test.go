@@ -1,6 +1,7 @@
 package experience_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data/experience"
+	"l2mt/data/files"
 )
 
 func TestStats(t *testing.T) {
@@ -36,19 +38,24 @@ func TestStats(t *testing.T) {
 	writeStore(t, dir, "two", records[5:]...)
 	s := must(experience.Open(dir))(t)
 	want := []experience.SourceStats{
-		{Source: "explore/wishart", Count: 1},
-		{Source: "glmtl", Count: 2, Failures: 2},
-		{Source: "mtrl", Count: 3},
-		{Source: "snr", Count: 2},
-		{Source: "stl", Count: 3},
+		{Source: "explore/wishart", Tuples: 1},
+		{Source: "glmtl", Tuples: 2, Failed: 2},
+		{Source: "mtrl", Tuples: 3},
+		{Source: "snr", Tuples: 2},
+		{Source: "stl", Tuples: 3},
 	}
 	for i := range want {
 		w := &want[i]
-		if w.Seconds = seconds[w.Source]; o[w.Source] != nil {
-			w.Mean, w.Min, w.Max = stat.Mean(o[w.Source], nil), slices.Min(o[w.Source]), slices.Max(o[w.Source])
+		w.Seconds = seconds[w.Source]
+		w.Mean, w.Min, w.Max = files.Float(math.NaN()), files.Float(math.NaN()), files.Float(math.NaN())
+		if o := o[w.Source]; o != nil {
+			w.Mean, w.Min, w.Max = files.Float(stat.Mean(o, nil)), files.Float(slices.Min(o)), files.Float(slices.Max(o))
 		}
 	}
-	if d := cmp.Diff(want, must(s.Stats())(t), cmpopts.EquateApprox(0, 1e-14)); d != "" {
+	equal := cmp.Comparer(func(a, b files.Float) bool {
+		return math.Abs(float64(a-b)) <= 1e-14 || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
+	})
+	if d := cmp.Diff(want, must(s.Stats())(t), cmpopts.EquateApprox(0, 1e-14), equal); d != "" {
 		t.Error(d)
 	}
 }

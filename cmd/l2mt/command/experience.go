@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/experience"
-	"l2mt/infer/compare"
 )
 
 type experienceCmd struct {
@@ -98,18 +96,6 @@ type experienceStatsCmd struct {
 	Dir string `arg:"" type:"path" help:"Directory of the experience."`
 }
 
-// sourceStats describes the tuples of one source, for print. Without a tuple
-// that is ok there are no relative errors.
-type sourceStats struct {
-	Source  string        `json:"source"`
-	Tuples  int           `json:"tuples"`
-	Failed  int           `json:"failed"`
-	Mean    compare.Float `json:"mean_o"`
-	Min     compare.Float `json:"min_o"`
-	Max     compare.Float `json:"max_o"`
-	Seconds float64       `json:"seconds"`
-}
-
 func (c *experienceStatsCmd) Run(e *env) error {
 	store, err := experience.Open(c.Dir)
 	if err != nil {
@@ -119,20 +105,13 @@ func (c *experienceStatsCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	rows, tuples, failed := []sourceStats{}, 0, 0
-	for _, s := range stats {
-		row := sourceStats{s.Source, s.Count, s.Failures, compare.Float(s.Mean), compare.Float(s.Min), compare.Float(s.Max), s.Seconds}
-		if s.Count == s.Failures {
-			none := compare.Float(math.NaN())
-			row.Mean, row.Min, row.Max = none, none, none
-		}
-		rows, tuples, failed = append(rows, row), tuples+s.Count, failed+s.Failures
-	}
-	return e.print(rows, func(w io.Writer) {
+	return e.print(stats, func(w io.Writer) {
 		t := run.Columns(w)
 		fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
-		for _, r := range rows {
-			fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", r.Tuples, r.Failed, run.Decimals(r.Mean), run.Decimals(r.Min), run.Decimals(r.Max), r.Seconds, r.Source)
+		tuples, failed := 0, 0
+		for _, s := range stats {
+			fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", s.Tuples, s.Failed, run.Decimals(s.Mean), run.Decimals(s.Min), run.Decimals(s.Max), s.Seconds, s.Source)
+			tuples, failed = tuples+s.Tuples, failed+s.Failed
 		}
 		t.Flush()
 		fmt.Fprintf(w, "%d tuples, %d of them failed\n", tuples, failed)

@@ -24,8 +24,8 @@ type Correlation struct {
 	Correlation [][]float64 `json:"correlation"`
 }
 
-// Check finds what cannot be drawn: there must be a correlation for each pair of tasks.
-func (c Correlation) Check() error {
+// check finds what cannot be drawn: there must be a correlation for each pair of tasks.
+func (c Correlation) check() error {
 	m := len(c.Tasks)
 	faulty := func(row []float64) bool {
 		return len(row) != m || slices.ContainsFunc(row, func(v float64) bool { return !(math.Abs(v) < 1.01) }) // rounding
@@ -51,7 +51,7 @@ func Correlations(all []Correlation) (*Picture, error) {
 		return nil, nil
 	}
 	for _, c := range all {
-		if err := c.Check(); err != nil || len(c.Tasks) != len(all[0].Tasks) {
+		if err := c.check(); err != nil || len(c.Tasks) != len(all[0].Tasks) {
 			return nil, cmp.Or(err, fmt.Errorf("correlations of %d tasks beside such of %d", len(c.Tasks), len(all[0].Tasks)))
 		}
 	}

@@ -40,8 +40,8 @@ type Method struct {
 	Deviations []files.Float `json:"deviations"`
 }
 
-// Check finds what cannot be drawn.
-func (r *Relative) Check() error {
+// check finds what cannot be drawn.
+func (r *Relative) check() error {
 	n := len(r.Names)
 	for _, m := range r.Methods {
 		if m == nil || len(m.Errors) != n || len(m.Deviations) != n {
@@ -84,6 +84,9 @@ func Table(table *compare.Table) (*Picture, error) {
 // Draw draws relative errors with error bars: as curves over numbers, else as
 // marks beside names. There is no picture where nothing has a relative error.
 func (r *Relative) Draw() (*Picture, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
 	p := newPlot(r.Title, r.Label, "")
 	p.X.Padding = vg.Points(8)
 	p.Add(plotter.NewGrid())

@@ -59,9 +59,6 @@ func New(title, label string, show []string) *Result {
 	return r
 }
 
-// Check finds what no sweep writes and pictures rely on.
-func (r *Result) Check() error { return r.Picture.Check() }
-
 // Add takes in the table of one run at a point, and its first problem. The name of its data tells
 // problems of one name apart. Errors of several seeds on one problem count as their mean.
 func (r *Result) Add(at, from string, problem *data.Problem, table *compare.Table) {
