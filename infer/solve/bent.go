@@ -21,25 +21,9 @@ const mostCurved = 100
 // Linear is the view of columns that are straight.
 const Linear = "linear"
 
-// views are the ways in which columns bend.
-func views() (all []View) {
-	all = append(all, View{Bent: data.StepCurves})
-	for _, width := range []float64{0.1, 0.3, 1} {
-		all = append(all, View{Bent: data.StepGauss, Width: width})
-	}
-	for _, width := range []float64{0.3, 1, 3} {
-		all = append(all, View{Bent: data.StepLaplace, Width: width})
-	}
-	return all
-}
-
 // Views names the ways in which columns can be seen.
 func Views() []string {
-	names := []string{Linear}
-	for _, v := range views() {
-		names = append(names, v.bend())
-	}
-	return names
+	return []string{Linear, data.StepCurves, "gauss0.1", "gauss0.3", "gauss1", "laplace0.3", "laplace1", "laplace3"}
 }
 
 // ViewOf is the view of a name, that of straight columns for others.
@@ -60,16 +44,24 @@ func (v View) bend() string {
 // curves also in a metric of the ridge. Sparse rows are of words, which do not.
 func (b *Bench) bent(ridge float64, asked string) (all []View, err error) {
 	sparse := slices.ContainsFunc(b.rows.Tasks, func(t data.TaskData) bool { return data.IsSparse(t.TrainSet.X) })
-	if sparse && ViewOf(asked).Bent != "" {
+	names := Views()
+	switch {
+	case sparse && ViewOf(asked).Bent != "":
 		return nil, fmt.Errorf("solve: problem %q: %w: the view %q takes dense rows; these are sparse", b.problem.Name, infer.ErrInvalid, asked)
+	case sparse:
+		return nil, nil
+	case asked != "":
+		names = []string{asked}
+	case b.rows.Cols() > mostCurved:
+		names = names[2:]
 	}
-	for _, v := range views() {
-		switch curves := !v.kernel(); {
-		case sparse, asked != "" && asked != v.bend(), curves && asked == "" && b.rows.Cols() > mostCurved:
-		case curves && ridge > 0:
-			all = append(all, v, v.ridged(ridge))
-		default:
+	for _, name := range names {
+		v := ViewOf(name)
+		if v.Bent != "" {
 			all = append(all, v)
+		}
+		if v.Bent == data.StepCurves && ridge > 0 {
+			all = append(all, v.ridged(ridge))
 		}
 	}
 	return all, nil
