@@ -155,15 +155,20 @@ func FitCurves(p *ProblemData) Step {
 }
 
 // Problem returns a problem whose rows the step has made.
-func (s Step) Problem(p *ProblemData) (*ProblemData, error) { return s.problem(p, nil) }
-
-// problem is Problem with a function that makes the rows, nil for the step's own.
-func (s Step) problem(p *ProblemData, row func(dst []float32, r Row)) (*ProblemData, error) {
-	q := p.clone()
-	if p.Features != nil {
+func (s Step) Problem(p *ProblemData) (*ProblemData, error) {
+	q, err := p.mapped(s.Apply)
+	if err == nil && p.Features != nil {
 		q.Features = s.Names(p.Features)
 	}
-	made := map[Matrix]Matrix{} // of rows that tasks share
+	return q, err
+}
+
+// mapped returns a problem with other rows, whose features have no names. Those that tasks share
+// are made once.
+func (p *ProblemData) mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData, error) {
+	q := p.clone()
+	q.Features = nil
+	made := map[Matrix]Matrix{}
 	for i := range q.Tasks {
 		for _, set := range q.Tasks[i].sets() {
 			if set.X == nil {
@@ -172,7 +177,7 @@ func (s Step) problem(p *ProblemData, row func(dst []float32, r Row)) (*ProblemD
 			x := shared(made, set.X)
 			if made[x] == nil {
 				var err error
-				if made[x], err = s.apply(x, row); err != nil {
+				if made[x], err = rows(x); err != nil {
 					return nil, err
 				}
 			}

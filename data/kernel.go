@@ -110,7 +110,7 @@ func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *Prob
 		at[key(z)] = row
 	}
 	others := stacked(p, true, at)
-	near, err := s.apply(others, rows)
+	near, err := mapRows(others, n, rows)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -118,7 +118,9 @@ func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *Prob
 	for i := range others.Rows() {
 		at[key(others.Row(i).Value)] = made.Row(i).Value
 	}
-	q, err := s.problem(p, func(dst []float32, r Row) { copy(dst, at[key(r.Value)]) })
+	q, err := p.mapped(func(x Matrix) (Matrix, error) {
+		return mapRows(x, n, func(dst []float32, r Row) { copy(dst, at[key(r.Value)]) })
+	})
 	return &s, q, m, err
 }
 

@@ -258,10 +258,7 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Apply returns the transformed matrix; x is not changed. Dense matrices stay
 // dense and sparse ones sparse.
-func (s Step) Apply(x Matrix) (Matrix, error) { return s.apply(x, nil) }
-
-// apply is Apply with a function that makes the rows, nil for the step's own.
-func (s Step) apply(x Matrix, row func(dst []float32, r Row)) (Matrix, error) {
+func (s Step) Apply(x Matrix) (Matrix, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -277,10 +274,7 @@ func (s Step) apply(x Matrix, row func(dst []float32, r Row)) (Matrix, error) {
 	if IsSparse(x) && s.bends() {
 		return nil, fmt.Errorf("data: step %q: %w: the rows are sparse; it takes dense ones", s.Kind, ErrInvalid)
 	}
-	if row == nil {
-		row = s.rowMap()
-	}
-	y, err := mapRows(x, s.Makes(), row)
+	y, err := mapRows(x, s.Makes(), s.rowMap())
 	if err != nil {
 		return nil, fmt.Errorf("data: step %q: %w", s.Kind, err)
 	}
