@@ -122,7 +122,7 @@ func (b *Bench) coarse(ctx context.Context, of evidence.Subject, v View) (loss f
 	}
 	// The loss may rise before it falls, with an Omega that shares nearly all.
 	held, least, rises := (*evidence.HeldOut)(nil), math.Inf(1), 0
-	grid := multitask.LambdaGrid(train)
+	grid := evidence.LambdaGrid(train)
 	for i := len(grid) - 1; i >= 0 && rises < 3; i -= 2 {
 		o := multitask.Options{Tolerance: 1e-3, MaxIterations: 10}
 		held, err = e.Hold(ctx, of, multitask.Params{Lambda1: grid[i]}, held, o)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/progress"
@@ -21,7 +22,7 @@ import (
 // Options control the search for hyperparameters. The zero value searches
 // a grid of default size.
 type Options struct {
-	// Lambda1 is the grid of Lambda1. Empty means multitask.LambdaGrid of the problem, and
+	// Lambda1 is the grid of Lambda1. Empty means LambdaGrid of the problem, and
 	// up to six smaller values as long as each is better than all before.
 	Lambda1 []float64
 	// Points is the number of grid points along every other hyperparameter
@@ -37,6 +38,22 @@ type Options struct {
 	fit multitask.Options // in place of Comparing
 }
 
+// LambdaGrid is the default grid of Lambda1 for a problem: twelve values, each
+// sqrt(10) times the one before, in proportion to the mean squared length of the
+// training rows.
+func LambdaGrid(p *multitask.TrainingSet) []float64 {
+	var norms []float64
+	for _, t := range p.Parts() {
+		norms = append(norms, t.X.SquaredNorms()...)
+	}
+	size := cmp.Or(stat.Mean(norms, nil), 1)
+	grid := make([]float64, 12)
+	for i := range grid {
+		grid[i] = size * math.Pow(10, -6+float64(i)/2)
+	}
+	return grid
+}
+
 // Comparing are options of fits that are only compared: far closer than rows held out can
 // tell.
 func Comparing(workers int) multitask.Options {
@@ -48,7 +65,7 @@ func (o Options) complete(e Evidence) (Options, error) {
 		return o, fmt.Errorf("evidence: options, Points: %w: it is %d and must not be negative", multitask.ErrInvalidParams, o.Points)
 	}
 	if len(o.Lambda1) == 0 {
-		o.Lambda1 = multitask.LambdaGrid(e.Training())
+		o.Lambda1 = LambdaGrid(e.Training())
 	}
 	// Strong regularisation first: its fits are the cheapest, and each is a
 	// good start for the next.

@@ -42,7 +42,7 @@ func TestTheLeastLossIsChosen(t *testing.T) {
 		p := made(s, uint64(seed))
 		for kind, e := range kinds(t, p) {
 			of := named(t, "mtrl")
-			grid := multitask.LambdaGrid(e.Training())[2:]
+			grid := LambdaGrid(e.Training())[2:]
 			slices.Reverse(grid)
 			got := tune(t, of, e, p, Options{Lambda1: grid, fit: multitask.Options{Tolerance: 1e-13}})
 			what := fmt.Sprintf("%v, %s", s, kind)
@@ -185,7 +185,7 @@ func (e refusing) Hold(ctx context.Context, of Subject, p multitask.Params, from
 func TestWhereEvidenceEnds(t *testing.T) {
 	p := made(sizes[0], 1)
 	e := must(NewSplit(p))(t)
-	grid := multitask.LambdaGrid(e.Training())
+	grid := LambdaGrid(e.Training())
 	for below, want := range map[float64]int{0: 18, grid[0] / 5: 13, grid[0] / 2: 12, grid[2] / 2: 0} {
 		chosen, err := Held(t.Context(), named(t, "stl"), refusing{e, below}, Options{})
 		if len(chosen.Trials) != want || (err != nil) != (want == 0) {

@@ -239,86 +239,67 @@ func TestOmegaFeasible(t *testing.T) {
 	})
 }
 
-// TestPermutingTasks permutes the result.
-func TestPermutingTasks(t *testing.T) {
+// TestSymmetries: fits of a problem that is another in disguise are the same in disguise.
+func TestSymmetries(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		p := batteryParams(model)
 		if !convex(model, p) {
 			t.Skip("the minimum is not unique")
 		}
+		fit := func(tasks []data.Samples, p Params) *Result {
+			return mustFit(t, model, mustProblem(t, s.loss, tasks), p, Options{Tolerance: 1e-10})
+		}
+		want := fit(tasks, p)
+		same := func(what string, got *Result, w *mat.Dense) {
+			near(t, what+": objective", got.Objective, want.Objective, 1e-8)
+			nearMatrix(t, what+": W", w, want.W, 1e-3)
+		}
+
 		permuted := slices.Clone(tasks)
 		slices.Reverse(permuted)
-		opt := Options{Tolerance: 1e-10}
-		r := mustFit(t, model, mustProblem(t, s.loss, tasks), p, opt)
-		q := mustFit(t, model, mustProblem(t, s.loss, permuted), p, opt)
-		near(t, "objective", q.Objective, r.Objective, 1e-8)
-		back := mat.NewDense(s.d, s.m, nil)
+		got, back := fit(permuted, p), mat.NewDense(s.d, s.m, nil)
 		for i := range s.m {
-			back.SetCol(s.m-1-i, mat.Col(nil, i, q.W))
+			back.SetCol(s.m-1-i, mat.Col(nil, i, got.W))
 		}
-		nearMatrix(t, "W", back, r.W, 1e-3)
-	})
-}
+		same("tasks in another order", got, back)
 
-// TestFlippingLabels of one task flips that column of W, and that row and column
-// of Omega.
-func TestFlippingLabels(t *testing.T) {
-	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
-		p := batteryParams(model)
-		if notSignBlind[model.Info().Name] || !convex(model, p) {
-			t.Skip("the model is not blind to signs, or its minimum not unique")
+		if !notSignBlind[model.Info().Name] {
+			flipped := slices.Clone(tasks)
+			flipped[0].Y = slices.Clone(tasks[0].Y)
+			scale(-1, flipped[0].Y)
+			got := fit(flipped, p)
+			for i := range s.d {
+				got.W.Set(i, 0, -got.W.At(i, 0))
+			}
+			same("labels of the other sign", got, got.W)
+			for i := 1; i < s.m; i++ {
+				got.Omega.SetSym(0, i, -got.Omega.At(0, i))
+			}
+			nearMatrix(t, "Omega", got.Omega, want.Omega, 5e-3)
 		}
-		flipped := slices.Clone(tasks)
-		y := slices.Clone(tasks[0].Y)
-		scale(-1, y)
-		flipped[0].Y = y
-		opt := Options{Tolerance: 1e-10}
-		r := mustFit(t, model, mustProblem(t, s.loss, tasks), p, opt)
-		q := mustFit(t, model, mustProblem(t, s.loss, flipped), p, opt)
-		near(t, "objective", q.Objective, r.Objective, 1e-8)
-		for i := range s.d {
-			q.W.Set(i, 0, -q.W.At(i, 0))
-		}
-		nearMatrix(t, "W", q.W, r.W, 1e-3)
-		for i := 1; i < s.m; i++ {
-			q.Omega.SetSym(0, i, -q.Omega.At(0, i))
-		}
-		nearMatrix(t, "Omega", q.Omega, r.Omega, 5e-3)
-	})
-}
 
-// TestScalingFeatures by c is undone by Lambda1 c^2.
-func TestScalingFeatures(t *testing.T) {
-	const c = 4
-	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
-		p := batteryParams(model)
-		if lambda1InG[model.Info().Name] || !convex(model, p) {
-			t.Skip("Lambda1 is in g, or the minimum is not unique")
+		if !lambda1InG[model.Info().Name] {
+			const c = 4
+			var larger []data.Samples
+			for _, task := range tasks {
+				larger = append(larger, scaledBy(task, c))
+			}
+			stronger := p
+			stronger.Lambda1 *= c * c
+			got := fit(larger, stronger)
+			got.W.Scale(c, got.W)
+			same("larger features", got, got.W)
 		}
-		larger := make([]data.Samples, len(tasks))
-		for i, task := range tasks {
-			larger[i] = scaledBy(task, c)
-		}
-		r := mustFit(t, model, mustProblem(t, s.loss, tasks), p, Options{Tolerance: 1e-10})
-		p.Lambda1 *= c * c
-		q := mustFit(t, model, mustProblem(t, s.loss, larger), p, Options{Tolerance: 1e-10})
-		near(t, "objective", q.Objective, r.Objective, 1e-8)
-		q.W.Scale(c, q.W)
-		nearMatrix(t, "W", q.W, r.W, 1e-3)
-	})
-}
 
-// TestDuplicatedTasks get equal weights.
-func TestDuplicatedTasks(t *testing.T) {
-	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
-		p := batteryParams(model)
-		if s.m < 2 || !convex(model, p) {
-			t.Skip("one task, or the minimum is not unique")
+		fixed := must(FitFixed(t.Context(), want.Omega, mustProblem(t, s.loss, tasks), p.Lambda1, Options{Tolerance: 1e-12}))(t)
+		nearMatrix(t, "W for the Omega that was found", want.W, fixed.W, 1e-3)
+
+		if s.m > 1 {
+			tasks[1] = tasks[0]
+			twice := fit(tasks, p)
+			nearMatrix(t, "w_2 of a task that is there twice", twice.W.ColView(1), twice.W.ColView(0), 1e-3)
+			near(t, "Omega_22", twice.Omega.At(1, 1), twice.Omega.At(0, 0), 5e-3)
 		}
-		tasks[1] = tasks[0]
-		r := mustFit(t, model, mustProblem(t, s.loss, tasks), p, Options{Tolerance: 1e-10})
-		nearMatrix(t, "w_2", r.W.ColView(1), r.W.ColView(0), 1e-3)
-		near(t, "Omega_22", r.Omega.At(1, 1), r.Omega.At(0, 0), 5e-3)
 	})
 }
 
@@ -347,20 +328,6 @@ func TestSameBytes(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestResultFitsItsOmega: fixing the Omega that was found gives the same W and b.
-func TestResultFitsItsOmega(t *testing.T) {
-	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
-		p := batteryParams(model)
-		if !convex(model, p) {
-			t.Skip("the fit may have stopped short of a minimum")
-		}
-		problem := mustProblem(t, s.loss, tasks)
-		r := mustFit(t, model, problem, p, Options{Tolerance: 1e-10})
-		q := must(FitFixed(context.Background(), r.Omega, problem, p.Lambda1, Options{Tolerance: 1e-12}))(t)
-		nearMatrix(t, "W", r.W, q.W, 1e-3)
-	})
 }
 
 // TestGapsAgree: the minimum lies between objective minus gap and objective

@@ -211,25 +211,3 @@ func (r *Result) Restored(metric *data.Metric) *Result {
 	s.W, s.set, s.a, s.inside = metric.Restore(r.W), nil, nil, nil
 	return &s
 }
-
-// LambdaGrid is the default grid of Lambda1 for a problem: twelve values, each
-// sqrt(10) times the one before, in proportion to the mean squared length of the
-// training rows.
-func LambdaGrid(p *TrainingSet) []float64 {
-	sum, n := 0.0, 0
-	for _, t := range p.tasks {
-		for _, v := range t.x.SquaredNorms() {
-			sum += v
-		}
-		n += len(t.y)
-	}
-	size := sum / float64(n)
-	if size == 0 {
-		size = 1
-	}
-	grid := make([]float64, 12)
-	for i := range grid {
-		grid[i] = size * math.Pow(10, -6+float64(i)/2)
-	}
-	return grid
-}

@@ -221,7 +221,7 @@ func Baselines() []Model {
 	return models
 }
 
-// lambda1Range is in every model. The search takes Lambda1 from LambdaGrid.
+// lambda1Range is in every model. The search takes Lambda1 from evidence.LambdaGrid.
 var lambda1Range = Range{Name: Lambda1, Low: 1e-6, High: 1e-1, Log: true}
 
 // feasible is how far, relative to its scale, a covariance may be outside of a

@@ -3,7 +3,6 @@ package multitask
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -14,102 +13,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 )
-
-// TestSTLAgainstNormalEquations compares ridge regression with a direct solution.
-func TestSTLAgainstNormalEquations(t *testing.T) {
-	for i, s := range []shape{{3, 4, 20, Square, false}, {2, 12, 6, Square, true}} {
-		tasks := samples(s, uint64(i))
-		r := mustFit(t, registry["stl"], mustProblem(t, Square, tasks), Params{Lambda1: 0.1}, Options{Tolerance: 1e-16})
-		for k, task := range tasks {
-			// 2/n Xc'Xc w + Lambda1 m w = 2/n Xc'yc with centred X and y.
-			x, y := centred(task)
-			var a, b mat.Dense
-			a.Mul(x.T(), x)
-			a.Scale(2/float64(s.n), &a)
-			for j := range s.d {
-				a.Set(j, j, a.At(j, j)+0.1*float64(s.m))
-			}
-			b.Mul(x.T(), y)
-			b.Scale(2/float64(s.n), &b)
-			var w mat.Dense
-			if err := w.Solve(&a, &b); err != nil {
-				t.Fatal(err)
-			}
-			nearMatrix(t, fmt.Sprintf("%s, w of task %d", s, k), r.W.ColView(k), &w, 1e-8)
-		}
-	}
-}
-
-func centred(s data.Samples) (x, y *mat.Dense) {
-	n, d := s.X.Rows(), s.X.Cols()
-	x, y = mat.NewDense(n, d, nil), mat.NewDense(n, 1, slices.Clone(s.Y))
-	unit := make([]float64, d)
-	column := make([]float64, n)
-	for j := range d {
-		unit[j] = 1
-		s.X.Mul(column, unit, 1)
-		x.SetCol(j, column)
-		unit[j] = 0
-	}
-	for _, a := range []*mat.Dense{x, y} {
-		_, k := a.Dims()
-		for j := range k {
-			mean := 0.0
-			for i := range n {
-				mean += a.At(i, j) / float64(n)
-			}
-			for i := range n {
-				a.Set(i, j, a.At(i, j)-mean)
-			}
-		}
-	}
-	return x, y
-}
-
-// TestSTLAgainstPlainNewton compares logistic regression with Newton's method on
-// (w, b) and a dense Hessian.
-func TestSTLAgainstPlainNewton(t *testing.T) {
-	s := shape{2, 3, 25, Logistic, false}
-	tasks := samples(s, 4)
-	r := mustFit(t, registry["stl"], mustProblem(t, Logistic, tasks), Params{Lambda1: 0.02}, Options{Tolerance: 1e-14})
-	for k, task := range tasks {
-		ridge := 0.02 * float64(s.m)
-		x := mat.NewDense(s.n, s.d+1, nil)
-		for i := range s.n {
-			for j, v := range task.X.Row(i).Value {
-				x.Set(i, j, float64(v))
-			}
-			x.Set(i, s.d, 1)
-		}
-		v := mat.NewDense(s.d+1, 1, nil)
-		for range 50 {
-			var f mat.Dense
-			f.Mul(x, v)
-			g, h := mat.NewDense(s.d+1, 1, nil), mat.NewDense(s.d+1, s.d+1, nil)
-			for i := range s.n {
-				p := 1 / (1 + math.Exp(task.Y[i]*f.At(i, 0)))
-				row := mat.NewDense(s.d+1, 1, slices.Clone(x.RawRowView(i)))
-				var outer, step mat.Dense
-				outer.Mul(row, row.T())
-				outer.Scale(p*(1-p)/float64(s.n), &outer)
-				h.Add(h, &outer)
-				step.Scale(-task.Y[i]*p/float64(s.n), row)
-				g.Add(g, &step)
-			}
-			for j := range s.d {
-				g.Set(j, 0, g.At(j, 0)+ridge*v.At(j, 0))
-				h.Set(j, j, h.At(j, j)+ridge)
-			}
-			var step mat.Dense
-			if err := step.Solve(h, g); err != nil {
-				t.Fatal(err)
-			}
-			v.Sub(v, &step)
-		}
-		nearMatrix(t, fmt.Sprintf("w of task %d", k), r.W.ColView(k), v.Slice(0, s.d, 0, 1), 1e-7)
-		near(t, "b", r.B[k], v.At(s.d, 0), 1e-6)
-	}
-}
 
 // TestNestings: with one task, or Omega = I/m, every covariance of trace 1 is STL.
 func TestNestings(t *testing.T) {

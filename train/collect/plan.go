@@ -14,6 +14,7 @@ import (
 	"l2mt/data/experience"
 	"l2mt/infer/solve"
 	"l2mt/model"
+	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
@@ -27,7 +28,7 @@ func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
 	if b.trial, err = newTrial(p, c.config.Measured); err != nil {
 		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
 	}
-	b.grid = multitask.LambdaGrid(b.train)
+	b.grid = evidence.LambdaGrid(b.train)
 	b.add(experience.STL, 0, nil, b.single)
 	if c.has(b.jobs[0]) {
 		b.stl.settle(c.writer.STL(b.jobs[0].record.ID))
