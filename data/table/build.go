@@ -395,11 +395,10 @@ func (r *reader) column(c *format.Column) (Column, error) {
 // steps fits the steps, or the one that is needed, and applies them.
 func (r *reader) steps() error {
 	kinds := r.Steps
-	r.Recipe.Sparse = data.IsSparse(r.x)
 	if slices.Equal(kinds, []string{None}) {
 		return nil
 	}
-	if len(kinds) == 0 && !r.Recipe.Sparse {
+	if len(kinds) == 0 && !data.IsSparse(r.x) {
 		why, err := r.unlikeScales()
 		if err != nil {
 			return err
@@ -426,7 +425,7 @@ func (r *reader) steps() error {
 // which are on a scale of their own however rare the ones, stay as they are.
 func (r *reader) fit(kind string) (data.Step, error) {
 	step, err := data.FitStep(kind, r.x)
-	if r.Recipe.Sparse {
+	if data.IsSparse(r.x) {
 		clear(step.Mean)
 		return step, err
 	}

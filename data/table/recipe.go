@@ -21,8 +21,6 @@ type Recipe struct {
 	// ByPosition says that the table had no header, so that columns are known by
 	// their numbers, from 0.
 	ByPosition bool `json:"by_position,omitempty"`
-	// Sparse says that the features are stored as CSR.
-	Sparse bool `json:"sparse,omitempty"`
 	// Task is the column that names the task of a row, if one does.
 	Task string `json:"task,omitempty"`
 	// Targets are the columns of the labels.

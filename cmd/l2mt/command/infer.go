@@ -120,7 +120,6 @@ func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.Pro
 	}
 	recipe := table.Numbers(seen.Features, seen.Cols())
 	recipe.Task = "task"
-	recipe.Sparse = data.IsSparse(seen.Tasks[0].TrainSet.X)
 	r := &fitReport{table: &table.Table{Problem: labelled, Recipe: recipe}}
 	if err := r.fill(ctx, b, nil, ""); err != nil {
 		return nil, err
