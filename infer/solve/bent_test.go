@@ -52,6 +52,9 @@ func TestColumnsBendWhereRowsSaySo(t *testing.T) {
 		{"together", func(slope float64, x []float32) float64 { return slope * float64(x[0]*x[1]) }, []string{data.StepGauss, data.StepLaplace}, 0.7},
 	} {
 		for seed := range uint64(2) {
+			if seed > 0 && testing.Short() {
+				break // the race detector, which is run so, has seen the same
+			}
 			p := bending(t, seed, 60, c.f)
 			_, straight := solved(t, nil, p, Options{}, Parts{View: Linear})
 			got, fitted := solved(t, nil, p, Options{Workers: 2}, Parts{})
