@@ -160,9 +160,9 @@ func (e *env) remark(format string, args ...any) {
 	}
 }
 
-// room lets garbage gather before it is collected: of small problems it is most of what
-// there is, and to go through a heap of some megabytes time and again takes a fifth of the
-// time. Nobody touches the room itself, so that it is no memory. Defer what it returns.
+// room lets garbage gather before it is collected: small problems leave much of it, and to
+// go through a heap of some megabytes again and again takes a fifth of the time. Nothing is
+// written into the room, so that it takes no memory. Defer what it returns.
 func room() (leave func()) {
 	empty := make([]byte, 64<<20)
 	return func() { runtime.KeepAlive(empty) }

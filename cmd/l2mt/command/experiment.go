@@ -250,9 +250,9 @@ func configure(name string, command any, flags, own []string) error {
 		return err
 	}
 	for _, flag := range flags {
-		said, _, _ := strings.Cut(flag, "=")
-		if slices.ContainsFunc(own, func(arg string) bool { return strings.HasPrefix(arg, said+"=") }) {
-			return fmt.Errorf("%s: leave %s out: the experiment says it", name, said)
+		given, _, _ := strings.Cut(flag, "=")
+		if slices.ContainsFunc(own, func(arg string) bool { return strings.HasPrefix(arg, given+"=") }) {
+			return fmt.Errorf("%s: leave %s out: the experiment says it", name, given)
 		}
 	}
 	if _, err = parser.Parse(slices.Concat(flags, own)); err != nil {

@@ -20,8 +20,6 @@ import (
 // Relative is relative errors of methods at several points.
 type Relative struct {
 	Title string `json:"title"`
-	// Label says what the errors are relative to, and what the bars are.
-	Label string `json:"label"`
 	// Names are those of the points, from the top down.
 	Names []string `json:"names"`
 	// At is where the points are on an axis of numbers, which is logarithmic where they span
@@ -67,7 +65,7 @@ func (r *Relative) Put(point int, row compare.Row) {
 // OfRows has the errors of rows, one below the other.
 func OfRows(title string, rows []compare.Row) Relative {
 	all := &Method{}
-	r := Relative{Title: title, Label: "mean of the relative errors, with standard error", Methods: []*Method{all}}
+	r := Relative{Title: title, Methods: []*Method{all}}
 	for _, row := range rows {
 		r.Names, all.Errors, all.Deviations = append(r.Names, row.Title), append(all.Errors, row.PerProblem), append(all.Deviations, row.StandardError)
 	}
@@ -87,7 +85,8 @@ func (r *Relative) Draw() (*Picture, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	p := newPlot(r.Title, r.Label, "")
+	const label = "mean of the relative errors, with standard error"
+	p := newPlot(r.Title, label, "")
 	p.X.Padding = vg.Points(8)
 	p.Add(plotter.NewGrid())
 	drawn := false
@@ -108,7 +107,7 @@ func (r *Relative) Draw() (*Picture, error) {
 		slices.Reverse(upwards)
 		p.NominalY(upwards...)
 	} else {
-		p.X.Label.Text, p.Y.Label.Text, p.Y.Padding = r.Axis, r.Label, vg.Points(8)
+		p.X.Label.Text, p.Y.Label.Text, p.Y.Padding = r.Axis, label, vg.Points(8)
 		picture.width, picture.height = 8*vg.Inch, 7.5*vg.Inch
 		from, to = plotter.XY{X: p.X.Min, Y: 1}, plotter.XY{X: p.X.Max, Y: 1}
 		var ticks plot.ConstantTicks

@@ -54,9 +54,7 @@ type point struct {
 // New is the result of no run yet. The picture shows the methods named, as model or
 // model/variant; those of an empty list are all that learn from the same rows.
 func New(title, label string, show []string) *Result {
-	r := &Result{Title: title, Picture: plot.OfRows(title, nil), show: show}
-	r.Picture.Axis, r.Picture.Methods = label, nil
-	return r
+	return &Result{Title: title, Picture: plot.Relative{Title: title, Axis: label}, show: show}
 }
 
 // Add takes in the table of one run at a point, and its first problem. The name of its data tells
