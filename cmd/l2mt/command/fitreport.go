@@ -134,16 +134,12 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	}
 	r.Mean = measured.report("mean", evidence.MeanScore)
 	r.Rows = r.Mean.Rows
-	never, partly, single, same := 0, 0, 0, 0
+	kept, single, same := 0, 0, 0
 	for i, t := range p.Tasks {
 		of := measured.report(t.Name, func(all []evidence.Score) evidence.Score { return all[i] })
 		r.Tasks = append(r.Tasks, of)
-		switch {
-		case r.table.Held != nil:
-		case of.Held == 0:
-			never++
-		case of.Held < of.Rows:
-			partly++
+		if of.Held < of.Rows && r.table.Held == nil {
+			kept++
 		}
 		switch train := t.TrainSet; {
 		case len(train.Y) == 1:
@@ -159,8 +155,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	}
 	note(single, "%d tasks of one row borrow everything else from the others")
 	note(same, "%d tasks of one class borrow the odds of the other from the others")
-	note(never, "%d tasks have a single row of a class: it is always trained on, and they have no cross-validated error")
-	note(partly, "%d tasks have rows that are always trained on, as the other parts have none of their class")
+	note(kept, "%d tasks have rows that no fold holds out, as no other row has their class; errors are without these")
 	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without")
 	if r.Kind == data.Classification {
 		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)

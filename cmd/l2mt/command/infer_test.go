@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 	"os"
 	"path/filepath"
@@ -50,42 +48,6 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	}
 	if len(rows) > 0 {
 		t.Errorf("there are %d predictions too many", len(rows))
-	}
-}
-
-// Test rows change the errors reported and nothing else: neither covariance,
-// nor Lambda1, nor the scores of other rows.
-func TestInferDoesNotLeak(t *testing.T) {
-	datatest.Long(t)
-	t.Parallel()
-	network, test := tinyNetwork(t)
-	f := must(data.LoadProblems(test))(t)
-	for _, p := range f.Problems {
-		for _, task := range p.Tasks {
-			task.Test = task.Test[:len(task.Test)/3]
-		}
-	}
-	fewer := filepath.Join(t.TempDir(), "fewer.json")
-	if err := f.Save(fewer); err != nil {
-		t.Fatal(err)
-	}
-	solved := func(file string) (r fitReport) {
-		if err := json.Unmarshal([]byte(mustL2mt(t, "--json", "infer", "--network", network, "--problems", file, "--name", "test-0001")), &r); err != nil {
-			t.Fatal(err)
-		}
-		for k := range r.Candidates {
-			r.Candidates[k].Seconds = 0
-		}
-		r.Seconds = 0
-		return r
-	}
-	all, some := solved(test), solved(fewer)
-	if all.Test.Fit.Mean == some.Test.Fit.Mean {
-		t.Error("other test rows have the same error")
-	}
-	all.Test, some.Test = nil, nil
-	if !bytes.Equal(must(json.Marshal(all))(t), must(json.Marshal(some))(t)) {
-		t.Error("what is chosen depends on test rows")
 	}
 }
 
