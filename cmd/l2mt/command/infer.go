@@ -159,7 +159,7 @@ func (t *testReport) write(w io.Writer, r *fitReport) {
 		what = "nMSE"
 	}
 	fmt.Fprintln(w)
-	rows := run.Table{Heads: []string{"test "+what, "STL", "relative", "task"}}
+	rows := run.Table{Heads: []string{"test " + what, "STL", "relative", "task"}}
 	for i, task := range r.Tasks {
 		rows.Row(t.Fit.Task[i], t.STL.Task[i], t.Fit.Task[i]/t.STL.Task[i], task.Task)
 	}

@@ -136,7 +136,7 @@ func (s shownModel) writeWeights(w io.Writer, of shownWeights) {
 	t := run.Table{Heads: []string{"weight", "of a deviation", "feature"}}
 	for _, c := range of.Features {
 		v := c.Of(s.task)
-		t.Row(run.Number(v), run.Number(v*c.Deviation), c.Feature)
+		t.Row(run.Number(v), run.Number(c.Scaled(v)), c.Feature)
 	}
 	t.Write(w)
 }

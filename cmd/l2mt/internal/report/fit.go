@@ -1,13 +1,10 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"math"
 	"path/filepath"
-
-	"gonum.org/v1/gonum/floats"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
@@ -19,20 +16,13 @@ type fit struct {
 	Report map[string]any // as in its file
 	Most   float64        // the largest error drawn
 	Maps   []plot.Correlation
-	// Columns are the features that count most, where two classes or numbers are predicted.
-	Columns []column
+	// Columns are the features that count most, where two classes or numbers are predicted, and
+	// Largest is the largest weight of a task for a standard deviation of any.
+	Columns []run.Weight
+	Largest float64
 	// Curves are those of the columns that bend, Importance that of a kernel's columns.
 	Curves     []plot.Curve
 	Importance []run.Importance
-}
-
-// column has the mean of the weights of a feature, of a standard deviation of it where the
-// fit was standardised. At and Tasks are that mean and the weights of the tasks as shares of
-// the largest that there is.
-type column struct {
-	Name       string
-	Shared, At float64
-	Tasks      []float64
 }
 
 // mostColumns bounds the columns that are shown, mostCurves those that are drawn, and mostDrawn
@@ -74,27 +64,17 @@ func readFit(dir string) (any, error) {
 		return nil, err
 	}
 	if m.Classes == nil && f.Curves == nil && f.Importance == nil {
-		f.Columns = columns(m)
+		f.Columns = run.Weights(m, 0, saved.Average)
+		for _, w := range f.Columns {
+			for _, v := range w.Tasks {
+				f.Largest = max(f.Largest, math.Abs(w.Scaled(v)))
+			}
+		}
 	}
+	f.Columns = f.Columns[:min(len(f.Columns), mostColumns)]
 	f.Curves = f.Curves[:min(len(f.Curves), mostCurves)]
 	f.Importance = f.Importance[:min(len(f.Importance), mostColumns)]
 	return f, nil
-}
-
-// columns are the features that count most.
-func columns(m *saved.Fit) (all []column) {
-	weights, largest := run.Weights(m, 0, saved.Average), 0.0
-	for _, w := range weights {
-		for _, v := range w.Tasks {
-			largest = max(largest, math.Abs(v*w.Deviation))
-		}
-	}
-	for _, w := range weights[:min(len(weights), mostColumns)] {
-		floats.Scale(w.Deviation/cmp.Or(largest, 1), w.Tasks)
-		shared := w.Shared * w.Deviation
-		all = append(all, column{w.Feature, shared, shared / cmp.Or(largest, 1), w.Tasks})
-	}
-	return all
 }
 
 // dot is a mark at a share of a track, or nothing where there is no number.

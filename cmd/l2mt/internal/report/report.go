@@ -123,7 +123,7 @@ func (r *report) page() ([]byte, error) {
 		"curves":     curves,
 		"bend":       func(c plot.Curve) (template.HTML, error) { return inline(c.Draw()) },
 		"dot":        dot,
-		"weight":     func(class string, share float64) template.HTML { return dot(class, (1+share)/2, 1) },
+		"weight":     func(class string, v, largest float64) template.HTML { return dot(class, v+largest, 2*largest) },
 		"number":     number,
 		"picture": func(title string, p template.HTML) any {
 			return struct {

@@ -39,7 +39,7 @@ func Weights(m *saved.Fit, class, task int) []Weight {
 			}
 		}
 	}
-	counts := func(w Weight) float64 { return math.Abs(w.Of(task) * w.Deviation) }
+	counts := func(w Weight) float64 { return math.Abs(w.Scaled(w.Of(task))) }
 	slices.SortStableFunc(all, func(a, b Weight) int { return cmp.Compare(counts(b), counts(a)) })
 	return all
 }
@@ -51,3 +51,6 @@ func (w Weight) Of(task int) float64 {
 	}
 	return w.Tasks[task]
 }
+
+// Scaled is a weight for a standard deviation of the feature.
+func (w Weight) Scaled(v float64) float64 { return v * w.Deviation }
