@@ -172,16 +172,23 @@ func (c Candidate) covariance() (name, title string) {
 }
 
 // omega mixes the covariance of the tasks, with what the network says and with weights where
-// there are any. A task that borrows has no variance of its own in it: its weights are what the
-// others share.
+// there are any. A task that borrows has the mean row of it, and no variance of its own.
 func (x Mixture) omega(borrows []bool, network *mat.SymDense, weights *multitask.Result) *mat.SymDense {
 	m := len(borrows)
 	out := mat.NewSymDense(m, nil)
+	others := 0.0
+	for _, b := range borrows {
+		if !b {
+			others++
+		}
+	}
 	for i := range m {
 		for j := i; j < m; j++ {
-			v := x.Pooled
-			if i == j && !borrows[i] {
-				v = 1 - x.Network
+			v, own := x.Pooled, 1-x.Network-x.Pooled
+			if borrows[i] || borrows[j] {
+				v += own / others
+			} else if i == j {
+				v += own
 			}
 			out.SetSym(i, j, v/float64(m))
 		}
