@@ -53,18 +53,7 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 				}
 				continue
 			}
-			positive := 0
-			for _, y := range got.ValidationSet.Y {
-				if y > 0 {
-					positive++
-				}
-			}
-			all := 0
-			for _, y := range task.TrainSet.Y {
-				if y > 0 {
-					all++
-				}
-			}
+			positive, all := positives(got.ValidationSet.Y), positives(task.TrainSet.Y)
 			if positive < all/parts[i] || positive > (all+parts[i]-1)/parts[i] {
 				t.Errorf("task %d, fold %d: %d of %d positive rows", i, f, positive, all)
 			}
@@ -83,6 +72,15 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 	if !slices.Equal(again[0].Rows[0], folds[0].Rows[0]) || slices.Equal(other[0].Rows[0], folds[0].Rows[0]) {
 		t.Error("the seed does not decide")
 	}
+}
+
+func positives(y []float64) (n int) {
+	for _, v := range y {
+		if v > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
