@@ -27,7 +27,7 @@ type Experience struct {
 
 	index    map[string]experience.Lines // of the problems
 	ids      []string                    // of the problems
-	problems []*experience.Problems
+	problems *experience.Problems
 	labelled bool // validation rows are trained on, as when the tuples were made
 	dataset  string
 }
@@ -66,14 +66,12 @@ func Through(head model.Head, name string) experience.Transform {
 // identify finds out which problems the tuples are on.
 func (e *Experience) identify(fingerprint string) error {
 	kept := map[string]bool{}
-	for _, set := range e.problems {
-		for _, p := range set.File().Problems {
-			id, err := experience.ProblemID(p, fingerprint)
-			if err != nil {
-				return fmt.Errorf("train: %w", err)
-			}
-			e.ids, kept[id] = append(e.ids, id), true
+	for _, p := range e.problems.File().Problems {
+		id, err := experience.ProblemID(p, fingerprint)
+		if err != nil {
+			return fmt.Errorf("train: %w", err)
 		}
+		e.ids, kept[id] = append(e.ids, id), true
 	}
 	for id, lines := range e.index {
 		if kept[id] {
@@ -103,13 +101,7 @@ func (e *Experience) Example(i int) (x Example, err error) {
 			x.Tuples = append(x.Tuples, model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O, Lambda1: r.Result.Lambda1})
 		}
 	}
-	for _, set := range e.problems {
-		if i < set.Len() {
-			x.Problem, err = set.Problem(i)
-			break
-		}
-		i -= set.Len()
-	}
+	x.Problem, err = e.problems.Problem(i)
 	if err == nil && e.labelled {
 		x.InMetric = true
 		x.Problem, err = x.Problem.Labelled()

@@ -115,8 +115,8 @@ func (p *Problems) Reference() (ref data.DatasetRef, err error) {
 	return ref, err
 }
 
-// An experience directory keeps, beside the tuples, the problem files that they
-// were made on. With the data that these refer to, relative to the directory,
+// An experience directory keeps, beside the tuples, the problem file that they
+// were made on. With the data that it refers to, relative to the directory,
 // they are all that training needs.
 const problemsPattern = "problems-*.json"
 
@@ -166,28 +166,24 @@ func ReferTo(dataset, dir string) (string, error) {
 	return filepath.ToSlash(path), nil
 }
 
-// Problems opens the problem files that the store keeps, with the dataset, if
-// not empty, instead of the one that they name. The tuples must have been made
+// Problems opens the problem file that the store keeps, with the dataset, if
+// not empty, instead of the one that it names. The tuples must have been made
 // on these problems as they are, or as the transform, if there is one, makes
 // them, which through tells. Either way they come as they are.
-func (s *Store) Problems(dataset string, t *Transform) (kept []*Problems, through bool, err error) {
+func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through bool, err error) {
 	paths, err := list(s.dir, problemsPattern)
 	if err != nil {
 		return nil, false, err
 	}
-	if len(paths) == 0 {
-		return nil, false, fmt.Errorf("experience: %s: %w: there is no %s beside the tuples; collecting keeps the problems there", s.dir, data.ErrInvalid, problemsPattern)
+	if len(paths) != 1 {
+		return nil, false, fmt.Errorf("experience: %s: %w: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, data.ErrInvalid, len(paths), problemsPattern)
 	}
-	for _, path := range paths {
-		// They may refer to data anywhere: the manifest pins its content.
-		p, err := OpenProblems(path, DataOptions{Dataset: dataset, AllowOutside: true})
-		if err != nil {
-			return nil, false, fmt.Errorf("experience: %w", err)
-		}
-		if through, err = p.madeOn(s.Manifest.Dataset, t); err != nil {
-			return nil, false, fmt.Errorf("experience: %s: %w", s.dir, err)
-		}
-		kept = append(kept, p)
+	// It may refer to data anywhere: the manifest pins its content.
+	if kept, err = OpenProblems(paths[0], DataOptions{Dataset: dataset, AllowOutside: true}); err != nil {
+		return nil, false, fmt.Errorf("experience: %w", err)
+	}
+	if through, err = kept.madeOn(s.Manifest.Dataset, t); err != nil {
+		return nil, false, fmt.Errorf("experience: %s: %w", s.dir, err)
 	}
 	return kept, through, nil
 }
