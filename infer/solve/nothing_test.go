@@ -10,10 +10,10 @@ import (
 	"l2mt/testdata/families/generated"
 )
 
-// Of tables of noise, and of unrelated tasks, nine in ten end in single-task learning, with
-// whatever intercepts: 183 of 200 on 2026-11-24. The goal is 95 %.
+// Of tables of noise, and of unrelated tasks, 95 % end in single-task learning, with whatever
+// intercepts: 381 of 400 on 2026-11-24.
 func TestNothingIsSharedWhereThereIsNothing(t *testing.T) {
-	const tables = 200
+	const tables = 400
 	f, simple, n := shipped(t), map[string]int{}, map[string]int{}
 	for k := range tables {
 		kind, what := data.Kind(data.Classification), "unrelated tasks"
@@ -40,7 +40,7 @@ func TestNothingIsSharedWhereThereIsNothing(t *testing.T) {
 		all += simple[what]
 		t.Logf("%s: %d of %d", what, simple[what], n[what])
 	}
-	if all < tables*90/100 {
+	if all < tables*95/100 {
 		t.Errorf("%d of %d end in single-task learning", all, tables)
 	}
 }
