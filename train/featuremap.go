@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/layers/linalg"
 	"l2mt/model"
 	"l2mt/model/multitask"
 )
@@ -147,7 +148,7 @@ func featureMap(a, w *mat.Dense, k int) (*mat.Dense, error) {
 	fitted.Scale(-rho, &x)
 	fitted.Add(&fitted, w) // A B = W - rho X
 	gram.SymOuterK(1, &fitted)
-	e, err := multitask.Eigen(&gram)
+	e, err := linalg.Eigen(&gram)
 	if err != nil {
 		return nil, err
 	}

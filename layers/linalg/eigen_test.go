@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -75,6 +76,26 @@ func TestEigen(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A matrix is that of its eigenvalues and vectors, and what is not finite is refused.
+func TestSpectrum(t *testing.T) {
+	r, a := stream(t, "spectrum"), mat.NewSymDense(5, nil)
+	for i := range 5 {
+		for j := range i + 1 {
+			a.SetSym(i, j, r.NormFloat64())
+		}
+	}
+	e, err := Eigen(a)
+	if err != nil || !mat.EqualApprox(e.Rebuild(e.Values), a, 1e-13) || !slices.IsSorted(e.Values) {
+		t.Errorf("%v is rebuilt from %+v, %v", a, e, err)
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		a.SetSym(1, 2, bad)
+		if _, err := Eigen(a); !errors.Is(err, ErrNotFinite) {
+			t.Errorf("Eigen with the entry %v: %v", bad, err)
 		}
 	}
 }

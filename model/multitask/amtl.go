@@ -74,7 +74,7 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	}
 	omega, _, ok := inverted(precision)
 	if !ok {
-		return nil, diverged(precision)
+		return nil, singular(precision)
 	}
 	return &Covariance{Omega: omega, A: combine, Gap: gap}, nil
 }

@@ -12,6 +12,8 @@ import (
 	"l2mt/data"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 // A battery that a model passes by being registered. Exceptions are declared
@@ -202,7 +204,7 @@ func TestStationary(t *testing.T) {
 			t.Skip("the model is not convex and has not converged; it says so")
 		}
 		random := data.Stream(1, "stationary")
-		e := must(Eigen(r.Omega))(t)
+		e := must(linalg.Eigen(r.Omega))(t)
 		root := e.Rebuild(powered(e.Values, 0.5))
 		size := mat.Norm(r.W, 2) + 0.1
 		for trial := range 10 {
@@ -229,7 +231,7 @@ func TestStationary(t *testing.T) {
 func TestOmegaFeasible(t *testing.T) {
 	battery(t, func(t *testing.T, model Model, s shape, tasks []data.Samples) {
 		r := mustFit(t, model, mustProblem(t, s.loss, tasks), batteryParams(model), Options{Tolerance: 1e-5})
-		e := must(Eigen(r.Omega))(t)
+		e := must(linalg.Eigen(r.Omega))(t)
 		if e.Values[0] < -1e-12*mat.Trace(r.Omega) {
 			t.Errorf("Omega has the eigenvalue %g", e.Values[0])
 		}

@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -122,18 +123,7 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	if err := opt.complete(problem); err != nil {
 		return nil, err
 	}
-	begin := time.Now()
-	r, err := problem.fit(ctx, model, p, opt)
-	if err != nil {
-		return nil, err
-	}
-	r.Seconds = time.Since(begin).Seconds()
-	return r, nil
-}
-
-// fit runs the solver that suits the model on the training set that is fastest.
-func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
-	view := p.view()
+	begin, view := time.Now(), problem.view()
 	if opt.Start != nil && view.span != nil {
 		start := *opt.Start
 		if start.W = start.inside; start.set != view {
@@ -141,14 +131,18 @@ func (p *TrainingSet) fit(ctx context.Context, model Model, params Params, opt O
 		}
 		opt.Start = &start
 	}
-	r, err := view.solve(ctx, model, params, opt)
-	if err == nil && view.span != nil {
+	r, err := view.solve(ctx, model, p, opt)
+	if err != nil {
+		return nil, err
+	}
+	if view.span != nil {
 		r.inside, r.W = r.W, view.span.leave(r.W)
 	}
-	return r, err
+	r.Seconds = time.Since(begin).Seconds()
+	return r, nil
 }
 
-// solve is the choice of the solver.
+// solve runs the solver that suits the model.
 func (p *TrainingSet) solve(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
 	if model, ok := model.(held); ok {
 		return solveHeld(ctx, p, model.info.Name, model.omega(p.Tasks(), params), params, opt)
@@ -181,12 +175,7 @@ func (o *Options) complete(problem *TrainingSet) error {
 	if o.Tolerance < 0 || math.IsNaN(o.Tolerance) || o.MaxIterations < 0 {
 		return fmt.Errorf("multitask: options: %w: Tolerance %v and MaxIterations %d must not be negative", ErrInvalidParams, o.Tolerance, o.MaxIterations)
 	}
-	if o.Tolerance == 0 {
-		o.Tolerance = 1e-8
-	}
-	if o.MaxIterations == 0 {
-		o.MaxIterations = 500
-	}
+	o.Tolerance, o.MaxIterations = cmp.Or(o.Tolerance, 1e-8), cmp.Or(o.MaxIterations, 500)
 	if o.Start != nil {
 		if d, m := o.Start.W.Dims(); d != problem.classes*problem.cols || m != problem.Tasks() {
 			return fmt.Errorf("multitask: options, Start: %w: its W is %d x %d; that of the problem is %d x %d", ErrInvalidParams, d, m, problem.classes*problem.cols, problem.Tasks())

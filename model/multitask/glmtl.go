@@ -19,6 +19,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 func init() { Register(glmtl{}) }
@@ -59,7 +61,7 @@ func (glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error)
 // is C + alpha, row by row: given the other rows the best one is Omega a with a
 // the minimum of a lasso (Friedman, Hastie, Tibshirani, Biostatistics 2008).
 func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense, gap float64, err error) {
-	if err := checkFinite(c); err != nil {
+	if err := linalg.Finite(c); err != nil {
 		return nil, 0, err
 	}
 	const sweeps = 500

@@ -55,7 +55,10 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 	if drawn == 0 && !slices.ContainsFunc(p.tasks, func(t task) bool { return t.borrows }) {
 		return nil
 	}
-	pull := make([]float64, len(p.tasks))
+	pull, steepest := make([]float64, len(p.tasks)), 2.0
+	if p.loss == Logistic {
+		steepest = 0.25
+	}
 	for i, t := range p.tasks {
 		rows := drawn
 		if drawn == 0 && t.borrows {
@@ -63,7 +66,7 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 		} else if drawn == 0 {
 			rows = 1
 		}
-		pull[i] = rows * p.loss.steepest() * t.share
+		pull[i] = rows * steepest * t.share
 	}
 	return pull
 }

@@ -1,6 +1,8 @@
 package multitask
 
 import (
+	"fmt"
+
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
@@ -127,6 +129,11 @@ func identity(m int, c float64) *mat.SymDense {
 
 // norm1 is the sum of the absolute values of all entries.
 func norm1(a mat.Matrix) float64 { return floats.Norm(mat.DenseCopyOf(a).RawMatrix().Data, 1) }
+
+// singular is the error of a matrix that inverted refuses.
+func singular(a *mat.SymDense) error {
+	return fmt.Errorf("multitask: %w: a matrix of size %d has no inverse", ErrInvalidOmega, a.SymmetricDim())
+}
 
 // inverted returns the inverse of a positive definite matrix and the logarithm of its
 // determinant, and whether it is one.

@@ -100,14 +100,6 @@ func (l Loss) slopes(r, h, score, y []float64, b float64, w weights) (sumR, sumH
 	return sumR, sumH
 }
 
-// steepest is the largest second derivative.
-func (l Loss) steepest() float64 {
-	if l == Square {
-		return 2
-	}
-	return 0.25
-}
-
 // bias returns the b that minimises the loss of score + b, and pull/2 (b - common)^2
 // with it, starting from an estimate, and leaves the slopes of the loss there in r and h.
 func (l Loss) bias(r, h, score, y []float64, b, pull, common float64, w weights) float64 {

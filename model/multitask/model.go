@@ -123,10 +123,8 @@ func (p Params) With(name string, value float64) Params {
 	case Lambda2:
 		p.Lambda2 = value
 	default:
-		h := maps.Clone(p.Hyper)
-		if h == nil {
-			h = map[string]float64{}
-		}
+		h := map[string]float64{}
+		maps.Copy(h, p.Hyper)
 		h[name] = value
 		p.Hyper = h
 	}

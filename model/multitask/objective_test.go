@@ -6,6 +6,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/layers/linalg"
+
 	"l2mt/data"
 )
 
@@ -41,7 +43,7 @@ func traceTerm(t *testing.T, s *mat.SymDense, c *Covariance, floor float64) floa
 		precision.SymRankK(precision, 1, rest)
 		return dot(s, precision)
 	}
-	e := must(Eigen(c.Omega))(t)
+	e := must(linalg.Eigen(c.Omega))(t)
 	// Rounding errors outside of the range of Omega are squares: 1e-14 of S is 1e-7 of W.
 	sum, outside := 0.0, 0.0
 	for k, mu := range e.Values {

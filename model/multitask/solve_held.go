@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 // ridge is the problem that is left for a given covariance,
@@ -198,7 +200,7 @@ func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 		copy(x.a, from.a)
 		return nil
 	}
-	e, err := Eigen(omega)
+	e, err := linalg.Eigen(omega)
 	if err != nil {
 		return err
 	}

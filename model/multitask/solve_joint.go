@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 // splitting minimises problem (1) by alternating directions (ADMM), for models that are
@@ -168,7 +170,7 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	m, c := x.set.Tasks(), x.params.Lambda1/x.lambda
 	x.shift = c
 	if model, ok := x.model.(spectral); ok {
-		e, err := Eigen(x.set.side(x.near))
+		e, err := linalg.Eigen(x.set.side(x.near))
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +193,7 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	addSym(shifted, 1, x.cov.Omega)
 	inverse, _, ok := inverted(shifted)
 	if !ok {
-		return nil, diverged(shifted)
+		return nil, singular(shifted)
 	}
 	var shares mat.Dense
 	shares.Mul(inverse, x.cov.Omega)

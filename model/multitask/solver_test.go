@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -132,22 +131,6 @@ func TestGraphicalLassoOfASingularMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	nearMatrix(t, "Omega", omega, c, 1e-9)
-}
-
-func TestEigen(t *testing.T) {
-	random := data.Stream(6, "eigen")
-	a := gramOf(normals(random, 5*9), 5, 9)
-	e := must(Eigen(a))(t)
-	nearMatrix(t, "U diag U'", e.Rebuild(e.Values), a, 1e-13)
-	if !slices.IsSorted(e.Values) {
-		t.Errorf("the eigenvalues %v do not ascend", e.Values)
-	}
-	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
-		a.SetSym(1, 2, bad)
-		if _, err := Eigen(a); !errors.Is(err, ErrInvalidOmega) {
-			t.Errorf("Eigen with the entry %v: %v", bad, err)
-		}
-	}
 }
 
 // TestBadInput wants typed errors that name the task and the field.

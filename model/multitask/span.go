@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"cmp"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
@@ -29,14 +30,7 @@ type shortRows struct {
 // view returns the training set that fits are fastest on: one of fewer rows, in the span of
 // the rows, or itself.
 func (p *TrainingSet) view() *TrainingSet {
-	p.once.Do(func() {
-		if p.fastest = p.fewerRows(); p.fastest == nil {
-			p.fastest = p.narrowed()
-		}
-		if p.fastest == nil {
-			p.fastest = p
-		}
-	})
+	p.once.Do(func() { p.fastest = cmp.Or(p.fewerRows(), p.narrowed(), p) })
 	return p.fastest
 }
 

@@ -22,6 +22,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 func init() {
@@ -39,7 +41,7 @@ func (spats) Info() Info {
 }
 
 func (spats) G(c *Covariance, _ int, _ Params) float64 {
-	e, err := Eigen(c.Omega)
+	e, err := linalg.Eigen(c.Omega)
 	if err != nil {
 		return math.NaN()
 	}
@@ -56,7 +58,7 @@ func (spats) G(c *Covariance, _ int, _ Params) float64 {
 // subject to tr(Omega) = 1, which is within m^2 mu of the step itself. It lowers mu, with up to
 // two steps of Newton's method at each, and as many as it takes at the last.
 func (spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
-	if err := checkFinite(s); err != nil {
+	if err := linalg.Finite(s); err != nil {
 		return nil, err
 	}
 	m := s.SymmetricDim()
@@ -213,7 +215,7 @@ func (spats) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
 	if c != nil && c.multiplier != nil {
 		addSym(rest, -1, c.multiplier)
 	}
-	e, err := Eigen(rest)
+	e, err := linalg.Eigen(rest)
 	if err != nil {
 		return math.NaN()
 	}

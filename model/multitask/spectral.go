@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 // spectral is a model whose g depends on the eigenvalues of Omega alone. Its Omega then has
@@ -34,7 +36,7 @@ func (k spectral) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
 }
 
 func (k spectral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
-	e, err := Eigen(s)
+	e, err := linalg.Eigen(s)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func clip(s []float64) {
 // eigenvalues returns the eigenvalues of Omega with those below 1e-12 of the
 // largest set to zero.
 func eigenvalues(omega *mat.SymDense) []float64 {
-	e, err := Eigen(omega)
+	e, err := linalg.Eigen(omega)
 	if err != nil {
 		return slices.Repeat([]float64{math.NaN()}, omega.SymmetricDim())
 	}

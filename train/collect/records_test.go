@@ -13,6 +13,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/layers/linalg"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 	"l2mt/train/collect"
@@ -309,7 +310,7 @@ func TestExplorations(t *testing.T) {
 			if trace := mat.Trace(omega); math.Abs(trace-1) > 1e-12 {
 				t.Errorf("%s, seed %d: trace %v", name, seed, trace)
 			}
-			s := must(multitask.Eigen(omega))(t)
+			s := must(linalg.Eigen(omega))(t)
 			got := 0
 			for _, v := range s.Values {
 				if v < -1e-14 {

@@ -1,6 +1,7 @@
-package multitask
+package linalg
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -16,30 +17,30 @@ type Spectrum struct {
 	Vectors *mat.Dense
 }
 
+// ErrNotFinite marks a matrix with entries that are not numbers, or without bounds.
+var ErrNotFinite = errors.New("it is not finite")
+
 // Eigen returns the eigendecomposition of a symmetric matrix. It refuses
 // entries that are not finite, on which the underlying routine may not return.
 func Eigen(a *mat.SymDense) (*Spectrum, error) {
-	if err := checkFinite(a); err != nil {
+	if err := Finite(a); err != nil {
 		return nil, err
 	}
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {
-		return nil, diverged(a)
+		return nil, fmt.Errorf("linalg: the eigenvalues of a matrix of size %d do not converge", a.SymmetricDim())
 	}
 	s := &Spectrum{Values: e.Values(nil), Vectors: new(mat.Dense)}
 	e.VectorsTo(s.Vectors)
 	return s, nil
 }
 
-func checkFinite(a *mat.SymDense) error {
+// Finite reports a matrix that is not finite.
+func Finite(a *mat.SymDense) error {
 	if sum := mat.Sum(a); math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return fmt.Errorf("multitask: %w: a matrix of size %d has entries that are not finite", ErrInvalidOmega, a.SymmetricDim())
+		return fmt.Errorf("linalg: a matrix of size %d: %w", a.SymmetricDim(), ErrNotFinite)
 	}
 	return nil
-}
-
-func diverged(a *mat.SymDense) error {
-	return fmt.Errorf("multitask: eigendecomposition: %w: it did not converge on a matrix of size %d", ErrInvalidOmega, a.SymmetricDim())
 }
 
 // Rebuild returns U diag(values) U', symmetric to the bit.
@@ -48,7 +49,13 @@ func (s *Spectrum) Rebuild(values []float64) *mat.SymDense {
 	for i := range values {
 		floats.Mul(scaled.RawRowView(i), values)
 	}
-	var a mat.Dense
-	a.Mul(scaled, s.Vectors.T())
-	return symmetrised(&a, 1)
+	var product mat.Dense
+	product.Mul(scaled, s.Vectors.T())
+	a := mat.NewSymDense(len(values), nil)
+	for i := range values {
+		for j := range i + 1 {
+			a.SetSym(i, j, (product.At(i, j)+product.At(j, i))/2)
+		}
+	}
+	return a
 }
