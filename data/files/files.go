@@ -64,12 +64,12 @@ func publish(path string, write func(w io.Writer) error, name func(from, to stri
 	if err := name(tmp, path); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return SyncDir(dir)
+	return syncDir(dir)
 }
 
-// SyncDir makes the names in a directory safe from a power cut, where the system
+// syncDir makes the names in a directory safe from a power cut, where the system
 // can: Windows does so itself.
-func SyncDir(dir string) error {
+func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}

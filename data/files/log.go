@@ -35,7 +35,7 @@ func OpenLog(path string) (*Log, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.Size() == 0 { // it may be new
-		err = SyncDir(filepath.Dir(path))
+		err = syncDir(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
