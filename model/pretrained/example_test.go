@@ -12,5 +12,5 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println(pretrained.Name, "serves all features:", network.Config.FeatureFree())
-	// Output: l2mt-prior-6 serves all features: true
+	// Output: l2mt-prior-7 serves all features: true
 }

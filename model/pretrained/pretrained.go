@@ -14,7 +14,7 @@ import (
 )
 
 // Name is that of the network. Another network gets another name.
-const Name = "l2mt-prior-6"
+const Name = "l2mt-prior-7"
 
 //go:embed config.json weights.safetensors
 var files embed.FS
