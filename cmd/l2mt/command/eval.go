@@ -15,6 +15,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
+	"l2mt/model/multitask"
 )
 
 type evalCmd struct {
@@ -39,8 +40,24 @@ func (c *evalCmd) Validate() error {
 			return fmt.Errorf("--network=%s: it is given twice", dir)
 		}
 	}
-	_, err := run.Lookup(slices.Concat(c.Models, c.Labelled))
+	_, err := lookup(slices.Concat(c.Models, c.Labelled))
 	return err
+}
+
+// lookup returns the models of the given names; "all" means the paper's ten.
+func lookup(names []string) (models []multitask.Model, err error) {
+	for _, name := range names {
+		if name == "all" {
+			models = append(models, multitask.Baselines()...)
+			continue
+		}
+		m, err := multitask.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	return models, nil
 }
 
 // name is that of a network in tables: its folder, where no other is called so.
@@ -56,8 +73,8 @@ func (c *evalCmd) name(dir string) string {
 
 func (c *evalCmd) Run(e *env) error {
 	defer room()()
-	models, err1 := run.Lookup(c.Models)
-	labelled, err2 := run.Lookup(c.Labelled)
+	models, err1 := lookup(c.Models)
+	labelled, err2 := lookup(c.Labelled)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
 	if err := os.MkdirAll(f.Out, 0o755); err != nil {
 		return err
 	}
-	var rows []run.Summary
+	var rows []summary
 	for _, set := range []struct {
 		name string
 		file *data.ProblemFile
@@ -204,7 +204,7 @@ func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, run.Summarise(path, set.file))
+		rows = append(rows, summarise(path, set.file))
 	}
 	return e.printSummaries(rows)
 }
@@ -215,7 +215,7 @@ type problemsCheckCmd struct {
 }
 
 func (c *problemsCheckCmd) Run(e *env) error {
-	var rows []run.Summary
+	var rows []summary
 	for _, path := range c.Files {
 		p, err := c.problems(path)
 		if err != nil {
@@ -224,19 +224,46 @@ func (c *problemsCheckCmd) Run(e *env) error {
 		if _, err := p.All(); err != nil {
 			return err
 		}
-		rows = append(rows, run.Summarise(path, p.File()))
+		rows = append(rows, summarise(path, p.File()))
 	}
 	return e.printSummaries(rows)
 }
 
 // printSummaries prints what problem files hold.
-func (e *env) printSummaries(rows []run.Summary) error {
+func (e *env) printSummaries(rows []summary) error {
 	return e.print(rows, func(w io.Writer) {
-		t := run.Columns(w)
-		fmt.Fprintln(t, "problems\ttasks\tper problem\ttrain rows\tvalidation\ttest\t  file")
+		t := run.Table{Heads: []string{"problems", "tasks", "per problem", "train rows", "validation", "test", "file"}}
 		for _, r := range rows {
-			fmt.Fprintf(t, "%d\t%d\t%d..%d\t%d\t%d\t%d\t  %s\n", r.Problems, r.Tasks, r.MinTasks, r.MaxTasks, r.TrainRows, r.Validation, r.TestRows, r.File)
+			t.Row(r.Problems, r.Tasks, fmt.Sprintf("%d..%d", r.MinTasks, r.MaxTasks), r.TrainRows, r.Validation, r.TestRows, r.File)
 		}
-		t.Flush()
+		t.Write(w)
 	})
+}
+
+// summary describes one problem file.
+type summary struct {
+	File       string `json:"file"`
+	Dataset    string `json:"dataset,omitempty"`
+	Problems   int    `json:"problems"`
+	Tasks      int    `json:"tasks"`
+	MinTasks   int    `json:"min_tasks"`
+	MaxTasks   int    `json:"max_tasks"`
+	TrainRows  int    `json:"train_rows"`
+	Validation int    `json:"validation_rows"`
+	TestRows   int    `json:"test_rows"`
+}
+
+// summarise describes the problem file of a path.
+func summarise(path string, f *data.ProblemFile) summary {
+	s := summary{File: path, Dataset: f.Dataset.Path, Problems: len(f.Problems), MinTasks: len(f.Problems[0].Tasks)}
+	for _, p := range f.Problems {
+		s.Tasks += len(p.Tasks)
+		s.MinTasks, s.MaxTasks = min(s.MinTasks, len(p.Tasks)), max(s.MaxTasks, len(p.Tasks))
+		for _, t := range p.Tasks {
+			s.TrainRows += len(t.Train)
+			s.Validation += len(t.Validation)
+			s.TestRows += len(t.Test)
+		}
+	}
+	return s
 }

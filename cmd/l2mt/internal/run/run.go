@@ -22,7 +22,6 @@ import (
 	"l2mt/data/files"
 	"l2mt/infer/solve"
 	"l2mt/model"
-	"l2mt/model/multitask"
 	"l2mt/model/pretrained"
 )
 
@@ -146,22 +145,6 @@ func OpenNetwork(dir string) (*model.Network, error) {
 		return pretrained.Load()
 	}
 	return model.Load(dir)
-}
-
-// Lookup returns the models of the given names; "all" means the paper's ten.
-func Lookup(names []string) (models []multitask.Model, err error) {
-	for _, name := range names {
-		if name == "all" {
-			models = append(models, multitask.Baselines()...)
-			continue
-		}
-		m, err := multitask.Lookup(name)
-		if err != nil {
-			return nil, err
-		}
-		models = append(models, m)
-	}
-	return models, nil
 }
 
 // OrNone is a number that users give as the options of the libraries have it, where
