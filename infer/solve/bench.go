@@ -316,7 +316,9 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 		}
 	}
 	if c.Weights {
-		base, err := b.Judge(ctx, c.unweighed())
+		mixed := c
+		mixed.Weights = false
+		base, err := b.Judge(ctx, mixed)
 		if err != nil {
 			return evidence.Subject{}, err
 		}

@@ -60,12 +60,6 @@ func (c Candidate) weighed() Candidate {
 	return c
 }
 
-// unweighed is what weighed was made of.
-func (c Candidate) unweighed() Candidate {
-	c.Weights = false
-	return c
-}
-
 // seen is a candidate with another view of the features.
 func (c Candidate) seen(v View) Candidate {
 	c.View = v
