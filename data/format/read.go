@@ -41,7 +41,7 @@ var (
 	groupNames = []string{"group", "task"}
 )
 
-// ReadOptions say how to read a file. The zero value suits most files.
+// Options say how to read a file. The zero value suits most files.
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz), .npz,
@@ -280,5 +280,5 @@ func (t *table) labels(d *data.Dataset, o Options) (err error) {
 }
 
 // Open reads a dataset from a file or folder that says all of itself. It is
-// Read with the zero ReadOptions.
+// Read with the zero Options.
 func Open(path string) (*data.Dataset, error) { return Read(path, Options{}) }
