@@ -102,7 +102,7 @@ func ownWeights(ctx context.Context, e Example) (*mat.Dense, error) {
 	if p, err = p.Tested().Labelled(); err != nil {
 		return nil, err
 	}
-	problem, err := multitask.Training(p, "")
+	problem, err := multitask.Training(p)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 		p = data.InMetric(p)
 	}
 	if err == nil {
-		t.train, err = multitask.Training(p, "")
+		t.train, err = multitask.Training(p)
 	}
 	if err == nil {
 		t.test, err = evidence.NewSplit(p.Tested())

@@ -191,7 +191,7 @@ func TestWeightsByHand(t *testing.T) {
 		got := fit(t, b, judge(t, b, c.weighed()))
 		said := must(b.Said())(t)
 		metric := data.NewMetric(p, 1)
-		training := must(multitask.Training(metric.Problem(p), ""))(t)
+		training := must(multitask.Training(metric.Problem(p)))(t)
 		var omega, products mat.SymDense // 1/2 Omega_n + 1/2 I/3, and W'W / tr(W'W)
 		omega.ScaleSym(0.5, said.Omega)
 		for i := range 3 {

@@ -116,7 +116,7 @@ func (b *Bench) coarse(ctx context.Context, of evidence.Subject, v View) (loss f
 	if err != nil {
 		return 0, err
 	}
-	train, err := multitask.Training(folds[0].ProblemData, "")
+	train, err := multitask.Training(folds[0].ProblemData)
 	if err != nil {
 		return 0, err
 	}

@@ -87,7 +87,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 // modelCovariances are those of the paper's ten models, one of which has I/m.
 func modelCovariances(t *testing.T, p *data.ProblemData) []*mat.SymDense {
 	t.Helper()
-	training := must(multitask.Training(p, ""))(t)
+	training := must(multitask.Training(p))(t)
 	var list []*mat.SymDense
 	for _, m := range multitask.Baselines() {
 		fit := must(multitask.Fit(t.Context(), m, training, multitask.Params{Lambda1: 0.1}, multitask.Options{Tolerance: 1e-4}))(t)

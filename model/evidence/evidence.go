@@ -83,7 +83,7 @@ type heldRows struct {
 
 // newHeldRows measures the targets y of the tasks, of which some may have none.
 func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
-	train, err := multitask.Training(p, "")
+	train, err := multitask.Training(p)
 	if err != nil {
 		return heldRows{}, err
 	}
@@ -232,7 +232,7 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 	var err error
 	for k, fold := range folds {
 		f := part{rows: make([]data.Samples, len(p.Tasks))}
-		if f.train, err = multitask.Training(fold.ProblemData, ""); err != nil {
+		if f.train, err = multitask.Training(fold.ProblemData); err != nil {
 			return nil, fmt.Errorf("%w (fold %d)", err, k+1)
 		}
 		first := 0 // number of a task's rows among all

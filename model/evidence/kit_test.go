@@ -162,7 +162,7 @@ func hold(t testing.TB, e Evidence, of Subject, lambda1 float64) *HeldOut {
 // fitted is a close fit of the training rows of a problem.
 func fitted(t testing.TB, of multitask.Model, p *data.ProblemData, params multitask.Params) *multitask.Result {
 	t.Helper()
-	return must(multitask.Fit(t.Context(), of, must(multitask.Training(p, ""))(t), params, close))(t)
+	return must(multitask.Fit(t.Context(), of, must(multitask.Training(p))(t), params, close))(t)
 }
 
 // must ends a test at an error.

@@ -21,6 +21,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -72,11 +73,8 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	for i := range m {
 		precision.SetSym(i, i, precision.At(i, i)+p.Get("floor"))
 	}
-	omega, _, ok := inverted(precision)
-	if !ok {
-		return nil, singular(precision)
-	}
-	return &Covariance{Omega: omega, A: combine, Gap: gap}, nil
+	omega, _, err := inverted(precision)
+	return &Covariance{Omega: omega, A: combine, Gap: gap}, err
 }
 
 // lasso minimises 1/2 ||w_j - W a||^2 + threshold ||a||_1 from a start to within enough of the
@@ -174,7 +172,7 @@ func lassoGap(a, rest []float64, s *mat.SymDense, j int, free bool, threshold fl
 		norm += math.Abs(v)
 	}
 	cross := rest[j] // <w_j, residual>
-	square, c := max(0, cross-inner(a, rest)), threshold/top
+	square, c := max(0, cross-floats.Dot(a, rest)), threshold/top
 	gap := square/2 + threshold*norm - c*(cross-c/2*square)
 	if gap <= 1e-15*(square/2+threshold*norm) { // rounding errors
 		return 0

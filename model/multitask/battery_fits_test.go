@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"l2mt/data"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // TestBatteryOfFits fits each of the ten models to 1,000 random problems, among them one task,
@@ -39,7 +41,7 @@ func TestBatteryOfFits(t *testing.T) {
 					tasks[i] = scaledBy(tasks[i], size)
 					tasks[i].Y = slices.Clone(tasks[i].Y)
 					if s.loss == Square {
-						scale(far, tasks[i].Y)
+						floats.Scale(far, tasks[i].Y)
 					}
 				}
 				problem := mustProblem(t, s.loss, tasks)

@@ -11,6 +11,7 @@ import (
 
 	"l2mt/data"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/layers/linalg"
@@ -135,7 +136,7 @@ func scaledBy(s data.Samples, c float32) data.Samples {
 
 func mustProblem(t testing.TB, loss Loss, tasks []data.Samples) *TrainingSet {
 	t.Helper()
-	return must(newTrainingSet(loss, 1, tasks, nil))(t)
+	return must(newTrainingSet(loss, 1, tasks, make([]string, len(tasks))))(t)
 }
 
 func mustFit(t testing.TB, model Model, problem *TrainingSet, p Params, opt Options) *Result {
@@ -268,7 +269,7 @@ func TestSymmetries(t *testing.T) {
 		if !notSignBlind[model.Info().Name] {
 			flipped := slices.Clone(tasks)
 			flipped[0].Y = slices.Clone(tasks[0].Y)
-			scale(-1, flipped[0].Y)
+			floats.Scale(-1, flipped[0].Y)
 			got := fit(flipped, p)
 			for i := range s.d {
 				got.W.Set(i, 0, -got.W.At(i, 0))

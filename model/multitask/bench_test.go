@@ -49,7 +49,7 @@ func text(m, n, d int) *data.ProblemData {
 }
 
 func BenchmarkFit(b *testing.B) {
-	train := must(Training(text(6, 600, 1000), ""))(b)
+	train := must(Training(text(6, 600, 1000)))(b)
 	for name, lambda1 := range map[string]float64{"stl": 1e-4, "snr1": 1e-3, "mtrl": 1e-4} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -65,7 +65,7 @@ func BenchmarkSizes(b *testing.B) {
 	p := Params{Lambda1: 1e-2}
 	for what, problem := range map[string]*TrainingSet{
 		"fewer rows": mustProblem(b, Square, samples(shape{42, 19, 140, Square, false}, 1)),
-		"span":       must(Training(text(6, 50, 20000), ""))(b),
+		"span":       must(Training(text(6, 50, 20000)))(b),
 	} {
 		for how, set := range map[string]*TrainingSet{"with": problem.view(), "without": problem} {
 			b.Run(what+"/"+how, func(b *testing.B) {
@@ -96,7 +96,7 @@ func BenchmarkStep(b *testing.B) {
 // BenchmarkManyTasks fits 600 tasks of 100 rows, as a pool of training problems has
 // them, to the accuracy of tuning.
 func BenchmarkManyTasks(b *testing.B) {
-	train := must(Training(text(600, 100, 1000), ""))(b)
+	train := must(Training(text(600, 100, 1000)))(b)
 	for _, model := range []struct {
 		name    string
 		lambda1 float64

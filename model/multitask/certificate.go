@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -16,7 +17,7 @@ import (
 func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covariance, workers int) float64 {
 	g := make([]float64, p.size())
 	p.gradient(g, v, workers)
-	m, free := p.Tasks(), v.loss-inner(v.w, g)
+	m, free := p.Tasks(), v.loss-floats.Dot(v.w, g)
 	if model, ok := model.(spectral); ok {
 		side := p.side(g)
 		side.ScaleSym(1/(2*params.Lambda1), side)

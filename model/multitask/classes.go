@@ -3,6 +3,8 @@ package multitask
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Where tasks have C > 2 classes the scores of their rows stand row by row, C for
@@ -62,5 +64,5 @@ func Probabilities(p, scores []float64, temperature float64) {
 		p[c] = math.Exp(p[c] - most)
 		sum += p[c]
 	}
-	scale(1/sum, p)
+	floats.Scale(1/sum, p)
 }

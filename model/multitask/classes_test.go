@@ -70,13 +70,13 @@ func oneAgainstRest(t *testing.T, p *data.ProblemData, class int, omega *mat.Sym
 // that have it.
 func TestClassesAreFittedOneByOne(t *testing.T) {
 	p := classesProblem(1, 20)
-	train := must(Training(p, ""))(t)
+	train := must(Training(p))(t)
 	omega := gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
 	r := must(FitFixed(t.Context(), omega, train, 0.1, Options{Tolerance: 1e-13}))(t)
 	sum := 0.0
 	for c := range 4 {
 		part, tasks, of := oneAgainstRest(t, p, c, omega)
-		alone := must(Training(part, ""))(t)
+		alone := must(Training(part))(t)
 		want := must(FitFixed(t.Context(), of, alone, 0.1, Options{Tolerance: 1e-13}))(t)
 		sum += want.Objective
 		for a, i := range tasks {
@@ -95,7 +95,7 @@ func TestClassesAreFittedOneByOne(t *testing.T) {
 // Every model fits classes to its certificate, and Omega is that of its step for
 // the blocks of W together.
 func TestModelsFitClasses(t *testing.T) {
-	train := must(Training(classesProblem(2, 20), ""))(t)
+	train := must(Training(classesProblem(2, 20)))(t)
 	for _, m := range Baselines() {
 		p := must(Complete(m, Params{Lambda1: 0.05}))(t)
 		r, err := Fit(t.Context(), m, train, p, Options{Tolerance: 1e-6})
@@ -127,7 +127,7 @@ func TestBadClasses(t *testing.T) {
 	p := classesProblem(1, 8)
 	for _, y := range []float64{-1, 4, 0.5, math.NaN()} {
 		p.Tasks[1].TrainSet.Y[3] = y
-		if _, err := Training(p, ""); err == nil {
+		if _, err := Training(p); err == nil {
 			t.Errorf("the class %v passes", y)
 		}
 	}
@@ -136,7 +136,7 @@ func TestBadClasses(t *testing.T) {
 			task.TrainSet.Y[j] = 2
 		}
 	}
-	if _, err := Training(p, ""); err == nil {
+	if _, err := Training(p); err == nil {
 		t.Error("tasks of one class pass")
 	}
 }

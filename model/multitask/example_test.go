@@ -39,7 +39,7 @@ func ExampleFit() {
 		task := &data.Task{Name: []string{"a", "b", "c"}[i], Kind: data.Classification}
 		tasks = append(tasks, data.TaskData{Task: task, TrainSet: rows(25, normal, 0.25)})
 	}
-	problem, err := multitask.Training(&data.ProblemData{Tasks: tasks}, "")
+	problem, err := multitask.Training(&data.ProblemData{Tasks: tasks})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -35,8 +35,8 @@ func (glmtl) Info() Info {
 }
 
 func (glmtl) G(c *Covariance, d int, p Params) float64 {
-	precision, logDet, ok := inverted(c.Omega)
-	if !ok {
+	precision, logDet, err := inverted(c.Omega)
+	if err != nil {
 		return math.Inf(1)
 	}
 	return p.Lambda1*float64(d)/(2*p.Lambda2)*logDet + norm1(precision)
@@ -73,7 +73,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 		for i := range m {
 			x.SetSym(i, i, x.At(i, i)*(1+ridge))
 		}
-		if _, _, ok := inverted(x); ok {
+		if _, _, err := inverted(x); err == nil {
 			break
 		}
 	}
@@ -84,8 +84,8 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 	}
 	gap = math.Inf(1)
 	for range sweeps {
-		p, _, ok := inverted(x) // the gradient of the dual
-		if !ok {
+		p, _, err := inverted(x) // the gradient of the dual
+		if err != nil {
 			break // rounding errors are left
 		}
 		g := dot(c, p) + alpha*norm1(p) - float64(m)

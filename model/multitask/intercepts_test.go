@@ -94,7 +94,7 @@ func TestTasksThatBorrow(t *testing.T) {
 // A fit with intercepts drawn together is the minimum of its objective, which its gap says
 // it is: no move of the weights or the intercepts goes lower.
 func TestDrawnIntercepts(t *testing.T) {
-	classes := must(Training(classesProblem(3, 24), ""))(t)
+	classes := must(Training(classesProblem(3, 24)))(t)
 	problems := []*TrainingSet{classes}
 	for i, s := range []shape{{4, 3, 200, Square, false}, {4, 6, 9, Square, false}, {3, 80, 6, Square, false}, {4, 6, 30, Logistic, false}, {3, 80, 6, Logistic, false}, {4, 50, 30, Logistic, true}} {
 		tasks := samples(s, uint64(i))

@@ -12,20 +12,10 @@ import (
 )
 
 // The vectors of the solver are m x d matrices in row-major order, so that the
-// weights of a task are contiguous. Level-1 BLAS does their arithmetic.
-
-func inner(x, y []float64) float64 {
-	return blas64.Implementation().Ddot(len(x), x, 1, y, 1)
-}
+// weights of a task are contiguous.
 
 // add adds a x to y.
-func add(a float64, x, y []float64) {
-	blas64.Implementation().Daxpy(len(x), a, x, 1, y, 1)
-}
-
-func scale(a float64, x []float64) {
-	blas64.Implementation().Dscal(len(x), a, x, 1)
-}
+func add(a float64, x, y []float64) { floats.AddScaled(y, a, x) }
 
 // gemm sets C to A B, with A or B transposed.
 func gemm(tA, tB blas.Transpose, a, b, c blas64.General) {
@@ -130,19 +120,14 @@ func identity(m int, c float64) *mat.SymDense {
 // norm1 is the sum of the absolute values of all entries.
 func norm1(a mat.Matrix) float64 { return floats.Norm(mat.DenseCopyOf(a).RawMatrix().Data, 1) }
 
-// singular is the error of a matrix that inverted refuses.
-func singular(a *mat.SymDense) error {
-	return fmt.Errorf("multitask: %w: a matrix of size %d has no inverse", ErrInvalidOmega, a.SymmetricDim())
-}
-
 // inverted returns the inverse of a positive definite matrix and the logarithm of its
-// determinant, and whether it is one.
-func inverted(a *mat.SymDense) (inverse *mat.SymDense, logDet float64, ok bool) {
+// determinant.
+func inverted(a *mat.SymDense) (inverse *mat.SymDense, logDet float64, err error) {
 	var c mat.Cholesky
 	if !c.Factorize(a) {
-		return nil, 0, false
+		return nil, 0, fmt.Errorf("multitask: %w: a matrix of size %d has no inverse", ErrInvalidOmega, a.SymmetricDim())
 	}
 	inverse = new(mat.SymDense)
 	c.InverseTo(inverse) // of an ill-conditioned one nearly
-	return inverse, c.LogDet(), true
+	return inverse, c.LogDet(), nil
 }

@@ -10,9 +10,8 @@ import (
 )
 
 // Slope returns the gradient with respect to Omega of a function of the scores
-// of rows that are not trained on, given its derivatives with respect to these
-// (of several classes, row by row),
-// at the minimum for a given Omega. W and b follow, Lambda1 is held.
+// of rows that are not trained on, given its derivatives with respect to these (of several
+// classes, row by row), at the minimum for a given Omega. W and b follow, Lambda1 is held.
 //
 // With G the gradient of the losses, W' = -Omega G / Lambda1 at the minimum, so
 // that dW' = -(dOmega G + Omega H dW') / Lambda1. One linear system, the adjoint
@@ -37,9 +36,9 @@ func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]floa
 		add(b, p.part(i, x.mean), p.part(i, seen))
 	}
 	rest := slices.Clone(seen)
-	scale(-1, rest)
+	floats.Scale(-1, rest)
 	multiply(x.cg[5], x.omega, rest)
-	_, w, _ := x.conjugate(rest, 1e-12*inner(rest, x.cg[5]))
+	_, w, _ := x.conjugate(rest, 1e-12*floats.Dot(rest, x.cg[5]))
 	x.addHessian(seen, w) // so that it is what Omega sees
 	return symmetrised(products(seen, x.slopes, p.Tasks(), len(seen)/p.Tasks()), -1/x.lambda), nil
 }

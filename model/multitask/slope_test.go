@@ -24,7 +24,7 @@ func TestSlope(t *testing.T) {
 		trials[fmt.Sprint(s)] = trial{mustProblem(t, s.loss, samples(s, uint64(i))), samples(other, uint64(i))}
 	}
 	classes := classesProblem(3, 24)
-	train := must(Training(classes, ""))(t)
+	train := must(Training(classes))(t)
 	rows := []data.Samples{classes.Tasks[0].TestSet, {X: classes.Tasks[1].TestSet.X.Take(nil)}, classes.Tasks[2].TestSet}
 	trials["classes"] = trial{train, rows}
 	for what, c := range trials {

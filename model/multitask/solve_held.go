@@ -128,12 +128,12 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 	multiply(z, x.omega, rest)
 	copy(p, rest)
 	copy(q, z)
-	norm := inner(rest, z)
+	norm := floats.Dot(rest, z)
 	for it := 0; it < 1000 && norm > target; it++ {
 		clear(hq)
 		add(x.lambda, p, hq)
 		x.addHessian(hq, q)
-		curvature := inner(q, hq)
+		curvature := floats.Dot(q, hq)
 		if !(curvature > 0) {
 			break
 		}
@@ -143,10 +143,10 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 		add(-t, hq, rest)
 		slope -= t * norm
 		multiply(z, x.omega, rest)
-		next := inner(rest, z)
-		scale(next/norm, p)
+		next := floats.Dot(rest, z)
+		floats.Scale(next/norm, p)
 		add(1, rest, p)
-		scale(next/norm, q)
+		floats.Scale(next/norm, q)
 		add(1, z, q)
 		norm = next
 	}
@@ -161,7 +161,7 @@ func (x *ridge) downhill(rest []float64) float64 {
 	add(-1, x.slopes, rest)
 	add(-x.lambda, x.a, rest)
 	multiply(x.cg[5], x.omega, rest)
-	return inner(rest, x.cg[5])
+	return floats.Dot(rest, x.cg[5])
 }
 
 // along moves along the direction until the objective is lower by a fair part of what
@@ -171,11 +171,11 @@ func (x *ridge) along(a, w []float64, slope float64) bool {
 	sums := make([]float64, len(x.b))
 	x.set.each(x.workers, func(i int, t *task) {
 		t.x.Mul(x.move.score[i], x.set.part(i, w), 1)
-		sums[i] = inner(x.h[i], x.move.score[i])
+		sums[i] = floats.Dot(x.h[i], x.move.score[i])
 	})
 	x.move.b = x.set.follow(sums, x.total, x.pull)
-	linear, square := x.lambda*inner(x.a, w), x.lambda/2*inner(a, w)
-	size := math.Abs(x.loss) + x.lambda/2*math.Abs(inner(x.a, x.w))
+	linear, square := x.lambda*floats.Dot(x.a, w), x.lambda/2*floats.Dot(a, w)
+	size := math.Abs(x.loss) + x.lambda/2*math.Abs(floats.Dot(x.a, x.w))
 	for t := 1.0; t > 1e-5; t /= 2 {
 		for i, move := range x.move.score {
 			floats.AddScaledTo(x.trial.score[i], x.score[i], t, move)
@@ -233,7 +233,7 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 			return nil, fmt.Errorf("multitask: fitting %q: %w", name, err)
 		}
 		norm := x.downhill(rest)
-		r.Objective, r.Gap = x.loss+p.Lambda1/2*inner(x.a, x.w), norm/(2*p.Lambda1)
+		r.Objective, r.Gap = x.loss+p.Lambda1/2*floats.Dot(x.a, x.w), norm/(2*p.Lambda1)
 		enough := opt.Tolerance * r.Objective
 		if r.Gap <= enough {
 			r.Status = Converged

@@ -16,7 +16,7 @@ func TestHeldFits(t *testing.T) {
 	for i, s := range shapes {
 		problems[fmt.Sprint(s)] = mustProblem(t, s.loss, samples(s, uint64(i)))
 	}
-	problems["classes"] = must(Training(classesProblem(3, 20), ""))(t)
+	problems["classes"] = must(Training(classesProblem(3, 20)))(t)
 	for what, problem := range problems {
 		m := problem.Tasks()
 		random := data.Stream(5, "held")

@@ -114,7 +114,7 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 	x.v = slices.Clone(x.w)
 	x.bend()
 	x.addHessian(x.near, x.slopes)
-	if rho := inner(x.slopes, x.near) / inner(x.slopes, x.slopes); rho > 0 && !math.IsInf(rho, 0) {
+	if rho := floats.Dot(x.slopes, x.near) / floats.Dot(x.slopes, x.slopes); rho > 0 && !math.IsInf(rho, 0) {
 		x.lambda = rho
 	}
 	add(-1/x.lambda, x.slopes, x.u)
@@ -136,7 +136,7 @@ func (x *splitting) sweep(adapt bool) error {
 	moved := floats.Distance(x.v, x.last, 2) / floats.Norm(x.u, 2)
 	if ratio := min(max(apart/moved, 0.01), 100); adapt && ratio > 0 {
 		x.lambda *= ratio
-		scale(1/ratio, x.u)
+		floats.Scale(1/ratio, x.u)
 	}
 	return nil
 }
@@ -191,9 +191,9 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	}
 	shifted := identity(m, c)
 	addSym(shifted, 1, x.cov.Omega)
-	inverse, _, ok := inverted(shifted)
-	if !ok {
-		return nil, singular(shifted)
+	inverse, _, err := inverted(shifted)
+	if err != nil {
+		return nil, err
 	}
 	var shares mat.Dense
 	shares.Mul(inverse, x.cov.Omega)

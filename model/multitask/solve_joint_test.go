@@ -20,7 +20,7 @@ func TestJointFits(t *testing.T) {
 	}, shapes...) {
 		problems[fmt.Sprintf("%s, seed %d", s, seed)] = mustProblem(t, s.loss, samples(s, uint64(seed)))
 	}
-	problems["classes"] = must(Training(classesProblem(3, 20), ""))(t)
+	problems["classes"] = must(Training(classesProblem(3, 20)))(t)
 	for what, problem := range problems {
 		if testing.Short() && what != "classes" { // with which the race detector is run
 			continue

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
@@ -106,22 +107,22 @@ func (s *span) solved(t blas.Transpose, in *mat.Dense) *mat.Dense {
 // Mul sets dst to X b.
 func (x *shortRows) Mul(dst, b []float64, _ int) {
 	for i, row := range x.rows {
-		dst[i] = inner(row, b)
+		dst[i] = floats.Dot(row, b[:len(row)])
 	}
 }
 
 // AddMulT adds X' b to dst.
 func (x *shortRows) AddMulT(dst, b []float64, _ int) {
 	for i, row := range x.rows {
-		add(b[i], row, dst)
+		add(b[i], row, dst[:len(row)])
 	}
 }
 
 // AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
 func (x *shortRows) AddGram(dst, v, c []float64) (sum float64) {
 	for i, row := range x.rows {
-		u := c[i] * inner(row, v)
-		add(u, row, dst)
+		u := c[i] * floats.Dot(row, v[:len(row)])
+		add(u, row, dst[:len(row)])
 		sum += u
 	}
 	return sum

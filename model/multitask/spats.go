@@ -114,8 +114,8 @@ type interior struct {
 // at is the barrier at an Omega, nil where that is not positive definite.
 func (x *barrier) at(omega *mat.SymDense) *interior {
 	m := omega.SymmetricDim()
-	inverse, logDet, ok := inverted(omega)
-	if !ok {
+	inverse, logDet, err := inverted(omega)
+	if err != nil {
 		return nil
 	}
 	moved := identity(m, x.shift)

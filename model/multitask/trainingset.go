@@ -50,22 +50,15 @@ type task struct {
 	weights // the same, of the rows of x, which may be a summary
 }
 
-// newTrainingSet checks the training data of the tasks. Names, one a task, serve error
-// messages and may be left out. Of several classes y has the number of a row's class, and the
-// loss is logistic. A task may lack some.
+// newTrainingSet checks the training data of the tasks, which have names for errors. Of
+// several classes y has the number of a row's class. A task may lack some.
 func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string) (*TrainingSet, error) {
-	if loss != Square && loss != Logistic || loss == Square && classes > 1 {
-		return nil, fmt.Errorf("multitask: loss %q: %w: it is %q or %q, and that of several classes %q", loss, ErrInvalidParams, Logistic, Square, Logistic)
-	}
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
 	}
 	p := &TrainingSet{loss: loss, classes: classes}
 	for i, s := range tasks {
-		name := fmt.Sprintf("task %d", i)
-		if i < len(names) {
-			name = fmt.Sprintf("task %q", names[i])
-		}
+		name := fmt.Sprintf("task %q", names[i])
 		if err := p.checkSamples(s); err != nil {
 			return nil, fmt.Errorf("multitask: %s: %w", name, err)
 		}
@@ -162,10 +155,9 @@ func Against(y []float64, class int) []float64 {
 	return side
 }
 
-// Training returns the training rows of a problem, with the given loss or, if
-// that is empty, the one that suits the kind of its tasks: logistic for
-// classification and square for regression.
-func Training(p *data.ProblemData, loss Loss) (*TrainingSet, error) {
+// Training returns the training rows of a problem. The loss is logistic for classification
+// and square for regression.
+func Training(p *data.ProblemData) (*TrainingSet, error) {
 	samples := make([]data.Samples, len(p.Tasks))
 	names := make([]string, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -174,11 +166,9 @@ func Training(p *data.ProblemData, loss Loss) (*TrainingSet, error) {
 			return nil, fmt.Errorf("multitask: task %q, kind: %w: it is %s but that of the first task is %s", t.Name, ErrInvalidData, t.Kind, p.Tasks[0].Kind)
 		}
 	}
-	if loss == "" {
-		loss = Square
-		if len(p.Tasks) > 0 && p.Tasks[0].Kind == data.Classification {
-			loss = Logistic
-		}
+	loss := Square
+	if len(p.Tasks) > 0 && p.Tasks[0].Kind == data.Classification {
+		loss = Logistic
 	}
 	return newTrainingSet(loss, max(1, p.Several()), samples, names)
 }

@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	train, err := multitask.Training(t.Problem, "")
+	train, err := multitask.Training(t.Problem)
 	if err != nil {
 		panic(err)
 	}

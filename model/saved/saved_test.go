@@ -58,7 +58,7 @@ func read(t testing.TB, text string, steps ...string) *table.Table {
 
 func fitOf(t testing.TB, tab *table.Table) (*Fit, *multitask.Result) {
 	t.Helper()
-	train := must(multitask.Training(tab.Problem, ""))(t)
+	train := must(multitask.Training(tab.Problem))(t)
 	model := must(multitask.Lookup("mtrl"))(t)
 	r := must(multitask.Fit(t.Context(), model, train, multitask.Params{Lambda1: 0.01}, multitask.Options{}))(t)
 	return must(New(r, tab.Problem, tab.Recipe))(t), r

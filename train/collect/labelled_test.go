@@ -36,7 +36,7 @@ func TestFitsOnAllLabelledRows(t *testing.T) {
 			near[r.Omega[0][1]] = true
 		}
 		p = data.InMetric(p) // fits on all labelled rows are
-		train := must(multitask.Training(p, ""))(t)
+		train := must(multitask.Training(p))(t)
 		test := must(evidence.NewSplit(p.Tested()))(t)
 		omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
 		fit := must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{Tolerance: 1e-12}))(t)

@@ -153,7 +153,7 @@ func TestRecordsAgreeWithTheFits(t *testing.T) {
 		run(t, dir, c, problems, ref, 2)
 		for _, r := range load(t, dir) {
 			p := byName[r.Problem]
-			train := must(multitask.Training(p, ""))(t)
+			train := must(multitask.Training(p))(t)
 			omega := mat.NewSymDense(len(r.Omega), slices.Concat(r.Omega...))
 			fixed := must(multitask.FitFixed(t.Context(), omega, train, r.Result.Lambda1, multitask.Options{}))(t)
 			fit := fixed

@@ -43,6 +43,6 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 	}
 	t := &trial{given: given, problem: p, measured: measured}
 	t.labelled = sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
-	t.train, err = multitask.Training(p, "")
+	t.train, err = multitask.Training(p)
 	return t, err
 }
