@@ -111,8 +111,9 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	if err := writeData(sum, tensors); err != nil {
 		return nil, err
 	}
-	all := map[string]string{checksumKey: hex.EncodeToString(sum.Sum(nil))}
+	all := map[string]string{}
 	maps.Copy(all, metadata)
+	all[checksumKey] = hex.EncodeToString(sum.Sum(nil))
 	entries, end := map[string]any{metadataKey: all}, 0
 	for _, t := range tensors {
 		count, begin := max(len(t.Value), len(t.Single)), end
