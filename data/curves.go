@@ -70,7 +70,7 @@ func fitCurve(x []float64) Curve {
 }
 
 // smooth returns bends whose second derivatives are orthonormal. Their integrals are the
-// quadratic form of |knot_k - knot_l|^3, but for a factor.
+// quadratic form of |knot_k - knot_l|^3, up to a factor.
 func smooth(knots []float64) [][]float64 {
 	k := len(knots)
 	ends, cubes := mat.NewDense(k, 2, nil), mat.NewSymDense(k, nil)

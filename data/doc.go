@@ -8,6 +8,6 @@
 // for every task and split. Steps, such as tf-idf or standardising, are fitted on
 // some rows and applied to all.
 //
-// Files may come from anyone: what they say of their own size is not believed,
+// Files may come from anyone: the sizes that they state are not relied on,
 // memory grows with what has been read, and errors name file, line and field.
 package data

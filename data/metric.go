@@ -44,7 +44,7 @@ const (
 // Of regression S holds the scatter of all rows of a task.
 type Metric struct {
 	scale   float64
-	a       *mat.Dense // A but for the scale,
+	a       *mat.Dense // A without the scale,
 	f       *mat.Dense // or F, where n < d,
 	scatter *Scatter   // with C
 }

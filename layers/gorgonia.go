@@ -325,7 +325,7 @@ func sliced[T Float](from int, ofColumns bool) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) { copy(out.Data, in[0].Data[from*in[0].Cols:]) }
 }
 
-// spread is zero but for the slice, which is the second operand.
+// spread is zero except in the slice, which is the second operand.
 func spread[T Float](from int, ofColumns bool) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		if ofColumns {

@@ -31,7 +31,7 @@ type Options struct {
 	Out string
 	// Provenance is stored in the network.
 	Provenance map[string]string
-	// Progress hears of every step, an epoch being a stage. Nil means nobody.
+	// Progress follows every step, an epoch being a stage. Nil means that nothing does.
 	Progress progress.Reporter
 	// Epoch, if not nil, is called after every epoch with the metrics of the
 	// start and of all epochs done. Its error ends the run.

@@ -24,7 +24,7 @@ var ErrDuplicate = errors.New("duplicate tuple")
 type Writer struct {
 	mu       sync.Mutex
 	log      *files.Log
-	done     map[string]*Record // by id; nil but for those of single-task learning
+	done     map[string]*Record // by id; nil except of single-task learning
 	warnings []*Fault
 	synced   time.Time
 }

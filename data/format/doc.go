@@ -5,6 +5,6 @@
 // of themselves. Every reader makes a table, which turns into a data.Dataset in
 // one place, the same for all formats.
 //
-// Files may come from anyone: what they say of their own size is not believed,
+// Files may come from anyone: the sizes that they state are not relied on,
 // memory grows with what has been read, and errors name file, line and field.
 package format

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Files are opened and unpacked here. Nothing that a file says of its own size
-// is believed: readers allocate as content arrives, and compressed content may
+// Files are opened and unpacked here. The size that a file states is not
+// relied on: readers allocate as content arrives, and compressed content may
 // only grow so far, so a small file cannot fill the memory.
 
 const (

@@ -34,7 +34,7 @@ type Config struct {
 	// Workers is how many pictures are read, and with Net's help computed, at a
 	// time; 0 means one per CPU.
 	Workers int
-	// Progress hears of every batch.
+	// Progress follows the batches.
 	Progress progress.Reporter
 }
 

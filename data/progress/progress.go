@@ -2,7 +2,7 @@
 // and never print; the command turns reports into a bar or lines.
 package progress
 
-// Reporter hears of one stage of work at a time. Its methods may be called
+// Reporter follows one stage of work at a time. Its methods may be called
 // from several goroutines.
 type Reporter interface {
 	// Start begins a stage of total items; 0 means that the number is unknown.

@@ -58,7 +58,7 @@ const (
 // The variants of the network.
 const (
 	// Alone is what the network says, in the view that a choice begins with: rows held out
-	// have no say but in Lambda1.
+	// choose Lambda1 alone.
 	Alone Variant = "alone"
 	// Without has I/m in the place of what the network says: the control.
 	Without Variant = "without"
@@ -101,7 +101,7 @@ type EvaluateOptions struct {
 	Workers int
 	// Journal keeps the outcomes and has those made before. Nil keeps nothing.
 	Journal *Journal
-	// Progress hears of every fit. Nil means nobody.
+	// Progress follows every fit. Nil means that nothing does.
 	Progress progress.Reporter
 }
 

@@ -39,7 +39,7 @@ type Options struct {
 	Balanced bool
 	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
 	Workers int
-	// Progress hears of what is tried. Nil means nobody.
+	// Progress follows what is tried. Nil means that nothing does.
 	Progress progress.Reporter
 }
 
@@ -91,7 +91,7 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		}
 	}
 	if b.problem, err = b.problem.Labelled(); err == nil {
-		b.rows = b.problem.TrainingOnly() // test rows have no say, and take time in a metric
+		b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
 		b.folds, err = b.split()
 	}
 	if err != nil {

@@ -87,7 +87,7 @@ func (b *Bench) First(without Parts) Candidate {
 	return c
 }
 
-// Choose finds the candidate to fit with, stage by stage. Experience is believed where few
+// Choose finds the candidate to fit with, stage by stage. Experience counts most where few
 // rows can tell, so it comes first:
 //
 //  1. the candidate of First, of a regression with I/m: the network that is shipped has seen
@@ -338,7 +338,7 @@ func (c *choice) simplest(ctx context.Context, asked string) error {
 }
 
 // clear says that the last candidate is clearly better than a simpler one in a view.
-// Experience is of the covariances of classes: the less rows can tell, the more it is believed.
+// Experience is of the covariances of classes: the less rows can tell, the more it counts.
 func (c *choice) clear(than *evidence.HeldOut, view View) bool {
 	less := evidence.PairedLoss(c.HeldOut, than)
 	by := marginMany*less.StandardError + worth*than.Loss

@@ -112,8 +112,8 @@ func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 // Training returns the rows that the fits are to be on.
 func (e *heldRows) Training() *multitask.TrainingSet { return e.train }
 
-// hear compares predictions with the targets of the rows.
-func (e *heldRows) hear(scores, targets [][]float64, fits ...*multitask.Result) *HeldOut {
+// heldOut compares predictions with the targets of the rows.
+func (e *heldRows) heldOut(scores, targets [][]float64, fits ...*multitask.Result) *HeldOut {
 	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, losses: make([][]float64, len(scores)), weights: e.train.TaskWeights(), units: e.units}
 	var losses, weights, errs []float64
 	temperature := 1.0
@@ -184,7 +184,7 @@ func (e *Split) Measure(r *multitask.Result) (*HeldOut, error) {
 	if d, m := r.W.Dims(); m != len(e.rows) || d%e.train.Cols() != 0 {
 		return nil, fmt.Errorf("evidence: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", multitask.ErrInvalidData, d, m, len(e.rows), e.train.Cols())
 	}
-	h := e.hear(predict(r, e.rows), e.y, r)
+	h := e.heldOut(predict(r, e.rows), e.y, r)
 	h.Loss = h.Error
 	return h, nil
 }
@@ -298,7 +298,7 @@ func (e *Folds) fit(ctx context.Context, of Subject, p multitask.Params, from *H
 			y[i] = append(y[i], e.parts[k].rows[i].Y...)
 		}
 	}
-	return e.hear(scores, y, fits...), nil
+	return e.heldOut(scores, y, fits...), nil
 }
 
 // mostRows bounds the rows that are left out in turn, times the classes where there are more

@@ -95,7 +95,7 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 			scores[i/k][j*k+i%k] = v
 		}
 	}
-	return e.hear(scores, e.y, r), nil
+	return e.heldOut(scores, e.y, r), nil
 }
 
 // leaveOut replaces the predictions f of a fit, where the losses have the derivatives r and

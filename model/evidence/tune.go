@@ -31,7 +31,7 @@ type Options struct {
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
-	// Progress hears of every setting, under the Title. Nil means nobody.
+	// Progress follows every setting, under the Title. Nil means that nothing does.
 	Progress progress.Reporter
 	Title    string
 

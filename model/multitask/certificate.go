@@ -54,7 +54,7 @@ func highest(f func(c float64) float64) float64 {
 	return best
 }
 
-// side returns the smaller one of W'W and WW', whose eigenvalues are the same but for
+// side returns the smaller one of W'W and WW', whose eigenvalues are the same up to
 // zeros, from the rows of W'.
 func (p *TrainingSet) side(w []float64) *mat.SymDense {
 	m := p.Tasks()

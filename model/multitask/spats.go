@@ -176,7 +176,7 @@ func (x *barrier) search(at *interior, move *mat.VecDense, slope, enough float64
 		for a, e := range x.entries {
 			omega.SetSym(e.i, e.j, at.omega.At(e.i, e.j)-t*move.AtVec(a))
 		}
-		omega.ScaleSym(1/mat.Trace(omega), omega) // which is 1 but for rounding errors
+		omega.ScaleSym(1/mat.Trace(omega), omega) // which is 1 up to rounding errors
 		if next := x.at(omega); next != nil && next.value <= at.value+1e-4*t*slope+1e-15*math.Abs(at.value) {
 			return next
 		}

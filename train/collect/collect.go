@@ -9,7 +9,7 @@
 //
 // Tuples stand in the store in the order in which they were finished. A run
 // does not sort them at its end: a file that is only ever appended to can lose
-// nothing. Readers load them in canonical order, in which they are the same, but for
+// nothing. Readers load them in canonical order, in which they are the same, up to
 // their seconds, however the work was divided, interrupted and resumed.
 package collect
 
@@ -75,7 +75,7 @@ type Config struct {
 	// Explore is the number of random covariances; default 8, and -1 means none.
 	Explore int
 	// Near is the number of covariances near those made by hand: of networks with
-	// the body "pairwise", untrained but for their weights of the cosines and
+	// the body "pairwise", untrained except for their weights of the cosines and
 	// their diagonal, which are drawn.
 	Near int
 	// Measured is what o is the error of; default OfRefit.
@@ -193,7 +193,7 @@ func (c *Collector) has(j *job) bool { return c.writer != nil && c.writer.Has(j.
 type Options struct {
 	// Workers is the number of tuples made at a time; default GOMAXPROCS.
 	Workers int
-	// Progress hears of every tuple. Nil means nobody.
+	// Progress follows every tuple. Nil means that nothing does.
 	Progress progress.Reporter
 }
 
