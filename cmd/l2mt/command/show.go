@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/format"
@@ -26,8 +27,11 @@ type shownModel struct {
 	*saved.Fit
 	Weights     []shownWeights `json:"weights"`
 	Correlation [][]float64    `json:"correlation,omitempty"`
+	// Curves are those of the columns that bend, Importance that of a kernel's columns.
+	Curves     []plot.Curve     `json:"curves,omitempty"`
+	Importance []run.Importance `json:"importance,omitempty"`
 
-	task int // whose weights are shown, or the Average
+	task int // whose weights or curves are shown, or the Average
 }
 
 // shownWeights are the largest weights, of a class where there are more than two.
@@ -56,6 +60,13 @@ func (c *showCmd) Run(e *env) error {
 	if !fit.Unclear {
 		s.Correlation = run.Correlation(m.Omega)
 	}
+	if s.Curves, err = run.Curves(m); err != nil {
+		return err
+	}
+	if s.Importance, err = run.Importances(m); err != nil {
+		return err
+	}
+	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), c.Top)], s.Importance[:min(len(s.Importance), c.Top)]
 	for k, b := range m.Linear(s.task).B {
 		if math.IsInf(b, -1) {
 			continue // the task lacks the class
@@ -110,9 +121,7 @@ func (s shownModel) write(w io.Writer) {
 		t.Row(of.Rows, biases, deviation, name)
 	}
 	t.Write(w)
-	if bent {
-		fmt.Fprintln(w, "\ncolumns bend: the page of l2mt report draws their curves, or has how much each counts")
-	}
+	s.writeBent(w)
 	for _, of := range s.Weights {
 		if !bent {
 			s.writeWeights(w, of)
@@ -124,11 +133,49 @@ func (s shownModel) write(w io.Writer) {
 	}
 }
 
-func (s shownModel) writeWeights(w io.Writer, of shownWeights) {
-	what := "the mean of all tasks"
-	if s.task != saved.Average {
-		what = s.Tasks[s.task].Name
+// of is the task whose weights or curves are shown.
+func (s shownModel) of() string {
+	if s.task == saved.Average {
+		return "the mean of all tasks"
 	}
+	return s.Tasks[s.task].Name
+}
+
+// writeBent writes what columns add at the knots of their curves, or what counts in a kernel.
+func (s shownModel) writeBent(w io.Writer) {
+	if s.Curves != nil {
+		fmt.Fprintf(w, "\nwhat columns add at the knots of their curves, of %s, and how far tasks are from their mean\n", s.of())
+		most := 0
+		for _, c := range s.Curves {
+			most = max(most, len(c.Knots))
+		}
+		t := run.Table{Heads: slices.Concat([]string{"knots"}, make([]string, most-1), []string{"tasks", "column"})}
+		for _, c := range s.Curves {
+			y := c.Shared
+			if s.task != saved.Average {
+				y = c.Tasks[s.task]
+			}
+			at, adds := slices.Repeat([]any{""}, most), slices.Repeat([]any{""}, most)
+			for i, knot := range c.Knots {
+				at[i], adds[i] = run.Number(knot), run.Number(y[slices.Index(c.X, knot)])
+			}
+			t.Row(append(at, "", c.Column)...)
+			t.Row(append(adds, run.Number(c.Apart), "  adds")...)
+		}
+		t.Write(w)
+	}
+	if s.Importance != nil {
+		fmt.Fprintln(w, "\nhow much predictions, the mean of all tasks, change where the values of a column are shuffled, beside their standard deviation")
+		t := run.Table{Heads: []string{"change", "column"}}
+		for _, c := range s.Importance {
+			t.Row(c.Change, c.Column)
+		}
+		t.Write(w)
+	}
+}
+
+func (s shownModel) writeWeights(w io.Writer, of shownWeights) {
+	what := s.of()
 	if of.Class != "" {
 		what += ", " + of.Class + " against the rest"
 	}

@@ -21,6 +21,8 @@ type Curve struct {
 	Knots []float64 `json:"knots"`
 	// Change is how far it goes from its least to its largest value, over all tasks.
 	Change float64 `json:"change"`
+	// Apart is how far tasks are from Shared, the root mean square.
+	Apart float64 `json:"apart"`
 }
 
 // mostThin bounds the tasks that are drawn.

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,14 +22,19 @@ func bent(m *saved.Fit) (step *data.Step, names []string, unit func(j int, v flo
 		case data.StepCurves, data.StepGauss, data.StepLaplace:
 			return s, names, unit
 		case data.StepStandardise:
-			unit = func(j int, v float64) float64 { return v*s.Deviation[j] + s.Mean[j] }
+			unit = func(j int, v float64) float64 {
+				if v = v*s.Deviation[j] + s.Mean[j]; math.Abs(v) < 1e-6*s.Deviation[j] {
+					return 0 // but for single precision
+				}
+				return v
+			}
 		}
 	}
 	return nil, names, unit
 }
 
-// points is the number of points of a curve, and mostShuffled bounds the rows that are
-// shuffled.
+// points is the number of points of a curve beside its knots, and mostShuffled bounds the rows
+// that are shuffled.
 const points, mostShuffled = 41, 200
 
 // Curves are those of the columns that bend, the ones that change predictions most first. Each
@@ -42,10 +48,12 @@ func Curves(m *saved.Fit) (curves []plot.Curve, err error) {
 		if len(c.Knots) == 0 {
 			continue
 		}
-		of, values := plot.Curve{Column: names[j]}, make([]float32, points*step.Cols)
-		first, last := c.Knots[0], c.Knots[len(c.Knots)-1]
-		for i := range points {
-			x := first + (last-first)*float64(i)/(points-1)
+		of := plot.Curve{Column: names[j]}
+		at := floats.Span(make([]float64, points), c.Knots[0], c.Knots[len(c.Knots)-1])
+		at = append(at, c.Knots...)
+		slices.Sort(at)
+		values := make([]float32, len(at)*step.Cols)
+		for i, x := range at {
 			values[i*step.Cols+j], of.X = float32(x), append(of.X, unit(j, x))
 		}
 		for _, knot := range c.Knots {
@@ -60,7 +68,9 @@ func Curves(m *saved.Fit) (curves []plot.Curve, err error) {
 				return nil, err
 			}
 			of.Tasks, of.Change = append(of.Tasks, y), of.Change+floats.Max(y)-floats.Min(y)
+			of.Apart = math.Hypot(of.Apart, floats.Distance(y, of.Shared, 2))
 		}
+		of.Apart /= math.Sqrt(float64(len(of.X) * len(m.Tasks)))
 		curves = append(curves, of)
 	}
 	slices.SortStableFunc(curves, func(a, b plot.Curve) int { return cmp.Compare(b.Change, a.Change) })

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
@@ -87,6 +88,14 @@ func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 	}
 	if c.X[0] < 10 || c.X[0] > 10.3 || c.Knots[len(c.Knots)-1] < 13.7 || c.Knots[len(c.Knots)-1] > 14 {
 		t.Errorf("the curve is from %v with the knots %v; x is between 10 and 14", c.X[0], c.Knots)
+	}
+	if want := 0.5 * stat.PopStdDev(c.Tasks[0], nil); math.Abs(c.Apart-want) > 0.1*want {
+		t.Errorf("tasks are %.3f from their mean, want %.3f", c.Apart, want)
+	}
+	for _, knot := range c.Knots {
+		if !slices.Contains(c.X, knot) {
+			t.Errorf("the curve has no point at the knot %v", knot)
+		}
 	}
 	if all, err := Importances(modelOf(t, solve.View{Bent: data.StepCurves})); all != nil || err != nil {
 		t.Errorf("curves have importances %v, %v", all, err)
