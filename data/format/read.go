@@ -46,39 +46,37 @@ type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz), .npz,
 	// or a folder.
-	Format Format
+	Format Format `help:"Csv, tsv, npz and so on, if the name does not tell."`
 	// Kind says whether the labels are classes or real targets. If empty, they
 	// decide: words, whole numbers and labels with class names are classes,
 	// other numbers are targets, and so are more than 50 different whole
 	// numbers stored as floating-point numbers (npz).
-	Kind data.Kind
-	// Header says whether a CSV or TSV file begins with a header.
-	Header Header
-	// Separator is what stands between the cells of a CSV or TSV file, and Decimal what the
-	// decimals of its numbers follow, a point or a comma. If empty, the first rows decide. A
-	// tab may be written as "tab".
-	Separator, Decimal string
+	Kind data.Kind `kong:"-"`
+	// Header, Separator and Decimal are for CSV and TSV files.
+	Header    Header `help:"Whether a table has a header, yes or no, if the first line does not tell."`
+	Separator string `help:"What stands between cells, if the first line does not tell: a comma, a semicolon, a bar, tab."`
+	Decimal   string `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not tell."`
 	// IgnoreCase takes words for one that differ in their case alone.
-	IgnoreCase bool
+	IgnoreCase bool `kong:"-"`
 	// Label is where the labels or targets are: the name of a column (CSV, TSV)
 	// or of an array (npz), or the number of a column (CSV, TSV), counted
 	// from 0. If empty: what is called label, class, y or target, in
 	// this order and in any case, else a table's last column.
-	Label string
+	Label string `kong:"-"`
 	// Target picks one column of labels that have several (npz): its number
 	// from 0, or its name in the array "targets". If empty, the first.
-	Target string
+	Target string `kong:"-"`
 	// Group is where the groups (tasks) are, said as for Label. If empty: what
 	// is called group or task, if anything is. In svmlight files groups are
 	// the qid.
-	Group string
+	Group string `kong:"-"`
 	// Ignore lists columns of a table that are neither features nor labels.
-	Ignore []string
+	Ignore []string `kong:"-"`
 	// ClassNames and FeatureNames are files of names, one a line (.gz too).
 	// Class names are in the order of the class numbers, which may start at 0
 	// or 1.
-	ClassNames   string
-	FeatureNames string
+	ClassNames   string `kong:"-"`
+	FeatureNames string `kong:"-"`
 }
 
 // Validate checks the options that can be checked without the file.

@@ -30,7 +30,7 @@ type Options struct {
 	SkipTasks      bool      `help:"Leave out tasks that borrow all from the others: with a single row, or one class."`
 	// Format is how the files are read. Its labels, groups and kinds are for formats that
 	// are not text.
-	Format format.Options `kong:"-"`
+	Format format.Options `embed:""`
 }
 
 // Values of options.

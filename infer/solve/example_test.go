@@ -11,30 +11,36 @@ import (
 	"l2mt/data"
 	"l2mt/data/table"
 	"l2mt/infer/solve"
+	"l2mt/model/evidence"
 	"l2mt/model/pretrained"
+	"l2mt/model/saved"
 )
 
 // A table is fitted with the whole search: shops, and what a day's temperature and
-// discount sell there. A prediction and a score follow.
+// discount sell there. The days of another table are predicted, and scored.
 func Example() {
-	path, remove := shops()
-	defer remove()
+	dir := must(os.MkdirTemp("", "shops"))
+	defer os.RemoveAll(dir)
+	days, later, ctx := shops(dir, 10), shops(dir, 5), context.Background()
 
-	t, err := table.Read([]string{path}, table.Options{Task: "shop", Targets: []string{"sold"}})
-	check(err)
-	network, err := pretrained.Load()
-	check(err)
-	finder, err := solve.NewFinder(network)
-	check(err)
-	fitted, err := solve.Fit(context.Background(), finder, t.Problem, solve.Options{Together: t.Together, Held: t.Held})
-	check(err)
-	model, err := fitted.Saved(t.Recipe)
-	check(err)
-	day, err := data.NewDense(1, 2, []float32{18, 3}) // 18 degrees, a discount of 3
-	check(err)
-	sold, err := model.Predict("shop 2", day)
-	fmt.Printf("%.0f sold (%v); errors in shop 2 are about %.0f\n", sold, err, fitted.Scores()[2].Error)
-	// Output: [68] sold (<nil>); errors in shop 2 are about 1
+	t := must(table.Read([]string{days}, table.Options{Task: "shop", Targets: []string{"sold"}}))
+	finder := must(solve.NewFinder(must(pretrained.Load())))
+	fitted := must(solve.Fit(ctx, finder, t.Problem, solve.Options{Together: t.Together, Held: t.Held}))
+	model := must(fitted.Saved(t.Recipe))
+	rows := must(model.OpenRows(later, saved.RowOptions{}))
+	defer rows.Close()
+	var predicted, sold []float64
+	check(rows.Each(ctx, nil, func(b *saved.Block) error {
+		for _, a := range b.Answers {
+			predicted, sold = append(predicted, a.Scores...), append(sold, a.Label)
+		}
+		return nil
+	}))
+	fmt.Printf("%.0f sold, %.0f predicted\n", sold[:3], predicted[:3])
+	fmt.Printf("errors are about %.0f\n", evidence.ScoreOf(predicted, sold, model.Kind, 1).Error)
+	// Output:
+	// [53 60 48] sold, [52 61 48] predicted
+	// errors are about 1
 }
 
 // A problem of one's own is fitted in memory, and its test rows say what came of it.
@@ -46,12 +52,8 @@ func ExampleFit() {
 		task.TrainSet, task.TestSet = measured(uint64(i), w, 8), measured(uint64(100+i), w, 50)
 		p.Tasks = append(p.Tasks, task)
 	}
-	network, err := pretrained.Load()
-	check(err)
-	finder, err := solve.NewFinder(network)
-	check(err)
-	fitted, err := solve.Fit(context.Background(), finder, p, solve.Options{})
-	check(err)
+	finder := must(solve.NewFinder(must(pretrained.Load())))
+	fitted := must(solve.Fit(context.Background(), finder, p, solve.Options{}))
 	fmt.Printf("nMSE %.1f on rows held out, %.1f on test rows\n", fitted.Validation.Mean, fitted.Test.Mean)
 	fmt.Printf("%.0f is predicted, %.0f was measured\n", fitted.Result.Scores(2, p.Tasks[2].TestSet.X)[0], p.Tasks[2].TestSet.Y[0])
 	// Output:
@@ -69,31 +71,32 @@ func measured(seed uint64, w []float64, n int) data.Samples {
 		}
 		y[i] += 0.5 * r.NormFloat64()
 	}
-	rows, err := data.NewDense(n, len(w), x)
-	check(err)
-	return data.Samples{X: rows, Y: y}
+	return data.Samples{X: must(data.NewDense(n, len(w), x)), Y: y}
 }
 
-// shops writes a table of four shops, ten days each, to a file.
-func shops() (path string, remove func()) {
+// shops writes a table of four shops, so many days each, to a file.
+func shops(dir string, days int) (path string) {
 	var text strings.Builder
 	text.WriteString("shop,temperature,discount,sold\n")
-	r := data.Stream(1, "shops")
+	r := data.Stream(uint64(days), "shops")
 	for shop := range 4 {
-		for range 10 {
+		for range days {
 			temperature, discount := 10+20*r.Float64(), 5*r.Float64()
 			fmt.Fprintf(&text, "shop %d,%.1f,%.1f,%.0f\n", shop, temperature, discount, 10*float64(shop)+2*temperature+4*discount+r.NormFloat64())
 		}
 	}
-	dir, err := os.MkdirTemp("", "shops")
-	check(err)
-	path = filepath.Join(dir, "shops.csv")
+	path = filepath.Join(dir, fmt.Sprintf("%d days.csv", days))
 	check(os.WriteFile(path, []byte(text.String()), 0o644))
-	return path, func() { os.RemoveAll(dir) }
+	return path
 }
 
 func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+func must[T any](value T, err error) T {
+	check(err)
+	return value
 }

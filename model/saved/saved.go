@@ -320,6 +320,15 @@ var ErrUnknownTask = errors.New("unknown task")
 // means of those of all tasks.
 const Average = -1
 
+// TaskNames returns the names of the tasks, in order.
+func (s *Fit) TaskNames() []string {
+	names := make([]string, len(s.Tasks))
+	for i, t := range s.Tasks {
+		names[i] = t.Name
+	}
+	return names
+}
+
 // Task returns the number of a task.
 func (s *Fit) Task(name string) (int, error) {
 	for i, t := range s.Tasks {
@@ -333,10 +342,7 @@ func (s *Fit) Task(name string) (int, error) {
 // near lists the names of the few tasks that are spelt most like a name.
 func (s *Fit) near(name string) string {
 	const few = 5
-	var all []string
-	for _, t := range s.Tasks {
-		all = append(all, t.Name)
-	}
+	all := s.TaskNames()
 	if len(all) <= few {
 		return strings.Join(all, ", ")
 	}

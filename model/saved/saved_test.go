@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -63,6 +64,56 @@ func fitOf(t testing.TB, tab *table.Table) (*Fit, *multitask.Result) {
 	r := must(multitask.Fit(t.Context(), model, train, multitask.Params{Lambda1: 0.01}, multitask.Options{}))(t)
 	return must(New(r, tab.Problem, tab.Recipe))(t), r
 }
+
+// The rows of a large table come in order for any number of workers, each with the scores
+// that Predict gives it, and what the fit does not know is counted.
+func TestRowsOfATable(t *testing.T) {
+	tab := read(t, towns(), table.None)
+	fit, _ := fitOf(t, tab)
+	wanted, labels := map[string][]float64{}, map[string][]float64{"west": {math.NaN()}}
+	for _, task := range tab.Problem.Tasks {
+		wanted[task.Name], labels[task.Name] = must(fit.Predict(task.Name, task.TrainSet.X))(t), task.TrainSet.Y
+	}
+	header, lines, _ := strings.Cut(towns(), "\n")
+	text := header + "\n" + strings.Repeat(lines, 200) + "west,1,5000,7,?\n"
+	for _, workers := range []int{1, 3} {
+		rows := must(fit.OpenRows("large", RowOptions{NewTask: table.Mean, Workers: workers, Beside: fit, From: stream(text)}))(t)
+		at, blocks, unlabelled := map[string]int{}, 0, 0
+		err := rows.Each(t.Context(), func(b *Block) { b.Text = []byte(b.Answers[0].Name) }, func(b *Block) error {
+			blocks++
+			for _, a := range b.Answers {
+				if want := wanted[a.Name]; want != nil && !slices.Equal(a.Scores, slices.Repeat(want[at[a.Name]%20:][:1], 2)) {
+					return fmt.Errorf("row %d of %s has the scores %v, of one fit twice; want %v", at[a.Name], a.Name, a.Scores, want[at[a.Name]%20])
+				}
+				if y := labels[a.Name][at[a.Name]%20]; math.IsNaN(a.Label) {
+					unlabelled++
+				} else if a.Label != y {
+					return fmt.Errorf("row %d of %s has the label %v; want %v", at[a.Name], a.Name, a.Label, y)
+				}
+				at[a.Name]++
+			}
+			if string(b.Text) != b.Answers[0].Name {
+				return fmt.Errorf("the work on block %d left %q", blocks, b.Text)
+			}
+			return nil
+		})
+		if notes, _ := rows.Notes(); err != nil || blocks < 3 || unlabelled != 1 || at["west"] != 1 || len(notes) != 1 || !strings.HasPrefix(notes[0], `1 rows are of the task "west"`) {
+			t.Errorf("%d workers: %v, %d blocks, rows %v, %d of them without a label, notes %s", workers, err, blocks, at, unlabelled, notes)
+		}
+	}
+	other, _ := fitOf(t, read(t, strings.ReplaceAll(towns(), "east", "west")))
+	for want, o := range map[error]RowOptions{
+		ErrNoTask:        {From: stream(header[5:])},
+		ErrUnknownTask:   {From: stream(header[5:]), Task: "west"},
+		data.ErrMismatch: {From: stream(text), Beside: other},
+	} {
+		if _, err := fit.OpenRows("small", o); !errors.Is(err, want) {
+			t.Errorf("%v; want %v", err, want)
+		}
+	}
+}
+
+func stream(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
 
 // What is loaded predicts the same bits as what was saved, and rows of the table get the
 // scores of the fit on standardised rows, to the rounding of these to float32.

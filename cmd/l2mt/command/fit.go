@@ -22,7 +22,6 @@ import (
 type fitCmd struct {
 	Files         []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
 	table.Options `embed:""`
-	textFlags     `embed:""`
 	Impute        string  `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
 	IgnoreCase    bool    `help:"Take words for one that differ in their case alone."`
 	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
@@ -36,18 +35,6 @@ type fitCmd struct {
 	Candidates    bool    `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
 	Workers       int     `help:"Fits at a time; 0 means one per CPU."`
 	Out           string  `type:"path" help:"Directory to save the model to."`
-}
-
-// textFlags are how tables are written, where their names and first lines do not tell.
-type textFlags struct {
-	Header    format.Header `help:"Whether a table has a header, yes or no, if the first line does not tell."`
-	Format    format.Format `help:"Csv, tsv, npz and so on, if the name does not tell."`
-	Separator string        `help:"What stands between cells, if the first line does not tell: a comma, a semicolon, a bar, tab."`
-	Decimal   string        `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not tell."`
-}
-
-func (f textFlags) options() format.Options {
-	return format.Options{Header: f.Header, Format: f.Format, Separator: f.Separator, Decimal: f.Decimal}
 }
 
 func (c *fitCmd) Validate() error {
@@ -94,8 +81,7 @@ func (c *fitCmd) Run(e *env) error {
 			return err
 		}
 	}
-	c.Options.Format = c.textFlags.options()
-	c.Options.Format.IgnoreCase = c.IgnoreCase
+	c.Format.IgnoreCase = c.IgnoreCase
 	t, err := table.Read(c.Files, c.Options)
 	if err != nil {
 		return err

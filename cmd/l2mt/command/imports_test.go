@@ -37,7 +37,7 @@ var arrows = map[string][]string{
 	"model/settings":  {},
 
 	"model/pretrained": {"model"},
-	"model/saved":      {"data", "data/files", "data/safetensors", "data/table", "model/multitask", "model/settings"},
+	"model/saved":      {"data", "data/files", "data/format", "data/safetensors", "data/table", "model/multitask", "model/settings"},
 	"model/evidence":   {"data", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
 
 	"infer":                 {},

@@ -18,6 +18,7 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 type inferCmd struct {
@@ -175,7 +176,7 @@ func (r *fitReport) predictions() ([][]string, error) {
 		return nil, err
 	}
 	l := &lineWriter{Fit: m, heads: []string{"row", "label"}}
-	l.predictions([]asked{{}})
+	l.predictions([]saved.Answer{{}})
 	rows := [][]string{l.heads}
 	for i, t := range r.table.Problem.Tasks {
 		scores, err := m.Predict(t.Name, t.TestSet.X)
@@ -187,7 +188,7 @@ func (r *fitReport) predictions() ([][]string, error) {
 			if classes := m.ClassesOf(i); classes != nil {
 				label = classes[multitask.LabelOf(y, len(m.Classes))]
 			}
-			rows = append(rows, append([]string{strconv.Itoa(t.Test[j]), label}, l.cells(answer{task: i, name: t.Name, scores: scores[j*len(scores)/len(t.TestSet.Y):]})...))
+			rows = append(rows, append([]string{strconv.Itoa(t.Test[j]), label}, l.cells(saved.Answer{Task: i, Name: t.Name, Scores: scores[j*len(scores)/len(t.TestSet.Y):]})...))
 		}
 	}
 	return rows, nil

@@ -14,49 +14,48 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/files"
-	"l2mt/data/format"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
 )
 
 type predictCmd struct {
-	File     string `arg:"" help:"CSV or TSV file of rows to predict, or - for a table that comes in through stdin."`
-	Model    string `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
-	rowFlags `embed:""`
-	Interval float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
-	Keep     []string `help:"Columns of the table to carry along, such as an id."`
-	Out      string   `type:"path" help:"CSV file to write, by default stdout. Where the table has labels, what score prints then goes to stdout, and else to stderr."`
+	File             string `arg:"" help:"CSV or TSV file of rows to predict, or - for a table that comes in through stdin."`
+	Model            string `required:"" type:"path" help:"Directory that fit or infer saved a model to."`
+	saved.RowOptions `embed:""`
+	Interval         float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
+	Keep             []string `help:"Columns of the table to carry along, such as an id."`
+	Out              string   `type:"path" help:"CSV file to write, by default stdout. Where the table has labels, what score prints then goes to stdout, and else to stderr."`
 }
 
 func (c *predictCmd) Run(e *env) error {
 	if info, err := os.Stat(c.Out); err == nil && info.IsDir() {
 		return fmt.Errorf("--out=%s: it is a directory; give a file", c.Out)
 	}
-	p, err := loadPredictor(c.Model, c.File, c.rowFlags)
+	rows, err := openRows(c.Model, c.File, c.RowOptions)
 	if err != nil {
 		return err
 	}
-	defer p.rows.Close()
-	if err := checkInterval(c.Interval, p.Fit); err != nil {
+	defer rows.Close()
+	l := &lineWriter{Fit: rows.Fits[0], level: c.Interval}
+	if err := checkInterval(c.Interval, l.Fit); err != nil {
 		return err
 	}
-	l := &lineWriter{Fit: p.Fit, level: c.Interval}
-	for _, name := range c.Keep {
-		j, err := format.FindColumn(p.names, name)
+	for _, column := range c.Keep {
+		name, err := rows.Carry(column)
 		if err != nil {
 			return fmt.Errorf("%s: --keep: %w", c.File, err)
 		}
-		p.carried, l.heads = append(p.carried, j), append(l.heads, p.names[j])
+		l.heads = append(l.heads, name)
 	}
-	l.predictions(p.asked)
-	s := &scoring{models: p.models}
+	l.predictions(rows.Asked)
+	s := &scoring{models: rows.Fits}
 	err = c.write(e, func(w io.Writer) error {
 		if err := csv.NewWriter(w).WriteAll([][]string{l.heads}); err != nil {
 			return err
 		}
-		return p.run(e, func(b *rowBlock) { b.text = l.text(p, b) }, func(b *rowBlock) error {
+		return predictRows(e, rows, func(b *saved.Block) { b.Text = l.text(b, len(rows.Asked)) }, func(b *saved.Block) error {
 			s.add(b)
-			_, err := w.Write(b.text)
+			_, err := w.Write(b.Text)
 			return err
 		})
 	})
@@ -113,12 +112,12 @@ type lineWriter struct {
 }
 
 // predictions adds the heads of what cells returns.
-func (l *lineWriter) predictions(all []asked) {
+func (l *lineWriter) predictions(all []saved.Answer) {
 	l.wide = len(all) > 1
 	for _, a := range all {
 		first, of, positive := []string{"task", "prediction"}, "", l.Tasks[0].Positive
 		if l.wide {
-			first, of, positive = []string{a.name}, a.name+" ", l.Tasks[a.task].Positive
+			first, of, positive = []string{a.Name}, a.Name+" ", l.Tasks[a.Task].Positive
 		} else if slices.ContainsFunc(l.Tasks, func(t saved.Task) bool { return t.Positive != positive }) {
 			positive = "the positive class"
 		}
@@ -139,18 +138,18 @@ func (l *lineWriter) predictions(all []asked) {
 }
 
 // cells are those of a prediction, empty where there is no value.
-func (l *lineWriter) cells(a answer) (cells []string) {
+func (l *lineWriter) cells(a saved.Answer) (cells []string) {
 	if !l.wide {
-		cells = append(cells, a.name)
+		cells = append(cells, a.Name)
 	}
-	score := a.scores[:max(1, len(l.Classes))]
+	score := a.Scores[:max(1, len(l.Classes))]
 	if l.Kind == data.Classification {
 		p := make([]float64, max(2, len(l.Classes)))
 		l.Probabilities(p, score)
 		if l.Classes == nil {
 			p = p[1:]
 		}
-		cells = append(cells, l.ClassesOf(a.task)[multitask.ClassOf(score)])
+		cells = append(cells, l.ClassesOf(a.Task)[multitask.ClassOf(score)])
 		for _, v := range p {
 			cells = append(cells, number(v, 6))
 		}
@@ -158,13 +157,13 @@ func (l *lineWriter) cells(a answer) (cells []string) {
 	}
 	cells = append(cells, number(score[0], -1))
 	if l.level > 0 {
-		half := l.Interval(a.task, l.level)
+		half := l.Interval(a.Task, l.level)
 		cells = append(cells, number(score[0]-half, 8), number(score[0]+half, 8))
 	}
-	if a.task == saved.Average || l.Tasks[a.task].StandardError == 0 {
+	if a.Task == saved.Average || l.Tasks[a.Task].StandardError == 0 {
 		return append(cells, "")
 	}
-	return append(cells, number(l.Tasks[a.task].StandardError, 4))
+	return append(cells, number(l.Tasks[a.Task].StandardError, 4))
 }
 
 // number is a number of so many digits, or empty where it is undefined.
@@ -175,16 +174,16 @@ func number(v float64, digits int) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// text are the lines of a block.
-func (l *lineWriter) text(p *predictor, b *rowBlock) []byte {
+// text are the lines of a block, with so many predictions each.
+func (l *lineWriter) text(b *saved.Block, each int) []byte {
 	var text bytes.Buffer
 	lines := csv.NewWriter(&text)
-	for j := range b.size {
+	for j := range b.Rows {
 		var cells []string
-		for _, c := range b.carried {
+		for _, c := range b.Carried {
 			cells = append(cells, c.Texts[c.Text(j)])
 		}
-		for _, a := range b.answers[j*len(p.asked):][:len(p.asked)] {
+		for _, a := range b.Answers[j*each:][:each] {
 			cells = append(cells, l.cells(a)...)
 		}
 		_ = lines.Write(cells) // a buffer has no errors

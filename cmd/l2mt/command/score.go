@@ -2,12 +2,9 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -19,22 +16,22 @@ import (
 )
 
 type scoreCmd struct {
-	Model    string `arg:"" type:"path" help:"Directory that fit or infer saved a model to."`
-	File     string `arg:"" help:"Labelled rows that the model was not fitted on: CSV, TSV, or - for a table that comes in through stdin."`
-	rowFlags `embed:""`
+	Model            string `arg:"" type:"path" help:"Directory that fit or infer saved a model to."`
+	File             string `arg:"" help:"Labelled rows that the model was not fitted on: CSV, TSV, or - for a table that comes in through stdin."`
+	saved.RowOptions `embed:""`
 }
 
 func (c *scoreCmd) Run(e *env) error {
-	p, err := loadPredictor(c.Model, c.File, c.rowFlags)
+	rows, err := openRows(c.Model, c.File, c.RowOptions)
 	if err != nil {
 		return err
 	}
-	defer p.rows.Close()
-	if !p.labelled() {
-		return fmt.Errorf("%s: %w: there is no column of labels, %s; say with --target which it is", c.File, data.ErrMismatch, cmp.Or(c.Target, format.Abridge(p.Recipe.Targets)))
+	defer rows.Close()
+	if !rows.Labelled() {
+		return fmt.Errorf("%s: %w: there is no column of labels, %s; say with --target which it is", c.File, data.ErrMismatch, cmp.Or(c.Target, format.Abridge(rows.Fits[0].Recipe.Targets)))
 	}
-	s := &scoring{models: p.models}
-	if err := p.run(e, func(*rowBlock) {}, s.add); err != nil {
+	s := &scoring{models: rows.Fits}
+	if err := predictRows(e, rows, nil, s.add); err != nil {
 		return err
 	}
 	if len(s.answers) == 0 {
@@ -48,27 +45,14 @@ func (c *scoreCmd) Run(e *env) error {
 // rows.
 const besideSTL = "stl"
 
-// loadBeside loads a model and, behind it, single-task learning if that is beside it.
-func loadBeside(dir string) ([]*saved.Fit, error) {
-	m, err := saved.Load(dir)
-	if err != nil {
-		return nil, err
-	}
-	stl, err := saved.Load(filepath.Join(dir, besideSTL))
-	if errors.Is(err, fs.ErrNotExist) {
-		return []*saved.Fit{m}, nil
-	}
-	return []*saved.Fit{m, stl}, err
-}
-
 // scoring gathers the predictions of labelled rows.
 type scoring struct {
 	models  []*saved.Fit
-	answers []answer
+	answers []saved.Answer
 }
 
-func (s *scoring) add(b *rowBlock) error {
-	s.answers = append(s.answers, slices.DeleteFunc(b.answers, func(a answer) bool { return math.IsNaN(a.y) })...)
+func (s *scoring) add(b *saved.Block) error {
+	s.answers = append(s.answers, slices.DeleteFunc(b.Answers, func(a saved.Answer) bool { return math.IsNaN(a.Label) })...)
 	return nil
 }
 
@@ -108,16 +92,16 @@ type scoreTable struct {
 func (s *scoring) table() *scoreTable {
 	m, each := s.models[0], max(1, len(s.models[0].Classes))
 	t, measured, means := &scoreTable{Model: m.Model, Kind: m.Kind}, measures{}, map[int][]float64{}
-	measure := func(name string, answers []answer) taskReport {
+	measure := func(name string, answers []saved.Answer) taskReport {
 		var y []float64
 		scores := map[string][]float64{}
 		for _, a := range answers {
-			if means[a.task] == nil {
-				means[a.task] = meanScores(m, a.task)
+			if means[a.Task] == nil {
+				means[a.Task] = meanScores(m, a.Task)
 			}
-			y, scores[byMean] = append(y, a.y), append(scores[byMean], means[a.task]...)
+			y, scores[byMean] = append(y, a.Label), append(scores[byMean], means[a.Task]...)
 			for n, by := range []string{byModel, bySTL}[:len(s.models)] {
-				scores[by] = append(scores[by], a.scores[n*each:][:each]...)
+				scores[by] = append(scores[by], a.Scores[n*each:][:each]...)
 			}
 		}
 		temperature := map[string]float64{byModel: m.Temperature, byMean: 1, bySTL: s.models[len(s.models)-1].Temperature}
@@ -128,14 +112,14 @@ func (s *scoring) table() *scoreTable {
 		}
 		return measured.report(name, func(of []evidence.Score) evidence.Score { return of[len(of)-1] })
 	}
-	slices.SortStableFunc(s.answers, func(a, b answer) int { return cmp.Compare(uint(a.task), uint(b.task)) }) // the Average is last
+	slices.SortStableFunc(s.answers, func(a, b saved.Answer) int { return cmp.Compare(uint(a.Task), uint(b.Task)) }) // the Average is last
 	for rest := s.answers; len(rest) > 0; {
 		n, name := 0, "(tasks that the model does not know)"
-		for n < len(rest) && rest[n].task == rest[0].task {
+		for n < len(rest) && rest[n].Task == rest[0].Task {
 			n++
 		}
-		if rest[0].task != saved.Average {
-			name = m.Tasks[rest[0].task].Name
+		if rest[0].Task != saved.Average {
+			name = m.Tasks[rest[0].Task].Name
 		}
 		t.Tasks, rest = append(t.Tasks, measure(name, rest[:n])), rest[n:]
 	}

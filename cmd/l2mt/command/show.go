@@ -129,7 +129,7 @@ func (s shownModel) write(w io.Writer) {
 	}
 	if s.Correlation != nil {
 		fmt.Fprintln(w)
-		writeCorrelations(w, "task correlations", taskNames(s.Fit), s.Correlation)
+		writeCorrelations(w, "task correlations", s.TaskNames(), s.Correlation)
 	}
 }
 
@@ -216,12 +216,4 @@ func writeCorrelations(w io.Writer, title string, names []string, correlation []
 	for _, p := range pairs[:10] {
 		fmt.Fprintf(w, "%6.3f  %s and %s\n", p.v, names[p.a], names[p.b])
 	}
-}
-
-func taskNames(m *saved.Fit) []string {
-	names := make([]string, len(m.Tasks))
-	for i, t := range m.Tasks {
-		names[i] = t.Name
-	}
-	return names
 }

@@ -1,0 +1,346 @@
+package saved
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"l2mt/data"
+	"l2mt/data/format"
+	"l2mt/data/table"
+)
+
+// RowOptions say how the rows of a table are read, and of which task each is. The zero value
+// takes columns for what they were in the tables fitted, and refuses what the fit does not
+// know. Tags explain the fields, here and as flags of a command line.
+type RowOptions struct {
+	Task           string `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row is one of each."`
+	NewTask        string `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
+	Target         string `help:"Column of the labels, if it is not called as in the tables fitted."`
+	MissingColumns string `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks."`
+	Workers        int    `help:"Blocks of rows at a time; 0 means one per CPU."`
+	// Format is how the table is written. The fit says what its labels and tasks are.
+	Format format.Options `embed:""`
+	// From is what the table is read from, nil for its file.
+	From io.ReadCloser `kong:"-"`
+	// Beside is another fit of the same tables, for comparison where there are labels.
+	Beside *Fit `kong:"-"`
+}
+
+// Rows are the rows of a table, read and predicted block by block, however many there are. A
+// row has one prediction or, where nothing names its task, one for each of several tasks.
+type Rows struct {
+	// Fits predict the rows: the one that reads them and, behind it, that beside it.
+	Fits []*Fit
+	// Asked are the answers that every row has, without labels and scores. Where a column
+	// names the task there is one, of the Average.
+	Asked []Answer
+
+	fit     *Fit
+	o       RowOptions
+	in      *format.Rows
+	at      []int          // the columns that features are made of
+	column  int            // the column that names the task of a row, or -1
+	labels  []int          // the column of the label of each of Asked, or -1
+	carried []int          // columns that are carried along
+	number  map[string]int // of a task by its name
+	notes   map[string]int // what the user should know, of how many rows or cells
+}
+
+// Answer is a prediction of a row.
+type Answer struct {
+	Task   int // or the Average
+	Name   string
+	Label  float64   // what it should be, NaN where there is no label
+	Scores []float64 // as Predict returns them, by one of the Fits after the other
+}
+
+// Block is some rows, with what becomes of them.
+type Block struct {
+	Rows    int
+	Answers []Answer         // row by row, each as in Asked
+	Carried []*format.Column // as text
+	Text    []byte           // for what work makes of them
+	notes   map[string]int
+	err     error
+}
+
+// ErrNoTask marks a table that does not say of which task its rows are.
+var ErrNoTask = fmt.Errorf("%w: its rows name no task", data.ErrMismatch)
+
+// OpenRows opens a CSV or TSV file of rows to predict. Close the rows after use.
+func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
+	r = &Rows{Fits: []*Fit{s}, fit: s, o: o, column: -1, number: map[string]int{}, notes: map[string]int{}}
+	if o.Workers <= 0 {
+		r.o.Workers = runtime.GOMAXPROCS(0)
+	}
+	for i, t := range s.Tasks {
+		r.number[t.Name] = i
+	}
+	o.Format.IgnoreCase, o.Format.Group, o.Format.Label = s.Recipe.IgnoreCase, cmp.Or(o.Task, s.Recipe.Task), s.Recipe.Columns[0].Name
+	if o.From != nil {
+		r.in, err = format.NewRows(o.From, path, o.Format)
+	} else {
+		r.in, err = format.OpenRows(path, o.Format)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.bind(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), r.Close())
+	}
+	return r, nil
+}
+
+// bind finds the columns.
+func (r *Rows) bind() (err error) {
+	if r.in.Width == 0 {
+		return fmt.Errorf("%w: it is empty; it needs a header", data.ErrInvalid)
+	}
+	if r.at, err = r.fit.Recipe.Bind(r.in.Names, r.in.Width, r.o.MissingColumns == table.Mean); err != nil {
+		return err
+	}
+	if r.in.Names == nil {
+		r.in.Names = format.Numbered(r.in.Width)
+	}
+	if err := r.findTasks(); err != nil {
+		return err
+	}
+	for _, a := range r.Asked {
+		label := r.o.Target
+		if targets := r.fit.Recipe.Targets; label == "" && len(targets) > 0 {
+			label = targets[max(0, slices.Index(targets, a.Name))]
+		}
+		r.labels = append(r.labels, slices.Index(r.in.Names, label))
+	}
+	if b := r.o.Beside; b != nil && r.Labelled() {
+		if r.Fits = append(r.Fits, b); !slices.Equal(b.TaskNames(), r.fit.TaskNames()) || !slices.Equal(b.Classes, r.fit.Classes) {
+			return fmt.Errorf("%w: the fit beside has other tasks or classes; it must be of the same tables", data.ErrMismatch)
+		}
+	}
+	return nil
+}
+
+// findTasks finds out which tasks the rows are of.
+func (r *Rows) findTasks() error {
+	task, column := r.o.Task, cmp.Or(r.o.Task, r.fit.Recipe.Task)
+	number, unknown := r.fit.Task(task)
+	at := slices.Index(r.in.Names, column)
+	switch {
+	case unknown == nil && column != r.fit.Recipe.Task: // a target of the tables fitted may be a column too
+		r.Asked = []Answer{{Task: number, Name: task}}
+	case column != "" && at >= 0:
+		if slices.Contains(r.in.Names[at+1:], column) {
+			return fmt.Errorf("%w: two columns are called %q, which names the task", data.ErrInvalid, column)
+		}
+		r.column, r.Asked = at, []Answer{{Task: Average}}
+	case task != "" && r.o.NewTask == table.Mean:
+		r.Asked = []Answer{{Task: Average, Name: task}}
+	case task != "":
+		return fmt.Errorf("%q is no column, and %w", task, unknown)
+	case len(r.fit.Tasks) == 1 || !slices.ContainsFunc(r.fit.Tasks, func(t Task) bool { return !slices.Contains(r.fit.Recipe.Targets, t.Name) }):
+		for i, t := range r.fit.Tasks {
+			r.Asked = append(r.Asked, Answer{Task: i, Name: t.Name})
+		}
+	case r.fit.Recipe.Task != "":
+		return fmt.Errorf("%w: there is no column %q; give another column, or the name of one task", ErrNoTask, r.fit.Recipe.Task)
+	default:
+		return fmt.Errorf("%w: say of which they are, or which column names it; the model has %s", ErrNoTask, format.Abridge(r.fit.TaskNames()))
+	}
+	return nil
+}
+
+// Labelled reports whether there are labels.
+func (r *Rows) Labelled() bool {
+	return slices.ContainsFunc(r.labels, func(j int) bool { return j >= 0 })
+}
+
+// Close closes what the rows are read from.
+func (r *Rows) Close() error { return r.in.Close() }
+
+// Carry carries a column along, by name or number, and returns its name.
+func (r *Rows) Carry(column string) (name string, err error) {
+	j, err := format.FindColumn(r.in.Names, column)
+	if err == nil {
+		name, r.carried = r.in.Names[j], append(r.carried, j)
+	}
+	return name, err
+}
+
+// Notes tell of how many rows or cells read so far the fit has not seen something, most
+// first, and how the table is written where that was to be guessed.
+func (r *Rows) Notes() (unseen []string, written string) {
+	for _, note := range slices.SortedFunc(maps.Keys(r.notes), func(a, b string) int { return cmp.Or(r.notes[b]-r.notes[a], cmp.Compare(a, b)) }) {
+		unseen = append(unseen, fmt.Sprintf("%d %s", r.notes[note], note))
+	}
+	return unseen, r.in.Written()
+}
+
+// Each predicts all rows. It lets work, if there is any, finish several blocks at a time,
+// and passes the blocks on in order, the same for any number of workers.
+func (r *Rows) Each(ctx context.Context, work func(*Block), sink func(*Block) error) error {
+	for more := true; more; {
+		var blocks []*Block
+		var group errgroup.Group
+		group.SetLimit(r.o.Workers)
+		for more && len(blocks) < 4*r.o.Workers {
+			text, err := r.in.Next()
+			if more = err == nil; err == io.EOF {
+				break
+			}
+			b := &Block{notes: map[string]int{}, err: err}
+			blocks = append(blocks, b)
+			group.Go(func() error {
+				if b.err == nil {
+					b.err = r.fill(b, text)
+				}
+				if b.err == nil && work != nil {
+					work(b)
+				}
+				return nil
+			})
+		}
+		_ = group.Wait() // errors are those of the blocks, in order
+		for _, b := range blocks {
+			if err := cmp.Or(ctx.Err(), b.err); err != nil {
+				return err
+			}
+			if err := sink(b); err != nil {
+				return err
+			}
+			for note, n := range b.notes {
+				r.notes[note] += n
+			}
+		}
+	}
+	return nil
+}
+
+// fill predicts the rows of a block of text.
+func (r *Rows) fill(b *Block, text *format.Block) error {
+	features, labels, tasks := r.fit.Recipe.ColumnsAt(r.at), []*format.Column(nil), &format.Column{At: r.column, AsText: true}
+	for _, j := range r.labels {
+		labels = append(labels, &format.Column{At: j})
+	}
+	for _, j := range r.carried {
+		b.Carried = append(b.Carried, &format.Column{At: j, AsText: true})
+	}
+	lines, err := text.Into(slices.Concat(features, labels, b.Carried, []*format.Column{tasks}))
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	b.Rows = len(lines)
+	unseen := table.Unseen{}
+	value, row, err := r.fit.Recipe.Make(features, b.Rows, unseen)
+	if err != nil {
+		return r.in.Fault(lines[row], err)
+	}
+	for u, n := range unseen {
+		note := fmt.Sprintf("rows have the level %q in column %q, which the model has not seen; it counts for nothing", u.Level, u.Column)
+		if u.Level == "" {
+			note = fmt.Sprintf("rows have no value in column %q, where the tables fitted had one in every row; they have the mean", u.Column)
+		}
+		b.notes[note] = n
+	}
+	for j := range b.Rows {
+		for k, a := range r.Asked {
+			if r.column >= 0 {
+				a.Name = tasks.Texts[tasks.Text(j)]
+				if a.Task, err = r.taskOf(b, a.Name); err != nil {
+					return r.in.Fault(lines[j], err)
+				}
+			}
+			a.Label = r.label(b, labels[k], j, a.Task)
+			b.Answers = append(b.Answers, a)
+		}
+	}
+	x, err := data.NewDense(b.Rows, r.fit.Recipe.Width(), value)
+	if err != nil {
+		return err
+	}
+	return r.predict(b, x)
+}
+
+// taskOf finds the task of a name, or the Average where that stands for others.
+func (r *Rows) taskOf(b *Block, name string) (int, error) {
+	i, known := r.number[name]
+	if known {
+		return i, nil
+	}
+	if r.o.NewTask != table.Mean {
+		return r.fit.Task(name) // an error that says which there are
+	}
+	b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have the mean of its tasks", name)]++
+	return Average, nil
+}
+
+// label is what row j of a task should be, NaN where there is no label, or one that the model
+// does not know.
+func (r *Rows) label(b *Block, c *format.Column, j, task int) float64 {
+	if c.At < 0 {
+		return math.NaN()
+	}
+	l, words := c.Label(j), c.Text(j) >= 0
+	number := slices.Index(r.fit.ClassesOf(task), l.String())
+	switch {
+	case words && r.fit.Recipe.IsMissing(l.Text):
+	case r.fit.Kind == data.Regression && !words:
+		return l.Number
+	case number >= 0 && r.fit.Classes == nil:
+		return float64(2*number - 1)
+	case number >= 0:
+		return float64(number)
+	default:
+		b.notes[fmt.Sprintf("rows have labels in column %q that the model does not know; they are not measured", r.in.Names[c.At])]++
+	}
+	return math.NaN()
+}
+
+// least is the value of a kernel with the nearest landmark below which a row is far from all.
+const least = 0.05
+
+// predict scores the rows by every model, each by the weights of its task.
+func (r *Rows) predict(b *Block, given data.Matrix) error {
+	classes := max(1, len(r.fit.Classes))
+	each := len(r.Fits) * classes
+	room, of := make([]float64, each*len(b.Answers)), map[int][]int{} // the answers of a task
+	for k, a := range b.Answers {
+		b.Answers[k].Scores = room[k*each : k*each : (k+1)*each]
+		of[a.Task] = append(of[a.Task], k)
+	}
+	for n, m := range r.Fits {
+		x, outside, err := m.Prepare(given)
+		if err != nil {
+			return err
+		}
+		if n == 0 && outside > 0 {
+			b.notes["cells are outside of the values that the model was fitted on, where curves go on straight and kernels end"] = outside
+		}
+		if last := len(m.Recipe.Steps) - 1; n == 0 && last >= 0 && m.Recipe.Steps[last].Landmarks != nil {
+			for i := range x.Rows() {
+				if slices.Max(x.Row(i).Value) < least {
+					b.notes["rows are far from all that the model was fitted on; their predictions are next to the intercept"]++
+				}
+			}
+		}
+		for task, answers := range of {
+			part := x
+			if len(answers) < b.Rows { // a column names the task, and each row has one answer
+				part = x.Take(answers)
+			}
+			scores := m.Linear(task).Scores(part)
+			for i, k := range answers {
+				b.Answers[k].Scores = append(b.Answers[k].Scores, scores[i*classes:][:classes]...)
+			}
+		}
+	}
+	return nil
+}
