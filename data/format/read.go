@@ -79,8 +79,8 @@ type Options struct {
 	FeatureNames string `kong:"-"`
 }
 
-// Validate checks the options that can be checked without the file.
-func (o Options) Validate() error {
+// validate checks the options that can be checked without the file.
+func (o Options) validate() error {
 	for _, v := range []struct{ what, is, may string }{
 		{"format", string(o.Format), "svmlight csv tsv npz folder"},
 		{"kind", string(o.Kind), "classification regression"},
@@ -111,7 +111,7 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
 	}
-	if err := o.Validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	var t *table

@@ -63,7 +63,7 @@ func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
 		return nil, fmt.Errorf("format: %s: %w", name, err)
 	}
 	r := &Rows{name: name, close: text.Close, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
-	if err = o.Validate(); err == nil {
+	if err = o.validate(); err == nil {
 		err = r.begin(bufio.NewReaderSize(text, 64<<10), o)
 	}
 	if err != nil {
