@@ -65,7 +65,7 @@ func calibrate(scores, labels, odds [][]float64) (temperature, o float64) {
 					moved[class] = a*f[class] + c*of[class]
 				}
 				if math.IsInf(moved[max(0, right+k-len(p))], -1) {
-					continue // the task lacks the class, whatever the offset is
+					continue // the task cannot have the class, whatever the offset is
 				}
 				multitask.Probabilities(p, moved, 1)
 				meanA, meanC := 0.0, 0.0

@@ -8,7 +8,7 @@ import (
 )
 
 // Where tasks have C > 2 classes the scores of their rows stand row by row, C for
-// each, -Inf for a class that the task lacks, and y has the number of the class.
+// each, -Inf for a class that the task cannot have, and y has the number of the class.
 // Where they have two, there is one score a row, and y is -1 or +1.
 
 // ClassScores are those of one class among the scores of all.

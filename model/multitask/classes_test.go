@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -87,8 +88,56 @@ func TestClassesAreFittedOneByOne(t *testing.T) {
 		}
 	}
 	near(t, "objective", r.Objective, sum, 1e-9)
-	if f := r.Scores(1, p.Tasks[1].TestSet.X); !math.IsInf(f[3], -1) {
-		t.Errorf("a task without the class d scores it %v", f[3])
+}
+
+// A task that lacks a class has the intercept to which those of the others are drawn, at the odds
+// of half a row, in every model. Weights are as they were. Where classes count the same there are
+// no odds.
+func TestClassesThatTasksLack(t *testing.T) {
+	p := classesProblem(4, 24)
+	for i := range p.Tasks[:2] { // tasks of unlike sizes
+		s := &p.Tasks[i].TrainSet
+		s.X, s.Y = s.X.Take([]int{0, 1, 2, 3, 4, 5, 6, 7}), s.Y[:8]
+	}
+	train, omega := must(Training(p))(t), gramOf(normals(data.Stream(1, "omega"), 9), 3, 3)
+	d, a := 1*4+3, 2*4+0 // class d in task 1, a in task 2
+	odds := map[int]float64{d: math.Log(0.5 / 8.5 / (10.5 / 22.5)), a: math.Log(0.5 / 24.5 / (5.5 / 11.5))}
+	none := map[int]float64{}
+	given := Params{Lambda1: 0.1}
+	fit := func(model Model, p Params) *Result { return mustFit(t, model, train, p, Options{Tolerance: 1e-11}) }
+	check := func(what string, r *Result, odds map[int]float64) {
+		near(t, what+", class d", r.B[d]-odds[d], (r.B[0*4+3]/8+r.B[2*4+3]/24)/(1.0/8+1.0/24), 1e-9)
+		near(t, what+", class a", r.B[a]-odds[a], (r.B[0*4+0]+r.B[1*4+0])/2, 1e-9)
+	}
+	for _, m := range Baselines() {
+		check(m.Info().Name, mustFit(t, m, train, must(Complete(m, Params{Lambda1: 0.05}))(t), Options{}), odds)
+	}
+	own, drawn := fit(fixed(omega, 0), given), fit(fixed(omega, 1e-7), given)
+	check("given", own, odds)
+	for i, b := range drawn.B {
+		near(t, fmt.Sprint("intercept next to drawn ", i), own.B[i]-odds[i], b, 1e-4)
+	}
+	near(t, "weights", mat.Norm(own.W, 2), mat.Norm(drawn.W, 2), 1e-4)
+	check("balanced", fit(must(GivenWith(omega, 0, true))(t), given), none)
+}
+
+// Tasks that have no class in common, as targets of a table, do not take classes from each other,
+// nor is there one that no task has.
+func TestClassesThatTasksCannotHave(t *testing.T) {
+	p := classesProblem(4, 24)
+	p.Problem.Classes = append(p.Problem.Classes, "e", "f", "nowhere")
+	for j, y := range p.Tasks[2].TrainSet.Y {
+		p.Tasks[2].TrainSet.Y[j] = min(2, y) + 3 // e and f
+	}
+	p.Tasks[0].TrainSet = p.Tasks[1].TrainSet // a, b, c
+	for _, drawn := range []float64{0, 3} {
+		r := mustFit(t, fixed(Uniform(3), drawn), must(Training(p))(t), Params{Lambda1: 0.1}, Options{})
+		for i, b := range r.B {
+			of := map[bool]string{false: "abc", true: "ef"}[i/7 == 2]
+			if has := strings.Contains(of, string(rune('a'+i%7))); has == math.IsInf(b, -1) {
+				t.Errorf("intercepts drawn by %v rows: that of class %d in task %d is %v", drawn, i%7, i/7, b)
+			}
+		}
 	}
 }
 

@@ -52,8 +52,8 @@ type Result struct {
 	// than two classes it has such a block for each of the C classes, one below
 	// the other: it is C d x m.
 	W *mat.Dense
-	// B holds the m biases, or C for every task, -Inf for a class that the task
-	// lacks.
+	// B holds the m biases, or C for every task, -Inf for a class that it
+	// cannot have.
 	B []float64
 	// Omega is the covariance as the model has it, not normalised.
 	Omega *mat.SymDense

@@ -22,6 +22,11 @@ import (
 // intercept takes all, and of one class there is none. Where there are such tasks, intercepts
 // are drawn together whatever the model is: at 0 those of the others by one row, and its own is
 // the common one, so that it has the mean of all, or the frequencies of all.
+//
+// A task that lacks a class of several has the common intercept of that class. At 0 this is what
+// the common one comes to as Drawn goes to 0, a mean over the tasks that have the class, and no
+// other intercept changes; the odds in it are brought down to those of half a row of the task,
+// whose rows would have shown a class as frequent as elsewhere.
 
 const (
 	// Drawn is the hyperparameter of a given covariance that draws intercepts together,
@@ -69,6 +74,53 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 		pull[i] = rows * steepest * t.share
 	}
 	return pull
+}
+
+// lenders are the shares that tasks have in the common intercept of each class as Drawn goes to
+// 0.
+func (p *TrainingSet) lenders() []float64 {
+	shares, all := make([]float64, len(p.tasks)), make([]float64, p.classes)
+	for i, t := range p.tasks {
+		if len(t.y) > 0 {
+			shares[i] = t.share
+			all[i%p.classes] += t.share
+		}
+	}
+	for i := range shares {
+		shares[i] /= max(all[i%p.classes], math.SmallestNonzeroFloat64)
+	}
+	return shares
+}
+
+// lend gives tasks the intercepts of classes that they lack.
+func (p *TrainingSet) lend(b []float64, params Params) {
+	if p.classes == 1 {
+		return
+	}
+	own := p.Pulls(params) == nil
+	common, count := make([]float64, p.classes), make([][2]float64, p.classes)
+	for i, share := range p.lenders() {
+		c := i % p.classes
+		common[c] += share * b[i]
+		for _, y := range p.tasks[i].y {
+			count[c][LabelOf(y, 1)]++
+		}
+	}
+	for i, t := range p.tasks {
+		c := i % p.classes
+		switch {
+		case len(t.y) > 0:
+		case t.foreign:
+			b[i] = math.Inf(-1)
+		case params.Get(Drawn) == 0 && !t.borrows:
+			if own {
+				b[i] = common[c]
+			}
+			if params.Get(Balanced) == 0 {
+				b[i] += min(0, math.Log((count[c][0]+0.5)/(count[c][1]+0.5)/(2/t.share+1)))
+			}
+		}
+	}
 }
 
 // losses finds the biases of a point for its scores, and the losses there with the term of

@@ -74,7 +74,7 @@ func (p *TrainingSet) part(i int, w []float64) []float64 { return w[i*p.cols:][:
 func (v *point) take(from *Result) {
 	copy(v.w, rowsOf(from.W))
 	for i, b := range from.B {
-		if !math.IsInf(b, 0) { // of a class that a task lacked
+		if !math.IsInf(b, 0) { // of a class that a task cannot have
 			v.b[i] = b
 		}
 	}
@@ -264,10 +264,6 @@ func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
 		r.W.SetCol(i, v.w[i*d:][:d])
 	}
 	r.B = slices.Clone(v.b[:len(set.tasks)])
-	for i, t := range set.tasks {
-		if len(t.y) == 0 && r.Params.Get(Drawn) == 0 && !t.borrows {
-			r.B[i] = math.Inf(-1)
-		}
-	}
+	set.lend(r.B, r.Params)
 	r.Omega, r.A, r.set = c.Omega, c.A, set
 }

@@ -22,7 +22,8 @@ import (
 // blocks, and so the weights of a class lean on those that other tasks have for
 // the same class. Where a task lacks a class there are no losses, and the best
 // weights leave of the block's term that of the other tasks alone, with their
-// part of Omega.
+// part of Omega. Its intercept for the class is the common one, but where
+// the class is foreign to it.
 //
 // A task that borrows (data.Samples.Borrows) does not count as much as another, but as much as
 // its rows: 1/n_i is that of the mean n of the others, if they have more rows.
@@ -47,7 +48,8 @@ type task struct {
 	y       []float64
 	share   float64 // of the loss that a labelled row has, 1/n_i
 	borrows bool
-	weights // the same, of the rows of x, which may be a summary
+	foreign bool // the class is of tasks alone that have no class in common with this one
+	weights      // the same, of the rows of x, which may be a summary
 }
 
 // newTrainingSet checks the training data of the tasks, which have names for errors. Of
@@ -75,6 +77,7 @@ func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string
 		}
 	}
 	p.share()
+	p.parted(tasks)
 	for c := range classes {
 		if err := p.tell(c); err != nil {
 			return nil, err
@@ -117,6 +120,29 @@ func (p *TrainingSet) share() {
 		}
 		t.share = 1 / n
 		t.weights = weights{t.share, t.share}
+	}
+}
+
+// parted finds the classes that are foreign to tasks, as two targets of a table have classes of
+// their own.
+func (p *TrainingSet) parted(tasks []data.Samples) {
+	together := make([][]bool, p.classes) // whether a task has both classes
+	for c := range together {
+		together[c] = make([]bool, p.classes)
+		for _, s := range tasks {
+			if p.classes > 1 && slices.Contains(s.Y, float64(c)) {
+				for _, y := range s.Y {
+					together[c][int(y)] = true
+				}
+			}
+		}
+	}
+	for i := range p.tasks {
+		c, y := i%p.classes, tasks[i/p.classes].Y
+		if len(y) == 0 { // then nothing is
+			y = []float64{float64(c)}
+		}
+		p.tasks[i].foreign = p.classes > 1 && !slices.ContainsFunc(y, func(v float64) bool { return together[c][int(v)] })
 	}
 }
 

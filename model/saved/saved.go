@@ -299,7 +299,7 @@ func (s *Fit) validate() error {
 }
 
 // soundBiases reports whether the biases are finite but for those of classes that
-// a task lacks, and no task lacks all.
+// a task cannot have, and no task is without any.
 func (s *Fit) soundBiases() bool {
 	for task := range slices.Chunk(s.B, max(1, len(s.Classes))) {
 		if !allFinite([]float64{slices.Max(task)}) {
@@ -362,7 +362,7 @@ func (s *Fit) Linear(task int) multitask.Linear {
 	for i := range m {
 		l := multitask.LinearOf(s.W, s.B, i)
 		for c, b := range l.B {
-			if math.IsInf(b, -1) {
+			if k > 1 && s.Tasks[i].Mean[c] == 0 {
 				continue
 			}
 			have[c]++

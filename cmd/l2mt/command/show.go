@@ -69,7 +69,7 @@ func (c *showCmd) Run(e *env) error {
 	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), c.Top)], s.Importance[:min(len(s.Importance), c.Top)]
 	for k, b := range m.Linear(s.task).B {
 		if math.IsInf(b, -1) {
-			continue // the task lacks the class
+			continue // the task cannot have the class
 		}
 		w := shownWeights{Features: run.Weights(m, k, s.task)}
 		if w.Features = w.Features[:min(len(w.Features), c.Top)]; m.Classes != nil {
