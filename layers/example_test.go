@@ -36,7 +36,7 @@ func ExampleApply() {
 		x := g.Input("x", 3)
 		y := cube(x)
 		value = g.Capture(y)
-		gradient = g.Gradients(op.Must(op.Sum(y)), x)[0]
+		gradient = g.Capture(layers.Gradient(op.Must(op.Sum(y)), x)[0])
 	})
 	if err != nil {
 		fmt.Println(err)

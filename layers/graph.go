@@ -220,16 +220,6 @@ func keep[T Float](c *Capture) func(View[T], []View[T]) {
 	}
 }
 
-// Gradients captures the gradient of a scalar with respect to inputs.
-func (g *Graph) Gradients(loss *Node, inputs ...*Node) []*Capture {
-	grads := Gradient(loss, inputs...)
-	captures := make([]*Capture, len(grads))
-	for i, n := range grads {
-		captures[i] = g.Capture(n)
-	}
-	return captures
-}
-
 // Check panics if what makes a node is refused, before Gorgonia stumbles over it.
 func Check(n *Node) {
 	seen := map[*Node]bool{}

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"l2mt/data"
 	"os"
 	"strings"
+
+	"l2mt/data"
 )
 
 // Files are opened and unpacked here. The size that a file states is not

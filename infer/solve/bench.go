@@ -162,15 +162,6 @@ func (b *Bench) ask() ([]*Found, error) {
 	})
 }
 
-// Said is what the network says of all labelled rows.
-func (b *Bench) Said() (*Found, error) {
-	found, err := b.found()
-	if err != nil {
-		return nil, err
-	}
-	return found[len(b.folds)], nil
-}
-
 // space is the problem in a view.
 type space struct {
 	View

@@ -189,11 +189,11 @@ func TestWeightsByHand(t *testing.T) {
 		b := bench(t, random(t, 1, nil), p, o)
 		c := Candidate{View: View{Ridge: 1}, Mixture: Mixture{Network: 0.5}}
 		got := fit(t, b, judge(t, b, c.weighed()))
-		said := must(b.Said())(t)
+		found := must(b.found())(t)
 		metric := data.NewMetric(p, 1)
 		training := must(multitask.Training(metric.Problem(p)))(t)
 		var omega, products mat.SymDense // 1/2 Omega_n + 1/2 I/3, and W'W / tr(W'W)
-		omega.ScaleSym(0.5, said.Omega)
+		omega.ScaleSym(0.5, found[len(b.folds)].Omega)
 		for i := range 3 {
 			omega.SetSym(i, i, omega.At(i, i)+0.5/3)
 		}

@@ -123,8 +123,8 @@ func TestWhatNoCandidateIs(t *testing.T) {
 			t.Errorf("%+v is judged as %v, %v", c, j, err)
 		}
 	}
-	if _, err := alone.Said(); err == nil {
-		t.Error("nobody is asked, and says something")
+	if _, err := alone.found(); err == nil {
+		t.Error("there is no network, and it finds something")
 	}
 	if _, err := alone.Best(t.Context(), nil); err == nil {
 		t.Error("there is a best one of no candidates")

@@ -29,18 +29,6 @@ func (p Paired) Interval() (low, high float64) {
 	return p.Loss - t, p.Loss + t
 }
 
-// Sign is -1 where the first fit is better by more than noise explains, 1 where it
-// is worse, and 0 where held-out rows cannot tell the two apart.
-func (p Paired) Sign() int {
-	switch low, high := p.Interval(); {
-	case high < 0:
-		return -1
-	case low > 0:
-		return 1
-	}
-	return 0
-}
-
 // PairedLoss compares a with b, by the same evidence.
 func PairedLoss(a, b *HeldOut) Paired {
 	var means, weights []float64
