@@ -130,10 +130,13 @@ func TestClassesThatTasksCannotHave(t *testing.T) {
 		p.Tasks[2].TrainSet.Y[j] = min(2, y) + 3 // e and f
 	}
 	p.Tasks[0].TrainSet = p.Tasks[1].TrainSet // a, b, c
+	empty := p.Tasks[0]                       // which may be of any class that there is
+	empty.TrainSet = data.Samples{X: empty.TrainSet.X.Take(nil)}
+	p.Tasks = append(p.Tasks, empty)
 	for _, drawn := range []float64{0, 3} {
-		r := mustFit(t, fixed(Uniform(3), drawn), must(Training(p))(t), Params{Lambda1: 0.1}, Options{})
+		r := mustFit(t, fixed(Uniform(4), drawn), must(Training(p))(t), Params{Lambda1: 0.1}, Options{})
 		for i, b := range r.B {
-			of := map[bool]string{false: "abc", true: "ef"}[i/7 == 2]
+			of := []string{"abc", "abc", "ef", "abcef"}[i/7]
 			if has := strings.Contains(of, string(rune('a'+i%7))); has == math.IsInf(b, -1) {
 				t.Errorf("intercepts drawn by %v rows: that of class %d in task %d is %v", drawn, i%7, i/7, b)
 			}

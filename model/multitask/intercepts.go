@@ -23,10 +23,9 @@ import (
 // are drawn together whatever the model is: at 0 those of the others by one row, and its own is
 // the common one, so that it has the mean of all, or the frequencies of all.
 //
-// A task that lacks a class of several has the common intercept of that class. At 0 this is what
-// the common one comes to as Drawn goes to 0, a mean over the tasks that have the class, and no
-// other intercept changes; the odds in it are brought down to those of half a row of the task,
-// whose rows would have shown a class as frequent as elsewhere.
+// A task that lacks a class of several has the common intercept of that class. At 0 that is what
+// it comes to as Drawn goes to 0, a mean over the tasks that have the class, and the odds in it
+// are brought down to those of half a row of the task: more would have shown.
 
 const (
 	// Drawn is the hyperparameter of a given covariance that draws intercepts together,
@@ -76,48 +75,30 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 	return pull
 }
 
-// lenders are the shares that tasks have in the common intercept of each class as Drawn goes to
-// 0.
-func (p *TrainingSet) lenders() []float64 {
-	shares, all := make([]float64, len(p.tasks)), make([]float64, p.classes)
-	for i, t := range p.tasks {
-		if len(t.y) > 0 {
-			shares[i] = t.share
-			all[i%p.classes] += t.share
-		}
-	}
-	for i := range shares {
-		shares[i] /= max(all[i%p.classes], math.SmallestNonzeroFloat64)
-	}
-	return shares
-}
-
 // lend gives tasks the intercepts of classes that they lack.
 func (p *TrainingSet) lend(b []float64, params Params) {
-	if p.classes == 1 {
-		return
-	}
 	own := p.Pulls(params) == nil
-	common, count := make([]float64, p.classes), make([][2]float64, p.classes)
-	for i, share := range p.lenders() {
-		c := i % p.classes
-		common[c] += share * b[i]
-		for _, y := range p.tasks[i].y {
-			count[c][LabelOf(y, 1)]++
-		}
-	}
-	for i, t := range p.tasks {
-		c := i % p.classes
-		switch {
-		case len(t.y) > 0:
-		case t.foreign:
-			b[i] = math.Inf(-1)
-		case params.Get(Drawn) == 0 && !t.borrows:
-			if own {
-				b[i] = common[c]
+	for c := range p.classes {
+		common, all, rows, more := 0.0, 0.0, 0.0, 0.0 // more of them are of the class than of others
+		for i := c; i < len(b); i += p.classes {
+			if t := p.tasks[i]; len(t.y) > 0 {
+				common += t.share * b[i]
+				all += t.share
+				rows += float64(len(t.y))
+				more += floats.Sum(t.y)
 			}
-			if params.Get(Balanced) == 0 {
-				b[i] += min(0, math.Log((count[c][0]+0.5)/(count[c][1]+0.5)/(2/t.share+1)))
+		}
+		for i := c; i < len(b); i += p.classes {
+			t := p.tasks[i]
+			if len(t.y) == 0 && t.foreign {
+				b[i] = math.Inf(-1)
+			} else if len(t.y) == 0 && params.Get(Drawn) == 0 && !t.borrows {
+				if own {
+					b[i] = common / all
+				}
+				if params.Get(Balanced) == 0 {
+					b[i] += min(0, math.Log((rows-more+1)/(rows+more+1)/(2/t.share+1)))
+				}
 			}
 		}
 	}

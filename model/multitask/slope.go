@@ -32,19 +32,11 @@ func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]floa
 			}
 		}
 	}
-	if x.pull == nil {
-		lent := make([]float64, p.classes)
-		for i, t := range p.tasks {
-			if len(t.y) == 0 {
-				lent[i%p.classes] += biases[i]
-				biases[i] = 0
-			}
-		}
-		for i, share := range p.lenders() { // whose intercepts those that are lent follow
-			biases[i] += share * lent[i%p.classes]
-		}
+	pull := x.pull
+	if pull == nil && p.classes > 1 { // intercepts that are lent follow those of the lenders
+		pull = p.Pulls(Params{Hyper: map[string]float64{Drawn: 1e-9}})
 	}
-	for i, b := range x.set.follow(biases, x.total, x.pull)[:len(x.total)] { // which follow W on the training rows
+	for i, b := range x.set.follow(biases, x.total, pull)[:len(x.total)] { // which follow W on the training rows
 		add(b, p.part(i, x.mean), p.part(i, seen))
 	}
 	rest := slices.Clone(seen)

@@ -22,8 +22,7 @@ import (
 // blocks, and so the weights of a class lean on those that other tasks have for
 // the same class. Where a task lacks a class there are no losses, and the best
 // weights leave of the block's term that of the other tasks alone, with their
-// part of Omega. Its intercept for the class is the common one, but where
-// the class is foreign to it.
+// part of Omega. The intercept is the common one, unless the class is foreign to it.
 //
 // A task that borrows (data.Samples.Borrows) does not count as much as another, but as much as
 // its rows: 1/n_i is that of the mean n of the others, if they have more rows.
@@ -77,9 +76,8 @@ func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string
 		}
 	}
 	p.share()
-	p.parted(tasks)
 	for c := range classes {
-		if err := p.tell(c); err != nil {
+		if err := p.tell(c, tasks); err != nil {
 			return nil, err
 		}
 	}
@@ -123,47 +121,30 @@ func (p *TrainingSet) share() {
 	}
 }
 
-// parted finds the classes that are foreign to tasks, as two targets of a table have classes of
-// their own.
-func (p *TrainingSet) parted(tasks []data.Samples) {
-	together := make([][]bool, p.classes) // whether a task has both classes
-	for c := range together {
-		together[c] = make([]bool, p.classes)
-		for _, s := range tasks {
-			if p.classes > 1 && slices.Contains(s.Y, float64(c)) {
-				for _, y := range s.Y {
-					together[c][int(y)] = true
-				}
-			}
-		}
-	}
-	for i := range p.tasks {
-		c, y := i%p.classes, tasks[i/p.classes].Y
-		if len(y) == 0 { // then nothing is
-			y = []float64{float64(c)}
-		}
-		p.tasks[i].foreign = p.classes > 1 && !slices.ContainsFunc(y, func(v float64) bool { return together[c][int(v)] })
-	}
-}
-
 // tell leaves out the rows of tasks that lack a class of several, unless it is in tasks alone
-// that have no other.
-func (p *TrainingSet) tell(class int) error {
+// that have no other. It is foreign to tasks as those of one target of a table are to another.
+func (p *TrainingSet) tell(class int, tasks []data.Samples) error {
 	if p.loss == Square {
 		return nil
 	}
-	var all []float64
+	var all, with []float64 // with it, a task has these classes
 	told := false
 	for i := class; i < len(p.tasks); i += p.classes {
 		y := p.tasks[i].y
 		all, told = append(all, y...), told || slices.Contains(y, 1) && slices.Contains(y, -1)
+		if p.classes > 1 && slices.Contains(y, 1) {
+			with = append(with, tasks[i/p.classes].Y...)
+		}
 	}
 	if len(all) == 0 || slices.Min(all) == slices.Max(all) && (p.classes == 1 || all[0] > 0) {
 		return fmt.Errorf("multitask: y: %w: all %d training rows of all tasks have one label; two are needed", ErrInvalidData, len(all))
 	}
+	slices.Sort(with)
+	with = slices.Compact(with)
 	for i := class; i < len(p.tasks) && p.classes > 1; i += p.classes {
 		t := &p.tasks[i]
 		if (told || !slices.Contains(all, 1)) && !slices.Contains(t.y, 1) {
+			t.foreign = with == nil || len(t.y) > 0 && !slices.ContainsFunc(tasks[i/p.classes].Y, func(y float64) bool { return slices.Contains(with, y) })
 			t.x, t.y = t.x.Take(nil), nil
 		}
 	}
