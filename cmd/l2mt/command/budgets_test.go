@@ -18,8 +18,8 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 35003,
-	"tests":     25936,
+	"the whole": 34957,
+	"tests":     25939,
 
 	"cmd/l2mt":                    9,
 	"cmd/l2mt/command":            3850,
@@ -49,7 +49,7 @@ var budgets = map[string]int{
 	"model":                       2942,
 	"model/evidence":              1473,
 	"model/modeltest":             473,
-	"model/multitask":             3185,
+	"model/multitask":             3139,
 	"model/pretrained":            43,
 	"model/saved":                 789,
 	"model/settings":              227,
