@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
+	"runtime"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -41,17 +43,25 @@ func NewDistances(p *ProblemData) *Distances {
 	if n > mostLandmarks {
 		return d
 	}
+	for i := range n {
+		d.number[key(x.Row(i).Value)] = i
+	}
 	for _, kind := range []string{StepGauss, StepLaplace} {
-		d.of[kind] = mat.NewDense(n, n, nil)
+		of := mat.NewDense(n, n, nil)
+		d.of[kind] = of
+		var rows errgroup.Group
+		rows.SetLimit(runtime.GOMAXPROCS(0))
 		for i := range n {
-			r := x.Row(i).Value
-			d.number[key(r)] = i
-			for j := range i {
-				v := distance(kind, r, x.Row(j).Value)
-				d.of[kind].Set(i, j, v)
-				d.of[kind].Set(j, i, v)
-			}
+			rows.Go(func() error {
+				for j := range i {
+					v := distance(kind, x.Row(i).Value, x.Row(j).Value)
+					of.Set(i, j, v)
+					of.Set(j, i, v)
+				}
+				return nil
+			})
 		}
+		_ = rows.Wait() // no row fails
 	}
 	return d
 }
