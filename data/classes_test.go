@@ -1,6 +1,7 @@
 package data
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -64,4 +65,16 @@ func TestRowsOfAClassThatTheProblemDoesNotList(t *testing.T) {
 	if _, err := must(parseProblems([]byte(text)))(t).Bind(madeClasses(t, 3, 3, 3, 3)); err == nil || !strings.Contains(err.Error(), `has the class "c3", which the problem does not list`) {
 		t.Error(err)
 	}
+}
+
+// Probabilities are as NumPy has them: p = 1/(1 + exp(-f/2)), p /= p.sum().
+func TestProbabilitiesOfClasses(t *testing.T) {
+	p := make([]float64, 3)
+	Probabilities(p, []float64{1, -3, math.Inf(-1)}, 2)
+	first, second := 1/(1+math.Exp(-0.5)), 1/(1+math.Exp(1.5))
+	near(t, "p", 0, p[0], first/(first+second))
+	near(t, "p", 0, p[1], second/(first+second))
+	near(t, "p of what the task lacks", 0, p[2], 0)
+	Probabilities(p, []float64{-800, -801, -900}, 1)
+	near(t, "p of small scores", 0, p[0], 1/(1+math.Exp(-1)))
 }

@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
-	"l2mt/model/multitask"
 )
 
 // softness is the width of the logistic curve that stands for the step of a misclassified
@@ -62,7 +61,7 @@ func marginError(scores, y []float64) (soft float64, slopes []float64) {
 			continue
 		}
 		row[int(v)] = math.Inf(-1)
-		other := multitask.ClassOf(row)
+		other := data.ClassOf(row)
 		margin, ones = append(margin, (own-row[other])/2), append(ones, 1)
 		right, rival = append(right, j*k+int(v)), append(rival, j*k+other)
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
 
+	"l2mt/data"
 	"l2mt/model/multitask"
 )
 
@@ -69,7 +70,7 @@ func logLosses(scores, y []float64, temperature float64) []float64 {
 	k, losses := perRow(scores, y), make([]float64, len(y))
 	p := make([]float64, max(2, k))
 	for j, v := range y {
-		multitask.Probabilities(p, scores[j*k:][:k], temperature)
+		data.Probabilities(p, scores[j*k:][:k], temperature)
 		losses[j] = -math.Log(max(p[multitask.LabelOf(v, k)], leastProbability))
 	}
 	return losses
@@ -82,7 +83,7 @@ const leastProbability = 1e-6
 func misclassified(scores, y []float64) float64 {
 	wrong, k := 0, perRow(scores, y)
 	for j, v := range y {
-		if multitask.ClassOf(scores[j*k:][:k]) != multitask.LabelOf(v, k) {
+		if data.ClassOf(scores[j*k:][:k]) != multitask.LabelOf(v, k) {
 			wrong++
 		}
 	}

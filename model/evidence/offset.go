@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"l2mt/data"
 	"l2mt/model/multitask"
 )
 
@@ -37,7 +38,7 @@ func odds(y []float64, classes int) []float64 {
 // have none.
 const hottest = 100
 
-// Temperature returns the T for which the multitask.Probabilities of held-out rows have the
+// Temperature returns the T for which the data.Probabilities of held-out rows have the
 // least logistic loss over all tasks. Scores are theirs, labels the classes of the rows.
 func Temperature(scores, labels [][]float64) float64 {
 	temperature, _ := calibrate(scores, labels, nil)
@@ -67,7 +68,7 @@ func calibrate(scores, labels, odds [][]float64) (temperature, o float64) {
 				if math.IsInf(moved[max(0, right+k-len(p))], -1) {
 					continue // the task cannot have the class, whatever the offset is
 				}
-				multitask.Probabilities(p, moved, 1)
+				data.Probabilities(p, moved, 1)
 				meanA, meanC := 0.0, 0.0
 				for n, s := range moved {
 					if math.IsInf(s, -1) {

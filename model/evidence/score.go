@@ -119,7 +119,7 @@ func brier(f, y []float64, temperature float64) (loss float64) {
 	k := perRow(f, y)
 	p := make([]float64, max(2, k))
 	for j, v := range y {
-		multitask.Probabilities(p, f[j*k:][:k], temperature)
+		data.Probabilities(p, f[j*k:][:k], temperature)
 		p[multitask.LabelOf(v, k)]--
 		loss += floats.Dot(p, p) / 2 / float64(len(y))
 	}

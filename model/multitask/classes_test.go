@@ -163,18 +163,6 @@ func TestModelsFitClasses(t *testing.T) {
 	}
 }
 
-// Probabilities are as NumPy has them: p = 1/(1 + exp(-f/2)), p /= p.sum().
-func TestProbabilitiesOfClasses(t *testing.T) {
-	p := make([]float64, 3)
-	Probabilities(p, []float64{1, -3, math.Inf(-1)}, 2)
-	first, second := 1/(1+math.Exp(-0.5)), 1/(1+math.Exp(1.5))
-	near(t, "p", p[0], first/(first+second), 1e-12)
-	near(t, "p", p[1], second/(first+second), 1e-12)
-	near(t, "p of what the task lacks", p[2], 0, 0)
-	Probabilities(p, []float64{-800, -801, -900}, 1)
-	near(t, "p of small scores", p[0], 1/(1+math.Exp(-1)), 1e-12)
-}
-
 func TestBadClasses(t *testing.T) {
 	p := classesProblem(1, 8)
 	for _, y := range []float64{-1, 4, 0.5, math.NaN()} {

@@ -130,8 +130,7 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 	copy(q, z)
 	norm := floats.Dot(rest, z)
 	for it := 0; it < 1000 && norm > target; it++ {
-		clear(hq)
-		add(x.lambda, p, hq)
+		floats.ScaleTo(hq, x.lambda, p)
 		x.addHessian(hq, q)
 		curvature := floats.Dot(q, hq)
 		if !(curvature > 0) {
@@ -144,10 +143,8 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 		slope -= t * norm
 		multiply(z, x.omega, rest)
 		next := floats.Dot(rest, z)
-		floats.Scale(next/norm, p)
-		add(1, rest, p)
-		floats.Scale(next/norm, q)
-		add(1, z, q)
+		floats.AddScaledTo(p, rest, next/norm, p)
+		floats.AddScaledTo(q, z, next/norm, q)
 		norm = next
 	}
 	return a, w, slope
@@ -157,8 +154,7 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 // finds its square to be: over 2 Lambda, that bounds how far the minimum is.
 func (x *ridge) downhill(rest []float64) float64 {
 	x.bend()
-	clear(rest)
-	add(-1, x.slopes, rest)
+	floats.ScaleTo(rest, -1, x.slopes)
 	add(-x.lambda, x.a, rest)
 	multiply(x.cg[5], x.omega, rest)
 	return floats.Dot(rest, x.cg[5])

@@ -426,7 +426,7 @@ func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, cells int, err error) {
 }
 
 // Probabilities sets p to those of the classes at the scores of a row.
-func (s *Fit) Probabilities(p, scores []float64) { multitask.Probabilities(p, scores, s.Temperature) }
+func (s *Fit) Probabilities(p, scores []float64) { data.Probabilities(p, scores, s.Temperature) }
 
 // Interval is how far below and above a prediction of a task the target of a row may be,
 // which it is not with a probability of 1 - level. It is infinite where too few rows were

@@ -312,7 +312,7 @@ for name in ["north", "south"]:
 	for i, name := range []string{"north", "south"} {
 		scores, all := must(classes.Predict(name, x))(t), make([]float64, 3)
 		classes.Probabilities(all, scores)
-		best := multitask.ClassOf(scores)
+		best := data.ClassOf(scores)
 		near(t, "probability in "+name, must(strconv.ParseFloat(said[2*i], 64))(t), all[best], 1e-9)
 		if said[2*i+1] != fmt.Sprint(best) {
 			t.Errorf("%s: class %d, Python says %s", name, best, said[2*i+1])

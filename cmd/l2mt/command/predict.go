@@ -14,7 +14,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/files"
-	"l2mt/model/multitask"
 	"l2mt/model/saved"
 )
 
@@ -149,7 +148,7 @@ func (l *lineWriter) cells(a saved.Answer) (cells []string) {
 		if l.Classes == nil {
 			p = p[1:]
 		}
-		cells = append(cells, l.ClassesOf(a.Task)[multitask.ClassOf(score)])
+		cells = append(cells, l.ClassesOf(a.Task)[data.ClassOf(score)])
 		for _, v := range p {
 			cells = append(cells, number(v, 6))
 		}
