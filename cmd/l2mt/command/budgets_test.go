@@ -18,16 +18,16 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 34957,
-	"tests":     25939,
+	"the whole": 34965,
+	"tests":     25940,
 
 	"cmd/l2mt":                    9,
-	"cmd/l2mt/command":            3850,
+	"cmd/l2mt/command":            3849,
 	"cmd/l2mt/internal/plot":      680,
 	"cmd/l2mt/internal/report":    244,
 	"cmd/l2mt/internal/run":       677,
 	"cmd/l2mt/internal/sweep":     215,
-	"data":                        3588,
+	"data":                        3643,
 	"data/datatest":               64,
 	"data/digits":                 43,
 	"data/experience":             1099,
@@ -47,15 +47,15 @@ var budgets = map[string]int{
 	"layers/linalg/gen":           422,
 	"layers/vgg":                  575,
 	"model":                       2942,
-	"model/evidence":              1473,
+	"model/evidence":              1475,
 	"model/modeltest":             473,
-	"model/multitask":             3139,
+	"model/multitask":             3092,
 	"model/pretrained":            43,
 	"model/saved":                 789,
 	"model/settings":              227,
 	"testdata/families/generated": 108,
 	"testdata/learned":            190,
-	"train":                       1766,
+	"train":                       1765,
 	"train/collect":               779,
 }
 
