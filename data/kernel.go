@@ -53,8 +53,9 @@ func NewDistances(p *ProblemData) *Distances {
 		rows.SetLimit(runtime.GOMAXPROCS(0))
 		for i := range n {
 			rows.Go(func() error {
+				r := x.Row(i).Value
 				for j := range i {
-					v := distance(kind, x.Row(i).Value, x.Row(j).Value)
+					v := distance(kind, r, x.Row(j).Value)
 					of.Set(i, j, v)
 					of.Set(j, i, v)
 				}

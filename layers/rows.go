@@ -14,12 +14,8 @@ import (
 
 // DenseRows is X (n x d) of a task.
 func DenseRows(task Points) View[float64] {
-	x := View[float64]{task.Rows(), task.Cols(), make([]float64, task.Rows()*task.Cols())}
-	for i := range x.Rows {
-		row := x.Row(i)
-		task.Visit(i, func(j int, v float64) { row[j] = v })
-	}
-	return x
+	x, _ := newFeatures[float64]([]Points{task}, 0) // dense rows have no error
+	return View[float64]{x.rows, x.cols, x.dense}
 }
 
 // RowProducts are the inner products X X' (n x n) of the stacked rows of all tasks, by the

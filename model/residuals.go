@@ -4,6 +4,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
+	"l2mt/data/safetensors"
 	"l2mt/layers"
 )
 
@@ -156,11 +157,5 @@ func view(rows, cols int) layers.View[float64] {
 }
 
 func transposed(a layers.View[float64]) layers.View[float64] {
-	t := view(a.Cols, a.Rows)
-	for i := range a.Rows {
-		for j, v := range a.Row(i) {
-			t.Row(j)[i] = v
-		}
-	}
-	return t
+	return layers.View[float64]{Rows: a.Cols, Cols: a.Rows, Data: safetensors.Transposed(a.Data, a.Rows, a.Cols)}
 }
