@@ -18,7 +18,7 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 34965,
+	"the whole": 34957,
 	"tests":     25940,
 
 	"cmd/l2mt":                    9,
@@ -27,7 +27,7 @@ var budgets = map[string]int{
 	"cmd/l2mt/internal/report":    244,
 	"cmd/l2mt/internal/run":       677,
 	"cmd/l2mt/internal/sweep":     215,
-	"data":                        3643,
+	"data":                        3644,
 	"data/datatest":               64,
 	"data/digits":                 43,
 	"data/experience":             1099,
@@ -42,11 +42,11 @@ var budgets = map[string]int{
 	"infer/compare":               947,
 	"infer/solve":                 1490,
 	"infer/solve/solvetest":       163,
-	"layers":                      2266,
+	"layers":                      2262,
 	"layers/linalg":               1074,
 	"layers/linalg/gen":           422,
 	"layers/vgg":                  575,
-	"model":                       2942,
+	"model":                       2937,
 	"model/evidence":              1475,
 	"model/modeltest":             473,
 	"model/multitask":             3092,
