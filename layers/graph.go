@@ -291,7 +291,11 @@ func Constant(like *Node, v float64) *Node {
 func (g *Graph) Run() (err error) {
 	running := ""
 	defer func() {
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case error: // callers may look for it: that of a cancelled context, say
+			err = fmt.Errorf("layers: run: operation %s: %w", running, r)
+		default:
 			err = fmt.Errorf("layers: run: operation %s: %v", running, r)
 		}
 	}()

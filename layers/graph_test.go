@@ -62,18 +62,21 @@ func collision(g *Graph) (a, b string) {
 }
 
 func TestAPanicInABodyIsAnErrorOfTheRun(t *testing.T) {
-	g, err := Build(Float64, func(g *Graph) {
-		g.Capture(Apply(Op{
-			Name: "broken", Shape: SameShape,
-			F64: func(View[float64], []View[float64]) { panic("no such luck") },
-		}, g.Input("x", 2)))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // and again after a failed run
-		if err := g.Run(); err == nil || !strings.Contains(err.Error(), "no such luck") {
-			t.Errorf("the error is %v", err)
+	cause := errors.New("no such luck")
+	for _, reason := range []any{"no such luck", cause} {
+		g, err := Build(Float64, func(g *Graph) {
+			g.Capture(Apply(Op{
+				Name: "broken", Shape: SameShape,
+				F64: func(View[float64], []View[float64]) { panic(reason) },
+			}, g.Input("x", 2)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // and again after a failed run
+			if err := g.Run(); err == nil || !strings.Contains(err.Error(), "no such luck") || errors.Is(err, cause) != (reason == cause) {
+				t.Errorf("the error is %v", err)
+			}
 		}
 	}
 }

@@ -18,8 +18,8 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 34957,
-	"tests":     25940,
+	"the whole": 34961,
+	"tests":     25943,
 
 	"cmd/l2mt":                    9,
 	"cmd/l2mt/command":            3849,
@@ -42,7 +42,7 @@ var budgets = map[string]int{
 	"infer/compare":               947,
 	"infer/solve":                 1490,
 	"infer/solve/solvetest":       163,
-	"layers":                      2262,
+	"layers":                      2266,
 	"layers/linalg":               1074,
 	"layers/linalg/gen":           422,
 	"layers/vgg":                  575,
