@@ -6,12 +6,9 @@ import (
 	"slices"
 )
 
-// The kinds of steps. FitStep fits all but two: StepWords comes from reading
-// text and StepSelect from SelectTerms or SelectByRidge.
+// The kinds of steps. FitStep fits all but StepSelect, which SelectTerms and
+// SelectByRidge make.
 const (
-	// StepWords made the columns by counting words of texts. It leaves a matrix
-	// of the right width as it is.
-	StepWords = "words"
 	// StepTFIDF replaces a count t > 0 of column j by (1 + ln t) idf_j, with
 	// idf_j = 1 + ln((1 + n) / (1 + n_j)), n_j being how many of the n fit rows
 	// have the column. The ones added keep it finite in a column that none has.
@@ -41,10 +38,8 @@ type Step struct {
 	// Cols is the number of columns that the step was fitted on, and the only
 	// number it applies to.
 	Cols int `json:"cols"`
-	// Words are the words that the columns count, after StepWords.
-	Words []string `json:"words,omitempty"`
 	// Documents is the number of fit rows and Frequency, for every column, the
-	// number of those that have it; StepWords and StepTFIDF.
+	// number of those that have it; StepTFIDF.
 	Documents int   `json:"documents,omitempty"`
 	Frequency []int `json:"frequency,omitempty"`
 	// Mean and Deviation belong to StepStandardise; a deviation of 0 marks a
@@ -193,10 +188,7 @@ func (s Step) Validate() error {
 	}
 	switch s.Kind {
 	case StepUnit:
-	case StepWords, StepTFIDF:
-		if s.Kind == StepWords && len(s.Words) != s.Cols {
-			return bad("%d words for %d columns", len(s.Words), s.Cols)
-		}
+	case StepTFIDF:
 		if len(s.Frequency) != s.Cols {
 			return bad("%d frequencies for %d columns", len(s.Frequency), s.Cols)
 		}
@@ -265,10 +257,7 @@ func (s Step) Apply(x Matrix) (Matrix, error) {
 	if x.Cols() != s.Cols {
 		return nil, fmt.Errorf("data: step %q: %w: it was fitted on %d columns and the matrix has %d", s.Kind, ErrMismatch, s.Cols, x.Cols())
 	}
-	switch s.Kind {
-	case StepWords:
-		return x, nil
-	case StepSelect:
+	if s.Kind == StepSelect {
 		return selectColumns(x, s.Columns), nil
 	}
 	if IsSparse(x) && s.bends() {

@@ -1,20 +1,14 @@
 package data
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
-// Texts become counts of words here: every word a column, in alphabetical
-// order. What weighs the counts (tf-idf, unit rows) are steps, so that it
-// serves counts from any file.
+// Of counts of words some columns are chosen here. What weighs the counts (tf-idf,
+// unit rows) are steps.
 
 // SelectTerms returns the step that keeps the columns that at least so many rows have.
 // If there are names, those that are stop words or have fewer than two letters go too.
@@ -35,70 +29,6 @@ func SelectTerms(x Matrix, names []string, rows int) (Step, error) {
 func isTerm(word string) bool {
 	_, stop := slices.BinarySearch(stopWordList, word)
 	return !stop && utf8.RuneCountInString(word) > 1
-}
-
-// WordCounter counts the words of documents as they come. Their words need not
-// be known beforehand: they are numbered as they come, and put in order at the
-// end.
-type WordCounter struct {
-	number    map[string]int32
-	documents [][]wordCount
-}
-
-// wordCount is how often a document has the word of a number.
-type wordCount struct{ word, count int32 }
-
-// NewWordCounter returns a counter that has seen no document.
-func NewWordCounter() *WordCounter { return &WordCounter{number: map[string]int32{}} }
-
-// Add counts the words of one more document that have two or more letters and are not
-// stop words.
-func (w *WordCounter) Add(text []byte) {
-	counts := map[int32]int32{}
-	for word := range wordsIn(text) {
-		if !isTerm(string(word)) {
-			continue
-		}
-		i, known := w.number[string(word)]
-		if !known {
-			i = int32(len(w.number))
-			w.number[string(word)] = i
-		}
-		counts[i]++
-	}
-	document := make([]wordCount, 0, len(counts))
-	for i, n := range counts {
-		document = append(document, wordCount{i, n})
-	}
-	w.documents = append(w.documents, document)
-}
-
-// Finish returns the counts of the words, alphabetically.
-func (w *WordCounter) Finish() (*Stored, Step, error) {
-	if len(w.number) == 0 {
-		return nil, Step{}, fmt.Errorf("%w: there is not a single word to count in %d documents", ErrInvalid, len(w.documents))
-	}
-	words := slices.Sorted(maps.Keys(w.number))
-	rank := make([]int32, len(words))
-	for i, word := range words {
-		rank[w.number[word]] = int32(i)
-	}
-	ptr, index, value := []int{0}, []int32(nil), []float32(nil)
-	for _, document := range w.documents {
-		slices.SortFunc(document, func(a, b wordCount) int { return cmp.Compare(rank[a.word], rank[b.word]) })
-		for _, c := range document {
-			index, value = append(index, rank[c.word]), append(value, float32(c.count))
-		}
-		ptr = append(ptr, len(index))
-	}
-	x := newStored(len(words), ptr, index, value)
-	return x, Step{Kind: StepWords, Cols: len(words), Documents: x.Rows(), Frequency: frequency(x), Words: words}, nil
-}
-
-// wordsIn are the runs of letters in lower case, whatever separates them. Text that is
-// not UTF-8 separates words too.
-func wordsIn(text []byte) iter.Seq[[]byte] {
-	return bytes.FieldsFuncSeq(bytes.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
 // stopWordList is in order.

@@ -33,7 +33,7 @@ func Load() (*data.Dataset, error) {
 	return d, nil
 }
 
-// Open reads a dataset by the path of its file or folder, or the embedded one by
+// Open reads a dataset by the path of its file, or the embedded one by
 // its name.
 func Open(path string) (*data.Dataset, error) {
 	if path == Name {

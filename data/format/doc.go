@@ -1,5 +1,5 @@
 // Package format reads datasets from files and writes them: svmlight, CSV and
-// TSV, NumPy's .npz, and folders of texts.
+// TSV, and NumPy's .npz.
 //
 // Read takes a file in any of the Formats; Open is Read for files that say all
 // of themselves. Every reader makes a table, which turns into a data.Dataset in

@@ -21,7 +21,6 @@ const (
 	CSV      Format = "csv"      // comma-separated values
 	TSV      Format = "tsv"      // tab-separated values
 	NPZ      Format = "npz"      // NumPy arrays
-	Folder   Format = "folder"   // one folder of text files per class
 )
 
 // Header says whether the first line of a CSV or TSV file names its columns.
@@ -44,8 +43,7 @@ var (
 // Options say how to read a file. The zero value suits most files.
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
-	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz), .npz,
-	// or a folder.
+	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz) or .npz.
 	Format Format `help:"Csv, tsv, npz and so on, if the name does not tell."`
 	// Kind says whether the labels are classes or real targets. If empty, they
 	// decide: words, whole numbers and labels with class names are classes,
@@ -82,7 +80,7 @@ type Options struct {
 // validate checks the options that can be checked without the file.
 func (o Options) validate() error {
 	for _, v := range []struct{ what, is, may string }{
-		{"format", string(o.Format), "svmlight csv tsv npz folder"},
+		{"format", string(o.Format), "svmlight csv tsv npz"},
 		{"kind", string(o.Kind), "classification regression"},
 		{"header", string(o.Header), "yes no"},
 		{"decimal", o.Decimal, ". ,"},
@@ -97,7 +95,7 @@ func (o Options) validate() error {
 	return nil
 }
 
-// Read reads a dataset from a file or folder. Features become float32 and must
+// Read reads a dataset from a file. Features become float32 and must
 // be finite. Errors name the file, the line (from 1) or row (from 0) and the
 // field; they wrap ErrFormat, ErrInvalid or the error of the file system.
 //
@@ -126,8 +124,6 @@ func Read(path string, o Options) (*data.Dataset, error) {
 		t, err = readSVMLight(path)
 	case NPZ:
 		t, err = readNPZ(path, o)
-	case Folder:
-		t, err = readFolder(path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
@@ -145,7 +141,7 @@ func ReadCSV(r io.Reader, name string, o Options) (*data.Dataset, error) {
 	return rows.dataset(o)
 }
 
-// Of returns the format asked for, else that of the file or folder.
+// Of returns the format asked for, else that of the file.
 func Of(path string, asked Format) (Format, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -154,7 +150,7 @@ func Of(path string, asked Format) (Format, error) {
 	case asked != "":
 		return asked, nil
 	case info.IsDir():
-		return Folder, nil
+		return "", fmt.Errorf("%s: %w: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path, data.ErrFormat)
 	}
 	return formatOfName(path)
 }
@@ -277,6 +273,6 @@ func (t *table) labels(d *data.Dataset, o Options) (err error) {
 	return nil
 }
 
-// Open reads a dataset from a file or folder that says all of itself. It is
+// Open reads a dataset from a file that says all of itself. It is
 // Read with the zero Options.
 func Open(path string) (*data.Dataset, error) { return Read(path, Options{}) }

@@ -3,7 +3,7 @@
 All files called table.* hold the same 8 rows: 5 features that float16 holds
 exactly, the last of them zero everywhere but in one row, and the classes 1, 2
 and 5. The files called tasks.* hold a regression problem with two targets and
-three tasks. The folder texts was written by hand.
+three tasks.
 """
 
 import csv

@@ -23,7 +23,7 @@ type dataCmd struct {
 
 // readFlags say how to read a dataset where the file itself does not.
 type readFlags struct {
-	Format       format.Format `help:"svmlight, csv, tsv, npz or folder, if the name does not say."`
+	Format       format.Format `help:"svmlight, csv, tsv or npz, if the name does not say."`
 	Kind         data.Kind     `help:"classification or regression, if the labels do not say."`
 	Header       format.Header `help:"Whether a table has a header: yes or no."`
 	Label        string        `help:"Column or array of the labels: a name, or a number from 0."`
@@ -45,7 +45,7 @@ func (f *readFlags) read(path string) (*data.Dataset, error) {
 }
 
 type dataInfoCmd struct {
-	Files     []string `arg:"" optional:"" name:"file" help:"Files or folders, or the embedded \"digits\" (the default)."`
+	Files     []string `arg:"" optional:"" name:"file" help:"Files, or the embedded \"digits\" (the default)."`
 	readFlags `embed:""`
 }
 
@@ -147,7 +147,7 @@ func (info datasetInfo) write(w io.Writer) {
 }
 
 type dataImportCmd struct {
-	File      string   `arg:"" help:"File or folder."`
+	File      string   `arg:"" help:"File."`
 	Out       string   `required:"" type:"path" help:"File to write, .npz."`
 	MinClass  int      `help:"Drop classes with fewer rows."`
 	MaxClass  int      `help:"Drop classes with more rows."`

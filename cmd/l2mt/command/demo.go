@@ -16,7 +16,7 @@ import (
 // demoCmd is the whole of L2MT on one dataset: each stage is the command of its own that a
 // user would give, so its directories can be looked at and gone on from.
 type demoCmd struct {
-	Dataset string `default:"digits" help:"Dataset: a file or folder, or the embedded \"digits\"."`
+	Dataset string `default:"digits" help:"Dataset: a file, or the embedded \"digits\"."`
 	Out     string `default:"runs/demo" type:"path" help:"Directory for everything. What is there already is not made again."`
 	Train   int    `default:"40" help:"Training problems."`
 	Test    int    `default:"10" help:"Test problems that all methods solve, which is most of the time."`
