@@ -168,14 +168,18 @@ func (s Step) Problem(p *ProblemData) (*ProblemData, error) {
 func (p *ProblemData) mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData, error) {
 	q := p.clone()
 	q.Features = nil
+	var seen []Matrix
 	made := map[Matrix]Matrix{}
 	for i := range q.Tasks {
 		for _, set := range q.Tasks[i].sets() {
-			if set.X == nil {
+			x := set.X
+			if x == nil {
 				continue
 			}
-			x := shared(made, set.X)
-			if made[x] == nil {
+			if same := slices.IndexFunc(seen, func(y Matrix) bool { return sameRows(x, y) }); same >= 0 {
+				x = seen[same]
+			} else {
+				seen = append(seen, x)
 				var err error
 				if made[x], err = rows(x); err != nil {
 					return nil, err
@@ -187,13 +191,12 @@ func (p *ProblemData) mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData,
 	return q, nil
 }
 
-// shared is the matrix with the same rows among those that there are, or the matrix itself.
-func shared(made map[Matrix]Matrix, x Matrix) Matrix {
-	own, ok := x.(*Stored)
-	for of := range made {
-		if other, stored := of.(*Stored); ok && stored && own.cols == other.cols && len(own.value) > 0 && &own.value[0] == &other.value[0] && slices.Equal(own.begin, other.begin) {
-			return of
-		}
+// sameRows says that two matrices have the same rows of one place in memory.
+func sameRows(a, b Matrix) bool {
+	x, ok1 := a.(*Stored)
+	y, ok2 := b.(*Stored)
+	if a == b || !ok1 || !ok2 || x.nnz == 0 || y.nnz == 0 || &x.value[0] != &y.value[0] {
+		return a == b
 	}
-	return x
+	return x.cols == y.cols && slices.Equal(x.begin, y.begin) && slices.Equal(x.end, y.end)
 }

@@ -165,49 +165,35 @@ func (x *Stored) Widened(cols int) *Stored {
 
 // Mul sets dst to X B.
 func (x *Stored) Mul(dst, b []float64, k int) {
-	kernels := linalg.Default()
 	switch {
-	case x.index == nil && k == 1:
-		for i := range x.begin {
-			dst[i] = linalg.DotMixed(kernels, x.values(i), b)
-		}
 	case k == 1:
 		for i := range x.begin {
-			dst[i] = dotSparse(x.Row(i), b)
+			dst[i] = x.Row(i).dot(b)
 		}
 	case x.index == nil:
 		for from, rows := range x.float64s() {
 			n := len(rows) / x.cols
-			linalg.Gemm(kernels, linalg.NoTrans, linalg.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
+			linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
 		}
 	default:
 		clear(dst[:x.Rows()*k])
 		for i := range x.begin {
-			r := x.Row(i)
-			for lo := 0; lo < len(r.Index); lo += entryBlock {
-				hi := min(lo+entryBlock, len(r.Index))
-				addProduct(dst[i*k:][:k], Row{Index: r.Index[lo:hi], Value: r.Value[lo:hi]}, b)
-			}
+			addProduct(dst[i*k:][:k], x.Row(i), b)
 		}
 	}
 }
 
 // AddMulT adds X' B to dst.
 func (x *Stored) AddMulT(dst, b []float64, k int) {
-	kernels := linalg.Default()
 	switch {
-	case x.index == nil && k == 1:
-		for i := range x.begin {
-			linalg.AxpyMixed(kernels, b[i], x.values(i), dst)
-		}
 	case k == 1:
 		for i := range x.begin {
-			addSparse(dst, b[i], x.Row(i))
+			x.Row(i).addTo(dst, b[i])
 		}
 	case x.index == nil:
 		for from, rows := range x.float64s() {
 			n := len(rows) / x.cols
-			linalg.Gemm(kernels, linalg.Trans, linalg.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
+			linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
 		}
 	default:
 		for i := range x.begin {
@@ -243,18 +229,10 @@ func (x *Stored) float64s() iter.Seq2[int, []float64] {
 
 // AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
 func (x *Stored) AddGram(dst, v, c []float64) (sum float64) {
-	kernels := linalg.Default()
 	for i := range x.begin {
-		var u float64
-		if x.index == nil {
-			row := x.values(i)
-			u = c[i] * linalg.DotMixed(kernels, row, v)
-			linalg.AxpyMixed(kernels, u, row, dst)
-		} else {
-			row := x.Row(i)
-			u = c[i] * dotSparse(row, v)
-			addSparse(dst, u, row)
-		}
+		row := x.Row(i)
+		u := c[i] * row.dot(v)
+		row.addTo(dst, u)
 		sum += u
 	}
 	return sum
@@ -280,9 +258,12 @@ func (x *Stored) SquaredNorms() []float64 {
 	return norms
 }
 
-// dotSparse returns <x, w>. Four sums hide the latency of the additions.
-func dotSparse(x Row, w []float64) float64 {
-	index, value := x.Index, x.Value[:len(x.Index)]
+// dot returns <r, w>. Four sums hide the latency of the additions.
+func (r Row) dot(w []float64) float64 {
+	if r.Index == nil {
+		return linalg.DotMixed(linalg.Default(), r.Value, w)
+	}
+	index, value := r.Index, r.Value[:len(r.Index)]
 	var s0, s1, s2, s3 float64
 	p := 0
 	for ; p+4 <= len(index); p += 4 {
@@ -297,10 +278,6 @@ func dotSparse(x Row, w []float64) float64 {
 	}
 	return (s0 + s1) + (s2 + s3)
 }
-
-// entryBlock is the number of entries of a row whose rows of B stay in the
-// nearest cache while addProduct goes over them several times.
-const entryBlock = 32
 
 // addProduct adds x' B to y. Four columns at a time have their sums in
 // registers: twice to three times as fast as adding the rows of B to y in turn,
@@ -327,10 +304,14 @@ func addProduct(y []float64, x Row, b []float64) {
 	}
 }
 
-// addSparse adds a x to w.
-func addSparse(w []float64, a float64, x Row) {
-	value := x.Value[:len(x.Index)]
-	for p, j := range x.Index {
+// addTo adds a r to w.
+func (r Row) addTo(w []float64, a float64) {
+	if r.Index == nil {
+		linalg.AxpyMixed(linalg.Default(), a, r.Value, w)
+		return
+	}
+	value := r.Value[:len(r.Index)]
+	for p, j := range r.Index {
 		w[j] += a * float64(value[p])
 	}
 }
@@ -351,10 +332,12 @@ func newBuilder(like Matrix, cols int) *builder {
 	return b
 }
 
-// row adds a row of n zeros in the columns of index, which a dense row has not, and
-// returns its values.
+// row adds a row of n zeros, of a sparse matrix in the columns of index, and returns its
+// values.
 func (b *builder) row(index []int32, n int) []float32 {
-	b.index = append(b.index, index...)
+	if b.index != nil {
+		b.index = append(b.index, index...)
+	}
 	b.value = append(b.value, make([]float32, n)...)
 	b.ptr = append(b.ptr, len(b.value))
 	return b.value[len(b.value)-n:]

@@ -2,7 +2,6 @@ package data
 
 import (
 	"math"
-	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -224,12 +223,12 @@ func scatter(p *ProblemData) (x, c *mat.Dense) {
 	for _, rows := range groups {
 		clear(mean)
 		for _, r := range rows {
-			addRow(mean, scale/float64(len(rows)), r)
+			r.addTo(mean, scale/float64(len(rows)))
 		}
 		for _, r := range rows {
 			if at++; (at-1)%every == 0 {
 				k := (at - 1) / every
-				addRow(x.RawRowView(k), scale, r)
+				r.addTo(x.RawRowView(k), scale)
 				floats.SubTo(c.RawRowView(k), x.RawRowView(k), mean)
 			}
 		}
@@ -251,15 +250,6 @@ func columns(c *mat.Dense) (count int) {
 	return count
 }
 
-// addRow adds a r to x.
-func addRow(x []float64, a float64, r Row) {
-	if r.Index == nil {
-		linalg.AxpyMixed(linalg.Default(), a, r.Value, x)
-	} else {
-		addSparse(x, a, r)
-	}
-}
-
 // InMetric returns a problem in the metric of its training rows, with a ridge of 1.
 func InMetric(p *ProblemData) *ProblemData { return NewMetric(p, 1).Problem(p) }
 
@@ -268,20 +258,7 @@ func (m *Metric) Problem(p *ProblemData) *ProblemData {
 	if m == nil {
 		return p
 	}
-	q := &ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
-	made := map[Matrix]Matrix{} // of rows that tasks share
-	for i := range q.Tasks {
-		t := &q.Tasks[i]
-		for _, set := range []*Samples{&t.TrainSet, &t.ValidationSet, &t.TestSet} {
-			if set.X == nil {
-				continue
-			}
-			if made[set.X] == nil {
-				made[set.X] = m.rows(set.X)
-			}
-			set.X = made[set.X]
-		}
-	}
+	q, _ := p.mapped(func(x Matrix) (Matrix, error) { return m.rows(x), nil }) // no row fails
 	return q
 }
 
@@ -291,7 +268,7 @@ func (m *Metric) rows(x Matrix) Matrix {
 	for from := 0; from < x.Rows(); from += metricRows {
 		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)
 		for i := range z.RawMatrix().Rows {
-			addRow(z.RawRowView(i), 1, x.Row(from+i))
+			x.Row(from+i).addTo(z.RawRowView(i), 1)
 		}
 		if m.a != nil {
 			z = product(linalg.NoTrans, z, linalg.NoTrans, m.a)

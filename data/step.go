@@ -363,20 +363,13 @@ func selectColumns(x Matrix, columns []int) Matrix {
 	var value []float32
 	for i := range x.Rows() {
 		r := x.Row(i)
-		if !IsSparse(x) {
-			dst := y.row(nil, len(columns))
-			for to, from := range columns {
-				dst[to] = r.Value[from]
-			}
-			continue
-		}
 		index, value = index[:0], value[:0]
-		for p, j := range r.Index {
-			if to := becomes[j]; to > 0 {
-				index, value = append(index, to-1), append(value, r.Value[p])
+		for p, v := range r.Value {
+			if to := becomes[r.Column(p)]; to > 0 {
+				index, value = append(index, to-1), append(value, v)
 			}
 		}
-		copy(y.row(index, len(index)), value)
+		copy(y.row(index, len(value)), value)
 	}
 	return y.matrix()
 }
