@@ -137,41 +137,39 @@ func (p *ProblemData) learnable() error {
 // applies them to all rows.
 func (p *ProblemData) prepare() error {
 	for _, kind := range p.Prepare {
-		train := make([]Matrix, len(p.Tasks))
-		for i := range p.Tasks {
-			train[i] = p.Tasks[i].TrainSet.X
-		}
-		all, err := Stack(train)
+		step, err := FitStep(kind, Stack(p.matrices(false)))
 		if err != nil {
 			return fmt.Errorf("field \"prepare\": %w", err)
 		}
-		step, err := FitStep(kind, all)
+		made, err := step.Problem(p)
 		if err != nil {
 			return fmt.Errorf("field \"prepare\": %w", err)
 		}
-		for i := range p.Tasks {
-			for j, s := range p.Tasks[i].sets() {
-				if s.X, err = step.Apply(s.X); err != nil {
-					return fmt.Errorf("field \"prepare\": task %q, %s rows: %w", p.Tasks[i].Name, p.Tasks[i].splits()[j].field, err)
-				}
-			}
-		}
+		p.Tasks = made.Tasks
 	}
 	return nil
 }
 
-// Stack puts matrices of the same width and storage on top of each other.
-func Stack(parts []Matrix) (Matrix, error) {
-	like := parts[max(0, slices.IndexFunc(parts, func(x Matrix) bool { return x.Rows() > 0 }))]
-	b := newBuilder(like, like.Cols())
-	for _, x := range parts {
-		if IsSparse(x) != IsSparse(like) && x.Rows() > 0 {
-			return nil, fmt.Errorf("%w: some tasks have dense features and others sparse ones; give all the same format", ErrMismatch)
-		}
-		for i := range x.Rows() {
-			r := x.Row(i)
-			copy(b.row(r.Index, len(r.Value)), r.Value)
+// matrices are the training rows of every task, or all its rows.
+func (p *ProblemData) matrices(all bool) (parts []Matrix) {
+	for i := range p.Tasks {
+		for j, set := range p.Tasks[i].sets() {
+			if set.X != nil && (all || j == 0) {
+				parts = append(parts, set.X)
+			}
 		}
 	}
-	return b.matrix(), nil
+	return parts
+}
+
+// Stack puts matrices of the same width on top of each other. It is dense if one of them is.
+func Stack(parts []Matrix) Matrix {
+	like := parts[max(0, slices.IndexFunc(parts, func(x Matrix) bool { return x.Rows() > 0 && !IsSparse(x) }))]
+	b := newBuilder(like, like.Cols())
+	for _, x := range parts {
+		for i := range x.Rows() {
+			b.add(x.Row(i))
+		}
+	}
+	return b.matrix()
 }

@@ -141,7 +141,7 @@ func (s Step) curvesRow(dst []float32, r Row) {
 
 // FitCurves fits the curves of the columns to the training rows of a problem, which are dense.
 func FitCurves(p *ProblemData) Step {
-	x := stacked(p, false, nil)
+	x := Stack(p.matrices(false))
 	s := Step{Kind: StepCurves, Cols: x.Cols()}
 	s.Low, s.High = extremes(x)
 	column := make([]float64, x.Rows())
@@ -170,8 +170,8 @@ func (p *ProblemData) mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData,
 	q.Features = nil
 	var seen []Matrix
 	made := map[Matrix]Matrix{}
-	for i := range q.Tasks {
-		for _, set := range q.Tasks[i].sets() {
+	for i, t := range q.Tasks {
+		for j, set := range q.Tasks[i].sets() {
 			x := set.X
 			if x == nil {
 				continue
@@ -182,7 +182,7 @@ func (p *ProblemData) mapped(rows func(x Matrix) (Matrix, error)) (*ProblemData,
 				seen = append(seen, x)
 				var err error
 				if made[x], err = rows(x); err != nil {
-					return nil, err
+					return nil, fmt.Errorf("task %q, %s rows: %w", t.Name, t.splits()[j].field, err)
 				}
 			}
 			set.X = made[x]

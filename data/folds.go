@@ -17,11 +17,7 @@ func (p *ProblemData) Labelled() (*ProblemData, error) {
 		if len(held.Y) == 0 {
 			continue
 		}
-		x, err := Stack([]Matrix{t.TrainSet.X, held.X})
-		if err != nil {
-			return nil, fmt.Errorf("data: task %q, training and validation rows: %w", t.Name, err)
-		}
-		t.TrainSet = Samples{X: x, Y: slices.Concat(t.TrainSet.Y, held.Y)}
+		t.TrainSet = Samples{X: Stack([]Matrix{t.TrainSet.X, held.X}), Y: slices.Concat(t.TrainSet.Y, held.Y)}
 		t.ValidationSet = held.take(nil)
 	}
 	return all, nil

@@ -38,7 +38,7 @@ type Distances struct {
 // NewDistances takes the time of one kernel.
 func NewDistances(p *ProblemData) *Distances {
 	d := &Distances{map[string]int{}, map[string]*mat.Dense{}}
-	x := stacked(p, false, map[string][]float32{})
+	x := distinct(p.matrices(false), map[string][]float32{})
 	n := x.Rows()
 	if n > mostLandmarks {
 		return d
@@ -90,7 +90,7 @@ func (d *Distances) rows(s Step) func(dst []float32, r Row) {
 // problem in the coordinates in which rows have the inner products of the kernel, and the metric
 // that brings the rows of the step there.
 func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Metric, error) {
-	x := stacked(p, false, map[string][]float32{})
+	x := distinct(p.matrices(false), map[string][]float32{})
 	_, deviation := moments(x)
 	size := floats.Sum(deviation)
 	if kind == StepGauss {
@@ -120,7 +120,7 @@ func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *Prob
 		}
 		at[key(z)] = row
 	}
-	others := stacked(p, true, at)
+	others := distinct(p.matrices(true), at)
 	near, err := mapRows(others, n, rows)
 	if err != nil {
 		return nil, nil, nil, err
@@ -135,34 +135,17 @@ func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *Prob
 	return &s, q, m, err
 }
 
-// stacked are the training rows of all tasks, or all rows. Where there is a map, they are those
-// that differ and are not in it, which it has afterwards.
-func stacked(p *ProblemData, all bool, seen map[string][]float32) Matrix {
-	n := 0
-	var values []float32
-	for i := range p.Tasks {
-		for j, set := range p.Tasks[i].sets() {
-			if set.X == nil || j > 0 && !all {
-				continue
-			}
-			for i := range set.X.Rows() {
-				v := set.X.Row(i).Value
-				if seen != nil {
-					k := key(v)
-					if _, is := seen[k]; is {
-						continue
-					}
-					seen[k] = nil
-				}
-				values, n = append(values, v...), n+1
-			}
+// distinct are the rows that differ and are not in a map, which has them afterwards.
+func distinct(parts []Matrix, seen map[string][]float32) Matrix {
+	all := Stack(parts)
+	var rows []int
+	for i := range all.Rows() {
+		k := key(all.Row(i).Value)
+		if _, is := seen[k]; !is {
+			seen[k], rows = nil, append(rows, i)
 		}
 	}
-	x, err := NewDense(n, p.Cols(), values)
-	if err != nil {
-		panic(err) // the sizes are right
-	}
-	return x
+	return all.Take(rows)
 }
 
 // key is that of a row in a map.

@@ -343,4 +343,16 @@ func (b *builder) row(index []int32, n int) []float32 {
 	return b.value[len(b.value)-n:]
 }
 
+// add adds a row as it is.
+func (b *builder) add(r Row) {
+	if b.index != nil || r.Index == nil {
+		copy(b.row(r.Index, len(r.Value)), r.Value)
+		return
+	}
+	dst := b.row(nil, b.cols)
+	for p, j := range r.Index {
+		dst[j] = r.Value[p]
+	}
+}
+
 func (b *builder) matrix() Matrix { return newStored(b.cols, b.ptr, b.index, b.value) }

@@ -369,7 +369,7 @@ func selectColumns(x Matrix, columns []int) Matrix {
 				index, value = append(index, to-1), append(value, v)
 			}
 		}
-		copy(y.row(index, len(value)), value)
+		y.add(Row{index, value})
 	}
 	return y.matrix()
 }
