@@ -9,7 +9,7 @@ import (
 // Labelled returns the problem with all labelled rows to train on: the training
 // rows of every task and after them its validation rows, of which none are
 // left. The test rows stay.
-func (p *ProblemData) Labelled() (*ProblemData, error) {
+func (p *ProblemData) Labelled() *ProblemData {
 	all := p.clone()
 	for i := range all.Tasks {
 		t := &all.Tasks[i]
@@ -20,7 +20,7 @@ func (p *ProblemData) Labelled() (*ProblemData, error) {
 		t.TrainSet = Samples{X: Stack([]Matrix{t.TrainSet.X, held.X}), Y: slices.Concat(t.TrainSet.Y, held.Y)}
 		t.ValidationSet = held.take(nil)
 	}
-	return all, nil
+	return all
 }
 
 // take returns the given rows.

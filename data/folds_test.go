@@ -186,7 +186,7 @@ func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
 	a, b := labelled(t, Classification, 0, 2, 5), labelled(t, Classification, 1, 3, 4)
 	a.ValidationSet, a.TestSet = b.TrainSet, b.TrainSet
 	p := &ProblemData{Tasks: []TaskData{a, b}}
-	all := must(p.Labelled())(t)
+	all := p.Labelled()
 	got := all.Tasks[0]
 	if !slices.Equal(got.TrainSet.Y, []float64{1, 1, -1, -1, -1, 1, 1, 1, -1}) || got.TrainSet.X.Row(6).Value[0] != 1 || got.TrainSet.X.Row(6).Value[1] != 1 {
 		t.Errorf("training rows %v", got.TrainSet)

@@ -95,13 +95,7 @@ func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weight
 // ownWeights is W of every task of a problem on its own, fitted to all of its rows with the
 // Lambda1 of the best tuple.
 func ownWeights(ctx context.Context, e Example) (*mat.Dense, error) {
-	p, err := e.Problem.Labelled()
-	if err != nil {
-		return nil, err
-	}
-	if p, err = p.Tested().Labelled(); err != nil {
-		return nil, err
-	}
+	p := e.Problem.Labelled().Tested().Labelled()
 	problem, err := multitask.Training(p)
 	if err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func (e *Experience) Example(i int) (x Example, err error) {
 	x.Problem, err = e.problems.Problem(i)
 	if err == nil && e.labelled {
 		x.InMetric = true
-		x.Problem, err = x.Problem.Labelled()
+		x.Problem = x.Problem.Labelled()
 	}
 	return x, err
 }

@@ -90,11 +90,9 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 			return nil, err
 		}
 	}
-	if b.problem, err = b.problem.Labelled(); err == nil {
-		b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
-		b.folds, err = b.split()
-	}
-	if err != nil {
+	b.problem = b.problem.Labelled()
+	b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
+	if b.folds, err = b.split(); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
 	for _, fold := range b.folds {

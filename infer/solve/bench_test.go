@@ -247,7 +247,7 @@ func diff(a, b []float64) *mat.VecDense {
 // labelled is a problem with all labelled rows to train on.
 func labelled(t *testing.T, p *data.ProblemData) *data.ProblemData {
 	t.Helper()
-	all := must(p.Labelled())(t)
+	all := p.Labelled()
 	return all
 }
 

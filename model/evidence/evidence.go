@@ -318,10 +318,7 @@ func Few(p *data.ProblemData) bool {
 // Labelled is the evidence of all labelled rows of a problem, those of training and of
 // validation: leave-one-out of few, and five folds of more.
 func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
-	all, err := p.Labelled()
-	if err != nil {
-		return nil, fmt.Errorf("evidence: %w", err)
-	}
+	all := p.Labelled()
 	if Few(all) {
 		return NewLeaveOneOut(all)
 	}

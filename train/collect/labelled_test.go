@@ -21,7 +21,7 @@ func TestFitsOnAllLabelledRows(t *testing.T) {
 	problems, ref := sample(t, 2)
 	byName := map[string]*data.ProblemData{}
 	for _, p := range problems {
-		all := must(p.Labelled())(t)
+		all := p.Labelled()
 		byName[p.Name] = all
 	}
 	c := collect.Config{Models: []string{"stl"}, Explore: 2, Near: 3, Measured: collect.OfLabelled, Seed: 4}

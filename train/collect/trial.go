@@ -34,15 +34,14 @@ func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
 			}
 		}
 	}
-	given, err := p, error(nil)
+	given := p
 	if measured == OfLabelled {
-		if given, err = p.Labelled(); err != nil {
-			return nil, err
-		}
+		given = p.Labelled()
 		p = data.InMetric(given)
 	}
 	t := &trial{given: given, problem: p, measured: measured}
 	t.labelled = sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
+	var err error
 	t.train, err = multitask.Training(p)
 	return t, err
 }

@@ -87,11 +87,7 @@ type found struct {
 
 // omegaOf prints what a network finds, without a fit.
 func omegaOf(e *env, network *solve.Finder, p *data.ProblemData) error {
-	labelled, err := p.Labelled()
-	if err != nil {
-		return err
-	}
-	f, err := network.Omega(labelled)
+	f, err := network.Omega(p.Labelled())
 	if err != nil {
 		return err
 	}
@@ -115,13 +111,9 @@ func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.Pro
 	if err != nil {
 		return nil, err
 	}
-	labelled, err := seen.Labelled()
-	if err != nil {
-		return nil, err
-	}
 	recipe := table.Numbers(seen.Features, seen.Cols())
 	recipe.Task = "task"
-	r := &fitReport{table: &table.Table{Problem: labelled, Recipe: recipe}}
+	r := &fitReport{table: &table.Table{Problem: seen.Labelled(), Recipe: recipe}}
 	if err := r.fill(ctx, b, nil, ""); err != nil {
 		return nil, err
 	}
