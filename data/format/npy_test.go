@@ -40,8 +40,8 @@ func TestWholeNumbersOfEverySize(t *testing.T) {
 		want  float64
 	}{
 		"|i1": {"\x80", -128}, "|u1": {"\xff", 255}, "|b1": {"\x01", 1},
-		"<i2": {"\xfe\xff", -2}, ">i2": {"\xff\xfe", -2}, "<u2": {"\xfe\xff", 65534},
-		"<i4": {"\xff\xff\xff\xff", -1}, ">u4": {"\x00\x00\x01\x00", 256},
+		"<f2": {"\x00\x3c", 1}, "<i2": {"\xfe\xff", -2}, "<u2": {"\xfe\xff", 65534},
+		"<i4": {"\xff\xff\xff\xff", -1}, "<u4": {"\x00\x01\x00\x80", 1<<31 + 256},
 		"<i8": {"\x00\x00\x00\x00\x00\x00\x00\x80", math.MinInt64}, "=i8": {"\x05\x00\x00\x00\x00\x00\x00\x00", 5},
 	} {
 		if got, err := readArray(arrayBytes(t, numpyType, nil, []byte(c.bytes))); err != nil || got[0] != c.want {
@@ -49,6 +49,8 @@ func TestWholeNumbersOfEverySize(t *testing.T) {
 		}
 	}
 }
+
+func one(part any) []any { return []any{part} }
 
 // readArray reads the numbers of an .npy file.
 func readArray(content []byte) ([]float64, error) {
@@ -107,9 +109,8 @@ func TestArraysAreWrittenAsByNumPy(t *testing.T) {
 	}{
 		{"table.npz", "X", featureArrays(table.X)[0]},
 		{"table.npz", "y", output{"y", "<i8", []int{8}, one(y)}},
-		{"tasks.npz", "features", textArray("features", tasks.Features)},
-		{"tasks.npz", "task", textArray("task", groups)},
-		{"table-sparse.npz", "format", bytesArray("format", "csr")},
+		{"tasks.npz", "features", namesArray("features", tasks.Features)},
+		{"tasks.npz", "task", namesArray("task", groups)},
 	} {
 		z := must(zip.OpenReader(formats + c.file))(t)
 		defer z.Close()
@@ -128,9 +129,6 @@ func TestArrayHeadersStayAligned(t *testing.T) {
 		b := arrayBytes(t, "<U"+strings.Repeat("1", 1+n), shape, []byte{})
 		if len(b)%64 != 0 {
 			t.Errorf("a header of %d bytes", len(b))
-		}
-		if _, start, err := readArrayHeader(bytes.NewReader(b)); err != nil || start != int64(len(b)) {
-			t.Errorf("a header of %d of %d bytes (%v)", start, len(b), err)
 		}
 	}
 }
@@ -168,13 +166,15 @@ func TestBadArraysAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ content, want string }{
 		"nothing":                     {"", "a NumPy array begins with"},
 		"wrong magic":                 {"PK\x03\x04" + string(whole), "a NumPy array begins with"},
-		"newer version":               {"\x93NUMPY\x04\x00" + strings.Repeat(" ", 100), "NumPy format version 4.0; versions 1 to 3 are read"},
+		"newer version":               {"\x93NUMPY\x04\x00" + strings.Repeat(" ", 100), "a NumPy array begins with \"\\x93NUMPY\\x01\\x00\""},
 		"more entries than promised":  {string(whole) + "12345678", "promises"},
 		"fewer entries than promised": {edit("(8, 6)", "(9, 6)"), "promises an array of 9 x 6 float64, 432 bytes, but 384 follow"},
 		"negative shape":              {edit("(8, 6)", "(-8, 6)"), "fortran_order or shape"},
-		"complex":                     {edit("<f8", "<c8"), `"c8"`},
-		"odd size":                    {edit("<f8", "<f3"), `"f3"`},
-		"objects":                     {edit("<f8", "|O"), `"O"`},
+		"complex":                     {edit("<f8", "<c8"), `"<c8"`},
+		"odd size":                    {edit("<f8", "<f3"), `"<f3"`},
+		"quarter precision":           {edit("<f8", "|f1"), `"|f1"; they must be numbers (<f4, <f8, <i4, |b1, ...) or text (<U, |S), which NumPy's astype makes of them`},
+		"highest byte first":          {edit("<f8", ">f8"), `">f8"`},
+		"objects":                     {edit("<f8", "|O"), `"|O"`},
 		"records":                     {edit("'<f8'", "[('x', '<f8')]"), "lacks a simple type"},
 		"text":                        {edit("<f8", "|S8"), "8 x 6 text; it must hold numbers"},
 	} {
@@ -197,7 +197,7 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		return output{name, "<f8", shape, one(entries)}
 	}
 	csr := func(format string, indptr, indices, shape []float64) string {
-		return archiveOf(t, y, bytesArray("format", format), floats("shape", []int{len(shape)}, shape...), floats("indptr", []int{len(indptr)}, indptr...),
+		return archiveOf(t, y, textArray("format", format), floats("shape", []int{len(shape)}, shape...), floats("indptr", []int{len(indptr)}, indptr...),
 			floats("indices", []int{len(indices)}, indices...), floats("data", []int{2}, 1, 2))
 	}
 	checkRefusals(t, ".npz", []refusal{
@@ -216,11 +216,11 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		{name: "NaN", content: archiveOf(t, y, floats("X", []int{2, 2}, 1, 2, 3, math.NaN())), is: data.ErrInvalid, want: "row 1, column 1: invalid data: the feature is NaN"},
 		{name: "beyond float32", content: archiveOf(t, y, floats("X", []int{2, 2}, 1, 1e300, 3, 4)), is: data.ErrInvalid, want: "row 0, column 1: invalid data: the feature is +Inf"},
 		{name: "infinite target", content: archiveOf(t, x, floats("y", []int{2}, .5, math.Inf(1))), is: data.ErrInvalid, want: "label: row 1: invalid data: it is +Inf"},
-		{name: "empty word", content: archiveOf(t, x, textArray("y", []string{"a", ""})), is: data.ErrInvalid, want: "label: row 1: invalid data: it is empty"},
-		{name: "words as targets", content: archiveOf(t, x, textArray("y", []string{"a", "b"})), options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `label: row 0: malformed file: "a" is not a number`},
-		{name: "too few class names", content: archiveOf(t, x, y, textArray("classes", []string{"a"})), is: data.ErrInvalid, want: `"2" is not one of the 1 names`},
-		{name: "too few feature names", content: archiveOf(t, x, y, textArray("features", []string{"a"})), is: data.ErrInvalid, want: "3 columns but 1 feature names"},
-		{name: "bad steps", content: archiveOf(t, x, y, bytesArray("steps", "[")), is: data.ErrFormat, want: "array steps: malformed file"},
+		{name: "empty word", content: archiveOf(t, x, namesArray("y", []string{"a", ""})), is: data.ErrInvalid, want: "label: row 1: invalid data: it is empty"},
+		{name: "words as targets", content: archiveOf(t, x, namesArray("y", []string{"a", "b"})), options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `label: row 0: malformed file: "a" is not a number`},
+		{name: "too few class names", content: archiveOf(t, x, y, namesArray("classes", []string{"a"})), is: data.ErrInvalid, want: `"2" is not one of the 1 names`},
+		{name: "too few feature names", content: archiveOf(t, x, y, namesArray("features", []string{"a"})), is: data.ErrInvalid, want: "3 columns but 1 feature names"},
+		{name: "bad steps", content: archiveOf(t, x, y, textArray("steps", "[")), is: data.ErrFormat, want: "array steps: malformed file"},
 		{name: "sparse columns", content: csr("csc", []float64{0, 1, 2}, []float64{0, 1}, []float64{2, 2}), is: data.ErrFormat, want: `stored as ["csc"]`},
 		{name: "sparse out of order", content: csr("csr", []float64{0, 2, 2}, []float64{1, 0}, []float64{2, 2}), is: data.ErrFormat, want: "column 0 after column 1"},
 		{name: "sparse twice", content: csr("csr", []float64{0, 2, 2}, []float64{1, 1}, []float64{2, 2}), is: data.ErrFormat, want: "column 1 after column 1"},
@@ -234,7 +234,7 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 
 func TestNPZPassesOverOtherArrays(t *testing.T) {
 	content := archiveOf(t, output{"X", "<f4", []int{2, 1}, one([]float32{1, 2})}, output{"y", "<i4", []int{2}, one([]int32{-1, 1})},
-		output{"classes", "<i4", []int{2}, one([]int32{-1, 1})}, output{"files", "|O", []int{2}, one([]byte("pickled"))}, textArray("features", nil), bytesArray("kind", "ranking"))
+		output{"classes", "<i4", []int{2}, one([]int32{-1, 1})}, output{"files", "|O", []int{2}, one([]byte("pickled"))}, namesArray("features", nil), textArray("kind", "ranking"))
 	d := mustRead(t, inFile(t, "a.npz", content), Options{})
 	if want := []string{"-1", "1"}; !slices.Equal(d.Classes, want) {
 		t.Errorf("classes %q, want %q", d.Classes, want)
@@ -253,8 +253,8 @@ func TestNPZRefusesNamesThatNumPyCannotHold(t *testing.T) {
 
 func FuzzNPY(f *testing.F) {
 	addSeeds(f, ".npy")
-	f.Add(arrayBytes(f, "<f2", []int{2, 2}, []uint16{0, 1, 2, 0x3c00}))
-	f.Add(arrayBytes(f, ">u1", []int{1, 3}, []byte{0, 1, 2}))
+	f.Add(arrayBytes(f, "<f4", []int{2, 2}, []float32{0, 1, 2, 3}))
+	f.Add(arrayBytes(f, "|u1", []int{1, 3}, []byte{0, 1, 2}))
 	f.Add(arrayBytes(f, "|b1", []int{3, 2}, []byte{0, 1, 0, 1, 1, 1}))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		if numbers, err := readArray(content); err == nil && len(numbers) > len(content) {
@@ -305,7 +305,7 @@ func FuzzArrays(f *testing.F) {
 		}
 		if len(indptr) > 0 {
 			w := must(z.Create("format.npy"))(t)
-			if err := bytesArray("format", "csr").write(w); err != nil {
+			if err := textArray("format", "csr").write(w); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -3,11 +3,9 @@ package format
 import (
 	"archive/zip"
 	"cmp"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,10 +72,13 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 	if p.err != nil {
 		return result
 	}
-	a, closer, err := p.open(name)
+	content, err := p.open(name)
 	if err == nil {
-		defer closer.Close()
-		result, err = read(a)
+		defer content.Close()
+		var a *array
+		if a, err = newArray(content, int64(p.of[name].UncompressedSize64), p.stored(name)); err == nil {
+			result, err = read(a)
+		}
 	}
 	if err != nil {
 		p.err = fmt.Errorf("array %s: %w", name, err)
@@ -85,26 +86,25 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 	return result
 }
 
-// open reads the header of an array. Close it after use.
-func (p *npzParser) open(name string) (*array, io.Closer, error) {
+// stored is how many bytes an array takes in the file, whatever it says itself.
+func (p *npzParser) stored(name string) int64 {
+	return int64(min(p.of[name].CompressedSize64, uint64(p.size)))
+}
+
+// open opens the file of an array, which may unpack to so much only.
+func (p *npzParser) open(name string) (io.ReadCloser, error) {
 	f := p.of[name]
 	if f == nil {
-		return nil, nil, fmt.Errorf("%w: it is missing", data.ErrFormat)
+		return nil, fmt.Errorf("%w: it is missing", data.ErrFormat)
 	}
-	stored := int64(min(f.CompressedSize64, uint64(p.size)))
-	limit := inflatedLimit(stored)
-	if f.UncompressedSize64 > uint64(limit) {
-		return nil, nil, tooInflated(limit)
+	if limit := inflatedLimit(p.stored(name)); f.UncompressedSize64 > uint64(limit) {
+		return nil, tooInflated(limit)
 	}
-	r, err := f.Open()
+	content, err := f.Open()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
+		return nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
 	}
-	a, err := newArray(r, int64(f.UncompressedSize64), stored)
-	if err != nil {
-		r.Close()
-	}
-	return a, r, err
+	return content, nil
 }
 
 func (p *npzParser) table(o Options) *table {
@@ -131,7 +131,7 @@ func (p *npzParser) table(o Options) *table {
 
 // csr reads a matrix as scipy.sparse.save_npz writes it.
 func (p *npzParser) csr() *data.Stored {
-	if format := take(p, "format", textOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
+	if format := take(p, "format", textsOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
 		p.err = fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
 	}
 	shape, begin := take(p, "shape", wholesOf[int32]), take(p, "indptr", wholesOf[int])
@@ -174,10 +174,10 @@ func (p *npzParser) text(name string) []string {
 		return nil
 	}
 	return take(p, name, func(a *array) ([]string, error) {
-		if a.isNumber() || a.count() == 0 {
+		if a.kind.text == nil || a.count() == 0 {
 			return nil, nil
 		}
-		return textOf(a)
+		return textsOf(a)
 	})
 }
 
@@ -228,8 +228,8 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 				return c, err
 			}
 		}
-		if !a.isNumber() && width == 1 {
-			texts, err := textOf(a)
+		if a.kind.text != nil && width == 1 {
+			texts, err := textsOf(a)
 			c.AsText = true
 			for _, text := range texts {
 				c.Add(text)
@@ -237,7 +237,7 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 			return c, err
 		}
 		entry, err := numbersOf[float64](a)
-		c.single = a.kind == 'f'
+		c.single = strings.HasPrefix(a.kind.name, "float")
 		for row := range slices.Chunk(entry, width) {
 			c.Numbers = append(c.Numbers, row[j])
 		}
@@ -285,29 +285,6 @@ func WriteNPZ(w io.Writer, d *data.Dataset) error {
 	return nil
 }
 
-// output is an array to be written: slices of numbers, one after the other.
-type output struct {
-	name, numpyType string
-	shape           []int
-	entries         iter.Seq[any]
-}
-
-func (a output) write(w io.Writer) error {
-	if err := writeArrayHeader(w, a.numpyType, a.shape); err != nil {
-		return err
-	}
-	for part := range a.entries {
-		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func one(part any) iter.Seq[any] {
-	return func(yield func(any) bool) { yield(part) }
-}
-
 // arraysOf returns all arrays of a dataset.
 func arraysOf(d *data.Dataset) ([]output, error) {
 	for _, names := range [][]string{d.Classes, d.Groups, d.Features} {
@@ -319,22 +296,22 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 	}
 	arrays := featureArrays(d.X)
 	if d.Regression() {
-		arrays = append(arrays, output{"y", "<f8", []int{len(d.Target)}, one(d.Target)}, bytesArray("kind", string(data.Regression)))
+		arrays = append(arrays, output{"y", "<f8", []int{len(d.Target)}, []any{d.Target}}, textArray("kind", string(data.Regression)))
 	} else {
-		arrays = append(arrays, numberArray("y", d.Label), textArray("classes", d.Classes), bytesArray("kind", string(data.Classification)))
+		arrays = append(arrays, numberArray("y", d.Label), namesArray("classes", d.Classes), textArray("kind", string(data.Classification)))
 	}
 	if d.Group != nil {
-		arrays = append(arrays, numberArray("group", d.Group), textArray("groups", d.Groups))
+		arrays = append(arrays, numberArray("group", d.Group), namesArray("groups", d.Groups))
 	}
 	if d.Features != nil {
-		arrays = append(arrays, textArray("features", d.Features))
+		arrays = append(arrays, namesArray("features", d.Features))
 	}
 	if d.Steps != nil {
 		steps, err := json.Marshal(d.Steps)
 		if err != nil {
 			return nil, fmt.Errorf("steps: %w", err)
 		}
-		arrays = append(arrays, bytesArray("steps", string(steps)))
+		arrays = append(arrays, textArray("steps", string(steps)))
 	}
 	return arrays, nil
 }
@@ -342,30 +319,20 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 // featureArrays stores X dense or as CSR, as it is.
 func featureArrays(x data.Matrix) []output {
 	n, d := x.Rows(), x.Cols()
-	values := rowParts(x, func(r data.Row) any { return r.Value })
-	if x.Row(0).Index == nil {
-		return []output{{"X", "<f4", []int{n, d}, values}}
-	}
-	begin := make([]int64, 1, n+1)
+	begin, index, value := make([]int64, n+1), make([]any, n), make([]any, n)
 	for i := range n {
-		begin = append(begin, begin[i]+int64(len(x.Row(i).Value)))
+		row := x.Row(i)
+		index[i], value[i], begin[i+1] = row.Index, row.Value, begin[i]+int64(len(row.Value))
+	}
+	if x.Row(0).Index == nil {
+		return []output{{"X", "<f4", []int{n, d}, value}}
 	}
 	return []output{
-		bytesArray("format", "csr"),
-		{"shape", "<i8", []int{2}, one([]int64{int64(n), int64(d)})},
-		{"indptr", "<i8", []int{n + 1}, one(begin)},
-		{"indices", "<i4", []int{x.NNZ()}, rowParts(x, func(r data.Row) any { return r.Index })},
-		{"data", "<f4", []int{x.NNZ()}, values},
-	}
-}
-
-func rowParts(x data.Matrix, part func(data.Row) any) iter.Seq[any] {
-	return func(yield func(any) bool) {
-		for i := range x.Rows() {
-			if !yield(part(x.Row(i))) {
-				return
-			}
-		}
+		textArray("format", "csr"),
+		{"shape", "<i8", []int{2}, []any{int64(n), int64(d)}},
+		{"indptr", "<i8", []int{n + 1}, []any{begin}},
+		{"indices", "<i4", []int{x.NNZ()}, index},
+		{"data", "<f4", []int{x.NNZ()}, value},
 	}
 }
 
@@ -375,29 +342,25 @@ func numberArray(name string, index []int32) output {
 	for i, c := range index {
 		number[i] = c + 1
 	}
-	return output{name, "<i4", []int{len(index)}, one(number)}
+	return output{name, "<i4", []int{len(index)}, []any{number}}
 }
 
-// textArray pads every name with zeros to the length of the longest.
-func textArray(name string, names []string) output {
+// textArray is a single text.
+func textArray(name, text string) output {
+	a := namesArray(name, []string{text})
+	a.shape = nil
+	return a
+}
+
+// namesArray pads every name with zeros to the length of the longest.
+func namesArray(name string, names []string) output {
 	width := 1
 	for _, s := range names {
 		width = max(width, utf8.RuneCountInString(s))
 	}
-	padded := func(yield func(any) bool) {
-		text := make([]int32, width)
-		for _, s := range names {
-			clear(text)
-			copy(text, []rune(s))
-			if !yield(text) {
-				return
-			}
-		}
+	a := output{name, fmt.Sprintf("<U%d", width), []int{len(names)}, nil}
+	for _, s := range names {
+		a.parts = append(a.parts, []rune(s), make([]rune, width-utf8.RuneCountInString(s)))
 	}
-	return output{name, fmt.Sprintf("<U%d", width), []int{len(names)}, padded}
-}
-
-// bytesArray is a single text.
-func bytesArray(name, text string) output {
-	return output{name, fmt.Sprintf("|S%d", len(text)), nil, one([]byte(text))}
+	return a
 }

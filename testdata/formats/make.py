@@ -1,9 +1,8 @@
 """Writes the small files of this folder with NumPy, SciPy and scikit-learn.
 
-All files called table.* hold the same 8 rows: 5 features that float16 holds
-exactly, the last of them zero everywhere but in one row, and the classes 1, 2
-and 5. The files called tasks.* hold a regression problem with two targets and
-three tasks.
+All files called table.* hold the same 8 rows: 5 features,
+the last of them zero everywhere but in one row, and the classes 1, 2 and 5. The
+files called tasks.* hold a regression problem with two targets and three tasks.
 """
 
 import csv
@@ -50,9 +49,8 @@ dump_svmlight_file(X, y, "table-from0.svmlight", zero_based=True, comment="indic
 
 np.save("array.npy", np.column_stack([X, y]))
 np.savez_compressed("table.npz", X=X.astype("f4"), y=y)
-np.savez("table-half.npz", X=X.astype("f2"), y=y.astype("u1"))
-np.savez("table-columns.npz", X=np.asfortranarray(X), y=y.astype(">i2"))
-np.savez("table-big.npz", X=X.astype(">f8"), y=y.astype("f4"))
+np.savez("table-plain.npz", X=X.astype("f4"), y=y.astype("u1"))
+np.savez("table-columns.npz", X=np.asfortranarray(X), y=y.astype("i2"))
 scipy.sparse.save_npz("csr.npz", scipy.sparse.csr_matrix(X))
 with np.load("csr.npz") as csr:
     np.savez_compressed("table-sparse.npz", y=y, **csr)
