@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -36,7 +37,8 @@ type experiment struct {
 	Head string `toml:"head"`
 	// Seeds are those of the runs; default 1.
 	Seeds []uint64 `toml:"seeds"`
-	flags
+	// Flags are those of the commands that make a run, each after the name of its command.
+	Flags []string `toml:"flags"`
 	// Show lists the methods of the picture, as model or model/variant; default all that
 	// learn from the same rows.
 	Show []string `toml:"show"`
@@ -47,31 +49,23 @@ type experiment struct {
 	tests string   // and the file of the test problems, if there is one
 }
 
-// flags are those of the commands that make a run, as on the command line.
-type flags struct {
-	Problems string `toml:"problems"`
-	Collect  string `toml:"collect"`
-	Train    string `toml:"train"`
-	Eval     string `toml:"eval"`
-}
-
 // variation is one thing that is varied: a flag by its values, or several at once by cases
 // with names.
 type variation struct {
 	// Label says what it is, on the axis and in the tables.
 	Label string `toml:"label"`
 	// Flag is a command and the beginning of a flag of it, to which every value is added:
-	// "train --set model.hidden=".
+	// "train --set=model.hidden=".
 	Flag   string `toml:"flag"`
 	Values []any  `toml:"values"`
-	// Cases are named sets of flags instead.
+	// Cases are named flags instead.
 	Cases []point `toml:"case"`
 }
 
 // point is one value of what is varied.
 type point struct {
-	Name string `toml:"name"`
-	flags
+	Name  string   `toml:"name"`
+	Flags []string `toml:"flags"`
 }
 
 // experimentNames lists the shipped experiments.
@@ -83,32 +77,32 @@ func experimentNames() (names []string) {
 	return names
 }
 
-// readExperiment reads a file, or the shipped experiment of that name, or none, and makes a
-// change.
-func readExperiment(from string, change func(*experiment) error) (*experiment, error) {
-	if from == "" {
-		return parseExperiment("flags", "", change)
+// read reads the experiment: a file, a shipped one of that name, or what the flags say alone.
+func (c *sweepCmd) read() (*experiment, error) {
+	if c.Experiment == "" {
+		return c.parse("flags", `flags = ["eval --models stl"]`)
 	}
-	raw, err := shipped.ReadFile("experiments/" + from + ".toml")
+	raw, err := shipped.ReadFile("experiments/" + c.Experiment + ".toml")
 	if err != nil {
-		raw, err = os.ReadFile(from)
+		raw, err = os.ReadFile(c.Experiment)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: there is no file %s, and the shipped experiments are %s", errUsage, from, strings.Join(experimentNames(), ", "))
+		return nil, fmt.Errorf("%w: there is no file %s, and the shipped experiments are %s", errUsage, c.Experiment, strings.Join(experimentNames(), ", "))
 	}
 	if err != nil {
 		return nil, err
 	}
-	x, err := parseExperiment(strings.TrimSuffix(filepath.Base(from), ".toml"), string(raw), change)
+	x, err := c.parse(strings.TrimSuffix(filepath.Base(c.Experiment), ".toml"), string(raw))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", from, err)
+		return nil, fmt.Errorf("%s: %w", c.Experiment, err)
 	}
 	return x, nil
 }
 
-// parseExperiment fills in the defaults, makes a change, and checks the flags of all points.
-func parseExperiment(name, text string, change func(*experiment) error) (*experiment, error) {
-	x := &experiment{name: name, text: text, Title: name, Dataset: "digits", Seeds: []uint64{1}, flags: flags{Eval: "--models=stl"}}
+// parse fills in the defaults, puts the flags of the command over what the text says, and
+// checks all runs.
+func (c *sweepCmd) parse(name, text string) (*experiment, error) {
+	x := &experiment{name: name, text: text, Title: name, Dataset: "digits", Seeds: []uint64{1}, store: c.Experience, tests: c.Problems}
 	meta, err := toml.Decode(text, x)
 	if err != nil {
 		return nil, err
@@ -116,60 +110,54 @@ func parseExperiment(name, text string, change func(*experiment) error) (*experi
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return nil, fmt.Errorf("there is no %q in an experiment", unknown[0].String())
 	}
-	if err := change(x); err != nil {
-		return nil, err
+	if x.store != nil {
+		x.Dataset = "" // what the experience and the problems name
+	}
+	x.Dataset, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Head, x.Head)
+	for i := range c.Seeds {
+		x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
+	}
+	if at := strings.LastIndex(c.Vary, "="); at > 0 {
+		x.Title, x.Vary = c.Vary, variation{Flag: c.Vary[:at+1]}
+		if !strings.Contains(x.Vary.Flag, " ") {
+			x.Vary.Label, x.Vary.Flag = c.Vary[:at], "train --set="+x.Vary.Flag
+		}
+		for value := range strings.SplitSeq(c.Vary[at+1:], ",") {
+			x.Vary.Values = append(x.Vary.Values, value)
+		}
+	} else if c.Vary != "" {
+		return nil, fmt.Errorf("%w: --vary=%s: it must be SETTING=VALUE,VALUE", errUsage, c.Vary)
 	}
 	if err := x.Vary.complete(); err != nil {
 		return nil, fmt.Errorf("[vary] %w", err)
 	}
-	for _, p := range x.points() {
-		if x.store != nil && p.Problems+p.Collect != "" {
-			return nil, fmt.Errorf("[vary] %s: with --experience problems and experience are there; only flags of train and eval can be varied", p.Name)
-		}
-		if _, err := x.stages(&experimentRun{p, 1}, "", ""); err != nil {
+	for _, r := range x.runs() {
+		if _, err := x.stages(r, "", map[string]string{}); err != nil {
 			return nil, err
 		}
 	}
 	return x, nil
 }
 
-// complete turns values into cases.
+// complete turns values into cases. Where nothing is varied there is one case without a name.
 func (v *variation) complete() error {
 	if (v.Flag == "") != (len(v.Values) == 0) || v.Flag != "" && len(v.Cases) > 0 {
 		return errors.New("it needs either a flag with values, or cases with names")
 	}
-	command, flag, _ := strings.Cut(v.Flag, " ")
+	_, flag, _ := strings.Cut(v.Flag, " ")
 	v.Label = cmp.Or(v.Label, strings.Trim(flag, "-= "), "case")
 	for _, value := range v.Values {
-		p, with := point{Name: fmt.Sprint(value)}, flag+fmt.Sprint(value)
-		switch command {
-		case "problems":
-			p.Problems = with
-		case "collect":
-			p.Collect = with
-		case "train":
-			p.Train = with
-		case "eval":
-			p.Eval = with
-		default:
-			return fmt.Errorf("flag = %q: it must begin with problems, collect, train or eval", v.Flag)
-		}
-		v.Cases = append(v.Cases, p)
+		v.Cases = append(v.Cases, point{fmt.Sprint(value), []string{v.Flag + fmt.Sprint(value)}})
 	}
 	for i, p := range v.Cases {
 		if p.Name == "" || slices.ContainsFunc(v.Cases[:i], func(other point) bool { return other.Name == p.Name }) {
 			return fmt.Errorf("value %d is called %q: every one needs a name of its own", i+1, p.Name)
 		}
 	}
-	return nil
-}
-
-// points are those of what is varied, or one without a name.
-func (x *experiment) points() []point {
-	if len(x.Vary.Cases) == 0 {
-		return []point{{}}
+	if v.Cases == nil {
+		v.Cases = []point{{}}
 	}
-	return x.Vary.Cases
+	return nil
 }
 
 // experimentRun is an experiment at one point of what is varied, with one seed.
@@ -185,24 +173,12 @@ func (r *experimentRun) name() string {
 
 // runs lists the runs, seed by seed at every point.
 func (x *experiment) runs() (runs []*experimentRun) {
-	for _, p := range x.points() {
+	for _, p := range x.Vary.Cases {
 		for _, seed := range x.Seeds {
 			runs = append(runs, &experimentRun{p, seed})
 		}
 	}
 	return runs
-}
-
-// data are the flags of the problems and the experience of a run. They say its seed, where the
-// experiment does not.
-func (x *experiment) data(r *experimentRun) (problems, collect string) {
-	all := []string{x.Problems + " " + r.Problems, x.Collect + " " + r.Collect}
-	for i, flags := range all {
-		if !strings.Contains(flags, "--seed") {
-			all[i] = fmt.Sprintf("--seed=%d %s", r.seed, flags)
-		}
-	}
-	return all[0], all[1]
 }
 
 // stages are the commands that make a run.
@@ -211,30 +187,57 @@ type stages struct {
 	collect  collectCmd
 	learn    trainCmd
 	evaluate evalCmd
+	made     string // the folder with its problems and experience
 }
 
-// stages are those of a run in a folder. Another one, made, has its problems and experience.
-func (x *experiment) stages(r *experimentRun, dir, made string) (*stages, error) {
-	s, problems, network := &stages{}, filepath.Join(made, "problems"), filepath.Join(dir, "network")
+// stages are those of a run in a folder. Problems and experience are those of the first folder
+// for which the same flags said them.
+func (x *experiment) stages(r *experimentRun, dir string, first map[string]string) (*stages, error) {
+	given := map[string][]string{}
+	for _, line := range slices.Concat(x.Flags, r.Flags) {
+		command, flags, _ := strings.Cut(line, " ")
+		given[command] = append(given[command], strings.Fields(flags)...)
+	}
+	seed := fmt.Sprint("--seed=", r.seed)
+	for _, command := range []string{"problems", "collect"} { // which may say another seed
+		if !strings.Contains(strings.Join(given[command], " "), "--seed") {
+			given[command] = append(given[command], seed)
+		}
+	}
+	if x.store != nil && slices.ContainsFunc(r.Flags, func(line string) bool { return !strings.HasPrefix(line, "train ") && !strings.HasPrefix(line, "eval ") }) {
+		return nil, fmt.Errorf("[vary] %s: with --experience problems and experience are there; only flags of train and eval can be varied", r.Name)
+	}
+	data := fmt.Sprint(given["problems"], given["collect"])
+	if _, ok := first[data]; !ok {
+		first[data] = dir
+	}
+	s := &stages{made: first[data]}
+	problems, network := filepath.Join(s.made, "problems"), filepath.Join(dir, "network")
 	experience, tests := x.store, x.tests
 	if x.store == nil {
-		experience, tests = []string{filepath.Join(made, "experience")}, filepath.Join(problems, "test.json")
+		experience, tests = []string{filepath.Join(s.made, "experience")}, filepath.Join(problems, "test.json")
 	}
-	train := []string{"--head=" + x.Head, fmt.Sprint("--seed=", r.seed), "--out=" + network}
+	train := []string{"--head=" + x.Head, seed, "--out=" + network}
 	for _, store := range experience {
 		train = append(train, "--experience="+store)
 	}
-	set := func(command string, to any, flags string, own ...string) error {
-		return configure(command, to, strings.Fields(flags), append(own, "--dataset="+x.Dataset))
+	for _, c := range []struct {
+		name string
+		of   any
+		own  []string
+	}{
+		{"problems", &s.sample, []string{"--out=" + problems}},
+		{"collect", &s.collect, []string{"--problems=" + filepath.Join(problems, "train.json"), "--out=" + experience[0], "--head=" + x.Head}},
+		{"train", &s.learn, train},
+		{"eval", &s.evaluate, []string{"--network=" + network, "--problems=" + tests, "--out=" + filepath.Join(dir, "evaluation")}},
+	} {
+		if err := configure(c.of, given[c.name], append(c.own, "--dataset="+x.Dataset)); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+		delete(given, c.name)
 	}
-	sample, collect := x.data(r)
-	if err := errors.Join(
-		set("problems", &s.sample, sample, "--out="+problems),
-		set("collect", &s.collect, collect, "--problems="+filepath.Join(problems, "train.json"), "--out="+experience[0], "--head="+x.Head),
-		set("train", &s.learn, x.Train+" "+r.Train, train...),
-		set("eval", &s.evaluate, x.Eval+" "+r.Eval, "--network="+network, "--problems="+tests, "--out="+filepath.Join(dir, "evaluation")),
-	); err != nil {
-		return nil, err
+	for command := range maps.Keys(given) {
+		return nil, fmt.Errorf("%q: flags must begin with problems, collect, train or eval", command)
 	}
 	s.evaluate.Problems = tests // of none the parser makes a folder
 	if x.store == nil && s.sample.Train == 0 {
@@ -244,7 +247,7 @@ func (x *experiment) stages(r *experimentRun, dir, made string) (*stages, error)
 }
 
 // configure gives a command its flags, and such as are the experiment's own.
-func configure(name string, command any, flags, own []string) error {
+func configure(command any, flags, own []string) error {
 	parser, err := kong.New(command, flagVars(), kong.NoDefaultHelp())
 	if err != nil {
 		return err
@@ -252,11 +255,9 @@ func configure(name string, command any, flags, own []string) error {
 	for _, flag := range flags {
 		given, _, _ := strings.Cut(flag, "=")
 		if slices.ContainsFunc(own, func(arg string) bool { return strings.HasPrefix(arg, given+"=") }) {
-			return fmt.Errorf("%s: leave %s out: the experiment says it", name, given)
+			return fmt.Errorf("leave %s out: the experiment says it", given)
 		}
 	}
-	if _, err = parser.Parse(slices.Concat(flags, own)); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	_, err = parser.Parse(slices.Concat(flags, own))
+	return err
 }

@@ -67,10 +67,12 @@ func faultCommands(t *testing.T) []command {
 	network, test := tinyNetwork(t)
 	experiment := filepath.Join(t.TempDir(), "tiny.toml")
 	if err := os.WriteFile(experiment, []byte(`
-problems = "--train 4 --test 2 --min-tasks 2 --max-tasks 2 --train-fraction 0.03 --validation-fraction 0.03"
-collect = "--models stl,snr2 --explore 2"
-train = "--set train.epochs=2"
-eval = "--models snr2,rmtl"
+flags = [
+  "problems --train 4 --test 2 --min-tasks 2 --max-tasks 2 --train-fraction 0.03 --validation-fraction 0.03",
+  "collect --models stl,snr2 --explore 2",
+  "train --set train.epochs=2",
+  "eval --models snr2,rmtl",
+]
 [vary]
 flag = "train --set=model.hidden="
 values = [4, 8]

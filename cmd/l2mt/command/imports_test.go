@@ -51,8 +51,7 @@ var arrows = map[string][]string{
 	"cmd/l2mt":                 {"cmd/l2mt/command"},
 	"cmd/l2mt/internal/plot":   {},
 	"cmd/l2mt/internal/run":    {"cmd/l2mt/internal/plot"},
-	"cmd/l2mt/internal/sweep":  {"cmd/l2mt/internal/plot", "cmd/l2mt/internal/run"},
-	"cmd/l2mt/internal/report": {"cmd/l2mt/internal/plot", "cmd/l2mt/internal/run", "cmd/l2mt/internal/sweep"},
+	"cmd/l2mt/internal/report": {"cmd/l2mt/internal/plot", "cmd/l2mt/internal/run"},
 }
 
 // mayUseGorgonia are the packages that build graphs. The engine must stay

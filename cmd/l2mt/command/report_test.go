@@ -29,10 +29,12 @@ func smallRun(t *testing.T) (dir string) {
 	experiment := filepath.Join(t.TempDir(), "case.toml")
 	if err := os.WriteFile(experiment, []byte(`
 title = "A small study"
-problems = "--train 6 --train-fraction 0.03 --validation-fraction 0.03 --case 8,3,5,0"
-collect = "--models stl,snr2 --explore 2"
-train = "--set train.epochs=2 --set model.hidden=4"
-eval = "--models mtrl"
+flags = [
+  "problems --train 6 --train-fraction 0.03 --validation-fraction 0.03 --case 8,3,5,0",
+  "collect --models stl,snr2 --explore 2",
+  "train --set train.epochs=2 --set model.hidden=4",
+  "eval --models mtrl",
+]
 show = ["mtrl/refit", "l2mt"]
 `), 0o644); err != nil {
 		t.Fatal(err)

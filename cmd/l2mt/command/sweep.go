@@ -6,12 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
-	"l2mt/cmd/l2mt/internal/sweep"
 	"l2mt/data"
+	"l2mt/data/files"
+	"l2mt/infer/compare"
 )
 
 type sweepCmd struct {
@@ -40,7 +45,7 @@ func (c *sweepCmd) Validate() error {
 }
 
 func (c *sweepCmd) Run(e *env) error {
-	x, err := readExperiment(c.Experiment, c.change)
+	x, err := c.read()
 	if err != nil {
 		return err
 	}
@@ -48,85 +53,72 @@ func (c *sweepCmd) Run(e *env) error {
 		return e.print(x.text, func(w io.Writer) { fmt.Fprint(w, x.text) })
 	}
 	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", x.name))
-	result, networks, err := c.runs(e, x)
+	runs, err := c.runs(e, x)
 	if errors.Is(err, context.Canceled) {
 		e.remark("%s has what is done; the same command goes on from there", c.Out)
 	}
 	if err != nil {
 		return err
 	}
-	if result == nil {
-		return (&runsCmd{Dirs: networks, Out: filepath.Join(c.Out, "curves.png")}).Run(e)
+	if x.store != nil && x.tests == "" {
+		all := &runsCmd{Out: filepath.Join(c.Out, "curves.png")}
+		for _, r := range runs {
+			all.Dirs = append(all.Dirs, r.network)
+		}
+		return all.Run(e)
 	}
-	if err := result.Save(c.Out, x.text); err != nil {
+	result, tables, err := x.gather(runs)
+	if err != nil {
 		return err
 	}
-	return e.print(result, result.Write)
+	if err := c.save(x, result, tables); err != nil {
+		return err
+	}
+	return e.print(result, func(w io.Writer) { writeSweep(w, result) })
 }
 
-// change puts the flags over what the experiment says.
-func (c *sweepCmd) change(x *experiment) error {
-	x.Dataset, x.Head = cmp.Or(c.Dataset, x.Dataset), cmp.Or(c.Head, x.Head)
-	if x.store, x.tests = c.Experience, c.Problems; x.store != nil {
-		x.Dataset = c.Dataset // else what the experience and the problems name
-	}
-	if at := strings.LastIndex(c.Vary, "="); at > 0 {
-		x.Title, x.Vary = c.Vary, variation{Flag: c.Vary[:at+1]}
-		if !strings.Contains(x.Vary.Flag, " ") {
-			x.Vary.Label, x.Vary.Flag = c.Vary[:at], "train --set="+x.Vary.Flag
-		}
-		for value := range strings.SplitSeq(c.Vary[at+1:], ",") {
-			x.Vary.Values = append(x.Vary.Values, value)
-		}
-	} else if c.Vary != "" {
-		return fmt.Errorf("%w: --vary=%s: it must be SETTING=VALUE,VALUE", errUsage, c.Vary)
-	}
-	for i := range c.Seeds {
-		x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
-	}
-	return nil
+// finishedRun is a run that is there.
+type finishedRun struct {
+	*experimentRun
+	network string // its folder
+	// Where there are test problems:
+	from  string // tells problems of one name apart
+	tasks []string
+	table *compare.Table
 }
 
-// runs makes the runs one after the other, and brings their tables together, if there are
-// test problems. Runs of equal problems and experience share those of the first. What is there
-// each command finds, and does not make it again.
-func (c *sweepCmd) runs(e *env, x *experiment) (result *sweep.Result, networks []string, err error) {
-	if x.store == nil || x.tests != "" {
-		result = sweep.New(x.Title, x.Vary.Label, x.Show)
-	}
-	first := map[string]string{} // the folder of the first run of equal data
+// runs makes the runs one after the other. Runs of equal problems and experience share those of
+// the first. What is there each command finds, and does not make it again.
+func (c *sweepCmd) runs(e *env, x *experiment) (all []finishedRun, err error) {
+	first := map[string]string{}
 	runs := x.runs()
 	for i, r := range runs {
-		dir := filepath.Join(c.Out, sweep.Runs, r.name())
-		made := fmt.Sprint(x.data(r))
-		first[made] = cmp.Or(first[made], dir)
-		s, err := x.stages(r, dir, first[made])
+		dir := filepath.Join(c.Out, run.SweepRuns, r.name())
+		s, err := x.stages(r, dir, first)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
 		s.collect.Workers, s.evaluate.Workers = c.Workers, c.Workers
 		if err := s.run(e, x); err != nil {
-			return nil, nil, fmt.Errorf("run %s: %w", r.name(), err)
+			return nil, fmt.Errorf("run %s: %w", r.name(), err)
 		}
-		if networks = append(networks, s.learn.Out); result == nil {
-			continue
+		done := finishedRun{experimentRun: r, network: s.learn.Out, from: filepath.Base(cmp.Or(x.tests, s.made))}
+		if s.evaluate.Problems != "" {
+			problems, err := data.LoadProblems(s.evaluate.Problems)
+			if err != nil {
+				return nil, err
+			}
+			for _, t := range problems.Problems[0].Tasks {
+				done.tasks = append(done.tasks, t.Name)
+			}
+			if done.table, err = run.LoadTable(s.evaluate.Out); err != nil {
+				return nil, err
+			}
 		}
-		table, err1 := run.LoadTable(s.evaluate.Out)
-		problems, err2 := data.LoadProblems(s.evaluate.Problems)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, nil, err
-		}
-		from := filepath.Base(first[made])
-		if x.tests != "" {
-			from = filepath.Base(x.tests)
-		}
-		result.Add(r.Name, from, problems.Problems[0], table)
+		all = append(all, done)
 	}
-	if result != nil {
-		err = result.Finish()
-	}
-	return result, networks, err
+	return all, nil
 }
 
 // run makes what is missing of a run.
@@ -149,4 +141,126 @@ func (s *stages) run(e *env, x *experiment) error {
 		return err
 	}
 	return s.evaluate.Run(&quiet)
+}
+
+// gather makes the tables of the points over their seeds, and compares L2MT at those that have
+// problems in common.
+func (x *experiment) gather(runs []finishedRun) (result *run.Sweep, tables []*compare.Table, err error) {
+	result = &run.Sweep{Title: x.Title, Axis: x.Vary.Label}
+	for _, p := range x.Vary.Cases {
+		at := slices.DeleteFunc(slices.Clone(runs), func(r finishedRun) bool { return r.Name != p.Name })
+		table, err := compare.Summarise(overSeeds(at))
+		if err != nil {
+			return nil, nil, err
+		}
+		rows := x.shown(table)
+		result.Points = append(result.Points, plot.Point{Name: p.Name, Rows: rows})
+		for _, row := range rows {
+			if row.Omega == nil || row.Model == compare.STL {
+				continue
+			}
+			omega, err := data.NewCovariance(row.Omega)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", row.Title, err)
+			}
+			title := strings.TrimSuffix(row.Title+", "+p.Name, ", ")
+			result.Correlations = append(result.Correlations, plot.Correlation{Title: title, Tasks: at[0].tasks, Correlation: run.Correlation(omega)})
+		}
+		for i, other := range tables {
+			a, b, stl := find(other, compare.L2MT, compare.Plain), find(table, compare.L2MT, compare.Plain), find(other, compare.STL, compare.Labelled)
+			if a != nil && b != nil && slices.Equal(table.Problems, other.Problems) {
+				result.Pairs = append(result.Pairs, compare.Pair{A: x.Vary.Cases[i].Name, B: p.Name, Paired: compare.Against(a.Test, b.Test, stl.Error)})
+			}
+		}
+		tables = append(tables, table)
+	}
+	return result, tables, nil
+}
+
+// overSeeds are the outcomes of runs. Errors of several seeds on one problem count as their mean.
+func overSeeds(runs []finishedRun) (all []compare.Outcome) {
+	var seeds []float64 // so many are the mean in each
+	for _, r := range runs {
+		for _, row := range r.table.Rows {
+			if row.Model == compare.Best { // it is chosen again
+				continue
+			}
+			for k, name := range r.table.Problems {
+				problem := r.from + " " + name
+				i := slices.IndexFunc(all, func(o compare.Outcome) bool {
+					return o.Problem == problem && o.Model == row.Model && o.Variant == row.Variant
+				})
+				if i < 0 {
+					i, seeds = len(all), append(seeds, 0)
+					all = append(all, compare.Outcome{Problem: problem, Model: row.Model, Variant: row.Variant, Omega: row.Omega})
+				}
+				seeds[i]++
+				mean := func(to *float64, v float64) { *to += (v - *to) / seeds[i] }
+				mean(&all[i].Validation.Mean, row.Validation[k])
+				mean(&all[i].Test.Mean, row.Test[k])
+				mean(&all[i].Seconds, row.Seconds)
+			}
+		}
+	}
+	return all
+}
+
+func find(table *compare.Table, model string, v compare.Variant) *compare.Row {
+	for i, row := range table.Rows {
+		if row.Model == model && row.Variant == v {
+			return &table.Rows[i]
+		}
+	}
+	return nil
+}
+
+// shown are the rows of a table that the picture shows, in its order, without their times.
+func (x *experiment) shown(table *compare.Table) (rows []compare.Row) {
+	for _, name := range x.Show {
+		model, variant, _ := strings.Cut(name, "/")
+		if row := find(table, model, compare.Variant(variant)); row != nil {
+			rows = append(rows, *row)
+		}
+	}
+	if x.Show == nil {
+		rows = slices.DeleteFunc(slices.Clone(table.Rows), func(row compare.Row) bool { return row.Published })
+	}
+	for i := range rows {
+		rows[i].Seconds = 0 // equal runs give equal files
+	}
+	return rows
+}
+
+// save writes tables and pictures, each file whole or not at all, and the experiment's text.
+func (c *sweepCmd) save(x *experiment, result *run.Sweep, tables []*compare.Table) error {
+	for i, p := range result.Points {
+		dir := filepath.Join(c.Out, "points", url.QueryEscape(p.Name))
+		if err := errors.Join(os.MkdirAll(dir, 0o755), run.SaveTable(dir, tables[i])); err != nil {
+			return err
+		}
+	}
+	picture, err1 := plot.Errors(result.Title, result.Axis, result.Points)
+	maps, err2 := plot.Correlations(result.Correlations)
+	return errors.Join(
+		files.WriteFile(filepath.Join(c.Out, "experiment.toml"), []byte(x.text)),
+		run.SaveJSON(filepath.Join(c.Out, run.SweepFile), result),
+		plot.Save(filepath.Join(c.Out, "sweep.png"), picture, err1),
+		plot.Save(filepath.Join(c.Out, "correlation.png"), maps, err2))
+}
+
+// writeSweep prints what the pictures show. The tables of the points have all methods.
+func writeSweep(w io.Writer, s *run.Sweep) {
+	fmt.Fprintf(w, "%s\nrelative error: mean over the problems of the test error over that of STL\n\n", s.Title)
+	t := run.Table{Heads: []string{s.Axis, "relative", "s.e.", "method"}}
+	for _, p := range s.Points {
+		for _, row := range p.Rows {
+			t.Row(p.Name, row.PerProblem, row.StandardError, row.Title)
+		}
+	}
+	t.Write(w)
+	run.WritePairs(w, s.Pairs)
+	for _, c := range s.Correlations {
+		fmt.Fprintf(w, "\ntask correlations of %s\n", c.Title)
+		run.WriteMatrix(w, c.Correlation, c.Tasks)
+	}
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -9,9 +10,8 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/digits"
+	"l2mt/infer/compare"
 )
-
-func unchanged(*experiment) error { return nil }
 
 func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	datatest.Long(t)
@@ -21,7 +21,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 	}
 	d := must(digits.Load())(t)
 	for _, name := range want {
-		x, err := readExperiment(name, unchanged) // checks the flags of every point
+		x, err := (&sweepCmd{Experiment: name}).read() // checks the flags of every point
 		if err != nil {
 			t.Error(err)
 			continue
@@ -33,7 +33,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 			t.Errorf("%s is on %s, not on the digits", name, x.Dataset)
 		}
 		for _, r := range x.runs() {
-			stages, err := x.stages(r, "run", "experience")
+			stages, err := x.stages(r, "run", map[string]string{})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -73,28 +73,63 @@ func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
 	}
 }
 
+// The means over seeds and the comparison of two points by hand: the errors of two seeds on one
+// problem count as their mean, and points that have other problems are not compared.
+func TestErrorsOfSeedsAreMeans(t *testing.T) {
+	table := func(a, b float64) *compare.Table {
+		return &compare.Table{Problems: []string{"a", "b"}, Rows: []compare.Row{
+			{Model: compare.STL, Variant: compare.Labelled, Title: "STL", Validation: []float64{0, 0}, Test: []float64{1, 3}},
+			{Model: compare.L2MT, Title: "L2MT", Seconds: a, Validation: []float64{0, 0}, Test: []float64{a, b}},
+			{Model: compare.Best, Title: "best", Validation: []float64{0, 0}, Test: []float64{0, 0}},
+		}}
+	}
+	x := &experiment{Vary: variation{Cases: []point{{Name: "1"}, {Name: "2"}, {Name: "3"}}}}
+	at := func(name, from string, table *compare.Table) finishedRun {
+		return finishedRun{experimentRun: &experimentRun{point{Name: name}, 1}, from: from, table: table}
+	}
+	r, tables, err := x.gather([]finishedRun{
+		at("1", "p", table(1, 2)), at("1", "p", table(3, 2)), at("2", "p", table(1, 3)), at("3", "other", table(0.5, 0)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// At 1 L2MT has the errors 2 and 2, relative to 1 and 3.
+	rows := r.Points[0].Rows
+	ours := rows[slices.IndexFunc(rows, func(row compare.Row) bool { return row.Title == "L2MT" })]
+	if len(rows) != 2 || math.Abs(float64(ours.PerProblem)-4./3) > 1e-12 || math.Abs(float64(ours.StandardError)-2./3) > 1e-12 || ours.Seconds != 0 {
+		t.Errorf("%d methods, L2MT %+v", len(rows), ours)
+	}
+	if row := find(tables[0], compare.L2MT, compare.Plain); row.Seconds != 2 || row.Error != 2 {
+		t.Errorf("%+v", row)
+	}
+	// 1 has the errors 2, 2 and 2 has 1, 3, in units of 2, the mean error of STL.
+	if len(r.Pairs) != 1 || r.Pairs[0].A != "1" || r.Pairs[0].B != "2" || r.Pairs[0].Difference != 0 || r.Pairs[0].StandardError != 0.5 || r.Pairs[0].Losses != 1 {
+		t.Errorf("%+v", r.Pairs)
+	}
+}
+
 // Whatever the experiment, it is refused or all its runs can be set up.
 func FuzzExperiment(f *testing.F) {
 	datatest.Long(f)
 	for _, name := range experimentNames() {
-		x, err := readExperiment(name, unchanged)
+		x, err := (&sweepCmd{Experiment: name}).read()
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(x.text)
 	}
-	for _, s := range []string{"", "seeds = [-1]", "train = '--help'", "train = '--set'", "collect = '--draws x --draws 3'",
+	for _, s := range []string{"", "seeds = [-1]", "flags = ['train --help']", "flags = ['train --set', '']", "flags = ['collect --draws x --draws 3']",
 		"[vary]\nflag = 'problems --train='\nvalues = [1, 1]", "[vary]\nflag = 'train --set=train.rate='\nvalues = [nan, inf, 1979-05-27]",
-		"[vary]\n[[vary.case]]\nname = 'a'\ntrain = '--seed=2'", "problems = '--case 1'", "problems = '--min-tasks 9 --min-tasks=3'"} {
+		"[vary]\n[[vary.case]]\nname = 'a'\nflags = ['train --seed=2']", "flags = ['problems --case 1']", "flags = ['problems --min-tasks 9 --min-tasks=3']"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		x, err := parseExperiment("fuzz", text, unchanged)
+		x, err := new(sweepCmd).parse("fuzz", text)
 		if err != nil {
 			return
 		}
 		for _, r := range x.runs() {
-			if _, err := x.stages(r, "run", "experience"); err != nil {
+			if _, err := x.stages(r, "run", map[string]string{}); err != nil {
 				t.Errorf("an experiment that was accepted cannot be run: %v", err)
 			}
 		}

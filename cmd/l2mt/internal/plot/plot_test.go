@@ -194,7 +194,7 @@ func TestTitlesAreShort(t *testing.T) {
 			return Correlations([]Correlation{{Title: "t", Tasks: tasks, Correlation: correlation}})
 		},
 		long: func() (*Picture, error) {
-			return (&Relative{Title: long, Axis: "x", Names: []string{"1"}, At: []float64{1}, Methods: []*Method{{Errors: []compare.Float{1}, Deviations: []compare.Float{1}}}}).Draw()
+			return Errors(long, "x", []Point{{Name: "1", Rows: []compare.Row{{PerProblem: 1}}}})
 		},
 	} {
 		p, err := draw()

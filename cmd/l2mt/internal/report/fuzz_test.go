@@ -8,7 +8,6 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
-	"l2mt/cmd/l2mt/internal/sweep"
 	"l2mt/infer/compare"
 	"l2mt/train"
 )
@@ -30,17 +29,16 @@ func FuzzPictures(f *testing.F) {
 	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
-	f.Add(swept, encoded(sweep.Result{Title: "t",
-		Picture:      plot.Relative{Axis: "x", Names: []string{"1", "2"}, At: []float64{1, 2}, Methods: []*plot.Method{{Title: "a", Strong: true, Errors: []compare.Float{0.9, 0.8}, Deviations: []compare.Float{0.1, 0}}}},
+	f.Add(swept, encoded(run.Sweep{Title: "t", Axis: "x",
+		Points:       []plot.Point{{Name: "1", Rows: []compare.Row{{Title: "a", Model: compare.L2MT, PerProblem: 0.9, StandardError: 0.1}}}, {Name: "2", Rows: []compare.Row{{Title: "a", PerProblem: 0.8}}}},
 		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
 	for _, text := range []string{
-		`{"picture":{"names":["0","1","1e9"],"at":[0,1,1e9],"methods":[{"errors":[0.9,0.8,0.7],"deviations":[0,0,0]}]}}`,
-		`{"picture":{"names":["1","20","1e300"],"at":[1,20,1e300],"methods":[{"errors":[9,1,0.1],"deviations":["+Inf",1e300,0]}]}}`,
-		`{"picture":{"names":["a"],"methods":[{"errors":[1],"deviations":[]},null]}}`,
-		`{"picture":{"names":["a"],"at":[],"methods":[{"errors":[1],"deviations":[0]}]}}`,
+		`{"points":[{"name":"0","rows":[{"per_problem":0.9}]},{"name":"1","rows":[{"per_problem":0.8}]},{"name":"1e9","rows":[{"per_problem":0.7}]}]}`,
+		`{"points":[{"name":"1","rows":[{"per_problem":9,"standard_error":"+Inf"}]},{"name":"20","rows":[{"per_problem":1,"standard_error":1e300}]},{"name":"1e300","rows":[{"per_problem":0.1}]}]}`,
+		`{"points":[{"name":"a","rows":[{"title":"a","per_problem":1},{"title":"b"}]},{"name":"b"}]}`,
+		`{"points":[{"name":"a","rows":[{"per_problem":1}]},{"name":"","rows":[{"per_problem":1e308}]}]}`,
 		`{"correlations":[{"tasks":["a"],"correlation":[[1]]},{"tasks":["a","b"],"correlation":[[1,0],[0,1]]}]}`,
 		`{}`,
-		`{"picture":{"names":["a",""],"methods":[{"errors":[1,1e308],"deviations":[0,0]}]}}`,
 	} {
 		f.Add(swept, []byte(text))
 	}
@@ -60,9 +58,9 @@ func FuzzPictures(f *testing.F) {
 				drawn, err = plot.Table(&table)
 			}
 		case swept:
-			var r sweep.Result
+			var r run.Sweep
 			if err = run.ParseJSON(raw, &r); err == nil {
-				drawn, err = r.Picture.Draw()
+				drawn, err = plot.Errors(r.Title, r.Axis, r.Points)
 			}
 			if err == nil {
 				maps, err := plot.Correlations(r.Correlations)

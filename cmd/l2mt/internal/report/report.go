@@ -14,7 +14,6 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
-	"l2mt/cmd/l2mt/internal/sweep"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/model"
@@ -34,7 +33,7 @@ func Write(dir string) (string, error) {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), sweep.File)); err == nil && entry.Name() == sweep.Runs {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), run.SweepFile)); err == nil && entry.Name() == run.SweepRuns {
 			return fs.SkipDir // its points have what came of them
 		}
 		name, err := filepath.Rel(dir, path)
@@ -47,7 +46,7 @@ func Write(dir string) (string, error) {
 		return "", err
 	}
 	if len(r.Parts) == 0 {
-		return "", fmt.Errorf("%s: there is nothing to report: no table.json, %s, %s or %s, here or in a folder", dir, sweep.File, run.FitFile, model.ConfigFile)
+		return "", fmt.Errorf("%s: there is nothing to report: no table.json, %s, %s or %s, here or in a folder", dir, run.SweepFile, run.FitFile, model.ConfigFile)
 	}
 	page, err := r.page()
 	if err != nil {
@@ -78,7 +77,7 @@ func (r *report) add(dir, name string) error {
 	}{
 		{"fits", run.FitFile, readFit},
 		{"evaluations", "table.json", func(dir string) (any, error) { return run.LoadTable(dir) }},
-		{"sweeps", sweep.File, func(dir string) (any, error) { return sweep.Load(dir) }},
+		{"sweeps", run.SweepFile, readSweep},
 		{"networks", model.ConfigFile, func(dir string) (any, error) { return model.Load(dir) }}, // saved models have weights too
 	} {
 		if _, err := os.Stat(filepath.Join(dir, part.file)); errors.Is(err, fs.ErrNotExist) {
@@ -91,6 +90,11 @@ func (r *report) add(dir, name string) error {
 		r.Parts[part.what] = append(r.Parts[part.what], entry{name, dir, of})
 	}
 	return nil
+}
+
+func readSweep(dir string) (any, error) {
+	s := new(run.Sweep)
+	return s, run.LoadJSON(filepath.Join(dir, run.SweepFile), s)
 }
 
 // curves are those of the training of a network, if they are there.
@@ -118,7 +122,7 @@ func (r *report) page() ([]byte, error) {
 		"others":     func(row []string) []string { return row[:len(row)-1] },
 		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") },
 		"table":      func(t *compare.Table) (template.HTML, error) { return inline(plot.Table(t)) },
-		"sweep":      func(s *sweep.Result) (template.HTML, error) { return inline(s.Picture.Draw()) },
+		"sweep":      func(s *run.Sweep) (template.HTML, error) { return inline(plot.Errors(s.Title, s.Axis, s.Points)) },
 		"maps":       func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
 		"curves":     curves,
 		"bend":       func(c plot.Curve) (template.HTML, error) { return inline(c.Draw()) },

@@ -112,3 +112,21 @@ func LoadTable(dir string) (*compare.Table, error) {
 	}
 	return table, nil
 }
+
+// SweepFile has what a sweep came to, and SweepRuns is the folder of its runs.
+const (
+	SweepFile = "sweep.json"
+	SweepRuns = "runs"
+)
+
+// Sweep is what a sweep comes to.
+type Sweep struct {
+	Title string `json:"title"`
+	// Axis is what is varied, and Points are its values with the methods to be shown.
+	Axis   string       `json:"axis"`
+	Points []plot.Point `json:"points"`
+	// Pairs compare L2MT at every point with that at others, on the same problems.
+	Pairs []compare.Pair `json:"pairs,omitempty"`
+	// Correlations are those of the tasks, where there is one problem.
+	Correlations []plot.Correlation `json:"correlations,omitempty"`
+}
