@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -61,21 +62,7 @@ type Step struct {
 }
 
 // Makes is the number of columns that the step makes.
-func (s Step) Makes() int {
-	switch s.Kind {
-	case StepSelect:
-		return len(s.Columns)
-	case StepCurves:
-		d := 0
-		for _, c := range s.Curves {
-			d += c.width()
-		}
-		return d
-	case StepGauss, StepLaplace:
-		return len(s.Landmarks)
-	}
-	return s.Cols
-}
+func (s Step) Makes() int { return len(s.Names(make([]string, s.Cols))) }
 
 // Names are those of the columns that the step makes of columns with names.
 func (s Step) Names(names []string) (made []string) {
@@ -177,73 +164,77 @@ func extremes(x Matrix) (low, high []float32) {
 
 // Validate checks that the fitted parts fit the kind and each other.
 func (s Step) Validate() error {
-	bad := func(format string, args ...any) error {
-		return fmt.Errorf("data: step %q: %w: "+format, append([]any{s.Kind, ErrInvalid}, args...)...)
-	}
-	if s.Cols < 1 {
-		return bad("%d columns; a step is fitted on at least one", s.Cols)
-	}
-	if s.bends() && (len(s.Low) != s.Cols || len(s.High) != s.Cols) {
-		return bad("%d lows and %d highs for %d columns", len(s.Low), len(s.High), s.Cols)
-	}
-	switch s.Kind {
-	case StepUnit:
-	case StepTFIDF:
-		if len(s.Frequency) != s.Cols {
-			return bad("%d frequencies for %d columns", len(s.Frequency), s.Cols)
-		}
-		for j, f := range s.Frequency {
-			if f < 0 || f > s.Documents {
-				return bad("column %d: frequency %d is not within 0..%d, the number of documents", j, f, s.Documents)
-			}
-		}
-	case StepStandardise:
-		if len(s.Mean) != s.Cols || len(s.Deviation) != s.Cols {
-			return bad("%d means and %d deviations for %d columns", len(s.Mean), len(s.Deviation), s.Cols)
-		}
-		for j, v := range s.Deviation {
-			if !finite(v) || v < 0 || !finite(s.Mean[j]) {
-				return bad("column %d: mean %v and deviation %v; both must be finite and the deviation not negative", j, s.Mean[j], v)
-			}
-		}
-	case StepSelect:
-		if len(s.Columns) == 0 {
-			return bad("no columns; it must keep at least one")
-		}
-		last := -1
-		for _, j := range s.Columns {
-			if j <= last || j >= s.Cols {
-				return bad("column %d after column %d; they must ascend within 0..%d", j, last, s.Cols-1)
-			}
-			last = j
-		}
-	case StepCurves:
-		if len(s.Curves) != s.Cols {
-			return bad("%d curves for %d columns", len(s.Curves), s.Cols)
-		}
-		for j, c := range s.Curves {
-			if err := c.validate(); err != nil {
-				return bad("column %d: %w", j, err)
-			}
-		}
-	case StepGauss, StepLaplace:
-		if len(s.Landmarks) == 0 || !(s.Width > 0) {
-			return bad("%d landmarks and a width of %v; both must be positive", len(s.Landmarks), s.Width)
-		}
-		for i, z := range s.Landmarks {
-			if len(z) != s.Cols {
-				return bad("landmark %d has %d columns, not %d", i, len(z), s.Cols)
-			}
-		}
-	default:
-		return bad("unknown kind")
+	if err := s.check(); err != nil {
+		return fmt.Errorf("data: step %q: %w: %w", s.Kind, ErrInvalid, err)
 	}
 	return nil
 }
 
-// bends says that the step makes other columns of dense ones.
-func (s Step) bends() bool {
-	return s.Kind == StepCurves || s.Kind == StepGauss || s.Kind == StepLaplace
+func (s Step) check() error {
+	if s.Cols < 1 {
+		return fmt.Errorf("%d columns; a step is fitted on at least one", s.Cols)
+	}
+	type list struct {
+		what string
+		size int
+	}
+	lows, highs := list{"lows", len(s.Low)}, list{"highs", len(s.High)}
+	columns, known := map[string][]list{ // what there is of every column
+		StepUnit:        nil,
+		StepSelect:      nil,
+		StepTFIDF:       {{"frequencies", len(s.Frequency)}},
+		StepStandardise: {{"means", len(s.Mean)}, {"deviations", len(s.Deviation)}},
+		StepCurves:      {{"curves", len(s.Curves)}, lows, highs},
+		StepGauss:       {lows, highs},
+		StepLaplace:     {lows, highs},
+	}[s.Kind]
+	if !known {
+		return errors.New("unknown kind")
+	}
+	for _, l := range columns {
+		if l.size != s.Cols {
+			return fmt.Errorf("%d %s for %d columns", l.size, l.what, s.Cols)
+		}
+	}
+	for j, f := range s.Frequency {
+		if f < 0 || f > s.Documents {
+			return fmt.Errorf("column %d: frequency %d is not within 0..%d, the number of documents", j, f, s.Documents)
+		}
+	}
+	for j, c := range s.Curves {
+		if err := c.validate(); err != nil {
+			return fmt.Errorf("column %d: %w", j, err)
+		}
+	}
+	switch s.Kind {
+	case StepStandardise:
+		for j, v := range s.Deviation {
+			if !finite(v) || v < 0 || !finite(s.Mean[j]) {
+				return fmt.Errorf("column %d: mean %v and deviation %v; both must be finite and the deviation not negative", j, s.Mean[j], v)
+			}
+		}
+	case StepSelect:
+		last := -1
+		for _, j := range s.Columns {
+			if j <= last || j >= s.Cols {
+				return fmt.Errorf("column %d after column %d; they must ascend within 0..%d", j, last, s.Cols-1)
+			}
+			last = j
+		}
+		if last < 0 {
+			return errors.New("no columns; it must keep at least one")
+		}
+	case StepGauss, StepLaplace:
+		if len(s.Landmarks) == 0 || !(s.Width > 0) {
+			return fmt.Errorf("%d landmarks and a width of %v; both must be positive", len(s.Landmarks), s.Width)
+		}
+		for i, z := range s.Landmarks {
+			if len(z) != s.Cols {
+				return fmt.Errorf("landmark %d has %d columns, not %d", i, len(z), s.Cols)
+			}
+		}
+	}
+	return nil
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
@@ -260,7 +251,7 @@ func (s Step) Apply(x Matrix) (Matrix, error) {
 	if s.Kind == StepSelect {
 		return selectColumns(x, s.Columns), nil
 	}
-	if IsSparse(x) && s.bends() {
+	if IsSparse(x) && s.Low != nil {
 		return nil, fmt.Errorf("data: step %q: %w: the rows are sparse; it takes dense ones", s.Kind, ErrInvalid)
 	}
 	y, err := mapRows(x, s.Makes(), s.rowMap())
@@ -319,11 +310,9 @@ func logCount(t float32) float64 {
 
 func (s Step) standardiseRow(dst []float32, r Row) {
 	for p, v := range r.Value {
-		j, e := p, float64(v)
+		j, e := r.Column(p), float64(v)
 		if r.Index == nil {
 			e -= s.Mean[j]
-		} else {
-			j = int(r.Index[p])
 		}
 		if s.Deviation[j] > 0 {
 			dst[p] = float32(e / s.Deviation[j])
