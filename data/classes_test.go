@@ -17,7 +17,7 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 			d.Group[i] = 1 // the first group lacks the last class
 		}
 	}
-	train, _, err := GroupProblems(d, GroupConfig{All: true})
+	train, _, err := GroupProblems(d, SampleConfig{All: true})
 	if err != nil {
 		t.Fatal(err)
 	}

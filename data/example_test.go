@@ -21,7 +21,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	file, _, err := data.GroupProblems(d, data.GroupConfig{SampleConfig: data.SampleConfig{Seed: 1}, All: true})
+	file, _, err := data.GroupProblems(d, data.SampleConfig{Seed: 1, All: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -200,7 +200,7 @@ func TestGroupProblems(t *testing.T) {
 		sizes[i] = 10 + i
 	}
 	d := madeGroups(t, sizes...)
-	train, test, err := GroupProblems(d, GroupConfig{SampleConfig: SampleConfig{Train: 5, Test: 5}})
+	train, test, err := GroupProblems(d, SampleConfig{Train: 5, Test: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestGroupProblems(t *testing.T) {
 			}
 		}
 	}
-	all, none, err := GroupProblems(d, GroupConfig{All: true})
+	all, none, err := GroupProblems(d, SampleConfig{All: true})
 	if err != nil || none != nil || len(all.Problems) != 1 || len(all.Problems[0].Tasks) != 20 {
 		t.Errorf("All gave %v, %v, %v; want one problem of 20 tasks", all, none, err)
 	}
@@ -360,7 +360,7 @@ func TestSamplingRefusesWhatCannotBeDrawn(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrInvalid", name, err)
 		}
 	}
-	if _, _, err := GroupProblems(enough, GroupConfig{}); !errors.Is(err, ErrInvalid) {
+	if _, _, err := GroupProblems(enough, SampleConfig{}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("groups of a dataset without: %v", err)
 	}
 }

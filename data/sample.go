@@ -36,6 +36,12 @@ type SampleConfig struct {
 	// training problems teach of the rows themselves tells nothing of test rows. The
 	// fractions remain those of all rows of a class.
 	DisjointRows bool `json:"disjoint_rows,omitempty"`
+	// All puts every group into one single problem instead of sampling.
+	All bool `json:"all,omitempty"`
+	// Kind is Regression where classes of groups that are numbers are targets.
+	Kind Kind `json:"kind,omitempty"`
+
+	several []string // the classes of groups that have more than two
 }
 
 // Defaults returns c with zero fields replaced by their defaults.
@@ -47,12 +53,6 @@ func (c SampleConfig) Defaults() SampleConfig {
 	c.TrainFraction = cmp.Or(c.TrainFraction, 0.3)
 	c.ValidationFraction = cmp.Or(c.ValidationFraction, 0.3)
 	return c
-}
-
-// checked fills in defaults and checks what comes of it.
-func (c SampleConfig) checked() (SampleConfig, error) {
-	c = c.Defaults()
-	return c, c.Validate()
 }
 
 // Validate checks a configuration after Defaults.
@@ -87,7 +87,8 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 	if d.Regression() {
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: class pairs need class labels; it has real targets (problems from groups take them)", d.Name, ErrInvalid)
 	}
-	if c, err = c.checked(); err != nil {
+	c = c.Defaults()
+	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}
 	byClass := rowsBy(d.Label, len(d.Classes))
@@ -106,15 +107,29 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 		}
 	}
 	if c.DisjointClasses && !c.alone() {
-		return sampleDisjoint(d, c, pool)
+		return c.byClasses(d, pool)
 	}
-	return sample(d, c, pool, "class pairs")
+	return c.draw(d, pool, "class pairs")
 }
 
-// sampleDisjoint draws both sets of problems from class pairs within disjoint sets
+// alone says whether there is one set of problems only.
+func (c SampleConfig) alone() bool { return c.Train < 0 || c.Test < 0 }
+
+// tested is how many of so many are for test problems: their share, but enough for
+// both sets.
+func (c SampleConfig) tested(n, enough int) int {
+	test := float64(max(c.Test, 0))
+	share := int(math.Round(float64(n) * test / (test + float64(max(c.Train, 0)))))
+	if c.alone() {
+		return share
+	}
+	return min(max(share, enough), n-enough)
+}
+
+// byClasses draws both sets of problems from class pairs within disjoint sets
 // of classes, of the test problems as few as do for the largest problem and at
 // least their share.
-func sampleDisjoint(d *Dataset, c SampleConfig, pool []candidate) (train, test *ProblemFile, err error) {
+func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *ProblemFile, err error) {
 	n, least := len(d.Classes), 2
 	for least*(least-1)/2 < c.MaxTasks {
 		least++
@@ -122,108 +137,73 @@ func sampleDisjoint(d *Dataset, c SampleConfig, pool []candidate) (train, test *
 	if n < 2*least {
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, ErrInvalid, n, c.MaxTasks, 2*least)
 	}
-	share := int(math.Round(float64(n) * float64(c.Test) / float64(c.Train+c.Test)))
-	tested := make([]bool, n)
-	for _, class := range Stream(c.Seed, "train and test classes").Perm(n)[:min(max(share, least), n-least)] {
-		tested[class] = true
-	}
-	var pools [2][]candidate // to train and to test
+	order := Stream(c.Seed, "train and test classes").Perm(n)
+	tested := order[:c.tested(n, least)]
+	var trained, asked []candidate
 	for _, t := range pool {
-		switch a, b := tested[t.classes[0]], tested[t.classes[1]]; {
+		switch a, b := slices.Contains(tested, t.classes[0]), slices.Contains(tested, t.classes[1]); {
 		case a && b:
-			pools[1] = append(pools[1], t)
+			asked = append(asked, t)
 		case !a && !b:
-			pools[0] = append(pools[0], t)
+			trained = append(trained, t)
 		}
 	}
-	return c.sets(d, pools[0], pools[1])
-}
-
-// GroupConfig says how the groups of a dataset become tasks.
-type GroupConfig struct {
-	SampleConfig
-	// All puts every group into one single problem instead of sampling.
-	All bool `json:"all,omitempty"`
-	// Kind is Regression where classes that are numbers are targets.
-	Kind Kind `json:"kind,omitempty"`
+	return c.sets(d, trained, asked)
 }
 
 // GroupProblems draws multitask problems whose tasks are the groups of a
 // dataset, such as schools. Where the dataset has more than two classes so have
 // the tasks. No group is in both sets of problems. With c.All
 // there is one problem of all groups, in train, and test is nil.
-func GroupProblems(d *Dataset, c GroupConfig) (train, test *ProblemFile, err error) {
+func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
 	if d.Group == nil {
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: it has no group column", d.Name, ErrInvalid)
 	}
-	if c.SampleConfig, err = c.checked(); err != nil {
+	c = c.Defaults()
+	if err := c.Validate(); err != nil {
 		return nil, nil, err
 	}
-	task := Task{Kind: Regression}
-	if c.Kind == Regression {
+	task, classes := Task{Kind: Regression}, d.Classes
+	if d.Regression() || c.Kind == Regression {
 		if _, err := d.number(0); err != nil {
 			return nil, nil, fmt.Errorf("data: sample: %w", err)
 		}
+		classes = nil
+	} else if task.Kind = Classification; len(classes) == 1 {
+		return nil, nil, fmt.Errorf("data: sample: %s: %w: it has one class; there must be two", d.Name, ErrInvalid)
 	}
-	var classes, several []string
-	if !d.Regression() && c.Kind != Regression {
-		task.Kind, classes = Classification, d.Classes
-		switch len(classes) {
-		case 1:
-			return nil, nil, fmt.Errorf("data: sample: %s: %w: it has one class; there must be two", d.Name, ErrInvalid)
-		case 2:
-			task.Negative, task.Positive = classes[0], classes[1]
-		default:
-			several = classes
-		}
+	if len(classes) == 2 {
+		task.Negative, task.Positive = classes[0], classes[1]
+	} else {
+		c.several = classes
 	}
 	var pool []candidate
 	for g, rows := range rowsBy(d.Group, len(d.Groups)) {
 		t := candidate{task: task, rows: [][]int{rows}}
 		t.task.Name = d.Groups[g]
-		if task.Kind == Classification {
+		if classes != nil {
 			t.rows = make([][]int, len(classes))
 			for _, r := range rows {
 				t.rows[d.Label[r]] = append(t.rows[d.Label[r]], r)
 			}
 		}
-		if several != nil {
+		if c.several != nil {
 			t.rows = slices.DeleteFunc(t.rows, func(rows []int) bool { return rows == nil })
 		}
 		pool = append(pool, t)
 	}
-	if c.All {
-		train, err = c.all(d, pool)
-	} else {
-		train, test, err = sample(d, c.SampleConfig, pool, "groups")
+	if !c.All {
+		return c.draw(d, pool, "groups")
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, f := range []*ProblemFile{train, test} {
-		if f != nil {
-			for _, p := range f.Problems {
-				p.Classes = several
-			}
-		}
-	}
-	return train, test, nil
-}
-
-// all makes one problem of all groups.
-func (c GroupConfig) all(d *Dataset, pool []candidate) (*ProblemFile, error) {
-	f := newProblemFile(d, c)
+	train = c.file(d)
 	p, err := c.problem("all", 0, pool)
-	f.Problems = []*Problem{p}
-	return f, err
+	train.Problems = []*Problem{p}
+	return train, nil, err
 }
 
-// alone says whether there is one set of problems only.
-func (c SampleConfig) alone() bool { return c.Train < 0 || c.Test < 0 }
-
-// sample draws both sets of problems from disjoint shares of the pool, or one from
+// draw draws both sets of problems from disjoint shares of the pool, or one from
 // all of it.
-func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, test *ProblemFile, err error) {
+func (c SampleConfig) draw(d *Dataset, pool []candidate, what string) (train, test *ProblemFile, err error) {
 	sets := 2
 	if c.alone() {
 		sets, c.MaxTasks = 1, max(c.MinTasks, min(c.MaxTasks, len(pool)))
@@ -232,11 +212,7 @@ func sample(d *Dataset, c SampleConfig, pool []candidate, what string) (train, t
 		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, ErrInvalid, len(pool), what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
 	}
 	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
-	tested := float64(max(c.Test, 0))
-	share := int(math.Round(float64(len(pool)) * tested / (tested + float64(max(c.Train, 0)))))
-	if !c.alone() {
-		share = min(max(share, c.MaxTasks), len(pool)-c.MaxTasks)
-	}
+	share := c.tested(len(pool), c.MaxTasks)
 	trained, asked := pool[share:], pool[:share]
 	if c.DisjointRows {
 		trained, asked = c.halved(trained, 0), c.halved(asked, 1)
@@ -274,7 +250,7 @@ func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) 
 	if count < 0 {
 		return nil, nil
 	}
-	f := newProblemFile(d, c)
+	f := c.file(d)
 	for i := range uint64(count) {
 		r := Stream(c.Seed, name+" problem", i)
 		m := c.MinTasks + r.IntN(c.MaxTasks-c.MinTasks+1)
@@ -291,20 +267,16 @@ func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) 
 	return f, nil
 }
 
-func newProblemFile(d *Dataset, sampling any) *ProblemFile {
-	raw, err := json.Marshal(sampling)
+func (c SampleConfig) file(d *Dataset) *ProblemFile {
+	raw, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // a struct of numbers and texts
 	}
-	return &ProblemFile{
-		Schema:   ProblemSchema,
-		Dataset:  &DatasetRef{Path: d.Name, SHA256: d.Fingerprint()},
-		Sampling: raw,
-	}
+	return &ProblemFile{Schema: ProblemSchema, Dataset: &DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}, Sampling: raw}
 }
 
 func (c SampleConfig) problem(set string, i uint64, tasks []candidate) (*Problem, error) {
-	p := &Problem{Name: fmt.Sprintf("%s-%04d", set, i+1), Prepare: c.Prepare}
+	p := &Problem{Name: fmt.Sprintf("%s-%04d", set, i+1), Prepare: c.Prepare, Classes: c.several}
 	for j, t := range tasks {
 		task := t.task
 		r := Stream(c.Seed, set+" split", i, uint64(j))

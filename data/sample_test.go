@@ -29,7 +29,7 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 	if len(pairs) != 6 || len(counts) != 3 || !counts[6] {
 		t.Errorf("%d pairs in problems of %v tasks, want all six, and four to six tasks", len(pairs), counts)
 	}
-	train, none, err := GroupProblems(madeGroups(t, 20, 20, 20, 20), GroupConfig{SampleConfig: SampleConfig{Train: 3, Test: -1}})
+	train, none, err := GroupProblems(madeGroups(t, 20, 20, 20, 20), SampleConfig{Train: 3, Test: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,9 @@ func (c *problemsGroupsCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	train, test, err := data.GroupProblems(d, data.GroupConfig{SampleConfig: c.config(), All: c.All, Kind: c.Kind})
+	config := c.config()
+	config.All, config.Kind = c.All, c.Kind
+	train, test, err := data.GroupProblems(d, config)
 	if err != nil && c.Kind == "" && len(d.Classes) > 2 {
 		return fmt.Errorf("%w; there are %d classes: --kind regression takes numbers for targets", err, len(d.Classes))
 	}
