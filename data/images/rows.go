@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"strings"
 
 	"l2mt/data"
@@ -76,9 +75,8 @@ func (r *rows) read(head string) error {
 			break
 		}
 		r.has[i] = true
-		row := r.row(i)
-		for j := range row {
-			row[j] = math.Float32frombits(binary.LittleEndian.Uint32(body[4+4*j:]))
+		if _, err := binary.Decode(body[4:], binary.LittleEndian, r.row(i)); err != nil {
+			return err
 		}
 	}
 	return r.log.Cut(sound)
@@ -92,9 +90,7 @@ func (r *rows) add(index []int, features [][]float32) error {
 	for k, row := range features {
 		begin := len(text)
 		text = binary.LittleEndian.AppendUint32(text, uint32(index[k]))
-		for _, v := range row {
-			text = binary.LittleEndian.AppendUint32(text, math.Float32bits(v))
-		}
+		text, _ = binary.Append(text, binary.LittleEndian, row) // never fails: row has a fixed size
 		text = binary.LittleEndian.AppendUint32(text, crc32.ChecksumIEEE(text[begin:]))
 	}
 	if err := r.log.Append(text); err != nil {

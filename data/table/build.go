@@ -31,8 +31,7 @@ func (r *reader) build(paths []string) error {
 	if !r.Recipe.ByPosition {
 		r.Problem.Features = r.Recipe.Features()
 	}
-	hashes := r.hashes()
-	together, none := r.together(hashes), data.Samples{X: r.x.Take(nil)}
+	together, none := r.together(), data.Samples{X: r.x.Take(nil)}
 	for _, t := range r.tasks {
 		r.Problem.Problem.Tasks = append(r.Problem.Problem.Tasks, t.made)
 		r.Problem.Tasks = append(r.Problem.Tasks, data.TaskData{
@@ -55,7 +54,7 @@ func (r *reader) build(paths []string) error {
 		}
 	}
 	if r.group == nil && r.Held == nil && len(r.Recipe.Targets) == 1 {
-		r.twins(hashes)
+		r.twins()
 	}
 	return nil
 }
@@ -99,9 +98,9 @@ func (r *reader) suspect() error {
 // together is a number for every row, which rows that belong together have in common, or
 // nil: their group, else the row that they are copies of, else of several targets the row
 // itself, as what is held out of one task must not be known from another.
-func (r *reader) together(hashes []uint64) []int {
+func (r *reader) together() []int {
 	if r.group == nil {
-		if copies := r.copies(hashes); copies != nil || len(r.Recipe.Targets) == 1 {
+		if copies := r.copies(); copies != nil || len(r.Recipe.Targets) == 1 {
 			return copies
 		}
 	}
@@ -116,9 +115,10 @@ func (r *reader) together(hashes []uint64) []int {
 	return numbers
 }
 
-// hashes are those of the features of every row.
-func (r *reader) hashes() []uint64 {
-	seed, buffer, hashes := maphash.MakeSeed(), []byte(nil), make([]uint64, r.x.Rows())
+// hashes are those of the features of every row, and of its labels if they are to count.
+func (r *reader) hashes(labels bool) []uint64 {
+	var hash maphash.Hash
+	hashes, buffer := make([]uint64, r.x.Rows()), []byte(nil)
 	for i := range hashes {
 		x := r.x.Row(i)
 		buffer = buffer[:0]
@@ -126,7 +126,14 @@ func (r *reader) hashes() []uint64 {
 			buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(v))
 			buffer = binary.LittleEndian.AppendUint32(buffer, uint32(x.Column(p)))
 		}
-		hashes[i] = maphash.Bytes(seed, buffer)
+		hash.Reset()
+		hash.Write(buffer)
+		for _, t := range r.targets {
+			if labels {
+				maphash.WriteComparable(&hash, t.Label(i))
+			}
+		}
+		hashes[i] = hash.Sum64()
 	}
 	return hashes
 }
@@ -134,26 +141,14 @@ func (r *reader) hashes() []uint64 {
 // copies returns, for every row, the first that is equal to it in all features and
 // targets. Rows are copies if a column is continuous; else they are equal by chance, and
 // copies returns nil.
-func (r *reader) copies(hashes []uint64) []int {
-	type row struct {
-		features uint64
-		label    format.Label
-		before   int // the row that has these features and the targets before this one
-	}
-	first, seen := make([]int, len(hashes)), map[row]int{}
+func (r *reader) copies() []int {
 	var different []int
-	for i := range first {
-		k := row{features: hashes[i], before: -1}
-		for _, t := range r.targets {
-			k.label = t.Label(i)
-			if _, ok := seen[k]; !ok {
-				seen[k] = i
-			}
-			k.before = seen[k]
+	first, seen := make([]int, r.x.Rows()), map[uint64]int{}
+	for i, hash := range r.hashes(true) {
+		if _, known := seen[hash]; !known {
+			seen[hash], different = i, append(different, i)
 		}
-		if first[i] = k.before; first[i] == i {
-			different = append(different, i)
-		}
+		first[i] = seen[hash]
 	}
 	n := len(first) - len(different)
 	if n == 0 || !r.continuous(different) {
@@ -191,8 +186,9 @@ const manyTwins = 0.1
 // twins notes that rows of several tasks have the same features, as those of one
 // thing have whose targets are listed one below the other: with the label of one of
 // them the others would not be unseen.
-func (r *reader) twins(hashes []uint64) {
+func (r *reader) twins() {
 	const several = -1
+	hashes := r.hashes(false)
 	of := map[uint64]int{} // the task that has such rows, from 1
 	for i, t := range r.tasks {
 		for _, row := range t.rows {
@@ -294,7 +290,7 @@ const mostLevels = 1000
 // expand makes features of the columns, and the columns of the recipe.
 func (r *reader) expand() error {
 	for _, c := range r.features {
-		made, err := r.column(c)
+		made, err := r.makes(c)
 		if err != nil {
 			return err
 		}
@@ -339,46 +335,43 @@ func (r *reader) tell() {
 	}
 }
 
-// column says what features come of a column.
-func (r *reader) column(c *format.Column) (Column, error) {
+// makes says what features come of a column.
+func (r *reader) makes(c *format.Column) (Column, error) {
 	made := Column{Name: c.Name, Date: r.dates[c.Name]}
 	rows := make([]int, len(c.Texts)) // of each text
 	sum, count := 0.0, 0
 	for i := range r.places {
-		k := c.Text(i)
-		switch {
-		case k >= 0 && r.Recipe.IsMissing(c.Texts[k]):
+		if k := c.Text(i); k >= 0 && r.Recipe.IsMissing(c.Texts[k]) {
 			made.Gaps = !r.Strict
-			continue
-		case k >= 0:
+		} else if k >= 0 {
 			rows[k]++
-		case c.AsText || math.IsNaN(c.Numbers[i]): // of a file without the column
-			continue
-		default:
+			count++
+		} else if !c.AsText && !math.IsNaN(c.Numbers[i]) { // else of a file without the column
 			sum += float64(float32(c.Numbers[i]))
+			count++
 		}
-		count++
 	}
-	for k, text := range c.Texts {
-		if c.AsText && rows[k] > 0 && made.Date == "" {
-			made.Levels = append(made.Levels, text)
-		}
+	fault := func(what string) (Column, error) {
+		return made, fmt.Errorf("column %q: %w: %s", c.Name, data.ErrInvalid, what)
+	}
+	if made.Gaps && count == 0 {
+		return fault("all its values are missing; leave it out with --ignore")
+	}
+	if !c.AsText {
+		made.Mean = []float32{float32(sum / max(1, float64(count)))}
+		return made, nil
 	}
 	if made.Date != "" {
 		made.Levels = datesVary(c, made.Date)
 	}
-	slices.SortFunc(made.Levels, compareNames)
-	fault := func(what string) (Column, error) {
-		return made, fmt.Errorf("column %q: %w: %s", c.Name, data.ErrInvalid, what)
+	for k, text := range c.Texts {
+		if rows[k] > 0 && made.Date == "" {
+			made.Levels = append(made.Levels, text)
+		}
 	}
-	switch n := len(made.Levels); {
-	case made.Gaps && count == 0:
-		return fault("all its values are missing; leave it out with --ignore")
-	case n > mostLevels || r.found[c.Name] && n >= enoughToTell && 2*n > count:
+	slices.SortFunc(made.Levels, compareNames)
+	if n := len(made.Levels); n > mostLevels || r.found[c.Name] && n >= enoughToTell && 2*n > count {
 		return fault(fmt.Sprintf("%d of its %d values are different words; is it an identifier? then leave it out with --ignore, or say --categorical", n, count))
-	case !c.AsText:
-		made.Mean = []float32{float32(sum / max(1, float64(count)))}
-		return made, nil
 	}
 	mean := make([]float64, made.parts())
 	for k, text := range c.Texts {

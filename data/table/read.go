@@ -61,7 +61,7 @@ func Read(paths []string, o Options) (*Table, error) {
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("table: %w: there are no files", data.ErrInvalid)
 	}
-	r := &reader{Options: o, found: map[string]bool{}, dates: map[string]string{}}
+	r := &reader{Options: o, named: map[string]*format.Column{}, found: map[string]bool{}, dates: map[string]string{}}
 	r.Recipe.NA, r.Recipe.Strict = o.NA, o.Strict
 	var err error
 	if texts, err2 := areText(slices.Concat(paths, o.Validation), o.Format.Format); err2 != nil {
@@ -103,12 +103,13 @@ type reader struct {
 	Options
 	Table
 	sheets   []sheet
-	columns  []*format.Column  // all that are read
-	features []*format.Column  // of which those AsText are categories
-	found    map[string]bool   // columns of words that nobody called categories
-	dates    map[string]string // how columns of dates are written
-	task     *format.Column    // names the task of a row; nil if none does
-	group    *format.Column    // likewise
+	columns  []*format.Column          // all that are read, in the first of the files that has them
+	named    map[string]*format.Column // those of features and targets
+	features []*format.Column          // of which those AsText are categories
+	found    map[string]bool           // columns of words that nobody called categories
+	dates    map[string]string         // how columns of dates are written
+	task     *format.Column            // names the task of a row; nil if none does
+	group    *format.Column            // likewise
 	targets  []*target
 	places   []place // of the rows
 	perFile  bool    // every file is a task
@@ -118,16 +119,11 @@ type reader struct {
 	x        data.Matrix
 }
 
-// sheet is a file and what its columns are.
+// sheet is a file that has been read.
 type sheet struct {
-	path    string
-	names   []string
-	bare    bool     // without a header
-	role    []string // of each column, empty for a feature of numbers
-	task    int      // which column it is, -1 for none
-	group   int      // likewise
-	columns []*format.Column
-	at      []int // where these are
+	path string
+	bare bool            // without a header
+	has  map[string]bool // the names of its columns, but those that are ignored
 }
 
 // What columns may be.
@@ -155,14 +151,30 @@ func (r *reader) fault(row int, err error) error {
 	return fmt.Errorf("%s: line %d: %w", s.path, p.line, err)
 }
 
-// readText reads CSV and TSV files: first all headers, then all rows.
+// readText reads CSV and TSV files.
 func (r *reader) readText(paths []string) error {
-	for _, path := range slices.Concat(paths, r.Validation) {
-		s, err := r.header(path)
-		if err != nil {
-			return err
+	name := func(asked string) (c *format.Column) {
+		if asked != "" {
+			c = &format.Column{Name: asked, AsText: true}
+			r.columns = append(r.columns, c)
 		}
-		r.sheets = append(r.sheets, s)
+		return c
+	}
+	r.task, r.group = name(r.Task), name(r.Group)
+	read := func() error {
+		r.sheets, r.places = nil, nil
+		for _, c := range r.columns {
+			*c = format.Column{Name: c.Name, AsText: c.AsText}
+		}
+		for _, path := range slices.Concat(paths, r.Validation) {
+			if err := r.readSheet(path); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := read(); err != nil {
+		return err
 	}
 	if err := r.align(); err != nil {
 		return err
@@ -171,11 +183,8 @@ func (r *reader) readText(paths []string) error {
 	if r.perFile && len(r.Validation) > 0 {
 		return fmt.Errorf("%s: %w: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0], data.ErrInvalid)
 	}
-	if err := r.read(); err != nil {
-		return err
-	}
 	if r.findWords() {
-		if err := r.read(); err != nil { // numbers among words as they are written
+		if err := read(); err != nil { // numbers among words as they are written
 			return err
 		}
 	}
@@ -200,51 +209,69 @@ func (r *reader) open(path string) (*format.Rows, error) {
 	return format.OpenRows(path, o)
 }
 
-// header reads what the first line of a file says.
-func (r *reader) header(path string) (s sheet, err error) {
+// readSheet reads the rows of a file behind those of the files before.
+func (r *reader) readSheet(path string) error {
 	rows, err := r.open(path)
 	if err != nil {
-		return s, err
+		return err
 	}
 	defer rows.Close()
 	if rows.Width == 0 {
-		return s, fmt.Errorf("%s: %w: it is empty; it needs a header and rows", path, data.ErrInvalid)
+		return fmt.Errorf("%s: %w: it is empty; it needs a header and rows", path, data.ErrInvalid)
 	}
 	if written := rows.Written(); written != "" && len(r.sheets) == 0 {
 		r.note("%s (--separator, --decimal)", written)
 	}
-	s = sheet{path: path, names: rows.Names, bare: rows.Names == nil, task: -1, group: -1}
+	s, names := sheet{path: path, bare: rows.Names == nil, has: map[string]bool{}}, rows.Names
+	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
+		return fmt.Errorf("%s: %w: it has a header and %s has none, or the other way round", path, data.ErrMismatch, r.sheets[0].path)
+	}
 	if s.bare {
-		s.names = format.Numbered(rows.Width)
+		names = format.Numbered(rows.Width)
 	}
-	if err := r.roles(&s); err != nil {
-		return s, fmt.Errorf("%s: %w", path, err)
+	columns, err := r.columnsOf(s, names)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return s, nil
+	lines, err := rows.Read(columns)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		r.places = append(r.places, place{len(r.sheets), line})
+	}
+	r.sheets = append(r.sheets, s)
+	for _, t := range r.targets {
+		t.gaps(len(r.places))
+	}
+	for _, c := range r.columns {
+		c.Pad(len(r.places))
+	}
+	return nil
 }
 
-// roles finds out what the columns of a file are for.
-func (r *reader) roles(s *sheet) error {
+// columnsOf finds out what the columns of a file are for, and returns those that are read.
+func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, err error) {
 	targets, categorical := r.Targets, r.Categorical
-	if j := format.LabelColumn(s.names); len(targets) == 0 && j >= 0 {
-		targets = s.names[j : j+1]
+	if j := format.LabelColumn(names); len(targets) == 0 && j >= 0 {
+		targets = names[j : j+1]
 	} else if len(targets) == 0 {
-		return fmt.Errorf("--target: %w: no column is called label, class, y or target, so say which it is; there are %s", data.ErrInvalid, format.Abridge(s.names))
+		return nil, fmt.Errorf("--target: %w: no column is called label, class, y or target, so say which it is; there are %s", data.ErrInvalid, format.Abridge(names))
 	}
 	if r.wordsAreCategories() {
 		categorical = nil
 	}
 	another := len(r.sheets) > 0
-	s.role = make([]string, len(s.names))
+	roles := make([]string, len(names))
 	for _, of := range []struct {
 		flag, role string
 		asked      []string
-		optional   bool // another file need not have it
-		one        *int // where the column is, if it is one
+		optional   bool           // another file need not have it
+		one        *format.Column // that it is, if it is one
 	}{
 		{"ignore", isIgnored, r.Ignore, another, nil},
-		{"task", isTask, []string{r.Task}, false, &s.task},
-		{"group", isGroup, []string{r.Group}, false, &s.group},
+		{"task", isTask, []string{r.Task}, false, r.task},
+		{"group", isGroup, []string{r.Group}, false, r.group},
 		{"target", isTarget, targets, false, nil},
 		{"categorical", isCategory, categorical, another, nil},
 	} {
@@ -252,101 +279,77 @@ func (r *reader) roles(s *sheet) error {
 			if asked == "" {
 				continue
 			}
-			columns, err := match(s.names, asked, of.one == nil)
+			found, err := match(names, asked, of.one == nil)
 			if err != nil && !of.optional {
-				return fmt.Errorf("--%s: %w", of.flag, err)
+				return nil, fmt.Errorf("--%s: %w", of.flag, err)
 			}
-			for _, j := range columns {
+			for _, j := range found {
 				if of.one != nil {
-					*of.one = j
+					of.one.At, columns = j, append(columns, of.one)
 				}
-				switch before := s.role[j]; {
+				switch before := roles[j]; {
 				case before == "":
-					s.role[j] = of.role
+					roles[j] = of.role
 				case before == isIgnored && of.role == isTarget: // of those that a pattern matches
 				case of.role == isGroup: // what it is stays
 				default:
-					return fmt.Errorf("column %q: %w: it cannot be %s and %s", s.names[j], data.ErrInvalid, before, of.role)
+					return nil, fmt.Errorf("column %q: %w: it cannot be %s and %s", names[j], data.ErrInvalid, before, of.role)
 				}
 			}
 		}
 	}
-	named, count := map[string]bool{}, map[string]int{}
-	for j, name := range s.names {
-		role := s.role[j]
-		count[role]++
-		switch {
+	count := map[string]int{}
+	for j, name := range names {
+		role := roles[j]
+		switch count[role]++; {
 		case role == isIgnored:
 			continue
 		case role == "" && name == "":
-			return fmt.Errorf("%w: column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", data.ErrInvalid, j, j)
-		case named[name]:
-			return fmt.Errorf("%w: two columns are called %q; rename one, or leave it out by its number with --ignore %d", data.ErrInvalid, name, j)
+			return nil, fmt.Errorf("%w: column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", data.ErrInvalid, j, j)
+		case s.has[name]:
+			return nil, fmt.Errorf("%w: two columns are called %q; rename one, or leave it out by its number with --ignore %d", data.ErrInvalid, name, j)
 		}
-		named[name] = true
+		s.has[name] = true
+		if role != isTask && role != isGroup {
+			c := r.column(name, role)
+			c.At, columns = j, append(columns, c)
+		}
 	}
 	switch {
 	case count[isTarget] == 0:
-		return fmt.Errorf("%w: the target is ignored", data.ErrInvalid)
+		return nil, fmt.Errorf("%w: the target is ignored", data.ErrInvalid)
 	case r.Task != "" && count[isTarget] > 1:
-		return fmt.Errorf("%w: a column names the task, and %d are targets; give one target", data.ErrInvalid, count[isTarget])
+		return nil, fmt.Errorf("%w: a column names the task, and %d are targets; give one target", data.ErrInvalid, count[isTarget])
 	case count[""]+count[isCategory] == 0:
-		return fmt.Errorf("%w: no column is left for features", data.ErrInvalid)
+		return nil, fmt.Errorf("%w: no column is left for features", data.ErrInvalid)
 	}
-	return nil
+	return columns, nil
 }
 
-// align gives all files the same columns, by name.
+// column is that of a name in all files. A new one has the rows before.
+func (r *reader) column(name, role string) *format.Column {
+	if c := r.named[name]; c != nil {
+		return c
+	}
+	c := &format.Column{Name: name, AsText: role == isCategory}
+	r.named[name], r.columns = c, append(r.columns, c)
+	if role == isTarget {
+		r.target(c).gaps(len(r.places))
+	} else {
+		r.features = append(r.features, c)
+	}
+	c.Pad(len(r.places))
+	return c
+}
+
+// align checks that all files have the same columns, by name.
 func (r *reader) align() error {
-	if r.Task != "" {
-		r.task = &format.Column{Name: r.Task, AsText: true}
-		r.columns = append(r.columns, r.task)
-	}
-	if r.Group != "" {
-		r.group = &format.Column{Name: r.Group, AsText: true}
-		r.columns = append(r.columns, r.group)
-	}
-	first := map[string]string{} // the file that a column is first in
-	named := map[string]*format.Column{}
-	for i := range r.sheets {
-		s := &r.sheets[i]
-		if s.bare != r.sheets[0].bare {
-			return fmt.Errorf("%s: %w: it has a header and %s has none, or the other way round", s.path, data.ErrMismatch, r.sheets[0].path)
-		}
-		for j, name := range s.names {
-			role := s.role[j]
-			if role == isIgnored || role == isTask || role == isGroup {
-				continue
-			}
-			c := named[name]
-			if c == nil {
-				c = &format.Column{Name: name}
-				named[name], first[name], r.columns = c, s.path, append(r.columns, c)
-				if role == isTarget {
-					r.target(c)
-				} else {
-					r.features = append(r.features, c)
-				}
-			}
-			c.AsText = c.AsText || role == isCategory
-			s.columns, s.at = append(s.columns, c), append(s.at, j)
-		}
-		if r.task != nil {
-			s.columns, s.at = append(s.columns, r.task), append(s.at, s.task)
-		}
-		if r.group != nil {
-			s.columns, s.at = append(s.columns, r.group), append(s.at, s.group)
-		}
-	}
-	for _, s := range r.sheets {
-		has := map[*format.Column]bool{}
-		for _, c := range s.columns {
-			has[c] = true
-		}
-		lacks := slices.IndexFunc(r.features, func(c *format.Column) bool { return !has[c] })
+	for _, c := range r.features {
+		has := func(s sheet) bool { return s.has[c.Name] }
+		lacks := slices.IndexFunc(r.sheets, func(s sheet) bool { return !has(s) })
 		if lacks >= 0 && r.MissingColumns == "" {
-			name := r.features[lacks].Name
-			return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns mean fills it in)", s.path, data.ErrMismatch, name, first[name])
+			first := r.sheets[slices.IndexFunc(r.sheets, has)]
+			return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, data.ErrMismatch, c.Name, first.path)
 		}
 	}
 	r.Recipe.Task, r.Recipe.ByPosition = r.Task, r.sheets[0].bare
@@ -357,42 +360,12 @@ func (r *reader) align() error {
 }
 
 func (r *reader) note(format string, args ...any) {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	if note := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, note) {
+		r.Notes = append(r.Notes, note)
+	}
 }
 
 func (r *reader) wordsAreCategories() bool { return slices.Equal(r.Categorical, []string{"*"}) }
-
-// read reads the rows of all files.
-func (r *reader) read() error {
-	r.places = nil
-	for _, c := range r.columns {
-		*c = format.Column{Name: c.Name, AsText: c.AsText}
-	}
-	for i, s := range r.sheets {
-		rows, err := r.open(s.path)
-		if err != nil {
-			return err
-		}
-		for k, c := range s.columns {
-			c.At = s.at[k]
-		}
-		lines, err := rows.Read(s.columns)
-		rows.Close()
-		if err != nil {
-			return err
-		}
-		for _, line := range lines {
-			r.places = append(r.places, place{i, line})
-		}
-		for _, t := range r.targets {
-			t.gaps(len(r.places))
-		}
-		for _, c := range r.columns {
-			c.Pad(len(r.places))
-		}
-	}
-	return nil
-}
 
 // labelled leaves out the rows without a label.
 func (r *reader) labelled() error {
