@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -150,54 +150,41 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.
 // evaluation is what the outcomes in a directory depend on. Which models and networks they
 // are of does not matter: more can be added.
 type evaluation struct {
-	Networks map[string]string `json:"networks"` // their checksums, by name
-	Problems string            `json:"problems"`
-	Joint    string            `json:"joint,omitempty"`
+	Of       map[string]string `json:"of"` // checksums of the problems, those fitted jointly and each network
 	Versions run.Versions      `json:"versions"`
 }
 
 // begin writes down what the outcomes depend on, or checks that what is in the
 // directory already depends on the same.
 func (c *evalCmd) begin(e *env) (err error) {
-	now := evaluation{Networks: map[string]string{}, Versions: run.CurrentVersions()}
+	now := map[string]string{"joint": ""}
 	for _, dir := range c.Network {
-		if now.Networks[c.name(dir)], err = run.NetworkSum(dir); err != nil {
+		if now["network "+c.name(dir)], err = run.NetworkSum(dir); err != nil {
 			return err
 		}
 	}
-	if now.Problems, err = c.problemsSum(c.Problems); err == nil && c.Joint != "" {
-		now.Joint, err = c.problemsSum(c.Joint)
+	if now["problems"], err = c.problemsSum(c.Problems); err == nil && c.Joint != "" {
+		now["joint"], err = c.problemsSum(c.Joint)
 	}
 	if err != nil {
 		return err
 	}
-	path, before := filepath.Join(c.Out, "run.json"), evaluation{}
-	if err := run.LoadJSON(path, &before); errors.Is(err, fs.ErrNotExist) {
-		before = now
-	} else if err != nil {
+	path, had := filepath.Join(c.Out, run.UsedFile), evaluation{Versions: run.CurrentVersions()}
+	if err := run.Optional(run.LoadJSON(path, &had)); err != nil {
 		return err
 	}
-	same := func(what, before, now string) error {
-		if before == now {
-			return nil
+	for _, what := range slices.Sorted(maps.Keys(had.Of)) {
+		before := had.Of[what]
+		if sum, ok := now[what]; ok && sum != before {
+			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, what, what, before, sum)
 		}
-		return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, what, what, before, now)
+		now[what] = before
 	}
-	err = errors.Join(same("problems", before.Problems, now.Problems), same("joint", before.Joint, now.Joint))
-	for name, sum := range before.Networks {
-		if again, ok := now.Networks[name]; ok {
-			err = errors.Join(err, same("network "+name, sum, again))
-		}
-		now.Networks[name] = sum
+	had.Of = now
+	if l2mt := run.CurrentVersions().L2MT; had.Versions.L2MT != l2mt {
+		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, had.Versions.L2MT, l2mt)
 	}
-	if err != nil {
-		return err
-	}
-	if before.Versions.L2MT != now.Versions.L2MT {
-		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, before.Versions.L2MT, now.Versions.L2MT)
-	}
-	before.Networks = now.Networks
-	return errors.Join(os.MkdirAll(c.Out, 0o755), run.SaveJSON(path, before))
+	return errors.Join(os.MkdirAll(c.Out, 0o755), run.SaveJSON(path, had))
 }
 
 // problemsSum is a checksum of a problem file and of its data.

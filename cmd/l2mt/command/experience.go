@@ -13,9 +13,8 @@ import (
 )
 
 type experienceCmd struct {
-	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions."`
+	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions, count tuples and average relative errors by source."`
 	List  experienceListCmd  `cmd:"" help:"List the tuples."`
-	Stats experienceStatsCmd `cmd:"" help:"Count tuples and average relative errors by source."`
 }
 
 type experienceCheckCmd struct {
@@ -32,9 +31,10 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		return err
 	}
 	result := struct {
-		Records int      `json:"records"`
-		Faults  []string `json:"faults"`
-	}{records, []string{}}
+		Records int                      `json:"records"`
+		Faults  []string                 `json:"faults"`
+		Sources []experience.SourceStats `json:"sources,omitempty"` // of a store without faults
+	}{Records: records, Faults: []string{}}
 	for _, f := range all {
 		if errors.Is(f, experience.ErrTorn) {
 			e.remark("warning: %v", f)
@@ -43,15 +43,28 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		result.Faults = append(result.Faults, fmt.Sprint(f))
 	}
 	n := len(result.Faults)
-	if err := e.print(result, func(w io.Writer) {
+	if n == 0 {
+		if result.Sources, err = store.Stats(); err != nil {
+			return err
+		}
+	}
+	err = e.print(result, func(w io.Writer) {
+		t := run.Table{Heads: []string{"tuples", "failed", "mean o", "min o", "max o", "seconds", "source"}}
+		for _, s := range result.Sources {
+			t.Row(s.Tuples, s.Failed, s.Mean, s.Min, s.Max, fmt.Sprintf("%.2f", s.Seconds), s.Source)
+		}
+		if n == 0 {
+			t.Write(w)
+		}
 		for _, f := range result.Faults {
 			fmt.Fprintln(w, f)
 		}
 		fmt.Fprintf(w, "%d records, %d faults\n", records, n)
-	}); err != nil || n == 0 {
-		return err
+	})
+	if n > 0 && err == nil {
+		err = fmt.Errorf("experience: %w: %d faults in %d records; the first: %s", data.ErrInvalid, n, records, result.Faults[0])
 	}
-	return fmt.Errorf("experience: %w: %d faults in %d records; the first: %s", data.ErrInvalid, n, records, result.Faults[0])
+	return err
 }
 
 type experienceListCmd struct {
@@ -91,29 +104,3 @@ func (c *experienceListCmd) Run(e *env) error {
 
 // oneLine keeps a text within its row of a table.
 var oneLine = strings.NewReplacer("\n", "; ", "\t", " ")
-
-type experienceStatsCmd struct {
-	Dir string `arg:"" type:"path" help:"Directory of the experience."`
-}
-
-func (c *experienceStatsCmd) Run(e *env) error {
-	store, err := experience.Open(c.Dir)
-	if err != nil {
-		return err
-	}
-	stats, err := store.Stats()
-	if err != nil {
-		return err
-	}
-	return e.print(stats, func(w io.Writer) {
-		t := run.Columns(w)
-		fmt.Fprintln(t, "tuples\tfailed\tmean o\tmin o\tmax o\tseconds\t  source")
-		tuples, failed := 0, 0
-		for _, s := range stats {
-			fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.2f\t  %s\n", s.Tuples, s.Failed, run.Decimals(s.Mean), run.Decimals(s.Min), run.Decimals(s.Max), s.Seconds, s.Source)
-			tuples, failed = tuples+s.Tuples, failed+s.Failed
-		}
-		t.Flush()
-		fmt.Fprintf(w, "%d tuples, %d of them failed\n", tuples, failed)
-	})
-}
