@@ -10,9 +10,6 @@ import (
 // Bind brings the data to every problem of the file: the rows of d. An error names
 // problem, task and field.
 func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
-	if d == nil {
-		return nil, fmt.Errorf("data: problems: %w: they need the dataset %q", ErrMismatch, f.Dataset.Path)
-	}
 	if want, got := f.Dataset.SHA256, d.Fingerprint(); want != "" && want != got {
 		return nil, fmt.Errorf("data: problems: %w: they were made on a dataset with SHA-256 %s, but %s has %s", ErrMismatch, want, d.Name, got)
 	}

@@ -162,19 +162,13 @@ func kth(v []float64, k int) float64 {
 // squaredDistance sums the squared differences of two rows of one matrix, column
 // by column, so that the sum is the same however they are stored.
 func squaredDistance(a, b Row) (sum float64) {
-	if a.Index == nil {
-		for j, v := range a.Value {
-			sum += square(v, b.Value[j])
+	column := func(r Row, p int) int {
+		if p == len(r.Value) {
+			return math.MaxInt
 		}
-		return sum
+		return r.Column(p)
 	}
-	column := func(r Row, p int) int32 {
-		if p == len(r.Index) {
-			return math.MaxInt32
-		}
-		return r.Index[p]
-	}
-	for p, q := 0, 0; p < len(a.Index) || q < len(b.Index); {
+	for p, q := 0, 0; p < len(a.Value) || q < len(b.Value); {
 		var v, w float32
 		i, j := column(a, p), column(b, q)
 		if i <= j {
@@ -185,14 +179,8 @@ func squaredDistance(a, b Row) (sum float64) {
 			w = b.Value[q]
 			q++
 		}
-		sum += square(v, w)
+		d := float64(v) - float64(w)
+		sum += float64(d * d) // the conversion keeps a processor from fusing both, which would round otherwise
 	}
 	return sum
-}
-
-// square is (a-b)^2. The conversion keeps a processor from fusing it with the
-// sum, which would round otherwise than another does.
-func square(a, b float32) float64 {
-	d := float64(a) - float64(b)
-	return float64(d * d)
 }

@@ -164,47 +164,32 @@ func HasMetric(p *ProblemData) bool {
 	if len(p.Tasks) < 2 {
 		return false
 	}
-	entries, all := 0, 0
-	for _, t := range p.Tasks {
-		x := t.TrainSet.X
+	some, all := 0, 0
+	for _, x := range p.matrices(false) {
 		all += x.Rows() * x.Cols()
-		for i := range x.Rows() {
-			for _, v := range x.Row(i).Value {
-				if v != 0 {
-					entries++
-				}
-			}
+		for _, n := range frequency(x) {
+			some += n
 		}
 	}
-	return float64(entries) >= sparse*float64(all)
+	return float64(some) >= sparse*float64(all)
 }
 
-// classes are the training rows of each class of each task, of regression all of a task.
+// classes are the training rows of each class of each task, the first class first, of
+// regression all of a task.
 func classes(p *ProblemData) (groups [][]Row) {
 	for _, t := range p.Tasks {
-		groups = append(groups, byLabel(t.TrainSet.X, labels(t))...)
-	}
-	return groups
-}
-
-// labels are those of the training rows of a task, of regression all the same.
-func labels(t TaskData) []float64 {
-	if t.Kind == Regression {
-		return make([]float64, len(t.TrainSet.Y))
-	}
-	return t.TrainSet.Y
-}
-
-// byLabel are the rows of each label, the first label first.
-func byLabel(x Matrix, labels []float64) (groups [][]Row) {
-	of := map[float64]int{} // a label to its group
-	for j, y := range labels {
-		g, seen := of[y]
-		if !seen {
-			g = len(groups)
-			of[y], groups = g, append(groups, nil)
+		of := map[float64]int{} // a label to its group
+		for j, y := range t.TrainSet.Y {
+			if t.Kind == Regression {
+				y = 0
+			}
+			g, seen := of[y]
+			if !seen {
+				g = len(groups)
+				of[y], groups = g, append(groups, nil)
+			}
+			groups[g] = append(groups[g], t.TrainSet.X.Row(j))
 		}
-		groups[g] = append(groups[g], x.Row(j))
 	}
 	return groups
 }
@@ -238,13 +223,9 @@ func scatter(p *ProblemData) (x, c *mat.Dense) {
 
 // columns counts those that are not zero.
 func columns(c *mat.Dense) (count int) {
-	n, d := c.Dims()
-	for j := range d {
-		for i := range n {
-			if c.At(i, j) != 0 {
-				count++
-				break
-			}
+	for j := range c.RawMatrix().Cols {
+		if mat.Norm(c.ColView(j), 1) > 0 {
+			count++
 		}
 	}
 	return count

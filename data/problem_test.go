@@ -338,9 +338,6 @@ func TestBindFaultsAreNamed(t *testing.T) {
 	if _, err := f.Bind(d); !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "beef") || !strings.Contains(err.Error(), d.Fingerprint()) {
 		t.Errorf("another dataset: error %v, want ErrMismatch with both fingerprints", err)
 	}
-	if _, err := f.Bind(nil); !errors.Is(err, ErrMismatch) {
-		t.Errorf("no dataset: error %v, want ErrMismatch", err)
-	}
 }
 
 func TestSamplingRefusesWhatCannotBeDrawn(t *testing.T) {

@@ -125,16 +125,6 @@ type ridgeSystem struct {
 	mean             []float64 // of every column
 }
 
-// apply sets v to the operator times u, and w to Xc' u.
-func (s *ridgeSystem) apply(v, u, w []float64) {
-	clear(w)
-	s.x.AddMulT(w, u, 1)
-	floats.AddScaled(w, -floats.Sum(u), s.mean)
-	s.x.Mul(v, w, 1)
-	floats.AddConst(-floats.Dot(s.mean, w), v)
-	floats.AddScaled(v, s.alpha, u)
-}
-
 // solve returns the weights of the ridge problem of the right-hand side r, which it
 // uses up.
 func (s *ridgeSystem) solve(ctx context.Context, r []float64) ([]float64, error) {
@@ -146,7 +136,12 @@ func (s *ridgeSystem) solve(ctx context.Context, r []float64) ([]float64, error)
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s.apply(image, direction, along)
+		clear(along) // Xc' direction
+		s.x.AddMulT(along, direction, 1)
+		floats.AddScaled(along, -floats.Sum(direction), s.mean)
+		s.x.Mul(image, along, 1) // (Xc Xc' + alpha I) direction
+		floats.AddConst(-floats.Dot(s.mean, along), image)
+		floats.AddScaled(image, s.alpha, direction)
 		step := square / floats.Dot(direction, image)
 		floats.AddScaled(weights, step, along)
 		floats.AddScaled(r, -step, image)
