@@ -67,10 +67,7 @@ func Through(head model.Head, name string) experience.Transform {
 func (e *Experience) identify(fingerprint string) error {
 	kept := map[string]bool{}
 	for _, p := range e.problems.File().Problems {
-		id, err := experience.ProblemID(p, fingerprint)
-		if err != nil {
-			return fmt.Errorf("train: %w", err)
-		}
+		id := experience.ProblemID(p, fingerprint)
 		e.ids, kept[id] = append(e.ids, id), true
 	}
 	for id, lines := range e.index {

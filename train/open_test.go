@@ -32,14 +32,14 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 	if head != nil {
 		problems = problems.Through(Through(head, "head"))
 	}
-	ref := must(problems.Reference())(t)
+	ref := problems.Reference()
 	w := must(experience.OpenWriter(dir, "shard", experience.Manifest{Dataset: ref}))(t)
 	if err := problems.Keep(dir); err != nil {
 		t.Fatal(err)
 	}
 	record := func(problem int, source string, o float64, status experience.Status) {
 		p := file.Problems[problem]
-		id := must(experience.ProblemID(p, ref.SHA256))(t)
+		id := experience.ProblemID(p, ref.SHA256)
 		r := &experience.Record{Problem: p.Name, ProblemID: id, Source: source, Status: status}
 		r.ID = must(experience.TupleID(id, source, 0, nil))(t)
 		if r.Reason = "it had to"; status == experience.OK {

@@ -7,7 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"l2mt/data"
+	"l2mt/data/files"
 )
 
 // Check reads the whole store and counts its records, and looks for damaged and torn
@@ -19,7 +22,7 @@ import (
 //
 // The error is about reading, not about what was found.
 func (s *Store) Check() (records int, faults []*Fault, err error) {
-	first := map[string]place{} // where a tuple occurred first
+	first := map[string]Place{} // where a tuple occurred first
 	problems := map[string]*denominator{}
 	for e, err := range entries(s.dir) {
 		if fault, damaged := errors.AsType[*Fault](err); damaged {
@@ -31,9 +34,9 @@ func (s *Store) Check() (records int, faults []*Fault, err error) {
 		}
 		records++
 		if at, ok := first[e.ID]; ok {
-			faults = append(faults, e.fault(fmt.Errorf("%w: %s is also at %v", ErrDuplicate, e.ID, at)))
+			faults = append(faults, &Fault{e.Place, fmt.Errorf("%w: %s is also at %v", ErrDuplicate, e.ID, at)})
 		} else {
-			first[e.ID] = e.place
+			first[e.ID] = e.Place
 		}
 		if e.Result == nil {
 			continue
@@ -41,7 +44,7 @@ func (s *Store) Check() (records int, faults []*Fault, err error) {
 		unit := e.Result.MeanTest() / e.Result.O // NaN where both are 0
 		d := problems[e.ProblemID]
 		if d == nil {
-			d = &denominator{first: e, unit: unit}
+			d = &denominator{unit: math.NaN()}
 			problems[e.ProblemID] = d
 		}
 		d.tuples++
@@ -50,13 +53,13 @@ func (s *Store) Check() (records int, faults []*Fault, err error) {
 			d.first, d.unit = e, unit
 		}
 		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
-			faults = append(faults, e.fault(fmt.Errorf("%w: o has the denominator %v, that at %v has %v, on the same problem", ErrConflict, unit, d.first.place, d.unit)))
+			faults = append(faults, &Fault{e.Place, fmt.Errorf("%w: o has the denominator %v, that at %v has %v, on the same problem", ErrConflict, unit, d.first.Place, d.unit)})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(problems)) {
 		if d := problems[id]; !d.found {
 			err := fmt.Errorf("%w: problem %q has %d tuples that are ok, but none of source %q, their denominator", data.ErrInvalid, d.first.Problem, d.tuples, STL)
-			faults = append(faults, d.first.fault(err))
+			faults = append(faults, &Fault{d.first.Place, err})
 		}
 	}
 	return records, faults, nil
@@ -68,4 +71,53 @@ type denominator struct {
 	unit   float64 // the mean test error of single-task learning, by the first
 	tuples int
 	found  bool // whether a tuple of source STL is there
+}
+
+// SourceStats describes the tuples of one source.
+type SourceStats struct {
+	Source string `json:"source"`
+	// Tuples is the number of tuples, Failed how many of them failed.
+	Tuples int `json:"tuples"`
+	Failed int `json:"failed"`
+	// Mean, Min and Max are of the relative error o over the tuples that are
+	// ok, and NaN if there are none.
+	Mean files.Float `json:"mean_o"`
+	Min  files.Float `json:"min_o"`
+	Max  files.Float `json:"max_o"`
+	// Seconds is what the tuples took together, as far as the store knows.
+	Seconds float64 `json:"seconds"`
+}
+
+// Stats describes the store, source by source in alphabetical order. Torn last
+// lines are passed over; anything else that is wrong is an error.
+func (s *Store) Stats() ([]SourceStats, error) {
+	records, err := s.Load() // in one order, so that sums do not depend on shards
+	if err != nil {
+		return nil, err
+	}
+	sources, errs := map[string]*SourceStats{}, map[string][]float64{}
+	for _, r := range records {
+		of := sources[r.Source]
+		if of == nil {
+			of = &SourceStats{Source: r.Source}
+			sources[r.Source] = of
+		}
+		of.Tuples++
+		of.Seconds += r.Seconds
+		if r.Result == nil {
+			of.Failed++
+		} else {
+			errs[r.Source] = append(errs[r.Source], r.Result.O)
+		}
+	}
+	stats := []SourceStats{}
+	for _, source := range slices.Sorted(maps.Keys(sources)) {
+		of, o := sources[source], errs[source]
+		of.Mean, of.Min, of.Max = files.Float(math.NaN()), files.Float(math.NaN()), files.Float(math.NaN())
+		if len(o) > 0 {
+			of.Mean, of.Min, of.Max = files.Float(stat.Mean(o, nil)), files.Float(slices.Min(o)), files.Float(slices.Max(o))
+		}
+		stats = append(stats, *of)
+	}
+	return stats, nil
 }

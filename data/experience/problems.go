@@ -106,13 +106,13 @@ func (p *Problems) Through(t Transform) *Problems {
 
 // Reference names the data for people, and by a fingerprint of the dataset and of the
 // transform.
-func (p *Problems) Reference() (ref data.DatasetRef, err error) {
-	ref.Path, ref.SHA256 = filepath.Base(p.datasetPath), p.dataset.Fingerprint()
+func (p *Problems) Reference() data.DatasetRef {
+	ref := data.DatasetRef{Path: filepath.Base(p.datasetPath), SHA256: p.dataset.Fingerprint()}
 	if t := p.transform; t != nil {
 		ref.Path += " through " + t.Name
-		ref.SHA256, err = contentID(ref.SHA256, t.Identity)
+		ref.SHA256, _ = contentID(ref.SHA256, t.Identity) // two texts
 	}
-	return ref, err
+	return ref
 }
 
 // An experience directory keeps, beside the tuples, the problem file that they
@@ -123,11 +123,7 @@ const problemsPattern = "problems-*.json"
 // Keep writes the problem file into the directory of a store, which must have no
 // other problems. The same problems have the same name in every one.
 func (p *Problems) Keep(dir string) error {
-	ref, err := p.Reference()
-	if err != nil {
-		return err
-	}
-	name, err := contentID(ref.SHA256, p.file.Problems)
+	name, err := contentID(p.Reference().SHA256, p.file.Problems)
 	if err != nil {
 		return err
 	}
@@ -182,23 +178,12 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 	if kept, err = OpenProblems(paths[0], DataOptions{Dataset: dataset, AllowOutside: true}); err != nil {
 		return nil, false, fmt.Errorf("experience: %w", err)
 	}
-	if through, err = kept.madeOn(s.Manifest.Dataset, t); err != nil {
-		return nil, false, fmt.Errorf("experience: %s: %w", s.dir, err)
+	made, ref := s.Manifest.Dataset, kept.Reference()
+	if t != nil && ref.SHA256 != made.SHA256 {
+		through = kept.Through(*t).Reference().SHA256 == made.SHA256
+	}
+	if !through && ref.SHA256 != made.SHA256 {
+		return nil, false, fmt.Errorf("experience: %s: %w: the tuples were made on %s, with SHA-256 %s, but %s has %s", s.dir, data.ErrMismatch, made.Path, made.SHA256, ref.Path, ref.SHA256)
 	}
 	return kept, through, nil
-}
-
-// madeOn checks that tuples were made on the problems, and tells whether these
-// went through the transform then.
-func (p *Problems) madeOn(made data.DatasetRef, t *Transform) (through bool, err error) {
-	ref, err := p.Reference()
-	if err != nil || ref.SHA256 == made.SHA256 {
-		return false, err
-	}
-	if t != nil {
-		if other, err := p.Through(*t).Reference(); err != nil || other.SHA256 == made.SHA256 {
-			return true, err
-		}
-	}
-	return false, fmt.Errorf("%w: the tuples were made on %s, with SHA-256 %s, but %s has %s", data.ErrMismatch, made.Path, made.SHA256, ref.Path, ref.SHA256)
 }

@@ -31,11 +31,6 @@ func openProblems(t *testing.T, path string) *experience.Problems {
 	return must(experience.OpenProblems(path, experience.DataOptions{}))(t)
 }
 
-func reference(t *testing.T, p *experience.Problems) data.DatasetRef {
-	t.Helper()
-	return must(p.Reference())(t)
-}
-
 // double doubles all features.
 var double = experience.Transform{Name: "a doubling", Identity: "2x", Apply: func(p *data.ProblemData) (*data.ProblemData, error) {
 	twice := *p
@@ -76,7 +71,7 @@ func TestTheReferenceIsThatOfTheContent(t *testing.T) {
 	on := func(name string) *experience.Problems {
 		return openProblems(t, onDataset(t, filepath.Join(root, name)))
 	}
-	plain, elsewhere, doubled := reference(t, on("a")), reference(t, on("elsewhere")), reference(t, on("b").Through(double))
+	plain, elsewhere, doubled := on("a").Reference(), on("elsewhere").Reference(), on("b").Through(double).Reference()
 	if plain != elsewhere || plain.Path != "rows.csv" || doubled.Path != "rows.csv through a doubling" || plain.SHA256 == doubled.SHA256 {
 		t.Errorf("%+v, elsewhere %+v, doubled %+v", plain, elsewhere, doubled)
 	}
@@ -85,7 +80,7 @@ func TestTheReferenceIsThatOfTheContent(t *testing.T) {
 // stored makes a store that keeps the problems.
 func stored(t *testing.T, dir string, p *experience.Problems) {
 	t.Helper()
-	w := must(experience.OpenWriter(dir, "one", experience.Manifest{Dataset: reference(t, p)}))(t)
+	w := must(experience.OpenWriter(dir, "one", experience.Manifest{Dataset: p.Reference()}))(t)
 	if err := errors.Join(p.Keep(dir), w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +96,7 @@ func TestStoresKeepTheirProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept, _, err := must(experience.Open(dir))(t).Problems("", nil)
-	if err != nil || reference(t, kept).SHA256 != reference(t, p).SHA256 {
+	if err != nil || kept.Reference().SHA256 != p.Reference().SHA256 {
 		t.Fatalf("%+v, %v", kept, err)
 	}
 	if q, err := kept.Problem(0); err != nil || !slices.Equal(q.Tasks[0].TrainSet.X.Row(1).Value, []float32{3, 4}) {

@@ -76,7 +76,7 @@ func TestIDsDependOnEverythingThatMakesTheTuple(t *testing.T) {
 	r := func(v float64) map[string]float64 { return map[string]float64{"r": v} }
 	task := func(rows ...int) []*data.Task { return []*data.Task{{Name: "t", Train: rows}} }
 	tuple, problem := experience.TupleID, func(fingerprint string, p data.Problem) (string, error) {
-		return experience.ProblemID(&p, fingerprint)
+		return experience.ProblemID(&p, fingerprint), nil
 	}
 	seen := map[string]string{}
 	for what, id := range map[string]string{

@@ -2,16 +2,134 @@ package experience
 
 import (
 	"bufio"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"l2mt/data"
+	"l2mt/data/files"
 )
+
+// Schema is the version of the stores that this package writes.
+const Schema = 2
+
+// ErrConflict marks stores, runs or records that contradict each other.
+var ErrConflict = errors.New("conflict")
+
+const manifestName = "manifest.json"
+
+// Manifest says what the numbers of a store depend on. All writers of a store must
+// agree in Dataset.SHA256, Seed and Config.
+type Manifest struct {
+	// Schema is the version of the store, filled in when it is made.
+	Schema int `json:"schema"`
+	// Dataset is the dataset of the problems. Its path is a hint for people;
+	// its fingerprint counts.
+	Dataset data.DatasetRef `json:"dataset"`
+	// Seed is the seed of everything drawn.
+	Seed uint64 `json:"seed"`
+	// Config is the configuration, of values that JSON can hold: what the numbers
+	// of a tuple depend on beyond its own fields, such as the kind of relative
+	// error and the accuracy of fits. What only decides which tuples are made
+	// (models, draws, shards) does not belong here, or a store could not grow.
+	Config map[string]any `json:"config,omitempty"`
+	// CreatedBy names the program and version that created the store.
+	CreatedBy []string `json:"created_by,omitempty"`
+}
+
+// Validate checks that a store can be made with m.
+func (m Manifest) Validate() error {
+	if m.Dataset.SHA256 == "" {
+		return fmt.Errorf("experience: manifest: dataset.sha256: %w: it is missing; it must be the fingerprint of the dataset", data.ErrInvalid)
+	}
+	return nil
+}
+
+// agree checks that a run may write into a store. The error shows both values of all
+// that differs.
+func (m Manifest) agree(path string, run Manifest) error {
+	var differ []error
+	here, there := m.facts(), run.facts()
+	both := maps.Clone(here)
+	maps.Copy(both, there)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
+		if a, b := cmp.Or(here[key], "absent"), cmp.Or(there[key], "absent"); a != b {
+			differ = append(differ, fmt.Errorf("experience: %w: %s is %s in %s but %s in this run", ErrConflict, key, a, path, b))
+		}
+	}
+	return errors.Join(differ...)
+}
+
+// facts are what must be the same, by what it is called.
+func (m Manifest) facts() map[string]string {
+	facts := map[string]string{"the dataset's fingerprint": m.Dataset.SHA256, "the seed": fmt.Sprint(m.Seed)}
+	for key, v := range m.Config {
+		raw, _ := json.Marshal(v) // what cannot be JSON is in no store
+		facts["config."+key] = string(raw)
+	}
+	return facts
+}
+
+// readManifest reads the manifest of the store in dir.
+func readManifest(dir string) (m Manifest, err error) {
+	path := filepath.Join(dir, manifestName)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return m, fmt.Errorf("experience: %w", err)
+	}
+	if err := files.DecodeSchema(raw, Schema, &m); err != nil {
+		return m, fmt.Errorf("experience: %s: %w: %w", path, data.ErrFormat, err)
+	}
+	if err := m.Validate(); err != nil {
+		return m, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// establish makes sure that dir is a store with the manifest m, creating it if
+// it is none yet. Of several processes that create one at a time, one succeeds
+// and the others find its manifest. Shards are made after the manifest, so whoever
+// sees one first must see the other.
+func establish(dir string, m Manifest) error {
+	shards, err := list(dir, "*"+shardSuffix)
+	if err == nil && len(shards) == 0 {
+		err = create(dir, m)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	have, err := readManifest(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; there are shards, and nobody knows what they are", err)
+	}
+	if err != nil {
+		return err
+	}
+	return have.agree(filepath.Join(dir, manifestName), m)
+}
+
+// create puts a complete manifest into dir, or returns fs.ErrExist if there is
+// one already.
+func create(dir string, m Manifest) error {
+	m.Schema = Schema
+	raw, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	return files.Create(filepath.Join(dir, manifestName), append(raw, '\n'))
+}
+
+// Labelled is what "o" is in the configuration where the fits have all labelled rows to
+// train on, those of validation among them.
+const Labelled = "labelled"
 
 const shardSuffix = ".jsonl"
 
@@ -33,15 +151,24 @@ func Open(dir string) (*Store, error) {
 	return &Store{Manifest: m, dir: dir}, nil
 }
 
+// Place is where a line of a shard is.
+type Place struct {
+	File   string
+	Line   int // from 1
+	offset int64
+	length int // without the newline
+}
+
+func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
+
 // Fault is something wrong with one line of a shard.
 type Fault struct {
-	File string
-	Line int // from 1
-	Err  error
+	Place
+	Err error
 }
 
 // Error says where the fault is and what it is.
-func (f *Fault) Error() string { return fmt.Sprintf("experience: %s:%d: %v", f.File, f.Line, f.Err) }
+func (f *Fault) Error() string { return fmt.Sprintf("experience: %v: %v", f.Place, f.Err) }
 
 // Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
@@ -59,23 +186,10 @@ func (s *Store) Load() (records []*Record, err error) {
 	return records, nil
 }
 
-// place is where a line is.
-type place struct {
-	path   string
-	number int // from 1
-	offset int64
-	length int // without the newline
-}
-
-func (p place) String() string { return fmt.Sprintf("%s:%d", p.path, p.number) }
-
-// fault makes an error one of the line.
-func (p place) fault(err error) *Fault { return &Fault{File: p.path, Line: p.number, Err: err} }
-
 // read fetches the record. It opens the shard every time: canonical order jumps between
 // shards, and there may be more of them than a process may have open.
-func (p place) read() (r *Record, err error) {
-	f, err := os.Open(p.path)
+func (p Place) read() (r *Record, err error) {
+	f, err := os.Open(p.File)
 	if err != nil {
 		return nil, fmt.Errorf("experience: %w", err)
 	}
@@ -85,7 +199,7 @@ func (p place) read() (r *Record, err error) {
 		r, err = decode(line)
 	}
 	if err != nil {
-		return nil, p.fault(err)
+		return nil, &Fault{p, err}
 	}
 	return r, nil
 }
@@ -93,7 +207,7 @@ func (p place) read() (r *Record, err error) {
 // entry is a record and where it is. Beside an error it may be either.
 type entry struct {
 	*Record
-	place
+	Place
 }
 
 // whole is entries without torn last lines, which somebody may just be writing.
@@ -134,7 +248,7 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 	}
 	defer f.Close()
 	lines.Reset(f)
-	for at := (place{path: path, number: 1}); ; at.number++ {
+	for at := (Place{File: path, Line: 1}); ; at.Line++ {
 		text, err := lines.ReadSlice('\n')
 		switch {
 		case err == io.EOF && len(text) == 0:
@@ -145,12 +259,12 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 			err = fmt.Errorf("%w: the line is longer than %d bytes", data.ErrFormat, MaxLine)
 		}
 		if err != nil {
-			return yield(entry{}, at.fault(err))
+			return yield(entry{}, &Fault{at, err})
 		}
 		at.length = len(text) - 1
 		r, err := decode(text[:at.length])
 		if err != nil {
-			err = at.fault(err)
+			err = &Fault{at, err}
 		}
 		if !yield(entry{r, at}, err) {
 			return false
@@ -175,7 +289,7 @@ func list(dir, pattern string) ([]string, error) {
 }
 
 // Lines are where the records of a problem are in a store, 40 bytes each.
-type Lines []place
+type Lines []Place
 
 // Index finds the records of every problem by its identity, so that they can be read
 // a problem at a time. It reads the whole store once. Torn last lines are left out, for
@@ -186,7 +300,7 @@ func (s *Store) Index() (map[string]Lines, error) {
 		if err != nil {
 			return nil, err
 		}
-		x[e.ProblemID] = append(x[e.ProblemID], e.place)
+		x[e.ProblemID] = append(x[e.ProblemID], e.Place)
 	}
 	return x, nil
 }

@@ -281,10 +281,7 @@ func Tuples(ctx context.Context, problems []*data.ProblemData, c Config, o Optio
 	}
 	tuples := make([][]model.Tuple, len(problems))
 	for i, p := range problems {
-		id, err := experience.ProblemID(p.Problem, "")
-		if err != nil {
-			return nil, err
-		}
+		id := experience.ProblemID(p.Problem, "")
 		slices.SortFunc(records[id], experience.Compare)
 		for _, r := range records[id] {
 			if r.Status == experience.OK {

@@ -20,11 +20,8 @@ import (
 
 // plan lists the tuples of a problem, that of single-task learning first.
 func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
-	id, err := experience.ProblemID(p.Problem, c.fingerprint)
-	if err != nil {
-		return nil, err
-	}
-	b := planner{config: c.config, id: id, stl: newBaseline()}
+	b := planner{config: c.config, id: experience.ProblemID(p.Problem, c.fingerprint), stl: newBaseline()}
+	var err error
 	if b.trial, err = newTrial(p, c.config.Measured); err != nil {
 		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
 	}

@@ -64,11 +64,7 @@ type collected struct {
 
 // collect makes experience in a directory that has the problems too.
 func (c *collectCmd) collect(e *env, problems *experience.Problems, config collect.Config) (s collect.Summary, err error) {
-	reference, err := problems.Reference()
-	if err != nil {
-		return s, err
-	}
-	manifest := config.Manifest(reference, "l2mt "+run.CurrentVersions().L2MT)
+	manifest := config.Manifest(problems.Reference(), "l2mt "+run.CurrentVersions().L2MT)
 	collector, err := collect.Open(c.Out, manifest, config)
 	if err != nil {
 		return s, err

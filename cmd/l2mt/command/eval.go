@@ -193,10 +193,6 @@ func (c *evalCmd) problemsSum(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ref, err := p.Reference()
-	if err != nil {
-		return "", err
-	}
 	sum, err := files.SHA256(path)
-	return sum + " " + ref.SHA256, err
+	return sum + " " + p.Reference().SHA256, err
 }
