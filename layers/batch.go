@@ -25,11 +25,7 @@ type matrixPoints struct{ data.Matrix }
 func (x matrixPoints) Visit(i int, entry func(j int, v float64)) {
 	r := x.Row(i)
 	for p, v := range r.Value {
-		j := p
-		if r.Index != nil {
-			j = int(r.Index[p])
-		}
-		entry(j, float64(v))
+		entry(r.Column(p), float64(v))
 	}
 }
 
@@ -108,38 +104,33 @@ func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 			b.graphs = append(b.graphs, t.Graph)
 		}
 	}
-	var err error
 	if dtype == Float64 {
-		b.double, err = newStack[float64](b, tasks)
+		b.double = newStack[float64](b, tasks)
 	} else {
-		b.single, err = newStack[float32](b, tasks)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("layers: %w", err)
+		b.single = newStack[float32](b, tasks)
 	}
 	return b, nil
 }
 
-func newStack[T Float](b *Batch, tasks []Task) (*stack[T], error) {
+func newStack[T Float](b *Batch, tasks []Task) *stack[T] {
 	s := &stack[T]{}
-	var points []Points
+	var x []Points
 	for _, t := range tasks {
-		points = append(points, t.X)
+		x = append(x, t.X)
 		for _, w := range t.Weights {
 			s.weights = append(s.weights, T(w))
 		}
 	}
-	var err error
-	if s.x, err = newFeatures[T](points, denseFrom); err != nil || b.graphs == nil {
-		return s, err
+	s.x = newFeatures[T](x, denseFrom)
+	if b.graphs != nil {
+		s.graph = newAggregation[T](b, b.graphs)
 	}
-	s.graph, err = newAggregation[T](b, b.graphs)
-	return s, err
+	return s
 }
 
 // newAggregation is the aggregation of the batch's rows over the label graphs of
 // its tasks.
-func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) (*aggregation[T], error) {
+func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) *aggregation[T] {
 	a := &aggregation[T]{}
 	var scale []T // of every row
 	ptr, index, value := []int32{0}, []int32{}, []T{}
@@ -160,17 +151,13 @@ func newAggregation[T Float](b *Batch, graphs []*data.LabelGraph) (*aggregation[
 		}
 		classes += g.Classes
 	}
-	var err error
-	if a.minus, err = linalg.NewCSR(b.rows, ptr, index, value); err != nil {
-		return nil, err
-	}
+	a.minus = linalg.NewCSR(b.rows, ptr, index, value)
 	each := make([]int32, b.rows+1) // the rows of scale C have one entry
 	for i := range each {
 		each[i] = int32(i)
 	}
-	ptr, index, value = transpose(classes, each, a.class, scale)
-	a.classes, err = linalg.NewCSR(b.rows, ptr, index, value)
-	return a, err
+	a.classes = linalg.NewCSR(classes, each, a.class, scale).Transpose()
+	return a
 }
 
 // stackOf is the batch in the graph's precision.

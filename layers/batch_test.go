@@ -10,7 +10,7 @@ import (
 
 func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
 	r := data.Stream(1, "misfits")
-	good := randomTasks(r, 3, 1, 4, 5)
+	good := randomTasks(t, r, 3, 1, 4, 5)
 	change := func(f func(tasks []Task)) []Task {
 		tasks := append([]Task{}, good...)
 		f(tasks)
@@ -18,9 +18,9 @@ func TestBatchesRefuseTasksThatDoNotFit(t *testing.T) {
 	}
 	for name, tasks := range map[string][]Task{
 		"no tasks":        nil,
-		"no rows":         {{X: randomPoints{0, 3, nil}}},
+		"no rows":         {{X: PointsOf(newMatrix(t, r, 0, 3, 0))}},
 		"too few weights": change(func(tasks []Task) { tasks[1].Weights = tasks[1].Weights[1:] }),
-		"other features":  change(func(tasks []Task) { tasks[1].X = newPoints(r, 5, 4, 1) }),
+		"other features":  change(func(tasks []Task) { tasks[1].X = PointsOf(newMatrix(t, r, 5, 4, 1)) }),
 		"other graph":     change(func(tasks []Task) { tasks[1].Graph = tasks[0].Graph }),
 		"one graph only":  change(func(tasks []Task) { tasks[1].Graph = nil }),
 	} {

@@ -147,10 +147,7 @@ func (h Head) Apply(x data.Matrix, n int) (data.Matrix, error) {
 	if x.Cols() != h.In() {
 		return nil, fmt.Errorf("layers: head: %w: there are %d features, but the head takes %d", data.ErrMismatch, x.Cols(), h.In())
 	}
-	ker, err := kernels()
-	if err != nil {
-		return nil, fmt.Errorf("layers: head: %w", err)
-	}
+	ker := kernels()
 	width := h[n-1].Out
 	out := make([]float32, x.Rows()*width)
 	for lo := 0; lo < x.Rows(); lo += rowsAtOnce {
@@ -238,16 +235,13 @@ func regraph[T Float](s *Slot, k int) func(View[T], []View[T]) {
 		if firstNotFinite(out.Data[:n]) >= 0 {
 			return
 		}
-		p, err := neighbours(s.batch, k, out)
-		if err != nil {
-			panic(err) // Do turns it into an error
-		}
-		s.graph = p
+		s.graph = neighbours(s.batch, k, out)
 	}
 }
 
-// neighbours is the aggregation over the label graphs of the tasks' rows in f.
-func neighbours[T Float](b *Batch, k int, f View[T]) (*aggregation[T], error) {
+// neighbours is the aggregation over the label graphs of the tasks' rows in f, which are
+// finite.
+func neighbours[T Float](b *Batch, k int, f View[T]) *aggregation[T] {
 	graphs := make([]*data.LabelGraph, b.Tasks())
 	for j := range graphs {
 		rows := f.Data[b.start[j]*f.Cols : b.start[j+1]*f.Cols]
@@ -257,11 +251,11 @@ func neighbours[T Float](b *Batch, k int, f View[T]) (*aggregation[T], error) {
 		}
 		n := b.start[j+1] - b.start[j]
 		x, err := data.NewDense(n, f.Cols, single)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			graphs[j], err = data.NewLabelGraph(x, b.graphs[j].Class, min(k, n-1))
 		}
-		if graphs[j], err = data.NewLabelGraph(x, b.graphs[j].Class, min(k, n-1)); err != nil {
-			return nil, err
+		if err != nil {
+			panic(err) // Run returns it
 		}
 	}
 	return newAggregation[T](b, graphs)

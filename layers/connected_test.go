@@ -18,7 +18,7 @@ func TestHeadOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		r := data.Stream(seed, "head operations")
 		d, h := 2+r.IntN(4), 1+r.IntN(4)
 		sizes := []int{2 + r.IntN(5), 3 + r.IntN(5)}
-		tasks := randomTasks(r, d, 1, sizes...)
+		tasks := randomTasks(t, r, d, 1, sizes...)
 		rows := sizes[0] + sizes[1]
 		s := NewSlot("p", rows+3, len(sizes)+1)
 		put := func(dtype DType) {
@@ -32,8 +32,8 @@ func TestHeadOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 			// Neighbours are not what an infinitesimal step changes.
 			{name: "Regraph, Aggregate", in: [][]int{{s.rows, d}}, out: []int{s.rows, d}, rows: rows, build: func(in []*Node) *Node { return Aggregate(s, Regraph(s, 2, in[0])) }},
 			{name: "two layers", in: [][]int{{d, h}, {h}, {h, 3}, {3}}, out: []int{s.rows, 3}, rows: rows, build: func(in []*Node) *Node {
-				f := Activate(s, ActReLU, in[1], Product(s, in[0]))
-				return Activate(s, ActIdentity, in[3], Times(s, f, in[2]))
+				f := Activate(s, true, in[1], Product(s, in[0]))
+				return Activate(s, false, in[3], Times(s, f, in[2]))
 			}},
 		} {
 			t.Run(fmt.Sprintf("%s/d=%d,h=%d,sizes=%v,seed=%d", c.name, d, h, sizes, seed), func(t *testing.T) {
@@ -49,14 +49,10 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 	for seed := range uint64(8) {
 		r := data.Stream(seed, "regraph")
 		width, k := 1+r.IntN(4), 1+r.IntN(3)
-		tasks := randomTasks(r, 3, 1, 4+r.IntN(6), 5+r.IntN(6))
+		tasks := randomTasks(t, r, 3, 1, 4+r.IntN(6), 5+r.IntN(6))
 		norm := []Norm{NormNone, NormSize}[seed%2]
 		batch := batchOf(t, Float64, norm, tasks)
-		f := newPoints(r, batch.Rows(), width, 1)
-		for i, v := range f.value {
-			f.value[i] = float64(float32(v))
-		}
-		x := matrixOf(t, f, false)
+		x := newMatrix(t, r, batch.Rows(), width, 1)
 		afresh, row := append([]Task{}, tasks...), 0
 		for j := range afresh {
 			var rows []int
@@ -74,7 +70,7 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 			var sum *Capture
 			g, err := Build(Float64, func(g *Graph) { sum = g.Capture(Aggregate(s, through(s, g.Input("f", s.rows, width)))) })
 			for range 2 {
-				if err := errors.Join(err, s.Put(b), g.Set("f", f.value), g.Run()); err != nil {
+				if err := errors.Join(err, s.Put(b), g.Set("f", DenseRows(PointsOf(x)).Data), g.Run()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -91,7 +87,7 @@ func TestRegraphIsTheLabelGraphOfTheFeatures(t *testing.T) {
 
 func TestRegraphLeavesFeaturesThatAreNotFiniteAlone(t *testing.T) {
 	r := data.Stream(1, "not finite")
-	tasks := randomTasks(r, 2, 1, 5)
+	tasks := randomTasks(t, r, 2, 1, 5)
 	s := NewSlot("p", 5, 1)
 	var got *Capture
 	g, err := Build(Float64, func(g *Graph) { got = g.Capture(Regraph(s, 2, g.Input("f", 5, 1))) })
@@ -108,20 +104,22 @@ func TestAHeadIsAppliedAsDefined(t *testing.T) {
 	for seed := range uint64(6) {
 		r := data.Stream(seed, "apply")
 		h := randomHead(r, 1+r.IntN(6), 1+r.IntN(5), 1+r.IntN(5), 2)
-		p := newPoints(r, []int{3, rowsAtOnce + 5}[seed%2], h.In(), 0.6)
+		x := newMatrix(t, r, []int{3, rowsAtOnce + 5}[seed%2], h.In(), []float64{1, 0.6}[seed%3/2])
+		rows := DenseRows(PointsOf(x))
 		for n := range len(h) + 1 {
-			got, err := h.Apply(matrixOf(t, p, seed%3 == 0), n)
+			got, err := h.Apply(x, n)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range p.rows {
-				row := p.value[i*p.cols:][:p.cols]
+			made := DenseRows(PointsOf(got))
+			for i := range rows.Rows {
+				row := rows.Row(i)
 				for k, l := range h[:n] {
 					next := make([]float64, l.Out)
 					for o := range next {
 						next[o] = float64(l.B[o])
 						for j, v := range row {
-							next[o] += float64(float32(v)) * float64(l.W[j*l.Out+o])
+							next[o] += v * float64(l.W[j*l.Out+o])
 						}
 						if k < len(h)-1 {
 							next[o] = max(next[o], 0)
@@ -129,16 +127,7 @@ func TestAHeadIsAppliedAsDefined(t *testing.T) {
 					}
 					row = next
 				}
-				y := make([]float64, got.Cols())
-				gr := got.Row(i)
-				for q, v := range gr.Value {
-					c := q
-					if gr.Index != nil {
-						c = int(gr.Index[q])
-					}
-					y[c] = float64(v)
-				}
-				same(t, fmt.Sprintf("seed %d, %d layers, row %d", seed, n, i), y, row, 1e-4)
+				same(t, fmt.Sprintf("seed %d, %d layers, row %d", seed, n, i), made.Row(i), row, 1e-4)
 			}
 		}
 	}
@@ -150,7 +139,7 @@ func TestSharedInputsFollowTheirOwner(t *testing.T) {
 	for _, dtype := range []DType{Float32, Float64} {
 		r := data.Stream(2, "shared")
 		w := randomHead(r, 4, 3)[0].W
-		tasks := randomTasks(r, 4, 1, 6)
+		tasks := randomTasks(t, r, 4, 1, 6)
 		s := NewSlot("p", 8, 1)
 		var value *Capture
 		var held *Held
@@ -204,7 +193,7 @@ func TestHeadsThatCannotBeAreRefused(t *testing.T) {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
-	if _, err := randomHead(r, 4, 2).Apply(matrixOf(t, newPoints(r, 2, 3, 1), false), 1); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "3 features, but the head takes 4") {
+	if _, err := randomHead(r, 4, 2).Apply(newMatrix(t, r, 2, 3, 1), 1); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "3 features, but the head takes 4") {
 		t.Errorf("another width: the error is %v", err)
 	}
 }

@@ -2,19 +2,17 @@ package layers
 
 import (
 	"runtime"
-	"slices"
-	"sync"
 
 	"l2mt/layers/linalg"
 )
 
-// kernels are the matrix kernels of the process, chosen by the features of its
-// CPU or by the environment variable L2MT_BLAS.
-var kernels = sync.OnceValues(func() (linalg.Kernels, error) {
-	k, err := linalg.Select()
+// kernels are the matrix kernels of the process, chosen by the features of its CPU or by
+// the environment variable L2MT_BLAS: Build returns what is wrong with that.
+func kernels() linalg.Kernels {
+	k := linalg.Default()
 	k.Threads = runtime.GOMAXPROCS(0)
-	return k, err
-})
+	return k
+}
 
 // denseFrom is the share of stored entries from which the dense product is the
 // faster one; the kernels break even somewhere between 20 and 40 %.
@@ -31,81 +29,55 @@ type features[T Float] struct {
 
 // newFeatures stacks the rows of all tasks, as dense ones from that share of stored
 // entries on.
-func newFeatures[T Float](tasks []Points, denseFrom float64) (features[T], error) {
+func newFeatures[T Float](tasks []Points, denseFrom float64) features[T] {
 	x := features[T]{cols: tasks[0].Cols()}
 	nnz := 0
 	for _, t := range tasks {
 		x.rows += t.Rows()
 		nnz += t.NNZ()
 	}
-	if float64(nnz) >= denseFrom*float64(x.rows)*float64(x.cols) {
-		x.dense = make([]T, x.rows*x.cols)
-		rest := x.dense
-		for _, t := range tasks {
-			for i := range t.Rows() {
-				to := rest[:x.cols]
-				t.Visit(i, func(j int, v float64) { to[j] = T(v) })
-				rest = rest[x.cols:]
-			}
-		}
-		return x, nil
+	dense := float64(nnz) >= denseFrom*float64(x.rows)*float64(x.cols)
+	if dense {
+		x.dense = make([]T, 0, x.rows*x.cols)
 	}
-	ptr, index, value := make([]int32, 1, x.rows+1), make([]int32, 0, nnz), make([]T, 0, nnz)
+	ptr, index, value := make([]int32, 1, x.rows+1), []int32(nil), []T(nil)
 	for _, t := range tasks {
 		for i := range t.Rows() {
+			first := len(x.dense)
+			if dense {
+				x.dense = x.dense[:first+x.cols]
+			}
 			t.Visit(i, func(j int, v float64) {
-				index = append(index, int32(j))
-				value = append(value, T(v))
+				if dense {
+					x.dense[first+j] = T(v)
+				} else {
+					index, value = append(index, int32(j)), append(value, T(v))
+				}
 			})
 			ptr = append(ptr, int32(len(index)))
 		}
 	}
-	var err error
-	if x.sparse, err = linalg.NewCSR(x.cols, ptr, index, value); err != nil {
-		return x, err
+	if !dense {
+		x.sparse = linalg.NewCSR(x.cols, ptr, index, value)
+		x.sparseT = x.sparse.Transpose()
 	}
-	ptr, index, value = transpose(x.cols, ptr, index, value)
-	x.sparseT, err = linalg.NewCSR(x.rows, ptr, index, value)
-	return x, err
-}
-
-// transpose returns the compressed rows of the transpose of a matrix with the
-// given number of columns.
-func transpose[T Float](cols int, ptr, index []int32, value []T) (ptrT, indexT []int32, valueT []T) {
-	ptrT, indexT, valueT = make([]int32, cols+1), make([]int32, len(index)), make([]T, len(value))
-	for _, j := range index {
-		ptrT[j+1]++
-	}
-	for j := range cols {
-		ptrT[j+1] += ptrT[j]
-	}
-	next := slices.Clone(ptrT[:cols])
-	for i := range len(ptr) - 1 {
-		for p := ptr[i]; p < ptr[i+1]; p++ {
-			j := index[p]
-			indexT[next[j]], valueT[next[j]] = int32(i), value[p]
-			next[j]++
-		}
-	}
-	return ptrT, indexT, valueT
+	return x
 }
 
 // mul sets y (n x k) to X l, l being d x k.
 func (x *features[T]) mul(y, l []T, k int) {
-	ker, _ := kernels() // Build has returned its error
 	if x.dense != nil {
-		linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, x.rows, k, x.cols, 1, x.dense, x.cols, l, k, 0, y, k)
+		linalg.Gemm(kernels(), linalg.NoTrans, linalg.NoTrans, x.rows, k, x.cols, 1, x.dense, x.cols, l, k, 0, y, k)
 		return
 	}
-	linalg.CSRMul(ker, x.sparse, k, l, k, y, k)
+	linalg.CSRMul(kernels(), x.sparse, k, l, y, false)
 }
 
 // mulT sets y (d x k) to X' g, g being n x k.
 func (x *features[T]) mulT(y, g []T, k int) {
-	ker, _ := kernels()
 	if x.dense != nil {
-		linalg.Gemm(ker, linalg.Trans, linalg.NoTrans, x.cols, k, x.rows, 1, x.dense, x.cols, g, k, 0, y, k)
+		linalg.Gemm(kernels(), linalg.Trans, linalg.NoTrans, x.cols, k, x.rows, 1, x.dense, x.cols, g, k, 0, y, k)
 		return
 	}
-	linalg.CSRMul(ker, x.sparseT, k, g, k, y, k)
+	linalg.CSRMul(kernels(), x.sparseT, k, g, y, false)
 }

@@ -219,7 +219,6 @@ func weightedRows[T Float](out View[T], in []View[T]) {
 // multiplied is a product, in a slot of as many rows as its batch has.
 func multiplied[T Float](s *Slot, turn [2]linalg.Transpose) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
-		ker, _ := kernels() // Build has returned its error
 		a, b := in[0], in[1]
 		rows := a.Rows
 		if s != nil {
@@ -229,7 +228,7 @@ func multiplied[T Float](s *Slot, turn [2]linalg.Transpose) func(View[T], []View
 		if turn[0] == linalg.Trans {
 			rows, inner = inner, rows
 		}
-		linalg.Gemm(ker, turn[0], turn[1], rows, out.Cols, inner, 1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
+		linalg.Gemm(kernels(), turn[0], turn[1], rows, out.Cols, inner, 1, a.Data, a.Cols, b.Data, b.Cols, 0, out.Data, out.Cols)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"l2mt/layers/linalg"
 )
 
 // DType is the precision that a graph computes in.
@@ -58,7 +60,7 @@ func Build(dtype DType, define func(g *Graph)) (graph *Graph, err error) {
 		}
 	}()
 	defer recoverTo(&err)
-	if _, err := kernels(); err != nil {
+	if _, err := linalg.Select(); err != nil {
 		return nil, err
 	}
 	define(g)

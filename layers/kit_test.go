@@ -11,46 +11,31 @@ import (
 	"l2mt/data"
 )
 
-// randomPoints are points in double precision, a share of them zero.
-type randomPoints struct {
-	rows, cols int
-	value      []float64
-}
-
-func newPoints(r *rand.Rand, rows, cols int, density float64) randomPoints {
-	p := randomPoints{rows, cols, make([]float64, rows*cols)}
-	for i := range p.value {
-		if r.Float64() < density {
-			p.value[i] = r.NormFloat64()
+// newMatrix has random rows: dense ones, or sparse ones of that share of entries.
+func newMatrix(t testing.TB, r *rand.Rand, rows, cols int, density float64) data.Matrix {
+	t.Helper()
+	ptr, index, value := []int{0}, []int32{}, []float32{}
+	for range rows {
+		for j := range cols {
+			if r.Float64() < density {
+				index, value = append(index, int32(j)), append(value, float32(r.NormFloat64()))
+			}
 		}
+		ptr = append(ptr, len(index))
 	}
-	return p
-}
-
-func (p randomPoints) Rows() int { return p.rows }
-
-func (p randomPoints) Cols() int { return p.cols }
-
-func (p randomPoints) NNZ() (n int) {
-	for _, v := range p.value {
-		if v != 0 {
-			n++
-		}
+	x, err := data.NewCSR(cols, ptr, index, value)
+	if density == 1 {
+		x, err = data.NewDense(rows, cols, value)
 	}
-	return n
-}
-
-func (p randomPoints) Visit(i int, entry func(j int, v float64)) {
-	for j, v := range p.value[i*p.cols:][:p.cols] {
-		if v != 0 {
-			entry(j, v)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
+	return x
 }
 
 // randomTasks are tasks of the given sizes with random classes, symmetric S
 // between classes, and readout weights.
-func randomTasks(r *rand.Rand, d int, density float64, sizes ...int) []Task {
+func randomTasks(t testing.TB, r *rand.Rand, d int, density float64, sizes ...int) []Task {
 	tasks := make([]Task, len(sizes))
 	for j, n := range sizes {
 		g := &data.LabelGraph{Classes: 2, Ptr: []int32{0}}
@@ -73,7 +58,7 @@ func randomTasks(r *rand.Rand, d int, density float64, sizes ...int) []Task {
 			}
 			g.Ptr = append(g.Ptr, int32(len(g.Index)))
 		}
-		tasks[j] = Task{X: newPoints(r, n, d, density), Weights: normals(r, n), Graph: g}
+		tasks[j] = Task{X: PointsOf(newMatrix(t, r, n, d, density)), Weights: normals(r, n), Graph: g}
 	}
 	return tasks
 }
@@ -257,34 +242,6 @@ func randomHead(r *rand.Rand, widths ...int) Head {
 		}
 	}
 	return h
-}
-
-// matrixOf is points as a dataset has them.
-func matrixOf(t testing.TB, p randomPoints, sparse bool) data.Matrix {
-	t.Helper()
-	if !sparse {
-		value := make([]float32, len(p.value))
-		for i, v := range p.value {
-			value[i] = float32(v)
-		}
-		x, err := data.NewDense(p.rows, p.cols, value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
-	ptr, index, value := []int{0}, []int32{}, []float32{}
-	for i := range p.rows {
-		p.Visit(i, func(j int, v float64) {
-			index, value = append(index, int32(j)), append(value, float32(v))
-		})
-		ptr = append(ptr, len(index))
-	}
-	x, err := data.NewCSR(p.cols, ptr, index, value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
 }
 
 // gradients captures the gradient of a scalar with respect to inputs.

@@ -9,103 +9,34 @@ import (
 	"l2mt/layers/linalg"
 )
 
-// Product is X L for the batch in the slot: every row's features (n x d) times
-// a weight matrix (d x h).
-func Product(s *Slot, l *Node) *Node { return Products(s, l)[0] }
-
-// Products are X L (n x h) for several weight matrices (d x h), for which the data
-// are read once, on the way forth and on the way back.
-func Products(s *Slot, l ...*Node) (parts Nodes) {
-	width := 0 // of X [L_1 L_2 ...]
-	for _, n := range l {
-		fit(n.Dims() == 2, "product with the data: the operand has shape %v; it must be a matrix", n.Shape())
-		width += n.Shape()[1]
-	}
-	single, double := &sideBySide[float32]{slot: s, width: width}, &sideBySide[float64]{slot: s, width: width}
-	all := Apply(Op{
-		Name:  fmt.Sprintf("X*[%d of %d]#%s", len(l), width, s.name),
-		Shape: func([]Shape) Shape { return Shape{s.rows, width} },
-		F32:   single.product,
-		F64:   double.product,
-		Grad: func(in Nodes, _, token *Node) (grads Nodes) {
-			d := in[0].Shape()[0]
-			back := Apply(Op{
-				Name:  fmt.Sprintf("X'*[%d of %d]#%s", len(in), width, s.name),
-				Shape: func([]Shape) Shape { return Shape{d, width} },
-				F32:   single.productT,
-				F64:   double.productT,
-			}, token) // d x width
-			for from, i := 0, 0; i < len(in); i++ {
-				to := from + in[i].Shape()[1]
-				grads, from = append(grads, Columns(back, from, to)), to
-			}
-			return grads
-		},
-	}, l...) // n x width
-	for from, i := 0, 0; i < len(l); i++ {
-		to := from + l[i].Shape()[1]
-		parts, from = append(parts, part(all, single, double, from, to)), to
-	}
-	return parts
-}
-
-// part is some columns of X [L_1 L_2 ...]. Gorgonia would add the gradients of the
-// parts, but they stand side by side: each is put into its columns of one matrix, and
-// what goes through the graph is a token.
-func part(all *Node, single *sideBySide[float32], double *sideBySide[float64], from, to int) *Node {
+// Product is X L for the batch in the slot: every row's features (n x d) times a weight
+// matrix (d x h).
+func Product(s *Slot, l *Node) *Node {
 	return Apply(Op{
-		Name:  fmt.Sprintf("part%d:%d", from, to),
-		Shape: func(in []Shape) Shape { return Shape{in[0][0], to - from} },
-		F32:   columns[float32](from),
-		F64:   columns[float64](from),
-		Grad: func(_ Nodes, _, grad *Node) Nodes {
+		Name: "X*#" + s.name,
+		Shape: func(in []Shape) Shape {
+			fit(len(in[0]) == 2, "product with the data: the operand has shape %v; it must be a matrix", in[0])
+			return Shape{s.rows, in[0][1]}
+		},
+		F32: product[float32](s),
+		F64: product[float64](s),
+		Grad: func(in Nodes, _, grad *Node) Nodes {
 			return Nodes{Apply(Op{
-				Name:  fmt.Sprintf("part%d:%d'#%s", from, to, single.slot.name),
-				Shape: func([]Shape) Shape { return Shape{1, 1} },
-				F32:   single.put(from),
-				F64:   double.put(from),
+				Name:  "X'*#" + s.name,
+				Shape: func([]Shape) Shape { return Shape(in[0].Shape()) },
+				F32:   productT[float32](s),
+				F64:   productT[float64](s),
 			}, grad)}
 		},
-	}, all)
+	}, l)
 }
 
-// sideBySide has the memory of Products in one precision.
-type sideBySide[T Float] struct {
-	slot    *Slot
-	width   int
-	weights []T // [L_1 L_2 ...], d x width
-	grad    []T // of the product, n x width
+func product[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) { stackOf[T](s.batch).x.mul(out.Data, in[0].Data, out.Cols) }
 }
 
-func (p *sideBySide[T]) product(out View[T], in []View[T]) {
-	p.weights = slices.Grow(p.weights[:0], in[0].Rows*p.width)[:in[0].Rows*p.width]
-	from := 0
-	for _, l := range in {
-		beside(p.weights, p.width, from, l, l.Rows)
-		from += l.Cols
-	}
-	stackOf[T](p.slot.batch).x.mul(out.Data, p.weights, p.width)
-}
-
-func (p *sideBySide[T]) put(from int) func(View[T], []View[T]) {
-	return func(token View[T], in []View[T]) {
-		if p.grad == nil {
-			p.grad = make([]T, p.slot.rows*p.width)
-		}
-		beside(p.grad, p.width, from, in[0], p.slot.batch.rows)
-		token.Data[0] = 0
-	}
-}
-
-func (p *sideBySide[T]) productT(out View[T], _ []View[T]) {
-	stackOf[T](p.slot.batch).x.mulT(out.Data, p.grad, p.width)
-}
-
-// beside copies rows of a matrix to columns of a wider one.
-func beside[T Float](to []T, width, from int, x View[T], rows int) {
-	for i := range rows {
-		copy(to[i*width+from:][:x.Cols], x.Row(i))
-	}
+func productT[T Float](s *Slot) func(View[T], []View[T]) {
+	return func(out View[T], in []View[T]) { stackOf[T](s.batch).x.mulT(out.Data, in[0].Data, out.Cols) }
 }
 
 // Columns are the columns from..to-1 of a matrix.
@@ -166,16 +97,15 @@ func Aggregate(s *Slot, h *Node) *Node {
 func aggregate[T Float](s *Slot) func(View[T], []View[T]) {
 	var memory []T
 	return func(out View[T], in []View[T]) {
-		ker, _ := kernels()
 		p, h := graphOf[T](s), in[0]
 		size := p.classes.Rows() * h.Cols
 		memory = slices.Grow(memory[:0], size)[:size]
 		sums := View[T]{p.classes.Rows(), h.Cols, memory}
-		linalg.CSRMul(ker, p.classes, h.Cols, h.Data, h.Cols, sums.Data, h.Cols) // C' H
+		linalg.CSRMul(kernels(), p.classes, h.Cols, h.Data, sums.Data, false) // C' H
 		for i, c := range p.class {
 			copy(out.Row(i), sums.Row(int(c)))
 		}
-		linalg.CSRAddMul(ker, p.minus, h.Cols, h.Data, h.Cols, out.Data, h.Cols) // - S H
+		linalg.CSRMul(kernels(), p.minus, h.Cols, h.Data, out.Data, true) // - S H
 	}
 }
 

@@ -48,7 +48,7 @@ func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 		r := data.Stream(seed, "slot operations")
 		d, h := 1+r.IntN(5), 1+r.IntN(3)
 		sizes := []int{1 + r.IntN(6), 2 + r.IntN(6), 1 + r.IntN(3)}
-		tasks := randomTasks(r, d, []float64{1, 0.15}[seed%2], sizes...)
+		tasks := randomTasks(t, r, d, []float64{1, 0.15}[seed%2], sizes...)
 		norm := []Norm{NormNone, NormSize}[seed/2%2]
 		rows := sizes[0] + sizes[1] + sizes[2]
 		s := NewSlot("p", rows+3, len(sizes)+2)
@@ -63,10 +63,10 @@ func TestSlotOperationsHaveTheGradientsOfTheirValues(t *testing.T) {
 			{name: "Aggregate", in: [][]int{stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Aggregate(s, in[0]) }},
 			{name: "Readout", in: [][]int{stacked}, out: []int{s.tasks, h}, build: func(in []*Node) *Node { return Readout(s, in[0]) }},
 		}
-		for _, act := range Activations() {
+		for _, act := range []bool{false, true} {
 			cases = append(cases,
-				opCase{name: string(act) + "/1", in: [][]int{{h}, stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Activate(s, act, in[0], in[1]) }},
-				opCase{name: string(act) + "/2", in: [][]int{{h}, stacked, stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Activate(s, act, in[0], in[1:]...) }})
+				opCase{name: fmt.Sprintf("Activate(%t)/1", act), in: [][]int{{h}, stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Activate(s, act, in[0], in[1]) }},
+				opCase{name: fmt.Sprintf("Activate(%t)/2", act), in: [][]int{{h}, stacked, stacked}, out: stacked, rows: rows, build: func(in []*Node) *Node { return Activate(s, act, in[0], in[1:]...) }})
 		}
 		for _, c := range cases {
 			t.Run(fmt.Sprintf("%s/d=%d,h=%d,sizes=%v,seed=%d", c.name, d, h, sizes, seed), func(t *testing.T) {

@@ -14,29 +14,22 @@ import (
 
 // DenseRows is X (n x d) of a task.
 func DenseRows(task Points) View[float64] {
-	x, _ := newFeatures[float64]([]Points{task}, 0) // dense rows have no error
+	x := newFeatures[float64]([]Points{task}, 0)
 	return View[float64]{x.rows, x.cols, x.dense}
 }
 
 // RowProducts are the inner products X X' (n x n) of the stacked rows of all tasks, by the
 // sparse rows unless dense ones are asked for or are faster. Of dense rows the mean is
 // taken off first, which keeps digits.
-func RowProducts(dense bool, tasks ...Points) (k View[float64], sparse bool, err error) {
-	ker, err := kernels()
-	if err != nil {
-		return k, false, err
-	}
+func RowProducts(dense bool, tasks ...Points) (k View[float64], sparse bool) {
 	from := denseFrom
 	if dense {
 		from = 0
 	}
-	x, err := newFeatures[float64](tasks, from)
-	if err != nil {
-		return k, false, err
-	}
+	x := newFeatures[float64](tasks, from)
 	k = View[float64]{x.rows, x.rows, make([]float64, x.rows*x.rows)}
 	if sparse = x.dense == nil; sparse {
-		linalg.CSRGram(x.sparse, x.sparseT, k.Data, k.Cols)
+		linalg.CSRGram(x.sparse, x.sparseT, k.Data)
 	} else {
 		rows := View[float64]{x.rows, x.cols, x.dense}
 		mean := make([]float64, x.cols)
@@ -46,24 +39,18 @@ func RowProducts(dense bool, tasks ...Points) (k View[float64], sparse bool, err
 		for i := range rows.Rows {
 			floats.Sub(rows.Row(i), mean)
 		}
-		addGram(ker, k, rows, false)
+		addGram(k, rows, false)
 	}
 	mirror(k)
-	return k, sparse, nil
+	return k, sparse
 }
 
 // AddGram adds B'B to the lower triangle of A, B being k x m.
-func AddGram(a, b View[float64]) error {
-	ker, err := kernels()
-	if err == nil {
-		addGram(ker, a, b, true)
-	}
-	return err
-}
+func AddGram(a, b View[float64]) { addGram(a, b, true) }
 
 // addGram adds B B' or, transposed, B'B to the lower triangle of A, some rows at a time,
 // as far as the last of them reaches.
-func addGram(ker linalg.Kernels, a, b View[float64], transposed bool) {
+func addGram(a, b View[float64], transposed bool) {
 	const some = 120
 	left, right, inner, next := linalg.NoTrans, linalg.Trans, b.Cols, b.Cols
 	if transposed {
@@ -71,7 +58,7 @@ func addGram(ker linalg.Kernels, a, b View[float64], transposed bool) {
 	}
 	for i := 0; i < a.Rows; i += some {
 		rows := min(some, a.Rows-i)
-		linalg.Gemm(ker, left, right, rows, i+rows, inner, 1, b.Data[i*next:], b.Cols, b.Data, b.Cols, 1, a.Data[i*a.Cols:], a.Cols)
+		linalg.Gemm(kernels(), left, right, rows, i+rows, inner, 1, b.Data[i*next:], b.Cols, b.Data, b.Cols, 1, a.Data[i*a.Cols:], a.Cols)
 	}
 }
 
@@ -85,20 +72,17 @@ func mirror(a View[float64]) {
 }
 
 // InnerProducts are B'B (m x m) for B, k x m.
-func InnerProducts(b View[float64]) (View[float64], error) {
+func InnerProducts(b View[float64]) View[float64] {
 	p := View[float64]{b.Cols, b.Cols, make([]float64, b.Cols*b.Cols)}
-	err := AddGram(p, b)
+	AddGram(p, b)
 	mirror(p)
-	return p, err
+	return p
 }
 
 // InverseProducts are B'A^-1 B (m x m), for B, k x m, and tr(A^-1), for a positive
 // definite A, k x k. Of A the lower triangle is read, and A is overwritten.
 func InverseProducts(a, b View[float64]) (products View[float64], trace float64, err error) {
-	ker, err := kernels()
-	if err != nil {
-		return products, 0, err
-	}
+	ker := kernels()
 	if !linalg.Cholesky(ker, a.Rows, a.Data, a.Cols) {
 		return products, 0, fmt.Errorf("%w: a matrix of %d x %d is not positive definite in float64", data.ErrInvalid, a.Rows, a.Rows)
 	}
@@ -109,6 +93,5 @@ func InverseProducts(a, b View[float64]) (products View[float64], trace float64,
 	}
 	half := View[float64]{b.Rows, b.Cols, make([]float64, len(b.Data))} // L^-1 B
 	linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, b.Rows, b.Cols, b.Rows, 1, a.Data, a.Cols, b.Data, b.Cols, 0, half.Data, half.Cols)
-	products, err = InnerProducts(half)
-	return products, trace, err
+	return InnerProducts(half), trace, nil
 }

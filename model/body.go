@@ -131,23 +131,14 @@ type BodyInputs struct {
 
 // Product is X L (n x h) for a weight matrix (d x h), X being the features of the
 // problem's rows, or what the head makes of them.
-func (in BodyInputs) Product(l *layers.Node) *layers.Node { return in.Products(l)[0] }
-
-// Products is Product for several weight matrices, which is faster than each on its
-// own.
-func (in BodyInputs) Products(l ...*layers.Node) (products layers.Nodes) {
-	for _, w := range l {
-		if w.Dims() != 2 || w.Shape()[0] != in.Config.Features {
-			panic(fmt.Errorf("%w: weights of shape %v for rows of %d features", ErrConfig, layers.Shape(w.Shape()), in.Config.Features))
-		}
+func (in BodyInputs) Product(l *layers.Node) *layers.Node {
+	if l.Dims() != 2 || l.Shape()[0] != in.Config.Features {
+		panic(fmt.Errorf("%w: weights of shape %v for rows of %d features", ErrConfig, layers.Shape(l.Shape()), in.Config.Features))
 	}
 	if in.features == nil {
-		return layers.Products(in.Slot, l...)
+		return layers.Product(in.Slot, l)
 	}
-	for _, w := range l {
-		products = append(products, layers.Times(in.Slot, in.features, w))
-	}
-	return products
+	return layers.Times(in.Slot, in.features, l)
 }
 
 // usesGraph says whether the body goes over the label graph.

@@ -46,11 +46,10 @@ type Config struct {
 	// names, come out of a head, or do not matter to the body.
 	Names string `json:"names,omitempty"`
 
-	Body       string            `json:"body" help:"What turns a problem into embeddings of its tasks."`
-	Layers     int               `json:"layers" min:"1" max:"100" help:"Hidden layers s; with 1 the label graph is not used."`
-	Hidden     int               `json:"hidden" min:"1" help:"Width h of the layers and of the embeddings."`
-	Free       bool              `json:"free" help:"Give each layer from the second on a matrix and a bias of its own; the paper ties them."`
-	Activation layers.Activation `json:"activation" help:"Nonlinearity of the layers; the paper's is relu."`
+	Body   string `json:"body" help:"What turns a problem into embeddings of its tasks."`
+	Layers int    `json:"layers" min:"1" max:"100" help:"Hidden layers s; with 1 the label graph is not used."`
+	Hidden int    `json:"hidden" min:"1" help:"Width h of the layers and of the embeddings."`
+	Free   bool   `json:"free" help:"Give each layer from the second on a matrix and a bias of its own; the paper ties them."`
 	// Neighbours is k. Smaller tasks use all their rows.
 	Neighbours int          `json:"k" min:"1" help:"Neighbours k of the label graph."`
 	Norm       layers.Norm  `json:"norm" help:"Scaling of the label graph: none, or size (divided by the rows of the task)."`
@@ -67,7 +66,7 @@ type Config struct {
 func (c *Config) Settings() settings.Table {
 	return settings.Of("model", c, map[string][]string{
 		"body": Bodies(), "readout": readouts.names(), "estimator": Estimators(), "link": Links(),
-		"activation": texts(layers.Activations()), "norm": texts(layers.Norms()),
+		"norm":      texts(layers.Norms()),
 		"objective": texts([]Objective{Paper, Scaled, Found}), "dtype": texts([]layers.DType{layers.Float32, layers.Float64}),
 	})
 }

@@ -25,7 +25,7 @@ type goldenConfig struct {
 
 func (g goldenConfig) model() model.Config {
 	return model.Config{
-		Features: g.D, Body: "lgnn", Layers: g.S, Hidden: g.H, Free: !g.Tied, Activation: layers.ActReLU, Neighbours: g.K,
+		Features: g.D, Body: "lgnn", Layers: g.S, Hidden: g.H, Free: !g.Tied, Neighbours: g.K,
 		Norm: layers.Norm(g.Norm), Readout: g.Readout, Unit: g.Unit, Estimator: g.Estimator, Link: g.Link,
 		Objective: model.Objective(g.Objective), Lambda: g.Lambda, DType: layers.Float64,
 	}

@@ -157,11 +157,7 @@ func (n *core) features(g *layers.Graph) (f *layers.Node) {
 		w := g.Shared(fmt.Sprint("head.W", i), l.W, l.In, l.Out)
 		b := g.Shared(fmt.Sprint("head.b", i), l.B, l.Out)
 		n.weights = append(n.weights, w, b)
-		act := layers.ActReLU
-		if i == len(n.head)-1 {
-			act = layers.ActIdentity
-		}
-		f = layers.Activate(n.slot, act, b, BodyInputs{Config: Config{Features: l.In}, Slot: n.slot, features: f}.Product(w)) // n x out
+		f = layers.Activate(n.slot, i < len(n.head)-1, b, BodyInputs{Config: Config{Features: l.In}, Slot: n.slot, features: f}.Product(w)) // n x out
 	}
 	if f != nil && n.config.usesGraph() {
 		f = layers.Regraph(n.slot, n.config.Neighbours, f) // n x d

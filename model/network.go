@@ -47,19 +47,19 @@ func init() {
 var presets = map[string]Config{
 	// The paper to the letter (sections 3.2, 3.3 and 4).
 	"paper": {
-		Body: "lgnn", Layers: 2, Hidden: 50, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormNone,
+		Body: "lgnn", Layers: 2, Hidden: 50, Neighbours: 6, Norm: layers.NormNone,
 		Readout: "mean", Estimator: "kernel", Link: "tanh",
 		Objective: Paper, Lambda: 0.1, DType: layers.Float32,
 	},
 	// What works best by measurement.
 	"default": {
-		Body: "lgnn", Layers: 2, Hidden: 200, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
+		Body: "lgnn", Layers: 2, Hidden: 200, Neighbours: 6, Norm: layers.NormSize,
 		Readout: "signed", Unit: true, Estimator: "affine-kernel", Link: "tanh",
 		Objective: Found, Lambda: 1e-4, DType: layers.Float32,
 	},
 	// One network for problems of any features.
 	"pairwise": {
-		Body: "pairwise", Layers: 1, Hidden: 16, Activation: layers.ActReLU, Neighbours: 6, Norm: layers.NormSize,
+		Body: "pairwise", Layers: 1, Hidden: 16, Neighbours: 6, Norm: layers.NormSize,
 		Readout: "signed", Estimator: "pairs", Link: "identity",
 		Objective: Found, Lambda: 0.01, DType: layers.Float64,
 	},
@@ -82,7 +82,7 @@ func (n *core) inner(a *layers.Node) *layers.Node {
 
 // lgnn is the layerwise graph neural network, P being the label graphs of the tasks:
 //
-//	H_1 = act(X L_1 + b_1),  H_i = act(X L_i + P H_{i-1} + b_i),  E = readout(H_s)
+//	H_1 = ReLU(X L_1 + b_1),  H_i = ReLU(X L_i + P H_{i-1} + b_i),  E = readout(H_s)
 //
 // L_2 to L_s are one matrix unless they are free.
 var lgnn = Body{
@@ -101,11 +101,10 @@ var lgnn = Body{
 	Graph: func(c Config) bool { return c.Layers > 1 },
 	Build: func(in BodyInputs) *layers.Node {
 		c := in.Config
-		var weights layers.Nodes // d x h
+		var products layers.Nodes // n x h: X L_i
 		for i := range c.distinctLayers() {
-			weights = append(weights, in.Params.Get(weightName(i)))
+			products = append(products, in.Product(in.Params.Get(weightName(i))))
 		}
-		products := in.Products(weights...) // n x h: X L_i
 		var h *layers.Node
 		for i := range c.Layers {
 			own := min(i, c.distinctLayers()-1)
@@ -113,7 +112,7 @@ var lgnn = Body{
 			if i > 0 {
 				z = append(z, layers.Aggregate(in.Slot, h)) // n x h: P H
 			}
-			h = layers.Activate(in.Slot, c.Activation, in.Params.Get(biasName(own)), z...) // n x h
+			h = layers.Activate(in.Slot, true, in.Params.Get(biasName(own)), z...) // n x h
 		}
 		return in.Readout(h) // m x h
 	},

@@ -166,10 +166,7 @@ func relate(p *data.ProblemData) (*relations, error) {
 		}
 		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
 	}
-	e, err := newResiduals(p)
-	if err != nil {
-		return nil, err
-	}
+	e := newResiduals(p)
 	noise, squares, alone := make([]float64, m), make([]float64, m), make([]float64, m)
 	left, free := 0.0, 0.0 // tr(E'E) and the sum of 1 - h
 	for a, square := range e.squares {

@@ -29,7 +29,7 @@ type residuals struct {
 	share, q, c2, leverage []float64 // of the rows: weight in D, part of D, c_a^2, and h_a
 }
 
-func newResiduals(p *data.ProblemData) (*residuals, error) {
+func newResiduals(p *data.ProblemData) *residuals {
 	e := &residuals{classes: max(1, p.Several())}
 	points := make([]layers.Points, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -41,9 +41,11 @@ func newResiduals(p *data.ProblemData) (*residuals, error) {
 		}
 	}
 	if e.thin = len(e.task) <= p.Cols(); e.thin {
-		return e, e.ofProducts(points, false)
+		e.ofProducts(points, false)
+	} else {
+		e.ofRows(points, p.Cols())
 	}
-	return e, e.ofRows(points, p.Cols())
+	return e
 }
 
 // weigh fills in what depends on the targets of a task alone. The weights in the
@@ -67,7 +69,7 @@ func (e *residuals) weigh(i int, t data.TaskData) {
 }
 
 // ofRows takes the rows of one task at a time.
-func (e *residuals) ofRows(points []layers.Points, d int) (err error) {
+func (e *residuals) ofRows(points []layers.Points, d int) {
 	means := view(e.classes*len(points), d)
 	e.gram = view(d, d)
 	first := 0
@@ -77,14 +79,11 @@ func (e *residuals) ofRows(points []layers.Points, d int) (err error) {
 		for a := range x.Rows {
 			e.squares = append(e.squares, floats.Dot(x.Row(a), x.Row(a)))
 		}
-		if err := layers.AddGram(e.gram, x); err != nil {
-			return err
-		}
+		layers.AddGram(e.gram, x)
 		first += x.Rows
 	}
 	e.right = transposed(means)
-	e.products, err = layers.InnerProducts(e.right)
-	return err
+	e.products = layers.InnerProducts(e.right)
 }
 
 // cancelled is the share of the squares of sparse rows below which their residuals
@@ -93,11 +92,8 @@ const cancelled = 1e-4
 
 // ofProducts takes the inner products K = X X' of all rows. What is left of the rows of K
 // is E X', and what is left of the columns of that is E E'.
-func (e *residuals) ofProducts(points []layers.Points, dense bool) error {
-	k, sparse, err := layers.RowProducts(dense, points...)
-	if err != nil {
-		return err
-	}
+func (e *residuals) ofProducts(points []layers.Points, dense bool) {
+	k, sparse := layers.RowProducts(dense, points...)
 	squares := 0.0
 	for a := range k.Rows {
 		squares += k.Row(a)[a]
@@ -112,9 +108,8 @@ func (e *residuals) ofProducts(points []layers.Points, dense bool) error {
 		e.squares = append(e.squares, max(0, k.Row(a)[a]))
 	}
 	if sparse && floats.Sum(e.squares) <= cancelled*squares {
-		return e.ofProducts(points, true)
+		e.ofProducts(points, true)
 	}
-	return nil
 }
 
 // splitAll is split of the rows of all tasks.

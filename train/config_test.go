@@ -34,10 +34,10 @@ func TestPresetsAreWhatTheReadmeSays(t *testing.T) {
 func TestSettingsReachTheConfiguration(t *testing.T) {
 	want := must(Preset("default", 7))(t)
 	byText := want
-	want.Model.Hidden, want.Model.Free, want.Model.Activation, want.Model.Lambda = 100, true, "tanh", 0
+	want.Model.Hidden, want.Model.Free, want.Model.Lambda = 100, true, 0
 	want.Rate, want.Update, want.TrainHead, want.Seed = 0.002, ByTuple, HeadLast, 9
 	for name, text := range map[string]string{
-		"model.hidden": "100", "model.free": "true", "model.activation": "tanh", "model.lambda": "0",
+		"model.hidden": "100", "model.free": "true", "model.lambda": "0",
 		"train.rate": "2e-3", "train.update": "tuple", "train.head": "last", "train.seed": "9",
 	} {
 		if err := byText.Set(name, text); err != nil {

@@ -56,14 +56,14 @@ func benchCSR[T Float](b *testing.B, ker Kernels, typ string) {
 		s := sorted(randomCSR[T](r, benchN, benchD, density))
 		b.Run(fmt.Sprintf("%s/%s/density=%g/XL", ker.Name(), typ, density), func(b *testing.B) {
 			for b.Loop() {
-				CSRMul(ker, s, benchH, l, benchH, y, benchH)
+				CSRMul(ker, s, benchH, l, y, false)
 			}
 			gflops(b, 2*float64(len(s.idx))*benchH)
 		})
 		st := sorted(randomCSR[T](r, benchD, benchN, density))
 		b.Run(fmt.Sprintf("%s/%s/density=%g/XtY", ker.Name(), typ, density), func(b *testing.B) {
 			for b.Loop() {
-				CSRMul(ker, st, benchH, l, benchH, y, benchH)
+				CSRMul(ker, st, benchH, l, y, false)
 			}
 			gflops(b, 2*float64(len(st.idx))*benchH)
 		})

@@ -1,15 +1,12 @@
 package linalg
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/gonum/blas/gonum"
 )
-
-// ErrCSR is the error of a malformed sparse matrix.
-var ErrCSR = errors.New("malformed sparse matrix")
 
 // A CSR is a sparse matrix stored by rows.
 type CSR[T Float] struct {
@@ -21,78 +18,65 @@ type CSR[T Float] struct {
 // NewCSR returns the matrix with the given number of columns whose row i has
 // entries val[p] in columns idx[p] for p from ptr[i] up to ptr[i+1]. It keeps
 // the slices, which must not change afterwards: the kernels rely on the checks
-// made here. Columns may come in any order and more than once.
-func NewCSR[T Float](cols int, ptr, idx []int32, val []T) (*CSR[T], error) {
-	if len(ptr) == 0 || ptr[0] != 0 || int(ptr[len(ptr)-1]) != len(idx) || len(idx) != len(val) {
-		return nil, fmt.Errorf("linalg: %w: row pointers must run from 0 to the number of columns, %d, and of values, %d", ErrCSR, len(idx), len(val))
-	}
-	for i := range len(ptr) - 1 {
-		if ptr[i] > ptr[i+1] {
-			return nil, fmt.Errorf("linalg: %w: row %d begins at entry %d and ends at %d; row pointers must ascend", ErrCSR, i, ptr[i], ptr[i+1])
-		}
+// made here. Columns may come in any order and more than once. It panics if the
+// matrix is malformed.
+func NewCSR[T Float](cols int, ptr, idx []int32, val []T) *CSR[T] {
+	if len(ptr) == 0 || ptr[0] != 0 || int(ptr[len(ptr)-1]) != len(idx) || len(idx) != len(val) || !slices.IsSorted(ptr) {
+		panic(fmt.Sprintf("linalg: row pointers must ascend from 0 to the number of columns, %d, and of values, %d", len(idx), len(val)))
 	}
 	for p, j := range idx {
 		if j < 0 || int(j) >= cols {
-			return nil, fmt.Errorf("linalg: %w: entry %d is in column %d; columns must be from 0 to %d", ErrCSR, p, j, cols-1)
+			panic(fmt.Sprintf("linalg: entry %d is in column %d; columns must be from 0 to %d", p, j, cols-1))
 		}
 	}
-	return &CSR[T]{cols, ptr, idx, val}, nil
+	return &CSR[T]{cols, ptr, idx, val}
 }
 
 // Rows returns the number of rows.
 func (s *CSR[T]) Rows() int { return len(s.ptr) - 1 }
 
-// Cols returns the number of columns.
-func (s *CSR[T]) Cols() int { return s.cols }
-
-// NNZ returns the number of entries.
-func (s *CSR[T]) NNZ() int { return len(s.idx) }
+// Transpose returns Sᵀ, whose columns ascend within every row.
+func (s *CSR[T]) Transpose() *CSR[T] {
+	t := &CSR[T]{s.Rows(), make([]int32, s.cols+1), make([]int32, len(s.idx)), make([]T, len(s.idx))}
+	for _, j := range s.idx {
+		t.ptr[j+1]++
+	}
+	for j := range s.cols {
+		t.ptr[j+1] += t.ptr[j]
+	}
+	next := slices.Clone(t.ptr[:s.cols])
+	for i := range s.Rows() {
+		for p := s.ptr[i]; p < s.ptr[i+1]; p++ {
+			j := s.idx[p]
+			t.idx[next[j]], t.val[next[j]] = int32(i), s.val[p]
+			next[j]++
+		}
+	}
+	return t
+}
 
 // A csrKernel sets rows of Y to those of S L, or adds them to Y. Entry ptr[0] of
 // S is at idx[0] and val[0]; the last vector of columns has cols.
 type csrKernel[T Float] func(rows int, ptr, idx *int32, val, l *T, ldl int, y *T, ldy, cols int, add bool)
 
-// CSRMul sets Y = S L on the kernels ker, where L has h columns and a row for
-// each column of S, and Y has h columns and a row for each row of S. Rows of L
-// and Y begin ldl and ldy entries apart. It panics if a stride or a slice is too
-// short.
-func CSRMul[T Float](ker Kernels, s *CSR[T], h int, l []T, ldl int, y []T, ldy int) {
-	csrMul(ker, s, h, l, ldl, y, ldy, false)
-}
-
-// CSRAddMul sets Y = Y + S L; see CSRMul.
-func CSRAddMul[T Float](ker Kernels, s *CSR[T], h int, l []T, ldl int, y []T, ldy int) {
-	csrMul(ker, s, h, l, ldl, y, ldy, true)
-}
-
-func csrMul[T Float](ker Kernels, s *CSR[T], h int, l []T, ldl int, y []T, ldy int, add bool) {
-	p := sparseProduct[T]{
-		CSR: s, h: h, add: add,
-		l: operand("L", NoTrans, s.cols, h, l, ldl),
-		y: operand("Y", NoTrans, s.Rows(), h, y, ldy),
+// CSRMul sets Y = S L on the kernels ker, or Y = Y + S L, where L has h columns and a row
+// for each column of S, and Y has h columns and a row for each row of S. It panics if a
+// slice is too short.
+func CSRMul[T Float](ker Kernels, s *CSR[T], h int, l, y []T, add bool) {
+	if h < 0 || len(l) < s.cols*h || len(y) < s.Rows()*h {
+		panic(fmt.Sprintf("linalg: %d and %d numbers for %d columns of %d and %d rows", len(l), len(y), h, s.cols, s.Rows()))
 	}
 	if s.Rows() == 0 || h == 0 {
 		return
 	}
-	if parts := parts(ker.Threads, len(s.idx)*h); parts > 1 {
-		p.divided(ker, parts)
-	} else {
-		p.rows(ker, 0, s.Rows())
-	}
-}
-
-// divided makes all rows of Y, in that many parts.
-func (p sparseProduct[T]) divided(ker Kernels, parts int) {
-	parallel(parts, func(i int) int { return p.bound(i, parts) }, func(lo, hi int) { p.rows(ker, lo, hi) })
-}
-
-// rows makes rows lo to hi of Y.
-func (p sparseProduct[T]) rows(ker Kernels, lo, hi int) {
-	if ker.set != nil && len(p.idx) > 0 {
-		p.run(kernelsOf[T](ker.set), lo, hi)
-	} else {
-		p.generic(lo, hi)
-	}
+	p, parts := sparseProduct[T]{s, h, l, y, add}, parts(ker.Threads, len(s.idx)*h)
+	parallel(parts, func(i int) int { return s.bound(i, parts) }, func(lo, hi int) {
+		if ker.set != nil && len(s.idx) > 0 {
+			p.run(kernelsOf[T](ker.set), lo, hi)
+		} else {
+			p.generic(lo, hi)
+		}
+	})
 }
 
 // bound returns the row where part i of parts of about as many entries begins.
@@ -107,7 +91,7 @@ func (s *CSR[T]) bound(i, parts int) int {
 type sparseProduct[T Float] struct {
 	*CSR[T]
 	h    int
-	l, y matrix[T]
+	l, y []T
 	add  bool
 }
 
@@ -124,7 +108,7 @@ func (p sparseProduct[T]) run(k *kernels[T], lo, hi int) {
 		kernel := k.csr[end-first-1]
 		for i := lo; i < hi; i += chunk {
 			e := min(int(p.ptr[i]), len(p.idx)-1) // past the end only if no entry follows
-			kernel(min(chunk, hi-i), &p.ptr[i], &p.idx[e], &p.val[e], &p.l.data[j], p.l.rs, &p.y.data[i*p.y.rs+j], p.y.rs, cols, p.add)
+			kernel(min(chunk, hi-i), &p.ptr[i], &p.idx[e], &p.val[e], &p.l[j], p.h, &p.y[i*p.h+j], p.h, cols, p.add)
 		}
 	}
 }
@@ -132,12 +116,32 @@ func (p sparseProduct[T]) run(k *kernels[T], lo, hi int) {
 // generic makes rows lo to hi of Y in portable code.
 func (p sparseProduct[T]) generic(lo, hi int) {
 	for i := lo; i < hi; i++ {
-		y := p.y.from(i, 0).data[:p.h]
+		y := p.y[i*p.h:][:p.h]
 		if !p.add {
 			clear(y)
 		}
 		for e := p.ptr[i]; e < p.ptr[i+1]; e++ {
-			Axpy(p.val[e], p.l.from(int(p.idx[e]), 0).data[:p.h], y)
+			Axpy(p.val[e], p.l[int(p.idx[e])*p.h:][:p.h], y)
+		}
+	}
+}
+
+// CSRGram adds the lower triangle of S Sᵀ (n x n), which is symmetric, to A. It wants the
+// transpose of S beside it.
+func CSRGram[T Float](s, transposed *CSR[T], a []T) {
+	n := s.Rows()
+	for i := range n {
+		row := a[i*n:][:i+1]
+		for p := s.ptr[i]; p < s.ptr[i+1]; p++ {
+			j, v := s.idx[p], s.val[p]
+			lo, hi := transposed.ptr[j], transposed.ptr[j+1]
+			value := transposed.val[lo:hi]
+			for q, k := range transposed.idx[lo:hi] {
+				if int(k) > i {
+					break
+				}
+				row[k] += v * value[q]
+			}
 		}
 	}
 }

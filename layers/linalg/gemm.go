@@ -40,8 +40,8 @@ const (
 //	C = alpha * Aᵀ * Bᵀ + beta * C
 //
 // on the kernels ker, where op(A) is m×k, op(B) is k×n and C is m×n, all stored
-// by rows. With beta = 0 the old C is not read; with alpha = 0 neither are A and
-// B. Like gonum's routines it panics if a stride or a slice is too short.
+// by rows, and beta is 0 or 1. With beta = 0 the old C is not read. Like gonum's
+// routines it panics if a stride or a slice is too short.
 func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	if ker.set == nil {
 		gonumGemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -56,25 +56,16 @@ func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, l
 		c:     operand("C", NoTrans, m, n, c, ldc),
 		add:   beta != 0,
 	}
-	if m == 0 || n == 0 {
-		return
+	switch {
+	case m == 0 || n == 0:
+	case k > 0:
+		parts := parts(ker.Threads, m*n*k)
+		parallel(parts, func(i int) int { return m * i / parts }, func(lo, hi int) { p.rows(lo, hi).run() })
+	case !p.add:
+		for i := range m {
+			clear(p.c.from(i, 0).data[:n])
+		}
 	}
-	if beta != 0 || alpha == 0 || k == 0 {
-		p.scale(beta)
-	}
-	if alpha == 0 || k == 0 {
-		return
-	}
-	if parts := parts(ker.Threads, m*n*k); parts > 1 {
-		p.divided(parts)
-	} else {
-		p.run()
-	}
-}
-
-// divided makes all rows of C, in that many parts.
-func (p product[T]) divided(parts int) {
-	parallel(parts, func(i int) int { return p.m * i / parts }, func(lo, hi int) { p.rows(lo, hi).run() })
 }
 
 func gonumGemm[T Float](tA, tB Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
@@ -140,23 +131,6 @@ type product[T Float] struct {
 	alpha   T
 	a, b, c matrix[T]
 	add     bool
-}
-
-// scale multiplies C by beta.
-func (p product[T]) scale(beta T) {
-	if beta == 1 {
-		return
-	}
-	for i := range p.m {
-		row := p.c.from(i, 0).data[:p.n]
-		if beta == 0 {
-			clear(row) // also of NaN
-			continue
-		}
-		for j := range row {
-			row[j] *= beta
-		}
-	}
 }
 
 // rows returns the part of the product that makes rows lo to hi of C.
