@@ -39,5 +39,5 @@ func Open(path string) (*data.Dataset, error) {
 	if path == Name {
 		return Load()
 	}
-	return format.Open(path)
+	return format.Read(path, format.Options{})
 }

@@ -24,16 +24,14 @@ func (f Float) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the number.
 func (f *Float) UnmarshalJSON(raw []byte) error {
-	switch string(raw) {
+	switch text := string(raw); text {
 	case "null":
 		*f = Float(math.NaN())
-		return nil
-	case `"+Inf"`:
-		*f = Float(math.Inf(1))
-		return nil
-	case `"-Inf"`:
-		*f = Float(math.Inf(-1))
-		return nil
+	case `"+Inf"`, `"-Inf"`:
+		v, _ := strconv.ParseFloat(text[1:5], 64)
+		*f = Float(v)
+	default:
+		return json.Unmarshal(raw, (*float64)(f))
 	}
-	return json.Unmarshal(raw, (*float64)(f))
+	return nil
 }

@@ -28,9 +28,9 @@ func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
 		{"nameless format", formats + "make.py", Options{}, data.ErrFormat, "does not say what it is"},
 		{"a single array", formats + "array.npy", Options{}, data.ErrFormat, `array.npy: malformed file: single arrays are not read; NumPy makes an .npz of one`},
 		{"a MATLAB file", matlab, Options{}, data.ErrFormat, `a.mat: malformed file: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat("a.mat")`},
-		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, `format "xls"`},
-		{"unknown kind", table, Options{Kind: "ranking"}, data.ErrInvalid, `kind "ranking"`},
-		{"unknown header", table, Options{Header: "maybe"}, data.ErrInvalid, `header "maybe"`},
+		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, "its format is called xls"},
+		{"unknown decimal", formats + "table.csv", Options{Decimal: ":"}, data.ErrInvalid, `decimal ":": invalid data: it must be a point or a comma`},
+		{"long separator", formats + "table.csv", Options{Separator: "::"}, data.ErrInvalid, `separator "::": invalid data: it must be a character, or tab`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(c.path, c.options)

@@ -1,8 +1,7 @@
 // Package format reads datasets from files and writes them: svmlight, CSV and
 // TSV, and NumPy's .npz.
 //
-// Read takes a file in any of the Formats; Open is Read for files that say all
-// of themselves. Every reader makes a table, which turns into a data.Dataset in
+// Read takes a file in any of the Formats. Every reader makes a table, which turns into a data.Dataset in
 // one place, the same for all formats.
 //
 // Files may come from anyone: the sizes that they state are not relied on,

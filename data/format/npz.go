@@ -72,13 +72,10 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 	if p.err != nil {
 		return result
 	}
-	content, err := p.open(name)
+	a, closer, err := p.open(name)
 	if err == nil {
-		defer content.Close()
-		var a *array
-		if a, err = newArray(content, int64(p.of[name].UncompressedSize64), p.stored(name)); err == nil {
-			result, err = read(a)
-		}
+		defer closer.Close()
+		result, err = read(a)
 	}
 	if err != nil {
 		p.err = fmt.Errorf("array %s: %w", name, err)
@@ -86,25 +83,25 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 	return result
 }
 
-// stored is how many bytes an array takes in the file, whatever it says itself.
-func (p *npzParser) stored(name string) int64 {
-	return int64(min(p.of[name].CompressedSize64, uint64(p.size)))
-}
-
-// open opens the file of an array, which may unpack to so much only.
-func (p *npzParser) open(name string) (io.ReadCloser, error) {
+// open reads the header of an array. Close it after use.
+func (p *npzParser) open(name string) (*array, io.Closer, error) {
 	f := p.of[name]
 	if f == nil {
-		return nil, fmt.Errorf("%w: it is missing", data.ErrFormat)
+		return nil, nil, fmt.Errorf("%w: it is missing", data.ErrFormat)
 	}
-	if limit := inflatedLimit(p.stored(name)); f.UncompressedSize64 > uint64(limit) {
-		return nil, tooInflated(limit)
+	stored := int64(min(f.CompressedSize64, uint64(p.size)))
+	if limit := inflatedLimit(stored); f.UncompressedSize64 > uint64(limit) {
+		return nil, nil, tooInflated(limit)
 	}
-	content, err := f.Open()
+	r, err := f.Open()
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
+		return nil, nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
 	}
-	return content, nil
+	a, err := newArray(r, int64(f.UncompressedSize64), stored)
+	if err != nil {
+		r.Close()
+	}
+	return a, r, err
 }
 
 func (p *npzParser) table(o Options) *table {

@@ -7,9 +7,7 @@ import (
 	"l2mt/data"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Format is a file format that datasets are read from.
@@ -44,14 +42,14 @@ var (
 type Options struct {
 	// Format is the file's format. If empty, the file's name decides:
 	// .svmlight, .libsvm, .svm, .csv, .txt, .tsv (each also with .gz) or .npz.
-	Format Format `help:"Csv, tsv, npz and so on, if the name does not tell."`
+	Format Format `enum:",svmlight,csv,tsv,npz" default:"" help:"Csv, tsv, npz or svmlight, if the name does not tell."`
 	// Kind says whether the labels are classes or real targets. If empty, they
 	// decide: words, whole numbers and labels with class names are classes,
 	// other numbers are targets, and so are more than 50 different whole
 	// numbers stored as floating-point numbers (npz).
 	Kind data.Kind `kong:"-"`
 	// Header, Separator and Decimal are for CSV and TSV files.
-	Header    Header `help:"Whether a table has a header, yes or no, if the first line does not tell."`
+	Header    Header `enum:",yes,no" default:"" help:"Whether a table has a header, yes or no, if the first line does not tell."`
 	Separator string `help:"What stands between cells, if the first line does not tell: a comma, a semicolon, a bar, tab."`
 	Decimal   string `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not tell."`
 	// IgnoreCase takes words for one that differ in their case alone.
@@ -77,24 +75,6 @@ type Options struct {
 	FeatureNames string `kong:"-"`
 }
 
-// validate checks the options that can be checked without the file.
-func (o Options) validate() error {
-	for _, v := range []struct{ what, is, may string }{
-		{"format", string(o.Format), "svmlight csv tsv npz"},
-		{"kind", string(o.Kind), "classification regression"},
-		{"header", string(o.Header), "yes no"},
-		{"decimal", o.Decimal, ". ,"},
-	} {
-		if v.is != "" && !slices.Contains(strings.Fields(v.may), v.is) {
-			return fmt.Errorf("format: %s %q: %w: it must be %s or empty", v.what, v.is, data.ErrInvalid, strings.ReplaceAll(v.may, " ", ", "))
-		}
-	}
-	if n := utf8.RuneCountInString(o.Separator); n > 1 && o.Separator != "tab" || strings.ContainsAny(o.Separator, "\"\r\n") {
-		return fmt.Errorf("format: separator %q: %w: it must be a character, or tab", o.Separator, data.ErrInvalid)
-	}
-	return nil
-}
-
 // Read reads a dataset from a file. Features become float32 and must
 // be finite. Errors name the file, the line (from 1) or row (from 0) and the
 // field; they wrap ErrFormat, ErrInvalid or the error of the file system.
@@ -109,9 +89,6 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("format: %w", err)
 	}
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	var t *table
 	switch format {
 	case CSV, TSV:
@@ -124,6 +101,8 @@ func Read(path string, o Options) (*data.Dataset, error) {
 		t, err = readSVMLight(path)
 	case NPZ:
 		t, err = readNPZ(path, o)
+	default:
+		err = fmt.Errorf("%w: its format is called %s; there are svmlight, csv, tsv and npz", data.ErrInvalid, format)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
@@ -272,7 +251,3 @@ func (t *table) labels(d *data.Dataset, o Options) (err error) {
 	}
 	return nil
 }
-
-// Open reads a dataset from a file that says all of itself. It is
-// Read with the zero Options.
-func Open(path string) (*data.Dataset, error) { return Read(path, Options{}) }

@@ -63,10 +63,7 @@ func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
 		return nil, fmt.Errorf("format: %s: %w", name, err)
 	}
 	r := &Rows{name: name, close: text.Close, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
-	if err = o.validate(); err == nil {
-		err = r.begin(bufio.NewReaderSize(text, 64<<10), o)
-	}
-	if err != nil {
+	if err = r.begin(bufio.NewReaderSize(text, 64<<10), o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}
 	return r, nil
@@ -97,10 +94,16 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	case "tab":
 		r.comma = '\t'
 	default:
-		r.comma = []rune(o.Separator)[0]
+		separator := []rune(o.Separator)
+		if len(separator) > 1 || strings.ContainsAny(o.Separator, "\"\r\n") {
+			return fmt.Errorf("separator %q: %w: it must be a character, or tab", o.Separator, data.ErrInvalid)
+		}
+		r.comma = separator[0]
 	}
 	if r.Decimal == "" {
 		r.Decimal = b.decimalOf()
+	} else if written[r.Decimal] == nil {
+		return fmt.Errorf("decimal %q: %w: it must be a point or a comma", r.Decimal, data.ErrInvalid)
 	}
 	row := b.reader()
 	_, first, err := b.row(row)

@@ -41,7 +41,7 @@ func Open(path string) (*File, error) {
 	f := &File{name: path + ": ", data: file, close: file.Close}
 	info, err := file.Stat()
 	if err == nil {
-		err = f.check(info.Size())
+		err = f.readHeader(info.Size())
 	}
 	if err != nil {
 		file.Close()
@@ -66,7 +66,7 @@ func Read(path string, single func(name string) bool) ([]Tensor, map[string]stri
 // a small multiple of the file's size, whatever the header says.
 func Decode(content []byte) ([]Tensor, map[string]string, error) {
 	f := &File{data: bytes.NewReader(content)}
-	if err := f.check(int64(len(content))); err != nil {
+	if err := f.readHeader(int64(len(content))); err != nil {
 		return nil, nil, fmt.Errorf("safetensors: %w", err)
 	}
 	tensors, err := f.tensors(nil)
@@ -142,11 +142,24 @@ func numbers[T float32 | float64](f *File, name string) ([]T, error) {
 	return value, nil
 }
 
-// check reads the header of a file of that size, and compares it with the data.
-func (f *File) check(size int64) error {
-	if err := f.readHeader(size); err != nil {
+// readHeader reads the header of a file of that size, and compares it with the data.
+func (f *File) readHeader(size int64) error {
+	in := io.NewSectionReader(f.data, 0, size)
+	var length uint64
+	if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
+		return fmt.Errorf("%w: %d bytes, less than the length of the header takes: %w", ErrFormat, size, err)
+	}
+	if length > min(uint64(size-lengthSize), maxHeader) {
+		return fmt.Errorf("%w: a header of %d bytes in a file of %d; Python writes such files with safetensors.numpy.save_file", ErrFormat, length, size)
+	}
+	header := make([]byte, length)
+	if _, err := io.ReadFull(in, header); err != nil {
 		return err
 	}
+	if err := f.parseHeader(header); err != nil {
+		return fmt.Errorf("%w: header: %w", ErrFormat, err)
+	}
+	f.start = lengthSize + int64(length)
 	end, limit := 0, int(size-f.start)
 	for _, name := range f.names {
 		e := f.entries[name]
@@ -158,44 +171,16 @@ func (f *File) check(size int64) error {
 	if end != limit {
 		return fmt.Errorf("%w: %d bytes of data, but the tensors end at byte %d", ErrFormat, limit, end)
 	}
-	want := f.Metadata[checksumKey]
-	if want == "" {
+	if f.Checksum() == "" {
 		return nil
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f.data, f.start, int64(limit))); err != nil {
+	if _, err := io.Copy(sum, in); err != nil {
 		return err
 	}
-	if have := hex.EncodeToString(sum.Sum(nil)); want != have {
-		return fmt.Errorf("%w: the data has SHA-256 %s, but the header says %s", ErrFormat, have, want)
+	if have := hex.EncodeToString(sum.Sum(nil)); f.Checksum() != have {
+		return fmt.Errorf("%w: the data has SHA-256 %s, but the header says %s", ErrFormat, have, f.Checksum())
 	}
-	return nil
-}
-
-func (f *File) readHeader(size int64) error {
-	if size < lengthSize {
-		return fmt.Errorf("%w: %d bytes, less than the length of the header takes", ErrFormat, size)
-	}
-	var prefix [lengthSize]byte
-	if _, err := f.data.ReadAt(prefix[:], 0); err != nil {
-		return err
-	}
-	length := binary.LittleEndian.Uint64(prefix[:])
-	if length > min(uint64(size-lengthSize), maxHeader) {
-		return fmt.Errorf("%w: a header of %d bytes in a file of %d; Python writes such files with safetensors.numpy.save_file", ErrFormat, length, size)
-	}
-	header := make([]byte, length)
-	if _, err := io.ReadFull(io.NewSectionReader(f.data, lengthSize, int64(length)), header); err != nil {
-		return err
-	}
-	f.start = lengthSize + int64(length)
-	if err := f.parseHeader(header); err != nil {
-		return fmt.Errorf("%w: header: %w", ErrFormat, err)
-	}
-	f.names = slices.SortedFunc(maps.Keys(f.entries), func(a, b string) int {
-		x, y := f.entries[a].Offsets, f.entries[b].Offsets
-		return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1]), cmp.Compare(a, b))
-	})
 	return nil
 }
 
@@ -204,20 +189,24 @@ func (f *File) parseHeader(header []byte) error {
 	if err := json.Unmarshal(header, &raw); err != nil {
 		return err
 	}
-	if m, ok := raw[metadataKey]; ok {
-		if err := json.Unmarshal(m, &f.Metadata); err != nil {
-			return fmt.Errorf("metadata: %w", err)
+	f.entries = map[string]entry{}
+	for name, text := range raw {
+		if name == metadataKey {
+			if err := json.Unmarshal(text, &f.Metadata); err != nil {
+				return fmt.Errorf("metadata: %w", err)
+			}
+			continue
 		}
-		delete(raw, metadataKey)
-	}
-	f.entries = make(map[string]entry, len(raw))
-	for name, m := range raw {
 		var e entry
-		if err := files.DecodeJSON(m, &e); err != nil {
+		if err := files.DecodeJSON(text, &e); err != nil {
 			return fmt.Errorf("tensor %q: %w", name, err)
 		}
 		f.entries[name] = e
 	}
+	f.names = slices.SortedFunc(maps.Keys(f.entries), func(a, b string) int {
+		x, y := f.entries[a].Offsets, f.entries[b].Offsets
+		return cmp.Or(slices.Compare(x[:], y[:]), cmp.Compare(a, b))
+	})
 	return nil
 }
 
@@ -230,9 +219,8 @@ func (e entry) check(begin, limit int) error {
 	if e.Offsets[0] != begin || e.Offsets[1] < begin || e.Offsets[1] > limit {
 		return fmt.Errorf("data at bytes %d to %d of %d; it must begin at %d", e.Offsets[0], e.Offsets[1], limit, begin)
 	}
-	size, ok := product(e.Shape)
-	if have := e.Offsets[1] - begin; !ok || have%e.DType.size() != 0 || size != have/e.DType.size() {
-		return fmt.Errorf("%d bytes of data for shape %v of %s", have, e.Shape, e.DType)
+	if size, ok := product(append([]int{e.DType.size()}, e.Shape...)); !ok || size != e.Offsets[1]-begin {
+		return fmt.Errorf("%d bytes of data for shape %v of %s", e.Offsets[1]-begin, e.Shape, e.DType)
 	}
 	return nil
 }

@@ -63,12 +63,10 @@ func Read(paths []string, o Options) (*Table, error) {
 	}
 	r := &reader{Options: o, named: map[string]*format.Column{}, found: map[string]bool{}, dates: map[string]string{}}
 	r.Recipe.NA, r.Recipe.Strict = o.NA, o.Strict
-	var err error
-	if texts, err2 := areText(slices.Concat(paths, o.Validation), o.Format.Format); err2 != nil {
-		return nil, err2
-	} else if texts {
+	kind, err := format.Of(paths[0], o.Format.Format)
+	if err == nil && (kind == format.CSV || kind == format.TSV) {
 		err = r.readText(paths)
-	} else {
+	} else if err == nil {
 		err = r.readDataset(paths)
 	}
 	if err == nil {
@@ -78,24 +76,6 @@ func Read(paths []string, o Options) (*Table, error) {
 		return nil, fmt.Errorf("table: %w", err)
 	}
 	return &r.Table, nil
-}
-
-// areText tells text tables from other datasets, which are not read together.
-func areText(paths []string, asked format.Format) (bool, error) {
-	texts := 0
-	for _, path := range paths {
-		kind, err := format.Of(path, asked)
-		if err != nil {
-			return false, fmt.Errorf("table: %w", err)
-		}
-		if kind == format.CSV || kind == format.TSV {
-			texts++
-		}
-	}
-	if texts != 0 && texts != len(paths) {
-		return false, fmt.Errorf("table: %w: some files are text tables, others are not; give files of one format", data.ErrMismatch)
-	}
-	return texts > 0, nil
 }
 
 // reader collects the rows of all files.
