@@ -72,9 +72,7 @@ func TestProbabilitiesOfClasses(t *testing.T) {
 	p := make([]float64, 3)
 	Probabilities(p, []float64{1, -3, math.Inf(-1)}, 2)
 	first, second := 1/(1+math.Exp(-0.5)), 1/(1+math.Exp(1.5))
-	near(t, "p", 0, p[0], first/(first+second))
-	near(t, "p", 0, p[1], second/(first+second))
-	near(t, "p of what the task lacks", 0, p[2], 0)
+	near(t, "p, and that of what the task lacks", 0, p, []float64{first / (first + second), second / (first + second), 0})
 	Probabilities(p, []float64{-800, -801, -900}, 1)
-	near(t, "p of small scores", 0, p[0], 1/(1+math.Exp(-1)))
+	near(t, "p of small scores", 0, p[:1], []float64{1 / (1 + math.Exp(-1))})
 }

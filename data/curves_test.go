@@ -1,4 +1,4 @@
-package data_test
+package data
 
 import (
 	"encoding/json"
@@ -10,23 +10,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
-
-	"l2mt/data"
 )
 
 // column is a problem of one task with one column.
-func column(t *testing.T, values []float64) *data.ProblemData {
+func column(t *testing.T, values []float64) *ProblemData {
 	t.Helper()
 	x := make([]float32, len(values))
 	for i, v := range values {
 		x[i] = float32(v)
 	}
-	rows := must(data.NewDense(len(x), 1, x))(t)
-	return &data.ProblemData{Problem: &data.Problem{Name: "p"}, Tasks: []data.TaskData{{Task: &data.Task{Kind: data.Regression}, TrainSet: data.Samples{X: rows, Y: values}}}}
+	rows := must(NewDense(len(x), 1, x))(t)
+	return &ProblemData{Problem: &Problem{Name: "p"}, Tasks: []TaskData{{Task: &Task{Kind: Regression}, TrainSet: Samples{X: rows, Y: values}}}}
 }
 
 // at are the bends of a curve at x, by its formula without what is straight outside.
-func at(c data.Curve, x float64) []float64 {
+func at(c Curve, x float64) []float64 {
 	var f []float64
 	for _, bend := range c.Bends {
 		k := len(c.Knots)
@@ -50,7 +48,7 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 			values[i] = float64(float32(math.Exp(r.NormFloat64()) * math.Pow(10, float64(seed%7)-3)))
 		}
 		p := column(t, values)
-		step := data.FitCurves(p)
+		step := FitCurves(p)
 		made := must(step.Problem(p))(t)
 		c, x := step.Curves[0], denseOf(made.Tasks[0].TrainSet.X)
 		if len(c.Knots) != 5 || len(c.Bends) != 3 || made.Cols() != 4 || step.Makes() != 4 {
@@ -122,7 +120,7 @@ func TestCurvesOfFewValues(t *testing.T) {
 		{append(slices.Repeat([]float64{0}, 90), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 0},
 		{append(slices.Repeat([]float64{0}, 55), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25), 1},
 	} {
-		step := data.FitCurves(column(t, c.values))
+		step := FitCurves(column(t, c.values))
 		if n := len(step.Curves[0].Bends); n != c.bends {
 			t.Errorf("%v has %d bends, want %d", c.values, n, c.bends)
 		}
@@ -131,8 +129,8 @@ func TestCurvesOfFewValues(t *testing.T) {
 
 // Far away a bend is straight, and finite.
 func TestCurvesFarAway(t *testing.T) {
-	step := data.FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}))
-	far := must(data.NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32}))(t)
+	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}))
+	far := must(NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32}))(t)
 	x := must(step.Apply(far))(t)
 	if n := step.Outside(far); n != 3 {
 		t.Errorf("%d of 3 far values are outside", n)
@@ -156,12 +154,12 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 		width float64
 		near  float64
 	}{
-		{data.StepGauss, 20, 3, 0.3, 1e-4},
-		{data.StepLaplace, 20, 3, 1, 1e-4},
-		{data.StepGauss, 1100, 1, 0.5, 1e-3}, // 2,201 rows, of which some are landmarks
+		{StepGauss, 20, 3, 0.3, 1e-4},
+		{StepLaplace, 20, 3, 1, 1e-4},
+		{StepGauss, 1100, 1, 0.5, 1e-3}, // 2,201 rows, of which some are landmarks
 	} {
-		p := scattered(uint64(seed), data.Regression, 2, c.n, c.d)
-		step, made, metric, err := data.NewDistances(p).Kernel(c.kind, c.width, p)
+		p := scattered(uint64(seed), Regression, 2, c.n, c.d)
+		step, made, metric, err := NewDistances(p).Kernel(c.kind, c.width, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +185,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 					gauss, laplace = gauss+d*d/total, laplace+math.Abs(d)/deviations
 				}
 				want := math.Exp(-c.width * gauss)
-				if c.kind == data.StepLaplace {
+				if c.kind == StepLaplace {
 					want = math.Exp(-c.width * laplace)
 				}
 				if got := mat.Dot(own.RowView(a), other.RowView(b)); math.Abs(got-want) > c.near {
@@ -198,7 +196,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 		if n := step.Makes(); c.n < 1000 && n != 2*c.n+1 || n > 500 {
 			t.Errorf("%s of %d rows has %d landmarks", c.kind, 2*c.n+1, n)
 		}
-		var again data.Step
+		var again Step
 		text, err := json.Marshal(step)
 		if err == nil {
 			err = json.Unmarshal(text, &again)

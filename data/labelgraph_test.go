@@ -141,7 +141,7 @@ func TestNeighboursAreTheNearestInFloat64(t *testing.T) {
 }
 
 func TestLabelGraphDoesNotDependOnWorkers(t *testing.T) {
-	x := benchmarkRows(300, 200, 10)
+	x := sparseCopy(t, randomCounts(t, Stream(1, "workers"), 300, 200))
 	class := make([]int32, 300)
 	for i := range class {
 		class[i] = int32(i % 2)
@@ -191,35 +191,4 @@ func TestQuantileClassesFillBinsEquallyAndKeepTiesTogether(t *testing.T) {
 			}
 		}
 	}
-}
-
-// benchmarkRows makes sparse unit rows with about nnz entries, the columns
-// skewed as words are.
-func benchmarkRows(n, d, nnz int) Matrix {
-	r := rand.New(rand.NewPCG(1, 2))
-	ptr := []int{0}
-	var index []int32
-	var value []float32
-	for range n {
-		seen := map[int32]bool{}
-		for range nnz {
-			u := r.Float64()
-			seen[int32(u*u*float64(d))] = true
-		}
-		row := make([]int32, 0, len(seen))
-		for j := range seen {
-			row = append(row, j)
-		}
-		slices.Sort(row)
-		for range row {
-			value = append(value, float32(r.ExpFloat64()))
-		}
-		index = append(index, row...)
-		ptr = append(ptr, len(index))
-	}
-	x, err := NewCSR(d, ptr, index, value)
-	if err != nil {
-		panic(err)
-	}
-	return x
 }

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // sparseCopy returns the nonzero entries of x as a CSR.
@@ -16,14 +19,9 @@ func sparseCopy(t testing.TB, x Matrix) *Stored {
 	for i := range x.Rows() {
 		r := x.Row(i)
 		for p, v := range r.Value {
-			if v == 0 {
-				continue
+			if v != 0 {
+				index, value = append(index, int32(r.Column(p))), append(value, v)
 			}
-			j := int32(p)
-			if r.Index != nil {
-				j = r.Index[p]
-			}
-			index, value = append(index, j), append(value, v)
 		}
 		ptr = append(ptr, len(index))
 	}
@@ -52,62 +50,52 @@ func TestProductsAgreeWithTheirDefinition(t *testing.T) {
 			}
 			return v
 		}
-		b, bt, start := random(d*k), random(len(rows)*k), random(d*k)
-		for name, x := range map[string]Matrix{"dense": dense.Take(rows), "sparse": sparseCopy(t, dense).Take(rows)} {
-			product, transposed := make([]float64, len(rows)*k), append([]float64(nil), start...)
-			for i := range product {
-				product[i] = math.NaN() // Mul must overwrite
-			}
-			x.Mul(product, b, k)
-			x.AddMulT(transposed, bt, k)
-			norms := x.SquaredNorms()
-			wantT := append([]float64(nil), start...)
-			for i, row := range rows {
-				norm := 0.0
-				for c := range k {
-					want := 0.0
-					for j := range d {
-						want += float64(values[row*d+j]) * b[j*k+c]
-						wantT[j*k+c] += float64(values[row*d+j]) * bt[i*k+c]
-					}
-					near(t, name, seed, product[i*k+c], want)
-				}
-				for j := range d {
-					norm += float64(values[row*d+j]) * float64(values[row*d+j])
-				}
-				near(t, name, seed, norms[i], norm)
-			}
-			for i := range wantT {
-				near(t, name, seed, transposed[i], wantT[i])
-			}
-			gram, wantGram, wantSum := slices.Clone(start[:d]), slices.Clone(start[:d]), 0.0
-			for i, row := range rows {
-				u := 0.0
-				for j := range d {
-					u += float64(values[row*d+j]) * b[j]
-				}
-				wantSum += bt[i] * u
-				for j := range d {
-					wantGram[j] += float64(values[row*d+j]) * bt[i] * u
-				}
-			}
-			near(t, name, seed, x.AddGram(gram, b[:d], bt[:len(rows)]), wantSum)
+		entries := mat.NewDense(len(rows), d, nil)
+		for i, row := range rows {
 			for j := range d {
-				near(t, name, seed, gram[j], wantGram[j])
+				entries.Set(i, j, float64(values[row*d+j]))
+			}
+		}
+		b, bt, start := random(d*k), random(len(rows)*k), random(d*k)
+		var product, transposed, scores mat.Dense
+		var gram mat.VecDense
+		product.Mul(entries, mat.NewDense(d, k, b))
+		transposed.Mul(entries.T(), mat.NewDense(len(rows), k, bt))
+		transposed.Add(&transposed, mat.NewDense(d, k, start))
+		scores.Mul(entries, mat.NewDense(d, 1, b[:d]))
+		weighted := mat.Col(nil, 0, &scores)
+		floats.Mul(weighted, bt[:len(rows)])
+		gram.MulVec(entries.T(), mat.NewVecDense(len(rows), weighted))
+		gram.AddVec(&gram, mat.NewVecDense(d, start[:d]))
+		for name, x := range map[string]Matrix{"dense": dense.Take(rows), "sparse": sparseCopy(t, dense).Take(rows)} {
+			got := slices.Repeat([]float64{math.NaN()}, len(rows)*k) // Mul must overwrite
+			x.Mul(got, b, k)
+			near(t, name+", X B", seed, got, product.RawMatrix().Data)
+			got = slices.Clone(start)
+			x.AddMulT(got, bt, k)
+			near(t, name+", X' B", seed, got, transposed.RawMatrix().Data)
+			got = slices.Clone(start[:d])
+			sum := x.AddGram(got, b[:d], bt[:len(rows)])
+			near(t, name+", X' diag(c) X v", seed, append(got, sum), append(slices.Clone(gram.RawVector().Data), floats.Sum(weighted)))
+			for i, v := range x.SquaredNorms() {
+				row := entries.RawRowView(i)
+				near(t, name+", norms", seed, []float64{v}, []float64{floats.Dot(row, row)})
 			}
 		}
 	}
 }
 
-func near(t *testing.T, name string, seed uint64, got, want float64) {
+func near(t *testing.T, name string, seed uint64, got, want []float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) || math.IsNaN(got) {
-		t.Fatalf("%s, seed %d: got %v, want %v", name, seed, got, want)
+	for i, v := range want {
+		if math.Abs(got[i]-v) > 1e-12*(1+math.Abs(v)) || math.IsNaN(got[i]) {
+			t.Fatalf("%s, seed %d: got %v, want %v", name, seed, got, want)
+		}
 	}
 }
 
 func TestTakeCountsEntriesAndSharesThem(t *testing.T) {
-	x := benchmarkRows(20, 30, 5)
+	x := sparseCopy(t, randomCounts(t, Stream(1, "take"), 20, 30))
 	taken := x.Take([]int{3, 3, 7})
 	if got, want := taken.NNZ(), 2*len(x.Row(3).Value)+len(x.Row(7).Value); got != want {
 		t.Errorf("NNZ %d, want %d", got, want)

@@ -1,4 +1,4 @@
-package data_test
+package data
 
 import (
 	"math"
@@ -6,34 +6,32 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
-
-	"l2mt/data"
 )
 
 // scattered has tasks of n rows of d features each, with classes or targets, two
 // of them with validation and test rows.
-func scattered(seed uint64, kind data.Kind, m, n, d int) *data.ProblemData {
+func scattered(seed uint64, kind Kind, m, n, d int) *ProblemData {
 	r := rand.New(rand.NewPCG(seed, 0))
-	set := func(n int) data.Samples {
+	set := func(n int) Samples {
 		values, y := make([]float32, n*d), make([]float64, n)
 		for i := range values {
 			values[i] = float32(r.NormFloat64() * (1 + float64(i%d)))
 		}
 		for j := range y {
-			if y[j] = r.NormFloat64(); kind == data.Classification {
+			if y[j] = r.NormFloat64(); kind == Classification {
 				y[j] = float64(j%2*2 - 1)
 				values[j*d] += 3 * float32(y[j])
 			}
 		}
-		x, err := data.NewDense(n, d, values)
+		x, err := NewDense(n, d, values)
 		if err != nil {
 			panic(err)
 		}
-		return data.Samples{X: x, Y: y}
+		return Samples{X: x, Y: y}
 	}
-	p := &data.ProblemData{Problem: &data.Problem{Name: "p"}}
+	p := &ProblemData{Problem: &Problem{Name: "p"}}
 	for i := range m {
-		t := data.TaskData{Task: &data.Task{Kind: kind}, TrainSet: set(n + i)}
+		t := TaskData{Task: &Task{Kind: kind}, TrainSet: set(n + i)}
 		if i < 2 {
 			t.ValidationSet, t.TestSet = set(3), set(4)
 		}
@@ -42,7 +40,7 @@ func scattered(seed uint64, kind data.Kind, m, n, d int) *data.ProblemData {
 	return p
 }
 
-func denseOf(x data.Matrix) *mat.Dense {
+func denseOf(x Matrix) *mat.Dense {
 	every := mat.NewDense(x.Cols(), x.Cols(), nil)
 	for j := range x.Cols() {
 		every.Set(j, j, 1)
@@ -56,12 +54,12 @@ func denseOf(x data.Matrix) *mat.Dense {
 // definition, up to one factor; W of V predicts of the rows what V does of theirs.
 func TestMetricIsItsFormula(t *testing.T) {
 	for seed, c := range []struct {
-		kind    data.Kind
+		kind    Kind
 		m, n, d int
 		ridge   float64
 	}{
-		{data.Classification, 3, 10, 4, 1}, {data.Classification, 3, 4, 40, 1}, {data.Regression, 2, 12, 5, 1}, {data.Regression, 2, 3, 20, 1},
-		{data.Classification, 3, 10, 4, 0.03}, {data.Classification, 3, 4, 40, 10},
+		{Classification, 3, 10, 4, 1}, {Classification, 3, 4, 40, 1}, {Regression, 2, 12, 5, 1}, {Regression, 2, 3, 20, 1},
+		{Classification, 3, 10, 4, 0.03}, {Classification, 3, 4, 40, 10},
 	} {
 		p := scattered(uint64(seed), c.kind, c.m, c.n, c.d)
 		s, n := mat.NewDense(c.d, c.d, nil), 0.0
@@ -70,7 +68,7 @@ func TestMetricIsItsFormula(t *testing.T) {
 			for _, class := range []float64{-1, 1} {
 				var of []int
 				for j, y := range task.TrainSet.Y {
-					if y == class || c.kind == data.Regression && class > 0 {
+					if y == class || c.kind == Regression && class > 0 {
 						of = append(of, j)
 					}
 				}
@@ -94,7 +92,7 @@ func TestMetricIsItsFormula(t *testing.T) {
 		if err := inverse.Inverse(s); err != nil {
 			t.Fatal(err)
 		}
-		metric := data.NewMetric(p, c.ridge)
+		metric := NewMetric(p, c.ridge)
 		q := metric.Problem(p)
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		v := mat.NewDense(2*c.d, c.m, nil) // of two classes
@@ -106,7 +104,7 @@ func TestMetricIsItsFormula(t *testing.T) {
 		w := metric.Restore(v)
 		factor, before, after := 0.0, 0.0, 0.0
 		for i := range p.Tasks {
-			for k, sets := range [][2]data.Samples{
+			for k, sets := range [][2]Samples{
 				{p.Tasks[i].TrainSet, q.Tasks[i].TrainSet}, {p.Tasks[i].ValidationSet, q.Tasks[i].ValidationSet}, {p.Tasks[i].TestSet, q.Tasks[i].TestSet},
 			} {
 				if sets[0].X == nil {
@@ -144,23 +142,23 @@ func TestMetricIsItsFormula(t *testing.T) {
 
 // One task, sparse rows and rows that are all alike leave everything as it is.
 func TestNoMetric(t *testing.T) {
-	sparse := scattered(1, data.Classification, 2, 9, 20)
+	sparse := scattered(1, Classification, 2, 9, 20)
 	for i := range sparse.Tasks {
 		ptr, index, value := []int{0}, []int32{}, []float32{}
 		for j := range sparse.Tasks[i].TrainSet.Y {
 			index, value = append(index, int32(j)), append(value, 1)
 			ptr = append(ptr, len(index))
 		}
-		x := must(data.NewCSR(20, ptr, index, value))(t)
+		x := must(NewCSR(20, ptr, index, value))(t)
 		sparse.Tasks[i].TrainSet.X = x
 	}
-	alike := scattered(1, data.Classification, 2, 9, 3)
+	alike := scattered(1, Classification, 2, 9, 3)
 	for i := range alike.Tasks {
 		x := alike.Tasks[i].TrainSet.X
 		alike.Tasks[i].TrainSet.X = x.Take(make([]int, x.Rows()))
 	}
-	for name, p := range map[string]*data.ProblemData{"one task": scattered(1, data.Classification, 1, 9, 3), "sparse": sparse, "alike": alike} {
-		metric := data.NewMetric(p, 1)
+	for name, p := range map[string]*ProblemData{"one task": scattered(1, Classification, 1, 9, 3), "sparse": sparse, "alike": alike} {
+		metric := NewMetric(p, 1)
 		if metric != nil || metric.Problem(p) != p {
 			t.Errorf("%s: there is a metric", name)
 		}
@@ -173,8 +171,8 @@ func TestNoMetric(t *testing.T) {
 // Of many rows some are asked; W of V predicts what V does of all of them.
 func TestMetricOfManyRows(t *testing.T) {
 	const d = 3
-	p := scattered(1, data.Classification, 2, 2101, d)
-	metric := data.NewMetric(p, 1)
+	p := scattered(1, Classification, 2, 2101, d)
+	metric := NewMetric(p, 1)
 	v := mat.NewDense(d, 2, []float64{1, -1, 2, 0.5, -3, 1})
 	w, q := metric.Restore(v), metric.Problem(p)
 	for i := range p.Tasks {
@@ -184,16 +182,5 @@ func TestMetricOfManyRows(t *testing.T) {
 		if !mat.EqualApprox(&got, &want, 1e-4*mat.Norm(&want, 2)) {
 			t.Errorf("task %d: W and V predict other values", i)
 		}
-	}
-}
-
-// must is a value that is there unless its maker failed.
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
 	}
 }

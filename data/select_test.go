@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data/progress"
 )
@@ -33,17 +35,12 @@ func randomClassification(t testing.TB, rng *rand.Rand, n, d, classes int) *Data
 func choleskyScores(t testing.TB, x Matrix, targets [][]float64, alpha float64) []float64 {
 	t.Helper()
 	n, d := x.Rows(), x.Cols()
-	centred := mat.NewDense(n, d, nil)
-	variance := make([]float64, d)
+	centred, variance := denseOf(x), make([]float64, d)
 	for j := range d {
-		mean := 0.0
-		for _, row := range full(x) {
-			mean += row[j] / float64(n)
-		}
-		for i, row := range full(x) {
-			centred.Set(i, j, row[j]-mean)
-			variance[j] += math.Pow(row[j]-mean, 2) / float64(n)
-		}
+		column := mat.Col(nil, j, centred)
+		floats.AddConst(-stat.Mean(column, nil), column)
+		variance[j] = floats.Dot(column, column) / float64(n)
+		centred.SetCol(j, column)
 	}
 	gram := mat.NewSymDense(d, nil)
 	gram.SymOuterK(1, centred.T())
@@ -56,14 +53,8 @@ func choleskyScores(t testing.TB, x Matrix, targets [][]float64, alpha float64) 
 	}
 	score := make([]float64, d)
 	for _, y := range targets {
-		mean := 0.0
-		for _, v := range y {
-			mean += v / float64(n)
-		}
-		c := mat.NewVecDense(n, nil)
-		for i, v := range y {
-			c.SetVec(i, v-mean)
-		}
+		c := mat.NewVecDense(n, slices.Clone(y))
+		floats.AddConst(-stat.Mean(y, nil), c.RawVector().Data)
 		var right, w mat.VecDense
 		right.MulVec(centred.T(), c)
 		if err := chol.SolveVecTo(&w, &right); err != nil {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/data/experience"
 )
@@ -93,20 +95,15 @@ func randomErrors(rng *rand.Rand, m int) []float64 {
 	return v
 }
 
-// covariance returns a random one of trace 1: v v' beside a multiple of the identity.
+// covariance returns a random one of trace 1: v v' beside the identity.
 func covariance(rng *rand.Rand, m int) [][]float64 {
-	v, omega := make([]float64, m), make([][]float64, m)
-	trace := 0.0
-	for i := range v {
-		v[i] = rng.NormFloat64()
-		trace += v[i]*v[i] + 1
-	}
+	v := randomErrors(rng, m)
+	scale, omega := 1/(float64(m)+floats.Dot(v, v)), make([][]float64, m)
 	for i := range v {
 		omega[i] = make([]float64, m)
-		for j := range v {
-			omega[i][j] = v[i] * v[j] / trace
-		}
-		omega[i][i] += 1 / trace
+		omega[i][i] = 1
+		floats.AddScaled(omega[i], v[i], v)
+		floats.Scale(scale, omega[i])
 	}
 	return omega
 }

@@ -7,55 +7,40 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data/experience"
-	"l2mt/data/files"
 )
 
 func TestStats(t *testing.T) {
 	dir := storeDir(t)
-	records := slices.Concat(
-		someRecords(1, "b", 2, "mtrl", "snr", "explore/wishart"),
-		someRecords(1, "a", 3, "mtrl", "mtrl", "snr"),
-		someRecords(1, "c", 1),
-	)
-	for i := range 2 {
-		f := *records[1]
-		f.Source, f.Draw, f.Status, f.Reason, f.Omega, f.Result = "glmtl", i, experience.Failed, "diverged", nil, nil
-		f.ID, _ = experience.TupleID(f.ProblemID, f.Source, f.Draw, f.Hyper)
-		records = append(records, &f)
-	}
-	seconds, o := map[string]float64{}, map[string][]float64{}
+	records := slices.Concat(someRecords(1, "b", 2, "mtrl", "snr"), someRecords(1, "a", 3, "mtrl", "mtrl"))
+	failed := *records[1]
+	failed.Source, failed.Status, failed.Reason, failed.Omega, failed.Result = "glmtl", experience.Failed, "diverged", nil, nil
+	failed.ID, _ = experience.TupleID(failed.ProblemID, failed.Source, failed.Draw, failed.Hyper)
+	records = append(records, &failed)
 	for i, r := range records {
 		r.Seconds = float64(i) / 4
-		seconds[r.Source] += r.Seconds
-		if r.Result != nil {
-			o[r.Source] = append(o[r.Source], r.Result.O)
-		}
 	}
-	writeStore(t, dir, "one", records[:5]...)
-	writeStore(t, dir, "two", records[5:]...)
-	s := must(experience.Open(dir))(t)
-	want := []experience.SourceStats{
-		{Source: "explore/wishart", Tuples: 1},
-		{Source: "glmtl", Tuples: 2, Failed: 2},
-		{Source: "mtrl", Tuples: 3},
-		{Source: "snr", Tuples: 2},
-		{Source: "stl", Tuples: 3},
+	writeStore(t, dir, "one", records[:4]...)
+	writeStore(t, dir, "two", records[4:]...)
+	a, b, c, snr := records[1].Result.O, records[4].Result.O, records[5].Result.O, records[2].Result.O
+	nan := math.NaN()
+	type row struct {
+		Source                  string
+		Tuples, Failed          int
+		Mean, Min, Max, Seconds float64
 	}
-	for i := range want {
-		w := &want[i]
-		w.Seconds = seconds[w.Source]
-		w.Mean, w.Min, w.Max = files.Float(math.NaN()), files.Float(math.NaN()), files.Float(math.NaN())
-		if o := o[w.Source]; o != nil {
-			w.Mean, w.Min, w.Max = files.Float(stat.Mean(o, nil)), files.Float(slices.Min(o)), files.Float(slices.Max(o))
-		}
+	var got []row
+	for _, s := range must(must(experience.Open(dir))(t).Stats())(t) {
+		got = append(got, row{s.Source, s.Tuples, s.Failed, float64(s.Mean), float64(s.Min), float64(s.Max), s.Seconds})
 	}
-	equal := cmp.Comparer(func(a, b files.Float) bool {
-		return math.Abs(float64(a-b)) <= 1e-14 || math.IsNaN(float64(a)) && math.IsNaN(float64(b))
-	})
-	if d := cmp.Diff(want, must(s.Stats())(t), cmpopts.EquateApprox(0, 1e-14), equal); d != "" {
+	want := []row{
+		{"glmtl", 1, 1, nan, nan, nan, 1.5},
+		{"mtrl", 3, 0, (a + b + c) / 3, min(a, b, c), max(a, b, c), 2.5},
+		{"snr", 1, 0, snr, snr, snr, 0.5},
+		{"stl", 2, 0, 1, 1, 1, 0.75},
+	}
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-14), cmpopts.EquateNaNs()); d != "" {
 		t.Error(d)
 	}
 }
