@@ -9,37 +9,24 @@ import (
 	"slices"
 )
 
-// SampleConfig says how multitask problems are drawn from a dataset. The zero
-// value of a field means its default.
+// SampleConfig says how multitask problems are drawn from a dataset, with the flags that say it
+// on the command line. The zero value of a field means its default, the paper's. Of Train and Test
+// a negative number is none: the other set then draws on all class pairs or groups, and its
+// problems have no more tasks than there are. The number of tasks is uniform between its bounds.
 type SampleConfig struct {
-	// Seed selects everything that is random.
-	Seed uint64 `json:"seed"`
-	// Train and Test are the numbers of problems of the two sets; defaults 100
-	// and 50, the paper's. A negative number is none: the other set then draws on
-	// all class pairs or groups, and its problems have no more tasks than there are.
-	Train int `json:"train"`
-	Test  int `json:"test"`
-	// MinTasks and MaxTasks bound the number of tasks m, which is uniform
-	// between them; defaults 4 and 8.
-	MinTasks int `json:"min_tasks"`
-	MaxTasks int `json:"max_tasks"`
-	// TrainFraction and ValidationFraction are the shares of a task's rows in
-	// the two splits, 0.3 each by default; what is left is the test split.
-	TrainFraction      float64 `json:"train_fraction"`
-	ValidationFraction float64 `json:"validation_fraction"`
-	// Prepare is copied to every problem.
-	Prepare []string `json:"prepare,omitempty"`
-	// DisjointClasses gives the class pairs of training and test problems classes of
-	// their own, and so rows of their own.
-	DisjointClasses bool `json:"disjoint_classes,omitempty"`
-	// DisjointRows gives them rows of their own, half of every class, so that what
-	// training problems teach of the rows themselves tells nothing of test rows. The
-	// fractions remain those of all rows of a class.
-	DisjointRows bool `json:"disjoint_rows,omitempty"`
-	// All puts every group into one single problem instead of sampling.
-	All bool `json:"all,omitempty"`
-	// Kind is Regression where classes of groups that are numbers are targets.
-	Kind Kind `json:"kind,omitempty"`
+	Seed               uint64   `json:"seed" default:"1" help:"Seed of everything that is random."`
+	Train              int      `json:"train" default:"100" help:"Number of training problems. Without any the test problems have all there is to draw from, and as few of it do."`
+	Test               int      `json:"test" default:"50" help:"Number of test problems."`
+	MinTasks           int      `json:"min_tasks" default:"4" help:"Fewest tasks of a problem."`
+	MaxTasks           int      `json:"max_tasks" default:"8" help:"Most tasks of a problem."`
+	TrainFraction      float64  `json:"train_fraction" default:"0.3" help:"Share of a task's rows to train on."`
+	ValidationFraction float64  `json:"validation_fraction" default:"0.3" help:"Share of a task's rows to choose hyperparameters on. The rest is the test split."`
+	Prepare            []string `json:"prepare,omitempty" enum:"standardise,unit" help:"Steps fitted on the training rows of each problem (${enum})."`
+	DisjointClasses    bool     `json:"disjoint_classes,omitempty" help:"No class is in training and in test problems: how will classes do that nothing is known of?"`
+	// The fractions remain those of all rows of a class.
+	DisjointRows bool `json:"disjoint_rows,omitempty" help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
+	All          bool `json:"all,omitempty" help:"One problem of all groups, in train.json, instead of sampling."`
+	Kind         Kind `json:"kind,omitempty" enum:",classification,regression" default:"" help:"Of groups: \"regression\" takes classes that are numbers for targets."`
 
 	several []string // the classes of groups that have more than two
 }

@@ -64,28 +64,22 @@ const (
 	fitIterations = 20
 )
 
-// Config says which tuples are made of every problem. The zero value of a
-// field means its default.
+// Config says which tuples are made of every problem, with the flags that say it on the command
+// line. The zero value of a field means its default.
 type Config struct {
-	// Models are names of multitask models; default the paper's ten.
 	// Single-task learning is always among them: it is the denominator.
-	Models []string
-	// Draws is the number of draws of hyperparameters for each model; default 1.
-	Draws int
-	// Explore is the number of random covariances; default 8, and -1 means none.
-	Explore int
-	// Near is the number of covariances near those made by hand: of networks with
-	// the body "pairwise", untrained except for their weights of the cosines and
-	// their diagonal, which are drawn.
-	Near int
-	// Measured is what o is the error of; default OfRefit.
-	Measured Measured
-	// Seed selects everything drawn.
-	Seed uint64
+	Models  []string `help:"Multitask models to try (${models}); by default the paper's ten."`
+	Draws   int      `default:"1" help:"Draws of hyperparameters for each model."`
+	Explore int      `default:"8" help:"Random covariances to try on each problem."` // -1 means none
+	// Near are of networks with the body "pairwise", untrained except for their weights of the
+	// cosines and their diagonal, which are drawn.
+	Near     int      `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
+	Measured Measured `name:"o" default:"refit" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
+	Seed     uint64   `default:"1" help:"Seed of everything drawn."`
 	// Shard of Shards is the part of the problems to work on, from 0; the
 	// default is all. Parts of one number of shards may be worked on at the same
 	// time. Those of different numbers overlap, and do not know of each other.
-	Shard, Shards int
+	Shard, Shards int `kong:"-"`
 }
 
 // Defaults returns c with zero fields replaced by their defaults.
@@ -102,8 +96,9 @@ func (c Config) Defaults() Config {
 	return c
 }
 
-// Validate checks a configuration after Defaults.
+// Validate checks a configuration with its defaults.
 func (c Config) Validate() error {
+	c = c.Defaults()
 	fault := func(format string, args ...any) error {
 		return fmt.Errorf("collect: %w: %s", ErrConfig, fmt.Sprintf(format, args...))
 	}

@@ -18,7 +18,6 @@ import (
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/multitask"
-	"l2mt/train/collect"
 )
 
 // Exit codes.
@@ -104,10 +103,8 @@ func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// flagVars are what the explanations of flags list, and the defaults of the
-// libraries.
+// flagVars are what the explanations of flags list.
 func flagVars() kong.Vars {
-	sample, made := data.SampleConfig{}.Defaults(), collect.Config{}.Defaults()
 	return kong.Vars{
 		"models":  strings.Join(multitask.Names(), ", "),
 		"views":   strings.Join(solve.Views(), ","),
@@ -115,10 +112,6 @@ func flagVars() kong.Vars {
 		"presets": strings.Join(model.Presets(), ", "),
 
 		"experiments": strings.Join(experimentNames(), ", "),
-
-		"train": fmt.Sprint(sample.Train), "test": fmt.Sprint(sample.Test), "mintasks": fmt.Sprint(sample.MinTasks), "maxtasks": fmt.Sprint(sample.MaxTasks),
-		"trainfraction": fmt.Sprint(sample.TrainFraction), "validationfraction": fmt.Sprint(sample.ValidationFraction),
-		"draws": fmt.Sprint(made.Draws), "explore": fmt.Sprint(made.Explore), "measured": string(made.Measured),
 	}
 }
 

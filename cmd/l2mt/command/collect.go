@@ -11,18 +11,13 @@ import (
 )
 
 type collectCmd struct {
-	Problems  string `required:"" type:"path" help:"Problem file."`
-	dataFlags `embed:""`
-	Out       string           `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
-	Head      string           `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
-	Models    []string         `help:"Multitask models to try (${models}); by default the paper's ten."`
-	Draws     int              `default:"${draws}" help:"Draws of hyperparameters for each model."`
-	Explore   int              `default:"${explore}" help:"Random covariances to try on each problem."`
-	Near      int              `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
-	O         collect.Measured `default:"${measured}" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
-	Shard     string           `placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default everything."`
-	Workers   int              `help:"Tuples made at a time; 0 means one per CPU."`
-	Seed      uint64           `default:"1" help:"Seed of everything drawn."`
+	Problems       string `required:"" type:"path" help:"Problem file."`
+	dataFlags      `embed:""`
+	Out            string `required:"" type:"path" help:"Directory of the experience. If it has some, only what is missing is added."`
+	Head           string `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
+	Part           string `name:"shard" placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default everything."`
+	Workers        int    `help:"Tuples made at a time; 0 means one per CPU."`
+	collect.Config `embed:""`
 }
 
 func (c *collectCmd) Validate() error {
@@ -93,11 +88,12 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems, config colle
 }
 
 func (c *collectCmd) config() (config collect.Config, err error) {
-	config = collect.Config{Models: c.Models, Draws: c.Draws, Explore: run.OrNone(c.Explore), Near: c.Near, Measured: c.O, Seed: c.Seed}
-	if config.Shard, config.Shards, err = shardOf(c.Shard); err != nil {
+	config = c.Config
+	config.Explore = run.OrNone(c.Explore)
+	if config.Shard, config.Shards, err = shardOf(c.Part); err != nil {
 		return config, err
 	}
-	if err := config.Defaults().Validate(); err != nil {
+	if err := config.Validate(); err != nil {
 		return config, fmt.Errorf("%w: %w", errUsage, err)
 	}
 	return config, nil

@@ -36,11 +36,11 @@ func (c *demoCmd) Run(e *env) error {
 	at := func(name string) string { return filepath.Join(c.Out, name) }
 	train, test := filepath.Join(at("problems"), "train.json"), filepath.Join(at("problems"), "test.json")
 	// Rows of their own: what experience teaches of rows must not be of test rows.
-	sample := &problemsSampleCmd{DisjointRows: true, sampleFlags: sampleFlags{
-		Dataset: c.Dataset, Out: at("problems"), Train: c.Train, Test: max(demoDrawn, c.Test), MinTasks: 4, MaxTasks: 8,
+	sample := &problemsSampleCmd{Dataset: c.Dataset, Out: at("problems"), SampleConfig: data.SampleConfig{
+		DisjointRows: true, Train: c.Train, Test: max(demoDrawn, c.Test), MinTasks: 4, MaxTasks: 8,
 		TrainFraction: demoFraction, ValidationFraction: demoFraction, Seed: c.Seed,
 	}}
-	collect := &collectCmd{Problems: train, Out: at("experience"), Draws: 1, Explore: 2, O: collect.OfLabelled, Seed: c.Seed}
+	collect := &collectCmd{Problems: train, Out: at("experience"), Config: collect.Config{Draws: 1, Explore: 2, Measured: collect.OfLabelled, Seed: c.Seed}}
 	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "pairwise", Seed: c.Seed}
 	evaluate := &evalCmd{Network: []string{at("network")}, Problems: test, Models: []string{"all"}, Out: at("evaluation"), first: c.Test}
 	explain := &inferCmd{Network: at("network"), Out: at("problem")}

@@ -240,7 +240,7 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		return nil, fmt.Errorf("%q: flags must begin with problems, collect, train or eval", command)
 	}
 	s.evaluate.Problems = tests // of none the parser makes a folder
-	if x.store == nil && s.sample.Train == 0 {
+	if x.store == nil && s.sample.Train <= 0 {
 		return nil, errors.New("problems: --train=0 leaves nothing to learn from: l2mt eval compares a network that is there")
 	}
 	return s, nil

@@ -18,9 +18,8 @@ import (
 )
 
 type problemsCmd struct {
-	Sample     problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do."`
-	FromGroups problemsGroupsCmd `cmd:"" help:"Draw problems whose tasks are the groups of a dataset, such as schools."`
-	Check      problemsCheckCmd  `cmd:"" help:"Check problem files: the first fault of each is named with problem, task and field."`
+	Sample problemsSampleCmd `cmd:"" help:"Draw problems whose tasks tell pairs of classes apart. No pair is in training and in test problems, but rows of a class may be: they say how new pairs of known classes will do. With --groups tasks are the groups of a dataset."`
+	Check  problemsCheckCmd  `cmd:"" help:"Check problem files: the first fault of each is named with problem, task and field."`
 }
 
 // dataFlags say where the data of a problem file is.
@@ -42,56 +41,29 @@ func (f dataFlags) all(path string) ([]*data.ProblemData, error) {
 	return p.All()
 }
 
-// sampleFlags are what both ways of drawing problems share. Their defaults
-// are the paper's.
-type sampleFlags struct {
-	Dataset            string   `default:"digits" help:"Dataset: a file or directory, or the embedded \"digits\"."`
-	Out                string   `required:"" type:"path" help:"Directory for train.json and test.json."`
-	Train              int      `default:"${train}" help:"Number of training problems. Without any the test problems have all there is to draw from, and as few of it do."`
-	Test               int      `default:"${test}" help:"Number of test problems."`
-	MinTasks           int      `default:"${mintasks}" help:"Fewest tasks of a problem."`
-	MaxTasks           int      `default:"${maxtasks}" help:"Most tasks of a problem."`
-	TrainFraction      float64  `default:"${trainfraction}" help:"Share of a task's rows to train on."`
-	ValidationFraction float64  `default:"${validationfraction}" help:"Share of a task's rows to choose hyperparameters on. The rest is the test split."`
-	Prepare            []string `enum:"standardise,unit" help:"Steps fitted on the training rows of each problem (${enum})."`
-	Seed               uint64   `default:"1" help:"Seed of everything that is random."`
-}
-
-func (f *sampleFlags) Validate() error {
-	if f.Train < 0 || f.Test < 0 || f.Train+f.Test == 0 {
-		return fmt.Errorf("--train=%d --test=%d: they must not be negative, nor both 0", f.Train, f.Test)
-	}
-	return nil
-}
-
-func (f *sampleFlags) config() data.SampleConfig {
-	return data.SampleConfig{
-		Seed: f.Seed, Train: run.OrNone(f.Train), Test: run.OrNone(f.Test), MinTasks: f.MinTasks, MaxTasks: f.MaxTasks,
-		TrainFraction: f.TrainFraction, ValidationFraction: f.ValidationFraction, Prepare: f.Prepare,
-	}
-}
-
 type problemsSampleCmd struct {
-	sampleFlags     `embed:""`
-	DisjointClasses bool     `help:"No class is in training and in test problems: how will classes do that nothing is known of?"`
-	DisjointRows    bool     `help:"No row is in training and in test problems, which share out the rows of every class: what training problems teach of rows then tells nothing of test rows."`
-	Case            []string `placeholder:"CLASSES" help:"Make one test problem, whose tasks tell the first of these classes from each other one, and leave these tasks out of the training problems."`
+	Dataset           string   `default:"digits" help:"Dataset: a file or directory, or the embedded \"digits\"."`
+	Out               string   `required:"" type:"path" help:"Directory for train.json and test.json."`
+	Groups            bool     `help:"Tasks are the groups of the dataset, such as schools."`
+	Case              []string `placeholder:"CLASSES" help:"Make one test problem, whose tasks tell the first of these classes from each other one, and leave these tasks out of the training problems."`
+	data.SampleConfig `embed:""`
 }
 
-// Validate replaces that of the flags, which it calls.
+// Validate checks what is to be drawn before the dataset is read.
 func (c *problemsSampleCmd) Validate() error {
-	if err := c.sampleFlags.Validate(); err != nil {
-		return err
-	}
 	if n := len(c.Case); n > 0 && (n < 3 || c.Test == 0) {
 		return fmt.Errorf("--case=%s --test=%d: it takes three classes or more, and makes a test problem", strings.Join(c.Case, ","), c.Test)
+	}
+	if c.Groups && (c.Case != nil || c.DisjointClasses || c.DisjointRows) || !c.Groups && (c.All || c.Kind != "") {
+		return errors.New("--all and --kind go with --groups; --case, --disjoint-classes and --disjoint-rows do not")
 	}
 	return c.config().Defaults().Validate()
 }
 
+// config has a negative number where the flags say that there are no problems.
 func (c *problemsSampleCmd) config() data.SampleConfig {
-	config := c.sampleFlags.config()
-	config.DisjointClasses, config.DisjointRows = c.DisjointClasses, c.DisjointRows
+	config := c.SampleConfig
+	config.Train, config.Test = run.OrNone(c.Train), run.OrNone(c.Test)
 	return config
 }
 
@@ -100,14 +72,21 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	train, test, err := data.SampleProblems(d, c.config())
+	draw := data.SampleProblems
+	if c.Groups {
+		draw = data.GroupProblems
+	}
+	train, test, err := draw(d, c.config())
 	if err == nil && c.Case != nil {
 		err = c.study(d, train, test)
+	}
+	if err != nil && c.Groups && c.Kind == "" && len(d.Classes) > 2 {
+		err = fmt.Errorf("%w; there are %d classes: --kind regression takes numbers for targets", err, len(d.Classes))
 	}
 	if err != nil {
 		return err
 	}
-	if train != nil && test != nil && !c.DisjointRows && !c.DisjointClasses {
+	if train != nil && test != nil && !c.Groups && !c.DisjointRows && !c.DisjointClasses {
 		e.remark("training and test problems have rows in common; a network trained on the former knows some of the latter's test rows (--disjoint-rows gives each their own)")
 	}
 	return c.save(e, train, test)
@@ -150,33 +129,10 @@ func isPair(t *data.Task, a, b string) bool {
 	return t.Positive == a && t.Negative == b || t.Positive == b && t.Negative == a
 }
 
-type problemsGroupsCmd struct {
-	sampleFlags `embed:""`
-	All         bool      `help:"One problem of all groups, in train.json, instead of sampling."`
-	Kind        data.Kind `enum:",classification,regression" default:"" help:"\"regression\" takes classes that are numbers for targets."`
-}
-
-func (c *problemsGroupsCmd) Run(e *env) error {
-	d, err := digits.Open(c.Dataset)
-	if err != nil {
-		return err
-	}
-	config := c.config()
-	config.All, config.Kind = c.All, c.Kind
-	train, test, err := data.GroupProblems(d, config)
-	if err != nil && c.Kind == "" && len(d.Classes) > 2 {
-		return fmt.Errorf("%w; there are %d classes: --kind regression takes numbers for targets", err, len(d.Classes))
-	}
-	if err != nil {
-		return err
-	}
-	return c.save(e, train, test)
-}
-
 // save writes the sets, which may be nil, as train.json and test.json, and says what they
 // hold. Other problems that are there already stay.
-func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
-	if err := os.MkdirAll(f.Out, 0o755); err != nil {
+func (c *problemsSampleCmd) save(e *env, train, test *data.ProblemFile) error {
+	if err := os.MkdirAll(c.Out, 0o755); err != nil {
 		return err
 	}
 	var rows []summary
@@ -188,14 +144,14 @@ func (f *sampleFlags) save(e *env, train, test *data.ProblemFile) error {
 			continue
 		}
 		var err error
-		if set.file.Dataset.Path, err = experience.ReferTo(f.Dataset, f.Out); err != nil {
+		if set.file.Dataset.Path, err = experience.ReferTo(c.Dataset, c.Out); err != nil {
 			return err
 		}
 		raw, err := set.file.Encode()
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(f.Out, set.name)
+		path := filepath.Join(c.Out, set.name)
 		old, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -50,7 +50,7 @@ func TestShippedExperimentsAreSoundAndSayWhatTheyAre(t *testing.T) {
 
 func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
 	d := must(digits.Load())(t)
-	c := &problemsSampleCmd{Case: []string{"8", "3", "5", "0"}, sampleFlags: sampleFlags{Train: 30, Test: 1, Seed: 1}}
+	c := &problemsSampleCmd{Case: []string{"8", "3", "5", "0"}, SampleConfig: data.SampleConfig{Train: 30, Test: 1, Seed: 1}}
 	train, test, err := data.SampleProblems(d, c.config())
 	if err != nil || len(train.Problems) != 30 {
 		t.Fatalf("%d problems were drawn: %v", len(train.Problems), err)
