@@ -69,6 +69,17 @@ func (c *Column) Text(i int) int {
 	return int(c.of[i])
 }
 
+// Counts are how many rows have each of the Texts.
+func (c *Column) Counts() []int {
+	counts := make([]int, len(c.Texts))
+	for _, k := range c.of {
+		if k >= 0 {
+			counts[k]++
+		}
+	}
+	return counts
+}
+
 // feature returns the feature in a row.
 func (c *Column) feature(i int) (float32, error) {
 	if k := c.Text(i); k >= 0 {

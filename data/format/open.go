@@ -2,7 +2,6 @@ package format
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -48,23 +47,23 @@ func openText(path string) (io.ReadCloser, error) {
 func unpack(f io.ReadCloser, name string) (io.ReadCloser, error) {
 	packed := &counter{r: f}
 	in := bufio.NewReaderSize(packed, 64<<10)
-	magic := []byte{0x1f, 0x8b}
-	promised := strings.HasSuffix(strings.ToLower(name), ".gz")
-	if start, _ := in.Peek(len(magic)); !promised && !bytes.Equal(start, magic) {
-		return struct {
-			io.Reader
-			io.Closer
-		}{in, f}, nil
-	}
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: it is not a sound gzip file: %w", data.ErrFormat, err), f.Close())
+	var text io.Reader = in
+	start, _ := in.Peek(len(gzipMagic))
+	if string(start) == gzipMagic || strings.HasSuffix(strings.ToLower(name), ".gz") {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%w: it is not a sound gzip file: %w", data.ErrFormat, err), f.Close())
+		}
+		text = &inflated{gzip: z, packed: packed}
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{&inflated{gzip: z, packed: packed}, f}, nil
+	}{text, f}, nil
 }
+
+// gzipMagic is what gzip files begin with.
+const gzipMagic = "\x1f\x8b"
 
 // counter counts what is read through it.
 type counter struct {

@@ -105,12 +105,8 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	} else if written[r.Decimal] == nil {
 		return fmt.Errorf("decimal %q: %w: it must be a point or a comma", r.Decimal, data.ErrInvalid)
 	}
-	row := b.reader()
-	_, first, err := b.row(row)
-	if err == io.EOF {
-		return nil
-	}
-	if err != nil {
+	var first []string
+	if err := b.each(func(_ int, cells []string) error { first = slices.Clone(cells); return io.EOF }); err != io.EOF {
 		return err
 	}
 	r.Width, r.first = len(first), b
@@ -122,9 +118,7 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	// Columns without names are called 0, 1, 2 by pandas.
 	counts := len(first) > 2 && slices.Equal(first, Numbered(len(first)))
 	if o.Header == HeaderYes || o.Header == HeaderAuto && (named(o.Label) || named(o.Group) || noNumber || counts) {
-		r.Names = slices.Clone(first)
-		head := b.text[:row.InputOffset()]
-		b.text, b.line = b.text[len(head):], b.line+bytes.Count(head, []byte{'\n'})
+		r.Names, b.header = first, true
 	}
 	return nil
 }
@@ -249,9 +243,10 @@ func lastRow(text []byte) int {
 
 // Block is some rows of a table, one after the other.
 type Block struct {
-	rows *Rows
-	text []byte
-	line int // on which it begins
+	rows   *Rows
+	text   []byte
+	line   int  // on which it begins
+	header bool // the first row is none
 }
 
 // Into adds the rows to columns, each from where it is in the table, and returns the
@@ -289,13 +284,19 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 	if bytes.IndexByte(b.text, '"') < 0 {
 		return b.eachPlain(f)
 	}
-	for in := b.reader(); ; {
-		line, cells, err := b.row(in)
-		if err == io.EOF {
+	in := csv.NewReader(bytes.NewReader(b.text))
+	in.Comma, in.FieldsPerRecord, in.ReuseRecord = b.rows.comma, -1, true
+	for header := b.header; ; header = false {
+		cells, err := in.Read()
+		var fault *csv.ParseError
+		switch {
+		case err == io.EOF:
 			return nil
-		}
-		if err == nil {
-			err = f(line, cells)
+		case errors.As(err, &fault):
+			return fmt.Errorf("line %d, byte %d: %w: %w", b.line+fault.Line-1, fault.Column, data.ErrFormat, fault.Err)
+		case err == nil && !header:
+			line, _ := in.FieldPos(0)
+			err = f(b.line+line-1, cells)
 		}
 		if err != nil {
 			return err
@@ -305,11 +306,15 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 
 // eachPlain is each for text without quotes, which is cut in half the time.
 func (b *Block) eachPlain(f func(line int, cells []string) error) error {
-	line, comma, cells := b.line-1, string(b.rows.comma), []string(nil)
+	line, comma, header, cells := b.line-1, string(b.rows.comma), b.header, []string(nil)
 	for text := range strings.Lines(string(b.text)) {
 		line++
 		text = strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 		if text == "" {
+			continue
+		}
+		if header {
+			header = false
 			continue
 		}
 		cells = slices.AppendSeq(cells[:0], strings.SplitSeq(text, comma))
@@ -318,24 +323,4 @@ func (b *Block) eachPlain(f func(line int, cells []string) error) error {
 		}
 	}
 	return nil
-}
-
-func (b *Block) reader() *csv.Reader {
-	in := csv.NewReader(bytes.NewReader(b.text))
-	in.Comma, in.FieldsPerRecord, in.ReuseRecord = b.rows.comma, -1, true
-	return in
-}
-
-// row returns the next row as each passes it on, or io.EOF.
-func (b *Block) row(in *csv.Reader) (line int, cells []string, err error) {
-	cells, err = in.Read()
-	var fault *csv.ParseError
-	if errors.As(err, &fault) {
-		err = fmt.Errorf("line %d, byte %d: %w: %w", b.line+fault.Line-1, fault.Column, data.ErrFormat, fault.Err)
-	}
-	if err != nil {
-		return 0, nil, err
-	}
-	line, _ = in.FieldPos(0)
-	return b.line + line - 1, cells, nil
 }

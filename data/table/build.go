@@ -338,16 +338,16 @@ func (r *reader) tell() {
 // makes says what features come of a column.
 func (r *reader) makes(c *format.Column) (Column, error) {
 	made := Column{Name: c.Name, Date: r.dates[c.Name]}
-	rows := make([]int, len(c.Texts)) // of each text
-	sum, count := 0.0, 0
-	for i := range r.places {
-		if k := c.Text(i); k >= 0 && r.Recipe.IsMissing(c.Texts[k]) {
-			made.Gaps = !r.Strict
-		} else if k >= 0 {
-			rows[k]++
-			count++
-		} else if !c.AsText && !math.IsNaN(c.Numbers[i]) { // else of a file without the column
-			sum += float64(float32(c.Numbers[i]))
+	sum, count, rows := 0.0, 0, c.Counts()
+	for k, n := range rows {
+		if r.Recipe.IsMissing(c.Texts[k]) {
+			made.Gaps, rows[k] = made.Gaps || n > 0 && !r.Strict, 0
+		}
+		count += rows[k]
+	}
+	for _, v := range c.Numbers {
+		if !math.IsNaN(v) { // a text, or of a file without the column
+			sum += float64(float32(v))
 			count++
 		}
 	}

@@ -19,26 +19,20 @@ var layouts = []string{
 // It reports whether there are any.
 func (r *reader) findWords() (any bool) {
 	for _, c := range r.features {
-		words, rows, filled := map[string]bool{}, 0, len(r.places)
-		for i := range r.places {
-			switch k := c.Text(i); {
-			case k >= 0 && r.Recipe.IsMissing(c.Texts[k]):
-				filled--
-			case k >= 0:
-				words[c.Texts[k]] = true
-				rows++
+		var words []string
+		rows, filled := 0, len(r.places)
+		for k, n := range c.Counts() {
+			if r.Recipe.IsMissing(c.Texts[k]) {
+				filled -= n
+			} else {
+				words, rows = append(words, c.Texts[k]), rows+n
 			}
 		}
-		if len(words) == 0 || c.AsText {
+		if words == nil || c.AsText {
 			continue
 		}
 		isDate := func(layout string) bool {
-			for word := range words {
-				if _, err := time.Parse(layout, word); err != nil {
-					return false
-				}
-			}
-			return true
+			return !slices.ContainsFunc(words, func(word string) bool { _, err := time.Parse(layout, word); return err != nil })
 		}
 		date := slices.IndexFunc(layouts, isDate)
 		switch {
