@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -240,23 +238,6 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 	}
 	if _, err := model.Prepare(free, &data.ProblemData{Problem: p.Problem}); !errors.Is(err, data.ErrInvalid) {
 		t.Errorf("a problem without tasks: %v", err)
-	}
-}
-
-// Old networks say nothing of a body: they are LGNNs.
-func TestAConfigurationWithoutABodyIsTheLGNN(t *testing.T) {
-	if !slices.Contains(model.Bodies(), "lgnn") {
-		t.Fatal(model.Bodies())
-	}
-	n := network(t, config(t, "default", 3), 1)
-	dir := t.TempDir()
-	if err := n.Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	replaceIn(t, filepath.Join(dir, model.ConfigFile), "\n    \"body\": \"lgnn\",", "")
-	loaded, err := model.Load(dir)
-	if err != nil || loaded.Config.Body != "lgnn" {
-		t.Errorf("it is loaded as %+v (%v)", loaded, err)
 	}
 }
 

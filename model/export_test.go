@@ -10,6 +10,3 @@ var NewPayload = newPayload
 func ReadoutWeights(name string, kind data.Kind, y []float64) ([]float64, error) {
 	return readouts.get(name)(kind, y)
 }
-
-// PackageOf is the import path in the name of a function.
-var PackageOf = packageOf

@@ -204,7 +204,7 @@ func loadHead(dir, widths string) (layers.Head, error) {
 		return nil, err
 	}
 	if head.String() != widths {
-		return nil, fmt.Errorf("model: %s: %w: the head is %s, but %s says %s", filepath.Join(dir, HeadFile), ErrMismatch, head, ConfigFile, widths)
+		return nil, fmt.Errorf("model: %s: %w: the head is %s, but %s says %s", filepath.Join(dir, HeadFile), ErrMismatch, head, WeightsFile, widths)
 	}
 	return head, nil
 }

@@ -179,7 +179,7 @@ func TestANetworkWithAHeadComesBack(t *testing.T) {
 	if err := safetensors.Write(filepath.Join(dir, model.HeadFile), model.HeadArrays("", other), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := model.Load(dir); !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), "the head is 5-3, but config.json says 5-4-3") {
+	if _, err := model.Load(dir); !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), "the head is 5-3, but weights.safetensors says 5-4-3") {
 		t.Errorf("another head: the error is %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, model.HeadFile)); err != nil {

@@ -57,35 +57,29 @@ func TestASavedNetworkComesBack(t *testing.T) {
 	}
 }
 
-// replaceIn changes the first occurrence of a text in a file.
-func replaceIn(t *testing.T, path, old, new string) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil || !strings.Contains(string(b), old) {
-		t.Fatalf("%s does not contain %s (%v)", b, old, err)
-	}
-	if err := os.WriteFile(path, []byte(strings.Replace(string(b), old, new, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // Every kind of damage is refused, with the file and the tensor or field.
 func TestLoadNamesEveryMismatch(t *testing.T) {
 	c := config(t, "default", 3)
-	weights := func(change func(p model.Params) model.Params) func(t *testing.T, dir string) {
+	file := func(change func(p model.Params, metadata map[string]string) model.Params) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			path := filepath.Join(dir, model.WeightsFile)
 			tensors, metadata, err := safetensors.Read(path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := safetensors.Write(path, change(tensors), metadata); err != nil {
+			if err := safetensors.Write(path, change(tensors, metadata), metadata); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+	weights := func(change func(p model.Params) model.Params) func(t *testing.T, dir string) {
+		return file(func(p model.Params, _ map[string]string) model.Params { return change(p) })
+	}
 	text := func(old, new string) func(t *testing.T, dir string) {
-		return func(t *testing.T, dir string) { replaceIn(t, filepath.Join(dir, model.ConfigFile), old, new) }
+		return file(func(p model.Params, metadata map[string]string) model.Params {
+			metadata["network"] = strings.Replace(metadata["network"], old, new, 1)
+			return p
+		})
 	}
 	bytesOf := func(change func(b []byte) []byte) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
@@ -121,10 +115,13 @@ func TestLoadNamesEveryMismatch(t *testing.T) {
 		{"a changed byte", bytesOf(func(b []byte) []byte { b[len(b)-3] ^= 1; return b }), safetensors.ErrFormat, []string{model.WeightsFile, "SHA-256"}},
 		{"a torn file", bytesOf(func(b []byte) []byte { return b[:len(b)-1] }), safetensors.ErrFormat, []string{model.WeightsFile}},
 		{"an empty file", bytesOf(func([]byte) []byte { return nil }), safetensors.ErrFormat, []string{model.WeightsFile}},
-		{"a changed choice", text(`"tanh"`, `"log"`), model.ErrMismatch, []string{"link is tanh, but config.json says log"}},
-		{"an unknown choice", text(`"affine-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.ConfigFile + `: invalid configuration: estimator "even-kernel" is not in this binary; import the package that registers it`}},
-		{"an unknown field", text(`"hidden"`, `"hiden"`), nil, []string{model.ConfigFile, "hiden"}},
-		{"another schema", text(`"schema": 1`, `"schema": 2`), model.ErrConfig, []string{model.ConfigFile, "schema 2"}},
+		{"an unknown choice", text(`"affine-kernel"`, `"even-kernel"`), model.ErrConfig, []string{model.WeightsFile + `: metadata "network": invalid configuration: estimator "even-kernel" is not in this binary; import the package that registers it`}},
+		{"an unknown field", text(`"hidden"`, `"hiden"`), nil, []string{model.WeightsFile, "hiden"}},
+		{"another schema", text(`"schema": 2`, `"schema": 1`), model.ErrConfig, []string{model.WeightsFile, "schema 1"}},
+		{"no configuration", file(func(p model.Params, metadata map[string]string) model.Params {
+			delete(metadata, "network")
+			return p
+		}), model.ErrConfig, []string{`metadata "network"`}},
 		{"no file", func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, model.WeightsFile)) }, os.ErrNotExist, []string{model.WeightsFile}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -164,30 +161,6 @@ func TestAFileSystemBringsTheNetworkOfItsDirectory(t *testing.T) {
 	}
 	if _, err := model.LoadFS(os.DirFS(dir)); !errors.Is(err, model.ErrConfig) || !strings.Contains(err.Error(), "head") {
 		t.Errorf("a head: %v", err)
-	}
-}
-
-// A crash between the two files leaves the new weights beside the old
-// config.json, which differs in what was trained, not in the configuration.
-func TestACrashBetweenTheFilesLeavesALoadableNetwork(t *testing.T) {
-	c := config(t, "default", 3)
-	n, dir := network(t, c, 1), t.TempDir()
-	n.Provenance = map[string]string{"epoch": "1"}
-	if err := n.Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	old := must(os.ReadFile(filepath.Join(dir, model.ConfigFile)))(t)
-	n.Provenance["epoch"] = "2"
-	n.Params.Get("gamma")[0] = 5
-	if err := n.Save(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, model.ConfigFile), old, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	got := must(model.Load(dir))(t)
-	if got.Provenance["epoch"] != "2" || got.Params.Get("gamma")[0] != 5 {
-		t.Errorf("loaded epoch %s and gamma %v, want those of the new weights", got.Provenance["epoch"], got.Params.Get("gamma"))
 	}
 }
 

@@ -3,8 +3,6 @@ package model
 import (
 	"fmt"
 	"maps"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -81,8 +79,6 @@ type Piece struct {
 	// Kind is "body", "readout", "estimator" or "link".
 	Kind string
 	Name string
-	// Package is the import path of the package that registered it.
-	Package string
 }
 
 // Pieces lists everything that is registered, by kind and name.
@@ -94,12 +90,9 @@ func Pieces() []Piece {
 type registry[T any] struct {
 	kind  string
 	piece map[string]T
-	by    map[string]string // the package that registered it
 }
 
-func newRegistry[T any](kind string) *registry[T] {
-	return &registry[T]{kind: kind, piece: map[string]T{}, by: map[string]string{}}
-}
+func newRegistry[T any](kind string) *registry[T] { return &registry[T]{kind, map[string]T{}} }
 
 var (
 	bodies     = newRegistry[Body]("body")
@@ -108,45 +101,19 @@ var (
 	links      = newRegistry[Link]("link")
 )
 
-// add is called by the Register functions and by nothing else: it looks for the
-// package that called them.
 func (r *registry[T]) add(name string, piece T) {
-	by := caller(2)
-	if name == "" {
-		panic(fmt.Sprintf("model: package %s registers a %s without a name", by, r.kind))
+	if _, ok := r.piece[name]; ok || name == "" {
+		panic(fmt.Sprintf("model: a %s is registered as %q, a name that is taken or empty; take another", r.kind, name))
 	}
-	if other, ok := r.by[name]; ok {
-		panic(fmt.Sprintf("model: package %s registers the %s %q, a name that package %s has taken; take another", by, r.kind, name, other))
-	}
-	r.piece[name], r.by[name] = piece, by
-}
-
-// caller is the import path of the package so many calls above the caller's.
-func caller(skip int) string {
-	pc := make([]uintptr, 1)
-	runtime.Callers(skip+2, pc)
-	frame, _ := runtime.CallersFrames(pc).Next()
-	return packageOf(frame.Function)
-}
-
-// packageOf is the import path in the name of a function, such as
-// "example.com/own/v2.init.0". Dots in the last element of the path are escaped.
-func packageOf(function string) string {
-	last := strings.LastIndex(function, "/") + 1
-	element, _, _ := strings.Cut(function[last:], ".")
-	path := function[:last] + element
-	if info, ok := debug.ReadBuildInfo(); ok && path == "main" {
-		return info.Path
-	}
-	return strings.ReplaceAll(path, "%2e", ".")
+	r.piece[name] = piece
 }
 
 func (r *registry[T]) get(name string) T { return r.piece[name] }
 func (r *registry[T]) names() []string   { return sortedKeys(r.piece) }
 
 func (r *registry[T]) list() (pieces []Piece) {
-	for _, name := range sortedKeys(r.by) {
-		pieces = append(pieces, Piece{r.kind, name, r.by[name]})
+	for _, name := range r.names() {
+		pieces = append(pieces, Piece{r.kind, name})
 	}
 	return pieces
 }

@@ -66,17 +66,14 @@ func (n *Network) RelativeError(f float64) float64 {
 	return links.get(n.Config.Link).Inverse(n.Params, f)
 }
 
-// A network is saved as a directory of two files, and one for its head if it has one.
-// The weights carry the
-// configuration too: they are complete by themselves, and config.json, which
-// is for people, is checked against them.
+// A network is saved as a directory: its weights, which carry the configuration, its head
+// if it has one, and config.json, which is for people.
 const (
 	ConfigFile  = "config.json"
 	WeightsFile = "weights.safetensors"
 
-	configSchema  = 1
-	configKey     = "config"
-	provenanceKey = "provenance"
+	configSchema = 2
+	configKey    = "network" // of the metadata, which has what is in config.json
 )
 
 type configFile struct {
@@ -98,13 +95,9 @@ func (n *Network) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
-	metadata := map[string]string{}
-	for key, v := range map[string]any{configKey: n.Config, provenanceKey: n.Provenance} {
-		b, err := json.Marshal(v)
-		if err != nil {
-			return fmt.Errorf("model: save to %s: %w", dir, err)
-		}
-		metadata[key] = string(b)
+	text, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("model: save to %s: %w", dir, err)
 	}
 	stored := slices.Clone(n.Params)
 	for i := range stored {
@@ -115,14 +108,10 @@ func (n *Network) Save(dir string) error {
 			return fmt.Errorf("model: save: %w", err)
 		}
 	}
-	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, metadata); err != nil {
+	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, map[string]string{configKey: string(text)}); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
-	b, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("model: save to %s: %w", dir, err)
-	}
-	if err := files.WriteFile(filepath.Join(dir, ConfigFile), append(b, '\n')); err != nil {
+	if err := files.WriteFile(filepath.Join(dir, ConfigFile), append(text, '\n')); err != nil {
 		return fmt.Errorf("model: save: %w", err)
 	}
 	return nil
@@ -146,48 +135,35 @@ func Load(dir string) (*Network, error) {
 func LoadFS(from fs.FS) (*Network, error) {
 	n, err := read(from, "")
 	if err == nil && n.Config.Head != "" {
-		return nil, fmt.Errorf("model: %s: %w: the network has a head, which Load reads from a directory", ConfigFile, ErrConfig)
+		return nil, fmt.Errorf("model: %s: %w: the network has a head, which Load reads from a directory", WeightsFile, ErrConfig)
 	}
 	return n, err
 }
 
 // read reads all but the head. Dir is what errors call the file system.
 func read(from fs.FS, dir string) (*Network, error) {
-	path := filepath.Join(dir, ConfigFile)
-	b, err := fs.ReadFile(from, ConfigFile)
+	path := filepath.Join(dir, WeightsFile)
+	b, err := fs.ReadFile(from, WeightsFile)
 	if err != nil {
-		return nil, fmt.Errorf("model: load: %s: %w", path, err)
-	}
-	file, err := decodeConfig(b)
-	if err != nil {
-		return nil, fmt.Errorf("model: %s: %w", path, err)
-	}
-	n := &Network{Config: file.Config}
-	path = filepath.Join(dir, WeightsFile)
-	if b, err = fs.ReadFile(from, WeightsFile); err != nil {
 		return nil, fmt.Errorf("model: load: %s: %w", path, err)
 	}
 	tensors, metadata, err := safetensors.Decode(b)
 	if err != nil {
 		return nil, fmt.Errorf("model: load: %s: %w", path, err)
 	}
-	if err := n.checkConfig(metadata[configKey]); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", path, err)
+	file, err := decodeConfig([]byte(metadata[configKey]))
+	if err != nil {
+		return nil, fmt.Errorf("model: %s: metadata %q: %w", path, configKey, err)
 	}
-	if s, ok := metadata[provenanceKey]; ok {
-		if err := files.DecodeJSON([]byte(s), &n.Provenance); err != nil {
-			return nil, fmt.Errorf("model: %s: provenance: %w", path, err)
-		}
-	}
+	n := &Network{Config: file.Config, Provenance: file.Provenance}
 	if n.Params, err = arrange(n.Config, tensors); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
 	return n, nil
 }
 
-// decodeConfig reads config.json.
+// decodeConfig reads what config.json says.
 func decodeConfig(b []byte) (file configFile, err error) {
-	file.Config.Body = "lgnn" // what it was before there was a choice
 	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
 		return file, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -195,23 +171,6 @@ func decodeConfig(b []byte) (file configFile, err error) {
 		return file, err
 	}
 	return file, file.Config.Validate()
-}
-
-// checkConfig compares config.json with the configuration in the weights, if
-// they have one: weights made by another program need not.
-func (n *Network) checkConfig(text string) error {
-	if text == "" {
-		return nil
-	}
-	c := Config{Body: "lgnn"} // as above
-	if err := files.DecodeJSON([]byte(text), &c); err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	var faults []error
-	for _, d := range c.Settings().Differences(n.Config.Settings()) {
-		faults = append(faults, fmt.Errorf("%w: %s is %s, but %s says %s", ErrMismatch, d.Name, d.Here, ConfigFile, d.There))
-	}
-	return errors.Join(faults...)
 }
 
 // arrange puts tensors into the order of the configuration's parameters, and

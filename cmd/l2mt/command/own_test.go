@@ -12,7 +12,7 @@ import (
 
 // The example of a program with an estimator of its own is built as its author
 // would, and does what its README says: the estimator has a name in --help, on
-// the command line and in what version lists.
+// the command line.
 func TestAProgramWithAnEstimatorOfItsOwn(t *testing.T) {
 	datatest.Long(t)
 	t.Parallel()
@@ -29,7 +29,6 @@ func TestAProgramWithAnEstimatorOfItsOwn(t *testing.T) {
 		says string
 	}{
 		{[]string{"settings"}, " cosine,"},
-		{[]string{"version"}, "of example.org/own-estimator\n"},
 		{[]string{"train", "--experience", tinyExperience(t), "--out", network, "--set", "model.estimator=cosine", "--set", "train.epochs=1"}, network},
 	} {
 		out, err := exec.Command(program, c.args...).CombinedOutput()

@@ -20,9 +20,6 @@ func (versionCmd) Run(e *env) error {
 		fmt.Fprintf(t, "system\t%s, %d CPUs\n", v.System, v.CPUs)
 		fmt.Fprintf(t, "kernels\t%s\n", v.Kernels)
 		fmt.Fprintf(t, "pretrained network\t%s\n", v.Pretrained)
-		for _, piece := range v.Pieces {
-			fmt.Fprintf(t, "piece\t%s\n", piece)
-		}
 		for _, path := range slices.Sorted(maps.Keys(v.Modules)) {
 			fmt.Fprintf(t, "%s\t%s\n", path, v.Modules[path])
 		}

@@ -1,13 +1,10 @@
 package run
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"l2mt/layers/linalg"
-	"l2mt/model"
 	"l2mt/model/pretrained"
 )
 
@@ -23,8 +20,6 @@ type Versions struct {
 	Pretrained string `json:"pretrained"`
 	// Modules are the versions of the modules of the program, by their paths.
 	Modules map[string]string `json:"modules"`
-	// Pieces are those of networks that packages register which are not of this module.
-	Pieces []string `json:"pieces,omitempty"`
 }
 
 // CurrentVersions are those of this program.
@@ -35,11 +30,6 @@ func CurrentVersions() Versions {
 	}
 	if kernels, err := linalg.Select(); err == nil {
 		v.Kernels = kernels.Name()
-	}
-	for _, p := range model.Pieces() {
-		if !strings.HasPrefix(p.Package, "l2mt/") {
-			v.Pieces = append(v.Pieces, fmt.Sprintf("%s %s of %s", p.Kind, p.Name, p.Package))
-		}
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		v.L2MT = info.Main.Version
