@@ -220,7 +220,7 @@ func TestGroupsAndValidationFiles(t *testing.T) {
 	}
 }
 
-// The hundred tables of the command hold more errors.
+// The tables of all kinds of the command hold more errors.
 func TestBadTables(t *testing.T) {
 	for _, c := range []struct {
 		name  string

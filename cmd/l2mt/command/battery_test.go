@@ -2,13 +2,12 @@ package command
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -191,30 +190,17 @@ func TestAwkwardTables(t *testing.T) {
 
 // lossOn is that of a saved model on more rows, the mean of zero or one for classes and
 // of squares for a regression.
-func lossOn(t *testing.T, model, more string, kind data.Kind) (mean float64) {
+func lossOn(t *testing.T, model, more string, kind data.Kind) float64 {
 	t.Helper()
-	code, text, stderr := l2mt(t, "-q", "predict", "--model", model, more)
-	if code != exitDone {
-		t.Fatal(stderr)
+	var report struct{ All taskReport }
+	if err := json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "score", model, more)), &report); err != nil {
+		t.Fatal(err)
 	}
-	got, want := csvRows(t, strings.NewReader(text)), func() [][]string {
-		f := must(os.Open(more))(t)
-		defer f.Close()
-		return csvRows(t, f)
-	}()
-	for j, row := range got {
-		f, err := strconv.ParseFloat(row[1], 64)
-		if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-			t.Fatalf("row %d is predicted %q", j, row[1])
-		}
-		y := must(strconv.ParseFloat(want[j][len(want[j])-1], 64))(t)
-		loss := (f - y) * (f - y)
-		if kind == data.Classification {
-			loss = min(loss, 1)
-		}
-		mean += loss / float64(len(got))
+	loss := float64(report.All.By[byModel].Error)
+	if kind == data.Regression {
+		return loss * loss
 	}
-	return mean
+	return loss
 }
 
 // csvRows are those of a CSV file below its header.

@@ -32,14 +32,14 @@ func TestDocs(t *testing.T) {
 		if n, most := len(p.lines), longest[filepath.Base(page)]; most > 0 && n > most {
 			t.Errorf("%s has %d lines; it is to have at most %d", page, n, most)
 		}
-		for i, line := range p.lines {
-			if n := utf8.RuneCountInString(line); n > 100 && !p.code[i] && !strings.HasPrefix(line, "|") {
-				t.Errorf("%s:%d: %d characters; prose wraps at 100", page, i+1, n)
+		for line := range strings.Lines(p.prose) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 && !strings.HasPrefix(line, "|") {
+				t.Errorf("%s: %d characters in %q; prose wraps at 100", page, n, line)
 			}
 		}
-		for _, link := range p.links() {
-			if err := follow(t, page, link); err != "" {
-				t.Errorf("%s: link to %s: %s", page, link, err)
+		for _, link := range linked.FindAllStringSubmatch(p.prose, -1) {
+			if err := follow(t, page, link[1]); err != "" {
+				t.Errorf("%s: link to %s: %s", page, link[1], err)
 			}
 		}
 		for _, line := range p.commands() {
@@ -90,21 +90,25 @@ func parses(line []string) (err error) {
 	return err
 }
 
-// markdown is a page, with the lines that are code.
+// markdown is a page: its lines, and apart from each other prose and blocks of code.
 type markdown struct {
-	lines []string
-	code  []bool
+	lines       []string
+	prose, code string
 }
 
 func readMarkdown(t *testing.T, path string) (m markdown) {
 	t.Helper()
-	b := must(os.ReadFile(path))(t)
 	inside := false
-	m.lines = strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-	for _, line := range m.lines {
-		fence := strings.HasPrefix(line, "```")
-		m.code = append(m.code, inside || fence)
-		inside = inside != fence
+	for line := range strings.Lines(string(must(os.ReadFile(path))(t))) {
+		m.lines = append(m.lines, strings.TrimSuffix(line, "\n"))
+		switch fence := strings.HasPrefix(line, "```"); {
+		case fence:
+			inside = !inside
+		case inside:
+			m.code += line
+		default:
+			m.prose += line
+		}
 	}
 	if inside {
 		t.Errorf("%s: a block of code does not end", path)
@@ -116,38 +120,17 @@ var (
 	// incomplete are the errors of a command line that lacks something.
 	incomplete = regexp.MustCompile(`missing flags|^expected one of|give tables to fit|expected "<`)
 	linked     = regexp.MustCompile(`\]\(([^)]+)\)`)
-	heading    = regexp.MustCompile(`^#+ (.*)`)
+	heading    = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	unlinked   = regexp.MustCompile("[^a-z0-9 _-]")
 	noFile     = regexp.MustCompile(`stat (.*): no such file`)
 	ticked     = regexp.MustCompile("`(l2mt [^`]+)`")
 )
 
-// links are where the prose links to.
-func (m markdown) links() (to []string) {
-	for _, found := range linked.FindAllStringSubmatch(m.prose(), -1) {
-		to = append(to, found[1])
-	}
-	return to
-}
-
-// prose is the page without blocks of code.
-func (m markdown) prose() string {
-	var b strings.Builder
-	for i, line := range m.lines {
-		if !m.code[i] {
-			b.WriteString(line + "\n")
-		}
-	}
-	return b.String()
-}
-
 // anchors are the names that headings have in links.
 func (m markdown) anchors() map[string]bool {
 	names := map[string]bool{}
-	for _, line := range strings.Split(m.prose(), "\n") {
-		if h := heading.FindStringSubmatch(line); h != nil {
-			names[strings.ReplaceAll(unlinked.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")] = true
-		}
+	for _, h := range heading.FindAllStringSubmatch(m.prose, -1) {
+		names[strings.ReplaceAll(unlinked.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")] = true
 	}
 	return names
 }
@@ -181,13 +164,12 @@ func (m markdown) commands() (lines [][]string) {
 			lines = append(lines, words[1:])
 		}
 	}
-	for i, line := range m.lines {
-		line = strings.TrimPrefix(line, "go run ./cmd/")
-		if m.code[i] && strings.HasPrefix(line, "l2mt ") {
+	for line := range strings.Lines(m.code) {
+		if line = strings.TrimPrefix(line, "go run ./cmd/"); strings.HasPrefix(line, "l2mt ") {
 			add(line)
 		}
 	}
-	for _, found := range ticked.FindAllStringSubmatch(m.prose(), -1) {
+	for _, found := range ticked.FindAllStringSubmatch(m.prose, -1) {
 		add(strings.ReplaceAll(found[1], "\n", " "))
 	}
 	return lines

@@ -35,6 +35,17 @@ func png(t *testing.T, drawn *Picture, err error) image.Image {
 	return picture
 }
 
+// colours counts those of a picture between two shares of its width.
+func colours(picture image.Image, from, to float64) map[color.Color]int {
+	seen, size := map[color.Color]int{}, picture.Bounds().Size()
+	for x := int(from * float64(size.X)); x < int(to*float64(size.X)); x++ {
+		for y := range size.Y {
+			seen[picture.At(x, y)]++
+		}
+	}
+	return seen
+}
+
 // Every panel of the picture has its lines, whatever the numbers are.
 func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 	var metrics []train.Metrics
@@ -55,16 +66,10 @@ func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 		}
 		drawn, err := Training(course)
 		picture := png(t, drawn, err)
-		size := picture.Bounds().Size()
 		for panel := range 3 {
-			seen := map[color.Color]bool{}
-			for x := panel * size.X / 3; x < (panel+1)*size.X/3; x++ {
-				for y := range size.Y {
-					seen[picture.At(x, y)] = true
-				}
-			}
+			seen := colours(picture, float64(panel)/3, float64(panel+1)/3)
 			for i := range 3 {
-				if !seen[palette[i]] {
+				if seen[palette[i]] == 0 {
 					t.Errorf("%s: panel %d has no line of colour %d", name, panel, i)
 				}
 			}
@@ -90,15 +95,12 @@ func TestHeatMaps(t *testing.T) {
 		drawn, err := Correlations([]Correlation{c, c})
 		picture := png(t, drawn, err)
 		red, blue := 0, 0
-		for x := range picture.Bounds().Dx() {
-			for y := range picture.Bounds().Dy() {
-				r, g, b, _ := picture.At(x, y).RGBA()
-				switch {
-				case r > 0xa000 && g < 0x3000 && b < 0x4000:
-					red++
-				case r < 0x5000 && g < 0x6000 && b > 0xa000:
-					blue++
-				}
+		for c, n := range colours(picture, 0, 1) {
+			switch r, g, b, _ := c.RGBA(); {
+			case r > 0xa000 && g < 0x3000 && b < 0x4000:
+				red += n
+			case r < 0x5000 && g < 0x6000 && b > 0xa000:
+				blue += n
 			}
 		}
 		if (m > 1 && red == 0) || blue == 0 {
@@ -113,17 +115,13 @@ func TestGroupsStandTogether(t *testing.T) {
 	group := func(i int) int { return i * 5 % n / 4 }
 	correlation := make([][]float64, n)
 	for i := range n {
-		correlation[i] = make([]float64, n)
+		correlation[i] = slices.Repeat([]float64{-0.2}, n)
 		for j := range n {
-			switch {
-			case i == j:
-				correlation[i][j] = 1
-			case group(i) == group(j):
+			if group(i) == group(j) {
 				correlation[i][j] = 0.9
-			default:
-				correlation[i][j] = -0.2
 			}
 		}
+		correlation[i][i] = 1
 	}
 	var groups []int
 	for _, i := range grouped(correlation) {
@@ -179,23 +177,14 @@ func TestMethodsOfATableAreInOrder(t *testing.T) {
 // Titles of pictures have room: those of this program as they are, and names that
 // users give are cut.
 func TestTitlesAreShort(t *testing.T) {
-	tasks := make([]string, 70)
-	correlation := make([][]float64, len(tasks))
-	for i := range correlation {
-		correlation[i] = make([]float64, len(tasks))
-	}
+	tasks, correlation := make([]string, 70), slices.Repeat([][]float64{make([]float64, 70)}, 70)
 	long := strings.Repeat("long ", 20)
+	rows := []compare.Row{{PerProblem: 1}}
 	for name, draw := range map[string]func() (*Picture, error){
-		"training": func() (*Picture, error) { return Training([]train.Metrics{{Loss: 1}, {Loss: 1, Epoch: 1}}) },
-		"table": func() (*Picture, error) {
-			return Table(&compare.Table{Problems: tasks, Rows: []compare.Row{{PerProblem: 1}}})
-		},
-		"many tasks": func() (*Picture, error) {
-			return Correlations([]Correlation{{Title: "t", Tasks: tasks, Correlation: correlation}})
-		},
-		long: func() (*Picture, error) {
-			return Errors(long, "x", []Point{{Name: "1", Rows: []compare.Row{{PerProblem: 1}}}})
-		},
+		"training":   func() (*Picture, error) { return Training([]train.Metrics{{Loss: 1}, {Loss: 1, Epoch: 1}}) },
+		"table":      func() (*Picture, error) { return Table(&compare.Table{Problems: tasks, Rows: rows}) },
+		"many tasks": func() (*Picture, error) { return Correlations([]Correlation{{"t", tasks, correlation}}) },
+		long:         func() (*Picture, error) { return Errors(long, "x", []Point{{"1", rows}}) },
 	} {
 		p, err := draw()
 		if err != nil {
