@@ -75,15 +75,26 @@ func count(index []int32, n int) []int {
 
 // Validate checks that the parts fit together and that every number is finite.
 func (d *Dataset) Validate() error {
+	if err := d.check(); err != nil {
+		return fmt.Errorf("data: %s: %w", d.Name, err)
+	}
+	return nil
+}
+
+func (d *Dataset) check() error {
 	if d.X == nil || d.X.Rows() == 0 {
-		return fmt.Errorf("data: %s: %w: it has no rows", d.Name, ErrInvalid)
+		return fmt.Errorf("%w: it has no rows", ErrInvalid)
 	}
 	n := d.X.Rows()
-	if d.X.Cols() == 0 {
-		return fmt.Errorf("data: %s: %w: it has no features", d.Name, ErrInvalid)
-	}
-	if (d.Label == nil) == (d.Target == nil) {
-		return fmt.Errorf("data: %s: %w: it needs either class labels or real targets", d.Name, ErrInvalid)
+	switch {
+	case d.X.Cols() == 0:
+		return fmt.Errorf("%w: it has no features", ErrInvalid)
+	case (d.Label == nil) == (d.Target == nil):
+		return fmt.Errorf("%w: it needs either class labels or real targets", ErrInvalid)
+	case d.Target != nil && len(d.Target) != n:
+		return fmt.Errorf("%w: %d rows but %d targets", ErrInvalid, n, len(d.Target))
+	case d.Features != nil && len(d.Features) != d.X.Cols():
+		return fmt.Errorf("%w: %d columns but %d feature names", ErrInvalid, d.X.Cols(), len(d.Features))
 	}
 	for _, part := range []struct {
 		what  string
@@ -91,30 +102,24 @@ func (d *Dataset) Validate() error {
 		names []string
 	}{{"label", d.Label, d.Classes}, {"group", d.Group, d.Groups}} {
 		if part.index != nil && len(part.index) != n {
-			return fmt.Errorf("data: %s: %w: %d rows but %d %ss", d.Name, ErrInvalid, n, len(part.index), part.what)
+			return fmt.Errorf("%w: %d rows but %d %ss", ErrInvalid, n, len(part.index), part.what)
 		}
 		for i, c := range part.index {
 			if c < 0 || int(c) >= len(part.names) {
-				return fmt.Errorf("data: %s: row %d: %w: %s %d is not one of the %d known", d.Name, i, ErrInvalid, part.what, c, len(part.names))
+				return fmt.Errorf("row %d: %w: %s %d is not one of the %d known", i, ErrInvalid, part.what, c, len(part.names))
 			}
 		}
 	}
-	if d.Target != nil && len(d.Target) != n {
-		return fmt.Errorf("data: %s: %w: %d rows but %d targets", d.Name, ErrInvalid, n, len(d.Target))
-	}
-	if d.Features != nil && len(d.Features) != d.X.Cols() {
-		return fmt.Errorf("data: %s: %w: %d columns but %d feature names", d.Name, ErrInvalid, d.X.Cols(), len(d.Features))
-	}
 	for i, t := range d.Target {
 		if !finite(t) {
-			return fmt.Errorf("data: %s: row %d: %w: the target is %v; it must be finite", d.Name, i, ErrInvalid, t)
+			return fmt.Errorf("row %d: %w: the target is %v; it must be finite", i, ErrInvalid, t)
 		}
 	}
 	for i := range n {
 		r := d.X.Row(i)
 		for p, v := range r.Value {
 			if !finite(float64(v)) {
-				return fmt.Errorf("data: %s: row %d, column %d: %w: the feature is %v; it must be finite", d.Name, i, r.Column(p), ErrInvalid, v)
+				return fmt.Errorf("row %d, column %d: %w: the feature is %v; it must be finite", i, r.Column(p), ErrInvalid, v)
 			}
 		}
 	}

@@ -280,12 +280,11 @@ func (s Step) rowMap() func(dst []float32, r Row) {
 			for _, v := range r.Value {
 				square += float64(v) * float64(v)
 			}
-			if square == 0 {
-				return
-			}
 			length := math.Sqrt(square)
 			for p, v := range r.Value {
-				dst[p] = float32(float64(v) / length)
+				if v != 0 {
+					dst[p] = float32(float64(v) / length)
+				}
 			}
 		}
 	case StepCurves:

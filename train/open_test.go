@@ -28,7 +28,7 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 	if err := file.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	problems := must(experience.OpenProblems(path, experience.DataOptions{}))(t)
+	problems := must(experience.OpenProblems(path, "", false))(t)
 	if head != nil {
 		problems = problems.Through(Through(head, "head"))
 	}

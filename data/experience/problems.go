@@ -9,15 +9,6 @@ import (
 	"l2mt/data/digits"
 )
 
-// DataOptions say where the data of a problem file is.
-type DataOptions struct {
-	// Dataset, if not empty, is used instead of the dataset that the file names:
-	// a path, or the name of an embedded one.
-	Dataset string
-	// AllowOutside lets the file name any dataset outside of its directory.
-	AllowOutside bool
-}
-
 // Problems is a problem file with its data. One problem at a time is brought to
 // memory.
 type Problems struct {
@@ -38,17 +29,19 @@ type Transform struct {
 	Apply    func(*data.ProblemData) (*data.ProblemData, error)
 }
 
-// OpenProblems opens a problem file and reads the dataset that it names.
-func OpenProblems(path string, o DataOptions) (*Problems, error) {
+// OpenProblems opens a problem file and reads its dataset: the given one, by its path or as an
+// embedded one by its name, or if none is given the one that the file names, which may lie
+// outside of its directory if that is allowed.
+func OpenProblems(path, dataset string, outside bool) (*Problems, error) {
 	file, err := data.LoadProblems(path)
 	if err != nil {
 		return nil, err
 	}
-	p := &Problems{path: path, file: file, datasetPath: o.Dataset}
+	p := &Problems{path: path, file: file, datasetPath: dataset}
 	if p.datasetPath == "" && file.Dataset.Path == digits.Name {
 		p.datasetPath = digits.Name
 	} else if p.datasetPath == "" {
-		p.datasetPath, err = file.DatasetFile(filepath.Dir(path), o.AllowOutside)
+		p.datasetPath, err = file.DatasetFile(filepath.Dir(path), outside)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -175,7 +168,7 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 		return nil, false, fmt.Errorf("experience: %s: %w: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, data.ErrInvalid, len(paths), problemsPattern)
 	}
 	// It may refer to data anywhere: the manifest pins its content.
-	if kept, err = OpenProblems(paths[0], DataOptions{Dataset: dataset, AllowOutside: true}); err != nil {
+	if kept, err = OpenProblems(paths[0], dataset, true); err != nil {
 		return nil, false, fmt.Errorf("experience: %w", err)
 	}
 	made, ref := s.Manifest.Dataset, kept.Reference()

@@ -28,7 +28,7 @@ func onDataset(t *testing.T, dir string) string {
 
 func openProblems(t *testing.T, path string) *experience.Problems {
 	t.Helper()
-	return must(experience.OpenProblems(path, experience.DataOptions{}))(t)
+	return must(experience.OpenProblems(path, "", false))(t)
 }
 
 // double doubles all features.

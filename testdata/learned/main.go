@@ -51,7 +51,7 @@ func run(path, most string, networks []string) error {
 	if err != nil {
 		return err
 	}
-	problems, err := experience.OpenProblems(path, experience.DataOptions{})
+	problems, err := experience.OpenProblems(path, "", false)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type dataFlags struct {
 }
 
 func (f dataFlags) problems(path string) (*experience.Problems, error) {
-	return experience.OpenProblems(path, experience.DataOptions(f))
+	return experience.OpenProblems(path, f.Dataset, f.AllowOutside)
 }
 
 // all brings the data to all problems of a file.
