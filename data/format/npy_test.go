@@ -251,18 +251,6 @@ func TestNPZRefusesNamesThatNumPyCannotHold(t *testing.T) {
 	}
 }
 
-func FuzzNPY(f *testing.F) {
-	addSeeds(f, ".npy")
-	f.Add(arrayBytes(f, "<f4", []int{2, 2}, []float32{0, 1, 2, 3}))
-	f.Add(arrayBytes(f, "|u1", []int{1, 3}, []byte{0, 1, 2}))
-	f.Add(arrayBytes(f, "|b1", []int{3, 2}, []byte{0, 1, 0, 1, 1, 1}))
-	f.Fuzz(func(t *testing.T, content []byte) {
-		if numbers, err := readArray(content); err == nil && len(numbers) > len(content) {
-			t.Fatalf("%d numbers in %d bytes", len(numbers), len(content))
-		}
-	})
-}
-
 // FuzzNPZ changes the archive, whose checksums keep most changes from the
 // arrays; FuzzArrays changes these.
 func FuzzNPZ(f *testing.F) {

@@ -182,24 +182,16 @@ const (
 // dataset turns the table into a dataset and checks it.
 func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	d := &data.Dataset{Name: path}
-	err := t.check(o)
-	if err == nil {
-		d.X, d.Targets, d.Features, d.Steps = t.x, t.targets, t.features, t.steps
-		if t.label.Name != "" {
-			d.LabelOf = fmt.Sprintf("column %q", t.label.Name)
-		}
-		err = t.labels(d, o)
-	}
-	if err != nil {
+	if err := t.fill(d, o); err != nil {
 		return nil, fmt.Errorf("format: %s: %w", path, err)
 	}
 	return d, d.Validate()
 }
 
-// check reads the names that come in files of their own, and checks the labels and
-// groups of the rows. It refuses sparse features whose width alone, which a few bytes can
-// claim, would fill the memory of whatever keeps a number for each column.
-func (t *table) check(o Options) (err error) {
+// fill fills a dataset, with names that come in files of their own. It refuses sparse features
+// whose width alone, which a few bytes can claim, would fill the memory of whatever keeps a
+// number for each column.
+func (t *table) fill(d *data.Dataset, o Options) (err error) {
 	if o.ClassNames != "" {
 		t.classes, err = readNames(o.ClassNames)
 	}
@@ -217,29 +209,18 @@ func (t *table) check(o Options) (err error) {
 			return fmt.Errorf("%w: %d columns for %d entries; if that is right, give the names of so many features", data.ErrInvalid, x.Cols(), x.NNZ())
 		}
 	}
-	if row, err := t.label.check(cmp.Or(o.Kind, t.kind)); err != nil {
+	d.X, d.Targets, d.Features, d.Steps = t.x, t.targets, t.features, t.steps
+	if t.label.Name != "" {
+		d.LabelOf = fmt.Sprintf("column %q", t.label.Name)
+	}
+	kind := cmp.Or(o.Kind, t.kind)
+	if row, err := t.label.check(kind); err != nil {
 		return t.fault(row, "label", &t.label, err)
 	}
-	row, err := t.group.check(data.Classification)
-	return t.fault(row, "group", &t.group, err)
-}
-
-// fault says where an error is.
-func (t *table) fault(row int, what string, c *Column, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case t.lines == nil:
-		return fmt.Errorf("%s: row %d: %w", what, row, err)
-	case c.Name != "":
-		return fmt.Errorf("line %d: column %q, the %s: %w", t.lines[row], c.Name, what, err)
+	if row, err := t.group.check(data.Classification); err != nil {
+		return t.fault(row, "group", &t.group, err)
 	}
-	return fmt.Errorf("line %d: %s: %w", t.lines[row], what, err)
-}
-
-// labels makes classes or targets of the labels, and groups.
-func (t *table) labels(d *data.Dataset, o Options) (err error) {
-	if cmp.Or(o.Kind, t.kind, t.label.kind(t.classes)) == data.Regression {
+	if cmp.Or(kind, t.label.kind(t.classes)) == data.Regression {
 		d.Target = t.label.Numbers
 	} else if d.Label, d.Classes, err = t.label.named(t.classes); err != nil {
 		return fmt.Errorf("label: %w", err)
@@ -250,4 +231,15 @@ func (t *table) labels(d *data.Dataset, o Options) (err error) {
 		}
 	}
 	return nil
+}
+
+// fault says where an error is.
+func (t *table) fault(row int, what string, c *Column, err error) error {
+	switch {
+	case t.lines == nil:
+		return fmt.Errorf("%s: row %d: %w", what, row, err)
+	case c.Name != "":
+		return fmt.Errorf("line %d: column %q, the %s: %w", t.lines[row], c.Name, what, err)
+	}
+	return fmt.Errorf("line %d: %s: %w", t.lines[row], what, err)
 }

@@ -29,7 +29,7 @@ func readSVMLight(path string) (*table, error) {
 
 // parseSVMLight reads svmlight text in one pass.
 func parseSVMLight(r io.Reader) (*table, error) {
-	p := svmlightParser{begin: []int{0}}
+	p := svmlightParser{table: &table{wider: true}, begin: []int{0}}
 	text := bufio.NewScanner(r)
 	text.Buffer(make([]byte, 0, 64<<10), maxRow)
 	line := 0
@@ -54,22 +54,19 @@ func parseSVMLight(r io.Reader) (*table, error) {
 		p.last--
 	}
 	x, err := data.NewCSR(p.last+1, p.begin, p.index, p.value)
-	if err != nil {
-		return nil, err
-	}
-	return &table{x: x, wider: true, label: p.label, group: p.group, lines: p.lines}, nil
+	p.x = x
+	return p.table, err
 }
 
 // svmlightParser collects the rows of svmlight text.
 type svmlightParser struct {
-	lines        []int // those of the rows, from 1
-	label, group Column
-	begin        []int
-	index        []int32
-	value        []float32
-	zeroBased    bool
-	last         int      // the largest index so far
-	fields       [][]byte // of a row, used again
+	*table
+	begin     []int
+	index     []int32
+	value     []float32
+	zeroBased bool
+	last      int      // the largest index so far
+	fields    [][]byte // of a row, used again
 }
 
 func (p *svmlightParser) row(line []byte) error {

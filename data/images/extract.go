@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -107,20 +108,16 @@ func (e *extraction) run(ctx context.Context) error {
 	e.Progress.Start("features", len(e.collection.Files))
 	defer e.Progress.Finish()
 	var todo []int
-	for i := range e.collection.Files {
-		if !e.rows.has[i] {
+	for i, has := range e.rows.has {
+		if !has {
 			todo = append(todo, i)
 		}
 	}
-	if done := len(e.collection.Files) - len(todo); done > 0 {
-		e.Progress.Advance(done, "")
-	}
-	for len(todo) > 0 {
+	e.Progress.Advance(len(e.rows.has)-len(todo), "")
+	for batch := range slices.Chunk(todo, max(minBatch, e.Workers)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		batch := todo[:min(len(todo), max(minBatch, e.Workers))]
-		todo = todo[len(batch):]
 		if err := e.batch(batch); err != nil {
 			return err
 		}

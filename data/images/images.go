@@ -53,47 +53,33 @@ var extensions = []string{".jpg", ".jpeg", ".png"}
 // like any other. A class without pictures is an error. Names that begin with a
 // dot are passed over.
 func Find(dir string, without ...string) (*Collection, error) {
-	c, err := find(dir, without)
-	if err != nil {
-		return nil, fmt.Errorf("images: %s: %w", dir, err)
-	}
-	return c, nil
-}
-
-func find(dir string, without []string) (*Collection, error) {
 	c := &Collection{Dir: dir}
+	fault := func(err error) (*Collection, error) { return nil, fmt.Errorf("images: %s: %w", dir, err) }
 	classes, _, err := files.List(dir)
 	if err != nil {
-		return nil, err
+		return fault(err)
 	}
 	for _, name := range unpacked {
-		if !slices.Contains(classes, name) {
-			continue
-		}
-		inner, _, err := files.List(filepath.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		if len(inner) > 0 {
-			c.Dir, classes = filepath.Join(dir, name), inner
+		inner := filepath.Join(dir, name)
+		if folders, _, _ := files.List(inner); len(folders) > 0 {
+			c.Dir, classes = inner, folders
 			break
 		}
 	}
 	for _, name := range without {
 		if !slices.Contains(classes, name) {
-			return nil, fmt.Errorf("%w: there is no class %q to leave out", data.ErrInvalid, name)
+			return fault(fmt.Errorf("%w: there is no class %q to leave out", data.ErrInvalid, name))
 		}
 	}
 	for _, class := range classes {
-		if slices.Contains(without, class) {
-			continue
-		}
-		if err := c.add(class); err != nil {
-			return nil, err
+		if !slices.Contains(without, class) {
+			if err := c.add(class); err != nil {
+				return fault(err)
+			}
 		}
 	}
 	if len(c.Classes) == 0 {
-		return nil, fmt.Errorf("%w: it has no classes; it needs a sub-folder with pictures for every class", data.ErrInvalid)
+		return fault(fmt.Errorf("%w: it has no classes; it needs a sub-folder with pictures for every class", data.ErrInvalid))
 	}
 	return c, nil
 }

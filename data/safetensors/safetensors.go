@@ -80,29 +80,23 @@ type entry struct {
 // Write writes a file of the given tensors, in their order, and metadata, in which the
 // key "sha256" is taken. Path holds either the old content or the new.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
-	head, err := header(tensors, metadata)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	err = files.Write(path, func(w io.Writer) error {
-		_, err := w.Write(head)
-		return errors.Join(err, writeData(w, tensors))
-	})
-	if err != nil {
-		return fmt.Errorf("safetensors: %w", err)
-	}
-	return nil
+	return files.Write(path, func(w io.Writer) error { return writeAll(w, tensors, metadata) })
 }
 
 // Encode returns the file that Write writes.
 func Encode(tensors []Tensor, metadata map[string]string) ([]byte, error) {
+	var b bytes.Buffer
+	err := writeAll(&b, tensors, metadata)
+	return b.Bytes(), err
+}
+
+func writeAll(w io.Writer, tensors []Tensor, metadata map[string]string) error {
 	head, err := header(tensors, metadata)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b := bytes.NewBuffer(head)
-	err = writeData(b, tensors)
-	return b.Bytes(), err
+	_, err = w.Write(head)
+	return errors.Join(err, writeData(w, tensors))
 }
 
 // header returns what stands before the data, which is aligned.

@@ -10,13 +10,8 @@ import (
 
 // readDataset reads a file of a format that is not text, which has numbers only.
 func (r *reader) readDataset(paths []string) error {
-	switch {
-	case len(paths) > 1:
-		return fmt.Errorf("%s: %w: there can be one such file, in which groups are tasks; several files are CSV or TSV", paths[1], data.ErrInvalid)
-	case len(r.Validation) > 0 || r.Group != "":
-		return fmt.Errorf("%w: validation files and columns of groups go with CSV and TSV files", data.ErrInvalid)
-	case len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || r.MissingColumns != "":
-		return fmt.Errorf("%w: columns can be ignored, categorical or missing in CSV and TSV files only", data.ErrInvalid)
+	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || r.Group != "" || r.MissingColumns != "" {
+		return fmt.Errorf("%s: %w: several files, files for validation, groups, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0], data.ErrInvalid)
 	}
 	o, path := r.Format, paths[0]
 	r.Kind = cmp.Or(r.Kind, o.Kind)
@@ -53,16 +48,20 @@ func (r *reader) readDataset(paths []string) error {
 	}
 	r.sheets, r.places, r.x = []sheet{{path: path}}, make([]place, d.X.Rows()), d.X
 	if len(names) < 2 {
-		r.target(&format.Column{Name: "y"}).take(d)
-		return nil
+		names = []string{"y"}
 	}
-	r.target(&format.Column{Name: names[0]}).take(d) // each is a task
-	for _, o.Target = range names[1:] {
-		d, err := format.Read(path, o)
-		if err != nil {
-			return err
+	for i, name := range names { // each is a task
+		if i > 0 {
+			o.Target = name
+			if d, err = format.Read(path, o); err != nil {
+				return err
+			}
 		}
-		r.target(&format.Column{Name: o.Target}).take(d)
+		t := r.target(&format.Column{Name: name})
+		t.Numbers = append(t.Numbers, d.Target...)
+		for _, k := range d.Label {
+			t.Add(d.Classes[k])
+		}
 	}
 	return nil
 }
@@ -72,12 +71,4 @@ func (r *reader) target(c *format.Column) *target {
 	t := &target{Column: c}
 	r.targets, r.Recipe.Targets = append(r.targets, t), append(r.Recipe.Targets, c.Name)
 	return t
-}
-
-// take adds the labels of a dataset.
-func (t *target) take(d *data.Dataset) {
-	t.Numbers = append(t.Numbers, d.Target...)
-	for _, k := range d.Label {
-		t.Add(d.Classes[k])
-	}
 }

@@ -104,16 +104,16 @@ func (r *reader) kind() (kind data.Kind, err error) {
 }
 
 func (t *target) contents() string {
-	n := len(t.different)
-	switch {
-	case n >= mostValues:
-		return fmt.Sprintf("%d different values or more", n)
-	case t.wordAt == nil && t.whole:
-		return fmt.Sprintf("%d different whole numbers", n)
-	case t.wordAt == nil:
-		return fmt.Sprintf("%d different numbers", n)
+	what := "numbers"
+	if t.wordAt != nil {
+		what = "values"
+	} else if t.whole {
+		what = "whole numbers"
 	}
-	return fmt.Sprintf("%d different values", n)
+	if len(t.different) >= mostValues {
+		what += " or more"
+	}
+	return fmt.Sprintf("%d different %s", len(t.different), what)
 }
 
 // task is a task and its rows.
