@@ -13,26 +13,57 @@ import (
 	"l2mt/data/files"
 )
 
-// Check reads the whole store and counts its records, and looks for damaged and torn
-// lines (ErrTorn: nothing was lost, their tuples are to be made again), records that are
-// not valid (an Omega that is not a covariance of trace 1, a failure without a
-// reason, numbers that don't follow from each other), tuples that occur twice,
-// problems whose tuples disagree about the error of single-task learning or have
+// SourceStats describes the tuples of one source.
+type SourceStats struct {
+	Source string `json:"source"`
+	// Tuples is the number of tuples, Failed how many of them failed.
+	Tuples int `json:"tuples"`
+	Failed int `json:"failed"`
+	// Mean, Min and Max are of the relative error o over the tuples that are
+	// ok, and NaN if there are none.
+	Mean files.Float `json:"mean_o"`
+	Min  files.Float `json:"min_o"`
+	Max  files.Float `json:"max_o"`
+	// Seconds is what the tuples took together, as far as the store knows.
+	Seconds float64 `json:"seconds"`
+
+	o []float64
+}
+
+// add counts one more record.
+func (s *SourceStats) add(r *Record) {
+	s.Tuples++
+	s.Seconds += r.Seconds
+	if r.Result == nil {
+		s.Failed++
+	} else {
+		s.o = append(s.o, r.Result.O)
+	}
+}
+
+// Check reads the whole store and describes its records, source by source in alphabetical
+// order. It looks for damaged and torn lines (ErrTorn: nothing was lost, their tuples are to
+// be made again), records that are not valid (an Omega that is not a covariance of trace 1, a
+// failure without a reason, numbers that don't follow from each other), tuples that occur
+// twice, problems whose tuples disagree about the error of single-task learning or have
 // none of it. It holds the ids in memory, and one record a problem.
 //
 // The error is about reading, not about what was found.
-func (s *Store) Check() (records int, faults []*Fault, err error) {
+func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 	first := map[string]Place{} // where a tuple occurred first
-	problems := map[string]*denominator{}
+	problems, of := map[string]*denominator{}, map[string]*SourceStats{}
 	for e, err := range entries(s.dir) {
 		if fault, damaged := errors.AsType[*Fault](err); damaged {
 			faults = append(faults, fault)
 			continue
 		}
 		if err != nil {
-			return records, faults, err
+			return nil, faults, err
 		}
-		records++
+		if of[e.Source] == nil {
+			of[e.Source] = &SourceStats{Source: e.Source}
+		}
+		of[e.Source].add(e.Record)
 		if at, ok := first[e.ID]; ok {
 			faults = append(faults, &Fault{e.Place, fmt.Errorf("%w: %s is also at %v", ErrDuplicate, e.ID, at)})
 		} else {
@@ -62,7 +93,15 @@ func (s *Store) Check() (records int, faults []*Fault, err error) {
 			faults = append(faults, &Fault{d.first.Place, err})
 		}
 	}
-	return records, faults, nil
+	for _, source := range slices.Sorted(maps.Keys(of)) {
+		s, low, high := of[source], math.NaN(), math.NaN()
+		if slices.Sort(s.o); len(s.o) > 0 { // so that the sum does not depend on the order of the records
+			low, high = s.o[0], s.o[len(s.o)-1]
+		}
+		s.Mean, s.Min, s.Max = files.Float(stat.Mean(s.o, nil)), files.Float(low), files.Float(high)
+		sources = append(sources, *s)
+	}
+	return sources, faults, nil
 }
 
 // denominator is what Check knows of one problem.
@@ -71,53 +110,4 @@ type denominator struct {
 	unit   float64 // the mean test error of single-task learning, by the first
 	tuples int
 	found  bool // whether a tuple of source STL is there
-}
-
-// SourceStats describes the tuples of one source.
-type SourceStats struct {
-	Source string `json:"source"`
-	// Tuples is the number of tuples, Failed how many of them failed.
-	Tuples int `json:"tuples"`
-	Failed int `json:"failed"`
-	// Mean, Min and Max are of the relative error o over the tuples that are
-	// ok, and NaN if there are none.
-	Mean files.Float `json:"mean_o"`
-	Min  files.Float `json:"min_o"`
-	Max  files.Float `json:"max_o"`
-	// Seconds is what the tuples took together, as far as the store knows.
-	Seconds float64 `json:"seconds"`
-}
-
-// Stats describes the store, source by source in alphabetical order. Torn last
-// lines are passed over; anything else that is wrong is an error.
-func (s *Store) Stats() ([]SourceStats, error) {
-	records, err := s.Load() // in one order, so that sums do not depend on shards
-	if err != nil {
-		return nil, err
-	}
-	sources, errs := map[string]*SourceStats{}, map[string][]float64{}
-	for _, r := range records {
-		of := sources[r.Source]
-		if of == nil {
-			of = &SourceStats{Source: r.Source}
-			sources[r.Source] = of
-		}
-		of.Tuples++
-		of.Seconds += r.Seconds
-		if r.Result == nil {
-			of.Failed++
-		} else {
-			errs[r.Source] = append(errs[r.Source], r.Result.O)
-		}
-	}
-	stats := []SourceStats{}
-	for _, source := range slices.Sorted(maps.Keys(sources)) {
-		of, o := sources[source], errs[source]
-		of.Mean, of.Min, of.Max = files.Float(math.NaN()), files.Float(math.NaN()), files.Float(math.NaN())
-		if len(o) > 0 {
-			of.Mean, of.Min, of.Max = files.Float(stat.Mean(o, nil)), files.Float(slices.Min(o)), files.Float(slices.Max(o))
-		}
-		stats = append(stats, *of)
-	}
-	return stats, nil
 }

@@ -36,9 +36,12 @@ func encodeAll(t testing.TB, records ...*experience.Record) (lines [][]byte) {
 
 func check(t testing.TB, dir string) (records int, faults []*experience.Fault) {
 	t.Helper()
-	records, faults, err := must(experience.Open(dir))(t).Check()
+	sources, faults, err := must(experience.Open(dir))(t).Check()
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, s := range sources {
+		records += s.Tuples
 	}
 	return records, faults
 }

@@ -28,15 +28,15 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	stats, err := store.Stats()
-	for _, s := range stats {
+	sources, faults, err := store.Check()
+	for _, s := range sources {
 		fmt.Printf("%-4s %d tuple, mean o %.2f\n", s.Source, s.Tuples, s.Mean)
 	}
-	fmt.Println(err)
+	fmt.Println(faults, err)
 	// Output:
 	// mtrl 1 tuple, mean o 0.80
 	// stl  1 tuple, mean o 1.00
-	// <nil>
+	// [] <nil>
 }
 
 func collect(dir string) error {

@@ -31,7 +31,11 @@ func TestStats(t *testing.T) {
 		Mean, Min, Max, Seconds float64
 	}
 	var got []row
-	for _, s := range must(must(experience.Open(dir))(t).Stats())(t) {
+	sources, _, err := must(experience.Open(dir))(t).Check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sources {
 		got = append(got, row{s.Source, s.Tuples, s.Failed, float64(s.Mean), float64(s.Min), float64(s.Max), s.Seconds})
 	}
 	want := []row{

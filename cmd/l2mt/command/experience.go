@@ -26,15 +26,18 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	records, all, err := store.Check()
+	sources, all, err := store.Check()
 	if err != nil {
 		return err
 	}
 	result := struct {
 		Records int                      `json:"records"`
 		Faults  []string                 `json:"faults"`
-		Sources []experience.SourceStats `json:"sources,omitempty"` // of a store without faults
-	}{Records: records, Faults: []string{}}
+		Sources []experience.SourceStats `json:"sources,omitempty"`
+	}{0, []string{}, sources}
+	for _, s := range sources {
+		result.Records += s.Tuples
+	}
 	for _, f := range all {
 		if errors.Is(f, experience.ErrTorn) {
 			e.remark("warning: %v", f)
@@ -42,15 +45,10 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		}
 		result.Faults = append(result.Faults, fmt.Sprint(f))
 	}
-	n := len(result.Faults)
-	if n == 0 {
-		if result.Sources, err = store.Stats(); err != nil {
-			return err
-		}
-	}
+	n, records := len(result.Faults), result.Records
 	err = e.print(result, func(w io.Writer) {
 		t := run.Table{Heads: []string{"tuples", "failed", "mean o", "min o", "max o", "seconds", "source"}}
-		for _, s := range result.Sources {
+		for _, s := range sources {
 			t.Row(s.Tuples, s.Failed, s.Mean, s.Min, s.Max, fmt.Sprintf("%.2f", s.Seconds), s.Source)
 		}
 		if n == 0 {
