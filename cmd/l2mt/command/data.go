@@ -16,7 +16,7 @@ import (
 )
 
 type dataCmd struct {
-	Info     dataInfoCmd     `cmd:"" help:"Describe datasets."`
+	Info     dataInfoCmd     `cmd:"" help:"Describe a dataset."`
 	Import   dataImportCmd   `cmd:"" help:"Convert a dataset, with every option of its format, into a file that needs none."`
 	Features dataFeaturesCmd `cmd:"" help:"Make a dataset of the features that a network finds in pictures."`
 }
@@ -45,30 +45,16 @@ func (f *readFlags) read(path string) (*data.Dataset, error) {
 }
 
 type dataInfoCmd struct {
-	Files     []string `arg:"" optional:"" name:"file" help:"Files, or the embedded \"digits\" (the default)."`
+	File      string `arg:"" optional:"" default:"digits" help:"File or folder, or the embedded \"digits\"."`
 	readFlags `embed:""`
 }
 
 func (c *dataInfoCmd) Run(e *env) error {
-	if len(c.Files) == 0 {
-		c.Files = []string{digits.Name}
+	d, err := c.read(c.File)
+	if err != nil {
+		return err
 	}
-	var all []datasetInfo
-	for _, path := range c.Files {
-		d, err := c.read(path)
-		if err != nil {
-			return err
-		}
-		all = append(all, describe(d))
-	}
-	return e.print(all, func(w io.Writer) {
-		for i, info := range all {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			info.write(w)
-		}
-	})
+	return e.describe(d)
 }
 
 // datasetInfo describes a dataset.
@@ -93,6 +79,8 @@ type sizesInfo struct {
 	Max   int `json:"max"`
 }
 
+func sizesOf(n []int) *sizesInfo { return &sizesInfo{len(n), slices.Min(n), slices.Max(n)} }
+
 type rangeInfo struct {
 	Min  float64 `json:"min"`
 	Max  float64 `json:"max"`
@@ -104,12 +92,10 @@ func describe(d *data.Dataset) datasetInfo {
 		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: data.IsSparse(d.X), LabelOf: d.LabelOf, SHA256: d.Fingerprint(),
 	}
 	if d.Label != nil {
-		n := d.ClassSizes()
-		info.Classes = &sizesInfo{len(n), slices.Min(n), slices.Max(n)}
+		info.Classes = sizesOf(d.ClassSizes())
 	}
 	if d.Group != nil {
-		n := d.GroupSizes()
-		info.Groups = &sizesInfo{len(n), slices.Min(n), slices.Max(n)}
+		info.Groups = sizesOf(d.GroupSizes())
 	}
 	if d.Regression() {
 		info.Targets = &rangeInfo{slices.Min(d.Target), slices.Max(d.Target), stat.Mean(d.Target, nil)}
@@ -118,6 +104,12 @@ func describe(d *data.Dataset) datasetInfo {
 		info.Steps = append(info.Steps, s.Kind)
 	}
 	return info
+}
+
+// describe prints what a dataset is.
+func (e *env) describe(d *data.Dataset) error {
+	info := describe(d)
+	return e.print(info, info.write)
 }
 
 func (info datasetInfo) write(w io.Writer) {
@@ -194,8 +186,7 @@ func (c *dataImportCmd) Run(e *env) error {
 		return err
 	}
 	d.Name = c.Out
-	info := describe(d)
-	return e.print(info, info.write)
+	return e.describe(d)
 }
 
 // fitStep fits a step that has a name to a dataset.

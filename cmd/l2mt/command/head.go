@@ -29,20 +29,19 @@ const widest = 100_000
 // openHead reads a head, or draws a random one. It is nil for no name.
 func openHead(name string) (layers.Head, error) {
 	text, random := strings.CutPrefix(name, randomHead)
-	switch {
-	case name == "":
+	if name == "" {
 		return nil, nil
-	case !random:
+	}
+	if !random {
 		return model.ReadHead(name)
 	}
 	var widths []int
-	for _, w := range strings.Split(text, "-") {
-		if n, err := strconv.Atoi(w); err == nil && n >= 1 && n <= widest {
-			widths = append(widths, n)
+	for w := range strings.SplitSeq(text, "-") {
+		n, err := strconv.Atoi(w)
+		if err != nil || n < 1 || n > widest || w == text {
+			return nil, fmt.Errorf("%w: --head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", errUsage, name, randomHead, widest)
 		}
-	}
-	if len(widths) < 2 || len(widths) != strings.Count(text, "-")+1 {
-		return nil, fmt.Errorf("%w: --head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", errUsage, name, randomHead, widest)
+		widths = append(widths, n)
 	}
 	return layers.RandomHead(randomHeadSeed, widths...), nil
 }

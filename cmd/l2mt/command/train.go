@@ -199,16 +199,15 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 }
 
 func (r *trained) write(w io.Writer) {
-	t := run.Columns(w)
-	fmt.Fprintln(t, "seed\tbest epoch\tfinds\tat the start\tbest tuple\tloss\t  network")
+	t := run.Table{Heads: []string{"seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network"}}
 	error := func(v *float64) string {
 		if v == nil {
 			return "-"
 		}
 		return fmt.Sprintf("%.3f", *v)
 	}
-	fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%.4f\t  %s\n", r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Dir)
-	t.Flush()
+	t.Row(r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Dir)
+	t.Write(w)
 	if r.Start != nil {
 		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")
 	}
