@@ -6,71 +6,28 @@ import (
 	"runtime"
 	"slices"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
 	lapack "gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/mat"
 )
 
-// Tridiagonal is T = Q'A Q of a symmetric matrix A, which has its eigenvalues. Q is the
-// product H_{n-1} ... H_1 of reflections H_k = I - 2 u_k u_k', where u_k has k entries.
+// Tridiagonal is T = Q'A Q of a symmetric matrix A, which has its eigenvalues.
 //
-// Gonum's mat.EigenSym goes down the columns of matrices that are stored by rows, and
-// turns pairs of vectors one at a time. Here most of the work are dense products.
+// Gonum's mat.EigenSym turns pairs of vectors one at a time to come from T to eigenvectors.
+// Here most of that work are dense products.
 type Tridiagonal struct {
-	d, e []float64  // its diagonal, and what is beside it
-	u    *mat.Dense // u_k in row k
+	d, e, tau []float64  // its diagonal, what is beside it, and the sizes of reflections
+	q         *mat.Dense // the reflections that make up Q, as LAPACK keeps them
 }
 
-// Tridiagonalise returns T of A, whose entries must be finite. It turns row k of the
-// lower triangle into (0, ..., 0, e, d) by H_k, from the last one up: A becomes
-// H A H = A - u q' - q u', with p = 2 A u and q = p - <p, u> u. While the rows are being
-// changed by one reflection they are multiplied with the u of the next.
+// Tridiagonalise returns T of A, whose entries must be finite.
 func Tridiagonalise(a *mat.SymDense) *Tridiagonal {
 	n := a.SymmetricDim()
-	t := &Tridiagonal{d: make([]float64, n), e: make([]float64, n-1), u: mat.DenseCopyOf(a)}
-	var u, q []float64 // of the last reflection
-	change := func(i int) []float64 {
-		r := t.u.RawRowView(i)[:i+1]
-		if u != nil {
-			floats.AddScaled(r, -u[i], q[:i+1])
-			floats.AddScaled(r, -q[i], u[:i+1])
-		}
-		return r
-	}
-	for k := n - 1; k >= 0; k-- {
-		next := change(k)[:k]
-		t.d[k] = t.u.At(k, k)
-		clear(t.u.RawRowView(k)[k:])
-		if k == 0 {
-			break
-		}
-		t.e[k-1] = reflect(next)
-		p := make([]float64, k)
-		for i := range k {
-			r := change(i)
-			p[i] += floats.Dot(r, next[:i+1])
-			floats.AddScaled(p[:i], next[i], r[:i])
-		}
-		floats.Scale(2, p)
-		floats.AddScaled(p, -floats.Dot(p, next), next)
-		u, q = next, p
-	}
+	t := &Tridiagonal{make([]float64, n), make([]float64, n-1), make([]float64, n-1), mat.DenseCopyOf(a)}
+	work := make([]float64, 64*n)
+	lapack.Implementation{}.Dsytrd(blas.Lower, n, t.q.RawMatrix().Data, n, t.d, t.e, t.tau, work, len(work))
 	return t
-}
-
-// reflect turns x into the u of the reflection I - 2 u u' that leaves of x only its last
-// entry, and returns what that becomes. Without anything to do u is 0.
-func reflect(x []float64) (last float64) {
-	k := len(x) - 1
-	last = x[k]
-	if floats.Norm(x[:k], math.Inf(1)) == 0 {
-		clear(x)
-		return last
-	}
-	last = -math.Copysign(floats.Norm(x, 2), last)
-	x[k] -= last
-	floats.Scale(1/floats.Norm(x, 2), x)
-	return last
 }
 
 // Values are the eigenvalues, ascending. It returns false where they do not converge.
@@ -114,7 +71,7 @@ func (t *Tridiagonal) Lowest(kappa []float64, k int) (*mat.Dense, bool) {
 		}
 		t.each(ker, k, func(j int) { far[j] = t.residual(v.RawRowView(j), kappa[j]) })
 		if floats.Max(far) <= 4e-15*float64(n)*scale {
-			t.back(ker, v)
+			t.back(v)
 			return v, true
 		}
 	}
@@ -169,26 +126,12 @@ func orthonormalise(ker Kernels, v *mat.Dense) bool {
 	return true
 }
 
-// back multiplies the rows of V with Q', in turn with some reflections at a time:
-//
-//	x H_i H_{i+1} ... = x - c U,  (I/2 + L) c = U x
-//
-// where L is the lower triangle of U U'.
-func (t *Tridiagonal) back(ker Kernels, v *mat.Dense) {
-	const most = 32
+// back multiplies the rows of V with Q'.
+func (t *Tridiagonal) back(v *mat.Dense) {
 	k, n := v.Dims()
-	x, c, part := v.RawMatrix().Data, make([]float64, k*most), make([]float64, k*most)
-	var l [most * most]float64
-	for i := 1; i < n; i += most {
-		b := min(most, n-i)
-		u, width := t.u.RawMatrix().Data[i*n:], i+b-1
-		Gemm(ker, NoTrans, Trans, b, b, width, 1, u, n, u, n, 0, l[:], b)
-		for j := range b {
-			l[j*b+j] = 0.5
-		}
-		Invert(ker, b, l[:], b)
-		Gemm(ker, NoTrans, Trans, k, b, width, 1, x, n, u, n, 0, part, b)
-		Gemm(ker, NoTrans, Trans, k, b, b, 1, part, b, l[:], b, 0, c, b)
-		Gemm(ker, NoTrans, NoTrans, k, width, b, -1, c, b, u, n, 1, x, n)
+	if n == 1 {
+		return
 	}
+	work := make([]float64, 64*max(n, k))
+	lapack.Implementation{}.Dormqr(blas.Right, blas.Trans, k, n-1, n-1, t.q.RawMatrix().Data[n:], n, t.tau, v.RawMatrix().Data[1:], n, work, len(work))
 }

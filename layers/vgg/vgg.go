@@ -19,12 +19,11 @@ package vgg
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 )
 
-// ErrInvalid marks a configuration that no network can have.
-var ErrInvalid = errors.New("invalid network")
+// ErrInvalid marks pictures that are not those of the network.
+var ErrInvalid = errors.New("invalid picture")
 
 // ErrWeights marks weights that are not those of the network.
 var ErrWeights = errors.New("weights do not fit the network")
@@ -47,7 +46,7 @@ func Layers() []Layer { return []Layer{Pool5, FC6, FC7, FC8} }
 type Config struct {
 	// Name names the network in errors.
 	Name string
-	// Size is the height and width of a picture. Every block halves it.
+	// Size is the height and width of a picture. Every block halves it, and leaves something.
 	Size int
 	// Blocks are the blocks of convolutions.
 	Blocks []Block
@@ -65,23 +64,6 @@ func VGG19() Config {
 		Blocks: []Block{{2, 64}, {2, 128}, {4, 256}, {4, 512}, {4, 512}},
 		Dense:  [3]int{4096, 4096, 1000},
 	}
-}
-
-// Validate checks that there is something left of a picture after the last
-// block, and that every layer has a width.
-func (c Config) Validate() error {
-	if len(c.Blocks) == 0 || c.side() == 0 {
-		return fmt.Errorf("vgg: %s: %w: Size %d with %d Blocks; there must be a block, and a pixel left after halving for each", c.Name, ErrInvalid, c.Size, len(c.Blocks))
-	}
-	for i, b := range c.Blocks {
-		if b.Convolutions < 1 || b.Channels < 1 {
-			return fmt.Errorf("vgg: %s: Blocks[%d]: %w: %d convolutions of %d channels; both must be at least 1", c.Name, i, ErrInvalid, b.Convolutions, b.Channels)
-		}
-	}
-	if slices.Min(c.Dense[:]) < 1 {
-		return fmt.Errorf("vgg: %s: Dense: %w: widths %v; each must be at least 1", c.Name, ErrInvalid, c.Dense)
-	}
-	return nil
 }
 
 // side is the height and width of the last block's pooled activations.

@@ -36,12 +36,6 @@ type tensors interface {
 }
 
 func load(file tensors, c Config, up Layer) (*Net, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	if !slices.Contains(Layers(), up) {
-		return nil, fmt.Errorf("layer %q: %w: it must be one of %v", up, ErrInvalid, Layers())
-	}
 	kernels, err := linalg.Select()
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -95,9 +96,7 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 		t.Fatal(err)
 	}
 	perturb(r, c, s.network.Params, seed%2 == 1)
-	if s.payload, err = model.Prepare(c, s.problem); err != nil {
-		t.Fatal(err)
-	}
+	s.payload = s.prepare(t, s.problem)
 	for q := range tuples {
 		s.tuples = append(s.tuples, model.Tuple{
 			Omega: Covariance(r, len(s.problem.Tasks)), O: s.outcomes[q],
@@ -171,23 +170,20 @@ func Problem(r *rand.Rand, d int, rows ...int) *data.ProblemData {
 
 // Covariance returns a random m x m covariance with trace 1, row-major.
 func Covariance(r *rand.Rand, m int) []float64 {
-	a := make([]float64, m*m)
-	for i := range a {
-		a[i] = r.NormFloat64()
+	a, omega := mat.NewDense(m, m, nil), mat.NewDense(m, m, nil)
+	a.Apply(func(int, int, float64) float64 { return r.NormFloat64() }, a)
+	omega.Mul(a, a.T())
+	omega.Scale(1/mat.Trace(omega), omega)
+	return omega.RawMatrix().Data
+}
+
+func (s *suite) prepare(t *testing.T, p *data.ProblemData) *model.Payload {
+	t.Helper()
+	payload, err := model.Prepare(s.network.Config, p)
+	if err != nil {
+		t.Fatal(err)
 	}
-	omega, trace := make([]float64, m*m), 0.0
-	for i := range m {
-		for j := range m {
-			for k := range m {
-				omega[i*m+j] += a[i*m+k] * a[j*m+k]
-			}
-		}
-		trace += omega[i*m+i]
-	}
-	for i := range omega {
-		omega[i] /= trace
-	}
-	return omega
+	return payload
 }
 
 func (s *suite) step(t *testing.T, tuples ...model.Tuple) model.Step {
@@ -265,26 +261,15 @@ func (s *suite) agreement(t *testing.T) {
 	near(t, "v of the forward graph", forward.V, training.V)
 	m := forward.Tasks
 	for q, tuple := range s.tuples {
-		f := 0.0
-		for i, w := range tuple.Omega {
-			f += forward.Phi[i]*w + forward.C*w*w
-		}
-		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{f}, training.F[q:q+1])
+		near(t, "<Phi, Omega> + c tr(Omega^2)", []float64{forward.Value(mat.NewSymDense(m, tuple.Omega))}, training.F[q:q+1])
 	}
-	for i := range m {
-		for j := range m {
-			near(t, "Phi transposed", forward.Phi[i*m+j:][:1], forward.Phi[j*m+i:][:1])
-		}
-	}
+	near(t, "Phi transposed", mat.DenseCopyOf(mat.NewDense(m, m, forward.Phi).T()).RawMatrix().Data, forward.Phi)
 }
 
 // capacity compares a graph that has just the room for the problem with one that has
 // served a larger problem before.
 func (s *suite) capacity(t *testing.T) {
-	larger, err := model.Prepare(s.network.Config, Problem(data.Stream(2, "modeltest"), features, 9, 12, 7, 8, 10))
-	if err != nil {
-		t.Fatal(err)
-	}
+	larger := s.prepare(t, Problem(data.Stream(2, "modeltest"), features, 9, 12, 7, 8, 10))
 	m := larger.Tasks()
 	exact, roomy := *s, *s
 	exact.graph = s.training(t, model.Capacity{Rows: s.payload.Rows(), Tasks: s.payload.Tasks(), Tuples: tuples})
@@ -310,10 +295,7 @@ func (s *suite) parts(t *testing.T) {
 		t.Skip("the body is not of pairs")
 	}
 	r := data.Stream(4, "modeltest")
-	payload, err := model.Prepare(s.network.Config, Problem(r, features, slices.Repeat([]int{3}, tasks)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := s.prepare(t, Problem(r, features, slices.Repeat([]int{3}, tasks)...))
 	many := &suite{network: s.network, payload: payload, graph: s.training(t, model.Capacity{Tasks: tasks, Tuples: 1})}
 	tuple := model.Tuple{Omega: Covariance(r, tasks), O: 1}
 	near(t, "f of pairs embedded in parts", many.estimate(t, payload, tuple).F, many.step(t, tuple).F)
@@ -331,11 +313,7 @@ func (s *suite) order(t *testing.T) {
 		of.X, of.Y = of.X.Take(order), slices.Clone(of.Y)
 		slices.Reverse(of.Y)
 	}
-	payload, err := model.Prepare(s.network.Config, turned)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, want := s.estimate(t, payload), s.estimate(t, s.payload)
+	got, want := s.estimate(t, s.prepare(t, turned)), s.estimate(t, s.payload)
 	near(t, "E after the rows of tasks are turned round", got.E, want.E)
 	near(t, "Phi after the rows of tasks are turned round", got.Phi, want.Phi)
 }
@@ -351,19 +329,6 @@ func (s *suite) permutation(t *testing.T) {
 	for _, j := range order {
 		moved.Tasks = append(moved.Tasks, s.problem.Tasks[j])
 	}
-	payload, err := model.Prepare(s.network.Config, moved)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pairs := func(v []float64) (p []float64) {
-		width := len(v) / (m * m)
-		for _, i := range order {
-			for _, j := range order {
-				p = append(p, v[(i*m+j)*width:][:width]...)
-			}
-		}
-		return p
-	}
 	tasks := func(v []float64) (p []float64) {
 		width := len(v) / m
 		for _, i := range order {
@@ -371,15 +336,23 @@ func (s *suite) permutation(t *testing.T) {
 		}
 		return p
 	}
+	pairs := func(v []float64) (p []float64) {
+		width := len(v) / m
+		for _, i := range order {
+			p = append(p, tasks(v[i*width:][:width])...)
+		}
+		return p
+	}
 	var tuples []model.Tuple
 	for _, tuple := range s.tuples {
 		tuples = append(tuples, model.Tuple{Omega: pairs(tuple.Omega), O: tuple.O})
 	}
-	after := s.estimate(t, payload, tuples...)
+	after := s.estimate(t, s.prepare(t, moved), tuples...)
+	rows := tasks
 	if before.Per == model.PerPair {
-		tasks = pairs
+		rows = pairs
 	}
-	near(t, "E", after.E, tasks(before.E))
+	near(t, "E", after.E, rows(before.E))
 	near(t, "Phi", after.Phi, pairs(before.Phi))
 	near(t, "f", after.F, before.F)
 }
@@ -429,9 +402,7 @@ func (s *suite) direction(t *testing.T) {
 	// covariances as the estimated relative error does.
 	value, o := make([]float64, tuples), make([]float64, tuples)
 	for q, tuple := range s.tuples {
-		for i, w := range tuple.Omega {
-			value[q] += direction*e.Phi[i]*w + direction*e.C*w*w
-		}
+		value[q] = direction * e.Value(mat.NewSymDense(e.Tasks, tuple.Omega))
 		o[q] = s.network.RelativeError(value[q] / direction)
 		for p := range q {
 			if (value[p]-value[q])*(o[p]-o[q]) < 0 {
@@ -452,13 +423,8 @@ func (s *suite) saving(t *testing.T) {
 	}
 	other := &suite{network: loaded}
 	a, b := s.estimate(t, s.payload, s.tuples...), other.estimate(t, s.payload, s.tuples...)
-	for _, v := range []struct {
-		what      string
-		got, want []float64
-	}{{"E", b.E, a.E}, {"Phi", b.Phi, a.Phi}, {"f", b.F, a.F}, {"v", b.V, a.V}} {
-		if !slices.Equal(v.got, v.want) {
-			t.Errorf("%s of the loaded network is %v, of the saved one %v", v.what, v.got, v.want)
-		}
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("the loaded network says %+v, the saved one %+v", b, a)
 	}
 }
 
