@@ -10,8 +10,8 @@ import (
 
 // A problem file may come from anyone. What it names is read, and may show up in
 // messages and results, so it must not reach for files that its author has no
-// business with: data lies in the directory of the problem file or below it,
-// symbolic links followed. Elsewhere may lie what the user allows, and a
+// business with: data lies in the directory of the problem file or below it, named from
+// there, relative symbolic links followed. Elsewhere may lie what the user allows, and a
 // dataset that the file pins by its SHA-256: whoever wrote that has seen it.
 
 // ErrOutside marks data that a problem file names outside of its directory.
@@ -26,7 +26,7 @@ func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
 		path = filepath.Join(dir, path)
 	}
 	if !anywhere && f.Dataset.SHA256 == "" {
-		if err := inside(dir, path); err != nil {
+		if err := inside(dir, f.Dataset.Path); err != nil {
 			return "", fmt.Errorf("field \"dataset\": %s: %w; move it there, or state its \"sha256\", which tells that you know it", f.Dataset.Path, err)
 		}
 	}
@@ -39,26 +39,18 @@ func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
 // inside checks that the path leads into the directory, links followed. A
 // folder may have no links in it: they might lead anywhere.
 func inside(dir, path string) error {
-	from, err1 := filepath.EvalSymlinks(dir)
-	to, err2 := filepath.EvalSymlinks(path)
-	if errors.Is(err2, fs.ErrNotExist) { // reading says so
-		from, to, err2 = dir, path, nil
-	}
-	from, err3 := filepath.Abs(from)
-	to, err4 := filepath.Abs(to)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return err
 	}
-	if rel, err := filepath.Rel(from, to); err != nil || !filepath.IsLocal(rel) {
-		return ErrOutside
-	}
-	return filepath.WalkDir(to, func(path string, entry fs.DirEntry, err error) error {
+	defer root.Close()
+	return fs.WalkDir(root.FS(), filepath.ToSlash(filepath.Clean(path)), func(_ string, entry fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission): // reading says so
 			return nil
-		case err == nil && entry.Type() == fs.ModeSymlink:
-			return fmt.Errorf("%w: %s is a symbolic link", ErrOutside, path)
+		case err != nil || entry.Type() == fs.ModeSymlink:
+			return ErrOutside
 		}
-		return err
+		return nil
 	})
 }

@@ -176,14 +176,9 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Load reads the whole store in canonical order. Torn last lines are left out;
 // anything else that is wrong is an error.
 func (s *Store) Load() (records []*Record, err error) {
-	for e, err := range whole(s.dir) {
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, e.Record)
-	}
+	err = s.each(func(e entry) { records = append(records, e.Record) })
 	slices.SortFunc(records, Compare)
-	return records, nil
+	return records, err
 }
 
 // read fetches the record. It opens the shard every time: canonical order jumps between
@@ -210,15 +205,17 @@ type entry struct {
 	Place
 }
 
-// whole is entries without torn last lines, which somebody may just be writing.
-func whole(dir string) iter.Seq2[entry, error] {
-	return func(yield func(entry, error) bool) {
-		for e, err := range entries(dir) {
-			if !errors.Is(err, ErrTorn) && !yield(e, err) {
-				return
-			}
+// each goes through all entries but torn last lines, which somebody may just be writing.
+func (s *Store) each(do func(e entry)) error {
+	for e, err := range entries(s.dir) {
+		switch {
+		case err == nil:
+			do(e)
+		case !errors.Is(err, ErrTorn):
+			return err
 		}
 	}
+	return nil
 }
 
 // entries reads the shards in a directory one record at a time, in the order of their
@@ -296,13 +293,7 @@ type Lines []Place
 // somebody is writing them; anything else that is wrong is an error.
 func (s *Store) Index() (map[string]Lines, error) {
 	x := map[string]Lines{}
-	for e, err := range whole(s.dir) {
-		if err != nil {
-			return nil, err
-		}
-		x[e.ProblemID] = append(x[e.ProblemID], e.Place)
-	}
-	return x, nil
+	return x, s.each(func(e entry) { x[e.ProblemID] = append(x[e.ProblemID], e.Place) })
 }
 
 // Records reads the records, in canonical order.
