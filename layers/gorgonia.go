@@ -149,8 +149,6 @@ func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]
 		return repeated[T]
 	case "reshapeOp", "sizeOp": // repeatOp has the size from the shapes
 		return copied[T]
-	case "concatOp":
-		return joined[T](name == "Concat(axis=1)")
 	case "sliceOp":
 		return sliced[T](slice(name, in[0]))
 	case "sliceIncrOp":
@@ -278,27 +276,6 @@ func repeated[T Float](out View[T], in []View[T]) {
 	}
 }
 
-// joined has operands one below the other, or beside.
-func joined[T Float](beside bool) func(View[T], []View[T]) {
-	return func(out View[T], in []View[T]) {
-		from := 0
-		for _, v := range in {
-			for i := range v.Rows {
-				if beside {
-					copy(out.Row(i)[from:], v.Row(i))
-				} else {
-					copy(out.Row(from+i), v.Row(i))
-				}
-			}
-			if beside {
-				from += v.Cols
-			} else {
-				from += v.Rows
-			}
-		}
-	}
-}
-
 // slicePattern is a slice as Gorgonia prints it, of rows or, after a colon, of columns.
 var slicePattern = regexp.MustCompile(`^T\[(:, )?(?:(\d+):\d+:[01]|:)\.\.\.\]`)
 
@@ -311,7 +288,7 @@ func slice(name string, in Shape) (from int, ofColumns bool) {
 		axis = 1
 	}
 	if found[2] != "" { // else it is all
-		fit(in[axis] < 256, "slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; take Columns of layers", name, in)
+		fit(in[axis] < 256, "slice %s of an operand of shape %v: Gorgonia takes slices for one another whose bounds differ by 256; write it as an Op of layers", name, in)
 		from, _ = strconv.Atoi(found[2])
 	}
 	return from, axis == 1

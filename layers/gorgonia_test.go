@@ -53,8 +53,6 @@ func operations(m, h int) []opCase {
 		{name: "BroadcastHadamardProd", in: [][]int{{1, h}, {m, h}}, out: shape, build: func(in []*Node) *Node {
 			return must(gorgonia.BroadcastHadamardProd(in[0], in[1], []byte{0}, nil))
 		}},
-		{name: "Concat of columns", in: [][]int{{m, h}, {m, 2}}, out: []int{m, h + 2}, build: two(func(a, b *Node) (*Node, error) { return gorgonia.Concat(1, a, b) })},
-		{name: "Concat of rows", in: [][]int{{m, h}, {2, h}}, out: []int{m + 2, h}, build: two(func(a, b *Node) (*Node, error) { return gorgonia.Concat(0, a, b) })},
 		{name: "Cos", in: a, out: shape, build: one(gorgonia.Cos)},
 		{name: "Cube", in: a, out: shape, build: one(gorgonia.Cube)},
 		{name: "Exp", in: a, out: shape, build: one(gorgonia.Exp)},

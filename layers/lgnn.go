@@ -1,7 +1,6 @@
 package layers
 
 import (
-	"fmt"
 	"slices"
 
 	"gorgonia.org/gorgonia"
@@ -39,28 +38,7 @@ func productT[T Float](s *Slot) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) { stackOf[T](s.batch).x.mulT(out.Data, in[0].Data, out.Cols) }
 }
 
-// Columns are the columns from..to-1 of a matrix.
-func Columns(a *Node, from, to int) *Node {
-	return Apply(Op{
-		Name: fmt.Sprintf("columns%d:%d", from, to),
-		Shape: func(in []Shape) Shape {
-			fit(len(in[0]) == 2 && 0 <= from && from < to && to <= in[0][1], "columns %d to %d of an operand of shape %v; it must be a matrix that has them", from, to, in[0])
-			return Shape{in[0][0], to - from}
-		},
-		F32: columns[float32](from),
-		F64: columns[float64](from),
-		Grad: func(in Nodes, _, grad *Node) Nodes {
-			cols := in[0].Shape()[1]
-			return Nodes{Apply(Op{
-				Name:  fmt.Sprintf("columns%d:%d'%d", from, to, cols),
-				Shape: func(in []Shape) Shape { return Shape{in[0][0], cols} },
-				F32:   columnsGrad[float32](from),
-				F64:   columnsGrad[float64](from),
-			}, grad)}
-		},
-	}, a)
-}
-
+// columns are those of a matrix from one on.
 func columns[T Float](from int) func(View[T], []View[T]) {
 	return func(out View[T], in []View[T]) {
 		for i := range out.Rows {

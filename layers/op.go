@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash"
 	"hash/fnv"
+	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -80,11 +81,9 @@ type Op struct {
 	F32 func(out View[float32], in []View[float32])
 	F64 func(out View[float64], in []View[float64])
 	// Grad returns the gradient with respect to every operand, given the
-	// gradient with respect to the result. Nil entries mean that the operand
-	// is taken as constant; Constant says which. An Op without Grad can only
-	// be used where nothing is differentiated, such as in a gradient.
-	Grad     func(in Nodes, out, grad *Node) Nodes
-	Constant []bool
+	// gradient with respect to the result. An Op without Grad can only be used
+	// where nothing is differentiated, such as in a gradient.
+	Grad func(in Nodes, out, grad *Node) Nodes
 }
 
 // Apply adds the operation on the given operands to their graph.
@@ -215,11 +214,7 @@ func entries[T Float](t *tensor.Dense) []T {
 }
 
 func (o *boundOp) DiffWRT(n int) []bool {
-	wrt := make([]bool, n)
-	for i := range wrt {
-		wrt[i] = o.Grad != nil && (i >= len(o.Constant) || !o.Constant[i])
-	}
-	return wrt
+	return slices.Repeat([]bool{o.Grad != nil}, n)
 }
 
 func (o *boundOp) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (n gorgonia.Nodes, err error) {

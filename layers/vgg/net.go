@@ -50,9 +50,8 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	workers = max(1, workers)
 	width := n.config.Width(Pool5)
 	rows := make([]float32, len(pictures)*width)
-	share := max(1, workers/len(pictures)) // of the workers for one picture
 	each(len(pictures), workers, func(i int) {
-		n.convolve(pictures[i], rows[i*width:][:width], share)
+		n.convolve(pictures[i], rows[i*width:][:width])
 	})
 	columns := safetensors.Transposed(rows, len(pictures), width)
 	for i, l := range n.layers[n.config.convolutions():] {
@@ -68,7 +67,7 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 }
 
 // convolve runs the blocks on a picture and flattens what comes out.
-func (n *Net) convolve(picture []byte, flat []float32, workers int) {
+func (n *Net) convolve(picture []byte, flat []float32) {
 	w, ok := n.pool.Get().(*workspace)
 	if !ok {
 		w = newWorkspace(n.config)
@@ -80,12 +79,12 @@ func (n *Net) convolve(picture []byte, flat []float32, workers int) {
 	for _, block := range n.config.Blocks {
 		for _, c := range layers[:block.Convolutions] {
 			y := w.next(x.height, x.width, c.out)
-			c.convolve(n.kernels, x, y, workers)
+			c.convolve(n.kernels, x, y)
 			x = y
 		}
 		layers = layers[block.Convolutions:]
 		y := w.next(x.height/2, x.width/2, x.channels)
-		pool(x, y, workers)
+		pool(x, y)
 		x = y
 	}
 	flatten(x, flat)
@@ -126,48 +125,36 @@ func flatten(x grid, flat []float32) {
 	}
 }
 
-const (
-	// bandPoints is how many points are convolved at a time, so that they stay
-	// in the second-level cache for all nine taps. With fewer, more time goes
-	// into packing the weights.
-	bandPoints = 900
-	// minPart is the least number of channels that is worth a part of its own.
-	minPart = 64
-)
+// bandPoints is how many points are convolved at a time, so that they stay in the
+// second-level cache for all nine taps. With fewer, more time goes into packing the
+// weights.
+const bandPoints = 900
 
-// convolve sets y, whose border is zero, to the convolution of x. It is divided
-// into bands of rows, and where these are too few for the workers, each of them
-// into parts of the channels.
-func (c layer) convolve(k linalg.Kernels, x, y grid, workers int) {
-	bands := ceil(x.height*x.width, bandPoints)
-	height := ceil(x.height, bands)
-	bands = ceil(x.height, height)
-	parts := min(ceil(workers, bands), ceil(c.out, minPart))
-	width := ceil(ceil(c.out, parts), minPart) * minPart
-	parts = ceil(c.out, width)
+// convolve sets y, whose border is zero, to the convolution of x, a band of rows at a time.
+func (c layer) convolve(k linalg.Kernels, x, y grid) {
+	height := ceil(x.height, ceil(x.height*x.width, bandPoints))
 	k.Threads = 1
-	each(bands*parts, workers, func(i int) {
-		top, from := i/parts*height, i%parts*width
-		c.band(k, x, y, top, min(top+height, x.height), from, min(from+width, c.out))
-	})
+	for top := 0; top < x.height; top += height {
+		c.band(k, x, y, top, min(top+height, x.height))
+	}
 }
 
-// band convolves the rows from top to bottom, for some of the channels. The
-// points between the rows are computed too, and then cleared.
-func (c layer) band(k linalg.Kernels, x, y grid, top, bottom, from, to int) {
+// band convolves the rows from top to bottom. The points between the rows are computed
+// too, and then cleared.
+func (c layer) band(k linalg.Kernels, x, y grid, top, bottom int) {
 	m := (bottom-top)*(x.width+1) - 1
 	for t := range taps {
-		a, b := x.from(top+t/3-1, t%3-1), c.weight[t*c.in*c.out+from:]
+		a, b := x.from(top+t/3-1, t%3-1), c.weight[t*c.in*c.out:]
 		beta := float32(1)
 		if t == 0 {
 			beta = 0
 		}
-		linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, m, to-from, c.in, 1, a, c.in, b, c.out, beta, y.from(top, 0)[from:], c.out)
+		linalg.Gemm(k, linalg.NoTrans, linalg.NoTrans, m, c.out, c.in, 1, a, c.in, b, c.out, beta, y.from(top, 0), c.out)
 	}
 	for row := top; row < bottom; row++ {
-		clear(y.at(row, -1)[from:to])
+		clear(y.at(row, -1))
 		for col := range x.width {
-			addRelu(y.at(row, col)[from:to], c.bias[from:to])
+			addRelu(y.at(row, col), c.bias)
 		}
 	}
 }
@@ -189,8 +176,8 @@ func relu(v float32) float32 {
 
 // pool sets y to the largest of every 2 x 2 points of x, which has no negative
 // entry: such numbers are in the order of their bits.
-func pool(x, y grid, workers int) {
-	each(y.height, workers, func(row int) {
+func pool(x, y grid) {
+	for row := range y.height {
 		for col := range y.width {
 			out := y.at(row, col)
 			a, b := x.at(2*row, 2*col)[:len(out)], x.at(2*row, 2*col+1)[:len(out)]
@@ -199,7 +186,7 @@ func pool(x, y grid, workers int) {
 				out[i] = math.Float32frombits(max(math.Float32bits(a[i]), math.Float32bits(b[i]), math.Float32bits(c[i]), math.Float32bits(d[i])))
 			}
 		}
-	})
+	}
 }
 
 // connect returns the layer's output, out x n, for the input x, in x n. With the
