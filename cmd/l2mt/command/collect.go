@@ -30,10 +30,6 @@ func (c *collectCmd) Validate() error {
 
 func (c *collectCmd) Run(e *env) error {
 	defer room()()
-	config, err := c.config()
-	if err != nil {
-		return err
-	}
 	problems, err := c.problems(c.Problems)
 	if err != nil {
 		return err
@@ -44,21 +40,23 @@ func (c *collectCmd) Run(e *env) error {
 	if _, err := problems.Problem(0); err != nil { // before there is a directory
 		return err
 	}
-	summary, err := c.collect(e, problems, config)
+	summary, err := c.collect(e, problems)
 	if err != nil {
 		return err
 	}
-	return e.print(collected{c.Out, summary}, func(w io.Writer) { fmt.Fprintln(w, c.Out) })
-}
-
-// collected is what a run came to, for print.
-type collected struct {
-	Dir string `json:"dir"`
-	collect.Summary
+	result := struct {
+		Dir string `json:"dir"`
+		collect.Summary
+	}{c.Out, summary}
+	return e.print(result, func(w io.Writer) { fmt.Fprintln(w, c.Out) })
 }
 
 // collect makes experience in a directory that has the problems too.
-func (c *collectCmd) collect(e *env, problems *experience.Problems, config collect.Config) (s collect.Summary, err error) {
+func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.Summary, err error) {
+	config, err := c.config()
+	if err != nil {
+		return s, err
+	}
 	manifest := config.Manifest(problems.Reference(), "l2mt "+run.CurrentVersions().L2MT)
 	collector, err := collect.Open(c.Out, manifest, config)
 	if err != nil {

@@ -14,7 +14,7 @@ func Example() {
 	if code := Run(context.Background(), []string{"--json", "data", "info", "digits"}, &stdout, os.Stderr); code != exitDone {
 		return
 	}
-	var described []datasetInfo
+	var described datasetInfo
 	if err := json.Unmarshal([]byte(stdout.String()), &described); err != nil {
 		fmt.Println(err)
 		return

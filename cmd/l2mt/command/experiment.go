@@ -20,6 +20,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/alecthomas/kong"
+
+	"l2mt/infer/compare"
 )
 
 //go:embed experiments/*.toml
@@ -164,6 +166,12 @@ func (v *variation) complete() error {
 type experimentRun struct {
 	point
 	seed uint64
+
+	network string // its folder, when it is made
+	// And where there are test problems:
+	from  string // tells problems of one name apart
+	tasks []string
+	table *compare.Table
 }
 
 // name is that of the run, and of its folder.
@@ -175,7 +183,7 @@ func (r *experimentRun) name() string {
 func (x *experiment) runs() (runs []*experimentRun) {
 	for _, p := range x.Vary.Cases {
 		for _, seed := range x.Seeds {
-			runs = append(runs, &experimentRun{p, seed})
+			runs = append(runs, &experimentRun{point: p, seed: seed})
 		}
 	}
 	return runs
@@ -231,7 +239,18 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		{"train", &s.learn, train},
 		{"eval", &s.evaluate, []string{"--network=" + network, "--problems=" + tests, "--out=" + filepath.Join(dir, "evaluation")}},
 	} {
-		if err := configure(c.of, given[c.name], append(c.own, "--dataset="+x.Dataset)); err != nil {
+		own := append(c.own, "--dataset="+x.Dataset)
+		for _, flag := range given[c.name] {
+			name, _, _ := strings.Cut(flag, "=")
+			if slices.ContainsFunc(own, func(arg string) bool { return strings.HasPrefix(arg, name+"=") }) {
+				return nil, fmt.Errorf("%s: leave %s out: the experiment says it", c.name, name)
+			}
+		}
+		parser, err := kong.New(c.of, flagVars(), kong.NoDefaultHelp())
+		if err == nil {
+			_, err = parser.Parse(slices.Concat(given[c.name], own))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		delete(given, c.name)
@@ -244,20 +263,4 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		return nil, errors.New("problems: --train=0 leaves nothing to learn from: l2mt eval compares a network that is there")
 	}
 	return s, nil
-}
-
-// configure gives a command its flags, and such as are the experiment's own.
-func configure(command any, flags, own []string) error {
-	parser, err := kong.New(command, flagVars(), kong.NoDefaultHelp())
-	if err != nil {
-		return err
-	}
-	for _, flag := range flags {
-		given, _, _ := strings.Cut(flag, "=")
-		if slices.ContainsFunc(own, func(arg string) bool { return strings.HasPrefix(arg, given+"=") }) {
-			return fmt.Errorf("leave %s out: the experiment says it", given)
-		}
-	}
-	_, err = parser.Parse(slices.Concat(flags, own))
-	return err
 }

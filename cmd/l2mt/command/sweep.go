@@ -53,7 +53,8 @@ func (c *sweepCmd) Run(e *env) error {
 		return e.print(x.text, func(w io.Writer) { fmt.Fprint(w, x.text) })
 	}
 	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", x.name))
-	runs, err := c.runs(e, x)
+	runs := x.runs()
+	err = c.make(e, x, runs)
 	if errors.Is(err, context.Canceled) {
 		e.remark("%s has what is done; the same command goes on from there", c.Out)
 	}
@@ -77,48 +78,36 @@ func (c *sweepCmd) Run(e *env) error {
 	return e.print(result, func(w io.Writer) { writeSweep(w, result) })
 }
 
-// finishedRun is a run that is there.
-type finishedRun struct {
-	*experimentRun
-	network string // its folder
-	// Where there are test problems:
-	from  string // tells problems of one name apart
-	tasks []string
-	table *compare.Table
-}
-
-// runs makes the runs one after the other. Runs of equal problems and experience share those of
+// make makes the runs one after the other. Runs of equal problems and experience share those of
 // the first. What is there each command finds, and does not make it again.
-func (c *sweepCmd) runs(e *env, x *experiment) (all []finishedRun, err error) {
+func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun) error {
 	first := map[string]string{}
-	runs := x.runs()
 	for i, r := range runs {
-		dir := filepath.Join(c.Out, run.SweepRuns, r.name())
-		s, err := x.stages(r, dir, first)
+		s, err := x.stages(r, filepath.Join(c.Out, run.SweepRuns, r.name()), first)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
 		s.collect.Workers, s.evaluate.Workers = c.Workers, c.Workers
 		if err := s.run(e, x); err != nil {
-			return nil, fmt.Errorf("run %s: %w", r.name(), err)
+			return fmt.Errorf("run %s: %w", r.name(), err)
 		}
-		done := finishedRun{experimentRun: r, network: s.learn.Out, from: filepath.Base(cmp.Or(x.tests, s.made))}
-		if s.evaluate.Problems != "" {
-			problems, err := data.LoadProblems(s.evaluate.Problems)
-			if err != nil {
-				return nil, err
-			}
-			for _, t := range problems.Problems[0].Tasks {
-				done.tasks = append(done.tasks, t.Name)
-			}
-			if done.table, err = run.LoadTable(s.evaluate.Out); err != nil {
-				return nil, err
-			}
+		r.network, r.from = s.learn.Out, filepath.Base(cmp.Or(x.tests, s.made))
+		if s.evaluate.Problems == "" {
+			continue
 		}
-		all = append(all, done)
+		problems, err := data.LoadProblems(s.evaluate.Problems)
+		if err != nil {
+			return err
+		}
+		for _, t := range problems.Problems[0].Tasks {
+			r.tasks = append(r.tasks, t.Name)
+		}
+		if r.table, err = run.LoadTable(s.evaluate.Out); err != nil {
+			return err
+		}
 	}
-	return all, nil
+	return nil
 }
 
 // run makes what is missing of a run.
@@ -145,10 +134,10 @@ func (s *stages) run(e *env, x *experiment) error {
 
 // gather makes the tables of the points over their seeds, and compares L2MT at those that have
 // problems in common.
-func (x *experiment) gather(runs []finishedRun) (result *run.Sweep, tables []*compare.Table, err error) {
+func (x *experiment) gather(runs []*experimentRun) (result *run.Sweep, tables []*compare.Table, err error) {
 	result = &run.Sweep{Title: x.Title, Axis: x.Vary.Label}
 	for _, p := range x.Vary.Cases {
-		at := slices.DeleteFunc(slices.Clone(runs), func(r finishedRun) bool { return r.Name != p.Name })
+		at := slices.DeleteFunc(slices.Clone(runs), func(r *experimentRun) bool { return r.Name != p.Name })
 		table, err := compare.Summarise(overSeeds(at))
 		if err != nil {
 			return nil, nil, err
@@ -178,7 +167,7 @@ func (x *experiment) gather(runs []finishedRun) (result *run.Sweep, tables []*co
 }
 
 // overSeeds are the outcomes of runs. Errors of several seeds on one problem count as their mean.
-func overSeeds(runs []finishedRun) (all []compare.Outcome) {
+func overSeeds(runs []*experimentRun) (all []compare.Outcome) {
 	var seeds []float64 // so many are the mean in each
 	for _, r := range runs {
 		for _, row := range r.table.Rows {

@@ -84,10 +84,10 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 		}}
 	}
 	x := &experiment{Vary: variation{Cases: []point{{Name: "1"}, {Name: "2"}, {Name: "3"}}}}
-	at := func(name, from string, table *compare.Table) finishedRun {
-		return finishedRun{experimentRun: &experimentRun{point{Name: name}, 1}, from: from, table: table}
+	at := func(name, from string, table *compare.Table) *experimentRun {
+		return &experimentRun{point: point{Name: name}, from: from, table: table}
 	}
-	r, tables, err := x.gather([]finishedRun{
+	r, tables, err := x.gather([]*experimentRun{
 		at("1", "p", table(1, 2)), at("1", "p", table(3, 2)), at("2", "p", table(1, 3)), at("3", "other", table(0.5, 0)),
 	})
 	if err != nil {
