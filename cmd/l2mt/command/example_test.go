@@ -19,6 +19,6 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(described[0].Rows, described[0].Features, described[0].Classes.Count)
+	fmt.Println(described.Rows, described.Features, described.Classes.Count)
 	// Output: 1797 64 10
 }
