@@ -141,7 +141,7 @@ func (s Step) curvesRow(dst []float32, r Row) {
 
 // FitCurves fits the curves of the columns to the training rows of a problem, which are dense.
 func FitCurves(p *ProblemData) Step {
-	x := Stack(p.matrices(false))
+	x := stack(p.matrices(false))
 	s := Step{Kind: StepCurves, Cols: x.Cols()}
 	s.Low, s.High = extremes(x)
 	column := make([]float64, x.Rows())

@@ -1,51 +1,14 @@
 package data
 
-import "fmt"
-
-// Take returns the dataset of the given rows, in that order and repeats
-// included. Classes and groups that lose all their rows are dropped and the
-// others renumbered in their old order. The rows share their entries with d.
-func (d *Dataset) Take(rows []int) *Dataset {
-	t := &Dataset{Name: d.Name, X: d.X.Take(rows), LabelOf: d.LabelOf, Features: d.Features, Steps: d.Steps}
-	t.Label, t.Classes = takeIndex(d.Label, d.Classes, rows)
-	t.Group, t.Groups = takeIndex(d.Group, d.Groups, rows)
-	if d.Target != nil {
-		t.Target = make([]float64, len(rows))
-		for i, r := range rows {
-			t.Target[i] = d.Target[r]
-		}
-	}
-	return t
-}
-
-// takeIndex returns the given entries of index, renumbered so that only names
-// in use remain, and those names.
-func takeIndex(index []int32, names []string, rows []int) ([]int32, []string) {
-	if index == nil {
-		return nil, names
-	}
-	taken := make([]int32, len(rows))
-	for i, r := range rows {
-		taken[i] = index[r]
-	}
-	number := make([]int32, len(names))
-	var used []string
-	for c, n := range count(taken, len(names)) {
-		if n > 0 {
-			number[c] = int32(len(used))
-			used = append(used, names[c])
-		}
-	}
-	for i, c := range taken {
-		taken[i] = number[c]
-	}
-	return taken, used
-}
+import (
+	"fmt"
+	"slices"
+)
 
 // FilterClasses returns the dataset of the classes with at least least and at
 // most most rows; a most of 0 means no upper limit. The rows of other classes
-// are dropped, and the classes that stay keep their order. The paper keeps the
-// classes of RCV1 with 400 to 5,000 documents.
+// are dropped, and groups that lose all theirs. Classes and groups that stay keep their
+// order. The paper keeps the classes of RCV1 with 400 to 5,000 documents.
 func FilterClasses(d *Dataset, least, most int) (*Dataset, error) {
 	if d.Regression() {
 		return nil, fmt.Errorf("data: %s: filter classes: %w: the dataset has real targets, not classes", d.Name, ErrInvalid)
@@ -60,9 +23,33 @@ func FilterClasses(d *Dataset, least, most int) (*Dataset, error) {
 			rows = append(rows, i)
 		}
 	}
-	f := d.Take(rows)
+	f := &Dataset{Name: d.Name, X: d.X.Take(rows), LabelOf: d.LabelOf, Features: d.Features, Steps: d.Steps}
+	f.Label, f.Classes = takeIndex(d.Label, d.Classes, rows)
+	f.Group, f.Groups = takeIndex(d.Group, d.Groups, rows)
 	if len(f.Classes) < 2 {
 		return nil, fmt.Errorf("data: %s: filter classes: %w: %d of %d classes have from %d to %d rows; at least two must stay", d.Name, ErrInvalid, len(f.Classes), len(d.Classes), least, most)
 	}
 	return f, nil
+}
+
+// takeIndex returns the given entries of index, renumbered so that only names
+// in use remain, and those names.
+func takeIndex(index []int32, names []string, rows []int) ([]int32, []string) {
+	if index == nil {
+		return nil, names
+	}
+	taken := make([]int32, len(rows))
+	for i, r := range rows {
+		taken[i] = index[r]
+	}
+	present := slices.Compact(slices.Sorted(slices.Values(taken)))
+	for i, c := range taken {
+		at, _ := slices.BinarySearch(present, c)
+		taken[i] = int32(at)
+	}
+	var used []string
+	for _, c := range present {
+		used = append(used, names[c])
+	}
+	return taken, used
 }

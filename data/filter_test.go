@@ -9,6 +9,14 @@ import (
 
 func TestFilterKeepsWholeClassesOfTheRightSize(t *testing.T) {
 	d := madeClasses(t, 3, 9, 1, 5, 2)
+	d.Groups = []string{"the second class", "odd rows", "even rows"}
+	for i, class := range d.Label {
+		group := int32(1 + i%2)
+		if class == 1 {
+			group = 0
+		}
+		d.Group = append(d.Group, group)
+	}
 	for _, c := range []struct {
 		least, most int
 		kept        []string
@@ -22,36 +30,14 @@ func TestFilterKeepsWholeClassesOfTheRightSize(t *testing.T) {
 			if !slices.Contains(c.kept, d.Classes[class]) {
 				continue
 			}
-			if name := got.Classes[got.Label[next]]; name != d.Classes[class] || !slices.Equal(got.X.Row(next).Value, d.X.Row(i).Value) {
+			group := got.Groups[got.Group[next]]
+			if name := got.Classes[got.Label[next]]; name != d.Classes[class] || group != d.Groups[d.Group[i]] || !slices.Equal(got.X.Row(next).Value, d.X.Row(i).Value) {
 				t.Fatalf("from %d to %d: row %d is not row %d", c.least, c.most, next, i)
 			}
 			next++
 		}
-		if next != got.X.Rows() {
-			t.Fatalf("from %d to %d: %d rows, want %d", c.least, c.most, got.X.Rows(), next)
-		}
-	}
-}
-
-func TestTakeDropsEmptyGroupsAndKeepsTargets(t *testing.T) {
-	d := madeGroups(t, 3, 2, 4)
-	var rows []int
-	for i, g := range d.Group {
-		if g != 1 {
-			rows = append(rows, i)
-		}
-	}
-	slices.Reverse(rows)
-	got := d.Take(rows)
-	if err := got.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(got.Groups, []string{"c0", "c2"}) || !slices.Equal(got.GroupSizes(), []int{3, 4}) {
-		t.Errorf("groups %q of sizes %d", got.Groups, got.GroupSizes())
-	}
-	for to, from := range rows {
-		if got.Target[to] != d.Target[from] || got.Groups[got.Group[to]] != d.Groups[d.Group[from]] {
-			t.Errorf("row %d is not row %d", to, from)
+		if next != got.X.Rows() || slices.Contains(got.Groups, d.Groups[0]) != slices.Contains(c.kept, "c1") {
+			t.Fatalf("from %d to %d: %d rows, want %d; groups %q", c.least, c.most, got.X.Rows(), next, got.Groups)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (p *ProblemData) Labelled() *ProblemData {
 		if len(held.Y) == 0 {
 			continue
 		}
-		t.TrainSet = Samples{X: Stack([]Matrix{t.TrainSet.X, held.X}), Y: slices.Concat(t.TrainSet.Y, held.Y)}
+		t.TrainSet = Samples{X: stack([]Matrix{t.TrainSet.X, held.X}), Y: slices.Concat(t.TrainSet.Y, held.Y)}
 		t.ValidationSet = held.take(nil)
 	}
 	return all

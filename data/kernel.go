@@ -137,7 +137,7 @@ func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *Prob
 
 // distinct are the rows that differ and are not in a map, which has them afterwards.
 func distinct(parts []Matrix, seen map[string][]float32) Matrix {
-	all := Stack(parts)
+	all := stack(parts)
 	var rows []int
 	for i := range all.Rows() {
 		k := key(all.Row(i).Value)
@@ -159,7 +159,7 @@ func (s Step) landmarks(x Matrix) (chosen [][]float32) {
 	n := x.Rows()
 	if n <= mostLandmarks {
 		for i := range n {
-			chosen = append(chosen, slices.Clone(x.Row(i).Value))
+			chosen = append(chosen, x.Row(i).Value)
 		}
 		return chosen
 	}
