@@ -310,24 +310,21 @@ func (r *reader) expand() error {
 
 // tell notes in a line what became of words, dates and blanks.
 func (r *reader) tell() {
-	var words, dates, blanks, all []string
+	const words, dates, blanks = "words are categories", "dates are numbers", "blanks are means, and a column more says so"
+	names, all := map[string][]string{}, []string(nil)
 	for _, c := range r.Recipe.Columns {
-		switch {
-		case c.Date != "":
-			dates = append(dates, c.Name)
-		case r.found[c.Name]:
-			words = append(words, fmt.Sprintf("%s (%d)", c.Name, len(c.Levels)))
+		if c.Date != "" {
+			names[dates] = append(names[dates], c.Name)
+		} else if r.found[c.Name] {
+			names[words] = append(names[words], fmt.Sprintf("%s (%d)", c.Name, len(c.Levels)))
 		}
 		if c.Gaps {
-			blanks = append(blanks, c.Name)
+			names[blanks] = append(names[blanks], c.Name)
 		}
 	}
-	for _, of := range []struct {
-		what  string
-		names []string
-	}{{"words are categories", words}, {"dates are numbers", dates}, {"blanks are means, and a column more says so", blanks}} {
-		if of.names != nil {
-			all = append(all, of.what+": "+format.Abridge(of.names))
+	for _, what := range []string{words, dates, blanks} {
+		if names[what] != nil {
+			all = append(all, what+": "+format.Abridge(names[what]))
 		}
 	}
 	if all != nil {
