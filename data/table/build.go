@@ -187,23 +187,19 @@ const manyTwins = 0.1
 // thing have whose targets are listed one below the other: with the label of one of
 // them the others would not be unseen.
 func (r *reader) twins() {
-	const several = -1
-	hashes := r.hashes(false)
-	of := map[uint64]int{} // the task that has such rows, from 1
-	for i, t := range r.tasks {
+	hashes, of, shared := r.hashes(false), map[uint64]*task{}, map[uint64]bool{}
+	for _, t := range r.tasks {
 		for _, row := range t.rows {
-			if before := of[hashes[row]]; before == 0 {
-				of[hashes[row]] = i + 1
-			} else if before != i+1 {
-				of[hashes[row]] = several
-			}
+			other := of[hashes[row]]
+			shared[hashes[row]] = shared[hashes[row]] || other != nil && other != t
+			of[hashes[row]] = t
 		}
 	}
 	rows, twins := 0, 0
 	for _, t := range r.tasks {
 		rows += len(t.rows)
 		for _, row := range t.rows {
-			if of[hashes[row]] == several {
+			if shared[hashes[row]] {
 				twins++
 			}
 		}
@@ -227,24 +223,15 @@ func (r *reader) finishTasks() error {
 		r.note("%d rows without a label are left out", r.skipped)
 	}
 	var all []format.Label
-	several := false
 	if kind == data.Classification {
-		if all, several, err = classes(r.tasks); err != nil {
+		if all, err = r.findClasses(); err != nil {
 			return err
-		}
-	}
-	if several && r.Positive != "" {
-		return fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0], all[len(all)-1])
-	}
-	if several {
-		for _, c := range all {
-			r.classes = append(r.classes, c.String())
 		}
 	}
 	var kept []*task
 	var fault error
 	for _, t := range r.tasks {
-		err := t.learn(kind, r.Positive, all, several)
+		err := t.learn(kind, r.Positive, all, r.classes != nil)
 		if samples := (data.Samples{Y: t.y}); err == nil && r.SkipTasks && samples.Borrows(kind == data.Classification) {
 			err = fmt.Errorf("task %q: %w: it has a single row, or one class", t.name, data.ErrInvalid)
 		}

@@ -130,19 +130,28 @@ type task struct {
 // mostClasses bounds the classes of a problem.
 const mostClasses = 1000
 
-// classes finds those of the tasks, and returns those of all together, and whether they are
-// told apart from each other: one task has more than two, or a single one of more than two.
-func classes(tasks []*task) (all []format.Label, several bool, err error) {
-	for _, t := range tasks {
+// findClasses finds those of the tasks, and returns those of all together. They are told apart
+// from each other if one task has more than two, or a single one of more than two.
+func (r *reader) findClasses() (all []format.Label, err error) {
+	several := false
+	for _, t := range r.tasks {
 		t.classes, t.of = t.target.Classes(t.rows)
 		all = append(all, t.classes...)
 		several = several || len(t.classes) > 2 || len(t.classes) == 1 && len(t.target.different) > 2
 	}
 	slices.SortFunc(all, format.Label.Compare)
-	if all = slices.Compact(all); several && len(all) > mostClasses {
-		err = fmt.Errorf("target %q: %w: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", tasks[0].target.Name, data.ErrInvalid, len(all), all[0], all[len(all)-1], mostClasses)
+	all = slices.Compact(all)
+	switch {
+	case several && len(all) > mostClasses:
+		return nil, fmt.Errorf("target %q: %w: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", r.tasks[0].target.Name, data.ErrInvalid, len(all), all[0], all[len(all)-1], mostClasses)
+	case several && r.Positive != "":
+		return nil, fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0], all[len(all)-1])
+	case several:
+		for _, c := range all {
+			r.classes = append(r.classes, c.String())
+		}
 	}
-	return all, several, err
+	return all, nil
 }
 
 // learn makes the task of the labels, or says why they cannot be learned. Its y has
