@@ -59,9 +59,8 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		return nil, err
 	}
 	all, rows := make([]parting, len(p.Tasks)), make([][][]int, k)
-	for i, t := range p.Tasks {
-		all[i] = newParting(i, p.labels(i), together)
-		all[i].borrows = t.TrainSet.Borrows(t.Kind == Classification)
+	for i := range p.Tasks {
+		all[i] = newParting(i, &p.Tasks[i], together)
 	}
 	for f := range rows {
 		rows[f] = make([][]int, len(p.Tasks))
@@ -112,20 +111,12 @@ func (p *ProblemData) CheckTogether(together [][]int) error {
 	return nil
 }
 
-// labels are the classes of a task's training rows, by number; a regression has
-// one.
-func (p *ProblemData) labels(task int) []int {
-	t := p.Tasks[task]
-	class := make([]int, len(t.TrainSet.Y))
-	for j, y := range t.TrainSet.Y {
-		switch {
-		case p.Several() > 0:
-			class[j] = int(y)
-		case t.Kind == Classification && y > 0:
-			class[j] = 1
-		}
+// labels are those of the training rows, of a regression all the same.
+func (t *TaskData) labels() []float64 {
+	if t.Kind == Regression {
+		return make([]float64, len(t.TrainSet.Y))
 	}
-	return class
+	return t.TrainSet.Y
 }
 
 // Hold is the fold that validates the given training rows of every task and trains
@@ -177,20 +168,21 @@ func (p *ProblemData) hold(rows [][]int, what string) (Fold, error) {
 // parting shares out the training rows of a task.
 type parting struct {
 	task    int
-	class   []int   // of every row
-	numbers []int   // of what belongs together
-	units   [][]int // the rows of every number
-	rarest  int     // how many units have a row of the class that the fewest have
-	borrows bool    // and needs no rows to train on
+	class   []float64 // of every row
+	numbers []int     // of what belongs together
+	units   [][]int   // the rows of every number
+	rarest  int       // how many units have a row of the class that the fewest have
+	borrows bool      // and needs no rows to train on
 }
 
-func newParting(task int, class []int, together [][]int) parting {
-	p := parting{task: task, class: class, numbers: make([]int, len(class))}
+func newParting(i int, t *TaskData, together [][]int) parting {
+	class := t.labels()
+	p := parting{task: i, class: class, numbers: make([]int, len(class)), borrows: t.TrainSet.Borrows(t.Kind == Classification)}
 	for j := range class {
 		p.numbers[j] = j
 	}
 	if together != nil {
-		p.numbers = together[task]
+		p.numbers = together[i]
 	}
 	index := map[int]int{}
 	for j, n := range p.numbers {
@@ -200,14 +192,14 @@ func newParting(task int, class []int, together [][]int) parting {
 		}
 		p.units[index[n]] = append(p.units[index[n]], j)
 	}
-	have := map[int]int{}
+	have := map[float64]int{}
 	for _, u := range p.units {
-		seen := map[int]bool{}
+		in := map[float64]bool{} // its classes
 		for _, j := range u {
-			if c := class[j]; !seen[c] {
-				seen[c] = true
-				have[c]++
-			}
+			in[class[j]] = true
+		}
+		for c := range in {
+			have[c]++
 		}
 	}
 	p.rarest = len(p.units)
@@ -231,9 +223,9 @@ func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
 	// the fewest rows.
 	Stream(seed, "folds", uint64(p.task)).Shuffle(len(p.units), func(a, b int) { p.units[a], p.units[b] = p.units[b], p.units[a] })
 	slices.SortStableFunc(p.units, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
-	count, size := make([]map[int]int, k), make([]int, k)
+	count, size := make([]map[float64]int, k), make([]int, k)
 	for f := range count {
-		count[f] = map[int]int{}
+		count[f] = map[float64]int{}
 	}
 	put := func(u []int, f int) {
 		for _, j := range u {
@@ -271,7 +263,7 @@ func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
 
 // keep takes back the parts without which a class has no rows to train on.
 func (p parting) keep(fold []int) []int {
-	in := map[int][]int{} // the parts that have rows of a class
+	in := map[float64][]int{} // the parts that have rows of a class
 	for j, f := range fold {
 		if c := p.class[j]; !slices.Contains(in[c], f) {
 			in[c] = append(in[c], f)

@@ -179,10 +179,7 @@ func HasMetric(p *ProblemData) bool {
 func classes(p *ProblemData) (groups [][]Row) {
 	for _, t := range p.Tasks {
 		of := map[float64]int{} // a label to its group
-		for j, y := range t.TrainSet.Y {
-			if t.Kind == Regression {
-				y = 0
-			}
+		for j, y := range t.labels() {
 			g, seen := of[y]
 			if !seen {
 				g = len(groups)
