@@ -278,7 +278,7 @@ func (o EvaluateOptions) cells(networks []Network, given, problems []*data.Probl
 			}
 		}
 		for k, n := range networks {
-			c := o.network(n, given[i])
+			c := o.network(n, given[i], p)
 			if k > 0 {
 				c.ways = slices.DeleteFunc(c.ways, func(w way) bool { return w.shared() })
 			}
@@ -362,8 +362,9 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 	return c
 }
 
-// network solves the problem with the network, and without parts of that.
-func (o EvaluateOptions) network(n Network, p *data.ProblemData) *cell {
+// network solves the problem with the network, and without parts of that. It is seen with the
+// features that the network works on.
+func (o EvaluateOptions) network(n Network, p, seen *data.ProblemData) *cell {
 	c := &cell{problem: p, model: L2MT, network: n.Name}
 	bench := sync.OnceValues(func() (*solve.Bench, error) { return solve.NewBench(n.Finder, p, solve.Options{Points: o.Points}) })
 	// with fits what a judgement on the bench comes to.
@@ -402,26 +403,22 @@ func (o EvaluateOptions) network(n Network, p *data.ProblemData) *cell {
 	with(Metric, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
 		return b.Judge(ctx, solve.Candidate{View: solve.View{Ridge: b.First(solve.Parts{}).Ridge}})
 	})
-	c.add(Paper, func(ctx context.Context) (*evidence.Tuned, error) { return o.asPublished(ctx, n.Finder, p) })
+	c.add(Paper, func(ctx context.Context) (*evidence.Tuned, error) { return o.asPublished(ctx, n.Finder, p, seen) })
 	return c
 }
 
 // asPublished is the inference of the paper.
-func (o EvaluateOptions) asPublished(ctx context.Context, n *solve.Finder, p *data.ProblemData) (*evidence.Tuned, error) {
+func (o EvaluateOptions) asPublished(ctx context.Context, n *solve.Finder, p, seen *data.ProblemData) (*evidence.Tuned, error) {
 	begin := time.Now()
-	e, err := n.Embed(p)
+	found, err := n.Omega(p)
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.Omega(1)
+	split, err := evidence.NewSplit(seen)
 	if err != nil {
 		return nil, err
 	}
-	split, err := evidence.NewSplit(e.Problem())
-	if err != nil {
-		return nil, err
-	}
-	t, err := evidence.Refit(ctx, found.Omega, split, e.Problem(), o.tune())
+	t, err := evidence.Refit(ctx, found.Omega, split, seen, o.tune())
 	if err == nil {
 		t.Seconds = time.Since(begin).Seconds()
 	}

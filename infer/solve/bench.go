@@ -152,9 +152,9 @@ func (b *Bench) ask() ([]*Found, error) {
 	}
 	found := make([]*Found, len(b.parts))
 	return found, b.each(func(k int) error {
-		e, err := b.finder.embed(b.parts[k].TrainingOnly(), b.parts[k].moved)
+		a, err := b.finder.ask(b.parts[k].TrainingOnly(), b.parts[k].moved)
 		if err == nil {
-			found[k], err = e.Omega(1)
+			found[k], err = a.omega()
 		}
 		return err
 	})

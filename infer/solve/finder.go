@@ -32,16 +32,12 @@ func NewFinder(n *model.Network) (*Finder, error) {
 	return &Finder{of: n, forward: forward}, nil
 }
 
-// Embedding is a problem as the network sees it. It takes the longest part of
-// inference, and everything else about a problem follows from it.
-type Embedding struct {
-	// E holds the embeddings of the tasks, m x h, row-major.
-	E []float64
-
+// asked is a problem as the network sees it.
+type asked struct {
 	finder   *Finder
 	problem  *data.ProblemData
-	asked    []int // the tasks of E
-	estimate *model.Estimate
+	tasks    []int           // those that it is asked about
+	estimate *model.Estimate // nil where these are fewer than two of several
 }
 
 // Features returns a problem with the features that the network works on: those
@@ -69,37 +65,26 @@ func (f *Finder) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, 
 // Head has the widths of the network's head, as "1280-1000"; empty if it has none.
 func (f *Finder) Head() string { return f.of.Config.Head }
 
-// Embed runs the network on the training rows of a problem.
-func (f *Finder) Embed(p *data.ProblemData) (*Embedding, error) {
-	p, err := f.Features(p)
-	if err != nil {
-		return nil, err
-	}
-	metric := sync.OnceValue(func() *data.Metric { return data.NewMetric(p, 1) })
-	return f.embed(p, func() *data.ProblemData { return metric().Problem(p.TrainingOnly()) })
-}
-
-// embed is Embed of a problem with the features that the network works on. It is asked about
-// the tasks that have different labels; the others say nothing of how they relate.
-func (f *Finder) embed(p *data.ProblemData, inMetric func() *data.ProblemData) (*Embedding, error) {
+// ask runs the network on the training rows of a problem with the features that it works on. It
+// is asked about the tasks that have different labels; the others say nothing of how they relate.
+func (f *Finder) ask(p *data.ProblemData, inMetric func() *data.ProblemData) (*asked, error) {
 	if err := checkFeatures(p); err != nil {
 		return nil, err
 	}
-	e := &Embedding{finder: f, problem: p, asked: telling(p)}
-	if len(e.asked) < 2 && len(p.Tasks) > len(e.asked) {
-		return e, nil
+	a := &asked{finder: f, problem: p, tasks: telling(p)}
+	if len(a.tasks) < 2 && len(p.Tasks) > len(a.tasks) {
+		return a, nil
 	}
-	payload, err := model.PrepareIn(f.of.Config, only(p, e.asked), func() *data.ProblemData { return only(inMetric(), e.asked) })
+	payload, err := model.PrepareIn(f.of.Config, only(p, a.tasks), func() *data.ProblemData { return only(inMetric(), a.tasks) })
 	if err != nil {
 		return nil, fmt.Errorf("solve: %w", err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e.estimate, err = f.forward.Estimate(payload); err != nil {
+	if a.estimate, err = f.forward.Estimate(payload); err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
-	e.E = e.estimate.E
-	return e, nil
+	return a, nil
 }
 
 // telling are the tasks whose training rows have different labels.
@@ -121,10 +106,6 @@ func only(p *data.ProblemData, tasks []int) *data.ProblemData {
 	return q
 }
 
-// Problem is the problem with the features that the network works on, which
-// Fit uses too.
-func (e *Embedding) Problem() *data.ProblemData { return e.problem }
-
 // checkFeatures refuses features that are not finite: the network would take
 // them for an answer.
 func checkFeatures(p *data.ProblemData) error {
@@ -139,13 +120,17 @@ func checkFeatures(p *data.ProblemData) error {
 }
 
 // Omega finds the covariance that the network thinks best for a problem, from
-// the training rows alone. It is Embed with Embedding.Omega.
+// the training rows alone.
 func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
-	e, err := f.Embed(p)
+	p, err := f.Features(p)
 	if err != nil {
 		return nil, err
 	}
-	return e.Omega(1)
+	a, err := f.ask(p, func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) })
+	if err != nil {
+		return nil, err
+	}
+	return a.omega()
 }
 
 // Found is a covariance with what the network says about it.
@@ -157,39 +142,34 @@ type Found struct {
 	Estimated float64
 }
 
-// Omega finds the covariance with the least estimated error: the one that minimises
-// rho tr(Omega^2) + <Phi, Omega>. Scale, which must be positive, multiplies rho, which
-// decides how much the tasks share: 1 is what the network says, and where rho is positive
-// more brings Omega closer to I/m. Tasks that it could not be asked about have the mean row of
-// Omega; of fewer than two others it is I/m.
-func (e *Embedding) Omega(scale float64) (*Found, error) {
-	if !(scale > 0) {
-		return nil, fmt.Errorf("solve: problem %q: %w: rho is to be multiplied by %v; the multiple must be positive", e.problem.Name, infer.ErrInvalid, scale)
-	}
-	m := len(e.problem.Tasks)
-	if e.estimate == nil {
+// omega finds the covariance with the least estimated error: the one that minimises
+// rho tr(Omega^2) + <Phi, Omega>. Tasks that the network could not be asked about have the mean
+// row of Omega; of fewer than two others it is I/m.
+func (a *asked) omega() (*Found, error) {
+	m := len(a.problem.Tasks)
+	if a.estimate == nil {
 		return &Found{Solution: &infer.Solution{Omega: multitask.Uniform(m)}, Estimated: 1}, nil
 	}
-	phi, rho := e.estimate.Asked(e.finder.of.Direction())
-	solution, err := Omega(phi, rho*scale)
+	phi, rho := a.estimate.Asked(a.finder.of.Direction())
+	solution, err := Omega(phi, rho)
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", e.problem.Name, err)
+		return nil, fmt.Errorf("solve: problem %q: %w", a.problem.Name, err)
 	}
-	f := &Found{Solution: solution, Phi: phi, Estimated: e.finder.of.RelativeError(e.estimate.Value(solution.Omega))}
-	if len(e.asked) < m {
+	f := &Found{Solution: solution, Phi: phi, Estimated: a.finder.of.RelativeError(a.estimate.Value(solution.Omega))}
+	if len(a.tasks) < m {
 		all := *solution
-		all.Omega = e.spread(solution.Omega)
+		all.Omega = a.spread(solution.Omega)
 		f.Solution = &all
 	}
 	return f, nil
 }
 
 // spread is the covariance of all tasks, of that of the ones asked about.
-func (e *Embedding) spread(omega *mat.SymDense) *mat.SymDense {
-	m, k := len(e.problem.Tasks), len(e.asked)
+func (a *asked) spread(omega *mat.SymDense) *mat.SymDense {
+	m, k := len(a.problem.Tasks), len(a.tasks)
 	of := mat.NewDense(m, k, nil)
 	for i := range m {
-		if at, asked := slices.BinarySearch(e.asked, i); asked {
+		if at, told := slices.BinarySearch(a.tasks, i); told {
 			of.Set(i, at, 1)
 			continue
 		}
@@ -207,22 +187,4 @@ func (e *Embedding) spread(omega *mat.SymDense) *mat.SymDense {
 		}
 	}
 	return multitask.Normalised(all)
-}
-
-// Estimated is the relative error that the network expects of a covariance,
-// divided by its trace.
-func (e *Embedding) Estimated(omega *mat.SymDense) (float64, error) {
-	if err := data.CheckCovariance(omega, len(e.problem.Tasks)); err != nil {
-		return 0, fmt.Errorf("solve: problem %q: %w: the covariance: %w", e.problem.Name, infer.ErrInvalid, err)
-	}
-	if e.estimate == nil {
-		return 1, nil
-	}
-	unit := mat.NewSymDense(len(e.asked), nil)
-	for i, a := range e.asked {
-		for j, b := range e.asked[:i+1] {
-			unit.SetSym(i, j, omega.At(a, b))
-		}
-	}
-	return e.finder.of.RelativeError(e.estimate.Value(multitask.Normalised(unit))), nil
 }

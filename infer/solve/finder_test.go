@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/infer"
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -26,15 +25,15 @@ func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 	return n
 }
 
-func embed(t testing.TB, n *Finder, p *data.ProblemData) *Embedding {
+// ask runs the network on a problem whose features it takes as they are.
+func ask(t testing.TB, n *Finder, p *data.ProblemData) *asked {
 	t.Helper()
-	e := must(n.Embed(p))(t)
-	return e
+	return must(n.ask(p, func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) }))(t)
 }
 
 // value is what inference minimises: direction times the estimate.
-func (e *Embedding) value(omega *mat.SymDense) float64 {
-	return e.finder.of.Direction() * e.estimate.Value(omega)
+func (a *asked) value(omega *mat.SymDense) float64 {
+	return a.finder.of.Direction() * a.estimate.Value(omega)
 }
 
 // The covariance found is at least as good, in the eyes of the network, as that
@@ -56,8 +55,8 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			for _, link := range model.Links() {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
-					e := embed(t, n, p)
-					found := must(e.Omega(1))(t)
+					e := ask(t, n, p)
+					found := must(e.omega())(t)
 					if found.Rho > 0 {
 						positive++
 					} else {
@@ -71,8 +70,8 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 						if v := e.value(rival); v < best-1e-9*(1+math.Abs(best)) {
 							t.Fatalf("seed %d, %s, %s, problem %s: direction * f is %v at the covariance found, but %v at rival %d", seed, estimator, link, p.Name, best, v, k)
 						}
-						if o, err := e.Estimated(rival); err != nil || o < found.Estimated-1e-9 {
-							t.Fatalf("seed %d, %s, %s, problem %s: the network expects the error %v of the covariance found, but %v of rival %d (%v)", seed, estimator, link, p.Name, found.Estimated, o, k, err)
+						if o := n.of.RelativeError(e.estimate.Value(rival)); o < found.Estimated-1e-9 {
+							t.Fatalf("seed %d, %s, %s, problem %s: the network expects the error %v of the covariance found, but %v of rival %d", seed, estimator, link, p.Name, found.Estimated, o, k)
 						}
 					}
 				}
@@ -153,63 +152,9 @@ func TestFlippedLabelsFlipCorrelations(t *testing.T) {
 	}
 }
 
-// More of rho shares less, down to nothing.
-func TestScaleLeadsToSingleTaskLearning(t *testing.T) {
-	e := embed(t, random(t, 1, positiveRho), made(1, "p", data.Classification, 4))
-	one := must(e.Omega(1))(t)
-	last := math.Inf(1)
-	for _, scale := range []float64{0.5, 1, 2, 8, 1e6, 1e9} {
-		found := must(e.Omega(scale))(t)
-		norm := mat.Norm(found.Omega, 2)
-		if found.Rho <= 0 || norm > last+1e-12 {
-			t.Errorf("scale %v: rho %v, and Omega has norm %v after %v", scale, found.Rho, norm, last)
-		}
-		if want := scale * one.Rho; math.Abs(found.Rho-want) > 1e-12*want {
-			t.Errorf("scale %v: rho %v, want %v", scale, found.Rho, want)
-		}
-		last = norm
-	}
-	if math.Abs(last-0.5) > 1e-12 { // of I/4
-		t.Errorf("at last Omega has norm %v, want 0.5", last)
-	}
-	for _, scale := range []float64{0, -1, math.NaN(), math.Inf(-1), math.Inf(1)} {
-		if _, err := e.Omega(scale); !errors.Is(err, infer.ErrInvalid) {
-			t.Errorf("scale %v: %v, want ErrInvalid", scale, err)
-		}
-	}
-}
-
-// positiveRho is an estimator whose untrained rho is positive.
-func positiveRho(c *model.Config) { c.Estimator = "kernel" }
-
-// The estimate of a covariance is that of its multiples, and what is none is refused.
-func TestCovariancesToEstimate(t *testing.T) {
-	e := embed(t, random(t, 1, nil), made(1, "p", data.Classification, 2))
-	omega := solvetest.Covariance(data.Stream(1, "omega"), 2)
-	want := must(e.Estimated(omega))(t)
-	omega.ScaleSym(17, omega)
-	if got := must(e.Estimated(omega))(t); math.Abs(got-want) > 1e-12 {
-		t.Errorf("17 times the covariance: %v, want %v", got, want)
-	}
-	for _, c := range []struct {
-		name  string
-		omega *mat.SymDense
-	}{
-		{"another number of tasks", mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1})},
-		{"not finite", mat.NewSymDense(2, []float64{1, math.NaN(), math.NaN(), 1})},
-		{"infinite", mat.NewSymDense(2, []float64{math.Inf(1), 0, 0, 1})},
-		{"zero", mat.NewSymDense(2, nil)},
-		{"negative", mat.NewSymDense(2, []float64{1, 2, 2, 1})},
-	} {
-		if o, err := e.Estimated(c.omega); !errors.Is(err, infer.ErrInvalid) {
-			t.Errorf("%s: %v, %v, want ErrInvalid", c.name, o, err)
-		}
-	}
-}
-
 func TestProblemsThatANetworkRefuses(t *testing.T) {
 	n := random(t, 1, func(c *model.Config) { c.Features = features + 1 })
-	if _, err := n.Embed(made(1, "p", data.Classification, 2)); !errors.Is(err, model.ErrMismatch) {
+	if _, err := n.Omega(made(1, "p", data.Classification, 2)); !errors.Is(err, model.ErrMismatch) {
 		t.Errorf("a network for another number of features: %v, want ErrMismatch", err)
 	}
 	n = random(t, 1, nil)
@@ -237,13 +182,13 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 		return p
 	}
 	p := silent(made(1, "p", data.Classification, 5), 1, 3)
-	asked := []int{0, 2, 4}
-	e := embed(t, n, p)
-	of, others := must(e.Omega(1))(t), must(n.Omega(only(p, asked)))(t)
+	telling := []int{0, 2, 4}
+	e := ask(t, n, p)
+	of, others := must(e.omega())(t), must(n.Omega(only(p, telling)))(t)
 	scale := of.Omega.At(0, 0) / others.Omega.At(0, 0)
-	for i, a := range asked {
+	for i, a := range telling {
 		mean := 0.0
-		for j, b := range asked {
+		for j, b := range telling {
 			near("covariance", of.Omega.At(a, b), scale*others.Omega.At(i, j))
 			mean += scale * others.Omega.At(i, j) / 3
 		}
@@ -251,12 +196,12 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	}
 	near("variance", of.Omega.At(3, 3), scale*mat.Sum(others.Omega)/9)
 	near("trace", mat.Trace(of.Omega), 1)
-	near("expected", must(e.Estimated(of.Omega))(t), others.Estimated)
+	near("expected", of.Estimated, others.Estimated)
 	if err := data.CheckCovariance(of.Omega, 5); err != nil {
 		t.Error(err)
 	}
-	e = embed(t, n, silent(made(1, "p", data.Classification, 3), 0, 1))
-	if found := must(e.Omega(1))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || must(e.Estimated(found.Omega))(t) != 1 {
+	e = ask(t, n, silent(made(1, "p", data.Classification, 3), 0, 1))
+	if found := must(e.omega())(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || found.Estimated != 1 {
 		t.Errorf("of one task that tells the network says\n%v", mat.Formatted(found.Omega))
 	}
 }
