@@ -24,7 +24,7 @@ import (
 type tester struct {
 	problem *data.ProblemData // in the features that the tuples were measured in
 	train   *multitask.TrainingSet
-	test    *evidence.Split
+	test    *evidence.Folds
 	best    model.Tuple // the one of the least o
 	stl     float64     // the error of single-task learning
 }

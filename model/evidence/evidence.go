@@ -2,8 +2,8 @@
 //
 // An Evidence fits a model without some rows and predicts them. Tune follows one
 // path of Lambda1 by what they lose, and PairedLoss compares two models by it. There
-// are three kinds: Split has rows set apart, LeaveOneOut leaves out every row in
-// turn, and Folds a part of the rows at a time.
+// are two kinds: Folds leaves out a part of the rows at a time, of a split the
+// validation rows, and NewLeaveOneOut every row in turn.
 package evidence
 
 import (
@@ -58,7 +58,7 @@ type HeldOut struct {
 	// Rows counts them.
 	Rows int
 	// Loss is what is compared: the mean over the tasks of the loss of these rows, in which
-	// tasks weigh what they do in a fit, or of a Split the Error.
+	// tasks weigh what they do in a fit, or of a split the Error.
 	Loss float64
 	// Error is the mean error of the tasks: the rate of misclassified rows, or nMSE.
 	Error float64
@@ -141,54 +141,6 @@ func (e *heldRows) heldOut(scores, targets [][]float64, fits ...*multitask.Resul
 	return h
 }
 
-// Split is the evidence of the validation rows of a problem, as the paper has it: its
-// Loss is their error.
-type Split struct {
-	heldRows
-	rows []data.Samples
-}
-
-// NewSplit returns the evidence of the validation rows of a problem.
-func NewSplit(p *data.ProblemData) (*Split, error) {
-	e, y := &Split{}, make([][]float64, len(p.Tasks))
-	for i, t := range p.Tasks {
-		e.rows, y[i] = append(e.rows, t.ValidationSet), t.ValidationSet.Y
-	}
-	var err error
-	if e.heldRows, err = newHeldRows(p, y); err != nil {
-		return nil, err
-	}
-	e.odds = nil // the paper has no offsets
-	for i, t := range p.Tasks {
-		if len(y[i]) == 0 || e.rows[i].X.Cols() != e.train.Cols() {
-			return nil, fmt.Errorf("evidence: task %q: %w: it needs validation rows with %d features", t.Name, multitask.ErrInvalidData, e.train.Cols())
-		}
-	}
-	if e.kind == data.Regression {
-		e.scale, err = variances(y)
-	}
-	return e, err
-}
-
-// Hold fits the training rows.
-func (e *Split) Hold(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
-	r, err := multitask.Fit(ctx, of.Model, e.train, p, from.starting(o, 0))
-	if err != nil {
-		return nil, err
-	}
-	return e.Measure(r)
-}
-
-// Measure says what the rows do of a fit.
-func (e *Split) Measure(r *multitask.Result) (*HeldOut, error) {
-	if d, m := r.W.Dims(); m != len(e.rows) || d%e.train.Cols() != 0 {
-		return nil, fmt.Errorf("evidence: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", multitask.ErrInvalidData, d, m, len(e.rows), e.train.Cols())
-	}
-	h := e.heldOut(predict(r, e.rows), e.y, r)
-	h.Loss = h.Error
-	return h, nil
-}
-
 // starting are options that start from the fit of a fold.
 func (h *HeldOut) starting(o multitask.Options, k int) multitask.Options {
 	if h != nil && k < len(h.Fits) { // those of other folds may have other features
@@ -197,28 +149,41 @@ func (h *HeldOut) starting(o multitask.Options, k int) multitask.Options {
 	return o
 }
 
-// predict returns the predictions for rows of every task.
-func predict(r *multitask.Result, rows []data.Samples) [][]float64 {
-	f := make([][]float64, len(rows))
-	for i, v := range rows {
-		if len(v.Y) > 0 {
-			f[i] = r.Scores(i, v.X)
-		}
-	}
-	return f
-}
-
-// Folds is the evidence of a cross-validation on the training rows of a problem: the
-// predictions of all folds are measured together. HeldOut has the rows fold after fold.
+// Folds is the evidence of rows that a part of the fits has not seen: of a cross-validation on
+// the training rows of a problem, where the predictions of all folds are measured together, or
+// of a split. HeldOut has the rows fold after fold.
 type Folds struct {
 	heldRows
 	parts    []part
-	deciding int // how many of the first folds hold out enough rows to compare by
+	deciding int  // how many of the first folds hold out enough rows to compare by
+	split    bool // whether it is one of validation rows, whose errors count as their loss
 }
 
 type part struct {
 	train *multitask.TrainingSet
 	rows  []data.Samples
+}
+
+// NewSplit returns the evidence of the validation rows of a problem, as the paper has it: its
+// Loss is their error, and nothing moves their scores.
+func NewSplit(p *data.ProblemData) (*Folds, error) {
+	rows, y := make([]data.Samples, len(p.Tasks)), make([][]float64, len(p.Tasks))
+	for i, t := range p.Tasks {
+		rows[i], y[i] = t.ValidationSet, t.ValidationSet.Y
+	}
+	of, err := newHeldRows(p, y)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range p.Tasks {
+		if len(y[i]) == 0 || rows[i].X.Cols() != of.train.Cols() {
+			return nil, fmt.Errorf("evidence: task %q: %w: it needs validation rows with %d features", t.Name, multitask.ErrInvalidData, of.train.Cols())
+		}
+	}
+	if of.odds = nil; of.kind == data.Regression {
+		of.scale, err = variances(y)
+	}
+	return &Folds{of, []part{{of.train, rows}}, 1, true}, err
 }
 
 // enoughRows is how many rows held out tell hyperparameters apart as well as more do.
@@ -274,31 +239,43 @@ func (e *Folds) Judge(ctx context.Context, of Subject, p multitask.Params, from 
 
 // fit fits some of the folds side by side, and predicts what they hold out.
 func (e *Folds) fit(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options, count int) (*HeldOut, error) {
-	fits, held := make([]*multitask.Result, count), make([][][]float64, count)
+	fits := make([]*multitask.Result, count)
 	workers := max(1, o.Workers)
 	o.Workers = max(1, workers/count)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
 	for k, f := range e.parts[:count] {
 		group.Go(func() (err error) {
-			if fits[k], err = multitask.Fit(ctx, of.fold(k), f.train, p, from.starting(o, k)); err != nil {
+			if fits[k], err = multitask.Fit(ctx, of.fold(k), f.train, p, from.starting(o, k)); err != nil && !e.split {
 				return fmt.Errorf("%w (fold %d)", err, k+1)
 			}
-			held[k] = predict(fits[k], f.rows)
-			return nil
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	return e.Measure(fits...)
+}
+
+// Measure says what the rows do that the first folds hold out, of fits without them.
+func (e *Folds) Measure(fits ...*multitask.Result) (*HeldOut, error) {
 	scores, y := make([][]float64, len(e.y)), make([][]float64, len(e.y))
-	for i := range scores {
-		for k := range held {
-			scores[i] = append(scores[i], held[k][i]...)
-			y[i] = append(y[i], e.parts[k].rows[i].Y...)
+	for k, r := range fits {
+		if d, m := r.W.Dims(); m != len(y) || d%e.parts[k].train.Cols() != 0 {
+			return nil, fmt.Errorf("evidence: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", multitask.ErrInvalidData, d, m, len(y), e.parts[k].train.Cols())
+		}
+		for i, rows := range e.parts[k].rows {
+			if len(rows.Y) > 0 {
+				scores[i], y[i] = append(scores[i], r.Scores(i, rows.X)...), append(y[i], rows.Y...)
+			}
 		}
 	}
-	return e.heldOut(scores, y, fits...), nil
+	h := e.heldOut(scores, y, fits...)
+	if e.split {
+		h.Loss = h.Error
+	}
+	return h, nil
 }
 
 // mostRows bounds the rows that are left out in turn, times the classes where there are more

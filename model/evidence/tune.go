@@ -89,7 +89,7 @@ type Tuned struct {
 	// such rows. The test rows take no part in any choice. Where rows of the fit were
 	// held out, Validation is the mean of theirs.
 	Validation, Test Errors
-	// HeldOut is what the evidence says with these hyperparameters, nil of a Split.
+	// HeldOut is what the evidence says with these hyperparameters, nil of a split.
 	HeldOut *HeldOut
 	// Trials lists what was tried, in a fixed order.
 	Trials []Trial
@@ -118,14 +118,14 @@ func Tune(ctx context.Context, of Subject, e Evidence, problem *data.ProblemData
 	// A model that is not convex keeps the fit that was judged, if that is one of all rows:
 	// a closer one may be another minimum.
 	r := held.Fits[0]
-	_, folds := e.(*Folds)
-	if _, convex := of.Model.(multitask.Convex); convex || folds {
+	folds, parted := e.(*Folds)
+	if _, convex := of.Model.(multitask.Convex); convex || parted && !folds.split {
 		final := multitask.Options{Workers: o.Workers, Start: r}
 		if r, err = multitask.Fit(ctx, of.Model, e.Training(), held.Params, final); err != nil {
 			return nil, err
 		}
 	}
-	if _, sharp := e.(*Split); sharp {
+	if parted && folds.split {
 		held.HeldOut = nil
 	}
 	t, err := Report(r, problem, held.HeldOut)
@@ -158,7 +158,8 @@ func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, err
 	}
 	o.Progress.Start(cmp.Or(o.Title, "tuning "+of.Info().Title), len(settings)*len(o.Lambda1))
 	defer o.Progress.Finish()
-	_, sharp := e.(*Split)
+	folds, parted := e.(*Folds)
+	sharp := parted && folds.split
 	s := &search{Options: o, of: of, evidence: e, beyond: beyond, sharp: sharp}
 	if len(settings) > 1 { // side by side, else their folds are
 		s.fit.Workers = 1
@@ -199,7 +200,7 @@ func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, err
 		return c, err
 	}
 	judge := e.Hold
-	if folds, ok := e.(*Folds); ok {
+	if parted {
 		judge = folds.Judge
 	}
 	c.HeldOut, err = judge(ctx, of, c.Params, c.HeldOut, o.fit)
