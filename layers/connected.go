@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,17 +92,10 @@ func firstNotFinite[T Float](x []T) int {
 // bytes of little-endian numbers: that of the data in a safetensors file.
 func (h Head) Sum() string {
 	sum := sha256.New()
-	var b []byte
 	for _, l := range h {
 		for _, part := range [][]float32{l.W, l.B} {
-			for len(part) > 0 {
-				n := min(len(part), 1<<14)
-				b = b[:0]
-				for _, v := range part[:n] {
-					b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-				}
-				sum.Write(b)
-				part = part[n:]
+			for some := range slices.Chunk(part, 1<<14) {
+				_ = binary.Write(sum, binary.LittleEndian, some) // sums have no error
 			}
 		}
 	}

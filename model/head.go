@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -26,17 +27,18 @@ type (
 // start of another training.
 const HeadFile = "head.safetensors"
 
-// The ways to name the arrays of a head.
-var (
-	// As NumPy programs do: W is in x out. A single layer needs no number.
-	arrayNames = regexp.MustCompile(`^()(W|b)(\d*)$`)
-	// As PyTorch names the layers of an nn.Sequential, with gaps where it has
-	// others: weight is out x in.
-	torchNames = regexp.MustCompile(`^(.*\.)?(\d+)\.(weight|bias)$`)
-)
+// namings are the ways to name the arrays of a head. Of a file that has several it is the
+// first.
+var namings = []*regexp.Regexp{
+	// As torchvision's models name their head: weight is out x in, here and below.
+	regexp.MustCompile(`^classifier\.(?P<number>\d+)\.(?P<kind>weight|bias)$`),
+	// As PyTorch names the layers of an nn.Sequential, with gaps where it has others.
+	regexp.MustCompile(`^(?:.*\.)?(?P<number>\d+)\.(?P<kind>weight|bias)$`),
+	numpy,
+}
 
-// classifier is the name that torchvision's models give to their head.
-const classifier = "classifier."
+// numpy is how NumPy programs do: W is in x out. A single layer needs no number.
+var numpy = regexp.MustCompile(`^(?P<kind>W|b)(?P<number>\d*)$`)
 
 // ReadHead reads the fully connected layers of a head from a .safetensors
 // file, with these arrays:
@@ -64,7 +66,6 @@ func ReadHead(path string) (layers.Head, error) {
 
 // connectedNames are the names of one layer's arrays.
 type connectedNames struct {
-	number       int
 	weight, bias string
 	transposed   bool // the weight is out x in
 }
@@ -86,53 +87,38 @@ func readHead(file *safetensors.File) (layers.Head, error) {
 }
 
 // layerNames finds the layers among the names of a file.
-func layerNames(names []string) ([]connectedNames, error) {
-	pattern, prefix := arrayNames, ""
-	if slices.ContainsFunc(names, torchNames.MatchString) {
-		pattern = torchNames
-	}
-	if pattern == torchNames && slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, classifier) && torchNames.MatchString(s) }) {
-		prefix = classifier
-	}
-	byNumber := map[int]*connectedNames{}
-	for _, name := range names {
-		m := pattern.FindStringSubmatch(name)
-		if m == nil || prefix != "" && m[1] != prefix {
-			continue
-		}
-		kind, digits := m[2], m[3]
-		if pattern == torchNames {
-			kind, digits = m[3], m[2]
-		}
-		number := -1 // W and b
-		if digits != "" {
-			var err error
-			if number, err = strconv.Atoi(digits); err != nil {
+func layerNames(names []string) (found []connectedNames, err error) {
+	for _, pattern := range namings {
+		layers := map[int]*connectedNames{}
+		for _, name := range names {
+			m := pattern.FindStringSubmatch(name)
+			if m == nil {
+				continue
+			}
+			number, err := strconv.Atoi(cmp.Or(m[pattern.SubexpIndex("number")], "-1")) // of W and b
+			if err != nil {
 				return nil, fmt.Errorf("array %q: %w: %w", name, data.ErrFormat, err)
 			}
+			if layers[number] == nil {
+				layers[number] = &connectedNames{transposed: pattern != numpy}
+			}
+			at := &layers[number].bias
+			if kind := m[pattern.SubexpIndex("kind")]; kind == "W" || kind == "weight" {
+				at = &layers[number].weight
+			}
+			if *at != "" {
+				return nil, fmt.Errorf("%w: %q and %q have one number; give the layers of the head alone", data.ErrFormat, *at, name)
+			}
+			*at = name
 		}
-		l := byNumber[number]
-		if l == nil {
-			l = &connectedNames{number: number, transposed: pattern == torchNames}
-			byNumber[number] = l
+		for _, number := range slices.Sorted(maps.Keys(layers)) {
+			found = append(found, *layers[number])
 		}
-		at := &l.bias
-		if kind == "W" || kind == "weight" {
-			at = &l.weight
+		if len(found) > 0 {
+			return found, nil
 		}
-		if *at != "" {
-			return nil, fmt.Errorf("%w: %q and %q have one number; give the layers of the head alone", data.ErrFormat, *at, name)
-		}
-		*at = name
 	}
-	if len(byNumber) == 0 {
-		return nil, fmt.Errorf("%w: the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without %q before it", data.ErrFormat, names, classifier)
-	}
-	var found []connectedNames
-	for _, number := range slices.Sorted(maps.Keys(byNumber)) {
-		found = append(found, *byNumber[number])
-	}
-	return found, nil
+	return nil, fmt.Errorf("%w: the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", data.ErrFormat, names)
 }
 
 func readConnected(file *safetensors.File, n connectedNames) (l layers.Connected, err error) {

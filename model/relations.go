@@ -190,17 +190,6 @@ func relate(p *data.ProblemData) (*relations, error) {
 	return r, r.whiten(e, squares, free)
 }
 
-// symmetric is the leading m x m of a matrix.
-func symmetric(a layers.View[float64], m int) *mat.SymDense {
-	s := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := i; j < m; j++ {
-			s.SetSym(i, j, a.Row(i)[j])
-		}
-	}
-	return s
-}
-
 // sizes are sum y^2, with y scaled to what a sample of n balanced labels has, and
 // |ln(n+/n-)|, both without an end where a class is missing.
 func sizes(t data.TaskData) (size, balance float64) {

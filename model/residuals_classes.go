@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -36,7 +37,7 @@ func rowsOfClasses(classes int, t data.TaskData) (n []float64, k float64) {
 // class means less their mean in each task.
 func (e *residuals) acrossTasks(a layers.View[float64], m int) *mat.SymDense {
 	if e.classes == 1 {
-		return symmetric(a, m)
+		return mat.NewSymDense(m, slices.Clone(a.Data))
 	}
 	has := make([]bool, a.Rows)
 	for _, of := range e.of {

@@ -1,11 +1,9 @@
 package vgg
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -38,9 +36,6 @@ type tensors interface {
 func load(file tensors, c Config, up Layer) (*Net, error) {
 	kernels, err := linalg.Select()
 	if err != nil {
-		return nil, err
-	}
-	if err := recognise(file, c); err != nil {
 		return nil, err
 	}
 	n := &Net{config: c, kernels: kernels, layers: wanted(c, up)}
@@ -108,30 +103,6 @@ func tapsFirst(weight []float32, in, out int) []float32 {
 		}
 	}
 	return turned
-}
-
-// tensor is the name of the weights or the biases of a layer.
-var tensor = regexp.MustCompile(`^((?:features|classifier)\.\d+)\.(weight|bias)$`)
-
-// recognise refuses a file without layers, or with layers that the network does not have:
-// other networks of the family share many.
-func recognise(file tensors, c Config) error {
-	layers, found := layerNames(c), false
-	for _, name := range file.Names() {
-		m := tensor.FindStringSubmatch(name)
-		if m != nil && !slices.Contains(layers, m[1]) {
-			return fmt.Errorf("%w: the file has %s, which %s does not have", ErrWeights, name, c.Name)
-		}
-		found = found || m != nil
-	}
-	if found {
-		return nil
-	}
-	names := file.Names()
-	if len(names) > 5 {
-		names = append(names[:5], "...")
-	}
-	return fmt.Errorf("%w: there is no %s.weight, as torchvision has it, but %s", ErrWeights, layers[0], cmp.Or(strings.Join(names, ", "), "nothing"))
 }
 
 // check compares the shapes of the weights and the biases of a layer.
