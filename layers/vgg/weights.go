@@ -112,7 +112,7 @@ func check(file tensors, c Config, l layer) error {
 		shape []int
 	}{{l.name + ".weight", l.shape}, {l.name + ".bias", []int{l.out}}} {
 		if !slices.Contains(file.Names(), part.name) {
-			return fmt.Errorf("%w: %s is missing; %s has it with %s", ErrWeights, part.name, c.Name, by(part.shape))
+			return fmt.Errorf("%w: %s is missing; %s has it with %s, by torchvision's names", ErrWeights, part.name, c.Name, by(part.shape))
 		}
 		found, err := file.Shape(part.name)
 		if err != nil {
