@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -64,29 +63,16 @@ func (c *Column) width() int {
 
 // values are the features of a text, or nil where it is no level or date.
 func (c *Column) values(text string) []float32 {
-	value, k := make([]float32, len(c.Levels)), slices.Index(c.Levels, text)
-	if c.Date == "" {
-		if k < 0 {
-			return nil
-		}
-		value[k] = 1
-		return value
+	parts := dateParts(c.Date, text)
+	if c.Date == "" && slices.Contains(c.Levels, text) {
+		parts = map[string]float32{text: 1}
 	}
-	at, err := time.Parse(c.Date, text)
-	if err != nil {
+	if parts == nil {
 		return nil
 	}
-	for k, part := range c.Levels {
-		switch part {
-		case "day":
-			value[k] = float32(float64(at.Unix()) / (24 * 60 * 60))
-		case "year":
-			value[k] = float32(at.Year())
-		case "hour":
-			value[k] = float32(at.Hour()) + float32(at.Minute())/60
-		case at.Weekday().String():
-			value[k] = 1
-		}
+	value := make([]float32, len(c.Levels))
+	for k, level := range c.Levels {
+		value[k] = parts[level]
 	}
 	return value
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,27 +52,38 @@ func (r *reader) findWords() (any bool) {
 	return any
 }
 
+// dateParts are the numbers that a date is made of, nil where a text is none. One is that of
+// its day of the week.
+func dateParts(layout, text string) map[string]float32 {
+	at, err := time.Parse(layout, text)
+	if layout == "" || err != nil {
+		return nil
+	}
+	return map[string]float32{
+		"day":                 float32(float64(at.Unix()) / (24 * 60 * 60)),
+		"year":                float32(at.Year()),
+		"hour":                float32(at.Hour()) + float32(at.Minute())/60,
+		at.Weekday().String(): 1,
+	}
+}
+
 // datesVary are the parts of dates that are not the same in all.
 func datesVary(c *format.Column, layout string) []string {
-	parts := map[string]map[int]bool{"year": {}, "hour": {}}
-	var week []string
+	vary, first := map[string]bool{"day": true}, map[string]float32(nil)
 	for _, text := range c.Texts {
-		if at, err := time.Parse(layout, text); err == nil {
-			parts["year"][at.Year()], parts["hour"][60*at.Hour()+at.Minute()] = true, true
-			week = append(week, at.Weekday().String())
+		parts := dateParts(layout, text)
+		if first == nil {
+			first = parts
+		}
+		for _, of := range []map[string]float32{parts, first} { // each has a day of the week
+			for part := range of {
+				if parts != nil && parts[part] != first[part] {
+					vary[part] = true
+				}
+			}
 		}
 	}
-	slices.Sort(week)
-	vary := []string{"day"}
-	for part, values := range parts {
-		if len(values) > 1 {
-			vary = append(vary, part)
-		}
-	}
-	if week = slices.Compact(week); len(week) > 1 {
-		vary = append(vary, week...)
-	}
-	return vary
+	return slices.Collect(maps.Keys(vary))
 }
 
 // suggest notes what may have been meant: words that differ in their case alone, and a
