@@ -211,7 +211,7 @@ func records(t *testing.T, dir string) map[string]bool {
 			torn = err != nil
 		}
 		if torn {
-			t.Errorf("%s is torn: %s", key, raw)
+			t.Errorf("%s is torn: %.200q", key, raw)
 		}
 		found[key] = true
 		return nil
