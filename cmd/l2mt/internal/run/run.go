@@ -132,19 +132,15 @@ func NetworkSum(dir string) (string, error) {
 
 // LoadNetwork reads a network, ready to solve problems with.
 func LoadNetwork(dir string) (*solve.Finder, error) {
-	n, err := OpenNetwork(dir)
+	load := model.Load
+	if dir == "" || dir == PretrainedNetwork {
+		load = func(string) (*model.Network, error) { return pretrained.Load() }
+	}
+	n, err := load(dir)
 	if err != nil {
 		return nil, err
 	}
 	return solve.NewFinder(n)
-}
-
-// OpenNetwork reads a network.
-func OpenNetwork(dir string) (*model.Network, error) {
-	if dir == "" || dir == PretrainedNetwork {
-		return pretrained.Load()
-	}
-	return model.Load(dir)
 }
 
 // OrNone is a number that users give as the options of the libraries have it, where
