@@ -99,9 +99,14 @@ func readManifest(dir string) (m Manifest, err error) {
 // and the others find its manifest. Shards are made after the manifest, so whoever
 // sees one first must see the other.
 func establish(dir string, m Manifest) error {
+	path := filepath.Join(dir, manifestName)
 	shards, err := list(dir, "*"+shardSuffix)
 	if err == nil && len(shards) == 0 {
-		err = create(dir, m)
+		m.Schema = Schema
+		var raw []byte
+		if raw, err = json.MarshalIndent(m, "", "  "); err == nil {
+			err = files.Create(path, append(raw, '\n')) // complete, or fs.ErrExist
+		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -113,18 +118,7 @@ func establish(dir string, m Manifest) error {
 	if err != nil {
 		return err
 	}
-	return have.agree(filepath.Join(dir, manifestName), m)
-}
-
-// create puts a complete manifest into dir, or returns fs.ErrExist if there is
-// one already.
-func create(dir string, m Manifest) error {
-	m.Schema = Schema
-	raw, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	return files.Create(filepath.Join(dir, manifestName), append(raw, '\n'))
+	return have.agree(path, m)
 }
 
 // Labelled is what "o" is in the configuration where the fits have all labelled rows to
