@@ -153,6 +153,7 @@ type Place struct {
 	length int // without the newline
 }
 
+// String is the place as errors name it.
 func (p Place) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
 // Fault is something wrong with one line of a shard.
