@@ -34,37 +34,3 @@ func ExampleOmega() {
 	// mu    = [0.846 0.154 0.000]
 	// objective -1.140, unique true
 }
-
-// The same tasks when the estimator has no quadratic part: everything goes to
-// the lowest eigenvector of Phi, and Omega has rank one.
-func ExampleOmega_linear() {
-	phi := mat.NewSymDense(3, []float64{
-		-1.0, -0.8, +0.4,
-		-0.8, -1.0, +0.4,
-		+0.4, +0.4, -1.0,
-	})
-	s, err := infer.Omega(phi, 0)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("Omega = %.3f\n", mat.Formatted(s.Omega, mat.Prefix("        ")))
-	// Output:
-	// Omega = ⎡ 0.394   0.394  -0.289⎤
-	//         ⎢ 0.394   0.394  -0.289⎥
-	//         ⎣-0.289  -0.289   0.211⎦
-}
-
-// The scan alone, on eigenvalues that are already known. The largest one is too
-// expensive to take part.
-func ExampleDualScan() {
-	kappa := []float64{0, 0.1, 1}
-	mu, tau, objective, err := infer.DualScan(kappa, 0.25)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Printf("mu = %.2f, tau = %.2f, objective = %.3f\n", mu, tau, objective)
-	// Output:
-	// mu = [0.60 0.40 0.00], tau = -0.30, objective = 0.170
-}

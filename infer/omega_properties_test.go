@@ -2,17 +2,13 @@ package infer
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"regexp"
-	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
-
-	"l2mt/data"
 )
 
 // drawMatrix returns a Phi with simple or repeated eigenvalues in a random basis.
@@ -91,31 +87,6 @@ func TestOmegaIsFeasibleAndOptimal(t *testing.T) {
 			t.Fatalf("I/m has objective %v, Omega %v", v, s.Objective)
 		}
 	})
-}
-
-// With two tasks every covariance is (1 + a cos(angle), a sin(angle); ., 1 - a cos(angle)) / 2
-// with 0 <= a <= 1, so a grid over a and the angle sees them all.
-func TestTwoTasksAgainstAGrid(t *testing.T) {
-	const steps = 200
-	for _, rho := range []float64{-2, -0.1, 0, 0.1, 0.5, 3} {
-		rng := data.Stream(7, "two tasks")
-		for range 5 {
-			a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
-			s := must(Omega(mat.NewSymDense(2, []float64{a, b, b, c}), rho))(t)
-			best := math.Inf(1)
-			for i := range steps + 1 {
-				length := float64(i) / steps
-				for j := range steps {
-					sin, cos := math.Sincos(2 * math.Pi * float64(j) / steps)
-					x, y, z := (1+length*cos)/2, length*sin/2, (1-length*cos)/2
-					best = min(best, rho*(x*x+2*y*y+z*z)+a*x+2*b*y+c*z)
-				}
-			}
-			if s.Objective > best+1e-12 || s.Objective < best-0.01 {
-				t.Errorf("rho %v, Phi (%.3f, %.3f; %.3f): objective %v, grid %v", rho, a, b, c, s.Objective, best)
-			}
-		}
-	}
 }
 
 // sameUnder checks that transforming Phi transforms Omega alike. Where Omega
@@ -365,29 +336,6 @@ func TestHugePhi(t *testing.T) {
 		}
 		if err != nil && (!errors.Is(err, ErrInvalid) || v <= 1e150) {
 			t.Errorf("entries of %g: %v", v, err)
-		}
-	}
-}
-
-func BenchmarkDualScan(b *testing.B) {
-	for _, m := range []int{8, 64, 512, 4096, 100_000, 1_000_000} {
-		rng := data.Stream(0, "spectrum")
-		kappa := make([]float64, m)
-		for i := range kappa {
-			kappa[i] = rng.NormFloat64()
-		}
-		slices.Sort(kappa)
-		for _, c := range []struct {
-			name string
-			rho  float64
-		}{{"sparse", 0.7}, {"full", 10 * float64(m)}} {
-			b.Run(fmt.Sprintf("%s/m=%d", c.name, m), func(b *testing.B) {
-				for b.Loop() {
-					if _, _, _, err := DualScan(kappa, c.rho); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
 		}
 	}
 }

@@ -94,8 +94,6 @@ type EvaluateOptions struct {
 	// Joint holds training problems; with any, the joint variant of every model
 	// is made too.
 	Joint []*data.ProblemData
-	// Points is the number of grid points of hyperparameters beside Lambda1; 0 means 4.
-	Points int
 	// Workers is the number of fits made at a time; the outcomes do not depend
 	// on it. 0 means 1.
 	Workers int
@@ -278,7 +276,7 @@ func (o EvaluateOptions) cells(networks []Network, given, problems []*data.Probl
 			}
 		}
 		for k, n := range networks {
-			c := o.network(n, given[i], p)
+			c := network(n, given[i], p)
 			if k > 0 {
 				c.ways = slices.DeleteFunc(c.ways, func(w way) bool { return w.shared() })
 			}
@@ -295,7 +293,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 	var tuned *evidence.Tuned
 	all := sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
 	c.add(Plain, func(ctx context.Context) (_ *evidence.Tuned, err error) {
-		tuned, err = o.paper(ctx, m, p)
+		tuned, err = paper(ctx, m, p)
 		return tuned, err
 	})
 	if c.model == STL || among(o.Labelled, m) {
@@ -304,7 +302,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 			if err != nil {
 				return nil, err
 			}
-			return evidence.Tune(ctx, evidence.Of(m), rows, p, o.tune())
+			return evidence.Tune(ctx, evidence.Of(m), rows, p, evidence.Options{})
 		})
 	}
 	if c.model != STL {
@@ -313,7 +311,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 			if err != nil {
 				return nil, err
 			}
-			again, err := evidence.Refit(ctx, tuned.Omega, rows, p, o.tune())
+			again, err := evidence.Refit(ctx, tuned.Omega, rows, p, evidence.Options{})
 			if err == nil {
 				again.Seconds += tuned.Seconds
 			}
@@ -323,15 +321,13 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 	return c
 }
 
-func (o EvaluateOptions) tune() evidence.Options { return evidence.Options{Points: o.Points} }
-
 // paper tunes a model on the validation rows.
-func (o EvaluateOptions) paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*evidence.Tuned, error) {
+func paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*evidence.Tuned, error) {
 	split, err := evidence.NewSplit(p)
 	if err != nil {
 		return nil, err
 	}
-	return evidence.Tune(ctx, evidence.Of(m), split, p, o.tune())
+	return evidence.Tune(ctx, evidence.Of(m), split, p, evidence.Options{})
 }
 
 // joint tunes a model on the tasks of the problem and of the training problems
@@ -346,7 +342,7 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 			}
 			all.Tasks = append(all.Tasks, other.Tasks...)
 		}
-		together, err := o.paper(ctx, m, all)
+		together, err := paper(ctx, m, all)
 		if err != nil {
 			return nil, err
 		}
@@ -364,9 +360,9 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 
 // network solves the problem with the network, and without parts of that. It is seen with the
 // features that the network works on.
-func (o EvaluateOptions) network(n Network, p, seen *data.ProblemData) *cell {
+func network(n Network, p, seen *data.ProblemData) *cell {
 	c := &cell{problem: p, model: L2MT, network: n.Name}
-	bench := sync.OnceValues(func() (*solve.Bench, error) { return solve.NewBench(n.Finder, p, solve.Options{Points: o.Points}) })
+	bench := sync.OnceValues(func() (*solve.Bench, error) { return solve.NewBench(n.Finder, p, solve.Options{}) })
 	// with fits what a judgement on the bench comes to.
 	with := func(v Variant, judge func(ctx context.Context, b *solve.Bench) (*solve.Judged, error)) {
 		c.add(v, func(ctx context.Context) (*evidence.Tuned, error) {
@@ -403,12 +399,12 @@ func (o EvaluateOptions) network(n Network, p, seen *data.ProblemData) *cell {
 	with(Metric, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
 		return b.Judge(ctx, solve.Candidate{View: solve.View{Ridge: b.First(solve.Parts{}).Ridge}})
 	})
-	c.add(Paper, func(ctx context.Context) (*evidence.Tuned, error) { return o.asPublished(ctx, n.Finder, p, seen) })
+	c.add(Paper, func(ctx context.Context) (*evidence.Tuned, error) { return asPublished(ctx, n.Finder, p, seen) })
 	return c
 }
 
 // asPublished is the inference of the paper.
-func (o EvaluateOptions) asPublished(ctx context.Context, n *solve.Finder, p, seen *data.ProblemData) (*evidence.Tuned, error) {
+func asPublished(ctx context.Context, n *solve.Finder, p, seen *data.ProblemData) (*evidence.Tuned, error) {
 	begin := time.Now()
 	found, err := n.Omega(p)
 	if err != nil {
@@ -418,7 +414,7 @@ func (o EvaluateOptions) asPublished(ctx context.Context, n *solve.Finder, p, se
 	if err != nil {
 		return nil, err
 	}
-	t, err := evidence.Refit(ctx, found.Omega, split, seen, o.tune())
+	t, err := evidence.Refit(ctx, found.Omega, split, seen, evidence.Options{})
 	if err == nil {
 		t.Seconds = time.Since(begin).Seconds()
 	}

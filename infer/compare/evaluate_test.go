@@ -26,7 +26,7 @@ import (
 // quick are options with models that take milliseconds.
 func quick(t testing.TB) EvaluateOptions {
 	t.Helper()
-	o := EvaluateOptions{Points: 2}
+	o := EvaluateOptions{}
 	for _, name := range []string{"mtrl", STL, "snr2"} {
 		m := must(multitask.Lookup(name))(t)
 		o.Models = append(o.Models, m)
@@ -70,7 +70,7 @@ func same(t *testing.T, what string, got, want []Outcome) {
 // Every method has its outcomes, in order, and each is what the packages give
 // when they are called directly.
 func TestOutcomesAreThoseOfTheModels(t *testing.T) {
-	n, p, o := network(t), twoProblems()[1], quick(t)
+	n, p, o := asking(t), twoProblems()[1], quick(t)
 	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	outcomes := evaluate(t, n, []*data.ProblemData{p}, o)
 	var names []string
@@ -83,8 +83,8 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	m := must(multitask.Lookup("snr2"))(t)
 	split := func(p *data.ProblemData) evidence.Evidence { return must(evidence.NewSplit(p))(t) }
 	all := &data.ProblemData{Problem: &data.Problem{}, Tasks: slices.Concat(p.Tasks, o.Joint[0].Tasks)}
-	tuned := must(evidence.Tune(t.Context(), evidence.Of(m), split(p), p, o.tune()))(t)
-	joint := must(evidence.Tune(t.Context(), evidence.Of(m), split(all), all, o.tune()))(t)
+	tuned := must(evidence.Tune(t.Context(), evidence.Of(m), split(p), p, evidence.Options{}))(t)
+	joint := must(evidence.Tune(t.Context(), evidence.Of(m), split(all), all, evidence.Options{}))(t)
 	share, first := *joint, func(e evidence.Errors) evidence.Errors {
 		task := e.Task[:len(p.Tasks)]
 		return evidence.Errors{Task: task, Mean: stat.Mean(task, nil)}
@@ -92,10 +92,10 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	share.Validation, share.Test = first(joint.Validation), first(joint.Test)
 	share.Omega = multitask.Normalised(joint.Result.Omega.SliceSym(0, len(p.Tasks)).(*mat.SymDense))
 	onAll := must(evidence.Labelled(p, 0))(t)
-	labelled := must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, o.tune()))(t)
-	again := must(evidence.Refit(t.Context(), tuned.Omega, onAll, p, o.tune()))(t)
+	labelled := must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, evidence.Options{}))(t)
+	again := must(evidence.Refit(t.Context(), tuned.Omega, onAll, p, evidence.Options{}))(t)
 	found := must(n.Omega(p))(t)
-	paper := must(evidence.Refit(t.Context(), found.Omega, split(p), p, o.tune()))(t)
+	paper := must(evidence.Refit(t.Context(), found.Omega, split(p), p, evidence.Options{}))(t)
 	check(t, outcomes, p, map[string]*evidence.Tuned{
 		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": &share, "l2mt/paper": paper,
 		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}), "l2mt/euclidean": chosen(t, n, p, solve.Parts{NoMetric: true}),
@@ -145,20 +145,20 @@ func check(t *testing.T, outcomes []Outcome, p *data.ProblemData, wanted map[str
 // chosen is the fit with what a bench of its own chooses, and candidate that with one.
 func chosen(t *testing.T, n *solve.Finder, p *data.ProblemData, without solve.Parts) *evidence.Tuned {
 	t.Helper()
-	b := must(solve.NewBench(n, p, solve.Options{Points: 2}))(t)
+	b := must(solve.NewBench(n, p, solve.Options{}))(t)
 	return must(b.Fit(t.Context(), must(b.Choose(t.Context(), without))(t).Judged))(t).Tuned
 }
 
 func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candidate) *evidence.Tuned {
 	t.Helper()
-	b := must(solve.NewBench(n, p, solve.Options{Points: 2}))(t)
+	b := must(solve.NewBench(n, p, solve.Options{}))(t)
 	return must(b.Fit(t.Context(), must(b.Judge(t.Context(), c))(t)))(t).Tuned
 }
 
 // Several networks are each what they are alone, share what asks no network, and are
 // compared with each other.
 func TestSeveralNetworks(t *testing.T) {
-	a, b, o := network(t), must(solve.NewFinder(solvetest.Network(t, 2, nil)))(t), quick(t)
+	a, b, o := asking(t), must(solve.NewFinder(solvetest.Network(t, 2, nil)))(t), quick(t)
 	o.Models, o.Labelled = o.Models[1:2], nil
 	both := timeless(must(Evaluate(t.Context(), []Network{{"a", a}, {"b", b}}, twoProblems(), o))(t))
 	of := func(network string, all []Outcome) []Outcome {
@@ -183,7 +183,7 @@ func TestSeveralNetworks(t *testing.T) {
 }
 
 func TestOutcomesDoNotDependOnWorkers(t *testing.T) {
-	n, o := network(t), quick(t)
+	n, o := asking(t), quick(t)
 	want := evaluate(t, n, easy(), o)
 	o.Workers = 5
 	same(t, "five workers", evaluate(t, n, easy(), o), want)
@@ -191,7 +191,7 @@ func TestOutcomesDoNotDependOnWorkers(t *testing.T) {
 
 // Nothing that anybody chooses depends on test rows.
 func TestEvaluationDoesNotLeak(t *testing.T) {
-	n, o := network(t), quick(t)
+	n, o := asking(t), quick(t)
 	o.Joint = []*data.ProblemData{solvetest.Problem(3, "c", data.Classification, 3)}
 	clean := evaluate(t, n, twoProblems()[:1], o)
 	var others []*data.ProblemData
@@ -249,7 +249,7 @@ func closed(t *testing.T, j *Journal) {
 // An evaluation that is interrupted goes on where it was, and comes to the same
 // outcomes as one that is not.
 func TestInterruptedEvaluationGoesOn(t *testing.T) {
-	n, o := network(t), quick(t)
+	n, o := asking(t), quick(t)
 	want := evaluate(t, n, easy(), o)
 	for stop := int32(1); stop <= 7; stop += 6 {
 		path := filepath.Join(t.TempDir(), "outcomes.jsonl")
@@ -298,7 +298,7 @@ func TestJournalRefusesOtherLines(t *testing.T) {
 
 // More models, and more variants, can be added to a journal.
 func TestJournalGrows(t *testing.T) {
-	n, o := network(t), quick(t)
+	n, o := asking(t), quick(t)
 	want := evaluate(t, n, easy(), o)
 	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
 	few := o
@@ -310,7 +310,7 @@ func TestJournalGrows(t *testing.T) {
 }
 
 func TestEvaluateRefuses(t *testing.T) {
-	n, o := network(t), quick(t)
+	n, o := asking(t), quick(t)
 	other := o
 	other.Models = o.Models[:1]
 	if _, err := Evaluate(t.Context(), named(n), twoProblems(), other); !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "snr2") {
@@ -392,7 +392,7 @@ func TestModelsHaveTheFeaturesOfTheHead(t *testing.T) {
 	}
 }
 
-func network(t testing.TB) *solve.Finder {
+func asking(t testing.TB) *solve.Finder {
 	t.Helper()
 	return must(solve.NewFinder(solvetest.Network(t, 1, nil)))(t)
 }

@@ -33,8 +33,6 @@ type Options struct {
 	Held [][]int
 	// Lambda1 is the grid of Lambda1; nil means the default.
 	Lambda1 []float64
-	// Points is the number of grid points of other hyperparameters; 0 means 4.
-	Points int
 	// Balanced is that of all candidates, whatever they say.
 	Balanced bool
 	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
@@ -256,7 +254,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 		return nil, err
 	}
 	j := &Judged{Candidate: c, of: of}
-	o := evidence.Options{Lambda1: b.options.Lambda1, Points: b.options.Points, Workers: b.options.Workers, Progress: b.options.Progress, Title: "judging " + c.Title()}
+	o := evidence.Options{Lambda1: b.options.Lambda1, Workers: b.options.Workers, Progress: b.options.Progress, Title: "judging " + c.Title()}
 	if j.Chosen, err = evidence.Held(ctx, of, s.tuning, o); err == nil && s.folds != nil && s.tuning != evidence.Evidence(s.folds) {
 		j.start = j.Fits[0]
 		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, nil, evidence.Comparing(b.options.Workers))
@@ -382,7 +380,7 @@ func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, erro
 	if len(candidates) == 0 {
 		return nil, fmt.Errorf("solve: problem %q: %w: there are no candidates", b.problem.Name, infer.ErrInvalid)
 	}
-	c := &choice{bench: b, Choice: &Choice{}}
+	c := &Choice{bench: b}
 	for _, x := range candidates {
 		j, err := b.Judge(ctx, x)
 		if err != nil {
@@ -394,7 +392,7 @@ func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, erro
 			c.compare(j, 0)
 		}
 	}
-	return c.Choice, nil
+	return c, nil
 }
 
 // noFeatures is a Lambda1 that leaves nothing of W.

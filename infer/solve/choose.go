@@ -51,6 +51,8 @@ type Choice struct {
 	*Judged
 	// Tried are all candidates, in the order in which they were tried.
 	Tried []Tried
+
+	bench *Bench
 }
 
 // Margins, in standard errors of what two candidates lose on the rows held out.
@@ -113,12 +115,12 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &choice{bench: b, Choice: &Choice{}}
+	c := &Choice{bench: b}
 	if c.begin(at); len(b.folds) == 0 {
-		return c.Choice, nil
+		return c, nil
 	}
 	if !b.regression() && c.Error*float64(c.Rows) < fewestErrors && without.View == "" {
-		return c.Choice, nil
+		return c, nil
 	}
 	if err := c.within(ctx, first); err != nil {
 		return nil, err
@@ -134,11 +136,11 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 	if err := c.try(ctx, c.weighed(), marginOne); err != nil {
 		return nil, err
 	}
-	return c.Choice, c.simplest(ctx, without.View)
+	return c, c.simplest(ctx, without.View)
 }
 
 // within finds the metric, the intercepts and the covariance within a view.
-func (c *choice) within(ctx context.Context, first Candidate) error {
+func (c *Choice) within(ctx context.Context, first Candidate) error {
 	if err := c.ridges(ctx, first); err != nil {
 		return err
 	}
@@ -156,19 +158,13 @@ func (c *choice) within(ctx context.Context, first Candidate) error {
 	return nil
 }
 
-// choice is one in the making.
-type choice struct {
-	bench *Bench
-	*Choice
-}
-
 // begin takes the first candidate.
-func (c *choice) begin(j *Judged) {
+func (c *Choice) begin(j *Judged) {
 	c.Judged = j
 	c.note(j.Candidate, j.HeldOut, j.Seconds, Begun)
 }
 
-func (c *choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict string) {
+func (c *Choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict string) {
 	less := evidence.PairedLoss(h, c.HeldOut)
 	low, high := less.Interval()
 	c.Tried = append(c.Tried, Tried{x, x.Name(), h.Loss, files.Float(less.Loss), files.Float(low), files.Float(high), verdict, seconds})
@@ -177,7 +173,7 @@ func (c *choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict
 // try goes on with a candidate that is better by so many standard errors. One that is
 // worse in another view is not looked at any further; another covariance may want
 // another Lambda1.
-func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
+func (c *Choice) try(ctx context.Context, x Candidate, margin float64) error {
 	b := c.bench
 	x = b.balanced(x)
 	if slices.ContainsFunc(c.Tried, func(t Tried) bool { return t.Called == x.Name() }) {
@@ -200,13 +196,13 @@ func (c *choice) try(ctx context.Context, x Candidate, margin float64) error {
 	return err
 }
 
-func (c *choice) take(j *Judged) {
+func (c *Choice) take(j *Judged) {
 	c.note(j.Candidate, j.HeldOut, j.Seconds, Taken)
 	c.Judged = j
 }
 
 // compare takes a candidate that is better by so many standard errors.
-func (c *choice) compare(j *Judged, margin float64) {
+func (c *Choice) compare(j *Judged, margin float64) {
 	switch {
 	case better(j, c.HeldOut, margin):
 		c.take(j)
@@ -225,7 +221,7 @@ func better(j *Judged, than *evidence.HeldOut, margin float64) bool {
 
 // ridges goes from the metric of ridge 1 to others, and to the features as they are, as far as
 // each is better than the one before.
-func (c *choice) ridges(ctx context.Context, first Candidate) error {
+func (c *Choice) ridges(ctx context.Context, first Candidate) error {
 	if first.Ridge == 0 || c.kernel() {
 		return nil
 	}
@@ -249,7 +245,7 @@ func (c *choice) ridges(ctx context.Context, first Candidate) error {
 // the one that loses least there if all folds say so, or if it was asked for. A covariance
 // that suits straight columns need not suit others: curves and the best kernel are looked at
 // with I/m too.
-func (c *choice) bend(ctx context.Context, first Candidate, asked string) error {
+func (c *Choice) bend(ctx context.Context, first Candidate, asked string) error {
 	views, err := c.bench.bent(first.Ridge, asked)
 	if err != nil || len(views) == 0 {
 		return err
@@ -288,7 +284,7 @@ func (c *choice) bend(ctx context.Context, first Candidate, asked string) error 
 
 // draw draws the intercepts together, by as many rows as lose least with the Lambda1 that
 // there is.
-func (c *choice) draw(ctx context.Context) error {
+func (c *Choice) draw(ctx context.Context) error {
 	x, least := c.Candidate, math.Inf(1)
 	for _, drawn := range []float64{3, 10, 30, 100, multitask.OneIntercept} {
 		next := c.Candidate
@@ -308,7 +304,7 @@ func (c *choice) draw(ctx context.Context) error {
 // their own, if the last candidate is not clearly better than that, or than the mean of a
 // task: to straight columns or, where the last is better than these, to columns that bend as
 // its do.
-func (c *choice) simplest(ctx context.Context, asked string) error {
+func (c *Choice) simplest(ctx context.Context, asked string) error {
 	b, drawn, bent := c.bench, c.Drawn, View{Bent: c.Bent, Width: c.Width} // in no metric
 	mean, err := b.Mean(ctx)
 	if err != nil {
@@ -339,7 +335,7 @@ func (c *choice) simplest(ctx context.Context, asked string) error {
 
 // clear says that the last candidate is clearly better than a simpler one in a view.
 // Experience is of the covariances of classes: the less rows can tell, the more it counts.
-func (c *choice) clear(than *evidence.HeldOut, view View) bool {
+func (c *Choice) clear(than *evidence.HeldOut, view View) bool {
 	less := evidence.PairedLoss(c.HeldOut, than)
 	by := marginMany*less.StandardError + worth*than.Loss
 	if !c.bench.regression() && view.Bent == c.Bent {

@@ -25,9 +25,6 @@ type Options struct {
 	// Lambda1 is the grid of Lambda1. Empty means LambdaGrid of the problem, and
 	// up to six smaller values as long as each is better than all before.
 	Lambda1 []float64
-	// Points is the number of grid points along every other hyperparameter
-	// that the model searches. 0 means 4.
-	Points int
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
@@ -60,10 +57,7 @@ func Comparing(workers int) multitask.Options {
 	return multitask.Options{Tolerance: 1e-4, MaxIterations: 10, Workers: workers}
 }
 
-func (o Options) complete(e Evidence) (Options, error) {
-	if o.Points < 0 {
-		return o, fmt.Errorf("evidence: options, Points: %w: it is %d and must not be negative", multitask.ErrInvalidParams, o.Points)
-	}
+func (o Options) complete(e Evidence) Options {
 	if len(o.Lambda1) == 0 {
 		o.Lambda1 = LambdaGrid(e.Training())
 	}
@@ -72,11 +66,11 @@ func (o Options) complete(e Evidence) (Options, error) {
 	o.Lambda1 = slices.Clone(o.Lambda1)
 	slices.Sort(o.Lambda1)
 	slices.Reverse(o.Lambda1)
-	o.Points, o.Progress, o.Workers = cmp.Or(o.Points, 4), cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
+	o.Progress, o.Workers = cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
 	if o.fit == (multitask.Options{}) {
 		o.fit = Comparing(o.Workers)
 	}
-	return o, nil
+	return o
 }
 
 // Tuned is a model with the hyperparameters that held-out rows chose.
@@ -147,10 +141,8 @@ type Chosen struct {
 // Held is Tune without the fit on all rows.
 func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, err error) {
 	beyond := len(o.Lambda1) == 0
-	if o, err = o.complete(e); err != nil {
-		return c, err
-	}
-	settings := settings(of.Model, o.Points)
+	o = o.complete(e)
+	settings := settings(of.Model)
 	for _, l := range o.Lambda1 {
 		if _, err := multitask.Complete(of.Model, settings[0].With(multitask.Lambda1, l)); err != nil {
 			return c, err
@@ -216,8 +208,9 @@ type search struct {
 	sharp    bool // whether the loss jumps along Lambda1
 }
 
-// settings lists the settings of the hyperparameters beside Lambda1.
-func settings(model multitask.Model, points int) []multitask.Params {
+// settings lists the settings of the hyperparameters beside Lambda1: four values of each.
+func settings(model multitask.Model) []multitask.Params {
+	const points = 4
 	list := []multitask.Params{{}}
 	for _, r := range model.Info().Ranges {
 		if r.Name == multitask.Lambda1 || r.Low == r.High {

@@ -201,7 +201,7 @@ func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 		p := made(sizes[0], 2)
 		for kind, e := range kinds(t, p) {
 			a := tune(t, named(t, name), e, p, Options{})
-			b := tune(t, named(t, name), e, p, Options{Lambda1: []float64{}, Points: 4, Workers: 5, fit: multitask.Options{Tolerance: 1e-4, MaxIterations: 10}})
+			b := tune(t, named(t, name), e, p, Options{Lambda1: []float64{}, Workers: 5, fit: multitask.Options{Tolerance: 1e-4, MaxIterations: 10}})
 			if !mat.Equal(a.W, b.W) || !mat.Equal(a.Omega, b.Omega) || !reflect.DeepEqual(a.Trials, b.Trials) || a.HeldOut != nil && !reflect.DeepEqual(a.HeldOut.Scores, b.HeldOut.Scores) {
 				t.Errorf("%s, %s: five workers find something else than one", name, kind)
 			}
@@ -230,7 +230,7 @@ func TestBadOptions(t *testing.T) {
 	p := made(sizes[0], 1)
 	e := must(NewSplit(p))(t)
 	for _, o := range []Options{
-		{Points: -1}, {Lambda1: []float64{1, -1}}, {Lambda1: []float64{math.NaN()}},
+		{Lambda1: []float64{1, -1}}, {Lambda1: []float64{math.NaN()}},
 	} {
 		if _, err := Tune(t.Context(), named(t, "cmtl"), e, p, o); !errors.Is(err, multitask.ErrInvalidParams) {
 			t.Errorf("%+v: %v, want ErrInvalidParams", o, err)
@@ -238,33 +238,6 @@ func TestBadOptions(t *testing.T) {
 	}
 	if _, err := Refit(t.Context(), multitask.Uniform(2), e, p, Options{}); !errors.Is(err, multitask.ErrInvalidOmega) {
 		t.Errorf("a covariance of two tasks for three: %v", err)
-	}
-}
-
-// Other test labels change the test error and nothing else, and so does leaving them out.
-func TestTestRowsStayOut(t *testing.T) {
-	for _, s := range sizes[:2] {
-		p, poisoned, bare := made(s, 1), made(s, 1), made(s, 1)
-		for i, task := range poisoned.Tasks {
-			for j := range task.TestSet.Y {
-				task.TestSet.Y[j] *= -1
-			}
-			bare.Tasks[i].TestSet = data.Samples{}
-		}
-		fit := func(p *data.ProblemData) *Tuned { return tune(t, named(t, "mtrl"), must(NewSplit(p))(t), p, Options{}) }
-		a := fit(p)
-		for what, b := range map[string]*Tuned{"other": fit(poisoned), "no": fit(bare)} {
-			if !mat.Equal(a.W, b.W) || a.Params.Lambda1 != b.Params.Lambda1 || a.Validation.Mean != b.Validation.Mean {
-				t.Errorf("%s: %s test rows change the fit", s, what)
-			}
-			if a.Test.Mean == b.Test.Mean || what == "no" && (b.Test.Task != nil || b.Test.Mean != 0) {
-				t.Errorf("%s: test errors %v of %s test rows", s, b.Test, what)
-			}
-		}
-		bare.Tasks[1].TestSet = p.Tasks[1].TestSet
-		if _, err := Report(a.Result, bare, nil); !errors.Is(err, multitask.ErrInvalidData) {
-			t.Errorf("test rows of one task alone: %v", err)
-		}
 	}
 }
 
@@ -294,6 +267,17 @@ func TestReport(t *testing.T) {
 		near(t, "mean", got.Test.Mean, mean, 1e-6)
 		if held := must(Report(r, p, &HeldOut{Error: 0.25}))(t); held.Validation.Mean != 0.25 || held.Validation.Task != nil {
 			t.Errorf("%v is said of rows held out", held.Validation)
+		}
+		tested := p.Tasks[1].TestSet
+		for i := range p.Tasks {
+			p.Tasks[i].TestSet = data.Samples{}
+		}
+		if bare := must(Report(r, p, nil))(t); bare.Test.Task != nil || bare.Test.Mean != 0 {
+			t.Errorf("test errors %v of no test rows", bare.Test)
+		}
+		p.Tasks[1].TestSet = tested
+		if _, err := Report(r, p, nil); !errors.Is(err, multitask.ErrInvalidData) {
+			t.Errorf("test rows of one task alone: %v", err)
 		}
 	}
 }
