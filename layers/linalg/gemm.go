@@ -43,6 +43,9 @@ const (
 // by rows, and beta is 0 or 1. With beta = 0 the old C is not read. Like gonum's
 // routines it panics if a stride or a slice is too short.
 func Gemm[T Float](ker Kernels, tA, tB Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+	if beta != 0 && beta != 1 {
+		panic("linalg: beta is neither 0 nor 1")
+	}
 	if ker.set == nil {
 		gonumGemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
