@@ -108,7 +108,6 @@ func flagVars() kong.Vars {
 	return kong.Vars{
 		"models":  strings.Join(multitask.Names(), ", "),
 		"views":   strings.Join(solve.Views(), ","),
-		"nets":    strings.Join(netNames(), ","),
 		"presets": strings.Join(model.Presets(), ", "),
 
 		"experiments": strings.Join(experimentNames(), ", "),

@@ -86,7 +86,7 @@ func TestInterruptedCommandsEndWith130(t *testing.T) {
 		{"train", "--experience", experience, "--out", filepath.Join(t.TempDir(), "n")},
 		{"eval", "--network", network, "--problems", test, "--out", filepath.Join(t.TempDir(), "v")},
 		{"sweep", "fig3-k", "--out", filepath.Join(t.TempDir(), "s")},
-		{"data", "features", "--net", "tiny", "--images", pictures(t, 2), "--weights", tinyWeights(t, 1), "--out", filepath.Join(t.TempDir(), "x.npz")},
+		{"data", "features", "--images", pictures(t, 2), "--weights", tinyWeights(t, 1), "--out", filepath.Join(t.TempDir(), "x.npz")},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := Run(ctx, args, &stdout, &stderr); code != exitInterrupted || stdout.Len() > 0 || !strings.HasSuffix(stderr.String(), "l2mt: interrupted\n") {

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/run"
@@ -19,17 +17,12 @@ import (
 	"l2mt/layers/vgg"
 )
 
-// nets are the networks that turn pictures into features.
-var nets = map[string]vgg.Config{
-	"vgg19": vgg.VGG19(),
-}
-
-func netNames() []string { return slices.Sorted(maps.Keys(nets)) }
+// extractor is the network that turns pictures into features.
+var extractor = vgg.VGG19()
 
 type dataFeaturesCmd struct {
 	Images    string    `required:"" type:"existingdir" help:"Folder with a sub-folder of JPEG or PNG files for every class, or in which MIT-Indoor-67, Caltech-101 or Caltech256 was unpacked."`
-	Net       string    `default:"vgg19" enum:"${nets}" help:"Network: ${enum}."`
-	Weights   string    `required:"" type:"existingfile" help:"File of its weights, .safetensors, with the names of torchvision, which decides how pictures are prepared."`
+	Weights   string    `required:"" type:"existingfile" help:"File of the weights of VGG-19, .safetensors, with the names of torchvision, which decides how pictures are prepared."`
 	Layer     vgg.Layer `default:"fc8" enum:"pool5,fc6,fc7,fc8" help:"Layer whose activations are the features: ${enum}."`
 	Out       string    `required:"" type:"path" help:"File to write, .npz. What is done is kept beside it until it is whole: the same command goes on from there."`
 	LeaveOut  []string  `help:"Classes to leave out, such as BACKGROUND_Google or 257.clutter."`
@@ -70,7 +63,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	// The weights are most of the heap, so that by default as much as they take
 	// again would be thrown away before it is collected.
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	net, err := vgg.Load(c.Weights, nets[c.Net], c.Layer)
+	net, err := vgg.Load(c.Weights, extractor, c.Layer)
 	if err != nil {
 		return err
 	}
@@ -79,13 +72,13 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		return err
 	}
 	config := images.Config{
-		Net: net.Features, Features: nets[c.Net].Width(c.Layer),
-		Identity: fmt.Sprintf("%s %s %s", c.Net, c.Layer, sum),
-		Read:     images.Options{Short: 256, Crop: nets[c.Net].Size, MaxPixels: int(c.MaxPixels)},
+		Net: net.Features, Features: extractor.Width(c.Layer),
+		Identity: fmt.Sprintf("%s %s %s", extractor.Name, c.Layer, sum),
+		Read:     images.Options{Short: 256, Crop: extractor.Size, MaxPixels: int(c.MaxPixels)},
 		Workers:  int(c.Workers), Progress: e.reporter(),
 	}
 	made := extracted{
-		Net: c.Net, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,
+		Net: extractor.Name, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,
 		Read: config.Read, Versions: run.CurrentVersions(),
 	}
 	return c.extract(e, pictures, config, made)

@@ -22,7 +22,7 @@ import (
 // tiny is a network that tests and scripts can have the weights of.
 var tiny = vgg.Config{Name: "tiny", Size: 32, Blocks: []vgg.Block{{Convolutions: 1, Channels: 3}, {Convolutions: 1, Channels: 4}}, Dense: [3]int{6, 5, 4}}
 
-func init() { nets["tiny"] = tiny }
+func init() { extractor = tiny }
 
 // tinyWeights writes weights with the names of torchvision.
 func tinyWeights(t *testing.T, seed uint64) string {
@@ -88,7 +88,7 @@ func TestFeaturesOfPictures(t *testing.T) {
 	t.Parallel()
 	dir, weights, out := pictures(t, 20), tinyWeights(t, 1), filepath.Join(t.TempDir(), "x.npz")
 	for _, layer := range vgg.Layers() {
-		code, stdout, stderr := l2mt(t, "data", "features", "--net", "tiny", "--images", dir, "--weights", weights, "--layer", string(layer), "--out", out)
+		code, stdout, stderr := l2mt(t, "data", "features", "--images", dir, "--weights", weights, "--layer", string(layer), "--out", out)
 		if code != exitDone {
 			t.Fatalf("%s: exit code %d: %s", layer, code, stderr)
 		}

@@ -22,7 +22,6 @@ import (
 type fitCmd struct {
 	Files         []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
 	table.Options `embed:""`
-	Impute        string  `hidden:"" enum:",mean" default:"" help:"Means for missing values, which is the default."`
 	IgnoreCase    bool    `help:"Take words for one that differ in their case alone."`
 	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`

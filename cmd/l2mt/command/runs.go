@@ -61,8 +61,8 @@ func (c *runsCmd) Run(e *env) error {
 	for _, dir := range c.Dirs {
 		var used usedRun
 		seconds := map[string]files.Float{}
-		metrics, err := run.LoadMetrics(dir)
-		if err := errors.Join(err, run.LoadJSON(filepath.Join(dir, run.UsedFile), &used), run.Optional(run.LoadJSON(filepath.Join(dir, run.SecondsFile), &seconds))); err != nil {
+		var metrics run.Metrics
+		if err := errors.Join(run.LoadJSON(filepath.Join(dir, run.MetricsFile), &metrics), run.LoadJSON(filepath.Join(dir, run.UsedFile), &used), run.Optional(run.LoadJSON(filepath.Join(dir, run.SecondsFile), &seconds))); err != nil {
 			return err
 		}
 		i := slices.IndexFunc(rows, func(s *seeds) bool { return slices.Equal(s.Settings, used.settings()) })

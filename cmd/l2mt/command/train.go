@@ -170,7 +170,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		for _, w := range done[len(done)-1].Warnings {
 			e.remark("warning: %s", w)
 		}
-		return run.SaveMetrics(c.Out, done)
+		return run.SaveJSON(filepath.Join(c.Out, run.MetricsFile), done)
 	}
 	var from []string
 	for _, dir := range c.Experience {
@@ -194,7 +194,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
 		run.SaveJSON(filepath.Join(c.Out, run.UsedFile), used),
 		run.SaveJSON(filepath.Join(c.Out, run.SecondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
-		run.SaveMetrics(c.Out, report.Metrics),
+		run.SaveJSON(filepath.Join(c.Out, run.MetricsFile), report.Metrics),
 		plot.Save(filepath.Join(c.Out, "training.png"), curves, err))
 }
 

@@ -9,7 +9,6 @@ import (
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/infer/compare"
-	"l2mt/train"
 )
 
 // Whatever stands in the files that pictures and the report are drawn from, they
@@ -23,9 +22,10 @@ func FuzzPictures(f *testing.F) {
 		}
 		return raw
 	}
-	line := encoded(train.Metrics{Loss: 1, Residual: 0.5, Deviation: 1e-3, Scalars: map[string][]float64{"alpha": {1, 2}}})
-	f.Add(metrics, append(append(line, '\n'), encoded(train.Metrics{Epoch: 1, Loss: 0.1, Scalars: map[string][]float64{"alpha": {1, 2}}})...))
-	f.Add(metrics, append(append(line, '\n'), `{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}`...))
+	scalars := map[string][]float64{"alpha": {1, 2}}
+	f.Add(metrics, encoded(run.Metrics{{Loss: 1, Residual: 0.5, Deviation: 1e-3, Scalars: scalars}, {Epoch: 1, Loss: 0.1, Scalars: scalars}}))
+	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1]}},{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}]`))
+	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1,2]}},{"epoch":1,"scalars":{"alpha":[1]}}]`))
 	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
@@ -48,8 +48,8 @@ func FuzzPictures(f *testing.F) {
 		var err error
 		switch uint(kind) % kinds {
 		case metrics:
-			var m []train.Metrics
-			if m, err = run.ParseMetrics(raw); err == nil {
+			var m run.Metrics
+			if err = run.ParseJSON(raw, &m); err == nil {
 				drawn, err = plot.Training(m)
 			}
 		case table:

@@ -99,8 +99,8 @@ func readSweep(dir string) (any, error) {
 
 // curves are those of the training of a network, if they are there.
 func curves(n entry) (template.HTML, error) {
-	metrics, err := run.LoadMetrics(n.Dir)
-	if err != nil {
+	var metrics run.Metrics
+	if err := run.LoadJSON(filepath.Join(n.Dir, run.MetricsFile), &metrics); err != nil {
 		return "", run.Optional(err)
 	}
 	return inline(plot.Training(metrics))
