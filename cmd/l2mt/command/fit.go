@@ -55,9 +55,6 @@ const (
 )
 
 func (c *fitCmd) Run(e *env) error {
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
 	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
 		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
 	}
@@ -101,7 +98,7 @@ func (c *fitCmd) Run(e *env) error {
 	if m >= wideTasks {
 		defer debug.SetGCPercent(debug.SetGCPercent(25))
 	}
-	o := solve.Options{Folds: cmp.Or(c.Folds, 5), Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: c.Workers, Progress: e.reporter()}
+	o := solve.Options{Folds: cmp.Or(c.Folds, 5), Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.Lambda1 != 0 {
 		o.Lambda1 = []float64{c.Lambda1}
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -40,9 +41,6 @@ func (c *inferCmd) Run(e *env) error {
 	p, err := c.open()
 	if err != nil {
 		return err
-	}
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.OmegaOnly {
 		return omegaOf(e, network, p)
@@ -103,7 +101,7 @@ func omegaOf(e *env, network *solve.Finder, p *data.ProblemData) error {
 
 // infer solves a problem, and measures that on its test rows.
 func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, progress progress.Reporter) (*fitReport, error) {
-	b, err := solve.NewBench(network, p, solve.Options{Workers: c.Workers, Progress: progress})
+	b, err := solve.NewBench(network, p, solve.Options{Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: progress})
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +174,7 @@ func (r *fitReport) predictions() ([][]string, error) {
 			return nil, err
 		}
 		for j, y := range t.TestSet.Y {
-			label := run.Full(y)
+			label := number(y, -1)
 			if classes := m.ClassesOf(i); classes != nil {
 				label = classes[multitask.LabelOf(y, len(m.Classes))]
 			}

@@ -58,7 +58,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 	labels := map[string]func(v float64) string{
 		"classification": func(v float64) string { return []string{"no", "yes"}[min(1, int(v))] },
 		"several":        func(v float64) string { return []string{"ant", "bee", "cat"}[int(v)] },
-		"regression":     func(v float64) string { return run.Full(7 * v) },
+		"regression":     func(v float64) string { return number(7*v, -1) },
 	}
 	for name, label := range labels {
 		random := data.Stream(3, name)
@@ -69,7 +69,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 			for i := range n {
 				v := 1.5 * (1 + math.Sin(float64(i))) // below 3
 				numbers = append(numbers, len(rows))
-				rows = append(rows, []string{run.Full(v + random.NormFloat64()/2), run.Full(random.NormFloat64()), label(v)})
+				rows = append(rows, []string{number(v+random.NormFloat64()/2, -1), number(random.NormFloat64(), -1), label(v)})
 			}
 			return numbers
 		}

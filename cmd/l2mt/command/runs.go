@@ -96,12 +96,11 @@ func (c *runsCmd) Run(e *env) error {
 		}
 	}
 	return e.print(rows, func(w io.Writer) {
-		t := run.Columns(w)
-		fmt.Fprintln(t, "runs\tbest epochs\tfound\tseconds\t  settings")
+		t := run.Table{Heads: []string{"runs", "best epochs", "found", "seconds", "settings"}}
 		for i, s := range rows {
-			fmt.Fprintf(t, "%d\t%s\t%s\t%s\t  %s\n", len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"), over(s.Found), over(s.Seconds), names[i])
+			t.Row(len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"), over(s.Found), over(s.Seconds), names[i])
 		}
-		t.Flush()
+		t.Write(w)
 		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the best epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
 	})
 }

@@ -28,6 +28,16 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// fitOf is the report of a fit of a table.
+func fitOf(t *testing.T, table string, flags ...string) (r fitReport) {
+	t.Helper()
+	out := mustL2mt(t, append([]string{"-q", "--json", "fit", write(t, "a.csv", table)}, flags...)...)
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func TestTooManyTasksAreOneLine(t *testing.T) {
 	datatest.Long(t)
 	var b strings.Builder
@@ -68,13 +78,8 @@ func TestTablesToPredictions(t *testing.T) {
 	dir := t.TempDir()
 	for _, workers := range []string{"1", "2"} {
 		out := filepath.Join(dir, workers)
-		if code, _, stderr := l2mt(t, "-q", "fit", train, "--task", "task", "--target", "y", "--workers", workers, "--out", out); code != exitDone {
-			t.Fatal(stderr)
-		}
-		code, _, stderr := l2mt(t, "-q", "predict", "--model", out, write(t, "all.csv", text), "--workers", workers, "--out", filepath.Join(out, "p.csv"))
-		if code != exitDone {
-			t.Fatal(stderr)
-		}
+		mustL2mt(t, "-q", "fit", train, "--task", "task", "--target", "y", "--workers", workers, "--out", out)
+		mustL2mt(t, "-q", "predict", "--model", out, write(t, "all.csv", text), "--workers", workers, "--out", filepath.Join(out, "p.csv"))
 	}
 	for _, name := range []string{"model.json", "weights.safetensors", "fit.json", "p.csv"} {
 		one := must(os.ReadFile(filepath.Join(dir, "1", name)))(t)
@@ -111,11 +116,7 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 		z := random.NormFloat64()
 		fmt.Fprintf(&b, "%.3f,%.3f\n", z, z+0.05*random.NormFloat64())
 	}
-	code, stdout, stderr := l2mt(t, "-q", "--json", "fit", write(t, "leak.csv", b.String()), "--target", "t1,t2", "--model", "pooled")
-	var r fitReport
-	if err := json.Unmarshal([]byte(stdout), &r); code != exitDone || err != nil {
-		t.Fatal(stderr, err)
-	}
+	r := fitOf(t, b.String(), "--target", "t1,t2", "--model", "pooled")
 	if r.Mean.By[byModel].R2 > 0.1 {
 		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.By[byModel].R2)
 	}
@@ -140,15 +141,7 @@ func TestWeightsSayHowTasksRelate(t *testing.T) {
 			fmt.Fprintf(&b, ",%.4f\n", y)
 		}
 	}
-	code, stdout, stderr := l2mt(t, "-q", "--json", "fit", write(t, "multiples.csv", b.String()), "--task", "task", "--target", "y")
-	if code != exitDone {
-		t.Fatal(stderr)
-	}
-	var r struct{ Model string }
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(r.Model, "-weights") {
+	if r := fitOf(t, b.String(), "--task", "task", "--target", "y"); !strings.Contains(r.Model, "-weights") {
 		t.Errorf("the model is %s", r.Model)
 	}
 }
@@ -173,11 +166,7 @@ func TestFitChoosesTheMetricByTheFolds(t *testing.T) {
 			fmt.Fprintf(&b, ",%.4f", v)
 		}
 	}
-	code, stdout, stderr := l2mt(t, "--json", "fit", write(t, "a.csv", b.String()+"\n"), "--task", "task", "--target", "y", "--folds", "4")
-	var found fitReport
-	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != exitDone {
-		t.Fatal(code, err, stderr)
-	}
+	found := fitOf(t, b.String()+"\n", "--task", "task", "--target", "y", "--folds", "4")
 	verdict := map[string]string{}
 	for _, c := range found.Candidates {
 		verdict[c.Tried.Called] = c.Verdict

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -18,34 +19,23 @@ import (
 // says nothing, fitted in a view of standardised columns.
 func modelOf(t *testing.T, v solve.View) *saved.Fit {
 	t.Helper()
-	p := &data.ProblemData{Problem: &data.Problem{Name: "p"}}
-	var steps []data.Step
+	rows := [][]string{{"task", "noise", "x", "y"}}
 	for i := range 2 {
 		r := data.Stream(1, "bent", uint64(i))
-		values, y := make([]float32, 160), make([]float64, 80)
-		for j := range y {
+		for range 80 {
 			x := 10 + 4*r.Float64()
-			values[2*j], values[2*j+1] = float32(r.NormFloat64()), float32(x)
-			y[j] = float64(1+i)*(x-12)*(x-12) + 0.1*r.NormFloat64()
+			rows = append(rows, []string{fmt.Sprint("t", i), fmt.Sprint(r.NormFloat64()), fmt.Sprint(x), fmt.Sprint(float64(1+i)*(x-12)*(x-12) + 0.1*r.NormFloat64())})
 		}
-		x, err := data.NewDense(80, 2, values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if steps == nil {
-			step, err := data.FitStep(data.StepStandardise, x)
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps = []data.Step{step}
-		}
-		made, err := steps[0].Apply(x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Name: fmt.Sprint("t", i), Kind: data.Regression}, TrainSet: data.Samples{X: made, Y: y}})
 	}
-	b, err := solve.NewBench(nil, p, solve.Options{})
+	path := filepath.Join(t.TempDir(), "bent.csv")
+	if err := SaveCSV(path, rows); err != nil {
+		t.Fatal(err)
+	}
+	read, err := table.Read([]string{path}, table.Options{Task: "task", Steps: []string{data.StepStandardise}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := solve.NewBench(nil, read.Problem, solve.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +47,7 @@ func modelOf(t *testing.T, v solve.View) *saved.Fit {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recipe := table.Numbers([]string{"noise", "x"}, 2)
-	recipe.Steps = steps
-	s, err := f.Saved(recipe)
+	s, err := f.Saved(read.Recipe)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -85,14 +83,6 @@ func SaveCSV(path string, rows [][]string) error {
 		return err
 	}
 	return files.WriteFile(path, b.Bytes())
-}
-
-// Full is a number with all its digits, or empty where it is undefined.
-func Full(v float64) string {
-	if math.IsNaN(v) {
-		return ""
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
 // WhenCancelled calls remark when the context is cancelled. What it returns ends that,

@@ -13,11 +13,6 @@ import (
 	"l2mt/infer/compare"
 )
 
-// Columns is a table for print, with columns set to the right.
-func Columns(w io.Writer) *tabwriter.Writer {
-	return tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-}
-
 // Table is a table for print and for pages. The last cell of a row says what it is of.
 type Table struct {
 	Heads []string
@@ -41,7 +36,7 @@ func (t *Table) Row(cells ...any) {
 
 // Write prints the table, with all columns but the last set to the right.
 func (t *Table) Write(w io.Writer) {
-	lines := Columns(w)
+	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, row := range append([][]string{t.Heads}, t.Rows...) {
 		last := len(row) - 1
 		fmt.Fprintf(lines, "%s\t  %s\n", strings.Join(row[:last], "\t"), row[last])
