@@ -291,27 +291,28 @@ func (o EvaluateOptions) cells(networks []Network, given, problems []*data.Probl
 func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 	c := &cell{problem: p, model: m.Info().Name}
 	var tuned *evidence.Tuned
-	all := sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
 	c.add(Plain, func(ctx context.Context) (_ *evidence.Tuned, err error) {
 		tuned, err = paper(ctx, m, p)
 		return tuned, err
 	})
-	if c.model == STL || among(o.Labelled, m) {
-		c.add(Labelled, func(ctx context.Context) (*evidence.Tuned, error) {
-			rows, err := all()
+	rows := sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
+	labelled := func(v Variant, tune func(ctx context.Context, all evidence.Evidence) (*evidence.Tuned, error)) {
+		c.add(v, func(ctx context.Context) (*evidence.Tuned, error) {
+			all, err := rows()
 			if err != nil {
 				return nil, err
 			}
-			return evidence.Tune(ctx, evidence.Of(m), rows, p, evidence.Options{})
+			return tune(ctx, all)
+		})
+	}
+	if c.model == STL || among(o.Labelled, m) {
+		labelled(Labelled, func(ctx context.Context, all evidence.Evidence) (*evidence.Tuned, error) {
+			return evidence.Tune(ctx, evidence.Of(m), all, p, evidence.Options{})
 		})
 	}
 	if c.model != STL {
-		c.add(Refitted, func(ctx context.Context) (*evidence.Tuned, error) {
-			rows, err := all()
-			if err != nil {
-				return nil, err
-			}
-			again, err := evidence.Refit(ctx, tuned.Omega, rows, p, evidence.Options{})
+		labelled(Refitted, func(ctx context.Context, all evidence.Evidence) (*evidence.Tuned, error) {
+			again, err := evidence.Refit(ctx, tuned.Omega, all, p, evidence.Options{})
 			if err == nil {
 				again.Seconds += tuned.Seconds
 			}

@@ -245,11 +245,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 	if err := b.check(c); err != nil {
 		return nil, err
 	}
-	of, err := b.subject(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	s, err := b.see(c.View)
+	of, s, err := b.of(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -273,17 +269,25 @@ func (b *Bench) balanced(c Candidate) Candidate {
 	return c
 }
 
-// quick judges a candidate with the Lambda1 of another.
-func (b *Bench) quick(ctx context.Context, c Candidate, of *Judged) (*evidence.HeldOut, error) {
-	subject, err := b.subject(ctx, c)
+// of is the model of a candidate, and the problem in its view.
+func (b *Bench) of(ctx context.Context, c Candidate) (of evidence.Subject, s *space, err error) {
+	if of, err = b.subject(ctx, c); err == nil {
+		s, err = b.see(c.View)
+	}
+	return of, s, err
+}
+
+// quick judges a candidate with hyperparameters that are given, going on from another's fits.
+func (b *Bench) quick(ctx context.Context, c Candidate, p multitask.Params, from *evidence.HeldOut) (*evidence.HeldOut, error) {
+	of, s, err := b.of(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.see(c.View)
-	if err != nil {
-		return nil, err
+	judge := s.tuning.Hold
+	if s.folds != nil {
+		judge = s.folds.Judge
 	}
-	return s.folds.Judge(ctx, subject, of.Params, of.HeldOut, evidence.Comparing(b.options.Workers))
+	return judge(ctx, of, p, from, evidence.Comparing(b.options.Workers))
 }
 
 // subject is the model of a candidate on every fold and on all rows.
@@ -400,17 +404,5 @@ const noFeatures = 1e12
 
 // Mean is what rows lose that are held out if features say nothing: with W next to 0.
 func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
-	of, err := b.subject(ctx, Candidate{})
-	if err != nil {
-		return nil, err
-	}
-	s, err := b.see(View{})
-	if err != nil {
-		return nil, err
-	}
-	nothing := multitask.Params{Lambda1: noFeatures}
-	if s.folds == nil {
-		return s.tuning.Hold(ctx, of, nothing, nil, evidence.Comparing(b.options.Workers))
-	}
-	return s.folds.Judge(ctx, of, nothing, nil, evidence.Comparing(b.options.Workers))
+	return b.quick(ctx, Candidate{}, multitask.Params{Lambda1: noFeatures}, nil)
 }

@@ -180,7 +180,7 @@ func (c *Choice) try(ctx context.Context, x Candidate, margin float64) error {
 		return nil
 	}
 	if x.Mixture == c.Mixture {
-		held, err := b.quick(ctx, x, c.Judged)
+		held, err := b.quick(ctx, x, c.Params, c.HeldOut)
 		if err != nil {
 			return err
 		}
@@ -289,7 +289,7 @@ func (c *Choice) draw(ctx context.Context) error {
 	for _, drawn := range []float64{3, 10, 30, 100, multitask.OneIntercept} {
 		next := c.Candidate
 		next.Drawn = drawn
-		held, err := c.bench.quick(ctx, next, c.Judged)
+		held, err := c.bench.quick(ctx, next, c.Params, c.HeldOut)
 		if err != nil {
 			return err
 		}
