@@ -24,9 +24,9 @@ type Errors struct {
 	Mean float64 `json:"mean"`
 }
 
-// errorsOf are the errors of a fit on the given rows, one Samples a task, and none
+// Evaluate returns the errors of a fit on the given rows, one Samples a task, and none
 // where no task has rows.
-func errorsOf(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
+func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors, error) {
 	if !slices.ContainsFunc(tasks, func(s data.Samples) bool { return len(s.Y) > 0 }) {
 		return Errors{}, nil
 	}
@@ -75,10 +75,10 @@ func Report(r *multitask.Result, problem *data.ProblemData, held *HeldOut) (*Tun
 	var err error
 	if held != nil {
 		t.Validation = Errors{Mean: held.Error}
-	} else if t.Validation, err = errorsOf(r, problem.Kind(), validation); err != nil {
+	} else if t.Validation, err = Evaluate(r, problem.Kind(), validation); err != nil {
 		return nil, fmt.Errorf("%w (validation rows)", err)
 	}
-	if t.Test, err = errorsOf(r, problem.Kind(), test); err != nil {
+	if t.Test, err = Evaluate(r, problem.Kind(), test); err != nil {
 		return nil, fmt.Errorf("%w (test rows)", err)
 	}
 	return t, nil
