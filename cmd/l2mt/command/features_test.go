@@ -49,9 +49,7 @@ func tinyWeights(t *testing.T, seed uint64) string {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "tiny.safetensors")
-	if err := safetensors.Write(path, all, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(0, safetensors.Write(path, all, nil))(t)
 	return path
 }
 
@@ -67,19 +65,13 @@ func pictures(t *testing.T, n int) string {
 			p.Pix[j] = byte(r.Uint32())
 		}
 		var content bytes.Buffer
-		if err := jpeg.Encode(&content, p, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(0, jpeg.Encode(&content, p, nil))(t)
 		if i == 3 {
 			content.Truncate(content.Len() / 2)
 		}
 		path := filepath.Join(dir, "101_ObjectCategories", []string{"ant", "bee"}[i%2], fmt.Sprintf("image_%04d.jpg", i))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, content.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(0, os.MkdirAll(filepath.Dir(path), 0o755))(t)
+		must(0, os.WriteFile(path, content.Bytes(), 0o644))(t)
 	}
 	return dir
 }
@@ -113,9 +105,7 @@ func checkFeatures(t *testing.T, dir, weights string, layer vgg.Layer, path stri
 	d := must(format.Read(path, format.Options{}))(t)
 	text := must(os.ReadFile(path + ".json"))(t)
 	var record extracted
-	if err := json.Unmarshal(text, &record); err != nil {
-		t.Fatal(err)
-	}
+	must(0, json.Unmarshal(text, &record))(t)
 	if len(record.Files) != d.X.Rows() || d.X.Rows() != 19 || !slices.Equal(record.Skipped, []string{"bee/image_0003.jpg"}) || !slices.Equal(d.Classes, []string{"ant", "bee"}) {
 		t.Fatalf("%d rows of the classes %q, recorded as %+v", d.X.Rows(), d.Classes, record)
 	}

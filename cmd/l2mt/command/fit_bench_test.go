@@ -16,9 +16,7 @@ func BenchmarkFitTasks(b *testing.B) {
 	for _, m := range []int{500, 1000, 2000} {
 		b.Run(fmt.Sprint(m), func(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "tasks.npz")
-			if err := format.Write(path, manyTasks(b, m)); err != nil {
-				b.Fatal(err)
-			}
+			must(0, format.Write(path, manyTasks(b, m)))(b)
 			for b.Loop() {
 				if code, _, stderr := l2mt(b, "-q", "fit", path); code != exitDone {
 					b.Fatal(stderr)

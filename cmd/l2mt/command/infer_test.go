@@ -23,9 +23,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	dir := t.TempDir()
 	mustL2mt(t, "infer", "--network", network, "--problems", test, "--name", "test-0002", "--out", dir)
 	var result fitReport
-	if err := run.LoadJSON(filepath.Join(dir, run.FitFile), &result); err != nil {
-		t.Fatal(err)
-	}
+	must(0, run.LoadJSON(filepath.Join(dir, run.FitFile), &result))(t)
 	f := must(data.LoadProblems(test))(t)
 	p := f.Problems[1] // test-0002
 	rows := csvRows(t, must(os.Open(filepath.Join(dir, "predictions.csv")))(t))
@@ -93,9 +91,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 		must(0, run.SaveCSV(filepath.Join(dir, "all.csv"), append([][]string{header}, rows...)))(t)
 		problems := filepath.Join(dir, "p.json")
 		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
-		if err := file.Save(problems); err != nil {
-			t.Fatal(err)
-		}
+		must(0, file.Save(problems))(t)
 		mustL2mt(t, "-q", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))
 		var want, got [][]string
 		for _, row := range csvRows(t, must(os.Open(filepath.Join(dir, "m", "predictions.csv")))(t)) {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +27,7 @@ import (
 func smallRun(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	experiment := filepath.Join(t.TempDir(), "case.toml")
-	if err := os.WriteFile(experiment, []byte(`
+	experiment := write(t, "case.toml", `
 title = "A small study"
 flags = [
   "problems --train 6 --train-fraction 0.03 --validation-fraction 0.03 --case 8,3,5,0",
@@ -36,9 +36,7 @@ flags = [
   "eval --models mtrl",
 ]
 show = ["mtrl/refit", "l2mt"]
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, args := range [][]string{
 		{"problems", "sample", "--train", "6", "--test", "2", "--train-fraction", "0.03", "--validation-fraction", "0.03", "--out", at("problems")},
@@ -127,14 +125,9 @@ type seen struct {
 }
 
 func reportInABrowser(t *testing.T, page []byte) {
-	chromium := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			chromium = path
-			break
-		}
-	}
-	if chromium == "" {
+	names := []string{"chromium", "chromium-browser", "google-chrome"}
+	i := slices.IndexFunc(names, func(name string) bool { _, err := exec.LookPath(name); return err == nil })
+	if i < 0 {
 		t.Skip("there is no Chromium")
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -155,7 +148,7 @@ func reportInABrowser(t *testing.T, page []byte) {
 		name, setting string
 		dark          bool
 	}{{"light", "preferredColorScheme=1", false}, {"dark", "preferredColorScheme=0", true}} {
-		dom := browse(t, chromium, "--blink-settings="+scheme.setting, "--window-size=1600,1200", "--dump-dom", server.URL+"/probe")
+		dom := browse(t, names[i], "--blink-settings="+scheme.setting, "--window-size=1600,1200", "--dump-dom", server.URL+"/probe")
 		var frames []seen
 		_, text, _ := strings.Cut(dom, "<pre>")
 		text, _, _ = strings.Cut(text, "</pre>")

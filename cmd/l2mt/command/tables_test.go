@@ -22,9 +22,7 @@ import (
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(0, os.WriteFile(path, []byte(text), 0o644))(t)
 	return path
 }
 
@@ -32,9 +30,7 @@ func write(t *testing.T, name, text string) string {
 func fitOf(t *testing.T, table string, flags ...string) (r fitReport) {
 	t.Helper()
 	out := mustL2mt(t, append([]string{"-q", "--json", "fit", write(t, "a.csv", table)}, flags...)...)
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatal(err)
-	}
+	must(0, json.Unmarshal([]byte(out), &r))(t)
 	return r
 }
 
