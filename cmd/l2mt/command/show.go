@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"text/tabwriter"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
@@ -191,10 +192,18 @@ func (s shownModel) writeWeights(w io.Writer, of shownWeights) {
 // mostInTable bounds the tasks whose correlations are all printed.
 const mostInTable = 12
 
+// writeCorrelations prints the matrix of few tasks, and the strongest pairs of more.
 func writeCorrelations(w io.Writer, title string, names []string, correlation [][]float64) {
 	if len(names) <= mostInTable {
 		fmt.Fprintln(w, title)
-		run.WriteMatrix(w, correlation, names)
+		t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
+		for i, row := range correlation {
+			for _, v := range row {
+				fmt.Fprintf(t, "%.3f\t", v)
+			}
+			fmt.Fprintf(t, "  %s\n", names[i])
+		}
+		t.Flush()
 		return
 	}
 	type pair struct {

@@ -249,7 +249,6 @@ func writeSweep(w io.Writer, s *run.Sweep) {
 	t.Write(w)
 	run.WritePairs(w, s.Pairs)
 	for _, c := range s.Correlations {
-		fmt.Fprintf(w, "\ntask correlations of %s\n", c.Title)
-		run.WriteMatrix(w, c.Correlation, c.Tasks)
+		writeCorrelations(w, "\ntask correlations of "+c.Title, c.Tasks, c.Correlation)
 	}
 }

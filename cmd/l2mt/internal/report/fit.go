@@ -51,11 +51,7 @@ func readFit(dir string) (any, error) {
 		}
 	}
 	if unclear, _ := f.Report["correlation_unclear"].(bool); !unclear && len(m.Tasks) > 1 && len(m.Tasks) <= mostDrawn {
-		var names []string
-		for _, t := range m.Tasks {
-			names = append(names, t.Name)
-		}
-		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: names, Correlation: run.Correlation(m.Omega)}}
+		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: m.TaskNames(), Correlation: run.Correlation(m.Omega)}}
 	}
 	if f.Curves, err = run.Curves(m); err == nil {
 		f.Importance, err = run.Importances(m)

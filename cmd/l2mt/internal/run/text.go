@@ -73,15 +73,3 @@ func Correlation(omega *mat.SymDense) [][]float64 {
 	}
 	return c
 }
-
-// WriteMatrix prints a matrix with the name of the task behind every row.
-func WriteMatrix(w io.Writer, rows [][]float64, tasks []string) {
-	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', tabwriter.AlignRight)
-	for i, row := range rows {
-		for _, v := range row {
-			fmt.Fprintf(t, "%.3f\t", v)
-		}
-		fmt.Fprintf(t, "  %s\n", tasks[i])
-	}
-	t.Flush()
-}
