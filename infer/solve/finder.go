@@ -136,8 +136,6 @@ func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 // Found is a covariance with what the network says about it.
 type Found struct {
 	*infer.Solution
-	// Phi is what Omega was computed from, with Rho.
-	Phi *mat.SymDense
 	// Estimated is the relative error that the network expects of Omega.
 	Estimated float64
 }
@@ -155,7 +153,7 @@ func (a *asked) omega() (*Found, error) {
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", a.problem.Name, err)
 	}
-	f := &Found{Solution: solution, Phi: phi, Estimated: a.finder.of.RelativeError(a.estimate.Value(solution.Omega))}
+	f := &Found{Solution: solution, Estimated: a.finder.of.RelativeError(a.estimate.Value(solution.Omega))}
 	if len(a.tasks) < m {
 		all := *solution
 		all.Omega = a.spread(solution.Omega)
