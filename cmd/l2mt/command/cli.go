@@ -12,7 +12,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/progress"
 	"l2mt/infer/solve"
@@ -29,7 +28,7 @@ const (
 )
 
 // errUsage marks errors of the command line that the parser cannot see.
-var errUsage = run.ErrUsage
+var errUsage = errors.New("wrong usage")
 
 // cli is the command line. Each command is a struct of flags with a Run method.
 type cli struct {

@@ -269,7 +269,11 @@ func (r *fitReport) write(w io.Writer, candidates bool) {
 	r.writeRivals(w)
 	if r.writeVerdicts(w); r.Correlation != nil {
 		fmt.Fprintln(w)
-		writeCorrelations(w, "task correlations", r.names(), r.Correlation)
+		var names []string
+		for _, t := range r.Tasks {
+			names = append(names, t.Task)
+		}
+		writeCorrelations(w, "task correlations", names, r.Correlation)
 	}
 	if r.Test != nil {
 		r.Test.write(w, r)
@@ -344,12 +348,4 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 	if r.Unclear && !r.alone {
 		fmt.Fprintln(w, "no task correlations: on rows held out this covariance is no better than every task on its own")
 	}
-}
-
-// names are those of the tasks.
-func (r *fitReport) names() (names []string) {
-	for _, t := range r.Tasks {
-		names = append(names, t.Task)
-	}
-	return names
 }

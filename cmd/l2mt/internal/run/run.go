@@ -23,9 +23,6 @@ import (
 	"l2mt/model/pretrained"
 )
 
-// ErrUsage marks wrong usage that the parser of the command line cannot see.
-var ErrUsage = errors.New("wrong usage")
-
 // Files that stages write into their directories.
 const (
 	// UsedFile records what a stage used.
