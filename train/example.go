@@ -80,19 +80,12 @@ func (j joined) Example(i int) (e Example, err error) {
 
 // prepared is an example, or one tuple of it, as the graphs take it.
 type prepared struct {
-	name     string
-	features features
-	payload  *model.Payload
-	tuples   []model.Tuple
-	weight   float64
-	at       int     // in the source
-	tester   *tester // of covariances, nil where none are measured
-}
-
-// features says which ones a problem has.
-type features struct {
-	count int
-	names string
+	name    string
+	payload *model.Payload
+	tuples  []model.Tuple
+	weight  float64
+	at      int     // in the source
+	tester  *tester // of covariances, nil where none are measured
 }
 
 // prepare makes the examples that have tuples ready, with the features that the
@@ -130,7 +123,7 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 		if err != nil {
 			return nil, "", err
 		}
-		examples = append(examples, prepared{p.Name, features{p.Cols(), model.NamesOf(p)}, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
+		examples = append(examples, prepared{p.Name, payload, e.Tuples, cmp.Or(e.Weight, 1), i, nil})
 		if frozen > 0 {
 			report.Advance(1, p.Name)
 		}
@@ -163,7 +156,7 @@ func steps(examples []prepared, update Update) []prepared {
 	var single []prepared
 	for _, e := range examples {
 		for i := range e.tuples {
-			single = append(single, prepared{e.name, e.features, e.payload, e.tuples[i : i+1], e.weight, e.at, e.tester})
+			single = append(single, prepared{e.name, e.payload, e.tuples[i : i+1], e.weight, e.at, e.tester})
 		}
 	}
 	return single

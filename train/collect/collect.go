@@ -240,7 +240,7 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 	})
 	for range cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) {
 		work.Go(func() error {
-			// What was taken is made: others may wait for it.
+			// What was taken is made.
 			for j := range queue {
 				begin := time.Now()
 				r := j.make(context.WithoutCancel(ctx))
@@ -332,10 +332,12 @@ func (c *Collector) plans(problems Problems) iter.Seq2[[]*job, error] {
 	}
 }
 
-// feed hands out the tuples that are missing until it is stopped. Single-task
-// learning goes one problem ahead of everything else, which waits for it.
+// feed hands out the tuples that are missing until it is stopped.
 func (c *Collector) feed(ctx context.Context, queue chan<- *job, problems Problems) error {
-	send := func(jobs ...*job) error {
+	for jobs, err := range c.plans(problems) {
+		if err != nil {
+			return err
+		}
 		for _, j := range jobs {
 			if c.has(j) {
 				continue
@@ -349,17 +351,6 @@ func (c *Collector) feed(ctx context.Context, queue chan<- *job, problems Proble
 				return ctx.Err()
 			}
 		}
-		return nil
 	}
-	var rest []*job
-	for jobs, err := range c.plans(problems) {
-		if err != nil {
-			return err
-		}
-		if err := send(append(jobs[:1:1], rest...)...); err != nil {
-			return err
-		}
-		rest = jobs[1:]
-	}
-	return send(rest...)
+	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -20,46 +19,31 @@ import (
 type job struct {
 	*trial
 	record experience.Record // without what comes of it
-	stl    *baseline
-	try    attempt
+	// stl is the tuple of single-task learning of the problem, which is made when it is first
+	// asked for.
+	stl func() *experience.Record
+	try attempt
 }
 
 // attempt returns a covariance to try, and the fit that it comes from if it
 // comes from one.
 type attempt func(ctx context.Context) (*mat.SymDense, *multitask.Result, error)
 
-// baseline is the tuple of single-task learning of a problem, which all other
-// tuples of the problem wait for.
-type baseline struct {
-	once  sync.Once
-	done  chan struct{}
-	error float64 // its mean test error
-	err   error
-}
-
-func newBaseline() *baseline { return &baseline{done: make(chan struct{})} }
-
-// settle lets the waiting go on.
-func (b *baseline) settle(r *experience.Record) {
-	b.once.Do(func() {
-		if r.Result != nil {
-			b.error = r.Result.MeanTest()
-		} else {
-			b.err = fmt.Errorf("single-task learning: %s", r.Reason)
-		}
-		close(b.done)
-	})
-}
-
-// make makes the tuple. Whatever goes wrong becomes the reason why it failed.
+// make makes the tuple.
 func (j *job) make(ctx context.Context) *experience.Record {
+	if j.record.Source == experience.STL {
+		r := *j.stl() // others read what stl returns
+		return &r
+	}
+	return j.tried(ctx)
+}
+
+// tried is the tuple. Whatever goes wrong becomes the reason why it failed.
+func (j *job) tried(ctx context.Context) *experience.Record {
 	r := j.record
 	if err := j.fill(ctx, &r); err != nil {
 		r.Status, r.Omega, r.Result = experience.Failed, nil, nil
 		r.Reason = cmp.Or(strings.ToValidUTF8(err.Error(), "?"), "an error without a text")
-	}
-	if r.Source == experience.STL {
-		j.stl.settle(&r)
 	}
 	return &r
 }
@@ -78,11 +62,11 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 	result := &experience.Result{Lambda1: tried.Params.Lambda1, Validation: tried.Validation.Task, Test: tried.Test.Task}
 	stl := result.MeanTest()
 	if r.Source != experience.STL {
-		<-j.stl.done
-		if j.stl.err != nil {
-			return j.stl.err
+		single := j.stl()
+		if single.Result == nil {
+			return fmt.Errorf("single-task learning: %s", single.Reason)
 		}
-		stl = j.stl.error
+		stl = single.Result.MeanTest()
 	}
 	if err := result.Relate(stl); err != nil {
 		return err

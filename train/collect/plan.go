@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -20,16 +21,22 @@ import (
 
 // plan lists the tuples of a problem, that of single-task learning first.
 func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
-	b := planner{config: c.config, id: experience.ProblemID(p.Problem, c.fingerprint), stl: newBaseline()}
+	b := planner{config: c.config, id: experience.ProblemID(p.Problem, c.fingerprint)}
 	var err error
 	if b.trial, err = newTrial(p, c.config.Measured); err != nil {
 		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
 	}
 	b.grid = evidence.LambdaGrid(b.train)
 	b.add(experience.STL, 0, nil, b.single)
-	if c.has(b.jobs[0]) {
-		b.stl.settle(c.writer.STL(b.jobs[0].record.ID))
-	}
+	single := b.jobs[0]
+	known := c.has(single)
+	b.stl = sync.OnceValue(func() *experience.Record {
+		if known {
+			return c.writer.STL(single.record.ID)
+		}
+		return single.tried(context.Background())
+	})
+	single.stl = b.stl
 	for _, name := range c.config.Models {
 		b.addModel(name)
 	}
@@ -44,7 +51,7 @@ type planner struct {
 	config Config
 	grid   []float64 // of Lambda1
 	id     string
-	stl    *baseline
+	stl    func() *experience.Record
 	jobs   []*job
 	err    error
 }
