@@ -8,69 +8,82 @@ import (
 	"sync"
 	"time"
 
+	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"l2mt/data/progress"
 )
 
 // newMeter shows progress on w. A finished stage is one line everywhere; until then there is
-// a line that changes on a terminal, and one every ten seconds elsewhere.
+// a bar on a terminal, and a line every ten seconds elsewhere.
 func newMeter(w io.Writer) progress.Reporter {
-	m := &meter{w: w, now: time.Now, every: 10 * time.Second, end: "\n"}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		m.every, m.begin, m.end = 100*time.Millisecond, "\r\x1b[K", ""
-	}
-	return m
+	f, ok := w.(*os.File)
+	return &meter{w: w, now: time.Now, every: 10 * time.Second, terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
 // meter is how far a stage has come.
 type meter struct {
-	w          io.Writer
-	now        func() time.Time
-	every      time.Duration // of lines
-	begin, end string        // of a line before that of the end of a stage
+	w        io.Writer
+	now      func() time.Time
+	every    time.Duration // of lines
+	terminal bool
 
 	mu            sync.Mutex
+	bar           *progressbar.ProgressBar // nil where there is no terminal
 	stage, status string
 	done, total   int
-	start, last   time.Time // last is that of the last line
+	begin, last   time.Time // last is that of the last line
 }
 
 func (m *meter) Start(stage string, total int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.stage, m.status, m.done, m.total, m.start, m.last = stage, "", 0, total, m.now(), m.now()
+	m.stage, m.status, m.done, m.total, m.begin, m.last = stage, "", 0, total, m.now(), m.now()
+	if m.terminal {
+		m.bar = progressbar.NewOptions(cmp.Or(total, -1), progressbar.OptionSetWriter(m.w), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetDescription(stage), progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionFullWidth(), progressbar.OptionClearOnFinish())
+	}
 }
 
 func (m *meter) Advance(n int, status string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.done, m.status = m.done+n, cmp.Or(status, m.status)
-	if now := m.now(); n > 0 && now.Sub(m.last) >= m.every { // what is said at the end comes with Finish
+	switch now := m.now(); {
+	case m.bar != nil && n > 0: // what is said at the end of a stage is too long for the bar
+		if status != "" {
+			m.bar.Describe(m.stage + " (" + status + ")")
+		}
+		_ = m.bar.Add(n) // it fails as writing to the terminal does
+	case m.bar == nil && now.Sub(m.last) >= m.every:
 		m.last = now
-		m.write(m.end)
+		m.write()
 	}
 }
 
 func (m *meter) Finish() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.write("\n")
+	if m.bar != nil {
+		_ = m.bar.Clear()
+	}
+	m.write()
 }
 
-func (m *meter) write(end string) {
-	elapsed := m.now().Sub(m.start)
+// write writes a line without carriage returns or escapes.
+func (m *meter) write() {
+	elapsed := m.now().Sub(m.begin)
 	text := fmt.Sprintf("%s: %d", m.stage, m.done)
 	if m.total > 0 {
 		text += fmt.Sprintf("/%d", m.total)
 	}
 	text += fmt.Sprintf(", %.1f s", elapsed.Seconds())
 	if elapsed > 0 && m.done > 0 {
-		format, rate := ", %.3g/s", float64(m.done)/elapsed.Seconds()
-		if rate >= 100 {
+		format := ", %.3g/s"
+		if rate := float64(m.done) / elapsed.Seconds(); rate >= 100 {
 			format = ", %.0f/s"
 		}
-		text += fmt.Sprintf(format, rate)
+		text += fmt.Sprintf(format, float64(m.done)/elapsed.Seconds())
 	}
 	if m.done > 0 && m.done < m.total {
 		left := elapsed / time.Duration(m.done) * time.Duration(m.total-m.done)
@@ -79,5 +92,5 @@ func (m *meter) write(end string) {
 	if m.status != "" {
 		text += ", " + m.status
 	}
-	fmt.Fprint(m.w, m.begin, text, end)
+	fmt.Fprintln(m.w, text)
 }
