@@ -10,6 +10,7 @@ import (
 func init() {
 	RegisterEstimator("odd-kernel", oddKernelEstimator)
 	RegisterEstimator("relu", reluEstimator)
+	RegisterEstimator("linear", linearEstimator)
 	RegisterEstimator("affine-kernel", affineKernelEstimator)
 }
 
@@ -39,6 +40,24 @@ var reluEstimator = Estimator{
 		f = must(op.BroadcastAdd(f, p.Get("beta"), nil, []byte{0}))         // m x h
 		phi = must(op.Mul(p.Number("alpha", 0), must(op.Rectify(gram(f))))) // m x m
 		return phi, p.Number("alpha", 1)
+	},
+}
+
+// linearEstimator is linear in the Gram matrix of the embeddings, with a
+// constant, which a trace of 1 makes a multiple of I:
+//
+//	Phi = alpha_1 E E' + alpha_2 I,  c = alpha_3
+//
+// f then needs no kernel to reach the level of v(o), and alpha_1 says alone
+// how much alike tasks should share.
+var linearEstimator = Estimator{
+	Params: func(Config) []Spec {
+		return []Spec{{Name: "alpha", Shape: []int{3}, Start: []float64{-0.1, 0.5, 0.1}}}
+	},
+	Linear: []Entry{{"alpha", 0}, {"alpha", 1}, {"alpha", 2}},
+	Build: func(p Inputs, e *layers.Node) (phi, c *layers.Node) {
+		linear := must(op.Mul(p.Number("alpha", 0), gram(e))) // m x m
+		return diagonal(linear, p.Number("alpha", 1)), p.Number("alpha", 2)
 	},
 }
 
