@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 
 	"l2mt/data"
@@ -67,7 +68,7 @@ func BenchmarkStep(b *testing.B) {
 				var examples []Example
 				for i := range uint64(2) { // one of them is held out
 					r := data.Stream(1, "benchmark", i)
-					p := modeltest.Problem(r, features, equal(tasks, rows)...)
+					p := modeltest.Problem(r, features, slices.Repeat([]int{rows}, tasks)...)
 					for j := range p.Tasks {
 						thin(b, r.Float64, &p.Tasks[j].TrainSet, density)
 					}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -66,7 +67,7 @@ func latent(seed uint64, problems int) (examples []Example, truth [][]float64) {
 	const d, tasks, rows, few = 40, 4, 80, 8
 	for i := range problems {
 		r := data.Stream(seed, "latent", uint64(i))
-		p := modeltest.Problem(r, d, equal(tasks, rows)...)
+		p := modeltest.Problem(r, d, slices.Repeat([]int{rows}, tasks)...)
 		p.Problem = &data.Problem{Name: fmt.Sprint("latent ", i)}
 		for j := range p.Tasks {
 			task := &p.Tasks[j]
@@ -125,17 +126,11 @@ func TestExperienceTeachesWhichFeaturesMatter(t *testing.T) {
 		}
 		m := must(featureMap(a, w, 4))(t)
 		unseen, truth := latent(100+seed, 10)
-		raw, taught := new(mat.Dense), new(mat.Dense)
+		var rows []float64
 		for _, e := range unseen {
-			a := must(model.Means(c.Model, e.Problem))(t)
-			if raw.IsEmpty() {
-				raw.CloneFrom(a)
-				continue
-			}
-			var both mat.Dense
-			both.Stack(raw, a)
-			raw.CloneFrom(&both)
+			rows = append(rows, must(model.Means(c.Model, e.Problem))(t).RawMatrix().Data...)
 		}
+		raw, taught := mat.NewDense(len(truth), len(rows)/len(truth), rows), new(mat.Dense)
 		taught.Mul(raw, m)
 		if before, after := gap(raw, truth), gap(taught, truth); after > 0.8*before {
 			t.Errorf("seed %d: cosines are off by %v (mean square), and by %v without the map", seed, after, before)

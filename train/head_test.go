@@ -17,21 +17,6 @@ import (
 	"l2mt/model"
 )
 
-// someHead has layers of the given widths, with the deviations that keep the
-// scale of what goes in.
-func someHead(seed uint64, widths ...int) layers.Head {
-	r := data.Stream(seed, "some head")
-	var h layers.Head
-	for i, in := range widths[:len(widths)-1] {
-		l := layers.Connected{In: in, Out: widths[i+1], B: make([]float32, widths[i+1])}
-		for range in * l.Out {
-			l.W = append(l.W, float32(r.NormFloat64()/math.Sqrt(float64(in))))
-		}
-		h = append(h, l)
-	}
-	return h
-}
-
 // headConfig trains the given layers of a head that makes 5 features.
 func headConfig(t testing.TB, train TrainHead, examples []Example) Config {
 	t.Helper()
@@ -50,11 +35,11 @@ func widths(examples []Example) []int { return []int{examples[0].Problem.Cols(),
 // training goes the way that it goes with a frozen head, bit for bit.
 func TestATrainedHeadThatStandsStillIsAFrozenOne(t *testing.T) {
 	examples := small(3)
-	frozen := run(t, headConfig(t, HeadFrozen, examples), examples, Options{Head: someHead(1, widths(examples)...)})
+	frozen := run(t, headConfig(t, HeadFrozen, examples), examples, Options{Head: layers.RandomHead(1, widths(examples)...)})
 	for _, train := range []TrainHead{HeadLast, HeadAll} {
 		c := headConfig(t, train, examples)
 		c.HeadRate = 1e-30
-		got := run(t, c, examples, Options{Head: someHead(1, widths(examples)...)})
+		got := run(t, c, examples, Options{Head: layers.RandomHead(1, widths(examples)...)})
 		if !reflect.DeepEqual(got.Metrics, frozen.Metrics) || !reflect.DeepEqual(got.Network.Params, frozen.Network.Params) || got.Network.Config != frozen.Network.Config {
 			t.Errorf("%s: the metrics are\n%v, with the frozen head\n%v", train, got.Metrics, frozen.Metrics)
 		}
@@ -64,7 +49,7 @@ func TestATrainedHeadThatStandsStillIsAFrozenOne(t *testing.T) {
 // A frozen head is the same as features that were made before.
 func TestAFrozenHeadMakesFeatures(t *testing.T) {
 	examples := small(4)
-	head := someHead(1, widths(examples)...)
+	head := layers.RandomHead(1, widths(examples)...)
 	c := headConfig(t, HeadFrozen, examples)
 	got := run(t, c, examples, Options{Head: head})
 	var made []Example
@@ -92,7 +77,7 @@ func TestTheHeadLearns(t *testing.T) {
 		if train != HeadFrozen {
 			c.HeadRate = 0.02
 		}
-		start, head := someHead(1, widths(examples)...), someHead(1, widths(examples)...)
+		start, head := layers.RandomHead(1, widths(examples)...), layers.RandomHead(1, widths(examples)...)
 		report := run(t, c, examples, Options{Head: head})
 		loss[train] = report.Metrics[len(report.Metrics)-1].Loss
 		best := report.Network.Head
@@ -113,20 +98,15 @@ func TestTheHeadLearns(t *testing.T) {
 func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	examples := small(6)
-	for _, train := range []TrainHead{HeadLast, HeadAll} {
+	for train, second := range map[TrainHead]int{HeadLast: len(examples) + 2, HeadAll: 2} { // frozen layers come first
 		c := headConfig(t, train, examples)
 		c.Epochs = 3
-		start := func() layers.Head { return someHead(2, widths(examples)...) }
+		start := func() layers.Head { return layers.RandomHead(2, widths(examples)...) }
 		whole, cut := t.TempDir(), t.TempDir()
 		want := run(t, c, examples, Options{Out: whole, Head: start()})
 		for left := 100; ; left-- {
 			ctx, stop := context.WithCancel(t.Context())
-			steps := 0
-			_, err := Run(ctx, c, InMemory(examples), Options{Out: cut, Head: start(), Progress: &stepCounter{step: func() {
-				if steps++; steps == 2 {
-					stop()
-				}
-			}}})
+			_, err := Run(ctx, c, InMemory(examples), Options{Out: cut, Head: start(), Progress: &spy{at: second, stop: stop}})
 			stop()
 			if err == nil {
 				break
@@ -155,7 +135,7 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 		}
 
 		// What the run depends on must be the same.
-		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: someHead(3, widths(examples)...)}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "another head") {
+		if _, err := Run(t.Context(), c, InMemory(examples), Options{Out: cut, Head: layers.RandomHead(3, widths(examples)...)}); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "another head") {
 			t.Errorf("another head: the error is %v", err)
 		}
 		c.HeadRate *= 2
@@ -165,23 +145,9 @@ func TestATrainedHeadIsGoneOnWith(t *testing.T) {
 	}
 }
 
-// stepCounter is a reporter that hears of the steps of epochs alone.
-type stepCounter struct {
-	step  func()
-	epoch bool
-}
-
-func (c *stepCounter) Start(stage string, _ int) { c.epoch = strings.HasPrefix(stage, "epoch") }
-func (c *stepCounter) Finish()                   { c.epoch = false }
-func (c *stepCounter) Advance(n int, _ string) {
-	if c.epoch && n > 0 {
-		c.step()
-	}
-}
-
 func TestHeadSettingsThatCannotBeAreRefused(t *testing.T) {
 	examples := small(7)
-	good := func() layers.Head { return someHead(1, widths(examples)...) }
+	good := func() layers.Head { return layers.RandomHead(1, widths(examples)...) }
 	for name, c := range map[string]struct {
 		change func(c *Config, head *layers.Head)
 		want   error
@@ -191,8 +157,8 @@ func TestHeadSettingsThatCannotBeAreRefused(t *testing.T) {
 		"negative rate":    {func(c *Config, _ *layers.Head) { c.HeadRate = -1 }, ErrConfig, "train.head_rate is -1; it must be a number above 0"},
 		"no head":          {func(_ *Config, h *layers.Head) { *h = nil }, ErrConfig, "there is none"},
 		"another head":     {func(c *Config, _ *layers.Head) { c.Model.Head = "9-5" }, ErrConfig, `head is "9-5", but the head given is 5-7-5`},
-		"other input":      {func(_ *Config, h *layers.Head) { *h = someHead(1, 4, 5) }, data.ErrMismatch, "it has 5 features, but the head takes 4"},
-		"other output":     {func(_ *Config, h *layers.Head) { *h = someHead(1, 5, 4) }, model.ErrConfig, "features 5"},
+		"other input":      {func(_ *Config, h *layers.Head) { *h = layers.RandomHead(1, 4, 5) }, data.ErrMismatch, "it has 5 features, but the head takes 4"},
+		"other output":     {func(_ *Config, h *layers.Head) { *h = layers.RandomHead(1, 5, 4) }, model.ErrConfig, "features 5"},
 		"NaN":              {func(_ *Config, h *layers.Head) { (*h)[0].W[3] = float32(math.NaN()) }, data.ErrInvalid, "NaN"},
 		"layers unchained": {func(_ *Config, h *layers.Head) { (*h)[1].In = 6 }, data.ErrInvalid, "layer 1"},
 	} {
@@ -210,7 +176,7 @@ func TestADivergingHeadIsNoticed(t *testing.T) {
 	examples := small(8)
 	c := headConfig(t, HeadLast, examples)
 	c.HeadRate = 1e38
-	_, err := Run(t.Context(), c, InMemory(examples), Options{Head: someHead(1, widths(examples)...)})
+	_, err := Run(t.Context(), c, InMemory(examples), Options{Head: layers.RandomHead(1, widths(examples)...)})
 	if !errors.Is(err, ErrDiverged) || !strings.Contains(err.Error(), "train.head_rate 1e+38") {
 		t.Errorf("the error is %v", err)
 	}

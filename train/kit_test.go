@@ -23,7 +23,7 @@ func made(seed uint64, problems, tuples, tasks, rows, features int) []Example {
 	examples := make([]Example, problems)
 	for i := range examples {
 		r := data.Stream(seed, "made", uint64(i))
-		p := modeltest.Problem(r, features, equal(tasks, rows)...)
+		p := modeltest.Problem(r, features, slices.Repeat([]int{rows}, tasks)...)
 		p.Problem = &data.Problem{Name: fmt.Sprint("made ", i)}
 		signs := relate(r, p)
 		e := Example{Problem: p}
@@ -55,14 +55,6 @@ func covariance(r *rand.Rand, m int) []float64 {
 		}
 	}
 	return omega
-}
-
-func equal(n, size int) []int {
-	sizes := make([]int, n)
-	for i := range sizes {
-		sizes[i] = size
-	}
-	return sizes
 }
 
 // relate labels all tasks by one random direction, with a random sign each:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 	examples := make([]Example, problems)
 	for i := range examples {
 		r := data.Stream(seed, "tested", uint64(i))
-		p := modeltest.Problem(r, features, equal(3, 56)...)
+		p := modeltest.Problem(r, features, slices.Repeat([]int{56}, 3)...)
 		p.Problem = &data.Problem{Name: fmt.Sprint("tested ", seed, " ", i)}
 		for j := range p.Tasks {
 			relate(r, &data.ProblemData{Tasks: p.Tasks[j : j+1]})
@@ -44,13 +45,13 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 			p.Tasks[j].TrainSet, p.Tasks[j].TestSet = pick(order[:trained]), pick(order[trained:])
 		}
 		examples[i].Problem = p
-		stl := 0.0
+		rows, stl := must(evidence.Labelled(p, 0))(t), 0.0
 		for q := range 4 {
 			omega := mat.NewSymDense(3, modeltest.Covariance(r, 3))
 			if q == 0 {
 				omega = mat.NewSymDense(3, []float64{1. / 3, 0, 0, 0, 1. / 3, 0, 0, 0, 1. / 3})
 			}
-			tuned := must(evidence.Refit(t.Context(), omega, labelled(t, p), p, evidence.Options{}))(t)
+			tuned := must(evidence.Refit(t.Context(), omega, rows, p, evidence.Options{}))(t)
 			if q == 0 {
 				stl = tuned.Test.Mean
 			}
@@ -58,11 +59,6 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 		}
 	}
 	return examples
-}
-
-func labelled(t testing.TB, p *data.ProblemData) evidence.Evidence {
-	t.Helper()
-	return must(evidence.Labelled(p, 0))(t)
 }
 
 func pairwise(t testing.TB) Config {
