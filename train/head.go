@@ -61,14 +61,6 @@ func (t *tuning) singles() []model.Tensor {
 	return slices.Concat(model.HeadArrays(headValuePrefix, t.layers), model.HeadArrays(headFirstPrefix, t.first), model.HeadArrays(headSecondPrefix, t.second))
 }
 
-// keepBest remembers the weights as the best so far; with a directory the
-// network there has them.
-func (t *tuning) keepBest(out string) {
-	if out == "" {
-		t.best = t.layers.Clone()
-	}
-}
-
 // useBest brings the best weights back.
 func (t *tuning) useBest(out string) error {
 	if len(t.layers) == 0 {

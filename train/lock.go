@@ -3,9 +3,9 @@ package train
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"l2mt/data/files"
 )
@@ -36,14 +36,9 @@ func lock(dir string) (unlock func(), err error) {
 
 // removeLeftOvers removes states that were never finished, which can be large.
 func removeLeftOvers(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "."+StateFile) {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
-		}
+	names, err := fs.Glob(os.DirFS(dir), "."+StateFile+"*")
+	for _, name := range names {
+		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
 	}
 	return err
 }

@@ -341,8 +341,8 @@ func (t *trainer) collapsed(m Metrics) bool {
 // keepBest remembers the parameters as the best so far.
 func (t *trainer) keepBest() error {
 	t.state.best = t.network.Params.Clone()
-	t.tuning.keepBest(t.options.Out)
 	if t.options.Out == "" {
+		t.tuning.best = t.tuning.layers.Clone()
 		return nil
 	}
 	return t.network.Save(t.options.Out)

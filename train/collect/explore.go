@@ -39,19 +39,14 @@ func outer(a *mat.Dense) *mat.SymDense {
 }
 
 func signs(r *rand.Rand, m int) *mat.Dense {
-	a := mat.NewDense(m, 1, nil)
-	for i := range m {
-		a.Set(i, 0, float64(2*r.IntN(2)-1))
-	}
-	return a
+	return drawn(m, 1, func() float64 { return float64(2*r.IntN(2) - 1) })
 }
 
-func normals(r *rand.Rand, m, k int) *mat.Dense {
+func normals(r *rand.Rand, m, k int) *mat.Dense { return drawn(m, k, r.NormFloat64) }
+
+// drawn is a matrix of drawn entries, row by row.
+func drawn(m, k int, entry func() float64) *mat.Dense {
 	a := mat.NewDense(m, k, nil)
-	for i := range m {
-		for j := range k {
-			a.Set(i, j, r.NormFloat64())
-		}
-	}
+	a.Apply(func(int, int, float64) float64 { return entry() }, a)
 	return a
 }

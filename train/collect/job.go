@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
@@ -58,7 +59,7 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 	if err != nil {
 		return err
 	}
-	r.Status, r.Omega = experience.OK, rows(tried.Omega)
+	r.Status, r.Omega = experience.OK, slices.Collect(slices.Chunk(mat.DenseCopyOf(tried.Omega).RawMatrix().Data, tried.Omega.SymmetricDim()))
 	result := &experience.Result{Lambda1: tried.Params.Lambda1, Validation: tried.Validation.Task, Test: tried.Test.Task}
 	stl := result.MeanTest()
 	if r.Source != experience.STL {
@@ -96,16 +97,4 @@ func (j *job) evidence() (evidence.Evidence, error) {
 		return j.labelled()
 	}
 	return evidence.NewSplit(j.problem)
-}
-
-func rows(omega *mat.SymDense) [][]float64 {
-	m := omega.SymmetricDim()
-	out := make([][]float64, m)
-	for i := range out {
-		out[i] = make([]float64, m)
-		for k := range out[i] {
-			out[i][k] = omega.At(i, k)
-		}
-	}
-	return out
 }
