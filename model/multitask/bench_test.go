@@ -48,14 +48,28 @@ func text(m, n, d int) *data.ProblemData {
 	return p
 }
 
+// BenchmarkFit fits few tasks; 600 of 100 rows, as a pool of training problems has them, to the
+// accuracy of tuning; and m tasks of few features, where the Omega of SPATS has a larger range
+// than W.
 func BenchmarkFit(b *testing.B) {
-	train := must(Training(text(6, 600, 1000)))(b)
-	for name, lambda1 := range map[string]float64{"stl": 1e-4, "snr1": 1e-3, "mtrl": 1e-4} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				mustFit(b, registry[name], train, Params{Lambda1: lambda1}, Options{})
-			}
-		})
+	run := func(what string, set *TrainingSet, tolerance float64, models map[string]Params) {
+		for name, p := range models {
+			b.Run(what+"/"+name, func(b *testing.B) {
+				for b.Loop() {
+					if r := mustFit(b, registry[name], set, p, Options{Tolerance: tolerance}); r.Status != Converged {
+						b.Fatal(r.Status)
+					}
+				}
+			})
+		}
+	}
+	run("few", must(Training(text(6, 600, 1000)))(b), 0, map[string]Params{"stl": {Lambda1: 1e-4}, "snr1": {Lambda1: 1e-3}, "mtrl": {Lambda1: 1e-4}})
+	run("many", must(Training(text(600, 100, 1000)))(b), 1e-4, map[string]Params{
+		"rmtl": {Lambda1: 1e-3}, "snr2": {Lambda1: 1e-3}, "mtrl": {Lambda1: 1e-3}, "snr1": {Lambda1: 1e-2}, "cmtl": {Lambda1: 1e-4},
+	})
+	for _, m := range []int{4, 8, 16} {
+		set := mustProblem(b, Logistic, samples(shape{m, m, 30, Logistic, false}, 1))
+		run(fmt.Sprintf("m=%d", m), set, 1e-6, map[string]Params{"spats": {Lambda1: 1e-2, Lambda2: 1e-2}})
 	}
 }
 
@@ -88,41 +102,6 @@ func BenchmarkStep(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				must(registry[name].Step(s, d, p, Hint{}))(b)
-			}
-		})
-	}
-}
-
-// BenchmarkManyTasks fits 600 tasks of 100 rows, as a pool of training problems has
-// them, to the accuracy of tuning.
-func BenchmarkManyTasks(b *testing.B) {
-	train := must(Training(text(600, 100, 1000)))(b)
-	for _, model := range []struct {
-		name    string
-		lambda1 float64
-	}{{"rmtl", 1e-3}, {"snr2", 1e-3}, {"mtrl", 1e-3}, {"snr1", 1e-2}, {"cmtl", 1e-4}} {
-		b.Run(model.name, func(b *testing.B) {
-			for b.Loop() {
-				r := mustFit(b, registry[model.name], train, Params{Lambda1: model.lambda1}, Options{Tolerance: 1e-4})
-				if r.Status != Converged {
-					b.Error(r.Status)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkSPATS fits to 1e-6 with m tasks of few features, where Omega has a
-// larger range than W.
-func BenchmarkSPATS(b *testing.B) {
-	for _, m := range []int{4, 8, 16} {
-		b.Run(fmt.Sprintf("m=%d", m), func(b *testing.B) {
-			s := shape{m, m, 30, Logistic, false}
-			problem := mustProblem(b, s.loss, samples(s, 1))
-			for b.Loop() {
-				if r := mustFit(b, spats{}, problem, Params{Lambda1: 1e-2, Lambda2: 1e-2}, Options{Tolerance: 1e-6}); r.Status != Converged {
-					b.Fatal(r.Status)
-				}
 			}
 		})
 	}
