@@ -165,7 +165,7 @@ def tables(cells):
     mean = lambda all, k: np.mean([e[k] for e in all])
     lines.append("| STL, error | " + " | ".join(f"{mean(all, 'stl'):.4f}" for *_, all in cells) + " | |")
     some = [m for m in METHODS if all(m[0] in c[2][0] for c in cells)]
-    for k, title in some:
+    for k, title in some[1:]:
         over = [mean(all, k) / mean(all, "stl") for *_, all in cells]
         lines.append(f"| {title} | " + " | ".join(f"{v:.3f}" for v in over) + f" | {np.exp(np.mean(np.log(np.maximum(over, 1e-3)))):.3f} |")
     lines += ["", "| ratio of errors (p, Wilcoxon over problems) | " + " | ".join(head) + " | geometric mean |", "|---|" + "--:|" * (len(head) + 1)]
