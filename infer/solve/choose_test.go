@@ -18,7 +18,6 @@ import (
 	"l2mt/infer/solve/solvetest"
 	"l2mt/model/evidence"
 	"l2mt/model/pretrained"
-	"l2mt/testdata/families/generated"
 )
 
 func choose(t *testing.T, b *Bench, without Parts) *Choice {
@@ -246,24 +245,24 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 	f := shipped(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for _, c := range []struct {
-			family  generated.Family
+			alike   bool
 			numbers []uint64
 			rows    int
 			seeds   uint64
 			noise   bool
 			alone   bool
 		}{
-			{generated.Alike, []uint64{0, 7}, 25, 3, false, false}, {generated.Unrelated, []uint64{6, 13}, 120, 1, false, true}, {generated.Alike, []uint64{0, 7}, 120, 1, true, true},
+			{true, []uint64{0, 7}, 25, 3, false, false}, {false, []uint64{6, 13}, 120, 1, false, true}, {true, []uint64{0, 7}, 120, 1, true, true},
 		} {
 			for seed := range c.seeds {
 				for _, number := range c.numbers {
-					p := generate(t, generated.Config{Kind: kind, Family: c.family, MinTasks: 4, MaxTasks: 4, Rows: c.rows, TestRows: 2, Features: 10, Seed: seed, Number: number})
+					p, _ := family{kind, c.alike, 4, c.rows, 10, seed, number}.problem(t)
 					if c.noise {
 						p = shuffled(p, seed)
 					}
 					choice := choose(t, bench(t, f, p, Options{Seed: seed}), Parts{})
 					if alone := (choice.Candidate == Candidate{Drawn: choice.Drawn}); alone != c.alone {
-						t.Errorf("%s of %s, %d rows, noise %t, seed %d: %s is chosen", kind, c.family, c.rows, c.noise, seed, choice.Title())
+						t.Errorf("%s, alike %t, %d rows, noise %t, seed %d: %s is chosen", kind, c.alike, c.rows, c.noise, seed, choice.Title())
 					}
 				}
 			}
@@ -274,22 +273,14 @@ func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
 // Where rows can tell, and say that sharing is better, tasks are shared.
 func TestManyRowsOfRelatedTasksAreShared(t *testing.T) {
 	for seed := range uint64(2) {
-		b := bench(t, nil, generate(t, generated.Config{Kind: data.Regression, Family: generated.Alike, MinTasks: 40, MaxTasks: 40, Rows: 80, TestRows: 2, Features: 20, Seed: seed}), Options{Seed: seed})
+		p, _ := family{data.Regression, true, 40, 80, 20, seed, 0}.problem(t)
+		b := bench(t, nil, p, Options{Seed: seed})
 		c := choose(t, b, Parts{View: Linear})
 		less := evidence.PairedLoss(c.HeldOut, judge(t, b, Candidate{}).HeldOut)
 		if relative := less.StandardError / c.Loss; c.Name() == "stl" || relative > 0.02 {
 			t.Errorf("seed %d: %s is chosen; the standard error is %v of the loss", seed, c.Title(), relative)
 		}
 	}
-}
-
-func generate(t *testing.T, c generated.Config) *data.ProblemData {
-	t.Helper()
-	p, _, err := generated.Problem(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // shuffled is a problem whose labels say nothing.

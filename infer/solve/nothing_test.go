@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"l2mt/data"
-	"l2mt/testdata/families/generated"
 )
 
 // Of tables of noise, and of unrelated tasks, 95 % end in single-task learning, with whatever
@@ -22,7 +21,7 @@ func TestNothingIsSharedWhereThereIsNothing(t *testing.T) {
 		}
 		r := data.Stream(7, "nothing", uint64(k))
 		m, d, rows := 4+r.IntN(13), 5+r.IntN(36), int(10*math.Pow(10, r.Float64()))
-		p := generate(t, generated.Config{Kind: kind, Family: generated.Unrelated, MinTasks: m, MaxTasks: m, Rows: rows, TestRows: 2, Features: d, Seed: uint64(k), Number: 6})
+		p, _ := family{kind, false, m, rows, d, uint64(k), 6}.problem(t)
 		if k/2%2 == 1 {
 			p, what = shuffled(p, uint64(k)), "noise"
 		}
