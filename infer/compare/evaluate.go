@@ -38,7 +38,6 @@ type Network struct {
 // Variant is a way to use a model or the network.
 type Variant string
 
-// The variants of models.
 const (
 	// Plain is the model as the paper uses it: hyperparameters tuned on the
 	// validation rows, W and b fitted on the training rows. Of the network it is
@@ -53,32 +52,17 @@ const (
 	// Joint fits the tasks of the problem together with those of the training
 	// problems.
 	Joint Variant = "joint"
-)
 
-// The variants of the network.
-const (
 	// Alone is what the network says, in the view that a choice begins with: rows held out
-	// choose Lambda1 alone.
+	// choose Lambda1 alone. It is a control: the network's method without its other parts.
 	Alone Variant = "alone"
-	// Without has I/m in the place of what the network says: the control.
+	// Without is the control that has I/m in the place of what the network says. All networks
+	// have it in common.
 	Without Variant = "without"
-	// Euclidean fits the features as they are, not in the tasks' common metric.
-	Euclidean Variant = "euclidean"
-	// Metric is that metric alone: every task on its own in it.
-	Metric Variant = "metric"
 	// Paper is the paper's inference: what the network says of the training rows,
 	// Lambda1 tuned on the validation rows.
 	Paper Variant = "paper"
 )
-
-// shared says that all networks have the variant in common: there is nothing of them in it.
-func (v Variant) shared() bool { return v == Without || v == Metric }
-
-// Control says that the variant is the network's method without one of its parts, or one
-// alone: what these bring, and no rival.
-func (v Variant) Control() bool {
-	return slices.Contains([]Variant{Alone, Without, Euclidean, Metric}, v)
-}
 
 // EvaluateOptions control Evaluate. The zero value compares with the paper's
 // ten models.
@@ -124,7 +108,7 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 		}
 	}
 	o.Progress = cmp.Or(o.Progress, progress.Silent())
-	o.Journal = cmp.Or(o.Journal, newJournal())
+	o.Journal = cmp.Or(o.Journal, &Journal{done: map[outcomeKey]Outcome{}})
 	return o, nil
 }
 
@@ -159,7 +143,7 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 		}
 	}
 	cells := o.cells(networks, given, problems)
-	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return c.finished(o.Journal) })
+	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return len(o.Journal.kept(c.keys())) == len(c.variants) })
 	if len(missing) > 0 {
 		o.Progress.Start("evaluating", len(missing))
 		defer o.Progress.Finish()
@@ -187,10 +171,7 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 	}
 	var outcomes []Outcome
 	for _, c := range cells {
-		for _, w := range c.ways {
-			outcome, _ := o.Journal.get(c.key(w.Variant))
-			outcomes = append(outcomes, outcome)
-		}
+		outcomes = append(outcomes, o.Journal.kept(c.keys())...)
 	}
 	return outcomes, nil
 }
@@ -218,49 +199,35 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	return nil
 }
 
-// cell is one piece of work: the ways to use one model, or one network, on one problem. They
-// are gone one after the other, since one may begin with what another has found.
+// cell is one piece of work: the variants of one model, or of one network, on one problem. They
+// are fitted one after the other, since one may begin with what another has found.
 type cell struct {
-	problem *data.ProblemData
-	model   string
-	network string
-	ways    []way
+	problem  *data.ProblemData
+	model    string
+	network  string
+	variants []Variant
+	fit      func(ctx context.Context, v Variant) (*evidence.Tuned, error)
 }
 
-type way struct {
-	Variant
-	fit func(ctx context.Context) (*evidence.Tuned, error)
-}
-
-func (c *cell) add(v Variant, fit func(ctx context.Context) (*evidence.Tuned, error)) {
-	c.ways = append(c.ways, way{v, fit})
-}
-
-func (c *cell) key(v Variant) outcomeKey {
-	k := outcomeKey{problem: c.problem.Name, model: c.model, variant: v, network: c.network}
-	if v.shared() {
-		k.network = ""
+// keys are those of the outcomes.
+func (c *cell) keys() (keys []outcomeKey) {
+	for _, v := range c.variants {
+		of := Method{c.model, v, c.network}
+		if v == Without {
+			of.Network = ""
+		}
+		keys = append(keys, outcomeKey{c.problem.Name, of})
 	}
-	return k
-}
-
-func (c *cell) finished(j *Journal) bool {
-	return !slices.ContainsFunc(c.ways, func(w way) bool {
-		_, ok := j.get(c.key(w.Variant))
-		return !ok
-	})
+	return keys
 }
 
 func (c *cell) run(ctx context.Context) (outcomes []Outcome, err error) {
-	for _, w := range c.ways {
-		t, err := w.fit(ctx)
+	for _, k := range c.keys() {
+		t, err := c.fit(ctx, k.Variant)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", cmp.Or(w.Variant, "plain"), err)
+			return nil, fmt.Errorf("%s: %w", cmp.Or(k.Variant, "plain"), err)
 		}
-		outcomes = append(outcomes, Outcome{
-			Problem: c.problem.Name, Model: c.model, Variant: w.Variant, Network: c.key(w.Variant).network, Params: t.Params, Omega: Entries(t.Omega),
-			Validation: t.Validation, Test: t.Test, Seconds: t.Seconds,
-		})
+		outcomes = append(outcomes, Outcome{k.problem, k.Method, t.Params, Entries(t.Omega), t.Validation, t.Test, t.Seconds})
 	}
 	return outcomes, nil
 }
@@ -278,7 +245,7 @@ func (o EvaluateOptions) cells(networks []Network, given, problems []*data.Probl
 		for k, n := range networks {
 			c := network(n, given[i], p)
 			if k > 0 {
-				c.ways = slices.DeleteFunc(c.ways, func(w way) bool { return w.shared() })
+				c.variants = slices.DeleteFunc(c.variants, func(v Variant) bool { return v == Without })
 			}
 			cells = append(cells, c)
 		}
@@ -289,35 +256,31 @@ func (o EvaluateOptions) cells(networks []Network, given, problems []*data.Probl
 // plain tunes a model as in the paper, and fits all labelled rows with its covariance or,
 // where that is asked for, tunes it on these too. Single-task learning is its own refit.
 func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
-	c := &cell{problem: p, model: m.Info().Name}
-	var tuned *evidence.Tuned
-	c.add(Plain, func(ctx context.Context) (_ *evidence.Tuned, err error) {
-		tuned, err = paper(ctx, m, p)
-		return tuned, err
-	})
-	rows := sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
-	labelled := func(v Variant, tune func(ctx context.Context, all evidence.Evidence) (*evidence.Tuned, error)) {
-		c.add(v, func(ctx context.Context) (*evidence.Tuned, error) {
-			all, err := rows()
-			if err != nil {
-				return nil, err
-			}
-			return tune(ctx, all)
-		})
-	}
+	c := &cell{problem: p, model: m.Info().Name, variants: []Variant{Plain}}
 	if c.model == STL || among(o.Labelled, m) {
-		labelled(Labelled, func(ctx context.Context, all evidence.Evidence) (*evidence.Tuned, error) {
-			return evidence.Tune(ctx, evidence.Of(m), all, p, evidence.Options{})
-		})
+		c.variants = append(c.variants, Labelled)
 	}
 	if c.model != STL {
-		labelled(Refitted, func(ctx context.Context, all evidence.Evidence) (*evidence.Tuned, error) {
-			again, err := evidence.Refit(ctx, tuned.Omega, all, p, evidence.Options{})
-			if err == nil {
-				again.Seconds += tuned.Seconds
-			}
-			return again, err
-		})
+		c.variants = append(c.variants, Refitted)
+	}
+	rows := sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(p, 0) })
+	var tuned *evidence.Tuned
+	c.fit = func(ctx context.Context, v Variant) (t *evidence.Tuned, err error) {
+		if v == Plain {
+			tuned, err = paper(ctx, m, p)
+			return tuned, err
+		}
+		all, err := rows()
+		if err != nil {
+			return nil, err
+		}
+		if v == Labelled {
+			return evidence.Tune(ctx, evidence.Of(m), all, p, evidence.Options{})
+		}
+		if t, err = evidence.Refit(ctx, tuned.Omega, all, p, evidence.Options{}); err == nil {
+			t.Seconds += tuned.Seconds
+		}
+		return t, err
 	}
 	return c
 }
@@ -334,8 +297,7 @@ func paper(ctx context.Context, m multitask.Model, p *data.ProblemData) (*eviden
 // joint tunes a model on the tasks of the problem and of the training problems
 // together. Single-task learning would gain nothing.
 func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
-	c := &cell{problem: p, model: m.Info().Name}
-	c.add(Joint, func(ctx context.Context) (*evidence.Tuned, error) {
+	fit := func(ctx context.Context, _ Variant) (*evidence.Tuned, error) {
 		all := &data.ProblemData{Problem: &data.Problem{Name: "joint", Classes: p.Classes}, Tasks: slices.Clone(p.Tasks)}
 		for _, other := range o.Joint {
 			if !slices.Equal(p.Classes, other.Classes) {
@@ -355,53 +317,45 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 			tuned.Seconds = together.Seconds
 		}
 		return tuned, err
-	})
-	return c
+	}
+	return &cell{p, m.Info().Name, "", []Variant{Joint}, fit}
 }
 
 // network solves the problem with the network, and without parts of that. It is seen with the
 // features that the network works on.
 func network(n Network, p, seen *data.ProblemData) *cell {
-	c := &cell{problem: p, model: L2MT, network: n.Name}
 	bench := sync.OnceValues(func() (*solve.Bench, error) { return solve.NewBench(n.Finder, p, solve.Options{}) })
-	// with fits what a judgement on the bench comes to.
-	with := func(v Variant, judge func(ctx context.Context, b *solve.Bench) (*solve.Judged, error)) {
-		c.add(v, func(ctx context.Context) (*evidence.Tuned, error) {
-			b, err := bench()
-			if err != nil {
-				return nil, err
-			}
-			j, err := judge(ctx, b)
-			if err != nil {
-				return nil, err
-			}
-			fitted, err := b.Fit(ctx, j)
-			if err != nil {
-				return nil, err
-			}
-			return fitted.Tuned, nil
-		})
+	fit := func(ctx context.Context, v Variant) (*evidence.Tuned, error) {
+		if v == Paper {
+			return asPublished(ctx, n.Finder, p, seen)
+		}
+		b, err := bench()
+		if err != nil {
+			return nil, err
+		}
+		j, err := judged(ctx, b, v)
+		if err != nil {
+			return nil, err
+		}
+		fitted, err := b.Fit(ctx, j)
+		if err != nil {
+			return nil, err
+		}
+		return fitted.Tuned, nil
 	}
-	chosen := func(v Variant, without solve.Parts) {
-		with(v, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
-			choice, err := b.Choose(ctx, without)
-			if err != nil {
-				return nil, err
-			}
-			return choice.Judged, nil
-		})
-	}
-	chosen(Plain, solve.Parts{})
-	with(Alone, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
+	return &cell{p, L2MT, n.Name, []Variant{Plain, Alone, Without, Paper}, fit}
+}
+
+// judged is the candidate of a variant.
+func judged(ctx context.Context, b *solve.Bench, v Variant) (*solve.Judged, error) {
+	if v == Alone {
 		return b.Judge(ctx, b.First(solve.Parts{}))
-	})
-	chosen(Without, solve.Parts{NoNetwork: true})
-	chosen(Euclidean, solve.Parts{NoMetric: true})
-	with(Metric, func(ctx context.Context, b *solve.Bench) (*solve.Judged, error) {
-		return b.Judge(ctx, solve.Candidate{View: solve.View{Ridge: b.First(solve.Parts{}).Ridge}})
-	})
-	c.add(Paper, func(ctx context.Context) (*evidence.Tuned, error) { return asPublished(ctx, n.Finder, p, seen) })
-	return c
+	}
+	choice, err := b.Choose(ctx, solve.Parts{NoNetwork: v == Without})
+	if err != nil {
+		return nil, err
+	}
+	return choice.Judged, nil
 }
 
 // asPublished is the inference of the paper.

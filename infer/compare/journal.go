@@ -14,16 +14,21 @@ import (
 	"l2mt/model/multitask"
 )
 
-// Outcome is what one method came to on one problem.
-type Outcome struct {
-	// Problem is the name of the problem.
-	Problem string `json:"problem"`
-	// Model is the name of the multitask model, or L2MT.
+// Method is a way to solve problems.
+type Method struct {
+	// Model is the name of the multitask model, L2MT or Best.
 	Model string `json:"model"`
 	// Variant is how the model was used.
 	Variant Variant `json:"variant,omitempty"`
 	// Network is the name of the network, of those variants of L2MT that ask one.
 	Network string `json:"network,omitempty"`
+}
+
+// Outcome is what one method came to on one problem.
+type Outcome struct {
+	// Problem is the name of the problem.
+	Problem string `json:"problem"`
+	Method
 	// Params are the hyperparameters that the validation rows chose.
 	Params multitask.Params `json:"params"`
 	// Omega is the covariance, with trace 1.
@@ -40,29 +45,26 @@ type Outcome struct {
 // interrupted one can go on: a file with one JSON object a line, which is only
 // appended to. One process at a time may have it open.
 type Journal struct {
+	// Torn says that a last line was dropped, which was cut off while it was written.
+	Torn bool
+
 	mu   sync.Mutex
 	log  *files.Log // nil keeps nothing
-	torn bool
 	done map[outcomeKey]Outcome
 }
 
 type outcomeKey struct {
-	problem, model string
-	variant        Variant
-	network        string
+	problem string
+	Method
 }
 
-func newJournal() *Journal { return &Journal{done: map[outcomeKey]Outcome{}} }
-
-// OpenJournal opens a journal, or creates it. A last line that was cut off
-// while it was written is dropped.
+// OpenJournal opens a journal, or creates it.
 func OpenJournal(path string) (*Journal, error) {
 	log, err := files.OpenLog(path)
 	if err != nil {
 		return nil, fmt.Errorf("compare: journal: %w", err)
 	}
-	j := newJournal()
-	j.log = log
+	j := &Journal{log: log, done: map[outcomeKey]Outcome{}}
 	if err := j.read(); err != nil {
 		return nil, errors.Join(fmt.Errorf("compare: journal: %s: %w", path, err), log.Close())
 	}
@@ -70,11 +72,11 @@ func OpenJournal(path string) (*Journal, error) {
 }
 
 func (j *Journal) read() (err error) {
-	if j.torn, err = j.log.Repair(); err != nil {
+	if j.Torn, err = j.log.Repair(); err != nil {
 		return err
 	}
-	raw := make([]byte, j.log.Size())
-	if _, err := io.ReadFull(io.NewSectionReader(j.log, 0, j.log.Size()), raw); err != nil {
+	raw, err := io.ReadAll(io.NewSectionReader(j.log, 0, j.log.Size()))
+	if err != nil {
 		return err
 	}
 	number := 0
@@ -84,13 +86,10 @@ func (j *Journal) read() (err error) {
 		if err := files.DecodeJSON(line, &o); err != nil || o.Problem == "" || o.Model == "" {
 			return fmt.Errorf("line %d: %w: it is not an outcome as this program writes it; cut it out, and it is made again (%v)", number, infer.ErrInvalid, err)
 		}
-		j.done[o.key()] = o
+		j.done[outcomeKey{o.Problem, o.Method}] = o
 	}
 	return nil
 }
-
-// Torn reports whether a torn last line was dropped.
-func (j *Journal) Torn() bool { return j.torn }
 
 // Len is the number of outcomes kept.
 func (j *Journal) Len() int {
@@ -100,41 +99,37 @@ func (j *Journal) Len() int {
 }
 
 // Close ends the writing.
-func (j *Journal) Close() error {
-	if err := j.log.Close(); err != nil {
-		return fmt.Errorf("compare: journal: %w", err)
-	}
-	return nil
-}
+func (j *Journal) Close() error { return j.log.Close() }
 
-func (o Outcome) key() outcomeKey { return outcomeKey{o.Problem, o.Model, o.Variant, o.Network} }
-
-func (j *Journal) get(k outcomeKey) (o Outcome, ok bool) {
+// kept are the outcomes of these keys that there are.
+func (j *Journal) kept(keys []outcomeKey) (outcomes []Outcome) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	o, ok = j.done[k]
-	return o, ok
+	for _, k := range keys {
+		if o, ok := j.done[k]; ok {
+			outcomes = append(outcomes, o)
+		}
+	}
+	return outcomes
 }
 
 // add keeps outcomes, all or none of them.
 func (j *Journal) add(outcomes []Outcome) error {
-	var text []byte
-	for _, o := range outcomes {
-		line, err := json.Marshal(o)
-		if err != nil {
-			return fmt.Errorf("compare: journal: %w", err)
-		}
-		text = append(append(text, line...), '\n')
-	}
+	var text bytes.Buffer
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	for _, o := range outcomes {
+		if err := json.NewEncoder(&text).Encode(o); err != nil {
+			return fmt.Errorf("compare: journal: %w", err)
+		}
+	}
 	if j.log != nil {
-		if err := j.log.Append(text); err != nil {
+		if err := j.log.Append(text.Bytes()); err != nil {
 			return fmt.Errorf("compare: journal: %w", err)
 		}
 	}
 	for _, o := range outcomes {
-		j.done[o.key()] = o
+		j.done[outcomeKey{o.Problem, o.Method}] = o
 	}
 	return nil
 }

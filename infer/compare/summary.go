@@ -38,12 +38,9 @@ type Pair struct {
 
 // Row is one method in a table. Errors are relative to single-task learning.
 type Row struct {
-	// Title names the method for people, Model and Variant for programs.
-	Title   string  `json:"title"`
-	Model   string  `json:"model"`
-	Variant Variant `json:"variant,omitempty"`
-	// Network is the name of the network that the method asks.
-	Network string `json:"network,omitempty"`
+	// Title names the method for people.
+	Title string `json:"title"`
+	Method
 	// Error is the mean test error, and Relative that over the mean test error
 	// of single-task learning, as in the paper's tables.
 	Error    float64 `json:"error"`
@@ -111,7 +108,7 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 			networks = append(networks, m)
 		case m.Variant == Plain:
 			if joint := find(methods, m.Model, Joint); joint != nil {
-				m = choose(m.Title+", own or joint", m.Model, m.Variant, m, joint)
+				m = choose(m.Title+", own or joint", m.Method, m, joint)
 			}
 			m.Published = true
 			published = append(published, m)
@@ -122,8 +119,8 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	best := slices.MinFunc(fair, func(a, b *Row) int { return cmp.Compare(a.Error, b.Error) })
 	rows := slices.Concat(fair, published, networks)
 	if len(published) > 1 {
-		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(fair)), Best, Refitted, fair...))
-		paper := choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), Best, Plain, published...)
+		rows = append(rows, choose(fmt.Sprintf("best of %d by validation", len(fair)), Method{Model: Best, Variant: Refitted}, fair...))
+		paper := choose(fmt.Sprintf("best of %d by validation, as in the paper", len(published)), Method{Model: Best}, published...)
 		paper.Published = true
 		rows = append(rows, paper)
 	}
@@ -132,7 +129,9 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 		m.compare(stl, best)
 		table.Rows = append(table.Rows, *m)
 	}
-	slices.SortStableFunc(table.Rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(a.Error, b.Error)) })
+	slices.SortStableFunc(table.Rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(slices.Index(headings, a.Heading()), slices.Index(headings, b.Heading())), cmp.Compare(a.Error, b.Error))
+	})
 	plain := slices.DeleteFunc(networks, func(m *Row) bool { return m.Variant != Plain })
 	for i, a := range plain {
 		for _, b := range plain[i+1:] {
@@ -142,20 +141,18 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	return table, nil
 }
 
-// Rank is where a row stands: methods, controls, what the paper does.
-func (r Row) Rank() int {
+// headings are what rows of a kind stand below in a table, in this order; methods have none.
+var headings = []string{"", "controls, parts of L2MT:", "as in the paper: on the training rows alone, tuned on the validation rows:"}
+
+// Heading is what a row stands below in a table.
+func (r Row) Heading() string {
 	switch {
 	case r.Published:
-		return 2
-	case r.Variant.Control():
-		return 1
+		return headings[2]
+	case r.Variant == Alone || r.Variant == Without:
+		return headings[1]
 	}
-	return 0
-}
-
-// Heading is what rows of its kind stand below in a table; methods have none.
-func (r Row) Heading() string {
-	return []string{"", "controls, parts of L2MT:", "as in the paper: on the training rows alone, tuned on the validation rows:"}[r.Rank()]
+	return headings[0]
 }
 
 // collate brings the outcomes of every method together, problems and methods
@@ -165,10 +162,10 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 		if !slices.Contains(problems, o.Problem) {
 			problems = append(problems, o.Problem)
 		}
-		i := slices.IndexFunc(methods, func(m *Row) bool { return m.Model == o.Model && m.Variant == o.Variant && m.Network == o.Network })
+		i := slices.IndexFunc(methods, func(m *Row) bool { return m.Method == o.Method })
 		if i < 0 {
 			i = len(methods)
-			methods = append(methods, &Row{Title: title(o.Model, o.Variant), Model: o.Model, Variant: o.Variant, Network: o.Network})
+			methods = append(methods, &Row{Title: title(o.Model, o.Variant), Method: o.Method})
 		}
 		m := methods[i]
 		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
@@ -205,19 +202,9 @@ func find(methods []*Row, model string, v Variant) *Row {
 	return methods[i]
 }
 
-// titles are those of the variants of the network.
-var titles = map[Variant]string{
-	Plain:     "L2MT",
-	Alone:     "L2MT, the network alone",
-	Without:   "L2MT without the network",
-	Euclidean: "L2MT without the common metric",
-	Metric:    "STL in the common metric",
-	Paper:     "L2MT, as in the paper",
-}
-
 func title(model string, v Variant) string {
 	if model == L2MT {
-		return titles[v]
+		return map[Variant]string{Plain: "L2MT", Alone: "L2MT, the network alone", Without: "L2MT without the network", Paper: "L2MT, as in the paper"}[v]
 	}
 	name := model
 	if m, err := multitask.Lookup(model); err == nil {
@@ -234,8 +221,8 @@ func title(model string, v Variant) string {
 
 // choose takes on each problem the method with the lowest validation error, the
 // first of equals. It takes the time of all.
-func choose(title, model string, v Variant, from ...*Row) *Row {
-	m := &Row{Title: title, Model: model, Variant: v}
+func choose(title string, of Method, from ...*Row) *Row {
+	m := &Row{Title: title, Method: of}
 	for i := range from[0].Test {
 		taken := slices.MinFunc(from, func(a, b *Row) int { return cmp.Compare(a.Validation[i], b.Validation[i]) })
 		m.Validation, m.Test = append(m.Validation, taken.Validation[i]), append(m.Test, taken.Test[i])

@@ -19,7 +19,7 @@ func results(model string, v Variant, errors ...[2]float64) []Outcome {
 	var list []Outcome
 	for i, e := range errors {
 		list = append(list, Outcome{
-			Problem: string(rune('p' + i)), Model: model, Variant: v, Seconds: 2,
+			Problem: string(rune('p' + i)), Method: Method{Model: model, Variant: v}, Seconds: 2,
 			Validation: evidence.Errors{Mean: e[0]}, Test: evidence.Errors{Mean: e[1]},
 		})
 	}
@@ -97,22 +97,22 @@ func TestChoicesAreByValidation(t *testing.T) {
 		results(L2MT, Alone, [2]float64{0, 0}, [2]float64{0, 0}),
 	)
 	order := []Row{
-		{Title: "MTRL, tuned on all labelled rows", Model: "mtrl", Variant: Labelled, Test: []float64{0.2, 0.2}, Seconds: 2},
-		{Title: "MTRL", Model: "mtrl", Variant: Refitted, Test: []float64{0.1, 0.6}, Seconds: 2},
-		{Title: "STL", Model: STL, Variant: Labelled, Test: []float64{0.3, 0.5}, Seconds: 2},
-		{Title: "best of 3 by validation", Model: "best", Variant: Refitted, Test: []float64{0.3, 0.6}, Seconds: 6},
-		{Title: "L2MT", Model: L2MT, Test: []float64{0.9, 0.9}, Seconds: 2},
-		{Title: "L2MT, the network alone", Model: L2MT, Variant: Alone, Test: []float64{0, 0}, Seconds: 2},
-		{Title: "MTRL, as in the paper, own or joint", Model: "mtrl", Test: []float64{0.7, 0.1}, Seconds: 4, Published: true}, // of equals its own
-		{Title: "STL, as in the paper", Model: STL, Test: []float64{0.3, 0.6}, Seconds: 2, Published: true},
-		{Title: "best of 2 by validation, as in the paper", Model: "best", Test: []float64{0.7, 0.6}, Seconds: 6, Published: true},
+		{Title: "MTRL, tuned on all labelled rows", Method: Method{Model: "mtrl", Variant: Labelled}, Test: []float64{0.2, 0.2}, Seconds: 2},
+		{Title: "MTRL", Method: Method{Model: "mtrl", Variant: Refitted}, Test: []float64{0.1, 0.6}, Seconds: 2},
+		{Title: "STL", Method: Method{Model: STL, Variant: Labelled}, Test: []float64{0.3, 0.5}, Seconds: 2},
+		{Title: "best of 3 by validation", Method: Method{Model: "best", Variant: Refitted}, Test: []float64{0.3, 0.6}, Seconds: 6},
+		{Title: "L2MT", Method: Method{Model: L2MT}, Test: []float64{0.9, 0.9}, Seconds: 2},
+		{Title: "L2MT, the network alone", Method: Method{Model: L2MT, Variant: Alone}, Test: []float64{0, 0}, Seconds: 2},
+		{Title: "MTRL, as in the paper, own or joint", Method: Method{Model: "mtrl"}, Test: []float64{0.7, 0.1}, Seconds: 4, Published: true}, // of equals its own
+		{Title: "STL, as in the paper", Method: Method{Model: STL}, Test: []float64{0.3, 0.6}, Seconds: 2, Published: true},
+		{Title: "best of 2 by validation, as in the paper", Method: Method{Model: "best"}, Test: []float64{0.7, 0.6}, Seconds: 6, Published: true},
 	}
 	if len(table.Rows) != len(order) {
 		t.Fatalf("%d rows, want %d", len(table.Rows), len(order))
 	}
 	for i, want := range order {
 		r := table.Rows[i]
-		got := Row{Title: r.Title, Model: r.Model, Variant: r.Variant, Test: r.Test, Seconds: r.Seconds, Published: r.Published}
+		got := Row{Title: r.Title, Method: r.Method, Test: r.Test, Seconds: r.Seconds, Published: r.Published}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("row %d: %s", i, d)
 		}

@@ -11,13 +11,10 @@ import (
 	"l2mt/model/multitask"
 )
 
-// Parts say what Choose may not use. The zero value has all: the others are controls, which
-// tell what a part brings.
+// Parts say what Choose may not use. The zero value has all.
 type Parts struct {
-	// NoNetwork begins with I/m where the network would say something.
+	// NoNetwork is the control that tells what the network brings: it begins with I/m.
 	NoNetwork bool
-	// NoMetric fits the features as they are, not in the tasks' common metric.
-	NoMetric bool
 	// View is the one of Views to take, whatever rows say; empty chooses.
 	View string
 }
@@ -80,7 +77,7 @@ func (b *Bench) First(without Parts) Candidate {
 	if b.finder != nil && !without.NoNetwork {
 		c.Network = 1
 	}
-	if !without.NoMetric && data.HasMetric(b.rows) {
+	if data.HasMetric(b.rows) {
 		c.Ridge = 1
 	}
 	if len(b.folds) == 0 && ViewOf(without.View).Bent != "" {

@@ -120,7 +120,7 @@ func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
 		for _, c := range all {
 			judge(t, b, c)
 		}
-		choose(t, b, Parts{NoMetric: true})
+		choose(t, b, Parts{NoNetwork: true})
 		got := choose(t, b, Parts{})
 		if got.Name() != want.Name() || math.Abs(got.Loss-want.Loss) > 1e-12 || !mat.EqualApprox(fit(t, b, got.Judged).Result.W, wanted.Result.W, near) {
 			t.Errorf("seed %d: %s is chosen with the loss %v, after others were judged %s with %v", seed, want.Name(), want.Loss, got.Name(), got.Loss)
@@ -184,29 +184,16 @@ func TestBestHasTheLeastLoss(t *testing.T) {
 	}
 }
 
-// Nothing is used of parts that are left out: a bench that lacks them chooses the same.
+// The network is not used where it is left out: a bench that has none chooses the same.
 func TestPartsLeftOutAreNotUsed(t *testing.T) {
-	uses := map[string]func(Candidate) bool{
-		"network": func(c Candidate) bool { return c.Network > 0 }, "metric": func(c Candidate) bool { return c.Ridge > 0 },
+	used, _ := solved(t, random(t, 1, nil), made(3, "p", data.Classification, 4), Options{}, Parts{NoNetwork: true})
+	for _, x := range used.Tried {
+		if x.Network > 0 {
+			t.Errorf("without the network %s is tried", x.Name())
+		}
 	}
-	for _, c := range []struct {
-		without Parts
-		lacking string
-	}{
-		{Parts{NoNetwork: true}, "network"}, {Parts{NoMetric: true}, "metric"},
-	} {
-		p := made(3, "p", data.Classification, 4)
-		got, _ := solved(t, random(t, 1, nil), p, Options{}, c.without)
-		for _, x := range got.Tried {
-			if uses[c.lacking](x.Candidate) {
-				t.Errorf("without %s %s is tried", c.lacking, x.Name())
-			}
-		}
-		for part, used := range uses {
-			if first := got.Tried[0].Candidate; used(first) != (part != c.lacking) {
-				t.Errorf("without %s it begins with %s", c.lacking, first.Name())
-			}
-		}
+	if first := used.Tried[0].Candidate; first.Ridge == 0 {
+		t.Errorf("without the network it begins with %s", first.Name())
 	}
 	p := made(3, "p", data.Regression, 4)
 	got, fitted := solved(t, random(t, 1, nil), p, Options{}, Parts{NoNetwork: true})

@@ -129,7 +129,7 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, journal.Close()) }()
-		if journal.Torn() {
+		if journal.Torn {
 			e.remark("warning: the last line of outcomes.jsonl was cut off while it was written; it is made again")
 		}
 		if journal.Len() > 0 {

@@ -181,7 +181,7 @@ func overSeeds(runs []*experimentRun) (all []compare.Outcome) {
 				})
 				if i < 0 {
 					i, seeds = len(all), append(seeds, 0)
-					all = append(all, compare.Outcome{Problem: problem, Model: row.Model, Variant: row.Variant, Omega: row.Omega})
+					all = append(all, compare.Outcome{Problem: problem, Method: compare.Method{Model: row.Model, Variant: row.Variant}, Omega: row.Omega})
 				}
 				seeds[i]++
 				mean := func(to *float64, v float64) { *to += (v - *to) / seeds[i] }

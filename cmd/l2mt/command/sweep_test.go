@@ -78,9 +78,9 @@ func TestTheTasksOfACaseAreNotInTheTrainingProblems(t *testing.T) {
 func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	table := func(a, b float64) *compare.Table {
 		return &compare.Table{Problems: []string{"a", "b"}, Rows: []compare.Row{
-			{Model: compare.STL, Variant: compare.Labelled, Title: "STL", Validation: []float64{0, 0}, Test: []float64{1, 3}},
-			{Model: compare.L2MT, Title: "L2MT", Seconds: a, Validation: []float64{0, 0}, Test: []float64{a, b}},
-			{Model: compare.Best, Title: "best", Validation: []float64{0, 0}, Test: []float64{0, 0}},
+			{Method: compare.Method{Model: compare.STL, Variant: compare.Labelled}, Title: "STL", Validation: []float64{0, 0}, Test: []float64{1, 3}},
+			{Method: compare.Method{Model: compare.L2MT}, Title: "L2MT", Seconds: a, Validation: []float64{0, 0}, Test: []float64{a, b}},
+			{Method: compare.Method{Model: compare.Best}, Title: "best", Validation: []float64{0, 0}, Test: []float64{0, 0}},
 		}}
 	}
 	x := &experiment{Vary: variation{Cases: []point{{Name: "1"}, {Name: "2"}, {Name: "3"}}}}

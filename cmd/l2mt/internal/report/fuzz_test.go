@@ -26,11 +26,11 @@ func FuzzPictures(f *testing.F) {
 	f.Add(metrics, encoded(run.Metrics{{Loss: 1, Residual: 0.5, Deviation: 1e-3, Scalars: scalars}, {Epoch: 1, Loss: 0.1, Scalars: scalars}}))
 	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1]}},{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}]`))
 	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1,2]}},{"epoch":1,"scalars":{"alpha":[1]}}]`))
-	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Model: "l2mt", PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
+	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: "l2mt"}, PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
 	f.Add(swept, encoded(run.Sweep{Title: "t", Axis: "x",
-		Points:       []plot.Point{{Name: "1", Rows: []compare.Row{{Title: "a", Model: compare.L2MT, PerProblem: 0.9, StandardError: 0.1}}}, {Name: "2", Rows: []compare.Row{{Title: "a", PerProblem: 0.8}}}},
+		Points:       []plot.Point{{Name: "1", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: compare.L2MT}, PerProblem: 0.9, StandardError: 0.1}}}, {Name: "2", Rows: []compare.Row{{Title: "a", PerProblem: 0.8}}}},
 		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
 	for _, text := range []string{
 		`{"points":[{"name":"0","rows":[{"per_problem":0.9}]},{"name":"1","rows":[{"per_problem":0.8}]},{"name":"1e9","rows":[{"per_problem":0.7}]}]}`,

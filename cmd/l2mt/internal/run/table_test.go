@@ -17,7 +17,7 @@ func tableOf(t *testing.T, stl, ours []float64) *compare.Table {
 	var outcomes []compare.Outcome
 	for i := range stl {
 		for model, e := range map[string]float64{compare.STL: stl[i], compare.L2MT: ours[i]} {
-			o := compare.Outcome{Problem: string(rune('p' + i)), Model: model, Test: evidence.Errors{Mean: e}}
+			o := compare.Outcome{Problem: string(rune('p' + i)), Method: compare.Method{Model: model}, Test: evidence.Errors{Mean: e}}
 			if model == compare.STL {
 				o.Variant = compare.Labelled
 			}
