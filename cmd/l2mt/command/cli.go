@@ -45,7 +45,6 @@ type cli struct {
 	Experience experienceCmd `cmd:"" help:"Look after experience."`
 	Train      trainCmd      `cmd:"" help:"Train a network on experience."`
 	Settings   settingsCmd   `cmd:"" help:"List all settings of networks and of training, with defaults, meanings and valid values."`
-	Runs       runsCmd       `cmd:"" help:"Compare training runs: settings that differ, best epochs, held-out figures over seeds."`
 	Infer      inferCmd      `cmd:"" help:"Find the task covariance of a new problem with a network, and solve it."`
 	Eval       evalCmd       `cmd:"" help:"Compare a network with the multitask models on test problems."`
 	Demo       demoCmd       `cmd:"" help:"Do all of it on one dataset, from problems to a report."`
@@ -84,7 +83,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	}
 	results := bufio.NewWriter(stdout)
 	e := &env{Context: ctx, stdout: results, stderr: stderr, json: c.JSON, quiet: c.Quiet}
-	err = command.Run(e)
+	said := make(chan struct{})
+	unless := context.AfterFunc(ctx, func() {
+		defer close(said)
+		e.remark("finishing what is at hand; interrupt again to leave it. Given again, collect, train, eval, sweep, demo and data features go on from there")
+	})
+	if err = command.Run(e); !unless() {
+		<-said
+	}
 	if unprinted := results.Flush(); err == nil && unprinted != nil {
 		err = fmt.Errorf("the results could not be printed: %w", unprinted)
 	}

@@ -73,7 +73,6 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 	if err := problems.Keep(c.Out); err != nil {
 		return s, err
 	}
-	defer run.WhenCancelled(e, func() { e.remark("finishing the tuples at hand; interrupt again to leave them") })()
 	s, err = collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter()})
 	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed-s.Perfect, s.Had)
 	if s.Perfect > 0 {

@@ -139,9 +139,6 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.
 	}
 	outcomes, err := compare.Evaluate(e, networks, problems, o)
 	if err != nil {
-		if o.Journal != nil && o.Journal.Len() > 0 {
-			e.remark("the outcomes so far are in %s; the same command goes on", c.Out)
-		}
 		return nil, err
 	}
 	return compare.Summarise(outcomes)

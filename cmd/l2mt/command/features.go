@@ -1,7 +1,6 @@
 package command
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -86,7 +85,6 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 
 func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config images.Config, made extracted) error {
 	partial := c.Out + ".partial"
-	defer run.WhenCancelled(e, func() { e.remark("finishing the pictures at hand; interrupt again to leave them") })()
 	r, err := images.Extract(e, pictures, partial, config)
 	if r != nil {
 		for _, s := range r.Skipped {
@@ -96,9 +94,6 @@ func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config im
 		if len(r.Skipped) > 0 {
 			e.remark("%d of %d pictures skipped", len(r.Skipped), len(pictures.Files))
 		}
-	}
-	if errors.Is(err, context.Canceled) {
-		e.remark("%s has what is done; the same command goes on from there", partial)
 	}
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/digits"
+	"l2mt/data/files"
 	"l2mt/infer/compare"
 )
 
@@ -105,6 +106,14 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	// 1 has the errors 2, 2 and 2 has 1, 3, in units of 2, the mean error of STL.
 	if len(r.Pairs) != 1 || r.Pairs[0].A != "1" || r.Pairs[0].B != "2" || r.Pairs[0].Difference != 0 || r.Pairs[0].StandardError != 0.5 || r.Pairs[0].Losses != 1 {
 		t.Errorf("%+v", r.Pairs)
+	}
+}
+
+// The quantile of Student's t for two degrees of freedom is 4.3027, so that the interval
+// around 2 is 4.3027 / sqrt(3).
+func TestTheIntervalOverSeeds(t *testing.T) {
+	if got := over([]files.Float{1, 2, 3}); got != "2.0000 +- 2.4841" {
+		t.Error(got)
 	}
 }
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/cmd/l2mt/internal/run"
@@ -110,9 +108,6 @@ func (c *trainCmd) Run(e *env) error {
 		return err
 	}
 	result, err := c.train(e, config, head, examples)
-	if errors.Is(err, context.Canceled) {
-		e.remark("%s has the state of the run; the same command goes on from there", c.Out)
-	}
 	if err != nil {
 		return err
 	}
@@ -152,6 +147,16 @@ type firstOf struct {
 
 func (f firstOf) Len() int { return f.n }
 
+// usedRun is what a training run used.
+type usedRun struct {
+	Experience string       `json:"experience"`
+	Head       string       `json:"head,omitempty"`
+	HeldOut    string       `json:"held_out,omitempty"` // a checksum
+	First      int          `json:"first,omitempty"`
+	Training   train.Config `json:"training"`
+	Versions   run.Versions `json:"versions"`
+}
+
 // trained is what a training run came to.
 type trained struct {
 	Dir   string        `json:"dir"`
@@ -182,7 +187,6 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		used.Head = headName(c.Head)
 		provenance["head"] = used.Head
 	}
-	begin := time.Now()
 	report, err := train.Run(e, config, examples, train.Options{
 		Head: head.Clone(), Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
 	})
@@ -193,7 +197,6 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	curves, err := plot.Training(report.Metrics)
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
 		run.SaveJSON(filepath.Join(c.Out, run.UsedFile), used),
-		run.SaveJSON(filepath.Join(c.Out, run.SecondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
 		run.SaveJSON(filepath.Join(c.Out, run.MetricsFile), report.Metrics),
 		plot.Save(filepath.Join(c.Out, "training.png"), curves, err))
 }

@@ -5,7 +5,6 @@ package run
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -27,7 +26,7 @@ import (
 const (
 	// UsedFile records what a stage used.
 	UsedFile = "run.json"
-	// SecondsFile has the times of an evaluation, by method, or of an inference.
+	// SecondsFile has the times of an evaluation, by method.
 	// They are kept separate from the results, so that equal runs give equal files.
 	SecondsFile = "seconds.json"
 )
@@ -80,21 +79,6 @@ func SaveCSV(path string, rows [][]string) error {
 		return err
 	}
 	return files.WriteFile(path, b.Bytes())
-}
-
-// WhenCancelled calls remark when the context is cancelled. What it returns ends that,
-// and waits for a remark under way.
-func WhenCancelled(ctx context.Context, remark func()) func() {
-	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(done)
-		remark()
-	})
-	return func() {
-		if !stop() {
-			<-done
-		}
-	}
 }
 
 // PretrainedNetwork names the network in the program where a directory could stand;
