@@ -13,7 +13,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/data/progress"
@@ -214,7 +213,7 @@ func csvRows(t *testing.T, r interface{ Read([]byte) (int, error) }) [][]string 
 func TestAwkwardProblems(t *testing.T) {
 	datatest.Long(t)
 	const seed = 7
-	network := must(run.LoadNetwork(""))(t)
+	network := must(loadNetwork(""))(t)
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for _, a := range awkwardTables {
 			t.Run(fmt.Sprintf("%s, %s", a.name, kind), func(t *testing.T) {

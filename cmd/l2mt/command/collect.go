@@ -1,11 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/experience"
 	"l2mt/train/collect"
 )
@@ -57,7 +57,7 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 	if err != nil {
 		return s, err
 	}
-	manifest := config.Manifest(problems.Reference(), "l2mt "+run.CurrentVersions().L2MT)
+	manifest := config.Manifest(problems.Reference(), "l2mt "+versions()["l2mt"])
 	collector, err := collect.Open(c.Out, manifest, config)
 	if err != nil {
 		return s, err
@@ -84,9 +84,10 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 	return s, err
 }
 
+// config has a negative number where the flag says that nothing is explored.
 func (c *collectCmd) config() (config collect.Config, err error) {
 	config = c.Config
-	config.Explore = run.OrNone(c.Explore)
+	config.Explore = cmp.Or(c.Explore, -1)
 	if config.Shard, config.Shards, err = shardOf(c.Part); err != nil {
 		return config, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/format"
@@ -113,7 +112,7 @@ func (e *env) describe(d *data.Dataset) error {
 }
 
 func (info datasetInfo) write(w io.Writer) {
-	t := run.Fields(w)
+	t := fields(w)
 	defer t.Flush()
 	storage := "dense"
 	if info.Sparse {

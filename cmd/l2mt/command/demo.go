@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"l2mt/cmd/l2mt/internal/report"
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/infer/compare"
 	"l2mt/train/collect"
@@ -71,13 +69,13 @@ func (c *demoCmd) Run(e *env) error {
 			return fmt.Errorf("%s: %w", s.what, err)
 		}
 	}
-	table, err := run.LoadTable(at("evaluation"))
+	table, err := loadTable(at("evaluation"))
 	if err != nil {
 		return err
 	}
 	return e.print(table, func(w io.Writer) {
 		c.write(w, table)
-		fmt.Fprintf(w, "Next: open %s, which has all methods, one problem and the network.\n", at(report.File))
+		fmt.Fprintf(w, "Next: open %s, which has all methods, one problem and the network.\n", at(reportFile))
 		fmt.Fprintln(w, "With a table of yours: l2mt fit TABLE.csv --task COLUMN --target COLUMN --out model")
 	})
 }

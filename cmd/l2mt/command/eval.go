@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
@@ -33,7 +32,7 @@ type evalCmd struct {
 
 func (c *evalCmd) Validate() error {
 	if c.Network == nil {
-		c.Network = []string{run.PretrainedNetwork}
+		c.Network = []string{pretrainedNetwork}
 	}
 	for i, dir := range c.Network {
 		if slices.Contains(c.Network[:i], dir) {
@@ -80,7 +79,7 @@ func (c *evalCmd) Run(e *env) error {
 	}
 	var networks []compare.Network
 	for _, dir := range c.Network {
-		n, err := run.LoadNetwork(dir)
+		n, err := loadNetwork(dir)
 		if err != nil {
 			return err
 		}
@@ -110,11 +109,11 @@ func (c *evalCmd) Run(e *env) error {
 		return err
 	}
 	if c.Out != "" {
-		if err := run.SaveTable(c.Out, table); err != nil {
+		if err := saveTable(c.Out, table); err != nil {
 			return err
 		}
 	}
-	return e.print(table, func(w io.Writer) { run.WriteTable(w, table) })
+	return e.print(table, func(w io.Writer) { writeTable(w, table) })
 }
 
 // evaluate makes the table, keeping every outcome as it comes if there is a
@@ -148,7 +147,7 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.
 // are of does not matter: more can be added.
 type evaluation struct {
 	Of       map[string]string `json:"of"` // checksums of the problems, those fitted jointly and each network
-	Versions run.Versions      `json:"versions"`
+	Versions map[string]string `json:"versions"`
 }
 
 // begin writes down what the outcomes depend on, or checks that what is in the
@@ -156,7 +155,7 @@ type evaluation struct {
 func (c *evalCmd) begin(e *env) (err error) {
 	now := map[string]string{"joint": ""}
 	for _, dir := range c.Network {
-		if now["network "+c.name(dir)], err = run.NetworkSum(dir); err != nil {
+		if now["network "+c.name(dir)], err = networkSum(dir); err != nil {
 			return err
 		}
 	}
@@ -166,8 +165,8 @@ func (c *evalCmd) begin(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	path, had := filepath.Join(c.Out, run.UsedFile), evaluation{Versions: run.CurrentVersions()}
-	if err := run.Optional(run.LoadJSON(path, &had)); err != nil {
+	path, had := filepath.Join(c.Out, usedFile), evaluation{Versions: versions()}
+	if err := optional(loadJSON(path, &had)); err != nil {
 		return err
 	}
 	for _, what := range slices.Sorted(maps.Keys(had.Of)) {
@@ -178,10 +177,10 @@ func (c *evalCmd) begin(e *env) (err error) {
 		now[what] = before
 	}
 	had.Of = now
-	if l2mt := run.CurrentVersions().L2MT; had.Versions.L2MT != l2mt {
-		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, had.Versions.L2MT, l2mt)
+	if l2mt := versions()["l2mt"]; had.Versions["l2mt"] != l2mt {
+		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, had.Versions["l2mt"], l2mt)
 	}
-	return errors.Join(os.MkdirAll(c.Out, 0o755), run.SaveJSON(path, had))
+	return errors.Join(os.MkdirAll(c.Out, 0o755), saveJSON(path, had))
 }
 
 // problemsSum is a checksum of a problem file and of its data.

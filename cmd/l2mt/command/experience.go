@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/experience"
 )
@@ -47,12 +46,12 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	}
 	n, records := len(result.Faults), result.Records
 	err = e.print(result, func(w io.Writer) {
-		t := run.Table{Heads: []string{"tuples", "failed", "mean o", "min o", "max o", "seconds", "source"}}
+		t := grid{Heads: []string{"tuples", "failed", "mean o", "min o", "max o", "seconds", "source"}}
 		for _, s := range sources {
-			t.Row(s.Tuples, s.Failed, s.Mean, s.Min, s.Max, fmt.Sprintf("%.2f", s.Seconds), s.Source)
+			t.row(s.Tuples, s.Failed, s.Mean, s.Min, s.Max, fmt.Sprintf("%.2f", s.Seconds), s.Source)
 		}
 		if n == 0 {
-			t.Write(w)
+			t.write(w)
 		}
 		for _, f := range result.Faults {
 			fmt.Fprintln(w, f)
@@ -79,7 +78,7 @@ func (c *experienceListCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	t := run.Fields(e.stdout)
+	t := fields(e.stdout)
 	defer t.Flush()
 	if !e.json {
 		fmt.Fprintln(t, "problem\tsource\tdraw\to\tlambda1\tstatus")

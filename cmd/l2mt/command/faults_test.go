@@ -32,7 +32,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/safetensors"
 )
@@ -169,7 +168,7 @@ func (v *victim) results(dir string) map[string]string {
 	}
 	found := map[string]string{}
 	for _, e := range must(os.ReadDir(out))(v.t) {
-		if name := e.Name(); !e.IsDir() && !strings.HasPrefix(name, ".") && name != run.SecondsFile && name != "outcomes.jsonl" {
+		if name := e.Name(); !e.IsDir() && !strings.HasPrefix(name, ".") && name != secondsFile && name != "outcomes.jsonl" {
 			found[name] = string(must(os.ReadFile(filepath.Join(out, name)))(v.t))
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/data/images"
@@ -39,15 +38,15 @@ func (c *dataFeaturesCmd) Validate() error {
 // extracted is what an extraction came to, for print and as the record beside
 // the dataset.
 type extracted struct {
-	Net      string         `json:"net"`
-	Layer    vgg.Layer      `json:"layer"`
-	Weights  string         `json:"weights"`
-	SHA256   string         `json:"weights_sha256"`
-	Read     images.Options `json:"read"`
-	Dataset  datasetInfo    `json:"dataset"`
-	Skipped  []string       `json:"skipped,omitempty"`
-	Files    []string       `json:"files,omitempty"` // of the rows
-	Versions run.Versions   `json:"versions"`
+	Net      string            `json:"net"`
+	Layer    vgg.Layer         `json:"layer"`
+	Weights  string            `json:"weights"`
+	SHA256   string            `json:"weights_sha256"`
+	Read     images.Options    `json:"read"`
+	Dataset  datasetInfo       `json:"dataset"`
+	Skipped  []string          `json:"skipped,omitempty"`
+	Files    []string          `json:"files,omitempty"` // of the rows
+	Versions map[string]string `json:"versions"`
 }
 
 func (c *dataFeaturesCmd) Run(e *env) error {
@@ -78,7 +77,7 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 	}
 	made := extracted{
 		Net: extractor.Name, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,
-		Read: config.Read, Versions: run.CurrentVersions(),
+		Read: config.Read, Versions: versions(),
 	}
 	return c.extract(e, pictures, config, made)
 }
@@ -105,7 +104,7 @@ func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config im
 	made.Dataset = describe(r.Dataset)
 	record := made
 	record.Files = r.Files
-	if err := errors.Join(run.SaveJSON(c.Out+".json", record), os.Remove(partial)); err != nil {
+	if err := errors.Join(saveJSON(c.Out+".json", record), os.Remove(partial)); err != nil {
 		return err
 	}
 	return e.print(made, func(w io.Writer) { made.Dataset.write(w) })

@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/data/format"
@@ -184,7 +183,7 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 		}
 		return nil, nil
 	}
-	network, err := run.LoadNetwork(c.Network)
+	network, err := loadNetwork(c.Network)
 	if err != nil || c.Network == "" {
 		return network, err
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
@@ -196,7 +195,7 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 		r.Bends = &d
 	}
 	if r.Unclear = differenceOf(choice.HeldOut, judged[4].HeldOut).sign() >= 0; !r.Unclear {
-		r.Correlation = run.Correlation(r.fit.Omega)
+		r.Correlation = correlationOf(r.fit.Omega)
 	}
 	r.stl, err = b.Fit(ctx, judged[0])
 	return measured, err
@@ -222,7 +221,7 @@ func (r *fitReport) addRival(name, title string, choice *solve.Choice, h *eviden
 // without times, which no two fits have the same.
 func (r fitReport) save(dir string) error {
 	stl := filepath.Join(dir, besideSTL)
-	if err := run.Optional(os.Remove(filepath.Join(stl, saved.File))); err != nil { // of another fit
+	if err := optional(os.Remove(filepath.Join(stl, saved.File))); err != nil { // of another fit
 		return err
 	}
 	err := r.saveFit(dir, r.fit)
@@ -239,7 +238,7 @@ func (r fitReport) save(dir string) error {
 	var text strings.Builder
 	r.writeVerdicts(&text)
 	r.Text = text.String()
-	return run.SaveJSON(filepath.Join(dir, run.FitFile), r)
+	return saveJSON(filepath.Join(dir, fitFile), r)
 }
 
 func (r *fitReport) saveFit(dir string, fit *solve.Fitted) error {
@@ -247,8 +246,8 @@ func (r *fitReport) saveFit(dir string, fit *solve.Fitted) error {
 	if err != nil {
 		return fmt.Errorf("problem %q: %w", r.Problem, err)
 	}
-	v := run.CurrentVersions()
-	s.Versions = map[string]string{"l2mt": v.L2MT, "go": v.Go, "system": v.System}
+	v := versions()
+	s.Versions = map[string]string{"l2mt": v["l2mt"], "go": v["go"], "system": v["system"]}
 	return s.Save(dir)
 }
 
@@ -258,7 +257,7 @@ func (r *fitReport) write(w io.Writer, candidates bool) {
 	if r.Classes != nil {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
-	fmt.Fprintf(w, "\n%s; lambda1 = %s, chosen on rows held out, fitted on all (%s, %.2g s)\n\n", r.Title, run.Number(r.Params.Lambda1), r.Status, r.Seconds)
+	fmt.Fprintf(w, "\n%s; lambda1 = %s, chosen on rows held out, fitted on all (%s, %.2g s)\n\n", r.Title, number(r.Params.Lambda1), r.Status, r.Seconds)
 	if candidates {
 		r.writeCandidates(w)
 	}
@@ -283,11 +282,11 @@ func (r *fitReport) write(w io.Writer, candidates bool) {
 // writeCandidates lists candidates in the order in which they were tried.
 func (r *fitReport) writeCandidates(w io.Writer) {
 	_, _, loss := units(r.Kind)
-	t := run.Table{Heads: []string{loss, "less the best", "95 % from", "to", "seconds", "verdict", "candidate"}}
+	t := grid{Heads: []string{loss, "less the best", "95 % from", "to", "seconds", "verdict", "candidate"}}
 	for _, c := range r.Candidates {
-		t.Row(c.Loss, c.Less, c.Low, c.High, fmt.Sprintf("%.2f", c.Seconds), c.Verdict, c.Title)
+		t.row(c.Loss, c.Less, c.Low, c.High, fmt.Sprintf("%.2f", c.Seconds), c.Verdict, c.Title)
 	}
-	t.Write(w)
+	t.write(w)
 	fmt.Fprintln(w)
 }
 
@@ -295,15 +294,15 @@ func (r *fitReport) writeCandidates(w io.Writer) {
 func (r *fitReport) writeRivals(w io.Writer) {
 	what, good, loss := units(r.Kind)
 	fmt.Fprintf(w, "\nthe model (*) and what else could be done, the mean of all tasks; differences are of the %s of held-out rows\n", loss)
-	t := run.Table{Heads: []string{what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method"}}
+	t := grid{Heads: []string{what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method"}}
 	model := r.Mean.By[byModel]
-	t.Row(errorGap(model.Error), model.good(r.Kind), "", "", "", "", "", "* "+r.Title)
+	t.row(errorGap(model.Error), model.good(r.Kind), "", "", "", "", "", "* "+r.Title)
 	for _, v := range r.Rivals {
 		if v.Name != r.Model {
-			t.Row(errorGap(v.Score.Error), v.Score.good(r.Kind), v.Less.Loss, v.Less.Low, v.Less.High, v.Better, v.Worse, v.Title)
+			t.row(errorGap(v.Score.Error), v.Score.good(r.Kind), v.Less.Loss, v.Less.Low, v.Less.High, v.Better, v.Worse, v.Title)
 		}
 	}
-	t.Write(w)
+	t.write(w)
 }
 
 // asGood is a share of single-task learning's loss. A difference whose interval lies within it

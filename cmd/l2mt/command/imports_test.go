@@ -42,10 +42,8 @@ var arrows = map[string][]string{
 	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
 	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model", "model/evidence", "model/multitask"},
 
-	"cmd/l2mt":                 {"cmd/l2mt/command"},
-	"cmd/l2mt/internal/plot":   {},
-	"cmd/l2mt/internal/run":    {"cmd/l2mt/internal/plot"},
-	"cmd/l2mt/internal/report": {"cmd/l2mt/internal/plot", "cmd/l2mt/internal/run"},
+	"cmd/l2mt":               {"cmd/l2mt/command"},
+	"cmd/l2mt/internal/plot": {},
 }
 
 // mayUseGorgonia are the packages that build graphs. The engine must stay

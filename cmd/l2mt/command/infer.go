@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +12,8 @@ import (
 	"slices"
 	"strconv"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/progress"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
@@ -34,7 +35,7 @@ type inferCmd struct {
 }
 
 func (c *inferCmd) Run(e *env) error {
-	network, err := run.LoadNetwork(c.Network)
+	network, err := loadNetwork(c.Network)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func omegaOf(e *env, network *solve.Finder, p *data.ProblemData) error {
 	}
 	return e.print(of, func(w io.Writer) {
 		fmt.Fprintf(w, "problem %s, %d tasks\n", of.Problem, len(of.Tasks))
-		writeCorrelations(w, fmt.Sprintf("task correlations that the network finds; relative error expected %.4f", of.Expected), of.Tasks, run.Correlation(f.Omega))
+		writeCorrelations(w, fmt.Sprintf("task correlations that the network finds; relative error expected %.4f", of.Expected), of.Tasks, correlationOf(f.Omega))
 	})
 }
 
@@ -131,7 +132,8 @@ func (r *fitReport) saveInferred(dir string, head bool) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := run.SaveCSV(filepath.Join(dir, "predictions.csv"), rows); err != nil || head {
+	write := func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }
+	if err := files.Write(filepath.Join(dir, "predictions.csv"), write); err != nil || head {
 		return err
 	}
 	return r.save(dir)
@@ -150,12 +152,12 @@ func (t *testReport) write(w io.Writer, r *fitReport) {
 		what = "nMSE"
 	}
 	fmt.Fprintln(w)
-	rows := run.Table{Heads: []string{"test " + what, "STL", "relative", "task"}}
+	rows := grid{Heads: []string{"test " + what, "STL", "relative", "task"}}
 	for i, task := range r.Tasks {
-		rows.Row(t.Fit.Task[i], t.STL.Task[i], t.Fit.Task[i]/t.STL.Task[i], task.Task)
+		rows.row(t.Fit.Task[i], t.STL.Task[i], t.Fit.Task[i]/t.STL.Task[i], task.Task)
 	}
-	rows.Row(t.Fit.Mean, t.STL.Mean, t.Fit.Mean/t.STL.Mean, "mean")
-	rows.Write(w)
+	rows.row(t.Fit.Mean, t.STL.Mean, t.Fit.Mean/t.STL.Mean, "mean")
+	rows.write(w)
 }
 
 // predictions are those of the test rows, as predict writes them, with the number of the row
@@ -174,7 +176,7 @@ func (r *fitReport) predictions() ([][]string, error) {
 			return nil, err
 		}
 		for j, y := range t.TestSet.Y {
-			label := number(y, -1)
+			label := rounded(y, -1)
 			if classes := m.ClassesOf(i); classes != nil {
 				label = classes[multitask.LabelOf(y, len(m.Classes))]
 			}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/datatest"
 )
@@ -23,7 +23,7 @@ func TestPredictionsHaveTheErrorsReported(t *testing.T) {
 	dir := t.TempDir()
 	mustL2mt(t, "infer", "--network", network, "--problems", test, "--name", "test-0002", "--out", dir)
 	var result fitReport
-	must(0, run.LoadJSON(filepath.Join(dir, run.FitFile), &result))(t)
+	must(0, loadJSON(filepath.Join(dir, fitFile), &result))(t)
 	f := must(data.LoadProblems(test))(t)
 	p := f.Problems[1] // test-0002
 	rows := csvRows(t, must(os.Open(filepath.Join(dir, "predictions.csv")))(t))
@@ -56,18 +56,20 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 	labels := map[string]func(v float64) string{
 		"classification": func(v float64) string { return []string{"no", "yes"}[min(1, int(v))] },
 		"several":        func(v float64) string { return []string{"ant", "bee", "cat"}[int(v)] },
-		"regression":     func(v float64) string { return number(7*v, -1) },
+		"regression":     func(v float64) string { return rounded(7*v, -1) },
 	}
 	for name, label := range labels {
 		random := data.Stream(3, name)
 		dir := t.TempDir()
-		header := []string{"a", "b", "label"}
-		var rows [][]string
+		var rows []string
+		save := func(name string, rows []string) {
+			must(0, os.WriteFile(filepath.Join(dir, name), []byte("a,b,label\n"+strings.Join(rows, "")), 0o644))(t)
+		}
 		draw := func(n int) (numbers []int) {
 			for i := range n {
 				v := 1.5 * (1 + math.Sin(float64(i))) // below 3
 				numbers = append(numbers, len(rows))
-				rows = append(rows, []string{number(v+random.NormFloat64()/2, -1), number(random.NormFloat64(), -1), label(v)})
+				rows = append(rows, fmt.Sprintf("%v,%v,%s\n", v+random.NormFloat64()/2, random.NormFloat64(), label(v)))
 			}
 			return numbers
 		}
@@ -78,7 +80,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 				task.Positive, task.Negative = "yes", "no"
 			}
 			p.Tasks = append(p.Tasks, task)
-			must(0, run.SaveCSV(filepath.Join(dir, name+"test.csv"), append([][]string{header}, rows[len(rows)-n:]...)))(t)
+			save(name+"test.csv", rows[len(rows)-n:])
 		}
 		kind := data.Classification
 		if name == "regression" {
@@ -88,7 +90,7 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 		}
 		task("north", kind, 12)
 		task("south", kind, 9)
-		must(0, run.SaveCSV(filepath.Join(dir, "all.csv"), append([][]string{header}, rows...)))(t)
+		save("all.csv", rows)
 		problems := filepath.Join(dir, "p.json")
 		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
 		must(0, file.Save(problems))(t)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/infer/compare"
 	"l2mt/model/evidence"
@@ -86,7 +85,7 @@ func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskRepo
 	if kind == data.Classification {
 		heads = append(heads, "log loss", "Brier")
 	}
-	t := run.Table{Heads: append(heads, "task")}
+	t := grid{Heads: append(heads, "task")}
 	for _, v := range slices.Concat(tasks[:min(len(tasks), mostListed)], all) {
 		s := v.By[byModel]
 		cells := []any{v.Rows, errorGap(s.Error), errorGap(s.StandardError), s.good(kind)}
@@ -96,9 +95,9 @@ func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskRepo
 		if kind == data.Classification {
 			cells = append(cells, s.LogLoss, s.Brier)
 		}
-		t.Row(append(cells, v.Task)...)
+		t.row(append(cells, v.Task)...)
 	}
-	t.Write(w)
+	t.write(w)
 	if more := len(tasks) - mostListed; more > 0 {
 		fmt.Fprintf(w, "(%d more tasks: --json lists them)\n", more)
 	}
@@ -107,7 +106,7 @@ func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskRepo
 // errorGap writes an error, very small and large ones with four digits.
 func errorGap(v compare.Float) string {
 	if v != 0 && v < 5e-4 || v >= 1e6 && v <= math.MaxFloat64 {
-		return run.Number(float64(v))
+		return number(float64(v))
 	}
-	return run.Decimals(v)
+	return decimals(v)
 }

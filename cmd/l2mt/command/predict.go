@@ -150,23 +150,23 @@ func (l *lineWriter) cells(a saved.Answer) (cells []string) {
 		}
 		cells = append(cells, l.ClassesOf(a.Task)[data.ClassOf(score)])
 		for _, v := range p {
-			cells = append(cells, number(v, 6))
+			cells = append(cells, rounded(v, 6))
 		}
 		return cells
 	}
-	cells = append(cells, number(score[0], -1))
+	cells = append(cells, rounded(score[0], -1))
 	if l.level > 0 {
 		half := l.Interval(a.Task, l.level)
-		cells = append(cells, number(score[0]-half, 8), number(score[0]+half, 8))
+		cells = append(cells, rounded(score[0]-half, 8), rounded(score[0]+half, 8))
 	}
 	if a.Task == saved.Average || l.Tasks[a.Task].StandardError == 0 {
 		return append(cells, "")
 	}
-	return append(cells, number(l.Tasks[a.Task].StandardError, 4))
+	return append(cells, rounded(l.Tasks[a.Task].StandardError, 4))
 }
 
-// number is a number of so many digits, or empty where it is undefined.
-func number(v float64, digits int) string {
+// rounded is a number of so many digits, or empty where it is undefined.
+func rounded(v float64, digits int) string {
 	if math.IsNaN(v) {
 		return ""
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/digits"
 	"l2mt/data/experience"
@@ -63,7 +63,7 @@ func (c *problemsSampleCmd) Validate() error {
 // config has a negative number where the flags say that there are no problems.
 func (c *problemsSampleCmd) config() data.SampleConfig {
 	config := c.SampleConfig
-	config.Train, config.Test = run.OrNone(c.Train), run.OrNone(c.Test)
+	config.Train, config.Test = cmp.Or(c.Train, -1), cmp.Or(c.Test, -1)
 	return config
 }
 
@@ -190,11 +190,11 @@ func (c *problemsCheckCmd) Run(e *env) error {
 // printSummaries prints what problem files hold.
 func (e *env) printSummaries(rows []summary) error {
 	return e.print(rows, func(w io.Writer) {
-		t := run.Table{Heads: []string{"problems", "tasks", "per problem", "train rows", "validation", "test", "file"}}
+		t := grid{Heads: []string{"problems", "tasks", "per problem", "train rows", "validation", "test", "file"}}
 		for _, r := range rows {
-			t.Row(r.Problems, r.Tasks, fmt.Sprintf("%d..%d", r.MinTasks, r.MaxTasks), r.TrainRows, r.Validation, r.TestRows, r.File)
+			t.row(r.Problems, r.Tasks, fmt.Sprintf("%d..%d", r.MinTasks, r.MaxTasks), r.TrainRows, r.Validation, r.TestRows, r.File)
 		}
-		t.Write(w)
+		t.write(w)
 	})
 }
 

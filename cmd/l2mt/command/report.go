@@ -1,20 +1,201 @@
 package command
 
 import (
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 
-	"l2mt/cmd/l2mt/internal/report"
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data/files"
+	"l2mt/infer/compare"
+	"l2mt/model"
 )
 
 type reportCmd struct {
 	Dir string `arg:"" type:"existingdir" help:"Directory with what the other commands wrote, itself or in folders: fitted models, evaluations, sweeps, networks."`
 }
 
+//go:embed report.html.tmpl
+var reportText string
+
+// page is what report shows.
+type page struct {
+	Title    string
+	Parts    map[string][]part // by the file that says that a folder has such a part
+	Versions map[string]string
+}
+
+// part is what one folder has.
+type part struct {
+	Name, Dir string
+	Of        any
+}
+
+// Run gathers what commands wrote into the directory and the folders in it, and writes the page
+// there.
 func (c *reportCmd) Run(e *env) error {
-	path, err := report.Write(c.Dir)
+	p := page{filepath.Base(c.Dir), map[string][]part{}, versions()}
+	readers := map[string]func(dir string) (any, error){
+		fitFile:          func(dir string) (any, error) { return openFit(dir) },
+		tableFile:        func(dir string) (any, error) { return loadTable(dir) },
+		sweepFile:        func(dir string) (any, error) { s := new(swept); return s, loadJSON(filepath.Join(dir, sweepFile), s) },
+		model.ConfigFile: func(dir string) (any, error) { return model.Load(dir) }, // saved models have weights too
+	}
+	err := filepath.WalkDir(c.Dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		dir := filepath.Dir(path)
+		if entry.IsDir() {
+			if _, err := os.Stat(filepath.Join(dir, sweepFile)); err == nil && entry.Name() == sweepRuns {
+				return fs.SkipDir // its points have what came of them
+			}
+			return nil
+		}
+		read := readers[entry.Name()]
+		if read == nil {
+			return nil
+		}
+		of, err := read(dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		name, err := filepath.Rel(c.Dir, dir)
+		p.Parts[entry.Name()] = append(p.Parts[entry.Name()], part{name, dir, of})
+		return err
+	})
+	if err == nil && len(p.Parts) == 0 {
+		err = fmt.Errorf("%s: there is nothing to report: no %s, %s, %s or %s, here or in a folder", c.Dir, tableFile, sweepFile, fitFile, model.ConfigFile)
+	}
 	if err != nil {
 		return err
 	}
+	path := filepath.Join(c.Dir, reportFile)
+	if err := files.Write(path, p.write); err != nil {
+		return err
+	}
 	return e.print(map[string]string{"report": path}, func(w io.Writer) { fmt.Fprintln(w, path) })
+}
+
+// fitPart is a fitted model with the report of its fit.
+type fitPart struct {
+	Report fitReport
+	Most   float64 // the largest error drawn
+	Shown  *shownModel
+	Maps   []plot.Correlation
+	// Largest is the largest weight of a task for a standard deviation of any column, where
+	// two classes or numbers are predicted, else 0.
+	Largest float64
+}
+
+// mostColumns bounds the columns that are shown, mostCurves those that are drawn, and mostDrawn
+// the tasks of a heat map.
+const (
+	mostColumns = 15
+	mostCurves  = 6
+	mostDrawn   = 300
+)
+
+func openFit(dir string) (*fitPart, error) {
+	f := &fitPart{}
+	err := loadJSON(filepath.Join(dir, fitFile), &f.Report)
+	if err != nil {
+		return nil, err
+	}
+	if f.Shown, err = openShown(dir, "", mostColumns); err != nil {
+		return nil, err
+	}
+	for _, t := range f.Report.Tasks {
+		for _, score := range t.By {
+			if v := float64(score.Error); v > f.Most { // NaN is not
+				f.Most = v
+			}
+		}
+	}
+	if tasks := f.Shown.TaskNames(); f.Shown.Correlation != nil && len(tasks) > 1 && len(tasks) <= mostDrawn {
+		f.Maps = []plot.Correlation{{Title: "Task correlations", Tasks: tasks, Correlation: f.Shown.Correlation}}
+	}
+	f.Shown.Curves = f.Shown.Curves[:min(len(f.Shown.Curves), mostCurves)]
+	if f.Shown.Classes != nil {
+		f.Shown.Weights = nil
+	}
+	for _, of := range f.Shown.Weights {
+		for _, w := range of.Features {
+			for _, v := range w.Tasks {
+				f.Largest = max(f.Largest, math.Abs(w.Scaled(v)))
+			}
+		}
+	}
+	return f, nil
+}
+
+// dot is a mark at a share of a track, or nothing where there is no number.
+func dot(class string, v any, of float64) template.HTML {
+	x := reflect.ValueOf(v).Float()
+	if math.IsNaN(x) || of == 0 {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<i class="%s" style="left:%.2f%%"></i>`, class, 100*x/of))
+}
+
+// curves are those of the training of a network, if they are there.
+func curves(n part) (template.HTML, error) {
+	var metrics epochs
+	if err := loadJSON(filepath.Join(n.Dir, metricsFile), &metrics); err != nil {
+		return "", optional(err)
+	}
+	return inline(plot.Training(metrics))
+}
+
+// inline is what a function that plots returned, for the page.
+func inline(p *plot.Picture, err error) (template.HTML, error) {
+	if err != nil {
+		return "", err
+	}
+	return p.Inline()
+}
+
+func (p page) write(w io.Writer) error {
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"comparison": comparison,
+		"pairs":      pairsOf,
+		"last":       func(row []string) string { return row[len(row)-1] },
+		"others":     func(row []string) []string { return row[:len(row)-1] },
+		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") },
+		"table":      func(t *compare.Table) (template.HTML, error) { return inline(plot.Table(t)) },
+		"sweep":      func(s *swept) (template.HTML, error) { return inline(plot.Errors(s.Title, s.Axis, s.Points)) },
+		"maps":       func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
+		"curves":     curves,
+		"bend":       func(c plot.Curve) (template.HTML, error) { return inline(c.Draw()) },
+		"dot":        dot,
+		"weight":     func(class string, v, largest float64) template.HTML { return dot(class, v+largest, 2*largest) },
+		"number": func(v any) string {
+			if f := reflect.ValueOf(v).Float(); !math.IsNaN(f) {
+				return number(f)
+			}
+			return "-"
+		},
+		"picture": func(title string, p template.HTML) any {
+			return struct {
+				Title   string
+				Picture template.HTML
+			}{title, p}
+		},
+		// A file is shown unchanged, if there is one.
+		"file": func(title string, of part, name string) (any, error) {
+			text, err := os.ReadFile(filepath.Join(of.Dir, name))
+			return struct{ Title, Text string }{title, string(text)}, optional(err)
+		},
+	}).Parse(reportText)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, p)
 }

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"l2mt/cmd/l2mt/internal/report"
 	"l2mt/data"
 	"l2mt/data/datatest"
 )
@@ -75,7 +74,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	dir := smallRun(t)
 	mustL2mt(t, "report", dir)
-	page := must(os.ReadFile(filepath.Join(dir, report.File)))(t)
+	page := must(os.ReadFile(filepath.Join(dir, reportFile)))(t)
 	t.Run("shows everything", func(t *testing.T) { reportShowsEverything(t, string(page)) })
 	t.Run("needs nothing else", func(t *testing.T) { reportNeedsNothingElse(t, page) })
 	t.Run("in a browser", func(t *testing.T) { reportInABrowser(t, page) })

@@ -10,10 +10,12 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/cmd/l2mt/internal/plot"
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/format"
+	"l2mt/infer/compare"
 	"l2mt/model/saved"
 )
 
@@ -23,66 +25,79 @@ type showCmd struct {
 	Top   int    `default:"10" help:"How many coefficients to show, the largest first."`
 }
 
-// shownModel is what show prints.
+// shownModel is what show prints, and what the page of a model has.
 type shownModel struct {
 	*saved.Fit
-	Weights     []shownWeights `json:"weights"`
+	Weights     []shownWeights `json:"weights,omitempty"` // of columns that do not bend
 	Correlation [][]float64    `json:"correlation,omitempty"`
-	// Curves are those of the columns that bend, Importance that of a kernel's columns.
-	Curves     []plot.Curve     `json:"curves,omitempty"`
-	Importance []run.Importance `json:"importance,omitempty"`
+	// Curves are those of columns that bend, Importance that of a kernel's columns. There are
+	// none of more than two classes.
+	Curves     []plot.Curve `json:"curves,omitempty"`
+	Importance []importance `json:"importance,omitempty"`
 
 	task int // whose weights or curves are shown, or the Average
 }
 
 // shownWeights are the largest weights, of a class where there are more than two.
 type shownWeights struct {
-	Class    string       `json:"class,omitempty"`
-	Features []run.Weight `json:"features"`
+	Class    string   `json:"class,omitempty"`
+	Features []weight `json:"features"`
 }
 
-func (c *showCmd) Run(e *env) error {
-	m, err := saved.Load(c.Model)
+// openShown reads a model, with so many of the columns that count most in a task or, without its
+// name, in the mean of all.
+func openShown(dir, task string, top int) (*shownModel, error) {
+	m, err := saved.Load(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s := shownModel{Fit: m, task: saved.Average}
-	if c.Task != "" {
-		if s.task, err = m.Task(c.Task); err != nil {
-			return fmt.Errorf("%w: %w", errUsage, err)
+	s := &shownModel{Fit: m, task: saved.Average}
+	if task != "" {
+		if s.task, err = m.Task(task); err != nil {
+			return nil, fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
 	var fit struct {
 		Unclear bool `json:"correlation_unclear"`
 	}
-	if err := run.Optional(run.LoadJSON(filepath.Join(c.Model, run.FitFile), &fit)); err != nil {
-		return err
+	if err := optional(loadJSON(filepath.Join(dir, fitFile), &fit)); err != nil {
+		return nil, err
 	}
 	if !fit.Unclear {
-		s.Correlation = run.Correlation(m.Omega)
+		s.Correlation = correlationOf(m.Omega)
 	}
-	if s.Curves, err = run.Curves(m); err != nil {
-		return err
-	}
-	if s.Importance, err = run.Importances(m); err != nil {
-		return err
-	}
-	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), c.Top)], s.Importance[:min(len(s.Importance), c.Top)]
-	for k, b := range m.Linear(s.task).B {
-		if math.IsInf(b, -1) {
-			continue // the task cannot have the class
+	switch bend, unit := bendOf(m); {
+	case bend == nil:
+		for k, b := range m.Linear(s.task).B {
+			if math.IsInf(b, -1) {
+				continue // the task cannot have the class
+			}
+			w := shownWeights{Features: weightsOf(m, k, s.task)}
+			if w.Features = w.Features[:min(len(w.Features), top)]; m.Classes != nil {
+				w.Class = m.Classes[k]
+			}
+			s.Weights = append(s.Weights, w)
 		}
-		w := shownWeights{Features: run.Weights(m, k, s.task)}
-		if w.Features = w.Features[:min(len(w.Features), c.Top)]; m.Classes != nil {
-			w.Class = m.Classes[k]
-		}
-		s.Weights = append(s.Weights, w)
+	case m.Classes != nil:
+	case bend.Kind == data.StepCurves:
+		s.Curves, err = curvesOf(m, bend, unit)
+	default:
+		s.Importance, err = importancesOf(m, bend)
+	}
+	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), top)], s.Importance[:min(len(s.Importance), top)]
+	return s, err
+}
+
+func (c *showCmd) Run(e *env) error {
+	s, err := openShown(c.Model, c.Task, c.Top)
+	if err != nil {
+		return err
 	}
 	return e.print(s, s.write)
 }
 
-func (s shownModel) write(w io.Writer) {
-	fmt.Fprintf(w, "%s, %s of %d tasks with %d features, lambda1 = %s\n", s.Model, s.Kind, len(s.Tasks), len(s.Features), run.Number(s.Params.Lambda1))
+func (s *shownModel) write(w io.Writer) {
+	fmt.Fprintf(w, "%s, %s of %d tasks with %d features, lambda1 = %s\n", s.Model, s.Kind, len(s.Tasks), len(s.Features), number(s.Params.Lambda1))
 	if s.Recipe.Task != "" {
 		fmt.Fprintf(w, "column %q names the task\n", s.Recipe.Task)
 	}
@@ -94,9 +109,7 @@ func (s shownModel) write(w io.Writer) {
 	if s.Classes != nil {
 		fmt.Fprintf(w, "%d classes: %s\n", len(s.Classes), format.Abridge(s.Classes))
 	}
-	bent := false
 	for _, step := range s.Recipe.Steps {
-		bent = bent || slices.Contains([]string{data.StepCurves, data.StepGauss, data.StepLaplace}, step.Kind)
 		fmt.Fprintf(w, "step %s", step.Kind)
 		if n := len(step.Landmarks); n > 0 {
 			fmt.Fprintf(w, ": the model contains %d of the rows that it was fitted on", n)
@@ -107,26 +120,24 @@ func (s shownModel) write(w io.Writer) {
 		fmt.Fprintf(w, "%s %s\n", key, s.Versions[key])
 	}
 	fmt.Fprintln(w)
-	t := run.Table{Heads: []string{"rows", "intercepts", "standard error", "task"}}
+	t := grid{Heads: []string{"rows", "intercepts", "standard error", "task"}}
 	for i, of := range s.Tasks[:min(len(s.Tasks), mostListed)] {
 		name, deviation, biases := of.Name, "", ""
 		if of.Positive != "" {
 			name = fmt.Sprintf("%s, %s against %s", of.Name, of.Positive, of.Negative)
 		}
 		if of.StandardError > 0 {
-			deviation = run.Number(of.StandardError)
+			deviation = number(of.StandardError)
 		}
 		for _, b := range s.Linear(i).B {
-			biases += " " + run.Number(b)
+			biases += " " + number(b)
 		}
-		t.Row(of.Rows, biases, deviation, name)
+		t.row(of.Rows, biases, deviation, name)
 	}
-	t.Write(w)
+	t.write(w)
 	s.writeBent(w)
 	for _, of := range s.Weights {
-		if !bent {
-			s.writeWeights(w, of)
-		}
+		s.writeWeights(w, of)
 	}
 	if s.Correlation != nil {
 		fmt.Fprintln(w)
@@ -135,7 +146,7 @@ func (s shownModel) write(w io.Writer) {
 }
 
 // of is the task whose weights or curves are shown.
-func (s shownModel) of() string {
+func (s *shownModel) of() string {
 	if s.task == saved.Average {
 		return "the mean of all tasks"
 	}
@@ -143,14 +154,14 @@ func (s shownModel) of() string {
 }
 
 // writeBent writes what columns add at the knots of their curves, or what counts in a kernel.
-func (s shownModel) writeBent(w io.Writer) {
+func (s *shownModel) writeBent(w io.Writer) {
 	if s.Curves != nil {
 		fmt.Fprintf(w, "\nwhat columns add at the knots of their curves, of %s, and how far tasks are from their mean\n", s.of())
 		most := 0
 		for _, c := range s.Curves {
 			most = max(most, len(c.Knots))
 		}
-		t := run.Table{Heads: slices.Concat([]string{"knots"}, make([]string, most-1), []string{"tasks", "column"})}
+		t := grid{Heads: slices.Concat([]string{"knots"}, make([]string, most-1), []string{"tasks", "column"})}
 		for _, c := range s.Curves {
 			y := c.Shared
 			if s.task != saved.Average {
@@ -158,35 +169,51 @@ func (s shownModel) writeBent(w io.Writer) {
 			}
 			at, adds := slices.Repeat([]any{""}, most), slices.Repeat([]any{""}, most)
 			for i, knot := range c.Knots {
-				at[i], adds[i] = run.Number(knot), run.Number(y[slices.Index(c.X, knot)])
+				at[i], adds[i] = number(knot), number(y[slices.Index(c.X, knot)])
 			}
-			t.Row(append(at, "", c.Column)...)
-			t.Row(append(adds, run.Number(c.Apart), "  adds")...)
+			t.row(append(at, "", c.Column)...)
+			t.row(append(adds, number(c.Apart), "  adds")...)
 		}
-		t.Write(w)
+		t.write(w)
 	}
 	if s.Importance != nil {
 		fmt.Fprintln(w, "\nhow much predictions, the mean of all tasks, change where the values of a column are shuffled, beside their standard deviation")
-		t := run.Table{Heads: []string{"change", "column"}}
+		t := grid{Heads: []string{"change", "column"}}
 		for _, c := range s.Importance {
-			t.Row(c.Change, c.Column)
+			t.row(c.Change, c.Column)
 		}
-		t.Write(w)
+		t.write(w)
 	}
 }
 
-func (s shownModel) writeWeights(w io.Writer, of shownWeights) {
+func (s *shownModel) writeWeights(w io.Writer, of shownWeights) {
 	what := s.of()
 	if of.Class != "" {
 		what += ", " + of.Class + " against the rest"
 	}
 	fmt.Fprintf(w, "\nthe largest weights of %s, for features as they are in a table and for a standard deviation of these\n", what)
-	t := run.Table{Heads: []string{"weight", "of a deviation", "feature"}}
+	t := grid{Heads: []string{"weight", "of a deviation", "feature"}}
 	for _, c := range of.Features {
-		v := c.Of(s.task)
-		t.Row(run.Number(v), run.Number(c.Scaled(v)), c.Feature)
+		v := c.of(s.task)
+		t.row(number(v), number(c.Scaled(v)), c.Feature)
 	}
-	t.Write(w)
+	t.write(w)
+}
+
+// correlationOf is a covariance scaled to a diagonal of ones; tasks without
+// variance correlate with nothing.
+func correlationOf(omega *mat.SymDense) [][]float64 {
+	c := compare.Entries(omega)
+	for i := range c {
+		for j := range c {
+			if scale := math.Sqrt(omega.At(i, i) * omega.At(j, j)); i == j {
+				c[i][j] = 1
+			} else if scale > 0 {
+				c[i][j] /= scale
+			}
+		}
+	}
+	return c
 }
 
 // mostInTable bounds the tasks whose correlations are all printed.

@@ -16,7 +16,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"l2mt/cmd/l2mt/internal/plot"
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
@@ -79,7 +78,7 @@ func (c *sweepCmd) Run(e *env) error {
 func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun) error {
 	first := map[string]string{}
 	for i, r := range runs {
-		s, err := x.stages(r, filepath.Join(c.Out, run.SweepRuns, r.name()), first)
+		s, err := x.stages(r, filepath.Join(c.Out, sweepRuns, r.name()), first)
 		if err != nil {
 			return err
 		}
@@ -99,7 +98,7 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun) error {
 		for _, t := range problems.Problems[0].Tasks {
 			r.tasks = append(r.tasks, t.Name)
 		}
-		if r.table, err = run.LoadTable(s.evaluate.Out); err != nil {
+		if r.table, err = loadTable(s.evaluate.Out); err != nil {
 			return err
 		}
 	}
@@ -142,8 +141,8 @@ func (c *sweepCmd) heldOut(e *env, x *experiment, runs []*experimentRun) error {
 	var names []string
 	var curves [][][]train.Metrics
 	for i, r := range runs {
-		var metrics run.Metrics
-		if err := run.LoadJSON(filepath.Join(r.network, run.MetricsFile), &metrics); err != nil {
+		var metrics epochs
+		if err := loadJSON(filepath.Join(r.network, metricsFile), &metrics); err != nil {
 			return err
 		}
 		if i%len(x.Seeds) == 0 {
@@ -162,11 +161,11 @@ func (c *sweepCmd) heldOut(e *env, x *experiment, runs []*experimentRun) error {
 		return err
 	}
 	return e.print(points, func(w io.Writer) {
-		t := run.Table{Heads: []string{"seeds", "best epochs", "found", x.Vary.Label}}
+		t := grid{Heads: []string{"seeds", "best epochs", "found", x.Vary.Label}}
 		for _, p := range points {
-			t.Row(len(p.Dirs), strings.Trim(fmt.Sprint(p.Epochs), "[]"), over(p.Found), p.Name)
+			t.row(len(p.Dirs), strings.Trim(fmt.Sprint(p.Epochs), "[]"), over(p.Found), p.Name)
 		}
-		t.Write(w)
+		t.write(w)
 		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the best epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
 	})
 }
@@ -179,7 +178,7 @@ func over(numbers []files.Float) string {
 	}
 	mean, deviation := stat.MeanStdDev(x, nil)
 	if len(x) < 2 || math.IsNaN(mean) {
-		return run.Decimals(files.Float(mean))
+		return decimals(files.Float(mean))
 	}
 	return fmt.Sprintf("%.4f +- %.4f", mean, interval(deviation/math.Sqrt(float64(len(x))), len(x)))
 }
@@ -191,8 +190,8 @@ func interval(standardError float64, n int) float64 {
 
 // gather makes the tables of the points over their seeds, and compares L2MT at those that have
 // problems in common.
-func (x *experiment) gather(runs []*experimentRun) (result *run.Sweep, tables []*compare.Table, err error) {
-	result = &run.Sweep{Title: x.Title, Axis: x.Vary.Label}
+func (x *experiment) gather(runs []*experimentRun) (result *swept, tables []*compare.Table, err error) {
+	result = &swept{Title: x.Title, Axis: x.Vary.Label}
 	for _, p := range x.Vary.Cases {
 		at := slices.DeleteFunc(slices.Clone(runs), func(r *experimentRun) bool { return r.Name != p.Name })
 		table, err := compare.Summarise(overSeeds(at))
@@ -210,7 +209,7 @@ func (x *experiment) gather(runs []*experimentRun) (result *run.Sweep, tables []
 				return nil, nil, fmt.Errorf("%s: %w", row.Title, err)
 			}
 			title := strings.TrimSuffix(row.Title+", "+p.Name, ", ")
-			result.Correlations = append(result.Correlations, plot.Correlation{Title: title, Tasks: at[0].tasks, Correlation: run.Correlation(omega)})
+			result.Correlations = append(result.Correlations, plot.Correlation{Title: title, Tasks: at[0].tasks, Correlation: correlationOf(omega)})
 		}
 		for i, other := range tables {
 			a, b, stl := find(other, compare.L2MT, compare.Plain), find(table, compare.L2MT, compare.Plain), find(other, compare.STL, compare.Labelled)
@@ -278,10 +277,10 @@ func (x *experiment) shown(table *compare.Table) (rows []compare.Row) {
 }
 
 // save writes tables and pictures, each file whole or not at all, and the experiment's text.
-func (c *sweepCmd) save(x *experiment, result *run.Sweep, tables []*compare.Table) error {
+func (c *sweepCmd) save(x *experiment, result *swept, tables []*compare.Table) error {
 	for i, p := range result.Points {
 		dir := filepath.Join(c.Out, "points", url.QueryEscape(p.Name))
-		if err := errors.Join(os.MkdirAll(dir, 0o755), run.SaveTable(dir, tables[i])); err != nil {
+		if err := errors.Join(os.MkdirAll(dir, 0o755), saveTable(dir, tables[i])); err != nil {
 			return err
 		}
 	}
@@ -289,22 +288,22 @@ func (c *sweepCmd) save(x *experiment, result *run.Sweep, tables []*compare.Tabl
 	maps, err2 := plot.Correlations(result.Correlations)
 	return errors.Join(
 		files.WriteFile(filepath.Join(c.Out, "experiment.toml"), []byte(x.text)),
-		run.SaveJSON(filepath.Join(c.Out, run.SweepFile), result),
+		saveJSON(filepath.Join(c.Out, sweepFile), result),
 		plot.Save(filepath.Join(c.Out, "sweep.png"), picture, err1),
 		plot.Save(filepath.Join(c.Out, "correlation.png"), maps, err2))
 }
 
 // writeSweep prints what the pictures show. The tables of the points have all methods.
-func writeSweep(w io.Writer, s *run.Sweep) {
+func writeSweep(w io.Writer, s *swept) {
 	fmt.Fprintf(w, "%s\nrelative error: mean over the problems of the test error over that of STL\n\n", s.Title)
-	t := run.Table{Heads: []string{s.Axis, "relative", "s.e.", "method"}}
+	t := grid{Heads: []string{s.Axis, "relative", "s.e.", "method"}}
 	for _, p := range s.Points {
 		for _, row := range p.Rows {
-			t.Row(p.Name, row.PerProblem, row.StandardError, row.Title)
+			t.row(p.Name, row.PerProblem, row.StandardError, row.Title)
 		}
 	}
-	t.Write(w)
-	run.WritePairs(w, s.Pairs)
+	t.write(w)
+	writePairs(w, s.Pairs)
 	for _, c := range s.Correlations {
 		writeCorrelations(w, "\ntask correlations of "+c.Title, c.Tasks, c.Correlation)
 	}

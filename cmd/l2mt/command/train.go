@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/plot"
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/layers"
 	"l2mt/train"
 )
@@ -149,12 +148,12 @@ func (f firstOf) Len() int { return f.n }
 
 // usedRun is what a training run used.
 type usedRun struct {
-	Experience string       `json:"experience"`
-	Head       string       `json:"head,omitempty"`
-	HeldOut    string       `json:"held_out,omitempty"` // a checksum
-	First      int          `json:"first,omitempty"`
-	Training   train.Config `json:"training"`
-	Versions   run.Versions `json:"versions"`
+	Experience string            `json:"experience"`
+	Head       string            `json:"head,omitempty"`
+	HeldOut    string            `json:"held_out,omitempty"` // a checksum
+	First      int               `json:"first,omitempty"`
+	Training   train.Config      `json:"training"`
+	Versions   map[string]string `json:"versions"`
 }
 
 // trained is what a training run came to.
@@ -175,14 +174,14 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		for _, w := range done[len(done)-1].Warnings {
 			e.remark("warning: %s", w)
 		}
-		return run.SaveJSON(filepath.Join(c.Out, run.MetricsFile), done)
+		return saveJSON(filepath.Join(c.Out, metricsFile), done)
 	}
 	var from []string
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
 	}
-	used := usedRun{Experience: strings.Join(from, ", "), First: c.First, Training: config, Versions: run.CurrentVersions()}
-	provenance := map[string]string{"experience": used.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": used.Versions.L2MT}
+	used := usedRun{Experience: strings.Join(from, ", "), First: c.First, Training: config, Versions: versions()}
+	provenance := map[string]string{"experience": used.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": used.Versions["l2mt"]}
 	if c.Head != "" {
 		used.Head = headName(c.Head)
 		provenance["head"] = used.Head
@@ -196,25 +195,46 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	used.HeldOut = report.HeldOut
 	curves, err := plot.Training(report.Metrics)
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
-		run.SaveJSON(filepath.Join(c.Out, run.UsedFile), used),
-		run.SaveJSON(filepath.Join(c.Out, run.MetricsFile), report.Metrics),
+		saveJSON(filepath.Join(c.Out, usedFile), used),
+		saveJSON(filepath.Join(c.Out, metricsFile), report.Metrics),
 		plot.Save(filepath.Join(c.Out, "training.png"), curves, err))
 }
 
 func (r *trained) write(w io.Writer) {
-	t := run.Table{Heads: []string{"seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network"}}
+	t := grid{Heads: []string{"seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network"}}
 	error := func(v *float64) string {
 		if v == nil {
 			return "-"
 		}
 		return fmt.Sprintf("%.3f", *v)
 	}
-	t.Row(r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Dir)
-	t.Write(w)
+	t.row(r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Dir)
+	t.write(w)
 	if r.Start != nil {
 		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")
 	}
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
+}
+
+// epochs are the metrics of the start and of all epochs, which have the same parameters.
+type epochs []train.Metrics
+
+// Check finds what no run writes.
+func (all epochs) Check() error {
+	if len(all) == 0 {
+		return errors.New("it is empty")
+	}
+	for i, m := range all {
+		if (m.Found == nil) != (all[0].Found == nil) || (m.Found == nil) != (m.Tuple == nil) {
+			return fmt.Errorf("entry %d: found and tuple must be in all entries, or in none", i+1)
+		}
+		for name, v := range all[0].Scalars {
+			if len(m.Scalars[name]) != len(v) {
+				return fmt.Errorf("entry %d: %d numbers of %s; the first has %d", i+1, len(m.Scalars[name]), name, len(v))
+			}
+		}
+	}
+	return nil
 }

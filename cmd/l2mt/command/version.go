@@ -4,25 +4,49 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"runtime"
+	"runtime/debug"
 	"slices"
+	"strconv"
 
-	"l2mt/cmd/l2mt/internal/run"
+	"l2mt/layers/linalg"
+	"l2mt/model/pretrained"
 )
 
 type versionCmd struct{}
 
 func (versionCmd) Run(e *env) error {
-	v := run.CurrentVersions()
+	v := versions()
 	return e.print(v, func(w io.Writer) {
-		t := run.Fields(w)
-		fmt.Fprintf(t, "l2mt\t%s\n", v.L2MT)
-		fmt.Fprintf(t, "go\t%s\n", v.Go)
-		fmt.Fprintf(t, "system\t%s, %d CPUs\n", v.System, v.CPUs)
-		fmt.Fprintf(t, "kernels\t%s\n", v.Kernels)
-		fmt.Fprintf(t, "pretrained network\t%s\n", v.Pretrained)
-		for _, path := range slices.Sorted(maps.Keys(v.Modules)) {
-			fmt.Fprintf(t, "%s\t%s\n", path, v.Modules[path])
+		t := fields(w)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			fmt.Fprintf(t, "%s\t%s\n", name, v[name])
 		}
 		t.Flush()
 	})
+}
+
+// versions are those of all that decides results, which runs record beside these: of the program,
+// of its modules by their paths, of the kernels that this machine and L2MT_BLAS choose, and of the
+// network that commands take if they are given none, with its checksum.
+func versions() map[string]string {
+	v := map[string]string{
+		"l2mt": "unknown", "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH, "cpus": strconv.Itoa(runtime.NumCPU()),
+		"pretrained network": pretrained.Name + ", " + pretrained.Checksum(),
+	}
+	if kernels, err := linalg.Select(); err == nil {
+		v["kernels"] = kernels.Name()
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v["l2mt"] = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				v["l2mt"] += " " + s.Value
+			}
+		}
+		for _, m := range info.Deps {
+			v[m.Path] = m.Version
+		}
+	}
+	return v
 }

@@ -1,4 +1,4 @@
-package run
+package command
 
 import (
 	"math"
@@ -46,17 +46,17 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 	} {
 		table, dir := tableOf(t, c.stl, c.ours), t.TempDir()
 		var text strings.Builder
-		WriteTable(&text, table)
+		writeTable(&text, table)
 		if strings.Contains(text.String(), "NaN") || !strings.Contains(text.String(), " -") {
 			t.Errorf("%s:\n%s", c.name, &text)
 		}
 		if says := strings.Contains(text.String(), "per problem leaves out 1 problems"); says != (c.name == "no errors of STL on one" || c.name == "no errors") {
 			t.Errorf("%s: the problems left out are named: %v\n%s", c.name, says, &text)
 		}
-		if err := SaveTable(dir, table); err != nil {
+		if err := saveTable(dir, table); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		back, err := LoadTable(dir)
+		back, err := loadTable(dir)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -79,7 +79,7 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 // Columns stand over each other: every row ends in as many fields as the head.
 func TestTableHasItsColumns(t *testing.T) {
 	var text strings.Builder
-	WriteTable(&text, tableOf(t, []float64{0.2, 0.3, 0.1}, []float64{0.1, 0.3, 0.2}))
+	writeTable(&text, tableOf(t, []float64{0.2, 0.3, 0.1}, []float64{0.1, 0.3, 0.2}))
 	_, rows, ok := strings.Cut(text.String(), "method\n")
 	if !ok {
 		t.Fatalf("no head:\n%s", &text)

@@ -1,4 +1,4 @@
-package run
+package command
 
 import (
 	"fmt"
@@ -14,19 +14,19 @@ import (
 // tableFile has the table of an evaluation.
 const tableFile = "table.json"
 
-// Comparison is a table of methods, below them what L2MT is without one of its parts, or with
+// comparison is a table of methods, below them what L2MT is without one of its parts, or with
 // one alone, and below these what learns from fewer rows.
-func Comparison(table *compare.Table) *Table {
-	t := &Table{Heads: []string{"relative", "per problem", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "seconds", "method"}}
+func comparison(table *compare.Table) *grid {
+	t := &grid{Heads: []string{"relative", "per problem", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "seconds", "method"}}
 	group := ""
 	for _, r := range table.Rows {
 		if r.Heading() != group {
 			group = r.Heading()
-			t.Row(append(slices.Repeat([]any{""}, 11), group)...)
+			t.row(append(slices.Repeat([]any{""}, 11), group)...)
 		}
 		cells := append([]any{r.Relative, r.PerProblem, r.StandardError, r.Error}, against(r.AgainstSTL, alone(r))...)
 		cells = append(cells, against(r.AgainstBest, r.Title == table.Best)...)
-		t.Row(append(cells, fmt.Sprintf("%.2f", r.Seconds), r.Title)...)
+		t.row(append(cells, fmt.Sprintf("%.2f", r.Seconds), r.Title)...)
 	}
 	return t
 }
@@ -34,36 +34,33 @@ func Comparison(table *compare.Table) *Table {
 // alone reports whether a row is that of single-task learning.
 func alone(r compare.Row) bool { return r.Model == compare.STL && !r.Published }
 
-// WriteTable prints a comparison of methods.
-func WriteTable(w io.Writer, table *compare.Table) {
+// writeTable prints a comparison of methods.
+func writeTable(w io.Writer, table *compare.Table) {
 	fmt.Fprintf(w, "relative error: mean test error over that of STL on the same labelled rows, problems: %d; differences are paired, with p of Wilcoxon's signed-rank test\n", len(table.Problems))
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
-	Comparison(table).Write(w)
-	WritePairs(w, table.Pairs)
+	comparison(table).write(w)
+	writePairs(w, table.Pairs)
 	stl := table.Rows[slices.IndexFunc(table.Rows, alone)]
 	if n := len(stl.Test) - len(slices.DeleteFunc(slices.Clone(stl.Test), func(e float64) bool { return e == 0 })); n > 0 {
 		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", n)
 	}
 }
 
-// Pairs is how networks compare with each other, nil where there are no two.
-func Pairs(pairs []compare.Pair) *Table {
-	if len(pairs) == 0 {
-		return nil
-	}
-	t := &Table{Heads: []string{"difference", "s.e.", "p", "w/t/l", "of"}}
+// pairsOf is how networks compare with each other.
+func pairsOf(pairs []compare.Pair) *grid {
+	t := &grid{Heads: []string{"difference", "s.e.", "p", "w/t/l", "of"}}
 	for _, p := range pairs {
 		cells := against(p.Paired, false)
-		t.Row(cells[0], p.StandardError, cells[1], cells[2], p.A+" less "+p.B)
+		t.row(cells[0], p.StandardError, cells[1], cells[2], p.A+" less "+p.B)
 	}
 	return t
 }
 
-// WritePairs prints them.
-func WritePairs(w io.Writer, pairs []compare.Pair) {
-	if t := Pairs(pairs); t != nil {
+// writePairs prints it, where there are two.
+func writePairs(w io.Writer, pairs []compare.Pair) {
+	if len(pairs) > 0 {
 		fmt.Fprintln(w, "\ntest errors of one less those of another on the same problems, over the mean of STL")
-		t.Write(w)
+		pairsOf(pairs).write(w)
 	}
 }
 
@@ -73,38 +70,38 @@ func against(p compare.Paired, self bool) []any {
 	if self {
 		return []any{"-", "-", "-"}
 	}
-	difference := Decimals(p.Difference)
+	difference := decimals(p.Difference)
 	if !strings.HasPrefix(difference, "-") {
 		difference = "+" + difference
 	}
 	return []any{difference, fmt.Sprintf("%.2g", p.P), fmt.Sprintf("%d/%d/%d", p.Wins, p.Ties, p.Losses)}
 }
 
-// SaveTable writes a table as JSON, with the errors problem by problem, and its picture.
-func SaveTable(dir string, table *compare.Table) error {
+// saveTable writes a table as JSON, with the errors problem by problem, and its picture.
+func saveTable(dir string, table *compare.Table) error {
 	timeless, seconds := *table, map[string]float64{}
 	timeless.Rows = slices.Clone(table.Rows)
 	for i, row := range table.Rows {
 		timeless.Rows[i].Seconds, seconds[row.Title] = 0, row.Seconds
 	}
-	if err := SaveJSON(filepath.Join(dir, SecondsFile), seconds); err != nil {
+	if err := saveJSON(filepath.Join(dir, secondsFile), seconds); err != nil {
 		return err
 	}
-	if err := SaveJSON(filepath.Join(dir, tableFile), timeless); err != nil {
+	if err := saveJSON(filepath.Join(dir, tableFile), timeless); err != nil {
 		return err
 	}
 	picture, err := plot.Table(table)
 	return plot.Save(filepath.Join(dir, "table.png"), picture, err)
 }
 
-// LoadTable reads what SaveTable wrote.
-func LoadTable(dir string) (*compare.Table, error) {
+// loadTable reads what saveTable wrote.
+func loadTable(dir string) (*compare.Table, error) {
 	table := new(compare.Table)
-	if err := LoadJSON(filepath.Join(dir, tableFile), table); err != nil {
+	if err := loadJSON(filepath.Join(dir, tableFile), table); err != nil {
 		return nil, err
 	}
 	var seconds map[string]float64
-	if err := Optional(LoadJSON(filepath.Join(dir, SecondsFile), &seconds)); err != nil {
+	if err := optional(loadJSON(filepath.Join(dir, secondsFile), &seconds)); err != nil {
 		return nil, err
 	}
 	for i, row := range table.Rows {
@@ -113,14 +110,8 @@ func LoadTable(dir string) (*compare.Table, error) {
 	return table, nil
 }
 
-// SweepFile has what a sweep came to, and SweepRuns is the folder of its runs.
-const (
-	SweepFile = "sweep.json"
-	SweepRuns = "runs"
-)
-
-// Sweep is what a sweep comes to.
-type Sweep struct {
+// swept is what a sweep comes to.
+type swept struct {
 	Title string `json:"title"`
 	// Axis is what is varied, and Points are its values with the methods to be shown.
 	Axis   string       `json:"axis"`

@@ -1,4 +1,4 @@
-package report
+package command
 
 import (
 	"encoding/json"
@@ -7,14 +7,13 @@ import (
 	"testing"
 
 	"l2mt/cmd/l2mt/internal/plot"
-	"l2mt/cmd/l2mt/internal/run"
 	"l2mt/infer/compare"
 )
 
 // Whatever stands in the files that pictures and the report are drawn from, they
 // are refused or drawn.
 func FuzzPictures(f *testing.F) {
-	const metrics, table, swept, kinds = 0, 1, 2, 3
+	const metrics, table, sweep, kinds = 0, 1, 2, 3
 	encoded := func(v any) []byte {
 		raw, err := json.Marshal(v)
 		if err != nil {
@@ -23,13 +22,13 @@ func FuzzPictures(f *testing.F) {
 		return raw
 	}
 	scalars := map[string][]float64{"alpha": {1, 2}}
-	f.Add(metrics, encoded(run.Metrics{{Loss: 1, Residual: 0.5, Deviation: 1e-3, Scalars: scalars}, {Epoch: 1, Loss: 0.1, Scalars: scalars}}))
+	f.Add(metrics, encoded(epochs{{Loss: 1, Residual: 0.5, Deviation: 1e-3, Scalars: scalars}, {Epoch: 1, Loss: 0.1, Scalars: scalars}}))
 	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1]}},{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}]`))
 	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1,2]}},{"epoch":1,"scalars":{"alpha":[1]}}]`))
 	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: "l2mt"}, PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
-	f.Add(swept, encoded(run.Sweep{Title: "t", Axis: "x",
+	f.Add(sweep, encoded(swept{Title: "t", Axis: "x",
 		Points:       []plot.Point{{Name: "1", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: compare.L2MT}, PerProblem: 0.9, StandardError: 0.1}}}, {Name: "2", Rows: []compare.Row{{Title: "a", PerProblem: 0.8}}}},
 		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
 	for _, text := range []string{
@@ -40,7 +39,7 @@ func FuzzPictures(f *testing.F) {
 		`{"correlations":[{"tasks":["a"],"correlation":[[1]]},{"tasks":["a","b"],"correlation":[[1,0],[0,1]]}]}`,
 		`{}`,
 	} {
-		f.Add(swept, []byte(text))
+		f.Add(sweep, []byte(text))
 	}
 	f.Fuzz(func(t *testing.T, kind int, raw []byte) {
 		path := filepath.Join(t.TempDir(), "picture.svg")
@@ -48,18 +47,18 @@ func FuzzPictures(f *testing.F) {
 		var err error
 		switch uint(kind) % kinds {
 		case metrics:
-			var m run.Metrics
-			if err = run.ParseJSON(raw, &m); err == nil {
+			var m epochs
+			if err = parseJSON(raw, &m); err == nil {
 				drawn, err = plot.Training(m)
 			}
 		case table:
 			var table compare.Table
-			if err = run.ParseJSON(raw, &table); err == nil {
+			if err = parseJSON(raw, &table); err == nil {
 				drawn, err = plot.Table(&table)
 			}
-		case swept:
-			var r run.Sweep
-			if err = run.ParseJSON(raw, &r); err == nil {
+		case sweep:
+			var r swept
+			if err = parseJSON(raw, &r); err == nil {
 				drawn, err = plot.Errors(r.Title, r.Axis, r.Points)
 			}
 			if err == nil {

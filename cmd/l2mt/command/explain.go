@@ -1,0 +1,167 @@
+package command
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data"
+	"l2mt/model/saved"
+)
+
+// bendOf is the step in which a model's columns bend, or nil, and the unit of the table of what
+// goes into it.
+func bendOf(m *saved.Fit) (bend *data.Step, unit func(j int, v float64) float64) {
+	unit = func(_ int, v float64) float64 { return v }
+	for i := range m.Recipe.Steps {
+		switch s := &m.Recipe.Steps[i]; s.Kind {
+		case data.StepCurves, data.StepGauss, data.StepLaplace:
+			return s, unit
+		case data.StepStandardise:
+			unit = func(j int, v float64) float64 {
+				if v = v*s.Deviation[j] + s.Mean[j]; math.Abs(v) < 1e-6*s.Deviation[j] {
+					return 0 // but for single precision
+				}
+				return v
+			}
+		}
+	}
+	return nil, unit
+}
+
+// points is the number of points of a curve beside its knots, and mostShuffled bounds the rows
+// that are shuffled.
+const points, mostShuffled = 41, 200
+
+// curvesOf are those of the columns that bend in a step, the ones that change predictions most
+// first. Each is around 0.
+func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64) (curves []plot.Curve, err error) {
+	names := m.Recipe.Features()
+	for j, c := range step.Curves {
+		if len(c.Knots) == 0 {
+			continue
+		}
+		of := plot.Curve{Column: names[j]}
+		at := floats.Span(make([]float64, points), c.Knots[0], c.Knots[len(c.Knots)-1])
+		at = append(at, c.Knots...)
+		slices.Sort(at)
+		values := make([]float32, len(at)*step.Cols)
+		for i, x := range at {
+			values[i*step.Cols+j], of.X = float32(x), append(of.X, unit(j, x))
+		}
+		for _, knot := range c.Knots {
+			of.Knots = append(of.Knots, unit(j, knot))
+		}
+		for t := saved.Average; t < len(m.Tasks); t++ {
+			y, err := effect(m, step, values, t)
+			if err != nil {
+				return nil, err
+			}
+			if t == saved.Average {
+				of.Shared = y
+				continue
+			}
+			of.Tasks, of.Change = append(of.Tasks, y), of.Change+floats.Max(y)-floats.Min(y)
+			of.Apart = math.Hypot(of.Apart, floats.Distance(y, of.Shared, 2))
+		}
+		of.Apart /= math.Sqrt(float64(len(of.X) * len(m.Tasks)))
+		curves = append(curves, of)
+	}
+	slices.SortStableFunc(curves, func(a, b plot.Curve) int { return cmp.Compare(b.Change, a.Change) })
+	return curves, nil
+}
+
+// effect is what a task predicts of rows that go into the step, less its mean.
+func effect(m *saved.Fit, step *data.Step, values []float32, task int) ([]float64, error) {
+	x, err := data.NewDense(len(values)/step.Cols, step.Cols, values)
+	if err != nil {
+		return nil, err
+	}
+	made, err := step.Apply(x)
+	if err != nil {
+		return nil, err
+	}
+	y := m.Linear(task).Scores(made)
+	floats.AddConst(-stat.Mean(y, nil), y)
+	return y, nil
+}
+
+// importance is how much predictions change where the values of a column are shuffled: the
+// root mean square over their standard deviation, of the mean of all tasks.
+type importance struct {
+	Column string  `json:"column"`
+	Change float64 `json:"change"`
+}
+
+// importancesOf are those of the columns of a kernel, the largest first, by the landmarks.
+func importancesOf(m *saved.Fit, step *data.Step) (all []importance, err error) {
+	rows := step.Landmarks[:min(len(step.Landmarks), mostShuffled)]
+	was, err := effect(m, step, slices.Concat(rows...), saved.Average)
+	if err != nil {
+		return nil, err
+	}
+	for j, name := range m.Recipe.Features() {
+		shuffled := slices.Concat(rows...)
+		for i, from := range data.Stream(0, "importance", uint64(j)).Perm(len(rows)) {
+			shuffled[i*step.Cols+j] = rows[from][j]
+		}
+		is, err := effect(m, step, shuffled, saved.Average)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, importance{name, floats.Distance(is, was, 2) / cmp.Or(floats.Norm(was, 2), 1)})
+	}
+	slices.SortStableFunc(all, func(a, b importance) int { return cmp.Compare(b.Change, a.Change) })
+	return all, nil
+}
+
+// weight is how much a feature counts in predictions, in the unit of the table.
+type weight struct {
+	Feature string `json:"feature"`
+	// Shared is that of the mean of all tasks, and Tasks are those of each.
+	Shared float64   `json:"shared"`
+	Tasks  []float64 `json:"tasks"`
+	// Deviation is a standard deviation of the feature where the fit was standardised, else 1.
+	Deviation float64 `json:"deviation"`
+}
+
+// weightsOf are those of the features against the rest of a class, which is 0 where there are
+// not more than two. Those come first that count most in a task, or in the saved.Average, by
+// their deviations.
+func weightsOf(m *saved.Fit, class, task int) []weight {
+	all := make([]weight, len(m.Features))
+	for j, name := range m.Features {
+		all[j].Feature, all[j].Deviation = name, 1
+		if m.Scale != nil {
+			all[j].Deviation = m.Scale.Deviation[j]
+		}
+	}
+	for i := saved.Average; i < len(m.Tasks); i++ {
+		l := m.Linear(i)
+		for j := range all {
+			if v := l.W[j*len(l.B)+class]; i == saved.Average {
+				all[j].Shared = v
+			} else {
+				all[j].Tasks = append(all[j].Tasks, v)
+			}
+		}
+	}
+	counts := func(w weight) float64 { return math.Abs(w.Scaled(w.of(task))) }
+	slices.SortStableFunc(all, func(a, b weight) int { return cmp.Compare(counts(b), counts(a)) })
+	return all
+}
+
+// of is that of a task, or of the saved.Average.
+func (w weight) of(task int) float64 {
+	if task == saved.Average {
+		return w.Shared
+	}
+	return w.Tasks[task]
+}
+
+// Scaled is a weight for a standard deviation of the feature.
+func (w weight) Scaled(v float64) float64 { return v * w.Deviation }

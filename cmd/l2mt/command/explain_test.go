@@ -1,0 +1,78 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+	"l2mt/data/table"
+	"l2mt/infer/solve"
+)
+
+// modelOf is a model of two tasks, a x^2 + noise with x between 10 and 14, beside a column that
+// says nothing, fitted in a view of standardised columns.
+func modelOf(t *testing.T, v solve.View) *shownModel {
+	t.Helper()
+	text := "task,noise,x,y\n"
+	for i := range 2 {
+		r := data.Stream(1, "bent", uint64(i))
+		for range 80 {
+			x := 10 + 4*r.Float64()
+			text += fmt.Sprintf("t%d,%v,%v,%v\n", i, r.NormFloat64(), x, float64(1+i)*(x-12)*(x-12)+0.1*r.NormFloat64())
+		}
+	}
+	read := must(table.Read([]string{write(t, "bent.csv", text)}, table.Options{Task: "task", Steps: []string{data.StepStandardise}}))(t)
+	b := must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
+	f := must(b.Fit(t.Context(), must(b.Judge(t.Context(), solve.Candidate{View: v}))(t)))(t)
+	dir := t.TempDir()
+	if err := must(f.Saved(read.Recipe))(t).Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	return must(openShown(dir, "", 10))(t)
+}
+
+// Curves are those that the targets were made by, in the unit of the table, but for a constant.
+func TestCurvesAreThoseOfTheTargets(t *testing.T) {
+	shown := modelOf(t, solve.View{Bent: data.StepCurves})
+	if len(shown.Curves) != 2 || shown.Curves[0].Column != "x" || shown.Importance != nil || shown.Weights != nil {
+		t.Fatalf("%+v", shown)
+	}
+	c := shown.Curves[0]
+	for i, y := range append([][]float64{c.Shared}, c.Tasks...) {
+		factor := []float64{1.5, 1, 2}[i]
+		want := make([]float64, len(c.X))
+		for k, x := range c.X {
+			want[k] = factor * (x - 12) * (x - 12)
+		}
+		mean := stat.Mean(want, nil)
+		for k, x := range c.X {
+			if math.Abs(y[k]-(want[k]-mean)) > 0.15*factor {
+				t.Errorf("curve %d at %.2f is %.3f, want %.3f", i, x, y[k], want[k]-mean)
+			}
+		}
+	}
+	if c.X[0] < 10 || c.X[0] > 10.3 || c.Knots[len(c.Knots)-1] < 13.7 || c.Knots[len(c.Knots)-1] > 14 {
+		t.Errorf("the curve is from %v with the knots %v; x is between 10 and 14", c.X[0], c.Knots)
+	}
+	if want := 0.5 * stat.PopStdDev(c.Tasks[0], nil); math.Abs(c.Apart-want) > 0.1*want {
+		t.Errorf("tasks are %.3f from their mean, want %.3f", c.Apart, want)
+	}
+	for _, knot := range c.Knots {
+		if !slices.Contains(c.X, knot) {
+			t.Errorf("the curve has no point at the knot %v", knot)
+		}
+	}
+}
+
+// The column that says nothing counts for next to nothing in a kernel.
+func TestImportancesTellColumnsApart(t *testing.T) {
+	shown := modelOf(t, solve.View{Bent: data.StepGauss, Width: 1})
+	all := shown.Importance
+	if len(all) != 2 || all[0].Column != "x" || all[0].Change < 1 || all[1].Change > 0.5 || shown.Curves != nil || shown.Weights != nil {
+		t.Errorf("%+v", shown)
+	}
+}

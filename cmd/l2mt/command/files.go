@@ -1,0 +1,105 @@
+package command
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"l2mt/data"
+	"l2mt/data/files"
+	"l2mt/infer/solve"
+	"l2mt/model"
+	"l2mt/model/pretrained"
+)
+
+// Files that commands write into their directories.
+const (
+	usedFile = "run.json" // what was used
+	// secondsFile has the times of an evaluation, by method, apart from the results, so that
+	// equal runs give equal files.
+	secondsFile = "seconds.json"
+	metricsFile = "metrics.json" // of a training run, beside its network
+	fitFile     = "fit.json"     // the report of a fit, beside its model
+	sweepFile   = "sweep.json"
+	sweepRuns   = "runs" // the folder of the runs of a sweep
+	reportFile  = "report.html"
+)
+
+// saveJSON writes a value to a file, whole or not at all.
+func saveJSON(path string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return files.WriteFile(path, append(raw, '\n'))
+}
+
+// loadJSON reads what saveJSON wrote.
+func loadJSON(path string, v any) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := parseJSON(raw, v); err != nil {
+		return fmt.Errorf("%s: %w: %w; remove it, and the command that wrote it makes it again", path, data.ErrFormat, err)
+	}
+	return nil
+}
+
+// parseJSON reads what saveJSON writes. Values that have a check must pass it,
+// because the file may be damaged or made up.
+func parseJSON(raw []byte, v any) error {
+	if err := json.Unmarshal(raw, v); err != nil {
+		return err
+	}
+	if c, ok := v.(interface{ Check() error }); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+// optional forgives that a file is not there.
+func optional(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// pretrainedNetwork names the network in the program where a directory could stand;
+// so does nothing at all.
+const pretrainedNetwork = "pretrained"
+
+// networkSum is a checksum of a network.
+func networkSum(dir string) (string, error) {
+	if dir == "" || dir == pretrainedNetwork {
+		return pretrained.Checksum(), nil
+	}
+	all := sha256.New()
+	for _, name := range []string{model.ConfigFile, model.WeightsFile, model.HeadFile} {
+		raw, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil && name != model.HeadFile { // which not all have
+			return "", err
+		}
+		all.Write(raw)
+	}
+	return hex.EncodeToString(all.Sum(nil)), nil
+}
+
+// loadNetwork reads a network, ready to solve problems with.
+func loadNetwork(dir string) (*solve.Finder, error) {
+	load := model.Load
+	if dir == "" || dir == pretrainedNetwork {
+		load = func(string) (*model.Network, error) { return pretrained.Load() }
+	}
+	n, err := load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return solve.NewFinder(n)
+}

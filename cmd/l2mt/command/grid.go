@@ -1,0 +1,57 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"l2mt/data/files"
+)
+
+// grid is a table for print and for pages. The last cell of a row says what it is of.
+type grid struct {
+	Heads []string
+	Rows  [][]string
+}
+
+// row adds a row of texts and numbers, of which those that are not whole have four decimals.
+func (g *grid) row(cells ...any) {
+	var row []string
+	for _, c := range cells {
+		switch v := c.(type) {
+		case float64:
+			c = decimals(files.Float(v))
+		case files.Float:
+			c = decimals(v)
+		}
+		row = append(row, fmt.Sprint(c))
+	}
+	g.Rows = append(g.Rows, row)
+}
+
+// write prints the table, with all columns but the last set to the right.
+func (g *grid) write(w io.Writer) {
+	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, row := range append([][]string{g.Heads}, g.Rows...) {
+		last := len(row) - 1
+		fmt.Fprintf(lines, "%s\t  %s\n", strings.Join(row[:last], "\t"), row[last])
+	}
+	lines.Flush()
+}
+
+// fields is a table for print, with columns set to the left.
+func fields(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
+
+// number is a number of four digits.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// decimals is four of them, or a dash where the number is undefined.
+func decimals(f files.Float) string {
+	if math.IsNaN(float64(f)) {
+		return "-"
+	}
+	return strings.Replace(strconv.FormatFloat(float64(f), 'f', 4, 64), "-0.0000", "0.0000", 1)
+}
