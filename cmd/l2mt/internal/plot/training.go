@@ -1,31 +1,27 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
-	"image/color"
 	"maps"
 	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"l2mt/train"
 )
 
-// course is a number over the epochs. A dashed line remains visible upon another.
-type course struct {
-	name   string
-	dashed bool
-	of     func(m train.Metrics) float64
-}
+// course is a number over the epochs, NaN where nothing was measured.
+type course func(m train.Metrics) float64
 
 // found is the relative error of the covariances found.
 func found(m train.Metrics) float64 { return measured(m.Found) }
 
-// measured is NaN, which is not drawn, where nothing was.
 func measured(v *float64) float64 {
 	if v == nil {
 		return math.NaN()
@@ -37,75 +33,62 @@ const relativeError = "Relative error on held-out problems"
 
 // Training draws the loss, the error of the covariances found and the scalars over epochs.
 func Training(metrics []train.Metrics) (*Picture, error) {
-	objective, err := overEpochs("Objective", metrics,
-		course{"loss", false, func(m train.Metrics) float64 { return m.Loss }},
-		course{"residual |f - v(o)|", false, func(m train.Metrics) float64 { return m.Residual }},
-		course{"standard deviation of v(o)", false, func(m train.Metrics) float64 { return m.Deviation }})
-	if err != nil {
-		return nil, err
-	}
+	objective, quality, parameters := overEpochs("Objective"), overEpochs(relativeError), overEpochs("Parameters above the embeddings")
+	err := errors.Join(
+		addCourse(objective, 0, "loss", metrics, func(m train.Metrics) float64 { return m.Loss }),
+		addCourse(objective, 1, "residual |f - v(o)|", metrics, func(m train.Metrics) float64 { return m.Residual }),
+		addCourse(objective, 2, "standard deviation of v(o)", metrics, func(m train.Metrics) float64 { return m.Deviation }),
+		addCourse(quality, 0, "covariance found", metrics, found),
+		addCourse(quality, 1, "best tuple", metrics, func(m train.Metrics) float64 { return measured(m.Tuple) }),
+		addCourse(quality, 2, "single-task learning", metrics, func(train.Metrics) float64 { return 1 }))
 	if y := &objective.Y; y.Min > 1/largest && y.Max < largest { // whole decades around the values
 		y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 		y.Min, y.Max = math.Pow(10, math.Floor(math.Log10(y.Min))), math.Pow(10, math.Ceil(math.Log10(y.Max)))
 	}
-	quality, err := overEpochs(relativeError, metrics,
-		course{"covariance found", false, found},
-		course{"best tuple", true, func(m train.Metrics) float64 { return measured(m.Tuple) }},
-		course{"single-task learning", true, func(train.Metrics) float64 { return 1 }})
-	if err != nil {
-		return nil, err
-	}
-	var scalars []course
+	n := 0
 	for _, name := range slices.Sorted(maps.Keys(metrics[0].Scalars)) {
 		for i := range metrics[0].Scalars[name] {
-			scalars = append(scalars, course{fmt.Sprintf("%s %d", name, i+1), i%2 == 1, func(m train.Metrics) float64 { return m.Scalars[name][i] }})
+			err = errors.Join(err, addCourse(parameters, n, fmt.Sprintf("%s %d", name, i+1), metrics, func(m train.Metrics) float64 { return m.Scalars[name][i] }))
+			n++
 		}
 	}
-	parameters, err := overEpochs("Parameters above the embeddings", metrics, scalars...)
 	return &Picture{15 * vg.Inch, 5 * vg.Inch, []*plot.Plot{objective, quality, parameters}}, err
 }
 
 // Runs draws the relative error of the covariances found on held-out problems over the
 // epochs of several runs, those of a name in one colour.
 func Runs(names []string, runs [][][]train.Metrics) (*Picture, error) {
-	p, err := overEpochs(relativeError, nil)
+	p := overEpochs(relativeError)
 	for i, name := range names {
 		for _, metrics := range runs[i] {
-			if err == nil {
-				err = course{name, false, found}.add(p, metrics, palette[i%len(palette)])
+			if err := addCourse(p, i, name, metrics, found); err != nil {
+				return nil, err
 			}
 			name = "" // once in the legend
 		}
 	}
-	return &Picture{8 * vg.Inch, 5 * vg.Inch, []*plot.Plot{p}}, err
+	return &Picture{8 * vg.Inch, 5 * vg.Inch, []*plot.Plot{p}}, nil
 }
 
-// overEpochs is a plot of numbers over the epochs.
-func overEpochs(title string, metrics []train.Metrics, lines ...course) (*plot.Plot, error) {
+// overEpochs is an empty plot of numbers over the epochs.
+func overEpochs(title string) *plot.Plot {
 	p := newPlot(title, "epoch", "")
 	p.X.Tick.Marker = plainTicks{whole: true}
 	p.Add(plotter.NewGrid())
-	for i, l := range lines {
-		if err := l.add(p, metrics, palette[i%len(palette)]); err != nil {
-			return nil, fmt.Errorf("plot %q, line %q: %w", title, l.name, err)
-		}
-	}
-	return p, nil
+	return p
 }
 
-func (c course) add(p *plot.Plot, metrics []train.Metrics, colour color.Color) error {
+// addCourse draws line i of a plot, if anything was measured.
+func addCourse(p *plot.Plot, i int, name string, metrics []train.Metrics, of course) error {
 	var points plotter.XYs
 	for _, m := range metrics {
-		if y := c.of(m); !math.IsNaN(y) {
+		if y := of(m); !math.IsNaN(y) {
 			points = append(points, plotter.XY{X: float64(m.Epoch), Y: y})
 		}
 	}
-	if points == nil { // nothing was measured
+	if points == nil {
 		return nil
 	}
-	style := draw.LineStyle{Color: colour, Width: vg.Points(1.5)}
-	if c.dashed {
-		style.Dashes = []vg.Length{vg.Points(5), vg.Points(3)}
-	}
-	return addLine(p, c.name, points, style)
+	// Lines that cover each other differ in their dashes.
+	return addLine(p, name, points, draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.5), Dashes: plotutil.Dashes(i)})
 }
