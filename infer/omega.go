@@ -49,10 +49,6 @@ type Solution struct {
 	Multiplicity int
 }
 
-// Unique reports whether no other covariance has the same objective. For
-// Rho > 0 that is always so; otherwise it needs a simple lowest eigenvalue.
-func (s *Solution) Unique() bool { return s.Rho > 0 || s.Multiplicity == 1 }
-
 // Omega minimises rho tr(Omega^2) + <Phi, Omega> over the positive semidefinite
 // matrices of trace 1: FromSpectrum of gonum's eigendecomposition of Phi.
 //
@@ -75,14 +71,16 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	if !e.Factorize(phi, true) {
 		return nil, fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64", ErrInvalid)
 	}
-	var u mat.Dense
-	e.VectorsTo(&u)
-	return FromSpectrum(e.Values(nil), &u, rho)
+	return FromSpectrum(e.Values(nil), rho, func(k int) (mat.Matrix, bool) {
+		var u mat.Dense
+		e.VectorsTo(&u)
+		return u.Slice(0, phi.SymmetricDim(), 0, k), true
+	})
 }
 
-// FromSpectrum is Omega of Phi = U diag(kappa) U', whose eigenvalues kappa ascend
-// and have the columns of U as their eigenvectors. Of these it wants the first ones,
-// as many as Rank says.
+// FromSpectrum is Omega of Phi = U diag(kappa) U', whose eigenvalues kappa ascend. It asks once
+// for the first columns of U: those of the lowest eigenvalue, and for rho > 0 those with
+// positive mu.
 //
 //	rho > 0  Omega = U diag(mu) U' with mu from DualScan; the only minimiser.
 //	rho = 0  any covariance on the lowest eigenspace of Phi is a minimiser;
@@ -95,59 +93,44 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 // eigendecomposition happens to return.
 //
 // FromSpectrum returns an error that wraps ErrInvalid if kappa is empty, does not
-// ascend or is not finite, if U has another number of rows or fewer columns, or if
-// rho is not finite.
-func FromSpectrum(kappa []float64, u mat.Matrix, rho float64) (*Solution, error) {
+// ascend or is not finite, if rho is not finite, or if there are no such columns.
+func FromSpectrum(kappa []float64, rho float64, first func(k int) (u mat.Matrix, ok bool)) (*Solution, error) {
 	if !finite(rho) {
 		return nil, fmt.Errorf("infer: rho: %w: it is %v; it must be finite", ErrInvalid, rho)
 	}
 	if err := checkSpectrum(kappa); err != nil {
 		return nil, err
 	}
-	m, k := len(kappa), Rank(kappa, rho)
-	if rows, cols := u.Dims(); rows != m || cols < k {
-		return nil, fmt.Errorf("infer: U: %w: it is %d x %d; with these eigenvalues it must be %d x %d", ErrInvalid, rows, cols, m, k)
-	}
-	s := &Solution{Rho: rho, Kappa: kappa, Multiplicity: lowestMultiplicity(kappa)}
+	s := &Solution{Rho: rho, Kappa: kappa, Mu: make([]float64, len(kappa)), Multiplicity: lowestMultiplicity(kappa)}
+	k := s.Multiplicity
 	switch {
 	case rho > 0:
 		var err error
 		if s.Mu, s.Tau, s.Objective, err = DualScan(kappa, rho); err != nil {
 			return nil, err
 		}
+		for k < len(kappa) && s.Mu[k] > 0 {
+			k++
+		}
 	case rho == 0:
-		s.Mu = make([]float64, m)
-		for i := range s.Multiplicity {
-			s.Mu[i] = 1 / float64(s.Multiplicity)
+		for i := range k {
+			s.Mu[i] = 1 / float64(k)
 		}
 		s.Tau, s.Objective = -kappa[0], kappa[0]
 	default:
-		s.Mu = make([]float64, m)
 		s.Mu[0] = 1
 		s.Tau, s.Objective = -kappa[0]-2*rho, kappa[0]+rho
 	}
-	lowest := mat.DenseCopyOf(u).Slice(0, m, 0, k).(*mat.Dense)
+	u, ok := first(k)
+	if !ok {
+		return nil, fmt.Errorf("infer: Phi: %w: its first %d eigenvectors are not found in float64", ErrInvalid, k)
+	}
+	lowest := mat.DenseCopyOf(u)
 	if rho < 0 {
 		lowest = nearestToTask(lowest)
 	}
 	s.Omega = compose(lowest, s.Mu)
 	return s, nil
-}
-
-// Rank is how many eigenvectors of Phi FromSpectrum takes: those of the lowest
-// eigenvalue, and for rho > 0 those with positive mu. It is 0 where FromSpectrum
-// returns an error for kappa.
-func Rank(kappa []float64, rho float64) int {
-	if checkSpectrum(kappa) != nil {
-		return 0
-	}
-	k := lowestMultiplicity(kappa)
-	if mu, _, _, err := DualScan(kappa, rho); err == nil {
-		for k < len(mu) && mu[k] > 0 {
-			k++
-		}
-	}
-	return k
 }
 
 func lowestMultiplicity(kappa []float64) int {

@@ -51,7 +51,7 @@ func tested(t testing.TB, seed uint64, problems, features int) []Example {
 			if q == 0 {
 				omega = mat.NewSymDense(3, []float64{1. / 3, 0, 0, 0, 1. / 3, 0, 0, 0, 1. / 3})
 			}
-			tuned := must(evidence.Refit(t.Context(), omega, rows, p, evidence.Options{}))(t)
+			tuned := must(evidence.Refit(t.Context(), omega, rows, p))(t)
 			if q == 0 {
 				stl = tuned.Test.Mean
 			}

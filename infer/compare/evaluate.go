@@ -277,7 +277,7 @@ func (o EvaluateOptions) plain(m multitask.Model, p *data.ProblemData) *cell {
 		if v == Labelled {
 			return evidence.Tune(ctx, evidence.Of(m), all, p, evidence.Options{})
 		}
-		if t, err = evidence.Refit(ctx, tuned.Omega, all, p, evidence.Options{}); err == nil {
+		if t, err = evidence.Refit(ctx, tuned.Omega, all, p); err == nil {
 			t.Seconds += tuned.Seconds
 		}
 		return t, err
@@ -369,7 +369,7 @@ func asPublished(ctx context.Context, n *solve.Finder, p, seen *data.ProblemData
 	if err != nil {
 		return nil, err
 	}
-	t, err := evidence.Refit(ctx, found.Omega, split, seen, evidence.Options{})
+	t, err := evidence.Refit(ctx, found.Omega, split, seen)
 	if err == nil {
 		t.Seconds = time.Since(begin).Seconds()
 	}

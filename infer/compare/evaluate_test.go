@@ -93,9 +93,9 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	share.Omega = multitask.Normalised(joint.Result.Omega.SliceSym(0, len(p.Tasks)).(*mat.SymDense))
 	onAll := must(evidence.Labelled(p, 0))(t)
 	labelled := must(evidence.Tune(t.Context(), evidence.Of(m), onAll, p, evidence.Options{}))(t)
-	again := must(evidence.Refit(t.Context(), tuned.Omega, onAll, p, evidence.Options{}))(t)
+	again := must(evidence.Refit(t.Context(), tuned.Omega, onAll, p))(t)
 	found := must(n.Omega(p))(t)
-	paper := must(evidence.Refit(t.Context(), found.Omega, split(p), p, evidence.Options{}))(t)
+	paper := must(evidence.Refit(t.Context(), found.Omega, split(p), p))(t)
 	check(t, outcomes, p, map[string]*evidence.Tuned{
 		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": &share, "l2mt/paper": paper,
 		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}),

@@ -17,8 +17,12 @@ func Omega(phi *mat.SymDense, rho float64) (*infer.Solution, error) {
 	if phi.SymmetricDim() >= manyTasks {
 		t := linalg.Tridiagonalise(phi)
 		if kappa, ok := t.Values(); ok {
-			if v, ok := t.Lowest(kappa, infer.Rank(kappa, rho)); ok {
-				return infer.FromSpectrum(kappa, v.T(), rho)
+			s, err := infer.FromSpectrum(kappa, rho, func(k int) (mat.Matrix, bool) {
+				v, ok := t.Lowest(kappa, k)
+				return v.T(), ok
+			})
+			if err == nil {
+				return s, nil
 			}
 		}
 	}

@@ -67,7 +67,7 @@ type HeldOut struct {
 	Fits []*multitask.Result
 
 	losses  [][]float64 // row by row
-	weights []float64   // of the tasks, nil where they are the same
+	weights []float64   // of the tasks
 	units   [][]int     // what the rows of every task belong to, or nil
 }
 

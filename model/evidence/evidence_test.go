@@ -220,15 +220,14 @@ func TestFirstFoldsDecideOfManyRows(t *testing.T) {
 		if e.deciding != c.deciding {
 			t.Errorf("%d of %d folds decide, want %d", e.deciding, c.folds, c.deciding)
 		}
-		chosen, err := Held(t.Context(), named(t, "stl"), e, Options{Lambda1: []float64{0.1}, fit: close})
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := Options{grid: []float64{0.1}, fit: close}
+		chosen := must(Held(t.Context(), named(t, "stl"), e, o))(t)
 		if rows := 3 * c.n * c.folds / 5; chosen.Rows != rows {
 			t.Errorf("%d of %d rows judge what is chosen", chosen.Rows, rows)
 		}
-		if same := math.Abs(chosen.Trials[0].Loss-chosen.Loss) < 1e-6*chosen.Loss; same != (c.deciding == c.folds) {
-			t.Errorf("%d of %d folds decide by the loss %v, all say %v", c.deciding, c.folds, chosen.Trials[0].Loss, chosen.Loss)
+		first := tried(t, named(t, "stl"), e, o)[0].loss
+		if same := math.Abs(first-chosen.Loss) < 1e-6*chosen.Loss; same != (c.deciding == c.folds) {
+			t.Errorf("%d of %d folds decide by the loss %v, all say %v", c.deciding, c.folds, first, chosen.Loss)
 		}
 	}
 }

@@ -32,13 +32,10 @@ func (p Paired) Interval() (low, high float64) {
 // PairedLoss compares a with b, by the same evidence.
 func PairedLoss(a, b *HeldOut) Paired {
 	var means, weights []float64
-	less, weight := make([][]float64, len(a.losses)), a.weights
-	if weight == nil {
-		weight = slices.Repeat([]float64{1}, len(a.losses))
-	}
+	less := make([][]float64, len(a.losses))
 	for i, l := range a.losses {
 		if less[i] = floats.SubTo(make([]float64, len(l)), l, b.losses[i]); len(l) > 0 {
-			means, weights = append(means, stat.Mean(less[i], nil)), append(weights, weight[i])
+			means, weights = append(means, stat.Mean(less[i], nil)), append(weights, a.weights[i])
 		}
 	}
 	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN()}
@@ -56,7 +53,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 				unit = a.units[i][j]
 			}
 			next--
-			moves[unit] += (v - mean) * math.Sqrt(n/max(1, n-1)) / n * weight[i] / floats.Sum(weights)
+			moves[unit] += (v - mean) * math.Sqrt(n/max(1, n-1)) / n * a.weights[i] / floats.Sum(weights)
 		}
 	}
 	if p.units = len(moves); p.units > 1 {

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"l2mt/data"
@@ -10,7 +11,8 @@ import (
 
 // differing are two sets of losses whose differences are given.
 func differing(differences [][]float64, units [][]int) (a, b *HeldOut) {
-	a, b = &HeldOut{units: units}, &HeldOut{units: units}
+	ones := slices.Repeat([]float64{1}, len(differences)) // of the tasks
+	a, b = &HeldOut{units: units, weights: ones}, &HeldOut{units: units, weights: ones}
 	for _, d := range differences {
 		ones, sum := make([]float64, len(d)), make([]float64, len(d))
 		for j, v := range d {

@@ -19,12 +19,8 @@ import (
 	"l2mt/model/multitask"
 )
 
-// Options control the search for hyperparameters. The zero value searches
-// a grid of default size.
+// Options control the search for hyperparameters.
 type Options struct {
-	// Lambda1 is the grid of Lambda1. Empty means LambdaGrid of the problem, and
-	// up to six smaller values as long as each is better than all before.
-	Lambda1 []float64
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
@@ -32,10 +28,11 @@ type Options struct {
 	Progress progress.Reporter
 	Title    string
 
-	fit multitask.Options // in place of Comparing
+	grid []float64         // in place of LambdaGrid and of what follows it
+	fit  multitask.Options // in place of Comparing
 }
 
-// LambdaGrid is the default grid of Lambda1 for a problem: twelve values, each
+// LambdaGrid is the grid of Lambda1 for a problem: twelve values, each
 // sqrt(10) times the one before, in proportion to the mean squared length of the
 // training rows.
 func LambdaGrid(p *multitask.TrainingSet) []float64 {
@@ -57,22 +54,6 @@ func Comparing(workers int) multitask.Options {
 	return multitask.Options{Tolerance: 1e-4, MaxIterations: 10, Workers: workers}
 }
 
-func (o Options) complete(e Evidence) Options {
-	if len(o.Lambda1) == 0 {
-		o.Lambda1 = LambdaGrid(e.Training())
-	}
-	// Strong regularisation first: its fits are the cheapest, and each is a
-	// good start for the next.
-	o.Lambda1 = slices.Clone(o.Lambda1)
-	slices.Sort(o.Lambda1)
-	slices.Reverse(o.Lambda1)
-	o.Progress, o.Workers = cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
-	if o.fit == (multitask.Options{}) {
-		o.fit = Comparing(o.Workers)
-	}
-	return o
-}
-
 // Tuned is a model with the hyperparameters that held-out rows chose.
 type Tuned struct {
 	// Result is the fit on all rows with them.
@@ -85,19 +66,8 @@ type Tuned struct {
 	Validation, Test Errors
 	// HeldOut is what the evidence says with these hyperparameters, nil of a split.
 	HeldOut *HeldOut
-	// Trials lists what was tried, in a fixed order.
-	Trials []Trial
 	// Seconds is the wall time.
 	Seconds float64
-}
-
-// Trial is one setting of the hyperparameters that was tried.
-type Trial struct {
-	Params multitask.Params
-	// Loss is that of the rows held out, of leave-one-out smoothed along Lambda1.
-	Loss float64
-
-	held *HeldOut
 }
 
 // Tune chooses the hyperparameters of a model by the loss of the rows that are held out,
@@ -123,89 +93,101 @@ func Tune(ctx context.Context, of Subject, e Evidence, problem *data.ProblemData
 		held.HeldOut = nil
 	}
 	t, err := Report(r, problem, held.HeldOut)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		t.Seconds = time.Since(begin).Seconds()
 	}
-	t.Trials, t.Seconds = held.Trials, time.Since(begin).Seconds()
-	return t, nil
+	return t, err
 }
 
 // Chosen are hyperparameters with what held-out rows say of them.
 type Chosen struct {
 	multitask.Params
 	*HeldOut
-	// Trials lists what was tried, in a fixed order.
-	Trials []Trial
 }
 
 // Held is Tune without the fit on all rows.
 func Held(ctx context.Context, of Subject, e Evidence, o Options) (c Chosen, err error) {
-	beyond := len(o.Lambda1) == 0
-	o = o.complete(e)
-	settings := settings(of.Model)
-	for _, l := range o.Lambda1 {
-		if _, err := multitask.Complete(of.Model, settings[0].With(multitask.Lambda1, l)); err != nil {
-			return c, err
-		}
-	}
-	o.Progress.Start(cmp.Or(o.Title, "tuning "+of.Info().Title), len(settings)*len(o.Lambda1))
-	defer o.Progress.Finish()
-	folds, parted := e.(*Folds)
-	sharp := parted && folds.split
-	s := &search{Options: o, of: of, evidence: e, beyond: beyond, sharp: sharp}
-	if len(settings) > 1 { // side by side, else their folds are
-		s.fit.Workers = 1
-	}
-	tried := make([][]Trial, len(settings))
-	group, inner := errgroup.WithContext(ctx)
-	group.SetLimit(o.Workers)
-	for i, p := range settings {
-		group.Go(func() (err error) {
-			tried[i], err = s.path(inner, p)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	s := newSearch(of, e, o)
+	tried, err := s.paths(ctx)
+	if err != nil {
 		return c, err
 	}
-	var best *Trial
+	var best *trial
 	for _, path := range tried {
-		if _, few := e.(*leaveOneOut); few {
-			smooth(path)
-		}
 		for j := range path {
 			t := &path[j]
-			if best == nil || t.Loss < best.Loss || t.Loss == best.Loss && t.Params.Lambda1 > best.Params.Lambda1 {
+			if best == nil || t.loss < best.loss || t.loss == best.loss && t.Lambda1 > best.Lambda1 {
 				best, c.Params = t, t.Params
-				if _, convex := of.Model.(multitask.Convex); convex && !sharp { // else of the fit that was judged
+				if _, convex := of.Model.(multitask.Convex); convex && !s.sharp { // else of the fit that was judged
 					c.Params = c.With(multitask.Lambda1, between(path, j))
 				}
 			}
 		}
 	}
 	c.HeldOut = best.held
-	for _, t := range slices.Concat(tried...) {
-		t.held = nil // whose fits take memory
-		c.Trials = append(c.Trials, t)
-	}
-	if c.Params, err = multitask.Complete(of.Model, c.Params); err != nil || sharp {
+	if c.Params, err = multitask.Complete(of.Model, c.Params); err != nil || s.sharp {
 		return c, err
 	}
 	judge := e.Hold
-	if parted {
+	if folds, parted := e.(*Folds); parted {
 		judge = folds.Judge
 	}
-	c.HeldOut, err = judge(ctx, of, c.Params, c.HeldOut, o.fit)
+	c.HeldOut, err = judge(ctx, of, c.Params, c.HeldOut, s.fit)
 	return c, err
 }
 
-// search is what all fits of one Tune share.
+// search is what all fits of one Held share.
 type search struct {
 	Options
 	of       Subject
 	evidence Evidence
 	beyond   bool // whether values may follow the grid's
 	sharp    bool // whether the loss jumps along Lambda1
+}
+
+func newSearch(of Subject, e Evidence, o Options) *search {
+	folds, parted := e.(*Folds)
+	s := &search{o, of, e, o.grid == nil, parted && folds.split}
+	if s.beyond {
+		s.grid = LambdaGrid(e.Training())
+	}
+	s.Progress, s.Workers = cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
+	if s.fit == (multitask.Options{}) {
+		s.fit = Comparing(s.Workers)
+	}
+	return s
+}
+
+// trial is one setting of the hyperparameters that was tried.
+type trial struct {
+	multitask.Params
+	loss float64 // of the rows held out, of leave-one-out smoothed along Lambda1
+	held *HeldOut
+}
+
+// paths tries every setting beside Lambda1.
+func (s *search) paths(ctx context.Context) ([][]trial, error) {
+	settings := settings(s.of.Model)
+	s.Progress.Start(cmp.Or(s.Title, "tuning "+s.of.Info().Title), len(settings)*len(s.grid))
+	defer s.Progress.Finish()
+	if len(settings) > 1 { // side by side, else their folds are
+		s.fit.Workers = 1
+	}
+	tried := make([][]trial, len(settings))
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(s.Workers)
+	for i, p := range settings {
+		group.Go(func() (err error) {
+			if tried[i], err = s.path(inner, p); err != nil {
+				return err
+			}
+			if _, few := s.evidence.(*leaveOneOut); few {
+				smooth(tried[i])
+			}
+			return nil
+		})
+	}
+	return tried, group.Wait()
 }
 
 // settings lists the settings of the hyperparameters beside Lambda1: four values of each.
@@ -231,77 +213,77 @@ func settings(model multitask.Model) []multitask.Params {
 const most = 6
 
 // path fits one setting along Lambda1, each fit starting from the last, until the loss
-// has risen three times: what follows is the slowest. It goes on beyond the grid as long
-// as each value is better than all before.
-func (s *search) path(ctx context.Context, p multitask.Params) (path []Trial, err error) {
-	grid, last, lambda1 := s.Lambda1, (*HeldOut)(nil), 0.0
-	for n := 0; ; n++ {
+// has risen three times. The largest Lambda1 comes first: its fit is the cheapest, and a good
+// start for the next. It goes on beyond the grid as long as each value is better than all
+// before.
+func (s *search) path(ctx context.Context, p multitask.Params) (path []trial, err error) {
+	last, lambda1 := (*HeldOut)(nil), 0.0
+	for left := len(s.grid) - 1; ; left-- {
 		switch {
-		case n < len(grid):
-			lambda1 = grid[n]
-		case s.beyond && n < len(grid)+most && falling(path):
+		case left >= 0:
+			lambda1 = s.grid[left]
+		case s.beyond && left >= -most && falling(path):
 			lambda1 /= math.Sqrt(10)
 		default:
 			return path, nil
 		}
-		t := Trial{Params: p.With(multitask.Lambda1, lambda1)}
-		if last, err = s.evidence.Hold(ctx, s.of, t.Params, last, s.fit); errors.Is(err, multitask.ErrInvalidParams) && n >= len(grid) {
+		p = p.With(multitask.Lambda1, lambda1)
+		if last, err = s.evidence.Hold(ctx, s.of, p, last, s.fit); errors.Is(err, multitask.ErrInvalidParams) && left < 0 {
 			return path, nil // too small for the evidence
 		} else if err != nil {
 			return nil, err
 		}
-		t.held, t.Loss = last, last.Loss
-		if path = append(path, t); !s.sharp && risen(path) {
-			s.Progress.Advance(len(grid)-n, "")
+		if path = append(path, trial{p, last.Loss, last}); !s.sharp && risen(path) {
+			s.Progress.Advance(left+1, "")
 			return path, nil
 		}
-		if n < len(grid) {
+		if left >= 0 {
 			s.Progress.Advance(1, "")
 		}
 	}
 }
 
 // falling says that the last value of a path is better than all before.
-func falling(path []Trial) bool {
-	last := path[len(path)-1].Loss
-	return !slices.ContainsFunc(path[:len(path)-1], func(t Trial) bool { return last > 0.999*t.Loss })
+func falling(path []trial) bool {
+	last := path[len(path)-1].loss
+	return !slices.ContainsFunc(path[:len(path)-1], func(t trial) bool { return last > 0.999*t.loss })
 }
 
 // risen says that a path need not go on: its loss has risen three times in a row. Not in
 // the first half of the grid, where it may rise before it falls: with an Omega that
 // shares nearly all, until Lambda1 is so small that the rest counts.
-func risen(path []Trial) bool {
+func risen(path []trial) bool {
 	n := len(path)
-	return n >= 8 && path[n-4].Loss < path[n-3].Loss && path[n-3].Loss < path[n-2].Loss && path[n-2].Loss < path[n-1].Loss
+	return n >= 8 && path[n-4].loss < path[n-3].loss && path[n-3].loss < path[n-2].loss && path[n-2].loss < path[n-1].loss
 }
 
 // smooth replaces the losses of a path by their means along ln(Lambda1) under a Gaussian
 // as wide as the grid's steps. The minimum of few rows' losses is wherever the last of
 // them happens to be right. What its neighbours say too is more than chance.
-func smooth(path []Trial) {
+func smooth(path []trial) {
 	width := math.Log(10) / 2
 	at, loss, weight := make([]float64, len(path)), make([]float64, len(path)), make([]float64, len(path))
 	for i, t := range path {
-		at[i], loss[i] = math.Log(t.Params.Lambda1), t.Loss
+		at[i], loss[i] = math.Log(t.Lambda1), t.loss
 	}
 	for i := range path {
 		for j := range path {
 			u := (at[i] - at[j]) / width
 			weight[j] = math.Exp(-u * u / 2)
 		}
-		path[i].Loss = floats.Dot(weight, loss) / floats.Sum(weight)
+		path[i].loss = floats.Dot(weight, loss) / floats.Sum(weight)
 	}
 }
 
 // between returns the Lambda1 at the vertex of the parabola through a minimum
 // among the values of a path and its two neighbours in ln(Lambda1).
-func between(path []Trial, j int) float64 {
-	lambda1 := path[j].Params.Lambda1
+func between(path []trial, j int) float64 {
+	lambda1 := path[j].Lambda1
 	if j == 0 || j == len(path)-1 {
 		return lambda1
 	}
-	before, after := math.Log(path[j-1].Params.Lambda1/lambda1), math.Log(path[j+1].Params.Lambda1/lambda1)
-	left, right := (path[j-1].Loss-path[j].Loss)/before, (path[j+1].Loss-path[j].Loss)/after
+	before, after := math.Log(path[j-1].Lambda1/lambda1), math.Log(path[j+1].Lambda1/lambda1)
+	left, right := (path[j-1].loss-path[j].loss)/before, (path[j+1].loss-path[j].loss)/after
 	curvature := (right - left) / (after - before)
 	if !(curvature > 0) {
 		return lambda1
@@ -312,7 +294,7 @@ func between(path []Trial, j int) float64 {
 
 // Refit fixes Omega, divided by its trace, chooses Lambda1 by the evidence and reports
 // the errors: the error of a covariance, whatever model it comes from.
-func Refit(ctx context.Context, omega *mat.SymDense, e Evidence, problem *data.ProblemData, o Options) (*Tuned, error) {
+func Refit(ctx context.Context, omega *mat.SymDense, e Evidence, problem *data.ProblemData) (*Tuned, error) {
 	if m := len(problem.Tasks); omega.SymmetricDim() != m {
 		return nil, fmt.Errorf("evidence: Omega: %w: it is of %d tasks, the problem of %d", multitask.ErrInvalidOmega, omega.SymmetricDim(), m)
 	}
@@ -320,5 +302,5 @@ func Refit(ctx context.Context, omega *mat.SymDense, e Evidence, problem *data.P
 	if err != nil {
 		return nil, err
 	}
-	return Tune(ctx, Of(model), e, problem, o)
+	return Tune(ctx, Of(model), e, problem, Options{})
 }

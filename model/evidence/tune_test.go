@@ -20,6 +20,12 @@ func tune(t testing.TB, of Subject, e Evidence, p *data.ProblemData, o Options) 
 	return must(Tune(t.Context(), of, e, p, o))(t)
 }
 
+// tried are the trials of all paths of a search.
+func tried(t testing.TB, of Subject, e Evidence, o Options) []trial {
+	t.Helper()
+	return slices.Concat(must(newSearch(of, e, o).paths(t.Context()))(t)...)
+}
+
 // vertex is where the parabola through three points has its least value.
 func vertex(t testing.TB, x, y []float64) float64 {
 	t.Helper()
@@ -43,19 +49,19 @@ func TestTheLeastLossIsChosen(t *testing.T) {
 		for kind, e := range kinds(t, p) {
 			of := named(t, "mtrl")
 			grid := LambdaGrid(e.Training())[2:]
+			o := Options{grid: slices.Clone(grid), fit: multitask.Options{Tolerance: 1e-13}}
 			slices.Reverse(grid)
-			got := tune(t, of, e, p, Options{Lambda1: grid, fit: multitask.Options{Tolerance: 1e-13}})
+			got, path := tune(t, of, e, p, o), tried(t, of, e, o)
 			what := fmt.Sprintf("%v, %s", s, kind)
 			var losses, smoothed []float64
 			for _, lambda1 := range grid {
 				losses = append(losses, hold(t, e, of, lambda1).Loss)
 			}
 			smoothed = slices.Clone(losses)
-			tried := len(got.Trials)
 			if kind == "leave-one-out" {
-				for i := range tried {
+				for i := range path {
 					sum, total := 0.0, 0.0
-					for j := range tried { // one step of the grid is a factor of sqrt(10)
+					for j := range path { // one step of the grid is a factor of sqrt(10)
 						w := math.Exp(-float64((i-j)*(i-j)) / 2)
 						sum, total = sum+w*losses[j], total+w
 					}
@@ -63,18 +69,15 @@ func TestTheLeastLossIsChosen(t *testing.T) {
 				}
 			}
 			at := 0
-			for i, trial := range got.Trials {
-				near(t, what+": Lambda1 tried", trial.Params.Lambda1, grid[i], 1e-12)
-				near(t, what+": loss", trial.Loss, smoothed[i], 1e-3)
-				if trial.held != nil {
-					t.Errorf("%s: a trial keeps its fits", what)
-				}
+			for i, trial := range path {
+				near(t, what+": Lambda1 tried", trial.Lambda1, grid[i], 1e-12)
+				near(t, what+": loss", trial.loss, smoothed[i], 1e-3)
 				if smoothed[i] < smoothed[at] {
 					at = i
 				}
 			}
 			want := grid[at]
-			if kind != "split" && at > 0 && at < tried-1 {
+			if kind != "split" && at > 0 && at < len(path)-1 {
 				ln := []float64{math.Log(grid[at-1]), math.Log(grid[at]), math.Log(grid[at+1])}
 				want = math.Exp(vertex(t, ln, smoothed[at-1:at+2]))
 			}
@@ -103,9 +106,10 @@ func TestOfEqualLossesTheLargestLambda1IsTaken(t *testing.T) {
 		v.X = v.X.Take(make([]int, len(v.Y)))
 	}
 	e := must(NewSplit(p))(t)
-	got := tune(t, named(t, "stl"), e, p, Options{Lambda1: []float64{1e-3, 1e-2}})
-	if got.Trials[0].Loss != got.Trials[1].Loss || got.Params.Lambda1 != 1e-2 {
-		t.Errorf("Lambda1 = %v, of %+v", got.Params.Lambda1, got.Trials)
+	o := Options{grid: []float64{1e-3, 1e-2}}
+	got, path := tune(t, named(t, "stl"), e, p, o), tried(t, named(t, "stl"), e, o)
+	if path[0].loss != path[1].loss || got.Params.Lambda1 != 1e-2 {
+		t.Errorf("Lambda1 = %v, of %+v", got.Params.Lambda1, path)
 	}
 }
 
@@ -135,12 +139,12 @@ func TestWherePathsEnd(t *testing.T) {
 			if kind == "leave-one-out" {
 				continue // whose losses are smoothed after the path
 			}
-			trials := tune(t, named(t, "stl"), e, p, Options{}).Trials
+			trials := tried(t, named(t, "stl"), e, Options{})
 			for n := 1; n <= len(trials); n++ {
-				last, lowest, rises := trials[n-1].Loss, math.Inf(1), 0
+				last, lowest, rises := trials[n-1].loss, math.Inf(1), 0
 				for k := 1; k < n; k++ {
-					lowest = min(lowest, trials[k-1].Loss)
-					if rises++; trials[k].Loss <= trials[k-1].Loss {
+					lowest = min(lowest, trials[k-1].loss)
+					if rises++; trials[k].loss <= trials[k-1].loss {
 						rises = 0
 					}
 				}
@@ -150,7 +154,7 @@ func TestWherePathsEnd(t *testing.T) {
 				}
 			}
 			for k := range trials[1:] {
-				near(t, "the next value", trials[k+1].Params.Lambda1*math.Sqrt(10), trials[k].Params.Lambda1, 1e-9)
+				near(t, "the next value", trials[k+1].Lambda1*math.Sqrt(10), trials[k].Lambda1, 1e-9)
 			}
 			if len(trials) < 12 {
 				early++
@@ -187,9 +191,9 @@ func TestWhereEvidenceEnds(t *testing.T) {
 	e := must(NewSplit(p))(t)
 	grid := LambdaGrid(e.Training())
 	for below, want := range map[float64]int{0: 18, grid[0] / 5: 13, grid[0] / 2: 12, grid[2] / 2: 0} {
-		chosen, err := Held(t.Context(), named(t, "stl"), refusing{e, below}, Options{})
-		if len(chosen.Trials) != want || (err != nil) != (want == 0) {
-			t.Errorf("below %g: %d trials, want %d (%v)", below, len(chosen.Trials), want, err)
+		paths, err := newSearch(named(t, "stl"), refusing{e, below}, Options{}).paths(t.Context())
+		if len(paths[0]) != want || (err != nil) != (want == 0) {
+			t.Errorf("below %g: %d trials, want %d (%v)", below, len(paths[0]), want, err)
 		}
 	}
 }
@@ -201,13 +205,14 @@ func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 		p := made(sizes[0], 2)
 		for kind, e := range kinds(t, p) {
 			a := tune(t, named(t, name), e, p, Options{})
-			b := tune(t, named(t, name), e, p, Options{Lambda1: []float64{}, Workers: 5, fit: multitask.Options{Tolerance: 1e-4, MaxIterations: 10}})
-			if !mat.Equal(a.W, b.W) || !mat.Equal(a.Omega, b.Omega) || !reflect.DeepEqual(a.Trials, b.Trials) || a.HeldOut != nil && !reflect.DeepEqual(a.HeldOut.Scores, b.HeldOut.Scores) {
+			b := tune(t, named(t, name), e, p, Options{Workers: 5, fit: multitask.Options{Tolerance: 1e-4, MaxIterations: 10}})
+			if !mat.Equal(a.W, b.W) || !mat.Equal(a.Omega, b.Omega) || a.HeldOut != nil && !reflect.DeepEqual(a.HeldOut.Scores, b.HeldOut.Scores) {
 				t.Errorf("%s, %s: five workers find something else than one", name, kind)
 			}
 			settings := map[string]bool{}
-			for _, trial := range a.Trials {
-				settings[fmt.Sprint(trial.Params.With(multitask.Lambda1, 0))] = true
+			trials := tried(t, named(t, name), e, Options{})
+			for _, trial := range trials {
+				settings[fmt.Sprint(trial.With(multitask.Lambda1, 0))] = true
 			}
 			if want := map[string]int{"mtrl": 1, "cmtl": 4, "amtl": 4}[name]; len(settings) != want {
 				t.Errorf("%s: %d settings beside Lambda1, want %d", name, len(settings), want)
@@ -216,7 +221,7 @@ func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 			if kind == "leave-one-out" && (a.W == a.HeldOut.Fits[0].W) != (name == "amtl") {
 				t.Errorf("%s keeps the fit that was judged, or does not", name)
 			}
-			if tried := slices.ContainsFunc(a.Trials, func(trial Trial) bool { return trial.Params.Lambda1 == a.Params.Lambda1 }); kind == "leave-one-out" && tried != (name == "amtl") {
+			if tried := slices.ContainsFunc(trials, func(of trial) bool { return of.Lambda1 == a.Params.Lambda1 }); kind == "leave-one-out" && tried != (name == "amtl") {
 				t.Errorf("%s has a Lambda1 that was tried, or has not", name)
 			}
 			if _, m := a.W.Dims(); kind == "folds" && m == 3 && slices.ContainsFunc(a.HeldOut.Fits, func(r *multitask.Result) bool { return r.W == a.W }) {
@@ -226,17 +231,9 @@ func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 	}
 }
 
-func TestBadOptions(t *testing.T) {
+func TestRefitRefusesOtherTasks(t *testing.T) {
 	p := made(sizes[0], 1)
-	e := must(NewSplit(p))(t)
-	for _, o := range []Options{
-		{Lambda1: []float64{1, -1}}, {Lambda1: []float64{math.NaN()}},
-	} {
-		if _, err := Tune(t.Context(), named(t, "cmtl"), e, p, o); !errors.Is(err, multitask.ErrInvalidParams) {
-			t.Errorf("%+v: %v, want ErrInvalidParams", o, err)
-		}
-	}
-	if _, err := Refit(t.Context(), multitask.Uniform(2), e, p, Options{}); !errors.Is(err, multitask.ErrInvalidOmega) {
+	if _, err := Refit(t.Context(), multitask.Uniform(2), must(NewSplit(p))(t), p); !errors.Is(err, multitask.ErrInvalidOmega) {
 		t.Errorf("a covariance of two tasks for three: %v", err)
 	}
 }

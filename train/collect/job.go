@@ -88,7 +88,7 @@ func (j *job) evaluate(ctx context.Context) (*evidence.Tuned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return evidence.Refit(ctx, omega, rows, j.problem, evidence.Options{})
+	return evidence.Refit(ctx, omega, rows, j.problem)
 }
 
 // evidence is what chooses Lambda1.
