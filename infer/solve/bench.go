@@ -31,6 +31,8 @@ type Options struct {
 	Together [][]int
 	// Held are labelled rows of every task to judge by in place of folds.
 	Held [][]int
+	// Lambda1 is the grid of Lambda1; nil means the default.
+	Lambda1 []float64
 	// Balanced is that of all candidates, whatever they say.
 	Balanced bool
 	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
@@ -248,7 +250,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 		return nil, err
 	}
 	j := &Judged{Candidate: c, of: of}
-	o := evidence.Options{Workers: b.options.Workers, Progress: b.options.Progress, Title: "judging " + c.Title()}
+	o := evidence.Options{Lambda1: b.options.Lambda1, Workers: b.options.Workers, Progress: b.options.Progress, Title: "judging " + c.Title()}
 	if j.Chosen, err = evidence.Held(ctx, of, s.tuning, o); err == nil && s.folds != nil && s.tuning != evidence.Evidence(s.folds) {
 		j.start = j.Fits[0]
 		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, nil, evidence.Comparing(b.options.Workers))

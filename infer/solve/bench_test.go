@@ -88,12 +88,12 @@ func TestPredictionsHaveNotSeenTheRow(t *testing.T) {
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		p := labelled(t, made(2, "p", kind, 3))
 		held := firstHeld(p, 5)
-		o := Options{Held: held}
+		o := Options{Held: held, Lambda1: []float64{0.1}}
 		a, b := bench(t, random(t, 1, nil), p, o), bench(t, random(t, 1, nil), changed(p, held), o)
 		for _, c := range []Candidate{
 			{}, {Mixture: Mixture{Network: 1}}, {View{Ridge: 1}, Mixture{Network: 0.5}, 3, false, nil}, Candidate{View{Ridge: 3}, Mixture{Network: 1}, 0, false, nil}.weighed(),
 		} {
-			x, y := withLambda1(t, a, c, 0.1), withLambda1(t, b, c, 0.1)
+			x, y := judge(t, a, c), judge(t, b, c)
 			for i := range x.Scores {
 				for _, j := range []*Judged{x, y} { // offsets have
 					if kind == data.Classification {
@@ -182,29 +182,13 @@ func TestTogetherIsNotParted(t *testing.T) {
 	}
 }
 
-// withLambda1 is a candidate judged with a Lambda1 that no rows chose.
-func withLambda1(t *testing.T, b *Bench, c Candidate, lambda1 float64) *Judged {
-	t.Helper()
-	if c.Weights {
-		base := c
-		base.Weights = false
-		withLambda1(t, b, base, lambda1)
-	}
-	p := multitask.Params{Lambda1: lambda1}
-	j := &Judged{Candidate: c, Chosen: evidence.Chosen{Params: p, HeldOut: must(b.quick(t.Context(), c, p, nil))(t)}}
-	j.of = must(b.subject(t.Context(), c))(t)
-	b.judged[c.Name()] = j
-	return j
-}
-
 // W'W of the weights that are fitted without it has 0.6 of a covariance with it.
 func TestWeightsByHand(t *testing.T) {
 	p := labelled(t, made(5, "p", data.Regression, 3))
-	for _, o := range []Options{{}, {Held: firstHeld(p, 5)}} {
+	for _, o := range []Options{{Lambda1: []float64{0.1}}, {Lambda1: []float64{0.1}, Held: firstHeld(p, 5)}} {
 		b := bench(t, random(t, 1, nil), p, o)
 		c := Candidate{View: View{Ridge: 1}, Mixture: Mixture{Network: 0.5}}
-		judged := judge(t, b, c.weighed())
-		got := fit(t, b, judged)
+		got := fit(t, b, judge(t, b, c.weighed()))
 		found := must(b.found())(t)
 		metric := data.NewMetric(p, 1)
 		training := must(multitask.Training(metric.Problem(p)))(t)
@@ -213,12 +197,12 @@ func TestWeightsByHand(t *testing.T) {
 		for i := range 3 {
 			omega.SetSym(i, i, omega.At(i, i)+0.5/3)
 		}
-		base := must(multitask.FitFixed(t.Context(), &omega, training, judge(t, b, c).Params.Lambda1, multitask.Options{}))(t)
+		base := must(multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{}))(t)
 		products.SymOuterK(1, base.W.T())
 		products.ScaleSym(0.6/mat.Trace(&products), &products)
 		omega.ScaleSym(0.4, &omega)
 		omega.AddSym(&omega, &products)
-		want := must(multitask.FitFixed(t.Context(), &omega, training, judged.Params.Lambda1, multitask.Options{}))(t)
+		want := must(multitask.FitFixed(t.Context(), &omega, training, 0.1, multitask.Options{}))(t)
 		if !mat.EqualApprox(got.Omega, &omega, 1e-5) || !mat.EqualApprox(got.Result.W, metric.Restore(want.W), 1e-4) {
 			t.Errorf("Omega is\n%v\nby hand\n%v", mat.Formatted(got.Omega), mat.Formatted(&omega))
 		}

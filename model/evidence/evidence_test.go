@@ -220,7 +220,7 @@ func TestFirstFoldsDecideOfManyRows(t *testing.T) {
 		if e.deciding != c.deciding {
 			t.Errorf("%d of %d folds decide, want %d", e.deciding, c.folds, c.deciding)
 		}
-		o := Options{grid: []float64{0.1}, fit: close}
+		o := Options{Lambda1: []float64{0.1}, fit: close}
 		chosen := must(Held(t.Context(), named(t, "stl"), e, o))(t)
 		if rows := 3 * c.n * c.folds / 5; chosen.Rows != rows {
 			t.Errorf("%d of %d rows judge what is chosen", chosen.Rows, rows)

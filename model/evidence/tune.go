@@ -21,6 +21,9 @@ import (
 
 // Options control the search for hyperparameters.
 type Options struct {
+	// Lambda1 is the grid of Lambda1, ascending. Nil means LambdaGrid of the problem, and
+	// up to six smaller values as long as each is better than all before.
+	Lambda1 []float64
 	// Workers is the number of goroutines; the result does not depend on it. 0
 	// means 1.
 	Workers int
@@ -28,8 +31,7 @@ type Options struct {
 	Progress progress.Reporter
 	Title    string
 
-	grid []float64         // in place of LambdaGrid and of what follows it
-	fit  multitask.Options // in place of Comparing
+	fit multitask.Options // in place of Comparing
 }
 
 // LambdaGrid is the grid of Lambda1 for a problem: twelve values, each
@@ -147,9 +149,9 @@ type search struct {
 
 func newSearch(of Subject, e Evidence, o Options) *search {
 	folds, parted := e.(*Folds)
-	s := &search{o, of, e, o.grid == nil, parted && folds.split}
+	s := &search{o, of, e, o.Lambda1 == nil, parted && folds.split}
 	if s.beyond {
-		s.grid = LambdaGrid(e.Training())
+		s.Lambda1 = LambdaGrid(e.Training())
 	}
 	s.Progress, s.Workers = cmp.Or(o.Progress, progress.Silent()), max(1, o.Workers)
 	if s.fit == (multitask.Options{}) {
@@ -168,7 +170,7 @@ type trial struct {
 // paths tries every setting beside Lambda1.
 func (s *search) paths(ctx context.Context) ([][]trial, error) {
 	settings := settings(s.of.Model)
-	s.Progress.Start(cmp.Or(s.Title, "tuning "+s.of.Info().Title), len(settings)*len(s.grid))
+	s.Progress.Start(cmp.Or(s.Title, "tuning "+s.of.Info().Title), len(settings)*len(s.Lambda1))
 	defer s.Progress.Finish()
 	if len(settings) > 1 { // side by side, else their folds are
 		s.fit.Workers = 1
@@ -218,10 +220,10 @@ const most = 6
 // before.
 func (s *search) path(ctx context.Context, p multitask.Params) (path []trial, err error) {
 	last, lambda1 := (*HeldOut)(nil), 0.0
-	for left := len(s.grid) - 1; ; left-- {
+	for left := len(s.Lambda1) - 1; ; left-- {
 		switch {
 		case left >= 0:
-			lambda1 = s.grid[left]
+			lambda1 = s.Lambda1[left]
 		case s.beyond && left >= -most && falling(path):
 			lambda1 /= math.Sqrt(10)
 		default:

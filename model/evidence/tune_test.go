@@ -49,7 +49,7 @@ func TestTheLeastLossIsChosen(t *testing.T) {
 		for kind, e := range kinds(t, p) {
 			of := named(t, "mtrl")
 			grid := LambdaGrid(e.Training())[2:]
-			o := Options{grid: slices.Clone(grid), fit: multitask.Options{Tolerance: 1e-13}}
+			o := Options{Lambda1: slices.Clone(grid), fit: multitask.Options{Tolerance: 1e-13}}
 			slices.Reverse(grid)
 			got, path := tune(t, of, e, p, o), tried(t, of, e, o)
 			what := fmt.Sprintf("%v, %s", s, kind)
@@ -106,7 +106,7 @@ func TestOfEqualLossesTheLargestLambda1IsTaken(t *testing.T) {
 		v.X = v.X.Take(make([]int, len(v.Y)))
 	}
 	e := must(NewSplit(p))(t)
-	o := Options{grid: []float64{1e-3, 1e-2}}
+	o := Options{Lambda1: []float64{1e-3, 1e-2}}
 	got, path := tune(t, named(t, "stl"), e, p, o), tried(t, named(t, "stl"), e, o)
 	if path[0].loss != path[1].loss || got.Params.Lambda1 != 1e-2 {
 		t.Errorf("Lambda1 = %v, of %+v", got.Params.Lambda1, path)
