@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/data/files"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
@@ -22,13 +21,11 @@ type Parts struct {
 // Tried is a candidate as Choose met it.
 type Tried struct {
 	Candidate
-	Called string `json:"name"` // the name of the candidate
-	// Loss is that of the rows held out. Less is how much more that is than the loss of
-	// the best candidate before, between Low and High with a confidence of 95 %.
-	Loss float64     `json:"loss"`
-	Less files.Float `json:"less"`
-	Low  files.Float `json:"low"`
-	High files.Float `json:"high"`
+	Called string `json:"name"`  // the name of the candidate
+	Titled string `json:"title"` // and its title
+	// Loss is that of the rows held out, and More is compared with the best candidate before.
+	Loss float64         `json:"loss"`
+	More evidence.Paired `json:"difference"`
 	// Verdict says what became of it, and Seconds how long it took.
 	Verdict string  `json:"verdict"`
 	Seconds float64 `json:"seconds,omitempty"`
@@ -162,9 +159,7 @@ func (c *Choice) begin(j *Judged) {
 }
 
 func (c *Choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict string) {
-	less := evidence.PairedLoss(h, c.HeldOut)
-	low, high := less.Interval()
-	c.Tried = append(c.Tried, Tried{x, x.Name(), h.Loss, files.Float(less.Loss), files.Float(low), files.Float(high), verdict, seconds})
+	c.Tried = append(c.Tried, Tried{x, x.Name(), x.Title(), h.Loss, evidence.PairedLoss(h, c.HeldOut), verdict, seconds})
 }
 
 // try goes on with a candidate that is better by so many standard errors. One that is

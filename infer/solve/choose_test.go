@@ -89,7 +89,7 @@ func TestEveryWayComesToTheSame(t *testing.T) {
 				t.Errorf("seed %d, %s, %s: %s with the loss %v, want %s with %v", seed, kind, way.name, got.Name(), got.Loss, want.Name(), want.Loss)
 			}
 			if !slices.EqualFunc(got.Tried, want.Tried, func(a, b Tried) bool {
-				return a.Name() == b.Name() && a.Loss == b.Loss && a.Less == b.Less && a.Verdict == b.Verdict
+				return a.Name() == b.Name() && a.Loss == b.Loss && a.More == b.More && a.Verdict == b.Verdict
 			}) {
 				t.Errorf("seed %d, %s, %s: tried were\n%v\nwant\n%v", seed, kind, way.name, got.Tried, want.Tried)
 			}
@@ -144,11 +144,11 @@ func TestTriedSaysWhatBecameOfCandidates(t *testing.T) {
 		for i, x := range choice.Tried {
 			verdicts[x.Verdict]++
 			begun, stl := i == 0, x.Verdict == Simpler && x.Name() == "stl" && i == len(choice.Tried)-1
-			switch better := x.Less < 0; {
-			case (x.Verdict == Begun) != begun, names[x.Name()] && !stl, !(x.Low <= x.Less && x.Less <= x.High), x.Loss <= 0:
+			switch better := x.More.Loss < 0; {
+			case (x.Verdict == Begun) != begun, names[x.Name()] && !stl, !(float64(x.More.Low) <= x.More.Loss && x.More.Loss <= float64(x.More.High)), x.Loss <= 0:
 				t.Errorf("seed %d: %+v of %+v", seed, x, choice.Tried)
-			case x.Verdict == Taken && !better, x.Verdict == Simpler && !stl, x.Verdict == Worse && better, x.Verdict == Unclear && !better && x.Less != 0:
-				t.Errorf("seed %d: %s is %s, and loses %v more", seed, x.Name(), x.Verdict, x.Less)
+			case x.Verdict == Taken && !better, x.Verdict == Simpler && !stl, x.Verdict == Worse && better, x.Verdict == Unclear && !better && x.More.Loss != 0:
+				t.Errorf("seed %d: %s is %s, and loses %v more", seed, x.Name(), x.Verdict, x.More)
 			case x.Verdict == Taken, x.Verdict == Simpler:
 				last = x.Candidate
 			}

@@ -72,6 +72,3 @@ func (f *Fitted) Landmarks() int {
 	}
 	return len(f.step.Landmarks)
 }
-
-// Scores are those of every task on the rows held out.
-func (f *Fitted) Scores() []evidence.Score { return f.HeldOut.ScoresOf(f.problem) }

@@ -265,16 +265,16 @@ func TestRowsThatAreNeverHeldOut(t *testing.T) {
 	y[4] = 1
 	h := hold(t, must(NewFolds(p, must(p.Folds(5, 1, nil))(t), nil))(t), named(t, "stl"), 0.1)
 	scores := h.ScoresOf(p)
-	if s := scores[1]; s.Held != 0 || s.Rows != 10 || !math.IsNaN(s.Error) || !math.IsNaN(s.AUC) || !math.IsNaN(s.StandardError) {
+	if s := scores[1]; s.Held != 0 || s.Rows != 10 || !math.IsNaN(float64(s.Error)) || !math.IsNaN(float64(s.AUC)) || !math.IsNaN(float64(s.StandardError)) {
 		t.Errorf("score %+v", s)
 	}
-	if s := scores[0]; s.Held != 10 || s.Rows != 10 || math.IsNaN(h.Loss) || math.IsNaN(s.AUC) {
+	if s := scores[0]; s.Held != 10 || s.Rows != 10 || math.IsNaN(h.Loss) || math.IsNaN(float64(s.AUC)) {
 		t.Errorf("score %+v, loss %v", s, h.Loss)
 	}
 	mean := MeanScore(scores)
-	near(t, "mean error", mean.Error, (scores[0].Error+scores[2].Error)/2, 1e-12)
-	near(t, "its standard error", mean.StandardError, math.Hypot(scores[0].StandardError, scores[2].StandardError)/2, 1e-12)
-	if mean.Held != 20 || mean.Rows != 30 || !math.IsNaN(mean.R2) {
+	near(t, "mean error", float64(mean.Error), float64(scores[0].Error+scores[2].Error)/2, 1e-12)
+	near(t, "its standard error", float64(mean.StandardError), math.Hypot(float64(scores[0].StandardError), float64(scores[2].StandardError))/2, 1e-12)
+	if mean.Held != 20 || mean.Rows != 30 || !math.IsNaN(float64(mean.R2)) {
 		t.Errorf("mean %+v", mean)
 	}
 }

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"l2mt/data/files"
 )
 
 // Paired is how much more one fit loses than another on the same rows held out.
@@ -15,18 +18,29 @@ type Paired struct {
 	// Loss is the mean over the tasks, with their weights, of the difference of the losses, and
 	// StandardError that of it, as far as it comes from the choice of the rows; NaN
 	// where there are not two of them. Rows that belong together are one.
-	Loss, StandardError float64
+	Loss          float64 `json:"loss"`
+	StandardError float64 `json:"-"`
+	// Low and High are between what it lies with a confidence of 95 %.
+	Low  files.Float `json:"low"`
+	High files.Float `json:"high"`
 	// units is how many there are that do not belong together.
 	units int
 }
 
-// Interval is where the difference lies with a confidence of 95 %.
-func (p Paired) Interval() (low, high float64) {
-	if p.units < 2 {
-		return math.Inf(-1), math.Inf(1)
+// Sign is -1 where a loses less by more than noise explains, 1 where it loses more, and 0 where
+// held-out rows do not separate the two.
+func (p Paired) Sign() int {
+	switch {
+	case p.High < 0:
+		return -1
+	case p.Low > 0:
+		return 1
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(p.units - 1)}.Quantile(0.975) * p.StandardError
-	return p.Loss - t, p.Loss + t
+	return 0
+}
+
+func (p Paired) String() string {
+	return fmt.Sprintf("%.4f (95 %%: %.4f to %.4f)", p.Loss, p.Low, p.High)
 }
 
 // PairedLoss compares a with b, by the same evidence.
@@ -38,7 +52,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 			means, weights = append(means, stat.Mean(less[i], nil)), append(weights, a.weights[i])
 		}
 	}
-	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN()}
+	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN(), Low: files.Float(math.Inf(-1)), High: files.Float(math.Inf(1))}
 	// A row moves the mean by its distance from that of its task, or of all tasks where
 	// it is the only one, over the rows of the task and the tasks.
 	moves, next := map[int]float64{}, -1
@@ -62,6 +76,8 @@ func PairedLoss(a, b *HeldOut) Paired {
 			sum += moves[unit] * moves[unit]
 		}
 		p.StandardError = math.Sqrt(sum)
+		half := distuv.StudentsT{Sigma: 1, Nu: float64(p.units - 1)}.Quantile(0.975) * p.StandardError
+		p.Low, p.High = files.Float(p.Loss-half), files.Float(p.Loss+half)
 	}
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/model/multitask"
 )
 
@@ -53,8 +54,8 @@ func TestPairedLoss(t *testing.T) {
 		a, b := differing(c.differences, c.units)
 		p := PairedLoss(a, b)
 		same := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 || math.IsNaN(a) && math.IsNaN(b) }
-		if !same(p.Loss, c.loss) || !same(p.StandardError, c.se) || sign(p) != c.sign {
-			t.Errorf("%s: %+v of sign %d, want %v, %v and %d", name, p, sign(p), c.loss, c.se, c.sign)
+		if !same(p.Loss, c.loss) || !same(p.StandardError, c.se) || p.Sign() != c.sign {
+			t.Errorf("%s: %+v of sign %d, want %v, %v and %d", name, p, p.Sign(), c.loss, c.se, c.sign)
 		}
 		if back := PairedLoss(b, a); !same(back.Loss, -p.Loss) || !same(back.StandardError, p.StandardError) {
 			t.Errorf("%s: the other way %+v, not %+v", name, back, p)
@@ -82,11 +83,11 @@ func TestOneInTwentyComparisonsIsWrong(t *testing.T) {
 			}
 		}
 		a, b := differing(differences, units)
-		if sign(PairedLoss(a, b)) != 0 {
+		if PairedLoss(a, b).Sign() != 0 {
 			told++
 		}
 		a, b = differing(differences, nil)
-		if sign(PairedLoss(a, b)) != 0 {
+		if PairedLoss(a, b).Sign() != 0 {
 			told1++
 		}
 	}
@@ -111,19 +112,8 @@ func TestPairedLossOfFolds(t *testing.T) {
 		a, b := hold(t, e, given(t, multitask.Uniform(3)), 1), hold(t, e, given(t, multitask.Uniform(3)), 0.01)
 		got := PairedLoss(a, b)
 		near(t, "loss", got.Loss, a.Loss-b.Loss, 1e-9)
-		if low, high := got.Interval(); got.units != units || !(low < got.Loss && got.Loss < high) {
-			t.Errorf("%+v from %v to %v; want %d units", got, low, high, units)
+		if loss := files.Float(got.Loss); got.units != units || !(got.Low < loss && loss < got.High) {
+			t.Errorf("%+v; want %d units", got, units)
 		}
 	}
-}
-
-// sign is -1 where the first fit is better by more than noise explains, 1 where it is worse.
-func sign(p Paired) int {
-	switch low, high := p.Interval(); {
-	case high < 0:
-		return -1
-	case low > 0:
-		return 1
-	}
-	return 0
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
 )
@@ -17,24 +18,26 @@ import (
 // be known, as of a task without such rows, is NaN.
 type Score struct {
 	// Rows is how many labelled rows there are, Held how many were held out.
-	Rows, Held int
+	Rows int `json:"rows"`
+	Held int `json:"held_out"`
 	// Error is the rate of misclassified rows, or for a regression the root mean
 	// squared error (RMSE).
-	Error float64
+	Error files.Float `json:"error"`
 	// StandardError is that of Error, as far as it comes from the choice of the
 	// rows that were held out.
-	StandardError float64
+	StandardError files.Float `json:"standard_error"`
 	// AUC is the share of pairs of a positive and a negative row in which the
 	// positive one has the larger score, ties counting half; classes only. Of more
 	// than two it is the mean over the classes, each against the rest.
-	AUC float64
+	AUC files.Float `json:"auc"`
 	// R2 is one minus the mean squared error over the variance of the targets;
 	// regression only.
-	R2 float64
+	R2 files.Float `json:"r2"`
 	// LogLoss and Brier judge the probabilities of classes: the mean of -ln of that of the
 	// right class, and the mean squared distance from what came true, halved, so that for
 	// two classes it is that of one of them.
-	LogLoss, Brier float64
+	LogLoss files.Float `json:"log_loss"`
+	Brier   files.Float `json:"brier"`
 }
 
 // ScoresOf judges predictions of every task.
@@ -52,26 +55,26 @@ func (h *HeldOut) ScoresOf(p *data.ProblemData) []Score {
 
 // ScoreOf compares predictions of a task with what its rows are.
 func ScoreOf(f, y []float64, kind data.Kind, temperature float64) Score {
-	nan := math.NaN()
+	nan := files.Float(math.NaN())
 	s := Score{Held: len(y), Error: nan, StandardError: nan, AUC: nan, R2: nan, LogLoss: nan, Brier: nan}
 	n := float64(len(y))
 	switch {
 	case n == 0:
 	case kind == data.Classification:
-		s.Error = misclassified(f, y)
-		s.StandardError = math.Sqrt(s.Error * (1 - s.Error) / n)
-		s.AUC = meanAUC(f, y)
-		s.LogLoss, s.Brier = stat.Mean(logLosses(f, y, temperature), nil), brier(f, y, temperature)
+		wrong := misclassified(f, y)
+		s.Error, s.StandardError = files.Float(wrong), files.Float(math.Sqrt(wrong*(1-wrong)/n))
+		s.AUC, s.Brier = files.Float(meanAUC(f, y)), files.Float(brier(f, y, temperature))
+		s.LogLoss = files.Float(stat.Mean(logLosses(f, y, temperature), nil))
 	default:
 		square := squares(f, y, 1)
 		mean := stat.Mean(square, nil)
-		s.Error = math.Sqrt(mean)
+		s.Error = files.Float(math.Sqrt(mean))
 		if mean > 0 {
 			// d sqrt(u) = du / (2 sqrt(u))
-			s.StandardError = stat.StdDev(square, nil) / math.Sqrt(n) / (2 * s.Error)
+			s.StandardError = files.Float(stat.StdDev(square, nil) / math.Sqrt(n) / (2 * math.Sqrt(mean)))
 		}
 		if variance := stat.PopVariance(y, nil); variance > 0 {
-			s.R2 = 1 - mean/variance
+			s.R2 = files.Float(1 - mean/variance)
 		}
 	}
 	return s
@@ -139,7 +142,7 @@ func (h *HeldOut) Judge(s *saved.Fit) {
 		case 1: // which says little
 			t.StandardError = t.Spread
 		default:
-			t.StandardError = ScoreOf(h.Scores[i], h.Y[i], s.Kind, 1).Error
+			t.StandardError = float64(ScoreOf(h.Scores[i], h.Y[i], s.Kind, 1).Error)
 		}
 	}
 }
@@ -152,13 +155,16 @@ func MeanScore(scores []Score) Score {
 		m.Rows += s.Rows
 		m.Held += s.Held
 	}
-	n := len(scores)
-	m.Error, _ = meanOf(n, func(i int) float64 { return scores[i].Error })
-	m.AUC, _ = meanOf(n, func(i int) float64 { return scores[i].AUC })
-	m.R2, _ = meanOf(n, func(i int) float64 { return scores[i].R2 })
-	m.LogLoss, _ = meanOf(n, func(i int) float64 { return scores[i].LogLoss })
-	m.Brier, _ = meanOf(n, func(i int) float64 { return scores[i].Brier })
-	variance, known := meanOf(n, func(i int) float64 { return scores[i].StandardError * scores[i].StandardError })
-	m.StandardError = math.Sqrt(variance / known)
+	mean := func(of func(s Score) files.Float) (mean files.Float, known float64) {
+		v, known := meanOf(len(scores), func(i int) float64 { return float64(of(scores[i])) })
+		return files.Float(v), known
+	}
+	m.Error, _ = mean(func(s Score) files.Float { return s.Error })
+	m.AUC, _ = mean(func(s Score) files.Float { return s.AUC })
+	m.R2, _ = mean(func(s Score) files.Float { return s.R2 })
+	m.LogLoss, _ = mean(func(s Score) files.Float { return s.LogLoss })
+	m.Brier, _ = mean(func(s Score) files.Float { return s.Brier })
+	variance, known := mean(func(s Score) files.Float { return s.StandardError * s.StandardError })
+	m.StandardError = files.Float(math.Sqrt(float64(variance) / known))
 	return m
 }

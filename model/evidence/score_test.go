@@ -40,19 +40,19 @@ func TestScores(t *testing.T) {
 			}
 		}
 		s := ScoreOf(f, y, data.Classification, 1)
-		near(t, "AUC", s.AUC, won/pairs, 1e-12)
+		near(t, "AUC", float64(s.AUC), won/pairs, 1e-12)
 		q := wrong / float64(n)
-		near(t, "error", s.Error, q, 1e-12)
-		near(t, "standard error", s.StandardError, math.Sqrt(q*(1-q)/float64(n)), 1e-12)
-		if s.Held != n || !math.IsNaN(s.R2) {
+		near(t, "error", float64(s.Error), q, 1e-12)
+		near(t, "standard error", float64(s.StandardError), math.Sqrt(q*(1-q)/float64(n)), 1e-12)
+		if s.Held != n || !math.IsNaN(float64(s.R2)) {
 			t.Errorf("%+v of %d rows", s, n)
 		}
 	}
 	s := ScoreOf([]float64{1, 2, 4}, []float64{1, 3, 2}, data.Regression, 1)
-	near(t, "RMSE", s.Error, math.Sqrt(5.0/3), 1e-12)
-	near(t, "R^2", s.R2, 1-5.0/2, 1e-12)
+	near(t, "RMSE", float64(s.Error), math.Sqrt(5.0/3), 1e-12)
+	near(t, "R^2", float64(s.R2), 1-5.0/2, 1e-12)
 	// The squares 0, 1, 4 have the standard deviation sqrt(13/3).
-	near(t, "standard error of the RMSE", s.StandardError, math.Sqrt(13.0/3/3)/(2*math.Sqrt(5.0/3)), 1e-12)
+	near(t, "standard error of the RMSE", float64(s.StandardError), math.Sqrt(13.0/3/3)/(2*math.Sqrt(5.0/3)), 1e-12)
 }
 
 // Scores that are twice what a logistic model says have the temperature 2, and those of rows
@@ -81,12 +81,12 @@ func TestTwoClassesAreSeveral(t *testing.T) {
 		two, of = append(two, -f, f), append(of, (1+y[j])/2)
 	}
 	a, b := ScoreOf(one, y, data.Classification, 1), ScoreOf(two, of, data.Classification, 1)
-	near(t, "error", b.Error, a.Error, 0)
-	near(t, "its standard error", b.StandardError, a.StandardError, 1e-12)
-	near(t, "AUC", b.AUC, a.AUC, 1e-12)
+	near(t, "error", float64(b.Error), float64(a.Error), 0)
+	near(t, "its standard error", float64(b.StandardError), float64(a.StandardError), 1e-12)
+	near(t, "AUC", float64(b.AUC), float64(a.AUC), 1e-12)
 	t1, t2 := Temperature([][]float64{one}, [][]float64{y}), Temperature([][]float64{two}, [][]float64{of})
 	near(t, "temperature", t2, t1, 1e-9)
-	near(t, "Brier score", b.Brier, a.Brier, 1e-12)
+	near(t, "Brier score", float64(b.Brier), float64(a.Brier), 1e-12)
 	near(t, "loss of a class that the task lacks", logLosses([]float64{1, math.Inf(-1)}, []float64{1}, 1)[0], -math.Log(1e-6), 1e-12)
 	l1, l2 := logLosses(one, y, t1), logLosses(two, of, t1)
 	for j := range one {

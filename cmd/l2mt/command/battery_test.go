@@ -15,9 +15,9 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/datatest"
-	"l2mt/data/progress"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
+	"l2mt/infer/solve"
 )
 
 // awkward is a table that people might bring: rows of a problem of four related
@@ -221,7 +221,8 @@ func TestAwkwardProblems(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := must((&inferCmd{Workers: 1}).infer(t.Context(), network, tab.Problem, progress.Silent()))(t)
+				r := &fitReport{table: tab}
+				must(0, r.fill(t.Context(), must(solve.NewBench(network, tab.Problem, solve.Options{Workers: 1}))(t), nil, ""))(t)
 				found := must(network.Omega(tab.Problem))(t)
 				for _, omega := range [][][]float64{compare.Entries(r.fit.Omega), compare.Entries(found.Omega)} {
 					for _, x := range slices.Concat(omega...) {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/table"
-	"l2mt/infer/compare"
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
@@ -32,20 +32,20 @@ type fitReport struct {
 	Rows        int              `json:"rows"`
 	Features    int              `json:"features"`
 	Classes     []string         `json:"classes,omitempty"`
-	Candidates  []tried          `json:"candidates"` // in the order in which they were tried
+	Candidates  []solve.Tried    `json:"candidates"` // in the order in which they were tried
 	Tasks       []taskReport     `json:"tasks"`
 	Mean        taskReport       `json:"mean"`
 	Rivals      []rivalReport    `json:"rivals"`
 	Temperature float64          `json:"temperature,omitempty"`
 	// Correlation is that of the tasks. Unclear means that there is none: on rows held out the
 	// model is no better than the same fit with every task on its own.
-	Correlation [][]float64 `json:"correlation,omitempty"`
-	Unclear     bool        `json:"correlation_unclear"`
-	Bends       *difference `json:"bends,omitempty"` // what columns that bend bring to STL
-	Test        *testReport `json:"test,omitempty"`
-	Notes       []string    `json:"notes"`
-	Seconds     float64     `json:"seconds,omitempty"`
-	Text        string      `json:"text,omitempty"` // the verdicts
+	Correlation [][]float64      `json:"correlation,omitempty"`
+	Unclear     bool             `json:"correlation_unclear"`
+	Bends       *evidence.Paired `json:"bends,omitempty"` // what columns that bend bring to STL
+	Test        *testReport      `json:"test,omitempty"`
+	Notes       []string         `json:"notes"`
+	Seconds     float64          `json:"seconds,omitempty"`
+	Text        string           `json:"text,omitempty"` // the verdicts
 
 	table *table.Table
 	fit   *solve.Fitted
@@ -53,22 +53,16 @@ type fitReport struct {
 	alone bool          // nothing is shared
 }
 
-// tried is a candidate with its title.
-type tried struct {
-	solve.Tried
-	Title string `json:"title"`
-}
-
 // rivalReport is what a user would try instead: the mean of its tasks' scores, and how much
 // more the model loses than it. The model errs less for Better tasks and more for Worse.
 type rivalReport struct {
-	Name   string      `json:"name"`
-	Title  string      `json:"title"`
-	Loss   float64     `json:"loss"`
-	Score  scoreReport `json:"score"`
-	Less   difference  `json:"difference"`
-	Better int         `json:"better"`
-	Worse  int         `json:"worse"`
+	Name   string          `json:"name"`
+	Title  string          `json:"title"`
+	Loss   float64         `json:"loss"`
+	Score  evidence.Score  `json:"score"`
+	Less   evidence.Paired `json:"difference"`
+	Better int             `json:"better"`
+	Worse  int             `json:"worse"`
 }
 
 // The first rivals.
@@ -76,36 +70,6 @@ const (
 	rivalMean = iota
 	rivalSTL
 )
-
-// difference is how much more the model loses on the rows held out than something else,
-// between Low and High with a confidence of 95 %.
-type difference struct {
-	Loss compare.Float `json:"loss"`
-	Low  compare.Float `json:"low"`
-	High compare.Float `json:"high"`
-}
-
-func differenceOf(a, b *evidence.HeldOut) difference {
-	d := evidence.PairedLoss(a, b)
-	low, high := d.Interval()
-	return difference{compare.Float(d.Loss), compare.Float(low), compare.Float(high)}
-}
-
-// sign is -1 where the model is better by more than noise explains, 1 where it is worse, and
-// 0 where held-out rows do not separate the two.
-func (d difference) sign() int {
-	switch {
-	case d.High < 0:
-		return -1
-	case d.Low > 0:
-		return 1
-	}
-	return 0
-}
-
-func (d difference) String() string {
-	return fmt.Sprintf("%.4f (95 %%: %.4f to %.4f)", d.Loss, d.Low, d.High)
-}
 
 // fill fits the problem, beside its rivals.
 func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) error {
@@ -123,21 +87,12 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	}
 	r.alone = choice.Model == nil && choice.Mixture == solve.Mixture{}
 	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), r.fit.Params, r.fit.Result.Status
-	r.Features, r.Classes, r.Notes = p.Cols(), p.Classes, r.table.Notes
-	for _, c := range choice.Tried {
-		r.Candidates = append(r.Candidates, tried{c, c.Title()})
-	}
-	measured, err := r.judgeRivals(ctx, b, choice)
-	if err != nil {
-		return err
-	}
-	r.Mean = measured.report("mean", evidence.MeanScore)
-	r.Rows = r.Mean.Rows
+	r.Features, r.Classes, r.Notes, r.Candidates = p.Cols(), p.Classes, r.table.Notes, choice.Tried
 	kept, single, same := 0, 0, 0
-	for i, t := range p.Tasks {
-		of := measured.report(t.Name, func(all []evidence.Score) evidence.Score { return all[i] })
-		r.Tasks = append(r.Tasks, of)
-		if of.Held < of.Rows && r.table.Held == nil {
+	for i, score := range choice.ScoresOf(p) {
+		t := p.Tasks[i]
+		r.Tasks = append(r.Tasks, taskReport{t.Name, map[string]evidence.Score{byModel: score}})
+		if r.Rows += score.Rows; score.Held < score.Rows && r.table.Held == nil {
 			kept++
 		}
 		switch train := t.TrainSet; {
@@ -147,6 +102,10 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 			same++
 		}
 	}
+	if err := r.judgeRivals(ctx, b, choice); err != nil {
+		return err
+	}
+	r.Mean = meanOf(r.Tasks)
 	note := func(n int, format string) {
 		if n > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf(format, n))
@@ -165,7 +124,7 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 
 // judgeRivals judges what a user would try instead, and tasks on their own in the view of the
 // model, which its correlations have to be better than.
-func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) (measures, error) {
+func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
 	// Rivals see the columns alike: what bends bring is not what sharing brings.
 	alone := solve.Candidate{View: solve.View{Bent: choice.Bent, Width: choice.Width}}
 	pooled, weighted, apart := alone, alone, choice.Candidate
@@ -174,47 +133,48 @@ func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *sol
 	apart.Model, apart.Mixture = nil, solve.Mixture{}
 	mean, err := b.Mean(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var judged [5]*solve.Judged
 	for k, c := range []solve.Candidate{alone, pooled, weighted, {}, apart} {
 		if judged[k], err = b.Judge(ctx, c); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	measured := measures{byModel: choice.ScoresOf(r.table.Problem)}
-	r.addRival("mean", "the mean of each task", choice, mean)
-	r.Rivals[rivalMean].Score.AUC = compare.Float(math.NaN()) // its scores differ by fold alone
-	measured[bySTL] = r.addRival(judged[0].Name(), "STL, every task on its own", choice, judged[0].HeldOut)
-	measured[byPooled] = r.addRival(judged[1].Name(), "pooled, one model with task effects", choice, judged[1].HeldOut)
+	r.addRival("", "mean", "the mean of each task", choice, mean)
+	r.Rivals[rivalMean].Score.AUC = files.Float(math.NaN()) // its scores differ by fold alone
+	r.addRival(bySTL, judged[0].Name(), "STL, every task on its own", choice, judged[0].HeldOut)
+	r.addRival(byPooled, judged[1].Name(), "pooled, one model with task effects", choice, judged[1].HeldOut)
 	if judged[2] != judged[0] {
-		r.addRival(judged[2].Name(), "STL with class weights", choice, judged[2].HeldOut)
+		r.addRival("", judged[2].Name(), "STL with class weights", choice, judged[2].HeldOut)
 	}
 	if judged[3] != judged[0] && choice.Bent != "" {
-		d := differenceOf(judged[0].HeldOut, judged[3].HeldOut)
+		d := evidence.PairedLoss(judged[0].HeldOut, judged[3].HeldOut)
 		r.Bends = &d
 	}
-	if r.Unclear = differenceOf(choice.HeldOut, judged[4].HeldOut).sign() >= 0; !r.Unclear {
+	if r.Unclear = evidence.PairedLoss(choice.HeldOut, judged[4].HeldOut).Sign() >= 0; !r.Unclear {
 		r.Correlation = correlationOf(r.fit.Omega)
 	}
 	r.stl, err = b.Fit(ctx, judged[0])
-	return measured, err
+	return err
 }
 
-// addRival compares the model with a rival, and returns the scores of that.
-func (r *fitReport) addRival(name, title string, choice *solve.Choice, h *evidence.HeldOut) []evidence.Score {
+// addRival compares the model with a rival, of which tasks are reported by a name too.
+func (r *fitReport) addRival(by, name, title string, choice *solve.Choice, h *evidence.HeldOut) {
 	scores := h.ScoresOf(r.table.Problem)
-	of := rivalReport{Name: name, Title: title, Loss: h.Loss, Score: reportOf(evidence.MeanScore(scores)), Less: differenceOf(choice.HeldOut, h)}
-	for i, s := range choice.ScoresOf(r.table.Problem) {
-		switch d := s.Error - scores[i].Error; {
+	of := rivalReport{Name: name, Title: title, Loss: h.Loss, Score: evidence.MeanScore(scores), Less: evidence.PairedLoss(choice.HeldOut, h)}
+	for i, s := range scores {
+		switch d := r.Tasks[i].By[byModel].Error - s.Error; {
 		case d < 0:
 			of.Better++
 		case d > 0:
 			of.Worse++
 		}
+		if by != "" {
+			r.Tasks[i].By[by] = s
+		}
 	}
 	r.Rivals = append(r.Rivals, of)
-	return scores
 }
 
 // save writes the model, single-task learning beside it, and what a page shows of them:
@@ -275,7 +235,7 @@ func (r *fitReport) write(w io.Writer, candidates bool) {
 		writeCorrelations(w, "task correlations", names, r.Correlation)
 	}
 	if r.Test != nil {
-		r.Test.write(w, r)
+		r.writeTest(w)
 	}
 }
 
@@ -284,7 +244,7 @@ func (r *fitReport) writeCandidates(w io.Writer) {
 	_, _, loss := units(r.Kind)
 	t := grid{Heads: []string{loss, "less the best", "95 % from", "to", "seconds", "verdict", "candidate"}}
 	for _, c := range r.Candidates {
-		t.row(c.Loss, c.Less, c.Low, c.High, fmt.Sprintf("%.2f", c.Seconds), c.Verdict, c.Title)
+		t.row(c.Loss, c.More.Loss, c.More.Low, c.More.High, fmt.Sprintf("%.2f", c.Seconds), c.Verdict, c.Titled)
 	}
 	t.write(w)
 	fmt.Fprintln(w)
@@ -296,10 +256,10 @@ func (r *fitReport) writeRivals(w io.Writer) {
 	fmt.Fprintf(w, "\nthe model (*) and what else could be done, the mean of all tasks; differences are of the %s of held-out rows\n", loss)
 	t := grid{Heads: []string{what, good, "the model's less", "95 % from", "to", "better for", "worse for", "method"}}
 	model := r.Mean.By[byModel]
-	t.row(errorGap(model.Error), model.good(r.Kind), "", "", "", "", "", "* "+r.Title)
+	t.row(errorGap(model.Error), goodOf(model, r.Kind), "", "", "", "", "", "* "+r.Title)
 	for _, v := range r.Rivals {
 		if v.Name != r.Model {
-			t.row(errorGap(v.Score.Error), v.Score.good(r.Kind), v.Less.Loss, v.Less.Low, v.Less.High, v.Better, v.Worse, v.Title)
+			t.row(errorGap(v.Score.Error), goodOf(v.Score, r.Kind), v.Less.Loss, v.Less.Low, v.Less.High, v.Better, v.Worse, v.Title)
 		}
 	}
 	t.write(w)
@@ -316,25 +276,25 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 		return
 	}
 	_, _, loss := units(r.Kind)
-	verdict := func(text, than string, d difference) {
+	verdict := func(text, than string, d evidence.Paired) {
 		fmt.Fprintf(w, "%s: the %s of held-out rows less that of %s is %s\n", text, loss, than, d)
 	}
-	switch d := r.Rivals[rivalMean].Less; d.sign() {
+	switch d := r.Rivals[rivalMean].Less; d.Sign() {
 	case 0:
 		verdict("too few rows to separate the model from the mean of each task", "the mean", d)
 	case 1:
 		verdict("the mean of each task predicts better than the model: its features do not help", "the mean", d)
 	}
 	d := r.Rivals[rivalSTL].Less
-	switch most := compare.Float(asGood * r.Rivals[rivalSTL].Loss); {
+	switch most := files.Float(asGood * r.Rivals[rivalSTL].Loss); {
 	case r.alone && len(r.Candidates) > 1:
 		fmt.Fprintln(w, "nothing is shared: single-task learning is chosen")
 	case r.alone:
 	case math.IsInf(float64(d.Low), 0):
 		fmt.Fprintln(w, "too few rows were held out to measure whether sharing pays")
-	case d.sign() < 0:
+	case d.Sign() < 0:
 		verdict("sharing pays", "STL", d)
-	case d.sign() > 0:
+	case d.Sign() > 0:
 		verdict("sharing does harm; single-task learning (--model stl) is better", "STL", d)
 	case d.Low > -most && d.High < most:
 		verdict("single-task learning (--model stl) is as good", "STL", d)

@@ -32,10 +32,10 @@ var arrows = map[string][]string{
 
 	"model/pretrained": {"model"},
 	"model/saved":      {"data", "data/files", "data/format", "data/safetensors", "data/table", "model/multitask", "model/settings"},
-	"model/evidence":   {"data", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
+	"model/evidence":   {"data", "data/files", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
 
 	"infer":                 {},
-	"infer/solve":           {"data", "data/files", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/multitask", "model/saved"},
+	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/multitask", "model/saved"},
 	"infer/solve/solvetest": {"data", "layers", "model"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/files"
-	"l2mt/data/progress"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
@@ -44,15 +42,34 @@ func (c *inferCmd) Run(e *env) error {
 		return err
 	}
 	if c.OmegaOnly {
-		return omegaOf(e, network, p)
+		return printOmega(e, network, p)
 	}
-	r, err := c.infer(e, network, p, e.reporter())
+	b, err := solve.NewBench(network, p, solve.Options{Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()})
 	if err != nil {
 		return err
 	}
+	seen, err := network.Features(p)
+	if err != nil {
+		return err
+	}
+	recipe := table.Numbers(seen.Features, seen.Cols())
+	recipe.Task = "task"
+	r := &fitReport{table: &table.Table{Problem: seen.Labelled(), Recipe: recipe}}
+	if err := r.fill(e, b, nil, ""); err != nil {
+		return err
+	}
+	if len(r.fit.Test.Task) > 0 {
+		r.Test = &testReport{r.fit.Test, r.stl.Test}
+	}
 	if c.Out != "" {
-		if err := r.saveInferred(c.Out, network.Head() != ""); err != nil {
+		if err := r.savePredictions(c.Out); err != nil {
 			return err
+		}
+		// Where a head makes the features, a model is of no use without that, and there is none.
+		if network.Head() == "" {
+			if err := r.save(c.Out); err != nil {
+				return err
+			}
 		}
 	}
 	return e.print(r, func(w io.Writer) { r.write(w, c.Candidates) })
@@ -84,8 +101,8 @@ type found struct {
 	Expected compare.Float `json:"expected_relative_error"`
 }
 
-// omegaOf prints what a network finds, without a fit.
-func omegaOf(e *env, network *solve.Finder, p *data.ProblemData) error {
+// printOmega prints what a network finds, without a fit.
+func printOmega(e *env, network *solve.Finder, p *data.ProblemData) error {
 	f, err := network.Omega(p.Labelled())
 	if err != nil {
 		return err
@@ -100,72 +117,33 @@ func omegaOf(e *env, network *solve.Finder, p *data.ProblemData) error {
 	})
 }
 
-// infer solves a problem, and measures that on its test rows.
-func (c *inferCmd) infer(ctx context.Context, network *solve.Finder, p *data.ProblemData, progress progress.Reporter) (*fitReport, error) {
-	b, err := solve.NewBench(network, p, solve.Options{Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: progress})
-	if err != nil {
-		return nil, err
-	}
-	seen, err := network.Features(p)
-	if err != nil {
-		return nil, err
-	}
-	recipe := table.Numbers(seen.Features, seen.Cols())
-	recipe.Task = "task"
-	r := &fitReport{table: &table.Table{Problem: seen.Labelled(), Recipe: recipe}}
-	if err := r.fill(ctx, b, nil, ""); err != nil {
-		return nil, err
-	}
-	if len(r.fit.Test.Task) > 0 {
-		r.Test = &testReport{Fit: r.fit.Test, STL: r.stl.Test}
-	}
-	return r, nil
-}
-
-// saveInferred writes the model and the predictions of the test rows. Where a head makes the
-// features, a model is of no use without that, and there is none.
-func (r *fitReport) saveInferred(dir string, head bool) error {
-	rows, err := r.predictions()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	write := func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) }
-	if err := files.Write(filepath.Join(dir, "predictions.csv"), write); err != nil || head {
-		return err
-	}
-	return r.save(dir)
-}
-
 // testReport has the errors on test rows, which no choice depends on.
 type testReport struct {
 	Fit evidence.Errors `json:"fit"`
 	STL evidence.Errors `json:"stl"`
 }
 
-// write prints the errors on test rows.
-func (t *testReport) write(w io.Writer, r *fitReport) {
+// writeTest prints the errors on test rows.
+func (r *fitReport) writeTest(w io.Writer) {
 	what := "error"
 	if r.Kind == data.Regression {
 		what = "nMSE"
 	}
 	fmt.Fprintln(w)
-	rows := grid{Heads: []string{"test " + what, "STL", "relative", "task"}}
+	t := grid{Heads: []string{"test " + what, "STL", "relative", "task"}}
 	for i, task := range r.Tasks {
-		rows.row(t.Fit.Task[i], t.STL.Task[i], t.Fit.Task[i]/t.STL.Task[i], task.Task)
+		t.row(r.Test.Fit.Task[i], r.Test.STL.Task[i], r.Test.Fit.Task[i]/r.Test.STL.Task[i], task.Task)
 	}
-	rows.row(t.Fit.Mean, t.STL.Mean, t.Fit.Mean/t.STL.Mean, "mean")
-	rows.write(w)
+	t.row(r.Test.Fit.Mean, r.Test.STL.Mean, r.Test.Fit.Mean/r.Test.STL.Mean, "mean")
+	t.write(w)
 }
 
-// predictions are those of the test rows, as predict writes them, with the number of the row
-// in the dataset, from 0, and its label.
-func (r *fitReport) predictions() ([][]string, error) {
+// savePredictions writes those of the test rows, as predict writes them, with the number of the
+// row in the dataset, from 0, and its label.
+func (r *fitReport) savePredictions(dir string) error {
 	m, err := r.fit.Saved(r.table.Recipe)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l := &lineWriter{Fit: m, heads: []string{"row", "label"}}
 	l.predictions([]saved.Answer{{}})
@@ -173,7 +151,7 @@ func (r *fitReport) predictions() ([][]string, error) {
 	for i, t := range r.table.Problem.Tasks {
 		scores, err := m.Predict(t.Name, t.TestSet.X)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for j, y := range t.TestSet.Y {
 			label := rounded(y, -1)
@@ -183,5 +161,8 @@ func (r *fitReport) predictions() ([][]string, error) {
 			rows = append(rows, append([]string{strconv.Itoa(t.Test[j]), label}, l.cells(saved.Answer{Task: i, Name: t.Name, Scores: scores[j*len(scores)/len(t.TestSet.Y):]})...))
 		}
 	}
-	return rows, nil
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(dir, "predictions.csv"), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }

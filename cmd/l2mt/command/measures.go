@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"l2mt/data"
-	"l2mt/infer/compare"
+	"l2mt/data/files"
 	"l2mt/model/evidence"
 )
 
@@ -20,43 +20,27 @@ const (
 	byPooled = "pooled"
 )
 
-// measures are scores of tasks, by what predicts them.
-type measures map[string][]evidence.Score
-
 // taskReport is how well a task is predicted, by what predicts it.
 type taskReport struct {
-	Task string                 `json:"task"`
-	Rows int                    `json:"rows"`
-	Held int                    `json:"held_out"`
-	By   map[string]scoreReport `json:"by"`
+	Task string                    `json:"task"`
+	By   map[string]evidence.Score `json:"by"`
 }
 
-// scoreReport is a Score whose gaps JSON can hold.
-type scoreReport struct {
-	Error         compare.Float `json:"error"`
-	StandardError compare.Float `json:"standard_error"`
-	AUC           compare.Float `json:"auc"`
-	R2            compare.Float `json:"r2"`
-	LogLoss       compare.Float `json:"log_loss"`
-	Brier         compare.Float `json:"brier"`
-}
-
-// report picks of the scores of each.
-func (m measures) report(name string, pick func([]evidence.Score) evidence.Score) taskReport {
-	t := taskReport{Task: name, By: map[string]scoreReport{}}
-	for by, scores := range m {
-		s := pick(scores)
-		t.Rows, t.Held = s.Rows, s.Held
-		t.By[by] = reportOf(s)
+// meanOf is the mean of tasks.
+func meanOf(tasks []taskReport) taskReport {
+	m := taskReport{Task: "mean", By: map[string]evidence.Score{}}
+	for by := range tasks[0].By {
+		var all []evidence.Score
+		for _, t := range tasks {
+			all = append(all, t.By[by])
+		}
+		m.By[by] = evidence.MeanScore(all)
 	}
-	return t
+	return m
 }
 
-func reportOf(s evidence.Score) scoreReport {
-	return scoreReport{compare.Float(s.Error), compare.Float(s.StandardError), compare.Float(s.AUC), compare.Float(s.R2), compare.Float(s.LogLoss), compare.Float(s.Brier)}
-}
-
-func (s scoreReport) good(k data.Kind) compare.Float {
+// goodOf is what is best at 1.
+func goodOf(s evidence.Score, k data.Kind) files.Float {
 	if k == data.Classification {
 		return s.AUC
 	}
@@ -88,9 +72,9 @@ func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskRepo
 	t := grid{Heads: append(heads, "task")}
 	for _, v := range slices.Concat(tasks[:min(len(tasks), mostListed)], all) {
 		s := v.By[byModel]
-		cells := []any{v.Rows, errorGap(s.Error), errorGap(s.StandardError), s.good(kind)}
+		cells := []any{s.Rows, errorGap(s.Error), errorGap(s.StandardError), goodOf(s, kind)}
 		for _, by := range rivals {
-			cells = append(cells, errorGap(v.By[by].Error), v.By[by].good(kind))
+			cells = append(cells, errorGap(v.By[by].Error), goodOf(v.By[by], kind))
 		}
 		if kind == data.Classification {
 			cells = append(cells, s.LogLoss, s.Brier)
@@ -104,7 +88,7 @@ func writeTasks(w io.Writer, kind data.Kind, tasks []taskReport, all ...taskRepo
 }
 
 // errorGap writes an error, very small and large ones with four digits.
-func errorGap(v compare.Float) string {
+func errorGap(v files.Float) string {
 	if v != 0 && v < 5e-4 || v >= 1e6 && v <= math.MaxFloat64 {
 		return number(float64(v))
 	}

@@ -91,7 +91,7 @@ type scoreTable struct {
 // table measures what has been gathered.
 func (s *scoring) table() *scoreTable {
 	m, each := s.models[0], max(1, len(s.models[0].Classes))
-	t, measured, means := &scoreTable{Model: m.Model, Kind: m.Kind}, measures{}, map[int][]float64{}
+	t, means := &scoreTable{Model: m.Model, Kind: m.Kind}, map[int][]float64{}
 	measure := func(name string, answers []saved.Answer) taskReport {
 		var y []float64
 		scores := map[string][]float64{}
@@ -105,12 +105,13 @@ func (s *scoring) table() *scoreTable {
 			}
 		}
 		temperature := map[string]float64{byModel: m.Temperature, byMean: 1, bySTL: s.models[len(s.models)-1].Temperature}
+		of := taskReport{name, map[string]evidence.Score{}}
 		for by, f := range scores {
 			score := evidence.ScoreOf(f, y, m.Kind, temperature[by])
 			score.Rows = score.Held
-			measured[by] = append(measured[by], score)
+			of.By[by] = score
 		}
-		return measured.report(name, func(of []evidence.Score) evidence.Score { return of[len(of)-1] })
+		return of
 	}
 	slices.SortStableFunc(s.answers, func(a, b saved.Answer) int { return cmp.Compare(uint(a.Task), uint(b.Task)) }) // the Average is last
 	for rest := s.answers; len(rest) > 0; {
@@ -123,12 +124,11 @@ func (s *scoring) table() *scoreTable {
 		}
 		t.Tasks, rest = append(t.Tasks, measure(name, rest[:n])), rest[n:]
 	}
-	t.Mean = measured.report("mean of tasks", evidence.MeanScore)
-	t.All = measure("all rows", s.answers)
+	t.Mean, t.All = meanOf(t.Tasks), measure("all rows", s.answers)
 	return t
 }
 
 func (t *scoreTable) write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows\n\n", t.Model, t.Kind, len(t.Tasks), t.All.Rows)
+	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows\n\n", t.Model, t.Kind, len(t.Tasks), t.All.By[byModel].Rows)
 	writeTasks(w, t.Kind, t.Tasks, t.Mean, t.All)
 }

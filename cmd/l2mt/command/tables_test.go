@@ -165,7 +165,7 @@ func TestFitChoosesTheMetricByTheFolds(t *testing.T) {
 	found := fitOf(t, b.String()+"\n", "--task", "task", "--target", "y", "--folds", "4")
 	verdict := map[string]string{}
 	for _, c := range found.Candidates {
-		verdict[c.Tried.Called] = c.Verdict
+		verdict[c.Called] = c.Verdict
 	}
 	if !strings.Contains(found.Model, "-metric") {
 		t.Errorf("%s is chosen", found.Model)
