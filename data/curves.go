@@ -118,15 +118,6 @@ func (c Curve) at(bend []float64, x float64) float64 {
 // width is how many columns a curve makes of one.
 func (c Curve) width() int { return 1 + len(c.Bends) }
 
-func (c Curve) validate() error {
-	for l, bend := range c.Bends {
-		if len(bend) != len(c.Knots)+2 || !finite(floats.Sum(bend)) {
-			return fmt.Errorf("bend %d has %d numbers; with %d knots it has %d, which are finite", l, len(bend), len(c.Knots), len(c.Knots)+2)
-		}
-	}
-	return nil
-}
-
 // curvesRow makes the columns of a row: each as it is, and then its bends.
 func (s Step) curvesRow(dst []float32, r Row) {
 	for j, v := range r.Value {

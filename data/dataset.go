@@ -48,9 +48,9 @@ type Dataset struct {
 	Groups []string
 	// Features names the columns of X, or is nil.
 	Features []string
-	// Steps lists how the features were made from those of the source file, in
-	// order, each with what was fitted.
-	Steps []Step
+	// Steps are the kinds of steps by which the features were made from those of the
+	// source file, in order.
+	Steps []string
 
 	once        sync.Once
 	fingerprint string

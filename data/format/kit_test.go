@@ -135,7 +135,7 @@ func randomDataset(rng *rand.Rand) *data.Dataset {
 		}
 	}
 	if rng.IntN(2) == 0 {
-		d.Steps = []data.Step{{Kind: data.StepUnit, Cols: cols}, {Kind: data.StepStandardise, Cols: cols, Mean: []float64{rng.NormFloat64()}}}
+		d.Steps = []string{data.StepUnit, data.StepStandardise}
 	}
 	return d
 }

@@ -220,7 +220,6 @@ func TestNPZRefusesBadArchives(t *testing.T) {
 		{name: "words as targets", content: archiveOf(t, x, namesArray("y", []string{"a", "b"})), options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `label: row 0: malformed file: "a" is not a number`},
 		{name: "too few class names", content: archiveOf(t, x, y, namesArray("classes", []string{"a"})), is: data.ErrInvalid, want: `"2" is not one of the 1 names`},
 		{name: "too few feature names", content: archiveOf(t, x, y, namesArray("features", []string{"a"})), is: data.ErrInvalid, want: "3 columns but 1 feature names"},
-		{name: "bad steps", content: archiveOf(t, x, y, textArray("steps", "[")), is: data.ErrFormat, want: "array steps: malformed file"},
 		{name: "sparse columns", content: csr("csc", []float64{0, 1, 2}, []float64{0, 1}, []float64{2, 2}), is: data.ErrFormat, want: `stored as ["csc"]`},
 		{name: "sparse out of order", content: csr("csr", []float64{0, 2, 2}, []float64{1, 0}, []float64{2, 2}), is: data.ErrFormat, want: "column 0 after column 1"},
 		{name: "sparse twice", content: csr("csr", []float64{0, 2, 2}, []float64{1, 1}, []float64{2, 2}), is: data.ErrFormat, want: "column 1 after column 1"},

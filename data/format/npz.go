@@ -3,7 +3,6 @@ package format
 import (
 	"archive/zip"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -27,7 +26,7 @@ import (
 //	features  d names
 //	targets   k names
 //	kind      "classification" or "regression"
-//	steps     how the features were made, as JSON
+//	steps     how the features were made: the names of the steps
 //
 // The features and y are needed; other arrays are passed over.
 
@@ -105,7 +104,7 @@ func (p *npzParser) open(name string) (*array, io.Closer, error) {
 }
 
 func (p *npzParser) table(o Options) *table {
-	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features")}
+	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features"), steps: p.text("steps")}
 	if p.of["indptr"] != nil {
 		t.x = p.csr()
 	} else {
@@ -117,11 +116,6 @@ func (p *npzParser) table(o Options) *table {
 	}
 	if kind := p.text("kind"); kind != nil && (kind[0] == string(data.Regression) || kind[0] == string(data.Classification)) {
 		t.kind = data.Kind(kind[0])
-	}
-	if steps := p.text("steps"); p.err == nil && steps != nil {
-		if err := files.DecodeJSON([]byte(steps[0]), &t.steps); err != nil {
-			p.err = fmt.Errorf("array steps: %w: %w", data.ErrFormat, err)
-		}
 	}
 	return t
 }
@@ -304,11 +298,7 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 		arrays = append(arrays, namesArray("features", d.Features))
 	}
 	if d.Steps != nil {
-		steps, err := json.Marshal(d.Steps)
-		if err != nil {
-			return nil, fmt.Errorf("steps: %w", err)
-		}
-		arrays = append(arrays, textArray("steps", string(steps)))
+		arrays = append(arrays, namesArray("steps", d.Steps))
 	}
 	return arrays, nil
 }

@@ -166,9 +166,8 @@ type table struct {
 	// lines are those that the rows of a text begin on.
 	lines []int
 	// kind is set if the file says whether the labels are classes.
-	kind                      data.Kind
-	classes, groups, features []string
-	steps                     []data.Step
+	kind                             data.Kind
+	classes, groups, features, steps []string
 }
 
 const (

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -15,6 +15,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/progress"
+	"l2mt/data/safetensors"
 )
 
 // Net turns pictures, as Read returns them, into rows of features, with up to
@@ -56,65 +57,51 @@ type Skipped struct {
 	Err  error
 }
 
-// minBatch is the least number of pictures that Net is given at a time. Fully
-// connected layers are then no longer bound by the reading of their weights.
-const minBatch = 16
+// batchSize is the number of pictures that Net is given at a time, and whose features are kept
+// together. Fully connected layers are then no longer bound by the reading of their weights.
+const batchSize = 32
 
 // Extract makes a dataset of the features of a collection. It keeps what is
-// done in the file partial, and goes on from there when called again after an
-// interruption; the result is the same as without. The file remains until
+// done in the folder partial, and goes on from there when called again after an
+// interruption; the result is the same as without. The folder remains until
 // the caller has kept the result and removes it.
 //
 // Pictures that cannot be read are skipped, and tried again when called again. A
 // class of which no picture can be read is an error.
 func Extract(ctx context.Context, c *Collection, partial string, config Config) (*Result, error) {
-	key, err := keyOf(c, config)
-	if err != nil {
-		return nil, fmt.Errorf("images: %w", err)
+	e := &extraction{
+		Config: config, collection: c, partial: partial, result: &Result{},
+		made:  &data.Dataset{Name: c.Dir, Classes: c.Classes},
+		value: make([]float32, 0, len(c.Files)*config.Features),
 	}
-	kept, err := openRows(partial, key, len(c.Files), config.Features)
-	if err != nil {
-		return nil, fmt.Errorf("images: %s: %w", partial, err)
-	}
-	e := &extraction{collection: c, Config: config, rows: kept, result: &Result{}}
 	e.Workers = cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
-	err = e.run(ctx)
+	err := os.MkdirAll(partial, 0o755)
+	if err == nil {
+		err = e.run(ctx)
+	}
 	if err == nil {
 		err = e.finish()
 	}
-	return e.result, errors.Join(err, kept.log.Close())
-}
-
-// keyOf identifies an extraction: the net, the pictures, and how these are read.
-func keyOf(c *Collection, config Config) (string, error) {
-	text, err := json.Marshal(struct {
-		Identity string
-		Read     Options
-		Files    []File
-	}{config.Identity, config.Read, c.Files})
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), err
+	if err != nil {
+		err = fmt.Errorf("images: %w", err)
+	}
+	return e.result, err
 }
 
 type extraction struct {
 	Config
 	collection *Collection
-	rows       *rows
+	partial    string
 	result     *Result
+	made       *data.Dataset
+	value      []float32 // of the rows
 }
 
-// run extracts what is missing.
+// run extracts batch after batch.
 func (e *extraction) run(ctx context.Context) error {
 	e.Progress.Start("features", len(e.collection.Files))
 	defer e.Progress.Finish()
-	var todo []int
-	for i, has := range e.rows.has {
-		if !has {
-			todo = append(todo, i)
-		}
-	}
-	e.Progress.Advance(len(e.rows.has)-len(todo), "")
-	for batch := range slices.Chunk(todo, max(minBatch, e.Workers)) {
+	for batch := range slices.Chunk(e.collection.Files, batchSize) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -130,52 +117,86 @@ func (e *extraction) run(ctx context.Context) error {
 	return nil
 }
 
-// batch extracts the features of the files with these indices.
-func (e *extraction) batch(batch []int) error {
+// batch adds the rows of files. They are kept by the names of their files in one file that is
+// called after everything that decides them, so that those of another net, other options or
+// other pictures are not taken for them.
+func (e *extraction) batch(batch []File) error {
+	text, err := json.Marshal(struct {
+		Identity string
+		Features int
+		Read     Options
+		Files    []File
+	}{e.Identity, e.Features, e.Read, batch})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(e.partial, fmt.Sprintf("%x.safetensors", sha256.Sum256(text)))
+	kept, _, _ := safetensors.Read(path, func(string) bool { return true }) // one that is absent or damaged is made anew
+	rows := map[string][]float32{}
+	for _, t := range kept {
+		rows[t.Name] = t.Single
+	}
+	made, err := e.extract(slices.DeleteFunc(slices.Clone(batch), func(f File) bool { return rows[f.Name] != nil }))
+	if err != nil {
+		return err
+	}
+	for _, t := range made {
+		rows[t.Name] = t.Single
+	}
+	if len(made) > 0 {
+		if err := safetensors.Write(path, append(kept, made...), nil); err != nil {
+			return fmt.Errorf("keeping features: %w", err)
+		}
+	}
+	for _, f := range batch {
+		if row := rows[f.Name]; row != nil {
+			e.value = append(e.value, row...)
+			e.made.Label = append(e.made.Label, int32(f.Class))
+			e.result.Files = append(e.result.Files, f.Name)
+		}
+	}
+	return nil
+}
+
+// extract returns the features of the files that can be read.
+func (e *extraction) extract(batch []File) (made []safetensors.Tensor, err error) {
 	all, faults := make([][]byte, len(batch)), make([]error, len(batch))
 	var work errgroup.Group
 	work.SetLimit(e.Workers)
-	for i, file := range batch {
+	for i, f := range batch {
 		work.Go(func() error {
-			all[i], faults[i] = Read(e.collection.path(e.collection.Files[file]), e.Read)
+			all[i], faults[i] = Read(e.collection.path(f), e.Read)
 			return nil
 		})
 	}
 	_ = work.Wait() // never fails: each file has a fault of its own
 	var pictures [][]byte
-	var read []int
-	for i, file := range batch {
+	for i, f := range batch {
 		if faults[i] != nil {
-			e.result.Skipped = append(e.result.Skipped, Skipped{e.collection.Files[file].Name, faults[i]})
+			e.result.Skipped = append(e.result.Skipped, Skipped{f.Name, faults[i]})
 			continue
 		}
-		pictures, read = append(pictures, all[i]), append(read, file)
+		pictures = append(pictures, all[i])
+		made = append(made, safetensors.Tensor{Name: f.Name, DType: safetensors.F32, Shape: []int{e.Features}})
 	}
-	if len(pictures) == 0 {
-		return nil
+	if len(made) == 0 {
+		return nil, nil
 	}
 	features, err := e.Net(pictures, e.Workers)
-	if err != nil {
-		return err
+	for k, row := range features {
+		made[k].Single = row
 	}
-	return e.rows.add(read, features)
+	return made, err
 }
 
-// finish makes the dataset of what is kept.
+// finish makes the dataset.
 func (e *extraction) finish() error {
-	d := &data.Dataset{Name: e.collection.Dir, Classes: e.collection.Classes}
-	for i, f := range e.collection.Files {
-		if e.rows.has[i] {
-			e.result.Files = append(e.result.Files, f.Name)
-			d.Label = append(d.Label, int32(f.Class))
-		}
-	}
-	for class, n := range d.ClassSizes() {
+	for class, n := range e.made.ClassSizes() {
 		if n == 0 {
-			return fmt.Errorf("images: class %s: %w: none of its pictures can be read; remove it, or leave it out", d.Classes[class], data.ErrInvalid)
+			return fmt.Errorf("class %s: %w: none of its pictures can be read; remove it, or leave it out", e.made.Classes[class], data.ErrInvalid)
 		}
 	}
-	x, err := data.NewDense(len(d.Label), e.Features, e.rows.all())
-	d.X, e.result.Dataset = x, d
+	x, err := data.NewDense(len(e.made.Label), e.Features, e.value)
+	e.made.X, e.result.Dataset = x, e.made
 	return err
 }

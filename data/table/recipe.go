@@ -126,35 +126,6 @@ func (r *Recipe) Width() int {
 	return d
 }
 
-// Validate checks a recipe that comes from a file.
-func (r *Recipe) Validate() error {
-	if len(r.Columns) == 0 {
-		return fmt.Errorf("recipe: %w: it has no columns", data.ErrInvalid)
-	}
-	names := map[string]bool{}
-	for i := range r.Columns {
-		c := &r.Columns[i]
-		if names[c.Name] {
-			return fmt.Errorf("recipe: %w: two columns are called %q", data.ErrInvalid, c.Name)
-		}
-		names[c.Name] = true
-		if c.Mean != nil && len(c.Mean) != c.parts() {
-			return fmt.Errorf("recipe: column %q: %w: %d means for %d features", c.Name, data.ErrInvalid, len(c.Mean), c.parts())
-		}
-	}
-	d := r.Width()
-	for _, s := range r.Steps {
-		if err := s.Validate(); err != nil {
-			return fmt.Errorf("recipe: %w", err)
-		}
-		if s.Cols != d || s.Kind == data.StepSelect {
-			return fmt.Errorf("recipe: step %q: %w: it is for %d columns and must keep them all; there are %d", s.Kind, data.ErrInvalid, s.Cols, d)
-		}
-		d = s.Makes()
-	}
-	return nil
-}
-
 // Bind finds the recipe's columns in a table with the given names (nil without a
 // header) and number of columns: where each is, -1 for none. Other columns are passed
 // over. A column that the table lacks is an error unless absent is set.

@@ -256,9 +256,6 @@ func (s *Fit) validate() error {
 	fault := func(format string, args ...any) error {
 		return fmt.Errorf("saved: %w: "+format, append([]any{ErrSaved}, args...)...)
 	}
-	if err := s.Recipe.Validate(); err != nil {
-		return fault("%w", err)
-	}
 	rows, m := s.W.Dims()
 	d, k := len(s.Features), max(1, len(s.Classes))
 	classes := s.Kind == data.Classification
@@ -279,11 +276,6 @@ func (s *Fit) validate() error {
 		return fault("residuals that do not ascend, or are not finite")
 	case s.Scale != nil && s.Scale.Cols != d:
 		return fault("the scale is of %d features; there are %d", s.Scale.Cols, d)
-	}
-	if s.Scale != nil {
-		if err := s.Scale.Validate(); err != nil {
-			return fault("%w", err)
-		}
 	}
 	seen := map[string]bool{}
 	for _, t := range s.Tasks {

@@ -88,7 +88,7 @@ type rangeInfo struct {
 
 func describe(d *data.Dataset) datasetInfo {
 	info := datasetInfo{
-		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: data.IsSparse(d.X), LabelOf: d.LabelOf, SHA256: d.Fingerprint(),
+		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: data.IsSparse(d.X), LabelOf: d.LabelOf, Steps: d.Steps, SHA256: d.Fingerprint(),
 	}
 	if d.Label != nil {
 		info.Classes = sizesOf(d.ClassSizes())
@@ -98,9 +98,6 @@ func describe(d *data.Dataset) datasetInfo {
 	}
 	if d.Regression() {
 		info.Targets = &rangeInfo{slices.Min(d.Target), slices.Max(d.Target), stat.Mean(d.Target, nil)}
-	}
-	for _, s := range d.Steps {
-		info.Steps = append(info.Steps, s.Kind)
 	}
 	return info
 }

@@ -104,7 +104,7 @@ func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config im
 	made.Dataset = describe(r.Dataset)
 	record := made
 	record.Files = r.Files
-	if err := errors.Join(saveJSON(c.Out+".json", record), os.Remove(partial)); err != nil {
+	if err := errors.Join(saveJSON(c.Out+".json", record), os.RemoveAll(partial)); err != nil {
 		return err
 	}
 	return e.print(made, func(w io.Writer) { made.Dataset.write(w) })

@@ -19,7 +19,7 @@ var arrows = map[string][]string{
 	"data/format":      {"data", "data/files"},
 	"data/digits":      {"data", "data/format"},
 	"data/table":       {"data", "data/format"},
-	"data/images":      {"data", "data/files", "data/progress"},
+	"data/images":      {"data", "data/files", "data/progress", "data/safetensors"},
 	"data/experience":  {"data", "data/digits", "data/files"},
 
 	"model/multitask": {"data", "layers/linalg"},
