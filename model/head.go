@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -49,12 +48,16 @@ var numpy = regexp.MustCompile(`^(?P<kind>W|b)(?P<number>\d*)$`)
 //
 // Layers come in the order of their numbers, and gaps do not matter.
 func ReadHead(path string) (layers.Head, error) {
-	file, err := safetensors.Open(path)
+	arrays, _, err := safetensors.Read(path, func(name string) safetensors.DType {
+		if slices.ContainsFunc(namings, func(r *regexp.Regexp) bool { return r.MatchString(name) }) {
+			return safetensors.F32
+		}
+		return "" // whatever else there is
+	})
 	if err != nil {
 		return nil, fmt.Errorf("model: head: %w", err)
 	}
-	defer file.Close()
-	head, err := readHead(file)
+	head, err := readHead(arrays)
 	if err == nil {
 		err = head.Validate()
 	}
@@ -64,20 +67,19 @@ func ReadHead(path string) (layers.Head, error) {
 	return head, nil
 }
 
-// connectedNames are the names of one layer's arrays.
-type connectedNames struct {
-	weight, bias string
+// connectedArrays are those of one layer.
+type connectedArrays struct {
+	weight, bias *Tensor
 	transposed   bool // the weight is out x in
 }
 
-func readHead(file *safetensors.File) (layers.Head, error) {
-	names, err := layerNames(file.Names())
+func readHead(arrays []Tensor) (head layers.Head, err error) {
+	found, err := layerArrays(arrays)
 	if err != nil {
 		return nil, err
 	}
-	var head layers.Head
-	for _, n := range names {
-		l, err := readConnected(file, n)
+	for _, a := range found {
+		l, err := a.layer()
 		if err != nil {
 			return nil, err
 		}
@@ -86,11 +88,15 @@ func readHead(file *safetensors.File) (layers.Head, error) {
 	return head, nil
 }
 
-// layerNames finds the layers among the names of a file.
-func layerNames(names []string) (found []connectedNames, err error) {
+// layerArrays finds the layers among the arrays of a file.
+func layerArrays(arrays []Tensor) (found []*connectedArrays, err error) {
+	var names []string
+	for _, a := range arrays {
+		names = append(names, a.Name)
+	}
 	for _, pattern := range namings {
-		layers := map[int]*connectedNames{}
-		for _, name := range names {
+		layers := map[int]*connectedArrays{}
+		for i, name := range names {
 			m := pattern.FindStringSubmatch(name)
 			if m == nil {
 				continue
@@ -100,19 +106,19 @@ func layerNames(names []string) (found []connectedNames, err error) {
 				return nil, fmt.Errorf("array %q: %w: %w", name, data.ErrFormat, err)
 			}
 			if layers[number] == nil {
-				layers[number] = &connectedNames{transposed: pattern != numpy}
+				layers[number] = &connectedArrays{transposed: pattern != numpy}
 			}
 			at := &layers[number].bias
 			if kind := m[pattern.SubexpIndex("kind")]; kind == "W" || kind == "weight" {
 				at = &layers[number].weight
 			}
-			if *at != "" {
-				return nil, fmt.Errorf("%w: %q and %q have one number; give the layers of the head alone", data.ErrFormat, *at, name)
+			if *at != nil {
+				return nil, fmt.Errorf("%w: %q and %q have one number; give the layers of the head alone", data.ErrFormat, (*at).Name, name)
 			}
-			*at = name
+			*at = &arrays[i]
 		}
 		for _, number := range slices.Sorted(maps.Keys(layers)) {
-			found = append(found, *layers[number])
+			found = append(found, layers[number])
 		}
 		if len(found) > 0 {
 			return found, nil
@@ -121,37 +127,22 @@ func layerNames(names []string) (found []connectedNames, err error) {
 	return nil, fmt.Errorf("%w: the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", data.ErrFormat, names)
 }
 
-func readConnected(file *safetensors.File, n connectedNames) (l layers.Connected, err error) {
+func (a *connectedArrays) layer() (l layers.Connected, err error) {
 	switch {
-	case n.bias == "":
-		return l, fmt.Errorf("%w: there is a weight %q without its bias; a layer has both", data.ErrFormat, n.weight)
-	case n.weight == "":
-		return l, fmt.Errorf("%w: there is a bias %q without its weight; a layer has both", data.ErrFormat, n.bias)
+	case a.bias == nil:
+		return l, fmt.Errorf("%w: there is a weight %q without its bias; a layer has both", data.ErrFormat, a.weight.Name)
+	case a.weight == nil:
+		return l, fmt.Errorf("%w: there is a bias %q without its weight; a layer has both", data.ErrFormat, a.bias.Name)
+	case len(a.weight.Shape) != 2:
+		return l, fmt.Errorf("array %q: %w: its shape is %v; the weight of a fully connected layer has two dimensions", a.weight.Name, data.ErrFormat, a.weight.Shape)
 	}
-	shape, err := file.Shape(n.weight)
-	if err != nil {
-		return l, err
-	}
-	if len(shape) != 2 {
-		return l, fmt.Errorf("array %q: %w: its shape is %v; the weight of a fully connected layer has two dimensions", n.weight, data.ErrFormat, shape)
-	}
-	l.In, l.Out = shape[0], shape[1]
-	if n.transposed {
+	l = layers.Connected{In: a.weight.Shape[0], Out: a.weight.Shape[1], W: a.weight.Single, B: a.bias.Single}
+	if a.transposed {
 		l.In, l.Out = l.Out, l.In
-	}
-	if biases, err := file.Shape(n.bias); err != nil {
-		return l, err
-	} else if !slices.Equal(biases, []int{l.Out}) {
-		return l, fmt.Errorf("array %q: %w: its shape is %v; the weight %q, %v, needs %d biases", n.bias, data.ErrMismatch, biases, n.weight, shape, l.Out)
-	}
-	var err1, err2 error
-	l.W, err1 = file.Float32s(n.weight)
-	l.B, err2 = file.Float32s(n.bias)
-	if err := errors.Join(err1, err2); err != nil {
-		return l, err
-	}
-	if n.transposed {
 		l.W = safetensors.Transposed(l.W, l.Out, l.In)
+	}
+	if !slices.Equal(a.bias.Shape, []int{l.Out}) {
+		return l, fmt.Errorf("array %q: %w: its shape is %v; the weight %q, %v, needs %d biases", a.bias.Name, data.ErrMismatch, a.bias.Shape, a.weight.Name, a.weight.Shape, l.Out)
 	}
 	return l, nil
 }
@@ -160,11 +151,9 @@ func readConnected(file *safetensors.File, n connectedNames) (l layers.Connected
 // only the layers that are trained change, and the others may be large.
 func saveHead(dir string, head layers.Head) error {
 	path := filepath.Join(dir, HeadFile)
-	if f, err := safetensors.Open(path); err == nil {
-		f.Close()
-		if f.Checksum() == head.Sum() {
-			return nil
-		}
+	shapeAlone := func(string) safetensors.DType { return "" }
+	if _, metadata, err := safetensors.Read(path, shapeAlone); err == nil && metadata[safetensors.Checksum] == head.Sum() {
+		return nil
 	}
 	return safetensors.Write(path, HeadArrays("", head), nil)
 }

@@ -117,7 +117,12 @@ var errDamaged = errors.New("the file is damaged, or not that of a run; remove i
 
 // restore takes up the state in a file.
 func (t *trainer) restore(path string) error {
-	tensors, metadata, err := safetensors.Read(path, func(name string) bool { return strings.HasPrefix(name, headPrefix) })
+	tensors, metadata, err := safetensors.Read(path, func(name string) safetensors.DType {
+		if strings.HasPrefix(name, headPrefix) {
+			return safetensors.F32
+		}
+		return safetensors.F64
+	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}

@@ -131,7 +131,7 @@ func (e *extraction) batch(batch []File) error {
 		return err
 	}
 	path := filepath.Join(e.partial, fmt.Sprintf("%x.safetensors", sha256.Sum256(text)))
-	kept, _, _ := safetensors.Read(path, func(string) bool { return true }) // one that is absent or damaged is made anew
+	kept, _, _ := safetensors.Read(path, func(string) safetensors.DType { return safetensors.F32 }) // one that is absent or damaged is made anew
 	rows := map[string][]float32{}
 	for _, t := range kept {
 		rows[t.Name] = t.Single

@@ -60,11 +60,13 @@ type Tensor struct {
 	Single []float32
 }
 
+// Checksum is the key of the metadata under which the SHA-256 of the data is.
+const Checksum = "sha256"
+
 const (
 	lengthSize   = 8
 	maxHeader    = 100 << 20 // the limit of the reference implementation
 	metadataKey  = "__metadata__"
-	checksumKey  = "sha256"
 	headerFiller = ' '
 	// piece is how many numbers go through a buffer at a time.
 	piece = 1 << 13
@@ -77,8 +79,8 @@ type entry struct {
 	Offsets [2]int `json:"data_offsets"`
 }
 
-// Write writes a file of the given tensors, in their order, and metadata, in which the
-// key "sha256" is taken. Path holds either the old content or the new.
+// Write writes a file of the given tensors, in their order, and metadata, in which
+// Checksum is taken. Path holds either the old content or the new.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	return files.Write(path, func(w io.Writer) error { return writeAll(w, tensors, metadata) })
 }
@@ -107,7 +109,7 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	}
 	all := map[string]string{}
 	maps.Copy(all, metadata)
-	all[checksumKey] = hex.EncodeToString(sum.Sum(nil))
+	all[Checksum] = hex.EncodeToString(sum.Sum(nil))
 	entries, end := map[string]any{metadataKey: all}, 0
 	for _, t := range tensors {
 		count, begin := max(len(t.Value), len(t.Single)), end

@@ -21,20 +21,15 @@ import (
 var small = Config{Name: "small", Size: 13, Blocks: []Block{{1, 5}, {2, 70}}, Dense: [3]int{19, 11, 7}}
 
 // A memory is a file of weights in memory.
-type memory struct {
-	names []string
-	shape map[string][]int
-	value map[string][]float32
+type memory []safetensors.Tensor
+
+// of is the tensor of a name.
+func (m memory) of(name string) *safetensors.Tensor {
+	return &m[slices.IndexFunc(m, func(t safetensors.Tensor) bool { return t.Name == name })]
 }
 
-func (m *memory) Names() []string                         { return m.names }
-func (m *memory) Shape(name string) ([]int, error)        { return m.shape[name], nil }
-func (m *memory) Float32s(name string) ([]float32, error) { return m.value[name], nil }
-func (m *memory) Close() error                            { return nil }
-
 // randomWeights makes the weights of a network as torchvision lays them out.
-func randomWeights(r *rand.Rand, c Config) *memory {
-	m := &memory{shape: map[string][]int{}, value: map[string][]float32{}}
+func randomWeights(r *rand.Rand, c Config) (m memory) {
 	for _, w := range wanted(c, FC8) {
 		for part, shape := range [][]int{w.shape, {w.out}} {
 			name := w.name + [2]string{".weight", ".bias"}[part]
@@ -49,8 +44,7 @@ func randomWeights(r *rand.Rand, c Config) *memory {
 			for i := range value {
 				value[i] = float32(math.Sqrt(2/float64(fan))) * (2*r.Float32() - 0.9)
 			}
-			m.names = append(m.names, name)
-			m.shape[name], m.value[name] = shape, value
+			m = append(m, safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: shape, Single: value})
 		}
 	}
 	return m
@@ -67,7 +61,7 @@ func randomPictures(r *rand.Rand, c Config, n int) [][]byte {
 	return pictures
 }
 
-func mustLoad(t testing.TB, m tensors, c Config, up Layer) *Net {
+func mustLoad(t testing.TB, m memory, c Config, up Layer) *Net {
 	t.Helper()
 	return must(load(m, c, up))(t)
 }
@@ -93,7 +87,7 @@ func newImage(channels, height, width int) image {
 
 // naive computes all layers as the definitions say, in float64, from the file
 // itself.
-func naive(c Config, m *memory, picture []byte) map[Layer][]float64 {
+func naive(c Config, m memory, picture []byte) map[Layer][]float64 {
 	x := newImage(3, c.Size, c.Size)
 	for i := range c.Size {
 		for j := range c.Size {
@@ -107,7 +101,7 @@ func naive(c Config, m *memory, picture []byte) map[Layer][]float64 {
 	names := layerNames(c)
 	for _, b := range c.Blocks {
 		for range b.Convolutions {
-			x = naiveConvolution(x, b.Channels, m.value[names[0]+".weight"], m.value[names[0]+".bias"])
+			x = naiveConvolution(x, b.Channels, m.of(names[0]+".weight").Single, m.of(names[0]+".bias").Single)
 			names = names[1:]
 		}
 		x = naivePool(x)
@@ -118,7 +112,7 @@ func naive(c Config, m *memory, picture []byte) map[Layer][]float64 {
 	}
 	all := map[Layer][]float64{Pool5: flat}
 	for i, up := range []Layer{FC6, FC7, FC8} {
-		w, b := m.value[names[i]+".weight"], m.value[names[i]+".bias"]
+		w, b := m.of(names[i]+".weight").Single, m.of(names[i]+".bias").Single
 		out := make([]float64, len(b))
 		for o := range out {
 			out[o] = float64(b[o])
@@ -253,18 +247,10 @@ func TestFilesAreRead(t *testing.T) {
 	}
 }
 
-func writeFile(t *testing.T, m *memory) string {
+func writeFile(t *testing.T, m memory) string {
 	t.Helper()
-	var all []safetensors.Tensor
-	for _, name := range m.names {
-		x := safetensors.Tensor{Name: name, DType: safetensors.F32, Shape: m.shape[name]}
-		for _, v := range m.value[name] {
-			x.Value = append(x.Value, float64(v))
-		}
-		all = append(all, x)
-	}
 	path := filepath.Join(t.TempDir(), "w.safetensors")
-	if err := safetensors.Write(path, all, nil); err != nil {
+	if err := safetensors.Write(path, m, nil); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -273,14 +259,14 @@ func writeFile(t *testing.T, m *memory) string {
 func TestWrongWeightsAreRefused(t *testing.T) {
 	r := data.Stream(4, "vgg")
 	for _, test := range []struct {
-		change func(m *memory)
+		change func(m memory)
 		want   string
 	}{
-		{func(m *memory) { m.shape["features.3.weight"] = []int{70, 5, 3, 2} }, "features.3.weight is 70 x 5 x 3 x 2; small has 70 x 5 x 3 x 3"},
-		{func(m *memory) { m.shape["classifier.6.bias"] = []int{8} }, "classifier.6.bias is 8; small has 7"},
-		{func(m *memory) { m.names = m.names[:4] }, "features.5.weight is missing; small has it with 70 x 70 x 3 x 3"},
-		{func(m *memory) { m.names = []string{"a", "b", "c", "d", "e", "f"} }, "features.0.weight is missing; small has it with 5 x 3 x 3 x 3"},
-		{func(m *memory) { m.value["features.0.bias"][2] = float32(math.NaN()) }, "entry 2 of features.0.bias is NaN"},
+		{func(m memory) { m.of("features.3.weight").Shape = []int{70, 5, 3, 2} }, "features.3.weight is 70 x 5 x 3 x 2; small has 70 x 5 x 3 x 3"},
+		{func(m memory) { m.of("classifier.6.bias").Shape = []int{8} }, "classifier.6.bias is 8; small has 7"},
+		{func(m memory) { m[4].Name = "a" }, "features.5.weight is missing; small has it with 70 x 70 x 3 x 3"},
+		{func(m memory) { m[0].Name = "a" }, "features.0.weight is missing; small has it with 5 x 3 x 3 x 3"},
+		{func(m memory) { m.of("features.0.bias").Single[2] = float32(math.NaN()) }, "entry 2 of features.0.bias is NaN"},
 	} {
 		m := randomWeights(r, small)
 		test.change(m)
@@ -298,7 +284,7 @@ func TestWrongWeightsAreRefused(t *testing.T) {
 // TestLayersAboveMayBeMissing: files without the top serve for pool5.
 func TestLayersAboveMayBeMissing(t *testing.T) {
 	m := randomWeights(data.Stream(5, "vgg"), small)
-	m.names = m.names[:6]
+	m = m[:6]
 	mustLoad(t, m, small, Pool5)
 	if _, err := load(m, small, FC6); !errors.Is(err, ErrWeights) || !strings.Contains(err.Error(), "classifier.0.weight is missing") {
 		t.Errorf("the error is %v", err)

@@ -1,7 +1,6 @@
 package vgg
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,41 +14,35 @@ import (
 // file. Weights of the layers above may be missing. The first tensor that is
 // missing or has another shape is an error.
 func Load(path string, c Config, up Layer) (*Net, error) {
-	file, err := safetensors.Open(path)
+	layers := wanted(c, up)
+	tensors, _, err := safetensors.Read(path, func(name string) safetensors.DType {
+		if slices.ContainsFunc(layers, func(l layer) bool { return name == l.name+".weight" || name == l.name+".bias" }) {
+			return safetensors.F32
+		}
+		return ""
+	})
 	if err != nil {
 		return nil, fmt.Errorf("vgg: %w", err)
 	}
-	n, err := load(file, c, up)
-	if err := errors.Join(err, file.Close()); err != nil {
+	n, err := load(tensors, c, up)
+	if err != nil {
 		return nil, fmt.Errorf("vgg: %s: %w", path, err)
 	}
 	return n, nil
 }
 
-// tensors are a file of named arrays.
-type tensors interface {
-	Names() []string
-	Shape(name string) ([]int, error)
-	Float32s(name string) ([]float32, error)
-}
-
-func load(file tensors, c Config, up Layer) (*Net, error) {
+func load(tensors []safetensors.Tensor, c Config, up Layer) (*Net, error) {
 	kernels, err := linalg.Select()
 	if err != nil {
 		return nil, err
 	}
 	n := &Net{config: c, kernels: kernels, layers: wanted(c, up)}
-	for _, l := range n.layers {
-		if err := check(file, c, l); err != nil {
-			return nil, err
-		}
-	}
 	for i := range n.layers {
 		l := &n.layers[i]
-		var err1, err2 error
-		l.weight, err1 = numbers(file, l.name+".weight")
-		l.bias, err2 = numbers(file, l.name+".bias")
-		if err := errors.Join(err1, err2); err != nil {
+		if l.weight, err = numbers(tensors, c, l.name+".weight", l.shape); err != nil {
+			return nil, err
+		}
+		if l.bias, err = numbers(tensors, c, l.name+".bias", []int{l.out}); err != nil {
 			return nil, err
 		}
 		if len(l.shape) == 4 {
@@ -105,41 +98,25 @@ func tapsFirst(weight []float32, in, out int) []float32 {
 	return turned
 }
 
-// check compares the shapes of the weights and the biases of a layer.
-func check(file tensors, c Config, l layer) error {
-	for _, part := range []struct {
-		name  string
-		shape []int
-	}{{l.name + ".weight", l.shape}, {l.name + ".bias", []int{l.out}}} {
-		if !slices.Contains(file.Names(), part.name) {
-			return fmt.Errorf("%w: %s is missing; %s has it with %s, by torchvision's names", ErrWeights, part.name, c.Name, by(part.shape))
-		}
-		found, err := file.Shape(part.name)
-		if err != nil {
-			return err
-		}
-		if !slices.Equal(found, part.shape) {
-			return fmt.Errorf("%w: %s is %s; %s has %s", ErrWeights, part.name, by(found), c.Name, by(part.shape))
-		}
-	}
-	return nil
-}
-
 // by writes a shape: 64 x 3 x 3 x 3.
 func by(shape []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", " x ")
 }
 
-// numbers reads the weights or the biases of a layer and checks that they are finite.
-func numbers(file tensors, name string) ([]float32, error) {
-	value, err := file.Float32s(name)
-	if err != nil {
-		return nil, err
+// numbers are the weights or the biases of a layer, of a shape, which are finite.
+func numbers(tensors []safetensors.Tensor, c Config, name string, shape []int) ([]float32, error) {
+	at := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
+	if at < 0 {
+		return nil, fmt.Errorf("%w: %s is missing; %s has it with %s, by torchvision's names", ErrWeights, name, c.Name, by(shape))
 	}
-	for i, v := range value {
+	t := tensors[at]
+	if !slices.Equal(t.Shape, shape) {
+		return nil, fmt.Errorf("%w: %s is %s; %s has %s", ErrWeights, name, by(t.Shape), c.Name, by(shape))
+	}
+	for i, v := range t.Single {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 			return nil, fmt.Errorf("%w: entry %d of %s is %v; it must be finite", ErrWeights, i, name, v)
 		}
 	}
-	return value, nil
+	return t.Single, nil
 }
