@@ -124,7 +124,7 @@ const unit = 1.0 / (1 << 53)
 // most slack, is out.
 func nearestTo(x Matrix, i, k int, distance []float64, slack float64) []int32 {
 	distance[i] = math.Inf(1)
-	limit := kth(distance, k) + slack
+	limit := slices.Sorted(slices.Values(distance))[k-1] + slack
 	type other struct {
 		distance float64
 		row      int32
@@ -143,20 +143,6 @@ func nearestTo(x Matrix, i, k int, distance []float64, slack float64) []int32 {
 		list[q] = others[q].row
 	}
 	return list
-}
-
-// kth returns the k-th smallest value.
-func kth(v []float64, k int) float64 {
-	least := slices.Clone(v[:k]) // of those so far
-	slices.Sort(least)
-	for _, x := range v[k:] {
-		if x < least[k-1] {
-			at, _ := slices.BinarySearch(least, x)
-			copy(least[at+1:], least[at:])
-			least[at] = x
-		}
-	}
-	return least[k-1]
 }
 
 // squaredDistance sums the squared differences of two rows of one matrix, column

@@ -2,7 +2,6 @@ package data
 
 import (
 	"math"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -42,10 +41,9 @@ const (
 //
 // Of regression S holds the scatter of all rows of a task.
 type Metric struct {
-	scale   float64
-	a       *mat.Dense // A without the scale,
-	f       *mat.Dense // or F, where n < d,
-	scatter *Scatter   // with C
+	scale float64
+	a     *mat.Dense // A without the scale,
+	f, c  *mat.Dense // or F and C, where n < d
 }
 
 // Scatter is that of training rows, of which metrics of any ridge are made.
@@ -54,9 +52,6 @@ type Scatter struct {
 	x        *mat.Dense // the rows, or C X' where n < d
 	size     float64    // ||X||
 	products *mat.Dense // C'C, or C C' where n < d
-
-	mu    sync.Mutex
-	inner map[Matrix]*mat.Dense // X C' of few rows X that were brought into a metric
 }
 
 // NewScatter returns the scatter of the training rows of a problem. It is nil, as its metrics
@@ -66,7 +61,7 @@ func NewScatter(p *ProblemData) *Scatter {
 		return nil
 	}
 	x, c := scatter(p)
-	s := &Scatter{c: c, x: x, size: mat.Norm(x, 2), inner: map[Matrix]*mat.Dense{}}
+	s := &Scatter{c: c, x: x, size: mat.Norm(x, 2)}
 	if norm := mat.Norm(c, 2); !(norm*norm > least*s.size*s.size) {
 		return nil
 	}
@@ -102,7 +97,7 @@ func (s *Scatter) Metric(ridge float64) *Metric {
 	f := triangular(linalg.Trans, inverse, triangular(linalg.NoTrans, inverted(l, math.Sqrt(tau)), s.c))
 	// ||X A||^2 = ||X||^2 - ||L^-1 C X'||^2, for A A' = I - C'(C C' + tau I)^-1 C.
 	less := mat.Norm(triangular(linalg.NoTrans, inverse, s.x), 2) / s.size
-	return &Metric{scatter: s, f: f, scale: 1 / math.Sqrt((1-less)*(1+less))}
+	return &Metric{f: f, c: s.c, scale: 1 / math.Sqrt((1-less)*(1+less))}
 }
 
 // cholesky overwrites G, positive semidefinite, with L, where L L' = G + t I.
@@ -251,7 +246,7 @@ func (m *Metric) rows(x Matrix) Matrix {
 		if m.a != nil {
 			z = product(linalg.NoTrans, z, linalg.NoTrans, m.a)
 		} else {
-			z.Sub(z, product(linalg.NoTrans, m.scatter.meet(x, z), linalg.NoTrans, m.f))
+			z.Sub(z, product(linalg.NoTrans, product(linalg.NoTrans, z, linalg.Trans, m.c), linalg.NoTrans, m.f))
 		}
 		for i := range z.RawMatrix().Rows {
 			row := z.RawRowView(i)
@@ -261,20 +256,6 @@ func (m *Metric) rows(x Matrix) Matrix {
 		}
 	}
 	return b.matrix()
-}
-
-// meet returns Z C' of a block of X. That of a single block is kept for other ridges.
-func (s *Scatter) meet(x Matrix, z *mat.Dense) *mat.Dense {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.inner[x] != nil {
-		return s.inner[x]
-	}
-	products := product(linalg.NoTrans, z, linalg.Trans, s.c)
-	if x.Rows() <= metricRows {
-		s.inner[x] = products
-	}
-	return products
 }
 
 // Restore returns W = A V for V, which has a block of rows for each of several classes.
@@ -296,7 +277,7 @@ func (m *Metric) Restore(v *mat.Dense) *mat.Dense {
 		}
 		var part mat.Dense
 		part.Mul(m.f, from)
-		to.Sub(from, product(linalg.Trans, m.scatter.c, linalg.NoTrans, &part))
+		to.Sub(from, product(linalg.Trans, m.c, linalg.NoTrans, &part))
 	}
 	w.Scale(m.scale, w)
 	return w

@@ -13,13 +13,13 @@ import (
 // of the process or of the machine may leave a part of one, as the last in the
 // file: whoever opens the log next cuts it off.
 type Log struct {
-	file File
+	file file
 	size int64 // of the whole records
 	torn error // set when a part of a record could not be cut off again
 }
 
-// File is what a log needs of its file. Tests replace it by one that fails.
-type File interface {
+// file is what a log needs of its file. Tests replace it by one that fails.
+type file interface {
 	io.ReaderAt
 	io.WriterAt
 	Truncate(size int64) error
@@ -40,17 +40,8 @@ func OpenLog(path string) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
-	return NewLog(f, info.Size()), nil
+	return &Log{file: f, size: info.Size()}, nil
 }
-
-// NewLog returns the log in an open file of that size.
-func NewLog(f File, size int64) *Log { return &Log{file: f, size: size} }
-
-// Size is the number of bytes in the log.
-func (l *Log) Size() int64 { return l.size }
-
-// ReadAt reads from the file.
-func (l *Log) ReadAt(b []byte, offset int64) (int, error) { return l.file.ReadAt(b, offset) }
 
 // Append adds a record in one call, and cuts off what a failed call wrote, so
 // that it may be tried again. When it returns nil, the record survives the end of
@@ -71,20 +62,8 @@ func (l *Log) Append(record []byte) error {
 	return err
 }
 
-// Cut drops everything from size on.
-func (l *Log) Cut(size int64) error {
-	if size == l.size {
-		return nil
-	}
-	if err := errors.Join(l.file.Truncate(size), l.file.Sync()); err != nil {
-		return fmt.Errorf("cannot cut off what was torn: %w", err)
-	}
-	l.size = size
-	return nil
-}
-
-// Repair cuts off a last line without newline, for logs whose records are lines,
-// and tells whether there was one.
+// Repair cuts off a last line without newline, as records are lines, and tells whether
+// there was one.
 func (l *Log) Repair() (torn bool, err error) {
 	whole, block := l.size, make([]byte, 64<<10)
 	for whole > 0 {
@@ -99,8 +78,14 @@ func (l *Log) Repair() (torn bool, err error) {
 		}
 		whole = begin
 	}
-	torn = whole < l.size
-	return torn, l.Cut(whole)
+	if whole == l.size {
+		return false, nil
+	}
+	if err := errors.Join(l.file.Truncate(whole), l.file.Sync()); err != nil {
+		return true, fmt.Errorf("cannot cut off what was torn: %w", err)
+	}
+	l.size = whole
+	return true, nil
 }
 
 // Sync brings the log to the disk.

@@ -84,8 +84,8 @@ func TestALogHasOneWriter(t *testing.T) {
 	if err := unlock(); err != nil {
 		t.Fatal(err)
 	}
-	if again := open(t, path); again.Size() != 15 {
-		t.Errorf("the size is %d", again.Size())
+	if again := open(t, path); again.size != 15 {
+		t.Errorf("the size is %d", again.size)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestAFullDiskLeavesWholeRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &disk{locked: f, room: room}
-		l := NewLog(d, 0)
+		l := &Log{file: d}
 		for range 2 {
 			if err := l.Append([]byte("record\n")); err != nil && !errors.Is(err, errFull) {
 				t.Fatalf("room %d: %v", room, err)
@@ -126,7 +126,7 @@ func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &disk{locked: f, room: 3, broken: true}
-	l := NewLog(d, 0)
+	l := &Log{file: d}
 	for range 2 {
 		if err := l.Append([]byte("record\n")); !errors.Is(err, errFull) || !errors.Is(err, errBroken) {
 			t.Errorf("the error is %v", err)
@@ -143,7 +143,7 @@ func TestALogThatCannotBeCutTakesNoMore(t *testing.T) {
 		t.Errorf("closed with %v", err)
 	}
 	again := open(t, path)
-	if torn, err := again.Repair(); err != nil || !torn || again.Size() != 0 || content(t, path) != "" {
+	if torn, err := again.Repair(); err != nil || !torn || again.size != 0 || content(t, path) != "" {
 		t.Errorf("torn %v, %v; the log has %q", torn, err, content(t, path))
 	}
 	if err := again.Append([]byte("whole\n")); err != nil || content(t, path) != "whole\n" {
@@ -162,7 +162,7 @@ func TestRepairKeepsWholeLines(t *testing.T) {
 			if torn, err := l.Repair(); err != nil || torn != (length > 0) {
 				t.Errorf("a tail of %d: torn %v, %v", length, torn, err)
 			}
-			if content(t, path) != whole || l.Size() != int64(len(whole)) {
+			if content(t, path) != whole || l.size != int64(len(whole)) {
 				t.Errorf("a tail of %d behind %d bytes: %d are left", length, len(whole), len(content(t, path)))
 			}
 			l.Close()

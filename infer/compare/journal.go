@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"sync"
 
 	"l2mt/data/files"
@@ -65,17 +65,17 @@ func OpenJournal(path string) (*Journal, error) {
 		return nil, fmt.Errorf("compare: journal: %w", err)
 	}
 	j := &Journal{log: log, done: map[outcomeKey]Outcome{}}
-	if err := j.read(); err != nil {
+	if err := j.read(path); err != nil {
 		return nil, errors.Join(fmt.Errorf("compare: journal: %s: %w", path, err), log.Close())
 	}
 	return j, nil
 }
 
-func (j *Journal) read() (err error) {
+func (j *Journal) read(path string) (err error) {
 	if j.Torn, err = j.log.Repair(); err != nil {
 		return err
 	}
-	raw, err := io.ReadAll(io.NewSectionReader(j.log, 0, j.log.Size()))
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
