@@ -62,8 +62,7 @@ type Bench struct {
 type part struct {
 	*data.ProblemData
 	scatter func() *data.Scatter
-	metric  func() *data.Metric      // of ridge 1
-	moved   func() *data.ProblemData // the rows in it
+	moved   func() seen // the rows in the metric of ridge 1, which the network sees too
 }
 
 // Judged is a candidate with what held-out rows say of it.
@@ -110,8 +109,10 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 
 func newPart(p *data.ProblemData) part {
 	scatter := sync.OnceValue(func() *data.Scatter { return data.NewScatter(p) })
-	metric := sync.OnceValue(func() *data.Metric { return scatter().Metric(1) })
-	return part{p, scatter, metric, sync.OnceValue(func() *data.ProblemData { return metric().Problem(p) })}
+	return part{p, scatter, sync.OnceValue(func() seen {
+		metric := scatter().Metric(1)
+		return seen{metric.Problem(p), nil, metric}
+	})}
 }
 
 // split are the folds: one of the rows held, or none where no task has two rows of each class.
@@ -149,11 +150,9 @@ func (b *Bench) ask() ([]*Found, error) {
 		return nil, fmt.Errorf("solve: problem %q: %w: there is no network to ask", b.problem.Name, infer.ErrInvalid)
 	}
 	found := make([]*Found, len(b.parts))
-	return found, b.each(func(k int) error {
-		a, err := b.finder.ask(b.parts[k].TrainingOnly(), b.parts[k].moved)
-		if err == nil {
-			found[k], err = a.omega()
-		}
+	return found, b.each(func(k int) (err error) {
+		p := b.parts[k]
+		found[k], err = b.finder.find(p.TrainingOnly(), func() *data.ProblemData { return p.moved().ProblemData })
 		return err
 	})
 }
@@ -177,7 +176,7 @@ func (b *Bench) see(v View) (*space, error) {
 	}
 	parts, last := make([]seen, len(b.parts)), len(b.folds)
 	err := b.each(func(k int) (err error) {
-		parts[k], err = b.part(k, v)
+		parts[k], err = v.of(b.parts[k], b.near)
 		return err
 	})
 	s, folds := &space{View: v, whole: parts[last]}, slices.Clone(b.folds)
@@ -196,15 +195,6 @@ func (b *Bench) see(v View) (*space, error) {
 	}
 	b.spaces = [2]*space{s, b.spaces[0]}
 	return s, nil
-}
-
-// part is the part k in a view.
-func (b *Bench) part(k int, v View) (seen, error) {
-	part := b.parts[k]
-	if v == (View{Ridge: 1}) { // which the network sees too
-		return seen{ProblemData: part.moved(), metric: part.metric()}, nil
-	}
-	return v.of(part, b.near)
 }
 
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows

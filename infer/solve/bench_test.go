@@ -222,11 +222,11 @@ func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
 			}
 			seen := must(v.of(newPart(p), b.near))(t)
 			for i, task := range seen.Tasks {
-				have, err := got.Predict(i, p.Tasks[i].TrainSet.X)
-				want := j.full.Scores(i, task.TrainSet.X)
-				if err != nil {
-					t.Fatal(err)
+				x := p.Tasks[i].TrainSet.X
+				if got.step != nil {
+					x = must(got.step.Apply(x))(t)
 				}
+				have, want := got.Result.Scores(i, x), j.full.Scores(i, task.TrainSet.X)
 				if kind == data.Classification {
 					floats.AddConst(j.Offsets[i][0], want)
 				}

@@ -133,12 +133,6 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 	return c, c.Name() == name // so that nothing is passed over
 }
 
-// Covariance says where that of a candidate comes from.
-func (c Candidate) Covariance() string {
-	_, title := c.covariance()
-	return title
-}
-
 // covariance has the name and the title of the covariance: its parts without the weights,
 // in percent, and these.
 func (c Candidate) covariance() (name, title string) {
@@ -220,6 +214,8 @@ type seen struct {
 func (v View) of(p part, near func() *data.Distances) (s seen, err error) {
 	s.ProblemData = p.ProblemData
 	switch {
+	case v == View{Ridge: 1}:
+		return p.moved(), nil
 	case v.kernel():
 		s.step, s.ProblemData, s.metric, err = near().Kernel(v.Bent, v.Width, p.ProblemData)
 		return s, err
@@ -232,8 +228,6 @@ func (v View) of(p part, near func() *data.Distances) (s seen, err error) {
 		return s, err
 	}
 	switch {
-	case v.Ridge == 1 && s.step == nil:
-		s.metric = p.metric()
 	case v.Ridge > 0 && s.step == nil:
 		s.metric = p.scatter().Metric(v.Ridge)
 	case v.Ridge > 0:

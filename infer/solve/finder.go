@@ -32,14 +32,6 @@ func NewFinder(n *model.Network) (*Finder, error) {
 	return &Finder{of: n, forward: forward}, nil
 }
 
-// asked is a problem as the network sees it.
-type asked struct {
-	finder   *Finder
-	problem  *data.ProblemData
-	tasks    []int           // those that it is asked about
-	estimate *model.Estimate // nil where these are fewer than two of several
-}
-
 // Features returns a problem with the features that the network works on: those
 // that its head makes, or the problem itself if it has none.
 func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
@@ -64,28 +56,6 @@ func (f *Finder) FeaturesOf(problems []*data.ProblemData) ([]*data.ProblemData, 
 
 // Head has the widths of the network's head, as "1280-1000"; empty if it has none.
 func (f *Finder) Head() string { return f.of.Config.Head }
-
-// ask runs the network on the training rows of a problem with the features that it works on. It
-// is asked about the tasks that have different labels; the others say nothing of how they relate.
-func (f *Finder) ask(p *data.ProblemData, inMetric func() *data.ProblemData) (*asked, error) {
-	if err := checkFeatures(p); err != nil {
-		return nil, err
-	}
-	a := &asked{finder: f, problem: p, tasks: telling(p)}
-	if len(a.tasks) < 2 && len(p.Tasks) > len(a.tasks) {
-		return a, nil
-	}
-	payload, err := model.PrepareIn(f.of.Config, only(p, a.tasks), func() *data.ProblemData { return only(inMetric(), a.tasks) })
-	if err != nil {
-		return nil, fmt.Errorf("solve: %w", err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if a.estimate, err = f.forward.Estimate(payload); err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
-	}
-	return a, nil
-}
 
 // telling are the tasks whose training rows have different labels.
 func telling(p *data.ProblemData) (tasks []int) {
@@ -126,11 +96,7 @@ func (f *Finder) Omega(p *data.ProblemData) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := f.ask(p, func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) })
-	if err != nil {
-		return nil, err
-	}
-	return a.omega()
+	return f.find(p, func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) })
 }
 
 // Found is a covariance with what the network says about it.
@@ -140,34 +106,45 @@ type Found struct {
 	Estimated float64
 }
 
-// omega finds the covariance with the least estimated error: the one that minimises
-// rho tr(Omega^2) + <Phi, Omega>. Tasks that the network could not be asked about have the mean
-// row of Omega; of fewer than two others it is I/m.
-func (a *asked) omega() (*Found, error) {
-	m := len(a.problem.Tasks)
-	if a.estimate == nil {
-		return &Found{Solution: &infer.Solution{Omega: multitask.Uniform(m)}, Estimated: 1}, nil
+// find is Omega with the features that the network works on, which may be asked about them in
+// the common metric. It minimises the estimated error: rho tr(Omega^2) + <Phi, Omega>. The network
+// is asked about the tasks that have different labels. The others say nothing of how they relate,
+// and have the mean row of Omega; of fewer than two tasks that tell it is I/m.
+func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*Found, error) {
+	if err := checkFeatures(p); err != nil {
+		return nil, err
 	}
-	phi, rho := a.estimate.Asked(a.finder.of.Direction())
-	solution, err := Omega(phi, rho)
+	m, tasks := len(p.Tasks), telling(p)
+	if len(tasks) < min(2, m) {
+		return &Found{&infer.Solution{Omega: multitask.Uniform(m)}, 1}, nil
+	}
+	payload, err := model.PrepareIn(f.of.Config, only(p, tasks), func() *data.ProblemData { return only(inMetric(), tasks) })
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", a.problem.Name, err)
+		return nil, fmt.Errorf("solve: %w", err)
 	}
-	f := &Found{Solution: solution, Estimated: a.finder.of.RelativeError(a.estimate.Value(solution.Omega))}
-	if len(a.tasks) < m {
-		all := *solution
-		all.Omega = a.spread(solution.Omega)
-		f.Solution = &all
+	f.mu.Lock()
+	estimate, err := f.forward.Estimate(payload)
+	f.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
 	}
-	return f, nil
+	s, err := Omega(estimate.Asked(f.of.Direction()))
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+	}
+	found := &Found{s, f.of.RelativeError(estimate.Value(s.Omega))}
+	if len(tasks) < m {
+		s.Omega = spread(s.Omega, tasks, m)
+	}
+	return found, nil
 }
 
-// spread is the covariance of all tasks, of that of the ones asked about.
-func (a *asked) spread(omega *mat.SymDense) *mat.SymDense {
-	m, k := len(a.problem.Tasks), len(a.tasks)
+// spread is the covariance of m tasks, of that of the ones asked about.
+func spread(omega *mat.SymDense, tasks []int, m int) *mat.SymDense {
+	k := len(tasks)
 	of := mat.NewDense(m, k, nil)
 	for i := range m {
-		if at, told := slices.BinarySearch(a.tasks, i); told {
+		if at, told := slices.BinarySearch(tasks, i); told {
 			of.Set(i, at, 1)
 			continue
 		}
@@ -178,11 +155,5 @@ func (a *asked) spread(omega *mat.SymDense) *mat.SymDense {
 	var half, product mat.Dense
 	half.Mul(of, omega)
 	product.Mul(&half, of.T())
-	all := mat.NewSymDense(m, nil)
-	for i := range m {
-		for j := range i + 1 {
-			all.SetSym(i, j, product.At(i, j))
-		}
-	}
-	return multitask.Normalised(all)
+	return multitask.Normalised(mat.NewSymDense(m, mat.DenseCopyOf(product.T()).RawMatrix().Data))
 }

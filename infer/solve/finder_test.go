@@ -25,15 +25,16 @@ func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 	return n
 }
 
-// ask runs the network on a problem whose features it takes as they are.
-func ask(t testing.TB, n *Finder, p *data.ProblemData) *asked {
-	t.Helper()
-	return must(n.ask(p, func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) }))(t)
+// inMetric is a problem in its tasks' common metric.
+func inMetric(p *data.ProblemData) func() *data.ProblemData {
+	return func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) }
 }
 
-// value is what inference minimises: direction times the estimate.
-func (a *asked) value(omega *mat.SymDense) float64 {
-	return a.finder.of.Direction() * a.estimate.Value(omega)
+// estimate is what the network says of a problem whose features it takes as they are.
+func estimate(t testing.TB, n *Finder, p *data.ProblemData) *model.Estimate {
+	t.Helper()
+	payload := must(model.PrepareIn(n.of.Config, p, inMetric(p)))(t)
+	return must(n.forward.Estimate(payload))(t)
 }
 
 // The covariance found is at least as good, in the eyes of the network, as that
@@ -55,22 +56,21 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			for _, link := range model.Links() {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
-					e := ask(t, n, p)
-					found := must(e.omega())(t)
+					e, found, direction := estimate(t, n, p), must(n.find(p, inMetric(p)))(t), n.of.Direction()
 					if found.Rho > 0 {
 						positive++
 					} else {
 						negative++
 					}
-					if e.finder.of.Direction() < 0 {
+					if direction < 0 {
 						falling++
 					}
-					best := e.value(found.Omega)
+					best := direction * e.Value(found.Omega)
 					for k, rival := range rivals[i] {
-						if v := e.value(rival); v < best-1e-9*(1+math.Abs(best)) {
+						if v := direction * e.Value(rival); v < best-1e-9*(1+math.Abs(best)) {
 							t.Fatalf("seed %d, %s, %s, problem %s: direction * f is %v at the covariance found, but %v at rival %d", seed, estimator, link, p.Name, best, v, k)
 						}
-						if o := n.of.RelativeError(e.estimate.Value(rival)); o < found.Estimated-1e-9 {
+						if o := n.of.RelativeError(e.Value(rival)); o < found.Estimated-1e-9 {
 							t.Fatalf("seed %d, %s, %s, problem %s: the network expects the error %v of the covariance found, but %v of rival %d", seed, estimator, link, p.Name, found.Estimated, o, k)
 						}
 					}
@@ -183,8 +183,7 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	}
 	p := silent(made(1, "p", data.Classification, 5), 1, 3)
 	telling := []int{0, 2, 4}
-	e := ask(t, n, p)
-	of, others := must(e.omega())(t), must(n.Omega(only(p, telling)))(t)
+	of, others := must(n.find(p, inMetric(p)))(t), must(n.Omega(only(p, telling)))(t)
 	scale := of.Omega.At(0, 0) / others.Omega.At(0, 0)
 	for i, a := range telling {
 		mean := 0.0
@@ -200,8 +199,8 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	if err := data.CheckCovariance(of.Omega, 5); err != nil {
 		t.Error(err)
 	}
-	e = ask(t, n, silent(made(1, "p", data.Classification, 3), 0, 1))
-	if found := must(e.omega())(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || found.Estimated != 1 {
+	p = silent(made(1, "p", data.Classification, 3), 0, 1)
+	if found := must(n.find(p, inMetric(p)))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || found.Estimated != 1 {
 		t.Errorf("of one task that tells the network says\n%v", mat.Formatted(found.Omega))
 	}
 }

@@ -15,8 +15,6 @@ type Fitted struct {
 	*evidence.Tuned
 	// Judged is the candidate, with what held-out rows say of it.
 	Judged *Judged
-	// Choice is what Choose came to, nil where it was not asked.
-	Choice *Choice
 
 	step    *data.Step // that made the features of the fit, or nil
 	problem *data.ProblemData
@@ -32,11 +30,7 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 	if err != nil {
 		return nil, err
 	}
-	t, err := b.Fit(ctx, c.Judged)
-	if err == nil {
-		t.Choice = c
-	}
-	return t, err
+	return b.Fit(ctx, c.Judged)
 }
 
 // Saved is the fit as a model that predicts and can be kept, for features that the recipe
@@ -51,18 +45,6 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 		f.HeldOut.Judge(s)
 	}
 	return s, err
-}
-
-// Predict is what the fit predicts of rows of one of its tasks, as multitask.Result.Scores
-// has it.
-func (f *Fitted) Predict(task int, x data.Matrix) ([]float64, error) {
-	if f.step != nil {
-		var err error
-		if x, err = f.step.Apply(x); err != nil {
-			return nil, err
-		}
-	}
-	return f.Result.Scores(task, x), nil
 }
 
 // Landmarks is how many of the rows the fit compares with, which a saved model contains.
