@@ -125,21 +125,14 @@ func unit(v []float64) []float64 {
 // lower.
 func featureMap(a, w *mat.Dense, k int) (*mat.Dense, error) {
 	n, _ := a.Dims()
-	var gram mat.SymDense // A A' + rho I
+	var gram mat.SymDense
 	gram.SymOuterK(1, a)
-	rho := featureRidge * mat.Trace(&gram) / float64(n)
-	for i := range n {
-		gram.SetSym(i, i, gram.At(i, i)+rho)
+	x, rho, err := solveRidge(&gram, featureRidge, w)
+	if err != nil {
+		return nil, fmt.Errorf("means of the tasks: %w", err)
 	}
-	var x, fitted mat.Dense
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(&gram) {
-		return nil, fmt.Errorf("%w: the means of all tasks are zero", ErrConfig)
-	}
-	if err := cholesky.SolveTo(&x, w); err != nil {
-		return nil, err
-	}
-	fitted.Scale(-rho, &x)
+	var fitted mat.Dense
+	fitted.Scale(-rho, x)
 	fitted.Add(&fitted, w) // A B = W - rho X
 	gram.SymOuterK(1, &fitted)
 	e, err := linalg.Eigen(&gram)
@@ -155,7 +148,7 @@ func featureMap(a, w *mat.Dense, k int) (*mat.Dense, error) {
 	for j := range n - first {
 		v.SetCol(j, unit(mat.Col(nil, j, &v)))
 	}
-	dual.Mul(&x, &v) // n x k
+	dual.Mul(x, &v) // n x k
 	m.Mul(a.T(), &dual)
 	return &m, nil
 }

@@ -3,7 +3,6 @@ package train
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"l2mt/model"
 )
@@ -47,18 +46,12 @@ func newTuning(head model.Head, train TrainHead) tuning {
 	return t
 }
 
-// The arrays of the trained layers in a state, by prefix. Their best weights are
-// in the network beside it.
-const (
-	headPrefix       = "head."
-	headValuePrefix  = headPrefix + "value."
-	headFirstPrefix  = headPrefix + "first."
-	headSecondPrefix = headPrefix + "second."
-)
-
-// singles are the numbers of the trained layers as arrays of a state.
-func (t *tuning) singles() []model.Tensor {
-	return slices.Concat(model.HeadArrays(headValuePrefix, t.layers), model.HeadArrays(headFirstPrefix, t.first), model.HeadArrays(headSecondPrefix, t.second))
+// step is step t of Adam, after that of the parameters.
+func (h *tuning) step(t int, gradient model.Head, rate float64) {
+	for i, l := range h.layers {
+		move(t, l.W, gradient[i].W, h.first[i].W, h.second[i].W, rate)
+		move(t, l.B, gradient[i].B, h.first[i].B, h.second[i].B, rate)
+	}
 }
 
 // useBest brings the best weights back.

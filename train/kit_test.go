@@ -120,11 +120,8 @@ func ready(t testing.TB, examples []Example) []prepared {
 // trainerOf is a run on examples that has not begun.
 func trainerOf(t testing.TB, c Config, examples []Example, o Options) *trainer {
 	t.Helper()
-	ready, digest, err := prepare(t.Context(), &c, InMemory(examples), nil, progress.Silent())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return must(newTrainer(c, ready, digest, o))(t)
+	o.Progress = progress.Silent()
+	return must(newTrainer(t.Context(), c, InMemory(examples), o))(t)
 }
 
 // contents are the contents of a directory by name.

@@ -65,7 +65,7 @@ func collected(t *testing.T, dir string, head model.Head) *experience.Problems {
 func TestOpenJoinsRecordsWithTheirProblems(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "experience")
 	problems := collected(t, dir, nil)
-	e, err := Open(dir, OpenOptions{})
+	e, err := Open(dir, "", nil)
 	if err != nil || e.Len() != 3 || e.ThroughHead {
 		t.Fatal(e, err)
 	}
@@ -104,7 +104,7 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 		{plain, nil, false, nil}, {plain, head, false, nil}, {through, head, true, nil},
 		{through, nil, false, data.ErrMismatch}, {through, other, false, data.ErrMismatch},
 	} {
-		e, err := Open(c.dir, OpenOptions{Head: c.head})
+		e, err := Open(c.dir, "", c.head)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s with the head %v: the error is %v, want %v", filepath.Base(c.dir), c.head, err, c.want)
 		}
@@ -118,7 +118,7 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 			t.Errorf("%s: the examples come through the head: %v", filepath.Base(c.dir), err)
 		}
 	}
-	if _, err := Open(plain, OpenOptions{Dataset: filepath.Join(t.TempDir(), "gone.csv")}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(plain, filepath.Join(t.TempDir(), "gone.csv"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("another dataset: the error is %v", err)
 	}
 	kept, err := filepath.Glob(filepath.Join(plain, "problems-*.json"))
@@ -130,13 +130,13 @@ func TestOpenChecksWhatTuplesWereMadeOn(t *testing.T) {
 	if err := file.Save(kept[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(plain, OpenOptions{}); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "train-0003") {
+	if _, err := Open(plain, "", nil); !errors.Is(err, data.ErrMismatch) || !strings.Contains(err.Error(), "train-0003") {
 		t.Errorf("tuples on a problem that is not kept: the error is %v", err)
 	}
 	if err := os.Remove(kept[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(plain, OpenOptions{}); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "problems-*.json") {
+	if _, err := Open(plain, "", nil); !errors.Is(err, data.ErrInvalid) || !strings.Contains(err.Error(), "problems-*.json") {
 		t.Errorf("no problem files: the error is %v", err)
 	}
 }

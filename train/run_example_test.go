@@ -19,7 +19,8 @@ func Example() {
 	for i := range uint64(5) {
 		problems = append(problems, machines(i))
 	}
-	tuples, err := collect.Tuples(ctx, problems[:4], collect.Config{Models: []string{"snr2"}, Explore: 4}, collect.Options{})
+	experience := collect.Config{Models: []string{"snr2"}, Draws: 1, Explore: 4, Measured: collect.OfRefit}
+	tuples, err := collect.Tuples(ctx, problems[:4], experience, collect.Options{})
 	check(err)
 	var examples train.InMemory
 	for i, t := range tuples {

@@ -49,20 +49,29 @@ func regress(n *model.Network, examples []prepared, head ...model.Connected) err
 	// A ridge far below the terms keeps the system solvable when two of them
 	// are proportional.
 	var normal mat.SymDense
+	var right mat.VecDense
 	normal.SymOuterK(1, terms.T())
-	ridge := 1e-9 * mat.Trace(&normal) / float64(len(entries))
-	for k := range entries {
-		normal.SetSym(k, k, normal.At(k, k)+ridge)
-	}
-	var right, solution mat.VecDense
 	right.MulVec(terms.T(), v)
-	var cholesky mat.Cholesky
-	if !cholesky.Factorize(&normal) {
-		return fmt.Errorf("train: start: %w: the untrained estimates are all zero or not finite", ErrConfig)
+	solution, _, err := solveRidge(&normal, 1e-9, &right)
+	if err != nil {
+		return fmt.Errorf("train: start: untrained estimates: %w", err)
 	}
-	if err := cholesky.SolveVecTo(&solution, &right); err != nil {
-		return fmt.Errorf("train: start: %w", err)
-	}
-	set(solution.RawVector().Data...)
+	set(solution.RawMatrix().Data...)
 	return nil
+}
+
+// solveRidge is (G + rho I)^-1 R, rho being a share of the mean eigenvalue of G, to which
+// rho I is added.
+func solveRidge(g *mat.SymDense, share float64, right mat.Matrix) (x *mat.Dense, rho float64, err error) {
+	n := g.SymmetricDim()
+	rho = share * mat.Trace(g) / float64(n)
+	for i := range n {
+		g.SetSym(i, i, g.At(i, i)+rho)
+	}
+	var cholesky mat.Cholesky
+	if !cholesky.Factorize(g) {
+		return nil, 0, fmt.Errorf("%w: they are all zero, or not finite", ErrConfig)
+	}
+	x = &mat.Dense{}
+	return x, rho, cholesky.SolveTo(x, right)
 }

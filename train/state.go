@@ -3,7 +3,6 @@ package train
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,9 +25,12 @@ const StateFile = "state.safetensors"
 var ErrResume = errors.New("this run cannot be resumed")
 
 const (
-	stateSchema = 3
+	stateSchema = 4
 	stateKey    = "state"
 	sumKey      = "state_sha256" // the file has a checksum of its tensors only
+
+	paramsPrefix = "params." // of the network's parameters in the file
+	headPrefix   = "head."   // of all that is in single precision
 )
 
 // state is where a run has got to.
@@ -45,34 +47,30 @@ type state struct {
 	Residual float64 `json:"residual"`
 	// Time is Adam's.
 	Time int `json:"time"`
-	// Metrics has the start and every epoch done; Best is the index of the best.
+	// Metrics has the start and every epoch done.
 	Metrics []Metrics `json:"metrics"`
-	Best    int       `json:"best"`
 
 	best model.Params
 }
 
-// The tensors of a state, by prefix. They are float64 whatever the network's
-// precision is, so that a run goes on from the very same numbers.
-const (
-	paramsPrefix = "params."
-	firstPrefix  = "adam.first."
-	secondPrefix = "adam.second."
-	bestPrefix   = "best."
-)
-
-// tensors are those of a state, which share the numbers of the run.
+// tensors are those of a state, which share the numbers of the run. They are float64
+// whatever the network's precision is, so that a run goes on from the very same numbers.
+// The best weights of trained layers are in the network beside the state.
 func (t *trainer) tensors() (all []model.Tensor) {
-	for _, part := range []struct {
-		prefix string
-		params model.Params
-	}{{paramsPrefix, t.network.Params}, {firstPrefix, t.adam.First}, {secondPrefix, t.adam.Second}, {bestPrefix, t.state.best}} {
-		for _, p := range part.params {
-			p.Name, p.DType = part.prefix+p.Name, safetensors.F64
+	add := func(prefix string, params model.Params) {
+		for _, p := range params {
+			p.Name, p.DType = prefix+p.Name, safetensors.F64
 			all = append(all, p)
 		}
 	}
-	return append(all, t.tuning.singles()...)
+	add(paramsPrefix, t.network.Params)
+	add("adam.first.", t.adam.First)
+	add("adam.second.", t.adam.Second)
+	add("best.", t.state.best)
+	return slices.Concat(all,
+		model.HeadArrays(headPrefix+"value.", t.tuning.layers),
+		model.HeadArrays(headPrefix+"first.", t.tuning.first),
+		model.HeadArrays(headPrefix+"second.", t.tuning.second))
 }
 
 func (t *trainer) save() error {
@@ -82,31 +80,28 @@ func (t *trainer) save() error {
 	s := t.state
 	s.Schema, s.Config, s.Digest, s.Head, s.Time = stateSchema, t.config, t.digest, t.tuning.sum, t.adam.Time
 	text, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("train: save the state: %w", err)
+	if err == nil {
+		metadata := map[string]string{stateKey: string(text), sumKey: checksum(text)}
+		err = safetensors.Write(filepath.Join(t.options.Out, StateFile), t.tensors(), metadata)
 	}
-	path := filepath.Join(t.options.Out, StateFile)
-	if err := safetensors.Write(path, t.tensors(), map[string]string{stateKey: string(text), sumKey: checksum(text)}); err != nil {
+	if err != nil {
 		return fmt.Errorf("train: save the state: %w", err)
 	}
 	return nil
 }
 
-func checksum(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+func checksum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // resume goes on from the state in the directory, or begins where there is none.
 func (t *trainer) resume(ctx context.Context, source Source) error {
-	path := filepath.Join(t.options.Out, StateFile)
-	if t.options.Out == "" {
+	path, err := filepath.Join(t.options.Out, StateFile), fs.ErrNotExist
+	if t.options.Out != "" {
+		err = t.restore(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
 		return t.begin(ctx, source)
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return t.begin(ctx, source)
-	}
-	if err := t.restore(path); err != nil {
+	if err != nil {
 		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)
 	}
 	return nil
@@ -139,9 +134,8 @@ func (t *trainer) restore(path string) error {
 	if err := t.check(there); err != nil {
 		return err
 	}
-	t.state = there
+	t.state, t.adam.Time = there, there.Time
 	t.state.best = t.network.Params.Clone()
-	t.adam.Time = t.state.Time
 	for _, s := range t.tensors() {
 		i := slices.IndexFunc(tensors, func(there model.Tensor) bool { return there.Name == s.Name })
 		if i < 0 || len(tensors[i].Value) != len(s.Value) || len(tensors[i].Single) != len(s.Single) {
@@ -166,8 +160,29 @@ func (t *trainer) check(s state) error {
 		return errors.New("the run there learns from other experience or problems; give the same, or another directory")
 	case s.Head != t.tuning.sum:
 		return errors.New("the run there began with another head; give the same, or another directory")
-	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs || s.Best < 0 || s.Best >= len(s.Metrics) || s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
+	case len(s.Metrics) == 0 || len(s.Metrics)-1 > t.config.Epochs || s.Step < 0 || s.Step >= len(t.steps) || s.Time < 0:
 		return fmt.Errorf("%w: it is not a state that a run can be in", errDamaged)
 	}
 	return nil
+}
+
+// lock keeps other runs out of a directory, which is made if need be, until
+// unlock is called or the process ends. It locks a file that stays, which the state,
+// replaced again and again, does not. States that a killed run was just writing can be
+// large, and are removed: nobody else will.
+func lock(dir string) (unlock func() error, err error) {
+	if err = os.MkdirAll(dir, 0o755); err == nil {
+		unlock, err = files.Lock(filepath.Join(dir, ".lock"))
+	}
+	if errors.Is(err, files.ErrLocked) {
+		err = fmt.Errorf("%w: wait for its training to end, or take another directory", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	leftOver, _ := fs.Glob(os.DirFS(dir), "."+StateFile+"*") // the pattern is a good one
+	for _, name := range leftOver {
+		_ = os.Remove(filepath.Join(dir, name)) // else it only takes room
+	}
+	return unlock, nil
 }

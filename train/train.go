@@ -74,11 +74,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 		}
 		defer unlock()
 	}
-	examples, digest, err := prepare(ctx, &c, source, o.Head, o.Progress)
-	if err != nil {
-		return nil, err
-	}
-	t, err := newTrainer(c, examples, digest, o)
+	t, err := newTrainer(ctx, c, source, o)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +85,11 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 		return nil, err
 	}
 	for !t.finished() {
-		if err := t.epoch(ctx); err != nil {
-			return nil, err
+		err := t.epoch(ctx)
+		if err == nil && o.Epoch != nil {
+			err = o.Epoch(t.state.Metrics)
 		}
-		if o.Epoch == nil {
-			continue
-		}
-		if err := o.Epoch(t.state.Metrics); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -128,9 +122,12 @@ type trainer struct {
 	state   state
 }
 
-func newTrainer(c Config, examples []prepared, digest string, o Options) (*trainer, error) {
+func newTrainer(ctx context.Context, c Config, source Source, o Options) (*trainer, error) {
+	examples, digest, err := prepare(ctx, &c, source, o.Head, o.Progress)
+	if err != nil {
+		return nil, err
+	}
 	t := &trainer{config: c, options: o, embedding: map[string]bool{}, digest: digest}
-	var err error
 	if t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed); err != nil {
 		return nil, err
 	}
@@ -143,8 +140,7 @@ func newTrainer(c Config, examples []prepared, digest string, o Options) (*train
 	}
 	t.network.Provenance, t.network.Head = o.Provenance, o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
-	size := capacity(t.steps)
-	if t.graph, err = model.NewTrainingGraph(c.Model, size, outcomes(t.training...), t.tuning.layers...); err != nil {
+	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.steps), outcomes(t.training...), t.tuning.layers...); err != nil {
 		return nil, err
 	}
 	if t.forward, err = model.NewForward(t.network, t.tuning.layers...); err != nil {
@@ -189,7 +185,7 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 func (t *trainer) finished() bool {
 	done := len(t.state.Metrics) - 1
 	patience := t.config.Patience
-	return done == t.config.Epochs || (patience > 0 && done-t.state.Best >= patience)
+	return done == t.config.Epochs || (patience > 0 && done-Best(t.state.Metrics) >= patience)
 }
 
 // epoch does one epoch, or what is left of one that was interrupted.
@@ -219,8 +215,7 @@ func (t *trainer) epoch(ctx context.Context) error {
 	}
 	t.state.Metrics = append(t.state.Metrics, m)
 	t.state.Step, t.state.Loss, t.state.Residual = 0, 0, 0
-	if m.better(t.state.Metrics[t.state.Best]) {
-		t.state.Best = number
+	if Best(t.state.Metrics) == number {
 		if err := t.keepBest(); err != nil {
 			return err
 		}
@@ -252,7 +247,7 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 		}
 		return left * t.config.Rate
 	})
-	t.adam.head(t.tuning.layers, result.Head, t.tuning.first, t.tuning.second, left*t.config.HeadRate)
+	t.tuning.step(t.adam.Time, result.Head, left*t.config.HeadRate)
 	return result, nil
 }
 
@@ -356,7 +351,7 @@ func (t *trainer) report() *Report {
 	for _, e := range t.heldOut {
 		fmt.Fprint(held, " ", e.at)
 	}
-	r := &Report{Network: &network, Best: t.state.Best, Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
+	r := &Report{Network: &network, Best: Best(t.state.Metrics), Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
 	if last := r.Metrics[len(r.Metrics)-1]; t.collapsed(last) {
 		warn("collapse: v(o) has lost its variation over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+

@@ -33,6 +33,7 @@ import (
 	"l2mt/data/progress"
 	"l2mt/model"
 	"l2mt/model/multitask"
+	"l2mt/train"
 )
 
 // ErrConfig marks settings that make no sense.
@@ -65,72 +66,54 @@ const (
 )
 
 // Config says which tuples are made of every problem, with the flags that say it on the command
-// line. The zero value of a field means its default.
+// line.
 type Config struct {
 	// Single-task learning is always among them: it is the denominator.
 	Models  []string `help:"Multitask models to try (${models}); by default the paper's ten."`
 	Draws   int      `default:"1" help:"Draws of hyperparameters for each model."`
-	Explore int      `default:"8" help:"Random covariances to try on each problem."` // -1 means none
+	Explore int      `default:"8" help:"Random covariances to try on each problem."`
 	// Near are of networks with the body "pairwise", untrained except for their weights of the
 	// cosines and their diagonal, which are drawn.
 	Near     int      `default:"0" help:"Covariances to try near those made by hand from cosines of the tasks' signed means."`
 	Measured Measured `name:"o" default:"refit" enum:"refit,labelled,model" help:"What the relative error belongs to: the covariance, refitted with Lambda1 tuned on the validation rows (refit) or by leave-one-out on all labelled rows, which are then trained on (labelled), or the fit that it came from (model, the paper)."`
 	Seed     uint64   `default:"1" help:"Seed of everything drawn."`
-	// Shard of Shards is the part of the problems to work on, from 0; the
-	// default is all. Parts of one number of shards may be worked on at the same
+	// Shard of Shards is the part of the problems to work on, from 0; no Shards
+	// are all problems. Parts of one number of shards may be worked on at the same
 	// time. Those of different numbers overlap, and do not know of each other.
 	Shard, Shards int `kong:"-"`
 }
 
-// Defaults returns c with zero fields replaced by their defaults.
-func (c Config) Defaults() Config {
-	if c.Models == nil {
-		for _, m := range multitask.Baselines() {
-			c.Models = append(c.Models, m.Info().Name)
-		}
+// Validate checks a configuration.
+func (c Config) Validate() error {
+	if !slices.Contains([]Measured{OfRefit, OfLabelled, OfModel}, c.Measured) {
+		return fmt.Errorf("collect: %w: o of %q; it can be of the %s, of the %s, or %s", ErrConfig, c.Measured, OfRefit, OfModel, OfLabelled)
 	}
-	c.Draws = cmp.Or(c.Draws, 1)
-	c.Explore = cmp.Or(c.Explore, 8)
-	c.Measured = cmp.Or(c.Measured, OfRefit)
-	c.Shards = cmp.Or(c.Shards, 1)
-	return c
+	_, err := c.models()
+	return err
 }
 
-// Validate checks a configuration with its defaults.
-func (c Config) Validate() error {
-	c = c.Defaults()
-	fault := func(format string, args ...any) error {
-		return fmt.Errorf("collect: %w: %s", ErrConfig, fmt.Sprintf(format, args...))
+// models are those to try.
+func (c Config) models() (models []multitask.Model, err error) {
+	if c.Models == nil {
+		return multitask.Baselines(), nil
 	}
-	seen := map[string]bool{}
 	for _, name := range c.Models {
-		model, err := multitask.Lookup(name)
+		m, err := multitask.Lookup(name)
 		if err != nil {
-			return fmt.Errorf("collect: %w: %w", ErrConfig, err)
+			return nil, fmt.Errorf("collect: %w: %w", ErrConfig, err)
 		}
-		if name = model.Info().Name; seen[name] {
-			return fault("model %q is named twice", name)
+		name = m.Info().Name
+		if slices.ContainsFunc(models, func(other multitask.Model) bool { return other.Info().Name == name }) {
+			return nil, fmt.Errorf("collect: %w: model %q is named twice", ErrConfig, name)
 		}
-		seen[name] = true
+		models = append(models, m)
 	}
-	switch {
-	case c.Draws < 1:
-		return fault("%d draws of every model; there must be at least 1", c.Draws)
-	case c.Explore < -1:
-		return fault("%d random covariances; -1 means none", c.Explore)
-	case c.Near < 0:
-		return fault("%d covariances near those made by hand; there may be none", c.Near)
-	case c.Measured != OfRefit && c.Measured != OfModel && c.Measured != OfLabelled:
-		return fault("o of %q; it can be of the %s, of the %s, or %s", c.Measured, OfRefit, OfModel, OfLabelled)
-	case c.Shard < 0 || c.Shard >= c.Shards:
-		return fault("shard %d of %d; shards count from 0", c.Shard, c.Shards)
-	}
-	return nil
+	return models, nil
 }
 
 // Manifest is that of a store with such tuples.
 func (c Config) Manifest(dataset data.DatasetRef, createdBy string) experience.Manifest {
-	config := map[string]any{"o": string(c.Defaults().Measured), "fit_tolerance": fitTolerance, "fit_iterations": fitIterations}
+	config := map[string]any{"o": string(c.Measured), "fit_tolerance": fitTolerance, "fit_iterations": fitIterations}
 	return experience.Manifest{Dataset: dataset, Seed: c.Seed, Config: config, CreatedBy: []string{createdBy}}
 }
 
@@ -155,24 +138,35 @@ func (p InMemory) Problem(i int) (*data.ProblemData, error) { return p[i], nil }
 // Collector makes the tuples of one shard of the problems.
 type Collector struct {
 	config      Config
+	models      []multitask.Model
 	fingerprint string             // of the dataset
 	writer      *experience.Writer // nil in memory
 	keep        func(r *experience.Record) error
 }
 
-// Open opens a store for collecting, and creates it if need be. It refuses, and
-// leaves alone, a store whose manifest disagrees with m and a shard that another
-// collector is working on.
-func Open(dir string, m experience.Manifest, c Config) (*Collector, error) {
-	c = c.Defaults()
+func newCollector(c Config) (*Collector, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	w, err := experience.OpenWriter(dir, fmt.Sprintf("shard-%d-of-%d", c.Shard, c.Shards), m)
+	c.Shards = max(1, c.Shards)
+	models, err := c.models()
+	return &Collector{config: c, models: models}, err
+}
+
+// Open opens a store for collecting, and creates it if need be. It refuses, and
+// leaves alone, a store whose manifest disagrees with m and a shard that another
+// collector is working on.
+func Open(dir string, m experience.Manifest, config Config) (*Collector, error) {
+	c, err := newCollector(config)
 	if err != nil {
 		return nil, err
 	}
-	return &Collector{c, m.Dataset.SHA256, w, w.Append}, nil
+	c.fingerprint = m.Dataset.SHA256
+	if c.writer, err = experience.OpenWriter(dir, fmt.Sprintf("shard-%d-of-%d", c.config.Shard, c.config.Shards), m); err != nil {
+		return nil, err
+	}
+	c.keep = c.writer.Append
+	return c, nil
 }
 
 // Warnings lists what was repaired when the store was opened.
@@ -180,9 +174,6 @@ func (c *Collector) Warnings() []*experience.Fault { return c.writer.Warnings() 
 
 // Close gives the shard free for others.
 func (c *Collector) Close() error { return c.writer.Close() }
-
-// has says whether a tuple is in the store.
-func (c *Collector) has(j *job) bool { return c.writer != nil && c.writer.Has(j.record.ID) }
 
 // Options do not change what is recorded.
 type Options struct {
@@ -220,7 +211,15 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 	report.Start("collecting", missing)
 	defer report.Finish()
 	var mu sync.Mutex
-	made := func(r *experience.Record) {
+	work, stop := errgroup.WithContext(ctx)
+	work.SetLimit(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)))
+	make := func(j *job) error {
+		begin := time.Now()
+		r := j.make(context.WithoutCancel(ctx)) // what was taken is made
+		r.Seconds = math.Round(time.Since(begin).Seconds()*1000) / 1000
+		if err := c.keep(r); err != nil {
+			return err
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		s.Made++
@@ -231,58 +230,46 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 			s.Perfect++
 		}
 		report.Advance(1, fmt.Sprintf("%d failed", s.Failed-s.Perfect))
+		return nil
 	}
-	queue := make(chan *job)
-	work, stop := errgroup.WithContext(ctx)
-	work.Go(func() error {
-		defer close(queue)
-		return c.feed(stop, queue, problems)
-	})
-	for range cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) {
-		work.Go(func() error {
-			// What was taken is made.
-			for j := range queue {
-				begin := time.Now()
-				r := j.make(context.WithoutCancel(ctx))
-				r.Seconds = math.Round(time.Since(begin).Seconds()*1000) / 1000
-				if err := c.keep(r); err != nil {
-					return err
-				}
-				made(r)
+	for t, planErr := range c.trials(problems) {
+		if err = planErr; err != nil {
+			break
+		}
+		for _, j := range t.missing {
+			if err = stop.Err(); err != nil {
+				break
 			}
-			return nil
-		})
+			work.Go(func() error { return make(j) })
+		}
 	}
-	err = work.Wait() // before s is read
+	err = cmp.Or(work.Wait(), err) // before s is read
 	return s, err
 }
 
 // Tuples makes the tuples of problems in memory, without a store: of each problem those
 // that have not failed, in canonical order.
-func Tuples(ctx context.Context, problems []*data.ProblemData, c Config, o Options) ([][]model.Tuple, error) {
-	if c = c.Defaults(); c.Validate() != nil {
-		return nil, c.Validate()
+func Tuples(ctx context.Context, problems []*data.ProblemData, config Config, o Options) ([][]model.Tuple, error) {
+	c, err := newCollector(config)
+	if err != nil {
+		return nil, err
 	}
 	var mu sync.Mutex
 	records := map[string][]*experience.Record{}
-	collector := &Collector{config: c, keep: func(r *experience.Record) error {
+	c.keep = func(r *experience.Record) error {
 		mu.Lock()
 		defer mu.Unlock()
 		records[r.ProblemID] = append(records[r.ProblemID], r)
 		return nil
-	}}
-	if _, err := collector.Run(ctx, InMemory(problems), o); err != nil {
+	}
+	if _, err := c.Run(ctx, InMemory(problems), o); err != nil {
 		return nil, err
 	}
 	tuples := make([][]model.Tuple, len(problems))
 	for i, p := range problems {
 		id := experience.ProblemID(p.Problem, "")
 		slices.SortFunc(records[id], experience.Compare)
-		for _, r := range records[id] {
-			if r.Status == experience.OK {
-				tuples[i] = append(tuples[i], model.Tuple{Omega: slices.Concat(r.Omega...), O: r.Result.O, Lambda1: r.Result.Lambda1})
-			}
-		}
+		tuples[i] = train.Tuples(records[id])
 	}
 	return tuples, nil
 }
@@ -292,7 +279,7 @@ func Tuples(ctx context.Context, problems []*data.ProblemData, c Config, o Optio
 func (c *Collector) count(ctx context.Context, problems Problems) (had, missing int, err error) {
 	var faults []error
 	known := map[string]string{}
-	for jobs, err := range c.plans(problems) {
+	for t, err := range c.trials(problems) {
 		if err := ctx.Err(); err != nil {
 			return had, missing, err
 		}
@@ -300,57 +287,28 @@ func (c *Collector) count(ctx context.Context, problems Problems) (had, missing 
 			faults = append(faults, err)
 			continue
 		}
-		stl := jobs[0].record
-		if other, twice := known[stl.ProblemID]; twice {
-			faults = append(faults, fmt.Errorf("collect: %w: problems %q and %q are the same", data.ErrInvalid, other, stl.Problem))
+		if other, twice := known[t.id]; twice {
+			faults = append(faults, fmt.Errorf("collect: %w: problems %q and %q are the same", data.ErrInvalid, other, t.problem.Name))
 		}
-		known[stl.ProblemID] = stl.Problem
-		for _, j := range jobs {
-			if c.has(j) {
-				had++
-			} else {
-				missing++
-			}
-		}
+		known[t.id] = t.problem.Name
+		had += t.had
+		missing += len(t.missing)
 	}
 	return had, missing, errors.Join(faults...)
 }
 
-// plans lists the tuples of the shard's problems, problem by problem.
-func (c *Collector) plans(problems Problems) iter.Seq2[[]*job, error] {
-	return func(yield func([]*job, error) bool) {
+// trials plans the tuples of the shard's problems, problem by problem.
+func (c *Collector) trials(problems Problems) iter.Seq2[*trial, error] {
+	return func(yield func(*trial, error) bool) {
 		for i := c.config.Shard; i < problems.Len(); i += c.config.Shards {
+			var t *trial
 			p, err := problems.Problem(i)
-			var jobs []*job
 			if err == nil {
-				jobs, err = c.plan(p)
+				t, err = c.plan(p)
 			}
-			if !yield(jobs, err) {
+			if !yield(t, err) {
 				return
 			}
 		}
 	}
-}
-
-// feed hands out the tuples that are missing until it is stopped.
-func (c *Collector) feed(ctx context.Context, queue chan<- *job, problems Problems) error {
-	for jobs, err := range c.plans(problems) {
-		if err != nil {
-			return err
-		}
-		for _, j := range jobs {
-			if c.has(j) {
-				continue
-			}
-			if ctx.Err() != nil { // when both are ready, select takes either
-				return ctx.Err()
-			}
-			select {
-			case queue <- j:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-	}
-	return nil
 }

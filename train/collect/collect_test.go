@@ -205,7 +205,7 @@ func TestMemoryStaysFlatOverManyTuples(t *testing.T) {
 // A run that is stopped while tuples wait for single-task learning must end.
 func TestNoTupleWaitsForever(t *testing.T) {
 	problems, ref := sample(t, 2)
-	c := collect.Config{Models: []string{}, Explore: 3}
+	c := collect.Config{Models: []string{}, Explore: 3, Measured: collect.OfRefit}
 	for round := range 30 {
 		dir := filepath.Join(t.TempDir(), "store")
 		ctx, cancel := context.WithCancel(t.Context())
@@ -238,7 +238,7 @@ func TestStoreThatFailsEndsTheRun(t *testing.T) {
 func TestLargerCollectionAddsWhatIsNew(t *testing.T) {
 	problems, ref := sample(t, 2)
 	dir := storeDir(t)
-	run(t, dir, collect.Config{Models: []string{"mtrl"}, Explore: -1, Seed: 3}, problems[:1], ref, 1)
+	run(t, dir, collect.Config{Models: []string{"mtrl"}, Draws: 1, Measured: collect.OfRefit, Seed: 3}, problems[:1], ref, 1)
 	s := run(t, dir, small, problems, ref, 1)
 	if want := (collect.Summary{Made: 2*smallTuples - 2, Had: 2}); s != want {
 		t.Errorf("%+v, want %+v", s, want)
@@ -283,22 +283,17 @@ func TestConfig(t *testing.T) {
 		c    collect.Config
 		says string
 	}{
-		{collect.Config{Models: []string{"nonsense"}}, `model "nonsense"`},
-		{collect.Config{Models: []string{"mtrl", "MTRL"}}, `model "mtrl" is named twice`},
-		{collect.Config{Draws: -1}, "-1 draws"},
-		{collect.Config{Explore: -2}, "-2 random covariances"},
+		{collect.Config{Measured: collect.OfModel, Models: []string{"nonsense"}}, `model "nonsense"`},
+		{collect.Config{Measured: collect.OfModel, Models: []string{"mtrl", "MTRL"}}, `model "mtrl" is named twice`},
 		{collect.Config{Measured: "gold"}, `o of "gold"`},
-		{collect.Config{Shard: 2, Shards: 2}, "shard 2 of 2"},
-		{collect.Config{Shard: -1, Shards: 2}, "shard -1 of 2"},
 	} {
-		if err := c.c.Defaults().Validate(); !errors.Is(err, collect.ErrConfig) || !strings.Contains(err.Error(), c.says) {
+		if err := c.c.Validate(); !errors.Is(err, collect.ErrConfig) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c.c, err)
 		}
 	}
-	if err := (collect.Config{}).Defaults().Validate(); err != nil {
-		t.Errorf("the defaults: %v", err)
-	}
-	if n := len(collect.Config{}.Defaults().Models); n != 10 {
-		t.Errorf("%d models by default, want the paper's ten", n)
+	problems, _ := sample(t, 1)
+	tuples, err := collect.Tuples(t.Context(), problems, collect.Config{Draws: 1, Measured: collect.OfRefit}, collect.Options{})
+	if err != nil || len(tuples[0]) != 10 {
+		t.Errorf("%d tuples by default, %v; want one of each of the paper's ten models", len(tuples[0]), err)
 	}
 }

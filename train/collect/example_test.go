@@ -33,7 +33,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 
-	config := collect.Config{Models: []string{"snr2"}, Explore: 2, Seed: 1}
+	config := collect.Config{Models: []string{"snr2"}, Draws: 1, Explore: 2, Measured: collect.OfRefit, Seed: 1}
 	manifest := config.Manifest(data.DatasetRef{Path: d.Name, SHA256: d.Fingerprint()}, "example")
 	collector, err := collect.Open(filepath.Join(dir, "experience"), manifest, config)
 	if err != nil {

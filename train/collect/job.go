@@ -8,27 +8,68 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
+	"l2mt/data"
 	"l2mt/data/experience"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
 )
 
+// trial is a problem to try covariances on.
+type trial struct {
+	id       string
+	given    *data.ProblemData      // with the rows that are trained on, for networks
+	problem  *data.ProblemData      // the same for fits: in its metric for OfLabelled
+	train    *multitask.TrainingSet // these rows
+	measured Measured
+
+	missing []*job // the tuples to make
+	had     int    // how many tuples the store has
+
+	// What tuples share is made when it is first asked for: what chooses Lambda1, and the
+	// tuple of single-task learning.
+	chooses func() (evidence.Evidence, error)
+	stl     func() *experience.Record
+}
+
+// newTrial checks that a problem can be trained on, tuned and tested.
+func newTrial(p *data.ProblemData, measured Measured) (*trial, error) {
+	missing := func(t data.TaskData, split string) error {
+		return fmt.Errorf("task %q, field %q: %w: there are no rows; experience needs them", t.Name, split, data.ErrInvalid)
+	}
+	for _, t := range p.Tasks {
+		if len(t.ValidationSet.Y) == 0 && measured != OfLabelled {
+			return nil, missing(t, "validation")
+		}
+		if len(t.TestSet.Y) == 0 {
+			return nil, missing(t, "test")
+		}
+	}
+	t := &trial{given: p, problem: p, measured: measured}
+	t.chooses = sync.OnceValues(func() (evidence.Evidence, error) { return evidence.NewSplit(p) })
+	if measured == OfLabelled {
+		t.given = p.Labelled()
+		t.problem = data.InMetric(t.given)
+		t.chooses = sync.OnceValues(func() (evidence.Evidence, error) { return evidence.Labelled(t.problem, 0) })
+	}
+	var err error
+	t.train, err = multitask.Training(t.problem)
+	return t, err
+}
+
 // job is a tuple to be made.
 type job struct {
 	*trial
 	record experience.Record // without what comes of it
-	// stl is the tuple of single-task learning of the problem, which is made when it is first
-	// asked for.
-	stl func() *experience.Record
-	try attempt
+	try    attempt
 }
 
-// attempt returns a covariance to try, and the fit that it comes from if it
-// comes from one.
-type attempt func(ctx context.Context) (*mat.SymDense, *multitask.Result, error)
+// attempt returns a covariance to try, as that of the fit that it comes from, or as a
+// result without W if it comes from none.
+type attempt func(ctx context.Context) (*multitask.Result, error)
 
 // make makes the tuple.
 func (j *job) make(ctx context.Context) *experience.Record {
@@ -60,41 +101,30 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 		return err
 	}
 	r.Status, r.Omega = experience.OK, slices.Collect(slices.Chunk(mat.DenseCopyOf(tried.Omega).RawMatrix().Data, tried.Omega.SymmetricDim()))
-	result := &experience.Result{Lambda1: tried.Params.Lambda1, Validation: tried.Validation.Task, Test: tried.Test.Task}
-	stl := result.MeanTest()
+	r.Result = &experience.Result{Lambda1: tried.Params.Lambda1, Validation: tried.Validation.Task, Test: tried.Test.Task}
+	single := r
 	if r.Source != experience.STL {
-		single := j.stl()
-		if single.Result == nil {
+		if single = j.stl(); single.Result == nil {
 			return fmt.Errorf("single-task learning: %s", single.Reason)
 		}
-		stl = single.Result.MeanTest()
 	}
-	if err := result.Relate(stl); err != nil {
+	if err := r.Result.Relate(single.Result.MeanTest()); err != nil {
 		return err
 	}
-	r.Result = result
 	return r.Validate()
 }
 
 func (j *job) evaluate(ctx context.Context) (*evidence.Tuned, error) {
-	omega, fit, err := j.try(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case fit != nil && j.measured == OfModel:
-		return evidence.Report(fit, j.problem, nil)
-	}
-	rows, err := j.evidence()
+	fit, err := j.try(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return evidence.Refit(ctx, omega, rows, j.problem)
-}
-
-// evidence is what chooses Lambda1.
-func (j *job) evidence() (evidence.Evidence, error) {
-	if j.measured == OfLabelled {
-		return j.labelled()
+	if fit.W != nil && j.measured == OfModel {
+		return evidence.Report(fit, j.problem, nil)
 	}
-	return evidence.NewSplit(j.problem)
+	rows, err := j.chooses()
+	if err != nil {
+		return nil, err
+	}
+	return evidence.Refit(ctx, fit.Omega, rows, j.problem)
 }

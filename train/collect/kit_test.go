@@ -28,7 +28,7 @@ func sample(t testing.TB, n int) (collect.InMemory, data.DatasetRef) {
 }
 
 // small is a collection of 1 + 2*2 + 5 tuples a problem.
-var small = collect.Config{Models: []string{"mtrl", "snr2", "stl"}, Draws: 2, Explore: 5, Seed: 3}
+var small = collect.Config{Models: []string{"mtrl", "snr2", "stl"}, Draws: 2, Explore: 5, Measured: collect.OfRefit, Seed: 3}
 
 const smallTuples = 10
 

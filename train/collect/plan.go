@@ -19,90 +19,75 @@ import (
 	"l2mt/model/multitask"
 )
 
-// plan lists the tuples of a problem, that of single-task learning first.
-func (c *Collector) plan(p *data.ProblemData) ([]*job, error) {
-	b := planner{config: c.config, id: experience.ProblemID(p.Problem, c.fingerprint)}
-	var err error
-	if b.trial, err = newTrial(p, c.config.Measured); err != nil {
+// plan lists the tuples of a problem that the store does not have, that of single-task
+// learning first.
+func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
+	t, err := newTrial(p, c.config.Measured)
+	if err != nil {
 		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
 	}
-	b.grid = evidence.LambdaGrid(b.train)
-	b.add(experience.STL, 0, nil, b.single)
-	single := b.jobs[0]
-	known := c.has(single)
-	b.stl = sync.OnceValue(func() *experience.Record {
-		if known {
-			return c.writer.STL(single.record.ID)
+	t.id = experience.ProblemID(p.Problem, c.fingerprint)
+	add := func(source string, draw int, hyper map[string]float64, try attempt) *job {
+		id, _ := experience.TupleID(t.id, source, draw, hyper) // a record without one is not valid
+		j := &job{t, experience.Record{ID: id, Problem: p.Name, ProblemID: t.id, Source: source, Draw: draw, Hyper: hyper}, try}
+		if c.writer != nil && c.writer.Has(id) {
+			t.had++
+		} else {
+			t.missing = append(t.missing, j)
 		}
-		return single.tried(context.Background())
+		return j
+	}
+	random := func(source string, draw int) *rand.Rand {
+		return data.Stream(c.config.Seed, source+" on "+t.id, uint64(draw))
+	}
+
+	single := add(experience.STL, 0, nil, func(context.Context) (*multitask.Result, error) {
+		return &multitask.Result{Omega: multitask.Uniform(len(p.Tasks))}, nil
 	})
-	single.stl = b.stl
-	for _, name := range c.config.Models {
-		b.addModel(name)
+	t.stl = sync.OnceValue(func() *experience.Record { return single.tried(context.Background()) })
+	if t.had > 0 {
+		stored := c.writer.STL(single.record.ID)
+		t.stl = func() *experience.Record { return stored }
 	}
-	b.addExplorations()
-	b.addNear()
-	return b.jobs, b.err
-}
-
-// planner lists the tuples of one problem.
-type planner struct {
-	*trial
-	config Config
-	grid   []float64 // of Lambda1
-	id     string
-	stl    func() *experience.Record
-	jobs   []*job
-	err    error
-}
-
-// random is the stream of one tuple.
-func (b *planner) random(source string, draw int) *rand.Rand {
-	return data.Stream(b.config.Seed, source+" on "+b.id, uint64(draw))
-}
-
-func (b *planner) add(source string, draw int, hyper map[string]float64, try attempt) {
-	id, err := experience.TupleID(b.id, source, draw, hyper)
-	if err != nil {
-		b.err = err
-	}
-	b.jobs = append(b.jobs, &job{
-		record: experience.Record{
-			ID: id, Problem: b.problem.Name, ProblemID: b.id, Source: source, Draw: draw, Hyper: hyper,
-		},
-		trial: b.trial, stl: b.stl, try: try,
-	})
-}
-
-// single is the covariance of single-task learning, I/m.
-func (b *planner) single(context.Context) (*mat.SymDense, *multitask.Result, error) {
-	return multitask.Uniform(len(b.problem.Tasks)), nil, nil
-}
-
-// addModel adds the draws of a multitask model.
-func (b *planner) addModel(name string) {
-	model, err := multitask.Lookup(name)
-	if err != nil {
-		b.err = err
-		return
-	}
-	if name = model.Info().Name; name == experience.STL {
-		return // every problem has it
-	}
-	for draw := range b.config.Draws {
-		p := drawParams(model, b.grid, b.random(name, draw))
-		hyper := map[string]float64{}
-		for _, r := range model.Info().Ranges {
-			hyper[r.Name] = p.Get(r.Name)
+	grid := evidence.LambdaGrid(t.train)
+	for _, m := range c.models {
+		name := m.Info().Name
+		if name == experience.STL {
+			continue // every problem has it
 		}
-		b.add(name, draw, hyper, func(ctx context.Context) (*mat.SymDense, *multitask.Result, error) {
-			fit, err := multitask.Fit(ctx, model, b.train, p, multitask.Options{Tolerance: fitTolerance, MaxIterations: fitIterations})
-			if err != nil {
-				return nil, nil, err
+		for draw := range c.config.Draws {
+			params := drawParams(m, grid, random(name, draw))
+			hyper := map[string]float64{}
+			for _, r := range m.Info().Ranges {
+				hyper[r.Name] = params.Get(r.Name)
 			}
-			return fit.Omega, fit, nil
+			add(name, draw, hyper, func(ctx context.Context) (*multitask.Result, error) {
+				return multitask.Fit(ctx, m, t.train, params, multitask.Options{Tolerance: fitTolerance, MaxIterations: fitIterations})
+			})
+		}
+	}
+	for i := range c.config.Explore { // the kinds in turn
+		kind, draw := explorations[i%len(explorations)], i/len(explorations)
+		source := "explore/" + kind.name
+		add(source, draw, nil, func(context.Context) (*multitask.Result, error) {
+			return &multitask.Result{Omega: kind.draw(random(source, draw), len(p.Tasks))}, nil
 		})
 	}
+	for draw := range c.config.Near {
+		const source = "near/pairwise"
+		add(source, draw, nil, func(context.Context) (*multitask.Result, error) {
+			network, err := nearby(random(source, draw))
+			if err != nil {
+				return nil, err
+			}
+			found, err := network.Omega(t.given)
+			if err != nil {
+				return nil, err
+			}
+			return &multitask.Result{Omega: found.Omega}, nil
+		})
+	}
+	return t, nil
 }
 
 // drawParams draws hyperparameters from the ranges of a model; that of Lambda1
@@ -122,35 +107,6 @@ func drawParams(model multitask.Model, grid []float64, r *rand.Rand) multitask.P
 		}
 	}
 	return p
-}
-
-// addExplorations adds random covariances, the kinds in turn.
-func (b *planner) addExplorations() {
-	for i := range max(0, b.config.Explore) {
-		kind := explorations[i%len(explorations)]
-		source, draw := "explore/"+kind.name, i/len(explorations)
-		b.add(source, draw, nil, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
-			return kind.draw(b.random(source, draw), len(b.problem.Tasks)), nil, nil
-		})
-	}
-}
-
-// addNear adds covariances near those made by hand.
-func (b *planner) addNear() {
-	const source = "near/pairwise"
-	for draw := range b.config.Near {
-		b.add(source, draw, nil, func(context.Context) (*mat.SymDense, *multitask.Result, error) {
-			network, err := nearby(b.random(source, draw))
-			if err != nil {
-				return nil, nil, err
-			}
-			found, err := network.Omega(b.given)
-			if err != nil {
-				return nil, nil, err
-			}
-			return found.Omega, nil, nil
-		})
-	}
 }
 
 // nearby is an untrained network whose cosines have drawn weights, of sum 1, and
@@ -175,4 +131,47 @@ func nearby(r *rand.Rand) (*solve.Finder, error) {
 	low, high := math.Log(0.05), math.Log(3)
 	a[5] = low + (high-low)*r.Float64()
 	return solve.NewFinder(n)
+}
+
+// exploration is a way to draw covariances of trace 1 for m tasks.
+type exploration struct {
+	name string
+	draw func(r *rand.Rand, m int) *mat.SymDense
+}
+
+var explorations = []exploration{
+	// All tasks alike, up to signs.
+	{"rank-one", func(r *rand.Rand, m int) *mat.SymDense { return outer(signs(r, m)) }},
+	{"low-rank", func(r *rand.Rand, m int) *mat.SymDense { return outer(normals(r, m, 1+m/3)) }},
+	{"wishart", func(r *rand.Rand, m int) *mat.SymDense { return outer(normals(r, m, m)) }},
+	// Anywhere between all tasks alike and each on its own.
+	{"ridge", func(r *rand.Rand, m int) *mat.SymDense {
+		omega, t := outer(signs(r, m)), r.Float64()
+		omega.ScaleSym(1-t, omega)
+		for i := range m {
+			omega.SetSym(i, i, omega.At(i, i)+t/float64(m))
+		}
+		return omega
+	}},
+}
+
+// outer returns A A' divided by its trace.
+func outer(a *mat.Dense) *mat.SymDense {
+	var omega mat.SymDense
+	omega.SymOuterK(1, a)
+	omega.ScaleSym(1/mat.Trace(&omega), &omega)
+	return &omega
+}
+
+func signs(r *rand.Rand, m int) *mat.Dense {
+	return drawn(m, 1, func() float64 { return float64(2*r.IntN(2) - 1) })
+}
+
+func normals(r *rand.Rand, m, k int) *mat.Dense { return drawn(m, k, r.NormFloat64) }
+
+// drawn is a matrix of drawn entries, row by row.
+func drawn(m, k int, entry func() float64) *mat.Dense {
+	a := mat.NewDense(m, k, nil)
+	a.Apply(func(int, int, float64) float64 { return entry() }, a)
+	return a
 }

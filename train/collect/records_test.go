@@ -23,7 +23,7 @@ import (
 func TestNamesOfModels(t *testing.T) {
 	problems, ref := sample(t, 1)
 	dir := storeDir(t)
-	run(t, dir, collect.Config{Models: []string{"STL", "RMTL"}, Explore: -1}, problems, ref, 1)
+	run(t, dir, collect.Config{Models: []string{"STL", "RMTL"}, Draws: 1, Measured: collect.OfRefit}, problems, ref, 1)
 	var sources []string
 	for _, r := range load(t, dir) {
 		sources = append(sources, r.Source)
@@ -84,7 +84,7 @@ func init() {
 func TestFailedFitsAreRecorded(t *testing.T) {
 	problems, ref := sample(t, 2)
 	for _, measured := range []collect.Measured{collect.OfRefit, collect.OfModel} {
-		c := collect.Config{Models: []string{"snr2"}, Explore: 1, Measured: measured}
+		c := collect.Config{Models: []string{"snr2"}, Draws: 1, Explore: 1, Measured: measured}
 		for _, f := range faults {
 			c.Models = append(c.Models, f.name)
 		}
@@ -133,7 +133,7 @@ func TestProblemThatSingleTaskLearningSolves(t *testing.T) {
 			t.Errorf("%s, %s: %s, %s", r.Problem, r.Source, r.Status, r.Reason)
 		}
 	}
-	again := run(t, dir, collect.Config{Models: small.Models, Draws: 2, Explore: 6, Seed: small.Seed}, problems, ref, 2)
+	again := run(t, dir, collect.Config{Models: small.Models, Draws: 2, Explore: 6, Measured: small.Measured, Seed: small.Seed}, problems, ref, 2)
 	if want := (collect.Summary{Made: 2, Failed: 1, Had: 2 * smallTuples, Perfect: 1}); again != want {
 		t.Errorf("with more tuples: %+v, want %+v", again, want)
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,8 +20,8 @@ type collectCmd struct {
 }
 
 func (c *collectCmd) Validate() error {
-	if c.Draws < 1 || c.Explore < 0 || c.Workers < 0 {
-		return fmt.Errorf("--draws=%d --explore=%d --workers=%d: there must be at least one draw, and none of them may be negative", c.Draws, c.Explore, c.Workers)
+	if c.Draws < 1 || min(c.Explore, c.Near, c.Workers) < 0 {
+		return fmt.Errorf("--draws=%d --explore=%d --near=%d --workers=%d: there must be at least one draw, and none of them may be negative", c.Draws, c.Explore, c.Near, c.Workers)
 	}
 	_, err := c.config()
 	return err
@@ -84,10 +83,8 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 	return s, err
 }
 
-// config has a negative number where the flag says that nothing is explored.
 func (c *collectCmd) config() (config collect.Config, err error) {
 	config = c.Config
-	config.Explore = cmp.Or(c.Explore, -1)
 	if config.Shard, config.Shards, err = shardOf(c.Part); err != nil {
 		return config, err
 	}

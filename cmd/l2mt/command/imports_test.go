@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
 
 	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
-	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model", "model/evidence", "model/multitask"},
+	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model", "model/evidence", "model/multitask", "train"},
 
 	"cmd/l2mt":               {"cmd/l2mt/command"},
 	"cmd/l2mt/internal/plot": {},

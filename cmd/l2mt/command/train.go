@@ -117,7 +117,7 @@ func (c *trainCmd) Run(e *env) error {
 func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
 	var all []train.Source
 	for _, dir := range c.Experience {
-		examples, err := train.Open(dir, train.OpenOptions{Dataset: c.Dataset, Head: head})
+		examples, err := train.Open(dir, c.Dataset, head)
 		if err != nil {
 			return nil, err
 		}
