@@ -45,6 +45,7 @@ type cli struct {
 	Experience experienceCmd `cmd:"" help:"Look after experience."`
 	Train      trainCmd      `cmd:"" help:"Train a network on experience."`
 	Settings   settingsCmd   `cmd:"" help:"List all settings of networks and of training, with defaults, meanings and valid values."`
+	Runs       runsCmd       `cmd:"" help:"Compare training runs: settings that differ, best epochs, held-out figures over seeds."`
 	Infer      inferCmd      `cmd:"" help:"Find the task covariance of a new problem with a network, and solve it."`
 	Eval       evalCmd       `cmd:"" help:"Compare a network with the multitask models on test problems."`
 	Demo       demoCmd       `cmd:"" help:"Do all of it on one dataset, from problems to a report."`

@@ -20,8 +20,8 @@ import (
 // Files that commands write into their directories.
 const (
 	usedFile = "run.json" // what was used
-	// secondsFile has the times of an evaluation, by method, apart from the results, so that
-	// equal runs give equal files.
+	// secondsFile has the times of an evaluation, by method, or of a training, apart from the
+	// results, so that equal runs give equal files.
 	secondsFile = "seconds.json"
 	metricsFile = "metrics.json" // of a training run, beside its network
 	fitFile     = "fit.json"     // the report of a fit, beside its model

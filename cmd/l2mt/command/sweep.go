@@ -5,21 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/infer/compare"
-	"l2mt/train"
 )
 
 type sweepCmd struct {
@@ -61,7 +56,11 @@ func (c *sweepCmd) Run(e *env) error {
 		return err
 	}
 	if x.store != nil && x.tests == "" {
-		return c.heldOut(e, x, runs)
+		all := &runsCmd{Out: filepath.Join(c.Out, "curves.png")}
+		for _, r := range runs {
+			all.Dirs = append(all.Dirs, r.network)
+		}
+		return all.Run(e)
 	}
 	result, tables, err := x.gather(runs)
 	if err != nil {
@@ -125,67 +124,6 @@ func (s *stages) run(e *env, x *experiment) error {
 		return err
 	}
 	return s.evaluate.Run(&quiet)
-}
-
-// trainings are the networks of a point, a number for each seed.
-type trainings struct {
-	Name   string        `json:"name"`
-	Dirs   []string      `json:"dirs"`
-	Epochs []int         `json:"best_epochs"`
-	Found  []files.Float `json:"found"`
-}
-
-// heldOut compares the points on the problems that training held out.
-func (c *sweepCmd) heldOut(e *env, x *experiment, runs []*experimentRun) error {
-	var points []trainings
-	var names []string
-	var curves [][][]train.Metrics
-	for i, r := range runs {
-		var metrics epochs
-		if err := loadJSON(filepath.Join(r.network, metricsFile), &metrics); err != nil {
-			return err
-		}
-		if i%len(x.Seeds) == 0 {
-			points, names, curves = append(points, trainings{Name: r.Name}), append(names, r.Name), append(curves, nil)
-		}
-		last, best, found := len(points)-1, metrics[train.Best(metrics)], math.NaN()
-		if best.Found != nil {
-			found = *best.Found
-		}
-		p := &points[last]
-		p.Dirs, p.Epochs, p.Found = append(p.Dirs, r.network), append(p.Epochs, best.Epoch), append(p.Found, files.Float(found))
-		curves[last] = append(curves[last], metrics)
-	}
-	picture, err := plot.Runs(names, curves)
-	if err := plot.Save(filepath.Join(c.Out, "curves.png"), picture, err); err != nil {
-		return err
-	}
-	return e.print(points, func(w io.Writer) {
-		t := grid{Heads: []string{"seeds", "best epochs", "found", x.Vary.Label}}
-		for _, p := range points {
-			t.row(len(p.Dirs), strings.Trim(fmt.Sprint(p.Epochs), "[]"), over(p.Found), p.Name)
-		}
-		t.write(w)
-		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the best epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
-	})
-}
-
-// over is a mean over seeds, with half the interval of 95 % where there are some.
-func over(numbers []files.Float) string {
-	var x []float64
-	for _, v := range numbers {
-		x = append(x, float64(v))
-	}
-	mean, deviation := stat.MeanStdDev(x, nil)
-	if len(x) < 2 || math.IsNaN(mean) {
-		return decimals(files.Float(mean))
-	}
-	return fmt.Sprintf("%.4f +- %.4f", mean, interval(deviation/math.Sqrt(float64(len(x))), len(x)))
-}
-
-// interval is half of that of 95 % around a mean of n numbers with a standard error.
-func interval(standardError float64, n int) float64 {
-	return standardError * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
 }
 
 // gather makes the tables of the points over their seeds, and compares L2MT at those that have

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/layers"
@@ -156,6 +157,17 @@ type usedRun struct {
 	Versions   map[string]string `json:"versions"`
 }
 
+// settings are all but the seed.
+func (u usedRun) settings() []string {
+	all := []string{"experience=" + u.Experience, "head=" + u.Head, fmt.Sprint("first=", u.First)}
+	for _, s := range u.Training.Settings() {
+		if s.Name != "train.seed" {
+			all = append(all, s.Name+"="+s.Value())
+		}
+	}
+	return all
+}
+
 // trained is what a training run came to.
 type trained struct {
 	Dir   string        `json:"dir"`
@@ -186,6 +198,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		used.Head = headName(c.Head)
 		provenance["head"] = used.Head
 	}
+	begin := time.Now()
 	report, err := train.Run(e, config, examples, train.Options{
 		Head: head.Clone(), Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
 	})
@@ -196,6 +209,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	curves, err := plot.Training(report.Metrics)
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
 		saveJSON(filepath.Join(c.Out, usedFile), used),
+		saveJSON(filepath.Join(c.Out, secondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
 		saveJSON(filepath.Join(c.Out, metricsFile), report.Metrics),
 		plot.Save(filepath.Join(c.Out, "training.png"), curves, err))
 }

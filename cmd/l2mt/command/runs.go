@@ -1,0 +1,102 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data/files"
+	"l2mt/train"
+)
+
+type runsCmd struct {
+	Dirs []string `arg:"" name:"dir" type:"existingdir" help:"Directories of networks that l2mt train wrote. Those that differ in their seed alone are one row."`
+	Out  string   `type:"path" placeholder:"FILE" help:"Picture of their curves laid over each other, .png or .svg."`
+}
+
+// seeds are the runs that differ in their seed alone, a number for each.
+type seeds struct {
+	Settings []string      `json:"settings"`
+	Dirs     []string      `json:"dirs"`
+	Epochs   []int         `json:"best_epochs"`
+	Found    []files.Float `json:"found"`
+	Seconds  []files.Float `json:"seconds"`
+
+	heldOut []string // checksums
+	metrics [][]train.Metrics
+}
+
+func (c *runsCmd) Run(e *env) error {
+	var rows []*seeds
+	for _, dir := range c.Dirs {
+		var used usedRun
+		var metrics epochs
+		var seconds map[string]files.Float
+		if err := errors.Join(loadJSON(filepath.Join(dir, metricsFile), &metrics), loadJSON(filepath.Join(dir, usedFile), &used), optional(loadJSON(filepath.Join(dir, secondsFile), &seconds))); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(rows, func(s *seeds) bool { return slices.Equal(s.Settings, used.settings()) })
+		if i < 0 {
+			i, rows = len(rows), append(rows, &seeds{Settings: used.settings()})
+		}
+		best, found, s := metrics[train.Best(metrics)], math.NaN(), rows[i]
+		if best.Found != nil {
+			found = *best.Found
+		}
+		s.Dirs, s.Epochs, s.metrics = append(s.Dirs, dir), append(s.Epochs, best.Epoch), append(s.metrics, metrics)
+		s.Found, s.Seconds, s.heldOut = append(s.Found, files.Float(found)), append(s.Seconds, seconds["training"]), append(s.heldOut, used.HeldOut)
+	}
+	same := slices.Clone(rows[0].Settings)
+	for _, s := range rows {
+		same = slices.DeleteFunc(same, func(setting string) bool { return !slices.Contains(s.Settings, setting) })
+	}
+	var names []string
+	var curves [][][]train.Metrics
+	for _, s := range rows {
+		s.Settings = slices.DeleteFunc(s.Settings, func(setting string) bool { return slices.Contains(same, setting) })
+		names, curves = append(names, strings.Join(s.Settings, ", ")), append(curves, s.metrics)
+		if slices.Sort(s.heldOut); !slices.Equal(s.heldOut, rows[0].heldOut) {
+			e.remark("warning: %s and %s were measured on different held-out problems, or by other seeds", rows[0].Dirs, s.Dirs)
+		}
+	}
+	if c.Out != "" {
+		picture, err := plot.Runs(names, curves)
+		if err := plot.Save(c.Out, picture, err); err != nil {
+			return err
+		}
+	}
+	return e.print(rows, func(w io.Writer) {
+		t := grid{Heads: []string{"runs", "best epochs", "found", "seconds", "settings"}}
+		for i, s := range rows {
+			t.row(len(s.Dirs), strings.Trim(fmt.Sprint(s.Epochs), "[]"), over(s.Found), over(s.Seconds), names[i])
+		}
+		t.write(w)
+		fmt.Fprintln(w, "found: error of the covariances found on held-out problems at the best epoch, over that of single-task learning; +- half the interval of 95 % over seeds")
+	})
+}
+
+// over is a mean over seeds, with half the interval of 95 % where there are some.
+func over(numbers []files.Float) string {
+	var x []float64
+	for _, v := range numbers {
+		x = append(x, float64(v))
+	}
+	mean, deviation := stat.MeanStdDev(x, nil)
+	if len(x) < 2 || math.IsNaN(mean) {
+		return decimals(files.Float(mean))
+	}
+	return fmt.Sprintf("%.4f +- %.4f", mean, interval(deviation/math.Sqrt(float64(len(x))), len(x)))
+}
+
+// interval is half of that of 95 % around a mean of n numbers with a standard error.
+func interval(standardError float64, n int) float64 {
+	return standardError * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
+}
