@@ -39,12 +39,12 @@ var entrywise = map[string]func(x float64) float64{
 }
 
 // zips are those on the entries of two operands of one shape, or one of them a scalar.
-// Arithmetic has loops of its own.
+// In single precision, rounding the double of a sum or a product is rounding it once.
 var zips = map[string]func(x, y float64) float64{
-	"+ false": nil,
-	"- false": nil,
-	"⊙ false": nil,
-	"÷ false": nil,
+	"+ false": func(x, y float64) float64 { return x + y },
+	"- false": func(x, y float64) float64 { return x - y },
+	"⊙ false": func(x, y float64) float64 { return x * y },
+	"÷ false": func(x, y float64) float64 { return x / y },
 	"^ false": math.Pow,
 	"< true":  func(x, y float64) float64 { return truth(x < y) },
 	"<= true": func(x, y float64) float64 { return truth(x <= y) },
@@ -122,8 +122,8 @@ func body[T Float](kind, name string, in []Shape) func(out View[T], in []View[T]
 		if name == "+ false" && slices.Equal(in[0], in[1]) {
 			return plus[T]
 		}
-		if f, ok := zips[name]; ok {
-			return zipped[T](name, f, in)
+		if f := zips[name]; f != nil {
+			return zipped[T](f, in)
 		}
 	case "linAlgBinOp":
 		if turn, ok := products[name]; ok {
@@ -166,31 +166,12 @@ func mapped[T Float](f func(x float64) float64) func(View[T], []View[T]) {
 }
 
 // zipped reads an operand that is a scalar with a stride of zero.
-func zipped[T Float](name string, f func(x, y float64) float64, in []Shape) func(View[T], []View[T]) {
+func zipped[T Float](f func(x, y float64) float64, in []Shape) func(View[T], []View[T]) {
 	p, q := min(1, in[0].Size()-1), min(1, in[1].Size()-1)
 	return func(out View[T], in []View[T]) {
-		z, x, y := out.Data, in[0].Data, in[1].Data
-		switch name {
-		case "+ false":
-			for i := range z {
-				z[i] = x[p*i] + y[q*i]
-			}
-		case "- false":
-			for i := range z {
-				z[i] = x[p*i] - y[q*i]
-			}
-		case "⊙ false":
-			for i := range z {
-				z[i] = x[p*i] * y[q*i]
-			}
-		case "÷ false":
-			for i := range z {
-				z[i] = x[p*i] / y[q*i]
-			}
-		default:
-			for i := range z {
-				z[i] = T(f(float64(x[p*i]), float64(y[q*i])))
-			}
+		x, y := in[0].Data, in[1].Data
+		for i := range out.Data {
+			out.Data[i] = T(f(float64(x[p*i]), float64(y[q*i])))
 		}
 	}
 }

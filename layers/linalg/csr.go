@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas/gonum"
 )
@@ -72,7 +73,7 @@ func CSRMul[T Float](ker Kernels, s *CSR[T], h int, l, y []T, add bool) {
 	p, parts := sparseProduct[T]{s, h, l, y, add}, parts(ker.Threads, len(s.idx)*h)
 	parallel(parts, func(i int) int { return s.bound(i, parts) }, func(lo, hi int) {
 		if ker.set != nil && len(s.idx) > 0 {
-			p.run(kernelsOf[T](ker.set), lo, hi)
+			p.run(kernelsOf[T](ker.set).csr, lo, hi)
 		} else {
 			p.generic(lo, hi)
 		}
@@ -96,16 +97,17 @@ type sparseProduct[T Float] struct {
 }
 
 // run makes rows lo to hi of Y.
-func (p sparseProduct[T]) run(k *kernels[T], lo, hi int) {
+func (p sparseProduct[T]) run(kernels []csrKernel[T], lo, hi int) {
 	// Assembly cannot be preempted: the garbage collector would wait for it.
 	const chunk = 64
-	vectors := (p.h + k.lanes - 1) / k.lanes
-	passes := (vectors + len(k.csr) - 1) / len(k.csr)
+	lanes := 32 / int(unsafe.Sizeof(p.l[0])) // of AVX2
+	vectors := (p.h + lanes - 1) / lanes
+	passes := (vectors + len(kernels) - 1) / len(kernels)
 	for pass := range passes {
 		first, end := vectors*pass/passes, vectors*(pass+1)/passes
-		j := first * k.lanes
-		cols := min(k.lanes, p.h-(end-1)*k.lanes) // of the last vector
-		kernel := k.csr[end-first-1]
+		j := first * lanes
+		cols := min(lanes, p.h-(end-1)*lanes) // of the last vector
+		kernel := kernels[end-first-1]
 		for i := lo; i < hi; i += chunk {
 			e := min(int(p.ptr[i]), len(p.idx)-1) // past the end only if no entry follows
 			kernel(min(chunk, hi-i), &p.ptr[i], &p.idx[e], &p.val[e], &p.l[j], p.h, &p.y[i*p.h+j], p.h, cols, p.add)

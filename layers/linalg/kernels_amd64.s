@@ -350,1482 +350,6 @@ test:
 	VZEROUPPER
 	RET
 
-// func csrF32AVX2x1(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF32AVX2x1(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x02, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	TESTB      R10, R10
-	JZ         count
-	VMASKMOVPS (DI), Y0, Y1
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (BX), Y2
-	VMASKMOVPS   (SI)(R12*1), Y0, Y3
-	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         $+4, DX
-	ADDQ         $+4, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMASKMOVPS Y1, Y0, (DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF32AVX2x2(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF32AVX2x2(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x02, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPS    (DI), Y1
-	VMASKMOVPS 32(DI), Y0, Y2
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (BX), Y3
-	VFMADD231PS  (SI)(R12*1), Y3, Y1
-	VMASKMOVPS   32(SI)(R12*1), Y0, Y4
-	VFMADD231PS  Y4, Y3, Y2
-	ADDQ         $+4, DX
-	ADDQ         $+4, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPS    Y1, (DI)
-	VMASKMOVPS Y2, Y0, 32(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF32AVX2x3(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF32AVX2x3(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x02, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPS    (DI), Y1
-	VMOVUPS    32(DI), Y2
-	VMASKMOVPS 64(DI), Y0, Y3
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (BX), Y4
-	VFMADD231PS  (SI)(R12*1), Y4, Y1
-	VFMADD231PS  32(SI)(R12*1), Y4, Y2
-	VMASKMOVPS   64(SI)(R12*1), Y0, Y5
-	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         $+4, DX
-	ADDQ         $+4, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPS    Y1, (DI)
-	VMOVUPS    Y2, 32(DI)
-	VMASKMOVPS Y3, Y0, 64(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF32AVX2x4(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF32AVX2x4(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x02, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPS    (DI), Y1
-	VMOVUPS    32(DI), Y2
-	VMOVUPS    64(DI), Y3
-	VMASKMOVPS 96(DI), Y0, Y4
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (BX), Y5
-	VFMADD231PS  (SI)(R12*1), Y5, Y1
-	VFMADD231PS  32(SI)(R12*1), Y5, Y2
-	VFMADD231PS  64(SI)(R12*1), Y5, Y3
-	VMASKMOVPS   96(SI)(R12*1), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y4
-	ADDQ         $+4, DX
-	ADDQ         $+4, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPS    Y1, (DI)
-	VMOVUPS    Y2, 32(DI)
-	VMOVUPS    Y3, 64(DI)
-	VMASKMOVPS Y4, Y0, 96(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF32AVX2x5(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF32AVX2x5(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x02, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPS    (DI), Y1
-	VMOVUPS    32(DI), Y2
-	VMOVUPS    64(DI), Y3
-	VMOVUPS    96(DI), Y4
-	VMASKMOVPS 128(DI), Y0, Y5
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (BX), Y6
-	VFMADD231PS  (SI)(R12*1), Y6, Y1
-	VFMADD231PS  32(SI)(R12*1), Y6, Y2
-	VFMADD231PS  64(SI)(R12*1), Y6, Y3
-	VFMADD231PS  96(SI)(R12*1), Y6, Y4
-	VMASKMOVPS   128(SI)(R12*1), Y0, Y7
-	VFMADD231PS  Y7, Y6, Y5
-	ADDQ         $+4, DX
-	ADDQ         $+4, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPS    Y1, (DI)
-	VMOVUPS    Y2, 32(DI)
-	VMOVUPS    Y3, 64(DI)
-	VMOVUPS    Y4, 96(DI)
-	VMASKMOVPS Y5, Y0, 128(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF32AVX2x6(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF32AVX2x6(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x02, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPS    (DI), Y1
-	VMOVUPS    32(DI), Y2
-	VMOVUPS    64(DI), Y3
-	VMOVUPS    96(DI), Y4
-	VMOVUPS    128(DI), Y5
-	VMASKMOVPS 160(DI), Y0, Y6
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (BX), Y7
-	VFMADD231PS  (SI)(R12*1), Y7, Y1
-	VFMADD231PS  32(SI)(R12*1), Y7, Y2
-	VFMADD231PS  64(SI)(R12*1), Y7, Y3
-	VFMADD231PS  96(SI)(R12*1), Y7, Y4
-	VFMADD231PS  128(SI)(R12*1), Y7, Y5
-	VMASKMOVPS   160(SI)(R12*1), Y0, Y8
-	VFMADD231PS  Y8, Y7, Y6
-	ADDQ         $+4, DX
-	ADDQ         $+4, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPS    Y1, (DI)
-	VMOVUPS    Y2, 32(DI)
-	VMOVUPS    Y3, 64(DI)
-	VMOVUPS    Y4, 96(DI)
-	VMOVUPS    Y5, 128(DI)
-	VMASKMOVPS Y6, Y0, 160(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF32AVX2x7(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF32AVX2x7(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x02, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPS    (DI), Y1
-	VMOVUPS    32(DI), Y2
-	VMOVUPS    64(DI), Y3
-	VMOVUPS    96(DI), Y4
-	VMOVUPS    128(DI), Y5
-	VMOVUPS    160(DI), Y6
-	VMASKMOVPS 192(DI), Y0, Y7
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (BX), Y8
-	VFMADD231PS  (SI)(R12*1), Y8, Y1
-	VFMADD231PS  32(SI)(R12*1), Y8, Y2
-	VFMADD231PS  64(SI)(R12*1), Y8, Y3
-	VFMADD231PS  96(SI)(R12*1), Y8, Y4
-	VFMADD231PS  128(SI)(R12*1), Y8, Y5
-	VFMADD231PS  160(SI)(R12*1), Y8, Y6
-	VMASKMOVPS   192(SI)(R12*1), Y0, Y9
-	VFMADD231PS  Y9, Y8, Y7
-	ADDQ         $+4, DX
-	ADDQ         $+4, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPS    Y1, (DI)
-	VMOVUPS    Y2, 32(DI)
-	VMOVUPS    Y3, 64(DI)
-	VMOVUPS    Y4, 96(DI)
-	VMOVUPS    Y5, 128(DI)
-	VMOVUPS    Y6, 160(DI)
-	VMASKMOVPS Y7, Y0, 192(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF32AVX2x8(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF32AVX2x8(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x02, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x02, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x02, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPS    (DI), Y1
-	VMOVUPS    32(DI), Y2
-	VMOVUPS    64(DI), Y3
-	VMOVUPS    96(DI), Y4
-	VMOVUPS    128(DI), Y5
-	VMOVUPS    160(DI), Y6
-	VMOVUPS    192(DI), Y7
-	VMASKMOVPS 224(DI), Y0, Y8
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSS (BX), Y9
-	VFMADD231PS  (SI)(R12*1), Y9, Y1
-	VFMADD231PS  32(SI)(R12*1), Y9, Y2
-	VFMADD231PS  64(SI)(R12*1), Y9, Y3
-	VFMADD231PS  96(SI)(R12*1), Y9, Y4
-	VFMADD231PS  128(SI)(R12*1), Y9, Y5
-	VFMADD231PS  160(SI)(R12*1), Y9, Y6
-	VFMADD231PS  192(SI)(R12*1), Y9, Y7
-	VMASKMOVPS   224(SI)(R12*1), Y0, Y10
-	VFMADD231PS  Y10, Y9, Y8
-	ADDQ         $+4, DX
-	ADDQ         $+4, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPS    Y1, (DI)
-	VMOVUPS    Y2, 32(DI)
-	VMOVUPS    Y3, 64(DI)
-	VMOVUPS    Y4, 96(DI)
-	VMOVUPS    Y5, 128(DI)
-	VMOVUPS    Y6, 160(DI)
-	VMOVUPS    Y7, 192(DI)
-	VMASKMOVPS Y8, Y0, 224(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func gemmF64AVX2x1(k int, a *float64, rs int, cs int, b *float64, c *float64, ldc int, rows int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·gemmF64AVX2x1(SB), NOSPLIT, $0-73
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   cs+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   rs+16(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a+8(FP), SI
-	LEAQ   (BX)(BX*2), DI
-	LEAQ   (SI)(DI*1), DI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-
-loop:
-	VMOVUPD      (CX), Y6
-	VBROADCASTSD (SI), Y7
-	VFMADD231PD  Y6, Y7, Y0
-	VBROADCASTSD (SI)(BX*1), Y7
-	VFMADD231PD  Y6, Y7, Y1
-	VBROADCASTSD (SI)(BX*2), Y7
-	VFMADD231PD  Y6, Y7, Y2
-	VBROADCASTSD (DI), Y7
-	VFMADD231PD  Y6, Y7, Y3
-	VBROADCASTSD (DI)(BX*1), Y7
-	VFMADD231PD  Y6, Y7, Y4
-	VBROADCASTSD (DI)(BX*2), Y7
-	VFMADD231PD  Y6, Y7, Y5
-	ADDQ         $+64, CX
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	DECQ         AX
-	JNZ          loop
-	MOVQ         cols+64(FP), AX
-	SHLQ         $0x03, AX
-	NEGQ         AX
-	LEAQ         lanes<>+0(SB), CX
-	VMOVUPS      64(CX)(AX*1), Y7
-	MOVQ         c+40(FP), AX
-	MOVQ         rows+56(FP), CX
-	MOVQ         ldc+48(FP), DX
-	SHLQ         $0x03, DX
-	MOVB         add+72(FP), BL
-	TESTB        BL, BL
-	JZ           set
-	VMASKMOVPD   (AX), Y7, Y6
-	VADDPD       Y6, Y0, Y0
-	VMASKMOVPD   Y0, Y7, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y7, Y6
-	VADDPD       Y6, Y1, Y1
-	VMASKMOVPD   Y1, Y7, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y7, Y6
-	VADDPD       Y6, Y2, Y2
-	VMASKMOVPD   Y2, Y7, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y7, Y6
-	VADDPD       Y6, Y3, Y3
-	VMASKMOVPD   Y3, Y7, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y7, Y6
-	VADDPD       Y6, Y4, Y4
-	VMASKMOVPD   Y4, Y7, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y7, Y6
-	VADDPD       Y6, Y5, Y5
-	VMASKMOVPD   Y5, Y7, (AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	JMP          done
-
-set:
-	VMASKMOVPD Y0, Y7, (AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y1, Y7, (AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y2, Y7, (AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y3, Y7, (AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y4, Y7, (AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y5, Y7, (AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-
-done:
-	VZEROUPPER
-	RET
-
-// func gemmF64AVX2x2(k int, a *float64, rs int, cs int, b *float64, c *float64, ldc int, rows int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·gemmF64AVX2x2(SB), NOSPLIT, $0-73
-	MOVQ   k+0(FP), AX
-	MOVQ   b+32(FP), CX
-	MOVQ   cs+24(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   rs+16(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   a+8(FP), SI
-	LEAQ   (BX)(BX*2), DI
-	LEAQ   (SI)(DI*1), DI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-loop:
-	VMOVUPD      (CX), Y12
-	VMOVUPD      32(CX), Y13
-	VBROADCASTSD (SI), Y14
-	VFMADD231PD  Y12, Y14, Y0
-	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (SI)(BX*1), Y14
-	VFMADD231PD  Y12, Y14, Y2
-	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (SI)(BX*2), Y14
-	VFMADD231PD  Y12, Y14, Y4
-	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (DI), Y14
-	VFMADD231PD  Y12, Y14, Y6
-	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (DI)(BX*1), Y14
-	VFMADD231PD  Y12, Y14, Y8
-	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (DI)(BX*2), Y14
-	VFMADD231PD  Y12, Y14, Y10
-	VFMADD231PD  Y13, Y14, Y11
-	ADDQ         $+64, CX
-	ADDQ         DX, SI
-	ADDQ         DX, DI
-	DECQ         AX
-	JNZ          loop
-	MOVQ         cols+64(FP), AX
-	SHLQ         $0x03, AX
-	NEGQ         AX
-	LEAQ         lanes<>+0(SB), CX
-	VMOVUPS      64(CX)(AX*1), Y13
-	VMOVUPS      96(CX)(AX*1), Y14
-	MOVQ         c+40(FP), AX
-	MOVQ         rows+56(FP), CX
-	MOVQ         ldc+48(FP), DX
-	SHLQ         $0x03, DX
-	MOVB         add+72(FP), BL
-	TESTB        BL, BL
-	JZ           set
-	VMASKMOVPD   (AX), Y13, Y12
-	VADDPD       Y12, Y0, Y0
-	VMASKMOVPD   Y0, Y13, (AX)
-	VMASKMOVPD   32(AX), Y14, Y12
-	VADDPD       Y12, Y1, Y1
-	VMASKMOVPD   Y1, Y14, 32(AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y13, Y12
-	VADDPD       Y12, Y2, Y2
-	VMASKMOVPD   Y2, Y13, (AX)
-	VMASKMOVPD   32(AX), Y14, Y12
-	VADDPD       Y12, Y3, Y3
-	VMASKMOVPD   Y3, Y14, 32(AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y13, Y12
-	VADDPD       Y12, Y4, Y4
-	VMASKMOVPD   Y4, Y13, (AX)
-	VMASKMOVPD   32(AX), Y14, Y12
-	VADDPD       Y12, Y5, Y5
-	VMASKMOVPD   Y5, Y14, 32(AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y13, Y12
-	VADDPD       Y12, Y6, Y6
-	VMASKMOVPD   Y6, Y13, (AX)
-	VMASKMOVPD   32(AX), Y14, Y12
-	VADDPD       Y12, Y7, Y7
-	VMASKMOVPD   Y7, Y14, 32(AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y13, Y12
-	VADDPD       Y12, Y8, Y8
-	VMASKMOVPD   Y8, Y13, (AX)
-	VMASKMOVPD   32(AX), Y14, Y12
-	VADDPD       Y12, Y9, Y9
-	VMASKMOVPD   Y9, Y14, 32(AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	VMASKMOVPD   (AX), Y13, Y12
-	VADDPD       Y12, Y10, Y10
-	VMASKMOVPD   Y10, Y13, (AX)
-	VMASKMOVPD   32(AX), Y14, Y12
-	VADDPD       Y12, Y11, Y11
-	VMASKMOVPD   Y11, Y14, 32(AX)
-	ADDQ         DX, AX
-	DECQ         CX
-	JZ           done
-	JMP          done
-
-set:
-	VMASKMOVPD Y0, Y13, (AX)
-	VMASKMOVPD Y1, Y14, 32(AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y2, Y13, (AX)
-	VMASKMOVPD Y3, Y14, 32(AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y4, Y13, (AX)
-	VMASKMOVPD Y5, Y14, 32(AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y6, Y13, (AX)
-	VMASKMOVPD Y7, Y14, 32(AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y8, Y13, (AX)
-	VMASKMOVPD Y9, Y14, 32(AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-	VMASKMOVPD Y10, Y13, (AX)
-	VMASKMOVPD Y11, Y14, 32(AX)
-	ADDQ       DX, AX
-	DECQ       CX
-	JZ         done
-
-done:
-	VZEROUPPER
-	RET
-
-// func copyF64AVX2(k int, src *float64, ld int, dst *float64, width int, whole int, cols int)
-// Requires: AVX
-TEXT ·copyF64AVX2(SB), NOSPLIT, $0-56
-	MOVQ    width+32(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	VMOVUPS 96(CX)(AX*1), Y1
-	MOVQ    cols+48(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y2
-	VMOVUPS 96(CX)(AX*1), Y3
-	MOVQ    k+0(FP), AX
-	MOVQ    src+8(FP), CX
-	MOVQ    dst+24(FP), DX
-	MOVQ    whole+40(FP), BX
-	MOVQ    ld+16(FP), SI
-	SHLQ    $0x03, SI
-	MOVQ    width+32(FP), DI
-	SHLQ    $0x03, DI
-	MOVQ    AX, R8
-	IMULQ   DI, R8
-
-row:
-	MOVQ CX, R9
-	MOVQ DX, R10
-	MOVQ BX, R11
-	JMP  test
-
-panel:
-	VMASKMOVPD (R9), Y0, Y4
-	VMASKMOVPD Y4, Y0, (R10)
-	VMASKMOVPD 32(R9), Y1, Y4
-	VMASKMOVPD Y4, Y1, 32(R10)
-	ADDQ       DI, R9
-	ADDQ       R8, R10
-
-test:
-	DECQ       R11
-	JGE        panel
-	VMASKMOVPD (R9), Y2, Y4
-	VMASKMOVPD Y4, Y0, (R10)
-	VMASKMOVPD 32(R9), Y3, Y4
-	VMASKMOVPD Y4, Y1, 32(R10)
-	ADDQ       SI, CX
-	ADDQ       DI, DX
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF64AVX2x1(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF64AVX2x1(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x03, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	TESTB      R10, R10
-	JZ         count
-	VMASKMOVPD (DI), Y0, Y1
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSD (BX), Y2
-	VMASKMOVPD   (SI)(R12*1), Y0, Y3
-	VFMADD231PD  Y3, Y2, Y1
-	ADDQ         $+4, DX
-	ADDQ         $+8, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMASKMOVPD Y1, Y0, (DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF64AVX2x2(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF64AVX2x2(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x03, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPD    (DI), Y1
-	VMASKMOVPD 32(DI), Y0, Y2
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSD (BX), Y3
-	VFMADD231PD  (SI)(R12*1), Y3, Y1
-	VMASKMOVPD   32(SI)(R12*1), Y0, Y4
-	VFMADD231PD  Y4, Y3, Y2
-	ADDQ         $+4, DX
-	ADDQ         $+8, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPD    Y1, (DI)
-	VMASKMOVPD Y2, Y0, 32(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF64AVX2x3(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF64AVX2x3(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x03, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPD    (DI), Y1
-	VMOVUPD    32(DI), Y2
-	VMASKMOVPD 64(DI), Y0, Y3
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSD (BX), Y4
-	VFMADD231PD  (SI)(R12*1), Y4, Y1
-	VFMADD231PD  32(SI)(R12*1), Y4, Y2
-	VMASKMOVPD   64(SI)(R12*1), Y0, Y5
-	VFMADD231PD  Y5, Y4, Y3
-	ADDQ         $+4, DX
-	ADDQ         $+8, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPD    Y1, (DI)
-	VMOVUPD    Y2, 32(DI)
-	VMASKMOVPD Y3, Y0, 64(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF64AVX2x4(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF64AVX2x4(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x03, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPD    (DI), Y1
-	VMOVUPD    32(DI), Y2
-	VMOVUPD    64(DI), Y3
-	VMASKMOVPD 96(DI), Y0, Y4
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSD (BX), Y5
-	VFMADD231PD  (SI)(R12*1), Y5, Y1
-	VFMADD231PD  32(SI)(R12*1), Y5, Y2
-	VFMADD231PD  64(SI)(R12*1), Y5, Y3
-	VMASKMOVPD   96(SI)(R12*1), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	ADDQ         $+4, DX
-	ADDQ         $+8, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPD    Y1, (DI)
-	VMOVUPD    Y2, 32(DI)
-	VMOVUPD    Y3, 64(DI)
-	VMASKMOVPD Y4, Y0, 96(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF64AVX2x5(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF64AVX2x5(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x03, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPD    (DI), Y1
-	VMOVUPD    32(DI), Y2
-	VMOVUPD    64(DI), Y3
-	VMOVUPD    96(DI), Y4
-	VMASKMOVPD 128(DI), Y0, Y5
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSD (BX), Y6
-	VFMADD231PD  (SI)(R12*1), Y6, Y1
-	VFMADD231PD  32(SI)(R12*1), Y6, Y2
-	VFMADD231PD  64(SI)(R12*1), Y6, Y3
-	VFMADD231PD  96(SI)(R12*1), Y6, Y4
-	VMASKMOVPD   128(SI)(R12*1), Y0, Y7
-	VFMADD231PD  Y7, Y6, Y5
-	ADDQ         $+4, DX
-	ADDQ         $+8, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPD    Y1, (DI)
-	VMOVUPD    Y2, 32(DI)
-	VMOVUPD    Y3, 64(DI)
-	VMOVUPD    Y4, 96(DI)
-	VMASKMOVPD Y5, Y0, 128(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF64AVX2x6(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF64AVX2x6(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x03, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPD    (DI), Y1
-	VMOVUPD    32(DI), Y2
-	VMOVUPD    64(DI), Y3
-	VMOVUPD    96(DI), Y4
-	VMOVUPD    128(DI), Y5
-	VMASKMOVPD 160(DI), Y0, Y6
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSD (BX), Y7
-	VFMADD231PD  (SI)(R12*1), Y7, Y1
-	VFMADD231PD  32(SI)(R12*1), Y7, Y2
-	VFMADD231PD  64(SI)(R12*1), Y7, Y3
-	VFMADD231PD  96(SI)(R12*1), Y7, Y4
-	VFMADD231PD  128(SI)(R12*1), Y7, Y5
-	VMASKMOVPD   160(SI)(R12*1), Y0, Y8
-	VFMADD231PD  Y8, Y7, Y6
-	ADDQ         $+4, DX
-	ADDQ         $+8, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPD    Y1, (DI)
-	VMOVUPD    Y2, 32(DI)
-	VMOVUPD    Y3, 64(DI)
-	VMOVUPD    Y4, 96(DI)
-	VMOVUPD    Y5, 128(DI)
-	VMASKMOVPD Y6, Y0, 160(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF64AVX2x7(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF64AVX2x7(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x03, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPD    (DI), Y1
-	VMOVUPD    32(DI), Y2
-	VMOVUPD    64(DI), Y3
-	VMOVUPD    96(DI), Y4
-	VMOVUPD    128(DI), Y5
-	VMOVUPD    160(DI), Y6
-	VMASKMOVPD 192(DI), Y0, Y7
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSD (BX), Y8
-	VFMADD231PD  (SI)(R12*1), Y8, Y1
-	VFMADD231PD  32(SI)(R12*1), Y8, Y2
-	VFMADD231PD  64(SI)(R12*1), Y8, Y3
-	VFMADD231PD  96(SI)(R12*1), Y8, Y4
-	VFMADD231PD  128(SI)(R12*1), Y8, Y5
-	VFMADD231PD  160(SI)(R12*1), Y8, Y6
-	VMASKMOVPD   192(SI)(R12*1), Y0, Y9
-	VFMADD231PD  Y9, Y8, Y7
-	ADDQ         $+4, DX
-	ADDQ         $+8, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPD    Y1, (DI)
-	VMOVUPD    Y2, 32(DI)
-	VMOVUPD    Y3, 64(DI)
-	VMOVUPD    Y4, 96(DI)
-	VMOVUPD    Y5, 128(DI)
-	VMOVUPD    Y6, 160(DI)
-	VMASKMOVPD Y7, Y0, 192(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func csrF64AVX2x8(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, FMA3
-TEXT ·csrF64AVX2x8(SB), NOSPLIT, $0-73
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x03, AX
-	NEGQ    AX
-	LEAQ    lanes<>+0(SB), CX
-	VMOVUPS 64(CX)(AX*1), Y0
-	MOVQ    rows+0(FP), AX
-	MOVQ    ptr+8(FP), CX
-	MOVQ    idx+16(FP), DX
-	MOVQ    val+24(FP), BX
-	MOVQ    l+32(FP), SI
-	MOVQ    y+48(FP), DI
-	MOVQ    ldl+40(FP), R8
-	SHLQ    $0x03, R8
-	MOVQ    ldy+56(FP), R9
-	SHLQ    $0x03, R9
-	MOVB    add+72(FP), R10
-
-row:
-	MOVLQSX    (CX), R12
-	ADDQ       $+4, CX
-	MOVLQSX    (CX), R11
-	VXORPS     Y1, Y1, Y1
-	VXORPS     Y2, Y2, Y2
-	VXORPS     Y3, Y3, Y3
-	VXORPS     Y4, Y4, Y4
-	VXORPS     Y5, Y5, Y5
-	VXORPS     Y6, Y6, Y6
-	VXORPS     Y7, Y7, Y7
-	VXORPS     Y8, Y8, Y8
-	TESTB      R10, R10
-	JZ         count
-	VMOVUPD    (DI), Y1
-	VMOVUPD    32(DI), Y2
-	VMOVUPD    64(DI), Y3
-	VMOVUPD    96(DI), Y4
-	VMOVUPD    128(DI), Y5
-	VMOVUPD    160(DI), Y6
-	VMOVUPD    192(DI), Y7
-	VMASKMOVPD 224(DI), Y0, Y8
-
-count:
-	SUBQ R12, R11
-	JZ   store
-
-entry:
-	MOVLQSX      (DX), R12
-	IMULQ        R8, R12
-	VBROADCASTSD (BX), Y9
-	VFMADD231PD  (SI)(R12*1), Y9, Y1
-	VFMADD231PD  32(SI)(R12*1), Y9, Y2
-	VFMADD231PD  64(SI)(R12*1), Y9, Y3
-	VFMADD231PD  96(SI)(R12*1), Y9, Y4
-	VFMADD231PD  128(SI)(R12*1), Y9, Y5
-	VFMADD231PD  160(SI)(R12*1), Y9, Y6
-	VFMADD231PD  192(SI)(R12*1), Y9, Y7
-	VMASKMOVPD   224(SI)(R12*1), Y0, Y10
-	VFMADD231PD  Y10, Y9, Y8
-	ADDQ         $+4, DX
-	ADDQ         $+8, BX
-	DECQ         R11
-	JNZ          entry
-
-store:
-	VMOVUPD    Y1, (DI)
-	VMOVUPD    Y2, 32(DI)
-	VMOVUPD    Y3, 64(DI)
-	VMOVUPD    Y4, 96(DI)
-	VMOVUPD    Y5, 128(DI)
-	VMOVUPD    Y6, 160(DI)
-	VMOVUPD    Y7, 192(DI)
-	VMASKMOVPD Y8, Y0, 224(DI)
-	ADDQ       R9, DI
-	DECQ       AX
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func dotMixedAVX2(n int, x *float32, y *float64, sum *float64)
-// Requires: AVX, FMA3
-TEXT ·dotMixedAVX2(SB), NOSPLIT, $0-32
-	MOVQ   n+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   y+16(FP), DX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-
-block:
-	SUBQ        $+32, AX
-	JL          rest
-	VCVTPS2PD   (CX), Y8
-	VFMADD231PD (DX), Y8, Y0
-	VCVTPS2PD   16(CX), Y8
-	VFMADD231PD 32(DX), Y8, Y1
-	VCVTPS2PD   32(CX), Y8
-	VFMADD231PD 64(DX), Y8, Y2
-	VCVTPS2PD   48(CX), Y8
-	VFMADD231PD 96(DX), Y8, Y3
-	VCVTPS2PD   64(CX), Y8
-	VFMADD231PD 128(DX), Y8, Y4
-	VCVTPS2PD   80(CX), Y8
-	VFMADD231PD 160(DX), Y8, Y5
-	VCVTPS2PD   96(CX), Y8
-	VFMADD231PD 192(DX), Y8, Y6
-	VCVTPS2PD   112(CX), Y8
-	VFMADD231PD 224(DX), Y8, Y7
-	ADDQ        $+128, CX
-	ADDQ        $+256, DX
-	JMP         block
-
-rest:
-	ADDQ $+32, AX
-
-eight:
-	SUBQ        $+8, AX
-	JL          done
-	VCVTPS2PD   (CX), Y8
-	VFMADD231PD (DX), Y8, Y0
-	VCVTPS2PD   16(CX), Y8
-	VFMADD231PD 32(DX), Y8, Y1
-	ADDQ        $+32, CX
-	ADDQ        $+64, DX
-	JMP         eight
-
-done:
-	MOVQ    sum+24(FP), AX
-	VADDPD  Y2, Y0, Y0
-	VADDPD  Y6, Y4, Y4
-	VADDPD  Y4, Y0, Y0
-	VMOVUPD Y0, (AX)
-	VADDPD  Y3, Y1, Y1
-	VADDPD  Y7, Y5, Y5
-	VADDPD  Y5, Y1, Y1
-	VMOVUPD Y1, 32(AX)
-	VZEROUPPER
-	RET
-
-// func axpyMixedAVX2(n int, a float64, x *float32, y *float64)
-// Requires: AVX, FMA3
-TEXT ·axpyMixedAVX2(SB), NOSPLIT, $0-32
-	MOVQ         n+0(FP), AX
-	MOVQ         x+16(FP), CX
-	MOVQ         y+24(FP), DX
-	VBROADCASTSD a+8(FP), Y0
-
-eight:
-	SUBQ        $+8, AX
-	JL          done
-	VCVTPS2PD   (CX), Y1
-	VMOVUPD     (DX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, (DX)
-	VCVTPS2PD   16(CX), Y1
-	VMOVUPD     32(DX), Y2
-	VFMADD231PD Y1, Y0, Y2
-	VMOVUPD     Y2, 32(DX)
-	ADDQ        $+32, CX
-	ADDQ        $+64, DX
-	JMP         eight
-
-done:
-	VZEROUPPER
-	RET
-
 // func gemmF32AVX512x1(k int, a *float32, rs int, cs int, b *float32, c *float32, ldc int, rows int, cols int, add bool)
 // Requires: AVX, AVX512F
 TEXT ·gemmF32AVX512x1(SB), NOSPLIT, $0-73
@@ -2365,36 +889,34 @@ test:
 	VZEROUPPER
 	RET
 
-// func csrF32AVX512x1(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF32AVX512x1(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x10, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x02, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x02, R9
-	MOVB  add+72(FP), R10
+// func csrF32x1(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF32x1(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPS.Z (DI), K1, Z0
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	TESTB      R10, R10
+	JZ         count
+	VMASKMOVPS (DI), Y0, Y1
 
 count:
 	SUBQ R12, R11
@@ -2403,53 +925,52 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSS (BX), Z1
-	VFMADD231PS  (SI)(R12*1), Z1, K1, Z0
+	VBROADCASTSS (BX), Y2
+	VMASKMOVPS   (SI)(R12*1), Y0, Y3
+	VFMADD231PS  Y3, Y2, Y1
 	ADDQ         $+4, DX
 	ADDQ         $+4, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPS Z0, K1, (DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMASKMOVPS Y1, Y0, (DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF32AVX512x2(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF32AVX512x2(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x10, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x02, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x02, R9
-	MOVB  add+72(FP), R10
+// func csrF32x2(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF32x2(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPS   (DI), Z0
-	VMOVUPS.Z 64(DI), K1, Z1
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPS    (DI), Y1
+	VMASKMOVPS 32(DI), Y0, Y2
 
 count:
 	SUBQ R12, R11
@@ -2458,57 +979,56 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSS (BX), Z2
-	VFMADD231PS  (SI)(R12*1), Z2, Z0
-	VFMADD231PS  64(SI)(R12*1), Z2, K1, Z1
+	VBROADCASTSS (BX), Y3
+	VFMADD231PS  (SI)(R12*1), Y3, Y1
+	VMASKMOVPS   32(SI)(R12*1), Y0, Y4
+	VFMADD231PS  Y4, Y3, Y2
 	ADDQ         $+4, DX
 	ADDQ         $+4, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, K1, 64(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPS    Y1, (DI)
+	VMASKMOVPS Y2, Y0, 32(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF32AVX512x3(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF32AVX512x3(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x10, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x02, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x02, R9
-	MOVB  add+72(FP), R10
+// func csrF32x3(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF32x3(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPS   (DI), Z0
-	VMOVUPS   64(DI), Z1
-	VMOVUPS.Z 128(DI), K1, Z2
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPS    (DI), Y1
+	VMOVUPS    32(DI), Y2
+	VMASKMOVPS 64(DI), Y0, Y3
 
 count:
 	SUBQ R12, R11
@@ -2517,61 +1037,60 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSS (BX), Z3
-	VFMADD231PS  (SI)(R12*1), Z3, Z0
-	VFMADD231PS  64(SI)(R12*1), Z3, Z1
-	VFMADD231PS  128(SI)(R12*1), Z3, K1, Z2
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  (SI)(R12*1), Y4, Y1
+	VFMADD231PS  32(SI)(R12*1), Y4, Y2
+	VMASKMOVPS   64(SI)(R12*1), Y0, Y5
+	VFMADD231PS  Y5, Y4, Y3
 	ADDQ         $+4, DX
 	ADDQ         $+4, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, K1, 128(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPS    Y1, (DI)
+	VMOVUPS    Y2, 32(DI)
+	VMASKMOVPS Y3, Y0, 64(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF32AVX512x4(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF32AVX512x4(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x10, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x02, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x02, R9
-	MOVB  add+72(FP), R10
+// func csrF32x4(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF32x4(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPS   (DI), Z0
-	VMOVUPS   64(DI), Z1
-	VMOVUPS   128(DI), Z2
-	VMOVUPS.Z 192(DI), K1, Z3
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPS    (DI), Y1
+	VMOVUPS    32(DI), Y2
+	VMOVUPS    64(DI), Y3
+	VMASKMOVPS 96(DI), Y0, Y4
 
 count:
 	SUBQ R12, R11
@@ -2580,65 +1099,64 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSS (BX), Z4
-	VFMADD231PS  (SI)(R12*1), Z4, Z0
-	VFMADD231PS  64(SI)(R12*1), Z4, Z1
-	VFMADD231PS  128(SI)(R12*1), Z4, Z2
-	VFMADD231PS  192(SI)(R12*1), Z4, K1, Z3
+	VBROADCASTSS (BX), Y5
+	VFMADD231PS  (SI)(R12*1), Y5, Y1
+	VFMADD231PS  32(SI)(R12*1), Y5, Y2
+	VFMADD231PS  64(SI)(R12*1), Y5, Y3
+	VMASKMOVPS   96(SI)(R12*1), Y0, Y6
+	VFMADD231PS  Y6, Y5, Y4
 	ADDQ         $+4, DX
 	ADDQ         $+4, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	VMOVUPS Z3, K1, 192(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPS    Y1, (DI)
+	VMOVUPS    Y2, 32(DI)
+	VMOVUPS    Y3, 64(DI)
+	VMASKMOVPS Y4, Y0, 96(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF32AVX512x5(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF32AVX512x5(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x10, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x02, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x02, R9
-	MOVB  add+72(FP), R10
+// func csrF32x5(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF32x5(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPXORD    Z4, Z4, Z4
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPS   (DI), Z0
-	VMOVUPS   64(DI), Z1
-	VMOVUPS   128(DI), Z2
-	VMOVUPS   192(DI), Z3
-	VMOVUPS.Z 256(DI), K1, Z4
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPS    (DI), Y1
+	VMOVUPS    32(DI), Y2
+	VMOVUPS    64(DI), Y3
+	VMOVUPS    96(DI), Y4
+	VMASKMOVPS 128(DI), Y0, Y5
 
 count:
 	SUBQ R12, R11
@@ -2647,69 +1165,68 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSS (BX), Z5
-	VFMADD231PS  (SI)(R12*1), Z5, Z0
-	VFMADD231PS  64(SI)(R12*1), Z5, Z1
-	VFMADD231PS  128(SI)(R12*1), Z5, Z2
-	VFMADD231PS  192(SI)(R12*1), Z5, Z3
-	VFMADD231PS  256(SI)(R12*1), Z5, K1, Z4
+	VBROADCASTSS (BX), Y6
+	VFMADD231PS  (SI)(R12*1), Y6, Y1
+	VFMADD231PS  32(SI)(R12*1), Y6, Y2
+	VFMADD231PS  64(SI)(R12*1), Y6, Y3
+	VFMADD231PS  96(SI)(R12*1), Y6, Y4
+	VMASKMOVPS   128(SI)(R12*1), Y0, Y7
+	VFMADD231PS  Y7, Y6, Y5
 	ADDQ         $+4, DX
 	ADDQ         $+4, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	VMOVUPS Z3, 192(DI)
-	VMOVUPS Z4, K1, 256(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPS    Y1, (DI)
+	VMOVUPS    Y2, 32(DI)
+	VMOVUPS    Y3, 64(DI)
+	VMOVUPS    Y4, 96(DI)
+	VMASKMOVPS Y5, Y0, 128(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF32AVX512x6(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF32AVX512x6(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x10, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x02, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x02, R9
-	MOVB  add+72(FP), R10
+// func csrF32x6(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF32x6(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z5, Z5, Z5
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPS   (DI), Z0
-	VMOVUPS   64(DI), Z1
-	VMOVUPS   128(DI), Z2
-	VMOVUPS   192(DI), Z3
-	VMOVUPS   256(DI), Z4
-	VMOVUPS.Z 320(DI), K1, Z5
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPS    (DI), Y1
+	VMOVUPS    32(DI), Y2
+	VMOVUPS    64(DI), Y3
+	VMOVUPS    96(DI), Y4
+	VMOVUPS    128(DI), Y5
+	VMASKMOVPS 160(DI), Y0, Y6
 
 count:
 	SUBQ R12, R11
@@ -2718,73 +1235,72 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSS (BX), Z6
-	VFMADD231PS  (SI)(R12*1), Z6, Z0
-	VFMADD231PS  64(SI)(R12*1), Z6, Z1
-	VFMADD231PS  128(SI)(R12*1), Z6, Z2
-	VFMADD231PS  192(SI)(R12*1), Z6, Z3
-	VFMADD231PS  256(SI)(R12*1), Z6, Z4
-	VFMADD231PS  320(SI)(R12*1), Z6, K1, Z5
+	VBROADCASTSS (BX), Y7
+	VFMADD231PS  (SI)(R12*1), Y7, Y1
+	VFMADD231PS  32(SI)(R12*1), Y7, Y2
+	VFMADD231PS  64(SI)(R12*1), Y7, Y3
+	VFMADD231PS  96(SI)(R12*1), Y7, Y4
+	VFMADD231PS  128(SI)(R12*1), Y7, Y5
+	VMASKMOVPS   160(SI)(R12*1), Y0, Y8
+	VFMADD231PS  Y8, Y7, Y6
 	ADDQ         $+4, DX
 	ADDQ         $+4, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	VMOVUPS Z3, 192(DI)
-	VMOVUPS Z4, 256(DI)
-	VMOVUPS Z5, K1, 320(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPS    Y1, (DI)
+	VMOVUPS    Y2, 32(DI)
+	VMOVUPS    Y3, 64(DI)
+	VMOVUPS    Y4, 96(DI)
+	VMOVUPS    Y5, 128(DI)
+	VMASKMOVPS Y6, Y0, 160(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF32AVX512x7(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF32AVX512x7(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x10, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x02, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x02, R9
-	MOVB  add+72(FP), R10
+// func csrF32x7(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF32x7(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z5, Z5, Z5
-	VPXORD    Z6, Z6, Z6
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPS   (DI), Z0
-	VMOVUPS   64(DI), Z1
-	VMOVUPS   128(DI), Z2
-	VMOVUPS   192(DI), Z3
-	VMOVUPS   256(DI), Z4
-	VMOVUPS   320(DI), Z5
-	VMOVUPS.Z 384(DI), K1, Z6
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPS    (DI), Y1
+	VMOVUPS    32(DI), Y2
+	VMOVUPS    64(DI), Y3
+	VMOVUPS    96(DI), Y4
+	VMOVUPS    128(DI), Y5
+	VMOVUPS    160(DI), Y6
+	VMASKMOVPS 192(DI), Y0, Y7
 
 count:
 	SUBQ R12, R11
@@ -2793,77 +1309,76 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSS (BX), Z7
-	VFMADD231PS  (SI)(R12*1), Z7, Z0
-	VFMADD231PS  64(SI)(R12*1), Z7, Z1
-	VFMADD231PS  128(SI)(R12*1), Z7, Z2
-	VFMADD231PS  192(SI)(R12*1), Z7, Z3
-	VFMADD231PS  256(SI)(R12*1), Z7, Z4
-	VFMADD231PS  320(SI)(R12*1), Z7, Z5
-	VFMADD231PS  384(SI)(R12*1), Z7, K1, Z6
+	VBROADCASTSS (BX), Y8
+	VFMADD231PS  (SI)(R12*1), Y8, Y1
+	VFMADD231PS  32(SI)(R12*1), Y8, Y2
+	VFMADD231PS  64(SI)(R12*1), Y8, Y3
+	VFMADD231PS  96(SI)(R12*1), Y8, Y4
+	VFMADD231PS  128(SI)(R12*1), Y8, Y5
+	VFMADD231PS  160(SI)(R12*1), Y8, Y6
+	VMASKMOVPS   192(SI)(R12*1), Y0, Y9
+	VFMADD231PS  Y9, Y8, Y7
 	ADDQ         $+4, DX
 	ADDQ         $+4, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	VMOVUPS Z3, 192(DI)
-	VMOVUPS Z4, 256(DI)
-	VMOVUPS Z5, 320(DI)
-	VMOVUPS Z6, K1, 384(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPS    Y1, (DI)
+	VMOVUPS    Y2, 32(DI)
+	VMOVUPS    Y3, 64(DI)
+	VMOVUPS    Y4, 96(DI)
+	VMOVUPS    Y5, 128(DI)
+	VMOVUPS    Y6, 160(DI)
+	VMASKMOVPS Y7, Y0, 192(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF32AVX512x8(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF32AVX512x8(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x10, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x02, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x02, R9
-	MOVB  add+72(FP), R10
+// func csrF32x8(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF32x8(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x02, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x02, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z5, Z5, Z5
-	VPXORD    Z6, Z6, Z6
-	VPXORD    Z7, Z7, Z7
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPS   (DI), Z0
-	VMOVUPS   64(DI), Z1
-	VMOVUPS   128(DI), Z2
-	VMOVUPS   192(DI), Z3
-	VMOVUPS   256(DI), Z4
-	VMOVUPS   320(DI), Z5
-	VMOVUPS   384(DI), Z6
-	VMOVUPS.Z 448(DI), K1, Z7
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPS    (DI), Y1
+	VMOVUPS    32(DI), Y2
+	VMOVUPS    64(DI), Y3
+	VMOVUPS    96(DI), Y4
+	VMOVUPS    128(DI), Y5
+	VMOVUPS    160(DI), Y6
+	VMOVUPS    192(DI), Y7
+	VMASKMOVPS 224(DI), Y0, Y8
 
 count:
 	SUBQ R12, R11
@@ -2872,32 +1387,361 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSS (BX), Z8
-	VFMADD231PS  (SI)(R12*1), Z8, Z0
-	VFMADD231PS  64(SI)(R12*1), Z8, Z1
-	VFMADD231PS  128(SI)(R12*1), Z8, Z2
-	VFMADD231PS  192(SI)(R12*1), Z8, Z3
-	VFMADD231PS  256(SI)(R12*1), Z8, Z4
-	VFMADD231PS  320(SI)(R12*1), Z8, Z5
-	VFMADD231PS  384(SI)(R12*1), Z8, Z6
-	VFMADD231PS  448(SI)(R12*1), Z8, K1, Z7
+	VBROADCASTSS (BX), Y9
+	VFMADD231PS  (SI)(R12*1), Y9, Y1
+	VFMADD231PS  32(SI)(R12*1), Y9, Y2
+	VFMADD231PS  64(SI)(R12*1), Y9, Y3
+	VFMADD231PS  96(SI)(R12*1), Y9, Y4
+	VFMADD231PS  128(SI)(R12*1), Y9, Y5
+	VFMADD231PS  160(SI)(R12*1), Y9, Y6
+	VFMADD231PS  192(SI)(R12*1), Y9, Y7
+	VMASKMOVPS   224(SI)(R12*1), Y0, Y10
+	VFMADD231PS  Y10, Y9, Y8
 	ADDQ         $+4, DX
 	ADDQ         $+4, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPS Z0, (DI)
-	VMOVUPS Z1, 64(DI)
-	VMOVUPS Z2, 128(DI)
-	VMOVUPS Z3, 192(DI)
-	VMOVUPS Z4, 256(DI)
-	VMOVUPS Z5, 320(DI)
-	VMOVUPS Z6, 384(DI)
-	VMOVUPS Z7, K1, 448(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPS    Y1, (DI)
+	VMOVUPS    Y2, 32(DI)
+	VMOVUPS    Y3, 64(DI)
+	VMOVUPS    Y4, 96(DI)
+	VMOVUPS    Y5, 128(DI)
+	VMOVUPS    Y6, 160(DI)
+	VMOVUPS    Y7, 192(DI)
+	VMASKMOVPS Y8, Y0, 224(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func gemmF64AVX2x1(k int, a *float64, rs int, cs int, b *float64, c *float64, ldc int, rows int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemmF64AVX2x1(SB), NOSPLIT, $0-73
+	MOVQ   k+0(FP), AX
+	MOVQ   b+32(FP), CX
+	MOVQ   cs+24(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   rs+16(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a+8(FP), SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (SI)(DI*1), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+loop:
+	VMOVUPD      (CX), Y6
+	VBROADCASTSD (SI), Y7
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD (SI)(BX*1), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD (SI)(BX*2), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD (DI), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD (DI)(BX*1), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD (DI)(BX*2), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         $+64, CX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	DECQ         AX
+	JNZ          loop
+	MOVQ         cols+64(FP), AX
+	SHLQ         $0x03, AX
+	NEGQ         AX
+	LEAQ         lanes<>+0(SB), CX
+	VMOVUPS      64(CX)(AX*1), Y7
+	MOVQ         c+40(FP), AX
+	MOVQ         rows+56(FP), CX
+	MOVQ         ldc+48(FP), DX
+	SHLQ         $0x03, DX
+	MOVB         add+72(FP), BL
+	TESTB        BL, BL
+	JZ           set
+	VMASKMOVPD   (AX), Y7, Y6
+	VADDPD       Y6, Y0, Y0
+	VMASKMOVPD   Y0, Y7, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y7, Y6
+	VADDPD       Y6, Y1, Y1
+	VMASKMOVPD   Y1, Y7, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y7, Y6
+	VADDPD       Y6, Y2, Y2
+	VMASKMOVPD   Y2, Y7, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y7, Y6
+	VADDPD       Y6, Y3, Y3
+	VMASKMOVPD   Y3, Y7, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y7, Y6
+	VADDPD       Y6, Y4, Y4
+	VMASKMOVPD   Y4, Y7, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y7, Y6
+	VADDPD       Y6, Y5, Y5
+	VMASKMOVPD   Y5, Y7, (AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	JMP          done
+
+set:
+	VMASKMOVPD Y0, Y7, (AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y1, Y7, (AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y2, Y7, (AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y3, Y7, (AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y4, Y7, (AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y5, Y7, (AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+
+done:
+	VZEROUPPER
+	RET
+
+// func gemmF64AVX2x2(k int, a *float64, rs int, cs int, b *float64, c *float64, ldc int, rows int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·gemmF64AVX2x2(SB), NOSPLIT, $0-73
+	MOVQ   k+0(FP), AX
+	MOVQ   b+32(FP), CX
+	MOVQ   cs+24(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   rs+16(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   a+8(FP), SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (SI)(DI*1), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+loop:
+	VMOVUPD      (CX), Y12
+	VMOVUPD      32(CX), Y13
+	VBROADCASTSD (SI), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD (SI)(BX*1), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD (SI)(BX*2), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD (DI), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD (DI)(BX*1), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD (DI)(BX*2), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $+64, CX
+	ADDQ         DX, SI
+	ADDQ         DX, DI
+	DECQ         AX
+	JNZ          loop
+	MOVQ         cols+64(FP), AX
+	SHLQ         $0x03, AX
+	NEGQ         AX
+	LEAQ         lanes<>+0(SB), CX
+	VMOVUPS      64(CX)(AX*1), Y13
+	VMOVUPS      96(CX)(AX*1), Y14
+	MOVQ         c+40(FP), AX
+	MOVQ         rows+56(FP), CX
+	MOVQ         ldc+48(FP), DX
+	SHLQ         $0x03, DX
+	MOVB         add+72(FP), BL
+	TESTB        BL, BL
+	JZ           set
+	VMASKMOVPD   (AX), Y13, Y12
+	VADDPD       Y12, Y0, Y0
+	VMASKMOVPD   Y0, Y13, (AX)
+	VMASKMOVPD   32(AX), Y14, Y12
+	VADDPD       Y12, Y1, Y1
+	VMASKMOVPD   Y1, Y14, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y13, Y12
+	VADDPD       Y12, Y2, Y2
+	VMASKMOVPD   Y2, Y13, (AX)
+	VMASKMOVPD   32(AX), Y14, Y12
+	VADDPD       Y12, Y3, Y3
+	VMASKMOVPD   Y3, Y14, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y13, Y12
+	VADDPD       Y12, Y4, Y4
+	VMASKMOVPD   Y4, Y13, (AX)
+	VMASKMOVPD   32(AX), Y14, Y12
+	VADDPD       Y12, Y5, Y5
+	VMASKMOVPD   Y5, Y14, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y13, Y12
+	VADDPD       Y12, Y6, Y6
+	VMASKMOVPD   Y6, Y13, (AX)
+	VMASKMOVPD   32(AX), Y14, Y12
+	VADDPD       Y12, Y7, Y7
+	VMASKMOVPD   Y7, Y14, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y13, Y12
+	VADDPD       Y12, Y8, Y8
+	VMASKMOVPD   Y8, Y13, (AX)
+	VMASKMOVPD   32(AX), Y14, Y12
+	VADDPD       Y12, Y9, Y9
+	VMASKMOVPD   Y9, Y14, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	VMASKMOVPD   (AX), Y13, Y12
+	VADDPD       Y12, Y10, Y10
+	VMASKMOVPD   Y10, Y13, (AX)
+	VMASKMOVPD   32(AX), Y14, Y12
+	VADDPD       Y12, Y11, Y11
+	VMASKMOVPD   Y11, Y14, 32(AX)
+	ADDQ         DX, AX
+	DECQ         CX
+	JZ           done
+	JMP          done
+
+set:
+	VMASKMOVPD Y0, Y13, (AX)
+	VMASKMOVPD Y1, Y14, 32(AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y2, Y13, (AX)
+	VMASKMOVPD Y3, Y14, 32(AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y4, Y13, (AX)
+	VMASKMOVPD Y5, Y14, 32(AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y6, Y13, (AX)
+	VMASKMOVPD Y7, Y14, 32(AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y8, Y13, (AX)
+	VMASKMOVPD Y9, Y14, 32(AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+	VMASKMOVPD Y10, Y13, (AX)
+	VMASKMOVPD Y11, Y14, 32(AX)
+	ADDQ       DX, AX
+	DECQ       CX
+	JZ         done
+
+done:
+	VZEROUPPER
+	RET
+
+// func copyF64AVX2(k int, src *float64, ld int, dst *float64, width int, whole int, cols int)
+// Requires: AVX
+TEXT ·copyF64AVX2(SB), NOSPLIT, $0-56
+	MOVQ    width+32(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	VMOVUPS 96(CX)(AX*1), Y1
+	MOVQ    cols+48(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y2
+	VMOVUPS 96(CX)(AX*1), Y3
+	MOVQ    k+0(FP), AX
+	MOVQ    src+8(FP), CX
+	MOVQ    dst+24(FP), DX
+	MOVQ    whole+40(FP), BX
+	MOVQ    ld+16(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    width+32(FP), DI
+	SHLQ    $0x03, DI
+	MOVQ    AX, R8
+	IMULQ   DI, R8
+
+row:
+	MOVQ CX, R9
+	MOVQ DX, R10
+	MOVQ BX, R11
+	JMP  test
+
+panel:
+	VMASKMOVPD (R9), Y0, Y4
+	VMASKMOVPD Y4, Y0, (R10)
+	VMASKMOVPD 32(R9), Y1, Y4
+	VMASKMOVPD Y4, Y1, 32(R10)
+	ADDQ       DI, R9
+	ADDQ       R8, R10
+
+test:
+	DECQ       R11
+	JGE        panel
+	VMASKMOVPD (R9), Y2, Y4
+	VMASKMOVPD Y4, Y0, (R10)
+	VMASKMOVPD 32(R9), Y3, Y4
+	VMASKMOVPD Y4, Y1, 32(R10)
+	ADDQ       SI, CX
+	ADDQ       DI, DX
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
@@ -3440,36 +2284,34 @@ test:
 	VZEROUPPER
 	RET
 
-// func csrF64AVX512x1(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF64AVX512x1(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x08, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x03, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x03, R9
-	MOVB  add+72(FP), R10
+// func csrF64x1(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF64x1(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x03, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPD.Z (DI), K1, Z0
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	TESTB      R10, R10
+	JZ         count
+	VMASKMOVPD (DI), Y0, Y1
 
 count:
 	SUBQ R12, R11
@@ -3478,53 +2320,52 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSD (BX), Z1
-	VFMADD231PD  (SI)(R12*1), Z1, K1, Z0
+	VBROADCASTSD (BX), Y2
+	VMASKMOVPD   (SI)(R12*1), Y0, Y3
+	VFMADD231PD  Y3, Y2, Y1
 	ADDQ         $+4, DX
 	ADDQ         $+8, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPD Z0, K1, (DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMASKMOVPD Y1, Y0, (DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF64AVX512x2(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF64AVX512x2(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x08, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x03, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x03, R9
-	MOVB  add+72(FP), R10
+// func csrF64x2(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF64x2(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x03, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPD   (DI), Z0
-	VMOVUPD.Z 64(DI), K1, Z1
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPD    (DI), Y1
+	VMASKMOVPD 32(DI), Y0, Y2
 
 count:
 	SUBQ R12, R11
@@ -3533,57 +2374,56 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSD (BX), Z2
-	VFMADD231PD  (SI)(R12*1), Z2, Z0
-	VFMADD231PD  64(SI)(R12*1), Z2, K1, Z1
+	VBROADCASTSD (BX), Y3
+	VFMADD231PD  (SI)(R12*1), Y3, Y1
+	VMASKMOVPD   32(SI)(R12*1), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
 	ADDQ         $+4, DX
 	ADDQ         $+8, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, K1, 64(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPD    Y1, (DI)
+	VMASKMOVPD Y2, Y0, 32(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF64AVX512x3(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF64AVX512x3(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x08, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x03, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x03, R9
-	MOVB  add+72(FP), R10
+// func csrF64x3(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF64x3(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x03, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPD   (DI), Z0
-	VMOVUPD   64(DI), Z1
-	VMOVUPD.Z 128(DI), K1, Z2
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPD    (DI), Y1
+	VMOVUPD    32(DI), Y2
+	VMASKMOVPD 64(DI), Y0, Y3
 
 count:
 	SUBQ R12, R11
@@ -3592,61 +2432,60 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSD (BX), Z3
-	VFMADD231PD  (SI)(R12*1), Z3, Z0
-	VFMADD231PD  64(SI)(R12*1), Z3, Z1
-	VFMADD231PD  128(SI)(R12*1), Z3, K1, Z2
+	VBROADCASTSD (BX), Y4
+	VFMADD231PD  (SI)(R12*1), Y4, Y1
+	VFMADD231PD  32(SI)(R12*1), Y4, Y2
+	VMASKMOVPD   64(SI)(R12*1), Y0, Y5
+	VFMADD231PD  Y5, Y4, Y3
 	ADDQ         $+4, DX
 	ADDQ         $+8, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, K1, 128(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y2, 32(DI)
+	VMASKMOVPD Y3, Y0, 64(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF64AVX512x4(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF64AVX512x4(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x08, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x03, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x03, R9
-	MOVB  add+72(FP), R10
+// func csrF64x4(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF64x4(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x03, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPD   (DI), Z0
-	VMOVUPD   64(DI), Z1
-	VMOVUPD   128(DI), Z2
-	VMOVUPD.Z 192(DI), K1, Z3
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPD    (DI), Y1
+	VMOVUPD    32(DI), Y2
+	VMOVUPD    64(DI), Y3
+	VMASKMOVPD 96(DI), Y0, Y4
 
 count:
 	SUBQ R12, R11
@@ -3655,65 +2494,64 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSD (BX), Z4
-	VFMADD231PD  (SI)(R12*1), Z4, Z0
-	VFMADD231PD  64(SI)(R12*1), Z4, Z1
-	VFMADD231PD  128(SI)(R12*1), Z4, Z2
-	VFMADD231PD  192(SI)(R12*1), Z4, K1, Z3
+	VBROADCASTSD (BX), Y5
+	VFMADD231PD  (SI)(R12*1), Y5, Y1
+	VFMADD231PD  32(SI)(R12*1), Y5, Y2
+	VFMADD231PD  64(SI)(R12*1), Y5, Y3
+	VMASKMOVPD   96(SI)(R12*1), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
 	ADDQ         $+4, DX
 	ADDQ         $+8, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, K1, 192(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y2, 32(DI)
+	VMOVUPD    Y3, 64(DI)
+	VMASKMOVPD Y4, Y0, 96(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF64AVX512x5(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF64AVX512x5(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x08, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x03, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x03, R9
-	MOVB  add+72(FP), R10
+// func csrF64x5(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF64x5(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x03, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPXORD    Z4, Z4, Z4
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPD   (DI), Z0
-	VMOVUPD   64(DI), Z1
-	VMOVUPD   128(DI), Z2
-	VMOVUPD   192(DI), Z3
-	VMOVUPD.Z 256(DI), K1, Z4
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPD    (DI), Y1
+	VMOVUPD    32(DI), Y2
+	VMOVUPD    64(DI), Y3
+	VMOVUPD    96(DI), Y4
+	VMASKMOVPD 128(DI), Y0, Y5
 
 count:
 	SUBQ R12, R11
@@ -3722,69 +2560,68 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSD (BX), Z5
-	VFMADD231PD  (SI)(R12*1), Z5, Z0
-	VFMADD231PD  64(SI)(R12*1), Z5, Z1
-	VFMADD231PD  128(SI)(R12*1), Z5, Z2
-	VFMADD231PD  192(SI)(R12*1), Z5, Z3
-	VFMADD231PD  256(SI)(R12*1), Z5, K1, Z4
+	VBROADCASTSD (BX), Y6
+	VFMADD231PD  (SI)(R12*1), Y6, Y1
+	VFMADD231PD  32(SI)(R12*1), Y6, Y2
+	VFMADD231PD  64(SI)(R12*1), Y6, Y3
+	VFMADD231PD  96(SI)(R12*1), Y6, Y4
+	VMASKMOVPD   128(SI)(R12*1), Y0, Y7
+	VFMADD231PD  Y7, Y6, Y5
 	ADDQ         $+4, DX
 	ADDQ         $+8, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
-	VMOVUPD Z4, K1, 256(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y2, 32(DI)
+	VMOVUPD    Y3, 64(DI)
+	VMOVUPD    Y4, 96(DI)
+	VMASKMOVPD Y5, Y0, 128(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF64AVX512x6(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF64AVX512x6(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x08, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x03, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x03, R9
-	MOVB  add+72(FP), R10
+// func csrF64x6(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF64x6(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x03, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z5, Z5, Z5
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPD   (DI), Z0
-	VMOVUPD   64(DI), Z1
-	VMOVUPD   128(DI), Z2
-	VMOVUPD   192(DI), Z3
-	VMOVUPD   256(DI), Z4
-	VMOVUPD.Z 320(DI), K1, Z5
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPD    (DI), Y1
+	VMOVUPD    32(DI), Y2
+	VMOVUPD    64(DI), Y3
+	VMOVUPD    96(DI), Y4
+	VMOVUPD    128(DI), Y5
+	VMASKMOVPD 160(DI), Y0, Y6
 
 count:
 	SUBQ R12, R11
@@ -3793,73 +2630,72 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSD (BX), Z6
-	VFMADD231PD  (SI)(R12*1), Z6, Z0
-	VFMADD231PD  64(SI)(R12*1), Z6, Z1
-	VFMADD231PD  128(SI)(R12*1), Z6, Z2
-	VFMADD231PD  192(SI)(R12*1), Z6, Z3
-	VFMADD231PD  256(SI)(R12*1), Z6, Z4
-	VFMADD231PD  320(SI)(R12*1), Z6, K1, Z5
+	VBROADCASTSD (BX), Y7
+	VFMADD231PD  (SI)(R12*1), Y7, Y1
+	VFMADD231PD  32(SI)(R12*1), Y7, Y2
+	VFMADD231PD  64(SI)(R12*1), Y7, Y3
+	VFMADD231PD  96(SI)(R12*1), Y7, Y4
+	VFMADD231PD  128(SI)(R12*1), Y7, Y5
+	VMASKMOVPD   160(SI)(R12*1), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y6
 	ADDQ         $+4, DX
 	ADDQ         $+8, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
-	VMOVUPD Z4, 256(DI)
-	VMOVUPD Z5, K1, 320(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y2, 32(DI)
+	VMOVUPD    Y3, 64(DI)
+	VMOVUPD    Y4, 96(DI)
+	VMOVUPD    Y5, 128(DI)
+	VMASKMOVPD Y6, Y0, 160(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF64AVX512x7(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF64AVX512x7(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x08, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x03, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x03, R9
-	MOVB  add+72(FP), R10
+// func csrF64x7(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF64x7(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x03, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z5, Z5, Z5
-	VPXORD    Z6, Z6, Z6
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPD   (DI), Z0
-	VMOVUPD   64(DI), Z1
-	VMOVUPD   128(DI), Z2
-	VMOVUPD   192(DI), Z3
-	VMOVUPD   256(DI), Z4
-	VMOVUPD   320(DI), Z5
-	VMOVUPD.Z 384(DI), K1, Z6
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPD    (DI), Y1
+	VMOVUPD    32(DI), Y2
+	VMOVUPD    64(DI), Y3
+	VMOVUPD    96(DI), Y4
+	VMOVUPD    128(DI), Y5
+	VMOVUPD    160(DI), Y6
+	VMASKMOVPD 192(DI), Y0, Y7
 
 count:
 	SUBQ R12, R11
@@ -3868,77 +2704,76 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSD (BX), Z7
-	VFMADD231PD  (SI)(R12*1), Z7, Z0
-	VFMADD231PD  64(SI)(R12*1), Z7, Z1
-	VFMADD231PD  128(SI)(R12*1), Z7, Z2
-	VFMADD231PD  192(SI)(R12*1), Z7, Z3
-	VFMADD231PD  256(SI)(R12*1), Z7, Z4
-	VFMADD231PD  320(SI)(R12*1), Z7, Z5
-	VFMADD231PD  384(SI)(R12*1), Z7, K1, Z6
+	VBROADCASTSD (BX), Y8
+	VFMADD231PD  (SI)(R12*1), Y8, Y1
+	VFMADD231PD  32(SI)(R12*1), Y8, Y2
+	VFMADD231PD  64(SI)(R12*1), Y8, Y3
+	VFMADD231PD  96(SI)(R12*1), Y8, Y4
+	VFMADD231PD  128(SI)(R12*1), Y8, Y5
+	VFMADD231PD  160(SI)(R12*1), Y8, Y6
+	VMASKMOVPD   192(SI)(R12*1), Y0, Y9
+	VFMADD231PD  Y9, Y8, Y7
 	ADDQ         $+4, DX
 	ADDQ         $+8, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
-	VMOVUPD Z4, 256(DI)
-	VMOVUPD Z5, 320(DI)
-	VMOVUPD Z6, K1, 384(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y2, 32(DI)
+	VMOVUPD    Y3, 64(DI)
+	VMOVUPD    Y4, 96(DI)
+	VMOVUPD    Y5, 128(DI)
+	VMOVUPD    Y6, 160(DI)
+	VMASKMOVPD Y7, Y0, 192(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func csrF64AVX512x8(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-// Requires: AVX, AVX512F
-TEXT ·csrF64AVX512x8(SB), NOSPLIT, $0-73
-	MOVQ  cols+64(FP), AX
-	MOVQ  AX, CX
-	MOVQ  $0x00000001, AX
-	SHLQ  CL, AX
-	DECQ  AX
-	KMOVW AX, K1
-	SHRQ  $0x08, AX
-	MOVQ  rows+0(FP), AX
-	MOVQ  ptr+8(FP), CX
-	MOVQ  idx+16(FP), DX
-	MOVQ  val+24(FP), BX
-	MOVQ  l+32(FP), SI
-	MOVQ  y+48(FP), DI
-	MOVQ  ldl+40(FP), R8
-	SHLQ  $0x03, R8
-	MOVQ  ldy+56(FP), R9
-	SHLQ  $0x03, R9
-	MOVB  add+72(FP), R10
+// func csrF64x8(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+// Requires: AVX, FMA3
+TEXT ·csrF64x8(SB), NOSPLIT, $0-73
+	MOVQ    cols+64(FP), AX
+	SHLQ    $0x03, AX
+	NEGQ    AX
+	LEAQ    lanes<>+0(SB), CX
+	VMOVUPS 64(CX)(AX*1), Y0
+	MOVQ    rows+0(FP), AX
+	MOVQ    ptr+8(FP), CX
+	MOVQ    idx+16(FP), DX
+	MOVQ    val+24(FP), BX
+	MOVQ    l+32(FP), SI
+	MOVQ    y+48(FP), DI
+	MOVQ    ldl+40(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    ldy+56(FP), R9
+	SHLQ    $0x03, R9
+	MOVB    add+72(FP), R10
 
 row:
-	MOVLQSX   (CX), R12
-	ADDQ      $+4, CX
-	MOVLQSX   (CX), R11
-	VPXORD    Z0, Z0, Z0
-	VPXORD    Z1, Z1, Z1
-	VPXORD    Z2, Z2, Z2
-	VPXORD    Z3, Z3, Z3
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z5, Z5, Z5
-	VPXORD    Z6, Z6, Z6
-	VPXORD    Z7, Z7, Z7
-	TESTB     R10, R10
-	JZ        count
-	VMOVUPD   (DI), Z0
-	VMOVUPD   64(DI), Z1
-	VMOVUPD   128(DI), Z2
-	VMOVUPD   192(DI), Z3
-	VMOVUPD   256(DI), Z4
-	VMOVUPD   320(DI), Z5
-	VMOVUPD   384(DI), Z6
-	VMOVUPD.Z 448(DI), K1, Z7
+	MOVLQSX    (CX), R12
+	ADDQ       $+4, CX
+	MOVLQSX    (CX), R11
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	TESTB      R10, R10
+	JZ         count
+	VMOVUPD    (DI), Y1
+	VMOVUPD    32(DI), Y2
+	VMOVUPD    64(DI), Y3
+	VMOVUPD    96(DI), Y4
+	VMOVUPD    128(DI), Y5
+	VMOVUPD    160(DI), Y6
+	VMOVUPD    192(DI), Y7
+	VMASKMOVPD 224(DI), Y0, Y8
 
 count:
 	SUBQ R12, R11
@@ -3947,57 +2782,70 @@ count:
 entry:
 	MOVLQSX      (DX), R12
 	IMULQ        R8, R12
-	VBROADCASTSD (BX), Z8
-	VFMADD231PD  (SI)(R12*1), Z8, Z0
-	VFMADD231PD  64(SI)(R12*1), Z8, Z1
-	VFMADD231PD  128(SI)(R12*1), Z8, Z2
-	VFMADD231PD  192(SI)(R12*1), Z8, Z3
-	VFMADD231PD  256(SI)(R12*1), Z8, Z4
-	VFMADD231PD  320(SI)(R12*1), Z8, Z5
-	VFMADD231PD  384(SI)(R12*1), Z8, Z6
-	VFMADD231PD  448(SI)(R12*1), Z8, K1, Z7
+	VBROADCASTSD (BX), Y9
+	VFMADD231PD  (SI)(R12*1), Y9, Y1
+	VFMADD231PD  32(SI)(R12*1), Y9, Y2
+	VFMADD231PD  64(SI)(R12*1), Y9, Y3
+	VFMADD231PD  96(SI)(R12*1), Y9, Y4
+	VFMADD231PD  128(SI)(R12*1), Y9, Y5
+	VFMADD231PD  160(SI)(R12*1), Y9, Y6
+	VFMADD231PD  192(SI)(R12*1), Y9, Y7
+	VMASKMOVPD   224(SI)(R12*1), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y8
 	ADDQ         $+4, DX
 	ADDQ         $+8, BX
 	DECQ         R11
 	JNZ          entry
 
 store:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
-	VMOVUPD Z4, 256(DI)
-	VMOVUPD Z5, 320(DI)
-	VMOVUPD Z6, 384(DI)
-	VMOVUPD Z7, K1, 448(DI)
-	ADDQ    R9, DI
-	DECQ    AX
-	JNZ     row
+	VMOVUPD    Y1, (DI)
+	VMOVUPD    Y2, 32(DI)
+	VMOVUPD    Y3, 64(DI)
+	VMOVUPD    Y4, 96(DI)
+	VMOVUPD    Y5, 128(DI)
+	VMOVUPD    Y6, 160(DI)
+	VMOVUPD    Y7, 192(DI)
+	VMASKMOVPD Y8, Y0, 224(DI)
+	ADDQ       R9, DI
+	DECQ       AX
+	JNZ        row
 	VZEROUPPER
 	RET
 
-// func dotMixedAVX512(n int, x *float32, y *float64, sum *float64)
-// Requires: AVX, AVX512F
-TEXT ·dotMixedAVX512(SB), NOSPLIT, $0-32
+// func dotMixed(n int, x *float32, y *float64, sum *float64)
+// Requires: AVX, FMA3
+TEXT ·dotMixed(SB), NOSPLIT, $0-32
 	MOVQ   n+0(FP), AX
 	MOVQ   x+8(FP), CX
 	MOVQ   y+16(FP), DX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
 
 block:
 	SUBQ        $+32, AX
 	JL          rest
-	VCVTPS2PD   (CX), Z4
-	VFMADD231PD (DX), Z4, Z0
-	VCVTPS2PD   32(CX), Z4
-	VFMADD231PD 64(DX), Z4, Z1
-	VCVTPS2PD   64(CX), Z4
-	VFMADD231PD 128(DX), Z4, Z2
-	VCVTPS2PD   96(CX), Z4
-	VFMADD231PD 192(DX), Z4, Z3
+	VCVTPS2PD   (CX), Y8
+	VFMADD231PD (DX), Y8, Y0
+	VCVTPS2PD   16(CX), Y8
+	VFMADD231PD 32(DX), Y8, Y1
+	VCVTPS2PD   32(CX), Y8
+	VFMADD231PD 64(DX), Y8, Y2
+	VCVTPS2PD   48(CX), Y8
+	VFMADD231PD 96(DX), Y8, Y3
+	VCVTPS2PD   64(CX), Y8
+	VFMADD231PD 128(DX), Y8, Y4
+	VCVTPS2PD   80(CX), Y8
+	VFMADD231PD 160(DX), Y8, Y5
+	VCVTPS2PD   96(CX), Y8
+	VFMADD231PD 192(DX), Y8, Y6
+	VCVTPS2PD   112(CX), Y8
+	VFMADD231PD 224(DX), Y8, Y7
 	ADDQ        $+128, CX
 	ADDQ        $+256, DX
 	JMP         block
@@ -4008,36 +2856,46 @@ rest:
 eight:
 	SUBQ        $+8, AX
 	JL          done
-	VCVTPS2PD   (CX), Z4
-	VFMADD231PD (DX), Z4, Z0
+	VCVTPS2PD   (CX), Y8
+	VFMADD231PD (DX), Y8, Y0
+	VCVTPS2PD   16(CX), Y8
+	VFMADD231PD 32(DX), Y8, Y1
 	ADDQ        $+32, CX
 	ADDQ        $+64, DX
 	JMP         eight
 
 done:
 	MOVQ    sum+24(FP), AX
-	VADDPD  Z1, Z0, Z0
-	VADDPD  Z3, Z2, Z2
-	VADDPD  Z2, Z0, Z0
-	VMOVUPD Z0, (AX)
+	VADDPD  Y2, Y0, Y0
+	VADDPD  Y6, Y4, Y4
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD Y0, (AX)
+	VADDPD  Y3, Y1, Y1
+	VADDPD  Y7, Y5, Y5
+	VADDPD  Y5, Y1, Y1
+	VMOVUPD Y1, 32(AX)
 	VZEROUPPER
 	RET
 
-// func axpyMixedAVX512(n int, a float64, x *float32, y *float64)
-// Requires: AVX, AVX512F
-TEXT ·axpyMixedAVX512(SB), NOSPLIT, $0-32
+// func axpyMixed(n int, a float64, x *float32, y *float64)
+// Requires: AVX, FMA3
+TEXT ·axpyMixed(SB), NOSPLIT, $0-32
 	MOVQ         n+0(FP), AX
 	MOVQ         x+16(FP), CX
 	MOVQ         y+24(FP), DX
-	VBROADCASTSD a+8(FP), Z0
+	VBROADCASTSD a+8(FP), Y0
 
 eight:
 	SUBQ        $+8, AX
 	JL          done
-	VCVTPS2PD   (CX), Z1
-	VMOVUPD     (DX), Z2
-	VFMADD231PD Z1, Z0, Z2
-	VMOVUPD     Z2, (DX)
+	VCVTPS2PD   (CX), Y1
+	VMOVUPD     (DX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (DX)
+	VCVTPS2PD   16(CX), Y1
+	VMOVUPD     32(DX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 32(DX)
 	ADDQ        $+32, CX
 	ADDQ        $+64, DX
 	JMP         eight

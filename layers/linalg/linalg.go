@@ -5,8 +5,8 @@
 //
 // Training spends nearly all its time in the two products, and gonum's pure Go code
 // reaches a few per cent of what a CPU can do. The kernels here are Go assembly
-// for AVX-512 and for AVX2 with FMA, without cgo. Everywhere else, and with the
-// build tag noasm, gonum is used.
+// for AVX2 with FMA, and of the dense product for AVX-512 too, without cgo.
+// Everywhere else, and with the build tag noasm, gonum is used.
 //
 // Results depend neither on the number of threads nor on which of the two
 // assembly kernels runs: the terms of an entry are always added in the same
@@ -80,11 +80,19 @@ func kernelsOf[T Float](s *set) *kernels[T] {
 // auto (also when it is empty or not set), generic, avx2 or avx512. A name that
 // is unknown or not supported by the machine is an error.
 func Select() (Kernels, error) {
-	k, err := find(cmp.Or(os.Getenv(Variable), Auto))
-	if err != nil {
-		return Kernels{}, fmt.Errorf("linalg: environment variable %s: %w", Variable, err)
+	name := cmp.Or(os.Getenv(Variable), Auto)
+	if name == Auto {
+		name = Supported()[0]
 	}
-	return k, nil
+	if name == Generic {
+		return Kernels{}, nil
+	}
+	for _, s := range supported() {
+		if s.name == name {
+			return Kernels{set: s}, nil
+		}
+	}
+	return Kernels{}, fmt.Errorf("linalg: environment variable %s: %w as %q in this program on this machine: it has %s, and %s for the fastest", Variable, ErrKernels, name, strings.Join(Supported(), ", "), Auto)
 }
 
 // Default are those of Select, chosen once, and the generic ones where there is an
@@ -93,23 +101,6 @@ var Default = sync.OnceValue(func() Kernels {
 	k, _ := Select()
 	return k
 })
-
-// find returns the kernels of that name.
-func find(name string) (Kernels, error) {
-	sets := supported()
-	switch {
-	case name == Generic, name == Auto && len(sets) == 0:
-		return Kernels{}, nil
-	case name == Auto:
-		return Kernels{set: sets[0]}, nil
-	}
-	for _, s := range sets {
-		if s.name == name {
-			return Kernels{set: s}, nil
-		}
-	}
-	return Kernels{}, fmt.Errorf("%w as %q in this program on this machine: it has %s, and %s for the fastest", ErrKernels, name, strings.Join(Supported(), ", "), Auto)
-}
 
 // Supported returns the names of the kernels that work here, the fastest first.
 func Supported() []string {

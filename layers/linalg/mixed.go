@@ -12,7 +12,7 @@ func DotMixed(ker Kernels, x []float32, y []float64) float64 {
 	var s [mixedLanes]float64
 	j := 0
 	if n := len(x) &^ (mixedLanes - 1); ker.set != nil && n > 0 {
-		ker.set.dot(n, &x[0], &y[0], &s[0])
+		dotMixed(n, &x[0], &y[0], &s[0])
 		j = n
 	}
 	for ; j+4 <= len(x); j += 4 { // four sums hide the latency of the additions
@@ -32,7 +32,7 @@ func AxpyMixed(ker Kernels, a float64, x []float32, y []float64) {
 	y = y[:len(x)]
 	j := 0
 	if n := len(x) &^ (mixedLanes - 1); ker.set != nil && n > 0 {
-		ker.set.axpy(n, a, &x[0], &y[0])
+		axpyMixed(n, a, &x[0], &y[0])
 		j = n
 	}
 	for ; j < len(x); j++ {

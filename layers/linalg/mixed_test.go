@@ -36,26 +36,6 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestMixedBitsDependOnNothing is as TestGemmBitsDependOnNothing.
-func TestMixedBitsDependOnNothing(t *testing.T) {
-	r := stream(t, "mixed bits")
-	for n := range 300 {
-		x, y, a := random[float32](r, n), random[float64](r, n), r.NormFloat64()
-		var dot float64
-		var sum []float64
-		for i, ker := range assembly(t) {
-			d, s := DotMixed(ker, x, y), append([]float64{}, y...)
-			AxpyMixed(ker, a, x, s)
-			if i == 0 {
-				dot, sum = d, s
-			}
-			if math.Float64bits(d) != math.Float64bits(dot) || !sameBits(s, sum) {
-				t.Fatalf("seed %d, n %d: %s gives other bits", seed, n, ker.Name())
-			}
-		}
-	}
-}
-
 func BenchmarkMixed(b *testing.B) {
 	r := stream(b, "bench mixed")
 	x, y := random[float32](r, 200), random[float64](r, 200)

@@ -22,53 +22,71 @@ func gemmF32AVX2x2(k int, a *float32, rs int, cs int, b *float32, c *float32, ld
 //go:noescape
 func copyF32AVX2(k int, src *float32, ld int, dst *float32, width int, whole int, cols int)
 
-// csrF32AVX2x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
+// gemmF32AVX512x1 computes a tile of up to 12 x 16 entries of C = A B, or adds it to C.
+// Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.
 //
 //go:noescape
-func csrF32AVX2x1(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+func gemmF32AVX512x1(k int, a *float32, rs int, cs int, b *float32, c *float32, ldc int, rows int, cols int, add bool)
 
-// csrF32AVX2x2 computes rows of Y = S L, or adds them to Y, in 2 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
+// gemmF32AVX512x2 computes a tile of up to 12 x 32 entries of C = A B, or adds it to C.
+// Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.
 //
 //go:noescape
-func csrF32AVX2x2(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+func gemmF32AVX512x2(k int, a *float32, rs int, cs int, b *float32, c *float32, ldc int, rows int, cols int, add bool)
 
-// csrF32AVX2x3 computes rows of Y = S L, or adds them to Y, in 3 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
+// copyF32AVX512 copies k rows of src to panels of width columns, at most 32, and then to
+// one that has cols, and zeros after them; k and cols are positive.
 //
 //go:noescape
-func csrF32AVX2x3(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+func copyF32AVX512(k int, src *float32, ld int, dst *float32, width int, whole int, cols int)
 
-// csrF32AVX2x4 computes rows of Y = S L, or adds them to Y, in 4 vectors of columns
+// csrF32x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF32AVX2x4(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+func csrF32x1(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
 
-// csrF32AVX2x5 computes rows of Y = S L, or adds them to Y, in 5 vectors of columns
+// csrF32x2 computes rows of Y = S L, or adds them to Y, in 2 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF32AVX2x5(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+func csrF32x2(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
 
-// csrF32AVX2x6 computes rows of Y = S L, or adds them to Y, in 6 vectors of columns
+// csrF32x3 computes rows of Y = S L, or adds them to Y, in 3 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF32AVX2x6(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+func csrF32x3(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
 
-// csrF32AVX2x7 computes rows of Y = S L, or adds them to Y, in 7 vectors of columns
+// csrF32x4 computes rows of Y = S L, or adds them to Y, in 4 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF32AVX2x7(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+func csrF32x4(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
 
-// csrF32AVX2x8 computes rows of Y = S L, or adds them to Y, in 8 vectors of columns
+// csrF32x5 computes rows of Y = S L, or adds them to Y, in 5 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF32AVX2x8(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+func csrF32x5(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+
+// csrF32x6 computes rows of Y = S L, or adds them to Y, in 6 vectors of columns
+// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
+//
+//go:noescape
+func csrF32x6(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+
+// csrF32x7 computes rows of Y = S L, or adds them to Y, in 7 vectors of columns
+// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
+//
+//go:noescape
+func csrF32x7(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
+
+// csrF32x8 computes rows of Y = S L, or adds them to Y, in 8 vectors of columns
+// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
+//
+//go:noescape
+func csrF32x8(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
 
 // gemmF64AVX2x1 computes a tile of up to 6 x 4 entries of C = A B, or adds it to C.
 // Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.
@@ -88,131 +106,6 @@ func gemmF64AVX2x2(k int, a *float64, rs int, cs int, b *float64, c *float64, ld
 //go:noescape
 func copyF64AVX2(k int, src *float64, ld int, dst *float64, width int, whole int, cols int)
 
-// csrF64AVX2x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF64AVX2x1(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-
-// csrF64AVX2x2 computes rows of Y = S L, or adds them to Y, in 2 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF64AVX2x2(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-
-// csrF64AVX2x3 computes rows of Y = S L, or adds them to Y, in 3 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF64AVX2x3(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-
-// csrF64AVX2x4 computes rows of Y = S L, or adds them to Y, in 4 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF64AVX2x4(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-
-// csrF64AVX2x5 computes rows of Y = S L, or adds them to Y, in 5 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF64AVX2x5(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-
-// csrF64AVX2x6 computes rows of Y = S L, or adds them to Y, in 6 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF64AVX2x6(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-
-// csrF64AVX2x7 computes rows of Y = S L, or adds them to Y, in 7 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF64AVX2x7(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-
-// csrF64AVX2x8 computes rows of Y = S L, or adds them to Y, in 8 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF64AVX2x8(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
-
-// dotMixedAVX2 sets sum to 8 parts of <x, y>: those of the entries with one index modulo 8,
-// of which n is a multiple. 32 entries have sums of their own as long as there are so many.
-//
-//go:noescape
-func dotMixedAVX2(n int, x *float32, y *float64, sum *float64)
-
-// axpyMixedAVX2 adds a x to y; n is a multiple of 8.
-//
-//go:noescape
-func axpyMixedAVX2(n int, a float64, x *float32, y *float64)
-
-// gemmF32AVX512x1 computes a tile of up to 12 x 16 entries of C = A B, or adds it to C.
-// Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.
-//
-//go:noescape
-func gemmF32AVX512x1(k int, a *float32, rs int, cs int, b *float32, c *float32, ldc int, rows int, cols int, add bool)
-
-// gemmF32AVX512x2 computes a tile of up to 12 x 32 entries of C = A B, or adds it to C.
-// Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.
-//
-//go:noescape
-func gemmF32AVX512x2(k int, a *float32, rs int, cs int, b *float32, c *float32, ldc int, rows int, cols int, add bool)
-
-// copyF32AVX512 copies k rows of src to panels of width columns, at most 32, and then to
-// one that has cols, and zeros after them; k and cols are positive.
-//
-//go:noescape
-func copyF32AVX512(k int, src *float32, ld int, dst *float32, width int, whole int, cols int)
-
-// csrF32AVX512x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF32AVX512x1(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-
-// csrF32AVX512x2 computes rows of Y = S L, or adds them to Y, in 2 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF32AVX512x2(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-
-// csrF32AVX512x3 computes rows of Y = S L, or adds them to Y, in 3 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF32AVX512x3(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-
-// csrF32AVX512x4 computes rows of Y = S L, or adds them to Y, in 4 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF32AVX512x4(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-
-// csrF32AVX512x5 computes rows of Y = S L, or adds them to Y, in 5 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF32AVX512x5(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-
-// csrF32AVX512x6 computes rows of Y = S L, or adds them to Y, in 6 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF32AVX512x6(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-
-// csrF32AVX512x7 computes rows of Y = S L, or adds them to Y, in 7 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF32AVX512x7(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-
-// csrF32AVX512x8 computes rows of Y = S L, or adds them to Y, in 8 vectors of columns
-// of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
-//
-//go:noescape
-func csrF32AVX512x8(rows int, ptr *int32, idx *int32, val *float32, l *float32, ldl int, y *float32, ldy int, cols int, add bool)
-
 // gemmF64AVX512x1 computes a tile of up to 12 x 8 entries of C = A B, or adds it to C.
 // Entry (i, p) of A is a[i*rs+p*cs]; B is packed; k, rows and cols are positive.
 //
@@ -231,61 +124,61 @@ func gemmF64AVX512x2(k int, a *float64, rs int, cs int, b *float64, c *float64, 
 //go:noescape
 func copyF64AVX512(k int, src *float64, ld int, dst *float64, width int, whole int, cols int)
 
-// csrF64AVX512x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
+// csrF64x1 computes rows of Y = S L, or adds them to Y, in 1 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF64AVX512x1(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+func csrF64x1(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
-// csrF64AVX512x2 computes rows of Y = S L, or adds them to Y, in 2 vectors of columns
+// csrF64x2 computes rows of Y = S L, or adds them to Y, in 2 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF64AVX512x2(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+func csrF64x2(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
-// csrF64AVX512x3 computes rows of Y = S L, or adds them to Y, in 3 vectors of columns
+// csrF64x3 computes rows of Y = S L, or adds them to Y, in 3 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF64AVX512x3(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+func csrF64x3(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
-// csrF64AVX512x4 computes rows of Y = S L, or adds them to Y, in 4 vectors of columns
+// csrF64x4 computes rows of Y = S L, or adds them to Y, in 4 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF64AVX512x4(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+func csrF64x4(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
-// csrF64AVX512x5 computes rows of Y = S L, or adds them to Y, in 5 vectors of columns
+// csrF64x5 computes rows of Y = S L, or adds them to Y, in 5 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF64AVX512x5(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+func csrF64x5(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
-// csrF64AVX512x6 computes rows of Y = S L, or adds them to Y, in 6 vectors of columns
+// csrF64x6 computes rows of Y = S L, or adds them to Y, in 6 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF64AVX512x6(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+func csrF64x6(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
-// csrF64AVX512x7 computes rows of Y = S L, or adds them to Y, in 7 vectors of columns
+// csrF64x7 computes rows of Y = S L, or adds them to Y, in 7 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF64AVX512x7(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+func csrF64x7(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
-// csrF64AVX512x8 computes rows of Y = S L, or adds them to Y, in 8 vectors of columns
+// csrF64x8 computes rows of Y = S L, or adds them to Y, in 8 vectors of columns
 // of which the last has cols; idx and val begin at entry ptr[0]; rows is positive.
 //
 //go:noescape
-func csrF64AVX512x8(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
+func csrF64x8(rows int, ptr *int32, idx *int32, val *float64, l *float64, ldl int, y *float64, ldy int, cols int, add bool)
 
-// dotMixedAVX512 sets sum to 8 parts of <x, y>: those of the entries with one index modulo 8,
+// dotMixed sets sum to 8 parts of <x, y>: those of the entries with one index modulo 8,
 // of which n is a multiple. 32 entries have sums of their own as long as there are so many.
 //
 //go:noescape
-func dotMixedAVX512(n int, x *float32, y *float64, sum *float64)
+func dotMixed(n int, x *float32, y *float64, sum *float64)
 
-// axpyMixedAVX512 adds a x to y; n is a multiple of 8.
+// axpyMixed adds a x to y; n is a multiple of 8.
 //
 //go:noescape
-func axpyMixedAVX512(n int, a float64, x *float32, y *float64)
+func axpyMixed(n int, a float64, x *float32, y *float64)

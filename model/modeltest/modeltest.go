@@ -38,10 +38,7 @@ const (
 // pieces is used for all of them.
 func Check(t *testing.T, names ...string) {
 	t.Helper()
-	c, err := model.Preset("default", features)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(model.Preset("default", features))(t)
 	c.Layers, c.Hidden, c.Neighbours, c.DType = 3, 3, 2, layers.Float64
 	field := map[string]*string{"body": &c.Body, "readout": &c.Readout, "estimator": &c.Estimator, "link": &c.Link}
 	for _, name := range names {
@@ -91,10 +88,7 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 	t.Helper()
 	r := data.Stream(seed, "modeltest")
 	s := &suite{problem: Problem(r, features, 9, 7, 8), outcomes: []float64{0.7, 0.9, 1, 1.3}}
-	var err error
-	if s.network, err = model.NewNetwork(c, seed); err != nil {
-		t.Fatal(err)
-	}
+	s.network = must(model.NewNetwork(c, seed))(t)
 	perturb(r, c, s.network.Params, seed%2 == 1)
 	s.payload = s.prepare(t, s.problem)
 	for q := range tuples {
@@ -109,10 +103,7 @@ func newSuite(t *testing.T, c model.Config, seed uint64) *suite {
 
 func (s *suite) training(t *testing.T, size model.Capacity) *model.TrainingGraph {
 	t.Helper()
-	g, err := model.NewTrainingGraph(s.network.Config, size, s.outcomes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(model.NewTrainingGraph(s.network.Config, size, s.outcomes))(t)
 	g.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
 		slope := mat.NewSymDense(omega.SymmetricDim(), nil)
 		value := 0.0 // weighted squares
@@ -179,33 +170,17 @@ func Covariance(r *rand.Rand, m int) []float64 {
 
 func (s *suite) prepare(t *testing.T, p *data.ProblemData) *model.Payload {
 	t.Helper()
-	payload, err := model.Prepare(s.network.Config, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return payload
+	return must(model.Prepare(s.network.Config, p))(t)
 }
 
 func (s *suite) step(t *testing.T, tuples ...model.Tuple) model.Step {
 	t.Helper()
-	step, err := s.graph.Step(s.network.Params, s.payload, tuples)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return step
+	return must(s.graph.Step(s.network.Params, s.payload, tuples))(t)
 }
 
 func (s *suite) estimate(t *testing.T, p *model.Payload, tuples ...model.Tuple) *model.Estimate {
 	t.Helper()
-	forward, err := model.NewForward(s.network)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := forward.Estimate(p, tuples...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return must(must(model.NewForward(s.network))(t).Estimate(p, tuples...))(t)
 }
 
 func (s *suite) gradient(t *testing.T) {
@@ -306,9 +281,9 @@ func (s *suite) order(t *testing.T) {
 	turned := &data.ProblemData{Problem: s.problem.Problem, Tasks: slices.Clone(s.problem.Tasks)}
 	for j := range turned.Tasks {
 		of := &turned.Tasks[j].TrainSet
-		order := make([]int, len(of.Y))
-		for i := range order {
-			order[i] = len(order) - 1 - i
+		var order []int
+		for i := range slices.Backward(of.Y) {
+			order = append(order, i)
 		}
 		of.X, of.Y = of.X.Take(order), slices.Clone(of.Y)
 		slices.Reverse(of.Y)
@@ -329,20 +304,17 @@ func (s *suite) permutation(t *testing.T) {
 	for _, j := range order {
 		moved.Tasks = append(moved.Tasks, s.problem.Tasks[j])
 	}
-	tasks := func(v []float64) (p []float64) {
+	permuted := func(v []float64, inner func(v []float64) []float64) (p []float64) {
 		width := len(v) / m
 		for _, i := range order {
-			p = append(p, v[i*width:][:width]...)
+			p = append(p, inner(v[i*width:][:width])...)
 		}
 		return p
 	}
-	pairs := func(v []float64) (p []float64) {
-		width := len(v) / m
-		for _, i := range order {
-			p = append(p, tasks(v[i*width:][:width])...)
-		}
-		return p
+	tasks := func(v []float64) []float64 {
+		return permuted(v, func(row []float64) []float64 { return row })
 	}
+	pairs := func(v []float64) []float64 { return permuted(v, tasks) }
 	var tuples []model.Tuple
 	for _, tuple := range s.tuples {
 		tuples = append(tuples, model.Tuple{Omega: pairs(tuple.Omega), O: tuple.O})
@@ -367,10 +339,7 @@ func (s *suite) padding(t *testing.T) {
 		for i := range x.Rows() {
 			copy(value[i*(features+3):], x.Row(i).Value)
 		}
-		var err error
-		if wide.Tasks[j].TrainSet.X, err = data.NewDense(x.Rows(), features+3, value); err != nil {
-			t.Fatal(err)
-		}
+		wide.Tasks[j].TrainSet.X = must(data.NewDense(x.Rows(), features+3, value))(t)
 	}
 	payload, err := model.Prepare(s.network.Config, wide)
 	if errors.Is(err, model.ErrMismatch) {
@@ -417,11 +386,7 @@ func (s *suite) saving(t *testing.T) {
 	if err := s.network.Save(dir); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := model.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := &suite{network: loaded}
+	other := &suite{network: must(model.Load(dir))(t)}
 	a, b := s.estimate(t, s.payload, s.tuples...), other.estimate(t, s.payload, s.tuples...)
 	if !reflect.DeepEqual(a, b) {
 		t.Errorf("the loaded network says %+v, the saved one %+v", b, a)
@@ -435,5 +400,16 @@ func near(t *testing.T, what string, got, want []float64) {
 			t.Errorf("%s: entry %d is %v, want %v", what, i, got[i], want[i])
 			return
 		}
+	}
+}
+
+// must is a value that is there unless its maker failed.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
 }

@@ -1,8 +1,9 @@
 // Command gen writes the vector kernels of package linalg in Go assembly.
 //
-// A kernel exists for every instruction set (AVX2 with FMA, AVX-512F), element
-// type and width in vector registers. All of them add up in the same order with
-// fused multiply-adds, so they give the same bits: what differs is speed.
+// A kernel exists for every element type and width in vector registers. That of the
+// dense product exists for two instruction sets, AVX2 with FMA and AVX-512F: they add up
+// in the same order with fused multiply-adds, so they give the same bits, and AVX-512 is
+// faster by a third. The others wait for memory, and AVX2 serves them as well.
 package main
 
 import (
@@ -29,44 +30,45 @@ var elements = []element{
 
 func (e element) size() int { return 1 << e.shift }
 
+const widestCSR = 8 // vectors
+
 // A set is an instruction set. A partial vector, the last of a row whose length
-// is no multiple of the vector, is loaded, stored and multiplied under a mask;
-// lanes outside the mask are neither read nor written.
+// is no multiple of the vector, is loaded and stored under a mask; lanes outside the
+// mask are neither read nor written.
 type set struct {
 	name      string
 	bytes     int // in a vector register
 	rows      int // of C in a GEMM tile
 	broadcast int // registers that hold broadcast entries of A
-	wide      int // vectors in the widest CSR kernel
 	vector    func() reg.VecVirtual
 	zero      func(v Op)
 	masks     func(e element, cols reg.GPVirtual, n int) []Op
 	load      func(e element, mem, mask, v Op)
 	store     func(e element, v, mask, mem Op)
-	fma       func(e element, mem, mask, x, acc Op)
 }
 
 func main() {
 	ConstraintExpr("amd64,!noasm")
-	for _, s := range []set{avx2(), avx512()} {
-		for _, e := range elements {
+	narrow := avx2()
+	for _, e := range elements {
+		for _, s := range []set{narrow, avx512()} {
 			for width := 1; width <= 2; width++ {
 				gemm(s, e, width)
 			}
 			copyPanels(s, e)
-			for width := 1; width <= s.wide; width++ {
-				csr(s, e, width)
-			}
 		}
-		dotMixed(s)
-		axpyMixed(s)
+		for width := 1; width <= widestCSR; width++ {
+			csr(narrow, e, width)
+		}
 	}
+	dotMixed(narrow)
+	axpyMixed(narrow)
 	Generate()
 }
 
 func avx512() set {
 	return set{
-		name: "AVX512", bytes: 64, rows: 12, broadcast: 4, wide: 8,
+		name: "AVX512", bytes: 64, rows: 12, broadcast: 4,
 		vector: ZMM,
 		zero:   func(v Op) { VPXORD(v, v, v) },
 		// A mask register has a bit per lane: the low cols bits, cut in vectors.
@@ -87,7 +89,6 @@ func avx512() set {
 		},
 		load:  func(e element, mem, mask, v Op) { e.maskLoad(mem, mask, v) },
 		store: func(e element, v, mask, mem Op) { e.load(v, mask, mem) },
-		fma:   func(e element, mem, mask, x, acc Op) { e.fma(mem, x, mask, acc) },
 	}
 }
 
@@ -103,7 +104,7 @@ func avx2() set {
 		}
 	}
 	return set{
-		name: "AVX2", bytes: 32, rows: 6, broadcast: 2, wide: 8,
+		name: "AVX2", bytes: 32, rows: 6, broadcast: 2,
 		vector: YMM,
 		zero:   func(v Op) { VXORPS(v, v, v) },
 		masks: func(e element, cols reg.GPVirtual, n int) []Op {
@@ -120,11 +121,6 @@ func avx2() set {
 		},
 		load:  func(e element, mem, mask, v Op) { e.maskMove(mem, mask, v) },
 		store: func(e element, v, mask, mem Op) { e.maskMove(v, mask, mem) },
-		fma: func(e element, mem, mask, x, acc Op) {
-			v := YMM()
-			e.maskMove(mem, mask, v)
-			e.fma(v, x, acc)
-		},
 	}
 }
 
@@ -265,7 +261,7 @@ func copyPanels(s set, e element) {
 // csr writes the kernel that multiplies rows of a sparse matrix by width
 // vectors of columns of a dense one.
 func csr(s set, e element, width int) {
-	name := fmt.Sprintf("csr%s%sx%d", e.name, s.name, width)
+	name := fmt.Sprintf("csr%sx%d", e.name, width)
 	TEXT(name, NOSPLIT, fmt.Sprintf("func(rows int, ptr, idx *int32, val, l *%[1]s, ldl int, y *%[1]s, ldy, cols int, add bool)", e.goType))
 	Pragma("noescape")
 	Doc(
@@ -307,7 +303,9 @@ func csr(s set, e element, width int) {
 	for j, v := range sum[:last] {
 		e.fma(Mem{Base: l, Index: col, Scale: 1, Disp: j * s.bytes}, x, v)
 	}
-	s.fma(e, Mem{Base: l, Index: col, Scale: 1, Disp: last * s.bytes}, mask, x, sum[last])
+	part := s.vector()
+	s.load(e, Mem{Base: l, Index: col, Scale: 1, Disp: last * s.bytes}, mask, part)
+	e.fma(part, x, sum[last])
 	ADDQ(I8(4), idx)
 	ADDQ(I8(e.size()), val)
 	DECQ(n)
@@ -329,10 +327,9 @@ func csr(s set, e element, width int) {
 // time. Four sums hide the latency of the additions.
 func dotMixed(s set) {
 	const sums, lanes = 4, 8
-	name := "dotMixed" + s.name
-	TEXT(name, NOSPLIT, "func(n int, x *float32, y, sum *float64)")
+	TEXT("dotMixed", NOSPLIT, "func(n int, x *float32, y, sum *float64)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sets sum to %d parts of <x, y>: those of the entries with one index modulo %d,", name, lanes, lanes),
+	Doc(fmt.Sprintf("dotMixed sets sum to %d parts of <x, y>: those of the entries with one index modulo %d,", lanes, lanes),
 		fmt.Sprintf("of which n is a multiple. %d entries have sums of their own as long as there are so many.", sums*lanes))
 	n, x, y := Load(Param("n"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
 	width := 8 * lanes / s.bytes // vectors that hold eight
@@ -381,10 +378,9 @@ func dotMixed(s set) {
 // axpyMixed writes the kernel that adds float32 to float64 numbers, eight at a time.
 func axpyMixed(s set) {
 	const lanes = 8
-	name := "axpyMixed" + s.name
-	TEXT(name, NOSPLIT, "func(n int, a float64, x *float32, y *float64)")
+	TEXT("axpyMixed", NOSPLIT, "func(n int, a float64, x *float32, y *float64)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s adds a x to y; n is a multiple of %d.", name, lanes))
+	Doc(fmt.Sprintf("axpyMixed adds a x to y; n is a multiple of %d.", lanes))
 	n, x, y := Load(Param("n"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
 	a := s.vector()
 	VBROADCASTSD(NewParamAddr("a", 8), a)
