@@ -160,24 +160,21 @@ func relate(p *data.ProblemData) (*relations, error) {
 			return nil, fmt.Errorf("%w: task %q has %d features, but task %q %d", data.ErrMismatch, t.Name, d, p.Tasks[0].Name, p.Cols())
 		}
 		r.rows += len(t.TrainSet.Y)
-		size, balance := sizes(t)
-		if k := p.Several(); k > 0 {
-			size, balance = sizesOfClasses(k, t)
-		}
+		size, balance := sizes(p.Several(), t)
 		r.size, r.balance = append(r.size, (math.Log(size)-3)/2), append(r.balance, balance/2)
 	}
 	e := newResiduals(p)
 	noise, squares, alone := make([]float64, m), make([]float64, m), make([]float64, m)
 	left, free := 0.0, 0.0 // tr(E'E) and the sum of 1 - h
-	for a, square := range e.squares {
-		i, c, unexplained := e.task[a], e.c2[a], 1-e.leverage[a]
-		left += square
-		squares[i] += c
+	for _, row := range e.rows {
+		i, unexplained := row.task, 1-row.leverage
+		left += row.square
+		squares[i] += row.c2
 		if unexplained > 1e-9 {
 			free += unexplained
-			noise[i] += c * square / unexplained
+			noise[i] += row.c2 * row.square / unexplained
 		} else { // the only row of its class
-			alone[i] += c
+			alone[i] += row.c2
 		}
 	}
 	products := e.acrossTasks(e.products, m)
@@ -190,21 +187,25 @@ func relate(p *data.ProblemData) (*relations, error) {
 	return r, r.whiten(e, squares, free)
 }
 
-// sizes are sum y^2, with y scaled to what a sample of n balanced labels has, and
-// |ln(n+/n-)|, both without an end where a class is missing.
-func sizes(t data.TaskData) (size, balance float64) {
-	n := float64(len(t.TrainSet.Y))
+// sizes are sum y^2, with y scaled to what a sample of n balanced labels has, and ln of
+// the largest over the smallest class: for classes twice the harmonic mean of their rows.
+// Of two classes one that is missing counts as half a row, and more are left out.
+func sizes(several int, t data.TaskData) (size, balance float64) {
+	all := float64(len(t.TrainSet.Y))
 	if t.Kind == data.Regression {
-		return n, 0
+		return all, 0
 	}
-	positive := 0.0
-	for _, y := range t.TrainSet.Y {
-		if y > 0 {
-			positive++
+	n, k := rowsOfClasses(max(2, several), t)
+	inverse, least, most := 0.0, math.Inf(1), 0.0
+	for _, rows := range n {
+		if several == 0 {
+			rows, k = max(0.5, min(rows, all-0.5)), 2
+		}
+		if rows > 0 {
+			inverse, least, most = inverse+1/rows, min(least, rows), max(most, rows)
 		}
 	}
-	positive = max(0.5, min(positive, n-0.5))
-	return 4 * positive * (n - positive) / n, math.Abs(math.Log(positive / (n - positive)))
+	return 2 * k / inverse, math.Log(most / least)
 }
 
 // whiten fills in what takes the inverse of S, in the span of the rows where they
