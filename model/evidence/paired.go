@@ -39,6 +39,7 @@ func (p Paired) Sign() int {
 	return 0
 }
 
+// String is the difference with its interval.
 func (p Paired) String() string {
 	return fmt.Sprintf("%.4f (95 %%: %.4f to %.4f)", p.Loss, p.Low, p.High)
 }

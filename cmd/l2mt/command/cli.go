@@ -62,22 +62,17 @@ type env struct {
 }
 
 // Run executes one command line and returns the exit code.
-func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c cli
-	parser, err := newParser(&c, stdout, stderr)
+	helped := false
+	parser, err := newParser(&c, stdout, stderr, kong.Exit(func(int) { helped = true }))
 	if err != nil {
 		panic(err) // the structs of the commands are wrong
 	}
-	defer func() { // --help ends here
-		if fault := recover(); fault != nil {
-			e, ok := fault.(exit)
-			if !ok {
-				panic(fault)
-			}
-			code = int(e)
-		}
-	}()
 	command, err := parser.Parse(args)
+	if helped {
+		return exitDone
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "l2mt: %v\nRun \"l2mt --help\" or \"l2mt COMMAND --help\" to see what can be given.\n", err)
 		return exitUsage
@@ -98,15 +93,14 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	return e.finish(err)
 }
 
-func newParser(c *cli, stdout, stderr io.Writer) (*kong.Kong, error) {
-	return kong.New(c,
+func newParser(c *cli, stdout, stderr io.Writer, more ...kong.Option) (*kong.Kong, error) {
+	return kong.New(c, append(more,
 		kong.Name("l2mt"),
 		kong.Description("Learning to multitask: find the task covariance that suits a multitask problem, from experience with many."),
 		kong.Writers(stdout, stderr),
 		flagVars(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, Tree: true, WrapUpperBound: 100}),
-		kong.Exit(func(code int) { panic(exit(code)) }),
-	)
+	)...)
 }
 
 // flagVars are what the explanations of flags list.
@@ -119,8 +113,6 @@ func flagVars() kong.Vars {
 		"experiments": strings.Join(experimentNames(), ", "),
 	}
 }
-
-type exit int
 
 // finish reports how a command ended.
 func (e *env) finish(err error) int {

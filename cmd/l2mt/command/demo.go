@@ -82,17 +82,11 @@ func (c *demoCmd) Run(e *env) error {
 
 // write says in plain words what the table has.
 func (c *demoCmd) write(w io.Writer, table *compare.Table) {
-	row := func(is func(r compare.Row) bool) compare.Row {
-		return table.Rows[max(slices.IndexFunc(table.Rows, is), 0)]
-	}
-	of := func(model string, v compare.Variant) compare.Row {
-		return row(func(r compare.Row) bool { return r.Model == model && r.Variant == v })
-	}
-	best := row(func(r compare.Row) bool { return r.Title == table.Best })
-	l2mt, stl := of(compare.L2MT, compare.Plain), of(compare.STL, compare.Labelled)
+	best := table.Rows[slices.IndexFunc(table.Rows, func(r compare.Row) bool { return r.Title == table.Best })]
+	l2mt, stl, without := find(table, compare.L2MT, compare.Plain), find(table, compare.STL, compare.Labelled), find(table, compare.L2MT, compare.Without)
 	fmt.Fprintf(w, "A network learned from %d problems of %s how tasks should share, and was tried on %d new ones with few labelled rows.\n", c.Train, c.Dataset, c.Test)
 	fmt.Fprintf(w, "Errors on test rows: %.2f %% with L2MT, %.2f %% with every task on its own (STL). The ratio is %.2f +- %.2f (interval of 95 %%); fewer errors in %d problems, more in %d.\n",
 		100*l2mt.Error, 100*stl.Error, l2mt.Relative, interval(float64(l2mt.AgainstSTL.StandardError), c.Test), l2mt.AgainstSTL.Wins, l2mt.AgainstSTL.Losses)
 	fmt.Fprintf(w, "For comparison: the ratio is %.2f with L2MT without what the network learned, and %.2f with %s, the best of ten other models on these test rows.\n",
-		of(compare.L2MT, compare.Without).Relative, best.Relative, best.Title)
+		without.Relative, best.Relative, best.Title)
 }

@@ -42,7 +42,7 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, "eval --network N", "missing flags: --problems"},
 		{exitFailed, "eval --network N --problems Tx", "no such file"},
 		{exitFailed, "eval --network DIR --problems T", "weights.safetensors"},
-		{exitUsage, "infer --network N --problems T --name test-0007", `no problem "test-0007"`},
+		{exitUsage, "infer --network N --problems T --name test-0007", `--name="test-0007": there is no such one`},
 		{exitUsage, "infer --network N --problems T --omega-only --out OUT", "can't be used together"},
 		{exitUsage, "fit T --model oracle", "unknown model"},
 		{exitFailed, "fit Tx", "no such file"},

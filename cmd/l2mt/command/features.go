@@ -79,20 +79,14 @@ func (c *dataFeaturesCmd) Run(e *env) error {
 		Net: extractor.Name, Layer: c.Layer, Weights: filepath.Base(c.Weights), SHA256: sum,
 		Read: config.Read, Versions: versions(),
 	}
-	return c.extract(e, pictures, config, made)
-}
-
-func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config images.Config, made extracted) error {
 	partial := c.Out + ".partial"
 	r, err := images.Extract(e, pictures, partial, config)
-	if r != nil {
+	if r != nil && len(r.Skipped) > 0 {
 		for _, s := range r.Skipped {
 			e.remark("skipped %s: %v", s.Name, s.Err)
 			made.Skipped = append(made.Skipped, s.Name)
 		}
-		if len(r.Skipped) > 0 {
-			e.remark("%d of %d pictures skipped", len(r.Skipped), len(pictures.Files))
-		}
+		e.remark("%d of %d pictures skipped", len(r.Skipped), len(pictures.Files))
 	}
 	if err != nil {
 		return err
@@ -101,10 +95,8 @@ func (c *dataFeaturesCmd) extract(e *env, pictures *images.Collection, config im
 		return err
 	}
 	r.Dataset.Name = c.Out
-	made.Dataset = describe(r.Dataset)
-	record := made
-	record.Files = r.Files
-	if err := errors.Join(saveJSON(c.Out+".json", record), os.RemoveAll(partial)); err != nil {
+	made.Dataset, made.Files = describe(r.Dataset), r.Files
+	if err := errors.Join(saveJSON(c.Out+".json", made), os.RemoveAll(partial)); err != nil {
 		return err
 	}
 	return e.print(made, func(w io.Writer) { made.Dataset.write(w) })

@@ -39,26 +39,19 @@ func saveJSON(path string, v any) error {
 	return files.WriteFile(path, append(raw, '\n'))
 }
 
-// loadJSON reads what saveJSON wrote.
+// loadJSON reads what saveJSON wrote. Values that have a check must pass it, because the file may
+// be damaged or made up.
 func loadJSON(path string, v any) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	if err := parseJSON(raw, v); err != nil {
+	err = json.Unmarshal(raw, v)
+	if c, ok := v.(interface{ Check() error }); ok && err == nil {
+		err = c.Check()
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w: %w; remove it, and the command that wrote it makes it again", path, data.ErrFormat, err)
-	}
-	return nil
-}
-
-// parseJSON reads what saveJSON writes. Values that have a check must pass it,
-// because the file may be damaged or made up.
-func parseJSON(raw []byte, v any) error {
-	if err := json.Unmarshal(raw, v); err != nil {
-		return err
-	}
-	if c, ok := v.(interface{ Check() error }); ok {
-		return c.Check()
 	}
 	return nil
 }

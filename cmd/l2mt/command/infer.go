@@ -85,10 +85,8 @@ func (c *inferCmd) open() (*data.ProblemData, error) {
 	switch {
 	case i >= 0:
 		return problems[i], nil
-	case c.Name != "":
-		return nil, fmt.Errorf("%w: %s has no problem %q; the first is %q", errUsage, c.Problems, c.Name, problems[0].Name)
-	case len(problems) > 1:
-		return nil, fmt.Errorf("%w: %s has %d problems; --name picks one, and the first is %q", errUsage, c.Problems, len(problems), problems[0].Name)
+	case c.Name != "" || len(problems) > 1:
+		return nil, fmt.Errorf("%w: --name=%q: there is no such one of the %d problems in %s; the first is %q", errUsage, c.Name, len(problems), c.Problems, problems[0].Name)
 	}
 	return problems[0], nil
 }

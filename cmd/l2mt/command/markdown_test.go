@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/alecthomas/kong"
+
 	"l2mt/data/datatest"
 )
 
@@ -59,19 +61,15 @@ var longest = map[string]int{"README.md": 110, "method.md": 250, "results.md": 2
 
 // parses looks at a command line without running it. Files that it names need not
 // exist, and prose may name a command without all that it takes.
-func parses(line []string) (err error) {
-	defer func() {
-		if fault, ok := recover().(exit); ok && fault != exitDone {
-			err = fmt.Errorf("it exits with %d", fault)
-		}
-	}()
+func parses(line []string) error {
 	for range len(line) + 1 {
-		parser, err := newParser(new(cli), io.Discard, io.Discard)
+		helped := false
+		parser, err := newParser(new(cli), io.Discard, io.Discard, kong.Exit(func(int) { helped = true }))
 		if err != nil {
 			return err
 		}
 		_, err = parser.Parse(line)
-		if err == nil || incomplete.MatchString(err.Error()) {
+		if helped || err == nil || incomplete.MatchString(err.Error()) {
 			return nil
 		}
 		if missing := noFile.FindStringSubmatch(err.Error()); missing != nil {
@@ -87,7 +85,7 @@ func parses(line []string) (err error) {
 			return err
 		}
 	}
-	return err
+	return fmt.Errorf("%q has files of other kinds", line)
 }
 
 // markdown is a page: its lines, and apart from each other prose and blocks of code.

@@ -42,23 +42,23 @@ func FuzzPictures(f *testing.F) {
 		f.Add(sweep, []byte(text))
 	}
 	f.Fuzz(func(t *testing.T, kind int, raw []byte) {
-		path := filepath.Join(t.TempDir(), "picture.svg")
+		path, file := filepath.Join(t.TempDir(), "picture.svg"), write(t, "file.json", string(raw))
 		var drawn *plot.Picture
 		var err error
 		switch uint(kind) % kinds {
 		case metrics:
 			var m epochs
-			if err = parseJSON(raw, &m); err == nil {
+			if err = loadJSON(file, &m); err == nil {
 				drawn, err = plot.Training(m)
 			}
 		case table:
 			var table compare.Table
-			if err = parseJSON(raw, &table); err == nil {
+			if err = loadJSON(file, &table); err == nil {
 				drawn, err = plot.Table(&table)
 			}
 		case sweep:
 			var r swept
-			if err = parseJSON(raw, &r); err == nil {
+			if err = loadJSON(file, &r); err == nil {
 				drawn, err = plot.Errors(r.Title, r.Axis, r.Points)
 			}
 			if err == nil {

@@ -182,16 +182,11 @@ func (p page) write(w io.Writer) error {
 			}
 			return "-"
 		},
-		"picture": func(title string, p template.HTML) any {
-			return struct {
-				Title   string
-				Picture template.HTML
-			}{title, p}
-		},
+		"picture": func(title string, p template.HTML) any { return map[string]any{"Title": title, "Picture": p} },
 		// A file is shown unchanged, if there is one.
 		"file": func(title string, of part, name string) (any, error) {
 			text, err := os.ReadFile(filepath.Join(of.Dir, name))
-			return struct{ Title, Text string }{title, string(text)}, optional(err)
+			return map[string]string{"Title": title, "Text": string(text)}, optional(err)
 		},
 	}).Parse(reportText)
 	if err != nil {
