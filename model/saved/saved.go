@@ -120,7 +120,21 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		s.unscale()
 	}
 	s.Features = s.Recipe.Made()
-	return s, s.validate()
+	if !s.finite() {
+		return nil, fmt.Errorf("saved: %w: numbers of the fit are not finite", multitask.ErrInvalidData)
+	}
+	return s, nil
+}
+
+// finite reports whether all numbers are, but for the biases of classes that a task cannot
+// have: some class is left to every task.
+func (s *Fit) finite() bool {
+	biases := []float64{}
+	for task := range slices.Chunk(s.B, max(1, len(s.Classes))) {
+		biases = append(biases, slices.Max(task))
+	}
+	wrong := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	return !slices.ContainsFunc(s.W.RawMatrix().Data, wrong) && !slices.ContainsFunc(s.Omega.RawSymmetric().Data, wrong) && !slices.ContainsFunc(biases, wrong)
 }
 
 // unscale gives W and b for the features before standardising:
@@ -150,44 +164,36 @@ type document struct {
 
 // Save writes the model to a directory, which is made if need be.
 func (s *Fit) Save(dir string) error {
-	if err := s.validate(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("saved: %w", err)
-	}
 	b, err := json.Marshal(document{schema, s})
-	if err != nil {
-		return fmt.Errorf("saved: %s: %w", dir, err)
-	}
-	m := len(s.Tasks)
-	tensors := []safetensors.Tensor{
-		{Name: "W", Value: mat.DenseCopyOf(s.W).RawMatrix().Data},
-		{Name: "b", Value: safetensors.Transposed(s.B, m, len(s.B)/m)},
-		{Name: "Omega", Value: mat.DenseCopyOf(s.Omega).RawMatrix().Data},
-	}
-	for i, shape := range s.shapes() {
-		tensors[i].DType, tensors[i].Shape = safetensors.F64, shape
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
 	}
 	// Either file alone may be of another fit if writing ends between the two;
 	// then Load sees it.
-	if err := safetensors.Write(filepath.Join(dir, WeightsFile), tensors, map[string]string{checksumKey: checksum(b)}); err != nil {
-		return fmt.Errorf("saved: %w", err)
+	if err == nil {
+		err = safetensors.Write(filepath.Join(dir, WeightsFile), s.tensors(), map[string]string{checksumKey: checksum(b)})
 	}
-	if err := files.WriteFile(filepath.Join(dir, File), b); err != nil {
-		return fmt.Errorf("saved: %w", err)
+	if err == nil {
+		err = files.WriteFile(filepath.Join(dir, File), b)
+	}
+	if err != nil {
+		return fmt.Errorf("saved: %s: %w", dir, err)
 	}
 	return nil
 }
 
-// shapes are those of W, b and Omega in their file.
-func (s *Fit) shapes() [3][]int {
+// tensors are W, b and Omega as their file has them.
+func (s *Fit) tensors() []safetensors.Tensor {
 	d, m := len(s.Features), len(s.Tasks)
-	if s.Classes == nil {
-		return [3][]int{{d, m}, {m}, {m, m}}
+	var classes []int // before the other dimensions
+	if s.Classes != nil {
+		classes = []int{len(s.Classes)}
 	}
-	c := len(s.Classes)
-	return [3][]int{{c, d, m}, {c, m}, {m, m}}
+	return []safetensors.Tensor{
+		{Name: "W", DType: safetensors.F64, Shape: append(classes, d, m), Value: mat.DenseCopyOf(s.W).RawMatrix().Data},
+		{Name: "b", DType: safetensors.F64, Shape: append(classes, m), Value: safetensors.Transposed(s.B, m, len(s.B)/m)},
+		{Name: "Omega", DType: safetensors.F64, Shape: []int{m, m}, Value: mat.DenseCopyOf(s.Omega).RawMatrix().Data},
+	}
 }
 
 func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
@@ -200,9 +206,11 @@ func Load(dir string) (*Fit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("saved: %w: %w; give the directory that a fit was saved to", ErrSaved, err)
 	}
-	s, err := parse(b)
-	if err != nil {
-		return nil, fmt.Errorf("saved: %s: %w", path, err)
+	s := &Fit{}
+	if err := files.DecodeSchema(b, schema, &document{Fit: s}); errors.Is(err, files.ErrSchema) {
+		return nil, fmt.Errorf("saved: %s: %w: %w; take the program that wrote it, or a newer one", path, ErrSaved, err)
+	} else if err != nil {
+		return nil, fmt.Errorf("saved: %s: %w: it is damaged: %w", path, ErrSaved, err)
 	}
 	tensors, metadata, err := safetensors.Read(weights, nil)
 	if err != nil {
@@ -211,98 +219,17 @@ func Load(dir string) (*Fit, error) {
 	if metadata[checksumKey] != checksum(b) {
 		return nil, fmt.Errorf("saved: %s: %w: its weights are of another fit than %s, or one of the two was changed; fit again", dir, ErrSaved, File)
 	}
-	if err := s.fill(tensors); err != nil {
-		return nil, fmt.Errorf("saved: %s: %w", weights, err)
+	values := map[string][]float64{}
+	for _, t := range tensors {
+		values[t.Name] = t.Value
 	}
-	if err := s.validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
+	d, m, k := len(s.Features), len(s.Tasks), max(1, len(s.Classes))
+	w, biases, omega := values["W"], values["b"], values["Omega"]
+	if d*m == 0 || len(w) != k*d*m || len(biases) != k*m || len(omega) != m*m {
+		return nil, fmt.Errorf("saved: %s: %w: W, b and Omega are not of %d features, %d tasks and %d classes", weights, ErrSaved, d, m, len(s.Classes))
 	}
+	s.W, s.B, s.Omega = mat.NewDense(k*d, m, w), safetensors.Transposed(biases, k, m), mat.NewSymDense(m, omega)
 	return s, nil
-}
-
-// parse reads model.json.
-func parse(b []byte) (*Fit, error) {
-	file := document{Fit: &Fit{}}
-	if err := files.DecodeSchema(b, schema, &file); errors.Is(err, files.ErrSchema) {
-		return nil, fmt.Errorf("%w: %w; take the program that wrote it, or a newer one", ErrSaved, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("%w: it is damaged: %w", ErrSaved, err)
-	}
-	if len(file.Features) == 0 || len(file.Tasks) == 0 {
-		return nil, fmt.Errorf("%w: there are %d features and %d tasks", ErrSaved, len(file.Features), len(file.Tasks))
-	}
-	return file.Fit, nil
-}
-
-// fill takes W, b and Omega from their file.
-func (s *Fit) fill(tensors []safetensors.Tensor) error {
-	var values [3][]float64
-	for i, shape := range s.shapes() {
-		name := []string{"W", "b", "Omega"}[i]
-		at := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
-		if at < 0 || !slices.Equal(tensors[at].Shape, shape) {
-			return fmt.Errorf("%w: there is no tensor %q of shape %v", ErrSaved, name, shape)
-		}
-		values[i] = tensors[at].Value
-	}
-	m := len(s.Tasks)
-	s.W, s.B = mat.NewDense(len(values[0])/m, m, values[0]), safetensors.Transposed(values[1], len(values[1])/m, m)
-	s.Omega = mat.NewSymDense(m, values[2])
-	return nil
-}
-
-// validate checks that the parts fit together.
-func (s *Fit) validate() error {
-	fault := func(format string, args ...any) error {
-		return fmt.Errorf("saved: %w: "+format, append([]any{ErrSaved}, args...)...)
-	}
-	rows, m := s.W.Dims()
-	d, k := len(s.Features), max(1, len(s.Classes))
-	classes := s.Kind == data.Classification
-	switch {
-	case s.Kind != data.Regression && !classes:
-		return fault("the kind is %q; it must be %s or %s", s.Kind, data.Classification, data.Regression)
-	case k == 2 || k > 1 && !classes:
-		return fault("a %s with %d classes; more than two are listed, of a %s", s.Kind, k, data.Classification)
-	case len(s.Tasks) != m || len(s.B) != k*m || s.Omega.SymmetricDim() != m:
-		return fault("%d tasks, %d biases, a covariance of %d, and W of %d x %d", len(s.Tasks), len(s.B), s.Omega.SymmetricDim(), rows, m)
-	case rows != k*d || len(s.Recipe.Made()) != d:
-		return fault("%d features and %d classes; the recipe makes %d features, and W is %d x %d", d, len(s.Classes), len(s.Recipe.Made()), rows, m)
-	case classes != (s.Temperature > 0):
-		return fault("the temperature is %v; it must be positive for classes, and absent else", s.Temperature)
-	case !allFinite(s.W.RawMatrix().Data) || !s.soundBiases() || !allFinite(s.Omega.RawSymmetric().Data):
-		return fault("numbers that are not finite")
-	case !slices.IsSorted(s.Residuals) || !allFinite(s.Residuals):
-		return fault("residuals that do not ascend, or are not finite")
-	case s.Scale != nil && s.Scale.Cols != d:
-		return fault("the scale is of %d features; there are %d", s.Scale.Cols, d)
-	}
-	seen := map[string]bool{}
-	for _, t := range s.Tasks {
-		if seen[t.Name] {
-			return fault("two tasks are called %q", t.Name)
-		}
-		seen[t.Name] = true
-		if means := len(t.Mean); means != 1 && !classes || means != max(2, len(s.Classes)) && classes {
-			return fault("task %q has %d means of its targets, or shares of its classes", t.Name, means)
-		}
-	}
-	return nil
-}
-
-// soundBiases reports whether the biases are finite but for those of classes that
-// a task cannot have, and no task is without any.
-func (s *Fit) soundBiases() bool {
-	for task := range slices.Chunk(s.B, max(1, len(s.Classes))) {
-		if !allFinite([]float64{slices.Max(task)}) {
-			return false
-		}
-	}
-	return true
-}
-
-func allFinite(x []float64) bool {
-	return !slices.ContainsFunc(x, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 }
 
 // ErrUnknownTask marks a task that a saved model does not have.

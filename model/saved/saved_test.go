@@ -238,37 +238,6 @@ func TestSavedModelsThatAreDamaged(t *testing.T) {
 	}
 }
 
-// A model.json of anything is refused or a sound model.
-func FuzzModel(f *testing.F) {
-	saved, _ := fitOf(f, read(f, towns(), table.None))
-	dir := f.TempDir()
-	if err := saved.Save(dir); err != nil {
-		f.Fatal(err)
-	}
-	whole, err := os.ReadFile(filepath.Join(dir, File))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(whole)
-	f.Add([]byte(`{"schema":1,"tasks":[{}],"features":[""]}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := parse(b)
-		if err != nil {
-			return
-		}
-		s.W, s.B, s.Omega = saved.W, saved.B, saved.Omega
-		if s.validate() != nil {
-			return
-		}
-		if _, err := s.Predict(s.Tasks[0].Name, &data.Stored{}); err == nil {
-			t.Error("rows without columns are predicted")
-		}
-		if err := s.Save(t.TempDir()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // A few lines of Python read a model with NumPy and the safetensors package:
 //
 //	import json, numpy, safetensors.numpy
