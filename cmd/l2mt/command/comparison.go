@@ -90,8 +90,7 @@ func saveTable(dir string, table *compare.Table) error {
 	if err := saveJSON(filepath.Join(dir, tableFile), timeless); err != nil {
 		return err
 	}
-	picture, err := plot.Table(table)
-	return plot.Save(filepath.Join(dir, "table.png"), picture, err)
+	return plot.Table(table).Save(filepath.Join(dir, "table.png"))
 }
 
 // loadTable reads what saveTable wrote.
@@ -121,3 +120,5 @@ type swept struct {
 	// Correlations are those of the tasks, where there is one problem.
 	Correlations []plot.Correlation `json:"correlations,omitempty"`
 }
+
+func (s *swept) picture() *plot.Picture { return plot.Errors(s.Title, s.Axis, s.Points) }

@@ -46,11 +46,7 @@ func loadJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	err = json.Unmarshal(raw, v)
-	if c, ok := v.(interface{ Check() error }); ok && err == nil {
-		err = c.Check()
-	}
-	if err != nil {
+	if err := json.Unmarshal(raw, v); err != nil {
 		return fmt.Errorf("%s: %w: %w; remove it, and the command that wrote it makes it again", path, data.ErrFormat, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/infer/compare"
+	"l2mt/train"
 )
 
 // Whatever stands in the files that pictures and the report are drawn from, they
@@ -22,9 +23,10 @@ func FuzzPictures(f *testing.F) {
 		return raw
 	}
 	scalars := map[string][]float64{"alpha": {1, 2}}
-	f.Add(metrics, encoded(epochs{{Loss: 1, Residual: 0.5, Deviation: 1e-3, Scalars: scalars}, {Epoch: 1, Loss: 0.1, Scalars: scalars}}))
+	f.Add(metrics, encoded([]train.Metrics{{Loss: 1, Residual: 0.5, Deviation: 1e-3, Scalars: scalars}, {Epoch: 1, Loss: 0.1, Scalars: scalars}}))
 	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1]}},{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}]`))
 	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1,2]}},{"epoch":1,"scalars":{"alpha":[1]}}]`))
+	f.Add(metrics, []byte(`[]`))
 	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: "l2mt"}, PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
 	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
 	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
@@ -42,30 +44,26 @@ func FuzzPictures(f *testing.F) {
 		f.Add(sweep, []byte(text))
 	}
 	f.Fuzz(func(t *testing.T, kind int, raw []byte) {
-		path, file := filepath.Join(t.TempDir(), "picture.svg"), write(t, "file.json", string(raw))
+		path := filepath.Join(t.TempDir(), "picture.svg")
 		var drawn *plot.Picture
-		var err error
 		switch uint(kind) % kinds {
 		case metrics:
-			var m epochs
-			if err = loadJSON(file, &m); err == nil {
-				drawn, err = plot.Training(m)
+			var m []train.Metrics
+			if json.Unmarshal(raw, &m) == nil {
+				drawn = plot.Training(m)
 			}
 		case table:
 			var table compare.Table
-			if err = loadJSON(file, &table); err == nil {
-				drawn, err = plot.Table(&table)
+			if json.Unmarshal(raw, &table) == nil {
+				drawn = plot.Table(&table)
 			}
 		case sweep:
 			var r swept
-			if err = loadJSON(file, &r); err == nil {
-				drawn, err = plot.Errors(r.Title, r.Axis, r.Points)
-			}
-			if err == nil {
-				maps, err := plot.Correlations(r.Correlations)
-				_ = plot.Save(path, maps, err)
+			if json.Unmarshal(raw, &r) == nil {
+				drawn = r.picture()
+				_ = plot.Correlations(r.Correlations).Save(path)
 			}
 		}
-		_ = plot.Save(path, drawn, err) // an error is as good as a picture
+		_ = drawn.Save(path) // an error is as good as a picture
 	})
 }

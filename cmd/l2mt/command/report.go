@@ -14,8 +14,8 @@ import (
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data/files"
-	"l2mt/infer/compare"
 	"l2mt/model"
+	"l2mt/train"
 )
 
 type reportCmd struct {
@@ -146,20 +146,12 @@ func dot(class string, v any, of float64) template.HTML {
 }
 
 // curves are those of the training of a network, if they are there.
-func curves(n part) (template.HTML, error) {
-	var metrics epochs
+func curves(n part) (*plot.Picture, error) {
+	var metrics []train.Metrics
 	if err := loadJSON(filepath.Join(n.Dir, metricsFile), &metrics); err != nil {
-		return "", optional(err)
+		return nil, optional(err)
 	}
-	return inline(plot.Training(metrics))
-}
-
-// inline is what a function that plots returned, for the page.
-func inline(p *plot.Picture, err error) (template.HTML, error) {
-	if err != nil {
-		return "", err
-	}
-	return p.Inline()
+	return plot.Training(metrics), nil
 }
 
 func (p page) write(w io.Writer) error {
@@ -169,11 +161,11 @@ func (p page) write(w io.Writer) error {
 		"last":       func(row []string) string { return row[len(row)-1] },
 		"others":     func(row []string) []string { return row[:len(row)-1] },
 		"ours":       func(title string) bool { return strings.HasPrefix(title, "L2MT") },
-		"table":      func(t *compare.Table) (template.HTML, error) { return inline(plot.Table(t)) },
-		"sweep":      func(s *swept) (template.HTML, error) { return inline(plot.Errors(s.Title, s.Axis, s.Points)) },
-		"maps":       func(all []plot.Correlation) (template.HTML, error) { return inline(plot.Correlations(all)) },
+		"table":      plot.Table,
+		"sweep":      (*swept).picture,
+		"maps":       plot.Correlations,
 		"curves":     curves,
-		"bend":       func(c plot.Curve) (template.HTML, error) { return inline(c.Draw()) },
+		"bend":       plot.Curve.Draw,
 		"dot":        dot,
 		"weight":     func(class string, v, largest float64) template.HTML { return dot(class, v+largest, 2*largest) },
 		"number": func(v any) string {
@@ -182,7 +174,10 @@ func (p page) write(w io.Writer) error {
 			}
 			return "-"
 		},
-		"picture": func(title string, p template.HTML) any { return map[string]any{"Title": title, "Picture": p} },
+		"picture": func(title string, p *plot.Picture) (any, error) {
+			svg, err := p.Inline()
+			return map[string]any{"Title": title, "Picture": svg}, err
+		},
 		// A file is shown unchanged, if there is one.
 		"file": func(title string, of part, name string) (any, error) {
 			text, err := os.ReadFile(filepath.Join(of.Dir, name))

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/train"
 )
@@ -38,10 +39,13 @@ func (c *runsCmd) Run(e *env) error {
 	var rows []*seeds
 	for _, dir := range c.Dirs {
 		var used usedRun
-		var metrics epochs
+		var metrics []train.Metrics
 		var seconds map[string]files.Float
 		if err := errors.Join(loadJSON(filepath.Join(dir, metricsFile), &metrics), loadJSON(filepath.Join(dir, usedFile), &used), optional(loadJSON(filepath.Join(dir, secondsFile), &seconds))); err != nil {
 			return err
+		}
+		if len(metrics) == 0 {
+			return fmt.Errorf("%s: %w: %s has no epochs", dir, data.ErrInvalid, metricsFile)
 		}
 		i := slices.IndexFunc(rows, func(s *seeds) bool { return slices.Equal(s.Settings, used.settings()) })
 		if i < 0 {
@@ -68,8 +72,7 @@ func (c *runsCmd) Run(e *env) error {
 		}
 	}
 	if c.Out != "" {
-		picture, err := plot.Runs(names, curves)
-		if err := plot.Save(c.Out, picture, err); err != nil {
+		if err := plot.Runs(names, curves).Save(c.Out); err != nil {
 			return err
 		}
 	}

@@ -222,13 +222,11 @@ func (c *sweepCmd) save(x *experiment, result *swept, tables []*compare.Table) e
 			return err
 		}
 	}
-	picture, err1 := plot.Errors(result.Title, result.Axis, result.Points)
-	maps, err2 := plot.Correlations(result.Correlations)
 	return errors.Join(
 		files.WriteFile(filepath.Join(c.Out, "experiment.toml"), []byte(x.text)),
 		saveJSON(filepath.Join(c.Out, sweepFile), result),
-		plot.Save(filepath.Join(c.Out, "sweep.png"), picture, err1),
-		plot.Save(filepath.Join(c.Out, "correlation.png"), maps, err2))
+		result.picture().Save(filepath.Join(c.Out, "sweep.png")),
+		plot.Correlations(result.Correlations).Save(filepath.Join(c.Out, "correlation.png")))
 }
 
 // writeSweep prints what the pictures show. The tables of the points have all methods.

@@ -206,12 +206,11 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		return nil, err
 	}
 	used.HeldOut = report.HeldOut
-	curves, err := plot.Training(report.Metrics)
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
 		saveJSON(filepath.Join(c.Out, usedFile), used),
 		saveJSON(filepath.Join(c.Out, secondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
 		saveJSON(filepath.Join(c.Out, metricsFile), report.Metrics),
-		plot.Save(filepath.Join(c.Out, "training.png"), curves, err))
+		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
 }
 
 func (r *trained) write(w io.Writer) {
@@ -230,25 +229,4 @@ func (r *trained) write(w io.Writer) {
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
-}
-
-// epochs are the metrics of the start and of all epochs, which have the same parameters.
-type epochs []train.Metrics
-
-// Check finds what no run writes.
-func (all epochs) Check() error {
-	if len(all) == 0 {
-		return errors.New("it is empty")
-	}
-	for i, m := range all {
-		if (m.Found == nil) != (all[0].Found == nil) || (m.Found == nil) != (m.Tuple == nil) {
-			return fmt.Errorf("entry %d: found and tuple must be in all entries, or in none", i+1)
-		}
-		for name, v := range all[0].Scalars {
-			if len(m.Scalars[name]) != len(v) {
-				return fmt.Errorf("entry %d: %d numbers of %s; the first has %d", i+1, len(m.Scalars[name]), name, len(v))
-			}
-		}
-	}
-	return nil
 }

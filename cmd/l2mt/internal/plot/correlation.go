@@ -46,13 +46,13 @@ const (
 
 // Correlations draws correlations of the same tasks as heat maps side by side, blue for -1
 // and red for 1 whatever the values are. Tasks that the last one has alike stand together.
-func Correlations(all []Correlation) (*Picture, error) {
+func Correlations(all []Correlation) *Picture {
 	if len(all) == 0 {
-		return nil, nil
+		return nil
 	}
 	for _, c := range all {
 		if err := c.check(); err != nil || len(c.Tasks) != len(all[0].Tasks) {
-			return nil, cmp.Or(err, fmt.Errorf("correlations of %d tasks beside such of %d", len(c.Tasks), len(all[0].Tasks)))
+			return &Picture{err: cmp.Or(err, fmt.Errorf("correlations of %d tasks beside such of %d", len(c.Tasks), len(all[0].Tasks)))}
 		}
 	}
 	order := grouped(all[len(all)-1].Correlation)
@@ -73,7 +73,7 @@ func Correlations(all []Correlation) (*Picture, error) {
 	if tasks > mostNamed {
 		side = 10 * vg.Inch
 	}
-	return &Picture{vg.Length(len(maps)) * (side + 3*vg.Inch), side + 2.5*vg.Inch, maps}, nil
+	return &Picture{width: vg.Length(len(maps)) * (side + 3*vg.Inch), height: side + 2.5*vg.Inch, plots: maps}
 }
 
 // grouped is an order of tasks in which those stand together that are alike: that of their

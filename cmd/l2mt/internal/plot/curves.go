@@ -29,25 +29,17 @@ type Curve struct {
 const mostThin = 100
 
 // Draw draws the tasks thin, their mean thick, and the knots as marks below.
-func (c Curve) Draw() (*Picture, error) {
+func (c Curve) Draw() *Picture {
 	p := newPlot(c.Column, "", "")
 	p.Add(plotter.NewGrid())
 	thin := draw.LineStyle{Width: vg.Points(0.5), Color: color.Gray{0xaa}}
 	for _, y := range c.Tasks[:min(len(c.Tasks), mostThin)] {
-		if err := addLine(p, "", points(c.X, y), thin); err != nil {
-			return nil, err
-		}
+		addLine(p, "", points(c.X, y), thin)
 	}
-	if err := addLine(p, "", points(c.X, c.Shared), draw.LineStyle{Width: vg.Points(2), Color: palette[0]}); err != nil {
-		return nil, err
-	}
+	addLine(p, "", points(c.X, c.Shared), draw.LineStyle{Width: vg.Points(2), Color: palette[0]})
 	below := make([]float64, len(c.Knots))
 	floats.AddConst(p.Y.Min, below)
-	marks, err := plotter.NewScatter(points(c.Knots, below))
-	if err != nil {
-		return nil, err
-	}
-	marks.Shape, marks.Color = draw.PyramidGlyph{}, palette[0]
-	p.Add(marks)
-	return &Picture{3.4 * vg.Inch, 2.6 * vg.Inch, []*plot.Plot{p}}, nil
+	marks := draw.GlyphStyle{Shape: draw.PyramidGlyph{}, Color: palette[0], Radius: plotter.DefaultGlyphStyle.Radius}
+	p.Add(&plotter.Scatter{XYs: points(c.Knots, below), GlyphStyle: marks})
+	return &Picture{width: 3.4 * vg.Inch, height: 2.6 * vg.Inch, plots: []*plot.Plot{p}}
 }

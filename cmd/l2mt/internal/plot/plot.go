@@ -1,6 +1,6 @@
 // Package plot draws what training, comparing and inferring come to. A function
 // that draws returns a picture, which Save writes as a file and Inline as part of
-// a page.
+// a page; they return the error of what cannot be drawn.
 package plot
 
 import (
@@ -69,17 +69,12 @@ func points(x, y []float64) plotter.XYs {
 }
 
 // addLine draws a line, with a name in the legend if it has one.
-func addLine(p *plot.Plot, name string, at plotter.XYs, style draw.LineStyle) error {
-	line, err := plotter.NewLine(at)
-	if err != nil {
-		return err
-	}
-	line.LineStyle = style
+func addLine(p *plot.Plot, name string, at plotter.XYs, style draw.LineStyle) {
+	line := &plotter.Line{XYs: at, LineStyle: style}
 	p.Add(line)
 	if name != "" {
 		p.Legend.Add(name, line)
 	}
-	return nil
 }
 
 // plainTicks are the default ones of plot, with all digits: those have too few, so that two may
@@ -101,20 +96,17 @@ func (p plainTicks) Ticks(lo, hi float64) []plot.Tick {
 type Picture struct {
 	width, height vg.Length
 	plots         []*plot.Plot
+	err           error // why there are none
 }
 
-// Save writes what a function that draws returned, as PNG or SVG by the end of
-// the file's name.
-func Save(path string, p *Picture, err error) error {
-	var raw []byte
-	if err == nil && p != nil {
-		raw, err = p.as(strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
-	}
-	if err != nil {
-		return fmt.Errorf("plot %s: %w", path, err)
-	}
+// Save writes the picture as PNG or SVG, by the end of the file's name.
+func (p *Picture) Save(path string) error {
 	if p == nil {
 		return nil
+	}
+	raw, err := p.as(strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."))
+	if err != nil {
+		return fmt.Errorf("plot %s: %w", path, err)
 	}
 	return files.WriteFile(path, raw)
 }
@@ -136,6 +128,9 @@ func (p *Picture) Inline() (template.HTML, error) {
 
 // as is the picture in a format.
 func (p *Picture) as(format string) ([]byte, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
 	c, err := draw.NewFormattedCanvas(p.width, p.height, format)
 	if err != nil {
 		return nil, fmt.Errorf("%w: pictures are written as .png or .svg: %w", data.ErrFormat, err)

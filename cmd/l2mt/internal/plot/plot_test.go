@@ -17,10 +17,10 @@ import (
 )
 
 // png is a picture as it stands in a file.
-func png(t *testing.T, drawn *Picture, err error) image.Image {
+func png(t *testing.T, drawn *Picture) image.Image {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "picture.png")
-	if err := Save(path, drawn, err); err != nil {
+	if err := drawn.Save(path); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)
@@ -64,8 +64,7 @@ func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 				course[i].Scalars, course[i].Found, course[i].Tuple = m.Scalars, m.Found, m.Tuple
 			}
 		}
-		drawn, err := Training(course)
-		picture := png(t, drawn, err)
+		picture := png(t, Training(course))
 		for panel := range 3 {
 			seen := colours(picture, float64(panel)/3, float64(panel+1)/3)
 			for i := range 3 {
@@ -92,8 +91,7 @@ func TestHeatMaps(t *testing.T) {
 			c.Correlation = append(c.Correlation, row)
 		}
 		c.Correlation[0][0], c.Correlation[m-1][m-1] = 1, -1
-		drawn, err := Correlations([]Correlation{c, c})
-		picture := png(t, drawn, err)
+		picture := png(t, Correlations([]Correlation{c, c}))
 		red, blue := 0, 0
 		for c, n := range colours(picture, 0, 1) {
 			switch r, g, b, _ := c.RGBA(); {
@@ -158,13 +156,9 @@ func TestTicksAreEnoughAndDistinct(t *testing.T) {
 // The methods come in the order of what they show, the best on top, whatever the
 // order of the table is. In a picture the lowest name is written first.
 func TestMethodsOfATableAreInOrder(t *testing.T) {
-	p, err := Table(&compare.Table{Problems: []string{"p"}, Rows: []compare.Row{
+	svg, err := Table(&compare.Table{Problems: []string{"p"}, Rows: []compare.Row{
 		{Title: "first", Relative: 0.7, PerProblem: 0.9}, {Title: "second", Relative: 0.8, PerProblem: 0.8}, {Title: "third", Relative: 0.9, PerProblem: 1.1},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	svg, err := p.Inline()
+	}}).Inline()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,15 +174,14 @@ func TestTitlesAreShort(t *testing.T) {
 	tasks, correlation := make([]string, 70), slices.Repeat([][]float64{make([]float64, 70)}, 70)
 	long := strings.Repeat("long ", 20)
 	rows := []compare.Row{{PerProblem: 1}}
-	for name, draw := range map[string]func() (*Picture, error){
-		"training":   func() (*Picture, error) { return Training([]train.Metrics{{Loss: 1}, {Loss: 1, Epoch: 1}}) },
-		"table":      func() (*Picture, error) { return Table(&compare.Table{Problems: tasks, Rows: rows}) },
-		"many tasks": func() (*Picture, error) { return Correlations([]Correlation{{"t", tasks, correlation}}) },
-		long:         func() (*Picture, error) { return Errors(long, "x", []Point{{"1", rows}}) },
+	for name, p := range map[string]*Picture{
+		"training":   Training([]train.Metrics{{Loss: 1}, {Loss: 1, Epoch: 1}}),
+		"table":      Table(&compare.Table{Problems: tasks, Rows: rows}),
+		"many tasks": Correlations([]Correlation{{"t", tasks, correlation}}),
+		long:         Errors(long, "x", []Point{{"1", rows}}),
 	} {
-		p, err := draw()
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+		if p.err != nil {
+			t.Fatalf("%s: %v", name, p.err)
 		}
 		for _, of := range p.plots {
 			for line := range strings.Lines(of.Title.Text) {

@@ -23,14 +23,14 @@ type Point struct {
 }
 
 // Table draws the relative errors of an evaluation, in the order of the table.
-func Table(table *compare.Table) (*Picture, error) {
+func Table(table *compare.Table) *Picture {
 	return Errors("Test error relative to single-task learning", "", []Point{{Rows: table.Rows}})
 }
 
 // Errors draws relative errors with their standard errors: as curves where the names of the
 // points are numbers, else as marks beside names. At a single point the methods have the names.
 // There is no picture where nothing has a relative error.
-func Errors(title, axis string, points []Point) (*Picture, error) {
+func Errors(title, axis string, points []Point) *Picture {
 	at := positions(points)
 	if len(points) == 1 {
 		rows := points[0].Rows
@@ -48,7 +48,7 @@ func Errors(title, axis string, points []Point) (*Picture, error) {
 		}
 	}
 	if methods == nil {
-		return nil, nil
+		return nil
 	}
 	const label = "mean of the relative errors, with standard error"
 	p := newPlot(title, label, "")
@@ -57,11 +57,9 @@ func Errors(title, axis string, points []Point) (*Picture, error) {
 	for i, method := range methods {
 		n := float64(len(methods))
 		aside := (float64(i) - (n-1)/2) / (2 * n) // of the others, so that bars do not cover each other
-		if err := addMethod(p, i, method, points, at, aside); err != nil {
-			return nil, err
-		}
+		addMethod(p, i, method, points, at, aside)
 	}
-	picture := &Picture{9 * vg.Inch, vg.Length(2.4+0.32*float64(len(points)+len(methods)/2)) * vg.Inch, []*plot.Plot{p}}
+	picture := &Picture{width: 9 * vg.Inch, height: vg.Length(2.4+0.32*float64(len(points)+len(methods)/2)) * vg.Inch, plots: []*plot.Plot{p}}
 	from, to := plotter.XY{X: 1, Y: -0.6}, plotter.XY{X: 1, Y: float64(len(points)) - 0.4}
 	if at == nil {
 		var upwards []string
@@ -83,7 +81,8 @@ func Errors(title, axis string, points []Point) (*Picture, error) {
 	}
 	// At 1 there is single-task learning.
 	dotted := draw.LineStyle{Color: color.Gray{Y: 120}, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
-	return picture, addLine(p, "", plotter.XYs{from, to}, dotted)
+	addLine(p, "", plotter.XYs{from, to}, dotted)
+	return picture
 }
 
 // positions are the names of the points, nil if one is none.
@@ -101,7 +100,7 @@ func positions(points []Point) (at []float64) {
 func finite(f compare.Float) bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
 
 // addMethod draws method i: a curve where the points are at numbers, else marks below each other.
-func addMethod(p *plot.Plot, i int, title string, points []Point, at []float64, aside float64) (err error) {
+func addMethod(p *plot.Plot, i int, title string, points []Point, at []float64, aside float64) {
 	look := draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(0.8), Dashes: plotutil.Dashes(i / len(palette))}
 	curve := draw.LineStyle{Color: look.Color, Width: vg.Points(1.2), Dashes: look.Dashes}
 	var xys plotter.XYs
@@ -130,10 +129,9 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, at []float64, 
 		p.Add(&plotter.XErrorBars{XYs: xys, XErrors: plotter.XErrors(bars), LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
 	} else {
 		p.Add(&plotter.YErrorBars{XYs: xys, YErrors: bars, LineStyle: look, CapWidth: plotter.DefaultCapWidth}, scatter)
-		err = addLine(p, "", xys, curve)
+		addLine(p, "", xys, curve)
 	}
 	if title != "" {
 		p.Legend.Add(title, scatter)
 	}
-	return err
 }
