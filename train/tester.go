@@ -74,11 +74,7 @@ func (t *tester) fit(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOu
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	held, err := t.test.Measure(fit)
-	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	return held, nil
+	return t.test.Measure(fit), nil
 }
 
 // soft is the smooth error of a covariance relative to that of single-task learning,

@@ -326,8 +326,21 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 func network(n Network, p, seen *data.ProblemData) *cell {
 	bench := sync.OnceValues(func() (*solve.Bench, error) { return solve.NewBench(n.Finder, p, solve.Options{}) })
 	fit := func(ctx context.Context, v Variant) (*evidence.Tuned, error) {
+		begin := time.Now()
 		if v == Paper {
-			return asPublished(ctx, n.Finder, p, seen)
+			found, err := n.Omega(p)
+			if err != nil {
+				return nil, err
+			}
+			m, err := multitask.Given(found.Omega)
+			if err != nil {
+				return nil, err
+			}
+			t, err := paper(ctx, m, seen)
+			if err == nil {
+				t.Seconds = time.Since(begin).Seconds()
+			}
+			return t, err
 		}
 		b, err := bench()
 		if err != nil {
@@ -356,24 +369,6 @@ func judged(ctx context.Context, b *solve.Bench, v Variant) (*solve.Judged, erro
 		return nil, err
 	}
 	return choice.Judged, nil
-}
-
-// asPublished is the inference of the paper.
-func asPublished(ctx context.Context, n *solve.Finder, p, seen *data.ProblemData) (*evidence.Tuned, error) {
-	begin := time.Now()
-	found, err := n.Omega(p)
-	if err != nil {
-		return nil, err
-	}
-	split, err := evidence.NewSplit(seen)
-	if err != nil {
-		return nil, err
-	}
-	t, err := evidence.Refit(ctx, found.Omega, split, seen)
-	if err == nil {
-		t.Seconds = time.Since(begin).Seconds()
-	}
-	return t, err
 }
 
 // Entries writes out a covariance, row by row.

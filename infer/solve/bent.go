@@ -61,16 +61,11 @@ func (b *Bench) bent(ridge float64, asked string) (all []View, err error) {
 			all = append(all, v)
 		}
 		if v.Bent == data.StepCurves && ridge > 0 {
-			all = append(all, v.ridged(ridge))
+			v.Ridge = ridge
+			all = append(all, v)
 		}
 	}
 	return all, nil
-}
-
-// ridged is the view in a metric of another ridge.
-func (v View) ridged(ridge float64) View {
-	v.Ridge = ridge
-	return v
 }
 
 // enoughRows is how many rows that the first folds hold out tell views apart.

@@ -60,12 +60,6 @@ func (c Candidate) weighed() Candidate {
 	return c
 }
 
-// seen is a candidate with another view of the features.
-func (c Candidate) seen(v View) Candidate {
-	c.View = v
-	return c
-}
-
 // Name is what a candidate is called in files and flags.
 func (c Candidate) Name() string {
 	names, _ := c.words()

@@ -217,7 +217,9 @@ func (c *Choice) ridges(ctx context.Context, first Candidate) error {
 		return nil
 	}
 	for _, ridge := range []float64{1, 3, 0.1} {
-		if err := c.try(ctx, c.seen(c.View.ridged(ridge)), marginOne); err != nil {
+		x := c.Candidate
+		x.Ridge = ridge
+		if err := c.try(ctx, x, marginOne); err != nil {
 			return err
 		}
 		if c.Ridge != 1 {
@@ -238,7 +240,9 @@ func (c *Choice) bend(ctx context.Context, first Candidate, asked string) error 
 	}
 	var all, alone []Candidate
 	for _, v := range views {
-		all = append(all, c.seen(v))
+		x := c.Candidate
+		x.View = v
+		all = append(all, x)
 	}
 	best, least, err := c.bench.screen(ctx, all)
 	if err != nil {

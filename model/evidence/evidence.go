@@ -227,26 +227,24 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 	return e, nil
 }
 
-// Hold fits as many of the first folds as hold out enough rows.
-func (e *Folds) Hold(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
-	return e.fit(ctx, of, p, from, o, e.deciding)
-}
-
 // Judge fits all folds.
 func (e *Folds) Judge(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
-	return e.fit(ctx, of, p, from, o, len(e.parts))
+	all := *e
+	all.deciding = len(e.parts)
+	return all.Hold(ctx, of, p, from, o)
 }
 
-// fit fits some of the folds side by side, and predicts what they hold out.
-func (e *Folds) fit(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options, count int) (*HeldOut, error) {
-	fits := make([]*multitask.Result, count)
+// Hold fits as many of the first folds as hold out enough rows, side by side, and predicts what
+// they hold out.
+func (e *Folds) Hold(ctx context.Context, of Subject, p multitask.Params, from *HeldOut, o multitask.Options) (*HeldOut, error) {
+	fits := make([]*multitask.Result, e.deciding)
 	workers := max(1, o.Workers)
-	o.Workers = max(1, workers/count)
+	o.Workers = max(1, workers/len(fits))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
-	for k, f := range e.parts[:count] {
+	for k := range fits {
 		group.Go(func() (err error) {
-			if fits[k], err = multitask.Fit(ctx, of.fold(k), f.train, p, from.starting(o, k)); err != nil && !e.split {
+			if fits[k], err = multitask.Fit(ctx, of.fold(k), e.parts[k].train, p, from.starting(o, k)); err != nil && !e.split {
 				return fmt.Errorf("%w (fold %d)", err, k+1)
 			}
 			return err
@@ -255,16 +253,13 @@ func (e *Folds) fit(ctx context.Context, of Subject, p multitask.Params, from *H
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return e.Measure(fits...)
+	return e.Measure(fits...), nil
 }
 
 // Measure says what the rows do that the first folds hold out, of fits without them.
-func (e *Folds) Measure(fits ...*multitask.Result) (*HeldOut, error) {
+func (e *Folds) Measure(fits ...*multitask.Result) *HeldOut {
 	scores, y := make([][]float64, len(e.y)), make([][]float64, len(e.y))
 	for k, r := range fits {
-		if d, m := r.W.Dims(); m != len(y) || d%e.parts[k].train.Cols() != 0 {
-			return nil, fmt.Errorf("evidence: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", multitask.ErrInvalidData, d, m, len(y), e.parts[k].train.Cols())
-		}
 		for i, rows := range e.parts[k].rows {
 			if len(rows.Y) > 0 {
 				scores[i], y[i] = append(scores[i], r.Scores(i, rows.X)...), append(y[i], rows.Y...)
@@ -275,7 +270,7 @@ func (e *Folds) Measure(fits ...*multitask.Result) (*HeldOut, error) {
 	if e.split {
 		h.Loss = h.Error
 	}
-	return h, nil
+	return h
 }
 
 // mostRows bounds the rows that are left out in turn, times the classes where there are more

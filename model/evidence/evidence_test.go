@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 	"l2mt/model/multitask"
@@ -299,12 +298,6 @@ func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 		if _, err := c.make(p); !errors.Is(err, multitask.ErrInvalidData) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v, want %q", err, c.says)
 		}
-	}
-	p := made(classes, 1)
-	r := *fitted(t, named(t, "stl"), p, multitask.Params{Lambda1: 1})
-	r.W = mat.NewDense(5, 3, nil)
-	if _, err := must(NewSplit(p))(t).Measure(&r); !errors.Is(err, multitask.ErrInvalidData) {
-		t.Errorf("a fit of five features: %v", err)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -297,9 +296,6 @@ func between(path []trial, j int) float64 {
 // Refit fixes Omega, divided by its trace, chooses Lambda1 by the evidence and reports
 // the errors: the error of a covariance, whatever model it comes from.
 func Refit(ctx context.Context, omega *mat.SymDense, e Evidence, problem *data.ProblemData) (*Tuned, error) {
-	if m := len(problem.Tasks); omega.SymmetricDim() != m {
-		return nil, fmt.Errorf("evidence: Omega: %w: it is of %d tasks, the problem of %d", multitask.ErrInvalidOmega, omega.SymmetricDim(), m)
-	}
 	model, err := multitask.Given(omega)
 	if err != nil {
 		return nil, err

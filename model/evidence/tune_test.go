@@ -231,13 +231,6 @@ func TestWorkersAndDefaultsChangeNothing(t *testing.T) {
 	}
 }
 
-func TestRefitRefusesOtherTasks(t *testing.T) {
-	p := made(sizes[0], 1)
-	if _, err := Refit(t.Context(), multitask.Uniform(2), must(NewSplit(p))(t), p); !errors.Is(err, multitask.ErrInvalidOmega) {
-		t.Errorf("a covariance of two tasks for three: %v", err)
-	}
-}
-
 // The errors of a report are those of predictions by hand, and RMSE^2 that of a regression
 // times the variance of its targets.
 func TestReport(t *testing.T) {

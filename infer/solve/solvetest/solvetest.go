@@ -14,6 +14,7 @@ import (
 	"l2mt/data"
 	"l2mt/layers"
 	"l2mt/model"
+	"l2mt/model/multitask"
 )
 
 // Features is d of the problems.
@@ -135,17 +136,7 @@ func Apart(p *data.ProblemData) *data.ProblemData {
 // network on these features as those of the dataset.
 func Headed(t testing.TB) (with, without *model.Network) {
 	t.Helper()
-	r := data.Stream(1, "headed")
-	head := layers.Head{{In: Features, Out: 4}, {In: 4, Out: 3}}
-	for i := range head {
-		l := &head[i]
-		for range l.In * l.Out {
-			l.W = append(l.W, float32(r.NormFloat64()))
-		}
-		for range l.Out {
-			l.B = append(l.B, float32(r.NormFloat64()))
-		}
-	}
+	head := layers.RandomHead(1, Features, 4, 3)
 	with = Network(t, 1, func(c *model.Config) { c.Features, c.Head = head.Out(), head.String() })
 	with.Head = head
 	without = Network(t, 1, func(c *model.Config) { c.Features = head.Out() })
@@ -158,6 +149,5 @@ func Covariance(r *rand.Rand, m int) *mat.SymDense {
 	g.Apply(func(_, _ int, _ float64) float64 { return r.NormFloat64() }, g)
 	var omega mat.SymDense
 	omega.SymOuterK(1, g)
-	omega.ScaleSym(1/mat.Trace(&omega), &omega)
-	return &omega
+	return multitask.Normalised(&omega)
 }
