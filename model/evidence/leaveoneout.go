@@ -123,7 +123,7 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 	}
 	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
 	groups := len(e.parts)
-	if pull != nil {
+	if pull[0] > 0 {
 		groups = e.classes
 	}
 	biases := e.biases(inverse, root, groups)
@@ -150,7 +150,7 @@ func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 floa
 				c := omega.At(i/e.classes, j/e.classes) / lambda1 * root[a]
 				for b := e.first[j]; b < min(e.first[j+1], a+1); b++ {
 					row[b] = c * root[b] * gram[b]
-					if i == j && pull != nil {
+					if i == j && pull[0] > 0 {
 						row[b] += root[a] * root[b] / pull[i]
 					}
 				}

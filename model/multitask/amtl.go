@@ -68,11 +68,8 @@ func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error
 	}
 	var rest mat.Dense
 	rest.Sub(identity(m, 1), combine)
-	precision := mat.NewSymDense(m, nil)
-	precision.SymOuterK(1, &rest)
-	for i := range m {
-		precision.SetSym(i, i, precision.At(i, i)+p.Get("floor"))
-	}
+	precision := identity(m, p.Get("floor"))
+	precision.SymRankK(precision, 1, &rest)
 	omega, _, err := inverted(precision)
 	return &Covariance{Omega: omega, A: combine, Gap: gap}, err
 }

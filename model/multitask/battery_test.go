@@ -134,9 +134,21 @@ func scaledBy(s data.Samples, c float32) data.Samples {
 	return data.Samples{X: matrixOf(values, n, d, false), Y: s.Y}
 }
 
+// problemOf has a task of every name.
+func problemOf(loss Loss, tasks []data.Samples, names []string) *data.ProblemData {
+	p, kind := &data.ProblemData{}, data.Regression
+	if loss == Logistic {
+		kind = data.Classification
+	}
+	for i, s := range tasks {
+		p.Tasks = append(p.Tasks, data.TaskData{Task: &data.Task{Name: names[i], Kind: kind}, TrainSet: s})
+	}
+	return p
+}
+
 func mustProblem(t testing.TB, loss Loss, tasks []data.Samples) *TrainingSet {
 	t.Helper()
-	return must(newTrainingSet(loss, 1, tasks, make([]string, len(tasks))))(t)
+	return must(Training(problemOf(loss, tasks, make([]string, len(tasks)))))(t)
 }
 
 func mustFit(t testing.TB, model Model, problem *TrainingSet, p Params, opt Options) *Result {

@@ -24,8 +24,8 @@ type Options struct {
 	// result does not depend on it. 0 means 1, which is best when many fits
 	// run side by side.
 	Workers int
-	// Start is a result to start from, such as that of a nearby Lambda1. Nil
-	// starts from zero.
+	// Start is a result of as many tasks and features to start from, such as that of a nearby
+	// Lambda1. Nil starts from zero.
 	Start *Result
 }
 
@@ -120,7 +120,7 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	if err != nil {
 		return nil, err
 	}
-	if err := opt.complete(problem); err != nil {
+	if err := opt.complete(); err != nil {
 		return nil, err
 	}
 	begin, view := time.Now(), problem.view()
@@ -171,16 +171,11 @@ func checkOmega(omega *mat.SymDense, m int) error {
 }
 
 // complete checks the options and fills in the defaults.
-func (o *Options) complete(problem *TrainingSet) error {
+func (o *Options) complete() error {
 	if o.Tolerance < 0 || math.IsNaN(o.Tolerance) || o.MaxIterations < 0 {
 		return fmt.Errorf("multitask: options: %w: Tolerance %v and MaxIterations %d must not be negative", ErrInvalidParams, o.Tolerance, o.MaxIterations)
 	}
 	o.Tolerance, o.MaxIterations = cmp.Or(o.Tolerance, 1e-8), cmp.Or(o.MaxIterations, 500)
-	if o.Start != nil {
-		if d, m := o.Start.W.Dims(); d != problem.classes*problem.cols || m != problem.Tasks() {
-			return fmt.Errorf("multitask: options, Start: %w: its W is %d x %d; that of the problem is %d x %d", ErrInvalidParams, d, m, problem.classes*problem.cols, problem.Tasks())
-		}
-	}
 	return nil
 }
 

@@ -66,8 +66,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 	}
 	const sweeps = 500
 	m := c.SymmetricDim()
-	x := identity(m, alpha)
-	addSym(x, 1, c)
+	x := shifted(c, alpha)
 	// Where alpha is next to nothing, rounding errors may hide it.
 	for ridge := 1e-13; ; ridge *= 10 {
 		for i := range m {
@@ -77,11 +76,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 			break
 		}
 	}
-	inside := func(v float64, i, j int) float64 { return min(max(v, c.At(i, j)-alpha), c.At(i, j)+alpha) }
-	columns := make([][]float64, m)
-	for j := range columns {
-		columns[j] = make([]float64, m)
-	}
+	columns := mat.NewDense(m, m, nil) // that of row j in row j
 	gap = math.Inf(1)
 	for range sweeps {
 		p, _, err := inverted(x) // the gradient of the dual
@@ -97,7 +92,8 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 		if gap <= max(1e-14*float64(m), h.Enough) {
 			break
 		}
-		for j, a := range columns {
+		for j := range m {
+			a := columns.RawRowView(j)
 			for i := range m {
 				if i != j {
 					x.SetSym(i, j, c.At(i, j))
@@ -108,7 +104,7 @@ func graphicalLasso(c *mat.SymDense, alpha float64, h Hint) (omega *mat.SymDense
 			row.MulVec(x, mat.NewVecDense(m, a))
 			for i := range m {
 				if i != j {
-					x.SetSym(i, j, inside(row.AtVec(i), i, j))
+					x.SetSym(i, j, min(max(row.AtVec(i), c.At(i, j)-alpha), c.At(i, j)+alpha))
 				}
 			}
 		}

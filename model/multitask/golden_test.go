@@ -162,7 +162,7 @@ func goldenProblem(t *testing.T, g *golden, i int) *TrainingSet {
 		x := must(data.NewDense(len(task.Y), len(task.X[0]), single))(t)
 		tasks = append(tasks, data.Samples{X: doubles{&shortRows{x, task.X}}, Y: task.Y})
 	}
-	return must(newTrainingSet(loss, 1, tasks, make([]string, len(tasks))))(t)
+	return mustProblem(t, loss, tasks)
 }
 
 // near fails unless got is within tol of want, relative to the larger of want

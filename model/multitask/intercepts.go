@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -53,22 +54,19 @@ func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error)
 	return k, nil
 }
 
-// Pulls are the second derivatives of the term with respect to b_i, nil where it is 0.
+// Pulls are the second derivatives of the term with respect to b_i, all positive or all 0.
 func (p *TrainingSet) Pulls(params Params) []float64 {
-	drawn := params.Get(Drawn)
-	if drawn == 0 && !slices.ContainsFunc(p.tasks, func(t task) bool { return t.borrows }) {
-		return nil
-	}
-	pull, steepest := make([]float64, len(p.tasks)), 2.0
+	pull, drawn, others, steepest := make([]float64, len(p.tasks)), params.Get(Drawn), 0.0, 2.0
 	if p.loss == Logistic {
 		steepest = 0.25
 	}
+	if slices.ContainsFunc(p.tasks, func(t task) bool { return t.borrows }) {
+		others = 1
+	}
 	for i, t := range p.tasks {
-		rows := drawn
-		if drawn == 0 && t.borrows {
-			rows = OneIntercept
-		} else if drawn == 0 {
-			rows = 1
+		rows := cmp.Or(drawn, others)
+		if t.borrows {
+			rows = cmp.Or(drawn, OneIntercept)
 		}
 		pull[i] = rows * steepest * t.share
 	}
@@ -77,7 +75,7 @@ func (p *TrainingSet) Pulls(params Params) []float64 {
 
 // lend gives tasks the intercepts of classes that they lack.
 func (p *TrainingSet) lend(b []float64, params Params) {
-	own := p.Pulls(params) == nil
+	own := p.Pulls(params)[0] == 0
 	for c := range p.classes {
 		common, all, rows, more := 0.0, 0.0, 0.0, 0.0 // more of them are of the class than of others
 		for i := c; i < len(b); i += p.classes {
@@ -110,20 +108,13 @@ func (p *TrainingSet) losses(v *point, pull []float64, workers int) {
 	m, loss := len(p.tasks), make([]float64, len(p.tasks))
 	for n, settled := 0, false; n < 100 && !settled; n++ {
 		p.each(workers, func(i int, t *task) {
-			weight := 0.0
-			if pull != nil {
-				weight = pull[i]
-			}
-			v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i], t.y, v.b[i], weight, v.b[m+i%p.classes], t.weights)
+			v.b[i] = p.loss.bias(v.r[i], v.h[i], v.score[i], t.y, v.b[i], pull[i], v.b[m+i%p.classes], t.weights)
 		})
-		settled = pull == nil || p.common(v, pull)
+		settled = pull[0] == 0 || p.common(v, pull)
 	}
 	p.each(workers, func(i int, t *task) {
-		loss[i] = p.loss.sum(v.score[i], t.y, v.b[i], t.weights)
-		if pull != nil {
-			apart := v.b[i] - v.b[m+i%p.classes]
-			loss[i] += pull[i] / 2 * apart * apart
-		}
+		apart := v.b[i] - v.b[m+i%p.classes]
+		loss[i] = p.loss.sum(v.score[i], t.y, v.b[i], t.weights) + pull[i]/2*apart*apart
 	})
 	v.loss = floats.Sum(loss)
 }
@@ -161,14 +152,7 @@ func (p *TrainingSet) common(v *point, pull []float64) (settled bool) {
 // derivatives of the losses. Slopes and moves of the common ones stand last.
 func (p *TrainingSet) follow(slopes, total, pull []float64) []float64 {
 	m, k := len(p.tasks), p.classes
-	move := make([]float64, m+k)
-	if pull == nil {
-		for i, s := range slopes[:m] {
-			move[i] = -s / total[i]
-		}
-		return move
-	}
-	curvature := make([]float64, k)
+	move, curvature := make([]float64, m+k), make([]float64, k)
 	copy(move[m:], slopes[m:])
 	for i, t := range total {
 		share := pull[i] / (pull[i] + t)

@@ -62,8 +62,9 @@ func TestTasksThatBorrow(t *testing.T) {
 			}
 		}
 		r := mustFit(t, fixed(omega, 0), problem, Params{Lambda1: 0.05}, Options{})
-		others := &TrainingSet{loss: loss, classes: 1, cols: problem.cols, features: problem.features, tasks: problem.tasks[3:]}
-		without := mustFit(t, fixed(omega.SliceSym(3, 5).(*mat.SymDense), 1), others, Params{Lambda1: 0.05}, Options{})
+		others := *problem
+		others.tasks, others.view = problem.tasks[3:], func() *TrainingSet { return &others }
+		without := mustFit(t, fixed(omega.SliceSym(3, 5).(*mat.SymDense), 1), &others, Params{Lambda1: 0.05}, Options{})
 		for i := range 2 {
 			var apart mat.VecDense
 			apart.SubVec(r.W.ColView(3+i), without.W.ColView(i))

@@ -2,6 +2,7 @@ package multitask
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -42,7 +43,7 @@ func factor(omega *mat.SymDense) mat.Matrix {
 	return diagonal
 }
 
-// multiply sets dst to Omega X. Nil is the identity.
+// multiply sets dst to Omega X.
 func multiply(dst []float64, omega mat.Matrix, x []float64) {
 	switch omega := omega.(type) {
 	case *mat.Dense:
@@ -54,8 +55,6 @@ func multiply(dst []float64, omega mat.Matrix, x []float64) {
 		for i := range m {
 			floats.ScaleTo(dst[i*d:][:d], omega.At(i, i), x[i*d:][:d])
 		}
-	default:
-		copy(dst, x)
 	}
 }
 
@@ -109,12 +108,15 @@ func addSym(a *mat.SymDense, c float64, b *mat.SymDense) {
 }
 
 // identity returns c I.
-func identity(m int, c float64) *mat.SymDense {
-	a := mat.NewSymDense(m, nil)
-	for i := range m {
-		a.SetSym(i, i, c)
+func identity(m int, c float64) *mat.SymDense { return shifted(mat.NewSymDense(m, nil), c) }
+
+// shifted returns A + c I.
+func shifted(a *mat.SymDense, c float64) *mat.SymDense {
+	s := mat.NewSymDense(a.SymmetricDim(), slices.Clone(a.RawSymmetric().Data))
+	for i := range a.SymmetricDim() {
+		s.SetSym(i, i, a.At(i, i)+c)
 	}
-	return a
+	return s
 }
 
 // norm1 is the sum of the absolute values of all entries.

@@ -39,7 +39,8 @@ func (p *TrainingSet) weighted(params Params) *TrainingSet {
 			all[i%p.classes][LabelOf(v, 1)]++
 		}
 	}
-	w := &TrainingSet{loss: p.loss, cols: p.cols, features: p.features, classes: p.classes, tasks: slices.Clone(p.tasks), span: p.span}
+	w := *p
+	w.tasks = slices.Clone(p.tasks)
 	for i := range w.tasks {
 		if len(p.tasks[i].y) == 0 {
 			continue
@@ -52,7 +53,7 @@ func (p *TrainingSet) weighted(params Params) *TrainingSet {
 			w.tasks[i].weights[c] *= (of[0] + of[1]) / 2 / n
 		}
 	}
-	return w
+	return &w
 }
 
 // sum returns the weighted loss of predictions score + b.
@@ -62,18 +63,11 @@ func (l Loss) sum(score, y []float64, b float64, w weights) (sum float64) {
 			e := s + b - y[j]
 			sum += w[0] * e * e
 		} else {
-			sum += w[LabelOf(y[j], 1)] * logistic(y[j]*(s+b))
+			t := y[j] * (s + b) // ln(1 + exp(-t)), without overflow
+			sum += w[LabelOf(y[j], 1)] * (max(0, -t) + math.Log1p(math.Exp(-math.Abs(t))))
 		}
 	}
 	return sum
-}
-
-// logistic returns ln(1 + exp(-t)) without overflow.
-func logistic(t float64) float64 {
-	if t < 0 {
-		return -t + math.Log1p(math.Exp(t))
-	}
-	return math.Log1p(math.Exp(-t))
 }
 
 // slopes sets r and h to the first and second derivatives of the weighted
@@ -107,13 +101,12 @@ func (l Loss) bias(r, h, score, y []float64, b, pull, common float64, w weights)
 	if l == Logistic && pull > 0 { // no slope of a row is more than its weight
 		far := float64(len(y)) * max(w[0], w[1]) / pull
 		lo, hi = common-far, common+far
-		b = min(max(b, lo), hi)
 	} else if l == Logistic && len(score) > 0 {
 		// Beyond these one row of the other class outweighs all that are right.
 		far := 1 + math.Log(float64(len(score))) + math.Abs(math.Log(w[0]/w[1]))
 		lo, hi = -floats.Max(score)-far, -floats.Min(score)+far
-		b = min(max(b, lo), hi)
 	}
+	b = min(max(b, lo), hi)
 	for range 200 {
 		g, c := l.slopes(r, h, score, y, b, w)
 		g, c = g+pull*(b-common), c+pull

@@ -138,11 +138,8 @@ type Range struct {
 	// Default is its value where none is given.
 	Default float64
 	// Low and High bound the search. A range with Low equal to High is not
-	// searched. Larger and smaller values are allowed in a fit as long as they
-	// exceed Above.
+	// searched. Larger and smaller values are allowed in a fit, but only positive ones.
 	Low, High float64
-	// Above is the value that the hyperparameter must exceed.
-	Above float64
 	// Log says that the search is uniform in the logarithm.
 	Log bool
 }
@@ -160,23 +157,16 @@ func (r Range) At(u float64) float64 {
 // checking every hyperparameter.
 func Complete(model Model, p Params) (Params, error) {
 	info := model.Info()
-	known := map[string]bool{}
 	for _, r := range info.Ranges {
-		known[r.Name] = true
-		_, given := p.Hyper[r.Name]
-		if r.Name == Lambda1 || r.Name == Lambda2 && p.Lambda2 != 0 {
-			given = true
-		}
-		if !given {
+		if _, given := p.Hyper[r.Name]; !given && p.Get(r.Name) == 0 {
 			p = p.With(r.Name, r.Default)
 		}
-		v := p.Get(r.Name)
-		if !(v > r.Above) || math.IsInf(v, 0) {
-			return p, fmt.Errorf("multitask: model %q, %s: %w: it is %v but must be finite and above %v", info.Name, r.Name, ErrInvalidParams, v, r.Above)
+		if v := p.Get(r.Name); !(v > 0) || math.IsInf(v, 0) {
+			return p, fmt.Errorf("multitask: model %q, %s: %w: it is %v but must be finite and above 0", info.Name, r.Name, ErrInvalidParams, v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Hyper)) {
-		if !known[name] {
+		if !slices.ContainsFunc(info.Ranges, func(r Range) bool { return r.Name == name }) {
 			return p, fmt.Errorf("multitask: model %q: %w: it has no hyperparameter %q", info.Name, ErrInvalidParams, name)
 		}
 	}

@@ -24,6 +24,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 func init() {
@@ -136,15 +138,10 @@ func conjugate(t []float64, r, lambda float64) float64 {
 // dualNorm is the norm of t that is dual to the r-norm.
 func dualNorm(t []float64, r float64) float64 {
 	top := t[len(t)-1]
-	switch {
-	case r < 1:
+	if r < 1 {
 		return math.NaN()
-	case r == 1 || top == 0:
-		return top
+	} else if top == 0 {
+		return 0
 	}
-	sum, q := 0.0, r/(r-1)
-	for _, v := range t {
-		sum += math.Pow(v/top, q)
-	}
-	return top * math.Pow(sum, 1/q)
+	return top * floats.Norm(floats.ScaleTo(make([]float64, len(t)), 1/top, t), r/(r-1))
 }

@@ -17,9 +17,8 @@ import (
 // that dW' = -(dOmega G + Omega H dW') / Lambda1. One linear system, the adjoint
 // of this one, gives the slope in all directions.
 func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]float64) (*mat.SymDense, error) {
-	x := newRidge(p, factor(r.Omega), r.Params.Lambda1, 1)
+	x := newRidge(p, factor(r.Omega), r.Params.Lambda1, r.Params, 1)
 	x.take(r)
-	x.pull = p.Pulls(r.Params)
 	p.score(&x.point, x.pull, 1)
 	x.bend()
 	seen, biases := make([]float64, p.size()), make([]float64, len(x.b)) // the slopes with respect to W', m x d, and b
@@ -33,7 +32,7 @@ func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]floa
 		}
 	}
 	pull := x.pull
-	if pull == nil && p.classes > 1 { // intercepts that are lent follow those of the lenders
+	if pull[0] == 0 && p.classes > 1 { // intercepts that are lent follow those of the lenders
 		pull = p.Pulls(Params{Hyper: map[string]float64{Drawn: 1e-9}})
 	}
 	for i, b := range x.set.follow(biases, x.total, pull)[:len(x.total)] { // which follow W on the training rows
@@ -41,8 +40,7 @@ func (p *TrainingSet) Slope(r *Result, rows []data.Samples, derivatives [][]floa
 	}
 	rest := slices.Clone(seen)
 	floats.Scale(-1, rest)
-	multiply(x.cg[5], x.omega, rest)
-	_, w, _ := x.conjugate(rest, 1e-12*floats.Dot(rest, x.cg[5]))
+	_, w, _ := x.conjugate(rest, 1e-12*quadratic(x.omega, rest))
 	x.addHessian(seen, w) // so that it is what Omega sees
 	return symmetrised(products(seen, x.slopes, p.Tasks(), len(seen)/p.Tasks()), -1/x.lambda), nil
 }

@@ -23,17 +23,14 @@ import (
 type ridge struct {
 	set     *TrainingSet
 	workers int
-	omega   mat.Matrix // nil is the identity
+	omega   mat.Matrix
 	lambda  float64
-	pull    []float64 // of the common intercept on those of the tasks, nil for none
+	pull    []float64 // of the common intercept on those of the tasks
 	a       []float64
 	point
 	slopes []float64 // of the losses with respect to W', m x d
 	mean   []float64 // the rows' sum with the weights h, m x d
 	total  []float64 // the sums of these weights
-	trial  point
-	move   point // the direction of a step: dW', and what it does to scores and biases
-	cg     [6][]float64
 }
 
 // point is W' (m x d) with all that a fit needs to know there.
@@ -54,14 +51,12 @@ func newPoint(p *TrainingSet) point {
 	return v
 }
 
-func newRidge(set *TrainingSet, omega mat.Matrix, lambda float64, workers int) *ridge {
-	x := &ridge{set: set, workers: workers, omega: omega, lambda: lambda, point: newPoint(set), trial: newPoint(set), move: newPoint(set)}
+func newRidge(set *TrainingSet, omega mat.Matrix, lambda float64, p Params, workers int) *ridge {
 	n := set.size()
-	x.a, x.slopes, x.mean, x.total = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, len(set.tasks))
-	for i := range x.cg {
-		x.cg[i] = make([]float64, n)
+	return &ridge{
+		set: set, workers: workers, omega: omega, lambda: lambda, pull: set.Pulls(p), point: newPoint(set),
+		a: make([]float64, n), slopes: make([]float64, n), mean: make([]float64, n), total: make([]float64, len(set.tasks)),
 	}
-	return x
 }
 
 // size is the number of weights.
@@ -122,13 +117,10 @@ func (x *ridge) addHessian(dst, v []float64) {
 // finds the square of what is left within a target. It returns dA, dW' = Omega dA and the
 // slope along them, and leaves what is left in rest.
 func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope float64) {
-	a, w, p, q, hq, z := x.cg[0], x.cg[1], x.cg[2], x.cg[3], x.cg[4], x.cg[5]
-	clear(a)
-	clear(w)
+	n := len(rest)
+	a, w, hq, z := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	multiply(z, x.omega, rest)
-	copy(p, rest)
-	copy(q, z)
-	norm := floats.Dot(rest, z)
+	p, q, norm := slices.Clone(rest), slices.Clone(z), floats.Dot(rest, z)
 	for it := 0; it < 1000 && norm > target; it++ {
 		floats.ScaleTo(hq, x.lambda, p)
 		x.addHessian(hq, q)
@@ -150,38 +142,44 @@ func (x *ridge) conjugate(rest []float64, target float64) (a, w []float64, slope
 	return a, w, slope
 }
 
-// downhill sets rest to the negative gradient with respect to W', and returns what Omega
-// finds its square to be: over 2 Lambda, that bounds how far the minimum is.
-func (x *ridge) downhill(rest []float64) float64 {
+// downhill returns the negative gradient with respect to W', and what Omega finds its square
+// to be: over 2 Lambda, that bounds how far the minimum is.
+func (x *ridge) downhill() (rest []float64, norm float64) {
 	x.bend()
-	floats.ScaleTo(rest, -1, x.slopes)
+	rest = floats.ScaleTo(make([]float64, len(x.a)), -1, x.slopes)
 	add(-x.lambda, x.a, rest)
-	multiply(x.cg[5], x.omega, rest)
-	return floats.Dot(rest, x.cg[5])
+	return rest, quadratic(x.omega, rest)
+}
+
+// quadratic returns <X, Omega X>.
+func quadratic(omega mat.Matrix, x []float64) float64 {
+	product := make([]float64, len(x))
+	multiply(product, omega, x)
+	return floats.Dot(x, product)
 }
 
 // along moves along the direction until the objective is lower by a fair part of what
 // the slope promises, and reports whether it is.
 func (x *ridge) along(a, w []float64, slope float64) bool {
-	copy(x.move.w, w)
-	sums := make([]float64, len(x.b))
+	trial, moves, sums := newPoint(x.set), make([][]float64, len(x.total)), make([]float64, len(x.b))
 	x.set.each(x.workers, func(i int, t *task) {
-		t.x.Mul(x.move.score[i], x.set.part(i, w), 1)
-		sums[i] = floats.Dot(x.h[i], x.move.score[i])
+		moves[i] = make([]float64, len(t.y))
+		t.x.Mul(moves[i], x.set.part(i, w), 1)
+		sums[i] = floats.Dot(x.h[i], moves[i])
 	})
-	x.move.b = x.set.follow(sums, x.total, x.pull)
+	biases := x.set.follow(sums, x.total, x.pull)
 	linear, square := x.lambda*floats.Dot(x.a, w), x.lambda/2*floats.Dot(a, w)
 	size := math.Abs(x.loss) + x.lambda/2*math.Abs(floats.Dot(x.a, x.w))
 	for t := 1.0; t > 1e-5; t /= 2 {
-		for i, move := range x.move.score {
-			floats.AddScaledTo(x.trial.score[i], x.score[i], t, move)
+		for i, move := range moves {
+			floats.AddScaledTo(trial.score[i], x.score[i], t, move)
 		}
-		floats.AddScaledTo(x.trial.b, x.b, t, x.move.b)
-		x.set.losses(&x.trial, x.pull, x.workers)
-		if x.trial.loss+t*linear+t*t*square <= x.loss+1e-4*t*slope+1e-15*size {
-			floats.AddScaledTo(x.trial.w, x.w, t, w)
+		floats.AddScaledTo(trial.b, x.b, t, biases)
+		x.set.losses(&trial, x.pull, x.workers)
+		if trial.loss+t*linear+t*t*square <= x.loss+1e-4*t*slope+1e-15*size {
+			floats.AddScaledTo(trial.w, x.w, t, w)
 			add(t, a, x.a)
-			x.point, x.trial = x.trial, x.point
+			x.point = trial
 			return true
 		}
 	}
@@ -200,9 +198,9 @@ func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 	if err != nil {
 		return err
 	}
-	least := rankTolerance * e.Values[len(e.Values)-1]
+	clip(e.Values, rankTolerance)
 	for i, v := range e.Values {
-		if e.Values[i] = 0; v > least {
+		if v > 0 {
 			e.Values[i] = 1 / v
 		}
 	}
@@ -214,21 +212,19 @@ func (x *ridge) begin(from *Result, omega *mat.SymDense) error {
 // solveHeld fits a model whose Omega is given, to a gap that strong convexity proves.
 func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.SymDense, p Params, opt Options) (*Result, error) {
 	set = set.weighted(p)
-	x := newRidge(set, factor(omega), p.Lambda1, opt.Workers)
+	x := newRidge(set, factor(omega), p.Lambda1, p, opt.Workers)
 	if opt.Start != nil {
 		if err := x.begin(opt.Start, omega); err != nil {
 			return nil, err
 		}
 	}
-	x.pull = set.Pulls(p)
 	set.score(&x.point, x.pull, x.workers)
 	r := &Result{Model: name, Params: p, Status: IterationLimit}
-	rest := make([]float64, len(x.w))
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("multitask: fitting %q: %w", name, err)
 		}
-		norm := x.downhill(rest)
+		rest, norm := x.downhill()
 		r.Objective, r.Gap = x.loss+p.Lambda1/2*floats.Dot(x.a, x.w), norm/(2*p.Lambda1)
 		enough := opt.Tolerance * r.Objective
 		if r.Gap <= enough {

@@ -49,20 +49,20 @@ const (
 	patience = 25
 )
 
-// candidate is V with an Omega, and how far they are above the minimum.
+// candidate is V with an Omega.
 type candidate struct {
 	point
-	objective, bound float64
-	near             []float64 // Omega is the step for these
-	shift            float64
-	cov              *Covariance
+	objective float64
+	near      []float64 // Omega is the step for these
+	shift     float64
+	cov       *Covariance
 }
 
 // solveJoint fits a convex model to a gap that duality proves. An iteration is a sweep.
 func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, opt Options) (*Result, error) {
 	x := newSplitting(set, model, p, opt)
 	r := &Result{Model: model.Info().Name, Params: p, Status: IterationLimit, Gap: math.Inf(1)}
-	best := candidate{objective: math.Inf(1), bound: math.Inf(-1)}
+	best, bound := candidate{objective: math.Inf(1)}, math.Inf(-1)
 	for idle := 0; r.Status == IterationLimit && r.Iterations < opt.MaxIterations; r.Iterations++ {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("multitask: fitting %q: %w", r.Model, err)
@@ -71,11 +71,10 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 			return nil, err
 		}
 		c := x.candidate()
-		bound := max(best.bound, set.lower(model, p, &c.point, c.cov, opt.Workers))
+		bound = max(bound, set.lower(model, p, &c.point, c.cov, opt.Workers))
 		if c.objective < best.objective {
 			best = c
 		}
-		best.bound = bound
 		idle++
 		if gap := best.objective - bound; gap < r.Gap {
 			r.Gap, idle = gap, 0
@@ -105,11 +104,10 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 // as their curvature along it says.
 func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitting {
 	n := set.size()
-	x := &splitting{ridge: newRidge(set, nil, 1, opt.Workers), model: model, params: p, u: make([]float64, n), last: make([]float64, n), near: make([]float64, n)}
+	x := &splitting{ridge: newRidge(set, factor(identity(set.Tasks(), 1)), 1, p, opt.Workers), model: model, params: p, u: make([]float64, n), last: make([]float64, n), near: make([]float64, n)}
 	if opt.Start != nil {
 		x.take(opt.Start)
 	}
-	x.pull = set.Pulls(p)
 	set.score(&x.point, x.pull, opt.Workers)
 	x.v = slices.Clone(x.w)
 	x.bend()
@@ -174,7 +172,7 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 		if err != nil {
 			return nil, err
 		}
-		clip(e.Values)
+		clip(e.Values, 1e-15*float64(len(e.Values)))
 		mu, s := make([]float64, m), append(make([]float64, m-len(e.Values)), e.Values...)
 		model.spectrum(mu, s, c, x.params)
 		x.penalty = x.params.Lambda2 * model.value(mu, x.params)
@@ -189,9 +187,7 @@ func (x *splitting) shrink() (*mat.SymDense, error) {
 	if x.cov, err = x.model.Step(w, x.set.features, x.params, Hint{From: x.cov, Enough: x.enough, Shift: c}); err != nil {
 		return nil, err
 	}
-	shifted := identity(m, c)
-	addSym(shifted, 1, x.cov.Omega)
-	inverse, _, err := inverted(shifted)
+	inverse, _, err := inverted(shifted(x.cov.Omega, c))
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +202,7 @@ func (x *splitting) lossStep() {
 	copy(x.a, x.w)
 	add(-1, x.v, x.a)
 	add(1, x.u, x.a)
-	rest := make([]float64, len(x.a))
-	norm := x.downhill(rest)
+	rest, norm := x.downhill()
 	x.along(x.conjugate(rest, 0.01*norm))
 }
 

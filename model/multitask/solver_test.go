@@ -161,7 +161,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		tasks := good()
 		c.bend(tasks)
-		_, err := newTrainingSet(Logistic, 1, tasks, names)
+		_, err := Training(problemOf(Logistic, tasks, names))
 		if !errors.Is(err, ErrInvalidData) {
 			t.Errorf("%s: %v is not ErrInvalidData", c.what, err)
 			continue

@@ -1,8 +1,8 @@
 package multitask
 
 import (
-	"cmp"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -28,37 +28,30 @@ type shortRows struct {
 	rows        [][]float64
 }
 
-// view returns the training set that fits are fastest on: one of fewer rows, in the span of
-// the rows, or itself.
-func (p *TrainingSet) view() *TrainingSet {
-	p.once.Do(func() { p.fastest = cmp.Or(p.fewerRows(), p.narrowed(), p) })
-	return p.fastest
-}
-
 // narrowed returns the training set in the coordinates L of the rows X, with which L^-1 X is
 // orthonormal. It is nil where that brings nothing, and where rows depend on others: next to
 // no penalty would tell those that nearly do so apart.
 func (p *TrainingSet) narrowed() *TrainingSet {
-	ends, entries := []int{0}, len(p.tasks)*p.cols
-	for i, t := range p.tasks {
-		ends = append(ends, ends[i]+len(t.y))
+	n, entries := 0, len(p.tasks)*p.cols
+	for _, t := range p.tasks {
+		n += len(t.y)
 		entries += t.x.NNZ()
 	}
-	n := ends[len(p.tasks)]
 	if 8*n > p.cols || n*n > entries || p.classes > 1 { // the blocks of W have rows of their own
 		return nil
 	}
-	gram := p.gram(ends)
+	gram, first := p.Gram()
 	least := 1e-10 * mat.Max(gram)
 	l := gram.RawMatrix().Data
 	if !linalg.Cholesky(linalg.Default(), n, l, n) {
 		return nil
 	}
-	s := &span{rows: p.tasks, first: ends, l: blas64.Triangular{N: n, Stride: n, Data: l, Uplo: blas.Lower, Diag: blas.NonUnit}}
-	inner := &TrainingSet{loss: p.loss, features: p.features, cols: n, classes: 1, span: s}
+	s := &span{rows: p.tasks, first: first, l: blas64.Triangular{N: n, Stride: n, Data: l, Uplo: blas.Lower, Diag: blas.NonUnit}}
+	inner := *p
+	inner.cols, inner.span, inner.tasks = n, s, nil
 	for i, t := range p.tasks {
 		x := &shortRows{Matrix: t.x}
-		for a := ends[i]; a < ends[i+1]; a++ {
+		for a := first[i]; a < first[i+1]; a++ {
 			if v := gram.At(a, a); !(v*v > least) {
 				return nil
 			}
@@ -67,7 +60,7 @@ func (p *TrainingSet) narrowed() *TrainingSet {
 		t.x = x
 		inner.tasks = append(inner.tasks, t)
 	}
-	return inner
+	return &inner
 }
 
 // enter returns the coordinates of W, d x m, without what of it is outside of the
@@ -92,15 +85,10 @@ func (s *span) leave(in *mat.Dense) *mat.Dense {
 	return w
 }
 
-// solved returns the inverse of L or L' times coordinates, a column at a time: there are few
-// columns and long rows.
+// solved returns the inverse of L or L' times coordinates.
 func (s *span) solved(t blas.Transpose, in *mat.Dense) *mat.Dense {
-	c, m := mat.DenseCopyOf(in), in.RawMatrix().Cols
-	for j := range m {
-		x := mat.Col(nil, j, in)
-		blas64.Trsv(t, s.l, blas64.Vector{N: len(x), Inc: 1, Data: x})
-		c.SetCol(j, x)
-	}
+	c := mat.DenseCopyOf(in)
+	blas64.Trsm(blas.Left, t, 1, s.l, c.RawMatrix())
 	return c
 }
 
@@ -128,14 +116,18 @@ func (x *shortRows) AddGram(dst, v, c []float64) (sum float64) {
 	return sum
 }
 
-// gram returns the inner products of the rows of all tasks, class by class. Some rows at a
-// time become columns, which a cache holds.
-func (p *TrainingSet) gram(first []int) *mat.Dense {
+// Gram returns the inner products of the rows of all parts, class by class, and where those of
+// each begin. Some rows at a time become columns, which a cache holds.
+func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
+	first = []int{0}
+	for i, t := range p.tasks {
+		first = append(first, first[i]+len(t.y))
+	}
 	n, some := first[len(p.tasks)], 64
 	if data.IsSparse(p.tasks[0].x) {
 		some = 16
 	}
-	gram := mat.NewDense(n, n, nil)
+	gram = mat.NewDense(n, n, nil)
 	for i, t := range p.tasks {
 		for from := 0; from < len(t.y); from += some {
 			k := min(some, len(t.y)-from)
@@ -157,7 +149,7 @@ func (p *TrainingSet) gram(first []int) *mat.Dense {
 			}
 		}
 	}
-	return gram
+	return gram, first
 }
 
 // fewerRows returns the training set with at most d + 2 rows a task, nil where that is not
@@ -167,17 +159,17 @@ func (p *TrainingSet) gram(first []int) *mat.Dense {
 // of ones again. Fits of Parkinsons take up to a sixth of the time.
 func (p *TrainingSet) fewerRows() *TrainingSet {
 	few, gain := p.cols+2, false
-	c := &TrainingSet{loss: p.loss, cols: p.cols, features: p.features, classes: p.classes}
-	for _, t := range p.tasks {
+	c := *p
+	c.tasks = slices.Clone(p.tasks)
+	for i, t := range p.tasks {
 		if 3*few*p.cols < 2*t.x.NNZ() && p.loss == Square {
-			t, gain = t.rotated(few), true
+			c.tasks[i], gain = t.rotated(few), true
 		}
-		c.tasks = append(c.tasks, t)
 	}
 	if !gain {
 		return nil
 	}
-	return c
+	return &c
 }
 
 // rotated returns a task that has few = d + 2 rows and the same loss.

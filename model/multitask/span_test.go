@@ -87,9 +87,9 @@ func TestFewerRowsHaveTheSameLoss(t *testing.T) {
 		}
 		var at [2]*ridge
 		for i, p := range []*TrainingSet{problem, few} {
-			at[i] = newRidge(p, nil, 1, 1)
+			at[i] = newRidge(p, nil, 1, Params{}, 1)
 			copy(at[i].w, normals(data.Stream(5, "rows"), s.m*s.d))
-			p.score(&at[i].point, nil, 1)
+			p.score(&at[i].point, at[i].pull, 1)
 			at[i].bend()
 		}
 		near(t, "loss", at[1].loss, at[0].loss, 1e-12)

@@ -118,10 +118,8 @@ func (x *barrier) at(omega *mat.SymDense) *interior {
 	if err != nil {
 		return nil
 	}
-	moved := identity(m, x.shift)
-	addSym(moved, 1, omega)
-	shifted, _, _ := inverted(moved)
-	at := &interior{omega, inverse, shifted, mat.NewSymDense(m, nil), x.params.Lambda1/2*dot(x.s, shifted) - x.mu*logDet}
+	above, _, _ := inverted(shifted(omega, x.shift))
+	at := &interior{omega, inverse, above, mat.NewSymDense(m, nil), x.params.Lambda1/2*dot(x.s, above) - x.mu*logDet}
 	for i := range m {
 		for j := range i {
 			v := omega.At(i, j)
@@ -150,9 +148,8 @@ func (x *barrier) center(from *interior, most int, enough float64) *interior {
 			trace.SetVec(a, 2-e.times)
 		}
 		hessian := x.hessian(at)
-		addSym(hessian, 1e-15*mat.Trace(hessian), identity(len(x.entries), 1)) // for rounding errors
 		var root mat.Cholesky
-		if !root.Factorize(hessian) {
+		if !root.Factorize(shifted(hessian, 1e-15*mat.Trace(hessian))) { // for rounding errors
 			break
 		}
 		var along, move mat.VecDense
@@ -210,8 +207,7 @@ func (x *barrier) hessian(at *interior) *mat.SymDense {
 // of T - U, less Lambda2: any U with zero diagonal and |U_ij| <= Lambda2 will do,
 // and that of the step at the optimum attains the maximum.
 func (spats) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
-	rest := identity(t.SymmetricDim(), -p.Lambda2)
-	addSym(rest, 1, t)
+	rest := shifted(t, -p.Lambda2)
 	if c != nil && c.multiplier != nil {
 		addSym(rest, -1, c.multiplier)
 	}

@@ -40,7 +40,7 @@ func (k spectral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, e
 	if err != nil {
 		return nil, err
 	}
-	clip(e.Values)
+	clip(e.Values, 1e-15*float64(len(e.Values)))
 	mu := make([]float64, len(e.Values))
 	k.spectrum(mu, e.Values, h.Shift, p)
 	return &Covariance{Omega: e.Rebuild(mu)}, nil
@@ -59,13 +59,13 @@ func bisected(low, high float64, holds func(x float64) bool) float64 {
 	return high
 }
 
-// clip sets the eigenvalues of S that are rounding errors to zero: a small
-// power of theirs would not be small.
-func clip(s []float64) {
-	limit := 1e-15 * float64(len(s)) * s[len(s)-1]
-	for i, v := range s {
+// clip sets ascending eigenvalues that are small beside the largest to zero. Of S these are
+// rounding errors, of which a small power would not be small.
+func clip(values []float64, small float64) {
+	limit := small * values[len(values)-1]
+	for i, v := range values {
 		if v <= limit {
-			s[i] = 0
+			values[i] = 0
 		}
 	}
 }
@@ -77,11 +77,7 @@ func eigenvalues(omega *mat.SymDense) []float64 {
 	if err != nil {
 		return slices.Repeat([]float64{math.NaN()}, omega.SymmetricDim())
 	}
-	for i, v := range e.Values {
-		if v <= rankTolerance*e.Values[len(e.Values)-1] {
-			e.Values[i] = 0
-		}
-	}
+	clip(e.Values, rankTolerance)
 	return e.Values
 }
 

@@ -1,14 +1,13 @@
 package multitask
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
 )
@@ -32,17 +31,16 @@ type TrainingSet struct {
 	features int // d of g(Omega), which is more in a span
 	classes  int // C, or 1: then W is d x m
 	tasks    []task
-
-	once    sync.Once
-	fastest *TrainingSet // to fit
-	span    *span        // in whose coordinates this is, or nil
+	span     *span // in whose coordinates this is, or nil
+	// view returns the training set that fits are fastest on: one of fewer rows, in the span of
+	// the rows, or this one.
+	view func() *TrainingSet
 }
 
 // task is the rows of a task or, where there are C classes, those of one of the C
 // tasks that it is made of, a class against the rest. A class that the task lacks
 // has no rows.
 type task struct {
-	name    string
 	x       data.Matrix
 	y       []float64
 	share   float64 // of the loss that a labelled row has, 1/n_i
@@ -51,36 +49,44 @@ type task struct {
 	weights      // the same, of the rows of x, which may be a summary
 }
 
-// newTrainingSet checks the training data of the tasks, which have names for errors. Of
-// several classes y has the number of a row's class. A task may lack some.
-func newTrainingSet(loss Loss, classes int, tasks []data.Samples, names []string) (*TrainingSet, error) {
-	if len(tasks) == 0 {
+// Training returns the training rows of a problem, checked. The loss is logistic for
+// classification and square for regression. Of several classes y has the number of a row's
+// class. A task may lack some.
+func Training(problem *data.ProblemData) (*TrainingSet, error) {
+	if len(problem.Tasks) == 0 {
 		return nil, fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
 	}
-	p := &TrainingSet{loss: loss, classes: classes}
-	for i, s := range tasks {
-		name := fmt.Sprintf("task %q", names[i])
+	p := &TrainingSet{loss: Square, classes: max(1, problem.Several())}
+	if problem.Kind() == data.Classification {
+		p.loss = Logistic
+	}
+	for _, t := range problem.Tasks {
+		s := t.TrainSet
+		if t.Kind != problem.Kind() {
+			return nil, fmt.Errorf("multitask: task %q, kind: %w: it is %s but that of the first task is %s", t.Name, ErrInvalidData, t.Kind, problem.Kind())
+		}
 		if err := p.checkSamples(s); err != nil {
-			return nil, fmt.Errorf("multitask: %s: %w", name, err)
+			return nil, fmt.Errorf("multitask: task %q: %w", t.Name, err)
 		}
 		p.cols, p.features = s.X.Cols(), s.X.Cols()
-		if d := tasks[0].X.Cols(); p.cols != d {
-			return nil, fmt.Errorf("multitask: %s, X: %w: it has %d features but the first task has %d", name, ErrInvalidData, p.cols, d)
+		if d := problem.Cols(); p.cols != d {
+			return nil, fmt.Errorf("multitask: task %q, X: %w: it has %d features but the first task has %d", t.Name, ErrInvalidData, p.cols, d)
 		}
-		for c := range classes {
-			t := task{name: name, x: s.X, y: s.Y, borrows: s.Borrows(loss == Logistic)}
-			if classes > 1 {
-				t.y = Against(s.Y, c)
+		for c := range p.classes {
+			part := task{x: s.X, y: s.Y, borrows: s.Borrows(p.loss == Logistic)}
+			if p.classes > 1 {
+				part.y = Against(s.Y, c)
 			}
-			p.tasks = append(p.tasks, t)
+			p.tasks = append(p.tasks, part)
 		}
 	}
 	p.share()
-	for c := range classes {
-		if err := p.tell(c, tasks); err != nil {
+	for c := range p.classes {
+		if err := p.tell(c, problem.Tasks); err != nil {
 			return nil, err
 		}
 	}
+	p.view = sync.OnceValue(func() *TrainingSet { return cmp.Or(p.fewerRows(), p.narrowed(), p) })
 	return p, nil
 }
 
@@ -123,7 +129,7 @@ func (p *TrainingSet) share() {
 
 // tell leaves out the rows of tasks that lack a class of several, unless it is in tasks alone
 // that have no other. It is foreign to tasks as those of one target of a table are to another.
-func (p *TrainingSet) tell(class int, tasks []data.Samples) error {
+func (p *TrainingSet) tell(class int, tasks []data.TaskData) error {
 	if p.loss == Square {
 		return nil
 	}
@@ -133,18 +139,16 @@ func (p *TrainingSet) tell(class int, tasks []data.Samples) error {
 		y := p.tasks[i].y
 		all, told = append(all, y...), told || slices.Contains(y, 1) && slices.Contains(y, -1)
 		if p.classes > 1 && slices.Contains(y, 1) {
-			with = append(with, tasks[i/p.classes].Y...)
+			with = append(with, tasks[i/p.classes].TrainSet.Y...)
 		}
 	}
 	if len(all) == 0 || slices.Min(all) == slices.Max(all) && (p.classes == 1 || all[0] > 0) {
 		return fmt.Errorf("multitask: y: %w: all %d training rows of all tasks have one label; two are needed", ErrInvalidData, len(all))
 	}
-	slices.Sort(with)
-	with = slices.Compact(with)
 	for i := class; i < len(p.tasks) && p.classes > 1; i += p.classes {
 		t := &p.tasks[i]
 		if (told || !slices.Contains(all, 1)) && !slices.Contains(t.y, 1) {
-			t.foreign = with == nil || len(t.y) > 0 && !slices.ContainsFunc(tasks[i/p.classes].Y, func(y float64) bool { return slices.Contains(with, y) })
+			t.foreign = with == nil || len(t.y) > 0 && !slices.ContainsFunc(tasks[i/p.classes].TrainSet.Y, func(y float64) bool { return slices.Contains(with, y) })
 			t.x, t.y = t.x.Take(nil), nil
 		}
 	}
@@ -160,24 +164,6 @@ func Against(y []float64, class int) []float64 {
 		}
 	}
 	return side
-}
-
-// Training returns the training rows of a problem. The loss is logistic for classification
-// and square for regression.
-func Training(p *data.ProblemData) (*TrainingSet, error) {
-	samples := make([]data.Samples, len(p.Tasks))
-	names := make([]string, len(p.Tasks))
-	for i, t := range p.Tasks {
-		samples[i], names[i] = t.TrainSet, t.Name
-		if t.Kind != p.Tasks[0].Kind {
-			return nil, fmt.Errorf("multitask: task %q, kind: %w: it is %s but that of the first task is %s", t.Name, ErrInvalidData, t.Kind, p.Tasks[0].Kind)
-		}
-	}
-	loss := Square
-	if len(p.Tasks) > 0 && p.Tasks[0].Kind == data.Classification {
-		loss = Logistic
-	}
-	return newTrainingSet(loss, max(1, p.Several()), samples, names)
 }
 
 // checkSamples reports what makes the rows of one task unfit for training.
@@ -214,22 +200,17 @@ func (p *TrainingSet) Cols() int { return p.cols }
 
 // each calls f for every task, class by class, on the given number of goroutines.
 func (p *TrainingSet) each(workers int, f func(i int, t *task)) {
-	if workers <= 1 {
-		for i := range p.tasks {
+	some := func(first int) {
+		for i := first; i < len(p.tasks); i += max(1, workers) {
 			f(i, &p.tasks[i])
 		}
-		return
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, len(p.tasks)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(p.tasks); i = int(next.Add(1)) - 1 {
-				f(i, &p.tasks[i])
-			}
-		})
+	var others sync.WaitGroup
+	for first := 1; first < workers; first++ {
+		others.Go(func() { some(first) })
 	}
-	wg.Wait()
+	some(0)
+	others.Wait()
 }
 
 // Parts are the rows of every task. Tasks of more than two classes are that many parts, a
@@ -249,14 +230,4 @@ func (p *TrainingSet) Derivatives(part int, f []float64, params Params) (first, 
 	first, second = make([]float64, len(f)), make([]float64, len(f))
 	p.loss.slopes(first, second, f, t.y, 0, t.weights)
 	return first, second
-}
-
-// Gram returns the inner products of the rows of all parts, class by class, and where
-// those of each begin.
-func (p *TrainingSet) Gram() (gram *mat.Dense, first []int) {
-	first = []int{0}
-	for i, t := range p.tasks {
-		first = append(first, first[i]+len(t.y))
-	}
-	return p.gram(first), first
 }

@@ -10,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/files"
+	"l2mt/data/format"
 	"l2mt/data/safetensors"
 	"l2mt/data/table"
 	"l2mt/model/multitask"
@@ -255,18 +255,9 @@ func (s *Fit) Task(name string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("saved: %w: %q; the model has %s", ErrUnknownTask, name, s.near(name))
-}
-
-// near lists the names of the few tasks that are spelt most like a name.
-func (s *Fit) near(name string) string {
-	const few = 5
-	all := s.TaskNames()
-	if len(all) <= few {
-		return strings.Join(all, ", ")
-	}
-	slices.SortStableFunc(all, func(a, b string) int { return settings.Distance(a, name) - settings.Distance(b, name) })
-	return fmt.Sprintf("%s, ... (%d in all)", strings.Join(all[:few], ", "), len(all))
+	near := s.TaskNames() // those spelt most like the name first
+	slices.SortStableFunc(near, func(a, b string) int { return settings.Distance(a, name) - settings.Distance(b, name) })
+	return 0, fmt.Errorf("saved: %w: %q; the model has %s", ErrUnknownTask, name, format.Abridge(near))
 }
 
 // Linear is W and b of a task, or of the Average. A class has the mean of the

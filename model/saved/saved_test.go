@@ -153,7 +153,7 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 		if rows, err := loaded.Predict("north", bare.Problem.Tasks[0].TrainSet.X.Take(nil)); err != nil || len(rows) > 0 {
 			t.Errorf("%s: no rows are predicted as %v, %v", what, rows, err)
 		}
-		if _, err := loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `"nroth"; the model has east, north, south`) {
+		if _, err := loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `"nroth"; the model has north, south, east`) {
 			t.Error(err)
 		}
 	}
