@@ -187,13 +187,18 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 	if err != nil || c.Network == "" {
 		return network, err
 	}
-	if head := network.Head(); head != "" {
-		return nil, fmt.Errorf("%w: --network=%s: it makes features by a head (%s), which saved models do not have; tables take networks without one", errUsage, c.Network, head)
-	}
 	if c.Steps == nil {
 		c.Steps = []string{"none"}
 	}
-	return network, nil
+	return network, withoutHead(network, c.Network)
+}
+
+// withoutHead refuses a network of whose fits no models can be saved.
+func withoutHead(network *solve.Finder, name string) error {
+	if head := network.Head(); head != "" {
+		return fmt.Errorf("%w: --network=%s: it makes features by a head (%s), which saved models do not have", errUsage, name, head)
+	}
+	return nil
 }
 
 // readOmega reads the covariance of m tasks.

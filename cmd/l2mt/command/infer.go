@@ -2,23 +2,16 @@ package command
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 
 	"l2mt/data"
-	"l2mt/data/files"
 	"l2mt/data/table"
 	"l2mt/infer/compare"
 	"l2mt/infer/solve"
 	"l2mt/model/evidence"
-	"l2mt/model/multitask"
-	"l2mt/model/saved"
 )
 
 type inferCmd struct {
@@ -26,7 +19,7 @@ type inferCmd struct {
 	Problems   string `required:"" type:"path" help:"Problem file."`
 	Name       string `help:"Name of the problem, of several in the file."`
 	dataFlags  `embed:""`
-	Out        string `type:"path" xor:"out" help:"Directory for the model, for l2mt predict, show and report, and for predictions.csv, those of the test rows."`
+	Out        string `type:"path" xor:"out" help:"Directory for the model, for l2mt predict, show and report."`
 	OmegaOnly  bool   `xor:"out" help:"Stop at the covariance that the network finds. Needs no validation or test rows."`
 	Candidates bool   `help:"List every candidate in the order in which they were tried."`
 	Workers    int    `help:"Fits at a time; 0 means one per CPU."`
@@ -43,6 +36,9 @@ func (c *inferCmd) Run(e *env) error {
 	}
 	if c.OmegaOnly {
 		return printOmega(e, network, p)
+	}
+	if err := withoutHead(network, c.Network); err != nil && c.Out != "" {
+		return err
 	}
 	b, err := solve.NewBench(network, p, solve.Options{Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()})
 	if err != nil {
@@ -62,14 +58,8 @@ func (c *inferCmd) Run(e *env) error {
 		r.Test = &testReport{r.fit.Test, r.stl.Test}
 	}
 	if c.Out != "" {
-		if err := r.savePredictions(c.Out); err != nil {
+		if err := r.save(c.Out); err != nil {
 			return err
-		}
-		// Where a head makes the features, a model is of no use without that, and there is none.
-		if network.Head() == "" {
-			if err := r.save(c.Out); err != nil {
-				return err
-			}
 		}
 	}
 	return e.print(r, func(w io.Writer) { r.write(w, c.Candidates) })
@@ -134,33 +124,4 @@ func (r *fitReport) writeTest(w io.Writer) {
 	}
 	t.row(r.Test.Fit.Mean, r.Test.STL.Mean, r.Test.Fit.Mean/r.Test.STL.Mean, "mean")
 	t.write(w)
-}
-
-// savePredictions writes those of the test rows, as predict writes them, with the number of the
-// row in the dataset, from 0, and its label.
-func (r *fitReport) savePredictions(dir string) error {
-	m, err := r.fit.Saved(r.table.Recipe)
-	if err != nil {
-		return err
-	}
-	l := &lineWriter{Fit: m, heads: []string{"row", "label"}}
-	l.predictions([]saved.Answer{{}})
-	rows := [][]string{l.heads}
-	for i, t := range r.table.Problem.Tasks {
-		scores, err := m.Predict(t.Name, t.TestSet.X)
-		if err != nil {
-			return err
-		}
-		for j, y := range t.TestSet.Y {
-			label := rounded(y, -1)
-			if classes := m.ClassesOf(i); classes != nil {
-				label = classes[multitask.LabelOf(y, len(m.Classes))]
-			}
-			rows = append(rows, append([]string{strconv.Itoa(t.Test[j]), label}, l.cells(saved.Answer{Task: i, Name: t.Name, Scores: scores[j*len(scores)/len(t.TestSet.Y):]})...))
-		}
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return files.Write(filepath.Join(dir, "predictions.csv"), func(w io.Writer) error { return csv.NewWriter(w).WriteAll(rows) })
 }

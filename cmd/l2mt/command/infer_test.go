@@ -1,56 +1,22 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"l2mt/data"
-	"l2mt/data/datatest"
 )
 
-// The errors of the predictions are the errors reported, and their rows and
-// labels are those of the problem.
-func TestPredictionsHaveTheErrorsReported(t *testing.T) {
-	datatest.Long(t)
-	t.Parallel()
-	network, test := tinyNetwork(t)
-	dir := t.TempDir()
-	mustL2mt(t, "infer", "--network", network, "--problems", test, "--name", "test-0002", "--out", dir)
-	var result fitReport
-	must(0, loadJSON(filepath.Join(dir, fitFile), &result))(t)
-	f := must(data.LoadProblems(test))(t)
-	p := f.Problems[1] // test-0002
-	rows := csvRows(t, must(os.Open(filepath.Join(dir, "predictions.csv")))(t))
-	for i, task := range p.Tasks {
-		wrong := 0
-		for _, number := range task.Test {
-			row, label, of, predicted, positive := rows[0][0], rows[0][1], rows[0][2], rows[0][3], must(strconv.ParseFloat(rows[0][4], 64))(t)
-			rows = rows[1:]
-			classes := []string{task.Negative, task.Positive}
-			if row != strconv.Itoa(number) || of != task.Name || !slices.Contains(classes, label) || positive > 0.5 != (predicted == task.Positive) {
-				t.Fatalf("task %s, row %d: row %s of task %s, labelled %s, is predicted %s with the probability %v of %s", task.Name, number, row, of, label, predicted, positive, task.Positive)
-			}
-			if predicted != label {
-				wrong++
-			}
-		}
-		if got, want := float64(wrong)/float64(len(task.Test)), result.Test.Fit.Task[i]; math.Abs(got-want) > 1e-12 {
-			t.Errorf("task %s: the predictions have error %v, reported is %v", task.Name, got, want)
-		}
-	}
-	if len(rows) > 0 {
-		t.Errorf("there are %d predictions too many", len(rows))
-	}
-}
-
-// What infer saves predicts the rows to come as infer itself predicts test rows: of two
-// classes, of several, and of a regression.
+// What infer saves predicts test rows with the errors that infer reports: of two classes, of
+// several, and of a regression.
 func TestPredictWithWhatInferSaves(t *testing.T) {
 	t.Parallel()
 	labels := map[string]func(v float64) string{
@@ -94,22 +60,32 @@ func TestPredictWithWhatInferSaves(t *testing.T) {
 		problems := filepath.Join(dir, "p.json")
 		file := data.ProblemFile{Schema: data.ProblemSchema, Dataset: &data.DatasetRef{Path: "all.csv"}, Problems: []*data.Problem{p}}
 		must(0, file.Save(problems))(t)
-		mustL2mt(t, "-q", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))
-		var want, got [][]string
-		for _, row := range csvRows(t, must(os.Open(filepath.Join(dir, "m", "predictions.csv")))(t)) {
-			want = append(want, row[2:])
-		}
-		for _, task := range []string{"north", "south"} {
-			out := mustL2mt(t, "-q", "predict", filepath.Join(dir, task+"test.csv"), "--model", filepath.Join(dir, "m"), "--task", task)
-			got = append(got, csvRows(t, strings.NewReader(out))...)
-		}
-		for _, row := range got {
-			if v, err := strconv.ParseFloat(row[2], 64); err != nil || !(v > 0) {
-				t.Errorf("%s: %q does not have how sure it is", name, row)
+		var report fitReport
+		must(0, json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "infer", "--problems", problems, "--out", filepath.Join(dir, "m"))), &report))(t)
+		for i, task := range p.Tasks {
+			out := mustL2mt(t, "-q", "predict", filepath.Join(dir, task.Name+"test.csv"), "--model", filepath.Join(dir, "m"), "--task", task.Name)
+			var y []float64
+			loss := 0.0
+			for j, row := range csvRows(t, strings.NewReader(out)) {
+				of := rows[task.Test[j]]
+				label := strings.TrimSpace(of[strings.LastIndex(of, ",")+1:])
+				if v, err := strconv.ParseFloat(row[2], 64); err != nil || !(v > 0) {
+					t.Errorf("%s: %q does not have how sure it is", name, row)
+				}
+				if kind == data.Regression {
+					want, got := must(strconv.ParseFloat(label, 64))(t), must(strconv.ParseFloat(row[1], 64))(t)
+					y, loss = append(y, want), loss+(got-want)*(got-want)
+				} else if row[1] != label {
+					loss++
+				}
 			}
-		}
-		if len(want) != 21 || !slices.EqualFunc(got, want, slices.Equal[[]string]) {
-			t.Errorf("%s: predict writes %v, infer %v", name, got, want)
+			loss /= float64(len(task.Test))
+			if kind == data.Regression {
+				loss /= stat.PopVariance(y, nil)
+			}
+			if want := report.Test.Fit.Task[i]; math.Abs(loss-want) > 1e-6 {
+				t.Errorf("%s, task %s: predict errs by %v, infer by %v", name, task.Name, loss, want)
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/csv"
@@ -48,7 +47,7 @@ func (c *predictCmd) Run(e *env) error {
 	}
 	l.predictions(rows.Asked)
 	s := &scoring{models: rows.Fits}
-	err = c.write(e, func(w io.Writer) error {
+	write := func(w io.Writer) error {
 		if err := csv.NewWriter(w).WriteAll([][]string{l.heads}); err != nil {
 			return err
 		}
@@ -57,7 +56,14 @@ func (c *predictCmd) Run(e *env) error {
 			_, err := w.Write(b.Text)
 			return err
 		})
-	})
+	}
+	if c.Out != "" {
+		var fault error // of what is read, not of the file that is written
+		err = files.Write(c.Out, func(w io.Writer) error { fault = write(w); return fault })
+		err = cmp.Or(fault, err)
+	} else {
+		err = write(e.stdout)
+	}
 	if err != nil || len(s.answers) == 0 {
 		return err
 	}
@@ -83,23 +89,6 @@ func checkInterval(level float64, m *saved.Fit) error {
 		return fmt.Errorf("--interval=%v: %w: %d rows were held out, which are enough for %.2f at most", level, data.ErrInvalid, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
 	}
 	return nil
-}
-
-// write writes to the file that is asked for, or to stdout.
-func (c *predictCmd) write(e *env, f func(w io.Writer) error) error {
-	if c.Out != "" {
-		var fault error // of what is read, not of the file that is written
-		err := files.Write(c.Out, func(w io.Writer) error {
-			fault = f(w)
-			return fault
-		})
-		return cmp.Or(fault, err)
-	}
-	out := bufio.NewWriter(e.stdout)
-	if err := f(out); err != nil {
-		return err
-	}
-	return out.Flush()
 }
 
 // lineWriter writes predictions as lines of CSV.
