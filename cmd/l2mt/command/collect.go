@@ -78,7 +78,7 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 		e.remark("%d have no relative error, because single-task learning makes no test error on their problems", s.Perfect)
 	}
 	if s.Failed > s.Perfect {
-		e.remark("l2mt experience list --failed %s says why", c.Out)
+		e.remark("l2mt experience check %s says why", c.Out)
 	}
 	return s, err
 }

@@ -109,29 +109,27 @@ func (e *env) describe(d *data.Dataset) error {
 }
 
 func (info datasetInfo) write(w io.Writer) {
-	t := fields(w)
-	defer t.Flush()
 	storage := "dense"
 	if info.Sparse {
 		storage = fmt.Sprintf("%d nonzeros, %.3g %%", info.Stored, 100*float64(info.Stored)/(float64(info.Rows)*float64(info.Features)))
 	}
-	fmt.Fprintf(t, "name\t%s\nrows\t%d\nfeatures\t%d (%s)\n", info.Name, info.Rows, info.Features, storage)
+	fmt.Fprintf(w, "name      %s\nrows      %d\nfeatures  %d (%s)\n", info.Name, info.Rows, info.Features, storage)
 	if c := info.Classes; c != nil {
-		fmt.Fprintf(t, "classes\t%d, of %d..%d rows\n", c.Count, c.Min, c.Max)
+		fmt.Fprintf(w, "classes   %d, of %d..%d rows\n", c.Count, c.Min, c.Max)
 	}
 	if r := info.Targets; r != nil {
-		fmt.Fprintf(t, "targets\t%.6g..%.6g, mean %.6g\n", r.Min, r.Max, r.Mean)
+		fmt.Fprintf(w, "targets   %.6g..%.6g, mean %.6g\n", r.Min, r.Max, r.Mean)
 	}
 	if info.LabelOf != "" {
-		fmt.Fprintf(t, "label\t%s\n", info.LabelOf)
+		fmt.Fprintf(w, "label     %s\n", info.LabelOf)
 	}
 	if g := info.Groups; g != nil {
-		fmt.Fprintf(t, "groups\t%d, of %d..%d rows\n", g.Count, g.Min, g.Max)
+		fmt.Fprintf(w, "groups    %d, of %d..%d rows\n", g.Count, g.Min, g.Max)
 	}
 	if len(info.Steps) > 0 {
-		fmt.Fprintf(t, "steps\t%s\n", strings.Join(info.Steps, ", "))
+		fmt.Fprintf(w, "steps     %s\n", strings.Join(info.Steps, ", "))
 	}
-	fmt.Fprintf(t, "sha256\t%s\n", info.SHA256)
+	fmt.Fprintf(w, "sha256    %s\n", info.SHA256)
 }
 
 type dataImportCmd struct {

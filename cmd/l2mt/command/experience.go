@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,8 +11,7 @@ import (
 )
 
 type experienceCmd struct {
-	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions, count tuples and average relative errors by source."`
-	List  experienceListCmd  `cmd:"" help:"List the tuples."`
+	Check experienceCheckCmd `cmd:"" help:"Look for damage and contradictions, count tuples and average relative errors by source, and say why tuples failed. --json lists all tuples."`
 }
 
 type experienceCheckCmd struct {
@@ -33,7 +31,8 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		Records int                      `json:"records"`
 		Faults  []string                 `json:"faults"`
 		Sources []experience.SourceStats `json:"sources,omitempty"`
-	}{0, []string{}, sources}
+		Tuples  []*experience.Record     `json:"tuples,omitempty"` // of a store without faults
+	}{0, []string{}, sources, nil}
 	for _, s := range sources {
 		result.Records += s.Tuples
 	}
@@ -45,6 +44,11 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		result.Faults = append(result.Faults, fmt.Sprint(f))
 	}
 	n, records := len(result.Faults), result.Records
+	if n == 0 {
+		if result.Tuples, err = store.Load(); err != nil {
+			return err
+		}
+	}
 	err = e.print(result, func(w io.Writer) {
 		t := grid{Heads: []string{"tuples", "failed", "mean o", "min o", "max o", "seconds", "source"}}
 		for _, s := range sources {
@@ -52,6 +56,11 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		}
 		if n == 0 {
 			t.write(w)
+		}
+		for _, r := range result.Tuples {
+			if r.Status == experience.Failed {
+				fmt.Fprintf(w, "%s, %s %d failed: %s\n", r.Problem, r.Source, r.Draw, oneLine.Replace(r.Reason))
+			}
 		}
 		for _, f := range result.Faults {
 			fmt.Fprintln(w, f)
@@ -64,40 +73,5 @@ func (c *experienceCheckCmd) Run(e *env) error {
 	return err
 }
 
-type experienceListCmd struct {
-	Dir    string `arg:"" type:"path" help:"Directory of the experience."`
-	Failed bool   `help:"Only tuples that failed."`
-}
-
-func (c *experienceListCmd) Run(e *env) error {
-	store, err := experience.Open(c.Dir)
-	if err != nil {
-		return err
-	}
-	records, err := store.Load()
-	if err != nil {
-		return err
-	}
-	t := fields(e.stdout)
-	defer t.Flush()
-	if !e.json {
-		fmt.Fprintln(t, "problem\tsource\tdraw\to\tlambda1\tstatus")
-	}
-	for _, r := range records {
-		switch {
-		case c.Failed && r.Status != experience.Failed:
-		case e.json: // one object a line: there may be many
-			if err := json.NewEncoder(e.stdout).Encode(r); err != nil {
-				return err
-			}
-		case r.Result == nil:
-			fmt.Fprintf(t, "%s\t%s\t%d\t-\t-\t%s: %s\n", r.Problem, r.Source, r.Draw, r.Status, oneLine.Replace(r.Reason))
-		default:
-			fmt.Fprintf(t, "%s\t%s\t%d\t%.4f\t%.3g\t%s\n", r.Problem, r.Source, r.Draw, r.Result.O, r.Result.Lambda1, r.Status)
-		}
-	}
-	return nil
-}
-
-// oneLine keeps a text within its row of a table.
+// oneLine keeps a text within its line.
 var oneLine = strings.NewReplacer("\n", "; ", "\t", " ")

@@ -42,9 +42,6 @@ func (g *grid) write(w io.Writer) {
 	lines.Flush()
 }
 
-// fields is a table for print, with columns set to the left.
-func fields(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
-
 // number is a number of four digits.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 

@@ -18,11 +18,9 @@ type versionCmd struct{}
 func (versionCmd) Run(e *env) error {
 	v := versions()
 	return e.print(v, func(w io.Writer) {
-		t := fields(w)
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			fmt.Fprintf(t, "%s\t%s\n", name, v[name])
+			fmt.Fprintf(w, "%-36s %s\n", name, v[name])
 		}
-		t.Flush()
 	})
 }
 
