@@ -34,16 +34,12 @@ func (m Metrics) String() string {
 	return s
 }
 
-// better says whether an epoch is to be kept instead of an earlier one: by the error of
-// what the network finds, or where nothing is measured because it is later.
-func (m Metrics) better(than Metrics) bool {
-	return m.Found == nil || than.Found != nil && *m.Found < *than.Found
-}
-
-// Best is the index of the epoch that is kept.
+// Best is the index of the epoch that is kept: that with the least error of what the network
+// finds, or where nothing is measured the last one.
 func Best(metrics []Metrics) (best int) {
 	for i, m := range metrics {
-		if i > 0 && m.better(metrics[best]) {
+		least := metrics[best].Found
+		if m.Found == nil || least != nil && *m.Found < *least {
 			best = i
 		}
 	}

@@ -19,8 +19,7 @@ type Experience struct {
 	index    map[string]experience.Lines // of the problems
 	ids      []string                    // of the problems
 	problems *experience.Problems
-	labelled bool // validation rows are trained on, as when the tuples were made
-	dataset  string
+	like     Example // what all examples have in common
 }
 
 // Open brings the tuples in an experience directory together with the problem
@@ -47,7 +46,6 @@ func (e *Experience) open(dir, dataset string, head model.Head) error {
 		through = &t
 	}
 	made := store.Manifest
-	e.labelled, e.dataset = made.Config["o"] == experience.Labelled, made.Dataset.Name()
 	if e.problems, e.ThroughHead, err = store.Problems(dataset, through); err != nil {
 		return err
 	}
@@ -59,6 +57,7 @@ func (e *Experience) open(dir, dataset string, head model.Head) error {
 		id := experience.ProblemID(p, made.Dataset.SHA256)
 		e.ids, kept[id] = append(e.ids, id), true
 	}
+	e.like = Example{Dataset: made.Dataset.Name(), InMetric: made.Config["o"] == experience.Labelled, ThroughHead: e.ThroughHead}
 	for id, lines := range e.index {
 		if kept[id] {
 			continue
@@ -84,15 +83,14 @@ func (e *Experience) Len() int { return len(e.ids) }
 
 // Example brings a problem with its tuples in canonical order.
 func (e *Experience) Example(i int) (x Example, err error) {
-	x.Dataset, x.ThroughHead = e.dataset, e.ThroughHead
+	x = e.like
 	records, err := e.index[e.ids[i]].Records()
 	if err != nil {
 		return x, fmt.Errorf("train: %w", err)
 	}
 	x.Tuples = Tuples(records)
 	x.Problem, err = e.problems.Problem(i)
-	if err == nil && e.labelled {
-		x.InMetric = true
+	if err == nil && x.InMetric { // validation rows are trained on, as when the tuples were made
 		x.Problem = x.Problem.Labelled()
 	}
 	return x, err

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/infer/solve"
@@ -152,10 +153,11 @@ func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 	if len(measured) == 0 {
 		return nil
 	}
-	o := make([]float64, len(measured))
+	o, tuple, weights := make([]float64, len(measured)), make([]float64, len(measured)), make([]float64, len(measured))
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for i, p := range measured {
+		tuple[i], weights[i] = p.tester.best.O, p.weight
 		omega, err := t.find(p)
 		if err != nil {
 			return errors.Join(err, work.Wait())
@@ -171,11 +173,7 @@ func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 	if err := work.Wait(); err != nil {
 		return err
 	}
-	var found, tuple, total float64
-	for i, p := range measured {
-		found, tuple, total = found+p.weight*o[i], tuple+p.weight*p.tester.best.O, total+p.weight
-	}
-	found, tuple = found/total, tuple/total
-	m.Found, m.Tuple = &found, &tuple
+	found, best := stat.Mean(o, weights), stat.Mean(tuple, weights)
+	m.Found, m.Tuple = &found, &best
 	return nil
 }

@@ -78,9 +78,6 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := t.prepareTesters(ctx, source); err != nil {
-		return nil, err
-	}
 	if err := t.resume(ctx, source); err != nil {
 		return nil, err
 	}
@@ -147,7 +144,7 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 		return nil, err
 	}
 	t.adam = NewAdam(t.network.Params)
-	return t, nil
+	return t, t.prepareTesters(ctx, source)
 }
 
 // begin sets and saves the start of a new run.
@@ -276,16 +273,16 @@ func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step
 		}
 	}
 	for _, l := range result.Head {
-		for _, g := range [][]float32{l.W, l.B} {
-			if slices.ContainsFunc(g, func(v float32) bool { return notFinite(float64(v)) }) {
-				return result, t.diverged(fmt.Sprintf("the gradient of the head is not finite at step %d, on problem %q", step+1, s.name))
-			}
+		if slices.ContainsFunc(l.W, notFinite) || slices.ContainsFunc(l.B, notFinite) {
+			return result, t.diverged(fmt.Sprintf("the gradient of the head is not finite at step %d, on problem %q", step+1, s.name))
 		}
 	}
 	return result, nil
 }
 
-func notFinite(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+func notFinite[T float32 | float64](v T) bool {
+	return math.IsNaN(float64(v)) || math.IsInf(float64(v), 0)
+}
 
 // diverged is the error of a number that is not finite.
 func (t *trainer) diverged(what string) error {

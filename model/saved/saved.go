@@ -91,8 +91,9 @@ var ErrSaved = errors.New("not a saved model")
 
 // New returns a fit on a problem whose rows the recipe makes.
 func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*Fit, error) {
-	if d, m := r.W.Dims(); d != max(1, problem.Several())*problem.Cols() || m != len(problem.Tasks) {
-		return nil, fmt.Errorf("saved: save: %w: the W of the fit is %d x %d; that of %d tasks with %d features has other sizes", multitask.ErrInvalidData, d, m, len(problem.Tasks), problem.Cols())
+	made := len(recipe.Made())
+	if d, m := r.W.Dims(); d != max(1, problem.Several())*made || m != len(problem.Tasks) {
+		return nil, fmt.Errorf("saved: save: %w: the W of the fit is %d x %d; that of %d tasks with the %d features of the recipe has other sizes", multitask.ErrInvalidData, d, m, len(problem.Tasks), made)
 	}
 	s := &Fit{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,

@@ -41,11 +41,19 @@ func main() {
 func run(path, most string, networks []string) error {
 	var finders []*solve.Finder
 	for _, dir := range networks {
-		f, err := finder(dir)
+		load := pretrained.Load
+		if dir != "" {
+			load = func() (*model.Network, error) { return model.Load(dir) }
+		}
+		network, err := load()
 		if err != nil {
 			return err
 		}
-		finders = append(finders, f)
+		finder, err := solve.NewFinder(network)
+		if err != nil {
+			return err
+		}
+		finders = append(finders, finder)
 	}
 	n, err := strconv.Atoi(most)
 	if err != nil {
@@ -60,9 +68,11 @@ func run(path, most string, networks []string) error {
 		if err != nil {
 			return err
 		}
-		errors, err := measure(context.Background(), finders, p)
-		if err != nil {
-			return fmt.Errorf("problem %q: %w", p.Name, err)
+		errors := map[string]float64{}
+		for k, f := range finders {
+			if err := measure(context.Background(), f, k > 0, p, errors); err != nil {
+				return fmt.Errorf("problem %q: %w", p.Name, err)
+			}
 		}
 		if err := json.NewEncoder(os.Stdout).Encode(errors); err != nil {
 			return err
@@ -71,83 +81,62 @@ func run(path, most string, networks []string) error {
 	return nil
 }
 
-func finder(dir string) (*solve.Finder, error) {
-	load := pretrained.Load
-	if dir != "" {
-		load = func() (*model.Network, error) { return model.Load(dir) }
-	}
-	n, err := load()
+// method is a candidate to fit, or how to choose one.
+type method struct {
+	name      string
+	candidate solve.Candidate
+	choose    bool
+	without   solve.Parts
+}
+
+// measure notes the test errors of methods with a network on a problem: of all, or of those
+// alone that a network that kept its start is compared by.
+func measure(ctx context.Context, f *solve.Finder, start bool, p *data.ProblemData, errors map[string]float64) error {
+	b, err := solve.NewBench(f, p, solve.Options{Workers: 2})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return solve.NewFinder(n)
-}
-
-// measure fits one problem by all methods and returns their test errors.
-func measure(ctx context.Context, finders []*solve.Finder, p *data.ProblemData) (map[string]float64, error) {
-	errors := map[string]float64{}
-	for k, f := range finders {
-		b, err := solve.NewBench(f, p, solve.Options{Workers: 2})
+	first := b.First(solve.Parts{})
+	methods := []method{{name: "start alone", candidate: first}, {name: "start", choose: true}}
+	if !start {
+		omega, err := oracle(ctx, p, first.Ridge)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		judge := func(name string, c solve.Candidate) {
-			if err != nil {
-				return
-			}
-			var j *solve.Judged
-			if j, err = b.Judge(ctx, c); err == nil {
-				err = fit(ctx, b, j, errors, name)
-			}
-		}
-		choose := func(name string, without solve.Parts) {
-			if err != nil {
-				return
-			}
-			var c *solve.Choice
-			if c, err = b.Choose(ctx, without); err == nil {
-				err = fit(ctx, b, c.Judged, errors, name)
-			}
-		}
-		first := b.First(solve.Parts{})
-		alone := solve.Candidate{View: first.View}
-		if k > 0 {
-			judge("start alone", first)
-			choose("start", solve.Parts{})
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		omega, err2 := oracle(ctx, p, first.Ridge)
-		if err2 != nil {
-			return nil, err2
-		}
-		given := alone
+		given := solve.Candidate{View: first.View}
 		if given.Model, err = multitask.Given(omega); err != nil {
-			return nil, err
+			return err
 		}
-		judge("stl", solve.Candidate{})
-		judge("stl weighted", solve.Candidate{Balanced: true})
-		judge("metric", alone)
-		judge("trained alone", first)
-		judge("oracle", given)
-		choose("without", solve.Parts{NoNetwork: true})
-		choose("l2mt", solve.Parts{})
+		methods = []method{
+			{name: "stl"},
+			{name: "stl weighted", candidate: solve.Candidate{Balanced: true}},
+			{name: "metric", candidate: solve.Candidate{View: first.View}},
+			{name: "trained alone", candidate: first},
+			{name: "oracle", candidate: given},
+			{name: "without", choose: true, without: solve.Parts{NoNetwork: true}},
+			{name: "l2mt", choose: true},
+		}
+	}
+	for _, m := range methods {
+		var chosen *solve.Choice
+		var judged *solve.Judged
+		if m.choose {
+			if chosen, err = b.Choose(ctx, m.without); err == nil {
+				judged = chosen.Judged
+			}
+		} else {
+			judged, err = b.Judge(ctx, m.candidate)
+		}
 		if err != nil {
-			return nil, err
+			return err
 		}
+		fitted, err := b.Fit(ctx, judged)
+		if err != nil {
+			return err
+		}
+		errors[m.name] = fitted.Test.Mean
 	}
-	return errors, nil
-}
-
-// fit notes the test error of a candidate.
-func fit(ctx context.Context, b *solve.Bench, j *solve.Judged, errors map[string]float64, name string) error {
-	t, err := b.Fit(ctx, j)
-	if err == nil {
-		errors[name] = t.Test.Mean
-	}
-	return err
+	return nil
 }
 
 // oracle is how the weights of the tasks are related that are fitted to the test rows
