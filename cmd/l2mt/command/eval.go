@@ -143,17 +143,10 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.
 	return compare.Summarise(outcomes)
 }
 
-// evaluation is what the outcomes in a directory depend on. Which models and networks they
-// are of does not matter: more can be added.
-type evaluation struct {
-	Of       map[string]string `json:"of"` // checksums of the problems, those fitted jointly and each network
-	Versions map[string]string `json:"versions"`
-}
-
-// begin writes down what the outcomes depend on, or checks that what is in the
-// directory already depends on the same.
+// begin writes down what the outcomes depend on, or checks that what is in the directory already
+// depends on the same. Which models and networks they are of does not matter: more can be added.
 func (c *evalCmd) begin(e *env) (err error) {
-	now := map[string]string{"joint": ""}
+	now := map[string]string{"joint": ""} // checksums
 	for _, dir := range c.Network {
 		if now["network "+c.name(dir)], err = networkSum(dir); err != nil {
 			return err
@@ -165,18 +158,19 @@ func (c *evalCmd) begin(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	path, had := filepath.Join(c.Out, usedFile), evaluation{Versions: versions()}
+	path, had := filepath.Join(c.Out, usedFile), struct {
+		Of       map[string]string `json:"of"`
+		Versions map[string]string `json:"versions"`
+	}{map[string]string{}, versions()}
 	if err := optional(loadJSON(path, &had)); err != nil {
 		return err
 	}
-	for _, what := range slices.Sorted(maps.Keys(had.Of)) {
-		before := had.Of[what]
-		if sum, ok := now[what]; ok && sum != before {
-			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, what, what, before, sum)
+	for _, what := range slices.Sorted(maps.Keys(now)) {
+		if before, ok := had.Of[what]; ok && now[what] != before {
+			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, what, what, before, now[what])
 		}
-		now[what] = before
 	}
-	had.Of = now
+	maps.Copy(had.Of, now)
 	if l2mt := versions()["l2mt"]; had.Versions["l2mt"] != l2mt {
 		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, had.Versions["l2mt"], l2mt)
 	}
