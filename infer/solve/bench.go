@@ -381,7 +381,7 @@ func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, erro
 			return nil, err
 		}
 		if c.Judged == nil {
-			c.begin(j)
+			c.note(j, Begun)
 		} else {
 			c.compare(j, 0)
 		}

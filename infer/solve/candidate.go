@@ -62,47 +62,57 @@ func (c Candidate) weighed() Candidate {
 
 // Name is what a candidate is called in files and flags.
 func (c Candidate) Name() string {
-	names, _ := c.words()
-	return strings.Join(names, "-")
+	name, _ := c.words()
+	return name
 }
 
 // Title says what a candidate is.
 func (c Candidate) Title() string {
-	_, titles := c.words()
-	return strings.Join(titles, ", ")
+	_, title := c.words()
+	return title
 }
 
-// words are the parts of the name and of the title.
-func (c Candidate) words() (names, titles []string) {
-	add := func(is bool, name, title string) {
+// words are the name and the title: the covariance, of which shares are in percent, the view,
+// and the intercepts.
+func (c Candidate) words() (name, title string) {
+	add := func(is bool, between, word, what string) {
+		if is && name != "" {
+			name, title = name+"-", title+between
+		}
 		if is {
-			names, titles = append(names, name), append(titles, title)
+			name, title = name+word, title+what
 		}
 	}
-	name, title := c.covariance()
+	share := func(share float64, word, whole, part string) {
+		p := math.Round(1e6*share) / 1e4
+		add(p == 100, " + ", word, whole)
+		add(p != 100 && p != 0, " + ", fmt.Sprintf("%s%g", word, p), fmt.Sprintf(part, p))
+	}
+	if c.Model != nil {
+		name, title = c.Model.Info().Name, c.Model.Info().Title
+	} else {
+		share(c.Network, "network", "the network's covariance", "%g %% of the network's covariance")
+		share(c.Pooled, "pooled", "pooled", "pooled by %g %%")
+		add(name == "", "", "stl", "STL")
+		add(c.Weights, " + ", "weights", "weights")
+	}
 	one := c.Drawn >= multitask.OneIntercept
-	add(true, name, title)
-	add(c.Bent == data.StepCurves, c.bend(), "a curve for every column")
-	add(c.kernel(), c.bend(), fmt.Sprintf("%s kernel of width %g", c.Bent, c.Width))
-	add(c.Ridge > 0, fmt.Sprintf("metric%g", c.Ridge), fmt.Sprintf("common metric of ridge %g", c.Ridge))
-	add(one, oneIntercept, "one intercept")
-	add(c.Drawn > 0 && !one, fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts drawn together by %g rows", c.Drawn))
-	add(c.Balanced, "balanced", "classes that count the same")
-	return names, titles
+	add(c.Bent == data.StepCurves, ", ", c.bend(), "a curve for every column")
+	add(c.kernel(), ", ", c.bend(), fmt.Sprintf("%s kernel of width %g", c.Bent, c.Width))
+	add(c.Ridge > 0, ", ", fmt.Sprintf("metric%g", c.Ridge), fmt.Sprintf("common metric of ridge %g", c.Ridge))
+	add(one, ", ", "one-intercept", "one intercept")
+	add(c.Drawn > 0 && !one, ", ", fmt.Sprintf("drawn%g", c.Drawn), fmt.Sprintf("intercepts drawn together by %g rows", c.Drawn))
+	add(c.Balanced, ", ", "balanced", "classes that count the same")
+	return name, title
 }
-
-const oneIntercept = "one-intercept"
 
 // ParseCandidate returns the candidate of a name, false where it is of none.
 func ParseCandidate(name string) (c Candidate, ok bool) {
-	if strings.Contains(name, "-"+oneIntercept) {
-		c.Drawn = multitask.OneIntercept
-	}
-	for _, part := range strings.Split(strings.Replace(name, "-"+oneIntercept, "", 1), "-") {
+	for part := range strings.SplitSeq(name, "-") {
 		at := strings.IndexAny(part+"0", "0123456789.")
 		number, err := strconv.ParseFloat(part[at:], 64)
 		share := number / 100
-		if given := part[at:] != ""; !given {
+		if part[at:] == "" {
 			share = 1
 		} else if err != nil {
 			return c, false
@@ -118,6 +128,8 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 			c.Bent, c.Width = what, number
 		case "metric":
 			c.Ridge = number
+		case "one":
+			c.Drawn = multitask.OneIntercept
 		case "drawn":
 			c.Drawn = number
 		case "balanced":
@@ -125,32 +137,6 @@ func ParseCandidate(name string) (c Candidate, ok bool) {
 		}
 	}
 	return c, c.Name() == name // so that nothing is passed over
-}
-
-// covariance has the name and the title of the covariance: its parts without the weights,
-// in percent, and these.
-func (c Candidate) covariance() (name, title string) {
-	if c.Model != nil {
-		return c.Model.Info().Name, c.Model.Info().Title
-	}
-	var names, titles []string
-	add := func(share float64, name, whole, part string) {
-		switch p := math.Round(1e6*share) / 1e4; {
-		case p == 100:
-			names, titles = append(names, name), append(titles, whole)
-		case p != 0:
-			names, titles = append(names, fmt.Sprintf("%s%g", name, p)), append(titles, fmt.Sprintf(part, p))
-		}
-	}
-	add(c.Network, "network", "the network's covariance", "%g %% of the network's covariance")
-	add(c.Pooled, "pooled", "pooled", "pooled by %g %%")
-	if names == nil {
-		names, titles = []string{"stl"}, []string{"STL"}
-	}
-	if c.Weights {
-		names, titles = append(names, "weights"), append(titles, "weights")
-	}
-	return strings.Join(names, "-"), strings.Join(titles, " + ")
 }
 
 // omega mixes the covariance of the tasks, with what the network says and with weights where

@@ -110,10 +110,8 @@ func (b *Bench) Choose(ctx context.Context, without Parts) (*Choice, error) {
 		return nil, err
 	}
 	c := &Choice{bench: b}
-	if c.begin(at); len(b.folds) == 0 {
-		return c, nil
-	}
-	if !b.regression() && c.Error*float64(c.Rows) < fewestErrors && without.View == "" {
+	c.note(at, Begun)
+	if len(b.folds) == 0 || !b.regression() && c.Error*float64(c.Rows) < fewestErrors && without.View == "" {
 		return c, nil
 	}
 	if err := c.within(ctx, first); err != nil {
@@ -152,14 +150,16 @@ func (c *Choice) within(ctx context.Context, first Candidate) error {
 	return nil
 }
 
-// begin takes the first candidate.
-func (c *Choice) begin(j *Judged) {
-	c.Judged = j
-	c.note(j.Candidate, j.HeldOut, j.Seconds, Begun)
-}
-
-func (c *Choice) note(x Candidate, h *evidence.HeldOut, seconds float64, verdict string) {
-	c.Tried = append(c.Tried, Tried{x, x.Name(), x.Title(), h.Loss, evidence.PairedLoss(h, c.HeldOut), verdict, seconds})
+// note writes down what becomes of a candidate beside the best before it, and goes on with the
+// one that is taken.
+func (c *Choice) note(j *Judged, verdict string) {
+	if c.Judged == nil {
+		c.Judged = j
+	}
+	c.Tried = append(c.Tried, Tried{j.Candidate, j.Name(), j.Title(), j.Loss, evidence.PairedLoss(j.HeldOut, c.HeldOut), verdict, j.Seconds})
+	if verdict == Taken || verdict == Simpler {
+		c.Judged = j
+	}
 }
 
 // try goes on with a candidate that is better by so many standard errors. One that is
@@ -176,8 +176,8 @@ func (c *Choice) try(ctx context.Context, x Candidate, margin float64) error {
 		if err != nil {
 			return err
 		}
-		if more := evidence.PairedLoss(held, c.HeldOut); more.Loss > max(reject, -margin)*more.StandardError {
-			c.note(x, held, 0, Worse)
+		if more := evidence.PairedLoss(held, c.HeldOut); more.Loss > reject*more.StandardError {
+			c.note(&Judged{Candidate: x, Chosen: evidence.Chosen{HeldOut: held}}, Worse)
 			return nil
 		}
 	}
@@ -188,27 +188,16 @@ func (c *Choice) try(ctx context.Context, x Candidate, margin float64) error {
 	return err
 }
 
-func (c *Choice) take(j *Judged) {
-	c.note(j.Candidate, j.HeldOut, j.Seconds, Taken)
-	c.Judged = j
-}
-
-// compare takes a candidate that is better by so many standard errors.
+// compare takes a candidate that loses less by so many standard errors.
 func (c *Choice) compare(j *Judged, margin float64) {
-	switch {
-	case better(j, c.HeldOut, margin):
-		c.take(j)
-	case evidence.PairedLoss(j.HeldOut, c.HeldOut).Loss > 0:
-		c.note(j.Candidate, j.HeldOut, j.Seconds, Worse)
+	switch less := evidence.PairedLoss(j.HeldOut, c.HeldOut); {
+	case less.Loss < -margin*less.StandardError-rounding*j.Loss:
+		c.note(j, Taken)
+	case less.Loss > 0:
+		c.note(j, Worse)
 	default:
-		c.note(j.Candidate, j.HeldOut, j.Seconds, Unclear)
+		c.note(j, Unclear)
 	}
-}
-
-// better says that a candidate loses less than another by so many standard errors.
-func better(j *Judged, than *evidence.HeldOut, margin float64) bool {
-	less := evidence.PairedLoss(j.HeldOut, than)
-	return less.Loss < -margin*less.StandardError-rounding*j.Loss
 }
 
 // ridges goes from the metric of ridge 1 to 3 or to 0.1, where that is better.
@@ -265,7 +254,7 @@ func (c *Choice) bend(ctx context.Context, first Candidate, asked string) error 
 	case err != nil:
 		return err
 	case asked != "":
-		c.take(j)
+		c.note(j, Taken)
 	default:
 		c.compare(j, marginMany)
 	}
@@ -309,14 +298,13 @@ func (c *Choice) simplest(ctx context.Context, asked string) error {
 			break
 		}
 		for _, x := range []Candidate{{View: view, Drawn: drawn}, {View: view}} {
-			x = b.balanced(x)
 			stl, err := b.Judge(ctx, x)
 			if err != nil {
 				return err
 			}
-			if x != c.Candidate && (noise || !c.clear(stl.HeldOut, view)) {
-				c.note(x, stl.HeldOut, stl.Seconds, Simpler)
-				c.Judged, noise = stl, false
+			if stl.Candidate != c.Candidate && (noise || !c.clear(stl.HeldOut, view)) {
+				c.note(stl, Simpler)
+				noise = false
 			}
 		}
 	}
