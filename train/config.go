@@ -108,12 +108,3 @@ func (c *Config) own() settings.Table {
 
 // Settings is the table of the configuration: sections "model" and "train".
 func (c *Config) Settings() settings.Table { return append(c.Model.Settings(), c.own()...) }
-
-// Set gives a setting, such as "model.hidden", the value of a text. What is not
-// valid changes nothing.
-func (c *Config) Set(name, value string) error {
-	if err := c.Settings().Set(name, value); err != nil {
-		return fmt.Errorf("train: %w: %w", ErrConfig, err)
-	}
-	return nil
-}

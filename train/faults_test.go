@@ -99,13 +99,6 @@ func TestThePaperPresetCollapsesAndTheScaledObjectiveDoesNot(t *testing.T) {
 		if got := strings.Contains(words, "v(o) has lost its variation"); got != collapses {
 			t.Errorf("objective %s: warned of collapse: %v, want %v (%q)", objective, got, collapses, words)
 		}
-		warned := 0
-		for _, m := range r.Metrics {
-			warned += len(m.Warnings)
-		}
-		if (warned > 0) != collapses || warned > 3 {
-			t.Errorf("objective %s: %d epochs warn of collapse", objective, warned)
-		}
 	}
 }
 

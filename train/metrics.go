@@ -21,8 +21,6 @@ type Metrics struct {
 	Deviation float64 `json:"deviation"`
 	// Scalars are the parameters above the embeddings, such as alpha and gamma.
 	Scalars map[string][]float64 `json:"scalars"`
-	// Warnings are remarks in plain words.
-	Warnings []string `json:"warnings,omitempty"`
 }
 
 // String is one line about the epoch.

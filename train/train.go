@@ -316,18 +316,7 @@ func (t *trainer) evaluate(ctx context.Context, m *Metrics) error {
 			m.Scalars[p.Name] = slices.Clone(p.Value)
 		}
 	}
-	if err := t.measureFound(ctx, m); err != nil {
-		return err
-	}
-	if before := t.state.Metrics; t.collapsed(*m) && !t.collapsed(before[len(before)-1]) {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the estimated v(o) is collapsing to a constant: its standard deviation is %.2g, and was %.2g at the start", m.Deviation, before[0].Deviation))
-	}
-	return nil
-}
-
-// collapsed says that v(o) has lost nearly all of its variation since the start.
-func (t *trainer) collapsed(m Metrics) bool {
-	return len(t.state.Metrics) > 0 && m.Deviation < 0.1*t.state.Metrics[0].Deviation
+	return t.measureFound(ctx, m)
 }
 
 // keepBest remembers the parameters as the best so far.
@@ -350,11 +339,11 @@ func (t *trainer) report() *Report {
 	}
 	r := &Report{Network: &network, Best: Best(t.state.Metrics), Metrics: t.state.Metrics, HeldOut: hex.EncodeToString(held.Sum(nil))}
 	warn := func(format string, args ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...)) }
-	if last := r.Metrics[len(r.Metrics)-1]; t.collapsed(last) {
+	best, start, last := r.Metrics[r.Best], r.Metrics[0], r.Metrics[len(r.Metrics)-1]
+	if last.Deviation < 0.1*start.Deviation { // next to nothing of the variation is left
 		warn("collapse: v(o) has lost its variation over the training tuples (standard deviation %.2g at the end, %.2g at the start): "+
-			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents it", last.Deviation, r.Metrics[0].Deviation, model.Scaled)
+			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents it", last.Deviation, start.Deviation, model.Scaled)
 	}
-	best, start := r.Metrics[r.Best], r.Metrics[0]
 	switch {
 	case best.Found == nil:
 		warn("kept the last epoch: no held-out problem can be measured, which takes test rows and tuples that say their Lambda1")

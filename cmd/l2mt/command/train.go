@@ -35,7 +35,7 @@ func (c *trainCmd) config(features int) (train.Config, error) {
 	}
 	config.Seed = c.Seed
 	for _, name := range slices.Sorted(maps.Keys(c.Set)) {
-		if err := config.Set(name, c.Set[name]); err != nil {
+		if err := config.Settings().Set(name, c.Set[name]); err != nil {
 			return config, err
 		}
 	}
@@ -183,9 +183,6 @@ type trained struct {
 // picture and where the problems of the experience lie.
 func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples train.Source) (*trained, error) {
 	keep := func(done []train.Metrics) error {
-		for _, w := range done[len(done)-1].Warnings {
-			e.remark("warning: %s", w)
-		}
 		return saveJSON(filepath.Join(c.Out, metricsFile), done)
 	}
 	var from []string
