@@ -56,20 +56,17 @@ func (a amtl) G(c *Covariance, _ int, _ Params) float64 {
 
 func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
 	m := s.SymmetricDim()
-	combine := mat.NewDense(m, m, nil)
-	gap := 0.0
-	for j := range m {
-		column := make([]float64, m)
-		if h.From != nil && h.From.A != nil {
-			mat.Col(column, j, h.From.A)
-		}
-		gap += p.Lambda1 * lasso(column, s, j, a.free, p.Lambda2/p.Lambda1, h.Enough/float64(m)/p.Lambda1)
-		combine.SetCol(j, column)
+	columns, gap := mat.NewDense(m, m, nil), 0.0 // A'
+	if h.From != nil && h.From.A != nil {
+		columns.Copy(h.From.A.T())
 	}
-	var rest mat.Dense
+	for j := range m {
+		gap += p.Lambda1 * lasso(columns.RawRowView(j), s, j, a.free, p.Lambda2/p.Lambda1, h.Enough/float64(m)/p.Lambda1)
+	}
+	combine, rest := mat.DenseCopyOf(columns.T()), mat.NewDense(m, m, nil)
 	rest.Sub(identity(m, 1), combine)
 	precision := identity(m, p.Get("floor"))
-	precision.SymRankK(precision, 1, &rest)
+	precision.SymRankK(precision, 1, rest)
 	omega, _, err := inverted(precision)
 	return &Covariance{Omega: omega, A: combine, Gap: gap}, err
 }

@@ -15,7 +15,7 @@ import (
 //
 // G being the gradient of the losses: a Fenchel conjugate of a loss is convex and 0 at 0.
 func (p *TrainingSet) lower(model Convex, params Params, v *point, last *Covariance, workers int) float64 {
-	g := make([]float64, p.size())
+	g := make([]float64, len(v.w))
 	p.gradient(g, v, workers)
 	m, free := p.Tasks(), v.loss-floats.Dot(v.w, g)
 	if model, ok := model.(spectral); ok {
@@ -72,10 +72,4 @@ func (p *TrainingSet) side(w []float64) *mat.SymDense {
 func isConvex(model Model, p Params) (Convex, bool) {
 	c, ok := model.(Convex)
 	return c, ok && !math.IsNaN(c.Support(mat.NewSymDense(1, nil), nil, p))
-}
-
-// within says whether a gap is within a tolerance, relative to the objective, which may be
-// zero or negative where g is, and then to the losses.
-func within(gap, objective, loss, tolerance float64) bool {
-	return gap <= tolerance*max(math.Abs(objective), loss)
 }

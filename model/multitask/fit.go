@@ -96,11 +96,8 @@ type Linear struct {
 func LinearOf(w *mat.Dense, b []float64, task int) Linear {
 	rows, m := w.Dims()
 	k := len(b) / m
-	l := Linear{W: make([]float64, rows), B: b[task*k:][:k]}
-	for j := range rows {
-		l.W[j%(rows/k)*k+j/(rows/k)] = w.At(j, task)
-	}
-	return l
+	classes := mat.NewDense(k, rows/k, mat.Col(nil, task, w)) // a row for each
+	return Linear{W: rowsOf(classes), B: b[task*k:][:k]}
 }
 
 // Scores returns X W + 1 b', row by row.
@@ -120,9 +117,10 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 	if err != nil {
 		return nil, err
 	}
-	if err := opt.complete(); err != nil {
-		return nil, err
+	if opt.Tolerance < 0 || math.IsNaN(opt.Tolerance) || opt.MaxIterations < 0 {
+		return nil, fmt.Errorf("multitask: options: %w: Tolerance %v and MaxIterations %d must not be negative", ErrInvalidParams, opt.Tolerance, opt.MaxIterations)
 	}
+	opt.Tolerance, opt.MaxIterations = cmp.Or(opt.Tolerance, 1e-8), cmp.Or(opt.MaxIterations, 500)
 	begin, view := time.Now(), problem.view()
 	if opt.Start != nil && view.span != nil {
 		start := *opt.Start
@@ -167,15 +165,6 @@ func checkOmega(omega *mat.SymDense, m int) error {
 	if err := data.CheckCovariance(omega, m); err != nil {
 		return fmt.Errorf("multitask: Omega: %w: %w", ErrInvalidOmega, err)
 	}
-	return nil
-}
-
-// complete checks the options and fills in the defaults.
-func (o *Options) complete() error {
-	if o.Tolerance < 0 || math.IsNaN(o.Tolerance) || o.MaxIterations < 0 {
-		return fmt.Errorf("multitask: options: %w: Tolerance %v and MaxIterations %d must not be negative", ErrInvalidParams, o.Tolerance, o.MaxIterations)
-	}
-	o.Tolerance, o.MaxIterations = cmp.Or(o.Tolerance, 1e-8), cmp.Or(o.MaxIterations, 500)
 	return nil
 }
 

@@ -42,7 +42,7 @@ type point struct {
 }
 
 func newPoint(p *TrainingSet) point {
-	v := point{w: make([]float64, p.size()), b: make([]float64, len(p.tasks)+p.classes)}
+	v := point{w: make([]float64, len(p.tasks)*p.cols), b: make([]float64, len(p.tasks)+p.classes)}
 	for _, rows := range []*[][]float64{&v.score, &v.r, &v.h} {
 		for _, t := range p.tasks {
 			*rows = append(*rows, make([]float64, len(t.y)))
@@ -52,15 +52,13 @@ func newPoint(p *TrainingSet) point {
 }
 
 func newRidge(set *TrainingSet, omega mat.Matrix, lambda float64, p Params, workers int) *ridge {
-	n := set.size()
+	v := newPoint(set)
+	n := len(v.w)
 	return &ridge{
-		set: set, workers: workers, omega: omega, lambda: lambda, pull: set.Pulls(p), point: newPoint(set),
+		set: set, workers: workers, omega: omega, lambda: lambda, pull: set.Pulls(p), point: v,
 		a: make([]float64, n), slopes: make([]float64, n), mean: make([]float64, n), total: make([]float64, len(set.tasks)),
 	}
 }
-
-// size is the number of weights.
-func (p *TrainingSet) size() int { return len(p.tasks) * p.cols }
 
 // part is that of W', or of a gradient with respect to it, of task i, class by class.
 func (p *TrainingSet) part(i int, w []float64) []float64 { return w[i*p.cols:][:p.cols] }
@@ -251,10 +249,7 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 // fill writes a point into a result.
 func (r *Result) fill(set *TrainingSet, v *point, c *Covariance) {
 	m, d := set.Tasks(), set.classes*set.cols
-	r.W = mat.NewDense(d, m, nil)
-	for i := range m {
-		r.W.SetCol(i, v.w[i*d:][:d])
-	}
+	r.W = mat.DenseCopyOf(mat.NewDense(m, d, v.w).T())
 	r.B = slices.Clone(v.b[:len(set.tasks)])
 	set.lend(r.B, r.Params)
 	r.Omega, r.A, r.set = c.Omega, c.A, set

@@ -28,7 +28,6 @@ type splitting struct {
 	model  Convex
 	params Params
 	v, u   []float64 // V' and U', m x d
-	last   []float64 // V' before the step
 	near   []float64 // what V' was to be near
 	enough float64   // accuracy of the Omega steps
 
@@ -79,8 +78,10 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 		if gap := best.objective - bound; gap < r.Gap {
 			r.Gap, idle = gap, 0
 		}
-		x.enough = 0.05 * max(opt.Tolerance*max(math.Abs(best.objective), best.loss), min(r.Gap, best.loss))
-		if within(r.Gap, best.objective, best.loss, opt.Tolerance) {
+		// The objective may be zero or negative where g is.
+		enough := opt.Tolerance * max(math.Abs(best.objective), best.loss)
+		x.enough = 0.05 * max(enough, min(r.Gap, best.loss))
+		if r.Gap <= enough {
 			r.Status = Converged
 		} else if idle == patience {
 			r.Status = Stalled
@@ -103,8 +104,8 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 // newSplitting begins such that V moves down the gradient of the losses first, by as much
 // as their curvature along it says.
 func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitting {
-	n := set.size()
-	x := &splitting{ridge: newRidge(set, factor(identity(set.Tasks(), 1)), 1, p, opt.Workers), model: model, params: p, u: make([]float64, n), last: make([]float64, n), near: make([]float64, n)}
+	x := &splitting{ridge: newRidge(set, factor(identity(set.Tasks(), 1)), 1, p, opt.Workers), model: model, params: p}
+	x.u, x.near = make([]float64, len(x.w)), make([]float64, len(x.w))
 	if opt.Start != nil {
 		x.take(opt.Start)
 	}
@@ -123,15 +124,16 @@ func newSplitting(set *TrainingSet, model Convex, p Params, opt Options) *splitt
 // sweep takes some steps. It may change rho, so that W is as far from V, for their
 // size, as V moves for that of U.
 func (x *splitting) sweep(adapt bool) error {
+	var last []float64 // V' before a step
 	for range sweep {
-		copy(x.last, x.v)
+		last = slices.Clone(x.v)
 		if err := x.penaltyStep(); err != nil {
 			return err
 		}
 		x.lossStep()
 	}
 	apart := floats.Distance(x.w, x.v, 2) / floats.Norm(x.v, 2)
-	moved := floats.Distance(x.v, x.last, 2) / floats.Norm(x.u, 2)
+	moved := floats.Distance(x.v, last, 2) / floats.Norm(x.u, 2)
 	if ratio := min(max(apart/moved, 0.01), 100); adapt && ratio > 0 {
 		x.lambda *= ratio
 		floats.Scale(1/ratio, x.u)

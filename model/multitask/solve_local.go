@@ -44,7 +44,7 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 		if next.Iterations == 0 && (turns == 0 || value <= r.Objective) {
 			r.W, r.B, r.Omega, r.A, r.set = next.W, next.B, next.Omega, cov.A, set
 			r.Objective, r.Gap = value, next.Gap+cov.Gap
-			if within(r.Gap, value, next.Objective, opt.Tolerance) {
+			if r.Gap <= opt.Tolerance*max(math.Abs(value), next.Objective) {
 				r.Status = Converged
 			}
 			return r, nil

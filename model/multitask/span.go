@@ -190,10 +190,7 @@ func (t task) rotated(few int) task {
 	r := all.Slice(0, few, 0, few).(*mat.Dense)
 	r.Scale(math.Sqrt(float64(few)/float64(len(t.y)))*math.Copysign(1, r.At(0, 0)), r)
 	// I - 2 u u' / u'u takes the first axis to where all rows are alike.
-	u, part := mat.NewVecDense(few, nil), mat.NewVecDense(few, nil)
-	for j := range few {
-		u.SetVec(j, -1/math.Sqrt(float64(few)))
-	}
+	u, part := mat.NewVecDense(few, slices.Repeat([]float64{-1 / math.Sqrt(float64(few))}, few)), mat.NewVecDense(few, nil)
 	u.SetVec(0, 1+u.AtVec(0))
 	part.MulVec(r.T(), u)
 	r.RankOne(r, -2/mat.Dot(u, u), u, part)

@@ -77,9 +77,7 @@ func (spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error)
 	x.mu = 0.1 * scale
 	if h.From != nil {
 		x.mu = min(x.mu, 30*last) // a short way from a step nearby
-		if near := x.at(h.From.Omega); near != nil {
-			at = near
-		}
+		at = x.at(h.From.Omega)
 	}
 	for ; x.mu > last; x.mu *= 0.3 {
 		at = x.center(at, 2, 0.1)
@@ -137,7 +135,7 @@ func (x *barrier) size(v float64) float64 { return math.Hypot(x.params.Lambda2*v
 // of mu. The trace stays.
 func (x *barrier) center(from *interior, most int, enough float64) *interior {
 	at := x.at(from.omega) // mu is another
-	for ; most > 0; most-- {
+	for range most {
 		gradient := sandwich(at.shifted, x.s)
 		gradient.ScaleSym(-x.params.Lambda1/2, gradient)
 		addSym(gradient, 1, at.multiplier)
@@ -240,10 +238,8 @@ func (spatsLiteral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance,
 
 // Support is 0 or +Inf: no entry of T is larger than its largest on the diagonal.
 func (spatsLiteral) Support(t *mat.SymDense, _ *Covariance, p Params) float64 {
-	for i := range t.SymmetricDim() {
-		if t.At(i, i) > p.Lambda2 {
-			return math.Inf(1)
-		}
+	if mat.Max(t) > p.Lambda2 {
+		return math.Inf(1)
 	}
 	return 0
 }
