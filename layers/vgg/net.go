@@ -2,7 +2,6 @@ package vgg
 
 import (
 	"fmt"
-	"math"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -154,28 +153,15 @@ func (c layer) band(k linalg.Kernels, x, y grid, top, bottom int) {
 	for row := top; row < bottom; row++ {
 		clear(y.at(row, -1))
 		for col := range x.width {
-			addRelu(y.at(row, col), c.bias)
+			point := y.at(row, col)[:len(c.bias)]
+			for i, b := range c.bias {
+				point[i] = max(point[i]+b, 0)
+			}
 		}
 	}
 }
 
-// addRelu sets y to ReLU(y + b).
-func addRelu(y, b []float32) {
-	y = y[:len(b)]
-	for i, v := range b {
-		y[i] = relu(y[i] + v)
-	}
-}
-
-// relu is max(v, 0) without a branch, which could not be predicted: the sign
-// bit, spread over the whole word, clears it.
-func relu(v float32) float32 {
-	u := math.Float32bits(v)
-	return math.Float32frombits(u &^ uint32(int32(u)>>31))
-}
-
-// pool sets y to the largest of every 2 x 2 points of x, which has no negative
-// entry: such numbers are in the order of their bits.
+// pool sets y to the largest of every 2 x 2 points of x.
 func pool(x, y grid) {
 	for row := range y.height {
 		for col := range y.width {
@@ -183,7 +169,7 @@ func pool(x, y grid) {
 			a, b := x.at(2*row, 2*col)[:len(out)], x.at(2*row, 2*col+1)[:len(out)]
 			c, d := x.at(2*row+1, 2*col)[:len(out)], x.at(2*row+1, 2*col+1)[:len(out)]
 			for i := range out {
-				out[i] = math.Float32frombits(max(math.Float32bits(a[i]), math.Float32bits(b[i]), math.Float32bits(c[i]), math.Float32bits(d[i])))
+				out[i] = max(a[i], b[i], c[i], d[i])
 			}
 		}
 	}
@@ -199,9 +185,8 @@ func (d layer) connect(k linalg.Kernels, x []float32, n, workers int, rectified 
 	for i, b := range d.bias {
 		row := y[i*n:][:n]
 		for j, v := range row {
-			row[j] = v + b
-			if rectified {
-				row[j] = relu(row[j])
+			if row[j] = v + b; rectified {
+				row[j] = max(row[j], 0)
 			}
 		}
 	}
