@@ -41,7 +41,7 @@ func (c *demoCmd) Run(e *env) error {
 	collect := &collectCmd{Problems: train, Out: at("experience"), Config: collect.Config{Draws: 1, Explore: 2, Measured: collect.OfLabelled, Seed: c.Seed}}
 	learn := &trainCmd{Experience: []string{at("experience")}, Out: at("network"), Preset: "pairwise", Seed: c.Seed}
 	evaluate := &evalCmd{Network: []string{at("network")}, Problems: test, Models: []string{"all"}, Out: at("evaluation"), first: c.Test}
-	explain := &inferCmd{Network: at("network"), Out: at("problem")}
+	explain := &inferCmd{Network: at("network"), Problems: test, Name: "test-0001", Out: at("problem")}
 	page := &reportCmd{Dir: c.Out}
 
 	stage := *e
@@ -54,14 +54,7 @@ func (c *demoCmd) Run(e *env) error {
 		{"trying covariances on the training problems", collect.Run},
 		{"training a network on what came of them", learn.Run},
 		{"comparing it with ten multitask models on the test problems", evaluate.Run},
-		{"looking at one test problem", func(e *env) error {
-			f, err := data.LoadProblems(test)
-			if err != nil {
-				return err
-			}
-			explain.Problems, explain.Name = test, f.Problems[0].Name
-			return explain.Run(e)
-		}},
+		{"looking at one test problem", explain.Run},
 		{"writing the page", page.Run},
 	} {
 		e.remark("%d/6 %s", i+1, s.what)

@@ -135,28 +135,34 @@ func (s *shownModel) write(w io.Writer) {
 		t.row(of.Rows, biases, deviation, name)
 	}
 	t.write(w)
-	s.writeBent(w)
-	for _, of := range s.Weights {
-		s.writeWeights(w, of)
-	}
+	s.writeColumns(w)
 	if s.Correlation != nil {
 		fmt.Fprintln(w)
 		writeCorrelations(w, "task correlations", s.TaskNames(), s.Correlation)
 	}
 }
 
-// of is the task whose weights or curves are shown.
-func (s *shownModel) of() string {
-	if s.task == saved.Average {
-		return "the mean of all tasks"
+// writeColumns writes the weights of columns, what they add at the knots of their curves, or how
+// much they count in a kernel.
+func (s *shownModel) writeColumns(w io.Writer) {
+	whose := "the mean of all tasks"
+	if s.task != saved.Average {
+		whose = s.Tasks[s.task].Name
 	}
-	return s.Tasks[s.task].Name
-}
-
-// writeBent writes what columns add at the knots of their curves, or what counts in a kernel.
-func (s *shownModel) writeBent(w io.Writer) {
+	for _, of := range s.Weights {
+		if of.Class != "" {
+			of.Class = ", " + of.Class + " against the rest"
+		}
+		fmt.Fprintf(w, "\nthe largest weights of %s%s, for features as they are in a table and for a standard deviation of these\n", whose, of.Class)
+		t := grid{Heads: []string{"weight", "of a deviation", "feature"}}
+		for _, c := range of.Features {
+			v := c.of(s.task)
+			t.row(number(v), number(c.Scaled(v)), c.Feature)
+		}
+		t.write(w)
+	}
 	if s.Curves != nil {
-		fmt.Fprintf(w, "\nwhat columns add at the knots of their curves, of %s, and how far tasks are from their mean\n", s.of())
+		fmt.Fprintf(w, "\nwhat columns add at the knots of their curves, of %s, and how far tasks are from their mean\n", whose)
 		most := 0
 		for _, c := range s.Curves {
 			most = max(most, len(c.Knots))
@@ -184,20 +190,6 @@ func (s *shownModel) writeBent(w io.Writer) {
 		}
 		t.write(w)
 	}
-}
-
-func (s *shownModel) writeWeights(w io.Writer, of shownWeights) {
-	what := s.of()
-	if of.Class != "" {
-		what += ", " + of.Class + " against the rest"
-	}
-	fmt.Fprintf(w, "\nthe largest weights of %s, for features as they are in a table and for a standard deviation of these\n", what)
-	t := grid{Heads: []string{"weight", "of a deviation", "feature"}}
-	for _, c := range of.Features {
-		v := c.of(s.task)
-		t.row(number(v), number(c.Scaled(v)), c.Feature)
-	}
-	t.write(w)
 }
 
 // correlationOf is a covariance scaled to a diagonal of ones; tasks without
