@@ -159,7 +159,7 @@ func TestKernelsAreInnerProducts(t *testing.T) {
 		{StepGauss, 1100, 1, 0.5, 1e-3}, // 2,201 rows, of which some are landmarks
 	} {
 		p := scattered(uint64(seed), Regression, 2, c.n, c.d)
-		step, made, metric, err := NewDistances(p).Kernel(c.kind, c.width, p)
+		step, made, metric, err := FitKernel(c.kind, c.width, p)
 		if err != nil {
 			t.Fatal(err)
 		}

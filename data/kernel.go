@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"math"
-	"runtime"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
@@ -19,7 +17,7 @@ import (
 //
 // Up to mostLandmarks rows all are landmarks. Of more some are, each the row that those
 // before it explain least (pivoted Cholesky). In the coordinates A = L^-T of the metric
-// that Kernel returns, LL' = K + tiny I of the landmarks, rows have the inner products of the
+// that FitKernel returns, LL' = K + tiny I of the landmarks, rows have the inner products of the
 // kernel.
 const (
 	mostLandmarks = 2000
@@ -28,68 +26,10 @@ const (
 	tiny = 1e-5
 )
 
-// Distances are those between the training rows of a problem, up to mostLandmarks of them.
-// Kernels of any width, on parts of these rows, are made of the same ones.
-type Distances struct {
-	number map[string]int        // of a row with these values
-	of     map[string]*mat.Dense // a kind of kernel
-}
-
-// NewDistances takes the time of one kernel.
-func NewDistances(p *ProblemData) *Distances {
-	d := &Distances{map[string]int{}, map[string]*mat.Dense{}}
-	x := distinct(p.matrices(false), map[string][]float32{})
-	n := x.Rows()
-	if n > mostLandmarks {
-		return d
-	}
-	for i := range n {
-		d.number[key(x.Row(i).Value)] = i
-	}
-	for _, kind := range []string{StepGauss, StepLaplace} {
-		of := mat.NewDense(n, n, nil)
-		d.of[kind] = of
-		var rows errgroup.Group
-		rows.SetLimit(runtime.GOMAXPROCS(0))
-		for i := range n {
-			rows.Go(func() error {
-				r := x.Row(i).Value
-				for j := range i {
-					v := distance(kind, r, x.Row(j).Value)
-					of.Set(i, j, v)
-					of.Set(j, i, v)
-				}
-				return nil
-			})
-		}
-		_ = rows.Wait() // no row fails
-	}
-	return d
-}
-
-// rows is Step.kernelRow for rows that are known.
-func (d *Distances) rows(s Step) func(dst []float32, r Row) {
-	var landmarks []int
-	for _, z := range s.Landmarks {
-		landmarks = append(landmarks, d.number[key(z)])
-	}
-	return func(dst []float32, r Row) {
-		i, known := d.number[key(r.Value)]
-		if !known {
-			s.kernelRow(dst, r)
-			return
-		}
-		row := d.of[s.Kind].RawRowView(i)
-		for k, j := range landmarks {
-			dst[k] = float32(math.Exp(-s.Width * row[j]))
-		}
-	}
-}
-
-// Kernel fits the step of a kernel of width g to the training rows of a problem. It returns the
+// FitKernel fits the step of a kernel of width g to the training rows of a problem. It returns the
 // problem in the coordinates in which rows have the inner products of the kernel, and the metric
 // that brings the rows of the step there.
-func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Metric, error) {
+func FitKernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Metric, error) {
 	x := distinct(p.matrices(false), map[string][]float32{})
 	_, deviation := moments(x)
 	size := floats.Sum(deviation)
@@ -99,10 +39,10 @@ func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *Prob
 	s := Step{Kind: kind, Cols: x.Cols(), Width: g / cmp.Or(size, 1)} // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
 	s.Landmarks = s.landmarks(x)
-	n, rows := len(s.Landmarks), d.rows(s)
+	n := len(s.Landmarks)
 	l, row := mat.NewDense(n, n, nil), make([]float32, n)
 	for i, z := range s.Landmarks {
-		rows(row, Row{Value: z})
+		s.kernelRow(row, Row{Value: z})
 		for j, v := range row {
 			l.Set(i, j, float64(v))
 		}
@@ -121,7 +61,7 @@ func (d *Distances) Kernel(kind string, g float64, p *ProblemData) (*Step, *Prob
 		at[key(z)] = row
 	}
 	others := distinct(p.matrices(true), at)
-	near, err := mapRows(others, n, rows)
+	near, err := mapRows(others, n, s.kernelRow)
 	if err != nil {
 		return nil, nil, nil, err
 	}

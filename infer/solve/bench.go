@@ -53,7 +53,6 @@ type Bench struct {
 	borrows []bool // the tasks that do, if there are others
 
 	found  func() ([]*Found, error) // what the network finds for every part
-	near   func() *data.Distances   // of all rows
 	spaces [2]*space                // what was seen last, and before
 	judged map[string]*Judged
 }
@@ -103,7 +102,6 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		clear(b.borrows)
 	}
 	b.found = sync.OnceValues(b.ask)
-	b.near = sync.OnceValue(func() *data.Distances { return data.NewDistances(b.rows) })
 	return b, nil
 }
 
@@ -176,7 +174,7 @@ func (b *Bench) see(v View) (*space, error) {
 	}
 	parts, last := make([]seen, len(b.parts)), len(b.folds)
 	err := b.each(func(k int) (err error) {
-		parts[k], err = v.of(b.parts[k], b.near)
+		parts[k], err = v.of(b.parts[k])
 		return err
 	})
 	s, folds := &space{View: v, whole: parts[last]}, slices.Clone(b.folds)

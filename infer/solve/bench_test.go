@@ -220,7 +220,7 @@ func TestFitIsForTheFeaturesAsTheyAre(t *testing.T) {
 			if d, _ := got.Result.W.Dims(); d != features && v.Bent == "" {
 				t.Fatalf("%+v: W has %d rows, want %d", v, d, features)
 			}
-			seen := must(v.of(newPart(p), b.near))(t)
+			seen := must(v.of(newPart(p)))(t)
 			for i, task := range seen.Tasks {
 				x := p.Tasks[i].TrainSet.X
 				if got.step != nil {

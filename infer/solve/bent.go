@@ -96,7 +96,7 @@ func (b *Bench) screen(ctx context.Context, candidates []Candidate) (best Candid
 func (b *Bench) coarse(ctx context.Context, of evidence.Subject, v View) (loss float64, err error) {
 	var folds []data.Fold
 	for k, rows := 0, 0; k < len(b.folds) && rows < enoughRows; k++ {
-		s, err := v.of(b.parts[k], b.near)
+		s, err := v.of(b.parts[k])
 		if err != nil {
 			return 0, err
 		}

@@ -190,14 +190,14 @@ type seen struct {
 	metric *data.Metric
 }
 
-// of brings what rows are trained on into the view. The distances of all rows are at hand.
-func (v View) of(p part, near func() *data.Distances) (s seen, err error) {
+// of brings what rows are trained on into the view.
+func (v View) of(p part) (s seen, err error) {
 	s.ProblemData = p.ProblemData
 	switch {
 	case v == View{Ridge: 1}:
 		return p.moved(), nil
 	case v.kernel():
-		s.step, s.ProblemData, s.metric, err = near().Kernel(v.Bent, v.Width, p.ProblemData)
+		s.step, s.ProblemData, s.metric, err = data.FitKernel(v.Bent, v.Width, p.ProblemData)
 		return s, err
 	case v.Bent != "":
 		step := data.FitCurves(p.ProblemData)
