@@ -118,7 +118,12 @@ func (t *trainer) find(p prepared) (*mat.SymDense, error) {
 // prepareTesters keeps what covariances are measured on: those found on held-out
 // problems, and for the objective model.Found those found on training problems.
 func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
-	prepare := func(examples []prepared) error {
+	measured := [][]prepared{t.heldOut[:min(len(t.heldOut), max(0, t.config.Measured))]}
+	found := t.config.Model.Objective == model.Found
+	if found {
+		measured = append(measured, t.training)
+	}
+	for _, examples := range measured {
 		for i := range examples {
 			e, err := source.Example(examples[i].at)
 			if err == nil {
@@ -128,19 +133,8 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 				return err
 			}
 		}
-		return nil
 	}
-	if err := prepare(t.heldOut[:min(len(t.heldOut), max(0, t.config.Measured))]); err != nil {
-		return err
-	}
-	if t.config.Model.Objective != model.Found {
-		return nil
-	}
-	if err := prepare(t.training); err != nil {
-		return err
-	}
-	t.steps = steps(t.training, t.config.Update)
-	if !slices.ContainsFunc(t.training, func(p prepared) bool { return p.tester != nil }) {
+	if found && !slices.ContainsFunc(t.training, func(p prepared) bool { return p.tester != nil }) {
 		return fmt.Errorf("train: %w: the objective is %q, but on no problem can an error be measured: that takes test rows, and tuples that say their Lambda1", ErrConfig, model.Found)
 	}
 	return nil

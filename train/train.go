@@ -128,7 +128,6 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	if t.training, t.heldOut, err = divide(examples, c.HeldOut, c.Seed); err != nil {
 		return nil, err
 	}
-	t.steps = steps(t.training, c.Update)
 	for _, s := range c.Model.Specs() {
 		t.embedding[s.Name] = s.Embedding
 	}
@@ -137,6 +136,10 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 	}
 	t.network.Provenance, t.network.Head = o.Provenance, o.Head
 	t.tuning = newTuning(o.Head, c.TrainHead)
+	if err := t.prepareTesters(ctx, source); err != nil {
+		return nil, err
+	}
+	t.steps = steps(t.training, c.Update) // with their testers
 	if t.graph, err = model.NewTrainingGraph(c.Model, capacity(t.steps), outcomes(t.training...), t.tuning.layers...); err != nil {
 		return nil, err
 	}
@@ -144,7 +147,7 @@ func newTrainer(ctx context.Context, c Config, source Source, o Options) (*train
 		return nil, err
 	}
 	t.adam = NewAdam(t.network.Params)
-	return t, t.prepareTesters(ctx, source)
+	return t, nil
 }
 
 // begin sets and saves the start of a new run.

@@ -96,7 +96,11 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 			err = fmt.Errorf("panic: %v", fault)
 		}
 	}()
-	tried, err := j.evaluate(ctx)
+	fit, err := j.try(ctx)
+	if err != nil {
+		return err
+	}
+	tried, err := j.measure(ctx, fit)
 	if err != nil {
 		return err
 	}
@@ -114,11 +118,8 @@ func (j *job) fill(ctx context.Context, r *experience.Record) (err error) {
 	return r.Validate()
 }
 
-func (j *job) evaluate(ctx context.Context) (*evidence.Tuned, error) {
-	fit, err := j.try(ctx)
-	if err != nil {
-		return nil, err
-	}
+// measure is the error of a fit, or of its covariance fitted anew.
+func (j *job) measure(ctx context.Context, fit *multitask.Result) (*evidence.Tuned, error) {
 	if fit.W != nil && j.measured == OfModel {
 		return evidence.Report(fit, j.problem, nil)
 	}
