@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -18,8 +17,6 @@ type Errors struct {
 	// regression the mean squared error divided by the variance of the
 	// targets (nMSE).
 	Task []float64 `json:"task"`
-	// RMSE is the root mean squared error of every task, for regression only.
-	RMSE []float64 `json:"rmse,omitempty"`
 	// Mean is the mean of Task.
 	Mean float64 `json:"mean"`
 }
@@ -49,7 +46,6 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 		f := r.Scores(i, s.X)
 		if kind == data.Regression {
 			e.Task[i] = stat.Mean(squares(f, s.Y, scale[i]), nil)
-			e.RMSE = append(e.RMSE, math.Sqrt(e.Task[i]*scale[i]))
 		} else {
 			e.Task[i] = misclassified(f, s.Y)
 		}
