@@ -212,13 +212,7 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 
 func (r *trained) write(w io.Writer) {
 	t := grid{Heads: []string{"seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network"}}
-	error := func(v *float64) string {
-		if v == nil {
-			return "-"
-		}
-		return fmt.Sprintf("%.3f", *v)
-	}
-	t.row(r.Seed, r.Epoch, error(r.Best.Found), error(r.Start), error(r.Best.Tuple), r.Best.Loss, r.Dir)
+	t.row(r.Seed, r.Epoch, r.Best.Found, r.Start, r.Best.Tuple, r.Best.Loss, r.Dir)
 	t.write(w)
 	if r.Start != nil {
 		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")
