@@ -178,20 +178,15 @@ func (r *reader) readText(paths []string) error {
 	return nil
 }
 
-// open opens a file; the names of columns that are asked for tell a header from
-// a first row.
-func (r *reader) open(path string) (*format.Rows, error) {
+// readSheet reads the rows of a file behind those of the files before. The names of columns that
+// are asked for tell a header from a first row.
+func (r *reader) readSheet(path string) error {
 	o := r.Format
 	o.Group, o.Label, r.Recipe.IgnoreCase = r.Task, "", o.IgnoreCase
 	if len(r.Targets) > 0 {
 		o.Label = r.Targets[0]
 	}
-	return format.OpenRows(path, o)
-}
-
-// readSheet reads the rows of a file behind those of the files before.
-func (r *reader) readSheet(path string) error {
-	rows, err := r.open(path)
+	rows, err := format.OpenRows(path, o)
 	if err != nil {
 		return err
 	}

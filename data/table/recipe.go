@@ -118,13 +118,7 @@ func (r *Recipe) Made() []string {
 }
 
 // Width is the number of features before the steps.
-func (r *Recipe) Width() int {
-	d := 0
-	for i := range r.Columns {
-		d += r.Columns[i].width()
-	}
-	return d
-}
+func (r *Recipe) Width() int { return len(r.Features()) }
 
 // Bind finds the recipe's columns in a table with the given names (nil without a
 // header) and number of columns: where each is, -1 for none. Other columns are passed
