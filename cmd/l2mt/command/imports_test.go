@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 
 	"infer":                 {},
 	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/multitask", "model/saved"},
-	"infer/solve/solvetest": {"data", "layers", "model"},
+	"infer/solve/solvetest": {"data", "layers", "model", "model/multitask"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
 
 	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
