@@ -64,12 +64,10 @@ const (
 	Paper Variant = "paper"
 )
 
-// EvaluateOptions control Evaluate. The zero value compares with the paper's
-// ten models.
+// EvaluateOptions control Evaluate.
 type EvaluateOptions struct {
-	// Models are the multitask models; default multitask.Baselines().
-	// Single-task learning is always among them, because errors are relative to
-	// its error.
+	// Models are the multitask models. Single-task learning is always among them, because
+	// errors are relative to its error.
 	Models []multitask.Model
 	// Labelled are those of the models that are tuned on all labelled rows too, the
 	// strongest rivals, which can take five times as long. Single-task learning is
@@ -91,9 +89,6 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 	stl, err := multitask.Lookup(STL)
 	if err != nil {
 		return o, err
-	}
-	if o.Models == nil {
-		o.Models = multitask.Baselines()
 	}
 	models := []multitask.Model{stl}
 	for _, m := range o.Models {
