@@ -333,22 +333,16 @@ func (b *Bench) full(ctx context.Context, j *Judged) (*multitask.Result, error) 
 	if o.Start == nil && j.Bent == "" { // else the fold has features of its own
 		o.Start = j.Fits[0]
 	}
-	j.full, err = multitask.Fit(ctx, j.of.Model, s.tuning.Training(), j.Params, o)
-	return j.full, err
+	if j.full, err = multitask.Fit(ctx, j.of.Model, s.tuning.Training(), j.Params, o); err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+	}
+	return j.full, nil
 }
 
 // Fit fits a candidate to all labelled rows, for the features as they are.
 func (b *Bench) Fit(ctx context.Context, j *Judged) (*Fitted, error) {
 	begin := time.Now()
-	f, err := b.fit(ctx, j)
-	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
-	}
-	f.Seconds = j.Seconds + time.Since(begin).Seconds()
-	return f, nil
-}
-
-func (b *Bench) fit(ctx context.Context, j *Judged) (*Fitted, error) {
+	f := &Fitted{Judged: j, problem: b.problem}
 	full, err := b.full(ctx, j)
 	if err != nil {
 		return nil, err
@@ -357,14 +351,17 @@ func (b *Bench) fit(ctx context.Context, j *Judged) (*Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fitted{Judged: j, step: s.whole.step, problem: b.problem}
-	if f.step != nil {
-		if f.problem, err = f.step.Problem(b.problem); err != nil {
-			return nil, err
-		}
+	if f.step = s.whole.step; f.step != nil {
+		f.problem, err = f.step.Problem(b.problem)
 	}
-	f.Tuned, err = evidence.Report(full.Restored(s.whole.metric), f.problem, j.HeldOut)
-	return f, err
+	if err == nil {
+		f.Tuned, err = evidence.Report(full.Restored(s.whole.metric), f.problem, j.HeldOut)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+	}
+	f.Seconds = j.Seconds + time.Since(begin).Seconds()
+	return f, nil
 }
 
 // Best is the candidate of the least loss, of equals the first.
