@@ -63,7 +63,7 @@ func BenchmarkStep(b *testing.B) {
 		for _, density := range []float64{1, 0.03} {
 			b.Run(fmt.Sprintf("%s/density=%v", dtype, density), func(b *testing.B) {
 				c := must(Preset("default", features))(b)
-				c.Model.Layers, c.Model.Hidden, c.Model.DType, c.Update = 3, 50, dtype, ByTuple
+				c.Model.Layers, c.Model.Hidden, c.Model.DType, c.Update, c.Model.Objective = 3, 50, dtype, ByTuple, "scaled"
 				c.Epochs = 1e6 // the rate hardly falls
 				var examples []Example
 				for i := range uint64(2) { // one of them is held out

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -203,9 +204,13 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 		return nil, err
 	}
 	used.HeldOut = report.HeldOut
+	if _, err := os.Stat(filepath.Join(c.Out, usedFile)); err != nil { // a finished run takes no time again
+		if err := saveJSON(filepath.Join(c.Out, secondsFile), map[string]float64{"training": time.Since(begin).Seconds()}); err != nil {
+			return nil, err
+		}
+	}
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
 		saveJSON(filepath.Join(c.Out, usedFile), used),
-		saveJSON(filepath.Join(c.Out, secondsFile), map[string]float64{"training": time.Since(begin).Seconds()}),
 		saveJSON(filepath.Join(c.Out, metricsFile), report.Metrics),
 		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
 }
