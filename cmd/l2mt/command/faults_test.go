@@ -163,7 +163,7 @@ func (v *victim) results(dir string) map[string]string {
 	v.t.Helper()
 	out := filepath.Join(dir, "out")
 	if v.name == "collect" {
-		tuples := mustL2mt(v.t, "--json", "experience", "list", out)
+		tuples := mustL2mt(v.t, "--json", "experience", "check", out)
 		return map[string]string{"tuples": regexp.MustCompile(`"seconds":[^,]*,`).ReplaceAllString(tuples, "")}
 	}
 	found := map[string]string{}
