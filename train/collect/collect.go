@@ -213,7 +213,7 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 	var mu sync.Mutex
 	work, stop := errgroup.WithContext(ctx)
 	work.SetLimit(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)))
-	make := func(j *job) error {
+	finish := func(j *job) error {
 		begin := time.Now()
 		r := j.make(context.WithoutCancel(ctx)) // what was taken is made
 		r.Seconds = math.Round(time.Since(begin).Seconds()*1000) / 1000
@@ -232,15 +232,16 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 		report.Advance(1, fmt.Sprintf("%d failed", s.Failed-s.Perfect))
 		return nil
 	}
+plan:
 	for t, planErr := range c.trials(problems) {
 		if err = planErr; err != nil {
 			break
 		}
 		for _, j := range t.missing {
 			if err = stop.Err(); err != nil {
-				break
+				break plan
 			}
-			work.Go(func() error { return make(j) })
+			work.Go(func() error { return finish(j) })
 		}
 	}
 	err = cmp.Or(work.Wait(), err) // before s is read

@@ -164,6 +164,22 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 }
 
+// An interruption ends the run with its error also where the store has the last problems whole.
+func TestInterruptedBeforeProblemsThatAreDone(t *testing.T) {
+	problems, ref := sample(t, 3)
+	dir := storeDir(t)
+	run(t, dir, small, problems[2:], ref, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := open(t, dir, small, ref)
+	s, err := c.Run(ctx, problems, collect.Options{Workers: 1, Progress: &reporter{advance: func(int) { cancel() }}})
+	if !errors.Is(err, context.Canceled) || s.Had != smallTuples || s.Made == 0 || s.Made > 2 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What grows with the tuples is what the writer knows of each of them: its id. With
 // L2MT_LONG in the environment there are 10,000 tuples.
 func TestMemoryStaysFlatOverManyTuples(t *testing.T) {
