@@ -255,7 +255,7 @@ func (x *experiment) stages(r *experimentRun, dir string, first map[string]strin
 		}
 		delete(given, c.name)
 	}
-	for command := range maps.Keys(given) {
+	for _, command := range slices.Sorted(maps.Keys(given)) {
 		return nil, fmt.Errorf("%q: flags must begin with problems, collect, train or eval", command)
 	}
 	s.evaluate.Problems = tests // of none the parser makes a folder

@@ -39,8 +39,7 @@ func saveJSON(path string, v any) error {
 	return files.WriteFile(path, append(raw, '\n'))
 }
 
-// loadJSON reads what saveJSON wrote. Values that have a check must pass it, because the file may
-// be damaged or made up.
+// loadJSON reads what saveJSON wrote.
 func loadJSON(path string, v any) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
