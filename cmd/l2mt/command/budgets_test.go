@@ -19,10 +19,10 @@ import (
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
 	"the whole": 31439,
-	"tests":     24500,
+	"tests":     24512,
 
 	"cmd/l2mt":               9,
-	"cmd/l2mt/command":       4272,
+	"cmd/l2mt/command":       4271,
 	"cmd/l2mt/internal/plot": 618,
 	"data":                   3207,
 	"data/datatest":          64,
@@ -52,7 +52,7 @@ var budgets = map[string]int{
 	"model/settings":         227,
 	"testdata/learned":       179,
 	"train":                  1655,
-	"train/collect":          622,
+	"train/collect":          623,
 }
 
 // slack is how far a budget may stand above what is there, so that what was gained is
