@@ -42,8 +42,8 @@ func FitKernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Me
 	n := len(s.Landmarks)
 	l, row := mat.NewDense(n, n, nil), make([]float32, n)
 	for i, z := range s.Landmarks {
-		s.kernelRow(row, Row{Value: z})
-		for j, v := range row {
+		s.kernelRow(row[:i+1], Row{Value: z})
+		for j, v := range row[:i+1] {
 			l.Set(i, j, float64(v))
 		}
 	}
@@ -123,10 +123,10 @@ func (s Step) landmarks(x Matrix) (chosen [][]float32) {
 	return chosen
 }
 
-// kernelRow makes the kernel of a row with every landmark.
+// kernelRow makes the kernel of a row with as many landmarks as dst holds.
 func (s Step) kernelRow(dst []float32, r Row) {
-	for i, z := range s.Landmarks {
-		dst[i] = float32(math.Exp(-s.Width * distance(s.Kind, r.Value, z)))
+	for i := range dst {
+		dst[i] = float32(math.Exp(-s.Width * distance(s.Kind, r.Value, s.Landmarks[i])))
 	}
 }
 

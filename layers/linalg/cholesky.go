@@ -10,7 +10,7 @@ import (
 // What stands above the diagonal is not read, and of no meaning afterwards.
 
 // panel are the columns at a time.
-const panel = 64
+const panel = 32
 
 // Cholesky overwrites A with L, where A = L Lᵀ. It returns false if A is not
 // positive definite.

@@ -19,7 +19,7 @@ func TestCholesky(t *testing.T) {
 
 func testCholesky(t *testing.T, ker Kernels) {
 	r := stream(t, "cholesky")
-	for _, n := range []int{1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 100, 128, 200, 259} {
+	for _, n := range []int{1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 200, 259} {
 		ld := n + r.IntN(3)
 		a, l := make([]float64, n*n), make([]float64, n*ld)
 		for i := range l {

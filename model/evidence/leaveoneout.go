@@ -130,12 +130,11 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 	if biases == nil {
 		return fmt.Errorf("evidence: %w: the biases are not determined at Lambda1 = %v", multitask.ErrInvalidParams, params.Lambda1)
 	}
-	q := mat.NewDense(n, n, nil)
-	addProduct(q, 1, linalg.Trans, inverse, linalg.NoTrans, inverse)
-	addProduct(q, -1, linalg.Trans, biases, linalg.NoTrans, biases)
+	qv, diagonal := make([]float64, n), make([]float64, n)
+	addGram(qv, diagonal, 1, inverse, v)
+	addGram(qv, diagonal, -1, biases, v)
 	for a := range f {
-		row := q.RawRowView(a)
-		f[a] -= floats.Dot(row, v) / (root[a] * row[a])
+		f[a] -= qv[a] / (root[a] * diagonal[a])
 	}
 	return nil
 }
@@ -165,11 +164,11 @@ func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 floa
 // P = Z'H^(1/2) L^-T and U'U = P P', F = U'^-1 P L^-1. It is nil where P P' is singular.
 func (e *leaveOneOut) biases(inverse *mat.Dense, root []float64, m int) *mat.Dense {
 	n := len(root)
-	z, p, f := mat.NewDense(m, n, nil), mat.NewDense(m, n, nil), mat.NewDense(m, n, nil)
+	z := mat.NewDense(m, n, nil)
 	for t := range e.parts {
 		copy(z.RawRowView(t % m)[e.first[t]:e.first[t+1]], root[e.first[t]:])
 	}
-	addProduct(p, 1, linalg.NoTrans, z, linalg.Trans, inverse)
+	p := product(z, linalg.Trans, inverse)
 	var c mat.SymDense
 	c.SymOuterK(1, p)
 	for t := range m {
@@ -182,12 +181,24 @@ func (e *leaveOneOut) biases(inverse *mat.Dense, root []float64, m int) *mat.Den
 		return nil
 	}
 	blas64.Trsm(blas.Left, blas.Trans, 1, chol.RawU().(*mat.TriDense).RawTriangular(), p.RawMatrix())
-	addProduct(f, 1, linalg.NoTrans, p, linalg.NoTrans, inverse)
-	return f
+	return product(p, linalg.NoTrans, inverse)
 }
 
-// addProduct adds alpha A B to C, A or B transposed.
-func addProduct(c *mat.Dense, alpha float64, tA linalg.Transpose, a *mat.Dense, tB linalg.Transpose, b *mat.Dense) {
-	m, n := c.Dims()
-	linalg.Gemm(linalg.Default(), tA, tB, m, n, len(a.RawMatrix().Data)/m, alpha, a.RawMatrix().Data, a.RawMatrix().Stride, b.RawMatrix().Data, b.RawMatrix().Stride, 1, c.RawMatrix().Data, n)
+// addGram adds sign A'A v to product, and the diagonal of sign A'A to diagonal.
+func addGram(product, diagonal []float64, sign float64, a *mat.Dense, v []float64) {
+	for i := range a.RawMatrix().Rows {
+		row := a.RawRowView(i)
+		floats.AddScaled(product, sign*floats.Dot(row, v), row)
+		for j, x := range row {
+			diagonal[j] += sign * x * x
+		}
+	}
+}
+
+// product is A B or A B', for B n x n.
+func product(a *mat.Dense, tB linalg.Transpose, b *mat.Dense) *mat.Dense {
+	m, n := a.Dims()
+	c := mat.NewDense(m, n, nil)
+	linalg.Gemm(linalg.Default(), linalg.NoTrans, tB, m, n, n, 1, a.RawMatrix().Data, n, b.RawMatrix().Data, n, 0, c.RawMatrix().Data, n)
+	return c
 }
