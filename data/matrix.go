@@ -165,16 +165,15 @@ func (x *Stored) Widened(cols int) *Stored {
 
 // Mul sets dst to X B.
 func (x *Stored) Mul(dst, b []float64, k int) {
-	ker := linalg.Default()
 	switch {
 	case k == 1:
 		for i := range x.begin {
-			dst[i] = x.Row(i).dot(ker, b)
+			dst[i] = x.Row(i).dot(b)
 		}
 	case x.index == nil:
 		for from, rows := range x.float64s() {
 			n := len(rows) / x.cols
-			linalg.Gemm(ker, linalg.NoTrans, linalg.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
+			linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, n, k, x.cols, 1, rows, x.cols, b, k, 0, dst[from*k:], k)
 		}
 	default:
 		clear(dst[:x.Rows()*k])
@@ -186,16 +185,15 @@ func (x *Stored) Mul(dst, b []float64, k int) {
 
 // AddMulT adds X' B to dst.
 func (x *Stored) AddMulT(dst, b []float64, k int) {
-	ker := linalg.Default()
 	switch {
 	case k == 1:
 		for i := range x.begin {
-			x.Row(i).addTo(ker, dst, b[i])
+			x.Row(i).addTo(dst, b[i])
 		}
 	case x.index == nil:
 		for from, rows := range x.float64s() {
 			n := len(rows) / x.cols
-			linalg.Gemm(ker, linalg.Trans, linalg.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
+			linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, x.cols, k, n, 1, rows, x.cols, b[from*k:], k, 1, dst, k)
 		}
 	default:
 		for i := range x.begin {
@@ -231,11 +229,10 @@ func (x *Stored) float64s() iter.Seq2[int, []float64] {
 
 // AddGram adds X' diag(c) X v to dst and returns the sum of diag(c) X v.
 func (x *Stored) AddGram(dst, v, c []float64) (sum float64) {
-	ker := linalg.Default()
 	for i := range x.begin {
 		row := x.Row(i)
-		u := c[i] * row.dot(ker, v)
-		row.addTo(ker, dst, u)
+		u := c[i] * row.dot(v)
+		row.addTo(dst, u)
 		sum += u
 	}
 	return sum
@@ -262,9 +259,9 @@ func (x *Stored) SquaredNorms() []float64 {
 }
 
 // dot returns <r, w>. Four sums hide the latency of the additions.
-func (r Row) dot(ker linalg.Kernels, w []float64) float64 {
+func (r Row) dot(w []float64) float64 {
 	if r.Index == nil {
-		return linalg.DotMixed(ker, r.Value, w)
+		return linalg.DotMixed(linalg.Default(), r.Value, w)
 	}
 	index, value := r.Index, r.Value[:len(r.Index)]
 	var s0, s1, s2, s3 float64
@@ -308,9 +305,9 @@ func addProduct(y []float64, x Row, b []float64) {
 }
 
 // addTo adds a r to w.
-func (r Row) addTo(ker linalg.Kernels, w []float64, a float64) {
+func (r Row) addTo(w []float64, a float64) {
 	if r.Index == nil {
-		linalg.AxpyMixed(ker, a, r.Value, w)
+		linalg.AxpyMixed(linalg.Default(), a, r.Value, w)
 		return
 	}
 	value := r.Value[:len(r.Index)]

@@ -200,12 +200,12 @@ func scatter(p *ProblemData) (x, c *mat.Dense) {
 	for _, rows := range groups {
 		clear(mean)
 		for _, r := range rows {
-			r.addTo(linalg.Default(), mean, scale/float64(len(rows)))
+			r.addTo(mean, scale/float64(len(rows)))
 		}
 		for _, r := range rows {
 			if at++; (at-1)%every == 0 {
 				k := (at - 1) / every
-				r.addTo(linalg.Default(), x.RawRowView(k), scale)
+				r.addTo(x.RawRowView(k), scale)
 				floats.SubTo(c.RawRowView(k), x.RawRowView(k), mean)
 			}
 		}
@@ -241,7 +241,7 @@ func (m *Metric) rows(x Matrix) Matrix {
 	for from := 0; from < x.Rows(); from += metricRows {
 		z := mat.NewDense(min(metricRows, x.Rows()-from), x.Cols(), nil)
 		for i := range z.RawMatrix().Rows {
-			x.Row(from+i).addTo(linalg.Default(), z.RawRowView(i), 1)
+			x.Row(from+i).addTo(z.RawRowView(i), 1)
 		}
 		if m.a != nil {
 			z = product(linalg.NoTrans, z, linalg.NoTrans, m.a)

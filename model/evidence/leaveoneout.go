@@ -76,9 +76,6 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 	var f, first, second []float64 // predictions, and the derivatives of the losses there
 	k := e.classes
 	for i, t := range e.parts {
-		if len(t.Y) == 0 {
-			continue
-		}
 		score := multitask.ClassScores(r.Scores(i/k, t.X), i%k, k)
 		slope, curvature := e.train.Derivatives(i, score, r.Params)
 		f, first, second = append(f, score...), append(first, slope...), append(second, curvature...)
@@ -101,7 +98,7 @@ func (e *leaveOneOut) Hold(ctx context.Context, of Subject, p multitask.Params, 
 // leaveOut replaces the predictions f of a fit, where the losses have the derivatives r and
 // h, by those without each row. It takes the diagonal of
 //
-//	Q = H^(-1/2) M H^(-1/2) = L^-T L^-1 - F'F,  LL' = I + H^(1/2) K H^(1/2)
+//	Q = H^(-1/2) M H^(-1/2) = F'F,  F = (I - U'U) L^-1,  LL' = I + H^(1/2) K H^(1/2)
 //
 // whose eigenvalues are 0 to 1, and one product with it. LL' is well conditioned where K + D
 // is not.
@@ -126,13 +123,17 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 	if pull[0] > 0 {
 		groups = e.classes
 	}
-	biases := e.biases(inverse, root, groups)
-	if biases == nil {
+	if !e.project(inverse, root, groups) {
 		return fmt.Errorf("evidence: %w: the biases are not determined at Lambda1 = %v", multitask.ErrInvalidParams, params.Lambda1)
 	}
 	qv, diagonal := make([]float64, n), make([]float64, n)
-	addGram(qv, diagonal, 1, inverse, v)
-	addGram(qv, diagonal, -1, biases, v)
+	for i := range n {
+		row := inverse.RawRowView(i)
+		floats.AddScaled(qv, floats.Dot(row, v), row)
+		for a, x := range row {
+			diagonal[a] += x * x
+		}
+	}
 	for a := range f {
 		f[a] -= qv[a] / (root[a] * diagonal[a])
 	}
@@ -160,15 +161,18 @@ func (e *leaveOneOut) weighted(root []float64, omega *mat.SymDense, lambda1 floa
 	return lower
 }
 
-// biases returns F, which takes m biases out, those of the tasks or of all, given L^-1: with
-// P = Z'H^(1/2) L^-T and U'U = P P', F = U'^-1 P L^-1. It is nil where P P' is singular.
-func (e *leaveOneOut) biases(inverse *mat.Dense, root []float64, m int) *mat.Dense {
+// project takes m biases, those of the tasks or of all, out of L^-1, which becomes F: with
+// P = Z'H^(1/2) L^-T and R'R = P P', U = R'^-1 P. It returns false where P P' is singular.
+func (e *leaveOneOut) project(inverse *mat.Dense, root []float64, m int) bool {
 	n := len(root)
-	z := mat.NewDense(m, n, nil)
-	for t := range e.parts {
-		copy(z.RawRowView(t % m)[e.first[t]:e.first[t+1]], root[e.first[t]:])
+	p, ul := mat.NewDense(m, n, nil), make([]float64, m*n)
+	for i := range n {
+		row := inverse.RawRowView(i)
+		for t := range e.parts {
+			begin, end := e.first[t], e.first[t+1]
+			p.RawRowView(t % m)[i] += floats.Dot(root[begin:end], row[begin:end])
+		}
 	}
-	p := product(z, linalg.Trans, inverse)
 	var c mat.SymDense
 	c.SymOuterK(1, p)
 	for t := range m {
@@ -178,27 +182,11 @@ func (e *leaveOneOut) biases(inverse *mat.Dense, root []float64, m int) *mat.Den
 	}
 	var chol mat.Cholesky
 	if !chol.Factorize(&c) {
-		return nil
+		return false
 	}
 	blas64.Trsm(blas.Left, blas.Trans, 1, chol.RawU().(*mat.TriDense).RawTriangular(), p.RawMatrix())
-	return product(p, linalg.NoTrans, inverse)
-}
-
-// addGram adds sign A'A v to product, and the diagonal of sign A'A to diagonal.
-func addGram(product, diagonal []float64, sign float64, a *mat.Dense, v []float64) {
-	for i := range a.RawMatrix().Rows {
-		row := a.RawRowView(i)
-		floats.AddScaled(product, sign*floats.Dot(row, v), row)
-		for j, x := range row {
-			diagonal[j] += sign * x * x
-		}
-	}
-}
-
-// product is A B or A B', for B n x n.
-func product(a *mat.Dense, tB linalg.Transpose, b *mat.Dense) *mat.Dense {
-	m, n := a.Dims()
-	c := mat.NewDense(m, n, nil)
-	linalg.Gemm(linalg.Default(), linalg.NoTrans, tB, m, n, n, 1, a.RawMatrix().Data, n, b.RawMatrix().Data, n, 0, c.RawMatrix().Data, n)
-	return c
+	u, f := p.RawMatrix().Data, inverse.RawMatrix().Data
+	linalg.Gemm(linalg.Default(), linalg.NoTrans, linalg.NoTrans, m, n, n, 1, u, n, f, n, 0, ul, n)
+	linalg.Gemm(linalg.Default(), linalg.Trans, linalg.NoTrans, n, n, m, -1, u, n, ul, n, 1, f, n)
+	return true
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"os"
@@ -9,10 +10,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
 
 	"l2mt/data"
 	"l2mt/data/files"
-	"l2mt/data/format"
 	"l2mt/data/table"
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
@@ -203,27 +205,21 @@ func withoutHead(network *solve.Finder, name string) error {
 
 // readOmega reads the covariance of m tasks.
 func readOmega(path string, m int) (multitask.Model, error) {
-	rows, err := format.OpenRows(path, format.Options{Format: format.CSV, Header: format.HeaderNo})
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	columns := make([]*format.Column, rows.Width)
-	for j := range columns {
-		columns[j] = &format.Column{At: j}
-	}
-	lines, err := rows.Read(columns)
-	if err != nil {
-		return nil, err
-	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
 	numbers := make([][]float64, len(lines))
-	for i := range numbers {
-		for _, c := range columns {
-			numbers[i] = append(numbers[i], c.Numbers[i])
+	for i, line := range lines {
+		for _, text := range line {
+			v, bad := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			numbers[i], err = append(numbers[i], v), cmp.Or(err, bad)
 		}
 	}
-	omega, err := data.NewCovariance(numbers)
-	if err == nil && len(numbers) != m {
+	omega, invalid := data.NewCovariance(numbers)
+	if err = cmp.Or(err, invalid); err == nil && len(numbers) != m {
 		err = fmt.Errorf("%w: %d rows; the covariance of %d tasks has %d", data.ErrMismatch, len(numbers), m, m)
 	}
 	if err != nil {

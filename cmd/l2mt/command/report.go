@@ -104,14 +104,11 @@ const (
 )
 
 func openFit(dir string) (*fitPart, error) {
-	f := &fitPart{}
-	err := loadJSON(filepath.Join(dir, fitFile), &f.Report)
+	shown, err := openShown(dir, "", mostColumns)
 	if err != nil {
 		return nil, err
 	}
-	if f.Shown, err = openShown(dir, "", mostColumns); err != nil {
-		return nil, err
-	}
+	f := &fitPart{Report: shown.report, Shown: shown}
 	for _, t := range f.Report.Tasks {
 		for _, score := range t.By {
 			if v := float64(score.Error); v > f.Most { // NaN is not

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	"l2mt/model/saved"
 )
@@ -45,9 +44,7 @@ const mostNotes = 8
 // predictRows predicts all rows, lets work finish each block and passes the blocks on in
 // order. Then it remarks what the model has not seen.
 func predictRows(e *env, rows *saved.Rows, work func(*saved.Block), sink func(*saved.Block) error) error {
-	// Blocks come and go, and little else is kept: a heap of some 50 MB instead of 4
-	// saves a fifth of the time.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer room()()
 	report := e.reporter()
 	report.Start("predicting", 0)
 	defer report.Finish()

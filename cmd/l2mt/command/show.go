@@ -35,7 +35,8 @@ type shownModel struct {
 	Curves     []plot.Curve `json:"curves,omitempty"`
 	Importance []importance `json:"importance,omitempty"`
 
-	task int // whose weights or curves are shown, or the Average
+	report fitReport // of the fit, if it is there
+	task   int       // whose weights or curves are shown, or the Average
 }
 
 // shownWeights are the largest weights, of a class where there are more than two.
@@ -57,13 +58,10 @@ func openShown(dir, task string, top int) (*shownModel, error) {
 			return nil, fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
-	var fit struct {
-		Unclear bool `json:"correlation_unclear"`
-	}
-	if err := optional(loadJSON(filepath.Join(dir, fitFile), &fit)); err != nil {
+	if err := optional(loadJSON(filepath.Join(dir, fitFile), &s.report)); err != nil {
 		return nil, err
 	}
-	if !fit.Unclear {
+	if !s.report.Unclear {
 		s.Correlation = correlationOf(m.Omega)
 	}
 	switch bend, unit := bendOf(m); {
