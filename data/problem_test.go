@@ -346,18 +346,18 @@ func TestSamplingRefusesWhatCannotBeDrawn(t *testing.T) {
 		d *Dataset
 		c SampleConfig
 	}{
-		"too few class pairs":              {madeClasses(t, 40, 40, 40), SampleConfig{}},
-		"fractions above 1":                {enough, SampleConfig{TrainFraction: 0.8}},
-		"negative fraction":                {enough, SampleConfig{TrainFraction: -0.1}},
-		"more tasks at least than at most": {enough, SampleConfig{MinTasks: 5, MaxTasks: 4}},
-		"a class too small":                {madeClasses(t, 40, 40, 40, 40, 40, 40, 2), SampleConfig{}},
-		"class pairs of targets":           {madeGroups(t, 40, 40, 40, 40, 40, 40, 40), SampleConfig{}},
+		"too few class pairs":              {madeClasses(t, 40, 40, 40), SampleConfig{Train: 1, Test: 1}},
+		"fractions above 1":                {enough, SampleConfig{Train: 1, Test: 1, TrainFraction: 0.8}},
+		"negative fraction":                {enough, SampleConfig{Train: 1, Test: 1, TrainFraction: -0.1}},
+		"more tasks at least than at most": {enough, SampleConfig{Train: 1, Test: 1, MinTasks: 5, MaxTasks: 4}},
+		"a class too small":                {madeClasses(t, 40, 40, 40, 40, 40, 40, 2), SampleConfig{Train: 1, Test: 1}},
+		"class pairs of targets":           {madeGroups(t, 40, 40, 40, 40, 40, 40, 40), SampleConfig{Train: 1, Test: 1}},
 	} {
 		if _, _, err := SampleProblems(c.d, c.c); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: error %v, want ErrInvalid", name, err)
 		}
 	}
-	if _, _, err := GroupProblems(enough, SampleConfig{}); !errors.Is(err, ErrInvalid) {
+	if _, _, err := GroupProblems(enough, SampleConfig{Train: 1, Test: 1}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("groups of a dataset without: %v", err)
 	}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // SampleConfig says how multitask problems are drawn from a dataset, with the flags that say it
-// on the command line. The zero value of a field means its default, the paper's. Of Train and Test
-// a negative number is none: the other set then draws on all class pairs or groups, and its
-// problems have no more tasks than there are. The number of tasks is uniform between its bounds.
+// on the command line. The zero value of a field means its default, the paper's, but of Train and
+// Test none: the other set then draws on all class pairs or groups, and its problems have no more
+// tasks than there are. The number of tasks is uniform between its bounds.
 type SampleConfig struct {
 	Seed               uint64   `json:"seed" default:"1" help:"Seed of everything that is random."`
 	Train              int      `json:"train" default:"100" help:"Number of training problems. Without any the test problems have all there is to draw from, and as few of it do."`
@@ -33,8 +33,6 @@ type SampleConfig struct {
 
 // Defaults returns c with zero fields replaced by their defaults.
 func (c SampleConfig) Defaults() SampleConfig {
-	c.Train = cmp.Or(c.Train, 100)
-	c.Test = cmp.Or(c.Test, 50)
 	c.MinTasks = cmp.Or(c.MinTasks, 4)
 	c.MaxTasks = cmp.Or(c.MaxTasks, max(8, c.MinTasks))
 	c.TrainFraction = cmp.Or(c.TrainFraction, 0.3)
@@ -45,8 +43,8 @@ func (c SampleConfig) Defaults() SampleConfig {
 // Validate checks a configuration after Defaults.
 func (c SampleConfig) Validate() error {
 	switch {
-	case c.Train < 0 && c.Test < 0:
-		return fmt.Errorf("data: sample: %w: neither training nor test problems; there must be some of either", ErrInvalid)
+	case min(c.Train, c.Test) < 0 || max(c.Train, c.Test) == 0 && !c.All:
+		return fmt.Errorf("data: sample: %w: %d training and %d test problems; there must be some of either", ErrInvalid, c.Train, c.Test)
 	case c.MinTasks < 1 || c.MaxTasks < c.MinTasks:
 		return fmt.Errorf("data: sample: %w: between %d and %d tasks; it must be 1 <= min <= max", ErrInvalid, c.MinTasks, c.MaxTasks)
 	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 && c.TrainFraction+c.ValidationFraction < 1):
@@ -72,7 +70,7 @@ type candidate struct {
 // one.
 func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
 	if d.Regression() {
-		return nil, nil, fmt.Errorf("data: sample: %s: %w: class pairs need class labels; it has real targets (problems from groups take them)", d.Name, ErrInvalid)
+		return nil, nil, fmt.Errorf("data: sample: %s: %w: class pairs need class labels; it has real targets (GroupProblems takes them)", d.Name, ErrInvalid)
 	}
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
@@ -100,13 +98,12 @@ func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err e
 }
 
 // alone says whether there is one set of problems only.
-func (c SampleConfig) alone() bool { return c.Train < 0 || c.Test < 0 }
+func (c SampleConfig) alone() bool { return c.Train == 0 || c.Test == 0 }
 
 // tested is how many of so many are for test problems: their share, but enough for
 // both sets.
 func (c SampleConfig) tested(n, enough int) int {
-	test := float64(max(c.Test, 0))
-	share := int(math.Round(float64(n) * test / (test + float64(max(c.Train, 0)))))
+	share := int(math.Round(float64(n*c.Test) / float64(c.Train+c.Test)))
 	if c.alone() {
 		return share
 	}
@@ -234,7 +231,7 @@ func (c SampleConfig) sets(d *Dataset, trained, asked []candidate) (train, test 
 }
 
 func (c SampleConfig) set(d *Dataset, name string, count int, pool []candidate) (*ProblemFile, error) {
-	if count < 0 {
+	if count == 0 {
 		return nil, nil
 	}
 	f := c.file(d)

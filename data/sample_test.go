@@ -10,7 +10,7 @@ import (
 // a few class pairs or groups will do for it.
 func TestOneSetOfProblemsAlone(t *testing.T) {
 	few := madeClasses(t, 40, 50, 60, 70) // six pairs
-	none, test, err := SampleProblems(few, SampleConfig{Train: -1, Test: 60, DisjointClasses: true})
+	none, test, err := SampleProblems(few, SampleConfig{Test: 60, DisjointClasses: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 	if len(pairs) != 6 || len(counts) != 3 || !counts[6] {
 		t.Errorf("%d pairs in problems of %v tasks, want all six, and four to six tasks", len(pairs), counts)
 	}
-	train, none, err := GroupProblems(madeGroups(t, 20, 20, 20, 20), SampleConfig{Train: 3, Test: -1})
+	train, none, err := GroupProblems(madeGroups(t, 20, 20, 20, 20), SampleConfig{Train: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,11 +37,11 @@ func TestOneSetOfProblemsAlone(t *testing.T) {
 		t.Errorf("test problems %v and training problems %v, want none, and all of four tasks", none, train.Problems)
 	}
 	for want, c := range map[string]SampleConfig{
-		"4 classes, but two disjoint sets of classes with 8 pairs each take 10": {DisjointClasses: true},
-		"half of every class":                {TrainFraction: 0.3, ValidationFraction: 0.3, DisjointRows: true},
-		"neither training nor test problems": {Train: -1, Test: -1},
-		"6 class pairs, but two disjoint sets of problems of up to 8 tasks need 16, and one set alone 4": {},
-		"6 class pairs, but two disjoint sets of problems of up to 7 tasks need 14, and one set alone 7": {Train: -1, MinTasks: 7, MaxTasks: 9},
+		"4 classes, but two disjoint sets of classes with 8 pairs each take 10": {Train: 1, Test: 1, DisjointClasses: true},
+		"half of every class":            {Train: 1, Test: 1, TrainFraction: 0.3, ValidationFraction: 0.3, DisjointRows: true},
+		"0 training and 0 test problems": {},
+		"6 class pairs, but two disjoint sets of problems of up to 8 tasks need 16, and one set alone 4": {Train: 1, Test: 1},
+		"6 class pairs, but two disjoint sets of problems of up to 7 tasks need 14, and one set alone 7": {Test: 1, MinTasks: 7, MaxTasks: 9},
 	} {
 		if _, _, err := SampleProblems(few, c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want one with %q", c, err, want)

@@ -1,6 +1,11 @@
 package train
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"l2mt/data/files"
+)
 
 // Metrics are what an epoch came to. They depend on the data and the
 // configuration alone, not on the machine; times are kept separately.
@@ -14,9 +19,9 @@ type Metrics struct {
 	// Found is the mean relative error, over the held-out problems, of the covariances
 	// that the network finds, with the Lambda1 of the best tuple of each, and Tuple that
 	// of these, which their test rows chose. Single-task learning has 1, with a Lambda1 of
-	// its own. Both are nil where nothing can be measured; else Found chooses the epoch.
-	Found *float64 `json:"found,omitempty"`
-	Tuple *float64 `json:"tuple,omitempty"`
+	// its own. Both are NaN where nothing can be measured; else Found chooses the epoch.
+	Found files.Float `json:"found"`
+	Tuple files.Float `json:"tuple"`
 	// Deviation is the standard deviation of v(o) over the training tuples.
 	Deviation float64 `json:"deviation"`
 	// Scalars are the parameters above the embeddings, such as alpha and gamma.
@@ -26,8 +31,8 @@ type Metrics struct {
 // String is one line about the epoch.
 func (m Metrics) String() string {
 	s := fmt.Sprintf("loss %.4f", m.Loss)
-	if m.Found != nil {
-		s += fmt.Sprintf(", finds %.3f of the error of single-task learning on held-out problems (best tuple %.3f)", *m.Found, *m.Tuple)
+	if !math.IsNaN(float64(m.Found)) {
+		s += fmt.Sprintf(", finds %.3f of the error of single-task learning on held-out problems (best tuple %.3f)", m.Found, m.Tuple)
 	}
 	return s
 }
@@ -36,8 +41,7 @@ func (m Metrics) String() string {
 // finds, or where nothing is measured the last one.
 func Best(metrics []Metrics) (best int) {
 	for i, m := range metrics {
-		least := metrics[best].Found
-		if m.Found == nil || least != nil && *m.Found < *least {
+		if !(m.Found >= metrics[best].Found) {
 			best = i
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/infer/solve"
 	"l2mt/model"
 	"l2mt/model/evidence"
@@ -144,9 +145,6 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 // the best tuples there.
 func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 	measured := slices.DeleteFunc(slices.Clone(t.heldOut), func(p prepared) bool { return p.tester == nil })
-	if len(measured) == 0 {
-		return nil
-	}
 	o, tuple, weights := make([]float64, len(measured)), make([]float64, len(measured)), make([]float64, len(measured))
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(runtime.GOMAXPROCS(0))
@@ -167,7 +165,6 @@ func (t *trainer) measureFound(ctx context.Context, m *Metrics) error {
 	if err := work.Wait(); err != nil {
 		return err
 	}
-	found, best := stat.Mean(o, weights), stat.Mean(tuple, weights)
-	m.Found, m.Tuple = &found, &best
+	m.Found, m.Tuple = files.Float(stat.Mean(o, weights)), files.Float(stat.Mean(tuple, weights)) // NaN of none
 	return nil
 }

@@ -74,13 +74,13 @@ func TestOneNetworkLearnsFromSeveralSources(t *testing.T) {
 	c := pairwise(t)
 	r := must(Run(t.Context(), c, source, Options{}))(t)
 	start, best := r.Metrics[0], r.Metrics[r.Best]
-	t.Logf("it finds %.3f at the start, %.3f in epoch %d", *start.Found, *best.Found, r.Best)
-	if r.Best == 0 || !(*best.Found < *start.Found) {
+	t.Logf("it finds %.3f at the start, %.3f in epoch %d", start.Found, best.Found, r.Best)
+	if r.Best == 0 || !(best.Found < start.Found) {
 		t.Errorf("the covariances found do not get better: %v", r.Metrics)
 	}
 	for i, m := range r.Metrics {
-		if *m.Found < *best.Found || (*m.Found == *best.Found && i < r.Best) {
-			t.Errorf("epoch %d finds %v, the best one (%d) %v", i, *m.Found, r.Best, *best.Found)
+		if m.Found < best.Found || (m.Found == best.Found && i < r.Best) {
+			t.Errorf("epoch %d finds %v, the best one (%d) %v", i, m.Found, r.Best, best.Found)
 		}
 	}
 }

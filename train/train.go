@@ -184,8 +184,7 @@ func (t *trainer) begin(ctx context.Context, source Source) error {
 
 func (t *trainer) finished() bool {
 	done := len(t.state.Metrics) - 1
-	patience := t.config.Patience
-	return done == t.config.Epochs || (patience > 0 && done-Best(t.state.Metrics) >= patience)
+	return done == t.config.Epochs || (t.config.Patience > 0 && done-Best(t.state.Metrics) >= t.config.Patience)
 }
 
 // epoch does one epoch, or what is left of one that was interrupted.
@@ -348,10 +347,10 @@ func (t *trainer) report() *Report {
 			"both sides of |f - v(o)| went to a constant, so that a small residual means nothing; the objective %q, which divides by the deviation, prevents it", last.Deviation, start.Deviation, model.Scaled)
 	}
 	switch {
-	case best.Found == nil:
+	case math.IsNaN(float64(best.Found)):
 		warn("kept the last epoch: no held-out problem can be measured, which takes test rows and tuples that say their Lambda1")
 	case r.Best == 0:
-		warn("kept the start: nothing learned beyond it; the covariances that it finds make %.3f of the error of single-task learning on held-out problems", *start.Found)
+		warn("kept the start: nothing learned beyond it; the covariances that it finds make %.3f of the error of single-task learning on held-out problems", start.Found)
 	}
 	return r
 }

@@ -26,8 +26,8 @@ func TestTheBestEpochIsKept(t *testing.T) {
 	}
 	best := r.Metrics[r.Best]
 	for i, m := range r.Metrics {
-		if m.Epoch != i || *m.Found < *best.Found || *m.Found == *best.Found && i < r.Best {
-			t.Errorf("epoch %d (%d) finds %v, the best (%d) %v", i, m.Epoch, *m.Found, r.Best, *best.Found)
+		if m.Epoch != i || m.Found < best.Found || m.Found == best.Found && i < r.Best {
+			t.Errorf("epoch %d (%d) finds %v, the best (%d) %v", i, m.Epoch, m.Found, r.Best, best.Found)
 		}
 	}
 	if r.Best == 0 || r.Best == c.Epochs || r.Best != Best(r.Metrics) {

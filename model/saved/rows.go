@@ -121,7 +121,11 @@ func (r *Rows) bind() (err error) {
 		}
 		r.labels = append(r.labels, slices.Index(r.in.Names, label))
 	}
-	if b := r.o.Beside; b != nil && r.Labelled() {
+	labelled := slices.Max(r.labels) >= 0
+	if r.o.Target != "" && !labelled {
+		return fmt.Errorf("%w: there is no column %q of labels", data.ErrMismatch, r.o.Target)
+	}
+	if b := r.o.Beside; b != nil && labelled {
 		if r.Fits = append(r.Fits, b); !slices.Equal(b.TaskNames(), r.fit.TaskNames()) || !slices.Equal(b.Classes, r.fit.Classes) {
 			return fmt.Errorf("%w: the fit beside has other tasks or classes; it must be of the same tables", data.ErrMismatch)
 		}
@@ -156,11 +160,6 @@ func (r *Rows) findTasks() error {
 		return fmt.Errorf("%w: say of which they are, or which column names it; the model has %s", ErrNoTask, format.Abridge(r.fit.TaskNames()))
 	}
 	return nil
-}
-
-// Labelled reports whether there are labels.
-func (r *Rows) Labelled() bool {
-	return slices.ContainsFunc(r.labels, func(j int) bool { return j >= 0 })
 }
 
 // Close closes what the rows are read from.

@@ -192,7 +192,7 @@ func TestAwkwardTables(t *testing.T) {
 func lossOn(t *testing.T, model, more string, kind data.Kind) float64 {
 	t.Helper()
 	var report struct{ All taskReport }
-	if err := json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "score", model, more)), &report); err != nil {
+	if err := json.Unmarshal([]byte(mustL2mt(t, "-q", "--json", "predict", "--model", model, more, "--out", filepath.Join(t.TempDir(), "predicted.csv"))), &report); err != nil {
 		t.Fatal(err)
 	}
 	loss := float64(report.All.By[byModel].Error)

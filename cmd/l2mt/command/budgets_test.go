@@ -18,13 +18,13 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 31439,
-	"tests":     24512,
+	"the whole": 31336,
+	"tests":     24510,
 
 	"cmd/l2mt":               9,
-	"cmd/l2mt/command":       4271,
-	"cmd/l2mt/internal/plot": 618,
-	"data":                   3207,
+	"cmd/l2mt/command":       4191,
+	"cmd/l2mt/internal/plot": 600,
+	"data":                   3204,
 	"data/datatest":          64,
 	"data/digits":            43,
 	"data/experience":        1021,
@@ -44,11 +44,11 @@ var budgets = map[string]int{
 	"layers/linalg/gen":      418,
 	"layers/vgg":             471,
 	"model":                  2789,
-	"model/evidence":         1431,
+	"model/evidence":         1430,
 	"model/modeltest":        415,
 	"model/multitask":        2960,
 	"model/pretrained":       43,
-	"model/saved":            700,
+	"model/saved":            699,
 	"model/settings":         227,
 	"testdata/learned":       179,
 	"train":                  1655,

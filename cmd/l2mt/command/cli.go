@@ -38,8 +38,7 @@ type cli struct {
 	Data       dataCmd       `cmd:"" help:"Look at, convert and prepare datasets."`
 	Problems   problemsCmd   `cmd:"" help:"Make and check multitask problems."`
 	Fit        fitCmd        `cmd:"" help:"Fit multitask models to labelled tables, and compare them."`
-	Predict    predictCmd    `cmd:"" help:"Predict the rows of a table with a model that fit has saved."`
-	Score      scoreCmd      `cmd:"" help:"Measure a model that fit has saved on the rows of a labelled table."`
+	Predict    predictCmd    `cmd:"" help:"Predict the rows of a table with a model that fit has saved, and measure it where they have labels."`
 	Show       showCmd       `cmd:"" help:"Show what is in a model that fit has saved."`
 	Collect    collectCmd    `cmd:"" help:"Make experience: try covariances on problems."`
 	Experience experienceCmd `cmd:"" help:"Look after experience."`

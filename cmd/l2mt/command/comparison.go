@@ -17,16 +17,16 @@ const tableFile = "table.json"
 // comparison is a table of methods, below them what L2MT is without one of its parts, or with
 // one alone, and below these what learns from fewer rows.
 func comparison(table *compare.Table) *grid {
-	t := &grid{Heads: []string{"relative", "per problem", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "seconds", "method"}}
+	t := &grid{Heads: []string{"relative", "per problem", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "method"}}
 	group := ""
 	for _, r := range table.Rows {
 		if r.Heading() != group {
 			group = r.Heading()
-			t.row(append(slices.Repeat([]any{""}, 11), group)...)
+			t.row(append(slices.Repeat([]any{""}, 10), group)...)
 		}
 		cells := append([]any{r.Relative, r.PerProblem, r.StandardError, r.Error}, against(r.AgainstSTL, alone(r))...)
 		cells = append(cells, against(r.AgainstBest, r.Title == table.Best)...)
-		t.row(append(cells, fmt.Sprintf("%.2f", r.Seconds), r.Title)...)
+		t.row(append(cells, r.Title)...)
 	}
 	return t
 }
@@ -77,15 +77,13 @@ func against(p compare.Paired, self bool) []any {
 	return []any{difference, fmt.Sprintf("%.2g", p.P), fmt.Sprintf("%d/%d/%d", p.Wins, p.Ties, p.Losses)}
 }
 
-// saveTable writes a table as JSON, with the errors problem by problem, and its picture.
+// saveTable writes a table as JSON, with the errors problem by problem, and its picture. Seconds
+// are in the outcomes alone, so that equal runs give equal tables.
 func saveTable(dir string, table *compare.Table) error {
-	timeless, seconds := *table, map[string]float64{}
+	timeless := *table
 	timeless.Rows = slices.Clone(table.Rows)
-	for i, row := range table.Rows {
-		timeless.Rows[i].Seconds, seconds[row.Title] = 0, row.Seconds
-	}
-	if err := saveJSON(filepath.Join(dir, secondsFile), seconds); err != nil {
-		return err
+	for i := range timeless.Rows {
+		timeless.Rows[i].Seconds = 0
 	}
 	if err := saveJSON(filepath.Join(dir, tableFile), timeless); err != nil {
 		return err
@@ -96,17 +94,7 @@ func saveTable(dir string, table *compare.Table) error {
 // loadTable reads what saveTable wrote.
 func loadTable(dir string) (*compare.Table, error) {
 	table := new(compare.Table)
-	if err := loadJSON(filepath.Join(dir, tableFile), table); err != nil {
-		return nil, err
-	}
-	var seconds map[string]float64
-	if err := optional(loadJSON(filepath.Join(dir, secondsFile), &seconds)); err != nil {
-		return nil, err
-	}
-	for i, row := range table.Rows {
-		table.Rows[i].Seconds = seconds[row.Title]
-	}
-	return table, nil
+	return table, loadJSON(filepath.Join(dir, tableFile), table)
 }
 
 // swept is what a sweep comes to.

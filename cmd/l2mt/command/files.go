@@ -1,14 +1,13 @@
 package command
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"l2mt/data"
 	"l2mt/data/files"
@@ -20,8 +19,8 @@ import (
 // Files that commands write into their directories.
 const (
 	usedFile = "run.json" // what was used
-	// secondsFile has the times of an evaluation, by method, or of a training, apart from the
-	// results, so that equal runs give equal files.
+	// secondsFile has the time of a training, apart from the results, so that equal runs give
+	// equal files.
 	secondsFile = "seconds.json"
 	metricsFile = "metrics.json" // of a training run, beside its network
 	fitFile     = "fit.json"     // the report of a fit, beside its model
@@ -68,15 +67,12 @@ func networkSum(dir string) (string, error) {
 	if dir == "" || dir == pretrainedNetwork {
 		return pretrained.Checksum(), nil
 	}
-	all := sha256.New()
-	for _, name := range []string{model.ConfigFile, model.WeightsFile, model.HeadFile} {
-		raw, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil && name != model.HeadFile { // which not all have
-			return "", err
-		}
-		all.Write(raw)
+	weights, err := files.SHA256(filepath.Join(dir, model.WeightsFile)) // which have the configuration too
+	if err != nil {
+		return "", err
 	}
-	return hex.EncodeToString(all.Sum(nil)), nil
+	head, err := files.SHA256(filepath.Join(dir, model.HeadFile))
+	return strings.TrimSpace(weights + " " + head), optional(err)
 }
 
 // loadNetwork reads a network, ready to solve problems with.

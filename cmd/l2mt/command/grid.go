@@ -26,11 +26,6 @@ func (g *grid) row(cells ...any) {
 			c = decimals(files.Float(v))
 		case files.Float:
 			c = decimals(v)
-		case *float64:
-			c = "-"
-			if v != nil {
-				c = decimals(files.Float(*v))
-			}
 		}
 		row = append(row, fmt.Sprint(c))
 	}

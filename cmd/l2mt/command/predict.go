@@ -22,7 +22,7 @@ type predictCmd struct {
 	saved.RowOptions `embed:""`
 	Interval         float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
 	Keep             []string `help:"Columns of the table to carry along, such as an id."`
-	Out              string   `type:"path" help:"CSV file to write, by default stdout. Where the table has labels, what score prints then goes to stdout, and else to stderr."`
+	Out              string   `type:"path" help:"CSV file to write, by default stdout. Where the table has labels, the errors of the model then go to stdout, and else to stderr."`
 }
 
 func (c *predictCmd) Run(e *env) error {
@@ -52,7 +52,7 @@ func (c *predictCmd) Run(e *env) error {
 			return err
 		}
 		return predictRows(e, rows, func(b *saved.Block) { b.Text = l.text(b, len(rows.Asked)) }, func(b *saved.Block) error {
-			s.add(b)
+			s.answers = append(s.answers, slices.DeleteFunc(b.Answers, func(a saved.Answer) bool { return math.IsNaN(a.Label) })...)
 			_, err := w.Write(b.Text)
 			return err
 		})

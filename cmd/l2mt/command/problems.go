@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,14 +56,7 @@ func (c *problemsSampleCmd) Validate() error {
 	if c.Groups && (c.Case != nil || c.DisjointClasses || c.DisjointRows) || !c.Groups && (c.All || c.Kind != "") {
 		return errors.New("--all and --kind go with --groups; --case, --disjoint-classes and --disjoint-rows do not")
 	}
-	return c.config().Defaults().Validate()
-}
-
-// config has a negative number where the flags say that there are no problems.
-func (c *problemsSampleCmd) config() data.SampleConfig {
-	config := c.SampleConfig
-	config.Train, config.Test = cmp.Or(c.Train, -1), cmp.Or(c.Test, -1)
-	return config
+	return c.Defaults().Validate()
 }
 
 func (c *problemsSampleCmd) Run(e *env) error {
@@ -76,7 +68,7 @@ func (c *problemsSampleCmd) Run(e *env) error {
 	if c.Groups {
 		draw = data.GroupProblems
 	}
-	train, test, err := draw(d, c.config())
+	train, test, err := draw(d, c.SampleConfig)
 	if err == nil && c.Case != nil {
 		err = c.study(d, train, test)
 	}
@@ -95,9 +87,9 @@ func (c *problemsSampleCmd) Run(e *env) error {
 // study puts the case in the place of the test problems: a problem whose tasks tell the first
 // of some classes from each other one. No training problem has these tasks.
 func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile) error {
-	all := c.config()
+	all := c.SampleConfig
 	pairs := len(d.Classes) * (len(d.Classes) - 1) / 2
-	all.Train, all.Test, all.MinTasks, all.MaxTasks, all.DisjointRows = -1, 1, pairs, pairs, false
+	all.Train, all.Test, all.MinTasks, all.MaxTasks, all.DisjointRows = 0, 1, pairs, pairs, false
 	_, every, err := data.SampleProblems(d, all)
 	if err != nil {
 		return fmt.Errorf("--case: %w", err)
@@ -201,7 +193,6 @@ func (e *env) printSummaries(rows []summary) error {
 // summary describes one problem file.
 type summary struct {
 	File       string `json:"file"`
-	Dataset    string `json:"dataset,omitempty"`
 	Problems   int    `json:"problems"`
 	Tasks      int    `json:"tasks"`
 	MinTasks   int    `json:"min_tasks"`
@@ -213,7 +204,7 @@ type summary struct {
 
 // summarise describes the problem file of a path.
 func summarise(path string, f *data.ProblemFile) summary {
-	s := summary{File: path, Dataset: f.Dataset.Path, Problems: len(f.Problems), MinTasks: len(f.Problems[0].Tasks)}
+	s := summary{File: path, Problems: len(f.Problems), MinTasks: len(f.Problems[0].Tasks)}
 	for _, p := range f.Problems {
 		s.Tasks += len(p.Tasks)
 		s.MinTasks, s.MaxTasks = min(s.MinTasks, len(p.Tasks)), max(s.MaxTasks, len(p.Tasks))

@@ -51,12 +51,9 @@ func (c *runsCmd) Run(e *env) error {
 		if i < 0 {
 			i, rows = len(rows), append(rows, &seeds{Settings: used.settings()})
 		}
-		best, found, s := metrics[train.Best(metrics)], math.NaN(), rows[i]
-		if best.Found != nil {
-			found = *best.Found
-		}
+		best, s := metrics[train.Best(metrics)], rows[i]
 		s.Dirs, s.Epochs, s.metrics = append(s.Dirs, dir), append(s.Epochs, best.Epoch), append(s.metrics, metrics)
-		s.Found, s.Seconds, s.heldOut = append(s.Found, files.Float(found)), append(s.Seconds, seconds["training"]), append(s.heldOut, used.HeldOut)
+		s.Found, s.Seconds, s.heldOut = append(s.Found, best.Found), append(s.Seconds, seconds["training"]), append(s.heldOut, used.HeldOut)
 	}
 	same := slices.Clone(rows[0].Settings)
 	for _, s := range rows {

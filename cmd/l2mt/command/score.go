@@ -10,36 +10,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"l2mt/data"
-	"l2mt/data/format"
 	"l2mt/model/evidence"
 	"l2mt/model/saved"
 )
-
-type scoreCmd struct {
-	Model            string `arg:"" type:"path" help:"Directory that fit or infer saved a model to."`
-	File             string `arg:"" help:"Labelled rows that the model was not fitted on: CSV, TSV, or - for a table that comes in through stdin."`
-	saved.RowOptions `embed:""`
-}
-
-func (c *scoreCmd) Run(e *env) error {
-	rows, err := openRows(c.Model, c.File, c.RowOptions)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	if !rows.Labelled() {
-		return fmt.Errorf("%s: %w: there is no column of labels, %s; say with --target which it is", c.File, data.ErrMismatch, cmp.Or(c.Target, format.Abridge(rows.Fits[0].Recipe.Targets)))
-	}
-	s := &scoring{models: rows.Fits}
-	if err := predictRows(e, rows, nil, s.add); err != nil {
-		return err
-	}
-	if len(s.answers) == 0 {
-		return fmt.Errorf("%s: %w: it has no labelled rows", c.File, data.ErrInvalid)
-	}
-	t := s.table()
-	return e.print(t, t.write)
-}
 
 // besideSTL is the folder in that of a saved model with single-task learning on the same
 // rows.
@@ -49,11 +22,6 @@ const besideSTL = "stl"
 type scoring struct {
 	models  []*saved.Fit
 	answers []saved.Answer
-}
-
-func (s *scoring) add(b *saved.Block) error {
-	s.answers = append(s.answers, slices.DeleteFunc(b.Answers, func(a saved.Answer) bool { return math.IsNaN(a.Label) })...)
-	return nil
 }
 
 // meanScores are those that predict the mean of the targets of a task, or the shares of its
@@ -79,7 +47,7 @@ func meanScores(m *saved.Fit, i int) []float64 {
 	return mean
 }
 
-// scoreTable is what score prints.
+// scoreTable is what predict prints of rows with labels.
 type scoreTable struct {
 	Model string       `json:"model"`
 	Kind  data.Kind    `json:"kind"`

@@ -181,7 +181,6 @@ func overSeeds(runs []*experimentRun) (all []compare.Outcome) {
 				mean := func(to *float64, v float64) { *to += (v - *to) / seeds[i] }
 				mean(&all[i].Validation.Mean, row.Validation[k])
 				mean(&all[i].Test.Mean, row.Test[k])
-				mean(&all[i].Seconds, row.Seconds)
 			}
 		}
 	}
@@ -197,7 +196,7 @@ func find(table *compare.Table, model string, v compare.Variant) *compare.Row {
 	return nil
 }
 
-// shown are the rows of a table that the picture shows, in its order, without their times.
+// shown are the rows of a table that the picture shows, in its order.
 func (x *experiment) shown(table *compare.Table) (rows []compare.Row) {
 	for _, name := range x.Show {
 		model, variant, _ := strings.Cut(name, "/")
@@ -207,9 +206,6 @@ func (x *experiment) shown(table *compare.Table) (rows []compare.Row) {
 	}
 	if x.Show == nil {
 		rows = slices.DeleteFunc(slices.Clone(table.Rows), func(row compare.Row) bool { return row.Published })
-	}
-	for i := range rows {
-		rows[i].Seconds = 0 // equal runs give equal files
 	}
 	return rows
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"l2mt/cmd/l2mt/internal/plot"
+	"l2mt/data/files"
 	"l2mt/layers"
 	"l2mt/train"
 )
@@ -176,8 +178,8 @@ type trained struct {
 	Epoch int           `json:"best_epoch"`
 	Best  train.Metrics `json:"best"`
 	// Start is Best.Found before training.
-	Start    *float64 `json:"start,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
+	Start    files.Float `json:"start"`
+	Warnings []string    `json:"warnings,omitempty"`
 }
 
 // train trains a network, and keeps beside it what it used, its metrics, their
@@ -219,7 +221,7 @@ func (r *trained) write(w io.Writer) {
 	t := grid{Heads: []string{"seed", "best epoch", "finds", "at the start", "best tuple", "loss", "network"}}
 	t.row(r.Seed, r.Epoch, r.Best.Found, r.Start, r.Best.Tuple, r.Best.Loss, r.Dir)
 	t.write(w)
-	if r.Start != nil {
+	if !math.IsNaN(float64(r.Start)) {
 		fmt.Fprintln(w, "finds: the error of the covariances found on held-out problems, over that of single-task learning")
 	}
 	for _, warning := range r.Warnings {

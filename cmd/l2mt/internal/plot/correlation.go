@@ -24,18 +24,6 @@ type Correlation struct {
 	Correlation [][]float64 `json:"correlation"`
 }
 
-// check finds what cannot be drawn: there must be a correlation for each pair of tasks.
-func (c Correlation) check() error {
-	m := len(c.Tasks)
-	faulty := func(row []float64) bool {
-		return len(row) != m || slices.ContainsFunc(row, func(v float64) bool { return !(math.Abs(v) < 1.01) }) // rounding
-	}
-	if m == 0 || len(c.Correlation) != m || slices.ContainsFunc(c.Correlation, faulty) {
-		return fmt.Errorf("correlations of %d tasks must be as many rows of as many numbers within -1..1", m)
-	}
-	return nil
-}
-
 const (
 	// narrowest is the least width of a cell.
 	narrowest = 0.5 * vg.Inch
@@ -50,9 +38,10 @@ func Correlations(all []Correlation) *Picture {
 	if len(all) == 0 {
 		return nil
 	}
+	m := len(all[0].Tasks)
 	for _, c := range all {
-		if err := c.check(); err != nil || len(c.Tasks) != len(all[0].Tasks) {
-			return &Picture{err: cmp.Or(err, fmt.Errorf("correlations of %d tasks beside such of %d", len(c.Tasks), len(all[0].Tasks)))}
+		if m == 0 || len(c.Tasks) != m || len(c.Correlation) != m || slices.ContainsFunc(c.Correlation, func(row []float64) bool { return len(row) != m }) {
+			return &Picture{err: fmt.Errorf("correlations of %d tasks must be as many rows of as many numbers", m)}
 		}
 	}
 	order := grouped(all[len(all)-1].Correlation)

@@ -21,14 +21,7 @@ import (
 type course func(m train.Metrics) float64
 
 // found is the relative error of the covariances found.
-func found(m train.Metrics) float64 { return measured(m.Found) }
-
-func measured(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
-}
+func found(m train.Metrics) float64 { return float64(m.Found) }
 
 const relativeError = "Relative error on held-out problems"
 
@@ -43,7 +36,7 @@ func Training(metrics []train.Metrics) *Picture {
 	addCourse(objective, 1, "residual |f - v(o)|", metrics, func(m train.Metrics) float64 { return m.Residual })
 	addCourse(objective, 2, "standard deviation of v(o)", metrics, func(m train.Metrics) float64 { return m.Deviation })
 	addCourse(quality, 0, "covariance found", metrics, found)
-	addCourse(quality, 1, "best tuple", metrics, func(m train.Metrics) float64 { return measured(m.Tuple) })
+	addCourse(quality, 1, "best tuple", metrics, func(m train.Metrics) float64 { return float64(m.Tuple) })
 	addCourse(quality, 2, "single-task learning", metrics, func(train.Metrics) float64 { return 1 })
 	if y := &objective.Y; y.Min > 1/largest && y.Max < largest { // whole decades around the values
 		y.Scale, y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}

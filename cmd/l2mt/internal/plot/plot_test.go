@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/infer/compare"
 	"l2mt/train"
 )
@@ -54,7 +55,7 @@ func TestTheCourseOfTrainingIsDrawn(t *testing.T) {
 		x := float64(i)
 		metrics = append(metrics, train.Metrics{
 			Epoch: i, Loss: 100 * math.Exp(-x), Residual: math.Exp(-x), Deviation: 1e-9,
-			Found: &found[i], Tuple: &found[0],
+			Found: files.Float(found[i]), Tuple: files.Float(found[0]),
 			Scalars: map[string][]float64{"alpha": {x, -x}, "gamma": {1, 0}},
 		})
 	}
