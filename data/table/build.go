@@ -213,7 +213,7 @@ func (r *reader) twins() {
 // those that cannot be learned if that is asked for.
 func (r *reader) finishTasks() error {
 	if r.task != nil {
-		slices.SortFunc(r.tasks, func(a, b *task) int { return compareNames(a.name, b.name) })
+		slices.SortFunc(r.tasks, func(a, b *task) int { return CompareNames(a.name, b.name) })
 	}
 	kind, err := r.kind()
 	if err != nil {
@@ -260,8 +260,8 @@ func (r *reader) finishTasks() error {
 
 var digits = regexp.MustCompile("[0-9]+")
 
-// compareNames orders numbers by value, before words, and numbers in words too: t2 before t10.
-func compareNames(a, b string) int {
+// CompareNames orders numbers by value, before words, and numbers in words too: t2 before t10.
+func CompareNames(a, b string) int {
 	label := func(name string) format.Label {
 		if v, err := strconv.ParseFloat(name, 64); err == nil {
 			return format.Label{Number: v}
@@ -353,7 +353,7 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 			made.Levels = append(made.Levels, text)
 		}
 	}
-	slices.SortFunc(made.Levels, compareNames)
+	slices.SortFunc(made.Levels, CompareNames)
 	if n := len(made.Levels); n > mostLevels || r.found[c.Name] && n >= enoughToTell && 2*n > count {
 		return fault(fmt.Sprintf("%d of its %d values are different words; is it an identifier? then leave it out with --ignore, or say --categorical", n, count))
 	}

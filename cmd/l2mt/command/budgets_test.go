@@ -18,11 +18,11 @@ import (
 // takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
-	"the whole": 31336,
+	"the whole": 31335,
 	"tests":     24510,
 
 	"cmd/l2mt":               9,
-	"cmd/l2mt/command":       4191,
+	"cmd/l2mt/command":       4190,
 	"cmd/l2mt/internal/plot": 600,
 	"data":                   3204,
 	"data/datatest":          64,

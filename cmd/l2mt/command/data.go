@@ -53,7 +53,8 @@ func (c *dataInfoCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.describe(d)
+	info := describe(d)
+	return e.print(info, info.write)
 }
 
 // datasetInfo describes a dataset.
@@ -100,12 +101,6 @@ func describe(d *data.Dataset) datasetInfo {
 		info.Targets = &rangeInfo{slices.Min(d.Target), slices.Max(d.Target), stat.Mean(d.Target, nil)}
 	}
 	return info
-}
-
-// describe prints what a dataset is.
-func (e *env) describe(d *data.Dataset) error {
-	info := describe(d)
-	return e.print(info, info.write)
 }
 
 func (info datasetInfo) write(w io.Writer) {
@@ -180,7 +175,8 @@ func (c *dataImportCmd) Run(e *env) error {
 		return err
 	}
 	d.Name = c.Out
-	return e.describe(d)
+	info := describe(d)
+	return e.print(info, info.write)
 }
 
 // fitStep fits a step that has a name to a dataset.

@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data/files"
+	"l2mt/data/table"
 	"l2mt/model"
 	"l2mt/train"
 )
@@ -76,6 +78,9 @@ func (c *reportCmd) Run(e *env) error {
 	}
 	if err != nil {
 		return err
+	}
+	for _, parts := range p.Parts {
+		slices.SortStableFunc(parts, func(a, b part) int { return table.CompareNames(a.Name, b.Name) })
 	}
 	path := filepath.Join(c.Dir, reportFile)
 	if err := files.Write(path, p.write); err != nil {
@@ -145,10 +150,8 @@ func dot(class string, v any, of float64) template.HTML {
 // curves are those of the training of a network, if they are there.
 func curves(n part) (*plot.Picture, error) {
 	var metrics []train.Metrics
-	if err := loadJSON(filepath.Join(n.Dir, metricsFile), &metrics); err != nil {
-		return nil, optional(err)
-	}
-	return plot.Training(metrics), nil
+	err := optional(loadJSON(filepath.Join(n.Dir, metricsFile), &metrics))
+	return plot.Training(metrics), err
 }
 
 func (p page) write(w io.Writer) error {

@@ -111,8 +111,8 @@ func (p *Picture) Save(path string) error {
 	return files.WriteFile(path, raw)
 }
 
-// Inline is the picture as part of a page: what is black has the colour of the
-// text around it, and there is no paper under it. A picture of nothing is empty.
+// Inline is the picture as part of a page: black is the colour of the text around it and blue
+// the --mark of the page, and there is no paper under it. A picture of nothing is empty.
 func (p *Picture) Inline() (template.HTML, error) {
 	if p == nil {
 		return "", nil
@@ -123,7 +123,7 @@ func (p *Picture) Inline() (template.HTML, error) {
 	}
 	// Where a page is narrower than this, the picture is moved, not made smaller.
 	svg := bytes.Replace(raw[bytes.Index(raw, []byte("<svg")):], []byte("<svg"), fmt.Appendf(nil, "<svg style=\"min-width:%.0fpt\"", 0.7*p.width.Points()), 1)
-	return template.HTML(bytes.ReplaceAll(svg, []byte("#000000"), []byte("currentColor"))), nil
+	return template.HTML(strings.NewReplacer("#000000", "currentColor", "#0072B2", "var(--mark)").Replace(string(svg))), nil
 }
 
 // as is the picture in a format.
