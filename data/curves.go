@@ -20,7 +20,7 @@ import (
 // the rows they were fitted on they are without a linear part, and have the variance of the
 // column together.
 type Curve struct {
-	// Knots ascend. A column without any stays as it is.
+	// Knots ascend. A column without any stays straight.
 	Knots []float64 `json:"knots,omitempty"`
 	// Bends has the K + 2 numbers c_l of each of the K - 2 bends.
 	Bends [][]float64 `json:"bends,omitempty"`
@@ -118,7 +118,7 @@ func (c Curve) at(bend []float64, x float64) float64 {
 // width is how many columns a curve makes of one.
 func (c Curve) width() int { return 1 + len(c.Bends) }
 
-// curvesRow makes the columns of a row: each as it is, and then its bends.
+// curvesRow makes the columns of a row: each unchanged, and then its bends.
 func (s Step) curvesRow(dst []float32, r Row) {
 	for j, v := range r.Value {
 		c := s.Curves[j]

@@ -343,7 +343,7 @@ func (b *builder) row(index []int32, n int) []float32 {
 	return b.value[len(b.value)-n:]
 }
 
-// add adds a row as it is.
+// add adds a row unchanged.
 func (b *builder) add(r Row) {
 	if b.index != nil || r.Index == nil {
 		copy(b.row(r.Index, len(r.Value)), r.Value)

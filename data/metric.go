@@ -74,7 +74,7 @@ func NewScatter(p *ProblemData) *Scatter {
 }
 
 // NewMetric returns the metric of the training rows of a problem. A nil one leaves
-// everything as it is.
+// everything unchanged.
 func NewMetric(p *ProblemData, ridge float64) *Metric { return NewScatter(p).Metric(ridge) }
 
 // Metric returns the metric of a ridge.

@@ -193,7 +193,7 @@ func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
 
 // Through returns a problem with the features that the first layers of a head
 // make of its own. All of its rows are gone through; a problem without layers
-// to go through is returned as it is.
+// to go through is returned unchanged.
 func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemData, error) {
 	if count == 0 {
 		return p, nil

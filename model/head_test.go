@@ -317,7 +317,7 @@ func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
 	}
 }
 
-// The pooled activations through the last layer are the logits, but for the half
+// The pooled activations through the last layer are the logits, within the half
 // precision in which the activations are kept.
 func TestTheHeadOfMobileNetMakesItsLogits(t *testing.T) {
 	w, b := arrayOf(t, "W", 1280*1000), arrayOf(t, "b", 1000)

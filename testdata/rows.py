@@ -3,7 +3,7 @@
 
     rows.py BINARY DATA OUT.svg [SPLITS]
 
-DATA has school.npz and parkinsons.npz (X, y, task). Methods are l2mt fit as it is, the same with
+DATA has school.npz and parkinsons.npz (X, y, task). Methods are l2mt fit by default, the same with
 --model stl and with --model pooled, and scikit-learn's boosting with the task as a column. Errors are
 RMSE on all rows that are not learned from, means over the splits.
 """

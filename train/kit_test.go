@@ -151,7 +151,7 @@ func compareFiles(t testing.TB, what, got, want string) {
 // poisoned panics when anybody looks at it.
 type poisoned struct{ data.Matrix }
 
-// spy counts what a Reporter hears, and may call stop before a step.
+// spy counts the calls of a Reporter, and may call stop before a step.
 type spy struct {
 	stages, steps, finished int
 	total                   int

@@ -20,8 +20,8 @@ import (
 // ErrDiverged marks a number of training that is not finite.
 var ErrDiverged = errors.New("training diverged")
 
-// Options are what a run needs beside its configuration. But for Head they do not
-// change its result.
+// Options are what a run needs beside its configuration. None but Head changes
+// its result.
 type Options struct {
 	// Head stands in front of the network and makes its features; nil where
 	// they are those of the problems. The run takes it over: the layers that it

@@ -28,7 +28,7 @@
 //
 // # Equal runs give equal stores
 //
-// But for its seconds a record holds nothing that differs between two runs with the
+// Except its seconds a record holds nothing that differs between two runs with the
 // same configuration. Load puts records into canonical order (see Compare), so that of
 // the shards of a run it gives what it gives of the store of an undivided run.
 package experience

@@ -303,7 +303,7 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 	return arrays, nil
 }
 
-// featureArrays stores X dense or as CSR, as it is.
+// featureArrays stores X, dense or as CSR.
 func featureArrays(x data.Matrix) []output {
 	n, d := x.Rows(), x.Cols()
 	begin, index, value := make([]int64, n+1), make([]any, n), make([]any, n)

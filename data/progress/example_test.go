@@ -6,7 +6,7 @@ import (
 	"l2mt/data/progress"
 )
 
-// lines prints what it hears.
+// lines prints every call.
 type lines struct{ done, total int }
 
 func (l *lines) Start(stage string, total int) {

@@ -98,7 +98,7 @@ func TestEveryWayComesToTheSame(t *testing.T) {
 }
 
 // What was judged before changes nothing of what is chosen: the loss is the same to the last
-// bit, and the weights are but for rounding, as a fit goes on from where another ended.
+// bit, and the weights are up to rounding, as a fit goes on from where another ended.
 func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
 	for _, seed := range []uint64{0, 4} {
 		// A rule that looked at what was judged chose others for classes.
@@ -203,7 +203,7 @@ func TestPartsLeftOutAreNotUsed(t *testing.T) {
 	}
 }
 
-// Rows that cannot be split compare nothing, and experience is believed.
+// Rows that cannot be split compare nothing, and the experience decides.
 func TestRowsThatCannotBeSplitTakeTheFirst(t *testing.T) {
 	p := made(4, "p", data.Classification, 3)
 	for i := range p.Tasks {

@@ -15,7 +15,7 @@ import (
 // A. The rows of A are read where they are when they run along k; a transposed A
 // is packed too.
 
-// Transpose says whether an operand is taken as it is or transposed.
+// Transpose says whether an operand is taken unchanged or transposed.
 type Transpose = blas.Transpose
 
 // The two values of Transpose for real matrices.

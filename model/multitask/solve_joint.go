@@ -39,8 +39,8 @@ type splitting struct {
 const (
 	// sweep is the number of steps before a certificate, which takes half as long as one.
 	sweep = 4
-	// settling is the number of sweeps after which rho stays as it is, or there might be
-	// no convergence.
+	// settling is the number of sweeps after which rho stays, or there might be no
+	// convergence.
 	settling = 20
 	// beyond is how far along its way W is taken for V, which saves some steps.
 	beyond = 1.6

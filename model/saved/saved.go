@@ -127,7 +127,7 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 	return s, nil
 }
 
-// finite reports whether all numbers are, but for the biases of classes that a task cannot
+// finite reports whether all numbers are, except the biases of classes that a task cannot
 // have: some class is left to every task.
 func (s *Fit) finite() bool {
 	biases := []float64{}

@@ -112,7 +112,7 @@ func (s Setting) allowed() bool {
 	return x >= bound("min", math.Inf(-1)) && x <= bound("max", math.MaxFloat64) && (s.tag.Get("above") == "" || x > bound("above", 0))
 }
 
-// set gives the setting the value of a text, or leaves it as it is.
+// set gives the setting the value of a text, or leaves it unchanged.
 func (s Setting) set(text string) error {
 	v, err := reflect.New(s.value.Type()).Elem(), error(nil)
 	switch {

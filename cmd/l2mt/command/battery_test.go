@@ -86,7 +86,7 @@ func times(factor float64) func(*rand.Rand, []float64) []float64 {
 	}
 }
 
-// text is the table, or more rows like it of which no target is changed but for its
+// text is the table, or more rows like it of which no target is changed except by its
 // scale.
 func (a awkward) text(seed uint64, kind data.Kind, more bool) string {
 	const features = 8

@@ -24,7 +24,7 @@ func bendOf(m *saved.Fit) (bend *data.Step, unit func(j int, v float64) float64)
 		case data.StepStandardise:
 			unit = func(j int, v float64) float64 {
 				if v = v*s.Deviation[j] + s.Mean[j]; math.Abs(v) < 1e-6*s.Deviation[j] {
-					return 0 // but for single precision
+					return 0 // within single precision
 				}
 				return v
 			}

@@ -35,7 +35,7 @@ func modelOf(t *testing.T, v solve.View) *shownModel {
 	return must(openShown(dir, "", 10))(t)
 }
 
-// Curves are those that the targets were made by, in the unit of the table, but for a constant.
+// Curves are those that the targets were made by, in the unit of the table, up to a constant.
 func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 	shown := modelOf(t, solve.View{Bent: data.StepCurves})
 	if len(shown.Curves) != 2 || shown.Curves[0].Column != "x" || shown.Importance != nil || shown.Weights != nil {

@@ -124,7 +124,7 @@ values = [4, 8]
 // victim is a command that faults happen to.
 type victim struct {
 	name   string
-	args   []string // but for --out
+	args   []string // without --out
 	t      *testing.T
 	random *rand.Rand
 	want   map[string]string // the results of an undisturbed run
