@@ -153,7 +153,7 @@ func (e *env) remark(format string, args ...any) {
 // go through a heap of some megabytes again and again takes a fifth of the time. Nothing is
 // written into the room, so that it takes no memory. Defer what it returns.
 func room() (leave func()) {
-	empty := make([]byte, 64<<20)
+	empty := make([]byte, 24<<20)
 	return func() { runtime.KeepAlive(empty) }
 }
 
