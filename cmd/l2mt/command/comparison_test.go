@@ -24,11 +24,7 @@ func tableOf(t *testing.T, stl, ours []float64) *compare.Table {
 			outcomes = append(outcomes, o)
 		}
 	}
-	table, err := compare.Summarise(outcomes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
+	return must(compare.Summarise(outcomes))(t)
 }
 
 // Whatever is undefined is a dash in print, empty in CSV, null in JSON, and not
@@ -60,10 +56,7 @@ func TestTablesWithUndefinedNumbers(t *testing.T) {
 		if got, want := float64(back.Rows[0].StandardError), float64(table.Rows[0].StandardError); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%s: the standard error %v comes back as %v", c.name, want, got)
 		}
-		raw, err := os.ReadFile(filepath.Join(dir, tableFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(os.ReadFile(filepath.Join(dir, tableFile)))(t)
 		if strings.Contains(string(raw), "NaN") {
 			t.Errorf("%s:\n%s", c.name, raw)
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/palette/moreland"
@@ -39,9 +40,10 @@ func Correlations(all []Correlation) *Picture {
 		return nil
 	}
 	m := len(all[0].Tasks)
+	faulty := func(row []float64) bool { return len(row) != m || !(floats.Norm(row, math.Inf(1)) < 1.01) } // rounding
 	for _, c := range all {
-		if m == 0 || len(c.Tasks) != m || len(c.Correlation) != m || slices.ContainsFunc(c.Correlation, func(row []float64) bool { return len(row) != m }) {
-			return &Picture{err: fmt.Errorf("correlations of %d tasks must be as many rows of as many numbers", m)}
+		if m == 0 || len(c.Tasks) != m || len(c.Correlation) != m || slices.ContainsFunc(c.Correlation, faulty) {
+			return &Picture{err: fmt.Errorf("correlations of %d tasks must be as many rows of as many numbers within -1..1", m)}
 		}
 	}
 	order := grouped(all[len(all)-1].Correlation)

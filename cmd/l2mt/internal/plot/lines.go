@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/plotutil"
@@ -120,8 +119,7 @@ func (c Curve) Draw() *Picture {
 		addLine(p, "", points(c.X, y), thin)
 	}
 	addLine(p, "", points(c.X, c.Shared), draw.LineStyle{Width: vg.Points(2), Color: palette[0]})
-	below := make([]float64, len(c.Knots))
-	floats.AddConst(p.Y.Min, below)
+	below := slices.Repeat([]float64{p.Y.Min}, len(c.Knots))
 	marks := draw.GlyphStyle{Shape: draw.PyramidGlyph{}, Color: palette[0], Radius: plotter.DefaultGlyphStyle.Radius}
 	p.Add(&plotter.Scatter{XYs: points(c.Knots, below), GlyphStyle: marks})
 	return &Picture{width: 3.4 * vg.Inch, height: 2.6 * vg.Inch, plots: []*plot.Plot{p}}

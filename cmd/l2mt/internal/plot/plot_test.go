@@ -105,6 +105,11 @@ func TestHeatMaps(t *testing.T) {
 		if (m > 1 && red == 0) || blue == 0 {
 			t.Errorf("%d tasks: %d red and %d blue points", m, red, blue)
 		}
+		for _, none := range []float64{-1.02, 2, math.NaN()} {
+			if c.Correlation[m-1][0] = none; Correlations([]Correlation{c}).err == nil {
+				t.Errorf("%d tasks: %v is drawn as a correlation", m, none)
+			}
+		}
 	}
 }
 
