@@ -181,7 +181,8 @@ func TestInterruptedBeforeProblemsThatAreDone(t *testing.T) {
 }
 
 // What grows with the tuples is what the writer knows of each of them: its id. With
-// L2MT_LONG in the environment there are 10,000 tuples.
+// L2MT_LONG in the environment there are 10,000 tuples. There is one worker: what another holds
+// while it is at work comes and goes, up to half a megabyte.
 func TestMemoryStaysFlatOverManyTuples(t *testing.T) {
 	datatest.Long(t)
 	n := 25
@@ -204,13 +205,13 @@ func TestMemoryStaysFlatOverManyTuples(t *testing.T) {
 		uses = append(uses, use{m.HeapAlloc, runtime.NumGoroutine()})
 	}}
 	c := open(t, storeDir(t), small, ref)
-	_, err := c.Run(t.Context(), problems, collect.Options{Workers: 2, Progress: watch})
+	_, err := c.Run(t.Context(), problems, collect.Options{Workers: 1, Progress: watch})
 	if err := errors.Join(err, c.Close()); err != nil {
 		t.Fatal(err)
 	}
-	first, last := uses[1], uses[len(uses)-2] // the workers are at work
+	first, last := uses[1], uses[len(uses)-2] // the worker is at work
 	t.Logf("from tuple %d to tuple %d: %d kB and %d goroutines, %d kB and %d goroutines", 2*n, 9*n, first.heap>>10, first.goroutines, last.heap>>10, last.goroutines)
-	if room := uint64(512<<10 + 7*n*256); last.heap > first.heap+room {
+	if room := uint64(128<<10 + 7*n*256); last.heap > first.heap+room {
 		t.Errorf("the heap grows from %d to %d bytes over %d tuples", first.heap, last.heap, 7*n)
 	}
 	if last.goroutines > first.goroutines+2 { // a tuple's own may be at work

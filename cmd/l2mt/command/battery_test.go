@@ -217,10 +217,7 @@ func TestAwkwardProblems(t *testing.T) {
 	for _, kind := range []data.Kind{data.Classification, data.Regression} {
 		for _, a := range awkwardTables {
 			t.Run(fmt.Sprintf("%s, %s", a.name, kind), func(t *testing.T) {
-				tab, err := table.Read([]string{write(t, "train.csv", a.text(seed, kind, false))}, table.Options{Task: "task", Kind: kind})
-				if err != nil {
-					t.Fatal(err)
-				}
+				tab := must(table.Read([]string{write(t, "train.csv", a.text(seed, kind, false))}, table.Options{Task: "task", Kind: kind}))(t)
 				r := &fitReport{table: tab}
 				must(0, r.fill(t.Context(), must(solve.NewBench(network, tab.Problem, solve.Options{Workers: 1}))(t), nil, ""))(t)
 				found := must(network.Omega(tab.Problem))(t)

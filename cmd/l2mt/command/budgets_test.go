@@ -19,7 +19,7 @@ import (
 // and code that moved into generated files, testdata or another module do not.
 var budgets = map[string]int{
 	"the whole": 31335,
-	"tests":     24508,
+	"tests":     24506,
 
 	"cmd/l2mt":               9,
 	"cmd/l2mt/command":       4190,
