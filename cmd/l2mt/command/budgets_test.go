@@ -2,9 +2,12 @@ package command
 
 import (
 	"bytes"
+	"go/scanner"
+	"go/token"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,77 +15,285 @@ import (
 	"testing"
 )
 
-// budgets are lines of Go a package, without tests and generated files; the whole is
-// their sum, and tests are those of all packages. A number in it may only be lowered,
-// but where an issue says otherwise: who adds a line takes one out. What makes room
-// takes out a mechanism, a duplicate or an unused path; joined lines, dropped comments
-// and code that moved into generated files, testdata or another module do not.
+// budgets are Go tokens a package, comments, tests and generated files apart. A number
+// may only be lowered, but where an issue says otherwise, and then its line names the
+// issue: who adds tokens takes some out. Tokens come from a mechanism, a duplicate or an
+// unused path that goes, not from code that moved into generated files, testdata or
+// another module.
+//
+// Issue 46 adds up to 3,000 tokens in all: see whole and spare.
 var budgets = map[string]int{
-	"the whole": 31335,
-	"tests":     24506,
-
-	"cmd/l2mt":               9,
-	"cmd/l2mt/command":       4190,
-	"cmd/l2mt/internal/plot": 600,
-	"data":                   3204,
-	"data/datatest":          64,
-	"data/digits":            43,
-	"data/experience":        1021,
-	"data/files":             409,
-	"data/format":            1897,
-	"data/images":            487,
-	"data/progress":          24,
-	"data/safetensors":       360,
-	"data/table":             1529,
-	"examples/own-estimator": 35,
-	"infer":                  329,
-	"infer/compare":          867,
-	"infer/solve":            1320,
-	"infer/solve/solvetest":  153,
-	"layers":                 1983,
-	"layers/linalg":          902,
-	"layers/linalg/gen":      418,
-	"layers/vgg":             471,
-	"model":                  2789,
-	"model/evidence":         1430,
-	"model/modeltest":        415,
-	"model/multitask":        2960,
-	"model/pretrained":       43,
-	"model/saved":            699,
-	"model/settings":         227,
-	"testdata/learned":       179,
-	"train":                  1655,
-	"train/collect":          623,
+	"cmd/l2mt":               15,
+	"cmd/l2mt/command":       28261,
+	"cmd/l2mt/internal/plot": 4902,
+	"data":                   20954,
+	"data/datatest":          272,
+	"data/digits":            167,
+	"data/experience":        5472,
+	"data/files":             2223,
+	"data/format":            12525,
+	"data/images":            2774,
+	"data/progress":          75,
+	"data/safetensors":       2400,
+	"data/table":             10527,
+	"examples/own-estimator": 212,
+	"infer":                  1601,
+	"infer/compare":          5142,
+	"infer/solve":            7894,
+	"infer/solve/solvetest":  1134,
+	"layers":                 14354,
+	"layers/linalg":          6501,
+	"layers/linalg/gen":      3349,
+	"layers/vgg":             3047,
+	"model":                  18778,
+	"model/evidence":         9710,
+	"model/modeltest":        3862,
+	"model/multitask":        19917,
+	"model/pretrained":       145,
+	"model/saved":            5025,
+	"model/settings":         1426,
+	"testdata/learned":       1070,
+	"train":                  10363,
+	"train/collect":          3798,
 }
 
-// slack is how far a budget may stand above what is there, so that what was gained is
-// kept.
-const slack = 40
+const (
+	// whole bounds the sum of all packages. Issue 46 raised it by 3,000.
+	whole = 207895 + 3000
+	// testLines bounds the lines of all tests. Issue 46 raised it by 2,500: each of its
+	// faults has a test.
+	testLines = 24506 + 2500
+	// spare is what a package may take of the 3,000 tokens of issue 46 before its own
+	// number is raised. It ends with the issue.
+	spare = 300
+	// slack is how far a package may fall below its budget, so that gains are kept.
+	slack = 300
+	// lineTokens is the number of tokens that a line may have.
+	lineTokens = 30
+)
+
+// wideLines are the files with lines of more than 30 tokens, and how many they have. The
+// list may only get shorter: new lines are narrow, and old ones are split when touched.
+var wideLines = map[string]int{
+	"cmd/l2mt/command/collect.go":           1,
+	"cmd/l2mt/command/comparison.go":        6,
+	"cmd/l2mt/command/data.go":              5,
+	"cmd/l2mt/command/demo.go":              6,
+	"cmd/l2mt/command/eval.go":              2,
+	"cmd/l2mt/command/experience.go":        1,
+	"cmd/l2mt/command/experiment.go":        8,
+	"cmd/l2mt/command/explain.go":           9,
+	"cmd/l2mt/command/fit.go":               2,
+	"cmd/l2mt/command/fitreport.go":         11,
+	"cmd/l2mt/command/infer.go":             5,
+	"cmd/l2mt/command/measures.go":          2,
+	"cmd/l2mt/command/meter.go":             4,
+	"cmd/l2mt/command/predict.go":           4,
+	"cmd/l2mt/command/problems.go":          8,
+	"cmd/l2mt/command/report.go":            6,
+	"cmd/l2mt/command/rows.go":              2,
+	"cmd/l2mt/command/runs.go":              6,
+	"cmd/l2mt/command/score.go":             4,
+	"cmd/l2mt/command/show.go":              6,
+	"cmd/l2mt/command/sweep.go":             8,
+	"cmd/l2mt/command/train.go":             7,
+	"cmd/l2mt/command/version.go":           1,
+	"cmd/l2mt/internal/plot/correlation.go": 9,
+	"cmd/l2mt/internal/plot/lines.go":       6,
+	"cmd/l2mt/internal/plot/plot.go":        8,
+	"cmd/l2mt/internal/plot/relative.go":    12,
+	"data/bind.go":                          2,
+	"data/classes.go":                       1,
+	"data/covariance.go":                    1,
+	"data/curves.go":                        3,
+	"data/experience/check.go":              2,
+	"data/experience/problems.go":           2,
+	"data/experience/record.go":             3,
+	"data/experience/store.go":              2,
+	"data/files/lock.go":                    1,
+	"data/files/lock_windows.go":            1,
+	"data/files/log.go":                     1,
+	"data/filter.go":                        2,
+	"data/folds.go":                         6,
+	"data/format/cells.go":                  2,
+	"data/format/column.go":                 3,
+	"data/format/csv.go":                    2,
+	"data/format/labels.go":                 3,
+	"data/format/npy.go":                    16,
+	"data/format/npz.go":                    13,
+	"data/format/read.go":                   1,
+	"data/format/rows.go":                   4,
+	"data/images/extract.go":                2,
+	"data/images/images.go":                 2,
+	"data/images/read.go":                   1,
+	"data/images/scale.go":                  4,
+	"data/kernel.go":                        4,
+	"data/labelgraph.go":                    4,
+	"data/matrix.go":                        9,
+	"data/metric.go":                        10,
+	"data/outside.go":                       2,
+	"data/problemfile.go":                   1,
+	"data/random.go":                        1,
+	"data/safetensors/read.go":              4,
+	"data/safetensors/safetensors.go":       2,
+	"data/sample.go":                        7,
+	"data/select.go":                        2,
+	"data/step.go":                          2,
+	"data/table/build.go":                   9,
+	"data/table/dataset.go":                 4,
+	"data/table/labels.go":                  5,
+	"data/table/read.go":                    4,
+	"data/table/recipe.go":                  6,
+	"data/table/words.go":                   3,
+	"examples/own-estimator/main.go":        1,
+	"infer/compare/evaluate.go":             7,
+	"infer/compare/summary.go":              8,
+	"infer/compare/wilcoxon.go":             1,
+	"infer/omega.go":                        2,
+	"infer/slope.go":                        1,
+	"infer/solve/bench.go":                  10,
+	"infer/solve/bent.go":                   1,
+	"infer/solve/candidate.go":              4,
+	"infer/solve/choose.go":                 4,
+	"infer/solve/finder.go":                 2,
+	"infer/solve/solvetest/solvetest.go":    3,
+	"layers/activation.go":                  2,
+	"layers/batch.go":                       1,
+	"layers/connected.go":                   12,
+	"layers/embedding.go":                   3,
+	"layers/features.go":                    3,
+	"layers/gorgonia.go":                    10,
+	"layers/graph.go":                       2,
+	"layers/lgnn.go":                        3,
+	"layers/linalg/cholesky.go":             3,
+	"layers/linalg/csr.go":                  12,
+	"layers/linalg/eigen.go":                10,
+	"layers/linalg/gemm.go":                 20,
+	"layers/linalg/gen/main.go":             6,
+	"layers/linalg/mixed.go":                1,
+	"layers/op.go":                          6,
+	"layers/rows.go":                        2,
+	"layers/vgg/grid.go":                    3,
+	"layers/vgg/net.go":                     8,
+	"layers/vgg/vgg.go":                     1,
+	"layers/vgg/weights.go":                 3,
+	"model/body.go":                         1,
+	"model/config.go":                       2,
+	"model/estimator.go":                    4,
+	"model/evidence/errors.go":              3,
+	"model/evidence/evidence.go":            9,
+	"model/evidence/interval.go":            2,
+	"model/evidence/leaveoneout.go":         7,
+	"model/evidence/loss.go":                2,
+	"model/evidence/offset.go":              2,
+	"model/evidence/paired.go":              4,
+	"model/evidence/score.go":               7,
+	"model/evidence/tune.go":                10,
+	"model/forward.go":                      5,
+	"model/graph.go":                        8,
+	"model/head.go":                         5,
+	"model/link.go":                         2,
+	"model/modeltest/modeltest.go":          17,
+	"model/multitask/amtl.go":               1,
+	"model/multitask/certificate.go":        1,
+	"model/multitask/cmtl.go":               2,
+	"model/multitask/fit.go":                1,
+	"model/multitask/glmtl.go":              2,
+	"model/multitask/intercepts.go":         5,
+	"model/multitask/linalg.go":             8,
+	"model/multitask/loss.go":               5,
+	"model/multitask/model.go":              2,
+	"model/multitask/rmtl.go":               1,
+	"model/multitask/schatten.go":           8,
+	"model/multitask/slope.go":              3,
+	"model/multitask/solve_held.go":         12,
+	"model/multitask/solve_joint.go":        10,
+	"model/multitask/solve_local.go":        5,
+	"model/multitask/span.go":               7,
+	"model/multitask/spats.go":              14,
+	"model/multitask/trainingset.go":        5,
+	"model/network.go":                      10,
+	"model/pairwise.go":                     11,
+	"model/params.go":                       2,
+	"model/parts.go":                        2,
+	"model/payload.go":                      3,
+	"model/registry.go":                     2,
+	"model/relations.go":                    9,
+	"model/residuals.go":                    7,
+	"model/saved.go":                        2,
+	"model/saved/rows.go":                   10,
+	"model/saved/saved.go":                  15,
+	"model/settings/settings.go":            4,
+	"model/training.go":                     7,
+	"testdata/learned/main.go":              2,
+	"train/adam.go":                         1,
+	"train/collect/collect.go":              2,
+	"train/collect/job.go":                  3,
+	"train/collect/plan.go":                 5,
+	"train/config.go":                       1,
+	"train/example.go":                      5,
+	"train/featuremap.go":                   2,
+	"train/head.go":                         2,
+	"train/open.go":                         3,
+	"train/start.go":                        1,
+	"train/state.go":                        3,
+	"train/tester.go":                       7,
+	"train/train.go":                        9,
+}
 
 func TestBudgetsOnlyFall(t *testing.T) {
-	lines := linesOfGo(t, filepath.Join("..", "..", ".."))
-	for _, name := range slices.Sorted(maps.Keys(lines)) {
-		n := lines[name]
+	code := countCode(t, filepath.Join("..", "..", ".."))
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(code.tokens)) {
+		n := code.tokens[name]
+		total += n
 		budget, ok := budgets[name]
 		switch {
 		case !ok:
-			t.Errorf("%s has %d lines and no budget: give it one, and take the lines from others", name, n)
-		case n > budget:
-			t.Errorf("%s has %d lines, %d over its budget of %d. The budget may only be lowered, but where an issue says otherwise: take lines out", name, n, n-budget, budget)
+			t.Errorf("%s has %d tokens and no budget: give it one, and take the tokens from others", name, n)
+		case n > budget+spare:
+			t.Errorf("%s has %d tokens, %d over its budget of %d + %d. The budget may only be lowered, but where an issue says otherwise: take tokens out", name, n, n-budget-spare, budget, spare)
 		case n < budget-slack:
-			t.Errorf("%s has %d lines, %d under its budget of %d: lower that to %d, so that the gain is kept", name, n, budget-n, budget, n)
+			t.Errorf("%s has %d tokens, %d under its budget of %d: lower that to %d, so that the gain is kept", name, n, budget-n, budget, n)
 		}
 	}
 	for name := range budgets {
-		if lines[name] == 0 {
+		if code.tokens[name] == 0 {
 			t.Errorf("there is a budget for %s, which does not exist", name)
+		}
+	}
+	if total > whole {
+		t.Errorf("all packages have %d tokens, %d over their budget of %d", total, total-whole, whole)
+	}
+	if code.testLines > testLines {
+		t.Errorf("the tests have %d lines, %d over their budget of %d", code.testLines, code.testLines-testLines, testLines)
+	}
+}
+
+func TestBudgetOfWideLines(t *testing.T) {
+	wide := countCode(t, filepath.Join("..", "..", "..")).wide
+	for _, name := range slices.Sorted(maps.Keys(wide)) {
+		if lines := wide[name]; len(lines) > wideLines[name] {
+			t.Errorf("%s has %d lines of more than %d tokens, and may have %d: split one of the lines %v", name, len(lines), lineTokens, wideLines[name], lines)
+		}
+	}
+	for name := range wideLines {
+		if len(wide[name]) == 0 {
+			t.Errorf("%s has no line of more than %d tokens any more: take it out of wideLines", name, lineTokens)
 		}
 	}
 }
 
-// linesOfGo counts the lines of all packages below a folder, examples and testdata too.
-func linesOfGo(t *testing.T, root string) map[string]int {
-	lines := map[string]int{}
+// code is the size of the Go code below a folder.
+type code struct {
+	tokens    map[string]int   // of a package
+	wide      map[string][]int // lines of a file that have more tokens than lineTokens
+	testLines int
+}
+
+// countCode measures all packages below a folder, examples and testdata too.
+func countCode(t *testing.T, root string) code {
+	sum := code{tokens: map[string]int{}, wide: map[string][]int{}}
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(file) != ".go" {
 			return err
@@ -91,21 +302,53 @@ func linesOfGo(t *testing.T, root string) map[string]int {
 		if err != nil {
 			return err
 		}
-		pkg, err := filepath.Rel(root, filepath.Dir(file))
-		n := bytes.Count(text, []byte("\n"))
+		name, err := filepath.Rel(root, file)
+		name = filepath.ToSlash(name)
 		switch {
-		case strings.HasSuffix(file, "_test.go"):
-			lines["tests"] += n
+		case strings.HasSuffix(name, "_test.go"):
+			sum.testLines += bytes.Count(text, []byte("\n"))
 		case !generated.Match(text):
-			lines["the whole"] += n
-			lines[filepath.ToSlash(pkg)] += n
+			lines := tokensPerLine(text)
+			for _, line := range slices.Sorted(maps.Keys(lines)) {
+				sum.tokens[path.Dir(name)] += lines[line]
+				if lines[line] > lineTokens {
+					sum.wide[name] = append(sum.wide[name], line)
+				}
+			}
 		}
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lines
+	return sum
+}
+
+// tokensPerLine counts the tokens that begin on each line of Go code. Comments and
+// semicolons that the scanner inserts are none.
+func tokensPerLine(text []byte) map[int]int {
+	files := token.NewFileSet()
+	file := files.AddFile("", files.Base(), len(text))
+	var scan scanner.Scanner
+	scan.Init(file, text, nil, 0)
+	lines := map[int]int{}
+	for {
+		position, kind, literal := scan.Scan()
+		if kind == token.EOF {
+			return lines
+		}
+		if kind != token.SEMICOLON || literal == ";" {
+			lines[file.Line(position)]++
+		}
+	}
+}
+
+func TestTokensPerLine(t *testing.T) {
+	text := "package p // none of these\n\nfunc f() int { return 1; }\n\nvar s = `a\nb`\n"
+	want := map[int]int{1: 2, 3: 10, 5: 4}
+	if got := tokensPerLine([]byte(text)); !maps.Equal(got, want) {
+		t.Errorf("tokens per line are %v, want %v", got, want)
+	}
 }
 
 // generated is the line by which Go knows files that a program wrote.
