@@ -11,6 +11,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/files"
 )
 
 // writeRaw makes a store whose only shard has these lines, valid or not.
@@ -71,14 +72,14 @@ func TestCheckFindsDamagedLines(t *testing.T) {
 		want error
 		says string
 	}{
-		{"flipped bit", flipped, experience.ErrChecksum, "it says "},
-		{"empty line", []byte("\n"), data.ErrFormat, "the line does not begin with a checksum"},
-		{"text", []byte("hello\n"), data.ErrFormat, "the line does not begin with a checksum"},
-		{"carriage return", append(bytes.TrimSuffix(good[1], []byte("\n")), "\r\n"...), experience.ErrChecksum, "it says "},
-		{"not JSON", experience.Seal([]byte("{,]}")), data.ErrFormat, "invalid character"},
-		{"unknown field", experience.Seal([]byte(`{"omgea":[[1]]}`)), data.ErrFormat, `unknown field "omgea"`},
+		{"flipped bit", flipped, files.ErrChecksum, "it says "},
+		{"empty line", []byte("\n"), files.ErrChecksum, "the line does not begin with a checksum"},
+		{"text", []byte("hello\n"), files.ErrChecksum, "the line does not begin with a checksum"},
+		{"carriage return", append(bytes.TrimSuffix(good[1], []byte("\n")), "\r\n"...), files.ErrChecksum, "it says "},
+		{"not JSON", files.Seal([]byte("{,]}")), data.ErrFormat, "invalid character"},
+		{"unknown field", files.Seal([]byte(`{"omgea":[[1]]}`)), data.ErrFormat, `unknown field "omgea"`},
 		{"invalid record", encodeAll(t, bad)[0], data.ErrInvalid, "lambda1 is 0"},
-		{"wrong type", experience.Seal([]byte(`{"draw":"first"}`)), data.ErrFormat, "cannot unmarshal string"},
+		{"wrong type", files.Seal([]byte(`{"draw":"first"}`)), data.ErrFormat, "cannot unmarshal string"},
 	} {
 		dir, shard := writeRaw(t, good[0], c.line, good[2])
 		wantFault(t, c.name, dir, shard, 2, c.want, c.says)

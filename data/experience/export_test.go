@@ -5,5 +5,4 @@ package experience
 var (
 	Encode = encode
 	Decode = decode
-	Seal   = seal
 )

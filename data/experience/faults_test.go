@@ -12,6 +12,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/files"
 )
 
 func TestUnusableFolders(t *testing.T) {
@@ -106,7 +107,7 @@ func TestDamagedLineStopsTheWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := experience.OpenWriter(dir, "two", someManifest())
-	if !errors.Is(err, experience.ErrChecksum) || !strings.Contains(err.Error(), path+":1: ") || !strings.Contains(err.Error(), "delete that line") {
+	if !errors.Is(err, files.ErrChecksum) || !strings.Contains(err.Error(), path+":1: ") || !strings.Contains(err.Error(), "delete that line") {
 		t.Errorf("damaged line: %v", err)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, b) {

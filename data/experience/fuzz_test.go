@@ -66,7 +66,7 @@ func FuzzStore(f *testing.F) {
 	f.Add([]byte(`{"id":"x","problem":"p","status":"ok"}`), true)
 	f.Fuzz(func(t *testing.T, shard []byte, sealed bool) {
 		if sealed && len(shard) > 0 { // without a right checksum little is read
-			shard = experience.Seal(shard)
+			shard = files.Seal(shard)
 		}
 		dir := filepath.Join(t.TempDir(), "store")
 		writeStore(t, dir, "b")

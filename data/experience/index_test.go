@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"l2mt/data/experience"
+	"l2mt/data/files"
 )
 
 // The index gives what Load gives, problem by problem, wherever the records are.
@@ -58,10 +59,10 @@ func TestTheIndexFindsTheRecordsOfEveryProblem(t *testing.T) {
 		_, err := lines.Records()
 		faults = append(faults, err)
 	}
-	if err := errors.Join(faults...); !errors.Is(err, experience.ErrChecksum) {
+	if err := errors.Join(faults...); !errors.Is(err, files.ErrChecksum) {
 		t.Errorf("a changed line: %v", err)
 	}
-	if _, err := store.Index(); !errors.Is(err, experience.ErrChecksum) {
+	if _, err := store.Index(); !errors.Is(err, files.ErrChecksum) {
 		t.Errorf("the index of a changed line: %v", err)
 	}
 }

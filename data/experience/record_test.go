@@ -15,6 +15,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/files"
 )
 
 func TestRecordRoundTrip(t *testing.T) {
@@ -62,7 +63,7 @@ func TestEveryChangeOfALineIsNoticed(t *testing.T) {
 		for bit := range 8 {
 			changed := bytes.Clone(line)
 			changed[i] ^= 1 << bit
-			if _, err := experience.Decode(changed); !errors.Is(err, experience.ErrChecksum) && !errors.Is(err, data.ErrFormat) {
+			if _, err := experience.Decode(changed); !errors.Is(err, files.ErrChecksum) && !errors.Is(err, data.ErrFormat) {
 				t.Fatalf("bit %d of byte %d, %q: %v", bit, i, line[i], err)
 			}
 		}

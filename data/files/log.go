@@ -2,10 +2,13 @@ package files
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 )
 
 // Log is a file that is only appended to, by one process at a time; any number
@@ -93,3 +96,37 @@ func (l *Log) Sync() error { return l.file.Sync() }
 
 // Close syncs the log and gives it free for others.
 func (l *Log) Close() error { return errors.Join(l.file.Sync(), l.file.Close()) }
+
+// ErrChecksum marks a line that is not as it was written.
+var ErrChecksum = errors.New("checksum mismatch")
+
+// A sealed line begins with the checksum of what follows it, 16 hex digits between these.
+const (
+	sumOpen  = `{"sum":"`
+	sumClose = `",`
+)
+
+func checksum(rest []byte) string {
+	sum := sha256.Sum256(rest)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Seal turns a JSON object, which must have fields, into a line whose first field "sum" is a
+// checksum.
+func Seal(body []byte) []byte {
+	rest := body[1:]
+	return slices.Concat([]byte(sumOpen+checksum(rest)+sumClose), rest, []byte("\n"))
+}
+
+// Unseal returns the JSON object of a sealed line, which comes without its newline.
+func Unseal(line []byte) ([]byte, error) {
+	begin, rest, closed := bytes.Cut(line, []byte(sumClose))
+	sum, opened := bytes.CutPrefix(begin, []byte(sumOpen))
+	if !opened || !closed {
+		return nil, fmt.Errorf("%w: the line does not begin with a checksum, %s...%s", ErrChecksum, sumOpen, sumClose)
+	}
+	if got := checksum(rest); got != string(sum) {
+		return nil, fmt.Errorf("%w: it says %s, its content has %s", ErrChecksum, sum, got)
+	}
+	return append([]byte("{"), rest...), nil
+}

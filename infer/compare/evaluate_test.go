@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/infer"
 	"l2mt/infer/solve"
 	"l2mt/infer/solve/solvetest"
@@ -295,6 +297,48 @@ func TestJournalRefusesOtherLines(t *testing.T) {
 	}
 }
 
+// An outcome that was edited is refused with its line: by its checksum and, where somebody made
+// that right again, by what no outcome can be.
+func TestJournalRefusesEditedOutcomes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "outcomes.jsonl")
+	o := quick(t)
+	o.Journal = journal(t, path)
+	evaluate(t, nil, easy(), o)
+	closed(t, o.Journal)
+	whole := string(must(os.ReadFile(path))(t))
+	error1 := regexp.MustCompile(`"test":\{"task":\[[^,\]]*`)
+	for _, c := range []struct{ edited, says string }{
+		{error1.ReplaceAllString(whole, `"test":{"task":[0.9`), "line 1: "},
+		{strings.Replace(whole, `"seconds":`, `"seconds":1`, 1), "checksum"},
+		{resealed(t, whole, `"test":{"task":[`, `"test":{"task":[0.5,`), "error"},
+		{resealed(t, whole, `"omega":[[`, `"omega":[[-`), "omega"},
+		{resealed(t, whole, `"test":{"task":[`, `"test":{"task":[-`), "error"},
+		{resealed(t, whole, `},"seconds"`, `e1},"seconds"`), "mean"},
+		{resealed(t, whole, `"lambda1":`, `"lambda1":-`), "lambda1"},
+	} {
+		if c.edited == whole {
+			t.Fatalf("%s: nothing was edited", c.says)
+		}
+		if err := os.WriteFile(path, []byte(c.edited), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, err := OpenJournal(path)
+		if err == nil {
+			closed(t, j)
+		}
+		if !errors.Is(err, infer.ErrInvalid) || !strings.Contains(err.Error(), "line 1: ") || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%.300s\n%v; want %q of line 1", c.edited, err, c.says)
+		}
+	}
+}
+
+// resealed edits the first line, and makes its checksum right.
+func resealed(t *testing.T, text, old, with string) string {
+	first, others, _ := strings.Cut(text, "\n")
+	body := must(files.Unseal([]byte(first)))(t)
+	return string(files.Seal([]byte(strings.Replace(string(body), old, with, 1)))) + others
+}
+
 // More models, and more variants, can be added to a journal.
 func TestJournalGrows(t *testing.T) {
 	n, o := asking(t), quick(t)
@@ -344,8 +388,10 @@ func TestFailureIsNamed(t *testing.T) {
 // Whatever the file, it is refused and left alone, or opened up to its last
 // whole line.
 func FuzzJournal(f *testing.F) {
-	f.Add([]byte(`{"problem":"p","model":"stl","params":{"lambda1":1},"omega":[[1]],"validation":{"task":[0],"mean":0},"test":{"task":[0],"mean":0},"seconds":1}` + "\n"))
-	f.Add([]byte(`{"problem":"p","model":"l2mt"}` + "\n" + `{"problem":"p"`))
+	whole := files.Seal([]byte(`{"problem":"p","model":"stl","params":{"lambda1":1},"omega":[[1]],"validation":{"task":[0],"mean":0},"test":{"task":[0],"mean":0},"seconds":1}`))
+	f.Add(whole)
+	f.Add(slices.Concat(whole, whole[:len(whole)/2]))
+	f.Add(files.Seal([]byte(`{"problem":"p","model":"l2mt"}`)))
 	f.Add([]byte("\n"))
 	f.Add([]byte("null\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -5,9 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
 	"l2mt/data/files"
 	"l2mt/infer"
 	"l2mt/model/evidence"
@@ -42,8 +47,8 @@ type Outcome struct {
 }
 
 // Journal keeps the outcomes of an evaluation as they come, so that an
-// interrupted one can go on: a file with one JSON object a line, which is only
-// appended to. One process at a time may have it open.
+// interrupted one can go on: a file with one JSON object a line, which begins with its
+// checksum and is only appended to. One process at a time may have it open.
 type Journal struct {
 	// Torn says that a last line was dropped, which was cut off while it was written.
 	Torn bool
@@ -83,10 +88,39 @@ func (j *Journal) read(path string) (err error) {
 	for line := range bytes.Lines(raw) {
 		number++
 		var o Outcome
-		if err := files.DecodeJSON(line, &o); err != nil || o.Problem == "" || o.Model == "" {
-			return fmt.Errorf("line %d: %w: it is not an outcome as this program writes it; cut it out, and it is made again (%v)", number, infer.ErrInvalid, err)
+		body, err := files.Unseal(bytes.TrimSuffix(line, []byte("\n")))
+		if err == nil {
+			err = files.DecodeJSON(body, &o)
+		}
+		if err == nil {
+			err = o.Validate()
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w: it is not an outcome as this program writes it; cut it out, and it is made again (%w)", number, infer.ErrInvalid, err)
 		}
 		j.done[outcomeKey{o.Problem, o.Method}] = o
+	}
+	return nil
+}
+
+// Validate tells why a method cannot have come to such an outcome.
+func (o Outcome) Validate() error {
+	_, err := data.NewCovariance(o.Omega)
+	switch {
+	case o.Problem == "" || o.Model == "":
+		return errors.New("it names no problem or no model")
+	case err != nil:
+		return fmt.Errorf("omega: %w", err)
+	case !(o.Params.Lambda1 > 0):
+		return fmt.Errorf("lambda1 is %v; it must be positive", o.Params.Lambda1)
+	case len(o.Test.Task) != len(o.Omega):
+		return fmt.Errorf("%d test errors; omega has %d tasks", len(o.Test.Task), len(o.Omega))
+	case slices.Min(o.Test.Task) < 0:
+		return fmt.Errorf("a test error is %v; none is negative", slices.Min(o.Test.Task))
+	}
+	mean := stat.Mean(o.Test.Task, nil)
+	if math.Abs(mean-o.Test.Mean) > 1e-9*mean { // far above rounding
+		return fmt.Errorf("the mean test error is %v; the tasks have the mean %v", o.Test.Mean, mean)
 	}
 	return nil
 }
@@ -119,9 +153,11 @@ func (j *Journal) add(outcomes []Outcome) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, o := range outcomes {
-		if err := json.NewEncoder(&text).Encode(o); err != nil {
+		body, err := json.Marshal(o)
+		if err != nil {
 			return fmt.Errorf("compare: journal: %w", err)
 		}
+		text.Write(files.Seal(body))
 	}
 	if j.log != nil {
 		if err := j.log.Append(text.Bytes()); err != nil {
