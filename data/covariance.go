@@ -41,40 +41,55 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	return a, CheckCovariance(a, m)
 }
 
-// CheckCovariance tells why a matrix cannot be the covariance of m tasks: its
-// entries must be finite, no eigenvalue negative, and one positive. The caller
-// says which matrix it is.
+// CheckCovariance tells why a matrix cannot be the covariance of m tasks: it must be
+// for as many, and such that ProjectCovariance takes it.
 func CheckCovariance(omega *mat.SymDense, m int) error {
-	if omega == nil || omega.IsEmpty() {
-		return fmt.Errorf("%w: it has no entries", ErrInvalid)
+	if _, err := ProjectCovariance(omega); err != nil {
+		return err
 	}
 	if size := omega.SymmetricDim(); size != m {
 		return fmt.Errorf("%w: it is for %d tasks; there are %d", ErrInvalid, size, m)
 	}
+	return nil
+}
+
+// ProjectCovariance returns a covariance as the solver takes it: eigenvalues below 0 by up to
+// 1e-9 of the largest, which rounding leaves in a file of ten digits, become 0. Entries must
+// be finite, no eigenvalue further below 0, and one positive. The caller says which matrix it
+// is.
+func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
+	if omega == nil || omega.IsEmpty() {
+		return nil, fmt.Errorf("%w: it has no entries", ErrInvalid)
+	}
+	m := omega.SymmetricDim()
 	for i := range m {
 		for j := range i + 1 {
 			if v := omega.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("%w: entry (%d, %d) is %v; it must be finite", ErrInvalid, i, j, v)
+				return nil, fmt.Errorf("%w: entry (%d, %d) is %v; it must be finite", ErrInvalid, i, j, v)
 			}
 		}
 	}
 	if definite(omega) {
-		return nil
+		return omega, nil
 	}
-	var e mat.EigenSym
-	if !e.Factorize(omega, false) {
-		return fmt.Errorf("%w: its eigenvalues cannot be found", ErrInvalid)
+	e, err := linalg.Eigen(omega)
+	if err != nil {
+		return nil, fmt.Errorf("%w: its eigenvalues cannot be found", ErrInvalid)
 	}
-	values := e.Values(nil)
-	if low, high := values[0], values[m-1]; !(high > 0) || low < -covarianceTolerance*high {
-		return fmt.Errorf("%w: it is not positive semidefinite: its eigenvalues reach from %.3g to %.3g; none may be negative and one must be positive", ErrInvalid, low, high)
+	low, high := e.Values[0], e.Values[m-1]
+	if !(high > 0) || low < -covarianceTolerance*high {
+		return nil, fmt.Errorf("%w: it is not positive semidefinite: its eigenvalues reach from %.3g to %.3g; none may be negative and one must be positive", ErrInvalid, low, high)
 	}
-	return nil
+	for i, v := range e.Values {
+		e.Values[i] = max(v, 0)
+	}
+	return e.Rebuild(e.Values), nil
 }
 
-// definite says that a covariance is positive semidefinite up to the tolerance, which
+// definite says that a covariance is positive semidefinite up to rounding, which
 // for many tasks a factorization finds out in a hundredth of the time of eigenvalues.
 func definite(omega *mat.SymDense) bool {
+	const rounding = 1e-14
 	m, largest := omega.SymmetricDim(), 0.0 // on the diagonal, so at most an eigenvalue
 	for i := range m {
 		largest = max(largest, omega.At(i, i))
@@ -84,7 +99,7 @@ func definite(omega *mat.SymDense) bool {
 	}
 	shifted := mat.DenseCopyOf(omega)
 	for i := range m {
-		shifted.Set(i, i, omega.At(i, i)+covarianceTolerance*largest)
+		shifted.Set(i, i, omega.At(i, i)+rounding*largest)
 	}
 	return linalg.Cholesky(linalg.Default(), m, shifted.RawMatrix().Data, m)
 }

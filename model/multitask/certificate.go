@@ -1,6 +1,7 @@
 package multitask
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
@@ -65,6 +66,15 @@ func (p *TrainingSet) side(w []float64) *mat.SymDense {
 	s := mat.NewDense(d, d, nil)
 	gemm(blas.Trans, blas.NoTrans, general(m, d, w), general(m, d, w), s.RawMatrix())
 	return symmetrised(s, 1)
+}
+
+// certified returns the gap as fits report it. Rounding below 0, up to 1e-10 of the size of
+// the numbers it comes from, is 0.
+func certified(name string, gap, size float64) (float64, error) {
+	if gap < -1e-10*size {
+		return 0, fmt.Errorf("fitting %q: a gap of %.3g certifies nothing, it cannot be below 0: g, the Omega step and the dual (Support) of the model contradict each other", name, gap)
+	}
+	return max(gap, 0), nil
 }
 
 // isConvex says whether fits of a model can be certified by duality at these

@@ -78,7 +78,7 @@ func TestClassesAreFittedOneByOne(t *testing.T) {
 	for c := range 4 {
 		part, tasks, of := oneAgainstRest(t, p, c, omega)
 		alone := must(Training(part))(t)
-		want := must(FitFixed(t.Context(), of, alone, 0.1, Options{Tolerance: 1e-13}))(t)
+		want := must(FitFixed(t.Context(), of, alone, 0.1*mat.Trace(omega)/mat.Trace(of), Options{Tolerance: 1e-13}))(t)
 		sum += want.Objective
 		for a, i := range tasks {
 			scores := r.Scores(i, p.Tasks[i].TestSet.X)
@@ -158,7 +158,7 @@ func TestModelsFitClasses(t *testing.T) {
 		if r.Status != Converged || r.Gap > 1e-6*math.Abs(r.Objective) {
 			t.Errorf("%s: %s with a gap of %v at %v", m.Info().Name, r.Status, r.Gap, r.Objective)
 		}
-		refitted := must(FitFixed(t.Context(), r.Omega, train, p.Lambda1, Options{Tolerance: 1e-12}))(t)
+		refitted := must(FitFixed(t.Context(), r.Omega, train, p.Lambda1/mat.Trace(r.Omega), Options{Tolerance: 1e-12}))(t)
 		near(t, m.Info().Name+", W", mat.Norm(refitted.W, 2), mat.Norm(r.W, 2), 1e-2)
 	}
 }

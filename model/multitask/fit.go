@@ -67,7 +67,7 @@ type Result struct {
 	Status Status
 	// Gap bounds Objective minus its minimum: over everything for models that
 	// are convex in W and Omega together, else over W and b given Omega plus
-	// over Omega given W.
+	// over Omega given W. It is never negative: rounding below 0 is 0, and more is an error.
 	Gap float64
 	// Seconds is the wall time.
 	Seconds float64
@@ -143,7 +143,11 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 // solve runs the solver that suits the model.
 func (p *TrainingSet) solve(ctx context.Context, model Model, params Params, opt Options) (*Result, error) {
 	if model, ok := model.(held); ok {
-		return solveHeld(ctx, p, model.info.Name, model.omega(p.Tasks(), params), params, opt)
+		omega := model.omega(p.Tasks(), params)
+		if m := omega.SymmetricDim(); m != p.Tasks() {
+			return nil, fmt.Errorf("multitask: Omega: %w: it is for %d tasks; there are %d", ErrInvalidOmega, m, p.Tasks())
+		}
+		return solveHeld(ctx, p, model.info.Name, omega, params, opt)
 	}
 	if model, ok := isConvex(model, params); ok {
 		return solveJoint(ctx, p, model, params, opt)
@@ -151,21 +155,13 @@ func (p *TrainingSet) solve(ctx context.Context, model Model, params Params, opt
 	return solveLocal(ctx, p, model, params, opt)
 }
 
-// FitFixed solves problem (1) over W and b for a given Omega, which may be
-// singular.
+// FitFixed solves problem (1) over W and b for a given Omega, as Fit does for its model Given.
 func FitFixed(ctx context.Context, omega *mat.SymDense, problem *TrainingSet, lambda1 float64, opt Options) (*Result, error) {
-	if err := checkOmega(omega, problem.Tasks()); err != nil {
+	model, err := Given(omega)
+	if err != nil {
 		return nil, err
 	}
-	return Fit(ctx, fixed(omega, 0), problem, Params{Lambda1: lambda1}, opt)
-}
-
-// checkOmega reports what keeps a matrix from being the covariance of m tasks.
-func checkOmega(omega *mat.SymDense, m int) error {
-	if err := data.CheckCovariance(omega, m); err != nil {
-		return fmt.Errorf("multitask: Omega: %w: %w", ErrInvalidOmega, err)
-	}
-	return nil
+	return Fit(ctx, model, problem, Params{Lambda1: lambda1}, opt)
 }
 
 // Normalised returns Omega divided by its trace, itself if that is 1 already.

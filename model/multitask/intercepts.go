@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data"
 )
 
 // Intercepts drawn together. Where Omega is given, problem (1) may have a term
@@ -36,7 +38,8 @@ const (
 	OneIntercept = 1e9
 )
 
-// Given is the model of a given Omega, divided by its trace.
+// Given is the model of a given Omega, which may be singular. It is projected by
+// data.ProjectCovariance and divided by its trace.
 func Given(omega *mat.SymDense) (Model, error) { return GivenWith(omega, 0, false) }
 
 // GivenWith is Given with intercepts drawn together, and with classes that count the same.
@@ -44,10 +47,11 @@ func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error)
 	if !(drawn >= 0 && drawn <= OneIntercept) {
 		return nil, fmt.Errorf("multitask: %s: %w: it is %v; from 0, intercepts of their own, to %g, one for all tasks", Drawn, ErrInvalidParams, drawn, OneIntercept)
 	}
-	if err := checkOmega(omega, omega.SymmetricDim()); err != nil {
-		return nil, err
+	projected, err := data.ProjectCovariance(omega)
+	if err != nil {
+		return nil, fmt.Errorf("multitask: Omega: %w: %w", ErrInvalidOmega, err)
 	}
-	k := fixed(Normalised(omega), drawn)
+	k := fixed(Normalised(projected), drawn)
 	if balanced {
 		k.info.Ranges = append(k.info.Ranges, Range{Name: Balanced, Default: 1})
 	}

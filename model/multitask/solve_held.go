@@ -223,7 +223,12 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 			return nil, fmt.Errorf("multitask: fitting %q: %w", name, err)
 		}
 		rest, norm := x.downhill()
-		r.Objective, r.Gap = x.loss+p.Lambda1/2*floats.Dot(x.a, x.w), norm/(2*p.Lambda1)
+		r.Objective = x.loss + p.Lambda1/2*floats.Dot(x.a, x.w)
+		var err error
+		size := mat.Trace(x.omega) * floats.Dot(rest, rest)
+		if r.Gap, err = certified(name, norm/(2*p.Lambda1), size/(2*p.Lambda1)); err != nil {
+			return nil, err
+		}
 		enough := opt.Tolerance * r.Objective
 		if r.Gap <= enough {
 			r.Status = Converged

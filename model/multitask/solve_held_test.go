@@ -1,7 +1,10 @@
 package multitask
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -42,5 +45,50 @@ func TestHeldFits(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// An Omega that is positive semidefinite up to the tolerance is fitted as its projection, and
+// one of another scale is divided by its trace, by FitFixed as by Given.
+func TestGivenOmegaHasOneMeaning(t *testing.T) {
+	s := shape{3, 4, 15, Square, false}
+	problem := mustProblem(t, s.loss, samples(s, 4))
+	u := mat.NewVecDense(3, []float64{1 / math.Sqrt2, 1 / math.Sqrt2, 0})
+	projected := mat.NewSymDense(3, []float64{0.25, -0.25, 0, -0.25, 0.25, 0, 0, 0, 0.5})
+	want := must(FitFixed(t.Context(), projected, problem, 0.1, Options{Tolerance: 1e-12}))(t)
+	omega := mat.NewSymDense(3, nil)
+	for what, c := range map[string]struct{ scale, low float64 }{
+		"a negative eigenvalue within the tolerance": {1, -9e-10 * 0.5},
+		"trace 3":       {3, 0},
+		"trace 1/100":   {0.01, 0},
+		"both of these": {3, -4e-10},
+	} {
+		omega.SymRankOne(projected, c.low, u)
+		omega.ScaleSym(c.scale, omega)
+		given := must(Given(omega))(t)
+		for _, got := range []*Result{
+			must(FitFixed(t.Context(), omega, problem, 0.1, Options{Tolerance: 1e-12}))(t),
+			mustFit(t, given, problem, Params{Lambda1: 0.1}, Options{Tolerance: 1e-12}),
+		} {
+			if got.Status != Converged || !(got.Gap >= 0) {
+				t.Errorf("%s: %s with gap %g", what, got.Status, got.Gap)
+			}
+			near(t, what+": objective", got.Objective, want.Objective, 1e-8)
+			nearMatrix(t, what+": W", got.W, want.W, 1e-6)
+			nearMatrix(t, what+": Omega", got.Omega, projected, 1e-8)
+		}
+	}
+}
+
+// A given Omega has to be of the problem's tasks.
+func TestGivenOmegaOfOtherTasks(t *testing.T) {
+	s := shape{3, 4, 15, Square, false}
+	problem := mustProblem(t, s.loss, samples(s, 4))
+	given := must(Given(identity(2, 1)))(t)
+	if _, err := Fit(t.Context(), given, problem, Params{Lambda1: 0.1}, Options{}); !errors.Is(err, ErrInvalidOmega) || !strings.Contains(err.Error(), "for 2 tasks; there are 3") {
+		t.Errorf("Omega of 2 tasks for a problem of 3: %v", err)
+	}
+	if _, err := Given(nil); !errors.Is(err, ErrInvalidOmega) {
+		t.Errorf("no Omega: %v", err)
 	}
 }

@@ -74,12 +74,17 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 		if c.objective < best.objective {
 			best = c
 		}
+		// The objective may be zero or negative where g is.
+		size := max(math.Abs(best.objective), best.loss)
+		gap, err := certified(r.Model, best.objective-bound, size)
+		if err != nil {
+			return nil, err
+		}
 		idle++
-		if gap := best.objective - bound; gap < r.Gap {
+		if gap < r.Gap {
 			r.Gap, idle = gap, 0
 		}
-		// The objective may be zero or negative where g is.
-		enough := opt.Tolerance * max(math.Abs(best.objective), best.loss)
+		enough := opt.Tolerance * size
 		x.enough = 0.05 * max(enough, min(r.Gap, best.loss))
 		if r.Gap <= enough {
 			r.Status = Converged
@@ -96,7 +101,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 			return nil, err
 		}
 	}
-	r.Objective, r.Gap = best.objective, max(r.Gap, 0)
+	r.Objective = best.objective
 	r.fill(set, &best.point, best.cov)
 	return r, nil
 }

@@ -3,6 +3,7 @@ package multitask
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -90,5 +91,53 @@ func TestShiftedSteps(t *testing.T) {
 			}
 			nearMatrix(t, name, step(s, 1e-9).Omega, step(s, 0).Omega, 1e-3)
 		}
+	}
+}
+
+// skewed is a model whose g or whose support is off by a constant, so that they contradict
+// each other.
+type skewed struct {
+	Convex
+	g, support float64
+}
+
+func (s skewed) G(c *Covariance, d int, p Params) float64 { return s.Convex.G(c, d, p) - s.g }
+
+func (s skewed) Support(t *mat.SymDense, c *Covariance, p Params) float64 {
+	return s.Convex.Support(t, c, p) - s.support
+}
+
+// A lower bound above the objective is no certificate.
+func TestContradictionsAreNoCertificates(t *testing.T) {
+	s := shape{4, 5, 15, Logistic, false}
+	problem := mustProblem(t, s.loss, samples(s, 6))
+	for _, name := range []string{"mtrl", "snr1", "ssnr2", "cmtl"} {
+		model := registry[name].(Convex)
+		for _, wrong := range []skewed{{model, 5, 0}, {model, 0.5, 0}, {model, 0, 0.5}, {model, 0, 1e-4}} {
+			_, err := Fit(t.Context(), wrong, problem, Params{Lambda1: 0.05, Lambda2: 0.1}, Options{})
+			if err == nil || !strings.Contains(err.Error(), "contradict") || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s, g less %g, support less %g: the error is %v", name, wrong.g, wrong.support, err)
+			}
+		}
+		if r := mustFit(t, skewed{Convex: model}, problem, Params{Lambda1: 0.05}, Options{}); r.Status != Converged || !(r.Gap >= 0) {
+			t.Errorf("%s as it is: %s with gap %g", name, r.Status, r.Gap)
+		}
+	}
+}
+
+// negative is a model whose Omega steps return what is no covariance.
+type negative struct{ Model }
+
+func (n negative) Step(s *mat.SymDense, _ int, _ Params, _ Hint) (*Covariance, error) {
+	return &Covariance{Omega: identity(s.SymmetricDim(), -1)}, nil
+}
+
+// An Omega step that is not positive semidefinite is no certificate either.
+func TestNegativeStepsAreNoCertificates(t *testing.T) {
+	s := shape{4, 5, 15, Square, false}
+	problem := mustProblem(t, s.loss, samples(s, 6))
+	_, err := Fit(t.Context(), negative{registry["glmtl"]}, problem, Params{Lambda1: 0.05}, Options{})
+	if err == nil || !strings.Contains(err.Error(), "contradict") {
+		t.Errorf("the error is %v", err)
 	}
 }

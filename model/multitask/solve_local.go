@@ -43,7 +43,11 @@ func solveLocal(ctx context.Context, set *TrainingSet, model Model, p Params, op
 		value := next.Objective + p.Lambda2*model.G(cov, set.features, p)
 		if next.Iterations == 0 && (turns == 0 || value <= r.Objective) {
 			r.W, r.B, r.Omega, r.A, r.set = next.W, next.B, next.Omega, cov.A, set
-			r.Objective, r.Gap = value, next.Gap+cov.Gap
+			step, err := certified(r.Model, cov.Gap, math.Abs(value))
+			if err != nil {
+				return nil, err
+			}
+			r.Objective, r.Gap = value, next.Gap+step
 			if r.Gap <= opt.Tolerance*max(math.Abs(value), next.Objective) {
 				r.Status = Converged
 			}

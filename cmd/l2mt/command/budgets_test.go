@@ -104,7 +104,6 @@ var wideLines = map[string]int{
 	"cmd/l2mt/internal/plot/relative.go":    12,
 	"data/bind.go":                          2,
 	"data/classes.go":                       1,
-	"data/covariance.go":                    1,
 	"data/curves.go":                        3,
 	"data/experience/check.go":              2,
 	"data/experience/problems.go":           2,
