@@ -98,11 +98,17 @@ func (t *trainer) resume(ctx context.Context, source Source) error {
 	if t.options.Out != "" {
 		err = t.restore(path)
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return t.begin(ctx, source)
-	}
-	if err != nil {
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !fresh {
 		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)
+	}
+	if t.options.Begin != nil && (fresh || !t.finished()) {
+		if err := t.options.Begin(); err != nil {
+			return err
+		}
+	}
+	if fresh {
+		return t.begin(ctx, source)
 	}
 	return nil
 }

@@ -29,6 +29,9 @@ type Options struct {
 	Head model.Head
 	// Out is the directory for the network and the state. Empty keeps nothing.
 	Out string
+	// Begin, if not nil, is called before the first step of a run that is not finished.
+	// Its error ends the run.
+	Begin func() error
 	// Provenance is stored in the network.
 	Provenance map[string]string
 	// Progress follows every step, an epoch being a stage. Nil means that nothing does.

@@ -83,6 +83,9 @@ type EvaluateOptions struct {
 	Journal *Journal
 	// Progress follows every fit. Nil means that nothing does.
 	Progress progress.Reporter
+	// Begin, if not nil, is called before the first fit that is missing. Its error ends
+	// the evaluation.
+	Begin func() error
 }
 
 func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
@@ -139,6 +142,11 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 	}
 	cells := o.cells(networks, given, problems)
 	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return len(o.Journal.kept(c.keys())) == len(c.variants) })
+	if len(missing) > 0 && o.Begin != nil {
+		if err := o.Begin(); err != nil {
+			return nil, err
+		}
+	}
 	if len(missing) > 0 {
 		o.Progress.Start("evaluating", len(missing))
 		defer o.Progress.Finish()

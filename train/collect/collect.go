@@ -181,6 +181,9 @@ type Options struct {
 	Workers int
 	// Progress follows every tuple. Nil means that nothing does.
 	Progress progress.Reporter
+	// Begin, if not nil, is called before the first tuple that is missing. Its error ends
+	// the run.
+	Begin func() error
 }
 
 // Summary is what a run did.
@@ -203,6 +206,11 @@ func (c *Collector) Run(ctx context.Context, problems Problems, o Options) (s Su
 	missing := 0
 	if s.Had, missing, err = c.count(ctx, problems); err != nil || missing == 0 {
 		return s, err
+	}
+	if o.Begin != nil {
+		if err := o.Begin(); err != nil {
+			return s, err
+		}
 	}
 	report := o.Progress
 	if report == nil {

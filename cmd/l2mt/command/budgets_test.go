@@ -24,7 +24,7 @@ import (
 // Issue 46 adds up to 3,000 tokens in all: see whole and spare.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       28261,
+	"cmd/l2mt/command":       28261 + 560, // 46: builds are told apart
 	"cmd/l2mt/internal/plot": 4902,
 	"data":                   20954,
 	"data/datatest":          272,

@@ -16,6 +16,7 @@ type collectCmd struct {
 	Head           string `placeholder:"FILE" help:"Fully connected layers that the features go through first (see l2mt train --head): the experience is that of the features that they make."`
 	Part           string `name:"shard" placeholder:"I/N" help:"Work on the I-th of N parts of the problems, counted from 0. Parts of different N overlap: run them one after the other. By default everything."`
 	Workers        int    `help:"Tuples made at a time; 0 means one per CPU."`
+	buildFlags     `embed:""`
 	collect.Config `embed:""`
 }
 
@@ -72,7 +73,10 @@ func (c *collectCmd) collect(e *env, problems *experience.Problems) (s collect.S
 	if err := problems.Keep(c.Out); err != nil {
 		return s, err
 	}
-	s, err = collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter()})
+	err = c.goOn(e, c.Out, func(begin func() error) (err error) {
+		s, err = collector.Run(e, problems, collect.Options{Workers: c.Workers, Progress: e.reporter(), Begin: begin})
+		return err
+	})
 	e.remark("%d tuples made, %d of them failed; %d were there before", s.Made, s.Failed-s.Perfect, s.Had)
 	if s.Perfect > 0 {
 		e.remark("%d have no relative error, because single-task learning makes no test error on their problems", s.Perfect)

@@ -19,6 +19,8 @@ type demoCmd struct {
 	Train   int    `default:"40" help:"Training problems."`
 	Test    int    `default:"10" help:"Test problems that all methods solve, which is most of the time."`
 	Seed    uint64 `default:"1" help:"Seed of everything random."`
+
+	buildFlags `embed:""`
 }
 
 const (
@@ -43,6 +45,9 @@ func (c *demoCmd) Run(e *env) error {
 	evaluate := &evalCmd{Network: []string{at("network")}, Problems: test, Models: []string{"all"}, Out: at("evaluation"), first: c.Test}
 	explain := &inferCmd{Network: at("network"), Problems: test, Name: "test-0001", Out: at("problem")}
 	page := &reportCmd{Dir: c.Out}
+	collect.buildFlags = c.buildFlags
+	learn.buildFlags = c.buildFlags
+	evaluate.buildFlags = c.buildFlags
 
 	stage := *e
 	stage.stdout, stage.json = io.Discard, false

@@ -18,14 +18,15 @@ import (
 )
 
 type evalCmd struct {
-	Network   []string `sep:"none" placeholder:"DIR" help:"Trained network, or \"pretrained\", the default, which serves all features (l2mt version names it). Of several, given one by one, every one is compared with every other."`
-	Problems  string   `required:"" type:"path" help:"File of the test problems."`
-	dataFlags `embed:""`
-	Models    []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
-	Labelled  []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
-	Joint     string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
-	Out       string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
-	Workers   int      `help:"Fits at a time; 0 means one per CPU."`
+	Network    []string `sep:"none" placeholder:"DIR" help:"Trained network, or \"pretrained\", the default, which serves all features (l2mt version names it). Of several, given one by one, every one is compared with every other."`
+	Problems   string   `required:"" type:"path" help:"File of the test problems."`
+	dataFlags  `embed:""`
+	Models     []string `default:"all" help:"Multitask models to compare with (${models}); \"all\" means the paper's ten."`
+	Labelled   []string `placeholder:"MODELS" help:"Those of the models that are also tuned, by leaving them out in turn, and fitted on all labelled rows, as L2MT is and STL always: slow for models that are fitted by iterations."`
+	Joint      string   `type:"path" help:"File of training problems: also fit each model to a test problem together with all of these, and take the fit with the lower validation error. Slow for models without a spectral form (glmtl, amtl, spats): choose --models."`
+	Out        string   `type:"path" help:"Directory for the table, the chart and every outcome. What an interrupted run left there is gone on with."`
+	buildFlags `embed:""`
+	Workers    int `help:"Fits at a time; 0 means one per CPU."`
 
 	first int // so many problems only, if not 0
 }
@@ -120,7 +121,7 @@ func (c *evalCmd) Run(e *env) error {
 // directory to keep it in.
 func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.ProblemData, o compare.EvaluateOptions) (table *compare.Table, err error) {
 	if c.Out != "" {
-		if err := c.begin(e); err != nil {
+		if err := c.pin(); err != nil {
 			return nil, err
 		}
 		journal, err := compare.OpenJournal(filepath.Join(c.Out, "outcomes.jsonl"))
@@ -136,16 +137,25 @@ func (c *evalCmd) evaluate(e *env, networks []compare.Network, problems []*data.
 		}
 		o.Journal = journal
 	}
-	outcomes, err := compare.Evaluate(e, networks, problems, o)
-	if err != nil {
-		return nil, err
+	evaluate := func(begin func() error) error {
+		o.Begin = begin
+		outcomes, err := compare.Evaluate(e, networks, problems, o)
+		if err == nil {
+			table, err = compare.Summarise(outcomes)
+		}
+		return err
 	}
-	return compare.Summarise(outcomes)
+	if c.Out == "" {
+		err = evaluate(nil)
+	} else {
+		err = c.goOn(e, c.Out, evaluate)
+	}
+	return table, err
 }
 
-// begin writes down what the outcomes depend on, or checks that what is in the directory already
+// pin writes down what the outcomes depend on, or checks that what is in the directory already
 // depends on the same. Which models and networks they are of does not matter: more can be added.
-func (c *evalCmd) begin(e *env) (err error) {
+func (c *evalCmd) pin() (err error) {
 	now := map[string]string{"joint": ""} // checksums
 	for _, dir := range c.Network {
 		if now["network "+c.name(dir)], err = networkSum(dir); err != nil {
@@ -158,23 +168,18 @@ func (c *evalCmd) begin(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	path, had := filepath.Join(c.Out, usedFile), struct {
-		Of       map[string]string `json:"of"`
-		Versions map[string]string `json:"versions"`
-	}{map[string]string{}, versions()}
-	if err := optional(loadJSON(path, &had)); err != nil {
+	had, err := loadUsed(c.Out)
+	if err != nil {
 		return err
 	}
 	for _, what := range slices.Sorted(maps.Keys(now)) {
-		if before, ok := had.Of[what]; ok && now[what] != before {
-			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", path, what, what, before, now[what])
+		if before, ok := had.Sums[what]; ok && now[what] != before {
+			return fmt.Errorf("%s: %s: the outcomes there are of other %s (%v, now %v); take another directory for --out", filepath.Join(c.Out, usedFile), what, what, before, now[what])
 		}
 	}
-	maps.Copy(had.Of, now)
-	if l2mt := versions()["l2mt"]; had.Versions["l2mt"] != l2mt {
-		e.remark("warning: the outcomes in %s were begun by l2mt %s; this is %s", c.Out, had.Versions["l2mt"], l2mt)
-	}
-	return errors.Join(os.MkdirAll(c.Out, 0o755), saveJSON(path, had))
+	maps.Copy(now, had.Sums)
+	had.Sums = now
+	return errors.Join(os.MkdirAll(c.Out, 0o755), had.save(c.Out))
 }
 
 // problemsSum is a checksum of a problem file and of its data.

@@ -27,7 +27,8 @@ type sweepCmd struct {
 	Dataset    string   `help:"Dataset to use instead of the one that the experiment names."`
 	Head       string   `placeholder:"FILE" help:"Head to use instead of the one that the experiment names (see l2mt train --head)."`
 	Out        string   `type:"path" placeholder:"runs/sweep/NAME" help:"Directory for tables, pictures, and a folder for every run. What is there is not made again."`
-	Workers    int      `help:"Fits at a time; 0 means one per CPU."`
+	buildFlags `embed:""`
+	Workers    int `help:"Fits at a time; 0 means one per CPU."`
 }
 
 func (c *sweepCmd) Validate() error {
@@ -52,7 +53,10 @@ func (c *sweepCmd) Run(e *env) error {
 	}
 	c.Out = cmp.Or(c.Out, filepath.Join("runs", "sweep", x.name))
 	runs := x.runs()
-	if err := c.make(e, x, runs); err != nil {
+	err = c.goOn(e, c.Out, func(begin func() error) error {
+		return c.make(e, x, runs, buildFlags{c.AnyBuild, c.this, begin})
+	})
+	if err != nil {
 		return err
 	}
 	if x.store != nil && x.tests == "" {
@@ -74,7 +78,7 @@ func (c *sweepCmd) Run(e *env) error {
 
 // make makes the runs one after the other. Runs of equal problems and experience share those of
 // the first. What is there each command finds, and does not make it again.
-func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun) error {
+func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun, build buildFlags) error {
 	first := map[string]string{}
 	for i, r := range runs {
 		s, err := x.stages(r, filepath.Join(c.Out, sweepRuns, r.name()), first)
@@ -83,6 +87,9 @@ func (c *sweepCmd) make(e *env, x *experiment, runs []*experimentRun) error {
 		}
 		e.remark("run %d of %d: %s", i+1, len(runs), r.name())
 		s.collect.Workers, s.evaluate.Workers = c.Workers, c.Workers
+		s.collect.buildFlags = build
+		s.learn.buildFlags = build
+		s.evaluate.buildFlags = build
 		if err := s.run(e, x); err != nil {
 			return fmt.Errorf("run %s: %w", r.name(), err)
 		}

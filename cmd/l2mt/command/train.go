@@ -20,13 +20,14 @@ import (
 )
 
 type trainCmd struct {
-	Experience []string          `required:"" sep:"none" type:"path" help:"Directory of the experience. Of several, given one by one, all count for the same; their datasets may differ in their features if the network is free of these (--preset pairwise)."`
-	Dataset    string            `help:"Dataset to use instead of the one that the experience names."`
-	Head       string            `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-32-16 for random ones of these widths, from the features on."`
-	Out        string            `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
-	Seed       uint64            `default:"1" help:"Seed of everything random."`
-	First      int               `placeholder:"N" help:"Train on the first N problems of the experience only."`
-	Preset     string            `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
+	Experience []string `required:"" sep:"none" type:"path" help:"Directory of the experience. Of several, given one by one, all count for the same; their datasets may differ in their features if the network is free of these (--preset pairwise)."`
+	Dataset    string   `help:"Dataset to use instead of the one that the experience names."`
+	Head       string   `placeholder:"FILE" help:"Fully connected layers in front of the network, with ReLU between them: .safetensors with arrays W0, b0, W1, ... (W and b), or 0.weight, 0.bias, ... (also classifier.0.weight); or random:64-32-16 for random ones of these widths, from the features on."`
+	Out        string   `required:"" type:"path" help:"Directory of the network. A run that is there already is gone on with."`
+	Seed       uint64   `default:"1" help:"Seed of everything random."`
+	First      int      `placeholder:"N" help:"Train on the first N problems of the experience only."`
+	Preset     string   `default:"default" enum:"${presets}" help:"Where the settings that are not given come from: ${enum} (paper: to the letter)."`
+	buildFlags `embed:""`
 	Set        map[string]string `mapsep:"none" placeholder:"NAME=VALUE" help:"Any setting, such as train.epochs=20 or model.body=pairwise; l2mt settings lists them. Can be given several times."`
 }
 
@@ -150,27 +151,6 @@ type firstOf struct {
 
 func (f firstOf) Len() int { return f.n }
 
-// usedRun is what a training run used.
-type usedRun struct {
-	Experience string            `json:"experience"`
-	Head       string            `json:"head,omitempty"`
-	HeldOut    string            `json:"held_out,omitempty"` // a checksum
-	First      int               `json:"first,omitempty"`
-	Training   train.Config      `json:"training"`
-	Versions   map[string]string `json:"versions"`
-}
-
-// settings are all but the seed.
-func (u usedRun) settings() []string {
-	all := []string{"experience=" + u.Experience, "head=" + u.Head, fmt.Sprint("first=", u.First)}
-	for _, s := range u.Training.Settings() {
-		if s.Name != "train.seed" {
-			all = append(all, s.Name+"="+s.Value())
-		}
-	}
-	return all
-}
-
 // trained is what a training run came to.
 type trained struct {
 	Dir   string        `json:"dir"`
@@ -192,27 +172,47 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	for _, dir := range c.Experience {
 		from = append(from, filepath.Base(dir))
 	}
-	used := usedRun{Experience: strings.Join(from, ", "), First: c.First, Training: config, Versions: versions()}
-	provenance := map[string]string{"experience": used.Experience, "seed": fmt.Sprint(config.Seed), "l2mt": used.Versions["l2mt"]}
+	provenance := map[string]string{"experience": strings.Join(from, ", "), "seed": fmt.Sprint(config.Seed)}
 	if c.Head != "" {
-		used.Head = headName(c.Head)
-		provenance["head"] = used.Head
+		provenance["head"] = headName(c.Head)
 	}
-	begin := time.Now()
-	report, err := train.Run(e, config, examples, train.Options{
+	used, err := loadUsed(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	provenance["l2mt"] = used.programs()
+	options := train.Options{
 		Head: head.Clone(), Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
+	}
+	start := time.Now()
+	var report *train.Report
+	err = c.goOn(e, c.Out, func(begin func() error) (err error) {
+		options.Begin = func() error {
+			err := begin()
+			if err == nil {
+				used, err = loadUsed(c.Out)
+			}
+			provenance["l2mt"] = used.programs()
+			return err
+		}
+		report, err = train.Run(e, config, examples, options)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	used.Experience = provenance["experience"]
+	used.Head = provenance["head"]
+	used.First = c.First
+	used.Training = config
 	used.HeldOut = report.HeldOut
-	if _, err := os.Stat(filepath.Join(c.Out, usedFile)); err != nil { // a finished run takes no time again
-		if err := saveJSON(filepath.Join(c.Out, secondsFile), map[string]float64{"training": time.Since(begin).Seconds()}); err != nil {
+	if _, err := os.Stat(filepath.Join(c.Out, secondsFile)); err != nil { // a finished run takes no time again
+		if err := saveJSON(filepath.Join(c.Out, secondsFile), map[string]float64{"training": time.Since(start).Seconds()}); err != nil {
 			return nil, err
 		}
 	}
 	return &trained{c.Out, config.Seed, report.Best, report.Metrics[report.Best], report.Metrics[0].Found, report.Warnings}, errors.Join(
-		saveJSON(filepath.Join(c.Out, usedFile), used),
+		used.save(c.Out),
 		saveJSON(filepath.Join(c.Out, metricsFile), report.Metrics),
 		plot.Training(report.Metrics).Save(filepath.Join(c.Out, "training.png")))
 }

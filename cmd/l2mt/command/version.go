@@ -16,7 +16,10 @@ import (
 type versionCmd struct{}
 
 func (versionCmd) Run(e *env) error {
-	v := versions()
+	v, err := thisBuild()
+	if err != nil {
+		return err
+	}
 	return e.print(v, func(w io.Writer) {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			fmt.Fprintf(w, "%-36s %s\n", name, v[name])
@@ -38,10 +41,14 @@ func versions() map[string]string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		v["l2mt"] = info.Main.Version
 		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
+			switch {
+			case s.Key == "vcs.revision":
 				v["l2mt"] += " " + s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				v["l2mt"] += " with changes"
 			}
 		}
+		v["program"] = info.Main.Path + " " + v["l2mt"]
 		for _, m := range info.Deps {
 			v[m.Path] = m.Version
 		}

@@ -1,0 +1,144 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"l2mt/data/files"
+	"l2mt/train"
+)
+
+// build is a program as it was built: the versions of everything that decides results, and
+// the checksum of the executable.
+type build map[string]string
+
+// thisBuild is the build of this process.
+func thisBuild() (build, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	this := versions()
+	this["executable"], err = files.SHA256(path)
+	return this, err
+}
+
+func (b build) String() string {
+	return fmt.Sprintf("%s (executable %.12s)", b["program"], b["executable"])
+}
+
+// usedRun is what the results in a directory depend on.
+type usedRun struct {
+	// Builds made the results, the first one first.
+	Builds []build `json:"builds"`
+	// Sums are checksums of the files that an evaluation reads.
+	Sums map[string]string `json:"of,omitempty"`
+
+	// The rest is of a training run.
+
+	Experience string       `json:"experience,omitempty"`
+	Head       string       `json:"head,omitempty"`
+	HeldOut    string       `json:"held_out,omitempty"` // a checksum
+	First      int          `json:"first,omitempty"`
+	Training   train.Config `json:"training,omitzero"`
+}
+
+// settings are all but the seed.
+func (u usedRun) settings() []string {
+	all := []string{"experience=" + u.Experience, "head=" + u.Head, fmt.Sprint("first=", u.First)}
+	for _, s := range u.Training.Settings() {
+		if s.Name != "train.seed" {
+			all = append(all, s.Name+"="+s.Value())
+		}
+	}
+	return all
+}
+
+// makers names the builds.
+func (u usedRun) makers() string {
+	var names []string
+	for _, b := range u.Builds {
+		names = append(names, b.String())
+	}
+	return strings.Join(names, " and by ")
+}
+
+// programs names the programs of the builds. Equal programs count once, so that networks of
+// equal sources are equal files whatever compiled them.
+func (u usedRun) programs() string {
+	var names []string
+	for _, b := range u.Builds {
+		names = append(names, b["program"])
+	}
+	return strings.Join(slices.Compact(names), ", ")
+}
+
+// loadUsed reads what the results in a directory depend on, if there are any.
+func loadUsed(dir string) (used usedRun, err error) {
+	err = optional(loadJSON(filepath.Join(dir, usedFile), &used))
+	return used, err
+}
+
+func (u usedRun) save(dir string) error {
+	return saveJSON(filepath.Join(dir, usedFile), u)
+}
+
+// buildFlags guard the directory of a command that goes on with what it finds there.
+type buildFlags struct {
+	AnyBuild bool `help:"Go on with what another build of the program made in --out, and write down both."`
+
+	this build
+	// outer begins the command that this one is a stage of.
+	outer func() error
+}
+
+// goOn does a command's work in its directory. The work calls begin before it makes the first
+// thing that is missing there, which only the build that made the others may do.
+func (b *buildFlags) goOn(e *env, dir string, work func(begin func() error) error) error {
+	if b.this == nil { // read before the file of a running program may be replaced
+		this, err := thisBuild()
+		if err != nil {
+			return err
+		}
+		b.this = this
+	}
+	begun := false
+	err := work(func() error {
+		begun = true
+		return b.begin(dir)
+	})
+	if err != nil || begun || b.outer != nil {
+		return err
+	}
+	used, err := loadUsed(dir)
+	e.remark("nothing to do in %s, which was made by %s", dir, cmp.Or(used.makers(), "an unknown build"))
+	return err
+}
+
+// begin writes down who works in a directory.
+func (b *buildFlags) begin(dir string) error {
+	if b.outer != nil {
+		if err := b.outer(); err != nil {
+			return err
+		}
+	}
+	used, err := loadUsed(dir)
+	if err != nil {
+		return err
+	}
+	same := func(other build) bool { return other["executable"] == b.this["executable"] }
+	if slices.ContainsFunc(used.Builds, same) {
+		return nil
+	}
+	if len(used.Builds) > 0 && !b.AnyBuild {
+		return fmt.Errorf("%s was made by %s, and this is %s: take another --out, or go on with --any-build",
+			dir, used.makers(), b.this)
+	}
+	used.Builds = append(used.Builds, b.this)
+	return errors.Join(os.MkdirAll(dir, 0o755), used.save(dir))
+}
