@@ -130,19 +130,29 @@ func (s Step) curvesRow(dst []float32, r Row) {
 	}
 }
 
-// FitCurves fits the curves of the columns to the training rows of a problem, which are dense.
-func FitCurves(p *ProblemData) Step {
-	x := stack(p.matrices(false))
-	s := Step{Kind: StepCurves, Cols: x.Cols()}
+// Straight is the step of curves that do not bend.
+func Straight(x Matrix) Step {
+	s := Step{Kind: StepCurves, Cols: x.Cols(), Curves: make([]Curve, x.Cols())}
 	s.Low, s.High = extremes(x)
+	return s
+}
+
+// FitCurves fits the curves of the columns of dense rows.
+func FitCurves(x Matrix) Step {
+	s := Straight(x)
 	column := make([]float64, x.Rows())
 	for j := range s.Cols {
 		for i := range column {
 			column[i] = float64(x.Row(i).Value[j])
 		}
-		s.Curves = append(s.Curves, fitCurve(column))
+		s.Curves[j] = fitCurve(column)
 	}
 	return s
+}
+
+// TrainingRows are the training rows of all tasks, those that neighbours share once.
+func (p *ProblemData) TrainingRows() Matrix {
+	return stack(slices.CompactFunc(p.matrices(false), sameRows))
 }
 
 // Problem returns a problem whose rows the step has made.

@@ -3,6 +3,7 @@ package data
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -40,17 +41,17 @@ type Fold struct {
 	Rows [][]int
 }
 
-// Folds splits the training rows of every task into k parts of about the same
-// size and the same shares of the classes, and returns k problems. Each
-// validates one part and trains on the others, so that every row is held out once.
-// Test rows stay, other validation rows are left out.
+// Folds splits the training rows of every task into k parts of about the same size, and returns k
+// problems. Each validates one part and trains on the others, so that every row is held out once.
+// Test rows stay, other validation rows are left out. A part without which no row of a class is
+// left, of any task, is not held out.
 //
-// together, if not nil, has a number for every training row of every task. Rows
-// with the same number, of whichever tasks, are held out together, as far as every
-// task keeps rows of all its classes to train on. Without it a task has at most as
-// many parts as its rarest class has rows. A task whose rarest class has a single
-// row (or number) is always trained on and never held out. A task that borrows from the
-// others anyway (Samples.Borrows) needs no rows to train on.
+// together, if not nil, has a number for every training row of every task. Rows with the same
+// number, of whichever tasks, are held out together.
+//
+// Nothing but the content of a row says which part it is in: the ranks of its values within their
+// columns and of its target, and the seed. So neither the order of rows, columns and tasks, nor
+// names and units, change the parts.
 func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error) {
 	if k < 2 {
 		return nil, fmt.Errorf("data: folds: %w: %d parts; it takes at least 2", ErrInvalid, k)
@@ -58,43 +59,130 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	if err := p.CheckTogether(together); err != nil {
 		return nil, err
 	}
-	all, rows := make([]parting, len(p.Tasks)), make([][][]int, k)
-	for i := range p.Tasks {
-		all[i] = newParting(i, &p.Tasks[i], together)
+	parts := make([][][]int, k)
+	for f := range parts {
+		parts[f] = make([][]int, len(p.Tasks))
 	}
-	for f := range rows {
-		rows[f] = make([][]int, len(p.Tasks))
-	}
-	// What is rare is shared out first.
-	slices.SortStableFunc(all, func(a, b parting) int { return cmp.Compare(a.rarest, b.rarest) })
-	taken := map[int]int{} // the parts of numbers
-	parted := false
-	for _, t := range all {
-		most := k
-		if together == nil { // each row is alone
-			taken = map[int]int{}
-			if !t.borrows {
-				most = min(k, t.rarest)
-			}
+	for _, units := range bundles(p.signatures(seed), together) {
+		first := uint64(0)
+		for _, u := range units {
+			first += u.signature
 		}
-		for j, f := range t.parts(most, seed, taken) {
-			if f >= 0 {
-				parted = true
-				rows[f][t.task] = append(rows[f][t.task], j)
+		slices.SortFunc(units, func(a, b *bundle) int { return cmp.Compare(a.signature, b.signature) })
+		for n, u := range units {
+			f := (first%uint64(k) + uint64(n)) % uint64(k)
+			for _, r := range u.rows {
+				parts[f][r.task] = append(parts[f][r.task], r.row)
 			}
 		}
 	}
-	if !parted {
-		return nil, fmt.Errorf("data: folds: %w: no task can be split, because each has a class with a single training row (or a single number of what belongs together); it takes two of each class", ErrInvalid)
-	}
-	folds := make([]Fold, k)
-	for f := range folds {
-		var err error
-		if folds[f], err = p.hold(rows[f], fmt.Sprintf("part %d of %d", f+1, k)); err != nil {
-			return nil, fmt.Errorf("data: folds: %w", err)
+	var folds []Fold
+	for _, rows := range parts {
+		for _, r := range rows {
+			slices.Sort(r)
 		}
+		if len(slices.Concat(rows...)) == 0 {
+			continue
+		}
+		if fold, err := p.hold(rows, ""); err == nil { // else the others have one class, or no rows
+			folds = append(folds, fold)
+		}
+	}
+	if len(folds) < 2 {
+		return nil, fmt.Errorf("data: folds: %w: there are too few rows to hold some out", ErrInvalid)
 	}
 	return folds, nil
+}
+
+// bundle holds rows that are held out together.
+type bundle struct {
+	signature uint64
+	rows      []taskRow
+}
+
+type taskRow struct{ task, row int }
+
+// bundles gathers the rows of each task one by one, or all rows by their numbers.
+func bundles(signatures [][]uint64, together [][]int) (all [][]*bundle) {
+	number := map[int]*bundle{}
+	var shared []*bundle
+	for i, task := range signatures {
+		var units []*bundle
+		for j, signature := range task {
+			row := taskRow{i, j}
+			if together == nil {
+				units = append(units, &bundle{signature, []taskRow{row}})
+				continue
+			}
+			u := number[together[i][j]]
+			if u == nil {
+				u = &bundle{}
+				number[together[i][j]] = u
+				shared = append(shared, u)
+			}
+			u.signature += signature
+			u.rows = append(u.rows, row)
+		}
+		all = append(all, units)
+	}
+	return append(all, shared)
+}
+
+// signatures are numbers that the training rows of every task are told apart by.
+func (p *ProblemData) signatures(seed uint64) [][]uint64 {
+	var matrices []Matrix
+	var targets []float64
+	for _, t := range p.Tasks {
+		matrices = append(matrices, t.TrainSet.X)
+		targets = append(targets, t.TrainSet.Y...)
+	}
+	x := stack(matrices)
+	sums := make([]uint64, x.Rows())
+	for i, rank := range ranks(targets) {
+		sums[i] = scrambled(seed, uint64(rank), 1)
+	}
+	if IsSparse(x) {
+		for i := range sums {
+			for _, v := range x.Row(i).Value {
+				sums[i] += scrambled(seed, uint64(math.Float32bits(v)), 2)
+			}
+		}
+	} else {
+		column := make([]float64, x.Rows())
+		for j := range x.Cols() {
+			for i := range column {
+				column[i] = float64(x.Row(i).Value[j])
+			}
+			for i, rank := range ranks(column) {
+				sums[i] += scrambled(seed, uint64(rank), 3)
+			}
+		}
+	}
+	var byTask [][]uint64
+	for _, t := range p.Tasks {
+		n := len(t.TrainSet.Y)
+		byTask = append(byTask, sums[:n])
+		sums = sums[n:]
+	}
+	return byTask
+}
+
+// ranks number the distinct values in ascending order.
+func ranks(values []float64) []int {
+	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
+	rank := make([]int, len(values))
+	for i, v := range values {
+		rank[i], _ = slices.BinarySearch(distinct, v)
+	}
+	return rank
+}
+
+// scrambled is a number whose bits all depend on the seed and on both numbers (SplitMix64).
+func scrambled(seed, number, salt uint64) uint64 {
+	v := seed*0x9e3779b97f4a7c15 + number*0xbf58476d1ce4e5b9 + salt*0x94d049bb133111eb
+	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
+	v = (v ^ v>>27) * 0x94d049bb133111eb
+	return v ^ v>>31
 }
 
 // CheckTogether reports numbers of what belongs together that are not one for every
@@ -111,7 +199,7 @@ func (p *ProblemData) CheckTogether(together [][]int) error {
 	return nil
 }
 
-// labels are those of the training rows, of a regression all the same.
+// labels are the classes of the training rows; those of a regression are the same.
 func (t *TaskData) labels() []float64 {
 	if t.Kind == Regression {
 		return make([]float64, len(t.TrainSet.Y))
@@ -163,118 +251,4 @@ func (p *ProblemData) hold(rows [][]int, what string) (Fold, error) {
 		return Fold{}, fmt.Errorf("without %s: %w", what, err)
 	}
 	return f, nil
-}
-
-// parting shares out the training rows of a task.
-type parting struct {
-	task    int
-	class   []float64 // of every row
-	numbers []int     // of what belongs together
-	units   [][]int   // the rows of every number
-	rarest  int       // how many units have a row of the class that the fewest have
-	borrows bool      // and needs no rows to train on
-}
-
-func newParting(i int, t *TaskData, together [][]int) parting {
-	class := t.labels()
-	p := parting{task: i, class: class, numbers: make([]int, len(class)), borrows: t.TrainSet.Borrows(t.Kind == Classification)}
-	for j := range class {
-		p.numbers[j] = j
-	}
-	if together != nil {
-		p.numbers = together[i]
-	}
-	index := map[int]int{}
-	for j, n := range p.numbers {
-		if _, ok := index[n]; !ok {
-			index[n] = len(p.units)
-			p.units = append(p.units, nil)
-		}
-		p.units[index[n]] = append(p.units[index[n]], j)
-	}
-	have := map[float64]int{}
-	for _, u := range p.units {
-		in := map[float64]bool{} // its classes
-		for _, j := range u {
-			in[class[j]] = true
-		}
-		for c := range in {
-			have[c]++
-		}
-	}
-	p.rarest = len(p.units)
-	for _, n := range have {
-		p.rarest = min(p.rarest, n)
-	}
-	return p
-}
-
-// parts returns the part, from 0 to k-1, of every row, or -1 where it is always
-// trained on. Numbers go where they are taken already, and are noted there.
-func (p parting) parts(k int, seed uint64, taken map[int]int) []int {
-	fold := slices.Repeat([]int{-1}, len(p.class))
-	begin := 0 // with which part
-	if p.borrows {
-		begin = p.task // so that not all begin with the first
-	} else if p.rarest < 2 {
-		return fold
-	}
-	// The large units first, each where there is least of its classes and then
-	// the fewest rows.
-	Stream(seed, "folds", uint64(p.task)).Shuffle(len(p.units), func(a, b int) { p.units[a], p.units[b] = p.units[b], p.units[a] })
-	slices.SortStableFunc(p.units, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
-	count, size := make([]map[float64]int, k), make([]int, k)
-	for f := range count {
-		count[f] = map[float64]int{}
-	}
-	put := func(u []int, f int) {
-		for _, j := range u {
-			fold[j] = f
-			count[f][p.class[j]]++
-		}
-		size[f] += len(u)
-	}
-	free := slices.DeleteFunc(slices.Clone(p.units), func(u []int) bool {
-		f, ok := taken[p.numbers[u[0]]]
-		if ok {
-			put(u, f)
-		}
-		return ok
-	})
-	for _, u := range free {
-		best, least := 0, 0
-		for n := range k {
-			f, same := (begin+n)%k, 0
-			for _, j := range u {
-				same += count[f][p.class[j]]
-			}
-			if n == 0 || same < least || same == least && size[f] < size[best] {
-				best, least = f, same
-			}
-		}
-		put(u, best)
-		taken[p.numbers[u[0]]] = best
-	}
-	if p.borrows {
-		return fold
-	}
-	return p.keep(fold)
-}
-
-// keep takes back the parts without which a class has no rows to train on.
-func (p parting) keep(fold []int) []int {
-	in := map[float64][]int{} // the parts that have rows of a class
-	for j, f := range fold {
-		if c := p.class[j]; !slices.Contains(in[c], f) {
-			in[c] = append(in[c], f)
-		}
-	}
-	for _, parts := range in {
-		for j, f := range fold {
-			if len(parts) == 1 && f == parts[0] {
-				fold[j] = -1
-			}
-		}
-	}
-	return fold
 }

@@ -2,12 +2,12 @@ package data
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
+
+	"l2mt/layers/linalg"
 )
 
 // A kernel sees a row x by how near it is to landmarks z, rows among those of training:
@@ -15,22 +15,14 @@ import (
 //	gauss    k(x, z) = exp(-g ||x - z||^2 / v)      v the variance of a row
 //	laplace  k(x, z) = exp(-g ||x - z||_1 / s)      s the standard deviations' sum
 //
-// Up to mostLandmarks rows all are landmarks. Of more some are, each the row that those
-// before it explain least (pivoted Cholesky). In the coordinates A = L^-T of the metric
-// that FitKernel returns, LL' = K + tiny I of the landmarks, rows have the inner products of the
-// kernel.
-const (
-	mostLandmarks = 2000
-	someLandmarks = 500
-	// tiny keeps K, of rows that are nearly alike, from being singular.
-	tiny = 1e-5
-)
+// Each landmark is the row that those before it explain least (pivoted Cholesky), until all rows
+// are explained but for a share.
+const explained = 1e-3
 
-// FitKernel fits the step of a kernel of width g to the training rows of a problem. It returns the
-// problem in the coordinates in which rows have the inner products of the kernel, and the metric
-// that brings the rows of the step there.
-func FitKernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Metric, error) {
-	x := distinct(p.matrices(false), map[string][]float32{})
+// FitKernel fits the step of a kernel of width g to rows, with so many landmarks at most. It
+// returns the matrix A (landmarks x landmarks), in row order, that gives rows k of the step the
+// coordinates k A, whose inner products are the kernel.
+func FitKernel(kind string, g float64, x Matrix, most int) (Step, []float64) {
 	_, deviation := moments(x)
 	size := floats.Sum(deviation)
 	if kind == StepGauss {
@@ -38,89 +30,48 @@ func FitKernel(kind string, g float64, p *ProblemData) (*Step, *ProblemData, *Me
 	}
 	s := Step{Kind: kind, Cols: x.Cols(), Width: g / cmp.Or(size, 1)} // 0 where all rows are alike
 	s.Low, s.High = extremes(x)
-	s.Landmarks = s.landmarks(x)
-	n := len(s.Landmarks)
-	l, row := mat.NewDense(n, n, nil), make([]float32, n)
-	for i, z := range s.Landmarks {
-		s.kernelRow(row[:i+1], Row{Value: z})
-		for j, v := range row[:i+1] {
-			l.Set(i, j, float64(v))
+	pivots := s.landmarks(x, min(most, x.Rows()))
+	n := len(pivots)
+	l := make([]float64, n*n)
+	for i, row := range pivots {
+		copy(l[i*n:], row)
+	}
+	linalg.Invert(linalg.Default(), n, l, n)
+	a := make([]float64, n*n)
+	for i := range n {
+		for j := range n {
+			a[i*n+j] = l[j*n+i]
 		}
 	}
-	m := &Metric{scale: 1, a: mat.DenseCopyOf(inverted(cholesky(l, tiny), 0).T())}
-
-	at := map[string][]float32{} // the coordinates of a row
-	for i, z := range s.Landmarks {
-		row := make([]float32, n)
-		for j, v := range m.a.RawRowView(i) { // K A = L - tiny A
-			if v *= -tiny; j <= i {
-				v += l.At(i, j)
-			}
-			row[j] = float32(v)
-		}
-		at[key(z)] = row
-	}
-	others := distinct(p.matrices(true), at)
-	near, err := mapRows(others, n, s.kernelRow)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	made := m.rows(near)
-	for i := range others.Rows() {
-		at[key(others.Row(i).Value)] = made.Row(i).Value
-	}
-	q, err := p.mapped(func(x Matrix) (Matrix, error) {
-		return mapRows(x, n, func(dst []float32, r Row) { copy(dst, at[key(r.Value)]) })
-	})
-	return &s, q, m, err
+	return s, a
 }
 
-// distinct are the rows that differ and are not in a map, which has them afterwards.
-func distinct(parts []Matrix, seen map[string][]float32) Matrix {
-	all := stack(parts)
-	var rows []int
-	for i := range all.Rows() {
-		k := key(all.Row(i).Value)
-		if _, is := seen[k]; !is {
-			seen[k], rows = nil, append(rows, i)
-		}
-	}
-	return all.Take(rows)
-}
-
-// key is that of a row in a map.
-func key(values []float32) string {
-	b, _ := binary.Append(nil, binary.LittleEndian, values)
-	return string(b)
-}
-
-// landmarks are the rows that are chosen.
-func (s Step) landmarks(x Matrix) (chosen [][]float32) {
+// landmarks finds the landmarks, and their rows of the Cholesky factor of their kernel.
+func (s *Step) landmarks(x Matrix, most int) (pivots [][]float64) {
 	n := x.Rows()
-	if n <= mostLandmarks {
-		for i := range n {
-			chosen = append(chosen, x.Row(i).Value)
-		}
-		return chosen
-	}
-	left, l := make([]float64, n), mat.NewDense(n, someLandmarks, nil)
+	left := make([]float64, n)
 	floats.AddConst(1, left)
-	for r := range someLandmarks {
+	l := make([]float64, n*most)
+	for r := range most {
 		p := floats.MaxIdx(left)
-		if left[p] < tiny {
+		if left[p] < explained {
 			break
 		}
 		z := slices.Clone(x.Row(p).Value)
-		chosen = append(chosen, z)
-		root, pivot := math.Sqrt(left[p]), l.RawRowView(p)[:r]
+		s.Landmarks = append(s.Landmarks, z)
+		root := math.Sqrt(left[p])
+		pivot := slices.Clone(l[p*most:][:r+1])
+		pivot[r] = root
+		pivots = append(pivots, pivot)
 		for i := range n {
-			row := l.RawRowView(i)
-			row[r] = (math.Exp(-s.Width*distance(s.Kind, x.Row(i).Value, z)) - floats.Dot(row[:r], pivot)) / root
+			row := l[i*most:][:r+1]
+			near := math.Exp(-s.Width * distance(s.Kind, x.Row(i).Value, z))
+			row[r] = (near - floats.Dot(row[:r], pivot[:r])) / root
 			left[i] -= row[r] * row[r]
 		}
 		left[p] = 0
 	}
-	return chosen
+	return pivots
 }
 
 // kernelRow makes the kernel of a row with as many landmarks as dst holds.

@@ -101,6 +101,8 @@ type ProblemData struct {
 	Tasks []TaskData
 	// Features names the columns of X, or is nil.
 	Features []string
+	// OwnUnits says that tasks are targets of different meaning, in units of their own.
+	OwnUnits bool
 }
 
 // clone is the problem with tasks whose sets may be replaced.

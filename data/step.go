@@ -27,6 +27,8 @@ const (
 	// StepGauss and StepLaplace make the values of a kernel with Landmarks.
 	StepGauss   = "gauss"
 	StepLaplace = "laplace"
+	// StepViews puts what its Parts make of the same columns side by side.
+	StepViews = "views"
 )
 
 // Step is one transformation of the features, with what was fitted on the
@@ -58,6 +60,14 @@ type Step struct {
 	// StepLaplace were fitted on, column by column.
 	Low  []float32 `json:"low,omitempty"`
 	High []float32 `json:"high,omitempty"`
+	// Parts are the steps of StepViews.
+	Parts []Step `json:"parts,omitempty"`
+}
+
+// Views puts what steps make of the same columns side by side.
+func Views(parts ...Step) Step {
+	first := parts[0]
+	return Step{Kind: StepViews, Cols: first.Cols, Low: first.Low, High: first.High, Parts: parts}
 }
 
 // Makes is the number of columns that the step makes.
@@ -80,6 +90,10 @@ func (s Step) Names(names []string) (made []string) {
 	case StepGauss, StepLaplace:
 		for i := range s.Landmarks {
 			made = append(made, fmt.Sprintf("landmark %d", i+1))
+		}
+	case StepViews:
+		for _, part := range s.Parts {
+			made = append(made, part.Names(names)...)
 		}
 	default:
 		return names
@@ -212,8 +226,26 @@ func (s Step) rowMap() func(dst []float32, r Row) {
 		return s.curvesRow
 	case StepGauss, StepLaplace:
 		return s.kernelRow
+	case StepViews:
+		return s.viewsRow()
 	}
 	return s.standardiseRow
+}
+
+// viewsRow writes what the parts make of a row, one part behind the other.
+func (s Step) viewsRow() func(dst []float32, r Row) {
+	widths := make([]int, len(s.Parts))
+	maps := make([]func([]float32, Row), len(s.Parts))
+	for k, part := range s.Parts {
+		widths[k] = part.Makes()
+		maps[k] = part.rowMap()
+	}
+	return func(dst []float32, r Row) {
+		for k, write := range maps {
+			write(dst[:widths[k]], r)
+			dst = dst[widths[k]:]
+		}
+	}
 }
 
 // logCount is 1 + ln t, and 0 for 0. What is not a count gives NaN, which

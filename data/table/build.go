@@ -28,6 +28,7 @@ func (r *reader) build(paths []string) error {
 		}
 	}
 	r.Problem = &data.ProblemData{Problem: &data.Problem{Name: baseName(paths[0]), Classes: r.classes}}
+	r.Problem.OwnUnits = len(r.Recipe.Targets) > 1
 	if !r.Recipe.ByPosition {
 		r.Problem.Features = r.Recipe.Features()
 	}

@@ -349,29 +349,21 @@ func network(n Network, p, seen *data.ProblemData) *cell {
 		if err != nil {
 			return nil, err
 		}
-		j, err := judged(ctx, b, v)
+		choose := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{NoNetwork: v == Without}) }
+		if v == Alone {
+			choose = func() (*solve.Choice, error) { return b.Best(ctx, []solve.Candidate{b.First()}) }
+		}
+		choice, err := choose()
 		if err != nil {
 			return nil, err
 		}
-		fitted, err := b.Fit(ctx, j)
+		fitted, err := b.Fit(ctx, choice)
 		if err != nil {
 			return nil, err
 		}
 		return fitted.Tuned, nil
 	}
 	return &cell{p, L2MT, n.Name, []Variant{Plain, Alone, Without, Paper}, fit}
-}
-
-// judged is the candidate of a variant.
-func judged(ctx context.Context, b *solve.Bench, v Variant) (*solve.Judged, error) {
-	if v == Alone {
-		return b.Judge(ctx, b.First(solve.Parts{}))
-	}
-	choice, err := b.Choose(ctx, solve.Parts{NoNetwork: v == Without})
-	if err != nil {
-		return nil, err
-	}
-	return choice.Judged, nil
 }
 
 // Entries writes out a covariance, row by row.

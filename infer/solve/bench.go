@@ -33,7 +33,7 @@ type Options struct {
 	Held [][]int
 	// Lambda1 is the grid of Lambda1; nil means the default.
 	Lambda1 []float64
-	// Balanced is that of all candidates, whatever they say.
+	// Balanced weighs the classes of a task the same, in all candidates of problem (1).
 	Balanced bool
 	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
 	Workers int
@@ -53,7 +53,7 @@ type Bench struct {
 	borrows []bool // the tasks that do, if there are others
 
 	found  func() ([]*Found, error) // what the network finds for every part
-	spaces [2]*space                // what was seen last, and before
+	spaces map[float64]*space       // rows in the metric of a ridge
 	judged map[string]*Judged
 }
 
@@ -61,7 +61,13 @@ type Bench struct {
 type part struct {
 	*data.ProblemData
 	scatter func() *data.Scatter
-	moved   func() seen // the rows in the metric of ridge 1, which the network sees too
+	moved   func() inMetric // the rows in the metric of ridge 1, which the network sees too
+}
+
+// inMetric is a problem in the common metric.
+type inMetric struct {
+	*data.ProblemData
+	metric *data.Metric
 }
 
 // Judged is a candidate with what held-out rows say of it.
@@ -71,15 +77,15 @@ type Judged struct {
 	// Seconds is the time that this took.
 	Seconds float64
 
-	of    evidence.Subject
-	start *multitask.Result // on all rows, where there is one
-	full  *multitask.Result // the same to full accuracy, in its view
+	subject evidence.Subject
+	start   *multitask.Result // on all rows, where there is one
 }
 
 // NewBench splits the labelled rows of a problem. A network with a head makes their features.
 // Without a network (nil) no candidate can ask one.
 func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
-	b := &Bench{finder: f, problem: p, options: o, judged: map[string]*Judged{}}
+	b := &Bench{finder: f, problem: p, options: o, judged: map[string]*Judged{}, spaces: map[float64]*space{}}
+	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error
 	if f != nil {
 		if b.problem, err = f.Features(p); err != nil {
@@ -95,10 +101,12 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 		b.parts = append(b.parts, newPart(fold.ProblemData))
 	}
 	b.parts = append(b.parts, newPart(b.rows))
+	lone := 0
 	for _, t := range b.rows.Tasks {
 		b.borrows = append(b.borrows, t.TrainSet.Borrows(!b.regression()))
+		lone += btoi(b.borrows[len(b.borrows)-1])
 	}
-	if !slices.Contains(b.borrows, false) {
+	if lone == len(b.borrows) {
 		clear(b.borrows)
 	}
 	b.found = sync.OnceValues(b.ask)
@@ -107,14 +115,13 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 
 func newPart(p *data.ProblemData) part {
 	scatter := sync.OnceValue(func() *data.Scatter { return data.NewScatter(p) })
-	return part{p, scatter, sync.OnceValue(func() seen {
+	return part{p, scatter, sync.OnceValue(func() inMetric {
 		metric := scatter().Metric(1)
-		return seen{metric.Problem(p), nil, metric}
+		return inMetric{metric.Problem(p), metric}
 	})}
 }
 
-// split are the folds: one of the rows held, or none where no task has two rows of each class.
-// Then every row is left out in turn, and nothing compared.
+// split are the folds, or one of the rows held. There are none where all rows are one bundle.
 func (b *Bench) split() ([]data.Fold, error) {
 	o := b.options
 	if o.Held != nil {
@@ -131,21 +138,33 @@ func (b *Bench) split() ([]data.Fold, error) {
 	return folds, err
 }
 
+// foldsOf says which fold holds out each of a task's rows, in the order of a HeldOut.
+func (b *Bench) foldsOf(task int) (folds []int) {
+	for k, fold := range b.folds {
+		for range fold.Rows[task] {
+			folds = append(folds, k)
+		}
+	}
+	return folds
+}
+
 // each does something for every part, side by side.
 func (b *Bench) each(do func(k int) error) error {
 	var work errgroup.Group
-	work.SetLimit(max(1, b.options.Workers))
+	work.SetLimit(b.workers())
 	for k := range b.parts {
 		work.Go(func() error { return do(k) })
 	}
 	return work.Wait()
 }
 
+func (b *Bench) workers() int { return max(1, b.options.Workers) }
+
 // ask is what the network finds for every part: what it finds for all rows has seen the
 // labels of every row, and would praise itself.
 func (b *Bench) ask() ([]*Found, error) {
 	if b.finder == nil {
-		return nil, fmt.Errorf("solve: problem %q: %w: there is no network to ask", b.problem.Name, infer.ErrInvalid)
+		return nil, b.fault("there is no network to ask")
 	}
 	found := make([]*Found, len(b.parts))
 	return found, b.each(func(k int) (err error) {
@@ -155,44 +174,62 @@ func (b *Bench) ask() ([]*Found, error) {
 	})
 }
 
-// space is the problem in a view.
+func (b *Bench) fault(text string) error {
+	return fmt.Errorf("solve: problem %q: %w: %s", b.problem.Name, infer.ErrInvalid, text)
+}
+
+// space is the problem in the metric of a ridge.
 type space struct {
-	View
-	whole  seen
+	whole  inMetric
 	folds  *evidence.Folds   // nil where rows cannot be split
 	tuning evidence.Evidence // chooses hyperparameters
 }
 
-// see brings the rows into a view. The last two are kept: candidates come view by view, and
-// now and then another view is compared with the one that is best.
-func (b *Bench) see(v View) (*space, error) {
-	for i, s := range b.spaces {
-		if s != nil && s.View == v {
-			b.spaces[0], b.spaces[i] = s, b.spaces[0]
-			return s, nil
+// in brings the rows into the metric of a ridge, or of 0 leaves them.
+func (b *Bench) in(ridge float64) (*space, error) {
+	if s := b.spaces[ridge]; s != nil {
+		return s, nil
+	}
+	parts := make([]inMetric, len(b.parts))
+	err := b.each(func(k int) error {
+		p := b.parts[k]
+		switch ridge {
+		case 0:
+			parts[k] = inMetric{p.ProblemData, nil}
+		case 1:
+			parts[k] = p.moved()
+		default:
+			metric := p.scatter().Metric(ridge)
+			parts[k] = inMetric{metric.Problem(p.ProblemData), metric}
 		}
-	}
-	parts, last := make([]seen, len(b.parts)), len(b.folds)
-	err := b.each(func(k int) (err error) {
-		parts[k], err = v.of(b.parts[k])
-		return err
+		return nil
 	})
-	s, folds := &space{View: v, whole: parts[last]}, slices.Clone(b.folds)
-	for k := range folds {
-		folds[k].ProblemData = parts[k].ProblemData
+	if err != nil {
+		return nil, err
 	}
-	if err == nil && last > 0 {
-		s.folds, err = evidence.NewFolds(s.whole.ProblemData, folds, b.options.Together)
-		s.tuning = s.folds
-	}
+	s := &space{whole: parts[len(b.folds)]}
+	s.folds, err = b.evidence(s.whole.ProblemData, func(k int) *data.ProblemData { return parts[k].ProblemData })
+	s.tuning = s.folds
 	if err == nil && b.few() {
 		s.tuning, err = evidence.NewLeaveOneOut(s.whole.ProblemData)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
 	}
-	b.spaces = [2]*space{s, b.spaces[0]}
+	b.spaces[ridge] = s
 	return s, nil
+}
+
+// evidence is what the folds hold out, of rows that each part has made.
+func (b *Bench) evidence(whole *data.ProblemData, made func(k int) *data.ProblemData) (*evidence.Folds, error) {
+	if len(b.folds) == 0 {
+		return nil, nil
+	}
+	var folds []data.Fold
+	for k, fold := range b.folds {
+		folds = append(folds, data.Fold{ProblemData: made(k), Rows: fold.Rows})
+	}
+	return evidence.NewFolds(whole, folds, b.options.Together)
 }
 
 // few says that rows are few enough to leave each out in turn. Without a fifth of few rows
@@ -209,8 +246,8 @@ func (b *Bench) check(c Candidate) error {
 	switch {
 	case !(c.Ridge >= 0):
 		fault = "its ridge must be at least 0"
-	case c.kernel() && (c.Ridge > 0 || !(c.Width > 0)):
-		fault = "a kernel has a width and no metric"
+	case c.View != "" && data.IsSparse(b.rows.Tasks[0].TrainSet.X):
+		fault = "it takes dense rows; these are sparse"
 	case !(c.Network >= 0 && c.Pooled >= 0 && c.Network+c.Pooled <= 1+1e-9):
 		fault = "its shares must be at least 0 and 1 in all at most"
 	case c.Model != nil && (c.Drawn != 0 || c.Balanced):
@@ -220,71 +257,155 @@ func (b *Bench) check(c Candidate) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("solve: problem %q: %s: %w: %s", b.problem.Name, c.Title(), infer.ErrInvalid, fault)
+	return b.fault(c.Title() + ": " + fault)
 }
 
-// Judge chooses the hyperparameters of a candidate by the rows that folds hold out.
+// Judge measures a candidate on the rows that folds hold out. The hyperparameters of problem (1)
+// are chosen by them.
 func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
-	c = b.balanced(c)
-	if j := b.judged[c.Name()]; j != nil && reflect.DeepEqual(j.Model, c.Model) { // covariances that are given have one name
-		return j, nil
-	}
-	begin := time.Now()
-	if err := b.check(c); err != nil {
-		return nil, err
-	}
-	of, s, err := b.of(ctx, c)
+	judged, err := b.judgeEach(ctx, []Candidate{c})
 	if err != nil {
 		return nil, err
 	}
-	j := &Judged{Candidate: c, of: of}
-	o := evidence.Options{Lambda1: b.options.Lambda1, Workers: b.options.Workers, Progress: b.options.Progress, Title: "judging " + c.Title()}
-	if j.Chosen, err = evidence.Held(ctx, of, s.tuning, o); err == nil && s.folds != nil && s.tuning != evidence.Evidence(s.folds) {
-		j.start = j.Fits[0]
-		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, nil, evidence.Comparing(b.options.Workers))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %s: %w", b.problem.Name, c.Title(), err)
-	}
-	j.Seconds = time.Since(begin).Seconds()
-	b.judged[c.Name()] = j
-	return j, nil
+	return judged[0], nil
 }
 
-// balanced is a candidate with the weights of classes that all have.
-func (b *Bench) balanced(c Candidate) Candidate {
-	c.Balanced = c.Balanced || b.options.Balanced
-	return c
-}
-
-// of is the model of a candidate, and the problem in its view.
-func (b *Bench) of(ctx context.Context, c Candidate) (of evidence.Subject, s *space, err error) {
-	if of, err = b.subject(ctx, c); err == nil {
-		s, err = b.see(c.View)
+// judgeEach measures several candidates.
+func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (all []*Judged, err error) {
+	if len(candidates) == 0 {
+		return nil, b.fault("there are no candidates")
 	}
-	return of, s, err
+	var structures []*Judged
+	var others []*Judged
+	for _, c := range candidates {
+		c.Balanced = c.View == "" && (c.Balanced || b.options.Balanced)
+		if err := b.check(c); err != nil {
+			return nil, err
+		}
+		j := b.judged[c.Name()]
+		if j == nil || !reflect.DeepEqual(j.Model, c.Model) { // covariances that are given have one name
+			j = &Judged{Candidate: c}
+			if c.View != "" {
+				structures = append(structures, j)
+			} else {
+				others = append(others, j)
+			}
+			b.judged[c.Name()] = j
+		}
+		all = append(all, j)
+	}
+	report := b.options.Progress
+	report.Start("measuring on rows held out", len(structures)*len(b.folds)+len(others))
+	defer report.Finish()
+	for _, j := range others {
+		begin := time.Now()
+		if err := b.tune(ctx, j); err != nil {
+			return nil, fmt.Errorf("solve: problem %q: %s: %w", b.problem.Name, j.Title(), err)
+		}
+		j.Seconds = time.Since(begin).Seconds()
+		report.Advance(1, j.Title())
+	}
+	if err := b.measure(ctx, structures); err != nil {
+		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+	}
+	return all, nil
 }
 
-// quick judges a candidate with hyperparameters that are given, going on from another's fits.
-func (b *Bench) quick(ctx context.Context, c Candidate, p multitask.Params, from *evidence.HeldOut) (*evidence.HeldOut, error) {
-	of, s, err := b.of(ctx, c)
+// measure fits structures to what each fold trains on, and predicts what it holds out.
+func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
+	if len(b.folds) == 0 {
+		for _, j := range structures {
+			j.HeldOut = evidence.None(len(b.rows.Tasks))
+		}
+		return nil
+	}
+	if len(structures) == 0 {
+		return nil
+	}
+	scores := make([][][][]float64, len(structures)) // by fold and task
+	for k := range scores {
+		scores[k] = make([][][]float64, len(b.folds))
+	}
+	var work errgroup.Group
+	work.SetLimit(b.workers())
+	for k, fold := range b.folds {
+		work.Go(func() error {
+			f, err := newFeatures(fold.ProblemData, slices.ContainsFunc(structures, (*Judged).near))
+			if err != nil {
+				return err
+			}
+			for n, j := range structures {
+				r, _, err := f.fit(ctx, j.Structure, 1)
+				if err != nil {
+					return err
+				}
+				for i, t := range f.Tasks {
+					scores[n][k] = append(scores[n][k], r.Scores(i, t.ValidationSet.X))
+				}
+				b.options.Progress.Advance(1, j.Title())
+			}
+			return nil
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	for n, j := range structures {
+		var err error
+		if j.HeldOut, err = b.predicted(joined(scores[n])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// near says that a structure has a kernel.
+func (j *Judged) near() bool { return j.View == Kernel }
+
+// joined are the scores of each task, one fold behind the other.
+func joined(folds [][][]float64) [][]float64 {
+	scores := make([][]float64, len(folds[0]))
+	for _, fold := range folds {
+		for i, v := range fold {
+			scores[i] = append(scores[i], v...)
+		}
+	}
+	return scores
+}
+
+// predicted says what the rows held out do of predictions.
+func (b *Bench) predicted(scores [][]float64) (*evidence.HeldOut, error) {
+	s, err := b.in(0)
 	if err != nil {
 		return nil, err
 	}
-	judge := s.tuning.Hold
-	if s.folds != nil {
-		judge = s.folds.Judge
+	return s.folds.Predicted(scores), nil
+}
+
+// tune judges a candidate of problem (1).
+func (b *Bench) tune(ctx context.Context, j *Judged) (err error) {
+	if j.subject, err = b.subject(j.Candidate); err != nil {
+		return err
 	}
-	return judge(ctx, of, p, from, evidence.Comparing(b.options.Workers))
+	s, err := b.in(j.Ridge)
+	if err != nil {
+		return err
+	}
+	o := evidence.Options{Lambda1: b.options.Lambda1, Workers: b.options.Workers}
+	if j.Chosen, err = evidence.Held(ctx, j.subject, s.tuning, o); err != nil || s.folds == nil || s.tuning == evidence.Evidence(s.folds) {
+		return err
+	}
+	j.start = j.Fits[0]
+	j.HeldOut, err = s.folds.Judge(ctx, j.subject, j.Params, nil, evidence.Comparing(b.options.Workers))
+	return err
 }
 
 // subject is the model of a candidate on every fold and on all rows.
-func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, error) {
+func (b *Bench) subject(c Candidate) (evidence.Subject, error) {
 	if c.Model != nil {
 		return evidence.Of(c.Model), nil
 	}
-	last := len(b.folds)
-	omegas, weights := make([]*mat.SymDense, len(b.parts)), make([]*multitask.Result, len(b.parts))
+	omegas := make([]*mat.SymDense, len(b.parts))
 	if c.Network > 0 {
 		found, err := b.found()
 		if err != nil {
@@ -294,100 +415,17 @@ func (b *Bench) subject(ctx context.Context, c Candidate) (evidence.Subject, err
 			omegas[k] = f.Omega
 		}
 	}
-	if c.Weights {
-		mixed := c
-		mixed.Weights = false
-		base, err := b.Judge(ctx, mixed)
-		if err != nil {
-			return evidence.Subject{}, err
-		}
-		copy(weights, base.Fits[:last])
-		if weights[last], err = b.full(ctx, base); err != nil {
-			return evidence.Subject{}, err
-		}
-	}
 	models := make([]multitask.Model, len(b.parts))
 	for k := range models {
 		var err error
-		models[k], err = multitask.GivenWith(c.omega(b.borrows, omegas[k], weights[k]), c.Drawn, b.balanced(c).Balanced)
+		models[k], err = multitask.GivenWith(c.omega(b.borrows, omegas[k]), c.Drawn, c.Balanced)
 		if err != nil {
 			return evidence.Subject{}, err
 		}
 	}
-	if c.Network == 0 && !c.Weights {
+	last := len(b.folds)
+	if c.Network == 0 {
 		return evidence.Of(models[last]), nil
 	}
 	return evidence.Subject{Model: models[last], Folds: models[:last]}, nil
-}
-
-// full is the fit of a candidate to all rows, in its view.
-func (b *Bench) full(ctx context.Context, j *Judged) (*multitask.Result, error) {
-	if j.full != nil {
-		return j.full, nil
-	}
-	s, err := b.see(j.View)
-	if err != nil {
-		return nil, err
-	}
-	o := multitask.Options{Workers: b.options.Workers, Start: j.start}
-	if o.Start == nil && j.Bent == "" { // else the fold has features of its own
-		o.Start = j.Fits[0]
-	}
-	if j.full, err = multitask.Fit(ctx, j.of.Model, s.tuning.Training(), j.Params, o); err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
-	}
-	return j.full, nil
-}
-
-// Fit fits a candidate to all labelled rows, for the features as they are.
-func (b *Bench) Fit(ctx context.Context, j *Judged) (*Fitted, error) {
-	begin := time.Now()
-	f := &Fitted{Judged: j, problem: b.problem}
-	full, err := b.full(ctx, j)
-	if err != nil {
-		return nil, err
-	}
-	s, err := b.see(j.View)
-	if err != nil {
-		return nil, err
-	}
-	if f.step = s.whole.step; f.step != nil {
-		f.problem, err = f.step.Problem(b.problem)
-	}
-	if err == nil {
-		f.Tuned, err = evidence.Report(full.Restored(s.whole.metric), f.problem, j.HeldOut)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
-	}
-	f.Seconds = j.Seconds + time.Since(begin).Seconds()
-	return f, nil
-}
-
-// Best is the candidate of the least loss, of equals the first.
-func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, error) {
-	if len(candidates) == 0 {
-		return nil, fmt.Errorf("solve: problem %q: %w: there are no candidates", b.problem.Name, infer.ErrInvalid)
-	}
-	c := &Choice{bench: b}
-	for _, x := range candidates {
-		j, err := b.Judge(ctx, x)
-		if err != nil {
-			return nil, err
-		}
-		if c.Judged == nil {
-			c.note(j, Begun)
-		} else {
-			c.compare(j, 0)
-		}
-	}
-	return c, nil
-}
-
-// noFeatures is a Lambda1 that leaves nothing of W.
-const noFeatures = 1e12
-
-// Mean is what rows lose that are held out if features say nothing: with W next to 0.
-func (b *Bench) Mean(ctx context.Context) (*evidence.HeldOut, error) {
-	return b.quick(ctx, Candidate{}, multitask.Params{Lambda1: noFeatures}, nil)
 }

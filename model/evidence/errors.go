@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
@@ -56,17 +55,12 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 
 // Report returns the errors of a fit in the form that Tune returns them. Where rows of it
 // were held out, what they say is the validation error: validation rows may be among those
-// that the fit is on. Intercepts are moved by the offsets that they ask for.
+// that the fit is on.
 func Report(r *multitask.Result, problem *data.ProblemData, held *HeldOut) (*Tuned, error) {
 	t := &Tuned{Result: r, HeldOut: held, Seconds: r.Seconds, Omega: multitask.Normalised(r.Omega)}
 	validation, test := make([]data.Samples, len(problem.Tasks)), make([]data.Samples, len(problem.Tasks))
 	for i, task := range problem.Tasks {
 		validation[i], test[i] = task.ValidationSet, task.TestSet
-	}
-	if held != nil && held.Offsets != nil {
-		moved := *r
-		moved.B = floats.AddTo(make([]float64, len(r.B)), r.B, slices.Concat(held.Offsets...))
-		r, t.Result = &moved, &moved
 	}
 	var err error
 	if held != nil {

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
@@ -52,13 +53,10 @@ type HeldOut struct {
 	// Scores are the predictions for the rows of every task that were held out, and Y
 	// what these are.
 	Scores, Y [][]float64
-	// Offsets are what Scores have more than the Fits, of every task, class by class; nil
-	// where they have nothing more.
-	Offsets [][]float64
 	// Rows counts them.
 	Rows int
-	// Loss is what is compared: the mean over the tasks of the loss of these rows, in which
-	// tasks weigh what they do in a fit, or of a split the Error.
+	// Loss is what is compared: the mean of the losses of these rows or, where tasks have
+	// units of their own, the mean over the tasks. Of a split it is the Error.
 	Loss float64
 	// Error is the mean error of the tasks: the rate of misclassified rows, or nMSE.
 	Error float64
@@ -71,13 +69,20 @@ type HeldOut struct {
 	units   [][]int     // what the rows of every task belong to, or nil
 }
 
+// None is what no rows say of so many tasks.
+func None(tasks int) *HeldOut {
+	empty := make([][]float64, tasks)
+	nan := math.NaN()
+	return &HeldOut{Scores: empty, Y: empty, Loss: nan, Error: nan, losses: empty, weights: make([]float64, tasks)}
+}
+
 // heldRows are what the kinds of evidence have in common.
 type heldRows struct {
 	train *multitask.TrainingSet
 	kind  data.Kind
 	y     [][]float64
-	scale []float64   // of regression: the variance of the targets y of every task
-	odds  [][]float64 // of classes: those of every task
+	scale []float64 // of regression: the variance of the targets
+	same  bool      // tasks have units of their own, and count the same
 	units [][]int
 }
 
@@ -89,22 +94,10 @@ func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 	}
 	e := heldRows{train: train, kind: p.Kind(), y: y}
 	if e.kind == data.Regression {
-		if e.scale, err = scales(y); err != nil {
+		e.same = p.OwnUnits
+		if e.scale, err = scales(y, p.OwnUnits); err != nil {
 			return e, fmt.Errorf("evidence: rows to hold out: %w", err)
 		}
-		return e, nil
-	}
-	var rows []float64
-	for _, t := range p.Tasks {
-		rows = append(rows, t.TrainSet.Y...)
-	}
-	classes := max(1, p.Several())
-	for _, t := range p.Tasks {
-		of := t.TrainSet.Y
-		if t.TrainSet.Borrows(true) {
-			of = rows // of which its own tell too little
-		}
-		e.odds = append(e.odds, odds(of, classes))
 	}
 	return e, nil
 }
@@ -114,13 +107,10 @@ func (e *heldRows) Training() *multitask.TrainingSet { return e.train }
 
 // heldOut compares predictions with the targets of the rows.
 func (e *heldRows) heldOut(scores, targets [][]float64, fits ...*multitask.Result) *HeldOut {
-	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, losses: make([][]float64, len(scores)), weights: e.train.TaskWeights(), units: e.units}
+	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, losses: make([][]float64, len(scores)), weights: make([]float64, len(scores)), units: e.units}
 	var losses, weights, errs []float64
 	temperature := 1.0
 	if e.kind == data.Classification {
-		if e.odds != nil {
-			h.Offsets = move(scores, targets, e.odds)
-		}
 		temperature = Temperature(scores, targets)
 	}
 	for i, y := range targets {
@@ -128,6 +118,10 @@ func (e *heldRows) heldOut(scores, targets [][]float64, fits ...*multitask.Resul
 			continue
 		}
 		h.Rows += len(y)
+		h.weights[i] = float64(len(y))
+		if e.same {
+			h.weights[i] = 1
+		}
 		if e.kind == data.Regression {
 			h.losses[i] = squares(scores[i], y, e.scale[i])
 			errs = append(errs, stat.Mean(h.losses[i], nil))
@@ -180,7 +174,7 @@ func NewSplit(p *data.ProblemData) (*Folds, error) {
 			return nil, fmt.Errorf("evidence: task %q: %w: it needs validation rows with %d features", t.Name, multitask.ErrInvalidData, of.train.Cols())
 		}
 	}
-	if of.odds = nil; of.kind == data.Regression {
+	if of.kind == data.Regression {
 		of.scale, err = variances(y)
 	}
 	return &Folds{of, []part{{of.train, rows}}, 1, true}, err
@@ -254,6 +248,17 @@ func (e *Folds) Hold(ctx context.Context, of Subject, p multitask.Params, from *
 		return nil, err
 	}
 	return e.Measure(fits...), nil
+}
+
+// Predicted says what the rows do of predictions, in the order of those of a HeldOut.
+func (e *Folds) Predicted(scores [][]float64) *HeldOut {
+	y := make([][]float64, len(e.y))
+	for _, part := range e.parts {
+		for i, rows := range part.rows {
+			y[i] = append(y[i], rows.Y...)
+		}
+	}
+	return e.heldOut(scores, y)
 }
 
 // Measure says what the rows do that the first folds hold out, of fits without them.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
@@ -26,9 +25,9 @@ func squares(f, y []float64, variance float64) []float64 {
 	return losses
 }
 
-// variances are those of the tasks' targets as they are; equal ones have that of scales.
+// variances are those of the tasks' targets as they are; equal ones have the variance of all.
 func variances(y [][]float64) ([]float64, error) {
-	scale, err := scales(y)
+	scale, err := scales(y, false)
 	for i, v := range y {
 		if own := stat.PopVariance(v, nil); err == nil && own > 0 {
 			scale[i] = own
@@ -37,29 +36,18 @@ func variances(y [][]float64) ([]float64, error) {
 	return scale, err
 }
 
-// scales are the variances of the tasks' targets; that of a task without targets is 0. Those
-// of few rows may be many times too small, and would decide everything. So each is drawn to
-// the mean of all, in logarithms, by how much of what tells variances apart is chance. Equal
-// targets, or a single one, have the mean.
-func scales(y [][]float64) ([]float64, error) {
-	scale, squares, freedom := make([]float64, len(y)), make([]float64, len(y)), make([]float64, len(y))
-	for i, v := range y {
-		if freedom[i] = float64(len(v) - 1); len(v) > 1 && slices.Min(v) < slices.Max(v) {
-			scale[i] = stat.PopVariance(v, nil)
-			squares[i] = scale[i] * float64(len(v))
-		}
+// scales are the variance of all targets or, where tasks have units of their own, the variance of
+// each task's. A task of three rows tells its variance so badly that it would decide for all.
+func scales(y [][]float64, own bool) ([]float64, error) {
+	all := stat.PopVariance(slices.Concat(y...), nil)
+	if !(all > 0) {
+		return nil, fmt.Errorf("%w: all targets are equal, so that there is nothing to predict", multitask.ErrInvalidData)
 	}
-	mean, beyond, count := apart(squares, freedom)
-	if count == 0 {
-		return nil, fmt.Errorf("%w: all targets of every task are equal, so that nMSE is undefined", multitask.ErrInvalidData)
-	}
+	scale := make([]float64, len(y))
 	for i, v := range y {
-		switch {
-		case len(v) > 0 && scale[i] == 0:
-			scale[i] = math.Exp(mean)
-		case len(v) > 0 && count > 1:
-			own := beyond / (beyond + mathext.Zeta(2, freedom[i]/2))
-			scale[i] = math.Exp(own*math.Log(scale[i]) + (1-own)*mean)
+		scale[i] = all
+		if variance := stat.PopVariance(v, nil); own && variance > 0 {
+			scale[i] = variance
 		}
 	}
 	return scale, nil

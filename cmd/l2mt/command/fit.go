@@ -27,12 +27,12 @@ type fitCmd struct {
 	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`
 	Network       string  `xor:"omega" type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
-	Model         string  `xor:"model" help:"A multitask model (${models}), \"best\" of all by the rows held out, a candidate by the name that show and --candidates give it, such as \"pooled\", one model for all tasks, or \"l2mt\", the default."`
+	Model         string  `xor:"model" help:"A multitask model (${models}), \"best\" of all by the rows held out, a structure by the name that --structures gives it, such as \"curves-pooled\", or \"l2mt\", the default."`
 	Omega         string  `xor:"model,omega" type:"existingfile" help:"Fit with this covariance of the tasks: a CSV file of numbers, a row a task."`
-	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. Linear and curves have a weight or a curve for every column; kernels compare rows with those fitted on, which the model then contains."`
+	View          string  `enum:",${views}" default:"" help:"How columns are seen: ${views}. By default the rows held out choose. A kernel compares rows with some of those fitted on, which the model then contains."`
 	ClassWeight   string  `enum:",balanced" default:"" help:"\"balanced\" weighs rows so that the classes of a task count the same in a fit. Probabilities mean the frequencies in the tables all the same, and the class predicted is the likeliest."`
 	Lambda1       float64 `name:"lambda1" help:"Strength of tr(W Omega^-1 W')/2; by default the rows held out choose."`
-	Candidates    bool    `help:"List every candidate in the order in which they were tried, with its loss, how far it is from the best before it, what became of it, and seconds."`
+	Structures    bool    `help:"List what was weighed, with its loss on rows held out and its weight."`
 	Workers       int     `help:"Fits at a time; 0 means one per CPU."`
 	Out           string  `type:"path" help:"Directory to save the model to."`
 }
@@ -119,7 +119,7 @@ func (c *fitCmd) Run(e *env) error {
 			return err
 		}
 	}
-	return e.print(r, func(w io.Writer) { r.write(w, c.Candidates) })
+	return e.print(r, func(w io.Writer) { r.write(w, c.Structures) })
 }
 
 // Names of models that are no entries of the registry.
@@ -138,8 +138,8 @@ func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
 		all = []solve.Candidate{{}}
 	case c.Model == "" || c.Model == modelL2MT:
 		return nil, nil
-	case ok && one.Bent != "" && c.View != "":
-		return nil, fmt.Errorf("%w: --model=%s has a way to see columns; leave --view out", errUsage, c.Model)
+	case c.View != "":
+		return nil, fmt.Errorf("%w: --model=%s says how columns are seen; leave --view out", errUsage, c.Model)
 	case ok:
 		all = []solve.Candidate{one}
 	case c.Model == modelBest:
@@ -148,14 +148,9 @@ func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
 			all = append(all, solve.Candidate{Model: b})
 		}
 	case unknown != nil:
-		return nil, fmt.Errorf("%w: --model: %w, or %s, %s, or a candidate such as pooled80-weights-metric1", errUsage, unknown, modelL2MT, modelBest)
+		return nil, fmt.Errorf("%w: --model: %w, or %s, %s, or a structure such as curves-alone", errUsage, unknown, modelL2MT, modelBest)
 	default:
 		all = []solve.Candidate{{Model: model}}
-	}
-	for i := range all {
-		if v := solve.ViewOf(c.View); v.Bent != "" {
-			all[i].View = v
-		}
 	}
 	return all, nil
 }

@@ -32,16 +32,14 @@ type fitReport struct {
 	Rows        int              `json:"rows"`
 	Features    int              `json:"features"`
 	Classes     []string         `json:"classes,omitempty"`
-	Candidates  []solve.Tried    `json:"candidates"` // in the order in which they were tried
+	Structures  []solve.Weighed  `json:"structures"` // that were weighed
+	Shares      []solve.Share    `json:"shares,omitempty"`
 	Tasks       []taskReport     `json:"tasks"`
 	Mean        taskReport       `json:"mean"`
 	Rivals      []rivalReport    `json:"rivals"`
 	Temperature float64          `json:"temperature,omitempty"`
-	// Correlation is that of the tasks. Unclear means that there is none: on rows held out the
-	// model is no better than the same fit with every task on its own.
+	// Correlation is that of the tasks, if they share anything.
 	Correlation [][]float64      `json:"correlation,omitempty"`
-	Unclear     bool             `json:"correlation_unclear"`
-	Bends       *evidence.Paired `json:"bends,omitempty"` // what columns that bend bring to STL
 	Test        *testReport      `json:"test,omitempty"`
 	Notes       []string         `json:"notes"`
 	Seconds     float64          `json:"seconds,omitempty"`
@@ -82,12 +80,12 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	if err != nil {
 		return err
 	}
-	if r.fit, err = b.Fit(ctx, choice.Judged); err != nil {
+	if r.fit, err = b.Fit(ctx, choice); err != nil {
 		return err
 	}
-	r.alone = choice.Model == nil && choice.Mixture == solve.Mixture{}
+	r.alone = !choice.Shares()
 	r.Problem, r.Kind, r.Model, r.Title, r.Params, r.Status = p.Name, p.Kind(), choice.Name(), choice.Title(), r.fit.Params, r.fit.Result.Status
-	r.Features, r.Classes, r.Notes, r.Candidates = p.Cols(), p.Classes, r.table.Notes, choice.Tried
+	r.Features, r.Classes, r.Notes, r.Structures, r.Shares = p.Cols(), p.Classes, r.table.Notes, choice.Weighed, r.fit.Shares
 	kept, single, same := 0, 0, 0
 	for i, score := range choice.ScoresOf(p) {
 		t := p.Tasks[i]
@@ -122,40 +120,29 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	return nil
 }
 
-// judgeRivals judges what a user would try instead, and tasks on their own in the view of the
-// model, which its correlations have to be better than.
+// judgeRivals judges what a user would try instead.
 func (r *fitReport) judgeRivals(ctx context.Context, b *solve.Bench, choice *solve.Choice) error {
-	// Rivals see the columns alike: what bends bring is not what sharing brings.
-	alone := solve.Candidate{View: solve.View{Bent: choice.Bent, Width: choice.Width}}
-	pooled, weighted, apart := alone, alone, choice.Candidate
-	pooled.Mixture, pooled.Drawn = solve.Mixture{Pooled: 1}, choice.Drawn
-	weighted.Balanced = r.Kind == data.Classification
-	apart.Model, apart.Mixture = nil, solve.Mixture{}
+	alone, pooled := b.Rivals(choice)
 	mean, err := b.Mean(ctx)
 	if err != nil {
 		return err
 	}
-	var judged [5]*solve.Judged
-	for k, c := range []solve.Candidate{alone, pooled, weighted, {}, apart} {
-		if judged[k], err = b.Judge(ctx, c); err != nil {
-			return err
-		}
-	}
 	r.addRival("", "mean", "the mean of each task", choice, mean)
 	r.Rivals[rivalMean].Score.AUC = files.Float(math.NaN()) // its scores differ by fold alone
-	r.addRival(bySTL, judged[0].Name(), "STL, every task on its own", choice, judged[0].HeldOut)
-	r.addRival(byPooled, judged[1].Name(), "pooled, one model with task effects", choice, judged[1].HeldOut)
-	if judged[2] != judged[0] {
-		r.addRival("", judged[2].Name(), "STL with class weights", choice, judged[2].HeldOut)
+	single, err := b.Best(ctx, []solve.Candidate{alone})
+	if err != nil {
+		return err
 	}
-	if judged[3] != judged[0] && choice.Bent != "" {
-		d := evidence.PairedLoss(judged[0].HeldOut, judged[3].HeldOut)
-		r.Bends = &d
+	r.addRival(bySTL, single.Name(), "every task on its own", choice, single.HeldOut)
+	one, err := b.Judge(ctx, pooled)
+	if err != nil {
+		return err
 	}
-	if r.Unclear = evidence.PairedLoss(choice.HeldOut, judged[4].HeldOut).Sign() >= 0; !r.Unclear {
+	r.addRival(byPooled, one.Name(), "one model for all, at levels of each task", choice, one.HeldOut)
+	if !r.alone {
 		r.Correlation = correlationOf(r.fit.Omega)
 	}
-	r.stl, err = b.Fit(ctx, judged[0])
+	r.stl, err = b.Fit(ctx, single)
 	return err
 }
 
@@ -191,9 +178,9 @@ func (r fitReport) save(dir string) error {
 	if err != nil {
 		return err
 	}
-	r.Seconds, r.Correlation, r.Candidates = 0, nil, slices.Clone(r.Candidates)
-	for k := range r.Candidates {
-		r.Candidates[k].Seconds = 0
+	r.Seconds, r.Correlation, r.Structures = 0, nil, slices.Clone(r.Structures)
+	for k := range r.Structures {
+		r.Structures[k].Seconds = 0
 	}
 	var text strings.Builder
 	r.writeVerdicts(&text)
@@ -211,16 +198,17 @@ func (r *fitReport) saveFit(dir string, fit *solve.Fitted) error {
 	return s.Save(dir)
 }
 
-// write prints the report, with all candidates if they are asked for.
-func (r *fitReport) write(w io.Writer, candidates bool) {
+// write prints the report, with what was weighed if that is asked for.
+func (r *fitReport) write(w io.Writer, structures bool) {
 	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
 	if r.Classes != nil {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
-	fmt.Fprintf(w, "\n%s; lambda1 = %s, chosen on rows held out, fitted on all (%s, %.2g s)\n\n", r.Title, number(r.Params.Lambda1), r.Status, r.Seconds)
-	if candidates {
-		r.writeCandidates(w)
+	fmt.Fprintf(w, "\n%s (%.2g s)\n\n", r.Title, r.Seconds)
+	if structures {
+		r.writeStructures(w)
 	}
+	r.writeShares(w)
 	writeTasks(w, r.Kind, r.Tasks, r.Mean)
 	if r.Kind == data.Classification {
 		fmt.Fprintf(w, "probabilities are at temperature %.3g\n", r.Temperature)
@@ -239,15 +227,38 @@ func (r *fitReport) write(w io.Writer, candidates bool) {
 	}
 }
 
-// writeCandidates lists candidates in the order in which they were tried.
-func (r *fitReport) writeCandidates(w io.Writer) {
+// writeStructures lists what was weighed.
+func (r *fitReport) writeStructures(w io.Writer) {
 	_, _, loss := units(r.Kind)
-	t := grid{Heads: []string{loss, "less the best", "95 % from", "to", "seconds", "verdict", "candidate"}}
-	for _, c := range r.Candidates {
-		t.row(c.Loss, c.More.Loss, c.More.Low, c.More.High, fmt.Sprintf("%.2f", c.Seconds), c.Verdict, c.Titled)
+	t := grid{Heads: []string{loss, "weight", "seconds", "structure"}}
+	for _, c := range r.Structures {
+		t.row(c.Loss, c.Weight, fmt.Sprintf("%.2f", c.Seconds), c.Titled)
 	}
 	t.write(w)
 	fmt.Fprintln(w)
+}
+
+// writeShares says where the targets vary.
+func (r *fitReport) writeShares(w io.Writer) {
+	if len(r.Shares) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "shares of the variance")
+	t := grid{Heads: []string{"common", "of each task", "part"}}
+	for _, s := range r.Shares {
+		if s.Common+s.Own >= leastShare {
+			t.row(percent(s.Common), percent(s.Own), s.Name)
+		}
+	}
+	t.write(w)
+	fmt.Fprintln(w)
+}
+
+// leastShare is the share of the variance from which on a part is printed.
+const leastShare = 0.005
+
+func percent(share float64) string {
+	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
 // writeRivals compares the model, which is marked, with what a user would try instead.
@@ -287,8 +298,8 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 	}
 	d := r.Rivals[rivalSTL].Less
 	switch most := files.Float(asGood * r.Rivals[rivalSTL].Loss); {
-	case r.alone && len(r.Candidates) > 1:
-		fmt.Fprintln(w, "nothing is shared: single-task learning is chosen")
+	case r.alone && len(r.Structures) > 1:
+		fmt.Fprintln(w, "nothing is shared: every task is on its own")
 	case r.alone:
 	case math.IsInf(float64(d.Low), 0):
 		fmt.Fprintln(w, "too few rows were held out to measure whether sharing pays")
@@ -300,11 +311,5 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 		verdict("single-task learning (--model stl) is as good", "STL", d)
 	default:
 		verdict("too few rows to separate sharing from single-task learning", "STL", d)
-	}
-	if r.Bends != nil {
-		fmt.Fprintf(w, "columns bend: the %s of STL with them less that with straight columns is %s\n", loss, r.Bends)
-	}
-	if r.Unclear && !r.alone {
-		fmt.Fprintln(w, "no task correlations: on rows held out this covariance is no better than every task on its own")
 	}
 }

@@ -21,7 +21,7 @@ type inferCmd struct {
 	dataFlags  `embed:""`
 	Out        string `type:"path" xor:"out" help:"Directory for the model, for l2mt predict, show and report."`
 	OmegaOnly  bool   `xor:"out" help:"Stop at the covariance that the network finds. Needs no validation or test rows."`
-	Candidates bool   `help:"List every candidate in the order in which they were tried."`
+	Structures bool   `help:"List what was weighed, with its loss on rows held out and its weight."`
 	Workers    int    `help:"Fits at a time; 0 means one per CPU."`
 }
 
@@ -62,7 +62,7 @@ func (c *inferCmd) Run(e *env) error {
 			return err
 		}
 	}
-	return e.print(r, func(w io.Writer) { r.write(w, c.Candidates) })
+	return e.print(r, func(w io.Writer) { r.write(w, c.Structures) })
 }
 
 // open reads the problem that is asked for.

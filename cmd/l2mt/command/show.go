@@ -61,9 +61,7 @@ func openShown(dir, task string, top int) (*shownModel, error) {
 	if err := optional(loadJSON(filepath.Join(dir, fitFile), &s.report)); err != nil {
 		return nil, err
 	}
-	if !s.report.Unclear {
-		s.Correlation = correlationOf(m.Omega)
-	}
+	s.Correlation = correlationOf(m.Omega)
 	switch bend, unit := bendOf(m); {
 	case bend == nil:
 		for k, b := range m.Linear(s.task).B {

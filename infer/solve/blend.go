@@ -1,0 +1,173 @@
+package solve
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+	"l2mt/model/evidence"
+	"l2mt/model/mixed"
+	"l2mt/model/multitask"
+)
+
+// blend holds what candidates predict of rows that folds held out, to weigh the candidates:
+//
+//	minimise   sum loss(sum_k v_k s_k) + prior/2 sum (v_k - 1/K)^2   over v >= 0
+//
+// with s_k the predictions, from the mean of the targets. The squared loss is that over the
+// least mean square of a candidate.
+type blend struct {
+	scores [][]float64 // of a row: one of every candidate
+	y      []float64
+	fold   []int // that held the row out
+	loss   mixed.Loss
+	noise  float64
+	center []float64 // of every task
+}
+
+const (
+	// blendPrior is the precision of a weight about 1/K.
+	blendPrior = 4.0
+	// blendSteps bounds Newton's steps, and the rounds over the weights in each.
+	blendSteps  = 50
+	blendRounds = 200
+	blendMoves  = 1e-9
+)
+
+// newBlend gathers the predictions. A row of several classes counts once for every class.
+func newBlend(b *Bench, parts []*evidence.HeldOut) *blend {
+	e := &blend{}
+	if !b.regression() {
+		e.loss = mixed.Logistic{}
+	}
+	first := parts[0]
+	e.center = centers(b.rows, first.Y)
+	for i, targets := range first.Y {
+		fold := b.foldsOf(i)
+		for j, y := range targets {
+			classes := len(first.Scores[i]) / len(targets)
+			for c := range classes {
+				var scores []float64
+				for _, h := range parts {
+					scores = append(scores, h.Scores[i][j*classes+c]-e.center[i])
+				}
+				target := y - e.center[i]
+				if classes > 1 {
+					target = float64(2*btoi(multitask.LabelOf(y, classes) == c) - 1)
+				}
+				e.scores = append(e.scores, scores)
+				e.y = append(e.y, target)
+				e.fold = append(e.fold, fold[j])
+			}
+		}
+	}
+	e.noise = 1
+	if b.regression() {
+		e.noise = math.Inf(1)
+		for k := range parts {
+			square := 0.0
+			for r, s := range e.scores {
+				square += (e.y[r] - s[k]) * (e.y[r] - s[k])
+			}
+			e.noise = min(e.noise, max(square/float64(len(e.y)), math.SmallestNonzeroFloat32))
+		}
+	}
+	return e
+}
+
+// centers are the means of the targets, of all tasks or, in units of their own, of each; 0 of
+// classes.
+func centers(p *data.ProblemData, y [][]float64) []float64 {
+	mean := make([]float64, len(y))
+	if p.Kind() != data.Regression {
+		return mean
+	}
+	var targets []float64
+	for _, v := range y {
+		targets = append(targets, v...)
+	}
+	for i, v := range y {
+		if p.OwnUnits {
+			targets = v
+		}
+		if len(targets) > 0 {
+			mean[i] = stat.Mean(targets, nil)
+		}
+	}
+	return mean
+}
+
+// weigh finds the weights by the rows that a fold did not hold out, or by all with the fold -1.
+func (e *blend) weigh(without int) []float64 {
+	k := len(e.scores[0])
+	v := make([]float64, k)
+	floats.AddConst(1/float64(k), v)
+	h := make([][]float64, k)
+	for range blendSteps {
+		g := make([]float64, k)
+		for a := range h {
+			h[a] = make([]float64, k)
+			h[a][a] = blendPrior
+			g[a] = blendPrior / float64(k)
+		}
+		for r, s := range e.scores {
+			if e.fold[r] == without {
+				continue
+			}
+			target := e.y[r]
+			curvature := 1 / e.noise
+			if e.loss != nil {
+				f := floats.Dot(v, s)
+				_, slope, bend := e.loss.At(f, target)
+				curvature = max(bend, 1e-4)
+				target = f - slope/curvature
+			}
+			for a := range k {
+				floats.AddScaled(h[a], curvature*s[a], s)
+			}
+			floats.AddScaled(g, curvature*target, s)
+		}
+		if moved := descend(h, g, v); moved < blendMoves || e.loss == nil {
+			break
+		}
+	}
+	return v
+}
+
+// descend minimises v'hv/2 - g'v over v >= 0, one weight after the other.
+func descend(h [][]float64, g, v []float64) (moved float64) {
+	for range blendRounds {
+		far := 0.0
+		for a := range v {
+			next := max(0, v[a]+(g[a]-floats.Dot(h[a], v))/h[a][a])
+			far = max(far, math.Abs(next-v[a]))
+			v[a] = next
+		}
+		moved = max(moved, far)
+		if far < blendMoves {
+			break
+		}
+	}
+	return moved
+}
+
+// scored are the predictions of the weighed sum of all rows, those of a fold by the weights that
+// the others give.
+func (e *blend) scored(parts []*evidence.HeldOut, folds int) [][]float64 {
+	weights := make([][]float64, folds)
+	for f := range weights {
+		weights[f] = e.weigh(f)
+	}
+	out := make([][]float64, len(parts[0].Scores))
+	row := 0
+	for i, scores := range parts[0].Scores {
+		for range scores {
+			v := weights[e.fold[row]]
+			out[i] = append(out[i], e.center[i]+floats.Dot(v, e.scores[row]))
+			row++
+		}
+	}
+	return out
+}

@@ -1,0 +1,384 @@
+package solve
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+	"l2mt/model/mixed"
+	"l2mt/model/multitask"
+)
+
+// Structure is a form of the mixed model (package mixed): how columns are seen, and whose weights
+// they have. Within a structure the variances decide.
+type Structure struct {
+	// View is how columns are seen: one of Views.
+	View string `json:"view"`
+	// Sharing is Shared, Alone or Pooled.
+	Sharing string `json:"sharing,omitempty"`
+}
+
+// Views.
+const (
+	Level    = "level"    // no columns
+	Straight = "straight" // a weight for every column
+	Curves   = "curves"   // a weight and bends for every column
+	Kernel   = "kernel"   // weights, and a Laplace kernel of all columns
+)
+
+// Sharings.
+const (
+	Shared = ""       // weights in common and weights of each task
+	Alone  = "alone"  // weights of each task, drawn to 0
+	Pooled = "pooled" // weights in common, and levels of each task
+)
+
+// Views are the views that a user may ask for.
+func Views() []string { return []string{Straight, Curves, Kernel} }
+
+// Structures are all forms, by their names.
+func Structures() (all []Structure) {
+	for _, view := range []string{Straight, Curves, Kernel} {
+		for _, sharing := range []string{Shared, Alone, Pooled} {
+			all = append(all, Structure{view, sharing})
+		}
+	}
+	return append(all, Structure{View: Level})
+}
+
+// Name is what a structure is called in files and flags.
+func (s Structure) Name() string {
+	return strings.TrimSuffix(s.View+"-"+s.Sharing, "-")
+}
+
+// Title says what a structure is.
+func (s Structure) Title() string {
+	if s.View == Level {
+		return "the level of each task"
+	}
+	view := map[string]string{
+		Straight: "straight columns",
+		Curves:   "a curve for every column",
+		Kernel:   "straight columns and rows that are near",
+	}
+	whose := map[string]string{
+		Shared: "shared and of each task",
+		Alone:  "each task on its own",
+		Pooled: "the same for all tasks, at levels of each",
+	}
+	return view[s.View] + ", " + whose[s.Sharing]
+}
+
+const (
+	// mostCurved is the number of columns up to which each gets a curve, and mostSeparate up
+	// to which each has variances of its own.
+	mostCurved   = 100
+	mostSeparate = 40
+	// kernelWidth is that of the Laplace kernel, over the sum of the columns' deviations.
+	kernelWidth = 0.6
+	// fewestLandmarks and mostLandmarks bound the landmarks of a kernel, of which there are
+	// as many as make landmarkWork operations a step.
+	fewestLandmarks = 50
+	mostLandmarks   = 300
+	landmarkWork    = 3e7
+	// flat is the variance of the common level, which nothing draws to 0.
+	flat        = 1e3
+	flatClasses = 1e2
+	// explainedAtFirst is the share of the targets' variance with which a search begins.
+	explainedAtFirst = 0.5
+)
+
+// features are rows of a part as the mixed models see them: the constant 1, standardised columns
+// with their bends, and the coordinates of a kernel.
+type features struct {
+	*data.ProblemData             // with the rows that the steps make
+	steps             []data.Step // from the columns of the table
+	columns           []feature   // of the rows made, and the constant before them
+	coordinates       []float64   // A of data.FitKernel, or nil
+	landmarks         int
+	separate          bool // columns have variances of their own
+	center, scale     []float64
+	loading           []float64
+	rows              [][]float64 // of every task, feature by feature
+}
+
+// feature is what a feature is of.
+type feature struct {
+	view   string // Level, Straight, Curves (a bend) or Kernel
+	column int
+}
+
+// newFeatures fits the steps to the training rows of a problem.
+func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
+	f := &features{ProblemData: p}
+	x := p.TrainingRows()
+	standardise, err := data.FitStep(data.StepStandardise, x)
+	if err != nil {
+		return nil, err
+	}
+	if x, err = standardise.Apply(x); err != nil {
+		return nil, err
+	}
+	curves := data.Straight(x)
+	if x.Cols() <= mostCurved {
+		curves = data.FitCurves(x)
+	}
+	parts := []data.Step{curves}
+	if kernel {
+		landmarks := math.Sqrt(landmarkWork / float64(x.Rows()))
+		landmarks = min(max(landmarks, fewestLandmarks), mostLandmarks)
+		step, coordinates := data.FitKernel(data.StepLaplace, kernelWidth, x, int(landmarks))
+		f.coordinates = coordinates
+		f.landmarks = len(step.Landmarks)
+		parts = append(parts, step)
+	}
+	f.steps = []data.Step{standardise, data.Views(parts...)}
+	for _, step := range f.steps {
+		if f.ProblemData, err = step.Problem(f.ProblemData); err != nil {
+			return nil, err
+		}
+	}
+	f.columns = []feature{{view: Level}}
+	used := 0
+	for j, c := range curves.Curves {
+		f.columns = append(f.columns, feature{Straight, j})
+		for range c.Bends {
+			f.columns = append(f.columns, feature{Curves, j})
+		}
+		if standardise.Deviation[j] > 0 {
+			used++
+		}
+	}
+	f.separate = used <= mostSeparate
+	for range f.landmarks {
+		f.columns = append(f.columns, feature{view: Kernel})
+	}
+	f.measure()
+	for _, t := range f.Tasks {
+		f.rows = append(f.rows, f.of(t.TrainSet.X))
+	}
+	return f, nil
+}
+
+// measure finds the level and the deviation of targets, of all tasks or, where tasks are targets
+// in units of their own, of each.
+func (f *features) measure() {
+	var targets []float64
+	for _, t := range f.Tasks {
+		targets = append(targets, t.TrainSet.Y...)
+	}
+	for _, t := range f.Tasks {
+		if f.OwnUnits {
+			targets = t.TrainSet.Y
+		}
+		center, deviation := 0.0, 1.0
+		if f.Kind() == data.Regression && len(targets) > 0 {
+			center, deviation = stat.PopMeanStdDev(targets, nil)
+		}
+		if deviation == 0 {
+			deviation = 1
+		}
+		f.center = append(f.center, center)
+		f.scale = append(f.scale, deviation)
+		f.loading = append(f.loading, 1)
+	}
+	if f.OwnUnits {
+		f.loading = f.leading()
+	}
+}
+
+// leading is the first eigenvector of the targets' correlations, of which the squares add up to
+// the number of tasks; ones where tasks have other rows.
+func (f *features) leading() []float64 {
+	m, n := len(f.Tasks), len(f.Tasks[0].TrainSet.Y)
+	y := mat.NewDense(m, max(1, n), nil)
+	for i, t := range f.Tasks {
+		if len(t.TrainSet.Y) != n || n == 0 {
+			return f.loading
+		}
+		for j, v := range t.TrainSet.Y {
+			y.Set(i, j, (v-f.center[i])/f.scale[i])
+		}
+	}
+	var products mat.SymDense
+	products.SymOuterK(1, y)
+	var e mat.EigenSym
+	if !e.Factorize(&products, true) {
+		return f.loading
+	}
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	first := mat.Col(nil, m-1, &vectors)
+	floats.Scale(math.Copysign(math.Sqrt(float64(m)), floats.Sum(first)), first)
+	return first
+}
+
+// of are the features of rows that the steps have made.
+func (f *features) of(x data.Matrix) []float64 {
+	d := len(f.columns)
+	rows := make([]float64, x.Rows()*d)
+	straight := d - f.landmarks
+	for i := range x.Rows() {
+		row := rows[i*d:][:d]
+		row[0] = 1
+		made := x.Row(i).Value
+		for j, v := range made[:straight-1] {
+			row[1+j] = float64(v)
+		}
+		for k, v := range made[straight-1:] {
+			floats.AddScaled(row[straight:], float64(v), f.coordinates[k*f.landmarks:][:f.landmarks])
+		}
+	}
+	return rows
+}
+
+// problem is the mixed model of a structure, for one class of several against the rest.
+func (f *features) problem(s Structure, class int) mixed.Problem {
+	var p mixed.Problem
+	number := map[feature]int{}
+	var chosen []int
+	for j, of := range f.columns {
+		if !s.has(of.view) {
+			continue
+		}
+		key := of
+		if !f.separate || s.View != Curves {
+			key.column = 0
+		}
+		k, known := number[key]
+		if !known {
+			k = len(p.Components)
+			number[key] = k
+			p.Components = append(p.Components, mixed.Component{Name: f.name(key)})
+		}
+		p.Part = append(p.Part, k)
+		chosen = append(chosen, j)
+	}
+	share := explainedAtFirst / float64(2*len(p.Components))
+	for k := range p.Components {
+		c := &p.Components[k]
+		if k == 0 || s.Sharing != Alone {
+			c.Common = share
+		}
+		if k == 0 || s.Sharing != Pooled {
+			c.Own = share
+		}
+	}
+	p.Components[0].Fixed = true
+	p.Components[0].Common = flat
+	if f.Kind() == data.Classification {
+		p.Loss = mixed.Logistic{}
+		p.Components[0].Common = flatClasses
+	}
+	for i, t := range f.Tasks {
+		task := mixed.Task{Loading: f.loading[i]}
+		for r, y := range t.TrainSet.Y {
+			for _, j := range chosen {
+				task.Features = append(task.Features, f.rows[i][r*len(f.columns)+j])
+			}
+			if f.Several() > 0 {
+				y = float64(2*btoi(multitask.LabelOf(y, f.Several()) == class) - 1)
+			}
+			task.Y = append(task.Y, (y-f.center[i])/f.scale[i])
+		}
+		p.Tasks = append(p.Tasks, task)
+	}
+	return p
+}
+
+func btoi(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// has says that a structure has features of a view.
+func (s Structure) has(view string) bool {
+	switch view {
+	case Level:
+		return true
+	case Straight:
+		return s.View != Level
+	}
+	return view == s.View
+}
+
+// name is what a component is called.
+func (f *features) name(of feature) string {
+	if of.view == Level || of.view == Kernel || !f.separate {
+		return of.view
+	}
+	return fmt.Sprintf("%s %d", of.view, of.column)
+}
+
+// fit fits a structure to the training rows. W is for the rows that the steps make.
+func (f *features) fit(ctx context.Context, s Structure, workers int) (*multitask.Result, []*mixed.Fit, error) {
+	classes := max(1, f.Several())
+	wide, m := len(f.columns)-1, len(f.Tasks)
+	r := &multitask.Result{Model: s.Name(), Status: multitask.Converged, W: mat.NewDense(classes*wide, m, nil), B: make([]float64, classes*m), Omega: mat.NewSymDense(m, nil)}
+	var posteriors []*mixed.Fit
+	for class := range classes {
+		p := f.problem(s, class)
+		fit, err := mixed.New(ctx, p, mixed.Options{Workers: workers})
+		if err != nil {
+			return nil, nil, err
+		}
+		posteriors = append(posteriors, fit)
+		for i := range m {
+			w := slices.Clone(fit.Own[i])
+			floats.AddScaled(w, f.loading[i], fit.Common)
+			made, level := f.pull(s, w)
+			floats.Scale(f.scale[i], made)
+			for j, v := range made {
+				r.W.Set(class*wide+j, i, v)
+			}
+			r.B[i*classes+class] = f.center[i] + f.scale[i]*level
+		}
+		f.addOmega(r.Omega, fit)
+	}
+	r.Omega = multitask.Normalised(r.Omega)
+	return r, posteriors, nil
+}
+
+// addOmega adds the covariance of what tasks have but their levels.
+func (f *features) addOmega(omega *mat.SymDense, fit *mixed.Fit) {
+	for _, c := range fit.Components[1:] {
+		for i, a := range f.loading {
+			omega.SetSym(i, i, omega.At(i, i)+c.Own*c.Size)
+			for j, b := range f.loading[:i+1] {
+				omega.SetSym(i, j, omega.At(i, j)+a*b*c.Common*c.Size)
+			}
+		}
+	}
+	for i := range f.loading {
+		omega.SetSym(i, i, omega.At(i, i)+math.SmallestNonzeroFloat32)
+	}
+}
+
+// pull turns weights of a structure's features into weights of the rows that the steps make, and
+// a level.
+func (f *features) pull(s Structure, w []float64) (made []float64, level float64) {
+	d := len(f.columns)
+	full := make([]float64, d)
+	next := 0
+	for j, of := range f.columns {
+		if s.has(of.view) {
+			full[j] = w[next]
+			next++
+		}
+	}
+	straight := d - f.landmarks
+	made = full[1:straight]
+	for k := range f.landmarks {
+		made = append(made[:len(made):len(made)], floats.Dot(f.coordinates[k*f.landmarks:][:f.landmarks], full[straight:]))
+	}
+	return made, full[0]
+}

@@ -1,0 +1,75 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"l2mt/data"
+	"l2mt/model/multitask"
+)
+
+const (
+	// hottest bounds the temperature, and its inverse.
+	hottest = 100
+	// certainty is the precision of the prior of 1/T about 1: where no row is wrong, rows
+	// alone would have no temperature.
+	certainty = 4
+)
+
+// Temperature returns the T for which the data.Probabilities of held-out rows have the least
+// logistic loss over all tasks, drawn to 1. Scores are theirs, labels the classes of the rows.
+// Steps are those of Newton's method; of more than two classes a part of the curvature is left
+// out, which is negative.
+func Temperature(scores, labels [][]float64) float64 {
+	k := perRow(slices.Concat(scores...), slices.Concat(labels...))
+	p := make([]float64, max(2, k))
+	moved := make([]float64, k)
+	a := 1.0 // 1/T
+	for range 100 {
+		slope := certainty * (a - 1)
+		curvature := float64(certainty)
+		for i, y := range labels {
+			for j, v := range y {
+				f := scores[i][j*k:][:k]
+				for class := range f {
+					moved[class] = a * f[class]
+				}
+				data.Probabilities(p, moved, 1)
+				s, c := rowSlope(p, moved, f, multitask.LabelOf(v, k))
+				slope += s
+				curvature += c
+			}
+		}
+		next := min(max(a-slope/curvature, a/2, 1.0/hottest), 2*a, hottest)
+		far := math.Abs(next - a)
+		a = next
+		if far < 1e-10*a {
+			break
+		}
+	}
+	return 1 / a
+}
+
+// rowSlope is the slope of the loss of a row along 1/T, and its curvature.
+func rowSlope(p, moved, f []float64, right int) (slope, curvature float64) {
+	k := len(f)
+	mean := 0.0
+	for n, s := range moved {
+		if math.IsInf(s, -1) {
+			continue
+		}
+		class := n + len(p) - k
+		against := 1.0
+		if k > 1 {
+			against /= 1 + math.Exp(s)
+		}
+		mean += p[class] * against * f[n]
+		bend := p[class] * against * against
+		if class == right {
+			slope -= against * f[n]
+			bend += against * (1 - against)
+		}
+		curvature += bend * f[n] * f[n]
+	}
+	return slope + mean, curvature - mean*mean
+}

@@ -1,0 +1,28 @@
+package mixed
+
+import "math"
+
+// Loss is what a row loses at f: minus the logarithm of its likelihood, with the first and the
+// second derivative. Nil is the squared loss, over a variance that is found too.
+type Loss interface {
+	At(f, y float64) (loss, slope, curvature float64)
+}
+
+// Logistic is the loss of two classes, -1 and +1.
+type Logistic struct{}
+
+// At returns ln(1 + exp(-y f)).
+func (Logistic) At(f, y float64) (loss, slope, curvature float64) {
+	p := 1 / (1 + math.Exp(y*f)) // of the other class
+	loss = math.Log1p(math.Exp(-math.Abs(f))) + max(0, -y*f)
+	return loss, -y * p, p * (1 - p)
+}
+
+// Poisson is the loss of counts whose logarithm is expected to be f.
+type Poisson struct{}
+
+// At returns exp(f) - y f.
+func (Poisson) At(f, y float64) (loss, slope, curvature float64) {
+	rate := math.Exp(min(f, 50))
+	return rate - y*f, rate - y, rate
+}

@@ -1,0 +1,575 @@
+// Package mixed fits mixed models: weights that all tasks have in common and weights of each
+// task, with variances that the rows themselves choose.
+//
+//	f_t(x) = sum_j phi_j(x) (l_t w_j + u_tj),   w_j ~ N(0, a),   u_tj ~ N(0, c)
+//
+// The features phi are a constant, whose weights are the level b of all tasks and the levels b_t
+// of each, the columns as they are, the bends of their curves, and coordinates of kernels. The
+// features of a Component share one a and one c. So the weights of a component have the
+// covariance a l l' + c I over the tasks: problem (1) with an Omega for every component, where
+// l_t is 1 unless tasks are targets of different meaning.
+//
+// The variances maximise the marginal likelihood of the rows (the evidence), of classes and
+// counts in Laplace's approximation. Given w, tasks have nothing to do with each other. So a step
+// costs n_t D (n_t + D) for each task and D^3 once, with D features and at most D rows n_t.
+package mixed
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/floats"
+
+	"l2mt/layers/linalg"
+)
+
+// Component is what features with the same variances have in common.
+type Component struct {
+	// Name says what the features are.
+	Name string `json:"name"`
+	// Common is the variance a of the common weights, Own the variance c of the tasks' own.
+	// Where a search begins they are the variances that these weights give to f. 0 leaves
+	// weights out.
+	Common float64 `json:"common"`
+	Own    float64 `json:"own"`
+	// Fixed keeps the common variance where it is.
+	Fixed bool `json:"-"`
+	// Size is the mean over the rows of the sum of the squared features. Times Common or Own
+	// it is the variance that the component gives to f. New measures it.
+	Size float64 `json:"-"`
+}
+
+// Task holds the rows of a task.
+type Task struct {
+	// Features has D numbers for every row.
+	Features []float64
+	// Y holds the targets: numbers, counts, or -1 and +1.
+	Y []float64
+	// Loading is the task's share l_t of the common weights.
+	Loading float64
+}
+
+// Problem holds the rows of all tasks and the components of their features.
+type Problem struct {
+	Tasks      []Task
+	Components []Component
+	// Part is the component of every feature.
+	Part []int
+	// Loss of a row; nil is the squared error over a variance, which is found too.
+	Loss Loss
+	// Noise is that variance where the search begins; 0 means 0.5.
+	Noise float64
+}
+
+// Options control a fit. The zero value means the defaults.
+type Options struct {
+	// Workers is the number of goroutines; the result does not depend on it. 0 means 1.
+	Workers int
+	// Given keeps the variances as they are.
+	Given bool
+}
+
+// Fit is the posterior of a problem under the variances found.
+type Fit struct {
+	// Components have the variances.
+	Components []Component
+	// Noise is the variance of a target about f; 1 where there is a Loss.
+	Noise float64
+	// Common is the mean of w.
+	Common []float64
+	// Own is the mean of every task's u_t.
+	Own [][]float64
+	// Root has the D x D matrix R for which R'R is the covariance of w.
+	Root []float64
+	// Left is, for every task, how much of the variance that f has in a new task its rows
+	// leave, in the mean over these rows.
+	Left []float64
+	// Steps counts the steps of the variances.
+	Steps int
+}
+
+const (
+	// mostSteps and tolerance end the search: variances that still move by a hundredth of
+	// f's variance change predictions by less than rows can tell.
+	mostSteps = 60
+	tolerance = 1e-2
+	// weak and weakClasses are the rates of the exponential prior of a component's variance,
+	// in units of the targets' variance. It takes out components that bring nothing.
+	weak        = 4.0
+	weakClasses = 1.0
+	// leastShare and mostShare bound a component's share of f's variance.
+	leastShare = 1e-9
+	mostShare  = 1e4
+	leastNoise = 1e-6
+	// newtonSteps bounds the steps of Newton's method under the last variances, which end
+	// where no score moves by closeEnough.
+	newtonSteps = 30
+	closeEnough = 1e-5
+	// longestStep bounds how far a step moves a score.
+	longestStep    = 3.0
+	leastCurvature = 1e-4
+	// jitter keeps products of rows that depend on each other positive definite.
+	jitter = 1e-9
+)
+
+// New finds the variances of a problem, unless they are given, and the weights.
+func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
+	s := newSearch(p, o)
+	for !o.Given && s.steps < mostSteps && ctx.Err() == nil {
+		newton := 1
+		if s.steps == 0 {
+			newton = 3
+		}
+		s.posterior(newton)
+		moved := s.move()
+		s.steps++
+		if moved < tolerance && s.steps > 5 {
+			break
+		}
+	}
+	s.posterior(newtonSteps)
+	return s.fit(), ctx.Err()
+}
+
+// search holds a problem while its variances are sought.
+type search struct {
+	Problem
+	ker     linalg.Kernels
+	workers int
+	d       int
+	a       []float64 // variance of every common weight
+	c       []float64 // variance of every own weight
+	shared  []int     // features with a > 0
+	common  []float64 // mean of w
+	root    []float64 // covariance of w, of shared features: root' root
+	blocks  []block
+	steps   int
+}
+
+// block is a task in a step. Its rows are divided by the root of their variance, and D rows stand
+// for more than D.
+type block struct {
+	Task
+	score    []float64 // f of every row
+	rows     int       // k
+	f        []float64 // k x D, features
+	z        []float64 // k, targets
+	lost     float64   // squares of targets that no weights explain
+	replaced int       // rows that the k rows stand for, beyond k
+	inverse  []float64 // L^-1, where L L' = C = noise + f diag(c) f'
+	r        []float64 // k x D, L^-1 f
+	v        []float64 // k, L^-1 z
+	slope    []float64 // f' C^-1 (z - l f w)
+	expected []float64 // of the squared slopes
+	alpha    float64   // squared length of C^-1 (z - l f w)
+	trace    float64   // what is expected of it
+}
+
+func newSearch(p Problem, o Options) *search {
+	s := &search{Problem: p, ker: linalg.Default(), workers: max(1, o.Workers), d: len(p.Part)}
+	s.Components = slices.Clone(p.Components)
+	s.Noise = cmp.Or(p.Noise, 0.5)
+	if p.Loss != nil {
+		s.Noise = 1
+	}
+	s.common = make([]float64, s.d)
+	s.blocks = make([]block, len(p.Tasks))
+	for i, t := range p.Tasks {
+		s.blocks[i] = block{Task: t, score: make([]float64, len(t.Y))}
+	}
+	s.measure(o.Given)
+	s.spread()
+	if p.Loss == nil {
+		s.each(func(b *block) { s.whiten(b, b.Features, b.Y) })
+	}
+	return s
+}
+
+// each does something for every task, side by side.
+func (s *search) each(do func(b *block)) {
+	var group errgroup.Group
+	group.SetLimit(s.workers)
+	for chunk := range slices.Chunk(s.blocks, 1+len(s.blocks)/(8*s.workers)) {
+		group.Go(func() error {
+			for i := range chunk {
+				do(&chunk[i])
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no work fails
+}
+
+// measure finds the sizes of the components, and the variances of weights.
+func (s *search) measure(given bool) {
+	sums := make([]float64, len(s.Components))
+	rows := 0
+	for _, t := range s.Tasks {
+		rows += len(t.Y)
+		for i, v := range t.Features {
+			sums[s.Part[i%s.d]] += v * v
+		}
+	}
+	for k := range s.Components {
+		c := &s.Components[k]
+		c.Size = sums[k] / float64(max(1, rows))
+		switch {
+		case c.Size == 0:
+			c.Common = 0
+			c.Own = 0
+		case !given:
+			c.Common /= c.Size
+			c.Own /= c.Size
+		}
+	}
+}
+
+// spread gives every feature the variances of its component.
+func (s *search) spread() {
+	s.a = make([]float64, s.d)
+	s.c = make([]float64, s.d)
+	s.shared = nil
+	for j, k := range s.Part {
+		s.a[j] = s.Components[k].Common
+		s.c[j] = s.Components[k].Own
+		if s.a[j] > 0 {
+			s.shared = append(s.shared, j)
+		}
+	}
+}
+
+// whiten takes rows of unit variance, and where there are more than D of them the D rows
+//
+//	L' w = L^-1 f'z,   L L' = f'f
+//
+// which say the same of the weights.
+func (s *search) whiten(b *block, f, z []float64) {
+	n, d := len(z), s.d
+	b.rows, b.f, b.z, b.lost, b.replaced = n, f, z, 0, 0
+	if n <= d+d/4 {
+		return
+	}
+	gram := s.atb(f, d, f, d)
+	size := 0.0
+	for j := range d {
+		size += gram[j*d+j]
+	}
+	for j := range d {
+		gram[j*d+j] += jitter * size / float64(d)
+	}
+	if !linalg.Cholesky(s.ker, d, gram, d) {
+		return
+	}
+	rows := make([]float64, d*d)
+	for i := range d {
+		for j := range i + 1 {
+			rows[j*d+i] = gram[i*d+j]
+		}
+	}
+	linalg.Invert(s.ker, d, gram, d)
+	targets := s.atb(f, d, z, 1)
+	targets = s.ab(gram, d, targets, 1)
+	b.lost = max(0, floats.Dot(z, z)-floats.Dot(targets, targets))
+	b.rows, b.f, b.z, b.replaced = d, rows, targets, n-d
+}
+
+// posterior finds w and u_t under the variances. Where there is a Loss it takes steps of Newton's
+// method: fits of z = f - slope/curvature, with variances 1/curvature.
+func (s *search) posterior(newton int) {
+	for range newton {
+		if s.Loss != nil {
+			s.each(s.linearise)
+		}
+		s.each(s.factor)
+		s.together()
+		s.each(s.apart)
+		if s.Loss == nil || s.rescore() < closeEnough {
+			return
+		}
+	}
+}
+
+// linearise makes rows of unit variance of a loss about the scores.
+func (s *search) linearise(b *block) {
+	z := make([]float64, len(b.Y))
+	f := slices.Clone(b.Features)
+	for i, y := range b.Y {
+		_, slope, curvature := s.Loss.At(b.score[i], y)
+		curvature = max(curvature, leastCurvature)
+		root := math.Sqrt(curvature)
+		z[i] = root * (b.score[i] - slope/curvature)
+		floats.Scale(root, f[i*s.d:][:s.d])
+	}
+	s.whiten(b, f, z)
+}
+
+// factor makes L^-1, r and v of a task.
+func (s *search) factor(b *block) {
+	k, d := b.rows, s.d
+	scaled := slices.Clone(b.f)
+	for i := range scaled {
+		scaled[i] *= math.Sqrt(s.c[i%d])
+	}
+	b.inverse = s.abt(scaled, d, scaled, d)
+	for i := range k {
+		b.inverse[i*k+i] += s.Noise
+	}
+	linalg.Cholesky(s.ker, k, b.inverse, k)
+	linalg.Invert(s.ker, k, b.inverse, k)
+	b.r = s.ab(b.inverse, k, b.f, d)
+	b.v = s.ab(b.inverse, k, b.z, 1)
+}
+
+// columns are those of r whose features are shared, times the loading.
+func (s *search) columns(b *block) []float64 {
+	p := len(s.shared)
+	r := make([]float64, b.rows*p)
+	for i := range b.rows {
+		for to, j := range s.shared {
+			r[i*p+to] = b.Loading * b.r[i*s.d+j]
+		}
+	}
+	return r
+}
+
+// together finds the posterior of w, whose precision is I + A^1/2 (sum r'r) A^1/2 in units of
+// A^1/2. Tasks add up in their order, for any number of workers.
+func (s *search) together() {
+	p := len(s.shared)
+	precision := make([]float64, p*p)
+	q := make([]float64, p)
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		r := s.columns(b)
+		linalg.Gemm(s.threads(), linalg.Trans, linalg.NoTrans, p, p, b.rows, 1, r, max(1, p), r, max(1, p), 1, precision, max(1, p))
+		linalg.Gemm(s.ker, linalg.Trans, linalg.NoTrans, p, 1, b.rows, 1, r, max(1, p), b.v, 1, 1, q, 1)
+	}
+	for i, ji := range s.shared {
+		q[i] *= math.Sqrt(s.a[ji])
+		for k, jk := range s.shared {
+			precision[i*p+k] *= math.Sqrt(s.a[ji] * s.a[jk])
+		}
+		precision[i*p+i]++
+	}
+	linalg.Cholesky(s.threads(), p, precision, p)
+	linalg.Invert(s.threads(), p, precision, p)
+	w := s.ab(precision, p, q, 1)
+	w = s.atb(precision, p, w, 1)
+	clear(s.common)
+	for i, j := range s.shared {
+		s.common[j] = w[i] * math.Sqrt(s.a[j])
+		for k := range p {
+			precision[k*p+i] *= math.Sqrt(s.a[j])
+		}
+	}
+	s.root = precision
+}
+
+func (s *search) threads() linalg.Kernels {
+	ker := s.ker
+	ker.Threads = s.workers
+	return ker
+}
+
+// apart finds what of a task the common weights leave.
+func (s *search) apart(b *block) {
+	d, k := s.d, b.rows
+	rest := s.ab(b.r, d, s.common, 1)
+	floats.Scale(-b.Loading, rest)
+	floats.Add(rest, b.v)
+	b.slope = s.atb(b.r, d, rest, 1)
+	alpha := s.atb(b.inverse, k, rest, 1)
+	b.alpha = floats.Dot(alpha, alpha) + b.lost/(s.Noise*s.Noise)
+}
+
+// rescore moves the scores to the weights, and returns how far the farthest one wants to move.
+func (s *search) rescore() float64 {
+	moves := make([][]float64, len(s.blocks))
+	far := 0.0
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		moves[i] = s.ab(b.Features, s.d, s.weights(b), 1)
+		floats.Sub(moves[i], b.score)
+		far = max(far, floats.Norm(moves[i], math.Inf(1)))
+	}
+	step := min(1, longestStep/max(far, closeEnough))
+	for i := range s.blocks {
+		floats.AddScaled(s.blocks[i].score, step, moves[i])
+	}
+	return far
+}
+
+// weights are the common ones of a task and its own.
+func (s *search) weights(b *block) []float64 {
+	w := make([]float64, s.d)
+	for j := range w {
+		w[j] = b.Loading*s.common[j] + s.c[j]*b.slope[j]
+	}
+	return w
+}
+
+// expect finds what chance alone would make of the squared slopes and of alpha.
+func (s *search) expect(b *block) {
+	d, k, p := s.d, b.rows, len(s.shared)
+	t := s.abt(s.columns(b), p, s.root, p)
+	taken := s.abt(t, p, t, p)
+	of := s.ab(taken, k, b.r, d)
+	b.expected = make([]float64, d)
+	for i, r := range b.r {
+		b.expected[i%d] += r * (r - of[i])
+	}
+	back := s.ab(taken, k, b.inverse, k)
+	b.trace = float64(b.replaced) / s.Noise
+	for i, v := range b.inverse {
+		b.trace += v * (v - back[i])
+	}
+}
+
+// move takes a step of the variances towards the maximum of the evidence,
+//
+//	s <- s sqrt(slope / (its expectation + prior))
+//
+// which never lowers it (Zhou, Hu, Qiao, Cho and Zhou, "MM algorithms for variance components
+// models", 2019). It returns how far they moved, relative to all of them.
+func (s *search) move() (moved float64) {
+	s.each(s.expect)
+	slopes := make([]float64, len(s.Components))
+	expected := make([]float64, len(s.Components))
+	alpha, trace := 0.0, 0.0
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		for j, k := range s.Part {
+			slopes[k] += b.slope[j] * b.slope[j]
+			expected[k] += b.expected[j]
+		}
+		alpha += b.alpha
+		trace += b.trace
+	}
+	commonSlopes, commonExpected := s.commonSlopes()
+	prior, total := weak, 0.0
+	if s.Loss != nil {
+		prior = weakClasses
+	}
+	for _, c := range s.Components {
+		total += c.Own * c.Size
+		if !c.Fixed {
+			total += c.Common * c.Size
+		}
+	}
+	next := func(v, slope, expected, size float64) float64 {
+		to := v * math.Sqrt(slope/(expected+prior*size)) * size
+		if to < leastShare {
+			to = 0
+		}
+		to = min(to, mostShare)
+		moved = max(moved, math.Abs(to-v*size)/total)
+		return to / size
+	}
+	for k := range s.Components {
+		c := &s.Components[k]
+		if c.Common > 0 && !c.Fixed {
+			c.Common = next(c.Common, commonSlopes[k], commonExpected[k], c.Size)
+		}
+		if c.Own > 0 {
+			c.Own = next(c.Own, slopes[k], expected[k], c.Size)
+		}
+	}
+	if s.Loss == nil {
+		noise := max(leastNoise, s.Noise*math.Sqrt(alpha/trace))
+		moved = max(moved, math.Abs(noise-s.Noise)/s.Noise)
+		s.Noise = noise
+	}
+	s.spread()
+	return moved
+}
+
+// commonSlopes are the squared slopes of the common weights by component, and their expectations.
+func (s *search) commonSlopes() (slopes, expected []float64) {
+	slopes, expected = make([]float64, len(s.Components)), make([]float64, len(s.Components))
+	variance := make([]float64, len(s.shared))
+	for i, v := range s.root {
+		variance[i%len(s.shared)] += v * v
+	}
+	for i, j := range s.shared {
+		k, a := s.Part[j], s.a[j]
+		slopes[k] += s.common[j] * s.common[j] / (a * a)
+		expected[k] += (a - variance[i]) / (a * a)
+	}
+	return slopes, expected
+}
+
+// fit is what the search has come to.
+func (s *search) fit() *Fit {
+	f := &Fit{Components: s.Components, Noise: s.Noise, Common: s.common, Steps: s.steps}
+	p := len(s.shared)
+	f.Root = make([]float64, s.d*s.d)
+	for i := range p {
+		for to, j := range s.shared {
+			f.Root[i*s.d+j] = s.root[i*p+to]
+		}
+	}
+	f.Left = make([]float64, len(s.blocks))
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		own := make([]float64, s.d)
+		floats.MulTo(own, s.c, b.slope)
+		f.Own = append(f.Own, own)
+		f.Left[i] = s.left(b, f)
+	}
+	return f
+}
+
+// left is the variance of f on the rows of a task over the variance before they were seen:
+//
+//	phi'(C - C P C)phi + h'V h,  h = (I - P C) phi   over   phi'(C + V)phi
+//
+// with P = r'r and V the covariance of w.
+func (s *search) left(b *block, f *Fit) float64 {
+	d, n := s.d, len(b.Y)
+	if n == 0 {
+		return 1
+	}
+	scaled := slices.Clone(b.Features)
+	before := 0.0
+	for i, v := range b.Features {
+		scaled[i] *= s.c[i%d]
+		before += scaled[i] * v
+	}
+	after := before
+	cross := s.abt(scaled, d, b.r, d)
+	after -= floats.Dot(cross, cross)
+	h := s.ab(cross, b.rows, b.r, d)
+	for i, v := range b.Features {
+		h[i] = b.Loading * (v - h[i])
+	}
+	common := s.abt(h, d, f.Root, d)
+	after += floats.Dot(common, common)
+	prior := s.abt(b.Features, d, f.Root, d)
+	before += floats.Dot(prior, prior)
+	if before == 0 {
+		return 1
+	}
+	return min(1, max(0, after/before))
+}
+
+// ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns.
+func (s *search) ab(a []float64, wide int, b []float64, cols int) []float64 {
+	return product(s.ker, linalg.NoTrans, linalg.NoTrans, len(a)/max(1, wide), cols, wide, a, wide, b, cols)
+}
+
+func (s *search) atb(a []float64, wide int, b []float64, cols int) []float64 {
+	return product(s.ker, linalg.Trans, linalg.NoTrans, wide, cols, len(a)/max(1, wide), a, wide, b, cols)
+}
+
+func (s *search) abt(a []float64, wide int, b []float64, cols int) []float64 {
+	return product(s.ker, linalg.NoTrans, linalg.Trans, len(a)/max(1, wide), len(b)/max(1, cols), wide, a, wide, b, cols)
+}
+
+func product(ker linalg.Kernels, ta, tb linalg.Transpose, m, n, k int, a []float64, wide int, b []float64, cols int) []float64 {
+	c := make([]float64, m*n)
+	linalg.Gemm(ker, ta, tb, m, n, k, 1, a, max(1, wide), b, max(1, cols), 0, c, max(1, n))
+	return c
+}
