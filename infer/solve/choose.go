@@ -2,6 +2,7 @@ package solve
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"l2mt/data"
@@ -44,13 +45,15 @@ type Choice struct {
 // finds, with half of that, and without.
 func (b *Bench) Candidates(without Parts) (all []Candidate) {
 	if without.View != "" || !b.wide() {
-		views := []string{Curves, Kernel}
-		if without.View != "" {
-			views = []string{without.View}
-		}
-		for _, sharing := range []string{Shared, Alone} {
-			for _, view := range views {
-				all = append(all, Candidate{Structure: Structure{view, sharing}})
+		for _, s := range []Structure{{Curves, Shared}, {Kernel, Shared}, {Curves, Alone}, {Kernel, Alone}} {
+			if without.View != "" {
+				s.View = without.View
+			}
+			if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits {
+				continue // the kernel of a few rows
+			}
+			if c := (Candidate{Structure: s}); !slices.Contains(all, c) {
+				all = append(all, c)
 			}
 		}
 		return all

@@ -83,11 +83,10 @@ const (
 	mostSeparate = 40
 	// kernelWidth is that of the Laplace kernel, over the sum of the columns' deviations.
 	kernelWidth = 0.6
-	// fewestLandmarks and mostLandmarks bound the landmarks of a kernel, of which there are
-	// as many as make landmarkWork operations a step.
-	fewestLandmarks = 50
-	mostLandmarks   = 300
-	landmarkWork    = 3e7
+	// manyLandmarks is the number of landmarks of a kernel, and mostLandmarks where tasks are
+	// targets of the same rows.
+	manyLandmarks = 100
+	mostLandmarks = 300
 	// flat is the variance of the common level, which nothing draws to 0.
 	flat        = 1e3
 	flatClasses = 1e2
@@ -132,9 +131,11 @@ func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
 	}
 	parts := []data.Step{curves}
 	if kernel {
-		landmarks := math.Sqrt(landmarkWork / float64(x.Rows()))
-		landmarks = min(max(landmarks, fewestLandmarks), mostLandmarks)
-		step, coordinates := data.FitKernel(data.StepLaplace, kernelWidth, x, int(landmarks))
+		landmarks := manyLandmarks
+		if p.OwnUnits {
+			landmarks = mostLandmarks
+		}
+		step, coordinates := data.FitKernel(data.StepLaplace, kernelWidth, x, landmarks)
 		f.coordinates = coordinates
 		f.landmarks = len(step.Landmarks)
 		parts = append(parts, step)
