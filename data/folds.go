@@ -68,7 +68,6 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 	// What is rare is shared out first.
 	slices.SortStableFunc(all, func(a, b parting) int { return cmp.Compare(a.rarest, b.rarest) })
 	taken := map[int]int{} // the parts of numbers
-	parted := false
 	for _, t := range all {
 		most := k
 		if together == nil { // each row is alone
@@ -79,12 +78,11 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		}
 		for j, f := range t.parts(most, seed, taken) {
 			if f >= 0 {
-				parted = true
 				rows[f][t.task] = append(rows[f][t.task], j)
 			}
 		}
 	}
-	if !parted {
+	if !slices.ContainsFunc(rows, p.measured) {
 		return nil, fmt.Errorf("data: folds: %w: no task can be split, because each has a class with a single training row (or a single number of what belongs together); it takes two of each class", ErrInvalid)
 	}
 	folds := make([]Fold, k)
@@ -111,6 +109,22 @@ func (p *ProblemData) CheckTogether(together [][]int) error {
 	return nil
 }
 
+// measured reports whether some of the rows, of every task, say how good a fit without them is.
+// Several rows of a task of one class praise whoever knows no other, and count only where no
+// task tells more.
+func (p *ProblemData) measured(rows [][]int) bool {
+	tells := func(t TaskData) bool {
+		return len(t.TrainSet.Y) == 1 || !t.TrainSet.Borrows(t.Kind == Classification)
+	}
+	some := slices.ContainsFunc(p.Tasks, tells)
+	for i, t := range p.Tasks {
+		if len(rows[i]) > 0 && (tells(t) || !some) {
+			return true
+		}
+	}
+	return false
+}
+
 // labels are those of the training rows, of a regression all the same.
 func (t *TaskData) labels() []float64 {
 	if t.Kind == Regression {
@@ -131,8 +145,8 @@ func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
 			return Fold{}, fmt.Errorf("data: task %q: %w: validation row %d; it has %d training rows", t.Name, ErrInvalid, rows[i][j], n)
 		}
 	}
-	if len(slices.Concat(rows...)) == 0 {
-		return Fold{}, fmt.Errorf("data: %w: no task has validation rows", ErrInvalid)
+	if !p.measured(rows) {
+		return Fold{}, fmt.Errorf("data: %w: no task with rows of two classes has validation rows; rows of one class tell nothing", ErrInvalid)
 	}
 	f, err := p.hold(rows, "its validation rows")
 	if err != nil {

@@ -29,6 +29,9 @@ type Options struct {
 	// Together has a number for every labelled row of every task. Rows with the same
 	// number are held out together. Nil means that no rows belong together.
 	Together [][]int
+	// Copies says that rows are together because they are equal. Where folds cannot hold them
+	// out together they are left out in turn.
+	Copies bool
 	// Held are labelled rows of every task to judge by in place of folds.
 	Held [][]int
 	// Lambda1 is the grid of Lambda1; nil means the default.
@@ -113,8 +116,14 @@ func newPart(p *data.ProblemData) part {
 	})}
 }
 
-// split are the folds: one of the rows held, or none where no task has two rows of each class.
-// Then every row is left out in turn, and nothing compared.
+// mostInTurn bounds the labelled rows that are left out in turn: this inverts matrices of as many.
+const mostInTurn = 2000
+
+// InTurn reports whether no task has two rows of each class, so that no fold can hold rows out.
+// Then every row is left out in turn, and candidates are not compared.
+func (b *Bench) InTurn() bool { return len(b.folds) == 0 }
+
+// split are the folds: one of the rows held, or none where rows are left out in turn.
 func (b *Bench) split() ([]data.Fold, error) {
 	o := b.options
 	if o.Held != nil {
@@ -125,7 +134,8 @@ func (b *Bench) split() ([]data.Fold, error) {
 		return []data.Fold{fold}, err
 	}
 	folds, err := b.rows.Folds(cmp.Or(o.Folds, 5), o.Seed, o.Together)
-	if errors.Is(err, data.ErrInvalid) && o.Folds == 0 && o.Together == nil {
+	free := o.Folds == 0 && (o.Together == nil || o.Copies)
+	if free && errors.Is(err, data.ErrInvalid) && evidence.AtMost(b.rows, mostInTurn) {
 		return nil, nil
 	}
 	return folds, err

@@ -279,12 +279,16 @@ const mostRows = 400
 
 // Few says that the training rows of a problem are so few that leaving each out in turn is
 // quick. A fifth of more rows costs little.
-func Few(p *data.ProblemData) bool {
+func Few(p *data.ProblemData) bool { return AtMost(p, mostRows) }
+
+// AtMost reports whether a problem has at most n training rows, times the classes where there
+// are more than two.
+func AtMost(p *data.ProblemData, n int) bool {
 	rows := 0
 	for _, t := range p.Tasks {
 		rows += len(t.TrainSet.Y) * max(1, p.Several())
 	}
-	return rows <= mostRows
+	return rows <= n
 }
 
 // Labelled is the evidence of all labelled rows of a problem, those of training and of

@@ -111,7 +111,10 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		if s.Kind == data.Classification {
 			mean = make([]float64, max(2, len(s.Classes)))
 			for _, v := range y {
-				mean[multitask.LabelOf(v, len(s.Classes))] += 1 / float64(len(y))
+				mean[multitask.LabelOf(v, len(s.Classes))]++
+			}
+			for c := range mean {
+				mean[c] /= float64(len(y)) // counts are exact, so that no share is above 1
 			}
 		}
 		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(y), Mean: mean})

@@ -337,3 +337,17 @@ func must[T any](v T, err error) func(testing.TB) T {
 		return v
 	}
 }
+
+// A share of nine rows of nine is 1: nine times a ninth is more, and its log odds are no number.
+func TestSharesAreAtMostOne(t *testing.T) {
+	for n := 1; n < 60; n++ {
+		y := slices.Repeat([]float64{1}, n)
+		x := must(data.NewDense(n, 1, make([]float32, n)))(t)
+		task := &data.Task{Name: "a", Kind: data.Classification, Negative: "no", Positive: "yes"}
+		p := &data.ProblemData{Problem: &data.Problem{}, Tasks: []data.TaskData{{Task: task, TrainSet: data.Samples{X: x, Y: y}}}}
+		r := &multitask.Result{W: mat.NewDense(1, 1, nil), B: []float64{0}, Omega: mat.NewSymDense(1, []float64{1})}
+		if mean := must(New(r, p, table.Numbers(nil, 1)))(t).Tasks[0].Mean; !slices.Equal(mean, []float64{0, 1}) {
+			t.Errorf("%d rows of one class have the shares %v", n, mean)
+		}
+	}
+}

@@ -111,6 +111,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 			r.Notes = append(r.Notes, fmt.Sprintf(format, n))
 		}
 	}
+	if b.InTurn() {
+		r.Notes = append(r.Notes, "no task has two rows of each class, so that no fold can hold rows out: each row was left out in turn, approximately, and candidates were not compared")
+	}
 	note(single, "%d tasks of one row borrow everything else from the others")
 	note(same, "%d tasks of one class borrow the odds of the other from the others")
 	note(kept, "%d tasks have rows that no fold holds out, as no other row has their class; errors are without these")
