@@ -1,8 +1,10 @@
 package command
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"l2mt/data/datatest"
+	"l2mt/data/files"
 )
 
 // rare is a table of many patients with few rows each, of which most have one outcome alone and
@@ -71,5 +74,26 @@ func TestTablesThatBrokeThings(t *testing.T) {
 				t.Errorf("something is NaN: %q", printed[max(0, at[0]-80):at[1]])
 			}
 		})
+	}
+}
+
+// Unix times tell as much as the same times less their start, on rows held out and as they are
+// predicted from a file.
+func TestTimesTellAsMuchAsSeconds(t *testing.T) {
+	datatest.Long(t)
+	var held, fresh [2]files.Float
+	for i, name := range []string{"ts", "ts0"} {
+		path, model := filepath.Join("testdata", "faults", name+".csv"), filepath.Join(t.TempDir(), "model")
+		var r fitReport
+		out := mustL2mt(t, "-q", "--json", "fit", path, "--task", "sensor", "--target", "y", "--out", model)
+		must(0, json.Unmarshal([]byte(out), &r))(t)
+		held[i] = r.Mean.By[byModel].R2
+		var s scoreTable
+		out = mustL2mt(t, "-q", "--json", "predict", "--model", model, path, "--out", filepath.Join(model, "p.csv"))
+		must(0, json.Unmarshal([]byte(out), &s))(t)
+		fresh[i] = s.Mean.By[byModel].R2
+	}
+	if math.Abs(float64(held[0]-held[1])) > 1e-3 || math.Abs(float64(fresh[0]-fresh[1])) > 1e-3 {
+		t.Errorf("R^2 of unix times and of seconds: held out %.4f, predicted %.4f", held, fresh)
 	}
 }
