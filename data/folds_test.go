@@ -212,3 +212,17 @@ func TestFoldsOfFewTargets(t *testing.T) {
 		t.Errorf("%d of 3 rows are held out", held)
 	}
 }
+
+// Rows held out of tasks of one class say nothing of a fit, unless no task has two.
+func TestFoldsHoldOutWhatTells(t *testing.T) {
+	one, same, other := labelled(t, Classification, 0, 1, 9), labelled(t, Classification, 1, 0, 9), labelled(t, Classification, 2, 9, 9)
+	p := &ProblemData{Tasks: []TaskData{one, same}}
+	if _, err := p.Folds(5, 1, nil); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "no task can be split") {
+		t.Errorf("one row of a class: error %v", err)
+	}
+	if _, err := p.Hold([][]int{nil, {0, 1}}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "rows of one class tell nothing") {
+		t.Errorf("validation rows of one class: error %v", err)
+	}
+	must(p.Hold([][]int{{1}, {0, 1}}))(t)
+	must((&ProblemData{Tasks: []TaskData{same, other}}).Folds(5, 1, nil))(t)
+}

@@ -16,7 +16,7 @@ type Metrics struct {
 	// and |f - v(o)|. At the start nothing is learned from the steps.
 	Loss     float64 `json:"loss"`
 	Residual float64 `json:"residual"`
-	// Found is the mean relative error, over the held-out problems, of the covariances
+	// Found is the mean o, over the held-out problems, of the covariances
 	// that the network finds, with the Lambda1 of the best tuple of each, and Tuple that
 	// of these, which their test rows chose. Single-task learning has 1, with a Lambda1 of
 	// its own. Both are NaN where nothing can be measured; else Found chooses the epoch.

@@ -19,7 +19,7 @@ type SourceStats struct {
 	// Tuples is the number of tuples, Failed how many of them failed.
 	Tuples int `json:"tuples"`
 	Failed int `json:"failed"`
-	// Mean, Min and Max are of the relative error o over the tuples that are
+	// Mean, Min and Max are of o over the tuples that are
 	// ok, and NaN if there are none.
 	Mean files.Float `json:"mean_o"`
 	Min  files.Float `json:"min_o"`

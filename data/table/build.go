@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"l2mt/data"
 	"l2mt/data/format"
 )
@@ -70,6 +73,7 @@ func (r *reader) suspect() error {
 	if data.IsSparse(r.x) || n < enoughToTell {
 		return nil
 	}
+	offsets := r.Recipe.Offsets()
 	for j, name := range r.Recipe.Features() {
 		// always reports whether the feature is a value in all rows, or those labelled.
 		always := func(t *target, is func(i int) float32) bool {
@@ -85,7 +89,7 @@ func (r *reader) suspect() error {
 			return labelled >= enoughToTell
 		}
 		for _, t := range r.targets {
-			if always(t, func(i int) float32 { return float32(t.Numbers[i]) }) {
+			if always(t, func(i int) float32 { return float32(t.Numbers[i] - offsets[j]) }) {
 				return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", name, data.ErrInvalid, t.Name)
 			}
 		}
@@ -292,6 +296,9 @@ func (r *reader) expand() error {
 		*c = format.Column{} // its memory
 	}
 	r.tell()
+	if r.blurred != nil {
+		r.note("single precision, in which features are kept, cannot tell values of %s apart: subtract a start from the column, or multiply it; without --step a column is centred before", format.Abridge(r.blurred))
+	}
 	r.x, err = data.NewDense(len(r.places), r.Recipe.Width(), value)
 	return err
 }
@@ -323,19 +330,16 @@ func (r *reader) tell() {
 // makes says what features come of a column.
 func (r *reader) makes(c *format.Column) (Column, error) {
 	made := Column{Name: c.Name, Date: r.dates[c.Name]}
-	sum, count, rows := 0.0, 0, c.Counts()
+	count, rows := 0, c.Counts()
 	for k, n := range rows {
 		if r.Recipe.IsMissing(c.Texts[k]) {
 			made.Gaps, rows[k] = made.Gaps || n > 0 && !r.Strict, 0
 		}
 		count += rows[k]
 	}
-	for _, v := range c.Numbers {
-		if !math.IsNaN(v) { // a text, or of a file without the column
-			sum += float64(float32(v))
-			count++
-		}
-	}
+	// NaN is a text, or of a file without the column.
+	numbers := slices.DeleteFunc(slices.Clone(c.Numbers), math.IsNaN)
+	count += len(numbers)
 	fault := func(what string) (Column, error) {
 		return made, fmt.Errorf("column %q: %w: %s", c.Name, data.ErrInvalid, what)
 	}
@@ -343,7 +347,7 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 		return fault("all its values are missing; leave it out with --ignore")
 	}
 	if !c.AsText {
-		made.Mean = []float32{float32(sum / max(1, float64(count)))}
+		r.centre(&made, [][]float64{numbers}, nil)
 		return made, nil
 	}
 	if made.Date != "" {
@@ -358,16 +362,53 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 	if n := len(made.Levels); n > mostLevels || r.found[c.Name] && n >= enoughToTell && 2*n > count {
 		return fault(fmt.Sprintf("%d of its %d values are different words; is it an identifier? then leave it out with --ignore, or say --categorical", n, count))
 	}
-	mean := make([]float64, made.parts())
+	var weights []float64
+	values := make([][]float64, made.parts())
 	for k, text := range c.Texts {
+		if rows[k] > 0 {
+			weights = append(weights, float64(rows[k]))
+		}
 		for j, v := range made.values(text) {
-			mean[j] += float64(v) * float64(rows[k]) / float64(count)
+			if rows[k] > 0 {
+				values[j] = append(values[j], v)
+			}
 		}
 	}
-	for _, v := range mean {
-		made.Mean = append(made.Mean, float32(v))
-	}
+	r.centre(&made, values, weights)
 	return made, nil
+}
+
+// blurred is the share of a column's range that single precision may move a value by.
+const blurred = 0.01
+
+// centre gives a column the means of its features, and offsets to those that are further from zero
+// than unlike times their deviation, if they are standardised anyway. It notes the columns of
+// which single precision loses what tells values apart.
+func (r *reader) centre(c *Column, features [][]float64, weights []float64) {
+	c.Mean = make([]float64, len(features))
+	offset := make([]float64, len(features))
+	centres := len(r.Steps) == 0 || r.Steps[0] == data.StepStandardise
+	for k, values := range features {
+		if len(values) == 0 {
+			continue
+		}
+		mean, variance := stat.PopMeanVariance(values, weights)
+		c.Mean[k] = mean
+		counts := func(v float64) bool { return v != 0 && v != 1 }
+		far := variance > 0 && math.Abs(mean) > unlike*math.Sqrt(variance)
+		if far && centres && slices.ContainsFunc(values, counts) {
+			offset[k] = mean
+			c.Offset = offset
+		}
+		lost := 0.0
+		for _, v := range values {
+			v -= offset[k]
+			lost = max(lost, math.Abs(v-float64(float32(v))))
+		}
+		if spread := floats.Max(values) - floats.Min(values); spread > 0 && lost > blurred*spread {
+			r.blurred = append(r.blurred, c.Name)
+		}
+	}
 }
 
 // steps fits the steps, or the one that is needed, and applies them.
@@ -428,9 +469,10 @@ const unlike = 10
 // is nothing.
 func (r *reader) unlikeScales() (why string, err error) {
 	size := make([]float64, r.x.Cols()) // the largest absolute values
+	offsets := r.Recipe.Offsets()
 	for i := range r.x.Rows() {
 		for j, v := range r.x.Row(i).Value {
-			size[j] = max(size[j], math.Abs(float64(v)))
+			size[j] = max(size[j], math.Abs(float64(v)+offsets[j]))
 		}
 	}
 	size = slices.DeleteFunc(size, func(v float64) bool { return v == 0 })
@@ -439,7 +481,7 @@ func (r *reader) unlikeScales() (why string, err error) {
 	}
 	step, err := r.fit(data.StepStandardise)
 	for j, mean := range step.Mean {
-		if s := step.Deviation[j]; s > 0 && math.Abs(mean) > unlike*s {
+		if s := step.Deviation[j]; s > 0 && math.Abs(mean+offsets[j]) > unlike*s {
 			return fmt.Sprintf("the values of some, as of %q, are further from zero than %d times their deviation", r.Recipe.Features()[j], unlike), err
 		}
 	}

@@ -15,7 +15,7 @@ func FuzzFeatures(f *testing.F) {
 	for _, seed := range []string{"x,c\n1,red\n", "c,x\nblue,\n?,2\n", "x\n1\n", "x,c\n1e40,red\n", "x,c,c\n1,2,3\n", "1,2\n", "x,c\nNaN,NaN\n0x1p3,\"re\nd\"\n"} {
 		f.Add(seed)
 	}
-	recipe := Recipe{Columns: []Column{{Name: "x", Mean: []float32{7}}, {Name: "c", Levels: []string{"blue", "red"}, Mean: []float32{0.5, 0.5}}}}
+	recipe := Recipe{Columns: []Column{{Name: "x", Mean: []float64{7}}, {Name: "c", Levels: []string{"blue", "red"}, Mean: []float64{0.5, 0.5}}}}
 	f.Fuzz(func(t *testing.T, text string) {
 		rows, err := format.NewRows(io.NopCloser(strings.NewReader(text)), "fuzz", format.Options{})
 		if err != nil || rows.Width == 0 {

@@ -86,6 +86,7 @@ type reader struct {
 	columns  []*format.Column          // all that are read, in the first of the files that has them
 	named    map[string]*format.Column // those of features and targets
 	features []*format.Column          // of which those AsText are categories
+	blurred  []string                  // columns that single precision is too little for
 	found    map[string]bool           // columns of words that nobody called categories
 	dates    map[string]string         // how columns of dates are written
 	task     *format.Column            // names the task of a row; nil if none does

@@ -45,7 +45,10 @@ type Column struct {
 	Date string `json:"date,omitempty"`
 	// Mean is what stands for a missing value, and for a column that a table lacks: the
 	// means of the features. Without it values may not be missing.
-	Mean []float32 `json:"mean,omitempty"`
+	Mean []float64 `json:"mean,omitempty"`
+	// Offset is subtracted from the features in double precision, before they are narrowed to
+	// single precision: the mean of those that are far from zero. Without it none are.
+	Offset []float64 `json:"offset,omitempty"`
 	// Gaps says that the tables fitted had missing values: one more feature is 1 there.
 	Gaps bool `json:"gaps,omitempty"`
 }
@@ -62,19 +65,31 @@ func (c *Column) width() int {
 }
 
 // values are the features of a text, or nil where it is no level or date.
-func (c *Column) values(text string) []float32 {
+func (c *Column) values(text string) []float64 {
 	parts := dateParts(c.Date, text)
 	if c.Date == "" && slices.Contains(c.Levels, text) {
-		parts = map[string]float32{text: 1}
+		parts = map[string]float64{text: 1}
 	}
 	if parts == nil {
 		return nil
 	}
-	value := make([]float32, len(c.Levels))
+	value := make([]float64, len(c.Levels))
 	for k, level := range c.Levels {
 		value[k] = parts[level]
 	}
 	return value
+}
+
+// narrow returns values, less their offsets, in single precision.
+func (c *Column) narrow(values ...float64) []float32 {
+	var narrow []float32
+	for k, v := range values {
+		if c.Offset != nil {
+			v -= c.Offset[k]
+		}
+		narrow = append(narrow, float32(v))
+	}
+	return narrow
 }
 
 // Numbers is the recipe of columns that are features as they are, known by their names if
@@ -106,6 +121,16 @@ func (r *Recipe) Features() []string {
 		}
 	}
 	return names
+}
+
+// Offsets are what the features, before the steps, are less than in a table.
+func (r *Recipe) Offsets() (offsets []float64) {
+	for _, c := range r.Columns {
+		gap := make([]float64, c.width())
+		copy(gap, c.Offset)
+		offsets = append(offsets, gap...)
+	}
+	return offsets
 }
 
 // Made names the features after the steps.
@@ -168,8 +193,8 @@ func (r *Recipe) ColumnsAt(at []int) []*format.Column {
 	return columns
 }
 
-// Make returns the features, before the steps, of n rows of the columns. An error is one
-// of the row.
+// Make returns the features, before the steps and less their Offsets, of n rows of the columns.
+// An error is one of the row.
 func (r *Recipe) Make(columns []*format.Column, n int, unseen Unseen) (value []float32, row int, err error) {
 	d, at := r.Width(), 0
 	value = make([]float32, n*d)
@@ -189,22 +214,23 @@ func (r *Recipe) Make(columns []*format.Column, n int, unseen Unseen) (value []f
 func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column, unseen Unseen) (row int, err error) {
 	values, missing := make([][]float32, len(from.Texts)), make([]bool, len(from.Texts))
 	for t, text := range from.Texts {
-		values[t], missing[t] = c.values(text), r.IsMissing(text)
+		values[t], missing[t] = c.narrow(c.values(text)...), r.IsMissing(text)
 	}
+	mean := c.narrow(c.Mean...)
 	for i := range from.Len() {
 		part := value[i*d:][:c.width()]
 		t := from.Text(i)
 		switch {
 		case t < 0 && (from.AsText || math.IsNaN(from.Numbers[i])): // of a file without the column
-			copy(part, c.Mean)
+			copy(part, mean)
 		case t < 0:
-			if part[0] = float32(from.Numbers[i]); math.IsInf(float64(part[0]), 0) {
+			if part[0] = c.narrow(from.Numbers[i])[0]; math.IsInf(float64(part[0]), 0) {
 				return i, numberError(c.Name, from.Label(i).String())
 			}
 		case missing[t] && (r.Strict || c.Mean == nil):
 			return i, fmt.Errorf("column %q: %w: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, data.ErrInvalid, from.Texts[t])
 		case missing[t]:
-			if copy(part, c.Mean); c.Gaps {
+			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
 			} else {
 				unseen[UnseenLevel{Column: c.Name}]++

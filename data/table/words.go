@@ -54,28 +54,28 @@ func (r *reader) findWords() (any bool) {
 
 // dateParts are the numbers that a date is made of, nil where a text is none. One is that of
 // its day of the week.
-func dateParts(layout, text string) map[string]float32 {
+func dateParts(layout, text string) map[string]float64 {
 	at, err := time.Parse(layout, text)
 	if layout == "" || err != nil {
 		return nil
 	}
-	return map[string]float32{
-		"day":                 float32(float64(at.Unix()) / (24 * 60 * 60)),
-		"year":                float32(at.Year()),
-		"hour":                float32(at.Hour()) + float32(at.Minute())/60,
+	return map[string]float64{
+		"day":                 float64(at.Unix()) / (24 * 60 * 60),
+		"year":                float64(at.Year()),
+		"hour":                float64(at.Hour()) + float64(at.Minute())/60,
 		at.Weekday().String(): 1,
 	}
 }
 
 // datesVary are the parts of dates that are not the same in all.
 func datesVary(c *format.Column, layout string) []string {
-	vary, first := map[string]bool{"day": true}, map[string]float32(nil)
+	vary, first := map[string]bool{"day": true}, map[string]float64(nil)
 	for _, text := range c.Texts {
 		parts := dateParts(layout, text)
 		if first == nil {
 			first = parts
 		}
-		for _, of := range []map[string]float32{parts, first} { // each has a day of the week
+		for _, of := range []map[string]float64{parts, first} { // each has a day of the week
 			for part := range of {
 				if parts != nil && parts[part] != first[part] {
 					vary[part] = true

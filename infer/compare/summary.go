@@ -41,15 +41,12 @@ type Row struct {
 	// Title names the method for people.
 	Title string `json:"title"`
 	Method
-	// Error is the mean test error, and Relative that over the mean test error
-	// of single-task learning, as in the paper's tables.
-	Error    float64 `json:"error"`
-	Relative Float   `json:"relative"`
-	// PerProblem is the mean of the relative errors of the problems, and
-	// StandardError its standard error. Problems on which single-task learning
-	// makes no error are left out.
-	PerProblem    Float `json:"per_problem"`
-	StandardError Float `json:"standard_error"`
+	// Error is the mean test error. Relative is this mean over the mean test error of
+	// single-task learning, as in the paper's tables, and StandardError belongs to this
+	// ratio of two means.
+	Error         float64 `json:"error"`
+	Relative      Float   `json:"relative"`
+	StandardError Float   `json:"standard_error"`
 	// AgainstSTL and AgainstBest compare with single-task learning and with the
 	// best model.
 	AgainstSTL  Paired `json:"against_stl"`
@@ -237,13 +234,11 @@ func choose(title string, of Method, from ...*Row) *Row {
 // compare fills in what is relative to others.
 func (m *Row) compare(stl, best *Row) {
 	m.Relative = Float(m.Error / stl.Error)
-	var ratios []float64
+	var residuals []float64
 	for i, e := range m.Test {
-		if stl.Test[i] > 0 {
-			ratios = append(ratios, e/stl.Test[i])
-		}
+		residuals = append(residuals, (e-float64(m.Relative)*stl.Test[i])/stl.Error)
 	}
-	m.PerProblem, m.StandardError = meanOf(ratios)
+	_, m.StandardError = meanOf(residuals)
 	m.AgainstSTL, m.AgainstBest = Against(m.Test, stl.Test, stl.Error), Against(m.Test, best.Test, stl.Error)
 }
 

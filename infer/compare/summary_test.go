@@ -67,10 +67,8 @@ func TestTableByHand(t *testing.T) {
 	m := row(t, table, "mtrl", Refitted)
 	near(t, "error", m.Error, 0.2)
 	near(t, "relative error", float64(m.Relative), 2./3) // 0.6 over 0.9
-	near(t, "error per problem", float64(m.PerProblem), (1./2+1+1./3)/3)
-	mean := (1./2 + 1 + 1./3) / 3
-	square := (1./2-mean)*(1./2-mean) + (1-mean)*(1-mean) + (1./3-mean)*(1./3-mean)
-	near(t, "standard error", float64(m.StandardError), math.Sqrt(square/2/3))
+	// Of the ratio of two means: the errors less 2/3 of those of STL are -1/30, 4/30 and -3/30.
+	near(t, "standard error", float64(m.StandardError), math.Sqrt(26./900/2/3)/0.3)
 	near(t, "difference to STL", float64(m.AgainstSTL.Difference), 2./3-1)
 	if a := m.AgainstSTL; a.Wins != 2 || a.Ties != 1 || a.Losses != 0 || a.P != 0.5 { // two differences of one sign: 2/4
 		t.Errorf("MTRL against STL: %+v", a)
@@ -119,8 +117,7 @@ func TestChoicesAreByValidation(t *testing.T) {
 	}
 }
 
-// Problems on which single-task learning makes no error have no relative error;
-// they count in the ratio of the means and in the differences.
+// Problems on which single-task learning makes no error count like all others.
 func TestTableWithoutErrors(t *testing.T) {
 	table := summarise(t,
 		results(STL, Labelled, [2]float64{0, 0}, [2]float64{0.3, 0.4}),
@@ -128,13 +125,11 @@ func TestTableWithoutErrors(t *testing.T) {
 	)
 	m := row(t, table, "mtrl", Refitted)
 	near(t, "relative error", float64(m.Relative), 0.75)
-	near(t, "error per problem", float64(m.PerProblem), 0.5)
-	if !math.IsNaN(float64(m.StandardError)) {
-		t.Errorf("the standard error of one ratio is %v", m.StandardError)
-	}
+	// The errors less 0.75 of those of STL are 0.1 and -0.1.
+	near(t, "standard error", float64(m.StandardError), 0.1/0.2)
 	none := summarise(t, results(STL, Labelled, [2]float64{0, 0}), results("mtrl", Refitted, [2]float64{0, 0}))
 	m = row(t, none, "mtrl", Refitted)
-	if !math.IsNaN(float64(m.Relative)) || !math.IsNaN(float64(m.PerProblem)) || m.AgainstSTL.P != 1 || m.AgainstSTL.Ties != 1 {
+	if !math.IsNaN(float64(m.Relative)) || !math.IsNaN(float64(m.StandardError)) || m.AgainstSTL.P != 1 || m.AgainstSTL.Ties != 1 {
 		t.Errorf("no errors at all: %+v", m)
 	}
 }

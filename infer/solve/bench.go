@@ -121,7 +121,7 @@ func newPart(p *data.ProblemData) part {
 	})}
 }
 
-// split are the folds, or one of the rows held. There are none where all rows are one bundle.
+// split are the folds, or one of the rows held. There are none where too few rows tell anything.
 func (b *Bench) split() ([]data.Fold, error) {
 	o := b.options
 	if o.Held != nil {
@@ -132,7 +132,7 @@ func (b *Bench) split() ([]data.Fold, error) {
 		return []data.Fold{fold}, err
 	}
 	folds, err := b.rows.Folds(cmp.Or(o.Folds, 5), o.Seed, o.Together)
-	if errors.Is(err, data.ErrInvalid) && o.Folds == 0 && o.Together == nil {
+	if errors.Is(err, data.ErrInvalid) && o.Folds == 0 {
 		return nil, nil
 	}
 	return folds, err

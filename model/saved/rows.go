@@ -335,7 +335,7 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 			if len(answers) < b.Rows { // a column names the task, and each row has one answer
 				part = x.Take(answers)
 			}
-			scores := m.Linear(task).Scores(part)
+			scores := m.scores(task, part)
 			for i, k := range answers {
 				b.Answers[k].Scores = append(b.Answers[k].Scores, scores[i*classes:][:classes]...)
 			}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -111,7 +112,10 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		if s.Kind == data.Classification {
 			mean = make([]float64, max(2, len(s.Classes)))
 			for _, v := range y {
-				mean[multitask.LabelOf(v, len(s.Classes))] += 1 / float64(len(y))
+				mean[multitask.LabelOf(v, len(s.Classes))]++
+			}
+			for c := range mean {
+				mean[c] /= float64(len(y)) // counts are exact, so that no share is above 1
 			}
 		}
 		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(y), Mean: mean})
@@ -144,8 +148,14 @@ func (s *Fit) finite() bool {
 func (s *Fit) unscale() {
 	rows, m := s.W.Dims()
 	d, k := s.Scale.Cols, len(s.B)/m
+	offsets := make([]float64, d)
+	if len(s.Recipe.Steps) == 0 {
+		offsets = s.Recipe.Offsets()
+	}
 	for j := range rows {
-		w, deviation, mean := s.W.RawRowView(j), s.Scale.Deviation[j%d], s.Scale.Mean[j%d]
+		w := s.W.RawRowView(j)
+		deviation := s.Scale.Deviation[j%d]
+		mean := s.Scale.Mean[j%d] + offsets[j%d]
 		for i := range w {
 			if deviation == 0 {
 				w[i] = 0
@@ -304,7 +314,7 @@ func (s *Fit) ClassesOf(task int) []string {
 	return []string{t.Negative, t.Positive}
 }
 
-// Predict returns the predictions of a task for rows of the recipe's features:
+// Predict returns the predictions of a task for rows of features as they are in a table:
 // values for a regression, and for classes scores, which are positive for the
 // positive class. Where there are Classes a row has a score for each of them, and
 // these stand row by row.
@@ -313,13 +323,34 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	if offsets := s.Recipe.Offsets(); x.Cols() == len(offsets) && floats.Norm(offsets, 1) > 0 {
+		ones := slices.Repeat([]float64{1}, len(offsets))
+		centre := data.Step{Kind: data.StepStandardise, Cols: len(offsets), Mean: offsets, Deviation: ones}
+		if x, err = centre.Apply(x); err != nil {
+			return nil, fmt.Errorf("saved: predict: %w", err)
+		}
+	}
 	if x, _, err = s.Prepare(x); err != nil {
 		return nil, err
 	}
-	return s.Linear(i).Scores(x), nil
+	return s.scores(i, x), nil
 }
 
-// Prepare applies the recipe's steps to rows of its features. What it returns is to be
+// scores are the predictions of a task for rows that Prepare has made. Without steps the intercept
+// is for features as they are in a table, and rows have features less their offsets.
+func (s *Fit) scores(task int, x data.Matrix) []float64 {
+	l := s.Linear(task)
+	k := len(l.B)
+	l.B = slices.Clone(l.B)
+	if len(s.Recipe.Steps) == 0 {
+		for j, offset := range s.Recipe.Offsets() {
+			floats.AddScaled(l.B, offset, l.W[j*k:][:k])
+		}
+	}
+	return l.Scores(x)
+}
+
+// Prepare applies the recipe's steps to rows that it has made. What it returns is to be
 // multiplied by W. It counts the cells outside of the values that bent columns were fitted on.
 func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, cells int, err error) {
 	if d := s.Recipe.Width(); x.Cols() != d {

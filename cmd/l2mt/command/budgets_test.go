@@ -35,7 +35,7 @@ var budgets = map[string]int{
 	"data/images":            2774,
 	"data/progress":          75,
 	"data/safetensors":       2400,
-	"data/table":             10527,
+	"data/table":             10927, // issue 46: columns are centred, and wrong data named
 	"examples/own-estimator": 212,
 	"infer":                  1601,
 	"infer/compare":          5142,

@@ -17,14 +17,14 @@ const tableFile = "table.json"
 // comparison is a table of methods, below them what L2MT is without one of its parts, or with
 // one alone, and below these what learns from fewer rows.
 func comparison(table *compare.Table) *grid {
-	t := &grid{Heads: []string{"relative", "per problem", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "method"}}
+	t := &grid{Heads: []string{"relative", "s.e.", "test error", "to STL", "p", "w/t/l", "to best", "p", "w/t/l", "method"}}
 	group := ""
 	for _, r := range table.Rows {
 		if r.Heading() != group {
 			group = r.Heading()
-			t.row(append(slices.Repeat([]any{""}, 10), group)...)
+			t.row(append(slices.Repeat([]any{""}, 9), group)...)
 		}
-		cells := append([]any{r.Relative, r.PerProblem, r.StandardError, r.Error}, against(r.AgainstSTL, alone(r))...)
+		cells := append([]any{r.Relative, r.StandardError, r.Error}, against(r.AgainstSTL, alone(r))...)
 		cells = append(cells, against(r.AgainstBest, r.Title == table.Best)...)
 		t.row(append(cells, r.Title)...)
 	}
@@ -40,10 +40,6 @@ func writeTable(w io.Writer, table *compare.Table) {
 	fmt.Fprintf(w, "best single model: %s\n\n", table.Best)
 	comparison(table).write(w)
 	writePairs(w, table.Pairs)
-	stl := table.Rows[slices.IndexFunc(table.Rows, alone)]
-	if n := len(stl.Test) - len(slices.DeleteFunc(slices.Clone(stl.Test), func(e float64) bool { return e == 0 })); n > 0 {
-		fmt.Fprintf(w, "\nper problem leaves out %d problems on which STL makes no error: nothing is relative to it there.\n", n)
-	}
 }
 
 // pairsOf is how networks compare with each other.

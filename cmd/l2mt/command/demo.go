@@ -84,7 +84,7 @@ func (c *demoCmd) write(w io.Writer, table *compare.Table) {
 	l2mt, stl, without := find(table, compare.L2MT, compare.Plain), find(table, compare.STL, compare.Labelled), find(table, compare.L2MT, compare.Without)
 	fmt.Fprintf(w, "A network learned from %d problems of %s how tasks should share, and was tried on %d new ones with few labelled rows.\n", c.Train, c.Dataset, c.Test)
 	fmt.Fprintf(w, "Errors on test rows: %.2f %% with L2MT, %.2f %% with every task on its own (STL). The ratio is %.2f +- %.2f (interval of 95 %%); fewer errors in %d problems, more in %d.\n",
-		100*l2mt.Error, 100*stl.Error, l2mt.Relative, interval(float64(l2mt.AgainstSTL.StandardError), c.Test), l2mt.AgainstSTL.Wins, l2mt.AgainstSTL.Losses)
+		100*l2mt.Error, 100*stl.Error, l2mt.Relative, interval(float64(l2mt.StandardError), c.Test), l2mt.AgainstSTL.Wins, l2mt.AgainstSTL.Losses)
 	fmt.Fprintf(w, "For comparison: the ratio is %.2f with L2MT without what the network learned, and %.2f with %s, the best of ten other models on these test rows.\n",
 		without.Relative, best.Relative, best.Title)
 }

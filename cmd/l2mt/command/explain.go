@@ -22,8 +22,9 @@ func bendOf(m *saved.Fit) (bend *data.Step, unit func(j int, v float64) float64)
 		case data.StepCurves, data.StepGauss, data.StepLaplace:
 			return s, unit
 		case data.StepStandardise:
+			offsets := m.Recipe.Offsets()
 			unit = func(j int, v float64) float64 {
-				if v = v*s.Deviation[j] + s.Mean[j]; math.Abs(v) < 1e-6*s.Deviation[j] {
+				if v = v*s.Deviation[j] + s.Mean[j] + offsets[j]; math.Abs(v) < 1e-6*s.Deviation[j] {
 					return 0 // within single precision
 				}
 				return v

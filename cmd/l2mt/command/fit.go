@@ -99,7 +99,7 @@ func (c *fitCmd) Run(e *env) error {
 	if m >= wideTasks {
 		defer debug.SetGCPercent(debug.SetGCPercent(25))
 	}
-	o := solve.Options{Folds: cmp.Or(c.Folds, 5), Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
+	o := solve.Options{Folds: c.Folds, Seed: c.Seed, Together: t.Together, Held: t.Held, Balanced: c.ClassWeight != "", Workers: cmp.Or(c.Workers, runtime.GOMAXPROCS(0)), Progress: e.reporter()}
 	if c.Lambda1 != 0 {
 		o.Lambda1 = []float64{c.Lambda1}
 	}

@@ -109,6 +109,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 			r.Notes = append(r.Notes, fmt.Sprintf(format, n))
 		}
 	}
+	if choice.Rows == 0 {
+		r.Notes = append(r.Notes, "there are too few rows to hold some out: nothing is measured, and nothing compared")
+	}
 	note(single, "%d tasks of one row borrow everything else from the others")
 	note(same, "%d tasks of one class borrow the odds of the other from the others")
 	note(kept, "%d tasks have rows that no fold holds out, as no other row has their class; errors are without these")

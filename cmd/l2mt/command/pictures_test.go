@@ -27,17 +27,17 @@ func FuzzPictures(f *testing.F) {
 	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1]}},{"epoch":1e15,"loss":1e308,"scalars":{"alpha":[1]}}]`))
 	f.Add(metrics, []byte(`[{"scalars":{"alpha":[1,2]}},{"epoch":1,"scalars":{"alpha":[1]}}]`))
 	f.Add(metrics, []byte(`[]`))
-	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: "l2mt"}, PerProblem: 0.9}, {Title: "b", PerProblem: 1, StandardError: compare.Float(math.NaN())}}}))
-	f.Add(table, []byte(`{"rows":[{"per_problem":"+Inf"}]}`))
-	f.Add(table, []byte(`{"rows":[{"per_problem":1e308},{"per_problem":-1e308,"standard_error":1e300}]}`))
+	f.Add(table, encoded(compare.Table{Problems: []string{"p"}, Best: "a", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: "l2mt"}, Relative: 0.9}, {Title: "b", Relative: 1, StandardError: compare.Float(math.NaN())}}}))
+	f.Add(table, []byte(`{"rows":[{"relative":"+Inf"}]}`))
+	f.Add(table, []byte(`{"rows":[{"relative":1e308},{"relative":-1e308,"standard_error":1e300}]}`))
 	f.Add(sweep, encoded(swept{Title: "t", Axis: "x",
-		Points:       []plot.Point{{Name: "1", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: compare.L2MT}, PerProblem: 0.9, StandardError: 0.1}}}, {Name: "2", Rows: []compare.Row{{Title: "a", PerProblem: 0.8}}}},
+		Points:       []plot.Point{{Name: "1", Rows: []compare.Row{{Title: "a", Method: compare.Method{Model: compare.L2MT}, Relative: 0.9, StandardError: 0.1}}}, {Name: "2", Rows: []compare.Row{{Title: "a", Relative: 0.8}}}},
 		Correlations: []plot.Correlation{{Title: "c", Tasks: []string{"a"}, Correlation: [][]float64{{1}}}}}))
 	for _, text := range []string{
-		`{"points":[{"name":"0","rows":[{"per_problem":0.9}]},{"name":"1","rows":[{"per_problem":0.8}]},{"name":"1e9","rows":[{"per_problem":0.7}]}]}`,
-		`{"points":[{"name":"1","rows":[{"per_problem":9,"standard_error":"+Inf"}]},{"name":"20","rows":[{"per_problem":1,"standard_error":1e300}]},{"name":"1e300","rows":[{"per_problem":0.1}]}]}`,
-		`{"points":[{"name":"a","rows":[{"title":"a","per_problem":1},{"title":"b"}]},{"name":"b"}]}`,
-		`{"points":[{"name":"a","rows":[{"per_problem":1}]},{"name":"","rows":[{"per_problem":1e308}]}]}`,
+		`{"points":[{"name":"0","rows":[{"relative":0.9}]},{"name":"1","rows":[{"relative":0.8}]},{"name":"1e9","rows":[{"relative":0.7}]}]}`,
+		`{"points":[{"name":"1","rows":[{"relative":9,"standard_error":"+Inf"}]},{"name":"20","rows":[{"relative":1,"standard_error":1e300}]},{"name":"1e300","rows":[{"relative":0.1}]}]}`,
+		`{"points":[{"name":"a","rows":[{"title":"a","relative":1},{"title":"b"}]},{"name":"b"}]}`,
+		`{"points":[{"name":"a","rows":[{"relative":1}]},{"name":"","rows":[{"relative":1e308}]}]}`,
 		`{"correlations":[{"tasks":["a"],"correlation":[[1]]},{"tasks":["a","b"],"correlation":[[1,0],[0,1]]}]}`,
 		`{}`,
 	} {

@@ -33,7 +33,10 @@ func meanScores(m *saved.Fit, i int) []float64 {
 	}
 	mean := make([]float64, len(tasks[0].Mean))
 	for _, t := range tasks {
-		floats.AddScaled(mean, 1/float64(len(tasks)), t.Mean)
+		floats.Add(mean, t.Mean)
+	}
+	for c := range mean {
+		mean[c] /= float64(len(tasks)) // so a mean of shares is not above 1 either
 	}
 	if m.Kind == data.Regression {
 		return mean

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -97,7 +97,7 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	// At 1 L2MT has the errors 2 and 2, relative to 1 and 3.
 	rows := r.Points[0].Rows
 	ours := rows[slices.IndexFunc(rows, func(row compare.Row) bool { return row.Title == "L2MT" })]
-	if len(rows) != 2 || math.Abs(float64(ours.PerProblem)-4./3) > 1e-12 || math.Abs(float64(ours.StandardError)-2./3) > 1e-12 {
+	if len(rows) != 2 || ours.Relative != 1 || ours.StandardError != 0.5 {
 		t.Errorf("%d methods, L2MT %+v", len(rows), ours)
 	}
 	if row := find(tables[0], compare.L2MT, compare.Plain); row.Error != 2 {
@@ -106,6 +106,29 @@ func TestErrorsOfSeedsAreMeans(t *testing.T) {
 	// 1 has the errors 2, 2 and 2 has 1, 3, in units of 2, the mean error of STL.
 	if len(r.Pairs) != 1 || r.Pairs[0].A != "1" || r.Pairs[0].B != "2" || r.Pairs[0].Difference != 0 || r.Pairs[0].StandardError != 0.5 || r.Pairs[0].Losses != 1 {
 		t.Errorf("%+v", r.Pairs)
+	}
+}
+
+// The table of a sweep and its pairs name one winner: 1 is better by the mean of the errors, 2
+// by the mean of the ratios to STL, which is no relative error.
+func TestSweepNamesOneWinner(t *testing.T) {
+	at := func(name string, ours ...float64) *experimentRun {
+		return &experimentRun{point: point{Name: name}, from: "p", table: &compare.Table{Problems: []string{"a", "b"}, Rows: []compare.Row{
+			{Method: compare.Method{Model: compare.STL, Variant: compare.Labelled}, Title: "STL", Validation: []float64{0, 0}, Test: []float64{0.1, 0.5}},
+			{Method: compare.Method{Model: compare.L2MT}, Title: "L2MT", Validation: []float64{0, 0}, Test: ours},
+		}}}
+	}
+	x := &experiment{Title: "winner", Vary: variation{Label: "point", Cases: []point{{Name: "first"}, {Name: "second"}}}}
+	r, _, err := x.gather([]*experimentRun{at("first", 0.1, 0.2), at("second", 0.05, 0.4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	writeSweep(&text, r)
+	for _, line := range []string{"first 0.5000 .* L2MT", "second 0.7500 .* L2MT", "-0.2500 .* first less second"} {
+		if !regexp.MustCompile(strings.ReplaceAll(line, " ", " +")).MatchString(text.String()) {
+			t.Errorf("no line %q in\n%s", line, &text)
+		}
 	}
 }
 

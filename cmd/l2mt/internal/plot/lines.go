@@ -19,10 +19,10 @@ import (
 // course is a number over the epochs, NaN where nothing was measured.
 type course func(m train.Metrics) float64
 
-// found is the relative error of the covariances found.
+// found is the mean o of the covariances found.
 func found(m train.Metrics) float64 { return float64(m.Found) }
 
-const relativeError = "Relative error on held-out problems"
+const meanOutcome = "Mean o of held-out problems"
 
 // Training draws the loss, the error of the covariances found and the scalars of the start over
 // epochs.
@@ -30,7 +30,7 @@ func Training(metrics []train.Metrics) *Picture {
 	if len(metrics) == 0 {
 		return nil
 	}
-	objective, quality, parameters := overEpochs("Objective"), overEpochs(relativeError), overEpochs("Parameters above the embeddings")
+	objective, quality, parameters := overEpochs("Objective"), overEpochs(meanOutcome), overEpochs("Parameters above the embeddings")
 	addCourse(objective, 0, "loss", metrics, func(m train.Metrics) float64 { return m.Loss })
 	addCourse(objective, 1, "residual |f - v(o)|", metrics, func(m train.Metrics) float64 { return m.Residual })
 	addCourse(objective, 2, "standard deviation of v(o)", metrics, func(m train.Metrics) float64 { return m.Deviation })
@@ -56,10 +56,10 @@ func Training(metrics []train.Metrics) *Picture {
 	return &Picture{width: 15 * vg.Inch, height: 5 * vg.Inch, plots: []*plot.Plot{objective, quality, parameters}}
 }
 
-// Runs draws the relative error of the covariances found on held-out problems over the
+// Runs draws the mean o of the covariances found on held-out problems over the
 // epochs of several runs, those of a name in one colour.
 func Runs(names []string, runs [][][]train.Metrics) *Picture {
-	p := overEpochs(relativeError)
+	p := overEpochs(meanOutcome)
 	for i, name := range names {
 		for _, metrics := range runs[i] {
 			addCourse(p, i, name, metrics, found)

@@ -163,7 +163,7 @@ func TestTicksAreEnoughAndDistinct(t *testing.T) {
 // order of the table is. In a picture the lowest name is written first.
 func TestMethodsOfATableAreInOrder(t *testing.T) {
 	svg, err := Table(&compare.Table{Problems: []string{"p"}, Rows: []compare.Row{
-		{Title: "first", Relative: 0.7, PerProblem: 0.9}, {Title: "second", Relative: 0.8, PerProblem: 0.8}, {Title: "third", Relative: 0.9, PerProblem: 1.1},
+		{Title: "first", Relative: 0.7}, {Title: "second", Relative: 0.8}, {Title: "third", Relative: 0.9},
 	}}).Inline()
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestMethodsOfATableAreInOrder(t *testing.T) {
 func TestTitlesAreShort(t *testing.T) {
 	tasks, correlation := make([]string, 70), slices.Repeat([][]float64{make([]float64, 70)}, 70)
 	long := strings.Repeat("long ", 20)
-	rows := []compare.Row{{PerProblem: 1}}
+	rows := []compare.Row{{Relative: 1}}
 	for name, p := range map[string]*Picture{
 		"training":   Training([]train.Metrics{{Loss: 1}, {Loss: 1, Epoch: 1}}),
 		"table":      Table(&compare.Table{Problems: tasks, Rows: rows}),

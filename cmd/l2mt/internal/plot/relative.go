@@ -36,13 +36,13 @@ func Errors(title, axis string, points []Point) *Picture {
 		rows := points[0].Rows
 		points, at = nil, nil
 		for _, row := range rows {
-			points = append(points, Point{row.Title, []compare.Row{{PerProblem: row.PerProblem, StandardError: row.StandardError}}})
+			points = append(points, Point{row.Title, []compare.Row{{Relative: row.Relative, StandardError: row.StandardError}}})
 		}
 	}
 	var methods []string
 	for _, point := range points {
 		for _, row := range point.Rows {
-			if finite(row.PerProblem) && !slices.Contains(methods, row.Title) {
+			if finite(row.Relative) && !slices.Contains(methods, row.Title) {
 				methods = append(methods, row.Title)
 			}
 		}
@@ -50,7 +50,7 @@ func Errors(title, axis string, points []Point) *Picture {
 	if methods == nil {
 		return nil
 	}
-	const label = "mean of the relative errors, with standard error"
+	const label = "relative error, with standard error"
 	p := newPlot(title, label, "")
 	p.X.Padding = vg.Points(8)
 	p.Add(plotter.NewGrid())
@@ -107,15 +107,15 @@ func addMethod(p *plot.Plot, i int, title string, points []Point, at []float64, 
 	var bars plotter.YErrors
 	for k, point := range points {
 		for _, row := range point.Rows {
-			if row.Title != title || !finite(row.PerProblem) {
+			if row.Title != title || !finite(row.Relative) {
 				continue
 			}
 			if row.Model == compare.L2MT {
 				curve.Width = vg.Points(2.4)
 			}
-			xy := plotter.XY{X: float64(row.PerProblem), Y: float64(len(points)-1-k) - aside}
+			xy := plotter.XY{X: float64(row.Relative), Y: float64(len(points)-1-k) - aside}
 			if at != nil {
-				xy = plotter.XY{X: at[k], Y: float64(row.PerProblem)}
+				xy = plotter.XY{X: at[k], Y: float64(row.Relative)}
 			}
 			half := 0.
 			if finite(row.StandardError) {

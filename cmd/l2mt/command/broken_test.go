@@ -1,0 +1,99 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"l2mt/data/datatest"
+	"l2mt/data/files"
+)
+
+// rare is a table of many patients with few rows each, of which most have one outcome alone and
+// none has two rows of each.
+func rare(seed uint64) string {
+	random := rand.New(rand.NewPCG(seed, 0))
+	var b strings.Builder
+	b.WriteString("patient,treatment,time,outcome\n")
+	for i := range 150 {
+		severe := -1
+		if random.IntN(3) == 0 {
+			severe = random.IntN(3)
+		}
+		for j := range 3 {
+			outcome := "mild"
+			if j == severe {
+				outcome = "severe"
+			}
+			fmt.Fprintf(&b, "p%d,%c,%.1f,%s\n", i, "ab"[i%2], float64(random.IntN(140))/10, outcome)
+		}
+	}
+	return b.String()
+}
+
+var notANumber = regexp.MustCompile(`\bNaN\b`)
+
+// Tables in which something cannot be measured, or numbers lie far from zero, go all the way: no
+// panic, nothing that is NaN, and a whole model. They were found from outside.
+func TestTablesThatBrokeThings(t *testing.T) {
+	datatest.Long(t)
+	const seed = 7
+	t.Logf("the patients are of seed %d", seed)
+	for name, columns := range map[string][]string{
+		"panic": {"task", "y"}, "a1b29": {"task", "y"}, "a1b0": {"task", "y"}, "id": {"t", "y"},
+		"ts": {"sensor", "y"}, "ts0": {"sensor", "y"}, "patients": {"patient", "outcome"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, model := filepath.Join("testdata", "faults", name+".csv"), filepath.Join(t.TempDir(), "model")
+			if name == "patients" {
+				path = write(t, "patients.csv", rare(seed))
+			}
+			printed := mustL2mt(t, "-q", "fit", path, "--task", columns[0], "--target", columns[1], "--out", model)
+			printed += mustL2mt(t, "-q", "--json", "fit", path, "--task", columns[0], "--target", columns[1])
+			printed += mustL2mt(t, "-q", "predict", "--model", model, path)
+			printed += mustL2mt(t, "-q", "predict", "--model", model, path, "--out", filepath.Join(model, "p.csv"))
+			printed += mustL2mt(t, "-q", "show", model)
+			mustL2mt(t, "-q", "report", model)
+			must(0, filepath.WalkDir(model, func(file string, entry fs.DirEntry, err error) error {
+				switch filepath.Ext(file) {
+				case ".json", ".html", ".csv":
+					text, err := os.ReadFile(file)
+					printed += string(text)
+					return err
+				}
+				return err
+			}))(t)
+			if at := notANumber.FindStringIndex(printed); at != nil {
+				t.Errorf("something is NaN: %q", printed[max(0, at[0]-80):at[1]])
+			}
+		})
+	}
+}
+
+// Unix times tell as much as the same times less their start, on rows held out and as they are
+// predicted from a file.
+func TestTimesTellAsMuchAsSeconds(t *testing.T) {
+	datatest.Long(t)
+	var held, fresh [2]files.Float
+	for i, name := range []string{"ts", "ts0"} {
+		path, model := filepath.Join("testdata", "faults", name+".csv"), filepath.Join(t.TempDir(), "model")
+		var r fitReport
+		out := mustL2mt(t, "-q", "--json", "fit", path, "--task", "sensor", "--target", "y", "--out", model)
+		must(0, json.Unmarshal([]byte(out), &r))(t)
+		held[i] = r.Mean.By[byModel].R2
+		var s scoreTable
+		out = mustL2mt(t, "-q", "--json", "predict", "--model", model, path, "--out", filepath.Join(model, "p.csv"))
+		must(0, json.Unmarshal([]byte(out), &s))(t)
+		fresh[i] = s.Mean.By[byModel].R2
+	}
+	if math.Abs(float64(held[0]-held[1])) > 1e-3 || math.Abs(float64(fresh[0]-fresh[1])) > 1e-3 {
+		t.Errorf("R^2 of unix times and of seconds: held out %.4f, predicted %.4f", held, fresh)
+	}
+}
