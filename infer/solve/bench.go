@@ -18,6 +18,7 @@ import (
 	"l2mt/infer"
 	"l2mt/model/evidence"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // Options control how candidates are judged. The zero value means the defaults.
@@ -323,8 +324,10 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		return nil
 	}
 	scores := make([][][][]float64, len(structures)) // by fold and task
+	variances := make([][][][]float64, len(structures))
 	for k := range scores {
 		scores[k] = make([][][]float64, len(b.folds))
+		variances[k] = make([][][]float64, len(b.folds))
 	}
 	var work errgroup.Group
 	work.SetLimit(b.workers())
@@ -335,12 +338,19 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 				return err
 			}
 			for n, j := range structures {
-				r, _, err := f.fit(ctx, j.Structure, 1)
+				p, err := f.fit(ctx, j.Structure, 1)
 				if err != nil {
 					return err
 				}
+				doubt := f.doubt(p)
 				for i, t := range f.Tasks {
-					scores[n][k] = append(scores[n][k], r.Scores(i, t.ValidationSet.X))
+					score := p.Scores(i, t.ValidationSet.X)
+					variance := doubt.Variances(i, t.ValidationSet.X)
+					if !b.regression() {
+						saved.Moderate(score, variance)
+					}
+					scores[n][k] = append(scores[n][k], score)
+					variances[n][k] = append(variances[n][k], variance)
 				}
 				b.options.Progress.Advance(1, j.Title())
 			}
@@ -355,6 +365,7 @@ func (b *Bench) measure(ctx context.Context, structures []*Judged) error {
 		if j.HeldOut, err = b.predicted(joined(scores[n])); err != nil {
 			return err
 		}
+		j.Variance = joined(variances[n])
 	}
 	return nil
 }

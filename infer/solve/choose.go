@@ -147,7 +147,9 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 	if err != nil {
 		return nil, err
 	}
-	return newChoice(judged, e.weigh(-1), held), nil
+	c := newChoice(judged, e.weigh(-1), held)
+	held.Variance = c.first().Variance
+	return c, nil
 }
 
 func newChoice(judged []*Judged, weights []float64, held *evidence.HeldOut) *Choice {

@@ -28,6 +28,8 @@ type Fitted struct {
 
 	steps   []data.Step // that made the features of the fit
 	problem *data.ProblemData
+	shared  *multitask.Linear // what a new task has, of mixed models
+	doubt   *saved.Doubt
 }
 
 // Share is a part of the variance of targets.
@@ -105,13 +107,27 @@ func (b *Bench) fitMixed(ctx context.Context, f *Fitted) (*multitask.Result, err
 	f.steps = seen.steps
 	f.problem = seen.ProblemData
 	first := f.Choice.first()
-	return b.sum(f, func(j *Judged) (*multitask.Result, error) {
-		r, posteriors, err := seen.fit(ctx, j.Structure, b.workers())
-		if err == nil && j == first {
-			f.Shares = shares(posteriors)
+	r, err := b.sum(f, func(j *Judged) (*multitask.Result, error) {
+		p, err := seen.fit(ctx, j.Structure, b.workers())
+		if err != nil {
+			return nil, err
 		}
-		return r, err
+		if j == first {
+			f.Shares = shares(p.fits)
+			f.doubt = seen.doubt(p)
+		}
+		return p.Result, nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	rows, cols := r.W.Dims()
+	tasks := cols - 1
+	shared := multitask.LinearOf(r.W, r.B, tasks)
+	f.shared = &shared
+	r.W = mat.DenseCopyOf(r.W.Slice(0, rows, 0, tasks))
+	r.B = r.B[:len(r.B)-len(shared.B)]
+	return r, nil
 }
 
 // sum adds up the fits of candidates that count.
@@ -148,8 +164,9 @@ func (b *Bench) sum(f *Fitted, fit func(j *Judged) (*multitask.Result, error)) (
 		return nil, b.fault("no candidate predicts better than the mean of all targets")
 	}
 	sum.Model = c.Name()
+	classes := len(sum.B) / sum.W.RawMatrix().Cols
 	for i := range sum.B {
-		sum.B[i] += left * center[i*len(center)/len(sum.B)]
+		sum.B[i] += left * center[min(i/classes, len(center)-1)]
 	}
 	return sum, nil
 }
@@ -188,6 +205,8 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 	s, err := saved.New(f.Result, f.problem, recipe)
 	if err == nil {
 		s.Model = f.Choice.Name()
+		s.Shared = f.shared
+		s.Doubt = f.doubt
 		f.HeldOut.Judge(s)
 	}
 	return s, err

@@ -14,6 +14,7 @@ import (
 	"l2mt/data"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
 // Structure is a form of the mixed model (package mixed): how columns are seen, and whose weights
@@ -240,11 +241,9 @@ func (f *features) of(x data.Matrix) []float64 {
 	return rows
 }
 
-// problem is the mixed model of a structure, for one class of several against the rest.
-func (f *features) problem(s Structure, class int) mixed.Problem {
-	var p mixed.Problem
+// components are the parts of a structure's mixed model, and the features that it takes.
+func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 	number := map[feature]int{}
-	var chosen []int
 	for j, of := range f.columns {
 		if !s.has(of.view) {
 			continue
@@ -278,6 +277,12 @@ func (f *features) problem(s Structure, class int) mixed.Problem {
 		p.Loss = mixed.Logistic{}
 		p.Components[0].Common = flatClasses
 	}
+	return p, chosen
+}
+
+// problem is the mixed model of a structure, for one class of several against the rest.
+func (f *features) problem(s Structure, class int) mixed.Problem {
+	p, chosen := f.components(s)
 	for i, t := range f.Tasks {
 		task := mixed.Task{Loading: f.loading[i]}
 		for r, y := range t.TrainSet.Y {
@@ -320,33 +325,81 @@ func (f *features) name(of feature) string {
 	return fmt.Sprintf("%s %d", of.view, of.column)
 }
 
-// fit fits a structure to the training rows. W is for the rows that the steps make.
-func (f *features) fit(ctx context.Context, s Structure, workers int) (*multitask.Result, []*mixed.Fit, error) {
+// posterior is a structure fitted to the training rows.
+type posterior struct {
+	// Result is for the rows that the steps make. Its last column is for a new task.
+	*multitask.Result
+	structure Structure
+	fits      []*mixed.Fit // class by class
+}
+
+// fit fits a structure to the training rows.
+func (f *features) fit(ctx context.Context, s Structure, workers int) (*posterior, error) {
 	classes := max(1, f.Several())
-	wide, m := len(f.columns)-1, len(f.Tasks)
-	r := &multitask.Result{Model: s.Name(), Status: multitask.Converged, W: mat.NewDense(classes*wide, m, nil), B: make([]float64, classes*m), Omega: mat.NewSymDense(m, nil)}
-	var posteriors []*mixed.Fit
+	wide := len(f.columns) - 1
+	m := len(f.Tasks)
+	r := &multitask.Result{Model: s.Name(), Status: multitask.Converged}
+	r.W = mat.NewDense(classes*wide, m+1, nil)
+	r.B = make([]float64, classes*(m+1))
+	r.Omega = mat.NewSymDense(m, nil)
+	result := &posterior{Result: r, structure: s}
 	for class := range classes {
-		p := f.problem(s, class)
-		fit, err := mixed.New(ctx, p, mixed.Options{Workers: workers})
+		fit, err := mixed.New(ctx, f.problem(s, class), mixed.Options{Workers: workers})
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		posteriors = append(posteriors, fit)
-		for i := range m {
-			w := slices.Clone(fit.Own[i])
-			floats.AddScaled(w, f.loading[i], fit.Common)
+		result.fits = append(result.fits, fit)
+		for i := range m + 1 {
+			t := min(i, m-1)
+			w := slices.Clone(fit.Common)
+			if i < m {
+				floats.Scale(f.loading[i], w)
+				floats.Add(w, fit.Own[i])
+			}
 			made, level := f.pull(s, w)
-			floats.Scale(f.scale[i], made)
+			floats.Scale(f.scale[t], made)
 			for j, v := range made {
 				r.W.Set(class*wide+j, i, v)
 			}
-			r.B[i*classes+class] = f.center[i] + f.scale[i]*level
+			r.B[i*classes+class] = f.center[t] + f.scale[t]*level
 		}
 		f.addOmega(r.Omega, fit)
 	}
 	r.Omega = multitask.Normalised(r.Omega)
-	return r, posteriors, nil
+	return result, nil
+}
+
+// doubt says how sure the fit is of rows that the steps make; nil of several classes.
+func (f *features) doubt(p *posterior) *saved.Doubt {
+	if len(p.fits) > 1 {
+		return nil
+	}
+	fit := p.fits[0]
+	d := len(fit.Common)
+	doubt := &saved.Doubt{Noise: fit.Noise}
+	if f.Kind() == data.Classification {
+		doubt.Noise = 0
+	}
+	add := func(to *[]float64, w []float64) {
+		made, level := f.pull(p.structure, w)
+		*to = append(append(*to, level), made...)
+	}
+	for i := range d {
+		add(&doubt.Common, fit.Root[i*d:][:d])
+	}
+	parts, _ := f.components(p.structure)
+	for j, k := range parts.Part {
+		w := make([]float64, d)
+		w[j] = math.Sqrt(fit.Components[k].Own)
+		if w[j] > 0 {
+			add(&doubt.Own, w)
+		}
+	}
+	for i, left := range fit.Left {
+		doubt.Tasks = append(doubt.Tasks, saved.TaskDoubt{Left: left, Loading: f.loading[i], Scale: f.scale[i]})
+	}
+	doubt.Tasks = append(doubt.Tasks, saved.TaskDoubt{Left: 1, Loading: 1, Scale: f.scale[0]})
+	return doubt
 }
 
 // addOmega adds the covariance of what tasks have but their levels.

@@ -53,6 +53,9 @@ type HeldOut struct {
 	// Scores are the predictions for the rows of every task that were held out, and Y
 	// what these are.
 	Scores, Y [][]float64
+	// Variance is, of each row, how far the model expects a target to be from its score,
+	// squared; nil where it expects the same of all rows.
+	Variance [][]float64
 	// Rows counts them.
 	Rows int
 	// Loss is what is compared: the mean of the losses of these rows or, where tasks have

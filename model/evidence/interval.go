@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat"
 
@@ -13,13 +14,17 @@ import (
 // spread tells a saved regression how far from its predictions the rows that were held out
 // are. The spread of a task is the root of its mean square, drawn to that of all tasks by as
 // many rows as rows say. Every residual is divided by the spread that its task has without
-// it: so the residuals of all tasks are of one kind, and tell what a fresh row may have.
+// it: so the residuals of all tasks are of one kind, and tell what a fresh row may have. Where the
+// model expects a variance of rows, residuals count in units of its root.
 func (h *HeldOut) spread(s *saved.Fit) {
 	m := len(s.Tasks)
 	square, rows := make([][]float64, m), 0
 	sums, total := make([]float64, m), 0.0
 	for i := range square {
 		square[i] = squares(h.Scores[i], h.Y[i], 1)
+		if h.Variance != nil {
+			floats.Div(square[i], h.Variance[i])
+		}
 		for _, v := range square[i] {
 			sums[i] += v
 		}
@@ -29,6 +34,7 @@ func (h *HeldOut) spread(s *saved.Fit) {
 		return
 	}
 	mean, drawn := total/float64(rows), drawnBy(square, sums)
+	s.Spread = math.Sqrt(mean)
 	of := func(sum, n float64) float64 { return math.Sqrt((drawn*mean + sum) / (drawn + n)) }
 	s.Residuals = nil
 	for i := range square {

@@ -104,6 +104,8 @@ const (
 	leastShare = 1e-9
 	mostShare  = 1e4
 	leastNoise = 1e-6
+	// littleNoise is the share of the targets' variance below which noise need not be exact.
+	littleNoise = 0.01
 	// newtonSteps bounds the steps of Newton's method under the last variances, which end
 	// where no score moves by closeEnough.
 	newtonSteps = 30
@@ -145,6 +147,7 @@ type search struct {
 	shared  []int     // features with a > 0
 	common  []float64 // mean of w
 	root    []float64 // covariance of w, of shared features: root' root
+	stacked []float64 // r of all tasks, of shared features, times their loadings
 	blocks  []block
 	steps   int
 }
@@ -155,6 +158,7 @@ type block struct {
 	Task
 	score    []float64 // f of every row
 	rows     int       // k
+	first    int       // row of the stack that its rows begin at
 	f        []float64 // k x D, features
 	z        []float64 // k, targets
 	lost     float64   // squares of targets that no weights explain
@@ -323,30 +327,29 @@ func (s *search) factor(b *block) {
 	b.v = s.ab(b.inverse, k, b.z, 1)
 }
 
-// columns are those of r whose features are shared, times the loading.
-func (s *search) columns(b *block) []float64 {
-	p := len(s.shared)
-	r := make([]float64, b.rows*p)
-	for i := range b.rows {
-		for to, j := range s.shared {
-			r[i*p+to] = b.Loading * b.r[i*s.d+j]
+// stack gathers the rows r of all tasks, of shared features, times their loadings, and v.
+func (s *search) stack() (v []float64) {
+	s.stacked = s.stacked[:0]
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		b.first = len(v)
+		v = append(v, b.v...)
+		for row := range slices.Chunk(b.r, s.d) {
+			for _, j := range s.shared {
+				s.stacked = append(s.stacked, b.Loading*row[j])
+			}
 		}
 	}
-	return r
+	return v
 }
 
 // together finds the posterior of w, whose precision is I + A^1/2 (sum r'r) A^1/2 in units of
-// A^1/2. Tasks add up in their order, for any number of workers.
+// A^1/2.
 func (s *search) together() {
 	p := len(s.shared)
-	precision := make([]float64, p*p)
-	q := make([]float64, p)
-	for i := range s.blocks {
-		b := &s.blocks[i]
-		r := s.columns(b)
-		linalg.Gemm(s.threads(), linalg.Trans, linalg.NoTrans, p, p, b.rows, 1, r, max(1, p), r, max(1, p), 1, precision, max(1, p))
-		linalg.Gemm(s.ker, linalg.Trans, linalg.NoTrans, p, 1, b.rows, 1, r, max(1, p), b.v, 1, 1, q, 1)
-	}
+	v := s.stack()
+	precision := product(s.threads(), linalg.Trans, linalg.NoTrans, p, p, len(v), s.stacked, p, s.stacked, p)
+	q := s.atb(s.stacked, p, v, 1)
 	for i, ji := range s.shared {
 		q[i] *= math.Sqrt(s.a[ji])
 		for k, jk := range s.shared {
@@ -411,10 +414,11 @@ func (s *search) weights(b *block) []float64 {
 	return w
 }
 
-// expect finds what chance alone would make of the squared slopes and of alpha.
-func (s *search) expect(b *block) {
+// expect finds what chance alone would make of the squared slopes and of alpha of a task, of which
+// the common weights take what all rows say: reach has their rows times root'.
+func (s *search) expect(b *block, reach []float64) {
 	d, k, p := s.d, b.rows, len(s.shared)
-	t := s.abt(s.columns(b), p, s.root, p)
+	t := reach[b.first*p:][:k*p]
 	taken := s.abt(t, p, t, p)
 	of := s.ab(taken, k, b.r, d)
 	b.expected = make([]float64, d)
@@ -430,12 +434,16 @@ func (s *search) expect(b *block) {
 
 // move takes a step of the variances towards the maximum of the evidence,
 //
-//	s <- s sqrt(slope / (its expectation + prior))
+//	s <- s slope / (its expectation + prior)
 //
-// which never lowers it (Zhou, Hu, Qiao, Cho and Zhou, "MM algorithms for variance components
-// models", 2019). It returns how far they moved, relative to all of them.
+// where slope is the squared slope of the log likelihood along weights of unit variance (MacKay
+// 1992, "Bayesian interpolation"). At the root of that ratio no step would lower the evidence
+// (Zhou and others 2019, "MM algorithms for variance components models"), but twice as many would
+// be needed. It returns how far the variances moved, relative to all of them.
 func (s *search) move() (moved float64) {
-	s.each(s.expect)
+	p := len(s.shared)
+	reach := product(s.threads(), linalg.NoTrans, linalg.Trans, len(s.stacked)/p, p, p, s.stacked, p, s.root, p)
+	s.each(func(b *block) { s.expect(b, reach) })
 	slopes := make([]float64, len(s.Components))
 	expected := make([]float64, len(s.Components))
 	alpha, trace := 0.0, 0.0
@@ -460,7 +468,7 @@ func (s *search) move() (moved float64) {
 		}
 	}
 	next := func(v, slope, expected, size float64) float64 {
-		to := v * math.Sqrt(slope/(expected+prior*size)) * size
+		to := v * slope / (expected + prior*size) * size
 		if to < leastShare {
 			to = 0
 		}
@@ -478,8 +486,8 @@ func (s *search) move() (moved float64) {
 		}
 	}
 	if s.Loss == nil {
-		noise := max(leastNoise, s.Noise*math.Sqrt(alpha/trace))
-		moved = max(moved, math.Abs(noise-s.Noise)/s.Noise)
+		noise := max(leastNoise, s.Noise*alpha/trace)
+		moved = max(moved, math.Abs(noise-s.Noise)/(s.Noise+littleNoise))
 		s.Noise = noise
 	}
 	s.spread()

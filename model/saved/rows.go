@@ -61,6 +61,7 @@ type Answer struct {
 	Name   string
 	Label  float64   // what it should be, NaN where there is no label
 	Scores []float64 // as Predict returns them, by one of the Fits after the other
+	Error  float64   // the standard error of a regression's prediction, 0 if unknown
 }
 
 // Block is some rows, with what becomes of them.
@@ -336,6 +337,11 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 				part = x.Take(answers)
 			}
 			scores := m.scores(task, part)
+			if n == 0 && m.Kind == data.Regression {
+				for i, v := range m.Deviations(task, part) {
+					b.Answers[answers[i]].Error = v
+				}
+			}
 			for i, k := range answers {
 				b.Answers[k].Scores = append(b.Answers[k].Scores, scores[i*classes:][:classes]...)
 			}

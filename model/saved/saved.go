@@ -50,6 +50,12 @@ type Fit struct {
 	// Residuals are those of rows that were held out, in ascending order: their sizes over
 	// the Spread of their tasks. Of many some are kept, at equal shares; regression only.
 	Residuals []float64 `json:"residuals,omitempty"`
+	// Spread is the mean of the Spread of tasks, which a new one has.
+	Spread float64 `json:"spread,omitempty"`
+	// Doubt says how sure a mixed model is of a prediction; nil of other models.
+	Doubt *Doubt `json:"doubt,omitempty"`
+	// Shared is what a new task has; nil means the mean of all tasks.
+	Shared *multitask.Linear `json:"-"`
 	// Versions are those of the program and of what it is made of.
 	Versions map[string]string `json:"versions,omitempty"`
 	// Omega is the covariance of the tasks, with trace 1.
@@ -200,11 +206,23 @@ func (s *Fit) tensors() []safetensors.Tensor {
 	if s.Classes != nil {
 		classes = []int{len(s.Classes)}
 	}
-	return []safetensors.Tensor{
-		{Name: "W", DType: safetensors.F64, Shape: append(classes, d, m), Value: mat.DenseCopyOf(s.W).RawMatrix().Data},
-		{Name: "b", DType: safetensors.F64, Shape: append(classes, m), Value: safetensors.Transposed(s.B, m, len(s.B)/m)},
-		{Name: "Omega", DType: safetensors.F64, Shape: []int{m, m}, Value: mat.DenseCopyOf(s.Omega).RawMatrix().Data},
+	tensors := []safetensors.Tensor{
+		tensor("W", mat.DenseCopyOf(s.W).RawMatrix().Data, append(classes, d, m)...),
+		tensor("b", safetensors.Transposed(s.B, m, len(s.B)/m), append(classes, m)...),
+		tensor("Omega", mat.DenseCopyOf(s.Omega).RawMatrix().Data, m, m),
 	}
+	if s.Shared != nil {
+		tensors = append(tensors, tensor("shared W", s.Shared.W, d, len(s.Shared.B)), tensor("shared b", s.Shared.B, len(s.Shared.B)))
+	}
+	if s.Doubt != nil {
+		tensors = append(tensors, tensor("doubt common", s.Doubt.Common, len(s.Doubt.Common)/(d+1), d+1))
+		tensors = append(tensors, tensor("doubt own", s.Doubt.Own, len(s.Doubt.Own)/(d+1), d+1))
+	}
+	return tensors
+}
+
+func tensor(name string, value []float64, shape ...int) safetensors.Tensor {
+	return safetensors.Tensor{Name: name, DType: safetensors.F64, Shape: shape, Value: value}
 }
 
 func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
@@ -240,6 +258,13 @@ func Load(dir string) (*Fit, error) {
 		return nil, fmt.Errorf("saved: %s: %w: W, b and Omega are not of %d features, %d tasks and %d classes", weights, ErrSaved, d, m, len(s.Classes))
 	}
 	s.W, s.B, s.Omega = mat.NewDense(k*d, m, w), safetensors.Transposed(biases, k, m), mat.NewSymDense(m, omega)
+	if shared, ok := values["shared W"]; ok {
+		s.Shared = &multitask.Linear{W: shared, B: values["shared b"]}
+	}
+	if s.Doubt != nil {
+		s.Doubt.Common = values["doubt common"]
+		s.Doubt.Own = values["doubt own"]
+	}
 	return s, nil
 }
 
@@ -276,6 +301,9 @@ func (s *Fit) Task(name string) (int, error) {
 func (s *Fit) Linear(task int) multitask.Linear {
 	if task != Average {
 		return multitask.LinearOf(s.W, s.B, task)
+	}
+	if s.Shared != nil {
+		return *s.Shared
 	}
 	rows, m := s.W.Dims()
 	k := len(s.B) / m
@@ -347,7 +375,11 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 			floats.AddScaled(l.B, offset, l.W[j*k:][:k])
 		}
 	}
-	return l.Scores(x)
+	scores := l.Scores(x)
+	if s.Kind == data.Classification {
+		Moderate(scores, s.Doubt.Variances(task, x))
+	}
+	return scores
 }
 
 // Prepare applies the recipe's steps to rows that it has made. What it returns is to be
@@ -370,16 +402,32 @@ func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, cells int, err error) {
 // Probabilities sets p to those of the classes at the scores of a row.
 func (s *Fit) Probabilities(p, scores []float64) { data.Probabilities(p, scores, s.Temperature) }
 
-// Interval is how far below and above a prediction of a task the target of a row may be,
-// which it is not with a probability of 1 - level. It is infinite where too few rows were
-// held out to tell, and NaN of the Average, or where none were.
-func (s *Fit) Interval(task int, level float64) float64 {
+// Interval is how far below and above a prediction of a task the target of a row may be, in
+// standard errors of the row, which it is not with a probability of 1 - level. It is infinite
+// where too few rows were held out to tell, and NaN where none were.
+func (s *Fit) Interval(level float64) float64 {
 	k := int(math.Ceil(level * float64(len(s.Residuals)+1)))
 	switch {
-	case task == Average || len(s.Residuals) == 0:
+	case len(s.Residuals) == 0:
 		return math.NaN()
 	case k > len(s.Residuals):
 		return math.Inf(1)
 	}
-	return s.Residuals[max(0, k-1)] * s.Tasks[task].Spread
+	return s.Residuals[max(0, k-1)]
+}
+
+// Deviations are the standard errors of predictions of a task for rows of the recipe's making.
+func (s *Fit) Deviations(task int, x data.Matrix) []float64 {
+	spread := s.Spread
+	if task != Average {
+		spread = s.Tasks[task].Spread
+	}
+	v := s.Doubt.Variances(task, x)
+	if v == nil {
+		v = slices.Repeat([]float64{1}, x.Rows())
+	}
+	for i := range v {
+		v[i] = spread * math.Sqrt(v[i])
+	}
+	return v
 }

@@ -39,11 +39,11 @@ type fitReport struct {
 	Rivals      []rivalReport    `json:"rivals"`
 	Temperature float64          `json:"temperature,omitempty"`
 	// Correlation is that of the tasks, if they share anything.
-	Correlation [][]float64      `json:"correlation,omitempty"`
-	Test        *testReport      `json:"test,omitempty"`
-	Notes       []string         `json:"notes"`
-	Seconds     float64          `json:"seconds,omitempty"`
-	Text        string           `json:"text,omitempty"` // the verdicts
+	Correlation [][]float64 `json:"correlation,omitempty"`
+	Test        *testReport `json:"test,omitempty"`
+	Notes       []string    `json:"notes"`
+	Seconds     float64     `json:"seconds,omitempty"`
+	Text        string      `json:"text,omitempty"` // the verdicts
 
 	table *table.Table
 	fit   *solve.Fitted

@@ -85,7 +85,7 @@ func checkInterval(level float64, m *saved.Fit) error {
 		return fmt.Errorf("%w: --interval=%v: it must be between 0 and 1", errUsage, level)
 	case m.Residuals == nil:
 		return fmt.Errorf("--interval: %w: the model has no residuals of rows held out; classes have probabilities instead", data.ErrInvalid)
-	case math.IsInf(m.Interval(0, level), 1):
+	case math.IsInf(m.Interval(level), 1):
 		return fmt.Errorf("--interval=%v: %w: %d rows were held out, which are enough for %.2f at most", level, data.ErrInvalid, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
 	}
 	return nil
@@ -145,13 +145,13 @@ func (l *lineWriter) cells(a saved.Answer) (cells []string) {
 	}
 	cells = append(cells, rounded(score[0], -1))
 	if l.level > 0 {
-		half := l.Interval(a.Task, l.level)
+		half := l.Interval(l.level) * a.Error
 		cells = append(cells, rounded(score[0]-half, 8), rounded(score[0]+half, 8))
 	}
-	if a.Task == saved.Average || l.Tasks[a.Task].StandardError == 0 {
+	if a.Error == 0 {
 		return append(cells, "")
 	}
-	return append(cells, rounded(l.Tasks[a.Task].StandardError, 4))
+	return append(cells, rounded(a.Error, 4))
 }
 
 // rounded is a number of so many digits, or empty where it is undefined.

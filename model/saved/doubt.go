@@ -1,0 +1,84 @@
+package saved
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+
+	"l2mt/data"
+)
+
+// Doubt says how sure a mixed model is of the score of a row. For a task t the variance of a
+// target is
+//
+//	s_t^2 (noise + left_t (l_t^2 |C (1, x)|^2 + |O (1, x)|^2))
+//
+// with x the row as the recipe makes it, C a root of the covariance of the weights in common, and
+// O a root of the variances of tasks' own weights. Rows of the task leave a share of what f
+// varies in a new task, which has the last entry of Tasks.
+type Doubt struct {
+	Noise float64     `json:"noise"`
+	Tasks []TaskDoubt `json:"tasks"`
+	// Common and Own hold C and O, row by row.
+	Common []float64 `json:"-"`
+	Own    []float64 `json:"-"`
+}
+
+// TaskDoubt has the numbers of a task: left_t, l_t and s_t.
+type TaskDoubt struct {
+	Left    float64 `json:"left"`
+	Loading float64 `json:"loading"`
+	Scale   float64 `json:"scale"`
+}
+
+// Variances are those of the targets of rows of a task, or of the Average; nil where there is no
+// doubt.
+func (d *Doubt) Variances(task int, x data.Matrix) []float64 {
+	if d == nil {
+		return nil
+	}
+	if task == Average {
+		task = len(d.Tasks) - 1
+	}
+	t := d.Tasks[task]
+	v := lengths(d.Common, x)
+	floats.Scale(t.Loading*t.Loading, v)
+	floats.Add(v, lengths(d.Own, x))
+	floats.Scale(t.Left, v)
+	floats.AddConst(d.Noise, v)
+	floats.Scale(t.Scale*t.Scale, v)
+	return v
+}
+
+// Moderate draws scores of two classes to 0 so that their probabilities are the means over what
+// the scores may be (MacKay 1992, "The evidence framework applied to classification networks").
+func Moderate(scores, variances []float64) {
+	for i, v := range variances {
+		scores[i] /= math.Sqrt(1 + math.Pi*v/8)
+	}
+}
+
+// lengths are the squared lengths of M (1, x) of rows.
+func lengths(m []float64, x data.Matrix) []float64 {
+	wide := x.Cols() + 1
+	n := x.Rows()
+	k := len(m) / wide
+	weights := make([]float64, x.Cols()*k)
+	for i := range k {
+		for j := range x.Cols() {
+			weights[j*k+i] = m[i*wide+1+j]
+		}
+	}
+	products := make([]float64, n*k)
+	if k > 0 {
+		x.Mul(products, weights, k)
+	}
+	v := make([]float64, n)
+	for r := range n {
+		for i := range k {
+			p := products[r*k+i] + m[i*wide]
+			v[r] += p * p
+		}
+	}
+	return v
+}
