@@ -57,13 +57,13 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layer
 		return nil, err
 	}
 	if len(outcomes) < 2 || slices.Min(outcomes) == slices.Max(outcomes) {
-		return nil, fmt.Errorf("model: training graph: %w: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", ErrConfig, len(outcomes))
+		return nil, ErrConfig.Errorf("training graph: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", len(outcomes))
 	}
 	t := &TrainingGraph{}
 	var err error
 	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) { t.define(g, c, size.atLeast(Capacity{}), len(outcomes), head) })
 	if err != nil {
-		return nil, fmt.Errorf("model: training graph: %w", err)
+		return nil, fmt.Errorf("training graph: %w", err)
 	}
 	return t, t.graph.Set("outcomes", outcomes)
 }
@@ -132,13 +132,13 @@ func checkHead(c Config, head layers.Head) error {
 		return err
 	}
 	if err := head.Validate(); err != nil {
-		return fmt.Errorf("model: %w", err)
+		return err
 	}
 	if len(bodies.get(c.Body).Statistics) > 0 {
-		return fmt.Errorf("model: %w: the body %q takes statistics of the features, which change with the head; train none of its layers", ErrMismatch, c.Body)
+		return ErrMismatch.Errorf("the body %q takes statistics of the features, which change with the head; train none of its layers", c.Body)
 	}
 	if head.Out() != c.Features {
-		return fmt.Errorf("model: %w: the head makes %d features, but the network takes %d", ErrMismatch, head.Out(), c.Features)
+		return ErrMismatch.Errorf("the head makes %d features, but the network takes %d", head.Out(), c.Features)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func checkHead(c Config, head layers.Head) error {
 // tuples of one problem.
 func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, error) {
 	if len(tuples) == 0 {
-		return Step{}, fmt.Errorf("model: %w: a step needs at least one tuple", ErrMismatch)
+		return Step{}, ErrMismatch.Errorf("a step needs at least one tuple")
 	}
 	if err := t.put(t.graph, params, p, tuples); err != nil {
 		return Step{}, err
@@ -161,7 +161,7 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	}
 	t.tasks, t.direction = p.Tasks(), math.Copysign(1, links.get(t.config.Link).Direction(params))
 	if err := t.graph.Run(); err != nil {
-		return Step{}, fmt.Errorf("model: training step: %w", err)
+		return Step{}, fmt.Errorf("training step: %w", err)
 	}
 	return Step{
 		Head: t.headGradient(),

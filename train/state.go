@@ -85,7 +85,7 @@ func (t *trainer) save() error {
 		err = safetensors.Write(filepath.Join(t.options.Out, StateFile), t.tensors(), metadata)
 	}
 	if err != nil {
-		return fmt.Errorf("train: save the state: %w", err)
+		return fmt.Errorf("save the state: %w", err)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (t *trainer) resume(ctx context.Context, source Source) error {
 	}
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
-		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)
+		return fmt.Errorf("%s: %w: %w", path, ErrResume, err)
 	}
 	if t.options.Begin != nil && (fresh || !t.finished()) {
 		if err := t.options.Begin(); err != nil {
@@ -184,7 +184,7 @@ func lock(dir string) (unlock func() error, err error) {
 		err = fmt.Errorf("%w: wait for its training to end, or take another directory", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+		return nil, err
 	}
 	leftOver, _ := fs.Glob(os.DirFS(dir), "."+StateFile+"*") // the pattern is a good one
 	for _, name := range leftOver {

@@ -298,7 +298,7 @@ func (t *trainer) diverged(what string) error {
 	case t.options.Out != "":
 		advice = fmt.Sprintf("%s keeps the state before this epoch and the best network; %s", t.options.Out, advice)
 	}
-	return fmt.Errorf("train: %w: epoch %d: %s: %s", ErrDiverged, epoch, what, advice)
+	return fmt.Errorf("%w: epoch %d: %s: %s", ErrDiverged, epoch, what, advice)
 }
 
 // rates lists the rates in words.

@@ -26,11 +26,11 @@ func TestReadRefusesWhatItCannotFindOrName(t *testing.T) {
 		{"missing file", "nowhere.csv", Options{}, fs.ErrNotExist, "nowhere.csv"},
 		{"missing names", table, Options{ClassNames: "nowhere.txt"}, fs.ErrNotExist, "nowhere.txt"},
 		{"nameless format", formats + "make.py", Options{}, data.ErrFormat, "does not say what it is"},
-		{"a single array", formats + "array.npy", Options{}, data.ErrFormat, `array.npy: malformed file: single arrays are not read; NumPy makes an .npz of one`},
-		{"a MATLAB file", matlab, Options{}, data.ErrFormat, `a.mat: malformed file: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat("a.mat")`},
+		{"a single array", formats + "array.npy", Options{}, data.ErrFormat, `array.npy: single arrays are not read; NumPy makes an .npz of one`},
+		{"a MATLAB file", matlab, Options{}, data.ErrFormat, `a.mat: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat("a.mat")`},
 		{"unknown format", table, Options{Format: "xls"}, data.ErrInvalid, "its format is called xls"},
-		{"unknown decimal", formats + "table.csv", Options{Decimal: ":"}, data.ErrInvalid, `decimal ":": invalid data: it must be a point or a comma`},
-		{"long separator", formats + "table.csv", Options{Separator: "::"}, data.ErrInvalid, `separator "::": invalid data: it must be a character, or tab`},
+		{"unknown decimal", formats + "table.csv", Options{Decimal: ":"}, data.ErrInvalid, `decimal ":": it must be a point or a comma`},
+		{"long separator", formats + "table.csv", Options{Separator: "::"}, data.ErrInvalid, `separator "::": it must be a character, or tab`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Read(c.path, c.options)
@@ -82,7 +82,7 @@ func TestChecksumsOfArraysAreChecked(t *testing.T) {
 		flipped := slices.Clone(content)
 		flipped[start+int64(f.UncompressedSize64)-1] ^= 1
 		_, err := fromBytes("a.npz", flipped, Options{})
-		if want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": malformed file: the array is damaged"; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "array " + strings.TrimSuffix(f.Name, ".npy") + ": the array is damaged"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

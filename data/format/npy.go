@@ -93,7 +93,7 @@ var npyType = regexp.MustCompile(`^[<|=]?(?:([biuf]\d)|([SU])([1-9]\d{0,8}))$`)
 // bytes, fewer if it is packed.
 func newArray(r io.Reader, length, stored int64) (*array, error) {
 	fault := func(format string, args ...any) (*array, error) {
-		return nil, fmt.Errorf("%w: "+format, append([]any{data.ErrFormat}, args...)...)
+		return nil, data.ErrFormat.Errorf(format, args...)
 	}
 	var begin struct {
 		Magic  [len(npyMagic)]byte
@@ -158,7 +158,7 @@ func (a *array) count() int {
 // numbersOf reads the entries of an array of numbers, row by row.
 func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	if a.kind.number == nil {
-		return nil, fmt.Errorf("%w: the array is %v; it must hold numbers", data.ErrFormat, a)
+		return nil, data.ErrFormat.Errorf("the array is %v; it must hold numbers", a)
 	}
 	entry, err := entriesOf(a, func(b []byte) T { return T(a.kind.number(b)) })
 	if err != nil || !a.fortran || len(a.shape) != 2 {
@@ -180,10 +180,10 @@ const freeTexts = 4 << 20
 // textsOf reads the entries of an array of text.
 func textsOf(a *array) ([]string, error) {
 	if a.kind.text == nil {
-		return nil, fmt.Errorf("%w: the array is %v; it must hold text", data.ErrFormat, a)
+		return nil, data.ErrFormat.Errorf("the array is %v; it must hold text", a)
 	}
 	if n := a.count(); int64(n) > max(freeTexts, 4*a.stored) {
-		return nil, fmt.Errorf("%w: %d texts in %d bytes", data.ErrFormat, n, a.stored)
+		return nil, data.ErrFormat.Errorf("%d texts in %d bytes", n, a.stored)
 	}
 	return entriesOf(a, a.kind.text)
 }
@@ -198,7 +198,7 @@ func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	for len(entry) < n {
 		b := buf[:min(len(buf), (n-len(entry))*a.size)]
 		if _, err := io.ReadFull(a.entries, b); err != nil {
-			return nil, fmt.Errorf("%w: the array is damaged or cut short after %d of %d entries: %w", data.ErrFormat, len(entry), n, err)
+			return nil, data.ErrFormat.Errorf("the array is damaged or cut short after %d of %d entries: %w", len(entry), n, err)
 		}
 		for b := range slices.Chunk(b, a.size) {
 			entry = append(entry, decode(b))
@@ -206,7 +206,7 @@ func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	}
 	// The end has the checksum of packed entries.
 	if _, err := io.ReadFull(a.entries, make([]byte, 1)); err != io.EOF {
-		return nil, fmt.Errorf("%w: the array is damaged: %v at its end", data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("the array is damaged: %v at its end", err)
 	}
 	return entry, nil
 }

@@ -46,7 +46,7 @@ func readNPZ(path string, o Options) (*table, error) {
 func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 	packed, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no .npz file, or cut short: %w", data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("it is no .npz file, or cut short: %w", err)
 	}
 	p := &npzParser{size: size, of: map[string]*zip.File{}}
 	for _, f := range packed.File {
@@ -86,7 +86,7 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 func (p *npzParser) open(name string) (*array, io.Closer, error) {
 	f := p.of[name]
 	if f == nil {
-		return nil, nil, fmt.Errorf("%w: it is missing", data.ErrFormat)
+		return nil, nil, data.ErrFormat.Errorf("it is missing")
 	}
 	stored := int64(min(f.CompressedSize64, uint64(p.size)))
 	if limit := inflatedLimit(stored); f.UncompressedSize64 > uint64(limit) {
@@ -94,7 +94,7 @@ func (p *npzParser) open(name string) (*array, io.Closer, error) {
 	}
 	r, err := f.Open()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
+		return nil, nil, data.ErrFormat.Errorf("%w", err)
 	}
 	a, err := newArray(r, int64(f.UncompressedSize64), stored)
 	if err != nil {
@@ -123,19 +123,19 @@ func (p *npzParser) table(o Options) *table {
 // csr reads a matrix as scipy.sparse.save_npz writes it.
 func (p *npzParser) csr() *data.Stored {
 	if format := take(p, "format", textsOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
-		p.err = fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
+		p.err = data.ErrFormat.Errorf("array format: the sparse matrix is stored as %q; store it as csr", format)
 	}
 	shape, begin := take(p, "shape", wholesOf[int32]), take(p, "indptr", wholesOf[int])
 	index, value := take(p, "indices", wholesOf[int32]), take(p, "data", numbersOf[float32])
 	if p.err == nil && (len(shape) != 2 || int(shape[0]) != len(begin)-1) {
-		p.err = fmt.Errorf("array shape: %w: it says %v but indptr has %d entries, one more than rows", data.ErrFormat, shape, len(begin))
+		p.err = data.ErrFormat.Errorf("array shape: it says %v but indptr has %d entries, one more than rows", shape, len(begin))
 	}
 	if p.err != nil {
 		return nil
 	}
 	x, err := data.NewCSR(int(shape[1]), begin, index, value)
 	if err != nil {
-		p.err = fmt.Errorf("%w: the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", data.ErrFormat, err)
+		p.err = data.ErrFormat.Errorf("the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", err)
 	}
 	return x
 }
@@ -154,7 +154,7 @@ func (p *npzParser) find(asked string, usual []string, what string) string {
 		there = append(there, fmt.Sprintf("%s (%v)", name, take(p, name, func(a *array) (*array, error) { return a, nil })))
 	}
 	if p.err == nil {
-		p.err = fmt.Errorf("%w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)", data.ErrFormat, cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(there))
+		p.err = data.ErrFormat.Errorf("there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)", cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(there))
 	}
 	return ""
 }
@@ -174,7 +174,7 @@ func (p *npzParser) text(name string) []string {
 
 func denseOf(a *array) (*data.Stored, error) {
 	if len(a.shape) != 2 || a.count() == 0 {
-		return nil, fmt.Errorf("%w: it is %v; features are n x d", data.ErrInvalid, a)
+		return nil, data.ErrInvalid.Errorf("it is %v; features are n x d", a)
 	}
 	entry, err := numbersOf[float32](a)
 	if err != nil {
@@ -193,7 +193,7 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 	for i, v := range entry {
 		whole[i] = T(v)
 		if v < 0 || v > maxClassNumber || float64(whole[i]) != v {
-			return nil, fmt.Errorf("%w: entry %d is %v; it must be a whole number from 0", data.ErrFormat, i, v)
+			return nil, data.ErrFormat.Errorf("entry %d is %v; it must be a whole number from 0", i, v)
 		}
 	}
 	return whole, nil
@@ -205,7 +205,7 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 	names := p.text("targets")
 	c = take(p, name, func(a *array) (c Column, err error) {
 		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
-			return c, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
+			return c, data.ErrInvalid.Errorf("it is %v; it must have one entry, or one row, for each row of features", a)
 		}
 		width, j := a.count()/a.shape[0], 0
 		if len(names) != width {
@@ -241,10 +241,10 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 // whole or not at all.
 func Write(path string, d *data.Dataset) error {
 	if strings.ToLower(filepath.Ext(path)) != ".npz" {
-		return fmt.Errorf("format: %s: %w: datasets are written as .npz; name it so", path, data.ErrFormat)
+		return data.ErrFormat.Errorf("%s: datasets are written as .npz; name it so", path)
 	}
 	if err := files.Write(path, func(w io.Writer) error { return WriteNPZ(w, d) }); err != nil {
-		return fmt.Errorf("format: %w", err)
+		return err
 	}
 	return nil
 }
@@ -258,7 +258,7 @@ func WriteNPZ(w io.Writer, d *data.Dataset) error {
 	}
 	arrays, err := arraysOf(d)
 	if err != nil {
-		return fmt.Errorf("format: %s: %w", d.Name, err)
+		return fmt.Errorf("%s: %w", d.Name, err)
 	}
 	z := zip.NewWriter(w)
 	for _, a := range arrays {
@@ -267,11 +267,11 @@ func WriteNPZ(w io.Writer, d *data.Dataset) error {
 			err = a.write(f)
 		}
 		if err != nil {
-			return fmt.Errorf("format: writing npz: array %s: %w", a.name, err)
+			return fmt.Errorf("writing npz: array %s: %w", a.name, err)
 		}
 	}
 	if err := z.Close(); err != nil {
-		return fmt.Errorf("format: writing npz: %w", err)
+		return fmt.Errorf("writing npz: %w", err)
 	}
 	return nil
 }
@@ -281,7 +281,7 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 	for _, names := range [][]string{d.Classes, d.Groups, d.Features} {
 		for _, name := range names {
 			if !utf8.ValidString(name) || strings.HasSuffix(name, "\x00") {
-				return nil, fmt.Errorf("name %q: %w: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name, data.ErrInvalid)
+				return nil, data.ErrInvalid.Errorf("name %q: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name)
 			}
 		}
 	}

@@ -87,7 +87,7 @@ type Options struct {
 func Read(path string, o Options) (*data.Dataset, error) {
 	format, err := Of(path, o.Format)
 	if err != nil {
-		return nil, fmt.Errorf("format: %w", err)
+		return nil, err
 	}
 	var t *table
 	switch format {
@@ -102,10 +102,10 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	case NPZ:
 		t, err = readNPZ(path, o)
 	default:
-		err = fmt.Errorf("%w: its format is called %s; there are svmlight, csv, tsv and npz", data.ErrInvalid, format)
+		err = data.ErrInvalid.Errorf("its format is called %s; there are svmlight, csv, tsv and npz", format)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("format: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t.dataset(path, o)
 }
@@ -129,7 +129,7 @@ func Of(path string, asked Format) (Format, error) {
 	case asked != "":
 		return asked, nil
 	case info.IsDir():
-		return "", fmt.Errorf("%s: %w: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path, data.ErrFormat)
+		return "", data.ErrFormat.Errorf("%s: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
 	}
 	return formatOfName(path)
 }
@@ -147,11 +147,11 @@ func formatOfName(path string) (Format, error) {
 	case ok && !(packed && format == NPZ):
 		return format, nil
 	case filepath.Ext(name) == ".npy":
-		return "", fmt.Errorf("%s: %w: single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load(%q); numpy.savez(\"data.npz\", X=a[:, :-1], y=a[:, -1])", path, data.ErrFormat, filepath.Base(path))
+		return "", data.ErrFormat.Errorf("%s: single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load(%q); numpy.savez(\"data.npz\", X=a[:, :-1], y=a[:, -1])", path, filepath.Base(path))
 	case filepath.Ext(name) == ".mat":
-		return "", fmt.Errorf("%s: %w: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, data.ErrFormat, filepath.Base(path))
+		return "", data.ErrFormat.Errorf("%s: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, filepath.Base(path))
 	}
-	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), or .npz, or say --format; spreadsheets and Parquet are to be saved as CSV", path, data.ErrFormat)
+	return "", data.ErrFormat.Errorf("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), or .npz, or say --format; spreadsheets and Parquet are to be saved as CSV", path)
 }
 
 // table is what a reader finds in a file, before labels become classes.
@@ -182,7 +182,7 @@ const (
 func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	d := &data.Dataset{Name: path}
 	if err := t.fill(d, o); err != nil {
-		return nil, fmt.Errorf("format: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return d, d.Validate()
 }
@@ -205,7 +205,7 @@ func (t *table) fill(d *data.Dataset, o Options) (err error) {
 			t.x = x.Widened(len(t.features))
 		}
 		if x.Cols() > max(freeColumns, columnsPerEntry*x.NNZ(), len(t.features)) {
-			return fmt.Errorf("%w: %d columns for %d entries; if that is right, give the names of so many features", data.ErrInvalid, x.Cols(), x.NNZ())
+			return data.ErrInvalid.Errorf("%d columns for %d entries; if that is right, give the names of so many features", x.Cols(), x.NNZ())
 		}
 	}
 	d.X, d.Targets, d.Features, d.Steps = t.x, t.targets, t.features, t.steps

@@ -42,14 +42,14 @@ type Rows struct {
 func OpenRows(path string, o Options) (*Rows, error) {
 	kind, err := Of(path, o.Format)
 	if err != nil {
-		return nil, fmt.Errorf("format: %w", err)
+		return nil, err
 	}
 	if kind != CSV && kind != TSV {
-		return nil, fmt.Errorf("format: %s: %w: its format is %s; rows are read from %s and %s", path, data.ErrInvalid, kind, CSV, TSV)
+		return nil, data.ErrInvalid.Errorf("%s: its format is %s; rows are read from %s and %s", path, kind, CSV, TSV)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("format: %w", err)
+		return nil, err
 	}
 	o.Format = kind
 	return NewRows(f, path, o)
@@ -60,7 +60,7 @@ func OpenRows(path string, o Options) (*Rows, error) {
 func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
 	text, err := unpack(in, name)
 	if err != nil {
-		return nil, fmt.Errorf("format: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r := &Rows{name: name, close: text.Close, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
 	if err = r.begin(bufio.NewReaderSize(text, 64<<10), o); err != nil {
@@ -76,9 +76,9 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	case bytes.HasPrefix(start, []byte("\ufeff")): // the mark that spreadsheets put before UTF-8
 		in.Discard(len("\ufeff"))
 	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
-		return fmt.Errorf("line 1: %w: it is UTF-16; save it as UTF-8", data.ErrFormat)
+		return data.ErrFormat.Errorf("line 1: it is UTF-16; save it as UTF-8")
 	case bytes.IndexByte(start, 0) >= 0:
-		return fmt.Errorf("%w: it has zero bytes, which no text has", data.ErrFormat)
+		return data.ErrFormat.Errorf("it has zero bytes, which no text has")
 	}
 	r.in = lines{in}
 	b, err := r.next()
@@ -96,14 +96,14 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	default:
 		separator := []rune(o.Separator)
 		if len(separator) > 1 || strings.ContainsAny(o.Separator, "\"\r\n") {
-			return fmt.Errorf("separator %q: %w: it must be a character, or tab", o.Separator, data.ErrInvalid)
+			return data.ErrInvalid.Errorf("separator %q: it must be a character, or tab", o.Separator)
 		}
 		r.comma = separator[0]
 	}
 	if r.Decimal == "" {
 		r.Decimal = b.decimalOf()
 	} else if written[r.Decimal] == nil {
-		return fmt.Errorf("decimal %q: %w: it must be a point or a comma", r.Decimal, data.ErrInvalid)
+		return data.ErrInvalid.Errorf("decimal %q: it must be a point or a comma", r.Decimal)
 	}
 	var first []string
 	if err := b.each(func(_ int, cells []string) error { first = slices.Clone(cells); return io.EOF }); err != io.EOF {
@@ -171,7 +171,7 @@ func (r *Rows) Fault(line int, err error) error {
 	return r.located(fmt.Errorf("line %d: %w", line, err))
 }
 
-func (r *Rows) located(err error) error { return fmt.Errorf("format: %s: %w", r.name, err) }
+func (r *Rows) located(err error) error { return fmt.Errorf("%s: %w", r.name, err) }
 
 const (
 	// blockSize is enough for the work on a block to outweigh passing it on.
@@ -210,7 +210,7 @@ func (r *Rows) next() (*Block, error) {
 			r.rest, r.line = text[cut:], r.line+bytes.Count(b.text, []byte{'\n'})
 			return b, nil
 		case len(text) > maxRow:
-			return nil, fmt.Errorf("line %d: %w: the row is longer than %d bytes; is a quote not closed?", r.line, data.ErrFormat, maxRow)
+			return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes; is a quote not closed?", r.line, maxRow)
 		case len(text) == cap(text):
 			text = slices.Grow(text, len(text))
 		}
@@ -262,7 +262,7 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	points := b.rows.Decimal == "."
 	err = b.each(func(line int, cells []string) error {
 		if width := b.rows.Width; len(cells) != width {
-			return fmt.Errorf("line %d: %w: it has %d columns but the first line has %d", line, data.ErrFormat, len(cells), width)
+			return data.ErrFormat.Errorf("line %d: it has %d columns but the first line has %d", line, len(cells), width)
 		}
 		lines = append(lines, line)
 		for _, c := range columns {
@@ -290,7 +290,7 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 		case err == io.EOF:
 			return nil
 		case errors.As(err, &fault):
-			return fmt.Errorf("line %d, byte %d: %w: %w", b.line+fault.Line-1, fault.Column, data.ErrFormat, fault.Err)
+			return data.ErrFormat.Errorf("line %d, byte %d: %w", b.line+fault.Line-1, fault.Column, fault.Err)
 		case err == nil && !header:
 			line, _ := in.FieldPos(0)
 			err = f(b.line+line-1, cells)

@@ -89,7 +89,7 @@ func (r *reader) suspect() error {
 		}
 		for _, t := range r.targets {
 			if always(t, func(i int) float32 { return float32(t.Numbers[i] - offsets[j]) }) {
-				return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", name, data.ErrInvalid, t.Name)
+				return data.ErrInvalid.Errorf("column %q: it equals the target %q in every row; leave it out with --ignore", name, t.Name)
 			}
 		}
 		if first := r.x.Row(0).Value[j]; always(nil, func(i int) float32 { return first + float32(i) }) {
@@ -237,7 +237,7 @@ func (r *reader) finishTasks() error {
 	for _, t := range r.tasks {
 		err := t.learn(kind, r.Positive, all, r.classes != nil)
 		if samples := (data.Samples{Y: t.y}); err == nil && r.SkipTasks && samples.Borrows(kind == data.Classification) {
-			err = fmt.Errorf("task %q: %w: it has a single row, or one class", t.name, data.ErrInvalid)
+			err = data.ErrInvalid.Errorf("task %q: it has a single row, or one class", t.name)
 		}
 		if err == nil {
 			kept = append(kept, t)
@@ -253,7 +253,7 @@ func (r *reader) finishTasks() error {
 		y = append(y, t.y...)
 	}
 	if slices.Min(y) == slices.Max(y) {
-		return fmt.Errorf("target %q: %w: all %d rows are the same; they must differ", kept[0].target.Name, data.ErrInvalid, len(y))
+		return data.ErrInvalid.Errorf("target %q: all %d rows are the same; they must differ", kept[0].target.Name, len(y))
 	}
 	if fault != nil {
 		r.note("%d of %d tasks are left out, the first because: %v", len(r.tasks)-len(kept), len(r.tasks), fault)
@@ -340,7 +340,7 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 	numbers := slices.DeleteFunc(slices.Clone(c.Numbers), math.IsNaN)
 	count += len(numbers)
 	fault := func(what string) (Column, error) {
-		return made, fmt.Errorf("column %q: %w: %s", c.Name, data.ErrInvalid, what)
+		return made, data.ErrInvalid.Errorf("column %q: %s", c.Name, what)
 	}
 	if made.Gaps && count == 0 {
 		return fault("all its values are missing; leave it out with --ignore")

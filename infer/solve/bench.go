@@ -92,7 +92,7 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	b.problem = b.problem.Labelled()
 	b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
 	if b.folds, err = b.split(); err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	for _, fold := range b.folds {
 		b.parts = append(b.parts, newPart(fold.ProblemData))
@@ -155,7 +155,7 @@ func (b *Bench) each(do func(k int) error) error {
 // labels of every row, and would praise itself.
 func (b *Bench) ask() ([]*Found, error) {
 	if b.finder == nil {
-		return nil, fmt.Errorf("solve: problem %q: %w: there is no network to ask", b.problem.Name, infer.ErrInvalid)
+		return nil, infer.ErrInvalid.Errorf("problem %q: there is no network to ask", b.problem.Name)
 	}
 	found := make([]*Found, len(b.parts))
 	return found, b.each(func(k int) (err error) {
@@ -199,7 +199,7 @@ func (b *Bench) see(v View) (*space, error) {
 		s.tuning, err = evidence.NewLeaveOneOut(s.whole.ProblemData)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
 	b.spaces = [2]*space{s, b.spaces[0]}
 	return s, nil
@@ -230,7 +230,7 @@ func (b *Bench) check(c Candidate) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("solve: problem %q: %s: %w: %s", b.problem.Name, c.Title(), infer.ErrInvalid, fault)
+	return infer.ErrInvalid.Errorf("problem %q: %s: %s", b.problem.Name, c.Title(), fault)
 }
 
 // Judge chooses the hyperparameters of a candidate by the rows that folds hold out.
@@ -254,7 +254,7 @@ func (b *Bench) Judge(ctx context.Context, c Candidate) (*Judged, error) {
 		j.HeldOut, err = s.folds.Judge(ctx, of, j.Params, nil, evidence.Comparing(b.options.Workers))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %s: %w", b.problem.Name, c.Title(), err)
+		return nil, fmt.Errorf("problem %q: %s: %w", b.problem.Name, c.Title(), err)
 	}
 	j.Seconds = time.Since(begin).Seconds()
 	b.judged[c.Name()] = j
@@ -344,7 +344,7 @@ func (b *Bench) full(ctx context.Context, j *Judged) (*multitask.Result, error) 
 		o.Start = j.Fits[0]
 	}
 	if j.full, err = multitask.Fit(ctx, j.of.Model, s.tuning.Training(), j.Params, o); err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
 	return j.full, nil
 }
@@ -368,7 +368,7 @@ func (b *Bench) Fit(ctx context.Context, j *Judged) (*Fitted, error) {
 		f.Tuned, err = evidence.Report(full.Restored(s.whole.metric), f.problem, j.HeldOut)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
 	f.Seconds = j.Seconds + time.Since(begin).Seconds()
 	return f, nil
@@ -377,7 +377,7 @@ func (b *Bench) Fit(ctx context.Context, j *Judged) (*Fitted, error) {
 // Best is the candidate of the least loss, of equals the first.
 func (b *Bench) Best(ctx context.Context, candidates []Candidate) (*Choice, error) {
 	if len(candidates) == 0 {
-		return nil, fmt.Errorf("solve: problem %q: %w: there are no candidates", b.problem.Name, infer.ErrInvalid)
+		return nil, infer.ErrInvalid.Errorf("problem %q: there are no candidates", b.problem.Name)
 	}
 	c := &Choice{bench: b}
 	for _, x := range candidates {

@@ -47,7 +47,7 @@ func (b *Bench) bent(ridge float64, asked string) (all []View, err error) {
 	names := Views()
 	switch {
 	case sparse && ViewOf(asked).Bent != "":
-		return nil, fmt.Errorf("solve: problem %q: %w: the view %q takes dense rows; these are sparse", b.problem.Name, infer.ErrInvalid, asked)
+		return nil, infer.ErrInvalid.Errorf("problem %q: the view %q takes dense rows; these are sparse", b.problem.Name, asked)
 	case sparse:
 		return nil, nil
 	case asked != "":

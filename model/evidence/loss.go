@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -51,7 +50,7 @@ func scales(y [][]float64) ([]float64, error) {
 	}
 	mean, beyond, count := apart(squares, freedom)
 	if count == 0 {
-		return nil, fmt.Errorf("%w: all targets of every task are equal, so that nMSE is undefined", multitask.ErrInvalidData)
+		return nil, multitask.ErrInvalidData.Errorf("all targets of every task are equal, so that nMSE is undefined")
 	}
 	for i, v := range y {
 		switch {

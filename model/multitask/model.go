@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -9,19 +8,21 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/fault"
 )
 
 // Errors that callers distinguish; they come wrapped with the task and field.
 var (
 	// ErrInvalidData marks training data that no model can be fitted to.
-	ErrInvalidData = errors.New("invalid training data")
+	ErrInvalidData = fault.New("invalid training data")
 	// ErrInvalidParams marks hyperparameters outside of what a model allows.
-	ErrInvalidParams = errors.New("invalid hyperparameters")
+	ErrInvalidParams = fault.New("invalid hyperparameters")
 	// ErrInvalidOmega marks a task covariance that is not finite, symmetric
 	// and positive semidefinite.
-	ErrInvalidOmega = errors.New("invalid task covariance")
+	ErrInvalidOmega = fault.New("invalid task covariance")
 	// ErrUnknownModel marks a name that no model is registered under.
-	ErrUnknownModel = errors.New("unknown model")
+	ErrUnknownModel = fault.New("unknown model")
 )
 
 // Model is one instance of problem (1): a choice of g.
@@ -162,12 +163,12 @@ func Complete(model Model, p Params) (Params, error) {
 			p = p.With(r.Name, r.Default)
 		}
 		if v := p.Get(r.Name); !(v > 0) || math.IsInf(v, 0) {
-			return p, fmt.Errorf("multitask: model %q, %s: %w: it is %v but must be finite and above 0", info.Name, r.Name, ErrInvalidParams, v)
+			return p, ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0", info.Name, r.Name, v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Hyper)) {
 		if !slices.ContainsFunc(info.Ranges, func(r Range) bool { return r.Name == name }) {
-			return p, fmt.Errorf("multitask: model %q: %w: it has no hyperparameter %q", info.Name, ErrInvalidParams, name)
+			return p, ErrInvalidParams.Errorf("model %q: it has no hyperparameter %q", info.Name, name)
 		}
 	}
 	if k, ok := model.(spectral); ok && k.check != nil {
@@ -197,7 +198,7 @@ func Lookup(name string) (Model, error) {
 	if m, ok := registry[strings.ToLower(name)]; ok {
 		return m, nil
 	}
-	return nil, fmt.Errorf("multitask: model %q: %w: the models are %s", name, ErrUnknownModel, strings.Join(Names(), ", "))
+	return nil, ErrUnknownModel.Errorf("there is no model %q: the models are %s", name, strings.Join(Names(), ", "))
 }
 
 // Baselines returns the ten models of the paper's tables, STL first.

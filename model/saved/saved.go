@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/fault"
 	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/data/safetensors"
@@ -88,13 +89,13 @@ const (
 )
 
 // ErrSaved marks a directory that holds no sound saved model.
-var ErrSaved = errors.New("not a saved model")
+var ErrSaved = fault.New("not a saved model")
 
 // New returns a fit on a problem whose rows the recipe makes.
 func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*Fit, error) {
 	made := len(recipe.Made())
 	if d, m := r.W.Dims(); d != max(1, problem.Several())*made || m != len(problem.Tasks) {
-		return nil, fmt.Errorf("saved: save: %w: the W of the fit is %d x %d; that of %d tasks with the %d features of the recipe has other sizes", multitask.ErrInvalidData, d, m, len(problem.Tasks), made)
+		return nil, multitask.ErrInvalidData.Errorf("save: the W of the fit is %d x %d; that of %d tasks with the %d features of the recipe has other sizes", d, m, len(problem.Tasks), made)
 	}
 	s := &Fit{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,
@@ -126,7 +127,7 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 	}
 	s.Features = s.Recipe.Made()
 	if !s.finite() {
-		return nil, fmt.Errorf("saved: %w: numbers of the fit are not finite", multitask.ErrInvalidData)
+		return nil, multitask.ErrInvalidData.Errorf("numbers of the fit are not finite")
 	}
 	return s, nil
 }
@@ -188,7 +189,7 @@ func (s *Fit) Save(dir string) error {
 		err = files.WriteFile(filepath.Join(dir, File), b)
 	}
 	if err != nil {
-		return fmt.Errorf("saved: %s: %w", dir, err)
+		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil
 }
@@ -215,20 +216,20 @@ func Load(dir string) (*Fit, error) {
 	path, weights := filepath.Join(dir, File), filepath.Join(dir, WeightsFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("saved: %w: %w; give the directory that a fit was saved to", ErrSaved, err)
+		return nil, ErrSaved.Errorf("%w; give the directory that a fit was saved to", err)
 	}
 	s := &Fit{}
 	if err := files.DecodeSchema(b, schema, &document{Fit: s}); errors.Is(err, files.ErrSchema) {
-		return nil, fmt.Errorf("saved: %s: %w: %w; take the program that wrote it, or a newer one", path, ErrSaved, err)
+		return nil, ErrSaved.Errorf("%s: %w; take the program that wrote it, or a newer one", path, err)
 	} else if err != nil {
-		return nil, fmt.Errorf("saved: %s: %w: it is damaged: %w", path, ErrSaved, err)
+		return nil, ErrSaved.Errorf("%s: it is damaged: %w", path, err)
 	}
 	tensors, metadata, err := safetensors.Read(weights, nil)
 	if err != nil {
-		return nil, fmt.Errorf("saved: %w: %w", ErrSaved, err)
+		return nil, ErrSaved.Errorf("%w", err)
 	}
 	if metadata[checksumKey] != checksum(b) {
-		return nil, fmt.Errorf("saved: %s: %w: its weights are of another fit than %s, or one of the two was changed; fit again", dir, ErrSaved, File)
+		return nil, ErrSaved.Errorf("%s: its weights are of another fit than %s, or one of the two was changed; fit again", dir, File)
 	}
 	values := map[string][]float64{}
 	for _, t := range tensors {
@@ -237,14 +238,14 @@ func Load(dir string) (*Fit, error) {
 	d, m, k := len(s.Features), len(s.Tasks), max(1, len(s.Classes))
 	w, biases, omega := values["W"], values["b"], values["Omega"]
 	if d*m == 0 || len(w) != k*d*m || len(biases) != k*m || len(omega) != m*m {
-		return nil, fmt.Errorf("saved: %s: %w: W, b and Omega are not of %d features, %d tasks and %d classes", weights, ErrSaved, d, m, len(s.Classes))
+		return nil, ErrSaved.Errorf("%s: W, b and Omega are not of %d features, %d tasks and %d classes", weights, d, m, len(s.Classes))
 	}
 	s.W, s.B, s.Omega = mat.NewDense(k*d, m, w), safetensors.Transposed(biases, k, m), mat.NewSymDense(m, omega)
 	return s, nil
 }
 
 // ErrUnknownTask marks a task that a saved model does not have.
-var ErrUnknownTask = errors.New("unknown task")
+var ErrUnknownTask = fault.New("unknown task")
 
 // Average stands for a task that the model does not have: its W and b are the
 // means of those of all tasks.
@@ -268,7 +269,7 @@ func (s *Fit) Task(name string) (int, error) {
 	}
 	near := s.TaskNames() // those spelt most like the name first
 	slices.SortStableFunc(near, func(a, b string) int { return settings.Distance(a, name) - settings.Distance(b, name) })
-	return 0, fmt.Errorf("saved: %w: %q; the model has %s", ErrUnknownTask, name, format.Abridge(near))
+	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(near))
 }
 
 // Linear is W and b of a task, or of the Average. A class has the mean of the
@@ -327,7 +328,7 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 		ones := slices.Repeat([]float64{1}, len(offsets))
 		centre := data.Step{Kind: data.StepStandardise, Cols: len(offsets), Mean: offsets, Deviation: ones}
 		if x, err = centre.Apply(x); err != nil {
-			return nil, fmt.Errorf("saved: predict: %w", err)
+			return nil, fmt.Errorf("predict: %w", err)
 		}
 	}
 	if x, _, err = s.Prepare(x); err != nil {
@@ -354,14 +355,14 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 // multiplied by W. It counts the cells outside of the values that bent columns were fitted on.
 func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, cells int, err error) {
 	if d := s.Recipe.Width(); x.Cols() != d {
-		return nil, 0, fmt.Errorf("saved: predict: %w: the rows have %d features; the model takes %d", data.ErrMismatch, x.Cols(), d)
+		return nil, 0, data.ErrMismatch.Errorf("predict: the rows have %d features; the model takes %d", x.Cols(), d)
 	}
 	for _, step := range s.Recipe.Steps {
 		if step.Low != nil {
 			cells += step.Outside(x)
 		}
 		if x, err = step.Apply(x); err != nil {
-			return nil, 0, fmt.Errorf("saved: predict: %w", err)
+			return nil, 0, fmt.Errorf("predict: %w", err)
 		}
 	}
 	return x, cells, nil

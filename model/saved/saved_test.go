@@ -153,7 +153,7 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 		if rows, err := loaded.Predict("north", bare.Problem.Tasks[0].TrainSet.X.Take(nil)); err != nil || len(rows) > 0 {
 			t.Errorf("%s: no rows are predicted as %v, %v", what, rows, err)
 		}
-		if _, err := loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `"nroth"; the model has north, south, east`) {
+		if _, err := loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `the model has no task "nroth"; it has north, south, east`) {
 			t.Error(err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestNearNames(t *testing.T) {
 	for i := range 40 {
 		s.Tasks = append(s.Tasks, Task{Name: "school " + strconv.Itoa(i)})
 	}
-	if _, err := s.Task("shool 31"); err == nil || !strings.Contains(err.Error(), "the model has school 31, ") || !strings.Contains(err.Error(), "(40 in all)") {
+	if _, err := s.Task("shool 31"); err == nil || !strings.Contains(err.Error(), "it has school 31, ") || !strings.Contains(err.Error(), "(40 in all)") {
 		t.Error(err)
 	}
 }

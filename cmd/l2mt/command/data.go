@@ -147,7 +147,7 @@ func (c *dataImportCmd) Run(e *env) error {
 		return err
 	}
 	if c.Words && d.Features == nil {
-		return fmt.Errorf("%w: --words looks at the names of the features, and %s has none; give them with --feature-names", errUsage, d.Name)
+		return errUsage.Errorf("--words looks at the names of the features, and %s has none; give them with --feature-names", d.Name)
 	}
 	if c.Words || c.MinRows > 0 {
 		var words []string
@@ -187,7 +187,7 @@ func fitStep(e *env, kind string, d *data.Dataset) (data.Step, error) {
 	}
 	k, err := strconv.Atoi(number)
 	if err != nil {
-		return data.Step{}, fmt.Errorf("%w: --step=%s: ridge needs the number of features to keep, as in ridge1000", errUsage, kind)
+		return data.Step{}, errUsage.Errorf("--step=%s: ridge needs the number of features to keep, as in ridge1000", kind)
 	}
 	const alpha = 1
 	return data.SelectByRidge(e, d, k, alpha, e.reporter())

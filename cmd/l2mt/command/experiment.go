@@ -89,7 +89,7 @@ func (c *sweepCmd) read() (*experiment, error) {
 		raw, err = os.ReadFile(c.Experiment)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: there is no file %s, and the shipped experiments are %s", errUsage, c.Experiment, strings.Join(experimentNames(), ", "))
+		return nil, errUsage.Errorf("there is no file %s, and the shipped experiments are %s", c.Experiment, strings.Join(experimentNames(), ", "))
 	}
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 			x.Vary.Values = append(x.Vary.Values, value)
 		}
 	} else if c.Vary != "" {
-		return nil, fmt.Errorf("%w: --vary=%s: it must be SETTING=VALUE,VALUE", errUsage, c.Vary)
+		return nil, errUsage.Errorf("--vary=%s: it must be SETTING=VALUE,VALUE", c.Vary)
 	}
 	if err := x.Vary.complete(); err != nil {
 		return nil, fmt.Errorf("[vary] %w", err)

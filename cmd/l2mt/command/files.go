@@ -3,7 +3,6 @@ package command
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -45,7 +44,7 @@ func loadJSON(path string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return fmt.Errorf("%s: %w: %w; remove it, and the command that wrote it makes it again", path, data.ErrFormat, err)
+		return data.ErrFormat.Errorf("%s: %w; remove it, and the command that wrote it makes it again", path, err)
 	}
 	return nil
 }

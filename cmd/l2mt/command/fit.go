@@ -140,7 +140,7 @@ func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
 	case c.Model == "" || c.Model == modelL2MT:
 		return nil, nil
 	case ok && one.Bent != "" && c.View != "":
-		return nil, fmt.Errorf("%w: --model=%s has a way to see columns; leave --view out", errUsage, c.Model)
+		return nil, errUsage.Errorf("--model=%s has a way to see columns; leave --view out", c.Model)
 	case ok:
 		all = []solve.Candidate{one}
 	case c.Model == modelBest:
@@ -149,7 +149,7 @@ func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
 			all = append(all, solve.Candidate{Model: b})
 		}
 	case unknown != nil:
-		return nil, fmt.Errorf("%w: --model: %w, or %s, %s, or a candidate such as pooled80-weights-metric1", errUsage, unknown, modelL2MT, modelBest)
+		return nil, errUsage.Errorf("--model: %w, or %s, %s, or a candidate such as pooled80-weights-metric1", unknown, modelL2MT, modelBest)
 	default:
 		all = []solve.Candidate{{Model: model}}
 	}
@@ -182,7 +182,7 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 	asks := func(x solve.Candidate) bool { return x.Network > 0 }
 	if candidates != nil && !slices.ContainsFunc(candidates, asks) {
 		if c.Network != "" {
-			return nil, fmt.Errorf("%w: --model=%s asks no network; leave --network out", errUsage, c.Model)
+			return nil, errUsage.Errorf("--model=%s asks no network; leave --network out", c.Model)
 		}
 		return nil, nil
 	}
@@ -199,7 +199,7 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 // withoutHead refuses a network of whose fits no models can be saved.
 func withoutHead(network *solve.Finder, name string) error {
 	if head := network.Head(); head != "" {
-		return fmt.Errorf("%w: --network=%s: it makes features by a head (%s), which saved models do not have", errUsage, name, head)
+		return errUsage.Errorf("--network=%s: it makes features by a head (%s), which saved models do not have", name, head)
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func readOmega(path string, m int) (multitask.Model, error) {
 	}
 	omega, invalid := data.NewCovariance(numbers)
 	if err = cmp.Or(err, invalid); err == nil && len(numbers) != m {
-		err = fmt.Errorf("%w: %d rows; the covariance of %d tasks has %d", data.ErrMismatch, len(numbers), m, m)
+		err = data.ErrMismatch.Errorf("%d rows; the covariance of %d tasks has %d", len(numbers), m, m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -76,7 +76,7 @@ func (c *inferCmd) open() (*data.ProblemData, error) {
 	case i >= 0:
 		return problems[i], nil
 	case c.Name != "" || len(problems) > 1:
-		return nil, fmt.Errorf("%w: --name=%q: there is no such one of the %d problems in %s; the first is %q", errUsage, c.Name, len(problems), c.Problems, problems[0].Name)
+		return nil, errUsage.Errorf("--name=%q: there is no such one of the %d problems in %s; the first is %q", c.Name, len(problems), c.Problems, problems[0].Name)
 	}
 	return problems[0], nil
 }

@@ -55,7 +55,7 @@ func openShown(dir, task string, top int) (*shownModel, error) {
 	s := &shownModel{Fit: m, task: saved.Average}
 	if task != "" {
 		if s.task, err = m.Task(task); err != nil {
-			return nil, fmt.Errorf("%w: %w", errUsage, err)
+			return nil, errUsage.Errorf("%w", err)
 		}
 	}
 	if err := optional(loadJSON(filepath.Join(dir, fitFile), &s.report)); err != nil {
