@@ -52,6 +52,8 @@ type Dataset struct {
 	// Steps are the kinds of steps by which the features were made from those of the
 	// source file, in order.
 	Steps []string
+	// Notes say what a reader left out or passed over.
+	Notes []string
 
 	once        sync.Once
 	fingerprint string

@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -161,6 +162,20 @@ func (x *Stored) Widened(cols int) *Stored {
 	wide := *x
 	wide.cols = max(cols, x.cols)
 	return &wide
+}
+
+// Narrowed returns a sparse x without the columns that have no entries, and the numbers of
+// the others.
+func (x *Stored) Narrowed() (*Stored, []int32) {
+	used := slices.Compact(slices.Sorted(slices.Values(x.index)))
+	narrow := *x
+	narrow.cols = len(used)
+	narrow.index = make([]int32, len(x.index))
+	for p, j := range x.index {
+		k, _ := slices.BinarySearch(used, j)
+		narrow.index[p] = int32(k)
+	}
+	return &narrow, used
 }
 
 // Mul sets dst to X B.

@@ -58,7 +58,7 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	r := bytes.NewReader(content)
 	switch format {
 	case SVMLight:
-		t, err = parseSVMLight(r)
+		t, err = parseSVMLight(&text{Reader: r, packed: &counter{n: r.Size()}})
 	case CSV:
 		return ReadCSV(r, name, o)
 	case NPZ:

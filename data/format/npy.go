@@ -127,7 +127,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		}
 	}
 	bytes := uint64(a.size)
-	for dimension := range strings.FieldsFuncSeq(header[3], func(c rune) bool { return c == ',' || c == ' ' }) {
+	between := func(c rune) bool { return c == ',' || c == ' ' }
+	for dimension := range strings.FieldsFuncSeq(header[3], between) {
 		n, err := strconv.ParseInt(dimension, 10, 64)
 		var overflow uint64
 		if overflow, bytes = bits.Mul64(bytes, uint64(n)); err != nil || overflow > 0 {
@@ -173,17 +174,10 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	return byRow, nil
 }
 
-// freeTexts is how many texts an array may have however small it is packed. Each
-// takes some 32 bytes of memory, and in the file a bit may be enough.
-const freeTexts = 4 << 20
-
 // textsOf reads the entries of an array of text.
 func textsOf(a *array) ([]string, error) {
 	if a.kind.text == nil {
 		return nil, data.ErrFormat.Errorf("the array is %v; it must hold text", a)
-	}
-	if n := a.count(); int64(n) > max(freeTexts, 4*a.stored) {
-		return nil, data.ErrFormat.Errorf("%d texts in %d bytes", n, a.stored)
 	}
 	return entriesOf(a, a.kind.text)
 }
@@ -193,6 +187,9 @@ func textsOf(a *array) ([]string, error) {
 func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	const chunk = 64 << 10
 	n := a.count()
+	if err := bounded(0, 0, n*max(1, a.size/8), a.stored); err != nil {
+		return nil, err
+	}
 	buf := make([]byte, min(n, max(1, chunk/a.size))*a.size)
 	entry := make([]T, 0, min(n, int(a.stored)))
 	for len(entry) < n {

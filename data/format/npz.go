@@ -2,6 +2,7 @@ package format
 
 import (
 	"archive/zip"
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -28,7 +29,8 @@ import (
 //	kind      "classification" or "regression"
 //	steps     how the features were made: the names of the steps
 //
-// The features and y are needed; other arrays are passed over.
+// The features and y are needed. Without group, groups has n groups, as in scikit-learn. Other
+// arrays are passed over, which the notes of the dataset say.
 
 func readNPZ(path string, o Options) (*table, error) {
 	f, err := os.Open(path)
@@ -49,20 +51,61 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 		return nil, data.ErrFormat.Errorf("it is no .npz file, or cut short: %w", err)
 	}
 	p := &npzParser{size: size, of: map[string]*zip.File{}}
+	p.taken = map[string]bool{}
 	for _, f := range packed.File {
 		name := strings.TrimSuffix(f.Name, ".npy")
+		if err := checkName(r, f); err != nil {
+			return nil, fmt.Errorf("array %s: %w", name, err)
+		}
+		if p.of[name] != nil {
+			return nil, data.ErrFormat.Errorf("array %s: two arrays have this name", name)
+		}
 		p.names = append(p.names, name)
 		p.of[name] = f
 	}
 	t := p.table(o)
+	over := slices.DeleteFunc(p.names, func(name string) bool { return p.taken[name] })
+	if len(over) > 0 {
+		t.notes = []string{"arrays that are passed over: " + Abridge(over)}
+	}
 	return t, p.err
 }
+
+// checkName compares the name of an array in the directory, which nothing protects, with the
+// one that stands before the array: under a damaged name it would be passed over.
+func checkName(r io.ReaderAt, f *zip.File) error {
+	start, err := f.DataOffset()
+	if err != nil {
+		return data.ErrFormat.Errorf("the directory of the .npz file is damaged")
+	}
+	before := make([]byte, min(start, int64(len(f.Name)+headerRoom)))
+	if _, err = r.ReadAt(before, start-int64(len(before))); err != nil {
+		return err
+	}
+	i := max(0, bytes.LastIndex(before, []byte("PK\x03\x04")))
+	header := before[i:]
+	if name := header[min(len(header), nameOffset):]; !bytes.HasPrefix(name, []byte(f.Name)) {
+		return data.ErrFormat.Errorf("the array has another name in the directory of the .npz file than before its data")
+	}
+	return nil
+}
+
+const (
+	// nameOffset is where the name begins in the header before an array.
+	nameOffset = 30
+	// headerRoom is more than NumPy puts there beside the name.
+	headerRoom = 1 << 10
+)
+
+// groupsArray has the names of groups or, without an array group, the groups.
+const groupsArray = "groups"
 
 // npzParser reads arrays until one has an error.
 type npzParser struct {
 	size  int64
 	names []string // in the file's order
 	of    map[string]*zip.File
+	taken map[string]bool
 	err   error
 }
 
@@ -71,6 +114,7 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 	if p.err != nil {
 		return result
 	}
+	p.taken[name] = true
 	a, closer, err := p.open(name)
 	if err == nil {
 		defer closer.Close()
@@ -104,17 +148,26 @@ func (p *npzParser) open(name string) (*array, io.Closer, error) {
 }
 
 func (p *npzParser) table(o Options) *table {
-	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features"), steps: p.text("steps")}
+	t := &table{classes: p.text("classes"), features: p.text("features")}
+	t.steps = p.text("steps")
 	if p.of["indptr"] != nil {
 		t.x = p.csr()
 	} else {
 		t.x = take(p, p.find("", []string{"X"}, "features"), denseOf)
 	}
 	t.label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
-	if o.Group != "" || findUsual(p.names, groupNames) >= 0 {
-		t.group, _ = p.column(p.find(o.Group, groupNames, "groups"), "")
+	group := o.Group
+	if group == "" && findUsual(p.names, groupNames) < 0 && p.of[groupsArray] != nil {
+		group = groupsArray
 	}
-	if kind := p.text("kind"); kind != nil && (kind[0] == string(data.Regression) || kind[0] == string(data.Classification)) {
+	if group != "" || findUsual(p.names, groupNames) >= 0 {
+		t.group, _ = p.column(p.find(group, groupNames, "groups"), "")
+	}
+	if group != groupsArray {
+		t.groups = p.text(groupsArray)
+	}
+	kinds := []string{string(data.Regression), string(data.Classification)}
+	if kind := p.text("kind"); kind != nil && slices.Contains(kinds, kind[0]) {
 		t.kind = data.Kind(kind[0])
 	}
 	return t
@@ -175,6 +228,9 @@ func (p *npzParser) text(name string) []string {
 func denseOf(a *array) (*data.Stored, error) {
 	if len(a.shape) != 2 || a.count() == 0 {
 		return nil, data.ErrInvalid.Errorf("it is %v; features are n x d", a)
+	}
+	if err := bounded(a.shape[0], a.shape[1], a.count(), a.stored); err != nil {
+		return nil, err
 	}
 	entry, err := numbersOf[float32](a)
 	if err != nil {

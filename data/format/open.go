@@ -34,7 +34,7 @@ func tooInflated(limit int64) error {
 }
 
 // openText opens a text file, unpacking it if it is packed by gzip.
-func openText(path string) (io.ReadCloser, error) {
+func openText(path string) (*text, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -44,22 +44,26 @@ func openText(path string) (io.ReadCloser, error) {
 
 // unpack returns the text of f, which may be packed by gzip, and must be if its name
 // promises that. Closing the text closes f, and so does an error.
-func unpack(f io.ReadCloser, name string) (io.ReadCloser, error) {
+func unpack(f io.ReadCloser, name string) (*text, error) {
 	packed := &counter{r: f}
 	in := bufio.NewReaderSize(packed, 64<<10)
-	var text io.Reader = in
+	t := &text{in, f, packed}
 	start, _ := in.Peek(len(gzipMagic))
 	if string(start) == gzipMagic || strings.HasSuffix(strings.ToLower(name), ".gz") {
 		z, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, errors.Join(data.ErrFormat.Errorf("it is not a sound gzip file: %w", err), f.Close())
 		}
-		text = &inflated{gzip: z, packed: packed}
+		t.Reader = &inflated{gzip: z, packed: packed}
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{text, f}, nil
+	return t, nil
+}
+
+// text is unpacked. The bytes on disk that it was read from are counted.
+type text struct {
+	io.Reader
+	io.Closer
+	packed *counter
 }
 
 // gzipMagic is what gzip files begin with.
@@ -103,12 +107,12 @@ func readNames(path string) (names []string, err error) {
 		return nil, fmt.Errorf("names: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(f)
+	content, err := io.ReadAll(f)
 	if err != nil {
 		return nil, data.ErrFormat.Errorf("%s: %w", path, err)
 	}
 	line := map[string]int{"": 0}
-	for name := range strings.Lines(string(text)) {
+	for name := range strings.Lines(string(content)) {
 		name = strings.TrimSpace(name)
 		if at, known := line[name]; known {
 			return nil, data.ErrFormat.Errorf("%s: line %d: the name %q is empty or that of line %d; every line needs a name of its own", path, len(names)+1, name, at)

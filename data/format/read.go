@@ -7,6 +7,7 @@ import (
 	"l2mt/data"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -81,9 +82,10 @@ type Options struct {
 //
 // Reading takes memory in proportion to the file, whatever the file says of its
 // own size. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
-// size, whichever is more; what grows further is refused. Sparse features may
-// have 16,777,216 columns or 64 for each entry, whichever is more, unless there are
-// names for as many.
+// size, whichever is more; what grows further is refused, and so are more cells than
+// 4,194,304 or 4 for each byte on disk. Of sparse features with more than 65,536 columns
+// and more columns than entries, those without an entry are left out, unless there are
+// names for all.
 func Read(path string, o Options) (*data.Dataset, error) {
 	format, err := Of(path, o.Format)
 	if err != nil {
@@ -168,15 +170,12 @@ type table struct {
 	// kind is set if the file says whether the labels are classes.
 	kind                             data.Kind
 	classes, groups, features, steps []string
+	notes                            []string
 }
 
-const (
-	// columnsPerEntry is how many columns sparse features may have for each
-	// entry. Hashed words and the widest public datasets have fewer than one.
-	columnsPerEntry = 64
-	// freeColumns is what they may have however few entries there are.
-	freeColumns = 1 << 24
-)
+// freeColumns is how many columns sparse features may have however few entries there are.
+// Hashed words and the widest public datasets have fewer columns than entries.
+const freeColumns = 1 << 16
 
 // dataset turns the table into a dataset and checks it.
 func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
@@ -187,9 +186,9 @@ func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	return d, d.Validate()
 }
 
-// fill fills a dataset, with names that come in files of their own. It refuses sparse features
-// whose width alone, which a few bytes can claim, would fill the memory of whatever keeps a
-// number for each column.
+// fill fills a dataset, with names that come in files of their own. Columns without an entry
+// are left out where they outnumber the entries: their number alone, which a few bytes can
+// claim, would fill the memory of whatever keeps a weight for each column.
 func (t *table) fill(d *data.Dataset, o Options) (err error) {
 	if o.ClassNames != "" {
 		t.classes, err = readNames(o.ClassNames)
@@ -204,10 +203,16 @@ func (t *table) fill(d *data.Dataset, o Options) (err error) {
 		if t.wider {
 			t.x = x.Widened(len(t.features))
 		}
-		if x.Cols() > max(freeColumns, columnsPerEntry*x.NNZ(), len(t.features)) {
-			return data.ErrInvalid.Errorf("%d columns for %d entries; if that is right, give the names of so many features", x.Cols(), x.NNZ())
+		if x.Cols() > max(freeColumns, x.NNZ(), len(t.features)) {
+			narrow, used := x.Narrowed()
+			t.x, t.features = narrow, nil
+			for _, j := range used {
+				t.features = append(t.features, strconv.Itoa(int(j)))
+			}
+			d.Notes = append(d.Notes, fmt.Sprintf("%d of %d columns have entries; the others are left out", len(used), x.Cols()))
 		}
 	}
+	d.Notes = append(d.Notes, t.notes...)
 	d.X, d.Targets, d.Features, d.Steps = t.x, t.targets, t.features, t.steps
 	if t.label.Name != "" {
 		d.LabelOf = fmt.Sprintf("column %q", t.label.Name)

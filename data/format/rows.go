@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"l2mt/data"
 )
@@ -28,8 +29,8 @@ type Rows struct {
 
 	name  string
 	in    io.Reader
+	text  *text
 	comma rune
-	close func() error
 	first *Block // the block that the header was in
 	rest  []byte // what has been read behind the last block
 	line  int    // on which rest begins, from 1
@@ -62,7 +63,7 @@ func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r := &Rows{name: name, close: text.Close, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
+	r := &Rows{name: name, text: text, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
 	if err = r.begin(bufio.NewReaderSize(text, 64<<10), o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}
@@ -110,6 +111,9 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 		return err
 	}
 	r.Width, r.first = len(first), b
+	if err := bounded(1, r.Width, r.Width, r.text.packed.n); err != nil {
+		return fmt.Errorf("line %d: %w", b.line, err)
+	}
 	for j, cell := range first {
 		first[j] = strings.TrimSpace(cell)
 	}
@@ -145,7 +149,7 @@ func (r lines) Read(b []byte) (int, error) {
 }
 
 // Close closes what the rows are read from.
-func (r *Rows) Close() error { return r.close() }
+func (r *Rows) Close() error { return r.text.Close() }
 
 // Read reads all rows into columns, each from where it is in the table, and returns
 // the lines that the rows begin on.
@@ -163,6 +167,10 @@ func (r *Rows) Read(columns []*Column) (lines []int, err error) {
 			return nil, err
 		}
 		lines = append(lines, more...)
+		n := len(lines)
+		if err = bounded(n, r.Width, n*r.Width, r.text.packed.n); err != nil {
+			return nil, r.located(err)
+		}
 	}
 }
 
@@ -178,7 +186,7 @@ const (
 	blockSize = 256 << 10
 	// maxRow is how long a row may be: a quote that is not closed makes one of
 	// all that follows.
-	maxRow = 256 << 20
+	maxRow = 16 << 20
 )
 
 // Next returns the next block of rows, or io.EOF. Blocks stay valid: each may
@@ -281,6 +289,17 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 // each calls f for every row that is not empty with the line that it begins on, from 1,
 // and its cells, of which the slice is used again.
 func (b *Block) each(f func(line int, cells []string) error) error {
+	if len(b.text) > 2*blockSize { // a row is longer than a block, and becomes cells as a whole
+		cells := 1 + bytes.Count(b.text, []byte(string(b.rows.comma)))
+		if err := bounded(1, 0, 3*cells, b.rows.text.packed.n); err != nil {
+			return fmt.Errorf("line %d: %w", b.line, err)
+		}
+	}
+	if !utf8.Valid(b.text) {
+		before := b.text[:bytes.IndexRune(b.text, utf8.RuneError)]
+		line := b.line + bytes.Count(before, []byte{'\n'})
+		return data.ErrFormat.Errorf("line %d: it is not UTF-8 but maybe Windows-1252, as old spreadsheets write it; save it as UTF-8", line)
+	}
 	in := csv.NewReader(bytes.NewReader(b.text))
 	in.Comma, in.FieldsPerRecord, in.ReuseRecord = b.rows.comma, -1, true
 	for header := b.header; ; header = false {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"l2mt/data"
 	"math"
 	"slices"
@@ -28,23 +27,29 @@ func readSVMLight(path string) (*table, error) {
 }
 
 // parseSVMLight reads svmlight text in one pass.
-func parseSVMLight(r io.Reader) (*table, error) {
+func parseSVMLight(r *text) (*table, error) {
 	p := svmlightParser{table: &table{wider: true}, begin: []int{0}}
-	text := bufio.NewScanner(r)
-	text.Buffer(make([]byte, 0, 64<<10), maxRow)
+	rows := bufio.NewScanner(r)
+	rows.Buffer(make([]byte, 0, 64<<10), maxRow)
 	line := 0
-	for text.Scan() {
+	for rows.Scan() {
 		line++
-		content, _, _ := bytes.Cut(text.Bytes(), []byte{'#'})
+		content, _, _ := bytes.Cut(rows.Bytes(), []byte{'#'})
 		if content = bytes.TrimSpace(content); len(content) == 0 {
 			continue
 		}
-		if err := p.row(content); err != nil {
+		err := p.row(content)
+		if err == nil {
+			err = bounded(len(p.begin), 0, len(p.index), r.packed.n)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 		p.lines = append(p.lines, line)
 	}
-	if err := text.Err(); err != nil {
+	if err := rows.Err(); err == bufio.ErrTooLong {
+		return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes", line+1, maxRow)
+	} else if err != nil {
 		return nil, fmt.Errorf("after line %d: %w", line, err)
 	}
 	if !p.zeroBased {

@@ -27,10 +27,10 @@ func TestSVMLightAsPeopleWriteIt(t *testing.T) {
 
 func TestSVMLightColumns(t *testing.T) {
 	for text, cols := range map[string]int{
-		"1 3:1\n":               3,
-		"1 0:1 3:1\n":           4,
-		"1 1:1\n2 7:0\n":        7, // a zero says how many columns there are
-		"1 1:1\n2 16777216:1\n": 16777216,
+		"1 3:1\n":            3,
+		"1 0:1 3:1\n":        4,
+		"1 1:1\n2 7:0\n":     7, // a zero says how many columns there are
+		"1 1:1\n2 65536:1\n": 65536,
 	} {
 		if d := mustReadBytes(t, "a.svm", []byte(text), Options{}); d.X.Cols() != cols {
 			t.Errorf("%q has %d columns, want %d", text, d.X.Cols(), cols)
@@ -111,4 +111,19 @@ func FuzzSVMLight(f *testing.F) {
 			fuzzed(t, d)
 		}
 	})
+}
+
+// Features are numbered where most columns have no entry: 16 MB of weights would be
+// zeros for each task.
+func TestColumnsWithoutEntriesAreLeftOut(t *testing.T) {
+	d := mustRead(t, inFile(t, "wide.svm", "1 1:1 7:2\n2 7:3 2147483647:1\n"), Options{})
+	if want := []string{"0", "6", "2147483646"}; !slices.Equal(d.Features, want) {
+		t.Errorf("features %q, want %q", d.Features, want)
+	}
+	if have, want := full(d.X), [][]float64{{1, 2, 0}, {0, 3, 1}}; !cmp.Equal(have, want) {
+		t.Errorf("X is %v, want %v", have, want)
+	}
+	if want := []string{"3 of 2147483647 columns have entries; the others are left out"}; !slices.Equal(d.Notes, want) {
+		t.Errorf("notes %q, want %q", d.Notes, want)
+	}
 }

@@ -278,6 +278,13 @@ func CompareNames(a, b string) int {
 // mostLevels bounds the levels of a category.
 const mostLevels = 1000
 
+// Features, of which a level is one, may be so many numbers in any table, and so many for a
+// cell: a thousand words in two columns would fill the memory.
+const (
+	freeFeatures    = 16 << 20
+	featuresPerCell = 32
+)
+
 // expand makes features of the columns, and the columns of the recipe.
 func (r *reader) expand() error {
 	for _, c := range r.features {
@@ -286,6 +293,11 @@ func (r *reader) expand() error {
 			return err
 		}
 		r.Recipe.Columns = append(r.Recipe.Columns, made)
+	}
+	width, rows := r.Recipe.Width(), len(r.places)
+	if n := rows * width; n > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
+		const fault = "%s: words make %d features, %d numbers in all; leave out columns of many words with --ignore"
+		return data.ErrInvalid.Errorf(fault, r.sheets[0].path, width, n)
 	}
 	value, row, err := r.Recipe.Make(r.features, len(r.places), Unseen{})
 	if err != nil {

@@ -23,6 +23,9 @@ func (r *reader) readDataset(paths []string) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range d.Notes {
+		r.note("%s", note)
+	}
 	if d.Regression() { // else classes that are numbers may be targets
 		r.Kind = data.Regression
 	}

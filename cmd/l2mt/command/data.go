@@ -70,6 +70,7 @@ type datasetInfo struct {
 	LabelOf  string     `json:"label,omitempty"`
 	Steps    []string   `json:"steps,omitempty"`
 	SHA256   string     `json:"sha256"`
+	Notes    []string   `json:"notes,omitempty"`
 }
 
 // sizesInfo are numbers of rows, of classes or groups.
@@ -91,6 +92,7 @@ func describe(d *data.Dataset) datasetInfo {
 	info := datasetInfo{
 		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: data.IsSparse(d.X), LabelOf: d.LabelOf, Steps: d.Steps, SHA256: d.Fingerprint(),
 	}
+	info.Notes = d.Notes
 	if d.Label != nil {
 		info.Classes = sizesOf(d.ClassSizes())
 	}
@@ -125,6 +127,9 @@ func (info datasetInfo) write(w io.Writer) {
 		fmt.Fprintf(w, "steps     %s\n", strings.Join(info.Steps, ", "))
 	}
 	fmt.Fprintf(w, "sha256    %s\n", info.SHA256)
+	for _, note := range info.Notes {
+		fmt.Fprintf(w, "note      %s\n", note)
+	}
 }
 
 type dataImportCmd struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/alecthomas/kong"
 
+	"l2mt/data"
 	"l2mt/infer/compare"
 )
 
@@ -70,6 +71,9 @@ type point struct {
 	Flags []string `toml:"flags"`
 }
 
+// maxExperiment bounds a file in bytes, and so how deep it nests: each bracket takes stack.
+const maxExperiment = 64 << 10
+
 // experimentNames lists the shipped experiments.
 func experimentNames() (names []string) {
 	files, _ := fs.Glob(shipped, "experiments/*.toml") // the pattern is right
@@ -87,6 +91,9 @@ func (c *sweepCmd) read() (*experiment, error) {
 	raw, err := shipped.ReadFile("experiments/" + c.Experiment + ".toml")
 	if err != nil {
 		raw, err = os.ReadFile(c.Experiment)
+	}
+	if len(raw) > maxExperiment {
+		return nil, data.ErrFormat.Errorf("%s: it has %d bytes; an experiment has at most %d", c.Experiment, len(raw), maxExperiment)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errUsage.Errorf("there is no file %s, and the shipped experiments are %s", c.Experiment, strings.Join(experimentNames(), ", "))
