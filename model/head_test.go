@@ -65,6 +65,7 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 		r := data.Stream(seed, "head gradient")
 		p := modeltest.Problem(r, 3, 6, 5, 7)
 		n := headed(t, seed, randomHead(r, 3, 4, 3, 2))
+		n.Config.Objective = model.Scaled
 		frozen := int(seed % 3)
 		head := n.Head[frozen:]
 		under := must(model.Through(n.Head, frozen, p))(t)

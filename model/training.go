@@ -23,7 +23,7 @@ type TrainingGraph struct {
 	*core
 	graph  *layers.Graph
 	weight []float64
-	// Measure is that of the next step's problem, for the objective Found.
+	// Measure is that of the next step's problem. The objective Found needs it.
 	Measure   Measure
 	tasks     int // of the step's problem
 	direction float64
@@ -91,21 +91,25 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 // calibration is the part of Scaled in the objective Found.
 const calibration = 0.1
 
-// Measure is the error of a covariance on a problem, and its slope.
+// Measure is the error of a covariance on a problem, and its slope, which is nil where
+// nothing can be measured on the problem.
 type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err error)
 
-// found is the error of the covariance that the closed form finds, by Measure. Without
-// one, or where f has no least value inside of the covariances, it is 0.
+// found is the error of the covariance that the closed form finds, by Measure. It is 0 where
+// that has no slope, or f no least value inside of the covariances.
 func (t *TrainingGraph) found() *layers.Node {
 	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
 		phi, rho := asked(in[0].Data, in[1].Data[0], t.tasks, t.size.Tasks, t.direction)
-		if t.Measure == nil || !(rho > 0) {
+		if !(rho > 0) {
 			return 0
 		}
 		solution, err := infer.Omega(phi, rho)
 		check(err)
 		value, slope, err := t.Measure(solution.Omega)
 		check(err)
+		if slope == nil {
+			return 0
+		}
 		ofPhi, ofRho, err := infer.Slopes(phi, rho, slope)
 		check(err)
 		m := phi.SymmetricDim()
@@ -151,6 +155,9 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	}
 	if err := t.put(t.graph, params, p, tuples); err != nil {
 		return Step{}, err
+	}
+	if t.config.Objective == Found && t.Measure == nil {
+		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", Found)
 	}
 	clear(t.weight)
 	for q := range tuples {

@@ -255,9 +255,11 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 
 // compute is the loss of a step and its gradient, all of it finite.
 func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step, error) {
-	t.graph.Measure = nil
-	if s.tester != nil {
-		t.graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) { return s.tester.soft(ctx, omega) }
+	t.graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
+		if s.tester == nil {
+			return 0, nil, nil
+		}
+		return s.tester.soft(ctx, omega)
 	}
 	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
 	if err != nil {

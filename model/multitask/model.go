@@ -34,7 +34,8 @@ type Model interface {
 	G(c *Covariance, d int, p Params) float64
 	// Step returns the covariance that minimises
 	//	Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega)
-	// for S = W'W. It accepts every positive semidefinite S.
+	// for S = W'W. It accepts every positive semidefinite S. Hyperparameters are complete
+	// (see Complete); others are an error.
 	Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error)
 }
 
@@ -162,19 +163,27 @@ func Complete(model Model, p Params) (Params, error) {
 		if _, given := p.Hyper[r.Name]; !given && p.Get(r.Name) == 0 {
 			p = p.With(r.Name, r.Default)
 		}
+	}
+	return p, check(model, p)
+}
+
+// check says what is wrong with hyperparameters that are to be complete.
+func check(model Model, p Params) error {
+	info := model.Info()
+	for _, r := range info.Ranges {
 		if v := p.Get(r.Name); !(v > 0) || math.IsInf(v, 0) {
-			return p, ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0", info.Name, r.Name, v)
+			return ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0", info.Name, r.Name, v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Hyper)) {
 		if !slices.ContainsFunc(info.Ranges, func(r Range) bool { return r.Name == name }) {
-			return p, ErrInvalidParams.Errorf("model %q: it has no hyperparameter %q", info.Name, name)
+			return ErrInvalidParams.Errorf("model %q: it has no hyperparameter %q", info.Name, name)
 		}
 	}
 	if k, ok := model.(spectral); ok && k.check != nil {
-		return p, k.check(p)
+		return k.check(p)
 	}
-	return p, nil
+	return nil
 }
 
 // registry holds the models by name.

@@ -126,16 +126,19 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 	for i := range c.Seeds {
 		x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
 	}
-	if at := strings.LastIndex(c.Vary, "="); at > 0 {
-		x.Title, x.Vary = c.Vary, variation{Flag: c.Vary[:at+1]}
-		if !strings.Contains(x.Vary.Flag, " ") {
-			x.Vary.Label, x.Vary.Flag = c.Vary[:at], "train --set="+x.Vary.Flag
+	for _, vary := range c.Vary { // at most one
+		at := strings.LastIndex(vary, "=")
+		if at <= 0 {
+			return nil, errUsage.Errorf("--vary=%s: it must be SETTING=VALUE,VALUE", vary)
 		}
-		for value := range strings.SplitSeq(c.Vary[at+1:], ",") {
+		x.Title = vary
+		x.Vary = variation{Flag: vary[:at+1]}
+		if !strings.Contains(x.Vary.Flag, " ") {
+			x.Vary.Label, x.Vary.Flag = vary[:at], "train --set="+x.Vary.Flag
+		}
+		for value := range strings.SplitSeq(vary[at+1:], ",") {
 			x.Vary.Values = append(x.Vary.Values, value)
 		}
-	} else if c.Vary != "" {
-		return nil, errUsage.Errorf("--vary=%s: it must be SETTING=VALUE,VALUE", c.Vary)
 	}
 	if err := x.Vary.complete(); err != nil {
 		return nil, fmt.Errorf("[vary] %w", err)
