@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/progress"
 	"l2mt/model"
 )
@@ -71,11 +72,11 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 		o.Progress = progress.Silent()
 	}
 	if o.Out != "" {
-		unlock, err := lock(o.Out)
+		folder, err := files.Claim(o.Out)
 		if err != nil {
 			return nil, err
 		}
-		defer unlock()
+		defer folder.Close()
 	}
 	t, err := newTrainer(ctx, c, source, o)
 	if err != nil {

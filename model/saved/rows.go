@@ -31,14 +31,13 @@ type RowOptions struct {
 	Format format.Options `embed:""`
 	// From is what the table is read from, nil for its file.
 	From io.ReadCloser `kong:"-"`
-	// Beside is another fit of the same tables, for comparison where there are labels.
-	Beside *Fit `kong:"-"`
 }
 
 // Rows are the rows of a table, read and predicted block by block, however many there are. A
 // row has one prediction or, where nothing names its task, one for each of several tasks.
 type Rows struct {
-	// Fits predict the rows: the one that reads them and, behind it, that beside it.
+	// Fits predict the rows: the one that reads them and, behind it, where there are
+	// labels, the fit beside it.
 	Fits []*Fit
 	// Asked are the answers that every row has, without labels and scores. Where a column
 	// names the task there is one, of the Average.
@@ -125,7 +124,7 @@ func (r *Rows) bind() (err error) {
 	if r.o.Target != "" && !labelled {
 		return data.ErrMismatch.Errorf("there is no column %q of labels", r.o.Target)
 	}
-	if b := r.o.Beside; b != nil && labelled {
+	if b := r.fit.Beside; b != nil && labelled {
 		if r.Fits = append(r.Fits, b); !slices.Equal(b.TaskNames(), r.fit.TaskNames()) || !slices.Equal(b.Classes, r.fit.Classes) {
 			return data.ErrMismatch.Errorf("the fit beside has other tasks or classes; it must be of the same tables")
 		}

@@ -2,10 +2,12 @@
 package saved
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -28,7 +30,9 @@ import (
 // Fit is a fitted model with all that predictions take. It is kept in a
 // directory of two files: model.json, and weights.safetensors with W (d x m) and
 // b (m), for the features as they are in the user's table, and Omega (m x m). Where
-// tasks have more than two classes W is C x d x m there, and b is C x m.
+// tasks have more than two classes W is C x d x m there, and b is C x m. Beside
+// them may be fit.json, the Report, and a folder stl, the fit Beside. Checksums bind
+// all of it: weights name model.json, which names the others.
 type Fit struct {
 	// Model and Params are what was fitted, Kind what the tasks predict.
 	Model  string           `json:"model"`
@@ -59,6 +63,10 @@ type Fit struct {
 	// where there are Classes.
 	W *mat.Dense `json:"-"`
 	B []float64  `json:"-"`
+	// Beside is single-task learning on the same rows, nil where the fit is that itself.
+	Beside *Fit `json:"-"`
+	// Report is JSON that says how the fit came about, if that is known.
+	Report []byte `json:"-"`
 }
 
 // Task is a task of a saved model.
@@ -83,7 +91,9 @@ type Task struct {
 const (
 	File        = "model.json"
 	WeightsFile = "weights.safetensors"
+	ReportFile  = "fit.json"
 
+	besideDir   = "stl"
 	schema      = 1
 	checksumKey = "model.json's sha256"
 )
@@ -172,26 +182,61 @@ func (s *Fit) unscale() {
 type document struct {
 	Schema int `json:"schema"`
 	*Fit
+	// ReportSum and BesideSum are checksums of the Report and of model.json of the fit Beside.
+	ReportSum string `json:"report_sha256,omitempty"`
+	BesideSum string `json:"stl_sha256,omitempty"`
 }
 
-// Save writes the model to a directory, which is made if need be.
+// Save writes the model to a directory, which is made if need be. It replaces an older
+// model whole or not at all.
 func (s *Fit) Save(dir string) error {
-	b, err := json.Marshal(document{schema, s})
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
+	folder, err := files.Claim(dir)
+	if err != nil {
+		return err
 	}
-	// Either file alone may be of another fit if writing ends between the two;
-	// then Load sees it.
-	if err == nil {
-		err = safetensors.Write(filepath.Join(dir, WeightsFile), s.tensors(), map[string]string{checksumKey: checksum(b)})
+	return errors.Join(s.SaveTo(folder), folder.Close())
+}
+
+// SaveTo is Save to a directory that this process has claimed.
+func (s *Fit) SaveTo(folder *files.Folder) error {
+	err := folder.Replace(func(dir string) error {
+		_, err := s.write(dir)
+		return err
+	})
+	if err != nil || s.Beside != nil {
+		return err
+	}
+	// An older model may have had a fit beside, which nothing reads any more.
+	stl := filepath.Join(folder.Path, besideDir)
+	for _, name := range []string{File, WeightsFile, ""} {
+		_ = os.Remove(filepath.Join(stl, name))
+	}
+	return nil
+}
+
+// write writes the files to a directory, and returns the checksum of model.json.
+func (s *Fit) write(dir string) (sum string, err error) {
+	d := document{Schema: schema, Fit: s}
+	if s.Report != nil {
+		d.ReportSum = checksum(s.Report)
+		err = files.WriteFile(filepath.Join(dir, ReportFile), s.Report)
+	}
+	if s.Beside != nil && err == nil {
+		beside := filepath.Join(dir, besideDir)
+		err = os.Mkdir(beside, 0o755)
+		if err == nil {
+			d.BesideSum, err = s.Beside.write(beside)
+		}
+	}
+	b, invalid := json.Marshal(d)
+	sum = checksum(b)
+	if err = cmp.Or(err, invalid); err == nil {
+		err = safetensors.Write(filepath.Join(dir, WeightsFile), s.tensors(), map[string]string{checksumKey: sum})
 	}
 	if err == nil {
 		err = files.WriteFile(filepath.Join(dir, File), b)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	return nil
+	return sum, err
 }
 
 // tensors are W, b and Omega as their file has them.
@@ -213,13 +258,17 @@ func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 // Load reads a model that Save wrote, and checks that its files are whole and
 // belong together.
 func Load(dir string) (*Fit, error) {
+	if err := files.Settle(dir); err != nil {
+		return nil, err
+	}
 	path, weights := filepath.Join(dir, File), filepath.Join(dir, WeightsFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return nil, ErrSaved.Errorf("%w; give the directory that a fit was saved to", err)
 	}
 	s := &Fit{}
-	if err := files.DecodeSchema(b, schema, &document{Fit: s}); errors.Is(err, files.ErrSchema) {
+	d := document{Fit: s}
+	if err := files.DecodeSchema(b, schema, &d); errors.Is(err, files.ErrSchema) {
 		return nil, ErrSaved.Errorf("%s: %w; take the program that wrote it, or a newer one", path, err)
 	} else if err != nil {
 		return nil, ErrSaved.Errorf("%s: it is damaged: %w", path, err)
@@ -235,13 +284,35 @@ func Load(dir string) (*Fit, error) {
 	for _, t := range tensors {
 		values[t.Name] = t.Value
 	}
-	d, m, k := len(s.Features), len(s.Tasks), max(1, len(s.Classes))
+	features, m, k := len(s.Features), len(s.Tasks), max(1, len(s.Classes))
 	w, biases, omega := values["W"], values["b"], values["Omega"]
-	if d*m == 0 || len(w) != k*d*m || len(biases) != k*m || len(omega) != m*m {
-		return nil, ErrSaved.Errorf("%s: W, b and Omega are not of %d features, %d tasks and %d classes", weights, d, m, len(s.Classes))
+	if features*m == 0 || len(w) != k*features*m || len(biases) != k*m || len(omega) != m*m {
+		return nil, ErrSaved.Errorf("%s: W, b and Omega are not of %d features, %d tasks and %d classes", weights, features, m, len(s.Classes))
 	}
-	s.W, s.B, s.Omega = mat.NewDense(k*d, m, w), safetensors.Transposed(biases, k, m), mat.NewSymDense(m, omega)
-	return s, nil
+	s.W, s.B, s.Omega = mat.NewDense(k*features, m, w), safetensors.Transposed(biases, k, m), mat.NewSymDense(m, omega)
+	if s.Report, err = part(dir, ReportFile, d.ReportSum); err != nil {
+		return nil, err
+	}
+	beside, err := part(dir, filepath.Join(besideDir, File), d.BesideSum)
+	if err == nil && beside != nil {
+		s.Beside, err = Load(filepath.Join(dir, besideDir))
+	}
+	return s, err
+}
+
+// part reads a file that model.json names by its checksum, if both are there.
+func part(dir, name, sum string) ([]byte, error) {
+	if sum == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && checksum(raw) != sum {
+		err = ErrSaved.Errorf("%s: its %s is of another fit than %s, or one of the two was changed; fit again", dir, name, File)
+	}
+	return raw, err
 }
 
 // ErrUnknownTask marks a task that a saved model does not have.

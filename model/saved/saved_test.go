@@ -76,8 +76,9 @@ func TestRowsOfATable(t *testing.T) {
 	}
 	header, lines, _ := strings.Cut(towns(), "\n")
 	text := header + "\n" + strings.Repeat(lines, 200) + "west,1,5000,7,?\n"
+	fit.Beside = fit
 	for _, workers := range []int{1, 3} {
-		rows := must(fit.OpenRows("large", RowOptions{NewTask: table.Mean, Workers: workers, Beside: fit, From: stream(text)}))(t)
+		rows := must(fit.OpenRows("large", RowOptions{NewTask: table.Mean, Workers: workers, From: stream(text)}))(t)
 		at, blocks, unlabelled := map[string]int{}, 0, 0
 		err := rows.Each(t.Context(), func(b *Block) { b.Text = []byte(b.Answers[0].Name) }, func(b *Block) error {
 			blocks++
@@ -102,10 +103,11 @@ func TestRowsOfATable(t *testing.T) {
 		}
 	}
 	other, _ := fitOf(t, read(t, strings.ReplaceAll(towns(), "east", "west")))
+	fit.Beside = other
 	for want, o := range map[error]RowOptions{
 		ErrNoTask:        {From: stream(header[5:])},
 		ErrUnknownTask:   {From: stream(header[5:]), Task: "west"},
-		data.ErrMismatch: {From: stream(text), Beside: other},
+		data.ErrMismatch: {From: stream(text)},
 	} {
 		if _, err := fit.OpenRows("small", o); !errors.Is(err, want) {
 			t.Errorf("%v; want %v", err, want)

@@ -22,7 +22,6 @@ const (
 	// equal files.
 	secondsFile = "seconds.json"
 	metricsFile = "metrics.json" // of a training run, beside its network
-	fitFile     = "fit.json"     // the report of a fit, beside its model
 	sweepFile   = "sweep.json"
 	sweepRuns   = "runs" // the folder of the runs of a sweep
 	reportFile  = "report.html"
@@ -35,6 +34,14 @@ func saveJSON(path string, v any) error {
 		return err
 	}
 	return files.WriteFile(path, append(raw, '\n'))
+}
+
+// claim claims the directory of a model, if one is asked for.
+func claim(dir string) (*files.Folder, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	return files.Claim(dir)
 }
 
 // loadJSON reads what saveJSON wrote.

@@ -108,6 +108,11 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	folder, err := claim(c.Out)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
 	r := &fitReport{table: t}
 	if err := r.fill(e, b, candidates, c.View); err != nil {
 		return err
@@ -116,7 +121,7 @@ func (c *fitCmd) Run(e *env) error {
 		e.remark("%s", note)
 	}
 	if c.Out != "" {
-		if err := r.save(c.Out); err != nil {
+		if err := r.save(folder); err != nil {
 			return err
 		}
 	}

@@ -2,11 +2,11 @@ package command
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
@@ -58,8 +58,10 @@ func openShown(dir, task string, top int) (*shownModel, error) {
 			return nil, errUsage.Errorf("%w", err)
 		}
 	}
-	if err := optional(loadJSON(filepath.Join(dir, fitFile), &s.report)); err != nil {
-		return nil, err
+	if m.Report != nil {
+		if err := json.Unmarshal(m.Report, &s.report); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
 	}
 	if !s.report.Unclear {
 		s.Correlation = correlationOf(m.Omega)
