@@ -11,13 +11,13 @@ import (
 // problem, task and field.
 func (f *ProblemFile) Bind(d *Dataset) ([]*ProblemData, error) {
 	if want, got := f.Dataset.SHA256, d.Fingerprint(); want != "" && want != got {
-		return nil, fmt.Errorf("data: problems: %w: they were made on a dataset with SHA-256 %s, but %s has %s", ErrMismatch, want, d.Name, got)
+		return nil, ErrMismatch.Errorf("problems: they were made on a dataset with SHA-256 %s, but %s has %s", want, d.Name, got)
 	}
 	bound := make([]*ProblemData, len(f.Problems))
 	for i, p := range f.Problems {
 		var err error
 		if bound[i], err = p.bind(d); err != nil {
-			return nil, fmt.Errorf("data: problem %q: %w", p.Name, err)
+			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 		}
 	}
 	return bound, nil
@@ -60,7 +60,7 @@ func (t *Task) samples(d *Dataset, s split, classes []string) (Samples, error) {
 	y := make([]float64, len(s.rows))
 	for i, r := range s.rows {
 		if r < 0 || r >= n {
-			return Samples{}, fmt.Errorf("field %q: %w: entry %d is row %d; %s has rows 0..%d", s.field, ErrInvalid, i, r, d.Name, n-1)
+			return Samples{}, ErrInvalid.Errorf("field %q: entry %d is row %d; %s has rows 0..%d", s.field, i, r, d.Name, n-1)
 		}
 		v, err := t.value(d, r, classes)
 		if err != nil {
@@ -78,14 +78,14 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 		return d.number(r)
 	}
 	if d.Regression() {
-		return 0, fmt.Errorf("%w: a %s task cannot use %s, which has %s", ErrMismatch, t.Kind, d.Name, d.contents())
+		return 0, ErrMismatch.Errorf("a %s task cannot use %s, which has %s", t.Kind, d.Name, d.contents())
 	}
 	if classes != nil {
 		class := d.Classes[d.Label[r]]
 		if c := slices.Index(classes, class); c >= 0 {
 			return float64(c), nil
 		}
-		return 0, fmt.Errorf("%w: row %d has the class %q, which the problem does not list", ErrInvalid, r, class)
+		return 0, ErrInvalid.Errorf("row %d has the class %q, which the problem does not list", r, class)
 	}
 	switch class := d.Classes[d.Label[r]]; class {
 	case t.Positive:
@@ -93,7 +93,7 @@ func (t *Task) value(d *Dataset, r int, classes []string) (float64, error) {
 	case t.Negative:
 		return -1, nil
 	default:
-		return 0, fmt.Errorf("%w: row %d has the class %q; the task tells %q from %q", ErrInvalid, r, class, t.Positive, t.Negative)
+		return 0, ErrInvalid.Errorf("row %d has the class %q; the task tells %q from %q", r, class, t.Positive, t.Negative)
 	}
 }
 
@@ -105,7 +105,7 @@ func (d *Dataset) number(r int) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(d.Classes[d.Label[r]], 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%w: a %s task cannot use %s, which has %s", ErrMismatch, Regression, d.Name, d.contents())
+		return 0, ErrMismatch.Errorf("a %s task cannot use %s, which has %s", Regression, d.Name, d.contents())
 	}
 	return v, nil
 }
@@ -125,7 +125,7 @@ func (p *ProblemData) learnable() error {
 		y = append(y, t.TrainSet.Y...)
 	}
 	if len(y) == 0 || p.Kind() == Classification && slices.Min(y) == slices.Max(y) {
-		return fmt.Errorf("field \"train\": %w: %d rows of all tasks; it takes rows, and of classes two", ErrInvalid, len(y))
+		return ErrInvalid.Errorf("field \"train\": %d rows of all tasks; it takes rows, and of classes two", len(y))
 	}
 	return nil
 }

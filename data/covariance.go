@@ -1,7 +1,6 @@
 package data
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -19,11 +18,11 @@ const covarianceTolerance = 1e-9
 func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	m, largest := len(rows), 0.0
 	if m == 0 {
-		return nil, fmt.Errorf("%w: it has no rows", ErrInvalid)
+		return nil, ErrInvalid.Errorf("it has no rows")
 	}
 	for i, row := range rows {
 		if len(row) != m {
-			return nil, fmt.Errorf("%w: row %d has %d entries; a matrix of %d rows needs %d", ErrInvalid, i, len(row), m, m)
+			return nil, ErrInvalid.Errorf("row %d has %d entries; a matrix of %d rows needs %d", i, len(row), m, m)
 		}
 		for _, v := range row {
 			largest = max(largest, math.Abs(v))
@@ -33,7 +32,7 @@ func NewCovariance(rows [][]float64) (*mat.SymDense, error) {
 	for i, row := range rows {
 		for j, v := range row[:i+1] {
 			if w := rows[j][i]; math.Abs(v-w) > covarianceTolerance*largest {
-				return nil, fmt.Errorf("%w: it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", ErrInvalid, i, j, v, j, i, w)
+				return nil, ErrInvalid.Errorf("it is not symmetric: entry (%d, %d) is %v, entry (%d, %d) is %v", i, j, v, j, i, w)
 			}
 			a.SetSym(i, j, v)
 		}
@@ -48,7 +47,7 @@ func CheckCovariance(omega *mat.SymDense, m int) error {
 		return err
 	}
 	if size := omega.SymmetricDim(); size != m {
-		return fmt.Errorf("%w: it is for %d tasks; there are %d", ErrInvalid, size, m)
+		return ErrInvalid.Errorf("it is for %d tasks; there are %d", size, m)
 	}
 	return nil
 }
@@ -59,13 +58,13 @@ func CheckCovariance(omega *mat.SymDense, m int) error {
 // is.
 func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	if omega == nil || omega.IsEmpty() {
-		return nil, fmt.Errorf("%w: it has no entries", ErrInvalid)
+		return nil, ErrInvalid.Errorf("it has no entries")
 	}
 	m := omega.SymmetricDim()
 	for i := range m {
 		for j := range i + 1 {
 			if v := omega.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("%w: entry (%d, %d) is %v; it must be finite", ErrInvalid, i, j, v)
+				return nil, ErrInvalid.Errorf("entry (%d, %d) is %v; it must be finite", i, j, v)
 			}
 		}
 	}
@@ -74,11 +73,11 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	}
 	e, err := linalg.Eigen(omega)
 	if err != nil {
-		return nil, fmt.Errorf("%w: its eigenvalues cannot be found", ErrInvalid)
+		return nil, ErrInvalid.Errorf("its eigenvalues cannot be found")
 	}
 	low, high := e.Values[0], e.Values[m-1]
 	if !(high > 0) || low < -covarianceTolerance*high {
-		return nil, fmt.Errorf("%w: it is not positive semidefinite: its eigenvalues reach from %.3g to %.3g; none may be negative and one must be positive", ErrInvalid, low, high)
+		return nil, ErrInvalid.Errorf("it is not positive semidefinite: its eigenvalues reach from %.3g to %.3g; none may be negative and one must be positive", low, high)
 	}
 	for i, v := range e.Values {
 		e.Values[i] = max(v, 0)

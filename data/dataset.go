@@ -5,20 +5,21 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
+
+	"l2mt/data/fault"
 )
 
 // Errors that callers distinguish; they come wrapped with file, row and field.
 var (
 	// ErrFormat marks a file that is not what its name or magic promises.
-	ErrFormat = errors.New("malformed file")
+	ErrFormat = fault.New("malformed file")
 	// ErrInvalid marks content that no learner can use: NaN, one class only, no rows.
-	ErrInvalid = errors.New("invalid data")
+	ErrInvalid = fault.New("invalid data")
 	// ErrMismatch marks data that is not the data a problem or network was made from.
-	ErrMismatch = errors.New("data does not match")
+	ErrMismatch = fault.New("data does not match")
 )
 
 // Dataset is a feature matrix with class labels or real targets, and
@@ -51,6 +52,8 @@ type Dataset struct {
 	// Steps are the kinds of steps by which the features were made from those of the
 	// source file, in order.
 	Steps []string
+	// Notes say what a reader left out or passed over.
+	Notes []string
 
 	once        sync.Once
 	fingerprint string
@@ -76,25 +79,25 @@ func count(index []int32, n int) []int {
 // Validate checks that the parts fit together and that every number is finite.
 func (d *Dataset) Validate() error {
 	if err := d.check(); err != nil {
-		return fmt.Errorf("data: %s: %w", d.Name, err)
+		return fmt.Errorf("%s: %w", d.Name, err)
 	}
 	return nil
 }
 
 func (d *Dataset) check() error {
 	if d.X == nil || d.X.Rows() == 0 {
-		return fmt.Errorf("%w: it has no rows", ErrInvalid)
+		return ErrInvalid.Errorf("it has no rows")
 	}
 	n := d.X.Rows()
 	switch {
 	case d.X.Cols() == 0:
-		return fmt.Errorf("%w: it has no features", ErrInvalid)
+		return ErrInvalid.Errorf("it has no features")
 	case (d.Label == nil) == (d.Target == nil):
-		return fmt.Errorf("%w: it needs either class labels or real targets", ErrInvalid)
+		return ErrInvalid.Errorf("it needs either class labels or real targets")
 	case d.Target != nil && len(d.Target) != n:
-		return fmt.Errorf("%w: %d rows but %d targets", ErrInvalid, n, len(d.Target))
+		return ErrInvalid.Errorf("%d rows but %d targets", n, len(d.Target))
 	case d.Features != nil && len(d.Features) != d.X.Cols():
-		return fmt.Errorf("%w: %d columns but %d feature names", ErrInvalid, d.X.Cols(), len(d.Features))
+		return ErrInvalid.Errorf("%d columns but %d feature names", d.X.Cols(), len(d.Features))
 	}
 	for _, part := range []struct {
 		what  string
@@ -102,24 +105,24 @@ func (d *Dataset) check() error {
 		names []string
 	}{{"label", d.Label, d.Classes}, {"group", d.Group, d.Groups}} {
 		if part.index != nil && len(part.index) != n {
-			return fmt.Errorf("%w: %d rows but %d %ss", ErrInvalid, n, len(part.index), part.what)
+			return ErrInvalid.Errorf("%d rows but %d %ss", n, len(part.index), part.what)
 		}
 		for i, c := range part.index {
 			if c < 0 || int(c) >= len(part.names) {
-				return fmt.Errorf("row %d: %w: %s %d is not one of the %d known", i, ErrInvalid, part.what, c, len(part.names))
+				return ErrInvalid.Errorf("row %d: %s %d is not one of the %d known", i, part.what, c, len(part.names))
 			}
 		}
 	}
 	for i, t := range d.Target {
 		if !finite(t) {
-			return fmt.Errorf("row %d: %w: the target is %v; it must be finite", i, ErrInvalid, t)
+			return ErrInvalid.Errorf("row %d: the target is %v; it must be finite", i, t)
 		}
 	}
 	for i := range n {
 		r := d.X.Row(i)
 		for p, v := range r.Value {
 			if !finite(float64(v)) {
-				return fmt.Errorf("row %d, column %d: %w: the feature is %v; it must be finite", i, r.Column(p), ErrInvalid, v)
+				return ErrInvalid.Errorf("row %d, column %d: the feature is %v; it must be finite", i, r.Column(p), v)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -11,10 +10,10 @@ import (
 // order. The paper keeps the classes of RCV1 with 400 to 5,000 documents.
 func FilterClasses(d *Dataset, least, most int) (*Dataset, error) {
 	if d.Regression() {
-		return nil, fmt.Errorf("data: %s: filter classes: %w: the dataset has real targets, not classes", d.Name, ErrInvalid)
+		return nil, ErrInvalid.Errorf("%s: filter classes: the dataset has real targets, not classes", d.Name)
 	}
 	if least < 0 || most < 0 || most > 0 && most < least {
-		return nil, fmt.Errorf("data: %s: filter classes: %w: sizes from %d to %d; the first must be at least 0 and the second not below it (0 means no limit)", d.Name, ErrInvalid, least, most)
+		return nil, ErrInvalid.Errorf("%s: filter classes: sizes from %d to %d; the first must be at least 0 and the second not below it (0 means no limit)", d.Name, least, most)
 	}
 	size := d.ClassSizes()
 	var rows []int
@@ -27,7 +26,7 @@ func FilterClasses(d *Dataset, least, most int) (*Dataset, error) {
 	f.Label, f.Classes = takeIndex(d.Label, d.Classes, rows)
 	f.Group, f.Groups = takeIndex(d.Group, d.Groups, rows)
 	if len(f.Classes) < 2 {
-		return nil, fmt.Errorf("data: %s: filter classes: %w: %d of %d classes have from %d to %d rows; at least two must stay", d.Name, ErrInvalid, len(f.Classes), len(d.Classes), least, most)
+		return nil, ErrInvalid.Errorf("%s: filter classes: %d of %d classes have from %d to %d rows; at least two must stay", d.Name, len(f.Classes), len(d.Classes), least, most)
 	}
 	return f, nil
 }

@@ -54,7 +54,7 @@ type Fold struct {
 // names and units, change the parts.
 func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error) {
 	if k < 2 {
-		return nil, fmt.Errorf("data: folds: %w: %d parts; it takes at least 2", ErrInvalid, k)
+		return nil, ErrInvalid.Errorf("folds: %d parts; it takes at least 2", k)
 	}
 	if err := p.CheckTogether(together); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (p *ProblemData) Folds(k int, seed uint64, together [][]int) ([]Fold, error
 		}
 	}
 	if len(folds) < 2 {
-		return nil, fmt.Errorf("data: folds: %w: there are too few rows to hold some out", ErrInvalid)
+		return nil, ErrInvalid.Errorf("folds: there are too few rows to hold some out")
 	}
 	return folds, nil
 }
@@ -189,11 +189,11 @@ func scrambled(seed, number, salt uint64) uint64 {
 // training row. Nil is none.
 func (p *ProblemData) CheckTogether(together [][]int) error {
 	if together != nil && len(together) != len(p.Tasks) {
-		return fmt.Errorf("data: folds: %w: %d tasks have numbers of what belongs together; the problem has %d tasks", ErrInvalid, len(together), len(p.Tasks))
+		return ErrInvalid.Errorf("folds: %d tasks have numbers of what belongs together; the problem has %d tasks", len(together), len(p.Tasks))
 	}
 	for i, numbers := range together {
 		if t := p.Tasks[i]; len(numbers) != len(t.TrainSet.Y) {
-			return fmt.Errorf("data: folds: task %q: %w: %d numbers of what belongs together; it has %d training rows", t.Name, ErrInvalid, len(numbers), len(t.TrainSet.Y))
+			return ErrInvalid.Errorf("folds: task %q: %d numbers of what belongs together; it has %d training rows", t.Name, len(numbers), len(t.TrainSet.Y))
 		}
 	}
 	return nil
@@ -211,20 +211,20 @@ func (t *TaskData) labels() []float64 {
 // on the others.
 func (p *ProblemData) Hold(rows [][]int) (Fold, error) {
 	if len(rows) != len(p.Tasks) {
-		return Fold{}, fmt.Errorf("data: %w: %d tasks have validation rows or none; the problem has %d tasks", ErrInvalid, len(rows), len(p.Tasks))
+		return Fold{}, ErrInvalid.Errorf("%d tasks have validation rows or none; the problem has %d tasks", len(rows), len(p.Tasks))
 	}
 	for i, t := range p.Tasks {
 		n := len(t.TrainSet.Y)
 		if j := slices.IndexFunc(rows[i], func(j int) bool { return j < 0 || j >= n }); j >= 0 {
-			return Fold{}, fmt.Errorf("data: task %q: %w: validation row %d; it has %d training rows", t.Name, ErrInvalid, rows[i][j], n)
+			return Fold{}, ErrInvalid.Errorf("task %q: validation row %d; it has %d training rows", t.Name, rows[i][j], n)
 		}
 	}
 	if len(slices.Concat(rows...)) == 0 {
-		return Fold{}, fmt.Errorf("data: %w: no task has validation rows", ErrInvalid)
+		return Fold{}, ErrInvalid.Errorf("no task has validation rows")
 	}
 	f, err := p.hold(rows, "its validation rows")
 	if err != nil {
-		return Fold{}, fmt.Errorf("data: %w", err)
+		return Fold{}, err
 	}
 	return f, nil
 }

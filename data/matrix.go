@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -84,7 +85,7 @@ func IsSparse(x Matrix) bool {
 // It keeps values without copying.
 func NewDense(rows, cols int, values []float32) (*Stored, error) {
 	if rows < 0 || cols < 0 || len(values) != rows*cols {
-		return nil, fmt.Errorf("data: a dense matrix of %d x %d needs %d values, not %d", rows, cols, rows*cols, len(values))
+		return nil, fmt.Errorf("a dense matrix of %d x %d needs %d values, not %d", rows, cols, rows*cols, len(values))
 	}
 	ptr := make([]int, rows+1)
 	for i := range ptr {
@@ -98,16 +99,16 @@ func NewDense(rows, cols int, values []float32) (*Stored, error) {
 // without copying, and checks that columns ascend strictly within every row.
 func NewCSR(cols int, ptr []int, index []int32, value []float32) (*Stored, error) {
 	if len(ptr) == 0 || ptr[0] != 0 || ptr[len(ptr)-1] != len(index) || len(index) != len(value) {
-		return nil, fmt.Errorf("data: a sparse matrix needs row pointers from 0 to its %d columns and as many values, not %d", len(index), len(value))
+		return nil, fmt.Errorf("a sparse matrix needs row pointers from 0 to its %d columns and as many values, not %d", len(index), len(value))
 	}
 	for i := range len(ptr) - 1 {
 		if ptr[i] > ptr[i+1] || ptr[i+1] > len(index) {
-			return nil, fmt.Errorf("data: row %d of a sparse matrix has row pointers %d and %d; they must ascend up to %d", i, ptr[i], ptr[i+1], len(index))
+			return nil, fmt.Errorf("row %d of a sparse matrix has row pointers %d and %d; they must ascend up to %d", i, ptr[i], ptr[i+1], len(index))
 		}
 		last := int32(-1)
 		for _, j := range index[ptr[i]:ptr[i+1]] {
 			if j <= last || int(j) >= cols {
-				return nil, fmt.Errorf("data: row %d of a sparse matrix has column %d after column %d; columns must ascend within 0..%d", i, j, last, cols-1)
+				return nil, fmt.Errorf("row %d of a sparse matrix has column %d after column %d; columns must ascend within 0..%d", i, j, last, cols-1)
 			}
 			last = j
 		}
@@ -161,6 +162,20 @@ func (x *Stored) Widened(cols int) *Stored {
 	wide := *x
 	wide.cols = max(cols, x.cols)
 	return &wide
+}
+
+// Narrowed returns a sparse x without the columns that have no entries, and the numbers of
+// the others.
+func (x *Stored) Narrowed() (*Stored, []int32) {
+	used := slices.Compact(slices.Sorted(slices.Values(x.index)))
+	narrow := *x
+	narrow.cols = len(used)
+	narrow.index = make([]int32, len(x.index))
+	for p, j := range x.index {
+		k, _ := slices.BinarySearch(used, j)
+		narrow.index[p] = int32(k)
+	}
+	return &narrow, used
 }
 
 // Mul sets dst to X B.

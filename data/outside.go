@@ -31,7 +31,7 @@ func (f *ProblemFile) DatasetFile(dir string, anywhere bool) (string, error) {
 		}
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return "", fmt.Errorf("field \"dataset\": %s: %w: it is neither a file nor a folder", f.Dataset.Path, ErrInvalid)
+		return "", ErrInvalid.Errorf("field \"dataset\": %s: it is neither a file nor a folder", f.Dataset.Path)
 	}
 	return path, nil
 }

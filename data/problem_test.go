@@ -285,7 +285,7 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"unknown field", `{"schema": 1, "poblems": []}`, "poblems"},
 		{"text after the end", file(`{"name": "p", "tasks": [`+task+`]}`) + "{}", "line 1, column 1"},
 		{"no problems", file(""), `"problems" is empty`},
-		{"no tasks", file(`{"name": "p", "tasks": []}`), `problem "p": invalid data: it has no tasks`},
+		{"no tasks", file(`{"name": "p", "tasks": []}`), `problem "p": it has no tasks`},
 		{"problem name twice", file(`{"name": "p", "tasks": [` + task + `]}, {"name": "p", "tasks": [` + task + `]}`), "problem 2 of the list"},
 		{"task name twice", one(task + "," + task), `task 2 of the list`},
 		{"null task", one("null"), "task 1 of the list"},
@@ -294,11 +294,11 @@ func TestProblemFileFaultsAreNamed(t *testing.T) {
 		{"one class name", one(`{"name": "t", "kind": "classification", "positive": "c0", "train": [0]}`), `field "positive"`},
 		{"regression with classes", one(`{"name": "t", "kind": "regression", "positive": "c0", "train": [0]}`), `field "positive"`},
 		{"no training rows", one(`{"name": "t", "kind": "regression", "test": [0]}`), "no training rows"},
-		{"row twice", one(`{"name": "t", "kind": "regression", "train": [5, 6, 5]}`), `field "train": invalid data: row 5 (entry 2 of the list)`},
-		{"row in two splits", one(`{"name": "t", "kind": "regression", "train": [5], "test": [4, 5]}`), `field "test": invalid data: row 5 (entry 1 of the list) is in "train" too`},
-		{"two classes", file(`{"name": "p", "classes": ["a", "b"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": invalid data: 2 names, 2 of them different`},
-		{"a class twice", file(`{"name": "p", "classes": ["a", "b", "a"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": invalid data: 3 names, 2 of them different`},
-		{"a positive class of several", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [` + task + `]}`), `field "positive": invalid data: the problem lists its classes`},
+		{"row twice", one(`{"name": "t", "kind": "regression", "train": [5, 6, 5]}`), `field "train": row 5 (entry 2 of the list)`},
+		{"row in two splits", one(`{"name": "t", "kind": "regression", "train": [5], "test": [4, 5]}`), `field "test": row 5 (entry 1 of the list) is in "train" too`},
+		{"two classes", file(`{"name": "p", "classes": ["a", "b"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": 2 names, 2 of them different`},
+		{"a class twice", file(`{"name": "p", "classes": ["a", "b", "a"], "tasks": [{"name": "t", "kind": "classification", "train": [0, 1]}]}`), `field "classes": 3 names, 2 of them different`},
+		{"a positive class of several", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [` + task + `]}`), `field "positive": the problem lists its classes`},
 		{"classes of a regression", file(`{"name": "p", "classes": ["a", "b", "c"], "tasks": [{"name": "t", "kind": "regression", "train": [0]}]}`), `regression has no classes`},
 		{"unknown prepare", file(`{"name": "p", "prepare": ["whiten"], "tasks": [` + task + `]}`), `prepare "whiten"`},
 		{"rows without dataset", `{"schema": 1, "problems": [{"name": "p", "tasks": [` + task + `]}]}`, `need a "dataset"`},
@@ -322,9 +322,9 @@ func TestBindFaultsAreNamed(t *testing.T) {
 		want string
 		is   error
 	}{
-		{"row too large", task(rows[0][0], 99), `field "train": invalid data: entry 1 is row 99; made has rows 0..14`, ErrInvalid},
+		{"row too large", task(rows[0][0], 99), `field "train": entry 1 is row 99; made has rows 0..14`, ErrInvalid},
 		{"row negative", task(-1), "row -1", ErrInvalid},
-		{"label of neither class", task(rows[0][0], rows[1][0], rows[2][0]), `entry 2: invalid data: row ` + fmt.Sprint(rows[2][0]) + ` has the class "c2"`, ErrInvalid},
+		{"label of neither class", task(rows[0][0], rows[1][0], rows[2][0]), `entry 2: row ` + fmt.Sprint(rows[2][0]) + ` has the class "c2"`, ErrInvalid},
 		{"one class only", task(rows[0]...), `it takes rows, and of classes two`, ErrInvalid},
 		{"regression on classes", &Task{Name: "t", Kind: Regression, Train: []int{0, 1}}, "has 3 classes", ErrMismatch},
 	} {

@@ -16,11 +16,11 @@ import (
 func LoadProblems(path string) (*ProblemFile, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("data: problems: %w", err)
+		return nil, fmt.Errorf("problems: %w", err)
 	}
 	f, err := parseProblems(raw)
 	if err != nil {
-		return nil, fmt.Errorf("data: problems: %s: %w", path, err)
+		return nil, fmt.Errorf("problems: %s: %w", path, err)
 	}
 	return f, nil
 }
@@ -28,11 +28,11 @@ func LoadProblems(path string) (*ProblemFile, error) {
 // parseProblems is LoadProblems of a file's content.
 func parseProblems(raw []byte) (*ProblemFile, error) {
 	if first := bytes.TrimSpace(raw); len(first) > 0 && first[0] != '{' {
-		return nil, fmt.Errorf("%w: it is no problem file, which is JSON and begins with {; labelled tables can be fitted as they are", ErrFormat)
+		return nil, ErrFormat.Errorf("it is no problem file, which is JSON and begins with {; labelled tables can be fitted as they are")
 	}
 	f := new(ProblemFile)
 	if err := files.DecodeSchema(raw, ProblemSchema, f); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		return nil, ErrFormat.Errorf("%w", err)
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -45,10 +45,10 @@ func parseProblems(raw []byte) (*ProblemFile, error) {
 func (f *ProblemFile) Save(path string) error {
 	raw, err := f.Encode()
 	if err != nil {
-		return fmt.Errorf("data: problems: %s: %w", path, err)
+		return fmt.Errorf("problems: %s: %w", path, err)
 	}
 	if err := files.WriteFile(path, raw); err != nil {
-		return fmt.Errorf("data: problems: %w", err)
+		return fmt.Errorf("problems: %w", err)
 	}
 	return nil
 }
@@ -64,15 +64,15 @@ func (f *ProblemFile) Encode() ([]byte, error) {
 // check returns the first fault that the file has whatever its data is.
 func (f *ProblemFile) check() error {
 	if f.Dataset == nil {
-		return fmt.Errorf("%w: it names no dataset; the row indices of tasks need a \"dataset\"", ErrInvalid)
+		return ErrInvalid.Errorf("it names no dataset; the row indices of tasks need a \"dataset\"")
 	}
 	if len(f.Problems) == 0 {
-		return fmt.Errorf("%w: the list \"problems\" is empty", ErrInvalid)
+		return ErrInvalid.Errorf("the list \"problems\" is empty")
 	}
 	seen := map[string]bool{}
 	for i, p := range f.Problems {
 		if p == nil || p.Name == "" || seen[p.Name] {
-			return fmt.Errorf("problem %d of the list: %w: it is null, or its name is empty or taken; names are unique", i+1, ErrInvalid)
+			return ErrInvalid.Errorf("problem %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
 		}
 		seen[p.Name] = true
 		if err := p.check(); err != nil {
@@ -84,25 +84,25 @@ func (f *ProblemFile) check() error {
 
 func (p *Problem) check() error {
 	if len(p.Tasks) == 0 {
-		return fmt.Errorf("%w: it has no tasks", ErrInvalid)
+		return ErrInvalid.Errorf("it has no tasks")
 	}
 	for _, kind := range p.Prepare {
 		if kind != StepStandardise && kind != StepUnit {
-			return fmt.Errorf("%w: prepare %q; it can be %s or %s", ErrInvalid, kind, StepStandardise, StepUnit)
+			return ErrInvalid.Errorf("prepare %q; it can be %s or %s", kind, StepStandardise, StepUnit)
 		}
 	}
 	distinct := len(slices.Compact(slices.Sorted(slices.Values(p.Classes))))
 	if k := len(p.Classes); k > 0 && (k < 3 || distinct < k) {
-		return fmt.Errorf("field \"classes\": %w: %d names, %d of them different; it lists all classes, each once, where tasks have more than two", ErrInvalid, k, distinct)
+		return ErrInvalid.Errorf("field \"classes\": %d names, %d of them different; it lists all classes, each once, where tasks have more than two", k, distinct)
 	}
 	seen := map[string]bool{}
 	for i, t := range p.Tasks {
 		if t == nil || t.Name == "" || seen[t.Name] {
-			return fmt.Errorf("task %d of the list: %w: it is null, or its name is empty or taken; names are unique", i+1, ErrInvalid)
+			return ErrInvalid.Errorf("task %d of the list: it is null, or its name is empty or taken; names are unique", i+1)
 		}
 		seen[t.Name] = true
 		if field, err := t.check(p); err != nil {
-			return fmt.Errorf("task %q, field %q: %w: %w", t.Name, field, ErrInvalid, err)
+			return ErrInvalid.Errorf("task %q, field %q: %w", t.Name, field, err)
 		}
 	}
 	return nil

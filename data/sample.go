@@ -44,13 +44,13 @@ func (c SampleConfig) Defaults() SampleConfig {
 func (c SampleConfig) Validate() error {
 	switch {
 	case min(c.Train, c.Test) < 0 || max(c.Train, c.Test) == 0 && !c.All:
-		return fmt.Errorf("data: sample: %w: %d training and %d test problems; there must be some of either", ErrInvalid, c.Train, c.Test)
+		return ErrInvalid.Errorf("sample: %d training and %d test problems; there must be some of either", c.Train, c.Test)
 	case c.MinTasks < 1 || c.MaxTasks < c.MinTasks:
-		return fmt.Errorf("data: sample: %w: between %d and %d tasks; it must be 1 <= min <= max", ErrInvalid, c.MinTasks, c.MaxTasks)
+		return ErrInvalid.Errorf("sample: between %d and %d tasks; it must be 1 <= min <= max", c.MinTasks, c.MaxTasks)
 	case !(c.TrainFraction > 0 && c.ValidationFraction > 0 && c.TrainFraction+c.ValidationFraction < 1):
-		return fmt.Errorf("data: sample: %w: training fraction %v and validation fraction %v; both must be positive and leave rows for the test", ErrInvalid, c.TrainFraction, c.ValidationFraction)
+		return ErrInvalid.Errorf("sample: training fraction %v and validation fraction %v; both must be positive and leave rows for the test", c.TrainFraction, c.ValidationFraction)
 	case c.DisjointRows && c.TrainFraction+c.ValidationFraction >= 0.5:
-		return fmt.Errorf("data: sample: %w: training fraction %v and validation fraction %v; with rows of their own, half of every class, training and test problems need less than half for both", ErrInvalid, c.TrainFraction, c.ValidationFraction)
+		return ErrInvalid.Errorf("sample: training fraction %v and validation fraction %v; with rows of their own, half of every class, training and test problems need less than half for both", c.TrainFraction, c.ValidationFraction)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ type candidate struct {
 // one.
 func SampleProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
 	if d.Regression() {
-		return nil, nil, fmt.Errorf("data: sample: %s: %w: class pairs need class labels; it has real targets (GroupProblems takes them)", d.Name, ErrInvalid)
+		return nil, nil, ErrInvalid.Errorf("sample: %s: class pairs need class labels; it has real targets (GroupProblems takes them)", d.Name)
 	}
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
@@ -119,7 +119,7 @@ func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *Prob
 		least++
 	}
 	if n < 2*least {
-		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, ErrInvalid, n, c.MaxTasks, 2*least)
+		return nil, nil, ErrInvalid.Errorf("sample: %s: %d classes, but two disjoint sets of classes with %d pairs each take %d", d.Name, n, c.MaxTasks, 2*least)
 	}
 	order := Stream(c.Seed, "train and test classes").Perm(n)
 	tested := order[:c.tested(n, least)]
@@ -141,7 +141,7 @@ func (c SampleConfig) byClasses(d *Dataset, pool []candidate) (train, test *Prob
 // there is one problem of all groups, in train, and test is nil.
 func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err error) {
 	if d.Group == nil {
-		return nil, nil, fmt.Errorf("data: sample: %s: %w: it has no group column", d.Name, ErrInvalid)
+		return nil, nil, ErrInvalid.Errorf("sample: %s: it has no group column", d.Name)
 	}
 	c = c.Defaults()
 	if err := c.Validate(); err != nil {
@@ -150,11 +150,11 @@ func GroupProblems(d *Dataset, c SampleConfig) (train, test *ProblemFile, err er
 	task, classes := Task{Kind: Regression}, d.Classes
 	if d.Regression() || c.Kind == Regression {
 		if _, err := d.number(0); err != nil {
-			return nil, nil, fmt.Errorf("data: sample: %w", err)
+			return nil, nil, fmt.Errorf("sample: %w", err)
 		}
 		classes = nil
 	} else if task.Kind = Classification; len(classes) == 1 {
-		return nil, nil, fmt.Errorf("data: sample: %s: %w: it has one class; there must be two", d.Name, ErrInvalid)
+		return nil, nil, ErrInvalid.Errorf("sample: %s: it has one class; there must be two", d.Name)
 	}
 	if len(classes) == 2 {
 		task.Negative, task.Positive = classes[0], classes[1]
@@ -193,7 +193,7 @@ func (c SampleConfig) draw(d *Dataset, pool []candidate, what string) (train, te
 		sets, c.MaxTasks = 1, max(c.MinTasks, min(c.MaxTasks, len(pool)))
 	}
 	if len(pool) < sets*c.MaxTasks {
-		return nil, nil, fmt.Errorf("data: sample: %s: %w: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, ErrInvalid, len(pool), what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
+		return nil, nil, ErrInvalid.Errorf("sample: %s: %d %s, but two disjoint sets of problems of up to %d tasks need %d, and one set alone %d", d.Name, len(pool), what, c.MaxTasks, 2*c.MaxTasks, c.MinTasks)
 	}
 	Stream(c.Seed, "train and test").Shuffle(len(pool), func(i, j int) { pool[i], pool[j] = pool[j], pool[i] })
 	share := c.tested(len(pool), c.MaxTasks)
@@ -287,7 +287,7 @@ func (c SampleConfig) split(t *Task, rows []int, r *rand.Rand) error {
 	train := max(1, int(math.Round(c.TrainFraction*all)))
 	validation := max(1, int(math.Round(c.ValidationFraction*all)))
 	if train+validation >= n {
-		return fmt.Errorf("data: sample: task %q: %w: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, ErrInvalid, n, c.TrainFraction, c.ValidationFraction)
+		return ErrInvalid.Errorf("sample: task %q: %d rows of one class cannot be split by %v and %v with one left for the test", t.Name, n, c.TrainFraction, c.ValidationFraction)
 	}
 	order := r.Perm(n)
 	for i, o := range order {

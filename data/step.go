@@ -104,7 +104,7 @@ func (s Step) Names(names []string) (made []string) {
 // FitStep fits a step of the given kind on the rows of x.
 func FitStep(kind string, x Matrix) (Step, error) {
 	if x.Rows() == 0 {
-		return Step{}, fmt.Errorf("data: fit %s: %w: there are no rows to fit on", kind, ErrInvalid)
+		return Step{}, ErrInvalid.Errorf("fit %s: there are no rows to fit on", kind)
 	}
 	s := Step{Kind: kind, Cols: x.Cols()}
 	switch kind {
@@ -114,7 +114,7 @@ func FitStep(kind string, x Matrix) (Step, error) {
 	case StepStandardise:
 		s.Mean, s.Deviation = moments(x)
 	default:
-		return Step{}, fmt.Errorf("data: fit %q: %w: FitStep knows %s, %s and %s", kind, ErrInvalid, StepTFIDF, StepUnit, StepStandardise)
+		return Step{}, ErrInvalid.Errorf("fit %q: FitStep knows %s, %s and %s", kind, StepTFIDF, StepUnit, StepStandardise)
 	}
 	return s, nil
 }
@@ -181,17 +181,17 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // dense and sparse ones sparse.
 func (s Step) Apply(x Matrix) (Matrix, error) {
 	if x.Cols() != s.Cols {
-		return nil, fmt.Errorf("data: step %q: %w: it was fitted on %d columns and the matrix has %d", s.Kind, ErrMismatch, s.Cols, x.Cols())
+		return nil, ErrMismatch.Errorf("step %q: it was fitted on %d columns and the matrix has %d", s.Kind, s.Cols, x.Cols())
 	}
 	if s.Kind == StepSelect {
 		return selectColumns(x, s.Columns), nil
 	}
 	if IsSparse(x) && s.Low != nil {
-		return nil, fmt.Errorf("data: step %q: %w: the rows are sparse; it takes dense ones", s.Kind, ErrInvalid)
+		return nil, ErrInvalid.Errorf("step %q: the rows are sparse; it takes dense ones", s.Kind)
 	}
 	y, err := mapRows(x, s.Makes(), s.rowMap())
 	if err != nil {
-		return nil, fmt.Errorf("data: step %q: %w", s.Kind, err)
+		return nil, fmt.Errorf("step %q: %w", s.Kind, err)
 	}
 	return y, nil
 }
@@ -286,7 +286,7 @@ func mapRows(x Matrix, d int, f func(dst []float32, r Row)) (Matrix, error) {
 		f(dst, r)
 		for p, v := range dst {
 			if !finite(float64(v)) {
-				return nil, fmt.Errorf("row %d, column %d: %w: the value %v has no finite result (counts must be 0 or at least 1)", i, r.Column(p), ErrInvalid, r.Value[p])
+				return nil, ErrInvalid.Errorf("row %d, column %d: the value %v has no finite result (counts must be 0 or at least 1)", i, r.Column(p), r.Value[p])
 			}
 		}
 	}
@@ -320,7 +320,7 @@ func selectColumns(x Matrix, columns []int) Matrix {
 func (d *Dataset) With(s Step) (*Dataset, error) {
 	x, err := s.Apply(d.X)
 	if err != nil {
-		return nil, fmt.Errorf("data: %s: %w", d.Name, err)
+		return nil, fmt.Errorf("%s: %w", d.Name, err)
 	}
 	features := d.Features
 	if features != nil {

@@ -211,7 +211,7 @@ func TestStepsRefuseWhatDoesNotFit(t *testing.T) {
 		{"select is not fitted", fit(StepSelect, []int{0}), ErrInvalid, `fit "select"`},
 		{"no rows", fit(StepUnit, nil), ErrInvalid, "no rows"},
 		{"other width", apply(wide, x), ErrMismatch, "fitted on 4 columns and the matrix has 2"},
-		{"half a count", apply(mustFit(t, StepTFIDF, x, nil), x), ErrInvalid, "row 0, column 1: invalid data: the value 0.5"},
+		{"half a count", apply(mustFit(t, StepTFIDF, x, nil), x), ErrInvalid, "row 0, column 1: the value 0.5"},
 		{"overflow", apply(Step{Kind: StepStandardise, Cols: 1, Mean: []float64{0}, Deviation: []float64{1e-5}}, huge), ErrInvalid, "row 0, column 0"},
 		{"curves of sparse rows", apply(Step{Kind: StepCurves, Cols: 2, Curves: make([]Curve, 2), Low: []float32{0, 0}, High: []float32{1, 1}}, sparseCopy(t, x)), ErrInvalid, "sparse"},
 	} {

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,7 +19,7 @@ func SelectTerms(x Matrix, names []string, rows int) (Step, error) {
 		}
 	}
 	if s.Columns == nil {
-		return Step{}, fmt.Errorf("data: select terms: %w: no word is in %d rows and passes the other options", ErrInvalid, max(1, rows))
+		return Step{}, ErrInvalid.Errorf("select terms: no word is in %d rows and passes the other options", max(1, rows))
 	}
 	return s, nil
 }

@@ -9,17 +9,17 @@ package infer
 // of Phi = U diag(kappa) U', which leaves its eigenvalues mu to be found.
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/fault"
 )
 
 // ErrInvalid marks a Phi, spectrum or rho for which the problem is not defined.
-var ErrInvalid = errors.New("invalid input")
+var ErrInvalid = fault.New("invalid input")
 
 // tieTolerance is how far above the lowest eigenvalue another still counts as
 // equal to it, relative to the largest in absolute value. Rounding moves
@@ -57,19 +57,19 @@ type Solution struct {
 // has no eigendecomposition in float64.
 func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 	if phi == nil || phi.IsEmpty() {
-		return nil, fmt.Errorf("infer: Phi: %w: it is empty", ErrInvalid)
+		return nil, ErrInvalid.Errorf("Phi: it is empty")
 	}
 	m := phi.SymmetricDim()
 	for i := range m {
 		for j := i; j < m; j++ {
 			if v := phi.At(i, j); !finite(v) {
-				return nil, fmt.Errorf("infer: Phi: %w: entry (%d, %d) is %v; it must be finite", ErrInvalid, i, j, v)
+				return nil, ErrInvalid.Errorf("Phi: entry (%d, %d) is %v; it must be finite", i, j, v)
 			}
 		}
 	}
 	var e mat.EigenSym
 	if !e.Factorize(phi, true) {
-		return nil, fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64", ErrInvalid)
+		return nil, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
 	}
 	return FromSpectrum(e.Values(nil), rho, func(k int) (mat.Matrix, bool) {
 		var u mat.Dense
@@ -96,7 +96,7 @@ func Omega(phi *mat.SymDense, rho float64) (*Solution, error) {
 // ascend or is not finite, if rho is not finite, or if there are no such columns.
 func FromSpectrum(kappa []float64, rho float64, first func(k int) (u mat.Matrix, ok bool)) (*Solution, error) {
 	if !finite(rho) {
-		return nil, fmt.Errorf("infer: rho: %w: it is %v; it must be finite", ErrInvalid, rho)
+		return nil, ErrInvalid.Errorf("rho: it is %v; it must be finite", rho)
 	}
 	if err := checkSpectrum(kappa); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func FromSpectrum(kappa []float64, rho float64, first func(k int) (u mat.Matrix,
 	}
 	u, ok := first(k)
 	if !ok {
-		return nil, fmt.Errorf("infer: Phi: %w: its first %d eigenvectors are not found in float64", ErrInvalid, k)
+		return nil, ErrInvalid.Errorf("Phi: its first %d eigenvectors are not found in float64", k)
 	}
 	lowest := mat.DenseCopyOf(u)
 	if rho < 0 {
@@ -205,7 +205,7 @@ func compose(u *mat.Dense, mu []float64) *mat.SymDense {
 // scale of kappa and rho does not matter.
 func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float64, err error) {
 	if !(rho > 0) || !finite(rho) {
-		return nil, 0, 0, fmt.Errorf("infer: rho: %w: it is %v; the scan needs it positive and finite", ErrInvalid, rho)
+		return nil, 0, 0, ErrInvalid.Errorf("rho: it is %v; the scan needs it positive and finite", rho)
 	}
 	if err := checkSpectrum(kappa); err != nil {
 		return nil, 0, 0, err
@@ -233,11 +233,11 @@ func DualScan(kappa []float64, rho float64) (mu []float64, tau, objective float6
 func checkSpectrum(kappa []float64) error {
 	switch {
 	case len(kappa) == 0:
-		return fmt.Errorf("infer: kappa: %w: it is empty", ErrInvalid)
+		return ErrInvalid.Errorf("kappa: it is empty")
 	case !finite(kappa[0]) || !finite(kappa[len(kappa)-1]):
-		return fmt.Errorf("infer: kappa: %w: it runs from %v to %v; it must be finite", ErrInvalid, kappa[0], kappa[len(kappa)-1])
+		return ErrInvalid.Errorf("kappa: it runs from %v to %v; it must be finite", kappa[0], kappa[len(kappa)-1])
 	case !slices.IsSorted(kappa):
-		return fmt.Errorf("infer: kappa: %w: it must ascend", ErrInvalid)
+		return ErrInvalid.Errorf("kappa: it must ascend")
 	}
 	return nil
 }

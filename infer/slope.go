@@ -1,8 +1,6 @@
 package infer
 
 import (
-	"fmt"
-
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -23,7 +21,7 @@ import (
 func Slopes(phi *mat.SymDense, rho float64, ofOmega mat.Symmetric) (ofPhi *mat.SymDense, ofRho float64, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(phi, true) {
-		return nil, 0, fmt.Errorf("infer: Phi: %w: it has no eigendecomposition in float64", ErrInvalid)
+		return nil, 0, ErrInvalid.Errorf("Phi: it has no eigendecomposition in float64")
 	}
 	kappa := e.Values(nil)
 	mu, _, _, err := DualScan(kappa, rho)

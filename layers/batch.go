@@ -1,7 +1,6 @@
 package layers
 
 import (
-	"fmt"
 	"slices"
 
 	"l2mt/data"
@@ -80,23 +79,23 @@ type aggregation[T Float] struct {
 // NewBatch stacks the tasks of a problem.
 func NewBatch(dtype DType, norm Norm, tasks []Task) (*Batch, error) {
 	if len(tasks) == 0 {
-		return nil, fmt.Errorf("layers: %w: a batch needs at least one task", data.ErrInvalid)
+		return nil, data.ErrInvalid.Errorf("a batch needs at least one task")
 	}
 	if !slices.Contains(Norms(), norm) {
-		return nil, fmt.Errorf("layers: %w: the norm is %q; it must be one of %q", data.ErrInvalid, norm, Norms())
+		return nil, data.ErrInvalid.Errorf("the norm is %q; it must be one of %q", norm, Norms())
 	}
 	b := &Batch{start: make([]int, 1, len(tasks)+1), norm: norm}
 	for j, t := range tasks {
 		n := t.X.Rows()
 		switch {
 		case n == 0 || len(t.Weights) != n:
-			return nil, fmt.Errorf("layers: task %d: %w: %d rows and %d readout weights; it needs as many, at least one", j, data.ErrInvalid, n, len(t.Weights))
+			return nil, data.ErrInvalid.Errorf("task %d: %d rows and %d readout weights; it needs as many, at least one", j, n, len(t.Weights))
 		case t.X.Cols() != tasks[0].X.Cols():
-			return nil, fmt.Errorf("layers: task %d: %w: %d features, but task 0 has %d", j, data.ErrMismatch, t.X.Cols(), tasks[0].X.Cols())
+			return nil, data.ErrMismatch.Errorf("task %d: %d features, but task 0 has %d", j, t.X.Cols(), tasks[0].X.Cols())
 		case t.Graph != nil && len(t.Graph.Class) != n:
-			return nil, fmt.Errorf("layers: task %d: %w: %d rows, but its label graph has %d", j, data.ErrMismatch, n, len(t.Graph.Class))
+			return nil, data.ErrMismatch.Errorf("task %d: %d rows, but its label graph has %d", j, n, len(t.Graph.Class))
 		case (t.Graph == nil) != (tasks[0].Graph == nil):
-			return nil, fmt.Errorf("layers: task %d: %w: all tasks need a label graph, or none", j, data.ErrMismatch)
+			return nil, data.ErrMismatch.Errorf("task %d: all tasks need a label graph, or none", j)
 		}
 		b.rows += n
 		b.start = append(b.start, b.rows)
@@ -206,8 +205,7 @@ func (s *Slot) fit(what string, in Shape) {
 // Put makes b the batch of the next runs.
 func (s *Slot) Put(b *Batch) error {
 	if b.Rows() > s.rows || b.Tasks() > s.tasks {
-		return fmt.Errorf("layers: %w: a problem of %d rows and %d tasks in a graph for up to %d rows and %d tasks",
-			data.ErrMismatch, b.Rows(), b.Tasks(), s.rows, s.tasks)
+		return data.ErrMismatch.Errorf("a problem of %d rows and %d tasks in a graph for up to %d rows and %d tasks", b.Rows(), b.Tasks(), s.rows, s.tasks)
 	}
 	s.batch, s.graph = b, nil
 	return nil

@@ -181,10 +181,10 @@ func TestHeadsThatCannotBeAreRefused(t *testing.T) {
 		text string
 	}{
 		"no layers":        {nil, data.ErrInvalid, "no layers"},
-		"no chain":         {Head{randomHead(r, 4, 3)[0], randomHead(r, 2, 2)[0]}, data.ErrMismatch, "layer 1: data does not match: it takes 2 numbers, but layer 0 makes 3"},
-		"missing bias":     {change(func(h Head) Head { h[1].B = nil; return h }), data.ErrInvalid, "layer 1: invalid data: it is 3 x 2 with 6 weights and 0 biases"},
+		"no chain":         {Head{randomHead(r, 4, 3)[0], randomHead(r, 2, 2)[0]}, data.ErrMismatch, "layer 1: it takes 2 numbers, but layer 0 makes 3"},
+		"missing bias":     {change(func(h Head) Head { h[1].B = nil; return h }), data.ErrInvalid, "layer 1: it is 3 x 2 with 6 weights and 0 biases"},
 		"too few weights":  {change(func(h Head) Head { h[0].W = h[0].W[1:]; return h }), data.ErrInvalid, "11 weights"},
-		"NaN weight":       {change(func(h Head) Head { h[0].W[7] = float32(math.NaN()); return h }), data.ErrInvalid, "layer 0: invalid data: weight (2, 1) is NaN"},
+		"NaN weight":       {change(func(h Head) Head { h[0].W[7] = float32(math.NaN()); return h }), data.ErrInvalid, "layer 0: weight (2, 1) is NaN"},
 		"infinite bias":    {change(func(h Head) Head { h[1].B[1] = float32(math.Inf(-1)); return h }), data.ErrInvalid, "bias (0, 1) is -Inf"},
 		"sound, of course": {randomHead(r, 4, 3, 2), nil, ""},
 	} {

@@ -215,7 +215,7 @@ func (c refusal) error() string {
 	if err == nil {
 		return ""
 	}
-	return strings.TrimPrefix(err.Error(), "layers: invalid graph: layers: ")
+	return strings.TrimPrefix(err.Error(), "layers: ")
 }
 
 // The page of operations is the table that these tests make.

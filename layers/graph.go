@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"l2mt/data/fault"
 	"l2mt/layers/linalg"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // ErrGraph marks a graph that cannot be built or run.
-var ErrGraph = errors.New("invalid graph")
+var ErrGraph = fault.New("invalid graph")
 
 // Graph is a compiled graph with named inputs and captured results. Numbers go
 // in and out as float64 slices whatever the precision. A Graph must be used by
@@ -50,13 +51,13 @@ func Build(dtype DType, define func(g *Graph)) (graph *Graph, err error) {
 	case Float64:
 		g.dtype = tensor.Float64
 	default:
-		return nil, fmt.Errorf("layers: %w: precision %q is not one of %q, %q", ErrGraph, dtype, Float32, Float64)
+		return nil, ErrGraph.Errorf("precision %q is not one of %q, %q", dtype, Float32, Float64)
 	}
 	building.Lock()
 	defer building.Unlock()
 	defer func() {
 		if err != nil {
-			graph, err = nil, fmt.Errorf("layers: %w: %w", ErrGraph, err)
+			graph, err = nil, ErrGraph.Errorf("%w", err)
 		}
 	}()
 	defer recoverTo(&err)
@@ -99,7 +100,7 @@ func (g *Graph) compile() error {
 		seen[n.Hashcode()] = n
 		if value != nil {
 			if !constant && g.inputs[n.Name()] != n {
-				return fmt.Errorf("layers: a constant of shape %v, which Gorgonia may take for another; declare a parameter", n.Shape())
+				return fmt.Errorf("a constant of shape %v, which Gorgonia may take for another; declare a parameter", n.Shape())
 			}
 			place[n] = len(g.values)
 			g.values = append(g.values, value)
@@ -159,11 +160,11 @@ func (g *Graph) input(name string, shape []int, value *tensor.Dense) *Node {
 func (g *Graph) Set(name string, value []float64) error {
 	n := g.inputs[name]
 	if n == nil {
-		return fmt.Errorf("layers: %w: it has no input %q", ErrGraph, name)
+		return ErrGraph.Errorf("it has no input %q", name)
 	}
 	t := n.Value().(*tensor.Dense)
 	if size := t.DataSize(); len(value) > size {
-		return fmt.Errorf("layers: %w: input %q holds %d numbers, not %d", ErrGraph, name, size, len(value))
+		return ErrGraph.Errorf("input %q holds %d numbers, not %d", name, size, len(value))
 	}
 	if g.dtype == tensor.Float64 {
 		clear(t.Float64s()[copy(t.Float64s(), value):])
@@ -296,9 +297,9 @@ func (g *Graph) Run() (err error) {
 		switch r := recover().(type) {
 		case nil:
 		case error: // callers may look for it: that of a cancelled context, say
-			err = fmt.Errorf("layers: run: operation %s: %w", running, r)
+			err = fmt.Errorf("run: operation %s: %w", running, r)
 		default:
-			err = fmt.Errorf("layers: run: operation %s: %v", running, r)
+			err = fmt.Errorf("run: operation %s: %v", running, r)
 		}
 	}()
 	for _, copy := range g.refresh {

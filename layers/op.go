@@ -101,7 +101,7 @@ func Apply(op Op, in ...*Node) *Node {
 	}
 	n, err := gorgonia.ApplyOp(bound, in...)
 	if err != nil {
-		panic(fmt.Errorf("layers: operation %s: %w", op.Name, err))
+		panic(fmt.Errorf("operation %s: %w", op.Name, err))
 	}
 	return n
 }
@@ -219,7 +219,7 @@ func (o *boundOp) DiffWRT(n int) []bool {
 
 func (o *boundOp) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (n gorgonia.Nodes, err error) {
 	if o.Grad == nil {
-		return nil, fmt.Errorf("layers: operation %s has no gradient", o.Name)
+		return nil, fmt.Errorf("operation %s has no gradient", o.Name)
 	}
 	defer recoverTo(&err)
 	return o.Grad(in, out, grad), nil
@@ -232,14 +232,14 @@ func recoverTo(err *error) {
 	case error:
 		*err = r
 	default:
-		*err = fmt.Errorf("layers: %v", r)
+		*err = fmt.Errorf("%v", r)
 	}
 }
 
 // fit panics unless ok: a building error that Build returns.
 func fit(ok bool, format string, args ...any) {
 	if !ok {
-		panic(fmt.Errorf("layers: "+format, args...))
+		panic(fmt.Errorf(format, args...))
 	}
 }
 

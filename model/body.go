@@ -104,16 +104,16 @@ func (s Statistic) of(p *data.ProblemData, inParts bool) (Rows, error) {
 }
 
 func (s Statistic) wrong(p *data.ProblemData, err error) error {
-	return fmt.Errorf("model: problem %q: statistic %q: %w", p.Name, s.Name, err)
+	return fmt.Errorf("problem %q: statistic %q: %w", p.Name, s.Name, err)
 }
 
 // check tells what is wrong with a number of rows.
 func (s Statistic) check(v []float64, rows int) error {
 	if len(v) != rows*s.Cols {
-		return fmt.Errorf("%w: it has %d numbers; a row of %d for every %s makes %d", data.ErrInvalid, len(v), s.Cols, s.Per, rows*s.Cols)
+		return data.ErrInvalid.Errorf("it has %d numbers; a row of %d for every %s makes %d", len(v), s.Cols, s.Per, rows*s.Cols)
 	}
 	if i := slices.IndexFunc(v, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }); i >= 0 {
-		return fmt.Errorf("%w: entry %d is %v; it must be finite", data.ErrInvalid, i, v[i])
+		return data.ErrInvalid.Errorf("entry %d is %v; it must be finite", i, v[i])
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ type BodyInputs struct {
 // problem's rows, or what the head makes of them.
 func (in BodyInputs) Product(l *layers.Node) *layers.Node {
 	if l.Dims() != 2 || l.Shape()[0] != in.Config.Features {
-		panic(fmt.Errorf("%w: weights of shape %v for rows of %d features", ErrConfig, layers.Shape(l.Shape()), in.Config.Features))
+		panic(ErrConfig.Errorf("weights of shape %v for rows of %d features", layers.Shape(l.Shape()), in.Config.Features))
 	}
 	if in.features == nil {
 		return layers.Product(in.Slot, l)

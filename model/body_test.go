@@ -198,7 +198,7 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 		`body is "lstm"; it must be one of lgnn, `: with(func(c *model.Config) { c.Body = "lstm" }).Validate,
 		`the body "test-pairs" makes a row for every pair of tasks, but the estimator "affine-kernel" takes one for every task`: with(func(c *model.Config) { c.Body = "test-pairs" }).Validate,
 		"features is 0": with(func(c *model.Config) { c.Features = 0 }).Validate,
-		`problem "random": statistic "bad": invalid data: it has 1 numbers; a row of 1 for every pair of tasks makes 4`: func() error {
+		`problem "random": statistic "bad": it has 1 numbers; a row of 1 for every pair of tasks makes 4`: func() error {
 			_, err := model.Prepare(with(func(c *model.Config) { c.Body, c.Estimator = "test-short", "pairs" }), p)
 			return err
 		},
@@ -218,10 +218,10 @@ func TestBodiesThatDoNotFitAreRefused(t *testing.T) {
 			_, err = forward.Estimate(payload)
 			return err
 		},
-		`body "test-features": invalid configuration: weights of shape [9 4] for rows of 4 features`: graphOf(func(c *model.Config) { c.Body = "test-features" }),
-		`body "test-width": invalid configuration: E has the shape [3 9]; it must have [3 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
-		`estimator "test-shape": invalid configuration: Phi has the shape [3 4]; it must have [3 3]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),
-		`link "test-shape": invalid configuration: v(o) has the shape []; it must have [2]`:          graphOf(func(c *model.Config) { c.Link = "test-shape" }),
+		`body "test-features": weights of shape [9 4] for rows of 4 features`: graphOf(func(c *model.Config) { c.Body = "test-features" }),
+		`body "test-width": E has the shape [3 9]; it must have [3 4]`:        graphOf(func(c *model.Config) { c.Body = "test-width" }),
+		`estimator "test-shape": Phi has the shape [3 4]; it must have [3 3]`: graphOf(func(c *model.Config) { c.Estimator = "test-shape" }),
+		`link "test-shape": v(o) has the shape []; it must have [2]`:          graphOf(func(c *model.Config) { c.Link = "test-shape" }),
 		"statistics of the features, which change with the head": func() error {
 			n := network(t, with(func(c *model.Config) { c.Body, c.Head = "test-linear", head.String() }), 1)
 			_, err := model.NewForward(n, head...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"l2mt/data/fault"
 	"l2mt/layers"
 	"l2mt/model/settings"
 )
@@ -12,10 +13,10 @@ import (
 // Errors that callers distinguish; they come wrapped with the field, tensor or file.
 var (
 	// ErrConfig marks a choice that does not exist or makes no sense.
-	ErrConfig = errors.New("invalid configuration")
+	ErrConfig = fault.New("invalid configuration")
 	// ErrMismatch marks pieces that do not belong together: a payload and a
 	// graph, or the files of a network.
-	ErrMismatch = errors.New("network does not match")
+	ErrMismatch = fault.New("network does not match")
 )
 
 // Objective is what training minimises.
@@ -83,7 +84,7 @@ func (c Config) Embeds() Per { return bodies.get(c.Body).Per }
 func Preset(name string, features int) (Config, error) {
 	c, ok := presets[name]
 	if !ok {
-		return Config{}, fmt.Errorf("model: %w: preset is %q; it must be one of %s", ErrConfig, name, strings.Join(Presets(), ", "))
+		return Config{}, ErrConfig.Errorf("preset is %q; it must be one of %s", name, strings.Join(Presets(), ", "))
 	}
 	c.Features = features
 	return c, nil
@@ -107,7 +108,7 @@ func (c Config) Validate() error {
 		fault("the body %q makes a row for every %s, but the estimator %q takes one for every %s; they must agree", c.Body, body.Per, c.Estimator, estimator.Per)
 	}
 	for i, err := range faults {
-		faults[i] = fmt.Errorf("model: %w: %w", ErrConfig, err)
+		faults[i] = ErrConfig.Errorf("%w", err)
 	}
 	return errors.Join(faults...)
 }

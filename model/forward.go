@@ -43,7 +43,7 @@ func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
 		return nil, err
 	}
 	if err := n.Params.matches(n.Config); err != nil {
-		return nil, fmt.Errorf("model: forward graph: %w", err)
+		return nil, fmt.Errorf("forward graph: %w", err)
 	}
 	return &Forward{of: n, head: head}, nil
 }
@@ -70,7 +70,7 @@ func (f *Forward) grow(size Capacity) error {
 	})
 	if err != nil {
 		f.core = nil
-		return fmt.Errorf("model: forward graph: %w", err)
+		return fmt.Errorf("forward graph: %w", err)
 	}
 	f.graph = graph
 	return nil
@@ -86,7 +86,7 @@ func (f *Forward) Estimate(p *Payload, tuples ...Tuple) (*Estimate, error) {
 		return nil, err
 	}
 	if err := f.graph.Run(); err != nil {
-		return nil, fmt.Errorf("model: forward: %w", err)
+		return nil, fmt.Errorf("forward: %w", err)
 	}
 	m, per := p.Tasks(), f.of.Config.Embeds()
 	h := len(f.es.Value) / per.rows(f.size.Tasks)

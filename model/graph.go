@@ -83,7 +83,7 @@ func named(kind, name string, build func()) {
 			if !ok {
 				err = fmt.Errorf("%v", r)
 			}
-			panic(fmt.Errorf("model: %s %q: %w", kind, name, err)) // layers.Build returns it
+			panic(fmt.Errorf("%s %q: %w", kind, name, err)) // layers.Build returns it
 		}
 	}()
 	build()
@@ -93,7 +93,7 @@ func named(kind, name string, build func()) {
 func shaped(what string, n *layers.Node, shapes ...[]int) {
 	layers.Check(n)
 	if !slices.ContainsFunc(shapes, func(s []int) bool { return slices.Equal(s, n.Shape()) }) {
-		panic(fmt.Errorf("%w: %s has the shape %v; it must have %v", ErrConfig, what, layers.Shape(n.Shape()), shapes[0]))
+		panic(ErrConfig.Errorf("%s has the shape %v; it must have %v", what, layers.Shape(n.Shape()), shapes[0]))
 	}
 }
 
@@ -175,10 +175,10 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 		return err
 	}
 	if err := params.matches(n.config); err != nil {
-		return fmt.Errorf("model: parameters: %w", err)
+		return fmt.Errorf("parameters: %w", err)
 	}
 	if len(tuples) > n.size.Tuples {
-		return fmt.Errorf("model: %w: %d tuples in a graph for up to %d", ErrMismatch, len(tuples), n.size.Tuples)
+		return ErrMismatch.Errorf("%d tuples in a graph for up to %d", len(tuples), n.size.Tuples)
 	}
 	if p.batch != nil {
 		if err := n.slot.Put(p.batch); err != nil {
@@ -186,7 +186,7 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 		}
 	}
 	if p.Tasks() > n.size.Tasks {
-		return fmt.Errorf("model: %w: a problem of %d tasks in a graph for up to %d", ErrMismatch, p.Tasks(), n.size.Tasks)
+		return ErrMismatch.Errorf("a problem of %d tasks in a graph for up to %d", p.Tasks(), n.size.Tasks)
 	}
 	if err := n.putProblem(g, params, p); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 	}
 	for q, t := range tuples {
 		if len(t.Omega) != m*m {
-			return fmt.Errorf("model: tuple %d: %w: Omega has %d entries, but the problem %d tasks", q, ErrMismatch, len(t.Omega), m)
+			return ErrMismatch.Errorf("tuple %d: Omega has %d entries, but the problem %d tasks", q, len(t.Omega), m)
 		}
 		n.o[q], n.squares[q] = t.O, floats.Dot(t.Omega, t.Omega)
 		PerPair.move(n.omega[q*n.size.Tasks*n.size.Tasks:], n.size.Tasks, t.Omega, m, 1)

@@ -55,14 +55,14 @@ func ReadHead(path string) (layers.Head, error) {
 		return "" // whatever else there is
 	})
 	if err != nil {
-		return nil, fmt.Errorf("model: head: %w", err)
+		return nil, fmt.Errorf("head: %w", err)
 	}
 	head, err := readHead(arrays)
 	if err == nil {
 		err = head.Validate()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("model: head: %s: %w", path, err)
+		return nil, fmt.Errorf("head: %s: %w", path, err)
 	}
 	return head, nil
 }
@@ -103,7 +103,7 @@ func layerArrays(arrays []Tensor) (found []*connectedArrays, err error) {
 			}
 			number, err := strconv.Atoi(cmp.Or(m[pattern.SubexpIndex("number")], "-1")) // of W and b
 			if err != nil {
-				return nil, fmt.Errorf("array %q: %w: %w", name, data.ErrFormat, err)
+				return nil, data.ErrFormat.Errorf("array %q: %w", name, err)
 			}
 			if layers[number] == nil {
 				layers[number] = &connectedArrays{transposed: pattern != numpy}
@@ -113,7 +113,7 @@ func layerArrays(arrays []Tensor) (found []*connectedArrays, err error) {
 				at = &layers[number].weight
 			}
 			if *at != nil {
-				return nil, fmt.Errorf("%w: %q and %q have one number; give the layers of the head alone", data.ErrFormat, (*at).Name, name)
+				return nil, data.ErrFormat.Errorf("%q and %q have one number; give the layers of the head alone", (*at).Name, name)
 			}
 			*at = &arrays[i]
 		}
@@ -124,17 +124,17 @@ func layerArrays(arrays []Tensor) (found []*connectedArrays, err error) {
 			return found, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", data.ErrFormat, names)
+	return nil, data.ErrFormat.Errorf("the arrays are %q; a head has W0, b0, W1, b1, ... (or W and b), or 0.weight, 0.bias, ... with or without \"classifier.\" before it", names)
 }
 
 func (a *connectedArrays) layer() (l layers.Connected, err error) {
 	switch {
 	case a.bias == nil:
-		return l, fmt.Errorf("%w: there is a weight %q without its bias; a layer has both", data.ErrFormat, a.weight.Name)
+		return l, data.ErrFormat.Errorf("there is a weight %q without its bias; a layer has both", a.weight.Name)
 	case a.weight == nil:
-		return l, fmt.Errorf("%w: there is a bias %q without its weight; a layer has both", data.ErrFormat, a.bias.Name)
+		return l, data.ErrFormat.Errorf("there is a bias %q without its weight; a layer has both", a.bias.Name)
 	case len(a.weight.Shape) != 2:
-		return l, fmt.Errorf("array %q: %w: its shape is %v; the weight of a fully connected layer has two dimensions", a.weight.Name, data.ErrFormat, a.weight.Shape)
+		return l, data.ErrFormat.Errorf("array %q: its shape is %v; the weight of a fully connected layer has two dimensions", a.weight.Name, a.weight.Shape)
 	}
 	l = layers.Connected{In: a.weight.Shape[0], Out: a.weight.Shape[1], W: a.weight.Single, B: a.bias.Single}
 	if a.transposed {
@@ -142,7 +142,7 @@ func (a *connectedArrays) layer() (l layers.Connected, err error) {
 		l.W = safetensors.Transposed(l.W, l.Out, l.In)
 	}
 	if !slices.Equal(a.bias.Shape, []int{l.Out}) {
-		return l, fmt.Errorf("array %q: %w: its shape is %v; the weight %q, %v, needs %d biases", a.bias.Name, data.ErrMismatch, a.bias.Shape, a.weight.Name, a.weight.Shape, l.Out)
+		return l, data.ErrMismatch.Errorf("array %q: its shape is %v; the weight %q, %v, needs %d biases", a.bias.Name, a.bias.Shape, a.weight.Name, a.weight.Shape, l.Out)
 	}
 	return l, nil
 }
@@ -179,7 +179,7 @@ func loadHead(dir, widths string) (layers.Head, error) {
 		return nil, err
 	}
 	if head.String() != widths {
-		return nil, fmt.Errorf("model: %s: %w: the head is %s, but %s says %s", filepath.Join(dir, HeadFile), ErrMismatch, head, WeightsFile, widths)
+		return nil, ErrMismatch.Errorf("%s: the head is %s, but %s says %s", filepath.Join(dir, HeadFile), head, WeightsFile, widths)
 	}
 	return head, nil
 }
@@ -199,7 +199,7 @@ func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemDat
 		return p, nil
 	}
 	if len(p.Prepare) > 0 {
-		return nil, fmt.Errorf("model: problem %q: %w: its features are prepared (%s), but a head takes those of the dataset; draw the problems without", p.Name, ErrMismatch, strings.Join(p.Prepare, ", "))
+		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes those of the dataset; draw the problems without", p.Name, strings.Join(p.Prepare, ", "))
 	}
 	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
 	for i := range q.Tasks {
@@ -210,7 +210,7 @@ func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemDat
 			}
 			x, err := head.Apply(s.X, count)
 			if err != nil {
-				return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
+				return nil, fmt.Errorf("problem %q, task %q: %w", p.Name, t.Name, err)
 			}
 			s.X = x
 		}

@@ -65,6 +65,7 @@ func TestTheGradientReachesTheHead(t *testing.T) {
 		r := data.Stream(seed, "head gradient")
 		p := modeltest.Problem(r, 3, 6, 5, 7)
 		n := headed(t, seed, randomHead(r, 3, 4, 3, 2))
+		n.Config.Objective = model.Scaled
 		frozen := int(seed % 3)
 		head := n.Head[frozen:]
 		under := must(model.Through(n.Head, frozen, p))(t)
@@ -300,9 +301,9 @@ func TestFilesThatHoldNoHeadAreRefused(t *testing.T) {
 		"other names":      {[]array{{"kernel", []int{4, 3}, h[0].W}}, data.ErrFormat, `the arrays are ["kernel"]; a head has W0, b0`},
 		"no bias":          {[]array{w}, data.ErrFormat, `there is a weight "0.weight" without its bias`},
 		"no weight":        {[]array{b}, data.ErrFormat, `there is a bias "0.bias" without its weight`},
-		"a convolution":    {[]array{{"0.weight", []int{3, 2, 2}, h[0].W}, b}, data.ErrFormat, `array "0.weight": malformed file: its shape is [3 2 2]`},
+		"a convolution":    {[]array{{"0.weight", []int{3, 2, 2}, h[0].W}, b}, data.ErrFormat, `array "0.weight": its shape is [3 2 2]`},
 		"too many biases":  {[]array{w, {"0.bias", []int{4}, h[0].W[:4]}}, data.ErrMismatch, `array "0.bias"`},
-		"no chain":         {[]array{w, b, {"1.weight", []int{2, 4}, h[0].W[:8]}, {"1.bias", []int{2}, h[1].B}}, data.ErrMismatch, "layer 1: data does not match: it takes 4 numbers, but layer 0 makes 3"},
+		"no chain":         {[]array{w, b, {"1.weight", []int{2, 4}, h[0].W[:8]}, {"1.bias", []int{2}, h[1].B}}, data.ErrMismatch, "layer 1: it takes 4 numbers, but layer 0 makes 3"},
 		"NaN":              {[]array{{"0.weight", []int{3, 4}, nan}, b}, data.ErrInvalid, "is NaN; it must be finite"},
 		"the same number":  {[]array{w, b, {"a.0.weight", []int{3, 4}, h[0].W}}, data.ErrFormat, "have one number"},
 		"a monstrous name": {[]array{{"99999999999999999999.weight", []int{1}, h[0].B[:1]}}, data.ErrFormat, "99999999999999999999.weight"},

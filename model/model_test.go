@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"l2mt/data"
 	"l2mt/data/datatest"
 	"l2mt/layers"
@@ -178,6 +180,7 @@ func TestForwardServesProblemsOfAnySize(t *testing.T) {
 
 func TestNetworksTrainSideBySide(t *testing.T) {
 	c := config(t, "default", 3)
+	c.Objective = model.Scaled
 	r := data.Stream(4, "side by side")
 	p := modeltest.Problem(r, 3, 8, 6, 7)
 	payload := must(model.Prepare(c, p))(t)
@@ -342,7 +345,7 @@ func TestMisfitsAreNamed(t *testing.T) {
 func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
 	for _, estimator := range []string{"kernel", "odd-kernel", "relu"} {
 		c := config(t, "default", 1)
-		c.Hidden, c.Layers, c.Estimator, c.Unit = 1, 1, estimator, false
+		c.Hidden, c.Layers, c.Estimator, c.Unit, c.Objective = 1, 1, estimator, false, model.Scaled
 		payload := must(model.Prepare(c, modeltest.Problem(data.Stream(6, "smallest"), 1, 4)))(t)
 		graph := must(model.NewTrainingGraph(c, model.Capacity{Rows: 4, Tasks: 1, Tuples: 1}, []float64{0.9, 1.1}))(t)
 		p := model.NewParams(c, 1)
@@ -368,5 +371,28 @@ func TestTheSmallestNetworksHaveTheGradientOfTheirLoss(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The objective Found is nothing without its Measure, and a step says so. A nil slope says that
+// a problem has nothing to measure, and the rest of the objective is learned.
+func TestFoundNeedsItsMeasure(t *testing.T) {
+	c := config(t, "default", 3)
+	c.Objective = model.Found
+	r := data.Stream(6, "found")
+	payload := must(model.Prepare(c, modeltest.Problem(r, 3, 6, 7)))(t)
+	size, outcomes := model.Capacity{Rows: 13, Tasks: 2, Tuples: 1}, []float64{0.9, 1.1}
+	graph := must(model.NewTrainingGraph(c, size, outcomes))(t)
+	params, tuples := model.NewParams(c, 1), []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: 0.9}}
+	_, err := graph.Step(params, payload, tuples)
+	if err == nil || !strings.Contains(err.Error(), "Measure") {
+		t.Errorf("a step without a measure: %v", err)
+	}
+	graph.Measure = func(*mat.SymDense) (float64, *mat.SymDense, error) { return 0, nil, nil }
+	step := must(graph.Step(params, payload, tuples))(t)
+	c.Objective = model.Scaled
+	want := must(must(model.NewTrainingGraph(c, size, outcomes))(t).Step(params, payload, tuples))(t)
+	if math.Abs(step.Residual-want.Residual) > 1e-6*want.Residual || step.Loss == want.Loss {
+		t.Errorf("without anything to measure: loss %v, residual %v; of the objective %q %v, %v", step.Loss, step.Residual, model.Scaled, want.Loss, want.Residual)
 	}
 }

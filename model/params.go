@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -91,14 +90,14 @@ func (p Params) Clone() Params {
 func (p Params) matches(c Config) error {
 	specs := c.Specs()
 	if len(p) != len(specs) {
-		return fmt.Errorf("%w: %d tensors, but the configuration has %d", ErrMismatch, len(p), len(specs))
+		return ErrMismatch.Errorf("%d tensors, but the configuration has %d", len(p), len(specs))
 	}
 	for i, s := range specs {
 		switch t := p[i]; {
 		case t.Name != s.Name:
-			return fmt.Errorf("%w: tensor %d is %q, but the configuration has %q there", ErrMismatch, i, t.Name, s.Name)
+			return ErrMismatch.Errorf("tensor %d is %q, but the configuration has %q there", i, t.Name, s.Name)
 		case !slices.Equal(t.Shape, s.Shape) || len(t.Value) != layers.Shape(s.Shape).Size():
-			return fmt.Errorf("%w: tensor %q has shape %v and %d numbers, but the configuration has shape %v", ErrMismatch, t.Name, t.Shape, len(t.Value), s.Shape)
+			return ErrMismatch.Errorf("tensor %q has shape %v and %d numbers, but the configuration has shape %v", t.Name, t.Shape, len(t.Value), s.Shape)
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func (p *parts) embed(params Params, payload *Payload) ([]float64, error) {
 				err = p.graph.Set(statisticName(s), values[i])
 			}
 			if err != nil {
-				return fmt.Errorf("model: statistic %q: %w", s.Name, err)
+				return fmt.Errorf("statistic %q: %w", s.Name, err)
 			}
 			values[i] = values[i][:0]
 		}

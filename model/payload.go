@@ -63,7 +63,7 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 	}
 	c = below(c, head)
 	if len(p.Tasks) == 0 {
-		return nil, fmt.Errorf("model: problem %q: %w: it has no tasks", p.Name, data.ErrInvalid)
+		return nil, data.ErrInvalid.Errorf("problem %q: it has no tasks", p.Name)
 	}
 	body := bodies.get(c.Body)
 	payload := &Payload{tasks: len(p.Tasks), made: c}
@@ -73,7 +73,7 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 			return nil, err
 		}
 		if payload, err = newPayload(c, tasks); err != nil {
-			return nil, fmt.Errorf("model: problem %q: %w", p.Name, err)
+			return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 		}
 	}
 	if c.FeatureFree() {
@@ -92,13 +92,13 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 // stacked are the tasks of a problem with what the operations on rows need.
 func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 	if d := p.Cols(); d != c.Features {
-		return nil, fmt.Errorf("model: problem %q: %w: it has %d features, but the network %d", p.Name, ErrMismatch, d, c.Features)
+		return nil, ErrMismatch.Errorf("problem %q: it has %d features, but the network %d", p.Name, d, c.Features)
 	}
 	if names := NamesOf(p); c.Names != "" && names != c.Names {
-		return nil, fmt.Errorf("model: problem %q: %w: its features are %s, but those of the network %s; it takes the same, in the same order", p.Name, ErrMismatch, cmp.Or(names, "without names"), c.Names)
+		return nil, ErrMismatch.Errorf("problem %q: its features are %s, but those of the network %s; it takes the same, in the same order", p.Name, cmp.Or(names, "without names"), c.Names)
 	}
 	if k := p.Several(); k > 0 && c.Readout != "mean" {
-		return nil, fmt.Errorf("model: problem %q: %w: it has %d classes, and the readout %q tells two apart; the body \"pairwise\" takes more, and the readout \"mean\" does not look at them", p.Name, ErrMismatch, k, c.Readout)
+		return nil, ErrMismatch.Errorf("problem %q: it has %d classes, and the readout %q tells two apart; the body \"pairwise\" takes more, and the readout \"mean\" does not look at them", p.Name, k, c.Readout)
 	}
 	tasks := make([]layers.Task, len(p.Tasks))
 	for j, t := range p.Tasks {
@@ -108,7 +108,7 @@ func stacked(c Config, p *data.ProblemData) ([]layers.Task, error) {
 			tasks[j].Graph, err = labelGraph(t, c.Neighbours)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
+			return nil, fmt.Errorf("problem %q, task %q: %w", p.Name, t.Name, err)
 		}
 	}
 	return tasks, nil
@@ -163,7 +163,7 @@ func (p *Payload) fits(c Config) error {
 		{"use of the label graph", p.made.usesGraph(), c.usesGraph()},
 	} {
 		if f.made != f.now && (p.batch != nil || f.field == "body") {
-			return fmt.Errorf("model: payload: %w: it was prepared with %s %v, but the graph has %v", ErrMismatch, f.field, f.made, f.now)
+			return ErrMismatch.Errorf("payload: it was prepared with %s %v, but the graph has %v", f.field, f.made, f.now)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
 	if kind == data.Regression {
 		mean, sd := meanDeviation(y)
 		if sd == 0 {
-			return nil, fmt.Errorf("%w: all training targets are %v; the signed readout needs different ones", data.ErrInvalid, mean)
+			return nil, data.ErrInvalid.Errorf("all training targets are %v; the signed readout needs different ones", mean)
 		}
 		for i, v := range y {
 			w[i] = (v - mean) / (sd * n)
@@ -37,7 +37,7 @@ func signedReadout(kind data.Kind, y []float64) ([]float64, error) {
 		}
 	}
 	if positive == 0 || positive == n {
-		return nil, fmt.Errorf("%w: all training rows have the same label; the signed readout needs both", data.ErrInvalid)
+		return nil, data.ErrInvalid.Errorf("all training rows have the same label; the signed readout needs both")
 	}
 	for i, v := range y {
 		if w[i] = 1 / positive; v <= 0 {
@@ -54,7 +54,7 @@ func Means(c Config, p *data.ProblemData) (*mat.Dense, error) {
 	for i, t := range p.Tasks {
 		w, err := readouts.get(c.Readout)(t.Kind, t.TrainSet.Y)
 		if err != nil {
-			return nil, fmt.Errorf("model: problem %q, task %q: %w", p.Name, t.Name, err)
+			return nil, fmt.Errorf("problem %q, task %q: %w", p.Name, t.Name, err)
 		}
 		t.TrainSet.X.AddMulT(a.RawRowView(i), w, 1)
 	}

@@ -61,7 +61,7 @@ type Inputs map[string]*layers.Node
 // building the graph turns into an error.
 func (in Inputs) Get(name string) *layers.Node {
 	if in[name] == nil {
-		panic(fmt.Errorf("model: %w: there is no parameter %q", ErrConfig, name))
+		panic(ErrConfig.Errorf("there is no parameter %q", name))
 	}
 	return in[name]
 }
@@ -123,7 +123,7 @@ func (r *registry[T]) missing(name string) error {
 	if name == "" || slices.Contains(r.names(), name) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s %q is not in this binary; import the package that registers it (there are %s)", ErrConfig, r.kind, name, strings.Join(r.names(), ", "))
+	return ErrConfig.Errorf("%s %q is not in this binary; import the package that registers it (there are %s)", r.kind, name, strings.Join(r.names(), ", "))
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -157,7 +157,7 @@ func relate(p *data.ProblemData) (*relations, error) {
 	m, r := len(p.Tasks), &relations{dimension: 1}
 	for _, t := range p.Tasks {
 		if d := t.TrainSet.X.Cols(); d != p.Cols() {
-			return nil, fmt.Errorf("%w: task %q has %d features, but task %q %d", data.ErrMismatch, t.Name, d, p.Tasks[0].Name, p.Cols())
+			return nil, data.ErrMismatch.Errorf("task %q has %d features, but task %q %d", t.Name, d, p.Tasks[0].Name, p.Cols())
 		}
 		r.rows += len(t.TrainSet.Y)
 		size, balance := sizes(p.Several(), t)

@@ -36,7 +36,7 @@ func NewNetwork(c Config, seed uint64) (*Network, error) {
 	}
 	n := &Network{Config: c, Params: NewParams(c, seed)}
 	if err := n.Params.matches(c); err != nil { // a registered piece may declare what does not fit
-		return nil, fmt.Errorf("model: initial parameters: %w", err)
+		return nil, fmt.Errorf("initial parameters: %w", err)
 	}
 	return n, nil
 }
@@ -87,17 +87,17 @@ type configFile struct {
 // configuration, in which the graphs see them anyway.
 func (n *Network) Save(dir string) error {
 	if err := n.Params.matches(n.Config); err != nil {
-		return fmt.Errorf("model: save to %s: %w", dir, err)
+		return fmt.Errorf("save to %s: %w", dir, err)
 	}
 	if n.Head.String() != n.Config.Head {
-		return fmt.Errorf("model: save to %s: %w: the head is %q, but the configuration says %q", dir, ErrMismatch, n.Head, n.Config.Head)
+		return ErrMismatch.Errorf("save to %s: the head is %q, but the configuration says %q", dir, n.Head, n.Config.Head)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("model: save: %w", err)
+		return fmt.Errorf("save: %w", err)
 	}
 	text, err := json.MarshalIndent(configFile{configSchema, n.Config, n.Provenance}, "", "  ")
 	if err != nil {
-		return fmt.Errorf("model: save to %s: %w", dir, err)
+		return fmt.Errorf("save to %s: %w", dir, err)
 	}
 	stored := slices.Clone(n.Params)
 	for i := range stored {
@@ -105,14 +105,14 @@ func (n *Network) Save(dir string) error {
 	}
 	if n.Head != nil {
 		if err := saveHead(dir, n.Head); err != nil {
-			return fmt.Errorf("model: save: %w", err)
+			return fmt.Errorf("save: %w", err)
 		}
 	}
 	if err := safetensors.Write(filepath.Join(dir, WeightsFile), stored, map[string]string{configKey: string(text)}); err != nil {
-		return fmt.Errorf("model: save: %w", err)
+		return fmt.Errorf("save: %w", err)
 	}
 	if err := files.WriteFile(filepath.Join(dir, ConfigFile), append(text, '\n')); err != nil {
-		return fmt.Errorf("model: save: %w", err)
+		return fmt.Errorf("save: %w", err)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func Load(dir string) (*Network, error) {
 func LoadFS(from fs.FS) (*Network, error) {
 	n, err := read(from, "")
 	if err == nil && n.Config.Head != "" {
-		return nil, fmt.Errorf("model: %s: %w: the network has a head, which Load reads from a directory", WeightsFile, ErrConfig)
+		return nil, ErrConfig.Errorf("%s: the network has a head, which Load reads from a directory", WeightsFile)
 	}
 	return n, err
 }
@@ -145,19 +145,19 @@ func read(from fs.FS, dir string) (*Network, error) {
 	path := filepath.Join(dir, WeightsFile)
 	b, err := fs.ReadFile(from, WeightsFile)
 	if err != nil {
-		return nil, fmt.Errorf("model: load: %s: %w", path, err)
+		return nil, fmt.Errorf("load: %s: %w", path, err)
 	}
 	tensors, metadata, err := safetensors.Decode(b)
 	if err != nil {
-		return nil, fmt.Errorf("model: load: %s: %w", path, err)
+		return nil, fmt.Errorf("load: %s: %w", path, err)
 	}
 	file, err := decodeConfig([]byte(metadata[configKey]))
 	if err != nil {
-		return nil, fmt.Errorf("model: %s: metadata %q: %w", path, configKey, err)
+		return nil, fmt.Errorf("%s: metadata %q: %w", path, configKey, err)
 	}
 	n := &Network{Config: file.Config, Provenance: file.Provenance}
 	if n.Params, err = arrange(n.Config, tensors); err != nil {
-		return nil, fmt.Errorf("model: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return n, nil
 }
@@ -165,7 +165,7 @@ func read(from fs.FS, dir string) (*Network, error) {
 // decodeConfig reads what config.json says.
 func decodeConfig(b []byte) (file configFile, err error) {
 	if err := files.DecodeSchema(b, configSchema, &file); err != nil {
-		return file, fmt.Errorf("%w: %w", ErrConfig, err)
+		return file, ErrConfig.Errorf("%w", err)
 	}
 	if err := file.Config.missing(); err != nil {
 		return file, err
@@ -179,7 +179,7 @@ func arrange(c Config, tensors []Tensor) (Params, error) {
 	var p Params
 	var faults []error
 	fault := func(format string, args ...any) {
-		faults = append(faults, fmt.Errorf("%w: "+format, append([]any{ErrMismatch}, args...)...))
+		faults = append(faults, ErrMismatch.Errorf(format, args...))
 	}
 	used := map[string]bool{}
 	for _, s := range c.Specs() {

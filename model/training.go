@@ -23,7 +23,7 @@ type TrainingGraph struct {
 	*core
 	graph  *layers.Graph
 	weight []float64
-	// Measure is that of the next step's problem, for the objective Found.
+	// Measure is that of the next step's problem. The objective Found needs it.
 	Measure   Measure
 	tasks     int // of the step's problem
 	direction float64
@@ -57,13 +57,13 @@ func NewTrainingGraph(c Config, size Capacity, outcomes []float64, head ...layer
 		return nil, err
 	}
 	if len(outcomes) < 2 || slices.Min(outcomes) == slices.Max(outcomes) {
-		return nil, fmt.Errorf("model: training graph: %w: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", ErrConfig, len(outcomes))
+		return nil, ErrConfig.Errorf("training graph: the relative errors o of the %d training tuples are all equal; there is nothing to learn from them", len(outcomes))
 	}
 	t := &TrainingGraph{}
 	var err error
 	t.graph, err = layers.Build(c.DType, func(g *layers.Graph) { t.define(g, c, size.atLeast(Capacity{}), len(outcomes), head) })
 	if err != nil {
-		return nil, fmt.Errorf("model: training graph: %w", err)
+		return nil, fmt.Errorf("training graph: %w", err)
 	}
 	return t, t.graph.Set("outcomes", outcomes)
 }
@@ -91,21 +91,25 @@ func (t *TrainingGraph) define(g *layers.Graph, c Config, size Capacity, outcome
 // calibration is the part of Scaled in the objective Found.
 const calibration = 0.1
 
-// Measure is the error of a covariance on a problem, and its slope.
+// Measure is the error of a covariance on a problem, and its slope, which is nil where
+// nothing can be measured on the problem.
 type Measure func(omega *mat.SymDense) (value float64, slope *mat.SymDense, err error)
 
-// found is the error of the covariance that the closed form finds, by Measure. Without
-// one, or where f has no least value inside of the covariances, it is 0.
+// found is the error of the covariance that the closed form finds, by Measure. It is 0 where
+// that has no slope, or f no least value inside of the covariances.
 func (t *TrainingGraph) found() *layers.Node {
 	return layers.Outside("found", func(in, slopes []layers.View[float64]) float64 {
 		phi, rho := asked(in[0].Data, in[1].Data[0], t.tasks, t.size.Tasks, t.direction)
-		if t.Measure == nil || !(rho > 0) {
+		if !(rho > 0) {
 			return 0
 		}
 		solution, err := infer.Omega(phi, rho)
 		check(err)
 		value, slope, err := t.Measure(solution.Omega)
 		check(err)
+		if slope == nil {
+			return 0
+		}
 		ofPhi, ofRho, err := infer.Slopes(phi, rho, slope)
 		check(err)
 		m := phi.SymmetricDim()
@@ -132,13 +136,13 @@ func checkHead(c Config, head layers.Head) error {
 		return err
 	}
 	if err := head.Validate(); err != nil {
-		return fmt.Errorf("model: %w", err)
+		return err
 	}
 	if len(bodies.get(c.Body).Statistics) > 0 {
-		return fmt.Errorf("model: %w: the body %q takes statistics of the features, which change with the head; train none of its layers", ErrMismatch, c.Body)
+		return ErrMismatch.Errorf("the body %q takes statistics of the features, which change with the head; train none of its layers", c.Body)
 	}
 	if head.Out() != c.Features {
-		return fmt.Errorf("model: %w: the head makes %d features, but the network takes %d", ErrMismatch, head.Out(), c.Features)
+		return ErrMismatch.Errorf("the head makes %d features, but the network takes %d", head.Out(), c.Features)
 	}
 	return nil
 }
@@ -147,10 +151,13 @@ func checkHead(c Config, head layers.Head) error {
 // tuples of one problem.
 func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, error) {
 	if len(tuples) == 0 {
-		return Step{}, fmt.Errorf("model: %w: a step needs at least one tuple", ErrMismatch)
+		return Step{}, ErrMismatch.Errorf("a step needs at least one tuple")
 	}
 	if err := t.put(t.graph, params, p, tuples); err != nil {
 		return Step{}, err
+	}
+	if t.config.Objective == Found && t.Measure == nil {
+		return Step{}, ErrConfig.Errorf("the objective %q needs Measure, the error of a covariance on the problem", Found)
 	}
 	clear(t.weight)
 	for q := range tuples {
@@ -161,7 +168,7 @@ func (t *TrainingGraph) Step(params Params, p *Payload, tuples []Tuple) (Step, e
 	}
 	t.tasks, t.direction = p.Tasks(), math.Copysign(1, links.get(t.config.Link).Direction(params))
 	if err := t.graph.Run(); err != nil {
-		return Step{}, fmt.Errorf("model: training step: %w", err)
+		return Step{}, fmt.Errorf("training step: %w", err)
 	}
 	return Step{
 		Head: t.headGradient(),

@@ -3,14 +3,14 @@ package train
 import (
 	"cmp"
 	"errors"
-	"fmt"
 
+	"l2mt/data/fault"
 	"l2mt/model"
 	"l2mt/model/settings"
 )
 
 // ErrConfig marks a setting of training that makes no sense.
-var ErrConfig = errors.New("invalid training configuration")
+var ErrConfig = fault.New("invalid training configuration")
 
 // Update says what a step learns from.
 type Update string
@@ -92,7 +92,7 @@ func (c Config) Defaults() Config {
 func (c Config) Validate() error {
 	faults := []error{c.Model.Validate()}
 	for _, err := range c.own().Faults() {
-		faults = append(faults, fmt.Errorf("train: %w: %w", ErrConfig, err))
+		faults = append(faults, ErrConfig.Errorf("%w", err))
 	}
 	return errors.Join(faults...)
 }

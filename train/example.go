@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"slices"
 
@@ -75,7 +74,7 @@ func (j joined) Example(i int) (e Example, err error) {
 		e.Weight = cmp.Or(e.Weight, 1) * float64(all) / float64(len(j)*s.Len())
 		return e, err
 	}
-	return e, fmt.Errorf("train: %w: there is no example %d", data.ErrInvalid, i)
+	return e, data.ErrInvalid.Errorf("there is no example %d", i)
 }
 
 // prepared is an example, or one tuple of it, as the graphs take it.
@@ -109,7 +108,7 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 			continue
 		}
 		if head != nil && e.Problem.Cols() != head.In() {
-			return nil, "", fmt.Errorf("train: problem %q: %w: it has %d features, but the head takes %d", e.Problem.Name, data.ErrMismatch, e.Problem.Cols(), head.In())
+			return nil, "", data.ErrMismatch.Errorf("problem %q: it has %d features, but the head takes %d", e.Problem.Name, e.Problem.Cols(), head.In())
 		}
 		digest(h, e)
 		if head == nil && !c.Model.FeatureFree() {
@@ -134,7 +133,7 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 // divide keeps one problem in n, at least one, out of training.
 func divide(examples []prepared, n int, seed uint64) (training, heldOut []prepared, err error) {
 	if len(examples) < 2 {
-		return nil, nil, fmt.Errorf("train: %w: experience on %d problems; training and held-out problems need at least 2", ErrConfig, len(examples))
+		return nil, nil, ErrConfig.Errorf("experience on %d problems; training and held-out problems need at least 2", len(examples))
 	}
 	order := data.Stream(seed, "held out").Perm(len(examples))
 	out := order[:max(1, len(examples)/n)]

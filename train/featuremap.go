@@ -43,7 +43,7 @@ func (t *trainer) startFeatureMap(ctx context.Context, source Source) error {
 	}
 	m, err := featureMap(means, weights, t.config.Model.Hidden/2)
 	if err != nil {
-		return fmt.Errorf("train: start: %w", err)
+		return fmt.Errorf("start: %w", err)
 	}
 	set(m)
 	return nil
@@ -77,7 +77,7 @@ func (t *trainer) taskWeights(ctx context.Context, source Source) (means, weight
 		}
 		all, err := ownWeights(ctx, e)
 		if err != nil {
-			return nil, nil, fmt.Errorf("train: start: problem %q: %w", p.name, err)
+			return nil, nil, fmt.Errorf("start: problem %q: %w", p.name, err)
 		}
 		for i := range e.Problem.Tasks {
 			a = append(a, unit(few.RawRowView(i))...)

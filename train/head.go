@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"path/filepath"
 
 	"l2mt/model"
@@ -68,7 +67,7 @@ func (t *tuning) useBest(out string) error {
 		best = head[max(0, len(head)-len(t.layers)):]
 	}
 	if best.String() != t.layers.String() {
-		return fmt.Errorf("train: %w: the best layers are %s, and those trained %s", model.ErrMismatch, best, t.layers)
+		return model.ErrMismatch.Errorf("the best layers are %s, and those trained %s", best, t.layers)
 	}
 	t.layers.Copy(best)
 	return nil
@@ -78,15 +77,15 @@ func (t *tuning) useBest(out string) error {
 func (c *Config) checkHead(head model.Head) error {
 	if head == nil {
 		if c.Model.Head != "" || c.TrainHead != HeadFrozen {
-			return fmt.Errorf("train: %w: the settings speak of a head (%q, train.head %q), but there is none", ErrConfig, c.Model.Head, c.TrainHead)
+			return ErrConfig.Errorf("the settings speak of a head (%q, train.head %q), but there is none", c.Model.Head, c.TrainHead)
 		}
 		return nil
 	}
 	if err := head.Validate(); err != nil {
-		return fmt.Errorf("train: %w", err)
+		return err
 	}
 	if c.Model.Head != "" && c.Model.Head != head.String() {
-		return fmt.Errorf("train: %w: model.head is %q, but the head given is %s", ErrConfig, c.Model.Head, head)
+		return ErrConfig.Errorf("model.head is %q, but the head given is %s", c.Model.Head, head)
 	}
 	c.Model.Head = head.String()
 	return nil

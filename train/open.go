@@ -1,7 +1,6 @@
 package train
 
 import (
-	"fmt"
 	"slices"
 
 	"l2mt/data"
@@ -30,7 +29,7 @@ type Experience struct {
 func Open(dir, dataset string, head model.Head) (*Experience, error) {
 	e := &Experience{}
 	if err := e.open(dir, dataset, head); err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+		return nil, err
 	}
 	return e, nil
 }
@@ -66,7 +65,7 @@ func (e *Experience) open(dir, dataset string, head model.Head) error {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: there is experience on problem %q (%s), which is not among the %d problems kept", data.ErrMismatch, records[0].Problem, id, len(e.ids))
+		return data.ErrMismatch.Errorf("there is experience on problem %q (%s), which is not among the %d problems kept", records[0].Problem, id, len(e.ids))
 	}
 	return nil
 }
@@ -86,7 +85,7 @@ func (e *Experience) Example(i int) (x Example, err error) {
 	x = e.like
 	records, err := e.index[e.ids[i]].Records()
 	if err != nil {
-		return x, fmt.Errorf("train: %w", err)
+		return x, err
 	}
 	x.Tuples = Tuples(records)
 	x.Problem, err = e.problems.Problem(i)

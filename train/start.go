@@ -37,7 +37,7 @@ func regress(n *model.Network, examples []prepared, head ...model.Connected) err
 		for _, e := range examples {
 			estimate, err := forward.Estimate(e.payload, e.tuples...)
 			if err != nil {
-				return fmt.Errorf("train: start: %w", err)
+				return fmt.Errorf("start: %w", err)
 			}
 			for q, f := range estimate.F {
 				terms.Set(row, k, f)
@@ -54,7 +54,7 @@ func regress(n *model.Network, examples []prepared, head ...model.Connected) err
 	right.MulVec(terms.T(), v)
 	solution, _, err := solveRidge(&normal, 1e-9, &right)
 	if err != nil {
-		return fmt.Errorf("train: start: untrained estimates: %w", err)
+		return fmt.Errorf("start: untrained estimates: %w", err)
 	}
 	set(solution.RawMatrix().Data...)
 	return nil
@@ -70,7 +70,7 @@ func solveRidge(g *mat.SymDense, share float64, right mat.Matrix) (x *mat.Dense,
 	}
 	var cholesky mat.Cholesky
 	if !cholesky.Factorize(g) {
-		return nil, 0, fmt.Errorf("%w: they are all zero, or not finite", ErrConfig)
+		return nil, 0, ErrConfig.Errorf("they are all zero, or not finite")
 	}
 	x = &mat.Dense{}
 	return x, rho, cholesky.SolveTo(x, right)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,7 +84,7 @@ func (t *trainer) save() error {
 		err = safetensors.Write(filepath.Join(t.options.Out, StateFile), t.tensors(), metadata)
 	}
 	if err != nil {
-		return fmt.Errorf("train: save the state: %w", err)
+		return fmt.Errorf("save the state: %w", err)
 	}
 	return nil
 }
@@ -100,7 +99,7 @@ func (t *trainer) resume(ctx context.Context, source Source) error {
 	}
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
-		return fmt.Errorf("train: %s: %w: %w", path, ErrResume, err)
+		return fmt.Errorf("%s: %w: %w", path, ErrResume, err)
 	}
 	if t.options.Begin != nil && (fresh || !t.finished()) {
 		if err := t.options.Begin(); err != nil {
@@ -170,25 +169,4 @@ func (t *trainer) check(s state) error {
 		return fmt.Errorf("%w: it is not a state that a run can be in", errDamaged)
 	}
 	return nil
-}
-
-// lock keeps other runs out of a directory, which is made if need be, until
-// unlock is called or the process ends. It locks a file that stays, which the state,
-// replaced again and again, does not. States that a killed run was just writing can be
-// large, and are removed: nobody else will.
-func lock(dir string) (unlock func() error, err error) {
-	if err = os.MkdirAll(dir, 0o755); err == nil {
-		unlock, err = files.Lock(filepath.Join(dir, ".lock"))
-	}
-	if errors.Is(err, files.ErrLocked) {
-		err = fmt.Errorf("%w: wait for its training to end, or take another directory", err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	leftOver, _ := fs.Glob(os.DirFS(dir), "."+StateFile+"*") // the pattern is a good one
-	for _, name := range leftOver {
-		_ = os.Remove(filepath.Join(dir, name)) // else it only takes room
-	}
-	return unlock, nil
 }

@@ -60,7 +60,7 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 		t.test, err = evidence.NewSplit(p.Tested())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("train: problem %q: %w", e.Problem.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", e.Problem.Name, err)
 	}
 	held, err := t.fit(ctx, mat.NewSymDense(len(p.Tasks), t.best.Omega))
 	if err != nil || held.Error == 0 {
@@ -74,7 +74,7 @@ func newTester(ctx context.Context, n *model.Network, e Example) (*tester, error
 func (t *tester) fit(ctx context.Context, omega *mat.SymDense) (*evidence.HeldOut, error) {
 	fit, err := multitask.FitFixed(ctx, omega, t.train, t.best.Lambda1, multitask.Options{Tolerance: 1e-7, MaxIterations: 50})
 	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+		return nil, err
 	}
 	return t.test.Measure(fit), nil
 }
@@ -96,7 +96,7 @@ func (t *tester) soft(ctx context.Context, omega *mat.SymDense) (float64, *mat.S
 	}
 	slope, err := t.train.Slope(held.Fits[0], rows, derivatives)
 	if err != nil {
-		return 0, nil, fmt.Errorf("train: %w", err)
+		return 0, nil, err
 	}
 	unit := max(t.stl, leastUnit)
 	slope.ScaleSym(1/unit, slope)
@@ -136,7 +136,7 @@ func (t *trainer) prepareTesters(ctx context.Context, source Source) error {
 		}
 	}
 	if found && !slices.ContainsFunc(t.training, func(p prepared) bool { return p.tester != nil }) {
-		return fmt.Errorf("train: %w: the objective is %q, but on no problem can an error be measured: that takes test rows, and tuples that say their Lambda1", ErrConfig, model.Found)
+		return ErrConfig.Errorf("the objective is %q, but on no problem can an error be measured: that takes test rows, and tuples that say their Lambda1", model.Found)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/files"
 	"l2mt/data/progress"
 	"l2mt/model"
 )
@@ -71,11 +72,11 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 		o.Progress = progress.Silent()
 	}
 	if o.Out != "" {
-		unlock, err := lock(o.Out)
+		folder, err := files.Claim(o.Out)
 		if err != nil {
 			return nil, err
 		}
-		defer unlock()
+		defer folder.Close()
 	}
 	t, err := newTrainer(ctx, c, source, o)
 	if err != nil {
@@ -255,9 +256,11 @@ func (t *trainer) learn(ctx context.Context, s prepared) (model.Step, error) {
 
 // compute is the loss of a step and its gradient, all of it finite.
 func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step, error) {
-	t.graph.Measure = nil
-	if s.tester != nil {
-		t.graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) { return s.tester.soft(ctx, omega) }
+	t.graph.Measure = func(omega *mat.SymDense) (float64, *mat.SymDense, error) {
+		if s.tester == nil {
+			return 0, nil, nil
+		}
+		return s.tester.soft(ctx, omega)
 	}
 	result, err := t.graph.Step(t.network.Params, s.payload, s.tuples)
 	if err != nil {
@@ -298,7 +301,7 @@ func (t *trainer) diverged(what string) error {
 	case t.options.Out != "":
 		advice = fmt.Sprintf("%s keeps the state before this epoch and the best network; %s", t.options.Out, advice)
 	}
-	return fmt.Errorf("train: %w: epoch %d: %s: %s", ErrDiverged, epoch, what, advice)
+	return fmt.Errorf("%w: epoch %d: %s: %s", ErrDiverged, epoch, what, advice)
 }
 
 // rates lists the rates in words.

@@ -7,7 +7,6 @@ package digits
 import (
 	"bytes"
 	_ "embed"
-	"fmt"
 	"strconv"
 
 	"l2mt/data"
@@ -24,7 +23,7 @@ var csvGz []byte
 func Load() (*data.Dataset, error) {
 	d, err := format.ReadCSV(bytes.NewReader(csvGz), Name, format.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("digits: %w", err)
+		return nil, err
 	}
 	d.Features = make([]string, 64)
 	for i := range d.Features {

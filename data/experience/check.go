@@ -2,7 +2,6 @@ package experience
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -65,7 +64,7 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 		}
 		of[e.Source].add(e.Record)
 		if at, ok := first[e.ID]; ok {
-			faults = append(faults, &Fault{e.Place, fmt.Errorf("%w: %s is also at %v", ErrDuplicate, e.ID, at)})
+			faults = append(faults, &Fault{e.Place, ErrDuplicate.Errorf("the tuple %s is also at %v", e.ID, at)})
 		} else {
 			first[e.ID] = e.Place
 		}
@@ -84,12 +83,12 @@ func (s *Store) Check() (sources []SourceStats, faults []*Fault, err error) {
 			d.first, d.unit = e, unit
 		}
 		if math.Abs(unit-d.unit) > 1e-12*unit { // far above rounding
-			faults = append(faults, &Fault{e.Place, fmt.Errorf("%w: o has the denominator %v, that at %v has %v, on the same problem", ErrConflict, unit, d.first.Place, d.unit)})
+			faults = append(faults, &Fault{e.Place, ErrConflict.Errorf("o has the denominator %v, that at %v has %v, on the same problem", unit, d.first.Place, d.unit)})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(problems)) {
 		if d := problems[id]; !d.found {
-			err := fmt.Errorf("%w: problem %q has %d tuples that are ok, but none of source %q, their denominator", data.ErrInvalid, d.first.Problem, d.tuples, STL)
+			err := data.ErrInvalid.Errorf("problem %q has %d tuples that are ok, but none of source %q, their denominator", d.first.Problem, d.tuples, STL)
 			faults = append(faults, &Fault{d.first.Place, err})
 		}
 	}

@@ -126,7 +126,7 @@ func (p *Problems) Keep(dir string) error {
 		return err
 	}
 	if len(others) > 0 && !slices.Contains(others, path) {
-		return fmt.Errorf("experience: %w: %s has tuples on other problems than %s; take another directory: training takes several", data.ErrMismatch, dir, p.path)
+		return data.ErrMismatch.Errorf("%s has tuples on other problems than %s; take another directory: training takes several", dir, p.path)
 	}
 	kept := *p.file
 	kept.Dataset = &data.DatasetRef{SHA256: p.dataset.Fingerprint()}
@@ -165,18 +165,18 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 		return nil, false, err
 	}
 	if len(paths) != 1 {
-		return nil, false, fmt.Errorf("experience: %s: %w: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, data.ErrInvalid, len(paths), problemsPattern)
+		return nil, false, data.ErrInvalid.Errorf("%s: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, len(paths), problemsPattern)
 	}
 	// It may refer to data anywhere: the manifest pins its content.
 	if kept, err = OpenProblems(paths[0], dataset, true); err != nil {
-		return nil, false, fmt.Errorf("experience: %w", err)
+		return nil, false, err
 	}
 	made, ref := s.Manifest.Dataset, kept.Reference()
 	if t != nil && ref.SHA256 != made.SHA256 {
 		through = kept.Through(*t).Reference().SHA256 == made.SHA256
 	}
 	if !through && ref.SHA256 != made.SHA256 {
-		return nil, false, fmt.Errorf("experience: %s: %w: the tuples were made on %s, with SHA-256 %s, but %s has %s", s.dir, data.ErrMismatch, made.Path, made.SHA256, ref.Path, ref.SHA256)
+		return nil, false, data.ErrMismatch.Errorf("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s", s.dir, made.Path, made.SHA256, ref.Path, ref.SHA256)
 	}
 	return kept, through, nil
 }

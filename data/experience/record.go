@@ -81,7 +81,7 @@ const Perfect = "the test error of single-task learning is 0, so no error is rel
 // error that wraps data.ErrInvalid if that is 0, because then no relative error exists.
 func (r *Result) Relate(stl float64) error {
 	if stl == 0 {
-		return fmt.Errorf("experience: %w: %s", data.ErrInvalid, Perfect)
+		return data.ErrInvalid.Errorf("%s", Perfect)
 	}
 	r.O = r.MeanTest() / stl
 	return nil
@@ -104,7 +104,7 @@ func TupleID(problemID, source string, draw int, hyper map[string]float64) (stri
 func contentID(parts ...any) (string, error) {
 	raw, err := json.Marshal(parts)
 	if err != nil {
-		return "", fmt.Errorf("experience: id: %w", err)
+		return "", fmt.Errorf("id: %w", err)
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16]), nil
@@ -154,7 +154,7 @@ func (r *Record) Validate() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", data.ErrInvalid, strings.Join(faults, ", and "))
+	return data.ErrInvalid.Errorf("%s", strings.Join(faults, ", and "))
 }
 
 func (r *Result) check(m int, must func(ok bool, format string, args ...any)) {
@@ -177,11 +177,11 @@ var ErrTorn = errors.New("torn last line")
 func encode(r *Record) ([]byte, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", data.ErrInvalid, err)
+		return nil, data.ErrInvalid.Errorf("%w", err)
 	}
 	line := files.Seal(body)
 	if len(line) > MaxLine {
-		return nil, fmt.Errorf("%w: the record takes %d bytes; the limit is %d", data.ErrInvalid, len(line), MaxLine)
+		return nil, data.ErrInvalid.Errorf("the record takes %d bytes; the limit is %d", len(line), MaxLine)
 	}
 	return line, nil
 }
@@ -194,7 +194,7 @@ func decode(line []byte) (*Record, error) {
 	}
 	r := new(Record)
 	if err := files.DecodeJSON(body, r); err != nil {
-		return nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("%w", err)
 	}
 	if err := r.Validate(); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"l2mt/data"
+	"l2mt/data/fault"
 	"l2mt/data/files"
 )
 
@@ -22,7 +23,7 @@ import (
 const Schema = 2
 
 // ErrConflict marks stores, runs or records that contradict each other.
-var ErrConflict = errors.New("conflict")
+var ErrConflict = fault.New("conflict")
 
 const manifestName = "manifest.json"
 
@@ -48,7 +49,7 @@ type Manifest struct {
 // Validate checks that a store can be made with m.
 func (m Manifest) Validate() error {
 	if m.Dataset.SHA256 == "" {
-		return fmt.Errorf("experience: manifest: dataset.sha256: %w: it is missing; it must be the fingerprint of the dataset", data.ErrInvalid)
+		return data.ErrInvalid.Errorf("manifest: dataset.sha256: it is missing; it must be the fingerprint of the dataset")
 	}
 	return nil
 }
@@ -62,7 +63,7 @@ func (m Manifest) agree(path string, run Manifest) error {
 	maps.Copy(both, there)
 	for _, key := range slices.Sorted(maps.Keys(both)) {
 		if a, b := cmp.Or(here[key], "absent"), cmp.Or(there[key], "absent"); a != b {
-			differ = append(differ, fmt.Errorf("experience: %w: %s is %s in %s but %s in this run", ErrConflict, key, a, path, b))
+			differ = append(differ, ErrConflict.Errorf("%s is %s in %s but %s in this run", key, a, path, b))
 		}
 	}
 	return errors.Join(differ...)
@@ -83,10 +84,10 @@ func readManifest(dir string) (m Manifest, err error) {
 	path := filepath.Join(dir, manifestName)
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return m, fmt.Errorf("experience: %w", err)
+		return m, err
 	}
 	if err := files.DecodeSchema(raw, Schema, &m); err != nil {
-		return m, fmt.Errorf("experience: %s: %w: %w", path, data.ErrFormat, err)
+		return m, data.ErrFormat.Errorf("%s: %w", path, err)
 	}
 	if err := m.Validate(); err != nil {
 		return m, fmt.Errorf("%s: %w", path, err)
@@ -163,7 +164,7 @@ type Fault struct {
 }
 
 // Error says where the fault is and what it is.
-func (f *Fault) Error() string { return fmt.Sprintf("experience: %v: %v", f.Place, f.Err) }
+func (f *Fault) Error() string { return fmt.Sprintf("%v: %v", f.Place, f.Err) }
 
 // Unwrap returns Err.
 func (f *Fault) Unwrap() error { return f.Err }
@@ -181,7 +182,7 @@ func (s *Store) Load() (records []*Record, err error) {
 func (p Place) read() (r *Record, err error) {
 	f, err := os.Open(p.File)
 	if err != nil {
-		return nil, fmt.Errorf("experience: %w", err)
+		return nil, err
 	}
 	defer f.Close()
 	line := make([]byte, p.length)
@@ -236,7 +237,7 @@ func entries(dir string) iter.Seq2[entry, error] {
 func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
-		return yield(entry{}, fmt.Errorf("experience: %w", err))
+		return yield(entry{}, err)
 	}
 	defer f.Close()
 	lines.Reset(f)
@@ -248,7 +249,7 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 		case err == io.EOF:
 			err = ErrTorn
 		case err == bufio.ErrBufferFull:
-			err = fmt.Errorf("%w: the line is longer than %d bytes", data.ErrFormat, MaxLine)
+			err = data.ErrFormat.Errorf("the line is longer than %d bytes", MaxLine)
 		}
 		if err != nil {
 			return yield(entry{}, &Fault{at, err})
@@ -269,7 +270,7 @@ func readShard(path string, lines *bufio.Reader, yield func(entry, error) bool) 
 func list(dir, pattern string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("experience: %w", err)
+		return nil, err
 	}
 	var paths []string
 	for _, e := range entries {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"l2mt/data"
+	"l2mt/data/fault"
 	"l2mt/data/files"
 )
 
@@ -17,7 +18,7 @@ import (
 const syncInterval = time.Second
 
 // ErrDuplicate marks a tuple that the store already has.
-var ErrDuplicate = errors.New("duplicate tuple")
+var ErrDuplicate = fault.New("duplicate tuple")
 
 // Writer appends records to one shard of a store. Its methods may be called
 // from several goroutines.
@@ -39,13 +40,13 @@ type Writer struct {
 // and reported by Warnings.
 func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
 	if shard == "" || shard != filepath.Base(shard) {
-		return nil, fmt.Errorf("experience: shard %q: %w: it must be the name of a file", shard, data.ErrInvalid)
+		return nil, data.ErrInvalid.Errorf("shard %q: it must be the name of a file", shard)
 	}
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("experience: a store is a directory: %w", err)
+		return nil, fmt.Errorf("a store is a directory: %w", err)
 	}
 	if err := establish(dir, m); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func OpenWriter(dir, shard string, m Manifest) (*Writer, error) {
 		err = fmt.Errorf("%w; wait for that one or write another shard", err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("experience: %w", err)
+		return nil, err
 	}
 	w := &Writer{log: log, done: map[string]*Record{}, synced: time.Now()}
 	if err = w.index(dir, path); err == nil {
@@ -118,7 +119,7 @@ func (w *Writer) Warnings() []*Fault { return w.warnings }
 func (w *Writer) Append(r *Record) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("experience: problem %q, %s, draw %d: %w", r.Problem, r.Source, r.Draw, err)
+			err = fmt.Errorf("problem %q, %s, draw %d: %w", r.Problem, r.Source, r.Draw, err)
 		}
 	}()
 	if err := r.Validate(); err != nil {
@@ -131,7 +132,7 @@ func (w *Writer) Append(r *Record) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, ok := w.done[r.ID]; ok {
-		return fmt.Errorf("%w: the store has %s", ErrDuplicate, r.ID)
+		return ErrDuplicate.Errorf("the store has the tuple %s already", r.ID)
 	}
 	if err := w.log.Append(line); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.log.Close(); err != nil {
-		return fmt.Errorf("experience: %w", err)
+		return err
 	}
 	return nil
 }

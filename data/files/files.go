@@ -1,6 +1,7 @@
 // Package files is how everything of this module gets to the disk and back:
-// files that are written whole or not at all, logs that lose no record that was
-// accepted, locks between processes, checksums, and JSON that is read strictly.
+// files and folders that are written whole or not at all, logs that lose no record
+// that was accepted, locks between processes, checksums, and JSON that is read
+// strictly.
 // It works alike on Unix and Windows.
 package files
 
@@ -11,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,9 +26,35 @@ func WriteFile(path string, content []byte) error { return Write(path, all(conte
 // permissions. The content goes to a temporary file beside it, whose name begins
 // with a dot and the name of the file; that is synced and renamed, and the
 // directory is synced. If the function fails, or anything else, the file stays
-// as it was.
+// as it was. A symbolic link stays, and its target is written. Devices, fifos and
+// pipes are written in place.
 func Write(path string, write func(w io.Writer) error) error {
-	return publish(path, write, os.Rename)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return inPlace(path, write)
+	}
+	for err == nil || errors.Is(err, fs.ErrNotExist) {
+		link, none := os.Readlink(path)
+		if none != nil {
+			return publish(path, write, os.Rename)
+		}
+		if !filepath.IsAbs(link) { // the system resolves "..", behind links of folders
+			link = filepath.Dir(path) + string(filepath.Separator) + link
+		}
+		path = link
+	}
+	return fmt.Errorf("write %s: %w", path, err)
+}
+
+func inPlace(path string, write func(w io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		err = errors.Join(write(f), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }
 
 // Create writes a file as WriteFile does, but never replaces one: then the error

@@ -9,17 +9,6 @@ import (
 // ErrLocked marks a file that another process has locked.
 var ErrLocked = errors.New("another process is writing it")
 
-// Lock locks a file, which is made if need be and stays, until unlock is called
-// or the process ends. It does not wait: if the file is locked, the error wraps
-// ErrLocked.
-func Lock(path string) (unlock func() error, err error) {
-	f, err := openLocked(path)
-	if err != nil {
-		return nil, err
-	}
-	return f.Close, nil
-}
-
 // locked is a file that is locked until it is closed.
 type locked struct{ *os.File }
 

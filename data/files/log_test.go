@@ -68,7 +68,7 @@ func TestALogHasOneWriter(t *testing.T) {
 	if _, err := OpenLog(path); !errors.Is(err, ErrLocked) || !bytes.Contains([]byte(err.Error()), []byte(path)) {
 		t.Errorf("a second writer: %v", err)
 	}
-	if _, err := Lock(path); !errors.Is(err, ErrLocked) {
+	if _, err := openLocked(path); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second lock: %v", err)
 	}
 	if err := first.Append([]byte("read by others\n")); err != nil || content(t, path) != "read by others\n" {
@@ -77,11 +77,11 @@ func TestALogHasOneWriter(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	unlock, err := Lock(path)
+	second, err := openLocked(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unlock(); err != nil {
+	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if again := open(t, path); again.size != 15 {

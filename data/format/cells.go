@@ -11,6 +11,7 @@ import (
 // separatorOf finds what stands between the cells of the first line: a tab, a semicolon or
 // a bar, if there is one and commas are part of numbers at most.
 func separatorOf(text []byte, format Format) rune {
+	text = text[:min(len(text), blockSize)]
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
 	if format == TSV && bytes.IndexByte(line, '\t') >= 0 {
 		return '\t'

@@ -45,7 +45,7 @@ func (r *Rows) dataset(o Options) (*data.Dataset, error) {
 // columns finds the label and the group among the columns of a table, and its features.
 func (t *table) columns(names []string, o Options) (features []*Column, err error) {
 	if len(names) < 2 {
-		return nil, fmt.Errorf("%w: it has %d columns; it needs features and a label", data.ErrInvalid, len(names))
+		return nil, data.ErrInvalid.Errorf("it has %d columns; it needs features and a label", len(names))
 	}
 	other := map[int]bool{}
 	find := func(what, asked string, usual []string, otherwise int) (j int) {
@@ -105,7 +105,7 @@ func findUsual(names, usual []string) int {
 func FindColumn(names []string, asked string) (int, error) {
 	if j := slices.Index(names, asked); j >= 0 {
 		if slices.Contains(names[j+1:], asked) {
-			return 0, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, asked)
+			return 0, data.ErrInvalid.Errorf("two columns are called %q", asked)
 		}
 		return j, nil
 	}
@@ -113,9 +113,9 @@ func FindColumn(names []string, asked string) (int, error) {
 		return j, nil
 	}
 	if j := findUsual(names, []string{strings.TrimSpace(asked)}); j >= 0 {
-		return 0, fmt.Errorf("%w: there is no column %q; it is called %q", data.ErrInvalid, asked, names[j])
+		return 0, data.ErrInvalid.Errorf("there is no column %q; it is called %q", asked, names[j])
 	}
-	return 0, fmt.Errorf("%w: there is no column %q; there are %s", data.ErrInvalid, asked, Abridge(names))
+	return 0, data.ErrInvalid.Errorf("there is no column %q; there are %s", asked, Abridge(names))
 }
 
 // Abridge lists a few names.

@@ -58,7 +58,7 @@ func fromBytes(name string, content []byte, o Options) (*data.Dataset, error) {
 	r := bytes.NewReader(content)
 	switch format {
 	case SVMLight:
-		t, err = parseSVMLight(r)
+		t, err = parseSVMLight(&text{Reader: r, packed: &counter{n: r.Size()}})
 	case CSV:
 		return ReadCSV(r, name, o)
 	case NPZ:
@@ -175,7 +175,7 @@ func checkRefusals(t *testing.T, extension string, cases []refusal) {
 			if err == nil {
 				t.Fatalf("read %d x %d, classes %q; want an error", d.X.Rows(), d.X.Cols(), d.Classes)
 			}
-			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), ": "+path+": ") {
+			if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
 				t.Errorf("error %q, want %q of kind %q", err, c.want, c.is)
 			}
 		})

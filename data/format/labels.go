@@ -83,13 +83,13 @@ func (c *Column) check(kind data.Kind) (row int, err error) {
 		}
 		switch {
 		case k >= 0 && l.Text == "":
-			return i, fmt.Errorf("%w: it is empty; every row needs one", data.ErrInvalid)
+			return i, data.ErrInvalid.Errorf("it is empty; every row needs one")
 		case math.IsNaN(v) || math.IsInf(v, 0):
-			return i, fmt.Errorf("%w: it is %s; it must be finite", data.ErrInvalid, cmp.Or(l.Text, fmt.Sprint(v)))
+			return i, data.ErrInvalid.Errorf("it is %s; it must be finite", cmp.Or(l.Text, fmt.Sprint(v)))
 		case k >= 0 && kind == data.Regression:
-			return i, fmt.Errorf("%w: %q is not a number; regression needs numbers", data.ErrFormat, l.Text)
+			return i, data.ErrFormat.Errorf("%q is not a number; regression needs numbers", l.Text)
 		case kind == "" && (k < 0) != (c.Text(0) < 0):
-			return i, fmt.Errorf("%w: %q is among numbers and words; all must be numbers, or all words, unless classification is asked for", data.ErrFormat, l)
+			return i, data.ErrFormat.Errorf("%q is among numbers and words; all must be numbers, or all words, unless classification is asked for", l)
 		}
 	}
 	return 0, nil
@@ -129,14 +129,14 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 	if names == nil {
 		for k, l := range different {
 			if math.Abs(l.Number) >= maxClassNumber {
-				return nil, nil, fmt.Errorf("row %d: %w: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), data.ErrInvalid, l.Number)
+				return nil, nil, data.ErrInvalid.Errorf("row %d: it is %v; class numbers must lie within ±2^53", slices.Index(index, int32(k)), l.Number)
 			}
 			names = append(names, l.String())
 		}
 		return index, names, nil
 	}
 	if once := len(slices.Compact(slices.Sorted(slices.Values(names)))); once < len(names) {
-		return nil, nil, fmt.Errorf("%w: the %d names are only %d different ones", data.ErrInvalid, len(names), once)
+		return nil, nil, data.ErrInvalid.Errorf("the %d names are only %d different ones", len(names), once)
 	}
 	first := 1 // the number of the first name
 	if slices.Contains(different, Label{}) {
@@ -152,7 +152,7 @@ func (c *Column) named(names []string) ([]int32, []string, error) {
 	for i, k := range index {
 		class, ok := known[different[k].String()]
 		if !ok {
-			return nil, nil, fmt.Errorf("row %d: %w: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d", i, data.ErrInvalid, different[k], len(names), names[0], first, first+len(names)-1)
+			return nil, nil, data.ErrInvalid.Errorf("row %d: %q is not one of the %d names, which begin with %q, nor a number of one, %d..%d", i, different[k], len(names), names[0], first, first+len(names)-1)
 		}
 		index[i] = class
 	}

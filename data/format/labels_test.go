@@ -84,12 +84,12 @@ func TestFaultyLabelsAreNamed(t *testing.T) {
 		want  string
 		is    error
 	}{
-		{"no number", &Column{Numbers: []float64{1, nan()}}, nil, "", "row 1: invalid data: it is NaN", data.ErrInvalid},
-		{"empty", wordsOf("a", ""), nil, "", "row 1: invalid data: it is empty", data.ErrInvalid},
+		{"no number", &Column{Numbers: []float64{1, nan()}}, nil, "", "row 1: it is NaN", data.ErrInvalid},
+		{"empty", wordsOf("a", ""), nil, "", "row 1: it is empty", data.ErrInvalid},
 		{"too large", &Column{Numbers: []float64{1 << 53}}, nil, "", "2^53", data.ErrInvalid},
-		{"few names", &Column{Numbers: []float64{1, 3}}, []string{"a", "b"}, "", `row 1: invalid data: "3" is not one of the 2 names`, data.ErrInvalid},
+		{"few names", &Column{Numbers: []float64{1, 3}}, []string{"a", "b"}, "", `row 1: "3" is not one of the 2 names`, data.ErrInvalid},
 		{"fraction", &Column{Numbers: []float64{1, 1.5}}, []string{"a", "b"}, "", `"1.5" is not one of`, data.ErrInvalid},
-		{"unknown name", wordsOf("a", "x"), []string{"a", "b"}, "", `row 1: invalid data: "x" is not one of the 2 names`, data.ErrInvalid},
+		{"unknown name", wordsOf("a", "x"), []string{"a", "b"}, "", `row 1: "x" is not one of the 2 names`, data.ErrInvalid},
 		{"names twice", &Column{Numbers: []float64{1}}, []string{"a", "a"}, "", "only 1 different", data.ErrInvalid},
 		{"words as targets", wordsOf("a"), nil, data.Regression, `"a" is not a number`, data.ErrFormat},
 	} {

@@ -93,7 +93,7 @@ var npyType = regexp.MustCompile(`^[<|=]?(?:([biuf]\d)|([SU])([1-9]\d{0,8}))$`)
 // bytes, fewer if it is packed.
 func newArray(r io.Reader, length, stored int64) (*array, error) {
 	fault := func(format string, args ...any) (*array, error) {
-		return nil, fmt.Errorf("%w: "+format, append([]any{data.ErrFormat}, args...)...)
+		return nil, data.ErrFormat.Errorf(format, args...)
 	}
 	var begin struct {
 		Magic  [len(npyMagic)]byte
@@ -127,7 +127,8 @@ func newArray(r io.Reader, length, stored int64) (*array, error) {
 		}
 	}
 	bytes := uint64(a.size)
-	for dimension := range strings.FieldsFuncSeq(header[3], func(c rune) bool { return c == ',' || c == ' ' }) {
+	between := func(c rune) bool { return c == ',' || c == ' ' }
+	for dimension := range strings.FieldsFuncSeq(header[3], between) {
 		n, err := strconv.ParseInt(dimension, 10, 64)
 		var overflow uint64
 		if overflow, bytes = bits.Mul64(bytes, uint64(n)); err != nil || overflow > 0 {
@@ -158,7 +159,7 @@ func (a *array) count() int {
 // numbersOf reads the entries of an array of numbers, row by row.
 func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	if a.kind.number == nil {
-		return nil, fmt.Errorf("%w: the array is %v; it must hold numbers", data.ErrFormat, a)
+		return nil, data.ErrFormat.Errorf("the array is %v; it must hold numbers", a)
 	}
 	entry, err := entriesOf(a, func(b []byte) T { return T(a.kind.number(b)) })
 	if err != nil || !a.fortran || len(a.shape) != 2 {
@@ -173,17 +174,10 @@ func numbersOf[T float32 | float64](a *array) ([]T, error) {
 	return byRow, nil
 }
 
-// freeTexts is how many texts an array may have however small it is packed. Each
-// takes some 32 bytes of memory, and in the file a bit may be enough.
-const freeTexts = 4 << 20
-
 // textsOf reads the entries of an array of text.
 func textsOf(a *array) ([]string, error) {
 	if a.kind.text == nil {
-		return nil, fmt.Errorf("%w: the array is %v; it must hold text", data.ErrFormat, a)
-	}
-	if n := a.count(); int64(n) > max(freeTexts, 4*a.stored) {
-		return nil, fmt.Errorf("%w: %d texts in %d bytes", data.ErrFormat, n, a.stored)
+		return nil, data.ErrFormat.Errorf("the array is %v; it must hold text", a)
 	}
 	return entriesOf(a, a.kind.text)
 }
@@ -193,12 +187,15 @@ func textsOf(a *array) ([]string, error) {
 func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	const chunk = 64 << 10
 	n := a.count()
+	if err := bounded(0, 0, n*max(1, a.size/8), a.stored); err != nil {
+		return nil, err
+	}
 	buf := make([]byte, min(n, max(1, chunk/a.size))*a.size)
 	entry := make([]T, 0, min(n, int(a.stored)))
 	for len(entry) < n {
 		b := buf[:min(len(buf), (n-len(entry))*a.size)]
 		if _, err := io.ReadFull(a.entries, b); err != nil {
-			return nil, fmt.Errorf("%w: the array is damaged or cut short after %d of %d entries: %w", data.ErrFormat, len(entry), n, err)
+			return nil, data.ErrFormat.Errorf("the array is damaged or cut short after %d of %d entries: %w", len(entry), n, err)
 		}
 		for b := range slices.Chunk(b, a.size) {
 			entry = append(entry, decode(b))
@@ -206,7 +203,7 @@ func entriesOf[T any](a *array, decode func([]byte) T) ([]T, error) {
 	}
 	// The end has the checksum of packed entries.
 	if _, err := io.ReadFull(a.entries, make([]byte, 1)); err != io.EOF {
-		return nil, fmt.Errorf("%w: the array is damaged: %v at its end", data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("the array is damaged: %v at its end", err)
 	}
 	return entry, nil
 }

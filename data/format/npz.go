@@ -2,6 +2,7 @@ package format
 
 import (
 	"archive/zip"
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -28,7 +29,8 @@ import (
 //	kind      "classification" or "regression"
 //	steps     how the features were made: the names of the steps
 //
-// The features and y are needed; other arrays are passed over.
+// The features and y are needed. Without group, groups has n groups, as in scikit-learn. Other
+// arrays are passed over, which the notes of the dataset say.
 
 func readNPZ(path string, o Options) (*table, error) {
 	f, err := os.Open(path)
@@ -46,23 +48,64 @@ func readNPZ(path string, o Options) (*table, error) {
 func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 	packed, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is no .npz file, or cut short: %w", data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("it is no .npz file, or cut short: %w", err)
 	}
 	p := &npzParser{size: size, of: map[string]*zip.File{}}
+	p.taken = map[string]bool{}
 	for _, f := range packed.File {
 		name := strings.TrimSuffix(f.Name, ".npy")
+		if err := checkName(r, f); err != nil {
+			return nil, fmt.Errorf("array %s: %w", name, err)
+		}
+		if p.of[name] != nil {
+			return nil, data.ErrFormat.Errorf("array %s: two arrays have this name", name)
+		}
 		p.names = append(p.names, name)
 		p.of[name] = f
 	}
 	t := p.table(o)
+	over := slices.DeleteFunc(p.names, func(name string) bool { return p.taken[name] })
+	if len(over) > 0 {
+		t.notes = []string{"arrays that are passed over: " + Abridge(over)}
+	}
 	return t, p.err
 }
+
+// checkName compares the name of an array in the directory, which nothing protects, with the
+// one that stands before the array: under a damaged name it would be passed over.
+func checkName(r io.ReaderAt, f *zip.File) error {
+	start, err := f.DataOffset()
+	if err != nil {
+		return data.ErrFormat.Errorf("the directory of the .npz file is damaged")
+	}
+	before := make([]byte, min(start, int64(len(f.Name)+headerRoom)))
+	if _, err = r.ReadAt(before, start-int64(len(before))); err != nil {
+		return err
+	}
+	i := max(0, bytes.LastIndex(before, []byte("PK\x03\x04")))
+	header := before[i:]
+	if name := header[min(len(header), nameOffset):]; !bytes.HasPrefix(name, []byte(f.Name)) {
+		return data.ErrFormat.Errorf("the array has another name in the directory of the .npz file than before its data")
+	}
+	return nil
+}
+
+const (
+	// nameOffset is where the name begins in the header before an array.
+	nameOffset = 30
+	// headerRoom is more than NumPy puts there beside the name.
+	headerRoom = 1 << 10
+)
+
+// groupsArray has the names of groups or, without an array group, the groups.
+const groupsArray = "groups"
 
 // npzParser reads arrays until one has an error.
 type npzParser struct {
 	size  int64
 	names []string // in the file's order
 	of    map[string]*zip.File
+	taken map[string]bool
 	err   error
 }
 
@@ -71,6 +114,7 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 	if p.err != nil {
 		return result
 	}
+	p.taken[name] = true
 	a, closer, err := p.open(name)
 	if err == nil {
 		defer closer.Close()
@@ -86,7 +130,7 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 func (p *npzParser) open(name string) (*array, io.Closer, error) {
 	f := p.of[name]
 	if f == nil {
-		return nil, nil, fmt.Errorf("%w: it is missing", data.ErrFormat)
+		return nil, nil, data.ErrFormat.Errorf("it is missing")
 	}
 	stored := int64(min(f.CompressedSize64, uint64(p.size)))
 	if limit := inflatedLimit(stored); f.UncompressedSize64 > uint64(limit) {
@@ -94,7 +138,7 @@ func (p *npzParser) open(name string) (*array, io.Closer, error) {
 	}
 	r, err := f.Open()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", data.ErrFormat, err)
+		return nil, nil, data.ErrFormat.Errorf("%w", err)
 	}
 	a, err := newArray(r, int64(f.UncompressedSize64), stored)
 	if err != nil {
@@ -104,17 +148,26 @@ func (p *npzParser) open(name string) (*array, io.Closer, error) {
 }
 
 func (p *npzParser) table(o Options) *table {
-	t := &table{classes: p.text("classes"), groups: p.text("groups"), features: p.text("features"), steps: p.text("steps")}
+	t := &table{classes: p.text("classes"), features: p.text("features")}
+	t.steps = p.text("steps")
 	if p.of["indptr"] != nil {
 		t.x = p.csr()
 	} else {
 		t.x = take(p, p.find("", []string{"X"}, "features"), denseOf)
 	}
 	t.label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
-	if o.Group != "" || findUsual(p.names, groupNames) >= 0 {
-		t.group, _ = p.column(p.find(o.Group, groupNames, "groups"), "")
+	group := o.Group
+	if group == "" && findUsual(p.names, groupNames) < 0 && p.of[groupsArray] != nil {
+		group = groupsArray
 	}
-	if kind := p.text("kind"); kind != nil && (kind[0] == string(data.Regression) || kind[0] == string(data.Classification)) {
+	if group != "" || findUsual(p.names, groupNames) >= 0 {
+		t.group, _ = p.column(p.find(group, groupNames, "groups"), "")
+	}
+	if group != groupsArray {
+		t.groups = p.text(groupsArray)
+	}
+	kinds := []string{string(data.Regression), string(data.Classification)}
+	if kind := p.text("kind"); kind != nil && slices.Contains(kinds, kind[0]) {
 		t.kind = data.Kind(kind[0])
 	}
 	return t
@@ -123,19 +176,19 @@ func (p *npzParser) table(o Options) *table {
 // csr reads a matrix as scipy.sparse.save_npz writes it.
 func (p *npzParser) csr() *data.Stored {
 	if format := take(p, "format", textsOf); p.err == nil && !slices.Equal(format, []string{"csr"}) {
-		p.err = fmt.Errorf("array format: %w: the sparse matrix is stored as %q; store it as csr", data.ErrFormat, format)
+		p.err = data.ErrFormat.Errorf("array format: the sparse matrix is stored as %q; store it as csr", format)
 	}
 	shape, begin := take(p, "shape", wholesOf[int32]), take(p, "indptr", wholesOf[int])
 	index, value := take(p, "indices", wholesOf[int32]), take(p, "data", numbersOf[float32])
 	if p.err == nil && (len(shape) != 2 || int(shape[0]) != len(begin)-1) {
-		p.err = fmt.Errorf("array shape: %w: it says %v but indptr has %d entries, one more than rows", data.ErrFormat, shape, len(begin))
+		p.err = data.ErrFormat.Errorf("array shape: it says %v but indptr has %d entries, one more than rows", shape, len(begin))
 	}
 	if p.err != nil {
 		return nil
 	}
 	x, err := data.NewCSR(int(shape[1]), begin, index, value)
 	if err != nil {
-		p.err = fmt.Errorf("%w: the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", data.ErrFormat, err)
+		p.err = data.ErrFormat.Errorf("the sparse matrix is not in order (SciPy's sum_duplicates puts it so): %w", err)
 	}
 	return x
 }
@@ -154,7 +207,7 @@ func (p *npzParser) find(asked string, usual []string, what string) string {
 		there = append(there, fmt.Sprintf("%s (%v)", name, take(p, name, func(a *array) (*array, error) { return a, nil })))
 	}
 	if p.err == nil {
-		p.err = fmt.Errorf("%w: there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)", data.ErrFormat, cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(there))
+		p.err = data.ErrFormat.Errorf("there is no array %s of %s, only %s; a dataset has features X (n x d) and labels y (n)", cmp.Or(asked, strings.Join(usual, ", ")), what, Abridge(there))
 	}
 	return ""
 }
@@ -174,7 +227,10 @@ func (p *npzParser) text(name string) []string {
 
 func denseOf(a *array) (*data.Stored, error) {
 	if len(a.shape) != 2 || a.count() == 0 {
-		return nil, fmt.Errorf("%w: it is %v; features are n x d", data.ErrInvalid, a)
+		return nil, data.ErrInvalid.Errorf("it is %v; features are n x d", a)
+	}
+	if err := bounded(a.shape[0], a.shape[1], a.count(), a.stored); err != nil {
+		return nil, err
 	}
 	entry, err := numbersOf[float32](a)
 	if err != nil {
@@ -193,7 +249,7 @@ func wholesOf[T int | int32](a *array) ([]T, error) {
 	for i, v := range entry {
 		whole[i] = T(v)
 		if v < 0 || v > maxClassNumber || float64(whole[i]) != v {
-			return nil, fmt.Errorf("%w: entry %d is %v; it must be a whole number from 0", data.ErrFormat, i, v)
+			return nil, data.ErrFormat.Errorf("entry %d is %v; it must be a whole number from 0", i, v)
 		}
 	}
 	return whole, nil
@@ -205,7 +261,7 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 	names := p.text("targets")
 	c = take(p, name, func(a *array) (c Column, err error) {
 		if len(a.shape) == 0 || len(a.shape) > 2 || a.count() == 0 {
-			return c, fmt.Errorf("%w: it is %v; it must have one entry, or one row, for each row of features", data.ErrInvalid, a)
+			return c, data.ErrInvalid.Errorf("it is %v; it must have one entry, or one row, for each row of features", a)
 		}
 		width, j := a.count()/a.shape[0], 0
 		if len(names) != width {
@@ -241,10 +297,10 @@ func (p *npzParser) column(name, target string) (c Column, several []string) {
 // whole or not at all.
 func Write(path string, d *data.Dataset) error {
 	if strings.ToLower(filepath.Ext(path)) != ".npz" {
-		return fmt.Errorf("format: %s: %w: datasets are written as .npz; name it so", path, data.ErrFormat)
+		return data.ErrFormat.Errorf("%s: datasets are written as .npz; name it so", path)
 	}
 	if err := files.Write(path, func(w io.Writer) error { return WriteNPZ(w, d) }); err != nil {
-		return fmt.Errorf("format: %w", err)
+		return err
 	}
 	return nil
 }
@@ -258,7 +314,7 @@ func WriteNPZ(w io.Writer, d *data.Dataset) error {
 	}
 	arrays, err := arraysOf(d)
 	if err != nil {
-		return fmt.Errorf("format: %s: %w", d.Name, err)
+		return fmt.Errorf("%s: %w", d.Name, err)
 	}
 	z := zip.NewWriter(w)
 	for _, a := range arrays {
@@ -267,11 +323,11 @@ func WriteNPZ(w io.Writer, d *data.Dataset) error {
 			err = a.write(f)
 		}
 		if err != nil {
-			return fmt.Errorf("format: writing npz: array %s: %w", a.name, err)
+			return fmt.Errorf("writing npz: array %s: %w", a.name, err)
 		}
 	}
 	if err := z.Close(); err != nil {
-		return fmt.Errorf("format: writing npz: %w", err)
+		return fmt.Errorf("writing npz: %w", err)
 	}
 	return nil
 }
@@ -281,7 +337,7 @@ func arraysOf(d *data.Dataset) ([]output, error) {
 	for _, names := range [][]string{d.Classes, d.Groups, d.Features} {
 		for _, name := range names {
 			if !utf8.ValidString(name) || strings.HasSuffix(name, "\x00") {
-				return nil, fmt.Errorf("name %q: %w: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name, data.ErrInvalid)
+				return nil, data.ErrInvalid.Errorf("name %q: NumPy cannot hold it; it must be UTF-8 and not end in a zero", name)
 			}
 		}
 	}

@@ -30,11 +30,11 @@ func inflatedLimit(compressed int64) int64 {
 }
 
 func tooInflated(limit int64) error {
-	return fmt.Errorf("%w: it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", data.ErrFormat, limit, maxInflation)
+	return data.ErrFormat.Errorf("it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", limit, maxInflation)
 }
 
 // openText opens a text file, unpacking it if it is packed by gzip.
-func openText(path string) (io.ReadCloser, error) {
+func openText(path string) (*text, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -44,22 +44,26 @@ func openText(path string) (io.ReadCloser, error) {
 
 // unpack returns the text of f, which may be packed by gzip, and must be if its name
 // promises that. Closing the text closes f, and so does an error.
-func unpack(f io.ReadCloser, name string) (io.ReadCloser, error) {
+func unpack(f io.ReadCloser, name string) (*text, error) {
 	packed := &counter{r: f}
 	in := bufio.NewReaderSize(packed, 64<<10)
-	var text io.Reader = in
+	t := &text{in, f, packed}
 	start, _ := in.Peek(len(gzipMagic))
 	if string(start) == gzipMagic || strings.HasSuffix(strings.ToLower(name), ".gz") {
 		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%w: it is not a sound gzip file: %w", data.ErrFormat, err), f.Close())
+			return nil, errors.Join(data.ErrFormat.Errorf("it is not a sound gzip file: %w", err), f.Close())
 		}
-		text = &inflated{gzip: z, packed: packed}
+		t.Reader = &inflated{gzip: z, packed: packed}
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{text, f}, nil
+	return t, nil
+}
+
+// text is unpacked. The bytes on disk that it was read from are counted.
+type text struct {
+	io.Reader
+	io.Closer
+	packed *counter
 }
 
 // gzipMagic is what gzip files begin with.
@@ -91,7 +95,7 @@ func (t *inflated) Read(b []byte) (int, error) {
 		return n, tooInflated(limit)
 	}
 	if err != nil && err != io.EOF {
-		err = fmt.Errorf("%w: the gzip file is damaged or cut short: %w", data.ErrFormat, err)
+		err = data.ErrFormat.Errorf("the gzip file is damaged or cut short: %w", err)
 	}
 	return n, err
 }
@@ -103,21 +107,21 @@ func readNames(path string) (names []string, err error) {
 		return nil, fmt.Errorf("names: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(f)
+	content, err := io.ReadAll(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %w", path, data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("%s: %w", path, err)
 	}
 	line := map[string]int{"": 0}
-	for name := range strings.Lines(string(text)) {
+	for name := range strings.Lines(string(content)) {
 		name = strings.TrimSpace(name)
 		if at, known := line[name]; known {
-			return nil, fmt.Errorf("%s: line %d: %w: the name %q is empty or that of line %d; every line needs a name of its own", path, len(names)+1, data.ErrFormat, name, at)
+			return nil, data.ErrFormat.Errorf("%s: line %d: the name %q is empty or that of line %d; every line needs a name of its own", path, len(names)+1, name, at)
 		}
 		names = append(names, name)
 		line[name] = len(names)
 	}
 	if names == nil {
-		return nil, fmt.Errorf("%s: %w: it holds no names; it needs one a line", path, data.ErrFormat)
+		return nil, data.ErrFormat.Errorf("%s: it holds no names; it needs one a line", path)
 	}
 	return names, nil
 }

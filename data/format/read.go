@@ -7,6 +7,7 @@ import (
 	"l2mt/data"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -81,13 +82,14 @@ type Options struct {
 //
 // Reading takes memory in proportion to the file, whatever the file says of its
 // own size. Packed content (.gz, .npz) may grow to 16 MiB or 256 times its
-// size, whichever is more; what grows further is refused. Sparse features may
-// have 16,777,216 columns or 64 for each entry, whichever is more, unless there are
-// names for as many.
+// size, whichever is more; what grows further is refused, and so are more cells than
+// 4,194,304 or 4 for each byte on disk. Of sparse features with more than 65,536 columns
+// and more columns than entries, those without an entry are left out, unless there are
+// names for all.
 func Read(path string, o Options) (*data.Dataset, error) {
 	format, err := Of(path, o.Format)
 	if err != nil {
-		return nil, fmt.Errorf("format: %w", err)
+		return nil, err
 	}
 	var t *table
 	switch format {
@@ -102,10 +104,10 @@ func Read(path string, o Options) (*data.Dataset, error) {
 	case NPZ:
 		t, err = readNPZ(path, o)
 	default:
-		err = fmt.Errorf("%w: its format is called %s; there are svmlight, csv, tsv and npz", data.ErrInvalid, format)
+		err = data.ErrInvalid.Errorf("its format is called %s; there are svmlight, csv, tsv and npz", format)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("format: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t.dataset(path, o)
 }
@@ -129,7 +131,7 @@ func Of(path string, asked Format) (Format, error) {
 	case asked != "":
 		return asked, nil
 	case info.IsDir():
-		return "", fmt.Errorf("%s: %w: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path, data.ErrFormat)
+		return "", data.ErrFormat.Errorf("%s: it is a folder; texts are counted by other programs, such as scikit-learn's CountVectorizer and dump_svmlight_file", path)
 	}
 	return formatOfName(path)
 }
@@ -147,11 +149,11 @@ func formatOfName(path string) (Format, error) {
 	case ok && !(packed && format == NPZ):
 		return format, nil
 	case filepath.Ext(name) == ".npy":
-		return "", fmt.Errorf("%s: %w: single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load(%q); numpy.savez(\"data.npz\", X=a[:, :-1], y=a[:, -1])", path, data.ErrFormat, filepath.Base(path))
+		return "", data.ErrFormat.Errorf("%s: single arrays are not read; NumPy makes an .npz of one whose last column is the label: a = numpy.load(%q); numpy.savez(\"data.npz\", X=a[:, :-1], y=a[:, -1])", path, filepath.Base(path))
 	case filepath.Ext(name) == ".mat":
-		return "", fmt.Errorf("%s: %w: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, data.ErrFormat, filepath.Base(path))
+		return "", data.ErrFormat.Errorf("%s: MATLAB files are not read; SciPy makes an .npz of it: m = scipy.io.loadmat(%q); numpy.savez(\"data.npz\", X=m[\"fea\"], y=m[\"gnd\"].ravel())", path, filepath.Base(path))
 	}
-	return "", fmt.Errorf("%s: %w: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), or .npz, or say --format; spreadsheets and Parquet are to be saved as CSV", path, data.ErrFormat)
+	return "", data.ErrFormat.Errorf("%s: its name does not say what it is; it must end in .svmlight, .libsvm, .svm, .csv, .tsv or .txt (or these with .gz), or .npz, or say --format; spreadsheets and Parquet are to be saved as CSV", path)
 }
 
 // table is what a reader finds in a file, before labels become classes.
@@ -168,28 +170,25 @@ type table struct {
 	// kind is set if the file says whether the labels are classes.
 	kind                             data.Kind
 	classes, groups, features, steps []string
+	notes                            []string
 }
 
-const (
-	// columnsPerEntry is how many columns sparse features may have for each
-	// entry. Hashed words and the widest public datasets have fewer than one.
-	columnsPerEntry = 64
-	// freeColumns is what they may have however few entries there are.
-	freeColumns = 1 << 24
-)
+// freeColumns is how many columns sparse features may have however few entries there are.
+// Hashed words and the widest public datasets have fewer columns than entries.
+const freeColumns = 1 << 16
 
 // dataset turns the table into a dataset and checks it.
 func (t *table) dataset(path string, o Options) (*data.Dataset, error) {
 	d := &data.Dataset{Name: path}
 	if err := t.fill(d, o); err != nil {
-		return nil, fmt.Errorf("format: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return d, d.Validate()
 }
 
-// fill fills a dataset, with names that come in files of their own. It refuses sparse features
-// whose width alone, which a few bytes can claim, would fill the memory of whatever keeps a
-// number for each column.
+// fill fills a dataset, with names that come in files of their own. Columns without an entry
+// are left out where they outnumber the entries: their number alone, which a few bytes can
+// claim, would fill the memory of whatever keeps a weight for each column.
 func (t *table) fill(d *data.Dataset, o Options) (err error) {
 	if o.ClassNames != "" {
 		t.classes, err = readNames(o.ClassNames)
@@ -204,10 +203,16 @@ func (t *table) fill(d *data.Dataset, o Options) (err error) {
 		if t.wider {
 			t.x = x.Widened(len(t.features))
 		}
-		if x.Cols() > max(freeColumns, columnsPerEntry*x.NNZ(), len(t.features)) {
-			return fmt.Errorf("%w: %d columns for %d entries; if that is right, give the names of so many features", data.ErrInvalid, x.Cols(), x.NNZ())
+		if x.Cols() > max(freeColumns, x.NNZ(), len(t.features)) {
+			narrow, used := x.Narrowed()
+			t.x, t.features = narrow, nil
+			for _, j := range used {
+				t.features = append(t.features, strconv.Itoa(int(j)))
+			}
+			d.Notes = append(d.Notes, fmt.Sprintf("%d of %d columns have entries; the others are left out", len(used), x.Cols()))
 		}
 	}
+	d.Notes = append(d.Notes, t.notes...)
 	d.X, d.Targets, d.Features, d.Steps = t.x, t.targets, t.features, t.steps
 	if t.label.Name != "" {
 		d.LabelOf = fmt.Sprintf("column %q", t.label.Name)

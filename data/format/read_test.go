@@ -61,8 +61,8 @@ func TestNamesFromFiles(t *testing.T) {
 	}
 	for content, want := range map[string]string{
 		"":           "it holds no names",
-		"a\n\nb":     "line 2: malformed file: the name \"\" is empty",
-		"a\nb\na\nc": "line 3: malformed file: the name \"a\" is empty or that of line 1",
+		"a\n\nb":     "line 2: the name \"\" is empty",
+		"a\nb\na\nc": "line 3: the name \"a\" is empty or that of line 1",
 		"a\nb":       "5 columns but 2 feature names",
 	} {
 		_, err := Read(formats+"table.npz", Options{FeatureNames: inFile(t, "names", content)})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"l2mt/data"
 )
@@ -28,8 +29,8 @@ type Rows struct {
 
 	name  string
 	in    io.Reader
+	text  *text
 	comma rune
-	close func() error
 	first *Block // the block that the header was in
 	rest  []byte // what has been read behind the last block
 	line  int    // on which rest begins, from 1
@@ -42,14 +43,14 @@ type Rows struct {
 func OpenRows(path string, o Options) (*Rows, error) {
 	kind, err := Of(path, o.Format)
 	if err != nil {
-		return nil, fmt.Errorf("format: %w", err)
+		return nil, err
 	}
 	if kind != CSV && kind != TSV {
-		return nil, fmt.Errorf("format: %s: %w: its format is %s; rows are read from %s and %s", path, data.ErrInvalid, kind, CSV, TSV)
+		return nil, data.ErrInvalid.Errorf("%s: its format is %s; rows are read from %s and %s", path, kind, CSV, TSV)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("format: %w", err)
+		return nil, err
 	}
 	o.Format = kind
 	return NewRows(f, path, o)
@@ -60,9 +61,9 @@ func OpenRows(path string, o Options) (*Rows, error) {
 func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
 	text, err := unpack(in, name)
 	if err != nil {
-		return nil, fmt.Errorf("format: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r := &Rows{name: name, close: text.Close, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
+	r := &Rows{name: name, text: text, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
 	if err = r.begin(bufio.NewReaderSize(text, 64<<10), o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}
@@ -76,9 +77,9 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	case bytes.HasPrefix(start, []byte("\ufeff")): // the mark that spreadsheets put before UTF-8
 		in.Discard(len("\ufeff"))
 	case bytes.HasPrefix(start, []byte("\xff\xfe")) || bytes.HasPrefix(start, []byte("\xfe\xff")):
-		return fmt.Errorf("line 1: %w: it is UTF-16; save it as UTF-8", data.ErrFormat)
+		return data.ErrFormat.Errorf("line 1: it is UTF-16; save it as UTF-8")
 	case bytes.IndexByte(start, 0) >= 0:
-		return fmt.Errorf("%w: it has zero bytes, which no text has", data.ErrFormat)
+		return data.ErrFormat.Errorf("it has zero bytes, which no text has")
 	}
 	r.in = lines{in}
 	b, err := r.next()
@@ -96,20 +97,23 @@ func (r *Rows) begin(in *bufio.Reader, o Options) error {
 	default:
 		separator := []rune(o.Separator)
 		if len(separator) > 1 || strings.ContainsAny(o.Separator, "\"\r\n") {
-			return fmt.Errorf("separator %q: %w: it must be a character, or tab", o.Separator, data.ErrInvalid)
+			return data.ErrInvalid.Errorf("separator %q: it must be a character, or tab", o.Separator)
 		}
 		r.comma = separator[0]
 	}
 	if r.Decimal == "" {
 		r.Decimal = b.decimalOf()
 	} else if written[r.Decimal] == nil {
-		return fmt.Errorf("decimal %q: %w: it must be a point or a comma", r.Decimal, data.ErrInvalid)
+		return data.ErrInvalid.Errorf("decimal %q: it must be a point or a comma", r.Decimal)
 	}
 	var first []string
 	if err := b.each(func(_ int, cells []string) error { first = slices.Clone(cells); return io.EOF }); err != io.EOF {
 		return err
 	}
 	r.Width, r.first = len(first), b
+	if err := bounded(1, r.Width, r.Width, r.text.packed.n); err != nil {
+		return fmt.Errorf("line %d: %w", b.line, err)
+	}
 	for j, cell := range first {
 		first[j] = strings.TrimSpace(cell)
 	}
@@ -145,7 +149,7 @@ func (r lines) Read(b []byte) (int, error) {
 }
 
 // Close closes what the rows are read from.
-func (r *Rows) Close() error { return r.close() }
+func (r *Rows) Close() error { return r.text.Close() }
 
 // Read reads all rows into columns, each from where it is in the table, and returns
 // the lines that the rows begin on.
@@ -163,6 +167,10 @@ func (r *Rows) Read(columns []*Column) (lines []int, err error) {
 			return nil, err
 		}
 		lines = append(lines, more...)
+		n := len(lines)
+		if err = bounded(n, r.Width, n*r.Width, r.text.packed.n); err != nil {
+			return nil, r.located(err)
+		}
 	}
 }
 
@@ -171,14 +179,14 @@ func (r *Rows) Fault(line int, err error) error {
 	return r.located(fmt.Errorf("line %d: %w", line, err))
 }
 
-func (r *Rows) located(err error) error { return fmt.Errorf("format: %s: %w", r.name, err) }
+func (r *Rows) located(err error) error { return fmt.Errorf("%s: %w", r.name, err) }
 
 const (
 	// blockSize is enough for the work on a block to outweigh passing it on.
 	blockSize = 256 << 10
 	// maxRow is how long a row may be: a quote that is not closed makes one of
 	// all that follows.
-	maxRow = 256 << 20
+	maxRow = 16 << 20
 )
 
 // Next returns the next block of rows, or io.EOF. Blocks stay valid: each may
@@ -210,7 +218,7 @@ func (r *Rows) next() (*Block, error) {
 			r.rest, r.line = text[cut:], r.line+bytes.Count(b.text, []byte{'\n'})
 			return b, nil
 		case len(text) > maxRow:
-			return nil, fmt.Errorf("line %d: %w: the row is longer than %d bytes; is a quote not closed?", r.line, data.ErrFormat, maxRow)
+			return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes; is a quote not closed?", r.line, maxRow)
 		case len(text) == cap(text):
 			text = slices.Grow(text, len(text))
 		}
@@ -262,7 +270,7 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 	points := b.rows.Decimal == "."
 	err = b.each(func(line int, cells []string) error {
 		if width := b.rows.Width; len(cells) != width {
-			return fmt.Errorf("line %d: %w: it has %d columns but the first line has %d", line, data.ErrFormat, len(cells), width)
+			return data.ErrFormat.Errorf("line %d: it has %d columns but the first line has %d", line, len(cells), width)
 		}
 		lines = append(lines, line)
 		for _, c := range columns {
@@ -281,6 +289,17 @@ func (b *Block) Into(columns []*Column) (lines []int, err error) {
 // each calls f for every row that is not empty with the line that it begins on, from 1,
 // and its cells, of which the slice is used again.
 func (b *Block) each(f func(line int, cells []string) error) error {
+	if len(b.text) > 2*blockSize { // a row is longer than a block, and becomes cells as a whole
+		cells := 1 + bytes.Count(b.text, []byte(string(b.rows.comma)))
+		if err := bounded(1, 0, 3*cells, b.rows.text.packed.n); err != nil {
+			return fmt.Errorf("line %d: %w", b.line, err)
+		}
+	}
+	if !utf8.Valid(b.text) {
+		before := b.text[:bytes.IndexRune(b.text, utf8.RuneError)]
+		line := b.line + bytes.Count(before, []byte{'\n'})
+		return data.ErrFormat.Errorf("line %d: it is not UTF-8 but maybe Windows-1252, as old spreadsheets write it; save it as UTF-8", line)
+	}
 	in := csv.NewReader(bytes.NewReader(b.text))
 	in.Comma, in.FieldsPerRecord, in.ReuseRecord = b.rows.comma, -1, true
 	for header := b.header; ; header = false {
@@ -290,7 +309,7 @@ func (b *Block) each(f func(line int, cells []string) error) error {
 		case err == io.EOF:
 			return nil
 		case errors.As(err, &fault):
-			return fmt.Errorf("line %d, byte %d: %w: %w", b.line+fault.Line-1, fault.Column, data.ErrFormat, fault.Err)
+			return data.ErrFormat.Errorf("line %d, byte %d: %w", b.line+fault.Line-1, fault.Column, fault.Err)
 		case err == nil && !header:
 			line, _ := in.FieldPos(0)
 			err = f(b.line+line-1, cells)

@@ -116,8 +116,8 @@ func TestHeadersWithNumbers(t *testing.T) {
 
 func TestErrorsOfRowsSayWhere(t *testing.T) {
 	for text, want := range map[string]string{
-		"x,y\n1,2\n1,2,3\n":   "format: a.csv: line 3: malformed file: it has 3 columns but the first line has 2",
-		"x,y\n1,2\n\n1,\"3\n": "format: a.csv: line 4, byte 6: malformed file: " + csv.ErrQuote.Error(),
+		"x,y\n1,2\n1,2,3\n":   "a.csv: line 3: it has 3 columns but the first line has 2",
+		"x,y\n1,2\n\n1,\"3\n": "a.csv: line 4, byte 6: " + csv.ErrQuote.Error(),
 	} {
 		r := must(NewRows(io.NopCloser(strings.NewReader(text)), "a.csv", Options{}))(t)
 		if _, err := r.Read(nil); err == nil || err.Error() != want {

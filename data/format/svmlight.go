@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"l2mt/data"
 	"math"
 	"slices"
@@ -28,23 +27,29 @@ func readSVMLight(path string) (*table, error) {
 }
 
 // parseSVMLight reads svmlight text in one pass.
-func parseSVMLight(r io.Reader) (*table, error) {
+func parseSVMLight(r *text) (*table, error) {
 	p := svmlightParser{table: &table{wider: true}, begin: []int{0}}
-	text := bufio.NewScanner(r)
-	text.Buffer(make([]byte, 0, 64<<10), maxRow)
+	rows := bufio.NewScanner(r)
+	rows.Buffer(make([]byte, 0, 64<<10), maxRow)
 	line := 0
-	for text.Scan() {
+	for rows.Scan() {
 		line++
-		content, _, _ := bytes.Cut(text.Bytes(), []byte{'#'})
+		content, _, _ := bytes.Cut(rows.Bytes(), []byte{'#'})
 		if content = bytes.TrimSpace(content); len(content) == 0 {
 			continue
 		}
-		if err := p.row(content); err != nil {
+		err := p.row(content)
+		if err == nil {
+			err = bounded(len(p.begin), 0, len(p.index), r.packed.n)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 		p.lines = append(p.lines, line)
 	}
-	if err := text.Err(); err != nil {
+	if err := rows.Err(); err == bufio.ErrTooLong {
+		return nil, data.ErrFormat.Errorf("line %d: the row is longer than %d bytes", line+1, maxRow)
+	} else if err != nil {
 		return nil, fmt.Errorf("after line %d: %w", line, err)
 	}
 	if !p.zeroBased {
@@ -73,7 +78,7 @@ func (p *svmlightParser) row(line []byte) error {
 	p.fields = slices.AppendSeq(p.fields[:0], bytes.FieldsSeq(line))
 	label, pairs := p.fields[0], p.fields[1:]
 	if bytes.ContainsAny(label, ":,") {
-		return fmt.Errorf("%w: it begins with %q; it must begin with the row's label", data.ErrFormat, label)
+		return data.ErrFormat.Errorf("it begins with %q; it must begin with the row's label", label)
 	}
 	p.label.Add(string(label))
 	var qid []byte
@@ -82,11 +87,11 @@ func (p *svmlightParser) row(line []byte) error {
 		qid, found = bytes.CutPrefix(pairs[0], []byte("qid:"))
 	}
 	if len(p.lines) > 0 && found != (p.group.Len() > 0) {
-		return fmt.Errorf("%w: either every row has a qid or none", data.ErrFormat)
+		return data.ErrFormat.Errorf("either every row has a qid or none")
 	}
 	if found {
 		if _, err := strconv.ParseInt(string(qid), 10, 64); err != nil {
-			return fmt.Errorf("%w: the qid %q is not a whole number", data.ErrFormat, qid)
+			return data.ErrFormat.Errorf("the qid %q is not a whole number", qid)
 		}
 		p.group.Add(string(qid))
 		pairs = pairs[1:]
@@ -97,9 +102,9 @@ func (p *svmlightParser) row(line []byte) error {
 		index, err := strconv.Atoi(string(before))
 		switch {
 		case !found || err != nil || index < 0 || index > maxColumns:
-			return fmt.Errorf("%w: %q is not index:value, with an index up to %d", data.ErrFormat, pair, maxColumns)
+			return data.ErrFormat.Errorf("%q is not index:value, with an index up to %d", pair, maxColumns)
 		case index <= previous:
-			return fmt.Errorf("%w: the index %d comes after %d; indices must ascend", data.ErrFormat, index, previous)
+			return data.ErrFormat.Errorf("the index %d comes after %d; indices must ascend", index, previous)
 		}
 		v, err := parseFeature(string(after))
 		if err != nil {
@@ -124,9 +129,9 @@ func parseFeature(text string) (float32, error) {
 	v := float32(f)
 	switch {
 	case math.IsNaN(f) || math.IsInf(float64(v), 0):
-		return 0, fmt.Errorf("%w: the feature is %s; it must be finite and fit a float32", data.ErrInvalid, text)
+		return 0, data.ErrInvalid.Errorf("the feature is %s; it must be finite and fit a float32", text)
 	case err != nil:
-		return 0, fmt.Errorf("%w: the feature %q is not a number", data.ErrFormat, text)
+		return 0, data.ErrFormat.Errorf("the feature %q is not a number", text)
 	}
 	return v, nil
 }

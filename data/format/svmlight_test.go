@@ -27,10 +27,10 @@ func TestSVMLightAsPeopleWriteIt(t *testing.T) {
 
 func TestSVMLightColumns(t *testing.T) {
 	for text, cols := range map[string]int{
-		"1 3:1\n":               3,
-		"1 0:1 3:1\n":           4,
-		"1 1:1\n2 7:0\n":        7, // a zero says how many columns there are
-		"1 1:1\n2 16777216:1\n": 16777216,
+		"1 3:1\n":            3,
+		"1 0:1 3:1\n":        4,
+		"1 1:1\n2 7:0\n":     7, // a zero says how many columns there are
+		"1 1:1\n2 65536:1\n": 65536,
 	} {
 		if d := mustReadBytes(t, "a.svm", []byte(text), Options{}); d.X.Cols() != cols {
 			t.Errorf("%q has %d columns, want %d", text, d.X.Cols(), cols)
@@ -45,27 +45,27 @@ func TestSVMLightRefusesBadLines(t *testing.T) {
 		{name: "comments alone", content: "# nothing\n\n", is: data.ErrInvalid, want: "no rows"},
 		{name: "labels alone", content: "1\n2\n", is: data.ErrInvalid, want: "no features"},
 		{name: "not text", content: "\x00\x01\x02:\x03", is: data.ErrFormat, want: "line 1"},
-		{name: "NaN", content: good + "1 2:nan", is: data.ErrInvalid, want: "line 4: index 2: invalid data: the feature is nan"},
-		{name: "infinite", content: good + "1 2:-Inf\n", is: data.ErrInvalid, want: "line 4: index 2: invalid data: the feature is -Inf"},
-		{name: "beyond float32", content: good + "1 2:1e39\n", is: data.ErrInvalid, want: "line 4: index 2: invalid data: the feature is 1e39"},
-		{name: "word as feature", content: good + "1 2:x 3:1\n", is: data.ErrFormat, want: `line 4: index 2: malformed file: the feature "x"`},
-		{name: "no value", content: good + "1 2: 3:1\n", is: data.ErrFormat, want: `line 4: index 2: malformed file: the feature ""`},
-		{name: "no colon", content: good + "1 2 3:1\n", is: data.ErrFormat, want: `line 4: malformed file: "2" is not index:value, with an index up to 2147483647`},
+		{name: "NaN", content: good + "1 2:nan", is: data.ErrInvalid, want: "line 4: index 2: the feature is nan"},
+		{name: "infinite", content: good + "1 2:-Inf\n", is: data.ErrInvalid, want: "line 4: index 2: the feature is -Inf"},
+		{name: "beyond float32", content: good + "1 2:1e39\n", is: data.ErrInvalid, want: "line 4: index 2: the feature is 1e39"},
+		{name: "word as feature", content: good + "1 2:x 3:1\n", is: data.ErrFormat, want: `line 4: index 2: the feature "x"`},
+		{name: "no value", content: good + "1 2: 3:1\n", is: data.ErrFormat, want: `line 4: index 2: the feature ""`},
+		{name: "no colon", content: good + "1 2 3:1\n", is: data.ErrFormat, want: `line 4: "2" is not index:value, with an index up to 2147483647`},
 		{name: "no index", content: good + "1 :2\n", is: data.ErrFormat, want: `":2" is not index:value`},
 		{name: "negative index", content: good + "1 -1:2\n", is: data.ErrFormat, want: `"-1:2" is not index:value`},
 		{name: "word as index", content: good + "1 a:2\n", is: data.ErrFormat, want: `"a:2" is not index:value`},
-		{name: "index beyond int32", content: good + "1 2147483648:2\n", is: data.ErrFormat, want: `line 4: malformed file: "2147483648:2" is not index:value`},
-		{name: "index twice", content: good + "1 2:1 2:1\n", is: data.ErrFormat, want: "line 4: malformed file: the index 2 comes after 2"},
-		{name: "indices descend", content: good + "1 3:1 2:1\n", is: data.ErrFormat, want: "line 4: malformed file: the index 2 comes after 3"},
-		{name: "several labels", content: good + "1,2 3:1\n", is: data.ErrFormat, want: `line 4: malformed file: it begins with "1,2"; it must begin with the row's label`},
-		{name: "no label", content: good + "1:1 3:1\n", is: data.ErrFormat, want: `line 4: malformed file: it begins with "1:1"`},
-		{name: "label without number", content: good + "nan 3:1\n", is: data.ErrInvalid, want: "line 4: label: invalid data: it is nan"},
-		{name: "word among numbers", content: good + "x 3:1\n", is: data.ErrFormat, want: `line 4: label: malformed file: "x" is among`},
-		{name: "number among words", content: "x 3:1\n1 3:1", is: data.ErrFormat, want: `line 2: label: malformed file: "1" is among`},
-		{name: "word as target", content: good + "x 3:1\n", options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `line 4: label: malformed file: "x" is not a number`},
-		{name: "qid missing", content: "1 qid:1 1:1\n" + good, is: data.ErrFormat, want: "line 2: malformed file: either every row has a qid or none"},
-		{name: "qid added", content: good + "1 qid:1 1:1\n", is: data.ErrFormat, want: "line 4: malformed file: either every row has a qid or none"},
-		{name: "qid without number", content: "1 qid:a 1:1\n", is: data.ErrFormat, want: `line 1: malformed file: the qid "a"`},
+		{name: "index beyond int32", content: good + "1 2147483648:2\n", is: data.ErrFormat, want: `line 4: "2147483648:2" is not index:value`},
+		{name: "index twice", content: good + "1 2:1 2:1\n", is: data.ErrFormat, want: "line 4: the index 2 comes after 2"},
+		{name: "indices descend", content: good + "1 3:1 2:1\n", is: data.ErrFormat, want: "line 4: the index 2 comes after 3"},
+		{name: "several labels", content: good + "1,2 3:1\n", is: data.ErrFormat, want: `line 4: it begins with "1,2"; it must begin with the row's label`},
+		{name: "no label", content: good + "1:1 3:1\n", is: data.ErrFormat, want: `line 4: it begins with "1:1"`},
+		{name: "label without number", content: good + "nan 3:1\n", is: data.ErrInvalid, want: "line 4: label: it is nan"},
+		{name: "word among numbers", content: good + "x 3:1\n", is: data.ErrFormat, want: `line 4: label: "x" is among`},
+		{name: "number among words", content: "x 3:1\n1 3:1", is: data.ErrFormat, want: `line 2: label: "1" is among`},
+		{name: "word as target", content: good + "x 3:1\n", options: Options{Kind: data.Regression}, is: data.ErrFormat, want: `line 4: label: "x" is not a number`},
+		{name: "qid missing", content: "1 qid:1 1:1\n" + good, is: data.ErrFormat, want: "line 2: either every row has a qid or none"},
+		{name: "qid added", content: good + "1 qid:1 1:1\n", is: data.ErrFormat, want: "line 4: either every row has a qid or none"},
+		{name: "qid without number", content: "1 qid:a 1:1\n", is: data.ErrFormat, want: `line 1: the qid "a"`},
 	})
 }
 
@@ -111,4 +111,19 @@ func FuzzSVMLight(f *testing.F) {
 			fuzzed(t, d)
 		}
 	})
+}
+
+// Features are numbered where most columns have no entry: 16 MB of weights would be
+// zeros for each task.
+func TestColumnsWithoutEntriesAreLeftOut(t *testing.T) {
+	d := mustRead(t, inFile(t, "wide.svm", "1 1:1 7:2\n2 7:3 2147483647:1\n"), Options{})
+	if want := []string{"0", "6", "2147483646"}; !slices.Equal(d.Features, want) {
+		t.Errorf("features %q, want %q", d.Features, want)
+	}
+	if have, want := full(d.X), [][]float64{{1, 2, 0}, {0, 3, 1}}; !cmp.Equal(have, want) {
+		t.Errorf("X is %v, want %v", have, want)
+	}
+	if want := []string{"3 of 2147483647 columns have entries; the others are left out"}; !slices.Equal(d.Notes, want) {
+		t.Errorf("notes %q, want %q", d.Notes, want)
+	}
 }

@@ -82,9 +82,6 @@ func Extract(ctx context.Context, c *Collection, partial string, config Config) 
 	if err == nil {
 		err = e.finish()
 	}
-	if err != nil {
-		err = fmt.Errorf("images: %w", err)
-	}
 	return e.result, err
 }
 
@@ -193,7 +190,7 @@ func (e *extraction) extract(batch []File) (made []safetensors.Tensor, err error
 func (e *extraction) finish() error {
 	for class, n := range e.made.ClassSizes() {
 		if n == 0 {
-			return fmt.Errorf("class %s: %w: none of its pictures can be read; remove it, or leave it out", e.made.Classes[class], data.ErrInvalid)
+			return data.ErrInvalid.Errorf("class %s: none of its pictures can be read; remove it, or leave it out", e.made.Classes[class])
 		}
 	}
 	x, err := data.NewDense(len(e.made.Label), e.Features, e.value)

@@ -54,7 +54,7 @@ var extensions = []string{".jpg", ".jpeg", ".png"}
 // dot are passed over.
 func Find(dir string, without ...string) (*Collection, error) {
 	c := &Collection{Dir: dir}
-	fault := func(err error) (*Collection, error) { return nil, fmt.Errorf("images: %s: %w", dir, err) }
+	fault := func(err error) (*Collection, error) { return nil, fmt.Errorf("%s: %w", dir, err) }
 	classes, _, err := files.List(dir)
 	if err != nil {
 		return fault(err)
@@ -68,7 +68,7 @@ func Find(dir string, without ...string) (*Collection, error) {
 	}
 	for _, name := range without {
 		if !slices.Contains(classes, name) {
-			return fault(fmt.Errorf("%w: there is no class %q to leave out", data.ErrInvalid, name))
+			return fault(data.ErrInvalid.Errorf("there is no class %q to leave out", name))
 		}
 	}
 	for _, class := range classes {
@@ -79,7 +79,7 @@ func Find(dir string, without ...string) (*Collection, error) {
 		}
 	}
 	if len(c.Classes) == 0 {
-		return fault(fmt.Errorf("%w: it has no classes; it needs a sub-folder with pictures for every class", data.ErrInvalid))
+		return fault(data.ErrInvalid.Errorf("it has no classes; it needs a sub-folder with pictures for every class"))
 	}
 	return c, nil
 }
@@ -100,7 +100,7 @@ func (c *Collection) add(class string) error {
 		c.Files = append(c.Files, File{path.Join(class, f.Name()), len(c.Classes), f.Size()})
 	}
 	if len(c.Files) == before {
-		return fmt.Errorf("class %s: %w: its folder has no pictures (%s); remove it, or leave the class out", class, data.ErrInvalid, strings.Join(extensions, ", "))
+		return data.ErrInvalid.Errorf("class %s: its folder has no pictures (%s); remove it, or leave the class out", class, strings.Join(extensions, ", "))
 	}
 	c.Classes = append(c.Classes, class)
 	return nil

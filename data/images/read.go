@@ -2,7 +2,6 @@ package images
 
 import (
 	"bufio"
-	"fmt"
 	"image"
 	"image/color"
 	_ "image/jpeg" // for image.Decode
@@ -32,7 +31,7 @@ type Options struct {
 func Read(path string, o Options) ([]byte, error) {
 	picture, err := decode(path, o.MaxPixels)
 	if err != nil {
-		return nil, fmt.Errorf("images: %w", err)
+		return nil, err
 	}
 	return scaled(picture, o.Short, o.Crop), nil
 }
@@ -46,17 +45,17 @@ func decode(path string, maxPixels int) (image.Image, error) {
 	defer f.Close()
 	config, _, err := image.DecodeConfig(bufio.NewReader(f))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: it is no sound JPEG or PNG file: %w", path, data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("%s: it is no sound JPEG or PNG file: %w", path, err)
 	}
 	if config.Width < 1 || config.Height < 1 || config.Width > maxPixels/config.Height {
-		return nil, fmt.Errorf("%s: %w: %d x %d pixels; a picture must have 1 to %d", path, data.ErrInvalid, config.Width, config.Height, maxPixels)
+		return nil, data.ErrInvalid.Errorf("%s: %d x %d pixels; a picture must have 1 to %d", path, config.Width, config.Height, maxPixels)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
 	picture, _, err := image.Decode(bufio.NewReader(f))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: the picture is damaged or cut short: %w", path, data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("%s: the picture is damaged or cut short: %w", path, err)
 	}
 	return picture, nil
 }

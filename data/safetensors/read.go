@@ -24,12 +24,12 @@ import (
 func Read(path string, as func(name string) DType) ([]Tensor, map[string]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("safetensors: %w", err)
+		return nil, nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, nil, fmt.Errorf("safetensors: %w", err)
+		return nil, nil, err
 	}
 	tensors, metadata, err := read(file, info.Size(), as)
 	if err != nil {
@@ -43,7 +43,7 @@ func Read(path string, as func(name string) DType) ([]Tensor, map[string]string,
 func Decode(content []byte) ([]Tensor, map[string]string, error) {
 	tensors, metadata, err := read(bytes.NewReader(content), int64(len(content)), nil)
 	if err != nil {
-		return nil, nil, fmt.Errorf("safetensors: %w", err)
+		return nil, nil, err
 	}
 	return tensors, metadata, nil
 }
@@ -52,10 +52,10 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 	in := io.NewSectionReader(file, 0, size)
 	var length uint64
 	if err := binary.Read(in, binary.LittleEndian, &length); err != nil {
-		return nil, nil, fmt.Errorf("%w: %d bytes, less than the length of the header takes: %w", ErrFormat, size, err)
+		return nil, nil, ErrFormat.Errorf("%d bytes, less than the length of the header takes: %w", size, err)
 	}
 	if length > min(uint64(size-lengthSize), maxHeader) {
-		return nil, nil, fmt.Errorf("%w: a header of %d bytes in a file of %d; Python writes such files with safetensors.numpy.save_file", ErrFormat, length, size)
+		return nil, nil, ErrFormat.Errorf("a header of %d bytes in a file of %d; Python writes such files with safetensors.numpy.save_file", length, size)
 	}
 	header := make([]byte, length)
 	if _, err := io.ReadFull(in, header); err != nil {
@@ -63,7 +63,7 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 	}
 	entries, metadata, err := parseHeader(header)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: header: %w", ErrFormat, err)
+		return nil, nil, ErrFormat.Errorf("header: %w", err)
 	}
 	start := lengthSize + int64(length) // of the data
 	end, limit := 0, int(size-start)
@@ -73,13 +73,13 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 	}) {
 		e := entries[name]
 		if err := e.check(end, limit); err != nil {
-			return nil, nil, fmt.Errorf("%w: tensor %q: %w", ErrFormat, name, err)
+			return nil, nil, ErrFormat.Errorf("tensor %q: %w", name, err)
 		}
 		end = e.Offsets[1]
 		tensors = append(tensors, Tensor{Name: name, DType: e.DType, Shape: e.Shape})
 	}
 	if end != limit {
-		return nil, nil, fmt.Errorf("%w: %d bytes of data, but the tensors end at byte %d", ErrFormat, limit, end)
+		return nil, nil, ErrFormat.Errorf("%d bytes of data, but the tensors end at byte %d", limit, end)
 	}
 	if want := metadata[Checksum]; want != "" {
 		sum := sha256.New()
@@ -87,7 +87,7 @@ func read(file io.ReaderAt, size int64, as func(name string) DType) (tensors []T
 			return nil, nil, err
 		}
 		if have := hex.EncodeToString(sum.Sum(nil)); want != have {
-			return nil, nil, fmt.Errorf("%w: the data has SHA-256 %s, but the header says %s", ErrFormat, have, want)
+			return nil, nil, ErrFormat.Errorf("the data has SHA-256 %s, but the header says %s", have, want)
 		}
 	}
 	for i := range tensors {

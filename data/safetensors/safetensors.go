@@ -23,11 +23,12 @@ import (
 	"math"
 	"slices"
 
+	"l2mt/data/fault"
 	"l2mt/data/files"
 )
 
 // ErrFormat marks a file that is not safetensors, or is damaged.
-var ErrFormat = errors.New("malformed safetensors file")
+var ErrFormat = fault.New("malformed safetensors file")
 
 // DType is the precision of an array in a file.
 type DType string
@@ -114,17 +115,17 @@ func header(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	for _, t := range tensors {
 		count, begin := max(len(t.Value), len(t.Single)), end
 		if size, ok := product(t.Shape); !ok || size != count || t.DType.size() == 0 {
-			return nil, fmt.Errorf("safetensors: tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name, t.Shape, count, t.DType, F32, F64)
+			return nil, fmt.Errorf("tensor %q has shape %v but %d numbers, and dtype %q, which can be %s or %s", t.Name, t.Shape, count, t.DType, F32, F64)
 		}
 		if _, taken := entries[t.Name]; taken || t.Name == "" {
-			return nil, fmt.Errorf("safetensors: tensor name %q is empty or taken; names are unique", t.Name)
+			return nil, fmt.Errorf("tensor name %q is empty or taken; names are unique", t.Name)
 		}
 		end += count * t.DType.size()
 		entries[t.Name] = entry{t.DType, append([]int{}, t.Shape...), [2]int{begin, end}}
 	}
 	text, err := json.Marshal(entries)
 	if err != nil {
-		return nil, fmt.Errorf("safetensors: header: %w", err)
+		return nil, fmt.Errorf("header: %w", err)
 	}
 	for len(text)%lengthSize != 0 {
 		text = append(text, headerFiller)

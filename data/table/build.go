@@ -90,7 +90,7 @@ func (r *reader) suspect() error {
 		}
 		for _, t := range r.targets {
 			if always(t, func(i int) float32 { return float32(t.Numbers[i] - offsets[j]) }) {
-				return fmt.Errorf("column %q: %w: it equals the target %q in every row; leave it out with --ignore", name, data.ErrInvalid, t.Name)
+				return data.ErrInvalid.Errorf("column %q: it equals the target %q in every row; leave it out with --ignore", name, t.Name)
 			}
 		}
 		if first := r.x.Row(0).Value[j]; always(nil, func(i int) float32 { return first + float32(i) }) {
@@ -238,7 +238,7 @@ func (r *reader) finishTasks() error {
 	for _, t := range r.tasks {
 		err := t.learn(kind, r.Positive, all, r.classes != nil)
 		if samples := (data.Samples{Y: t.y}); err == nil && r.SkipTasks && samples.Borrows(kind == data.Classification) {
-			err = fmt.Errorf("task %q: %w: it has a single row, or one class", t.name, data.ErrInvalid)
+			err = data.ErrInvalid.Errorf("task %q: it has a single row, or one class", t.name)
 		}
 		if err == nil {
 			kept = append(kept, t)
@@ -254,7 +254,7 @@ func (r *reader) finishTasks() error {
 		y = append(y, t.y...)
 	}
 	if slices.Min(y) == slices.Max(y) {
-		return fmt.Errorf("target %q: %w: all %d rows are the same; they must differ", kept[0].target.Name, data.ErrInvalid, len(y))
+		return data.ErrInvalid.Errorf("target %q: all %d rows are the same; they must differ", kept[0].target.Name, len(y))
 	}
 	if fault != nil {
 		r.note("%d of %d tasks are left out, the first because: %v", len(r.tasks)-len(kept), len(r.tasks), fault)
@@ -279,6 +279,13 @@ func CompareNames(a, b string) int {
 // mostLevels bounds the levels of a category.
 const mostLevels = 1000
 
+// Features, of which a level is one, may be so many numbers in any table, and so many for a
+// cell: a thousand words in two columns would fill the memory.
+const (
+	freeFeatures    = 16 << 20
+	featuresPerCell = 32
+)
+
 // expand makes features of the columns, and the columns of the recipe.
 func (r *reader) expand() error {
 	for _, c := range r.features {
@@ -287,6 +294,11 @@ func (r *reader) expand() error {
 			return err
 		}
 		r.Recipe.Columns = append(r.Recipe.Columns, made)
+	}
+	width, rows := r.Recipe.Width(), len(r.places)
+	if n := rows * width; n > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
+		const fault = "%s: words make %d features, %d numbers in all; leave out columns of many words with --ignore"
+		return data.ErrInvalid.Errorf(fault, r.sheets[0].path, width, n)
 	}
 	value, row, err := r.Recipe.Make(r.features, len(r.places), Unseen{})
 	if err != nil {
@@ -341,7 +353,7 @@ func (r *reader) makes(c *format.Column) (Column, error) {
 	numbers := slices.DeleteFunc(slices.Clone(c.Numbers), math.IsNaN)
 	count += len(numbers)
 	fault := func(what string) (Column, error) {
-		return made, fmt.Errorf("column %q: %w: %s", c.Name, data.ErrInvalid, what)
+		return made, data.ErrInvalid.Errorf("column %q: %s", c.Name, what)
 	}
 	if made.Gaps && count == 0 {
 		return fault("all its values are missing; leave it out with --ignore")

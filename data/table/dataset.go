@@ -2,7 +2,6 @@ package table
 
 import (
 	"cmp"
-	"fmt"
 
 	"l2mt/data"
 	"l2mt/data/format"
@@ -11,7 +10,7 @@ import (
 // readDataset reads a file of a format that is not text, which has numbers only.
 func (r *reader) readDataset(paths []string) error {
 	if len(paths) > 1 || len(r.Validation)+len(r.Ignore)+len(r.Categorical)+len(r.NA) > 0 || r.Group != "" || r.MissingColumns != "" {
-		return fmt.Errorf("%s: %w: several files, files for validation, groups, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0], data.ErrInvalid)
+		return data.ErrInvalid.Errorf("%s: several files, files for validation, groups, and columns to ignore, of categories or missing go with CSV and TSV; of this format there is one file, in which groups are tasks", paths[0])
 	}
 	o, path := r.Format, paths[0]
 	r.Kind = cmp.Or(r.Kind, o.Kind)
@@ -24,6 +23,9 @@ func (r *reader) readDataset(paths []string) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range d.Notes {
+		r.note("%s", note)
+	}
 	if d.Regression() { // else classes that are numbers may be targets
 		r.Kind = data.Regression
 	}
@@ -34,7 +36,7 @@ func (r *reader) readDataset(paths []string) error {
 	}
 	switch {
 	case d.Groups != nil && len(names) > 1:
-		return fmt.Errorf("%s: %w: it has groups, which are tasks; then give one --target, not %d", path, data.ErrInvalid, len(names))
+		return data.ErrInvalid.Errorf("%s: it has groups, which are tasks; then give one --target, not %d", path, len(names))
 	case d.Groups != nil && names == nil && len(d.Targets) > 0:
 		r.note("of the targets %s the first is learned; --target names another", format.Abridge(d.Targets))
 	case names == nil:

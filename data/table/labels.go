@@ -41,11 +41,11 @@ func (r *reader) values() error {
 			}
 			l := t.Label(i)
 			if v, _ := strconv.ParseFloat(l.Text, 64); math.IsInf(v, 0) {
-				return r.fault(i, fmt.Errorf("column %q, the target: %w: it is %s; it must be finite", t.Name, data.ErrInvalid, l))
+				return r.fault(i, data.ErrInvalid.Errorf("column %q, the target: it is %s; it must be finite", t.Name, l))
 			}
 			if l.Text != "" && t.wordAt == nil {
 				t.wordAt = func(fault string) error {
-					return r.fault(i, fmt.Errorf("column %q: %q: %w: %s", t.Name, l.Text, data.ErrFormat, fault))
+					return r.fault(i, data.ErrFormat.Errorf("column %q: %q: %s", t.Name, l.Text, fault))
 				}
 			}
 			t.whole = t.whole && l.Number == math.Trunc(l.Number)
@@ -94,7 +94,7 @@ func (r *reader) kind() (kind data.Kind, err error) {
 		case first == nil:
 			first, kind = t, k
 		case k != kind:
-			return "", fmt.Errorf("columns %q and %q: %w: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name, data.ErrInvalid, kind, first.contents(), k, t.contents())
+			return "", data.ErrInvalid.Errorf("columns %q and %q: one is %s (%s), the other %s (%s); fit them separately, or say the kind of both", first.Name, t.Name, kind, first.contents(), k, t.contents())
 		}
 	}
 	if r.Kind == "" && kind == data.Regression && first.whole {
@@ -143,9 +143,9 @@ func (r *reader) findClasses() (all []format.Label, err error) {
 	all = slices.Compact(all)
 	switch {
 	case several && len(all) > mostClasses:
-		return nil, fmt.Errorf("target %q: %w: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", r.tasks[0].target.Name, data.ErrInvalid, len(all), all[0], all[len(all)-1], mostClasses)
+		return nil, data.ErrInvalid.Errorf("target %q: it has %d classes, from %q to %q; there can be %d, and regression takes numbers", r.tasks[0].target.Name, len(all), all[0], all[len(all)-1], mostClasses)
 	case several && r.Positive != "":
-		return nil, fmt.Errorf("--positive: %q: %w: there are %d classes, from %q to %q; of two one is positive", r.Positive, data.ErrInvalid, len(all), all[0], all[len(all)-1])
+		return nil, data.ErrInvalid.Errorf("--positive: %q: there are %d classes, from %q to %q; of two one is positive", r.Positive, len(all), all[0], all[len(all)-1])
 	case several:
 		for _, c := range all {
 			r.classes = append(r.classes, c.String())
@@ -159,7 +159,7 @@ func (r *reader) findClasses() (all []format.Label, err error) {
 func (t *task) learn(kind data.Kind, positive string, all []format.Label, several bool) error {
 	t.made, t.y = &data.Task{Name: t.name, Kind: kind}, make([]float64, len(t.rows))
 	fault := func(format string, args ...any) error {
-		return fmt.Errorf("task %q: %w: "+format, append([]any{t.name, data.ErrInvalid}, args...)...)
+		return data.ErrInvalid.Errorf("task %q: "+format, append([]any{t.name}, args...)...)
 	}
 	if len(t.rows) == 0 {
 		return fault("no row is labelled")

@@ -59,7 +59,7 @@ type Table struct {
 // and the column.
 func Read(paths []string, o Options) (*Table, error) {
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("table: %w: there are no files", data.ErrInvalid)
+		return nil, data.ErrInvalid.Errorf("there are no files")
 	}
 	r := &reader{Options: o, named: map[string]*format.Column{}, found: map[string]bool{}, dates: map[string]string{}}
 	r.Recipe.NA, r.Recipe.Strict = o.NA, o.Strict
@@ -73,7 +73,7 @@ func Read(paths []string, o Options) (*Table, error) {
 		err = r.build(paths)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("table: %w", err)
+		return nil, err
 	}
 	return &r.Table, nil
 }
@@ -162,7 +162,7 @@ func (r *reader) readText(paths []string) error {
 	}
 	r.perFile = r.Task == "" && len(paths) > 1 && len(r.targets) == 1
 	if r.perFile && len(r.Validation) > 0 {
-		return fmt.Errorf("%s: %w: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0], data.ErrInvalid)
+		return data.ErrInvalid.Errorf("%s: every file is a task, so that it does not say of which its rows are; put the tasks into one file with a column that names them", r.Validation[0])
 	}
 	if r.findWords() {
 		if err := read(); err != nil { // numbers among words as they are written
@@ -174,7 +174,7 @@ func (r *reader) readText(paths []string) error {
 	}
 	r.suggest()
 	if len(r.places) == 0 {
-		return fmt.Errorf("%s: %w: it has no labelled rows", strings.Join(paths, ", "), data.ErrInvalid)
+		return data.ErrInvalid.Errorf("%s: it has no labelled rows", strings.Join(paths, ", "))
 	}
 	return nil
 }
@@ -193,14 +193,14 @@ func (r *reader) readSheet(path string) error {
 	}
 	defer rows.Close()
 	if rows.Width == 0 {
-		return fmt.Errorf("%s: %w: it is empty; it needs a header and rows", path, data.ErrInvalid)
+		return data.ErrInvalid.Errorf("%s: it is empty; it needs a header and rows", path)
 	}
 	if written := rows.Written(); written != "" && len(r.sheets) == 0 {
 		r.note("%s (--separator, --decimal)", written)
 	}
 	s, names := sheet{path: path, bare: rows.Names == nil, has: map[string]bool{}}, rows.Names
 	if len(r.sheets) > 0 && s.bare != r.sheets[0].bare {
-		return fmt.Errorf("%s: %w: it has a header and %s has none, or the other way round", path, data.ErrMismatch, r.sheets[0].path)
+		return data.ErrMismatch.Errorf("%s: it has a header and %s has none, or the other way round", path, r.sheets[0].path)
 	}
 	if s.bare {
 		names = format.Numbered(rows.Width)
@@ -232,7 +232,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	if j := format.LabelColumn(names); len(targets) == 0 && j >= 0 {
 		targets = names[j : j+1]
 	} else if len(targets) == 0 {
-		return nil, fmt.Errorf("--target: %w: no column is called label, class, y or target, so say which it is; there are %s", data.ErrInvalid, format.Abridge(names))
+		return nil, data.ErrInvalid.Errorf("--target: no column is called label, class, y or target, so say which it is; there are %s", format.Abridge(names))
 	}
 	if r.wordsAreCategories() {
 		categorical = nil
@@ -269,7 +269,7 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 				case before == isIgnored && of.role == isTarget: // of those that a pattern matches
 				case of.role == isGroup: // what it is stays
 				default:
-					return nil, fmt.Errorf("column %q: %w: it cannot be %s and %s", names[j], data.ErrInvalid, before, of.role)
+					return nil, data.ErrInvalid.Errorf("column %q: it cannot be %s and %s", names[j], before, of.role)
 				}
 			}
 		}
@@ -281,9 +281,9 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 		case role == isIgnored:
 			continue
 		case role == "" && name == "":
-			return nil, fmt.Errorf("%w: column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", data.ErrInvalid, j, j)
+			return nil, data.ErrInvalid.Errorf("column %d has no name, as if it were the numbers of the rows; name it, or leave it out with --ignore %d", j, j)
 		case s.has[name]:
-			return nil, fmt.Errorf("%w: two columns are called %q; rename one, or leave it out by its number with --ignore %d", data.ErrInvalid, name, j)
+			return nil, data.ErrInvalid.Errorf("two columns are called %q; rename one, or leave it out by its number with --ignore %d", name, j)
 		}
 		s.has[name] = true
 		if role != isTask && role != isGroup {
@@ -293,11 +293,11 @@ func (r *reader) columnsOf(s sheet, names []string) (columns []*format.Column, e
 	}
 	switch {
 	case count[isTarget] == 0:
-		return nil, fmt.Errorf("%w: the target is ignored", data.ErrInvalid)
+		return nil, data.ErrInvalid.Errorf("the target is ignored")
 	case r.Task != "" && count[isTarget] > 1:
-		return nil, fmt.Errorf("%w: a column names the task, and %d are targets; give one target", data.ErrInvalid, count[isTarget])
+		return nil, data.ErrInvalid.Errorf("a column names the task, and %d are targets; give one target", count[isTarget])
 	case count[""]+count[isCategory] == 0:
-		return nil, fmt.Errorf("%w: no column is left for features", data.ErrInvalid)
+		return nil, data.ErrInvalid.Errorf("no column is left for features")
 	}
 	return columns, nil
 }
@@ -325,7 +325,7 @@ func (r *reader) align() error {
 		lacks := slices.IndexFunc(r.sheets, func(s sheet) bool { return !has(s) })
 		if lacks >= 0 && r.MissingColumns == "" {
 			first := r.sheets[slices.IndexFunc(r.sheets, has)]
-			return fmt.Errorf("%s: %w: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, data.ErrMismatch, c.Name, first.path)
+			return data.ErrMismatch.Errorf("%s: there is no column %q, which %s has (--missing-columns mean fills it in)", r.sheets[lacks].path, c.Name, first.path)
 		}
 	}
 	r.Recipe.Task, r.Recipe.ByPosition = r.Task, r.sheets[0].bare
@@ -351,7 +351,7 @@ func (r *reader) labelled() error {
 			rows = append(rows, i)
 		} else if len(r.targets) == 1 && !r.SkipUnlabelled {
 			c := r.targets[0].Column
-			return r.fault(i, fmt.Errorf("column %q, the target: %w: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, data.ErrInvalid, c.Texts[c.Text(i)]))
+			return r.fault(i, data.ErrInvalid.Errorf("column %q, the target: it is missing (%q); fill it in, leave such rows out with --skip-unlabelled, or say with --na what means missing", c.Name, c.Texts[c.Text(i)]))
 		}
 	}
 	if r.skipped = len(r.places) - len(rows); r.skipped == 0 {
@@ -386,7 +386,7 @@ func (r *reader) split() error {
 	if r.perFile {
 		for i, s := range r.sheets {
 			if add(baseName(s.path), r.targets[0]); len(r.tasks) == i {
-				return fmt.Errorf("%s: %w: two files make a task %q; give them different names", s.path, data.ErrInvalid, baseName(s.path))
+				return data.ErrInvalid.Errorf("%s: two files make a task %q; give them different names", s.path, baseName(s.path))
 			}
 		}
 	}
@@ -396,7 +396,7 @@ func (r *reader) split() error {
 			switch {
 			case r.task != nil:
 				if name = r.task.Texts[r.task.Text(i)]; r.Recipe.IsMissing(name) {
-					return r.fault(i, fmt.Errorf("column %q, the task: %w: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, data.ErrInvalid, name))
+					return r.fault(i, data.ErrInvalid.Errorf("column %q, the task: it is missing (%q); every row needs one, or say with --na what means missing", r.task.Name, name))
 				}
 			case r.perFile:
 				name = r.tasks[p.sheet].name

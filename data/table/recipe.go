@@ -1,7 +1,6 @@
 package table
 
 import (
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -155,23 +154,23 @@ func (r *Recipe) Bind(names []string, width int, absent bool) (at []int, err err
 	}
 	switch {
 	case names == nil && !r.ByPosition:
-		return nil, fmt.Errorf("%w: it has no header; the columns %s are known by name", data.ErrMismatch, format.Abridge(ours))
+		return nil, data.ErrMismatch.Errorf("it has no header; the columns %s are known by name", format.Abridge(ours))
 	case names == nil:
 		names = format.Numbered(width)
 	case r.ByPosition:
-		return nil, fmt.Errorf("%w: it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", data.ErrMismatch, names[0])
+		return nil, data.ErrMismatch.Errorf("it has a header, which begins with %q; the columns are known by their numbers, as the tables fitted had no header", names[0])
 	}
 	for _, name := range ours {
 		j := slices.Index(names, name)
 		if j < 0 {
 			missing = append(missing, name)
 		} else if slices.Contains(names[j+1:], name) {
-			return nil, fmt.Errorf("%w: two columns are called %q", data.ErrInvalid, name)
+			return nil, data.ErrInvalid.Errorf("two columns are called %q", name)
 		}
 		at = append(at, j)
 	}
 	if len(missing) > 0 && !absent {
-		return nil, fmt.Errorf("%w: there is no column %s; there are %s (--missing-columns mean fills it in)", data.ErrMismatch, format.Abridge(missing), format.Abridge(names))
+		return nil, data.ErrMismatch.Errorf("there is no column %s; there are %s (--missing-columns mean fills it in)", format.Abridge(missing), format.Abridge(names))
 	}
 	return at, nil
 }
@@ -228,7 +227,7 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 				return i, numberError(c.Name, from.Label(i).String())
 			}
 		case missing[t] && (r.Strict || c.Mean == nil):
-			return i, fmt.Errorf("column %q: %w: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, data.ErrInvalid, from.Texts[t])
+			return i, data.ErrInvalid.Errorf("column %q: the value is missing (%q); fill it in, or fit without --strict or without the column (--ignore)", c.Name, from.Texts[t])
 		case missing[t]:
 			if copy(part, mean); c.Gaps {
 				part[c.parts()] = 1
@@ -240,7 +239,7 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 		case values[t] != nil:
 			copy(part, values[t])
 		case c.Date != "":
-			return i, fmt.Errorf("column %q: %w: %q is not a date such as %s; write it so", c.Name, data.ErrFormat, from.Texts[t], c.Date)
+			return i, data.ErrFormat.Errorf("column %q: %q is not a date such as %s; write it so", c.Name, from.Texts[t], c.Date)
 		default:
 			unseen[UnseenLevel{c.Name, from.Texts[t]}]++
 		}
@@ -266,9 +265,9 @@ func (r *Recipe) IsMissing(cell string) bool {
 // numberError says why the cell of a column of numbers is none.
 func numberError(column, cell string) error {
 	if v, _ := strconv.ParseFloat(cell, 64); math.Abs(v) > math.MaxFloat32 {
-		return fmt.Errorf("column %q: %w: it is %s; numbers must be finite and fit a float32", column, data.ErrInvalid, cell)
+		return data.ErrInvalid.Errorf("column %q: it is %s; numbers must be finite and fit a float32", column, cell)
 	}
-	return fmt.Errorf("column %q: %w: %q is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)", column, data.ErrFormat, cell)
+	return data.ErrFormat.Errorf("column %q: %q is not a number; correct it, say --na if it means that there is none, or fit with the column as --categorical or without it (--ignore)", column, cell)
 }
 
 // match returns the column of a name or number or, if they may be several, those that a

@@ -106,3 +106,16 @@ func without(t *testing.T, path, name string) string {
 	}
 	return inFiles(t, "tasks.npz", b.String())[0]
 }
+
+// A thousand words in a column of many rows filled 2.5 GB.
+func TestFeaturesOfWordsAreBounded(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("a,y\n")
+	for i := range 40000 {
+		fmt.Fprintf(&text, "w%d,%d\n", i%900, i%7)
+	}
+	_, err := Read(inFiles(t, "a.csv", text.String()), Options{})
+	if err == nil || !strings.Contains(err.Error(), "words make 900 features, 36000000 numbers in all") {
+		t.Errorf("error %v", err)
+	}
+}

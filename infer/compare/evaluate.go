@@ -102,7 +102,7 @@ func (o EvaluateOptions) defaults() (EvaluateOptions, error) {
 	o.Models = models
 	for _, l := range o.Labelled {
 		if !among(o.Models, l) {
-			return o, fmt.Errorf("compare: %w: %s is to be tuned on all labelled rows, but is not one of the models to compare with", infer.ErrInvalid, l.Info().Name)
+			return o, infer.ErrInvalid.Errorf("%s is to be tuned on all labelled rows, but is not one of the models to compare with", l.Info().Name)
 		}
 	}
 	o.Progress = cmp.Or(o.Progress, progress.Silent())
@@ -129,7 +129,7 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 	given := problems
 	for _, n := range networks {
 		if len(networks) > 1 && n.Head() != "" {
-			return nil, fmt.Errorf("compare: %w: network %q has a head, and models see the features of one head: evaluate it alone", infer.ErrInvalid, n.Name)
+			return nil, infer.ErrInvalid.Errorf("network %q has a head, and models see the features of one head: evaluate it alone", n.Name)
 		}
 	}
 	if len(networks) > 0 {
@@ -160,7 +160,7 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 			}
 			outcomes, err := c.run(ctx)
 			if err != nil {
-				return fmt.Errorf("compare: %s on problem %q: %w", c.model, c.problem.Name, err)
+				return fmt.Errorf("%s on problem %q: %w", c.model, c.problem.Name, err)
 			}
 			if err := o.Journal.add(outcomes); err != nil {
 				return err
@@ -185,7 +185,7 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	names := map[string]bool{}
 	for _, p := range problems {
 		if names[p.Name] {
-			return fmt.Errorf("compare: problem %q: %w: there are two of that name", p.Name, infer.ErrInvalid)
+			return infer.ErrInvalid.Errorf("problem %q: there are two of that name", p.Name)
 		}
 		names[p.Name] = true
 	}
@@ -193,9 +193,9 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 		for _, t := range p.Tasks {
 			switch {
 			case len(t.ValidationSet.Y) == 0:
-				return fmt.Errorf("compare: problem %q, task %q: %w: it has no validation rows, on which hyperparameters are chosen", p.Name, t.Name, infer.ErrInvalid)
+				return infer.ErrInvalid.Errorf("problem %q, task %q: it has no validation rows, on which hyperparameters are chosen", p.Name, t.Name)
 			case len(t.TestSet.Y) == 0:
-				return fmt.Errorf("compare: problem %q, task %q: %w: it has no test rows, on which errors are measured", p.Name, t.Name, infer.ErrInvalid)
+				return infer.ErrInvalid.Errorf("problem %q, task %q: it has no test rows, on which errors are measured", p.Name, t.Name)
 			}
 		}
 	}
@@ -304,7 +304,7 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 		all := &data.ProblemData{Problem: &data.Problem{Name: "joint", Classes: p.Classes}, Tasks: slices.Clone(p.Tasks)}
 		for _, other := range o.Joint {
 			if !slices.Equal(p.Classes, other.Classes) {
-				return nil, fmt.Errorf("compare: problem %q: %w: its classes are not those of %q, with which it is to be fitted", other.Name, infer.ErrInvalid, p.Name)
+				return nil, infer.ErrInvalid.Errorf("problem %q: its classes are not those of %q, with which it is to be fitted", other.Name, p.Name)
 			}
 			all.Tasks = append(all.Tasks, other.Tasks...)
 		}

@@ -67,11 +67,11 @@ type outcomeKey struct {
 func OpenJournal(path string) (*Journal, error) {
 	log, err := files.OpenLog(path)
 	if err != nil {
-		return nil, fmt.Errorf("compare: journal: %w", err)
+		return nil, fmt.Errorf("journal: %w", err)
 	}
 	j := &Journal{log: log, done: map[outcomeKey]Outcome{}}
 	if err := j.read(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("compare: journal: %s: %w", path, err), log.Close())
+		return nil, errors.Join(fmt.Errorf("journal: %s: %w", path, err), log.Close())
 	}
 	return j, nil
 }
@@ -96,7 +96,7 @@ func (j *Journal) read(path string) (err error) {
 			err = o.Validate()
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w: it is not an outcome as this program writes it; cut it out, and it is made again (%w)", number, infer.ErrInvalid, err)
+			return infer.ErrInvalid.Errorf("line %d: it is not an outcome as this program writes it; cut it out, and it is made again (%w)", number, err)
 		}
 		j.done[outcomeKey{o.Problem, o.Method}] = o
 	}
@@ -155,13 +155,13 @@ func (j *Journal) add(outcomes []Outcome) error {
 	for _, o := range outcomes {
 		body, err := json.Marshal(o)
 		if err != nil {
-			return fmt.Errorf("compare: journal: %w", err)
+			return fmt.Errorf("journal: %w", err)
 		}
 		text.Write(files.Seal(body))
 	}
 	if j.log != nil {
 		if err := j.log.Append(text.Bytes()); err != nil {
-			return fmt.Errorf("compare: journal: %w", err)
+			return fmt.Errorf("journal: %w", err)
 		}
 	}
 	for _, o := range outcomes {

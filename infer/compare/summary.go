@@ -94,7 +94,7 @@ func Summarise(outcomes []Outcome) (*Table, error) {
 	}
 	stl := find(methods, STL, Labelled)
 	if stl == nil {
-		return nil, fmt.Errorf("compare: table: %w: there are no outcomes of %q on all labelled rows, to which errors are relative", infer.ErrInvalid, STL)
+		return nil, infer.ErrInvalid.Errorf("there are no outcomes of %q on all labelled rows, to which errors are relative", STL)
 	}
 	var fair, published, networks []*Row
 	for _, m := range methods {
@@ -166,7 +166,7 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 		}
 		m := methods[i]
 		if i := len(m.Test); i >= len(problems) || problems[i] != o.Problem {
-			return nil, nil, fmt.Errorf("compare: table: %w: the outcomes of %s do not take each problem once, in the order of the others: number %d is of problem %q", infer.ErrInvalid, m.Title, i, o.Problem)
+			return nil, nil, infer.ErrInvalid.Errorf("the outcomes of %s do not take each problem once, in the order of the others: number %d is of problem %q", m.Title, i, o.Problem)
 		}
 		m.Validation, m.Test = append(m.Validation, o.Validation.Mean), append(m.Test, o.Test.Mean)
 		m.Seconds, m.Omega = m.Seconds+o.Seconds, o.Omega
@@ -184,7 +184,7 @@ func collate(outcomes []Outcome) (problems []string, methods []*Row, err error) 
 			m.Omega = nil
 		}
 		if len(m.Test) < len(problems) {
-			return nil, nil, fmt.Errorf("compare: table: %w: there is no outcome of %s on problem %q", infer.ErrInvalid, m.Title, problems[len(m.Test)])
+			return nil, nil, infer.ErrInvalid.Errorf("there is no outcome of %s on problem %q", m.Title, problems[len(m.Test)])
 		}
 		m.Error, m.Seconds = stat.Mean(m.Test, nil), m.Seconds/float64(len(problems))
 	}

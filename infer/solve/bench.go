@@ -96,7 +96,7 @@ func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
 	b.problem = b.problem.Labelled()
 	b.rows = b.problem.TrainingOnly() // test rows choose nothing, and take time in a metric
 	if b.folds, err = b.split(); err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	for _, fold := range b.folds {
 		b.parts = append(b.parts, newPart(fold.ProblemData))
@@ -176,7 +176,7 @@ func (b *Bench) ask() ([]*Found, error) {
 }
 
 func (b *Bench) fault(text string) error {
-	return fmt.Errorf("solve: problem %q: %w: %s", b.problem.Name, infer.ErrInvalid, text)
+	return infer.ErrInvalid.Errorf("problem %q: %s", b.problem.Name, text)
 }
 
 // space is the problem in the metric of a ridge.
@@ -215,7 +215,7 @@ func (b *Bench) in(ridge float64) (*space, error) {
 		s.tuning, err = evidence.NewLeaveOneOut(s.whole.ProblemData)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
 	b.spaces[ridge] = s
 	return s, nil
@@ -301,13 +301,13 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (all []*J
 	for _, j := range others {
 		begin := time.Now()
 		if err := b.tune(ctx, j); err != nil {
-			return nil, fmt.Errorf("solve: problem %q: %s: %w", b.problem.Name, j.Title(), err)
+			return nil, fmt.Errorf("problem %q: %s: %w", b.problem.Name, j.Title(), err)
 		}
 		j.Seconds = time.Since(begin).Seconds()
 		report.Advance(1, j.Title())
 	}
 	if err := b.measure(ctx, structures); err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
 	return all, nil
 }

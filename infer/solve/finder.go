@@ -27,7 +27,7 @@ type Finder struct {
 func NewFinder(n *model.Network) (*Finder, error) {
 	forward, err := model.NewForward(n)
 	if err != nil {
-		return nil, fmt.Errorf("solve: %w", err)
+		return nil, err
 	}
 	return &Finder{of: n, forward: forward}, nil
 }
@@ -37,7 +37,7 @@ func NewFinder(n *model.Network) (*Finder, error) {
 func (f *Finder) Features(p *data.ProblemData) (*data.ProblemData, error) {
 	q, err := f.of.Features(p)
 	if err != nil {
-		return nil, fmt.Errorf("solve: %w", err)
+		return nil, err
 	}
 	return q, nil
 }
@@ -82,7 +82,7 @@ func checkFeatures(p *data.ProblemData) error {
 	for _, t := range p.Tasks {
 		for i, v := range t.TrainSet.X.SquaredNorms() {
 			if !(v <= math.MaxFloat64) { // or NaN
-				return fmt.Errorf("solve: problem %q, task %q, training row %d: %w: its features must be finite", p.Name, t.Name, i, infer.ErrInvalid)
+				return infer.ErrInvalid.Errorf("problem %q, task %q, training row %d: its features must be finite", p.Name, t.Name, i)
 			}
 		}
 	}
@@ -120,17 +120,17 @@ func (f *Finder) find(p *data.ProblemData, inMetric func() *data.ProblemData) (*
 	}
 	payload, err := model.PrepareIn(f.of.Config, only(p, tasks), func() *data.ProblemData { return only(inMetric(), tasks) })
 	if err != nil {
-		return nil, fmt.Errorf("solve: %w", err)
+		return nil, err
 	}
 	f.mu.Lock()
 	estimate, err := f.forward.Estimate(payload)
 	f.mu.Unlock()
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	s, err := Omega(estimate.Asked(f.of.Direction()))
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", p.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	found := &Found{s, f.of.RelativeError(estimate.Value(s.Omega))}
 	if len(tasks) < m {

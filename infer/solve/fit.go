@@ -66,7 +66,7 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("solve: problem %q: %w", b.problem.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", b.problem.Name, err)
 	}
 	for _, w := range c.Weighed {
 		f.Seconds += w.Seconds

@@ -92,7 +92,7 @@ func Select() (Kernels, error) {
 			return Kernels{set: s}, nil
 		}
 	}
-	return Kernels{}, fmt.Errorf("linalg: environment variable %s: %w as %q in this program on this machine: it has %s, and %s for the fastest", Variable, ErrKernels, name, strings.Join(Supported(), ", "), Auto)
+	return Kernels{}, fmt.Errorf("environment variable %s: %w as %q in this program on this machine: it has %s, and %s for the fastest", Variable, ErrKernels, name, strings.Join(Supported(), ", "), Auto)
 }
 
 // Default are those of Select, chosen once, and the generic ones where there is an

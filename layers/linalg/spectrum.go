@@ -28,7 +28,7 @@ func Eigen(a *mat.SymDense) (*Spectrum, error) {
 	}
 	var e mat.EigenSym
 	if !e.Factorize(a, true) {
-		return nil, fmt.Errorf("linalg: the eigenvalues of a matrix of size %d do not converge", a.SymmetricDim())
+		return nil, fmt.Errorf("the eigenvalues of a matrix of size %d do not converge", a.SymmetricDim())
 	}
 	s := &Spectrum{Values: e.Values(nil), Vectors: new(mat.Dense)}
 	e.VectorsTo(s.Vectors)
@@ -38,7 +38,7 @@ func Eigen(a *mat.SymDense) (*Spectrum, error) {
 // Finite reports a matrix that is not finite.
 func Finite(a *mat.SymDense) error {
 	if sum := mat.Sum(a); math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return fmt.Errorf("linalg: a matrix of size %d: %w", a.SymmetricDim(), ErrNotFinite)
+		return fmt.Errorf("a matrix of size %d: %w", a.SymmetricDim(), ErrNotFinite)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package vgg
 
 import (
-	"fmt"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -40,7 +39,7 @@ func (n *Net) Features(pictures [][]byte, workers int) ([][]float32, error) {
 	size := n.config.Size
 	for i, p := range pictures {
 		if len(p) != size*size*colours {
-			return nil, fmt.Errorf("vgg: picture %d: %w: %d bytes; %d x %d pixels have %d", i, ErrInvalid, len(p), size, size, size*size*colours)
+			return nil, ErrInvalid.Errorf("picture %d: %d bytes; %d x %d pixels have %d", i, len(p), size, size, size*size*colours)
 		}
 	}
 	if len(pictures) == 0 {

@@ -18,15 +18,16 @@
 package vgg
 
 import (
-	"errors"
 	"slices"
+
+	"l2mt/data/fault"
 )
 
 // ErrInvalid marks pictures that are not those of the network.
-var ErrInvalid = errors.New("invalid picture")
+var ErrInvalid = fault.New("invalid picture")
 
 // ErrWeights marks weights that are not those of the network.
-var ErrWeights = errors.New("weights do not fit the network")
+var ErrWeights = fault.New("weights do not fit the network")
 
 // Layer is a layer whose activations serve as features.
 type Layer string

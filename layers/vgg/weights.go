@@ -22,11 +22,11 @@ func Load(path string, c Config, up Layer) (*Net, error) {
 		return ""
 	})
 	if err != nil {
-		return nil, fmt.Errorf("vgg: %w", err)
+		return nil, err
 	}
 	n, err := load(tensors, c, up)
 	if err != nil {
-		return nil, fmt.Errorf("vgg: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return n, nil
 }
@@ -107,15 +107,15 @@ func by(shape []int) string {
 func numbers(tensors []safetensors.Tensor, c Config, name string, shape []int) ([]float32, error) {
 	at := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == name })
 	if at < 0 {
-		return nil, fmt.Errorf("%w: %s is missing; %s has it with %s, by torchvision's names", ErrWeights, name, c.Name, by(shape))
+		return nil, ErrWeights.Errorf("%s is missing; %s has it with %s, by torchvision's names", name, c.Name, by(shape))
 	}
 	t := tensors[at]
 	if !slices.Equal(t.Shape, shape) {
-		return nil, fmt.Errorf("%w: %s is %s; %s has %s", ErrWeights, name, by(t.Shape), c.Name, by(shape))
+		return nil, ErrWeights.Errorf("%s is %s; %s has %s", name, by(t.Shape), c.Name, by(shape))
 	}
 	for i, v := range t.Single {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("%w: entry %d of %s is %v; it must be finite", ErrWeights, i, name, v)
+			return nil, ErrWeights.Errorf("entry %d of %s is %v; it must be finite", i, name, v)
 		}
 	}
 	return t.Single, nil

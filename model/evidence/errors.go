@@ -35,12 +35,12 @@ func Evaluate(r *multitask.Result, kind data.Kind, tasks []data.Samples) (Errors
 	if kind == data.Regression {
 		var err error
 		if scale, err = variances(y); err != nil {
-			return Errors{}, fmt.Errorf("evidence: %w", err)
+			return Errors{}, err
 		}
 	}
 	for i, s := range tasks {
 		if s.X == nil || s.X.Rows() == 0 || d%s.X.Cols() != 0 || len(s.Y) != s.X.Rows() {
-			return Errors{}, fmt.Errorf("evidence: task %d: %w: it needs rows with %d features and as many labels", i, multitask.ErrInvalidData, d)
+			return Errors{}, multitask.ErrInvalidData.Errorf("task %d: it needs rows with %d features and as many labels", i, d)
 		}
 		f := r.Scores(i, s.X)
 		if kind == data.Regression {

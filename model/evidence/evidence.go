@@ -99,7 +99,7 @@ func newHeldRows(p *data.ProblemData, y [][]float64) (heldRows, error) {
 	if e.kind == data.Regression {
 		e.same = p.OwnUnits
 		if e.scale, err = scales(y, p.OwnUnits); err != nil {
-			return e, fmt.Errorf("evidence: rows to hold out: %w", err)
+			return e, fmt.Errorf("rows to hold out: %w", err)
 		}
 	}
 	return e, nil
@@ -174,7 +174,7 @@ func NewSplit(p *data.ProblemData) (*Folds, error) {
 	}
 	for i, t := range p.Tasks {
 		if len(y[i]) == 0 || rows[i].X.Cols() != of.train.Cols() {
-			return nil, fmt.Errorf("evidence: task %q: %w: it needs validation rows with %d features", t.Name, multitask.ErrInvalidData, of.train.Cols())
+			return nil, multitask.ErrInvalidData.Errorf("task %q: it needs validation rows with %d features", t.Name, of.train.Cols())
 		}
 	}
 	if of.kind == data.Regression {
@@ -215,7 +215,7 @@ func NewFolds(p *data.ProblemData, folds []data.Fold, together [][]int) (*Folds,
 		}
 	}
 	if rows == 0 {
-		return nil, fmt.Errorf("evidence: %w: no fold has rows to validate", multitask.ErrInvalidData)
+		return nil, multitask.ErrInvalidData.Errorf("no fold has rows to validate")
 	}
 	if e.heldRows, err = newHeldRows(p, y); err != nil {
 		return nil, err
@@ -304,7 +304,7 @@ func Labelled(p *data.ProblemData, seed uint64) (Evidence, error) {
 	}
 	folds, err := all.Folds(5, seed, nil)
 	if err != nil {
-		return nil, fmt.Errorf("evidence: %w", err)
+		return nil, err
 	}
 	return NewFolds(all, folds, nil)
 }

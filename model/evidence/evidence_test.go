@@ -287,8 +287,8 @@ func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 		make   func(p *data.ProblemData) (Evidence, error)
 		says   string
 	}{
-		{classes, func(t *data.TaskData) { t.ValidationSet = data.Samples{} }, split, `task "b": invalid training data: it needs validation rows with 6 features`},
-		{classes, func(t *data.TaskData) { t.TrainSet = data.Samples{} }, split, `task "b": features: invalid training data: it needs at least one feature`},
+		{classes, func(t *data.TaskData) { t.ValidationSet = data.Samples{} }, split, `task "b": it needs validation rows with 6 features`},
+		{classes, func(t *data.TaskData) { t.TrainSet = data.Samples{} }, split, `task "b": features: it needs at least one feature`},
 		{regression, func(t *data.TaskData) {}, func(p *data.ProblemData) (Evidence, error) {
 			return NewFolds(p, []data.Fold{{ProblemData: p.TrainingOnly(), Rows: make([][]int, 2)}}, nil)
 		}, "no fold has rows"},

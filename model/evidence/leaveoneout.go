@@ -21,7 +21,6 @@ package evidence
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/blas"
@@ -116,7 +115,7 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 	pull := e.train.Pulls(params)
 	inverse := e.weighted(root, omega, params.Lambda1, pull)
 	if !linalg.Cholesky(linalg.Default(), n, inverse.RawMatrix().Data, n) {
-		return fmt.Errorf("evidence: %w: I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", multitask.ErrInvalidParams, params.Lambda1)
+		return multitask.ErrInvalidParams.Errorf("I + H^1/2 K H^1/2 is not positive definite in float64; Lambda1 = %v is too small", params.Lambda1)
 	}
 	linalg.Invert(linalg.Default(), n, inverse.RawMatrix().Data, n)
 	groups := len(e.parts)
@@ -124,7 +123,7 @@ func (e *leaveOneOut) leaveOut(f, r, h []float64, omega *mat.SymDense, params mu
 		groups = e.classes
 	}
 	if !e.project(inverse, root, groups) {
-		return fmt.Errorf("evidence: %w: the biases are not determined at Lambda1 = %v", multitask.ErrInvalidParams, params.Lambda1)
+		return multitask.ErrInvalidParams.Errorf("the biases are not determined at Lambda1 = %v", params.Lambda1)
 	}
 	qv, diagonal := make([]float64, n), make([]float64, n)
 	for i := range n {

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -41,7 +40,7 @@ func variances(y [][]float64) ([]float64, error) {
 func scales(y [][]float64, own bool) ([]float64, error) {
 	all := stat.PopVariance(slices.Concat(y...), nil)
 	if !(all > 0) {
-		return nil, fmt.Errorf("%w: all targets are equal, so that there is nothing to predict", multitask.ErrInvalidData)
+		return nil, multitask.ErrInvalidData.Errorf("all targets are equal, so that there is nothing to predict")
 	}
 	scale := make([]float64, len(y))
 	for i, v := range y {

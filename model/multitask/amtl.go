@@ -55,6 +55,9 @@ func (a amtl) G(c *Covariance, _ int, _ Params) float64 {
 }
 
 func (a amtl) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
+	if err := check(a, p); err != nil {
+		return nil, err
+	}
 	m := s.SymmetricDim()
 	columns, gap := mat.NewDense(m, m, nil), 0.0 // A'
 	if h.From != nil && h.From.A != nil {

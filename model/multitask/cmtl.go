@@ -15,7 +15,6 @@ package multitask
 // so that low <= 1 <= high can be met for any m.
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -35,7 +34,7 @@ func init() {
 		},
 		check: func(p Params) error {
 			if low, high := p.Get("low"), p.Get("high"); low > 1 || high < 1 {
-				return fmt.Errorf("multitask: model \"cmtl\", low and high: %w: they are %v and %v; 1 must lie between them", ErrInvalidParams, low, high)
+				return ErrInvalidParams.Errorf("model \"cmtl\", low and high: they are %v and %v; 1 must lie between them", low, high)
 			}
 			return nil
 		},

@@ -3,7 +3,6 @@ package multitask
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -118,7 +117,7 @@ func Fit(ctx context.Context, model Model, problem *TrainingSet, p Params, opt O
 		return nil, err
 	}
 	if opt.Tolerance < 0 || math.IsNaN(opt.Tolerance) || opt.MaxIterations < 0 {
-		return nil, fmt.Errorf("multitask: options: %w: Tolerance %v and MaxIterations %d must not be negative", ErrInvalidParams, opt.Tolerance, opt.MaxIterations)
+		return nil, ErrInvalidParams.Errorf("options: Tolerance %v and MaxIterations %d must not be negative", opt.Tolerance, opt.MaxIterations)
 	}
 	opt.Tolerance, opt.MaxIterations = cmp.Or(opt.Tolerance, 1e-8), cmp.Or(opt.MaxIterations, 500)
 	begin, view := time.Now(), problem.view()
@@ -145,7 +144,7 @@ func (p *TrainingSet) solve(ctx context.Context, model Model, params Params, opt
 	if model, ok := model.(held); ok {
 		omega := model.omega(p.Tasks(), params)
 		if m := omega.SymmetricDim(); m != p.Tasks() {
-			return nil, fmt.Errorf("multitask: Omega: %w: it is for %d tasks; there are %d", ErrInvalidOmega, m, p.Tasks())
+			return nil, ErrInvalidOmega.Errorf("Omega: it is for %d tasks; there are %d", m, p.Tasks())
 		}
 		return solveHeld(ctx, p, model.info.Name, omega, params, opt)
 	}

@@ -42,7 +42,10 @@ func (glmtl) G(c *Covariance, d int, p Params) float64 {
 	return p.Lambda1*float64(d)/(2*p.Lambda2)*logDet + norm1(precision)
 }
 
-func (glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error) {
+func (k glmtl) Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error) {
+	if err := check(k, p); err != nil {
+		return nil, err
+	}
 	var scaled mat.SymDense
 	scaled.ScaleSym(1/float64(d), s)
 	unit := p.Lambda1 * float64(d) / 2

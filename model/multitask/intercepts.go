@@ -2,7 +2,6 @@ package multitask
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -45,11 +44,11 @@ func Given(omega *mat.SymDense) (Model, error) { return GivenWith(omega, 0, fals
 // GivenWith is Given with intercepts drawn together, and with classes that count the same.
 func GivenWith(omega *mat.SymDense, drawn float64, balanced bool) (Model, error) {
 	if !(drawn >= 0 && drawn <= OneIntercept) {
-		return nil, fmt.Errorf("multitask: %s: %w: it is %v; from 0, intercepts of their own, to %g, one for all tasks", Drawn, ErrInvalidParams, drawn, OneIntercept)
+		return nil, ErrInvalidParams.Errorf("%s: it is %v; from 0, intercepts of their own, to %g, one for all tasks", Drawn, drawn, OneIntercept)
 	}
 	projected, err := data.ProjectCovariance(omega)
 	if err != nil {
-		return nil, fmt.Errorf("multitask: Omega: %w: %w", ErrInvalidOmega, err)
+		return nil, ErrInvalidOmega.Errorf("Omega: %w", err)
 	}
 	k := fixed(Normalised(projected), drawn)
 	if balanced {

@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/blas"
@@ -127,7 +126,7 @@ func norm1(a mat.Matrix) float64 { return floats.Norm(mat.DenseCopyOf(a).RawMatr
 func inverted(a *mat.SymDense) (inverse *mat.SymDense, logDet float64, err error) {
 	var c mat.Cholesky
 	if !c.Factorize(a) {
-		return nil, 0, fmt.Errorf("multitask: %w: a matrix of size %d has no inverse", ErrInvalidOmega, a.SymmetricDim())
+		return nil, 0, ErrInvalidOmega.Errorf("a matrix of size %d has no inverse", a.SymmetricDim())
 	}
 	inverse = new(mat.SymDense)
 	c.InverseTo(inverse) // of an ill-conditioned one nearly

@@ -1,7 +1,6 @@
 package multitask
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -9,19 +8,21 @@ import (
 	"strings"
 
 	"gonum.org/v1/gonum/mat"
+
+	"l2mt/data/fault"
 )
 
 // Errors that callers distinguish; they come wrapped with the task and field.
 var (
 	// ErrInvalidData marks training data that no model can be fitted to.
-	ErrInvalidData = errors.New("invalid training data")
+	ErrInvalidData = fault.New("invalid training data")
 	// ErrInvalidParams marks hyperparameters outside of what a model allows.
-	ErrInvalidParams = errors.New("invalid hyperparameters")
+	ErrInvalidParams = fault.New("invalid hyperparameters")
 	// ErrInvalidOmega marks a task covariance that is not finite, symmetric
 	// and positive semidefinite.
-	ErrInvalidOmega = errors.New("invalid task covariance")
+	ErrInvalidOmega = fault.New("invalid task covariance")
 	// ErrUnknownModel marks a name that no model is registered under.
-	ErrUnknownModel = errors.New("unknown model")
+	ErrUnknownModel = fault.New("unknown model")
 )
 
 // Model is one instance of problem (1): a choice of g.
@@ -33,7 +34,8 @@ type Model interface {
 	G(c *Covariance, d int, p Params) float64
 	// Step returns the covariance that minimises
 	//	Lambda1/2 tr(S Omega^-1) + Lambda2 g(Omega)
-	// for S = W'W. It accepts every positive semidefinite S.
+	// for S = W'W. It accepts every positive semidefinite S. Hyperparameters are complete
+	// (see Complete); others are an error.
 	Step(s *mat.SymDense, d int, p Params, h Hint) (*Covariance, error)
 }
 
@@ -161,19 +163,27 @@ func Complete(model Model, p Params) (Params, error) {
 		if _, given := p.Hyper[r.Name]; !given && p.Get(r.Name) == 0 {
 			p = p.With(r.Name, r.Default)
 		}
+	}
+	return p, check(model, p)
+}
+
+// check says what is wrong with hyperparameters that are to be complete.
+func check(model Model, p Params) error {
+	info := model.Info()
+	for _, r := range info.Ranges {
 		if v := p.Get(r.Name); !(v > 0) || math.IsInf(v, 0) {
-			return p, fmt.Errorf("multitask: model %q, %s: %w: it is %v but must be finite and above 0", info.Name, r.Name, ErrInvalidParams, v)
+			return ErrInvalidParams.Errorf("model %q, %s: it is %v but must be finite and above 0", info.Name, r.Name, v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Hyper)) {
 		if !slices.ContainsFunc(info.Ranges, func(r Range) bool { return r.Name == name }) {
-			return p, fmt.Errorf("multitask: model %q: %w: it has no hyperparameter %q", info.Name, ErrInvalidParams, name)
+			return ErrInvalidParams.Errorf("model %q: it has no hyperparameter %q", info.Name, name)
 		}
 	}
 	if k, ok := model.(spectral); ok && k.check != nil {
-		return p, k.check(p)
+		return k.check(p)
 	}
-	return p, nil
+	return nil
 }
 
 // registry holds the models by name.
@@ -197,7 +207,7 @@ func Lookup(name string) (Model, error) {
 	if m, ok := registry[strings.ToLower(name)]; ok {
 		return m, nil
 	}
-	return nil, fmt.Errorf("multitask: model %q: %w: the models are %s", name, ErrUnknownModel, strings.Join(Names(), ", "))
+	return nil, ErrUnknownModel.Errorf("there is no model %q: the models are %s", name, strings.Join(Names(), ", "))
 }
 
 // Baselines returns the ten models of the paper's tables, STL first.

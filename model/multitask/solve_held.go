@@ -220,7 +220,7 @@ func solveHeld(ctx context.Context, set *TrainingSet, name string, omega *mat.Sy
 	r := &Result{Model: name, Params: p, Status: IterationLimit}
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("multitask: fitting %q: %w", name, err)
+			return nil, fmt.Errorf("fitting %q: %w", name, err)
 		}
 		rest, norm := x.downhill()
 		r.Objective = x.loss + p.Lambda1/2*floats.Dot(x.a, x.w)

@@ -64,7 +64,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 	best, bound := candidate{objective: math.Inf(1)}, math.Inf(-1)
 	for idle := 0; r.Status == IterationLimit && r.Iterations < opt.MaxIterations; r.Iterations++ {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("multitask: fitting %q: %w", r.Model, err)
+			return nil, fmt.Errorf("fitting %q: %w", r.Model, err)
 		}
 		if err := x.sweep(r.Iterations < settling || r.Iterations%settling == 0); err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func solveJoint(ctx context.Context, set *TrainingSet, model Convex, p Params, o
 		}
 	}
 	if best.near == nil {
-		return nil, fmt.Errorf("multitask: fitting %q: %w: the objective is not finite", r.Model, ErrInvalidData)
+		return nil, ErrInvalidData.Errorf("fitting %q: the objective is not finite", r.Model)
 	}
 	if best.cov == nil {
 		var err error

@@ -203,3 +203,24 @@ func TestIterationLimit(t *testing.T) {
 		t.Errorf("status %q, gap %g, %d iterations", r.Status, r.Gap, r.Iterations)
 	}
 }
+
+// Steps refuse hyperparameters that Complete has not filled in, instead of taking them for 0.
+func TestStepsNeedCompleteParams(t *testing.T) {
+	s := gramOf(normals(data.Stream(2, "complete"), 12), 3, 4)
+	for _, name := range Names() {
+		model := registry[name]
+		bad := []Params{{}, {Lambda1: math.NaN()}, {Lambda1: 0.1, Hyper: map[string]float64{"nonsense": 1}}}
+		if len(model.Info().Ranges) > 1 {
+			bad = append(bad, Params{Lambda1: 0.1})
+		}
+		for _, p := range bad {
+			if c, err := model.Step(s, 4, p, Hint{}); !errors.Is(err, ErrInvalidParams) {
+				t.Errorf("%s with %+v: %+v, %v", name, p, c, err)
+			}
+		}
+		complete := must(Complete(model, Params{Lambda1: 0.1}))(t)
+		if _, err := model.Step(s, 4, complete, Hint{}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

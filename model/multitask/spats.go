@@ -57,7 +57,10 @@ func (spats) G(c *Covariance, _ int, _ Params) float64 {
 //
 // subject to tr(Omega) = 1, which is within m^2 mu of the step itself. It lowers mu, with up to
 // two steps of Newton's method at each, and as many as it takes at the last.
-func (spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
+func (k spats) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
+	if err := check(k, p); err != nil {
+		return nil, err
+	}
 	if err := linalg.Finite(s); err != nil {
 		return nil, err
 	}
@@ -227,7 +230,10 @@ func (spatsLiteral) Info() Info {
 
 func (spatsLiteral) G(c *Covariance, _ int, _ Params) float64 { return norm1(c.Omega) }
 
-func (spatsLiteral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
+func (k spatsLiteral) Step(s *mat.SymDense, _ int, p Params, h Hint) (*Covariance, error) {
+	if err := check(k, p); err != nil {
+		return nil, err
+	}
 	m := s.SymmetricDim()
 	omega := mat.NewSymDense(m, nil)
 	for i := range m {

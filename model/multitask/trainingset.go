@@ -54,7 +54,7 @@ type task struct {
 // class. A task may lack some.
 func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	if len(problem.Tasks) == 0 {
-		return nil, fmt.Errorf("multitask: %w: there are no tasks", ErrInvalidData)
+		return nil, ErrInvalidData.Errorf("there are no tasks")
 	}
 	p := &TrainingSet{loss: Square, classes: max(1, problem.Several())}
 	if problem.Kind() == data.Classification {
@@ -63,14 +63,14 @@ func Training(problem *data.ProblemData) (*TrainingSet, error) {
 	for _, t := range problem.Tasks {
 		s := t.TrainSet
 		if t.Kind != problem.Kind() {
-			return nil, fmt.Errorf("multitask: task %q, kind: %w: it is %s but that of the first task is %s", t.Name, ErrInvalidData, t.Kind, problem.Kind())
+			return nil, ErrInvalidData.Errorf("task %q, kind: it is %s but that of the first task is %s", t.Name, t.Kind, problem.Kind())
 		}
 		if err := p.checkSamples(s); err != nil {
-			return nil, fmt.Errorf("multitask: task %q: %w", t.Name, err)
+			return nil, fmt.Errorf("task %q: %w", t.Name, err)
 		}
 		p.cols, p.features = s.X.Cols(), s.X.Cols()
 		if d := problem.Cols(); p.cols != d {
-			return nil, fmt.Errorf("multitask: task %q, X: %w: it has %d features but the first task has %d", t.Name, ErrInvalidData, p.cols, d)
+			return nil, ErrInvalidData.Errorf("task %q, X: it has %d features but the first task has %d", t.Name, p.cols, d)
 		}
 		for c := range p.classes {
 			part := task{x: s.X, y: s.Y, borrows: s.Borrows(p.loss == Logistic)}
@@ -143,7 +143,7 @@ func (p *TrainingSet) tell(class int, tasks []data.TaskData) error {
 		}
 	}
 	if len(all) == 0 || slices.Min(all) == slices.Max(all) && (p.classes == 1 || all[0] > 0) {
-		return fmt.Errorf("multitask: y: %w: all %d training rows of all tasks have one label; two are needed", ErrInvalidData, len(all))
+		return ErrInvalidData.Errorf("y: all %d training rows of all tasks have one label; two are needed", len(all))
 	}
 	for i := class; i < len(p.tasks) && p.classes > 1; i += p.classes {
 		t := &p.tasks[i]
@@ -169,24 +169,24 @@ func Against(y []float64, class int) []float64 {
 // checkSamples reports what makes the rows of one task unfit for training.
 func (p *TrainingSet) checkSamples(s data.Samples) error {
 	if s.X == nil || s.X.Cols() == 0 {
-		return fmt.Errorf("features: %w: it needs at least one feature", ErrInvalidData)
+		return ErrInvalidData.Errorf("features: it needs at least one feature")
 	}
 	if len(s.Y) != s.X.Rows() {
-		return fmt.Errorf("y: %w: it has %d entries for %d rows", ErrInvalidData, len(s.Y), s.X.Rows())
+		return ErrInvalidData.Errorf("y: it has %d entries for %d rows", len(s.Y), s.X.Rows())
 	}
 	for i, v := range s.X.SquaredNorms() {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("features, row %d: %w: every entry must be finite", i, ErrInvalidData)
+			return ErrInvalidData.Errorf("features, row %d: every entry must be finite", i)
 		}
 	}
 	for i, y := range s.Y {
 		switch {
 		case math.IsNaN(y) || math.IsInf(y, 0):
-			return fmt.Errorf("y, row %d: %w: it is %v; it must be finite", i, ErrInvalidData, y)
+			return ErrInvalidData.Errorf("y, row %d: it is %v; it must be finite", i, y)
 		case p.classes > 1 && (y < 0 || y >= float64(p.classes) || y != math.Trunc(y)):
-			return fmt.Errorf("y, row %d: %w: it is %v; the classes have the numbers 0 to %d", i, ErrInvalidData, y, p.classes-1)
+			return ErrInvalidData.Errorf("y, row %d: it is %v; the classes have the numbers 0 to %d", i, y, p.classes-1)
 		case p.classes == 1 && p.loss == Logistic && y != 1 && y != -1:
-			return fmt.Errorf("y, row %d: %w: the label is %v; the logistic loss needs -1 or +1", i, ErrInvalidData, y)
+			return ErrInvalidData.Errorf("y, row %d: the label is %v; the logistic loss needs -1 or +1", i, y)
 		}
 	}
 	return nil

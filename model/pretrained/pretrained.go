@@ -23,7 +23,7 @@ var files embed.FS
 func Load() (*model.Network, error) {
 	n, err := model.LoadFS(files)
 	if err != nil {
-		return nil, fmt.Errorf("pretrained: %w", err)
+		return nil, err
 	}
 	return n, nil
 }

@@ -31,14 +31,13 @@ type RowOptions struct {
 	Format format.Options `embed:""`
 	// From is what the table is read from, nil for its file.
 	From io.ReadCloser `kong:"-"`
-	// Beside is another fit of the same tables, for comparison where there are labels.
-	Beside *Fit `kong:"-"`
 }
 
 // Rows are the rows of a table, read and predicted block by block, however many there are. A
 // row has one prediction or, where nothing names its task, one for each of several tasks.
 type Rows struct {
-	// Fits predict the rows: the one that reads them and, behind it, that beside it.
+	// Fits predict the rows: the one that reads them and, behind it, where there are
+	// labels, the fit beside it.
 	Fits []*Fit
 	// Asked are the answers that every row has, without labels and scores. Where a column
 	// names the task there is one, of the Average.
@@ -75,7 +74,7 @@ type Block struct {
 }
 
 // ErrNoTask marks a table that does not say of which task its rows are.
-var ErrNoTask = fmt.Errorf("%w: its rows name no task", data.ErrMismatch)
+var ErrNoTask = data.ErrMismatch.Errorf("its rows name no task")
 
 // OpenRows opens a CSV or TSV file of rows to predict. Close the rows after use.
 func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
@@ -104,7 +103,7 @@ func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 // bind finds the columns.
 func (r *Rows) bind() (err error) {
 	if r.in.Width == 0 {
-		return fmt.Errorf("%w: it is empty; it needs a header", data.ErrInvalid)
+		return data.ErrInvalid.Errorf("it is empty; it needs a header")
 	}
 	if r.at, err = r.fit.Recipe.Bind(r.in.Names, r.in.Width, r.o.MissingColumns == table.Mean); err != nil {
 		return err
@@ -124,11 +123,11 @@ func (r *Rows) bind() (err error) {
 	}
 	labelled := slices.Max(r.labels) >= 0
 	if r.o.Target != "" && !labelled {
-		return fmt.Errorf("%w: there is no column %q of labels", data.ErrMismatch, r.o.Target)
+		return data.ErrMismatch.Errorf("there is no column %q of labels", r.o.Target)
 	}
-	if b := r.o.Beside; b != nil && labelled {
+	if b := r.fit.Beside; b != nil && labelled {
 		if r.Fits = append(r.Fits, b); !slices.Equal(b.TaskNames(), r.fit.TaskNames()) || !slices.Equal(b.Classes, r.fit.Classes) {
-			return fmt.Errorf("%w: the fit beside has other tasks or classes; it must be of the same tables", data.ErrMismatch)
+			return data.ErrMismatch.Errorf("the fit beside has other tasks or classes; it must be of the same tables")
 		}
 	}
 	return nil
@@ -144,7 +143,7 @@ func (r *Rows) findTasks() error {
 		r.Asked = []Answer{{Task: number, Name: task}}
 	case column != "" && at >= 0:
 		if slices.Contains(r.in.Names[at+1:], column) {
-			return fmt.Errorf("%w: two columns are called %q, which names the task", data.ErrInvalid, column)
+			return data.ErrInvalid.Errorf("two columns are called %q, which names the task", column)
 		}
 		r.column, r.Asked = at, []Answer{{Task: Average}}
 	case task != "" && r.o.NewTask == table.Mean:

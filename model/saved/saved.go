@@ -2,10 +2,12 @@
 package saved
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/fault"
 	"l2mt/data/files"
 	"l2mt/data/format"
 	"l2mt/data/safetensors"
@@ -27,7 +30,9 @@ import (
 // Fit is a fitted model with all that predictions take. It is kept in a
 // directory of two files: model.json, and weights.safetensors with W (d x m) and
 // b (m), for the features as they are in the user's table, and Omega (m x m). Where
-// tasks have more than two classes W is C x d x m there, and b is C x m.
+// tasks have more than two classes W is C x d x m there, and b is C x m. Beside
+// them may be fit.json, the Report, and a folder stl, the fit Beside. Checksums bind
+// all of it: weights name model.json, which names the others.
 type Fit struct {
 	// Model and Params are what was fitted, Kind what the tasks predict.
 	Model  string           `json:"model"`
@@ -64,6 +69,10 @@ type Fit struct {
 	// where there are Classes.
 	W *mat.Dense `json:"-"`
 	B []float64  `json:"-"`
+	// Beside is single-task learning on the same rows, nil where the fit is that itself.
+	Beside *Fit `json:"-"`
+	// Report is JSON that says how the fit came about, if that is known.
+	Report []byte `json:"-"`
 }
 
 // Task is a task of a saved model.
@@ -88,19 +97,21 @@ type Task struct {
 const (
 	File        = "model.json"
 	WeightsFile = "weights.safetensors"
+	ReportFile  = "fit.json"
 
+	besideDir   = "stl"
 	schema      = 1
 	checksumKey = "model.json's sha256"
 )
 
 // ErrSaved marks a directory that holds no sound saved model.
-var ErrSaved = errors.New("not a saved model")
+var ErrSaved = fault.New("not a saved model")
 
 // New returns a fit on a problem whose rows the recipe makes.
 func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*Fit, error) {
 	made := len(recipe.Made())
 	if d, m := r.W.Dims(); d != max(1, problem.Several())*made || m != len(problem.Tasks) {
-		return nil, fmt.Errorf("saved: save: %w: the W of the fit is %d x %d; that of %d tasks with the %d features of the recipe has other sizes", multitask.ErrInvalidData, d, m, len(problem.Tasks), made)
+		return nil, multitask.ErrInvalidData.Errorf("save: the W of the fit is %d x %d; that of %d tasks with the %d features of the recipe has other sizes", d, m, len(problem.Tasks), made)
 	}
 	s := &Fit{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,
@@ -132,7 +143,7 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 	}
 	s.Features = s.Recipe.Made()
 	if !s.finite() {
-		return nil, fmt.Errorf("saved: %w: numbers of the fit are not finite", multitask.ErrInvalidData)
+		return nil, multitask.ErrInvalidData.Errorf("numbers of the fit are not finite")
 	}
 	return s, nil
 }
@@ -177,26 +188,61 @@ func (s *Fit) unscale() {
 type document struct {
 	Schema int `json:"schema"`
 	*Fit
+	// ReportSum and BesideSum are checksums of the Report and of model.json of the fit Beside.
+	ReportSum string `json:"report_sha256,omitempty"`
+	BesideSum string `json:"stl_sha256,omitempty"`
 }
 
-// Save writes the model to a directory, which is made if need be.
+// Save writes the model to a directory, which is made if need be. It replaces an older
+// model whole or not at all.
 func (s *Fit) Save(dir string) error {
-	b, err := json.Marshal(document{schema, s})
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
+	folder, err := files.Claim(dir)
+	if err != nil {
+		return err
 	}
-	// Either file alone may be of another fit if writing ends between the two;
-	// then Load sees it.
-	if err == nil {
-		err = safetensors.Write(filepath.Join(dir, WeightsFile), s.tensors(), map[string]string{checksumKey: checksum(b)})
+	return errors.Join(s.SaveTo(folder), folder.Close())
+}
+
+// SaveTo is Save to a directory that this process has claimed.
+func (s *Fit) SaveTo(folder *files.Folder) error {
+	err := folder.Replace(func(dir string) error {
+		_, err := s.write(dir)
+		return err
+	})
+	if err != nil || s.Beside != nil {
+		return err
+	}
+	// An older model may have had a fit beside, which nothing reads any more.
+	stl := filepath.Join(folder.Path, besideDir)
+	for _, name := range []string{File, WeightsFile, ""} {
+		_ = os.Remove(filepath.Join(stl, name))
+	}
+	return nil
+}
+
+// write writes the files to a directory, and returns the checksum of model.json.
+func (s *Fit) write(dir string) (sum string, err error) {
+	d := document{Schema: schema, Fit: s}
+	if s.Report != nil {
+		d.ReportSum = checksum(s.Report)
+		err = files.WriteFile(filepath.Join(dir, ReportFile), s.Report)
+	}
+	if s.Beside != nil && err == nil {
+		beside := filepath.Join(dir, besideDir)
+		err = os.Mkdir(beside, 0o755)
+		if err == nil {
+			d.BesideSum, err = s.Beside.write(beside)
+		}
+	}
+	b, invalid := json.Marshal(d)
+	sum = checksum(b)
+	if err = cmp.Or(err, invalid); err == nil {
+		err = safetensors.Write(filepath.Join(dir, WeightsFile), s.tensors(), map[string]string{checksumKey: sum})
 	}
 	if err == nil {
 		err = files.WriteFile(filepath.Join(dir, File), b)
 	}
-	if err != nil {
-		return fmt.Errorf("saved: %s: %w", dir, err)
-	}
-	return nil
+	return sum, err
 }
 
 // tensors are W, b and Omega as their file has them.
@@ -230,34 +276,38 @@ func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 // Load reads a model that Save wrote, and checks that its files are whole and
 // belong together.
 func Load(dir string) (*Fit, error) {
+	if err := files.Settle(dir); err != nil {
+		return nil, err
+	}
 	path, weights := filepath.Join(dir, File), filepath.Join(dir, WeightsFile)
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("saved: %w: %w; give the directory that a fit was saved to", ErrSaved, err)
+		return nil, ErrSaved.Errorf("%w; give the directory that a fit was saved to", err)
 	}
 	s := &Fit{}
-	if err := files.DecodeSchema(b, schema, &document{Fit: s}); errors.Is(err, files.ErrSchema) {
-		return nil, fmt.Errorf("saved: %s: %w: %w; take the program that wrote it, or a newer one", path, ErrSaved, err)
+	d := document{Fit: s}
+	if err := files.DecodeSchema(b, schema, &d); errors.Is(err, files.ErrSchema) {
+		return nil, ErrSaved.Errorf("%s: %w; take the program that wrote it, or a newer one", path, err)
 	} else if err != nil {
-		return nil, fmt.Errorf("saved: %s: %w: it is damaged: %w", path, ErrSaved, err)
+		return nil, ErrSaved.Errorf("%s: it is damaged: %w", path, err)
 	}
 	tensors, metadata, err := safetensors.Read(weights, nil)
 	if err != nil {
-		return nil, fmt.Errorf("saved: %w: %w", ErrSaved, err)
+		return nil, ErrSaved.Errorf("%w", err)
 	}
 	if metadata[checksumKey] != checksum(b) {
-		return nil, fmt.Errorf("saved: %s: %w: its weights are of another fit than %s, or one of the two was changed; fit again", dir, ErrSaved, File)
+		return nil, ErrSaved.Errorf("%s: its weights are of another fit than %s, or one of the two was changed; fit again", dir, File)
 	}
 	values := map[string][]float64{}
 	for _, t := range tensors {
 		values[t.Name] = t.Value
 	}
-	d, m, k := len(s.Features), len(s.Tasks), max(1, len(s.Classes))
+	features, m, k := len(s.Features), len(s.Tasks), max(1, len(s.Classes))
 	w, biases, omega := values["W"], values["b"], values["Omega"]
-	if d*m == 0 || len(w) != k*d*m || len(biases) != k*m || len(omega) != m*m {
-		return nil, fmt.Errorf("saved: %s: %w: W, b and Omega are not of %d features, %d tasks and %d classes", weights, ErrSaved, d, m, len(s.Classes))
+	if features*m == 0 || len(w) != k*features*m || len(biases) != k*m || len(omega) != m*m {
+		return nil, ErrSaved.Errorf("%s: W, b and Omega are not of %d features, %d tasks and %d classes", weights, features, m, len(s.Classes))
 	}
-	s.W, s.B, s.Omega = mat.NewDense(k*d, m, w), safetensors.Transposed(biases, k, m), mat.NewSymDense(m, omega)
+	s.W, s.B, s.Omega = mat.NewDense(k*features, m, w), safetensors.Transposed(biases, k, m), mat.NewSymDense(m, omega)
 	if shared, ok := values["shared W"]; ok {
 		s.Shared = &multitask.Linear{W: shared, B: values["shared b"]}
 	}
@@ -265,11 +315,33 @@ func Load(dir string) (*Fit, error) {
 		s.Doubt.Common = values["doubt common"]
 		s.Doubt.Own = values["doubt own"]
 	}
-	return s, nil
+	if s.Report, err = part(dir, ReportFile, d.ReportSum); err != nil {
+		return nil, err
+	}
+	beside, err := part(dir, filepath.Join(besideDir, File), d.BesideSum)
+	if err == nil && beside != nil {
+		s.Beside, err = Load(filepath.Join(dir, besideDir))
+	}
+	return s, err
+}
+
+// part reads a file that model.json names by its checksum, if both are there.
+func part(dir, name, sum string) ([]byte, error) {
+	if sum == "" {
+		return nil, nil
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && checksum(raw) != sum {
+		err = ErrSaved.Errorf("%s: its %s is of another fit than %s, or one of the two was changed; fit again", dir, name, File)
+	}
+	return raw, err
 }
 
 // ErrUnknownTask marks a task that a saved model does not have.
-var ErrUnknownTask = errors.New("unknown task")
+var ErrUnknownTask = fault.New("unknown task")
 
 // Average stands for a task that the model does not have: its W and b are the
 // means of those of all tasks.
@@ -293,7 +365,7 @@ func (s *Fit) Task(name string) (int, error) {
 	}
 	near := s.TaskNames() // those spelt most like the name first
 	slices.SortStableFunc(near, func(a, b string) int { return settings.Distance(a, name) - settings.Distance(b, name) })
-	return 0, fmt.Errorf("saved: %w: %q; the model has %s", ErrUnknownTask, name, format.Abridge(near))
+	return 0, ErrUnknownTask.Errorf("the model has no task %q; it has %s", name, format.Abridge(near))
 }
 
 // Linear is W and b of a task, or of the Average. A class has the mean of the
@@ -355,7 +427,7 @@ func (s *Fit) Predict(task string, x data.Matrix) ([]float64, error) {
 		ones := slices.Repeat([]float64{1}, len(offsets))
 		centre := data.Step{Kind: data.StepStandardise, Cols: len(offsets), Mean: offsets, Deviation: ones}
 		if x, err = centre.Apply(x); err != nil {
-			return nil, fmt.Errorf("saved: predict: %w", err)
+			return nil, fmt.Errorf("predict: %w", err)
 		}
 	}
 	if x, _, err = s.Prepare(x); err != nil {
@@ -386,14 +458,14 @@ func (s *Fit) scores(task int, x data.Matrix) []float64 {
 // multiplied by W. It counts the cells outside of the values that bent columns were fitted on.
 func (s *Fit) Prepare(x data.Matrix) (made data.Matrix, cells int, err error) {
 	if d := s.Recipe.Width(); x.Cols() != d {
-		return nil, 0, fmt.Errorf("saved: predict: %w: the rows have %d features; the model takes %d", data.ErrMismatch, x.Cols(), d)
+		return nil, 0, data.ErrMismatch.Errorf("predict: the rows have %d features; the model takes %d", x.Cols(), d)
 	}
 	for _, step := range s.Recipe.Steps {
 		if step.Low != nil {
 			cells += step.Outside(x)
 		}
 		if x, err = step.Apply(x); err != nil {
-			return nil, 0, fmt.Errorf("saved: predict: %w", err)
+			return nil, 0, fmt.Errorf("predict: %w", err)
 		}
 	}
 	return x, cells, nil

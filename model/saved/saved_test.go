@@ -76,8 +76,9 @@ func TestRowsOfATable(t *testing.T) {
 	}
 	header, lines, _ := strings.Cut(towns(), "\n")
 	text := header + "\n" + strings.Repeat(lines, 200) + "west,1,5000,7,?\n"
+	fit.Beside = fit
 	for _, workers := range []int{1, 3} {
-		rows := must(fit.OpenRows("large", RowOptions{NewTask: table.Mean, Workers: workers, Beside: fit, From: stream(text)}))(t)
+		rows := must(fit.OpenRows("large", RowOptions{NewTask: table.Mean, Workers: workers, From: stream(text)}))(t)
 		at, blocks, unlabelled := map[string]int{}, 0, 0
 		err := rows.Each(t.Context(), func(b *Block) { b.Text = []byte(b.Answers[0].Name) }, func(b *Block) error {
 			blocks++
@@ -102,10 +103,11 @@ func TestRowsOfATable(t *testing.T) {
 		}
 	}
 	other, _ := fitOf(t, read(t, strings.ReplaceAll(towns(), "east", "west")))
+	fit.Beside = other
 	for want, o := range map[error]RowOptions{
 		ErrNoTask:        {From: stream(header[5:])},
 		ErrUnknownTask:   {From: stream(header[5:]), Task: "west"},
-		data.ErrMismatch: {From: stream(text), Beside: other},
+		data.ErrMismatch: {From: stream(text)},
 	} {
 		if _, err := fit.OpenRows("small", o); !errors.Is(err, want) {
 			t.Errorf("%v; want %v", err, want)
@@ -153,7 +155,7 @@ func TestLoadedModelsPredictAsTheFit(t *testing.T) {
 		if rows, err := loaded.Predict("north", bare.Problem.Tasks[0].TrainSet.X.Take(nil)); err != nil || len(rows) > 0 {
 			t.Errorf("%s: no rows are predicted as %v, %v", what, rows, err)
 		}
-		if _, err := loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `"nroth"; the model has north, south, east`) {
+		if _, err := loaded.Predict("nroth", bare.Problem.Tasks[0].TrainSet.X); !errors.Is(err, ErrUnknownTask) || !strings.Contains(err.Error(), `the model has no task "nroth"; it has north, south, east`) {
 			t.Error(err)
 		}
 	}
@@ -187,7 +189,7 @@ func TestNearNames(t *testing.T) {
 	for i := range 40 {
 		s.Tasks = append(s.Tasks, Task{Name: "school " + strconv.Itoa(i)})
 	}
-	if _, err := s.Task("shool 31"); err == nil || !strings.Contains(err.Error(), "the model has school 31, ") || !strings.Contains(err.Error(), "(40 in all)") {
+	if _, err := s.Task("shool 31"); err == nil || !strings.Contains(err.Error(), "it has school 31, ") || !strings.Contains(err.Error(), "(40 in all)") {
 		t.Error(err)
 	}
 }

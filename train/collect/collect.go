@@ -30,6 +30,7 @@ import (
 
 	"l2mt/data"
 	"l2mt/data/experience"
+	"l2mt/data/fault"
 	"l2mt/data/progress"
 	"l2mt/model"
 	"l2mt/model/multitask"
@@ -37,7 +38,7 @@ import (
 )
 
 // ErrConfig marks settings that make no sense.
-var ErrConfig = errors.New("invalid collection")
+var ErrConfig = fault.New("invalid collection")
 
 // Measured says what the relative error of a tuple is the error of.
 type Measured string
@@ -86,7 +87,7 @@ type Config struct {
 // Validate checks a configuration.
 func (c Config) Validate() error {
 	if !slices.Contains([]Measured{OfRefit, OfLabelled, OfModel}, c.Measured) {
-		return fmt.Errorf("collect: %w: o of %q; it can be of the %s, of the %s, or %s", ErrConfig, c.Measured, OfRefit, OfModel, OfLabelled)
+		return ErrConfig.Errorf("o of %q; it can be of the %s, of the %s, or %s", c.Measured, OfRefit, OfModel, OfLabelled)
 	}
 	_, err := c.models()
 	return err
@@ -100,11 +101,11 @@ func (c Config) models() (models []multitask.Model, err error) {
 	for _, name := range c.Models {
 		m, err := multitask.Lookup(name)
 		if err != nil {
-			return nil, fmt.Errorf("collect: %w: %w", ErrConfig, err)
+			return nil, ErrConfig.Errorf("%w", err)
 		}
 		name = m.Info().Name
 		if slices.ContainsFunc(models, func(other multitask.Model) bool { return other.Info().Name == name }) {
-			return nil, fmt.Errorf("collect: %w: model %q is named twice", ErrConfig, name)
+			return nil, ErrConfig.Errorf("model %q is named twice", name)
 		}
 		models = append(models, m)
 	}
@@ -297,7 +298,7 @@ func (c *Collector) count(ctx context.Context, problems Problems) (had, missing 
 			continue
 		}
 		if other, twice := known[t.id]; twice {
-			faults = append(faults, fmt.Errorf("collect: %w: problems %q and %q are the same", data.ErrInvalid, other, t.problem.Name))
+			faults = append(faults, data.ErrInvalid.Errorf("problems %q and %q are the same", other, t.problem.Name))
 		}
 		known[t.id] = t.problem.Name
 		had += t.had

@@ -24,7 +24,7 @@ import (
 func (c *Collector) plan(p *data.ProblemData) (*trial, error) {
 	t, err := newTrial(p, c.config.Measured)
 	if err != nil {
-		return nil, fmt.Errorf("collect: problem %q: %w", p.Name, err)
+		return nil, fmt.Errorf("problem %q: %w", p.Name, err)
 	}
 	t.id = experience.ProblemID(p.Problem, c.fingerprint)
 	add := func(source string, draw int, hyper map[string]float64, try attempt) *job {

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"l2mt/data"
+	"l2mt/data/fault"
 	"l2mt/data/progress"
 	"l2mt/infer/solve"
 	"l2mt/model"
@@ -28,7 +29,7 @@ const (
 )
 
 // errUsage marks errors of the command line that the parser cannot see.
-var errUsage = errors.New("wrong usage")
+var errUsage = fault.New("wrong usage")
 
 // cli is the command line. Each command is a struct of flags with a Run method.
 type cli struct {

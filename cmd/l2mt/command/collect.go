@@ -93,7 +93,7 @@ func (c *collectCmd) config() (config collect.Config, err error) {
 		return config, err
 	}
 	if err := config.Validate(); err != nil {
-		return config, fmt.Errorf("%w: %w", errUsage, err)
+		return config, errUsage.Errorf("%w", err)
 	}
 	return config, nil
 }
@@ -105,7 +105,7 @@ func shardOf(flag string) (shard, shards int, err error) {
 	}
 	_, err = fmt.Sscanf(flag, "%d/%d", &shard, &shards)
 	if err != nil || flag != fmt.Sprintf("%d/%d", shard, shards) || shard < 0 || shard >= shards {
-		return 0, 0, fmt.Errorf("%w: --shard=%s: it must be I/N with I in 0..N-1", errUsage, flag)
+		return 0, 0, errUsage.Errorf("--shard=%s: it must be I/N with I in 0..N-1", flag)
 	}
 	return shard, shards, nil
 }

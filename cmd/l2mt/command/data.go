@@ -70,6 +70,7 @@ type datasetInfo struct {
 	LabelOf  string     `json:"label,omitempty"`
 	Steps    []string   `json:"steps,omitempty"`
 	SHA256   string     `json:"sha256"`
+	Notes    []string   `json:"notes,omitempty"`
 }
 
 // sizesInfo are numbers of rows, of classes or groups.
@@ -91,6 +92,7 @@ func describe(d *data.Dataset) datasetInfo {
 	info := datasetInfo{
 		Name: d.Name, Rows: d.X.Rows(), Features: d.X.Cols(), Stored: d.X.NNZ(), Sparse: data.IsSparse(d.X), LabelOf: d.LabelOf, Steps: d.Steps, SHA256: d.Fingerprint(),
 	}
+	info.Notes = d.Notes
 	if d.Label != nil {
 		info.Classes = sizesOf(d.ClassSizes())
 	}
@@ -125,6 +127,9 @@ func (info datasetInfo) write(w io.Writer) {
 		fmt.Fprintf(w, "steps     %s\n", strings.Join(info.Steps, ", "))
 	}
 	fmt.Fprintf(w, "sha256    %s\n", info.SHA256)
+	for _, note := range info.Notes {
+		fmt.Fprintf(w, "note      %s\n", note)
+	}
 }
 
 type dataImportCmd struct {
@@ -147,7 +152,7 @@ func (c *dataImportCmd) Run(e *env) error {
 		return err
 	}
 	if c.Words && d.Features == nil {
-		return fmt.Errorf("%w: --words looks at the names of the features, and %s has none; give them with --feature-names", errUsage, d.Name)
+		return errUsage.Errorf("--words looks at the names of the features, and %s has none; give them with --feature-names", d.Name)
 	}
 	if c.Words || c.MinRows > 0 {
 		var words []string
@@ -187,7 +192,7 @@ func fitStep(e *env, kind string, d *data.Dataset) (data.Step, error) {
 	}
 	k, err := strconv.Atoi(number)
 	if err != nil {
-		return data.Step{}, fmt.Errorf("%w: --step=%s: ridge needs the number of features to keep, as in ridge1000", errUsage, kind)
+		return data.Step{}, errUsage.Errorf("--step=%s: ridge needs the number of features to keep, as in ridge1000", kind)
 	}
 	const alpha = 1
 	return data.SelectByRidge(e, d, k, alpha, e.reporter())

@@ -37,14 +37,14 @@ func TestExitCodes(t *testing.T) {
 		line string
 		says string
 	}{
-		{exitUsage, "eval --network N --problems T --models oracle", "unknown model: the models are amtl, "},
+		{exitUsage, "eval --network N --problems T --models oracle", `there is no model "oracle": the models are amtl, `},
 		{exitFailed, "eval --network Nx --problems T", "Nx"},
 		{exitUsage, "eval --network N", "missing flags: --problems"},
 		{exitFailed, "eval --network N --problems Tx", "no such file"},
 		{exitFailed, "eval --network DIR --problems T", "weights.safetensors"},
 		{exitUsage, "infer --network N --problems T --name test-0007", `--name="test-0007": there is no such one`},
 		{exitUsage, "infer --network N --problems T --omega-only --out OUT", "can't be used together"},
-		{exitUsage, "fit T --model oracle", "unknown model"},
+		{exitUsage, "fit T --model oracle", `there is no model "oracle"`},
 		{exitFailed, "fit Tx", "no such file"},
 		{exitUsage, "collect --problems T --out OUT --models mtrl,mtrl", `model "mtrl" is named twice`},
 		{exitUsage, "collect --problems T --out OUT --draws 0", "--draws=0 --explore=8 --near=0 --workers=0: there must be at least one draw"},

@@ -21,6 +21,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/alecthomas/kong"
 
+	"l2mt/data"
 	"l2mt/infer/compare"
 )
 
@@ -70,6 +71,9 @@ type point struct {
 	Flags []string `toml:"flags"`
 }
 
+// maxExperiment bounds a file in bytes, and so how deep it nests: each bracket takes stack.
+const maxExperiment = 64 << 10
+
 // experimentNames lists the shipped experiments.
 func experimentNames() (names []string) {
 	files, _ := fs.Glob(shipped, "experiments/*.toml") // the pattern is right
@@ -88,8 +92,11 @@ func (c *sweepCmd) read() (*experiment, error) {
 	if err != nil {
 		raw, err = os.ReadFile(c.Experiment)
 	}
+	if len(raw) > maxExperiment {
+		return nil, data.ErrFormat.Errorf("%s: it has %d bytes; an experiment has at most %d", c.Experiment, len(raw), maxExperiment)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: there is no file %s, and the shipped experiments are %s", errUsage, c.Experiment, strings.Join(experimentNames(), ", "))
+		return nil, errUsage.Errorf("there is no file %s, and the shipped experiments are %s", c.Experiment, strings.Join(experimentNames(), ", "))
 	}
 	if err != nil {
 		return nil, err
@@ -119,16 +126,19 @@ func (c *sweepCmd) parse(name, text string) (*experiment, error) {
 	for i := range c.Seeds {
 		x.Seeds = append(x.Seeds[:i:i], uint64(i+1))
 	}
-	if at := strings.LastIndex(c.Vary, "="); at > 0 {
-		x.Title, x.Vary = c.Vary, variation{Flag: c.Vary[:at+1]}
-		if !strings.Contains(x.Vary.Flag, " ") {
-			x.Vary.Label, x.Vary.Flag = c.Vary[:at], "train --set="+x.Vary.Flag
+	for _, vary := range c.Vary { // at most one
+		at := strings.LastIndex(vary, "=")
+		if at <= 0 {
+			return nil, errUsage.Errorf("--vary=%s: it must be SETTING=VALUE,VALUE", vary)
 		}
-		for value := range strings.SplitSeq(c.Vary[at+1:], ",") {
+		x.Title = vary
+		x.Vary = variation{Flag: vary[:at+1]}
+		if !strings.Contains(x.Vary.Flag, " ") {
+			x.Vary.Label, x.Vary.Flag = vary[:at], "train --set="+x.Vary.Flag
+		}
+		for value := range strings.SplitSeq(vary[at+1:], ",") {
 			x.Vary.Values = append(x.Vary.Values, value)
 		}
-	} else if c.Vary != "" {
-		return nil, fmt.Errorf("%w: --vary=%s: it must be SETTING=VALUE,VALUE", errUsage, c.Vary)
 	}
 	if err := x.Vary.complete(); err != nil {
 		return nil, fmt.Errorf("[vary] %w", err)

@@ -3,7 +3,6 @@ package command
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +22,6 @@ const (
 	// equal files.
 	secondsFile = "seconds.json"
 	metricsFile = "metrics.json" // of a training run, beside its network
-	fitFile     = "fit.json"     // the report of a fit, beside its model
 	sweepFile   = "sweep.json"
 	sweepRuns   = "runs" // the folder of the runs of a sweep
 	reportFile  = "report.html"
@@ -38,6 +36,14 @@ func saveJSON(path string, v any) error {
 	return files.WriteFile(path, append(raw, '\n'))
 }
 
+// claim claims the directory of a model, if one is asked for.
+func claim(dir string) (*files.Folder, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	return files.Claim(dir)
+}
+
 // loadJSON reads what saveJSON wrote.
 func loadJSON(path string, v any) error {
 	raw, err := os.ReadFile(path)
@@ -45,7 +51,7 @@ func loadJSON(path string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return fmt.Errorf("%s: %w: %w; remove it, and the command that wrote it makes it again", path, data.ErrFormat, err)
+		return data.ErrFormat.Errorf("%s: %w; remove it, and the command that wrote it makes it again", path, err)
 	}
 	return nil
 }

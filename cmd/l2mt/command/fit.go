@@ -107,6 +107,11 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	folder, err := claim(c.Out)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
 	r := &fitReport{table: t}
 	if err := r.fill(e, b, candidates, c.View); err != nil {
 		return err
@@ -115,7 +120,7 @@ func (c *fitCmd) Run(e *env) error {
 		e.remark("%s", note)
 	}
 	if c.Out != "" {
-		if err := r.save(c.Out); err != nil {
+		if err := r.save(folder); err != nil {
 			return err
 		}
 	}
@@ -139,7 +144,7 @@ func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
 	case c.Model == "" || c.Model == modelL2MT:
 		return nil, nil
 	case c.View != "":
-		return nil, fmt.Errorf("%w: --model=%s says how columns are seen; leave --view out", errUsage, c.Model)
+		return nil, errUsage.Errorf("--model=%s says how columns are seen; leave --view out", c.Model)
 	case ok:
 		all = []solve.Candidate{one}
 	case c.Model == modelBest:
@@ -148,7 +153,7 @@ func (c *fitCmd) candidates() (all []solve.Candidate, err error) {
 			all = append(all, solve.Candidate{Model: b})
 		}
 	case unknown != nil:
-		return nil, fmt.Errorf("%w: --model: %w, or %s, %s, or a structure such as curves-alone", errUsage, unknown, modelL2MT, modelBest)
+		return nil, errUsage.Errorf("--model: %w, or %s, %s, or a structure such as curves-alone", unknown, modelL2MT, modelBest)
 	default:
 		all = []solve.Candidate{{Model: model}}
 	}
@@ -176,7 +181,7 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 	asks := func(x solve.Candidate) bool { return x.Network > 0 }
 	if candidates != nil && !slices.ContainsFunc(candidates, asks) {
 		if c.Network != "" {
-			return nil, fmt.Errorf("%w: --model=%s asks no network; leave --network out", errUsage, c.Model)
+			return nil, errUsage.Errorf("--model=%s asks no network; leave --network out", c.Model)
 		}
 		return nil, nil
 	}
@@ -193,7 +198,7 @@ func (c *fitCmd) asked(candidates []solve.Candidate) (*solve.Finder, error) {
 // withoutHead refuses a network of whose fits no models can be saved.
 func withoutHead(network *solve.Finder, name string) error {
 	if head := network.Head(); head != "" {
-		return fmt.Errorf("%w: --network=%s: it makes features by a head (%s), which saved models do not have", errUsage, name, head)
+		return errUsage.Errorf("--network=%s: it makes features by a head (%s), which saved models do not have", name, head)
 	}
 	return nil
 }
@@ -215,7 +220,7 @@ func readOmega(path string, m int) (multitask.Model, error) {
 	}
 	omega, invalid := data.NewCovariance(numbers)
 	if err = cmp.Or(err, invalid); err == nil && len(numbers) != m {
-		err = fmt.Errorf("%w: %d rows; the covariance of %d tasks has %d", data.ErrMismatch, len(numbers), m, m)
+		err = data.ErrMismatch.Errorf("%d rows; the covariance of %d tasks has %d", len(numbers), m, m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

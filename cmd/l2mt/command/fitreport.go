@@ -2,11 +2,10 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -169,14 +168,10 @@ func (r *fitReport) addRival(by, name, title string, choice *solve.Choice, h *ev
 
 // save writes the model, single-task learning beside it, and what a page shows of them:
 // without times, which no two fits have the same.
-func (r fitReport) save(dir string) error {
-	stl := filepath.Join(dir, besideSTL)
-	if err := optional(os.Remove(filepath.Join(stl, saved.File))); err != nil { // of another fit
-		return err
-	}
-	err := r.saveFit(dir, r.fit)
+func (r fitReport) save(folder *files.Folder) error {
+	fit, err := r.saved(r.fit)
 	if err == nil && !r.alone {
-		err = r.saveFit(stl, r.stl)
+		fit.Beside, err = r.saved(r.stl)
 	}
 	if err != nil {
 		return err
@@ -188,17 +183,22 @@ func (r fitReport) save(dir string) error {
 	var text strings.Builder
 	r.writeVerdicts(&text)
 	r.Text = text.String()
-	return saveJSON(filepath.Join(dir, fitFile), r)
+	report, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	fit.Report = append(report, '\n')
+	return fit.SaveTo(folder)
 }
 
-func (r *fitReport) saveFit(dir string, fit *solve.Fitted) error {
+func (r *fitReport) saved(fit *solve.Fitted) (*saved.Fit, error) {
 	s, err := fit.Saved(r.table.Recipe)
 	if err != nil {
-		return fmt.Errorf("problem %q: %w", r.Problem, err)
+		return nil, fmt.Errorf("problem %q: %w", r.Problem, err)
 	}
 	v := versions()
 	s.Versions = map[string]string{"l2mt": v["l2mt"], "go": v["go"], "system": v["system"]}
-	return s.Save(dir)
+	return s, nil
 }
 
 // write prints the report, with what was weighed if that is asked for.

@@ -4,7 +4,6 @@ package command
 // is given one, or a network that has one, works on the features that it makes.
 
 import (
-	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -39,7 +38,7 @@ func openHead(name string) (layers.Head, error) {
 	for w := range strings.SplitSeq(text, "-") {
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 1 || n > widest || w == text {
-			return nil, fmt.Errorf("%w: --head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", errUsage, name, randomHead, widest)
+			return nil, errUsage.Errorf("--head=%s: it must be the widths of the layers, from the features on, as %s64-32-16, each from 1 to %d", name, randomHead, widest)
 		}
 		widths = append(widths, n)
 	}

@@ -11,36 +11,37 @@ import (
 // and no fewer. The engines of the command line may use any library, so that only
 // their arrows to each other are held; commands may use everything.
 var arrows = map[string][]string{
-	"data":             {"data/files", "data/progress", "layers/linalg"},
+	"data":             {"data/fault", "data/files", "data/progress", "layers/linalg"},
+	"data/fault":       {},
 	"data/files":       {},
 	"data/progress":    {},
 	"data/datatest":    {},
-	"data/safetensors": {"data/files"},
+	"data/safetensors": {"data/fault", "data/files"},
 	"data/format":      {"data", "data/files"},
 	"data/digits":      {"data", "data/format"},
 	"data/table":       {"data", "data/format"},
 	"data/images":      {"data", "data/files", "data/progress", "data/safetensors"},
-	"data/experience":  {"data", "data/digits", "data/files"},
+	"data/experience":  {"data", "data/digits", "data/fault", "data/files"},
 
-	"model/multitask": {"data", "layers/linalg"},
-	"layers":          {"data", "layers/linalg"},
+	"model/multitask": {"data", "data/fault", "layers/linalg"},
+	"layers":          {"data", "data/fault", "layers/linalg"},
 	"layers/linalg":   {},
-	"layers/vgg":      {"data/safetensors", "layers/linalg"},
-	"model":           {"data", "data/files", "data/safetensors", "infer", "layers", "model/settings"},
+	"layers/vgg":      {"data/fault", "data/safetensors", "layers/linalg"},
+	"model":           {"data", "data/fault", "data/files", "data/safetensors", "infer", "layers", "model/settings"},
 	"model/modeltest": {"data", "layers", "model"},
 	"model/settings":  {},
 
 	"model/pretrained": {"model"},
-	"model/saved":      {"data", "data/files", "data/format", "data/safetensors", "data/table", "model/multitask", "model/settings"},
+	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "model/multitask", "model/settings"},
 	"model/evidence":   {"data", "data/files", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
 
-	"infer":                 {},
+	"infer":                 {"data/fault"},
 	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/multitask", "model/saved"},
 	"infer/solve/solvetest": {"data", "layers", "model", "model/multitask"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
 
-	"train":         {"data", "data/experience", "data/files", "data/progress", "data/safetensors", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
-	"train/collect": {"data", "data/experience", "data/progress", "infer/solve", "model", "model/evidence", "model/multitask", "train"},
+	"train":         {"data", "data/experience", "data/fault", "data/files", "data/progress", "data/safetensors", "infer/solve", "layers/linalg", "model", "model/evidence", "model/multitask", "model/settings"},
+	"train/collect": {"data", "data/experience", "data/fault", "data/progress", "infer/solve", "model", "model/evidence", "model/multitask", "train"},
 
 	"cmd/l2mt":               {"cmd/l2mt/command"},
 	"cmd/l2mt/internal/plot": {},

@@ -50,6 +50,11 @@ func (c *inferCmd) Run(e *env) error {
 	}
 	recipe := table.Numbers(seen.Features, seen.Cols())
 	recipe.Task = "task"
+	folder, err := claim(c.Out)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
 	r := &fitReport{table: &table.Table{Problem: seen.Labelled(), Recipe: recipe}}
 	if err := r.fill(e, b, nil, ""); err != nil {
 		return err
@@ -58,7 +63,7 @@ func (c *inferCmd) Run(e *env) error {
 		r.Test = &testReport{r.fit.Test, r.stl.Test}
 	}
 	if c.Out != "" {
-		if err := r.save(c.Out); err != nil {
+		if err := r.save(folder); err != nil {
 			return err
 		}
 	}
@@ -76,7 +81,7 @@ func (c *inferCmd) open() (*data.ProblemData, error) {
 	case i >= 0:
 		return problems[i], nil
 	case c.Name != "" || len(problems) > 1:
-		return nil, fmt.Errorf("%w: --name=%q: there is no such one of the %d problems in %s; the first is %q", errUsage, c.Name, len(problems), c.Problems, problems[0].Name)
+		return nil, errUsage.Errorf("--name=%q: there is no such one of the %d problems in %s; the first is %q", c.Name, len(problems), c.Problems, problems[0].Name)
 	}
 	return problems[0], nil
 }

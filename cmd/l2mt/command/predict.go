@@ -82,11 +82,11 @@ func checkInterval(level float64, m *saved.Fit) error {
 	case level == 0:
 		return nil
 	case !(level > 0 && level < 1):
-		return fmt.Errorf("%w: --interval=%v: it must be between 0 and 1", errUsage, level)
+		return errUsage.Errorf("--interval=%v: it must be between 0 and 1", level)
 	case m.Residuals == nil:
-		return fmt.Errorf("--interval: %w: the model has no residuals of rows held out; classes have probabilities instead", data.ErrInvalid)
+		return data.ErrInvalid.Errorf("--interval: the model has no residuals of rows held out; classes have probabilities instead")
 	case math.IsInf(m.Interval(level), 1):
-		return fmt.Errorf("--interval=%v: %w: %d rows were held out, which are enough for %.2f at most", level, data.ErrInvalid, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
+		return data.ErrInvalid.Errorf("--interval=%v: %d rows were held out, which are enough for %.2f at most", level, len(m.Residuals), 1-1/float64(len(m.Residuals)+1))
 	}
 	return nil
 }

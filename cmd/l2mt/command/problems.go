@@ -99,7 +99,7 @@ func (c *problemsSampleCmd) study(d *data.Dataset, train, test *data.ProblemFile
 		tasks := every.Problems[0].Tasks
 		i := slices.IndexFunc(tasks, func(t *data.Task) bool { return isPair(t, class, c.Case[0]) })
 		if i < 0 {
-			return fmt.Errorf("--case: %w: %s has no pair of classes %q and %q; its classes are %q", data.ErrInvalid, d.Name, class, c.Case[0], d.Classes)
+			return data.ErrInvalid.Errorf("--case: %s has no pair of classes %q and %q; its classes are %q", d.Name, class, c.Case[0], d.Classes)
 		}
 		tasks[i].Name, tasks[i].Positive, tasks[i].Negative = class+" vs "+c.Case[0], class, c.Case[0]
 		one.Tasks = append(one.Tasks, tasks[i])
@@ -149,7 +149,7 @@ func (c *problemsSampleCmd) save(e *env, train, test *data.ProblemFile) error {
 		case errors.Is(err, fs.ErrNotExist):
 			err = set.file.Save(path)
 		case err == nil && !bytes.Equal(old, raw):
-			err = fmt.Errorf("%w: %s has other problems; remove it, or give another --out", data.ErrInvalid, path)
+			err = data.ErrInvalid.Errorf("%s has other problems; remove it, or give another --out", path)
 		}
 		if err != nil {
 			return err

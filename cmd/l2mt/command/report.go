@@ -17,6 +17,7 @@ import (
 	"l2mt/data/files"
 	"l2mt/data/table"
 	"l2mt/model"
+	"l2mt/model/saved"
 	"l2mt/train"
 )
 
@@ -45,7 +46,7 @@ type part struct {
 func (c *reportCmd) Run(e *env) error {
 	p := page{filepath.Base(c.Dir), map[string][]part{}, versions()}
 	readers := map[string]func(dir string) (any, error){
-		fitFile:          func(dir string) (any, error) { return openFit(dir) },
+		saved.ReportFile: func(dir string) (any, error) { return openFit(dir) },
 		tableFile:        func(dir string) (any, error) { return loadTable(dir) },
 		sweepFile:        func(dir string) (any, error) { s := new(swept); return s, loadJSON(filepath.Join(dir, sweepFile), s) },
 		model.ConfigFile: func(dir string) (any, error) { return model.Load(dir) }, // saved models have weights too
@@ -56,6 +57,9 @@ func (c *reportCmd) Run(e *env) error {
 		}
 		dir := filepath.Dir(path)
 		if entry.IsDir() {
+			if err := files.Settle(path); err != nil {
+				return err
+			}
 			if _, err := os.Stat(filepath.Join(dir, sweepFile)); err == nil && entry.Name() == sweepRuns {
 				return fs.SkipDir // its points have what came of them
 			}
@@ -74,7 +78,7 @@ func (c *reportCmd) Run(e *env) error {
 		return err
 	})
 	if err == nil && len(p.Parts) == 0 {
-		err = fmt.Errorf("%s: there is nothing to report: no %s, %s, %s or %s, here or in a folder", c.Dir, tableFile, sweepFile, fitFile, model.ConfigFile)
+		err = fmt.Errorf("%s: there is nothing to report: no %s, %s, %s or %s, here or in a folder", c.Dir, tableFile, sweepFile, saved.ReportFile, model.ConfigFile)
 	}
 	if err != nil {
 		return err
@@ -112,6 +116,9 @@ func openFit(dir string) (*fitPart, error) {
 	shown, err := openShown(dir, "", mostColumns)
 	if err != nil {
 		return nil, err
+	}
+	if shown.Fit.Report == nil {
+		return nil, fmt.Errorf("%s is not of the model in %s; fit again", saved.ReportFile, saved.File)
 	}
 	f := &fitPart{Report: shown.report, Shown: shown}
 	for _, t := range f.Report.Tasks {

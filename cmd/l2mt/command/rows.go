@@ -3,21 +3,15 @@ package command
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"l2mt/model/saved"
 )
 
-// openRows opens a table, "-" for that of stdin, for a saved model and, if it is beside that,
-// single-task learning.
+// openRows opens a table, "-" for that of stdin, for a saved model.
 func openRows(dir, file string, o saved.RowOptions) (*saved.Rows, error) {
 	fit, err := saved.Load(dir)
 	if err != nil {
-		return nil, err
-	}
-	if o.Beside, err = saved.Load(filepath.Join(dir, besideSTL)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if file == "-" {

@@ -45,7 +45,7 @@ func (c *runsCmd) Run(e *env) error {
 			return err
 		}
 		if len(metrics) == 0 {
-			return fmt.Errorf("%s: %w: %s has no epochs", dir, data.ErrInvalid, metricsFile)
+			return data.ErrInvalid.Errorf("%s: %s has no epochs", dir, metricsFile)
 		}
 		i := slices.IndexFunc(rows, func(s *seeds) bool { return slices.Equal(s.Settings, used.settings()) })
 		if i < 0 {

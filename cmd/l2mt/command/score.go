@@ -14,10 +14,6 @@ import (
 	"l2mt/model/saved"
 )
 
-// besideSTL is the folder in that of a saved model with single-task learning on the same
-// rows.
-const besideSTL = "stl"
-
 // scoring gathers the predictions of labelled rows.
 type scoring struct {
 	models  []*saved.Fit

@@ -2,11 +2,11 @@ package command
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
@@ -55,11 +55,13 @@ func openShown(dir, task string, top int) (*shownModel, error) {
 	s := &shownModel{Fit: m, task: saved.Average}
 	if task != "" {
 		if s.task, err = m.Task(task); err != nil {
-			return nil, fmt.Errorf("%w: %w", errUsage, err)
+			return nil, errUsage.Errorf("%w", err)
 		}
 	}
-	if err := optional(loadJSON(filepath.Join(dir, fitFile), &s.report)); err != nil {
-		return nil, err
+	if m.Report != nil {
+		if err := json.Unmarshal(m.Report, &s.report); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
 	}
 	s.Correlation = correlationOf(m.Omega)
 	switch bend, unit := bendOf(m); {

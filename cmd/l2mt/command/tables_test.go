@@ -89,7 +89,7 @@ func TestTablesToPredictions(t *testing.T) {
 	}
 	out := filepath.Join(dir, "never.csv")
 	code, _, stderr := l2mt(t, "-q", "predict", "--model", filepath.Join(dir, "1"), write(t, "bad.csv", text+"a,1\n"), "--out", out)
-	if _, err := os.Stat(out); code != exitFailed || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(stderr, "line 60002: malformed file: it has 2 columns") {
+	if _, err := os.Stat(out); code != exitFailed || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(stderr, "line 60002: it has 2 columns") {
 		t.Errorf("exit code %d, stderr %q, %v", code, stderr, err)
 	}
 }

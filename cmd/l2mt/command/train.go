@@ -103,7 +103,7 @@ func (c *trainCmd) Run(e *env) error {
 	}
 	features := example.Problem.Cols()
 	if head != nil && head.In() != features {
-		return fmt.Errorf("%w: --head=%s takes %d features, but the problems have %d", errUsage, c.Head, head.In(), features)
+		return errUsage.Errorf("--head=%s takes %d features, but the problems have %d", c.Head, head.In(), features)
 	} else if head != nil {
 		features = head.Out()
 	}
@@ -136,7 +136,7 @@ func (c *trainCmd) examples(e *env, head layers.Head) (train.Source, error) {
 		source = train.Join(all...)
 	}
 	if c.First < 0 || c.First > source.Len() {
-		return nil, fmt.Errorf("%w: --first=%d: the experience has %d problems", errUsage, c.First, source.Len())
+		return nil, errUsage.Errorf("--first=%d: the experience has %d problems", c.First, source.Len())
 	} else if c.First > 0 {
 		source = firstOf{source, c.First}
 	}

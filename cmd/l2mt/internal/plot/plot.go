@@ -133,7 +133,7 @@ func (p *Picture) as(format string) ([]byte, error) {
 	}
 	c, err := draw.NewFormattedCanvas(p.width, p.height, format)
 	if err != nil {
-		return nil, fmt.Errorf("%w: pictures are written as .png or .svg: %w", data.ErrFormat, err)
+		return nil, data.ErrFormat.Errorf("pictures are written as .png or .svg: %w", err)
 	}
 	if err := p.draw(draw.New(c)); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ const largest = 1e150
 func drawable(a *plot.Axis) error {
 	size := max(math.Abs(a.Min), math.Abs(a.Max))
 	if !(size < largest) && !math.IsInf(a.Min, 1) { // an axis without data begins at +Inf
-		return fmt.Errorf("%w: numbers from %v to %v cannot be drawn", data.ErrInvalid, a.Min, a.Max)
+		return data.ErrInvalid.Errorf("numbers from %v to %v cannot be drawn", a.Min, a.Max)
 	}
 	if least := 1e-9 * size; a.Max > a.Min && a.Max-a.Min < least {
 		a.Min, a.Max = a.Min-least, a.Max+least

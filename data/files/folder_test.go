@@ -1,0 +1,165 @@
+package files
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// writeSet returns what writes a set of files with one content.
+func writeSet(content string) func(dir string) error {
+	return func(dir string) error {
+		return errors.Join(
+			WriteFile(filepath.Join(dir, "a"), []byte(content)),
+			os.Mkdir(filepath.Join(dir, "sub"), 0o755),
+			WriteFile(filepath.Join(dir, "sub", "b"), []byte(content)),
+			WriteFile(filepath.Join(dir, "z"), []byte(content)))
+	}
+}
+
+// hasSet checks that a directory has a set, and nothing besides it and the lock.
+func hasSet(t *testing.T, dir, want string) {
+	t.Helper()
+	for _, name := range []string{"a", "sub/b", "z"} {
+		if got := content(t, filepath.Join(dir, name)); got != want {
+			t.Errorf("%s has %q, want %q", name, got, want)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 4 {
+		t.Errorf("there are %v, %v", entries, err)
+	}
+}
+
+func claim(t *testing.T, dir string) *Folder {
+	t.Helper()
+	f, err := Claim(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func TestAFolderIsReplacedWholeOrNotAtAll(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	f := claim(t, dir)
+	if _, err := Claim(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second claim: error %v, want ErrLocked", err)
+	}
+	if err := f.Replace(writeSet("first")); err != nil {
+		t.Fatal(err)
+	}
+	hasSet(t, dir, "first")
+	if err := os.Chmod(filepath.Join(dir, "sub", "b"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	err := f.Replace(func(dir string) error { return errors.Join(writeSet("second")(dir), broken) })
+	if !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+	hasSet(t, dir, "first")
+	if err := f.Replace(writeSet("third")); err != nil {
+		t.Fatal(err)
+	}
+	hasSet(t, dir, "third")
+	if info, err := os.Stat(filepath.Join(dir, "sub", "b")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the permissions are %v, %v; want 0600", info.Mode(), err)
+	}
+}
+
+// A process may be killed before the files are whole, and after any of them is in its place.
+func TestAKilledReplaceIsFinishedOrRemoved(t *testing.T) {
+	for moved := -1; moved <= 3; moved++ {
+		dir := t.TempDir()
+		f := claim(t, dir)
+		if err := f.Replace(writeSet("old")); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		stage, want := filepath.Join(dir, readyName), "new"
+		if moved < 0 {
+			stage, want = filepath.Join(dir, ".next"+rand.Text()), "old"
+		}
+		if err := errors.Join(os.Mkdir(stage, 0o755), writeSet("new")(stage)); err != nil {
+			t.Fatal(err)
+		}
+		for i, name := range []string{"a", "sub/b", "z"} {
+			if i < moved {
+				if err := os.Rename(filepath.Join(stage, name), filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		orphan := filepath.Join(dir, ".a"+"AAAAAAAAAAAAA7777777777777")
+		if err := os.WriteFile(orphan, []byte("half"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := Settle(dir); err != nil {
+			t.Fatal(err)
+		}
+		claim(t, dir)
+		hasSet(t, dir, want)
+	}
+}
+
+// A link stays a link, wherever its target is, and is there or not.
+func TestLinksAreWrittenThrough(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "real", "deep")
+	err := errors.Join(
+		os.MkdirAll(deep, 0o755),
+		os.Symlink(deep, filepath.Join(dir, "folder")),
+		os.Symlink("../target", filepath.Join(deep, "relative")),
+		os.Symlink(filepath.Join(dir, "folder", "relative"), filepath.Join(dir, "chain")),
+		os.Symlink("loop", filepath.Join(dir, "loop")))
+	if err != nil {
+		t.Skip(err) // Windows asks for a privilege
+	}
+	for _, text := range []string{"it was not there", "it was there"} {
+		if err := WriteFile(filepath.Join(dir, "chain"), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := content(t, filepath.Join(dir, "real", "target")); got != text {
+			t.Errorf("the target has %q, want %q", got, text)
+		}
+	}
+	for _, name := range []string{"chain", "real/deep/relative"} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more: %v, %v", name, info.Mode(), err)
+		}
+	}
+	if err := WriteFile(filepath.Join(dir, "loop"), nil); err == nil {
+		t.Error("a link to itself was written")
+	}
+}
+
+func TestAFifoIsWrittenInPlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := exec.Command("mkfifo", path).Run(); err != nil {
+		t.Skip(err)
+	}
+	read := make(chan string)
+	go func() {
+		raw, _ := os.ReadFile(path)
+		read <- string(raw)
+	}()
+	err := Write(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, "through it")
+		return err
+	})
+	info, statErr := os.Lstat(path)
+	if err != nil || statErr != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		t.Fatalf("%v, %v; the fifo is %v now", err, statErr, info.Mode())
+	}
+	if got := <-read; got != "through it" {
+		t.Errorf("the reader got %q", got)
+	}
+}

@@ -1,0 +1,25 @@
+package format
+
+import "l2mt/data"
+
+// A table takes memory for its cells, and for its rows and columns however few cells they
+// have. A few bytes, packed well, can be millions of any.
+const (
+	// freeCells is how many cells any file may have.
+	freeCells = 4 << 20
+	// cellsPerByte is how many more a file may have for each byte on disk: packed pictures
+	// have 3, plain text has at most 1.
+	cellsPerByte = 4
+	// cellsOfRow and cellsOfColumn are what a row and a column take, in cells.
+	cellsOfRow    = 8
+	cellsOfColumn = 32
+)
+
+// bounded refuses a table that takes more than a file of so many bytes may.
+func bounded(rows, cols, cells int, stored int64) error {
+	size := float64(cells) + cellsOfRow*float64(rows) + cellsOfColumn*float64(cols)
+	if size <= max(freeCells, cellsPerByte*float64(stored)) {
+		return nil
+	}
+	return data.ErrInvalid.Errorf("%d cells, in %d rows and %d columns, are more than %d bytes on disk may hold; if that is right, divide the file, or unpack it if it is packed", cells, rows, cols, stored)
+}
