@@ -39,27 +39,39 @@ type Choice struct {
 	parts []*Judged
 }
 
-// Candidates are the ways to fit a problem that Choose weighs. Rows of few columns have the
-// structures of the mixed model. Sparse rows, and classes of many columns, where the evidence
-// believes what fits by chance, have problem (1) in the common metric with what the network
-// finds, with half of that, and without.
+// Candidates are the ways to fit a problem that Choose weighs. The structures of the mixed model
+// are among them, but where rows are sparse, and of classes of many columns, where the evidence
+// believes what fits by chance. There, and where few tasks are classes, as in the problems that
+// the network has learned from, candidates are problem (1) in the common metric: with what the
+// network finds, with half of that, and without.
 func (b *Bench) Candidates(without Parts) (all []Candidate) {
 	if without.View != "" || !b.wide() {
-		for _, s := range []Structure{{Curves, Shared}, {Kernel, Shared}, {Curves, Alone}, {Kernel, Alone}} {
-			if without.View != "" {
-				s.View = without.View
-			}
-			if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits {
-				continue // the kernel of a few rows
-			}
-			if c := (Candidate{Structure: s}); !slices.Contains(all, c) {
-				all = append(all, c)
-			}
-		}
-		return all
+		all = b.structures(without.View)
 	}
+	if without.View == "" && (b.wide() || !b.regression() && len(b.rows.Tasks) <= fewTasks) {
+		all = append(all, b.metrics(without.NoNetwork)...)
+	}
+	return all
+}
+
+func (b *Bench) structures(view string) (all []Candidate) {
+	for _, s := range []Structure{{Curves, Shared}, {Kernel, Shared}, {Curves, Alone}, {Kernel, Alone}} {
+		if view != "" {
+			s.View = view
+		}
+		if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits {
+			continue // a kernel of the few rows of a task
+		}
+		if c := (Candidate{Structure: s}); !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func (b *Bench) metrics(noNetwork bool) (all []Candidate) {
 	mixtures := []Mixture{{}, {Pooled: 0.8}}
-	if b.finder != nil && !without.NoNetwork && !b.regression() {
+	if b.finder != nil && !noNetwork && !b.regression() {
 		mixtures = []Mixture{{Network: 1}, {Network: 0.5}, {}}
 	}
 	ridges := []float64{0}
@@ -79,6 +91,8 @@ const (
 	drawn = 10
 	// fewRows is how many rows for each column the variances of classes take.
 	fewRows = 5
+	// fewTasks is the number of tasks up to which a network has a say.
+	fewTasks = 16
 )
 
 // wide says that the evidence of the mixed model is not to be believed.
@@ -148,7 +162,9 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 		return nil, err
 	}
 	c := newChoice(judged, e.weigh(-1), held)
-	held.Variance = c.first().Variance
+	if surest := c.surest(); surest != nil {
+		held.Variance = surest.Variance
+	}
 	return c, nil
 }
 
@@ -170,6 +186,18 @@ func (c *Choice) first() *Judged {
 		}
 	}
 	return c.parts[first]
+}
+
+// surest is the structure of the largest weight, or nil.
+func (c *Choice) surest() (surest *Judged) {
+	most := counts
+	for k, w := range c.Weighed {
+		if w.View != "" && w.Weight > most {
+			most = w.Weight
+			surest = c.parts[k]
+		}
+	}
+	return surest
 }
 
 // counts is the weight of a candidate below which it is left out.

@@ -57,11 +57,7 @@ func Fit(ctx context.Context, f *Finder, p *data.ProblemData, o Options) (*Fitte
 func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	begin := time.Now()
 	f := &Fitted{Choice: c, problem: b.problem}
-	fit := b.fitTuned
-	if c.first().View != "" {
-		fit = b.fitMixed
-	}
-	r, err := fit(ctx, f)
+	r, err := b.sum(ctx, f)
 	if err == nil {
 		f.Tuned, err = evidence.Report(r, f.problem, c.HeldOut)
 	}
@@ -75,82 +71,54 @@ func (b *Bench) Fit(ctx context.Context, c *Choice) (*Fitted, error) {
 	return f, nil
 }
 
-// fitTuned adds up fits of problem (1).
-func (b *Bench) fitTuned(ctx context.Context, f *Fitted) (*multitask.Result, error) {
-	return b.sum(f, func(j *Judged) (*multitask.Result, error) {
-		s, err := b.in(j.Ridge)
-		if err != nil {
-			return nil, err
-		}
-		o := multitask.Options{Workers: b.options.Workers, Start: j.start}
-		if o.Start == nil {
-			o.Start = j.Fits[0]
-		}
-		r, err := multitask.Fit(ctx, j.subject.Model, s.tuning.Training(), j.Params, o)
-		if err != nil {
-			return nil, err
-		}
-		return r.Restored(s.whole.metric), nil
-	})
-}
-
-// fitMixed adds up fits of structures.
-func (b *Bench) fitMixed(ctx context.Context, f *Fitted) (*multitask.Result, error) {
-	kernel := false
-	for k, j := range f.Choice.parts {
-		kernel = kernel || j.near() && f.Choice.Weighed[k].Weight > counts
-	}
-	seen, err := newFeatures(b.problem, kernel)
+// tuned fits a candidate of problem (1) to the features as they are.
+func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error) {
+	s, err := b.in(j.Ridge)
 	if err != nil {
 		return nil, err
 	}
-	f.steps = seen.steps
-	f.problem = seen.ProblemData
-	first := f.Choice.first()
-	r, err := b.sum(f, func(j *Judged) (*multitask.Result, error) {
-		p, err := seen.fit(ctx, j.Structure, b.workers())
-		if err != nil {
-			return nil, err
-		}
-		if j == first {
-			f.Shares = shares(p.fits)
-			f.doubt = seen.doubt(p)
-		}
-		return p.Result, nil
-	})
+	o := multitask.Options{Workers: b.options.Workers, Start: j.start}
+	if o.Start == nil {
+		o.Start = j.Fits[0]
+	}
+	r, err := multitask.Fit(ctx, j.subject.Model, s.tuning.Training(), j.Params, o)
 	if err != nil {
 		return nil, err
 	}
-	rows, cols := r.W.Dims()
-	tasks := cols - 1
-	shared := multitask.LinearOf(r.W, r.B, tasks)
-	f.shared = &shared
-	r.W = mat.DenseCopyOf(r.W.Slice(0, rows, 0, tasks))
-	r.B = r.B[:len(r.B)-len(shared.B)]
-	return r, nil
+	return r.Restored(s.whole.metric), nil
 }
 
-// sum adds up the fits of candidates that count.
-func (b *Bench) sum(f *Fitted, fit func(j *Judged) (*multitask.Result, error)) (*multitask.Result, error) {
+// sum fits the candidates that count, and adds them up. Where structures of the mixed model are
+// among them it is for the features that their steps make.
+func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	c := f.Choice
-	var targets [][]float64
-	for _, t := range b.rows.Tasks {
-		targets = append(targets, t.TrainSet.Y)
+	seen, err := b.seen(f)
+	if err != nil {
+		return nil, err
 	}
-	center := centers(b.rows, targets)
-	var sum *multitask.Result
+	sum := &multitask.Result{Model: c.Name(), Status: multitask.Converged, Omega: mat.NewSymDense(len(b.rows.Tasks), nil)}
 	left := 1.0
 	for k, j := range c.parts {
 		weight := c.Weighed[k].Weight
 		if weight <= counts {
 			continue
 		}
-		r, err := fit(j)
+		var r *multitask.Result
+		if j.View == "" {
+			r, err = b.tuned(ctx, j)
+			if err == nil && seen != nil {
+				r = seen.embed(r)
+			}
+		} else {
+			r, err = f.fitted(ctx, seen, j, b.workers())
+		}
 		if err != nil {
 			return nil, err
 		}
-		if sum == nil {
-			sum = &multitask.Result{W: mat.NewDense(r.W.RawMatrix().Rows, r.W.RawMatrix().Cols, nil), B: make([]float64, len(r.B)), Omega: mat.NewSymDense(len(center), nil), Status: r.Status}
+		if sum.W == nil {
+			rows, cols := r.W.Dims()
+			sum.W = mat.NewDense(rows, cols, nil)
+			sum.B = make([]float64, len(r.B))
 		}
 		floats.AddScaled(sum.W.RawMatrix().Data, weight, r.W.RawMatrix().Data)
 		floats.AddScaled(sum.B, weight, r.B)
@@ -158,17 +126,75 @@ func (b *Bench) sum(f *Fitted, fit func(j *Judged) (*multitask.Result, error)) (
 		left -= weight
 		if j == c.first() {
 			sum.Params = r.Params
+			sum.Status = r.Status
 		}
 	}
-	if sum == nil {
+	if sum.W == nil {
 		return nil, b.fault("no candidate predicts better than the mean of all targets")
 	}
-	sum.Model = c.Name()
+	b.level(sum, left)
+	if seen != nil {
+		f.split(sum)
+	}
+	return sum, nil
+}
+
+// seen makes the features of the mixed models, if any counts.
+func (b *Bench) seen(f *Fitted) (*features, error) {
+	mixed := false
+	kernel := false
+	for k, j := range f.Choice.parts {
+		if f.Choice.Weighed[k].Weight > counts {
+			mixed = mixed || j.View != ""
+			kernel = kernel || j.near()
+		}
+	}
+	if !mixed {
+		return nil, nil
+	}
+	seen, err := newFeatures(b.problem, kernel)
+	if err == nil {
+		f.steps = seen.steps
+		f.problem = seen.ProblemData
+	}
+	return seen, err
+}
+
+// fitted fits a structure. The one that counts most says where the targets vary, and how sure
+// predictions are.
+func (f *Fitted) fitted(ctx context.Context, seen *features, j *Judged, workers int) (*multitask.Result, error) {
+	p, err := seen.fit(ctx, j.Structure, workers)
+	if err != nil {
+		return nil, err
+	}
+	if j == f.Choice.surest() {
+		f.Shares = shares(p.fits)
+		f.doubt = seen.doubt(p)
+	}
+	return p.Result, nil
+}
+
+// level adds the mean of the targets, of which the weights have left a share.
+func (b *Bench) level(sum *multitask.Result, left float64) {
+	var targets [][]float64
+	for _, t := range b.rows.Tasks {
+		targets = append(targets, t.TrainSet.Y)
+	}
+	center := centers(b.rows, targets)
 	classes := len(sum.B) / sum.W.RawMatrix().Cols
 	for i := range sum.B {
 		sum.B[i] += left * center[min(i/classes, len(center)-1)]
 	}
-	return sum, nil
+}
+
+// split takes the column of a new task off.
+func (f *Fitted) split(sum *multitask.Result) {
+	rows, cols := sum.W.Dims()
+	tasks := cols - 1
+	shared := multitask.LinearOf(sum.W, sum.B, tasks)
+	f.shared = &shared
+	sum.W = mat.DenseCopyOf(sum.W.Slice(0, rows, 0, tasks))
+	sum.B = sum.B[:len(sum.B)-len(shared.B)]
 }
 
 // shares are the parts of the variance of targets, the mean over the classes.

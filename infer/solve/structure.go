@@ -402,6 +402,36 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 	return doubt
 }
 
+// embed turns weights of the columns of a table into weights of the rows that the steps make. A
+// new task has the mean of all.
+func (f *features) embed(r *multitask.Result) *multitask.Result {
+	standardise := f.steps[0]
+	wide := len(f.columns) - 1
+	rows, m := r.W.Dims()
+	classes := rows / standardise.Cols
+	embedded := *r
+	embedded.W = mat.NewDense(classes*wide, m+1, nil)
+	embedded.B = append(slices.Clone(r.B), make([]float64, classes)...)
+	for class := range classes {
+		for k, of := range f.columns[1:] {
+			if of.view != Straight {
+				continue
+			}
+			for i := range m {
+				w := r.W.At(class*standardise.Cols+of.column, i)
+				embedded.B[i*classes+class] += w * standardise.Mean[of.column]
+				w *= standardise.Deviation[of.column]
+				embedded.W.Set(class*wide+k, i, w)
+				embedded.W.Set(class*wide+k, m, embedded.W.At(class*wide+k, m)+w/float64(m))
+			}
+		}
+		for i := range m {
+			embedded.B[m*classes+class] += embedded.B[i*classes+class] / float64(m)
+		}
+	}
+	return &embedded
+}
+
 // addOmega adds the covariance of what tasks have but their levels.
 func (f *features) addOmega(omega *mat.SymDense, fit *mixed.Fit) {
 	for _, c := range fit.Components[1:] {
