@@ -24,9 +24,9 @@ import (
 // Issue 46 adds up to 3,000 tokens in all: see whole and spare.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       28261 + 600, // 46: builds are told apart
+	"cmd/l2mt/command":       28261 + 620, // 46: builds are told apart
 	"cmd/l2mt/internal/plot": 4902,
-	"data":                   20954,
+	"data":                   20954 + 260, // 46: steps of models are checked
 	"data/datatest":          272,
 	"data/digits":            167,
 	"data/experience":        5472,
@@ -51,7 +51,7 @@ var budgets = map[string]int{
 	"model/modeltest":        3862,
 	"model/multitask":        19917,
 	"model/pretrained":       145,
-	"model/saved":            5025 + 460, // 46: a model is one thing
+	"model/saved":            5025 + 1020, // 46: a model is one thing, and is checked
 	"model/settings":         1426,
 	"testdata/learned":       1070,
 	"train":                  10363,
@@ -60,7 +60,7 @@ var budgets = map[string]int{
 
 const (
 	// whole bounds the sum of all packages. Issue 46 raised it by 3,000.
-	whole = 207895 + 3000 + 800 // 800 to be taken out again before the issue ends
+	whole = 207895 + 3000 + 2200 // 2200 to be taken out again before the issue ends
 	// testLines bounds the lines of all tests. Issue 46 raised it by 2,500: each of its
 	// faults has a test.
 	testLines = 24506 + 2500
