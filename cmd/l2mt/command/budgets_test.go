@@ -24,7 +24,7 @@ import (
 // Issue 46 adds up to 3,000 tokens in all: see whole and spare.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       28261 + 620, // 46: builds are told apart
+	"cmd/l2mt/command":       28261 + 620 + 120, // 46: builds are told apart
 	"cmd/l2mt/internal/plot": 4902,
 	"data":                   20954 + 260, // 46: steps of models are checked
 	"data/datatest":          272,
