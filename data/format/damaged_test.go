@@ -3,6 +3,7 @@ package format
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,6 +72,24 @@ func TestDamagedFilesNeverPanic(t *testing.T) {
 				t.Errorf("%s with a flipped bit in byte %d is invalid: %v", name, i, d.Validate())
 			}
 		}
+	}
+}
+
+// An entry whose header lies before the archive is named, not the offset at which it was read.
+func TestAnEntryOutsideOfTheArchiveIsNamed(t *testing.T) {
+	before := binary.LittleEndian.AppendUint64([]byte{1, 0, 8, 0}, 1<<64-256) // the header of ZIP64, APPNOTE 4.5.3
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	must(z.CreateHeader(&zip.FileHeader{Name: "X.npy", Extra: before}))(t)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content := archive.Bytes()
+	entry := bytes.Index(content, []byte("PK\x01\x02"))
+	copy(content[entry+42:], "\xff\xff\xff\xff") // the offset, which ZIP64 has instead
+	_, err := fromBytes("a.npz", content, Options{})
+	if want := "array X: the archive is damaged"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "offset") {
+		t.Errorf("error %v, want %q", err, want)
 	}
 }
 

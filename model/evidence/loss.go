@@ -36,6 +36,9 @@ func variances(y [][]float64) ([]float64, error) {
 	return scale, err
 }
 
+// differ reports whether there are two different targets.
+func differ(y []float64) bool { return len(y) > 1 && slices.Min(y) < slices.Max(y) }
+
 // scales are the variances of the tasks' targets; that of a task without targets is 0. Those
 // of few rows may be many times too small, and would decide everything. So each is drawn to
 // the mean of all, in logarithms, by how much of what tells variances apart is chance. Equal
@@ -43,14 +46,18 @@ func variances(y [][]float64) ([]float64, error) {
 func scales(y [][]float64) ([]float64, error) {
 	scale, squares, freedom := make([]float64, len(y)), make([]float64, len(y)), make([]float64, len(y))
 	for i, v := range y {
-		if freedom[i] = float64(len(v) - 1); len(v) > 1 && slices.Min(v) < slices.Max(v) {
+		freedom[i] = float64(len(v) - 1)
+		if differ(v) {
 			scale[i] = stat.PopVariance(v, nil)
 			squares[i] = scale[i] * float64(len(v))
 		}
 	}
 	mean, beyond, count := apart(squares, freedom)
+	if count == 0 && slices.ContainsFunc(y, differ) {
+		return nil, multitask.ErrInvalidData.Errorf("targets differ by so little that their squares are zero; give them in a smaller unit")
+	}
 	if count == 0 {
-		return nil, multitask.ErrInvalidData.Errorf("all targets of every task are equal, so that nMSE is undefined")
+		return nil, multitask.ErrInvalidData.Errorf("no task has two rows of different targets, by which errors are measured")
 	}
 	for i, v := range y {
 		switch {
