@@ -71,6 +71,9 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	if definite(omega) {
 		return omega, nil
 	}
+	if size := max(mat.Max(omega), -mat.Min(omega)); size > largest {
+		return nil, ErrInvalid.Errorf("its largest entry is %v; entries lie within %v, but for covariances that are positive definite", size, largest)
+	}
 	e, err := linalg.Eigen(omega)
 	if err != nil {
 		return nil, ErrInvalid.Errorf("its eigenvalues cannot be found")

@@ -101,6 +101,64 @@ func (s Step) Names(names []string) (made []string) {
 	return made
 }
 
+// largest bounds what is subtracted from features, or divides them.
+const largest = 1e100
+
+// Validate tells why a step of a fitted model, as a file has it, cannot be applied to so many
+// columns.
+func (s Step) Validate(cols int) error {
+	sizes := []int{s.Cols}
+	switch s.Kind {
+	case StepUnit:
+	case StepTFIDF:
+		sizes = append(sizes, len(s.Frequency))
+	case StepStandardise:
+		sizes = append(sizes, len(s.Mean), len(s.Deviation))
+	case StepCurves:
+		sizes = append(sizes, len(s.Curves), len(s.Low), len(s.High))
+	case StepGauss, StepLaplace:
+		sizes = append(sizes, len(s.Low), len(s.High))
+	case StepViews:
+		if len(s.Parts) == 0 {
+			return ErrInvalid.Errorf("step %q: it has no parts", s.Kind)
+		}
+	default:
+		return ErrInvalid.Errorf("models have no step %q", s.Kind)
+	}
+	if s.Low != nil {
+		sizes = append(sizes, len(s.Low), len(s.High))
+	}
+	for _, z := range s.Landmarks {
+		sizes = append(sizes, len(z))
+	}
+	for _, n := range sizes {
+		if n != cols {
+			return ErrInvalid.Errorf("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
+		}
+	}
+	for _, c := range s.Curves {
+		for _, bend := range c.Bends {
+			if n := len(c.Knots); n == 0 || len(bend) != n+2 {
+				return ErrInvalid.Errorf("step %q: a bend has %d numbers for %d knots; it needs 2 more", s.Kind, len(bend), n)
+			}
+		}
+	}
+	for _, part := range s.Parts {
+		if part.Kind == StepViews {
+			return ErrInvalid.Errorf("step %q: a part is one too", s.Kind)
+		}
+		if err := part.Validate(cols); err != nil {
+			return err
+		}
+	}
+	for _, v := range slices.Concat(s.Mean, s.Deviation) {
+		if !(math.Abs(v) <= largest) {
+			return ErrInvalid.Errorf("step %q: a mean or deviation is %v; they lie within %v", s.Kind, v, largest)
+		}
+	}
+	return nil
+}
+
 // FitStep fits a step of the given kind on the rows of x.
 func FitStep(kind string, x Matrix) (Step, error) {
 	if x.Rows() == 0 {
@@ -286,7 +344,11 @@ func mapRows(x Matrix, d int, f func(dst []float32, r Row)) (Matrix, error) {
 		f(dst, r)
 		for p, v := range dst {
 			if !finite(float64(v)) {
-				return nil, ErrInvalid.Errorf("row %d, column %d: the value %v has no finite result (counts must be 0 or at least 1)", i, r.Column(p), r.Value[p])
+				cause := "the row"
+				if n == len(r.Value) {
+					cause = fmt.Sprint("the value ", r.Value[p])
+				}
+				return nil, ErrInvalid.Errorf("row %d, column %d: %s has no finite result (counts must be 0 or at least 1)", i, r.Column(p), cause)
 			}
 		}
 	}

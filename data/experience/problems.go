@@ -160,15 +160,12 @@ func ReferTo(dataset, dir string) (string, error) {
 // on these problems as they are, or as the transform, if there is one, makes
 // them, which through tells. Either way they come as they are.
 func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through bool, err error) {
-	paths, err := list(s.dir, problemsPattern)
+	path, err := s.problemFile()
 	if err != nil {
 		return nil, false, err
 	}
-	if len(paths) != 1 {
-		return nil, false, data.ErrInvalid.Errorf("%s: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, len(paths), problemsPattern)
-	}
 	// It may refer to data anywhere: the manifest pins its content.
-	if kept, err = OpenProblems(paths[0], dataset, true); err != nil {
+	if kept, err = OpenProblems(path, dataset, true); err != nil {
 		return nil, false, err
 	}
 	made, ref := s.Manifest.Dataset, kept.Reference()
@@ -179,4 +176,61 @@ func (s *Store) Problems(dataset string, t *Transform) (kept *Problems, through 
 		return nil, false, data.ErrMismatch.Errorf("%s: the tuples were made on %s, with SHA-256 %s, but %s has %s", s.dir, made.Path, made.SHA256, ref.Path, ref.SHA256)
 	}
 	return kept, through, nil
+}
+
+// problemFile is the path of the problem file that the store keeps.
+func (s *Store) problemFile() (string, error) {
+	paths, err := list(s.dir, problemsPattern)
+	if err == nil && len(paths) != 1 {
+		err = data.ErrInvalid.Errorf("%s: there are %d files %s beside the tuples; collecting keeps the problems there, in one", s.dir, len(paths), problemsPattern)
+	}
+	if err != nil {
+		return "", err
+	}
+	return paths[0], nil
+}
+
+// Shard names one of the shards of a collection, counted from 0.
+func Shard(shard, shards int) string { return fmt.Sprintf("shard-%d-of-%d", shard, shards) }
+
+// Complete is the Index of a store that lacks no shard of the collection, has its problem file,
+// and in that all problems that there are tuples on.
+func (s *Store) Complete() (map[string]Lines, error) {
+	paths, err := list(s.dir, "*"+shardSuffix)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		var shard, shards int
+		fmt.Sscanf(filepath.Base(path), "shard-%d-of-%d", &shard, &shards)
+		next := (shard + 1) % max(1, shards) // all are there if the one after each is
+		name := Shard(next, shards)
+		if shards > 0 && !slices.Contains(paths, filepath.Join(s.dir, name+shardSuffix)) {
+			return nil, data.ErrMismatch.Errorf("%s: %s is missing; copy it there, or collect it with --shard %d/%d", s.dir, name, next, shards)
+		}
+	}
+	path, err := s.problemFile()
+	if err != nil {
+		return nil, err
+	}
+	file, err := data.LoadProblems(path)
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]bool{}
+	for _, p := range file.Problems {
+		kept[ProblemID(p, s.Manifest.Dataset.SHA256)] = true
+	}
+	index, err := s.Index()
+	for id, lines := range index {
+		if kept[id] {
+			continue
+		}
+		records, err := lines.Records()
+		if err != nil {
+			return nil, err
+		}
+		return nil, data.ErrMismatch.Errorf("%s: there are tuples on problem %q (%s), which is not among the %d problems kept", s.dir, records[0].Problem, id, len(kept))
+	}
+	return index, err
 }

@@ -3,6 +3,7 @@ package format
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,6 +75,24 @@ func TestDamagedFilesNeverPanic(t *testing.T) {
 	}
 }
 
+// An entry whose header lies before the archive is named, not the offset at which it was read.
+func TestAnEntryOutsideOfTheArchiveIsNamed(t *testing.T) {
+	before := binary.LittleEndian.AppendUint64([]byte{1, 0, 8, 0}, 1<<64-256) // the header of ZIP64, APPNOTE 4.5.3
+	var archive bytes.Buffer
+	z := zip.NewWriter(&archive)
+	must(z.CreateHeader(&zip.FileHeader{Name: "X.npy", Extra: before}))(t)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content := archive.Bytes()
+	entry := bytes.Index(content, []byte("PK\x01\x02"))
+	copy(content[entry+42:], "\xff\xff\xff\xff") // the offset, which ZIP64 has instead
+	_, err := fromBytes("a.npz", content, Options{})
+	if want := "array X: the archive is damaged"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "offset") {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
 func TestChecksumsOfArraysAreChecked(t *testing.T) {
 	content := must(os.ReadFile(formats + "table-plain.npz"))(t) // whose arrays are not packed
 	z := must(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
@@ -119,7 +138,7 @@ func TestLyingFilesDoNotFillTheMemory(t *testing.T) {
 		{"nothing.npz", array("<f8", "(1000000000000, 0)"), "features are n x d", 1 << 20},
 		{"wide.npz", array("<U0", "(1000000000000, 2)"), "U0", 1 << 20},
 		{"header.npz", packedArrays(t, map[string]string{"X": "\x93NUMPY\x01\x00\xff\xff"}), "cut short", 1 << 20},
-		{"claimed.npz", zipped(1<<40, header("<f4", "(274877906, 1000)")), "unpacks to more", 1 << 20},
+		{"claimed.npz", zipped(uint64(len(header("<f4", "(274877906, 1000)")))+1099511624000, header("<f4", "(274877906, 1000)")), "are more than", 1 << 20},
 		{"claim.npz", zipped(uint64(len(header("<f4", "(4000, 1000)")))+16e6, header("<f4", "(4000, 1000)")), "cut short after 0 of 4000000", 1 << 20},
 		{"texts.npz", texts, "15728640 cells", 4 << 20},
 		{"comments.svm.gz", comments, "unpacks to more", 4 << 20},

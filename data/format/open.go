@@ -24,15 +24,6 @@ const (
 	minInflated = 16 << 20
 )
 
-// inflatedLimit is how many bytes may come from so many compressed ones.
-func inflatedLimit(compressed int64) int64 {
-	return max(minInflated, maxInflation*compressed)
-}
-
-func tooInflated(limit int64) error {
-	return data.ErrFormat.Errorf("it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", limit, maxInflation)
-}
-
 // openText opens a text file, unpacking it if it is packed by gzip.
 func openText(path string) (*text, error) {
 	f, err := os.Open(path)
@@ -91,8 +82,8 @@ type inflated struct {
 func (t *inflated) Read(b []byte) (int, error) {
 	n, err := t.gzip.Read(b)
 	t.n += int64(n)
-	if limit := inflatedLimit(t.packed.n); t.n > limit {
-		return n, tooInflated(limit)
+	if limit := max(minInflated, maxInflation*t.packed.n); t.n > limit {
+		return n, data.ErrFormat.Errorf("it unpacks to more than %d bytes, over %d times its size; unpack it yourself if that is right", limit, maxInflation)
 	}
 	if err != nil && err != io.EOF {
 		err = data.ErrFormat.Errorf("the gzip file is damaged or cut short: %w", err)

@@ -33,7 +33,7 @@ func Read(path string, as func(name string) DType) ([]Tensor, map[string]string,
 	}
 	tensors, metadata, err := read(file, info.Size(), as)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: safetensors: %w", path, err)
+		return nil, nil, fmt.Errorf("%s: it is not a sound safetensors file: %w", path, err)
 	}
 	return tensors, metadata, nil
 }

@@ -109,7 +109,7 @@ func Numbers(names []string, width int) Recipe {
 func (r *Recipe) Features() []string {
 	var names []string
 	for _, c := range r.Columns {
-		if c.Levels == nil {
+		if len(c.Levels) == 0 {
 			names = append(names, c.Name)
 		}
 		for _, level := range c.Levels {
@@ -143,6 +143,25 @@ func (r *Recipe) Made() []string {
 
 // Width is the number of features before the steps.
 func (r *Recipe) Width() int { return len(r.Features()) }
+
+// Validate tells why a recipe, as a file has it, makes no features.
+func (r *Recipe) Validate() error {
+	width := r.Width()
+	if len(r.Columns) == 0 {
+		return data.ErrInvalid.Errorf("features are made of no columns")
+	}
+	cols := width
+	for i, s := range r.Steps {
+		if err := s.Validate(cols); err != nil {
+			return err
+		}
+		if s.Low != nil && (cols != width || i != len(r.Steps)-1) {
+			return data.ErrInvalid.Errorf("step %q: it must be the last one, of columns as they are", s.Kind)
+		}
+		cols = s.Makes()
+	}
+	return nil
+}
 
 // Bind finds the recipe's columns in a table with the given names (nil without a
 // header) and number of columns: where each is, -1 for none. Other columns are passed

@@ -38,7 +38,11 @@ func variances(y [][]float64) ([]float64, error) {
 // scales are the variance of all targets or, where tasks have units of their own, the variance of
 // each task's. A task of three rows tells its variance so badly that it would decide for all.
 func scales(y [][]float64, own bool) ([]float64, error) {
-	all := stat.PopVariance(slices.Concat(y...), nil)
+	targets := slices.Concat(y...)
+	all := stat.PopVariance(targets, nil)
+	if !(all > 0) && len(targets) > 0 && slices.Min(targets) < slices.Max(targets) {
+		return nil, multitask.ErrInvalidData.Errorf("targets differ by so little that their squares are zero; give them in a smaller unit")
+	}
 	if !(all > 0) {
 		return nil, multitask.ErrInvalidData.Errorf("all targets are equal, so that there is nothing to predict")
 	}

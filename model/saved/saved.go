@@ -142,21 +142,96 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 		s.unscale()
 	}
 	s.Features = s.Recipe.Made()
-	if !s.finite() {
-		return nil, multitask.ErrInvalidData.Errorf("numbers of the fit are not finite")
+	if err := s.Validate(); err != nil {
+		return nil, multitask.ErrInvalidData.Errorf("%w", err)
 	}
 	return s, nil
 }
 
-// finite reports whether all numbers are, except the biases of classes that a task cannot
-// have: some class is left to every task.
-func (s *Fit) finite() bool {
-	biases := []float64{}
-	for task := range slices.Chunk(s.B, max(1, len(s.Classes))) {
-		biases = append(biases, slices.Max(task))
+// largest bounds the numbers of a model: what is predicted of 32-bit features, and its square,
+// are finite then.
+const largest = 1e100
+
+// Validate tells what keeps the parts of a model, whose W, B and Omega have the sizes of its tasks,
+// from being one.
+func (s *Fit) Validate() error {
+	if err := s.Recipe.Validate(); err != nil {
+		return fmt.Errorf("recipe: %w", err)
 	}
-	wrong := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
-	return !slices.ContainsFunc(s.W.RawMatrix().Data, wrong) && !slices.ContainsFunc(s.Omega.RawSymmetric().Data, wrong) && !slices.ContainsFunc(biases, wrong)
+	for i := range s.Tasks { // eigenvalues of thousands of tasks would take seconds
+		for j := range i + 1 {
+			most := math.Sqrt(s.Omega.At(i, i) * s.Omega.At(j, j))
+			if v := s.Omega.At(i, j); !(math.Abs(v) <= most+1e-9) {
+				return fmt.Errorf("Omega: entry (%d, %d) is %v; with these variances it can be %v at most", i, j, v, most)
+			}
+		}
+	}
+	k := max(1, len(s.Classes))
+	classify := s.Kind == data.Classification
+	switch trace := mat.Trace(s.Omega); {
+	case math.Abs(trace-1) > 1e-9: // far above rounding
+		return fmt.Errorf("Omega has the trace %v; it must be 1", trace)
+	case s.Kind != data.Regression && !classify:
+		return fmt.Errorf("kind is %q; it can be %s or %s", s.Kind, data.Regression, data.Classification)
+	case s.Classes != nil && (k < 3 || !classify):
+		return fmt.Errorf("classes are %q, of a %s; more than two are named", s.Classes, s.Kind)
+	case !slices.Equal(s.Features, s.Recipe.Made()):
+		return errors.New("features are others than the recipe makes")
+	case classify && !(s.Temperature >= 1e-3 && s.Temperature <= 1e3):
+		return fmt.Errorf("temperature is %v; it must be between 0.001 and 1000", s.Temperature)
+	}
+	if s.Scale != nil {
+		scale := *s.Scale
+		scale.Kind = data.StepStandardise // no other is asked for its deviations
+		if err := scale.Validate(len(s.Features)); err != nil {
+			return fmt.Errorf("scale: %w", err)
+		}
+	}
+	var numbers []float64
+	positive := append([]float64{0, s.Spread}, s.Residuals...)
+	if s.Shared != nil {
+		if len(s.Shared.W) != k*len(s.Features) || len(s.Shared.B) != k {
+			return fmt.Errorf("the weights of a new task are not of %d features and %d classes", len(s.Features), k)
+		}
+		numbers = append(slices.Clone(s.Shared.W), s.Shared.B...)
+	}
+	if d := s.Doubt; d != nil {
+		if len(d.Tasks) != len(s.Tasks)+1 || len(d.Common)%(len(s.Features)+1)+len(d.Own)%(len(s.Features)+1) > 0 {
+			return fmt.Errorf("doubt is not of %d features and %d tasks", len(s.Features), len(s.Tasks))
+		}
+		numbers = slices.Concat(numbers, d.Common, d.Own)
+		positive = append(positive, d.Noise)
+		for _, t := range d.Tasks {
+			positive = append(positive, t.Left, t.Scale)
+			numbers = append(numbers, t.Loading)
+		}
+	}
+	for i, t := range s.Tasks {
+		mean := t.Mean
+		switch {
+		case !classify && len(mean) != 1:
+			return fmt.Errorf("task %q: mean has %d numbers; a regression has one", t.Name, len(mean))
+		case !classify:
+			numbers = append(numbers, mean...)
+		case len(mean) != max(2, k) || slices.Min(mean) < 0 || math.Abs(floats.Sum(mean)-1) > 1e-9:
+			return fmt.Errorf("task %q: mean is %v; it has the share of each class", t.Name, mean)
+		}
+		for c, b := range s.B[i*k : i*k+k] {
+			if k == 1 || mean[c] > 0 || !math.IsInf(b, -1) { // else the task cannot have the class
+				numbers = append(numbers, b)
+			}
+		}
+		positive = append(positive, float64(t.Rows), t.Spread, t.StandardError)
+	}
+	for _, v := range slices.Concat(s.W.RawMatrix().Data, numbers, positive) {
+		if !(math.Abs(v) <= largest) {
+			return fmt.Errorf("a number is %v; W, b and those of tasks must be finite and within %v", v, largest)
+		}
+	}
+	if least := slices.Min(positive); least < 0 {
+		return fmt.Errorf("a residual, or a number of a task, is %v; it must not be negative", least)
+	}
+	return nil
 }
 
 // unscale gives W and b for the features before standardising:
@@ -273,8 +348,8 @@ func tensor(name string, value []float64, shape ...int) safetensors.Tensor {
 
 func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
-// Load reads a model that Save wrote, and checks that its files are whole and
-// belong together.
+// Load reads a model that Save wrote, and checks that its files are whole,
+// belong together and hold a model.
 func Load(dir string) (*Fit, error) {
 	if err := files.Settle(dir); err != nil {
 		return nil, err
@@ -298,22 +373,32 @@ func Load(dir string) (*Fit, error) {
 	if metadata[checksumKey] != checksum(b) {
 		return nil, ErrSaved.Errorf("%s: its weights are of another fit than %s, or one of the two was changed; fit again", dir, File)
 	}
-	values := map[string][]float64{}
+	found := map[string]safetensors.Tensor{}
 	for _, t := range tensors {
-		values[t.Name] = t.Value
+		found[t.Name] = t
 	}
 	features, m, k := len(s.Features), len(s.Tasks), max(1, len(s.Classes))
-	w, biases, omega := values["W"], values["b"], values["Omega"]
-	if features*m == 0 || len(w) != k*features*m || len(biases) != k*m || len(omega) != m*m {
+	w, biases, omega := found["W"], found["b"], found["Omega"]
+	shapes := slices.Concat(w.Shape, biases.Shape, omega.Shape)
+	want := []int{features, m, m, m, m}
+	if s.Classes != nil {
+		want = []int{k, features, m, k, m, m, m}
+	}
+	if features*m == 0 || !slices.Equal(shapes, want) {
 		return nil, ErrSaved.Errorf("%s: W, b and Omega are not of %d features, %d tasks and %d classes", weights, features, m, len(s.Classes))
 	}
-	s.W, s.B, s.Omega = mat.NewDense(k*features, m, w), safetensors.Transposed(biases, k, m), mat.NewSymDense(m, omega)
-	if shared, ok := values["shared W"]; ok {
-		s.Shared = &multitask.Linear{W: shared, B: values["shared b"]}
+	s.W = mat.NewDense(k*features, m, w.Value)
+	s.B = safetensors.Transposed(biases.Value, k, m)
+	s.Omega = mat.NewSymDense(m, omega.Value)
+	if shared, ok := found["shared W"]; ok {
+		s.Shared = &multitask.Linear{W: shared.Value, B: found["shared b"].Value}
 	}
 	if s.Doubt != nil {
-		s.Doubt.Common = values["doubt common"]
-		s.Doubt.Own = values["doubt own"]
+		s.Doubt.Common = found["doubt common"].Value
+		s.Doubt.Own = found["doubt own"].Value
+	}
+	if err := s.Validate(); err != nil {
+		return nil, ErrSaved.Errorf("%s: %w", path, err)
 	}
 	if s.Report, err = part(dir, ReportFile, d.ReportSum); err != nil {
 		return nil, err

@@ -240,6 +240,36 @@ func TestSavedModelsThatAreDamaged(t *testing.T) {
 	}
 }
 
+// What no fit comes to is refused in words, though the checksums are right.
+func TestLoadChecksAllThatAModelHolds(t *testing.T) {
+	for want, forge := range map[string]func(s *Fit){
+		"a number is NaN":                    func(s *Fit) { s.W.Set(1, 1, math.NaN()) },
+		"a number is +Inf":                   func(s *Fit) { s.B[1] = math.Inf(1) },
+		"Omega: entry (1, 0)":                func(s *Fit) { s.Omega.SetSym(0, 1, math.NaN()) },
+		"; it must be 1":                     func(s *Fit) { s.Omega.ScaleSym(2, s.Omega) },
+		"with these variances":               func(s *Fit) { s.Omega.SetSym(0, 1, 1) },
+		"temperature is -1":                  func(s *Fit) { s.Temperature = -1 },
+		`kind is "bogus"; it can be`:         func(s *Fit) { s.Kind = "bogus" },
+		"features are others":                func(s *Fit) { s.Features[0] = "other" },
+		`models have no step "bogus"`:        func(s *Fit) { s.Recipe.Steps = []data.Step{{Kind: "bogus"}} },
+		"for 1 columns; there are 2":         func(s *Fit) { s.Recipe.Steps = []data.Step{{Kind: data.StepUnit, Cols: 1}} },
+		"no columns":                         func(s *Fit) { s.Recipe.Columns = nil },
+		"mean is [2 -1 0]; it has the share": func(s *Fit) { s.Tasks[0].Mean = []float64{2, -1, 0} },
+		"is -5; it must not be negative":     func(s *Fit) { s.Tasks[0].Rows = -5 },
+		"scale: step \"standardise\": it":    func(s *Fit) { s.Scale.Deviation = nil },
+	} {
+		s, _ := fitOf(t, read(t, animals()))
+		forge(s)
+		dir := t.TempDir()
+		if err := s.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); !errors.Is(err, ErrSaved) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q", err, want)
+		}
+	}
+}
+
 // A few lines of Python read a model with NumPy and the safetensors package:
 //
 //	import json, numpy, safetensors.numpy

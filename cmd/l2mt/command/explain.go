@@ -19,7 +19,7 @@ func bendOf(m *saved.Fit) (bend *data.Step, unit func(j int, v float64) float64)
 	unit = func(_ int, v float64) float64 { return v }
 	for i := range m.Recipe.Steps {
 		switch s := &m.Recipe.Steps[i]; s.Kind {
-		case data.StepCurves, data.StepGauss, data.StepLaplace:
+		case data.StepViews:
 			return s, unit
 		case data.StepStandardise:
 			offsets := m.Recipe.Offsets()
@@ -34,20 +34,23 @@ func bendOf(m *saved.Fit) (bend *data.Step, unit func(j int, v float64) float64)
 	return nil, unit
 }
 
-// points is the number of points of a curve beside its knots, and mostShuffled bounds the rows
-// that are shuffled.
-const points, mostShuffled = 41, 200
+// points is the number of points of a curve beside its knots.
+const points = 41
 
-// curvesOf are those of the columns that bend in a step, the ones that change predictions most
-// first. Each is around 0.
+// curvesOf are what columns add where the others are at their means, the ones that change
+// predictions most first. Each is around 0.
 func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64) (curves []plot.Curve, err error) {
 	names := m.Recipe.Features()
-	for j, c := range step.Curves {
-		if len(c.Knots) == 0 {
+	for j, c := range step.Parts[0].Curves {
+		low, high := float64(step.Low[j]), float64(step.High[j])
+		if n := len(c.Knots); n > 0 {
+			low, high = c.Knots[0], c.Knots[n-1]
+		}
+		if low == high {
 			continue
 		}
 		of := plot.Curve{Column: names[j]}
-		at := floats.Span(make([]float64, points), c.Knots[0], c.Knots[len(c.Knots)-1])
+		at := floats.Span(make([]float64, points), low, high)
 		at = append(at, c.Knots...)
 		slices.Sort(at)
 		values := make([]float32, len(at)*step.Cols)
@@ -89,35 +92,6 @@ func effect(m *saved.Fit, step *data.Step, values []float32, task int) ([]float6
 	y := m.Linear(task).Scores(made)
 	floats.AddConst(-stat.Mean(y, nil), y)
 	return y, nil
-}
-
-// importance is how much predictions change where the values of a column are shuffled: the
-// root mean square over their standard deviation, of the mean of all tasks.
-type importance struct {
-	Column string  `json:"column"`
-	Change float64 `json:"change"`
-}
-
-// importancesOf are those of the columns of a kernel, the largest first, by the landmarks.
-func importancesOf(m *saved.Fit, step *data.Step) (all []importance, err error) {
-	rows := step.Landmarks[:min(len(step.Landmarks), mostShuffled)]
-	was, err := effect(m, step, slices.Concat(rows...), saved.Average)
-	if err != nil {
-		return nil, err
-	}
-	for j, name := range m.Recipe.Features() {
-		shuffled := slices.Concat(rows...)
-		for i, from := range data.Stream(0, "importance", uint64(j)).Perm(len(rows)) {
-			shuffled[i*step.Cols+j] = rows[from][j]
-		}
-		is, err := effect(m, step, shuffled, saved.Average)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, importance{name, floats.Distance(is, was, 2) / cmp.Or(floats.Norm(was, 2), 1)})
-	}
-	slices.SortStableFunc(all, func(a, b importance) int { return cmp.Compare(b.Change, a.Change) })
-	return all, nil
 }
 
 // weight is how much a feature counts in predictions, in the unit of the table.

@@ -164,7 +164,7 @@ func (v *victim) results(dir string) map[string]string {
 	out := filepath.Join(dir, "out")
 	if v.name == "collect" {
 		tuples := mustL2mt(v.t, "--json", "experience", "check", out)
-		return map[string]string{"tuples": regexp.MustCompile(`"seconds":[^,]*,`).ReplaceAllString(tuples, "")}
+		return map[string]string{"tuples": regexp.MustCompile(`\s*"seconds":[^,]*,`).ReplaceAllString(tuples, "")}
 	}
 	found := map[string]string{}
 	for _, e := range must(os.ReadDir(out))(v.t) {

@@ -51,7 +51,7 @@ func loadJSON(path string, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
-		return data.ErrFormat.Errorf("%s: %w; remove it, and the command that wrote it makes it again", path, err)
+		return data.ErrFormat.Errorf("%s: it is damaged; remove it, and the command that wrote it makes it again", path)
 	}
 	return nil
 }

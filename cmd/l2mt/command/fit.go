@@ -215,7 +215,10 @@ func readOmega(path string, m int) (multitask.Model, error) {
 	for i, line := range lines {
 		for _, text := range line {
 			v, bad := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			numbers[i], err = append(numbers[i], v), cmp.Or(err, bad)
+			numbers[i] = append(numbers[i], v)
+			if bad != nil && err == nil {
+				err = data.ErrFormat.Errorf("row %d, column %d: %q is not a number", i+1, len(numbers[i]), text)
+			}
 		}
 	}
 	omega, invalid := data.NewCovariance(numbers)

@@ -1,7 +1,9 @@
 package command
 
 import (
+	"cmp"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	execution "text/template"
 
 	"l2mt/cmd/l2mt/internal/plot"
 	"l2mt/data/files"
@@ -175,6 +178,7 @@ func (p page) write(w io.Writer) error {
 		"bend":       plot.Curve.Draw,
 		"dot":        dot,
 		"weight":     func(class string, v, largest float64) template.HTML { return dot(class, v+largest, 2*largest) },
+		"percent":    percent,
 		"number": func(v any) string {
 			if f := reflect.ValueOf(v).Float(); !math.IsNaN(f) {
 				return number(f)
@@ -194,5 +198,10 @@ func (p page) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, p)
+	err = t.Execute(w, p)
+	var trace execution.ExecError
+	if errors.As(err, &trace) { // people can mend its cause alone
+		return cmp.Or(errors.Unwrap(trace.Err), err)
+	}
+	return err
 }

@@ -4,21 +4,90 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"path"
+	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/term"
 
+	"l2mt/data"
 	"l2mt/data/datatest"
+	"l2mt/data/experience"
+	"l2mt/data/safetensors"
+	"l2mt/infer"
+	"l2mt/model"
+	"l2mt/model/multitask"
+	"l2mt/model/saved"
+	"l2mt/train"
+	"l2mt/train/collect"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 // The scripts run the command itself: the test binary is started again as l2mt.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"l2mt": Main})
+	testscript.Main(m, map[string]func(){"l2mt": plainMain})
+}
+
+// plainMain is Main, but a failure that names a package or a kind of errors passes for success,
+// so that the script that expects it fails. A terminal is left to Main.
+func plainMain() {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		Main()
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	var errs bytes.Buffer
+	code := Run(ctx, os.Args[1:], os.Stdout, io.MultiWriter(os.Stderr, &errs))
+	if jargon().Match(errs.Bytes()) {
+		fmt.Fprintln(os.Stderr, "the error names a package or a kind of errors")
+		code = exitDone
+	}
+	os.Exit(code)
+}
+
+// jargon matches an error in which a package of this module, strconv, or the text of a kind of
+// errors stands before a colon.
+func jargon() *regexp.Regexp {
+	var words []string
+	for name := range arrows {
+		word := path.Base(name)
+		if !slices.Contains([]string{"collect", "digits", "infer", "train"}, word) { // commands and a dataset
+			words = append(words, word)
+		}
+	}
+	for _, kind := range []error{
+		data.ErrFormat, data.ErrInvalid, data.ErrMismatch, experience.ErrConflict, experience.ErrDuplicate, infer.ErrInvalid,
+		model.ErrConfig, model.ErrMismatch, multitask.ErrInvalidData, multitask.ErrInvalidOmega, multitask.ErrInvalidParams,
+		multitask.ErrUnknownModel, safetensors.ErrFormat, saved.ErrSaved, saved.ErrUnknownTask, train.ErrConfig, collect.ErrConfig, errUsage,
+	} {
+		words = append(words, kind.Error())
+	}
+	return regexp.MustCompile(`(?m)^l2mt: (.*[:;,(] )?((` + strings.Join(words, "|") + `): |strconv\.)`)
+}
+
+func TestJargonIsFound(t *testing.T) {
+	for text, want := range map[string]bool{
+		"l2mt: format: x.csv: line 5: no number":         true,
+		"l2mt: x.csv: line 5: saved: unknown task":       true,
+		"l2mt: --task: invalid data: there is no column": true,
+		"l2mt: o.csv: strconv.ParseFloat: no":            true,
+		"warning\nl2mt: conflict: the seed is 1":         true,
+		"l2mt: x.csv: line 5: the model has no task":     false,
+		`l2mt: field "train": there are no rows`:         false,
+	} {
+		if got := jargon().MatchString(text); got != want {
+			t.Errorf("%q is jargon: %v, want %v", text, got, want)
+		}
+	}
 }
 
 func TestScripts(t *testing.T) {

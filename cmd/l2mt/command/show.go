@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/cmd/l2mt/internal/plot"
-	"l2mt/data"
 	"l2mt/data/format"
 	"l2mt/infer/compare"
 	"l2mt/model/saved"
@@ -30,10 +29,8 @@ type shownModel struct {
 	*saved.Fit
 	Weights     []shownWeights `json:"weights,omitempty"` // of columns that do not bend
 	Correlation [][]float64    `json:"correlation,omitempty"`
-	// Curves are those of columns that bend, Importance that of a kernel's columns. There are
-	// none of more than two classes.
-	Curves     []plot.Curve `json:"curves,omitempty"`
-	Importance []importance `json:"importance,omitempty"`
+	// Curves are what columns add. There are none of more than two classes.
+	Curves []plot.Curve `json:"curves,omitempty"`
 
 	report fitReport // of the fit, if it is there
 	task   int       // whose weights or curves are shown, or the Average
@@ -76,13 +73,10 @@ func openShown(dir, task string, top int) (*shownModel, error) {
 			}
 			s.Weights = append(s.Weights, w)
 		}
-	case m.Classes != nil:
-	case bend.Kind == data.StepCurves:
+	case m.Classes == nil:
 		s.Curves, err = curvesOf(m, bend, unit)
-	default:
-		s.Importance, err = importancesOf(m, bend)
 	}
-	s.Curves, s.Importance = s.Curves[:min(len(s.Curves), top)], s.Importance[:min(len(s.Importance), top)]
+	s.Curves = s.Curves[:min(len(s.Curves), top)]
 	return s, err
 }
 
@@ -177,14 +171,6 @@ func (s *shownModel) writeColumns(w io.Writer) {
 			}
 			t.row(append(at, "", c.Column)...)
 			t.row(append(adds, number(c.Apart), "  adds")...)
-		}
-		t.write(w)
-	}
-	if s.Importance != nil {
-		fmt.Fprintln(w, "\nhow much predictions, the mean of all tasks, change where the values of a column are shuffled, beside their standard deviation")
-		t := grid{Heads: []string{"change", "column"}}
-		for _, c := range s.Importance {
-			t.row(c.Change, c.Column)
 		}
 		t.write(w)
 	}
