@@ -92,16 +92,14 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 // for many tasks a factorization finds out in a hundredth of the time of eigenvalues.
 func definite(omega *mat.SymDense) bool {
 	const rounding = 1e-14
-	m, largest := omega.SymmetricDim(), 0.0 // on the diagonal, so at most an eigenvalue
-	for i := range m {
-		largest = max(largest, omega.At(i, i))
-	}
-	if !(largest > 0) {
+	m := omega.SymmetricDim()
+	trace := mat.Trace(omega)
+	if !(trace > 0) {
 		return false
 	}
 	shifted := mat.DenseCopyOf(omega)
 	for i := range m {
-		shifted.Set(i, i, omega.At(i, i)+rounding*largest)
+		shifted.Set(i, i, omega.At(i, i)+rounding*trace)
 	}
 	return linalg.Cholesky(linalg.Default(), m, shifted.RawMatrix().Data, m)
 }

@@ -39,6 +39,9 @@ type Estimate struct {
 // head that are in the graph, as those of a TrainingGraph; without, payloads have
 // the features that the whole head makes.
 func NewForward(n *Network, head ...layers.Connected) (*Forward, error) {
+	if n == nil {
+		return nil, ErrConfig.Errorf("there is no network")
+	}
 	if err := checkHead(n.Config, head); err != nil {
 		return nil, err
 	}

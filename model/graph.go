@@ -206,6 +206,9 @@ func (n *core) put(g *layers.Graph, params Params, p *Payload, tuples []Tuple) e
 		if len(t.Omega) != m*m {
 			return ErrMismatch.Errorf("tuple %d: Omega has %d entries, but the problem %d tasks", q, len(t.Omega), m)
 		}
+		if t.O < 0 {
+			return ErrMismatch.Errorf("tuple %d: o is %v; a relative error is not negative", q, t.O)
+		}
 		n.o[q], n.squares[q] = t.O, floats.Dot(t.Omega, t.Omega)
 		PerPair.move(n.omega[q*n.size.Tasks*n.size.Tasks:], n.size.Tasks, t.Omega, m, 1)
 	}

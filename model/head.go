@@ -195,8 +195,8 @@ func (n *Network) Features(p *data.ProblemData) (*data.ProblemData, error) {
 // make of its own. All of its rows are gone through; a problem without layers
 // to go through is returned unchanged.
 func Through(head layers.Head, count int, p *data.ProblemData) (*data.ProblemData, error) {
-	if count == 0 {
-		return p, nil
+	if err := p.Check(); err != nil || count == 0 {
+		return p, err
 	}
 	if len(p.Prepare) > 0 {
 		return nil, ErrMismatch.Errorf("problem %q: its features are prepared (%s), but a head takes those of the dataset; draw the problems without", p.Name, strings.Join(p.Prepare, ", "))

@@ -396,3 +396,32 @@ func TestFoundNeedsItsMeasure(t *testing.T) {
 		t.Errorf("without anything to measure: loss %v, residual %v; of the objective %q %v, %v", step.Loss, step.Residual, model.Scaled, want.Loss, want.Residual)
 	}
 }
+
+// Problems, networks and tuples that are empty, nil or impossible are refused in a sentence.
+func TestNothingIsRefused(t *testing.T) {
+	c := config(t, "default", 3)
+	r := data.Stream(7, "nothing")
+	good := modeltest.Problem(r, 3, 6, 7)
+	for what, p := range map[string]*data.ProblemData{
+		"nil":            nil,
+		"no problem":     {Tasks: good.Tasks},
+		"no tasks":       {Problem: good.Problem},
+		"a nil task":     {Problem: good.Problem, Tasks: []data.TaskData{good.Tasks[0], {}}},
+		"without matrix": {Problem: good.Problem, Tasks: []data.TaskData{{Task: good.Tasks[0].Task}}},
+		"fewer labels":   {Problem: good.Problem, Tasks: []data.TaskData{{Task: good.Tasks[0].Task, TrainSet: data.Samples{X: good.Tasks[0].TrainSet.X}}}},
+	} {
+		if _, err := model.Prepare(c, p); !errors.Is(err, data.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := model.NewForward(nil); err == nil {
+		t.Error("a forward graph without a network")
+	}
+	payload := must(model.Prepare(c, good))(t)
+	c.Objective = model.Scaled
+	graph := must(model.NewTrainingGraph(c, model.Capacity{Rows: 13, Tasks: 2, Tuples: 1}, []float64{0.9, 1.1}))(t)
+	_, err := graph.Step(model.NewParams(c, 1), payload, []model.Tuple{{Omega: modeltest.Covariance(r, 2), O: -1}})
+	if err == nil || !strings.Contains(err.Error(), "o is -1") {
+		t.Errorf("a tuple of a negative error: %v", err)
+	}
+}

@@ -62,8 +62,8 @@ func PrepareIn(c Config, p *data.ProblemData, inMetric func() *data.ProblemData,
 		return nil, err
 	}
 	c = below(c, head)
-	if len(p.Tasks) == 0 {
-		return nil, data.ErrInvalid.Errorf("problem %q: it has no tasks", p.Name)
+	if err := p.Check(); err != nil {
+		return nil, err
 	}
 	body := bodies.get(c.Body)
 	payload := &Payload{tasks: len(p.Tasks), made: c}

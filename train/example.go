@@ -107,6 +107,9 @@ func prepare(ctx context.Context, c *Config, source Source, head model.Head, rep
 		if len(e.Tuples) == 0 {
 			continue
 		}
+		if err := e.Problem.Check(); err != nil {
+			return nil, "", err
+		}
 		if head != nil && e.Problem.Cols() != head.In() {
 			return nil, "", data.ErrMismatch.Errorf("problem %q: it has %d features, but the head takes %d", e.Problem.Name, e.Problem.Cols(), head.In())
 		}

@@ -68,6 +68,9 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if err := c.checkHead(o.Head); err != nil {
 		return nil, err
 	}
+	if source == nil {
+		return nil, ErrConfig.Errorf("there is no experience to train on")
+	}
 	if o.Progress == nil {
 		o.Progress = progress.Silent()
 	}

@@ -272,3 +272,32 @@ func TestNetworksKnowTheirFeatures(t *testing.T) {
 		t.Errorf("a network that is free of the features has %s", n.Config.Names)
 	}
 }
+
+// Experience that is empty, nil or impossible is refused in a sentence that names the problem.
+func TestRunOfNothing(t *testing.T) {
+	examples := small(1)
+	c := config(t, "default", examples)
+	changed := func(change func(e *Example)) InMemory {
+		made := small(1)
+		change(&made[3])
+		return made
+	}
+	name := examples[3].Problem.Name
+	for what, k := range map[string]struct {
+		source Source
+		says   string
+	}{
+		"no source":       {nil, "no experience"},
+		"no examples":     {InMemory{}, "experience on 0 problems"},
+		"a nil problem":   {changed(func(e *Example) { e.Problem = nil }), "no problem"},
+		"an empty task":   {changed(func(e *Example) { e.Problem.Tasks[1] = data.TaskData{} }), name},
+		"no features":     {changed(func(e *Example) { e.Problem.Tasks[1].TrainSet.X = nil }), name},
+		"a negative o":    {changed(func(e *Example) { e.Tuples[1].O = -1 }), "o is -1"},
+		"Omega of others": {changed(func(e *Example) { e.Tuples[1].Omega = nil }), "Omega has 0 entries"},
+	} {
+		r, err := Run(t.Context(), c, k.source, Options{})
+		if r != nil || err == nil || !strings.Contains(err.Error(), k.says) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}

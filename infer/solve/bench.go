@@ -85,6 +85,9 @@ type Judged struct {
 // NewBench splits the labelled rows of a problem. A network with a head makes their features.
 // Without a network (nil) no candidate can ask one.
 func NewBench(f *Finder, p *data.ProblemData, o Options) (*Bench, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
 	b := &Bench{finder: f, problem: p, options: o, judged: map[string]*Judged{}, spaces: map[float64]*space{}}
 	b.options.Progress = cmp.Or(o.Progress, progress.Silent())
 	var err error

@@ -2,6 +2,7 @@ package solve
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -14,10 +15,10 @@ import (
 
 // blend holds what candidates predict of rows that folds held out, to weigh the candidates:
 //
-//	minimise   sum loss(sum_k v_k s_k) + prior/2 sum (v_k - 1/K)^2   over v >= 0
+//	minimise   sum loss(sum_k v_k s_k) + prior/2 sum (v_k - p_k)^2   over v >= 0
 //
-// with s_k the predictions, from the mean of the targets. The squared loss is that over the
-// least mean square of a candidate.
+// with s_k the predictions, from the mean of the targets, and p_k in proportion to the likelihood
+// of the rows by candidate k alone. The squared loss is over the least mean square of a candidate.
 type blend struct {
 	scores [][]float64 // of a row: one of every candidate
 	y      []float64
@@ -28,7 +29,7 @@ type blend struct {
 }
 
 const (
-	// blendPrior is the precision of a weight about 1/K.
+	// blendPrior is the precision of a weight about p_k.
 	blendPrior = 4.0
 	// blendSteps bounds Newton's steps, and the rounds over the weights in each.
 	blendSteps  = 50
@@ -102,15 +103,15 @@ func centers(p *data.ProblemData, y [][]float64) []float64 {
 // weigh finds the weights by the rows that a fold did not hold out, or by all with the fold -1.
 func (e *blend) weigh(without int) []float64 {
 	k := len(e.scores[0])
-	v := make([]float64, k)
-	floats.AddConst(1/float64(k), v)
+	prior := e.likelihoods(without)
+	v := slices.Clone(prior)
 	h := make([][]float64, k)
 	for range blendSteps {
 		g := make([]float64, k)
 		for a := range h {
 			h[a] = make([]float64, k)
 			h[a][a] = blendPrior
-			g[a] = blendPrior / float64(k)
+			g[a] = blendPrior * prior[a]
 		}
 		for r, s := range e.scores {
 			if e.fold[r] == without {
@@ -134,6 +135,36 @@ func (e *blend) weigh(without int) []float64 {
 		}
 	}
 	return v
+}
+
+// likelihoods are those of the rows by each candidate alone, which add up to 1.
+func (e *blend) likelihoods(without int) []float64 {
+	losses := make([]float64, len(e.scores[0]))
+	rows := 0.0
+	for r, scores := range e.scores {
+		if e.fold[r] == without {
+			continue
+		}
+		rows++
+		for k, s := range scores {
+			loss := (e.y[r] - s) * (e.y[r] - s)
+			if e.loss != nil {
+				loss, _, _ = e.loss.At(s, e.y[r])
+			}
+			losses[k] += loss
+		}
+	}
+	if e.loss == nil {
+		for k, square := range losses {
+			losses[k] = rows / 2 * math.Log(max(square, math.SmallestNonzeroFloat32))
+		}
+	}
+	least := slices.Min(losses)
+	for k, loss := range losses {
+		losses[k] = math.Exp(least - loss)
+	}
+	floats.Scale(1/floats.Sum(losses), losses)
+	return losses
 }
 
 // descend minimises v'hv/2 - g'v over v >= 0, one weight after the other.

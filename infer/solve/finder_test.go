@@ -241,3 +241,27 @@ func must[T any](v T, err error) func(testing.TB) T {
 		return v
 	}
 }
+
+// A problem or a network that is empty or nil is refused in a sentence.
+func TestNothingToSolve(t *testing.T) {
+	if _, err := NewFinder(nil); err == nil {
+		t.Error("a finder without a network")
+	}
+	f := shipped(t)
+	good, _ := family{data.Regression, false, 2, 6, 3, 1, 6}.problem(t)
+	for what, p := range map[string]*data.ProblemData{
+		"nil":        nil,
+		"no problem": {Tasks: good.Tasks},
+		"no tasks":   {Problem: good.Problem},
+		"empty task": {Problem: good.Problem, Tasks: []data.TaskData{good.Tasks[0], {}}},
+	} {
+		for _, network := range []*Finder{nil, f} {
+			if _, err := Fit(t.Context(), network, p, Options{}); !errors.Is(err, data.ErrInvalid) {
+				t.Errorf("%s, a network %t: %v", what, network != nil, err)
+			}
+		}
+		if _, err := f.Omega(p); !errors.Is(err, data.ErrInvalid) {
+			t.Errorf("%s, Omega: %v", what, err)
+		}
+	}
+}

@@ -224,3 +224,19 @@ func TestStepsNeedCompleteParams(t *testing.T) {
 		}
 	}
 }
+
+// A problem that is empty or nil is refused in a sentence.
+func TestTrainingOfNothing(t *testing.T) {
+	x := matrixOf([]float32{1, 2}, 2, 1, false)
+	for what, p := range map[string]*data.ProblemData{
+		"nil":          nil,
+		"no tasks":     {},
+		"a nil task":   {Tasks: []data.TaskData{{TrainSet: data.Samples{X: x, Y: []float64{1, -1}}}}},
+		"no features":  {Tasks: []data.TaskData{{Task: &data.Task{Name: "a", Kind: data.Regression}}}},
+		"empty second": {Tasks: []data.TaskData{{Task: &data.Task{Name: "a", Kind: data.Regression}, TrainSet: data.Samples{X: x, Y: []float64{1, 2}}}, {}}},
+	} {
+		if set, err := Training(p); err == nil || set != nil {
+			t.Errorf("%s: %v, %v", what, set, err)
+		}
+	}
+}

@@ -53,8 +53,11 @@ type task struct {
 // classification and square for regression. Of several classes y has the number of a row's
 // class. A task may lack some.
 func Training(problem *data.ProblemData) (*TrainingSet, error) {
-	if len(problem.Tasks) == 0 {
-		return nil, ErrInvalidData.Errorf("there are no tasks")
+	if problem == nil {
+		return nil, ErrInvalidData.Errorf("there is no problem")
+	}
+	if err := data.CheckTasks(problem.Tasks); err != nil {
+		return nil, ErrInvalidData.Errorf("%w", err)
 	}
 	p := &TrainingSet{loss: Square, classes: max(1, problem.Several())}
 	if problem.Kind() == data.Classification {
@@ -168,11 +171,8 @@ func Against(y []float64, class int) []float64 {
 
 // checkSamples reports what makes the rows of one task unfit for training.
 func (p *TrainingSet) checkSamples(s data.Samples) error {
-	if s.X == nil || s.X.Cols() == 0 {
+	if s.X.Cols() == 0 {
 		return ErrInvalidData.Errorf("features: it needs at least one feature")
-	}
-	if len(s.Y) != s.X.Rows() {
-		return ErrInvalidData.Errorf("y: it has %d entries for %d rows", len(s.Y), s.X.Rows())
 	}
 	for i, v := range s.X.SquaredNorms() {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

@@ -60,7 +60,7 @@ var budgets = map[string]int{
 
 const (
 	// whole bounds the sum of all packages. Issue 46 raised it by 3,000.
-	whole = 207895 + 3000 + 2500 // 2500 to be taken out again before the issue ends
+	whole = 207895 + 3000 + 2700 // 2700 to be taken out again before the issue ends
 	// testLines bounds the lines of all tests. Issue 46 raised it by 2,500: each of its
 	// faults has a test.
 	testLines = 24506 + 2500
