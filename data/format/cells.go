@@ -63,13 +63,9 @@ func IsNumber(text string) bool {
 	return err == nil
 }
 
-// clean is a cell as others write it: a number with a decimal point alone, a text in lower
-// case if that is asked for.
+// clean is a cell as others write it: a number with a decimal point alone.
 func (r *Rows) clean(cell string, text bool) string {
 	cell = strings.TrimSpace(cell)
-	if r.ignoreCase {
-		cell = strings.ToLower(cell)
-	}
 	if text || r.Decimal == "." && !strings.ContainsAny(cell, ", '%\u00a0") || !written[r.Decimal].MatchString(cell) {
 		return cell
 	}

@@ -54,12 +54,12 @@ func TestCellsAsPeopleWriteThem(t *testing.T) {
 }
 
 func TestCellsAsAskedFor(t *testing.T) {
-	r, err := NewRows(io.NopCloser(strings.NewReader("x#y#z\n1.234#No#NO\n")), "a", Options{Separator: "#", Decimal: ",", IgnoreCase: true})
+	r, err := NewRows(io.NopCloser(strings.NewReader("x#y#z\n1.234#No#NO\n")), "a", Options{Separator: "#", Decimal: ","})
 	if err != nil {
 		t.Fatal(err)
 	}
 	columns := []*Column{{At: 0}, {At: 1}, {At: 2, AsText: true}}
-	if _, err := r.Read(columns); err != nil || columns[0].Numbers[0] != 1234 || columns[2].Texts[0] != "no" {
+	if _, err := r.Read(columns); err != nil || columns[0].Numbers[0] != 1234 || columns[2].Texts[0] != "NO" {
 		t.Errorf("%v %q, %v", columns[0].Numbers, columns[2].Texts, err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Column is a column of a table, which has a number or a text in every row.
@@ -14,6 +16,9 @@ type Column struct {
 	At int
 	// AsText takes all cells for texts, numbers too.
 	AsText bool
+	// Joins takes the spellings of a name for the first of them. Joined says which.
+	Joins  bool
+	Joined []string
 	// Numbers are those of the rows, NaN where there is a text. They are empty AsText.
 	Numbers []float64
 	// Texts are the different texts, in the order of their first rows.
@@ -21,6 +26,7 @@ type Column struct {
 
 	of     []int32          // the text of each row, -1 for a number, as far as the last text
 	known  map[string]int32 // the numbers of Texts
+	keys   map[string]int32 // the same by their Key
 	single bool             // Numbers come from a file that stores floating-point numbers
 }
 
@@ -47,18 +53,51 @@ func (c *Column) Add(cell string) {
 	}
 	k, ok := c.known[cell]
 	if !ok {
-		if c.known == nil {
-			c.known = map[string]int32{}
-		}
-		k, cell = int32(len(c.Texts)), strings.Clone(cell) // without its row
-		c.known[cell] = k
-		c.Texts = append(c.Texts, cell)
+		k = c.newText(strings.Clone(cell)) // without its row
 	}
 	c.of = append(c.of, slices.Repeat([]int32{-1}, len(c.Numbers)-min(len(c.of), len(c.Numbers)))...)
 	c.of = append(c.of, k)
 	if !c.AsText {
 		c.Numbers = append(c.Numbers, math.NaN())
 	}
+}
+
+// newText is the number of a cell that is spelt in a new way.
+func (c *Column) newText(cell string) int32 {
+	if c.known == nil {
+		c.known = map[string]int32{}
+		c.keys = map[string]int32{}
+	}
+	key := Key(cell)
+	k, ok := c.keys[key]
+	if ok && c.Joins {
+		c.Joined = append(c.Joined, cell)
+	} else {
+		k = int32(len(c.Texts))
+		c.keys[key] = k
+		c.Texts = append(c.Texts, cell)
+	}
+	c.known[cell] = k
+	return k
+}
+
+// Key is what the spellings of a name have in common that differ in case, in how Unicode composes
+// their accents, or in zeros behind the point of a whole number.
+func Key(name string) string {
+	whole, zeros, point := strings.Cut(name, ".")
+	if _, err := strconv.Atoi(whole); err == nil && point && strings.Trim(zeros, "0") == "" {
+		name = whole
+	}
+	return strings.ToLower(norm.NFC.String(name))
+}
+
+// FindName is the index of a name or, if there is none, of another spelling of it, else -1.
+func FindName(names []string, name string) int {
+	if i := slices.Index(names, name); i >= 0 {
+		return i
+	}
+	key := Key(name)
+	return slices.IndexFunc(names, func(other string) bool { return Key(other) == key })
 }
 
 // Text returns the number among Texts of the text of a row, -1 if it has a number.

@@ -53,8 +53,6 @@ type Options struct {
 	Header    Header `enum:",yes,no" default:"" help:"Whether a table has a header, yes or no, if the first line does not tell."`
 	Separator string `help:"What stands between cells, if the first line does not tell: a comma, a semicolon, a bar, tab."`
 	Decimal   string `help:"What the decimals of numbers follow, a point or a comma, if the first rows do not tell."`
-	// IgnoreCase takes words for one that differ in their case alone.
-	IgnoreCase bool `kong:"-"`
 	// Label is where the labels or targets are: the name of a column (CSV, TSV)
 	// or of an array (npz), or the number of a column (CSV, TSV), counted
 	// from 0. If empty: what is called label, class, y or target, in

@@ -25,8 +25,6 @@ type Rows struct {
 	// Decimal is what the decimals of numbers follow, a point or a comma.
 	Decimal string
 
-	ignoreCase bool
-
 	name  string
 	in    io.Reader
 	text  *text
@@ -63,7 +61,7 @@ func NewRows(in io.ReadCloser, name string, o Options) (*Rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	r := &Rows{name: name, text: text, line: 1, size: blockSize, Decimal: o.Decimal, ignoreCase: o.IgnoreCase}
+	r := &Rows{name: name, text: text, line: 1, size: blockSize, Decimal: o.Decimal}
 	if err = r.begin(bufio.NewReaderSize(text, 64<<10), o); err != nil {
 		return nil, r.located(errors.Join(err, r.Close()))
 	}

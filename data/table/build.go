@@ -25,7 +25,7 @@ func (r *reader) build(paths []string) error {
 			return err
 		}
 	}
-	for _, step := range []func() error{r.suspect, r.values, r.split, r.finishTasks, r.steps} {
+	for _, step := range []func() error{r.values, r.split, r.finishTasks, r.remark, r.steps} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -59,43 +59,6 @@ func (r *reader) build(paths []string) error {
 	}
 	if r.group == nil && r.Held == nil && len(r.Recipe.Targets) == 1 {
 		r.twins()
-	}
-	return nil
-}
-
-// enoughToTell is how many equal values are no coincidence.
-const enoughToTell = 20
-
-// suspect refuses a feature that is a target itself, and notes one that only counts the
-// rows: it knows nothing of other rows.
-func (r *reader) suspect() error {
-	n := r.x.Rows()
-	if data.IsSparse(r.x) || n < enoughToTell {
-		return nil
-	}
-	offsets := r.Recipe.Offsets()
-	for j, name := range r.Recipe.Features() {
-		// always reports whether the feature is a value in all rows, or those labelled.
-		always := func(t *target, is func(i int) float32) bool {
-			labelled := 0
-			for i := range n {
-				if t != nil && r.gap(t.Column, i) {
-					continue
-				}
-				if labelled++; r.x.Row(i).Value[j] != is(i) {
-					return false
-				}
-			}
-			return labelled >= enoughToTell
-		}
-		for _, t := range r.targets {
-			if always(t, func(i int) float32 { return float32(t.Numbers[i] - offsets[j]) }) {
-				return data.ErrInvalid.Errorf("column %q: it equals the target %q in every row; leave it out with --ignore", name, t.Name)
-			}
-		}
-		if first := r.x.Row(0).Value[j]; always(nil, func(i int) float32 { return first + float32(i) }) {
-			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
-		}
 	}
 	return nil
 }

@@ -181,11 +181,11 @@ func (t *task) learn(kind data.Kind, positive string, all []format.Label, severa
 		if len(pair) == 1 {
 			return fault("all its %d rows are %q; no other row says what else they could be", len(t.rows), pair[0])
 		}
-		if positive == pair[0].String() {
+		if format.Key(positive) == format.Key(pair[0].String()) {
 			slices.Reverse(pair)
 		}
 		t.made.Negative, t.made.Positive = pair[0].String(), pair[1].String()
-		if positive != "" && positive != t.made.Positive {
+		if positive != "" && format.Key(positive) != format.Key(t.made.Positive) {
 			return fault("its classes are %q and %q; %q cannot be the positive one", t.made.Negative, t.made.Positive, positive)
 		}
 		number = func(c format.Label) float64 { return float64(2*slices.Index(pair, c) - 1) }

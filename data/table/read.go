@@ -136,7 +136,7 @@ func (r *reader) fault(row int, err error) error {
 func (r *reader) readText(paths []string) error {
 	name := func(asked string) (c *format.Column) {
 		if asked != "" {
-			c = &format.Column{Name: asked, AsText: true}
+			c = &format.Column{Name: asked, AsText: true, Joins: true}
 			r.columns = append(r.columns, c)
 		}
 		return c
@@ -145,7 +145,7 @@ func (r *reader) readText(paths []string) error {
 	read := func() error {
 		r.sheets, r.places = nil, nil
 		for _, c := range r.columns {
-			*c = format.Column{Name: c.Name, AsText: c.AsText}
+			*c = format.Column{Name: c.Name, AsText: c.AsText, Joins: true}
 		}
 		for _, path := range slices.Concat(paths, r.Validation) {
 			if err := r.readSheet(path); err != nil {
@@ -172,6 +172,7 @@ func (r *reader) readText(paths []string) error {
 	if err := r.labelled(); err != nil {
 		return err
 	}
+	r.join()
 	r.suggest()
 	if len(r.places) == 0 {
 		return data.ErrInvalid.Errorf("%s: it has no labelled rows", strings.Join(paths, ", "))
@@ -183,7 +184,8 @@ func (r *reader) readText(paths []string) error {
 // are asked for tell a header from a first row.
 func (r *reader) readSheet(path string) error {
 	o := r.Format
-	o.Group, o.Label, r.Recipe.IgnoreCase = r.Task, "", o.IgnoreCase
+	o.Group = r.Task
+	o.Label = ""
 	if len(r.Targets) > 0 {
 		o.Label = r.Targets[0]
 	}
@@ -307,7 +309,7 @@ func (r *reader) column(name, role string) *format.Column {
 	if c := r.named[name]; c != nil {
 		return c
 	}
-	c := &format.Column{Name: name, AsText: role == isCategory}
+	c := &format.Column{Name: name, AsText: role == isCategory, Joins: true}
 	r.named[name], r.columns = c, append(r.columns, c)
 	if role == isTarget {
 		r.target(c).gaps(len(r.places))

@@ -27,8 +27,6 @@ type Recipe struct {
 	NA []string `json:"na,omitempty"`
 	// Strict says that values may not be missing.
 	Strict bool `json:"strict,omitempty"`
-	// IgnoreCase takes words for one that differ in their case alone.
-	IgnoreCase bool `json:"ignore_case,omitempty"`
 	// Steps are applied to the features, in this order.
 	Steps []data.Step `json:"steps,omitempty"`
 }
@@ -66,8 +64,8 @@ func (c *Column) width() int {
 // values are the features of a text, or nil where it is no level or date.
 func (c *Column) values(text string) []float64 {
 	parts := dateParts(c.Date, text)
-	if c.Date == "" && slices.Contains(c.Levels, text) {
-		parts = map[string]float64{text: 1}
+	if k := format.FindName(c.Levels, text); c.Date == "" && k >= 0 {
+		parts = map[string]float64{c.Levels[k]: 1}
 	}
 	if parts == nil {
 		return nil
@@ -269,7 +267,7 @@ func (r *Recipe) features(c *Column, value []float32, d int, from *format.Column
 // IsMissing reports whether a cell says that there is no value.
 func (r *Recipe) IsMissing(cell string) bool {
 	if r.NA != nil {
-		return cell == "" || slices.Contains(r.NA, cell)
+		return cell == "" || format.FindName(r.NA, cell) >= 0
 	}
 	if len(cell) > 4 || cell != "" && cell[0] <= '9' && cell[0] != '#' {
 		return false

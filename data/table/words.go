@@ -1,6 +1,7 @@
 package table
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -86,27 +87,25 @@ func datesVary(c *format.Column, layout string) []string {
 	return slices.Collect(maps.Keys(vary))
 }
 
-// suggest notes what may have been meant: words that differ in their case alone, and a
-// column of words that may name the tasks.
-func (r *reader) suggest() {
-	named := slices.Clone(r.features)
-	if r.task != nil {
-		named = append(named, r.task)
-	}
-	for _, t := range r.targets {
-		named = append(named, t.Column)
-	}
-	best, most := "", 1
-	for _, c := range named {
-		first := map[string]string{}
-		for _, text := range c.Texts {
-			lower := strings.ToLower(text)
-			if other, ok := first[lower]; ok && !r.Recipe.IsMissing(text) {
-				r.note("column %q: %q and %q differ in their case alone; --ignore-case takes them for one", c.Name, other, text)
-				break
+// join notes names that are spelt in several ways, and are taken for one.
+func (r *reader) join() {
+	var joined []string
+	for _, c := range r.columns {
+		for _, name := range c.Joined {
+			if k := format.FindName(c.Texts, name); !r.Recipe.IsMissing(name) {
+				joined = append(joined, fmt.Sprintf("%q as %q in column %q", name, c.Texts[k], c.Name))
 			}
-			first[lower] = text
 		}
+	}
+	if joined != nil {
+		r.note("names are taken for one that differ in case, composed accents or a zero behind the point: %s", format.Abridge(joined))
+	}
+}
+
+// suggest notes a column of words that may name the tasks.
+func (r *reader) suggest() {
+	best, most := "", 1
+	for _, c := range r.features {
 		if n := len(c.Texts); r.found[c.Name] && n > most && 5*n <= len(r.places) {
 			best, most = c.Name, n
 		}

@@ -50,7 +50,7 @@ type Rows struct {
 	column  int            // the column that names the task of a row, or -1
 	labels  []int          // the column of the label of each of Asked, or -1
 	carried []int          // columns that are carried along
-	number  map[string]int // of a task by its name
+	number  map[string]int // of a task by its name, and by the key of that
 	notes   map[string]int // what the user should know, of how many rows or cells
 }
 
@@ -83,9 +83,13 @@ func (s *Fit) OpenRows(path string, o RowOptions) (r *Rows, err error) {
 		r.o.Workers = runtime.GOMAXPROCS(0)
 	}
 	for i, t := range s.Tasks {
+		r.number[format.Key(t.Name)] = i
+	}
+	for i, t := range s.Tasks { // of tasks with one key each has its own name
 		r.number[t.Name] = i
 	}
-	o.Format.IgnoreCase, o.Format.Group, o.Format.Label = s.Recipe.IgnoreCase, cmp.Or(o.Task, s.Recipe.Task), s.Recipe.Columns[0].Name
+	o.Format.Group = cmp.Or(o.Task, s.Recipe.Task)
+	o.Format.Label = s.Recipe.Columns[0].Name
 	if o.From != nil {
 		r.in, err = format.NewRows(o.From, path, o.Format)
 	} else {
@@ -271,6 +275,9 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 // taskOf finds the task of a name, or the Average where that stands for others.
 func (r *Rows) taskOf(b *Block, name string) (int, error) {
 	i, known := r.number[name]
+	if !known {
+		i, known = r.number[format.Key(name)]
+	}
 	if known {
 		return i, nil
 	}
@@ -288,7 +295,7 @@ func (r *Rows) label(b *Block, c *format.Column, j, task int) float64 {
 		return math.NaN()
 	}
 	l, words := c.Label(j), c.Text(j) >= 0
-	number := slices.Index(r.fit.ClassesOf(task), l.String())
+	number := format.FindName(r.fit.ClassesOf(task), l.String())
 	switch {
 	case words && r.fit.Recipe.IsMissing(l.Text):
 	case r.fit.Kind == data.Regression && !words:

@@ -443,10 +443,8 @@ func (s *Fit) TaskNames() []string {
 
 // Task returns the number of a task.
 func (s *Fit) Task(name string) (int, error) {
-	for i, t := range s.Tasks {
-		if t.Name == name {
-			return i, nil
-		}
+	if i := format.FindName(s.TaskNames(), name); i >= 0 {
+		return i, nil
 	}
 	near := s.TaskNames() // those spelt most like the name first
 	slices.SortStableFunc(near, func(a, b string) int { return settings.Distance(a, name) - settings.Distance(b, name) })

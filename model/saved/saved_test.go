@@ -383,3 +383,28 @@ func TestSharesAreAtMostOne(t *testing.T) {
 		}
 	}
 }
+
+// Rows to predict spell tasks, categories and classes as they like: the fit takes them for what it
+// has seen.
+func TestSpellingsOfNewRows(t *testing.T) {
+	text := "task,word,y\n" + strings.Repeat("Caf\u00e9,True,yes\nCaf\u00e9,False,no\n2,True,no\n2,False,yes\n", 4)
+	fit, _ := fitOf(t, read(t, text))
+	scores := func(text string) (all []float64) {
+		rows := must(fit.OpenRows("rows", RowOptions{From: stream(text)}))(t)
+		defer rows.Close()
+		err := rows.Each(t.Context(), nil, func(b *Block) error {
+			for _, a := range b.Answers {
+				all = append(all, a.Label, a.Scores[0])
+			}
+			return nil
+		})
+		if notes, _ := rows.Notes(); err != nil || len(notes) > 0 {
+			t.Errorf("notes %q, %v", notes, err)
+		}
+		return all
+	}
+	want := scores("task,word,y\nCaf\u00e9,True,yes\n2,False,no\n")
+	if got := scores("task,word,y\nCAFE\u0301,TRUE,YES\n2.0,false,No\n"); len(got) != 4 || !slices.Equal(got, want) {
+		t.Errorf("labels and scores %v, want %v", got, want)
+	}
+}

@@ -23,7 +23,6 @@ import (
 type fitCmd struct {
 	Files         []string `arg:"" name:"table" help:"Labelled tables: CSV, TSV, or datasets with groups; - for one that comes in through stdin."`
 	table.Options `embed:""`
-	IgnoreCase    bool    `help:"Take words for one that differ in their case alone."`
 	Folds         int     `xor:"validation" help:"Folds of the cross-validation; 0 means 5."`
 	Seed          uint64  `help:"Seed of the folds."`
 	Network       string  `xor:"omega" type:"existingdir" help:"Trained network, which l2mt asks in place of the pretrained one, with features as they are."`
@@ -78,7 +77,6 @@ func (c *fitCmd) Run(e *env) error {
 			return err
 		}
 	}
-	c.Format.IgnoreCase = c.IgnoreCase
 	t, err := table.Read(c.Files, c.Options)
 	if err != nil {
 		return err

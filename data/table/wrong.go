@@ -1,0 +1,141 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"l2mt/data"
+	"l2mt/data/format"
+)
+
+const (
+	// enoughToTell is how many equal values are no coincidence.
+	enoughToTell = 20
+	// farOff is how many robust deviations from a median are no accident.
+	farOff = 20
+	// robust times the median distance from the median is the deviation of normal values.
+	robust = 1.4826
+	// sameOrder is the rank correlation with a target that a feature has in other units.
+	sameOrder = 0.9999
+	// screened is about how many rows a rank correlation is of.
+	screened = 1000
+)
+
+// remark notes data that are likely to be wrong, and refuses a feature that is a target itself.
+func (r *reader) remark() error {
+	together := len(r.tasks)
+	if len(r.targets) > 1 { // each is a task
+		together = 1
+	}
+	var columns []string
+	for tasks := range slices.Chunk(r.tasks, together) {
+		r.outliers(tasks)
+		more, err := r.ordered(tasks)
+		if err != nil {
+			return err
+		}
+		columns = append(columns, more...)
+	}
+	if columns != nil {
+		r.note("rows are in the order of the target by %s: leave such a column out with --ignore if it is the target in other units, or not known of new rows", format.Abridge(columns))
+	}
+	return nil
+}
+
+// outliers notes the targets of tasks that are far from those of their task, and of all.
+func (r *reader) outliers(tasks []*task) {
+	var y []float64
+	for _, t := range tasks {
+		y = append(y, t.y...)
+	}
+	median, deviation := middle(y)
+	if deviation == 0 || tasks[0].made.Kind == data.Classification {
+		return
+	}
+	var far []string
+	for _, t := range tasks {
+		own, around := middle(t.y)
+		for j, v := range t.y {
+			alone := math.Abs(v-median) > farOff*deviation
+			if alone && math.Abs(v-own) > farOff*around {
+				place := r.fault(t.rows[j], fmt.Errorf("%v", v))
+				far = append(far, place.Error())
+			}
+		}
+	}
+	if far != nil {
+		const advice = "if they are wrong, correct them or leave the rows out, as they decide the fit"
+		r.note("target %q: %d values are more than %d robust deviations from the median of their task and of all; %s: %s",
+			tasks[0].target.Name, len(far), farOff, advice, format.Abridge(far))
+	}
+}
+
+// middle is the median of values, and how far they deviate from it where few are wrong.
+func middle(values []float64) (median, deviation float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	half := len(sorted) / 2
+	median = sorted[half]
+	for i, v := range sorted {
+		sorted[i] = math.Abs(v - median)
+	}
+	slices.Sort(sorted)
+	return median, robust * sorted[half]
+}
+
+// ordered names the features that put the rows of tasks into the order of their target, or the
+// reverse, and notes one that only counts the rows: it knows nothing of other rows.
+func (r *reader) ordered(tasks []*task) (columns []string, err error) {
+	var rows []int
+	var labels []float64
+	for _, t := range tasks {
+		for j, row := range t.rows {
+			v := t.y[j]
+			if t.target.Text(row) < 0 {
+				v = t.target.Numbers[row]
+			}
+			rows = append(rows, row)
+			labels = append(labels, v)
+		}
+	}
+	if data.IsSparse(r.x) || len(rows) < enoughToTell {
+		return nil, nil
+	}
+	offsets := r.Recipe.Offsets()
+	for j, name := range r.Recipe.Features() {
+		value := func(row int) float64 { return float64(r.x.Row(row).Value[j]) }
+		var some, order []float64
+		counts := true
+		equals := true
+		for i, row := range rows {
+			counts = counts && value(i) == value(0)+float64(i)
+			equals = equals && value(row) == float64(float32(labels[i]-offsets[j]))
+			if i%(1+len(rows)/screened) == 0 {
+				some = append(some, value(row))
+				order = append(order, labels[i])
+			}
+		}
+		switch target := tasks[0].target.Name; {
+		case equals:
+			return nil, data.ErrInvalid.Errorf("column %q: it equals the target %q in every row; leave it out with --ignore", name, target)
+		case counts:
+			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
+		case math.Abs(stat.Correlation(ranks(some), ranks(order), nil)) > sameOrder:
+			columns = append(columns, fmt.Sprintf("%q (target %q)", name, target))
+		}
+	}
+	return columns, nil
+}
+
+// ranks are the positions of values in ascending order. Equal values have one.
+func ranks(values []float64) []float64 {
+	sorted := slices.Compact(slices.Sorted(slices.Values(values)))
+	rank := make([]float64, len(values))
+	for i, v := range values {
+		k, _ := slices.BinarySearch(sorted, v)
+		rank[i] = float64(k)
+	}
+	return rank
+}
