@@ -130,7 +130,7 @@ func (b *Bench) fitMixed(ctx context.Context, f *Fitted) (*multitask.Result, err
 	return r, nil
 }
 
-// sum adds up the fits of candidates that count.
+// sum adds up the fits of the first candidate, whatever its weight, and of the others that count.
 func (b *Bench) sum(f *Fitted, fit func(j *Judged) (*multitask.Result, error)) (*multitask.Result, error) {
 	c := f.Choice
 	var targets [][]float64
@@ -142,7 +142,7 @@ func (b *Bench) sum(f *Fitted, fit func(j *Judged) (*multitask.Result, error)) (
 	left := 1.0
 	for k, j := range c.parts {
 		weight := c.Weighed[k].Weight
-		if weight <= counts {
+		if weight <= counts && j != c.first() {
 			continue
 		}
 		r, err := fit(j)
@@ -154,14 +154,11 @@ func (b *Bench) sum(f *Fitted, fit func(j *Judged) (*multitask.Result, error)) (
 		}
 		floats.AddScaled(sum.W.RawMatrix().Data, weight, r.W.RawMatrix().Data)
 		floats.AddScaled(sum.B, weight, r.B)
-		floats.AddScaled(sum.Omega.RawSymmetric().Data, weight, multitask.Normalised(r.Omega).RawSymmetric().Data)
+		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(weight, counts), multitask.Normalised(r.Omega).RawSymmetric().Data)
 		left -= weight
 		if j == c.first() {
 			sum.Params = r.Params
 		}
-	}
-	if sum == nil {
-		return nil, b.fault("no candidate predicts better than the mean of all targets")
 	}
 	sum.Model = c.Name()
 	classes := len(sum.B) / sum.W.RawMatrix().Cols
@@ -196,6 +193,17 @@ func shares(fits []*mixed.Fit) (all []Share) {
 		all = append(all, Share{c.Name, c.Common / total, c.Own / total})
 	}
 	return append(all, Share{Name: "noise", Own: noise / total})
+}
+
+// Scores are the predictions of a task for rows with the features of the problem.
+func (f *Fitted) Scores(task int, x data.Matrix) ([]float64, error) {
+	for _, step := range f.steps {
+		var err error
+		if x, err = step.Apply(x); err != nil {
+			return nil, err
+		}
+	}
+	return f.Result.Scores(task, x), nil
 }
 
 // Saved is the fit as a model that predicts and can be kept, for features that the recipe
