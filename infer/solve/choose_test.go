@@ -231,4 +231,3 @@ func TestRivalsAndMean(t *testing.T) {
 		}
 	}
 }
-
