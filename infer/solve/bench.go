@@ -128,11 +128,11 @@ func newPart(p *data.ProblemData) part {
 // split are the folds, or one of the rows held. There are none where too few rows tell anything.
 func (b *Bench) split() ([]data.Fold, error) {
 	o := b.options
+	if err := b.rows.CheckTogether(o.Together); err != nil {
+		return nil, err
+	}
 	if o.Held != nil {
 		fold, err := b.rows.Hold(o.Held)
-		if err == nil {
-			err = b.rows.CheckTogether(o.Together)
-		}
 		return []data.Fold{fold}, err
 	}
 	folds, err := b.rows.Folds(cmp.Or(o.Folds, 5), o.Seed, o.Together)
@@ -248,8 +248,10 @@ func (b *Bench) regression() bool { return b.rows.Kind() == data.Regression }
 func (b *Bench) check(c Candidate) error {
 	fault := ""
 	switch {
-	case !(c.Ridge >= 0):
-		fault = "its ridge must be at least 0"
+	case c.Structure != (Structure{}) && !slices.Contains(Structures(), c.Structure):
+		fault = "it is no structure"
+	case !(c.Ridge >= 0 && c.Drawn >= 0):
+		fault = "its ridge and the rows that draw its intercepts must be at least 0"
 	case c.View != "" && data.IsSparse(b.rows.Tasks[0].TrainSet.X):
 		fault = "it takes dense rows; these are sparse"
 	case !(c.Network >= 0 && c.Pooled >= 0 && c.Network+c.Pooled <= 1+1e-9):

@@ -190,9 +190,9 @@ func (c *Choice) first() *Judged {
 
 // surest is the structure of the largest weight, or nil.
 func (c *Choice) surest() (surest *Judged) {
-	most := counts
+	most := 0.0
 	for k, w := range c.Weighed {
-		if w.View != "" && w.Weight > most {
+		if w.View != "" && c.counts(k) && w.Weight >= most {
 			most = w.Weight
 			surest = c.parts[k]
 		}
@@ -200,8 +200,13 @@ func (c *Choice) surest() (surest *Judged) {
 	return surest
 }
 
-// counts is the weight of a candidate below which it is left out.
-const counts = 1e-3
+// least is the weight of a candidate below which it is left out.
+const least = 1e-3
+
+// counts says whether a candidate is one of those that are fitted.
+func (c *Choice) counts(k int) bool {
+	return c.Weighed[k].Weight > least || c.parts[k] == c.first()
+}
 
 // Name is what the candidates that count are called, the one of the largest weight first.
 func (c *Choice) Name() string {
@@ -217,7 +222,7 @@ func (c *Choice) words(word func(*Judged) string, between string) string {
 	first := c.first()
 	words := []string{word(first)}
 	for k, j := range c.parts {
-		if j != first && c.Weighed[k].Weight > counts {
+		if j != first && c.counts(k) {
 			words = append(words, word(j))
 		}
 	}
@@ -271,7 +276,7 @@ func (c *Choice) Shares() bool {
 		if j.View == "" {
 			shares = j.Model != nil || j.Mixture != (Mixture{})
 		}
-		if shares && c.Weighed[k].Weight > counts {
+		if shares && c.counts(k) {
 			return true
 		}
 	}

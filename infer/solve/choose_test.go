@@ -13,32 +13,38 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
-	"l2mt/data/datatest"
 	"l2mt/data/table"
-	"l2mt/infer/solve/solvetest"
-	"l2mt/model/evidence"
 	"l2mt/model/pretrained"
 )
 
 func choose(t *testing.T, b *Bench, without Parts) *Choice {
 	t.Helper()
-	c := must(b.Choose(t.Context(), without))(t)
-	return c
+	return must(b.Choose(t.Context(), without))(t)
 }
 
-// solved is a problem with what is chosen for it, and the fit with that.
-func solved(t *testing.T, f *Finder, p *data.ProblemData, o Options, without Parts) (*Choice, *evidence.Tuned) {
+// solved is the fit with what is chosen for a problem.
+func solved(t *testing.T, f *Finder, p *data.ProblemData, o Options, without Parts) *Fitted {
 	t.Helper()
 	b := bench(t, f, p, o)
-	c := choose(t, b, without)
-	return c, fit(t, b, c.Judged)
+	return must(b.Fit(t.Context(), choose(t, b, without)))(t)
 }
 
 func shipped(t *testing.T) *Finder {
 	t.Helper()
 	n := must(pretrained.Load())(t)
-	finder := must(NewFinder(n))(t)
-	return finder
+	return must(NewFinder(n))(t)
+}
+
+// wide is a problem of classes whose rows are few for their columns, which has problem (1).
+func wide(t *testing.T, seed uint64) *data.ProblemData {
+	t.Helper()
+	p := made(seed, "p", data.Classification, 3)
+	for i := range p.Tasks {
+		s := &p.Tasks[i].TrainSet
+		*s = data.Samples{X: s.X.Take([]int{0, 1, 2, 3, 4, 5}), Y: s.Y[:6]}
+		p.Tasks[i].ValidationSet = data.Samples{}
+	}
+	return p
 }
 
 // asTable writes the labelled rows of a problem to a table, and reads them.
@@ -61,232 +67,167 @@ func asTable(t *testing.T, p *data.ProblemData) *table.Table {
 	if err := os.WriteFile(path, []byte(text.String()+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	read := must(table.Read([]string{path}, table.Options{Task: "task", Targets: []string{"y"}, Steps: []string{table.None}}))(t)
-	return read
+	return must(table.Read([]string{path}, table.Options{Task: "task", Targets: []string{"y"}, Steps: []string{table.None}}))(t)
 }
 
-// The same rows, seed and evidence come to the same candidates and the same weights,
-// whatever way they come: split or not, as a table, with whatever number of workers, and
-// with five folds that are asked for.
+// sameFit says that two fits are the same to the last bit.
+func sameFit(a, b *Fitted) bool {
+	weighed := slices.EqualFunc(a.Choice.Weighed, b.Choice.Weighed, func(x, y Weighed) bool {
+		return x.Called == y.Called && x.Weight == y.Weight && (x.Loss == y.Loss || math.IsNaN(x.Loss) && math.IsNaN(y.Loss))
+	})
+	return weighed && a.Choice.Loss == b.Choice.Loss && mat.Equal(a.Result.W, b.Result.W) && slices.Equal(a.Result.B, b.Result.B)
+}
+
+// The same rows and seed come to the same candidates and the same weights, whatever way they
+// come: split or not, as a table, with whatever number of workers, and with five folds that are
+// asked for.
 func TestEveryWayComesToTheSame(t *testing.T) {
 	const seed = 1
-	for _, kind := range []data.Kind{data.Classification, data.Regression} {
-		f, p := random(t, seed, nil), made(seed, "p", kind, 4)
-		read := asTable(t, labelled(t, p))
-		want, wanted := solved(t, f, p, Options{Seed: seed}, Parts{})
+	f := random(t, seed, nil)
+	for name, p := range map[string]*data.ProblemData{
+		"classes":      made(seed, "p", data.Classification, 4),
+		"few of them":  wide(t, seed),
+		"a regression": made(seed, "p", data.Regression, 4),
+	} {
+		read := asTable(t, p.Labelled())
+		want := solved(t, f, p, Options{Seed: seed}, Parts{})
 		for _, way := range []struct {
 			name    string
 			problem *data.ProblemData
 			options Options
 		}{
-			{"all rows labelled", labelled(t, p), Options{Seed: seed}},
+			{"all rows labelled", p.Labelled(), Options{Seed: seed}},
 			{"a table", read.Problem, Options{Seed: seed, Together: read.Together, Held: read.Held}},
 			{"five folds", p, Options{Seed: seed, Folds: 5}},
 			{"three workers", p, Options{Seed: seed, Workers: 3}},
 		} {
-			got, fitted := solved(t, f, way.problem, way.options, Parts{})
-			if got.Name() != want.Name() || got.Loss != want.Loss || !mat.Equal(fitted.Result.W, wanted.Result.W) || !slices.Equal(fitted.Result.B, wanted.Result.B) {
-				t.Errorf("seed %d, %s, %s: %s with the loss %v, want %s with %v", seed, kind, way.name, got.Name(), got.Loss, want.Name(), want.Loss)
-			}
-			if !slices.EqualFunc(got.Tried, want.Tried, func(a, b Tried) bool {
-				return a.Name() == b.Name() && a.Loss == b.Loss && a.More == b.More && a.Verdict == b.Verdict
-			}) {
-				t.Errorf("seed %d, %s, %s: tried were\n%v\nwant\n%v", seed, kind, way.name, got.Tried, want.Tried)
+			if got := solved(t, f, way.problem, way.options, Parts{}); !sameFit(got, want) {
+				t.Errorf("%s, %s: %+v with the loss %v, want %+v with %v", name, way.name, got.Choice.Weighed, got.Choice.Loss, want.Choice.Weighed, want.Choice.Loss)
 			}
 		}
 	}
 }
 
-// What was judged before changes nothing of what is chosen: the loss is the same to the last
-// bit, and the weights are up to rounding, as a fit goes on from where another ended.
+// What was judged before changes nothing of what is chosen.
 func TestOrderOfJudgingDoesNotMatter(t *testing.T) {
-	for _, seed := range []uint64{0, 4} {
-		// A rule that looked at what was judged chose others for classes.
-		kind, near := data.Regression, 1e-8
-		if seed%5 != 0 {
-			kind, near = data.Classification, 1e-4 // as close as a fit ends to its minimum
-		}
-		f, p := random(t, 1, nil), made(seed, "p", kind, 4)
-		want, wanted := solved(t, f, p, Options{}, Parts{})
+	for seed, p := range []*data.ProblemData{made(0, "p", data.Regression, 4), made(1, "p", data.Classification, 4), wide(t, 2)} {
+		f := random(t, 1, nil)
+		want := solved(t, f, p, Options{}, Parts{})
 		b := bench(t, f, p, Options{})
-		var all []Candidate
-		for _, v := range []View{{}, {Ridge: 1}, {Ridge: 3}, {Ridge: 0.1}} {
-			for _, x := range []Mixture{{}, {Network: 0.5}, {Network: 1}, {Pooled: 0.8}} {
-				c := Candidate{View: v, Mixture: x}
-				all = append(all, c, c.weighed())
-			}
-		}
-		data.Stream(seed, "order").Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		all := append(b.Candidates(Parts{}), Candidate{Structure: Structure{View: Straight}}, Candidate{Mixture: Mixture{Pooled: 1}}, Candidate{Structure: Structure{Curves, Pooled}})
+		data.Stream(uint64(seed), "order").Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for _, c := range all {
 			judge(t, b, c)
 		}
 		choose(t, b, Parts{NoNetwork: true})
 		got := choose(t, b, Parts{})
-		if got.Name() != want.Name() || math.Abs(got.Loss-want.Loss) > 1e-12 || !mat.EqualApprox(fit(t, b, got.Judged).Result.W, wanted.Result.W, near) {
-			t.Errorf("seed %d: %s is chosen with the loss %v, after others were judged %s with %v", seed, want.Name(), want.Loss, got.Name(), got.Loss)
+		fitted := must(b.Fit(t.Context(), got))(t)
+		if got.Name() != want.Choice.Name() || math.Abs(got.Loss-want.Choice.Loss) > 1e-9 || !mat.EqualApprox(fitted.Result.W, want.Result.W, 1e-9) {
+			t.Errorf("problem %d: %s is chosen with the loss %v, after others were judged %s with %v", seed, want.Choice.Name(), want.Choice.Loss, got.Name(), got.Loss)
 		}
-	}
-}
-
-// Every candidate stands with what became of it: one begins, those that are taken are
-// better than what stood before them, and the last of these is chosen.
-func TestTriedSaysWhatBecameOfCandidates(t *testing.T) {
-	verdicts := map[string]int{}
-	for seed := range uint64(3) {
-		b := bench(t, random(t, 1, nil), made(seed, "p", data.Regression, 4), Options{})
-		choice := choose(t, b, Parts{})
-		last := choice.Tried[0].Candidate
-		first := b.First(Parts{})
-		if first.Network--; last != first { // a regression does not begin with what the network says
-			t.Errorf("seed %d: it begins with %s, not %s", seed, last.Name(), first.Name())
-		}
-		names := map[string]bool{}
-		for i, x := range choice.Tried {
-			verdicts[x.Verdict]++
-			begun, stl := i == 0, x.Verdict == Simpler && x.Name() == "stl" && i == len(choice.Tried)-1
-			switch better := x.More.Loss < 0; {
-			case (x.Verdict == Begun) != begun, names[x.Name()] && !stl, !(float64(x.More.Low) <= x.More.Loss && x.More.Loss <= float64(x.More.High)), x.Loss <= 0:
-				t.Errorf("seed %d: %+v of %+v", seed, x, choice.Tried)
-			case x.Verdict == Taken && !better, x.Verdict == Simpler && !stl, x.Verdict == Worse && better, x.Verdict == Unclear && !better && x.More.Loss != 0:
-				t.Errorf("seed %d: %s is %s, and loses %v more", seed, x.Name(), x.Verdict, x.More)
-			case x.Verdict == Taken, x.Verdict == Simpler:
-				last = x.Candidate
-			}
-			names[x.Name()] = true
-		}
-		if last.Name() != choice.Name() {
-			t.Errorf("seed %d: %s was taken last, and %s is chosen", seed, last.Name(), choice.Name())
-		}
-	}
-	if verdicts[Begun] != 3 || verdicts[Taken] == 0 || verdicts[Worse] == 0 || verdicts[Unclear] == 0 {
-		t.Errorf("verdicts: %v", verdicts)
 	}
 }
 
 // The best of candidates is that of the least loss, of equals the first.
 func TestBestHasTheLeastLoss(t *testing.T) {
 	b := bench(t, random(t, 1, nil), made(1, "p", data.Regression, 4), Options{})
-	all := []Candidate{{Mixture: Mixture{Pooled: 1}}, {}, {Mixture: Mixture{Network: 1}}, {Mixture: Mixture{Network: 0.5}}}
-	best := must(b.Best(t.Context(), append(all, all...)))(t)
-	taken := ""
-	for i, x := range best.Tried {
-		if judge(t, b, x.Candidate).Loss < best.Loss {
-			t.Errorf("%s is better than %s", x.Name(), best.Name())
-		}
-		if i < len(all) && x.Verdict == Taken || i == 0 {
-			taken = x.Name()
-		} else if x.Verdict == Taken {
-			t.Errorf("%s is taken twice", x.Name())
+	all := []Candidate{{Mixture: Mixture{Pooled: 1}}, {}, {Structure: Structure{View: Straight}}, {Mixture: Mixture{Network: 0.5}}}
+	twice := slices.Concat(all, all)
+	best := must(b.Best(t.Context(), twice))(t)
+	for i, w := range best.Weighed {
+		first := slices.IndexFunc(best.Weighed, func(other Weighed) bool { return other.Loss <= w.Loss && other.Weight == 1 })
+		if w.Called != twice[i].Name() || w.Loss != judge(t, b, w.Candidate).Loss || w.Weight != 0 && w.Weight != 1 || first < 0 || first >= len(all) {
+			t.Errorf("%d: %+v of %+v", i, w, best.Weighed)
 		}
 	}
-	if taken != best.Name() || len(best.Tried) != 8 {
-		t.Errorf("%s was taken of %d, the best is %s", taken, len(best.Tried), best.Name())
+	if j := judge(t, b, best.first().Candidate); best.Loss != j.Loss || best.Name() != j.Name() || best.Title() != j.Title() {
+		t.Errorf("the best has the loss %v, %s has %v", best.Loss, j.Name(), j.Loss)
 	}
 }
 
 // The network is not used where it is left out: a bench that has none chooses the same.
 func TestPartsLeftOutAreNotUsed(t *testing.T) {
-	used, _ := solved(t, random(t, 1, nil), made(3, "p", data.Classification, 4), Options{}, Parts{NoNetwork: true})
-	for _, x := range used.Tried {
-		if x.Network > 0 {
-			t.Errorf("without the network %s is tried", x.Name())
+	for _, p := range []*data.ProblemData{wide(t, 3), made(3, "p", data.Regression, 4)} {
+		f := random(t, 1, nil)
+		got := solved(t, f, p, Options{}, Parts{NoNetwork: true})
+		for _, x := range got.Choice.Weighed {
+			if x.Network > 0 {
+				t.Errorf("without the network %s is tried", x.Called)
+			}
+		}
+		if want := solved(t, nil, p, Options{}, Parts{}); !sameFit(got, want) {
+			t.Errorf("without the network %s is chosen, and where nobody is asked %s", got.Choice.Name(), want.Choice.Name())
 		}
 	}
-	if first := used.Tried[0].Candidate; first.Ridge == 0 {
-		t.Errorf("without the network it begins with %s", first.Name())
+	asked := 0
+	for _, x := range choose(t, bench(t, random(t, 1, nil), wide(t, 3), Options{}), Parts{}).Weighed {
+		if x.Network > 0 {
+			asked++
+		}
 	}
-	p := made(3, "p", data.Regression, 4)
-	got, fitted := solved(t, random(t, 1, nil), p, Options{}, Parts{NoNetwork: true})
-	want, wanted := solved(t, nil, p, Options{}, Parts{})
-	if got.Name() != want.Name() || !mat.Equal(fitted.Result.W, wanted.Result.W) {
-		t.Errorf("without the network %s is chosen, and where nobody is asked %s", got.Name(), want.Name())
+	if asked == 0 {
+		t.Error("with the network no candidate asks it")
 	}
 }
 
-// Rows that cannot be split compare nothing, and the experience decides.
+// Rows that cannot be split compare nothing, and the first candidate is taken.
 func TestRowsThatCannotBeSplitTakeTheFirst(t *testing.T) {
-	p := made(4, "p", data.Classification, 3)
-	for i := range p.Tasks {
-		s := &p.Tasks[i].TrainSet
-		*s = data.Samples{X: s.X.Take([]int{0, 1}), Y: s.Y[:2]} // one of each class
-		p.Tasks[i].ValidationSet = data.Samples{}
-	}
+	p := made(4, "p", data.Classification, 1)
+	s := &p.Tasks[0].TrainSet
+	*s = data.Samples{X: s.X.Take([]int{0, 1}), Y: s.Y[:2]} // one of each class
+	p.Tasks[0].ValidationSet = data.Samples{}
 	b := bench(t, random(t, 1, nil), p, Options{})
-	choice := choose(t, b, Parts{})
-	if choice.Name() != "network-metric1" || len(choice.Tried) != 1 || choice.Tried[0].Verdict != Begun || choice.Rows != 6 {
-		t.Errorf("%s is chosen by %d rows of %v", choice.Name(), choice.Rows, choice.Tried)
-	}
-	weighed := choice.weighed()
-	if f := fit(t, b, judge(t, b, weighed)); len(f.Test.Task) != 3 {
-		t.Errorf("%s has the test errors %v", weighed.Name(), f.Test)
+	f := must(b.Fit(t.Context(), choose(t, b, Parts{})))(t)
+	if len(b.folds) != 0 || f.Choice.Weighed[0].Weight != 1 || f.Choice.Name() != b.Candidates(Parts{})[0].Name() || len(f.Test.Task) != 1 || math.IsNaN(f.Test.Mean) {
+		t.Errorf("%+v of %d folds, test error %v", f.Choice.Weighed, len(b.folds), f.Test)
 	}
 	if _, err := NewBench(nil, p, Options{Folds: 2}); err == nil {
 		t.Error("folds that are asked for, and cannot be, are no error")
 	}
 }
 
-// Tasks that are related are fitted together from few rows. Tasks that are not, and tables
-// of noise, end in single-task learning with enough rows to tell: the battery has 200.
-func TestRelatedTasksAreSharedAndOthersAreNot(t *testing.T) {
-	datatest.Long(t)
-	f := shipped(t)
-	for _, kind := range []data.Kind{data.Classification, data.Regression} {
-		for _, c := range []struct {
-			alike   bool
-			numbers []uint64
-			rows    int
-			seeds   uint64
-			noise   bool
-			alone   bool
-		}{
-			{true, []uint64{0, 7}, 25, 3, false, false}, {false, []uint64{6, 13}, 120, 1, false, true}, {true, []uint64{0, 7}, 120, 1, true, true},
-		} {
-			for seed := range c.seeds {
-				for _, number := range c.numbers {
-					p, _ := family{kind, c.alike, 4, c.rows, 10, seed, number}.problem(t)
-					if c.noise {
-						p = shuffled(p, seed)
-					}
-					choice := choose(t, bench(t, f, p, Options{Seed: seed}), Parts{})
-					if alone := (choice.Candidate == Candidate{Drawn: choice.Drawn}); alone != c.alone {
-						t.Errorf("%s, alike %t, %d rows, noise %t, seed %d: %s is chosen", kind, c.alike, c.rows, c.noise, seed, choice.Title())
-					}
-				}
+// A view that is asked for is taken, whatever rows say.
+func TestViewsCanBePinned(t *testing.T) {
+	p := made(1, "p", data.Regression, 3)
+	for _, view := range Views() {
+		for _, w := range choose(t, bench(t, nil, p, Options{}), Parts{View: view}).Weighed {
+			if w.View != view {
+				t.Errorf("%s was asked for, and %s is a candidate", view, w.Called)
 			}
 		}
 	}
+	x := must(data.NewCSR(6, []int{0, 1, 2, 3}, []int32{0, 1, 1}, []float32{1, 2, 3}))(t)
+	for i := range p.Tasks {
+		p.Tasks[i] = data.TaskData{Task: p.Tasks[i].Task, TrainSet: data.Samples{X: x, Y: []float64{1, 2, 4}}}
+	}
+	b := bench(t, nil, p, Options{Folds: 3})
+	if got := choose(t, b, Parts{}); got.first().View != "" {
+		t.Errorf("sparse rows are seen as %s", got.Name())
+	}
+	if _, err := b.Choose(t.Context(), Parts{View: Curves}); err == nil || !strings.Contains(err.Error(), "sparse") {
+		t.Errorf("curves of sparse rows: %v", err)
+	}
 }
 
-// Where rows can tell, and say that sharing is better, tasks are shared.
-func TestManyRowsOfRelatedTasksAreShared(t *testing.T) {
-	for seed := range uint64(2) {
-		p, _ := family{data.Regression, true, 40, 80, 20, seed, 0}.problem(t)
-		b := bench(t, nil, p, Options{Seed: seed})
-		c := choose(t, b, Parts{View: Linear})
-		less := evidence.PairedLoss(c.HeldOut, judge(t, b, Candidate{}).HeldOut)
-		if relative := less.StandardError / c.Loss; c.Name() == "stl" || relative > 0.02 {
-			t.Errorf("seed %d: %s is chosen; the standard error is %v of the loss", seed, c.Title(), relative)
+// Rivals have the columns of the choice: every task on its own, and one model for all. The mean
+// is the level of tasks.
+func TestRivalsAndMean(t *testing.T) {
+	for _, p := range []*data.ProblemData{made(1, "p", data.Regression, 4), wide(t, 1)} {
+		b := bench(t, random(t, 1, nil), p, Options{})
+		c := choose(t, b, Parts{})
+		alone, pooled := b.Rivals(c)
+		if alone.View != pooled.View || alone.View != c.first().View || alone == pooled {
+			t.Errorf("the rivals of %s are %s and %s", c.Name(), alone.Name(), pooled.Name())
 		}
-	}
-}
-
-// shuffled is a problem whose labels say nothing.
-func shuffled(p *data.ProblemData, seed uint64) *data.ProblemData {
-	q := &data.ProblemData{Problem: p.Problem, Tasks: slices.Clone(p.Tasks)}
-	for i := range q.Tasks {
-		y := slices.Clone(q.Tasks[i].TrainSet.Y)
-		data.Stream(seed, "shuffled", uint64(i)).Shuffle(len(y), func(a, b int) { y[a], y[b] = y[b], y[a] })
-		q.Tasks[i].TrainSet.Y = y
-	}
-	return q
-}
-
-// Rows that are all on the right side do not tell one covariance from another.
-func TestRowsWithoutErrorsDoNotTell(t *testing.T) {
-	for seed := range uint64(4) {
-		p := solvetest.Apart(made(seed, "p", data.Classification, 4))
-		if c := choose(t, bench(t, shipped(t), p, Options{}), Parts{}); c.Network != 1 {
-			t.Errorf("seed %d: %s is chosen", seed, c.Title())
+		mean := must(b.Mean(t.Context()))(t)
+		if !(c.Loss < mean.Loss) && p.Kind() == data.Regression || mean.Rows != c.Rows {
+			t.Errorf("the loss is %v, and of the mean %v", c.Loss, mean.Loss)
+		}
+		for i, scores := range mean.Scores {
+			values := slices.Compact(slices.Sorted(slices.Values(scores)))
+			if len(values) > len(b.folds) && values[len(values)-1]-values[0] > 1e-6 {
+				t.Errorf("task %d: the mean predicts %v", i, values)
+			}
 		}
 	}
 }

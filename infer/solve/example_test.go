@@ -55,7 +55,7 @@ func ExampleFit() {
 	finder := must(solve.NewFinder(must(pretrained.Load())))
 	fitted := must(solve.Fit(context.Background(), finder, p, solve.Options{}))
 	fmt.Printf("nMSE %.1f on rows held out, %.1f on test rows\n", fitted.Validation.Mean, fitted.Test.Mean)
-	fmt.Printf("%.0f is predicted, %.0f was measured\n", fitted.Result.Scores(2, p.Tasks[2].TestSet.X)[0], p.Tasks[2].TestSet.Y[0])
+	fmt.Printf("%.0f is predicted, %.0f was measured\n", must(fitted.Scores(2, p.Tasks[2].TestSet.X))[0], p.Tasks[2].TestSet.Y[0])
 	// Output:
 	// nMSE 0.1 on rows held out, 0.1 on test rows
 	// 2 is predicted, 2 was measured

@@ -14,8 +14,6 @@ import (
 	"l2mt/model/multitask"
 )
 
-const features = solvetest.Features
-
 var made = solvetest.Problem
 
 // random returns a network of random parameters, ready for use.
@@ -25,15 +23,15 @@ func random(t testing.TB, seed uint64, change func(c *model.Config)) *Finder {
 	return n
 }
 
-// inMetric is a problem in its tasks' common metric.
-func inMetric(p *data.ProblemData) func() *data.ProblemData {
+// metricOf brings a problem into its tasks' common metric.
+func metricOf(p *data.ProblemData) func() *data.ProblemData {
 	return func() *data.ProblemData { return data.NewMetric(p, 1).Problem(p.TrainingOnly()) }
 }
 
 // estimate is what the network says of a problem whose features it takes as they are.
 func estimate(t testing.TB, n *Finder, p *data.ProblemData) *model.Estimate {
 	t.Helper()
-	payload := must(model.PrepareIn(n.of.Config, p, inMetric(p)))(t)
+	payload := must(model.PrepareIn(n.of.Config, p, metricOf(p)))(t)
 	return must(n.forward.Estimate(payload))(t)
 }
 
@@ -56,7 +54,7 @@ func TestNoModelHasABetterCovariance(t *testing.T) {
 			for _, link := range model.Links() {
 				n := random(t, seed, func(c *model.Config) { c.Estimator, c.Link = estimator, link })
 				for i, p := range problems {
-					e, found, direction := estimate(t, n, p), must(n.find(p, inMetric(p)))(t), n.of.Direction()
+					e, found, direction := estimate(t, n, p), must(n.find(p, metricOf(p)))(t), n.of.Direction()
 					if found.Rho > 0 {
 						positive++
 					} else {
@@ -153,7 +151,7 @@ func TestFlippedLabelsFlipCorrelations(t *testing.T) {
 }
 
 func TestProblemsThatANetworkRefuses(t *testing.T) {
-	n := random(t, 1, func(c *model.Config) { c.Features = features + 1 })
+	n := random(t, 1, func(c *model.Config) { c.Features = solvetest.Features + 1 })
 	if _, err := n.Omega(made(1, "p", data.Classification, 2)); !errors.Is(err, model.ErrMismatch) {
 		t.Errorf("a network for another number of features: %v, want ErrMismatch", err)
 	}
@@ -183,7 +181,7 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 	}
 	p := silent(made(1, "p", data.Classification, 5), 1, 3)
 	telling := []int{0, 2, 4}
-	of, others := must(n.find(p, inMetric(p)))(t), must(n.Omega(only(p, telling)))(t)
+	of, others := must(n.find(p, metricOf(p)))(t), must(n.Omega(only(p, telling)))(t)
 	scale := of.Omega.At(0, 0) / others.Omega.At(0, 0)
 	for i, a := range telling {
 		mean := 0.0
@@ -200,7 +198,7 @@ func TestTasksTheNetworkIsNotAskedAbout(t *testing.T) {
 		t.Error(err)
 	}
 	p = silent(made(1, "p", data.Classification, 3), 0, 1)
-	if found := must(n.find(p, inMetric(p)))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || found.Estimated != 1 {
+	if found := must(n.find(p, metricOf(p)))(t); !mat.Equal(found.Omega, multitask.Uniform(3)) || found.Estimated != 1 {
 		t.Errorf("of one task that tells the network says\n%v", mat.Formatted(found.Omega))
 	}
 }

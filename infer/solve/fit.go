@@ -88,7 +88,8 @@ func (b *Bench) tuned(ctx context.Context, j *Judged) (*multitask.Result, error)
 	return r.Restored(s.whole.metric), nil
 }
 
-// sum fits the candidates that count, and adds them up. Where structures of the mixed model are
+// sum fits the candidates that count, and adds them up. Where none predicts better than the mean
+// of the targets that is what is left. Where structures of the mixed model are
 // among them it is for the features that their steps make.
 func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	c := f.Choice
@@ -100,7 +101,7 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	left := 1.0
 	for k, j := range c.parts {
 		weight := c.Weighed[k].Weight
-		if weight <= counts {
+		if !c.counts(k) {
 			continue
 		}
 		var r *multitask.Result
@@ -122,15 +123,12 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		}
 		floats.AddScaled(sum.W.RawMatrix().Data, weight, r.W.RawMatrix().Data)
 		floats.AddScaled(sum.B, weight, r.B)
-		floats.AddScaled(sum.Omega.RawSymmetric().Data, weight, multitask.Normalised(r.Omega).RawSymmetric().Data)
+		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(weight, least), multitask.Normalised(r.Omega).RawSymmetric().Data)
 		left -= weight
 		if j == c.first() {
 			sum.Params = r.Params
 			sum.Status = r.Status
 		}
-	}
-	if sum.W == nil {
-		return nil, b.fault("no candidate predicts better than the mean of all targets")
 	}
 	b.level(sum, left)
 	if seen != nil {
@@ -144,7 +142,7 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 	mixed := false
 	kernel := false
 	for k, j := range f.Choice.parts {
-		if f.Choice.Weighed[k].Weight > counts {
+		if f.Choice.counts(k) {
 			mixed = mixed || j.View != ""
 			kernel = kernel || j.near()
 		}
@@ -222,6 +220,17 @@ func shares(fits []*mixed.Fit) (all []Share) {
 		all = append(all, Share{c.Name, c.Common / total, c.Own / total})
 	}
 	return append(all, Share{Name: "noise", Own: noise / total})
+}
+
+// Scores are the predictions of a task for rows with the features of the problem.
+func (f *Fitted) Scores(task int, x data.Matrix) ([]float64, error) {
+	for _, step := range f.steps {
+		var err error
+		if x, err = step.Apply(x); err != nil {
+			return nil, err
+		}
+	}
+	return f.Result.Scores(task, x), nil
 }
 
 // Saved is the fit as a model that predicts and can be kept, for features that the recipe

@@ -52,7 +52,7 @@ func Invert(ker Kernels, n int, l []float64, ldl int) {
 	for i := range n {
 		clear(l[i*ldl+i+1 : i*ldl+n])
 	}
-	for j := (n - 1) / panel * panel; j >= 0; j -= panel {
+	for j := (n+panel-1)/panel*panel - panel; j >= 0; j -= panel { // none of an empty matrix
 		w := min(panel, n-j)
 		below, l11 := n-j-w, l[j*ldl+j:]
 		lapack.Implementation{}.Dtrtri(blas.Lower, blas.NonUnit, w, l11, ldl)

@@ -26,3 +26,20 @@ func (Poisson) At(f, y float64) (loss, slope, curvature float64) {
 	rate := math.Exp(min(f, 50))
 	return rate - y*f, rate - y, rate
 }
+
+// Huber is the loss of targets of which some are far off. Residuals within Width cost half their
+// square, as noise of variance 1 does, and larger ones grow like a line.
+type Huber struct {
+	Width float64
+}
+
+// At returns r^2/2 or Width (|r| - Width/2) of the residual r = f - y. The line has no curvature.
+// Its curvature is Width/|r|, the weight of iteratively reweighted least squares, with which
+// Newton's method goes down in every step.
+func (h Huber) At(f, y float64) (loss, slope, curvature float64) {
+	r := f - y
+	if math.Abs(r) <= h.Width {
+		return r * r / 2, r, 1
+	}
+	return h.Width * (math.Abs(r) - h.Width/2), math.Copysign(h.Width, r), h.Width / math.Abs(r)
+}

@@ -419,7 +419,7 @@ func (s *search) weights(b *block) []float64 {
 func (s *search) expect(b *block, reach []float64) {
 	d, k, p := s.d, b.rows, len(s.shared)
 	t := reach[b.first*p:][:k*p]
-	taken := s.abt(t, p, t, p)
+	taken := product(s.ker, linalg.NoTrans, linalg.Trans, k, k, p, t, p, t, p)
 	of := s.ab(taken, k, b.r, d)
 	b.expected = make([]float64, d)
 	for i, r := range b.r {
@@ -442,7 +442,7 @@ func (s *search) expect(b *block, reach []float64) {
 // be needed. It returns how far the variances moved, relative to all of them.
 func (s *search) move() (moved float64) {
 	p := len(s.shared)
-	reach := product(s.threads(), linalg.NoTrans, linalg.Trans, len(s.stacked)/p, p, p, s.stacked, p, s.root, p)
+	reach := product(s.threads(), linalg.NoTrans, linalg.Trans, len(s.stacked)/max(1, p), p, p, s.stacked, p, s.root, p)
 	s.each(func(b *block) { s.expect(b, reach) })
 	slopes := make([]float64, len(s.Components))
 	expected := make([]float64, len(s.Components))
@@ -485,7 +485,7 @@ func (s *search) move() (moved float64) {
 			c.Own = next(c.Own, slopes[k], expected[k], c.Size)
 		}
 	}
-	if s.Loss == nil {
+	if s.Loss == nil && trace > 0 {
 		noise := max(leastNoise, s.Noise*alpha/trace)
 		moved = max(moved, math.Abs(noise-s.Noise)/(s.Noise+littleNoise))
 		s.Noise = noise
