@@ -33,8 +33,9 @@ func (c *predictCmd) Run(e *env) error {
 	if c.Out == "-" {
 		c.Out = ""
 	}
-	err := apart(c.Out, c.File, filepath.Join(c.Model, saved.File), filepath.Join(c.Model, saved.WeightsFile))
-	if err != nil {
+	model := filepath.Join(c.Model, saved.File)
+	weights := filepath.Join(c.Model, saved.WeightsFile)
+	if err := apart(c.Out, c.File, model, weights); err != nil {
 		return err
 	}
 	rows, err := openRows(e, c.Model, c.File, c.RowOptions)
