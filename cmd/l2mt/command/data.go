@@ -33,10 +33,15 @@ type readFlags struct {
 	FeatureNames string        `type:"existingfile" help:"File with the names of the features, one a line."`
 }
 
-func (f *readFlags) read(path string) (*data.Dataset, error) {
+func (f *readFlags) read(e *env, path string) (*data.Dataset, error) {
 	if path == digits.Name {
 		return digits.Load()
 	}
+	path, remove, err := e.keep(path)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
 	return format.Read(path, format.Options{
 		Format: f.Format, Kind: f.Kind, Header: f.Header, Label: f.Label, Target: f.Target, Group: f.Group,
 		Ignore: f.Ignore, ClassNames: f.ClassNames, FeatureNames: f.FeatureNames,
@@ -49,7 +54,7 @@ type dataInfoCmd struct {
 }
 
 func (c *dataInfoCmd) Run(e *env) error {
-	d, err := c.read(c.File)
+	d, err := c.read(e, c.File)
 	if err != nil {
 		return err
 	}
@@ -134,7 +139,7 @@ func (info datasetInfo) write(w io.Writer) {
 
 type dataImportCmd struct {
 	File      string   `arg:"" help:"File."`
-	Out       string   `required:"" type:"path" help:"File to write, .npz."`
+	Out       string   `required:"" type:"path" help:"File to write, .npz, or - for stdout."`
 	MinClass  int      `help:"Drop classes with fewer rows."`
 	MaxClass  int      `help:"Drop classes with more rows."`
 	Words     bool     `help:"Drop features that are stop words or shorter than two letters by their names."`
@@ -144,7 +149,7 @@ type dataImportCmd struct {
 }
 
 func (c *dataImportCmd) Run(e *env) error {
-	d, err := c.read(c.File)
+	d, err := c.read(e, c.File)
 	if err == nil && (c.MinClass > 0 || c.MaxClass > 0) {
 		d, err = data.FilterClasses(d, c.MinClass, c.MaxClass)
 	}
@@ -175,6 +180,12 @@ func (c *dataImportCmd) Run(e *env) error {
 		if d, err = d.With(step); err != nil {
 			return err
 		}
+	}
+	if c.Out == "-" {
+		return format.WriteNPZ(e.stdout, d)
+	}
+	if err := apart(c.Out, c.File, c.ClassNames, c.FeatureNames); err != nil {
+		return err
 	}
 	if err := format.Write(c.Out, d); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"strings"
 
 	"l2mt/data"
-	"l2mt/data/files"
 	"l2mt/data/table"
 	"l2mt/infer/solve"
 	"l2mt/model/multitask"
@@ -58,6 +56,9 @@ func (c *fitCmd) Run(e *env) error {
 	if info, err := os.Stat(c.Out); err == nil && !info.IsDir() {
 		return fmt.Errorf("--out=%s: it is a file; give a directory", c.Out)
 	}
+	if err := apart(c.Out, c.Network); err != nil {
+		return err
+	}
 	candidates, err := c.candidates()
 	if err != nil {
 		return err
@@ -66,16 +67,13 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	if i := slices.Index(c.Files, "-"); i >= 0 {
-		dir, err := os.MkdirTemp("", "l2mt-")
+	for i, path := range c.Files {
+		kept, remove, err := e.keep(path)
 		if err != nil {
 			return err
 		}
-		defer os.RemoveAll(dir)
-		c.Files[i] = filepath.Join(dir, "stdin.csv") // tables are read more than once
-		if err := files.Write(c.Files[i], func(w io.Writer) error { _, err := io.Copy(w, os.Stdin); return err }); err != nil {
-			return err
-		}
+		defer remove()
+		c.Files[i] = kept
 	}
 	t, err := table.Read(c.Files, c.Options)
 	if err != nil {

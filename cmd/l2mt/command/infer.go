@@ -26,6 +26,9 @@ type inferCmd struct {
 }
 
 func (c *inferCmd) Run(e *env) error {
+	if err := apart(c.Out, c.Network); err != nil {
+		return err
+	}
 	network, err := loadNetwork(c.Network)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -22,14 +23,22 @@ type predictCmd struct {
 	saved.RowOptions `embed:""`
 	Interval         float64  `help:"Adds columns low and high, between which a fresh row lies with this probability, 0.9 say; regression only."`
 	Keep             []string `help:"Columns of the table to carry along, such as an id."`
-	Out              string   `type:"path" help:"CSV file to write, by default stdout. Where the table has labels, the errors of the model then go to stdout, and else to stderr."`
+	Out              string   `type:"path" help:"CSV file to write, by default stdout, as -. Where the table has labels, the errors of the model then go to stdout, and else to stderr."`
 }
 
 func (c *predictCmd) Run(e *env) error {
 	if info, err := os.Stat(c.Out); err == nil && info.IsDir() {
 		return fmt.Errorf("--out=%s: it is a directory; give a file", c.Out)
 	}
-	rows, err := openRows(c.Model, c.File, c.RowOptions)
+	if c.Out == "-" {
+		c.Out = ""
+	}
+	model := filepath.Join(c.Model, saved.File)
+	weights := filepath.Join(c.Model, saved.WeightsFile)
+	if err := apart(c.Out, c.File, model, weights); err != nil {
+		return err
+	}
+	rows, err := openRows(e, c.Model, c.File, c.RowOptions)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,9 @@ func (c *reportCmd) Run(e *env) error {
 		}
 		dir := filepath.Dir(path)
 		if entry.IsDir() {
+			if strings.HasPrefix(entry.Name(), ".") && path != c.Dir {
+				return fs.SkipDir // a model that is not whole yet
+			}
 			if err := files.Settle(path); err != nil {
 				return err
 			}

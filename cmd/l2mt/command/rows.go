@@ -3,19 +3,21 @@ package command
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"l2mt/model/saved"
 )
 
-// openRows opens a table, "-" for that of stdin, for a saved model.
-func openRows(dir, file string, o saved.RowOptions) (*saved.Rows, error) {
+// openRows opens a table, "-" for one of stdin, for a saved model.
+func openRows(e *env, dir, file string, o saved.RowOptions) (*saved.Rows, error) {
 	fit, err := saved.Load(dir)
 	if err != nil {
 		return nil, err
 	}
+	if in := e.stream(file); in != nil {
+		o.From = in
+	}
 	if file == "-" {
-		file, o.From = "stdin", os.Stdin
+		file = "stdin"
 	}
 	rows, err := fit.OpenRows(file, o)
 	return rows, withFlags(err)

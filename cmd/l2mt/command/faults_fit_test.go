@@ -1,0 +1,182 @@
+//go:build faults
+
+package command
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"l2mt/data"
+)
+
+// replacement is a fit over an older model, which something happens to.
+type replacement struct {
+	t        *testing.T
+	old      string // the directory of the older model
+	args     []string
+	table    string
+	wanted   [2]string // what the older model and the new one predict
+	shown    [2]string
+	out      string
+	oldLeft  int
+	newThere int
+}
+
+func newReplacement(t *testing.T) *replacement {
+	t.Helper()
+	r := &replacement{t: t, table: pupils(t, 1), old: t.TempDir(), out: filepath.Join(t.TempDir(), "model")}
+	mustL2mt(t, fitPupils(r.table, "pooled", r.old)...)
+	fresh := t.TempDir()
+	table := pupils(t, 5)
+	mustL2mt(t, fitPupils(table, "stl", fresh)...)
+	r.args = fitPupils(table, "stl", r.out)
+	for i, dir := range []string{r.old, fresh} {
+		r.wanted[i] = mustL2mt(t, "-q", "predict", r.table, "--model", dir)
+		r.shown[i] = mustL2mt(t, "show", dir)
+	}
+	return r
+}
+
+// begin puts the older model back and starts a fit over it.
+func (r *replacement) begin() *process {
+	r.t.Helper()
+	must(0, os.RemoveAll(r.out))(r.t)
+	must(0, os.CopyFS(r.out, os.DirFS(r.old)))(r.t)
+	p := newProcess(r.args...)
+	must(0, p.begin(r.t))(r.t)
+	return p
+}
+
+// whole checks that either model is there, with its page, and counts which.
+func (r *replacement) whole(what string) {
+	r.t.Helper()
+	got := mustL2mt(r.t, "-q", "predict", r.table, "--model", r.out)
+	i := slices.Index(r.wanted[:], got)
+	if i < 0 {
+		r.t.Fatalf("%s: neither model predicts %.200q", what, got)
+	}
+	if shown := mustL2mt(r.t, "show", r.out); shown != r.shown[i] {
+		r.t.Errorf("%s: the model is shown as %.300s", what, shown)
+	}
+	if (r.oldLeft+r.newThere)%5 == 0 { // a page takes time
+		mustL2mt(r.t, "report", r.out)
+	}
+	if i == 0 {
+		r.oldLeft++
+	} else {
+		r.newThere++
+	}
+}
+
+// finish fits again and looks for what the fits before have left.
+func (r *replacement) finish() {
+	r.t.Helper()
+	mustL2mt(r.t, r.args...)
+	r.whole("at the end")
+	for _, e := range must(os.ReadDir(r.out))(r.t) {
+		if name := e.Name(); strings.HasPrefix(name, ".") && name != ".lock" {
+			r.t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// A fit is killed at 200 moments: half of them after so long, half as soon as it writes.
+func TestFaultsOfFitKilled(t *testing.T) {
+	r := newReplacement(t)
+	begin := time.Now()
+	r.begin().wait()
+	span := time.Since(begin)
+	random := data.Stream(1, "killed fits")
+	for i := range 200 {
+		p := r.begin()
+		if i%2 == 0 {
+			time.Sleep(span * time.Duration(i) / 200)
+		} else {
+			r.awaitWriting(p, random)
+		}
+		_ = p.Process.Kill() // it may have ended
+		p.wait()
+		r.whole("killed")
+	}
+	if r.oldLeft < 20 || r.newThere < 20 {
+		t.Errorf("%d old models and %d new ones: the moments are not spread", r.oldLeft, r.newThere)
+	}
+	t.Logf("200 kills left %d old models and %d new ones", r.oldLeft, r.newThere)
+	r.finish()
+}
+
+// awaitWriting waits until the fit has begun to write, and a moment.
+func (r *replacement) awaitWriting(p *process, random *rand.Rand) {
+	for {
+		found, _ := filepath.Glob(filepath.Join(r.out, ".[nr]*")) // the pattern is a good one
+		if found != nil {
+			time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond)
+			return
+		}
+		select {
+		case <-p.ended:
+			return
+		default:
+		}
+	}
+}
+
+// No file may be longer than a limit, up to the longest file of the model.
+func TestFaultsOfFitThatMayNotWrite(t *testing.T) {
+	r := newReplacement(t)
+	const step = 150
+	for limit := uint64(0); r.newThere == 0; limit += step {
+		must(0, os.RemoveAll(r.out))(t)
+		must(0, os.CopyFS(r.out, os.DirFS(r.old)))(t)
+		p := newProcess(r.args...)
+		must(0, p.begin(t))(t)
+		must(0, unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: limit, Max: limit}, nil))(t)
+		code := p.wait()
+		r.whole("may not write")
+		if (code == exitDone) != (r.newThere == 1) {
+			t.Fatalf("exit code %d with %d new models: %s", code, r.newThere, &p.stderr)
+		}
+		if code == exitFailed && (strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "file too large")) {
+			t.Errorf("with %d bytes a file it says %s", limit, &p.stderr)
+		}
+	}
+	t.Logf("%d limits left the old model", r.oldLeft)
+	r.finish()
+}
+
+// The disk has room for so many blocks more, until there are enough.
+func TestFaultsOfFitOnAFullDisk(t *testing.T) {
+	r := newReplacement(t)
+	disk := t.TempDir()
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("no file system can be mounted: %v", err)
+	}
+	t.Cleanup(func() { must(0, unix.Unmount(disk, 0))(t) })
+	r.out = filepath.Join(disk, "model")
+	r.args[len(r.args)-1] = r.out
+	for blocks := int64(0); r.newThere == 0; blocks++ {
+		must(0, os.RemoveAll(r.out))(t)
+		must(0, os.CopyFS(r.out, os.DirFS(r.old)))(t)
+		var room unix.Statfs_t
+		must(0, unix.Statfs(disk, &room))(t)
+		filler := filepath.Join(disk, "filler")
+		must(0, os.WriteFile(filler, make([]byte, (int64(room.Bavail)-blocks)*room.Bsize), 0o644))(t)
+		p := newProcess(r.args...)
+		must(0, p.begin(t))(t)
+		code := p.wait()
+		must(0, os.Remove(filler))(t) // the page needs room
+		r.whole("full disk")
+		if (code == exitDone) != (r.newThere == 1) || code == exitFailed && !strings.Contains(p.stderr.String(), "no space left on device") {
+			t.Fatalf("exit code %d with %d new models: %s", code, r.newThere, &p.stderr)
+		}
+	}
+	t.Logf("%d sizes of the disk left the old model", r.oldLeft)
+	r.finish()
+}

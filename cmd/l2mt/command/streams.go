@@ -1,0 +1,82 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"l2mt/data/files"
+)
+
+// flows reports whether others write a file while it is read: a fifo, a terminal.
+func flows(info fs.FileInfo) bool { return info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 }
+
+// apart refuses an output that is one of the inputs, under whatever name.
+func apart(out string, inputs ...string) error {
+	written, err := os.Stat(out)
+	if err != nil {
+		return nil // it is not there yet
+	}
+	for _, input := range inputs {
+		read, err := os.Stat(input)
+		if input == "-" {
+			read, err = os.Stdin.Stat()
+		}
+		if err == nil && os.SameFile(read, written) && !flows(written) {
+			return fmt.Errorf("--out=%s: it is the input %s; give another name", out, input)
+		}
+	}
+	return nil
+}
+
+// stream reads stdin, which is "-", or a file that flows. A read that waits ends with the
+// context. Of other files there is none.
+func (e *env) stream(path string) io.ReadCloser {
+	if info, err := os.Stat(path); path != "-" && (err != nil || !flows(info)) {
+		return nil
+	}
+	r, w := io.Pipe()
+	context.AfterFunc(e, func() { w.CloseWithError(e.Err()) })
+	go func() {
+		in := os.Stdin
+		var err error
+		if path != "-" {
+			in, err = os.Open(path)
+		}
+		if err == nil {
+			_, err = io.Copy(w, in)
+		}
+		w.CloseWithError(err)
+	}()
+	return r
+}
+
+// keep copies a stream to a file, as some inputs are read more than once. Other files
+// are used where they are.
+func (e *env) keep(path string) (kept string, remove func() error, err error) {
+	in := e.stream(path)
+	if in == nil {
+		return path, func() error { return nil }, nil
+	}
+	dir, err := os.MkdirTemp("", "l2mt-")
+	if err != nil {
+		return "", nil, err
+	}
+	name := "stdin.csv"
+	if filepath.Ext(path) != "" {
+		name = filepath.Base(path)
+	}
+	kept = filepath.Join(dir, name)
+	err = files.Write(kept, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return kept, func() error { return os.RemoveAll(dir) }, nil
+}
