@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -18,7 +19,7 @@ import (
 //	minimise   sum loss(sum_k v_k s_k) + prior/2 sum (v_k - p_k)^2   over v >= 0
 //
 // with s_k the predictions, from the mean of the targets, and p_k in proportion to the likelihood
-// of the rows by candidate k alone. The squared loss is over the least mean square of a candidate.
+// of the rows by candidate k alone (likelihoods). The squared loss is over the least mean square of a candidate.
 type blend struct {
 	scores [][]float64 // of a row: one of every candidate
 	y      []float64
@@ -137,34 +138,31 @@ func (e *blend) weigh(without int) []float64 {
 	return v
 }
 
-// likelihoods are those of the rows by each candidate alone, which add up to 1.
+// likelihoods are those of the rows by each candidate alone, which add up to 1. Beside the likeliest
+// a difference counts in units of its standard error, if that is above 1.
 func (e *blend) likelihoods(without int) []float64 {
-	losses := make([]float64, len(e.scores[0]))
-	rows := 0.0
+	k := len(e.scores[0])
+	losses := make([][]float64, k)
 	for r, scores := range e.scores {
 		if e.fold[r] == without {
 			continue
 		}
-		rows++
-		for k, s := range scores {
-			loss := (e.y[r] - s) * (e.y[r] - s)
+		for c, s := range scores {
+			loss := (e.y[r] - s) * (e.y[r] - s) / (2 * e.noise)
 			if e.loss != nil {
 				loss, _, _ = e.loss.At(s, e.y[r])
 			}
-			losses[k] += loss
+			losses[c] = append(losses[c], loss)
 		}
 	}
-	if e.loss == nil {
-		for k, square := range losses {
-			losses[k] = rows / 2 * math.Log(max(square, math.SmallestNonzeroFloat32))
-		}
+	best := slices.Clone(slices.MinFunc(losses, func(a, b []float64) int { return cmp.Compare(floats.Sum(a), floats.Sum(b)) }))
+	p := make([]float64, k)
+	for c := range p {
+		floats.Sub(losses[c], best)
+		p[c] = math.Exp(-floats.Sum(losses[c]) / max(1, floats.Norm(losses[c], 2)))
 	}
-	least := slices.Min(losses)
-	for k, loss := range losses {
-		losses[k] = math.Exp(least - loss)
-	}
-	floats.Scale(1/floats.Sum(losses), losses)
-	return losses
+	floats.Scale(1/floats.Sum(p), p)
+	return p
 }
 
 // descend minimises v'hv/2 - g'v over v >= 0, one weight after the other.

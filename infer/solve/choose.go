@@ -59,7 +59,7 @@ func (b *Bench) structures(view string) (all []Candidate) {
 		if view != "" {
 			s.View = view
 		}
-		if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits {
+		if s == (Structure{Kernel, Alone}) && !b.rows.OwnUnits && len(b.rows.Tasks) > fewTasks {
 			continue // a kernel of the few rows of a task
 		}
 		if c := (Candidate{Structure: s}); !slices.Contains(all, c) {

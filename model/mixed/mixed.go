@@ -105,7 +105,7 @@ const (
 	mostShare  = 1e4
 	leastNoise = 1e-6
 	// littleNoise is the share of the targets' variance below which noise need not be exact.
-	littleNoise = 0.01
+	littleNoise = 0.0005
 	// newtonSteps bounds the steps of Newton's method under the last variances, which end
 	// where no score moves by closeEnough.
 	newtonSteps = 30
