@@ -43,8 +43,8 @@ type Fold struct {
 
 // Folds splits the training rows of every task into k parts of about the same size, and returns k
 // problems. Each validates one part and trains on the others, so that every row is held out once.
-// Test rows stay, other validation rows are left out. A part without which no row of a class is
-// left, of any task, is not held out.
+// Test rows stay, other validation rows are left out. A part without which the rows of all tasks
+// are of one class is not held out.
 //
 // together, if not nil, has a number for every training row of every task. Rows with the same
 // number, of whichever tasks, are held out together.
