@@ -156,3 +156,17 @@ func TestFoldsOfSparseRows(t *testing.T) {
 		t.Error("rows in another order change the folds")
 	}
 }
+
+// Where tasks are targets in units of their own, other units of one of them hold the same rows out.
+func TestFoldsOfTargetsInOwnUnits(t *testing.T) {
+	n := number(scattered(6, Regression, 3, 20, 2), nil)
+	n.OwnUnits = true
+	want := n.folds(t, 7)
+	y := n.Tasks[1].TrainSet.Y
+	for j := range y {
+		y[j] = 100*y[j] + 7
+	}
+	if got := n.folds(t, 7); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Error("other units of a target change the folds")
+	}
+}

@@ -132,13 +132,18 @@ func bundles(signatures [][]uint64, together [][]int) (all [][]*bundle) {
 func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 	var matrices []Matrix
 	var targets []float64
+	var targetRanks []int
 	for _, t := range p.Tasks {
 		matrices = append(matrices, t.TrainSet.X)
 		targets = append(targets, t.TrainSet.Y...)
+		targetRanks = append(targetRanks, ranks(t.TrainSet.Y)...)
+	}
+	if !p.OwnUnits {
+		targetRanks = ranks(targets)
 	}
 	x := stack(matrices)
 	sums := make([]uint64, x.Rows())
-	for i, rank := range ranks(targets) {
+	for i, rank := range targetRanks {
 		sums[i] = scrambled(seed, uint64(rank), 1)
 	}
 	if IsSparse(x) {
