@@ -42,22 +42,6 @@ func TestProblemsOfSeveralClasses(t *testing.T) {
 			}
 		}
 	}
-	folds := must(p.Folds(3, 1, nil))(t)
-	for f, fold := range folds {
-		count := map[float64]int{}
-		for _, y := range fold.Tasks[1].ValidationSet.Y {
-			count[y]++
-		}
-		all := map[float64]int{}
-		for _, y := range p.Tasks[1].TrainSet.Y {
-			all[y]++
-		}
-		for y, n := range all {
-			if c := count[y]; c < n/3 || c > n/3+1 {
-				t.Errorf("fold %d has %d of %d rows of class %v", f, c, n, y)
-			}
-		}
-	}
 }
 
 func TestRowsOfAClassThatTheProblemDoesNotList(t *testing.T) {

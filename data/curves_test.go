@@ -1,13 +1,11 @@
 package data
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 )
@@ -48,7 +46,7 @@ func TestCurvesAreNaturalSplines(t *testing.T) {
 			values[i] = float64(float32(math.Exp(r.NormFloat64()) * math.Pow(10, float64(seed%7)-3)))
 		}
 		p := column(t, values)
-		step := FitCurves(p)
+		step := FitCurves(p.TrainingRows())
 		made := must(step.Problem(p))(t)
 		c, x := step.Curves[0], denseOf(made.Tasks[0].TrainSet.X)
 		if len(c.Knots) != 5 || len(c.Bends) != 3 || made.Cols() != 4 || step.Makes() != 4 {
@@ -120,7 +118,7 @@ func TestCurvesOfFewValues(t *testing.T) {
 		{append(slices.Repeat([]float64{0}, 90), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), 0},
 		{append(slices.Repeat([]float64{0}, 55), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25), 1},
 	} {
-		step := FitCurves(column(t, c.values))
+		step := FitCurves(column(t, c.values).TrainingRows())
 		if n := len(step.Curves[0].Bends); n != c.bends {
 			t.Errorf("%v has %d bends, want %d", c.values, n, c.bends)
 		}
@@ -129,7 +127,7 @@ func TestCurvesOfFewValues(t *testing.T) {
 
 // Far away a bend is straight, and finite.
 func TestCurvesFarAway(t *testing.T) {
-	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}))
+	step := FitCurves(column(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}).TrainingRows())
 	far := must(NewDense(3, 1, []float32{1e6, 2e6, math.MaxFloat32}))(t)
 	x := must(step.Apply(far))(t)
 	if n := step.Outside(far); n != 3 {
@@ -141,68 +139,6 @@ func TestCurvesFarAway(t *testing.T) {
 	for l := 1; l < step.Makes(); l++ {
 		if a, b := x.Row(0).Value[l], x.Row(1).Value[l]; math.Abs(float64(b/a)-2) > 1e-4 {
 			t.Errorf("bend %d is %v at 1e6 and %v at 2e6", l, a, b)
-		}
-	}
-}
-
-// Rows in the metric of a kernel have the kernel for inner products, also with rows that are
-// no landmarks if they are near some, and steps are the same after a round trip.
-func TestKernelsAreInnerProducts(t *testing.T) {
-	for seed, c := range []struct {
-		kind  string
-		n, d  int
-		width float64
-		near  float64
-	}{
-		{StepGauss, 20, 3, 0.3, 1e-4},
-		{StepLaplace, 20, 3, 1, 1e-4},
-		{StepGauss, 1100, 1, 0.5, 1e-3}, // 2,201 rows, of which some are landmarks
-	} {
-		p := scattered(uint64(seed), Regression, 2, c.n, c.d)
-		step, made, metric, err := FitKernel(c.kind, c.width, p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, of := denseOf(p.Tasks[0].TrainSet.X), denseOf(p.Tasks[1].TrainSet.X)
-		own, other := denseOf(made.Tasks[0].TrainSet.X), denseOf(made.Tasks[1].TrainSet.X)
-		for i, task := range metric.Problem(must(step.Problem(p))(t)).Tasks {
-			if applied := denseOf(task.TrainSet.X); !mat.EqualApprox(applied, denseOf(made.Tasks[i].TrainSet.X), 1e-3) {
-				t.Errorf("%s of %d rows: the step and the metric do not make the coordinates of task %d", c.kind, 2*c.n+1, i)
-			}
-		}
-		var total, deviations float64
-		var all mat.Dense
-		all.Stack(rows, of)
-		for j := range c.d {
-			_, v := stat.PopMeanVariance(mat.Col(nil, j, &all), nil)
-			total, deviations = total+v, deviations+math.Sqrt(v)
-		}
-		for a := range 20 {
-			for b := range 20 {
-				gauss, laplace := 0.0, 0.0
-				for j := range c.d {
-					d := rows.At(a, j) - of.At(b, j)
-					gauss, laplace = gauss+d*d/total, laplace+math.Abs(d)/deviations
-				}
-				want := math.Exp(-c.width * gauss)
-				if c.kind == StepLaplace {
-					want = math.Exp(-c.width * laplace)
-				}
-				if got := mat.Dot(own.RowView(a), other.RowView(b)); math.Abs(got-want) > c.near {
-					t.Fatalf("%s of %d rows: rows %d and %d have the product %v, want %v", c.kind, 2*c.n+1, a, b, got, want)
-				}
-			}
-		}
-		if n := step.Makes(); c.n < 1000 && n != 2*c.n+1 || n > 500 {
-			t.Errorf("%s of %d rows has %d landmarks", c.kind, 2*c.n+1, n)
-		}
-		var again Step
-		text, err := json.Marshal(step)
-		if err == nil {
-			err = json.Unmarshal(text, &again)
-		}
-		if err != nil || !cmp.Equal(*step, again) {
-			t.Errorf("the step is another after a round trip: %v", err)
 		}
 	}
 }

@@ -43,8 +43,8 @@ type Fold struct {
 
 // Folds splits the training rows of every task into k parts of about the same size, and returns k
 // problems. Each validates one part and trains on the others, so that every row is held out once.
-// Test rows stay, other validation rows are left out. A part without which no row of a class is
-// left, of any task, is not held out.
+// Test rows stay, other validation rows are left out. A part without which the rows of all tasks
+// are of one class is not held out.
 //
 // together, if not nil, has a number for every training row of every task. Rows with the same
 // number, of whichever tasks, are held out together.
@@ -132,13 +132,18 @@ func bundles(signatures [][]uint64, together [][]int) (all [][]*bundle) {
 func (p *ProblemData) signatures(seed uint64) [][]uint64 {
 	var matrices []Matrix
 	var targets []float64
+	var targetRanks []int
 	for _, t := range p.Tasks {
 		matrices = append(matrices, t.TrainSet.X)
 		targets = append(targets, t.TrainSet.Y...)
+		targetRanks = append(targetRanks, ranks(t.TrainSet.Y)...)
+	}
+	if !p.OwnUnits {
+		targetRanks = ranks(targets)
 	}
 	x := stack(matrices)
 	sums := make([]uint64, x.Rows())
-	for i, rank := range ranks(targets) {
+	for i, rank := range targetRanks {
 		sums[i] = scrambled(seed, uint64(rank), 1)
 	}
 	if IsSparse(x) {

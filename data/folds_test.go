@@ -24,15 +24,16 @@ func labelled(t *testing.T, kind Kind, task, positive, n int) TaskData {
 	return TaskData{Task: &Task{Name: string(rune('a' + task)), Kind: kind, Positive: "1", Negative: "0"}, TrainSet: Samples{x, y}, ValidationSet: Samples{X: x.Take(nil)}}
 }
 
+// Every row is held out once, whatever class its task lacks, and parts of a task differ by one row.
 func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 	p := &ProblemData{Tasks: []TaskData{
 		labelled(t, Classification, 0, 7, 23), labelled(t, Classification, 1, 3, 40), labelled(t, Classification, 2, 1, 9),
+		labelled(t, Classification, 3, 0, 7), labelled(t, Classification, 4, 1, 1), labelled(t, Classification, 5, 0, 0),
 	}}
 	folds := must(p.Folds(5, 3, nil))(t)
 	if len(folds) != 5 {
 		t.Fatalf("%d folds", len(folds))
 	}
-	parts := []int{5, 3, 0} // as many as the rarest class has rows, none for one
 	for i, task := range p.Tasks {
 		n := len(task.TrainSet.Y)
 		seen := make([]int, n)
@@ -41,28 +42,18 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 			if len(got.TrainSet.Y)+len(got.ValidationSet.Y) != n || len(fold.Rows[i]) != len(got.ValidationSet.Y) {
 				t.Errorf("task %d, fold %d: %d and %d rows of %d", i, f, len(got.TrainSet.Y), len(got.ValidationSet.Y), n)
 			}
+			if rows := len(fold.Rows[i]); rows < n/5 || rows > (n+4)/5 {
+				t.Errorf("task %d, fold %d: %d of %d rows", i, f, rows, n)
+			}
 			for j, row := range fold.Rows[i] {
 				seen[row]++
 				if x := got.ValidationSet.X.Row(j).Value; x[0] != float32(row) || x[1] != float32(i) || got.ValidationSet.Y[j] != task.TrainSet.Y[row] {
 					t.Errorf("task %d, fold %d: row %d is %v", i, f, row, x)
 				}
 			}
-			if f >= parts[i] {
-				if len(fold.Rows[i]) != 0 {
-					t.Errorf("task %d has a part in fold %d", i, f)
-				}
-				continue
-			}
-			positive, all := positives(got.ValidationSet.Y), positives(task.TrainSet.Y)
-			if positive < all/parts[i] || positive > (all+parts[i]-1)/parts[i] {
-				t.Errorf("task %d, fold %d: %d of %d positive rows", i, f, positive, all)
-			}
-			if rows := len(fold.Rows[i]); rows < n/parts[i] || rows > (n+parts[i]-1)/parts[i] {
-				t.Errorf("task %d, fold %d: %d of %d rows", i, f, rows, n)
-			}
 		}
 		for row, times := range seen {
-			if want := min(parts[i], 1); times != want {
+			if times != 1 {
 				t.Errorf("task %d: row %d was held out %d times", i, row, times)
 			}
 		}
@@ -72,15 +63,6 @@ func TestFoldsHoldEveryRowOutOnce(t *testing.T) {
 	if !slices.Equal(again[0].Rows[0], folds[0].Rows[0]) || slices.Equal(other[0].Rows[0], folds[0].Rows[0]) {
 		t.Error("the seed does not decide")
 	}
-}
-
-func positives(y []float64) (n int) {
-	for _, v := range y {
-		if v > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 func TestFoldsKeepTogetherWhatBelongsTogether(t *testing.T) {
@@ -139,49 +121,6 @@ func TestFoldsHoldSharedRowsOutOfAllTasks(t *testing.T) {
 	}
 }
 
-// The second task has its two +1 rows among those that the first one keeps in one
-// part; that part it does not hold out.
-func TestFoldsKeepAClassToTrainOn(t *testing.T) {
-	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 2, 4), labelled(t, Classification, 1, 2, 6)}}
-	times := 0
-	for seed := range uint64(20) { // in some of which the first task has 0 and 2 in one part
-		folds := must(p.Folds(2, seed, [][]int{{0, 1, 2, 3}, {0, 2, 10, 11, 12, 13}}))(t)
-		together := slices.Contains(folds[0].Rows[0], 0) == slices.Contains(folds[0].Rows[0], 2)
-		held := len(folds[0].Rows[1]) + len(folds[1].Rows[1])
-		if together != (held < 6) {
-			t.Errorf("seed %d: %d of 6 rows of the second task are held out", seed, held)
-		}
-		if together {
-			times++
-		}
-	}
-	if times == 0 {
-		t.Error("no seed puts the rows together")
-	}
-}
-
-func TestFoldsSayWhatIsMissing(t *testing.T) {
-	one := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 1, 9)}}
-	single := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 4, 9)}}
-	for _, c := range []struct {
-		p        *ProblemData
-		k        int
-		together [][]int
-		want     string
-	}{
-		{one, 5, nil, "two of each class"},
-		{single, 1, nil, "at least 2"},
-		{single, 3, [][]int{{1, 2}}, "9 training rows"},
-		{single, 3, [][]int{}, "1 tasks"},
-		// One number has all of the +1 rows.
-		{single, 3, [][]int{{1, 1, 1, 1, 2, 2, 2, 2, 2}}, "two of each class"},
-	} {
-		if _, err := c.p.Folds(c.k, 1, c.together); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want words about %q", err, c.want)
-		}
-	}
-}
-
 func TestLabelledPutsTheValidationRowsBehind(t *testing.T) {
 	a, b := labelled(t, Classification, 0, 2, 5), labelled(t, Classification, 1, 3, 4)
 	a.ValidationSet, a.TestSet = b.TrainSet, b.TrainSet
@@ -213,16 +152,78 @@ func TestFoldsOfFewTargets(t *testing.T) {
 	}
 }
 
-// Rows held out of tasks of one class say nothing of a fit, unless no task has two.
-func TestFoldsHoldOutWhatTells(t *testing.T) {
-	one, same, other := labelled(t, Classification, 0, 1, 9), labelled(t, Classification, 1, 0, 9), labelled(t, Classification, 2, 9, 9)
-	p := &ProblemData{Tasks: []TaskData{one, same}}
-	if _, err := p.Folds(5, 1, nil); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "no task can be split") {
-		t.Errorf("one row of a class: error %v", err)
+// The only +1 row of all tasks is never held out, nor are the rows of its part; all others are.
+func TestFoldsKeepAClassToTrainOn(t *testing.T) {
+	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 1, 10), labelled(t, Classification, 1, 0, 10)}}
+	folds := must(p.Folds(5, 1, nil))(t)
+	held := 0
+	for f, fold := range folds {
+		held += len(fold.Rows[0]) + len(fold.Rows[1])
+		if slices.Contains(fold.Rows[0], 0) {
+			t.Errorf("fold %d holds out the only row of its class", f)
+		}
 	}
-	if _, err := p.Hold([][]int{nil, {0, 1}}); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "rows of one class tell nothing") {
-		t.Errorf("validation rows of one class: error %v", err)
+	if len(folds) != 4 || held != 16 {
+		t.Errorf("%d folds hold out %d rows; 4 hold out 16 of 20", len(folds), held)
 	}
-	must(p.Hold([][]int{{1}, {0, 1}}))(t)
-	must((&ProblemData{Tasks: []TaskData{same, other}}).Folds(5, 1, nil))(t)
+}
+
+func TestFoldsSayWhatIsMissing(t *testing.T) {
+	single := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 4, 9)}}
+	equal := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 9, 9)}}
+	lone := &ProblemData{Tasks: []TaskData{labelled(t, Regression, 0, 0, 1)}}
+	for _, c := range []struct {
+		p        *ProblemData
+		k        int
+		together [][]int
+		want     string
+	}{
+		{lone, 5, nil, "too few rows"},
+		{equal, 5, nil, "too few rows"},
+		{single, 1, nil, "at least 2"},
+		{single, 3, [][]int{{1, 2}}, "9 training rows"},
+		{single, 3, [][]int{}, "1 tasks"},
+		// One number has all of the +1 rows, another all others.
+		{single, 3, [][]int{{1, 1, 1, 1, 2, 2, 2, 2, 2}}, "too few rows"},
+	} {
+		if _, err := c.p.Folds(c.k, 1, c.together); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want words about %q", err, c.want)
+		}
+	}
+}
+
+// A fold holds out the rows that it is told to, of one class too, and leaves two classes.
+func TestHoldLeavesTwoClasses(t *testing.T) {
+	p := &ProblemData{Tasks: []TaskData{labelled(t, Classification, 0, 1, 9), labelled(t, Classification, 1, 0, 9)}}
+	fold := must(p.Hold([][]int{nil, {0, 8}}))(t)
+	if got := fold.Tasks[1]; len(got.TrainSet.Y) != 7 || len(got.ValidationSet.Y) != 2 || got.ValidationSet.X.Row(1).Value[0] != 8 {
+		t.Errorf("rows %v, held out %v", got.TrainSet.Y, got.ValidationSet)
+	}
+	for want, rows := range map[string][][]int{
+		"and of classes two":     {{0}, nil},
+		"no task has validation": {nil, nil},
+		"it has 9 training rows": {{9}, nil},
+		"the problem has 2":      {{1}},
+	} {
+		if _, err := p.Hold(rows); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want words about %q", err, want)
+		}
+	}
+}
+
+// The rows of tasks that have one each are spread over all folds.
+func TestFoldsShareOutTasksOfOneRow(t *testing.T) {
+	p := &ProblemData{}
+	for range 100 {
+		task := labelled(t, Regression, len(p.Tasks), 0, 1)
+		task.TrainSet.Y[0] = float64(len(p.Tasks))
+		p.Tasks = append(p.Tasks, task)
+	}
+	folds := must(p.Folds(5, 1, nil))(t)
+	for f, fold := range folds {
+		// By chance one of five has fewer than 8 or more than 35 once in 470 times.
+		if n := len(slices.Concat(fold.Rows...)); n < 8 || n > 35 || len(folds) != 5 {
+			t.Errorf("fold %d of %d holds out %d of 100 rows", f, len(folds), n)
+		}
+	}
 }

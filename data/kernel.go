@@ -19,6 +19,9 @@ import (
 // are explained but for a share.
 const explained = 1e-3
 
+// alike is how close two rows are explained if rounding may decide which is less.
+const alike = 1e-9
+
 // FitKernel fits the step of a kernel of width g to rows, with so many landmarks at most. It
 // returns the matrix A (landmarks x landmarks), in row order, that gives rows k of the step the
 // coordinates k A, whose inner products are the kernel.
@@ -52,8 +55,9 @@ func (s *Step) landmarks(x Matrix, most int) (pivots [][]float64) {
 	left := make([]float64, n)
 	floats.AddConst(1, left)
 	l := make([]float64, n*most)
+	sums := rowSums(x)
 	for r := range most {
-		p := floats.MaxIdx(left)
+		p := leastExplained(left, sums)
 		if left[p] < explained {
 			break
 		}
@@ -72,6 +76,31 @@ func (s *Step) landmarks(x Matrix, most int) (pivots [][]float64) {
 		left[p] = 0
 	}
 	return pivots
+}
+
+// leastExplained is the row of which most is left, of equals the one of the largest sum, so that
+// the order of rows does not matter.
+func leastExplained(left, sums []float64) (p int) {
+	most := floats.Max(left)
+	first := math.Inf(-1)
+	for i, v := range left {
+		if v >= most-alike && sums[i] > first {
+			first = sums[i]
+			p = i
+		}
+	}
+	return p
+}
+
+// rowSums are the sums of the rows' values.
+func rowSums(x Matrix) []float64 {
+	sums := make([]float64, x.Rows())
+	for i := range sums {
+		for _, v := range x.Row(i).Value {
+			sums[i] += float64(v)
+		}
+	}
+	return sums
 }
 
 // kernelRow makes the kernel of a row with as many landmarks as dst holds.

@@ -3,6 +3,7 @@ package solve
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -166,7 +167,7 @@ func (f *Fitted) fitted(ctx context.Context, seen *features, j *Judged, workers 
 		return nil, err
 	}
 	if j == f.Choice.surest() {
-		f.Shares = shares(p.fits)
+		f.Shares = shares(p.fits, seen.Kind() == data.Regression)
 		f.doubt = seen.doubt(p)
 	}
 	return p.Result, nil
@@ -195,19 +196,28 @@ func (f *Fitted) split(sum *multitask.Result) {
 	sum.B = sum.B[:len(sum.B)-len(shared.B)]
 }
 
-// shares are the parts of the variance of targets, the mean over the classes.
-func shares(fits []*mixed.Fit) (all []Share) {
+// logisticNoise is the variance of the logistic distribution: a score with such noise is positive
+// as often as the class is.
+const logisticNoise = math.Pi * math.Pi / 3
+
+// shares are the parts of the variance of targets or, of classes, of scores, the mean over the
+// classes.
+func shares(fits []*mixed.Fit, regression bool) (all []Share) {
 	total := 0.0
 	var sums []mixed.Component
 	noise := 0.0
 	for _, f := range fits {
-		noise += f.Noise
+		if regression {
+			noise += f.Noise
+		} else {
+			noise += logisticNoise
+		}
 		for k, c := range f.Components {
 			if k >= len(sums) {
 				sums = append(sums, mixed.Component{Name: c.Name})
 			}
 			if !c.Fixed {
-				sums[k].Common += c.Common * c.Size
+				sums[k].Common += f.Explained[k]
 			}
 			sums[k].Own += c.Own * c.Size
 		}

@@ -63,7 +63,9 @@ func (f family) problem(t *testing.T) (*data.ProblemData, *mat.SymDense) {
 			task.Positive, task.Negative = "yes", "no"
 		}
 		wi := mat.Col(nil, i, w)
-		task.TrainSet, task.TestSet = f.draw(t, r, wi, f.rows), f.draw(t, r, wi, 2)
+		task.TrainSet = f.draw(t, r, wi, f.rows)
+		task.TestSet = f.draw(t, data.Stream(f.seed, "test rows", f.number, uint64(i)), wi, 200)
+		f.draw(t, r, wi, 2) // as many as were drawn before
 		task.ValidationSet = data.Samples{X: task.TrainSet.X.Take(nil)}
 		p.Problem.Tasks, p.Tasks = append(p.Problem.Tasks, task.Task), append(p.Tasks, task)
 	}

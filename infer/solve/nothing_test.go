@@ -1,45 +1,119 @@
-//go:build battery
-
 package solve
 
 import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"l2mt/data"
+	"l2mt/model/evidence"
 )
 
-// Of tables of noise, and of unrelated tasks, 95 % end in single-task learning, with whatever
-// intercepts: 381 of 400 on 2026-11-24.
-func TestNothingIsSharedWhereThereIsNothing(t *testing.T) {
-	const tables = 400
-	f, simple, n := shipped(t), map[string]int{}, map[string]int{}
-	for k := range tables {
-		kind, what := data.Kind(data.Classification), "unrelated tasks"
-		if k%2 == 1 {
-			kind = data.Regression
+// nothing is a table without anything to share: unrelated tasks, or noise; classes and
+// regressions in turn.
+func nothing(t *testing.T, k uint64) (p *data.ProblemData, noise bool) {
+	t.Helper()
+	kind := data.Kind(data.Classification)
+	if k%2 == 1 {
+		kind = data.Regression
+	}
+	r := data.Stream(7, "nothing", k)
+	tasks := 4 + r.IntN(13)
+	columns := 5 + r.IntN(36)
+	rows := int(10 * math.Pow(10, r.Float64()))
+	p, _ = family{kind, false, tasks, rows, columns, k, 6}.problem(t)
+	noise = k/2%2 == 1
+	if noise {
+		p = shuffled(p, k)
+	}
+	return p, noise
+}
+
+// shuffled is a problem whose labels say nothing.
+func shuffled(p *data.ProblemData, seed uint64) *data.ProblemData {
+	q := &data.ProblemData{Problem: p.Problem}
+	for i, task := range p.Tasks {
+		r := data.Stream(seed, "shuffled", uint64(i))
+		for _, s := range []*data.Samples{&task.TrainSet, &task.TestSet} {
+			s.Y = append([]float64(nil), s.Y...)
+			r.Shuffle(len(s.Y), func(a, b int) { s.Y[a], s.Y[b] = s.Y[b], s.Y[a] })
 		}
-		r := data.Stream(7, "nothing", uint64(k))
-		m, d, rows := 4+r.IntN(13), 5+r.IntN(36), int(10*math.Pow(10, r.Float64()))
-		p, _ := family{kind, false, m, rows, d, uint64(k), 6}.problem(t)
-		if k/2%2 == 1 {
-			p, what = shuffled(p, uint64(k)), "noise"
-		}
-		what += ", " + string(kind)
-		c := choose(t, bench(t, f, p, Options{Seed: uint64(k), Workers: 2}), Parts{})
-		n[what]++
-		if c.Candidate == (Candidate{Drawn: c.Drawn}) {
-			simple[what]++
+		q.Tasks = append(q.Tasks, task)
+	}
+	return q
+}
+
+// testLoss is what test rows lose: log loss, or squared errors.
+func testLoss(t *testing.T, f *Fitted) float64 {
+	t.Helper()
+	var scores, y []float64
+	for i, s := range predictions(t, f) {
+		scores = append(scores, s...)
+		y = append(y, f.problem.Tasks[i].TestSet.Y...)
+	}
+	return lossOf(scores, y, f)
+}
+
+func lossOf(scores, y []float64, f *Fitted) float64 {
+	if f.problem.Kind() == data.Regression {
+		return math.Pow(float64(evidence.ScoreOf(scores, y, data.Regression, 1).Error), 2)
+	}
+	temperature := evidence.Temperature(f.HeldOut.Scores, f.HeldOut.Y)
+	return float64(evidence.ScoreOf(scores, y, data.Classification, temperature).LogLoss)
+}
+
+// constantLoss is what test rows lose to the mean of all labelled rows, or to the share of a class.
+func constantLoss(p *data.ProblemData) float64 {
+	var train, test []float64
+	for _, task := range p.Tasks {
+		train = append(train, task.TrainSet.Y...)
+		test = append(test, task.TestSet.Y...)
+	}
+	mean := stat.Mean(train, nil)
+	loss := 0.0
+	for _, y := range test {
+		if p.Kind() == data.Regression {
+			loss += (y - mean) * (y - mean)
 		} else {
-			t.Logf("%s, %d tasks of %d features, %d rows each: %s", what, m, d, rows, c.Name())
+			loss -= math.Log((1 + y*mean) / 2)
 		}
 	}
-	all := 0
-	for what := range n {
-		all += simple[what]
-		t.Logf("%s: %d of %d", what, simple[what], n[what])
+	return loss / float64(len(test))
+}
+
+// overNothing fits tables from which there is nothing to gain. It returns the geometric means of
+// the test loss over that of the mean, for noise, and over that of tasks on their own, for
+// unrelated tasks; and of the loss that held-out rows promise of noise over that of the mean.
+func overNothing(t *testing.T, tables uint64) (noise, promised, unrelated float64) {
+	t.Helper()
+	n := map[bool]float64{}
+	for k := range tables {
+		p, isNoise := nothing(t, k)
+		b := bench(t, nil, p, Options{Seed: k, Workers: 2})
+		choice := choose(t, b, Parts{})
+		got := testLoss(t, must(b.Fit(t.Context(), choice))(t))
+		n[isNoise]++
+		if isNoise {
+			mean := must(b.Mean(t.Context()))(t)
+			ratio := got / constantLoss(p)
+			noise += math.Log(ratio)
+			promised += math.Log(choice.Loss / mean.Loss)
+			t.Logf("table %d, %s: noise has %.3f of the mean's test loss, and %.3f of its held-out loss: %s", k, p.Kind(), ratio, choice.Loss/mean.Loss, choice.Name())
+			continue
+		}
+		alone, _ := b.Rivals(choice)
+		ratio := got / testLoss(t, fit(t, b, alone))
+		unrelated += math.Log(ratio)
+		t.Logf("table %d, %s: unrelated tasks have %.3f of the test loss of each on its own: %s", k, p.Kind(), ratio, choice.Name())
 	}
-	if all < tables*95/100 {
-		t.Errorf("%d of %d end in single-task learning", all, tables)
+	return math.Exp(noise / n[true]), math.Exp(promised / n[true]), math.Exp(unrelated / n[false])
+}
+
+// Where there is nothing to learn, or to share, looking for it costs next to nothing.
+func TestNothingIsSharedWhereThereIsNothing(t *testing.T) {
+	noise, promised, unrelated := overNothing(t, 16)
+	if noise > 1.01 || promised > 1.01 || unrelated > 1.01 {
+		t.Errorf("of the mean's loss noise has %.3f on test rows, and %.3f on rows held out; unrelated tasks have %.3f of the loss of each on its own", noise, promised, unrelated)
 	}
 }

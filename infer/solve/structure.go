@@ -244,19 +244,20 @@ func (f *features) of(x data.Matrix) []float64 {
 // components are the parts of a structure's mixed model, and the features that it takes.
 func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
 	number := map[feature]int{}
+	separate := f.separate && s.View == Curves
 	for j, of := range f.columns {
 		if !s.has(of.view) {
 			continue
 		}
 		key := of
-		if !f.separate || s.View != Curves {
+		if !separate {
 			key.column = 0
 		}
 		k, known := number[key]
 		if !known {
 			k = len(p.Components)
 			number[key] = k
-			p.Components = append(p.Components, mixed.Component{Name: f.name(key)})
+			p.Components = append(p.Components, mixed.Component{Name: key.name(separate)})
 		}
 		p.Part = append(p.Part, k)
 		chosen = append(chosen, j)
@@ -318,11 +319,11 @@ func (s Structure) has(view string) bool {
 }
 
 // name is what a component is called.
-func (f *features) name(of feature) string {
-	if of.view == Level || of.view == Kernel || !f.separate {
-		return of.view
+func (f feature) name(separate bool) string {
+	if !separate || f.view == Level {
+		return f.view
 	}
-	return fmt.Sprintf("%s %d", of.view, of.column)
+	return fmt.Sprintf("%s %d", f.view, f.column)
 }
 
 // posterior is a structure fitted to the training rows.

@@ -4,56 +4,47 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/model/multitask"
+	"l2mt/model/saved"
 )
 
-// byHand is what evidence says of predictions for the rows y of every task: the mean loss
-// and the mean error of the tasks. Those of a regression are divided by the variance of scale.
+// byHand is what evidence says of predictions for the rows y of every task: the mean loss of all
+// rows, and the mean error of the tasks. Squares are divided by the variance of scale.
 func byHand(s size, scores, y, scale [][]float64) (loss, wrong float64) {
 	k := max(1, s.classes)
-	temperature := math.Exp(least(-math.Log(hottest), math.Log(hottest), func(t float64) (sum float64) {
-		for i := range y {
-			for j, v := range y[i] {
-				sum += logLoss(scores[i][j*k:][:k], v, math.Exp(t))
-			}
-		}
-		return sum
-	}))
-	tasks := 0.0
+	temperature := temperatureByHand(scores, y, k)
+	tasks, rows := 0.0, 0.0
 	for i := range y {
-		n, mean := float64(len(y[i])), 0.0
+		n := float64(len(y[i]))
 		if n == 0 {
 			continue
 		}
 		tasks++
-		for _, v := range scale[i] {
-			mean += v / float64(len(scale[i]))
-		}
-		variance := 0.0
-		for _, v := range scale[i] {
-			variance += (v - mean) * (v - mean) / float64(len(scale[i]))
-		}
+		rows += n
 		for j, v := range y[i] {
 			f := scores[i][j*k:][:k]
 			switch {
 			case s.kind == data.Regression:
-				square := (f[0] - v) * (f[0] - v) / variance / n
-				loss, wrong = loss+square, wrong+square
+				square := (f[0] - v) * (f[0] - v) / stat.PopVariance(scale[i], nil)
+				loss += square
+				wrong += square / n
 				continue
 			case k == 1 && f[0]*v < 0, k > 1 && f[int(v)] < slices.Max(f):
 				wrong += 1 / n
 			}
-			loss += logLoss(f, v, temperature) / n
+			loss += logLoss(f, v, temperature)
 		}
 	}
-	return loss / tasks, wrong / tasks
+	return loss / rows, wrong / tasks
 }
 
 // logLoss is -ln of the probability of a row's class: of two 1/(1 + exp(-y f/T)), of several
@@ -68,39 +59,6 @@ func logLoss(f []float64, y, temperature float64) float64 {
 		sum += sigmoid(v)
 	}
 	return -math.Log(max(1e-6, sigmoid(f[int(y)])/sum))
-}
-
-// moveByHand adds to the scores of rows of k classes c T ln((n_c + 1/2) / (n - n_c + 1/2)), of
-// two that of the second, with a T and c of the least sum of losses and c^2/2.
-func moveByHand(scores, y, labels [][]float64, k int) {
-	at := func(cold, c float64) (moved [][]float64, loss float64) {
-		loss, moved = c*c/2, make([][]float64, len(scores))
-		for i, f := range scores {
-			for j, v := range f {
-				class, n := float64(max(j%k, 2-k)), 0.5
-				for _, label := range labels[i] {
-					if label == class {
-						n++
-					}
-				}
-				moved[i] = append(moved[i], cold*v+c*math.Log(n/(float64(len(labels[i]))-n+1)))
-			}
-			for j, v := range y[i] {
-				loss += logLoss(moved[i][j*k:][:k], v, 1)
-			}
-		}
-		return moved, loss
-	}
-	span := math.Log(hottest)
-	colder := func(c float64) float64 {
-		return math.Exp(least(-span, span, func(l float64) float64 { _, loss := at(math.Exp(l), c); return loss }))
-	}
-	c := least(-10, 10, func(c float64) float64 { _, loss := at(colder(c), c); return loss })
-	cold := colder(c)
-	moved, _ := at(cold, c)
-	for i := range scores {
-		floats.ScaleTo(scores[i], 1/cold, moved[i])
-	}
 }
 
 func targets(p *data.ProblemData, of func(data.TaskData) data.Samples) (y [][]float64) {
@@ -159,9 +117,6 @@ func TestHeldOutIsPredictedByOtherRows(t *testing.T) {
 					}
 				}
 			}
-			if c.judge && s.kind == data.Classification {
-				moveByHand(scores, y, targets(p, training), max(1, s.classes))
-			}
 			rows := 0
 			for i := range scores {
 				rows += len(y[i])
@@ -179,8 +134,9 @@ func TestHeldOutIsPredictedByOtherRows(t *testing.T) {
 			case !c.judge:
 				scale = targets(p, validation)
 			case s.kind == data.Regression:
-				for i, v := range must(scales(scale))(t) {
-					scale[i] = []float64{-math.Sqrt(v), math.Sqrt(v)}
+				all := slices.Concat(scale...)
+				for i := range scale {
+					scale[i] = all
 				}
 			}
 			loss, wrong := byHand(s, scores, y, scale)
@@ -254,26 +210,36 @@ func TestLabelledChoosesTheKind(t *testing.T) {
 	}
 }
 
-// A task with a single row of a class is fitted and never held out: its loss has no part.
-func TestRowsThatAreNeverHeldOut(t *testing.T) {
-	p := made(size{data.Classification, 3, 4, 10, 0}, 3)
+// Tasks of one class, of one row and of none have their rows held out like all others.
+func TestRowsOfPoorTasksAreHeldOut(t *testing.T) {
+	p := made(size{data.Classification, 4, 4, 10, 0}, 3)
+	for i, n := range []int{10, 10, 1, 0} {
+		set := &p.Tasks[i].TrainSet
+		*set = data.Samples{X: set.X.Take([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}[:n]), Y: set.Y[:n]}
+	}
 	y := p.Tasks[1].TrainSet.Y
 	for j := range y {
 		y[j] = -1
 	}
-	y[4] = 1
 	h := hold(t, must(NewFolds(p, must(p.Folds(5, 1, nil))(t), nil))(t), named(t, "stl"), 0.1)
 	scores := h.ScoresOf(p)
-	if s := scores[1]; s.Held != 0 || s.Rows != 10 || !math.IsNaN(float64(s.Error)) || !math.IsNaN(float64(s.AUC)) || !math.IsNaN(float64(s.StandardError)) {
-		t.Errorf("score %+v", s)
+	for i, rows := range []int{10, 10, 1, 0} {
+		s := scores[i]
+		if s.Held != rows || s.Rows != rows || math.IsNaN(float64(s.Error)) != (rows == 0) || math.IsNaN(float64(s.AUC)) != (i > 0) {
+			t.Errorf("score %+v of %d rows", s, rows)
+		}
 	}
-	if s := scores[0]; s.Held != 10 || s.Rows != 10 || math.IsNaN(h.Loss) || math.IsNaN(float64(s.AUC)) {
-		t.Errorf("score %+v, loss %v", s, h.Loss)
+	if h.Rows != 21 || math.IsNaN(h.Loss) || math.IsInf(h.Loss, 0) {
+		t.Errorf("%d rows have the loss %v", h.Rows, h.Loss)
 	}
 	mean := MeanScore(scores)
-	near(t, "mean error", float64(mean.Error), float64(scores[0].Error+scores[2].Error)/2, 1e-12)
-	near(t, "its standard error", float64(mean.StandardError), math.Hypot(float64(scores[0].StandardError), float64(scores[2].StandardError))/2, 1e-12)
-	if mean.Held != 20 || mean.Rows != 30 || !math.IsNaN(float64(mean.R2)) {
+	near(t, "mean error", float64(mean.Error), float64(scores[0].Error+scores[1].Error+scores[2].Error)/3, 1e-12)
+	variance := 0.0
+	for _, s := range scores[:3] {
+		variance += math.Pow(float64(s.StandardError), 2)
+	}
+	near(t, "its standard error", float64(mean.StandardError), math.Sqrt(variance)/3, 1e-12)
+	if mean.Held != 21 || mean.Rows != 21 || !math.IsNaN(float64(mean.R2)) {
 		t.Errorf("mean %+v", mean)
 	}
 }
@@ -288,7 +254,7 @@ func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 		says   string
 	}{
 		{classes, func(t *data.TaskData) { t.ValidationSet = data.Samples{} }, split, `task "b": it needs validation rows with 6 features`},
-		{classes, func(t *data.TaskData) { t.TrainSet = data.Samples{} }, split, `task "b": features: it needs at least one feature`},
+		{classes, func(t *data.TaskData) { t.TrainSet = data.Samples{} }, split, `task "b", features: there are none`},
 		{regression, func(t *data.TaskData) {}, func(p *data.ProblemData) (Evidence, error) {
 			return NewFolds(p, []data.Fold{{ProblemData: p.TrainingOnly(), Rows: make([][]int, 2)}}, nil)
 		}, "no fold has rows"},
@@ -301,23 +267,90 @@ func TestEvidenceSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Variances of few rows that differ by chance are drawn together, those that do differ hardly,
-// and equal targets have the mean of all.
-func TestScales(t *testing.T) {
-	random, same, other := data.Stream(1, "scales"), make([][]float64, 300), make([][]float64, 300)
-	for i := range same {
-		same[i], other[i] = normals(random, 3), normals(random, 100)
-		floats.Scale(math.Pow(10, float64(i%7)), other[i])
+// Squares are measured by one variance of all targets, around one mean, and every row counts once.
+// Targets of different meaning have variances of their own, and count the same however many rows
+// they have.
+func TestLossOfTargets(t *testing.T) {
+	y := [][]float64{{1, 2, 3, 4}, {10, 30}, {5}, nil}
+	scores := [][]float64{{1, 2, 3, 2}, {14, 30}, {6}, nil}
+	squares := [][]float64{{0, 0, 0, 4}, {16, 0}, {1}, nil}
+	all := stat.PopVariance(slices.Concat(y...), nil)
+	for _, c := range []struct {
+		own  bool
+		loss float64
+	}{
+		{false, (4 + 16 + 1) / all / 7},
+		{true, (4/1.25/4 + 16/100./2 + 1/all) / 3},
+	} {
+		e := heldRows{kind: data.Regression, same: c.own, scale: must(scales(y, c.own))(t)}
+		h := e.heldOut(scores, y)
+		near(t, fmt.Sprintf("own units %t: loss", c.own), h.Loss, c.loss, 1e-12)
+		for i, row := range squares {
+			for j, v := range row {
+				near(t, fmt.Sprintf("own units %t: loss of row %d of task %d", c.own, j, i), h.losses[i][j]*e.scale[i], v, 1e-12)
+			}
+		}
+		none := e.heldOut(make([][]float64, 4), make([][]float64, 4))
+		if !math.IsNaN(none.Loss) || none.Rows != 0 {
+			t.Errorf("no rows have the loss %v", none.Loss)
+		}
 	}
-	same[0] = []float64{2, 2, 2}
-	for i, v := range must(scales(same))(t) {
-		near(t, fmt.Sprintf("variance of task %d, of all 1", i), v, 1, 0.4)
+	for _, own := range []bool{false, true} {
+		if v, err := scales([][]float64{{1, 1}, {1}, nil}, own); !errors.Is(err, multitask.ErrInvalidData) {
+			t.Errorf("targets that are all equal have the variances %v, %v", v, err)
+		}
 	}
-	for i, v := range must(scales(other))(t) {
-		near(t, fmt.Sprintf("variance of task %d", i), v, math.Pow(deviation(other[i]), 2), 0.03)
+}
+
+// Problems say themselves whether their targets have units of their own: then other units of one
+// task change no loss.
+func TestOwnUnitsOfProblems(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		var losses []float64
+		for _, unit := range []float64{1, 100} {
+			p := made(sizes[1], 1)
+			p.OwnUnits = own
+			floats.Scale(unit, p.Tasks[0].TrainSet.Y)
+			losses = append(losses, hold(t, must(folds(p))(t), named(t, "stl"), 0.1).Loss)
+		}
+		if same := math.Abs(losses[1]-losses[0]) < 1e-4*losses[0]; same != own {
+			t.Errorf("own units %t: the loss is %v, and %v in other units", own, losses[0], losses[1])
+		}
 	}
-	if v, err := scales([][]float64{{1, 1}, {2}, nil}); !errors.Is(err, multitask.ErrInvalidData) {
-		t.Errorf("targets that are all equal have the variances %v, %v", v, err)
+}
+
+// Predictions of whatever model are measured as those of fits are, fold after fold.
+func TestPredictedIsMeasuredAlike(t *testing.T) {
+	for seed, s := range sizes {
+		p := made(s, uint64(seed))
+		e := must(NewFolds(p, must(p.Folds(4, 1, nil))(t), nil))(t)
+		want := must(e.Judge(t.Context(), named(t, "stl"), multitask.Params{Lambda1: 0.1}, nil, close))(t)
+		got := e.Predicted(want.Scores)
+		got.Fits = want.Fits
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: %+v, want %+v", s, got, want)
+		}
+	}
+}
+
+// Where no rows are held out nothing is known, and nothing panics.
+func TestNoneKnowsNothing(t *testing.T) {
+	for _, s := range sizes {
+		p := made(s, 1)
+		h := None(s.m)
+		for _, score := range h.ScoresOf(p) {
+			if score.Held != 0 || score.Rows != s.n || !math.IsNaN(float64(score.Error)) {
+				t.Errorf("%v: score %+v", s, score)
+			}
+		}
+		fit := &saved.Fit{Kind: s.kind, Tasks: make([]saved.Task, s.m)}
+		h.Judge(fit)
+		if !math.IsNaN(h.Loss) || !math.IsNaN(h.Error) || !math.IsNaN(fit.Interval(0.5)) || s.kind == data.Classification && fit.Temperature != 1 {
+			t.Errorf("%v: loss %v, error %v, temperature %v", s, h.Loss, h.Error, fit.Temperature)
+		}
+		if pair := PairedLoss(h, None(s.m)); !math.IsNaN(pair.Loss) || pair.Sign() != 0 {
+			t.Errorf("%v: compared with none: %+v", s, pair)
+		}
 	}
 }
 

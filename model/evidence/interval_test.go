@@ -43,7 +43,7 @@ func TestIntervalsHoldWhatTheySay(t *testing.T) {
 			const fresh = 200
 			for i := range m {
 				for _, y := range noise(i, fresh) {
-					if math.Abs(y) > s.Interval(i, level) {
+					if math.Abs(y) > s.Interval(level)*s.Tasks[i].Spread {
 						continue
 					}
 					inside[1] += 1. / (m * fresh)
@@ -61,19 +61,57 @@ func TestIntervalsHoldWhatTheySay(t *testing.T) {
 	}
 }
 
-// Few residuals do not tell what is rare, and a task that is not known has no interval.
+// Where a model expects a variance of each row, intervals hold as many of the rows that it is sure
+// of as of the others.
+func TestIntervalsFollowTheVariance(t *testing.T) {
+	random := data.Stream(5, "variance")
+	h, s := &HeldOut{}, &saved.Fit{Kind: data.Regression}
+	row := func() (variance, y float64) {
+		variance = math.Exp(2 * random.NormFloat64())
+		return variance, 3 * math.Sqrt(variance) * random.NormFloat64()
+	}
+	const m = 40
+	for i := range m {
+		n := 2 + i
+		variance, y := make([]float64, n), make([]float64, n)
+		for j := range y {
+			variance[j], y[j] = row()
+		}
+		h.Variance = append(h.Variance, variance)
+		h.Y = append(h.Y, y)
+		h.Scores = append(h.Scores, make([]float64, n))
+		s.Tasks = append(s.Tasks, saved.Task{Name: fmt.Sprint(i)})
+	}
+	h.Judge(s)
+	near(t, "spread of all tasks, in units of the deviation that is expected", s.Spread, 3, 0.1)
+	for _, sure := range []bool{true, false} {
+		inside, all := 0.0, 0.0
+		for all < 20_000 {
+			variance, y := row()
+			if sure != (variance < 1) {
+				continue
+			}
+			all++
+			if math.Abs(y) <= s.Interval(0.9)*s.Tasks[int(all)%m].Spread*math.Sqrt(variance) {
+				inside++
+			}
+		}
+		if share := inside / all; math.Abs(share-0.9) > 0.03 {
+			t.Errorf("small variances %t: %.3f of the rows lie in intervals of 0.9", sure, share)
+		}
+	}
+}
+
+// Few residuals do not tell what is rare, and none tell nothing.
 func TestIntervalsThatAreNotKnown(t *testing.T) {
 	s := &saved.Fit{Kind: data.Regression, Tasks: make([]saved.Task, 1)}
-	if v := s.Interval(0, 0.9); !math.IsNaN(v) {
+	if v := s.Interval(0.9); !math.IsNaN(v) {
 		t.Errorf("without residuals: %v", v)
 	}
 	(&HeldOut{Scores: [][]float64{{1, 1, 1, 1}}, Y: [][]float64{{2, 0, 3, 1}}}).Judge(s)
 	for level, finite := range map[float64]bool{0.5: true, 0.8: true, 0.81: false, 0.9: false} {
-		if v := s.Interval(0, level); math.IsInf(v, 1) == finite || math.IsNaN(v) {
+		if v := s.Interval(level); math.IsInf(v, 1) == finite || math.IsNaN(v) {
 			t.Errorf("of level %v: %v", level, v)
 		}
-	}
-	if v := s.Interval(saved.Average, 0.5); !math.IsNaN(v) {
-		t.Errorf("of the average: %v", v)
 	}
 }

@@ -196,13 +196,3 @@ func least(low, high float64, f func(float64) float64) float64 {
 	}
 	return (low + high) / 2
 }
-
-// unmoved takes offsets out of the scores.
-func unmoved(h *HeldOut) *HeldOut {
-	for i, f := range h.Scores {
-		for j := range f {
-			f[j] -= h.Offsets[i][j%len(h.Offsets[i])]
-		}
-	}
-	return h
-}

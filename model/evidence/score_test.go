@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/model/saved"
@@ -55,8 +54,8 @@ func TestScores(t *testing.T) {
 	near(t, "standard error of the RMSE", float64(s.StandardError), math.Sqrt(13.0/3/3)/(2*math.Sqrt(5.0/3)), 1e-12)
 }
 
-// Scores that are twice what a logistic model says have the temperature 2, and those of rows
-// that are all on their sides the least.
+// Scores that are twice what a logistic model says have the temperature 2. Rows that are all on
+// their sides have that of the least loss with its prior, 2 (1/T - 1)^2, which is no bound.
 func TestTemperature(t *testing.T) {
 	random := data.Stream(1, "temperature")
 	held, labels := make([][]float64, 2), make([][]float64, 2)
@@ -67,7 +66,47 @@ func TestTemperature(t *testing.T) {
 		}
 	}
 	near(t, "temperature", Temperature(held, labels), 2, 0.05)
-	near(t, "temperature of rows on their sides", Temperature([][]float64{{1, -1}}, [][]float64{{1, -1}}), 1.0/hottest, 1e-9)
+	for _, rows := range []int{1, 16, 400} {
+		f := slices.Repeat([]float64{1.5, -1.5}, rows)
+		y := slices.Repeat([]float64{1, -1}, rows)
+		want := temperatureByHand([][]float64{f}, [][]float64{y}, 1)
+		if want < 0.1 {
+			t.Errorf("%d rows on their sides: the least loss is at the temperature %v", 2*rows, want)
+		}
+		near(t, "temperature of rows on their sides", Temperature([][]float64{f}, [][]float64{y}), want, 1e-6)
+	}
+	near(t, "temperature of no rows", Temperature(make([][]float64, 3), make([][]float64, 3)), 1, 0)
+}
+
+// Temperatures of several classes have the least loss too, also where tasks lack classes.
+func TestTemperatureOfClasses(t *testing.T) {
+	random := data.Stream(2, "temperature")
+	for _, sharp := range []float64{0.2, 1, 5} {
+		var f, y []float64
+		for range 200 {
+			right := random.IntN(3)
+			row := append(normals(random, 3), math.Inf(-1))
+			row[right] += 1.5
+			floats.Scale(sharp, row)
+			f = append(f, row...)
+			y = append(y, float64(right))
+		}
+		want := temperatureByHand([][]float64{f}, [][]float64{y}, 4)
+		near(t, "temperature", Temperature([][]float64{f}, [][]float64{y}), want, 1e-5)
+	}
+}
+
+// temperatureByHand has the least sum of losses and 2 (1/T - 1)^2, by search.
+func temperatureByHand(scores, y [][]float64, k int) float64 {
+	return math.Exp(least(-math.Log(hottest), math.Log(hottest), func(t float64) float64 {
+		sum := 2 * math.Pow(math.Exp(-t)-1, 2)
+		for i := range y {
+			for j, v := range y[i] {
+				sum += logLoss(scores[i][j*k:][:k], v, math.Exp(t))
+			}
+		}
+		return sum
+	}))
 }
 
 // Two classes with a score each, one the negative of the other, are the two
@@ -108,35 +147,5 @@ func TestSavedModelsAreTold(t *testing.T) {
 	h.Judge(s)
 	if want := Temperature(h.Scores, h.Y); s.Temperature != want || s.Tasks[0].StandardError != 0 {
 		t.Errorf("%+v, want the temperature %v", s, want)
-	}
-}
-
-// The mean of each task says the less of a row the more of its class are in the other folds, and
-// looks like its odds: the offset and the temperature still do no harm.
-func TestOffsetOfTheMeanOfTasks(t *testing.T) {
-	random := data.Stream(1, "offset")
-	var scores, labels, of [][]float64
-	for range 29 {
-		y, f := slices.Repeat([]float64{-1}, 100), make([]float64, 100)
-		for j := range y {
-			if j < 10 || random.Float64() < 0.05 {
-				y[j] = 1
-			}
-		}
-		for j := range y {
-			rest := slices.Clone(y)
-			for k := j % 5; k < len(rest); k += 5 {
-				rest[k] = 0
-			}
-			f[j] = math.Log((80 + floats.Sum(rest)) / (80 - floats.Sum(rest)))
-		}
-		scores, labels, of = append(scores, f), append(labels, y), append(of, odds(y, 1))
-	}
-	loss := func() float64 {
-		return stat.Mean(logLosses(slices.Concat(scores...), slices.Concat(labels...), Temperature(scores, labels)), nil)
-	}
-	before := loss()
-	if move(scores, labels, of); loss() > before {
-		t.Errorf("the log loss is %.3f, and %.3f before", loss(), before)
 	}
 }

@@ -87,6 +87,9 @@ type Fit struct {
 	// Left is, for every task, how much of the variance that f has in a new task its rows
 	// leave, in the mean over these rows.
 	Left []float64
+	// Explained is, for every component, the mean square over the rows of what its common
+	// weights give to f. A variance of few weights says less of it than the weights.
+	Explained []float64
 	// Steps counts the steps of the variances.
 	Steps int
 }
@@ -519,6 +522,7 @@ func (s *search) fit() *Fit {
 			f.Root[i*s.d+j] = s.root[i*p+to]
 		}
 	}
+	f.Explained = s.explained()
 	f.Left = make([]float64, len(s.blocks))
 	for i := range s.blocks {
 		b := &s.blocks[i]
@@ -528,6 +532,26 @@ func (s *search) fit() *Fit {
 		f.Left[i] = s.left(b, f)
 	}
 	return f
+}
+
+// explained are the mean squares of what the common weights of each component give.
+func (s *search) explained() []float64 {
+	squares := make([]float64, len(s.Components))
+	rows := 0
+	for _, b := range s.blocks {
+		rows += len(b.Y)
+		for row := range slices.Chunk(b.Features, max(1, s.d)) {
+			parts := make([]float64, len(squares))
+			for j, v := range row {
+				parts[s.Part[j]] += b.Loading * v * s.common[j]
+			}
+			for k, v := range parts {
+				squares[k] += v * v
+			}
+		}
+	}
+	floats.Scale(1/float64(max(1, rows)), squares)
+	return squares
 }
 
 // left is the variance of f on the rows of a task over the variance before they were seen:

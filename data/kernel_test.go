@@ -1,0 +1,145 @@
+package data
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
+)
+
+// kernelOf is the kernel of two rows, of the width g over what columns vary by.
+func kernelOf(kind string, g float64, x *mat.Dense, a, b int) float64 {
+	_, d := x.Dims()
+	far, size := 0.0, 0.0
+	for j := range d {
+		_, variance := stat.PopMeanVariance(mat.Col(nil, j, x), nil)
+		apart := math.Abs(x.At(a, j) - x.At(b, j))
+		if kind == StepGauss {
+			far += apart * apart
+			size += variance
+		} else {
+			far += apart
+			size += math.Sqrt(variance)
+		}
+	}
+	return math.Exp(-g * far / size)
+}
+
+// Coordinates of rows have the kernel for inner products: exactly where one of the two rows is a
+// landmark, and otherwise but for the share of a row that landmarks do not explain.
+func TestKernelsAreInnerProducts(t *testing.T) {
+	for _, c := range []struct {
+		kind       string
+		n, d, most int
+		width      float64
+	}{
+		{StepGauss, 20, 3, 100, 0.3},
+		{StepLaplace, 20, 3, 100, 1},
+		{StepGauss, 300, 1, 100, 0.5}, // few landmarks explain all rows
+		{StepLaplace, 100, 4, 30, 1},  // landmarks explain a part
+	} {
+		name := fmt.Sprintf("%s of %d rows, %d landmarks at most", c.kind, c.n, c.most)
+		x := scattered(1, Regression, 1, c.n, c.d).Tasks[0].TrainSet.X
+		step, a := FitKernel(c.kind, c.width, x, c.most)
+		made := must(step.Apply(x))(t)
+		n := step.Makes()
+		if n > min(c.most, x.Rows()) || n != len(step.Landmarks) || len(a) != n*n || made.Cols() != n {
+			t.Fatalf("%s: %d landmarks, %d columns, %d numbers of A", name, n, made.Cols(), len(a))
+		}
+		var coordinates mat.Dense
+		coordinates.Mul(denseOf(made), mat.NewDense(n, n, a))
+		rows := denseOf(x)
+		var landmarks []int
+		for _, z := range step.Landmarks {
+			landmarks = append(landmarks, slices.IndexFunc(slices.Collect(rowsOf(x)), func(r []float32) bool { return slices.Equal(r, z) }))
+		}
+		for i := range x.Rows() {
+			own := mat.Dot(coordinates.RowView(i), coordinates.RowView(i))
+			if own > 1+1e-4 || n < c.most && own < 1-2*explained {
+				t.Errorf("%s: row %d has the length %g, and should have 1", name, i, own)
+			}
+			for _, l := range landmarks {
+				got := mat.Dot(coordinates.RowView(i), coordinates.RowView(l))
+				if want := kernelOf(c.kind, c.width, rows, i, l); math.Abs(got-want) > 1e-4 {
+					t.Fatalf("%s: row %d and landmark %d have the product %v, want %v", name, i, l, got, want)
+				}
+			}
+		}
+		checkRoundTrip(t, step)
+	}
+}
+
+func rowsOf(x Matrix) func(yield func([]float32) bool) {
+	return func(yield func([]float32) bool) {
+		for i := range x.Rows() {
+			if !yield(x.Row(i).Value) {
+				return
+			}
+		}
+	}
+}
+
+// checkRoundTrip wants a step that is the same from JSON.
+func checkRoundTrip(t *testing.T, step Step) {
+	t.Helper()
+	var again Step
+	text, err := json.Marshal(step)
+	if err == nil {
+		err = json.Unmarshal(text, &again)
+	}
+	if err != nil || !cmp.Equal(step, again) {
+		t.Errorf("the step %s is another after a round trip: %v", step.Kind, err)
+	}
+}
+
+// A kernel of rows that are all alike has one landmark, with a coordinate of 1.
+func TestKernelOfEqualRows(t *testing.T) {
+	x := must(NewDense(3, 2, []float32{4, 5, 4, 5, 4, 5}))(t)
+	step, a := FitKernel(StepGauss, 0.5, x, 10)
+	made := must(step.Apply(x))(t)
+	if step.Makes() != 1 || a[0] != 1 || made.Row(2).Value[0] != 1 {
+		t.Errorf("%d landmarks, A %v, row %v", step.Makes(), a, made.Row(2))
+	}
+}
+
+// Views have the columns of their parts side by side.
+func TestViewsPutPartsSideBySide(t *testing.T) {
+	x := scattered(2, Regression, 1, 20, 3).Tasks[0].TrainSet.X
+	kernel, _ := FitKernel(StepLaplace, 1, x, 7)
+	parts := []Step{Straight(x), kernel, FitCurves(x)}
+	views := Views(parts...)
+	names := []string{"a", "b", "c"}
+	made := must(views.Apply(x))(t)
+	first := 0
+	var called []string
+	for _, part := range parts {
+		alone := must(part.Apply(x))(t)
+		for i := range x.Rows() {
+			if got := made.Row(i).Value[first:][:alone.Cols()]; !slices.Equal(got, alone.Row(i).Value) {
+				t.Fatalf("%s: row %d is %v, alone %v", part.Kind, i, got, alone.Row(i).Value)
+			}
+		}
+		first += alone.Cols()
+		called = append(called, part.Names(names)...)
+	}
+	if views.Makes() != first || made.Cols() != first || !slices.Equal(views.Names(names), called) {
+		t.Errorf("%d and %d columns, want %d; names %v, want %v", views.Makes(), made.Cols(), first, views.Names(names), called)
+	}
+	far := must(NewDense(1, 3, []float32{1e6, -1e6, 0}))(t)
+	if n := views.Outside(far); n != 2 {
+		t.Errorf("%d of 2 far values are outside", n)
+	}
+	if _, err := views.Apply(sparseCopy(t, x)); !errors.Is(err, ErrInvalid) {
+		t.Errorf("sparse rows: error %v", err)
+	}
+	if _, err := views.Apply(must(NewDense(1, 2, []float32{1, 2}))(t)); !errors.Is(err, ErrMismatch) {
+		t.Errorf("two columns for three: error %v", err)
+	}
+	checkRoundTrip(t, views)
+}
