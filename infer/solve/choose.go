@@ -229,15 +229,17 @@ func (c *Choice) words(word func(*Judged) string, between string) string {
 	return strings.Join(words, between)
 }
 
-// Rivals are what a user would try instead of a choice, with the same columns: every task on its
-// own, and one model for all.
+// Rivals are what a user would try instead of a choice: every task on its own, and one model for
+// all. They see columns by curves if the choice does.
 func (b *Bench) Rivals(c *Choice) (alone, pooled Candidate) {
-	view := c.first().View
-	switch {
-	case b.wide():
+	if b.wide() {
 		return Candidate{}, Candidate{Mixture: Mixture{Pooled: 1}, Drawn: drawn}
-	case view == "" || view == Level:
-		view = Straight
+	}
+	view := Straight
+	for _, j := range c.parts {
+		if j.View == Curves || j.View == Kernel && view == Straight {
+			view = j.View
+		}
 	}
 	return Candidate{Structure: Structure{view, Alone}}, Candidate{Structure: Structure{view, Pooled}}
 }

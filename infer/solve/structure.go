@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -286,6 +287,7 @@ func (f *features) problem(s Structure, class int) mixed.Problem {
 	p, chosen := f.components(s)
 	for i, t := range f.Tasks {
 		task := mixed.Task{Loading: f.loading[i]}
+		task.Features = make([]float64, 0, len(chosen)*len(t.TrainSet.Y))
 		for r, y := range t.TrainSet.Y {
 			for _, j := range chosen {
 				task.Features = append(task.Features, f.rows[i][r*len(f.columns)+j])
@@ -345,7 +347,7 @@ func (f *features) fit(ctx context.Context, s Structure, workers int) (*posterio
 	r.Omega = mat.NewSymDense(m, nil)
 	result := &posterior{Result: r, structure: s}
 	for class := range classes {
-		fit, err := mixed.New(ctx, f.problem(s, class), mixed.Options{Workers: workers})
+		fit, err := solved(ctx, f.problem(s, class), workers)
 		if err != nil {
 			return nil, err
 		}
@@ -368,6 +370,79 @@ func (f *features) fit(ctx context.Context, s Structure, workers int) (*posterio
 	}
 	r.Omega = multitask.Normalised(r.Omega)
 	return result, nil
+}
+
+// mostWork is how many multiplications a step of the variances may take. Of more rows a part has a
+// say in them: some tasks or, of few tasks, some rows of each.
+const mostWork = 3e7
+
+// solved fits a mixed model.
+func solved(ctx context.Context, p mixed.Problem, workers int) (*mixed.Fit, error) {
+	o := mixed.Options{Workers: workers}
+	if share := mostWork / work(p); share < 1 {
+		part, err := mixed.New(ctx, sampled(p, share), o)
+		if err != nil {
+			return nil, err
+		}
+		p.Components = part.Components
+		p.Noise = part.Noise
+		o.Given = true
+	}
+	return mixed.New(ctx, p, o)
+}
+
+// work is how many multiplications a step takes.
+func work(p mixed.Problem) (total float64) {
+	d := float64(len(p.Part))
+	for _, t := range p.Tasks {
+		n := float64(len(t.Y))
+		rows := min(n, d)
+		total += rows * d * (rows + d)
+		if p.Loss != nil {
+			total += n * d * d
+		}
+	}
+	return total
+}
+
+// fewestSampled is the number of tasks below which rows are sampled in place of tasks.
+const fewestSampled = 30
+
+// sampled is a share of a problem: of the tasks in the order of their mean targets, or of the rows
+// of each task in the order of their targets, evenly spaced.
+func sampled(p mixed.Problem, share float64) mixed.Problem {
+	q := p
+	q.Tasks = nil
+	if share*float64(len(p.Tasks)) >= fewestSampled {
+		level := func(i int) float64 { return stat.Mean(p.Tasks[i].Y, nil) }
+		for _, i := range spaced(len(p.Tasks), share, level) {
+			q.Tasks = append(q.Tasks, p.Tasks[i])
+		}
+		return q
+	}
+	d := len(p.Part)
+	for _, t := range p.Tasks {
+		some := mixed.Task{Loading: t.Loading}
+		for _, r := range spaced(len(t.Y), share, func(r int) float64 { return t.Y[r] }) {
+			some.Features = append(some.Features, t.Features[r*d:][:d]...)
+			some.Y = append(some.Y, t.Y[r])
+		}
+		q.Tasks = append(q.Tasks, some)
+	}
+	return q
+}
+
+// spaced are a share of n things, evenly spaced in the order of their values.
+func spaced(n int, share float64, value func(i int) float64) (some []int) {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(a), value(b)) })
+	for k := 0.5; k < float64(n); k += 1 / share {
+		some = append(some, order[int(k)])
+	}
+	return some
 }
 
 // doubt says how sure the fit is of rows that the steps make; nil of several classes.

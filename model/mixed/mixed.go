@@ -332,7 +332,11 @@ func (s *search) factor(b *block) {
 
 // stack gathers the rows r of all tasks, of shared features, times their loadings, and v.
 func (s *search) stack() (v []float64) {
-	s.stacked = s.stacked[:0]
+	rows := 0
+	for i := range s.blocks {
+		rows += s.blocks[i].rows
+	}
+	s.stacked = slices.Grow(s.stacked[:0], rows*len(s.shared))
 	for i := range s.blocks {
 		b := &s.blocks[i]
 		b.first = len(v)
@@ -587,18 +591,51 @@ func (s *search) left(b *block, f *Fit) float64 {
 	return min(1, max(0, after/before))
 }
 
-// ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns.
+// ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns. Small ones
+// go row by row: the kernels would spend their time on packing.
 func (s *search) ab(a []float64, wide int, b []float64, cols int) []float64 {
-	return product(s.ker, linalg.NoTrans, linalg.NoTrans, len(a)/max(1, wide), cols, wide, a, wide, b, cols)
+	m := len(a) / max(1, wide)
+	if m*wide*cols > smallProduct {
+		return product(s.ker, linalg.NoTrans, linalg.NoTrans, m, cols, wide, a, wide, b, cols)
+	}
+	c := make([]float64, m*cols)
+	for i, v := range a {
+		if v != 0 {
+			floats.AddScaled(c[i/wide*cols:][:cols], v, b[i%wide*cols:][:cols])
+		}
+	}
+	return c
 }
 
 func (s *search) atb(a []float64, wide int, b []float64, cols int) []float64 {
-	return product(s.ker, linalg.Trans, linalg.NoTrans, wide, cols, len(a)/max(1, wide), a, wide, b, cols)
+	rows := len(a) / max(1, wide)
+	if rows*wide*cols > smallProduct {
+		return product(s.ker, linalg.Trans, linalg.NoTrans, wide, cols, rows, a, wide, b, cols)
+	}
+	c := make([]float64, wide*cols)
+	for i, v := range a {
+		if v != 0 {
+			floats.AddScaled(c[i%wide*cols:][:cols], v, b[i/wide*cols:][:cols])
+		}
+	}
+	return c
 }
 
 func (s *search) abt(a []float64, wide int, b []float64, cols int) []float64 {
-	return product(s.ker, linalg.NoTrans, linalg.Trans, len(a)/max(1, wide), len(b)/max(1, cols), wide, a, wide, b, cols)
+	m := len(a) / max(1, wide)
+	n := len(b) / max(1, cols)
+	if m*wide*n > smallProduct {
+		return product(s.ker, linalg.NoTrans, linalg.Trans, m, n, wide, a, wide, b, cols)
+	}
+	c := make([]float64, m*n)
+	for i := range c {
+		c[i] = floats.Dot(a[i/n*wide:][:wide], b[i%n*wide:][:wide])
+	}
+	return c
 }
+
+// smallProduct is the number of multiplications below which a product goes row by row.
+const smallProduct = 1 << 15
 
 func product(ker linalg.Kernels, ta, tb linalg.Transpose, m, n, k int, a []float64, wide int, b []float64, cols int) []float64 {
 	c := make([]float64, m*n)
