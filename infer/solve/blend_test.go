@@ -42,8 +42,10 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 				noise = min(noise, square)
 			}
 		}
+		prior := likelihood(y, first, b.regression()) // of the first: p / (p + q)
+		prior = 1 / (1 + math.Exp(likelihood(y, second, b.regression())-prior))
 		objective := func(v, w float64) float64 {
-			sum := 2 * ((v-0.5)*(v-0.5) + (w-0.5)*(w-0.5))
+			sum := 2 * (math.Pow(v-prior, 2) + math.Pow(w-1+prior, 2))
 			for r := range y {
 				s := v*(first[r]-mean) + w*(second[r]-mean)
 				if b.regression() {
@@ -71,6 +73,19 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 			t.Errorf("%s: weights %v, of the grid (%v, %v)", kind, got, v, w)
 		}
 	}
+}
+
+// likelihood is the logarithm of the likelihood of targets by scores, at the best variance.
+func likelihood(y, scores []float64, regression bool) (sum float64) {
+	square := 0.0
+	for r, s := range scores {
+		square += (y[r] - s) * (y[r] - s)
+		sum -= math.Log1p(math.Exp(-y[r] * s))
+	}
+	if regression {
+		sum = -float64(len(y)) / 2 * math.Log(square)
+	}
+	return sum
 }
 
 // A candidate that predicts the opposite has the weight 0.
