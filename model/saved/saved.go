@@ -86,7 +86,8 @@ type Task struct {
 	// StandardError is the root mean squared error of predictions for rows that
 	// were held out; regression only, 0 if unknown.
 	StandardError float64 `json:"standard_error,omitempty"`
-	// Mean is that of the targets it was fitted on, or the share of each of its classes.
+	// Mean is the mean of the targets it was fitted on, or the share of each of its classes.
+	// A task without rows has the mean of all tasks.
 	Mean []float64 `json:"mean,omitempty"`
 	// Spread is what the size of a residual is measured by: the StandardError, for few rows
 	// drawn to that of all tasks.
@@ -123,8 +124,15 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 	if s.Kind == data.Classification {
 		s.Temperature = 1
 	}
+	var targets []float64
+	for _, t := range problem.Tasks {
+		targets = append(targets, t.TrainSet.Y...)
+	}
 	for _, t := range problem.Tasks {
 		y := t.TrainSet.Y
+		if len(y) == 0 { // nothing tells the task from others
+			y = targets
+		}
 		mean := []float64{stat.Mean(y, nil)}
 		if s.Kind == data.Classification {
 			mean = make([]float64, max(2, len(s.Classes)))
@@ -135,7 +143,7 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 				mean[c] /= float64(len(y)) // counts are exact, so that no share is above 1
 			}
 		}
-		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(y), Mean: mean})
+		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: mean})
 	}
 	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
 		s.Scale, s.Recipe.Steps = &recipe.Steps[last], recipe.Steps[:last:last]
