@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/model/evidence"
 )
@@ -42,10 +44,12 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 				noise = min(noise, square)
 			}
 		}
-		prior := likelihood(y, first, b.regression()) // of the first: p / (p + q)
-		prior = 1 / (1 + math.Exp(likelihood(y, second, b.regression())-prior))
+		p := e.likelihoods(-1)
+		if math.Abs(floats.Sum(p)-1) > 1e-12 || (p[0] > p[1]) != (parts[0].Loss < parts[1].Loss) {
+			t.Errorf("%s: likelihoods %v of losses %v and %v", kind, p, parts[0].Loss, parts[1].Loss)
+		}
 		objective := func(v, w float64) float64 {
-			sum := 2 * (math.Pow(v-prior, 2) + math.Pow(w-1+prior, 2))
+			sum := 2 * (math.Pow(v-p[0], 2) + math.Pow(w-p[1], 2))
 			for r := range y {
 				s := v*(first[r]-mean) + w*(second[r]-mean)
 				if b.regression() {
@@ -73,19 +77,6 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 			t.Errorf("%s: weights %v, of the grid (%v, %v)", kind, got, v, w)
 		}
 	}
-}
-
-// likelihood is the logarithm of the likelihood of targets by scores, at the best variance.
-func likelihood(y, scores []float64, regression bool) (sum float64) {
-	square := 0.0
-	for r, s := range scores {
-		square += (y[r] - s) * (y[r] - s)
-		sum -= math.Log1p(math.Exp(-y[r] * s))
-	}
-	if regression {
-		sum = -float64(len(y)) / 2 * math.Log(square)
-	}
-	return sum
 }
 
 // A candidate that predicts the opposite has the weight 0.

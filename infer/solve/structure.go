@@ -9,7 +9,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/model/mixed"
@@ -162,38 +161,23 @@ func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
 	for range f.landmarks {
 		f.columns = append(f.columns, feature{view: Kernel})
 	}
-	f.measure()
+	f.center, f.scale = moments(f.ProblemData, labels(f.ProblemData))
+	f.loading = slices.Repeat([]float64{1}, len(f.Tasks))
+	if f.OwnUnits {
+		f.loading = f.leading()
+	}
 	for _, t := range f.Tasks {
 		f.rows = append(f.rows, f.of(t.TrainSet.X))
 	}
 	return f, nil
 }
 
-// measure finds the level and the deviation of targets, of all tasks or, where tasks are targets
-// in units of their own, of each.
-func (f *features) measure() {
-	var targets []float64
-	for _, t := range f.Tasks {
-		targets = append(targets, t.TrainSet.Y...)
+// labels are the targets of the training rows of every task.
+func labels(p *data.ProblemData) (y [][]float64) {
+	for _, t := range p.Tasks {
+		y = append(y, t.TrainSet.Y)
 	}
-	for _, t := range f.Tasks {
-		if f.OwnUnits {
-			targets = t.TrainSet.Y
-		}
-		center, deviation := 0.0, 1.0
-		if f.Kind() == data.Regression && len(targets) > 0 {
-			center, deviation = stat.PopMeanStdDev(targets, nil)
-		}
-		if deviation == 0 {
-			deviation = 1
-		}
-		f.center = append(f.center, center)
-		f.scale = append(f.scale, deviation)
-		f.loading = append(f.loading, 1)
-	}
-	if f.OwnUnits {
-		f.loading = f.leading()
-	}
+	return y
 }
 
 // leading is the first eigenvector of the targets' correlations, of which the squares add up to

@@ -146,33 +146,6 @@ func TestStepsPredictAsTheFeatures(t *testing.T) {
 	}
 }
 
-// A choice fits the sum of its candidates, and the mean of all targets for what their weights
-// leave.
-func TestChoiceIsAWeighedSum(t *testing.T) {
-	p := made(8, "p", data.Regression, 3).Labelled()
-	b := bench(t, nil, p, Options{})
-	all := []Candidate{{Structure: Structure{View: Curves}}, {Structure: Structure{Kernel, Pooled}}}
-	choice := must(b.Best(t.Context(), all))(t)
-	choice.Weighed[0].Weight = 0.5
-	choice.Weighed[1].Weight = 0.3
-	got := must(b.Fit(t.Context(), choice))(t)
-	var targets []float64
-	for _, task := range p.Tasks {
-		targets = append(targets, task.TrainSet.Y...)
-	}
-	for i, task := range p.Tasks {
-		want := make([]float64, len(task.TestSet.Y))
-		floats.AddConst(0.2*stat.Mean(targets, nil), want)
-		for k, c := range all {
-			part := must(fit(t, b, c).Scores(i, task.TestSet.X))(t)
-			floats.AddScaled(want, choice.Weighed[k].Weight, part)
-		}
-		if scores := must(got.Scores(i, task.TestSet.X))(t); !floats.EqualApprox(scores, want, 1e-4) {
-			t.Errorf("task %d: %v, by hand %v", i, scores, want)
-		}
-	}
-}
-
 // reordered is a problem with rows, columns and tasks in another order, and tasks of other names;
 // order has the former number of every task.
 func reordered(t *testing.T, p *data.ProblemData, r *rand.Rand, rows, columns, tasks bool) (q *data.ProblemData, order []int) {
