@@ -2,7 +2,6 @@ package solve
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"l2mt/data"
+	"l2mt/data/table"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
@@ -99,6 +99,7 @@ const (
 type features struct {
 	*data.ProblemData             // with the rows that the steps make
 	steps             []data.Step // from the columns of the table
+	names             []string    // of the columns of the table
 	columns           []feature   // of the rows made, and the constant before them
 	coordinates       []float64   // A of data.FitKernel, or nil
 	landmarks         int
@@ -116,7 +117,8 @@ type feature struct {
 
 // newFeatures fits the steps to the training rows of a problem.
 func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
-	f := &features{ProblemData: p}
+	names := table.Numbers(p.Features, p.Cols())
+	f := &features{ProblemData: p, names: names.Features()}
 	x := p.TrainingRows()
 	standardise, err := data.FitStep(data.StepStandardise, x)
 	if err != nil {
@@ -227,21 +229,20 @@ func (f *features) of(x data.Matrix) []float64 {
 
 // components are the parts of a structure's mixed model, and the features that it takes.
 func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
-	number := map[feature]int{}
-	separate := f.separate && s.View == Curves
+	number := map[string]int{}
 	for j, of := range f.columns {
 		if !s.has(of.view) {
 			continue
 		}
-		key := of
-		if !separate {
-			key.column = 0
+		key := of.view
+		if f.separate && s.View == Curves && of.view != Level {
+			key += " " + f.names[of.column]
 		}
 		k, known := number[key]
 		if !known {
 			k = len(p.Components)
 			number[key] = k
-			p.Components = append(p.Components, mixed.Component{Name: key.name(separate)})
+			p.Components = append(p.Components, mixed.Component{Name: key})
 		}
 		p.Part = append(p.Part, k)
 		chosen = append(chosen, j)
@@ -300,14 +301,6 @@ func (s Structure) has(view string) bool {
 		return s.View != Level
 	}
 	return view == s.View
-}
-
-// name is what a component is called.
-func (f feature) name(separate bool) string {
-	if !separate || f.view == Level {
-		return f.view
-	}
-	return fmt.Sprintf("%s %d", f.view, f.column)
 }
 
 // posterior is a structure fitted to the training rows.

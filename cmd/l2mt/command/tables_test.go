@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -115,5 +117,43 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 	r := fitOf(t, b.String(), "--target", "t1,t2", "--model", "pooled")
 	if r.Mean.By[byModel].R2 > 0.1 {
 		t.Errorf("R^2 of rows held out is %v, of features that know nothing", r.Mean.By[byModel].R2)
+	}
+}
+
+// Parts of the variance have the names of the table's columns, in what is printed, in JSON and on
+// the page, and add up to all of it.
+func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, "alike.csv", alike())
+	printed := mustL2mt(t, "-q", "fit", file, "--task", "task", "--target", "y", "--view", "curves", "--out", dir)
+	mustL2mt(t, "-q", "report", dir)
+	page := string(must(os.ReadFile(filepath.Join(dir, reportFile)))(t))
+	var report fitReport
+	must(0, json.Unmarshal(must(os.ReadFile(filepath.Join(dir, "fit.json")))(t), &report))(t)
+	total := 0.0
+	names := map[string]bool{}
+	for _, s := range report.Shares {
+		total += s.Common + s.Own
+		names[s.Name] = true
+	}
+	if !(math.Abs(total-1) < 1e-9) {
+		t.Errorf("the parts are %v of the variance", total)
+	}
+	for _, name := range []string{"level", "straight a", "straight b", "noise"} {
+		if !names[name] {
+			t.Errorf("no part is called %q: %v", name, report.Shares)
+		}
+	}
+	for _, name := range []string{"straight a", "straight b", "noise"} { // parts that y was made of
+		if !strings.Contains(printed, " "+name+"\n") || !strings.Contains(page, ">"+name+"<") {
+			t.Errorf("%q is not printed, or not on the page: %s", name, printed)
+		}
+	}
+	names = map[string]bool{}
+	for _, s := range fitOf(t, alike(), "--task", "task", "--target", "y", "--model", "kernel").Shares {
+		names[s.Name] = true
+	}
+	if !reflect.DeepEqual(names, map[string]bool{"level": true, "straight": true, "kernel": true, "noise": true}) {
+		t.Errorf("the parts of a kernel are %v", names)
 	}
 }
