@@ -76,7 +76,7 @@ func ProjectCovariance(omega *mat.SymDense) (*mat.SymDense, error) {
 	}
 	e, err := linalg.Eigen(omega)
 	if err != nil {
-		return nil, ErrInvalid.Errorf("its eigenvalues cannot be found")
+		return nil, err
 	}
 	low, high := e.Values[0], e.Values[m-1]
 	if !(high > 0) || low < -covarianceTolerance*high {

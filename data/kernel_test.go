@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,4 +143,26 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 		t.Errorf("two columns for three: error %v", err)
 	}
 	checkRoundTrip(t, views)
+}
+
+// Views of a file are checked with all their parts.
+func TestViewsAreValidated(t *testing.T) {
+	x := scattered(2, Regression, 1, 20, 3).Tasks[0].TrainSet.X
+	kernel, _ := FitKernel(StepLaplace, 1, x, 7)
+	for want, forge := range map[string]func(s *Step){
+		"":                   func(*Step) {},
+		"it has no parts":    func(s *Step) { s.Parts = nil },
+		"a part is one too":  func(s *Step) { s.Parts[0] = Views(s.Parts...) },
+		"there are 3":        func(s *Step) { s.Parts[1].Landmarks = [][]float32{{1}} },
+		"no step \"bogus\"":  func(s *Step) { s.Parts[0].Kind = "bogus" },
+		"has 1 numbers for":  func(s *Step) { s.Parts[0].Curves[1].Bends = [][]float64{{1}} },
+		"for 2 columns; the": func(s *Step) { s.Low = s.Low[:2] },
+	} {
+		views := Views(FitCurves(x), kernel)
+		forge(&views)
+		err := views.Validate(3)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want words about %q", err, want)
+		}
+	}
 }

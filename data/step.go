@@ -107,32 +107,28 @@ const largest = 1e100
 // Validate tells why a step of a fitted model, as a file has it, cannot be applied to so many
 // columns.
 func (s Step) Validate(cols int) error {
-	sizes := []int{s.Cols}
-	switch s.Kind {
-	case StepUnit:
-	case StepTFIDF:
-		sizes = append(sizes, len(s.Frequency))
-	case StepStandardise:
-		sizes = append(sizes, len(s.Mean), len(s.Deviation))
-	case StepCurves:
-		sizes = append(sizes, len(s.Curves), len(s.Low), len(s.High))
-	case StepGauss, StepLaplace:
-		sizes = append(sizes, len(s.Low), len(s.High))
-	case StepViews:
-		if len(s.Parts) == 0 {
-			return ErrInvalid.Errorf("step %q: it has no parts", s.Kind)
-		}
-	default:
+	around := min(len(s.Low), len(s.High))
+	least, known := map[string]int{
+		StepUnit:        cols,
+		StepTFIDF:       len(s.Frequency),
+		StepStandardise: min(len(s.Mean), len(s.Deviation)),
+		StepCurves:      min(len(s.Curves), around),
+		StepGauss:       around,
+		StepLaplace:     around,
+		StepViews:       around,
+	}[s.Kind]
+	if !known {
 		return ErrInvalid.Errorf("models have no step %q", s.Kind)
 	}
-	if s.Low != nil {
-		sizes = append(sizes, len(s.Low), len(s.High))
+	sizes := []int{
+		least, s.Cols, len(s.Frequency), len(s.Mean), len(s.Deviation),
+		len(s.Curves), len(s.Low), len(s.High),
 	}
 	for _, z := range s.Landmarks {
 		sizes = append(sizes, len(z))
 	}
-	for _, n := range sizes {
-		if n != cols {
+	for i, n := range sizes {
+		if n != cols && (n > 0 || i < 2) { // a list that the kind does not need may be absent
 			return ErrInvalid.Errorf("step %q: it has numbers for %d columns; there are %d", s.Kind, n, cols)
 		}
 	}
@@ -144,9 +140,6 @@ func (s Step) Validate(cols int) error {
 		}
 	}
 	for _, part := range s.Parts {
-		if part.Kind == StepViews {
-			return ErrInvalid.Errorf("step %q: a part is one too", s.Kind)
-		}
 		if err := part.Validate(cols); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 binary, splits, work = sys.argv[1], int(sys.argv[2]), tempfile.mkdtemp()
 
 
-def predicted(X, y, task, learn, rest, flags, new=()):
+def predicted(X, y, task, learn, rest, flags):
     for name, rows in (("train", learn), ("test", rest)):
         with open(f"{work}/{name}.csv", "w", newline="") as f:
             w = csv.writer(f)
@@ -25,7 +25,7 @@ def predicted(X, y, task, learn, rest, flags, new=()):
                 w.writerow(["t%d" % task[k]] + ["%.7g" % v for v in X[k]] + ["%.9g" % y[k]] * (name == "train"))
     kind = "classification" if set(y) == {0, 1} else "regression"
     subprocess.run([binary, "-q", "fit", f"{work}/train.csv", "--task", "task", "--target", "y", "--kind", kind, "--out", f"{work}/m", *flags], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([binary, "-q", "predict", "--model", f"{work}/m", f"{work}/test.csv", "--out", f"{work}/p.csv", *new], check=True)
+    subprocess.run([binary, "-q", "predict", "--model", f"{work}/m", f"{work}/test.csv", "--out", f"{work}/p.csv"], check=True)
     rows = list(csv.DictReader(open(f"{work}/p.csv")))
     return np.array([float(r["prediction" if kind == "regression" else "probability of 1"]) for r in rows])
 
@@ -59,10 +59,10 @@ for name in sys.argv[3:]:
         Z = np.c_[StandardScaler().fit(X[learn]).transform(X), task[:, None] == np.unique(task)]
         ridge = RidgeCV(np.logspace(-2, 4, 13)) if not classes else LogisticRegressionCV(Cs=8, scoring="neg_log_loss", max_iter=2000)
         ridge.fit(Z[learn], y[learn])
-        fit = lambda *flags, new=(): predicted(X, y, task, learn, rest, flags, new)
+        fit = lambda *flags: predicted(X, y, task, learn, rest, flags)
         for what, p in (
             ("L2MT", fit()),
-            ("L2MT without them, and the mean of its tasks there", fit("--skip-tasks", new=["--new-task", "mean"])),
+            ("L2MT without them, and as new tasks there", fit("--skip-tasks")),
             ("STL", fit("--model", "stl")),
             ("pooled", fit("--model", "pooled")),
             ("the mean of all", np.full(len(rest), y[learn].mean())),

@@ -72,10 +72,10 @@ func TestCheckFindsDamagedLines(t *testing.T) {
 		want error
 		says string
 	}{
-		{"flipped bit", flipped, files.ErrChecksum, "it says "},
+		{"flipped bit", flipped, files.ErrChecksum, "the line does not begin with a checksum of its content"},
 		{"empty line", []byte("\n"), files.ErrChecksum, "the line does not begin with a checksum"},
 		{"text", []byte("hello\n"), files.ErrChecksum, "the line does not begin with a checksum"},
-		{"carriage return", append(bytes.TrimSuffix(good[1], []byte("\n")), "\r\n"...), files.ErrChecksum, "it says "},
+		{"carriage return", append(bytes.TrimSuffix(good[1], []byte("\n")), "\r\n"...), files.ErrChecksum, "the line does not begin with a checksum of its content"},
 		{"not JSON", files.Seal([]byte("{,]}")), data.ErrFormat, "invalid character"},
 		{"unknown field", files.Seal([]byte(`{"omgea":[[1]]}`)), data.ErrFormat, `unknown field "omgea"`},
 		{"invalid record", encodeAll(t, bad)[0], data.ErrInvalid, "lambda1 is 0"},

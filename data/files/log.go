@@ -120,13 +120,9 @@ func Seal(body []byte) []byte {
 
 // Unseal returns the JSON object of a sealed line, which comes without its newline.
 func Unseal(line []byte) ([]byte, error) {
-	begin, rest, closed := bytes.Cut(line, []byte(sumClose))
-	sum, opened := bytes.CutPrefix(begin, []byte(sumOpen))
-	if !opened || !closed {
-		return nil, fmt.Errorf("%w: the line does not begin with a checksum, %s...%s", ErrChecksum, sumOpen, sumClose)
-	}
-	if got := checksum(rest); got != string(sum) {
-		return nil, fmt.Errorf("%w: it says %s, its content has %s", ErrChecksum, sum, got)
+	begin, rest, _ := bytes.Cut(line, []byte(sumClose))
+	if want := sumOpen + checksum(rest); string(begin) != want {
+		return nil, fmt.Errorf("%w: the line does not begin with a checksum of its content, %s", ErrChecksum, want)
 	}
 	return append([]byte("{"), rest...), nil
 }

@@ -25,8 +25,7 @@ type Column struct {
 	Texts []string
 
 	of     []int32          // the text of each row, -1 for a number, as far as the last text
-	known  map[string]int32 // the numbers of Texts
-	keys   map[string]int32 // the same by their Key
+	known  map[string]int32 // the numbers of Texts, and of their keys
 	single bool             // Numbers come from a file that stores floating-point numbers
 }
 
@@ -66,15 +65,14 @@ func (c *Column) Add(cell string) {
 func (c *Column) newText(cell string) int32 {
 	if c.known == nil {
 		c.known = map[string]int32{}
-		c.keys = map[string]int32{}
 	}
-	key := Key(cell)
-	k, ok := c.keys[key]
+	key := "\xff" + Key(cell) // as no text begins
+	k, ok := c.known[key]
 	if ok && c.Joins {
 		c.Joined = append(c.Joined, cell)
 	} else {
 		k = int32(len(c.Texts))
-		c.keys[key] = k
+		c.known[key] = k
 		c.Texts = append(c.Texts, cell)
 	}
 	c.known[cell] = k

@@ -51,7 +51,6 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 		return nil, data.ErrFormat.Errorf("it is no .npz file, or cut short: %w", err)
 	}
 	p := &npzParser{size: size, of: map[string]*zip.File{}}
-	p.taken = map[string]bool{}
 	for _, f := range packed.File {
 		name := strings.TrimSuffix(f.Name, ".npy")
 		if err := checkName(r, f); err != nil {
@@ -64,7 +63,7 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 		p.of[name] = f
 	}
 	t := p.table(o)
-	over := slices.DeleteFunc(p.names, func(name string) bool { return p.taken[name] })
+	over := slices.DeleteFunc(p.names, func(name string) bool { return slices.Contains(p.taken, name) })
 	if len(over) > 0 {
 		t.notes = []string{"arrays that are passed over: " + Abridge(over)}
 	}
@@ -76,26 +75,20 @@ func parseNPZ(r io.ReaderAt, size int64, o Options) (*table, error) {
 func checkName(r io.ReaderAt, f *zip.File) error {
 	start, err := f.DataOffset()
 	if err != nil {
-		return data.ErrFormat.Errorf("the directory of the .npz file is damaged")
+		return data.ErrFormat.Errorf("the archive is damaged")
 	}
 	before := make([]byte, min(start, int64(len(f.Name)+headerRoom)))
 	if _, err = r.ReadAt(before, start-int64(len(before))); err != nil {
 		return err
 	}
-	i := max(0, bytes.LastIndex(before, []byte("PK\x03\x04")))
-	header := before[i:]
-	if name := header[min(len(header), nameOffset):]; !bytes.HasPrefix(name, []byte(f.Name)) {
+	if !bytes.Contains(before, []byte(f.Name)) {
 		return data.ErrFormat.Errorf("the array has another name in the directory of the .npz file than before its data")
 	}
 	return nil
 }
 
-const (
-	// nameOffset is where the name begins in the header before an array.
-	nameOffset = 30
-	// headerRoom is more than NumPy puts there beside the name.
-	headerRoom = 1 << 10
-)
+// headerRoom is more than NumPy puts beside the name before an array.
+const headerRoom = 1 << 10
 
 // groupsArray has the names of groups or, without an array group, the groups.
 const groupsArray = "groups"
@@ -105,7 +98,7 @@ type npzParser struct {
 	size  int64
 	names []string // in the file's order
 	of    map[string]*zip.File
-	taken map[string]bool
+	taken []string
 	err   error
 }
 
@@ -114,7 +107,7 @@ func take[T any](p *npzParser, name string, read func(*array) (T, error)) (resul
 	if p.err != nil {
 		return result
 	}
-	p.taken[name] = true
+	p.taken = append(p.taken, name)
 	a, closer, err := p.open(name)
 	if err == nil {
 		defer closer.Close()
@@ -153,12 +146,11 @@ func (p *npzParser) table(o Options) *table {
 		t.x = take(p, p.find("", []string{"X"}, "features"), denseOf)
 	}
 	t.label, t.targets = p.column(p.find(o.Label, labelNames, "labels"), o.Target)
+	usual := append(slices.Clone(groupNames), groupsArray)
 	group := o.Group
-	if group == "" && findUsual(p.names, groupNames) < 0 && p.of[groupsArray] != nil {
-		group = groupsArray
-	}
-	if group != "" || findUsual(p.names, groupNames) >= 0 {
-		t.group, _ = p.column(p.find(group, groupNames, "groups"), "")
+	if group != "" || findUsual(p.names, usual) >= 0 {
+		group = p.find(group, usual, "groups")
+		t.group, _ = p.column(group, "")
 	}
 	if group != groupsArray {
 		t.groups = p.text(groupsArray)
@@ -296,10 +288,7 @@ func Write(path string, d *data.Dataset) error {
 	if strings.ToLower(filepath.Ext(path)) != ".npz" {
 		return data.ErrFormat.Errorf("%s: datasets are written as .npz; name it so", path)
 	}
-	if err := files.Write(path, func(w io.Writer) error { return WriteNPZ(w, d) }); err != nil {
-		return err
-	}
-	return nil
+	return files.Write(path, func(w io.Writer) error { return WriteNPZ(w, d) })
 }
 
 // WriteNPZ writes the dataset as an .npz file that keeps all of it: reading it

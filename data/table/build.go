@@ -20,12 +20,7 @@ import (
 
 // build makes the problem of what has been read.
 func (r *reader) build(paths []string) error {
-	if r.x == nil {
-		if err := r.expand(); err != nil {
-			return err
-		}
-	}
-	for _, step := range []func() error{r.values, r.split, r.finishTasks, r.remark, r.steps} {
+	for _, step := range []func() error{r.expand, r.values, r.split, r.finishTasks, r.remark, r.steps} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -74,10 +69,9 @@ func (r *reader) together() []int {
 	}
 	numbers := make([]int, len(r.places))
 	for i := range numbers {
-		if numbers[i] = i; r.group != nil {
-			if numbers[i] = r.group.Text(i); r.gap(r.group, i) {
-				numbers[i] = -1 - i
-			}
+		numbers[i] = -1 - i
+		if r.group != nil && !r.gap(r.group, i) {
+			numbers[i] = r.group.Text(i)
 		}
 	}
 	return numbers
@@ -251,6 +245,9 @@ const (
 
 // expand makes features of the columns, and the columns of the recipe.
 func (r *reader) expand() error {
+	if r.x != nil { // of a file that has features
+		return nil
+	}
 	for _, c := range r.features {
 		made, err := r.makes(c)
 		if err != nil {
@@ -259,11 +256,10 @@ func (r *reader) expand() error {
 		r.Recipe.Columns = append(r.Recipe.Columns, made)
 	}
 	width, rows := r.Recipe.Width(), len(r.places)
-	if n := rows * width; n > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
-		const fault = "%s: words make %d features, %d numbers in all; leave out columns of many words with --ignore"
-		return data.ErrInvalid.Errorf(fault, r.sheets[0].path, width, n)
+	if rows*width > max(freeFeatures, featuresPerCell*rows*len(r.features)) {
+		return data.ErrInvalid.Errorf("%s: words make %d features; leave out columns of many words with --ignore", r.sheets[0].path, width)
 	}
-	value, row, err := r.Recipe.Make(r.features, len(r.places), Unseen{})
+	value, row, err := r.Recipe.Make(r.features, rows, Unseen{})
 	if err != nil {
 		return r.fault(row, err)
 	}
@@ -272,9 +268,9 @@ func (r *reader) expand() error {
 	}
 	r.tell()
 	if r.blurred != nil {
-		r.note("single precision, in which features are kept, cannot tell values of %s apart: subtract a start from the column, or multiply it; without --step a column is centred before", format.Abridge(r.blurred))
+		r.note("single precision, in which features are kept, cannot tell values of %s apart: subtract a start from the column; without --step a column is centred before", format.Abridge(r.blurred))
 	}
-	r.x, err = data.NewDense(len(r.places), r.Recipe.Width(), value)
+	r.x, err = data.NewDense(rows, width, value)
 	return err
 }
 

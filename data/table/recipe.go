@@ -67,12 +67,11 @@ func (c *Column) values(text string) []float64 {
 	if k := format.FindName(c.Levels, text); c.Date == "" && k >= 0 {
 		parts = map[string]float64{c.Levels[k]: 1}
 	}
-	if parts == nil {
-		return nil
-	}
-	value := make([]float64, len(c.Levels))
-	for k, level := range c.Levels {
-		value[k] = parts[level]
+	var value []float64
+	for _, level := range c.Levels {
+		if parts != nil {
+			value = append(value, parts[level])
+		}
 	}
 	return value
 }

@@ -33,11 +33,9 @@ func (r *reader) remark() error {
 	var columns []string
 	for tasks := range slices.Chunk(r.tasks, together) {
 		r.outliers(tasks)
-		more, err := r.ordered(tasks)
-		if err != nil {
+		if err := r.ordered(tasks, &columns); err != nil {
 			return err
 		}
-		columns = append(columns, more...)
 	}
 	if columns != nil {
 		r.note("rows are in the order of the target by %s: leave such a column out with --ignore if it is the target in other units, or not known of new rows", format.Abridge(columns))
@@ -59,74 +57,67 @@ func (r *reader) outliers(tasks []*task) {
 	for _, t := range tasks {
 		own, around := middle(t.y)
 		for j, v := range t.y {
-			alone := math.Abs(v-median) > farOff*deviation
-			if alone && math.Abs(v-own) > farOff*around {
-				place := r.fault(t.rows[j], fmt.Errorf("%v", v))
-				far = append(far, place.Error())
+			if math.Abs(v-median) > farOff*deviation && math.Abs(v-own) > farOff*around {
+				far = append(far, r.fault(t.rows[j], fmt.Errorf("%v", v)).Error())
 			}
 		}
 	}
 	if far != nil {
-		const advice = "if they are wrong, correct them or leave the rows out, as they decide the fit"
-		r.note("target %q: %d values are more than %d robust deviations from the median of their task and of all; %s: %s",
-			tasks[0].target.Name, len(far), farOff, advice, format.Abridge(far))
+		r.note("target %q: %d values are more than %d robust deviations from the median of their task and of all; correct those that are wrong, as they decide the fit: %s",
+			tasks[0].target.Name, len(far), farOff, format.Abridge(far))
 	}
 }
 
 // middle is the median of values, and how far they deviate from it where few are wrong.
 func middle(values []float64) (median, deviation float64) {
-	sorted := slices.Sorted(slices.Values(values))
-	half := len(sorted) / 2
-	median = sorted[half]
-	for i, v := range sorted {
-		sorted[i] = math.Abs(v - median)
+	half := len(values) / 2
+	median = slices.Sorted(slices.Values(values))[half]
+	var distances []float64
+	for _, v := range values {
+		distances = append(distances, math.Abs(v-median))
 	}
-	slices.Sort(sorted)
-	return median, robust * sorted[half]
+	slices.Sort(distances)
+	return median, robust * distances[half]
 }
 
 // ordered names the features that put the rows of tasks into the order of their target, or the
 // reverse, and notes one that only counts the rows: it knows nothing of other rows.
-func (r *reader) ordered(tasks []*task) (columns []string, err error) {
-	var rows []int
-	var labels []float64
+func (r *reader) ordered(tasks []*task, columns *[]string) error {
+	n := 0
 	for _, t := range tasks {
-		for j, row := range t.rows {
-			v := t.y[j]
-			if t.target.Text(row) < 0 {
-				v = t.target.Numbers[row]
-			}
-			rows = append(rows, row)
-			labels = append(labels, v)
-		}
+		n += len(t.rows)
 	}
-	if data.IsSparse(r.x) || len(rows) < enoughToTell {
-		return nil, nil
+	if data.IsSparse(r.x) || n < enoughToTell {
+		return nil
 	}
+	target := tasks[0].target
 	offsets := r.Recipe.Offsets()
 	for j, name := range r.Recipe.Features() {
 		value := func(row int) float64 { return float64(r.x.Row(row).Value[j]) }
-		var some, order []float64
-		counts := true
+		var values, order []float64
 		equals := true
-		for i, row := range rows {
-			counts = counts && value(i) == value(0)+float64(i)
-			equals = equals && value(row) == float64(float32(labels[i]-offsets[j]))
-			if i%(1+len(rows)/screened) == 0 {
-				some = append(some, value(row))
-				order = append(order, labels[i])
+		counts := true
+		for _, t := range tasks {
+			for k, row := range t.rows {
+				v := value(row)
+				counts = counts && v == value(0)+float64(row)
+				equals = equals && target.Text(row) < 0 && v == float64(float32(target.Label(row).Number-offsets[j]))
+				if k%(1+n/screened) == 0 {
+					values = append(values, v)
+					order = append(order, t.y[k])
+				}
 			}
 		}
-		switch target := tasks[0].target.Name; {
+		switch {
 		case equals:
-			return nil, data.ErrInvalid.Errorf("column %q: it equals the target %q in every row; leave it out with --ignore", name, target)
+			return data.ErrInvalid.Errorf("column %q: it equals the target %q in every row; leave it out with --ignore", name, target.Name)
 		case counts:
 			r.note("column %q only counts the rows; if it is their number, leave it out with --ignore", name)
-		case math.Abs(stat.Correlation(ranks(some), ranks(order), nil)) > sameOrder:
-			columns = append(columns, fmt.Sprintf("%q (target %q)", name, target))
+		case math.Abs(stat.Correlation(ranks(values), ranks(order), nil)) > sameOrder:
+			*columns = append(*columns, fmt.Sprintf("%q (target %q)", name, target.Name))
 		}
 	}
-	return columns, nil
+	return nil
 }
 
 // ranks are the positions of values in ascending order. Equal values have one.

@@ -101,7 +101,7 @@ func TestOutcomesAreThoseOfTheModels(t *testing.T) {
 	check(t, outcomes, p, map[string]*evidence.Tuned{
 		"snr2/": tuned, "snr2/labelled": labelled, "snr2/refit": again, "snr2/joint": &share, "l2mt/paper": paper,
 		"l2mt/": chosen(t, n, p, solve.Parts{}), "l2mt/without": chosen(t, n, p, solve.Parts{NoNetwork: true}),
-		"l2mt/alone": candidate(t, n, p, solve.Candidate{View: solve.View{Ridge: 1}, Mixture: solve.Mixture{Network: 1}}),
+		"l2mt/alone": candidate(t, n, p, solve.Candidate{Ridge: 1, Mixture: solve.Mixture{Network: 1}}),
 	})
 }
 
@@ -147,13 +147,13 @@ func check(t *testing.T, outcomes []Outcome, p *data.ProblemData, wanted map[str
 func chosen(t *testing.T, n *solve.Finder, p *data.ProblemData, without solve.Parts) *evidence.Tuned {
 	t.Helper()
 	b := must(solve.NewBench(n, p, solve.Options{}))(t)
-	return must(b.Fit(t.Context(), must(b.Choose(t.Context(), without))(t).Judged))(t).Tuned
+	return must(b.Fit(t.Context(), must(b.Choose(t.Context(), without))(t)))(t).Tuned
 }
 
 func candidate(t *testing.T, n *solve.Finder, p *data.ProblemData, c solve.Candidate) *evidence.Tuned {
 	t.Helper()
 	b := must(solve.NewBench(n, p, solve.Options{}))(t)
-	return must(b.Fit(t.Context(), must(b.Judge(t.Context(), c))(t)))(t).Tuned
+	return must(b.Fit(t.Context(), must(b.Best(t.Context(), []solve.Candidate{c}))(t)))(t).Tuned
 }
 
 // Several networks are each what they are alone, share what asks no network, and are

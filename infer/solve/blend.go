@@ -18,7 +18,7 @@ import (
 //
 //	minimise   sum loss(sum_k v_k s_k) + prior/2 sum (v_k - p_k)^2   over v >= 0
 //
-// with s_k the predictions, from the mean of the targets, and p_k in proportion to the likelihood
+// with s_k the predictions, from the mean of the targets in their deviations, and p_k in proportion to the likelihood
 // of the rows by candidate k alone (likelihoods). The squared loss is over the least mean square of a candidate.
 type blend struct {
 	scores [][]float64 // of a row: one of every candidate
@@ -27,6 +27,7 @@ type blend struct {
 	loss   mixed.Loss
 	noise  float64
 	center []float64 // of every task
+	scale  []float64 // of every task
 }
 
 const (
@@ -45,7 +46,7 @@ func newBlend(b *Bench, parts []*evidence.HeldOut) *blend {
 		e.loss = mixed.Logistic{}
 	}
 	first := parts[0]
-	e.center = centers(b.rows, first.Y)
+	e.center, e.scale = moments(b.rows, first.Y)
 	for i, targets := range first.Y {
 		fold := b.foldsOf(i)
 		for j, y := range targets {
@@ -53,9 +54,9 @@ func newBlend(b *Bench, parts []*evidence.HeldOut) *blend {
 			for c := range classes {
 				var scores []float64
 				for _, h := range parts {
-					scores = append(scores, h.Scores[i][j*classes+c]-e.center[i])
+					scores = append(scores, (h.Scores[i][j*classes+c]-e.center[i])/e.scale[i])
 				}
-				target := y - e.center[i]
+				target := (y - e.center[i]) / e.scale[i]
 				if classes > 1 {
 					target = float64(2*btoi(multitask.LabelOf(y, classes) == c) - 1)
 				}
@@ -79,26 +80,25 @@ func newBlend(b *Bench, parts []*evidence.HeldOut) *blend {
 	return e
 }
 
-// centers are the means of the targets, of all tasks or, in units of their own, of each; 0 of
-// classes.
-func centers(p *data.ProblemData, y [][]float64) []float64 {
-	mean := make([]float64, len(y))
-	if p.Kind() != data.Regression {
-		return mean
-	}
-	var targets []float64
+// moments are the means and the deviations of the targets, of all tasks or, in units of their own,
+// of each; 0 and 1 of classes.
+func moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
+	targets := slices.Concat(y...)
 	for _, v := range y {
-		targets = append(targets, v...)
-	}
-	for i, v := range y {
 		if p.OwnUnits {
 			targets = v
 		}
-		if len(targets) > 0 {
-			mean[i] = stat.Mean(targets, nil)
+		center, scale := 0.0, 1.0
+		if p.Kind() == data.Regression && len(targets) > 0 {
+			center, scale = stat.PopMeanStdDev(targets, nil)
 		}
+		if scale == 0 {
+			scale = 1
+		}
+		mean = append(mean, center)
+		deviation = append(deviation, scale)
 	}
-	return mean
+	return mean, deviation
 }
 
 // weigh finds the weights by the rows that a fold did not hold out, or by all with the fold -1.
@@ -194,7 +194,7 @@ func (e *blend) scored(parts []*evidence.HeldOut, folds int) [][]float64 {
 	for i, scores := range parts[0].Scores {
 		for range scores {
 			v := weights[e.fold[row]]
-			out[i] = append(out[i], e.center[i]+floats.Dot(v, e.scores[row]))
+			out[i] = append(out[i], e.center[i]+e.scale[i]*floats.Dot(v, e.scores[row]))
 			row++
 		}
 	}

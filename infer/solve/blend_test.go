@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"l2mt/data"
 	"l2mt/model/evidence"
 )
@@ -42,8 +44,12 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 				noise = min(noise, square)
 			}
 		}
+		p := e.likelihoods(-1)
+		if math.Abs(floats.Sum(p)-1) > 1e-12 || (p[0] > p[1]) != (parts[0].Loss < parts[1].Loss) {
+			t.Errorf("%s: likelihoods %v of losses %v and %v", kind, p, parts[0].Loss, parts[1].Loss)
+		}
 		objective := func(v, w float64) float64 {
-			sum := 2 * ((v-0.5)*(v-0.5) + (w-0.5)*(w-0.5))
+			sum := 2 * (math.Pow(v-p[0], 2) + math.Pow(w-p[1], 2))
 			for r := range y {
 				s := v*(first[r]-mean) + w*(second[r]-mean)
 				if b.regression() {

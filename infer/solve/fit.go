@@ -175,11 +175,7 @@ func (f *Fitted) fitted(ctx context.Context, seen *features, j *Judged, workers 
 
 // level adds the mean of the targets, of which the weights have left a share.
 func (b *Bench) level(sum *multitask.Result, left float64) {
-	var targets [][]float64
-	for _, t := range b.rows.Tasks {
-		targets = append(targets, t.TrainSet.Y)
-	}
-	center := centers(b.rows, targets)
+	center, _ := moments(b.rows, labels(b.rows))
 	classes := len(sum.B) / sum.W.RawMatrix().Cols
 	for i := range sum.B {
 		sum.B[i] += left * center[min(i/classes, len(center)-1)]

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/datatest"
 	"l2mt/model/evidence"
 )
 
@@ -112,7 +113,8 @@ func overNothing(t *testing.T, tables uint64) (noise, promised, unrelated float6
 
 // Where there is nothing to learn, or to share, looking for it costs next to nothing.
 func TestNothingIsSharedWhereThereIsNothing(t *testing.T) {
-	noise, promised, unrelated := overNothing(t, 16)
+	datatest.Long(t)
+	noise, promised, unrelated := overNothing(t, 8)
 	if noise > 1.01 || promised > 1.01 || unrelated > 1.01 {
 		t.Errorf("of the mean's loss noise has %.3f on test rows, and %.3f on rows held out; unrelated tasks have %.3f of the loss of each on its own", noise, promised, unrelated)
 	}

@@ -3,16 +3,15 @@ package solve
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
+	"l2mt/data/table"
 	"l2mt/model/mixed"
 	"l2mt/model/multitask"
 	"l2mt/model/saved"
@@ -101,6 +100,7 @@ const (
 type features struct {
 	*data.ProblemData             // with the rows that the steps make
 	steps             []data.Step // from the columns of the table
+	names             []string    // of the columns of the table
 	columns           []feature   // of the rows made, and the constant before them
 	coordinates       []float64   // A of data.FitKernel, or nil
 	landmarks         int
@@ -118,7 +118,8 @@ type feature struct {
 
 // newFeatures fits the steps to the training rows of a problem.
 func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
-	f := &features{ProblemData: p}
+	names := table.Numbers(p.Features, p.Cols())
+	f := &features{ProblemData: p, names: names.Features()}
 	x := p.TrainingRows()
 	standardise, err := data.FitStep(data.StepStandardise, x)
 	if err != nil {
@@ -163,38 +164,23 @@ func newFeatures(p *data.ProblemData, kernel bool) (*features, error) {
 	for range f.landmarks {
 		f.columns = append(f.columns, feature{view: Kernel})
 	}
-	f.measure()
+	f.center, f.scale = moments(f.ProblemData, labels(f.ProblemData))
+	f.loading = slices.Repeat([]float64{1}, len(f.Tasks))
+	if f.OwnUnits {
+		f.loading = f.leading()
+	}
 	for _, t := range f.Tasks {
 		f.rows = append(f.rows, f.of(t.TrainSet.X))
 	}
 	return f, nil
 }
 
-// measure finds the level and the deviation of targets, of all tasks or, where tasks are targets
-// in units of their own, of each.
-func (f *features) measure() {
-	var targets []float64
-	for _, t := range f.Tasks {
-		targets = append(targets, t.TrainSet.Y...)
+// labels are the targets of the training rows of every task.
+func labels(p *data.ProblemData) (y [][]float64) {
+	for _, t := range p.Tasks {
+		y = append(y, t.TrainSet.Y)
 	}
-	for _, t := range f.Tasks {
-		if f.OwnUnits {
-			targets = t.TrainSet.Y
-		}
-		center, deviation := 0.0, 1.0
-		if f.Kind() == data.Regression && len(targets) > 0 {
-			center, deviation = stat.PopMeanStdDev(targets, nil)
-		}
-		if deviation == 0 {
-			deviation = 1
-		}
-		f.center = append(f.center, center)
-		f.scale = append(f.scale, deviation)
-		f.loading = append(f.loading, 1)
-	}
-	if f.OwnUnits {
-		f.loading = f.leading()
-	}
+	return y
 }
 
 // leading is the first eigenvector of the targets' correlations, of which the squares add up to
@@ -244,21 +230,20 @@ func (f *features) of(x data.Matrix) []float64 {
 
 // components are the parts of a structure's mixed model, and the features that it takes.
 func (f *features) components(s Structure) (p mixed.Problem, chosen []int) {
-	number := map[feature]int{}
-	separate := f.separate && s.View == Curves
+	number := map[string]int{}
 	for j, of := range f.columns {
 		if !s.has(of.view) {
 			continue
 		}
-		key := of
-		if !separate {
-			key.column = 0
+		key := of.view
+		if f.separate && s.View == Curves && of.view != Level {
+			key += " " + f.names[of.column]
 		}
 		k, known := number[key]
 		if !known {
 			k = len(p.Components)
 			number[key] = k
-			p.Components = append(p.Components, mixed.Component{Name: key.name(separate)})
+			p.Components = append(p.Components, mixed.Component{Name: key})
 		}
 		p.Part = append(p.Part, k)
 		chosen = append(chosen, j)
@@ -318,14 +303,6 @@ func (s Structure) has(view string) bool {
 		return s.View != Level
 	}
 	return view == s.View
-}
-
-// name is what a component is called.
-func (f feature) name(separate bool) string {
-	if !separate || f.view == Level {
-		return f.view
-	}
-	return fmt.Sprintf("%s %d", f.view, f.column)
 }
 
 // posterior is a structure fitted to the training rows.

@@ -19,11 +19,10 @@ import (
 )
 
 // RowOptions say how the rows of a table are read, and of which task each is. The zero value
-// takes columns for what they were in the tables fitted, and refuses what the fit does not
-// know. Tags explain the fields, here and as flags of a command line.
+// takes columns for what they were in the tables fitted, and refuses a table that lacks one. Tags
+// explain the fields, here and as flags of a command line.
 type RowOptions struct {
 	Task           string `help:"Column that names the task of a row, or the name of one task for all rows. By default the column that named it in the tables fitted; where these had a target column for every task, every row is one of each."`
-	NewTask        string `enum:",mean" default:"" help:"\"mean\" predicts rows of tasks that the model does not know by the mean of all its tasks."`
 	Target         string `help:"Column of the labels, if it is not called as in the tables fitted."`
 	MissingColumns string `enum:",mean" default:"" help:"\"mean\" puts the mean of the tables fitted for columns that the table lacks."`
 	Workers        int    `help:"Blocks of rows at a time; 0 means one per CPU."`
@@ -140,20 +139,18 @@ func (r *Rows) bind() (err error) {
 // findTasks finds out which tasks the rows are of.
 func (r *Rows) findTasks() error {
 	task, column := r.o.Task, cmp.Or(r.o.Task, r.fit.Recipe.Task)
-	number, unknown := r.fit.Task(task)
+	number, known := r.known(task)
 	at := slices.Index(r.in.Names, column)
 	switch {
-	case unknown == nil && column != r.fit.Recipe.Task: // a target of the tables fitted may be a column too
+	case known && column != r.fit.Recipe.Task: // a target of the tables fitted may be a column too
 		r.Asked = []Answer{{Task: number, Name: task}}
 	case column != "" && at >= 0:
 		if slices.Contains(r.in.Names[at+1:], column) {
 			return data.ErrInvalid.Errorf("two columns are called %q, which names the task", column)
 		}
 		r.column, r.Asked = at, []Answer{{Task: Average}}
-	case task != "" && r.o.NewTask == table.Mean:
-		r.Asked = []Answer{{Task: Average, Name: task}}
 	case task != "":
-		return fmt.Errorf("%q is no column, and %w", task, unknown)
+		r.Asked = []Answer{{Task: Average, Name: task}}
 	case len(r.fit.Tasks) == 1 || !slices.ContainsFunc(r.fit.Tasks, func(t Task) bool { return !slices.Contains(r.fit.Recipe.Targets, t.Name) }):
 		for i, t := range r.fit.Tasks {
 			r.Asked = append(r.Asked, Answer{Task: i, Name: t.Name})
@@ -257,9 +254,12 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 		for k, a := range r.Asked {
 			if r.column >= 0 {
 				a.Name = tasks.Texts[tasks.Text(j)]
-				if a.Task, err = r.taskOf(b, a.Name); err != nil {
-					return r.in.Fault(lines[j], err)
+				if number, known := r.known(a.Name); known {
+					a.Task = number
 				}
+			}
+			if a.Task == Average {
+				r.unknown(b, a.Name)
 			}
 			a.Label = r.label(b, labels[k], j, a.Task)
 			b.Answers = append(b.Answers, a)
@@ -272,20 +272,22 @@ func (r *Rows) fill(b *Block, text *format.Block) error {
 	return r.predict(b, x)
 }
 
-// taskOf finds the task of a name, or the Average where that stands for others.
-func (r *Rows) taskOf(b *Block, name string) (int, error) {
-	i, known := r.number[name]
+// known finds the task of a name, spelt as in the tables fitted or nearly so.
+func (r *Rows) known(name string) (task int, known bool) {
+	task, known = r.number[name]
 	if !known {
-		i, known = r.number[format.Key(name)]
+		task, known = r.number[format.Key(name)]
 	}
-	if known {
-		return i, nil
+	return task, known
+}
+
+// unknown notes a row of a task that the model does not have.
+func (r *Rows) unknown(b *Block, name string) {
+	have := "the mean of its tasks"
+	if r.fit.Shared != nil {
+		have = "what its tasks have in common"
 	}
-	if r.o.NewTask != table.Mean {
-		return r.fit.Task(name) // an error that says which there are
-	}
-	b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have the mean of its tasks", name)]++
-	return Average, nil
+	b.notes[fmt.Sprintf("rows are of the task %q, which the model does not know; they have %s", name, have)]++
 }
 
 // label is what row j of a task should be, NaN where there is no label, or one that the model

@@ -86,7 +86,8 @@ type Task struct {
 	// StandardError is the root mean squared error of predictions for rows that
 	// were held out; regression only, 0 if unknown.
 	StandardError float64 `json:"standard_error,omitempty"`
-	// Mean is that of the targets it was fitted on, or the share of each of its classes.
+	// Mean is the mean of the targets it was fitted on, or the share of each of its classes.
+	// A task without rows has the mean of all tasks.
 	Mean []float64 `json:"mean,omitempty"`
 	// Spread is what the size of a residual is measured by: the StandardError, for few rows
 	// drawn to that of all tasks.
@@ -111,7 +112,7 @@ var ErrSaved = fault.New("not a saved model")
 func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*Fit, error) {
 	made := len(recipe.Made())
 	if d, m := r.W.Dims(); d != max(1, problem.Several())*made || m != len(problem.Tasks) {
-		return nil, multitask.ErrInvalidData.Errorf("save: the W of the fit is %d x %d; that of %d tasks with the %d features of the recipe has other sizes", d, m, len(problem.Tasks), made)
+		return nil, multitask.ErrInvalidData.Errorf("the W of the fit is %d x %d, for other tasks or features", d, m)
 	}
 	s := &Fit{
 		Model: r.Model, Params: r.Params, Kind: problem.Kind(), Recipe: recipe,
@@ -123,8 +124,15 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 	if s.Kind == data.Classification {
 		s.Temperature = 1
 	}
+	var targets []float64
+	for _, t := range problem.Tasks {
+		targets = append(targets, t.TrainSet.Y...)
+	}
 	for _, t := range problem.Tasks {
 		y := t.TrainSet.Y
+		if len(y) == 0 { // nothing tells the task from others
+			y = targets
+		}
 		mean := []float64{stat.Mean(y, nil)}
 		if s.Kind == data.Classification {
 			mean = make([]float64, max(2, len(s.Classes)))
@@ -135,17 +143,14 @@ func New(r *multitask.Result, problem *data.ProblemData, recipe table.Recipe) (*
 				mean[c] /= float64(len(y)) // counts are exact, so that no share is above 1
 			}
 		}
-		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(y), Mean: mean})
+		s.Tasks = append(s.Tasks, Task{Name: t.Name, Negative: t.Negative, Positive: t.Positive, Rows: len(t.TrainSet.Y), Mean: mean})
 	}
 	if last := len(recipe.Steps) - 1; last >= 0 && recipe.Steps[last].Kind == data.StepStandardise {
 		s.Scale, s.Recipe.Steps = &recipe.Steps[last], recipe.Steps[:last:last]
 		s.unscale()
 	}
 	s.Features = s.Recipe.Made()
-	if err := s.Validate(); err != nil {
-		return nil, multitask.ErrInvalidData.Errorf("%w", err)
-	}
-	return s, nil
+	return s, s.Validate()
 }
 
 // largest bounds the numbers of a model: what is predicted of 32-bit features, and its square,
@@ -156,7 +161,7 @@ const largest = 1e100
 // from being one.
 func (s *Fit) Validate() error {
 	if err := s.Recipe.Validate(); err != nil {
-		return fmt.Errorf("recipe: %w", err)
+		return err
 	}
 	for i := range s.Tasks { // eigenvalues of thousands of tasks would take seconds
 		for j := range i + 1 {
@@ -171,10 +176,10 @@ func (s *Fit) Validate() error {
 	switch trace := mat.Trace(s.Omega); {
 	case math.Abs(trace-1) > 1e-9: // far above rounding
 		return fmt.Errorf("Omega has the trace %v; it must be 1", trace)
-	case s.Kind != data.Regression && !classify:
-		return fmt.Errorf("kind is %q; it can be %s or %s", s.Kind, data.Regression, data.Classification)
-	case s.Classes != nil && (k < 3 || !classify):
-		return fmt.Errorf("classes are %q, of a %s; more than two are named", s.Classes, s.Kind)
+	case !classify && (s.Kind != data.Regression || s.Classes != nil):
+		return fmt.Errorf("kind is %q; it can be %s or, of classes, %s", s.Kind, data.Regression, data.Classification)
+	case s.Classes != nil && k < 3:
+		return fmt.Errorf("classes are %q; more than two are named", s.Classes)
 	case !slices.Equal(s.Features, s.Recipe.Made()):
 		return errors.New("features are others than the recipe makes")
 	case classify && !(s.Temperature >= 1e-3 && s.Temperature <= 1e3):
@@ -187,16 +192,17 @@ func (s *Fit) Validate() error {
 			return fmt.Errorf("scale: %w", err)
 		}
 	}
-	var numbers []float64
+	numbers := slices.Clone(s.W.RawMatrix().Data)
 	positive := append([]float64{0, s.Spread}, s.Residuals...)
 	if s.Shared != nil {
 		if len(s.Shared.W) != k*len(s.Features) || len(s.Shared.B) != k {
 			return fmt.Errorf("the weights of a new task are not of %d features and %d classes", len(s.Features), k)
 		}
-		numbers = append(slices.Clone(s.Shared.W), s.Shared.B...)
+		numbers = slices.Concat(numbers, s.Shared.W, s.Shared.B)
 	}
 	if d := s.Doubt; d != nil {
-		if len(d.Tasks) != len(s.Tasks)+1 || len(d.Common)%(len(s.Features)+1)+len(d.Own)%(len(s.Features)+1) > 0 {
+		wide := len(s.Features) + 1
+		if len(d.Tasks) != len(s.Tasks)+1 || len(d.Common)%wide+len(d.Own)%wide > 0 {
 			return fmt.Errorf("doubt is not of %d features and %d tasks", len(s.Features), len(s.Tasks))
 		}
 		numbers = slices.Concat(numbers, d.Common, d.Own)
@@ -206,24 +212,23 @@ func (s *Fit) Validate() error {
 			numbers = append(numbers, t.Loading)
 		}
 	}
+	shares := 1
+	if classify {
+		shares = max(2, k)
+	}
 	for i, t := range s.Tasks {
-		mean := t.Mean
-		switch {
-		case !classify && len(mean) != 1:
-			return fmt.Errorf("task %q: mean has %d numbers; a regression has one", t.Name, len(mean))
-		case !classify:
-			numbers = append(numbers, mean...)
-		case len(mean) != max(2, k) || slices.Min(mean) < 0 || math.Abs(floats.Sum(mean)-1) > 1e-9:
-			return fmt.Errorf("task %q: mean is %v; it has the share of each class", t.Name, mean)
+		if len(t.Mean) != shares || classify && (slices.Min(t.Mean) < 0 || math.Abs(floats.Sum(t.Mean)-1) > 1e-9) {
+			return fmt.Errorf("task %q: mean is %v; it has the share of each class, or one number", t.Name, t.Mean)
 		}
+		numbers = append(numbers, t.Mean...)
 		for c, b := range s.B[i*k : i*k+k] {
-			if k == 1 || mean[c] > 0 || !math.IsInf(b, -1) { // else the task cannot have the class
+			if k == 1 || t.Mean[c] > 0 || !math.IsInf(b, -1) { // else the task cannot have the class
 				numbers = append(numbers, b)
 			}
 		}
 		positive = append(positive, float64(t.Rows), t.Spread, t.StandardError)
 	}
-	for _, v := range slices.Concat(s.W.RawMatrix().Data, numbers, positive) {
+	for _, v := range append(numbers, positive...) {
 		if !(math.Abs(v) <= largest) {
 			return fmt.Errorf("a number is %v; W, b and those of tasks must be finite and within %v", v, largest)
 		}
@@ -298,52 +303,47 @@ func (s *Fit) SaveTo(folder *files.Folder) error {
 // write writes the files to a directory, and returns the checksum of model.json.
 func (s *Fit) write(dir string) (sum string, err error) {
 	d := document{Schema: schema, Fit: s}
+	err = os.MkdirAll(dir, 0o755)
 	if s.Report != nil {
 		d.ReportSum = checksum(s.Report)
-		err = files.WriteFile(filepath.Join(dir, ReportFile), s.Report)
+		err = cmp.Or(err, files.WriteFile(filepath.Join(dir, ReportFile), s.Report))
 	}
 	if s.Beside != nil && err == nil {
-		beside := filepath.Join(dir, besideDir)
-		err = os.Mkdir(beside, 0o755)
-		if err == nil {
-			d.BesideSum, err = s.Beside.write(beside)
-		}
+		d.BesideSum, err = s.Beside.write(filepath.Join(dir, besideDir))
 	}
 	b, invalid := json.Marshal(d)
+	if err = cmp.Or(err, invalid); err != nil {
+		return "", err
+	}
 	sum = checksum(b)
-	if err = cmp.Or(err, invalid); err == nil {
-		err = safetensors.Write(filepath.Join(dir, WeightsFile), s.tensors(), map[string]string{checksumKey: sum})
-	}
-	if err == nil {
-		err = files.WriteFile(filepath.Join(dir, File), b)
-	}
-	return sum, err
+	return sum, cmp.Or(
+		safetensors.Write(filepath.Join(dir, WeightsFile), s.tensors(), map[string]string{checksumKey: sum}),
+		files.WriteFile(filepath.Join(dir, File), b))
 }
 
 // tensors are W, b and Omega as their file has them.
-func (s *Fit) tensors() []safetensors.Tensor {
-	d, m := len(s.Features), len(s.Tasks)
+func (s *Fit) tensors() (all []safetensors.Tensor) {
+	add := func(name string, value []float64, shape ...int) {
+		all = append(all, safetensors.Tensor{Name: name, DType: safetensors.F64, Shape: shape, Value: value})
+	}
+	d := len(s.Features)
+	m := len(s.Tasks)
 	var classes []int // before the other dimensions
 	if s.Classes != nil {
 		classes = []int{len(s.Classes)}
 	}
-	tensors := []safetensors.Tensor{
-		tensor("W", mat.DenseCopyOf(s.W).RawMatrix().Data, append(classes, d, m)...),
-		tensor("b", safetensors.Transposed(s.B, m, len(s.B)/m), append(classes, m)...),
-		tensor("Omega", mat.DenseCopyOf(s.Omega).RawMatrix().Data, m, m),
+	add("W", mat.DenseCopyOf(s.W).RawMatrix().Data, append(classes, d, m)...)
+	add("b", safetensors.Transposed(s.B, m, len(s.B)/m), append(classes, m)...)
+	add("Omega", mat.DenseCopyOf(s.Omega).RawMatrix().Data, m, m)
+	if of := s.Shared; of != nil {
+		add("shared W", of.W, d, len(of.B))
+		add("shared b", of.B, len(of.B))
 	}
-	if s.Shared != nil {
-		tensors = append(tensors, tensor("shared W", s.Shared.W, d, len(s.Shared.B)), tensor("shared b", s.Shared.B, len(s.Shared.B)))
+	if of := s.Doubt; of != nil {
+		add("doubt common", of.Common, len(of.Common)/(d+1), d+1)
+		add("doubt own", of.Own, len(of.Own)/(d+1), d+1)
 	}
-	if s.Doubt != nil {
-		tensors = append(tensors, tensor("doubt common", s.Doubt.Common, len(s.Doubt.Common)/(d+1), d+1))
-		tensors = append(tensors, tensor("doubt own", s.Doubt.Own, len(s.Doubt.Own)/(d+1), d+1))
-	}
-	return tensors
-}
-
-func tensor(name string, value []float64, shape ...int) safetensors.Tensor {
-	return safetensors.Tensor{Name: name, DType: safetensors.F64, Shape: shape, Value: value}
+	return all
 }
 
 func checksum(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
@@ -361,10 +361,8 @@ func Load(dir string) (*Fit, error) {
 	}
 	s := &Fit{}
 	d := document{Fit: s}
-	if err := files.DecodeSchema(b, schema, &d); errors.Is(err, files.ErrSchema) {
-		return nil, ErrSaved.Errorf("%s: %w; take the program that wrote it, or a newer one", path, err)
-	} else if err != nil {
-		return nil, ErrSaved.Errorf("%s: it is damaged: %w", path, err)
+	if err := files.DecodeSchema(b, schema, &d); err != nil {
+		return nil, ErrSaved.Errorf("%s: %w; take the program that wrote it, or fit again", path, err)
 	}
 	tensors, metadata, err := safetensors.Read(weights, nil)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestRowsOfATable(t *testing.T) {
 	text := header + "\n" + strings.Repeat(lines, 200) + "west,1,5000,7,?\n"
 	fit.Beside = fit
 	for _, workers := range []int{1, 3} {
-		rows := must(fit.OpenRows("large", RowOptions{NewTask: table.Mean, Workers: workers, From: stream(text)}))(t)
+		rows := must(fit.OpenRows("large", RowOptions{Workers: workers, From: stream(text)}))(t)
 		at, blocks, unlabelled := map[string]int{}, 0, 0
 		err := rows.Each(t.Context(), func(b *Block) { b.Text = []byte(b.Answers[0].Name) }, func(b *Block) error {
 			blocks++
@@ -106,7 +106,6 @@ func TestRowsOfATable(t *testing.T) {
 	fit.Beside = other
 	for want, o := range map[error]RowOptions{
 		ErrNoTask:        {From: stream(header[5:])},
-		ErrUnknownTask:   {From: stream(header[5:]), Task: "west"},
 		data.ErrMismatch: {From: stream(text)},
 	} {
 		if _, err := fit.OpenRows("small", o); !errors.Is(err, want) {
@@ -257,6 +256,8 @@ func TestLoadChecksAllThatAModelHolds(t *testing.T) {
 		"mean is [2 -1 0]; it has the share": func(s *Fit) { s.Tasks[0].Mean = []float64{2, -1, 0} },
 		"is -5; it must not be negative":     func(s *Fit) { s.Tasks[0].Rows = -5 },
 		"scale: step \"standardise\": it":    func(s *Fit) { s.Scale.Deviation = nil },
+		"doubt is not of 2 features":         func(s *Fit) { s.Doubt = &Doubt{Noise: 1} },
+		"number of a task, is -2":            func(s *Fit) { s.Doubt = &Doubt{Noise: -2, Tasks: make([]TaskDoubt, 4)} },
 	} {
 		s, _ := fitOf(t, read(t, animals()))
 		forge(s)

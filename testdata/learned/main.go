@@ -81,12 +81,10 @@ func run(path, most string, networks []string) error {
 	return nil
 }
 
-// method is a candidate to fit, or how to choose one.
+// method is a way to choose what to fit.
 type method struct {
-	name      string
-	candidate solve.Candidate
-	choose    bool
-	without   solve.Parts
+	name   string
+	choose func() (*solve.Choice, error)
 }
 
 // measure notes the test errors of methods with a network on a problem: of all, or of those
@@ -96,41 +94,39 @@ func measure(ctx context.Context, f *solve.Finder, start bool, p *data.ProblemDa
 	if err != nil {
 		return err
 	}
-	first := b.First(solve.Parts{})
-	methods := []method{{name: "start alone", candidate: first}, {name: "start", choose: true}}
+	first := b.First()
+	weighed := func(without solve.Parts) func() (*solve.Choice, error) {
+		return func() (*solve.Choice, error) { return b.Choose(ctx, without) }
+	}
+	only := func(c solve.Candidate) func() (*solve.Choice, error) {
+		return func() (*solve.Choice, error) { return b.Best(ctx, []solve.Candidate{c}) }
+	}
+	methods := []method{{"start alone", only(first)}, {"start", weighed(solve.Parts{})}}
 	if !start {
 		omega, err := oracle(ctx, p, first.Ridge)
 		if err != nil {
 			return err
 		}
-		given := solve.Candidate{View: first.View}
+		given := solve.Candidate{Ridge: first.Ridge}
 		if given.Model, err = multitask.Given(omega); err != nil {
 			return err
 		}
 		methods = []method{
-			{name: "stl"},
-			{name: "stl weighted", candidate: solve.Candidate{Balanced: true}},
-			{name: "metric", candidate: solve.Candidate{View: first.View}},
-			{name: "trained alone", candidate: first},
-			{name: "oracle", candidate: given},
-			{name: "without", choose: true, without: solve.Parts{NoNetwork: true}},
-			{name: "l2mt", choose: true},
+			{"stl", only(solve.Candidate{})},
+			{"stl weighted", only(solve.Candidate{Balanced: true})},
+			{"metric", only(solve.Candidate{Ridge: first.Ridge})},
+			{"trained alone", only(first)},
+			{"oracle", only(given)},
+			{"without", weighed(solve.Parts{NoNetwork: true})},
+			{"l2mt", weighed(solve.Parts{})},
 		}
 	}
 	for _, m := range methods {
-		var chosen *solve.Choice
-		var judged *solve.Judged
-		if m.choose {
-			if chosen, err = b.Choose(ctx, m.without); err == nil {
-				judged = chosen.Judged
-			}
-		} else {
-			judged, err = b.Judge(ctx, m.candidate)
-		}
+		choice, err := m.choose()
 		if err != nil {
 			return err
 		}
-		fitted, err := b.Fit(ctx, judged)
+		fitted, err := b.Fit(ctx, choice)
 		if err != nil {
 			return err
 		}
@@ -154,11 +150,11 @@ func oracle(ctx context.Context, p *data.ProblemData, ridge float64) (*mat.SymDe
 	if err != nil {
 		return nil, err
 	}
-	j, err := b.Judge(ctx, solve.Candidate{})
+	stl, err := b.Best(ctx, []solve.Candidate{{}})
 	if err != nil {
 		return nil, err
 	}
-	t, err := b.Fit(ctx, j)
+	t, err := b.Fit(ctx, stl)
 	if err != nil {
 		return nil, err
 	}

@@ -228,7 +228,8 @@ func TestAwkwardProblems(t *testing.T) {
 						}
 					}
 				}
-				held, stl := r.fit.Judged.Error, r.stl.Judged.Error
+				held := r.fit.Choice.Error
+				stl := r.stl.Choice.Error
 				if math.IsNaN(held) || held > 1.1*stl+max(0.05, 2/float64(r.Rows)) { // two rows may be more than that
 					t.Errorf("seed %d: %s loses %v, single-task learning %v", seed, r.Title, held, stl)
 				}

@@ -14,8 +14,8 @@ import (
 )
 
 // modelOf is a model of two tasks, a x^2 + noise with x between 10 and 14, beside a column that
-// says nothing, fitted in a view of standardised columns.
-func modelOf(t *testing.T, v solve.View) *shownModel {
+// says nothing, fitted in a structure.
+func modelOf(t *testing.T, s solve.Structure) *shownModel {
 	t.Helper()
 	text := "task,noise,x,y\n"
 	for i := range 2 {
@@ -25,9 +25,10 @@ func modelOf(t *testing.T, v solve.View) *shownModel {
 			text += fmt.Sprintf("t%d,%v,%v,%v\n", i, r.NormFloat64(), x, float64(1+i)*(x-12)*(x-12)+0.1*r.NormFloat64())
 		}
 	}
-	read := must(table.Read([]string{write(t, "bent.csv", text)}, table.Options{Task: "task", Steps: []string{data.StepStandardise}}))(t)
+	read := must(table.Read([]string{write(t, "bent.csv", text)}, table.Options{Task: "task"}))(t)
 	b := must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
-	f := must(b.Fit(t.Context(), must(b.Judge(t.Context(), solve.Candidate{View: v}))(t)))(t)
+	choice := must(b.Best(t.Context(), []solve.Candidate{{Structure: s}}))(t)
+	f := must(b.Fit(t.Context(), choice))(t)
 	dir := t.TempDir()
 	if err := must(f.Saved(read.Recipe))(t).Save(dir); err != nil {
 		t.Fatal(err)
@@ -37,8 +38,8 @@ func modelOf(t *testing.T, v solve.View) *shownModel {
 
 // Curves are those that the targets were made by, in the unit of the table, up to a constant.
 func TestCurvesAreThoseOfTheTargets(t *testing.T) {
-	shown := modelOf(t, solve.View{Bent: data.StepCurves})
-	if len(shown.Curves) != 2 || shown.Curves[0].Column != "x" || shown.Importance != nil || shown.Weights != nil {
+	shown := modelOf(t, solve.Structure{View: solve.Curves})
+	if len(shown.Curves) != 2 || shown.Curves[0].Column != "x" || shown.Weights != nil {
 		t.Fatalf("%+v", shown)
 	}
 	c := shown.Curves[0]
@@ -68,11 +69,10 @@ func TestCurvesAreThoseOfTheTargets(t *testing.T) {
 	}
 }
 
-// The column that says nothing counts for next to nothing in a kernel.
-func TestImportancesTellColumnsApart(t *testing.T) {
-	shown := modelOf(t, solve.View{Bent: data.StepGauss, Width: 1})
-	all := shown.Importance
-	if len(all) != 2 || all[0].Column != "x" || all[0].Change < 1 || all[1].Change > 0.5 || shown.Curves != nil || shown.Weights != nil {
-		t.Errorf("%+v", shown)
+// In a kernel columns add what they do in curves, and one that says nothing adds next to nothing.
+func TestCurvesOfAKernelTellColumnsApart(t *testing.T) {
+	curves := modelOf(t, solve.Structure{View: solve.Kernel}).Curves
+	if len(curves) != 2 || curves[0].Column != "x" || curves[0].Change < 4*curves[1].Change {
+		t.Errorf("%+v", curves)
 	}
 }

@@ -243,22 +243,31 @@ func (r *fitReport) writeStructures(w io.Writer) {
 
 // writeShares says where the targets vary.
 func (r *fitReport) writeShares(w io.Writer) {
-	if len(r.Shares) == 0 {
+	shares := r.LargeShares()
+	if shares == nil {
 		return
 	}
 	fmt.Fprintln(w, "shares of the variance")
 	t := grid{Heads: []string{"common", "of each task", "part"}}
-	for _, s := range r.Shares {
-		if s.Common+s.Own >= leastShare {
-			t.row(percent(s.Common), percent(s.Own), s.Name)
-		}
+	for _, s := range shares {
+		t.row(percent(s.Common), percent(s.Own), s.Name)
 	}
 	t.write(w)
 	fmt.Fprintln(w)
 }
 
-// leastShare is the share of the variance from which on a part is printed.
+// leastShare is the share of the variance from which on a part is shown.
 const leastShare = 0.005
+
+// LargeShares are the parts of the variance that are shown.
+func (r fitReport) LargeShares() (large []solve.Share) {
+	for _, s := range r.Shares {
+		if s.Common+s.Own >= leastShare {
+			large = append(large, s)
+		}
+	}
+	return large
+}
 
 func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)

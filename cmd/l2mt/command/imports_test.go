@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"data/images":      {"data", "data/files", "data/progress", "data/safetensors"},
 	"data/experience":  {"data", "data/digits", "data/fault", "data/files"},
 
+	"model/mixed":     {"layers/linalg"},
 	"model/multitask": {"data", "data/fault", "layers/linalg"},
 	"layers":          {"data", "data/fault", "layers/linalg"},
 	"layers/linalg":   {},
@@ -33,10 +34,11 @@ var arrows = map[string][]string{
 
 	"model/pretrained": {"model"},
 	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "model/multitask", "model/settings"},
+	"model/mixed":      {"layers/linalg"},
 	"model/evidence":   {"data", "data/files", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
 
 	"infer":                 {"data/fault"},
-	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/multitask", "model/saved"},
+	"infer/solve":           {"data", "data/progress", "data/table", "infer", "layers/linalg", "model", "model/evidence", "model/mixed", "model/multitask", "model/saved"},
 	"infer/solve/solvetest": {"data", "layers", "model", "model/multitask"},
 	"infer/compare":         {"data", "data/files", "data/progress", "infer", "infer/solve", "model/evidence", "model/multitask"},
 

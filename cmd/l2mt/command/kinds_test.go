@@ -224,9 +224,6 @@ func TestTablesOfAllKinds(t *testing.T) {
 					predict = append(predict, cells, strings.Fields(after)[0])
 				}
 			}
-			if strings.Contains(c.args, "--skip-tasks") {
-				predict = append(predict, "--new-task", "mean")
-			}
 			code, stdout, stderr := l2mt(t, predict...)
 			if code != exitDone {
 				t.Fatal(stderr)

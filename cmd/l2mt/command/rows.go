@@ -23,12 +23,9 @@ func openRows(e *env, dir, file string, o saved.RowOptions) (*saved.Rows, error)
 	return rows, withFlags(err)
 }
 
-// withFlags adds the flags that help against an error of rows.
+// withFlags adds the flag that helps against an error of rows.
 func withFlags(err error) error {
-	switch {
-	case errors.Is(err, saved.ErrUnknownTask):
-		return fmt.Errorf("%w; --new-task mean predicts others too", err)
-	case errors.Is(err, saved.ErrNoTask):
+	if errors.Is(err, saved.ErrNoTask) {
 		return fmt.Errorf("%w (--task)", err)
 	}
 	return err

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -118,59 +120,40 @@ func TestTargetsOfTheSameRowsDoNotTellOnEachOther(t *testing.T) {
 	}
 }
 
-// Tasks that are multiples of one another, of either sign: which multiples, the network
-// cannot know, and the weights fitted to many rows do.
-func TestWeightsSayHowTasksRelate(t *testing.T) {
-	datatest.Long(t)
-	random := data.Stream(1, "multiples")
-	var b strings.Builder
-	b.WriteString("task,x1,x2,x3,x4,x5,x6,x7,x8,x9,x10,x11,x12,y\n")
-	for task, multiple := range []float64{4, -2, 1, -0.5, 0.1} {
-		for range 40 {
-			y := random.NormFloat64()
-			fmt.Fprintf(&b, "t%d", task)
-			for j := range 12 {
-				x := random.NormFloat64()
-				y += multiple * x * float64(j%3-1)
-				fmt.Fprintf(&b, ",%.4f", x)
-			}
-			fmt.Fprintf(&b, ",%.4f\n", y)
+// Parts of the variance have the names of the table's columns, in what is printed, in JSON and on
+// the page, and add up to all of it.
+func TestPartsOfTheVarianceAreCalledAsColumns(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, "alike.csv", alike())
+	printed := mustL2mt(t, "-q", "fit", file, "--task", "task", "--target", "y", "--view", "curves", "--out", dir)
+	mustL2mt(t, "-q", "report", dir)
+	page := string(must(os.ReadFile(filepath.Join(dir, reportFile)))(t))
+	var report fitReport
+	must(0, json.Unmarshal(must(os.ReadFile(filepath.Join(dir, "fit.json")))(t), &report))(t)
+	total := 0.0
+	names := map[string]bool{}
+	for _, s := range report.Shares {
+		total += s.Common + s.Own
+		names[s.Name] = true
+	}
+	if !(math.Abs(total-1) < 1e-9) {
+		t.Errorf("the parts are %v of the variance", total)
+	}
+	for _, name := range []string{"level", "straight a", "straight b", "noise"} {
+		if !names[name] {
+			t.Errorf("no part is called %q: %v", name, report.Shares)
 		}
 	}
-	if r := fitOf(t, b.String(), "--task", "task", "--target", "y"); !strings.Contains(r.Model, "-weights") {
-		t.Errorf("the model is %s", r.Model)
-	}
-}
-
-// Where rows scatter along some directions without their class, fits in the metric err
-// less, and other ridges are tried as far as they are better by a standard error.
-func TestFitChoosesTheMetricByTheFolds(t *testing.T) {
-	r := data.Stream(1, "metric")
-	var b strings.Builder
-	b.WriteString("task,y")
-	for j := range 12 {
-		fmt.Fprintf(&b, ",x%d", j)
-	}
-	for i := range 5 * 40 {
-		y := float64(2*(i%2) - 1)
-		fmt.Fprintf(&b, "\nt%d,%v", i/40, y)
-		for j := range 12 {
-			v := 3 * r.NormFloat64()
-			if j < 4 {
-				v = 0.3*y + 0.4*r.NormFloat64()
-			}
-			fmt.Fprintf(&b, ",%.4f", v)
+	for _, name := range []string{"straight a", "straight b", "noise"} { // parts that y was made of
+		if !strings.Contains(printed, " "+name+"\n") || !strings.Contains(page, ">"+name+"<") {
+			t.Errorf("%q is not printed, or not on the page: %s", name, printed)
 		}
 	}
-	found := fitOf(t, b.String()+"\n", "--task", "task", "--target", "y", "--folds", "4")
-	verdict := map[string]string{}
-	for _, c := range found.Candidates {
-		verdict[c.Called] = c.Verdict
+	names = map[string]bool{}
+	for _, s := range fitOf(t, alike(), "--task", "task", "--target", "y", "--model", "kernel").Shares {
+		names[s.Name] = true
 	}
-	if !strings.Contains(found.Model, "-metric") {
-		t.Errorf("%s is chosen", found.Model)
-	}
-	if better := verdict["network-metric3"] == solve.Taken; verdict["network-metric3"] == "" || (verdict["network-metric10"] != "") != better || (verdict["network-metric0.1"] != "") == better {
-		t.Errorf("ridges of 3, and 10 if that is better, else 0.1 are to be tried: %v", verdict)
+	if !reflect.DeepEqual(names, map[string]bool{"level": true, "straight": true, "kernel": true, "noise": true}) {
+		t.Errorf("the parts of a kernel are %v", names)
 	}
 }

@@ -1,0 +1,259 @@
+package saved
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate/quad"
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"l2mt/data"
+	"l2mt/data/table"
+	"l2mt/model/multitask"
+)
+
+// doubted gives a fit random doubts and a random shared part.
+func doubted(s *Fit, r *rand.Rand) *Fit {
+	d := len(s.Features)
+	k := max(1, len(s.Classes))
+	random := func(n int, deviation float64) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = deviation * r.NormFloat64()
+		}
+		return v
+	}
+	s.Shared = &multitask.Linear{W: random(k*d, 0.01), B: random(k, 1)}
+	s.Doubt = &Doubt{Noise: 0.3, Common: random(4*(d+1), 0.1), Own: random(2*(d+1), 0.2)}
+	for range len(s.Tasks) + 1 {
+		s.Doubt.Tasks = append(s.Doubt.Tasks, TaskDoubt{Left: r.Float64(), Loading: r.NormFloat64(), Scale: 1 + r.Float64()})
+	}
+	s.Spread = 1.5
+	for i := range s.Tasks {
+		s.Tasks[i].Spread = 1 + float64(i)
+	}
+	return s
+}
+
+// randomRows draws seven rows of features.
+func randomRows(t *testing.T, r *rand.Rand, d int) data.Matrix {
+	values := make([]float32, 7*d)
+	for i := range values {
+		values[i] = float32(r.NormFloat64())
+	}
+	return must(data.NewDense(7, d, values))(t)
+}
+
+// TestVariancesFollowTheFormula sums s^2 (noise + left (l^2 |C (1, x)|^2 + |O (1, x)|^2)) by hand.
+func TestVariancesFollowTheFormula(t *testing.T) {
+	r := data.Stream(1, t.Name())
+	s, _ := fitOf(t, read(t, towns(), table.None))
+	doubted(s, r)
+	x := randomRows(t, r, len(s.Features))
+	square := func(m []float64, row []float32) (sum float64) {
+		for line := range slices.Chunk(m, len(row)+1) {
+			v := line[0]
+			for j, f := range row {
+				v += line[1+j] * float64(f)
+			}
+			sum += v * v
+		}
+		return sum
+	}
+	for task := Average; task < len(s.Tasks); task++ {
+		number := task
+		spread := s.Spread
+		if task == Average {
+			number = len(s.Tasks)
+		} else {
+			spread = s.Tasks[task].Spread
+		}
+		of := s.Doubt.Tasks[number]
+		deviations := s.Deviations(task, x)
+		for i, got := range s.Doubt.Variances(task, x) {
+			row := x.Row(i).Value
+			f := of.Loading*of.Loading*square(s.Doubt.Common, row) + square(s.Doubt.Own, row)
+			want := of.Scale * of.Scale * (s.Doubt.Noise + of.Left*f)
+			near(t, fmt.Sprintf("variance of row %d of task %d", i, task), got, want, 1e-6)
+			near(t, fmt.Sprintf("deviation of row %d of task %d", i, task), deviations[i], spread*math.Sqrt(want), 1e-6)
+		}
+	}
+	s.Doubt = nil
+	if v := s.Doubt.Variances(0, x); v != nil {
+		t.Errorf("without doubt: %v", v)
+	}
+	if got, want := s.Deviations(1, x), slices.Repeat([]float64{2}, 7); !slices.Equal(got, want) {
+		t.Errorf("deviations without doubt: %v, want the spread of the task", got)
+	}
+	if got, want := s.Deviations(Average, x), slices.Repeat([]float64{1.5}, 7); !slices.Equal(got, want) {
+		t.Errorf("deviations of a new task without doubt: %v, want the spread of all", got)
+	}
+}
+
+// TestDoubtGrowsAwayFromTheRows takes the posterior of a regression on 30 rows, by its formula
+// (I/a + X'X/noise)^-1.
+func TestDoubtGrowsAwayFromTheRows(t *testing.T) {
+	r := data.Stream(2, t.Name())
+	const a, own, noise = 2, 0.5, 0.3
+	precision := mat.NewSymDense(2, []float64{1. / a, 0, 0, 1. / a})
+	for range 30 {
+		x := mat.NewVecDense(2, []float64{1, 5 + r.NormFloat64()})
+		precision.SymRankOne(precision, 1/noise, x)
+	}
+	var c mat.Cholesky
+	c.Factorize(precision)
+	var l mat.TriDense
+	c.LTo(&l)
+	var root mat.Dense
+	if err := root.Inverse(&l); err != nil {
+		t.Fatal(err)
+	}
+	d := Doubt{Noise: noise, Common: root.RawMatrix().Data, Own: []float64{math.Sqrt(own), 0}}
+	d.Tasks = []TaskDoubt{{Left: 0.1, Loading: 1, Scale: 1}, {Left: 1, Loading: 1, Scale: 1}}
+	x := must(data.NewDense(4, 1, []float32{5, 8, 12, 100}))(t)
+	known, unknown := d.Variances(0, x), d.Variances(Average, x)
+	for i := range known {
+		if i > 0 && (known[i] <= known[i-1] || unknown[i] <= unknown[i-1]) {
+			t.Errorf("variances %v of a task and %v of a new one do not grow", known, unknown)
+		}
+		if unknown[i] <= known[i] || known[i] <= noise {
+			t.Errorf("row %d: the variance is %g, of a new task %g, of the noise %g", i, known[i], unknown[i], noise)
+		}
+	}
+}
+
+// TestSharedAndDoubtAreKept wants the same bits of a model that was saved and loaded.
+func TestSharedAndDoubtAreKept(t *testing.T) {
+	for what, text := range map[string]string{"regression": towns(), "classes": animals()} {
+		r := data.Stream(3, what)
+		made, _ := fitOf(t, read(t, text, table.None))
+		doubted(made, r)
+		if made.Classes != nil {
+			made.Doubt = nil // of several classes there is none
+		}
+		dir := t.TempDir()
+		if err := made.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		loaded := must(Load(dir))(t)
+		x := randomRows(t, r, len(made.Features))
+		for task := Average; task < len(made.Tasks); task++ {
+			if got, want := loaded.scores(task, x), made.scores(task, x); !slices.Equal(got, want) {
+				t.Errorf("%s: loaded scores %v of task %d, saved %v", what, got, task, want)
+			}
+			if got, want := loaded.Deviations(task, x), made.Deviations(task, x); !slices.Equal(got, want) {
+				t.Errorf("%s: loaded deviations %v of task %d, saved %v", what, got, task, want)
+			}
+		}
+		if got := loaded.Linear(Average); !slices.Equal(got.W, made.Shared.W) || !slices.Equal(got.B, made.Shared.B) {
+			t.Errorf("%s: a new task has %v, want %v", what, got, *made.Shared)
+		}
+	}
+}
+
+// TestRowsOfANewTask wants the shared part, with the deviation of a new task.
+func TestRowsOfANewTask(t *testing.T) {
+	r := data.Stream(4, t.Name())
+	s, _ := fitOf(t, read(t, towns(), table.None))
+	doubted(s, r)
+	offsets := s.Recipe.Offsets()
+	rows := must(s.OpenRows("new", RowOptions{NewTask: table.Mean, From: stream("task,small,large,none\nwest,0.5,5100,7\neast,0.5,5100,7\n")}))(t)
+	defer rows.Close()
+	var answers []Answer
+	err := rows.Each(t.Context(), nil, func(b *Block) error {
+		answers = append(answers, b.Answers...)
+		return nil
+	})
+	if err != nil || len(answers) != 2 {
+		t.Fatalf("%d answers, %v", len(answers), err)
+	}
+	row := []float64{0.5, 5100, 7}
+	want := s.Shared.B[0] + floats.Dot(s.Shared.W, row)
+	near(t, "prediction for a new task", answers[0].Scores[0], want, 1e-6)
+	floats.Sub(row, offsets)
+	x := must(data.NewDense(1, 3, []float32{float32(row[0]), float32(row[1]), float32(row[2])}))(t)
+	near(t, "deviation of a new task", answers[0].Error, s.Deviations(Average, x)[0], 1e-6)
+	near(t, "deviation of a task", answers[1].Error, s.Deviations(must(s.Task("east"))(t), x)[0], 1e-6)
+}
+
+// TestModeratedProbabilitiesAreMeans integrates the probability over what the score may be.
+func TestModeratedProbabilitiesAreMeans(t *testing.T) {
+	sigmoid := func(f float64) float64 { return 1 / (1 + math.Exp(-f)) }
+	for _, score := range []float64{-4, -1, 0, 0.5, 3} {
+		for _, variance := range []float64{0, 0.3, 2, 10} {
+			mean := sigmoid(score)
+			if variance > 0 {
+				f := distuv.Normal{Mu: score, Sigma: math.Sqrt(variance)}
+				mean = quad.Fixed(func(v float64) float64 { return f.Prob(v) * sigmoid(v) }, score-8*f.Sigma, score+8*f.Sigma, 400, nil, 0)
+			}
+			moderate := []float64{score}
+			Moderate(moderate, []float64{variance})
+			if got := sigmoid(moderate[0]); math.Abs(got-mean) > 0.02 {
+				t.Errorf("score %g of variance %g: probability %.4f, the mean is %.4f", score, variance, got, mean)
+			}
+		}
+	}
+}
+
+// TestClassesOfDoubtfulRows wants classes that stay and probabilities that are nearer to 1/2, the
+// more so for a new task.
+func TestClassesOfDoubtfulRows(t *testing.T) {
+	s := &Fit{Kind: data.Classification, Temperature: 1, Tasks: make([]Task, 1), W: mat.NewDense(1, 1, []float64{2}), B: []float64{-1}}
+	s.Recipe = table.Numbers(nil, 1)
+	s.Shared = &multitask.Linear{W: []float64{2}, B: []float64{-1}}
+	x := must(data.NewDense(3, 1, []float32{-3, 0, 2}))(t)
+	sure := s.scores(0, x)
+	s.Doubt = &Doubt{Common: []float64{1, 0, 0, 0.5}, Own: []float64{0.7, 0}, Tasks: []TaskDoubt{{0.2, 1, 1}, {1, 1, 1}}}
+	known, unknown := s.scores(0, x), s.scores(Average, x)
+	for i, f := range sure {
+		a, b := known[i]/f, unknown[i]/f
+		if !(0 < b && b < a && a < 1) {
+			t.Errorf("row %d: the score is %g without doubt, %g with it, %g in a new task", i, f, known[i], unknown[i])
+		}
+	}
+}
+
+// TestIntervalIsARank wants, of n residuals, the one of rank level (n + 1), rounded up.
+func TestIntervalIsARank(t *testing.T) {
+	s := &Fit{Residuals: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9}}
+	for level, want := range map[float64]float64{0: 1, 0.05: 1, 0.5: 5, 0.51: 6, 0.9: 9, 0.91: math.Inf(1)} {
+		if got := s.Interval(level); got != want {
+			t.Errorf("level %g: %g, want %g", level, got, want)
+		}
+	}
+	if got := (&Fit{}).Interval(0.9); !math.IsNaN(got) {
+		t.Errorf("without residuals: %g", got)
+	}
+}
+
+// TestTasksWithoutRows are kept with the mean of all rows.
+func TestTasksWithoutRows(t *testing.T) {
+	for what, text := range map[string]string{"regression": towns(), "classes": animals()} {
+		tab := read(t, text)
+		whole, r := fitOf(t, tab)
+		p := *tab.Problem
+		p.Tasks = slices.Clone(p.Tasks)
+		set := p.Tasks[0].TrainSet
+		p.Tasks[0].TrainSet = data.Samples{X: set.X.Take(nil)}
+		s := must(New(r, &p, tab.Recipe))(t)
+		n, sum := 0.0, make([]float64, len(whole.Tasks[0].Mean))
+		for _, task := range whole.Tasks[1:] {
+			n += float64(task.Rows)
+			floats.AddScaled(sum, float64(task.Rows), task.Mean)
+		}
+		for c, v := range s.Tasks[0].Mean {
+			near(t, what+": mean of a task without rows", v, sum[c]/n, 1e-12)
+		}
+		if s.Tasks[0].Rows != 0 {
+			t.Errorf("%s: %d rows", what, s.Tasks[0].Rows)
+		}
+		if err := s.Save(t.TempDir()); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
