@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 
 	"l2mt/data"
 	"l2mt/data/table"
@@ -324,7 +325,7 @@ func (f *features) fit(ctx context.Context, s Structure, workers int) (*posterio
 	r.Omega = mat.NewSymDense(m, nil)
 	result := &posterior{Result: r, structure: s}
 	for class := range classes {
-		fit, err := solved(ctx, f.problem(s, class), workers)
+		fit, err := sampledFit(ctx, f.problem(s, class), workers)
 		if err != nil {
 			return nil, err
 		}
@@ -353,8 +354,8 @@ func (f *features) fit(ctx context.Context, s Structure, workers int) (*posterio
 // say in them: some tasks or, of few tasks, some rows of each.
 const mostWork = 3e7
 
-// solved fits a mixed model.
-func solved(ctx context.Context, p mixed.Problem, workers int) (*mixed.Fit, error) {
+// sampledFit fits a mixed model.
+func sampledFit(ctx context.Context, p mixed.Problem, workers int) (*mixed.Fit, error) {
 	o := mixed.Options{Workers: workers}
 	if share := mostWork / work(p); share < 1 {
 		part, err := mixed.New(ctx, sampled(p, share), o)
