@@ -156,12 +156,11 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 	for _, j := range judged {
 		parts = append(parts, j.HeldOut)
 	}
-	e := newBlend(b, parts)
-	held, err := b.predicted(e.scored(parts, len(b.folds)))
+	held, err := b.predicted(b.blended(parts))
 	if err != nil {
 		return nil, err
 	}
-	c := newChoice(judged, e.weigh(-1), held)
+	c := newChoice(judged, newBlend(b, parts, -1).weigh(), held)
 	if surest := c.surest(); surest != nil {
 		held.Variance = surest.Variance
 	}
