@@ -176,7 +176,8 @@ type block struct {
 }
 
 func newSearch(p Problem, o Options) *search {
-	s := &search{Problem: p, ker: linalg.Default(), workers: max(1, o.Workers), d: len(p.Part)}
+	s := &search{Problem: p, ker: linalg.Default(), d: len(p.Part)}
+	s.workers = max(1, o.Workers)
 	s.Components = slices.Clone(p.Components)
 	s.Noise = cmp.Or(p.Noise, 0.5)
 	if p.Loss != nil {
@@ -255,7 +256,11 @@ func (s *search) spread() {
 // which say the same of the weights.
 func (s *search) whiten(b *block, f, z []float64) {
 	n, d := len(z), s.d
-	b.rows, b.f, b.z, b.lost, b.replaced = n, f, z, 0, 0
+	b.rows = n
+	b.f = f
+	b.z = z
+	b.lost = 0
+	b.replaced = 0
 	if n <= d+d/4 {
 		return
 	}
@@ -280,7 +285,10 @@ func (s *search) whiten(b *block, f, z []float64) {
 	targets := s.atb(f, d, z, 1)
 	targets = s.ab(gram, d, targets, 1)
 	b.lost = max(0, floats.Dot(z, z)-floats.Dot(targets, targets))
-	b.rows, b.f, b.z, b.replaced = d, rows, targets, n-d
+	b.rows = d
+	b.f = rows
+	b.z = targets
+	b.replaced = n - d
 }
 
 // posterior finds w and u_t under the variances. Where there is a Loss it takes steps of Newton's
@@ -351,7 +359,8 @@ func (s *search) stack() (v []float64) {
 func (s *search) together() {
 	p := len(s.shared)
 	v := s.stack()
-	precision := product(s.threads(), linalg.Trans, linalg.NoTrans, p, p, len(v), s.stacked, p, s.stacked, p)
+	precision := product(s.threads(), linalg.Trans, linalg.NoTrans,
+		p, p, len(v), s.stacked, p, s.stacked, p)
 	q := s.atb(s.stacked, p, v, 1)
 	for i, ji := range s.shared {
 		q[i] *= math.Sqrt(s.a[ji])
@@ -445,7 +454,8 @@ func (s *search) expect(b *block, reach []float64) {
 // be needed. It returns how far the variances moved, relative to all of them.
 func (s *search) move() (moved float64) {
 	p := len(s.shared)
-	reach := product(s.threads(), linalg.NoTrans, linalg.Trans, len(s.stacked)/max(1, p), p, p, s.stacked, p, s.root, p)
+	reach := product(s.threads(), linalg.NoTrans, linalg.Trans,
+		len(s.stacked)/max(1, p), p, p, s.stacked, p, s.root, p)
 	s.each(func(b *block) { s.expect(b, reach) })
 	slopes := make([]float64, len(s.Components))
 	expected := make([]float64, len(s.Components))
@@ -499,7 +509,8 @@ func (s *search) move() (moved float64) {
 
 // commonSlopes are the squared slopes of the common weights by component, and their expectations.
 func (s *search) commonSlopes() (slopes, expected []float64) {
-	slopes, expected = make([]float64, len(s.Components)), make([]float64, len(s.Components))
+	slopes = make([]float64, len(s.Components))
+	expected = make([]float64, len(s.Components))
 	variance := make([]float64, len(s.shared))
 	for i, v := range s.root {
 		variance[i%len(s.shared)] += v * v
@@ -589,19 +600,25 @@ func (s *search) left(b *block, f *Fit) float64 {
 
 // ab, atb and abt are the products A B, A'B and A B' of matrices with so many columns.
 func (s *search) ab(a []float64, wide int, b []float64, cols int) []float64 {
-	return product(s.ker, linalg.NoTrans, linalg.NoTrans, len(a)/max(1, wide), cols, wide, a, wide, b, cols)
+	return product(s.ker, linalg.NoTrans, linalg.NoTrans,
+		len(a)/max(1, wide), cols, wide, a, wide, b, cols)
 }
 
 func (s *search) atb(a []float64, wide int, b []float64, cols int) []float64 {
-	return product(s.ker, linalg.Trans, linalg.NoTrans, wide, cols, len(a)/max(1, wide), a, wide, b, cols)
+	return product(s.ker, linalg.Trans, linalg.NoTrans,
+		wide, cols, len(a)/max(1, wide), a, wide, b, cols)
 }
 
 func (s *search) abt(a []float64, wide int, b []float64, cols int) []float64 {
-	return product(s.ker, linalg.NoTrans, linalg.Trans, len(a)/max(1, wide), len(b)/max(1, cols), wide, a, wide, b, cols)
+	return product(s.ker, linalg.NoTrans, linalg.Trans,
+		len(a)/max(1, wide), len(b)/max(1, cols), wide, a, wide, b, cols)
 }
 
-func product(ker linalg.Kernels, ta, tb linalg.Transpose, m, n, k int, a []float64, wide int, b []float64, cols int) []float64 {
+// product is the m x n matrix of sums over k, of matrices with so many columns as they are stored.
+func product(ker linalg.Kernels, ta, tb linalg.Transpose, m, n, k int,
+	a []float64, wide int, b []float64, cols int) []float64 {
 	c := make([]float64, m*n)
-	linalg.Gemm(ker, ta, tb, m, n, k, 1, a, max(1, wide), b, max(1, cols), 0, c, max(1, n))
+	linalg.Gemm(ker, ta, tb, m, n, k,
+		1, a, max(1, wide), b, max(1, cols), 0, c, max(1, n))
 	return c
 }
