@@ -151,8 +151,7 @@ func TestViewsAreValidated(t *testing.T) {
 	kernel, _ := FitKernel(StepLaplace, 1, x, 7)
 	for want, forge := range map[string]func(s *Step){
 		"":                   func(*Step) {},
-		"it has no parts":    func(s *Step) { s.Parts = nil },
-		"a part is one too":  func(s *Step) { s.Parts[0] = Views(s.Parts...) },
+		"for 0 columns":      func(s *Step) { s.Parts[1].Landmarks[2] = nil },
 		"there are 3":        func(s *Step) { s.Parts[1].Landmarks = [][]float32{{1}} },
 		"no step \"bogus\"":  func(s *Step) { s.Parts[0].Kind = "bogus" },
 		"has 1 numbers for":  func(s *Step) { s.Parts[0].Curves[1].Bends = [][]float64{{1}} },

@@ -120,6 +120,9 @@ func (s Step) Validate(cols int) error {
 	if !known {
 		return ErrInvalid.Errorf("models have no step %q", s.Kind)
 	}
+	for _, z := range s.Landmarks {
+		least = min(least, len(z))
+	}
 	sizes := []int{
 		least, s.Cols, len(s.Frequency), len(s.Mean), len(s.Deviation),
 		len(s.Curves), len(s.Low), len(s.High),
