@@ -362,8 +362,8 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 		made, level := f.pull(p.structure, w)
 		*to = append(append(*to, level), made...)
 	}
-	for i := range d {
-		add(&doubt.Common, fit.Root[i*d:][:d])
+	for row := range slices.Chunk(fit.Root, d) {
+		add(&doubt.Common, row)
 	}
 	parts, _ := f.components(p.structure)
 	for j, k := range parts.Part {

@@ -11,7 +11,8 @@
 //
 // The variances maximise the marginal likelihood of the rows (the evidence), of classes and
 // counts in Laplace's approximation. Given w, tasks have nothing to do with each other. So a step
-// costs n_t D (n_t + D) for each task and D^3 once, with D features and at most D rows n_t.
+// costs n_t D (n_t + D) for each task and D^3 once, with at most D rows n_t of a task, and of each
+// component's D features as many as there are rows at most.
 package mixed
 
 import (
@@ -82,7 +83,7 @@ type Fit struct {
 	Common []float64
 	// Own is the mean of every task's u_t.
 	Own [][]float64
-	// Root has the D x D matrix R for which R'R is the covariance of w.
+	// Root has a matrix R of D columns for which R'R is the covariance of w.
 	Root []float64
 	// Left is, for every task, how much of the variance that f has in a new task its rows
 	// leave, in the mean over these rows.
@@ -122,7 +123,8 @@ const (
 
 // New finds the variances of a problem, unless they are given, and the weights.
 func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
-	s := newSearch(p, o)
+	n := narrow(p, max(1, o.Workers))
+	s := newSearch(n.narrowed, o)
 	for !o.Given && s.steps < mostSteps && ctx.Err() == nil {
 		newton := 1
 		if s.steps == 0 {
@@ -136,7 +138,7 @@ func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
 		}
 	}
 	s.posterior(newtonSteps)
-	return s.fit(), ctx.Err()
+	return n.widen(s.fit()), ctx.Err()
 }
 
 // search holds a problem while its variances are sought.
