@@ -60,16 +60,17 @@ func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64
 		for _, knot := range c.Knots {
 			of.Knots = append(of.Knots, unit(j, knot))
 		}
-		for t := saved.Average; t < len(m.Tasks); t++ {
+		of.Shared = make([]float64, len(at))
+		for t := range m.Tasks {
 			y, err := effect(m, step, values, t)
 			if err != nil {
 				return nil, err
 			}
-			if t == saved.Average {
-				of.Shared = y
-				continue
-			}
-			of.Tasks, of.Change = append(of.Tasks, y), of.Change+floats.Max(y)-floats.Min(y)
+			of.Tasks = append(of.Tasks, y)
+			of.Change += floats.Max(y) - floats.Min(y)
+			floats.AddScaled(of.Shared, 1/float64(len(m.Tasks)), y)
+		}
+		for _, y := range of.Tasks {
 			of.Apart = math.Hypot(of.Apart, floats.Distance(y, of.Shared, 2))
 		}
 		of.Apart /= math.Sqrt(float64(len(of.X) * len(m.Tasks)))
