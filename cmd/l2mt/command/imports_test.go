@@ -23,6 +23,7 @@ var arrows = map[string][]string{
 	"data/images":      {"data", "data/files", "data/progress", "data/safetensors"},
 	"data/experience":  {"data", "data/digits", "data/fault", "data/files"},
 
+	"model/mixed":     {"layers/linalg"},
 	"model/multitask": {"data", "data/fault", "layers/linalg"},
 	"layers":          {"data", "data/fault", "layers/linalg"},
 	"layers/linalg":   {},
