@@ -256,9 +256,7 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 // Landmarks is how many of the rows the fit compares with, which a saved model contains.
 func (f *Fitted) Landmarks() (n int) {
 	for _, step := range f.steps {
-		for _, part := range step.Parts {
-			n += len(part.Landmarks)
-		}
+		n += step.Compared()
 	}
 	return n
 }

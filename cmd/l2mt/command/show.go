@@ -107,7 +107,7 @@ func (s *shownModel) write(w io.Writer) {
 	}
 	for _, step := range s.Recipe.Steps {
 		fmt.Fprintf(w, "step %s", step.Kind)
-		if n := len(step.Landmarks); n > 0 {
+		if n := step.Compared(); n > 0 {
 			fmt.Fprintf(w, ": the model contains %d of the rows that it was fitted on", n)
 		}
 		fmt.Fprintln(w)
