@@ -89,7 +89,8 @@ func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 // rowScores are what the candidates predict of a task's row, or of a class of it.
 func (e *blend) rowScores(parts []*evidence.HeldOut, task, number int) (scores []float64) {
 	for _, h := range parts {
-		scores = append(scores, (h.Scores[task][number]-e.center[task])/e.scale[task])
+		score := h.Scores[task][number] - e.center[task]
+		scores = append(scores, score/e.scale[task])
 	}
 	return scores
 }
@@ -156,18 +157,23 @@ func (e *blend) likelihoods() []float64 {
 	losses := make([][]float64, k)
 	for r, scores := range e.scores {
 		for c, s := range scores {
-			loss := (e.y[r] - s) * (e.y[r] - s) / (2 * e.noise)
+			miss := e.y[r] - s
+			loss := miss * miss / (2 * e.noise)
 			if e.loss != nil {
 				loss, _, _ = e.loss.At(s, e.y[r])
 			}
 			losses[c] = append(losses[c], loss)
 		}
 	}
-	best := slices.Clone(slices.MinFunc(losses, func(a, b []float64) int { return cmp.Compare(floats.Sum(a), floats.Sum(b)) }))
+	byTotal := func(a, b []float64) int {
+		return cmp.Compare(floats.Sum(a), floats.Sum(b))
+	}
+	best := slices.Clone(slices.MinFunc(losses, byTotal))
 	p := make([]float64, k)
 	for c := range p {
 		floats.Sub(losses[c], best)
-		p[c] = math.Exp(-floats.Sum(losses[c]) / max(1, floats.Norm(losses[c], 2)))
+		unit := max(1, floats.Norm(losses[c], 2))
+		p[c] = math.Exp(-floats.Sum(losses[c]) / unit)
 	}
 	floats.Scale(1/floats.Sum(p), p)
 	return p
@@ -178,7 +184,8 @@ func descend(h [][]float64, g, v []float64) (moved float64) {
 	for range blendRounds {
 		far := 0.0
 		for a := range v {
-			next := max(0, v[a]+(g[a]-floats.Dot(h[a], v))/h[a][a])
+			slope := g[a] - floats.Dot(h[a], v)
+			next := max(0, v[a]+slope/h[a][a])
 			far = max(far, math.Abs(next-v[a]))
 			v[a] = next
 		}
@@ -205,7 +212,8 @@ func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 			classes := len(scores) / max(1, len(fold))
 			for j := range scores {
 				if fold[j/classes] == k {
-					scores[j] = e.center[i] + e.scale[i]*floats.Dot(v, e.rowScores(parts, i, j))
+					score := floats.Dot(v, e.rowScores(parts, i, j))
+					scores[j] = e.center[i] + e.scale[i]*score
 				}
 			}
 		}
