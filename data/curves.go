@@ -132,7 +132,8 @@ func (s Step) curvesRow(dst []float32, r Row) {
 
 // Straight is the step of curves that do not bend.
 func Straight(x Matrix) Step {
-	s := Step{Kind: StepCurves, Cols: x.Cols(), Curves: make([]Curve, x.Cols())}
+	s := Step{Kind: StepCurves, Cols: x.Cols()}
+	s.Curves = make([]Curve, s.Cols)
 	s.Low, s.High = extremes(x)
 	return s
 }

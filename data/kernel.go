@@ -122,3 +122,12 @@ func distance(kind string, x, z []float32) (sum float64) {
 	}
 	return sum
 }
+
+// Compared is the number of landmarks that the step, or its last part, compares rows with. Their
+// values are the last of a row that it has made.
+func (s Step) Compared() int {
+	if n := len(s.Parts); n > 0 {
+		return s.Parts[n-1].Compared()
+	}
+	return len(s.Landmarks)
+}

@@ -148,16 +148,15 @@ func TestViewsPutPartsSideBySide(t *testing.T) {
 // Views of a file are checked with all their parts.
 func TestViewsAreValidated(t *testing.T) {
 	x := scattered(2, Regression, 1, 20, 3).Tasks[0].TrainSet.X
-	kernel, _ := FitKernel(StepLaplace, 1, x, 7)
 	for want, forge := range map[string]func(s *Step){
 		"":                   func(*Step) {},
-		"it has no parts":    func(s *Step) { s.Parts = nil },
-		"a part is one too":  func(s *Step) { s.Parts[0] = Views(s.Parts...) },
+		"for 0 columns":      func(s *Step) { s.Parts[1].Landmarks[2] = nil },
 		"there are 3":        func(s *Step) { s.Parts[1].Landmarks = [][]float32{{1}} },
 		"no step \"bogus\"":  func(s *Step) { s.Parts[0].Kind = "bogus" },
 		"has 1 numbers for":  func(s *Step) { s.Parts[0].Curves[1].Bends = [][]float64{{1}} },
 		"for 2 columns; the": func(s *Step) { s.Low = s.Low[:2] },
 	} {
+		kernel, _ := FitKernel(StepLaplace, 1, x, 7)
 		views := Views(FitCurves(x), kernel)
 		forge(&views)
 		err := views.Validate(3)

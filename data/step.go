@@ -120,6 +120,9 @@ func (s Step) Validate(cols int) error {
 	if !known {
 		return ErrInvalid.Errorf("models have no step %q", s.Kind)
 	}
+	for _, z := range s.Landmarks {
+		least = min(least, len(z))
+	}
 	sizes := []int{
 		least, s.Cols, len(s.Frequency), len(s.Mean), len(s.Deviation),
 		len(s.Curves), len(s.Low), len(s.High),
@@ -140,6 +143,9 @@ func (s Step) Validate(cols int) error {
 		}
 	}
 	for _, part := range s.Parts {
+		if part.Kind == StepViews {
+			return ErrInvalid.Errorf("step %q: a part has parts too", s.Kind)
+		}
 		if err := part.Validate(cols); err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@
 A SET is FILE.npz:ROWS with X, y and task (ROWS a task to learn from), or FILE.csv.gz with the columns
 x* and the targets y* (two thirds of the rows to learn from). Errors are means over the splits: RMSE,
 1 - AUC of tasks where y has two values, or of tables RMSE over that of the training mean. Rows are
-L2MT, the same with straight columns, without sharing, and with intercepts of their own, and the best
-of ridge with one-hot tasks, forest, extra trees and boosting by the test rows.
+L2MT, the same with straight columns and without sharing, and ridge with one-hot tasks, forest, extra
+trees and boosting.
 """
 import csv, gzip, json, re, subprocess, sys, tempfile
 import numpy as np
@@ -83,11 +83,9 @@ for name in sys.argv[3:]:
         p, model = l2mt(X, y, task, learn, rest, [])
         judge("l2mt", p)
         chosen.append(model)
-        view = "".join(re.findall(r"-(?:curves|gauss[0-9.]+|laplace[0-9.]+)", model))
-        judge("linear", l2mt(X, y, task, learn, rest, ["--view", "linear"])[0])
-        judge("no sharing", l2mt(X, y, task, learn, rest, ["--model", "stl" + view])[0])
-        own = re.sub(r"-(drawn[0-9]+|one-intercept)", "", model)
-        judge("own intercepts", p if own == model else l2mt(X, y, task, learn, rest, ["--model", own])[0])
+        view = re.match("straight|curves|kernel", model)
+        judge("straight", l2mt(X, y, task, learn, rest, ["--view", "straight"])[0])
+        judge("no sharing", l2mt(X, y, task, learn, rest, ["--model", view.group() + "-alone" if view else "stl"])[0])
         one = np.zeros((len(y), 0)) if task is None else (task[:, None] == np.unique(task)).astype(float)
         Z = np.c_[X, one]
         for what, m in (("ridge", make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 4, 13)))), ("forest", RandomForestRegressor(200, random_state=0)), ("extra trees", ExtraTreesRegressor(200, random_state=0))):

@@ -327,7 +327,9 @@ func (o EvaluateOptions) joint(m multitask.Model, p *data.ProblemData) *cell {
 // network solves the problem with the network, and without parts of that. It is seen with the
 // features that the network works on.
 func network(n Network, p, seen *data.ProblemData) *cell {
-	bench := sync.OnceValues(func() (*solve.Bench, error) { return solve.NewBench(n.Finder, p, solve.Options{}) })
+	bench := sync.OnceValues(func() (*solve.Bench, error) {
+		return solve.NewBench(n.Finder, p, solve.Options{})
+	})
 	fit := func(ctx context.Context, v Variant) (*evidence.Tuned, error) {
 		begin := time.Now()
 		if v == Paper {
@@ -349,11 +351,12 @@ func network(n Network, p, seen *data.ProblemData) *cell {
 		if err != nil {
 			return nil, err
 		}
-		choose := func() (*solve.Choice, error) { return b.Choose(ctx, solve.Parts{NoNetwork: v == Without}) }
+		var choice *solve.Choice
 		if v == Alone {
-			choose = func() (*solve.Choice, error) { return b.Best(ctx, []solve.Candidate{b.First()}) }
+			choice, err = b.Best(ctx, []solve.Candidate{b.First()})
+		} else {
+			choice, err = b.Choose(ctx, solve.Parts{NoNetwork: v == Without})
 		}
-		choice, err := choose()
 		if err != nil {
 			return nil, err
 		}

@@ -111,8 +111,8 @@ func (o Outcome) Validate() error {
 		return errors.New("it names no problem or no model")
 	case err != nil:
 		return fmt.Errorf("omega: %w", err)
-	case !(o.Params.Lambda1 > 0):
-		return fmt.Errorf("lambda1 is %v; it must be positive", o.Params.Lambda1)
+	case !(o.Params.Lambda1 >= 0): // mixed models have none
+		return fmt.Errorf("lambda1 is %v; it must not be negative", o.Params.Lambda1)
 	case len(o.Test.Task) != len(o.Omega):
 		return fmt.Errorf("%d test errors; omega has %d tasks", len(o.Test.Task), len(o.Omega))
 	case slices.Min(o.Test.Task) < 0:

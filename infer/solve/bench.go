@@ -301,8 +301,10 @@ func (b *Bench) judgeEach(ctx context.Context, candidates []Candidate) (all []*J
 		all = append(all, j)
 	}
 	report := b.options.Progress
-	report.Start("measuring on rows held out", len(structures)*len(b.folds)+len(others))
-	defer report.Finish()
+	if work := len(structures)*len(b.folds) + len(others); work > 0 {
+		report.Start("measuring on rows held out", work)
+		defer report.Finish()
+	}
 	for _, j := range others {
 		begin := time.Now()
 		if err := b.tune(ctx, j); err != nil {

@@ -23,7 +23,6 @@ import (
 type blend struct {
 	scores [][]float64 // of a row: one of every candidate
 	y      []float64
-	fold   []int // that held the row out
 	loss   mixed.Loss
 	noise  float64
 	center []float64 // of every task
@@ -39,30 +38,37 @@ const (
 	blendMoves  = 1e-9
 )
 
-// newBlend gathers the predictions. A row of several classes counts once for every class.
-func newBlend(b *Bench, parts []*evidence.HeldOut) *blend {
+// newBlend gathers the predictions of the rows that a fold did not hold out, or of all with the fold
+// -1. A row of several classes counts once for every class.
+func newBlend(b *Bench, parts []*evidence.HeldOut, without int) *blend {
 	e := &blend{}
 	if !b.regression() {
 		e.loss = mixed.Logistic{}
 	}
 	first := parts[0]
-	e.center, e.scale = moments(b.rows, first.Y)
+	others := make([][]float64, len(first.Y))
+	for i, targets := range first.Y {
+		for j, fold := range b.foldsOf(i) {
+			if fold != without {
+				others[i] = append(others[i], targets[j])
+			}
+		}
+	}
+	e.center, e.scale = moments(b.rows, others)
 	for i, targets := range first.Y {
 		fold := b.foldsOf(i)
 		for j, y := range targets {
+			if fold[j] == without {
+				continue
+			}
 			classes := len(first.Scores[i]) / len(targets)
 			for c := range classes {
-				var scores []float64
-				for _, h := range parts {
-					scores = append(scores, (h.Scores[i][j*classes+c]-e.center[i])/e.scale[i])
-				}
 				target := (y - e.center[i]) / e.scale[i]
 				if classes > 1 {
 					target = float64(2*btoi(multitask.LabelOf(y, classes) == c) - 1)
 				}
-				e.scores = append(e.scores, scores)
+				e.scores = append(e.scores, e.rowScores(parts, i, j*classes+c))
 				e.y = append(e.y, target)
-				e.fold = append(e.fold, fold[j])
 			}
 		}
 	}
@@ -78,6 +84,15 @@ func newBlend(b *Bench, parts []*evidence.HeldOut) *blend {
 		}
 	}
 	return e
+}
+
+// rowScores are what the candidates predict of a task's row, or of a class of it.
+func (e *blend) rowScores(parts []*evidence.HeldOut, task, number int) (scores []float64) {
+	for _, h := range parts {
+		score := h.Scores[task][number] - e.center[task]
+		scores = append(scores, score/e.scale[task])
+	}
+	return scores
 }
 
 // moments are the means and the deviations of the targets, of all tasks or, in units of their own,
@@ -101,10 +116,10 @@ func moments(p *data.ProblemData, y [][]float64) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// weigh finds the weights by the rows that a fold did not hold out, or by all with the fold -1.
-func (e *blend) weigh(without int) []float64 {
+// weigh finds the weights.
+func (e *blend) weigh() []float64 {
 	k := len(e.scores[0])
-	prior := e.likelihoods(without)
+	prior := e.likelihoods()
 	v := slices.Clone(prior)
 	h := make([][]float64, k)
 	for range blendSteps {
@@ -115,9 +130,6 @@ func (e *blend) weigh(without int) []float64 {
 			g[a] = blendPrior * prior[a]
 		}
 		for r, s := range e.scores {
-			if e.fold[r] == without {
-				continue
-			}
 			target := e.y[r]
 			curvature := 1 / e.noise
 			if e.loss != nil {
@@ -140,26 +152,28 @@ func (e *blend) weigh(without int) []float64 {
 
 // likelihoods are those of the rows by each candidate alone, which add up to 1. Beside the likeliest
 // a difference counts in units of its standard error, if that is above 1.
-func (e *blend) likelihoods(without int) []float64 {
+func (e *blend) likelihoods() []float64 {
 	k := len(e.scores[0])
 	losses := make([][]float64, k)
 	for r, scores := range e.scores {
-		if e.fold[r] == without {
-			continue
-		}
 		for c, s := range scores {
-			loss := (e.y[r] - s) * (e.y[r] - s) / (2 * e.noise)
+			miss := e.y[r] - s
+			loss := miss * miss / (2 * e.noise)
 			if e.loss != nil {
 				loss, _, _ = e.loss.At(s, e.y[r])
 			}
 			losses[c] = append(losses[c], loss)
 		}
 	}
-	best := slices.Clone(slices.MinFunc(losses, func(a, b []float64) int { return cmp.Compare(floats.Sum(a), floats.Sum(b)) }))
+	byTotal := func(a, b []float64) int {
+		return cmp.Compare(floats.Sum(a), floats.Sum(b))
+	}
+	best := slices.Clone(slices.MinFunc(losses, byTotal))
 	p := make([]float64, k)
 	for c := range p {
 		floats.Sub(losses[c], best)
-		p[c] = math.Exp(-floats.Sum(losses[c]) / max(1, floats.Norm(losses[c], 2)))
+		unit := max(1, floats.Norm(losses[c], 2))
+		p[c] = math.Exp(-floats.Sum(losses[c]) / unit)
 	}
 	floats.Scale(1/floats.Sum(p), p)
 	return p
@@ -170,7 +184,8 @@ func descend(h [][]float64, g, v []float64) (moved float64) {
 	for range blendRounds {
 		far := 0.0
 		for a := range v {
-			next := max(0, v[a]+(g[a]-floats.Dot(h[a], v))/h[a][a])
+			slope := g[a] - floats.Dot(h[a], v)
+			next := max(0, v[a]+slope/h[a][a])
 			far = max(far, math.Abs(next-v[a]))
 			v[a] = next
 		}
@@ -182,20 +197,25 @@ func descend(h [][]float64, g, v []float64) (moved float64) {
 	return moved
 }
 
-// scored are the predictions of the weighed sum of all rows, those of a fold by the weights that
-// the others give.
-func (e *blend) scored(parts []*evidence.HeldOut, folds int) [][]float64 {
-	weights := make([][]float64, folds)
-	for f := range weights {
-		weights[f] = e.weigh(f)
-	}
+// blended are the predictions of the weighed sum of all rows. The rows of a fold have the weights
+// that the others give.
+func (b *Bench) blended(parts []*evidence.HeldOut) [][]float64 {
 	out := make([][]float64, len(parts[0].Scores))
-	row := 0
 	for i, scores := range parts[0].Scores {
-		for range scores {
-			v := weights[e.fold[row]]
-			out[i] = append(out[i], e.center[i]+e.scale[i]*floats.Dot(v, e.scores[row]))
-			row++
+		out[i] = make([]float64, len(scores))
+	}
+	for k := range b.folds {
+		e := newBlend(b, parts, k)
+		v := e.weigh()
+		for i, scores := range out {
+			fold := b.foldsOf(i)
+			classes := len(scores) / max(1, len(fold))
+			for j := range scores {
+				if fold[j/classes] == k {
+					score := floats.Dot(v, e.rowScores(parts, i, j))
+					scores[j] = e.center[i] + e.scale[i]*score
+				}
+			}
 		}
 	}
 	return out

@@ -18,7 +18,7 @@ func blendOf(t *testing.T, kind data.Kind) (*Bench, *blend, []*evidence.HeldOut)
 	for _, s := range []Structure{{Straight, Pooled}, {Kernel, Alone}} {
 		parts = append(parts, judge(t, b, Candidate{Structure: s}).HeldOut)
 	}
-	return b, newBlend(b, parts), parts
+	return b, newBlend(b, parts, -1), parts
 }
 
 // The weights are the best of a grid of nonnegative ones, by the objective of blend's comment.
@@ -44,7 +44,7 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 				noise = min(noise, square)
 			}
 		}
-		p := e.likelihoods(-1)
+		p := e.likelihoods()
 		if math.Abs(floats.Sum(p)-1) > 1e-12 || (p[0] > p[1]) != (parts[0].Loss < parts[1].Loss) {
 			t.Errorf("%s: likelihoods %v of losses %v and %v", kind, p, parts[0].Loss, parts[1].Loss)
 		}
@@ -72,7 +72,7 @@ func TestWeightsAreTheBestOfAGrid(t *testing.T) {
 				}
 			}
 		}
-		got := e.weigh(-1)
+		got := e.weigh()
 		if math.Abs(got[0]-v) > 0.011 || math.Abs(got[1]-w) > 0.011 || objective(got[0], got[1]) > least+1e-9 {
 			t.Errorf("%s: weights %v, of the grid (%v, %v)", kind, got, v, w)
 		}
@@ -86,23 +86,25 @@ func TestWeightsAreNotNegative(t *testing.T) {
 		for _, s := range e.scores {
 			s[0] = -s[1]
 		}
-		if got := e.weigh(-1); got[0] != 0 || !(got[1] > 0.5) {
+		if got := e.weigh(); got[0] != 0 || !(got[1] > 0.5) {
 			t.Errorf("%s: weights %v", kind, got)
 		}
 	}
 }
 
-// What a fold's rows are says nothing of the weights that they are scored by.
+// The labels of a fold's rows say nothing of what they are scored by.
 func TestScoresOfAFoldHaveNotSeenIt(t *testing.T) {
 	for _, kind := range []data.Kind{data.Regression, data.Classification} {
-		b, e, parts := blendOf(t, kind)
-		before := e.scored(parts, len(b.folds))
-		for r := range e.y {
-			if e.fold[r] == 0 {
-				e.y[r] *= -1
+		b, _, parts := blendOf(t, kind)
+		before := b.blended(parts)
+		for i, y := range parts[0].Y {
+			for j, k := range b.foldsOf(i) {
+				if k == 0 {
+					y[j] *= -1
+				}
 			}
 		}
-		after := e.scored(parts, len(b.folds))
+		after := b.blended(parts)
 		moved := 0
 		for i := range before {
 			for j, k := range b.foldsOf(i) {

@@ -2,6 +2,7 @@ package solve
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -156,12 +157,11 @@ func (b *Bench) weigh(ctx context.Context, candidates []Candidate) (*Choice, err
 	for _, j := range judged {
 		parts = append(parts, j.HeldOut)
 	}
-	e := newBlend(b, parts)
-	held, err := b.predicted(e.scored(parts, len(b.folds)))
+	held, err := b.predicted(b.blended(parts))
 	if err != nil {
 		return nil, err
 	}
-	c := newChoice(judged, e.weigh(-1), held)
+	c := newChoice(judged, newBlend(b, parts, -1).weigh(), held)
 	if surest := c.surest(); surest != nil {
 		held.Variance = surest.Variance
 	}
@@ -210,15 +210,23 @@ func (c *Choice) counts(k int) bool {
 
 // Name is what the candidates that count are called, the one of the largest weight first.
 func (c *Choice) Name() string {
-	return c.words(func(j *Judged) string { return j.Name() }, "+")
+	return strings.Join(c.words((*Judged).Name), "+")
 }
+
+// mostTitled bounds the candidates that a title names.
+const mostTitled = 2
 
 // Title says what they are.
 func (c *Choice) Title() string {
-	return c.words(func(j *Judged) string { return j.Title() }, " + ")
+	words := c.words((*Judged).Title)
+	title := strings.Join(words[:min(len(words), mostTitled)], " + ")
+	if more := len(words) - mostTitled; more > 0 {
+		title += fmt.Sprintf(" + %d more", more)
+	}
+	return title
 }
 
-func (c *Choice) words(word func(*Judged) string, between string) string {
+func (c *Choice) words(word func(*Judged) string) []string {
 	first := c.first()
 	words := []string{word(first)}
 	for k, j := range c.parts {
@@ -226,7 +234,7 @@ func (c *Choice) words(word func(*Judged) string, between string) string {
 			words = append(words, word(j))
 		}
 	}
-	return strings.Join(words, between)
+	return words
 }
 
 // Rivals are what a user would try instead of a choice: every task on its own, and one model for

@@ -1,9 +1,11 @@
-// Package solve solves multitask problems with the covariance that a network
-// finds.
+// Package solve solves multitask problems: it weighs ways to fit them by rows held out.
 //
-// Fit does the whole: a Bench judges candidates by rows that they have not seen, Choose
-// takes one, and it is fitted to all labelled rows. Test rows are only ever measured on.
+// Fit does the whole. A Bench splits the labelled rows into folds, Choose weighs candidates by
+// what they predict of rows that they have not seen, and Bench.Fit fits those that count to all
+// labelled rows. A Candidate is a Structure of the mixed model (package mixed), in which variances
+// say how much tasks share, or problem (1) with a covariance (a Mixture) in the tasks' common
+// metric. Test rows are only ever measured on.
 //
-// A Finder asks the network. It embeds a problem, from its training rows alone, and the
-// Embedding says the best covariance, and the error expected of any other.
+// A Finder asks the network. It embeds a problem, from its training rows alone, and what it has
+// Found is the best covariance, and the error expected of any other.
 package solve

@@ -98,7 +98,8 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := &multitask.Result{Model: c.Name(), Status: multitask.Converged, Omega: mat.NewSymDense(len(b.rows.Tasks), nil)}
+	sum := &multitask.Result{Model: c.Name(), Status: multitask.Converged}
+	sum.Omega = mat.NewSymDense(len(b.rows.Tasks), nil)
 	left := 1.0
 	for k, j := range c.parts {
 		weight := c.Weighed[k].Weight
@@ -124,7 +125,8 @@ func (b *Bench) sum(ctx context.Context, f *Fitted) (*multitask.Result, error) {
 		}
 		floats.AddScaled(sum.W.RawMatrix().Data, weight, r.W.RawMatrix().Data)
 		floats.AddScaled(sum.B, weight, r.B)
-		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(weight, least), multitask.Normalised(r.Omega).RawSymmetric().Data)
+		omega := multitask.Normalised(r.Omega).RawSymmetric().Data
+		floats.AddScaled(sum.Omega.RawSymmetric().Data, max(weight, least), omega)
 		left -= weight
 		if j == c.first() {
 			sum.Params = r.Params
@@ -161,7 +163,9 @@ func (b *Bench) seen(f *Fitted) (*features, error) {
 
 // fitted fits a structure. The one that counts most says where the targets vary, and how sure
 // predictions are.
-func (f *Fitted) fitted(ctx context.Context, seen *features, j *Judged, workers int) (*multitask.Result, error) {
+func (f *Fitted) fitted(
+	ctx context.Context, seen *features, j *Judged, workers int,
+) (*multitask.Result, error) {
 	p, err := seen.fit(ctx, j.Structure, workers)
 	if err != nil {
 		return nil, err
@@ -256,9 +260,7 @@ func (f *Fitted) Saved(recipe table.Recipe) (*saved.Fit, error) {
 // Landmarks is how many of the rows the fit compares with, which a saved model contains.
 func (f *Fitted) Landmarks() (n int) {
 	for _, step := range f.steps {
-		for _, part := range step.Parts {
-			n += len(part.Landmarks)
-		}
+		n += step.Compared()
 	}
 	return n
 }

@@ -119,3 +119,73 @@ func TestNothingIsSharedWhereThereIsNothing(t *testing.T) {
 		t.Errorf("of the mean's loss noise has %.3f on test rows, and %.3f on rows held out; unrelated tasks have %.3f of the loss of each on its own", noise, promised, unrelated)
 	}
 }
+
+// Related tasks help each other where rows are few: the test loss is clearly below that of tasks
+// on their own.
+func TestRelatedTasksAreShared(t *testing.T) {
+	datatest.Long(t)
+	for _, kind := range []data.Kind{data.Classification, data.Regression} {
+		for seed := range uint64(2) {
+			p, _ := family{kind, true, 6, 20, 10, seed, 7}.problem(t)
+			b := bench(t, nil, p, Options{Seed: seed, Workers: 2})
+			choice := choose(t, b, Parts{})
+			alone, _ := b.Rivals(choice)
+			got := testLoss(t, must(b.Fit(t.Context(), choice))(t))
+			own := testLoss(t, fit(t, b, alone))
+			if !choice.Shares() || got > 0.9*own || choice.Loss > 0.95*judge(t, b, alone).Loss {
+				t.Errorf("%s, seed %d: %s shares %t, with a test loss of %.3f; tasks on their own have %.3f", kind, seed, choice.Name(), choice.Shares(), got, own)
+			}
+		}
+	}
+}
+
+// bending has tasks whose targets are a function of six columns, and noise of deviation 0.1.
+func bending(t *testing.T, rows int, f func(slope float64, x []float32) float64) *data.ProblemData {
+	t.Helper()
+	p := &data.ProblemData{Problem: &data.Problem{Name: "p"}}
+	for i := range 4 {
+		r := data.Stream(0, "bending", uint64(i))
+		set := func(n int) data.Samples {
+			x := make([]float32, 6*n)
+			y := make([]float64, n)
+			for j := range y {
+				row := x[6*j:][:6]
+				for k := range row {
+					row[k] = float32(r.NormFloat64())
+				}
+				y[j] = f(1+0.1*float64(i), row) + 0.1*r.NormFloat64()
+			}
+			return data.Samples{X: must(data.NewDense(n, 6, x))(t), Y: y}
+		}
+		task := &data.Task{Name: string('a' + rune(i)), Kind: data.Regression}
+		p.Tasks = append(p.Tasks, data.TaskData{Task: task, TrainSet: set(rows), TestSet: set(200)})
+	}
+	return p
+}
+
+// Columns that bend, and columns that depend on each other, are predicted far better than straight
+// ones would, and straight ones no worse.
+func TestColumnsBendWhereRowsSaySo(t *testing.T) {
+	datatest.Long(t)
+	for _, c := range []struct {
+		name   string
+		f      func(slope float64, x []float32) float64
+		target float64 // test error, relative to straight columns
+	}{
+		{"straight", func(slope float64, x []float32) float64 { return float64(x[0]) + slope*float64(x[1]) }, 1.05},
+		{"curves", func(slope float64, x []float32) (y float64) {
+			for _, v := range x {
+				y += slope * math.Abs(float64(v))
+			}
+			return y
+		}, 0.2},
+		{"together", func(slope float64, x []float32) float64 { return slope * float64(x[0]*x[1]) }, 0.7},
+	} {
+		p := bending(t, 60, c.f)
+		straight := solved(t, nil, p, Options{Workers: 2}, Parts{View: Straight})
+		got := solved(t, nil, p, Options{Workers: 2}, Parts{})
+		if got.Test.Mean > c.target*straight.Test.Mean {
+			t.Errorf("%s: %s has a test error of %.4f; straight columns have %.4f", c.name, got.Choice.Name(), got.Test.Mean, straight.Test.Mean)
+		}
+	}
+}

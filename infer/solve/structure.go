@@ -223,7 +223,8 @@ func (f *features) of(x data.Matrix) []float64 {
 			row[1+j] = float64(v)
 		}
 		for k, v := range made[straight-1:] {
-			floats.AddScaled(row[straight:], float64(v), f.coordinates[k*f.landmarks:][:f.landmarks])
+			coordinates := f.coordinates[k*f.landmarks:][:f.landmarks]
+			floats.AddScaled(row[straight:], float64(v), coordinates)
 		}
 	}
 	return rows
@@ -438,8 +439,8 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 		made, level := f.pull(p.structure, w)
 		*to = append(append(*to, level), made...)
 	}
-	for i := range d {
-		add(&doubt.Common, fit.Root[i*d:][:d])
+	for row := range slices.Chunk(fit.Root, d) {
+		add(&doubt.Common, row)
 	}
 	parts, _ := f.components(p.structure)
 	for j, k := range parts.Part {
@@ -450,9 +451,11 @@ func (f *features) doubt(p *posterior) *saved.Doubt {
 		}
 	}
 	for i, left := range fit.Left {
-		doubt.Tasks = append(doubt.Tasks, saved.TaskDoubt{Left: left, Loading: f.loading[i], Scale: f.scale[i]})
+		task := saved.TaskDoubt{Left: left, Loading: f.loading[i], Scale: f.scale[i]}
+		doubt.Tasks = append(doubt.Tasks, task)
 	}
-	doubt.Tasks = append(doubt.Tasks, saved.TaskDoubt{Left: 1, Loading: 1, Scale: f.scale[0]})
+	newTask := saved.TaskDoubt{Left: 1, Loading: 1, Scale: f.scale[0]}
+	doubt.Tasks = append(doubt.Tasks, newTask)
 	return doubt
 }
 
@@ -476,7 +479,8 @@ func (f *features) embed(r *multitask.Result) *multitask.Result {
 				embedded.B[i*classes+class] += w * standardise.Mean[of.column]
 				w *= standardise.Deviation[of.column]
 				embedded.W.Set(class*wide+k, i, w)
-				embedded.W.Set(class*wide+k, m, embedded.W.At(class*wide+k, m)+w/float64(m))
+				sum := embedded.W.At(class*wide+k, m)
+				embedded.W.Set(class*wide+k, m, sum+w/float64(m))
 			}
 		}
 		for i := range m {
@@ -516,7 +520,8 @@ func (f *features) pull(s Structure, w []float64) (made []float64, level float64
 	straight := d - f.landmarks
 	made = full[1:straight]
 	for k := range f.landmarks {
-		made = append(made[:len(made):len(made)], floats.Dot(f.coordinates[k*f.landmarks:][:f.landmarks], full[straight:]))
+		coordinates := f.coordinates[k*f.landmarks:][:f.landmarks]
+		made = append(slices.Clip(made), floats.Dot(coordinates, full[straight:]))
 	}
 	return made, full[0]
 }

@@ -110,7 +110,9 @@ func (e *heldRows) Training() *multitask.TrainingSet { return e.train }
 
 // heldOut compares predictions with the targets of the rows.
 func (e *heldRows) heldOut(scores, targets [][]float64, fits ...*multitask.Result) *HeldOut {
-	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, losses: make([][]float64, len(scores)), weights: make([]float64, len(scores)), units: e.units}
+	h := &HeldOut{Scores: scores, Y: targets, Fits: fits, units: e.units}
+	h.losses = make([][]float64, len(scores))
+	h.weights = make([]float64, len(scores))
 	var losses, weights, errs []float64
 	temperature := 1.0
 	if e.kind == data.Classification {

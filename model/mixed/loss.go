@@ -41,5 +41,6 @@ func (h Huber) At(f, y float64) (loss, slope, curvature float64) {
 	if math.Abs(r) <= h.Width {
 		return r * r / 2, r, 1
 	}
-	return h.Width * (math.Abs(r) - h.Width/2), math.Copysign(h.Width, r), h.Width / math.Abs(r)
+	far := math.Abs(r)
+	return h.Width * (far - h.Width/2), math.Copysign(h.Width, r), h.Width / far
 }

@@ -11,7 +11,8 @@
 //
 // The variances maximise the marginal likelihood of the rows (the evidence), of classes and
 // counts in Laplace's approximation. Given w, tasks have nothing to do with each other. So a step
-// costs n_t D (n_t + D) for each task and D^3 once, with D features and at most D rows n_t.
+// costs n_t D (n_t + D) for each task and D^3 once, with at most D rows n_t of a task, and of each
+// component's D features as many as there are rows at most.
 package mixed
 
 import (
@@ -82,7 +83,7 @@ type Fit struct {
 	Common []float64
 	// Own is the mean of every task's u_t.
 	Own [][]float64
-	// Root has the D x D matrix R for which R'R is the covariance of w.
+	// Root has a matrix R of D columns for which R'R is the covariance of w.
 	Root []float64
 	// Left is, for every task, how much of the variance that f has in a new task its rows
 	// leave, in the mean over these rows.
@@ -122,7 +123,8 @@ const (
 
 // New finds the variances of a problem, unless they are given, and the weights.
 func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
-	s := newSearch(p, o)
+	n := narrow(p, max(1, o.Workers))
+	s := newSearch(n.narrowed, o)
 	for !o.Given && s.steps < mostSteps && ctx.Err() == nil {
 		newton := 1
 		if s.steps == 0 {
@@ -136,7 +138,7 @@ func New(ctx context.Context, p Problem, o Options) (*Fit, error) {
 		}
 	}
 	s.posterior(newtonSteps)
-	return s.fit(), ctx.Err()
+	return n.widen(s.fit()), ctx.Err()
 }
 
 // search holds a problem while its variances are sought.
@@ -176,7 +178,8 @@ type block struct {
 }
 
 func newSearch(p Problem, o Options) *search {
-	s := &search{Problem: p, ker: linalg.Default(), workers: max(1, o.Workers), d: len(p.Part)}
+	s := &search{Problem: p, ker: linalg.Default(), d: len(p.Part)}
+	s.workers = max(1, o.Workers)
 	s.Components = slices.Clone(p.Components)
 	s.Noise = cmp.Or(p.Noise, 0.5)
 	if p.Loss != nil {
@@ -255,7 +258,11 @@ func (s *search) spread() {
 // which say the same of the weights.
 func (s *search) whiten(b *block, f, z []float64) {
 	n, d := len(z), s.d
-	b.rows, b.f, b.z, b.lost, b.replaced = n, f, z, 0, 0
+	b.rows = n
+	b.f = f
+	b.z = z
+	b.lost = 0
+	b.replaced = 0
 	if n <= d+d/4 {
 		return
 	}
@@ -280,7 +287,10 @@ func (s *search) whiten(b *block, f, z []float64) {
 	targets := s.atb(f, d, z, 1)
 	targets = s.ab(gram, d, targets, 1)
 	b.lost = max(0, floats.Dot(z, z)-floats.Dot(targets, targets))
-	b.rows, b.f, b.z, b.replaced = d, rows, targets, n-d
+	b.rows = d
+	b.f = rows
+	b.z = targets
+	b.replaced = n - d
 }
 
 // posterior finds w and u_t under the variances. Where there is a Loss it takes steps of Newton's
@@ -355,7 +365,8 @@ func (s *search) stack() (v []float64) {
 func (s *search) together() {
 	p := len(s.shared)
 	v := s.stack()
-	precision := product(s.threads(), linalg.Trans, linalg.NoTrans, p, p, len(v), s.stacked, p, s.stacked, p)
+	precision := product(s.threads(), linalg.Trans, linalg.NoTrans,
+		p, p, len(v), s.stacked, p, s.stacked, p)
 	q := s.atb(s.stacked, p, v, 1)
 	for i, ji := range s.shared {
 		q[i] *= math.Sqrt(s.a[ji])
@@ -449,7 +460,8 @@ func (s *search) expect(b *block, reach []float64) {
 // be needed. It returns how far the variances moved, relative to all of them.
 func (s *search) move() (moved float64) {
 	p := len(s.shared)
-	reach := product(s.threads(), linalg.NoTrans, linalg.Trans, len(s.stacked)/max(1, p), p, p, s.stacked, p, s.root, p)
+	reach := product(s.threads(), linalg.NoTrans, linalg.Trans,
+		len(s.stacked)/max(1, p), p, p, s.stacked, p, s.root, p)
 	s.each(func(b *block) { s.expect(b, reach) })
 	slopes := make([]float64, len(s.Components))
 	expected := make([]float64, len(s.Components))
@@ -503,7 +515,8 @@ func (s *search) move() (moved float64) {
 
 // commonSlopes are the squared slopes of the common weights by component, and their expectations.
 func (s *search) commonSlopes() (slopes, expected []float64) {
-	slopes, expected = make([]float64, len(s.Components)), make([]float64, len(s.Components))
+	slopes = make([]float64, len(s.Components))
+	expected = make([]float64, len(s.Components))
 	variance := make([]float64, len(s.shared))
 	for i, v := range s.root {
 		variance[i%len(s.shared)] += v * v
@@ -596,7 +609,8 @@ func (s *search) left(b *block, f *Fit) float64 {
 func (s *search) ab(a []float64, wide int, b []float64, cols int) []float64 {
 	m := len(a) / max(1, wide)
 	if m*wide*cols > smallProduct {
-		return product(s.ker, linalg.NoTrans, linalg.NoTrans, m, cols, wide, a, wide, b, cols)
+		return product(s.ker, linalg.NoTrans, linalg.NoTrans,
+			m, cols, wide, a, wide, b, cols)
 	}
 	c := make([]float64, m*cols)
 	for i, v := range a {
@@ -610,7 +624,8 @@ func (s *search) ab(a []float64, wide int, b []float64, cols int) []float64 {
 func (s *search) atb(a []float64, wide int, b []float64, cols int) []float64 {
 	rows := len(a) / max(1, wide)
 	if rows*wide*cols > smallProduct {
-		return product(s.ker, linalg.Trans, linalg.NoTrans, wide, cols, rows, a, wide, b, cols)
+		return product(s.ker, linalg.Trans, linalg.NoTrans,
+			wide, cols, rows, a, wide, b, cols)
 	}
 	c := make([]float64, wide*cols)
 	for i, v := range a {
@@ -625,7 +640,8 @@ func (s *search) abt(a []float64, wide int, b []float64, cols int) []float64 {
 	m := len(a) / max(1, wide)
 	n := len(b) / max(1, cols)
 	if m*wide*n > smallProduct {
-		return product(s.ker, linalg.NoTrans, linalg.Trans, m, n, wide, a, wide, b, cols)
+		return product(s.ker, linalg.NoTrans, linalg.Trans,
+			m, n, wide, a, wide, b, cols)
 	}
 	c := make([]float64, m*n)
 	for i := range c {
@@ -637,8 +653,11 @@ func (s *search) abt(a []float64, wide int, b []float64, cols int) []float64 {
 // smallProduct is the number of multiplications below which a product goes row by row.
 const smallProduct = 1 << 15
 
-func product(ker linalg.Kernels, ta, tb linalg.Transpose, m, n, k int, a []float64, wide int, b []float64, cols int) []float64 {
+// product is the m x n matrix of sums over k, of matrices with so many columns as they are stored.
+func product(ker linalg.Kernels, ta, tb linalg.Transpose, m, n, k int,
+	a []float64, wide int, b []float64, cols int) []float64 {
 	c := make([]float64, m*n)
-	linalg.Gemm(ker, ta, tb, m, n, k, 1, a, max(1, wide), b, max(1, cols), 0, c, max(1, n))
+	linalg.Gemm(ker, ta, tb, m, n, k,
+		1, a, max(1, wide), b, max(1, cols), 0, c, max(1, n))
 	return c
 }

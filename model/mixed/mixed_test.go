@@ -39,6 +39,7 @@ var shapes = []shape{
 	{name: "nothing own", rows: []int{3, 20, 1}, wide: []int{1, 3}, components: []Component{both(.5, 0), both(.4, 0)}},
 	{name: "one of each", rows: []int{3, 20, 1}, wide: []int{1, 3}, components: []Component{both(.5, 0), both(0, .4)}},
 	{name: "loadings", rows: []int{8, 3, 30, 2}, wide: []int{1, 4}, components: []Component{both(1, .3), both(.6, .2)}, loadings: []float64{1, -.5, 1.4, 0}},
+	{name: "fewer rows than features", rows: []int{2, 1, 0, 4}, wide: []int{1, 20, 3, 9}, components: []Component{both(1, .3), both(.02, .05), both(.2, .1), both(.1, 0)}},
 	{name: "one task", rows: []int{9}, wide: []int{1, 3}, components: []Component{both(1, .3), both(.6, .2)}},
 }
 
@@ -259,7 +260,7 @@ func comparePosteriors(t *testing.T, r *rand.Rand, s shape) {
 			near(t, fmt.Sprintf("prediction of task %d", i), got, want, 1e-7)
 		}
 	}
-	root := mat.NewDense(d, d, f.Root)
+	root := mat.NewDense(len(f.Root)/d, d, f.Root)
 	var cov mat.Dense
 	cov.Mul(root.T(), root)
 	want := g.common()

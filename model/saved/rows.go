@@ -332,10 +332,11 @@ func (r *Rows) predict(b *Block, given data.Matrix) error {
 		if n == 0 && outside > 0 {
 			b.notes["cells are outside of the values that the model was fitted on, where curves go on straight and kernels end"] = outside
 		}
-		if last := len(m.Recipe.Steps) - 1; n == 0 && last >= 0 && m.Recipe.Steps[last].Landmarks != nil {
+		if last := len(m.Recipe.Steps) - 1; n == 0 && last >= 0 && m.Recipe.Steps[last].Compared() > 0 {
+			kernel := x.Cols() - m.Recipe.Steps[last].Compared()
 			for i := range x.Rows() {
-				if slices.Max(x.Row(i).Value) < least {
-					b.notes["rows are far from all that the model was fitted on; their predictions are next to the intercept"]++
+				if slices.Max(x.Row(i).Value[kernel:]) < least {
+					b.notes["rows are far from all that the model was fitted on; its kernel says nothing of them"]++
 				}
 			}
 		}

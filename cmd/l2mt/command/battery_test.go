@@ -27,7 +27,6 @@ type awkward struct {
 	rows   []int // of the tasks; of classes, half of each
 	row    func(r *rand.Rand, x []float64) []float64
 	target func(j int, y float64) float64 // of row j of its task, to learn from
-	fault  string                         // what fit says, if it cannot do it
 }
 
 func ten(n int) []int { return []int{n, n, n, n} }
@@ -73,8 +72,8 @@ var awkwardTables = []awkward{
 		return y
 	}},
 	{name: "targets of 1e9", rows: ten(10), target: func(_ int, y float64) float64 { return 1e9 * y }},
-	{name: "tasks of three rows", rows: ten(3), fault: "it takes two of each class"},
-	{name: "one row a class", rows: ten(2), fault: "it takes two of each class"},
+	{name: "tasks of three rows", rows: ten(3)},
+	{name: "one row a class", rows: ten(2)},
 }
 
 func times(factor float64) func(*rand.Rand, []float64) []float64 {
@@ -164,12 +163,6 @@ func TestAwkwardTables(t *testing.T) {
 				for _, model := range []string{"l2mt", "stl"} {
 					out := filepath.Join(t.TempDir(), "model")
 					code, report, stderr := l2mt(t, "-q", "fit", train, "--task", "task", "--target", "target", "--kind", string(kind), "--model", model, "--out", out)
-					if a.fault != "" && kind == data.Classification {
-						if code != exitFailed || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, a.fault) {
-							t.Fatalf("exit code %d, %s", code, stderr)
-						}
-						return
-					}
 					if code != exitDone || strings.Contains(report, "NaN") || strings.Contains(report, "Inf") {
 						t.Fatalf("seed %d: exit code %d, %s%s", seed, code, stderr, report)
 					}
@@ -230,7 +223,7 @@ func TestAwkwardProblems(t *testing.T) {
 				}
 				held := r.fit.Choice.Error
 				stl := r.stl.Choice.Error
-				if math.IsNaN(held) || held > 1.1*stl+max(0.05, 2/float64(r.Rows)) { // two rows may be more than that
+				if math.IsNaN(held) || held > 1.1*stl+max(0.05, 4/float64(r.Rows)) { // four rows may be more than that
 					t.Errorf("seed %d: %s loses %v, single-task learning %v", seed, r.Title, held, stl)
 				}
 			})

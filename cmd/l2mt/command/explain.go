@@ -16,18 +16,16 @@ import (
 // bendOf is the step in which a model's columns bend, or nil, and the unit of the table of what
 // goes into it.
 func bendOf(m *saved.Fit) (bend *data.Step, unit func(j int, v float64) float64) {
-	unit = func(_ int, v float64) float64 { return v }
+	offsets := m.Recipe.Offsets()
+	unit = func(j int, v float64) float64 { return v + offsets[j] }
 	for i := range m.Recipe.Steps {
 		switch s := &m.Recipe.Steps[i]; s.Kind {
 		case data.StepViews:
 			return s, unit
 		case data.StepStandardise:
-			offsets := m.Recipe.Offsets()
+			before := unit
 			unit = func(j int, v float64) float64 {
-				if v = v*s.Deviation[j] + s.Mean[j] + offsets[j]; math.Abs(v) < 1e-6*s.Deviation[j] {
-					return 0 // within single precision
-				}
-				return v
+				return before(j, v*s.Deviation[j]+s.Mean[j])
 			}
 		}
 	}
@@ -50,26 +48,35 @@ func curvesOf(m *saved.Fit, step *data.Step, unit func(j int, v float64) float64
 			continue
 		}
 		of := plot.Curve{Column: names[j]}
+		inTable := func(x float64) float64 {
+			v := unit(j, x)
+			if math.Abs(v) < 1e-6*(unit(j, high)-unit(j, low)) {
+				return 0 // within single precision
+			}
+			return v
+		}
 		at := floats.Span(make([]float64, points), low, high)
 		at = append(at, c.Knots...)
 		slices.Sort(at)
 		values := make([]float32, len(at)*step.Cols)
 		for i, x := range at {
-			values[i*step.Cols+j], of.X = float32(x), append(of.X, unit(j, x))
+			values[i*step.Cols+j] = float32(x)
+			of.X = append(of.X, inTable(x))
 		}
 		for _, knot := range c.Knots {
-			of.Knots = append(of.Knots, unit(j, knot))
+			of.Knots = append(of.Knots, inTable(knot))
 		}
-		for t := saved.Average; t < len(m.Tasks); t++ {
+		of.Shared = make([]float64, len(at))
+		for t := range m.Tasks {
 			y, err := effect(m, step, values, t)
 			if err != nil {
 				return nil, err
 			}
-			if t == saved.Average {
-				of.Shared = y
-				continue
-			}
-			of.Tasks, of.Change = append(of.Tasks, y), of.Change+floats.Max(y)-floats.Min(y)
+			of.Tasks = append(of.Tasks, y)
+			of.Change += floats.Max(y) - floats.Min(y)
+			floats.AddScaled(of.Shared, 1/float64(len(m.Tasks)), y)
+		}
+		for _, y := range of.Tasks {
 			of.Apart = math.Hypot(of.Apart, floats.Distance(y, of.Shared, 2))
 		}
 		of.Apart /= math.Sqrt(float64(len(of.X) * len(m.Tasks)))

@@ -25,7 +25,7 @@ func modelOf(t *testing.T, s solve.Structure) *shownModel {
 			text += fmt.Sprintf("t%d,%v,%v,%v\n", i, r.NormFloat64(), x, float64(1+i)*(x-12)*(x-12)+0.1*r.NormFloat64())
 		}
 	}
-	read := must(table.Read([]string{write(t, "bent.csv", text)}, table.Options{Task: "task"}))(t)
+	read := must(table.Read([]string{write(t, "bent.csv", text)}, table.Options{Task: "task", Steps: []string{data.StepStandardise}}))(t)
 	b := must(solve.NewBench(nil, read.Problem, solve.Options{}))(t)
 	choice := must(b.Best(t.Context(), []solve.Candidate{{Structure: s}}))(t)
 	f := must(b.Fit(t.Context(), choice))(t)

@@ -308,8 +308,9 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 	case 1:
 		verdict("the mean of each task predicts better than the model: its features do not help", "the mean", d)
 	}
-	d := r.Rivals[rivalSTL].Less
-	switch most := files.Float(asGood * r.Rivals[rivalSTL].Loss); {
+	stl := r.Rivals[rivalSTL]
+	d := stl.Less
+	switch most := files.Float(asGood * stl.Loss); {
 	case r.alone && len(r.Structures) > 1:
 		fmt.Fprintln(w, "nothing is shared: every task is on its own")
 	case r.alone:
@@ -318,9 +319,9 @@ func (r *fitReport) writeVerdicts(w io.Writer) {
 	case d.Sign() < 0:
 		verdict("sharing pays", "STL", d)
 	case d.Sign() > 0:
-		verdict("sharing does harm; single-task learning (--model stl) is better", "STL", d)
+		verdict(fmt.Sprintf("sharing does harm; single-task learning (--model %s) is better", stl.Name), "STL", d)
 	case d.Low > -most && d.High < most:
-		verdict("single-task learning (--model stl) is as good", "STL", d)
+		verdict(fmt.Sprintf("single-task learning (--model %s) is as good", stl.Name), "STL", d)
 	default:
 		verdict("too few rows to separate sharing from single-task learning", "STL", d)
 	}

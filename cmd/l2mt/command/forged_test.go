@@ -169,8 +169,8 @@ func forgeries(t *testing.T) map[string]*forgery {
 	}
 	return map[string]*forgery{
 		"columns": forge(t, "columns", color, "--model", "mtrl", "--lambda1", "0.1"),
-		"curves":  forge(t, "curves", newTab().text(","), "--view", "curves", "--model", "stl", "--lambda1", "0.1"),
-		"kernel":  forge(t, "kernel", newTab().text(","), "--model", "stl", "--lambda1", "0.1", "--view", "gauss1"),
+		"curves":  forge(t, "curves", newTab().text(","), "--view", "curves"),
+		"kernel":  forge(t, "kernel", newTab().text(","), "--view", "kernel"),
 		"two":     forge(t, "two", newTab().set("y", word("yes", "no")).text(","), "--model", "stl", "--lambda1", "0.1", "--step", "unit"),
 		"three":   forge(t, "three", newTab().set("y", word("red", "blue", "green")).text(","), "--model", "mtrl", "--lambda1", "0.1"),
 		"words":   forge(t, "words", newTab().of("x", "1", "0", "3").of("z", "0", "0", "5", "1").text(","), "--model", "stl", "--lambda1", "0.1", "--step", "tfidf", "--step", "standardise"),

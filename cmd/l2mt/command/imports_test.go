@@ -34,7 +34,6 @@ var arrows = map[string][]string{
 
 	"model/pretrained": {"model"},
 	"model/saved":      {"data", "data/fault", "data/files", "data/format", "data/safetensors", "data/table", "model/multitask", "model/settings"},
-	"model/mixed":      {"layers/linalg"},
 	"model/evidence":   {"data", "data/files", "data/progress", "layers/linalg", "model/multitask", "model/saved"},
 
 	"infer":                 {"data/fault"},

@@ -89,7 +89,11 @@ func (c *showCmd) Run(e *env) error {
 }
 
 func (s *shownModel) write(w io.Writer) {
-	fmt.Fprintf(w, "%s, %s of %d tasks with %d features, lambda1 = %s\n", s.Model, s.Kind, len(s.Tasks), len(s.Features), number(s.Params.Lambda1))
+	fmt.Fprintf(w, "%s, %s of %d tasks with %d features", s.Model, s.Kind, len(s.Tasks), len(s.Features))
+	if s.Params.Lambda1 > 0 { // variances take its place in mixed models
+		fmt.Fprintf(w, ", lambda1 = %s", number(s.Params.Lambda1))
+	}
+	fmt.Fprintln(w)
 	if s.Recipe.Task != "" {
 		fmt.Fprintf(w, "column %q names the task\n", s.Recipe.Task)
 	}
@@ -103,7 +107,7 @@ func (s *shownModel) write(w io.Writer) {
 	}
 	for _, step := range s.Recipe.Steps {
 		fmt.Fprintf(w, "step %s", step.Kind)
-		if n := len(step.Landmarks); n > 0 {
+		if n := step.Compared(); n > 0 {
 			fmt.Fprintf(w, ": the model contains %d of the rows that it was fitted on", n)
 		}
 		fmt.Fprintln(w)

@@ -1,0 +1,168 @@
+package mixed
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"l2mt/layers/linalg"
+)
+
+// narrowing has for each component of more features than there are rows as many features as rows,
+//
+//	F = L Q',   L L' = F F'
+//
+// with the rows F in all tasks. Its weights w have one variance, and so have the weights Q'w of
+// the features L.
+type narrowing struct {
+	narrowed Problem
+	wide     Problem
+	ker      linalg.Kernels
+	turns    []turn // of the components
+}
+
+// turn is a component before and after.
+type turn struct {
+	features []int     // before
+	first    int       // feature after
+	q        []float64 // one row for each feature before; nil where features stay
+}
+
+// narrow narrows the components of a problem.
+func narrow(p Problem, workers int) *narrowing {
+	n := &narrowing{narrowed: p, wide: p, ker: linalg.Default(), turns: make([]turn, len(p.Components))}
+	n.ker.Threads = workers
+	for j, k := range p.Part {
+		n.turns[k].features = append(n.turns[k].features, j)
+	}
+	rows := 0
+	for _, t := range p.Tasks {
+		rows += len(t.Y)
+	}
+	if !slices.ContainsFunc(n.turns, func(t turn) bool { return rows > 0 && len(t.features) > rows }) {
+		n.turns = nil
+		return n
+	}
+	n.narrowed.Part = nil
+	var columns [][]float64 // after, one row of each task behind the other
+	for k := range n.turns {
+		t := &n.turns[k]
+		t.first = len(n.narrowed.Part)
+		made := n.turn(t, rows)
+		columns = append(columns, made...)
+		n.narrowed.Part = append(n.narrowed.Part, slices.Repeat([]int{k}, len(made))...)
+	}
+	n.narrowed.Tasks = slices.Clone(p.Tasks)
+	row := 0
+	for i := range n.narrowed.Tasks {
+		t := &n.narrowed.Tasks[i]
+		t.Features = nil
+		for range t.Y {
+			for _, c := range columns {
+				t.Features = append(t.Features, c[row])
+			}
+			row++
+		}
+	}
+	return n
+}
+
+// turn makes the features of a component.
+func (n *narrowing) turn(t *turn, rows int) (columns [][]float64) {
+	d := len(t.features)
+	f := make([]float64, 0, rows*d)
+	for _, task := range n.wide.Tasks {
+		for row := range slices.Chunk(task.Features, len(n.wide.Part)) {
+			for _, j := range t.features {
+				f = append(f, row[j])
+			}
+		}
+	}
+	made, wide := f, d
+	if d > rows {
+		gram := product(n.ker, linalg.NoTrans, linalg.Trans, rows, rows, d, f, d, f, d)
+		size := 0.0
+		for i := range rows {
+			size += gram[i*rows+i] / float64(rows)
+		}
+		for i := range rows {
+			gram[i*rows+i] += jitter*size + math.SmallestNonzeroFloat32
+		}
+		linalg.Cholesky(n.ker, rows, gram, rows)
+		made, wide = lower(gram, rows), rows
+		linalg.Invert(n.ker, rows, gram, rows)
+		t.q = product(n.ker, linalg.Trans, linalg.Trans, d, rows, rows, f, d, gram, rows)
+	}
+	for j := range wide {
+		column := make([]float64, rows)
+		for i := range column {
+			column[i] = made[i*wide+j]
+		}
+		columns = append(columns, column)
+	}
+	return columns
+}
+
+// lower is a matrix with zeros above its diagonal.
+func lower(a []float64, n int) []float64 {
+	l := slices.Clone(a)
+	for i := range n {
+		clear(l[i*n+i+1 : (i+1)*n])
+	}
+	return l
+}
+
+// widen turns a fit of the narrowed problem into one of the problem. The covariance of w is wider
+// by the variance of the weights that no row has a say in, which is (I - Q Q') a.
+func (n *narrowing) widen(f *Fit) *Fit {
+	if n.turns == nil {
+		return f
+	}
+	d := len(n.wide.Part)
+	f.Common = n.back(f.Common)
+	for i := range f.Own {
+		f.Own[i] = n.back(f.Own[i])
+	}
+	var root []float64
+	for row := range slices.Chunk(f.Root, len(n.narrowed.Part)) {
+		root = append(root, n.back(row)...)
+	}
+	for k, t := range n.turns {
+		if t.q == nil || f.Components[k].Common == 0 {
+			continue
+		}
+		rows := len(t.q) / len(t.features)
+		q := product(n.ker, linalg.NoTrans, linalg.Trans, len(t.features), len(t.features), rows, t.q, rows, t.q, rows)
+		for i := range t.features {
+			row := make([]float64, d)
+			for j, to := range t.features {
+				row[to] = -q[i*len(t.features)+j]
+			}
+			row[t.features[i]]++
+			floats.Scale(math.Sqrt(f.Components[k].Common), row)
+			root = append(root, row...)
+		}
+	}
+	f.Root = root
+	return f
+}
+
+// back turns weights of the features after into weights of the features before.
+func (n *narrowing) back(w []float64) []float64 {
+	wide := make([]float64, len(n.wide.Part))
+	for _, t := range n.turns {
+		rows := 1
+		if t.q != nil {
+			rows = len(t.q) / len(t.features)
+		}
+		for i, j := range t.features {
+			if t.q == nil {
+				wide[j] = w[t.first+i]
+			} else {
+				wide[j] = floats.Dot(t.q[i*rows:][:rows], w[t.first:][:rows])
+			}
+		}
+	}
+	return wide
+}
