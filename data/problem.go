@@ -127,7 +127,8 @@ func (p *ProblemData) Check() error {
 		case t.TrainSet.X == nil:
 			fault = ErrInvalid.Errorf("task %q, features: there are none", t.Name)
 		case t.TrainSet.X.Rows() != len(t.TrainSet.Y):
-			fault = ErrInvalid.Errorf("task %q, y: it has %d entries for %d rows", t.Name, len(t.TrainSet.Y), t.TrainSet.X.Rows())
+			fault = ErrInvalid.Errorf("task %q, y: it has %d entries for %d rows",
+				t.Name, len(t.TrainSet.Y), t.TrainSet.X.Rows())
 		}
 	}
 	if fault != nil && p.Problem != nil {
