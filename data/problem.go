@@ -2,6 +2,7 @@ package data
 
 import (
 	"encoding/json"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -112,35 +113,28 @@ func (p *ProblemData) clone() *ProblemData {
 	return &q
 }
 
-// Check says what a problem lacks that models are fitted on.
-func (p *ProblemData) Check() error {
-	if p == nil || p.Problem == nil {
-		return ErrInvalid.Errorf("there is no problem")
-	}
-	if err := CheckTasks(p.Tasks); err != nil {
-		return ErrInvalid.Errorf("problem %q: %w", p.Name, err)
-	}
-	return nil
-}
-
-// CheckTasks says what tasks lack that models are fitted on: each takes a name and a kind,
+// Check says what a problem lacks that models are fitted on: each task takes a name and a kind,
 // features, and a label for every row.
-func CheckTasks(tasks []TaskData) error {
-	if len(tasks) == 0 {
-		return ErrInvalid.Errorf("there are no tasks")
+func (p *ProblemData) Check() error {
+	if p == nil || len(p.Tasks) == 0 {
+		return ErrInvalid.Errorf("there is no problem, or none with tasks")
 	}
-	for i, t := range tasks {
-		if t.Task == nil {
-			return ErrInvalid.Errorf("task %d: it has no name and no kind", i+1)
-		}
-		if t.TrainSet.X == nil {
-			return ErrInvalid.Errorf("task %q, features: there are none", t.Name)
-		}
-		if n := t.TrainSet.X.Rows(); len(t.TrainSet.Y) != n {
-			return ErrInvalid.Errorf("task %q, y: it has %d entries for %d rows", t.Name, len(t.TrainSet.Y), n)
+	var fault error
+	for i, t := range p.Tasks {
+		switch {
+		case t.Task == nil:
+			fault = ErrInvalid.Errorf("task %d: it has no name and no kind", i+1)
+		case t.TrainSet.X == nil:
+			fault = ErrInvalid.Errorf("task %q, features: there are none", t.Name)
+		case t.TrainSet.X.Rows() != len(t.TrainSet.Y):
+			fault = ErrInvalid.Errorf("task %q, y: it has %d entries for %d rows",
+				t.Name, len(t.TrainSet.Y), t.TrainSet.X.Rows())
 		}
 	}
-	return nil
+	if fault != nil && p.Problem != nil {
+		fault = fmt.Errorf("problem %q: %w", p.Name, fault)
+	}
+	return fault
 }
 
 // Cols is the number of features d, the same in every task.

@@ -142,9 +142,12 @@ func (s Step) Validate(cols int) error {
 			}
 		}
 	}
+	if s.Kind == StepViews && s.Parts == nil {
+		return ErrInvalid.Errorf("step %q: it has no parts", s.Kind)
+	}
 	for _, part := range s.Parts {
 		if part.Kind == StepViews {
-			return ErrInvalid.Errorf("step %q: a part has parts too", s.Kind)
+			return ErrInvalid.Errorf("step %q: a part is one too", s.Kind)
 		}
 		if err := part.Validate(cols); err != nil {
 			return err

@@ -28,16 +28,9 @@ type Experience struct {
 // tuples may have been made on those that it makes, or on those of the problems.
 func Open(dir, dataset string, head model.Head) (*Experience, error) {
 	e := &Experience{}
-	if err := e.open(dir, dataset, head); err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-func (e *Experience) open(dir, dataset string, head model.Head) error {
 	store, err := experience.Open(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var through *experience.Transform
 	if head != nil {
@@ -45,17 +38,17 @@ func (e *Experience) open(dir, dataset string, head model.Head) error {
 		through = &t
 	}
 	made := store.Manifest
-	if e.problems, e.ThroughHead, err = store.Problems(dataset, through); err != nil {
-		return err
+	if e.problems, e.ThroughHead, err = store.Problems(dataset, through); err == nil {
+		e.index, err = store.Complete()
 	}
-	if e.index, err = store.Complete(); err != nil {
-		return err
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range e.problems.File().Problems {
 		e.ids = append(e.ids, experience.ProblemID(p, made.Dataset.SHA256))
 	}
 	e.like = Example{Dataset: made.Dataset.Name(), InMetric: made.Config["o"] == experience.Labelled, ThroughHead: e.ThroughHead}
-	return nil
+	return e, nil
 }
 
 // Through is the transform of problems by a head.

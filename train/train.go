@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -71,9 +72,7 @@ func Run(ctx context.Context, c Config, source Source, o Options) (*Report, erro
 	if source == nil {
 		return nil, ErrConfig.Errorf("there is no experience to train on")
 	}
-	if o.Progress == nil {
-		o.Progress = progress.Silent()
-	}
+	o.Progress = cmp.Or(o.Progress, progress.Silent())
 	if o.Out != "" {
 		folder, err := files.Claim(o.Out)
 		if err != nil {
@@ -284,7 +283,7 @@ func (t *trainer) compute(ctx context.Context, s prepared, step int) (model.Step
 		}
 	}
 	for _, l := range result.Head {
-		if slices.ContainsFunc(l.W, notFinite) || slices.ContainsFunc(l.B, notFinite) {
+		if slices.ContainsFunc(slices.Concat(l.W, l.B), notFinite) {
 			return result, t.diverged(fmt.Sprintf("the gradient of the head is not finite at step %d, on problem %q", step+1, s.name))
 		}
 	}

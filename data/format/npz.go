@@ -309,13 +309,10 @@ func WriteNPZ(w io.Writer, d *data.Dataset) error {
 			err = a.write(f)
 		}
 		if err != nil {
-			return fmt.Errorf("writing npz: array %s: %w", a.name, err)
+			return err
 		}
 	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("writing npz: %w", err)
-	}
-	return nil
+	return z.Close()
 }
 
 // arraysOf returns all arrays of a dataset.

@@ -57,7 +57,8 @@ func (r *reader) outliers(tasks []*task) {
 	for _, t := range tasks {
 		own, around := middle(t.y)
 		for j, v := range t.y {
-			if math.Abs(v-median) > farOff*deviation && math.Abs(v-own) > farOff*around {
+			alone := math.Abs(v-median) > farOff*deviation
+			if alone && math.Abs(v-own) > farOff*around {
 				far = append(far, r.fault(t.rows[j], fmt.Errorf("%v", v)).Error())
 			}
 		}
@@ -101,7 +102,8 @@ func (r *reader) ordered(tasks []*task, columns *[]string) error {
 			for k, row := range t.rows {
 				v := value(row)
 				counts = counts && v == value(0)+float64(row)
-				equals = equals && target.Text(row) < 0 && v == float64(float32(target.Label(row).Number-offsets[j]))
+				label := float32(target.Label(row).Number - offsets[j])
+				equals = equals && target.Text(row) < 0 && v == float64(label)
 				if k%(1+n/screened) == 0 {
 					values = append(values, v)
 					order = append(order, t.y[k])

@@ -142,12 +142,13 @@ func Evaluate(ctx context.Context, networks []Network, problems []*data.ProblemD
 	}
 	cells := o.cells(networks, given, problems)
 	missing := slices.DeleteFunc(slices.Clone(cells), func(c *cell) bool { return len(o.Journal.kept(c.keys())) == len(c.variants) })
-	if len(missing) > 0 && o.Begin != nil {
-		if err := o.Begin(); err != nil {
+	if len(missing) > 0 {
+		if o.Begin != nil {
+			err = o.Begin()
+		}
+		if err != nil {
 			return nil, err
 		}
-	}
-	if len(missing) > 0 {
 		o.Progress.Start("evaluating", len(missing))
 		defer o.Progress.Finish()
 	}
@@ -191,11 +192,8 @@ func (o EvaluateOptions) Check(problems []*data.ProblemData) error {
 	}
 	for _, p := range slices.Concat(problems, o.Joint) {
 		for _, t := range p.Tasks {
-			switch {
-			case len(t.ValidationSet.Y) == 0:
-				return infer.ErrInvalid.Errorf("problem %q, task %q: it has no validation rows, on which hyperparameters are chosen", p.Name, t.Name)
-			case len(t.TestSet.Y) == 0:
-				return infer.ErrInvalid.Errorf("problem %q, task %q: it has no test rows, on which errors are measured", p.Name, t.Name)
+			if len(t.ValidationSet.Y)*len(t.TestSet.Y) == 0 {
+				return infer.ErrInvalid.Errorf("problem %q, task %q: it needs validation rows, on which hyperparameters are chosen, and test rows", p.Name, t.Name)
 			}
 		}
 	}

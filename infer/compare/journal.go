@@ -106,6 +106,7 @@ func (j *Journal) read(path string) (err error) {
 // Validate tells why a method cannot have come to such an outcome.
 func (o Outcome) Validate() error {
 	_, err := data.NewCovariance(o.Omega)
+	mean := stat.Mean(o.Test.Task, nil)
 	switch {
 	case o.Problem == "" || o.Model == "":
 		return errors.New("it names no problem or no model")
@@ -113,14 +114,11 @@ func (o Outcome) Validate() error {
 		return fmt.Errorf("omega: %w", err)
 	case !(o.Params.Lambda1 >= 0): // mixed models have none
 		return fmt.Errorf("lambda1 is %v; it must not be negative", o.Params.Lambda1)
-	case len(o.Test.Task) != len(o.Omega):
-		return fmt.Errorf("%d test errors; omega has %d tasks", len(o.Test.Task), len(o.Omega))
-	case slices.Min(o.Test.Task) < 0:
-		return fmt.Errorf("a test error is %v; none is negative", slices.Min(o.Test.Task))
-	}
-	mean := stat.Mean(o.Test.Task, nil)
-	if math.Abs(mean-o.Test.Mean) > 1e-9*mean { // far above rounding
-		return fmt.Errorf("the mean test error is %v; the tasks have the mean %v", o.Test.Mean, mean)
+	case len(o.Test.Task) != len(o.Omega),
+		slices.Min(o.Test.Task) < 0,
+		math.Abs(mean-o.Test.Mean) > 1e-9*mean: // far above rounding
+		return fmt.Errorf("the test errors are %v, the mean %v; each of %d tasks has one, and none is negative",
+			o.Test.Task, o.Test.Mean, len(o.Omega))
 	}
 	return nil
 }

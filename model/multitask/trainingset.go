@@ -53,10 +53,7 @@ type task struct {
 // classification and square for regression. Of several classes y has the number of a row's
 // class. A task may lack some.
 func Training(problem *data.ProblemData) (*TrainingSet, error) {
-	if problem == nil {
-		return nil, ErrInvalidData.Errorf("there is no problem")
-	}
-	if err := data.CheckTasks(problem.Tasks); err != nil {
+	if err := problem.Check(); err != nil {
 		return nil, ErrInvalidData.Errorf("%w", err)
 	}
 	p := &TrainingSet{loss: Square, classes: max(1, problem.Several())}

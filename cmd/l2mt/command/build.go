@@ -2,7 +2,6 @@ package command
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,7 +84,7 @@ func loadUsed(dir string) (used usedRun, err error) {
 }
 
 func (u usedRun) save(dir string) error {
-	return saveJSON(filepath.Join(dir, usedFile), u)
+	return cmp.Or(os.MkdirAll(dir, 0o755), saveJSON(filepath.Join(dir, usedFile), u))
 }
 
 // buildFlags guard the directory of a command that goes on with what it finds there.
@@ -100,19 +99,18 @@ type buildFlags struct {
 // goOn does a command's work in its directory. The work calls begin before it makes the first
 // thing that is missing there, which only the build that made the others may do.
 func (b *buildFlags) goOn(e *env, dir string, work func(begin func() error) error) error {
+	var err error
 	if b.this == nil { // read before the file of a running program may be replaced
-		this, err := thisBuild()
-		if err != nil {
-			return err
-		}
-		b.this = this
+		b.this, err = thisBuild()
 	}
-	begun := false
-	err := work(func() error {
-		begun = true
-		return b.begin(dir)
-	})
-	if err != nil || begun || b.outer != nil {
+	begun := b.outer != nil
+	if err == nil {
+		err = work(func() error {
+			begun = true
+			return b.begin(dir)
+		})
+	}
+	if err != nil || begun {
 		return err
 	}
 	used, err := loadUsed(dir)
@@ -122,12 +120,10 @@ func (b *buildFlags) goOn(e *env, dir string, work func(begin func() error) erro
 
 // begin writes down who works in a directory.
 func (b *buildFlags) begin(dir string) error {
-	if b.outer != nil {
-		if err := b.outer(); err != nil {
-			return err
-		}
-	}
 	used, err := loadUsed(dir)
+	if b.outer != nil {
+		err = cmp.Or(b.outer(), err)
+	}
 	if err != nil {
 		return err
 	}
@@ -140,5 +136,5 @@ func (b *buildFlags) begin(dir string) error {
 			dir, used.makers(), b.this)
 	}
 	used.Builds = append(used.Builds, b.this)
-	return errors.Join(os.MkdirAll(dir, 0o755), used.save(dir))
+	return used.save(dir)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -179,7 +178,7 @@ func (c *evalCmd) pin() (err error) {
 	}
 	maps.Copy(now, had.Sums)
 	had.Sums = now
-	return errors.Join(os.MkdirAll(c.Out, 0o755), had.save(c.Out))
+	return had.save(c.Out)
 }
 
 // problemsSum is a checksum of a problem file and of its data.

@@ -36,14 +36,6 @@ func saveJSON(path string, v any) error {
 	return files.WriteFile(path, append(raw, '\n'))
 }
 
-// claim claims the directory of a model, if one is asked for.
-func claim(dir string) (*files.Folder, error) {
-	if dir == "" {
-		return nil, nil
-	}
-	return files.Claim(dir)
-}
-
 // loadJSON reads what saveJSON wrote.
 func loadJSON(path string, v any) error {
 	raw, err := os.ReadFile(path)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -103,24 +102,8 @@ func (c *fitCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	folder, err := claim(c.Out)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	r := &fitReport{table: t}
-	if err := r.fill(e, b, candidates, c.View); err != nil {
-		return err
-	}
-	for _, note := range r.Notes[len(t.Notes):] {
-		e.remark("%s", note)
-	}
-	if c.Out != "" {
-		if err := r.save(folder); err != nil {
-			return err
-		}
-	}
-	return e.print(r, func(w io.Writer) { r.write(w, c.Structures) })
+	r := &fitReport{table: t, structures: c.Structures}
+	return r.run(e, b, candidates, c.View, c.Out)
 }
 
 // Names of models that are no entries of the registry.

@@ -48,6 +48,8 @@ type fitReport struct {
 	fit   *solve.Fitted
 	stl   *solve.Fitted // single-task learning in the same view
 	alone bool          // nothing is shared
+
+	structures bool // are printed
 }
 
 // rivalReport is what a user would try instead: the mean of its tasks' scores, and how much
@@ -67,6 +69,29 @@ const (
 	rivalMean = iota
 	rivalSTL
 )
+
+// run fits the problem, saves the model if there is a directory for it, and prints what came of it.
+func (r *fitReport) run(e *env, b *solve.Bench, candidates []solve.Candidate, view, out string) (err error) {
+	var folder *files.Folder
+	if out != "" {
+		if folder, err = files.Claim(out); err != nil {
+			return err
+		}
+		defer folder.Close()
+	}
+	if err := r.fill(e, b, candidates, view); err != nil {
+		return err
+	}
+	for _, note := range r.Notes[len(r.table.Notes):] {
+		e.remark("%s", note)
+	}
+	if out != "" {
+		if err := r.save(folder); err != nil {
+			return err
+		}
+	}
+	return e.print(r, r.write)
+}
 
 // fill fits the problem, beside its rivals.
 func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve.Candidate, view string) error {
@@ -117,6 +142,9 @@ func (r *fitReport) fill(ctx context.Context, b *solve.Bench, candidates []solve
 	note(r.fit.Landmarks(), "the model contains %d of the rows that it was fitted on, with which its kernel compares; --view curves does without")
 	if r.Kind == data.Classification {
 		r.Temperature = evidence.Temperature(choice.Scores, choice.Y)
+	}
+	if len(r.fit.Test.Task) > 0 {
+		r.Test = &testReport{r.fit.Test, r.stl.Test}
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return nil
@@ -202,13 +230,13 @@ func (r *fitReport) saved(fit *solve.Fitted) (*saved.Fit, error) {
 }
 
 // write prints the report, with what was weighed if that is asked for.
-func (r *fitReport) write(w io.Writer, structures bool) {
+func (r *fitReport) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s of %d tasks, %d labelled rows, %d features", r.Problem, r.Kind, len(r.Tasks), r.Rows, r.Features)
 	if r.Classes != nil {
 		fmt.Fprintf(w, ", %d classes", len(r.Classes))
 	}
 	fmt.Fprintf(w, "\n%s (%.2g s)\n\n", r.Title, r.Seconds)
-	if structures {
+	if r.structures {
 		r.writeStructures(w)
 	}
 	r.writeShares(w)

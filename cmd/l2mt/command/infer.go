@@ -53,24 +53,9 @@ func (c *inferCmd) Run(e *env) error {
 	}
 	recipe := table.Numbers(seen.Features, seen.Cols())
 	recipe.Task = "task"
-	folder, err := claim(c.Out)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	r := &fitReport{table: &table.Table{Problem: seen.Labelled(), Recipe: recipe}}
-	if err := r.fill(e, b, nil, ""); err != nil {
-		return err
-	}
-	if len(r.fit.Test.Task) > 0 {
-		r.Test = &testReport{r.fit.Test, r.stl.Test}
-	}
-	if c.Out != "" {
-		if err := r.save(folder); err != nil {
-			return err
-		}
-	}
-	return e.print(r, func(w io.Writer) { r.write(w, c.Structures) })
+	r := &fitReport{structures: c.Structures}
+	r.table = &table.Table{Problem: seen.Labelled(), Recipe: recipe}
+	return r.run(e, b, nil, "", c.Out)
 }
 
 // open reads the problem that is asked for.

@@ -176,25 +176,22 @@ func (c *trainCmd) train(e *env, config train.Config, head layers.Head, examples
 	if c.Head != "" {
 		provenance["head"] = headName(c.Head)
 	}
-	used, err := loadUsed(c.Out)
-	if err != nil {
+	var used usedRun
+	name := func() (err error) {
+		used, err = loadUsed(c.Out)
+		provenance["l2mt"] = used.programs()
+		return err
+	}
+	if err := name(); err != nil {
 		return nil, err
 	}
-	provenance["l2mt"] = used.programs()
 	options := train.Options{
 		Head: head.Clone(), Out: c.Out, Progress: e.reporter(), Epoch: keep, Provenance: provenance,
 	}
 	start := time.Now()
 	var report *train.Report
-	err = c.goOn(e, c.Out, func(begin func() error) (err error) {
-		options.Begin = func() error {
-			err := begin()
-			if err == nil {
-				used, err = loadUsed(c.Out)
-			}
-			provenance["l2mt"] = used.programs()
-			return err
-		}
+	err := c.goOn(e, c.Out, func(begin func() error) (err error) {
+		options.Begin = func() error { return cmp.Or(begin(), name()) }
 		report, err = train.Run(e, config, examples, options)
 		return err
 	})
