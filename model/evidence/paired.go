@@ -55,12 +55,15 @@ func PairedLoss(a, b *HeldOut) Paired {
 	}
 	p := Paired{Loss: stat.Mean(means, weights), StandardError: math.NaN(), Low: files.Float(math.Inf(-1)), High: files.Float(math.Inf(1))}
 	// A row moves the mean by its distance from that of its task, or of all tasks where
-	// it is the only one, over the rows of the task and the tasks.
+	// all rows of the task belong together, over the rows of the task and the tasks.
 	moves, next := map[int]float64{}, -1
 	for i, l := range less {
 		n, mean := float64(len(l)), p.Loss
-		if n > 1 {
+		correction := 1.0
+		together := n < 2 || a.units != nil && slices.Min(a.units[i]) == slices.Max(a.units[i])
+		if !together {
 			mean = stat.Mean(l, nil)
+			correction = math.Sqrt(n / (n - 1))
 		}
 		for j, v := range l {
 			unit := next
@@ -68,7 +71,7 @@ func PairedLoss(a, b *HeldOut) Paired {
 				unit = a.units[i][j]
 			}
 			next--
-			moves[unit] += (v - mean) * math.Sqrt(n/max(1, n-1)) / n * a.weights[i] / floats.Sum(weights)
+			moves[unit] += (v - mean) * correction / n * a.weights[i] / floats.Sum(weights)
 		}
 	}
 	if p.units = len(moves); p.units > 1 {

@@ -49,7 +49,9 @@ func TestPairedLoss(t *testing.T) {
 		"pairs": {[][]float64{{4, 4, 0, 0}}, [][]int{{7, 7, 8, 8}}, 2, math.Sqrt(2) * 2 * math.Sqrt(4./3) * 2 / 4, 0},
 		// A unit with a row of each task moves the mean by twice 2 sqrt(2) / 4.
 		"units across tasks": {[][]float64{{4, 0}, {4, 0}}, [][]int{{1, 2}, {1, 2}}, 2, 2, 0},
-		"one unit":           {[][]float64{{4, 0}, {4, 4}}, [][]int{{1, 1}, {1, 1}}, 3, nan, 0},
+		// Tasks of one unit have the means 2 and 4, each 1 from the mean of all.
+		"a unit for each task": {[][]float64{{4, 0}, {6, 2}}, [][]int{{1, 1}, {2, 2}}, 3, math.Sqrt(1./4 + 1./4), 0},
+		"one unit":             {[][]float64{{4, 0}, {4, 4}}, [][]int{{1, 1}, {1, 1}}, 3, nan, 0},
 	} {
 		a, b := differing(c.differences, c.units)
 		p := PairedLoss(a, b)

@@ -86,15 +86,16 @@ func reportShowsEverything(t *testing.T, page string) {
 		"Versions",
 		"Relative errors of the methods", "Relative errors with standard errors", "Heat maps of the task correlations by method",
 		"Heat map of the task correlations", "Loss, error of what is found and parameters",
-		"Fit of alike <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What counts", "What was tried",
-		"begun with</td>", `--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
+		"Fit of alike <small>fit", "Errors of rows held out, task by task", "Which tasks share", "What columns add", "Where the target varies", "What was weighed",
+		`--case 8,3,5,0`, `"epochs": 2`, "This page: l2mt ",
 	} {
 		if !strings.Contains(html.UnescapeString(page), want) {
 			t.Errorf("the report does not have %q", want)
 		}
 	}
-	if n := strings.Count(page, "<svg"); n != 6 {
-		t.Errorf("%d pictures, want 6: the runs of the sweep are not for the report", n)
+	curves := strings.Count(page, `aria-label="Curves of `)
+	if n := strings.Count(page, "<svg"); curves != 4 || n != 7+curves { // alike has four columns; two comparisons, two of the sweep, two fits, a network
+		t.Errorf("%d pictures, %d of them curves, want 7 and 4: the runs of the sweep are not for the report", n, curves)
 	}
 }
 
